@@ -340,7 +340,45 @@ _searched(m, P, q, n, k) = {
       }
     }
   }
+  if state == 0 and not P.partial { _check_conditions(P, q, g, z) }
   (σ, z, error_at, worst, [newton, meshes, rhs, state])
+}
+# An error where conditions that differ a little have no solution near, so that z is one of many if it is one at
+# all. On a mesh the answer to such conditions is finite, but it is off by its own size, and it grows with finer
+# meshes; that of a problem with layers is off, too, but stays.
+_check_conditions(P, q, g, z) = {
+  w = _moved_by_conditions(P, q, g, z)
+  most = max(abs(w))
+  if most > 1e3 {
+    weights = _units_between(P, g, z)
+    bit = 1e-6 / most
+    off = (_residuals(P, q, g, z + bit * w * weights)[3] - _residuals(P, q, g, z)[3]) / bit
+    e = _correction(_matrix_between(P, q, g, z), off) / weights
+    if not (max(abs(e)) <= 0.3 * most) {
+      σ = sort(concat(g.σ, 0.5 * (g.σ[1..] + g.σ[..-1])))
+      fine = _mesh_of(P, q, σ, g.n, g.k)
+      (U, p) = _split_between(g, z)
+      f = map((t, u) -> P.f(t, u, p), _times_between(P, g.point), U)[g.at]
+      z = concat(ravel(map(x -> _on_mesh(q, g, U, f, P.b - P.a, x), fine.point)), p)
+      v = max(abs(_moved_by_conditions(P, q, fine, z)))
+      if not (v <= 5 * most and most <= 1e11) {
+        error(_undetermined(P.name; why = "conditions that differ a little move it without end"))
+      }
+    }
+  }
+}
+_units_between(P, g, z) = { sizes = _weights_between(P, g, z); where(sizes > 0, sizes, 1.0) }
+# By how many of their sizes the unknowns move where the conditions are changed by as
+# much as their parts; nan where the matrix is singular.
+_moved_by_conditions(P, q, g, z) = {
+  A = _matrix_between(P, q, g, z)
+  weights = _units_between(P, g, z)
+  inner = (g.points - 1) * g.n
+  part = (...A, values = abs(A.values)) @ weights
+  # no two alike, lest they fit together
+  part[..inner] = 0.0
+  part[inner..] *= 1 + 0.37 * iota(g.n + g.k)
+  _correction(A, part) / weights
 }
 _on_mesh(q, g, U, f, length, x) = {
   s = len(q.c)

@@ -66,7 +66,15 @@ _solve_newton(info, m, S, o) = {
   (U, turns, last) = if jumps and kind(o.guess) == "none" {
     try { from(U0) } catch e { from(_start_by_elements(info, S, o, e)) }
   } else { from(U0) }
-  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
+  response = _primal(() -> max(abs(_correction(J(U), _some_sources(info, S)))))
+  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
+}
+# What stands on the right of all equations and conditions of no problem in particular, the same on every grid. The
+# largest value of the answer to it, the response, grows with each finer grid where there is none.
+_some_sources(info, S) = {
+  x = zeros(S.T.P)
+  for (d, c) in enumerate(list(...info.space)) { x = x + (1.3 + 0.8 * d) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c]) }
+  concat(...map(i -> cos(x + 0.7 * i), list(...(0..S.parts))))
 }
 # Where fluxes that jump stop Newton's method on a grid: the values at the nodes of what elements make of the
 # statement. said: the message where they do not serve it either.
@@ -323,7 +331,10 @@ _by_transforms(info, m, S) = {
   low = sum(stack(...map(e -> min(e), own)))
   high = sum(stack(...map(e -> max(e), own)))
   large = max(abs(low), abs(high))
-  small = if low * high > 0 { min(abs(low), abs(high)) } else { min(abs(_sum_over_box(shaped))) }
+  (small, response) = if low * high > 0 { (min(abs(low), abs(high)), 1 / min(abs(low), abs(high))) } else {
+    all = abs(_sum_over_box(shaped))
+    (min(all), max(where(all > 1e-13 * large, 1 / all, 0.0)))
+  }
   for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
   v = if _any_periodic(T) {
     total = _sum_over_box(shaped)
@@ -335,12 +346,12 @@ _by_transforms(info, m, S) = {
   } else { v / _sum_over_box(map(e -> -e, shaped)) }
   for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _from_sine_sums(v, p) } }
   for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { concat(faces[p][0], v, faces[p][1]; axis = p) } }
-  (ravel(v), _any_periodic(T) or small > 1e-13 * large)
+  (ravel(v), _any_periodic(T) or small > 1e-13 * large, stop_gradient(response))
 }
 _solve_by_transforms(info, m, S) = {
-  (U, fine) = _by_transforms(info, m, S)
+  (U, fine, response) = _by_transforms(info, m, S)
   if not fine { error("{info.name} has no unique solution: its operator is singular") }
-  (U, (unknowns = S.N, newton = 0, elements = 0))
+  (U, (unknowns = S.N, newton = 0, elements = 0, response = response))
 }
 # A function of a point at all points of a box of nodes, as an array of its shape.
 _over_box(nodes, f) = if len(nodes) == 1 { map(a -> f((a,)), nodes[0]) } else if len(nodes) == 2 {

@@ -36,17 +36,22 @@ _is_asked(o) = if kind(o.estimate) == "none" { false } else { o.estimate }
 _is_declined(o) = if kind(o.estimate) == "none" { false } else { not o.estimate }
 
 # Whether a solution with this error is given: above 30 % only where partial = true asks for it, and
-# above 1 %, or what was asked where that is more, with a warning. What is not known is not judged.
+# above 1 %, or what was asked where that is more, with a warning, and so where it is not known.
 _judged_by_error(info, m, o, s) = {
   e = if kind(s) != "record" or info.eigen != "" { none } else if has(s, "error") { s.error } else { none }
   # What is left of the equations of a network, beside their parts, is no error of its values.
   if kind(e) == "array" and m.name != "pinn" {
     if e > max(0.01, o.rtol) {
       if e > max(0.3, o.rtol) and not o.partial {
+        if e == inf { error(_undetermined(info.name; why = "on finer grids the answer to small changes grows without end")) }
         error(
           "the solution of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}. partial = true gives it all the same, estimate = false unseen")
       }
       _warning("the solution of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}")
+    }
+    if e != e {
+      _warning(
+        "how far the solution of {info.name} by {m.name}() is off is not known: on other grids there is none")
     }
   }
   s
@@ -88,11 +93,17 @@ _comparison_of(info, m, o, s) = {
   (a, b, taus, wanted, quiet)
 }
 _parts_by_grids(info, m, o, s) = {
-  (a, b, taus, wanted, quiet) = _comparison_of(info, m, o, s)
   (others, top, finer) = _others_of(info, m, s)
+  quiet = _comparison_of(info, m, o, s)[4]
   first = others[0].method.solve(info, others[0].method, quiet)
+  last = if len(others) == 1 { first } else { others[-1].method.solve(info, others[-1].method, quiet) }
+  if _grows_without_end(info, s, first, last, others) { [inf, 0.0] } else {
+    _parts_by_these(info, m, o, s, first, last, others, top, finer)
+  }
+}
+_parts_by_these(info, m, o, s, first, last, others, top, finer) = {
+  (a, b, taus, wanted, quiet) = _comparison_of(info, m, o, s)
   rough = others[-1]
-  last = if len(others) == 1 { first } else { rough.method.solve(info, rough.method, quiet) }
   at = _places_in_common(info, s, first)
   (X, A) = (_values_at_all(info, s, at, taus), _values_at_all(info, first, at, taus))
   B = if len(others) == 1 { A } else { _values_at_all(info, last, at, taus) }
@@ -126,6 +137,22 @@ _parts_by_grids(info, m, o, s) = {
     later.factor * _gap(m, B, C, size, meshed)
   }
   stack(space, time)
+}
+# Whether the answer to some sources, the same on all grids, grows by more than grids become finer: there is none
+# then, so that the equations determine nothing, whatever solutions of the grids have in common. Where a value at a
+# point stands for a balance such sources have none, and their answer may grow by right.
+_grows_without_end(info, s, first, last, others) = if len(others) < 2 or not has(s.stats, "response") or
+  _has_values_at_points(info) { false } else {
+  h = stack(1.0, others[0].h, others[1].h)
+  r = stack(s.stats.response, first.stats.response, last.stats.response)
+  (fine, coarse) = (argmin(h), argmax(h))
+  r[fine] > max(2.0, h[coarse] / h[fine]) * r[coarse]
+}
+
+_has_values_at_points(info) = {
+  any = false
+  for c in info.conditions { if c.at.coord < 0 and kind(c.at.point) != "none" { any = true } }
+  any
 }
 
 # The same where a coarser grid has no solution: from one that is finer, to tighter tolerances, with an

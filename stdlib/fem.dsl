@@ -606,14 +606,13 @@ _fem_values(P, D, m, first) = {
   (R1, _) = forms(U)
   # where what is fixed cancels in all equations, the free unknowns are 0
   rounding = 1e-14 * max(abs(A.values)) * norm(U)
-  (U, turns, iterations) =
+  (U, turns, iterations, response) =
     if norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding {
-      _check_moved(P, D, S, A, U, free)
-      (U, 1, iterations)
+      (U, 1, iterations, _checked_factors(P, D, S, A, U, free))
     } else {
       _newton_fem(P, D, m, S, forms, add, free, start, U)
     }
-  (U, (unknowns = len(free), cells = len(D.cells), newton = turns, iterations = iterations,
+  (U, (unknowns = len(free), cells = len(D.cells), newton = turns, iterations = iterations, response = response,
     linear = if S.iterates and iterations == 0 and S.method == "auto" { "sparse factors" } else { S.way }))
 }
 # Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
@@ -690,17 +689,33 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   (R, A) = forms(W)
   systems = _systems(P, D, m, A, free)
   (d, iterations) = _step_of(P, systems, A, R)
-  _check_moved(P, D, systems, A, W, free)
-  (add(W, -d), turns + 1, iterations)
+  response = _checked_factors(P, D, systems, A, W, free)
+  (add(W, -d), turns + 1, iterations, response)
 }
-# An error where roundings alone move the solution. By conjugate gradients another
+# The response of A (direct.dsl); an error where roundings alone move the solution. By conjugate gradients another
 # system is as dear as the first, and what they do not solve is an error already.
-_check_moved(P, D, S, A, U, free) = if not S.iterates {
+_checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
   size = stop_gradient(abs(U))
   most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]), list(...(0..P.nc))))
-  if _primal(() -> _moved_by_rounding((...A, values = stop_gradient(A.values)), most[free])) > 1e-3 {
-    error(_undetermined(P.info.name))
+  _primal(() -> {
+    B = (...A, values = stop_gradient(A.values))
+    if _moved_by_rounding(B, most[free]) > 1e-3 { error(_undetermined(P.info.name)) }
+    max(abs(_correction(B, _some_loads(P, D)[free])))
+  })
+}
+# What elements make of sources that are those of no problem in particular, the same on every mesh
+_some_loads(P, D) = {
+  V = map(p -> abs(_det_inverse(_directions_of(p), P.d)[0]), D.corners)
+  s = _local_starts(P)
+  load = zeros(D.total)
+  for c in list(...(0..P.nc)) {
+    X = D.X[D.starts[c]..D.starts[c] + D.counts[c]]
+    (low, wide) = (min(X; axis = 0), max(X; axis = 0) - min(X; axis = 0))
+    b = cos(((X - expand(low, 0)) / expand(wide, 0)) @ (1.3 + 0.8 * f64(iota(P.d))) + 0.7 * c)
+    on = D.dofs[.., s[c]..s[c + 1]]
+    load[ravel(on)] += ravel(expand(V / f64(shape(on)[1]), 1) + 0.0 * on) * b[ravel(on) - D.starts[c]]
   }
+  load
 }
 _newton_turns(forms, add, solver, free, U, strength, steps) = {
   origin = if strength < 1 { forms(0 * U)[0] } else { 0 * U[free] }

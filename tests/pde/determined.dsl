@@ -72,3 +72,38 @@ problem traffic {
   u == if x < 0 { 0.9 } else { 0.2 } at t = 0
 }
 solve(traffic, fv(n = 100)).u(0.3, 0.0)    #~ 0.5 tol 0.02
+
+# ---- resonance: of as many solutions as there are amplitudes of a mode, grids have one in common by chance
+problem resonant(a = 0.0, b = 0.0, f = 0.0, k = π) {
+  domain x in [0, 1]
+  field u
+  u_xx + k^2*u == f*sin(2π*x)
+  u == a at x = 0
+  u == b at x = 1
+}
+is_refused(p, m) = contains(try { solve(p, m).method } catch m { m }, "do not determine")
+ways = (collocation(), collocation(6), fd(n = 41), fd(n = 81, order = 2), fem(0.02), fem(0.05, order = 2));
+map(m -> is_refused(resonant(f = 1.0), m), ways)                #> (true, true, true, true, true, true)
+map(m -> is_refused(resonant(a = 1.0, b = -1.0), m), ways)      #> (true, true, true, true, true, true)
+map(m -> is_refused(resonant(a = 1.0, b = 1.0), m), ways)       #> (true, true, true, true, true, true)
+map(m -> is_refused(resonant(), m), ways)                       #> (true, true, true, true, true, true)
+# near by and far away there is one solution only
+map(m -> is_refused(resonant(f = 1.0, k = 1.01π), m), ways)     #> (false, false, false, false, false, false)
+solve(resonant(a = 1.0, k = 1.01π)).u(0.5)                      #~ sin(0.505π)/sin(1.01π) tol 1e-4
+# whose layers other data would have does not count
+problem calm(eps = 1e-3) {
+  domain x in [0, 1]
+  field u
+  -eps*u_xx + u_x == eps*π^2*sin(π*x) + π*cos(π*x)
+  u == 0 at x = 0, x = 1
+}
+map(m -> solve(calm, m).u(0.5), (collocation(), fd(n = 41), fem(0.02)))    #~ (1.0, 1.0, 1.0) tol 2e-2
+# in the plane
+problem membrane {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  lap(u) + 5π^2*u == sin(π*x)*sin(π*y)
+  u == 0 at boundary
+}
+is_refused(membrane, fd(n = 41))    #> true
+is_refused(membrane, fem(0.05))     #> true
