@@ -55,6 +55,7 @@ _solve_fem(info, m, o) = if info.eigen != "" and len(info.coords) == 1 { _fem_li
   _solve_weak(info, m, o)
 }
 _solve_weak(info, m, o) = {
+  info = _with_plain_starts(info)
   order = _known(m.order, "the order of the elements")
   if order < 1 or order > 3 { _refuse("fem() has elements of order 1, 2 and 3, not {order}") }
   P = _weak_problem(info, "fem", order)

@@ -681,6 +681,7 @@ _fv_padded(s, grid, k, g, t, U) = {
 _solve_fv(info, m, o) = {
   why = _fv_why_not(info)
   if why != "" { _refuse(why) }
+  info = _with_plain_starts(info)
   _refuse_untold_jumps(info, m.name)
   _fv_refuse_rates(info)
   s = _fv_system(info)

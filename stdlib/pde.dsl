@@ -38,7 +38,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
     }
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
       stated = _problem_info(problem)
-      info = if kind(start) == "none" { stated } else { _restarted(stated, start, t) }
+      begun = if kind(start) == "none" { stated } else { _restarted(stated, start, t) }
+      info = _with_ends_alike(begun, method)
       m = if kind(method) != "none" {
         method
       } else if kind(guess) == "none" and _has_linear_modes(info) {
@@ -58,6 +59,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
           atol
         }, saveat = saveat, progress = progress,
         partial = partial, guess = guess, count = count, estimate = estimate, by_size = kind(atol) == "none")
+      gone = _as_gone_through(info, m, o)
+      (info, o) = (gone.info, gone.o)
       _refuse_open_ends(info, m)
       s = m.solve(info, m, o)
       _check_seen(info, m, o, s)
@@ -67,7 +70,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
       } else { s }
       # a problem in t alone has been estimated, and judged, by its method
       if len(info.coords) == 1 and has(m, "integrate") { whole } else {
-        _judged_by_error(info, m, o, _with_error(info, m, o, whole))
+        told = _judged_by_error(info, m, o, _with_error(info, m, o, whole))
+        if gone.turned { _turned_back(info, told) } else { told }
       }
     }
   }
