@@ -406,7 +406,7 @@ _t_cdf(nu, x) = {
 }
 derivative _t_cdf(nu, x), dnu, dx = exp(_t_logpdf(nu, x)) * dx + _t_by_nu(nu, x, y, dnu)
 _t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
-  fixed = stop_gradient(x) + 0.0 * y
+  fixed = x + 0.0 * y
   # what moves with nu at fixed x: the parameter and the argument of betainc(1/2, nu/2, x^2/(nu + x^2)), half of it on each side
   moved = nu -> 0.5 * sign(fixed) * (1 - _betainc_sum(0.5 * nu, 0.5 + 0.0 * fixed, nu / (nu + where(fixed == 0, 1.0, fixed^2))))
   where(fixed == 0, 0.0, jvp(moved, nu + 0.0 * y, dnu + 0.0 * y)[1])

@@ -77,7 +77,7 @@ derivative _gammainc_by_a(a, x), da, dx = (if _absent(dx) { 0.0 } else { _gamma_
 #     gammaincinv(2, gammainc(2, 3))   #~ 3
 gammaincinv(a, p) = _each("gammaincinv", a, p)
 derivative gammaincinv(a, p), da, dp = {
-  change = if _absent(da) { dp } else { dp - jvp(a -> gammainc(a, stop_gradient(y) + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] }
+  change = if _absent(da) { dp } else { dp - jvp(a -> gammainc(a, y + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] }
   change / _gamma_density(a, y)
 }
 # gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions, integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity
@@ -114,8 +114,7 @@ derivative _betainc_slope(a, b, x, u, v), da, db, dx, du, dv =
 # betaincinv(a, b, p): x with betainc(a, b, x) = p
 #     betaincinv(2, 3, 11/16)     #~ 0.5
 betaincinv(a, b, p) = _each("betaincinv", a, b, p)
-derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, stop_gradient(y), y, da, db)) / _beta_density(a,
-  b, y)
+derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, y, y, da, db)) / _beta_density(a, b, y)
 
 # x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for large parameters
 _gamma_density(a, x) = _each("gamma_density", a, x)
@@ -176,7 +175,7 @@ _odds_inc_rest(a, b, r) = _each("odds_inc_rest", a, b, r)
 derivative _odds_inc_rest(a, b, r), da, db, dr = -_odds_density(a, b, r) * dr -
   _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
 _odds_inc_inverse(a, b, p) = _each("odds_inc_inverse", a, b, p)
-derivative _odds_inc_inverse(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, stop_gradient(_of_odds(y)), y, da, db)) /
+derivative _odds_inc_inverse(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, _of_odds(y), y, da, db)) /
   _odds_density(a, b, y)
 _odds_density(a, b, r) = _each("odds_density", a, b, r)
 derivative _odds_density(a, b, r) =
@@ -693,12 +692,14 @@ derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
 # ---- others
 
 # zeta(s), zeta(s; a): Riemann's zeta function, with a > 0 Hurwitz' (s > 1): the sum of (k + a)^-s over k = 0, 1, ...
-#   s real; inf at 1. Derivatives of every order by s (Euler and Maclaurin's formula, from 0 to 8 digits weaker below s = -8) and by a. [DLMF 25.2, 25.11; GSL]
+#   s real; inf at 1. Derivatives of every order by s (Euler and Maclaurin's formula) and by a. [DLMF 25.2, 25.11; GSL]
 #     zeta(2)                     #~ pi^2 / 6
 #     zeta(2; a = 0.5)            #~ pi^2 / 2
 zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
 _zeta(s) = _each("zeta", s)
-derivative _zeta(s), ds = jvp(s -> _zeta_sum(s, 1.0), s + 0.0, ds)[1]
+derivative _zeta(s), ds = jvp(s -> where(s < 0, _zeta_reflected(where(s < 0, s, -1.0)), _zeta_sum(where(s < 0, 2.0, s), 1.0)), s + 0.0, ds)[1]
+# For s < 0, where the sum loses digits. [DLMF 25.4.1]
+_zeta_reflected(s) = 2 * exp((s - 1) * log(2π) + lgamma(1 - s)) * sin(0.5π * s) * _zeta_sum(1 - s, 1.0)
 _hurwitz(s, a) = _each("hurwitz", s, a)
 derivative _hurwitz(s, a), ds, da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) -
   s * _hurwitz(s + 1, a) * da

@@ -97,3 +97,19 @@ factorize(999983 * 2)                      #> [2, 999983]
 factorial(20)                              #> 2.43290200817664e+18
 binomial(50, 25)                           #> 126410606437752.0
 binomial(-2.5, 2)                          #~ 35/8
+
+# ---- second derivatives by parameters of inverse functions, and derivatives of zeta on the left (mpmath, 40 digits)
+(a -> gammaincinv(a, 0.7))''(2.5)               #~ -0.03806343617519231 tol 1e-13
+(a -> gammaincinv(a, 0.7))'''(2.5)              #~ 0.023987881774974009 tol 1e-12
+(a -> betaincinv(a, 1.9, 0.7))''(2.5)           #~ -0.051142265187685835 tol 1e-13
+(a -> icdf(FDist(a, 3.9), 0.7))''(2.5)          #~ -0.062020554535429927 tol 1e-12
+(n -> cdf(StudentT(n), 0.7))''(2.5)             #~ -0.0075820448260707487 tol 1e-13
+# in either order
+mixed(f) = [∂(∂(f, 0), 1)(2.5, 0.7) - ∂(∂(f, 1), 0)(2.5, 0.7)]
+mixed((a, p) -> icdf(Gamma(a, 1.9), p))         #~ [0] tol 1e-12
+mixed((n, x) -> cdf(StudentT(n), x))            #~ [0] tol 1e-13
+mixed((n, p) -> icdf(StudentT(n), p))           #~ [0] tol 1e-12
+mixed((n, p) -> icdf(FDist(3.0, n), p))         #~ [0] tol 1e-12
+mixed((a, p) -> icdf(Beta(a, 1.9), p))          #~ [0] tol 1e-12
+map(s -> nth_derivative(zeta, s, 1), [-20.5, -12.3, -4.0, -0.1, 2.0])    #~ [300.577922970655, 0.0856032728486388, 0.00798381145026862, -0.744773208133053, -0.937548254315844] tol 1e-10
+map(s -> nth_derivative(zeta, s, 3), [-8.5, -1.5])                       #~ [-0.0231633415775618, -0.16220477386151572] tol 1e-12
