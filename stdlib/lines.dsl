@@ -143,9 +143,13 @@ _nodes_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_no
 _places_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, c.layer) }
 
 # What a residual depends on, proven from its code for all values (_dependence). Coordinates have
-# the numbers from 0 on, jets those behind them.
-_residual_dependence(info, q) =
-  _dependence(q.residual, (...map(c -> 0.1, info.coords),), _zero_jets(info))
+# the numbers from 0 on, jets those behind them, and behind these what the outer normal has.
+_residual_dependence(info, q) = {
+  x = (...map(c -> 0.1, info.coords),)
+  if _is_on_boundary(q) { _dependence(q.residual, x, _zero_jets(info), (...map(a -> 0.5, info.space),)) } else {
+    _dependence(q.residual, x, _zero_jets(info))
+  }
+}
 # Whether a residual is affine in jet i with a slope that no jet and none of these coordinates
 # changes. d: its dependence
 _has_fixed_slope(info, d, i, coords) = {

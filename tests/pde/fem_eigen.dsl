@@ -59,6 +59,33 @@ problem free {
 }
 solve(free, fem(h = 1/8, order = 3), count = 4).λ  #~ π^2 * [0, 1/4, 1, 1] tol 1e-4
 
+# ---- conditions with the normal of a region: k^2, with k where the slope of J1 or J2 is 0, or where k J1 == J0
+problem free_disk {
+  domain (x, y) in disk([0, 0], 1)
+  field u
+  eigen λ
+  -Δ(u) == λ*u
+  ∂n(u) == 0 at boundary
+}
+solve(free_disk, fem(h = 0.2, order = 2), count = 4).λ    #~ [0, 3.389957, 3.389957, 9.328363] tol 2e-3
+problem by_slopes {
+  domain (x, y) in disk([0, 0], 1)
+  field u
+  eigen λ
+  -Δ(u) == λ*u
+  grad(u)·normal + u == 0 at boundary
+}
+solve(by_slopes, fem(h = 0.2, order = 2), count = 1).λ    #~ [1.576993] tol 1e-4
+# 2t tanh(t), with tanh(t) == cot(t)
+problem steklov {
+  domain (x, y) in polygon([0, 0; 1, 0; 1, 1; 0, 1])
+  field u
+  eigen λ
+  -Δ(u) == 0
+  ∂n(u) == λ*u at boundary
+}
+solve(steklov, fem(h = 0.2, order = 2), count = 3).λ    #~ [0, 1.376500, 1.376500] tol 1e-3
+
 # ---- in t: heat, with values on the boundary that move, and a mass matrix
 problem heat(D = 0.5) {
   domain t in [0, 0.2], (x, y) in box([0, 1], [0, 1])
