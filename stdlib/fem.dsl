@@ -529,9 +529,11 @@ _face_forms(P, D, cs, f, t, places, side, U) = {
 # ---- the matrix
 
 # Where the elements of all cells' matrices lie in that of the unknowns that are free: a sparse matrix without values, and their places; the one behind the last is for none
-_pattern_of(P, D, number, n) = {
+_pattern_of(P, D, fluxes, number, n) = {
+  B = D.coupled
+  for q in fluxes { B = _coupled_by_flux(P, q, B) }
   (r, c, column_start, row_start, place, flip, mirrored) =
-    _host("cells_pattern", (), (number[D.dofs], i64(D.coupled), i64(n)), ())
+    _host("cells_pattern", (), (number[D.dofs], i64(_of_unknowns(P, B)), i64(n)), ())
   (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place, flip = flip,
     mirrored = mirrored == 1)
 }
@@ -546,7 +548,7 @@ _matrix_on(S, K) = {
   v[ravel(S.place)] += ravel(K)
   (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start, row_start = S.row_start)
 }
-# Which elements of a cell's matrix can be other than zero, block by block
+# Of which components values, slopes and rates can be in the equation of which component: bool[nc, nc]
 _couplings(P, nodes, t, x) = {
   n = 1 + P.d
   # t and the place are arguments, too: what couples elsewhere need not do so here
@@ -554,6 +556,31 @@ _couplings(P, nodes, t, x) = {
     (zeros(P.nc * (n + 1)) + 0.7, t, x), 0, false)
   B = eye(P.nc) > 2
   B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true
+  B
+}
+# The same with what conditions bring into the flux that they give (_given_flux), whose own components are there
+_coupled_by_flux(P, q, B) = {
+  n = 1 + P.d
+  (g, rows) = (P.first[q.field], max(1, P.info.sizes[q.field]))
+  for c in q.conditions {
+    (a, m) = (P.first[c.field], max(1, P.info.sizes[c.field]))
+    # the place and the normal are arguments, as above
+    p = _pattern((z, t, x, s) -> _condition_at(P, c.condition, t, x, reshape(z, P.nc, n), s),
+      (zeros(P.nc * n) + 0.7, 0.1, zeros(P.d) + 0.1, zeros(P.d) + 0.5), 0, false)
+    told = zeros(m, P.nc)
+    told[p.rows, p.columns // n] = 1.0
+    # what each row says of slopes of the field; each for itself, if it has its own only
+    slopes = zeros(m, P.nc)
+    slopes[p.rows, p.columns // n] += where(p.columns % n > 0, 1.0, 0.0)
+    mixed = sum(slopes[.., a..a + m] * (1 - eye(m))) > 0
+    # rows of the flux by the components whose slopes the conditions put in
+    Q = where(B[g..g + rows, a..a + m], 1.0, 0.0)
+    B[g..g + rows, ..] = B[g..g + rows, ..] or Q @ (if mixed { ones(m, m) @ told } else { told }) > 0
+  }
+  B
+}
+# Which elements of a cell's matrix can be other than zero, block by block
+_of_unknowns(P, B) = {
   owner = concat(...map(c -> full(c, _node_count(P.cell, P.orders[c])), list(...(0..P.nc))))
   B[expand(owner, 1), expand(owner, 0)]
 }
@@ -594,7 +621,7 @@ _fem_values(P, D, m, first) = {
   fluxes = _fluxes(P, D, t)
   (number, free) = _free_unknowns(D, fixed)
   assert(len(free) > 0, "fem(): the conditions of {P.info.name} fix all values of this mesh; a finer one is needed")
-  pattern = _pattern_of(P, D, number, len(free))
+  pattern = _pattern_of(P, D, fluxes, number, len(free))
   zero = zeros(D.total)
   start = _with_fixed(P, D, fixed, t, first)
   forms = U -> { (R, A) = _assembled(P, D, pattern, fluxes, t, 0.0, U, zero); (R[free], A) }

@@ -94,7 +94,8 @@ _enriched(P, D, m, U) = {
   fixed = _fixed_values(Q, E, 0.0)
   (number, free) = _free_unknowns(E, fixed)
   W = _with_fixed(Q, E, fixed, 0.0, V)
-  (R, A) = _assembled(Q, E, _pattern_of(Q, E, number, len(free)), _fluxes(Q, E, 0.0), 0.0, 0.0, W, 0 * W)
+  fluxes = _fluxes(Q, E, 0.0)
+  (R, A) = _assembled(Q, E, _pattern_of(Q, E, fluxes, number, len(free)), fluxes, 0.0, 0.0, W, 0 * W)
   (P = Q, D = E, V = V, W = W, R = R, A = A, free = free)
 }
 # Of each cell the square of the norm by which fields are measured: of slopes, of a pressure its values

@@ -75,3 +75,79 @@ problem clamped {
   u_x == 0 at x = 0, x = 1
 }
 try { solve(clamped, fem(h = 0.05, order = 2)).u(0.5) < 0 } catch e { contains(e, "would lose") }    #> true
+
+# ---- fields that meet in conditions alone: a == 1 + k x; its derivative by k
+problem at_the_end(k = 0.3) {
+  domain x in [0, 1]
+  field a, b
+  a_xx == 0
+  b_xx == 0
+  a == 1 at left
+  b == k at left
+  a_x == b at right
+  b_x == 0 at right
+}
+f(k) = solve(at_the_end(k), fem(h = 0.1, order = 2)).a(0.5)
+f(0.3)                                             #~ 1.15 tol 1e-10
+grad(f)(0.3)                                       #~ 0.5 tol 1e-10
+# and not linear: a == 1 + k^2 x
+problem by_a_square(k = 0.3) {
+  domain x in [0, 1]
+  field a, b
+  a_xx == 0
+  b_xx == 0
+  a == 1 at left
+  b == k at left
+  a_x == b^2 at right
+  b_x == 0 at right
+}
+g(k) = solve(by_a_square(k), fem(h = 0.1, order = 2)).a(0.5)
+grad(g)(0.3)                                       #~ 0.3 tol 1e-10
+# a plane wave that leaves, in two fields, in a vector, and on a triangle
+κ = 5.0
+problem leaving {
+  domain x in [0, 1]
+  field a, b
+  a_xx + κ^2*a == 0
+  b_xx + κ^2*b == 0
+  a == 1 at left
+  b == 0 at left
+  a_x == -κ*b at right
+  b_x == κ*a at right
+}
+s = solve(leaving, fem(h = 0.05, order = 3));
+[s.a(0.7), s.b(0.7)]                               #~ [cos(3.5), sin(3.5)] tol 1e-7
+problem leaving_together {
+  domain x in [0, 1]
+  field w[2]
+  w_xx + κ^2*w == [0, 0]
+  w == [1, 0] at left
+  w_x == κ*[-w[1], w[0]] at right
+}
+solve(leaving_together, fem(h = 0.05, order = 3)).w(0.7)    #~ [cos(3.5), sin(3.5)] tol 1e-7
+problem leaving_a_triangle {
+  domain (x, y) in polygon([0, 0; 1, 0; 0.5, 1])
+  field a, b
+  Δ(a) + 4*a == 0
+  Δ(b) + 4*b == 0
+  ∂n(a) + 2*b == 2*(1 - normal[0])*sin(2x) at boundary
+  ∂n(b) - 2*a == 2*(normal[0] - 1)*cos(2x) at boundary
+}
+s = solve(leaving_a_triangle, fem(h = 0.2, order = 3));
+[s.a(0.4, 0.2), s.b(0.4, 0.2)]                     #~ [cos(0.8), sin(0.8)] tol 1e-4
+s.slopes_error() < 1e-3                            #> true
+# in t, to what stays: a_x == -b and b_x == a at the end of lines from 1 and from 0
+problem turning {
+  domain t in [0, 5], x in [0, 1]
+  field a, b
+  a_t == a_xx
+  b_t == b_xx
+  a == 1 at t = 0
+  b == 0 at t = 0
+  a == 1 at left
+  b == 0 at left
+  a_x == -b at right
+  b_x == a at right
+}
+s = solve(turning, fem(h = 0.1, order = 2));
+[s.a(5, 1), s.b(5, 1)]                             #~ [0.5, 0.5] tol 1e-5

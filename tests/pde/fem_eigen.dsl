@@ -59,6 +59,21 @@ problem free {
 }
 solve(free, fem(h = 1/8, order = 3), count = 4).λ  #~ π^2 * [0, 1/4, 1, 1] tol 1e-4
 
+# the sum and the difference of two: with w' == w and w' == -w at the end, k cos(k) == sin(k) and == -sin(k), k^2 == λ
+problem crossing {
+  domain x in [0, 1]
+  field a, b
+  eigen λ
+  -a_xx == λ*a
+  -b_xx == λ*b
+  a == 0 at left
+  b == 0 at left
+  a_x == b at right
+  b_x == a at right
+  a_x == 1 at left
+}
+solve(crossing, fem(h = 0.05, order = 3), count = 4).values    #~ [0, 4.115858365, 20.19072856, 24.13934203] tol 1e-5
+
 # ---- conditions with the normal of a region: k^2, with k where the slope of J1 or J2 is 0, or where k J1 == J0
 problem free_disk {
   domain (x, y) in disk([0, 0], 1)
