@@ -67,6 +67,7 @@ _levenberg(r, both, x, b, o, steps, tol) = {
   x0 = x
   l = o.damping + 0.0
   raise = 2.0
+  again = true
   (k, count) = (0, 1)
   status = if not (p.value < inf) { 4 } else if _reached(p, tol) { 1 } else { 0 }
   while status == 0 and k < steps {
@@ -89,12 +90,23 @@ _levenberg(r, both, x, b, o, steps, tol) = {
       p = _residuals_at(both, x, b, p.units)
       l = max(l / 5, 1e-20)
       raise = 2.0
-      if _reached(p, tol) or (small and l < 1e-3) { status = 1 }
+      again = true
+      # a short step may be the damping's doing: only the undamped one says that this is the end
+      if _reached(p, tol) { status = 1 } else if small {
+        if _is_short(p, _undamped(p) / p.scale, x, tol) { status = 1 } else { l = 0.01 * l }
+      }
     } else {
-      # rounding decides, or the step is too long
-      if step <= 1e-15 * norm(p.scale * x) or step < 1e-300 { status = 2 }
       l = raise * l
       raise = 2 * raise
+      # Rounding decides, or the step is too long. Steps that vanish end the search, but
+      # where the undamped one does not, all dampings from the least one on come first.
+      if step <= 1e-15 * norm(p.scale * x) or step < 1e-300 {
+        if again and not _settled(p, x, tol) {
+          again = false
+          l = 1e-20
+          raise = 2.0
+        } else { status = 2 }
+      }
     }
     if o.progress { progress(k, steps; value = p.value, damping = l) }
   }

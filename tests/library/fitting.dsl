@@ -69,3 +69,9 @@ map(k -> fit((p, x) -> p[0] * exp(-p[1] * x), x, 3 * exp(-k * x), [1.0, 1]).p[1]
 # as many parameters as data: nothing tells the spread
 f = fit((p, x) -> p[0] + p[1] * x, [0.0, 1], [1.0, 3], [0.0, 0])
 (f.p, f.dof, f.stderr, f.deviation)           #~ ([1, 2], 0, [inf, inf], inf) tol 1e-10
+
+# a line far from the origin: a step that damping makes short is not the end, from whatever start
+far = 1.7e9 + iota(30)
+beside = 20 + 0.5 * iota(30) + sin(iota(30))
+map(s -> fit((p, x) -> p[0] + p[1] * x, far, beside, [0.0, s]).p[1], [0.0, 0.4, 1, 100])  #~ linregress(iota(30), beside).slope + zeros(4) tol 1e-7
+map(s -> fit((p, x) -> p[0] + p[1] * x, 1e8 + [1.0, 2, 3, 4], [2.0, 4, 6.5, 8], [0.0, s]).p[1], [0.0, 1])    #~ [2.05, 2.05] tol 1e-7
