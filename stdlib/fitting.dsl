@@ -10,7 +10,7 @@
 #   the fitted
 #   model, band(x) the half-width of its confidence interval; iterations, evaluations, converged, message. report(r) says it in words.
 #   identifiability: what J, the Jacobian of the residuals by relative changes of the parameters, says: singular_values, condition, undetermined (how many combinations of parameters
-#   leave the model as it is, to first order), directions (these combinations, rows of relative changes), names. Of an undetermined parameter the standard error is inf; one that stands at a bound counts as known.
+#   leave the model as it is, to first order), directions (these combinations, rows of relative changes), names. A parameter that makes less than a thousandth of what the largest makes counts in units of that. Of an undetermined parameter the standard error is inf; one that stands at a bound counts as known.
 #   Derivatives by y, x, sigma and what model captures: of all of these. [Bates and Watts, Nonlinear Regression Analysis, 1988, sections 2.3, 2.5; Transtrum, Machta and Sethna, Phys. Rev. E 83, 2011]
 #     x = [0.0, 1, 2, 3]
 #     f = fit((p, x) -> p.a * exp(-p.k * x), x, 2 * exp(-0.5 * x), (a = 1.0, k = 1.0))
@@ -46,6 +46,7 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
   residual = v -> weight * (ravel(model(back(v), x) + 0.0) - data)
   m = len(data)
   n = len(v0)
+  assert(level > 0 and level < 1, "fit: level is the probability of the intervals, between 0 and 1, and not {level}")
   assert(len(residual(stop_gradient(v0 + 0.0))) == m, "fit: the model gives another number of values than there are data, {m}")
   q = least_squares(v -> _damp_outliers(loss, residual(v)), v0, method; lower = _flat_bound(lower, v0),
     upper = _flat_bound(upper, v0), steps = steps, tol = tol, progress = progress)
@@ -66,9 +67,12 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   dof = m - moving
   # as many parameters as data leave nothing to tell the spread by
   spread = if dof > 0 { chi2 / dof } else { inf }
-  # relative changes of the parameters that are not held; of one that is 0 in units of its column
+  # Relative changes of the parameters that are not held. One whose own change makes nearly nothing
+  # of the model beside the others', as where it is 0, has a size by what its column makes.
   columns = sqrt(sum(J^2; axis = 0))
-  unit = where(v == 0, 1 / where(columns > 0, columns, 1.0), abs(v))
+  most = max(columns * abs(v))
+  least = (if most > 0 { 1e-3 * most } else { 1.0 }) / where(columns > 0, columns, 1.0)
+  unit = where(columns > 0, max(abs(v), least), abs(v) + f64(v == 0))
   P = f64(expand(findall(where(moving == 0, iota(n) == 0, not held)), 1) == iota(n))
   (U, s, V) = svd(concat((J * unit) @ P', zeros(max(0, n - m), len(P))))
   known = s > 1e-10 * max(s)

@@ -75,3 +75,11 @@ far = 1.7e9 + iota(30)
 beside = 20 + 0.5 * iota(30) + sin(iota(30))
 map(s -> fit((p, x) -> p[0] + p[1] * x, far, beside, [0.0, s]).p[1], [0.0, 0.4, 1, 100])  #~ linregress(iota(30), beside).slope + zeros(4) tol 1e-7
 map(s -> fit((p, x) -> p[0] + p[1] * x, 1e8 + [1.0, 2, 3, 4], [2.0, 4, 6.5, 8], [0.0, s]).p[1], [0.0, 1])    #~ [2.05, 2.05] tol 1e-7
+
+# a best parameter that is 0 to rounding has a standard error as any other
+f = fit((p, x) -> p[0] * x + p[1], [1.0, 2, 3, 4], [2.0, 4, 6.5, 8], [1.0, 1])
+l = linregress([1.0, 2, 3, 4], [2.0, 4, 6.5, 8])
+f.stderr                     #~ [l.stderr, l.intercept_stderr] tol 1e-9
+f.identifiability.undetermined       #> 0
+said(g) = try { g(); "" } catch m { m }
+contains(said(() -> fit((p, x) -> p * x, x, y, 1.0; level = 2.0)), "between 0 and 1")    #> true
