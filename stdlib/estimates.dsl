@@ -140,13 +140,17 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
 }
 # Whether the answer to some sources, the same on all grids, grows by more than grids become finer: there is none
 # then, so that the equations determine nothing, whatever solutions of the grids have in common. Where a value at a
-# point stands for a balance such sources have none, and their answer may grow by right.
-_grows_without_end(info, s, first, last, others) = if len(others) < 2 or not has(s.stats, "response") or
-  _has_values_at_points(info) { false } else {
-  h = stack(1.0, others[0].h, others[1].h)
-  r = stack(s.stats.response, first.stats.response, last.stats.response)
-  (fine, coarse) = (argmin(h), argmax(h))
-  r[fine] > max(2.0, h[coarse] / h[fine]) * r[coarse]
+# point stands for a balance such sources have none, and their answer may grow by right. Fewer than three values of
+# a field along each axis miss most of any answer, and other grids show more of it.
+_grows_without_end(info, s, first, last, others) = {
+  told = len(others) > 1 and has(s.stats, "response") and not _has_values_at_points(info)
+  if told {
+    h = stack(1.0, others[0].h, others[1].h)
+    r = stack(s.stats.response, first.stats.response, last.stats.response)
+    (fine, coarse) = (argmin(h), argmax(h))
+    n = stack(s.stats.unknowns, first.stats.unknowns, last.stats.unknowns)[coarse]
+    n >= len(info.fields) * 3^len(info.space) and r[fine] > max(2.0, h[coarse] / h[fine]) * r[coarse]
+  } else { false }
 }
 
 _has_values_at_points(info) = {
@@ -398,13 +402,22 @@ _fem_others(info, m, s) = {
     region = if cut { M.region } else if kind(info.region) != "none" { info.region } else {
       box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space)))
     }
-    made = by -> {
+    cut_by = by -> {
       # edges beside what is narrow are short, and say nothing of others
       h = by * (if cut { region.h } else { mean(lengths) })
-      r = if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }
-      N = mesh(r, h; cells = cells)
+      mesh(if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }, h; cells = cells)
+    }
+    made = (by, least) -> {
+      # where cells are as large as the region, those of somewhat shorter edges are the same
+      if by < 1 { while len(cut_by(by).cells) <= least { by = 0.7by } }
+      N = cut_by(by)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))
     }
-    ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, () -> made(0.7))
+    n = len(M.cells)
+    others = if many { (made(2.0, 0), made(4.0, 0)) } else {
+      first = made(0.7, n)
+      (first, made(0.5, len(first.method.mesh.cells)))
+    }
+    (others, top, () -> made(0.7, n))
   }
 }

@@ -24,7 +24,7 @@
 #   solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
 #   solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
 #   residuals: Becker and Rannacher, Acta Numerica 10, 2001]
-#   Errors: a statement without such a form, boxes on a region that is none or with adapt, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
+#   Errors: a statement without such a form, an h above the length of the whole domain, boxes on a region that is none or with adapt, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -81,6 +81,11 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   m.mesh
 } else {
   r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+  if kind(m.h) != "none" {
+    wide = max(r.hi - r.lo)
+    assert(f64(m.h) <= wide * (1 + 1e-9),
+      "fem(h = {m.h}): such cells are larger than the whole domain of {info.name}, which is {wide:.3g} long; h is their size in units of the coordinates")
+  }
   # what jumps along a coordinate does so between cells, and none hides inside of one
   cuts = if r.region != "box" { list() } else {
     map(a -> _primal(() -> _places_of_switches(info, a, false, true)), list(...info.space))

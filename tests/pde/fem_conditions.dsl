@@ -151,3 +151,17 @@ problem turning {
 }
 s = solve(turning, fem(h = 0.1, order = 2));
 [s.a(5, 1), s.b(5, 1)]                             #~ [0.5, 0.5] tol 1e-5
+
+# ---- a domain of few cells: other meshes are finer in truth, and the error is known
+problem small_plate(c = 2e-3) {
+  domain x in [0, c], y in [0, c/2]
+  field u
+  -Δ(u) == 1/c^2
+  u == 0 at boundary
+}
+fine = solve(small_plate(), fem(h = 1e-4, order = 3)).u(1e-3, 5e-4);
+s = solve(small_plate(), fem(h = 1e-3, order = 2), partial = true);
+off = abs(s.u(1e-3, 5e-4) / fine - 1);
+s.error > 0.3 * off and s.error < 30 * off         #> true
+# and with cells that are larger than it, as of other units
+try { solve(small_plate(), fem(h = 0.05, order = 2)).u(0, 0) < 0 } catch e { contains(e, "larger than the whole domain") }    #> true
