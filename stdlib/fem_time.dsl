@@ -184,13 +184,9 @@ _start_values(P, D, t0) = {
       c0 = P.first[f]
       m = max(1, P.info.sizes[f])
       X = D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]]
-      zero = zeros(P.nc, 1 + P.d)
-      n = zeros(P.d)
-      slope =
-        stop_gradient(
-          jacobian(u -> _condition_at(P, c, t0, X[0], concat(expand(u, 1), zeros(P.nc, P.d); axis = 1), n))(zeros(P.nc) + 0.5))
-      values = map(x -> -_condition_at(P, c, t0, x, zero, n), X)
-      for i in list(...(0..m)) { U[D.starts[c0 + i]..D.starts[c0 + i] + D.counts[c0]] = values[.., i] / slope[i, c0 + i] }
+      for i in list(...(0..m)) {
+        U[D.starts[c0 + i]..D.starts[c0 + i] + D.counts[c0]] = map(x -> _told_value(P, c, t0, x, i, c0 + i), X)
+      }
     }
   }
   U

@@ -165,3 +165,12 @@ off = abs(s.u(1e-3, 5e-4) / fine - 1);
 s.error > 0.3 * off and s.error < 30 * off         #> true
 # and with cells that are larger than it, as of other units
 try { solve(small_plate(), fem(h = 0.05, order = 2)).u(0, 0) < 0 } catch e { contains(e, "larger than the whole domain") }    #> true
+
+# ---- values that a condition gives times a factor of the place or of t
+problem scaled_values { domain x in [0, 1], y in [0, 1]; field u; Δ(u) == 0; (1 + x)*u == (1 + x)*(x + y) at bottom, top; u == x + y at left, right }
+solve(scaled_values, fem(h = 0.1, order = 2)).u(0.5, 0.2)    #~ 0.7 tol 1e-12
+problem scaled_in_time { domain t in [0, 1], x in [0, 1]; field u; u_t == u_xx; (1 + x)*u == (1 + x)*x at t = 0; u == 0 at left; (1 + t)*u == 1 + t at right }
+solve(scaled_in_time, fem(h = 0.1, order = 2)).u([0.0, 0.5], 0.5)    #~ [0.5, 0.5] tol 1e-9
+# one that is not linear in them has several
+problem squared { domain x in [0, 1]; field u; u_xx == 0; u^2 == 4 at left; u == 0 at right }
+contains(try { str(solve(squared, fem(h = 0.1)).u(0.5)) } catch m { m }, "linearly")    #> true
