@@ -116,7 +116,7 @@ typedef struct Given {
 	const At *at;
 	Spot spot;
 	uint32_t *parts;  /* by field */
-	uint32_t nfields; /* that it mentions */
+	uint32_t nunknowns; /* that it mentions: fields, or components by their numbers */
 } Given;
 typedef VEC(Given) Givens;
 
@@ -131,7 +131,8 @@ static Givens conditions_of(Ctx *c, const Ast *e, const Layout *l) {
 		parts_visit(&p, q->equation.left);
 		parts_visit(&p, q->equation.right);
 		uint32_t mentioned = 0;
-		for (uint32_t f = 0; f < fields_with_equation(e); f++) mentioned += p.parts[f] != 0;
+		for (uint32_t f = 0; f < fields_with_equation(e); f++)
+			mentioned += p.parts[f] == UINT32_MAX ? 1 : (uint32_t)__builtin_popcount(p.parts[f]);
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
 			Spot spots[MAX_SPOTS];
 			const uint32_t n = spots_of(c, l, &q->equation.ats[k], spots);
@@ -178,7 +179,7 @@ static void check_between(Ctx *c, const Ast *e, const Layout *l, const Givens *g
 	           atom_text(c, l->coord[0].name), also, given->n == 1 ? "is" : "are", given->n);
 }
 
-/* How often one component of a field has a condition at each end of a coordinate: in all, and in conditions that are about this field only. */
+/* How often one component of a field has a condition at each end of a coordinate: in all, and in conditions that are about this component or field only. */
 typedef struct Cover {
 	uint32_t all[2], own[2];
 	Span last, last_own[2];
@@ -191,7 +192,7 @@ static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32
 		if (g->spot.coord != (int)coord || g->spot.side < 0 || !(g->parts[field] >> part & 1)) continue;
 		v.all[g->spot.side]++;
 		v.last = g->at->span;
-		if (g->nfields != 1) continue;
+		if (g->nunknowns != 1) continue;
 		v.own[g->spot.side]++;
 		v.last_own[g->spot.side] = g->at->span;
 	}

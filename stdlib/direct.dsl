@@ -120,8 +120,8 @@ _solve_up_to_constants(info, m, S, o, free) = {
   (conditions, pins) = (list(), list())
   for c in _conditions_of(info, S) {
     pinned = false
-    for k in free { if c.p < 0 and c.field == k { pinned = true } }
-    for d in pins { if d.field == c.field and c.p < 0 { pinned = false } }
+    for k in free { if c.p < 0 and c.rows[0].field == k { pinned = true } }
+    for d in pins { if d.rows[0].part == c.rows[0].part and c.p < 0 { pinned = false } }
     if pinned { pins = push(pins, c) } else { conditions = push(conditions, c) }
   }
   matched = _matched(info, S)
@@ -154,10 +154,10 @@ _solve_up_to_constants(info, m, S, o, free) = {
   weights = _mean_weights(S.T)
   for part in parts { U[part * P..(part + 1) * P] -= sum(weights * U[part * P..(part + 1) * P]) }
   for c in pins {
-    for a in list(...(0.._width(info, c.field))) {
-      at = (_first_part(info, S.levels, c.field, 0) + a) * P
+    for w in c.rows {
+      at = w.part * P
       u = U[at..at + P]
-      U[at..at + P] = u + _pin_shift(info, S, c, a, u)
+      U[at..at + P] = u + _pin_shift(info, S, c, w, u)
     }
   }
   (U, (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
@@ -177,23 +177,23 @@ _mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
   parts = map((t, w) -> sum(expand(w * h, 1) * map(x -> _between_nodes(g, c, x), from + t * h); axis = 0), t, w)
   sum(parts; axis = 0) / (g.b - g.a)
 }
-# What a field's component lacks at the point of a condition that is linear in its value.
-_pin_shift(info, S, c, a, u) = {
+# What a field's component lacks at the point of a condition, of which row w is linear in its value.
+_pin_shift(info, S, c, w, u) = {
   here = _values_at(S.T, _coefficients(S.T, u), map(x -> f64(x), (...c.q.at.point,)))
   at = v -> map(i -> {
     j = info.jets[i]
     whole = _zero_jets(info)[i]
     order = 0
     for o in list(...j[1..]) { order = order + o }
-    if j[0] != c.field or order > 0 {
+    if j[0] != w.field or order > 0 {
       whole
-    } else if info.sizes[c.field] == 0 {
+    } else if info.sizes[w.field] == 0 {
       v
     } else {
-      v * f64(iota(info.sizes[c.field]) == a)
+      v * f64(iota(info.sizes[w.field]) == w.component)
     }
   }, list(...(0..len(info.jets))))
-  own = r -> if rank(r) == 0 { r } else { r[a] }
+  own = r -> if rank(r) == 0 { r } else { r[w.row] }
   (r, slope) = jvp(v -> own(c.q.residual((...map(x -> f64(x), (...c.q.at.point,)),), at(v))), here, 1.0)
   -r / slope
 }

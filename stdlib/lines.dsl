@@ -90,38 +90,141 @@ _jet_on(info, S, U, V, j, λ) = {
 
 # ---- conditions
 
-# Conditions in space, by what they determine: the field with the highest derivative along the normal, and of it the highest time derivative. At problems of
-# higher order in t the derivatives of a condition by t determine the further parts.
+# Conditions in space, by what they determine: each row of one a component of a field (_determined_on). Further rows for
+# the same component stand on the next layers. At problems of higher order in t the derivatives of a condition by t
+# determine the further parts.
 _conditions_of(info, S) = {
+  of = _determined_on(info, S)
   out = list()
-  for c in info.conditions {
-    if c.at.coord != S.time or S.time < 0 {
-      p = _position(S, c.at.coord)
-      k = 0
-      top = -1
-      for i in (...c.linear, ...c.bent) {
-        j = info.jets[i]
-        own = (if p < 0 { 0 } else { j[1 + c.at.coord] }) * 10 + _jet_time(S, j)
-        if j[0] < S.count and own > top { top = own; k = j[0] }
-      }
-      low = 0
-      for i in (...c.linear, ...c.bent) { if info.jets[i][0] == k { low = max(low, _jet_time(S, info.jets[i])) } }
-      if p < 0 {
-        out =
-          push(out, (q = c, p = p, side = 0, field = k, level = min(low, S.levels[k] - 1), shift = 0, layer = 0,
-            rate = low >= S.levels[k]))
-      } else {
-        for level in list(...(min(low, S.levels[k] - 1)..S.levels[k])) {
-          layer = 0
-          for r in out { if r.p == p and r.side == c.at.side and r.field == k and r.level == level { layer = layer + 1 } }
-          out = push(out, (q = c, p = p, side = c.at.side, field = k, level = level, shift = max(0, level - low), layer = layer,
-            rate = low >= S.levels[k]))
+  for (n, c) in enumerate(info.conditions) {
+    p = _position(S, c.at.coord)
+    side = if p < 0 { 0 } else { c.at.side }
+    for (r, at) in enumerate(of[n]) {
+      (k, a) = at
+      low = _rate_in(info, S, c, r, k, a)
+      first = min(low, S.levels[k] - 1)
+      for level in list(...(first..(if p < 0 { first + 1 } else { S.levels[k] }))) {
+        part = _first_part(info, S.levels, k, level) + a
+        layer = 0
+        for o in out {
+          for w in o.rows { if p >= 0 and o.p == p and o.side == side and w.part == part { layer = layer + 1 } }
         }
+        row = (row = r, field = k, component = a, part = part)
+        own = (q = c, n = n, p = p, side = side, shift = max(0, level - low), layer = layer, rate = low >= S.levels[k],
+          rows = list(row))
+        new = true
+        for (i, o) in enumerate(out) {
+          if o.n == n and o.shift == own.shift and o.layer == layer and o.rate == own.rate {
+            out[i] = (...o, rows = push(o.rows, row))
+            new = false
+          }
+        }
+        if new { out = push(out, own) }
       }
     }
   }
   out
 }
+# For each condition in space the (field, component) that each of its rows determines, by what it says most of (_wishes). On
+# a face a component takes half as many rows as its order along the normal, so that all get theirs where they can;
+# one of odd order takes the half more if no other lacks it. Rows beyond these go where they say most.
+_determined_on(info, S) = {
+  all = list()
+  for k in list(...(0..S.count)) { for a in list(...(0.._width(info, k))) { all = push(all, (k, a)) } }
+  wishes = map(c -> if S.time >= 0 and c.at.coord == S.time { list() } else {
+    map(r -> _wishes(info, S, c, r, all), list(...(0..max(1, c.rows))))
+  }, list(...info.conditions))
+  out = map(w -> map(o -> all[o[0]], w), wishes)
+  for p in list(...(0..S.T.count)) {
+    orders = map(at -> _order_of(info, at[0], S.T.space[p]), all)
+    for side in list(0, 1) {
+      own = list()
+      for (n, c) in enumerate(info.conditions) {
+        if c.at.coord == S.T.space[p] and c.at.side == side { for r in list(...(0..len(wishes[n]))) { own = push(own, (n, r)) } }
+      }
+      said = map(w -> wishes[w[0]][w[1]], own)
+      places = map(w -> -1, own)
+      for room in list(map(o -> o // 2, orders), map(o -> (o + 1) // 2, orders)) {
+        for i in list(...(0..len(own))) { if places[i] < 0 { places = _assigned(said, room, places, i, list()).places } }
+      }
+      for (i, w) in enumerate(own) {
+        if places[i] >= 0 { (n, r) = w; rows = out[n]; rows[r] = all[places[i]]; out[n] = rows }
+      }
+    }
+  }
+  out
+}
+# The components, as numbers in `all`, that row r of a condition has, by what it says most of: the highest derivative
+# along the normal, and of that the highest by time; those of one kind as they stand.
+_wishes(info, S, c, r, all) = {
+  on = _row_dependence(info, c, r)
+  out = list()
+  for turn in list(...(0..len(all))) {
+    (best, top) = (-1, -1)
+    for i in (...c.linear, ...c.bent) {
+      j = info.jets[i]
+      score = (if _position(S, c.at.coord) < 0 { 0 } else { j[1 + c.at.coord] }) * 10 + _jet_time(S, j)
+      for b in list(...(0.._width(info, j[0]))) {
+        # of a vector in a vector's condition first the component of the row
+        a = (b + r) % _width(info, j[0])
+        for (k, at) in enumerate(all) {
+          if at[0] == j[0] and at[1] == a and on[i][a] and score > top and not contains(out, k) { best = k; top = score }
+        }
+      }
+    }
+    if best >= 0 { out = push(out, best) }
+  }
+  if len(out) == 0 { _refuse("the condition `{c.text}` says nothing of {_listed(list(...info.fields))}") }
+  out
+}
+# Row i placed where there is room for it, or others that have been placed make room (Kuhn's matching): (done, places, tried)
+_assigned(wishes, room, places, i, tried) = {
+  done = false
+  for k in wishes[i] {
+    taken = 0
+    for o in places { if o == k { taken = taken + 1 } }
+    if not done and taken < room[k] { places[i] = k; done = true }
+  }
+  for k in wishes[i] {
+    if not done and not contains(tried, k) {
+      tried = push(tried, k)
+      for o in list(...(0..len(wishes))) {
+        if not done and places[o] == k {
+          moved = _assigned(wishes, room, places, o, tried)
+          tried = moved.tried
+          if moved.done { places = moved.places; places[i] = k; done = true }
+        }
+      }
+    }
+  }
+  (done = done, places = places, tried = tried)
+}
+# The highest order in t in which row r of a condition has component a of field k.
+_rate_in(info, S, c, r, k, a) = {
+  on = _row_dependence(info, c, r)
+  top = 0
+  for i in (...c.linear, ...c.bent) { if info.jets[i][0] == k { if on[i][a] { top = max(top, _jet_time(S, info.jets[i])) } } }
+  top
+}
+# By jet and component, whether row r of a residual depends on it, proven from its code; of numbers, whether it has them
+_row_dependence(info, q, r) = if not _has_vectors(info, q) {
+  map(i -> map(a -> contains(q.jets, i), list(...(0.._width(info, info.jets[i][0])))), list(...(0..len(info.jets))))
+} else {
+  of = (x, v) -> {
+    jets = map(i -> if info.sizes[info.jets[i][0]] == 0 { v[i][0] } else { stack(...v[i]) }, list(...(0..len(info.jets))))
+    # on the boundary of a region it is told the normal, too
+    all = if _has_normal(q) { q.residual(x, jets, (...map(d -> 0.6, list(...info.space)),)) } else { q.residual(x, jets) }
+    if rank(all) == 0 { all } else { all[r] }
+  }
+  on = _dependence(of, (...map(c -> 0.1, info.coords),),
+    map(j -> map(a -> 0.0, list(...(0.._width(info, j[0])))), list(...info.jets))).depends
+  map(i -> map(a -> on[len(info.coords) + _jet_start(info, i) + a], list(...(0.._width(info, info.jets[i][0])))),
+    list(...(0..len(info.jets))))
+}
+# Row r of a residual at points.
+_row_at(v, r) = if rank(v) == 1 { v } else { v[.., r] }
+# The rows of U in which the rows of a condition stand.
+_rows_of(S, c) = map(w -> w.part * S.T.P + _places_of(S, c), c.rows)
 _position(S, coord) = {
   at = -1
   for (p, i) in enumerate(S.T.space) { if i == coord { at = p } }
@@ -171,9 +274,23 @@ _fields_in(info, q) = {
   n
 }
 
+# How many components the rows of a condition depend on.
+_components_in(info, c) = {
+  found = list()
+  for w in c.rows {
+    on = _row_dependence(info, c.q, w.row)
+    for (i, j) in enumerate(info.jets) {
+      for a in list(...(0.._width(info, j[0]))) {
+        part = _first_component(info, j[0]) + a
+        if on[i][a] and not contains(found, part) { found = push(found, part) }
+      }
+    }
+  }
+  len(found)
+}
 # Whether the values at the nodes of a condition follow from the others line by line: it is linear
 # in jets along the normal, with factors that nothing changes but the place.
-_is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _fields_in(info, c.q) > 1) { false } else {
+_is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _components_in(info, c) > len(c.rows)) { false } else {
   d = _residual_dependence(info, c.q)
   fine = true
   for (i, j) in enumerate(info.jets) {
@@ -216,7 +333,7 @@ _stage_along(info, S, own, p, offset) = {
   for c in own {
     face = _nodes_of(S, c)
     x = map(v -> v[face], T.X)
-    for r in list(...(0.._width(info, c.field))) {
+    for (r, places) in enumerate(_rows_of(S, c)) {
       blocks = map(k -> zeros(lines, m), list(...(0..S.parts)))
       for i in (...c.q.linear, ...c.q.bent) {
         j = info.jets[i]
@@ -225,13 +342,12 @@ _stage_along(info, S, own, p, offset) = {
           slope = map_rows(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1],
             (x = x))
           part = _first_part(info, S.levels, j[0], _jet_time(S, j) + c.shift) + a
-          blocks[part] = blocks[part] + expand(if info.sizes[c.field] == 0 { slope } else { slope[.., r] }, 1) * expand(w, 0)
+          blocks[part] = blocks[part] + expand(_row_at(slope, c.rows[r].row), 1) * expand(w, 0)
         }
       }
       rows = push(rows, concat(...blocks; axis = 1))
-      part = _first_part(info, S.levels, c.field, c.level) + r
-      pivots = push(pivots, part * m + (if c.side == 0 { c.layer } else { m - 1 - c.layer }))
-      nodes = push(nodes, part * T.P + _places_of(S, c))
+      pivots = push(pivots, c.rows[r].part * m + (if c.side == 0 { c.layer } else { m - 1 - c.layer }))
+      nodes = push(nodes, places)
     }
   }
   R = len(rows)
@@ -271,9 +387,7 @@ _constants(info, S, conditions, t) = {
         x = map(v -> v[face], S.T.X)
         of = (v, s) -> _residual_at(info, S, c.q, s, v.x, _zero_jets(info))
         g = map_rows(v -> _time_derivative(s -> of(v, s), t, c.shift), (x = x))
-        if info.sizes[c.field] == 0 { out = push(out, g) } else {
-          for r in list(...(0..info.sizes[c.field])) { out = push(out, g[.., r]) }
-        }
+        for w in c.rows { out = push(out, _row_at(g, w.row)) }
       }
     }
   }
@@ -335,20 +449,19 @@ _elimination(S, stages) = {
 
 # ---- the Jacobian
 
-# Where residuals come from: of each the function, the nodes, and the row of U in which each component stands. q.jets are those that it uses.
+# Where residuals come from: of each the function, the nodes, and the rows of U in which those of its rows stand that are picked. q.jets are those that it uses.
 _sources(info, S, matched, conditions) = {
   out = list()
   for (e, q) in enumerate(info.equations) {
     k = matched[e]
     first = _first_part(info, S.levels, k, S.levels[k] - 1)
     out = push(out, (q = q, all = true, nodes = iota(S.T.P), shift = 0, width = _width(info, k), vector = info.sizes[k] > 0,
-      rows = map(r -> (first + r) * S.T.P + iota(S.T.P), list(...(0.._width(info, k)))), first = true))
+      picks = list(...(0.._width(info, k))), rows = map(r -> (first + r) * S.T.P + iota(S.T.P), list(...(0.._width(info, k)))),
+      first = true))
   }
   for c in conditions {
-    first = _first_part(info, S.levels, c.field, c.level)
-    out = push(out, (q = c.q, all = false, nodes = _nodes_of(S, c), shift = c.shift, width = _width(info, c.field),
-      vector = info.sizes[c.field] > 0,
-      rows = map(r -> (first + r) * S.T.P + _places_of(S, c), list(...(0.._width(info, c.field)))), first = false))
+    out = push(out, (q = c.q, all = false, nodes = _nodes_of(S, c), shift = c.shift, width = max(1, c.q.rows),
+      vector = c.q.rows > 0, picks = map(w -> w.row, c.rows), rows = _rows_of(S, c), first = false))
   }
   out
 }
@@ -380,14 +493,14 @@ _groups(info, S, sources) = {
   out = list()
   for (a, s) in enumerate(sources) {
     H = if s.vector or _has_vectors(info, s.q) { _possible(info, S, s) } else { none }
-    for r in list(...(0..s.width)) {
+    for (u, r) in enumerate(s.picks) {
       for part in list(...(0..S.parts)) {
         for which in list(...(0..(2, 4, 8)[S.T.count - 1])) {
           support = map(p -> (which // (1, 2, 4)[p]) % 2 == 1, list(...(0..S.T.count)))
           for rate in list(false, true) {
             members = list()
             any = 0.0
-            for (u, i) in enumerate(s.q.jets) {
+            for (b, i) in enumerate(s.q.jets) {
               j = info.jets[i]
               if j[0] < S.count {
                 order = _jet_time(S, j) + s.shift
@@ -397,14 +510,14 @@ _groups(info, S, sources) = {
                 for p in list(...(0..S.T.count)) { if spread[p] != support[p] { same = false } }
                 base = _first_part(info, S.levels, j[0], min(order, top - 1))
                 if same and (order >= top) == rate and part >= base and part < base + _width(info, j[0]) {
-                  members = push(members, (jet = u, component = part - base,
+                  members = push(members, (jet = b, component = part - base,
                     W = _weights_of(S.T, s.nodes, _jet_space(S, j), support)))
                   any = any + (if kind(H) == "none" { 1.0 } else { H[r, _jet_start(info, i) + part - base] })
                 }
               }
             }
             if len(members) > 0 {
-              out = push(out, (source = a, row = r, part = part, rate = rate, members = members, rows = s.rows[r],
+              out = push(out, (source = a, row = r, part = part, rate = rate, members = members, rows = s.rows[u],
                 columns = part * S.T.P + _used_by(S.T, s.nodes, support), any = any, sure = kind(H) == "none"))
             }
           }
@@ -820,10 +933,7 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
           list(...info.jets))
       map_rows(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1], (x = x, j = own, d = later))
     }
-    first = _first_part(info, S.levels, c.field, c.level)
-    for a in list(...(0.._width(info, c.field))) {
-      F[(first + a) * T.P + _places_of(S, c)] = if info.sizes[c.field] == 0 { r } else { r[.., a] }
-    }
+    for (i, rows) in enumerate(_rows_of(S, c)) { F[rows] = _row_at(r, c.rows[i].row) }
   }
   F
 }
@@ -916,11 +1026,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
     concat(...map(k -> zeros(S.levels[k] * _width(info, k) * S.T.P) + (if S.orders[k] == 0 { 0.0 } else { 1.0 }),
       list(...(0..S.count))))
   for c in conditions {
-    if not c.rate {
-      for a in list(...(0.._width(info, c.field))) {
-        id[(_first_part(info, S.levels, c.field, c.level) + a) * S.T.P + _places_of(S, c)] = 0.0
-      }
-    }
+    if not c.rate { for rows in _rows_of(S, c) { id[rows] = 0.0 } }
   }
   F = (t, U, V) -> _whole_residual(info, S, matched, conditions, t, U, V)
   jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)

@@ -205,3 +205,82 @@ a = solve(between, fd(81, 2); rtol = 1e-7).u(1.0, linspace(0, 1, 21));
 r = solve(between, rfm(); progress = false);
 a #~ r.u(1.0, linspace(0, 1, 21)) tol 6e-3
 (max(abs(a - r.u(1.0, linspace(0, 1, 21)))) < 2r.error, r.error < 6e-2)   #> (true, true)
+
+# ---- conditions with several fields: each field gets its own, whichever name stands first. Two rods in contact: a == b and fluxes that balance make a = 1 - x/2, b = x/2
+problem contact {
+  domain x in [0, 1]
+  field a, b
+  a_xx == 0
+  b_xx == 0
+  a == 1 at left
+  b == 0 at left
+  a == b      at right
+  a_x == -b_x at right
+}
+stack(...map(m -> { s = solve(contact, m); [s.a(0.5), s.b(0.5)] }, (fd(11), chebyshev(6)))) #~ [[0.75, 0.25], [0.75, 0.25]] tol 1e-9
+problem warmed {
+  domain t in [0, 5], x in [0, 1]
+  field a, b
+  a_t == a_xx
+  b_t == b_xx
+  a == 1 - x at t = 0
+  b == 0     at t = 0
+  a == 1 at left
+  b == 0 at left
+  a == b      at right
+  a_x == -b_x at right
+}
+s = solve(warmed, fd(11));
+s.a(5, 0.5) #~ 0.75 tol 1e-5
+s.b(5, 0.5) #~ 0.25 tol 1e-5
+# with 2a_x + b_x == 0 both are 2/3 where they meet, in the plane, too
+problem plates {
+  domain x in [0, 1], y in [0, 1]
+  field a, b
+  lap(a) == 0
+  lap(b) == 0
+  a == 1 at left
+  b == 0 at left
+  a - b == 0       at right
+  2*a_x + b_x == 0 at right
+  a_y == 0 at bottom, top
+  b_y == 0 at bottom, top
+}
+s = solve(plates, chebyshev(6));
+s.a(0.5, 0.3) #~ 5/6 tol 1e-9
+s.b(0.5, 0.3) #~ 1/3 tol 1e-9
+
+# ---- conditions on components: each has its own, in t and without, and may be told together with another
+problem apart {
+  domain t in [0, 1], x in [0, 1]
+  field v[2]
+  v_t == 0.1*v_xx
+  v == [sin(π*x), 2*sin(π*x/2)] at t = 0
+  v[0] == 0 at boundary
+  v[1] == 0 at left
+  v_x[1] == 0 at right
+}
+solve(apart, chebyshev(12)).v(1.0, 0.5) #~ [exp(-0.1*π^2), sqrt(2)*exp(-0.025*π^2)] tol 1e-4
+problem sides {
+  domain x in [0, 1], y in [0, 1]
+  field v[2]
+  lap(v) == [4, 0]
+  v[0] == x^2 + y^2       at right, bottom, top
+  v[1] == x*y             at right, bottom, top
+  v_x[1] + v[0] == y + y^2 at left
+  v_x[0] == 0             at left
+}
+solve(sides, fd([13, 13])).v(0.3, 0.6)     #~ [0.45, 0.18] tol 1e-9
+solve(sides, chebyshev(6)).v(0.3, 0.6)     #~ [0.45, 0.18] tol 1e-9
+problem touching(k = 1.0) {
+  domain t in [0, 5], x in [0, 1]
+  field v[2]
+  v_t == v_xx
+  v == [0, 0] at t = 0
+  v[0] == k at left
+  v[1] == 0 at left
+  v[0] == v[1]         at right
+  v_x[0] == -v_x[1]    at right
+}
+solve(touching(), fd(11)).v(5, 0.5) #~ [0.75, 0.25] tol 1e-5
+grad(k -> solve(touching(k), fd(11)).v(5, 0.5)[1])(1.0) #~ 0.25 tol 1e-5
