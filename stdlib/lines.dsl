@@ -92,7 +92,7 @@ _jet_on(info, S, U, V, j, λ) = {
 
 # Conditions in space, by what they determine: each row of one a component of a field (_determined_on). Further rows for
 # the same component stand on the next layers. At problems of higher order in t the derivatives of a condition by t
-# determine the further parts.
+# determine the further parts. The deepest layers come first: what stands at nodes outside is not taken away by them.
 _conditions_of(info, S) = {
   of = _determined_on(info, S)
   out = list()
@@ -123,7 +123,11 @@ _conditions_of(info, S) = {
       }
     }
   }
-  out
+  deepest = 0
+  for c in out { deepest = max(deepest, c.layer) }
+  sorted = list()
+  for d in list(...(0..(deepest + 1))) { for c in out { if c.layer == deepest - d { sorted = push(sorted, c) } } }
+  sorted
 }
 # For each condition in space the (field, component) that each of its rows determines, by what it says most of (_wishes). On
 # a face a component takes half as many rows as its order along the normal, so that all get theirs where they can;

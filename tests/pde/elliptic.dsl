@@ -159,3 +159,23 @@ problem quartic {
   ψ == 0 at boundary
 }
 solve(quartic, chebyshev(30; count = 1)).E[0] #~ 2.120724180968365799 tol 1e-7
+
+# a plate that is simply supported, told by lap(u) on its edges: where these meet lap(u) is one condition, not two
+problem plate {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  lap(lap(u)) == 4*π^4*sin(π*x)*sin(π*y)
+  u == 0      at boundary
+  lap(u) == 0 at boundary
+}
+solve(plate, chebyshev(14)).u(0.3, 0.6) #~ sin(0.3π)*sin(0.6π) tol 1e-7
+solve(plate, fd([21, 21], 4)).u(0.3, 0.6) #~ sin(0.3π)*sin(0.6π) tol 1e-4
+problem sagging {
+  domain t in [0, 1], x in [0, 1], y in [0, 1]
+  field u
+  u_t == -lap(lap(u))/100
+  u == sin(π*x)*sin(π*y) at t = 0
+  u == 0      at boundary
+  lap(u) == 0 at boundary
+}
+solve(sagging, fd([11, 11], 2)).u(0.5, 0.3, 0.6) #~ exp(-0.02*π^4)*sin(0.3π)*sin(0.6π) tol 2e-2
