@@ -490,16 +490,49 @@ _given_flux(P, rule, cs, g, t, x, z, n) = {
 _told_by(P, rule, cs, g, t, x, z, n) = {
   q = _normal_flux(P, rule, t, x, z, n, g)
   Q = _slopes_across(y -> _normal_flux(P, rule, t, x, y, n, g), z, n)
-  for c in cs {
-    (a, m) = (P.first[c.field], max(1, P.info.sizes[c.field]))
-    b = _condition_at(P, c.condition, t, x, z, n)
-    B = _slopes_across(y -> _condition_at(P, c.condition, t, x, y, n), z, n)[.., a..a + m]
+  for o in _told_fields(P, cs) {
+    m = len(o.components)
+    columns = P.first[o.field] + stack(...o.components)
+    of = y -> concat(...map(c -> _condition_at(P, c.condition, t, x, y, n), o.conditions))
+    b = of(z)
+    B = _slopes_across(of, z, n)[.., columns]
     # without slopes here, as r*u_r at r = 0, it says nothing, or what cannot be
     lost = max(abs(stop_gradient(B))) == 0
     free = if m == 1 { b / where(lost, 1.0, B[.., 0]) } else { linsolve(where(lost, eye(m), B), b) }
-    q = q - Q[.., a..a + m] @ where(lost, where(b == 0, 0.0, nan), free)
+    q = q - Q[.., columns] @ where(lost, where(b == 0, 0.0, nan), free)
+    # of components whose slopes no condition has there is no flux, or their values are given
+    if o.field == g and m < len(q) { q = q * f64(map(k -> any(stack(...o.components) == k), iota(len(q)))) }
   }
   q
+}
+# Conditions on slopes at one place by their fields, with the components whose slopes they have, proven from their code
+_told_fields(P, cs) = {
+  (fields, out) = (list(), list())
+  for c in cs { if not contains(fields, c.field) { fields = push(fields, c.field) } }
+  for f in fields {
+    (own, components) = (list(), list())
+    for c in cs { if c.field == f { own = push(own, c) } }
+    for a in list(...(0..max(1, P.info.sizes[f]))) {
+      has_it = false
+      for c in own { if _tells_slope(P, c.condition, f, a) { has_it = true } }
+      if has_it { components = push(components, a) }
+    }
+    out = push(out, (field = f, conditions = own, components = components))
+  }
+  out
+}
+# Whether a condition has slopes of component a of field f
+_tells_slope(P, c, f, a) = {
+  any_ = false
+  for r in list(...(0..max(1, c.rows))) {
+    on = _row_dependence(P.info, c, r)
+    for (i, j) in enumerate(P.info.jets) {
+      space = 0
+      for d in P.info.space { space = space + j[1 + d] }
+      if j[0] == f and space == 1 { if on[i][a] { any_ = true } }
+    }
+  }
+  any_
 }
 # Derivatives of g by the slopes along n of all components: f64[rows, nc]
 _slopes_across(g, z, n) =
@@ -507,10 +540,11 @@ _slopes_across(g, z, n) =
 # How much of the slopes across is left in a flux that is told by conditions, at a few faces with numbers there
 _flux_defect(P, D, cs, g, t, on) = {
   whole = true
-  for c in cs {
-    if len(_condition_at(P, c.condition, t, D.middle[0], zeros(P.nc, 1 + P.d), D.normals[0])) != max(1, P.info.sizes[c.field]) {
-      whole = false
-    }
+  for o in _told_fields(P, cs) {
+    rows = 0
+    for c in o.conditions { rows = rows + max(1, c.condition.rows) }
+    n = len(o.components)
+    if n != rows or n == 0 or (o.field != g and n != max(1, P.info.sizes[o.field])) { whole = false }
   }
   if not whole { 1.0 } else if len(on) == 0 { 0.0 } else {
     k = min(3, len(on))

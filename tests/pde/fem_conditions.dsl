@@ -174,3 +174,23 @@ solve(scaled_in_time, fem(h = 0.1, order = 2)).u([0.0, 0.5], 0.5)    #~ [0.5, 0.
 # one that is not linear in them has several
 problem squared { domain x in [0, 1]; field u; u_xx == 0; u^2 == 4 at left; u == 0 at right }
 contains(try { str(solve(squared, fem(h = 0.1)).u(0.5)) } catch m { m }, "linearly")    #> true
+
+# ---- slopes of components: v = (x^2 + y^2, x*y) by the value of one component and the slope of the other, and by two conditions that have both slopes
+problem one_slope {
+  domain x in [0, 1], y in [0, 1]
+  field v[2]
+  lap(v) == [4, 0]
+  v[0] == x^2 + y^2 at boundary
+  v[1] == x*y       at right, bottom, top
+  v_x[1] == y       at left
+}
+solve(one_slope, fem(h = 0.25, order = 2)).v(0.3, 0.6)     #~ [0.45, 0.18] tol 1e-9
+problem two_slopes {
+  domain x in [0, 1], y in [0, 1]
+  field v[2]
+  lap(v) == [4, 0]
+  v == [x^2 + y^2, x*y]             at right, bottom, top
+  v_x[0] + v_x[1] + v[0] == y + y^2 at left
+  v_x[0] - v_x[1] == -y             at left
+}
+solve(two_slopes, fem(h = 0.25, order = 2)).v(0.3, 0.6)    #~ [0.45, 0.18] tol 1e-9
