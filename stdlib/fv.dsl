@@ -117,7 +117,8 @@ _fv_text(info) = {
 # Whether a text needs no brackets around it as a factor: no space outside of brackets
 _fv_is_one(text) = find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
 
-# Whether a statement is a conservation law as it is written: every equation has a flux under a derivative, and nothing diffuses
+# Whether a statement is a conservation law as it is written: every equation has a flux under a derivative,
+# nothing diffuses, and fv() meets the conditions at ends
 _fv_suits(info) = {
   fine = info.eigen == ""
   if fine { fine = _fv_why_not(info) == "" }
@@ -131,7 +132,7 @@ _fv_suits(info) = {
     }
     fine = fine and flux
   }
-  fine
+  if fine { _fv_why_not_ends(info) == "" } else { false }
 }
 _fv_explain(info) =
   "{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n" +
@@ -242,13 +243,6 @@ _fv_system(info) = {
     m = m + max(1, size)
   }
   dims = len(info.coords) - 1
-  second = false
-  for q in info.equations {
-    for term in q.terms {
-      o = _fv_orders(info, term.jets)
-      if o.second or (term.coord > 0 and o.first) { second = true }
-    }
-  }
   (stirs, drifts) = (false, false)
   for q in info.equations {
     for term in q.terms {
@@ -260,8 +254,9 @@ _fv_system(info) = {
   # what comes in from an end may be faster than what is inside
   driven = stirs
   for c in info.conditions { if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } } }
-  (info = info, m = m, dims = dims, space = list(...(1..(dims + 1))), first = first, rows = _fv_rows(info), diffuses = second,
-    driven = driven, stirs = stirs, drifts = drifts, all = list(...(0..m)))
+  (info = info, m = m, dims = dims, space = list(...(1..(dims + 1))), first = first, rows = _fv_rows(info), diffuses = _fv_is_diffusive(info),
+    driven = driven, stirs = stirs, drifts = drifts, all = list(...(0..m)),
+    ends = map(k -> map(side -> _fv_end(info, k, side), list(0, 1)), list(...(1..dims + 1))))
 }
 
 _fv_zero(s) = map(i -> 0.0, s.all)
@@ -560,43 +555,156 @@ _fv_start(s, X) = {
 
 # ---- ends
 
-_fv_conditions(s, field, coord, side) = {
-  out = list()
-  for c in s.info.conditions {
-    if c.at.coord == coord and c.at.side == side and s.info.jets[c.jets[0]][0] == field { out = push(out, c) }
+# The conditions at an end: (told: those of each field; slopes: whether one of them has the field's slope;
+# together: whether one has what another tells; why: what fv() does not meet, or nothing). What a condition
+# has is proven from its code. It belongs to a field whose slope it has, else to one whose value it has.
+_fv_end(info, coord, side) = {
+  fields = list(...(0..len(info.fields)))
+  (n, x) = (len(info.coords), info.coords[coord])
+  (why, whole) = ("", not _fv_is_diffusive(info))
+  slopes = map(k -> false, fields)
+  found = list()
+  for c in info.conditions {
+    if c.at.coord == coord and c.at.side == side {
+      d = _residual_dependence(info, c).depends
+      (value, slope, steep) = (map(k -> false, fields), map(k -> false, fields), false)
+      for (i, j) in enumerate(info.jets) {
+        if d[n + i] {
+          order = 0
+          for o in list(...j[1..]) { order = order + o }
+          if order == 0 { value[j[0]] = true } else {
+            if order == 1 and j[1 + coord] == 1 {
+              slope[j[0]] = true
+              (slopes[j[0]], steep, whole) = (true, true, false)
+            } else {
+              why =
+                "fv() meets values and first derivatives by {x} at an end of {x}, no rates and no other derivatives: `{c.text}`; fd() meets such conditions"
+            }
+          }
+        }
+      }
+      found = push(found, (c = c, has = map(k -> value[k] or slope[k], fields), own = if steep { slope } else { value },
+        width = _fv_width(info, c)))
+    }
   }
-  out
+  told = map(k -> list(), fields)
+  room = map(k -> max(1, info.sizes[k]), fields)
+  open = map(c -> true, found)
+  for _ in list(...(0..len(found))) {
+    # first what has the least choice
+    (next, at, least) = (-1, -1, n + len(fields) + 1)
+    for (i, c) in enumerate(found) {
+      (choice, first) = (0, -1)
+      for k in fields { if c.own[k] and room[k] >= c.width { choice = choice + 1; if first < 0 { first = k } } }
+      if open[i] and choice < least { (next, at, least) = (i, first, choice) }
+    }
+    open[next] = false
+    if at < 0 {
+      if why == "" {
+        why = "fv() takes at most one condition on each field at each end of {x}, and is left with `{found[next].c.text}`"
+      }
+    } else {
+      told[at] = push(told[at], found[next].c)
+      room[at] = room[at] - found[next].width
+    }
+  }
+  for k in fields {
+    if room[k] > 0 { whole = false }
+    if why == "" and len(told[k]) > 0 and room[k] > 0 {
+      why = "fv() wants conditions on all components of {info.fields[k]} at an end of {x}, or on none; fd() and fem() take some"
+    }
+    if why == "" and len(told[k]) == 0 and slopes[k] {
+      why =
+        "fv() has no condition that tells {info.fields[k]} at an end of {x}, where another has its slope; fd() meets such conditions"
+    }
+  }
+  together = false
+  for c in found {
+    (known, waves) = (0, 0)
+    for k in fields {
+      if c.has[k] and len(told[k]) > 0 { known = known + 1 }
+      if c.has[k] and not _fv_field_diffuses(info, k, coord) { waves = waves + 1 }
+    }
+    if known > 1 { together = true }
+    # which of them comes in, only the waves tell
+    if why == "" and waves > 1 and not whole {
+      why =
+        "fv() meets conditions on one field each at an end of {x} where waves go in and out, and this one has several: `{c.c.text}`; fd() meets such conditions"
+    }
+  }
+  for k in fields { if len(told[k]) > 1 { together = true } }
+  (told = told, slopes = slopes, together = together, whole = whole, why = why)
 }
-_fv_only_value(s, c) = { o = _fv_orders(s.info, c.jets); not (o.first or o.second or o.rate) }
-# Whether all fields have their values given at an end, and nothing diffuses: then that state is what stands outside
-_fv_comes_in(s, coord, side) = {
-  whole = not s.diffuses
-  for k in list(...(0..len(s.info.fields))) {
-    q = _fv_conditions(s, k, coord, side)
-    if len(q) == 0 { whole = false } else { if not _fv_only_value(s, q[0]) { whole = false } }
+# How many numbers a condition tells
+_fv_width(info, c) = {
+  r = c.residual((...map(i -> 0.1, info.coords),), _zero_jets(info))
+  if kind(r) == "array" { if rank(r) > 0 { len(r) } else { 1 } } else { 1 }
+}
+# Whether a field has second derivatives of itself along a coordinate in its equation, or any equation has some
+_fv_field_diffuses(info, k, coord) = {
+  found = false
+  for term in info.equations[_fv_rows(info)[k]].terms {
+    for j in term.jets {
+      o = info.jets[j]
+      if o[0] == k and o[1 + coord] + (if term.coord == coord { 1 } else { 0 }) > 1 { found = true }
+    }
   }
-  whole
+  found
+}
+_fv_is_diffusive(info) = {
+  found = false
+  for q in info.equations {
+    for term in q.terms {
+      o = _fv_orders(info, term.jets)
+      if o.second or (term.coord > 0 and o.first) { found = true }
+    }
+  }
+  found
+}
+# Why conditions at ends are not for fv(), or nothing
+_fv_why_not_ends(info) = {
+  why = ""
+  for coord in list(...(1..len(info.coords))) {
+    for side in (0, 1) {
+      if why == "" and not info.periodic[coord] { why = _fv_end(info, coord, side).why }
+    }
+  }
+  why
 }
 
 # The state j cells outside of an end where inside, j cells from it, is U: at point X on the end.
-# A condition is met by the mean of both and the difference quotient between them, or where `whole` by
-# the state outside alone. Fields that a condition mentions beside its own are those inside.
-_fv_outside(s, coord, side, whole, distance, X, U, last) = {
+# Conditions are met by the means of both and the difference quotients between them, or where the whole
+# state is told and nothing diffuses by the state outside alone. Of a field that none tells it is the last.
+_fv_outside(s, coord, side, end, distance, X, U, last) = {
+  out = if side == 0 { -1.0 } else { 1.0 }
+  zero = _fv_zero(s)
+  # what is left of a condition where W is outside
+  left = (c, W) -> {
+    own = if end.whole { W } else { map(i -> 0.5 * (U[i] + W[i]), s.all) }
+    slope = if end.whole { zero } else { map(i -> out * (W[i] - U[i]) / distance, s.all) }
+    c.residual(X, _fv_jets(s, own, map(j -> if j == coord { slope } else { zero }, s.space), list(zero, zero, zero), zero))
+  }
   values = map(k -> {
-    q = _fv_conditions(s, k, coord, side)
+    q = end.told[k]
+    inside = _fv_field(s, k, U)
     if len(q) == 0 { _fv_field(s, k, last) } else {
-      inside = _fv_field(s, k, U)
-      out = if side == 0 { -1.0 } else { 1.0 }
-      _fv_meeting(v -> {
-        own = if whole { v } else { 0.5 * (inside + v) }
-        slope = if whole { 0.0 * v } else { out * (v - inside) / distance }
-        zero = _fv_zero(s)
-        along = map(j -> if j == coord { _fv_with(s, k, zero, slope) } else { zero }, s.space)
-        q[0].residual(X, _fv_jets(s, _fv_with(s, k, U, own), along, list(zero, zero, zero), zero))
-      }, inside)
+      if end.together { inside } else { _fv_meeting(v -> left(q[0], _fv_with(s, k, last, v)), inside) }
     }
   }, list(...(0..len(s.info.fields))))
-  map(v -> v + 0.0, _fv_numbers(s, values))
+  W = map(v -> v + 0.0, _fv_numbers(s, values))
+  if not end.together { W } else {
+    at = list()
+    for k in list(...(0..len(s.info.fields))) {
+      if len(end.told[k]) > 0 { for i in list(...(0..max(1, s.info.sizes[k]))) { at = push(at, s.first[k] + i) } }
+    }
+    v = _fv_meeting_together(v -> {
+      V = W
+      for (i, a) in enumerate(at) { V[a] = v[i] }
+      concat(...map(c -> ravel(left(c, V) + 0.0), _fv_flat(end.told)))
+    }, stack(...map(a -> W[a], at)))
+    for (i, a) in enumerate(at) { W[a] = v[i] }
+    W
+  }
 }
 # A state with other numbers for field k
 _fv_with(s, k, U, v) = {
@@ -619,6 +727,17 @@ _fv_meeting(r, v) = {
     } else { if abs(w - before) <= 1e-9 * (abs(v) + abs(w)) { w } else { nan } }
   }
 }
+# The same of several numbers and as many equations
+_fv_meeting_together(r, v) = {
+  units = eye(len(v))
+  turn = v -> v - linsolve(stack(...map(i -> jvp(r, v, units[i])[1], list(...(0..len(v)))); axis = 1), r(v))
+  if _fv_is_affine(r, v) { turn(v) } else {
+    w = v
+    before = v
+    for _ in list(...(0..20)) { before = w; w = turn(w) }
+    where(max(abs(w - before)) <= 1e-9 * max(abs(v) + abs(w)), w, nan)
+  }
+}
 # Whether a function is affine, by what it depends on
 _fv_is_affine(r, v) = {
   bends = false
@@ -630,12 +749,8 @@ _fv_is_affine(r, v) = {
 _fv_meets_at_face(s, coord, side) = {
   out = map(i -> false, s.all)
   if s.diffuses {
-    for k in list(...(0..len(s.info.fields))) {
-      for c in _fv_conditions(s, k, coord, side) {
-        if not _fv_only_value(s, c) {
-          for i in list(...(0..max(1, s.info.sizes[k]))) { out[s.first[k] + i] = true }
-        }
-      }
+    for (k, steep) in enumerate(s.ends[coord - 1][side].slopes) {
+      if steep { for i in list(...(0..max(1, s.info.sizes[k]))) { out[s.first[k] + i] = true } }
     }
   }
   out
@@ -652,7 +767,7 @@ _fv_padded(s, grid, k, g, t, U) = {
     others = list(...(0..s.dims))
     for j in list(...(0..g)) {
       for side in list(0, 1) {
-        whole = _fv_comes_in(s, k + 1, side)
+        end = s.ends[k][side]
         at = if side == 0 { j } else { n - 1 - j }
         edge = if side == 0 { 0 } else { n - 1 }
         inside = map(u -> _fv_cut(u, k, at, at + 1), U)
@@ -666,7 +781,7 @@ _fv_padded(s, grid, k, g, t, U) = {
           X = (t, ...map(i -> a[i], others))
           W = map(i -> a[s.dims + i], s.all)
           V = map(i -> a[s.dims + s.m + i], s.all)
-          _fv_outside(s, k + 1, side, whole, (2 * j + 1) * grid.h[k], X, W, V)
+          _fv_outside(s, k + 1, side, end, (2 * j + 1) * grid.h[k], X, W, V)
         }, list(...x, ...inside, ...last))
         if side == 0 { low = push(low, v) } else { high = push(high, v) }
       }
@@ -686,15 +801,8 @@ _solve_fv(info, m, o) = {
   _fv_refuse_rates(info)
   s = _fv_system(info)
   if _fv_has(s, "quasi") { _fv_refuse_quasi(s) }
-  for (k, f) in enumerate(info.fields) {
-    for c in s.space {
-      for side in (0, 1) {
-        if len(_fv_conditions(s, k, c, side)) > 1 {
-          _refuse("fv() takes at most one condition on {f} at each end of {info.coords[c]}")
-        }
-      }
-    }
-  }
+  untold = _fv_why_not_ends(info)
+  if untold != "" { _refuse(untold) }
   plain = _fv_grid(s, m)
   span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   U = _fv_initial(s, plain)

@@ -114,3 +114,66 @@ problem ring(c) {
 }
 moved(c) = solve(ring(c), fv(n = 50), estimate = false).w(0.2, 0.3)
 moved'(1.0)     #~ (moved(1.001) - moved(0.999))/0.002 tol 1e-5
+
+# Conditions at ends, by what their code has: what fv() meets is met, the rest refused. Straight lines at the end of time
+problem crossed {
+  domain t in [0, 5], x in [0, 1]
+  field a, b
+  a_t == a_xx
+  b_t == b_xx
+  a == 1 at t = 0
+  b == 0 at t = 0
+  a == 1 at left
+  b == 0 at left
+  a_x == -b at right
+  b_x == a at right
+}
+s = solve(crossed, fv(n = 10), estimate = false);
+[s.a(5, 1), s.b(5, 1)]     #~ [0.5, 0.5] tol 1e-4
+# contact: of two conditions one for each field, whichever is named first
+problem contact {
+  domain t in [0, 5], x in [0, 1]
+  field a, b
+  a_t == a_xx
+  b_t == b_xx
+  a == 1 - x at t = 0
+  b == 0 at t = 0
+  a == 1 at left
+  b == 0 at left
+  a == b at right
+  a_x == -b_x at right
+}
+s = solve(contact, fv(n = 10), estimate = false);
+[s.a(5, 0.5), s.b(5, 0.5)]     #~ [0.75, 0.25] tol 1e-4
+# a rate at the end, and an impedance, for which waves have to be asked: the default is another method
+problem rated {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 - x at t = 0
+  u == 1 at x = 0
+  u_t + 2u_x == 0 at x = 1
+}
+problem impeded {
+  domain t in [0, 1], x in [0, 1]
+  field p, v
+  p_t + ∂x(v) == 0
+  v_t + ∂x(p) == 0
+  p == 1 - x at t = 0
+  v == 0 at t = 0
+  p == 1 at x = 0
+  v == p/3 at x = 1
+}
+find(said(rated), "no rates and no other derivatives") > 0     #> true
+find(said(impeded), "fd() meets such conditions") > 0     #> true
+find(explain(impeded), "solve() takes fd(") > 0     #> true
+# a condition for each component of a vector
+problem parts {
+  domain t in [0, 0.2], x in [0, 1]
+  field v[2]
+  v_t == 0.1 * v_xx
+  v == [sin(π * x), 2sin(π * x)] at t = 0
+  v[0] == 0 at boundary
+  v[1] == 0 at boundary
+}
+solve(parts, fv(n = 40), estimate = false).v(0.2, 0.5)     #~ [1, 2] * exp(-0.02π^2) tol 1e-3
