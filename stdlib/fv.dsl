@@ -117,22 +117,35 @@ _fv_text(info) = {
 # Whether a text needs no brackets around it as a factor: no space outside of brackets
 _fv_is_one(text) = find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
 
-# Whether a statement is a conservation law as it is written: every equation has a flux under a derivative,
-# nothing diffuses, and fv() meets the conditions at ends
+# Whether a statement is a conservation law as it is written: a flux under a derivative, in every equation
+# such a flux or a first derivative that is one, nothing that diffuses, and conditions that fv() meets
 _fv_suits(info) = {
   fine = info.eigen == ""
   if fine { fine = _fv_why_not(info) == "" }
+  written = false
   for q in info.equations {
     flux = false
     for term in q.terms {
       what = _fv_kind(info, term)
-      if what == "flux" { flux = true }
-      o = _fv_orders(info, term.jets)
-      if what == "diffusion" or what == "quasi" or (what == "flux" and o.first) { fine = false }
+      if what == "flux" { flux = true; written = true }
+      if what == "quasi" { if _fv_is_flux(info, term) { flux = true } else { fine = false } }
+      if what == "diffusion" or (what == "flux" and _fv_orders(info, term.jets).first) { fine = false }
     }
     fine = fine and flux
   }
-  if fine { _fv_why_not_ends(info) == "" } else { false }
+  if fine and written { _fv_why_not_ends(info) == "" } else { false }
+}
+# Whether a term without a flux is one as it stands, as q_x is ∂x(q): first derivatives with factors that nothing changes
+_fv_is_flux(info, term) = {
+  n = len(info.coords)
+  d = _dependence(term.f, (...map(c -> 0.1, info.coords),), _zero_jets(info))
+  fine = true
+  for i in list(...(0..len(info.jets))) {
+    if d.depends[n + i] {
+      if not _fv_orders(info, list(i)).first or not _has_fixed_slope(info, d, i, list(...(0..n))) { fine = false }
+    }
+  }
+  fine
 }
 _fv_explain(info) =
   "{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n" +

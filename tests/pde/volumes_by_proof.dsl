@@ -177,3 +177,15 @@ problem parts {
   v[1] == 0 at boundary
 }
 solve(parts, fv(n = 40), estimate = false).v(0.2, 0.5)     #~ [1, 2] * exp(-0.02π^2) tol 1e-3
+# q_x is a flux as ∂x(q) is, beside one that is written
+problem dam {
+  domain t in [0, 0.1], x in [0, 1]
+  field a, q
+  a_t + q_x == 0
+  q_t + ∂x(q^2/a + 9.81 * a^2/2) == 0
+  a == (if x < 0.5 { 1.0 } else { 0.5 }) at t = 0
+  q == 0 at t = 0
+  a_x == 0 at boundary
+  q_x == 0 at boundary
+}
+find(explain(dam), "solve() takes fv()") > 0     #> true
