@@ -183,6 +183,8 @@ static Status factor_klu(Ctx *c, Factors *f) {
 static Status factor_umfpack(Ctx *c, Factors *f) {
 	double control[UMFPACK_CONTROL], info[UMFPACK_INFO];
 	lib.umfpack_dl_defaults(control);
+	/* with its 0.1 elements may grow from step to step until all digits are lost, whatever the condition */
+	control[UMFPACK_PIVOT_TOLERANCE] = 1;
 	if (!f->um_symbolic && lib.umfpack_dl_symbolic(f->a.n, f->a.n, f->a.start, f->a.row, NULL, &f->um_symbolic, control, info) != UMFPACK_OK) return ST_NOMEM;
 	const int64_t status = lib.umfpack_dl_numeric(f->a.start, f->a.row, f->a.values, f->um_symbolic, &f->um_numeric, control, info);
 	return status == UMFPACK_OK ? ST_OK : status == UMFPACK_WARNING_singular_matrix ? singular(c, f, -1) : ST_NOMEM;
