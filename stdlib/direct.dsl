@@ -511,7 +511,9 @@ _solve_modes(info, m, S, o) = {
   weight = zeros(n)
   weight[p.rows] += where(on, b, 0.0)
   if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) {
-    error("{info.name}: {info.eigen} must multiply the fields, not their derivatives")
+    of = if S.count > 1 { "in each equation the field for whose derivatives it stands" } else { "the field, not its derivatives" }
+    by = if len(info.coords) == 1 { "; for others there is collocation() with a guess" } else { "" }
+    error("{info.name}: {m.name}() takes {info.eigen} only where it multiplies {of}{by}")
   }
   if min(abs(weight)) == 0 { error("{info.name}: {info.eigen} must stand in every equation") }
   A = (..._as_sparse(p, a), values = a / weight[p.rows])

@@ -107,3 +107,18 @@ for m in (fd(n = 21), chebyshev(10), fem(0.1)) {
   assert(contains(refused(bent, m), "is not linear in u"), "{m.name}: {refused(bent, m)}")
 }
 solve(square; guess = (u = x -> sin(π*x)/π, λ = 3.0)).λ     #~ π tol 1e-5
+
+# a system of first order has λ off its own fields; collocation takes it, grids say why they do not
+problem first_order {
+  domain x in [0, 1]
+  field u, v
+  eigen λ
+  u_x == v
+  v_x == -λ*u
+  u == 0 at x = 0, x = 1
+  v == 1 at x = 0
+}
+for m in (fd(n = 21), chebyshev(10)) {
+  assert(contains(refused(first_order, m), "the field for whose derivatives it stands"), refused(first_order, m))
+}
+solve(first_order, collocation(), guess = (u = x -> sin(π*x)/π, v = x -> cos(π*x), λ = 9.0)).λ     #~ π^2 tol 1e-5
