@@ -16,3 +16,18 @@ integrate(x -> if x % 1.0 < 0.001 { 1000.0 } else { 0.0 }, 0, 100)              
 # the inner integral's ends and pulse move with the outer variable
 integrate(x -> integrate(y -> if y > x and y < x + 1e-5 { 1e5*y } else { 0.0 }, 0, 3), 0, 1)   #~ 0.500005 tol 1e-9
 (s -> integrate(x -> if x > s and x < s + 1e-4 { x^2*1e4 } else { 0.0 }, 0, 1))'(0.4)            #~ 0.8 + 1e-4 tol 1e-7
+
+# a peak beside an end that is far from the other one: nothing is seen before it
+for b in [1e5, 1e8, 1e15, 1e19] {
+  assert(abs(integrate(x -> x * exp(-x), 0, b) - 1) < 1e-9, "x exp(-x) to {b}")
+  assert(abs(integrate(x -> x * exp(x), -b, 0) + 1) < 1e-9, "x exp(x) from -{b}")
+}
+integrate(x -> x^3 / (exp(x) - 1), 0, 1e8)   #~ π^4 / 15 tol 1e-8
+integrate(x -> x * exp(-1000x), 0, 1e5)      #~ 1e-6 tol 1e-15
+# infinite at one place inside, whether a node hits it or not: as exact as rounding of the place allows, and says so
+for c in [0.1, 0.3, 0.7, 1/3] {
+  r = quadrature(x -> 1 / sqrt(abs(x - c)), 0, 1)
+  off = abs(r.value - 2 * (sqrt(c) + sqrt(1 - c)))
+  assert(off < 1e-7 and off <= r.error, "{c}: off {off}, said {r.error}")
+}
+try { str(integrate(x -> 1 / abs(x - 0.3), 0, 1)) } catch m { contains(m, "not reached") }   #> true
