@@ -517,30 +517,54 @@ static bool in_set(uint32_t n, const Ix *const *set, const Ix *ix) {
 	return false;
 }
 
-/* sum over `sum` of x*y. */
+/* A factor as an operand. */
+static Av *operand(Sp *sp, Lv v) {
+	Av *a = av_array(sp, v.ref);
+	a->weak = v.weak;
+	return a;
+}
+
+static Dtype product_dtype(Sp *sp, Lv x, Lv y) {
+	const Dtype d = sp_common_dtype(sp, operand(sp, x), operand(sp, y));
+	return d == DT_BOOL ? DT_I64 : d;
+}
+
+static uint32_t labels_of_one(Lv x, Lv y, const Ix **out) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < x.n; i++)
+		if (label_place(&y, x.label[i]) < 0) out[n++] = x.label[i];
+	return n;
+}
+
+/* sum over `sum` of x*y. Every sum is one of the product's dtype: a factor's own could overflow. */
 static Lv contract(Notation *nt, Lv x, Lv y, uint32_t nsum, const Ix *const *sum, Span at) {
 	Sp *sp = nt->sp;
 	const Ix *only[MAX_INDICES];
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < nsum; i++)
-		if (label_place(&x, sum[i]) >= 0 && label_place(&y, sum[i]) < 0) only[n++] = sum[i];
-	x = reduce_labels(sp, OP_REDUCE_SUM, x, n, only);
-	n = 0;
-	for (uint32_t i = 0; i < nsum; i++)
-		if (label_place(&y, sum[i]) >= 0 && label_place(&x, sum[i]) < 0) only[n++] = sum[i];
-	y = reduce_labels(sp, OP_REDUCE_SUM, y, n, only);
-	bool shared = false;
-	for (uint32_t i = 0; i < nsum; i++) shared |= label_place(&x, sum[i]) >= 0;
+	const Dtype d = product_dtype(sp, x, y);
+	/* where each has an index of its own, the product is larger than both: what one alone has is summed before */
+	if (labels_of_one(x, y, only) && labels_of_one(y, x, only)) {
+		Lv *v[2] = {&x, &y};
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t n = 0, own = labels_of_one(*v[k], *v[1 - k], only);
+			for (uint32_t i = 0; i < own; i++)
+				if (in_set(nsum, sum, only[i])) only[n++] = only[i];
+			if (!n) continue;
+			v[k]->ref = sp_to_dtype(sp, operand(sp, *v[k]), d);
+			*v[k] = reduce_labels(sp, OP_REDUCE_SUM, *v[k], n, only);
+		}
+	}
+	bool shared = false, alone = false;
+	for (uint32_t i = 0; i < nsum; i++) {
+		const bool in_x = label_place(&x, sum[i]) >= 0, in_y = label_place(&y, sum[i]) >= 0;
+		shared |= in_x && in_y;
+		alone |= in_x != in_y;
+	}
 	bool scalar_parts = ty(sp, x.ref)->rank == x.n && ty(sp, y.ref)->rank == y.n;
-	if (!shared || !scalar_parts) {
+	if (!shared || alone || !scalar_parts) {
 		Lv v[2] = {x, y};
 		return reduce_labels(sp, OP_REDUCE_SUM, combine(nt, AO_MUL, OP_NONE, 2, v, at), nsum, sum);
 	}
-	Av *ax = av_array(sp, x.ref), *ay = av_array(sp, y.ref);
-	ax->weak = x.weak;
-	ay->weak = y.weak;
-	Dtype d = sp_common_dtype(sp, ax, ay);
-	if (d == DT_BOOL) d = DT_I64;
+	Av *ax = operand(sp, x), *ay = operand(sp, y);
 	int xc[MAX_RANK], yc[MAX_RANK], xb[MAX_RANK], yb[MAX_RANK];
 	uint32_t nc = 0, nb = 0;
 	Lv out = {0};
@@ -606,6 +630,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Notation inner = *nt;
 	open_clauses(&inner, &s, gen->comprehension.n, gen->comprehension.clauses, gen->comprehension.body);
 	const Ix *sum[MAX_INDICES];
+	bool summed[MAX_INDICES] = {0};
 	for (uint32_t i = 0; i < s.n; i++) sum[i] = &s.ix[i];
 	const Ast *body = gen->comprehension.body;
 	Factors factors = {0};
@@ -613,13 +638,23 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Lv v;
 	if (factors.n > 1) {
 		Lv *f = ARENA_ARRAY(sp->a, Lv, factors.n);
-		for (uint32_t i = 0; i < factors.n; i++) f[i] = lv_expr(&inner, factors.at[i]);
+		for (uint32_t i = 0; i < factors.n; i++) {
+			f[i] = lv_expr(&inner, factors.at[i]);
+			for (uint32_t k = 0; k < s.n; k++) summed[k] |= label_place(&f[i], sum[k]) >= 0;
+		}
 		v = f[0];
+		Lv whole = f[0];
 		for (uint32_t i = 1; i < factors.n; i++) {
-			/* indices that no later factor has are summed now */
+			const Dtype d = product_dtype(sp, whole, f[i]);
+			whole = (Lv){.ref = build_zeros(sp->b, type_scalar(sp->c, d)), .weak = whole.weak && f[i].weak};
+		}
+		const Dtype d = (Dtype)ty(sp, whole.ref)->dtype;
+		for (uint32_t i = 1; i < factors.n; i++) {
+			/* indices that no later factor has are summed now, unless the product is to become one of another dtype */
 			const Ix *now[MAX_INDICES];
 			uint32_t n = 0;
-			for (uint32_t k = 0; k < s.n; k++) {
+			const bool early = i + 1 == factors.n || product_dtype(sp, v, f[i]) == d;
+			for (uint32_t k = 0; early && k < s.n; k++) {
 				bool later = false;
 				for (uint32_t m = i + 1; m < factors.n; m++) later |= label_place(&f[m], sum[k]) >= 0;
 				if (!later) now[n++] = sum[k];
@@ -643,23 +678,22 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		v = (Lv){.ref = build_select(sp->b, m, x, build_full(sp->b, ref_type(build_fn(sp->b), x), neutral)), .n = nl};
 		for (uint32_t i = 0; i < nl; i++) v.label[i] = labels[i];
 	}
-	/* an index the body does not mention still counts its length */
+	/* an index that neither the body nor the filter mentions still counts its length */
 	uint32_t nm = 0, nall = v.n;
 	const Ix *all[MAX_INDICES];
 	for (uint32_t i = 0; i < v.n; i++) all[i] = v.label[i];
-	if (factors.n <= 1)
-		for (uint32_t i = 0; i < s.n; i++)
-			if (label_place(&v, sum[i]) < 0) {
-				nm++;
-				all[nall++] = sum[i];
-			}
+	for (uint32_t i = 0; i < s.n; i++)
+		if (label_place(&v, sum[i]) < 0 && !summed[i]) {
+			nm++;
+			all[nall++] = sum[i];
+		}
 	if (nm) {
 		Lv w = {.ref = spread(sp, &v, nall, all, ty(sp, v.ref)->rank - v.n), .n = nall, .weak = v.weak};
 		for (uint32_t i = 0; i < nall; i++) w.label[i] = all[i];
 		v = w;
 	}
 	if ((op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && dtype_is_complex((Dtype)ty(sp, v.ref)->dtype)) sp_fail(sp, E_DTYPE, body->span, "complex numbers have no order");
-	if (op == OP_REDUCE_SUM && ty(sp, v.ref)->dtype == DT_BOOL) v.ref = build_convert(sp->b, v.ref, DT_I64);
+	if ((op == OP_REDUCE_SUM || op == OP_REDUCE_PROD) && ty(sp, v.ref)->dtype == DT_BOOL) v.ref = build_convert(sp->b, v.ref, DT_I64);
 	warn_of_parts(sp, &s);
 	sp_at(sp, call->span);
 	return reduce_labels(sp, op, v, s.n, sum);
