@@ -27,6 +27,7 @@ struct Ruled {
 	/* written by the user */
 	const Ast *rule, *lambda; /* the derivative statement, NULL for linear_map; its right side as a function of arguments, result and tangents */
 	Module *module;
+	const Param *params; /* the function's: a rule may have other names for them */
 	uint32_t nargs, nnamed, nleaves, first; /* leaves before `first` are captured by the function */
 	Atom *names;      /* of named arguments */
 	const Av *args;   /* template: captured values, arguments, named arguments */
@@ -115,15 +116,45 @@ static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t 
 	for (uint32_t i = 0; i < y->n; i++) take_tangents(sp, r, dy->items[i], y->items[i], k, out);
 }
 
-/* Σ partial * tangent of an element-wise rule. */
-static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, uint32_t n, Av *const *dx) {
-	Span at = r->rule->derivative.body->span;
-	if (n > 1 && (partials->kind != AV_TUPLE || partials->n != n))
-		sp_fail(sp, E_RULE, at, "the rule of `%s` gives %u partial derivatives, one for each argument, as a tuple", atom_text(sp->c, r->rule->derivative.name), n);
+/* The rule's parameter that takes the i-th argument, where those without a name come first; one past the last: what is left over. */
+static uint32_t param_of(const Ruled *r, uint32_t i) {
+	const Ast *e = r->rule;
+	uint32_t place = 0;
+	for (uint32_t p = 0; p < e->derivative.nparams; p++) {
+		bool by_name = false;
+		for (uint32_t k = 0; k < r->nnamed; k++) {
+			if (r->names[k] != r->params[p].name) continue;
+			by_name = true;
+			if (i == r->nargs + k) return p;
+		}
+		if (!by_name && !r->params[p].named && place++ == i) return p;
+	}
+	return e->derivative.nparams;
+}
+
+/* Σ partial * tangent of an element-wise rule, by parameter; NULL: left out. Options may be without a partial while nothing goes through them. */
+static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, Av *const *dx, const bool *moves) {
+	const Ast *e = r->rule;
+	const char *name = atom_text(sp->c, e->derivative.name);
+	Span at = e->derivative.body->span;
+	const uint32_t np = e->derivative.nparams, given = partials->kind == AV_TUPLE ? partials->n : 1;
+	const uint32_t n = np - (np && e->derivative.params[np - 1].rest); /* what is left over has no tangent */
+	uint32_t plain = 0, q = 0;
+	for (uint32_t i = 0; i < n; i++) plain += !e->derivative.params[i].named;
+	if (n && given != n && given != plain) sp_fail(sp, E_RULE, at, "the rule of `%s` gives %u partial derivatives, one for each argument, as a tuple", name, n);
 	Av *sum = NULL;
 	for (uint32_t i = 0; i < n; i++) {
-		if (dx[i]->kind != AV_ARRAY || !has_slope(sp, dx[i]->ref)) continue;
-		Av *term = sp_binary(sp, AO_MUL, n > 1 ? partials->items[i] : partials, dx[i], at, at, at);
+		const bool has = given == n || !e->derivative.params[i].named;
+		Av *partial = partials->kind == AV_TUPLE && has ? partials->items[q++] : partials;
+		if (!dx[i] || dx[i]->kind != AV_ARRAY || !has_slope(sp, dx[i]->ref)) continue;
+		if (!has && moves[i]) {
+			Diag *d = diag_error(sp->c, E_RULE, at, "the rule of `%s` has no partial derivative for `%s`", name, atom_text(sp->c, e->derivative.params[i].name));
+			diag_second(sp->c, d, r->call, "a derivative goes through it here");
+			diag_hint(sp->c, d, "give one for each argument, as a tuple");
+			sp_throw(sp);
+		}
+		if (!has) continue;
+		Av *term = sp_binary(sp, AO_MUL, partial, dx[i], at, at, at);
 		sum = sum ? sp_binary(sp, AO_ADD, sum, term, at, at, at) : term;
 	}
 	return sum ? sum : av_array(sp, build_f64(sp->b, 0));
@@ -184,14 +215,22 @@ static void emit_tangent(Ctx *c, void *arg) {
 	}
 	uint32_t k = 0, at = r->first, n = r->nargs, nd = e->derivative.ntangents;
 	Av *y = av_rebuild(&sp, r->result, t->results, &k);
-	Av **args = all->items + (all->n - n - r->nnamed), **dx = ARENA_ARRAY(t->a, Av *, n + r->nnamed + 1);
-	for (uint32_t i = 0; i < n + r->nnamed; i++) dx[i] = tangent_of(&sp, args[i], dleaf, &at, false);
+	Av **args = all->items + (all->n - n - r->nnamed);
+	const uint32_t np = e->derivative.nparams;
+	Av **dparam = ARENA_ARRAY(t->a, Av *, np + 1);
+	bool *moves = ARENA_ARRAY(t->a, bool, np + 1);
+	for (uint32_t i = 0; i < n + r->nnamed; i++) {
+		const uint32_t p = param_of(r, i), from = at;
+		dparam[p] = tangent_of(&sp, args[i], dleaf, &at, false);
+		for (uint32_t q = from; q < at; q++) moves[p] |= dleaf[q] != REF_NONE;
+	}
 	/* named: what was named, the result, the tangents */
 	Atom *names = ARENA_ARRAY(t->a, Atom, r->nnamed + nd + 2);
 	Av **named = ARENA_ARRAY(t->a, Av *, r->nnamed + nd + 2);
 	uint32_t m = 0;
 	for (uint32_t i = 0; i < r->nnamed; i++, m++) {
-		names[m] = r->names[i];
+		const uint32_t p = param_of(r, n + i);
+		names[m] = p < np ? e->derivative.params[p].name : r->names[i];
 		named[m] = args[n + i];
 	}
 	const Param *last = r->lambda->function.nparams ? &r->lambda->function.params[r->lambda->function.nparams - 1] : NULL;
@@ -201,18 +240,14 @@ static void emit_tangent(Ctx *c, void *arg) {
 	}
 	for (uint32_t i = 0; i < nd; i++) {
 		names[m] = e->derivative.tangents[i];
-		named[m] = av_array(&sp, build_f64(t->b, 0)); /* of an argument that was left out */
-		for (uint32_t q = 0; q < r->nnamed; q++)
-			if (r->names[q] == e->derivative.params[i].name) named[m] = dx[n + q];
-		if (i < n) named[m] = dx[i];
-		m++;
+		named[m++] = dparam[i] ? dparam[i] : av_array(&sp, build_f64(t->b, 0)); /* of an argument that was left out */
 	}
 	Span *spans = ARENA_ARRAY(t->a, Span, n + m + 1);
 	for (uint32_t i = 0; i < n + m; i++) spans[i] = r->call;
 	Call call = {.span = r->call, .callee_span = e->derivative.name_span, .n = n, .args = args, .spans = spans, .nnamed = m, .names = names, .named = named, .named_spans = spans};
 	Av *f = av_function(&sp, CODE_AST, r->lambda->id, r->lambda, 0, 0, NULL, NULL); /* no name: inside, the name means the function */
 	Av *v = sp_call(&sp, f, &call);
-	if (!nd) v = weighted_sum(&sp, r, v, n, dx);
+	if (!nd) v = weighted_sum(&sp, r, v, dparam, moves);
 	k = 0;
 	take_tangents(&sp, r, v, y, &k, t->out);
 }
@@ -396,8 +431,15 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------------------------------------- */
 
-/* The rule's right side as a function: its parameters, then by name the tangents and the result, which is called y. */
-static const Ast *rule_lambda(Sp *sp, const Ast *e) {
+static bool stands_alone(const Ast *fallback, uint32_t n, const Param *params) {
+	for (uint32_t i = 0; i < n; i++)
+		if (ast_mentions(fallback, params[i].name)) return false;
+	return true;
+}
+
+/* The rule's right side as a function: its parameters, then by name the tangents and the result, which is called y. What an argument left out is
+ * stands with the function; one that depends on the others would have a tangent, so the rule must say it. */
+static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
 	Arena *a = ctx_arena(sp->c);
 	Ast *l = ARENA_NEW(a, Ast);
 	uint32_t np = e->derivative.nparams, nd = e->derivative.ntangents, n = np + nd;
@@ -408,7 +450,9 @@ static const Ast *rule_lambda(Sp *sp, const Ast *e) {
 	l->span = e->span;
 	l->function.params = ARENA_ARRAY(a, Param, n + 1);
 	for (uint32_t i = 0; i < np; i++) {
-		l->function.params[i] = e->derivative.params[i];
+		Param *p = &l->function.params[i];
+		*p = e->derivative.params[i];
+		if (!p->fallback && params[i].fallback && stands_alone(params[i].fallback, np, params)) p->fallback = params[i].fallback;
 		own_y |= e->derivative.params[i].name == y;
 	}
 	for (uint32_t i = 0; i < nd; i++) {
@@ -422,12 +466,12 @@ static const Ast *rule_lambda(Sp *sp, const Ast *e) {
 }
 
 /* By operand: the rule's name of the argument it belongs to. */
-static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f, const Ast *rule) {
+static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f) {
 	Atom *names = ARENA_ARRAY(sp->a, Atom, r->nleaves + 1);
 	uint32_t leaf = r->first;
 	for (uint32_t i = 0; i < r->nargs + r->nnamed; i++)
 		for (uint32_t n = av_count_leaves(r->args->items[f->n + i]); n; n--, leaf++)
-			if (r->param_of_leaf[leaf] >= 0) names[r->param_of_leaf[leaf]] = i < r->nargs ? rule->derivative.params[i].name : r->names[i - r->nargs];
+			if (r->param_of_leaf[leaf] >= 0) names[r->param_of_leaf[leaf]] = i < r->nargs ? r->rule->derivative.params[param_of(r, i)].name : r->names[i - r->nargs];
 	return names;
 }
 
@@ -446,6 +490,8 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		r = ARENA_NEW(a, Ruled);
 		uint32_t n = f->n + call->n + call->nnamed, k = 0;
 		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+		const Ast *fn = f->code_kind == CODE_AST ? f->code : NULL;
+		const Param *params = fn && rule && fn->function.nparams == rule->derivative.nparams ? fn->function.params : rule ? rule->derivative.params : NULL;
 		for (uint32_t i = 0; i < f->n; i++) items[k++] = f->items[i];
 		for (uint32_t i = 0; i < call->n; i++) items[k++] = call->args[i];
 		for (uint32_t i = 0; i < call->nnamed; i++) items[k++] = call->named[i];
@@ -453,7 +499,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
 		k = 0;
 		av_leaves(all, leaves, &k);
-		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule ? rule_lambda(sp, rule) : NULL, .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
+		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule ? rule_lambda(sp, rule, params) : NULL, .params = params, .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
 		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span};
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
@@ -472,7 +518,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	HostDef def = {.name = name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = ruled_jvp, .transpose = rule ? NULL : linear_transpose, .batch = ruled_batch, .written = true};
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
-	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f, rule), rule->derivative.body->span);
+	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f), rule->derivative.body->span);
 	build_host(sp->b, id, s.nargs, s.args, results, n);
 	return av_rebuild(sp, s.result, results, &k);
 }
