@@ -146,9 +146,23 @@ static void infer_range(Notation *nt, Ix *ix, const Ast *body) {
 	}
 }
 
+/* An index beside this one has no value yet where the range is asked for, and what has its name outside is not meant. */
+static void want_independent(const Notation *nt, const Ix *ix, const Ast *range) {
+	Sp *sp = nt->sp;
+	for (uint32_t i = 0; i < nt->scope->n; i++) {
+		const Ix *other = &nt->scope->ix[i];
+		if (other->range == range || other == ix || !ast_mentions(range, other->name)) continue;
+		const char *name = atom_text(sp->c, ix->name), *by = atom_text(sp->c, other->name);
+		Diag *d = diag_error(sp->c, E_INDEX_FREE, range->span, "the range of `%s` depends on the index `%s`, which stands beside it", name, by);
+		diag_hint(sp->c, d, "of a sum within a sum it may: sum(sum(... for %s in a..b) for %s in a..b)", name, by);
+		sp_throw(sp);
+	}
+}
+
 static void explicit_range(Notation *nt, Ix *ix, const Ast *range) {
 	Sp *sp = nt->sp;
 	ix->range = range;
+	want_independent(nt, ix, range);
 	Av *r = sp_expr(sp, range);
 	ix->known = true;
 	if (r->kind == AV_RANGE) {
@@ -610,6 +624,7 @@ static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForCla
 			Ix made = {.name = clauses[k].names[i]->name.name, .span = clauses[k].names[i]->span};
 			const Ast *other = clauses[k].n > 1 ? clauses[k].names[i ? i - 1 : 1] : NULL;
 			if (clauses[k].range && other && other->kind == A_NAME) made.shares = other->name.name;
+			made.range = clauses[k].range;
 			s->ix[s->n++] = made;
 		}
 	}
@@ -712,6 +727,13 @@ static bool reduction_op(const char *name, Op *op) {
 	return false;
 }
 
+/* Whether an index of the outside says how far one of these runs. */
+static bool ranges_move(const Notation *nt, const Ast *gen) {
+	for (uint32_t k = 0; k < gen->comprehension.n; k++)
+		if (gen->comprehension.clauses[k].range && mentions_index(nt, gen->comprehension.clauses[k].range)) return true;
+	return false;
+}
+
 static Lv lv_expr(Notation *nt, const Ast *e) {
 	Sp *sp = nt->sp;
 	sp_at(sp, e->span);
@@ -752,7 +774,7 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 		const char *name = atom_text(sp->c, e->call.callee->name.name);
 		Op op;
 		if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION && e->call.args[0].value->generator && reduction_op(name, &op))
-			return lv_reduce(nt, e, op, e->call.args[0].value);
+			return ranges_move(nt, e->call.args[0].value) ? batched(nt, e) : lv_reduce(nt, e, op, e->call.args[0].value);
 		const Builtin *b = builtin_find(name);
 		if (!b || !prims[b->op].elementwise || e->call.n != (uint32_t)prims[b->op].nargs || session_lookup(sp->session, sp->module, e->call.callee->name.name).kind != V_UNSET)
 			return batched(nt, e);
