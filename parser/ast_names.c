@@ -103,6 +103,81 @@ bool ast_breaks(const Ast *body) {
 	return found;
 }
 
+/* ---- mentions --------------------------------------------------------------------------------------------------------------------------- */
+
+static bool binds(const Ast *target, Atom name) {
+	if (target->kind == A_NAME) return target->name.name == name;
+	for (uint32_t i = 0; target->kind == A_TUPLE && i < target->tuple.n; i++)
+		if (binds(target->tuple.items[i], name)) return true;
+	return false;
+}
+
+/* Whether what stands behind e in its block means by the name what e gives it. */
+static bool gives(const Ast *e, Atom name) {
+	switch ((AstKind)e->kind) {
+	case A_ASSIGN: return binds(e->assign.target, name);
+	case A_DEF: return e->function.name == name;
+	case A_INDEX_DEF: return e->index_def.name == name;
+	default: return false;
+	}
+}
+
+static bool clauses_bind(uint32_t n, const ForClause *clauses, Atom name, void (*visit)(void *ud, const Ast *child), void *ud) {
+	bool found = false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (clauses[i].range) visit(ud, clauses[i].range);
+		for (uint32_t k = 0; k < clauses[i].n; k++) found |= binds(clauses[i].names[k], name);
+	}
+	return found;
+}
+
+void ast_children_seeing(const Ast *e, Atom name, void (*visit)(void *ud, const Ast *child), void *ud) {
+	switch ((AstKind)e->kind) {
+	case A_LAMBDA:
+	case A_DEF:
+		if (gives(e, name)) return;
+		for (uint32_t i = 0; i < e->function.nparams; i++) {
+			const Param *p = &e->function.params[i];
+			if (p->fallback) visit(ud, p->fallback);
+			if (p->name == name || (p->pattern && binds(p->pattern, name))) return;
+			if (p->type) visit(ud, p->type);
+		}
+		if (e->function.result) visit(ud, e->function.result);
+		visit(ud, e->function.body);
+		return;
+	case A_COMPREHENSION:
+		if (clauses_bind(e->comprehension.n, e->comprehension.clauses, name, visit, ud)) return;
+		visit(ud, e->comprehension.body);
+		if (e->comprehension.filter) visit(ud, e->comprehension.filter);
+		return;
+	case A_INDEX_DEF:
+		clauses_bind(e->index_def.nclauses, e->index_def.clauses, name, visit, ud);
+		for (uint32_t i = 0; i < e->index_def.nindices; i++)
+			if (binds(e->index_def.indices[i], name)) return;
+		visit(ud, e->index_def.value);
+		return;
+	case A_FOR:
+		visit(ud, e->for_.iterable);
+		if (!binds(e->for_.target, name)) visit(ud, e->for_.body);
+		return;
+	case A_TRY:
+		visit(ud, e->try_.body);
+		if (e->try_.name != name) visit(ud, e->try_.handler);
+		return;
+	case A_ASSIGN:
+		visit(ud, e->assign.value);
+		if (e->op != AO_NONE || !binds(e->assign.target, name)) visit(ud, e->assign.target);
+		return;
+	case A_BLOCK:
+		for (uint32_t i = 0; i < e->block.n; i++) {
+			visit(ud, e->block.items[i]);
+			if (gives(e->block.items[i], name)) return;
+		}
+		return;
+	default: ast_children(e, visit, ud);
+	}
+}
+
 struct mention_scan {
 	Atom name;
 	bool found;
@@ -115,7 +190,7 @@ static void mention_visit(void *ud, const Ast *e) {
 		s->found = true;
 		return;
 	}
-	ast_children(e, mention_visit, s);
+	ast_children_seeing(e, s->name, mention_visit, s);
 }
 
 bool ast_mentions(const Ast *e, Atom name) {

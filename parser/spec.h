@@ -380,5 +380,7 @@ void ast_free_names(Sp *sp, const Ast *function, Atom **names, uint32_t *n);
 bool ast_leaves_loop(const Ast *body);  /* break, or return, not inside an inner function (break: nor inner loop) */
 bool ast_breaks(const Ast *body);       /* break of this very loop */
 bool ast_mentions(const Ast *e, Atom name);
+/* The children in which the name means what it means around e. */
+void ast_children_seeing(const Ast *e, Atom name, void (*visit)(void *ud, const Ast *child), void *ud);
 
 #endif

@@ -126,7 +126,7 @@ static void infer_visit(void *ud, const Ast *e) {
 			}
 		}
 	}
-	ast_children(e, infer_visit, in);
+	ast_children_seeing(e, in->ix->name, infer_visit, in);
 }
 
 static void infer_range(Notation *nt, Ix *ix, const Ast *body) {
