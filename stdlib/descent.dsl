@@ -14,6 +14,8 @@ _slope_left(x, g, b) = if kind(b.lower) == "none" { norm(g) } else { norm(where(
 # The unknowns' own size, to judge what is small beside them: |x|, and a trace
 # of the longest way from x0 so far, `span`, for those that end at 0
 _own_size(x, span) = abs(x) + 1e-8 * span
+# The same with the whole way; unknowns at 0, which have not moved, have no size
+_whole_size(x, span) = { v = abs(x) + span; where(v > 0, v, 1.0) }
 # How much each element of the gradient g at x changes over v, the size of the
 # unknowns, by a difference over a part of that. Neither a constant added to f
 # nor the units of f and of any unknown matter to a gradient that is judged
@@ -34,10 +36,39 @@ _at_rest(vg, x, span, g, gn, b, value, tol, seen) =
   if gn == 0 { (true, seen, 0) } else if gn <= tol * (1 + abs(value)) and gn <= 0.1 * seen {
     (_vanishes_beside(x, g, b, tol, _change_over(vg, x, g, b, _own_size(x, span))), gn, 1)
   } else { (false, seen, 0) }
-# What an end without convergence means. Where no step lowers f any more (status
-# 2), that is rounding if the gradient is small beside its change, or if a step
-# to where it vanishes would lower f by less than rounding.
-_judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 {
+# Does a place have a minimum beside it, by the gradient g and second derivatives H there? The step to
+# where the gradient vanishes is a small part of v, the unknowns' size and the way they came, or would
+# lower the value by less than rounding.
+_is_lowest(H, g, v, value, tol) = {
+  # units in which the curvature along each unknown is 1, since rounding goes by these
+  curved = diag(H) > 0
+  units = where(curved, 1 / sqrt(where(curved, diag(H), 1.0)), 1.0)
+  (w, V) = eigh(H * outer(units, units))
+  c = (units * g) @ V
+  known = 1e-14 * len(v)
+  step = c / max(w, known)
+  short = all(abs(units * (V @ step)) <= max(1e-6, sqrt(tol)) * v)
+  all(curved or g == 0) and all(w >= -known) and (short or c @ step < 1e-14 * abs(value))
+}
+# The second derivatives by central differences of the gradient over parts of v
+_curvatures(vg, x, v, b) = {
+  H = map(k -> {
+    e = 1e-4 * v * f64(iota(len(x)) == k)
+    (there, back) = (_within(x + e, b), _within(x - e, b))
+    way = norm(there - back)
+    (vg(there)[1] - vg(back)[1]) / (if way > 0 { way } else { 1.0 })
+  }, iota(len(x)))
+  0.5 * (H + H')
+}
+# What an end without convergence means. Where no step lowers f any more (status 2), that is rounding
+# if second derivatives foresee nothing lower; of many unknowns, whose second derivatives are too
+# many, if the gradient is small beside its change.
+_judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 and len(x) <= 100 {
+  free = f64(_free(x, g, b))
+  v = _whole_size(x, span)
+  H = _curvatures(vg, x, v, b) * outer(free, free)
+  if _is_lowest(H, free * g, v, value, tol) { 1 } else { 2 }
+} else if status == 2 {
   v = abs(x) + span
   change = _change_over(vg, x, g, b, v)
   # unknowns beside 0, which have not moved, have no size over which the

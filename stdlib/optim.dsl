@@ -142,7 +142,12 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
     }
     _assure_finite("minimize", "the function", r, partial)
     (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
-      converged = r.status == 1, message = _outcome(r.status))
+      converged = r.status == 1,
+      message = if r.status == 1 and r.gradient_norm != r.gradient_norm {
+        "the values at the corners agree"
+      } else {
+        _outcome(r.status)
+    })
   }
 }
 # A run that ended with status 4 is an error, which says where and when, unless

@@ -40,14 +40,19 @@ _settled(p, x, tol) = _is_short(p, _undamped(p) / p.scale, x, max(1e-7, sqrt(tol
 # Is a step a small part of x, both by what they make of the residual now?
 _is_short(p, step, x, part) = norm(p.now * step) <= part * (1e-300 + norm(p.now * x))
 _ended_at(both, p, x, x0, b, k, count, status, tol) = {
-  # where the Jacobian vanishes with the gradient there is no such step, and the
-  # gradient's change tells
-  vg = w -> { (res, J) = both(w); (0.5 * (res @ res), res @ J) }
   at_rest = if status == 0 or status == 2 {
-    status == 2 and _settled(p, x, tol) or _judged(2, vg, x, abs(x - x0), p.g, norm(p.free * p.g), b, p.value, tol) == 1
+    status == 2 and _settled(p, x, tol) or _is_least(both, p, x, _whole_size(x, abs(x - x0)), b, tol)
   } else { false }
   (x = x, value = p.value, gradient_norm = norm(p.free * p.g), iterations = k, evaluations = count,
     status = if at_rest { 1 } else if status == 0 { 3 } else { status })
+}
+# Is x a minimum by the whole second derivative, J'J and what the bend of the residual adds? That tells
+# where J vanishes with the gradient.
+_is_least(both, p, x, v, b, tol) = {
+  # of J'r with r as it is here
+  bend = _curvatures(w -> (0.0, p.res @ both(w)[1]), x, v, b) * outer(p.free, p.free)
+  R = p.R * p.scale
+  _is_lowest(R' @ R + bend, p.free * p.g, v, p.value, tol)
 }
 # Is the place x1 better, whose sum of squares is v1? Where the difference is rounding, of the sum or of the terms that the residual is the small rest of, the part of the residual that the
 # Jacobian reaches tells.

@@ -52,6 +52,20 @@ squares(x -> 1e10 * [x[0]^2 + 1, x[1] - 3], [1.0, 0]) #> list(true, true, true)
 least_squares(x -> [exp(60 * x[0]) - 1, x[1] - 3], [0.7, 0], gauss_newton()).x    #~ [0, 3] tol 1e-8
 least_squares(x -> [exp(-x[0])], [1.0]; steps = 30).converged  #> false
 
+# neither steps that ran out nor a stiff direction beside a flat one make a minimum: MGH10 of NIST, whose
+# least value is 43.97292758, and Powell's badly scaled function, whose least is 0
+ym = [34780.0, 28610, 23650, 19630, 16370, 13720, 11540, 9744, 8261, 7030, 6005, 5147, 4427, 3820, 3307, 2872]
+tt = 45 + 5 * (1.0 + iota(16))
+map(m -> {
+  r = least_squares(x -> x[0] * exp(x[1] / (tt + x[2])) - ym, [2.0, 400000, 25000], m)
+  r.converged == (r.value < 43.98)
+}, list(lm(), lm(geodesic = false), dogleg()))        #> list(true, true, true)
+map(m -> {
+  r = minimize(x -> (1e4 * x[0] * x[1] - 1)^2 + (exp(-x[0]) + exp(-x[1]) - 1.0001)^2, [0.0, 1], m)
+  r.converged == (r.value < 1e-12)
+}, methods)          #> list(true, true, true, true, true, true)
+minimize(x -> sum((x - 1)^2), [0.0, 0], nelder_mead()).message        #> the values at the corners agree
+
 # what is not finite says where and when
 said(f) = try { f(); "" } catch m { m }
 m = said(() -> minimize(x -> sum(log(x)), [-1.0]))
