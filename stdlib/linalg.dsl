@@ -400,17 +400,29 @@ _any_root(A) = {
   (U, s, V) = svd(stop_gradient(A))
   _assure_known("sqrtm", s)
   small = s <= len(A) * _rounding(A) * max(s)
-  if all(small) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
-    # P projects onto what A maps to 0, along its range. A + c P is not
-    # singular, and its root is that of A and sqrt(c) P.
-    mask = expand(where(small, 0 * s + 1, 0.0), 0)
-    P = (V * mask) @ pinv((U * mask)' @ (V * mask); rtol = 1e-8) @ (U * mask)'
-    if abs(trace(P) - count(small)) > 1e-6 {
-      error("sqrtm: the matrix has no square root: it is singular, and 0 is a defective eigenvalue")
+  X = if all(s == 0) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
+    # a small singular value beside a large one need not be an eigenvalue near 0: what is a root tells
+    Y = try { _singular_root(A, U, V, s, small) } catch m { nan * stop_gradient(A) + 0im }
+    if _is_root(stop_gradient(Y), stop_gradient(A)) { Y } else {
+      try { _turned_root(A) } catch m { _singular_root(A, U, V, s, small) }
     }
-    c = max(s)
-    _without_slope(_turned_root(stop_gradient(A) + c * P) - sqrt(c) * P, A)
   } else { _turned_root(A) }
+  if not _is_root(stop_gradient(X), stop_gradient(A)) {
+    error("sqrtm: rounding leaves too few digits, since eigenvalues near 0 or near one another are too ill-conditioned")
+  }
+  X
+}
+_is_root(X, A) = norm(X @ X - A) <= (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-2 } else { 1e-6 }) * norm(A)
+_singular_root(A, U, V, s, small) = {
+  # P projects onto what A maps to 0, along its range. A + c P is not singular, and its root is that of
+  # A and sqrt(c) P.
+  mask = expand(where(small, 0 * s + 1, 0.0), 0)
+  P = (V * mask) @ pinv((U * mask)' @ (V * mask); rtol = 1e-8) @ (U * mask)'
+  if abs(trace(P) - count(small)) > 1e-6 {
+    error("sqrtm: the matrix has no square root: it is singular, and 0 is a defective eigenvalue")
+  }
+  c = max(s)
+  _without_slope(_turned_root(stop_gradient(A) + c * P) - sqrt(c) * P, A)
 }
 # X as a function of A that has no derivative
 _without_slope(X, A) = X

@@ -80,3 +80,10 @@ N = [nan, 1; 1, 1]
 map(f -> contains(said(() -> f(N)), "not finite"), list(A -> matrix_rank(A), null_space, orth, sqrtm, logm, expm))   #> list(true, true, true, true, true, true)
 all(isnan(ravel(pinv(N))))                    #> true
 all(isnan(lstsq(N, [1.0, 2])))                #> true
+
+# a small singular value of a matrix that is far from normal is no eigenvalue near 0
+sqrtm([1.0, 1e8; 0, 1])                       #~ [1, 5e7; 0, 1] tol 1e-12
+sqrtm(f32([1, 3000; 0, 1]))                   #~ [1, 1500; 0, 1] tol 1e-5
+sqrtm([1, 1e6, 0; 0, 2, 1e6; 0, 0, 3])[0]     #~ [1, 1e6 / (1 + sqrt(2)), -48188158588.6564] tol 1e-10
+sqrtm([1e-20, 1; 0, 1e-20])                   #~ [1e-10, 5e9; 0, 1e-10] tol 1e-12
+(t -> real(sqrtm(t * [1.0, 1e8; 0, 1])[0, 1]))'(1.0)          #~ 2.5e7 tol 1e-9
