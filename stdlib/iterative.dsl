@@ -133,8 +133,10 @@ _minres(f, b, M, o) = {
     x = x + phi * w
     k = k + 1
   }
-  # in the preconditioner's norm the residual is phibar; what is asked for is told in its terms
-  (x, k, if phibar <= o.tol * beta1 { 0.0 } else { norm(b - f(x)) })
+  # What is asked for is told in the preconditioner's norm, in which the recurrence has phibar; of a
+  # singular matrix that says nothing, but the residual itself does.
+  rest = b - f(x)
+  (x, k, if sqrt(max(real(_inner(rest, M(rest))), 0.0)) <= 10 * o.tol * beta1 { 0.0 } else { norm(rest) })
 }
 
 _gmres(f, b, M, o) = {

@@ -66,3 +66,9 @@ try { str(gmres([0.0, 1; 0, 0], [1.0, 1])) } catch m { contains(m, "gmres") }   
 try { str(bicgstab(A, b; steps = 3)) } catch m { contains(m, "after 3 steps") }      #> true
 try { str(cg([1.0, 0; 0, -1], [1.0, 1])) } catch m { contains(m, "positive definite") }      #> true
 try { kind(ichol0(to_sparse([1.0, 2; 2, 1]))) } catch m { contains(m, "pivot 1") }   #> true
+# a singular matrix and a right-hand side that it does not reach
+refused(A, b) = try { str(minres(A, b)) } catch m { contains(m, "is the matrix what") }
+refused([1.0, 0; 0, 0], [1.0, 1])             #> true
+refused([1.0, 1; 1, 1], [2.0, 0])             #> true
+refused(to_sparse([1.0, -1, 0; -1, 2, -1; 0, -1, 1]), [1.0, 1, 1])            #> true
+minres([1.0, 1; 1, 1], [2.0, 2])              #~ [1, 1]
