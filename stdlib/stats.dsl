@@ -209,6 +209,9 @@ linear_regression(X, y; intercept = true) = {
   (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
     stderr = stderr)
 }
-# pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X from those of Y
+# pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X from those of Y; a vector is one row
 #     pairwise_distances([0, 0; 3, 4], [0, 0])         #> [[0], [5]]
-pairwise_distances(X, Y) = sqrt(sum((expand(X + 0.0, 1) - expand(if rank(Y) == 1 { expand(Y, 0) } else { Y }, 0))^2; axis = 2))
+pairwise_distances(X, Y) = {
+  rows = Z -> if rank(Z) == 1 { expand(Z, 0) } else { Z }
+  _roots_of_squares(expand(rows(X) + 0.0, 1) - expand(rows(Y), 0), 2)
+}

@@ -86,3 +86,5 @@ try { quantile(x, 1.5) } catch m { m }       #> a quantile is asked for a part b
 isnan(var([1.0, 2]; ddof = 2)) and isnan(var([1.0, 2]; ddof = 3)) and isnan(cov([1.0], [2.0]))          #> true
 isnan(linregress([1.0, 2], [1.0, 3]).stderr)  #> true
 isnan(linear_regression([1.0; 2], [1.0, 3]).stderr)    #> [true, true]
+pairwise_distances([1.0, 2], [3.0, 4])        #~ [[sqrt(8)]]
+pairwise_distances([0, 0; 3e200, 4e200], [0.0, 0])            #~ [0; 5e200]
