@@ -53,6 +53,8 @@ static double polygamma(const double *x) {
 	if (n == 0) return digamma(x + 1);
 	if (!order(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
 	if (at == INFINITY) return 0;
+	/* the first term of the asymptotic series (DLMF 5.15.8), where GSL underflows early */
+	if (n == 1 && at > 1e17) return 1 / at;
 	if (n == 1) return gsl_number(gsl.gsl_sf_psi_1_e(at, &r), &r);
 	if (at < -1000) return NAN;
 	const double scale = tgamma(n + 1), sign = fmod(n, 2) == 0 ? -1 : 1;
@@ -201,11 +203,25 @@ static double fresnel_c(const double *x) { double c, s; fresnel(x[0], &c, &s); r
 static double fresnel_s(const double *x) { double c, s; fresnel(x[0], &c, &s); return s; }
 
 BY_GSL1(dawson, gsl_sf_dawson_e)
+/* share * Ei(x) of large |x| by the asymptotic series (DLMF 6.12.2), the power in two halves: GSL overflows early, and tells the sign wrong. */
+static double exp_int_i_far(double share, double x) {
+	if (isinf(x)) return x > 0 ? INFINITY : 0;
+	const double root = exp(0.5 * x);
+	double sum = 0, term = 1;
+	for (int k = 1; fabs(term) > 1e-18; k++) {
+		sum += term;
+		term *= k / x;
+	}
+	return root * (share * sum / x) * root;
+}
 static double exp_int_i(const double *x) {
 	gsl_sf_result r;
-	return isnan(x[0]) ? NAN : x[0] > 720 ? INFINITY : gsl_number(gsl.gsl_sf_expint_Ei_e(x[0], &r), &r); /* of too large a number GSL tells the sign wrong */
+	return isnan(x[0]) ? NAN : fabs(x[0]) > 690 ? exp_int_i_far(1, x[0]) : gsl_number(gsl.gsl_sf_expint_Ei_e(x[0], &r), &r);
 }
-BY_GSL1(sin_int, gsl_sf_Si_e)
+static double sin_int(const double *x) {
+	gsl_sf_result r;
+	return isnan(x[0]) ? NAN : isinf(x[0]) ? copysign(M_PI_2, x[0]) : gsl_number(gsl.gsl_sf_Si_e(x[0], &r), &r);
+}
 /* For large x by the asymptotic series of the auxiliary functions (DLMF 6.12.3, 6.12.4), where GSL loses digits of sin and cos. */
 static double cos_int(const double *p) {
 	const double x = p[0], s = 1 / (x * x);
@@ -220,8 +236,15 @@ static double cos_int(const double *p) {
 	}
 	return (f * sin(x) - g / x * cos(x)) / x;
 }
-BY_GSL1(sinh_int, gsl_sf_Shi_e)
-BY_GSL1(cosh_int, gsl_sf_Chi_e)
+/* far out the half of Ei(|x|) */
+static double sinh_int(const double *x) {
+	gsl_sf_result r;
+	return isnan(x[0]) ? NAN : fabs(x[0]) > 690 ? copysign(exp_int_i_far(0.5, fabs(x[0])), x[0]) : gsl_number(gsl.gsl_sf_Shi_e(x[0], &r), &r);
+}
+static double cosh_int(const double *x) {
+	gsl_sf_result r;
+	return isnan(x[0]) ? NAN : fabs(x[0]) > 690 ? exp_int_i_far(0.5, fabs(x[0])) : gsl_number(gsl.gsl_sf_Chi_e(x[0], &r), &r);
+}
 
 /* E_n(x) of n >= 1: right of 1 the continued fraction (DLMF 8.19.17) by Lentz' method, which keeps exp(-x) apart from what underflows; left of it the series
  * (8.19.8), whose term k = n - 1 has the logarithm. */
@@ -258,7 +281,8 @@ static double exp_int(const double *p) {
 	gsl_sf_result r;
 	if (!order(n) || isnan(x)) return NAN;
 	if (x == INFINITY) return 0;
-	if (n == 1 && x < 700) return x == 0 ? INFINITY : x < -720 ? -INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
+	if (n == 1 && x < -690) return -exp_int_i_far(1, -x);
+	if (n == 1 && x < 700) return x == 0 ? INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
 	if (x < 0) return NAN;
 	if (x == 0) return n > 1 ? 1 / (n - 1) : INFINITY;
 	if (n >= 1) return exp_int_above(n, x);
@@ -455,8 +479,17 @@ static double spherical_part(const double *p) {
 
 /* ---- others ---------------------------------------------------------------------------------------------------------------------------------- */
 
+/* zeta far left of 0, where GSL overflows early: by reflection (DLMF 25.4.2), whose zeta(1 - s) is 1 to rounding */
+static double zeta_left(double s) {
+	if (fmod(s, 2) == 0) return 0;
+	long double product = 2 * sin_pi(0.5 * s), t = 1 - (long double)s;
+	const long double turn = 6.283185307179586476925287L;
+	for (; t > 100 && isfinite((double)product); t--) product *= (t - 1) / turn;
+	return (double)(product * tgammal(fminl(t, 100)) * powl(turn, -fminl(t, 100)));
+}
 static double zeta(const double *x) {
 	gsl_sf_result r;
+	if (x[0] < -160) return zeta_left(x[0]);
 	return x[0] == 1 || x[0] == INFINITY ? (x[0] == 1 ? INFINITY : 1) : isnan(x[0]) ? NAN : gsl_number(gsl.gsl_sf_zeta_e(x[0], &r), &r);
 }
 BY_GSL2(hurwitz, gsl_sf_hzeta_e)

@@ -101,3 +101,15 @@ for d in ends {
 cdf(FDist(4, 9), inf)         #> 1.0
 cdf(Cauchy(), inf)            #> 1.0
 ccdf(FDist(4, 9), inf)        #> 0.0
+
+# the exponential integrals near the largest and the smallest numbers, and what grows as they do (mpmath)
+worst(expinti([705, 716.3, -710]), [2.13814897568785397e+303, 1.70078733598697999e+308, -6.29577363673904981e-312]) < 1e-12   #> true
+worst(expint([-705, -716.3]), [-2.13814897568785397e+303, -1.70078733598697999e+308]) < 1e-13     #> true
+worst(sinhint([705, -717]), [1.06907448784392698e+303, -1.71080832999054915e+308]) < 1e-13        #> true
+worst(coshint([705, 716.5]), [1.06907448784392698e+303, 1.03838283555134394e+308]) < 1e-13        #> true
+(expinti(717.0), expinti(-inf), expint(-800), sinhint(-800), coshint(inf))        #> (inf, 0.0, -inf, -inf, inf)
+worst(zeta([-161.25, -170.5, -250.5, -251, -259.5]), [-1.56448395696256789e158, 1.73632156090945518e171, 1.3106450149434268e293, 1.17209627670508266e294, 3.98276611811232202e307]) < 1e-13        #> true
+(zeta(-200), zeta(-261.1), zeta(-1e300))      #> (0.0, -inf, 0.0)
+sinint(-inf)  #~ -π/2
+1e200 * polygamma(1, 1e200)   #~ 1
+expinti(-710) / -6.29577363673904981e-312     #~ 1 tol 1e-10
