@@ -639,6 +639,29 @@ static void want_condition(Sp *sp, Ref r, Span at) {
 	if (ty(sp, r)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, at, "a condition must be true or false, not %s", sp_type_text(sp, av_array(sp, r)));
 }
 
+static Av *of_some(Sp *sp, void *ud) {
+	(void)ud;
+	return av_none(sp);
+}
+
+static Av *of_nothing(Sp *sp, void *ud) {
+	Ref message = sp_box(sp, av_string(sp, *(const Op *)ud == OP_REDUCE_MIN ? "the smallest element of nothing" : "the largest element of nothing"));
+	build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){E_VALUE}, 1), NULL);
+	sp_set_dead(sp);
+	return av_none(sp);
+}
+
+/* An extremum that a filter leaves nothing of is refused as that of an empty array is. */
+static void want_some(Sp *sp, Op op, Lv kept, uint32_t n, const Ix *const *which, Span at) {
+	sp_at(sp, at);
+	kept = reduce_labels(sp, OP_REDUCE_MAX, kept, n, which);
+	kept = reduce_labels(sp, OP_REDUCE_MIN, kept, kept.n, kept.label);
+	Av *c = av_array(sp, kept.ref);
+	bool known;
+	if (av_static_bool(sp, c, &known) && known) return;
+	sp_branch(sp, c, of_some, NULL, of_nothing, &op, at);
+}
+
 static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Sp *sp = nt->sp;
 	Scope s = {.outer = nt->scope};
@@ -690,6 +713,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		double neutral = op == OP_REDUCE_SUM ? 0 : op == OP_REDUCE_PROD ? 1 : op == OP_REDUCE_MAX ? -__builtin_inf() : __builtin_inf();
 		Dtype d = (Dtype)ty(sp, x)->dtype;
 		if (d == DT_BOOL) neutral = op == OP_REDUCE_MIN;
+		else if (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) want_some(sp, op, c, s.n, sum, call->span);
 		v = (Lv){.ref = build_select(sp->b, m, x, build_full(sp->b, ref_type(build_fn(sp->b), x), neutral)), .n = nl};
 		for (uint32_t i = 0; i < nl; i++) v.label[i] = labels[i];
 	}
