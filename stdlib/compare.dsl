@@ -290,7 +290,8 @@ _condition_residuals(info, s, n, scales) = {
     if c.at.coord >= 0 {
       worst = 0.0
       start = c.at.coord == info.time
-      for t in (if start { list(if c.at.side == 1 { info.hi[info.time] } else { info.lo[info.time] }) } else { _times_inside(info) }) {
+      at_time = if c.at.side == 1 { info.hi } else { info.lo }
+      for t in (if start { list(at_time[info.time]) } else { _times_inside(info) }) {
         X = if len(ks) == 0 { (c.at.value + zeros(1),) } else {
           P = _points_in_box(info, ks, n)
           W = _with_time(info, ks, t, P)

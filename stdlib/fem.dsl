@@ -346,7 +346,9 @@ _fixed_values(P, D, t) = {
         z0 = zeros(P.nc, 1 + P.d)
         x0 = 0.6281 * min(D.X; axis = 0) + 0.3719 * max(D.X; axis = 0)
         normal = zeros(P.d)
-        _check_linear_values(P, c)
+        if not _is_linear(P.info, list(c)) {
+          _refuse("fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does not")
+        }
         S = jacobian(u -> _condition_at(P, c, t, x0, concat(expand(u, 1), zeros(P.nc, P.d); axis = 1), normal))(0.5 +
           0.1 * iota(P.nc))
         for r in list(...(0..len(S))) {
@@ -390,16 +392,6 @@ _told_value(P, c, t, x, r, which) = {
   at = v -> _condition_at(P, c, t, x, expand(v * f64(iota(P.nc) == which), 1) * f64(iota(1 + P.d) == 0), zeros(P.d))[r]
   a = at(0.0)
   -a / (at(1.0) - a)
-}
-# Conditions that fix values are linear in them, by proof from their code.
-_check_linear_values(P, c) = {
-  n = len(P.info.coords)
-  d = _residual_dependence(P.info, c).factors
-  bent = false
-  for i in list(...(0..len(P.info.jets))) { for k in list(...(0..len(P.info.jets))) { if d[n + i][n + k] { bent = true } } }
-  if bent {
-    _refuse("fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does not")
-  }
 }
 
 # Fluxes that conditions with slopes give: a list of (conditions, field, faces): of the equation that is tested with the functions of this field, the conditions at one place, with

@@ -307,7 +307,7 @@ derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
 #   10.9.6, 10.9.7; Temme 1975, Barnett 1981; GSL for whole orders]
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
-derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx + 
+derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx +
   _by_order_from_0(_besselj_integral, n, x, y, dn)
 # bessely(n, x): see besselj
 #     bessely(0, 2)               #~ 0.5103756726497451
@@ -324,7 +324,7 @@ derivative _besseli(n, x), dn, dx = 0.5 * (_besseli(n - 1, x) + _besseli(n + 1, 
 _besseli_scaled(n, x) = _each("besseli_scaled", n, x)
 derivative _besseli_scaled(n, x), dn, dx =
   (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx +
-    _by_order_from_0(_besseli_integral, n, x, y, dn)
+  _by_order_from_0(_besseli_integral, n, x, y, dn)
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
 #   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; Temme 1975]
 #     besselk(0, 2)               #~ 0.11389387274953344
@@ -697,7 +697,8 @@ derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
 #     zeta(2; a = 0.5)            #~ pi^2 / 2
 zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
 _zeta(s) = _each("zeta", s)
-derivative _zeta(s), ds = jvp(s -> where(s < 0, _zeta_reflected(where(s < 0, s, -1.0)), _zeta_sum(where(s < 0, 2.0, s), 1.0)), s + 0.0, ds)[1]
+derivative _zeta(s), ds = jvp(_zeta_formula, s + 0.0, ds)[1]
+_zeta_formula(s) = where(s < 0, _zeta_reflected(where(s < 0, s, -1.0)), _zeta_sum(where(s < 0, 2.0, s), 1.0))
 # For s < 0, where the sum loses digits. [DLMF 25.4.1]
 _zeta_reflected(s) = 2 * exp((s - 1) * log(2π) + lgamma(1 - s)) * sin(0.5π * s) * _zeta_sum(1 - s, 1.0)
 _hurwitz(s, a) = _each("hurwitz", s, a)
