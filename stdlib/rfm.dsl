@@ -474,8 +474,8 @@ _solve_rfm(info, m, o) = {
   } else {
     _features_of_guess(info, m, o.guess, few, held[0].X, balance, length)
   }
-  # the error for each unit of the residual, from two solutions that differ (negative: not known), and the larger of their residuals
-  (ratio, ratio_e) = (-1.0, inf)
+  # the error for each unit of the residual, from two solutions that differ (negative: not known), the larger of their residuals, and how far they are apart
+  (ratio, ratio_e, apart) = (-1.0, inf, 0.0)
   done = false
   while not done {
     f = _draw_features(info, M, s, m.seed)
@@ -486,7 +486,8 @@ _solve_rfm(info, m, o) = {
     now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place, U = U, size = size, rates = rates)
     if max(e, best.e) < ratio_e {
       ratio_e = max(e, best.e)
-      ratio = _apart(U, best.U, if e < best.e { size } else { best.size }) / sqrt(e^2 + best.e^2 + 1e-300)
+      apart = _apart(U, best.U, if e < best.e { size } else { best.size })
+      ratio = apart / sqrt(e^2 + best.e^2 + 1e-300)
     }
     before = best
     better = stage < 4 and e < (if stage == 1 or stage == 2 { 0.8 } else { 1.0 }) * best.e
@@ -574,6 +575,8 @@ _solve_rfm(info, m, o) = {
   }
   # Solutions that are far off may be so together: then the residual itself is the estimate.
   error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
+  # Where the equations jump, more features lessen the residual and hardly the error at the jump: the better of two solutions may be as far off as the other.
+  error_ = if ratio >= 0 and _jumps_at_switches(info) { max(error_, apart) } else { error_ }
   # of high derivatives much may be left where the solution is good: what is left by the size of the rows tells, too
   if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(
