@@ -251,11 +251,12 @@ _stiff_why(m, f, s, t1, o, say) = {
 
 # The linear systems of a method's steps, with matrices a I - J, as a record:
 #   jacobian    (t, y) -> J, as the array that goes round the loop: a matrix, or the elements of a pattern by columns
+#   product     (J, x) -> J x
 #   factors     (J, a) -> the factors of a I - J, and solve (factors, r) -> x
 #   pair        (P, J, a, b) -> the factors of (a + i b) I - J, and solve_pair (factors, p, q) -> the real and the imaginary part of what solves for p + i q
 # Of a matrix everything is inside the compiled loop. On a pattern the host has bands and sparse factors (solvers/shifted.c), whichever are the faster for it.
 _stiff_systems(given, o) = if kind(o.pattern) == "none" {
-  (jacobian = given, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
+  (jacobian = given, product = (J, x) -> J @ x, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
     pair = (P, J, a, b) -> if _is_small(J) { _small_pair(P.p, J, a, b) } else {
       e = eye(len(J))
       _factors(concat(concat(a * e - J, -b * e; axis = 1), concat(b * e, a * e - J; axis = 1)))
@@ -268,7 +269,8 @@ _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (column_start, rows) = o.pattern
   columns = repeat(iota(len(column_start) - 1), column_start[1..] - column_start[..-1])
   (plan, room, room_of_pair) = _host("shifted_plan", (), (column_start, rows), (o.way,))
-  (jacobian = given, factors = (J, a) -> (J = J, a = a, F = _shifted_factors(plan, room, J, a, 0.0, false)),
+  (jacobian = given, product = (J, x) -> _rows_summed(J * x[columns], rows, len(x)),
+    factors = (J, a) -> (J = J, a = a, F = _shifted_factors(plan, room, J, a, 0.0, false)),
     solve = (F, r) -> _shifted_solve(plan, F.F, rows, columns, F.J, F.a, r),
     pair = (P, J, a, b) -> _shifted_factors(plan, room_of_pair, J, a, b, true), solve_pair = (F, p, q) -> {
       n = len(p)
