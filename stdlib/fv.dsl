@@ -267,8 +267,8 @@ _fv_system(info) = {
   # what comes in from an end may be faster than what is inside
   driven = stirs
   for c in info.conditions { if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } } }
-  (info = info, m = m, dims = dims, space = list(...(1..(dims + 1))), first = first, rows = _fv_rows(info), diffuses = _fv_is_diffusive(info),
-    driven = driven, stirs = stirs, drifts = drifts, all = list(...(0..m)),
+  (info = info, m = m, dims = dims, space = list(...(1..(dims + 1))), first = first, rows = _fv_rows(info),
+    diffuses = _fv_is_diffusive(info), driven = driven, stirs = stirs, drifts = drifts, all = list(...(0..m)),
     ends = map(k -> map(side -> _fv_end(info, k, side), list(0, 1)), list(...(1..dims + 1))))
 }
 
@@ -981,7 +981,11 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
       (U, reached, steps, why) = _fv_past(s, m, grid, times[before], t, switches, start)
       if why > 0 { _fv_failed(s, m, grid, U, reached, steps, why) }
       U
-    } else { start }
+    } else {
+      # a step of no length is how the row moves with t
+      step = () -> _fv_step(s, m, grid, times[before], start, t - times[before], _fv_waves(s, m, grid, t, start))
+      _value_of(step, start)
+    }
   }
   one = (t, X) -> {
     U = at(t)

@@ -796,9 +796,10 @@ _solve_spectral(info, m, o, time) = {
     }
     _through_nearest_of(times, Y, t, first, last)
   } else {
-    # from the row before t by steps of the method
+    # from the row before t by steps of the method, of no length to say how a row moves with t
     r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
-    if t == times[r] { Y[r] } else { F.all(t, _etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
+    reach = () -> F.all(t, _etd_reach(F, times[r], t - times[r], F.start(Y[r])))
+    if t == times[r] { _value_of(reach, Y[r]) } else { reach() }
   }
   _grid_solution(info, m, S, times, Y, stats, state)
 }

@@ -235,3 +235,17 @@ for p in (gas, water, chain, vectors) {
   assert(max(abs(a.values - b.values)) < 1e-6, "{a.info.name}: {max(abs(a.values - b.values))}")
 }
 solve(gas).r(0.2, 0.3)                    #~ solve(gas, fd(200)).r(0.2, 0.3) tol 1e-5
+
+# at the time of a row a solution moves with t as it does beside it
+problem drift {
+  domain t in [0, 0.2], x in [0, 1] periodic
+  field u
+  u_t + u_x == 0.1*u_xx
+  u == sin(2π*x) at t = 0
+}
+drifted(t, x) = exp(-0.4*π^2*t)*sin(2π*(x - t))
+s = solve(drift, fourier(32));
+for t in [0.0, s.times[5], 0.2] {
+  assert(abs(∂(s.u, 0)(t, 0.3) - ∂(drifted, 0)(t, 0.3)) < 1e-9, "u_t at {t}: {∂(s.u, 0)(t, 0.3)}")
+  assert(abs(∂(∂(s.u, 0), 0)(t, 0.3) - ∂(∂(drifted, 0), 0)(t, 0.3)) < 1e-7, "u_tt at {t}: {∂(∂(s.u, 0), 0)(t, 0.3)}")
+}
