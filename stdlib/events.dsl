@@ -129,9 +129,10 @@ _slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
   jvp(s -> _through_nodes(t, Y, 5, s), t[j], 1.0)[1]
 }
 
-# run(), with no derivative
-_primal(run) = run()
-derivative _primal(run), drun = if kind(y) == "array" { _holding(y) } else { map(_holding, y) }
+# run(), with no derivative, by which nothing that follows from it moves
+_primal(run) = { y = _run_at_rest(run); if kind(y) == "array" { stop_gradient(y) } else { map(stop_gradient, y) } }
+_run_at_rest(run) = run()
+derivative _run_at_rest(run), drun = if kind(y) == "array" { _holding(y) } else { map(_holding, y) }
 _holding(v) = if dtype(v) == "f64" { zeros_like(v) } else { v }
 
 _pass_events(w, g, all, y0, t0, t1, o) = {

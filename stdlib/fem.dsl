@@ -844,9 +844,9 @@ _field_at(P, D, place, U, f, xs) = {
   zero = 0.0
   for x in xs { zero = zero + 0.0 * x }
   X = stack(...map(x -> ravel(zero + x), list(...xs)); axis = 1)
-  el = _element(P.cell, P.orders[P.first[f]])
+  k = P.orders[P.first[f]]
   (cell, ξ, inside) = place(X)
-  B = _shapes(el, ξ)
+  B = _shapes(_element(P.cell, k), _for_derivatives(ξ, k))
   s = _local_starts(P)
   m = max(1, P.info.sizes[f])
   parts =
@@ -856,6 +856,15 @@ _field_at(P, D, place, U, f, xs) = {
   } else {
     reshape(stack(...parts; axis = 1), ...shape(zero), m)
   }
+}
+
+# ξ, for derivatives up to order k: of polynomials of degree k the next ones are 0, whatever the solution is
+_for_derivatives(ξ, k) = ξ
+derivative _for_derivatives(ξ, k), dξ, dk = _left_of(ξ, k, k - 1) * dξ
+_left_of(ξ, k, left) = 1 + 0 * ξ
+derivative _left_of(ξ, k, left), dξ, dk, dleft = if left > 0 { 0 * _left_of(ξ, k, left - 1) * dξ } else {
+  _refuse(
+    "a solution by fem() of order {k} has derivatives by place up to order {k}, as its cells are polynomials of that degree; elements of a higher order have more, as fem(order = {k + 1}), and fd() and chebyshev() have all")
 }
 
 # ---- where a mesh is too coarse

@@ -213,3 +213,16 @@ problem loaded {
 }
 # a quarter of the square of the inscribed circle's radius
 solve(loaded, fem(mesh = hub, order = 2)).u(0.0, 0.0)  #~ 0.25*cos(π/90)^2 tol 1e-6
+
+# a polynomial of degree k in each cell has k derivatives by place; the next one would be 0, whatever the solution is
+problem sagging(c = 1.0) {
+  domain x in [0, 1]
+  field u
+  u_xx == -c
+  u == 0 at x = 0, x = 1
+}
+bend(m, x) = { s = solve(sagging, m; estimate = false); ∂(∂(s.u, 0), 0)(x) }
+bend(fem(0.1, order = 2), 0.37)                                                         #~ -1 tol 1e-9
+contains(try { str(bend(fem(0.1), 0.37)) } catch e { str(e) }, "fem(order = 2)")        #> true
+# by what its place does not move with there are others
+(c -> solve(sagging(c = c^3), fem(0.1); estimate = false).u(0.5))''(1.0)                #~ 0.75 tol 1e-9
