@@ -18,7 +18,14 @@ args = list()
 # ceil(x): smallest whole number not below x
 #     ceil([-1.5, 1.5])             #> [-1, 2]
 ceil(x) = -floor(-x)
-_round_to(x, n) = { s = 10.0^n; round(x * s) / s }
+# by powers of ten that are whole, so exact up to 10^22; what has no digits behind the place stays
+_round_to(x, n) = {
+  up = 10.0^max(n, 0)
+  down = 10.0^max(-n, 0)
+  kept = stop_gradient(abs(x / down) * up) >= 4503599627370496
+  where(down == inf, 0.0 * x,
+    where(kept, stop_gradient(x), round(x / where(down == inf, 1.0, down) * where(kept, 1.0, up)) / up * down))
+}
 # trunc(x): the whole part, towards 0
 #     trunc([-1.5, 1.5])            #> [-1, 1]
 trunc(x) = where(x < 0, -floor(-x), floor(x))
@@ -52,10 +59,23 @@ _is_complex(x) = dtype(x) == "c128" or dtype(x) == "c64"
 #     sech(0.0)                     #> 1.0
 sech(x) = if _is_complex(x) { 1 / cosh(x) } else { e = exp(where(x < 0, x, -x)); 2 * e / (1 + e^2) }
 # log2(x), log10(x): logarithms to base 2 and 10
-#     log2(8.0)                     #~ 3
-#     log10(1000.0)                 #~ 3
-log2(x) = log(x) / 0.6931471805599453
-log10(x) = log(x) / 2.302585092994046
+#   whole where x is a power of the base, so that floor(log10(1000)) is 3
+#     log2(8.0)                     #> 3.0
+#     log10(1000.0)                 #> 3.0
+log2(x) = _log_to(x, 2.0, 0.6931471805599453)
+log10(x) = _log_to(x, 10.0, 2.302585092994046)
+# Next to a whole number n the logarithm is n + log(x / base^n), of which rounding takes nothing.
+_log_to(x, base, scale) = {
+  y = log(x) / scale
+  if _is_complex(x) { y } else {
+    near = if dtype(y) == "f32" { 1e-6 } else { 1e-15 }
+    n = round(stop_gradient(y))
+    power = _as_real_of(base, y)^n
+    exact = abs(stop_gradient(y) - n) <= near * abs(n) and power > 0 and power < inf
+    rest = (stop_gradient(x) - power) / (where(exact, power, 1.0) * scale)
+    y + where(exact, n - stop_gradient(y) + rest, 0.0)
+  }
+}
 # relu(x): max(x, 0), with derivative 0 at 0
 #     relu([-2, 3])                 #> [0, 3]
 relu(x) = where(x > 0, x, where(x == x, 0, x))

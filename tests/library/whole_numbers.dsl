@@ -54,3 +54,15 @@ contains(refused(() -> histogram([nan])), "range")     #> true
 contains(refused(() -> histogram([1.0, inf])), "range")        #> true
 contains(refused(() -> histogram(zeros(0))), "range")  #> true
 contains(refused(() -> arange(0, 1, 0.0)), "not 0")    #> true
+
+# ---- logarithms of powers of the base are whole
+
+k = iota(609) - 300
+all(log10(10.0^k) == k)                                        #> true
+k2 = iota(2098) - 1074
+all(log2(2.0^k2) == k2)                                        #> true
+[floor(log10(1000)), floor(log10(999.999)), log10(inf), log10(0.0)]   #> [3, 2, inf, -inf]
+log10([1.7976931348623157e308, 2.5])                           #~ [308.25471555991674, 0.3979400086720376] tol 1e-15
+(log10'(1000.0), nth_derivative(log2, 8.0, 2))                 #~ (1/(1000log(10)), -1/(64log(2)))
+all(cbrt((1.0 * k)^3) == k)                                    #> true
+dtype(log2(f32(8)))                                            #> f32
