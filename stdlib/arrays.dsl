@@ -18,7 +18,14 @@ logspace(a, b, n) = 10.0^linspace(a, b, n)
 # geomspace(a, b, n): f64[n] from a to b, both included, each element the same
 # multiple of the one before; a and b of one sign, not 0; with n = 1 a alone
 #     geomspace(1, 16, 5)           #~ [1, 2, 4, 8, 16]
-geomspace(a, b, n) = a * exp(log(b / a) * _shares(n))
+geomspace(a, b, n) = {
+  t = _shares(n)
+  # from the nearer end, in two steps: the ends are exact, and what lies between them overflows nowhere
+  way = log(abs(b + 0.0)) - log(abs(a + 0.0))
+  way = where((a < 0) == (b < 0), way, nan)
+  half = exp(0.5 * way * where(t < 0.5, t, t - 1))
+  where(t < 0.5 or n == 1, a + 0.0, b + 0.0) * half * half
+}
 # arange(a, b, step = 1): a, a + step, ... below b (above b where step < 0); whole numbers where all three are. arange(b) begins at 0
 #     arange(0, 1, 0.25)            #> [0, 0.25, 0.5, 0.75]
 #     arange(3)                     #> [0, 1, 2]

@@ -48,7 +48,22 @@ geometric_mean(x; axis = none, keepdims = false) = exp(mean(log(x); axis = axis,
 harmonic_mean(x; axis = none, keepdims = false) = 1 / mean(1 / x; axis = axis, keepdims = keepdims)
 # rms(x; axis, keepdims): root of the mean of the squares
 #     rms([3.0, 4, 5, 0])           #~ sqrt(12.5)
-rms(x; axis = none, keepdims = false) = sqrt(mean(abs(x + 0.0)^2; axis = axis, keepdims = keepdims))
+rms(x; axis = none, keepdims = false) = {
+  y = x + 0.0
+  s = _power_unit(y, axis)
+  _keep_axes(_without_axes(s, axis) * sqrt(mean(abs(y / s)^2; axis = axis)), x, axis, keepdims)
+}
+# A power of two near the largest of the numbers that are taken together, along axes of length 1: in it squares
+# neither overflow nor vanish, and no digit changes.
+_power_unit(x, axis) = {
+  v = stop_gradient(abs(x + 0.0))
+  r = if kind(axis) == "none" { sum(v) } else { sum(v; axis = axis, keepdims = true) }
+  if size(x) == 0 { 0 * r + 1 } else {
+    m = if kind(axis) == "none" { max(v) } else { max(v; axis = axis, keepdims = true) }
+    _as_real_of(2.0, x)^floor(log2(_unit_of(m)))
+  }
+}
+_without_axes(s, axis) = if kind(axis) == "none" { s } else { max(s; axis = axis) }
 # median(x; axis, keepdims): the middle of the sorted elements; of an even number the mean of the two in the middle
 #   Error when empty.
 #     median([3.0, 1, 2])           #> 2.0
@@ -96,7 +111,13 @@ var(x; axis = none, ddof = 0, keepdims = false) = {
 _over_freedom(v, n, ddof) = where(n > ddof, v, 0 * v) / max(n - ddof, 0)
 # std(x; axis, ddof = 0, keepdims): standard deviation, the root of var
 #     std([1, 3])                   #> 1.0
-std(x; axis = none, ddof = 0, keepdims = false) = sqrt(var(x; axis = axis, ddof = ddof, keepdims = keepdims))
+std(x; axis = none, ddof = 0, keepdims = false) = {
+  c = _centred(x, axis)
+  s = _power_unit(c, axis)
+  d = (c / s)^2
+  y = if kind(axis) == "none" { sum(d) } else { sum(d; axis = axis) }
+  _keep_axes(_without_axes(s, axis) * sqrt(_over_freedom(y, _per_result(x, y), ddof)), x, axis, keepdims)
+}
 # ptp(x; axis, keepdims): largest minus smallest element
 #     ptp([3, 9, 4])                #> 6
 ptp(x; axis = none, keepdims = false) = _keep_axes(
@@ -112,12 +133,18 @@ _centred(x, axis) = x - mean(x; axis = axis, keepdims = kind(axis) != "none")
 # skewness(x; axis, keepdims): third moment over the 3/2-th power of the second, 0 where symmetric
 #     skewness([1, 2, 3])           #> 0.0
 #     skewness([1.0, 1, 4])         #~ sqrt(0.5)
-skewness(x; axis = none, keepdims = false) =
-  moment(x, 3; axis = axis, keepdims = keepdims) / moment(x, 2; axis = axis, keepdims = keepdims)^1.5
+skewness(x; axis = none, keepdims = false) = {
+  y = _in_own_unit(x, axis)
+  moment(y, 3; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis, keepdims = keepdims)^1.5
+}
+# x, centred, in a unit of its own, for what does not depend on any
+_in_own_unit(x, axis) = { c = _centred(x, axis); c / _power_unit(c, axis) }
 # kurtosis(x; axis, keepdims): fourth moment over the square of the second, minus 3: 0 for the normal distribution
 #     kurtosis([1, 2, 3, 4, 5])     #~ -1.3
-kurtosis(x; axis = none, keepdims = false) =
-  moment(x, 4; axis = axis, keepdims = keepdims) / moment(x, 2; axis = axis, keepdims = keepdims)^2 - 3
+kurtosis(x; axis = none, keepdims = false) = {
+  y = _in_own_unit(x, axis)
+  moment(y, 4; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis, keepdims = keepdims)^2 - 3
+}
 # zscore(x; axis, ddof = 0): x minus its mean, over its standard deviation
 #     zscore([1, 3])                #> [-1, 1]
 zscore(x; axis = none, ddof = 0) = _centred(x, axis) / std(x; axis = axis, ddof = ddof, keepdims = kind(axis) != "none")
@@ -155,10 +182,13 @@ cov(x, y = none; ddof = 1) = if kind(y) == "none" {
 #     corrcoef([1, 2, 3], [2, 4, 6])      #~ 1
 #     corrcoef([1, 2; 2, 4; 3, 6])        #~ [1, 1; 1, 1]
 corrcoef(x, y = none) = if kind(y) == "none" {
-  c = cov(x)
+  c = cov(_in_own_unit(x, 0))
   s = sqrt(diag(c))
   c / outer(s, s)
-} else { cov(x, y) / sqrt(cov(x, x) * cov(y, y)) }
+} else {
+  (u, v) = (_in_own_unit(x, none), _in_own_unit(y, none))
+  cov(u, v) / sqrt(cov(u, u) * cov(v, v))
+}
 # ranks(x): the places of the elements among the sorted ones, from 1 on; equal elements share the mean of theirs. f64, no derivative
 #     ranks([30, 10, 20, 10])       #> [4, 1.5, 3, 1.5]
 ranks(x) = { s = sort(x); (searchsorted(s, x; side = "left") + searchsorted(s, x) + 1) / 2 }
@@ -168,7 +198,7 @@ spearman(x, y) = corrcoef(ranks(x), ranks(y))
 # autocorrelation(x, n): correlation coefficients of a vector with itself 0 .. n-1 places later
 #     autocorrelation([1.0, 2, 1, 2], 2)  #~ [1, -0.75]
 autocorrelation(x, n) = {
-  c = x - mean(x)
+  c = _in_own_unit(x, none)
   m = len(c)
   padded = concat(c, zeros(n))
   (padded[expand(iota(n), 1) + iota(m)] @ c) / sum(c^2)
@@ -182,11 +212,14 @@ linregress(x, y) = {
   n = len(x)
   assert(n > 1 and len(y) == n, "linregress takes two vectors of one length, 2 or more")
   (mx, my) = (mean(x), mean(y))
-  (sxx, syy, sxy) = (sum((x - mx)^2), sum((y - my)^2), sum((x - mx) * (y - my)))
-  slope = sxy / sxx
+  # in units of their own
+  (p, q) = (_power_unit(x - mx, none), _power_unit(y - my, none))
+  (u, v) = ((x - mx) / p, (y - my) / q)
+  (sxx, syy, sxy) = (sum(u^2), sum(v^2), sum(u * v))
+  slope = sxy / sxx * (q / p)
   intercept = my - slope * mx
-  residue = sum((y - intercept - slope * x)^2)
-  stderr = sqrt(_over_freedom(residue, n, 2) / sxx)
+  residue = sum((v - sxy / sxx * u)^2)
+  stderr = sqrt(_over_freedom(residue, n, 2) / sxx) * (q / p)
   (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * rms(x))
 }
 # linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], y f64[n]
@@ -203,9 +236,12 @@ linear_regression(X, y; intercept = true) = {
   D = if with { concat(X + 0.0, ones(n, 1); axis = 1) } else { X + 0.0 }
   b = lstsq(D, y + 0.0)
   residuals = y - D @ b
-  residue = sum(residuals^2)
-  total = if with { sum((y - mean(y))^2) } else { sum(y^2) }
-  stderr = sqrt(_over_freedom(residue, n, len(b)) * diag(inv(D' @ D)))
+  # in units of their own
+  (p, q) = (_power_unit(y, none), _power_unit(D, 0))
+  residue = sum((residuals / p)^2)
+  total = if with { sum((y / p - mean(y / p))^2) } else { sum((y / p)^2) }
+  E = D / q
+  stderr = sqrt(_over_freedom(residue, n, len(b)) * diag(inv(E' @ E))) * (p / q[0])
   (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
     stderr = stderr)
 }

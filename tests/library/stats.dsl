@@ -88,3 +88,24 @@ isnan(linregress([1.0, 2], [1.0, 3]).stderr)  #> true
 isnan(linear_regression([1.0; 2], [1.0, 3]).stderr)    #> [true, true]
 pairwise_distances([1.0, 2], [3.0, 4])        #~ [[sqrt(8)]]
 pairwise_distances([0, 0; 3e200, 4e200], [0.0, 0])            #~ [0; 5e200]
+
+# ---- numbers whose squares overflow or vanish
+
+wide_x = [1.0, 2, 4, 7]
+wide_y = [2.0, 3, 9, 4]
+[rms(1e200 * wide_x), std(1e200 * wide_x)] / 1e200              #~ [sqrt(17.5), sqrt(5.25)]
+[rms(1e-200 * wide_x), std(1e-200 * wide_x)] / 1e-200           #~ [sqrt(17.5), sqrt(5.25)]
+rms(1e200 * [3.0, 4; 1, 0]; axis = 1) / 1e200                    #~ [sqrt(12.5), sqrt(0.5)]
+zscore(1e200 * wide_x)                                          #~ zscore(wide_x)
+zscore(1e-200 * wide_x)                                         #~ zscore(wide_x)
+corrcoef(1e-200 * wide_x, 1e200 * wide_y)                       #~ corrcoef(wide_x, wide_y)
+corrcoef(stack(1e-200 * wide_x, 1e200 * wide_y)')[0]            #~ [1, corrcoef(wide_x, wide_y)]
+[skewness(1e-150 * wide_x), kurtosis(1e150 * wide_x)]           #~ [skewness(wide_x), kurtosis(wide_x)]
+autocorrelation(1e200 * wide_x, 2)                              #~ autocorrelation(wide_x, 2)
+wide_line = linregress(1e150 * wide_x, 1e-150 * wide_y)
+line = linregress(wide_x, wide_y)
+[wide_line.slope * 1e150 * 1e150, wide_line.r, wide_line.stderr * 1e150 * 1e150]   #~ [line.slope, line.r, line.stderr]
+wide_fit = linear_regression(expand(1e200 * wide_x, 1), 1e200 * wide_y)
+fit = linear_regression(expand(wide_x, 1), wide_y)
+[wide_fit.r2, wide_fit.stderr[0], wide_fit.stderr[1] / 1e200]   #~ [fit.r2, fit.stderr[0], fit.stderr[1]]
+grad(v -> std(v))([1.0, 2, 4])                                  #~ ([1.0, 2, 4] - 7/3) / (3 * std([1.0, 2, 4]))
