@@ -130,3 +130,21 @@ w = [1.0, -210, 20615, -1256850, 53327946, -1672280820, 40171771630, -7561111845
 z = polyroots(w)
 max(map(x -> abs(sum(w * x^iota(21))) / sum(abs(w) * abs(x)^iota(21)), z)) < 1e-14   #> true
 sort(real(z))[..4]                                           #~ [1, 2, 3, 4] tol 1e-6
+
+# ---- small weights have all their digits: values by mpmath, with 60 digits
+
+share(got, want) = max(abs(got - want) / abs(want))
+(hx, hw) = gauss_hermite(200)
+share([hx[0], hx[20], hw[0], hw[20]], [-19.339248667911405, -13.607666666938064, 2.2290934962806278e-163, 8.1731118971787293e-82]) < 1e-12   #> true
+(lx, lw) = gauss_laguerre(100)
+share(lx[[0, 60, 99]], [0.014386146995419669, 98.861146047613528, 374.98411283434268]) < 1e-12   #> true
+share(lw[[0, 60, 99]], [0.036392605883401357, 4.168863999668586e-43, 3.2465651634358091e-162]) < 1e-12   #> true
+(ax, aw) = gauss_laguerre(30; alpha = 3.5)
+share([ax[0], ax[29], aw[0], aw[29]], [0.37907872398656797, 110.70618370785286, 0.0089580071665666052, 1.8259949701869424e-40]) < 1e-12   #> true
+(jx, jw) = gauss_jacobi(30, 5.0, -0.9)
+share([jx[0], jx[29], jw[0], jw[29]], [-0.99980077682529263, 0.96383529497458349, 179.22400049730735, 1.0454787061315112e-9]) < 1e-12   #> true
+# a moment that only the last weights make
+sum(lw * exp(150 * log(lx) - lgamma(151.0)))                    #~ 1 tol 1e-10
+# by alpha: the slope of gamma(alpha + 4)
+grad(a -> { (x, w) = gauss_laguerre(6; alpha = a); w @ x^3 })(0.5)   #~ gamma(4.5) * digamma(4.5) tol 1e-10
+jvp(a -> { (x, w) = gauss_laguerre(6; alpha = a); w @ x^3 }, 0.5, 1.0)[1]   #~ gamma(4.5) * digamma(4.5) tol 1e-10
