@@ -361,3 +361,29 @@ picked = choice([10, 20, 30], 9000; p = [1.0, 0, 2]);
 (sum(i64(picked == 20)), abs(sum(i64(picked == 10)) - 3000) < 180)   #> (0, true)
 shape(choice(ones(4, 3), 7))               #> (7, 3)
 rank(choice([1, 2, 3]))                    #> 0
+
+# ---- parameters and draws that there are none of
+
+why(f) = try { z = f(); "none" } catch m { "{m}" }
+why(() -> Normal(0, -1))                   #> Normal takes a finite sigma above 0, not -1
+why(() -> Normal([0.0, nan], 1))           #> Normal takes a finite mu, not nan
+why(() -> Gamma([1.0, 0.0], 1))            #> Gamma takes a finite shape above 0, not 0.0
+why(() -> Beta(-1, 2))                     #> Beta takes a finite a above 0, not -1
+why(() -> Uniform(1, 0))                   #> Uniform takes a below b, both finite
+why(() -> Poisson(nan))                    #> Poisson takes a rate from 0 on
+why(() -> Binomial(2.5, 0.5))              #> Binomial takes a whole number n from 0 on
+why(() -> Bernoulli(1.5))                  #> Binomial takes a probability p between 0 and 1
+why(() -> Geometric(0))                    #> Geometric takes a probability p above 0, up to 1
+why(() -> map(s -> logpdf(Normal(0, s), 1.0), [1.0, -2]))[..35]   #> Normal takes a finite sigma above 0
+why(() -> MultivariateNormal([0.0, 0], [1.0, 0.5; 0.2, 1]))   #> MultivariateNormal takes a symmetric covariance, all finite
+why(() -> Dirichlet([1.0, -1]))            #> Dirichlet takes a finite alpha above 0, not -1.0
+why(() -> StudentT(-1))                    #> StudentT takes a finite nu above 0, not -1
+why(() -> randint(5, 3))                   #> randint takes a below b: there are no whole numbers from 5 to 3 - 1
+why(() -> choice(zeros(0)))                #> choice has nothing to draw from: the array is empty
+why(() -> choice(3, 4; p = [0.5, -0.1, 0.6]))   #> choice takes probabilities from 0 on, finite, not all 0
+why(() -> choice(3, 4; p = [0.5, nan, 0.6]))    #> choice takes probabilities from 0 on, finite, not all 0
+rank(choice(5; replace = false))           #> 0
+# neighbours further apart than 1
+icdf(Poisson(1e20), 0.5) / 1e20            #~ 1
+icdf(Geometric(1e-20), 0.5) * 1e-20        #~ log(2)
+[pdf(Poisson(0), 0), icdf(Binomial(0, 0.5), 0.5), icdf(Geometric(1), 0.5)]   #> [1, 0, 0]
