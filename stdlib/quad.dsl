@@ -586,66 +586,148 @@ _sum_of(g, points, m) = sum(reshape(map(g, points), len(points), m); axis = 0)
 # ---- oscillating integrands
 
 # oscillatory(f, phase, a, b; part = "exp", rtol, atol, limit): integral of f(x) exp(i phase(x)) from a to b; of f(x) cos or sin(phase(x)) with part = "cos" or "sin"
-#   phase: a number ω, for ω x, or a function; f takes a number and gives one, real or complex. The cost does not grow with the phase. b may be infinite for a phase ω x (ω not 0) and an f that
-#   falls to 0 at last without oscillating itself. On intervals where the phase turns far, p' + i phase' p = f is solved by collocation at 17 Chebyshev points, where it hardly turns the rule of
-#   integrate is used; at infinity, integrals over half periods are extrapolated by the epsilon algorithm.
+#   phase: a number ω, for ω x, or a function; f takes a number and gives one, real or complex. The cost does not grow with the phase. a and b may be infinite for a phase ω x and an f that
+#   falls to 0 at last without oscillating itself. Where the phase turns far, p' + i phase' p = f is solved by collocation at 17 Chebyshev points, on intervals that are halved. The first turns behind a and
+#   before b, and what hardly turns at all, are integrated as by integrate, so that f may be infinite at the ends; peaks of f are looked for at the places of integrate.
+#   To infinity, integrals over half periods are extrapolated by the epsilon algorithm.
 #   Derivatives, of every order, by what f and phase capture and by a and b, on the intervals found. [Levin, Math. Comp. 38, 1982; Chen, Serkh and Bremer 2022; Wynn 1956]
 #     oscillatory(x -> 1 / (1 + x), 1000.0, 0, 1; part = "cos")    #~ 4.142989629867e-4 tol 1e-12
 #     oscillatory(x -> 1 / x, 1.0, 0, inf; part = "sin")  #~ π/2 tol 1e-9
+#     oscillatory(x -> exp(-x^2), 2.0, -inf, inf; part = "cos")   #~ sqrt(π) / e tol 1e-9
 oscillatory(f, phase, a, b; part = "exp", rtol = 1e-10, atol = 1e-15, limit = 400) = {
-  g = if kind(phase) == "function" { phase } else { x -> phase * x }
   (a, b) = (a + 0.0, b + 0.0)
-  if abs(b) == inf {
-    assert(kind(phase) != "function", "oscillatory: to infinity the phase is a number, ω for ω x")
-    _oscillating_on(f, phase + 0.0, a, part, rtol, atol, limit)
-  } else { _oscillating(f, g, a, b, part, rtol, atol, limit) }
+  o = (part = part, rtol = rtol, atol = atol, limit = limit)
+  over = f -> if kind(phase) == "function" {
+    assert(abs(a) < inf and abs(b) < inf, "oscillatory: to infinity the phase is a number, ω for ω x")
+    _oscillating(f, phase, a, b, true, o)
+  } else { _oscillating_far(f, phase + 0.0, a, b, o) }
+  # a part of a complex f is that of its own parts
+  if part != "exp" and _is_complex(0 * f(stop_gradient(_on_the_way(a, b, 0.5)))) {
+    over(x -> real(f(x))) + im * over(x -> imag(f(x)))
+  } else { over(f) }
 }
-# The parts of the way where the intervals end are found without derivatives; what they add up to has derivatives.
-_oscillating(f, g, a, b, part, rtol, atol, limit) = {
-  (left, width) = _panels(f, g, stop_gradient(a), stop_gradient(b), part, rtol, atol, limit)
-  sum(map((l, w) -> _levin_panel(f, g, a + (b - a) * l, (b - a) * w, part)[0], left, width))
+# What is to infinity is turned so that it is from a number upwards.
+_oscillating_far(f, omega, a, b, o) = {
+  (up, back) = (_oscillating_on, x -> f(-x))
+  if abs(a) < inf and abs(b) < inf { _oscillating(f, x -> omega * x, a, b, true, o) }
+  else if a == b { 0 * _oscillating(f, x -> omega * x, 0.25, 0.75, false, o) }
+  else if abs(a) == inf and abs(b) == inf {
+    (if a < b { 1.0 } else { -1.0 }) * (up(f, omega, 0.0, o) + up(back, -omega, 0.0, o))
+  } else if abs(b) == inf { if a < b { up(f, omega, a, o) } else { -up(back, -omega, -a, o) } }
+  else { if a < b { up(back, -omega, -b, o) } else { -up(f, omega, b, o) } }
 }
-_panels(f, g, a, b, part, rtol, atol, limit) = {
-  at = (l, w) -> { (I, E) = _levin_panel(f, g, a + (b - a) * l, (b - a) * w, part); (stop_gradient(I), stop_gradient(E)) }
-  left = zeros(limit + 1)
-  width = concat([1.0], zeros(limit))
-  (I, E) = at(0.0, 1.0)
-  parts = concat([1.0], zeros(limit)) * I
-  errors = concat([1.0], zeros(limit)) * E
+# Between finite ends. The parts of the way where intervals end are found without derivatives; what they add up to has
+# derivatives. Without `look`, which is for short parts of a smooth tail, neither ends nor places are special.
+_oscillating(f, g, a, b, look, o) = {
+  (p, q) = (stop_gradient(a), stop_gradient(b))
+  (first, last) = if not look { (0.0, 0.0) } else if _turn(g, p, q - p) < 20 { (1.0, 0.0) } else {
+    (_first_turns(g, p, q - p), _first_turns(g, q, p - q))
+  }
+  seen = x -> f(x) * _wave(g(x), o.part)
+  at = (from, to) -> _as_oscillating(_integral(x -> _parts_as_reals(seen(x)), from, to,
+    (rtol = 0.25 * o.rtol, atol = 0.25 * o.atol, limit = 600, rule = "gauss_kronrod")), seen(_on_the_way(p, q, 0.5)))
+  nothing = (value = 0.0 * seen(_on_the_way(p, q, 0.5)), error = 0.0)
+  # the ends themselves, so that their derivatives are not mixed
+  begin = if first == 1 { at(a, b) } else if first > 0 { at(a, a + (b - a) * first) } else { nothing }
+  end = if last > 0 { at(b - (b - a) * last, b) } else { nothing }
+  if first == 1 or a == b { begin.value } else {
+    known = (value = stop_gradient(begin.value + end.value), error = stop_gradient(begin.error + end.error),
+      size = stop_gradient((abs(begin.value) + abs(end.value)) * (1 + max(abs(g(p)), abs(g(q))))))
+    (left, width) = _panels(f, g, p, q, first, 1 - first - last, known, look, o)
+    begin.value + end.value + sum(map((l, w) -> _levin_panel(f, g, a + (b - a) * l, (b - a) * w, o.part)[0], left, width))
+  }
+}
+# integrate takes real numbers
+_parts_as_reals(v) = if _is_complex(v) { stack(real(v), imag(v)) } else { v }
+_as_oscillating(r, like) = (value = if _is_complex(like) { r.value[0] + im * r.value[1] } else { r.value }, error = r.error)
+# how far the phase turns on an interval, if it does not turn back more than once
+_turn(g, l, w) = abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
+# the part of the way from l on in which it turns by 10 at most; 0 where numbers do not tell it from l
+_first_turns(g, l, w) = {
+  t = 0.25
+  while _turn(g, l, t * w) > 10 and abs(t * w) > 1e-14 * abs(l) + 1e-290 { t = 0.5 * t }
+  if abs(t * w) > 1e-14 * abs(l) + 1e-290 { t } else { 0.0 }
+}
+# The panels (left, width) from `first` on, as parts of the way, that the tolerance needs; known: what is added to them.
+_panels(f, g, a, b, first, whole, known, look, o) = {
+  (part, rtol, atol, limit) = (o.part, o.rtol, o.atol, o.limit)
+  at = (l, w) -> {
+    (I, E, top) = _levin_panel(f, g, a + (b - a) * l, (b - a) * w, part);
+    (stop_gradient(I), stop_gradient(E), stop_gradient(top))
+  }
+  first_of = v -> concat([1.0], zeros(limit)) * v
+  left = first_of(first)
+  width = first_of(whole)
+  (I, E, top) = at(first, whole)
+  parts = first_of(I)
+  errors = first_of(E)
+  tops = first_of(top)
+  (shares, values) = if look { _sizes_at_places(f, a, b, first, whole) } else { (zeros(0), zeros(0)) }
+  rough = 0.0
   n = 1
   open = a != b
   while open {
-    if not (abs(sum(parts)) < inf) { error("oscillatory: the function is infinite or NaN between {a} and {b}") }
-    open = sum(errors) > max(max(atol, rtol * abs(sum(parts))), 1e-14 * sum(abs(parts)))
-    if open {
-      if n > limit {
-        error(
-          "oscillatory: the tolerance is not reached between {a} and {b} with {limit} intervals; the error is estimated to be {sum(errors):.1e}")
+    total = sum(parts) + known.value
+    if not (abs(total) < inf) { error("oscillatory: the function is infinite or NaN between {a} and {b}") }
+    # phases are rounded, too
+    tolerance = max(max(atol, rtol * abs(total)), 1e-14 * (sum(abs(parts)) + known.size))
+    miss = sum(errors) + rough + known.error
+    k = argmax(errors)
+    open = miss > tolerance
+    if not open and look {
+      # where f is ten times as large at a place as at all nodes of its panel, and that counts
+      order = argsort(where(iota(limit + 1) < n, left, inf))
+      panel = order[clamp(searchsorted(left[order][..n], shares) - 1, 0, n - 1)]
+      hidden = where(values > 10 * tops[panel], values * width[panel] * abs(b - a), 0.0)
+      if len(hidden) > 0 {
+        if max(hidden) > tolerance { open = true; k = panel[argmax(hidden)] }
       }
-      k = argmax(errors)
+    }
+    if open {
+      if n > limit or errors[k] == 0 and miss > tolerance {
+        error(
+          "oscillatory: the tolerance is not reached between {a} and {b} with {n} intervals, the last near {a + (b - a) * left[k]}; the error is estimated to be {miss:.1e}")
+      }
       w = 0.5 * width[k]
-      (I1, E1) = at(left[k], w)
-      (I2, E2) = at(left[k] + w, w)
+      (I1, E1, top1) = at(left[k], w)
+      (I2, E2, top2) = at(left[k] + w, w)
       left[n] = left[k] + w
       width[k] = w
       width[n] = w
       parts[k] = I1
       parts[n] = I2
-      # an interval as exact as rounding allows is not looked at again
-      errors[k] = if w < 1e-15 or E1 <= 1e-15 * abs(I1) { 0.0 } else { E1 }
-      errors[n] = if w < 1e-15 or E2 <= 1e-15 * abs(I2) { 0.0 } else { E2 }
+      tops[k] = top1
+      tops[n] = top2
+      # what is as exact as rounding allows, or too short to be cut, is not looked at again
+      short = w < 1e-15
+      rough = rough + (if short { E1 + E2 } else { 0.0 })
+      errors[k] = if short or E1 <= 1e-15 * abs(I1) { 0.0 } else { E1 }
+      errors[n] = if short or E2 <= 1e-15 * abs(I2) { 0.0 } else { E2 }
       n = n + 1
     }
   }
   (left[..n], width[..n])
 }
-# One interval: (integral, estimate of its error)
+# (parts of the way, |f| there) where integrate would look, more densely where all of it is 0
+_sizes_at_places(f, a, b, first, whole) = {
+  ends = _ends(a, b)
+  at = q -> {
+    x = _place_at(ends, q)[0]
+    t = (x - a) / (b - a)
+    size = x -> { v = abs(f(x)); stop_gradient(where(v < inf, v, 0.0)) }
+    (t, map((x, t) -> where(t > first and t < first + whole, size(x), 0.0), x, t))
+  }
+  (t, v) = at(_tried(ends))
+  if max(v) > 0 { (t, v) } else { at(_tried_densely(ends)) }
+}
+# One interval: (integral, estimate of its error, the largest value of f at nodes)
 _levin_panel(f, g, l, w, part) = {
-  turn = abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
-  if turn < 10 {
-    values = map(x -> { s = f(x); s * _wave(g(x), part) }, l + 0.5 * w * (1 + _kronrod_nodes))
+  if _turn(g, l, w) < 10 {
+    x = l + 0.5 * w * (1 + _kronrod_nodes)
+    v = map(f, x)
+    values = map((x, s) -> s * _wave(g(x), part), x, v)
     I = 0.5 * w * (_kronrod_weights @ values)
-    (I, abs(I - 0.5 * w * (_gauss_weights @ values)))
+    (I, abs(I - 0.5 * w * (_gauss_weights @ values)), max(abs(v)))
   } else {
     x = l + 0.5 * w * (1 + _levin_nodes)
     v = map(f, x)
@@ -653,7 +735,7 @@ _levin_panel(f, g, l, w, part) = {
     I = _levin(v, slope, g(l + w), g(l), w, _levin_matrix, part)
     # every other point
     J = _levin(v[.. by 2], slope[.. by 2], g(l + w), g(l), w, _levin_matrix_half, part)
-    (I, abs(I - J))
+    (I, abs(I - J), max(abs(v)))
   }
 }
 _wave(phase, part) =
@@ -683,36 +765,72 @@ _levin_nodes = _chebyshev_points(16)
 _levin_matrix = _chebyshev_slopes(16)
 _levin_matrix_half = _chebyshev_slopes(8)
 
-# To infinity: half periods, the first of them such that the phase then has a whole number of turns, and Wynn's epsilon algorithm for the sums.
-_oscillating_on(f, omega, a, part, rtol, atol, limit) = {
+# To infinity: half periods, and Wynn's epsilon algorithm for their sums. The first of them end where f is behind its
+# peaks, as places tell, and where the phase has a whole number of turns.
+_oscillating_on(f, omega, a, o) = {
   g = x -> omega * x
-  step = 3 * π / abs(omega)
+  if not (abs(omega) < inf) { error("oscillatory: the phase is ω x with a finite number ω, not {omega}") }
+  still = abs(omega) < 1e-290
+  step = 3 * π / where(still, 1.0, abs(omega))
   most = 60
   sums = 0im * zeros(most)
   total = 0im
-  best = 0im
-  found = false
-  k = 0
+  # f by lengths that grow, so that what is near a is not lost in a long way
+  from = a
+  to = a + step * max(1, ceil(_last_rise(f, stop_gradient(a)) / stop_gradient(step)))
+  long = 1e6 * max(1, stop_gradient(abs(a)))
+  while stop_gradient(to - from) > long and not still {
+    total = total + _oscillating(f, g, from, from + long, true, o)
+    from = from + long
+    long = 1e3 * long
+  }
+  total = if still {
+    1im * 0 + _integral(x -> f(x) * _wave(0.0 * x, o.part), a, inf, (...o, limit = 600, rule = "gauss_kronrod")).value
+  } else {
+    total + _oscillating(f, g, from, to, true, o)
+  }
+  sums[0] = total
+  best = total
+  found = still
+  k = 1
   first = inf
+  last = inf
   while not found and k < most {
-    more = _oscillating(f, g, a + k * step, a + (k + 1) * step, part, rtol, atol + 1e-16 * abs(stop_gradient(best)), limit)
+    more = _oscillating(f, g, to + (k - 1) * step, to + k * step, false,
+      (...o, atol = o.atol + 1e-16 * abs(stop_gradient(best))))
     total = total + more
     sums[k] = total
     k = k + 1
     size = abs(stop_gradient(more))
-    if k == 1 { first = size }
+    if k == 2 { first = size }
     # the sums of what does not fall have a limit for the algorithm, but no
     # integral
-    if k >= 5 and k % 2 == 1 and size < 0.999999 * first {
+    if k >= 5 and k % 2 == 1 and size < 0.999999 * first or size == 0 {
       next = _epsilon(sums[..k])
       change = abs(stop_gradient(next - best))
-      found = change <= max(atol, 0.1 * rtol * abs(stop_gradient(next))) or
-        abs(stop_gradient(more)) <= 1e-17 * abs(stop_gradient(total))
+      asked = max(o.atol, 0.1 * o.rtol * abs(stop_gradient(next)))
+      found = change <= asked and last <= 100 * asked or size <= 1e-17 * abs(stop_gradient(total))
       best = next
+      last = change
     }
   }
   if not found { error("oscillatory: no convergence to infinity; does the function fall to 0?") }
-  if part == "exp" { best } else { real(best) }
+  if _is_complex(0 * _wave(a, o.part)) { best } else { real(best) }
+}
+# The distance from a of the last place up to which f grows to twice what it was
+_last_rise(f, a) = {
+  y = sort(concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
+    _halvings(10, 30), 10.0^(3.0 + iota(7))))
+  v = map(y -> { v = abs(stop_gradient(f(a + y))); where(v < inf, v, 0.0) }, y)
+  # the lowest of the last way down
+  low = v[0]
+  far = 0.0
+  for i in 1..len(y) {
+    if v[i] > v[i - 1] {
+      if v[i] > 2 * low and v[i] > 1e-30 * max(v) { far = y[i] }
+    } else { low = if v[i - 1] > v[max(i - 2, 0)] { v[i] } else { min(low, v[i]) } }
+  }
+  1.02 * far
 }
 # the last element of the table's last even column that rounding leaves sense to
 _epsilon(s) = {

@@ -94,3 +94,37 @@ w @ x^11 / gamma(12.5)       #~ 1 tol 1e-11
 try { str(cubature(x -> 1 / x[0], [0.0, 0], [1.0, 1]; limit = 300).value) } catch m { contains(m, "not reached") }   #> true
 try { str(oscillatory(x -> 1 / x, 10.0, 0, 1; part = "cos")) } catch m { "diverges" }  #> diverges
 try { str(integrate(x -> 1 / x, 0, 1; rule = "tanh_sinh")) } catch m { "diverges" }  #> diverges
+
+# ---- oscillating integrands that are no smooth ones between finite ends
+
+# a phase that hardly turns where f is
+oscillatory(x -> exp(-x), 1e-6, 0, inf; part = "cos")          #~ 1 / (1 + 1e-12) tol 1e-12
+oscillatory(x -> exp(-x), 1e-300, 0, inf; part = "cos")        #~ 1 tol 1e-12
+oscillatory(x -> exp(-x), 0, 0, inf)                           #~ 1 tol 1e-12
+oscillatory(x -> 1 / x, 1e-5, 0, inf; part = "sin")            #~ π/2 tol 1e-10
+# infinite at the ends, and with roots and logarithms there
+oscillatory(x -> x^-0.9, 50.0, 0, 1; part = "cos")             #~ 6.3486492502467 tol 1e-9
+oscillatory(x -> x^-0.9, 1.0, 0, inf; part = "cos")            #~ gamma(0.1) * cos(π/20) tol 1e-9
+oscillatory(x -> log(x), 1e5, 0, 1; part = "cos")              #~ -sinint(1e5) / 1e5 tol 1e-14
+oscillatory(x -> 1 / sqrt(1 - x^2), 100.0, -1, 1; part = "cos")   #~ π * besselj(0, 100) tol 1e-10
+oscillatory(x -> sqrt(1 - x), 1000.0, 0, 1; part = "sin")      #~ 0.00097246981700163 tol 1e-14
+# peaks
+oscillatory(x -> exp(-1e6 * (x - 0.3)^2), 100.0, 0, 1; part = "cos")   #~ sqrt(π / 1e6) * exp(-0.0025) * cos(30.0) tol 1e-13
+oscillatory(x -> exp(-1e8 * (x - 0.345)^2), 1000.0, 0, 1; part = "cos")   #~ sqrt(π / 1e8) * exp(-0.0025) * cos(345.0) tol 1e-13
+oscillatory(x -> exp(-(x - 100)^2), 2.0, 0, inf; part = "sin")   #~ sqrt(π) / e * sin(200.0) tol 1e-11
+oscillatory(x -> 1 / (1e-6 + (x - 0.3)^2), 100.0, 0, 1; part = "cos")   #~ 438.4617547203657 tol 1e-7
+# both ways to infinity, and back
+oscillatory(x -> exp(-(x - 1)^2), 2.0, -inf, inf)              #~ sqrt(π) / e * exp(2im) tol 1e-11
+oscillatory(x -> 1 / (1 + x^2), 3.0, inf, -inf; part = "cos")   #~ -π * exp(-3.0) tol 1e-11
+oscillatory(x -> exp(x), 3.0, -inf, 0; part = "sin")           #~ -0.3 tol 1e-11
+oscillatory(x -> exp(-x), 3.0, inf, 0; part = "sin")           #~ -0.3 tol 1e-11
+# a complex f by parts of its wave
+oscillatory(x -> exp(1im * x), 7.0, 0, 1; part = "cos")        #~ 0.5 * ((exp(8im) - 1) / 8im + (exp(-6im) - 1) / -6im) tol 1e-13
+oscillatory(x -> exp((1im - 1) * x), 7.0, 0, inf; part = "sin")   #~ 7 / ((1 - 1im)^2 + 49) tol 1e-11
+# derivatives by the phase, the ends and what f captures
+(w -> oscillatory(x -> x^-0.5, w, 0, 1; part = "cos"))'(100.0)   #~ 0.00802206353806335 tol 1e-11
+(b -> oscillatory(x -> x^-0.5, 100.0, 0, b; part = "cos"))'(2.0)   #~ cos(200.0) / sqrt(2.0) tol 1e-11
+(a -> oscillatory(x -> exp(-x), 1.0, a, inf; part = "cos"))'(1.0)   #~ -cos(1.0) / e tol 1e-11
+(p -> oscillatory(x -> exp(-p * x^2), 2.0, -inf, inf; part = "cos"))'(1.0)   #~ sqrt(π) / (2e) tol 1e-11
+# where rounding does not let the tolerance be reached
+try { str(oscillatory(x -> abs(x - 0.31)^-0.5, 500.0, 0, 1)) } catch m { m[..15] }   #> oscillatory: th
