@@ -62,6 +62,36 @@ static double polygamma(const double *x) {
 	return sum + gsl_number(gsl.gsl_sf_psi_n_e((int)n, at, &r), &r);
 }
 
+/* psi_n(a + b) - psi_n(a), in which nothing cancels where b is small beside a:
+ * moved by the recurrence to where the asymptotic series holds (DLMF 5.15.8),
+ * and there power by power. */
+static double polygamma_rise(const double *x) {
+	const double n = x[0], a = x[1], b = x[2];
+	if (!order(n) || n < 0 || n > 100 || isnan(a + b)) return NAN;
+	if (!(a > 0 && a + b > 0) || isinf(a) || isinf(b)) {
+		const double to[2] = {n, a + b}, from[2] = {n, a};
+		return polygamma(to) - polygamma(from);
+	}
+	/* over B_2j / (2j)!, of which each term is (2j + n - 1)! times a power */
+	static const long double over[] = {1.0L / 12, -1.0L / 720, 1.0L / 30240, -1.0L / 1209600, 1.0L / 47900160, -691.0L / 1307674368000.0L,
+									   1.0L / 74724249600.0L, -3617.0L / 10670622842880000.0L, 43867.0L / 5109094217170944000.0L};
+	long double at = a, sum = 0, factor = 1; /* factor: n!, and then (2j + n - 1)! */
+	for (double k = 2; k <= n; k++) factor *= k;
+	for (; fminl(at, at + b) < 20 + n; at++) {
+		const long double way = log1pl(b / at);
+		sum -= factor * expm1l(-(n + 1) * way) / powl(at, n + 1);
+	}
+	const long double way = log1pl(b / at);
+	sum += n == 0 ? way : -factor / n * expm1l(-n * way) / powl(at, n);
+	sum -= factor * expm1l(-(n + 1) * way) / (2 * powl(at, n + 1));
+	factor *= n + 1;
+	for (int j = 1; j <= 9; j++) {
+		sum -= over[j - 1] * factor * expm1l(-(n + 2 * j) * way) / powl(at, n + 2 * j);
+		factor *= (n + 2 * j) * (n + 2 * j + 1);
+	}
+	return (double)(odd(n) ? -sum : sum);
+}
+
 /* n (n-1) ... (n-k+1) / k! */
 static double binomial(const double *x) {
 	double n = x[0], k = x[1];
@@ -118,6 +148,29 @@ static double erfcx(const double *p) {
 	double f = x;
 	for (int k = 40; k > 0; k--) f = x + 0.5 * k / f;
 	return 1 / (f * 1.7724538509055160273);
+}
+
+/* exp(x^2) times the n-th repeated integral of erfc (DLMF 7.18), by which the
+ * derivatives of erfcx go without cancellation: left of 0 by the recurrence,
+ * right of it by its continued fraction, from its far end. */
+static double erfcx_integral(const double *p) {
+	const double n = p[0], x = p[1], start[1] = {x};
+	if (!order(n) || n < 0 || isnan(x)) return NAN;
+	if (x < 0.1) {
+		long double last = 1.1283791670955125739L, now = erfcx(start);
+		for (double k = 1; k <= n; k++) {
+			const long double next = isinf(now) ? now : (last - 2 * (long double)x * now) / (2 * k);
+			last = now;
+			now = next;
+		}
+		return (double)now;
+	}
+	long double ratio = 0, product = erfcx(start);
+	for (double k = floor(n + 20 + 300 / (x * x)); k > 0; k--) {
+		ratio = 1 / (2 * ((long double)x + k * ratio + ratio));
+		if (k <= n) product *= ratio;
+	}
+	return (double)product;
 }
 
 /* y with erfc(y) = q, q <= 1/2: Newton's method on log erfc, whose slope changes slowly. */
@@ -203,6 +256,31 @@ static double fresnel_c(const double *x) { double c, s; fresnel(x[0], &c, &s); r
 static double fresnel_s(const double *x) { double c, s; fresnel(x[0], &c, &s); return s; }
 
 BY_GSL1(dawson, gsl_sf_dawson_e)
+/* Its n-th derivative: by the recurrence, and where that cancels by the
+ * asymptotic series (DLMF 7.12.5), differentiated. */
+static double dawson_slope(const double *p) {
+	const double n = p[0], x = p[1], far = fabs(x);
+	if (!order(n) || n < 0 || isnan(x)) return NAN;
+	if (far < 7 || far * far < 4 * n) {
+		long double last = 0, now = dawson(p + 1);
+		for (double k = 0; k < n; k++) {
+			const long double next = (k == 0 ? 1 : 0) - 2 * (long double)x * now - 2 * k * last;
+			last = now;
+			now = next;
+		}
+		return (double)now;
+	}
+	long double term = 0.5L / far, sum = 0;
+	for (double k = 1; k <= n; k++) term *= k / (long double)far;
+	for (double k = 0; k < 100; k++) {
+		sum += term;
+		const long double next =
+				term * (k + 0.5L) * (2 * k + 1 + n) * (2 * k + 2 + n) / ((2 * k + 1) * (2 * k + 2) * far * far);
+		if (next < 1e-20L * sum || next > term) break;
+		term = next;
+	}
+	return (double)(x < 0 || odd(n) ? -sum : sum);
+}
 /* share * Ei(x) of large |x| by the asymptotic series (DLMF 6.12.2), the power in two halves: GSL overflows early, and tells the sign wrong. */
 static double exp_int_i_far(double share, double x) {
 	if (isinf(x)) return x > 0 ? INFINITY : 0;
@@ -529,14 +607,14 @@ static double lambert(const double *x) { return isnan(x[0]) || x[0] == 0 || x[0]
 static double lambert_lower(const double *x) { return x[0] == 0 ? -INFINITY : x[0] < 0 ? lambert_of(x[0], true) : NAN; }
 
 const EachRow each_rows[] = {
-	{"gamma", 1, gamma_of, false}, {"lgamma", 1, log_gamma, false}, {"digamma", 1, digamma, true}, {"polygamma", 2, polygamma, true},
+	{"gamma", 1, gamma_of, false}, {"lgamma", 1, log_gamma, false}, {"digamma", 1, digamma, true}, {"polygamma", 2, polygamma, true}, {"polygamma_rise", 3, polygamma_rise, true},
 	{"beta", 2, beta_of, false}, {"lbeta", 2, log_beta, false}, {"gamma_density", 2, gamma_density, false}, {"beta_density", 3, beta_density, false},
 	{"gamma_log_density", 2, gamma_log_density, false}, {"beta_log_density", 3, beta_log_density, false}, {"odds_log_density", 3, odds_log_density, false},
 	{"odds_density", 3, odds_density, false}, {"odds_inc", 3, odds_inc, false}, {"odds_inc_rest", 3, odds_inc_rest, false}, {"odds_inc_inverse", 3, odds_inc_inverse, false},
 	{"gammainc", 2, gamma_inc, false}, {"gammaincc", 2, gamma_inc_rest, false}, {"gamma_lower", 2, gamma_lower, false}, {"gamma_upper", 2, gamma_upper, false}, {"gammaincinv", 2, gamma_inc_inverse, false},
 	{"betainc", 3, beta_inc, false}, {"betaincc", 3, beta_inc_rest, false}, {"betaincinv", 3, beta_inc_inverse, false}, {"binomial", 2, binomial, false}, {"factorial", 1, factorial, false},
 	{"normal_tail", 1, normal_tail, false}, {"sinc", 1, sinc, false}, {"binomial_log", 3, binomial_log, false},
-	{"erfc", 1, erfc_of, false}, {"erfcx", 1, erfcx, false}, {"erfinv", 1, erf_inverse, false}, {"erfcinv", 1, erfc_inverse, false}, {"dawson", 1, dawson, true},
+	{"erfc", 1, erfc_of, false}, {"erfcx", 1, erfcx, false}, {"erfcx_integral", 2, erfcx_integral, false}, {"erfinv", 1, erf_inverse, false}, {"erfcinv", 1, erfc_inverse, false}, {"dawson", 1, dawson, true}, {"dawson_slope", 2, dawson_slope, true},
 	{"fresnelc", 1, fresnel_c, false}, {"fresnels", 1, fresnel_s, false}, {"expint", 2, exp_int, true}, {"expinti", 1, exp_int_i, true},
 	{"sinint", 1, sin_int, true}, {"cosint", 1, cos_int, true}, {"sinhint", 1, sinh_int, true}, {"coshint", 1, cosh_int, true},
 	{"besselj", 2, bessel_j, true}, {"bessely", 2, bessel_y, true}, {"besseli", 2, bessel_i, true}, {"besselk", 2, bessel_k, true},

@@ -54,10 +54,12 @@ atanh(x) = if _is_complex(x) { _complex_atanh(x) } else {
   a = where(x < 0, -x, x)
   where(x < 0, -0.5, 0.5) * log1p(2 * a / (1 - a))
 }
+derivative atanh(x) = 1 / (1 - x * x)
 _is_complex(x) = dtype(x) == "c128" or dtype(x) == "c64"
 # sech(x): 1/cosh(x), without overflow
 #     sech(0.0)                     #> 1.0
 sech(x) = if _is_complex(x) { 1 / cosh(x) } else { e = exp(where(x < 0, x, -x)); 2 * e / (1 + e^2) }
+derivative sech(x) = -y * tanh(x)
 # log2(x), log10(x): logarithms to base 2 and 10
 #   whole where x is a power of the base, so that floor(log10(1000)) is 3
 #     log2(8.0)                     #> 3.0

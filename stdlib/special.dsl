@@ -40,12 +40,15 @@ derivative polygamma(n, x), dn, dx = {
 #     beta(2, 3)                  #~ 1/12
 #     beta'(2.0, 3.0)             #~ (digamma(2) - digamma(5)) / 12
 beta(a, b) = _each("beta", a, b)
-derivative beta(a, b) = (y * (digamma(a) - digamma(a + b)), y * (digamma(b) - digamma(a + b)))
+derivative beta(a, b) = (-y * _polygamma_rise(0, a, b), -y * _polygamma_rise(0, b, a))
+# polygamma(n, a + b) - polygamma(n, a), also where b is small beside a
+_polygamma_rise(n, a, b) = _each("polygamma_rise", n, a, b)
+derivative _polygamma_rise(n, a, b), dn, da, db = _polygamma_rise(n + 1, a, b) * da + polygamma(n + 1, a + b) * db
 # lbeta(a, b): logarithm of |beta(a, b)|
 #   without cancellation between large arguments. [DLMF 5.12, 5.11]
 #     lbeta(1e8, 1e8)             #~ -138629444.0568173 tol 1e-14
 lbeta(a, b) = _each("lbeta", a, b)
-derivative lbeta(a, b) = (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b))
+derivative lbeta(a, b) = (-_polygamma_rise(0, a, b), -_polygamma_rise(0, b, a))
 # factorial(n): n!, of real numbers gamma(n + 1)
 #   exact up to 18!. Derivative: n! digamma(n + 1).
 #     factorial([0, 5, 10])       #~ [1, 120, 3628800]
@@ -55,7 +58,7 @@ derivative factorial(n) = y * digamma(n + 1)
 #   exact up to 4e15; 0 for whole k below 0, or above a whole n >= 0. [DLMF 1.2, 5.21]
 #     binomial(5, [0, 1, 2, 6])   #> [1, 5, 10, 0]
 binomial(n, k) = _each("binomial", n, k)
-derivative binomial(n, k) = (y * (digamma(n + 1) - digamma(n - k + 1)), y * (digamma(n - k + 1) - digamma(k + 1)))
+derivative binomial(n, k) = (y * _polygamma_rise(0, n - k + 1, k), y * _polygamma_rise(0, k + 1, n - 2 * k))
 
 # gammainc(a, x): the regularised lower incomplete gamma function, integral of t^(a-1) exp(-t) / gamma(a) from 0 to x
 #   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2]
@@ -138,11 +141,11 @@ derivative _beta_density(a, b, x) = (
 )
 _beta_density_by_a(a, b, x) = {
   y = _beta_density(a, b, x)
-  where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) + y * (digamma(a + b) - digamma(a))
+  where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) + y * _polygamma_rise(0, a, b)
 }
 _beta_density_by_b(a, b, x) = {
   y = _beta_density(a, b, x)
-  where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) + y * (digamma(a + b) - digamma(b))
+  where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) + y * _polygamma_rise(0, b, a)
 }
 # q x^(q-1), and 0 for q = 0 also at x = 0
 _slope_of_power(q, x) = where(q == 0, 0.0, q * x^(where(q == 0, 1.0, q) - 1))
@@ -157,12 +160,12 @@ _gamma_log_density(a, x) = _each("gamma_log_density", a, x)
 derivative _gamma_log_density(a, x) = (log(x) - digamma(a), (a - 1) / x - 1)
 _beta_log_density(a, b, x) = _each("beta_log_density", a, b, x)
 derivative _beta_log_density(a, b, x) =
-  (log(x) - digamma(a) + digamma(a + b), log1p(-x) - digamma(b) + digamma(a + b), (a - 1) / x - (b - 1) / (1 - x))
+  (log(x) + _polygamma_rise(0, a, b), log1p(-x) + _polygamma_rise(0, b, a), (a - 1) / x - (b - 1) / (1 - x))
 
 # log of the probability of k successes in n trials of chance p each
 _binomial_log(n, k, p) = _each("binomial_log", n, k, p)
-derivative _binomial_log(n, k, p) = (digamma(n + 1) - digamma(n - k + 1) + log1p(-p),
-  digamma(n - k + 1) - digamma(k + 1) + log(p) - log1p(-p), where(k == 0, 0.0, k) / p - (n - k) / (1 - p))
+derivative _binomial_log(n, k, p) = (_polygamma_rise(0, n - k + 1, k) + log1p(-p),
+  _polygamma_rise(0, k + 1, n - 2 * k) + log(p) - log1p(-p), where(k == 0, 0.0, k) / p - (n - k) / (1 - p))
 
 # 1 - betainc(a, b, x), also where it is nearly 1 or nearly 0
 _betaincc(a, b, x) = _each("betaincc", a, b, x)
@@ -179,11 +182,11 @@ derivative _odds_inc_inverse(a, b, p), da, db, dp = (dp - _betainc_by_parameters
   _odds_density(a, b, y)
 _odds_density(a, b, r) = _each("odds_density", a, b, r)
 derivative _odds_density(a, b, r) =
-  (y * (_log_of_odds(r) - digamma(a) + digamma(a + b)), y * (-log1p(r) - digamma(b) + digamma(a + b)),
+  (y * (_log_of_odds(r) + _polygamma_rise(0, a, b)), y * (_polygamma_rise(0, b, a) - log1p(r)),
     y * ((a - 1) / r - (a + b) / (1 + r)))
 _odds_log_density(a, b, r) = _each("odds_log_density", a, b, r)
 derivative _odds_log_density(a, b, r) =
-  (_log_of_odds(r) - digamma(a) + digamma(a + b), -log1p(r) - digamma(b) + digamma(a + b), (a - 1) / r - (a + b) / (1 + r))
+  (_log_of_odds(r) + _polygamma_rise(0, a, b), _polygamma_rise(0, b, a) - log1p(r), (a - 1) / r - (a + b) / (1 + r))
 # x of odds r, and its logarithm
 _of_odds(r) = where(r < 1, min(r, 1.0) / (1 + min(r, 1.0)), 1 / (1 + 1 / max(r, 1.0)))
 _log_of_odds(r) = where(r < 1, log(r) - log1p(r), -log1p(1 / where(r < 1, 1.0, r)))
@@ -240,7 +243,10 @@ derivative _normal_tail(z) = -0.3989422804014327 * exp(-0.5 * z * z)
 #   [DLMF 7.2; continued fraction 7.9.2 for x > 8]
 #     erfcx(100)                  #~ 0.005641613782989433
 erfcx(x) = _each("erfcx", x)
-derivative erfcx(x) = 2 * x * y - 1.1283791670955126
+derivative erfcx(x) = -2 * _erfcx_integral(1, x)
+# exp(x^2) times the n-th repeated integral of erfc from x to infinity
+_erfcx_integral(n, x) = _each("erfcx_integral", n, x)
+derivative _erfcx_integral(n, x), dn, dx = -2 * (n + 1) * _erfcx_integral(n + 1, x) * dx
 # erfinv(y): x with erf(x) = y, -1 <= y <= 1
 #   Newton's method on erf and erfc. Derivative: sqrt(pi)/2 exp(x^2).
 #     erfinv(erf(0.3))            #~ 0.3
@@ -253,7 +259,9 @@ derivative erfcinv(x) = -0.886226925452758 * exp(y * y)
 # dawson(x): Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x
 #     dawson(1)                   #~ 0.5380795069127684
 dawson(x) = _each("dawson", x)
-derivative dawson(x) = 1 - 2 * x * y
+derivative dawson(x) = _dawson_slope(1, x)
+_dawson_slope(n, x) = _each("dawson_slope", n, x)
+derivative _dawson_slope(n, x), dn, dx = _dawson_slope(n + 1, x) * dx
 # fresnels(x), fresnelc(x): Fresnel's integrals of sin(pi t^2/2) and cos(pi t^2/2) from 0 to x
 #   [DLMF 7.2(iii); series, and a continued fraction from 1.5 on]
 #     fresnels(1)                 #~ 0.4382591473903548
