@@ -468,7 +468,7 @@ static double gegenbauer_of(double n, long double l, long double x) {
 	if (n < 0) return 0;
 	long double last = 0, now = 1;
 	for (double k = 0; k < n; k++) {
-		const long double next = (2 * (k + l) * x * now - (k + 2 * l - 1) * last) / (k + 1);
+		const long double next = (2 * (k + l) * x * now - (k - 1 + 2 * l) * last) / (k + 1);
 		last = now;
 		now = next;
 	}
@@ -479,10 +479,10 @@ static double legendre(const double *p) { return gegenbauer_of(p[0], 0.5, p[1]);
 static double chebyshev_u(const double *p) { return gegenbauer_of(p[0], 1, p[1]); }
 static double chebyshev_t(const double *p) {
 	if (!order(p[0]) || isnan(p[1])) return NAN;
-	const double n = fabs(p[0]);
+	if (p[0] < 0) return 0;
 	const long double x = p[1];
 	long double last = x, now = 1; /* T_{-1} = T_1 */
-	for (double k = 0; k < n; k++) {
+	for (double k = 0; k < p[0]; k++) {
 		const long double next = 2 * x * now - last;
 		last = now;
 		now = next;
@@ -512,13 +512,27 @@ static double laguerre(const double *p) {
 	}
 	return (double)now;
 }
+/* The sum of DLMF 18.5.8, which holds for all a and b */
+static long double jacobi_sum(double n, long double a, long double b, long double x) {
+	long double sum = 0;
+	for (double s = 0; s <= n; s++) {
+		long double term = 1;
+		for (double i = 1; i <= n - s; i++) term *= (s + i + a) / i * 0.5L * (x + 1);
+		for (double i = 1; i <= s; i++) term *= (n - s + i + b) / i * 0.5L * (x - 1);
+		sum += term;
+	}
+	return sum;
+}
 static double jacobi(const double *p) {
 	const long double a = p[1], b = p[2], x = p[3];
 	if (!order(p[0]) || isnan(a + b + x)) return NAN;
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
-	long double last = 1, now = (a + 1) + (a + b + 2) * 0.5 * (x - 1);
-	for (double k = 1; k < p[0]; k++) {
+	/* the recurrence divides by k + a + b + 1 and 2k + a + b: it begins behind their zeros */
+	const double first = a + b < -1 ? fmin(ceil((double)-(a + b)), 300) : 0;
+	if (p[0] <= first + 1) return (double)jacobi_sum(p[0], a, b, x);
+	long double last = jacobi_sum(first, a, b, x), now = jacobi_sum(first + 1, a, b, x);
+	for (double k = first + 1; k < p[0]; k++) {
 		const long double s = 2 * k + a + b, turn = (s + 1) * (s * (s + 2) * x + a * a - b * b);
 		const long double next = (turn * now - 2 * (k + a) * (k + b) * (s + 2) * last) /
 		                         (2 * (k + 1) * (k + a + b + 1) * s);

@@ -638,7 +638,7 @@ gegenbauer(n, lambda, x) = _each("gegenbauer", n, lambda, x)
 derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
   _fixed("gegenbauer", "degree", "n", dn)
   2 * lambda * gegenbauer(n - 1, lambda + 1, x) * dx + (if _absent(dlambda) { 0.0 } else {
-    jvp(a -> _by_recurrence(n, a + 0 * x, (k, p, q) -> (2 * x * (k + a - 1) * p - (k + 2 * a - 2) * q) / k), lambda + 0.0 * y,
+    jvp(a -> _by_recurrence(n, a + 0 * x, (k, p, q) -> (2 * x * (k + a - 1) * p - (k - 2 + 2 * a) * q) / k), lambda + 0.0 * y,
       dlambda + 0.0 * y)[1]
   })
 }

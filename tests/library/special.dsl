@@ -113,3 +113,12 @@ mixed((n, p) -> icdf(FDist(3.0, n), p))         #~ [0] tol 1e-12
 mixed((a, p) -> icdf(Beta(a, 1.9), p))          #~ [0] tol 1e-12
 map(s -> nth_derivative(zeta, s, 1), [-20.5, -12.3, -4.0, -0.1, 2.0])    #~ [300.577922970655, 0.0856032728486388, 0.00798381145026862, -0.744773208133053, -0.937548254315844] tol 1e-10
 map(s -> nth_derivative(zeta, s, 3), [-8.5, -1.5])                       #~ [-0.0231633415775618, -0.16220477386151572] tol 1e-12
+
+# ---- polynomials whose recurrences divide by 0, or lose a small parameter: values by mpmath
+
+[jacobi(4, -1.5, -0.5, 0.3), jacobi(5, -2, -3, 0.3)]           #~ [0.16415625, 0.0336415625] tol 1e-15
+[jacobi(30, -2, -3, 0.3), jacobi(9, -3.5, -1.5, 0.3)]          #~ [0.025367121299387583, 0.00047714100585937313] tol 1e-15
+jacobi(4, -1.5, -0.5 + 1e-12, 0.3)                             #~ 0.16415625 tol 1e-10
+gegenbauer([2, 3, 4], 1e-30, 0.3) / 1e-30                      #~ [chebyshevt(2, 0.3), 2/3 * chebyshevt(3, 0.3), 0.5 * chebyshevt(4, 0.3)]
+(l -> gegenbauer(4, l, 0.3))'(1e-30)                           #~ 0.5 * chebyshevt(4, 0.3)
+[chebyshevt(-3, 0.5), (x -> chebyshevt(-3, x))'(0.5)]          #~ [0, 0]
