@@ -5,8 +5,8 @@
 
 # root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method with a line search, and where that fails a bracket found around x0. x0 a pair
 # of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla 1997). x0 a vector, matrix or record, f of the same form: Newton's method
-# with a line search. Stops when x moves by less than tol relative to |x| + |x -
-# x0|, or at rounding. An error says when there is none to be found, as where f
+# with a line search. Stops when x moves by less than tol relative to |x|, or at
+# rounding, where steps are below tol relative to |x - x0|. An error says when there is none to be found, as where f
 # changes its sign at a pole or a jump.
 # method: kinsol(...) for large systems: sparse matrices, none at all, other strategies; its own tol is about f.
 # Derivatives, of every order, are those of the solution by whatever f captures; x0 has none.
@@ -32,8 +32,8 @@ _root_of_parts(f, x0, tol, steps) = {
 
 # fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
 # x0 an array or a record, g of the same form. method: kinsol(...), whose tol
-# and memory count then. Stops when g(x) - x is below tol relative to |x| + |x -
-# x0|; an error says when it does not get there.
+# and memory count then. Stops when g(x) - x is below tol relative to |x|, or,
+# where it falls no more, to |x - x0|; an error says when it does not get there.
 # Derivatives, of every order, are those of the solution by whatever g captures, as in root; x0 has none.
 #     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
 fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
@@ -125,7 +125,8 @@ _root_near(f, x0, tol, steps) = {
   v = f(x)
   k = 0
   state = if v == 0 { 1 } else { 0 }   # 1: found, 2: Newton's method does not get on
-  while state == 0 and k < steps {
+  near = false   # beside the way from x0, which a zero next to 0 is long before its digits are right
+  while state == 0 and k < (if near { 20 * steps } else { steps }) {
     slope = jvp(f, x, zeros_like(x) + 1)[1]
     step = -v / slope
     if not (abs(step) < inf) { state = 2 } else {
@@ -139,13 +140,13 @@ _root_near(f, x0, tol, steps) = {
         tries = tries + 1
       }
       better = abs(v1) < abs(v)
-      small = abs(step) <= tol * (abs(x) + abs(x - x0))
-      state = if v1 == 0 or small { 1 } else { if better { 0 } else { 2 } }
+      near = abs(step) <= tol * (abs(x) + abs(x - x0))
+      state = if v1 == 0 or abs(step) <= tol * abs(x1) or near and not better { 1 } else { if better { 0 } else { 2 } }
       if better { x = x1; v = v1 }
     }
     k = k + 1
   }
-  if state == 1 { x } else { _root_around(f, x0, x, v, tol, steps) }
+  if state == 1 or state == 0 and near { x } else { _root_around(f, x0, x, v, tol, steps) }
 }
 # Newton's method has failed: a change of sign is looked for further and further away from where it began. Complex numbers have no sign.
 _root_around(f, x0, x, v, tol, steps) = {
@@ -186,7 +187,8 @@ _root_of_system(f, x0, tol, steps) = {
   k = 0
   state = if norm(v) == 0 { 1 } else { 0 }
   step = inf
-  while state == 0 and k < steps {
+  near = false
+  while state == 0 and k < (if near { 20 * steps } else { steps }) {
     J = _jacobian(f, x)
     d = try { -linsolve(J, v) } catch m { 0 * v + nan }
     if not (norm(d) < inf) { error("root: the Jacobian is singular, or not finite, at x = {x}") }
@@ -203,15 +205,16 @@ _root_of_system(f, x0, tol, steps) = {
     better = norm(v1) < norm(v)
     step = norm(d)
     # when the whole step is at rounding, or the last digits make no difference any more, the zero is reached
-    state = if norm(v1) == 0 or step <= tol * (norm(x) + norm(x - x0)) {
-      1
-    } else {
+    near = step <= tol * (norm(x) + norm(x - x0))
+    state = if norm(v1) == 0 or step <= tol * norm(x1) { 1 } else {
       if better { 0 } else { if step <= 1e-9 * (norm(x) + norm(x - x0)) { 1 } else { 2 } }
     }
     if better { x = x1; v = v1 }
     k = k + 1
   }
-  if state != 1 { error("root: no convergence from the given start in {k} steps; at the last x the norm of f is {norm(v)}") }
+  if state == 2 or state == 0 and not near {
+    error("root: no convergence from the given start in {k} steps; at the last x the norm of f is {norm(v)}")
+  }
   x
 }
 
@@ -227,7 +230,8 @@ _fixed_vector(g, x0, tol, steps, memory) = {
   G = zeros(m, n)   # differences of g and of g(x) - x, the last m of them
   F = zeros(m, n)
   k = 0
-  found = norm(f) <= tol * (norm(x) + norm(x - x0))
+  found = norm(f) <= tol * norm(x)
+  near = found
   while not found and k < steps {
     x1 = if memory > 0 and k > 0 {
       # min |f - F' c|, with a trace of damping where the differences are nearly dependent
@@ -243,13 +247,15 @@ _fixed_vector(g, x0, tol, steps, memory) = {
     if wild { g1 = g(x1); f1 = g1 - x1 }
     G = concat(reshape(g1 - gx, 1, n), G[..-1])
     F = concat(reshape(f1 - f, 1, n), F[..-1])
+    falls = norm(f1) < 0.9 * norm(f)
     x = x1
     gx = g1
     f = f1
     k = k + 1
-    found = norm(f) <= tol * (norm(x) + norm(x - x0))
+    near = norm(f) <= tol * (norm(x) + norm(x - x0))
+    found = norm(f) <= tol * norm(x) or near and not falls
     if not (norm(f) < inf) { error("fixed_point: the iteration runs away after {k} steps") }
   }
-  if not found { error("fixed_point: no convergence in {k} steps; the norm of g(x) - x is {norm(f)}") }
+  if not found and not near { error("fixed_point: no convergence in {k} steps; the norm of g(x) - x is {norm(f)}") }
   x
 }

@@ -52,3 +52,12 @@ grad(p -> sum(big(p, 40)))(2.0)  #~ sum((1 + iota(40)) / (3*big(2.0, 40)^2 + 1))
 try { root(x -> x^2 + 1, (0, 1)) } catch m { m }        #> root: f does not change its sign between 0.0 and 1.0, where it is 1.0 and 2.0
 try { root(x -> [x[0] + x[1], x[0] + x[1] - 1], [1.0, 2.0])[0] } catch m { m }  #> root: the Jacobian is singular, or not finite, at x = [1, 2]
 try { fixed_point(x -> 2x + 1, 1.0, steps = 20, memory = 0) } catch m { m }     #> fixed_point: no convergence in 20 steps; the norm of g(x) - x is 2097152.0
+# zeros next to 0, long after steps are nothing beside the way from x0
+root(x -> x^2 - 1e-40, 1.0) / 1e-20                     #~ 1
+root(x -> x^3 - 1e-60, 1.0) / 1e-20                     #~ 1
+root(x -> [x[0]^2 - 1e-40], [1.0]) / 1e-20              #~ [1]
+root(x -> x^2 - 1e-40, (1.0, 1e-20)) / 1e-20            #~ 1
+abs(root(x -> x^2, 1.0)) < 1e-100                       #> true
+fixed_point(x -> 0.5 * (x + 1e-20 / x), 1.0; memory = 0) / 1e-10   #~ 1
+fixed_point(x -> 0.5 * x + 0.5e-20, 1.0) / 1e-20        #~ 1
+(p -> root(x -> x^2 - p, 1.0))'(1e-40) * 1e-20          #~ 0.5
