@@ -19,8 +19,9 @@
 # something (`if x < 2`) the interval is cut: what is there for a short while
 # counts, however short it is.
 #   rule: "gauss_kronrod", or "tanh_sinh" for smooth functions with poles at the
-#   ends, such as x^-0.9: each level of it doubles the points, 12 at most. What
-#   it leaves out at the ends counts to the error. [Takahasi and Mori 1974]
+#   ends, such as x^-0.9: each level of it doubles the points, 12 at most, which is
+#   not enough for kinks. What it leaves out at the ends counts to the error.
+#   [Takahasi and Mori 1974]
 #   Derivatives, of every order: by what f captures the integral of the derivative, by a and b the value there (Leibniz).
 #   A jump of f at a place that moves counts: its place is a zero of what f
 #   compares. Of a jump that is found in no other way than by trying (within a
@@ -534,10 +535,15 @@ _tanh_sinh(f, a, b, o) = {
   n = 6
   h = extent / n
   points = h * (iota(2 * n + 1) - n)
-  total = h * _sum_of(g, points, size(like))
+  values = reshape(map(g, points), len(points), size(like))
+  total = h * sum(values; axis = 0)
   count = 2 * n + 1
   level = 1
-  miss = inf
+  (miss, change, former) = (inf, inf, inf)
+  # by t the sizes at nodes, and at places where integrate looks
+  tops = max(abs(values); axis = 1)
+  at = _steps_of_places(a, b)
+  seen = if a == b { 0.0 * at } else { _sizes_between(g, at, size(like)) }
   # What is behind the last places on both sides, which rounding or the largest
   # numbers set: u = f dx/ds falls by a power of exp(s), which two of the last
   # values show, and its integral is that of the power.
@@ -557,31 +563,53 @@ _tanh_sinh(f, a, b, o) = {
     h = 0.5 * h
     n = 2 * n
     last = total
-    total = 0.5 * total + h * _sum_of(g, h * (2 * iota(n) + 1 - n), size(like))
+    values = reshape(map(g, h * (2 * iota(n) + 1 - n)), n, size(like))
+    total = 0.5 * total + h * sum(values; axis = 0)
     count = count + n
-    change = max(abs(total - last))
+    # old nodes and new ones, in turn
+    tops = concat(ravel(stack(tops[..-1], max(abs(values); axis = 1); axis = 1)), tops[-1..])
+    (oldest, former, change) = (former, change, max(abs(total - last)))
     if not (change < inf) { error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}") }
-    # twice the digits of the change, once it falls so
-    miss = if level < 3 {
-      change
-    } else {
-      max(min(change, 10 * change^2 / max(max(abs(total)), 1e-300)), 1e-16 * max(abs(total)))
-    }
+    # twice the digits of the change, once the last two have come so; else, as at a kink, they fall by a ratio
+    whole = max(max(abs(total)), 1e-300)
+    doubled = (p, q) -> q < whole * (p / whole)^1.5
+    miss = if level < 3 { change } else if doubled(former, change) and doubled(oldest, former) {
+      max(min(change, 10 * change^2 / whole), 1e-16 * whole)
+    } else { max(change, 0.125 * former) }
     miss = miss + lost
     level = level + 1
-    open = miss > max(max(o.atol, o.rtol * max(abs(total))), 1e-15 * max(abs(total)))
+    tolerance = max(max(o.atol, o.rtol * max(abs(total))), 1e-15 * max(abs(total)))
+    # a place where it is half as large again as at both nodes beside it: a peak between these
+    left = clamp(i64(floor(at / h)) + n, 0, 2 * n - 1)
+    peak = max(where(seen > 1.5 * max(tops[left], tops[left + 1]), seen * h, 0.0))
+    miss = if peak > tolerance { max(miss, peak) } else { miss }
+    open = miss > tolerance
     if open and level > 3 and lost > max(o.atol, o.rtol * max(abs(total))) {
       error(
         "integrate: what is left out at the ends of {a} to {b}, which the numbers set, is estimated to be {lost:.1e}; \"gauss_kronrod\" extrapolates there")
     }
     if open and level > 12 {
-      error("integrate: the tolerance is not reached between {a} and {b}; the error is estimated to be {miss:.1e}")
+      error(
+        "integrate: the tolerance is not reached between {a} and {b}; the error is estimated to be {miss:.1e}. \"gauss_kronrod\" is for kinks and peaks")
     }
   }
-  (value = reshape(if a == b { 0 * total } else { total }, shape(like)), error = miss, evaluations = count + 2 * edges)
+  (value = reshape(if a == b { 0 * total } else { total }, shape(like)), error = miss, evaluations = count + 2 * edges + len(at))
+}
+# The t of places where integrate looks (_tried)
+_steps_of_places(a, b) = {
+  both = abs(a) == inf and abs(b) == inf
+  ends = if both { _ends(0.0, inf) } else { _ends(a, b) }
+  q = _tried(ends)
+  z = abs(q)
+  far = 4 * log(where(q > 0, z, 1 / z))
+  s = if both { asinh(exp(far)) } else if ends.up { far } else if ends.down { -far } else {
+    part = _part_behind(z)
+    where(q > 0, -0.5, 0.5) * log(1 / part - 1)
+  }
+  t = asinh(s / 1.5707963267948966)
+  clamp(if both { concat(t, -t) } else { t }, -6.0, 6.0)
 }
 _finite(v) = where(abs(v) < inf, v, 0 * stop_gradient(where(abs(v) < inf, v, 1.0)))
-_sum_of(g, points, m) = sum(reshape(map(g, points), len(points), m); axis = 0)
 
 # ---- oscillating integrands
 

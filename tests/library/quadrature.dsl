@@ -128,3 +128,18 @@ oscillatory(x -> exp((1im - 1) * x), 7.0, 0, inf; part = "sin")   #~ 7 / ((1 - 1
 (p -> oscillatory(x -> exp(-p * x^2), 2.0, -inf, inf; part = "cos"))'(1.0)   #~ sqrt(π) / (2e) tol 1e-11
 # where rounding does not let the tolerance be reached
 try { str(oscillatory(x -> abs(x - 0.31)^-0.5, 500.0, 0, 1)) } catch m { m[..15] }   #> oscillatory: th
+
+# ---- tanh_sinh: estimates at kinks, and peaks between its points
+
+refused(f, a, b) = try { str(quadrature(f, a, b; rule = "tanh_sinh").value) } catch m { if contains(m, "tolerance is not reached") { "refused" } else { m } }
+refused(x -> abs(x - 0.3), 0, 1)                               #> refused
+refused(x -> abs(sin(10 * x)), 0, 1)                           #> refused
+refused(x -> exp(-1e8 * (x - 0.3123)^2), 0, 1)                 #> refused
+refused(x -> exp(-(x - 1000)^2), 0, inf)                       #> refused
+refused(x -> exp(-(x - 1000)^2), -inf, inf)                    #> refused
+kink = quadrature(x -> abs(x - 0.3)^3, 0, 1; rule = "tanh_sinh", rtol = 1e-6)
+abs(kink.value - (0.3^4 + 0.7^4) / 4) <= kink.error            #> true
+rough = quadrature(x -> abs(x - 0.3), 0, 1; rule = "tanh_sinh", rtol = 1e-5)
+abs(rough.value - 0.29) <= rough.error                         #> true
+integrate(x -> exp(-1e6 * (x - 0.3)^2), 0, 1; rule = "tanh_sinh")   #~ sqrt(π) / 1000 tol 1e-15
+integrate(x -> 1 + exp(-1e6 * (x - 0.3)^2), 0, 1; rule = "tanh_sinh")   #~ 1 + sqrt(π) / 1000 tol 1e-13
