@@ -2,7 +2,7 @@
 #
 # A distribution is a record with its name and parameters: d = Normal(0, 2). What is asked of it: pdf(d, x), logpdf(d, x), cdf(d, x), ccdf(d, x), icdf(d, p), sample(d, n), moments(d). Of a
 # discrete one pdf is the probability of x. x, p and the parameters are numbers or arrays that broadcast. All can be differentiated by x, p and the parameters, in every
-# mode and order; parameters that no distribution has, such as a sigma below 0, are an error. Samples have derivatives as well, since those of continuous distributions move with the parameters at fixed random bits (reparameterisation).
+# mode and order; of parameters that no distribution has, such as a sigma below 0, everything is NaN, and there is no sample. Samples have derivatives as well, since those of continuous distributions move with the parameters at fixed random bits (reparameterisation).
 # Definitions: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, 1994; Univariate Discrete Distributions, 2005.
 
 # ---- which there are
@@ -10,162 +10,108 @@
 # Normal(mu, sigma): normal distribution of this mean and standard deviation; Normal() is the standard one
 #     pdf(Normal(0, 2), 0)        #~ 1 / sqrt(8pi)
 #     cdf(Normal(), 1.96)         #~ 0.9750021048517795
-Normal(mu = 0.0, sigma = 1.0) = {
-  _want_place("Normal", "mu", mu)
-  _want_above_zero("Normal", "sigma", sigma)
-  (family = "Normal", mu = mu, sigma = sigma)
-}
+Normal(mu = 0.0, sigma = 1.0) =
+  (family = "Normal", mu = _finite_or_none("Normal", "mu", mu), sigma = _above_zero_or_none("Normal", "sigma", sigma))
 # Uniform(a, b): uniform distribution between a and b
 #     cdf(Uniform(1, 3), [0, 2, 4])   #> [0, 0.5, 1]
-Uniform(a = 0.0, b = 1.0) = {
-  _want("Uniform", "takes a below b, both finite", a < b and abs(b - a) < inf)
-  (family = "Uniform", a = a, b = b)
-}
+Uniform(a = 0.0, b = 1.0) =
+  (family = "Uniform", a = a, b = _or_none("Uniform takes a below b, both finite", b, a < b and abs(b - a) < inf))
 # Exponential(scale): exponential distribution of this mean
 #     cdf(Exponential(2), 2)      #~ 1 - exp(-1)
-Exponential(scale = 1.0) = {
-  _want_above_zero("Exponential", "scale", scale)
-  (family = "Exponential", scale = scale)
-}
+Exponential(scale = 1.0) = (family = "Exponential", scale = _above_zero_or_none("Exponential", "scale", scale))
 # Gamma(shape, scale): gamma distribution, density proportional to x^(shape-1) exp(-x/scale)
 #     moments(Gamma(3, 2)).mean   #~ 6
-Gamma(shape, scale = 1.0) = {
-  _want_above_zero("Gamma", "shape", shape)
-  _want_above_zero("Gamma", "scale", scale)
-  (family = "Gamma", shape = shape, scale = scale)
-}
+Gamma(shape, scale = 1.0) =
+  (family = "Gamma", shape = _above_zero_or_none("Gamma", "shape", shape), scale = _above_zero_or_none("Gamma", "scale", scale))
 # Beta(a, b): beta distribution on 0 .. 1, density proportional to x^(a-1) (1-x)^(b-1)
 #     cdf(Beta(2, 3), 0.5)        #~ 11/16
-Beta(a, b) = {
-  _want_above_zero("Beta", "a", a)
-  _want_above_zero("Beta", "b", b)
-  (family = "Beta", a = a, b = b)
-}
+Beta(a, b) = (family = "Beta", a = _above_zero_or_none("Beta", "a", a), b = _above_zero_or_none("Beta", "b", b))
 # ChiSquared(nu): distribution of the sum of the squares of nu standard normal numbers
 #     icdf(ChiSquared(1), 0.95)   #~ 3.841458820694124
-ChiSquared(nu) = {
-  _want_above_zero("ChiSquared", "nu", nu)
-  (family = "ChiSquared", nu = nu)
-}
+ChiSquared(nu) = (family = "ChiSquared", nu = _above_zero_or_none("ChiSquared", "nu", nu))
 # StudentT(nu; mu, sigma): Student's t distribution with nu degrees of freedom, moved by mu and stretched by sigma
 #     icdf(StudentT(10), 0.975)   #~ 2.228138851986274
-StudentT(nu; mu = 0.0, sigma = 1.0) = {
-  _want_above_zero("StudentT", "nu", nu)
-  _want_place("StudentT", "mu", mu)
-  _want_above_zero("StudentT", "sigma", sigma)
-  (family = "StudentT", nu = nu, mu = mu, sigma = sigma)
-}
+StudentT(nu; mu = 0.0, sigma = 1.0) =
+  (family = "StudentT", nu = _above_zero_or_none("StudentT", "nu", nu), mu = _finite_or_none("StudentT", "mu", mu),
+    sigma = _above_zero_or_none("StudentT", "sigma", sigma))
 # FDist(d1, d2): distribution of the ratio of two means of squares with d1 and d2 degrees of freedom (Fisher's F)
 #     icdf(FDist(5, 10), 0.95)    #~ 3.3258345304130126
-FDist(d1, d2) = {
-  _want_above_zero("FDist", "d1", d1)
-  _want_above_zero("FDist", "d2", d2)
-  (family = "FDist", d1 = d1, d2 = d2)
-}
+FDist(d1, d2) = (family = "FDist", d1 = _above_zero_or_none("FDist", "d1", d1), d2 = _above_zero_or_none("FDist", "d2", d2))
 # LogNormal(mu, sigma): distribution of exp(x) for x of Normal(mu, sigma)
 #     icdf(LogNormal(1, 2), 0.5)  #~ e
-LogNormal(mu = 0.0, sigma = 1.0) = {
-  _want_place("LogNormal", "mu", mu)
-  _want_above_zero("LogNormal", "sigma", sigma)
-  (family = "LogNormal", mu = mu, sigma = sigma)
-}
+LogNormal(mu = 0.0, sigma = 1.0) =
+  (family = "LogNormal", mu = _finite_or_none("LogNormal", "mu", mu), sigma = _above_zero_or_none("LogNormal", "sigma", sigma))
 # Weibull(shape, scale): Weibull distribution, cdf 1 - exp(-(x/scale)^shape)
 #     cdf(Weibull(2, 3), 3)       #~ 1 - exp(-1)
-Weibull(shape, scale = 1.0) = {
-  _want_above_zero("Weibull", "shape", shape)
-  _want_above_zero("Weibull", "scale", scale)
-  (family = "Weibull", shape = shape, scale = scale)
-}
+Weibull(shape, scale = 1.0) =
+  (family = "Weibull", shape = _above_zero_or_none("Weibull", "shape", shape),
+    scale = _above_zero_or_none("Weibull", "scale", scale))
 # Cauchy(location, scale): Cauchy distribution; it has neither mean nor variance
 #     icdf(Cauchy(), 0.75)        #~ 1
-Cauchy(location = 0.0, scale = 1.0) = {
-  _want_place("Cauchy", "location", location)
-  _want_above_zero("Cauchy", "scale", scale)
-  (family = "Cauchy", location = location, scale = scale)
-}
+Cauchy(location = 0.0, scale = 1.0) =
+  (family = "Cauchy", location = _finite_or_none("Cauchy", "location", location),
+    scale = _above_zero_or_none("Cauchy", "scale", scale))
 # Laplace(location, scale): Laplace distribution, density exp(-|x - location|/scale) / (2 scale)
 #     pdf(Laplace(), 0)           #~ 0.5
-Laplace(location = 0.0, scale = 1.0) = {
-  _want_place("Laplace", "location", location)
-  _want_above_zero("Laplace", "scale", scale)
-  (family = "Laplace", location = location, scale = scale)
-}
+Laplace(location = 0.0, scale = 1.0) =
+  (family = "Laplace", location = _finite_or_none("Laplace", "location", location),
+    scale = _above_zero_or_none("Laplace", "scale", scale))
 # Logistic(location, scale): logistic distribution, whose cdf is the sigmoid
 #     cdf(Logistic(), 1)          #~ sigmoid(1)
-Logistic(location = 0.0, scale = 1.0) = {
-  _want_place("Logistic", "location", location)
-  _want_above_zero("Logistic", "scale", scale)
-  (family = "Logistic", location = location, scale = scale)
-}
+Logistic(location = 0.0, scale = 1.0) =
+  (family = "Logistic", location = _finite_or_none("Logistic", "location", location),
+    scale = _above_zero_or_none("Logistic", "scale", scale))
 # Gumbel(location, scale): Gumbel distribution of the largest of many, cdf exp(-exp(-(x - location)/scale))
 #     cdf(Gumbel(), 0)            #~ exp(-1)
-Gumbel(location = 0.0, scale = 1.0) = {
-  _want_place("Gumbel", "location", location)
-  _want_above_zero("Gumbel", "scale", scale)
-  (family = "Gumbel", location = location, scale = scale)
-}
+Gumbel(location = 0.0, scale = 1.0) =
+  (family = "Gumbel", location = _finite_or_none("Gumbel", "location", location),
+    scale = _above_zero_or_none("Gumbel", "scale", scale))
 # Pareto(shape, scale): Pareto distribution, cdf 1 - (scale/x)^shape from scale on
 #     cdf(Pareto(3, 2), 4)        #~ 7/8
-Pareto(shape, scale = 1.0) = {
-  _want_above_zero("Pareto", "shape", shape)
-  _want_above_zero("Pareto", "scale", scale)
-  (family = "Pareto", shape = shape, scale = scale)
-}
+Pareto(shape, scale = 1.0) =
+  (family = "Pareto", shape = _above_zero_or_none("Pareto", "shape", shape),
+    scale = _above_zero_or_none("Pareto", "scale", scale))
 # Poisson(rate): number of events when `rate` are expected
 #     pdf(Poisson(3), 2)          #~ 4.5 * exp(-3)
-Poisson(rate) = {
-  _want("Poisson", "takes a rate from 0 on", rate >= 0 and rate < inf)
-  (family = "Poisson", rate = rate)
-}
+Poisson(rate) =
+  (family = "Poisson", rate = _or_none("Poisson takes a rate from 0 on", rate, rate >= 0 and rate < inf))
 # Binomial(n, p): number of successes of n trials, each of probability p
 #     pdf(Binomial(4, 0.5), [0, 1, 2])   #~ [1, 4, 6] / 16
-Binomial(n, p) = {
-  _want("Binomial", "takes a whole number n from 0 on", n >= 0 and n == floor(n) and n < inf)
-  _want("Binomial", "takes a probability p between 0 and 1", 0 <= p and p <= 1)
-  (family = "Binomial", n = n, p = p)
-}
+Binomial(n, p) =
+  (family = "Binomial", n = _or_none("Binomial takes a whole number n from 0 on", n, n >= 0 and n == floor(n) and n < inf),
+    p = _or_none("Binomial takes a probability p between 0 and 1", p, 0 <= p and p <= 1))
 # Bernoulli(p): 1 with probability p, else 0
 #     moments(Bernoulli(0.3)).variance   #~ 0.21
 Bernoulli(p) = Binomial(1, p)
 # Geometric(p): number of failures before the first success
 #     cdf(Geometric(0.5), 2)      #~ 7/8
-Geometric(p) = {
-  _want("Geometric", "takes a probability p above 0, up to 1", 0 < p and p <= 1)
-  (family = "NegativeBinomial", r = 1.0, p = p)
-}
+Geometric(p) =
+  (family = "NegativeBinomial", r = 1.0, p = _or_none("Geometric takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
 # NegativeBinomial(r, p): number of failures before the r-th success; r may be any number above 0
 #     pdf(NegativeBinomial(2, 0.5), 1)   #~ 1/4
-NegativeBinomial(r, p) = {
-  _want_above_zero("NegativeBinomial", "r", r)
-  _want("NegativeBinomial", "takes a probability p above 0, up to 1", 0 < p and p <= 1)
-  (family = "NegativeBinomial", r = r, p = p)
-}
+NegativeBinomial(r, p) =
+  (family = "NegativeBinomial", r = _above_zero_or_none("NegativeBinomial", "r", r),
+    p = _or_none("NegativeBinomial takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
 # MultivariateNormal(mu, covariance): normal distribution of vectors, f64[k]; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
 #   covariance symmetric and positive definite, else an error
 #     logpdf(MultivariateNormal([0.0, 0], eye(2)), [1.0, 2])   #~ -2.5 - log(2pi)
 MultivariateNormal(mu, covariance) = {
-  _want_place("MultivariateNormal", "mu", mu)
   C = covariance + 0.0
   _want("MultivariateNormal", "takes a symmetric covariance, all finite", abs(C - transpose(C)) <= 1e-8 * max(abs(C)))
-  (family = "MultivariateNormal", mu = mu + 0.0, covariance = C)
+  (family = "MultivariateNormal", mu = _finite_or_none("MultivariateNormal", "mu", mu) + 0.0, covariance = C)
 }
 # Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
 #     pdf(Dirichlet([1.0, 1, 1]), [0.2, 0.3, 0.5])   #~ 2
-Dirichlet(alpha) = {
-  _want_above_zero("Dirichlet", "alpha", alpha)
-  (family = "Dirichlet", alpha = alpha + 0.0)
-}
+Dirichlet(alpha) = (family = "Dirichlet", alpha = _above_zero_or_none("Dirichlet", "alpha", alpha) + 0.0)
 
-# What parameters must be, all of them where they are arrays; NaN is none of it.
+# A parameter, NaN where it is none: a fit that steps there learns it from a density that is NaN. One that is written as a number
+# is refused.
+_or_none(why, x, good) = if _is_fixed(all(ravel(good))) {
+  if all(ravel(good)) { x } else { _refuse(why) }
+} else { where(good, x, nan) }
+_above_zero_or_none(name, what, x) = _or_none("{name} takes a finite {what} above 0", x, x > 0 and x < inf)
+_finite_or_none(name, what, x) = _or_none("{name} takes a finite {what}", x, abs(x) < inf)
 _want(name, what, good) = if not all(ravel(good)) { error("{name} {what}") }
-_want_above_zero(name, what, x) = {
-  good = ravel(x > 0 and x < inf)
-  if not all(good) { error("{name} takes a finite {what} above 0, not {ravel(x)[argmin(good)]}") }
-}
-_want_place(name, what, x) = {
-  good = ravel(abs(x) < inf)
-  if not all(good) { error("{name} takes a finite {what}, not {ravel(x)[argmin(good)]}") }
-}
 
 # ---- what is asked of them
 
@@ -200,6 +146,9 @@ icdf(d, p) = _asked(d, "icdf")(d, p)
 #     shape(sample(Gamma(2.0), (3, 4)))   #> (3, 4)
 sample(d, n = ()) = if _is_region(d) { _sample_region(d, n) } else {
   f = _family(d, "sample")
+  for v in values(d) {
+    if kind(v) == "array" { _want(d.family, "has no samples: a parameter is NaN, or none that it takes", v == v) }
+  }
   if has(f, "sample") { f.sample(d, n) } else { f.icdf(d, rand(n)) }
 }
 # moments(d): mean and variance of a distribution, as a record

@@ -365,19 +365,24 @@ rank(choice([1, 2, 3]))                    #> 0
 # ---- parameters and draws that there are none of
 
 why(f) = try { z = f(); "none" } catch m { "{m}" }
-why(() -> Normal(0, -1))                   #> Normal takes a finite sigma above 0, not -1
-why(() -> Normal([0.0, nan], 1))           #> Normal takes a finite mu, not nan
-why(() -> Gamma([1.0, 0.0], 1))            #> Gamma takes a finite shape above 0, not 0.0
-why(() -> Beta(-1, 2))                     #> Beta takes a finite a above 0, not -1
+why(() -> Normal(0, -1))                   #> Normal takes a finite sigma above 0
+why(() -> Beta(-1, 2))                     #> Beta takes a finite a above 0
 why(() -> Uniform(1, 0))                   #> Uniform takes a below b, both finite
 why(() -> Poisson(nan))                    #> Poisson takes a rate from 0 on
 why(() -> Binomial(2.5, 0.5))              #> Binomial takes a whole number n from 0 on
 why(() -> Bernoulli(1.5))                  #> Binomial takes a probability p between 0 and 1
 why(() -> Geometric(0))                    #> Geometric takes a probability p above 0, up to 1
-why(() -> map(s -> logpdf(Normal(0, s), 1.0), [1.0, -2]))[..35]   #> Normal takes a finite sigma above 0
+map(s -> logpdf(Normal(0, s), 1.0), [1.0, -2])   #~ [-0.5 - 0.5*log(2π), nan]
+cdf(Gamma([1.0, -1.0], 1), 1.0)            #~ [1 - exp(-1), nan]
+icdf(Geometric([0.5, 0.0]), 0.9)           #> [3, nan]
+why(() -> sample(Normal([0.0, nan], 1), 2))      #> Normal has no samples: a parameter is NaN, or none that it takes
+# a fit that steps where there is no distribution goes back
+observed = 2.0 + 0.1*sin(iota(200));
+fitted = minimize(p -> -sum(logpdf(Normal(p[0], p[1]), observed)), [0.0, 1.0]);
+fitted.x                                   #~ [mean(observed), std(observed)] tol 1e-6
 why(() -> MultivariateNormal([0.0, 0], [1.0, 0.5; 0.2, 1]))   #> MultivariateNormal takes a symmetric covariance, all finite
-why(() -> Dirichlet([1.0, -1]))            #> Dirichlet takes a finite alpha above 0, not -1.0
-why(() -> StudentT(-1))                    #> StudentT takes a finite nu above 0, not -1
+logpdf(Dirichlet([1.0, -1]), [0.5, 0.5])   #~ nan
+why(() -> StudentT(-1))                    #> StudentT takes a finite nu above 0
 why(() -> randint(5, 3))                   #> randint takes a below b: there are no whole numbers from 5 to 3 - 1
 why(() -> choice(zeros(0)))                #> choice has nothing to draw from: the array is empty
 why(() -> choice(3, 4; p = [0.5, -0.1, 0.6]))   #> choice takes probabilities from 0 on, finite, not all 0
