@@ -310,8 +310,20 @@ static Ast *juxtaposed(Parser *p, Ast *left, uint32_t first) {
 	return a;
 }
 
-/* unary = ( "-" | "+" ) unary | "√" power | juxtaposition
- * juxtaposition = NUMBER power | power      the number directly in front */
+/* juxtaposition = [ NUMBER ] power      the number directly in front */
+static Ast *parse_juxtaposition(Parser *p) {
+	uint32_t first = p->at;
+	bool factor = false;
+	if (kind_now(p) == TK_NUMBER) {
+		p->at++; /* a number is never the last token */
+		factor = at_juxtaposed(p) && kind_now(p) != TK_ROOT;
+		p->at--;
+	}
+	return factor ? juxtaposed(p, parse_postfix(p), first) : parse_power(p);
+}
+
+/* unary = ( "-" | "+" ) unary | root | juxtaposition | NUMBER root      the number directly in front
+ * root = "√" ( root | juxtaposition ) [ root ]      a second root directly behind a number: √2√3 is √2*√3 */
 static Ast *parse_unary(Parser *p) {
 	uint32_t first = p->at;
 	TokenKind k = kind_now(p);
@@ -330,20 +342,14 @@ static Ast *parse_unary(Parser *p) {
 		bool value = ends || next == TK_COMMA || next == TK_RPAREN; /* map(√, x) */
 		Ast *root = name_node(p, atom(p->ctx, "sqrt"), first);
 		if (!value) {
-			Arg arg = positional(next == TK_ROOT ? parse_unary(p) : parse_power(p));
+			Arg arg = positional(next == TK_ROOT ? parse_unary(p) : parse_juxtaposition(p));
 			root = call_node(p, root, 1, &arg, first);
 		}
 		p->depth--;
 		return at_juxtaposed(p) ? juxtaposed(p, root, first) : root;
 	}
-	bool juxtaposition = false;
-	if (k == TK_NUMBER) {
-		p->at++; /* a number is never the last token */
-		juxtaposition = at_juxtaposed(p);
-		p->at--;
-	}
-	if (!juxtaposition) return parse_power(p);
-	return juxtaposed(p, parse_postfix(p), first);
+	Ast *a = parse_juxtaposition(p);
+	return a->kind == A_CONST && at_juxtaposed(p) ? juxtaposed(p, a, first) : a;
 }
 
 /* composition = postfix { "∘" postfix } */
