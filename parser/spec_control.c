@@ -307,8 +307,7 @@ Av *sp_if(Sp *sp, const Ast *e) {
 	Av *c = condition(sp, e->if_.cond);
 	struct part t = {e->if_.then_}, f = {e->if_.else_};
 	sp_at(sp, e->span);
-	Av *v = sp_branch(sp, c, run_part, &t, run_part, &f, e->span);
-	return e->if_.else_ ? v : av_none(sp);
+	return sp_branch(sp, c, run_part, &t, run_part, &f, e->span);
 }
 
 static Av *run_handler(Sp *sp, void *ud) {

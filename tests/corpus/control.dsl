@@ -3,6 +3,20 @@
 if true { 1 } else { 2 }     #> 1
 if 1 > 2 { 1 } else { 2 }    #> 2
 if 1 > 2 { 1 } else if 2 > 1 { 5 } else { 2 }        #> 5
+if 2 > 1 { 7 }               #> 7
+above(x) = if x > 0 { 5 }
+above(3)                     #> 5
+above(-3) |> kind            #> none
+rows(x) = if x > 0 { [1.0, x] } else if x < -1 { [x, x] }
+rows(3)                      #> [1, 3]
+rows(-3)                     #> [-3, -3]
+kind(rows(-1))               #> none
+squared(x) = { if x > 0 { x^2 } }
+squared(3.0) + 1             #> 10.0
+last_of(x) = { s = x; if s > 2 { s += 1 } }
+kind(last_of(3))             #> none
+early(x) = { if x > 2 { return 7 }; 8 }
+early(3) + early(1)          #> 15
 x = 3
 y = if x > 2 { "big" } else { "small" }
 y                            #> big
