@@ -285,6 +285,8 @@ Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *rig
 	describe_length(f, right, y, b, sizeof b);
 	const char *what = atom_text(f->ctx, of);
 	Diag *d = diag_step(f, s, E_GUARD, "%s%s%s and %s differ", what, *what ? ": " : "", a, b);
+	/* of two operands, not of a product's inner axes */
+	if ((x == 1 || y == 1) && strstr(what, " and ")) diag_hint(f->ctx, d, "an axis of length 1 is stretched where its length is known before the program runs; v[0] is a number");
 	const DimRef *both[2] = {left, right};
 	for (uint32_t k = 0; k < 2; k++) {
 		if (both[k]->sym >= DIM_GENERAL) continue;

@@ -723,21 +723,34 @@ static void define(Sp *sp, const Ast *e) {
 	env_set(sp, sp->env, e->function.name, f);
 }
 
+/* x[i] op= v, with the index computed once. */
+static void update_stmt(Sp *sp, const Ast *e, Av *v) {
+	const Ast *t = e->assign.target;
+	const AstOp op = (AstOp)e->op;
+	Av *base = sp_expr(sp, t->index.base), **items, *after;
+	Span *spans;
+	sp_index_items(sp, t, base, &items, &spans);
+	const uint32_t n = t->index.n;
+	/* where equal indices add up */
+	const bool counts = (op == AO_ADD || op == AO_SUB) && base->kind == AV_ARRAY && ref_ty(build_fn(sp->b), base->ref)->dtype != DT_BOOL;
+	sp_at(sp, e->span);
+	if (sp_is_mask(sp, base, n, items)) after = sp_mask_set(sp, base, items[0], spans[0], op, v, e->span);
+	else if (counts) after = sp_index_set(sp, base, n, items, spans, op == AO_SUB ? sp_unary(sp, AO_NEG, v, e->span) : v, true, e->span);
+	else {
+		v = sp_binary(sp, op, sp_index_values(sp, base, n, items, spans, t->span), v, e->span, t->span, e->assign.value->span);
+		after = sp_index_set(sp, base, n, items, spans, v, false, e->span);
+	}
+	sp_assign(sp, t->index.base, after, e->span);
+}
+
 static void assign_stmt(Sp *sp, const Ast *e) {
 	Av *v = sp_expr(sp, e->assign.value);
 	if (v->kind == AV_UNSET && sp_dead(sp, sp->env)) return; /* the value is a certain failure: there is nothing to take apart */
 	if (e->op != AO_NONE) {
 		const Ast *t = e->assign.target;
-		if (t->kind == A_INDEX && (e->op == AO_ADD || e->op == AO_SUB) && t->index.base->kind == A_NAME) {
-			Av *base = sp_lookup(sp, t->index.base->name.name, t->index.base->span), **items;
-			Span *spans;
-			if (base->kind == AV_ARRAY && ref_ty(build_fn(sp->b), base->ref)->dtype != DT_BOOL) {
-				sp_index_items(sp, t, base, &items, &spans);
-				if (e->op == AO_SUB) v = sp_unary(sp, AO_NEG, v, e->span);
-				sp_at(sp, e->span);
-				env_set(sp, sp->env, t->index.base->name.name, sp_index_set(sp, base, t->index.n, items, spans, v, true, e->span));
-				return;
-			}
+		if (t->kind == A_INDEX) {
+			update_stmt(sp, e, v);
+			return;
 		}
 		v = sp_binary(sp, (AstOp)e->op, sp_expr(sp, t), v, e->span, t->span, e->assign.value->span);
 	}

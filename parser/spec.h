@@ -225,6 +225,10 @@ Av *sp_try(Sp *sp, const Ast *e);
 Av *sp_index(Sp *sp, const Ast *e);
 Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Span at); /* item kind NONE means `...` */
 Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value, bool add, Span at);
+/* x[mask]: one index, which says of each element on the first axes whether it is meant. */
+bool sp_is_mask(Sp *sp, const Av *base, uint32_t n, Av *const *items);
+/* x[mask] op= value, where value has one row for each that the mask takes, as x[mask] has, or the shape of x. */
+Av *sp_mask_set(Sp *sp, Av *base, Av *mask, Span mask_at, AstOp op, Av *value, Span at);
 Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans);
 Av *sp_comprehension(Sp *sp, const Ast *e);
 Av *sp_index_def(Sp *sp, const Ast *e);

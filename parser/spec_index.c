@@ -135,6 +135,17 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 	return s;
 }
 
+static Ref mask_positions(Sp *sp, Ref mask, Span at);
+
+/* Where a mask along one axis of this length is true. */
+static Ref axis_mask(Sp *sp, const Av *base, Ref mask, Dim length, Span at) {
+	const Type t = *ty(sp, mask);
+	if (t.rank != 1) sp_fail(sp, E_RANK, at, "beside other indices a mask has one axis, not %u", t.rank);
+	Atom what = atom_f(sp->c, "a mask of %s for %s", sp_type_text(sp, av_array(sp, mask)), sp_type_text(sp, base));
+	if (!build_unify(sp->b, length, t.dims[0], what)) sp_fail(sp, E_SHAPE, at, "%s", atom_text(sp->c, what));
+	return mask_positions(sp, mask, at);
+}
+
 static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 	item = sp_want_array(sp, item, at, "an index");
 	Dtype d = (Dtype)ty(sp, item->ref)->dtype;
@@ -217,6 +228,19 @@ static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank
 	for (uint32_t i = 0; i < t->rank; i++) shape[i] = t->dims[i];
 }
 
+/* The shape with its first `axes` axes as one; its rank. */
+static uint32_t join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
+	uint32_t rank = 1;
+	shape[0] = dim_const(sp->c, 1);
+	for (uint32_t i = 0; i < axes; i++) shape[0] = dim_mul(sp->c, shape[0], t->dims[i]);
+	for (uint32_t i = axes; i < t->rank; i++) shape[rank++] = t->dims[i];
+	return rank;
+}
+
+bool sp_is_mask(Sp *sp, const Av *base, uint32_t n, Av *const *items) {
+	return base->kind == AV_ARRAY && n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL;
+}
+
 /* A record has names, not numbers: the hint tells them. */
 static _Noreturn void no_parts_by_number(Sp *sp, const Av *record, Span at) {
 	Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, record));
@@ -268,13 +292,14 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	}
 	Ref x = base->ref;
 	Type t = *ty(sp, x);
-	/* one mask over all axes */
-	if (n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL && ty(sp, items[0]->ref)->rank == t.rank && t.rank > 1) {
-		Ref m = items[0]->ref, y = x;
-		sp_broadcast_pair(sp, &y, &m, base, items[0], at, "select from");
-		Dim total = dim_const(sp->c, 1);
-		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
-		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, 1, &total), mask_positions(sp, m, spans[0]), 0, 0));
+	/* one mask over the first axes: they become one */
+	const uint32_t axes = sp_is_mask(sp, base, n, items) ? ty(sp, items[0]->ref)->rank : 0;
+	if (axes > 1 && axes <= t.rank) {
+		const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, items[0]), sp_type_text(sp, base));
+		Ref m = sp_broadcast_into(sp, items[0]->ref, axes, t.dims, spans[0], misfit);
+		Dim joined[MAX_RANK];
+		const uint32_t rank = join_leading(sp, &t, axes, joined);
+		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, rank, joined), mask_positions(sp, m, spans[0]), 0, 0));
 	}
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
@@ -309,13 +334,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		}
 		bool mask;
 		gather[i] = index_ref(sp, item[i], span[i], &mask);
-		if (mask) {
-			if (ty(sp, gather[i])->rank != 1) sp_fail(sp, E_RANK, span[i], "a mask has the shape of what it selects from, or one axis");
-			Atom what = atom_f(sp->c, "a mask of %s for %s", sp_type_text(sp, item[i]), sp_type_text(sp, base));
-			if (!build_unify(sp->b, d, ty(sp, gather[i])->dims[0], what)) sp_fail(sp, E_SHAPE, span[i], "%s", atom_text(sp->c, what));
-			gather[i] = mask_positions(sp, gather[i], span[i]);
-		} else
-			gather[i] = from_the_front(sp, gather[i], d);
+		gather[i] = mask ? axis_mask(sp, base, gather[i], d, span[i]) : from_the_front(sp, gather[i], d);
 	}
 	if (sliced) x = build_slice(sp->b, x, start, length, stride);
 	x = drop_axes(sp, x, drop);
@@ -459,17 +478,84 @@ static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box,
 	return build_reshape(sp->b, x, t.rank, t.dims);
 }
 
-static Av *masked_update(Sp *sp, Av *base, Ref mask, Ref value, bool add, Span at) {
-	Type t = *ty(sp, base->ref);
-	Av *m = av_array(sp, mask);
-	Ref x = base->ref;
-	if (ty(sp, mask)->rank > t.rank) sp_fail(sp, E_SHAPE, at, "a mask of %s for %s", sp_type_text(sp, m), sp_type_text(sp, base));
-	mask = sp_broadcast_into(sp, mask, t.rank, t.dims, at, arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, m), sp_type_text(sp, base)));
-	if (ty(sp, value)->rank && ty(sp, value)->rank != t.rank) sp_fail(sp, E_SHAPE, at, "a masked update takes a number or an array of the whole shape");
-	Av written = {.kind = AV_ARRAY, .ref = value};
-	Ref v = into_place(sp, base, &written, value, t.rank, t.dims, at);
-	if (add) v = build2(sp->b, OP_ADD, x, v);
-	return av_array(sp, build_select(sp->b, mask, v, x));
+/* What is written, in the dtype of the array that it goes into. */
+static Ref in_own_dtype(Sp *sp, const Av *base, Av *value, Span at) {
+	Dtype d = (Dtype)ty(sp, base->ref)->dtype, meet = sp_common_dtype(sp, base, value);
+	bool fits = meet == d || (dtype_is_inexact(d) && (value->weak || !dtype_is_complex(meet)));
+	if (!fits) {
+		Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
+		diag_hint(sp->c, e, value->weak ? "%s(...) of the whole array makes room for it" : "%s(x) converts first", dtype_name(meet));
+		sp_throw(sp);
+	}
+	return sp_to_dtype(sp, value, d);
+}
+
+/* `op` between what is there and what is written; `value` itself where nothing is to be done. */
+static Av *combined(Sp *sp, AstOp op, Av *old, Av *value, Span at) {
+	return op == AO_NONE ? value : sp_binary(sp, op, old, value, at, NO_SPAN, NO_SPAN);
+}
+
+/* Whether `op` of elements that a mask leaves out can do no harm. */
+static bool never_fails(Sp *sp, AstOp op, const Av *base) {
+	return op == AO_NONE || op == AO_ADD || op == AO_SUB || op == AO_MUL || dtype_is_inexact((Dtype)ty(sp, base->ref)->dtype);
+}
+
+/* The part of `v` that goes to the rows `at_true` of `n`, whose number is `count`: v has a row for each of the n, or for each of these.
+ * Which of both shows when the program runs; where the mask takes all rows it is the same. */
+static Ref rows_taken(Sp *sp, Ref v, Ref at_true, Dim n, Dim count, Span mask_at, Atom what) {
+	const Dim length = build_canon(sp->b, ty(sp, v)->dims[0]);
+	int64_t k;
+	if (length == build_canon(sp->b, n)) return build_gather(sp->b, v, at_true, 0, 0);
+	if (dim_is_const(sp->c, length, &k) && (k == 1 || dim_is_const(sp->c, build_canon(sp->b, n), &k))) return v;
+	Ref all = build2(sp->b, OP_EQ, build_extent(sp->b, length), build_extent(sp->b, n));
+	Ref want = build_select(sp->b, all, build_extent(sp->b, n), build_extent(sp->b, count));
+	build_unify(sp->b, length, build_dim_of(sp->b, want, sp_words(sp, "sum(", mask_at, ")")), what);
+	TypeId t = ref_type(build_fn(sp->b), at_true);
+	return build_gather(sp->b, v, build_select(sp->b, build_broadcast_scalar(sp->b, all, t), at_true, build_iota(sp->b, DT_I64, count)), 0, 0);
+}
+
+Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value, Span at) {
+	const Type t = *ty(sp, base->ref);
+	const uint32_t axes = ty(sp, chosen->ref)->rank;
+	const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, chosen), sp_type_text(sp, base));
+	if (axes > t.rank) sp_fail(sp, E_SHAPE, mask_at, "%s", misfit);
+	Ref mask = sp_broadcast_into(sp, chosen->ref, axes, t.dims, mask_at, misfit);
+	value = sp_want_array(sp, value, at, "an update");
+	const Type tv = *ty(sp, value->ref);
+	int64_t one;
+	bool whole = tv.rank + axes <= t.rank || !axes || (tv.rank == t.rank && axes > 1);
+	if (!whole && tv.rank == t.rank) {
+		const Dim length = build_canon(sp->b, tv.dims[0]);
+		whole = length == build_canon(sp->b, t.dims[0]) || (dim_is_const(sp->c, length, &one) && one == 1);
+	}
+	if (whole && never_fails(sp, op, base)) {
+		Av *w = combined(sp, op, base, value, at);
+		Ref v = into_place(sp, base, w, in_own_dtype(sp, base, w, at), t.rank, t.dims, at);
+		int leading[MAX_RANK];
+		for (uint32_t i = 0; i < axes; i++) leading[i] = (int)i;
+		return av_array(sp, build_select(sp->b, build_broadcast(sp->b, mask, t.rank, t.dims, leading), v, base->ref));
+	}
+	if (!whole && tv.rank > t.rank + 1 - axes) {
+		Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot write %s through a mask of %s into %s", sp_type_text(sp, value), sp_type_text(sp, chosen), sp_type_text(sp, base));
+		diag_hint(sp->c, d, "a number, an array of the whole shape, or one element for each that the mask takes");
+		sp_throw(sp);
+	}
+	/* rows of what the mask speaks of, and the numbers of those it takes */
+	Dim rows[MAX_RANK], part[MAX_RANK];
+	const uint32_t rank = join_leading(sp, &t, axes, rows);
+	memcpy(part, rows, sizeof part);
+	Ref x = build_reshape(sp->b, base->ref, rank, rows), at_true = mask_positions(sp, mask, mask_at);
+	part[0] = ty(sp, at_true)->dims[0];
+	Ref v = value->ref;
+	Av place = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)tv.dtype, rank, part))};
+	Atom what = atom_f(sp->c, "cannot write %s into %s, what the mask takes of %s", sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base));
+	if (whole && tv.rank) v = build_gather(sp->b, build_reshape(sp->b, sp_broadcast_into(sp, v, t.rank, t.dims, at, misfit), rank, rows), at_true, 0, 0);
+	else if (tv.rank == rank) v = axes == 1 ? rows_taken(sp, v, at_true, rows[0], part[0], mask_at, what) : v;
+	Av *taken = av_array(sp, v);
+	taken->weak = value->weak;
+	taken = combined(sp, op, av_array(sp, op == AO_NONE ? x : build_gather(sp->b, x, at_true, 0, 0)), taken, at);
+	v = sp_broadcast_into(sp, in_own_dtype(sp, base, taken, at), rank, part, at, atom_text(sp->c, what));
+	return av_array(sp, build_reshape(sp->b, scatter(sp, false, x, at_true, v), t.rank, t.dims));
 }
 
 Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value, bool add, Span at) {
@@ -483,21 +569,9 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	}
 	if (base->kind != AV_ARRAY) sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
 	value = sp_want_array(sp, value, at, "an update");
-	Dtype d = (Dtype)ty(sp, base->ref)->dtype, meet = sp_common_dtype(sp, base, value);
-	if (meet != d && !value->weak) {
-		if (dtype_is_complex(meet) || !dtype_is_inexact(d)) {
-			Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
-			diag_hint(sp->c, e, "%s(x) converts first", dtype_name(meet));
-			sp_throw(sp);
-		}
-	} else if (meet != d && !dtype_is_inexact(d)) {
-		Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
-		diag_hint(sp->c, e, "%s(...) of the whole array makes room for it", dtype_name(meet));
-		sp_throw(sp);
-	}
-	Ref v = sp_to_dtype(sp, value, d);
+	if (sp_is_mask(sp, base, n, items)) return sp_mask_set(sp, base, items[0], spans[0], add ? AO_ADD : AO_NONE, value, at);
+	Ref v = in_own_dtype(sp, base, value, at);
 	Type t = *ty(sp, base->ref);
-	if (n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL) return masked_update(sp, base, items[0]->ref, v, add, at);
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
 	align_items(sp, base, t.rank, n, items, spans, item, span, at);
@@ -507,7 +581,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	if (leading) {
 		bool mask;
 		Ref index = index_ref(sp, item[0], span[0], &mask);
-		index = mask ? mask_positions(sp, index, span[0]) : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
+		index = mask ? axis_mask(sp, base, index, t.dims[0], span[0]) : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
 		const Type *ti = ty(sp, index);
 		Dim shape[MAX_RANK];
 		uint32_t k = 0;
@@ -569,7 +643,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		}
 		bool mask;
 		Ref r = index_ref(sp, item[i], span[i], &mask);
-		r = mask ? mask_positions(sp, r, span[i]) : from_the_front(sp, r, dim);
+		r = mask ? axis_mask(sp, base, r, dim, span[i]) : from_the_front(sp, r, dim);
 		index[i] = normalised(sp, r, dim);
 		is_array[i] = ty(sp, index[i])->rank > 0;
 		if (is_array[i]) paired[arrays++] = index[i];
