@@ -205,6 +205,8 @@ Tensor *place_of(const Frame *f, uint32_t slot);
 
 /* Records a diagnostic at the step; always ST_ERROR. */
 Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Warnings that a step gave stand in the user's text, where one of the calls that it came through has a place there. */
+void step_warned(Frame *f, const Step *s, uint32_t diags_before);
 /* Tells of the calls that the step's instruction came through before they were written out in place. Once for each failure and frame. */
 /* A failure that has been told passes the call `in` of callee on its way out. */
 void call_told(Backend *be, const Fn *callee, const Inst *in);

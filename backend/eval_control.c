@@ -211,6 +211,7 @@ Status eval_HOST(Frame *f, const Step *s) {
 			return fail_at(f, s, E_HOST, "%s failed", call->def->name);
 		return st;
 	}
+	if (UNLIKELY(diag_total(f->ctx) > before)) step_warned(f, s, before);
 	bind_syms(f, s->nsyms, s->syms);
 	for (uint32_t k = 0; k < s->nresults; k++) {
 		if (LIKELY(has_type(f, results[k], &s->types[k]))) continue;
@@ -298,7 +299,9 @@ Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 Status eval_WARN(Frame *f, const Step *s) {
 	size_t n;
 	const char *text = text_of(operand_at(f, s->a), &n);
+	const uint32_t before = diag_total(f->ctx);
 	diag_warning(f->ctx, W_SOLVER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
+	if (diag_total(f->ctx) > before) step_warned(f, s, before);
 	return spend(f->be, n);
 }
 

@@ -137,23 +137,25 @@ Status fail_internal(Frame *f, const Step *s, const char *what) {
 	return ST_INTERNAL;
 }
 
+/* A message is about the user's text: one from inside the library moves to where it was called. */
+static void leave_library(Ctx *c, Diag *d, Span caller) {
+	if (!d->span.source || !source_is_library(c, d->span.source) || !caller.source || source_is_library(c, caller.source)) return;
+	if (d->code == E_INTERNAL) {
+		uint32_t line, column;
+		source_position(c, d->span, &line, &column);
+		diag_trace(c, d, "in %s:%u:%u", source_name(c, d->span.source), line, column);
+	}
+	d->span = caller;
+}
+
 /* One line for a call that the failure passes on its way out. */
 static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 	Ctx *c = be->ctx;
 	Diag *d = last_diag(c);
 	if (!d || be->traced > TRACE_LINES) return;
 	if (!callee && at == defined) return; /* the program itself, which nobody called */
-	/* a message is about the user's text: one from inside the library moves to where it was called */
 	Span caller = span_of(c, at);
-	if (d->span.source && source_is_library(c, d->span.source) && caller.source) {
-		if (!source_is_library(c, caller.source)) {
-			uint32_t line, column;
-			source_position(c, d->span, &line, &column);
-			diag_trace(c, d, "in %s:%u:%u", source_name(c, d->span.source), line, column);
-			d->span = caller;
-		}
-		return;
-	}
+	leave_library(c, d, caller);
 	if (caller.source && source_is_library(c, caller.source)) return; /* how the library does it */
 	const char *name = callee ? atom_text(c, callee) : "a function";
 	const Span home = span_of(c, defined);
@@ -175,6 +177,33 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 /* The same for each call, the innermost first. */
 static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diags_before) {
 	if (diag_total(be->ctx) > diags_before) trace_line(be, callee->fn->name, callee->fn->span, at);
+}
+
+/* Warnings from inside the library stand where it was called. */
+static __attribute__((cold, noinline)) void warnings_called(Ctx *c, SpanId at, uint32_t diags_before) {
+	const Span caller = span_of(c, at);
+	if (!caller.source || source_is_library(c, caller.source)) return;
+	for (uint32_t i = diags_before; i < diag_total(c); i++) {
+		Diag *d = (Diag *)(uintptr_t)diag_at(c, i);
+		if (d->span.source && source_is_library(c, d->span.source)) d->span = caller;
+	}
+}
+
+struct warned {
+	Ctx *c;
+	uint32_t before;
+};
+
+static void warned_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
+	(void)callee;
+	(void)defined;
+	const struct warned *w = ud;
+	warnings_called(w->c, at, w->before);
+}
+
+void step_warned(Frame *f, const Step *s, uint32_t diags_before) {
+	warnings_called(f->ctx, s->span, diags_before);
+	if (s->chain) chain_calls(f->ctx, s->chain, warned_inlined, &(struct warned){f->ctx, diags_before});
 }
 
 static void trace_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
@@ -207,6 +236,7 @@ __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Stat
 		d->span = span_of(f->ctx, s->span);
 		f->be->traced = 0;
 	}
+	if (d) leave_library(f->ctx, d, span_of(f->ctx, s->span)); /* of a function that a host calls */
 	return step_told(f, s, st);
 }
 
@@ -371,6 +401,7 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 	be->waiting -= waits;
 	if (LIKELY(st == ST_OK)) block_results(&a->frame, &code->body, results);
 	else trace_call(be, code, span, diags);
+	if (UNLIKELY(diag_total(be->ctx) > diags)) warnings_called(be->ctx, span, diags);
 	leave(a, st != ST_OK);
 	return st;
 }

@@ -54,7 +54,7 @@ static BUILTIN(each) {
 	}
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 1; i < n; i++) sp_broadcast_pair(sp, &r[0], &r[i], x[0], x[i], sp_user_place(sp, call->span), "combine");
-	sp_at(sp, sp_user_place(sp, call->span));
+	sp_at(sp, call->span);
 	build_host(sp->b, host_call_intern(sp->c, def, 0, NULL, 0, NULL), n, r, &y, 1);
 	Av *v = av_array(sp, d == DT_F32 ? build_convert(sp->b, y, DT_F32) : y);
 	v->weak = weak;

@@ -76,7 +76,7 @@ BUILTIN(progress) {
 	}
 	const int64_t word = atom_n(sp->c, names.n ? names.at : "", names.n);
 	text_free(&names);
-	sp_at(sp, sp_user_place(sp, call->span));
+	sp_at(sp, call->span);
 	build(sp->b, OP_PROGRESS, 2 + call->nnamed, args, attr_intern(sp->c, &word, 1), NULL);
 	return av_none(sp);
 }
@@ -96,7 +96,7 @@ static void emit_failure(Sp *sp, DiagCode code, Ref message) {
 BUILTIN(error) {
 	UNUSED;
 	Ref message = joined(sp, call, 0);
-	sp_at(sp, sp_user_place(sp, call->span));
+	sp_at(sp, call->span);
 	emit_failure(sp, E_USER, message);
 	return av_new(sp, AV_UNSET);
 }
@@ -109,7 +109,7 @@ BUILTIN(leave) {
 	text.n = 1;
 	text.args = &code;
 	Ref message = joined(sp, &text, 0);
-	sp_at(sp, sp_user_place(sp, call->span));
+	sp_at(sp, call->span);
 	emit_failure(sp, E_EXIT, message);
 	return av_new(sp, AV_UNSET);
 }
@@ -118,7 +118,7 @@ BUILTIN(leave) {
 BUILTIN(warning) {
 	UNUSED;
 	Ref message = joined(sp, call, 0);
-	sp_at(sp, sp_user_place(sp, call->span));
+	sp_at(sp, call->span);
 	build(sp->b, OP_WARN, 1, &message, 0, NULL);
 	return av_none(sp);
 }
@@ -469,7 +469,7 @@ BUILTIN(host) {
 		noptions += n;
 	}
 	Ref results[16];
-	sp_at(sp, sp_user_place(sp, call->span));
+	sp_at(sp, call->span);
 	HostId id = host_call_intern(sp->c, def, nf, fns, noptions, options);
 	uint32_t n = build_host(sp->b, id, operands.n, operands.at, results, 16);
 	Av *items[16];

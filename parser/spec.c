@@ -64,6 +64,13 @@ static bool add_call(void *ud, Span call) {
 	return true;
 }
 
+void sp_left_library(Sp *sp, uint32_t mark, Span call) {
+	const uint32_t total = diag_total(sp->c);
+	Diag *d = total > mark ? (Diag *)diag_at(sp->c, total - 1) : NULL;
+	const Span user = sp_user_place(sp, call);
+	if (d && in_library(sp, d->span) && !in_library(sp, user)) d->span = user;
+}
+
 /* A message is about the user's text: one that arose inside the library points at the call of it. */
 _Noreturn void sp_throw(Sp *sp) {
 	uint32_t total = diag_total(sp->c);

@@ -69,6 +69,7 @@ typedef struct Sp {
 	bool underived; /* nothing differentiates what is specialised: a statement of top level, or what stands behind a rule */
 	bool session_inline_only; /* set while a rule of calculus is specialised: it must be one straight line */
 	Span place; /* inside an inlined function of the library: where the user called it; else NO_SPAN */
+	bool apart;       /* the next body is that of a function made once for many calls, none of whose places it has */
 	Av *self; /* the function whose body this is, or NULL at top level */
 	const struct ProblemScope *problem; /* inside an equation */
 	Env *top;   /* checking only: the program's own names, which no run has put into the module; else NULL */
@@ -134,7 +135,8 @@ bool session_take_wants_unroll(Session *s);
 _Noreturn void sp_fail(Sp *sp, DiagCode code, Span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
 _Noreturn void sp_throw(Sp *sp); /* after diag_error and friends: adds the call path, unwinds */
 Span sp_user_place(Sp *sp, Span at); /* the user's call of the library that `at` lies in, or `at` itself */
-/* The span of what is emitted next: the user's, wherever there is one. */
+void sp_left_library(Sp *sp, uint32_t mark, Span call); /* moves a message later than `mark` out of the library, to where the user came to this call */
+/* The span of what is emitted next: the user's, where the text that is being made into code has it. */
 void sp_at(Sp *sp, Span at);
 const char *sp_type_text(Sp *sp, const Av *v); /* "f64[n, 3]", "record (W: ..., b: ...)" */
 /* Words for a length that the text at `at` gives; 0 when that is long, or not the user's. */

@@ -291,7 +291,8 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	sp.self = f;
 	sp.problem = NULL;
 	bool library = source_is_library(sp.c, fn->span.source);
-	if (!library) sp.place = NO_SPAN;
+	sp.apart = false;
+	if (!library || outer->apart) sp.place = NO_SPAN; /* what fails in it is told at the call that ran */
 	else if (!source_is_library(sp.c, call->span.source)) sp.place = call->span;
 	Inlined here = {outer->inlined, f->code_id, f->text, call->span};
 	sp.inlined = &here;
@@ -594,6 +595,7 @@ static void build_member(Ctx *c, void *arg) {
 	inner.underived = j->underived;
 	inner.inlined = NULL;
 	inner.place = NO_SPAN;
+	inner.apart = true;
 	inner.env = env_new(&inner, NULL);
 	inner.depth = outer->depth;
 	const Fn *of = build_fn(outer->b);
@@ -722,6 +724,7 @@ static bool attempt(Job *j) {
 		if (bottom && bottom == j->b)
 			sp_fail(sp, E_DEPTH, j->call->span, "%s calls itself on every path: nothing ends the recursion", function_name(sp, j->f));
 		session_set_bottom(sp->session, bottom);
+		if (s == ST_ERROR) sp_left_library(sp, mark, j->call->span);
 		ctx_throw(c, s);
 	}
 	if (j->member->recursive) {
