@@ -83,9 +83,45 @@ static const Ix *affine_index(const Notation *nt, const Ast *e, const Ast **offs
 
 /* ---- ranges from use ------------------------------------------------------------------------------------------------------------------ */
 
+/* Whether a name that stands in `goal` is the one that `from`, around it, sees: not a parameter or a name that is set on the way. */
+struct reach {
+	Atom name;
+	const Ast *goal;
+	bool found;
+};
+
+static void reach_visit(void *ud, const Ast *e) {
+	struct reach *r = ud;
+	r->found |= e == r->goal;
+	if (!r->found) ast_children_seeing(e, r->name, reach_visit, r);
+}
+
+struct outer {
+	const Ast *from, *goal;
+	bool all;
+};
+
+static void outer_visit(void *ud, const Ast *e) {
+	struct outer *o = ud;
+	if (e->kind == A_NAME) {
+		struct reach r = {e->name.name, o->goal, false};
+		reach_visit(&r, o->from);
+		o->all &= r.found;
+	}
+	ast_children(e, outer_visit, ud);
+}
+
+/* An array that the text around it has no names of its own for can be looked at from outside. */
+static bool is_of_outside(const Ast *array, const Ast *from) {
+	struct outer o = {from, array, true};
+	outer_visit(&o, array);
+	return o.all;
+}
+
 struct infer {
 	Notation *nt;
 	Ix *ix;
+	const Ast *body;
 	const Ast *offset_use;
 };
 
@@ -93,7 +129,7 @@ static void infer_visit(void *ud, const Ast *e) {
 	struct infer *in = ud;
 	Notation *nt = in->nt;
 	Sp *sp = nt->sp;
-	if (e->kind == A_INDEX && ast_mentions(e, in->ix->name) && !mentions_index(nt, e->index.base)) {
+	if (e->kind == A_INDEX && ast_mentions(e, in->ix->name) && !mentions_index(nt, e->index.base) && is_of_outside(e->index.base, in->body)) {
 		bool dots = false;
 		for (uint32_t i = 0; i < e->index.n; i++) dots |= e->index.items[i]->kind == A_ELLIPSIS;
 		for (uint32_t i = 0; i < e->index.n && !dots; i++) {
@@ -130,7 +166,7 @@ static void infer_visit(void *ud, const Ast *e) {
 }
 
 static void infer_range(Notation *nt, Ix *ix, const Ast *body) {
-	struct infer in = {nt, ix, NULL};
+	struct infer in = {nt, ix, body, NULL};
 	infer_visit(&in, body);
 	Sp *sp = nt->sp;
 	const char *name = atom_text(sp->c, ix->name);

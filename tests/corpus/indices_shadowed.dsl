@@ -19,3 +19,12 @@ T[i] := a[i] + sum(b[i] for i)
 T                                                   #> [31, 32, 33]
 U[k] := a[k] + (map(k -> b[k], [0, 1, 1]))[k]
 U                                                   #> [11, 22, 23]
+
+# nor by an array that has its name inside only
+v = [1, 2, 3]
+sum((v -> v[j])([5.0, 6, 7]) + v[j] for j)          #> 24.0
+sum((v -> sum(v[j] for j))([5.0, 6, 7, 8] * i) for i in 0..2)   #> 26.0
+[v[j] + { v = [7, 8, 9, 10]; v[j] } for j]          #> [8, 10, 12]
+[v[j] * (for_all -> { v = for_all; v[j + 1] })([1, 2, 3, 4]) for j]   #> [2, 6, 12]
+w(v, j) = v[j]
+sum(w([4, 5, 6, 7], j) * v[j] for j)                #> 32
