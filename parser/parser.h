@@ -27,6 +27,7 @@ typedef struct Token {
 } Token;
 
 typedef struct Parser {
+	uint32_t negated; /* the token behind the last sign `-` */
 	Ctx *ctx;
 	Arena *arena;   /* of the nodes */
 	Arena *scratch; /* of the tokens and lists that grow; dies with the parser */

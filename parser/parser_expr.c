@@ -330,6 +330,7 @@ static Ast *parse_unary(Parser *p) {
 	if (k == TK_MINUS || k == TK_PLUS) {
 		descend(p);
 		take_operator(p);
+		if (k == TK_MINUS) p->negated = p->at;
 		Ast *operand = parse_unary(p);
 		p->depth--;
 		return unary(p, k == TK_MINUS ? AO_NEG : AO_POS, operand, first);
@@ -768,16 +769,23 @@ static Ast *parse_number(Parser *p) {
 	char letter = n > 1 && digits[0] == '0' ? digits[1] : '0';
 	int base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
 	bool is_float = base == 10 && strpbrk(digits, ".eE");
-	int64_t integer = 0;
+	uint64_t whole = 0;
 	bool overflow = false;
 	if (!is_float) {
 		for (size_t i = base == 10 ? 0 : 2; i < n; i++) {
 			int digit = digits[i] <= '9' ? digits[i] - '0' : (digits[i] | 0x20) - 'a' + 10;
-			overflow |= __builtin_mul_overflow(integer, base, &integer);
-			overflow |= __builtin_add_overflow(integer, digit, &integer);
+			overflow |= __builtin_mul_overflow(whole, (uint64_t)base, &whole);
+			overflow |= __builtin_add_overflow(whole, (uint64_t)digit, &whole);
 		}
 	}
+	const bool is_least = !overflow && whole == (uint64_t)1 << 63;
+	overflow |= whole > INT64_MAX;
+	const int64_t integer = (int64_t)whole;
 	double real = is_float || (imaginary && base == 10) ? read_float(p, digits, n) : (double)integer;
+	/* 2^63 behind a `-` that is all that happens to it: wrapped, as it is here, it is its own negative */
+	const TokenKind next = kind_now(p);
+	const bool only_negated = first == p->negated && next != TK_CARET && next != TK_SUPER && !at_juxtaposed(p);
+	if (is_least && only_negated) overflow = false;
 	if (overflow && (!imaginary || base != 10)) {
 		const char *hint = base == 10 ? "a float is written with a point" : "the largest is 0x7fffffffffffffff";
 		FAIL_HINT(p, E_NUMBER, token_span(p, first), hint, "this integer does not fit in 64 bits");
