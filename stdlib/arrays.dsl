@@ -324,6 +324,7 @@ smallest(x, k) = sort(x)[..k]
 #     unique([3, 1, 3]; counts = true)    #> ([1, 3], [1, 2])
 #     unique([3, 1, 3]; inverse = true)   #> ([1, 3], [1, 0, 1])
 unique(x; counts = false, inverse = false) = {
+  if kind(x) != "array" { _refuse("unique takes an array of numbers, not a {kind(x)}") }
   v = ravel(x)
   order = argsort(v)
   s = v[order]
@@ -378,6 +379,9 @@ count_nonzero(x; axis = none, keepdims = false) = count(x != 0; axis = axis, kee
 #     bincount([0, 2, 2])           #> [1, 0, 2]
 #     bincount([0, 2, 2]; weights = [0.5, 1, 2])    #> [0.5, 0, 3]
 bincount(k; weights = none, n = 0) = {
+  if kind(k) != "array" or not (dtype(k) == "i64" or dtype(k) == "i32") {
+    _refuse("bincount counts whole numbers, and this is {if kind(k) == "array" { dtype(k) } else { kind(k) }}; i64(k) makes them of reals")
+  }
   v = ravel(k)
   m = max(concat(v, [n - 1])) + 1
   assert(min(concat(v, [0])) >= 0, "bincount counts whole numbers that are not negative")
@@ -431,6 +435,7 @@ diff(x; n = 1, axis = 0) = {
     _refuse("diff takes differences of neighbours in an array; the derivative of f is f', of a function of arrays grad(f)")
   }
   y = moveaxis(x, axis, 0)
+  assert(len(y) >= n, "diff: {len(y)} elements have no differences of order {n}")
   for k in list(...(0..n)) { y = y[1..] - y[..-1] }
   moveaxis(y, 0, axis)
 }

@@ -336,6 +336,7 @@ _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_lik
 #     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
 expm(A) = _expm(A + 0.0)
 _expm(A) = {
+  assert(size(A) > 0, "expm: the matrix has no elements")
   extent = f64(max(sum(abs(stop_gradient(A)); axis = 0)))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
   # powers of A in units of a power of two near its norm, so that they do not
@@ -397,6 +398,7 @@ sqrtm(A) = _as_complex_of(_any_root(A + 0.0), A)
 # z in the precision of A
 _as_complex_of(z, A) = if dtype(A) == "f32" or dtype(A) == "c64" { c64(z) } else { z }
 _any_root(A) = {
+  assert(size(A) > 0, "sqrtm: the matrix has no elements")
   (U, s, V) = svd(stop_gradient(A))
   _assure_known("sqrtm", s)
   small = s <= len(A) * _rounding(A) * max(s)
@@ -472,6 +474,7 @@ _sqrtm(A) = {
 #     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
 logm(A) = _as_complex_of(_turned_logarithm(A + 0.0), A)
 _turned_logarithm(A) = {
+  assert(size(A) > 0, "logm: the matrix has no elements")
   w = eigvals(stop_gradient(A))
   _assure_known("logm", abs(w))
   if not (min(abs(w)) > 0) { error("logm: the matrix is singular and has no logarithm") }
@@ -505,11 +508,17 @@ _legendre_weights() = (0.05061426814518813, 0.11119051722668724, 0.1568533229389
 dot(x, y) = x @ y
 # cross(a, b), a × b: vector product in three dimensions
 #     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
-cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+cross(a, b) = {
+  assert(len(a) == 3 and len(b) == 3, "cross is the product of vectors in three dimensions; in the plane it is the number a[0]*b[1] - a[1]*b[0]")
+  [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
 # trace(A): sum of the diagonal
 #     trace([1, 2; 3, 4])           #> 5.0
 trace(A) = if kind(A) == "sparse" { sum(diagonal(A)) } else { _trace(A) }
-_trace(A) = sum(where(expand(iota(len(A)), 1) == iota(len(A)), A + 0.0, 0.0))
+_trace(A) = {
+  if rank(A) != 2 { _refuse("trace takes a matrix, not an array of {rank(A)} axes") }
+  sum(where(expand(iota(len(A)), 1) == iota(shape(A)[1]), A + 0.0, 0.0))
+}
 # kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; a vector beside a matrix is a row; with a sparse matrix sparse
 #     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
 #     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
@@ -604,6 +613,7 @@ _matrix_norm(A, p) = if kind(p) == "string" {
     _refuse("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\"")
   }
 } else {
+  assert(size(A) > 0, "a matrix without elements has only the norm \"fro\"")
   a = abs(A + 0.0)
   if p == 1 { max(sum(a; axis = 0)) }
   else if p == inf { max(sum(a; axis = 1)) }

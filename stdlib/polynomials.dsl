@@ -6,7 +6,7 @@
 #   Horner's scheme. Derivatives by c and x.
 #     polyval([1, 2, 3], 2)       #> 17
 polyval(c, x) = {
-  y = 0 * x + c[-1]
+  y = 0 * x + (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] }) # of no coefficients 0
   for k in 1..len(c) { y = y * x + c[len(c) - 1 - k] }
   y
 }
@@ -81,7 +81,7 @@ _polyroots(c) = {
 #     polyfromroots([2, 3])       #> [6, -5, 1]
 polyfromroots(r) = {
   n = len(r)
-  c = _lengthened(1 + 0 * r[..1], n + 1)
+  c = where(iota(n + 1) == 0, 1, 0) + 0 * sum(r)
   for k in 0..n {
     i = iota(n + 1)
     c = where(i > 0, c[max(i - 1, 0)], 0) - r[k] * c

@@ -160,6 +160,7 @@ divergence(f) = x -> trace(_jacobian(f, x))
 # curl(f): x -> rotation of a vector field in three dimensions
 #     curl(x -> [-x[1], x[0], 0.0])([1.0, 2, 3])   #> [0, 0, 2]
 curl(f) = x -> {
+  assert(len(x) == 3, "curl is that of a field in three dimensions; in the plane it is J[1, 0] - J[0, 1] of J = jacobian(f)(x)")
   J = _jacobian(f, x)
   [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
 }

@@ -222,7 +222,7 @@ linregress(x, y) = {
   stderr = sqrt(_over_freedom(residue, n, 2) / sxx) * (q / p)
   (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * rms(x))
 }
-# linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], y f64[n]
+# linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], or f64[n] for one column, y f64[n]
 #   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of
 #   the variance of y that is explained), stderr (of the coefficients, the
 #   intercept's last; NaN where there are as many of them as rows)
@@ -230,7 +230,9 @@ linregress(x, y) = {
 #     f = linear_regression(X, [4, 3, 6, 8])
 #     f.coefficients                #~ [2, 3]
 #     f.intercept                   #~ 1
-linear_regression(X, y; intercept = true) = {
+linear_regression(X, y; intercept = true) = if rank(X) == 1 { _regression(expand(X, 1), y, intercept) } else { _regression(X, y, intercept) }
+_regression(X, y, intercept) = {
+  if rank(X) != 2 { _refuse("linear_regression takes a matrix with a column for each variable, or a vector of one, not an array of {rank(X)} axes") }
   (n, k) = shape(X)
   with = _known(intercept, "intercept")
   D = if with { concat(X + 0.0, ones(n, 1); axis = 1) } else { X + 0.0 }

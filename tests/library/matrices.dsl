@@ -185,3 +185,8 @@ try { linsolve(singular, large)[0, 0] } catch e { e }  #> the matrix is singular
 spoiled = positive(large)
 spoiled[650, 650] = nan
 try { cholesky(spoiled)[0, 0] } catch e { e }  #> the matrix is not positive definite (pivot 650 of 701)
+
+# the diagonal of a rectangle
+trace([1.0, 2; 3, 4; 5, 6])     #> 5.0
+trace([1.0, 2, 3; 4, 5, 6])     #> 6.0
+grad(trace)([1.0, 2; 3, 4; 5, 6])   #> [[1, 0], [0, 1], [0, 0]]

@@ -148,3 +148,9 @@ sum(lw * exp(150 * log(lx) - lgamma(151.0)))                    #~ 1 tol 1e-10
 # by alpha: the slope of gamma(alpha + 4)
 grad(a -> { (x, w) = gauss_laguerre(6; alpha = a); w @ x^3 })(0.5)   #~ gamma(4.5) * digamma(4.5) tol 1e-10
 jvp(a -> { (x, w) = gauss_laguerre(6; alpha = a); w @ x^3 }, 0.5, 1.0)[1]   #~ gamma(4.5) * digamma(4.5) tol 1e-10
+# of no coefficients, and with no zeros
+polyval(zeros(0), 2)            #> 0.0
+polyval(zeros(0), [1.0, 2])     #> [0, 0]
+polyfromroots(zeros(0))         #> [1]
+polyfromroots([2, 3])           #> [6, -5, 1]
+grad(r -> sum(polyfromroots(r)))([2.0, 3])   #~ [2, 1]

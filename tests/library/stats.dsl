@@ -109,3 +109,6 @@ wide_fit = linear_regression(expand(1e200 * wide_x, 1), 1e200 * wide_y)
 fit = linear_regression(expand(wide_x, 1), wide_y)
 [wide_fit.r2, wide_fit.stderr[0], wide_fit.stderr[1] / 1e200]   #~ [fit.r2, fit.stderr[0], fit.stderr[1]]
 grad(v -> std(v))([1.0, 2, 4])                                  #~ ([1.0, 2, 4] - 7/3) / (3 * std([1.0, 2, 4]))
+# a vector is one column
+linear_regression([0.0, 1, 2], [1.0, 3, 5]).coefficients   #~ [2] tol 1e-12
+linear_regression([0.0, 1, 2], [1.0, 3, 5]).intercept      #~ 1 tol 1e-12
