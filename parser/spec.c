@@ -81,7 +81,7 @@ _Noreturn void sp_throw(Sp *sp) {
 			source_position(sp->c, d->span, &line, &column);
 			const char *source = source_name(sp->c, d->span.source);
 			Span user = sp_user_place(sp, d->span);
-			if (memcmp(&user, &d->span, sizeof user)) diag_trace(sp->c, d, "in %s:%u:%u", source, line, column);
+			if (d->code == E_INTERNAL && memcmp(&user, &d->span, sizeof user)) diag_trace(sp->c, d, "in %s:%u:%u", source, line, column);
 			d->span = user;
 			if (in_library(sp, d->second)) d->second = NO_SPAN;
 		}
@@ -137,6 +137,7 @@ const char *sp_type_text(Sp *sp, const Av *v) {
 		type_print(sp->c, build_canon_type(sp->b, ref_type(f, v->ref)), sym_words, &(SymWords){.fn = f}, text, sizeof text);
 		return arena_copy(sp->a, text, strlen(text));
 	}
+	if (av_is_sparse(sp->c, v)) return "a sparse matrix";
 	if (v->kind == AV_RECORD) {
 		const char *text = "record (";
 		for (uint32_t i = 0; i < v->n; i++)

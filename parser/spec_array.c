@@ -12,7 +12,7 @@ Av *sp_want_array(Sp *sp, Av *v, Span at, const char *what) {
 	if (v->kind == AV_RANGE) return sp_call_args(sp, av_builtin(sp, "collect", 0, NULL), 1, &v, at);
 	if (v->kind == AV_LIST || v->kind == AV_TUPLE) {
 		for (uint32_t i = 0; i < v->n; i++)
-			if (v->items[i]->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s takes an array, not %s of unlike things", what, av_kind_text(v));
+			if (v->items[i]->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s takes an array, not %s of unlike things", what + (*what == '_'), av_kind_text(v));
 		return sp_stack(sp, v->n, v->items, at);
 	}
 	if (v->kind == AV_DYN) {
@@ -20,7 +20,7 @@ Av *sp_want_array(Sp *sp, Av *v, Span at, const char *what) {
 		diag_hint(sp->c, d, "hand it to a function that declares what it is, f(x: f64[n]); a name at top level has its type in the next statement");
 		sp_throw(sp);
 	}
-	sp_fail(sp, E_TYPE, at, "%s takes an array, not %s", what, sp_type_text(sp, v));
+	sp_fail(sp, E_TYPE, at, "%s takes an array, not %s", what + (*what == '_'), sp_type_text(sp, v)); /* what the library calls privately has a name behind the mark */
 }
 
 /* The dtype where two operands meet. A weak one (made of numbers of the text) follows its company where it can. */

@@ -110,7 +110,7 @@ _lu_of_singular(A) = {
 #   Derivatives, of every order, are those of the polynomial that it is, also where A is singular or nearly so.
 #     det([1.0, 2; 3, 4])           #~ -2
 #     (t -> det([t, 1.0; 1, t]))''(1.0)       #~ 2
-det(A) = _det(A)
+det(A) = if kind(A) == "sparse" { _refuse("det takes a matrix with all its elements: det(dense(A))") } else { _det(A) }
 _det(A) = try { (F, p) = _lu(A); _det_by(A, F, p) } catch e { 0.0 * sum(A) }
 derivative _det(A), dA = sum(_cofactors(A) * dA)
 # of a matrix that is far from singular, with its factors
