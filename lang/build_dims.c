@@ -403,6 +403,7 @@ static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 	const Inst *in = ref_inst(b->fn, r);
 	const Op op = in && depth < 8 ? (Op)in->op : OP_EXTENT;
 	if (op == OP_ADD || op == OP_SUB) return sum_add(b, s, inst_arg(b->fn, in, 0), times, depth + 1) && sum_add(b, s, inst_arg(b->fn, in, 1), op == OP_SUB ? -times : times, depth + 1);
+	if (op == OP_NEG) return sum_add(b, s, inst_arg(b->fn, in, 0), -times, depth + 1);
 	for (uint32_t i = 0; op == OP_MUL && i < 2; i++)
 		if (constant_int(b->fn, inst_arg(b->fn, in, i), &k) && k < INT32_MAX && k > INT32_MIN) return sum_add(b, s, inst_arg(b->fn, in, 1 - i), times * k, depth + 1);
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -441,6 +442,17 @@ bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out) {
 	if (r == REF_NONE) return false;
 	*out = build_canon(b, build_dim_of(b, dim_known(b, r) != NO_DIM ? r : build2(b, OP_MAX, r, build_const(b, value_i64(0))), 0));
 	return true;
+}
+
+bool build_counts_down(Builder *b, Ref r) {
+	Sum s = {.n = 0};
+	bool down = false;
+	if (!sum_add(b, &s, r, 1, 0)) return false;
+	for (uint32_t i = 0; i < s.n; i++) {
+		if (s.times[i] > 0) return false;
+		down |= s.times[i] < 0;
+	}
+	return down && s.constant <= 0;
 }
 
 Ref build_extent(Builder *b, Dim d) {

@@ -249,6 +249,8 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name);
 /* The length from `from` to `to` where what they have in common cancels: from s to s + n it is n, and 0 where n is
  * negative. False where nothing cancels, or `to` is known. */
 bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out);
+/* Whether an i64 scalar takes values away from 0 or less, as -k and -k - 1 do. */
+bool build_counts_down(Builder *b, Ref r);
 Ref build_extent(Builder *b, Dim d); /* i64 scalar */
 
 /* The general call: operands must obey the primitive's contract (a breach is ST_INTERNAL: the caller checks user input first).

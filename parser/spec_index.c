@@ -74,17 +74,26 @@ typedef struct AxisSlice {
 	int64_t stride;
 } AxisSlice;
 
-/* Where an end of a slice lies: a static number counts from the end when negative. */
+static Ref from_the_front(Sp *sp, Ref i, Dim length);
+
+/* An end such as -k, of a number that is known only when the program runs. */
+static bool counts_down(Sp *sp, const Av *end) {
+	int64_t v;
+	return end->kind == AV_ARRAY && !av_static_int(sp, end, &v) && build_counts_down(sp->b, end->ref);
+}
+
+/* Where an end of a slice lies: a number counts from the end when it is negative. One that is known only when the program runs
+ * is asked for its sign only where it is written with a minus: others are lengths, whose names are worth keeping. */
 static Dim slice_end(Sp *sp, Av *end, Dim n, bool *known, int64_t *value) {
-	int64_t v, len;
+	int64_t v;
 	*known = false;
 	if (av_static_int(sp, end, &v)) {
 		Dim d = v < 0 ? dim_add(sp->c, n, dim_const(sp->c, v)) : dim_const(sp->c, v);
 		*known = dim_is_const(sp->c, d, value);
-		(void)len;
 		return d;
 	}
-	Dim d = build_canon(sp->b, build_dim_of(sp->b, end->ref, 0));
+	const Ref at = counts_down(sp, end) ? from_the_front(sp, end->ref, n) : end->ref;
+	Dim d = build_canon(sp->b, build_dim_of(sp->b, at, 0));
 	*known = dim_is_const(sp->c, d, value);
 	return d;
 }
@@ -94,6 +103,7 @@ static bool slice_length(Sp *sp, const Av *range, bool up, Dim *out) {
 	const Av *lo = range->items[0], *hi = range->items[1];
 	int64_t v;
 	if (lo->kind != AV_ARRAY || hi->kind != AV_ARRAY || av_static_int(sp, lo, &v) || av_static_int(sp, hi, &v)) return false;
+	if (counts_down(sp, lo) && counts_down(sp, hi)) return false; /* each by itself may lie on either side of 0 */
 	return up ? build_dim_between(sp->b, lo->ref, hi->ref, out) : build_dim_between(sp->b, hi->ref, lo->ref, out);
 }
 

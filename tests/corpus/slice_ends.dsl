@@ -16,6 +16,25 @@ far(x) =
   (outside(() -> x[..-35]), outside(() -> x[1..35]), outside(() -> x[-35..]), outside(() -> x[35..]),
     outside(() -> x[35..0 by -1]), outside(() -> x[..-20]))
 far(iota(20))                #> (true, true, true, true, true, false)
+# an end with a minus before a number that only the running program knows, counted from the end as one that is written out is
+last(x, k) = (x[-k..], x[..-k], x[1..-k], x[-k..-k - 1 by -1], x[-k - 1..-k])
+last([1, 2, 3, 4, 5], 2)     #> ([4, 5], [1, 2, 3], [2, 3], [4], [3])
+last([1, 2, 3, 4, 5], 1)     #> ([5], [1, 2, 3, 4], [2, 3, 4], [5], [4])
+tails(x, y) = (x[..-len(y)], x[-len(y)..])
+tails([1, 2, 3, 4], [0, 0, 0])       #> ([1], [2, 3, 4])
+lags(x) = [sum(x[..-k] * x[k..]) for k in 1..4]
+lags([1, 2, 3, 4, 5])        #> [40, 26, 14]
+map(k -> sum(iota(5)[-k..]), [1, 2, 3])      #> [4, 7, 9]
+s = 0
+for k in 1..4 { s += sum(iota(5)[..-k]) }
+s                            #> 10
+blank(x, k) = { x[-k..] = 0.0; x[..-k - 2] *= 2; x }
+blank([1.0, 2, 3, 4, 5], 2)  #> [2, 2, 3, 0, 0]
+grad((x, k) -> sum(x[-k..]^2) + sum(x[..-k] * x[k..]))([1.0, 2, 3, 4, 5], 2)       #> [3, 4, 6, 10, 13]
+dense(jacobian(x -> last(x + 0.0, len(x) - 2)[0]; sparse = true)(ones(4)))         #> [[0, 0, 1, 0], [0, 0, 0, 1]]
+columns(A, k) = (A[.., -k..], A[..-k, 0])
+columns([1, 2, 3; 4, 5, 6], 1)       #> ([[3], [6]], [1])
+(outside(() -> (k -> x[..-k])(4)), outside(() -> (k -> x[-k..])(4)), outside(() -> (k -> x[-k..])(3)))     #> (true, true, false)
 # unused, and in a derivative's `try`
 cut(x, k) = try { x[..k]; sum(x^2) } catch m { 5sum(x) }
 (cut(ones(20), 20), cut(ones(20), 21))                   #> (20.0, 100.0)
