@@ -11,6 +11,7 @@ _last_axis(x, axis) = {
 # rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x; the others are their conjugates
 #     rfft([1.0, 2, 3, 4])        #> [10 + 0im, -2 + 2im, -2 + 0im]
 rfft(x; axis = -1) = {
+  _want_real("rfft", x)
   y = fft(_last_axis(x, axis))
   _last_axis(y[..., ..shape(y)[-1] // 2 + 1], axis)
 }
@@ -75,12 +76,14 @@ fftfreq(n; d = 1.0) = {
 rfftfreq(n; d = 1.0) = iota(n // 2 + 1) / (n * d)
 
 # dct(x; type, axis, ortho): discrete cosine transform of type 1, 2 (unless given) or 3
-#   type 2: y_k = 2 sum_n x_n cos(pi k (2n + 1) / (2N)); ortho = true: scaled so that the matrix is orthogonal (types 2 and 3). [Britanak, Yip, Rao, Discrete Cosine and Sine Transforms, 2007]
+#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n cos(pi k (2n + 1) / (2N)); ortho = true: scaled so that the matrix is orthogonal (types 2 and 3). [Britanak, Yip, Rao, Discrete Cosine and Sine Transforms, 2007]
 #     dct([1.0, 2, 3])            #~ [12, -2sqrt(3), 0]
-dct(x; type = 2, axis = -1, ortho = false) = _last_axis(_dct(_last_axis(x, axis), type, ortho), axis)
+dct(x; type = 2, axis = -1, ortho = false) =
+  _by_parts(x -> _last_axis(_dct(_last_axis(x, axis), type, ortho), axis), x)
 # idct(y; type, axis, ortho): inverse of dct of that type
 #     idct(dct([1.0, 2, 4]))      #~ [1, 2, 4]
-idct(y; type = 2, axis = -1, ortho = false) = {
+idct(y; type = 2, axis = -1, ortho = false) = _by_parts(y -> _idct(y, type, axis, ortho), y)
+_idct(y, type, axis, ortho) = {
   h = _last_axis(y, axis)
   n = shape(h)[-1]
   r = if type == 1 {
@@ -90,6 +93,9 @@ idct(y; type = 2, axis = -1, ortho = false) = {
   }
   _last_axis(r, axis)
 }
+# A linear map of real numbers, of the real and the imaginary part
+_by_parts(f, x) = if _is_complex(x) { f(real(x)) + 1im * f(imag(x)) } else { f(x) }
+_want_real(name, x) = if _is_complex(x) { _refuse("{name} takes real numbers; fft takes complex ones") }
 _dct(x, type, ortho) = {
   assert(type == 1 or type == 2 or type == 3, "dct knows the types 1, 2 and 3, not {type}")
   n = shape(x)[-1]
@@ -112,16 +118,18 @@ _dct(x, type, ortho) = {
   } }
 }
 # dst(x; type, axis): discrete sine transform of type 1, 2 (unless given) or 3
-#   type 2: y_k = 2 sum_n x_n sin(pi (k + 1) (2n + 1) / (2N))
+#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n sin(pi (k + 1) (2n + 1) / (2N))
 #     dst([1.0, 1])               #~ [2sqrt(2), 0]
-dst(x; type = 2, axis = -1) = if type == 1 and dtype(x) == "f64" {
+dst(x; type = 2, axis = -1) = _by_parts(x -> _sines(x, type, axis), x)
+_sines(x, type, axis) = if type == 1 and dtype(x) == "f64" {
   r = rank(x)
   assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
   _sine_sums(x, (axis + r) % r)
 } else { _last_axis(_dst(_last_axis(x, axis), type), axis) }
 # idst(y; type, axis): inverse of dst of that type
 #     idst(dst([1.0, 2, 4]))      #~ [1, 2, 4]
-idst(y; type = 2, axis = -1) = if type == 1 and dtype(y) == "f64" {
+idst(y; type = 2, axis = -1) = _by_parts(y -> _sines_back(y, type, axis), y)
+_sines_back(y, type, axis) = if type == 1 and dtype(y) == "f64" {
   r = rank(y)
   assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
   _from_sine_sums(y, (axis + r) % r)
@@ -224,6 +232,7 @@ spectral_derivative(u; length = 6.283185307179586, order = 1, axis = -1) = {
 # hilbert(x; axis): the analytic signal, x + im H(x) with the Hilbert transform H(x) of a real x
 #     hilbert(cos(2π * iota(8) / 8))[1]   #~ (1 + 1im) / sqrt(2)
 hilbert(x; axis = -1) = {
+  _want_real("hilbert", x)
   h = _last_axis(x, axis)
   n = shape(h)[-1]
   k = iota(n)

@@ -204,3 +204,12 @@ max(concat(...map(n -> concat(...map(lines -> off_by(n, lines), list(1, 2, 3, 7,
 [worst(x -> sum(idst(dst(x; type = 1)^3; type = 1)^2), x7), worst(x -> sum(idst(x; type = 1)^3), x7)]   #> [true, true]
 worst(x -> sum(dst(x; type = 1)^4), x7)                     #> true
 worst(x -> sum(dst(reshape(concat(x, x^2), 2, 7); type = 1, axis = 0)^3), x7)   #> true
+
+# ---- complex numbers: both parts are transformed
+
+both = [1 + 2im, 3 - 1im, 0.5im, 2 + 2im]
+off_by_parts(f) = max(abs(f(both) - f(real(both)) - 1im * f(imag(both))))
+max([off_by_parts(x -> dct(x; type = 2)), off_by_parts(x -> dst(x; type = 1)), off_by_parts(x -> dst(x; type = 3))])     #> 0.0
+dct(both)[0]                             #~ 12 + 7im
+idct(dct(both; ortho = true); ortho = true)   #~ both
+idst(dst(both; type = 1); type = 1)      #~ both
