@@ -293,8 +293,11 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 	if (st == ST_OK) {
 		bool header = o->header > 0;
 		if (o->header < 0 && t.rows) { /* a header is a row of words, over anything */
+			/* names of rows have no name themselves in what pandas and R write */
+			const bool nameless = !t.cells[0].n && t.columns > 1 && t.rows > 1;
 			header = true;
-			for (uint64_t k = 0; k < t.columns; k++) header &= kind_of(&t.cells[k], quotes_mean) == WORDS && t.cells[k].n;
+			for (uint64_t k = nameless; k < t.columns; k++) header &= kind_of(&t.cells[k], quotes_mean) == WORDS && t.cells[k].n;
+			for (uint64_t r = 1; nameless && r < t.rows; r++) header &= kind_of(&t.cells[r * t.columns], quotes_mean) != MISSING;
 		}
 		if (header && !t.rows) st = input_bad_line(in, 1, "the file is empty, and a header is wanted");
 		unsigned all = 0, *kinds = heap_alloc(in->c, (t.columns + 1) * sizeof *kinds);

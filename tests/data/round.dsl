@@ -134,6 +134,13 @@ h.x                                      #> [1, 2, 3]
 h.y                                      #~ [0.0/0, 0.0/0, 1000]
 h.words                                  #> list("a \"b\"", "c", "")
 write_text(at("hand.dat"), "1;2\n3;4\n")
+# names of rows, as pandas and R write them, have no name; nor have what is missing in tables without a header
+write_text(at("index.csv"), ",a,b\n0,1.5,x\n1,2.5,y\n")
+load(at("index.csv"))                    #> (c0 = [0, 1], a = [1.5, 2.5], b = list("x", "y"))
+write_text(at("index.csv"), "\"\",\"a\"\n\"first\",1\n\"second\",2\n")
+load(at("index.csv"))                    #> (c0 = list("first", "second"), a = [1, 2])
+write_text(at("index.csv"), ",a\n,b\n")
+load(at("index.csv")).c1                 #> list("a", "b")
 load(at("hand.dat"), format = "csv")     #> [[1, 2], [3, 4]]
 load(at("hand.dat"), format = "csv", separator = ";", header = true)   #> (1 = [3], 2 = [4])
 
