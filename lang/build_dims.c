@@ -403,7 +403,6 @@ static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 	const Inst *in = ref_inst(b->fn, r);
 	const Op op = in && depth < 8 ? (Op)in->op : OP_EXTENT;
 	if (op == OP_ADD || op == OP_SUB) return sum_add(b, s, inst_arg(b->fn, in, 0), times, depth + 1) && sum_add(b, s, inst_arg(b->fn, in, 1), op == OP_SUB ? -times : times, depth + 1);
-	if (op == OP_NEG) return sum_add(b, s, inst_arg(b->fn, in, 0), -times, depth + 1);
 	for (uint32_t i = 0; op == OP_MUL && i < 2; i++)
 		if (constant_int(b->fn, inst_arg(b->fn, in, i), &k) && k < INT32_MAX && k > INT32_MIN) return sum_add(b, s, inst_arg(b->fn, in, 1 - i), times * k, depth + 1);
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -445,14 +444,12 @@ bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out) {
 }
 
 bool build_counts_down(Builder *b, Ref r) {
-	Sum s = {.n = 0};
-	bool down = false;
-	if (!sum_add(b, &s, r, 1, 0)) return false;
-	for (uint32_t i = 0; i < s.n; i++) {
-		if (s.times[i] > 0) return false;
-		down |= s.times[i] < 0;
-	}
-	return down && s.constant <= 0;
+	int64_t k;
+	if (constant_int(b->fn, r, &k)) return k <= 0;
+	const Inst *in = ref_inst(b->fn, r);
+	if (!in || (in->op != OP_NEG && in->op != OP_ADD && in->op != OP_SUB)) return false;
+	if (in->op == OP_NEG) return true;
+	return build_counts_down(b, inst_arg(b->fn, in, 0)) && (in->op == OP_SUB || build_counts_down(b, inst_arg(b->fn, in, 1)));
 }
 
 Ref build_extent(Builder *b, Dim d) {
