@@ -20,6 +20,19 @@ abs(log2(steps_of(32) / steps_of(64)) - 4) < 0.2     #> true
 # dense output of order 3: its error in one step goes down with h^4
 between(h) = { s = ode(kaps(0.5), [1.0, 1], (0.0, h); method = imex(implicit = hard(0.5), first_step = h), rtol = 1e-2, atol = 1e-2); max(abs(s.y(0.4h) - [exp(-0.8h), exp(-0.4h)])) }
 abs(log2(between(0.1) / between(0.05)) - 4) < 0.4    #> true
+# what is stiff follows a pulse at the ends of steps and between them, however stiff: its errors are those of the steps
+pulse(t) = sin(0.3t) + exp(-((t - 12) / 0.8)^2)
+followed(λ, rtol) = {
+  pull = (t, y) -> [-λ * (y[0] - pulse(t))]
+  s = ode((t, y) -> pull(t, y) + [pulse'(t)], [pulse(0.0)], (0.0, 30.0); method = imex(implicit = pull), rtol = rtol, atol = rtol)
+  (max(abs(map(t -> s.y(t)[0] - pulse(t), linspace(0.01, 29.99, 600)))), max(abs(s.values[.., 0] - pulse(s.times))), s.stats.steps)
+}
+for λ in list(1.0, 20.0, 2e3, 1e6, 1e8) {
+  for rtol in list(1e-4, 1e-6) {
+    (between, at, steps) = followed(λ, rtol)
+    assert(max(between, at) < 50 * rtol and steps < 500, "{λ} {rtol}: {between} {at} {steps}")
+  }
+}
 # the part that is not stiff said by itself; both must be the whole
 soft = (t, y) -> [-2 * y[0], y[0] - y[1] - y[1]^2]
 ode(kaps(1e-6), [1.0, 1], (0.0, 1.0); method = imex(implicit = hard(1e-6), explicit = soft), rtol = 1e-8, atol = 1e-10).y(1.0)     #~ exact tol 1e-6
