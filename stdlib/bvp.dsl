@@ -267,8 +267,8 @@ _by_collocation(m, P) = {
     x = (t - nodes[i]) / h[i]
     U[(s - 1) * i] + h[i] * _integral_to(q, x, f[i])
   }
-  (y = y, times = nodes, values = U[(s - 1) * iota(len(nodes))], parameters = p, error = error, residual = worst,
-    stats = (nodes = len(nodes), newton = counts[0], meshes = counts[1], rhs = counts[2]), method = m.name,
+  (y = _over_times(P.coordinate, nodes, y), times = nodes, values = U[(s - 1) * iota(len(nodes))], parameters = p, error = error,
+    residual = worst, stats = (nodes = len(nodes), newton = counts[0], meshes = counts[1], rhs = counts[2]), method = m.name,
     complete = counts[3] == 0)
 }
 
@@ -480,8 +480,9 @@ _by_shooting(m, P) = {
     i = clamp(searchsorted(stop_gradient(nodes), stop_gradient(t)) - 1, 0, len(nodes) - 2)
     run(nodes[i], t, U[i], p, max(abs(U); axis = 0))
   }
-  (y = y, times = nodes, values = U, parameters = p, error = none, residual = max(abs(_meetings(P, run, g, z))),
-    stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0), method = m.name, complete = true)
+  (y = _over_times(P.coordinate, nodes, y), times = nodes, values = U, parameters = p, error = none,
+    residual = max(abs(_meetings(P, run, g, z))), stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0),
+    method = m.name, complete = true)
 }
 _shot(m, P, q, run, n, k) = {
   fixed = (concat(P.at, P.switches) - P.a) / (P.b - P.a)
@@ -578,7 +579,7 @@ _solve_between(info, m, o) = {
   r = _solved_between(P, m)
   (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
   s =
-    (..._solution_of(info, m, orders, all, r.y, times, Y, r.stats),
+    (..._solution_of(info, m, orders, all, r.y, (a, b), times, Y, r.stats),
       error = _relative_between(info, orders, P, r), residual = r.residual, complete = r.complete)
   if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }
 }

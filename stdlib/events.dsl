@@ -432,5 +432,6 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
   _check_rows(y, r.times, r.values, o)
   (times, Y) = _rows_asked(r, solution, o.saveat)
-  (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)
+  (y = _over_times("t", r.times, solution), times = times, values = Y, stats = _stats(r.stats), method = m.name,
+    events = r.events, complete = r.complete)
 }

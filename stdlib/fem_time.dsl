@@ -66,7 +66,7 @@ _fem_lines(P, D, m, o) = {
   functions = map(f -> _fem_moving(P, D, place, state, f), list(...(0..P.nf)))
   (...record(names, functions), mesh = D.mesh, values = Y, times = times,
     stats = (...stats, unknowns = len(free), cells = len(D.cells)), error = none, method = "fem", kind = "pde",
-    info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+    info = (..._info_known(info, info.time, times), fields = names))
 }
 
 # R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are unknowns of each stage

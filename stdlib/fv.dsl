@@ -850,7 +850,7 @@ _solve_fv(info, m, o) = {
     } else {
       grid.axes
     }, times = times, values = kept, stats = (steps = steps,), method = "fv", kind = "pde", error = none,
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi, sizes = info.sizes, periodic = info.periodic))
+    info = (..._info_known(info, 0, span), sizes = info.sizes, periodic = info.periodic))
 }
 
 # How fast a source takes a state half way across a front to either side, beside how fast waves and diffusion take it across a cell: the most, over times that are kept. Above 1 the front is as thin as the grid

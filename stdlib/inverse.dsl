@@ -19,7 +19,12 @@ _fit_problem(problem, data, o) = {
   unplaced = _missing(info.coords, data)
   if len(unplaced) > 0 { error("fit: the data have no column {unplaced[0]}, which is a coordinate of the problem") }
   method = o.by
-  at = map(name -> field(data, name) + 0.0, places)
+  # features and networks would take measurements outside as well
+  at = map(i -> {
+    x = field(data, places[i]) + 0.0
+    told = not info.periodic[i] and (i == info.time or kind(info.region) == "none")
+    if told { _known_at(info.coords[i], info.lo[i], info.hi[i], x) } else { x }
+  }, list(...(0..len(places))))
   again = p -> bound(...(...known, ...p))
   if kind(method) != "none" and has(method, "fit") {
     f = method.fit(bound, data, names, o)

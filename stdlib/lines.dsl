@@ -1050,7 +1050,7 @@ _grid_solution(info, m, S, times, Y, stats, state) = {
       _series_tail(info, S, Y[-1], Y)
     } else {
       none
-    }, info = _info_of(info))
+    }, info = _info_known(info, S.time, times))
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 

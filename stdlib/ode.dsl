@@ -43,6 +43,7 @@ adams(; max_steps = 0, max_step = inf) =
 # worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.
 # events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
 # until then is the result, with complete = false, and the reason a warning; of saveat the times that were reached remain.
+# y takes times of any shape between t0 and t1, or where it ended before, others are an error.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 # Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
@@ -63,7 +64,8 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   (times, Y, stats) =
     _with_jacobian(f, t0, y, sparse, method, (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
   _check_rows(y, times, Y, o)
-  (y = _dense(times, Y, method.degree, _asks_all(saveat)), times = times, values = Y, stats = stats, method = method.name)
+  (y = _over_times("t", times, _dense(times, Y, method.degree, _asks_all(saveat))), times = times, values = Y, stats = stats,
+    method = method.name)
 }
 # atol where none is given: _usual_atol, or a millionth (rtol where that is more) of the largest number that there is at the beginning, or would be in the end at the first rates, where that is less
 _atol_by(usual, rtol, y0, rate, span) = {
@@ -302,6 +304,28 @@ _where_few(f, args, which, dense, few) = {
 _stats(s) =
   (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5],
     newton_failures = s[6])
+
+# ---- solutions as functions
+
+# x, any shape, where a solution is known: between a and b, whichever is the larger. What is beyond
+# by rounding is the end, what is farther an error.
+_known_at(name, a, b, x) = {
+  (a, b, v) = (stop_gradient(a), stop_gradient(b), stop_gradient(x))
+  (lo, hi) = (min(a, b), max(a, b))
+  slack = 1e-12 * (where(abs(a) < inf, abs(a), 0.0) + where(abs(b) < inf, abs(b), 0.0))
+  if any(v < lo - slack or v > hi + slack) {
+    far = argmax(ravel(max(lo - v, v - hi)))
+    error("the solution is known for {name} from {a:.9g} to {b:.9g}, and does not say how things are at {ravel(v)[far]:.9g}")
+  }
+  x + (clamp(v, lo, hi) - v)
+}
+# What `one` gives for numbers, for arrays of them, whose axes then lead
+_for_each(one, x) = if rank(x) == 0 { one(x) } else {
+  all = map(one, ravel(x))
+  reshape(all, ...shape(x), ...shape(all)[1..])
+}
+# `one` of a number as a function of what is between the first and the last of times
+_over_times(name, times, one) = t -> _for_each(one, _known_at(name, times[0], times[-1], f64(t)))
 
 # The solution as a function of t; a number t gives one row of Y. Of a whole solution: the integrator's own polynomial, through the d + 1 nodes of
 # each step. Of values at chosen times: through the four times nearest to t, or as many as there are; exact at those times.

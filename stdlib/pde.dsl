@@ -76,18 +76,50 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
     }
   }
 
-# The fields of a solution, which called without coordinates say what they are (solution_plot.dsl asks), and with a wrong number of them refuse by name.
-_named_fields(info, s, still) = record(s.info.fields, (...map(f -> {
-  here = (label = f, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi, mesh = if has(s, "mesh") { s.mesh } else { none })
-  u = field(s, f)
-  # of an eigenproblem functions in a list, and the eigenvalues
-  if kind(u) == "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
-    map(v -> _named_field(here, v), u)
-  } else { u }
-}, list(...s.info.fields)),))
+# The fields of a solution, and the derivatives by t that it has beside them. Called without coordinates they say
+# what they are (solution_plot.dsl asks), and with a wrong number of them refuse by name.
+_named_fields(info, s, still) = {
+  (names, functions) = (list(), list())
+  for f in list(...s.info.fields) {
+    u = field(s, f)
+    here = _field_says(info, s, f)
+    names = push(names, f)
+    # of an eigenproblem functions in a list, and the eigenvalues
+    functions =
+      push(functions, if kind(u) == "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
+        map(v -> _named_field(here, v), u)
+      } else { u })
+    for level in list(...(1..5)) {
+      rate = _derivative_name(f, info.coords[max(info.time, 0)], level)
+      if has(s, rate) {
+        names = push(names, rate)
+        functions = push(functions, _named_field(_field_says(info, s, rate), field(s, rate)))
+      }
+    }
+  }
+  if has(s, "mode") {
+    names = push(names, "mode")
+    functions = push(functions, k -> {
+      r = s.mode(k)
+      (...r, ..._named_fields(info, (...r, info = (...s.info, fields = (...keys(r),))), still))
+    })
+  }
+  record(names, functions)
+}
+# asked: along each coordinate 1 where a field is known between lo and hi alone, 2 where it is periodic, 0 where
+# the field says itself what it knows, as a region does by its mesh
+_field_says(info, s, label) = (label = label, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi,
+  mesh = if has(s, "mesh") { s.mesh } else { none },
+  asked = map(i -> if info.periodic[i] { 2 } else if i != info.time and kind(info.region) != "none" { 0 } else { 1 },
+    (...(0..len(info.coords)),)))
 _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
   if len(point) != len(here.coords) { _refuse("{here.label} is a function of ({join(here.coords, ", ")})") }
-  u(...point)
+  u(...map(k -> {
+    (x, lo, hi) = (f64(point[k]), here.lo[k], here.hi[k])
+    if here.asked[k] == 0 { x } else if here.asked[k] == 1 { _known_at(here.coords[k], lo, hi, x) } else {
+      x - (hi - lo) * floor(stop_gradient((x - lo) / (hi - lo)))
+    }
+  }, (...(0..len(point)),)))
 }
 
 # The texts of a list with commas between. join() of texts that are made while a program runs counts as an effect, which a

@@ -473,8 +473,8 @@ _stopped(m, one, s, t1) = if s.status != 0 or s.lost < inf {
 }
 
 _path_result(m, s, p, times, X, A) =
-  (y = t -> _between_rows(times, X, t), times = times, values = X, W = A, stats = (steps = s.steps, refused = s.refused),
-    method = m.name, seed = p.key)
+  (y = _over_times("t", times, t -> _between_rows(times, X, t)), times = times, values = X, W = A,
+    stats = (steps = s.steps, refused = s.refused), method = m.name, seed = p.key)
 _between_rows(times, X, t) = if len(times) == 1 { X[0] } else {
   k = clamp(searchsorted(times, stop_gradient(t)) - 1, 0, len(times) - 2)
   c = (t - times[k]) / (times[k + 1] - times[k])

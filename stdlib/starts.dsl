@@ -186,9 +186,12 @@ _turned_back(info, s) = {
     rate = _state_name(info, k, 1, a)
     if has(s, rate) { names = push(names, rate); u = of(field(s, rate)); functions = push(functions, (...X) -> -u(...X)) }
   }
-  if len(s.times) == 0 { (...s, ...record(names, functions)) } else {
+  s = (...s, info = (...s.info, ..._info_known(info, a, stack(back(s.info.lo[a]), back(s.info.hi[a])))))
+  s = (...s, ...record(names, functions))
+  told = (...s, ..._named_fields(info, s, 0.0))
+  if len(s.times) == 0 { told } else {
     last = len(s.times) - 1 - iota(len(s.times))
-    (...s, ...record(names, functions), times = back(s.times[last]), values = s.values[last] * _signs_turned(info, s))
+    (...told, times = back(s.times[last]), values = s.values[last] * _signs_turned(info, s))
   }
 }
 # What the values of each part of the state change by: rates change their sign.

@@ -110,7 +110,8 @@ _solve_ode(info, m, o) = {
     }
     jumps = len(info.events) > 0 or o.partial or _switches_by_clock(info)
     own = _places_of_fields(info, shape(s.values)[1])
-    _judged_in_time(info, s, _error_in_time(m, o, s, state, jumps, own, again), o)
+    span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { o.t }
+    _judged_in_time(info, s, _error_in_time(m, (...o, t = span), s, state, jumps, own, again), o)
   }
 }
 # Where a state of this many numbers has the fields themselves, not their derivatives. That of an implicit
@@ -271,7 +272,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
                         _problem_events(info, S.orders, all)))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    ((..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = r.events,
+    ((..._solution_of(info, m, S.orders, all, state, r.times, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete), state)
   } else {
     explicit =
@@ -280,7 +281,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
       if singular { _of_degree(m.degree, o, _implicit_rows(info, m, o, tspan, refuse)) } else { explicit() }
     } else { explicit() }
     state = _dense(times, Y, m.degree, _asks_all(o.saveat))
-    (_solution_of(info, m, S.orders, all, state, times, Y, stats), state)
+    (_solution_of(info, m, S.orders, all, state, times, times, Y, stats), state)
   }
 }
 
@@ -452,12 +453,12 @@ _solve_implicit(info, m, o, tspan) = {
                                  _problem_events(info, orders, jets)))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    ((..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = r.events,
+    ((..._solution_of(info, m, orders, jets, state, r.times, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete), state)
   } else {
     (times, Y, stats) = _implicit_rows(info, m, o, tspan, none)
     state = _dense(times, Y, 5, _asks_all(o.saveat))
-    sol = _solution_of(info, m, orders, jets, state, times, Y, stats)
+    sol = _solution_of(info, m, orders, jets, state, times, times, Y, stats)
     (if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }, state)
   }
 }
@@ -523,19 +524,26 @@ _equation_names(info, orders) = {
 
 # ---- the solution
 
-# all(t, y): every derivative of every field; orders: how many of them are in the state
-_solution_of(info, m, orders, all, state, times, Y, stats) = {
+# all(t, y): every derivative of every field; orders: how many of them are in the state; state is known
+# from the first to the last of `known`
+_solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   names = list()
   values = list()
   for (k, name) in enumerate(info.fields) {
     for j in list(...(0..max(1, orders[k]))) {
       one = t -> if j < orders[k] { _parts(state(t), info.sizes, orders)[k][j] } else { all(t, state(t))[k][j] }
       names = push(names, if j == 0 { name } else { _derivative_name(name, info.coords[0], j) })
-      values = push(values, t -> if rank(t) == 0 { one(t) } else { map(one, t) })
+      values = push(values, t -> _for_each(one, t))
     }
   }
   (...record(names, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+    info = _info_known(info, 0, known))
+}
+# What a solution keeps of a statement: along a coordinate it is known between the first and the last of `known`
+_info_known(info, axis, known) = {
+  (a, b) = (f64(known[0]), f64(known[-1]))
+  put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, list(...(0..len(info.coords)))),)
+  (..._info_of(info), lo = put(info.lo, min(a, b)), hi = put(info.hi, max(a, b)))
 }
 _derivative_name(field, t, j) = {
   s = "{field}_"

@@ -26,7 +26,7 @@ _error_in_time(m, o, s, state, jumps, own, again) = {
 _error_found(m, o, s, state, jumps, own, again) = {
   count = len(s.times)
   t1 = s.times[-1]
-  t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(if kind(o.t) == "none" { s.info.lo[0] } else { o.t[0] }) }
+  t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(o.t[0]) }
   few = min(count, 64)
   # half-way between rows, where the method's polynomial is what there is, each
   # for the length of its own step, so that short steps at a jump stand for no

@@ -10,7 +10,7 @@ tol = 1e-8
 
 one = at([1.0])
 abs(one.a(1.0) - exp(-1.0)) < tol                              #> true
-abs(one.a(2.0) - exp(-1.0)) < tol                              #> true
+try { str(one.a(2.0)) } catch m { m }                          #> the solution is known for t from 1 to 1, and does not say how things are at 2
 two = at([1.0, 3.0])
 abs(two.a(3.0) - exp(-3.0)) < tol                              #> true
 abs(two.a(2.0) - (exp(-1.0) + exp(-3.0))/2) < tol              #> true
