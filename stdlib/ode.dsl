@@ -43,7 +43,8 @@ adams(; max_steps = 0, max_step = inf) =
 # worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.
 # events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
 # until then is the result, with complete = false, and the reason a warning; of saveat the times that were reached remain.
-# y takes times of any shape between t0 and t1, or where it ended before, others are an error.
+# y takes times of any shape between t0 and t1, or where it ended before, others are an error. Between times of saveat, where
+# there are no events, it goes through the four nearest, or is an error where these do not tell it to a thousandth.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 # Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
@@ -330,8 +331,31 @@ _over_times(name, times, one) = t -> _for_each(one, _known_at(name, times[0], ti
 # The solution as a function of t; a number t gives one row of Y. Of a whole solution: the integrator's own polynomial, through the d + 1 nodes of
 # each step. Of values at chosen times: through the four times nearest to t, or as many as there are; exact at those times.
 _dense_steps(times, Y, starts, d) = t -> _through_step(times, Y, starts, d, t)
-_dense(times, Y, d, whole) = t -> if whole { _through_nodes(times, Y, d, t) } else { _through_nearest(times, Y, t) }
+_dense(times, Y, d, whole) = if whole { t -> _through_nodes(times, Y, d, t) } else {
+  sizes = max(abs(stop_gradient(Y)); axis = 0)
+  sizes = sizes + 1e-6 * max(concat([0.0], sizes)) + 1e-300
+  t -> _between_saved(times, Y, sizes, t)
+}
 
+# Between times that were asked for, through the four nearest: an error where these do not tell what is there, which
+# they say with others than the nearest, or with less of them where there are no more
+_between_saved(times, Y, sizes, t) = {
+  n = len(times)
+  (T, at) = (stop_gradient(times), stop_gradient(t))
+  before = sum(i64(if n > 1 and T[-1] < T[0] { T > at } else { T < at }))
+  y = _through_nearest(times, Y, t)
+  base = max(min(before - 2, n - 4), 0)
+  early = base == 0 and 2 * before > min(n, 4)
+  (first, last) = if base > 0 { (0, base + 3) } else if n > 4 or early { (1, n) } else { (0, n - 1) }
+  off = if min(abs(T - at)) <= 1e-12 * max(abs(T)) { 0.0 } else {
+    _rms((stop_gradient(y) - _through_nearest_of(T, stop_gradient(Y), at, first, last)) / sizes)
+  }
+  if off > 1e-3 {
+    error(
+      "the solution was saved at {n} times, and between them it is told to {100 * off:.2g} % only: save more of them, or leave saveat out")
+  }
+  y
+}
 _through_nearest(times, Y, t) = _through_nearest_of(times, Y, t, 0, len(times))
 # The same of the rows from `first` to n alone
 _through_nearest_of(times, Y, t, first, n) = {

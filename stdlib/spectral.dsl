@@ -788,7 +788,8 @@ _solve_spectral(info, m, o, time) = {
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
     _in_pieces(run, s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
   }
-  state = t -> if len(o.saveat) > 0 { _through_nearest(times, Y, t) } else if step.name == "cnab2" {
+  between = _dense(times, Y, 1, false)
+  state = t -> if len(o.saveat) > 0 { between(t) } else if step.name == "cnab2" {
     # through rows on this side of what switches; where nothing is sharp there are two at that time
     (early, late) = (concat([-inf], s[s <= t])[-1], concat(s[s > t], [inf])[0])
     (first, last) = if _is_sharp(clock, t0) { (sum(i64(times < early)), sum(i64(times <= late))) } else {

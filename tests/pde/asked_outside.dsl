@@ -57,3 +57,7 @@ saved = solve(heat(), fd(n = 21); saveat = [0.02, 0.04, 0.06, 0.08], estimate = 
 (saved.info.lo[0], saved.info.hi[0])     #> (0.02, 0.08)
 asked(() -> saved.u(0.1, 0.5))       #> the solution is known for t from 0.02 to 0.08, and does not say how things are at 0.1
 kind(plot(saved))                    #> record
+# between saved times that tell too little of what is there
+turning = solve(wave(), fourier(n = 16); saveat = [0.0, 0.25, 0.5], estimate = false);
+turning.u(0.25, 0.3)                 #~ sin(0.05π) tol 1e-5
+contains(asked(() -> turning.u(0.1, 0.3)), "save more of them, or leave saveat out")      #> true
