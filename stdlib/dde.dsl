@@ -8,7 +8,7 @@
 # Source: A. Bellen and M. Zennaro, Numerical Methods for Delay Differential Equations, Oxford 2003, ch. 3 and 4.
 
 # dde(f, y0, (t0, t1); lags, past, method, rtol, atol, saveat): y' = f(t, y, Z) with Z[j] = y(t - lag j), from y(t0) = y0
-#   lags: numbers or functions (t, y) -> lag, none below 0; one, or several in a list. past: y before t0, a function of t; y0 when not given. f gives f64[n], Z is
+#   lags: numbers or functions (t, y) -> lag, none below 0; one, or several in a list, which may be empty. past: y before t0, a function of t; y0 when not given. f gives f64[n], Z is
 #   f64[number of lags, n]. method: an integrator of y' = f(t, y), dop853() when not given.
 #   Gives a record: y, a function of t from the past on; times; values; stats; breaks: the times at which pieces end. Derivatives by y0, times, lags and what the
 #   functions capture are those of the pieces.
@@ -22,22 +22,40 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
     if kind(lags) == "function" { list(lags) } else { list(...lags) }
   }
   y = f64(y0)
+  if kind(past) != "none" and kind(past) != "function" {
+    _refuse("past is a function of t, the state before the beginning: past = t -> [0.0]")
+  }
   before = if kind(past) == "none" { t -> y } else { t -> f64(past(t)) }
   t0 = f64(span[0])
   t1 = f64(span[1])
   if t1 < t0 { error("a delay differential equation goes forward in time, not from {t0} to {t1}") }
   if rank(y) != 1 { _refuse("y0 of a delay differential equation is a vector") }
-  delayed = stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all)))
+  for l in all {
+    at = t0 - _lag(l, t0, y)
+    if shape(before(at)) != shape(y) {
+      error("past gives {shape(before(at))} for a state of {len(y)} numbers: a vector like y0, for each t before the beginning")
+    }
+  }
+  delayed = if len(all) == 0 { zeros(0, len(y)) } else { stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all))) }
   first = f(t0, y, delayed)
   if rank(first) != 1 or len(first) != len(y) {
     error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers")
   }
+  if len(all) == 0 {
+    r = ode((t, y) -> f(t, y, delayed), y, (t0, t1); method = method, rtol = rtol, atol = atol, saveat = saveat)
+    (...r, y = _with_past(before, t0, t1, r.y), breaks = [t0])
+  } else { _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, kind(past) != "none") }
+}
+# What was before t0 and what a function of one t makes of it until t1, of times in any shape
+_with_past(before, t0, t1, one) = t -> _for_each(s -> if stop_gradient(s) < stop_gradient(t0) { before(s) } else { one(s) },
+  _known_at("t", -inf, t1, f64(t)))
+_dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, told) = {
   clock = (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
     tables = t -> _clock_tables(f, t, y, delayed))
   switches = _restarts_along(clock, t0, t1, _parts_of_pulses(method))
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
-  jumps = if kind(past) == "none" { zeros(0) } else { _breaks_along(
+  jumps = if not told { zeros(0) } else { _breaks_along(
     (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t), tables = t -> _clock_tables(before, t)),
     t0 - longest, t0, false) }
   method = _seeing(method, clock.watched, switches, t0, t1)
@@ -153,12 +171,11 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
   ends = T[starts + m.degree]
   first = stop_gradient(t0)
   last = stop_gradient(t1)
-  solution = s -> if s < first {
-    before(s)
-  } else {
-    if len(T) > d + 1 { _looked_up(T, Y, starts, ends, d, first, last, s) } else { y0 }
-  }
-  (times, values) = if len(saveat) == 0 { (T[d + 1..], Y[d + 1..]) } else { (saveat, map(solution, saveat)) }
+  solution = _with_past(before, t0, t1, s -> if len(T) > d + 1 {
+    _looked_up(T, Y, starts, ends, d, first, last, s)
+  } else { y0 })
+  own = min(d + 1, len(T) - 1)
+  (times, values) = if len(saveat) == 0 { (T[own..], Y[own..]) } else { (saveat, map(solution, saveat)) }
   _check_rows(y0, times, values, o)
   (y = solution, times = times, values = values, stats = _stats(stats), method = m.name, breaks = B)
 }

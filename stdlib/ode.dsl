@@ -381,7 +381,7 @@ _through_nearest_of(times, Y, t, first, n) = {
 
 _through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) // d) * d, d, t)
 # The same where step k begins in row starts[k]: behind an event that changes the state there are two rows at one time, and a function of t has the first.
-_through_step(times, Y, starts, d, t) = {
+_through_step(times, Y, starts, d, t) = if len(starts) == 0 { Y[0] } else {
   ends = times[starts + d]
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
   _through_one(times, Y, starts[min(s, len(starts) - 1)], d, t)

@@ -24,6 +24,8 @@ end(T) = ode((t, y) -> -y, [1.0], (0.0, T); rtol = 1e-9).y(T)[0]
 back = ode((t, y) -> -y, [1.0], (1.0, -1.0); rtol = 1e-9);
 back.y(-1.0)                         #~ [exp(2)] tol 1e-7
 asked(() -> back.y(1.1))             #> the solution is known for t from 1 to -1, and does not say how things are at 1.1
+# no time at all
+for m in list(auto(), bdf(), dop853(), rk4(0.1)) { assert(all(ode(grows, [1.0, 2], (3.0, 3.0); method = m).y(3.0) == [1.0, 2]), m.name) }
 
 # what ended early: at an event, which is its end, and where the integrator gave up
 fall = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = event((t, y) -> y[0]; terminal = true), rtol = 1e-10);
@@ -44,10 +46,13 @@ down = solve(drops(); rtol = 1e-9);
 # two that end at slightly different times are compared where both are known
 compare(down, solve(drops(); rtol = 1e-5); tol = 1e-4).agree      #> true
 
-# boundary values, noise
+# boundary values, delays, noise
 c = bvp((t, y) -> [y[1], -exp(y[0])], (ya, yb) -> [ya[0], yb[0]], (0.0, 1.0), [0.0, 0.0]);
 asked(() -> c.y(2.0)) == says        #> true
 c.y([0.0, 0.5; 0.5, 1.0])[.., .., 0] #~ [0, 0.140539214; 0.140539214, 0] tol 1e-7
+delayed = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 5.0); lags = 1.0, past = t -> [exp(t)], rtol = 1e-9);
+delayed.y([-2.0, 0.0])[.., 0]        #~ [exp(-2), 1] tol 1e-12
+asked(() -> delayed.y(5.1))          #> the solution is known for t from -inf to 5, and does not say how things are at 5.1
 w = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 5);
 asked(() -> w.y(2.0)) == says        #> true
 

@@ -60,3 +60,12 @@ shortly(1e-3, 1e-6).y(3.0)[0]        #~ shortly(1e-3, 1e-9).y(3.0)[0] tol 1e-7
 # a short lag beside a long one, whose breaking points are not stepped over
 beside(r) = dde((t, y, Z) -> -Z[0] + 0.1Z[1], [1.0], (0.0, 20.0); lags = [1.0, 0.001], rtol = r, atol = 1e-2r).y(20.0)[0]
 beside(1e-6)                 #~ beside(1e-9) tol 1e-7
+
+# no lags: as an ordinary equation, and what was before; no time at all; what past is not
+plain = dde((t, y, Z) -> -y + len(Z), [1.0], (0.0, 1.0); lags = [], past = t -> [2.0], rtol = 1e-9);
+(plain.y(1.0)[0], plain.y(-1.0)[0], plain.y([0.0, 0.5; 0.5, 1.0])[1, 1, 0])      #~ (exp(-1), 2, exp(-1)) tol 1e-8
+dde((t, y, Z) -> -y, [1.0], (0.0, 1.0); lags = list(), rtol = 1e-9, saveat = [0.5]).values      #~ [exp(-0.5)]' tol 1e-8
+dde((t, y, Z) -> -Z[0], [1.0], (2.0, 2.0); lags = 1.0).y(2.0)      #> [1]
+try { str(dde((t, y, Z) -> -Z[0], [1.0], (0.0, 1.0); lags = 1.0, past = [0.0]).y(1.0)) } catch m { m }      #> past is a function of t, the state before the beginning: past = t -> [0.0]
+try { str(dde((t, y, Z) -> -Z[0], [1.0], (0.0, 1.0); lags = 1.0, past = t -> 0.0).y(1.0)) } catch m { m[..28] }      #> past gives () for a state of
+try { str(dde((t, y, Z) -> -Z[0], [1.0, 2], (0.0, 1.0); lags = 1.0, past = t -> [0.0]).y(1.0)) } catch m { m[..30] }      #> past gives (1,) for a state of
