@@ -44,6 +44,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
         method
       } else if kind(guess) == "none" and _has_linear_modes(info) {
         if _has_jumps(info) { fem(order = 2) } else { chebyshev() }
+      } else if kind(guess) != "none" and _is_between(info) and not _has_jumps(info) {
+        collocation()
       } else {
         _choose(info)
       }
@@ -69,10 +71,10 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
         (...s, ..._named_fields(info, s, still), text = info.text, settings = _settings(m))
       } else { s }
       # a problem in t alone has been estimated, and judged, by its method
-      if len(info.coords) == 1 and has(m, "integrate") { whole } else {
-        told = _judged_by_error(info, m, o, _with_error(info, m, o, whole))
-        if gone.turned { _turned_back(info, told) } else { told }
+      told = if len(info.coords) == 1 and has(m, "integrate") { whole } else {
+        _judged_by_error(info, m, o, _with_error(info, m, o, whole))
       }
+      if gone.turned { _turned_back(info, told) } else { told }
     }
   }
 
@@ -163,7 +165,11 @@ _refuse_open_ends(info, m) = if info.time >= 0 and len(info.fields) == 1 and inf
 }
 
 _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len(info.coords) == 1 {
-  if _is_between(info) { if _has_jumps(info) and len(info.space) == 1 { fd() } else { collocation() } } else { auto() }
+  if _is_between(info) and not _begins_at_end(info) {
+    if _has_jumps(info) and len(info.space) == 1 { fd() } else { collocation() }
+  } else {
+    auto()
+  }
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
@@ -257,7 +263,7 @@ _explain_choice(info) = {
     "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic solutions converge exponentially; Newton's method finds the values at all points together."
   } else if _has_jumps(info) and (len(info.coords) > 1 or (_is_between(info) and len(info.space) == 1)) and not _fv_suits(info) {
     _explain_jumps(info)
-  } else if len(info.coords) == 1 and _is_between(info) {
+  } else if len(info.coords) == 1 and _is_between(info) and not _begins_at_end(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."

@@ -183,8 +183,14 @@ _turned_back(info, s) = {
   }
   (names, functions) = (list(...info.fields), map(f -> of(field(s, f)), list(...info.fields)))
   for k in list(...(0..len(info.fields))) {
-    rate = _state_name(info, k, 1, a)
-    if has(s, rate) { names = push(names, rate); u = of(field(s, rate)); functions = push(functions, (...X) -> -u(...X)) }
+    for level in list(...(1..5)) {
+      rate = _state_name(info, k, level, a)
+      if has(s, rate) {
+        u = of(field(s, rate))
+        names = push(names, rate)
+        functions = push(functions, if level % 2 == 0 { u } else { (...X) -> -u(...X) })
+      }
+    }
   }
   s = (...s, info = (...s.info, ..._info_known(info, a, stack(back(s.info.lo[a]), back(s.info.hi[a])))))
   s = (...s, ...record(names, functions))
@@ -197,8 +203,13 @@ _turned_back(info, s) = {
 # What the values of each part of the state change by: rates change their sign.
 _signs_turned(info, s) = {
   signs = zeros(0)
+  # of an explicit system in t alone what has no rate is not in the state
+  own = if len(info.space) == 0 { _structure_of(info).orders } else { map(k -> 0, list(...(0..len(info.fields)))) }
+  there = 0
+  for k in list(...(0..len(info.fields))) { there = there + own[k] * max(1, info.sizes[k]) }
+  explicit = len(info.space) == 0 and there == shape(s.values)[1]
   for k in list(...(0..len(info.fields))) {
-    for level in list(...(0..max(1, _order_of(info, k, info.time)))) {
+    for level in list(...(0..(if explicit { own[k] } else { max(1, _order_of(info, k, info.time)) }))) {
       signs = concat(signs, (if level % 2 == 0 { 1.0 } else { -1.0 }) * ones(max(1, info.sizes[k])))
     }
   }
@@ -209,8 +220,13 @@ _signs_turned(info, s) = {
 # Which statement a method m that goes on from the beginning takes for this one, and options for it; turned: whether
 # it is to be turned back.
 _as_gone_through(info, m, o) = {
-  told = _ends_told(info)
-  if told != "end" or len(info.space) == 0 or not _goes_on(m) { (info = info, o = o, turned = false) } else {
+  if not _begins_at_end(info) or not (if len(info.space) == 0 { has(m, "integrate") } else { _goes_on(m) }) {
+    (info = info, o = o, turned = false)
+  } else {
+    if len(info.events) > 0 {
+      _refuse(
+        "events are for problems that go on from their beginning, and the conditions of {info.name} stand at the end of {info.coords[info.time]}: with s = {info.coords[info.time]}_end - {info.coords[info.time]} in its place, and the signs of rates changed, they stand at the beginning")
+    }
     if _has_jumps(info) {
       _refuse(
         "{m.name}() goes on from the beginning of {info.coords[info.time]}, and the conditions of {info.name} stand at its end: with s = {info.coords[info.time]}_end - {info.coords[info.time]} in its place, and the signs of rates changed, they stand at the beginning")
@@ -221,6 +237,8 @@ _as_gone_through(info, m, o) = {
     (info = _turned_in_time(info), o = (...o, t = span, saveat = wanted), turned = true)
   }
 }
+# Whether all that is said of t stands at its end
+_begins_at_end(info) = info.eigen == "" and _ends_told(info) == "end"
 _goes_on(m) = has(m, "grid") or m.name == "fv" or m.name == "fem"
 # With conditions at both ends t is a coordinate as any other, for these and where none is given.
 _with_ends_alike(info, m) = {

@@ -171,6 +171,41 @@ problem call(σ = 0.2, r = 0.05, K = 1.0) {
 price(S) = { d = (log(S) + 0.07)/0.2; S*cdf(Normal(), d) - exp(-0.05)*cdf(Normal(), d - 0.2) }
 solve(call).V(0.0, [0.8, 1.0, 1.2])    #~ price([0.8, 1.0, 1.2]) tol 1e-4
 
+# in t alone: a decay over thirty of its times, second order, and an equation besides, by any method
+problem decays(k) {
+  domain t in [0, 30]
+  field y
+  y_t == -k*y
+  y == 1 at t = 30
+}
+solve(decays(1.0); rtol = 1e-9).y([0.0, 30.0])/[exp(30), 1]      #~ [1, 1] tol 1e-6
+solve(decays(1.0), bdf(); rtol = 1e-9, saveat = [28.0, 29.0]).y([28.0, 29.0])      #~ [exp(2), e] tol 1e-5
+(k -> solve(decays(k); rtol = 1e-9).y(29.0))'(1.0)               #~ e tol 1e-6
+problem circling(a) {
+  domain t in [0, 1]
+  field y, z
+  y_tt == -z
+  0 == a*z - y
+  y == 1 at t = 1
+  y_t == 0 at t = 1
+}
+for m in (auto(), bdf(), rodas5p(), rk4(0.01)) {
+  s = solve(circling(1.0), m; rtol = 1e-8)
+  assert(max(abs([s.y(0.0), s.z(0.0), s.y_t(0.0)] - [cos(1.0), cos(1.0), sin(1.0)])) < 1e-5, m.name)
+  assert(s.times[0] == 0 and s.times[-1] == 1 and max(abs(s.values[0, ..2] - [cos(1.0), sin(1.0)])) < 1e-5, m.name)
+}
+(a -> solve(circling(a); rtol = 1e-8).y(0.0))'(1.0)              #~ sin(1.0)/2 tol 1e-5
+solve(circling(1.0); t = (0.5, 1.0), rtol = 1e-8).y(0.5)         #~ cos(0.5) tol 1e-6
+try { str(solve(circling(1.0)).y(2.0)) } catch m { m }           #> the solution is known for t from 0 to 1, and does not say how things are at 2
+problem ringing {
+  domain t in [0, 1]
+  field y
+  y_t == -y
+  y == 1 at t = 1
+  event high: y - 2 terminal
+}
+try { str(solve(ringing).y(0.0)) } catch m { contains(m, "with s = t_end - t in its place") }      #> true
+
 # ---- told at both ends: t is a coordinate as any other
 problem sheet {
   domain t in [0, 1], x in [0, 1]
