@@ -314,9 +314,11 @@ _known_at(name, a, b, x) = {
   (a, b, v) = (stop_gradient(a), stop_gradient(b), stop_gradient(x))
   (lo, hi) = (min(a, b), max(a, b))
   slack = 1e-12 * (where(abs(a) < inf, abs(a), 0.0) + where(abs(b) < inf, abs(b), 0.0))
-  if any(v < lo - slack or v > hi + slack) {
-    far = argmax(ravel(max(lo - v, v - hi)))
-    error("the solution is known for {name} from {a:.9g} to {b:.9g}, and does not say how things are at {ravel(v)[far]:.9g}")
+  # in the lanes of a map every operation counts: of a number nothing is searched
+  lost = v < lo - slack or v > hi + slack
+  if any(lost) {
+    at = if rank(v) == 0 { v } else { ravel(v)[argmax(ravel(max(lo - v, v - hi)))] }
+    error("the solution is known for {name} from {a:.9g} to {b:.9g}, and does not say how things are at {at:.9g}")
   }
   x + (clamp(v, lo, hi) - v)
 }
