@@ -113,20 +113,26 @@ static void doubled_functions(Ctx *c, const HostCall *call, Fn *jvp, uint32_t na
 
 /* ---- the derivative of the tangent ----------------------------------------------------------------------------- */
 
+/* The largest element, or 0 of an array without any. */
+static Ref largest_of(Builder *b, Ref x) {
+	Ctx *c = build_ctx(b);
+	const Type type = *type_of(c, ref_type(build_fn(b), x));
+	if (!type.rank) return x;
+	Dim one = dim_const(c, 1), all = one;
+	for (int k = 0; k < type.rank; k++) all = dim_mul(c, all, type.dims[k]);
+	Ref zero = build_zeros(b, type_tensor(c, DT_F64, 1, &one));
+	return build_reduce(b, OP_REDUCE_MAX, build_concat(b, 2, (Ref[]){zero, build_reshape(b, x, 1, &all)}, 0), 1, (int[]){0});
+}
+
 /* x + 0.01 max x, but 1 where all are 0: what directions.c takes for the size of values of magnitude x, up to a
  * factor of two. */
 static Ref largest_ratio(Builder *b, Ref p, Ref dp) {
-	const TypeId t = ref_type(build_fn(b), p);
-	const Type type = *type_of(build_ctx(b), t);
-	int axes[MAX_RANK];
-	for (int k = 0; k < type.rank; k++) axes[k] = k;
 	Ref size = build_convert(b, build1(b, OP_ABS, p), DT_F64), ratio = build_convert(b, build1(b, OP_ABS, dp), DT_F64);
-	Ref most = type.rank ? build_reduce(b, OP_REDUCE_MAX, size, type.rank, axes) : size;
+	Ref most = largest_of(b, size);
 	Ref none = build2(b, OP_LE, most, build_f64(b, 0));
 	Ref least = build_select(b, none, build_f64(b, 1), build2(b, OP_MUL, build_f64(b, 0.01), most));
 	size = build2(b, OP_ADD, size, build_broadcast_scalar(b, least, ref_type(build_fn(b), size)));
-	ratio = build2(b, OP_DIV, ratio, size);
-	return type.rank ? build_reduce(b, OP_REDUCE_MAX, ratio, type.rank, axes) : ratio;
+	return largest_of(b, build2(b, OP_DIV, ratio, size));
 }
 
 /* atol of (y, s): that of s is that of y times the size of the direction. */
