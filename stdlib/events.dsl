@@ -69,6 +69,9 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     # where a method gave up it may do so a little earlier the next time: partial rows are all that is asked for again
     known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times, quiet = o.partial))[1],
       rows),
+    cut = (times, rows) -> if _is_given_steps(m) { (times, rows, _uncut(times, m.degree)) } else {
+      _primal(() -> _with_rest(f, jac, times, rows, m.degree, o))
+    },
     rate = f,
     rests = (again, t, y, o) -> _rests_on(g, f, again, t, y, o),
     at = (k, times, rows, j) -> {
@@ -97,6 +100,7 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
       r[0] = _flow(rate, by_state, stop_gradient(t), r[0], t)
       r
     },
+    cut = (times, rows) -> (times, rows, _uncut(times, 5)),
     rate = (t, y) -> 0.0 * y,
     rests = (again, t, y, o) -> false,
     at = (k, times, rows, j) -> {
@@ -168,6 +172,9 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   while open {
     b = ends_at[piece]
     (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y, b)
+    (times, rows, parts) = w.cut(times, rows)
+    # behind its step
+    at = w.degree * concat(i64(zeros(1)), cumsum(parts))[at // w.degree]
     last = len(times) - 1
     here = at == last
     stopped = sum(where(here, stops[which], 0)) > 0

@@ -47,6 +47,7 @@ adams(; max_steps = 0, max_step = inf) =
 # there are no events, it goes through the four nearest, or is an error where these do not tell it to a thousandth.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
+# Where an unknown rests steps have no errors to be chosen by: derivatives are those of the equations of sensitivities there, and rows lie nearer together.
 # Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
 # Steps are no longer than half of what is narrow among the values that f computes from t alone, down to a thousandth of the span (docs/trust.md).
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);

@@ -32,14 +32,16 @@ _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
     at[-1] = t1
     (at, _by_cvode(w, f, jac, y, t0, t1, (...o, saveat = at))[1])
   }
-  if not _auto_fits(f(t0, y), y) { by_equations(m) } else {
+  if not _auto_fits(f(t0, y), y) { by_equations(m) } else { if _rests(T, Y, o) {
+    _by_sensitivities(m, f, jac, y, t0, t1, o, T, Y)
+  } else {
     if _auto_hardest(how) > 0 { by_equations(m) } else {
       if _auto_kept(len(y), len(how), 60 * len(how)) {
         (at, rows, end) = _replay_rows((...m, turn = _dop853_turn), f, jac, o, y, t0, t1, T, Y, o.saveat)
         _also_last(f, y, t0, t1, at, rows)
       } else { by_equations(adams(max_steps = m.max_steps)) }
     }
-  }
+  } }
 }
 # ... and rows at the times asked for
 _auto_again(m, f, jac, y, t0, t1, o) = {
@@ -48,7 +50,7 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
     end = o.saveat[-1]
     (T, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y, t0, end, (...o, saveat = [])))
     explicit = (...m, turn = _dop853_turn)
-    if _asks_one(o.saveat) {
+    if _rests(T, Y, o) { _by_sensitivities(m, f, jac, y, t0, end, o, T, Y)[1] } else { if _asks_one(o.saveat) {
       if _is_fixed(len(y)) and kind(o.pattern) == "none" {
         if _auto_hardest(how) == 3 { by_equations(m) } else {
           expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, end, T, Y), 0)
@@ -68,7 +70,7 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
           by_equations(adams(max_steps = m.max_steps))
         }
       }
-    }
+    } }
   }
 }
 # Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each step and each step that is gone through for its inside, as measured

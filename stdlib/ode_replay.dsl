@@ -4,23 +4,80 @@
 # without derivatives and keeps the rows of the solution alone. Then the steps that were taken are gone through again with the lengths they had, each from its row, so that
 # the derivative is exactly theirs; backwards that needs nothing but the row of each step, n + 1 numbers, and where `checkpoint` allows less, fewer of them.
 #
+# Where a solution rests its steps say nothing of its derivatives; ode_rest.dsl says what does.
+#
 # A method that can be replayed has the field
 #   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner, how) -> (z, p), one step from (t, y) to z, where inner has its degree rows as they were found, and how is what
 #         o.how says of the step where there is such a field; at (p, y, z, x): the solution at the fraction x of the step, where more than the end is wanted
 
-# integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
-_go(m, f, jac, y0, t0, t1, o) = if has(m, "until") { m.integrate(m, f, jac, y0, t0, t1, o) } else {
-  _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _go_clock(m, f, jac, y0, t0, t1, o))
+# integrate of a method, with derivatives by its steps once more, or where it rests by equations. With saveat the last of these times is the end.
+_go(m, f, jac, y0, t0, t1, o) = if has(m, "until") {
+  (times, Y, stats) = m.integrate(m, f, jac, y0, t0, t1, o)
+  if not _asks_all(o.saveat) { (times, Y, stats) } else {
+    (at, rows, parts) = _primal(() -> _with_rest(f, jac, times, Y, m.degree, o))
+    if _are_uncut(parts) { (times, Y, stats) } else {
+      at = _between(at, t0, t1)
+      (at, _value_of(() -> m.integrate(m, f, jac, y0, t0, t1, (...o, saveat = at))[1], rows), stats)
+    }
+  }
+} else { _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _go_clock(m, f, jac, y0, t0, t1, o)) }
+# Times, of which the first and the last move
+_between(at, t0, t1) = {
+  at[0] = t0
+  at[-1] = t1
+  at
 }
 _go_clock(m, f, jac, y0, t0, t1, o) = {
-  (times, Y, stats) = if has(m, "turn") {
-    if not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
-    end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
-    _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
-  } else { m.integrate(m, f, jac, y0, t0, t1, o) }
+  if has(m, "turn") and not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
+  (times, Y, stats) = if _is_given_steps(m) or o.quiet == 2 { _by_its_steps(m, f, jac, y0, t0, t1, o) } else {
+    if has(m, "turn") { _in_reverse(_marched_once, _marched_back)(m, f, jac, y0, t0, t1, o) } else {
+      _marched_once(m, f, jac, y0, t0, t1, o)
+    }
+  }
   (times, Y) = if _asks_all(o.saveat) { _also_last(f, y0, t0, t1, times, Y) } else { (times, Y) }
   (times, Y, stats)
 }
+# Without derivatives, which come from going through it once more
+_marched_once(m, f, jac, y0, t0, t1, o) = {
+  (T, R, counts) = _primal(() -> _marched_rows(m, f, jac, y0, t0, t1, o))
+  (times, Y) = if not _asks_all(o.saveat) { (o.saveat, _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R)[1], R)) } else {
+    (times, Y) = _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R), (T, R))
+    (at, rows, parts) = _primal(() -> _with_rest(f, jac, T, R, m.degree, o))
+    if _are_uncut(parts) { (times, Y) } else {
+      at = _between(at, t0, t1)
+      (at, _value_of(() -> _by_sensitivities(m, f, jac, y0, t0, t1, (...o, saveat = at), T, R)[1], rows))
+    }
+  }
+  (times, Y, _stats(counts))
+}
+# The same, as the form for reverse mode: by few numbers a gradient goes forwards
+_marched_back(m, f, jac, y0, t0, t1, o) = _marched_once(m, f, jac, y0, t0, t1, o)
+_marched_rows(m, f, jac, y0, t0, t1, o) = {
+  (T, Y, s) = m.integrate(m, f, jac, y0, t0, t1, o)
+  (T, Y, _counts(s))
+}
+# Whether the steps are the caller's, as of equal ones, and of a method of one's own
+_is_given_steps(m) = not has(m, "max_step") or (has(m, "finer") and not has(m, "equal"))
+# Times and rows, which are there, with derivatives
+_once_more(m, f, jac, y0, t0, t1, o, times, R) = {
+  end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
+  (T, Y) = if _asks_all(o.saveat) { (times, R) } else {
+    _primal(() -> m.integrate(m, f, jac, y0, t0, end, (...o, saveat = []))[..2])
+  }
+  if _rests(T, Y, o) { _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y) } else {
+    if has(m, "turn") { _replayed_from(m, f, jac, y0, t0, end, o, T, Y) } else {
+      (at, rows) = m.integrate(m, f, jac, y0, t0, t1, o)[..2]
+      # of as many rows as there were
+      (at[iota(len(times))], rows[iota(len(times))])
+    }
+  }
+}
+# ... of which those of the steps are all there are
+_by_its_steps(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
+  end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
+  _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
+} else { m.integrate(m, f, jac, y0, t0, t1, o) }
+
 # Rows of the whole solution. Where first and last time are the same the only row is the last as well, and moves with that.
 _also_last(f, y0, t0, t1, times, Y) = if t0 != t1 { (times, Y) } else { (times + (t1 - t0), Y + (t1 - t0) * f(t0, y0)) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
@@ -30,17 +87,19 @@ _placed(v, y) = v
 derivative _placed(v, y), dv, dy = dy
 
 _replayed(m, f, jac, y, t0, t1, o) = {
-  y0 = _as_long_as(y, f(t0, y))
-  (T, Y, counts) = _primal(() -> {
-    (T, Y, s) = m.integrate(m, f, jac, y0, t0, t1, (...o, saveat = []))
-    (T, Y, _counts(s))
-  })
-  Y = Y + zeros(1, len(y0))   # of rows whose length is known
-  (times, rows, end) = if _asks_one(o.saveat) {
-    y1 = checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y)
-    (o.saveat, expand(y1, 0), y1)
-  } else { _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, o.saveat) }
+  (T, Y, counts) = _primal(() -> _marched_rows(m, f, jac, y, t0, t1, (...o, saveat = [])))
+  (times, rows) = _replayed_from(m, f, jac, y, t0, t1, o, T, Y)
   (times, rows, _stats(counts))
+}
+_replayed_from(m, f, jac, y, t0, t1, o, T, Y) = {
+  y0 = _as_long_as(y, f(t0, y))
+  Y = Y + zeros(1, len(y0))   # of rows whose length is known
+  if _asks_one(o.saveat) {
+    (o.saveat, expand(checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y), 0))
+  } else {
+    (times, rows, end) = _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, o.saveat)
+    (times, rows)
+  }
 }
 
 # Times and rows of a march of which T and Y are the rows there were, and its end; at saveat where there are such times
