@@ -175,7 +175,8 @@ _weights_between(P, g, z) = {
 }
 
 # Newton's method with damping by the natural criterion: a correction with the old Jacobian is to be shorter than the one before (Deuflhard's NLEQ-ERR). Gives z, how it ended and how
-# many turns it took: 0 found, 1 the matrix is singular, 2 no way down, 3 turns used up, 4 G is not finite at the beginning
+# many turns it took: 0 found, 1 the matrix is singular, 2 no way down, 3 turns used up, 4 G is not finite at the beginning, 5 corrections are small and G is not: of each equation more
+# than 100 times `loose` of its parts, which are what weights make of it
 _newton_damped(G, A, weights, z, tol, loose, steps) = {
   v = G(z)
   state = if sum(i64(not (abs(v) < inf))) > 0 { 4 } else { -1 }
@@ -224,6 +225,11 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
     }
     turn = turn + 1
     if state < 0 and turn >= steps { state = 3 }
+  }
+  if state == 0 {
+    J = A(z)
+    parts = (...J, values = abs(J.values)) @ (weights(z) + 1e-300)
+    if not all(abs(G(z)) <= min(100 * loose, 0.1) * parts) { state = 5 }
   }
   (z, state, turn)
 }
@@ -444,6 +450,10 @@ _lost_between(m, P, q, G, g, z, how, turns) = {
     error(
       "{P.name}: the linear system of Newton's method is singular after {turns} turns; the largest residual is that of {place}; {values}. The conditions may not determine the solution (one that says nothing new, an eigenvalue problem without a norm), or a fold of solutions is near: try another guess")
   }
+  if how == 5 {
+    error(
+      "{P.name}: Newton's corrections are as small as they should be, and {place} is still off by {v[e]:.3g}; {values}. Solutions that start almost alike go too far apart within a segment, or not at all: shooting() with more segments, or collocation()")
+  }
   error(
     "{P.name}: Newton's method does not get on, after {turns} turns on {len(g.d) + 1} nodes; the largest residual is that of {place}, {v[e]:.3g}; {values}. Try a guess nearer to the solution, one from an easier problem (`guess` takes a solution), or more nodes")
 }
@@ -467,8 +477,8 @@ _by_shooting(m, P) = {
   # over [0, 1], so that a time that moves is a parameter like others; sizes: of the unknowns over all segments
   run = (t0, t1, y, p, sizes) -> {
     f = (x, u) -> (t1 - t0) * P.f(t0 + x * (t1 - t0), u, p)
-    own = (...o, saveat = [1.0], atol = 0.1 * _atol_by_sizes(P, sizes))
-    m.method.integrate(m.method, f, (x, u) -> _rows_jacobian(v -> f(x, v), u), y, 0.0, 1.0, own)[1][0]
+    own = (...o, saveat = [1.0], atol = zeros_like(y) + 0.1 * _atol_by_sizes(P, sizes))
+    _go(m.method, f, (x, u) -> _rows_jacobian(v -> f(x, v), u), y, 0.0, 1.0, own)[1][0]
   }
   (σ, z, counts) = _primal(() -> _shot(m, P, q, run, n, k))
   σ = stop_gradient(σ)

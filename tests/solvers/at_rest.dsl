@@ -73,3 +73,15 @@ problem bar(a = 0.0) {
 r = ode((t, y) -> [y[1], -9.81], [0.0, 2.0], (0.0, 3.0); method = tsit5());
 len(r.times) == 4*r.stats.steps + 1                                          #> true
 (a -> ode((t, y) -> [y[1], -9.81], [0.0, a], (0.0, 3.0); method = tsit5()).y(2.0)[0])'(2.0)      #~ 2 tol 1e-12
+
+# ---- shooting from a guess of zero, where the steps of one segment are at rest
+problem layer {
+  domain x in [0, 1]
+  field u
+  0.02*u_xx + u_x == 0
+  u == 0 at x = 0
+  u == 1 at x = 1
+}
+solve(layer, shooting(1)).u([0.02, 1.0])     #~ [(1 - exp(-1.0))/(1 - exp(-50.0)), 1] tol 1e-6
+# second derivatives by equations of what captured an empty array
+(a -> bvp((t, y) -> [y[1], -a*exp(y[0])], (ya, yb) -> [ya[0], yb[0]], (0.0, 1.0), [0.0, 0.0]; method = shooting(2; method = bdf()), rtol = 1e-8).y(0.5)[0])''(1.0)      #~ 0.0451166766 tol 1e-5
