@@ -8,7 +8,8 @@
 #   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the solution. terminal: the solution ends there.
 #   then (t, y) -> y: the state after the event, from which the solution goes on. A right-hand side that jumps where g = 0 wants then = (t, y) -> y, by which the
 #   integrator starts again there and does not step across.
-#   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event. name: the result has what this event did in events by that name, as
+#   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event. One at the very end is, within rounding, and what comes after it
+#   shows in events.after alone. Several at one time act in the order in which they are given, and derivatives are those of problems in which they do so. name: the result has what this event did in events by that name, as
 #   records of times, states and after.
 #     drop = event((t, y) -> y[0]; terminal = true)
 #     r = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = drop, rtol = 1e-10);
@@ -44,13 +45,11 @@ _stops(e) = e.terminal or kind(e.then) != "none"
 _value_of(run, v) = v
 derivative _value_of(run, v), drun, dv = drun()
 
-# y(t) where the solution goes through (s, y), for t = s: y itself, moving with all three
-_flow(f, jac, s, y, t) =
-  _value_of(() -> _by_cvode(adams(), f, jac, y, s, t,
-    (rtol = 1e-6, atol = zeros_like(y) + 1, saveat = stack(list(t)), pattern = none, names = ""))[1][0], y)
+# y(t) where the solution goes through (s, y), for t = s: y itself, moving with all three as one step of Kutta's says, to the fourth derivative
+_flow(f, s, y, t) = _value_of(() -> _rk4(f).step(s, y, t - s, f(s, y))[0], y)
 
 # The time s at which g[k] is zero on the solution through (s, y)
-_event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k], s)
+_event_time(f, g, k, s, y) = _zero_at(t -> g(t, _flow(f, s, y, t))[k], s)
 
 # y' = f(t, y) with events. Gives times, values, the first row of each step (the dense output goes through degree + 1 rows from there), counts, and
 # what happened.
@@ -67,17 +66,22 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
       _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, b, o))
     },
     # where a method gave up it may do so a little earlier the next time: partial rows are all that is asked for again
-    known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times, quiet = o.partial))[1],
-      rows),
+    known = (t, y, times, rows, short, keeping) -> _value_of(() -> {
+      until = _ended_before(times, short)
+      o = (...o, saveat = until, quiet = o.partial)
+      if has(m, "until") { _go(m, f, jac, y, t, until[-1], o)[1] } else {
+        # the steps that are differentiated are not quite those that found the event, and look no more behind it
+        aside = keeping()
+        kept = F -> (s, u) -> { a = aside(s, u); F(s + a[0], u + a[1..]) }
+        _go(m, kept(f), kept(jac), y, t, until[-1], o)[1]
+      }
+    }, rows),
     cut = (times, rows) -> if _is_given_steps(m) { (times, rows, _uncut(times, m.degree)) } else {
       _primal(() -> _with_rest(f, jac, times, rows, m.degree, o))
     },
     rate = f,
     rests = (again, t, y, o) -> _rests_on(g, f, again, t, y, o),
-    at = (k, times, rows, j) -> {
-      s = _event_time(f, jac, g, k, times[j], rows[j])
-      (s, _flow(f, jac, times[j], rows[j], s))
-  }), g, all, y0, t0, t1, o)
+    beside = (aside, slope) -> (t, y) -> f(t + aside[0], y + aside[1..])), g, all, y0, t0, t1, o)
 }
 
 # F(t, y, y') == 0 with events. Near an event the solution moves as that of the equation y' = rate(t, y) that it satisfies, too: so rows
@@ -92,24 +96,21 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   _pass_events((degree = 5, switches = switches,
     sharp = if kind(o.switches) == "none" { false } else { _is_sharp(o.switches, t0) },
     until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, b, o),
-    known = (t, y, times, rows) -> {
-      fixed = stop_gradient(times)
-      (rate, by_state) = _rate_of_implicit(F, id, _slope_at(fixed, rows, 0))
-      u = _flow(rate, by_state, t, y, stop_gradient(t))
+    known = (t, y, times, rows, short, keeping) -> {
+      fixed = _ended_before(stop_gradient(times), short)
+      rate = _rate_of_implicit(F, id, _slope_at(times, rows, 5, 0))
+      u = _flow(rate, t, y, stop_gradient(t))
       r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
-      r[0] = _flow(rate, by_state, stop_gradient(t), r[0], t)
+      r[0] = _flow(rate, stop_gradient(t), r[0], t)
       r
     },
     cut = (times, rows) -> (times, rows, _uncut(times, 5)),
     rate = (t, y) -> 0.0 * y,
     rests = (again, t, y, o) -> false,
-    at = (k, times, rows, j) -> {
-      (rate, by_state) = _rate_of_implicit(F, id, _slope_at(times, rows, j))
-      s = _event_time(rate, by_state, g, k, times[j], rows[j])
-      (s, _flow(rate, by_state, times[j], rows[j], s))
-  }), g, all, y0, t0, t1, o)
+    beside = (aside, slope) -> _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
+    g, all, y0, t0, t1, o)
 }
-# (f, its Jacobian): y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose unknowns are the rates of what is differentiated (id = 1)
+# f: y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose unknowns are the rates of what is differentiated (id = 1)
 # and the values of the rest: what these come to is a function of t and of what is differentiated, whose rate of change is that of the rest. The
 # slope of the integrator's polynomial is what Newton's method begins with. A singular matrix, as of higher index, is an error.
 _rate_of_implicit(F, id, slope) = {
@@ -121,16 +122,57 @@ _rate_of_implicit(F, id, slope) = {
     for k in 0..4 { z = stop_gradient(z - linsolve(_jacobian(r, z), r(z))) }
     _zeros_at(r, z)
   }
-  f = (t, y) -> {
+  (t, y) -> {
     rates = where(differs, solved(t, y), 0.0)
     where(differs, rates, jvp(q -> solved(q[0], q[1]), (t, y), (1.0, rates))[1])
   }
-  (f, (t, y) -> _rows_jacobian(u -> f(t, u), y))
 }
-_slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
+_slope_at(times, rows, d, j) = if len(times) < 2 { 0.0 * stop_gradient(rows[0]) } else {
   t = stop_gradient(times)
   Y = stop_gradient(rows)
-  jvp(s -> _through_nodes(t, Y, 5, s), t[j], 1.0)[1]
+  jvp(s -> _through_nodes(t, Y, d, s), t[j], 1.0)[1]
+}
+# These times, of which the last are so much before the end
+_ended_before(times, short) = {
+  end = times[-1] - short
+  if stop_gradient(short) < 0 { max(times, end) } else { min(times, end) }
+}
+
+# Where events are at (t, y), which changes at the rate v: the derivatives of their expressions by t and y, f64[k, n + 1]; along the
+# solution; and what of each may be rounding.
+_slopes_of_events(g, t, y, v) = {
+  (t, y) = (stop_gradient(t), stop_gradient(y))
+  by_t = stop_gradient(jvp(s -> g(s, y), t, 1.0)[1])
+  by_y = stop_gradient(jacobian(u -> g(t, u))(y))
+  speed = by_t + by_y @ v
+  (by = concat(expand(by_t, 1), by_y; axis = 1), speed = speed,
+    off = 1.5e-14 * (abs(speed) * abs(t) + abs(by_y) @ abs(y)))
+}
+# How long before an event at `end`, of a piece from t on, its expressions are not zero but for rounding
+_how_long_beside(slopes, met, t, end, t1) = {
+  short = max(where(met > 0 and slopes.speed != 0, slopes.off / abs(slopes.speed), 0.0))
+  stop_gradient(min(min(short, 1e-3 * _behind(t, t1)), 0.25 * abs(end - t)))
+}
+# (t, y) -> the step aside from there to before the zeros to which `onward` leads, for where the solution has not passed them since it was there
+_keeping_before(g, slopes, onward, way, times, rows) = {
+  (T, Y) = (stop_gradient(times), stop_gradient(rows))
+  behind = expand(onward, 0) * map((t, y) -> g(t, y), T, Y) > 0 and expand(iota(len(T)) < len(T) - 1, 1)
+  since = stop_gradient(max(where(behind, expand(way * T, 1), -inf); axis = 0))
+  (t, y) -> {
+    over = onward * stop_gradient(g(t, y)) + slopes.off
+    _aside(slopes, -onward * where(way * stop_gradient(t) > since, max(over, 0.0), 0.0))
+  }
+}
+# The least step in t and y by which these expressions change by d: f64[n + 1]. A right-hand side that jumps at a zero is looked at so far from
+# it, on the side that counts; and of several that are zero at one time on one side of each.
+_aside(slopes, d) = {
+  # in t only of what depends on nothing else, so that times go one way
+  (by_t, by_y) = (slopes.by[.., 0], slopes.by[.., 1..])
+  of_y = sqrt(sum(by_y^2; axis = 1))
+  by = concat(expand(where(of_y > 0, 0.0, by_t), 1), by_y; axis = 1)
+  size = where(of_y > 0, of_y, where(by_t != 0, abs(by_t), 1.0))
+  A = by / expand(size, 1)
+  stop_gradient(linsolve(A @ A' + 1e-9 * eye(len(d)), d / size) @ A)
 }
 
 # run(), with no derivative, by which nothing that follows from it moves
@@ -169,6 +211,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   } else { (begins, concat(ends_at, expand(t1, 0))) }
   t = if w.sharp { t0 + gap[0] } else { t }
   piece = 0
+  wanted = i64(_numbers(directions))
+  near_end = 64 * 2.3e-16 * (abs(t0) + abs(t1))
   while open {
     b = ends_at[piece]
     (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y, b)
@@ -176,36 +220,63 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     # behind its step
     at = w.degree * concat(i64(zeros(1)), cumsum(parts))[at // w.degree]
     last = len(times) - 1
+    slope = j -> _slope_at(times, rows, w.degree, j)
+    slopes = _slopes_of_events(g, times[-1], rows[-1], slope(last))
+    stopped = sum(where(at == last, stops[which], 0)) > 0
+    if stats[8] == 1 and (stopped or way * (t1 - b) <= near_end) {
+      # what comes to its zero within the rounding of both is there at the same time
+      v = stop_gradient(g(times[-1], rows[-1]))
+      coming = abs(v) <= slopes.off and way * v * slopes.speed < 0 and (wanted == 0 or wanted * v < 0) and
+        (fired == 0 or abs(times[-1] - t) > _behind(t, t1))
+      for k in findall(coming) {
+        if not any(which == k and at == last) { at = push(at, last); which = push(which, k) }
+      }
+    }
     here = at == last
     stopped = sum(where(here, stops[which], 0)) > 0
     times[0] = t
     if stats[8] == 1 and not stopped { times[-1] = b }
-    rows = w.known(t, y, times, rows)
-    moved = times[-1]
-    state = rows[-1]
-    found = false
+    met = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all))))) > 0)
+    onward = way * sign(slopes.speed) * f64(met)
+    rows = w.known(t, y, times, rows, way * if stopped { _how_long_beside(slopes, met, t, times[-1], t1) } else { 0.0 },
+      () -> _keeping_before(g, slopes, onward * f64(stopped), way, times, rows))
+    ahead = w.beside(_aside(slopes, -onward * slopes.off), slope(last))
+    place = (k, j) -> {
+      own = _slopes_of_events(g, times[j], rows[j], slope(j))
+      f = if j == last { ahead } else {
+        w.beside(_aside(own, where(iota(len(all)) == k, -way * sign(own.speed) * own.off, 0.0)), slope(j))
+      }
+      s = _event_time(f, g, k, times[j], rows[j])
+      (s, _flow(f, times[j], rows[j], s))
+    }
     places = zeros(0)
     states = zeros(0, n)
     for j in 0..len(at) {
-      (s, z) = w.at(which[j], times, rows, at[j])
-      if here[j] and stopped and not found and stops[which[j]] == 1 { moved = s; state = z; found = true }
+      (s, z) = place(which[j], at[j])
       places = push(places, s)
       states = concat(states, expand(z, 0))
     }
-    times[-1] = moved
-    rows[-1] = state
+    (moved, state) = (times[-1], rows[-1])
+    if stopped {
+      first = argmax(f64(met * stops > 0))
+      (moved, state) = place(first, last)
+    }
+    ended = sum(where(here, ends[which], 0)) > 0
+    # at the very end nothing comes behind an event
+    over = stopped and not ended and way * (t1 - moved) <= near_end
+    (times[-1], rows[-1]) = if over { (t1, _flow(ahead, times[-1], rows[-1], t1)) } else { (moved, state) }
     starts = concat(starts, len(T) + w.degree * iota(last // w.degree))
     counts = counts + stats
     T = concat(T, times)
     Y = concat(Y, rows)
-    ended = sum(where(here, ends[which], 0)) > 0
     after = states
-    open = stopped and not ended
+    open = stopped and not ended and not over
     complete = stats[8] == 1
     counts_as = here or not here
+    aside = zeros(n + 1)
     if stopped {
       again = fired
-      fired = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all))))))
+      fired = met
       again = again * fired > 0
       near = _unresolved(g, times, rows, again, o)
       # what touches its zero within the tolerances, at a speed that is zero within them, rests there: no new event, and nothing that accumulates
@@ -228,14 +299,36 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
         open = false
         complete = false
       }
+      # each acts where the solution is behind those before it
+      pre = stop_gradient(state)
+      rate = (t, y) -> if max(abs(stop_gradient(y) - pre)) == 0 { slope(last) } else { stop_gradient(w.rate(t, y)) }
+      acted = 0 * met
       for (k, e) in enumerate(all) {
-        if kind(e.then) != "none" {
-          if fired[k] > 0 and not same { state = _as_state(e.then(moved, state), n) }
+        if _stops(e) {
+          if fired[k] > 0 and not same {
+            if sum(acted) > 0 {
+              own = _slopes_of_events(g, moved, state, rate(moved, state))
+              d = own.off * where(acted > 0, way * sign(own.speed), -onward)
+              still = stop_gradient(abs(g(moved, state))) <= own.off
+              f = w.beside(_aside(own, where(still, d, 0.0)), rate(moved, state))
+              s = if still[k] and own.speed[k] != 0 { _event_time(f, g, k, moved, state) } else { place(k, last)[0] }
+              state = _flow(f, moved, state, s)
+              moved = s
+            }
+            if kind(e.then) != "none" { state = _as_state(e.then(moved, state), n) }
+            acted[k] = 1
+          }
         }
       }
       # what they made of it together is what comes after each of them
       for j in 0..len(at) { if here[j] { after = _with_row(after, j, state) } }
       if rests or same { counts_as = not here }
+      # and the next piece begins on the other side, but not of other events
+      own = _slopes_of_events(g, moved, state, rate(moved, state))
+      v = stop_gradient(g(moved, state))
+      aside = _aside(own, where(fired > 0 and abs(v) <= own.off, way * sign(own.speed) * own.off, 0.0))
+      u = stop_gradient(g(moved + aside[0], state + aside[1..]))
+      if any(fired == 0 and ((u > 0) != (v > 0) or (u < 0) != (v < 0))) { aside = zeros(n + 1) }
     }
     seen = (times = concat(seen.times, places[counts_as]), states = concat(seen.states, states[counts_as]),
       after = concat(seen.after, after[counts_as]), which = concat(seen.which, which[counts_as]))
@@ -248,15 +341,15 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       open = t != t1
       if not open { T[-1] = t1 }
     } else {
-      t = moved
+      t = moved + aside[0]
       # an event just before a switch
       while piece < len(begins) and way * (ends_at[piece] - t) <= 0 {
         t = if piece < len(switches) { begins[piece] } else { t }
         piece = piece + 1
       }
-      open = open and t != t1
+      open = open and way * (t1 - t) > 0
     }
-    y = state
+    y = state + aside[1..]
   }
   T[0] = t0
   (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen), complete = complete)
