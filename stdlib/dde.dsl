@@ -72,6 +72,13 @@ _looked_up(T, Y, starts, ends, d, lo, hi, s) = {
   _through_one(T, Y, starts[min(k, len(starts) - 1)], d, s)
 }
 
+# s, some roundings inside of what is between lo and hi, where a history may jump
+_kept_between(lo, hi, size, s) = {
+  some = 8 * 2.3e-16
+  near = max(some * abs(stop_gradient(s)), min(some * size, 1e-10 * (hi - lo)))
+  s + stop_gradient(min(max(s, lo + near), hi - near) - s)
+}
+
 _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = {
   n = len(y0)
   many = len(lags)
@@ -80,8 +87,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
   T = stop_gradient(t0) - 1 + iota(d + 1) / d
   Y = expand(y0, 0) + 0.0 * expand(T, 1)
   starts = iota(1)
-  # breaking points and how often each has been smoothed
-  B = concat(stop_gradient(jumps), [stop_gradient(t0)])
+  # breaking points, which move with what makes them, and how often each has been smoothed
+  B = concat(jumps, expand(t0, 0))
   level = i64(zeros(len(B)))
   # what f compares by t alone ends pieces, too
   gap = _gaps(t0, switches, t1, sharp)
@@ -101,17 +108,20 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {t:.9g}; y is {y}") }
     tiny = 1e-12 * (span + abs(t))
     # how far each delayed time may go in this piece: to the next breaking point, which the present is if nothing else comes before
-    reach = map(a -> min(where(B > a + tiny, B, stop_gradient(t))), now)
-    from = map(a -> max(where(B <= a + tiny, B, -inf)), now)
+    reach = map(a -> {
+      ahead = where(B > a + tiny, stop_gradient(B), inf)
+      if min(ahead) <= t { B[argmin(ahead)] } else { stop_gradient(t) }
+    }, now)
+    from = map(a -> stop_gradient(max(where(B <= a + tiny, B, -inf))), now)
     ends = T[starts + m.degree]
     state = (T, Y, starts, ends, lo, hi, s) -> if hi <= stop_gradient(t0) {
-      before(s)
+      before(_kept_between(lo, hi, abs(stop_gradient(t0)) + abs(stop_gradient(t1)), s))
     } else {
-      _looked_up(T, Y, starts, ends, m.degree, lo, hi, s)
+      _looked_up(T, Y, starts, ends, m.degree, max(lo, stop_gradient(t0)), hi, s)
     }
     Z =
       (s, u) ->
-      stack(list(...map(j -> state(T, Y, starts, ends, max(from[j], stop_gradient(t0)), reach[j], s - _lag(lags[j], s, u)),
+      stack(list(...map(j -> state(T, Y, starts, ends, from[j], stop_gradient(reach[j]), s - _lag(lags[j], s, u)),
         list(...(0..many)))))
     shortest = min(stop_gradient(t) - now)
     # breaking points that a delayed time is still to come to, the present among them, are not stepped over
@@ -121,7 +131,9 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     if not short {
       # a lag that is a function is watched on the way, and its delayed time not let run far beyond what is known
       for (j, l) in enumerate(lags) {
-        end = min(end, if kind(l) != "function" { reach[j] + _lag(l, t, y) } else { _foreseen(l, f, Z, t, y, now[j], reach[j]) })
+        known = if kind(l) != "function" { reach[j] + _lag(l, t, y) } else { _foreseen(l, f, Z, t, y, now[j], reach[j]) }
+        # where both are at one time it is that of a switch or of the end
+        end = if known < end { known } else { end }
       }
     }
     (times, rows, counts, turns) = if short {
@@ -153,10 +165,10 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
         near = abs(B - a) <= 1e3 * tiny
         hit = min(hit, min(where(near, level, 98)) + 1)
       }
-      if hit <= m.degree + 1 { B = push(B, stop_gradient(t)); level = push(level, hit) }
+      if hit <= m.degree + 1 { B = push(B, t); level = push(level, hit) }
       if piece < len(begins) and t >= stops[piece] {
         t = begins[piece]
-        B = push(B, stop_gradient(t))
+        B = push(B, t)
         level = push(level, 0)
         piece = piece + 1
       }

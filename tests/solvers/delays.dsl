@@ -69,3 +69,14 @@ dde((t, y, Z) -> -Z[0], [1.0], (2.0, 2.0); lags = 1.0).y(2.0)      #> [1]
 try { str(dde((t, y, Z) -> -Z[0], [1.0], (0.0, 1.0); lags = 1.0, past = [0.0]).y(1.0)) } catch m { m }      #> past is a function of t, the state before the beginning: past = t -> [0.0]
 try { str(dde((t, y, Z) -> -Z[0], [1.0], (0.0, 1.0); lags = 1.0, past = t -> 0.0).y(1.0)) } catch m { m[..28] }      #> past gives () for a state of
 try { str(dde((t, y, Z) -> -Z[0], [1.0, 2], (0.0, 1.0); lags = 1.0, past = t -> [0.0]).y(1.0)) } catch m { m[..30] }      #> past gives (1,) for a state of
+# breaking points move: with the beginning, with lags, and with a jump of the history. One that meets the end is one-sided
+exactly(f, y0, span, lag, past) = dde(f, y0, span; lags = lag, past = past, rtol = 1e-10, atol = 1e-12).values[-1, 0]
+# 1 until t0 + lag, then 1 - (u - lag), then with (u - 2 lag)^2/2, where u is the time since t0
+stepped(p) = exactly((t, y, Z) -> -Z[0], [1.0], (p[0], 2.5), p[1], t -> [0.0])
+grad(stepped)([0.0, 1.0])        #~ [0.5, 0] tol 1e-8
+hessian(stepped)([0.0, 1.0])     #~ [[1, 2], [2, 4]] tol 1e-6
+torn(c) = exactly((t, y, Z) -> Z[0], [0.0], (0.0, 1.0), 1.0, t -> [if t < c { 1.0 } else { 3.0 }])
+torn(-0.4)                       #~ 1.8 tol 1e-12
+grad(torn)(-0.4)                 #~ -2 tol 1e-9
+met(p) = exactly((t, y, Z) -> Z[0], [5.0], (0.0, p[0]), p[1], t -> [2.0])
+grad(met)([1.0, 1.0])            #~ [2, 0] tol 1e-9
