@@ -15,7 +15,8 @@
  * those of them that are of the user's text: what functions of the library
  * compare to choose a formula is mostly no jump. _library_switches gives the
  * others of them. _moving_switches(df, x) counts those of the text that
- * _switches has, and is 0 where there are none.
+ * _switches has, and is 0 where there are none. _clock_bends(f, t, ...) gives the
+ * same of abs, max and min: of functions of t alone that have a bend at a zero.
  * _clock_values(f, t, ...) is what f makes of t alone: a vector of the numbers
  * that depend on t and on nothing else that is handed to f, where they meet what
  * does or are the value of f. Inside of loops nothing is looked at.
@@ -49,6 +50,7 @@ typedef struct Jumps {
 	uint8_t asked;    /* what a comparison that counts depends on */
 	bool own;         /* what the library compares by itself does not count */
 	bool others;      /* nothing else counts */
+	bool bends;       /* what bends counts instead of what jumps */
 	bool *wanted;     /* by instruction: a comparison that counts */
 	bool *met;        /* by value: of the place alone, used with what is of more; NULL: not asked */
 	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
@@ -125,7 +127,9 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
-		if (of == j->asked && !noted && (!j->own || is_own(j, in)) && !(j->others && is_own(j, in))) {
+		if (of == j->asked && !noted && j->bends) {
+			if (top && (in->op == OP_ABS || in->op == OP_MAX || in->op == OP_MIN)) note(j, in, true);
+		} else if (of == j->asked && !noted && (!j->own || is_own(j, in)) && !(j->others && is_own(j, in))) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
 				note(j, in, top);
@@ -173,11 +177,11 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0));
 	Ref y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
 	switch ((Op)in->op) {
-	case OP_LT: case OP_LE: d = build2(b, OP_SUB, d, y); break;
+	case OP_LT: case OP_LE: case OP_MAX: case OP_MIN: d = build2(b, OP_SUB, d, y); break;
 	case OP_FLOORDIV: case OP_MOD: d = zero_where_whole(b, OP_SIN, build2(b, OP_DIV, d, y)); break;
 	case OP_FLOOR: case OP_CONVERT: d = zero_where_whole(b, OP_SIN, d); break;
 	case OP_ROUND: d = zero_where_whole(b, OP_COS, d); break;
-	default: break; /* the sign: of the number itself */
+	default: break; /* the sign, the absolute value: of the number itself */
 	}
 	add_part(j, b, d);
 }
@@ -311,6 +315,12 @@ static Builder *begin_copy(Jumps *j, RefMap *map) {
 	return b;
 }
 
+/* A search holds its operands, whose derivative it does not need; the places of the knots do. */
+static Ref moving(const Fn *f, Ref r) {
+	const Inst *in = ref_inst(f, r);
+	return in && in->op == OP_STOP ? inst_arg(f, in, 0) : r;
+}
+
 /* (parameters) -> what is searched for and in what, of each table */
 static Fn *make_tables(Jumps *j) {
 	RefMap map;
@@ -327,8 +337,8 @@ static Fn *make_tables(Jumps *j) {
 			results[2 * k] = as_vector(b, x);
 			results[2 * k + 1] = build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
 		} else {
-			results[2 * k] = as_vector(b, refmap_get(b, &map, j->searches[k].sought));
-			results[2 * k + 1] = as_vector(b, refmap_get(b, &map, j->searches[k].table));
+			results[2 * k] = as_vector(b, refmap_get(b, &map, moving(j->f, j->searches[k].sought)));
+			results[2 * k + 1] = as_vector(b, refmap_get(b, &map, moving(j->f, j->searches[k].table)));
 		}
 	}
 	return build_end(b, 2 * j->nsearches, results);
@@ -390,7 +400,7 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 }
 
 typedef enum Asked {
-	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
+	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_BENDS, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
 } Asked;
 
 /* The same of f(t, ...): what depends on t alone. Other jumps do not count.
@@ -405,7 +415,7 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
 	Fn *flat = fn_flatten(sp->c, spec->fn);
 	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN,
-	           .others = asked == ASKED_OTHERS};
+	           .others = asked == ASKED_OTHERS, .bends = asked == ASKED_BENDS};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	uint32_t first = 0;
@@ -529,6 +539,12 @@ BUILTIN(own_switches) {
 	return by_clock(sp, call, ASKED_OWN);
 }
 
+/* _clock_bends(f, t, ...) */
+BUILTIN(clock_bends) {
+	UNUSED;
+	return by_clock(sp, call, ASKED_BENDS);
+}
+
 /* _library_switches(f, x, ...) */
 BUILTIN(library_switches) {
 	UNUSED;
@@ -536,6 +552,7 @@ BUILTIN(library_switches) {
 }
 
 const Builtin builtins_jumps[] = {
+	{.name = "_clock_bends", .min_args = 2, .max_args = -1, .run = clock_bends},
 	{.name = "_clock_lookups", .min_args = 2, .max_args = -1, .run = clock_lookups},
 	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
 	{.name = "_clock_tables", .min_args = 2, .max_args = -1, .run = clock_tables},

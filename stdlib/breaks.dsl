@@ -55,6 +55,51 @@ _jumps_in(f, lo, hi, length) = {
   any(not (near <= 1e-6 * (abs(V) + abs(W)) or near <= 0.1 * far) and (V == V or W == W))
 }
 
+# s with the places where abs, max and min, or the knots of tables, bend what is
+# watched, if there are 256 at most of each kind: derivatives by such a place are
+# those of a step that ends there. What a formula only chooses by bends nothing.
+_with_bends(along, s, a, b) = {
+  watched = along.watched
+  s = if len(along.bends(a + 0.0)) == 0 { s } else { _with_bent(watched, s, _switch_times(along.bends, a, b), a, b) }
+  for k in list(...(0..len(along.tables(a + 0.0)))) {
+    s = if _is_fixed(len(along.tables(a + 0.0)[k][1])) and len(along.tables(a + 0.0)[k][1]) == 0 { s } else {
+      _with_bent(watched, s, _knot_times(t -> along.tables(t)[k], a, b), a, b)
+    }
+  }
+  s
+}
+_with_bent(watched, s, t, a, b) = if _is_fixed(len(t)) and len(t) == 0 { s } else {
+  bent = _now(() -> _primal(() -> {
+    few = if len(t) <= 256 { stop_gradient(t) } else { zeros(0) }
+    concat(map(t -> f64(_bends_at(watched, t, abs(b - a))), few), zeros(len(t) - len(few)))
+  }))
+  _with_breaks(s, t[bent > 0], a, b)
+}
+# Whether f, f64[k], has another slope behind t than before it, in an interval of
+# this length: the difference of slopes over ten times as far would be ten times as
+# large.
+_bends_at(f, t, length) = {
+  h = 1e-7 * length
+  turn = h -> abs((f(t + h) - f(t)) - (f(t) - f(t - h))) / h
+  (near, far) = (turn(h), turn(10 * h))
+  any(near > 0.3 * far and near * length > 1e-6 * abs(f(t)) and near * h > 1e-12 * abs(f(t)))
+}
+# When what is searched for in a table, table(t) = (f64[m], knots), passes its knots
+# between a and b, moving with both: upwards.
+_knot_times(table, a, b) = {
+  (lo, hi) = (stop_gradient(a + 0.0), stop_gradient(b + 0.0))
+  found = _now(() -> _primal(() -> {
+    places = lo + (hi - lo) * f64(iota(1025)) / 1024
+    sort(_knots_passed(t -> table(t)[0], table(lo)[1], places)[0])
+  }))
+  at = found[_are_apart(found, _near_knots(found, lo, hi)) and abs(found - lo) > 0 and abs(hi - found) > 0]
+  map(t -> {
+    off = abs(expand(stop_gradient(table(t)[0]), 1) - expand(stop_gradient(table(t)[1]), 0))
+    (e, i) = (argmin(min(off; axis = 1)), argmin(min(off; axis = 0)))
+    _moving_zero(s -> table(s)[0][e] - table(s)[1][i], t)
+  }, at)
+}
+
 # The places of knots about which values rise and fall again, by more than a
 # hundredth of their range: all those in one of n even parts, within which nothing
 # else looks, that go beyond both of its ends; and those that go beyond both of

@@ -51,7 +51,7 @@ _with_past(before, t0, t1, one) = t -> _for_each(s -> if stop_gradient(s) < stop
   _known_at("t", -inf, t1, f64(t)))
 _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, told) = {
   clock = (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
-    tables = t -> _clock_tables(f, t, y, delayed))
+    tables = t -> _clock_tables(f, t, y, delayed), bends = t -> _clock_bends(f, t, y, delayed))
   switches = _restarts_along(clock, t0, t1, _parts_of_pulses(method))
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))

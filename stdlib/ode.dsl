@@ -49,6 +49,7 @@ adams(; max_steps = 0, max_step = inf) =
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 # Where an unknown rests steps have no errors to be chosen by: derivatives are those of the equations of sensitivities there, and rows lie nearer together.
 # Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
+# So it does at up to 256 places where abs, max and min of t, or the knots of tables, bend what f computes from t alone.
 # Steps are no longer than half of what is narrow among the values that f computes from t alone, down to a thousandth of the span (docs/trust.md).
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
@@ -139,7 +140,8 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
 }
 # What f makes of t alone, as functions of t, unless it is known
 _clock_in(o, f, y0) = if kind(o.switches) == "none" {
-  (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0), tables = t -> _clock_tables(f, t, y0))
+  (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0), tables = t -> _clock_tables(f, t, y0),
+    bends = t -> _clock_bends(f, t, y0))
 } else { o.switches }
 # Whether the whole solution is asked for, or its value at one time. It is known when a program is read, since the rows have other shapes: of times whose number is known only when
 # it runs there is at least one.

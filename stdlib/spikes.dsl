@@ -42,10 +42,12 @@ _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
 }
 
 # Where an integration from a to b begins anew, f64[n], the way from a to b: where
-# what depends on the time alone breaks (_breaks_along), and across pulses that are
-# over so soon that even parts of the way do not see them. each: see _early_pulses.
+# what depends on the time alone breaks (_breaks_along) or, if it is asked for, bends,
+# and across pulses that are over so soon that even parts of the way do not see them.
+# each: see _early_pulses.
 _restarts_along(clock, a, b, each) = {
   s = _breaks_along(clock, a, b, false)
+  s = if has(clock, "bends") { _with_bends(clock, s, a, b) } else { s }
   watched = clock.watched
   if len(watched(a + 0.0)) == 0 { s } else {
     _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, each))), a, b)
@@ -53,7 +55,8 @@ _restarts_along(clock, a, b, each) = {
 }
 # Whether what depends on the time alone may jump or bend, and an end of the way be
 # such a place, of which an integration must not see the other side
-_is_sharp(clock, t) = len(clock.compared(t)) > 0 or len(clock.tables(t)) > 0
+_is_sharp(clock, t) = len(clock.compared(t)) > 0 or len(clock.tables(t)) > 0 or
+  (if has(clock, "bends") { len(clock.bends(t)) > 0 } else { false })
 # Of a method whose steps are given, and of one that chooses them: see below
 _parts_of_pulses(m) = if has(m, "finer") { 8 } else { 1 }
 # Places across each pulse of c, f64[k], in the first 256th of the way from a to b:

@@ -13,7 +13,15 @@
 # at one place. lines: what they make of it at a place x, f64[coordinates].
 # full: what is left at such a place by three values of all derivatives, of which
 # one is 0.
-_clock_of(info) = _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
+# bends, where time is the only coordinate: what of it abs, max and min bend.
+_clock_of(info) = {
+  every = list(...info.equations, ..._stated(info))
+  along = _with_flashes(info, false, _compared_along(info, info.time, every))
+  if len(info.space) > 0 { along } else {
+    jets = _three_jets(info)[0]
+    (...along, bends = t -> concat(zeros(0), ...map(q -> _clock_bends((t, j) -> _left_at(q, (t,), j, ()), t, jets), every)))
+  }
+}
 # The conditions that are stated, and not those that take over from a solution,
 # which was looked at when it was solved: a list
 _stated(info) = {
