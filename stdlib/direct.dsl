@@ -486,6 +486,7 @@ _solve_modes(info, m, S, o) = {
         "`{c.text}` has {info.eigen} in a condition: of eigenproblems fem() takes fluxes with it, {m.name}() does not{if len(info.coords) == 1 { "; so does collocation() with a guess" } else { "" }}")
     }
   }
+  if not S.T.dense { _refuse_zigzag_modes(info, m, S) }
   conditions = _conditions_of(info, S)
   for c in conditions {
     if not _is_eliminable(info, S, c) {
@@ -504,43 +505,104 @@ _solve_modes(info, m, S, o) = {
     v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
     _summed(p, _elements_from(p, v))
   }
-  a = at(0.0)
-  b = a - at(1.0)
+  # not the difference of two matrices, in which derivatives by short lengths would drown λ
+  (a, b) = jvp(at, 0.0, 1.0)
+  b = -b
   n = len(E.free)
-  on = p.rows == p.columns
-  weight = zeros(n)
-  weight[p.rows] += where(on, b, 0.0)
-  if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) {
-    of = if S.count > 1 { "in each equation the field for whose derivatives it stands" } else { "the field, not its derivatives" }
-    by = if len(info.coords) == 1 { "; for others there is collocation() with a guess" } else { "" }
-    error("{info.name}: {m.name}() takes {info.eigen} only where it multiplies {of}{by}")
-  }
-  if min(abs(weight)) == 0 { error("{info.name}: {info.eigen} must stand in every equation") }
-  A = (..._as_sparse(p, a), values = a / weight[p.rows])
-  count = m.count
+  unit = _primal(() -> _unit_of_modes(info, S))
   (w, V) = if S.T.dense {
-    (all, vectors) = eig(dense(A))
-    order = argsort(abs(all - m.near))[..count]
-    (all[order], vectors[.., order])
+    _dense_modes(info, m, dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), unit)
   } else {
-    eigs(A, count; sigma = m.near)
+    on = p.rows == p.columns
+    weight = zeros(n)
+    weight[p.rows] += where(on, b, 0.0)
+    if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) or min(abs(weight)) == 0 {
+      error(
+        "{info.name}: {m.name}() takes {info.eigen} only where it multiplies a field of its own in each equation; chebyshev() takes others{if len(info.coords) == 1 { ", and so does collocation() with a guess" } else { "" }}")
+    }
+    _nearest_modes(m,
+      eigs((..._as_sparse(p, a), values = a / weight[p.rows]), min(m.count + 4, n - 2); sigma = m.near - 0.1 * unit))
   }
+  count = len(w)
   values = if max(abs(imag(w))) <= 1e-8 * max(abs(w)) { real(w) } else {
     error("{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}")
   }
-  mode = k -> {
+  nodal = k -> {
     v = real(V[.., k])
     U = zeros(S.N)
     U[E.free] = v / v[argmax(abs(v))]
-    filled = if len(stages) == 0 { U } else {
+    if len(stages) == 0 { U } else {
       D = (stages = (...stages,), conditions = (...conditions,), free = E.free)
       _set_conditions(info, S, D, 0.0, U)
     }
+  }
+  mode = k -> {
+    filled = nodal(k)
     filled = if len(sizes) == 0 { filled } else { filled * _mode_size(info, whole, S, sizes[0], filled) }
     record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
+  }
+  # of a mode of which half is in its highest terms nothing is known, whatever other grids say
+  lost = if not S.T.dense { none } else {
+    tail = max(map(k -> _primal(() -> { U = nodal(k); _series_tail(info, S, U, expand(U, 0)) }), iota(count)))
+    if tail > 0.5 { tail } else { 0.0 }
   }
   # on a line it is one number, as other methods have it, and values has them all
   (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
     x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, stats = (unknowns = n,),
-    method = m.name, kind = "pde", error = none, info = _info_of(info))
+    method = m.name, kind = "pde", error = lost, info = _info_of(info))
+}
+# The count modes nearest to near among those with the eigenvalues w
+_nearest_modes(m, modes) = {
+  (w, V) = modes
+  order = argsort(abs(w - m.near))[..min(m.count, len(w))]
+  (w[order], V[.., order])
+}
+# How large eigenvalues are, more or less: what is left of a smooth function beside what λ makes of it
+_unit_of_modes(info, S) = {
+  x = zeros(S.T.P)
+  for (d, c) in enumerate(list(...info.space)) {
+    x = x + (if info.periodic[c] { 2π } else { 1.3 + 0.8 * d }) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c])
+  }
+  U = concat(...map(i -> cos(x + 0.7 * i), list(...(0..S.parts))))
+  left =
+    λ ->
+    concat(...map(q -> ravel(_point_residuals(info, S, q, 0.0, S.T.X, _jets_on(info, S, U, none, λ))), list(...info.equations)))
+  (r, slope) = jvp(left, 0.0, 1.0)
+  if max(abs(slope)) == 0 { error("{info.name}: {info.eigen} must stand in an equation") }
+  max(abs(r)) / max(abs(slope))
+}
+# Eigenvalues of A v == λ B v by those of (A - σ B)⁻¹ B, which are 1/(λ - σ): the lowest are not lost in the rounding of the highest, and
+# equations without λ make 0. σ is beside near, and not so near to an eigenvalue that others are lost in its rounding.
+_dense_modes(info, m, A, B, unit) = {
+  σ = m.near - 0.1 * unit
+  (w, V, turn) = (zeros(1) + 0im, zeros(1, 1) + 0im, 0)
+  while turn < 4 {
+    (μ, U) = eig(linsolve(A - σ * B, B))
+    all_ = findall(abs(μ) > 1e-13 * max(abs(μ)))
+    (w, V) = _nearest_modes(m, (σ + 1 / μ[all_], U[.., all_]))
+    far = stop_gradient(abs(w - σ))
+    (least, most) = (min(far), max(far))
+    if len(far) == 1 or (least > 1e-3 * most and least < 1e3 * (most - least)) { turn = 4 } else {
+      σ = m.near - 0.0371 * max(stop_gradient(abs(w - m.near)))
+      turn = turn + 1
+    }
+  }
+  (w, V)
+}
+# Differences of first order between neighbours on both sides do not see what alternates from point to point
+_refuse_zigzag_modes(info, m, S) = {
+  for k in list(...(0..S.count)) {
+    for (d, c) in enumerate(list(...info.space)) {
+      if _order_of(info, k, c) == 1 and _is_highest_alone(info, k) {
+        _refuse(
+          "{info.name} is of first order in {info.fields[k]}, and differences of {m.name}() have modes there that alternate from point to point: chebyshev() has none{if len(info.coords) == 1 { ", nor has collocation(), which begins with a guess" } else { "" }}")
+      }
+    }
+  }
+}
+# Whether no derivative of a field is of an order above 1
+_is_highest_alone(info, k) = {
+  top = 0
+  for c in info.space { top = max(top, _order_of(info, k, c)) }
+  top == 1
 }

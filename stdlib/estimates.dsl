@@ -14,16 +14,17 @@
 
 # The solution s of a problem by the method m with options o, with its error. A method that would
 # have to refine a mesh that it was given is estimated where estimate = true asks for it.
-_with_error(info, m, o, s) = if kind(s) != "record" { s } else if info.eigen != "" {
-  if _is_asked(o) { _refuse("solve(...; estimate = true) is not for eigenvalue problems: solve twice, and compare") }
-  s
-} else {
+_with_error(info, m, o, s) = if kind(s) != "record" { s } else {
   own = if has(s, "error") { s.error } else { none }
   grids = len(info.space) > 0 and (has(m, "others") or has(m, "coarser"))
   given = if has(m, "mesh") { kind(m.mesh) != "none" } else { false }
   adapted = if has(m, "adapt") { kind(m.adapt) != "none" } else { false }
   if _is_declined(o) or adapted { s } else if grids {
-    if given and not _is_asked(o) { s } else {
+    if given and not _is_asked(o) { s } else if info.eigen != "" {
+      e = _errors_of_values(info, m, o, s)
+      worst = if all(e == e) { max(e) } else { nan }
+      (...s, error = if kind(own) == "none" { worst } else { max(worst, own) }, errors = e)
+    } else {
       p = _error_parts(info, m, o, s)
       e = if kind(own) == "none" { p[0] + p[1] } else { max(p[0] + p[1], own) }
       (...s, error = e, error_parts = (space = p[0], time = p[1]))
@@ -38,24 +39,26 @@ _is_declined(o) = if kind(o.estimate) == "none" { false } else { not o.estimate 
 # Whether a solution with this error is given: above 30 % only where partial = true asks for it, and
 # above 1 %, or what was asked where that is more, with a warning, and so where it is not known.
 _judged_by_error(info, m, o, s) = {
-  e = if kind(s) != "record" or info.eigen != "" { none } else if has(s, "error") { s.error } else { none }
+  e = if kind(s) != "record" { none } else if has(s, "error") { s.error } else { none }
   # What is left of the equations of a network, beside their parts, is no error of its values.
   if kind(e) == "array" and m.name != "pinn" {
     if e > max(0.01, o.rtol) {
       if e > max(0.3, o.rtol) and not o.partial {
         if e == inf { error(_undetermined(info.name; why = "on finer grids the answer to small changes grows without end")) }
         error(
-          "the solution of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}. partial = true gives it all the same, estimate = false unseen")
+          "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}. partial = true gives it all the same, estimate = false unseen")
       }
-      _warning("the solution of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}")
+      _warning(
+        "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}")
     }
     if e != e {
       _warning(
-        "how far the solution of {info.name} by {m.name}() is off is not known: on other grids there is none")
+        "how far {if info.eigen == "" { "the solution" } else { "eigenvalues" }} of {info.name} by {m.name}() is off is not known: on other grids there is none")
     }
   }
   s
 }
+_what_is_off(info) = if info.eigen == "" { "the solution" } else { "an eigenvalue" }
 _better(m) = {
   by_points = has(m, "n") or has(m, "points")
   if has(m, "features") {
@@ -110,14 +113,7 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   size = _sizes(info, m, o, X)
   meshed = has(s, "mesh")
   gap = _gap(m, X, A, size, meshed)
-  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) or _hides_by_chance(info, s) {
-    # where a jump stands within its cell, which decides the error, is another on each grid
-    max(gap, _gap(m, A, B, size, meshed)) / abs(others[0].h^0.5 - 1)
-  } else if _hides_bends(info, s) {
-    # what comes of a bend in a cell is left to chance, too, but falls with the square of the width
-    (h, l, next) = (others[0].h, rough.h, _gap(m, A, B, size, meshed))
-    if m.name == "fd" or meshed { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
-  } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
+  space = _by_gaps(info, m, s, others, gap, _gap(m, A, B, size, meshed), top)
   # Before a solution is refused, or a smooth one warned of, one that is finer says more than two that are coarser.
   space = if kind(finer) == "none" { space }
   else if space > (if _has_jumps(info) or _hides_jumps(info, s) { 0.3 } else { 0.01 }) and others[0].h > 1 {
@@ -138,6 +134,64 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   }
   stack(space, time)
 }
+# The error of a solution from its difference `gap` from one on another grid, and from that of this one from a third
+_by_gaps(info, m, s, others, gap, next, top) = {
+  (h, l) = (others[0].h, others[-1].h)
+  if len(others) == 1 { gap / abs(h - 1) } else if _has_jumps(info) or _hides_by_chance(info, s) {
+    # where a jump stands within its cell, which decides the error, is another on each grid
+    max(gap, next) / abs(h^0.5 - 1)
+  } else if _hides_bends(info, s) {
+    # what comes of a bend in a cell is left to chance, too, but falls with the square of the width
+    if m.name == "fd" or has(s, "mesh") { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
+  } else { _by_three(gap, next, h, l, top) }
+}
+
+# ---- eigenvalues
+
+# The relative error of each of them, as that of other solutions, by the nearest ones of other grids, which are asked for
+# more of them. Those that are nearly 0 beside others are measured by a thousandth of these. nan: another grid has none.
+_errors_of_values(info, m, o, s) = _primal(() -> {
+  (others, top, finer) = _others_of(info, m, s)
+  asked = 4 + (if has(m, "grid") { m.count } else if kind(o.count) == "none" { 6 } else { o.count })
+  quiet = (...o, progress = false, estimate = false, partial = true, count = asked, guess = none)
+  of = other -> {
+    own = if has(m, "grid") { (...other.method, count = asked) } else { other.method }
+    try { _eigenvalues_of(info, own.solve(info, own, quiet)) } catch e { zeros(1) + nan }
+  }
+  A = of(others[0])
+  V = stop_gradient(_eigenvalues_of(info, s))
+  size = max(abs(V), 1e-3 * max(where(A == A, abs(A), 0.0)), 1e-3 * max(abs(V)), 1e-300)
+  gaps = abs(_nearest_of(A, V) - V) / size
+  next = if len(others) == 1 { gaps } else {
+    B = _nearest_of(A, V)
+    abs(_nearest_of(of(others[-1]), B) - B) / size
+  }
+  e = _errors_by_gaps(info, m, s, others, gaps, next, top)
+  # before an error is told, one grid that is finer says more than two that are coarser
+  if all(e <= 0.01) or kind(finer) == "none" or others[0].h < 1 { e } else {
+    more = finer()
+    _errors_by_finer(abs(_nearest_of(of(more), V) - V) / size, gaps, more.h, others[0].h, top)
+  }
+})
+# On a line the first is told by its name, and all are the values.
+_eigenvalues_of(info, s) = { λ = field(s, info.eigen); if rank(λ) == 1 { λ } else { s.values } }
+# For each of the numbers v that of w which is nearest to it
+_nearest_of(w: f64[m], v: f64[n]) = {
+  out = v
+  for k in 0..n { out[k] = w[argmin(where(w == w, abs(w - v[k]), inf))] }
+  out
+}
+_errors_by_gaps(info, m, s, others, gaps: f64[n], next: f64[n], top) = {
+  e = gaps
+  for k in 0..n { e[k] = _by_gaps(info, m, s, others, gaps[k], next[k], top) }
+  e
+}
+_errors_by_finer(fine: f64[n], gaps: f64[n], h, l, top) = {
+  e = fine
+  for k in 0..n { e[k] = if gaps[k] == gaps[k] { _by_both(fine[k], gaps[k], h, l, top) } else { fine[k] / abs(1 - h) } }
+  e
+}
+
 # Whether the answer to some sources, the same on all grids, grows by more than grids become finer: there is none
 # then, so that the equations determine nothing, whatever solutions of the grids have in common. Where a value at a
 # point stands for a balance such sources have none, and their answer may grow by right. Fewer than three values of
@@ -334,7 +388,8 @@ _grid_others(info, m, s) = {
   }
   # Finer grids cost more than the solution itself where there are several coordinates.
   larger = if count == 1 { ((3, 2), (2, 1)) } else if count == 2 { ((5, 4), (3, 2)) } else { ((9, 8), (5, 4)) }
-  ((a, b), (c, d)) = if count == 1 and (info.time < 0 or (not local and points[0] <= 32)) { larger }
+  # of eigenproblems fewer points are better known, too: those of many are lost in rounding
+  ((a, b), (c, d)) = if count == 1 and info.eigen == "" and (info.time < 0 or (not local and points[0] <= 32)) { larger }
   else if local and fits(1, 4) { ((1, 2), (1, 4)) }
   else if local and fits(4, 9) { ((2, 3), (4, 9)) }
   else if fits(9, 16) { ((3, 4), (9, 16)) }

@@ -10,12 +10,11 @@ _fem_eigen(P, D, m, o) = {
   S = _pattern_of(P, D, fluxes, number, len(free))
   zero = zeros(D.total)
   start = _with_fixed(P, D, fixed, 0.0, zero)
-  at = λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)
-  (R, K) = at(0.0)
-  (_, one) = at(1.0)
+  (R, K) = _assembled(P, D, S, fluxes, 0.0, 0.0, start, zero)
   assert(norm(R) == 0 and norm(start) == 0,
     "fem(): the equations and conditions of the eigenproblem {info.name} must hold for {info.fields[0]} == 0")
-  B = (...K, values = K.values - one.values)
+  # not the difference of two matrices, in which derivatives by short lengths would drown λ
+  B = (...K, values = -jvp(λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)[1].values, 0.0, 1.0)[1])
   assert(norm(B.values) > 0, "fem(): {info.eigen} multiplies nothing in {info.name}")
   # u'' + λ u == 0 is the same as -u'' == λ u
   sign = if sum(B @ ones(len(free))) < 0 { -1.0 } else { 1.0 }
@@ -24,9 +23,9 @@ _fem_eigen(P, D, m, o) = {
     "fem() serves eigenproblems whose operator is its own adjoint; {info.name} has terms that are not, as first derivatives are")
   n = len(free)
   assert(n > count, "fem(): the mesh of {info.name} has {n} unknowns; a finer one is needed for {count} eigenvalues")
-  width = max(D.width)
+  below = 1e-3 * stop_gradient(_unit_of_elements(D, K, B, free))
   (V, turns) =
-    _subspace(stop_gradient(K.values), stop_gradient(B.values), K, count, f64(m.near) - 0.01 / width^2, min(n, 2 * count + 8))
+    _subspace(stop_gradient(K.values), stop_gradient(B.values), K, count, f64(m.near) - below, min(n, 2 * count + 8))
   # by which the eigenvalues have derivatives
   λ = [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
   order = argsort(stop_gradient(λ))
@@ -39,6 +38,15 @@ _fem_eigen(P, D, m, o) = {
   (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V, times = zeros(0),
     stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none, method = "fem", kind = "pde",
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+# How large eigenvalues are, more or less: what K makes of a smooth function without values on the sides of a box beside
+# what B makes of 1, which may be on the boundary only.
+_unit_of_elements(D, K, B, free) = {
+  (low, wide) = (min(D.X; axis = 0), max(D.X; axis = 0) - min(D.X; axis = 0))
+  ξ = (D.X[free] - expand(low, 0)) / expand(wide, 0)
+  x = prod(4 * ξ * (1 - ξ); axis = 1)
+  one = ones(len(free))
+  max(abs(sum(x * (K @ x))), 1e-16 * sum(abs(K.values))) / abs(sum(one * (B @ one)))
 }
 _with_free(U, free, y) = { U[free] = y; U }
 # On a line the eigenvalue is a field, whose equation says that it is constant, and the condition that does

@@ -658,8 +658,10 @@ _determined(info, S, c) = {
 # ---- which equation stands for which field
 
 # For each equation the field whose rows it takes: that of its highest derivatives, first in t, then in space, each field once.
+# Of an eigenproblem that which the eigenvalue multiplies, if one is.
 _matched(info, S) = {
   n = S.count
+  multiplied = if info.eigen == "" { list() } else { map(q -> _multiplied_fields(info, q), list(...info.equations)) }
   out = map(e -> -1, list(...(0..n)))
   taken = map(e -> false, list(...(0..n)))
   for turn in list(...(0..n)) {
@@ -674,6 +676,7 @@ _matched(info, S) = {
             if j[0] == k {
               total = 100 * _jet_time(S, j) + (if k == e { 1 } else { 0 })
               for d in S.T.space { total = total + 4 * j[1 + d] }
+              if info.eigen != "" { if contains(multiplied[e], k) { total = total + 1000 } }
               score = max(score, total)
             }
           }
@@ -687,6 +690,18 @@ _matched(info, S) = {
   out
 }
 
+# The fields that the eigenvalue multiplies in an equation, proven from its code.
+_multiplied_fields(info, q) = {
+  d = _residual_dependence(info, q).factors
+  n = len(info.coords)
+  out = list()
+  for (i, a) in enumerate(info.jets) {
+    for (k, b) in enumerate(info.jets) {
+      if info.fields[b[0]] == info.eigen and d[n + i][n + k] and not contains(out, a[0]) { out = push(out, a[0]) }
+    }
+  }
+  out
+}
 # Whether each equation has one rate, of its field's order in t and without space derivatives: then which field's; else an empty list.
 _rated(info, S) = {
   out = list()

@@ -14,6 +14,7 @@
 #   half the steps), which costs about one and a half times the first. It is that of the state in the mean
 #   square over the interval or, where that is more, at the end. atol is 1e-8 when not given, of a problem
 #   in t alone a millionth of its first state where that is less.
+#   error of an eigenproblem: the largest relative one of its eigenvalues, from other grids; errors has that of each.
 #   estimate = false solves without; estimate = true has it for a mesh that was given, too, whose cells are
 #   then all cut. nan: another grid has no solution; none: it was not estimated.
 #   Above 1 % (or rtol) a solution comes with a warning, above 30 % it is an error unless partial = true.
@@ -43,7 +44,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
       m = if kind(method) != "none" {
         method
       } else if kind(guess) == "none" and _has_linear_modes(info) {
-        if _has_jumps(info) { fem(order = 2) } else { chebyshev() }
+        _choose_for_modes(info)
       } else if kind(guess) != "none" and _is_between(info) and not _has_jumps(info) {
         collocation()
       } else {
@@ -179,6 +180,8 @@ _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len
     fem(order = 2)
   } else if _has_jumps(info) {
     if info.eigen == "" { fd(order = 2) } else { fem(order = 2) }
+  } else if _has_modes_by_elements(info) {
+    fem(order = 2)
   } else if _is_periodic(info) and info.eigen == "" {
     fourier()
   } else {
@@ -190,6 +193,33 @@ _has_linear_modes(info) = if info.eigen == "" or len(info.coords) > 1 { false } 
   told = false
   for c in info.conditions { if _tells_eigenvalue(info, c) { told = true } }
   _bends_in_modes(info) == "" and not told
+}
+# Of these: by elements, which end where a coefficient jumps, where there is a form for them; else by series, of which the
+# highest are lost in rounding where derivatives are high.
+_choose_for_modes(info) = if _has_jumps(info) or _has_modes_by_elements(info) {
+  fem(order = 3)
+} else if _top_by(info, info.space[0]) > 2 {
+  chebyshev(32)
+} else {
+  chebyshev()
+}
+# Whether an eigenproblem changes at places where elements can end.
+_has_modes_by_elements(info) = info.eigen != "" and not _any_is_periodic(info) and _is_of_even_orders(info) and
+  _switches_in_space(info)
+# Whether all equations have second derivatives in space, and values, only
+_is_of_even_orders(info) = {
+  fine = true
+  for q in info.equations[.._field_count(info)] {
+    top = 0
+    for i in q.jets {
+      order = 0
+      for c in info.space { order = order + info.jets[i][1 + c] }
+      if order % 2 == 1 or order > 2 { fine = false }
+      top = max(top, order)
+    }
+    if top == 0 { fine = false }
+  }
+  fine
 }
 # Waves of third order in space: between walls, differences of order above 2 and Chebyshev's make them grow.
 _is_of_third_order(info) = info.type == "dispersive" and _top_by(info, info.space[0]) == 3
@@ -257,7 +287,9 @@ _explain_constraint(info) = {
 }
 _explain_choice(info) = {
   if _has_linear_modes(info) {
-    way = if _has_jumps(info) { "fem(order = 2), which takes the fluxes that jump" } else { "chebyshev()" }
+    way = if _has_jumps(info) { "fem(order = 3), which takes the fluxes that jump" }
+    else if _has_modes_by_elements(info) { "fem(order = 3), whose elements end where coefficients change" }
+    else if _top_by(info, info.space[0]) > 2 { "chebyshev(32)" } else { "chebyshev()" }
     "{info.name}: an eigenproblem on a line, so solve() takes {way}: the modes whose eigenvalues are nearest to 0. With a guess it takes collocation(), which finds the mode near that."
   } else if _is_loop(info) and info.eigen == "" {
     "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic solutions converge exponentially; Newton's method finds the values at all points together."
@@ -276,6 +308,8 @@ _explain_choice(info) = {
     } else if _pressure_of(info).field >= 0 and not _any_is_periodic(info) {
       held = _pressure_of(info)
       "{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() it has modes that no equation sees."
+    } else if _has_modes_by_elements(info) {
+      "{info.name}: an eigenproblem whose coefficients change at places where elements can end, so solve() takes fem(order = 2)."
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
         "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol{_explain_constraint(info)}"

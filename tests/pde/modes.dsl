@@ -108,17 +108,211 @@ for m in (fd(n = 21), chebyshev(10), fem(0.1)) {
 }
 solve(square; guess = (u = x -> sin(π*x)/π, λ = 3.0)).λ     #~ π tol 1e-5
 
-# a system of first order has λ off its own fields; collocation takes it, grids say why they do not
-problem first_order {
+# ---- systems in which not every equation has the eigenvalue
+
+problem first_order(k = 1.0) {
   domain x in [0, 1]
   field u, v
   eigen λ
-  u_x == v
+  u_x == k*v
   v_x == -λ*u
   u == 0 at x = 0, x = 1
   v == 1 at x = 0
 }
-for m in (fd(n = 21), chebyshev(10)) {
-  assert(contains(refused(first_order, m), "the field for whose derivatives it stands"), refused(first_order, m))
+s = solve(first_order())
+(s.method, s.error < 1e-9)         #> ("chebyshev", true)
+s.values                           #~ π^2*[1.0, 4, 9, 16, 25, 36] tol 1e-7
+s.u(0.5)                           #~ 1/π tol 1e-9
+s.mode(1).v(0.5)                   #~ -1 tol 1e-8
+(k -> solve(first_order(k)).λ)'(2.0)    #~ -π^2/4 tol 1e-8
+solve(first_order(), collocation(), guess = (u = x -> sin(π*x)/π, v = x -> cos(π*x), λ = 9.0)).λ     #~ π^2 tol 1e-5
+# differences do not see what alternates from point to point
+contains(refused(first_order(), fd()), "alternate from point to point")    #> true
+
+# a beam by its moment, free at one end: cosh(k) cos(k) == -1; by four equations of first order
+clamped_free = [1.8751040687119612, 4.694091132974175]^4
+problem moments {
+  domain x in [0, 1]
+  field u, w
+  eigen λ
+  u_xx == w
+  w_xx == λ*u
+  u == 0 at x = 0
+  u_x == 0 at x = 0
+  w == 0 at x = 1
+  w_x == 0 at x = 1
+  u == 1 at x = 1
 }
-solve(first_order, collocation(), guess = (u = x -> sin(π*x)/π, v = x -> cos(π*x), λ = 9.0)).λ     #~ π^2 tol 1e-5
+problem slopes {
+  domain x in [0, 1]
+  field a, b, c, d
+  eigen λ
+  a_x == b
+  b_x == c
+  c_x == d
+  d_x == λ*a
+  a == 0 at x = 0
+  b == 0 at x = 0
+  c == 0 at x = 1
+  d == 0 at x = 1
+  a == 1 at x = 1
+}
+solve(moments).values[..2] / clamped_free    #~ [1.0, 1] tol 1e-6
+solve(slopes).values[..2] / clamped_free     #~ [1.0, 1] tol 1e-6
+contains(refused(moments, fd()), "a field of its own in each equation")   #> true
+# of u' == λ v, v' == -λ u the mode with λ == 0 comes twice on a grid, once with the highest term, which is told
+problem turning {
+  domain x in [0, 1]
+  field u, v
+  eigen λ
+  u_x == λ*v
+  v_x == -λ*u
+  u == 0 at x = 0, x = 1
+  v == 1 at x = 0
+}
+contains(refused(turning, none), "an eigenvalue of turning")             #> true
+solve(turning, chebyshev(near = 3.0, count = 1)).λ                       #~ π tol 1e-9
+# masses that couple: λ and λ/3 times (2, 1; 1, 2) with eigenvalues 3 and 1
+problem coupled {
+  domain x in [0, 1]
+  field u, v
+  eigen λ
+  -u_xx == λ*(2u + v)
+  -v_xx == λ*(u + 2v)
+  u == 0 at x = 0, x = 1
+  v == 0 at x = 0, x = 1
+  u_x == 1 at x = 0
+}
+solve(coupled).values[..3]          #~ π^2*[1/3, 1, 4/3] tol 1e-8
+# a supported plate by its moment
+problem plate_by_moments {
+  domain x in [0, 1], y in [0, 1]
+  field u, w
+  eigen λ
+  u_xx + u_yy == w
+  w_xx + w_yy == λ*u
+  u == 0 at boundary
+  w == 0 at boundary
+}
+solve(plate_by_moments, chebyshev(12)).λ[..3]/π^4         #~ [4.0, 25, 25] tol 1e-4
+
+# ---- coefficients that jump: elements end there. By the slopes on both sides, on the even and on the odd half
+
+problem well {
+  domain x in [-6, 6]
+  field u
+  eigen E
+  -u_xx/2 + (if abs(x) < 1 { 0 } else { 2 })*u == E*u
+  u == 0 at x = -6, x = 6
+  u_x == 1 at x = -6
+}
+s = solve(well)
+s.method                      #> fem
+s.values[..2]                 #~ [0.53031255468205547, 1.79721428205313560] tol 1e-6
+contains(explain(well), "elements")       #> true
+problem heavy {
+  domain x in [0, 1]
+  field u
+  eigen λ
+  -u_xx == λ*(if x < 0.3 { 1 } else { 4 })*u
+  u == 0 at x = 0, x = 1
+  u_x == 1 at x = 0
+}
+halves = [2.737374753427913, 12.65886981323882, 31.06623569229614]
+s = solve(heavy)
+s.values[..3]                 #~ halves tol 1e-5
+problem heavy_plate {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  eigen λ
+  -u_xx - u_yy == λ*(if x < 0.3 { 1 } else { 4 })*u
+  u == 0 at x = 0, x = 1
+  u_y == 0 at y = 0, y = 1
+}
+s = solve(heavy_plate)
+(s.method, s.error < 0.01)    #> ("fem", true)
+s.λ[0]                        #~ halves[0] tol 1e-3
+# other methods know that they are off
+for m in (chebyshev(), fd()) {
+  s = solve(heavy, m; partial = true)
+  assert(max(abs(s.values[..3] - halves) / halves) < s.error and s.error < 0.3, "{m.name}: {s.values} {s.error}")
+}
+
+# ---- how far eigenvalues are off
+
+problem cantilever {
+  domain x in [0, 1]
+  field u
+  eigen λ
+  u_xxxx == λ*u
+  u == 0 at x = 0
+  u_x == 0 at x = 0
+  u_xx == 0 at x = 1
+  u_xxx == 0 at x = 1
+  u == 1 at x = 1
+}
+s = solve(cantilever)
+s.values[..2] / clamped_free        #~ [1.0, 1] tol 5e-7
+(len(s.errors), abs(s.λ/clamped_free[0] - 1) < s.errors[0])    #> (6, true)
+problem box_modes {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  eigen λ
+  -Δ(u) == λ*u
+  u == 0 at boundary
+}
+exact = π^2*[2.0, 5, 5, 8, 10, 10]
+for m in (fd(21, 2), fd(31), chebyshev(12), fem(0.1), fem(0.1, order = 2)) {
+  s = solve(box_modes, m; partial = true)
+  off = max(abs(s.λ - exact) / exact)
+  assert(off < 2 * s.error and s.error < 300 * off + 1e-9, "{m.name}: {off} {s.error}")
+}
+contains(try { str(solve(box_modes, fem(0.3)).error) } catch e { e }, "an eigenvalue of box_modes by fem() is off by")    #> true
+# 0 is known, too
+problem free_ends {
+  domain x in [0, 1]
+  field u
+  eigen λ
+  -u_xx == λ*u
+  u_x == 0 at x = 0, x = 1
+  u == 1 at x = 0
+}
+s = solve(free_ends)
+(abs(s.values[0]) < 1e-9, s.error < 1e-9)         #> (true, true)
+solve(free_ends, fd()).error < 1e-6               #> true
+problem near_one {
+  domain x in [0, 1]
+  field u
+  eigen λ
+  -u_xx == λ*u
+  u == 0 at x = 0, x = 1
+  u_x == 1 at x = 0
+}
+s = solve(near_one; guess = (u = x -> x*(1 - x), λ = 9.0))
+(s.method, s.error > 0, s.error < 1e-5)           #> ("collocation", true, true)
+
+# ---- lengths of a nanometre, energies in joules
+
+problem nano {
+  domain x in [0, 1e-9]
+  field u
+  eigen λ
+  u_xx + λ*u == 0
+  u == 0 at x = 0, x = 1e-9
+  u_x == 1 at x = 0
+}
+problem electron {
+  domain x in [0, 1e-9]
+  field u
+  eigen E
+  -6.1e-39*u_xx == E*u
+  u == 0 at x = 0, x = 1e-9
+  u_x == 1 at x = 0
+}
+for m in (none, fd(), fem(order = 3), chebyshev(24)) {
+  for s in (solve(nano, m), solve(electron, m)) {
+    got = s.values / (s.values[0]*[1.0, 4, 9, 16, 25, 36])
+    assert(max(abs(got - 1)) < 1e-4 and s.error < 1e-3, "{got} {s.error}")
+  }
+}
+(solve(nano).λ*1e-18, solve(electron).E*1e21)    #~ (π^2, 6.1π^2) tol 1e-8
