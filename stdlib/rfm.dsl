@@ -202,10 +202,18 @@ _slot_values(info, f, equations, waves, a) =
 _least_squares(A, b) = {
   n = shape(A)[1]
   R = qr(concat(A, expand(b, 1); axis = 1))[1]
-  T = R[..n, ..n]
-  top = max(abs(diag(T)))
-  lost = abs(diag(T)) <= 1e-17 * top
-  trisolve(T + diag(where(lost, 1e20 * top, 0.0)), R[..n, n]; lower = false)
+  trisolve(_without_lost(R[..n, ..n]), R[..n, n]; lower = false)
+}
+_without_lost(T) = {
+  top = max(abs(stop_gradient(diag(T))))
+  lost = abs(stop_gradient(diag(T))) <= 1e-17 * top
+  T + diag(where(lost, 1e20 * top, 0.0))
+}
+# Where A c == b nearly holds, A dc is as near to db - dA c: the factors of [A b] have no derivative where it holds.
+derivative _least_squares(A, b), dA, db = {
+  (Q, T) = qr(A)
+  moved = (if _absent(db) { 0 * b } else { db }) - (if _absent(dA) { 0 * b } else { dA @ y })
+  trisolve(_without_lost(T), Q' @ moved; lower = false)
 }
 
 # Whether equations are jointly linear in all their jets, proven from their code.
@@ -282,7 +290,11 @@ _rim_points(info, M, shift) = {
   if len(parts) == 0 { none } else { lo + (hi - lo) * concat(...parts; axis = 0) }
 }
 
-_mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))); where(s > 0, s, 1.0) }
+# Sizes by which rows are weighed, and the search for features goes: no derivative goes through them.
+_mean_square_rows(A, r) = {
+  s = sqrt(mean(reshape(stop_gradient(A)^2, -1, r, shape(A)[1]); axis = (0, 2)))
+  where(s > 0, s, 1.0)
+}
 
 # Amplitudes, and how many steps: one step where the equations are linear, else Newton's, with halved steps where a whole one does not help. They begin with the solution `from` = (f, a) of
 # other features, if it has any amplitudes, else with 0.
@@ -307,23 +319,22 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
     v = if borrowed {
       1e300
     } else {
-      sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
+      sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((stop_gradient(l[0]) / s)^2), blocks, lines, scales))))
     }
-    if v < value {
+    if v < value or (v == value and steps == 1) {
       best = best + t * d
       poor = if v > 0.5 * value and t == 1 { poor + 1 } else { 0 }
       # at the end nothing is gained any more, three times one after the other, or hardly anything is left
-      done = steps >= m.steps or poor == 3 or v > 0.99 * value or v < 1e-10
+      # the first step is taken in any case: its derivatives are those of the solution
+      done = steps >= m.steps or (steps > 0 and (poor == 3 or v > 0.99 * value or v < 1e-10))
       value = v
       t = 1.0
       if not done {
         parts = list()
         right = list()
         for (k, q) in enumerate(blocks) {
-          A = _feature_rows(info, f, q.equations, waves[k], lines[k][1])
-          (n, r) = shape(lines[k][0])
-          w = ravel(broadcast_to(expand(q.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
-          parts = push(parts, A * expand(w, 1))
+          (A, w) = _weighed_rows(info, f, q, waves[k], lines[k][1])
+          parts = push(parts, A)
           right = push(right, -ravel(lines[k][0]) * w)
         }
         d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)), _component_count(info), -1)
@@ -339,6 +350,14 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   (a = best, steps = steps)
 }
 
+# A block's rows as a matrix, and what they have been multiplied by
+_weighed_rows(info, f, q, waves, C) = {
+  A = _feature_rows(info, f, q.equations, waves, C)
+  (n, r) = shape(C)[..2]
+  w = ravel(broadcast_to(expand(q.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
+  (A * expand(w, 1), w)
+}
+
 # How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
 _wave_scales(info, equations, lines, X) = {
   base = π / _box_lengths(info)
@@ -351,8 +370,8 @@ _held_out(info, blocks, f, a, scales) = {
   worst = 0.0
   size = 1e-300
   for (k, q) in enumerate(blocks) {
-    V = _slot_values(info, f, q.equations, _waves_at(info, f, q.equations, q.X), a)
-    R = map((x, v) -> _rows_at(info, q.equations, x, v), q.X, V)
+    V = stop_gradient(_slot_values(info, f, q.equations, _waves_at(info, f, q.equations, q.X), a))
+    R = stop_gradient(map((x, v) -> _rows_at(info, q.equations, x, v), q.X, V))
     worst = max(worst, sqrt(mean((R / scales[k])^2)))
     size = max(size, sqrt(mean(V[.., 0]^2)))
   }
@@ -369,7 +388,7 @@ _balance(info, C) = {
   for (s, slot) in enumerate(_slots(info)) {
     for k in list(...(0..d)) {
       if slot[1 + k] > 0 and _whole_order(slot) == slot[1 + k] {
-        c = sqrt(mean(C[.., .., s]^2))
+        c = sqrt(mean(stop_gradient(C[.., .., s])^2))
         if c > 0 and slot[1 + k] == order[k] { size[k] = max(size[k], c) }
         if c > 0 and slot[1 + k] > order[k] { order[k] = f64(slot[1 + k]); size[k] = c }
       }
@@ -399,6 +418,7 @@ _valley(line, p) = {
 # The values of all components at points X, f64[n, components], their sizes, and how fast they vary along each axis: rms of derivative by rms of value. Those that are free up to a constant (1.0) have
 # the mean 0
 _values_and_rates(info, f, a, X, free) = {
+  a = stop_gradient(a)
   θ = X @ f.W' + f.b
   (U, K) = (sin(θ) @ a', cos(θ))
   U = U - free * mean(U; axis = 0)
@@ -478,7 +498,7 @@ _solve_rfm(info, m, o) = {
   (ratio, ratio_e, apart) = (-1.0, inf, 0.0)
   done = false
   while not done {
-    f = _draw_features(info, M, s, m.seed)
+    f = _draw_features(info, M, stop_gradient(s), m.seed)
     start = if best.error < 0.3 { (f = best.f, a = best.a) } else { nothing }
     r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, s, 0.5), f, start, scales, linear)
     (e, error) = _held_out(info, held, f, r.a, scales)
@@ -538,7 +558,7 @@ _solve_rfm(info, m, o) = {
       } else {
         # known: in proportion to how fast it varies
         k = best.rates / best.s
-        k = max(k, 0.01 * max(k))
+        k = max(k, 0.01 * max(k), 1e-300)
         factor = clamp(k / exp(mean(log(k))), 0.25, 4.0)
         if turns >= 2 or max(abs(log(factor))) < 0.4 {
           stage = 3

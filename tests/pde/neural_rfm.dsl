@@ -184,3 +184,17 @@ problem bend(k = 1.0) {
 }
 middle(how) = jacobian(p -> stack(solve(bend(p[0]), how; progress = false).u(0.5)))([1.0])[0, 0]
 middle(rfm(40; bandwidth = 4.0)) #~ middle(chebyshev(20)) tol 1e-6
+# backwards as forwards, and where the solution is 0
+problem pulled(k = 1.0, f = 1.0) {
+  domain x in [0, 1]
+  field u
+  u_xx + k^2*u == f
+  u == 0 at x = 0, x = 1
+}
+sag(k) = (1 - 1/cos(k/2))/k^2
+by_features(k, f) = solve(pulled(k, f), rfm(60); progress = false).u(0.5)
+grad(v -> by_features(v[0], v[1]))([1.0, 1.0])      #~ [sag'(1.0), sag(1.0)] tol 1e-8
+grad(v -> by_features(v[0], v[1]))([1.0, 0.0])      #~ [0.0, sag(1.0)] tol 1e-8
+(f -> by_features(1.0, f))'(0.0)                    #~ sag(1.0) tol 1e-8
+(k -> by_features(k, 1.0))''(1.0)                   #~ sag''(1.0) tol 1e-6
+(k -> solve(bend(k), rfm(60); progress = false).u(0.5))'(0.0)    #~ 1/8 tol 1e-8
