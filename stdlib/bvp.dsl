@@ -353,20 +353,21 @@ _searched(m, P, q, n, k) = {
 # all. On a mesh the answer to such conditions is finite, but it is off by its own size, and it grows with finer
 # meshes; that of a problem with layers is off, too, but stays.
 _check_conditions(P, q, g, z) = {
-  w = _moved_by_conditions(P, q, g, z)
+  A = _matrix_between(P, q, g, z)
+  w = _moved_by_conditions(P, g, z, A)
   most = max(abs(w))
   if most > 1e3 {
     weights = _units_between(P, g, z)
     bit = 1e-6 / most
     off = (_residuals(P, q, g, z + bit * w * weights)[3] - _residuals(P, q, g, z)[3]) / bit
-    e = _correction(_matrix_between(P, q, g, z), off) / weights
+    e = _correction(A, off) / weights
     if not (max(abs(e)) <= 0.3 * most) {
       σ = sort(concat(g.σ, 0.5 * (g.σ[1..] + g.σ[..-1])))
       fine = _mesh_of(P, q, σ, g.n, g.k)
       (U, p) = _split_between(g, z)
       f = map((t, u) -> P.f(t, u, p), _times_between(P, g.point), U)[g.at]
       z = concat(ravel(map(x -> _on_mesh(q, g, U, f, P.b - P.a, x), fine.point)), p)
-      v = max(abs(_moved_by_conditions(P, q, fine, z)))
+      v = max(abs(_moved_by_conditions(P, fine, z, _matrix_between(P, q, fine, z))))
       if not (v <= 5 * most and most <= 1e11) {
         error(_undetermined(P.name; why = "conditions that differ a little move it without end"))
       }
@@ -374,10 +375,9 @@ _check_conditions(P, q, g, z) = {
   }
 }
 _units_between(P, g, z) = { sizes = _weights_between(P, g, z); where(sizes > 0, sizes, 1.0) }
-# By how many of their sizes the unknowns move where the conditions are changed by as
+# By how many of their sizes the unknowns, whose matrix is A, move where the conditions are changed by as
 # much as their parts; nan where the matrix is singular.
-_moved_by_conditions(P, q, g, z) = {
-  A = _matrix_between(P, q, g, z)
+_moved_by_conditions(P, g, z, A) = {
   weights = _units_between(P, g, z)
   inner = (g.points - 1) * g.n
   part = (...A, values = abs(A.values)) @ weights
@@ -475,12 +475,13 @@ _by_shooting(m, P) = {
   q = (c = [0.0, 1.0],)
   o = _integration(zeros(n), none, (rtol = 0.1 * P.rtol, atol = 0.1 * P.atol, saveat = []))
   # over [0, 1], so that a time that moves is a parameter like others; sizes: of the unknowns over all segments
-  run = (t0, t1, y, p, sizes) -> {
+  run_to = part -> (t0, t1, y, p, sizes) -> {
     f = (x, u) -> (t1 - t0) * P.f(t0 + x * (t1 - t0), u, p)
-    own = (...o, saveat = [1.0], atol = zeros_like(y) + 0.1 * _atol_by_sizes(P, sizes))
+    own = (...o, rtol = part * o.rtol, saveat = [1.0], atol = zeros_like(y) + part * 0.1 * _atol_by_sizes(P, sizes))
     _go(m.method, f, (x, u) -> _rows_jacobian(v -> f(x, v), u), y, 0.0, 1.0, own)[1][0]
   }
-  (σ, z, counts) = _primal(() -> _shot(m, P, q, run, n, k))
+  run = run_to(1.0)
+  (σ, z, counts) = _primal(() -> _shot(m, P, q, run, run_to(0.01), n, k))
   σ = stop_gradient(σ)
   g = _mesh_of(P, q, σ, n, k)
   z = _collocated(v -> _meetings(P, run, g, v), v -> _meeting_matrix(P, run, g, v), z)
@@ -494,7 +495,7 @@ _by_shooting(m, P) = {
     residual = max(abs(_meetings(P, run, g, z))), stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0),
     method = m.name, complete = true)
 }
-_shot(m, P, q, run, n, k) = {
+_shot(m, P, q, run, finer, n, k) = {
   fixed = (concat(P.at, P.switches) - P.a) / (P.b - P.a)
   σ = if len(P.mesh) > 1 { (P.mesh - P.a) / (P.b - P.a) } else { linspace(0.0, 1.0, max(m.segments, 1) + 1) }
   σ = unique(concat(σ, fixed))
@@ -504,9 +505,21 @@ _shot(m, P, q, run, n, k) = {
   (found, how, turns) =
     _newton_damped(v -> _meetings(P, run, g, v), v -> _meeting_matrix(P, run, g, v), v -> _weights_between(P, g, v), z,
       max(0.1 * P.rtol, 1e-13), P.rtol, m.steps)
+  if (how == 0 or how == 2 or how == 3) and not P.partial { _check_meetings(P, run, finer, g, found) }
   if how != 0 { _lost_between(m, P, q, v -> _meetings(P, run, g, v), g, found, how, turns) }
   # lengths of their own: what stands behind _primal cannot name those of the mesh in here
   (σ[σ >= 0], found[found == found], [turns])
+}
+# An error where conditions that differ a little move the unknowns far, and farther the finer the integration is: only
+# its errors keep the matrix from being singular.
+_check_meetings(P, run, finer, g, z) = {
+  most = max(abs(_moved_by_conditions(P, g, z, _meeting_matrix(P, run, g, z))))
+  if most > 1e3 {
+    v = max(abs(_moved_by_conditions(P, g, z, _meeting_matrix(P, finer, g, z))))
+    if not (v <= 5 * most and most <= 1e11) {
+      error(_undetermined(P.name; why = "conditions that differ a little move it without end"))
+    }
+  }
 }
 _meetings(P, run, g, z) = {
   (U, p) = _split_between(g, z)

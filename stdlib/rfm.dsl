@@ -358,6 +358,28 @@ _weighed_rows(info, f, q, waves, C) = {
   (A * expand(w, 1), w)
 }
 
+# How well a function other than 0 satisfies the linear equations without their sources, as _held_out measures it: that of which
+# values at some places, with signs that have no pattern, make 1. Where it does as well as the solution, this is one of many.
+_kernel_left(info, blocks, held, f, a, scales) = {
+  lines_of = q -> {
+    waves = _waves_at(info, f, q.equations, q.X)
+    (waves, _linearised(info, q.equations, q.X, _slot_values(info, f, q.equations, waves, a))[1])
+  }
+  parts = map(q -> { (waves, C) = lines_of(q); _weighed_rows(info, f, q, waves, C)[0] }, blocks)
+  S = sin(_box_points(info, 7, 0.3) @ f.W' + f.b)
+  row = concat(...map(c -> sum(S * expand(cos(7.1 * (iota(7) + 1.3 * c)^2), 1); axis = 0), list(...(0.._component_count(info)))))
+  A = concat(...parts, expand(100 * row / norm(row), 0); axis = 0)
+  b = reshape(_least_squares(A, 100.0 * (iota(len(A)) == len(A) - 1)), _component_count(info), -1)
+  (worst, size) = (0.0, 1e-300)
+  for (k, q) in enumerate(held) {
+    (waves, C) = lines_of(q)
+    V = _slot_values(info, f, q.equations, waves, b)
+    worst = max(worst, sqrt(mean((sum(C * expand(V, 1); axis = 2) / scales[k])^2)))
+    size = max(size, sqrt(mean(V[.., 0]^2)))
+  }
+  worst / size
+}
+
 # How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
 _wave_scales(info, equations, lines, X) = {
   base = π / _box_lengths(info)
@@ -601,6 +623,13 @@ _solve_rfm(info, m, o) = {
   if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
+  }
+  if (info.time < 0 or d == 1) and max(free) == 0 and best.error < 1e-4 and not o.partial {
+    left =
+      _primal(() -> _kernel_left(info, _rfm_blocks(info, m.rows, m.weight, best.M, best.s, 0.5), held, best.f, best.a, scales))
+    if left < clamp(1e3 * best.error, 1e-9, 1e-5) {
+      error(_undetermined(info.name; why = "another function satisfies them as well"))
+    }
   }
   # a wave of no frequency takes the mean over the box off what is free up to a constant
   shifted = if max(free) == 0 { (f = best.f, a = best.a) } else {

@@ -107,3 +107,17 @@ problem membrane {
 }
 is_refused(membrane, fd(n = 41))    #> true
 is_refused(membrane, fem(0.05))     #> true
+# by random features and by shooting, whatever they find
+others = (rfm(), shooting())
+map(m -> is_refused(resonant(f = 1.0), m), others)                #> (true, true)
+map(m -> is_refused(resonant(a = 1.0, b = -1.0), m), others)      #> (true, true)
+map(m -> is_refused(resonant(), m), others)                       #> (true, true)
+map(m -> solve(resonant(a = 1.0, k = 1.001π), m).u(0.5), others)  #~ (sin(0.5005π)/sin(1.001π), sin(0.5005π)/sin(1.001π)) tol 1e-4
+problem compatible {
+  domain x in [0, 1]
+  field u
+  u_xx + π^2*u == sin(2π*x)
+  u == 0 at x = 0, x = 1
+}
+map(m -> is_refused(compatible, m), (...others, collocation(), chebyshev()))   #> (true, true, true, true)
+is_refused(membrane, rfm())                                       #> true
