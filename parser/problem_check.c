@@ -165,6 +165,16 @@ static bool has_far_condition(const Layout *l, const Givens *given) {
 	return false;
 }
 
+/* Whether all conditions stand at one end of the only coordinate, as many as the orders of all unknowns make together. */
+static bool told_at_one_end(const Ast *e, const Layout *l, const Givens *given) {
+	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic || e->problem->eigen || !given->n) return false;
+	uint32_t order = 0;
+	for (uint32_t f = 0; f < e->problem->nfields; f++) order += order_in(l, f, 0);
+	for (uint32_t i = 0; i < given->n; i++)
+		if (given->at[i].spot.coord != 0 || given->at[i].spot.side != given->at[0].spot.side) return false;
+	return given->n == order;
+}
+
 /* Of a boundary value problem in one coordinate: as many conditions as the orders of all unknowns make together. Those of vectors are counted when it is solved. */
 static void check_between(Ctx *c, const Ast *e, const Layout *l, const Givens *given) {
 	uint32_t order = 0;
@@ -199,8 +209,9 @@ static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32
 	return v;
 }
 
-static void check_time(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part, uint32_t order, const Cover *v, bool *said) {
-	const Coordinate *t = &l->coord[l->time];
+/* In t, and where all conditions stand at one end of the only coordinate, from which a solution goes on as it does in t. */
+static void check_time(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part, uint32_t k, uint32_t order, const Cover *v, bool *said) {
+	const Coordinate *t = &l->coord[k];
 	const char *coord = atom_text(c, t->name), *name = part_name(c, e, f, part);
 	const uint32_t total = v->all[0] + v->all[1], own = v->own[0] + v->own[1];
 	if (own > order) {
@@ -210,7 +221,7 @@ static void check_time(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32
 			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
 		*said = true;
 	} else if (total < order) {
-		Diag *g = diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, (uint32_t)l->time, order), "this is %s order in %s and needs %u initial condition%s for `%s`; there %s %u",
+		Diag *g = diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u initial condition%s for `%s`; there %s %u",
 		                     ordinal(order), coord, order, order == 1 ? "" : "s", name, total == 1 ? "is" : "are", total);
 		const char *what = total ? arena_printf(ctx_arena(c), "%s_%s", name, coord) : name;
 		diag_hint(c, g, "write %s == ... at %s = %s", what, coord, source_of(c, t->lo));
@@ -287,7 +298,7 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, const Givens
 			if (x->periodic) {
 				if (v.all[0] + v.all[1]) diag_error(c, E_PROBLEM_CONDITION, v.last, "`%s` is periodic and takes no condition at its ends", atom_text(c, x->name));
 				said = v.all[0] + v.all[1];
-			} else if (coord_is_time(l, k)) check_time(c, e, l, f, part, order, &v, &said);
+			} else if (coord_is_time(l, k) || told_at_one_end(e, l, given)) check_time(c, e, l, f, part, k, order, &v, &said);
 			else check_space(c, e, l, f, part, k, order, &v, &said);
 		}
 	}

@@ -562,18 +562,23 @@ _refuse_loop(info, m) = if _is_loop(info) {
     "{info.coords[0]} of {info.name} is periodic, and {m.name}() goes from one end of an interval to the other: fourier(), chebyshev() and fd() seek periodic solutions")
 }
 
-_solve_between(info, m, o) = {
-  _refuse_loop(info, m)
-  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}") }
-  _refuse_jumps(info, m.name)
+# Whether the equations determine the highest derivatives, which collocation and shooting go by
+_is_plain_between(info) = {
   S = info.structure
   plain = S.left < 0
   for c in S.turns { if c > 0 { plain = false } }
   for d in S.orders { if d == 0 { plain = false } }
-  if not plain or not _is_linear_in_tops(info, S) {
+  plain and _is_linear_in_tops(info, S)
+}
+_solve_between(info, m, o) = {
+  _refuse_loop(info, m)
+  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}") }
+  _refuse_jumps(info, m.name)
+  if not _is_plain_between(info) {
     _refuse(
-      "{m.name}() wants the equations of {info.name} to determine the highest derivative of each unknown, and these to enter linearly")
+      "{m.name}() wants the equations of {info.name} to determine the highest derivative of each unknown, and these to enter linearly; chebyshev() and fd() take others")
   }
+  S = info.structure
   if len(info.events) > 0 { _refuse("events are for initial value problems; {m.name}() solves boundary value problems") }
   sizes = info.sizes
   orders = S.orders

@@ -363,6 +363,13 @@ _fixed_values(P, D, t) = {
             columns = _local_starts(P)[c0] + table[D.side[on]]
             ravel(map((row, k) -> row[k], here, columns)) - D.starts[c0]
           }
+          for b in out {
+            if kind(c.at.point) == "none" and kind(b.condition.at.point) == "none" and _same_place(c, b.condition) and
+              which == b.which {
+              error(
+                "fem(): `{b.condition.text}` and `{c.text}` of {P.info.name} both give one value, and one of them would be lost")
+            }
+          }
           # components of one field have the same nodes
           count = D.counts[c0]
           out =

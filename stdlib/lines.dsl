@@ -766,8 +766,20 @@ _solve_grid(info, m, o) = {
     _refuse_jumps(info, m.name)
     m
   }
+  if m.name == "fd" { _refuse_one_end(info, m) }
   S = _structure(info, m)
   if S.time < 0 { _solve_direct(info, m, S, o) } else { _solve_lines(info, m, S, o) }
+}
+
+# Differences from both sides, with all conditions of a second order at one end, have solutions that grow from the other.
+_refuse_one_end(info, m) = if len(info.coords) == 1 and not info.periodic[0] and _top_by(info, 0) > 1 {
+  (low, high) = (false, false)
+  for c in info.conditions { if c.at.side == 1 { high = true } else { low = true } }
+  if not (low and high) {
+    way = if high { "collocation()" } else { "auto()" }
+    _refuse(
+      "all conditions of {info.name} stand at one end of {info.coords[0]}, and {m.name}() takes differences from both: {way}, chebyshev() and shooting() go on from there")
+  }
 }
 
 _solve_lines(info, m, S, o) = {

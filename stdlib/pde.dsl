@@ -166,11 +166,8 @@ _refuse_open_ends(info, m) = if info.time >= 0 and len(info.fields) == 1 and inf
 }
 
 _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len(info.coords) == 1 {
-  if _is_between(info) and not _begins_at_end(info) {
-    if _has_jumps(info) and len(info.space) == 1 { fd() } else { collocation() }
-  } else {
-    auto()
-  }
+  if not _is_between(info) or _begins_at_end(info) { auto() } else if _has_jumps(info) and len(info.space) == 1 { fd() }
+  else if _is_plain_between(info) or len(info.space) == 0 { collocation() } else { chebyshev() }
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })

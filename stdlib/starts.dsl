@@ -240,10 +240,14 @@ _as_gone_through(info, m, o) = {
 # Whether all that is said of t stands at its end
 _begins_at_end(info) = info.eigen == "" and _ends_told(info) == "end"
 _goes_on(m) = has(m, "grid") or m.name == "fv" or m.name == "fem"
-# With conditions at both ends t is a coordinate as any other, for these and where none is given.
+# With conditions at both ends t is a coordinate as any other, for these and where none is given. Alone it is so for
+# all that take coordinates of space, and of eigenproblems.
 _with_ends_alike(info, m) = {
   goes_on = if kind(m) == "none" { true } else { _goes_on(m) }
-  if goes_on and _ends_told(info) == "both" and len(info.space) > 0 {
+  alone = info.time >= 0 and len(info.space) == 0 and len(info.events) == 0 and (if kind(m) == "none" {
+    info.eigen != ""
+  } else { _goes_on(m) and m.name != "fv" })
+  if alone or (goes_on and _ends_told(info) == "both" and len(info.space) > 0) {
     (...info, time = -1, space = (...(0..len(info.coords)),))
   } else { info }
 }

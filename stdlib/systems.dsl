@@ -74,6 +74,7 @@ _start_parts(info, orders) = {
   simple = true
   for c in info.conditions { if len(c.jets) != 1 { simple = false } }
   if simple {
+    _refuse_told_twice(info)
     out = zero
     for c in info.conditions {
       (k, j) = info.jets[c.jets[0]]
@@ -92,6 +93,19 @@ _start_parts(info, orders) = {
       y -> _join(map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))),
         list(...info.conditions)))
     _parts(root(equations, _state(zero)), info.sizes, orders)
+  }
+}
+
+# One of them would be lost, and what it was to tell be 0.
+_refuse_told_twice(info) = {
+  for (a, c) in enumerate(info.conditions) {
+    for b in info.conditions[..a] {
+      (k, j) = info.jets[c.jets[0]]
+      if b.jets[0] == c.jets[0] and c.rows == info.sizes[k] and b.rows == info.sizes[k] {
+        _refuse(
+          "`{b.text}` and `{c.text}` of {info.name} both give {_state_name(info, k, j, 0)}, and one of them would be lost")
+      }
+    }
   }
 }
 

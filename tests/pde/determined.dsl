@@ -121,3 +121,22 @@ problem compatible {
 }
 map(m -> is_refused(compatible, m), (...others, collocation(), chebyshev()))   #> (true, true, true, true)
 is_refused(membrane, rfm())                                       #> true
+
+# ---- told twice: one would be lost
+said(p, m) = try { str(solve(p, m).u(0.5)) } catch e { e }
+problem twice {
+  domain x in [0, 1]
+  field u
+  u_xx == 1
+  u == 0 at x = 0
+  u == 1 at x = 0
+}
+problem twice_in_time {
+  domain t in [0, 1]
+  field u
+  u_tt == 1
+  u == 0 at t = 0
+  u == 1 at t = 0
+}
+map(p -> contains(said(p, none), "one of them would be lost"), (twice, twice_in_time))    #> (true, true)
+contains(said(twice, fem(0.1)), "one of them would be lost")      #> true

@@ -156,3 +156,69 @@ said(() -> solve(bratus(4.0)).u(0.5))[..46]              #> bratus: Newton's met
 map(mid(collocation(8)), [0.5, 1.0, 3.0])                #~ [exact(0.5), exact(1.0), exact(3.0)] tol 1e-9
 grad(v -> sum(map(mid(collocation(6)), v)))([0.5, 1.0])  #~ [exact'(0.5), exact'(1.0)] tol 1e-8
 map(mid(shooting(2)), [0.5, 1.0])                        #~ [exact(0.5), exact(1.0)] tol 1e-8
+
+# ---- all conditions at one end: a solution goes on from there, in x as in t
+
+problem started {
+  domain x in [0, 1]
+  field u
+  u_xx == -u
+  u == 0 at x = 0
+  u_x == 1 at x = 0
+}
+problem ended {
+  domain x in [0, 1]
+  field u
+  u_xx == -u
+  u == 0 at x = 1
+  u_x == 1 at x = 1
+}
+problem started_pair {
+  domain x in [0, 1]
+  field v[2]
+  v_xx == -v
+  v == [0, 1] at x = 0
+  v_x == [1, 0] at x = 0
+}
+solve(started).method                                    #> auto
+solve(ended).method                                      #> collocation
+map(m -> solve(started, m).u(0.5), (none, collocation(), shooting(), chebyshev(), rfm(60)))    #~ (sin(0.5), sin(0.5), sin(0.5), sin(0.5), sin(0.5)) tol 1e-6
+map(m -> solve(ended, m).u(0.5), (none, collocation(), shooting(), chebyshev(), rfm(60)))      #~ (-sin(0.5), -sin(0.5), -sin(0.5), -sin(0.5), -sin(0.5)) tol 1e-6
+solve(started_pair).v(0.5)                               #~ [sin(0.5), cos(0.5)] tol 1e-6
+contains(said(() -> solve(started, fd()).u(0.5)), "differences from both")    #> true
+# an equation without a derivative: a method that takes it
+problem loaded {
+  domain x in [0, 1]
+  field u, w
+  u_xx == w
+  w == sin(π*x)
+  u == 0 at x = 0, x = 1
+}
+(solve(loaded).method, contains(said(() -> solve(loaded, collocation()).u(0.5)), "chebyshev() and fd() take others"))    #> ("chebyshev", true)
+solve(loaded).u(0.5)                                     #~ -1/π^2 tol 1e-9
+
+# ---- t alone is a coordinate as any other for those that take coordinates of space
+
+problem thrown {
+  domain t in [0, 1]
+  field u
+  u_tt == -sin(π*t)
+  u == 0 at t = 0, t = 1
+}
+map(m -> solve(thrown, m).u(0.5), (none, fd(), chebyshev(), fem(0.02, order = 2)))    #~ (1/π^2, 1/π^2, 1/π^2, 1/π^2) tol 1e-6
+problem faded {
+  domain t in [0, 1]
+  field u
+  u_t == -u
+  u == 1 at t = 0
+}
+map(m -> solve(faded, m).u(0.5), (fd(), chebyshev()))    #~ (exp(-0.5), exp(-0.5)) tol 1e-8
+problem tones {
+  domain t in [0, 1]
+  field u
+  eigen λ
+  u_tt + λ*u == 0
+  u == 0 at t = 0, t = 1
+  u_t == 1 at t = 0
+}
+map(m -> solve(tones, m).λ, (none, fd(), fem(0.02, order = 3)))     #~ (π^2, π^2, π^2) tol 1e-6
