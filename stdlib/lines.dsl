@@ -159,9 +159,10 @@ _determined_on(info, S) = {
   out
 }
 # The components, as numbers in `all`, that row r of a condition has, by what it says most of: the highest derivative
-# along the normal, and of that the highest by time; those of one kind as they stand.
+# along the normal, and of that the highest by time; those of one kind what goes in there first, then as they stand.
 _wishes(info, S, c, r, all) = {
   on = _row_dependence(info, c, r)
+  inward = map(at -> _goes_in(info, c, at[0]), all)
   out = list()
   for turn in list(...(0..len(all))) {
     (best, top) = (-1, -1)
@@ -172,7 +173,8 @@ _wishes(info, S, c, r, all) = {
         # of a vector in a vector's condition first the component of the row
         a = (b + r) % _width(info, j[0])
         for (k, at) in enumerate(all) {
-          if at[0] == j[0] and at[1] == a and on[i][a] and score > top and not contains(out, k) { best = k; top = score }
+          own = 2 * score + (if inward[k] { 1 } else { 0 })
+          if at[0] == j[0] and at[1] == a and on[i][a] and own > top and not contains(out, k) { best = k; top = own }
         }
       }
     }
@@ -180,6 +182,66 @@ _wishes(info, S, c, r, all) = {
   }
   if len(out) == 0 { _refuse("the condition `{c.text}` says nothing of {_listed(list(...info.fields))}") }
   out
+}
+# By coordinate, side and field, whether a field that an equation of its own carries along, u_t + v*u_x + ..., goes in at that
+# end, as far as that is known before the program runs. solve() asks once, since less is known where it estimates errors.
+_ways_in(info) = (...map(a -> (...map(side -> (...map(k -> {
+  v = _way_in(info, a, side, k)
+  if _is_fixed(v) { _known(v > 0, "the way of a wave") } else { false }
+}, list(...(0..len(info.fields)))),), list(0, 1)),), list(...(0..len(info.coords)))),)
+_goes_in(info, c, k) = if has(info, "ways") and c.at.coord >= 0 { info.ways[c.at.coord][c.at.side][k] } else { false }
+# An error where it is known only when it runs that a condition would give what goes out, and not what goes in.
+_check_ways(info, S, conditions) = {
+  for c in conditions {
+    if c.p >= 0 {
+      for w in c.rows {
+        own = _way_in(info, c.q.at.coord, c.q.at.side, w.field)
+        for k in list(...(0..S.count)) {
+          other = _way_in(info, c.q.at.coord, c.q.at.side, k)
+          if k != w.field and own < 0 and other > 0 and _row_dependence(info, c.q, w.row)[_lowest_jet(info, k)][0] {
+            error(
+              "{info.name}: `{c.q.text}` would give {info.fields[w.field]}, which goes out there, and not {info.fields[k]}, which goes in, since the way of both is known only when it runs; rfm() serves this")
+          }
+        }
+      }
+    }
+  }
+}
+# The number of a field's own jet, or of its first
+_lowest_jet(info, k) = {
+  (at, least) = (0, 100)
+  for (i, j) in enumerate(info.jets) {
+    order = 0
+    for o in list(...j[1..]) { order = order + o }
+    if j[0] == k and order < least { at = i; least = order }
+  }
+  at
+}
+# v as far as it leads in; 0 where no equation says it, or something else than the place changes it
+_way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] > 0 { 0.0 } else {
+  x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 }, list(...(0..len(info.coords))))
+  others = list()
+  for i in list(...(0..len(info.coords))) { if i != a { others = push(others, i) } }
+  way = 0.0
+  for q in info.equations {
+    (rate, slope, plain) = (-1, -1, true)
+    for i in q.jets {
+      j = info.jets[i]
+      order = 0
+      for o in list(...j[1..]) { order = order + o }
+      if j[0] == k and order == 1 and j[1 + info.time] == 1 { rate = i } else if j[0] == k and order == 1 and j[1 + a] == 1 {
+        slope = i
+      } else if order > 0 { plain = false }
+    }
+    if plain and rate >= 0 and slope >= 0 {
+      d = _residual_dependence(info, q)
+      if _has_fixed_slope(info, d, rate, others) and _has_fixed_slope(info, d, slope, others) {
+        by = i -> q.residual(x, _unit_jet(info, i, 0)) - q.residual(x, _zero_jets(info))
+        way = by(rate) * by(slope) * (if side == 0 { 1.0 } else { -1.0 })
+      }
+    }
+  }
+  way
 }
 # Row i placed where there is room for it, or others that have been placed make room (Kuhn's matching): (done, places, tried)
 _assigned(wishes, room, places, i, tried) = {
@@ -785,6 +847,7 @@ _refuse_one_end(info, m) = if len(info.coords) == 1 and not info.periodic[0] and
 _solve_lines(info, m, S, o) = {
   o = (...o, atol = _atol_by_sizes(o, max(abs(reshape(_initial(info, S), S.parts, S.T.P)); axis = 1)), switches = _clock_of(info))
   conditions = _conditions_of(info, S)
+  _check_ways(info, S, conditions)
   rated = _rated(info, S)
   explicit = len(rated) > 0
   for c in conditions { if explicit { explicit = _is_eliminable(info, S, c) } }

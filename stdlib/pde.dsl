@@ -64,6 +64,11 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
         partial = partial, guess = guess, count = count, estimate = estimate, by_size = kind(atol) == "none")
       gone = _as_gone_through(info, m, o)
       (info, o) = (gone.info, gone.o)
+      info = if has(m, "grid") and info.time >= 0 and kind(info.region) == "none" {
+        (...info, ways = _ways_in(info))
+      } else {
+        info
+      }
       _refuse_open_ends(info, m)
       s = m.solve(info, m, o)
       _check_seen(info, m, o, s)
