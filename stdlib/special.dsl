@@ -772,11 +772,15 @@ gcd(a, b) = {
   }
   x
 }
-# lcm(a, b): see gcd
+# lcm(a, b): see gcd; an error where it is too large for the integer
 #     lcm(4, 6)                   #> 12
 lcm(a, b) = {
   g = gcd(a, b)
-  abs(a // where(g == 0, 1, g) * b)
+  times = abs(a // where(g == 0, 1, g))
+  y = abs(b + 0 * a)
+  multiple = times * y
+  assert(all(ravel(multiple // where(y == 0, 1, y) == where(y == 0, 0, times))), "lcm: the multiple is too large for {dtype(a)}")
+  multiple
 }
 _want_whole(name, x) = assert(dtype(x) == "i64" or dtype(x) == "i32", "{name} takes whole numbers")
 # primes(n): the prime numbers below n, ascending

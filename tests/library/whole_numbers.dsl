@@ -66,3 +66,15 @@ log10([1.7976931348623157e308, 2.5])                           #~ [308.254715559
 (log10'(1000.0), nth_derivative(log2, 8.0, 2))                 #~ (1/(1000log(10)), -1/(64log(2)))
 all(cbrt((1.0 * k)^3) == k)                                    #> true
 dtype(log2(f32(8)))                                            #> f32
+# ---- exponents, and multiples that do not fit
+
+[k for k in 0..309 if log10(10.0^k) != k or log10(10.0^-k) != -k]    #> []
+[k for k in -1074..1024 if log2(2.0^k) != k]          #> []
+i64(floor(log10([1000, 10^15, 999])))                 #> [3, 15, 2]
+log10([1e23, 0, inf, 2])                              #~ [23, -inf, inf, 0.301029995663981195]
+(log2(1 + 2.3e-16) > 0, dtype(log10(f32(1000))), log10(f32(1000)))   #> (true, "f32", 3.0)
+(log10'(1000.0), log10''(1000.0))                     #~ (1e-3 / log(10), -1e-6 / log(10))
+too_large(f) = try { f(); "fits" } catch m { m }
+too_large(() -> lcm(2^62, 6))                         #> lcm: the multiple is too large for i64
+too_large(() -> lcm(i32(100_000), i32(99_999)))       #> lcm: the multiple is too large for i32
+lcm([4, -6, 0, 0, 2^62], [6, 4, 5, 0, 2^61])          #> [12, 12, 0, 0, 4611686018427387904]
