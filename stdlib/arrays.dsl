@@ -417,6 +417,7 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
     linspace(where(flat, a - 0.5, a), where(flat, b + 0.5, b), bins + 1)
   }
   m = len(edges) - 1
+  assert(m > 0 and all(edges[1..] >= edges[..-1]), "the edges of a histogram are two or more, and ascend")
   k = where(v == edges[m], m - 1, searchsorted(edges, v) - 1)
   inside = (v >= edges[0]) and (v <= edges[m])
   w = if kind(weights) == "none" { i64(inside) } else { where(inside, ravel(weights), 0) }

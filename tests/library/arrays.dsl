@@ -153,3 +153,6 @@ geomspace(1, 1000, 4)[[0, 3]]                                  #> [1, 1000]
 geomspace(-1, -8, 4)                                           #~ [-1, -2, -4, -8]
 [round(1e300, 20), round(1.23456e-200, 203), round(5.0, -400), round(1.5, 400)]   #~ [1e300, 1.235e-200, 0, 1.5]
 round(123456.0, -2)                                            #> 123500.0
+failing_edges(e) = try { histogram([1.0, 2], e); "counted" } catch m { m }
+failing_edges([3.0, 1])      #> the edges of a histogram are two or more, and ascend
+(failing_edges([1.0]) == failing_edges([0, nan]), failing_edges([0, 1, 1, 2]))     #> (true, "counted")
