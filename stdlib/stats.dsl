@@ -99,14 +99,15 @@ mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
 # ---- spread and shape
 
 # var(x; axis, ddof = 0, keepdims): variance: sum of the squared distances from the mean over n - ddof
-#   NaN where ddof is n or more.
+#   NaN where ddof is n or more. Of complex numbers the squared distances are real.
 #     var([1, 2, 3, 4])             #> 1.25
 #     var([1, 2, 3, 4]; ddof = 1)   #~ 5/3
 var(x; axis = none, ddof = 0, keepdims = false) = {
-  d = _centred(x, axis)^2
+  d = _squares(_centred(x, axis))
   y = if kind(axis) == "none" { sum(d) } else { sum(d; axis = axis) }
   _keep_axes(_over_freedom(y, _per_result(x, y), ddof), x, axis, keepdims)
 }
+_squares(x) = if _is_complex(x) { real(x * conj(x)) } else { x^2 }
 # v / (n - ddof), NaN where that is no number of degrees of freedom
 _over_freedom(v, n, ddof) = where(n > ddof, v, 0 * v) / max(n - ddof, 0)
 # std(x; axis, ddof = 0, keepdims): standard deviation, the root of var
@@ -177,7 +178,7 @@ nanmin(x; axis = none, keepdims = false) = {
 cov(x, y = none; ddof = 1) = if kind(y) == "none" {
   c = _centred(x, 0)
   _over_freedom(c' @ c, len(x), ddof)
-} else { _over_freedom(sum((x - mean(x)) * (y - mean(y))), len(x), ddof) }
+} else { _over_freedom(sum(conj(x - mean(x)) * (y - mean(y))), len(x), ddof) }
 # corrcoef(x, y): correlation coefficient of two vectors; corrcoef(X): the matrix of those of the columns of X
 #     corrcoef([1, 2, 3], [2, 4, 6])      #~ 1
 #     corrcoef([1, 2; 2, 4; 3, 6])        #~ [1, 1; 1, 1]
@@ -187,7 +188,7 @@ corrcoef(x, y = none) = if kind(y) == "none" {
   c / outer(s, s)
 } else {
   (u, v) = (_in_own_unit(x, none), _in_own_unit(y, none))
-  cov(u, v) / sqrt(cov(u, u) * cov(v, v))
+  cov(u, v) / sqrt(real(cov(u, u) * cov(v, v)))
 }
 # ranks(x): the places of the elements among the sorted ones, from 1 on; equal elements share the mean of theirs. f64, no derivative
 #     ranks([30, 10, 20, 10])       #> [4, 1.5, 3, 1.5]

@@ -112,3 +112,14 @@ grad(v -> std(v))([1.0, 2, 4])                                  #~ ([1.0, 2, 4] 
 # a vector is one column
 linear_regression([0.0, 1, 2], [1.0, 3, 5]).coefficients   #~ [2] tol 1e-12
 linear_regression([0.0, 1, 2], [1.0, 3, 5]).intercept      #~ 1 tol 1e-12
+# ---- of complex numbers: real variances, and correlations with the first one conjugated, as those of matrices
+
+z = [1 + 2im, 3 - 1im, 0.5im]
+w = [2 - 1im, 1 + 1im, 3 + 0im]
+var(z)                                        #~ 55/18
+std(z)                                        #~ sqrt(55/18)
+cov(z, w)                                     #~ -3 + 0.25im
+cov(stack(z, w; axis = 1))[0, 1]              #~ -3 + 0.25im
+abs(corrcoef(z, w))                           #~ sqrt(9.0625 / (55/12 * 2))
+mean(abs(zscore(z))^2)                        #~ 1
+grad(z -> var(z))(z)                          #~ 2/3 * (z - mean(z))
