@@ -115,7 +115,7 @@ _over_freedom(v, n, ddof) = where(n > ddof, v, 0 * v) / max(n - ddof, 0)
 std(x; axis = none, ddof = 0, keepdims = false) = {
   c = _centred(x, axis)
   s = _power_unit(c, axis)
-  d = (c / s)^2
+  d = _squares(c / s)
   y = if kind(axis) == "none" { sum(d) } else { sum(d; axis = axis) }
   _keep_axes(_without_axes(s, axis) * sqrt(_over_freedom(y, _per_result(x, y), ddof)), x, axis, keepdims)
 }
@@ -202,7 +202,7 @@ autocorrelation(x, n) = {
   c = _in_own_unit(x, none)
   m = len(c)
   padded = concat(c, zeros(n))
-  (padded[expand(iota(n), 1) + iota(m)] @ c) / sum(c^2)
+  (padded[expand(iota(n), 1) + iota(m)] @ conj(c)) / sum(_squares(c))
 }
 # linregress(x, y): the line slope * x + intercept with the least sum of squared distances in y, x and y vectors: a record of slope, intercept, r (correlation
 #   coefficient), and stderr and intercept_stderr, the standard errors of slope
@@ -216,10 +216,10 @@ linregress(x, y) = {
   # in units of their own
   (p, q) = (_power_unit(x - mx, none), _power_unit(y - my, none))
   (u, v) = ((x - mx) / p, (y - my) / q)
-  (sxx, syy, sxy) = (sum(u^2), sum(v^2), sum(u * v))
+  (sxx, syy, sxy) = (sum(_squares(u)), sum(_squares(v)), sum(conj(u) * v))
   slope = sxy / sxx * (q / p)
   intercept = my - slope * mx
-  residue = sum((v - sxy / sxx * u)^2)
+  residue = sum(_squares(v - sxy / sxx * u)) # by distances from the means, which keep their digits
   stderr = sqrt(_over_freedom(residue, n, 2) / sxx) * (q / p)
   (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * rms(x))
 }
@@ -241,10 +241,11 @@ _regression(X, y, intercept) = {
   residuals = y - D @ b
   # in units of their own
   (p, q) = (_power_unit(y, none), _power_unit(D, 0))
-  residue = sum((residuals / p)^2)
-  total = if with { sum((y / p - mean(y / p))^2) } else { sum((y / p)^2) }
-  E = D / q
-  stderr = sqrt(_over_freedom(residue, n, len(b)) * diag(inv(E' @ E))) * (p / q[0])
+  residue = sum(_squares(residuals / p))
+  total = if with { sum(_squares(y / p - mean(y / p))) } else { sum(_squares(y / p)) }
+  (Q, R) = qr(D / q) # inv(D'D) would square the condition
+  spread = sum(_squares(trisolve(R, eye(len(b)) + 0 * R; lower = false)); axis = 1)
+  stderr = sqrt(_over_freedom(residue, n, len(b)) * spread) * (p / q[0])
   (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
     stderr = stderr)
 }

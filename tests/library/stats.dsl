@@ -123,3 +123,15 @@ cov(stack(z, w; axis = 1))[0, 1]              #~ -3 + 0.25im
 abs(corrcoef(z, w))                           #~ sqrt(9.0625 / (55/12 * 2))
 mean(abs(zscore(z))^2)                        #~ 1
 grad(z -> var(z))(z)                          #~ 2/3 * (z - mean(z))
+autocorrelation(z, 2)                         #~ [1, sum((z[1..] - mean(z)) * conj(z[..2] - mean(z))) / (3var(z))]
+line = linregress([1.0, 2, 3], 2im * [1.0, 2, 3] + 1)
+(line.slope, line.intercept, line.r)          #~ (2im, 1, 1im)
+linear_regression([1.0; 2; 3; 5], [1im, 2im, 3im, 5.2im]).r2       #~ linear_regression([1.0; 2; 3; 5], [1, 2, 3, 5.2]).r2
+
+# ---- standard errors of what is nearly dependent, or far from 0; by 60 digits
+
+year = [2000.0 + k for k in 0..21]
+bent = linear_regression(stack(year, year^2; axis = 1), [0.3k - 0.02k^2 + 0.05sin(7.0k) for k in 0..21])
+bent.stderr / [0.9564008195386, 0.0002379104371788, 961.1766994822]       #~ ones(3) tol 1e-8
+far = linregress(1e9 + iota(10), 2iota(10) + 1e-4 * sin(3iota(10)))
+far.stderr                                    #~ 7.674131422269e-6 tol 1e-12
