@@ -226,7 +226,7 @@ linregress(x, y) = {
 # linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], or f64[n] for one column, y f64[n]
 #   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of
 #   the variance of y that is explained), stderr (of the coefficients, the
-#   intercept's last; NaN where there are as many of them as rows)
+#   intercept's last; NaN where there are as many of them as rows, or more)
 #     X = [0.0, 1; 1, 0; 1, 1; 2, 1]
 #     f = linear_regression(X, [4, 3, 6, 8])
 #     f.coefficients                #~ [2, 3]
@@ -243,8 +243,11 @@ _regression(X, y, intercept) = {
   (p, q) = (_power_unit(y, none), _power_unit(D, 0))
   residue = sum(_squares(residuals / p))
   total = if with { sum(_squares(y / p - mean(y / p))) } else { sum(_squares(y / p)) }
-  (Q, R) = qr(D / q) # inv(D'D) would square the condition
-  spread = sum(_squares(trisolve(R, eye(len(b)) + 0 * R; lower = false)); axis = 1)
+  # inv(D'D) would square the condition; with rows of zeros, where there are fewer than coefficients
+  (Q, R) = qr(concat(D / q, zeros(max(len(b) - n, 0), len(b))))
+  spread = if any(diag(R) == 0) { inf + 0 * abs(b) } else {
+    sum(_squares(trisolve(R, eye(len(b)) + 0 * R; lower = false)); axis = 1)
+  }
   stderr = sqrt(_over_freedom(residue, n, len(b)) * spread) * (p / q[0])
   (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
     stderr = stderr)

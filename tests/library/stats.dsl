@@ -135,3 +135,5 @@ bent = linear_regression(stack(year, year^2; axis = 1), [0.3k - 0.02k^2 + 0.05si
 bent.stderr / [0.9564008195386, 0.0002379104371788, 961.1766994822]       #~ ones(3) tol 1e-8
 far = linregress(1e9 + iota(10), 2iota(10) + 1e-4 * sin(3iota(10)))
 far.stderr                                    #~ 7.674131422269e-6 tol 1e-12
+isnan(linear_regression([1.0, 2, 3; 4, 5, 6], [1.0, 2]).stderr)          #> [true, true, true, true]
+linear_regression([1.0, 2, 3; 4, 5, 6], [1.0, 2]).r2                      #~ 1
