@@ -391,6 +391,7 @@ bincount(k; weights = none, n = 0) = {
     c
   } else {
     w = ravel(weights)
+    assert(len(w) == len(v), "bincount takes as many weights as numbers, not {len(w)} for {len(v)}")
     c = sum(w[..0]) + zeros(m)
     c[v] += w
     c
@@ -420,7 +421,10 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
   assert(m > 0 and all(edges[1..] >= edges[..-1]), "the edges of a histogram are two or more, and ascend")
   k = where(v == edges[m], m - 1, searchsorted(edges, v) - 1)
   inside = (v >= edges[0]) and (v <= edges[m])
-  w = if kind(weights) == "none" { i64(inside) } else { where(inside, ravel(weights), 0) }
+  w = if kind(weights) == "none" { i64(inside) } else {
+    assert(size(weights) == size(x), "histogram takes as many weights as elements, not {size(weights)} for {size(x)}")
+    where(inside, ravel(weights), 0)
+  }
   n = sum(w[..0]) + zeros(m; dtype = i64)
   n[clamp(k, 0, m - 1)] += w
   (if _known(density, "density") { n / (sum(n) * (edges[1..] - edges[..-1])) } else { n }, edges)
@@ -473,6 +477,7 @@ cumtrapz(y, x = 1.0; axis = 0) = {
 }
 _trapezoids(y, x) = {
   h = if rank(x) == 0 { x } else {
+    assert(len(x) == len(y), "an integral of {len(y)} values takes as many places, not {len(x)}")
     s = x[1..] - x[..-1]
     for k in list(...(1..rank(y))) { s = expand(s, rank(s)) }
     s

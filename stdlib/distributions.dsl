@@ -489,6 +489,7 @@ choice(x, n = (); replace = true, p = none) = {
     assert(len(p) == len(rows), "choice takes as many probabilities as there are rows")
     _want("choice", "takes probabilities from 0 on, finite, not all 0", all(p >= 0) and sum(p) > 0 and sum(p) < inf)
     c = cumsum(p)
+    assert(all(p >= 0) and 0 < c[-1] and c[-1] < inf, "choice takes probabilities that are not negative, and not all 0")
     rows[min(_count_up_to(c, rand(n) * c[-1]), len(rows) - 1)]
   } else { if replace or (kind(n) == "tuple" and len(n) == 0) { rows[randint(0, len(rows), n)] } else {
     assert(n <= len(rows), "choice without replacement: there are {len(rows)} rows, not {n}")

@@ -178,7 +178,10 @@ nanmin(x; axis = none, keepdims = false) = {
 cov(x, y = none; ddof = 1) = if kind(y) == "none" {
   c = _centred(x, 0)
   _over_freedom(c' @ c, len(x), ddof)
-} else { _over_freedom(sum(conj(x - mean(x)) * (y - mean(y))), len(x), ddof) }
+} else {
+  assert(len(x) == len(y), "the covariance of vectors of {len(x)} and {len(y)} elements")
+  _over_freedom(sum(conj(x - mean(x)) * (y - mean(y))), len(x), ddof)
+}
 # corrcoef(x, y): correlation coefficient of two vectors; corrcoef(X): the matrix of those of the columns of X
 #     corrcoef([1, 2, 3], [2, 4, 6])      #~ 1
 #     corrcoef([1, 2; 2, 4; 3, 6])        #~ [1, 1; 1, 1]

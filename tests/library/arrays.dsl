@@ -156,3 +156,9 @@ round(123456.0, -2)                                            #> 123500.0
 failing_edges(e) = try { histogram([1.0, 2], e); "counted" } catch m { m }
 failing_edges([3.0, 1])      #> the edges of a histogram are two or more, and ascend
 (failing_edges([1.0]) == failing_edges([0, nan]), failing_edges([0, 1, 1, 2]))     #> (true, "counted")
+# lengths that would broadcast
+unlike(f) = try { f(); "taken" } catch m { m }
+unlike(() -> trapz([1.0, 2, 3], [0.0, 1]))             #> an integral of 3 values takes as many places, not 2
+unlike(() -> cumtrapz([1.0, 2], [1.0]))                #> an integral of 2 values takes as many places, not 1
+unlike(() -> bincount([1, 2]; weights = [1.0]))        #> bincount takes as many weights as numbers, not 1 for 2
+unlike(() -> histogram([1.0, 2], 2; weights = [1.0]))  #> histogram takes as many weights as elements, not 1 for 2

@@ -137,3 +137,4 @@ far = linregress(1e9 + iota(10), 2iota(10) + 1e-4 * sin(3iota(10)))
 far.stderr                                    #~ 7.674131422269e-6 tol 1e-12
 isnan(linear_regression([1.0, 2, 3; 4, 5, 6], [1.0, 2]).stderr)          #> [true, true, true, true]
 linear_regression([1.0, 2, 3; 4, 5, 6], [1.0, 2]).r2                      #~ 1
+try { cov([1.0, 2], [1.0]); "taken" } catch m { m }      #> the covariance of vectors of 2 and 1 elements
