@@ -101,6 +101,7 @@ MultivariateNormal(mu, covariance) = {
   (family = "MultivariateNormal", mu = _finite_or_none("MultivariateNormal", "mu", mu) + 0.0, covariance = C)
 }
 # Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
+#   pdf is 0 where the sum is off 1 by more than 1e-6
 #     pdf(Dirichlet([1.0, 1, 1]), [0.2, 0.3, 0.5])   #~ 2
 Dirichlet(alpha) = (family = "Dirichlet", alpha = _above_zero_or_none("Dirichlet", "alpha", alpha) + 0.0)
 
@@ -121,25 +122,25 @@ _want(name, what, good) = if not all(ravel(good)) { error("{name} {what}") }
 #     grad(s -> pdf(Normal(0, s), 1))(1.0)   #~ 0
 pdf(d, x) = {
   f = _family(d, "pdf")
-  if has(f, "pdf") { f.pdf(d, x) } else { exp(f.logpdf(d, x)) }
+  _of_known(d, if has(f, "pdf") { f.pdf(d, x) } else { exp(f.logpdf(d, x)) })
 }
 # logpdf(d, x): logarithm of pdf(d, x), also where that underflows
 #     logpdf(Normal(), 100)       #~ -5000 - 0.5log(2pi)
-logpdf(d, x) = _family(d, "logpdf").logpdf(d, x)
+logpdf(d, x) = _of_known(d, _family(d, "logpdf").logpdf(d, x))
 # cdf(d, x): probability of a value up to x
 #     cdf(Poisson(2), [-1, 0, 0.5])   #~ [0, exp(-2), exp(-2)]
-cdf(d, x) = _asked(d, "cdf")(d, x)
+cdf(d, x) = _of_known(d, _asked(d, "cdf")(d, x))
 # ccdf(d, x): probability of a value above x, 1 - cdf(d, x) without cancellation
 #     ccdf(Normal(), 10)          #~ 7.619853024160527e-24 tol 1e-36
 ccdf(d, x) = {
   f = _family(d, "ccdf")
-  if has(f, "ccdf") { f.ccdf(d, x) } else { 1 - _asked(d, "cdf")(d, x) }
+  _of_known(d, if has(f, "ccdf") { f.ccdf(d, x) } else { 1 - _asked(d, "cdf")(d, x) })
 }
 # icdf(d, p): quantile: x with cdf(d, x) = p; of a discrete distribution the smallest whole x with cdf(d, x) >= p
 #   NaN unless 0 <= p <= 1. Derivatives by p and the parameters, of continuous ones
 #     icdf(Normal(), 0.975)       #~ 1.959963984540054
 #     icdf(Poisson(3), [0.1, 0.5])   #> [1, 3]
-icdf(d, p) = _asked(d, "icdf")(d, p)
+icdf(d, p) = _of_known(d, _asked(d, "icdf")(d, p))
 # sample(d, n): n numbers drawn from a distribution; n may be a tuple of lengths, and when it is left out there is one number. sample(region, n): points f64[n, d] inside a region,
 #   evenly spread
 #   the same for the same seed on every machine. Normal numbers by Box and Muller, others by icdf of uniform ones.
@@ -159,6 +160,19 @@ moments(d) = {
   (mean = m[0], variance = m[1])
 }
 
+# y, NaN where a parameter is, which a comparison with it does not show
+_of_known(d, y) = {
+  for v in values(d) {
+    if kind(v) == "array" {
+      good = v == v
+      whole = all(ravel(good))
+      if not _is_fixed(whole) {
+        y = where(if rank(v) > 0 and not has(field(_families, d.family), "cdf") { whole } else { good }, y, nan)
+      }
+    }
+  }
+  y
+}
 _family(d, what) = {
   if kind(d) != "record" { _refuse("{what} takes a distribution, such as Normal(0, 1), before its number") }
   if not has(d, "family") { _refuse("{what} takes a distribution, such as Normal(0, 1), before its number") }
@@ -379,7 +393,14 @@ _families = (
     moments = d -> (d.mu, d.covariance)
   ),
   Dirichlet = (
-    logpdf = (d, x) -> lgamma(sum(d.alpha)) - sum(lgamma(d.alpha)) + sum((d.alpha - 1) * log(x); axis = -1),
+    logpdf = (d, x) -> {
+      positive = x > 0
+      at_zero = where(d.alpha == 1, 0.0, where(d.alpha < 1, inf, -inf))
+      power = where(positive, (d.alpha - 1) * log(where(positive, x, 1.0)), where(x < 0, -inf, at_zero))
+      inside = all(x >= 0; axis = -1) and abs(sum(x; axis = -1) - 1) < 1e-6
+      where(inside, lgamma(sum(d.alpha)) - sum(lgamma(d.alpha)) + sum(power; axis = -1),
+        where(any(isnan(x); axis = -1), nan, -inf))
+    },
     sample = (d, n) -> {
       g = gammaincinv(d.alpha, rand(_lengths(n, len(d.alpha))))
       g / sum(g; axis = -1, keepdims = true)
@@ -467,10 +488,13 @@ derivative _t_icdf(nu, p), dnu, dp = (dp - _t_by_nu(nu, y, y, dnu)) / exp(_t_log
 
 # randint(a, b, n): n whole numbers from a to b - 1, each as likely; n may be a tuple of lengths, and when it is left out there is one number
 #     seed(1)
+#   error unless a < b, and for more than 2^53 numbers, which rand does not tell apart
 #     shape(randint(0, 10, (2, 3)))   #> (2, 3)
 randint(a, b, n = ()) = {
+  many = b - a
   _want("randint", "takes a below b: there are no whole numbers from {a} to {b} - 1", a < b)
-  a + i64(floor(rand(n) * (b - a)))
+  _want("randint", "tells no more than 2^53 numbers apart", 0 < many and many <= 2^53)
+  a + i64(floor(rand(n) * many))
 }
 # permutation(n): the numbers 0 .. n-1 in a random order
 #     sort(permutation(5))        #> [0, 1, 2, 3, 4]

@@ -392,6 +392,8 @@ rank(choice(5; replace = false))           #> 0
 icdf(Poisson(1e20), 0.5) / 1e20            #~ 1
 icdf(Geometric(1e-20), 0.5) * 1e-20        #~ log(2)
 [pdf(Poisson(0), 0), icdf(Binomial(0, 0.5), 0.5), icdf(Geometric(1), 0.5)]   #> [1, 0, 0]
+# ---- what lies beside: ends that are met, and none where there is nothing to draw
+
 flat = Dirichlet([1.0, 1, 1])
 pdf(flat, [0, 0.5, 0.5; 0.5, 0.6, 0.7; -0.5, 0.7, 0.8])    #~ [2, 0, 0]
 pdf(Dirichlet([2.0, 1, 1]), [0, 0.4, 0.6])                   #> 0.0
@@ -399,19 +401,23 @@ pdf(Dirichlet([0.5, 1, 1]), [0, 0.4, 0.6])                   #> inf
 isnan(pdf(flat, [nan, 0.5, 0.5]))                            #> true
 grad(a -> logpdf(Dirichlet(a), [0.2, 0.3, 0.5]))([1.0, 2, 3])   #~ digamma(6.0) - digamma([1.0, 2, 3]) + log([0.2, 0.3, 0.5])
 nothing_drawn(f) = try { f(); "drawn" } catch m { m }
-nothing_drawn(() -> randint(5, 5, 3))       #> randint takes a < b, and no more than 2^53 numbers from a to b - 1
-nothing_drawn(() -> randint(5, 3)) == nothing_drawn(() -> randint(0, 2^62, 2))     #> true
+nothing_drawn(() -> randint(5, 5, 3))       #> randint takes a below b: there are no whole numbers from 5 to 5 - 1
+nothing_drawn(() -> randint(0, 2^62, 2))    #> randint tells no more than 2^53 numbers apart
 randint([0, 4], [1, 5], 2)                  #> [0, 4]
 
 # ---- parameters for which there is no distribution: NaN throughout, and elsewhere what it was
 
-unknown(d) = isnan([pdf(d, 2.0), logpdf(d, 2.0), cdf(d, 2.0), ccdf(d, 2.0), icdf(d, 0.4), sample(d), moments(d).variance])
-nowhere = list(Normal(0, -1), Uniform(3, 1), Exponential(-1.0), Gamma(-1.5), Beta(-1.0, 2.0), ChiSquared(-2), StudentT(3; sigma = -1), FDist(-1, 2), LogNormal(0, -1),
-  Weibull(2.0, -1.0), Cauchy(0, -1), Laplace(0, -2), Logistic(0, -1), Gumbel(0, -1), Pareto(-1.0), Poisson(-1.0), Binomial(5, 1.5), Binomial(-5, 0.5), NegativeBinomial(-1.0, 0.5), Geometric(1.5))
-all([all(unknown(d)) for d in nowhere])     #> true
+# the second of two parameters is none
+unknown(d) = isnan(stack(pdf(d, 2.0), logpdf(d, 2.0), cdf(d, 2.0), ccdf(d, 2.0), icdf(d, 0.4)))[.., 1]
+known(d) = not isnan(stack(cdf(d, 2.0), ccdf(d, 2.0), icdf(d, 0.4)))[.., 0]
+off = [2.0, -1.0]
+nowhere = list(Normal(0, off), Uniform(1.0, off), Exponential(off), Gamma(off), Beta(off, 2.0), ChiSquared(off), StudentT(3; sigma = off), FDist(off, 2), LogNormal(0, off),
+  Weibull(2.0, off), Cauchy(0, off), Laplace(0, off), Logistic(0, off), Gumbel(0, off), Pareto(off), Poisson(off), Binomial(5, [0.5, 1.5]), Binomial([5, -5], 0.5),
+  NegativeBinomial(off, 0.5), Geometric([0.5, 1.5]))
+all([all(unknown(d)) and all(known(d)) for d in nowhere])     #> true
 isnan(pdf(Dirichlet([-1.0, 2]), [0.5, 0.5]))      #> true
 isnan(pdf(Normal(0.0, [1, -1, nan]), 0.5))  #> [false, true, true]
 grad(s -> pdf(Normal([0.0, 1], [s, -1.0]), 0.5)[0])(2.0)      #~ pdf(Normal(0, 2), 0.5) * (0.5^2 / 8 - 1/2)
-nothing_drawn(() -> choice([1, 2, 3], 2; p = [0, 0, 0]))      #> choice takes probabilities that are not negative, and not all 0
+nothing_drawn(() -> choice([1, 2, 3], 2; p = [0, 0, 0]))      #> choice takes probabilities from 0 on, finite, not all 0
 refused_odds(q) = nothing_drawn(() -> choice([1, 2, 3], 2; p = q)) != "drawn"
 (refused_odds([1, -1, 1]), refused_odds([nan, 1, 1]), refused_odds([inf, 1, 1]), refused_odds([0, 0, 2]))      #> (true, true, true, false)
