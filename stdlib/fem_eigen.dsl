@@ -26,11 +26,12 @@ _fem_eigen(P, D, m, o) = {
   below = 1e-3 * stop_gradient(_unit_of_elements(D, K, B, free))
   (V, turns) =
     _subspace(stop_gradient(K.values), stop_gradient(B.values), K, count, f64(m.near) - below, min(n, 2 * count + 8))
+  quotients = V -> [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
+  order = argsort(stop_gradient(quotients(V)))
+  V = stop_gradient(V[.., order])
+  V = stack(...map(k -> _moving_mode(K, B, V, stop_gradient(quotients(V)), k), list(...(0..count))); axis = 1)
   # by which the eigenvalues have derivatives
-  λ = [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
-  order = argsort(stop_gradient(λ))
-  λ = λ[order]
-  V = V[.., order]
+  λ = quotients(V)
   place = _place_in(D)
   names = map(f -> info.fields[f], list(...(0..P.nf)))
   functions = map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), list(...(0..count))),
@@ -76,6 +77,33 @@ _line_mode_size(info, q, own) = {
   }, list(...(0..len(info.jets)))),)
   rest = sum(q.residual((x,), _zero_jets(info)))
   -rest / (sum(q.residual((x,), jets)) - rest)
+}
+# Mode k of K u = λ B u, found already as column k of V, as the zero of its equations, which is what derivatives see of it. The
+# matrix is regular beside the modes of the same eigenvalue; along these, of which any sum is a mode too, it rests.
+_moving_mode(K, B, V, λ, k) = {
+  (n, count) = (len(V), len(λ))
+  same = f64(abs(λ - λ[k]) <= 1e-7 * max(abs(λ)))
+  C = map(j -> same[j] * stop_gradient(B @ V[.., j]), list(...(0..count)))
+  border = concat(...C)
+  F = z -> {
+    u = z[..n]
+    w = B @ u
+    R = K @ u - sum(u * (K @ u)) / sum(u * w) * w
+    for j in list(...(0..count)) { R = R + z[n + j] * C[j] }
+    sides = map(j -> (if j == k { 0.5 * sum(u * w) - 0.5 } else { sum(C[j] * u) }) + (1 - same[j]) * z[n + j],
+      list(...(0..count)))
+    concat(R, stack(...sides))
+  }
+  J = z -> {
+    (inner, outer_) = (repeat(iota(count), 0 * iota(count) + n), concat(...map(j -> iota(n), list(...(0..count)))))
+    u = z[..n]
+    mean_ = sum(u * (K @ u)) / sum(u * (B @ u))
+    own = concat(...map(j -> if j == k { B @ u } else { C[j] }, list(...(0..count))))
+    sparse(concat(K.rows, outer_, n + inner, n + iota(count)), concat(K.columns, n + inner, outer_, n + iota(count)),
+      concat(K.values - mean_ * B.values, border, own, 1 - same), n + count, n + count)
+  }
+  z = concat(V[.., k], zeros(count))
+  _zero_on(F, J, z)[..n]
 }
 _is_symmetric(A) = norm(A.values - _sparse_adjoint(A).values) <= 1e-10 * norm(A.values)
 

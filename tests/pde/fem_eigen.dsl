@@ -137,3 +137,22 @@ problem vortices(ν = 0.05) {
 }
 s = solve(vortices(), fem(h = π/12, order = 2), rtol = 1e-4, atol = 1e-7);
 s.v(0.5, 1.0, 0.6)  #~ exp(-0.05)*[cos(1.0)*sin(0.6), -sin(1.0)*cos(0.6)] tol 2e-3
+
+# ---- modes move with parameters, and so eigenvalues have second derivatives; of a double one the sum has
+problem tilted(k = 4.0, wide = 1.3) {
+  domain x in [0, 1], y in [0, wide]
+  field u
+  eigen λ
+  -Δ(u) + k*x*y*u == λ*u
+  u == 0 at boundary
+}
+modes(k, wide) = solve(tilted(k, wide), fem(h = 1/4, order = 3), count = 4; estimate = false)
+value(k) = modes(k, 1.3).λ[3]
+share(k) = { u = modes(k, 1.3).u[3]; u(0.3, 0.4)/u(0.5, 0.6) }
+pair(k) = { λ = modes(k, 1.0).λ; λ[1] + λ[2] }
+slope(f, x) = (f(x + 0.01) - f(x - 0.01))/0.02
+bend(f, x) = (f(x + 0.01) - 2f(x) + f(x - 0.01))/1e-4
+(value'(20.0), value''(20.0))   #~ (slope(value, 20.0), bend(value, 20.0)) tol 1e-7
+(share'(20.0), share''(20.0))   #~ (slope(share, 20.0), bend(share, 20.0)) tol 1e-6
+grad(share)(20.0)               #~ share'(20.0) tol 1e-9
+(pair'(0.0), pair''(0.0))       #~ (slope(pair, 0.0), bend(pair, 0.0)) tol 1e-7
