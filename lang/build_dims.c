@@ -2,7 +2,8 @@
  *
  * Needs: build_internal.h. Guarantees: an equality holds from the guard that says it to the end of the region in which
  * it was said; build_canon is idempotent; the representative of two symbols is the older one, of a symbol and a number
- * the number. A symbol is visible in the region where it was last born and in the regions inside it.
+ * the number, and of a sum its newest symbol is expressed by the others. A symbol is visible in the region where it was
+ * last born and in the regions inside it.
  */
 #include "lang/build_internal.h"
 
@@ -190,18 +191,18 @@ void dims_assume(Builder *b, Dim x, Dim y) {
 	x = build_canon(b, x);
 	y = build_canon(b, y);
 	if (x == y || (dim_is_const(c, x, NULL) && dim_is_const(c, y, NULL))) return;
-	SymId s, t;
+	SymId s, t, newest;
 	Dim value;
 	bool xs = dim_is_sym(c, x, &s) && s < b->equal.n, ys = dim_is_sym(c, y, &t) && t < b->equal.n;
 	if (xs && ys) {
 		if (s < t) bind_symbol(b, t, x);
 		else bind_symbol(b, s, y);
+	} else if (dim_solve(c, x, y, &newest, &value) && newest < b->equal.n) {
+		bind_symbol(b, newest, value);
 	} else if (xs && !dim_mentions(c, y, s)) {
 		bind_symbol(b, s, y);
 	} else if (ys && !dim_mentions(c, x, t)) {
 		bind_symbol(b, t, x);
-	} else if (dim_solve(c, x, y, &s, &value) && s < b->equal.n) {
-		bind_symbol(b, s, value);
 	} else { /* n*m == k*l: no symbol to replace, so the two lengths are as a whole */
 		DimUndo u = {.sym = UINT32_MAX};
 		VEC_RESERVE(b->scratch, &b->trail, b->trail.n + 1);
