@@ -245,7 +245,7 @@ bool run(T *t, Fn *f, const Value *args, Value *results) {
 }
 
 /* (parameters of f, a cotangent for each active result) -> cotangents of the active parameters. */
-Fn *vjp_of(T *t, Fn *f, const bool *active) {
+Fn *reverse_of(T *t, Fn *f, const bool *active) {
 	const Linearised *l = ad_linearise(t->c, f, active);
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
 	Builder *b = build_begin(t->c, atom_f(t->c, "%s.vjp", atom_text(t->c, f->name)), 0, f);
@@ -348,7 +348,7 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 			         path, left, right);
 			release(nactive, ct);
 			if (order > 1) {
-				Fn *vjp = vjp_of(t, f, active);
+				Fn *vjp = reverse_of(t, f, active);
 				memcpy(in, args, n * sizeof *in);
 				memcpy(in + n, w, nmoves * sizeof *in);
 				check_function(t, vjp, in, order - 1, bounds, "vjp,");

@@ -69,7 +69,7 @@ typedef struct Bounds {
 extern const Bounds usual;
 
 /* (parameters of f, a cotangent for each active result) -> cotangents of the active parameters. Owned. */
-Fn *vjp_of(T *t, Fn *f, const bool *active);
+Fn *reverse_of(T *t, Fn *f, const bool *active);
 /* Checks f at args to the given order of derivatives; releases both. */
 void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bounds *bounds);
 /* Its jvp (or, in reverse, its vjp) cannot be made: the first diagnostic has the code and the words. Releases f. */

@@ -91,7 +91,7 @@ static void test_conventions(T *t) {
 		CHECK(t, out[11].f == 2);  /* 2 * dx: the stopped factor is a constant */
 		release(12, out);
 	}
-	Fn *back = vjp_of(t, f, active);
+	Fn *back = reverse_of(t, f, active);
 	Value in[8] = {args[0], args[1], args[2], value_f64(1), value_f64(0), value_f64(0), value_f64(4), value_f64(0)}, ct[3];
 	if (run(t, back, in, ct)) {
 		double g[4];
@@ -435,7 +435,7 @@ static void test_factorisations(T *t) {
 	build(t->b, OP_EIGH, 1, &x, 0, out);
 	Ref sum = total(t, mul(t->b, out[0], out[0]));
 	Fn *f = end1(t, sum);
-	Fn *back = vjp_of(t, f, (bool[]){true});
+	Fn *back = reverse_of(t, f, (bool[]){true});
 	Value args[2] = {array(t, DT_F64, 2, (int64_t[]){3, 3}, 0, 0), value_f64(1)}, ct;
 	Value eye = shaped(t, args[0], (double[]){1, 0, 0, 0, 1, 0, 0, 0, 1});
 	value_unref(args[0]);
@@ -714,7 +714,7 @@ static void test_found(T *t) {
 
 /* What is kept grows with what was done, and the cotangent of an array is updated in place. */
 static void test_scaling(T *t) {
-	Fn *f = walking_loop(t), *back = vjp_of(t, f, (bool[]){true});
+	Fn *f = walking_loop(t), *back = reverse_of(t, f, (bool[]){true});
 	double work[2];
 	size_t peak[2];
 	for (int k = 0; k < 2; k++) {

@@ -532,7 +532,7 @@ static void test_rules(T *t) {
 	y = param(t, num(t), "y");
 	Ref r;
 	build_call(t->b, t->ruled, 2, (Ref[]){x, mul(t->b, y, y)}, &r);
-	Fn *f = end1(t, r), *back = vjp_of(t, f, (bool[]){true, true});
+	Fn *f = end1(t, r), *back = reverse_of(t, f, (bool[]){true, true});
 	Value in[3] = {value_f64(0.7), value_f64(1.3), value_f64(1)}, ct[2];
 	if (run(t, back, in, ct)) {
 		double s = sin(0.7 * 1.3 * 1.3);
@@ -568,7 +568,7 @@ static void test_rules(T *t) {
 	x = param(t, num(t), "x");
 	build_call(t->b, t->ruled, 2, (Ref[]){x, x}, &r);
 	f = end1(t, r);
-	back = vjp_of(t, f, (bool[]){true});
+	back = reverse_of(t, f, (bool[]){true});
 	if (run(t, back, in, ct)) CHECK(t, fabs(ct[0].f - 7.8) < 1e-14); /* (1 + 1) 3 w, w = 1.3 */
 	fn_unref(back);
 	fn_unref(f);

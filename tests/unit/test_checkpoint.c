@@ -1,10 +1,11 @@
 /* test_checkpoint.c - loops that keep snapshots: turns counted against the optimum, derivatives of the programs made, memory against the budget.
  *
- * Needs: derivative_check.h, parser/session.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests
+ * Needs: derivative_check.h, parser/session.h, solvers/solvers.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests
  * by name.
  */
 #include "lang/host.h"
 #include "parser/session.h"
+#include "solvers/solvers.h"
 #include "tests/unit/derivative_check.h"
 #include <math.h>
 #include <stdio.h>
@@ -93,10 +94,10 @@ static void test_turns(T *t) {
 	const bool active[2] = {true, false};
 	int64_t *known = calloc(1001 * 21, sizeof *known);
 	for (int counted = 0; counted < 2; counted++) {
-		Fn *f = ticking(t, counted), *tape = vjp_of(t, f, active);
+		Fn *f = ticking(t, counted), *tape = reverse_of(t, f, active);
 		for (size_t i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
 			int64_t s = snapshots[i];
-			Fn *back = vjp_of(t, ad_checkpoint(t->c, f, s, 0), active);
+			Fn *back = reverse_of(t, ad_checkpoint(t->c, f, s, 0), active);
 			for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
 				int64_t n = lengths[k], again = fewest(known, n, s, 20);
 				double x = slope(t, back, n);
@@ -110,7 +111,7 @@ static void test_turns(T *t) {
 			fn_unref(back);
 		}
 		/* the figure of the literature: 1000 turns with 20 snapshots */
-		Fn *back = vjp_of(t, ad_checkpoint(t->c, f, 20, 0), active);
+		Fn *back = reverse_of(t, ad_checkpoint(t->c, f, 20, 0), active);
 		int64_t again = fewest(known, 1000, 20, 20);
 		slope(t, back, 1000);
 		CHECK(t, again == 2747 && (double)again / 1000 <= 2.9);
@@ -172,6 +173,7 @@ static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	backend_init(c);
 	autodiff_init(c);
 	session_init(c);
+	solvers_init(c);
 	const size_t before = heap_used(c);
 	if (most) heap_set_limit(c, before + most);
 	Status s = session_run(session_of(c), "test.dsl", text, strlen(text), NULL, NULL, NULL);
