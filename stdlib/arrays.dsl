@@ -380,7 +380,8 @@ count_nonzero(x; axis = none, keepdims = false) = count(x != 0; axis = axis, kee
 #     bincount([0, 2, 2]; weights = [0.5, 1, 2])    #> [0.5, 0, 3]
 bincount(k; weights = none, n = 0) = {
   if kind(k) != "array" or not (dtype(k) == "i64" or dtype(k) == "i32") {
-    _refuse("bincount counts whole numbers, and this is {if kind(k) == "array" { dtype(k) } else { kind(k) }}; i64(k) makes them of reals")
+    _refuse(
+      "bincount counts whole numbers, and this is {if kind(k) == "array" { dtype(k) } else { kind(k) }}; i64(k) makes them of reals")
   }
   v = ravel(k)
   m = max(concat(v, [n - 1])) + 1

@@ -30,7 +30,8 @@ _of_smooth(f, v, x) = v
 derivative _of_smooth(f, v, x), df, dv, dx = {
   if not _absent(df) {
     if len(_switches(df, x)) > 0 {
-      _warning("cubature: the integrand compares numbers that depend on the place and on what the integral is differentiated by; if it jumps there, the derivative lacks what the jump adds. One integrate in the other has it")
+      _warning(
+        "cubature: the integrand compares numbers that depend on the place and on what the integral is differentiated by; if it jumps there, the derivative lacks what the jump adds. One integrate in the other has it")
     }
   }
   if _absent(dv) { 0 * v } else { dv }

@@ -509,7 +509,8 @@ dot(x, y) = x @ y
 # cross(a, b), a × b: vector product in three dimensions
 #     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
 cross(a, b) = {
-  assert(len(a) == 3 and len(b) == 3, "cross is the product of vectors in three dimensions; in the plane it is the number a[0]*b[1] - a[1]*b[0]")
+  assert(len(a) == 3 and len(b) == 3,
+    "cross is the product of vectors in three dimensions; in the plane it is the number a[0]*b[1] - a[1]*b[0]")
   [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 # trace(A): sum of the diagonal

@@ -99,7 +99,8 @@ _box_axes(b, h) = {
   n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
   axes = map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo))))
   if has(b, "cuts") {
-    cut = map((x, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, cuts, if len(cuts) > 0 { b.parts } else { 1 }) }, axes, b.cuts)
+    cut = map((x, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, cuts, if len(cuts) > 0 { b.parts } else { 1 }) },
+      axes, b.cuts)
     (map(x -> len(x) - 1, cut), cut)
   } else { (n, axes) }
 }

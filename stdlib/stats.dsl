@@ -234,9 +234,13 @@ linregress(x, y) = {
 #     f = linear_regression(X, [4, 3, 6, 8])
 #     f.coefficients                #~ [2, 3]
 #     f.intercept                   #~ 1
-linear_regression(X, y; intercept = true) = if rank(X) == 1 { _regression(expand(X, 1), y, intercept) } else { _regression(X, y, intercept) }
+linear_regression(X, y; intercept = true) =
+  if rank(X) == 1 { _regression(expand(X, 1), y, intercept) } else { _regression(X, y, intercept) }
 _regression(X, y, intercept) = {
-  if rank(X) != 2 { _refuse("linear_regression takes a matrix with a column for each variable, or a vector of one, not an array of {rank(X)} axes") }
+  if rank(X) != 2 {
+    _refuse(
+      "linear_regression takes a matrix with a column for each variable, or a vector of one, not an array of {rank(X)} axes")
+  }
   (n, k) = shape(X)
   with = _known(intercept, "intercept")
   D = if with { concat(X + 0.0, ones(n, 1); axis = 1) } else { X + 0.0 }
