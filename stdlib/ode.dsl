@@ -316,7 +316,8 @@ _stats(s) =
 _known_at(name, a, b, x) = {
   (a, b, v) = (stop_gradient(a), stop_gradient(b), stop_gradient(x))
   (lo, hi) = (min(a, b), max(a, b))
-  slack = 1e-12 * (where(abs(a) < inf, abs(a), 0.0) + where(abs(b) < inf, abs(b), 0.0))
+  # what many small steps add up to is a little beside the end
+  slack = where(hi - lo < inf, 1e-9 * (hi - lo) + 1e-15 * max(abs(lo), abs(hi)), 1e-9 * abs(b))
   # in the lanes of a map every operation counts: of a number nothing is searched
   lost = v < lo - slack or v > hi + slack
   if any(lost) {
