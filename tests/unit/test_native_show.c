@@ -106,7 +106,7 @@ static void test_counting(Ctx *c) {
 
 typedef struct Run {
 	Ctx *c;
-	char text[8192];
+	char text[32768];
 	size_t n;
 } Run;
 
