@@ -81,11 +81,10 @@ _finite_rates(jac, t, y, o) = {
   n = len(y)
   J = jac(t, y)
   if n > 200 { c128(-2.0 * max(abs(J)) * 2^(-f64(iota(60)))) } else {
-    A = if kind(o.pattern) == "none" { J } else {
+    A = zeros(n, n)
+    if kind(o.pattern) == "none" { A[..len(J), ..] = J } else {
       (column_start, rows) = o.pattern
-      A = zeros(n, n)
       A[rows, repeat(iota(n), column_start[1..] - column_start[..-1])] = J
-      A
     }
     if all(abs(A) < inf) { eigvals(A) } else { c128(zeros(n)) }
   }
