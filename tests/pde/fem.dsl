@@ -13,7 +13,7 @@ s.u(0.5, 0.5)  #~ 0.0736713532815138 tol 1e-5
 s.u([0.25, 0.5], 0.25)  #~ [0.0452861581094727, 0.0573349064746083] tol 2e-5
 solve(poisson, fem(h = 1/32, order = 3)).u(0.5, 0.5)  #~ 0.0736713532815138 tol 1e-7
 shape(s.u([0.1; 0.2; 0.3], [0.5, 0.6]))  #> (3, 2)
-(s.u)(2.0, 0.5)  #> nan
+try { str((s.u)(2.0, 0.5)) } catch e { str(e)[..30] }  #> the solution is known for x fr
 
 # ---- orders 2, 3, 4 in L2 and one less in H1: coefficient, advection and reaction vary
 problem made(a = 1.0) {

@@ -102,7 +102,7 @@ s.flux("left").u                #~ 0.25 tol 1e-3
 s.flux("boundary").u            #~ 1.0 tol 1e-12
 s.integral(q -> 1.0; at = "top")  #~ 1.0
 s.integral(q -> q.normal[1]; at = "boundary")  #~ 0.0
-(s.u)(2.0, 0.5)                 #> nan
+try { str((s.u)(2.0, 0.5)) } catch e { str(e)[..30] }  #> the solution is known for x fr
 s.u(1, [0, 1])                  #~ [0, 0]
 shape(s.u([0.1; 0.2; 0.3], [0.5, 0.6]))  #> (3, 2)
 ∂(s.u, 0)(0.37, 0.3)            #~ (s.u(0.3701, 0.3) - s.u(0.3699, 0.3))/0.0002 tol 1e-9
