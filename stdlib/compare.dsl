@@ -88,9 +88,9 @@ _jets_by(info, s, X, across = none) = map(j -> {
   f = field(s, info.fields[j[0]])
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
   together = 0.0 * X[len(X) - 1]
-  v = if kind(across) == "none" { _derived_by(f, orders)(...X) } else {
+  v = if kind(across) == "none" { _inside_cells(info, s, f, orders)(...X) } else {
     (c, δ) = across
-    if orders[c] != 1 { _derived_by(f, orders)(...X) } else {
+    if orders[c] != 1 { _inside_cells(info, s, f, orders)(...X) } else {
       g = _derived_by(f, map(i -> if i == c { 0 } else { orders[i] }, (...(0..len(orders)),)))
       at = k -> g(...map(i -> if i == c { X[i] + k * δ } else { X[i] }, (...(0..len(X)),)))
       (18 * at(1) - 11 * at(0) - 9 * at(2) + 2 * at(3)) / (6 * δ)
@@ -98,6 +98,14 @@ _jets_by(info, s, X, across = none) = map(j -> {
   }
   if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
 }, (...info.jets,))
+
+# A derivative of a field as it is inside of cells, where those of higher order than the elements are 0
+_inside_cells(info, s, f, orders) = {
+  order = 0
+  for i in info.space { order = order + orders[i] }
+  flat = if s.method != "fem" { false } else if has(s, "settings") { order > s.settings.order } else { false }
+  if flat { (...X) -> 0.0 * f(...X) } else { _derived_by(f, orders) }
+}
 
 # Residual of one equation or condition at points, and its size: what its parts add up to without their signs. (points), (points). A part counts at least for a thousandth of what it is when
 # the field changes by its size over the domain, so that rounding is not held against what is at rest.

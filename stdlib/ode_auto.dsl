@@ -32,7 +32,7 @@ _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
     at[-1] = t1
     (at, _by_cvode(w, f, jac, y, t0, t1, (...o, saveat = at))[1])
   }
-  if not _auto_fits(f(t0, y), y) { by_equations(m) } else { if _rests(T, Y, o) {
+  if not _auto_fits(f(t0, y), y) { by_equations(m) } else { if _wants_equations(jac, T, Y, o) {
     _by_sensitivities(m, f, jac, y, t0, t1, o, T, Y)
   } else {
     if _auto_hardest(how) > 0 { by_equations(m) } else {
@@ -50,7 +50,7 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
     end = o.saveat[-1]
     (T, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y, t0, end, (...o, saveat = [])))
     explicit = (...m, turn = _dop853_turn)
-    if _rests(T, Y, o) { _by_sensitivities(m, f, jac, y, t0, end, o, T, Y)[1] } else { if _asks_one(o.saveat) {
+    if _wants_equations(jac, T, Y, o) { _by_sensitivities(m, f, jac, y, t0, end, o, T, Y)[1] } else { if _asks_one(o.saveat) {
       if _is_fixed(len(y)) and kind(o.pattern) == "none" {
         if _auto_hardest(how) == 3 { by_equations(m) } else {
           expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, end, T, Y), 0)

@@ -64,7 +64,7 @@ _once_more(m, f, jac, y0, t0, t1, o, times, R) = {
   (T, Y) = if _asks_all(o.saveat) { (times, R) } else {
     _primal(() -> m.integrate(m, f, jac, y0, t0, end, (...o, saveat = []))[..2])
   }
-  if _rests(T, Y, o) { _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y) } else {
+  if _wants_equations(jac, T, Y, o) { _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y) } else {
     if has(m, "turn") { _replayed_from(m, f, jac, y0, t0, end, o, T, Y) } else {
       (at, rows) = m.integrate(m, f, jac, y0, t0, t1, o)[..2]
       # of as many rows as there were

@@ -17,6 +17,13 @@ _rests(T, Y, o) = {
   any(longest > 0.01 * abs(T[-1] - T[0]))
 }
 
+# Whether derivatives are to come from the equations: of a solution that rests, unless it begins where the Jacobian grows as
+# 1/(t - t0). There changes of what is free only as a limit have no bound, and only those of the steps have values.
+_wants_equations(jac, T, Y, o) = if _rests(T, Y, o) {
+  near = stop_gradient(1e-12 * (T[-1] - T[0]))
+  not (max(abs(stop_gradient(jac(T[0] + near, Y[0])))) * abs(near) > 0.1)
+} else { false }
+
 # Rows at saveat, or at T where all are asked for, whose derivatives are those of the equations
 _by_sensitivities(m, f, jac, y0, t0, t1, o, T, Y) = {
   at = if _asks_all(o.saveat) { _between(T, t0, t1) } else { o.saveat }
