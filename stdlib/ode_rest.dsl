@@ -89,7 +89,7 @@ _finite_rates(jac, t, y, o) = {
   J = jac(t, y)
   if n > 200 { c128(-2.0 * max(abs(J)) * 2^(-f64(iota(60)))) } else {
     A = zeros(n, n)
-    if kind(o.pattern) == "none" { A[..len(J), ..] = J } else {
+    if kind(o.pattern) == "none" { A[..len(J), ..] = real(J) } else {
       (column_start, rows) = o.pattern
       A[rows, repeat(iota(n), column_start[1..] - column_start[..-1])] = J
     }
