@@ -158,7 +158,7 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
         held = abs(rest) > 0.5 * abs(rest_before) and abs(rest) * expand(scale, 0) > enough and moves
         good = not any(held)
         if not good {
-          # what rounding leaves of f is no rest
+          # what rounding leaves of f, some dozens of units in the last place, is no rest
           rounding = 50 * 2.3e-16 * abs(h) * L.product(abs(s.J), abs(stop_gradient(y + Z[S - 1])))
           good = not any(held and abs(rest) > expand(rounding, 0))
         }

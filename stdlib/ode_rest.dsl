@@ -17,8 +17,8 @@ _rests(T, Y, o) = {
   any(longest > 0.01 * abs(T[-1] - T[0]))
 }
 
-# Whether derivatives are to come from the equations: of a solution that rests, unless it begins where the Jacobian grows as
-# 1/(t - t0). There changes of what is free only as a limit have no bound, and only those of the steps have values.
+# Whether derivatives are to come from the equations: of a solution that rests, unless the Jacobian grows as 1/(t - t0) from its
+# beginning. Some changes have no bound there, and CVODES stops; those of the steps have values.
 _wants_equations(jac, T, Y, o) = if _rests(T, Y, o) {
   near = stop_gradient(1e-12 * (T[-1] - T[0]))
   not (max(abs(stop_gradient(jac(T[0] + near, Y[0])))) * abs(near) > 0.1)
@@ -89,6 +89,7 @@ _finite_rates(jac, t, y, o) = {
   J = jac(t, y)
   if n > 200 { c128(-2.0 * max(abs(J)) * 2^(-f64(iota(60)))) } else {
     A = zeros(n, n)
+    # of a right-hand side that is complex or of another length it is said elsewhere
     if kind(o.pattern) == "none" { A[..len(J), ..] = real(J) } else {
       (column_start, rows) = o.pattern
       A[rows, repeat(iota(n), column_start[1..] - column_start[..-1])] = J

@@ -254,7 +254,7 @@ shut_fine = solve(settling, fv(n = 400));
 max(abs(sum(shut_fine.values[.., 0]; axis = 1)*4/400 - 1)) < 1e-10     #> true
 shut_fine.stats.steps < 5000           #> true
 
-# at the time of a row, the first and the last among them, a solution moves with t
+# at the time of a row, the first and the last among them, a solution moves with t: of second order, (2π/100)²
 problem drift {
   domain t in [0, 0.2], x in [0, 1] periodic
   field u
@@ -263,6 +263,6 @@ problem drift {
 }
 drifted(t, x) = exp(-0.4*π^2*t)*sin(2π*(x - t))
 s = solve(drift, fv(n = 100));
-∂(s.u, 0)(0.0, 0.31)        #~ ∂(drifted, 0)(0.0, 0.31) tol 0.02
-∂(s.u, 0)(s.times[20], 0.1) #~ ∂(drifted, 0)(s.times[20], 0.1) tol 0.02
-∂(s.u, 0)(0.2, 0.31)        #~ ∂(drifted, 0)(0.2, 0.31) tol 0.02
+∂(s.u, 0)(0.0, 0.31)        #~ ∂(drifted, 0)(0.0, 0.31) tol 4e-3
+∂(s.u, 0)(s.times[20], 0.1) #~ ∂(drifted, 0)(s.times[20], 0.1) tol 4e-3
+∂(s.u, 0)(0.2, 0.31)        #~ ∂(drifted, 0)(0.2, 0.31) tol 4e-3
