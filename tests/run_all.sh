@@ -2,10 +2,10 @@
 # run_all.sh - runs every test there is and adds up what they say. `make check` calls it.
 #
 # Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
-#   LONG=yes         what takes longer, too: every form of every test. `make check-long`
+#   LONG=yes         what takes longer, too: every form of every test, and the files that say so. `make check-long`
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=words      only what has one of the words in its label
-#   RANDOM_COUNT=3000 how many random programs, STATEMENTS=300 how many random statements of problems
+#   RANDOM_COUNT=1000 how many random programs, STATEMENTS=300 how many random statements of problems
 #   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that;
 #                    the sanitized builds get more, and so do slower machines
 #   ATLED_PACE=100   what this machine takes beside that of docs/performance.md, in percent; measured
@@ -170,7 +170,7 @@ every_test() {
 	done
 	# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
 	# of a tenth at least, 300 in all, the derivatives of first and second order must have been compared in every mode
-	programs=3000
+	programs=1000
 	[ -z "$long" ] || programs=20000
 	[ "$slower" -eq 1 ] || programs=100
 	programs=${RANDOM_COUNT:-$programs}
@@ -186,9 +186,10 @@ every_test() {
 		groups=("$folder")
 		case $folder in tests/pde | tests/solvers) groups=("$folder"/[!_]*.dsl) ;; esac
 		for group in "${groups[@]}"; do
+			[ -n "$long" ] || [ -d "$group" ] || ! grep -q 'In a long check only' "$group" || continue
 			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "$group"
-			# what solvers run often is compiled above, too; all of it is many functions that run once
-			case $folder in tests/pde | tests/solvers) [ -n "$long" ] || continue ;; esac
+			# what runs often is compiled above, too; all of it is many functions that run once. The corpus has every kind of code.
+			[ -n "$long" ] || [ "$folder" = tests/corpus ] || continue
 			# where compiling every function would take long the file says so
 			files=("$group")
 			[ -f "$group" ] || files=("$group"/[!_]*.dsl)
@@ -220,10 +221,10 @@ every_test() {
 	for script in tests/*/test_*.sh tests/*/test_*.py; do
 		case $script in
 		tests/statements/*)
-			statements=300
-			[ -z "$long" ] || statements=3000
+			statements=300 brief=(--brief)
+			[ -z "$long" ] || statements=3000 brief=()
 			[ "$slower" -eq 1 ] || statements=10
-			run counts "${script#tests/}" $((limit * 8)) python3 "$script" --count "${STATEMENTS:-$statements}"
+			run counts "${script#tests/}" $((limit * 8)) python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
 			;;
 		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
 		*) run counts "${script#tests/}" "$limit" "$script" ;;

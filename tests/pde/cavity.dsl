@@ -1,6 +1,7 @@
 # The driven cavity at Re = 1000 against Botella and Peyret, Benchmark spectral results on the lid-driven cavity flow, Computers & Fluids 27 (1998), tables 9 and 10, whose digits are seven: elements of
 # order 3 on a mesh that is dense at the walls reach them within 1e-4. Walls are written after the lid, so that they hold in the corners: otherwise the flow leaks there, and the error is fifty times as large.
 # As users run it only: with every function compiled it takes minutes.
+# In a long check only: it takes half a minute.
 problem cavity(Re = 1000) {
   domain (x, y) in box([0, 1], [0, 1])
   field v[2], p

@@ -1,6 +1,7 @@
 # What a solution says of its own error where it is not smooth, not resolved, or off in time: never
 # far too little, and above 30 % it is not given.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 # ---- too few points
 

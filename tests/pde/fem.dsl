@@ -1,5 +1,6 @@
 # Finite elements: observed orders by manufactured solutions, conditions of every kind, systems, flow, derivatives by parameters.
 # As users run it only: compiling all of it takes minutes.
+# In a long check only: it takes half a minute.
 
 # ---- Poisson's equation on the square; u(1/2, 1/2) from its double sine series
 problem poisson {

@@ -1,5 +1,6 @@
 # Finite elements for eigenvalues and for problems in t.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 # ---- the L-shaped membrane: λ1 from Betcke and Trefethen 2005, the third is 2π²; order 4/3 on uniform meshes
 problem membrane {

@@ -1,5 +1,6 @@
 # Finite elements for flow: Taylor and Hood's element against Kovasznay's solution and in the driven cavity.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 (g, gw) = gauss_legendre(4; a = 0.0, b = 1.0)
 n = 40

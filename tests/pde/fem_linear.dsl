@@ -1,5 +1,6 @@
 # Linear systems of finite elements by conjugate gradients with algebraic multigrid: iterations that hardly grow, agreement with factors, derivatives, refusals, and what is taken by itself.
 # As users run it only: compiling all of it takes minutes.
+# In a long check only: it takes half a minute.
 
 problem brick {
   domain (x, y, z) in box([0, 1], [0, 1], [0, 1])

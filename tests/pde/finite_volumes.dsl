@@ -1,5 +1,6 @@
 # Finite volumes where steps are short, fluxes bend, ends let nothing through, and states must stay positive.
 # Right values are closed forms; what was wrong before is said at each.
+# In a long check only: it takes half a minute.
 
 # ---- sources and diffusion decide how long a step is (nan, or 7e5, before)
 problem decay(k) {

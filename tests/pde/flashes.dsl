@@ -1,4 +1,5 @@
 # What is narrow in time and in space at once counts in full, or is refused, as what is narrow in one of them does.
+# In a long check only: it takes half a minute.
 
 problem flash(a, b, w, v) {
   domain t in [0, 1], x in [0, 1]

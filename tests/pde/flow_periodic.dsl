@@ -1,4 +1,5 @@
 # Velocity and pressure in time on periodic boxes: div(v) == 0 is kept exactly, the pressure follows wave by wave.
+# In a long check only: it takes half a minute.
 
 # vortices of Taylor and Green that drift: an exact solution (G. I. Taylor and A. E. Green, Proc. R. Soc. A 158, 1937, in a moving frame)
 problem vortices(ν = 0.1) {

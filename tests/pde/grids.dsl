@@ -1,5 +1,6 @@
 # Methods on grids in one to three dimensions: conditions of every kind, second order in t, systems, vector fields, equations without rates; each against an exact
 # solution or the other method.
+# In a long check only: it takes half a minute.
 
 # conditions that are not linear: all equations and conditions together by IDA
 problem radiate {

@@ -1,5 +1,6 @@
 # inverse.dsl - parameters of problems from data: fit(problem, data; for = ...).
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 problem diffusion(D = 0.1, v = 0.0) {
   domain t in [0, 1], x in [-1, 1]

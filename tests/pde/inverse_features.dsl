@@ -1,5 +1,6 @@
 # Parameters of problems found together with the amplitudes of random features: fit(problem, data; by = rfm(...)).
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 # a chaotic system from values without noise, from a start that is far away
 problem lorenz(a = 1.0, b = 1.0, c = 1.0) {

@@ -1,5 +1,6 @@
 # Derivatives of what jumps: fluxes by differences, refusals by what derives by the rules of calculus. Closed forms: resistances in a row, Kirchhoff's transformation, Neumann's melting front.
 # As users run it only: compiling all of it takes minutes.
+# In a long check only: it takes half a minute.
 
 # ---- a coefficient that jumps at a place, on a node and off it
 problem wall(c = 0.25) {

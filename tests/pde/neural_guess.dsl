@@ -1,5 +1,6 @@
 # A network that begins with a guess: it is first fitted to a coarse solution, or to functions, and then trained on the equations.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 # Bratu's problem has two solutions; from random weights the lower one is found. u(1/2) = 2 ln(cosh(θ/4)) where θ = sqrt(2) cosh(θ/4), θ = 1.51716 or 10.93870
 problem bratu(k = 1.0) {

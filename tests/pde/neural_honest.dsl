@@ -1,5 +1,6 @@
 # Networks where data fill a small part of the box, where coefficients have no bound, in many dimensions, and where a small
 # rest of the equations is no small error.
+# In a long check only: it takes half a minute.
 
 # ---- data in a small part: their size is found at thousands of places, not at five (0.96, and nan, before)
 problem bump {

@@ -1,5 +1,6 @@
 # Random features against closed forms: the whole of linear problems in several coordinates, systems, vector fields, Newton's steps.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 r = linspace(0, 1, 33)
 rel(a, b) = norm(a - b) / norm(b)

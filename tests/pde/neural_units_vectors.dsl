@@ -1,5 +1,6 @@
 # Vector fields and unknown parameters with numbers near 1 and in SI units: networks give errors of the same size, beside the exact solutions.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 rel(a, b) = norm(a - b) / norm(b)
 x = linspace(0, 1, 21)

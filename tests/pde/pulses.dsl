@@ -1,4 +1,5 @@
 # Sources, conditions and coefficients that are there for a short while count in full, by every method.
+# In a long check only: it takes half a minute.
 
 problem source(w) {
   domain t in [0, 1], x in [0, 1]

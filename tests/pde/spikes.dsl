@@ -1,4 +1,5 @@
 # What is there in a small part of space only counts in full, or the method says that its grid cannot see it.
+# In a long check only: it takes half a minute.
 
 problem load(w) {
   domain x in [0, 1]

@@ -1,4 +1,5 @@
 # Disks, balls and peaks in several coordinates of space: they count as they should, or a solution is refused.
+# In a long check only: it takes half a minute.
 
 # outside of a disk of constant strength, and far from a peak, u is Green's function of the square, whatever the width
 problem disk(w) {

@@ -1,4 +1,5 @@
 # What conditions at the ends of t say of the state there, together and from either end.
+# In a long check only: it takes half a minute.
 
 # ---- told together
 problem pair {

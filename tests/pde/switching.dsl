@@ -1,6 +1,7 @@
 # What an equation or a condition does at one place, time or value is not what it does everywhere:
 # factors that switch, conditions that set in, layers, narrow peaks. Whether a factor is constant,
 # and whether an equation is linear, follows from its code and not from a look at some points.
+# In a long check only: it takes half a minute.
 
 # ---- factors of a rate
 

@@ -1,5 +1,6 @@
 # Loads and pulses that are looked up in tables: right within what a solution says, or refused with the
 # place, by every method.
+# In a long check only: it takes half a minute.
 
 # a pulse of area 1 at `at`, of which half the width is w, in a table from a to b
 pulse(at, w, a, b) = ([a, at - w, at, at + w, b], [0.0, 0, 1/w, 0, 0])

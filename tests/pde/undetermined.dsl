@@ -1,5 +1,6 @@
 # Statements without time that have many solutions, which no method may choose from without a word, and
 # those that have one, however ill-conditioned their matrices are.
+# In a long check only: it takes half a minute.
 
 said(p, m) = try { s = solve(p, m); "{s.u(0.3)}" } catch e { e }
 refused(p, m) = assert(contains(said(p, m), "determine") or contains(said(p, m), "singular"), "{m.name}: {said(p, m)}")

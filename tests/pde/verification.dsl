@@ -1,5 +1,6 @@
 # How right a solution is: faults planted in solutions are found, right solutions pass; manufactured solutions, orders, conserved quantities.
 # As users run it only: compiling all of it takes minutes.
+# In a long check only: it takes half a minute.
 
 # ---- the problems, with what can be done wrong as parameters
 problem layer(c = 1.0, D = 0.1, r = 2.0, left = 1.0, right = 0.0, high = 1.0) {

@@ -1,5 +1,6 @@
 # What fv() takes is proven from the equations, not seen in the cells at the beginning: a rate whose factor changes
 # later, terms that are linear in derivatives only where these are small, and factors that later are fields.
+# In a long check only: it takes half a minute.
 problem later {
   domain t in [0, 1], x in [0, 1] periodic
   field u

@@ -1,5 +1,6 @@
 # Boundary value problems against closed forms, published constants, and SciPy's solve_bvp (1.17, tol 1e-10), which is a different code for the same formula of order 4.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 # ---- orders, on equal meshes: y'' = y, at a node in the middle
 middle(order, n) = bvp((t, y) -> [y[1], y[0]], (ya, yb) -> [ya[0] - 1, yb[0]], linspace(0.0, 5.0, n + 1), [0.0, 0.0]; method = collocation(order), rtol = 1e5, atol = 1e5).values[n//2, 0] - sinh(2.5)/sinh(5)

@@ -1,5 +1,6 @@
 # Delay differential equations against closed forms, and the Mackey-Glass equation against values of a Chebyshev method of steps (two discretisations agree to
 # 1e-14). B1, B2: W. H. Enright and H. Hayashi's test set; A. C. Neves' problem for a lag that depends on the state.
+# In a long check only: it takes half a minute.
 
 # u' = -u(t - 1), u = 0 before 0 and u(0) = 1: sum (-1)^k (t - k)^k / k!
 r = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 10.0); lags = 1.0, past = t -> [0.0], rtol = 1e-10, atol = 1e-12);

@@ -1,5 +1,6 @@
 # The linear systems of implicit steps, by every solver: a band, exact factors (KLU; UMFPACK where they fill in), and GMRES with incomplete factors. All integrate the same equations with
 # the same errors, give the same derivatives, and say the same of a matrix that is singular.
+# In a long check only: it takes half a minute.
 problem brusselator(A = 3.4, α = 0.1) {
   domain t in [0, 1], x in [0, 1] periodic, y in [0, 1] periodic
   field u, v

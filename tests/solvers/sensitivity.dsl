@@ -1,5 +1,6 @@
 # Derivatives through solves: forward sensitivities and adjoints against published values and differences of the solver.
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 
 problem robertson(k = [0.04, 1e4, 3e7]) {
   domain t in [0, 100]

@@ -1,6 +1,7 @@
 # Stochastic differential equations against their exact laws and paths. The linear and the additive problem: SciML's DiffEqProblemLibrary (prob_sde_linear, prob_sde_additive);
 # moments of the linear one: E X = x0 e^(a t), E X² = x0² e^((2a + b²) t).
 # As users run it only: compiling all of it takes long.
+# In a long check only: it takes half a minute.
 a = 1.01
 b = 0.87
 slope(h, e) = { x = log(h) - mean(log(h)); x @ log(e) / (x @ x) }

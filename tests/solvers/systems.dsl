@@ -1,4 +1,5 @@
 # Problems in t: equations of any order, coefficients before the highest derivatives, algebraic equations, systems that must be differentiated.
+# In a long check only: it takes half a minute.
 
 # second order, with a mass, against the closed form; the derivative is a function, too
 problem spring(m = 2.0, k = 3.0, c = 0.0) {
