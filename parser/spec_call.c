@@ -284,6 +284,9 @@ static Av *given_value(Sp *sp, void *ud) {
 
 /* Runs a function's body in the present builder. */
 static Av *run_body(Sp *outer, Av *f, const Call *call) {
+	/* functions in line in functions in line can be any number: ^C and limits end this, too */
+	const Status status = ctx_poll(outer->c, 0);
+	if (status != ST_OK) ctx_throw(outer->c, status);
 	const Ast *fn = f->code;
 	Sp sp = *outer;
 	sp.env = env_new(&sp, NULL);

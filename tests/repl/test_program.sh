@@ -54,6 +54,13 @@ gives 'fails while running' 1 '' 'so it is' "$atled" -e 'error("so it is")'
 gives 'an index out of range' 1 '' '[E06' "$atled" -e 'f(i) = [1, 2, 3][i]
 f(7)'
 gives 'a time limit' 5 '' '[E0903]' "$atled" --time-limit 0.2 "$work/endless.dsl"
+# each function has the one before in line twice
+{
+	echo 'g0(x) = x + 1'
+	for k in {1..30}; do printf 'f%d(f, x) = f(x) + f(2x)*%d\ng%d(x) = f%d(y -> g%d(y), x)\n' $k $k $k $k $((k - 1)); done
+	echo 'g30(1.0)'
+} >"$work/doubling.dsl"
+gives 'a time limit before it runs' 5 '' '[E0903]' timeout 30 "$atled" --time-limit 0.2 "$work/doubling.dsl"
 gives 'a step limit' 5 '' '[E0903]' "$atled" --step-limit 10000 "$work/endless.dsl"
 gives 'a memory limit' 5 '' '[E0901]' "$atled" --mem-limit 20M -e 'x = randn(3000, 3000); sum(x)'
 gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'
