@@ -272,6 +272,13 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     not o.partial
   refuse = () -> error(
     "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
+  # at a regular singular point the matrix, or the rates, have a value behind the beginning only
+  clocked = not differentiated and len(info.events) == 0 and not o.partial and _depends_on_coordinate(info)
+  for d in S.orders { if d == 0 { clocked = false } }
+  inside = if clocked { _begins_singular(flow, y0, f64(tspan[0]), f64(tspan[1])) } else { false }
+  piece = if clocked { _first_piece(flow, y0, tspan, o, inside) } else { none }
+  past = if clocked { piece.found } else { false }
+  singular = singular and not past
   if singular and not disguised { refuse() }
   (y0, f) = if differentiated {
     h = (t, y) -> _hidden(info, S, t, _parts(y, sizes, S.orders))
@@ -289,11 +296,17 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     ((..._solution_of(info, m, S.orders, all, state, r.times, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete), state)
   } else {
+    (begin, y) = if clocked { (piece.end, piece.state) } else { (tspan[0], y0) }
+    rest = if clocked and not _asks_all(o.saveat) { (...o, saveat = piece.saveat) } else { o }
     explicit =
-      () -> _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
+      () -> _with_jacobian(f, begin, y, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y, begin, tspan[1], rest))
     (times, Y, stats) = if disguised {
       if singular { _of_degree(m.degree, o, _implicit_rows(info, m, o, tspan, refuse)) } else { explicit() }
     } else { explicit() }
+    if clocked {
+      (early, rows) = _early_rows(piece, o, m.degree)
+      (times, Y) = (concat(early, times), concat(rows, Y))
+    }
     state = _dense(times, Y, m.degree, _asks_all(o.saveat))
     (_solution_of(info, m, S.orders, all, state, times, times, Y, stats), state)
   }

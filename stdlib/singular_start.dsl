@@ -1,0 +1,121 @@
+# singular_start.dsl - problems in one coordinate that begin where their equations have no value: at regular singular
+# points, as r == 0 is for r*u_rr + 2*u_r + r*u == 0.
+#
+# Just behind such a point the equations have values, and solutions that are smooth there satisfy them in the
+# limit. In a first piece the solution is a polynomial that begins with the initial values and satisfies the
+# equations at Chebyshev's points behind them (as boundary value problems do, bvp.dsl). Its length is halved until
+# two degrees agree to the tolerances. A solution that is not smooth there, which no polynomial comes near, is
+# refused as before.
+
+_singular_degrees = (8, 12)
+
+# Whether the rates of y' = f(t, y) have no value at t0 and have one just inside
+_begins_singular(f, y0, t0, t1) =
+  any(not (abs(f(t0, y0)) < inf)) and all(abs(f(t0 + 1e-6 * (t1 - t0), y0)) < inf)
+
+# Whether an equation changes with the coordinate, as its code says
+_depends_on_coordinate(info) = {
+  any = false
+  for q in info.equations { if _residual_dependence(info, q).depends[0] { any = true } }
+  any
+}
+# Where and how the rest begins, and what is to be saved of it: behind a singular point, or where the whole does
+_first_piece(f, y0, tspan, o, singular) = {
+  (t0, t1) = (f64(tspan[0]), f64(tspan[1]))
+  way = sign(t1 - t0)
+  asked = f64(o.saveat)
+  behind = asked[way * (asked - t0) > 0]
+  first = if len(behind) > 0 { behind[0] } else { t1 }
+  (found, times, rows) = if singular { _past_singular(f, y0, t0, t1, first, o) } else {
+    many = _singular_degrees[1]
+    (false, zeros(many + 1) + t0, zeros(many + 1, len(y0)) + y0)
+  }
+  end = if found { times[-1] } else { t0 }
+  (found = found, times = times, rows = rows, end = end, state = if found { rows[-1] } else { y0 },
+    saveat = if found { behind } else { asked })
+}
+# The rows of the first piece but its last; where all are asked for of steps of `degree` equal parts
+_early_rows(piece, o, degree) = {
+  n = len(piece.state)
+  if not piece.found { (zeros(0), zeros(0, n)) } else if _asks_all(o.saveat) {
+    # steps that are short enough for polynomials of that degree
+    parts = degree * i64(ceil(1.5 * o.rtol^(-1.0 / (degree + 1))))
+    x = f64(iota(parts)) / parts
+    rows = _at_fractions(piece.rows, x)
+    rows[0] = piece.rows[0]
+    (piece.times[0] + x * (piece.times[-1] - piece.times[0]), rows)
+  } else {
+    now = f64(o.saveat)[f64(o.saveat) == piece.times[0]]
+    (now, zeros(len(now), n) + piece.rows[0])
+  }
+}
+
+# The first piece: whether there is one, its times, which are Chebyshev's points, and the states there. It ends at `first`,
+# the first time behind t0 at which the solution is asked for, or before.
+_past_singular(f, y0, t0, t1, first, o) = {
+  many = _singular_degrees[1]
+  (found, h, Z) = _primal(() -> _agreeing(f, y0, t0, sign(t1 - t0) * min(0.25 * abs(t1 - t0), abs(first - t0)), o))
+  (x, D) = _polynomial_on(many)
+  U = _zeros_at(u -> _off_polynomial(f, y0, t0, h, x, D, u), ravel(Z[1..]))
+  rows = concat(expand(y0, 0), reshape(U, many, len(y0)))
+  (found > 0, t0 + h * x, rows)
+}
+# Whether polynomials of both degrees agree on a piece as long as h or shorter, its length, and the longer polynomial
+_agreeing(f, y0, t0, h, o) = {
+  (few, many) = _singular_degrees
+  (found, turn) = (false, 0)
+  Z = zeros(many + 1, len(y0)) + y0
+  while not found and turn < 24 {
+    Y = _on_polynomial(f, y0, t0, h, few)
+    Z = _on_polynomial(f, y0, t0, h, many)
+    size = max(abs(Z); axis = 0)
+    # near the beginning, too, where one that is not smooth bends
+    at = [0.01, 0.1, 0.5, 1.0]
+    off = max(abs(_at_fractions(Y, at) - _at_fractions(Z, at)); axis = 0)
+    found = max(off / (size + 1e-3 * max(size) + 1e-300)) < 0.1 * o.rtol
+    if not found { h = 0.5 * h }
+    turn = turn + 1
+  }
+  (f64(found), h, Z)
+}
+# Chebyshev's points of [0, 1] and the matrix of differentiation on them (Trefethen, Spectral Methods in MATLAB, 2000)
+_polynomial_on(s) = {
+  n = f64(iota(s + 1))
+  x = 0.5 - 0.5 * cos(π * n / s)
+  c = where(n == 0 or n == s, 2.0, 1.0) * cos(π * n)
+  D = expand(c, 1) / expand(c, 0) / (expand(x, 1) - expand(x, 0) + eye(s + 1))
+  (x, D - diag(sum(D; axis = 1)))
+}
+# The values at x of the polynomial through values at Chebyshev's points, by the barycentric formula (Berrut and Trefethen 2004)
+_at_fractions(Y, x) = {
+  s = len(Y) - 1
+  n = f64(iota(s + 1))
+  gap = expand(x, 1) - expand(0.5 - 0.5 * cos(π * n / s), 0)
+  w = cos(π * n) * where(n == 0 or n == s, 0.5, 1.0) / where(gap == 0, 1e-300, gap)
+  w @ Y / expand(sum(w; axis = 1), 1)
+}
+# What is left of the equations at all points but the first
+_off_polynomial(f, y0, t0, h, x, D, u) = {
+  Y = concat(expand(y0, 0), reshape(u, len(x) - 1, len(y0)))
+  ravel((D @ Y)[1..] - h * map(f, t0 + h * x[1..], Y[1..]))
+}
+# The values at the points by Newton's method; nan where it finds none
+_on_polynomial(f, y0, t0, h, s) = {
+  (x, D) = _polynomial_on(s)
+  F = u -> _off_polynomial(f, y0, t0, h, x, D, u)
+  u = ravel(broadcast_to(expand(y0, 0), s, len(y0)) + 0.0)
+  (turn, last, open) = (0, inf, true)
+  while open {
+    J = _jacobian(F, u)
+    # of many solutions none is chosen
+    d = if _is_singular(J) { 0.0 * u + nan } else { _solved_or_nan(J, F(u)) }
+    now = norm(d)
+    # corrections that no longer become smaller are rounding, or lead nowhere
+    open = now > 0 and now < last and turn < 30
+    if not (now < inf) { u = u + nan } else if now < last { u = u - d }
+    if now >= last and now > 1e-9 * (norm(u) + 1e-300) { u = u + nan }
+    last = now
+    turn = turn + 1
+  }
+  concat(expand(y0, 0), reshape(u, s, len(y0)))
+}
