@@ -506,6 +506,7 @@ shuffle(x) = x[permutation(len(x))]
 #   replace = false: no row twice, n <= len(x). p: how likely each row is, in proportion (with replacement only). Without n one row.
 #     shape(choice([1.0, 2, 3], 10))  #> (10,)
 choice(x, n = (); replace = true, p = none) = {
+  if rank(x) == 0 { _want("choice", "takes an array, or a whole number above 0, not {x}", x > 0) }
   rows = if rank(x) == 0 { iota(x) } else { x }
   _want("choice", "has nothing to draw from: the array is empty", len(rows) > 0)
   if kind(p) != "none" {

@@ -628,8 +628,17 @@ _matrix_norm(A, p) = if kind(p) == "string" {
 #     normalize([3.0, 4])           #> [0.6, 0.8]
 normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / norm(x; axis = axis, keepdims = true) }
 # cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the ratio of the largest and the smallest singular value
+#   inf of a singular matrix, also of one of zeros
 #     cond([1.0, 0; 0, 4])          #~ 4
-cond(A, p = none) = if kind(p) == "none" { s = svdvals(A); s[0] / s[-1] } else { norm(A, p) * norm(inv(A), p) }
+#     cond(zeros(3, 3))             #> inf
+cond(A, p = none) = if kind(p) == "none" {
+  assert(size(A) > 0, "a matrix without elements has no condition number")
+  s = svdvals(A)
+  where(s[0] == 0, 1.0, s[0]) / s[-1]
+} else {
+  n = norm(A, p)
+  where(n == 0, 1.0, n) * (try { norm(inv(A), p) } catch e { inf + 0.0 * n })
+}
 # matrix_rank(A; rtol): how many singular values are larger than rtol times the
 # largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer
 # side unless given

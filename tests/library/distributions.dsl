@@ -385,6 +385,8 @@ logpdf(Dirichlet([1.0, -1]), [0.5, 0.5])   #~ nan
 why(() -> StudentT(-1))                    #> StudentT takes a finite nu above 0
 why(() -> randint(5, 3))                   #> randint takes a below b: there are no whole numbers from 5 to 3 - 1
 why(() -> choice(zeros(0)))                #> choice has nothing to draw from: the array is empty
+why(() -> choice(0, 1))                    #> choice takes an array, or a whole number above 0, not 0
+why(() -> choice(-1, 1))                   #> choice takes an array, or a whole number above 0, not -1
 why(() -> choice(3, 4; p = [0.5, -0.1, 0.6]))   #> choice takes probabilities from 0 on, finite, not all 0
 why(() -> choice(3, 4; p = [0.5, nan, 0.6]))    #> choice takes probabilities from 0 on, finite, not all 0
 rank(choice(5; replace = false))           #> 0

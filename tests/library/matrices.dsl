@@ -68,6 +68,7 @@ normalize([3.0, 4; 6, 8]; axis = 1)  #~ [0.6, 0.8; 0.6, 0.8]
 cond(A)                      #~ norm(A, 2) * norm(inv(A), 2) tol 1e-12
 cond(A, 1)                   #~ norm(A, 1) * norm(inv(A), 1)
 cond(hilbert_matrix(6))             #~ 14951058.6424659 tol 1e-6
+[cond(zeros(3, 3)), cond([0.0, 0; 0, 1]), cond(zeros(2, 2), 1), cond([1.0, 2; 2, 4], "fro")]   #> [inf, inf, inf, inf]
 matrix_rank(outer([1.0, 2, 3], [1.0, 1]))    #> 1
 matrix_rank(A)               #> 3
 matrix_rank([1.0, 0; 0, 1e-8]; rtol = 1e-6)  #> 1
