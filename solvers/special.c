@@ -385,82 +385,6 @@ AIRY(airy_bi, gsl_sf_airy_Bi_e, 1)
 AIRY(airy_ai_slope, gsl_sf_airy_Ai_deriv_e, 2)
 AIRY(airy_bi_slope, gsl_sf_airy_Bi_deriv_e, 3)
 
-/* ---- elliptic integrals, in Carlson's symmetric forms (DLMF 19.25) ---------------------------------------------------------------------------- */
-
-static double carlson_f(double x, double y, double z) { gsl_sf_result r; return gsl_number(gsl.gsl_sf_ellint_RF_e(x, y, z, GSL_PREC_DOUBLE, &r), &r); }
-static double carlson_d(double x, double y, double z) { gsl_sf_result r; return gsl_number(gsl.gsl_sf_ellint_RD_e(x, y, z, GSL_PREC_DOUBLE, &r), &r); }
-static double carlson_j(double x, double y, double z, double p) { gsl_sf_result r; return gsl_number(gsl.gsl_sf_ellint_RJ_e(x, y, z, p, GSL_PREC_DOUBLE, &r), &r); }
-
-static double ellip_k(const double *p) { return p[0] == 1 ? INFINITY : p[0] < 1 ? carlson_f(0, 1 - p[0], 1) : NAN; }
-static double ellip_e(const double *p) { return p[0] == 1 ? 1 : p[0] < 1 ? carlson_f(0, 1 - p[0], 1) - p[0] / 3 * carlson_d(0, 1 - p[0], 1) : NAN; }
-/* D = (K - E)/m */
-static double ellip_d_whole(double m) { return m == 1 ? INFINITY : m < 1 ? carlson_d(0, 1 - m, 1) / 3 : NAN; }
-static double ellip_pi(const double *p) {
-	const double n = p[0], m = p[1];
-	if (isnan(n + m) || m > 1 || n > 1) return NAN;
-	if (m == 1 || n == 1) return INFINITY;
-	return carlson_f(0, 1 - m, 1) + n / 3 * carlson_j(0, 1 - m, 1, 1 - n);
-}
-
-/* phi = turns pi + rest, |rest| <= pi/2 */
-static double half_turns(double phi, double *sine, double *cosine) {
-	const double turns = nearbyint(phi / M_PI), rest = turns ? (phi - turns * M_PI) - turns * 1.2246467991473532e-16 : phi;
-	*sine = sin(rest);
-	*cosine = cos(rest);
-	return turns;
-}
-static double ellip_f(const double *p) {
-	double s, c;
-	const double m = p[1], turns = half_turns(p[0], &s, &c), left = c * c + (1 - m) * s * s;
-	if (!(left >= 0)) return NAN;
-	return s * carlson_f(c * c, left, 1) + (turns ? 2 * turns * ellip_k(&m) : 0);
-}
-static double ellip_d(const double *p) {
-	double s, c;
-	const double m = p[1], turns = half_turns(p[0], &s, &c), left = c * c + (1 - m) * s * s;
-	if (!(left >= 0)) return NAN;
-	return s * s * s / 3 * carlson_d(c * c, left, 1) + (turns ? 2 * turns * ellip_d_whole(m) : 0);
-}
-static double ellip_e_of(const double *p) {
-	double s, c;
-	const double m = p[1], turns = half_turns(p[0], &s, &c), left = c * c + (1 - m) * s * s;
-	if (!(left >= 0)) return NAN;
-	const double part = m == 1 ? s : s * carlson_f(c * c, left, 1) - m / 3 * s * s * s * carlson_d(c * c, left, 1);
-	return part + (turns ? 2 * turns * ellip_e(&m) : 0);
-}
-static double ellip_pi_of(const double *p) {
-	double s, c;
-	const double n = p[0], m = p[2], turns = half_turns(p[1], &s, &c), left = c * c + (1 - m) * s * s;
-	if (!(left >= 0)) return NAN;
-	const double at[2] = {n, m};
-	return s * carlson_f(c * c, left, 1) + n / 3 * s * s * s * carlson_j(c * c, left, 1, c * c + (1 - n) * s * s) + (turns ? 2 * turns * ellip_pi(at) : 0);
-}
-
-/* am(u | m), m <= 1, by the arithmetic-geometric mean (DLMF 22.20(ii)) */
-static long double amplitude(long double u, double m) {
-	enum { MOST = 40 };
-	if (m == 1) return 2 * atanl(tanhl(0.5L * u));
-	long double ratio[MOST], a = 1, b = sqrtl(1 - (long double)m);
-	int n = 0;
-	while (n < MOST && fabsl(a - b) > 1e-20L * a) {
-		const long double mean = 0.5L * (a + b);
-		ratio[n++] = 0.5L * (a - b) / mean;
-		b = sqrtl(a * b);
-		a = mean;
-	}
-	long double phi = ldexpl(a * u, n);
-	while (n-- > 0) phi = 0.5L * (phi + asinl(ratio[n] * sinl(phi)));
-	return phi;
-}
-static double jacobi_am(const double *p) {
-	return isnan(p[0] + p[1]) || p[1] > 1 ? NAN : (double)amplitude(p[0], p[1]);
-}
-/* cos of the amplitude, which near its zeros needs more digits of that than a
- * double has */
-static double jacobi_cn(const double *p) {
-	return isnan(p[0] + p[1]) || p[1] > 1 ? NAN : (double)cosl(amplitude(p[0], p[1]));
-}
-
 /* ---- orthogonal polynomials, by their recurrences (DLMF 18.9) --------------------------------------------------------------------------------- */
 
 static double gegenbauer_of(double n, long double l, long double x) {
@@ -636,7 +560,7 @@ const EachRow each_rows[] = {
 	{"sphericalj", 2, spherical_j, true}, {"sphericaly", 2, spherical_y, true}, {"sphericali", 2, spherical_i, true}, {"sphericalk", 2, spherical_k, true},
 	{"airyai", 1, airy_ai, true}, {"airybi", 1, airy_bi, true}, {"airyaiprime", 1, airy_ai_slope, true}, {"airybiprime", 1, airy_bi_slope, true},
 	{"ellipk", 1, ellip_k, true}, {"ellipe", 1, ellip_e, true}, {"ellipf", 2, ellip_f, true}, {"ellipeinc", 2, ellip_e_of, true}, {"ellipd", 2, ellip_d, true},
-	{"ellippi", 2, ellip_pi, true}, {"ellippiinc", 3, ellip_pi_of, true}, {"jacobiam", 2, jacobi_am, false}, {"jacobicn", 2, jacobi_cn, false},
+	{"ellippi", 2, ellip_pi, true}, {"ellippiinc", 3, ellip_pi_of, true}, {"elliptic_slope", 5, elliptic_slope, false}, {"jacobiam", 2, jacobi_am, false}, {"jacobicn", 2, jacobi_cn, false},
 	{"hyp0f1", 2, hyp0f1, true}, {"hyp1f1", 3, hyp1f1, true}, {"hypu", 3, hyp_u, true}, {"hyp2f1", 4, hyp2f1, true},
 	{"legendre", 2, legendre, false}, {"assoclegendre", 3, legendre_of_order, false}, {"spherical_part", 3, spherical_part, true}, {"hermite", 2, hermite, false},
 	{"laguerre", 3, laguerre, false}, {"chebyshevt", 2, chebyshev_t, false}, {"chebyshevu", 2, chebyshev_u, false}, {"gegenbauer", 3, gegenbauer, false}, {"jacobi", 4, jacobi, false},

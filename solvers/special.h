@@ -78,4 +78,18 @@ double hyp1f1(const double *x);
 double hyp_u(const double *x);
 double hyp2f1(const double *x);
 
+/* ---- elliptic.c: elliptic integrals, by the parameter m */
+
+double ellip_k(const double *p);
+double ellip_e(const double *p);
+double ellip_f(const double *p);
+double ellip_d(const double *p);
+double ellip_e_of(const double *p);
+double ellip_pi(const double *p);
+double ellip_pi_of(const double *p);
+/* of k, j, n, phi, m: k whole derivatives by n and j by m of ellippiinc */
+double elliptic_slope(const double *p);
+double jacobi_am(const double *p);
+double jacobi_cn(const double *p);
+
 #endif

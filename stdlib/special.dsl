@@ -496,49 +496,52 @@ derivative ellipk(m) = 0.39269908169872414 * hyp2f1(1.5, 1.5, 2, m)
 ellipe(m) = _each("ellipe", m)
 derivative ellipe(m) = -0.39269908169872414 * hyp2f1(0.5, 1.5, 2, m)
 # ellipf(phi, m): elliptic integral of the first kind, of 1 / sqrt(1 - m sin(t)^2) from 0 to phi
-#   m sin(phi)^2 <= 1. Derivatives by phi and m; at m = 0 the second one by m is NaN. [DLMF 19.2.4; GSL]
+#   m sin(phi)^2 <= 1. Derivatives by phi and m. [DLMF 19.2.4; GSL]
 #     ellipf(pi/2, 0.5)           #~ ellipk(0.5)
 ellipf(phi, m) = _each("ellipf", phi, m)
-derivative ellipf(phi, m) =
-  (1 / _delta(phi, m), (y - _ellipd(phi, m)) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)))
+derivative ellipf(phi, m) = (1 / _delta(phi, m), 0.5 * _elliptic_slope(0, 1, 0, phi, m))
 # ellipeinc(phi, m): elliptic integral of the second kind, of sqrt(1 - m sin(t)^2) from 0 to phi
 #     ellipeinc(pi/2, 0.5)        #~ ellipe(0.5)
 ellipeinc(phi, m) = _each("ellipeinc", phi, m)
 derivative ellipeinc(phi, m) = (_delta(phi, m), -0.5 * _ellipd(phi, m))
 # ellippi(n, m): complete elliptic integral of the third kind, n < 1, m < 1
-#   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m sin(t)^2)). Derivatives where 0, n and m differ. [DLMF 19.2.7; GSL]
+#   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m sin(t)^2)). Derivatives by n and m. [DLMF 19.2.7; GSL]
 #     ellippi(0.2, 0.5)           #~ 2.092956582731876
 ellippi(n, m) = _each("ellippi", n, m)
 derivative ellippi(n, m) =
-  ((ellipe(m) + (m - n) * ellipk(m) / n + (n^2 - m) * y / n) / (2 * (m - n) * (n - 1)), (ellipe(m) / (m - 1) + y) / (2 * (n - m)))
+  (_elliptic_slope(1, 0, n, 1.5707963267948966, m), 0.5 * _elliptic_slope(0, 1, n, 1.5707963267948966, m))
 # ellippiinc(n, phi, m): elliptic integral of the third kind
 #     ellippiinc(0.2, pi/2, 0.5)  #~ ellippi(0.2, 0.5)
 ellippiinc(n, phi, m) = _each("ellippiinc", n, phi, m)
 derivative ellippiinc(n, phi, m) = (
-  (ellipeinc(phi, m) + (m - n) * ellipf(phi, m) / n + (n^2 - m) * y / n -
-    n * _delta(phi, m) * sin(2 * phi) / (2 * (1 - n * sin(phi)^2))) / (2 * (m - n) * (n - 1)),
-  1 / ((1 - n * sin(phi)^2) * _delta(phi, m)),
-  (ellipeinc(phi, m) / (m - 1) + y - m * sin(2 * phi) / (2 * (m - 1) * _delta(phi, m))) / (2 * (n - m))
-)
+  _elliptic_slope(1, 0, n, phi, m), 1 / ((1 - n * sin(phi)^2) * _delta(phi, m)), 0.5 * _elliptic_slope(0, 1, n, phi, m))
+# ellippiinc differentiated k times by n and j times by m, but for a factor: the integral of
+# sin^(2k + 2j) (1 - n sin^2)^(-1 - k) delta^(-2j - 1), in which nothing cancels
+_elliptic_slope(k, j, n, phi, m) = _each("elliptic_slope", k, j, n, phi, m)
+derivative _elliptic_slope(k, j, n, phi, m), dk, dj, dn, dphi, dm =
+  (if _absent(dn) { 0.0 } else { (k + 1) * _elliptic_slope(k + 1, j, n, phi, m) * dn }) +
+  (if _absent(dphi) { 0.0 } else {
+    sin(phi)^(2 * (k + j)) / ((1 - n * sin(phi)^2)^(k + 1) * _delta(phi, m)^(2 * j + 1)) * dphi
+  }) +
+  (if _absent(dm) { 0.0 } else { (j + 0.5) * _elliptic_slope(k, j + 1, n, phi, m) * dm })
 _delta(phi, m) = sqrt(cos(phi)^2 + (1 - m) * sin(phi)^2)
+derivative _delta(phi, m) = (-0.5 * m * sin(2 * phi) / y, -0.5 * sin(phi)^2 / y)
 # (F - E)/m
 _ellipd(phi, m) = _each("ellipd", phi, m)
-derivative _ellipd(phi, m) =
-  (sin(phi)^2 / _delta(phi, m), ((ellipf(phi, m) - y) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)) - 0.5 * y) /
-    m)
+derivative _ellipd(phi, m) = (sin(phi)^2 / _delta(phi, m), 0.5 * _elliptic_slope(1, 1, 0, phi, m))
 # jacobiam(u, m): Jacobi's amplitude: ellipf(jacobiam(u, m), m) = u, m <= 1
 #   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16, 22.20(ii)]
 #     ellipf(jacobiam(0.7, 0.3), 0.3)   #~ 0.7
 jacobiam(u, m) = _each("jacobiam", u, m)
-derivative jacobiam(u, m) = (_delta(y, m), _amplitude_by_m(u, m, y))
-_amplitude_by_m(u, m, am) = -_delta(am, m) * (u - _ellipd(am, m)) / (2 * (1 - m)) + sin(2 * am) / (4 * (1 - m))
+derivative jacobiam(u, m) = (_delta(y, m), _amplitude_by_m(m, y))
+_amplitude_by_m(m, am) = -0.5 * _delta(am, m) * _elliptic_slope(0, 1, 0, am, m)
 # jacobisn(u, m), jacobicn(u, m), jacobidn(u, m): Jacobi's elliptic functions
 #     jacobisn(ellipk(0.3), 0.3)  #~ 1
 jacobisn(u, m) = sin(jacobiam(u, m))
 # jacobicn(u, m): see jacobisn
 #     jacobicn(0.7, 0)            #~ cos(0.7)
 jacobicn(u, m) = _each("jacobicn", u, m)
-derivative jacobicn(u, m) = (-jacobisn(u, m) * jacobidn(u, m), -jacobisn(u, m) * _amplitude_by_m(u, m, jacobiam(u, m)))
+derivative jacobicn(u, m) = (-jacobisn(u, m) * jacobidn(u, m), -jacobisn(u, m) * _amplitude_by_m(m, jacobiam(u, m)))
 # jacobidn(u, m): see jacobisn
 #     jacobidn(0.7, 1)            #~ sech(0.7)
 jacobidn(u, m) = _delta(jacobiam(u, m), m)
