@@ -28,8 +28,7 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
   inner = 1e-2
   status = 0
   while status == 0 and turn < 60 and k < 20 * steps {
-    lagrangian = z -> f(z) + m @ c(z) + 0.5 * w * _sum_of_squares(c(z)) + _sum_of_squares(max(n + w * h(z), 0.0)) / (2 * w)
-    q = o.run(lagrangian, x, b, o, steps, max(tol, inner))
+    q = o.run(_augmented_lagrangian(f, c, h, m, n, w), x, b, o, steps, max(tol, inner))
     x = q.x
     k = k + q.iterations
     count = count + q.evaluations
@@ -44,7 +43,12 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
     if not (abs(q.value) < inf) { status = 4 }
     if now <= enough and (gn <= 1e-4 * scale or turn > 20) {
       (x, m, n) = _polished(f, c, h, x, m, n, b)
-      status = 1
+      # along the constraints it may be a maximum or a saddle
+      vg = value_and_grad(_augmented_lagrangian(f, c, h, m, n, w))
+      (value, g) = vg(x)
+      (falls, place, more) = _lower_beside(vg, x, value, g, abs(x - start), b)
+      count = count + more + 1
+      if falls { x = place } else { status = 1 }
     }
     if now > 0.25 * miss and now > enough { w = min(10 * w, 1e10) }
     if w >= 1e10 and now > enough and now >= 0.9 * miss { status = 2 }
@@ -61,6 +65,8 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = status, violation = violation,
     equal = m, below = n)
 }
+_augmented_lagrangian(f, c, h, m, n, w) =
+  z -> f(z) + m @ c(z) + 0.5 * w * _sum_of_squares(c(z)) + _sum_of_squares(max(n + w * h(z), 0.0)) / (2 * w)
 # The gradient of the Lagrangian that is left at x, and what it is to be judged
 # beside: the gradient of f, which multipliers make up for, and its own change
 # over x

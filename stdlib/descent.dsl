@@ -86,6 +86,72 @@ _first_length(x, d) = { n = norm(d); if n < 1e-6 * norm(x) { 1e-6 * norm(x) / n 
 # f falls without a bound, or what was accepted is not finite
 _runs_away(value, gn) = not (abs(value) < inf and gn < inf)
 
+# ---- places at rest that are no minimum
+
+# What run(x, steps) comes to, and on from there where f falls beside it: from a maximum, a saddle, an
+# inflection. Each such start is a step, so that the steps end it.
+_onwards(run, vg, x, b, steps) = {
+  r = run(x, steps)
+  at_rest = r -> r.status == 1 or r.gradient_norm == 0
+  open = at_rest(r)
+  while open {
+    (value, g) = vg(r.x)
+    (falls, place, count) = _lower_beside(vg, r.x, value, g, abs(r.x - x), b)
+    q = if falls { run(place, max(steps - r.iterations - 1, 0)) } else { (...r, iterations = 0, evaluations = 0) }
+    k = r.iterations + (if falls { 1 + q.iterations } else { 0 })
+    r = (...q, iterations = k, evaluations = r.evaluations + q.evaluations + count + 1)
+    open = falls and at_rest(r)
+  }
+  r
+}
+# Does f fall beside a place x at rest, with the gradient g, more than that gradient makes it fall? Looked at
+# is the direction of the lowest curvature that ten gradients show (Lanczos), in units of the unknowns'
+# sizes, both ways. Gives the answer, a lower place, and how many evaluations that took.
+_lower_beside(vg, x, value, g, span, b) = {
+  n = len(x)
+  k = min(n, 10)
+  v = abs(x) + span
+  v = where(v > 0, v, max(v))
+  v = where(_free(x, g, b), where(v > 0, v, 1.0), 0.0)
+  h = 1e-5
+  Q = _like(zeros(k, n), x)
+  T = _like(zeros(k, k), x)
+  # any direction that no symmetry singles out
+  q = where(v > 0, _like(sin(1.0 + iota(n)), x), 0.0)
+  q = q / max(norm(q), 1e-300)
+  for j in 0..k {
+    Q[j] = q
+    p = v * (vg(_within(x + h * v * q, b))[1] - g) / h
+    p = where(abs(p) < inf, p, 0.0)
+    c = Q @ p
+    T[j] = c
+    p = p - c @ Q
+    p = p - (Q @ p) @ Q
+    # nothing is left but rounding
+    spent = norm(p) <= 1e-12 * norm(c)
+    q = where(spent, 0.0, p / where(spent, 1.0, norm(p)))
+  }
+  none_there = norm(Q; axis = 1) == 0
+  (w, V) = eigh(0.5 * (T + T') + diag(where(none_there, 1 + 2 * max(abs(T)), 0.0)))
+  u = V[.., 0] @ Q
+  u = v * u / max(max(abs(u)), 1e-300)
+  (falls, place, lowest, count) = (false, x, value, k)
+  for t in [1e-2, -1e-2, 1e-4, -1e-4] {
+    # shorter ways only where curvature says that f falls
+    if abs(t) > 1e-3 or (w[0] < 0 and not falls) {
+      there = _within(x + _like(t * u, x), b)
+      (v1, g1) = vg(there)
+      (before, slope, drop) = (g @ (there - x), g1 @ (there - x), value - v1)
+      # beyond rounding, and downwards there, too, more steeply than here
+      if v1 < lowest and drop > 1e-13 * max(abs(value), abs(v1)) and drop > -0.02 * slope and slope < 2 * min(before, 0.0) {
+        (falls, place, lowest) = (true, there, v1)
+      }
+      count = count + 1
+    }
+  }
+  (falls, place, count)
+}
+
 # ---- line search
 
 # Along x + a d from a = step: (x, value, gradient, evaluations, found). Without bounds the strong conditions of Wolfe are asked for, by bracketing and cubic

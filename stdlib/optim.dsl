@@ -114,7 +114,10 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 #   multipliers (equal, below). Stops when the gradient's norm is below tol * (1
 #   + |f|) and each element of the gradient below tol times its own change over
 #   |x|, whatever constant is added to f and whatever its units are, or where no
-#   step lowers f any more, by rounding. An f or a gradient that is not finite,
+#   step lowers f any more, by rounding. Where the gradient vanishes and f falls
+#   beside it, at a maximum, a saddle or an inflection, it goes on from there:
+#   looked at is the direction of the lowest curvature that ten gradients show,
+#   a hundredth of the unknowns' sizes far. An f or a gradient that is not finite,
 #   at x0 or where f falls without a bound, is an error; with partial = true a
 #   record that says so.
 #   progress = false: it does not tell how far it has come.
@@ -122,6 +125,7 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 #   result's fields can be asked for, not the message.
 #     minimize(x -> (x[0] - 1)^2 + 10 * (x[1] - x[0]^2)^2, [0.0, 0]).x   #~ [1, 1] tol 1e-6
 #     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
+#     minimize(cos, 0.0).x                                               #~ pi tol 1e-6
 #     minimize(x -> sum(x^2), [1.0, 0]; equal = x -> sum(x) - 1).x       #~ [0.5, 0.5] tol 1e-6
 minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none, steps = 200, tol = 1e-10,
   progress = true, partial = false) = {
@@ -187,7 +191,11 @@ derivative _minimum(f, v, o, steps, tol), df, dv, do, dsteps, dtol = {
   (x = -linsolve(_hessian(f, y.x), grad(df)(y.x)), value = df(y.x), gradient_norm = 0.0, iterations = y.iterations,
     evaluations = y.evaluations, status = y.status)
 }
-_minimum(f, v, o, steps, tol) = o.run(f, v, _nowhere, o, steps, tol)
+_minimum(f, v, o, steps, tol) = _lowest_by(f, v, _nowhere, o, steps, tol)
+# the simplex method asks for no gradient
+_lowest_by(f, v, b, o, steps, tol) = if o.name == "nelder_mead" { o.run(f, v, b, o, steps, tol) } else {
+  _onwards((x, steps) -> o.run(f, x, b, o, steps, tol), value_and_grad(f), v, b, steps)
+}
 
 # What stands at a bound moves with it, and the gradient of the rest stays 0.
 derivative _bounded_minimum(f, v, lower, upper, o, steps, tol), df, dv, dlower, dupper, do, dsteps, dtol = {
@@ -201,7 +209,7 @@ derivative _bounded_minimum(f, v, lower, upper, o, steps, tol), df, dv, dlower, 
   (x = dx, value = at + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0, iterations = y.iterations,
     evaluations = y.evaluations, status = y.status)
 }
-_bounded_minimum(f, v, lower, upper, o, steps, tol) = o.run(f, v, (lower = lower, upper = upper), o, steps, tol)
+_bounded_minimum(f, v, lower, upper, o, steps, tol) = _lowest_by(f, v, (lower = lower, upper = upper), o, steps, tol)
 
 # ---- sums of squares
 
@@ -239,7 +247,8 @@ dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 #   r takes parameters like x0 and gives an array, its Jacobian is exact. lower, upper as for minimize. jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r), x0 then a vector.
 #   Gives a record: x, value, gradient_norm, iterations, evaluations (of r), converged, message. Stops when a step, or the part of the residual that the Jacobian can reach, is below tol, relative
 #   to x and to the residual, or where no step lowers the sum any more, and the
-#   gradient vanishes as minimize has it. A residual that is not finite is an
+#   gradient vanishes as minimize has it; from maxima and saddles it goes on as
+#   that does. A residual that is not finite is an
 #   error, with partial = true a record that says so.
 #   Derivatives as of minimize, with the whole Hessian.
 #     t = linspace(0, 1, 20)
@@ -274,7 +283,11 @@ derivative _least(r, both, x0, o, steps, tol), dr, dboth, dx0, do, dsteps, dtol 
   (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x), gradient_norm = 0.0,
     iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
-_least(r, both, x0, o, steps, tol) = o.run(r, both, x0, _nowhere, o, steps, tol)
+_least(r, both, x0, o, steps, tol) = _least_squares_by(r, both, x0, _nowhere, o, steps, tol)
+_least_squares_by(r, both, x0, b, o, steps, tol) = {
+  vg = if o.run == _by_trials { _half_square(r) } else { w -> { (res, J) = both(w); (0.5 * (res @ res), res @ J) } }
+  _onwards((x, steps) -> o.run(r, both, x, b, o, steps, tol), vg, x0, b, steps)
+}
 derivative _bounded_least(r, both, x0, lower, upper, o, steps, tol), dr, dboth, dx0, dlower, dupper, do, dsteps, dtol = {
   f = x -> 0.5 * sum(r(x)^2)
   still = 0 * y.x
@@ -286,4 +299,5 @@ derivative _bounded_least(r, both, x0, lower, upper, o, steps, tol), dr, dboth, 
   (x = dx, value = change(y.x) + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0, iterations = y.iterations,
     evaluations = y.evaluations, status = y.status)
 }
-_bounded_least(r, both, x0, lower, upper, o, steps, tol) = o.run(r, both, x0, (lower = lower, upper = upper), o, steps, tol)
+_bounded_least(r, both, x0, lower, upper, o, steps, tol) =
+  _least_squares_by(r, both, x0, (lower = lower, upper = upper), o, steps, tol)

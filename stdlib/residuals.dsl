@@ -222,10 +222,12 @@ _by_trials(r, both, x, b, o, steps, tol) = {
     } else { status = 2 }
     if o.progress { progress(k, steps; value = value, damping = l) }
   }
-  vg = w -> { (res, pull) = vjp(r, w); (0.5 * (res @ res), pull(res)) }
+  vg = _half_square(r)
   g = vg(x)[1]
   _ended(vg, x, abs(x - x0), g, norm(g), b, value, tol, status, k, count)
 }
+# Half the sum of the squares, with its gradient
+_half_square(r) = w -> { (res, pull) = vjp(r, w); (0.5 * (res @ res), pull(res)) }
 # How many rows the sketch has for n unknowns: at first, and after a direction that took so many turns; between the products that more rows save and what these cost themselves
 _sketch_rows(o, n, most) = if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
 _more_rows(o, rows, n, turns) =
