@@ -61,6 +61,7 @@
 #     cosh(1.0)                     #~ (e + 1/e) / 2
 
 # tanh
+#   The derivative, 1 - tanh(x)^2, is right to 1e-16, and 0 beyond 19; sech(x)^2 has all its digits there, too.
 #     tanh(0.5)                     #~ (e - 1) / (e + 1)
 
 # erf

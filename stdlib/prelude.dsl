@@ -45,6 +45,12 @@ asinh(x) = if _is_complex(x) { _complex_asinh(x) } else {
   b = where(large, 1.0, a)
   where(x < 0, -1.0, 1.0) * where(large, log(where(large, a, 1.0)) + 0.6931471805599453, log1p(b + b^2 / (1 + sqrt(1 + b^2))))
 }
+derivative asinh(x) = _asinh_slope(x)
+_asinh_slope(x) = if _is_complex(x) { 1 / sqrt(1 + x * x) } else {
+  a = where(x < 0, -x, x)
+  large = a > 1e8
+  where(large, 1 / where(large, a, 1.0), 1 / sqrt(1 + where(large, 1.0, x)^2))
+}
 acosh(x) = if _is_complex(x) { _complex_acosh(x) } else {
   large = x > 1e8
   t = where(large, 2.0, x) - 1
@@ -87,12 +93,28 @@ sigmoid(x) = if _is_complex(x) { 0.5 * (1 + tanh(0.5 * x)) } else {
   e = exp(where(x < 0, x, -x))
   where(x < 0, e, 1.0) / (1 + e)
 }
+derivative sigmoid(x) = _sigmoid_slope(x)
+_sigmoid_slope(x) = if _is_complex(x) { 0.25 * sech(0.5 * x)^2 } else {
+  e = exp(where(x < 0, x, -x))
+  e / (1 + e)^2
+}
+derivative _sigmoid_slope(x) = -y * tanh(0.5 * x)
 # softplus(x): log(1 + exp(x)), without overflow
 #     softplus([0.0, 1000])         #~ [log(2), 1000]
 softplus(x) = where(x > 0, x, 0) + log1p(exp(where(x > 0, -x, x)))
+derivative softplus(x) = sigmoid(x)
 # angle(z): argument of a complex number, radians
 #     angle(1im)                    #~ π/2
 angle(z) = atan2(imag(z), real(z))
+# what atan2(a, b) changes by with a and with b, in units of the larger one, whose
+# square may be beyond all numbers
+_slopes_of_angle(a, b) = {
+  t = 1 / max(abs(a), abs(b))
+  s = stop_gradient(where(t < inf, where(t > 0, t, 1), 1))
+  (p, q) = (a * s, b * s)
+  r = p * p + q * q
+  (q / r * s, -p / r * s)
+}
 # clamp(x, lo, hi): x, moved into [lo, hi]
 #     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
@@ -171,7 +193,8 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   (y, c) = _jet(f, at, _directions(at, n))
   stack(y, ...c)
 }
-_directions(x, n) = map(k -> if k == 0 { if rank(x) == 0 { _as_real_of(1.0, x) } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
+_directions(x, n) =
+  map(k -> if k == 0 { if rank(x) == 0 { _as_real_of(1.0, x) } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 #     (y, d) = jet(exp, 0.0, (1.0, 0.0, 0.0))
 #     d                             #> (1.0, 1.0, 1.0)

@@ -216,6 +216,13 @@ losses(expm1, [-100.0, -20.0], exp([-100.0, -20.0]), exp([-100.0, -20.0])) < 1e-
 losses(atanh, [-1e-10, 0.5], [1.0, 4/3], [-2e-10, 16/9]) < 1e-14   #> true
 [sech'(1e-20), sech'(-2.0)]                                    #~ [-1e-20, sech(2.0) * tanh(2.0)] tol 1e-14
 [sech'(1e-20), nth_derivative(sech, 0.0, 2)] / [-1e-20, -1]    #~ [1, 1]
+losses(asinh, [-1e-8, 1e-12, 1e10], [1.0, 1.0, 1e-10], [1e-8, -1e-12, -1e-20]) < 1e-14   #> true
+losses(sigmoid, [1e-8, 40.0], [0.25, exp(-40.0)], [-1.25e-9, -exp(-40.0)]) < 1e-14   #> true
+losses(softplus, [-40.0, 100.0], [exp(-40.0), 1.0], [exp(-40.0), exp(-100.0)]) < 1e-14   #> true
+losses(a -> atan2(a, 1e-140), [1e-155, 1e-140], [1e140, 5e139], [-2e265, -0.5e280]) < 1e-14   #> true
+losses(b -> atan2(1e155, b), [1e153, 1e150], [-1 / (1e155 + 1e151), -1e-155 / (1 + 1e-10)], [1.9996000599920010e-312, 2e-315]) < 1e-4  #> true
+jvp(asinh, 1 + 2im, 1 + 0im)[1]                                #~ 1 / sqrt(1 + (1 + 2im)^2)
+jvp(sigmoid, 1 + 2im, 1 + 0im)[1]                              #~ sigmoid(1 + 2im) * sigmoid(-1 - 2im)
 
 # ---- elliptic functions and integrals by m and n where these are nearly 0, 1 or equal, and of small angles (mpmath 1.3 with 150 digits)
 
