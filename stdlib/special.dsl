@@ -330,9 +330,13 @@ _besseli(n, x) = _each("besseli", n, x)
 derivative _besseli(n, x), dn, dx = 0.5 * (_besseli(n - 1, x) + _besseli(n + 1, x)) * dx +
   _by_order_from_0((n, x) -> exp(x) * _besseli_integral(n, x), n, x, y, dn)
 _besseli_scaled(n, x) = _each("besseli_scaled", n, x)
-derivative _besseli_scaled(n, x), dn, dx =
-  (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx +
-  _by_order_from_0(_besseli_integral, n, x, y, dn)
+derivative _besseli_scaled(n, x), dn, dx = {
+  near = (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx +
+    _by_order_from_0(_besseli_integral, n, x, y, dn)
+  # I_n(-x) = (-1)^n I_n(x)
+  even = sign(x) * where(x < 0, 1 - 2 * (n % 2), 1.0)
+  _or_far(-1.0, n, x, y, near, even, dn, dx)
+}
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
 #   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; Temme 1975]
 #     besselk(0, 2)               #~ 0.11389387274953344
@@ -341,8 +345,33 @@ _besselk(n, x) = _each("besselk", n, x)
 derivative _besselk(n, x), dn, dx = -0.5 * (_besselk(n - 1, x) + _besselk(n + 1, x)) * dx +
   _by_order((n, x) -> exp(-x) * _besselk_integral(n, x), n, x, y, dn)
 _besselk_scaled(n, x) = _each("besselk_scaled", n, x)
-derivative _besselk_scaled(n, x), dn, dx = (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx +
-  _by_order(_besselk_integral, n, x, y, dn)
+derivative _besselk_scaled(n, x), dn, dx = {
+  near = (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx + _by_order(_besselk_integral, n, x, y, dn)
+  _or_far(1.0, n, x, y, near, 1.0, dn, dx)
+}
+# Far out neighbours are as good as equal, and slopes those of the expansion by 1/x, term by term: of the scaled I
+# for sign = -1, of K for 1. [DLMF 10.40.1, 10.40.2]
+_or_far(sign, n, x, y, near, factor, dn, dx) = {
+  # by n there are slopes right of 0 only
+  far = (if _absent(dn) { abs(x) } else { x }) > 30 + n^2 / 8 and abs(x) < inf
+  if not any(ravel(far)) { near } else {
+    like = 0.0 * y
+    at = where(far, abs(x) + like, 30.0)
+    order = where(far, n + like, 0.0)
+    slope =
+      jvp(p -> _scaled_far(sign, p[0], p[1]), (order, at), ((if _absent(dn) { like } else { dn + like }), factor * dx + like))[1]
+    where(far, slope, near)
+  }
+}
+_scaled_far(sign, n, x) = {
+  term = (if sign < 0 { 0.3989422804014327 } else { 1.2533141373155003 }) / sqrt(x)
+  total = term
+  for j in 1..40 {
+    term = term * sign * (4 * n^2 - (2 * j - 1)^2) / (8 * j * x)
+    total = total + term
+  }
+  total
+}
 
 # ---- Bessel functions as integrals, which can be differentiated by the order
 # They are (1/2 pi i) times the integral of exp(x sinh z - n z), of I exp(x cosh z - n z), from infinity - i pi to infinity + i pi. The path goes along the rays to
@@ -667,26 +696,55 @@ _by_recurrence(n, like, step) = {
   }
   where(n < 0, 0.0, p)
 }
-# its recurrence, DLMF 18.9.2
+# its recurrence, DLMF 18.9.2, which divides by k + a + b and 2k + a + b - 2: it begins behind their zeros
 _jacobi_sum(n, a, b, x) = {
+  sum_of_both = stop_gradient(a + b)
+  zeros_end = where(sum_of_both < -1, min(ceil(-sum_of_both) + 1, 300), 0.0)
   q = 1.0 + 0.0 * (a + b + x)
   p = where(n < 1, q, a + 1 + (a + b + 2) * 0.5 * (x - 1))
   for k in 2..(i64(max(n)) + 1) {
     c = 2 * k + a + b
-    r = ((c - 1) * (c * (c - 2) * x + a^2 - b^2) * p - 2 * (k + a - 1) * (k + b - 1) * c * q) / (2 * k * (k + a + b) * (c - 2))
+    begun = k > zeros_end or k > n
+    r = ((c - 1) * (c * (c - 2) * x + a^2 - b^2) * p - 2 * (k + a - 1) * (k + b - 1) * c * q) /
+      where(begun, 2 * k * (k + a + b) * (c - 2), 1.0)
+    if any(ravel(not begun)) { r = where(begun, r, _jacobi_terms(k, a, b, x)) }
     q = p
     p = where(k <= n, r, p)
   }
   where(n < 0, 0.0, p)
 }
+# DLMF 18.5.8
+_jacobi_terms(n, a, b, x) = {
+  total = 0.0 * (a + b + x)
+  for s in 0..(n + 1) {
+    term = 1.0 + 0.0 * (a + b + x)
+    for i in 1..(n - s + 1) { term = term * (s + i + a) / i * 0.5 * (x + 1) }
+    for i in 1..(s + 1) { term = term * (n - s + i + b) / i * 0.5 * (x - 1) }
+    total = total + term
+  }
+  total
+}
 # assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with the phase (-1)^m
-#   l and m whole; 0 where |m| > l. Derivative by x for |x| < 1. [DLMF 14.10]
+#   l and m whole; 0 where |m| > l. Derivative by x. [DLMF 14.10]
 #     assoclegendre(2, 1, 0.5)    #~ -1.5 * sqrt(0.75)
 assoclegendre(l, m, x) = _each("assoclegendre", l, m, x)
 derivative assoclegendre(l, m, x), dl, dm, dx = {
   _fixed("assoclegendre", "degree", "l", dl)
   _fixed("assoclegendre", "order", "m", dm)
-  (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) / (x^2 - 1) * dx
+  _assoclegendre_slope(l, m, x, y) * dx
+}
+# y is c w^(k/2) G, w = 1 - x^2 and G Gegenbauer's polynomial: in the derivative of that nothing cancels towards the
+# ends. Where c is beyond all numbers it is the recurrence's. [DLMF 14.6.1, 18.9.19]
+_assoclegendre_slope(l, m, x, y) = {
+  large = abs(m) > 60 or (m < 0 and l - m > 160)
+  n = where(large, 0, max(l, 0))
+  k = min(where(large, 0, abs(m)), n)
+  c = where(m < 0, gamma(n - k + 1) / gamma(n + k + 1), 1 - 2 * (k % 2)) * 2.0^k * gamma(k + 0.5) / sqrt(pi)
+  w = (1 - x) * (1 + x)
+  slope = c * ((2 * k + 1) * w^(0.5 * k) * gegenbauer(n - k - 1, k + 1.5, x) -
+    where(k == 0, 0.0, k * x * w^(where(k == 0, 0.0, 0.5 * k - 1)) * gegenbauer(n - k, k + 0.5, x)))
+  far = (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) / where(large, x^2 - 1, 1.0)
+  where(abs(m) > l, 0.0, where(large, far, slope))
 }
 # spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from the pole and the azimuth phi
 #   orthonormal over the sphere, with the phase (-1)^m. Derivatives by both angles, also at the poles. [DLMF 14.30]

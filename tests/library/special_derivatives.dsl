@@ -249,3 +249,20 @@ nth_derivative(m -> ellipf(1.5, m), 0.9999999, 3)              #~ 2447797.128888
 # a derivative has the ends of what it is the derivative of
 [grad(m -> ellipf(0.0, m))(0.3), grad(m -> ellippiinc(1.0, 1.2, m))(0.3)]   #~ [0, grad(m -> ellippiinc(1 - 1e-14, 1.2, m))(0.3)] tol 1e-12
 isnan(grad(n -> ellippiinc(n, 1.5, 0.3))(1.2))                 #> true
+
+# ---- scaled Bessel functions far out, Jacobi polynomials of whole a + b below -1, Legendre functions towards the ends (mpmath 1.3 with 120 digits)
+
+losses(x -> besseli(1, x; scaled = true), [50.0, 10000.0, 1000000.0], [-0.00055135972329911511, -1.9944869852852435e-7, -1.9947091579556674e-10],
+  [1.6281412763462683e-5, 2.9915060495153188e-11, 2.9920614928808362e-16]) < 1e-12  #> true
+losses(x -> besselk(2.5, x; scaled = true), [50.0, 10000.0, 1000000.0], [-0.002102130267173942, -6.272211540181024e-7, -6.266627085807679e-10],
+  [6.9870130802695442e-5, 9.4139591038606617e-11, 9.3999970280356948e-16]) < 1e-12  #> true
+losses(n -> jvp(x -> besseli(n, x; scaled = true), 1e4 + 0 * n, ones_like(n))[1], [0.3, 7.0], [1.795413827250143e-11, 4.1722515235934973e-10],
+  [5.9846229777225115e-11, 5.9116463283802675e-11]) < 1e-12  #> true
+losses(a -> jacobi(8, a, -1.0, 0.3), [-1.0, -3.0, -1.000000001], [-0.15306343183235677, 0.026188493353097102, -0.15306343179026859],
+  [-0.042088176973811087, -0.058638843081232945, -0.042088177112635466]) < 1e-12  #> true
+losses(x -> assoclegendre(5, 0, x), [-0.999999999, 0.999999, 1.0], [14.999999895000003, 14.999895000209997, 15.0],
+  [-104.99999958000001, 104.99958000047249, 105.0]) < 1e-12  #> true
+losses(x -> assoclegendre(5, 2, x), [-0.999999999, 0.999999, 1.0], [-209.99999811000006, -209.99811000409494, -210.0],
+  [1889.9999918100002, -1889.9918100094498, -1890.0]) < 1e-12  #> true
+nth_derivative(x -> besseli(2, x; scaled = true), -1e4, 3)     #~ nth_derivative(x -> besseli(2, x; scaled = true), 1e4, 3) * -1
+grad(x -> assoclegendre(90, -80, x))(0.2)                      #~ 3.2846374838660543e-150 tol 1e-162
