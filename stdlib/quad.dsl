@@ -15,7 +15,9 @@
 # to 0: one is found whose foot, where f is more than the tolerance, reaches
 # over a hundredth of a finite interval, or doubles its distance from 0; to
 # infinity, a fifth of a distance of 1 from the finite end, or a fiftieth of one
-# of 10 to 1000. A narrower one between them may be missed. Where f compares its argument with
+# of 10 to 1000. On a base, it must besides rise at one of these places by half
+# of what the base changes by around. A narrower one between them may be missed,
+# and the error does not tell: cut the interval where one is known to be. Where f compares its argument with
 # something (`if x < 2`) the interval is cut: what is there for a short while
 # counts, however short it is.
 #   rule: "gauss_kronrod", or "tanh_sinh" for smooth functions with poles at the
@@ -166,11 +168,12 @@ _globally(f, a, b, o) = {
   m = size(like)
   s = _ten_intervals(g, ends, m)
   q = _tried(ends)
-  values = _sizes_between(g, q, m)
+  (values, sums) = _values_between(g, q, m)
   # most functions ask for no more than that
-  plain = sum(s.errors) <= _tolerance(s, o) and _overlooked(q, values, s, o)[0] < 0 and sum(s.sizes) > 0
+  plain = sum(s.errors) <= _tolerance(s, o) and sum(s.sizes) > 0 and _overlooked(q, values, s, o)[0] < 0 and
+    _unforeseen(q, sums, s, o, m)[0] < 0
   r = if a == b or plain { _outcome_of_intervals(s) } else { _outcome_of_intervals(
-    _thoroughly(g, ends, s, q, values, m, o)) }
+    _thoroughly(g, ends, s, q, values, sums, m, o)) }
   (value = if a == b { like } else { reshape(r.total, shape(like)) }, error = if a == b { 0.0 } else { r.error },
     evaluations = 15 * r.count + len(q))
 }
@@ -178,16 +181,21 @@ _outcome_of_intervals(s) =
   (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
 # Largest absolute values at places; where one is not finite there is a pole or
 # a gap, which the rule never meets.
-_sizes_between(g, q, m) = {
-  v = max(abs(reshape(map(g, q), len(q), m)); axis = 1)
-  where(v < inf, v, 0.0)
+_sizes_between(g, q, m) = _values_between(g, q, m)[0]
+# with the sums of the values
+_values_between(g, q, m) = {
+  values = reshape(map(g, q), len(q), m)
+  v = max(abs(values); axis = 1)
+  (where(v < inf, v, 0.0), _real_sum(values, 1))
 }
-_thoroughly(g, ends, s, q, values, m, o) = {
+_real_sum(values, k) = { s = sum(values; axis = k); if _is_complex(s) { real(s) + imag(s) } else { s } }
+_thoroughly(g, ends, s, q, values, sums, m, o) = {
   s = _adapted(g, ends, _with_room(s, o.limit, m), m, o)
   open = true
   turns = 0
   while open {
     (k, at) = _overlooked(q, values, s, o)
+    if k < 0 and turns < 10 and s.n + 27 <= len(s.left) { (k, at) = _unforeseen(q, sums, s, o, m) }
     # where nothing but 0 has been seen, many more places are tried
     if k < 0 and sum(s.sizes) == 0 {
       more = _tried_densely(ends)
@@ -195,7 +203,7 @@ _thoroughly(g, ends, s, q, values, m, o) = {
     }
     open = k >= 0
     if open {
-      if turns == 10 or s.n + 27 > len(s.left) {
+      if turns == 20 or s.n + 27 > len(s.left) {
         error(
           "integrate: the function has more narrow peaks between {ends.a} and {ends.b} than are looked for, as near {_place_at(ends, at)[0]}; cut the interval there")
       }
@@ -245,7 +253,8 @@ _unrest(ends, q) = {
   1.1e-16 * max(abs(x), where(q > 0, finite(ends.a), finite(ends.b))) / max(abs(dx), 1e-300)
 }
 # The intervals so far, from left and with a width: parts of the integral, sizes
-# (integrals of the absolute value), tops (the largest value at nodes), lost
+# (integrals of the absolute value), least and most (values at nodes, of the sum of
+# elements), tops (the largest value at nodes), lost
 # (what rounding of places makes of them), errors; shell: see _cut_in_two. tip:
 # the intervals at the ends, depth: how often they have been halved, deep: how
 # often they must be, extrapolated: whether their parts are extrapolations.
@@ -254,14 +263,15 @@ _ten_intervals(g, ends, m) = {
   width = zeros(10) + 0.2
   h = _kronrod(g, ends, left, width, m)
   (left = left, width = width, parts = h.value, sizes = h.size, tops = h.top, lost = h.lost, errors = max(h.error; axis = 1),
-    shell = iota(10) * 0 - 1, n = 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0], extrapolated = [false, false])
+    least = h.least, most = h.most, shell = iota(10) * 0 - 1, n = 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0],
+    extrapolated = [false, false])
 }
 # with room for `limit` more
 _with_room(s, limit, m) = {
   room = zeros(limit)
   (...s, left = concat(s.left, room), width = concat(s.width, room), parts = concat(s.parts, zeros(limit, m) + 0 * s.parts[0]),
     sizes = concat(s.sizes, room), tops = concat(s.tops, room), lost = concat(s.lost, room), errors = concat(s.errors, room),
-    shell = concat(s.shell, iota(limit) * 0 - 1))
+    least = concat(s.least, room), most = concat(s.most, room), shell = concat(s.shell, iota(limit) * 0 - 1))
 }
 _tolerance(s, o) = {
   total = sum(s.parts; axis = 0)
@@ -313,7 +323,7 @@ _adapted(g, ends, s, m, o) = {
 # halves; all others have the number -1.
 _cut_in_two(g, ends, s, k, end, m) = {
   (left, width, parts, sizes, tops, lost) = (s.left, s.width, s.parts, s.sizes, s.tops, s.lost)
-  (errors, shell) = (s.errors, s.shell)
+  (errors, least, most, shell) = (s.errors, s.least, s.most, s.shell)
   (tip, depth, extrapolated, n) = (s.tip, s.depth, s.extrapolated, s.n)
   (before, missed) = (parts[k], errors[k])
   w = 0.5 * width[k]
@@ -335,6 +345,10 @@ _cut_in_two(g, ends, s, k, end, m) = {
   lost[n] = h.lost[1]
   errors[k] = miss[0]
   errors[n] = miss[1]
+  least[k] = h.least[0]
+  least[n] = h.least[1]
+  most[k] = h.most[0]
+  most[n] = h.most[1]
   shell[n] = shell[k]
   if end >= 0 {
     e = max(end, 0)
@@ -358,7 +372,8 @@ _cut_in_two(g, ends, s, k, end, m) = {
     if extrapolated[e] { lost[t] = 0.0 }
   }
   (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
-    errors = errors, shell = shell, tip = tip, depth = depth, extrapolated = extrapolated, n = n + 1, count = s.count + 2)
+    errors = errors, least = least, most = most, shell = shell, tip = tip, depth = depth, extrapolated = extrapolated, n = n + 1,
+    count = s.count + 2)
 }
 # What there is in a tip, behind so many shells, by the rule (value, its
 # differences miss) or by what the shells say. Where these fall by a ratio r,
@@ -426,13 +441,29 @@ _from_finite_end(ends, y) = {
 # was tried as at all nodes of its interval, and that counts; -1 when it is so
 # nowhere. Tips that are extrapolated are known to grow.
 _overlooked(q, values, s, o) = {
-  left = where(iota(len(s.left)) < s.n, s.left, inf)
-  order = argsort(left)
-  k = order[searchsorted(left[order], q) - 1]
+  k = _intervals_of(q, s)
   known = (k == s.tip[0] and s.extrapolated[0]) or (k == s.tip[1] and s.extrapolated[1])
   more = where(values > 10 * s.tops[k] and not known, values * s.width[k], 0.0)
   i = argmax(more)
   (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, q[i])
+}
+# The same where f, the sum of its elements, is by more than half of what it changes by within its interval above or
+# below all that the nodes there show: a peak on a base. Not at the ends, where f may be singular.
+_unforeseen(q, sums, s, o, m) = {
+  k = _intervals_of(q, s)
+  (least, most) = (s.least[k], s.most[k])
+  off = max(sums - most, least - sums)
+  beyond = off > 0.5 * (most - least) + 1e-14 * m * s.tops[k]
+  tip = k == s.tip[0] or k == s.tip[1]
+  more = where(beyond and off < inf and not tip, off * s.width[k], 0.0)
+  i = argmax(more)
+  (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, q[i])
+}
+# in which interval each place is
+_intervals_of(q, s) = {
+  left = where(iota(len(s.left)) < s.n, s.left, inf)
+  order = argsort(left)
+  order[searchsorted(left[order], q) - 1]
 }
 # Interval k with the place q in it: intervals that become shorter towards q; a
 # tip is halved until q is outside.
@@ -443,7 +474,7 @@ _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
   (...s, deep = deep)
 } else {
   (left, width, parts, sizes, tops, lost) = (s.left, s.width, s.parts, s.sizes, s.tops, s.lost)
-  (errors, shell, n) = (s.errors, s.shell, s.n)
+  (errors, least, most, shell, n) = (s.errors, s.least, s.most, s.shell, s.n)
   (from, to) = (left[k], left[k] + width[k])
   d = width[k] * 0.25^(1.0 + iota(13))
   cuts = sort(concat([from, to, q], clamp(q - d, from, to), clamp(q + d, from, to)))
@@ -458,10 +489,12 @@ _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
     tops[j] = h.top[i]
     lost[j] = h.lost[i]
     errors[j] = raw[i]
+    least[j] = h.least[i]
+    most[j] = h.most[i]
     shell[j] = shell[k]
   }
   (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
-    errors = errors, shell = shell, n = n + 27, count = s.count + 28)
+    errors = errors, least = least, most = most, shell = shell, n = n + 27, count = s.count + 28)
 }
 # Integrals over the intervals from left, of these widths, of the absolute
 # value, too, the largest value at nodes, what rounding of places makes of it,
@@ -482,7 +515,9 @@ _kronrod(g, ends, left, width, m) = {
   lost = max(sum(steps * expand(_unrest(ends, s[.., 1..]), 2); axis = 1); axis = 1)
   # rounding does not tell the nodes of so short an interval apart
   blurred = width < 32 * _unrest(ends, left + 0.5 * width)
-  (value = I, size = A, top = max(max(abs(values); axis = 2); axis = 1), lost = lost + where(blurred, A, 0.0), error = abs(I - G))
+  sums = _real_sum(values, 2)
+  (value = I, size = A, least = min(sums; axis = 1), most = max(sums; axis = 1),
+    top = max(max(abs(values); axis = 2); axis = 1), lost = lost + where(blurred, A, 0.0), error = abs(I - G))
 }
 # Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros of the Legendre and Stieltjes polynomials; the Gauss weights have zeros
 # where only the larger rule has a node.

@@ -31,3 +31,16 @@ for c in [0.1, 0.3, 0.7, 1/3] {
   assert(off < 1e-7 and off <= r.error, "{c}: off {off}, said {r.error}")
 }
 try { str(integrate(x -> 1 / abs(x - 0.3), 0, 1)) } catch m { contains(m, "not reached") }   #> true
+
+# peaks on a base, and holes, which only places between the nodes show
+peak(x, c, w) = exp(-((x - c)/w)^2)
+integrate(x -> 1 + peak(x, 0.3, 1e-4), 0, 1)                        #~ 1 + 1e-4*sqrt(π) tol 1e-9
+integrate(x -> cos(x) - 0.3peak(x, 0.71, 3e-4), 0, 1)               #~ sin(1) - 0.9e-4*sqrt(π) tol 1e-9
+integrate(x -> [1 + peak(x, 0.3, 1e-4), x], 0, 1)                   #~ [1 + 1e-4*sqrt(π), 0.5] tol 1e-9
+integrate(x -> 1/(1 + x^2) + peak(x, 20, 1e-3), 0, inf)             #~ π/2 + 1e-3*sqrt(π) tol 1e-8
+missed = 0
+for i in 0..20 {
+  c = 0.05 + 0.9((0.6180339887i) % 1.0)
+  if abs(integrate(x -> 1 + peak(x, c, 1.2e-3), 0, 1) - 1 - 1.2e-3*sqrt(π)) > 1e-8 { missed += 1 }
+}
+missed                        #> 0
