@@ -45,6 +45,8 @@ identity(n; dtype = f64) = eye(n; dtype = dtype)
 #     diag([1, 2; 3, 4])            #> [1, 4]
 diag(v) = if kind(v) == "sparse" {
   diagonal(v)
+} else if kind(v) == "array" and rank(v) == 0 {
+  _refuse("diag takes a vector or a matrix, not a number")
 } else if rank(v) == 1 {
   where(expand(iota(len(v)), 1) == iota(len(v)), expand(v, 1), 0)
 } else {
@@ -55,6 +57,7 @@ diag(v) = if kind(v) == "sparse" {
 #     diagonal(A)                   #> [1, 5]
 #     diagonal(A; k = -1)           #> [4]
 diagonal(A; k = 0) = if kind(A) == "sparse" { _sparse_diagonal(A, k) } else {
+  _want_matrix("diagonal", A)
   (m, n) = shape(A)
   i = iota(max(0, min(m + min(k, 0), n - max(k, 0))))
   A[i - min(k, 0), i + max(k, 0)]
@@ -63,10 +66,25 @@ diagonal(A; k = 0) = if kind(A) == "sparse" { _sparse_diagonal(A, k) } else {
 #     A = [1, 2; 3, 4]
 #     tril(A)                       #> [[1, 0], [3, 4]]
 #     triu(A; k = 1)                #> [[0, 2], [0, 0]]
-tril(A; k = 0) = where(_diagonals(A) <= k, A, 0)
-triu(A; k = 0) = where(_diagonals(A) >= k, A, 0)
+tril(A; k = 0) = where(_diagonals("tril", A) <= k, A, 0)
+triu(A; k = 0) = where(_diagonals("triu", A) >= k, A, 0)
 # which diagonal each element of a matrix is on
-_diagonals(A) = expand(iota(shape(A)[-1]), 0) - expand(iota(shape(A)[-2]), 1)
+_diagonals(who, A) = {
+  if kind(A) != "array" or rank(A) < 2 { _refuse("{who} takes a matrix, not {_axes_in_words(A)}") }
+  expand(iota(shape(A)[-1]), 0) - expand(iota(shape(A)[-2]), 1)
+}
+# What a function takes, checked by its number of axes, so that the message speaks of the call and not of what is inside.
+_want_matrix(who, A) = if kind(A) != "array" or rank(A) != 2 { _refuse("{who} takes a matrix, not {_axes_in_words(A)}") }
+_want_vector(who, x) = if kind(x) != "array" or rank(x) != 1 { _refuse("{who} takes a vector, not {_axes_in_words(x)}") }
+_want_square(who, A) = {
+  _want_matrix(who, A)
+  assert(shape(A)[0] == shape(A)[1], "{who} takes a square matrix, not one of {shape(A)[0]} by {shape(A)[1]}")
+}
+_axes_in_words(x) = if kind(x) != "array" { "a {kind(x)}" }
+else if rank(x) == 0 { "a number" }
+else if rank(x) == 1 { "a vector" }
+else if rank(x) == 2 { "a matrix" }
+else { "an array of {rank(x)} axes" }
 # zeros_like(x), ones_like(x), full_like(x, value): arrays of x's shape and dtype; constants, whatever x is
 #     zeros_like([1, 2])            #> [0, 0]
 #     ones_like([1.5, 2])           #> [1, 1]
@@ -296,13 +314,21 @@ digitize(x, edges; right = false) =
 # lexsort(keys): the permutation that sorts by the last key, and where that is equal by the one before it, and so on; keys a tuple or list of vectors
 #     lexsort(([3, 1, 2], [0, 0, 1]))     #> [1, 0, 2]
 lexsort(keys) = {
-  order = iota(len(keys[0]))
-  for k in keys { order = order[argsort(k[order])] }
+  if kind(keys) == "array" { if rank(keys) != 2 { _want_keys() } } else if len(keys) == 0 { _want_keys() }
+  n = len(keys[0])
+  order = iota(n)
+  for k in keys {
+    _want_vector("lexsort, as each key,", k)
+    assert(len(k) == n, "lexsort takes keys of one length, not {n} and {len(k)}")
+    order = order[argsort(k[order])]
+  }
   order
 }
+_want_keys() = _refuse("lexsort takes a tuple or list of vectors: lexsort((by_last, by_first))")
 # sort_rows(A; descending = false): the rows of a matrix by their first element, then by their second, and so on
 #     sort_rows([2, 1; 1, 9; 1, 3]) #> [[1, 3], [1, 9], [2, 1]]
 sort_rows(A; descending = false) = {
+  _want_matrix("sort_rows", A)
   order = iota(len(A))
   for k in 0..shape(A)[1] {
     column = take(A, shape(A)[1] - 1 - k; axis = 1)[order]
@@ -469,21 +495,28 @@ gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
 # trapz(y, x = 1.0; axis = 0): integral of y over x by the trapezoidal rule; x the places, or the step between them
 #     trapz([0, 1, 4], [0, 1, 2])   #> 3.0
 #     trapz([0, 1, 4], 0.5)         #> 1.5
-trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(moveaxis(y, axis, 0) + 0.0, x + 0.0); axis = 0)
+trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(_table("trapz", y, axis), x + 0.0); axis = 0)
 # cumtrapz(y, x = 1.0; axis = 0): integrals up to each place by the trapezoidal rule, the first 0; of y's length
 #     cumtrapz([0, 1, 4], [0, 1, 2])      #> [0, 0.5, 3]
 cumtrapz(y, x = 1.0; axis = 0) = {
-  u = moveaxis(y, axis, 0) + 0.0
-  moveaxis(concat(0 * u[..1], cumsum(_trapezoids(u, x + 0.0))), 0, axis)
+  u = _table("cumtrapz", y, axis)
+  moveaxis(concat(0 * u[..min(1, len(u))], cumsum(_trapezoids(u, x + 0.0))), 0, axis)
+}
+# values along an axis, with this axis first
+_table(who, y, axis) = {
+  if kind(y) != "array" or rank(y) == 0 { _refuse("{who} takes the values along an axis, not {_axes_in_words(y)}") }
+  moveaxis(y, axis, 0) + 0.0
 }
 _trapezoids(y, x) = {
   h = if rank(x) == 0 { x } else {
     assert(len(x) == len(y), "an integral of {len(y)} values takes as many places, not {len(x)}")
-    s = x[1..] - x[..-1]
+    m = max(len(x) - 1, 0)
+    s = x[len(x) - m..] - x[..m]
     for k in list(...(1..rank(y))) { s = expand(s, rank(s)) }
     s
   }
-  0.5 * (y[1..] + y[..-1]) * h
+  m = max(len(y) - 1, 0)
+  0.5 * (y[len(y) - m..] + y[..m]) * h
 }
 # cummax(x; axis = 0), cummin(x; axis = 0): the largest, the smallest element so far along an axis. From a NaN on NaN. Derivative: that of the element, of equal ones the first
 #     cummax([1, 3, 2, 5])          #> [1, 3, 3, 5]
@@ -523,4 +556,8 @@ moving(f, x, n) = map(f, windows(x, n))
 moving_mean(x, n) = sum(windows(x + 0.0, n); axis = 1) / n
 # outer(x, y): matrix of products
 #     outer([1, 2], [3, 4])         #> [[3, 4], [6, 8]]
-outer(x, y) = expand(x, 1) * expand(y, 0)
+outer(x, y) = {
+  _want_vector("outer", x)
+  _want_vector("outer", y)
+  expand(x, 1) * expand(y, 0)
+}

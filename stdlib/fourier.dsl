@@ -2,26 +2,35 @@
 
 # x with `axis` and the last axis exchanged; twice is x again
 _last_axis(x, axis) = {
+  a = _transform_axis(x, axis)
+  r = rank(x)
+  if a == r - 1 { x } else { transpose(x, (...(0..a), r - 1, ...(a + 1..r - 1), a)) }
+}
+
+_transform_axis(x, axis) = {
+  if kind(x) != "array" or rank(x) == 0 { _refuse("a transform takes an array with an axis, not {_axes_in_words(x)}") }
   r = rank(x)
   assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
-  a = (axis + r) % r
-  if a == r - 1 { x } else { transpose(x, (...(0..a), r - 1, ...(a + 1..r - 1), a)) }
+  (axis + r) % r
 }
 
 # rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x; the others are their conjugates
 #     rfft([1.0, 2, 3, 4])        #> [10 + 0im, -2 + 2im, -2 + 0im]
 rfft(x; axis = -1) = {
   _want_real("rfft", x)
-  y = fft(_last_axis(x, axis))
+  h = _last_axis(x, axis)
+  assert(shape(h)[-1] > 0, "rfft of no elements: there is no frequency 0 without them")
+  y = fft(h)
   _last_axis(y[..., ..shape(y)[-1] // 2 + 1], axis)
 }
 # irfft(y; n, axis): the real x of length n with rfft(x) = y; n = 2(len(y) - 1) unless given
 #     irfft(rfft([1.0, 2, 3]); n = 3)   #~ [1, 2, 3]
 irfft(y; n = none, axis = -1) = {
   h = _last_axis(y, axis)
-  m = if kind(n) == "none" { 2 * (shape(h)[-1] - 1) } else { n }
-  first = m // 2 + 1
   last = shape(h)[-1]
+  m = if kind(n) == "none" { 2 * (last - 1) } else { n }
+  assert(m > 0, "irfft: a result of {m} elements, from {last}; its length is n = 2({last} - 1) unless given")
+  first = m // 2 + 1
   assert(first <= last, "irfft: {last} elements are too few for a result of length {m}")
   other = conj(h[..., (m - 1) // 2 - iota((m - 1) // 2)])
   # what is real in the spectrum of a real x counts as such
@@ -122,23 +131,22 @@ _dct(x, type, ortho) = {
 #     dst([1.0, 1])               #~ [2sqrt(2), 0]
 dst(x; type = 2, axis = -1) = _by_parts(x -> _sines(x, type, axis), x)
 _sines(x, type, axis) = if type == 1 and dtype(x) == "f64" {
-  r = rank(x)
-  assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
-  _sine_sums(x, (axis + r) % r)
+  _sine_sums(x, _transform_axis(x, axis))
 } else { _last_axis(_dst(_last_axis(x, axis), type), axis) }
 # idst(y; type, axis): inverse of dst of that type
 #     idst(dst([1.0, 2, 4]))      #~ [1, 2, 4]
 idst(y; type = 2, axis = -1) = _by_parts(y -> _sines_back(y, type, axis), y)
 _sines_back(y, type, axis) = if type == 1 and dtype(y) == "f64" {
-  r = rank(y)
-  assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
-  _from_sine_sums(y, (axis + r) % r)
+  _from_sine_sums(y, _transform_axis(y, axis))
 } else if type == 1 { dst(y; type = 1, axis = axis) / (2 * (shape(y)[axis] + 1)) } else {
   h = _last_axis(y, axis)
   _last_axis(_dst(h, 5 - type) / (2 * shape(h)[-1]), axis)
 }
 _dst(x, type) = {
   assert(type == 1 or type == 2 or type == 3, "dst knows the types 1, 2 and 3, not {type}")
+  if shape(x)[-1] == 0 { x + 0.0 } else { _dst_of_some(x, type) }
+}
+_dst_of_some(x, type) = {
   n = shape(x)[-1]
   k = iota(n)
   turn = exp(-im * (0.5 * π / n) * (k + 1))

@@ -69,7 +69,10 @@ conditioning(A, x, b) = {
 }
 # inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
-inv(A) = linsolve(A, if kind(A) == "sparse" { eye(len(A)) } else { _as_real_of(eye(len(A)), A) })
+inv(A) = if kind(A) == "sparse" { linsolve(A, eye(len(A))) } else {
+  _want_square("inv", A)
+  linsolve(A, _as_real_of(eye(len(A)), A))
+}
 # lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its
 # diagonal
 #   Derivatives, which are NaN where the matrix is singular.
@@ -163,13 +166,15 @@ _cofactors_by(A, U, s, V) = {
 #   do.
 #     lstsq([1, 0; 1, 1; 1, 2], [1, 3, 5])  #~ [1, 2]
 #     lstsq([1, 1; 1, 1], [1, 3])           #~ [1, 1]
-lstsq(A, b) =
-  if kind(A) == "sparse" { _sparse_lstsq(A, b) } else if shape(A)[0] < shape(A)[1] { pinv(A) @ _right_side(A, b) } else {
+lstsq(A, b) = if kind(A) == "sparse" { _sparse_lstsq(A, b) } else {
+  _want_matrix("lstsq", A)
+  if shape(A)[0] < shape(A)[1] or size(A) == 0 { pinv(A) @ _right_side(A, b) } else {
     (Q, R) = qr(stop_gradient(A))
     if _has_full_rank(R, shape(A)[0]) { _lstsq_by(A, _right_side(A, b), Q, R) } else {
       _shortest_inverse(A + 0.0) @ _right_side(A, b)
     }
   }
+}
 # The smallest singular value of R, columns divided by their lengths, by inverse
 # iteration with R'R; any start but one orthogonal to its vector is good.
 _has_full_rank(R, rows) = {
@@ -221,8 +226,10 @@ _lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
 # Derivatives, of every order, where the rank does not change (Golub and Pereyra
 # 1973)
 #     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
-pinv(A; rtol = none) =
+pinv(A; rtol = none) = {
+  _want_matrix("pinv", A)
   _pinv(A + 0.0, if kind(rtol) != "none" { rtol } else if _rounding(A) > 1e-10 { 1e-5 } else { 1e-13 })
+}
 derivative _pinv(A, rtol), dA, drtol = _moved_inverse(A, y, dA)
 # how a pseudo-inverse P of A moves with A, where the rank stays
 _moved_inverse(A, P, dA) = {
@@ -231,9 +238,11 @@ _moved_inverse(A, P, dA) = {
 }
 _pinv(A, rtol) = {
   (U, s, V) = svd(A)
-  large = s > rtol * max(s)
+  large = s > rtol * _largest_singular(s)
   (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U'
 }
+# the largest of singular values, 0 where there are none
+_largest_singular(s) = if len(s) == 0 { sum(s) } else { s[0] }
 # slogdet(A): (sign, logarithm of the absolute value) of the determinant; of a singular matrix (0, -inf). Derivative: that of the logarithm, tr(A^-1 dA)
 #     slogdet([1.0, 2; 3, 4])       #~ (-1, log(2))
 slogdet(A) = try { _slogdet(A + 0.0) } catch m { (0.0 * sum(A), real(0.0 * sum(A)) - 1 / 0.0) }
@@ -334,9 +343,11 @@ _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_lik
 #   5.1, with the highest degree throughout.
 #     expm([0.0, 1; -1, 0])         #~ [cos(1), sin(1); -sin(1), cos(1)]
 #     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
-expm(A) = _expm(A + 0.0)
+expm(A) = {
+  _want_square("expm", A)
+  if size(A) == 0 { A + 0.0 } else { _expm(A + 0.0) }
+}
 _expm(A) = {
-  assert(size(A) > 0, "expm: the matrix has no elements")
   extent = f64(max(sum(abs(stop_gradient(A)); axis = 0)))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
   # powers of A in units of a power of two near its norm, so that they do not
@@ -398,6 +409,7 @@ sqrtm(A) = _as_complex_of(_any_root(A + 0.0), A)
 # z in the precision of A
 _as_complex_of(z, A) = if dtype(A) == "f32" or dtype(A) == "c64" { c64(z) } else { z }
 _any_root(A) = {
+  _want_square("sqrtm", A)
   assert(size(A) > 0, "sqrtm: the matrix has no elements")
   (U, s, V) = svd(stop_gradient(A))
   _assure_known("sqrtm", s)
@@ -474,6 +486,7 @@ _sqrtm(A) = {
 #     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
 logm(A) = _as_complex_of(_turned_logarithm(A + 0.0), A)
 _turned_logarithm(A) = {
+  _want_square("logm", A)
   assert(size(A) > 0, "logm: the matrix has no elements")
   w = eigvals(stop_gradient(A))
   _assure_known("logm", abs(w))
@@ -517,7 +530,7 @@ cross(a, b) = {
 #     trace([1, 2; 3, 4])           #> 5.0
 trace(A) = if kind(A) == "sparse" { sum(diagonal(A)) } else { _trace(A) }
 _trace(A) = {
-  if rank(A) != 2 { _refuse("trace takes a matrix, not an array of {rank(A)} axes") }
+  _want_matrix("trace", A)
   sum(where(expand(iota(len(A)), 1) == iota(shape(A)[1]), A + 0.0, 0.0))
 }
 # kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; a vector beside a matrix is a row; with a sparse matrix sparse
@@ -530,6 +543,8 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
 } else if rank(B) == 1 {
   kron(A, expand(B, 0))
 } else {
+  _want_matrix("kron", A)
+  _want_matrix("kron", B)
   (m, n) = shape(A)
   (p, q) = shape(B)
   reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
@@ -631,22 +646,24 @@ normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / n
 #   inf of a singular matrix, also of one of zeros
 #     cond([1.0, 0; 0, 4])          #~ 4
 #     cond(zeros(3, 3))             #> inf
-cond(A, p = none) = if kind(p) == "none" {
-  assert(size(A) > 0, "a matrix without elements has no condition number")
-  s = svdvals(A)
-  where(s[0] == 0, 1.0, s[0]) / s[-1]
-} else {
-  n = norm(A, p)
-  where(n == 0, 1.0, n) * (try { norm(inv(A), p) } catch e { inf + 0.0 * n })
+cond(A, p = none) = {
+  _want_matrix("cond", A)
+  assert(size(A) > 0, "cond: the matrix has no elements")
+  if kind(p) == "none" { s = svdvals(A); where(s[0] == 0, 1.0, s[0]) / s[-1] } else {
+    _want_square("cond of this norm", A)
+    n = norm(A, p)
+    where(n == 0, 1.0, n) * (try { norm(inv(A), p) } catch e { inf + 0.0 * n })
+  }
 }
 # matrix_rank(A; rtol): how many singular values are larger than rtol times the
 # largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer
 # side unless given
 #     matrix_rank([1.0, 2; 2, 4])   #> 1
 matrix_rank(A; rtol = none) = {
+  _want_matrix("matrix_rank", A)
   s = svdvals(A)
   _assure_known("matrix_rank", s)
-  sum(s > _rank_tolerance(A, rtol) * max(s))
+  sum(s > _rank_tolerance(A, rtol) * _largest_singular(s))
 }
 # singular values of a matrix with NaN or infinite elements are NaN, and would
 # count as 0
@@ -656,19 +673,21 @@ _rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)
 #     N = null_space([1.0, 1, 0; 0, 0, 1])
 #     abs(N)                        #~ [sqrt(0.5); sqrt(0.5); 0]
 null_space(A; rtol = none) = {
+  _want_matrix("null_space", A)
   (m, n) = shape(A)
   # with rows of zeros, so that V is whole
   (U, s, V) = svd(concat(A + 0.0, broadcast_to(sum(zeros_like(A + 0.0)), max(0, n - m), n)))
   _assure_known("null_space", s)
-  transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * max(s)])
+  transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * _largest_singular(s)])
 }
 # orth(A; rtol): orthonormal vectors, the columns of the result, that span the columns of A; singular values as for matrix_rank
 #     Q = orth([1.0, 2; 2, 4])
 #     Q @ Q'                        #~ [1, 2; 2, 4] / 5
 orth(A; rtol = none) = {
+  _want_matrix("orth", A)
   (U, s, V) = svd(A + 0.0)
   _assure_known("orth", s)
-  transpose(transpose(U)[s > _rank_tolerance(A, rtol) * max(s)])
+  transpose(transpose(U)[s > _rank_tolerance(A, rtol) * _largest_singular(s)])
 }
 
 # ---- special matrices
@@ -695,21 +714,29 @@ block_diag(parts) = {
 #     toeplitz([1, 2], [9, 8, 7])   #> [[1, 8, 7], [2, 1, 8]]
 toeplitz(c, r = none) = {
   row = if kind(r) == "none" { if _is_complex(c) { conj(c) } else { c } } else { r }
-  v = concat(flip(row[1..]), c)
+  _want_vector("toeplitz", c)
+  _want_vector("toeplitz", row)
+  v = concat(flip(row[min(1, len(row))..]), c)
   v[expand(iota(len(c)), 1) - iota(len(row)) + (len(row) - 1)]
 }
 # hankel(c, r): the matrix whose antidiagonals are constant, c its first column, r its last row (zeros when not given); r[0] is not used
 #     hankel([1, 2, 3])             #> [[1, 2, 3], [2, 3, 0], [3, 0, 0]]
 hankel(c, r = none) = {
   row = if kind(r) == "none" { zeros_like(c) } else { r }
-  concat(c, row[1..])[expand(iota(len(c)), 1) + iota(len(row))]
+  _want_vector("hankel", c)
+  _want_vector("hankel", row)
+  concat(c, row[min(1, len(row))..])[expand(iota(len(c)), 1) + iota(len(row))]
 }
 # circulant(c): the square matrix with first column c, each other one place further down; circulant(c) @ x is the cyclic convolution
 #     circulant([1, 2, 3])          #> [[1, 3, 2], [2, 1, 3], [3, 2, 1]]
-circulant(c) = c[(expand(iota(len(c)), 1) - iota(len(c))) % len(c)]
+circulant(c) = {
+  _want_vector("circulant", c)
+  c[(expand(iota(len(c)), 1) - iota(len(c))) % len(c)]
+}
 # vander(x, n; increasing = false): powers of x in columns, n of them (len(x)), from x^(n-1) to 1, or the other way round
 #     vander([2, 3], 3)             #> [[4, 2, 1], [9, 3, 1]]
 vander(x, n = none; increasing = false) = {
+  _want_vector("vander", x)
   m = if kind(n) == "none" { len(x) } else { n }
   P = cumprod(concat(expand(ones_like(x), 1), broadcast_to(expand(x, 1), len(x), max(m, 1) - 1); axis = 1); axis = 1)[.., ..m]
   if _known(increasing, "increasing") { P } else { flip(P; axis = 1) }

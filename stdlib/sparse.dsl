@@ -146,6 +146,7 @@ spdiags(diagonals, offsets, m, n = none) = {
 #   Which these are is decided by the values, and has no derivative; the values have.
 #     to_sparse([0, 5; 6, 0]).values      #> [6, 5]
 to_sparse(A) = if kind(A) == "sparse" { A } else {
+  _want_matrix("to_sparse", A)
   (m, n) = shape(A)
   (i, j) = nonzero(stop_gradient(A))
   sparse(i, j, A[i, j], m, n)
@@ -332,10 +333,15 @@ _least_norm_linear(A, w) = {
 #     (w, V) = eigsh(spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100), 2; sigma = 0.0);
 #     w                             #~ 2 - 2cos(π * [1, 2] / 101) tol 1e-10
 eigsh(A, k = 6; which = "LM", sigma = none) = {
+  _want_sparse("eigsh", "eigh", A)
   (m, n) = shape(A)
   assert(m == n, "eigsh: a matrix of {m} by {n} has no eigenvalues")
   _eigsh_of(A.column_start, A.rows, A.columns, A.row_start, f64(A.values), zeros(k), _which(which),
     if kind(sigma) == "none" { 0.0 } else { sigma + 0.0 }, kind(sigma) != "none")
+}
+_want_sparse(who, whole, A) = if kind(A) != "sparse" {
+  _want_matrix(who, A)
+  _refuse("{who} takes a sparse matrix, as to_sparse(A) makes one; {whole}(A) gives all eigenvalues of one with its zeros")
 }
 _which(which) = if which == "LM" {
   0
@@ -404,6 +410,7 @@ _bordered(A, w, v, b) = {
 #     (w, V) = eigs(spdiags((2.0, -1.0, -3.0), (0, 1, -1), 50), 2; which = "LR");
 #     real(w)                       #~ 2 + 2sqrt(3) * cos(π * [1, 2] / 51) tol 1e-8
 eigs(A, k = 6; which = "LM", sigma = none) = {
+  _want_sparse("eigs", "eig", A)
   (m, n) = shape(A)
   assert(m == n, "eigs: a matrix of {m} by {n} has no eigenvalues")
   number = _which(which)

@@ -162,3 +162,25 @@ unlike(() -> trapz([1.0, 2, 3], [0.0, 1]))             #> an integral of 3 value
 unlike(() -> cumtrapz([1.0, 2], [1.0]))                #> an integral of 2 values takes as many places, not 1
 unlike(() -> bincount([1, 2]; weights = [1.0]))        #> bincount takes as many weights as numbers, not 1 for 2
 unlike(() -> histogram([1.0, 2], 2; weights = [1.0]))  #> histogram takes as many weights as elements, not 1 for 2
+
+# without elements: what NumPy and SciPy give
+trapz(zeros(0))                 #> 0.0
+trapz(zeros(0), zeros(0))       #> 0.0
+trapz(zeros(3, 0); axis = 1)    #> [0, 0, 0]
+grown(n) = (trapz(ones(n)), cumtrapz(ones(n)))
+grown(0)                        #> (0.0, [])
+grown(1)                        #> (0.0, [0])
+grown(3)                        #> (2.0, [0, 1, 2])
+lexsort((zeros(0), zeros(0)))   #> []
+
+# what a function takes is said at the call
+try { trapz(5.0) } catch m { m }            #> trapz takes the values along an axis, not a number
+try { tril([1.0, 2]) } catch m { m }        #> tril takes a matrix, not a vector
+try { triu(3.0) } catch m { m }             #> triu takes a matrix, not a number
+try { sort_rows([1.0, 2]) } catch m { m }   #> sort_rows takes a matrix, not a vector
+try { lexsort([1, 2]) } catch m { m }       #> lexsort takes a tuple or list of vectors: lexsort((by_last, by_first))
+try { lexsort(()) } catch m { m }           #> lexsort takes a tuple or list of vectors: lexsort((by_last, by_first))
+try { lexsort(([1, 2], [1, 2, 3])) } catch m { m }    #> lexsort takes keys of one length, not 2 and 3
+try { diagonal([1.0, 2]) } catch m { m }    #> diagonal takes a matrix, not a vector
+try { diag(3.0) } catch m { m }             #> diag takes a vector or a matrix, not a number
+try { outer(2.0, [1.0]) } catch m { m }     #> outer takes a vector, not a number

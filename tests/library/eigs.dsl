@@ -36,3 +36,9 @@ by_sparse(diagonal)           #~ by_dense(diagonal) tol 1e-10
 grad(by_sparse)(diagonal)     #~ grad(by_dense)(diagonal) tol 1e-8
 hvp(by_sparse, diagonal, weights)   #~ hvp(by_dense, diagonal, weights) tol 1e-6
 check_grad(by_sparse, diagonal).reverse_forward   #~ 0 tol 1e-10
+
+# what they take is said at the call
+try { eigsh([1.0, 2]) } catch m { m }       #> eigsh takes a matrix, not a vector
+try { to_sparse([1.0, 2]) } catch m { m }   #> to_sparse takes a matrix, not a vector
+try { eigs(eye(3)) } catch m { m }
+#> eigs takes a sparse matrix, as to_sparse(A) makes one; eig(A) gives all eigenvalues of one with its zeros

@@ -213,3 +213,10 @@ max([off_by_parts(x -> dct(x; type = 2)), off_by_parts(x -> dst(x; type = 1)), o
 dct(both)[0]                             #~ 12 + 7im
 idct(dct(both; ortho = true); ortho = true)   #~ both
 idst(dst(both; type = 1); type = 1)      #~ both
+
+# without elements
+dst(zeros(0))                   #> []
+[size(dst(zeros(3, 0); type = 1)), size(idst(zeros(0); type = 3))]  #> [0, 0]
+try { rfft(zeros(0)) } catch m { m }    #> rfft of no elements: there is no frequency 0 without them
+try { irfft([3.0]) } catch m { m }      #> irfft: a result of 0 elements, from 1; its length is n = 2(1 - 1) unless given
+try { rfft(3.0) } catch m { m }         #> a transform takes an array with an axis, not a number

@@ -191,3 +191,25 @@ try { cholesky(spoiled)[0, 0] } catch e { e }  #> the matrix is not positive def
 trace([1.0, 2; 3, 4; 5, 6])     #> 5.0
 trace([1.0, 2, 3; 4, 5, 6])     #> 6.0
 grad(trace)([1.0, 2; 3, 4; 5, 6])   #> [[1, 0], [0, 1], [0, 0]]
+
+
+# without elements, and without a rank
+shape(toeplitz(zeros(0)))       #> (0, 0)
+shape(hankel(zeros(0)))         #> (0, 0)
+shape(null_space(zeros(3, 0)))  #> (0, 0)
+null_space(zeros(0, 2))         #> [[1, 0], [0, 1]]
+shape(orth(zeros(3, 0)))        #> (3, 0)
+shape(pinv(zeros(3, 0)))        #> (0, 3)
+shape(expm(zeros(0, 0)))        #> (0, 0)
+matrix_rank(zeros(0, 3))        #> 0
+lstsq(zeros(3, 0), zeros(3))    #> []
+(cond(zeros(2, 2)), cond([1.0, 2; 2, 4], 1))    #> (inf, inf)
+(x -> cond([x, 2; 2, 5.0], 1))'(1.0)    #~ -245
+try { cond(zeros(0, 0)) } catch m { m }         #> cond: the matrix has no elements
+try { cond([1.0, 2]) } catch m { m }            #> cond takes a matrix, not a vector
+try { null_space([1.0, 2]) } catch m { m }      #> null_space takes a matrix, not a vector
+try { expm([1.0, 2]) } catch m { m }            #> expm takes a matrix, not a vector
+try { expm(zeros(2, 3)) } catch m { m }         #> expm takes a square matrix, not one of 2 by 3
+try { inv(2.0) } catch m { m }                  #> inv takes a matrix, not a number
+try { kron(2.0, [1.0, 2]) } catch m { m }       #> kron takes a matrix, not a number
+try { toeplitz(2.0) } catch m { m }             #> toeplitz takes a vector, not a number
