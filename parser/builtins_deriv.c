@@ -72,6 +72,7 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	c.args = ARENA_ARRAY(sp->a, Av *, call->n + 1);
 	for (uint32_t i = 0; i < call->n; i++) c.args[i] = call->args[i];
 	if (which >= call->n) sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %u of %u", which, call->n);
+	c.derived = true;
 	c.args[which] = s.x = differentiable(sp, call->args[which]);
 	f = sp_keep_rule(sp, f);
 	s.spec = sp_specialise(sp, f, &c);
@@ -545,6 +546,11 @@ BUILTIN(grad_at) {
 BUILTIN(grad) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
+	if (call->n > 1 && call->args[1]->kind == AV_ARRAY && (ty(sp, call->args[1]->ref)->rank || !dtype_is_int((Dtype)ty(sp, call->args[1]->ref)->dtype))) {
+		Diag *d = diag_error(sp->c, E_TYPE, call->spans[1], "`%s` takes the number of an argument here, not %s", self->name, sp_type_text(sp, call->args[1]));
+		diag_hint(sp->c, d, "at the point x it is %s(f)(x)", self->name);
+		sp_throw(sp);
+	}
 	const char *name = self->name[0] == 'v' ? "_value_and_grad_at" : self->name[0] == 'g' ? "_grad_at" : "_partial_at";
 	Av *items[2] = {f, call->n > 1 ? call->args[1] : NULL};
 	return av_builtin(sp, name, call->n > 1 ? 2 : 1, items);

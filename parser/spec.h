@@ -257,6 +257,7 @@ typedef struct Call {
 	Span *named_spans;
 	const Av **named_rest; /* by named argument: the record of options that it came out of, or NULL; NULL: none did */
 	bool rows; /* the positional arguments stand for any row of an array: what they happen to be now decides nothing */
+	bool derived; /* the function is differentiated */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
 /* Whether the function f can be called with n arguments without names. */

@@ -218,6 +218,24 @@ static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
+/* A function of several arguments where a derivative or the library has one for it: what to write. */
+static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn, const Call *call) {
+	if (call->n != 1 || !fn) return;
+	if (call->rows) diag_hint(sp->c, d, "map takes an array for each argument: map(f, xs, ys)");
+	const bool vector = call->args[0]->kind == AV_ARRAY && ty(sp, call->args[0]->ref)->rank == 1;
+	if (!call->derived && !(vector && source_is_library(sp->c, call->span.source))) return;
+	const char *name = f->text ? atom_text(sp->c, f->text) : "f", *list = "", *values = "";
+	for (uint32_t i = 0, k = 0; i < fn->function.nparams; i++) {
+		const Param *p = &fn->function.params[i];
+		if (p->named || p->rest) continue;
+		list = arena_printf(sp->a, "%s%sv[%u]", list, k ? ", " : "", k);
+		values = arena_printf(sp->a, "%s%s%s", values, k ? ", " : "", p->name ? atom_text(sp->c, p->name) : "...");
+		k++;
+	}
+	if (call->derived) diag_hint(sp->c, d, "as a function of one vector it is v -> %s(%s); its derivative by one argument of several is ∂(%s, i)(%s)", name, list, name, values);
+	else diag_hint(sp->c, d, "as a function of one vector it is v -> %s(%s)", name, list);
+}
+
 static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams, const Param *params, const Call *call) {
 	uint32_t k = 0;
 	bool *used = ARENA_ARRAY(sp->a, bool, call->nnamed + 1);
@@ -255,6 +273,7 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 				diag_hint(sp->c, d, "there is no argument `%s`; the first ones stand without names: %s, ...", atom_text(sp->c, call->names[m]), atom_text(sp->c, p->name));
 				break;
 			}
+			hint_one_vector(sp, d, f, fn, call);
 			sp_throw(sp);
 		}
 		bind_one(sp, p, v, at);

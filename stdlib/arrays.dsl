@@ -476,6 +476,9 @@ diff(x; n = 1, axis = 0) = {
 #     gradient([0, 1, 4, 9])        #> [1, 2, 4, 5]
 #     gradient([0, 1, 9], [0, 1, 3])      #> [1, 2, 4]
 gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
+  if kind(y) == "function" {
+    _refuse("gradient takes differences of neighbours in an array; the gradient of a function f at x is grad(f)(x)")
+  }
   u = moveaxis(y, axis, 0) + 0.0
   n = len(u)
   order = _known(edge_order, "edge_order")

@@ -70,7 +70,7 @@ conditioning(A, x, b) = {
 # inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = if kind(A) == "sparse" { linsolve(A, eye(len(A))) } else {
-  _want_square("inv", A)
+  _want_matrix("inv", A)
   linsolve(A, _as_real_of(eye(len(A)), A))
 }
 # lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its

@@ -127,13 +127,22 @@ _as_real_of(t, x) = if dtype(x) == "f32" or dtype(x) == "c64" { f32(t) } else { 
 # jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f'): forwards, a
 # column for each element of x, or backwards, a row for each element of f(x) where these are at most half as many. jacobian(f; sparse = true): a sparse
 # matrix, size(f(x)) by size(x), x any real array or structure of them; its pattern is found for these lengths and captured values, once; sparse =
-# sparsity(f, x): on this pattern
+# sparsity(f, x): on this pattern. Of f(x, p) it is jacobian(f)(x, p), by x; hessian, laplacian, divergence and curl alike
 #     jacobian(x -> [x[0] * x[1], x[1]^2])([2.0, 3])   #> [[3, 2], [0, 6]]
-jacobian(f; sparse = false) = x -> if kind(sparse) == "array" {
-  if sparse { _sparse_jacobian(f, x) } else { _jacobian(f, x) }
-} else {
-  _jacobian_on(f, x, sparse)
+jacobian(f; sparse = false) = {
+  _want_function("jacobian", f)
+  (x, ...others) -> {
+    g = _by_first("jacobian", f, x, others)
+    if kind(sparse) != "array" { _jacobian_on(g, x, sparse) } else if sparse { _sparse_jacobian(g, x) } else { _jacobian(g, x) }
+  }
 }
+# f as a function of its first argument, the others as they are. A number beside others is refused: the matrix by all of
+# them is as likely meant as the derivative by one.
+_by_first(who, f, x, others) = if len(others) == 0 { f } else if kind(x) == "array" and rank(x) == 0 {
+  (v, x) = if len(others) == 1 { ("v[0], v[1]", "x, y") } else { ("v[0], v[1], ...", "x, y, ...") }
+  _refuse("{who} is that of a function of one vector: {who}(v -> f({v}))([{x}]); by one number of several it is ∂(f, i)({x})")
+} else { x -> f(x, ...others) }
+_want_function(who, f) = if kind(f) != "function" { _refuse("{who} takes a function, not {_axes_in_words(f)}: {who}(f)(x)") }
 _jacobian(f, x) = {
   if kind(x) == "array" {
     if rank(x) == 0 { jvp(f, x, 1.0)[1] } else {
@@ -161,10 +170,18 @@ _by_rows(f, x) = {
 # hessian(f): x -> matrix of second derivatives of a real function. hessian(f; sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
 # symmetric = true): on this pattern
 #     hessian(x -> x[0]^2 * x[1])([2.0, 3])   #> [[6, 4], [4, 0]]
-hessian(f; sparse = false) = x -> if kind(sparse) == "array" {
-  if sparse { _sparse_hessian(f, x) } else { _hessian(f, x) }
-} else {
-  _jacobian_on(grad(f), x, sparse)
+hessian(f; sparse = false) = {
+  _want_function("hessian", f)
+  (x, ...others) -> {
+    g = _by_first("hessian", f, x, others)
+    if kind(sparse) != "array" {
+      _jacobian_on(grad(g), x, sparse)
+    } else if sparse {
+      _sparse_hessian(g, x)
+    } else {
+      _hessian(g, x)
+    }
+  }
 }
 _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
   (v, back) = flatten(x)
@@ -175,15 +192,25 @@ _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
 hvp(f, x, v) = jvp(grad(f), x, v)[1]
 # laplacian(f): x -> sum of the pure second derivatives
 #     laplacian(x -> sum(x^3))([1.0, 2])      #> 18.0
-laplacian(f) = x -> sum(map(d -> 2 * _jet(f, x, (d, 0.0))[1][1], eye(len(x))))
+laplacian(f) = (x, ...others) -> {
+  g = _by_first("laplacian", f, x, others)
+  _want_vector("laplacian(f)", x)
+  sum(map(d -> 2 * _jet(g, x, (d, 0.0))[1][1], eye(len(x))))
+}
 # divergence(f): x -> sum of df_i/dx_i of a vector field
 #     divergence(x -> x^2)([1.0, 2])          #> 6.0
-divergence(f) = x -> trace(_jacobian(f, x))
+divergence(f) = (x, ...others) -> {
+  g = _by_first("divergence", f, x, others)
+  _want_vector("divergence(f)", x)
+  trace(_jacobian(g, x))
+}
 # curl(f): x -> rotation of a vector field in three dimensions
 #     curl(x -> [-x[1], x[0], 0.0])([1.0, 2, 3])   #> [0, 0, 2]
-curl(f) = x -> {
+curl(f) = (x, ...others) -> {
+  g = _by_first("curl", f, x, others)
+  _want_vector("curl(f)", x)
   assert(len(x) == 3, "curl is that of a field in three dimensions; in the plane it is J[1, 0] - J[0, 1] of J = jacobian(f)(x)")
-  J = _jacobian(f, x)
+  J = _jacobian(g, x)
   [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
 }
 # taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a leading axis; c_k = f^(k)(x)/k!

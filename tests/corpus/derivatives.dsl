@@ -244,3 +244,17 @@ grad(x -> sum(f64(stop_gradient(x) * x)))(f32([1.0, 2]))     #> [1, 2]
 # the constant is seen by an outer derivative only where it is not stopped there, too
 (a -> (x -> stop_gradient(a * x) * x)'(2.0))'(3.0)   #> 0.0
 (a -> a * (x -> stop_gradient(x) * x)'(2.0))'(3.0)   #> 2.0
+
+# by the first of several arguments
+bent(x, p) = p * x^2
+jacobian(bent)([1.0, 2], 3.0)                        #> [[6, 0], [0, 12]]
+hessian((x, p) -> sum(bent(x, p)))([1.0, 2], 3.0)    #> [[6, 0], [0, 6]]
+dense(hessian((x, p) -> sum(bent(x, p)); sparse = true)([1.0, 2], 3.0))      #> [[6, 0], [0, 6]]
+laplacian((x, p) -> sum(bent(x, p)))([1.0, 2], 3.0)  #> 12.0
+divergence(bent)([1.0, 2], 3.0)                      #> 18.0
+(p -> jacobian(bent)([1.0, 2], p)[1, 1])'(3.0)       #> 4.0
+try { hessian((x, y) -> x * y)(1.0, 2.0) } catch m { m }
+#> hessian is that of a function of one vector: hessian(v -> f(v[0], v[1]))([x, y]); by one number of several it is ∂(f, i)(x, y)
+try { jacobian([1.0, 2]) } catch m { m }             #> jacobian takes a function, not a vector: jacobian(f)(x)
+try { gradient(x -> x^2) } catch m { m }
+#> gradient takes differences of neighbours in an array; the gradient of a function f at x is grad(f)(x)
