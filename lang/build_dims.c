@@ -444,6 +444,15 @@ bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out) {
 	return true;
 }
 
+bool build_is_length(const Builder *b, Ref r) {
+	for (uint32_t i = b->bound.n; i-- > 0;)
+		if (b->bound.at[i].scalar == r) return true;
+	const Inst *in = ref_inst(b->fn, r);
+	return in && in->op == OP_EXTENT;
+}
+
+bool build_made_of_lengths(Builder *b, Ref r) { return dim_known(b, r) != NO_DIM; }
+
 bool build_counts_down(Builder *b, Ref r) {
 	int64_t k;
 	if (constant_int(b->fn, r, &k)) return k <= 0;

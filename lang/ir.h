@@ -251,6 +251,9 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name);
 bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out);
 /* Whether an i64 scalar takes values away from 0 or less, as -k and -k - 1 do. */
 bool build_counts_down(Builder *b, Ref r);
+/* Whether a whole number is a length, so not negative; whether it is made of such and of constants. */
+bool build_is_length(const Builder *b, Ref r);
+bool build_made_of_lengths(Builder *b, Ref r);
 Ref build_extent(Builder *b, Dim d); /* i64 scalar */
 
 /* The general call: operands must obey the primitive's contract (a breach is ST_INTERNAL: the caller checks user input first).

@@ -43,6 +43,7 @@ struct Frame {
 	uint32_t code_id; /* of the function */
 	Span call;        /* what asked for it, */
 	const struct Inlined *inlined; /* and the calls around that, in the outer frame */
+	const bool *negative; /* leaves that may be negative numbers, as far as the call says */
 	bool trial;       /* recursive calls have no value yet */
 	bool fixed;       /* cannot be tried again: it stands inside a function that is being transformed, or its caller fixed its parameters */
 	bool wants_effects, wants_trial; /* what the next try needs */
@@ -56,6 +57,13 @@ typedef struct Inlined {
 	Span call;
 } Inlined;
 
+/* The index of a loop around, which counts from 0. */
+typedef struct Counter {
+	const struct Counter *outer;
+	const Builder *b;
+	Ref index;
+} Counter;
+
 typedef struct Sp {
 	Ctx *c;
 	Session *session;
@@ -65,6 +73,7 @@ typedef struct Sp {
 	Env *env;
 	Module *module;
 	Inlined *inlined;
+	const Counter *counters;
 	uint32_t depth, recursion;
 	bool underived; /* nothing differentiates what is specialised: a statement of top level, or what stands behind a rule */
 	bool session_inline_only; /* set while a rule of calculus is specialised: it must be one straight line */
@@ -260,6 +269,9 @@ typedef struct Call {
 	bool derived; /* the function is differentiated */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
+/* Whether a whole number may be negative when the program runs: not what a length is, nor what counts, nor sums and products of such, nor an argument that
+ * every call with this specialisation gives so. */
+bool sp_may_be_negative(const Sp *sp, Ref r);
 /* Whether the function f can be called with n arguments without names. */
 bool sp_accepts(const Av *f, int64_t n);
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* run-time dispatch: result is dynamic */

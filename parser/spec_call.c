@@ -384,6 +384,8 @@ typedef struct Signature {
 	Sp *sp;
 	Text text;
 	bool *fixed;      /* by leaf: a constant that is part of the key */
+	bool *negative;   /* by leaf: a number that may be negative, which is part of the key */
+	bool any_row;     /* what is met now stands for any row of an array */
 	uint32_t leaf;
 	bool fix_numbers; /* whole numbers and truth values met now become part of the key */
 	VEC(Dim) dims; /* caller's dims in order of first appearance */
@@ -398,6 +400,49 @@ static uint32_t dim_number(Signature *s, Dim d) {
 }
 
 static bool dim_is_small(Ctx *c, Dim d, int64_t *v) { return dim_is_const(c, d, v) && *v <= DIM_SMALL; }
+
+#define MAX_FOLLOWED 8 /* operations from a number back to what it is made of */
+
+static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
+	const Fn *f = build_fn(sp->b);
+	const Const *k = ref_constant(f, r);
+	int64_t number;
+	if (k) return !(value_as_i64(k->value, &number) && number >= 0);
+	if (ref_ty(f, r)->kind != TY_TENSOR || ref_ty(f, r)->dtype == DT_BOOL || build_is_length(sp->b, r)) return ref_ty(f, r)->kind != TY_TENSOR;
+	for (const Counter *c = sp->counters; c; c = c->outer)
+		if (c->b == sp->b && c->index == r) return false;
+	const Frame *fr = sp->frame;
+	for (uint32_t i = 0; fr && fr->b == sp->b && i < fr->nleaves; i++)
+		if (!fr->baked[i] && fr->params[i] == r) return fr->negative[i];
+	const Inst *in = ref_inst(f, r);
+	if (!in || depth > MAX_FOLLOWED) return true;
+	const bool first = in->nargs && may_be_negative(sp, inst_arg(f, in, 0), depth + 1);
+	switch ((Op)in->op) {
+	case OP_ARGMAX:
+	case OP_ARGSORT:
+	case OP_NONZERO:
+	case OP_IOTA:
+	case OP_ABS: return false;
+	case OP_ADD:
+	case OP_MUL:
+	case OP_MIN:
+	case OP_FLOORDIV: return first || may_be_negative(sp, inst_arg(f, in, 1), depth + 1);
+	case OP_MAX: return first && may_be_negative(sp, inst_arg(f, in, 1), depth + 1);
+	case OP_MOD: return may_be_negative(sp, inst_arg(f, in, 1), depth + 1);
+	case OP_SELECT: return may_be_negative(sp, inst_arg(f, in, 1), depth + 1) || may_be_negative(sp, inst_arg(f, in, 2), depth + 1);
+	case OP_CONVERT: return first || dtype_is_inexact((Dtype)ref_ty(f, inst_arg(f, in, 0))->dtype);
+	case OP_GATHER:
+	case OP_SLICE:
+	case OP_RESHAPE:
+	case OP_BROADCAST:
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN: return first;
+	default: return true;
+	}
+}
+
+bool sp_may_be_negative(const Sp *sp, Ref r) { return may_be_negative(sp, r, 0); }
 
 /* A number behind the character that says what it is: no number runs into another. */
 static void tag(Signature *s, char what, uint64_t number) {
@@ -425,6 +470,9 @@ static void sign(Signature *s, const Av *v) {
 			tag(s, '=', t.dtype == DT_BOOL ? truth : (uint64_t)number);
 			return;
 		}
+		const bool whole = t.kind == TY_TENSOR && t.rank == 0 && dtype_is_int((Dtype)t.dtype);
+		s->negative[s->leaf] = !whole || s->any_row || sp_may_be_negative(sp, v->ref);
+		if (whole && s->negative[s->leaf]) text_str(&s->text, "-");
 		s->leaf++;
 		text_str(&s->text, t.kind == TY_TOKEN ? "token" : dtype_name((Dtype)t.dtype));
 		if (v->weak && dtype_is_inexact((Dtype)t.dtype)) text_str(&s->text, "w");
@@ -716,7 +764,7 @@ static bool attempt(Job *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
 	const Member *finished_before = *session_finished(sp->session);
-	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .trial = j->trial};
+	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .negative = j->sig.negative, .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.baked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
@@ -819,6 +867,7 @@ static void write_key(Ctx *c, void *arg) {
 	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
 	for (uint32_t i = 0; i < k->n; i++) {
 		bool row = call->rows && i >= f->n && i < f->n + call->n;
+		sig->any_row = row;
 		sig->fix_numbers = !row && !(named && i >= f->n && k->items[i]->kind == AV_ARRAY);
 		sign(sig, k->items[i]);
 		text_str(&sig->text, ";");
@@ -856,6 +905,7 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 	av_leaves(j.all, j.args, &k);
 	j.sig.sp = sp;
 	j.sig.fixed = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
+	j.sig.negative = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
 	KeyJob kj = {.j = &j, .items = items, .n = n};
 	text_init(&j.sig.text, sp->c);
 	Status made = ctx_protect(sp->c, write_key, &kj);

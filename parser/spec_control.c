@@ -176,6 +176,7 @@ static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **laye
 	Env *saved = sp->env;
 	uint32_t depth = sp->depth;
 	Inlined *inlined = sp->inlined;
+	const Counter *counters = sp->counters;
 	OpenRegion *open = build_region_begin(sp->b, 0, NULL, NULL);
 	*layer = sp->env = env_new(sp, saved);
 	*bottom = NULL;
@@ -191,6 +192,7 @@ static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **laye
 			sp->env = saved;
 			sp->depth = depth;
 			sp->inlined = inlined;
+			sp->counters = counters;
 			*layer = env_new(sp, saved);
 			*value = av_new(sp, AV_UNSET);
 			*bottom = whose;
@@ -518,6 +520,8 @@ static Ref loop_condition(Sp *sp, Loop *l, Ref index) {
 }
 
 static void run_loop_body(Sp *sp, Loop *l, Ref index) {
+	const Counter *outer = sp->counters, here = {outer, sp->b, index};
+	if (l->is_for) sp->counters = &here;
 	Env *inner = env_new(sp, sp->env);
 	Env *carried = sp->env;
 	sp->env = inner;
@@ -532,6 +536,7 @@ static void run_loop_body(Sp *sp, Loop *l, Ref index) {
 		env_set(sp, carried, l->names.at[i], v);
 	}
 	sp->env = carried;
+	sp->counters = outer;
 }
 
 struct attempt_run {
@@ -743,6 +748,7 @@ static bool box_carried(Sp *sp, Loop *l, uint32_t i) {
 static void run_loop(Sp *sp, Loop *l) {
 	Env *env = sp->env;
 	uint32_t depth = sp->depth, tries = 0;
+	const Counter *counters = sp->counters;
 	Inlined *inlined = sp->inlined;
 	SpanId span = build_span(sp->b);
 	Attempt at = {.l = l};
@@ -764,6 +770,7 @@ static void run_loop(Sp *sp, Loop *l) {
 		sp->env = env;
 		sp->depth = depth;
 		sp->inlined = inlined;
+		sp->counters = counters;
 		build_at(sp->b, span);
 		if (s != ST_OK) {
 			if (at.open) build_region_abandon(sp->b, at.open);

@@ -76,15 +76,20 @@ typedef struct AxisSlice {
 
 static Ref from_the_front(Sp *sp, Ref i, Dim length);
 
-/* An end such as -k, of a number that is known only when the program runs. */
+/* An end such as -k, of a number that is known only when the program runs: each of two such may lie on either side of 0. */
 static bool counts_down(Sp *sp, const Av *end) {
 	int64_t v;
 	return end->kind == AV_ARRAY && !av_static_int(sp, end, &v) && build_counts_down(sp->b, end->ref);
 }
 
+static bool may_be_negative(Sp *sp, const Av *end) {
+	return end->kind == AV_ARRAY && !build_made_of_lengths(sp->b, end->ref) && sp_may_be_negative(sp, end->ref);
+}
+
 /* Where an end of a slice lies: a number counts from the end when it is negative. One that is known only when the program runs
- * is asked for its sign only where it is written with a minus: others are lengths, whose names are worth keeping. */
-static Dim slice_end(Sp *sp, Av *end, Dim n, bool *known, int64_t *value) {
+ * is asked for its sign where it may be negative: others are lengths, whose names are worth keeping. So is, without a minus, what
+ * stands a known way before the other end (`apart`). */
+static Dim slice_end(Sp *sp, Av *end, Dim n, bool apart, bool *known, int64_t *value) {
 	int64_t v;
 	*known = false;
 	if (av_static_int(sp, end, &v)) {
@@ -92,7 +97,7 @@ static Dim slice_end(Sp *sp, Av *end, Dim n, bool *known, int64_t *value) {
 		*known = dim_is_const(sp->c, d, value);
 		return d;
 	}
-	const Ref at = counts_down(sp, end) ? from_the_front(sp, end->ref, n) : end->ref;
+	const Ref at = counts_down(sp, end) || (!apart && may_be_negative(sp, end)) ? from_the_front(sp, end->ref, n) : end->ref;
 	Dim d = build_canon(sp->b, build_dim_of(sp->b, at, 0));
 	*known = dim_is_const(sp->c, d, value);
 	return d;
@@ -103,7 +108,7 @@ static bool slice_length(Sp *sp, const Av *range, bool up, Dim *out) {
 	const Av *lo = range->items[0], *hi = range->items[1];
 	int64_t v;
 	if (lo->kind != AV_ARRAY || hi->kind != AV_ARRAY || av_static_int(sp, lo, &v) || av_static_int(sp, hi, &v)) return false;
-	if (counts_down(sp, lo) && counts_down(sp, hi)) return false; /* each by itself may lie on either side of 0 */
+	if (counts_down(sp, lo) && counts_down(sp, hi)) return false;
 	return up ? build_dim_between(sp->b, lo->ref, hi->ref, out) : build_dim_between(sp->b, hi->ref, lo->ref, out);
 }
 
@@ -114,18 +119,18 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 	bool up = s.stride > 0, lo_known, hi_known, n_known;
 	int64_t lo = 0, hi = 0, len = 0;
 	n_known = dim_is_const(sp->c, n, &len);
-	Dim lo_dim, hi_dim;
-	if (range->items[0]->kind != AV_UNSET) lo_dim = slice_end(sp, range->items[0], n, &lo_known, &lo);
+	Dim lo_dim, hi_dim, between;
+	const bool apart = slice_length(sp, range, up, &between);
+	if (range->items[0]->kind != AV_UNSET) lo_dim = slice_end(sp, range->items[0], n, apart, &lo_known, &lo);
 	else {
 		lo_dim = up ? dim_const(sp->c, 0) : dim_sub(sp->c, n, dim_const(sp->c, 1));
 		lo_known = dim_is_const(sp->c, lo_dim, &lo);
 	}
-	Dim apart;
-	if (slice_length(sp, range, up, &apart)) {
+	if (apart) {
 		/* a length of its own: the ends may differ from lane to lane, and it may not */
 		hi_known = false;
-		hi_dim = up ? dim_add(sp->c, lo_dim, apart) : dim_sub(sp->c, lo_dim, apart);
-	} else if (range->items[1]->kind != AV_UNSET) hi_dim = slice_end(sp, range->items[1], n, &hi_known, &hi);
+		hi_dim = up ? dim_add(sp->c, lo_dim, between) : dim_sub(sp->c, lo_dim, between);
+	} else if (range->items[1]->kind != AV_UNSET) hi_dim = slice_end(sp, range->items[1], n, false, &hi_known, &hi);
 	else {
 		hi_dim = up ? n : dim_const(sp->c, -1);
 		hi_known = dim_is_const(sp->c, hi_dim, &hi);

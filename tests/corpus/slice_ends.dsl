@@ -35,6 +35,22 @@ dense(jacobian(x -> last(x + 0.0, len(x) - 2)[0]; sparse = true)(ones(4)))      
 columns(A, k) = (A[.., -k..], A[..-k, 0])
 columns([1, 2, 3; 4, 5, 6], 1)       #> ([[3], [6]], [1])
 (outside(() -> (k -> x[..-k])(4)), outside(() -> (k -> x[-k..])(4)), outside(() -> (k -> x[-k..])(3)))     #> (true, true, false)
+# without a minus, where the number itself is negative
+mid(x, k) = (x[..k], x[k..], x[1..k], x[k.. by -1])
+mid([1, 2, 3, 4, 5], -2)     #> ([1, 2, 3], [4, 5], [2, 3], [4, 3, 2, 1])
+mid([1, 2, 3, 4, 5], 3)      #> ([1, 2, 3], [4, 5], [2, 3], [4, 3, 2, 1])
+found(x, y) = { k = sum(y); (x[..k], x[k - 1..]) }
+(found([1, 2, 3], [-1, 0]), found([1, 2, 3], [1, 1]))    #> (([1, 2], [2, 3]), ([1, 2], [2, 3]))
+down(x, n) = if n < -2 { 0 } else { sum(x[..n]) + down(x, n - 1) }
+down([1, 2, 3], 3)           #> 14
+around(x, n) = { s = 0; for k in -2..n { s += sum(x[..k]) }; s }
+around([1, 2, 3], 2)         #> 5
+wiped(x, k) = { x[k..] = 0; x }
+wiped([1, 2, 3], -2)         #> [1, 0, 0]
+grad((x, k) -> sum(x[..k]^2))([1.0, 2, 3], -1)           #> [2, 4, 0]
+map((x, k) -> x[k..][0], [1, 2, 3; 4, 5, 6], [-1, 1])    #> [3, 5]
+pair(x, y) = { k = sum(y); x[k..k + 2] }
+(outside(() -> mid(x, -4)), outside(() -> pair(x, [-3, 0])), pair(x, [1, 0]))    #> (true, true, [2, 3])
 # unused, and in a derivative's `try`
 cut(x, k) = try { x[..k]; sum(x^2) } catch m { 5sum(x) }
 (cut(ones(20), 20), cut(ones(20), 21))                   #> (20.0, 100.0)
