@@ -88,9 +88,9 @@ _jets_by(info, s, X, across = none) = map(j -> {
   f = field(s, info.fields[j[0]])
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
   together = 0.0 * X[len(X) - 1]
-  v = if kind(across) == "none" { _inside_cells(info, s, f, orders)(...X) } else {
+  v = if kind(across) == "none" { _inside_cells(info, s, j[0], orders)(...X) } else {
     (c, δ) = across
-    if orders[c] != 1 { _inside_cells(info, s, f, orders)(...X) } else {
+    if orders[c] != 1 { _inside_cells(info, s, j[0], orders)(...X) } else {
       g = _derived_by(f, map(i -> if i == c { 0 } else { orders[i] }, (...(0..len(orders)),)))
       at = k -> g(...map(i -> if i == c { X[i] + k * δ } else { X[i] }, (...(0..len(X)),)))
       (18 * at(1) - 11 * at(0) - 9 * at(2) + 2 * at(3)) / (6 * δ)
@@ -99,11 +99,12 @@ _jets_by(info, s, X, across = none) = map(j -> {
   if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
 }, (...info.jets,))
 
-# A derivative of a field as it is inside of cells, where those of higher order than the elements are 0
-_inside_cells(info, s, f, orders) = {
+# A derivative of the k-th field; of higher order in space than a solution is smooth inside of cells (`smooth`) it is 0
+_inside_cells(info, s, k, orders) = {
+  f = field(s, info.fields[k])
   order = 0
   for i in info.space { order = order + orders[i] }
-  flat = if s.method != "fem" { false } else if has(s, "settings") { order > s.settings.order } else { false }
+  flat = if has(s, "smooth") { order > s.smooth[k] } else { false }
   if flat { (...X) -> 0.0 * f(...X) } else { _derived_by(f, orders) }
 }
 

@@ -836,8 +836,11 @@ _fem_solution(P, D, m, U, stats) = {
   names = map(f -> info.fields[f], list(...(0..P.nf)))
   (...own, mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none, indicator = () -> _slope_errors(P, D, U),
     error_in = goal -> _goal_error(P, D, m, U, goal), slopes_error = () -> _slopes_missing(P, D, m, U),
-    method = "fem", kind = "pde", info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+    method = "fem", kind = "pde", smooth = _smooth_inside(P),
+    info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
+# How often each field may be differentiated within cells, before nothing is left of it
+_smooth_inside(P) = map(f -> P.orders[P.first[f]], (...(0..P.nf),))
 # What of a solution follows from its values: its fields, and integrals of them
 _fem_functions(P, D, place, U) = {
   functions = map(f -> _fem_field(P, D, place, U, f), list(...(0..P.nf)))

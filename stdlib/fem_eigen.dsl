@@ -38,6 +38,7 @@ _fem_eigen(P, D, m, o) = {
     list(...(0..P.nf)))
   (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V, times = zeros(0),
     stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none, method = "fem", kind = "pde",
+    smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 # How large eigenvalues are, more or less: what K makes of a smooth function without values on the sides of a box beside

@@ -66,6 +66,7 @@ _fem_lines(P, D, m, o) = {
   functions = map(f -> _fem_moving(P, D, place, state, f), list(...(0..P.nf)))
   (...record(names, functions), mesh = D.mesh, values = Y, times = times,
     stats = (...stats, unknowns = len(free), cells = len(D.cells)), error = none, method = "fem", kind = "pde",
+    smooth = _smooth_inside(P),
     info = (..._info_known(info, info.time, times), fields = names))
 }
 
