@@ -517,12 +517,14 @@ static void check_declared(Ctx *c, const Ast *e, const Layout *l) {
 	}
 }
 
-/* Equations in t alone may be for some components of a field: their number is known when they are evaluated (problem_info.c). */
-static bool counts_by_component(const Ast *e, const Layout *l) {
-	bool sized = false;
-	for (uint32_t f = 0; f < e->problem->nfields; f++) sized |= e->problem->fields[f].size != NULL;
-	return sized && l->time >= 0 && !l->nspace;
+static const Field *field_of_parts(const Ast *e) {
+	for (uint32_t f = 0; f < e->problem->nfields; f++)
+		if (e->problem->fields[f].size) return &e->problem->fields[f];
+	return NULL;
 }
+
+/* Equations in t alone may be for some components of a field: their number is known when they are evaluated (problem_info.c). */
+static bool counts_by_component(const Ast *e, const Layout *l) { return field_of_parts(e) && l->time >= 0 && !l->nspace; }
 
 void session_check_problem(Session *s, Module *m, const Env *around, const Ast *e) {
 	Ctx *c = ctx_of_session(s);
@@ -549,6 +551,8 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 				break;
 			}
 		}
+		const Field *v = interior > unknowns ? field_of_parts(e) : NULL;
+		if (v) diag_hint(c, d, "the parts of `%s` have one equation between vectors, [..., ...] == [..., ...]; equations of their own are for fields of their own", atom_text(c, v->name));
 	}
 	NameCheck names = {.s = s, .m = m, .around = around, .l = l};
 	for (uint32_t i = 0; i < e->problem->nparams; i++) VEC_PUSH(ctx_arena(c), &names.known, e->problem->params[i].name);

@@ -150,6 +150,11 @@ static bool static_number(Sp *sp, const Av *v, double *out) {
 	return k && value_as_f64(k->value, out);
 }
 
+/* Whether an equation is between numbers; one of a vector of unknown length is not. */
+static bool is_number(const Residual *r) {
+	return r->spec.fn && !r->spec.promised && r->spec.result->kind == AV_ARRAY && !ref_ty(r->spec.fn, fn_result(r->spec.fn, 0))->rank;
+}
+
 /* Problems in space are looked at as a whole; gives their type in words, "" where it was not found. */
 static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) {
 	const Layout *l = r->l;
@@ -168,7 +173,9 @@ static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) 
 		uint32_t inside = 0;
 		for (uint32_t i = 0; i < s->residuals.n; i++) inside += !s->residuals.at[i].at;
 		const uint32_t before = diag_count(r->sp->c, SEV_ERROR);
-		if (inside != l->e->problem->nfields) statement_counts(s);
+		bool numbers = r->vectors; /* all equations are between numbers, as none with a vector is */
+		for (uint32_t i = 0; i < s->residuals.n; i++) numbers &= s->residuals.at[i].at || is_number(&s->residuals.at[i]);
+		if (numbers || inside != l->e->problem->nfields) statement_counts(s);
 		if (diag_count(r->sp->c, SEV_ERROR) != before) sp_throw(r->sp);
 		return "";
 	}
