@@ -484,7 +484,7 @@ gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
   order = _known(edge_order, "edge_order")
   assert(order == 1 or order == 2, "edge_order is 1 or 2")
   assert(n > order, "a derivative at the ends of order {order} takes {order + 1} rows, not {n}")
-  x = if rank(h) == 0 { h * iota(n) } else { h + 0.0 }
+  x = _like(if rank(h) == 0 { h * iota(n) } else { h + 0.0 }, u)
   assert(len(x) == n, "gradient takes as many places as rows, {n}, not {len(x)}")
   s = x[1..] - x[..-1]
   for k in list(...(1..rank(u))) { s = expand(s, rank(s)) }
@@ -498,19 +498,20 @@ gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
 # trapz(y, x = 1.0; axis = 0): integral of y over x by the trapezoidal rule; x the places, or the step between them
 #     trapz([0, 1, 4], [0, 1, 2])   #> 3.0
 #     trapz([0, 1, 4], 0.5)         #> 1.5
-trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(_table("trapz", y, axis), x + 0.0); axis = 0)
+trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(_table("trapz", y, axis), x); axis = 0)
 # cumtrapz(y, x = 1.0; axis = 0): integrals up to each place by the trapezoidal rule, the first 0; of y's length
 #     cumtrapz([0, 1, 4], [0, 1, 2])      #> [0, 0.5, 3]
 cumtrapz(y, x = 1.0; axis = 0) = {
   u = _table("cumtrapz", y, axis)
-  moveaxis(concat(0 * u[..min(1, len(u))], cumsum(_trapezoids(u, x + 0.0))), 0, axis)
+  moveaxis(concat(0 * u[..min(1, len(u))], cumsum(_trapezoids(u, x))), 0, axis)
 }
 # values along an axis, with this axis first
 _table(who, y, axis) = {
   if kind(y) != "array" or rank(y) == 0 { _refuse("{who} takes the values along an axis, not {_axes_in_words(y)}") }
   moveaxis(y, axis, 0) + 0.0
 }
-_trapezoids(y, x) = {
+_trapezoids(y, places) = {
+  x = _like(places + 0.0, y)
   h = if rank(x) == 0 { x } else {
     assert(len(x) == len(y), "an integral of {len(y)} values takes as many places, not {len(x)}")
     m = max(len(x) - 1, 0)

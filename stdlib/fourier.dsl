@@ -35,7 +35,7 @@ irfft(y; n = none, axis = -1) = {
   other = conj(h[..., (m - 1) // 2 - iota((m - 1) // 2)])
   # what is real in the spectrum of a real x counts as such
   at = iota(first)
-  mine = where(at == 0 or 2 * at == m, c128(real(h[..., ..first])), h[..., ..first])
+  mine = where(at == 0 or 2 * at == m, real(h[..., ..first]) + 0im, h[..., ..first])
   _last_axis(real(ifft(concat(mine, other; axis = rank(h) - 1))), axis)
 }
 # fft2(x), ifft2(x): two-dimensional Fourier transform of the last two axes, and its inverse
@@ -109,9 +109,9 @@ _dct(x, type, ortho) = {
   assert(type == 1 or type == 2 or type == 3, "dct knows the types 1, 2 and 3, not {type}")
   n = shape(x)[-1]
   k = iota(n)
-  turn = exp(-im * (0.5 * π / n) * k)
+  turn = _as_complex_of(exp(-im * (0.5 * π / n) * k), x)
   last = rank(x) - 1
-  root = where(k == 0, sqrt(0.25 / n), sqrt(0.5 / n))
+  root = _like(where(k == 0, sqrt(0.25 / n), sqrt(0.5 / n)), x)
   if type == 1 {
     assert(not ortho, "dct of type 1 has no orthogonal form here")
     assert(n > 1, "dct of type 1 takes at least two elements")
@@ -121,7 +121,7 @@ _dct(x, type, ortho) = {
     if ortho { y * root } else { y }
   } else {
     # scaled like the transpose of type 2
-    z = if ortho { x * where(k == 0, sqrt(1 / n), sqrt(0.5 / n)) } else { x }
+    z = if ortho { x * _like(where(k == 0, sqrt(1 / n), sqrt(0.5 / n)), x) } else { x }
     spread = z * where(k == 0, 1.0, 2.0) * turn
     real(fft(concat(spread, 0 * spread; axis = last)))[..., ..n]
   } }
@@ -149,7 +149,7 @@ _dst(x, type) = {
 _dst_of_some(x, type) = {
   n = shape(x)[-1]
   k = iota(n)
-  turn = exp(-im * (0.5 * π / n) * (k + 1))
+  turn = _as_complex_of(exp(-im * (0.5 * π / n) * (k + 1)), x)
   last = rank(x) - 1
   zero = 0 * x[..., ..1]
   if type == 1 { -imag(fft(concat(zero, x, zero, -x[..., n - 1 - k]; axis = last)))[..., 1..n + 1] } else {
@@ -231,7 +231,7 @@ correlate(a, b; mode = "full", method = "auto") = convolve(a, conj(b[.. by -1]);
 spectral_derivative(u; length = 6.283185307179586, order = 1, axis = -1) = {
   h = _last_axis(u, axis)
   n = shape(h)[-1]
-  k = fftfreq(n; d = length / n) * 6.283185307179586
+  k = _like(fftfreq(n; d = length / n) * 6.283185307179586, u)
   # an odd derivative of the highest frequency cannot be told from its samples
   kept = if order % 2 == 1 { where(2 * iota(n) == n, 0.0, k) } else { k }
   y = ifft(fft(h) * (im * kept)^order)

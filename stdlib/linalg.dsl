@@ -351,8 +351,8 @@ _expm(A) = {
   extent = f64(max(sum(abs(stop_gradient(A)); axis = 0)))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
   # powers of A in units of a power of two near its norm, so that they do not
-  # overflow
-  unit = i64(ceil(log2(max(extent, 1e-300))))
+  # overflow; none below 1, in which derivatives at 0 would
+  unit = i64(ceil(log2(max(extent, 1.0))))
   N = A * _as_real_of(0.5^f64(unit), A)
   N2 = N @ N
   N4 = N2 @ N2

@@ -97,13 +97,13 @@ polyfit(x, y, n) = {
   scale = stop_gradient(max(abs(x)))
   scale = where(scale == 0, 1.0, scale)
   t = x / scale
-  V = zeros(len(x), n + 1) + expand(0.0 * t, 1)
+  V = _like(zeros(len(x), n + 1), t) + expand(0.0 * t, 1)
   power = 1.0 + 0 * t
   for k in 0..n + 1 {
     V[.., k] = power
     power = power * t
   }
-  lstsq(V, y + 0.0) / scale^(1.0 * iota(n + 1))
+  lstsq(V, y + 0.0) / scale^_like(1.0 * iota(n + 1), t)
 }
 
 # ---- Chebyshev series: records of coefficients c and the interval a .. b

@@ -213,3 +213,10 @@ try { expm(zeros(2, 3)) } catch m { m }         #> expm takes a square matrix, n
 try { inv(2.0) } catch m { m }                  #> inv takes a matrix, not a number
 try { kron(2.0, [1.0, 2]) } catch m { m }       #> kron takes a matrix, not a number
 try { toeplitz(2.0) } catch m { m }             #> toeplitz takes a vector, not a number
+
+# derivatives of exponentials of small matrices, and of 0
+turning(t) = expm(t * [0.0, 1; -1, 0])
+turning''(0.0)                  #~ [-1, 0; 0, -1]
+turning''''(0.0)                #~ [1, 0; 0, 1]
+turning''(1e-200)               #~ [-1, 0; 0, -1]
+turning'''(0.5)                 #~ [sin(0.5), -cos(0.5); cos(0.5), sin(0.5)]

@@ -27,3 +27,17 @@ logdet(A)                                    #~ log(5) tol 1e-6
 null_space(f32([1.0, 1]) * [1.0; 1])[0, 0]^2 #~ 0.5 tol 1e-6
 # what is not on the diagonal has no part in a trace
 trace([1.0, inf; nan, 2])                    #> 3.0
+
+# places, steps and factors only say how
+dtype(gradient(f32([1.0, 2, 4]), 0.1))          #> f32
+dtype(trapz(f32([1.0, 2]), [0, 1]))   #> f32
+dtype(cumtrapz(f32([1.0, 2]), [0, 1]))          #> f32
+dtype(polyfit(f32([1.0, 2, 3]), f32([1.0, 2, 3]), 1))   #> f32
+dtype(irfft(rfft(f32([1.0, 2]))))     #> f32
+dtype(dct(f32([1.0, 2])))             #> f32
+dtype(idct(f32([1.0, 2]); ortho = true))        #> f32
+dtype(dst(f32([1.0, 2])))             #> f32
+dtype(idst(f32([1.0, 2]); type = 1))  #> f32
+dtype(spectral_derivative(f32([1.0, 2, 3, 2])))         #> f32
+polyfit(f32([1.0, 2, 3]), f32([3.0, 5, 7]), 1)  #~ [1, 2] tol 1e-5
+idst(dst(f32([1.0, 2, 4])))           #~ [1, 2, 4] tol 1e-5
