@@ -290,6 +290,7 @@ ravel_index(index, lengths) = {
 #     searchsorted([1, 3, 5], [0, 3, 9])               #> [0, 2, 3]
 #     searchsorted([1, 3, 5], [0, 3, 9]; side = "left")    #> [0, 1, 3]
 searchsorted(a, v; side = "right") = {
+  _want_vector("searchsorted", a)
   n = len(a)
   assert(side == "left" or side == "right", "side is \"left\" or \"right\"")
   lo = i64(isnan(v)) * 0
@@ -315,6 +316,7 @@ digitize(x, edges; right = false) =
 #     lexsort(([3, 1, 2], [0, 0, 1]))     #> [1, 0, 2]
 lexsort(keys) = {
   if kind(keys) == "array" { if rank(keys) != 2 { _want_keys() } } else if len(keys) == 0 { _want_keys() }
+  assert(len(keys) > 0, "lexsort takes one key or more")
   n = len(keys[0])
   order = iota(n)
   for k in keys {

@@ -28,6 +28,7 @@ bicgstab(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false)
   _krylov("bicgstab", _bicgstab, A, b, tol, steps, preconditioner, 0, false, report)
 
 _krylov(name, run, A, b, tol, steps, preconditioner, restart, symmetric, report) = {
+  if kind(A) != "function" and kind(A) != "sparse" { _want_matrix(name, A) }
   f = if kind(A) == "function" { _as_long(A) } else { _as_long(x -> A @ x) }
   back = if symmetric { f } else if kind(A) == "function" { w -> vjp(f, 0 * w)[1](w) } else { _as_long(w -> A' @ w) }
   M = if kind(preconditioner) == "none" {
@@ -245,6 +246,7 @@ jacobi_preconditioner(A) = {
 #     A = spdiags((4.0, -1.0, -2.0), (0, 1, -1), 50);
 #     gmres(A, ones(50); preconditioner = ilu0(A), report = true).iterations      #> 1
 ilu0(A) = {
+  _want_stored("ilu0", A)
   (starts, rows, diagonal, V) = _ilu0(A.column_start, A.rows, stop_gradient(A.values))
   n = len(starts) - 1
   (apply = r -> _upper_solve(starts, rows, diagonal, V, _lower_solve(starts, rows, diagonal, V, r, true)),
@@ -255,6 +257,7 @@ ilu0(A) = {
 #     A = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 50);
 #     cg(A, ones(50); preconditioner = ichol0(A), report = true).iterations      #> 1
 ichol0(A) = {
+  _want_stored("ichol0", A)
   (starts, rows, diagonal, V) = _ichol0(A.column_start, A.rows, stop_gradient(A.values))
   solve = r -> _lower_adjoint(starts, rows, diagonal, V, _lower_solve(starts, rows, diagonal, V, r, false), false)
   (apply = solve, adjoint = solve)

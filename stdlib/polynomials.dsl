@@ -18,12 +18,13 @@ _estrin(c, x) = if len(c) == 1 { c[0] } else {
 # polyder(c, m): coefficients of the m-th derivative
 #     polyder([1, 2, 3])          #> [2, 6]
 polyder(c, m = 1) = {
+  _want_vector("polyder", c)
   assert(m >= 0, "polyder takes an order from 0 on")
   n = max(len(c) - m, 1)
   i = iota(n)
   factor = 1 + 0 * i
   for k in 0..m { factor = factor * (i + k + 1) }
-  if len(c) > m { c[min(m, len(c) - 1) + i] * factor } else { 0 * c[..1] }
+  if len(c) > m { c[min(m, len(c) - 1) + i] * factor } else { 0 * c[..min(1, len(c))] }
 }
 # polyint(c; constant): coefficients of the antiderivative that is `constant` at 0
 #     polyint([2.0, 6]; constant = 1)   #> [1, 2, 3]
@@ -31,25 +32,32 @@ polyint(c; constant = 0) = concat(constant + 0.0, c / (iota(len(c)) + 1))
 # polyadd(a, b), polysub(a, b), polymul(a, b): sum, difference and product of polynomials
 #     polyadd([1, 2, 3], [1, 1])  #> [2, 3, 3]
 #     polymul([1, 1], [1, 1])     #> [1, 2, 1]
-polyadd(a, b) = _lengthened(a, len(b)) + _lengthened(b, len(a))
+polyadd(a, b) = {
+  _want_vector("polyadd", a)
+  _want_vector("polyadd", b)
+  _lengthened(a, len(b)) + _lengthened(b, len(a))
+}
 # polysub(a, b): see polyadd
 #     polysub([1, 2], [1, 2, 3])  #> [0, 0, -3]
-polysub(a, b) = _lengthened(a, len(b)) - _lengthened(b, len(a))
+polysub(a, b) = {
+  _want_vector("polysub", a)
+  _want_vector("polysub", b)
+  _lengthened(a, len(b)) - _lengthened(b, len(a))
+}
 # polymul(a, b): see polyadd
 #     polymul([1, 2], [3, 4])     #> [3, 10, 8]
 polymul(a, b) = convolve(a, b)
-_lengthened(c, n) = {
-  filled = 0 * c[0] * iota(max(n, len(c)))
-  filled[iota(len(c))] = c
-  filled
-}
+_lengthened(c, n) = concat(c, broadcast_to(sum(c[..0]), max(n - len(c), 0)))
 # polydiv(a, b): (quotient, remainder) of polynomials: a = b quotient + remainder, of lower degree than b
 #   the last coefficient of b must not be 0
 #     polydiv([-1.0, 0, 0, 1], [-1.0, 1])   #> ([1, 1, 1], [0])
 polydiv(a, b) = {
+  _want_vector("polydiv", a)
+  _want_vector("polydiv", b)
+  assert(len(b) > 0, "polydiv: the divisor has no coefficients")
   assert(b[-1] != 0, "polydiv: the leading coefficient of the divisor is 0")
   m = len(b)
-  if len(a) < m { (0.0 * a[..1], a + 0.0 * b[0]) } else {
+  if len(a) < m { (0.0 * a[..min(1, len(a))], a + 0.0 * b[0]) } else {
     n = len(a) - m + 1
     r = a + 0.0 * b[0]
     q = 0.0 * a[..n] * b[0]
@@ -66,8 +74,9 @@ polydiv(a, b) = {
 #   eigenvalues of the companion matrix. The leading coefficient must not be 0. Derivatives of every order, by the implicit function theorem; NaN or infinite where zeros coincide.
 #     sort(real(polyroots([6.0, -5, 1])))   #~ [2, 3]
 polyroots(c) = {
-  assert(c[-1] != 0, "polyroots: the leading coefficient is 0")
+  _want_vector("polyroots", c)
   assert(len(c) > 1, "polyroots: a constant has no zeros")
+  assert(c[-1] != 0, "polyroots: the leading coefficient is 0")
   _polyroots(c + 0.0)
 }
 derivative _polyroots(c), dc = -polyval(dc, y) / polyval(polyder(c), y)

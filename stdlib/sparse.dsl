@@ -95,6 +95,7 @@ _seeds(colour, at, groups, n) = {
 # dense(A): the matrix with its zeros
 #     dense(sparse([0, 1], [1, 0], [5.0, 6], 2, 2))    #> [[0, 5], [6, 0]]
 dense(A) = {
+  _want_stored("dense", A)
   D = sum(A.values[..0]) + zeros(len(A.row_start) - 1, len(A.column_start) - 1)
   D[A.rows, A.columns] = A.values
   D
@@ -153,7 +154,13 @@ to_sparse(A) = if kind(A) == "sparse" { A } else {
 }
 # nnz(A): how many elements of a sparse matrix are stored
 #     nnz(speye(3))                 #> 3
-nnz(A) = len(A.values)
+nnz(A) = {
+  _want_stored("nnz", A)
+  len(A.values)
+}
+_want_stored(who, A) = if kind(A) != "sparse" {
+  _refuse("{who} takes a sparse matrix, not {_axes_in_words(A)}; to_sparse(A) makes one of a matrix")
+}
 
 # Where each of n groups begins when they come in order, and the last ends: at[k] is the group of element k.
 _starts(at, n) = {

@@ -42,3 +42,9 @@ try { eigsh([1.0, 2]) } catch m { m }       #> eigsh takes a matrix, not a vecto
 try { to_sparse([1.0, 2]) } catch m { m }   #> to_sparse takes a matrix, not a vector
 try { eigs(eye(3)) } catch m { m }
 #> eigs takes a sparse matrix, as to_sparse(A) makes one; eig(A) gives all eigenvalues of one with its zeros
+try { dense([1.0, 2; 3, 4]) } catch m { m }
+#> dense takes a sparse matrix, not a matrix; to_sparse(A) makes one of a matrix
+try { nnz(2.0) } catch m { m }
+#> nnz takes a sparse matrix, not a number; to_sparse(A) makes one of a matrix
+try { cg([1.0, 2], [1.0, 2]) } catch m { m }    #> cg takes a matrix, not a vector
+try { searchsorted(2.0, 1.0) } catch m { m }    #> searchsorted takes a vector, not a number

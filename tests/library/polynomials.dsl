@@ -154,3 +154,13 @@ polyval(zeros(0), [1.0, 2])     #> [0, 0]
 polyfromroots(zeros(0))         #> [1]
 polyfromroots([2, 3])           #> [6, -5, 1]
 grad(r -> sum(polyfromroots(r)))([2.0, 3])   #~ [2, 1]
+
+# without coefficients, and with infinite ones
+polyadd(zeros(0), [1.0, 2])     #> [1, 2]
+polyadd([inf, 1], [1, 2, 3])    #> [inf, 3, 3]
+polysub([1.0], [inf, 1])        #> [-inf, -1]
+polyder(zeros(0))               #> []
+dtype(polyadd(f32([1.0]), f32([1.0, 2])))       #> f32
+polydiv(zeros(0), [1.0, 2])     #> ([], [])
+try { polyroots(zeros(0)) } catch m { m }       #> polyroots: a constant has no zeros
+try { polyadd(2.0, [1.0, 2]) } catch m { m }    #> polyadd takes a vector, not a number
