@@ -89,8 +89,8 @@ else { "an array of {rank(x)} axes" }
 #     zeros_like([1, 2])            #> [0, 0]
 #     ones_like([1.5, 2])           #> [1, 1]
 #     full_like([1, 2], 7)          #> [7, 7]
-zeros_like(x) = 0 * stop_gradient(x)
-ones_like(x) = 0 * stop_gradient(x) + 1
+zeros_like(x) = where(true, 0, stop_gradient(x))
+ones_like(x) = where(true, 1, stop_gradient(x))
 full_like(x, value) = broadcast_to(where(true, value, sum(zeros_like(x))), shape(x))
 # one_hot(k, n): f64[..., n], for each whole number of k a row that is 1 there and else 0; all 0 where k is not in 0 .. n-1
 #     one_hot([2, 0], 3)            #> [[0, 0, 1], [1, 0, 0]]
@@ -505,7 +505,7 @@ trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(_table("trapz", y, axis), x); axis
 #     cumtrapz([0, 1, 4], [0, 1, 2])      #> [0, 0.5, 3]
 cumtrapz(y, x = 1.0; axis = 0) = {
   u = _table("cumtrapz", y, axis)
-  moveaxis(concat(0 * u[..min(1, len(u))], cumsum(_trapezoids(u, x))), 0, axis)
+  moveaxis(concat(zeros_like(u[..min(1, len(u))]), cumsum(_trapezoids(u, x))), 0, axis)
 }
 # values along an axis, with this axis first
 _table(who, y, axis) = {

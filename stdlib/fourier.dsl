@@ -212,7 +212,7 @@ convolve(a, b; mode = "full", method = "auto") = {
 _convolve_sums(a, b) = if len(a) < len(b) { _convolve_by(b, a) } else { _convolve_by(a, b) }
 _convolve_by(a, b) = {
   i = iota(len(a))
-  y = 0 * a[0] * b[0] * iota(len(a) + len(b) - 1)
+  y = zeros_like(a[0] * b[0] * iota(len(a) + len(b) - 1))
   for k in 0..len(b) { y[i + k] += b[k] * a }
   y
 }

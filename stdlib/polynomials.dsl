@@ -6,7 +6,7 @@
 #   Horner's scheme. Derivatives by c and x.
 #     polyval([1, 2, 3], 2)       #> 17
 polyval(c, x) = {
-  y = 0 * x + (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] }) # of no coefficients 0
+  y = zeros_like(x) + (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] }) # of no coefficients 0
   for k in 1..len(c) { y = y * x + c[len(c) - 1 - k] }
   y
 }

@@ -184,3 +184,11 @@ try { lexsort(([1, 2], [1, 2, 3])) } catch m { m }    #> lexsort takes keys of o
 try { diagonal([1.0, 2]) } catch m { m }    #> diagonal takes a matrix, not a vector
 try { diag(3.0) } catch m { m }             #> diag takes a vector or a matrix, not a number
 try { outer(2.0, [1.0]) } catch m { m }     #> outer takes a vector, not a number
+
+# zeros and ones are that, whatever stands there
+(zeros_like([inf, nan]), ones_like([nan, 1.0]))     #> ([0, 0], [1, 1])
+cumtrapz([inf, 1.0])            #> [0, inf]
+vander([inf, 1.0], 2)           #> [[inf, 1], [1, 1]]
+matrix_power([inf, 0; 0, 1.0], 0)   #> [[1, 0], [0, 1]]
+convolve([inf, 1.0], [1.0, 2])  #> [inf, inf, 2]
+polyval([3.0], [inf, 1.0])      #> [3, 3]
