@@ -17,6 +17,9 @@
  * others of them. _moving_switches(df, x) counts those of the text that
  * _switches has, and is 0 where there are none. _clock_bends(f, t, ...) gives the
  * same of abs, max and min: of functions of t alone that have a bend at a zero.
+ * _clock_turns gives both, and _clock_sides(f, sides, before, behind, t, ...) is
+ * f(t, ...) where each of these has the value that it has at the time `before`, if
+ * its number in sides is below 0, or at the time `behind`, if it is above 0.
  * _clock_values(f, t, ...) is what f makes of t alone: a vector of the numbers
  * that depend on t and on nothing else that is handed to f, where they meet what
  * does or are the value of f. Inside of loops nothing is looked at.
@@ -51,6 +54,7 @@ typedef struct Jumps {
 	bool own;         /* what the library compares by itself does not count */
 	bool others;      /* nothing else counts */
 	bool bends;       /* what bends counts instead of what jumps */
+	bool turns;       /* ... and as well */
 	bool *wanted;     /* by instruction: a comparison that counts */
 	bool *met;        /* by value: of the place alone, used with what is of more; NULL: not asked */
 	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
@@ -127,8 +131,9 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
-		if (of == j->asked && !noted && j->bends) {
-			if (top && (in->op == OP_ABS || in->op == OP_MAX || in->op == OP_MIN)) note(j, in, true);
+		const bool bend = in->op == OP_ABS || in->op == OP_MAX || in->op == OP_MIN;
+		if (of == j->asked && !noted && (j->bends || (j->turns && bend))) {
+			if (top && bend) note(j, in, true);
 		} else if (of == j->asked && !noted && (!j->own || is_own(j, in)) && !(j->others && is_own(j, in))) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
@@ -357,6 +362,88 @@ static Fn *make_compared(Jumps *j) {
 	return build_end(b, 1, &all);
 }
 
+/* A place on each side of a zero: what is wanted has its value there */
+typedef struct Sides {
+	const Jumps *j;
+	Ref *before, *behind, *which; /* by instruction */
+} Sides;
+
+/* The values of what is wanted, in branches as copy_region has them */
+static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g, Ref *values) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const uint32_t n = j->f->inst_order.at[g->insts + i];
+		const Inst *in = &j->f->insts.at[n];
+		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
+			if (cannot_fail(j, inst_region(j->f, in, k))) copy_wanted(j, b, map, inst_region(j->f, in, k), values);
+		build_copy_inst(b, map, in);
+		if (j->wanted[n]) values[n] = refmap_get(b, map, inst_result(in, 0));
+	}
+}
+
+/* The parts of `sides` that belong to each, in the order in which copy_region counts them: the number of all. */
+static Dim find_lengths(const Jumps *j, Ctx *c, const Region *g, Dim at, Dim *starts) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const uint32_t n = j->f->inst_order.at[g->insts + i];
+		const Inst *in = &j->f->insts.at[n];
+		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
+			if (cannot_fail(j, inst_region(j->f, in, k))) at = find_lengths(j, c, inst_region(j->f, in, k), at, starts);
+		if (!j->wanted[n]) continue;
+		const Type t = *ref_ty(j->f, inst_result(in, 0));
+		Dim size = dim_const(c, 1);
+		for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
+		starts[n] = at;
+		at = dim_add(c, at, size);
+	}
+	return at;
+}
+
+static void take_side(Builder *b, RefMap *map, const Inst *in) {
+	const Sides *s = map->copied_ud;
+	const uint32_t n = (uint32_t)(in - s->j->f->insts.at);
+	if (!s->j->wanted[n]) return;
+	const Ref own = refmap_get(b, map, inst_result(in, 0)), none = build_zeros(b, ref_type(build_fn(b), s->which[n]));
+	const Ref early = build_select(b, build2(b, OP_LT, s->which[n], none), s->before[n], own);
+	refmap_set(map, inst_result(in, 0), build_select(b, build2(b, OP_LT, none, s->which[n]), s->behind[n], early));
+}
+
+/* (parameters, sides, before, behind) -> the value where each of what is wanted is as before, as behind or as it is. */
+static Fn *make_sided(Jumps *j, uint32_t place) {
+	Ctx *c = j->sp->c;
+	Arena *a = j->sp->a;
+	const Region *top = &j->f->regions.at[0];
+	RefMap map, early, late;
+	Builder *b = begin_copy(j, &map);
+	early = late = refmap_new(b, j->f, true);
+	late.values = ARENA_ARRAY(a, Ref, j->f->vals.n + 1u);
+	for (uint32_t k = 0; k < fn_nparams(j->f); k++) {
+		const Ref r = refmap_get(b, &map, fn_param(j->f, k));
+		refmap_set(&early, fn_param(j->f, k), r);
+		refmap_set(&late, fn_param(j->f, k), r);
+	}
+	Dim *starts = ARENA_ARRAY(a, Dim, j->f->insts.n + 1);
+	Dim total = find_lengths(j, c, top, dim_const(c, 0), starts);
+	const TypeId number = type_tensor(c, DT_F64, 0, NULL);
+	const Ref sides = build_param(b, type_tensor(c, DT_F64, 1, &total), atom(c, "sides"));
+	refmap_set(&early, fn_param(j->f, place), build_param(b, number, atom(c, "before")));
+	refmap_set(&late, fn_param(j->f, place), build_param(b, number, atom(c, "behind")));
+	Sides s = {.j = j, .before = ARENA_ARRAY(a, Ref, j->f->insts.n + 1), .behind = ARENA_ARRAY(a, Ref, j->f->insts.n + 1),
+	           .which = ARENA_ARRAY(a, Ref, j->f->insts.n + 1)};
+	copy_wanted(j, b, &early, top, s.before);
+	copy_wanted(j, b, &late, top, s.behind);
+	for (uint32_t n = 0; n < j->f->insts.n; n++) {
+		if (!j->wanted[n]) continue;
+		const Type t = *ref_ty(build_fn(b), s.before[n]);
+		Dim size = dim_const(c, 1);
+		for (uint32_t k = 0; k < t.rank; k++) size = dim_mul(c, size, t.dims[k]);
+		s.which[n] = build_reshape(b, build_slice(b, sides, &starts[n], &size, NULL), t.rank, t.dims);
+	}
+	map.copied = take_side;
+	map.copied_ud = &s;
+	for (uint32_t i = 0; i < top->ninsts; i++) build_copy_inst(b, &map, &j->f->insts.at[j->f->inst_order.at[top->insts + i]]);
+	const Ref result = refmap_get(b, &map, fn_result(j->f, 0));
+	return build_end(b, 1, &result);
+}
+
 static Compared compared(Sp *sp, const Call *call, bool own) {
 	Av *df = call->args[0];
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
@@ -400,7 +487,7 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 }
 
 typedef enum Asked {
-	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_BENDS, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
+	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_BENDS, ASKED_TURNS, ASKED_SIDES, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
 } Asked;
 
 /* The same of f(t, ...): what depends on t alone. Other jumps do not count.
@@ -415,7 +502,8 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
 	Fn *flat = fn_flatten(sp->c, spec->fn);
 	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN,
-	           .others = asked == ASKED_OTHERS, .bends = asked == ASKED_BENDS};
+	           .others = asked == ASKED_OTHERS, .bends = asked == ASKED_BENDS,
+	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	uint32_t first = 0;
@@ -442,7 +530,9 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 			for (uint32_t k = 0; k < top->nresults; k++) meet(&j, j.f->args.at[top->results + k]);
 		}
 	}
-	Fn *made = !j.n ? NULL : asked == ASKED_TABLES ? make_tables(&j) : make_compared(&j);
+	const bool sided = asked == ASKED_SIDES && j.n && fn_nresults(j.f) == 1 && spec->result->kind == AV_ARRAY;
+	Fn *made = sided ? make_sided(&j, (uint32_t)spec->param_of_leaf[first])
+	         : !j.n || asked == ASKED_SIDES ? NULL : asked == ASKED_TABLES ? make_tables(&j) : make_compared(&j);
 	if (flat) fn_unref(flat);
 	return made;
 }
@@ -545,6 +635,37 @@ BUILTIN(clock_bends) {
 	return by_clock(sp, call, ASKED_BENDS);
 }
 
+/* _clock_turns(f, t, ...) */
+BUILTIN(clock_turns) {
+	UNUSED;
+	return by_clock(sp, call, ASKED_TURNS);
+}
+
+/* _clock_sides(f, sides, before, behind, t, ...) */
+BUILTIN(clock_sides) {
+	UNUSED;
+	const uint32_t n = call->n - 3;
+	Av **args = ARENA_ARRAY(sp->a, Av *, n);
+	Span *spans = ARENA_ARRAY(sp->a, Span, n);
+	for (uint32_t k = 0; k < n; k++) {
+		args[k] = call->args[k ? k + 3 : 0];
+		spans[k] = call->spans[k ? k + 3 : 0];
+	}
+	const Call whole = {.span = call->span, .callee_span = call->callee_span, .n = n, .args = args, .spans = spans};
+	const Call at = {.span = call->span, .callee_span = call->spans[0], .n = n - 1, .args = args + 1, .spans = spans + 1};
+	Spec spec;
+	Fn *made = compared_by_clock(sp, &whole, &spec, ASKED_SIDES, NULL);
+	if (!made) return sp_call(sp, args[0], &at);
+	Ref *to = ARENA_ARRAY(sp->a, Ref, spec.nargs + 3), result;
+	for (uint32_t k = 0; k < spec.nargs; k++) to[k] = spec.args[k];
+	to[spec.nargs] = sp_want_array(sp, call->args[1], call->spans[1], "_clock_sides")->ref;
+	for (uint32_t k = 1; k < 3; k++)
+		to[spec.nargs + k] = sp_scalar(sp, call->args[k + 1], DT_F64, call->spans[k + 1], "_clock_sides");
+	build_call(sp->b, made, spec.nargs + 3, to, &result);
+	fn_unref(made);
+	return av_array(sp, result);
+}
+
 /* _library_switches(f, x, ...) */
 BUILTIN(library_switches) {
 	UNUSED;
@@ -554,8 +675,10 @@ BUILTIN(library_switches) {
 const Builtin builtins_jumps[] = {
 	{.name = "_clock_bends", .min_args = 2, .max_args = -1, .run = clock_bends},
 	{.name = "_clock_lookups", .min_args = 2, .max_args = -1, .run = clock_lookups},
+	{.name = "_clock_sides", .min_args = 5, .max_args = -1, .run = clock_sides},
 	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
 	{.name = "_clock_tables", .min_args = 2, .max_args = -1, .run = clock_tables},
+	{.name = "_clock_turns", .min_args = 2, .max_args = -1, .run = clock_turns},
 	{.name = "_clock_values", .min_args = 2, .max_args = -1, .run = clock_values},
 	{.name = "_library_switches", .min_args = 2, .max_args = -1, .run = library_switches},
 	{.name = "_moving_switches", .min_args = 2, .max_args = 2, .run = moving_switches},

@@ -158,6 +158,12 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
       Y = concat(Y, rows)
       t = times[-1]
       y = rows[-1]
+      if many + len(begins) > 1 {
+        at_switch = if piece < len(begins) { t >= stops[piece] } else { false }
+        crossed = stop_gradient(if at_switch { stack(stops[piece], begins[piece]) } else { t + zeros(2) })
+        at = (lo, hi, s) -> state(T, Y, starts, T[starts + m.degree], lo, hi, s)
+        y = _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
+      }
       # what was at the point that a delayed time has come to is here once more, one derivative smoother
       hit = 99
       for j in 0..many {
@@ -197,6 +203,40 @@ _foreseen(l, f, Z, t, y, now, reach) = {
   u = stop_gradient(y)
   speed = 1 - jvp(q -> _lag(l, q[0], q[1]), (t, u), (1.0, f(t, u, stop_gradient(Z(t, u)))))[1]
   t + stop_gradient(if speed > 0 { min(1.05 * (reach - now) / speed, 4 * (t - now)) } else { t - now })
+}
+# y, the state at t, where several delayed times may have come to breaking points, or one
+# where f switches, between the times `crossed` if these differ (_one_by_one).
+_among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) = {
+  m = len(lags)
+  over = (s, u) -> _numbers(map(l -> s - _lag(l, s, u), lags)) - reach
+  here = stop_gradient(reach)
+  hit = counts * f64(abs(stop_gradient(over(t, y))) <= 1e3 * tiny and here < t)
+  later = a -> min(where(breaks > a + tiny, stop_gradient(breaks), stop_gradient(t)))
+  next = map((a, hit) -> if hit > 0 { later(a) } else { a }, here, hit)
+  delayed = behind -> (s, u) -> stack(list(...map(j -> {
+    (lo, hi) = if behind[j] > 0 { (here[j], next[j]) } else { (from[j], here[j]) }
+    state(lo, hi, s - _lag(lags[j], s, u))
+  }, list(...(0..m)))))
+  # of values that do not count
+  Z = zeros(m, len(y))
+  c = s -> _clock_turns(f, s, stop_gradient(y), Z)
+  when = (k, F, t, y) -> _event_time(F, over, k, t, y)
+  if _is_fixed(len(c(t))) and len(c(t)) == 0 {
+    if sum(hit) < 2 { y } else {
+      _one_by_one((place, i) -> { Z = delayed(hit * f64(place < i)); (s, u) -> f(s, u, Z(s, u)) }, when, y, t, hit)
+    }
+  } else {
+    (changes, turned) = _primal(() -> _turns_between(c, crossed[0], crossed[1]))
+    met = concat(hit, turned)
+    if sum(met) < 2 { y } else {
+      beside = stop_gradient(crossed - t)
+      _one_by_one((place, i) -> {
+        Z = delayed(hit * f64(place[..m] < i))
+        sides = _sides_after(changes, turned, place[m..], i, sum(met))
+        (s, u) -> _clock_sides(f, sides, s + beside[0], s + beside[1], s, u, Z(s, u))
+      }, (k, F, t, y) -> if k < m { when(k, F, t, y) } else { _moving_zero(s -> c(s)[k - m], stop_gradient(t)) }, y, t, met)
+    }
+  }
 }
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 

@@ -9,7 +9,8 @@
 #   then (t, y) -> y: the state after the event, from which the solution goes on. A right-hand side that jumps where g = 0 wants then = (t, y) -> y, by which the
 #   integrator starts again there and does not step across.
 #   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event. One at the very end is, within rounding, and what comes after it
-#   shows in events.after alone. Several at one time act in the order in which they are given, and derivatives are those of problems in which they do so. name: the result has what this event did in events by that name, as
+#   shows in events.after alone. Several at one time act in the order in which they are given, and derivatives are those of problems in which they do so; one at a time at
+#   which the clock switches something comes behind that. name: the result has what this event did in events by that name, as
 #   records of times, states and after.
 #     drop = event((t, y) -> y[0]; terminal = true)
 #     r = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = drop, rtol = 1e-10);
@@ -79,9 +80,12 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     cut = (times, rows) -> if _is_given_steps(m) { (times, rows, _uncut(times, m.degree)) } else {
       _primal(() -> _with_rest(f, jac, times, rows, m.degree, o))
     },
-    rate = f,
+    rate = f, across = (y, s) -> _across(f, y, s[0], s[1], s[2]), on_side = (side, s) -> _on_side(f, side, y0, s),
     rests = (again, t, y, o) -> _rests_on(g, f, again, t, y, o),
-    beside = (aside, slope) -> (t, y) -> f(t + aside[0], y + aside[1..])), g, all, y0, t0, t1, o)
+    beside = (aside, slope, side, s) -> {
+      on = if _is_fixed(len(switches)) { f } else { _on_side(f, side, y0, s) }
+      (t, y) -> on(t + aside[0], y + aside[1..])
+  }), g, all, y0, t0, t1, o)
 }
 
 # F(t, y, y') == 0 with events. Near an event the solution moves as that of the equation y' = rate(t, y) that it satisfies, too: so rows
@@ -105,9 +109,9 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
       r
     },
     cut = (times, rows) -> (times, rows, _uncut(times, 5)),
-    rate = (t, y) -> 0.0 * y,
+    rate = (t, y) -> 0.0 * y, across = (y, s) -> y, on_side = (side, s) -> (t, y) -> 0.0 * y,
     rests = (again, t, y, o) -> false,
-    beside = (aside, slope) -> _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
+    beside = (aside, slope, side, s) -> _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
     g, all, y0, t0, t1, o)
 }
 # f: y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose unknowns are the rates of what is differentiated (id = 1)
@@ -211,6 +215,10 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   } else { (begins, concat(ends_at, expand(t1, 0))) }
   t = if w.sharp { t0 + gap[0] } else { t }
   piece = 0
+  # whether a piece begins before its switch, so as to find what happens at that, too
+  early = false
+  # the switch before the piece, and times on its sides
+  passed = zeros(3) + t0
   wanted = i64(_numbers(directions))
   near_end = 64 * 2.3e-16 * (abs(t0) + abs(t1))
   while open {
@@ -240,11 +248,14 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     onward = way * sign(slopes.speed) * f64(met)
     rows = w.known(t, y, times, rows, way * if stopped { _how_long_beside(slopes, met, t, times[-1], t1) } else { 0.0 },
       () -> _keeping_before(g, slopes, onward * f64(stopped), way, times, rows))
-    ahead = w.beside(_aside(slopes, -onward * slopes.off), slope(last))
+    # an event at a switch comes behind it, wherever the steps looked
+    at_switch = f64(early and stopped and abs(times[-1] - t) <= 2 * abs(passed[2] - passed[1]))
+    ahead = w.beside(_aside(slopes, -onward * slopes.off), slope(last), at_switch, passed)
+    if at_switch > 0 { rows[-1] = _value_of(() -> _flow(ahead, t, y, stop_gradient(times[-1])), rows[-1]) }
     place = (k, j) -> {
       own = _slopes_of_events(g, times[j], rows[j], slope(j))
       f = if j == last { ahead } else {
-        w.beside(_aside(own, where(iota(len(all)) == k, -way * sign(own.speed) * own.off, 0.0)), slope(j))
+        w.beside(_aside(own, where(iota(len(all)) == k, -way * sign(own.speed) * own.off, 0.0)), slope(j), 0.0, passed)
       }
       s = _event_time(f, g, k, times[j], rows[j])
       (s, _flow(f, times[j], rows[j], s))
@@ -310,7 +321,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
               own = _slopes_of_events(g, moved, state, rate(moved, state))
               d = own.off * where(acted > 0, way * sign(own.speed), -onward)
               still = stop_gradient(abs(g(moved, state))) <= own.off
-              f = w.beside(_aside(own, where(still, d, 0.0)), rate(moved, state))
+              f = w.beside(_aside(own, where(still, d, 0.0)), rate(moved, state), at_switch, passed)
               s = if still[k] and own.speed[k] != 0 { _event_time(f, g, k, moved, state) } else { place(k, last)[0] }
               state = _flow(f, moved, state, s)
               moved = s
@@ -335,7 +346,12 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     if not stopped and complete and piece < len(begins) {
       # an event at the switch itself is found from before it
       (before, behind) = (g(stop_gradient(moved), state), g(stop_gradient(begins[piece]), state))
-      t = if any((before > 0) != (behind > 0) or (before < 0) != (behind < 0)) { moved } else { begins[piece] }
+      early = any((before > 0) != (behind > 0) or (before < 0) != (behind < 0))
+      t = if early { moved } else { begins[piece] }
+      if piece < len(switches) {
+        passed = stack(switches[piece], ends_at[piece], begins[piece])
+        state = w.across(state, passed)
+      }
       piece = piece + 1
       fired = 0 * stops
       open = t != t1
@@ -344,9 +360,14 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       t = moved + aside[0]
       # an event just before a switch
       while piece < len(begins) and way * (ends_at[piece] - t) <= 0 {
-        t = if piece < len(switches) { begins[piece] } else { t }
+        if piece < len(switches) {
+          passed = stack(switches[piece], ends_at[piece], begins[piece])
+          state = w.across(_flow(w.on_side(-1.0, passed), moved, state, passed[0]), passed)
+          (t, moved) = (begins[piece], switches[piece])
+        }
         piece = piece + 1
       }
+      early = false
       open = open and way * (t1 - t) > 0
     }
     y = state + aside[1..]

@@ -57,7 +57,7 @@ _fem_lines(P, D, m, o) = {
       (r[0], r[1], _stats(r[2]))
     }
     (T, Z, counts) = if _is_fixed(len(switches)) { run(y0, t0, t1, f64(o.saveat)) } else {
-      (T, Z, counts) = _in_pieces(run, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
+      (T, Z, counts) = _in_pieces(run, (y, s, a, b) -> y, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
       (T, Z + (if _is_sharp(clock, t0) { _unmoved(clock.whole, t0) } else { 0.0 }), counts)
     }
     inner = _dense(T, Z, 5, _asks_all(o.saveat))

@@ -134,8 +134,8 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   s = _restarts_along(clock, t0, t1, _parts_of_pulses(m))
   m = _seeing(m, clock.watched, s, t0, t1)
   if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
-    _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)), s, _is_sharp(clock, t0), m.degree,
-      y0, t0, t1, o.saveat)
+    _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)),
+      (y, s, a, b) -> _across(f, y, s, a, b), s, _is_sharp(clock, t0), m.degree, y0, t0, t1, o.saveat)
   }
 }
 # What f makes of t alone, as functions of t, unless it is known
@@ -245,7 +245,7 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_
   s = stop_gradient(_restarts_along(o.switches, t0, t1, 1))
   m = _seeing(m, o.switches.watched, s, t0, t1)
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-    (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s,
+    (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), (y, s, a, b) -> y, s,
       _is_sharp(o.switches, t0), 5, y0, t0, t1, o.saveat)
     (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }), stats)
   }

@@ -786,7 +786,7 @@ _solve_spectral(info, m, o, time) = {
     if step.name == "cnab2" { _cnab_march(F, step, o, a, b, U) } else { _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name) }
   }
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
-    _in_pieces(run, s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
+    _in_pieces(run, (y, s, a, b) -> y, s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
   }
   between = _dense(times, Y, 1, false)
   state = t -> if len(o.saveat) > 0 { between(t) } else if step.name == "cnab2" {

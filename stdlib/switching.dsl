@@ -318,8 +318,9 @@ _moving_zero(c, t) = if jvp(c, t, 1.0)[1] == 0 { stop_gradient(t) } else { _zero
 # times, rows and counts. sharp: these, t0 and t1 may be where something jumps or
 # bends (_is_sharp). Then a piece ends a few roundings before s, and the next one
 # begins as much behind it, so that neither sees anything of the other side. One
-# straight step, of `degree` rows, leads from one to the next.
-_in_pieces(run, s, sharp, degree, y0, t0, t1, saveat) = {
+# straight step, of `degree` rows, leads from one to the next. across(y, s, a, b): what a
+# state becomes at the switch s between the times a and b (_across).
+_in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
   gap = way * _gaps(t0, s, t1, sharp)
   begins = concat(expand(t0, 0), s) + gap[..-1]
@@ -327,7 +328,7 @@ _in_pieces(run, s, sharp, degree, y0, t0, t1, saveat) = {
   if _asks_all(saveat) {
     (times, Y, stats) = run(y0, begins[0], ends[0], saveat)
     for k in 1..len(ends) {
-      (T, V, counts) = run(Y[-1], begins[k], ends[k], saveat)
+      (T, V, counts) = run(across(Y[-1], s[k - 1], ends[k - 1], begins[k]), begins[k], ends[k], saveat)
       w = (1 + iota(degree - 1)) / f64(degree)
       times = concat(times, times[-1] + w * (T[0] - times[-1]), T)
       Y = concat(Y, Y[-1] + expand(w, 1) * expand(V[0] - Y[-1], 0), V)
@@ -342,7 +343,7 @@ _in_pieces(run, s, sharp, degree, y0, t0, t1, saveat) = {
     y = Y[-1]
     Y = Y[..-1]
     for k in 1..len(ends) {
-      (_, V, counts) = asked(y, k)
+      (_, V, counts) = asked(across(y, s[k - 1], ends[k - 1], begins[k]), k)
       Y = concat(Y, V[..-1])
       y = V[-1]
       stats = _joined_counts(stats, counts)
@@ -351,6 +352,63 @@ _in_pieces(run, s, sharp, degree, y0, t0, t1, saveat) = {
     Y = concat(Y, expand(y, 0) + zeros(sum(i64(way * (saveat - ends[-1]) >= 0)), len(y0)))
     (saveat, reshape(Y, len(saveat), len(y0)), stats)
   }
+}
+
+# y, the state of y' = f(t, y) at the switch s between the times a and b (_one_by_one)
+_across(f, y, s, a, b) = {
+  c = t -> _clock_turns(f, t, stop_gradient(y))
+  if _is_fixed(len(c(s))) and len(c(s)) < 2 { y } else {
+    (changes, met) = _primal(() -> _turns_between(c, a, b))
+    if sum(met) < 2 { y } else {
+      beside = stop_gradient(stack(a, b) - s)
+      _one_by_one((place, i) -> {
+        sides = _sides_after(changes, met, place, i, sum(met))
+        (t, u) -> _clock_sides(f, sides, t + beside[0], t + beside[1], t, u)
+      }, (k, f, t, y) -> _moving_zero(u -> c(u)[k], stop_gradient(s)), y, s, met)
+    }
+  }
+}
+# y, the state at s, where several things change, those that are met: f64[k] of 0 and 1.
+# It moves as if they did so one after the other, each at its own time. Where it matters
+# which is first its derivative is half of both, as max has it.
+# rate(place, i): y' = rate where those have changed whose place is below i; time(k, f,
+# t, y): when k does, where y' = f(t, y) leads on from (t, y).
+_one_by_one(rate, time, y, s, met) = {
+  n = i64(sum(met))
+  in_order = place -> {
+    (t, z) = (s, y)
+    for i in 0..n + 1 {
+      f = rate(place, i)
+      at = if i == n { s } else { time(argmax(met * f64(place == i)), f, t, z) }
+      z = _flow(f, t, z, at)
+      t = at
+    }
+    z
+  }
+  place = i64(cumsum(met)) - 1
+  _value_of(() -> 0.5 * (in_order(place) + in_order(n - 1 - place)), y)
+}
+# On which sides what is compared is when i of n have changed, for _clock_sides: what
+# hangs on others of these follows them in between.
+_sides_after(changes, met, place, i, n) = if i == 0 { -changes } else if i >= n { changes } else {
+  met * where(place < i, 1.0, -1.0)
+}
+# Which elements of c change their signs between a and b, and which of these are zero
+# there: what jumps does so where something else is zero. f64[k] both.
+_turns_between(c, a, b) = {
+  far = 1000 * (b - a)
+  (A, B) = (c(a), c(b))
+  changes = (A <= 0) != (B <= 0)
+  (f64(changes), f64(changes and abs(A) + abs(B) <= 0.1 * (abs(c(a - far)) + abs(c(b + far)))))
+}
+# f as it is before or behind all that changes at the switch at[0] between the times
+# at[1] and at[2], or as it is: side -1, 1 or 0
+_on_side(f, side, y, at) = {
+  (s, a, b) = (at[0], at[1], at[2])
+  changes = _primal(() -> _turns_between(t -> _clock_turns(f, t, y), a, b))[0]
+  # farther than events are looked at aside of
+  beside = stop_gradient(stack(a, b) - s) + 4e-14 * abs(stop_gradient(s)) * sign(b - a) * [-1.0, 1.0]
+  (t, u) -> _clock_sides(f, side * changes, t + beside[0], t + beside[1], t, u)
 }
 # How far from t0, from the switches s on the way and from t1 pieces end and begin:
 # f64[len(s) + 2]. Some roundings of what is compared, which may be as large as t0 or
