@@ -442,6 +442,10 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       stopped = sum(where(fired, stopping, 0)) > 0
       P1 = map(t -> _through_nodes(X, P, d, t), head)
       P2 = map(t -> _through_nodes(X, P, d, t), tail)
+      if _is_given_steps(m) {
+        # no error made such a step short: it went over what jumps at the event
+        if stopped { (head, P1) = _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) }
+      }
       whole = abs(X[-1] - s) <= 1e-15 * abs(s) or stopped
       T = if whole {
         if stopped { concat(T[..base], head) } else { T }
@@ -449,7 +453,9 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         concat(T[..base], head, tail[1..], T[base + d + 1..])
       }
       Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
-      for k in 0..len(fired) { if fired[k] { at = push(at, base + d); which = push(which, k) } }
+      for k in 0..len(fired) {
+        if fired[k] { at = push(at, if stopped { len(T) - 1 } else { base + d }); which = push(which, k) }
+      }
       sign = where(fired, -sign, sign)
       zeros_since = where(fired, 2, zeros_since)
       ended = stopped
@@ -462,6 +468,31 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
     }
   }
   (T, Y, _counts(counted), at, which)
+}
+# Rows of the step from X[0] on to these events, which were found at the end of head and P1, by a right-hand
+# side that is looked at on the side of them where the step begins.
+_step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) = {
+  k = argmax(f64(fired))
+  onward = f64(fired) * -sign
+  slopes = _slopes_of_events(g, head[-1], P1[-1], f(X[0], P[0]))
+  back = F -> (t, y) -> {
+    a = _aside(slopes, -onward * max(onward * g(t, y) + slopes.off, 0.0))
+    F(t + a[0], y + a[1..])
+  }
+  # what bends is not reached at once
+  kept = F -> back(back(back(F)))
+  (near, s, best) = (inf, head[-1], inf)
+  turn = 0
+  while turn < 10 and near > 1e-14 * abs(s) and abs(s - X[0]) > 0 {
+    (T, Y, _) = m.integrate(m, kept(f), kept(jac), P[0], X[0], s, (...o, saveat = [], quiet = 1))
+    (v, speed) = jvp(q -> g(q[0], q[1])[k], (T[-1], Y[-1]), (1.0, kept(f)(T[-1], Y[-1])))
+    if abs(v) < best { (best, head, P1) = (abs(v), T, Y) }
+    change = clamp(if speed == 0 { 0.0 } else { v / speed }, -abs(X[-1] - X[0]), abs(X[-1] - X[0]))
+    near = abs(change)
+    s = if X[-1] > X[0] { max(X[0], s - change) } else { min(X[0], s - change) }
+    turn = turn + 1
+  }
+  (head, P1)
 }
 # The signs of the expressions after a step that ends at (t, y), and whether it went over an event that stops the solution: the search finds it, so that further steps would be in vain.
 # Methods look where o.halt is given. A change of sign inside of a step that is taken back within it is the search's affair alone.
