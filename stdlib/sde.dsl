@@ -9,6 +9,7 @@
 # sde(f, g, x0, (t0, t1); noise, calculus, method, rtol, atol, saveat, seed): dx = f(t, x) dt + g(t, x) dW from x(t0) = x0, x0 f64[n], t1 after t0
 #   g gives f64[n], a Wiener process for each unknown (noise = "diagonal") or one for all (noise = "scalar"), or f64[n, m], m processes ("general"). calculus: "ito" or "stratonovich".
 #   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a step of sri() may err by. saveat: times at which values are wanted; all steps when none.
+#   Steps end where f and g switch by the clock, and derivatives move with these times.
 #   seed: a whole number that names the path; the same for the same interval and number of processes, whatever the method, its steps and saveat. Drawn when not given.
 #   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these times; y, a function of t, straight between the rows; stats; method; seed. Derivatives, of every order, by x0 and
 #   whatever f and g capture are those of the steps along the fixed path; by t0, t1 and saveat they are those with the normal numbers fixed that the path is made of, so that it is
@@ -43,34 +44,25 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   method.check(method, g, way, t0, x)
   method = _seeing_on_path(method, f, g, x, t0, t1)
   areas = if method.areas and way == "general" { _is_twisted(g, t0, x) } else { false }
-  one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas))
+  one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas,
+    crossed = if method.adaptive { _jumps_near(f, g) } else { none }))
   wanted = if kind(saveat) == "none" { zeros(0) } else { _moving_times(f64(saveat), t0) }
   _along_path(method, one, x, t0, t1, wanted, _path(key, m, stop_gradient(t1 - t0)))
 }
-# m with what it must not step over: longest, the longest step; breaks, f64[n],
-# where f and g begin anew, and gaps, f64[n], how far the next of these is. Of
-# equal steps it is a warning that they are too long.
+# m with longest, the longest step that sees what is narrow, or none, and breaks, f64[n], where
+# f and g begin anew, and steps end. Of equal steps it is a warning that they are too long.
 _seeing_on_path(m, f, g, x, t0, t1) = {
   both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
   clock =
-    (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x), tables = t -> _clock_tables(both, t, x))
-  s = stop_gradient(_restarts_along(clock, t0, t1, if m.adaptive { 1 } else { 8 }))
-  longest = _longest_seeing(clock.watched, s, t0, t1)
-  if _is_fixed(len(s)) and len(clock.watched(t0)) == 0 { (...m, longest = none) } else {
-    ends = concat([-inf], s, [inf])
-    gaps = min(ends[1..-1] - ends[..-2], ends[2..] - ends[1..-1])
-    if not m.adaptive {
-      h = min(longest, 0.5 * min(concat([inf], gaps)))
-      if m.h > 2 * h { _warn_of_narrow(m.name, m.h, h) }
-    }
-    (...m, longest = longest, breaks = s, gaps = gaps)
-  }
+    (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x), tables = t -> _clock_tables(both, t, x),
+      bends = t -> _clock_bends(both, t, x))
+  s = _restarts_along(clock, t0, t1, if m.adaptive { 1 } else { 8 })
+  longest = _longest_seeing(clock.watched, stop_gradient(s), t0, t1)
+  if not m.adaptive { if m.h > 2 * longest { _warn_of_narrow(m.name, m.h, longest) } }
+  (...m, longest = if len(clock.watched(t0)) == 0 { none } else { longest }, breaks = s)
 }
-# Whether a step of length h from t goes over what is shorter, or has a hundredth of that
-# on the wrong side of where it begins or ends
-_steps_over(m, t, h) = if kind(m.longest) == "none" or not m.adaptive { false } else {
-  h > m.longest or any(m.breaks > t and m.breaks < t + h and m.gaps < 128 * h)
-}
+# Whether a step of length h goes over what is shorter
+_steps_over(m, h) = if kind(m.longest) == "none" or not m.adaptive { false } else { h > m.longest }
 # The path between two times that are the same cannot be stretched
 _moving_times(saveat, t0) = 1 * saveat
 derivative _moving_times(saveat, t0), ds, dt0 = {
@@ -148,7 +140,8 @@ _by_heun(f, g, way, o) = (t, x, h, W, H, area) -> {
 }
 
 # sri(h): Runge-Kutta with strong order 1.5, weak order 2, for diagonal and scalar noise; without h steps are as long as rtol and atol allow
-#   Two evaluations of f and four of g a step; the error is measured against the method of order 1 inside. g of diagonal noise has g[i] depend on x[i] alone.
+#   Two evaluations of f and four of g a step; the error is measured against the method of order 1 inside. Where f or g jumps with the
+#   state there is no such order: without h steps beside such a place are as short as what the jump may do to them. g of diagonal noise has g[i] depend on x[i] alone.
 #   [Source: A. Rößler, SIAM J. Numer. Anal. 48 (2010) 922-952, SRI1W1; error estimate: Rackauckas and Nie 2017]
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = sri(), rtol = 1e-4, seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 5e-3
@@ -169,8 +162,36 @@ _by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
   g4 = g(t + 0.25 * h, x + 0.25 * h * f1 + r * (0.5 * g3 + 3 * g2 - 5 * g1))
   noise = _along(way, 2 * g1 - 4/3 * g2 - 2/3 * g3, area) + _along(way, 5/3 * g2 - 2 * g1 - 2/3 * g3 + g4, three)
   z = x + h * (f1 + 2 * f2) / 3 + _along(way, 4/3 * g2 - g1 + 2/3 * g3, W) + _along(way, 4/3 * g2 - g1 - 1/3 * g3, two) + noise
-  e = if o.measured { _rms((abs(noise) + abs(h * (f2 - f1)) / 6) / (o.atol + o.rtol * max(abs(x), abs(z)))) } else { 0.0 }
+  e = if o.measured {
+    jumps = if kind(o.crossed) == "none" { 0.0 } else { o.crossed(t, x, z, h, f1, g1) }
+    _rms((abs(noise) + abs(h * (f2 - f1)) / 6 + jumps) / (o.atol + o.rtol * max(abs(x), abs(z))))
+  } else { 0.0 }
   (z, e)
+}
+
+# (t, x, z, h, f, g) -> f64[n]: what a step from x to z may err by because f or g jumps where
+# the state crosses what it is compared with, which no stage may have seen. What only bends
+# there counts for nothing.
+_jumps_near(f, g) = (t, x, z, h, v, G) -> {
+  c = (t, x) -> _own_switches(q -> concat(ravel(f(q[0], q[1..]) + 0.0), ravel(g(q[0], q[1..]) + 0.0)), concat(expand(t, 0), x))
+  (t, x, z) = (stop_gradient(t), stop_gradient(x), stop_gradient(z))
+  C = c(t, x)
+  off = zeros_like(x)
+  if _is_fixed(len(C)) and len(C) == 0 { off } else {
+    J = jacobian(x -> c(t, x))(x)
+    reach = abs(J) @ (abs(h * v) + 3 * sqrt(h) * abs(G))
+    near = abs(C) <= reach or (C <= 0) != (c(t + h, z) <= 0)
+    for k in 0..len(C) {
+      n = sum(J[k]^2)
+      if near[k] and n > 0 {
+        # both sides of it, at the place that is nearest
+        side = d -> x - J[k] * (C[k] + d * 1e-9 * (reach[k] + abs(C[k]))) / n
+        (a, b) = (side(-1.0), side(1.0))
+        off = off + 0.5 * (h * abs(f(t, a) - f(t, b)) + sqrt(h) * abs(g(t, a) - g(t, b)))
+      }
+    }
+    off
+  }
 }
 
 # ---- noise
@@ -308,6 +329,11 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
   if not whole { if count > 0 { _check_saveat(saveat, t0, t1) } }
   # the steps stand still, and what each of them is made of moves
   nodes = concat(expand(t0, 0), saveat, expand(t1, 0))
+  # where f and g begin anew stands still, too
+  nodes = if _is_fixed(len(m.breaks)) { nodes } else {
+    ends = concat(nodes, stop_gradient(m.breaks))
+    ends[argsort(stop_gradient(ends))]
+  }
   (t0, t1) = (stop_gradient(t0), stop_gradient(t1))
   T = p.length
   if not (m.adaptive or m.h > 0) { error("the step of {m.name}(h) must be more than 0, not {m.h}") }
@@ -337,8 +363,8 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
             A[j] = now.at
           } else {
             (w, first) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
-            (t, h, w, first) = _stretched(p, nodes, s.t, c, at - s.t, w, first)
-            X[j] = one(t, s.x, h, w, first, () -> _areas(p, 0, h, w, first, 0))[0]
+            (x, _, w) = _over(m, one, p, nodes, s.t, s.x, c, at - s.t, w, first, h -> _areas(p, 0, h, w, first, 0))
+            X[j] = x
             A[j] = s.at + w
           }
           j = j + 1
@@ -373,7 +399,7 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
       size = 2 * size
     }
     _stopped(m, one, s, t1)
-    times = _placed(times, nodes[0] + (nodes[1] - nodes[0]) * ((times - t0) / (t1 - t0)))
+    times = _placed(times, map(t -> _moving_with(nodes, t)[0], times))
     _path_result(m, s, p, times, X, A)
   }
 }
@@ -381,11 +407,8 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
 # When the first `part` of a cell begins that stands at t, how long it is, and its W and H, all as they move with the times in nodes. From one of these to the next the path is stretched, W by the
 # root of the factor; a part with nodes inside is put together from those between them. The values are those that were given.
 _stretched(p, nodes, t, c, part, w, H) = {
+  (begin, k, r) = _moving_with(nodes, t)
   at = stop_gradient(nodes)
-  between = at[1..] - at[..-1]
-  r = where(between > 0, (nodes[1..] - nodes[..-1]) / where(between > 0, between, 1.0), 1.0)
-  k = clamp(sum(i64(at <= t)) - 1, 0, len(r) - 1)
-  begin = nodes[k] + r[k] * (t - at[k])
   # as they were and as they move: how far, W there, and its integral
   (u, V, A) = (0.0, 0 * w, 0 * w)
   (h, W, B) = (0.0, 0 * w, 0 * w)
@@ -403,11 +426,50 @@ _stretched(p, nodes, t, c, part, w, H) = {
   (_placed(t, begin), _placed(part, h), _placed(w, W), _placed(H, B / h - 0.5 * W))
 }
 
+# t as it moves with the nodes, the last of these that is not behind it, and by what the path is stretched behind each
+_moving_with(nodes, t) = {
+  at = stop_gradient(nodes)
+  between = at[1..] - at[..-1]
+  r = where(between > 0, (nodes[1..] - nodes[..-1]) / where(between > 0, between, 1.0), 1.0)
+  k = clamp(sum(i64(at <= t)) - 1, 0, len(r) - 1)
+  (nodes[k] + r[k] * (t - at[k]), k, r)
+}
+# x behind the first `part` of a cell that stands at t, the error and W: a step, or several that end where f and g begin
+# anew, between which the path is held and not stretched.
+_over(m, one, p, nodes, t, x, c, part, W, H, area) = {
+  (from, long, W, first) = _stretched(p, nodes, t, c, part, W, H)
+  if _is_fixed(len(m.breaks)) { (...one(from, x, long, W, first, () -> area(long)), W) } else {
+    at = stop_gradient(m.breaks)
+    (begin, end) = (sum(i64(at <= t)), sum(i64(at < t + part)))
+    # neither end sees the other side
+    some = 8 * 2.3e-16 * (abs(t) + abs(t + part))
+    (z, e) = (x, 0.0)
+    (u, U, V, A) = (0.0, 0.0, 0 * W, 0 * W)
+    for k in begin..end + 1 {
+      (l, v, H) = if k < end {
+        (v, H) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at[k] - t)
+        _stretched(p, nodes, t, c, at[k] - t, v, H)[1..]
+      } else { (long, W, first) }
+      # what the switch moves by counts for how long f is the one or the other
+      L = l + (if k < end { m.breaks[k] - at[k] } else { 0.0 })
+      (h, a) = (l - u, l * (H + 0.5 * v))
+      H = (a - A - h * V) / h - 0.5 * (v - V)
+      gap = stop_gradient(min(some, 1e-10 * h))
+      (z, off) =
+        one(from + U + gap, z, L - U - 2 * gap, v - V, H,
+          () -> if begin < end { _areas(p, 0, h, v - V, H, 0) } else { area(long) })
+      e = e + off
+      (u, U, V, A) = (l, L, v, a)
+    }
+    (z, e, W)
+  }
+}
+
 # One step, taken or not: (where it then stands, whether it was taken, the cell that it was tried on). Of a cell that is too long the first half is taken, and the second waits.
 _move(m, one, s, t0, t1, p, deepest, nodes) = {
   (cell, level, h, W, H) = (s.cell, s.level, s.h, s.W, s.H)
   (waitingW, waitingH) = (s.waitingW, s.waitingH)
-  while (h > 1.5 * s.want or _steps_over(m, s.t, h)) and level < deepest {
+  while (h > 1.5 * s.want or _steps_over(m, h)) and level < deepest {
     (W1, H1, W2, H2) = _halves(p, cell, h, W, H)
     cell = 2 * cell
     level = level + 1
@@ -418,9 +480,8 @@ _move(m, one, s, t0, t1, p, deepest, nodes) = {
     waitingH[level] = H2
   }
   c = (cell = cell, level = level, h = h, W = W, H = H)
-  (from, long, w, first) = _stretched(p, nodes, s.t, c, h, W, H)
-  (z, e) = one(from, s.x, long, w, first,
-    () -> _placed(1.0, long / c.h) * _areas(p, c.cell, c.h, c.W, c.H, min(max(level - 1, 3), 58 - level)))
+  (z, e, w) = _over(m, one, p, nodes, s.t, s.x, c, h, W, H,
+    long -> _placed(1.0, long / c.h) * _areas(p, c.cell, c.h, c.W, c.H, min(max(level - 1, 3), 58 - level)))
   e = stop_gradient(e)
   taken = e <= 1
   finite = max(abs(stop_gradient(z))) < inf

@@ -192,3 +192,20 @@ turning(t, x) = if t < 0.5 { [0.3, 0.0; 0.0, 0.3] } else { [0.3 * x[1], 0.1; 0.2
 at_end(h) = sde((t, x) -> 0 * x, turning, [1.0, 2.0], (0.0, 1.0); method = milstein(h), seed = 5, noise = "general").values[-1]
 fine = at_end(1/4096)
 norm(at_end(1/256) - fine) < 0.2 * norm(at_end(1/16) - fine)     #> true
+
+# Steps end where the clock switches the drift or the noise, in the middle of cells, too; and move with it
+switched(s, m) = sde((t, x) -> (if t < s { -1.0 } else { 2.0 }) * x, (t, x) -> (if t < s { 0.5 } else { 0.1 }) * x, [1.0],
+  (0.0, 1.0); method = m, rtol = 1e-4, atol = 1e-6, seed = 5, saveat = [0.3, 1.0])
+{ s = switched(0.3, sri())
+  exact = exp(-0.3 + 2 * 0.7 - 0.125 * 0.3 - 0.005 * 0.7 + 0.5 * s.W[0, 0] + 0.1 * (s.W[1, 0] - s.W[0, 0]))
+  s.values[1, 0] / exact }                                                                #~ 1 tol 3e-4
+steady(s, m) = sde((t, x) -> [if t < s { 0.0 } else { 1.0 }], (t, x) -> [0.2], [0.0], (0.0, 1.0); method = m, seed = 5)
+for m in list(sri(), sri(0.1), heun(0.1), euler_maruyama(0.1), milstein(0.1)) {
+  r = steady(0.3, m)
+  assert(abs(r.values[-1, 0] - 0.2 * r.W[-1, 0] - 0.7) < 1e-12, m.name)
+}
+grad(s -> steady(s, sri(0.1)).values[-1, 0])(0.3)                                         #~ -1 tol 1e-12
+# where the state does, errors are what was asked for: against steps of 1e-6
+turned(m) = sde((t, x) -> [if x[0] > 0 { -1.0 } else { 1.0 }], (t, x) -> [0.5], [0.1], (0.0, 1.0); method = m, rtol = 1e-3,
+  atol = 1e-4, seed = 5, saveat = [1.0]).values[0, 0]
+turned(sri())                                                                             #~ 0.308652 tol 1e-3
