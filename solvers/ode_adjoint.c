@@ -150,6 +150,8 @@ static void adjoint_tolerances(Run *r) {
 	for (int64_t i = 0; i < o->in.n; i++) a[i] = small * w;
 	if (!r->quadrature) return;
 	double *q = vector_data(r->quadrature_atol);
+	/* a solution that is 0 all the way has no size but what it may err by */
+	if (y == 0) y = largest(o->in.atol, o->in.n) / o->in.rtol;
 	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
 		const Value p = o->captured[r->active.captured[i]];
 		double size = 0, element = 0;

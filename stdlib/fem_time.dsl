@@ -15,7 +15,7 @@ _fem_lines(P, D, m, o) = {
   id = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
     list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))[free]
   U0 = _start_values(P, D, t0)
-  y0 = U0[free]
+  y0 = U0[free] + _unbent(_clock_of(info), t0)
   sizes = list()
   at = 0
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
@@ -57,7 +57,8 @@ _fem_lines(P, D, m, o) = {
       (r[0], r[1], _stats(r[2]))
     }
     (T, Z, counts) = if _is_fixed(len(switches)) { run(y0, t0, t1, f64(o.saveat)) } else {
-      (T, Z, counts) = _in_pieces(run, (y, s, a, b) -> y, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
+      (T, Z, counts) =
+        _in_pieces(run, (y, s, a, b) -> y, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
       (T, Z + (if _is_sharp(clock, t0) { _unmoved(clock.whole, t0) } else { 0.0 }), counts)
     }
     inner = _dense(T, Z, 5, _asks_all(o.saveat))

@@ -256,13 +256,17 @@ _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
   })
   (way = if _is_fixed(stiff) { if stiff > 0 { 1 } else { 0 } } else { 2 }, stiff = stiff)
 } else { (way = 0, stiff = 0.0) }
-# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve.
-# Between t0 and t1 nothing switches by the time.
-_fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
+# States like U as vectors, these as states, and the rate (t, y) -> y'
+_fv_as_ode(s, m, grid, U) = {
   n = size(U[0])
   flat = U -> concat(...map(u -> ravel(u), U))
   back = y -> map(i -> reshape(y[i * n..(i + 1) * n], ...shape(U[0])), s.all)
-  f = (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) }
+  (flat, back, (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) })
+}
+# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve.
+# Between t0 and t1 nothing switches by the time.
+_fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
+  (flat, back, f) = _fv_as_ode(s, m, grid, U)
   nothing = t -> zeros(0)
   o = (rtol = grid.rtol, atol = grid.atol, saveat = [t1], way = _way(true),
     switches = (compared = nothing, watched = nothing, tables = nothing))
@@ -333,9 +337,20 @@ _fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to
   gap = _gaps(t0, here, t1, grid.sharp)
   begins = concat(expand(t0, 0), here) + gap[..-1]
   ends = concat(here, expand(t1, 0)) - gap[1..]
+  (flat, back, f) = _fv_as_ode(s, m, grid, U)
   (V, t, steps, why) = (U, t0, 0, 0)
+  # a row may have ended at a switch, which moves while the row does not
+  for a in switches[abs(switches - t0) <= 4 * 2.3e-16 * abs(t0)] {
+    y = flat(V)
+    some = stop_gradient(gap[0])
+    V = back(_value_of(() -> {
+      z = _across(f, _flow((t, u) -> f(t - some, u), t0, y, a), a, t0 - some, t0 + some)
+      _flow((t, u) -> f(t + some, u), a, z, t0)
+    }, y))
+  }
   for k in 0..len(ends) {
     if why == 0 {
+      if k > 0 { V = back(_across(f, flat(V), here[k - 1], ends[k - 1], begins[k])) }
       (W, reached, more, state) = _fv_to(s, m, grid, begins[k], ends[k], V)
       V = W
       t = reached

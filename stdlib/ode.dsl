@@ -242,11 +242,13 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 _longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
 _as_longest(h) = if h < inf { h } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
+  y0 = y0 + (if has(o.switches, "bends") { _unbent(o.switches, t0) } else { 0.0 })
   s = stop_gradient(_restarts_along(o.switches, t0, t1, 1))
   m = _seeing(m, o.switches.watched, s, t0, t1)
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-    (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), (y, s, a, b) -> y, s,
-      _is_sharp(o.switches, t0), 5, y0, t0, t1, o.saveat)
+    (times, Y, stats) =
+      _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), (y, s, a, b) -> y, s,
+        _is_sharp(o.switches, t0), 5, y0, t0, t1, o.saveat)
     (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }), stats)
   }
 }

@@ -13,15 +13,9 @@
 # at one place. lines: what they make of it at a place x, f64[coordinates].
 # full: what is left at such a place by three values of all derivatives, of which
 # one is 0.
-# bends, where time is the only coordinate: what of it abs, max and min bend.
-_clock_of(info) = {
-  every = list(...info.equations, ..._stated(info))
-  along = _with_flashes(info, false, _compared_along(info, info.time, every))
-  if len(info.space) > 0 { along } else {
-    jets = _three_jets(info)[0]
-    (...along, bends = t -> concat(zeros(0), ...map(q -> _clock_bends((t, j) -> _left_at(q, (t,), j, ()), t, jets), every)))
-  }
-}
+# bends: what of the time alone abs, max and min bend.
+_clock_of(info) =
+  _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
 # The conditions that are stated, and not those that take over from a solution,
 # which was looked at when it was solved: a list
 _stated(info) = {
@@ -63,7 +57,10 @@ _compared_along(info, axis, all) = {
   others = if axis == info.time { t -> zeros(0) } else {
     x -> concat(zeros(0), ...map(q -> _library_switches(left(q), x, still, jets), all))
   }
-  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)), others = others,
+  bends = if axis != info.time { t -> zeros(0) } else {
+    t -> concat(zeros(0), ...map(q -> _clock_bends(left(q), t, still, jets), all))
+  }
+  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)), others = others, bends = bends,
     watched = t -> concat(zeros(0), ...map(q -> _watched(left(q), t, still, jets), all),
       ...map(q -> slices(q)(t), all)),
     tables = t -> _joined(map(q -> _clock_tables(left(q), t, still, jets), all)),
@@ -252,6 +249,18 @@ _unmoved_change(df, t) = {
   }
   0.0
 }
+
+# 0, whose second derivative is refused where a bend of what depends on the time alone
+# moves with what is differentiated by: steps go over it, or end at a time that stands.
+_unbent(clock, t) = {
+  c = clock.bends(t)
+  if _is_fixed(len(c)) and len(c) == 0 { 0.0 } else { _kept_straight(c) }
+}
+_kept_straight(c) = 0.0
+derivative _kept_straight(c), dc = sum(_kept_slope(c) * dc)
+_kept_slope(c) = 0.0 * c
+derivative _kept_slope(c), dc = _refuse(
+  "something bends at a time that depends on what is differentiated by, as abs, max and min do: elements and equations without a rate have no second derivative by it; fd(), chebyshev() and fourier() of fields with rates have")
 
 # The first times behind the zeros of c between t0 and t1, from t0 on: f64[n].
 # They move as the zeros do. A comparison that changes its sign once is always

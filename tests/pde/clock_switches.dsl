@@ -122,3 +122,49 @@ problem at_once {
 zeta = map(k -> root(z -> z*sin(z) - 10cos(z), (k*π, k*π + π/2)), 1.0*iota(6))
 right = sum(4sin(zeta)/(2zeta + sin(2zeta))*exp(-4*0.1*zeta^2))
 abs(solve(at_once, fd(n = 41)).u(0.6, 0.5)/right - 1) < 1e-5      #> true
+
+# bends by the clock, in an equation and in a condition: second derivatives by their time, also where it is one
+# at which fv() keeps a row
+problem bent(s = 0.6) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx + abs(t - s)
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == max(t - s, 0.0) at x = 1
+}
+# the mean of u: s^2/2 + (1 - s)^2/2 of the equation, (1 - s)^2/2 through the end
+for m in list(fd(n = 11)) {
+  f = s -> { u = solve(bent(s), m, rtol = 1e-7, atol = 1e-9, estimate = false).u; x = linspace(0.0, 1.0, 51); trapz(u(1.0, x), x) }
+  e = stack(grad(f)(0.6) - (-0.2), grad(grad(f))(0.6) - 3)
+  assert(max(abs(e)) < 1e-3, "{m.name}: off by {e}")
+}
+volumes(s) = mean(solve(bent(s), fv(n = 4), rtol = 1e-7, atol = 1e-9, estimate = false).u(1.0, [0.125, 0.375, 0.625, 0.875]))
+grad(grad(volumes))(0.6)         #~ 3 tol 1e-3
+# two switches at one time
+problem twice(a = 0.6, b = 0.6) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx + (if t < a { 1.0 } else { 0.0 }) + (if t < b { 2.0 } else { 0.0 })
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+for m in list(fv(n = 4), fd(n = 11)) {
+  g = grad(p -> solve(twice(p[0], p[1]), m, estimate = false).u(1.0, 0.5))([0.6, 0.6])
+  assert(max(abs(g - [1.0, 2.0])) < 1e-6, "{m.name}: {g}")
+}
+# elements do not have these second derivatives
+said = try { grad(grad(s -> solve(bent(s), fem(0.5), estimate = false).u(1.0, 0.5)))(0.6); "" } catch e { e }
+contains(said, "bends at a time that depends on what is differentiated by")   #> true
+# a gradient backwards through what is 0 until then
+problem idle(s = 0.6) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == (if t < s { 0.0 } else { t - s }) at x = 1
+}
+late(s) = { u = solve(idle(s), fd(n = 11), rtol = 1e-7, atol = 1e-9, estimate = false).u; x = linspace(0.0, 1.0, 51); trapz(u(1.0, x), x) }
+grad(late)(0.6)                  #~ -0.4 tol 1e-4
