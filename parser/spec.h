@@ -43,7 +43,8 @@ struct Frame {
 	uint32_t code_id; /* of the function */
 	Span call;        /* what asked for it, */
 	const struct Inlined *inlined; /* and the calls around that, in the outer frame */
-	const bool *negative; /* leaves that may be negative numbers, as far as the call says */
+	const bool *signs, *negative; /* leaves that were asked whether they may be negative, and what the call says */
+	bool *asked;                  /* ... and those whose answer the next try needs */
 	bool trial;       /* recursive calls have no value yet */
 	bool fixed;       /* cannot be tried again: it stands inside a function that is being transformed, or its caller fixed its parameters */
 	bool wants_effects, wants_trial; /* what the next try needs */

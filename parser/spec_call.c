@@ -375,6 +375,7 @@ struct Family {
 	const char *key;
 	uint32_t nleaves;
 	bool *demanded;
+	bool *signs; /* leaves of which it matters whether they may be negative */
 	bool effects;
 	Member *members, *forgotten;
 	struct Family *next;
@@ -384,7 +385,7 @@ typedef struct Signature {
 	Sp *sp;
 	Text text;
 	bool *fixed;      /* by leaf: a constant that is part of the key */
-	bool *negative;   /* by leaf: a number that may be negative, which is part of the key */
+	bool *negative;   /* by leaf: nothing says that it is no negative number */
 	bool any_row;     /* what is met now stands for any row of an array */
 	uint32_t leaf;
 	bool fix_numbers; /* whole numbers and truth values met now become part of the key */
@@ -413,7 +414,14 @@ static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 		if (c->b == sp->b && c->index == r) return false;
 	const Frame *fr = sp->frame;
 	for (uint32_t i = 0; fr && fr->b == sp->b && i < fr->nleaves; i++)
-		if (!fr->baked[i] && fr->params[i] == r) return fr->negative[i];
+		if (!fr->baked[i] && fr->params[i] == r) {
+			if (!fr->signs[i] && !fr->fixed) {
+				fr->asked[i] = true;
+				session_set_retry(sp->session, sp->frame);
+				ctx_throw(sp->c, ST_ERROR);
+			}
+			return !fr->signs[i] || fr->negative[i];
+		}
 	const Inst *in = ref_inst(f, r);
 	if (!in || depth > MAX_FOLLOWED) return true;
 	const bool first = in->nargs && may_be_negative(sp, inst_arg(f, in, 0), depth + 1);
@@ -471,8 +479,7 @@ static void sign(Signature *s, const Av *v) {
 			return;
 		}
 		const bool whole = t.kind == TY_TENSOR && t.rank == 0 && dtype_is_int((Dtype)t.dtype);
-		s->negative[s->leaf] = !whole || s->any_row || sp_may_be_negative(sp, v->ref);
-		if (whole && s->negative[s->leaf]) text_str(&s->text, "-");
+		s->negative[s->leaf] = !whole || s->any_row;
 		s->leaf++;
 		text_str(&s->text, t.kind == TY_TOKEN ? "token" : dtype_name((Dtype)t.dtype));
 		if (v->weak && dtype_is_inexact((Dtype)t.dtype)) text_str(&s->text, "w");
@@ -548,9 +555,15 @@ typedef struct Job {
 
 static const char *baked_key(Job *j) {
 	Sp *sp = j->sp;
+	for (uint32_t i = 0; i < j->nleaves; i++)
+		if (j->family->signs[i] && !j->family->demanded[i]) j->sig.negative[i] = j->sig.negative[i] || sp_may_be_negative(sp, j->args[i]);
 	Text t;
 	text_init(&t, sp->c);
 	for (uint32_t i = 0; i < j->nleaves; i++) {
+		if (j->family->signs[i] && !j->family->demanded[i]) {
+			text_number(&t, i);
+			text_str(&t, j->sig.negative[i] ? "-;" : "+;");
+		}
 		if (!j->family->demanded[i]) continue;
 		const Const *k = ref_constant(build_fn(sp->b), j->args[i]);
 		if (!k) {
@@ -764,9 +777,10 @@ static bool attempt(Job *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
 	const Member *finished_before = *session_finished(sp->session);
-	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .negative = j->sig.negative, .trial = j->trial};
+	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .signs = j->family->signs, .negative = j->sig.negative, .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
+	j->frame.asked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.baked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	for (uint32_t i = 0; i < j->nleaves; i++) j->frame.baked[i] = j->family->demanded[i];
 	j->b = build_begin(c, j->f->text, span_intern(c, j->f->code_kind == CODE_AST ? ((const Ast *)j->f->code)->span : j->call->span), NULL);
@@ -782,7 +796,10 @@ static bool attempt(Job *j) {
 		if (session_retry(sp->session) == &j->frame) {
 			session_set_retry(sp->session, NULL);
 			diag_truncate(c, mark);
-			for (uint32_t i = 0; i < j->nleaves; i++) j->family->demanded[i] |= j->frame.demanded[i];
+			for (uint32_t i = 0; i < j->nleaves; i++) {
+				j->family->demanded[i] |= j->frame.demanded[i];
+				j->family->signs[i] |= j->frame.asked[i];
+			}
 			if (j->frame.wants_effects) {
 				j->family->effects = true;
 				j->member->declared = NULL; /* what was promised without them has other results */
@@ -918,6 +935,7 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 		fam->key = arena_copy(ctx_arena(sp->c), key, strlen(key));
 		fam->nleaves = j.nleaves;
 		fam->demanded = ARENA_ARRAY(ctx_arena(sp->c), bool, j.nleaves + 1);
+		fam->signs = ARENA_ARRAY(ctx_arena(sp->c), bool, j.nleaves + 1);
 		for (uint32_t i = 0; i < j.nleaves; i++) fam->demanded[i] = j.sig.fixed[i];
 		session_add_family(sp->session, fam, fam->key);
 	}
@@ -956,7 +974,7 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 		j.member = m;
 		bool finished = false;
 		uint32_t demanded_before = 0, demanded_after = 0;
-		for (uint32_t i = 0; i < j.nleaves; i++) demanded_before += fam->demanded[i];
+		for (uint32_t i = 0; i < j.nleaves; i++) demanded_before += fam->demanded[i] + fam->signs[i];
 		while (!finished) {
 			j.trial = m->recursive && !m->declared;
 			struct job_run r = {&j, false};
@@ -967,7 +985,7 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 			}
 			finished = r.done;
 			demanded_after = 0;
-			for (uint32_t i = 0; i < j.nleaves; i++) demanded_after += fam->demanded[i];
+			for (uint32_t i = 0; i < j.nleaves; i++) demanded_after += fam->demanded[i] + fam->signs[i];
 			if (!finished && demanded_after != demanded_before) break; /* another key */
 		}
 		if (finished) break;

@@ -56,6 +56,8 @@ double ellip_pi_of(const double *p) {
 	return s * carlson_f(c * c, left, 1) + n / 3 * s * s * s * carlson_j(c * c, left, 1, c * c + (1 - n) * s * s) + (turns ? 2 * turns * ellip_pi(at) : 0);
 }
 
+#define MOST_DERIVATIVES 1000 /* nobody asks for more */
+
 /* The integral of sin^(2k+2j) (1 - n sin^2)^(-1-k) delta^(-2j-1) from 0 to the angle of sine s and cosine c, both
  * >= 0: that of the third kind, differentiated k times by n and j times by m, without numbers before it. By
  * sin(t)^2 = s^2/(1 + x) its factors are all positive (as in DLMF 19.16(ii)), so that nothing cancels for any n and
@@ -86,7 +88,7 @@ static double elliptic_moment(double k, double j, double n, double s, double c, 
 double elliptic_slope(const double *p) {
 	double s, c;
 	const double k = p[0], j = p[1], n = p[2], m = p[4], turns = half_turns(p[3], &s, &c);
-	if (isnan(n + p[3] + m)) return NAN;
+	if (isnan(n + p[3] + m) || !(k >= 0 && j >= 0 && k + j <= MOST_DERIVATIVES)) return NAN;
 	const double part = copysign(elliptic_moment(k, j, n, fabs(s), c, m), s);
 	return part + (turns ? 2 * turns * elliptic_moment(k, j, n, 1, 0, m) : 0);
 }

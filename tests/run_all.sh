@@ -186,13 +186,14 @@ every_test() {
 		groups=("$folder")
 		case $folder in tests/pde | tests/solvers) groups=("$folder"/[!_]*.dsl) ;; esac
 		for group in "${groups[@]}"; do
-			[ -n "$long" ] || [ -d "$group" ] || ! grep -q 'In a long check only' "$group" || continue
-			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "$group"
+			files=("$group")
+			[ -f "$group" ] || files=("$group"/[!_]*.dsl)
+			[ -n "$long" ] || mapfile -t files < <(grep -L 'In a long check only' "${files[@]}")
+			[ ${#files[@]} -gt 0 ] || continue
+			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "${files[@]}"
 			# what runs often is compiled above, too; all of it is many functions that run once. The corpus has every kind of code.
 			[ -n "$long" ] || [ "$folder" = tests/corpus ] || continue
 			# where compiling every function would take long the file says so
-			files=("$group")
-			[ -f "$group" ] || files=("$group"/[!_]*.dsl)
 			mapfile -t scripts < <(grep -L 'As users run it only' "${files[@]}")
 			[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
 		done

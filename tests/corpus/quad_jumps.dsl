@@ -1,6 +1,7 @@
 # Derivatives of integrals whose integrand jumps, or bends, at a place that moves with the parameter. Right values: Leibniz' rule,
 # d/da of the integral of f = the integral of f_a + (f before the jump - f behind it) times the speed of its place.
 # As users run it only: compiling all of it takes long. Compiled for this machine only.
+# In a long check only: it takes minutes.
 
 f(a) = integrate(x -> if x < a { 1.0 } else { 3.0 }, 0, 1)
 f'(0.4)                       #~ -2

@@ -4,6 +4,6 @@ problem bessel() {
   field u
   t*u_tt + u_t + t*u == 0
   u == 1 at t = 0
-  u_t == 0 at t = 0
+  u_t == 1 at t = 0
 }
 solve(bessel(), bdf())
