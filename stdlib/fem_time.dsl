@@ -61,7 +61,7 @@ _fem_lines(P, D, m, o) = {
         _in_pieces(run, (y, s, a, b) -> y, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
       (T, Z + (if _is_sharp(clock, t0) { _unmoved(clock.whole, t0) } else { 0.0 }), counts)
     }
-    inner = _dense_from_start((degree = 5, until = true), T, Z, (...o, atol = _atol_for(y0, f64(o.atol))))
+    inner = _dense(T, Z, 5, _asks_all(o.saveat))
     (T, map(k -> whole(T[k], Z[k]), iota(len(T))), (t) -> whole(t, inner(t)), counts)
   }
   functions = map(f -> _fem_moving(P, D, place, state, f), list(...(0..P.nf)))

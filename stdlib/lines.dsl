@@ -581,7 +581,7 @@ _solve_lines(info, m, S, o) = {
     if explicit { _solve_rates(info, m, S, conditions, rated, changes, o) } else {
       _solve_algebraic(info, _with_short_steps(info, m, S, o), S, conditions, o)
     }
-  _grid_solution(info, m, S, times, Y, stats, _dense_from_start(m.time, times, Y, o))
+  _grid_solution(info, m, S, times, Y, stats, _dense(times, Y, m.time.degree, _asks_all(o.saveat)))
 }
 # A capacity that depends on t or the unknowns may rise and fall within a step whose ends do not
 # show it, as latent heat does: where one does, no step is longer than this part of the duration.

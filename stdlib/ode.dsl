@@ -67,7 +67,7 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   (times, Y, stats) =
     _with_jacobian(f, t0, y, sparse, method, (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
   _check_rows(y, times, Y, o)
-  (y = _over_times("t", times, _dense_from_start(method, times, Y, o)), times = times, values = Y, stats = stats,
+  (y = _over_times("t", times, _dense(times, Y, method.degree, _asks_all(saveat))), times = times, values = Y, stats = stats,
     method = method.name)
 }
 # atol where none is given: _usual_atol, or a millionth (rtol where that is more) of the largest number that there is at the beginning, or would be in the end at the first rates, where that is less
@@ -343,33 +343,6 @@ _dense(times, Y, d, whole) = if whole { t -> _through_nodes(times, Y, d, t) } el
   sizes = max(abs(stop_gradient(Y)); axis = 0)
   sizes = sizes + 1e-6 * max(concat([0.0], sizes)) + 1e-300
   t -> _between_saved(times, Y, sizes, t)
-}
-
-# The same of a method that begins with short steps of low order, as those that have `until` do: their polynomials have
-# values, but second derivatives by t neither of a line nor out of roundings. So what moves with t there does so by
-# the polynomial of a later step, if that has the values of all before within what these may err by.
-_dense_from_start(m, times, Y, o) = {
-  whole = _asks_all(o.saveat)
-  one = _dense(times, Y, m.degree, whole)
-  if not whole or not has(m, "until") { one } else { t -> _value_of(() -> _through_later(times, Y, m.degree, o, one, t), one(t)) }
-}
-_through_later(times, Y, d, o, one, t) = {
-  base = _primal(() -> _later_step(stop_gradient(times), stop_gradient(Y), d, o, stop_gradient(t)))
-  if base == 0 { one(t) } else {
-    s = stop_gradient(t)
-    one(s) + (_through_one(times, Y, base, d, t) - _through_one(times, Y, base, d, s))
-  }
-}
-# Where the last of the first steps begins that is as long as the way to it, if t is before that, and its polynomial
-# fits; else 0
-_later_step(T, Y, d, o, t) = {
-  base = 0
-  for k in 1..min(32, (len(T) - 1) // d) { if abs(T[d * k] - T[0]) <= abs(T[d * k + d] - T[d * k]) { base = d * k } }
-  fits = abs(t - T[0]) < abs(T[base] - T[0])
-  for i in 0..base {
-    if fits { fits = all(abs(_through_one(T, Y, base, d, T[i]) - Y[i]) <= 10 * (o.rtol * abs(Y[i]) + o.atol)) }
-  }
-  if fits { base } else { 0 }
 }
 
 # Between times that were asked for, through the four nearest: an error where these do not tell what is there, which

@@ -307,7 +307,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
       (early, rows) = _early_rows(piece, o, m.degree)
       (times, Y) = (concat(early, times), concat(rows, Y))
     }
-    state = _dense_from_start(m, times, Y, o)
+    state = _dense(times, Y, m.degree, _asks_all(o.saveat))
     (_solution_of(info, m, S.orders, all, state, times, times, Y, stats), state)
   }
 }
@@ -484,7 +484,7 @@ _solve_implicit(info, m, o, tspan) = {
       complete = r.complete), state)
   } else {
     (times, Y, stats) = _implicit_rows(info, m, o, tspan, none)
-    state = _dense_from_start((degree = 5, until = true), times, Y, o)
+    state = _dense(times, Y, 5, _asks_all(o.saveat))
     sol = _solution_of(info, m, orders, jets, state, times, times, Y, stats)
     (if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }, state)
   }

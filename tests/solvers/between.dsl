@@ -21,9 +21,3 @@ for rtol in [1e-6, 1e-9] {
     assert(off < least, "{m.name} {rtol}: {off} {least}")
   }
 }
-
-# second derivatives by t in first steps, which are of order 1 and tiny
-{ s = ode((t, y) -> [y[1], -y[0]], [1.0, 0.0], (0.0, 1.0); method = bdf())
-  grad(grad(t -> s.y(t)[0]))(0.0) }   #~ -1 tol 0.05
-{ s = ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams())
-  grad(grad(t -> s.y(t)[0]))(0.0) }   #~ 1 tol 0.01
