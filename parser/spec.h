@@ -270,8 +270,8 @@ typedef struct Call {
 	bool derived; /* the function is differentiated */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
-/* Whether a whole number may be negative when the program runs: not what a length is, nor what counts, nor sums and products of such, nor an argument that
- * every call with this specialisation gives so. */
+/* Whether a whole number may be negative when the program runs. Lengths and the counters of loops are not, nor are sums and products of
+ * such. Of an argument the function is tried again with the answer as a part of its key. */
 bool sp_may_be_negative(const Sp *sp, Ref r);
 /* Whether the function f can be called with n arguments without names. */
 bool sp_accepts(const Av *f, int64_t n);

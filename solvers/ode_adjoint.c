@@ -151,7 +151,7 @@ static void adjoint_tolerances(Run *r) {
 	if (!r->quadrature) return;
 	double *q = vector_data(r->quadrature_atol);
 	/* a solution that is 0 all the way has no size but what it may err by */
-	if (y == 0) y = largest(o->in.atol, o->in.n) / o->in.rtol;
+	if (y == 0 && o->in.rtol > 0) y = largest(o->in.atol, o->in.n) / o->in.rtol;
 	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
 		const Value p = o->captured[r->active.captured[i]];
 		double size = 0, element = 0;

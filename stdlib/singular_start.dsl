@@ -41,9 +41,7 @@ _early_rows(piece, o, degree) = {
     # steps that are short enough for polynomials of that degree
     parts = degree * i64(ceil(1.5 * o.rtol^(-1.0 / (degree + 1))))
     x = f64(iota(parts)) / parts
-    rows = _at_fractions(piece.rows, x)
-    rows[0] = piece.rows[0]
-    (piece.times[0] + x * (piece.times[-1] - piece.times[0]), rows)
+    (piece.times[0] + x * (piece.times[-1] - piece.times[0]), _at_fractions(piece.rows, x))
   } else {
     now = f64(o.saveat)[f64(o.saveat) == piece.times[0]]
     (now, zeros(len(now), n) + piece.rows[0])
@@ -78,21 +76,12 @@ _agreeing(f, y0, t0, h, o) = {
   }
   (f64(found), h, Z)
 }
-# Chebyshev's points of [0, 1] and the matrix of differentiation on them (Trefethen, Spectral Methods in MATLAB, 2000)
-_polynomial_on(s) = {
-  n = f64(iota(s + 1))
-  x = 0.5 - 0.5 * cos(π * n / s)
-  c = where(n == 0 or n == s, 2.0, 1.0) * cos(π * n)
-  D = expand(c, 1) / expand(c, 0) / (expand(x, 1) - expand(x, 0) + eye(s + 1))
-  (x, D - diag(sum(D; axis = 1)))
-}
-# The values at x of the polynomial through values at Chebyshev's points, by the barycentric formula (Berrut and Trefethen 2004)
+# Chebyshev's points of [0, 1], s + 1, and the matrix of differentiation on them
+_polynomial_on(s) = { (z, D) = _chebyshev_matrix(s); (0.5 + 0.5 * z, 2 * D) }
+# The values at x of the polynomial through values at these points
 _at_fractions(Y, x) = {
-  s = len(Y) - 1
-  n = f64(iota(s + 1))
-  gap = expand(x, 1) - expand(0.5 - 0.5 * cos(π * n / s), 0)
-  w = cos(π * n) * where(n == 0 or n == s, 0.5, 1.0) / where(gap == 0, 1e-300, gap)
-  w @ Y / expand(sum(w; axis = 1), 1)
+  nodes = _polynomial_on(len(Y) - 1)[0]
+  transpose(map(y -> barycentric(nodes, y)(x), transpose(Y)))
 }
 # What is left of the equations at all points but the first
 _off_polynomial(f, y0, t0, h, x, D, u) = {
