@@ -109,12 +109,29 @@ static Dim by_equality(Ctx *c, Dim d, Dim from, Dim to) {
 	return d == from ? without_leading(c, to, zero) : d;
 }
 
+/* Of two equal lengths the one that both become: a number stays, else what was made first. */
+static bool is_kept(const Ctx *c, Dim d, Dim other) {
+	return dim_is_const(c, d, NULL) || (!dim_is_const(c, other, NULL) && d < other);
+}
+
+/* Every equality once; what was said of symbols since counts for these as well. */
+static Dim by_products(Builder *b, Dim d) {
+	for (uint32_t i = 0; i < b->same_from.n; i++) {
+		const Dim x = by_symbols(b, b->same_from.at[i]), y = by_symbols(b, b->same_to.at[i]);
+		d = is_kept(b->ctx, x, y) ? by_equality(b->ctx, d, y, x) : by_equality(b->ctx, d, x, y);
+	}
+	return d;
+}
+
 Dim build_canon(Builder *b, Dim d) {
 	if (!b->nequal && !b->same_from.n) return d;
 	if (dim_is_const(b->ctx, d, NULL)) return d;
 	d = by_symbols(b, d);
-	for (uint32_t i = 0; i < b->same_from.n; i++) /* what was said of symbols since counts for these as well */
-		d = by_equality(b->ctx, d, by_symbols(b, b->same_from.at[i]), by_symbols(b, b->same_to.at[i]));
+	for (uint32_t left = b->same_from.n; left > 0; left--) { /* what one equality made another may rewrite */
+		const Dim before = d;
+		d = by_products(b, d);
+		if (d == before) break;
+	}
 	return d;
 }
 
@@ -186,11 +203,9 @@ void dims_define(Builder *b, SymId s, Dim value) {
 	bind_symbol(b, s, build_canon(b, value));
 }
 
-void dims_assume(Builder *b, Dim x, Dim y) {
+/* x == y as a symbol that stands for something else from now on; false where none can be replaced. */
+static bool assume_of_symbol(Builder *b, Dim x, Dim y) {
 	Ctx *c = b->ctx;
-	x = build_canon(b, x);
-	y = build_canon(b, y);
-	if (x == y || (dim_is_const(c, x, NULL) && dim_is_const(c, y, NULL))) return;
 	SymId s, t, newest;
 	Dim value;
 	bool xs = dim_is_sym(c, x, &s) && s < b->equal.n, ys = dim_is_sym(c, y, &t) && t < b->equal.n;
@@ -203,12 +218,33 @@ void dims_assume(Builder *b, Dim x, Dim y) {
 		bind_symbol(b, s, y);
 	} else if (ys && !dim_mentions(c, x, t)) {
 		bind_symbol(b, t, x);
+	} else return false;
+	return true;
+}
+
+/* By symbols known since, an equality of products may be one of a symbol: of n*m == 6*m follows n == 6 when m is 2. */
+static void settle_products(Builder *b) {
+	for (uint32_t i = 0; i < b->same_from.n;) {
+		Dim x = by_symbols(b, b->same_from.at[i]), y = by_symbols(b, b->same_to.at[i]);
+		bool known = x == y || (dim_is_const(b->ctx, x, NULL) && dim_is_const(b->ctx, y, NULL));
+		if (!known && assume_of_symbol(b, x, y)) i = 0;
+		else i++;
+	}
+}
+
+void dims_assume(Builder *b, Dim x, Dim y) {
+	Ctx *c = b->ctx;
+	x = build_canon(b, x);
+	y = build_canon(b, y);
+	if (x == y || (dim_is_const(c, x, NULL) && dim_is_const(c, y, NULL))) return;
+	if (assume_of_symbol(b, x, y)) {
+		settle_products(b);
 	} else { /* n*m == k*l: no symbol to replace, so the two lengths are as a whole */
 		DimUndo u = {.sym = UINT32_MAX};
 		VEC_RESERVE(b->scratch, &b->trail, b->trail.n + 1);
 		VEC_RESERVE(b->scratch, &b->same_from, b->same_from.n + 1);
 		VEC_RESERVE(b->scratch, &b->same_to, b->same_to.n + 1);
-		bool keep_x = dim_is_const(c, x, NULL) || (!dim_is_const(c, y, NULL) && x < y); /* a number is never replaced */
+		const bool keep_x = is_kept(c, x, y);
 		b->trail.at[b->trail.n++] = u;
 		b->same_from.at[b->same_from.n++] = keep_x ? y : x;
 		b->same_to.at[b->same_to.n++] = keep_x ? x : y;

@@ -299,6 +299,55 @@ static void test_lengths(T *t) {
 	fn_unref(f);
 }
 
+/* Equalities that hold for certain lengths, in any order: what is said of a length by them holds for these lengths, too, a number
+ * stays what it is, and both sides are one from then on. */
+static uint64_t next_random(uint64_t *state) {
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 33;
+}
+static Dim random_length(T *t, const Dim *syms, uint32_t nsyms, uint64_t *state) {
+	Dim d = len(t, 1 + (int64_t)(next_random(state) % 3));
+	for (uint64_t i = next_random(state) % 4; i > 0; i--) d = dim_mul(t->c, d, syms[next_random(state) % nsyms]);
+	return d;
+}
+static int64_t value_there(T *t, Dim d, const int64_t *lengths, uint32_t n) {
+	int64_t v = -1;
+	CHECK(t, dim_eval(t->c, d, lengths, n, &v));
+	return v;
+}
+static void test_equalities(T *t) {
+	enum { SYMS = 6, LENGTHS = 60, MANY = 200 };
+	Builder *b = t->b;
+	Dim syms[SYMS];
+	int64_t lengths[SYMS];
+	SymId first;
+	for (uint32_t i = 0; i < SYMS; i++) {
+		syms[i] = sym(t, "s");
+		param(t, vec(t, DT_F64, syms[i]));
+	}
+	CHECK(t, dim_is_sym(t->c, syms[0], &first) && first == 0);
+	uint64_t state = 7;
+	for (uint32_t round = 0; round < MANY; round++) {
+		OpenRegion *r = build_region_begin(b, 0, NULL, NULL);
+		for (uint32_t i = 0; i < SYMS; i++) lengths[i] = 2 + (int64_t)(next_random(&state) % 3);
+		Dim all[LENGTHS];
+		for (uint32_t i = 0; i < LENGTHS; i++) all[i] = random_length(t, syms, SYMS, &state);
+		for (uint32_t i = 0; i < LENGTHS; i++) { /* pairs that are equal there */
+			const uint32_t j = (uint32_t)(next_random(&state) % LENGTHS);
+			const int64_t x = value_there(t, all[i], lengths, SYMS), y = value_there(t, all[j], lengths, SYMS);
+			dims_assume(b, all[i], x == y ? all[j] : len(t, x));
+			CHECK(t, build_same_dim(b, all[i], x == y ? all[j] : len(t, x)));
+			if (next_random(&state) % 12 == 0) break;
+		}
+		for (uint32_t i = 0; i < LENGTHS; i++) {
+			const Dim d = build_canon(b, all[i]);
+			CHECK(t, value_there(t, d, lengths, SYMS) == value_there(t, all[i], lengths, SYMS) && build_canon(b, d) == d);
+		}
+		for (uint32_t i = 1; i < 100; i++) CHECK(t, build_canon(b, len(t, i)) == len(t, i));
+		build_region_end(b, r, 0, NULL);
+	}
+}
+
 /* ---- branches ---------------------------------------------------------------------------------------------------- */
 
 static void test_branches(T *t) {
@@ -902,7 +951,7 @@ static void starve(void (*test)(T *t), Tally *tally) {
 
 int main(void) {
 	Tally tally = {0};
-	void (*const tests[])(T *t) = {test_constants, test_folding, test_sharing, test_lengths, test_branches, test_loops,
+	void (*const tests[])(T *t) = {test_constants, test_folding, test_sharing, test_lengths, test_equalities, test_branches, test_loops,
 	                               test_calls, test_dead_code, test_number_rules, test_shape_rules, test_broadcast_rules, test_contracts,
 	                               test_negative, test_state, test_verbatim};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) run(tests[i], &tally);
