@@ -229,6 +229,15 @@ Status events_record(Events *e, int64_t row) {
 	return ST_OK;
 }
 
+int64_t events_first(const Events *e, int64_t none) {
+	return e->row->count ? ((const int64_t *)(const void *)e->row->data)[0] : none;
+}
+
+void events_move(Events *e, int64_t less) {
+	int64_t *row = (int64_t *)(void *)e->row->data;
+	for (int64_t k = 0; k < e->row->count; k++) row[k] -= less;
+}
+
 uint32_t event_types(Builder *b, Ref y0, Ref saveat, TypeId *out) {
 	Ctx *c = build_ctx(b);
 	uint32_t n = solution_types(b, y0, saveat, out);

@@ -74,6 +74,15 @@ static Value stats_of(Integration *r) {
 	return value_tensor(t);
 }
 
+/* The first steps as one, as far as the first event. */
+static Status join_first(Integration *r) {
+	int64_t less;
+	const int64_t until = r->events ? events_first(r->events, r->rows.used - 1) : r->rows.used - 1;
+	const Status st = rows_join_first(r->s, &r->rows, r->in->degree, r->in->rtol, r->in->atol, until, &less);
+	if (st == ST_OK && r->events) events_move(r->events, less);
+	return st;
+}
+
 static Status run_whole(Integration *r, Status st, Value *results) {
 	Solve *s = r->s;
 	if (st == ST_OK) st = r->by->start(r->problem);
@@ -94,6 +103,7 @@ static Status run_whole(Integration *r, Status st, Value *results) {
 		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
 	}
 	if (st == ST_OK) st = s->status; /* a clone that failed unseen */
+	if (st == ST_OK) st = join_first(r);
 	Value stats = st == ST_OK ? stats_of(r) : (Value){.kind = V_UNSET};
 	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
 	if (st == ST_OK) rows_results(&r->rows, stats, results);

@@ -10,9 +10,7 @@
  * smaller than the last digit of t, and CVODES goes on with a warning. */
 enum { STANDSTILL = 10 };
 
-/* The points of [a, b] that the interpolant is sampled at: Chebyshev-Lobatto, whose interpolation is stable at every
- * degree (Trefethen, "Approximation Theory and Approximation Practice", ch. 15). */
-static double node(double a, double b, uint32_t j, uint32_t degree) {
+double march_node(double a, double b, uint32_t j, uint32_t degree) {
 	if (j == degree) return b;
 	double c = (1 - cos(M_PI * j / degree)) / 2;
 	return a + c * (b - a);
@@ -47,9 +45,9 @@ static Status go(March *m, Progress *p) {
 		for (double a = before; st == ST_OK && a != t;) {
 			double b = t;
 			bool cut = false, stop = false;
-			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, node(a, b, j, m->degree));
+			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
 			if (st == ST_OK && m->cut) st = m->cut(m->ud, k, a, &b, &cut);
-			for (uint32_t j = 1; cut && j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, node(a, b, j, m->degree));
+			for (uint32_t j = 1; cut && j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
 			k += m->degree;
 			if (st == ST_OK && cut) st = m->noted(m->ud, k - 1, &stop);
 			if (stop) return st;
@@ -81,35 +79,4 @@ Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n) {
 		return ST_ERROR;
 	}
 	return ST_OK;
-}
-
-Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat) {
-	*r = (Rows){.fixed = at != NULL};
-	const int64_t rows = at ? nat : 0;
-	r->times = tensor_new(s->c, DT_F64, 1, &rows);
-	r->values = tensor_new(s->c, DT_F64, 2, (int64_t[]){rows, n});
-	return r->times && r->values ? ST_OK : ST_NOMEM;
-}
-
-double *rows_next(Solve *s, Rows *r, double t) {
-	if (!r->fixed && r->used == r->times->count) {
-		r->times = tensor_push_row(s->c, r->times);
-		r->values = r->times ? tensor_push_row(s->c, r->values) : r->values;
-		if (!r->times || !r->values) return NULL;
-	}
-	const int64_t k = r->used++;
-	((double *)(void *)r->times->data)[k] = t;
-	return (double *)(void *)r->values->data + k * r->values->shape[1];
-}
-
-void rows_results(const Rows *r, Value stats, Value *results) {
-	results[0] = value_tensor(tensor_ref(r->times));
-	results[1] = value_tensor(tensor_ref(r->values));
-	results[2] = stats;
-}
-
-void rows_end(Rows *r) {
-	tensor_unref(r->times);
-	tensor_unref(r->values);
-	*r = (Rows){0};
 }

@@ -169,6 +169,9 @@ typedef struct March {
 } March;
 enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001, MARCH_EVENTS = -1002 };
 Status march(March *m);
+/* The points of [a, b] that the interpolant is sampled at: Chebyshev-Lobatto, whose interpolation is stable at every
+ * degree (Trefethen, "Approximation Theory and Approximation Practice", ch. 15). */
+double march_node(double a, double b, uint32_t j, uint32_t degree);
 /* saveat lies between t0 and t1 in the direction of integration; a diagnostic when not. */
 Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n);
 
@@ -180,6 +183,9 @@ typedef struct Rows {
 } Rows;
 Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
 double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails. With r->used set back, rows are written again. */
+/* Makes the first steps one, as many of 32 as its polynomial tells to half the tolerances; `until`: the last row that may
+ * be in it. *less: how many rows there are no more. Costs at most 32 * degree^2 operations an unknown, and what is not fit ends early. */
+Status rows_join_first(Solve *s, Rows *r, uint32_t degree, double rtol, const double *atol, int64_t until, int64_t *less);
 void rows_results(const Rows *r, Value stats, Value *results); /* times, values, stats */
 void rows_end(Rows *r);
 

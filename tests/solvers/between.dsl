@@ -21,3 +21,27 @@ for rtol in [1e-6, 1e-9] {
     assert(off < least, "{m.name} {rtol}: {off} {least}")
   }
 }
+
+# second derivatives by t where methods of many orders begin, with short steps of order 1; behind an event they begin again
+oscillate(p, m, rtol) = ode((t, y) -> [y[1], -p*y[0]], [1.0, 0.0], (0.0, 1.0); method = m, rtol = rtol)
+bend(y, t) = grad(grad(t -> y(t)[0]))(t)
+for rtol in [1e-6, 1e-8] { for m in list(bdf(), adams()) {
+  for p in [0.5, 2.0, 300.0] {
+    b = bend(oscillate(p, m, rtol).y, 0.0) / p
+    assert(abs(b + 1) < 0.05, "{m.name} {rtol} {p}: {b}")
+  }
+  slope = grad(p -> bend(oscillate(p, m, rtol).y, 0.0))(2.0)
+  assert(abs(slope + 1) < 0.05, "{m.name} {rtol}: {slope}")
+} }
+{ s = ode((t, y) -> [y[1], -9.81 - 0.5*y[1]], [1.0, 0.0], (0.0, 1.0); method = bdf(), rtol = 1e-8,
+    events = event((t, y) -> y[0]; then = (t, y) -> [0.0, -0.8*y[1]]))
+  t = s.events.times[0] + 1e-7
+  (bend(s.y, t) / (-9.81 - 0.5*s.y(t)[1]), bend(s.y, 0.0) / -9.81) }   #~ (1, 1) tol 0.02
+problem algebraic {
+  domain t in [0, 1]
+  field x, z
+  x_t == z
+  z == cos(t) + x^2
+  x == 0 at t = 0
+}
+{ s = solve(algebraic); (grad(grad(s.x))(0.0), grad(grad(s.z))(0.0)) }   #~ (0, 1) tol 0.01
