@@ -1,0 +1,98 @@
+# special_poles.dsl - functions of the gamma family near the poles of gamma(a) at a = 0, in forms that can be differentiated there.
+#
+# Near a pole rules made of gamma(a) and digamma(a) take large numbers from each other: derivatives lose 16 digits for each that a is small.
+# Here the pole 1/a is a term of its own, and the rest a smooth function of a.
+
+# ∫ f(s) ds from 0 to 1 by Gauss's rule with eight nodes, of f without a singularity within a distance of 2
+_gauss_mean(f) = {
+  total = 0.0
+  for (d, w) in list((0.0917173212478249, 0.18134189168918099), (0.26276620495816449, 0.15685332293894365),
+    (0.39833323870681337, 0.11119051722668724), (0.48014492824876812, 0.05061426814518813)) {
+    total = total + w * (f(0.5 - d) + f(0.5 + d))
+  }
+  total
+}
+# (exp(z) - 1)/z, its derivatives at 0, too
+_exp_slope(z) = {
+  far = abs(z) > 1
+  (near, away) = (where(far, 0.0, z), where(far, z, 1.0))
+  total = 1.0 + 0.0 * z
+  for k in 0..23 { total = 1 + near * total / (24 - k) }
+  where(far, expm1(away) / away, total)
+}
+
+# ---- the beta function
+
+# h with lbeta(a, b) = log(1/a + 1/b) - a b h: the sum of (-1)^k zeta(k)/k ((a + b)^k - a^k - b^k)/(a b) from k = 2 on
+# (DLMF 5.7.3); |a|, |b| <= 0.2
+_beta_bend(a, b) = {
+  z = zeta(f64(2..46)) / f64(2..46)
+  (total, power, pa, pb) = (0.0 * (a + b), 0.0 * (a + b), 1.0 + 0.0 * a, 1.0 + 0.0 * b)
+  for k in 0..44 {
+    power = (a + b) * power + pa + pb
+    total = total + (if k % 2 == 0 { z[k] } else { -z[k] }) * power
+    (pa, pb) = (pa * a, pb * b)
+  }
+  total
+}
+# Whether both are near their poles; whether p is, and far below q
+_both_small(p, q) = max(abs(p), abs(q)) <= 0.2
+_far_below(p, q) = abs(p) <= min(min(0.1 * q, 0.2), 1 / log1p(abs(q)))
+# (log gamma(1 + p) + log gamma(q) - log gamma(p + q))/p, for p far below q
+_beta_tilt(p, q) = _gauss_mean(s -> digamma(1 + p * s) - digamma(q + p * s))
+# The slope of beta by its first argument
+_beta_slope(a, b) = {
+  near = stop_gradient(_both_small(a, b))
+  below = stop_gradient(_far_below(a, b))
+  above = stop_gradient(_far_below(b, a))
+  apart = not near and (below or above)
+  far = not near and not apart
+  (an, bn) = (where(near, a, 0.1), where(near, b, 0.1))
+  rest = a -> { h = _beta_bend(a, bn); -(a + bn) * h * _exp_slope(-a * bn * h) }
+  one = ones_like(a + b)
+  out = -1 / (where(far, 1.0, a) * where(far, 1.0, a)) * where(near or (apart and below), 1.0, 0.0)
+  out = out + where(near, jvp(rest, an * one, one)[1], 0.0)
+  (pa, pb) = (where(apart, a, 0.1), where(apart, b, 1.0))
+  other = a -> {
+    p = where(above, pb, a)
+    m = _beta_tilt(p, where(above, a, pb))
+    m * _exp_slope(p * m)
+  }
+  out = out + where(apart, jvp(other, pa * one, one)[1], 0.0)
+  (fa, fb) = (where(far, a, 1.0), where(far, b, 1.0))
+  out + where(far, -beta(fa, fb) * _polygamma_rise(0, fa, fb), 0.0)
+}
+# lbeta(p, q) + log(p), smooth at p = 0
+_lbeta_rest(p, q) = {
+  near = stop_gradient(_both_small(p, q))
+  apart = stop_gradient(not near and _far_below(p, q))
+  far = not near and not apart
+  (pn, qn) = (where(near, p, 0.1), where(near, q, 0.1))
+  (pa, qa) = (where(apart, p, 0.1), where(apart, q, 1.0))
+  (pf, qf) = (where(far, p, 1.0), where(far, q, 1.0))
+  where(near, log1p(pn / qn) - pn * qn * _beta_bend(pn, qn), where(apart, pa * _beta_tilt(pa, qa), lbeta(pf, qf) + log(pf)))
+}
+
+# ---- the upper incomplete gamma function
+
+# gamma_upper(a, x) for x > 0 and -0.2 <= a <= 0.25: left of 1.5 (gamma(1 + a) - x^a)/a less the rest of the series of the lower
+# function (DLMF 8.7.1), right of it the continued fraction (DLMF 8.9.2)
+_gamma_upper_by_pole(a, x) = {
+  left = x < 1.5
+  (xs, xf) = (where(left, x, 1.0), where(left, 3.0, x))
+  d = _gauss_mean(s -> digamma(1 + a * s)) - log(xs)
+  (term, total) = (1.0 + 0.0 * xs, 0.0 * (a + xs))
+  for k in 1..26 { term = -term * xs / k; total = total + term / (k + a) }
+  (n, f) = (60, xf + 121 - a)
+  for k in 0..n { m = n - k; f = xf + 2 * m - 1 - a - m * (m - a) / f }
+  where(left, exp(a * log(xs)) * (d * _exp_slope(a * d) - total), exp(a * log(xf) - xf) / f)
+}
+_is_near_pole(a, x) = where(x > 0, max(-0.2 - a, a - 0.25) <= 0, false)
+_gamma_upper_slope(a, x) = {
+  near = stop_gradient(_is_near_pole(a, x))
+  one = ones_like(a + x)
+  (an, xn) = (where(near, a, 0.1), where(near, x, 1.0))
+  (af, xf) = (where(near, 1.0, a), where(near, 1.0, x))
+  where(near, jvp(a -> _gamma_upper_by_pole(a, xn), an * one, one)[1],
+    jvp(a -> gamma(a) * gammaincc(a, xf + 0 * a), af * one, one)[1])
+}
