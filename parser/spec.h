@@ -56,6 +56,8 @@ typedef struct Inlined {
 	uint32_t code_id;
 	Atom name;
 	Span call;
+	const Ast *function;
+	const struct Call *asked;
 } Inlined;
 
 /* The index of a loop around, which counts from 0. */

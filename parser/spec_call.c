@@ -316,7 +316,7 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	sp.apart = false;
 	if (!library || outer->apart) sp.place = NO_SPAN; /* what fails in it is told at the call that ran */
 	else if (!source_is_library(sp.c, call->span.source)) sp.place = call->span;
-	Inlined here = {outer->inlined, f->code_id, f->text, call->span};
+	Inlined here = {outer->inlined, f->code_id, f->text, call->span, fn, call};
 	sp.inlined = &here;
 	const Hidden *h = sp_hidden(&sp);
 	Atom effects[2] = {h->io, h->rng};
