@@ -247,6 +247,7 @@ double gamma_upper(const double *p) {
 	if (isnan(a + x) || x < 0) return NAN;
 	if (x == INFINITY) return 0;
 	if (x == 0) return a > 0 ? tgamma(a) : INFINITY;
+	if (a == -INFINITY) return x < 1 ? INFINITY : 0; /* x^a e^-x / (x - a) */
 	if (a > 0.5 || (a > 0 && x > 1)) {
 		if (x >= fmax(a, 1)) return (double)(expl(a * logl(x) - x) * upper_fraction(a, x));
 		return a > 1700 ? INFINITY : (double)(gamma_tail(a, x, true) * tgammal(a));

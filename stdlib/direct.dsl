@@ -510,9 +510,7 @@ _solve_modes(info, m, S, o) = {
   b = -b
   n = len(E.free)
   unit = _primal(() -> _unit_of_modes(info, S))
-  (w, V) = if S.T.dense {
-    _dense_modes(info, m, dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), unit)
-  } else {
+  (w, V) = if S.T.dense { _dense_modes(info, m, dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), unit) } else {
     on = p.rows == p.columns
     weight = zeros(n)
     weight[p.rows] += where(on, b, 0.0)
@@ -527,6 +525,11 @@ _solve_modes(info, m, S, o) = {
   values = if max(abs(imag(w))) <= 1e-8 * max(abs(w)) { real(w) } else {
     error("{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}")
   }
+  # of products of matrices more is rounded than the elements
+  products = max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^3
+  rounding = if S.T.dense {
+    () -> products * _rounding_of_modes(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V))
+  } else { () -> zeros(count) }
   nodal = k -> {
     v = real(V[.., k])
     U = zeros(S.N)
@@ -548,7 +551,7 @@ _solve_modes(info, m, S, o) = {
   }
   # on a line it is one number, as other methods have it, and values has them all
   (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
-    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, stats = (unknowns = n,),
+    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, rounding = rounding, stats = (unknowns = n,),
     method = m.name, kind = "pde", error = lost, info = _info_of(info))
 }
 # The count modes nearest to near among those with the eigenvalues w
@@ -589,6 +592,20 @@ _dense_modes(info, m, A, B, unit) = {
   }
   (w, V)
 }
+# By how much rounding of the elements moves eigenvalues w of A v == λ B v, to first order: by the left vector of each, from
+# inverse iteration beside it (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2)
+_rounding_of_modes(A, B, w, V) = _primal(() -> {
+  (A, B, w, V) = (stop_gradient(A), stop_gradient(B), stop_gradient(w), stop_gradient(V))
+  out = 0.0 * w
+  for k in 0..len(w) {
+    x = V[.., k]
+    beside = (A - (w[k] + 1e-7 * max(abs(w))) * B)'
+    left = linsolve(beside, x)
+    left = linsolve(beside, left / max(abs(left)))
+    out[k] = 2.3e-16 * (abs(left) @ ((abs(A) + abs(w[k]) * abs(B)) @ abs(x))) / abs(left @ (B @ x))
+  }
+  out
+})
 # Differences of first order between neighbours on both sides do not see what alternates from point to point
 _refuse_zigzag_modes(info, m, S) = {
   for k in list(...(0..S.count)) {

@@ -149,7 +149,7 @@ _by_gaps(info, m, s, others, gap, next, top) = {
 # ---- eigenvalues
 
 # The relative error of each of them, as that of other solutions, by the nearest ones of other grids, which are asked for
-# more of them. Those that are nearly 0 beside others are measured by a thousandth of these. nan: another grid has none.
+# more of them. nan: another grid has none.
 _errors_of_values(info, m, o, s) = _primal(() -> {
   (others, top, finer) = _others_of(info, m, s)
   asked = 4 + (if has(m, "grid") { m.count } else if kind(o.count) == "none" { 6 } else { o.count })
@@ -160,19 +160,32 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
   }
   A = of(others[0])
   V = stop_gradient(_eigenvalues_of(info, s))
-  size = max(abs(V), 1e-3 * max(where(A == A, abs(A), 0.0)), 1e-3 * max(abs(V)), 1e-300)
+  size = _sizes_of_values(V, concat(V, where(A == A, A, 0.0)))
   gaps = abs(_nearest_of(A, V) - V) / size
   next = if len(others) == 1 { gaps } else {
     B = _nearest_of(A, V)
     abs(_nearest_of(of(others[-1]), B) - B) / size
   }
   e = _errors_by_gaps(info, m, s, others, gaps, next, top)
+  # what rounding does to values of one grid says nothing of what it does to those of another
+  if has(s, "rounding") { e = max(e, s.rounding() / size) }
   # before an error is told, one grid that is finer says more than two that are coarser
   if all(e <= 0.01) or kind(finer) == "none" or others[0].h < 1 { e } else {
     more = finer()
     _errors_by_finer(abs(_nearest_of(of(more), V) - V) / size, gaps, more.h, others[0].h, top)
   }
 })
+# By what the errors of eigenvalues V are measured: each by itself, or where it is nearly 0 by a thousandth of how far the
+# nearest other one among W is.
+_sizes_of_values(V: f64[n], W) = {
+  out = abs(V)
+  top = max(abs(W))
+  for k in 0..n {
+    apart = abs(W - V[k])
+    out[k] = max(abs(V[k]), 1e-3 * min(where(apart > 1e-6 * top, apart, top)), 1e-300)
+  }
+  out
+}
 # On a line the first is told by its name, and all are the values.
 _eigenvalues_of(info, s) = { λ = field(s, info.eigen); if rank(λ) == 1 { λ } else { s.values } }
 # For each of the numbers v that of w which is nearest to it

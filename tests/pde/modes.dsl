@@ -254,6 +254,12 @@ problem cantilever {
 s = solve(cantilever)
 s.values[..2] / clamped_free        #~ [1.0, 1] tol 5e-7
 (len(s.errors), abs(s.λ/clamped_free[0] - 1) < s.errors[0])    #> (6, true)
+# each by itself, however much larger others are; with many points it is rounding that counts
+for m in (chebyshev(16), chebyshev(24), chebyshev(40), chebyshev(64), fd(60)) {
+  s = solve(cantilever, m; partial = true)
+  off = abs(s.values[..2] / clamped_free - 1)
+  assert(all(off < 2 * s.errors[..2]), "{m.name}: {off} {s.errors}")
+}
 problem box_modes {
   domain x in [0, 1], y in [0, 1]
   field u
@@ -278,7 +284,7 @@ problem free_ends {
   u == 1 at x = 0
 }
 s = solve(free_ends)
-(abs(s.values[0]) < 1e-9, s.error < 1e-9)         #> (true, true)
+(abs(s.values[0]) < 1e-9, s.error < 1e-8)         #> (true, true)
 solve(free_ends, fd()).error < 1e-6               #> true
 problem near_one {
   domain x in [0, 1]
