@@ -551,8 +551,8 @@ _solve_modes(info, m, S, o) = {
   }
   # on a line it is one number, as other methods have it, and values has them all
   (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
-    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, rounding = rounding, stats = (unknowns = n,),
-    method = m.name, kind = "pde", error = lost, info = _info_of(info))
+    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, rounding = rounding,
+    stats = (unknowns = n,), method = m.name, kind = "pde", error = lost, info = _info_of(info))
 }
 # The count modes nearest to near among those with the eigenvalues w
 _nearest_modes(m, modes) = {
