@@ -169,8 +169,8 @@ every_test() {
 		[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 	done
 	# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
-	# of a tenth at least, 300 in all, the derivatives of first and second order must have been compared in every mode
-	programs=1000
+	# of a tenth at least the derivatives of first and second order must have been compared in every mode
+	programs=600
 	[ -z "$long" ] || programs=20000
 	[ "$slower" -eq 1 ] || programs=100
 	programs=${RANDOM_COUNT:-$programs}
@@ -238,10 +238,10 @@ every_test() {
 		# shellcheck disable=SC2016 # the inner shell expands these
 		run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
 	done
-	# each problem of the gallery, by all of its methods; a quarter of them where time is short
+	# each problem of the gallery, by all of its methods; an eighth of them where time is short
 	local gallery=(examples/pde/*.dsl)
 	for ((i = 0; i < ${#gallery[@]}; i++)); do
-		[ -n "$long" ] || [ $((i % 4)) -eq 0 ] || continue
+		[ -n "$long" ] || [ $((i % 8)) -eq 7 ] || continue
 		example=${gallery[i]}
 		run counts "gallery/$(basename "$example" .dsl)" "$limit" tests/pde/gallery.sh "$example" "$build/run/gallery"
 	done
