@@ -523,7 +523,8 @@ _solve_modes(info, m, S, o) = {
   }
   count = len(w)
   values = if max(abs(imag(w))) <= 1e-8 * max(abs(w)) { real(w) } else {
-    error("{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}")
+    error(
+      "{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}; where few points make them, more have real ones")
   }
   # of products of matrices more is rounded than the elements
   products = max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^3

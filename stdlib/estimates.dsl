@@ -166,14 +166,22 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     B = _nearest_of(A, V)
     abs(_nearest_of(of(others[-1]), B) - B) / size
   }
-  e = _errors_by_gaps(info, m, s, others, gaps, next, top)
-  # what rounding does to values of one grid says nothing of what it does to those of another
-  if has(s, "rounding") { e = max(e, s.rounding() / size) }
-  # before an error is told, one grid that is finer says more than two that are coarser
-  if all(e <= 0.01) or kind(finer) == "none" or others[0].h < 1 { e } else {
+  rough = _has_jumps(info) or _hides_jumps(info, s) or len(info.space) > 1
+  e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), rough)
+  # One grid that is finer says more than two that are coarser: where it costs too much, before an error is told.
+  d = len(info.space)
+  dear = d > 2 or (d == 2 and (if has(m, "order") { m.order == 0 } else { false }) and len(V) > 0 and s.stats.unknowns > 500)
+  told = dear and all(e <= 0.01)
+  e = if told or kind(finer) == "none" or others[0].h < 1 { e } else {
     more = finer()
-    _errors_by_finer(abs(_nearest_of(of(more), V) - V) / size, gaps, more.h, others[0].h, top)
+    F = of(more)
+    if all(F == F) {
+      fine = max(abs(_nearest_of(F, V) - V), abs(_at_the_same_place(F, V, size) - V)) / size
+      _with_neighbours(V, _errors_by_finer(fine, gaps, more.h, others[0].h, top), rough)
+    } else { e }
   }
+  # what rounding does to values of one grid says nothing of what it does to those of another
+  if has(s, "rounding") { max(e, s.rounding() / size) } else { e }
 })
 # By what the errors of eigenvalues V are measured: each by itself, or where it is nearly 0 by a thousandth of how far the
 # nearest other one among W is.
@@ -186,12 +194,39 @@ _sizes_of_values(V: f64[n], W) = {
   }
   out
 }
+# Errors of eigenvalues V grow from each to the next, more or less, as a power does. Where the difference of two grids has
+# less, their errors are the same by chance: it is what the neighbours have. Where a place within its cell decides them,
+# or of which coordinate a mode is, it is the largest of theirs (rough).
+_with_neighbours(V: f64[n], e: f64[n], rough) = {
+  order = argsort(V)
+  (told, out) = (e[order], e)
+  for k in 0..n {
+    (below, above, beyond) = (told[max(k - 1, 0)], told[min(k + 1, n - 1)], told[min(k + 2, n - 1)])
+    between = if rough {
+      max(below, above, beyond, told[max(k - 2, 0)])
+    } else if k == 0 {
+      above * min(1.0, above / max(beyond, 1e-300))
+    } else if k == n - 1 {
+      below
+    } else {
+      sqrt(below * above)
+    }
+    out[order[k]] = if 0.4 * between > told[k] { 0.4 * between } else { told[k] }
+  }
+  out
+}
 # On a line the first is told by its name, and all are the values.
 _eigenvalues_of(info, s) = { λ = field(s, info.eigen); if rank(λ) == 1 { λ } else { s.values } }
 # For each of the numbers v that of w which is nearest to it
 _nearest_of(w: f64[m], v: f64[n]) = {
   out = v
   for k in 0..n { out[k] = w[argmin(where(w == w, abs(w - v[k]), inf))] }
+  out
+}
+# For each of them that of w which stands where it does, if that is near: the nearest may be another one's
+_at_the_same_place(w: f64[m], v: f64[n], size: f64[n]) = {
+  out = v
+  for k in 0..min(m, n) { if abs(w[k] - v[k]) <= 0.1 * size[k] { out[k] = w[k] } }
   out
 }
 _errors_by_gaps(info, m, s, others, gaps: f64[n], next: f64[n], top) = {
@@ -201,7 +236,12 @@ _errors_by_gaps(info, m, s, others, gaps: f64[n], next: f64[n], top) = {
 }
 _errors_by_finer(fine: f64[n], gaps: f64[n], h, l, top) = {
   e = fine
-  for k in 0..n { e[k] = if gaps[k] == gaps[k] { _by_both(fine[k], gaps[k], h, l, top) } else { fine[k] / abs(1 - h) } }
+  for k in 0..n {
+    told = if gaps[k] == gaps[k] { _by_both(fine[k], gaps[k], h, l, top) } else { fine[k] / abs(1 - h) }
+    # what falls faster than it can from the coarser grid may stand still by chance to the finer one
+    coarse = gaps[k] / (l^top - 1.0)
+    e[k] = if coarse > told { sqrt(coarse * told) } else { told }
+  }
   e
 }
 

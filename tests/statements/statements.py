@@ -13,6 +13,7 @@ conditions and coefficients have the signs that make the problem well-posed.
 
 import math
 import random
+import sturm
 from expressions import Expr, If, Num, Var, call, choose, lift
 
 t, x, y = Var("t"), Var("x"), Var("y")
@@ -35,18 +36,20 @@ class Choices:
 class Statement:
     """What is asked: its lines, the solution, and where the two are compared."""
 
-    def __init__(self, coords, fields, lines, exact, smooth):
+    def __init__(self, coords, fields, lines, exact, smooth, values=None):
         self.coords = coords  # [(name, low, high, periodic)]
         self.fields = fields
         self.lines = lines
         self.exact = exact  # one Expr a field
         self.smooth = smooth
+        self.values = values  # of an eigenproblem: the lowest eigenvalues
 
     def text(self):
         places = ", ".join(
             f"{c} in [{lo!r}, {hi!r}]{' periodic' if p else ''}" for c, lo, hi, p in self.coords
         )
-        body = [f"domain {places}", "field " + ", ".join(self.fields), *self.lines]
+        body = [f"domain {places}", "field " + ", ".join(self.fields)]
+        body += ["eigen λ"] * (self.values is not None) + self.lines
         return "problem p {\n" + "".join(f"  {line}\n" for line in body) + "}\n"
 
 
@@ -150,6 +153,8 @@ def coefficient(c, name, low, high, A=1.0):
         + number(rng, 0.2, 0.8) * call("sin", number(rng, 1, 5) * (x - low) / (high - low)),
         "layers": lambda: If(x, middle, a, b),
         "clock": lambda: If(t, number(rng, 0.2, 0.8), a, b),
+        "hill": lambda: 1
+        + 10 * b * call("exp", -(((x - middle) / (number(rng, 0.05, 0.2) * (high - low))) ** 2)),
         "later": lambda: 1 + number(rng, 0.2, 0.9) * call("cos", number(rng, 1, 5) * t),
         "bend": lambda: 1 + (u / A) ** 2,
         "switch": lambda: If(u, A * number(rng, 0.3, 1.2), a, b),
@@ -530,6 +535,59 @@ def clock(c):
     return Statement([("t", 0.0, T, False)], fields, lines, exact, is_smooth(c))
 
 
+def modes(c):
+    """The lowest modes of a string or a rod"""
+    low, high = interval(c)
+    L = high - low
+    k, rho = coefficient(c, "k", low, high), coefficient(c, "rho", low, high)
+    q = Num(0.0) if c.options["r"] == "none" else coefficient(c, "r", low, high) / L**2
+    equation = f"-({flux_text(c, k, 'form')}) + {(q * Var('u')).text()} == λ*{rho.text()}*u"
+    lines, losses = [equation], []
+    for name, place, out in (("left", low, -1.0), ("right", high, 1.0)):
+        losses.append(
+            {"value": None, "slope": 0.0, "robin": number(c.numbers(name), 0.5, 8) / L}[
+                c.options[name]
+            ]
+        )
+        ends = k.put("x", Num(place)).at({})
+        left = Var("u") if losses[-1] is None else out * ends * Var("u_x") + losses[-1] * Var("u")
+        lines.append(f"{left.text()} == 0 at x = {place!r}")
+    lines.append(f"{'u_x' if losses[0] is None else 'u'} == 1 at x = {low!r}")
+    places = sorted({e.b.value for e in (k, rho, *layers_of(q)) if isinstance(e, If)})
+    of = lambda e: lambda x: e.at({"x": x})
+    values = sturm.eigenvalues(of(k), of(q), of(rho), low, high, places, *losses, 10)
+    layered = any(c.options[o] == "layers" for o in ("k", "rho", "r"))
+    return Statement([("x", low, high, False)], ["u"], lines, [Num(0.0)], not layered, values)
+
+
+def drum(c):
+    """The lowest modes of a rectangle, which are products: sums of the eigenvalues of both sides"""
+    low, high = interval(c)
+    k, h = coefficient(c, "k", low, high), coefficient(c, "other", low, high)
+    ends = [None if c.options[n] == "value" else 0.0 for n in ("left", "right")]
+    along, across = [
+        sturm.eigenvalues(
+            lambda z: e.at({"x": z}), lambda z: 0.0, lambda z: 1.0, low, high, [], *sides, 10
+        )
+        for e, sides in ((k, ends), (h, (None, None)))
+    ]
+    values = sorted(a + b for a in along for b in across)[:10]
+    slope = ["u", "u_x"]
+    lines = [
+        f"-∂x({k.text()}*∂x(u)) - ∂y({h.put('x', y).text()}*∂y(u)) == λ*u",
+        f"{slope[ends[0] is not None]} == 0 at x = {low!r}",
+        f"{slope[ends[1] is not None]} == 0 at x = {high!r}",
+        f"u == 0 at y = {low!r}, y = {high!r}",
+    ]
+    sides = [(n, low, high, False) for n in ("x", "y")]
+    return Statement(sides, ["u"], lines, [Num(0.0)], True, values)
+
+
+def layers_of(e):
+    """The If in a coefficient by a length"""
+    return [e] if isinstance(e, If) else [e.a] if isinstance(getattr(e, "a", None), If) else []
+
+
 # Options of each ingredient, the simplest first; how often a family comes.
 SCALES = ("one", "one", "one", "small", "large")
 INTERVALS = ("unit", "unit", "wide", "short")
@@ -696,6 +754,30 @@ FAMILIES = {
             interval=INTERVALS,
         ),
     ),
+    "modes": (
+        modes,
+        0,
+        dict(
+            k=("one", "constant", "smooth", "hill", "layers"),
+            form=("flux", "expanded"),
+            rho=("one", "constant", "smooth", "hill", "layers"),
+            r=("none", "constant", "smooth", "hill", "layers"),
+            left=("value", "slope", "robin"),
+            right=("value", "slope", "robin"),
+            interval=INTERVALS,
+        ),
+    ),
+    "drum": (
+        drum,
+        0,
+        dict(
+            k=("one", "constant", "smooth", "hill"),
+            other=("one", "constant", "smooth"),
+            left=("value", "slope"),
+            right=("value", "slope"),
+            interval=INTERVALS,
+        ),
+    ),
     "clock": (
         clock,
         2,
@@ -719,6 +801,8 @@ def draw(seed):
     # of its own, so that what other numbers draw stays what it was
     if seed % 23 == 3:
         family = "loop"
+    if seed % 23 == 11:
+        family = "modes" if seed % 2 else "drum"
     return Choices(family, {k: rng.choice(v) for k, v in FAMILIES[family][2].items()}, seed)
 
 
