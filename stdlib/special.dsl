@@ -145,13 +145,13 @@ _beta_density_by_a(a, b, x) = {
   y = _beta_density(a, b, x)
   # without 1/a in digamma(a), where a is the smaller one
   next = _beta_density(a + 1, b, x) / where(x == 0, 1.0, x)
-  where(x == 0 or a > b, where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) + y * _polygamma_rise(0, a, b),
+  where(where(x == 0, true, a > b), where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) + y * _polygamma_rise(0, a, b),
     y * (log(x) + _polygamma_rise(0, a + 1, b)) + (next - y) / (a + b))
 }
 _beta_density_by_b(a, b, x) = {
   y = _beta_density(a, b, x)
   next = _beta_density(a, b + 1, x) / where(x == 1, 1.0, 1 - x)
-  where(x == 1 or b > a, where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) + y * _polygamma_rise(0, b, a),
+  where(where(x == 1, true, b > a), where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) + y * _polygamma_rise(0, b, a),
     y * (log1p(-x) + _polygamma_rise(0, b + 1, a)) + (next - y) / (a + b))
 }
 # q x^(q-1), and 0 for q = 0 also at x = 0

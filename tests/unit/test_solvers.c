@@ -47,6 +47,11 @@ static void near_at(T *t, double got, double want, double tolerance, int line) {
 }
 #define NEAR(t, got, want, tolerance) near_at((t), (got), (want), (tolerance), __LINE__)
 
+/* So many rows for each step, of which the first ones, at most 32, are one. */
+static bool rows_of_steps(int64_t rows, int64_t degree, int64_t steps) {
+	return (rows - 1) % degree == 0 && rows <= 1 + degree * steps && rows > 1 + degree * (steps - 32);
+}
+
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static Value vector(T *t, int64_t n, const double *x) {
@@ -427,7 +432,7 @@ static void test_decay(T *t) {
 				.adams = adams, .degree = adams ? 12 : 5, .t1 = 3, .rtol = k ? 1e-10 : 1e-6, .atol = k ? 1e-12 : 1e-8};
 			if (!solved(t, &DECAY, &w, r)) continue;
 			int64_t rows = r[0].tensor->shape[0], steps = stat(r[2], 0);
-			CHECK(t, rows == 1 + w.degree * steps && r[1].tensor->shape[0] == rows);
+			CHECK(t, rows_of_steps(rows, w.degree, steps) && r[1].tensor->shape[0] == rows);
 			CHECK(t, number(r[0], 0) == 0 && number(r[0], rows - 1) == 3);
 			double error = 0;
 			bool ascending = true;
@@ -1200,7 +1205,7 @@ static void test_systems(T *t) {
 				for (int i = 0; i < 3; i++) NEAR(t, number(r[1], 3 * row + i), want[row][i], 5e-6);
 			CHECK(t, number(r[0], 0) == 0 && number(r[1], 0) == 1);
 		} else {
-			CHECK(t, r[0].tensor->count == 1 + 5 * stat(r[2], 0));
+			CHECK(t, rows_of_steps(r[0].tensor->count, 5, stat(r[2], 0)));
 			for (int i = 0; i < 3; i++) NEAR(t, last(r[1], i), want[3][i], 5e-6);
 		}
 		drop(r, 3);
