@@ -1,4 +1,4 @@
-/* spec_errors.c - what the specialiser says that does not go, and where: in the user's own text.
+/* spec_errors.c - the specialiser's messages: their place in the user's text, and the calls that led there.
  *
  * Needs: spec.h. Guarantees: a message that arises inside the library points at the user's call of it, and says what that call gave.
  */

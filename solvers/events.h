@@ -49,8 +49,9 @@ void events_end(Events *e);
 int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at);
 /* The piece has been cut there: the events of that time are in row `row`. */
 Status events_record(Events *e, int64_t row);
-/* The row of the first event, or `none`; rows before it are `less`. */
+/* The row of the first event; `none` where there is none. */
 int64_t events_first(const Events *e, int64_t none);
+/* There are so many rows less before the first event than when events were recorded. */
 void events_move(Events *e, int64_t less);
 /* The results behind the solver's own three: rows, which. */
 void events_results(const Events *e, Value *results);

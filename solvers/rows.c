@@ -43,7 +43,8 @@ void rows_end(Rows *r) {
 /* Integrators of many orders begin with steps of order 1, which may be 1e-12 of the whole. Their polynomials have the
  * values, but no second derivatives: a line has none, and roundings divided by 1e-24 are anything. */
 enum { FIRST_STEPS = 32, DEGREE_MOST = 16 };
-#define PART 0.5 /* of the tolerances, by which one polynomial may miss what several were: what a step may err by itself is 1 */
+/* Of the tolerances, by which one polynomial may miss what several were. A step may err by 1 itself. */
+#define PART 0.5
 
 static const double *times_of(const Rows *r) { return (const double *)(const void *)r->times->data; }
 static const double *row_of(const Rows *r, int64_t k) { return (const double *)(const void *)r->values->data + k * r->values->shape[1]; }
@@ -70,9 +71,10 @@ static double combined(const double *w, const double *values, uint32_t degree, i
 	return y;
 }
 
-/* The values of the first steps at the nodes of one that is as long as all of them; false where these do not tell the rows
- * between as the tolerances want them. */
-static bool one_for(const Rows *r, int64_t steps, uint32_t degree, double rtol, const double *atol, double *nodes, double *values) {
+/* The values of the first steps at the nodes of one that is as long as all of them. *fits: whether these tell the rows
+ * between as the tolerances want them. Answers ^C and limits at each row. */
+static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t degree, double rtol, const double *atol,
+                      double *nodes, double *values, bool *fits) {
 	const double *t = times_of(r);
 	const int64_t n = r->values->shape[1], rows = steps * degree;
 	double w[DEGREE_MOST + 1];
@@ -81,15 +83,23 @@ static bool one_for(const Rows *r, int64_t steps, uint32_t degree, double rtol, 
 		int64_t k = 0;
 		while (k < rows - degree && fabs(nodes[j] - t[0]) > fabs(t[k + degree] - t[0])) k += degree;
 		weights_at(nodes[j], t + k, degree, w);
-		for (int64_t i = 0; i < n; i++) values[j * n + i] = j == 0 || j == degree ? row_of(r, j ? rows : 0)[i] : combined(w, row_of(r, k), degree, n, i);
+		const double *end = row_of(r, j ? rows : 0);
+		const bool inside = j > 0 && j < degree;
+		for (int64_t i = 0; i < n; i++)
+			values[j * n + i] = inside ? combined(w, row_of(r, k), degree, n, i) : end[i];
 	}
-	for (int64_t k = 1; k < rows; k++) {
+	*fits = true;
+	for (int64_t k = 1; k < rows && *fits; k++) {
+		const Status st = ctx_poll(s->c, 0);
+		if (st != ST_OK) return st;
 		const double *y = row_of(r, k);
 		weights_at(t[k], nodes, degree, w);
-		for (int64_t i = 0; i < n; i++)
-			if (!(fabs(combined(w, values, degree, n, i) - y[i]) <= PART * (rtol * fabs(y[i]) + atol[i]))) return false;
+		for (int64_t i = 0; i < n && *fits; i++) {
+			const double off = fabs(combined(w, values, degree, n, i) - y[i]);
+			*fits = off <= PART * (rtol * fabs(y[i]) + atol[i]);
+		}
 	}
-	return true;
+	return ST_OK;
 }
 
 /* The rows behind the first `rows` follow those at nodes with these values. */
@@ -120,9 +130,13 @@ Status rows_join_first(Solve *s, Rows *r, uint32_t degree, double rtol, const do
 	const size_t size = (size_t)((degree + 1) * r->values->shape[1]);
 	double nodes[DEGREE_MOST + 1], *values = steps > 1 ? heap_alloc(s->c, size * sizeof *values) : NULL;
 	if (steps > 1 && !values) return ST_NOMEM;
-	while (steps > 1 && !one_for(r, steps, degree, rtol, atol, nodes, values)) steps--;
 	Status st = ST_OK;
-	if (steps > 1) {
+	bool fits = false;
+	for (; steps > 1; steps--) {
+		st = one_for(s, r, steps, degree, rtol, atol, nodes, values, &fits);
+		if (st != ST_OK || fits) break;
+	}
+	if (st == ST_OK && steps > 1) {
 		*less = (steps - 1) * degree;
 		st = replace_first(s, r, steps * degree, degree, nodes, values);
 	}

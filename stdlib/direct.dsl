@@ -526,7 +526,7 @@ _solve_modes(info, m, S, o) = {
     error(
       "{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}; where few points make them, more have real ones")
   }
-  # of products of matrices more is rounded than the elements
+  # derivatives of high order are products of matrices, of which more is rounded than the elements
   products = max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^3
   rounding = if S.T.dense {
     () -> products * _rounding_of_modes(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V))

@@ -168,9 +168,9 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
   }
   rough = _has_jumps(info) or _hides_jumps(info, s) or len(info.space) > 1
   e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), rough)
-  # One grid that is finer says more than two that are coarser: where it costs too much, before an error is told.
+  # One grid that is finer says more than two that are coarser. Where it is dear, only a large error is worth it.
   d = len(info.space)
-  dear = d > 2 or (d == 2 and (if has(m, "order") { m.order == 0 } else { false }) and len(V) > 0 and s.stats.unknowns > 500)
+  dear = d > 2 or (d == 2 and (if has(m, "order") { m.order == 0 } else { false }) and s.stats.unknowns > 500)
   told = dear and all(e <= 0.01)
   e = if told or kind(finer) == "none" or others[0].h < 1 { e } else {
     more = finer()

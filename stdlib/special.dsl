@@ -151,7 +151,8 @@ _beta_density_by_a(a, b, x) = {
 _beta_density_by_b(a, b, x) = {
   y = _beta_density(a, b, x)
   next = _beta_density(a, b + 1, x) / where(x == 1, 1.0, 1 - x)
-  where(where(x == 1, true, b > a), where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) + y * _polygamma_rise(0, b, a),
+  where(where(x == 1, true, b > a), where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) +
+    y * _polygamma_rise(0, b, a),
     y * (log1p(-x) + _polygamma_rise(0, b + 1, a)) + (next - y) / (a + b))
 }
 # q x^(q-1), and 0 for q = 0 also at x = 0
@@ -210,11 +211,15 @@ _gammainc_sum(a, x) = {
   for k in 1..n { term = term * xs / (as + k); total = total + term }
   xf = where(left, 3.0, x)
   af = where(left, 1.0, a)
-  # from its far end: x + 1 - a - 1(1 - a) / (x + 3 - a - 2(2 - a) / (x + 5 - a - ...
-  f = xf + 2 * n + 1 - af
-  for k in 0..n { m = n - k; f = xf + 2 * m - 1 - af - m * (m - af) / f }
+  f = _upper_fraction(af, xf, n)
   where(left, exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(1 + as)) * where(xs == 0, 0.0, total),
     1 - af * exp(af * log(xf) - xf - lgamma(1 + af)) / f)
+}
+# x^a exp(-x) / gamma_upper(a, x) by n turns of x + 1 - a - 1(1 - a) / (x + 3 - a - 2(2 - a) / (x + 5 - a - ..., from the far end
+_upper_fraction(a, x, n) = {
+  f = x + 2 * n + 1 - a
+  for k in 0..n { m = n - k; f = x + 2 * m - 1 - a - m * (m - a) / f }
+  f
 }
 # betainc likewise, by its continued fraction (DLMF 8.17.22) on the side where that converges fast.
 _betainc_sum(a, b, x) = {

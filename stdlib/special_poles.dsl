@@ -1,6 +1,6 @@
 # special_poles.dsl - functions of the gamma family near the poles of gamma(a) at a = 0, in forms that can be differentiated there.
 #
-# Near a pole rules made of gamma(a) and digamma(a) take large numbers from each other: derivatives lose 16 digits for each that a is small.
+# Near a pole, rules made of gamma(a) and digamma(a) are differences of powers of 1/a, in which digits are lost.
 # Here the pole 1/a is a term of its own, and the rest a smooth function of a.
 
 # ∫ f(s) ds from 0 to 1 by Gauss's rule with eight nodes, of f without a singularity within a distance of 2
@@ -83,9 +83,7 @@ _gamma_upper_by_pole(a, x) = {
   d = _gauss_mean(s -> digamma(1 + a * s)) - log(xs)
   (term, total) = (1.0 + 0.0 * xs, 0.0 * (a + xs))
   for k in 1..26 { term = -term * xs / k; total = total + term / (k + a) }
-  (n, f) = (60, xf + 121 - a)
-  for k in 0..n { m = n - k; f = xf + 2 * m - 1 - a - m * (m - a) / f }
-  where(left, exp(a * log(xs)) * (d * _exp_slope(a * d) - total), exp(a * log(xf) - xf) / f)
+  where(left, exp(a * log(xs)) * (d * _exp_slope(a * d) - total), exp(a * log(xf) - xf) / _upper_fraction(a, xf, 60))
 }
 _is_near_pole(a, x) = where(x > 0, max(-0.2 - a, a - 0.25) <= 0, false)
 _gamma_upper_slope(a, x) = {

@@ -22,7 +22,8 @@ for rtol in [1e-6, 1e-9] {
   }
 }
 
-# second derivatives by t where methods of many orders begin, with short steps of order 1; behind an event they begin again
+# Second derivatives by t where methods of many orders begin, with short steps of order 1; behind an event they begin again.
+# Values that are known to half the tolerance over a first step of length h give them to rtol/h^2: some hundredths here.
 oscillate(p, m, rtol) = ode((t, y) -> [y[1], -p*y[0]], [1.0, 0.0], (0.0, 1.0); method = m, rtol = rtol)
 bend(y, t) = grad(grad(t -> y(t)[0]))(t)
 for rtol in [1e-6, 1e-8] { for m in list(bdf(), adams()) {
