@@ -436,14 +436,17 @@ static double laguerre(const double *p) {
 	}
 	return (double)now;
 }
-/* The sum of DLMF 18.5.8, which holds for all a and b */
+/* The sum of DLMF 18.5.8, which holds for all a and b; n <= JACOBI_SUM. Its terms are products from both ends, so that
+ * nothing is divided by what may be 0. */
+enum { JACOBI_SUM = 301 };
 static long double jacobi_sum(double n, long double a, long double b, long double x) {
-	long double sum = 0;
-	for (double s = 0; s <= n; s++) {
-		long double term = 1;
-		for (double i = 1; i <= n - s; i++) term *= (s + i + a) / i * 0.5L * (x + 1);
-		for (double i = 1; i <= s; i++) term *= (n - s + i + b) / i * 0.5L * (x - 1);
-		sum += term;
+	const int last = (int)n;
+	long double above[JACOBI_SUM + 1], below = 1, sum = 0;
+	above[last] = 1;
+	for (int s = last; s > 0; s--) above[s - 1] = above[s] * (s + a) / (last - s + 1) * 0.5L * (x + 1);
+	for (int s = 0; s <= last; s++) {
+		sum += above[s] * below;
+		below *= (last - s + b) / (s + 1) * 0.5L * (x - 1);
 	}
 	return sum;
 }
@@ -453,7 +456,7 @@ static double jacobi(const double *p) {
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
 	/* the recurrence divides by k + a + b + 1 and 2k + a + b: it begins behind their zeros */
-	const double first = a + b < -1 ? fmin(ceil((double)-(a + b)), 300) : 0;
+	const double first = a + b < -1 ? fmin(ceil((double)-(a + b)), JACOBI_SUM - 1) : 0;
 	if (p[0] <= first + 1) return (double)jacobi_sum(p[0], a, b, x);
 	long double last = jacobi_sum(first, a, b, x), now = jacobi_sum(first + 1, a, b, x);
 	for (double k = first + 1; k < p[0]; k++) {
