@@ -521,16 +521,18 @@ _solve_modes(info, m, S, o) = {
     _nearest_modes(m,
       eigs((..._as_sparse(p, a), values = a / weight[p.rows]), min(m.count + 4, n - 2); sigma = m.near - 0.1 * unit))
   }
-  count = len(w)
-  values = if max(abs(imag(w))) <= 1e-8 * max(abs(w)) { real(w) } else {
+  first = findall(abs(imag(w)) > 1e-8 * max(abs(w)))
+  if len(first) > 0 and not (o.partial and min(concat(first, [len(w)])) > 0) {
     error(
-      "{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}; where few points make them, more have real ones")
+      "{info.name}: there are complex eigenvalues among the {len(w)} nearest to {m.near}: {w}; where few points make them, more have real ones, and partial = true gives those before them")
   }
-  # derivatives of high order are products of matrices, of which more is rounded than the elements
-  products = max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^3
-  rounding = if S.T.dense {
-    () -> products * _rounding_of_modes(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V))
-  } else { () -> zeros(count) }
+  count = min(concat(first, [len(w)]))
+  (values, V) = (real(w)[..count], V[.., ..count])
+  # more is rounded in derivatives of high order than their elements, and more yet where they are products of matrices
+  products =
+    max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(if kind(m.cluster) == "none" { 1 } else { 3 })
+  whole_or_not = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
+  rounding = () -> products * _rounding_of_modes(whole_or_not(a), whole_or_not(b), values, real(V))
   nodal = k -> {
     v = real(V[.., k])
     U = zeros(S.N)
@@ -596,14 +598,16 @@ _dense_modes(info, m, A, B, unit) = {
 # By how much rounding of the elements moves eigenvalues w of A v == λ B v, to first order: by the left vector of each, from
 # inverse iteration beside it (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2)
 _rounding_of_modes(A, B, w, V) = _primal(() -> {
-  (A, B, w, V) = (stop_gradient(A), stop_gradient(B), stop_gradient(w), stop_gradient(V))
+  (w, V) = (stop_gradient(w), stop_gradient(V))
+  sizes = M -> if kind(M) == "sparse" { (...M, values = abs(M.values)) } else { abs(M) }
+  (largeA, largeB) = (sizes(A), sizes(B))
   out = 0.0 * w
   for k in 0..len(w) {
     x = V[.., k]
     beside = (A - (w[k] + 1e-7 * max(abs(w))) * B)'
     left = linsolve(beside, x)
     left = linsolve(beside, left / max(abs(left)))
-    out[k] = 2.3e-16 * (abs(left) @ ((abs(A) + abs(w[k]) * abs(B)) @ abs(x))) / abs(left @ (B @ x))
+    out[k] = 2.3e-16 * (abs(left) @ (largeA @ abs(x) + abs(w[k]) * (largeB @ abs(x)))) / abs(left @ (B @ x))
   }
   out
 })

@@ -154,10 +154,16 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
   (others, top, finer) = _others_of(info, m, s)
   asked = 4 + (if has(m, "grid") { m.count } else if kind(o.count) == "none" { 6 } else { o.count })
   quiet = (...o, progress = false, estimate = false, partial = true, count = asked, guess = none)
-  of = other -> {
+  # eigenvalues on another grid, and what rounding does to each
+  on = other -> {
     own = if has(m, "grid") { (...other.method, count = asked) } else { other.method }
-    try { _eigenvalues_of(info, own.solve(info, own, quiet)) } catch e { zeros(1) + nan }
+    try {
+      found = own.solve(info, own, quiet)
+      V = _eigenvalues_of(info, found)
+      (V, if has(found, "rounding") { found.rounding() } else { 0.0 * V })
+    } catch e { (zeros(1) + nan, zeros(1)) }
   }
+  of = other -> on(other)[0]
   A = of(others[0])
   V = stop_gradient(_eigenvalues_of(info, s))
   size = _sizes_of_values(V, concat(V, where(A == A, A, 0.0)))
@@ -167,21 +173,28 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     abs(_nearest_of(of(others[-1]), B) - B) / size
   }
   rough = _has_jumps(info) or _hides_jumps(info, s) or len(info.space) > 1
-  e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), rough)
+  e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), max(gaps, next), rough)
   # One grid that is finer says more than two that are coarser. Where it is dear, only a large error is worth it.
   d = len(info.space)
   dear = d > 2 or (d == 2 and (if has(m, "order") { m.order == 0 } else { false }) and s.stats.unknowns > 500)
-  told = dear and all(e <= 0.01)
-  e = if told or kind(finer) == "none" or others[0].h < 1 { e } else {
+  enough = dear and all(e <= 0.01)
+  # what rounding does to values of one grid says nothing of what it does to those of another
+  own = if has(s, "rounding") { s.rounding() / size } else { 0.0 * V }
+  if enough or kind(finer) == "none" or others[0].h < 1 { max(e, own) } else {
     more = finer()
-    F = of(more)
+    (F, R) = on(more)
     if all(F == F) {
       fine = max(abs(_nearest_of(F, V) - V), abs(_at_the_same_place(F, V, size) - V)) / size
-      _with_neighbours(V, _errors_by_finer(fine, gaps, more.h, others[0].h, top), rough)
-    } else { e }
+      round = _nearest_rounding(F, R, V) / size
+      # where rounding of the finer grid explains its difference, that says no more of the error than how large it may be
+      hidden = fine <= 4 * round
+      told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h, top, m.name == "chebyshev")
+      told = where(hidden and gaps <= 4 * own, told, _with_neighbours(V, told, max(gaps, fine), rough))
+      # its bound is of the worst case: of two other grids both show less of it where neither shows half
+      shown = where(hidden and gaps < own, 2 * max(gaps, fine * own / max(round, 1e-300)), own)
+      max(told, min(own, shown))
+    } else { max(e, own) }
   }
-  # what rounding does to values of one grid says nothing of what it does to those of another
-  if has(s, "rounding") { max(e, s.rounding() / size) } else { e }
 })
 # By what the errors of eigenvalues V are measured: each by itself, or where it is nearly 0 by a thousandth of how far the
 # nearest other one among W is.
@@ -196,8 +209,9 @@ _sizes_of_values(V: f64[n], W) = {
 }
 # Errors of eigenvalues V grow from each to the next, more or less, as a power does. Where the difference of two grids has
 # less, their errors are the same by chance: it is what the neighbours have. Where a place within its cell decides them,
-# or of which coordinate a mode is, it is the largest of theirs (rough).
-_with_neighbours(V: f64[n], e: f64[n], rough) = {
+# or of which coordinate a mode is, it is the largest of theirs (rough). apart: the larger difference among three grids,
+# which are not much nearer to each other by chance.
+_with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough) = {
   order = argsort(V)
   (told, out) = (e[order], e)
   for k in 0..n {
@@ -211,7 +225,8 @@ _with_neighbours(V: f64[n], e: f64[n], rough) = {
     } else {
       sqrt(below * above)
     }
-    out[order[k]] = if 0.4 * between > told[k] { 0.4 * between } else { told[k] }
+    between = (if rough { 0.4 } else { 0.25 }) * between
+    out[order[k]] = if between > told[k] and not (apart[order[k]] < 1e-4 * between) { between } else { told[k] }
   }
   out
 }
@@ -221,6 +236,12 @@ _eigenvalues_of(info, s) = { λ = field(s, info.eigen); if rank(λ) == 1 { λ } 
 _nearest_of(w: f64[m], v: f64[n]) = {
   out = v
   for k in 0..n { out[k] = w[argmin(where(w == w, abs(w - v[k]), inf))] }
+  out
+}
+# What rounding does to that one, r of w
+_nearest_rounding(w: f64[m], r: f64[m], v: f64[n]) = {
+  out = v
+  for k in 0..n { out[k] = r[argmin(where(w == w, abs(w - v[k]), inf))] }
   out
 }
 # For each of them that of w which stands where it does, if that is near: the nearest may be another one's
@@ -234,13 +255,17 @@ _errors_by_gaps(info, m, s, others, gaps: f64[n], next: f64[n], top) = {
   for k in 0..n { e[k] = _by_gaps(info, m, s, others, gaps[k], next[k], top) }
   e
 }
-_errors_by_finer(fine: f64[n], gaps: f64[n], h, l, top) = {
+# series: the error of a smooth function falls by powers of the number of points, faster than any order
+_errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, series) = {
   e = fine
   for k in 0..n {
     told = if gaps[k] == gaps[k] { _by_both(fine[k], gaps[k], h, l, top) } else { fine[k] / abs(1 - h) }
     # what falls faster than it can from the coarser grid may stand still by chance to the finer one
-    coarse = gaps[k] / (l^top - 1.0)
-    e[k] = if coarse > told { sqrt(coarse * told) } else { told }
+    slow = gaps[k] / (l^top - 1.0)
+    coarse = if series and next[k] > gaps[k] { min(slow, gaps[k] * (gaps[k] / next[k])^l) } else { slow }
+    e[k] = if not (coarse > told) { if hidden[k] and coarse == coarse { coarse } else { told } } else if hidden[k] { told } else {
+      sqrt(coarse * told)
+    }
   }
   e
 }

@@ -77,7 +77,7 @@ _agreeing(f, y0, t0, h, o) = {
   (f64(found), h, Z)
 }
 # Chebyshev's points of [0, 1], s + 1, and the matrix of differentiation on them
-_polynomial_on(s) = { (z, D) = _chebyshev_matrix(s); (0.5 + 0.5 * z, 2 * D) }
+_polynomial_on(s) = { (z, D) = _chebyshev_matrices(s, 1); (0.5 + 0.5 * z, 2 * D[1]) }
 # The values at x of the polynomial through values at these points
 _at_fractions(Y, x) = {
   nodes = _polynomial_on(len(Y) - 1)[0]

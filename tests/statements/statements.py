@@ -13,6 +13,7 @@ conditions and coefficients have the signs that make the problem well-posed.
 
 import math
 import random
+import beam
 import sturm
 from expressions import Expr, If, Num, Var, call, choose, lift
 
@@ -560,6 +561,41 @@ def modes(c):
     return Statement([("x", low, high, False)], ["u"], lines, [Num(0.0)], not layered, values)
 
 
+def beams(c):
+    """The lowest modes of a beam: uniform, with a tension and on a ground, or tapered"""
+    low, high = interval(c)
+    L, d = high - low, number(c.numbers("form"), 0.2, 4.0)
+    ends = [c.options["left"], c.options["right"]]
+    rng = c.numbers("tension")
+    # no eigenvalue is 0 twice
+    has_ground = c.options["ground"] != "none" or ends == ["free", "free"]
+    ground = rng.uniform(0.5, 400) if has_ground else 0.0
+    if c.options["form"] == "tapered":
+        # the height grows as the distance from a place outside
+        off = round(L * rng.uniform(0.4, 2.0), 3) - low
+        at, ground = Var("x") + off, round(d * (off + 0.5 * (low + high)) ** 4 * ground / L**4, 6)
+        lines = [f"∂x(∂x({d!r}*({at.text()})^4*u_xx)) + {ground!r}*u == λ*u"]
+        force = lambda z: f"{z + off!r}*u_xxx + 4*u_xx"
+        values = [ground + v for v in beam.tapered(d, low + off, high + off, *ends, 10)]
+    else:
+        tension = 0.0 if c.options["tension"] == "none" else round(d * rng.uniform(0.5, 40) / L**2, 2)
+        ground = round(d * ground / L**4, 2)
+        lines = [f"{d!r}*u_xxxx - {tension!r}*u_xx + {ground!r}*u == λ*u"]
+        force = lambda z: f"{d!r}*u_xxx - {tension!r}*u_x"
+        values = beam.uniform(d, tension, ground, L, *ends, 10)
+    for place, kind in zip((low, high), ends):
+        both = {
+            "clamped": ("u", "u_x"),
+            "hinged": ("u", "u_xx"),
+            "free": ("u_xx", force(place)),
+            "sliding": ("u_x", force(place)),
+        }[kind]
+        lines += [f"{left} == 0 at x = {place!r}" for left in both]
+    size = {"clamped": "u_xx", "hinged": "u_x"}.get(ends[0], "u")
+    lines.append(f"{size} == 1 at x = {low!r}")
+    return Statement([("x", low, high, False)], ["u"], lines, [Num(0.0)], True, values)
+
+
 def drum(c):
     """The lowest modes of a rectangle, which are products: sums of the eigenvalues of both sides"""
     low, high = interval(c)
@@ -590,6 +626,7 @@ def layers_of(e):
 
 # Options of each ingredient, the simplest first; how often a family comes.
 SCALES = ("one", "one", "one", "small", "large")
+ENDS = ("clamped", "hinged", "free", "sliding")
 INTERVALS = ("unit", "unit", "wide", "short")
 CONDITIONS = ("value", "slope", "robin", "cubic", "above")
 REACTIONS = ("none", "linear", "cubic", "growth", "above", "slopes", "places")
@@ -767,6 +804,18 @@ FAMILIES = {
             interval=INTERVALS,
         ),
     ),
+    "beam": (
+        beams,
+        0,
+        dict(
+            form=("uniform", "tapered"),
+            tension=("none", "constant"),
+            ground=("none", "constant"),
+            left=ENDS,
+            right=ENDS,
+            interval=INTERVALS,
+        ),
+    ),
     "drum": (
         drum,
         0,
@@ -803,6 +852,8 @@ def draw(seed):
         family = "loop"
     if seed % 23 == 11:
         family = "modes" if seed % 2 else "drum"
+    if seed % 46 == 17:
+        family = "beam"
     return Choices(family, {k: rng.choice(v) for k, v in FAMILIES[family][2].items()}, seed)
 
 
