@@ -12,10 +12,13 @@
 # that keeps its sign, also downhill from the least values of 8 sets of lines,
 # decides nothing. Time: 8256 comparisons, and 100 for each zero.
 _jumps_at_switches(info) = {
-  ends = if len(info.space) > 1 { _stated(info) } else { _beginnings(info) }
-  of = _of_places(info, list(...info.equations, ...ends))
+  of = _of_what_counts(info)
   if len(_compared_at(of, _middle_of(info))) == 0 { false } else { frame = _frame(info); _primal(() -> _may_jump(frame, of)) }
 }
+# Whether it compares anything, so that the solution may have derivatives that jump
+_compares_values(info) = len(_compared_at(_of_what_counts(info), _middle_of(info))) > 0
+_of_what_counts(info) =
+  _of_places(info, list(...info.equations, ...(if len(info.space) > 1 { _stated(info) } else { _beginnings(info) })))
 _may_jump(info, of) = {
   (parts, sets, found) = (128, 8, false)
   first = _compared_at(of, _middle_of(info))
