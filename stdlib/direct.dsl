@@ -60,12 +60,18 @@ _solve_newton(info, m, S, o) = {
   J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
   jumps = _has_jumps(info)
   newton = if jumps { _newton_across } else { _newton_on }
-  from = U0 -> newton(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), U0, o,
-    v -> _sizes_on(S, v), info.name)
+  (still, slopes) = (v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)))
+  from = U0 -> newton(still, slopes, U0, o, v -> _sizes_on(S, v), info.name)
   U0 = _direct_guess(info, S, o.guess)
-  (U, turns, last) = if jumps and kind(o.guess) == "none" {
+  across = (F, J, U, name) -> _newton_across(F, J, U, o, v -> _sizes_on(S, v), name)
+  (U, turns, last) = if kind(o.guess) != "none" { from(U0) } else if jumps {
     try { from(U0) } catch e { from(_start_by_elements(info, S, o, e)) }
-  } else { from(U0) }
+  } else if _is_quasilinear(info) {
+    # a grid's equations may have solutions of their own, which those of elements have not where these are monotone
+    from(try { _start_by_elements(info, S, o, "") } catch e { U0 })
+  } else {
+    try { from(U0) } catch e { from(_by_strength(across, still, slopes, U0, e)) }
+  }
   response = _primal(() -> max(abs(_correction(J(U), _some_sources(info, S)))))
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
 }
@@ -76,8 +82,36 @@ _some_sources(info, S) = {
   for (d, c) in enumerate(list(...info.space)) { x = x + (1.3 + 0.8 * d) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c]) }
   concat(...map(i -> cos(x + 0.7 * i), list(...(0..S.parts))))
 }
-# Where fluxes that jump stop Newton's method on a grid: the values at the nodes of what elements make of the
-# statement. said: the message where they do not serve it either.
+# Whether an unknown may change the factor of a derivative of second or higher order
+_is_quasilinear(info) = {
+  (found, n) = (false, len(info.coords))
+  for q in info.equations {
+    d = _residual_dependence(info, q).factors
+    for (i, j) in enumerate(info.jets) {
+      order = 0
+      for o in list(...j[1..]) { order = order + o }
+      for k in list(...(0..len(info.jets))) { if order > 1 and d[n + i][n + k] { found = true } }
+    }
+  }
+  found
+}
+# Newton's method from the linear problem at U0 on, while the strength s of what is not linear grows to 1:
+# F(U0) + (F(U0 + s (U - U0)) - F(U0)) / s == 0 (Allgower and Georg, Numerical Continuation Methods, 1990).
+# said: the message where it fails, that of Newton's method alone.
+_by_strength(newton, F, J, U0, said) = {
+  first = F(U0)
+  (V, s, ds) = (U0, 0.0, 0.125)
+  while s < 1 {
+    next = min(1.0, s + ds)
+    at = U -> U0 + next * (U - U0)
+    (W, found) = try { (newton(U -> first + (F(at(U)) - first) / next, U -> J(at(U)), V, "")[0], true) } catch e { (V, false) }
+    if found { V = W; s = next; ds = 2ds } else { ds = ds / 4 }
+    if ds < 1e-3 { error(said) }
+  }
+  V
+}
+# Where Newton's method stops on a grid: the values at the nodes of what elements make of the statement. said: the
+# message where they do not serve it either.
 _start_by_elements(info, S, o, said) =
   try { stop_gradient(_direct_guess(info, S, _by_elements(info, o))) } catch e { error(said) }
 # Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
@@ -528,11 +562,15 @@ _solve_modes(info, m, S, o) = {
   }
   count = min(concat(first, [len(w)]))
   (values, V) = (real(w)[..count], V[.., ..count])
+  values = if S.T.dense { _without_rest(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V)) } else { values }
   # more is rounded in derivatives of high order than their elements, and more yet where they are products of matrices
   products =
     max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(if kind(m.cluster) == "none" { 1 } else { 3 })
   whole_or_not = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
-  rounding = () -> products * _rounding_of_modes(whole_or_not(a), whole_or_not(b), values, real(V))
+  # of many unknowns it costs more than the modes, and is next to nothing
+  rounding = () -> if not S.T.dense and n > 5000 { zeros(count) } else {
+    products * _rounding_of_modes(whole_or_not(a), whole_or_not(b), values, real(V))
+  }
   nodal = k -> {
     v = real(V[.., k])
     U = zeros(S.N)
@@ -595,8 +633,29 @@ _dense_modes(info, m, A, B, unit) = {
   }
   (w, V)
 }
-# By how much rounding of the elements moves eigenvalues w of A v == λ B v, to first order: by the left vector of each, from
-# inverse iteration beside it (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2)
+# Eigenvalues w of A v == λ B v by both their vectors, whose errors count by their product only. What eig leaves of high
+# ones is what it rounds of the lowest.
+_without_rest(A, B, w, V) = w + _primal(() -> {
+  (w, V) = (stop_gradient(w), stop_gradient(V))
+  size = _sizes_of_values(w, w)
+  out = 0.0 * w
+  for k in 0..len(w) {
+    M = A - (w[k] + 1e-7 * max(abs(w))) * B
+    x = linsolve(M, B @ V[.., k])
+    left = _left_vector(A, B, w, k, x)
+    change = left @ (A @ x) / (left @ (B @ x)) - w[k]
+    out[k] = if abs(change) < 1e-3 * size[k] { change } else { 0.0 }
+  }
+  out
+})
+# The left vector that belongs to w[k], from the right one by inverse iteration (Wilkinson, The Algebraic Eigenvalue
+# Problem, 1965, chapter 2)
+_left_vector(A, B, w, k, x) = {
+  beside = (A - (w[k] + 1e-7 * max(abs(w))) * B)'
+  left = linsolve(beside, x / max(abs(x)))
+  linsolve(beside, left / max(abs(left)))
+}
+# By how much rounding of the elements moves them, to first order
 _rounding_of_modes(A, B, w, V) = _primal(() -> {
   (w, V) = (stop_gradient(w), stop_gradient(V))
   sizes = M -> if kind(M) == "sparse" { (...M, values = abs(M.values)) } else { abs(M) }
@@ -604,9 +663,7 @@ _rounding_of_modes(A, B, w, V) = _primal(() -> {
   out = 0.0 * w
   for k in 0..len(w) {
     x = V[.., k]
-    beside = (A - (w[k] + 1e-7 * max(abs(w))) * B)'
-    left = linsolve(beside, x)
-    left = linsolve(beside, left / max(abs(left)))
+    left = _left_vector(A, B, w, k, x)
     out[k] = 2.3e-16 * (abs(left) @ (largeA @ abs(x) + abs(w[k]) * (largeB @ abs(x)))) / abs(left @ (B @ x))
   }
   out

@@ -740,7 +740,7 @@ _check_determined(P, D, number, A) = {
 # The statement by linear elements of a middling size: a second opinion, and a place to begin.
 _by_elements(info, o) = {
   length = max(...map(c -> info.hi[c] - info.lo[c], (...info.space,)), 0.0)
-  m = fem(length / (if len(info.space) == 1 { 64 } else { 24 }))
+  m = fem(length / (if len(info.space) == 1 { 64 } else if len(info.space) == 2 { 24 } else { 6 }))
   m.solve(info, m, (...o, progress = false, estimate = false, guess = none))
 }
 # Newton's method from U; where it fails from the linear problem on, the strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0

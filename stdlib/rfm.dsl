@@ -617,9 +617,9 @@ _solve_rfm(info, m, o) = {
   }
   # Solutions that are far off may be so together: then the residual itself is the estimate.
   error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
-  # Where the equations jump or bend, more features lessen the residual and hardly the error: the better of two solutions
-  # may be as far off as the other.
-  error_ = if ratio >= 0 and _compares_values(info) { max(error_, apart) } else { error_ }
+  # Where the equations jump or bend, more features lessen the residual and hardly the error: each of two solutions may be
+  # farther off than they are apart.
+  error_ = if ratio >= 0 and _compares_values(info) { max(error_, 2 * apart) } else { error_ }
   # of high derivatives much may be left where the solution is good: what is left by the size of the rows tells, too
   if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(

@@ -303,3 +303,54 @@ problem touching(k = 1.0) {
 }
 solve(touching(), fd(11)).v(5, 0.5) #~ [0.75, 0.25] tol 1e-5
 grad(k -> solve(touching(k), fd(11)).v(5, 0.5)[1])(1.0) #~ 0.25 tol 1e-5
+
+# few points in three coordinates: the grids for the error are others (of 5 to 7 points one was the same, and a sound
+# problem was refused as undetermined)
+problem cube {
+  domain x in [0, 1], y in [0, 1], z in [0, 1]
+  field u
+  -Δ(u) == 1
+  u == 0 at boundary
+}
+for m in (chebyshev(5), chebyshev(6), chebyshev(7), fd(n = 6, order = 2), fd(n = 7, order = 2)) {
+  s = solve(cube, m; partial = true)
+  # the series of 1/(k² + l² + m²) in sines
+  off = abs(s.u(0.5, 0.5, 0.5) / 0.0562128080 - 1)
+  assert(off < 2 * s.error and s.error < 0.2, "{m.name} {off} {s.error}")
+}
+
+# ---- where Newton's method fails from 0: the strength of what is not linear grows (Troesch 1976), or elements begin
+problem troesch {
+  domain x in [0, 1]
+  field u
+  u_xx == 5*sinh(5*u)
+  u == 0 at x = 0
+  u == 1 at x = 1
+}
+right = solve(troesch, collocation())
+at = linspace(0.05, 0.95, 30)
+for m in (fd(n = 161), fd(n = 161, order = 2), chebyshev(40)) {
+  s = solve(troesch, m)
+  off = norm(s.u(at) - right.u(at)) / norm(right.u(at))
+  assert(off < 3 * s.error + 1e-6 and s.error < 0.01, "{m.name} {off} {s.error}")
+}
+# ∇·((1 + u²)∇u) == f with u == w: monotone, and a grid's equations have other solutions
+w(x, y, z) = (0.5 + sin(3*x))*(1 + y^2 + 0.4*y)*(1 + z^2)
+f(x, y, z) = {
+  (a, b, c) = ((0.5 + sin(3*x)), 1 + y^2 + 0.4*y, 1 + z^2)
+  u = a*b*c
+  (1 + u^2)*(-9*sin(3*x)*b*c + 2*a*c + 2*a*b) + 2*u*((3*cos(3*x)*b*c)^2 + (a*(2*y + 0.4)*c)^2 + (a*b*2*z)^2)
+}
+problem conducting {
+  domain x in [0, 1], y in [0, 1], z in [0, 1]
+  field u
+  ∇·((1 + u^2)*∇(u)) == f(x, y, z)
+  u == w(x, y, z) at boundary
+}
+row = linspace(0, 1, 9)
+for m in (fd(n = 11), chebyshev(7)) {
+  s = solve(conducting, m)
+  places = (0.21 + 0.6*row, 0.77 - 0.5*row, 0.13 + 0.8*row)
+  off = norm(s.u(...places) - w(...places)) / norm(w(...places))
+  assert(off < 3 * s.error and s.error < 0.01, "{m.name} {off} {s.error}")
+}

@@ -17,7 +17,7 @@ import beam
 import sturm
 from expressions import Expr, If, Num, Var, call, choose, lift
 
-t, x, y = Var("t"), Var("x"), Var("y")
+t, x, y, z = Var("t"), Var("x"), Var("y"), Var("z")
 
 
 class Choices:
@@ -437,6 +437,54 @@ def plane(c):
     return Statement(coords, ["u"], lines, [u_is], is_smooth(c))
 
 
+def box(c):
+    """−∇·(k ∇u) + r(u) == f in a cube"""
+    A = scale(c)
+    k, across = (coefficient(c, "k", 0.0, 1.0, A), shape(c, "shape", x, 0.0, 1.0))
+    if c.options["k"] == "layers":
+        k, across = through_layers(c, "k", across, 0.0, 1.0)
+    u_is = A * across * shape(c, "other", y, 0.0, 1.0) * shape(c, "third", z, 0.0, 1.0)
+    r = reaction(c, "r", 0.0, 1.0, A)
+    of_u = k.put("u", u_is)
+    div = sum(((of_u * u_is.by(n)).by(n) for n in "xyz"), Num(0.0))
+    lines = [f"0 == ∇·({k.text()}*∇(u)) + {(r.put('u', u_is) - div - r).text()}"]
+    for at in (x, y, z):
+        for side, place in (("low", 0.0), ("high", 1.0)):
+            kind = "right" if (at is z) == (side == "low") else "left"
+            lines.append(condition(c, kind, u_is, at, side, place, A, 1.0, beside_slopes(c, k)))
+    return Statement(
+        [(n, 0.0, 1.0, False) for n in "xyz"], ["u"], lines, [u_is], is_smooth(c)
+    )
+
+
+def bent(c):
+    """A beam with a load: ∂x²(k u_xx) + r(u) == f, with t the rate of u beside it"""
+    low, high = interval(c)
+    A, L = scale(c), high - low
+    steady = c.options["course"] == "none"
+    k = coefficient(c, "k", low, high, A)
+    u_is = A * shape(c, "shape", x, low, high) * (1 if steady else course(c, "course"))
+    D = L**4 if steady else L**4 * {"slow": 2e-4, "fast": 0.02}[c.options["speed"]]
+    r = reaction(c, "r", low, high, A)
+    force = D * (k * u_is.by("x").by("x")).by("x").by("x") + r.put("u", u_is)
+    force = force if steady else force + u_is.by("t")
+    rate = "" if steady else "u_t + "
+    lines = [f"{rate}{D!r}*∂x(∂x({k.text()}*u_xx)) + {r.text()} == {force.text()}"]
+    if not steady:
+        lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
+    for name, place in (("left", low), ("right", high)):
+        told = {"clamped": ("u", "u_x"), "hinged": ("u", "u_xx"), "free": ("u_xx", "u_xxx")}
+        for jet in told[c.options[name]]:
+            e = u_is
+            for _ in range(jet.count("x")):
+                e = e.by("x")
+            lines.append(f"{jet} == {lift(e).put('x', Num(place)).text()} at x = {place!r}")
+    coords = [("x", low, high, False)]
+    if not steady:
+        coords = [("t", 0.0, 1.0, False)] + coords
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c))
+
+
 def radius(c):
     """A disk or a ball by its radius, in the forms in which it is written"""
     steady = c.options["course"] == "none"
@@ -801,6 +849,35 @@ FAMILIES = {
             r=("none", "constant", "smooth", "hill", "layers"),
             left=("value", "slope", "robin"),
             right=("value", "slope", "robin"),
+            interval=INTERVALS,
+        ),
+    ),
+    "box": (
+        box,
+        0,
+        dict(
+            shape=SHAPES,
+            other=SHAPES[:3],
+            third=SHAPES[:3],
+            k=("one", "constant", "smooth", "bend", "layers"),
+            r=("none", "linear", "cubic", "above"),
+            left=("value",),
+            right=("value", "robin"),
+            scale=SCALES,
+        ),
+    ),
+    "bent": (
+        bent,
+        0,
+        dict(
+            shape=SHAPES,
+            course=("none", "none") + FIRST_ORDER,
+            k=("one", "constant", "smooth"),
+            r=("linear", "none", "cubic", "above"),
+            speed=("slow", "fast"),
+            left=("clamped", "hinged"),
+            right=("clamped", "hinged", "free"),
+            scale=SCALES,
             interval=INTERVALS,
         ),
     ),

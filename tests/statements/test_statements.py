@@ -84,6 +84,7 @@ METHODS = {
     "x y modes": ["default", "fd(n = 21)", "chebyshev(12)", "fem(0.08)", "fem(0.15, order = 2)"],
     "x periodic": ["default", "fd(n = 64)", "fourier(32)", "rfm()", "collocation()"],
     "x y": ["default", "fd(n = 31)", "chebyshev(16)", "fem(0.08)", "fem(0.15, order = 2)", "rfm()"],
+    "x y z": ["default", "fd(n = 11)", "chebyshev(7)", "fem(0.3)", "fem(0.5, order = 2)", "rfm()"],
     "t x y": ["fd(n = 21)", "chebyshev(10)", "fem(0.12)"],
     "t r": ["default", "fd(n = 41)", "chebyshev(16)", "fem(0.05)"],
     "r": [
@@ -111,6 +112,9 @@ def methods_of(c, s):
         methods = [methods[c.seed % len(methods)]]
     return [fit(m) for m in methods]
 
+
+# Of places along each axis, so that they are nowhere on a grid
+APART = (0.02468, 0.6180339887498949, 0.7548776662466927)
 
 # How far values are off, relative, as `error` of a solution has it. On a grid: each field at three
 # times, beside its size there, or of waves the largest; the worst counts. In t alone: all fields over
@@ -172,7 +176,7 @@ def program(c, s):
     else:
         # points that are nowhere on a grid
         lists = [
-            f"[{lo!r} + {hi - lo!r}*((0.5 + k*{0.6180339887498949 if i else 0.02468}) % 1.0) for k in 0..41]"
+            f"[{lo!r} + {hi - lo!r}*((0.5 + k*{APART[i]!r}) % 1.0) for k in 0..41]"
             for i, (_, lo, hi, _) in enumerate(space)
         ]
         out.append(f"places = [{', '.join(lists)}]")
