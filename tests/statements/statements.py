@@ -929,8 +929,10 @@ def draw(seed):
         family = "loop"
     if seed % 23 == 11:
         family = "modes" if seed % 2 else "drum"
-    if seed % 46 == 17:
-        family = "beam"
+    if seed % 23 == 17:
+        family = "bent" if seed % 2 == 0 else "beam"
+    if seed % 138 == 64:
+        family = "box"
     return Choices(family, {k: rng.choice(v) for k, v in FAMILIES[family][2].items()}, seed)
 
 
