@@ -110,8 +110,8 @@ _by_strength(newton, F, J, U0, said) = {
   }
   V
 }
-# Where Newton's method stops on a grid: the values at the nodes of what elements make of the statement. said: the
-# message where they do not serve it either.
+# The values at the nodes of what elements make of the statement, to begin with. said: the message where they do not
+# serve it.
 _start_by_elements(info, S, o, said) =
   try { stop_gradient(_direct_guess(info, S, _by_elements(info, o))) } catch e { error(said) }
 # Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).

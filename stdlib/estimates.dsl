@@ -465,12 +465,12 @@ _grid_others(info, m, s) = {
     all_
   }
   # Finer grids cost more than the solution itself where there are several coordinates.
-  (first, second) = if count == 1 { (1.5, 2.0) } else if count == 2 { (1.25, 1.5) } else { (1.125, 1.25) }
+  (eighths, beyond) = if count == 1 { (12, 16) } else if count == 2 { (10, 12) } else { (9, 10) }
   # of few points that would be as many again
-  n = min(stack(...points))
+  n = min(...points)
   step = if local { 1 } else { 2 }
-  more = max(i64(floor(first * n)), n + step)
-  larger = ((more, n), (max(i64(floor(second * n)), more + step), n))
+  more = max(eighths * n // 8, n + step)
+  larger = ((more, n), (max(beyond * n // 8, more + step), n))
   # of eigenproblems fewer points are better known, too: those of many are lost in rounding
   ((a, b), (c, d)) = if count == 1 and info.eigen == "" and (info.time < 0 or (not local and points[0] <= 32)) { larger }
   else if local and fits(1, 4) { ((1, 2), (1, 4)) }

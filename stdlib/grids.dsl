@@ -147,7 +147,7 @@ _chebyshev_matrices(n, top) = {
   for l in list(...(1..(top + 1))) {
     last = out[l - 1]
     off = l * Z * (C * expand(diag(last), 1) - last)
-    out = push(out, off - diag(sum(off; axis = 1)))
+    out = push(out, broadcast_to(off - diag(sum(off; axis = 1)), n + 1, n + 1))
   }
   (s, out)
 }
