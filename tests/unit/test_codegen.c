@@ -1092,8 +1092,10 @@ static double seconds_of_stores(uint32_t n) {
 
 /* Eight times the stores take about eight times as long: without a bound on what the scheduler compares it is ten times that. */
 static void test_long_blocks(void) {
-	const double few = seconds_of_stores(250), many = seconds_of_stores(2000);
-	CHECK(many < 20 * few);
+	double ratio = HUGE_VAL;
+	/* what runs beside it takes caches, too */
+	for (int turn = 0; turn < 4 && ratio >= 20; turn++) ratio = fmin(ratio, seconds_of_stores(2000) / seconds_of_stores(250));
+	CHECK(ratio < 20);
 }
 
 /* Several threads at once, each with its module. */
