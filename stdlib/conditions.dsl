@@ -124,8 +124,7 @@ _check_ways(info, S, conditions) = {
 _lowest_jet(info, k) = {
   (at, least) = (0, 100)
   for (i, j) in enumerate(info.jets) {
-    order = 0
-    for o in list(...j[1..]) { order = order + o }
+    order = _jet_order(j)
     if j[0] == k and order < least { at = i; least = order }
   }
   at
@@ -140,8 +139,7 @@ _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] 
     (rate, slope, plain) = (-1, -1, true)
     for i in q.jets {
       j = info.jets[i]
-      order = 0
-      for o in list(...j[1..]) { order = order + o }
+      order = _jet_order(j)
       if j[0] == k and order == 1 and j[1 + info.time] == 1 { rate = i } else if j[0] == k and order == 1 and j[1 + a] == 1 {
         slope = i
       } else if order > 0 { plain = false }
@@ -224,6 +222,8 @@ _nearest_node(S, point) = {
 _nodes_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, 0) }
 _places_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, c.layer) }
 
+# The order of a derivative: of a jet (field, orders by each coordinate)
+_jet_order(j) = { n = 0; for o in list(...j[1..]) { n = n + o }; n }
 # What a residual depends on, proven from its code for all values (_dependence). Coordinates have
 # the numbers from 0 on, jets those behind them, and behind these what the outer normal has.
 _residual_dependence(info, q) = {

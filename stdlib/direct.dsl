@@ -70,7 +70,7 @@ _solve_newton(info, m, S, o) = {
     # a grid's equations may have solutions of their own, which those of elements have not where these are monotone
     from(try { _start_by_elements(info, S, o, "") } catch e { U0 })
   } else {
-    try { from(U0) } catch e { from(_by_strength(across, still, slopes, U0, e)) }
+    try { from(U0) } catch e { from(_from_linear(across, still, slopes, U0, e)) }
   }
   response = _primal(() -> max(abs(_correction(J(U), _some_sources(info, S)))))
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
@@ -88,27 +88,35 @@ _is_quasilinear(info) = {
   for q in info.equations {
     d = _residual_dependence(info, q).factors
     for (i, j) in enumerate(info.jets) {
-      order = 0
-      for o in list(...j[1..]) { order = order + o }
+      order = _jet_order(j)
       for k in list(...(0..len(info.jets))) { if order > 1 and d[n + i][n + k] { found = true } }
     }
   }
   found
 }
-# Newton's method from the linear problem at U0 on, while the strength s of what is not linear grows to 1:
-# F(U0) + (F(U0 + s (U - U0)) - F(U0)) / s == 0 (Allgower and Georg, Numerical Continuation Methods, 1990).
-# said: the message where it fails, that of Newton's method alone.
-_by_strength(newton, F, J, U0, said) = {
+# Newton's method from the linear problem at U0 on, by the strength of what is not linear (_by_strength). said: the
+# message where it fails, that of Newton's method alone.
+_from_linear(newton, F, J, U0, said) = {
   first = F(U0)
-  (V, s, ds) = (U0, 0.0, 0.125)
-  while s < 1 {
-    next = min(1.0, s + ds)
-    at = U -> U0 + next * (U - U0)
-    (W, found) = try { (newton(U -> first + (F(at(U)) - first) / next, U -> J(at(U)), V, "")[0], true) } catch e { (V, false) }
-    if found { V = W; s = next; ds = 2ds } else { ds = ds / 4 }
-    if ds < 1e-3 { error(said) }
-  }
+  (V, s, _) = _by_strength((V, s) -> {
+    at = U -> U0 + s * (U - U0)
+    try { (W, k, _) = newton(U -> first + (F(at(U)) - first) / s, U -> J(at(U)), V, ""); (W, true, k) } catch e { (V, false, 0) }
+  }, U0)
+  if s < 1 { error(said) }
   V
+}
+# Solutions while the strength s of what is not linear grows to 1: R(U0) + (R(U0 + s (U - U0)) - R(U0)) / s == 0
+# (Allgower and Georg, Numerical Continuation Methods, 1990). attempt(V, s): the one of strength s from V, whether it was
+# found, and after how many turns. Gives the last solution, its strength, below 1 where it went no further, and all turns.
+_by_strength(attempt, V) = {
+  (s, ds, turns) = (0.0, 0.125, 0)
+  while s < 1 and ds > 1e-3 {
+    next = min(1.0, s + ds)
+    (W, found, k) = attempt(V, next)
+    turns = turns + k
+    if found { V = W; s = next; ds = 2ds } else { ds = ds / 4 }
+  }
+  (V, s, turns)
 }
 # The values at the nodes of what elements make of the statement, to begin with. said: the message where they do not
 # serve it.
@@ -135,8 +143,7 @@ _free_constants(info, S) = {
       if not at_point {
         d = _residual_dependence(info, q)
         for (i, j) in enumerate(info.jets) {
-          order = 0
-          for o in list(...j[1..]) { order = order + o }
+          order = _jet_order(j)
           if j[0] == k and order == 0 and d.depends[len(info.coords) + i] { free = false }
         }
       }
@@ -217,8 +224,7 @@ _pin_shift(info, S, c, w, u) = {
   at = v -> map(i -> {
     j = info.jets[i]
     whole = _zero_jets(info)[i]
-    order = 0
-    for o in list(...j[1..]) { order = order + o }
+    order = _jet_order(j)
     if j[0] != w.field or order > 0 {
       whole
     } else if info.sizes[w.field] == 0 {
@@ -562,14 +568,14 @@ _solve_modes(info, m, S, o) = {
   }
   count = min(concat(first, [len(w)]))
   (values, V) = (real(w)[..count], V[.., ..count])
-  values = if S.T.dense { _without_rest(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V)) } else { values }
+  values = if S.T.dense { _rayleigh_quotients(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V)) } else { values }
   # more is rounded in derivatives of high order than their elements, and more yet where they are products of matrices
   products =
     max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(if kind(m.cluster) == "none" { 1 } else { 3 })
-  whole_or_not = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
+  matrix_of = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
   # of many unknowns it costs more than the modes, and is next to nothing
   rounding = () -> if not S.T.dense and n > 5000 { zeros(count) } else {
-    products * _rounding_of_modes(whole_or_not(a), whole_or_not(b), values, real(V))
+    products * _rounding_of_modes(matrix_of(a), matrix_of(b), values, real(V))
   }
   nodal = k -> {
     v = real(V[.., k])
@@ -633,9 +639,9 @@ _dense_modes(info, m, A, B, unit) = {
   }
   (w, V)
 }
-# Eigenvalues w of A v == λ B v by both their vectors, whose errors count by their product only. What eig leaves of high
-# ones is what it rounds of the lowest.
-_without_rest(A, B, w, V) = w + _primal(() -> {
+# Eigenvalues w of A v == λ B v by quotients of Rayleigh with left and right vectors, whose errors enter by their product
+# (Ostrowski 1959): eig rounds 1/(λ - σ) of all by the largest, and high λ lose digits.
+_rayleigh_quotients(A, B, w, V) = w + _primal(() -> {
   (w, V) = (stop_gradient(w), stop_gradient(V))
   size = _sizes_of_values(w, w)
   out = 0.0 * w

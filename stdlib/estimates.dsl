@@ -176,7 +176,8 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
   e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), max(gaps, next), rough)
   # One grid that is finer says more than two that are coarser. Where it is dear, only a large error is worth it.
   d = len(info.space)
-  dear = d > 2 or (d == 2 and (if has(m, "order") { m.order == 0 } else { false }) and s.stats.unknowns > 500)
+  series = if has(m, "order") { m.order == 0 } else { false }
+  dear = d > 2 or (d == 2 and series and s.stats.unknowns > 500)
   enough = dear and all(e <= 0.01)
   # what rounding does to values of one grid says nothing of what it does to those of another
   own = if has(s, "rounding") { s.rounding() / size } else { 0.0 * V }
@@ -185,10 +186,10 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     (F, R) = on(more)
     if all(F == F) {
       fine = max(abs(_nearest_of(F, V) - V), abs(_at_the_same_place(F, V, size) - V)) / size
-      round = _nearest_rounding(F, R, V) / size
+      round = R[_nearest_at(F, V)] / size
       # where rounding of the finer grid explains its difference, that says no more of the error than how large it may be
       hidden = fine <= 4 * round
-      told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h, top, m.name == "chebyshev")
+      told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h, top, series)
       told = where(hidden and gaps <= 4 * own, told, _with_neighbours(V, told, max(gaps, fine), rough))
       # its bound is of the worst case: of two other grids both show less of it where neither shows half
       shown = where(hidden and gaps < own, 2 * max(gaps, fine * own / max(round, 1e-300)), own)
@@ -232,16 +233,11 @@ _with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough) = {
 }
 # On a line the first is told by its name, and all are the values.
 _eigenvalues_of(info, s) = { λ = field(s, info.eigen); if rank(λ) == 1 { λ } else { s.values } }
-# For each of the numbers v that of w which is nearest to it
-_nearest_of(w: f64[m], v: f64[n]) = {
-  out = v
-  for k in 0..n { out[k] = w[argmin(where(w == w, abs(w - v[k]), inf))] }
-  out
-}
-# What rounding does to that one, r of w
-_nearest_rounding(w: f64[m], r: f64[m], v: f64[n]) = {
-  out = v
-  for k in 0..n { out[k] = r[argmin(where(w == w, abs(w - v[k]), inf))] }
+# For each of the numbers v that of w which is nearest to it, and its place
+_nearest_of(w: f64[m], v: f64[n]) = w[_nearest_at(w, v)]
+_nearest_at(w: f64[m], v: f64[n]) = {
+  out = zeros_like(i64(v))
+  for k in 0..n { out[k] = argmin(where(w == w, abs(w - v[k]), inf)) }
   out
 }
 # For each of them that of w which stands where it does, if that is near: the nearest may be another one's
@@ -263,9 +259,7 @@ _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, se
     # what falls faster than it can from the coarser grid may stand still by chance to the finer one
     slow = gaps[k] / (l^top - 1.0)
     coarse = if series and next[k] > gaps[k] { min(slow, gaps[k] * (gaps[k] / next[k])^l) } else { slow }
-    e[k] = if not (coarse > told) { if hidden[k] and coarse == coarse { coarse } else { told } } else if hidden[k] { told } else {
-      sqrt(coarse * told)
-    }
+    e[k] = if hidden[k] { if coarse < told { coarse } else { told } } else if coarse > told { sqrt(coarse * told) } else { told }
   }
   e
 }

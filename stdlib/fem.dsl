@@ -749,15 +749,9 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   solver = (A, R) -> _turn_of(P, D, m, S, A, R, free)
   (V, good, turns) = _newton_turns(forms, add, solver, free, first, 1.0, m.steps)
   if not good {
-    V = first
-    s = 0.0
-    ds = 0.125
-    while s < 1 and ds > 1e-3 {
-      next = min(1.0, s + ds)
-      (W, fine, k) = _newton_turns(forms, add, solver, free, V, next, 12)
-      turns = turns + k
-      if fine { V = W; s = next; ds = 2ds } else { ds = ds / 4 }
-    }
+    (W, s, more) = _by_strength((V, s) -> _newton_turns(forms, add, solver, free, V, s, 12), first)
+    V = W
+    turns = turns + more
     if s < 1 {
       error(
         "fem(): Newton's method did not converge for {P.info.name}; with its nonlinear terms times {s:.3g} it did. A finer mesh may help, or there is no solution near")

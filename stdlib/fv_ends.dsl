@@ -17,8 +17,7 @@ _fv_end(info, coord, side) = {
       (value, slope, steep) = (map(k -> false, fields), map(k -> false, fields), false)
       for (i, j) in enumerate(info.jets) {
         if d[n + i] {
-          order = 0
-          for o in list(...j[1..]) { order = order + o }
+          order = _jet_order(j)
           if order == 0 { value[j[0]] = true } else {
             if order == 1 and j[1 + coord] == 1 {
               slope[j[0]] = true

@@ -117,7 +117,7 @@ _chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + 
   }
   if n < top { error("chebyshev(n) needs n of at least {top} here, not {n}") }
   k = iota(n + 1)
-  (s, D) = _chebyshev_matrices(n, top)
+  (s, D) = _chebyshev_matrices(n, if kind(m.cluster) == "none" { top } else { 1 })
   x = _place(s, a, b, m.cluster)
   # s_j = sin(pi (2j - n)/(2n)) = cos(pi (n - j)/n)
   weight = where((k == 0) or (k == n), 0.5, 1.0)

@@ -264,7 +264,7 @@ for m in (chebyshev(16), chebyshev(24), chebyshev(40), chebyshev(64), fd(60), fd
 }
 # derivatives of fourth order are no products of matrices, which lost 4.7e-7 here
 abs(solve(cantilever, chebyshev(40)).λ / clamped_free[0] - 1) < 1e-7    #> true
-# sums that are 0 on all grids are known to be so
+# an eigenvalue that is 0 on all grids is known to be
 problem rolling {
   domain x in [0, 1]
   field u
