@@ -215,7 +215,7 @@ BUILTIN(change) {
 	s.nresults = av_count_leaves(s.spec.result);
 	s.nargs = s.spec.nargs;
 	s.args = s.spec.args;
-	if (s.spec.effects) sp_fail(sp, E_RULE, call->span, "a function that is differentiated by what it captures cannot print or draw random numbers");
+	sp_no_effects(sp, &s.spec, E_RULE, call->span, "a function that is differentiated by what it captures cannot print or draw random numbers");
 	s.active = ARENA_ARRAY(sp->a, bool, s.nargs + 1);
 	const uint32_t n = captured[1]->n;
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, s.nargs + 1), *tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
@@ -641,7 +641,7 @@ BUILTIN(checkpoints) {
 	int64_t snapshots = sp_want_int(sp, f->items[1], call->span, "the number of snapshots"), bytes = sp_want_int(sp, f->items[2], call->span, "the memory for snapshots");
 	const IrServices *ad = ir_services(sp->c);
 	Ref result;
-	if (s.spec.effects) sp_fail(sp, E_TYPE, call->span, "a function that prints or draws random numbers cannot be explained without doing so");
+	sp_no_effects(sp, &s.spec, E_TYPE, call->span, "a function that prints or draws random numbers cannot be explained without doing so");
 	sp_at(sp, call->span);
 	build_call(sp->b, ad->checkpoint_report(sp->c, ad->checkpoint(sp->c, s.spec.fn, snapshots, bytes), s.active), s.nargs, s.args, &result);
 	Dim five = dim_const(sp->c, 5), at = dim_const(sp->c, 0);

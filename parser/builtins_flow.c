@@ -444,7 +444,7 @@ BUILTIN(host) {
 		for (uint32_t i = 0; i < samples->n; i++) spans[i] = call->span;
 		Call inner = {.span = call->span, .callee_span = call->span, .n = samples->n, .args = samples->items, .spans = spans};
 		Spec s = sp_specialise(sp, f, &inner);
-		if (s.effects) sp_fail(sp, E_HOST, call->span, "a function handed to a solver, or whose pattern is asked for, cannot print or draw random numbers");
+		sp_no_effects(sp, &s, E_HOST, call->span, "a function handed to a solver, or whose pattern is asked for, cannot print or draw random numbers");
 		uint32_t sample_leaves = 0;
 		for (uint32_t i = 0; i < samples->n; i++) sample_leaves += av_count_leaves(samples->items[i]);
 		for (uint32_t i = s.nleaves - sample_leaves; i < s.nleaves; i++)

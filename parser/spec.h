@@ -319,6 +319,9 @@ void session_keep_whole(Session *s, Fn *f, const bool *active, Fn *whole); /* ta
 /* Emits a call to fn (already made from a Spec or transformed): returns its results. Threads the effects when `effects`. */
 /* The random state and the token of effects of the present function; a function that turns out to need them is tried again with them. */
 void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at);
+void sp_effects_of_dynamic(Sp *sp, Ref *rng, Ref *io, Span at); /* the same of what may print or draw, as its types are not known yet */
+/* Fails where s has effects: with the message, or by a call whose types are known only when it runs. */
+void sp_no_effects(Sp *sp, const Spec *s, DiagCode code, Span at, const char *message);
 void sp_set_effects(Sp *sp, Ref rng, Ref io);
 /* The call of a function that always fails: nothing after it runs. */
 Av *sp_failed(Sp *sp, const Spec *s, Span at);

@@ -1022,27 +1022,6 @@ void family_release(struct Family *fam) {
 	fam->members = fam->forgotten = NULL;
 }
 
-/* The effects of the present frame; asks for them when it has none yet. */
-void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at) {
-	const Hidden *h = sp_hidden(sp);
-	Av *r = env_find(sp->env, h->rng), *t = env_find(sp->env, h->io);
-	if (!r || !t) {
-		if (sp->frame && sp->frame->fixed) sp_fail(sp, E_RULE, at, "this cannot print or draw random numbers here");
-		if (!sp->frame) sp_fail(sp, E_INTERNAL, at, "an effect outside a program");
-		sp->frame->wants_effects = true;
-		session_set_retry(sp->session, sp->frame);
-		ctx_throw(sp->c, ST_ERROR);
-	}
-	*rng = r->ref;
-	*io = t->ref;
-}
-
-void sp_set_effects(Sp *sp, Ref rng, Ref io) {
-	const Hidden *h = sp_hidden(sp);
-	if (rng != REF_NONE) env_set(sp, sp->env, h->rng, av_array(sp, rng));
-	if (io != REF_NONE) env_set(sp, sp->env, h->io, av_array(sp, io));
-}
-
 /* A call of a function that is still being built, whose result types are a promise in terms of its own symbols. */
 static void emit_recursive_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, uint32_t n, const TypeId *promised, Ref *results) {
 	uint32_t nsyms = fn->syms.n;
@@ -1205,7 +1184,7 @@ static Av *call_host(Sp *sp, Av *f, const Call *call) {
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 	Ref *all = ARENA_ARRAY(sp->a, Ref, n + 3), results[3];
 	Ref rng, io;
-	sp_effects(sp, &rng, &io, at);
+	sp_effects_of_dynamic(sp, &rng, &io, at);
 	all[0] = io;
 	all[1] = rng;
 	all[2] = sp_box(sp, f);

@@ -481,8 +481,9 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	*session_left_out(sp->session) = left_out;
 	if (!s.promised && s.result->kind == AV_UNSET) return sp_failed(sp, &s, call->span);
 	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
-	if (s.effects && name[0] == '_') sp_fail(sp, E_RULE, call->span, "what is handed to this function of the library cannot print or draw random numbers");
-	if (s.effects) sp_fail(sp, E_RULE, call->span, "`%s` has a derivative rule, so it cannot print or draw random numbers", name);
+	sp_no_effects(sp, &s, E_RULE, call->span,
+	              name[0] == '_' ? "what is handed to this function of the library cannot print or draw random numbers"
+	                             : arena_printf(sp->a, "`%s` has a derivative rule, so it cannot print or draw random numbers", name));
 	Ruled **list = session_ruled(sp->session), *r = *list;
 	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
 	if (!r) {
