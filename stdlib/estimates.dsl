@@ -172,11 +172,11 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     B = _nearest_of(A, V)
     abs(_nearest_of(of(others[-1]), B) - B) / size
   }
-  rough = _has_jumps(info) or _hides_jumps(info, s) or len(info.space) > 1
-  e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), max(gaps, next), rough)
+  (rough, several) = (_has_jumps(info) or _hides_jumps(info, s), len(info.space) > 1)
+  series = if has(m, "order") { m.order == 0 } else { false }
+  e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), max(gaps, next), rough, several, series)
   # One grid that is finer says more than two that are coarser. Where it is dear, only a large error is worth it.
   d = len(info.space)
-  series = if has(m, "order") { m.order == 0 } else { false }
   dear = d > 2 or (d == 2 and series and s.stats.unknowns > 500)
   enough = dear and all(e <= 0.01)
   # what rounding does to values of one grid says nothing of what it does to those of another
@@ -190,7 +190,7 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
       # where rounding of the finer grid explains its difference, that says no more of the error than how large it may be
       hidden = fine <= 4 * round
       told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h, top, series)
-      told = where(hidden and gaps <= 4 * own, told, _with_neighbours(V, told, max(gaps, fine), rough))
+      told = where(hidden and gaps <= 4 * own, told, _with_neighbours(V, told, max(gaps, fine), rough, several, series))
       # its bound is of the worst case: of two other grids both show less of it where neither shows half
       shown = where(hidden and gaps < own, 2 * max(gaps, fine * own / max(round, 1e-300)), own)
       max(told, min(own, shown))
@@ -211,23 +211,29 @@ _sizes_of_values(V: f64[n], W) = {
 # Errors of eigenvalues V grow from each to the next, more or less, as a power does. Where the difference of two grids has
 # less, their errors are the same by chance: it is what the neighbours have. Where a place within its cell decides them,
 # or of which coordinate a mode is, it is the largest of theirs (rough). apart: the larger difference among three grids,
-# which are not much nearer to each other by chance.
-_with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough) = {
+# which are not much nearer to each other by chance. In several coordinates (several) neighbours may be modes of another
+# one. Of series, whose errors are of many sizes, no more is taken from them than how much of its own difference each has
+# as its error.
+_with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough, several, series) = {
   order = argsort(V)
-  (told, out) = (e[order], e)
+  (told, out, own) = (e[order], e, apart[order])
+  share = told / max(own, 1e-300)
   for k in 0..n {
-    (below, above, beyond) = (told[max(k - 1, 0)], told[min(k + 1, n - 1)], told[min(k + 2, n - 1)])
-    between = if rough {
-      max(below, above, beyond, told[max(k - 2, 0)])
-    } else if k == 0 {
-      above * min(1.0, above / max(beyond, 1e-300))
-    } else if k == n - 1 {
-      below
+    (a, b, c, d) = (max(k - 1, 0), min(k + 1, n - 1), min(k + 2, n - 1), max(k - 2, 0))
+    (below, above, beyond) = (told[a], told[b], told[c])
+    between = if several or rough {
+      0.4 * max(below, above, beyond, told[d])
     } else {
-      sqrt(below * above)
+      0.25 * (if k == 0 {
+        above * min(1.0, above / max(beyond, 1e-300))
+      } else if k == n - 1 {
+        below
+      } else {
+        sqrt(below * above)
+      })
     }
-    between = (if rough { 0.4 } else { 0.25 }) * between
-    out[order[k]] = if between > told[k] and not (apart[order[k]] < 1e-4 * between) { between } else { told[k] }
+    if several and series and not rough { between = min(between, own[k] * max(share[a], share[b], share[c], share[d])) }
+    out[order[k]] = if between > told[k] and not (own[k] < 1e-4 * between) { between } else { told[k] }
   }
   out
 }
@@ -333,7 +339,9 @@ _by_three(first, second, h, l, top) = {
 
 # The same from its difference from a finer solution, of width h < 1, and from a coarser one, of width l.
 _by_both(fine, coarse, h, l, top) = {
-  (low, high) = (0.5, top + 0.0)
+  apart = max(fine, coarse)
+  # as above: what grids show that differ by this much is not yet the way in which errors fall
+  (low, high) = (0.5, if apart > 0.1 { 1.0 } else if apart > 0.03 { 2.0 } else { top + 0.0 })
   for turn in 0..50 {
     k = 0.5 * (low + high)
     if coarse * (1 - h^k) >= fine * (l^k - 1) { low = k } else { high = k }
