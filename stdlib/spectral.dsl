@@ -391,9 +391,28 @@ _spectral_form(info, grid, dealias) = {
     if dealias { map(v -> keep * v, w) } else { w }
   }
   consistent = w -> if held.field < 0 { w } else { project.start(w) }
+  # how a state moves; 0 for fields that have no rate and follow from others
+  rate_of = (t, U) -> {
+    w = start(U)
+    N = rest(t, w)
+    moved = map(a -> {
+      total = N[a]
+      for b in list(...(0..n)) {
+        if kind(LP[a][b]) != "none" { total = total + _times_waves(T, _wave_factors(T, LP[a][b], what), w[b]) }
+      }
+      total
+    }, list(...(0..n)))
+    (waves, a) = (list(), 0)
+    for k in list(...(0..S.count)) {
+      for c in list(...(0.._width(info, k))) {
+        if S.orders[k] == 1 { waves = push(waves, moved[a]); a = a + 1 } else { waves = push(waves, 0.0 * moved[0]) }
+      }
+    }
+    concat(...map(r -> ravel(r), _values_of_waves(T, waves)))
+  }
   (L = LP, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w),
     power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start,
-    consistent = consistent, count = n)
+    consistent = consistent, rate = rate_of, count = n)
 }
 
 # The constraint's field and the projection, of waves of the parts. held: the field that keeps the constraint under these rates; of: what is left of them.
@@ -786,7 +805,7 @@ _solve_spectral(info, m, o, time) = {
     if step.name == "cnab2" { _cnab_march(F, step, o, a, b, U) } else { _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name) }
   }
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
-    _in_pieces(run, (y, s, a, b) -> y, s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
+    _in_pieces(run, (y, s, a, b) -> _across(F.rate, y, s, a, b), s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
   }
   between = _dense(times, Y, 1, false)
   state = t -> if len(o.saveat) > 0 { between(t) } else if step.name == "cnab2" {

@@ -154,6 +154,30 @@ for m in list(fv(n = 4), fd(n = 11)) {
   g = grad(p -> solve(twice(p[0], p[1]), m, estimate = false).u(1.0, 0.5))([0.6, 0.6])
   assert(max(abs(g - [1.0, 2.0])) < 1e-6, "{m.name}: {g}")
 }
+# by waves: u = v(t)*sin(x); v moves by both
+problem switched(a, b) {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t == 0.1u_xx + (if t < a { 0 } else { 3 })*u + (if t < b { 0 } else { 2*sin(x) })
+  u == sin(x) at t = 0
+}
+right(q) = {
+  (v, rest) = (exp(-0.1q[0] + 2.9(q[1] - q[0])), exp(2.9(1 - q[1])))
+  sin(1.0)*(v*rest + 2(rest - 1)/2.9)
+}
+q = [0.5, 0.5];
+at(q) = solve(switched(q[0], q[1]), fourier(8); rtol = 1e-10, atol = 1e-12).u(1.0, 1.0)
+(at(q), grad(at)(q))             #~ (right(q), grad(right)(q)) tol 1e-7
+# the same in the plane, where a field follows from the other
+problem plane(a, b) {
+  domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
+  field u, v
+  u_t == v + (if t < a { 0 } else { 3 })*u*(1 + 0v) + (if t < b { 0 } else { 2*sin(x)*cos(y) })
+  v == 0.05*Δ(u)
+  u == sin(x)*cos(y) at t = 0
+}
+at(q) = solve(plane(q[0], q[1]), fourier(8); rtol = 1e-10, atol = 1e-12).u(1.0, 1.0, 0.0)
+(at(q), grad(at)(q))             #~ (right(q), grad(right)(q)) tol 1e-7
 # elements do not have these second derivatives
 said = try { grad(grad(s -> solve(bent(s), fem(0.5), estimate = false).u(1.0, 0.5)))(0.6); "" } catch e { e }
 contains(said, "bends at a time that depends on what is differentiated by")   #> true
