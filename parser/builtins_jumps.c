@@ -19,7 +19,9 @@
  * same of abs, max and min: of functions of t alone that have a bend at a zero.
  * _clock_turns gives both, and _clock_sides(f, sides, before, behind, t, ...) is
  * f(t, ...) where each of these has the value that it has at the time `before`, if
- * its number in sides is below 0, or at the time `behind`, if it is above 0.
+ * its number in sides is below 0, or at the time `behind`, if it is above 0. A
+ * search in a table counts for these two by its knots: how far what is searched
+ * for is behind each of them.
  * _clock_values(f, t, ...) is what f makes of t alone: a vector of the numbers
  * that depend on t and on nothing else that is handed to f, where they meet what
  * does or are the value of f. Inside of loops nothing is looked at.
@@ -40,10 +42,10 @@
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
-/* What is searched for and in what; or the instruction that makes whole numbers, with neither. */
+/* What is searched for and in what, and the outermost loop that does it; or the instruction that makes whole numbers, with none. */
 typedef struct Search {
 	Ref sought, table;
-	const Inst *whole;
+	const Inst *loop, *whole;
 } Search;
 
 typedef struct Jumps {
@@ -178,7 +180,28 @@ static Ref as_vector(Builder *b, Ref r) {
 
 static void add_part(Jumps *j, Builder *b, Ref d) { j->parts[j->n++] = as_vector(b, d); }
 
+/* A search holds its operands, whose derivative it does not need; the places of the knots do. */
+static Ref moving(const Fn *f, Ref r) {
+	const Inst *in = ref_inst(f, r);
+	return in && in->op == OP_STOP ? inst_arg(f, in, 0) : r;
+}
+
+static bool is_loop(const Inst *in) { return in->op == OP_WHILE || in->op == OP_FOR; }
+
+static void add_knots(Jumps *j, Builder *b, RefMap *map, const Inst *loop) {
+	for (uint32_t k = 0; k < j->nsearches; k++) {
+		if (j->searches[k].loop != loop) continue;
+		const Ref table = as_vector(b, refmap_get(b, map, moving(j->f, j->searches[k].table)));
+		const Ref sought = build_convert(b, refmap_get(b, map, moving(j->f, j->searches[k].sought)), DT_F64);
+		add_part(j, b, build2(b, OP_SUB, build_broadcast_scalar(b, sought, ref_type(build_fn(b), table)), table));
+	}
+}
+
 static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
+	if (is_loop(in)) {
+		add_knots(j, b, map, in);
+		return;
+	}
 	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0));
 	Ref y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
 	switch ((Op)in->op) {
@@ -291,20 +314,40 @@ static bool counts_places(const Jumps *j, const Inst *in) {
 }
 
 /* Notes the tables that are searched in loops, and whole numbers outside of these. */
-static void find_tables(Jumps *j, const Region *g, bool inside) {
+static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		if (g == &j->f->regions.at[0] && counts_places(j, in)) j->searches[j->nsearches++] = (Search){.whole = in};
-		for (uint32_t k = 0; inside && k < 2 && (in->op == OP_LT || in->op == OP_LE); k++) {
+		for (uint32_t k = 0; loop && k < 2 && (in->op == OP_LT || in->op == OP_LE); k++) {
 			const Ref sought = inst_arg(j->f, in, k), table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
 			bool known = table == REF_NONE;
 			for (uint32_t n = 0; n < j->nsearches; n++)
-				known = known || (!j->searches[n].whole && j->searches[n].sought == sought && j->searches[n].table == table);
-			if (!known) j->searches[j->nsearches++] = (Search){.sought = sought, .table = table};
+				known = known || (!j->searches[n].whole && j->searches[n].sought == sought && j->searches[n].table == table &&
+				                  (!j->turns || j->searches[n].loop == loop));
+			if (!known) j->searches[j->nsearches++] = (Search){.sought = sought, .table = table, .loop = loop};
 		}
 		for (uint32_t k = 0; k < in->nregions; k++)
-			find_tables(j, inst_region(j->f, in, k), inside || in->op == OP_WHILE || in->op == OP_FOR);
+			find_tables(j, inst_region(j->f, in, k), loop || !is_loop(in) ? loop : in);
 	}
+}
+
+/* Wants the loops that search a table for one number and give nothing but numbers, as many parts as each has knots. */
+static void want_searches(Jumps *j) {
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < j->nsearches; k++) {
+		const Search s = j->searches[k];
+		if (s.whole || ref_ty(j->f, s.sought)->rank || j->f->vals.at[s.loop->results].region != 0) continue;
+		bool numbers = s.loop->nresults > 0;
+		for (uint32_t i = 0; i < s.loop->nresults; i++) {
+			const Ref r = inst_result(s.loop, i);
+			numbers = numbers && ref_ty(j->f, r)->rank == 0 && depends(j, r) == OF_PLACE;
+		}
+		if (!numbers) continue;
+		j->wanted[s.loop - j->f->insts.at] = true;
+		j->searches[n++] = s;
+	}
+	j->nsearches = n;
+	j->n += n;
 }
 
 static Builder *begin_copy(Jumps *j, RefMap *map) {
@@ -318,12 +361,6 @@ static Builder *begin_copy(Jumps *j, RefMap *map) {
 		refmap_set(map, fn_param(f, k), build_param(b, v->type, v->name));
 	}
 	return b;
-}
-
-/* A search holds its operands, whose derivative it does not need; the places of the knots do. */
-static Ref moving(const Fn *f, Ref r) {
-	const Inst *in = ref_inst(f, r);
-	return in && in->op == OP_STOP ? inst_arg(f, in, 0) : r;
 }
 
 /* (parameters) -> what is searched for and in what, of each table */
@@ -365,7 +402,8 @@ static Fn *make_compared(Jumps *j) {
 /* A place on each side of a zero: what is wanted has its value there */
 typedef struct Sides {
 	const Jumps *j;
-	Ref *before, *behind, *which; /* by instruction */
+	Ref *before, *behind; /* by value */
+	Ref *which;           /* by instruction */
 } Sides;
 
 /* The values of what is wanted, in branches as copy_region has them */
@@ -376,8 +414,21 @@ static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
 			if (cannot_fail(j, inst_region(j->f, in, k))) copy_wanted(j, b, map, inst_region(j->f, in, k), values);
 		build_copy_inst(b, map, in);
-		if (j->wanted[n]) values[n] = refmap_get(b, map, inst_result(in, 0));
+		for (uint32_t k = 0; j->wanted[n] && k < in->nresults; k++) values[in->results + k] = refmap_get(b, map, inst_result(in, k));
 	}
+}
+
+/* How many parts of `sides` belong to what is wanted: a search has one for each knot. */
+static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
+	Dim size = dim_const(c, is_loop(in) ? 0 : 1);
+	if (is_loop(in)) {
+		for (uint32_t k = 0; k < j->nsearches; k++)
+			if (j->searches[k].loop == in) size = dim_add(c, size, ref_ty(j->f, j->searches[k].table)->dims[0]);
+		return size;
+	}
+	const Type t = *ref_ty(j->f, inst_result(in, 0));
+	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
+	return size;
 }
 
 /* The parts of `sides` that belong to each, in the order in which copy_region counts them: the number of all. */
@@ -388,11 +439,8 @@ static Dim find_lengths(const Jumps *j, Ctx *c, const Region *g, Dim at, Dim *st
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
 			if (cannot_fail(j, inst_region(j->f, in, k))) at = find_lengths(j, c, inst_region(j->f, in, k), at, starts);
 		if (!j->wanted[n]) continue;
-		const Type t = *ref_ty(j->f, inst_result(in, 0));
-		Dim size = dim_const(c, 1);
-		for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
 		starts[n] = at;
-		at = dim_add(c, at, size);
+		at = dim_add(c, at, parts_of(j, c, in));
 	}
 	return at;
 }
@@ -401,9 +449,45 @@ static void take_side(Builder *b, RefMap *map, const Inst *in) {
 	const Sides *s = map->copied_ud;
 	const uint32_t n = (uint32_t)(in - s->j->f->insts.at);
 	if (!s->j->wanted[n]) return;
-	const Ref own = refmap_get(b, map, inst_result(in, 0)), none = build_zeros(b, ref_type(build_fn(b), s->which[n]));
-	const Ref early = build_select(b, build2(b, OP_LT, s->which[n], none), s->before[n], own);
-	refmap_set(map, inst_result(in, 0), build_select(b, build2(b, OP_LT, none, s->which[n]), s->behind[n], early));
+	const Ref none = build_zeros(b, ref_type(build_fn(b), s->which[n]));
+	const Ref is_early = build2(b, OP_LT, s->which[n], none), is_late = build2(b, OP_LT, none, s->which[n]);
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k), early = build_select(b, is_early, s->before[in->results + k], refmap_get(b, map, r));
+		refmap_set(map, r, build_select(b, is_late, s->behind[in->results + k], early));
+	}
+}
+
+/* Marks what comes of the loop `from`, in g: whether it is used there. */
+static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bool *follows) {
+	bool any = false;
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		bool used = in == from;
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			const Ref r = inst_arg(j->f, in, k);
+			used = used || (ref_is_value(r) && follows[REF_INDEX(r)]);
+		}
+		for (uint32_t k = 0; k < in->nregions; k++) used = find_followers(j, inst_region(j->f, in, k), from, follows) || used;
+		for (uint32_t k = 0; used && k < in->nresults; k++) follows[in->results + k] = true;
+		any = any || used;
+	}
+	return any;
+}
+
+/* What bends where a table has a knot, as what keeps a place between two of them, is on the side of the search, unless it has one of its own. */
+static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
+	for (uint32_t m = 0; m < j->f->insts.n; m++) {
+		const Inst *loop = &j->f->insts.at[m];
+		if (!j->wanted[m] || !is_loop(loop)) continue;
+		bool *follows = ARENA_ARRAY(j->sp->a, bool, j->f->vals.n + 1);
+		find_followers(j, &j->f->regions.at[0], loop, follows);
+		const Ref half = build2(b, OP_MUL, which[m], build_full(b, ref_type(build_fn(b), which[m]), 0.5));
+		for (uint32_t n = 0; n < j->f->insts.n; n++) {
+			const Inst *in = &j->f->insts.at[n];
+			if (!j->wanted[n] || is_loop(in) || !follows[in->results]) continue;
+			which[n] = build2(b, OP_ADD, which[n], build_broadcast_scalar(b, half, ref_type(build_fn(b), which[n])));
+		}
+	}
 }
 
 /* (parameters, sides, before, behind) -> the value where each of what is wanted is as before, as behind or as it is. */
@@ -426,17 +510,20 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	const Ref sides = build_param(b, type_tensor(c, DT_F64, 1, &total), atom(c, "sides"));
 	refmap_set(&early, fn_param(j->f, place), build_param(b, number, atom(c, "before")));
 	refmap_set(&late, fn_param(j->f, place), build_param(b, number, atom(c, "behind")));
-	Sides s = {.j = j, .before = ARENA_ARRAY(a, Ref, j->f->insts.n + 1), .behind = ARENA_ARRAY(a, Ref, j->f->insts.n + 1),
+	Sides s = {.j = j, .before = ARENA_ARRAY(a, Ref, j->f->vals.n + 1), .behind = ARENA_ARRAY(a, Ref, j->f->vals.n + 1),
 	           .which = ARENA_ARRAY(a, Ref, j->f->insts.n + 1)};
 	copy_wanted(j, b, &early, top, s.before);
 	copy_wanted(j, b, &late, top, s.behind);
 	for (uint32_t n = 0; n < j->f->insts.n; n++) {
 		if (!j->wanted[n]) continue;
-		const Type t = *ref_ty(build_fn(b), s.before[n]);
-		Dim size = dim_const(c, 1);
-		for (uint32_t k = 0; k < t.rank; k++) size = dim_mul(c, size, t.dims[k]);
-		s.which[n] = build_reshape(b, build_slice(b, sides, &starts[n], &size, NULL), t.rank, t.dims);
+		const Inst *in = &j->f->insts.at[n];
+		const Type t = *ref_ty(build_fn(b), s.before[in->results]);
+		Dim size = parts_of(j, c, in);
+		const Ref part = build_slice(b, sides, &starts[n], &size, NULL);
+		const int all = 0;
+		s.which[n] = is_loop(in) ? build_reduce(b, OP_REDUCE_SUM, part, 1, &all) : build_reshape(b, part, t.rank, t.dims);
 	}
+	follow_searches(j, b, s.which);
 	map.copied = take_side;
 	map.copied_ud = &s;
 	for (uint32_t i = 0; i < top->ninsts; i++) build_copy_inst(b, &map, &j->f->insts.at[j->f->inst_order.at[top->insts + i]]);
@@ -513,6 +600,13 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
 	}
 	walk(&j, &j.f->regions.at[0], true, false);
+	if (j.turns) {
+		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
+		j.searches = ARENA_ARRAY(sp->a, Search, 2 * j.f->insts.n + 1);
+		find_risks(&j, &j.f->regions.at[0]);
+		find_tables(&j, &j.f->regions.at[0], NULL);
+		want_searches(&j);
+	}
 	if (asked == ASKED_VALUES || asked == ASKED_LOOKUPS || asked == ASKED_TABLES) {
 		const Region *top = &j.f->regions.at[0];
 		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
@@ -520,7 +614,7 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 		find_risks(&j, top);
 		if (asked == ASKED_TABLES) {
 			j.searches = ARENA_ARRAY(sp->a, Search, 2 * j.f->insts.n + 1);
-			find_tables(&j, top, false);
+			find_tables(&j, top, NULL);
 			*ntables = j.n = j.nsearches;
 		} else {
 			j.risks = asked == ASKED_LOOKUPS;

@@ -16,6 +16,24 @@ grad(p -> sums(p, bdf()))(at)      #~ grad(sums_exact)(at) tol 1e-5
 hessian(p -> sums(p, tsit5()))(at)   #~ hessian(sums_exact)(at) tol 1e-5
 hessian(p -> bends(p, tsit5()))(at)  #~ hessian(bends_exact)(at) tol 1e-6
 
+# knots of two tables; and a knot and a bend
+by_table(s, top) = t -> interp(t, stack(0.0, s, 2.0), [0.0, top, 0.0] + 1)
+tables(p, m) = tight((t, y) -> [(by_table(p[0], 1.0)(t) + by_table(p[1], 2.0)(t)^2) * y[0]], [1.0], m)
+# the squares of a line from 1 to 3 and back
+tables_exact(p) = exp(3 + 26 / 3 + 0 * p[0] + 0 * p[1])
+knot_and_bend(p, m) = tight((t, y) -> [by_table(p[0], 1.0)(t)*max(t - p[1], 0.0)], [0.0], m)
+knot_and_bend_exact(p) = {
+  # behind both
+  (a, b) = (max(p[0], p[1]), p[0])
+  slope = -1/(2 - b)
+  before = if p[1] < b { integrate(t -> (1 + t/b)*(t - p[1]), p[1], b) } else { 0.0 }
+  before + integrate(t -> (2 + slope*(t - b))*(t - p[1]), a, 2.0)
+}
+hessian(p -> tables(p, tsit5()))(at)/tables_exact(at)        #~ zeros(2, 2) tol 1e-5
+hessian(p -> tables(p, bdf()))([1.0, 1.2])/tables_exact(at)  #~ zeros(2, 2) tol 1e-3
+grad(p -> knot_and_bend(p, tsit5()))(at)     #~ 0.5*(grad(knot_and_bend_exact)([1.0, 1 - 1e-7]) + grad(knot_and_bend_exact)([1.0, 1 + 1e-7])) tol 1e-6
+hessian(p -> knot_and_bend(p, tsit5()))(at)  #~ 0.5*(hessian(knot_and_bend_exact)([1.0, 1 - 1e-7]) + hessian(knot_and_bend_exact)([1.0, 1 + 1e-7])) tol 1e-5
+
 # three of them, one by one and in a vector; one that hangs on another; and, where it matters which
 # comes first, half of both
 many(p) = ode((t, y) -> [step(t, p[0]) + 2 * step(t, p[1]) - 5 * step(t, p[2]), sum([1.0, 2, -5] * where(t < p, 0.0, 1.0)),
