@@ -99,6 +99,7 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
   y = y0
   stats = i64(zeros(9))
   span = abs(stop_gradient(t1 - t0))
+  fastest = 0.0   # rates of changes, where steps have to see them
   far = 0.02 * span   # how long a piece is that is iterated on itself
   plain = 0   # pieces of one step, one after the other, which say that steps could be longer than the lag
   open = t != t1
@@ -139,7 +140,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     (times, rows, counts, turns) = if short {
       _iterated(f, before, lags, t0, T, Y, starts, t, y, end, m, o)
     } else {
-      (times, rows, counts) = _piece((s, u) -> f(s, u, Z(s, u)), lags, reach, t, y, end, m, o)
+      (times, rows, counts, rate) = _piece((s, u) -> f(s, u, Z(s, u)), lags, reach, t, y, end, m, o, fastest)
+      fastest = rate
       (times, rows, counts, 0)
     }
     stats = stats + counts
@@ -241,7 +243,8 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
 # One piece whose delayed times keep to what is known: to `end`, or to where one that depends on the state comes to the point that it may not pass.
-_piece(F, lags, reach, t, y, end, m, o) = {
+# Once more in shorter steps where a change is faster than the solution, which may rest. fastest: how fast changes of earlier pieces were, and of this one.
+_piece(F, lags, reach, t, y, end, m, o, fastest) = {
   jac = (s, u) -> _rows_jacobian(v -> F(s, v), u)
   events = list()
   for (j, l) in enumerate(lags) {
@@ -249,15 +252,42 @@ _piece(F, lags, reach, t, y, end, m, o) = {
       events = push(events, event((s, u) -> s - _lag(l, s, u) - reach[j]; direction = "rising", terminal = true))
     }
   }
-  if len(events) == 0 {
+  run = m -> if len(events) == 0 {
     (times, rows, counts) = m.integrate(m, F, jac, y, t, end, o)
     (times, rows, _counts(counts))
   } else {
     r = _integrate_events(m, F, jac, y, t, end, o, events)
     (r.times, r.values, r.stats)
   }
+  if _is_given_steps(m) { (...run(m), fastest) } else {
+    (times, rows) = (zeros(1), zeros(1, len(y)))
+    counts = i64(zeros(9))
+    longest = m.max_step + 0.0
+    open = true
+    while open {
+      (times, rows, counts) = run((...m, max_step = longest))
+      d = m.degree
+      rate = _primal(() -> _rate_of_changes(m, F, jac, times, rows, o, fastest))
+      h = _step_for_changes(m, rate, o)
+      ends = stop_gradient(times[d * iota((len(times) - 1) // d + 1)])
+      open = rate > 0 and h < longest and max(concat([0.0], abs(diff(ends)))) > h
+      if open and not (abs(stop_gradient(end - t)) <= 1e5 * h) {
+        open = false
+        rows = _unfollowed(rows, rate)
+      }
+      longest = if open { h } else { longest }
+      fastest = max(fastest, rate)
+    }
+    (times, rows, counts, fastest)
+  }
 }
 
+# The rows, which have no derivative: so many steps are no way to have it
+_unfollowed(rows, rate) = rows
+derivative _unfollowed(rows, rate), drows, drate = _unfollowed_change(rate) * drows
+_unfollowed_change(rate) = { if rate > 0 { _say_unfollowed(rate) }; 1.0 }
+_say_unfollowed(rate) = error(
+  "dde: a change of this solution, which rests, is as fast as {rate:.3g} a unit of time, and its derivative would take more than 100000 steps: an implicit method, as rodas5p(), has it if the change decays")
 # One piece whose delayed times fall into itself: first as if it stood still, then with what came of that, until nothing changes. The last number is that of
 # the turns; more than _most_turns say that it did not settle.
 _most_turns() = 12

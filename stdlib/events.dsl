@@ -78,7 +78,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
       }
     }, rows),
     cut = (times, rows) -> if _is_given_steps(m) { (times, rows, _uncut(times, m.degree)) } else {
-      _primal(() -> _with_rest(f, jac, times, rows, m.degree, o))
+      _primal(() -> _with_rest(f, jac, times, rows, m, o))
     },
     rate = f, across = (y, s) -> _across(f, y, s[0], s[1], s[2]), on_side = (side, s) -> _on_side(f, side, y0, s),
     rests = (again, t, y, o) -> _rests_on(g, f, again, t, y, o),
@@ -119,16 +119,21 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
 # slope of the integrator's polynomial is what Newton's method begins with. A singular matrix, as of higher index, is an error.
 _rate_of_implicit(F, id, slope) = {
   differs = id > 0
+  solved = _solved_implicit(F, id, slope)
+  (t, y) -> {
+    rates = where(differs, solved(t, y), 0.0)
+    where(differs, rates, jvp(q -> solved(q[0], q[1]), (t, y), (1.0, rates))[1])
+  }
+}
+# The rates of what is differentiated and the values of the rest
+_solved_implicit(F, id, slope) = {
+  differs = id > 0
   residual = (t, y) -> z -> F(t, where(differs, y, z), where(differs, z, 0.0))
-  solved = (t, y) -> {
+  (t, y) -> {
     r = residual(t, y)
     z = stop_gradient(where(differs, slope, y))
     for k in 0..4 { z = stop_gradient(z - linsolve(_jacobian(r, z), r(z))) }
     _zeros_at(r, z)
-  }
-  (t, y) -> {
-    rates = where(differs, solved(t, y), 0.0)
-    where(differs, rates, jvp(q -> solved(q[0], q[1]), (t, y), (1.0, rates))[1])
   }
 }
 _slope_at(times, rows, d, j) = if len(times) < 2 { 0.0 * stop_gradient(rows[0]) } else {

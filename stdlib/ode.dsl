@@ -252,7 +252,20 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_
     (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }), stats)
   }
 }
+# Where it rests or has an idle mode, derivatives are those of y' = f(t, y), which has the same solution (_rate_of_implicit): IDAS goes
+# in steps of low order where nothing moves but sensitivities. Of more than 32 unknowns they are those of IDAS all the same.
 _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
+  (T, Y, stats) = _by_ida_steps(m, F, jac, y0, id, t0, t1, o)
+  followed = (at, rows) -> (at,
+    _value_of(() -> _by_rate_of_implicit(m, F, jac, y0, id, t0, t1, (...o, saveat = at), T, Y), rows), stats)
+  if len(y0) > 32 { (T, Y, stats) } else if _asks_all(o.saveat) {
+    (at, rows, parts) = _primal(() -> _with_rest_of_implicit(F, T, Y, o))
+    if _are_uncut(parts) { (T, Y, stats) } else { followed(_between(at, t0, t1), rows) }
+  } else {
+    if _primal(() -> _is_idle_implicit(F, t0, y0, T, Y, stats.steps, o)) { followed(o.saveat, Y) } else { (T, Y, stats) }
+  }
+}
+_by_ida_steps(m, F, jac, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)

@@ -10,7 +10,8 @@
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
 auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
-    integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+    explicit = true, integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
+    solve = _solve_ode)
 
 # The value by the steps of the methods. Its derivative by the same steps once more (ode_replay.dsl): where all were explicit, whatever is asked for and however many
 # unknowns; where some were implicit, of up to 16 unknowns at one time. Otherwise by CVODES, from the equations: by Adams' methods where the steps were explicit, but too many to be kept.
@@ -32,7 +33,7 @@ _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
     at[-1] = t1
     (at, _by_cvode(w, f, jac, y, t0, t1, (...o, saveat = at))[1])
   }
-  if not _auto_fits(f(t0, y), y) { by_equations(m) } else { if _wants_equations(jac, T, Y, o) {
+  if not _auto_fits(f(t0, y), y) { by_equations(m) } else { if _wants_equations(m, f, jac, T, Y, o) {
     _by_sensitivities(m, f, jac, y, t0, t1, o, T, Y)
   } else {
     if _auto_hardest(how) > 0 { by_equations(m) } else {
@@ -50,27 +51,31 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
     end = o.saveat[-1]
     (T, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y, t0, end, (...o, saveat = [])))
     explicit = (...m, turn = _dop853_turn)
-    if _wants_equations(jac, T, Y, o) { _by_sensitivities(m, f, jac, y, t0, end, o, T, Y)[1] } else { if _asks_one(o.saveat) {
-      if _is_fixed(len(y)) and kind(o.pattern) == "none" {
-        if _auto_hardest(how) == 3 { by_equations(m) } else {
-          expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, end, T, Y), 0)
+    if _wants_equations(m, f, jac, T, Y, o) {
+      _by_sensitivities(m, f, jac, y, t0, end, o, T, Y)[1]
+    } else {
+      if _asks_one(o.saveat) {
+        if _is_fixed(len(y)) and kind(o.pattern) == "none" {
+          if _auto_hardest(how) == 3 { by_equations(m) } else {
+            expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, end, T, Y), 0)
+          }
+        } else {
+          if _auto_hardest(how) > 0 {
+            by_equations(m)
+          } else {
+            expand(checkpoint(_replay_to)(explicit, f, jac, o, y, t0, end, T, Y), 0)
+          }
         }
       } else {
-        if _auto_hardest(how) > 0 {
-          by_equations(m)
-        } else {
-          expand(checkpoint(_replay_to)(explicit, f, jac, o, y, t0, end, T, Y), 0)
+        if _auto_hardest(how) > 0 { by_equations(m) } else {
+          if _auto_kept(len(y), len(how), 40 * len(o.saveat)) {
+            _replay_rows(explicit, f, jac, o, y, t0, end, T, Y, o.saveat)[1]
+          } else {
+            by_equations(adams(max_steps = m.max_steps))
+          }
         }
       }
-    } else {
-      if _auto_hardest(how) > 0 { by_equations(m) } else {
-        if _auto_kept(len(y), len(how), 40 * len(o.saveat)) {
-          _replay_rows(explicit, f, jac, o, y, t0, end, T, Y, o.saveat)[1]
-        } else {
-          by_equations(adams(max_steps = m.max_steps))
-        }
-      }
-    } }
+    }
   }
 }
 # Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each step and each step that is gone through for its inside, as measured

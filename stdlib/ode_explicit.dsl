@@ -13,8 +13,8 @@
 #   [Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, Comput. Math. Appl. 62 (2011) 770-775]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = tsit5(), rtol = 1e-8, atol = 1e-10).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-6
 tsit5(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "tsit5", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_tsit5,
-    turn = _tsit5_turn, implicit = none, solve = _solve_ode)
+  (name = "tsit5", degree = 4, explicit = true, max_steps = max_steps, first_step = first_step, max_step = max_step,
+    integrate = _by_tsit5, turn = _tsit5_turn, implicit = none, solve = _solve_ode)
 _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o)
 
 # dop853(; max_steps, first_step, max_step): explicit Runge-Kutta of order 8 with error estimates of orders 5 and 3 and dense output of order 7; not stiff, rtol from 1e-6 to 1e-13
@@ -22,8 +22,8 @@ _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o
 #   [Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer 1993, II.5 and II.6]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = dop853(), rtol = 1e-12, atol = 1e-14).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-10
 dop853(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "dop853", degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_dop853,
-    turn = _dop853_turn, implicit = none, solve = _solve_ode)
+  (name = "dop853", degree = 7, explicit = true, max_steps = max_steps, first_step = first_step, max_step = max_step,
+    integrate = _by_dop853, turn = _dop853_turn, implicit = none, solve = _solve_ode)
 _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1, o)
 
 # rk4(h): the classical Runge-Kutta method of order 4 in equal steps of at most h; no error control, so rtol and atol make no difference

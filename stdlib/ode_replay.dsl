@@ -14,7 +14,7 @@
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "until") {
   (times, Y, stats) = m.integrate(m, f, jac, y0, t0, t1, o)
   if not _asks_all(o.saveat) { (times, Y, stats) } else {
-    (at, rows, parts) = _primal(() -> _with_rest(f, jac, times, Y, m.degree, o))
+    (at, rows, parts) = _primal(() -> _with_rest(f, jac, times, Y, m, o))
     if _are_uncut(parts) { (times, Y, stats) } else {
       at = _between(at, t0, t1)
       (at, _value_of(() -> m.integrate(m, f, jac, y0, t0, t1, (...o, saveat = at))[1], rows), stats)
@@ -42,7 +42,7 @@ _marched_once(m, f, jac, y0, t0, t1, o) = {
   (T, R, counts) = _primal(() -> _marched_rows(m, f, jac, y0, t0, t1, o))
   (times, Y) = if not _asks_all(o.saveat) { (o.saveat, _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R)[1], R)) } else {
     (times, Y) = _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R), (T, R))
-    (at, rows, parts) = _primal(() -> _with_rest(f, jac, T, R, m.degree, o))
+    (at, rows, parts) = _primal(() -> _with_rest(f, jac, T, R, m, o))
     if _are_uncut(parts) { (times, Y) } else {
       at = _between(at, t0, t1)
       (at, _value_of(() -> _by_sensitivities(m, f, jac, y0, t0, t1, (...o, saveat = at), T, R)[1], rows))
@@ -64,7 +64,7 @@ _once_more(m, f, jac, y0, t0, t1, o, times, R) = {
   (T, Y) = if _asks_all(o.saveat) { (times, R) } else {
     _primal(() -> m.integrate(m, f, jac, y0, t0, end, (...o, saveat = []))[..2])
   }
-  if _wants_equations(jac, T, Y, o) { _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y) } else {
+  if _wants_equations(m, f, jac, T, Y, o) { _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y) } else {
     if has(m, "turn") { _replayed_from(m, f, jac, y0, t0, end, o, T, Y) } else {
       (at, rows) = m.integrate(m, f, jac, y0, t0, t1, o)[..2]
       # of as many rows as there were

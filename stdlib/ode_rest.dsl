@@ -1,8 +1,10 @@
-# ode_rest.dsl - derivatives where a solution rests.
+# ode_rest.dsl - derivatives where a solution rests, or a mode of it is idle.
 #
 # What does not move has no error, however long the step: nothing looks at how it would answer to a change, which is
 # its derivative. So this is not taken from the steps there, but from the equations of sensitivities or the adjoint
 # problem (CVODES), whose own errors are looked at. And a whole solution has more rows there, between which they can be read.
+# Of two equal pendulums that swing together all unknowns move, and a change would wake how they swing against each
+# other: such modes the Jacobian tells.
 
 # Whether an unknown keeps its value, within ten times atol, for a hundredth of the way. T, Y: rows.
 _rests(T, Y, o) = {
@@ -17,12 +19,97 @@ _rests(T, Y, o) = {
   any(longest > 0.01 * abs(T[-1] - T[0]))
 }
 
-# Whether derivatives are to come from the equations: of a solution that rests, unless the Jacobian grows as 1/(t - t0) from its
-# beginning. Some changes have no bound there, and CVODES stops; those of the steps have values.
-_wants_equations(jac, T, Y, o) = if _rests(T, Y, o) {
+# Whether derivatives are to come from the equations: of a solution that rests or has an idle mode, unless the Jacobian
+# grows as 1/(t - t0) from its beginning. Some changes have no bound there, and CVODES stops; those of the steps have values.
+_wants_equations(m, f, jac, T, Y, o) = if _rests(T, Y, o) or len(_primal(() -> _missed_modes(m, f, jac, T, Y, o, 200))) > 0 {
   near = stop_gradient(1e-12 * (T[-1] - T[0]))
   not (max(abs(stop_gradient(jac(T[0] + near, Y[0])))) * abs(near) > 0.1)
 } else { false }
+
+# Eigenvalues of the Jacobian that steps are too long for: c128[k]. Looked at is the longest step, of up to eight unknowns
+# two others as well. Of more than `most` unknowns it is the largest eigenvalue alone, and of explicit methods.
+_missed_modes(m, f, jac, T, Y, o, most) = {
+  (T, Y) = (stop_gradient(T), stop_gradient(Y))
+  if len(Y[0]) > most {
+    if has(m, "explicit") { _missed_of(m, (t, y) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
+      c128(zeros(0))
+    }
+  } else {
+    # no eigenvalue is above this norm; of a sparse matrix, which has few elements in a row, ten times the largest
+    norm = (t, y) -> {
+      J = try { jac(t, y) } catch e { 0.0 * jac(T[0], Y[0]) }
+      if kind(o.pattern) == "none" { max(sum(abs(J); axis = 1)) } else { 10 * max(abs(J)) }
+    }
+    _missed_of(m, norm, (t, y, yp) -> _rates_at(jac, t, y, o), T, Y, o)
+  }
+}
+# An eigenvalue of the Jacobian with the largest absolute value, more or less, by 26 products with it: c128[1]
+_largest_rate(f, t, y) = {
+  times_J = v -> try { jvp(u -> f(t, u), y, v)[1] } catch e { 0.0 * y }
+  (v, grown) = (sin(1.0 + 2.3 * iota(len(y))^2 % 7.0), 0.0)
+  for turn in 0..24 {
+    v = times_J(v / max(norm(v), 1e-300))
+    if turn >= 12 { grown = grown + log(max(norm(v), 1e-300)) }
+  }
+  # where many are nearly as large, so many products are not all there is to it
+  size = 1.2 * exp(grown / 12)
+  # what decays comes back by two of them, what turns comes to its opposite
+  v = v / max(norm(v), 1e-300)
+  (w, twice) = { w = times_J(v); (w, times_J(w)) }
+  back = clamp((v @ twice) / max(norm(twice), 1e-300), -1.0, 1.0)
+  along = size * sqrt(0.5 + 0.5 * back)
+  [(if v @ w > 0 { along } else { -along }) + 1im * sqrt(size^2 - along^2)]
+}
+# h |λ| up to which explicit steps are stable, more or less: some 3.3 for order 5 and 6 for order 8
+_stable_for(m) = 0.75 * _order_of_steps(m)
+# norm(t, y): no rate is above that; rates(t, y, y')
+_missed_of(m, norm, rates, T, Y, o) = {
+  (n, d) = (len(Y[0]), m.degree)
+  steps = (len(T) - 1) // d
+  found = c128(zeros(0))
+  if steps > 0 {
+    h = T[d + d * iota(steps)] - T[d * iota(steps)]
+    longest = argmax(abs(h))
+    for k in if n > 8 { stack(longest) } else { stack(steps // 2, steps - 1, longest) } {
+      (t, y) = (T[d * k], Y[d * k])
+      top = norm(t, y)
+      if len(_too_fast(m, concat([1im * top], [c128(-top)]), 0.0, abs(h[k]), n, o)) > 0 {
+        λ = rates(t, y, (Y[d * k + d] - y) / h[k])
+        found = concat(found, _too_fast(m, λ, abs(t - T[0]), abs(h[k]), n, o))
+      }
+    }
+  }
+  found
+}
+# Those of the rates λ for which a step of h at the time `after` its beginning is too long. Where a mode of the frequency λ is
+# all there is, steps leave at most some three times rtol of (h |λ|)^(p + 1)/(p + 1)!: a thousand times that says that nothing
+# looked at it. Decays that a method follows to their end, or stays bounded by, are in no derivative that lasts; nor do
+# the fastest waves of a grid matter, of more than 32 unknowns: there only those for which steps are not stable.
+_too_fast(m, λ, after, h, n, o) = {
+  p = _order_of_steps(m)
+  size = (1000 * max(o.rtol, 1e-12) * exp(lgamma(p + 2)))^(1 / (p + 1))
+  unstable = if has(m, "explicit") { _stable_for(m) } else { inf }
+  waves = real(λ) > -abs(imag(λ))
+  limit = where(waves and (n <= 32 or unstable == inf), size, max(size, unstable))
+  λ[h * abs(λ) > limit and real(λ) * after > -21]
+}
+
+# How fast changes of a solution with these rows are where it rests or has an idle mode, at least `known` then; else 0
+_rate_of_changes(m, f, jac, T, Y, o, known) = {
+  λ = if _rests(T, Y, o) { concat(_rates_at(jac, T[0], Y[0], o), [known + 0im]) } else { _missed_modes(m, f, jac, T, Y, o, 32) }
+  # an implicit method need not follow what decays
+  λ = if has(m, "explicit") { λ } else { λ[real(λ) > -abs(imag(λ))] }
+  max(concat([0.0], abs(λ)))
+}
+# The length of steps that follow a change of such a rate to rtol
+_step_for_changes(m, rate, o) = {
+  p = _order_of_steps(m)
+  (max(o.rtol, 1e-9) * exp(lgamma(p + 2)))^(1 / (p + 1)) / rate
+}
+_order_of_steps(m) = {
+  order = if has(m, "order") { m.order } else { 0 }
+  f64(if _known(order, "the order of a method") > 0 { order } else { m.degree + 1 })
+}
 
 # Rows at saveat, or at T where all are asked for, whose derivatives are those of the equations
 _by_sensitivities(m, f, jac, y0, t0, t1, o, T, Y) = {
@@ -42,11 +129,13 @@ _by_sensitivities(m, f, jac, y0, t0, t1, o, T, Y) = {
   (at, rows)
 }
 
-# Into how many parts each step of a whole solution is to be cut, so that the polynomials of the method, of degree d,
-# hold what its derivatives do where an unknown rests from the beginning, or of more than 32 all do.
-_parts_at_rest(f, jac, T, Y, d, o) = {
-  (T, Y) = (stop_gradient(T), stop_gradient(Y))
-  n = len(Y[0])
+# Into how many parts each step of a whole solution is to be cut, so that the polynomials of the method hold what its
+# derivatives do where an unknown rests from the beginning, or of more than 32 all do, or a mode is idle.
+_parts_at_rest(f, jac, T, Y, m, o) =
+  _parts_by(m, f, (t, y, yp) -> _rates_at(jac, t, y, o), () -> _missed_modes(m, f, jac, T, Y, o, 32),
+    stop_gradient(T), stop_gradient(Y), o)
+_parts_by(m, f, rates, missed, T, Y, o) = {
+  (n, d) = (len(Y[0]), m.degree)
   # beside what else there is, however large atol
   within = min(10 * o.atol, 1e-3 * max(abs(Y))) + o.rtol * abs(Y[0])
   early = 0.01 * abs(T[-1] - T[0])
@@ -59,8 +148,11 @@ _parts_at_rest(f, jac, T, Y, d, o) = {
     open = (if n <= 32 { min(moved) } else { max(moved) }) == 0
     if open { k = k + d }
   }
-  if abs(T[k] - T[0]) <= early { _uncut(T, d) } else {
-    λ = concat(_rates_at(jac, T[0], Y[0], o), 1im * expand(_rate_of_watched(f, T[0], T[k], Y[0]), 0))
+  if abs(T[k] - T[0]) <= early {
+    λ = missed()
+    if len(λ) == 0 { _uncut(T, d) } else { _parts_for(λ, T, T[-1], n, d, max(o.rtol, 1e-9)) }
+  } else {
+    λ = concat(rates(T[0], Y[0], 0.0 * Y[0]), 1im * expand(_rate_of_watched(f, T[0], T[k], Y[0]), 0))
     _parts_for(λ, T, T[k], n, d, max(o.rtol, 1e-9))
   }
 }
@@ -75,9 +167,9 @@ _rate_of_watched(f, a, b, y) = {
   }
 }
 # A whole solution with its steps cut in parts where it rests, and into how many each
-_with_rest(f, jac, T, Y, d, o) = {
-  q = _parts_at_rest(f, jac, T, Y, d, o)
-  (at, rows) = if _are_uncut(q) { (T, Y) } else { _parted(T, Y, q, d) }
+_with_rest(f, jac, T, Y, m, o) = {
+  q = _parts_at_rest(f, jac, T, Y, m, o)
+  (at, rows) = if _are_uncut(q) { (T, Y) } else { _parted(T, Y, q, m.degree) }
   (at, rows, q)
 }
 _uncut(T, d) = i64(ones((len(T) - 1) // d))
@@ -127,4 +219,44 @@ _parted(T, Y, q, d) = {
   # ends are what they were
   at[d * cumsum(q)] = T[d + d * iota(len(q))]
   (at, map((i, t) -> _through_one(T, Y, d * i, d, t), concat(i64(zeros(1)), repeat(k, d + 0 * k)), at))
+}
+
+# ---- F(t, y, y') == 0
+
+# Eigenvalues that are finite, of F_y + λ F_y' at such values, and 0 for others and where they have no value
+_rates_of_implicit(F, t, y, yp) = try {
+  (A, B) = (_rows_jacobian(v -> F(t, v, yp), y), _rows_jacobian(v -> F(t, y, v), yp))
+  # by those of another problem, 1/(s - λ)
+  s = 0.7 * max(abs(A)) / max(abs(B))
+  μ = eigvals(linsolve(A + s * B, B))
+  known = abs(μ) > 1e-8 * max(abs(μ))
+  where(known, s - 1 / where(known, μ, 1 + 0im), 0im)
+} catch e { c128(zeros(len(y))) }
+_missed_by_implicit(F, T, Y, o) =
+  _missed_of((degree = 5), (t, y) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp), stop_gradient(T), stop_gradient(Y), o)
+# _with_rest of it
+_with_rest_of_implicit(F, T, Y, o) = {
+  (T, Y) = (stop_gradient(T), stop_gradient(Y))
+  q = _parts_by((degree = 5), (t, y) -> F(t, y, 0.0 * y), (t, y, yp) -> _rates_of_implicit(F, t, y, yp),
+    () -> _missed_by_implicit(F, T, Y, o), T, Y, o)
+  (at, rows) = if _are_uncut(q) { (T, Y) } else { _parted(T, Y, q, 5) }
+  (at, rows, q)
+}
+# Whether it rests or has an idle mode, as far as rows at times T behind t0 and y0 and the number of steps to the last show
+_is_idle_implicit(F, t0, y0, T, Y, steps, o) = {
+  (times, rows) = (stop_gradient(concat(expand(t0, 0), T)), stop_gradient(concat(expand(y0, 0), Y)))
+  if _rests(times, rows, o) { true } else {
+    # steps of the mean length at the end
+    h = (times[-1] - times[0]) / max(steps, 1)
+    λ = _rates_of_implicit(F, times[-1], rows[-1], 0.0 * rows[0])
+    len(_too_fast((degree = 5), λ, abs(times[-1] - times[0]), abs(h), len(y0), o)) > 0
+  }
+}
+# Rows at saveat with derivatives by the equation for all rates
+_by_rate_of_implicit(m, F, jac, y0, id, t0, t1, o, T, Y) = {
+  (y, slope) = _dae_start(F, jac, y0, id, t0, o)
+  r = _solved_implicit(F, id, slope)
+  f = _rate_of_implicit(F, id, slope)
+  start = where(id > 0, y0, r(t0, y))
+  _by_sensitivities(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), start, t0, t1, (...o, pattern = none), T, Y)[1]
 }

@@ -1,0 +1,73 @@
+# Derivatives by what wakes a mode that a solution does not have, though all its unknowns move: no error of the solution
+# shows how long steps may be for them. Against closed forms.
+
+# oscillators that are mixed by a random rotation; the slow ones swing, and a is how far the fast ones do
+seed(11)
+ω = [0.3, 0.8, 7.0, 12.0]
+(Q, _) = qr(randn(4, 4))
+K = Q @ diag(ω^2) @ Q'
+slow = Q @ [1.0, -0.7, 0, 0]
+fast = Q @ [0, 0, 1.0, 0.5]
+rates(t, y) = concat(y[4..], -(K @ y[..4]))
+at = [0.7, 11.3, 30.0]
+swing(a, m) = ode(rates, concat(slow + a*fast, zeros(4)), (0.0, 30.0); method = m, rtol = 1e-7, atol = 1e-9).y(at)[.., 1]
+swing_at(a, m) = ode(rates, concat(slow + a*fast, zeros(4)), (0.0, 30.0); method = m, rtol = 1e-7, atol = 1e-9, saveat = at).values[.., 1]
+right = map(t -> (Q @ ([0, 0, 1.0, 0.5]*cos(ω*t)))[1], at)
+slope(f) = jvp(f, 0.0, 1.0)[1]
+for m in (auto(), tsit5(), dop853(), rodas5p(), radau5(), adams(), bdf()) {
+  (got, asked) = (slope(a -> swing(a, m)), slope(a -> swing_at(a, m)))
+  weighted = grad(a -> swing(a[0], m) @ [1.0, 2, 3])([0.0])[0]
+  off = max(concat(abs(got - right), abs(asked - right), [abs(weighted - right @ [1.0, 2, 3])]))
+  # backward differences lose a thousand tolerances on the way
+  assert(off < (if m.name == "bdf" { 5e-3 } else { 5e-4 }), "{m.name}: {got}, {asked} and {weighted}, not {right}")
+}
+# second derivatives: of what is linear there are none
+(a -> swing(a, dop853())[1])''(0.0)                #~ 0 tol 1e-6
+# with algebraic equations
+problem linked(a) {
+  domain t in [0, 30]
+  field y[4], v[4], z[4]
+  y_t == v
+  v_t == -z
+  z == K @ y
+  y == slow + a*fast at t = 0
+  v == zeros(4) at t = 0
+}
+slope(a -> solve(linked(a); rtol = 1e-7, atol = 1e-9).y(at)[.., 1])                  #~ right tol 1e-3
+slope(a -> solve(linked(a); rtol = 1e-7, atol = 1e-9, saveat = at).y(at)[.., 1])     #~ right tol 1e-3
+
+# chains of 40 and 120 equal masses between walls, that swing as one wave; a moves one of them
+for n in (40, 120) {
+  shapes = sqrt(2/(n + 1))*sin(π*expand(iota(n) + 1.0, 1)*expand(iota(n) + 1.0, 0)/(n + 1))
+  frequencies = 2sin(π*(iota(n) + 1.0)/(2n + 2))
+  chain(t, y) = {
+    u = y[..n]
+    concat(y[n..], concat(u[1..], [0.0]) - 2u + concat([0.0], u[..-1]))
+  }
+  pushed(a, m) = ode(chain, concat(shapes[0] + a*where(iota(n) == 7, 1.0, 0.0), zeros(n)), (0.0, 200.0); method = m, rtol = 1e-6, atol = 1e-8).y([3.3, 200.0])[.., 7]
+  for m in (auto(), tsit5(), dop853()) {
+    got = slope(a -> pushed(a, m))
+    wanted = map(t -> sum(shapes[7]^2*cos(frequencies*t)), [3.3, 200.0])
+    assert(max(abs(got - wanted)) < 1e-3, "{m.name} of {n}: {got}, not {wanted}")
+  }
+}
+
+# what rests, with a lag and with an algebraic equation
+at = [0.5, 1.5, 13.7, 29.1]
+hanging(a) = dde((t, y, Z) -> stack(y[1], -9sin(y[0]) + 0.01Z[0, 0]^2), stack(a, 0.0), (0.0, 30.0); lags = 12.0, past = t -> stack(a, 0.0), rtol = 1e-8, atol = 1e-10).y(at)[.., 0]
+problem running_down(a) {
+  domain t in [0, 10]
+  field x, z
+  x_t == -z
+  z == sin(x) + x^3
+  x == a at t = 0
+}
+slope(hanging)                                                                     #~ cos(3at) tol 1e-5
+late = [1.0, 5.3]
+slope(a -> solve(running_down(a); rtol = 1e-8, atol = 1e-10).x(late))              #~ exp(-late) tol 1e-7
+grad(a -> solve(running_down(a[0]); rtol = 1e-8, atol = 1e-10, saveat = late).x(late) @ [1.0, 2])([0.0])    #~ [exp(-late) @ [1.0, 2]] tol 1e-7
+# where a change decays fast an explicit method says that it cannot follow it
+quiet(a, m) = dde((t, y, Z) -> stack(-1e6*y[0] + y[1], -0.1y[1] + 0.01Z[0, 1]), stack(a, a), (0.0, 30.0); lags = 12.0, past = t -> stack(a, a), method = m).y(20.0)[1]
+delayed = exp(-1.2) + 0.1*(1 - exp(-1.2))
+(a -> quiet(a, rodas5p()))'(0.0)    #~ delayed*exp(-0.8) + 0.072exp(-0.8) + 0.01*(1 - exp(-0.8)) tol 2e-5
+contains(try { str((a -> quiet(a, dop853()))'(0.0)) } catch e { e }, "is as fast as 1e+06 a unit of time")    #> true
