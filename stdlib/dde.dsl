@@ -160,11 +160,12 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
       Y = concat(Y, rows)
       t = times[-1]
       y = rows[-1]
+      breaking = t
       if many + len(begins) > 1 {
         at_switch = if piece < len(begins) { t >= stops[piece] } else { false }
         crossed = stop_gradient(if at_switch { stack(stops[piece], begins[piece]) } else { t + zeros(2) })
         at = (lo, hi, s) -> state(T, Y, starts, T[starts + m.degree], lo, hi, s)
-        y = _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
+        (y, breaking) = _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
       }
       # what was at the point that a delayed time has come to is here once more, one derivative smoother
       hit = 99
@@ -173,7 +174,7 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
         near = abs(B - a) <= 1e3 * tiny
         hit = min(hit, min(where(near, level, 98)) + 1)
       }
-      if hit <= m.degree + 1 { B = push(B, t); level = push(level, hit) }
+      if hit <= m.degree + 1 { B = push(B, breaking); level = push(level, hit) }
       if piece < len(begins) and t >= stops[piece] {
         t = begins[piece]
         B = push(B, t)
@@ -207,7 +208,8 @@ _foreseen(l, f, Z, t, y, now, reach) = {
   t + stop_gradient(if speed > 0 { min(1.05 * (reach - now) / speed, 4 * (t - now)) } else { t - now })
 }
 # y, the state at t, where several delayed times may have come to breaking points, or one
-# where f switches, between the times `crossed` if these differ (_one_by_one).
+# where f switches, between the times `crossed` if these differ (_one_by_one). And t itself, as
+# a breaking point.
 _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) = {
   m = len(lags)
   over = (s, u) -> _numbers(map(l -> s - _lag(l, s, u), lags)) - reach
@@ -224,22 +226,42 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
   c = s -> _clock_turns(f, s, stop_gradient(y), Z)
   when = (k, F, t, y) -> _event_time(F, over, k, t, y)
   if _is_fixed(len(c(t))) and len(c(t)) == 0 {
-    if sum(hit) < 2 { y } else {
-      _one_by_one((place, i) -> { Z = delayed(hit * f64(place < i)); (s, u) -> f(s, u, Z(s, u)) }, when, y, t, hit)
+    if sum(hit) < 2 { (y, t) } else {
+      rate = (place, i) -> { Z = delayed(hit * f64(place < i)); (s, u) -> f(s, u, Z(s, u)) }
+      comes = map(j -> if kind(lags[j]) == "function" {
+        if hit[j] > 0 { when(j, rate(zeros_like(hit), 0), t, y) } else { t }
+      } else { reach[j] + _lag(lags[j], t, y) }, list(...(0..m)))
+      (_one_by_one(rate, when, y, t, hit), _met_at(rate, hit, comes, t, y))
     }
   } else {
     (changes, turned) = _primal(() -> _turns_between(c, crossed[0], crossed[1]))
     met = concat(hit, turned)
-    if sum(met) < 2 { y } else {
+    if sum(met) < 2 { (y, t) } else {
       beside = stop_gradient(crossed - t)
-      _one_by_one((place, i) -> {
+      (_one_by_one((place, i) -> {
         Z = delayed(hit * f64(place[..m] < i))
         sides = _sides_after(changes, turned, place[m..], i, sum(met))
         (s, u) -> _clock_sides(f, sides, s + beside[0], s + beside[1], s, u, Z(s, u))
-      }, (k, F, t, y) -> if k < m { when(k, F, t, y) } else { _moving_zero(s -> c(s)[k - m], stop_gradient(t)) }, y, t, met)
+      }, (k, F, t, y) -> if k < m { when(k, F, t, y) } else { _moving_zero(s -> c(s)[k - m], stop_gradient(t)) }, y, t, met), t)
     }
   }
 }
+# t, a breaking point to which several delayed times have come at once. It is one point, though each comes to it by its own
+# time: where the rate jumps there, second derivatives want all of them, and are refused.
+# comes: when each comes to its own.
+_met_at(rate, hit, comes, t, y) = {
+  none_yet = zeros_like(hit)
+  (before, behind) = (stop_gradient(rate(none_yet, 0)(t, y)), stop_gradient(rate(none_yet, 1)(t, y)))
+  jumps = max(abs(behind - before)) > 1e-9 * (max(abs(before)) + max(abs(behind)))
+  if jumps { _as_one(t, where(hit > 0, stack(...comes) - t, 0.0)) } else { t }
+}
+_as_one(t, apart) = t
+derivative _as_one(t, apart), dt, dapart = dt + sum(_of_one(apart) * dapart)
+_of_one(apart) = 0.0 * apart
+derivative _of_one(apart), dapart = _unknown_apart(apart) * dapart
+_unknown_apart(apart) = { if max(abs(apart)) < inf { _say_apart() }; 0.0 }
+_say_apart() = error(
+  "dde: lags that are equal come to a jump of the rate at one time, and second derivatives by them are not known; by lags that differ by 1e-6 they are")
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
 # One piece whose delayed times keep to what is known: to `end`, or to where one that depends on the state comes to the point that it may not pass.
