@@ -42,7 +42,8 @@
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
-/* What is searched for and in what, and the outermost loop that does it; or the instruction that makes whole numbers, with none. */
+/* What is searched for, in what table, and the outermost loop that does it; or the
+ * instruction that makes whole numbers, with none of these. */
 typedef struct Search {
 	Ref sought, table;
 	const Inst *loop, *whole;
@@ -169,12 +170,15 @@ static Ref zero_where_whole(Builder *b, Op wave, Ref x) {
 	return build1(b, wave, build2(b, OP_MUL, half_turn, x));
 }
 
+static Dim count_elements(Ctx *c, const Type *t) {
+	Dim size = dim_const(c, 1);
+	for (uint32_t a = 0; a < t->rank; a++) size = dim_mul(c, size, t->dims[a]);
+	return size;
+}
+
 /* As a vector of numbers */
 static Ref as_vector(Builder *b, Ref r) {
-	Ctx *c = build_ctx(b);
-	const Type t = *ref_ty(build_fn(b), r);
-	Dim size = dim_const(c, 1);
-	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
+	Dim size = count_elements(build_ctx(b), ref_ty(build_fn(b), r));
 	return build_convert(b, build_reshape(b, r, 1, &size), DT_F64);
 }
 
@@ -192,8 +196,10 @@ static void add_knots(Jumps *j, Builder *b, RefMap *map, const Inst *loop) {
 	for (uint32_t k = 0; k < j->nsearches; k++) {
 		if (j->searches[k].loop != loop) continue;
 		const Ref table = as_vector(b, refmap_get(b, map, moving(j->f, j->searches[k].table)));
-		const Ref sought = build_convert(b, refmap_get(b, map, moving(j->f, j->searches[k].sought)), DT_F64);
-		add_part(j, b, build2(b, OP_SUB, build_broadcast_scalar(b, sought, ref_type(build_fn(b), table)), table));
+		const Ref sought = refmap_get(b, map, moving(j->f, j->searches[k].sought));
+		const TypeId like = ref_type(build_fn(b), table);
+		const Ref all = build_broadcast_scalar(b, build_convert(b, sought, DT_F64), like);
+		add_part(j, b, build2(b, OP_SUB, all, table));
 	}
 }
 
@@ -322,8 +328,8 @@ static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 			const Ref sought = inst_arg(j->f, in, k), table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
 			bool known = table == REF_NONE;
 			for (uint32_t n = 0; n < j->nsearches; n++)
-				known = known || (!j->searches[n].whole && j->searches[n].sought == sought && j->searches[n].table == table &&
-				                  (!j->turns || j->searches[n].loop == loop));
+				known = known || (!j->searches[n].whole && j->searches[n].sought == sought &&
+				                  j->searches[n].table == table && (!j->turns || j->searches[n].loop == loop));
 			if (!known) j->searches[j->nsearches++] = (Search){.sought = sought, .table = table, .loop = loop};
 		}
 		for (uint32_t k = 0; k < in->nregions; k++)
@@ -331,13 +337,13 @@ static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 	}
 }
 
-/* Wants the loops that search a table for one number and give nothing but numbers, as many parts as each has knots. */
+/* Wants the loops that search a table for one number and give nothing but numbers. */
 static void want_searches(Jumps *j) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < j->nsearches; k++) {
 		const Search s = j->searches[k];
-		if (s.whole || ref_ty(j->f, s.sought)->rank || j->f->vals.at[s.loop->results].region != 0) continue;
-		bool numbers = s.loop->nresults > 0;
+		if (s.whole || !s.loop->nresults || ref_ty(j->f, s.sought)->rank) continue;
+		bool numbers = j->f->vals.at[s.loop->results].region == 0;
 		for (uint32_t i = 0; i < s.loop->nresults; i++) {
 			const Ref r = inst_result(s.loop, i);
 			numbers = numbers && ref_ty(j->f, r)->rank == 0 && depends(j, r) == OF_PLACE;
@@ -414,21 +420,19 @@ static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
 			if (cannot_fail(j, inst_region(j->f, in, k))) copy_wanted(j, b, map, inst_region(j->f, in, k), values);
 		build_copy_inst(b, map, in);
-		for (uint32_t k = 0; j->wanted[n] && k < in->nresults; k++) values[in->results + k] = refmap_get(b, map, inst_result(in, k));
+		for (uint32_t k = 0; j->wanted[n] && k < in->nresults; k++)
+			values[in->results + k] = refmap_get(b, map, inst_result(in, k));
 	}
 }
 
 /* How many parts of `sides` belong to what is wanted: a search has one for each knot. */
 static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
-	Dim size = dim_const(c, is_loop(in) ? 0 : 1);
-	if (is_loop(in)) {
-		for (uint32_t k = 0; k < j->nsearches; k++)
-			if (j->searches[k].loop == in) size = dim_add(c, size, ref_ty(j->f, j->searches[k].table)->dims[0]);
-		return size;
-	}
-	const Type t = *ref_ty(j->f, inst_result(in, 0));
-	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
-	return size;
+	if (!is_loop(in)) return count_elements(c, ref_ty(j->f, inst_result(in, 0)));
+	Dim knots = dim_const(c, 0);
+	for (uint32_t k = 0; k < j->nsearches; k++)
+		if (j->searches[k].loop == in)
+			knots = dim_add(c, knots, ref_ty(j->f, j->searches[k].table)->dims[0]);
+	return knots;
 }
 
 /* The parts of `sides` that belong to each, in the order in which copy_region counts them: the number of all. */
@@ -452,7 +456,8 @@ static void take_side(Builder *b, RefMap *map, const Inst *in) {
 	const Ref none = build_zeros(b, ref_type(build_fn(b), s->which[n]));
 	const Ref is_early = build2(b, OP_LT, s->which[n], none), is_late = build2(b, OP_LT, none, s->which[n]);
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		const Ref r = inst_result(in, k), early = build_select(b, is_early, s->before[in->results + k], refmap_get(b, map, r));
+		const Ref r = inst_result(in, k), own = refmap_get(b, map, r);
+		const Ref early = build_select(b, is_early, s->before[in->results + k], own);
 		refmap_set(map, r, build_select(b, is_late, s->behind[in->results + k], early));
 	}
 }
@@ -467,25 +472,29 @@ static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bo
 			const Ref r = inst_arg(j->f, in, k);
 			used = used || (ref_is_value(r) && follows[REF_INDEX(r)]);
 		}
-		for (uint32_t k = 0; k < in->nregions; k++) used = find_followers(j, inst_region(j->f, in, k), from, follows) || used;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			used = find_followers(j, inst_region(j->f, in, k), from, follows) || used;
 		for (uint32_t k = 0; used && k < in->nresults; k++) follows[in->results + k] = true;
 		any = any || used;
 	}
 	return any;
 }
 
-/* What bends where a table has a knot, as what keeps a place between two of them, is on the side of the search, unless it has one of its own. */
+/* What bends where a table has a knot, as what keeps a place between two of them,
+ * is on the side of the search, unless it has a side of its own. */
 static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
 	for (uint32_t m = 0; m < j->f->insts.n; m++) {
 		const Inst *loop = &j->f->insts.at[m];
 		if (!j->wanted[m] || !is_loop(loop)) continue;
 		bool *follows = ARENA_ARRAY(j->sp->a, bool, j->f->vals.n + 1);
 		find_followers(j, &j->f->regions.at[0], loop, follows);
-		const Ref half = build2(b, OP_MUL, which[m], build_full(b, ref_type(build_fn(b), which[m]), 0.5));
+		const TypeId one = ref_type(build_fn(b), which[m]);
+		const Ref half = build2(b, OP_MUL, which[m], build_full(b, one, 0.5));
 		for (uint32_t n = 0; n < j->f->insts.n; n++) {
 			const Inst *in = &j->f->insts.at[n];
 			if (!j->wanted[n] || is_loop(in) || !follows[in->results]) continue;
-			which[n] = build2(b, OP_ADD, which[n], build_broadcast_scalar(b, half, ref_type(build_fn(b), which[n])));
+			const TypeId like = ref_type(build_fn(b), which[n]);
+			which[n] = build2(b, OP_ADD, which[n], build_broadcast_scalar(b, half, like));
 		}
 	}
 }
@@ -521,7 +530,8 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 		Dim size = parts_of(j, c, in);
 		const Ref part = build_slice(b, sides, &starts[n], &size, NULL);
 		const int all = 0;
-		s.which[n] = is_loop(in) ? build_reduce(b, OP_REDUCE_SUM, part, 1, &all) : build_reshape(b, part, t.rank, t.dims);
+		s.which[n] = is_loop(in) ? build_reduce(b, OP_REDUCE_SUM, part, 1, &all)
+		                         : build_reshape(b, part, t.rank, t.dims);
 	}
 	follow_searches(j, b, s.which);
 	map.copied = take_side;

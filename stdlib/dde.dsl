@@ -208,8 +208,8 @@ _foreseen(l, f, Z, t, y, now, reach) = {
   t + stop_gradient(if speed > 0 { min(1.05 * (reach - now) / speed, 4 * (t - now)) } else { t - now })
 }
 # y, the state at t, where several delayed times may have come to breaking points, or one
-# where f switches, between the times `crossed` if these differ (_one_by_one). And t itself, as
-# a breaking point.
+# where f switches, between the times `crossed` if these differ (_one_by_one); and t as a
+# breaking point.
 _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) = {
   m = len(lags)
   over = (s, u) -> _numbers(map(l -> s - _lag(l, s, u), lags)) - reach
@@ -265,7 +265,8 @@ _say_apart() = error(
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
 # One piece whose delayed times keep to what is known: to `end`, or to where one that depends on the state comes to the point that it may not pass.
-# Once more in shorter steps where a change is faster than the solution, which may rest. fastest: how fast changes of earlier pieces were, and of this one.
+# Where a change is faster than the solution, which may rest, the piece is integrated once more in shorter steps.
+# fastest: how fast changes of earlier pieces were; the last result is the same with this piece.
 _piece(F, lags, reach, t, y, end, m, o, fastest) = {
   jac = (s, u) -> _rows_jacobian(v -> F(s, v), u)
   events = list()
@@ -304,7 +305,7 @@ _piece(F, lags, reach, t, y, end, m, o, fastest) = {
   }
 }
 
-# The rows, which have no derivative: so many steps are no way to have it
+# The rows, whose derivative is refused, since it would take too many steps
 _unfollowed(rows, rate) = rows
 derivative _unfollowed(rows, rate), drows, drate = _unfollowed_change(rate) * drows
 _unfollowed_change(rate) = { if rate > 0 { _say_unfollowed(rate) }; 1.0 }

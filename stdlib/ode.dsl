@@ -4,6 +4,7 @@
 #   name       what solutions show as their method
 #   degree     d: of a whole solution Y has a row for each of d + 1 nodes of a step, the last of which is the first of the next one; through them
 #              goes the polynomial that is the method's dense output
+#   explicit   where there is one: its steps are stable for no more than some h |λ| (_stable_for, ode_rest.dsl)
 #   finds      where there is one: the Jacobian serves Newton's iterations alone, so that its pattern may be found without being asked for
 #   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats), where m is the record itself, with whatever options the method has in further fields;
 #              f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y, which costs nothing unless it is called: f64[n, n], or with o.pattern the

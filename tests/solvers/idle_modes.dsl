@@ -18,8 +18,8 @@ for m in (auto(), tsit5(), dop853(), rodas5p(), radau5(), adams(), bdf()) {
   (got, asked) = (slope(a -> swing(a, m)), slope(a -> swing_at(a, m)))
   weighted = grad(a -> swing(a[0], m) @ [1.0, 2, 3])([0.0])[0]
   off = max(concat(abs(got - right), abs(asked - right), [abs(weighted - right @ [1.0, 2, 3])]))
-  # backward differences lose a thousand tolerances on the way
-  assert(off < (if m.name == "bdf" { 5e-3 } else { 5e-4 }), "{m.name}: {got}, {asked} and {weighted}, not {right}")
+  # a hundred tolerances on the way of 360 radians; backward differences lose a thousand
+  assert(off < (if m.name == "bdf" { 1e-4 } else { 1e-5 }), "{m.name}: {got}, {asked} and {weighted}, not {right}")
 }
 # second derivatives: of what is linear there are none
 (a -> swing(a, dop853())[1])''(0.0)                #~ 0 tol 1e-6
@@ -33,8 +33,8 @@ problem linked(a) {
   y == slow + a*fast at t = 0
   v == zeros(4) at t = 0
 }
-slope(a -> solve(linked(a); rtol = 1e-7, atol = 1e-9).y(at)[.., 1])                  #~ right tol 1e-3
-slope(a -> solve(linked(a); rtol = 1e-7, atol = 1e-9, saveat = at).y(at)[.., 1])     #~ right tol 1e-3
+slope(a -> solve(linked(a); rtol = 1e-7, atol = 1e-9).y(at)[.., 1])                  #~ right tol 1e-5
+slope(a -> solve(linked(a); rtol = 1e-7, atol = 1e-9, saveat = at).y(at)[.., 1])     #~ right tol 1e-5
 
 # chains of 40 and 120 equal masses between walls, that swing as one wave; a moves one of them
 for n in (40, 120) {
@@ -48,7 +48,7 @@ for n in (40, 120) {
   for m in (auto(), tsit5(), dop853()) {
     got = slope(a -> pushed(a, m))
     wanted = map(t -> sum(shapes[7]^2*cos(frequencies*t)), [3.3, 200.0])
-    assert(max(abs(got - wanted)) < 1e-3, "{m.name} of {n}: {got}, not {wanted}")
+    assert(max(abs(got - wanted)) < 1e-4, "{m.name} of {n}: {got}, not {wanted}")
   }
 }
 

@@ -301,7 +301,8 @@ static void test_parallel_stops(void) {
 	NativeCall call = {0};
 	for (int threads = 1; threads <= 4; threads += 3) {
 		Ctx *c = context(threads);
-		env = (Env){.parts = 1000, .fail_part = -100, .units = 1000000000}; /* some milliseconds each, in which a thread that waits for its processor stops none */
+		/* parts of milliseconds: few end while the thread that counts polls waits for its processor */
+		env = (Env){.parts = 1000, .fail_part = -100, .units = 1000000000};
 		ctx_interrupt_at_poll(c, 20);
 		CHECK(run(c, loops, &call) == ST_INTERRUPTED && env.ran < 50 && last_code(c) == E_INTERRUPT && call.site == -1);
 		ctx_clear_interrupt(c);
