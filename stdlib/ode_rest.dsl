@@ -31,17 +31,30 @@ _wants_equations(m, f, jac, T, Y, o) = if _rests(T, Y, o) or len(_primal(() -> _
 _missed_modes(m, f, jac, T, Y, o, most) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))
   if len(Y[0]) > most {
-    if has(m, "explicit") { _missed_of(m, (t, y) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
+    if has(m, "explicit") { _missed_of(m, (t, y, after) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
       c128(zeros(0))
     }
   } else {
-    # no eigenvalue is above this norm; of a sparse matrix, which has few elements in a row, ten times the largest
-    norm = (t, y) -> {
-      J = try { jac(t, y) } catch e { 0.0 * jac(T[0], Y[0]) }
-      if kind(o.pattern) == "none" { max(sum(abs(J); axis = 1)) } else { 10 * max(abs(J)) }
-    }
-    _missed_of(m, norm, (t, y, yp) -> _rates_at(jac, t, y, o), T, Y, o)
+    matrix = (t, y) -> try { _matrix_at(jac, t, y, o) } catch e { zeros(len(y), len(y)) }
+    _missed_of(m, (t, y, after) -> _lasting_below(matrix(t, y), after), (t, y, yp) -> eigvals(matrix(t, y)), T, Y, o)
   }
+}
+# What no eigenvalue of A is above in absolute value whose changes last for the time `after`, exp(real(λ) after) > 1e-9.
+# Real parts are those of A + A' by Gershgorin's discs, imaginary ones those of A - A' (Bendixson 1902). A is scaled
+# as by Osborne (1960), so that rows weigh as much as columns: of heat it is symmetric then, whatever its ends.
+_lasting_below(A, after) = {
+  n = len(A)
+  off = where(expand(iota(n), 1) == expand(iota(n), 0), 0.0, A)
+  for turn in 0..2 {
+    (row, column) = (sum(abs(off); axis = 1), sum(abs(off); axis = 0))
+    d = where(row > 0 and column > 0, sqrt(column / where(row > 0, row, 1.0)), 1.0)
+    off = expand(d, 1) * off / expand(d, 0)
+  }
+  diagonal = A[iota(n), iota(n)]
+  all = max(abs(diagonal) + sum(abs(off); axis = 1))
+  real_part = max(diagonal + 0.5 * sum(abs(off + off'); axis = 1))
+  imaginary_part = 0.5 * max(sum(abs(off - off'); axis = 1))
+  min(all, sqrt(max(real_part, 21 / max(after, 1e-100))^2 + imaginary_part^2))
 }
 # An eigenvalue of the Jacobian with the largest absolute value, more or less, by 26 products with it: c128[1]
 _largest_rate(f, t, y) = {
@@ -62,8 +75,8 @@ _largest_rate(f, t, y) = {
 }
 # h |λ| up to which explicit steps are stable, more or less: some 3.3 for order 5 and 6 for order 8
 _stable_for(m) = 0.75 * _order_of_steps(m)
-# norm(t, y): no rate is above that; rates(t, y, y')
-_missed_of(m, norm, rates, T, Y, o) = {
+# below(t, y, after): no rate is above that of which changes last; rates(t, y, y')
+_missed_of(m, below, rates, T, Y, o) = {
   (n, d) = (len(Y[0]), m.degree)
   steps = (len(T) - 1) // d
   found = c128(zeros(0))
@@ -72,7 +85,7 @@ _missed_of(m, norm, rates, T, Y, o) = {
     longest = argmax(abs(h))
     for k in if n > 8 { stack(longest) } else { stack(steps // 2, steps - 1, longest) } {
       (t, y) = (T[d * k], Y[d * k])
-      top = norm(t, y)
+      top = below(t, y, abs(t - T[0]))
       if len(_too_fast(m, concat([1im * top], [c128(-top)]), 0.0, abs(h[k]), n, o)) > 0 {
         λ = rates(t, y, (Y[d * k + d] - y) / h[k])
         found = concat(found, _too_fast(m, λ, abs(t - T[0]), abs(h[k]), n, o))
@@ -178,16 +191,19 @@ _are_uncut(parts) = sum(parts) == len(parts)
 _rates_at(jac, t, y, o) = try { _finite_rates(jac, t, y, o) } catch e { c128(zeros(len(y))) }
 _finite_rates(jac, t, y, o) = {
   n = len(y)
+  if n > 200 { c128(-2.0 * max(abs(jac(t, y))) * 2^(-f64(iota(60)))) } else { eigvals(_matrix_at(jac, t, y, o)) }
+}
+# The Jacobian with all its elements, zeros where it is not finite
+_matrix_at(jac, t, y, o) = {
+  n = len(y)
   J = jac(t, y)
-  if n > 200 { c128(-2.0 * max(abs(J)) * 2^(-f64(iota(60)))) } else {
-    A = zeros(n, n)
-    # of a right-hand side that is complex or of another length it is said elsewhere
-    if kind(o.pattern) == "none" { A[..len(J), ..] = real(J) } else {
-      (column_start, rows) = o.pattern
-      A[rows, repeat(iota(n), column_start[1..] - column_start[..-1])] = J
-    }
-    if all(abs(A) < inf) { eigvals(A) } else { c128(zeros(n)) }
+  A = zeros(n, n)
+  # of a right-hand side that is complex or of another length it is said elsewhere
+  if kind(o.pattern) == "none" { A[..len(J), ..] = real(J) } else {
+    (column_start, rows) = o.pattern
+    A[rows, repeat(iota(n), column_start[1..] - column_start[..-1])] = J
   }
+  if all(abs(A) < inf) { A } else { zeros(n, n) }
 }
 # The same by these rates λ up to the time `end`: h |λ| is small for those that are not over, exp(t λ) < 1e-9
 _parts_for(λ, T, end, n, d, tol) = {
@@ -233,7 +249,8 @@ _rates_of_implicit(F, t, y, yp) = try {
   where(known, s - 1 / where(known, μ, 1 + 0im), 0im)
 } catch e { c128(zeros(len(y))) }
 _missed_by_implicit(F, T, Y, o) =
-  _missed_of((degree = 5), (t, y) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp), stop_gradient(T), stop_gradient(Y), o)
+  _missed_of((degree = 5), (t, y, after) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp), stop_gradient(T),
+    stop_gradient(Y), o)
 # _with_rest of it
 _with_rest_of_implicit(F, T, Y, o) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))
