@@ -74,6 +74,8 @@ typedef struct Plan {
 	Arena *a;
 	Depends dep;
 	bool *live;     /* by value: linear, and a linear result depends on it */
+	bool *shown;    /* by symbol of f: a value that is not linear shows it, or a length is bound to it */
+	bool *brought;  /* by symbol of f: one that is linear, and live, shows it */
 	uint8_t *kept;  /* by value: not linear, and the linear part uses it */
 	uint32_t marks; /* live and kept ones so far */
 	RegionPlan *regions;

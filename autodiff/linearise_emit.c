@@ -17,27 +17,8 @@ typedef struct Emit {
 	Builder *b;
 	RefMap map;  /* its dims go on for the further symbols of the plan */
 	bool *known; /* by symbol: its length has been met */
-	bool *plain; /* by symbol of f: a value that is not linear shows it, or a length is bound to it */
-	bool *met;   /* by symbol of f: one that is linear, and live, shows it */
 	bool linear; /* which half */
 } Emit;
-
-static void note_shown(void *ud, SymId s) { ((bool *)ud)[s] = true; }
-
-/* Which lengths either half has values for: those that only a tangent has are not there in the primal part. */
-static void find_shown(Emit *e) {
-	const Fn *f = e->f;
-	e->plain = ARENA_ARRAY(e->p->a, bool, f->syms.n + 1u);
-	e->met = ARENA_ARRAY(e->p->a, bool, f->syms.n + 1u);
-	for (uint32_t v = 0; v < f->vals.n; v++) {
-		const Type t = *type_of(e->c, f->vals.at[v].type);
-		const bool linear = is_linear(e->p, ref_value(v));
-		if (linear && !is_live(e->p, ref_value(v))) continue;
-		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) dim_each_sym(e->c, t.dims[a], note_shown, linear ? e->met : e->plain);
-	}
-	for (uint32_t i = 0; i < f->insts.n; i++)
-		if (f->insts.at[i].op == OP_BIND) dim_each_sym(e->c, (Dim)attr_int(e->c, OP_BIND, f->insts.at[i].attr, 0), note_shown, e->plain);
-}
 
 static Emit emit_begin(Plan *p, Builder *b, bool linear) {
 	Emit e = {.p = p, .c = p->c, .f = p->f, .b = b, .linear = linear};
@@ -49,7 +30,6 @@ static Emit emit_begin(Plan *p, Builder *b, bool linear) {
 		e.known[s] = !linear && s < p->f->syms.n;
 	}
 	e.map.dims = dims;
-	find_shown(&e);
 	return e;
 }
 
@@ -488,7 +468,7 @@ typedef struct AllPlain {
 
 static void visit_plain(void *ud, SymId s) {
 	AllPlain *k = ud;
-	k->all = k->all && k->e->plain[s];
+	k->all = k->all && k->e->p->shown[s];
 }
 
 /* An equality of lengths that are there in the primal part; others are the linear part's business. */
@@ -761,7 +741,7 @@ typedef struct AllKnown {
 
 static void visit_known(void *ud, SymId s) {
 	AllKnown *k = ud;
-	const bool brought = s < k->e->f->syms.n && !k->e->plain[s] && k->e->met[s]; /* by a linear value */
+	const bool brought = s < k->e->f->syms.n && !k->e->p->shown[s] && k->e->p->brought[s]; /* by a linear value */
 	k->all = k->all && s < k->e->p->nsyms && (k->e->known[s] || brought);
 }
 

@@ -675,7 +675,7 @@ static void add_lengths(Plan *p, RegionId id) {
 			add_item(p, id, (Item){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
 			continue;
 		}
-		if (shown_by_item(p, id, s)) continue;
+		if (shown_by_item(p, id, s) || (s < p->f->syms.n && !p->shown[s] && p->brought[s])) continue;
 		dims[n++] = dim_sym(p->c, s);
 		if (n == MAX_RANK - 1) {
 			add_witness(p, id, n, dims);
@@ -700,15 +700,34 @@ static void plan_items(Plan *p, RegionId id) {
 	add_lengths(p, id);
 }
 
+static void note_shown(void *ud, SymId s) { ((bool *)ud)[s] = true; }
+
+/* Which lengths either half has values for: those that only a tangent has are not there in the primal part. */
+static void find_shown(Plan *p) {
+	const Fn *f = p->f;
+	for (uint32_t v = 0; v < f->vals.n; v++) {
+		const Type t = *type_of(p->c, f->vals.at[v].type);
+		const bool linear = is_linear(p, ref_value(v));
+		if (linear && !p->live[v]) continue;
+		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
+			dim_each_sym(p->c, t.dims[a], note_shown, linear ? p->brought : p->shown);
+	}
+	for (uint32_t i = 0; i < f->insts.n; i++)
+		if (f->insts.at[i].op == OP_BIND) dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, f->insts.at[i].attr, 0), note_shown, p->shown);
+}
+
 void plan_split(Plan *p) {
 	const Fn *f = p->f;
 	p->live = ARENA_ARRAY(p->a, bool, f->vals.n + 1u);
 	p->kept = ARENA_ARRAY(p->a, uint8_t, f->vals.n + 1u);
 	p->regions = ARENA_ARRAY(p->a, RegionPlan, f->regions.n + 1u);
 	p->insts = ARENA_ARRAY(p->a, InstPlan, f->insts.n + 1u);
+	p->shown = ARENA_ARRAY(p->a, bool, f->syms.n + 1u);
+	p->brought = ARENA_ARRAY(p->a, bool, f->syms.n + 1u);
 	p->nsyms = f->syms.n;
 	find_births(p, 0);
 	plan_calls(p, &f->regions.at[0]);
+	find_shown(p);
 	if (p->plain) return;
 	if (p->d->from->checkpoint) plan_snapshots(p, &f->regions.at[0]);
 	for (uint32_t k = 0; k < fn_nparams(f); k++)
@@ -720,5 +739,6 @@ void plan_split(Plan *p) {
 	}
 	demand_region(p, &f->regions.at[0]);
 	remake_cheap(p);
+	find_shown(p);
 	plan_items(p, 0);
 }

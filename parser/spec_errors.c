@@ -31,11 +31,12 @@ static bool find_user_call(void *ud, Span call) {
 	return false;
 }
 
-/* Where the user's own text called what is being specialised; the place itself when nobody did. */
+/* Where the user's own text called what is being specialised, or what is differentiated here by a rule of the library; the place itself when nobody did. */
 Span sp_user_place(Sp *sp, Span at) {
 	struct user_call u = {sp, NO_SPAN};
-	if (in_library(sp, at)) each_call(sp, find_user_call, &u);
-	return u.found.source ? u.found : at;
+	if (!in_library(sp, at)) return at;
+	each_call(sp, find_user_call, &u);
+	return u.found.source ? u.found : sp->place.source ? sp->place : at;
 }
 
 struct call_trace {

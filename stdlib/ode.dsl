@@ -256,16 +256,33 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_
 # Where it rests or has an idle mode, derivatives are those of y' = f(t, y), which has the same solution (_rate_of_implicit): IDAS goes
 # in steps of low order where nothing moves but sensitivities. Of more than 32 unknowns they are those of IDAS all the same.
 _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
-  (T, Y, stats) = _by_ida_steps(m, F, jac, y0, id, t0, t1, o)
-  followed = (at, rows) -> (at,
-    _value_of(() -> _by_rate_of_implicit(m, F, jac, y0, id, t0, t1, (...o, saveat = at), T, Y), rows), stats)
-  if len(y0) > 32 { (T, Y, stats) } else if _asks_all(o.saveat) {
+  t0 = _held(t0, "the first time")
+  (T, Y, counts) = _primal(() -> {
+    (T, Y, stats) = _by_ida_steps(m, F, jac, y0, id, t0, t1, o)
+    (T, Y, _counts(stats))
+  })
+  few = len(y0) <= 100
+  by_ida = at -> _by_ida_steps(m, F, jac, y0, id, t0, t1, (...o, saveat = at))[1]
+  by_rate = at -> _by_rate_of_implicit(m, F, jac, y0, id, t0, t1, (...o, saveat = at), T, Y)
+  (at, rows) = if _asks_all(o.saveat) {
     (at, rows, parts) = _primal(() -> _with_rest_of_implicit(F, T, Y, o))
-    if _are_uncut(parts) { (T, Y, stats) } else { followed(_between(at, t0, t1), rows) }
+    idle = not _are_uncut(parts)
+    if few {
+      moving = if idle { _between(at, t0, t1) } else { at }
+      (moving, _value_of(() -> if idle { by_rate(moving) } else { by_ida(at) }, rows))
+    } else { (at, _value_of(() -> by_ida(at), rows)) }
   } else {
-    if _primal(() -> _is_idle_implicit(F, t0, y0, T, Y, stats.steps, o)) { followed(o.saveat, Y) } else { (T, Y, stats) }
+    at = _held(o.saveat, "the times at which the solution is wanted")
+    if few {
+      idle = _primal(() -> _is_idle_implicit(F, t0, y0, T, Y, _stats(counts).steps, o))
+      (at, _value_of(() -> if idle { by_rate(at) } else { by_ida(at) }, Y))
+    } else { (at, _value_of(() -> by_ida(at), Y)) }
   }
+  (at, rows, _stats(counts))
 }
+# A time by which IDA's solutions have no derivative
+_held(t, what) = t
+derivative _held(t, what), dt, dwhat = if _absent(dt) { 0.0 * t } else { _refuse("dae has no derivative with respect to {what}") }
 _by_ida_steps(m, F, jac, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }

@@ -27,14 +27,10 @@ _wants_equations(m, f, jac, T, Y, o) = if _rests(T, Y, o) or len(_primal(() -> _
 } else { false }
 
 # Eigenvalues of the Jacobian that steps are too long for: c128[k]. Looked at is the longest step, of up to eight unknowns
-# two others as well. Of more than `most` unknowns it is the largest eigenvalue alone, and of explicit methods.
+# two others as well. Of more than `most` unknowns it is the largest eigenvalue alone.
 _missed_modes(m, f, jac, T, Y, o, most) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))
-  if len(Y[0]) > most {
-    if has(m, "explicit") { _missed_of(m, (t, y, after) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
-      c128(zeros(0))
-    }
-  } else {
+  if len(Y[0]) > most { _missed_of(m, (t, y, after) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
     matrix = (t, y) -> try { _matrix_at(jac, t, y, o) } catch e { zeros(len(y), len(y)) }
     _missed_of(m, (t, y, after) -> _lasting_below(matrix(t, y), after), (t, y, yp) -> eigvals(matrix(t, y)), T, Y, o)
   }
@@ -239,18 +235,20 @@ _parted(T, Y, q, d) = {
 
 # ---- F(t, y, y') == 0
 
-# Eigenvalues that are finite, of F_y + λ F_y' at such values, and 0 for others and where they have no value
-_rates_of_implicit(F, t, y, yp) = try {
+# Eigenvalues that are finite, of F_y + λ F_y' at such values, and 0 for others and where they have no value. Of more than 100
+# unknowns they are not known.
+_rates_of_implicit(F, t, y, yp) = if len(y) > 100 { stack(1e300im) } else { try {
   (A, B) = (_rows_jacobian(v -> F(t, v, yp), y), _rows_jacobian(v -> F(t, y, v), yp))
   # by those of another problem, 1/(s - λ)
   s = 0.7 * max(abs(A)) / max(abs(B))
   μ = eigvals(linsolve(A + s * B, B))
   known = abs(μ) > 1e-8 * max(abs(μ))
   where(known, s - 1 / where(known, μ, 1 + 0im), 0im)
-} catch e { c128(zeros(len(y))) }
-_missed_by_implicit(F, T, Y, o) =
+} catch e { c128(zeros(len(y))) } }
+_missed_by_implicit(F, T, Y, o) = if len(Y[0]) > 100 { c128(zeros(0)) } else {
   _missed_of((degree = 5), (t, y, after) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp), stop_gradient(T),
     stop_gradient(Y), o)
+}
 # _with_rest of it
 _with_rest_of_implicit(F, T, Y, o) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))

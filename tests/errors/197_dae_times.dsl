@@ -1,4 +1,4 @@
-#! error E0401 9:9-9:54 "dae has no derivative with respect to the times at which the solution is wanted"
+#! error E0505 9:9-9:54 "dae has no derivative with respect to the times at which the solution is wanted"
 problem linked() {
   domain t in [0, 2]
   field a, b
