@@ -247,21 +247,32 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
   }
 }
 # t, a breaking point to which several delayed times have come at once. It is one point, though each comes to it by its own
-# time: where the rate jumps there, second derivatives want all of them, and are refused.
+# time: where the rate jumps there, second derivatives want all of them, where its slope does, third ones. They are refused.
 # comes: when each comes to its own.
 _met_at(rate, hit, comes, t, y) = {
   none_yet = zeros_like(hit)
-  (before, behind) = (stop_gradient(rate(none_yet, 0)(t, y)), stop_gradient(rate(none_yet, 1)(t, y)))
-  jumps = max(abs(behind - before)) > 1e-9 * (max(abs(before)) + max(abs(behind)))
-  if jumps { _as_one(t, where(hit > 0, stack(...comes) - t, 0.0)) } else { t }
+  (f, g) = (rate(none_yet, 0), rate(none_yet, 1))
+  (before, behind) = (stop_gradient(f(t, y)), stop_gradient(g(t, y)))
+  apart = where(hit > 0, stack(...comes) - t, 0.0)
+  if _differ(before, behind) { _as_one(t, apart) } else {
+    slope = f -> stop_gradient(jvp(q -> f(q[0], q[1]), (stop_gradient(t), stop_gradient(y)), (1.0, before))[1])
+    if _differ(slope(f), slope(g)) { _nearly_one(t, apart) } else { t }
+  }
 }
+_differ(a, b) = max(abs(b - a)) > 1e-9 * (max(abs(a)) + max(abs(b)))
 _as_one(t, apart) = t
 derivative _as_one(t, apart), dt, dapart = dt + sum(_of_one(apart) * dapart)
 _of_one(apart) = 0.0 * apart
-derivative _of_one(apart), dapart = _unknown_apart(apart) * dapart
-_unknown_apart(apart) = { if max(abs(apart)) < inf { _say_apart() }; 0.0 }
-_say_apart() = error(
-  "dde: lags that are equal come to a jump of the rate at one time, and second derivatives by them are not known; by lags that differ by 1e-6 they are")
+derivative _of_one(apart), dapart = _unknown_apart(apart, "the rate", "second") * dapart
+_nearly_one(t, apart) = t
+derivative _nearly_one(t, apart), dt, dapart = dt + sum(_of_nearly_one(apart) * dapart)
+_of_nearly_one(apart) = 0.0 * apart
+derivative _of_nearly_one(apart), dapart = _changes_of_one(apart) * dapart
+_changes_of_one(apart) = 0.0 * apart
+derivative _changes_of_one(apart), dapart = _unknown_apart(apart, "the slope of the rate", "third") * dapart
+_unknown_apart(apart, what, which) = { if max(abs(apart)) < inf { _say_apart(what, which) }; 0.0 }
+_say_apart(what, which) = error(
+  "dde: lags that are equal come to a jump of {what} at one time, and {which} derivatives by them are not known; by lags that differ by 1e-6 they are")
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
 # One piece whose delayed times keep to what is known: to `end`, or to where one that depends on the state comes to the point that it may not pass.

@@ -75,3 +75,12 @@ hessian(p -> kept(p, 1.0))([1.0, 1.1])                #~ hessian(p -> kept_exact
 (k -> kept(at, k))''(1.0)                             #~ (k -> kept_exact(at, k))''(1.0) tol 1e-6
 contains(try { str(hessian(p -> kept(p, 1.0))(at)) } catch e { e }, "lags that are equal come to a jump")    #> true
 hessian(delayed)(at)                                  #~ [3, 0; 0, 6] tol 1e-5
+# where the slope of the rate jumps: third derivatives by lags that differ, and second ones
+bent(p) = dde((t, y, Z) -> -Z[0] - Z[1], [1.0], (0.0, 2.5); lags = [p[0], p[1]], past = t -> [1.0], rtol = 1e-9, atol = 1e-11).y(2.5)[0]
+bent_exact(p) = {
+  (a, b) = (2.5 - p[0], 2.5 - p[1])
+  -4 + a^2 + b^2 - ((a - p[0])^3 + 2(a - p[1])^3 + (b - p[1])^3)/3
+}
+hessian(bent)(at)                                     #~ hessian(bent_exact)(at) tol 1e-6
+jacobian(hessian(bent))([1.0, 1.1])                   #~ jacobian(hessian(bent_exact))([1.0, 1.1]) tol 1e-5
+contains(try { str(jacobian(hessian(bent))(at)) } catch e { e }, "lags that are equal come to a jump of the slope of the rate")    #> true
