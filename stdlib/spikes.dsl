@@ -32,12 +32,16 @@ _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
 
 # Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
 # is its ends and its peak, and with tails where these are gone as well; of a
-# steep step its middle. s: as above.
+# steep step its middle. s: as above, and none of these are at s.
 _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   _now(() -> {
     r = _primal(() -> _narrow(c, s, a + 0.0, b + 0.0))
     all = sort(concat(r.places[..r.count], if tails { r.tails[..r.far] } else { zeros(0) }))
-    all[all > concat([-inf], all)[..len(all)] and all > a and all < b]
+    all = all[all > concat([-inf], all)[..len(all)] and all > a and all < b]
+    if _is_fixed(len(s)) and len(s) == 0 { all } else {
+      known = stop_gradient(s)
+      all[map(t -> not any(abs(known - t) <= 2 * _beside(a, b)), all)]
+    }
   })
 }
 
@@ -119,29 +123,29 @@ _seen_at(c, places) = {
   }
 }
 # Narrow are changes that happen in an eighth of the parts; such with fewer than
-# four parts between them are one. What switches at s is known. shortest: how
-# many parts the shortest spike has, however wide, or two narrow steps that follow
-# each other, or inf. places: of what is narrow, the first 64 of three numbers
-# each, and how many numbers count.
+# four parts between them are one. What switches at s is known, and taken away:
+# there are places on each side of it, so that a spike upon it is none the less one.
+# shortest: how many parts the shortest spike has, however wide, or two narrow
+# steps that follow each other, or inf. places: of what is narrow, the first 64 of
+# three numbers each, and how many numbers count.
 # tails: the same of two numbers each, where changes are a millionth of the
 # largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
 _narrow(c, s, a, b) = {
-  n = 1024
-  places = a + (b - a) * f64(iota(n + 1)) / n
+  parts = 1024
+  (places, known) = _places_beside(s, a, b, parts)
+  n = len(places) - 1
+  part = abs(b - a) / parts
   V = _seen_at(c, places)
-  known = if _is_fixed(len(s)) and len(s) == 0 { zeros(n) > 1 } else {
-    at = stop_gradient(s)
-    map(t -> any(abs(at - t) * n <= 2.5 * abs(b - a)), 0.5 * (places[1..] + places[..-1]))
-  }
   # changes below this are rounding
   least = 1e-9 * max(where(abs(V) < inf, abs(V), 0.0))
   (shortest, count, found) = (inf, 0, zeros(192))
   (far, tails) = (0, zeros(128))
   for k in 0..shape(V)[1] {
-    v = V[.., k]
-    d = abs(v[1..] - v[..-1])
+    change = where(known, 0.0, V[1.., k] - V[..-1, k])
+    v = V[0, k] + concat([0.0], cumsum(change))
+    d = abs(change)
     top = max(d)
-    changes = d > where(top < inf and top > least, 0.01 * top, inf) and not known
+    changes = d > where(top < inf and top > least, 0.01 * top, inf)
     narrow = 8 * sum(i64(changes)) < n
     if any(changes) {
       # of the changes at hand, from part `first` to `last`; before: where those before began
@@ -153,8 +157,9 @@ _narrow(c, s, a, b) = {
           (from, to) = (v[first], v[last + 1])
           (above, below) = (high - max(from, to), min(from, to) - low)
           spike = max(above, below) > 0.3 * (high - low)
-          shortest = min(shortest, where(spike, f64(last + 1 - first), inf))
-          shortest = min(shortest, where(narrow and 8 * (last + 1 - before) < n, f64(last + 1 - before), inf))
+          width = i -> max(1.0, abs(places[last + 1] - places[max(i, 0)]) / part)
+          shortest = min(shortest, where(spike, width(first), inf))
+          shortest = min(shortest, where(narrow and 8 * (last + 1 - before) < n, width(before), inf))
           if narrow and count + 3 <= len(found) {
             middle = 0.5 * (places[steepest] + places[steepest + 1])
             found[count] = where(spike, places[first], middle)
@@ -189,4 +194,19 @@ _narrow(c, s, a, b) = {
     }
   }
   (shortest = shortest, places = found, count = count, tails = tails, far = far)
+}
+# How far beside a place between a and b it is looked at, which is known to rounding
+_beside(a, b) = 1e-9 * abs(b - a) + 1e-14 * (abs(a) + abs(b))
+# Ends of so many parts between a and b and places on both sides of s; and which of
+# the parts between them all are those of s
+_places_beside(s, a, b, parts) = {
+  even = a + (b - a) * f64(iota(parts + 1)) / parts
+  if _is_fixed(len(s)) and len(s) == 0 { (even, zeros(parts) > 1) } else {
+    near = _beside(a, b)
+    at = stop_gradient(s)
+    beside = concat(at - near, at + near)
+    within = beside > min(a, b) and beside < max(a, b)
+    places = where(b < a, -1.0, 1.0) * sort(where(b < a, -1.0, 1.0) * concat(even, beside[within]))
+    (places, map(t -> any(abs(at - t) <= 1.5 * near), 0.5 * (places[1..] + places[..-1])))
+  }
 }

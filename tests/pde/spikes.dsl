@@ -76,3 +76,19 @@ for w in [0.01, 1e-3] {
   assert(abs(s.u(0.7, 0.2)/right - 1) < 2e-4, "square {w}: {s.u(0.7, 0.2)} {right}")
 }
 contains(said(() -> solve(square(1e-3), fd(n = 41))), "no point of fd() is between")     #> true
+
+# a smooth load upon the place where two layers meet
+problem upon(w) {
+  domain x in [0, 1]
+  field u
+  ∂x((if x < 0.4 { 1.0 } else { 3.0 })*∂x(u)) == -exp(-((x - 0.4)/w)^2)/(w*sqrt(π))
+  u == 0 at x = 0, x = 1
+}
+for w in [0.02, 3e-3, 1e-4] {
+  s = solve(upon(w), fem(0.02, order = 2); estimate = false)
+  off = abs(s.u(0.4)/(2/15 - 5*w/(18*sqrt(π))) - 1)
+  assert(off < 1e-3, "{w}: {off}")
+}
+for w in [3e-3, 1e-4] {
+  assert(contains(said(() -> solve(upon(w), fd(n = 81); estimate = false)), "no point of fd() is between"), "fd {w}")
+}

@@ -80,3 +80,13 @@ s.h(1.0)                     #~ h(0.31)*exp(-0.5*0.69) tol 1e-8
 w = [1.0, 2, 3]
 r = ode((t, y) -> [w[i64(floor(t))]], [0.0], (0.0, 1000.0); events = event((t, y) -> y[0] - 4; terminal = true), rtol = 1e-9);
 r.events.times               #~ [2 + 1/3] tol 1e-8
+
+# a smooth pulse at the very time of a switch
+for w in [0.05, 1e-3, 1e-4, 1e-6] {
+  f = (t, y) -> [(if t < 5 { 1.0 } else { -1.0 }) + exp(-((t - 5)/w)^2)/(w*sqrt(π))]
+  for m in (auto(), dop853(), rodas5p(), bdf(), radau5()) {
+    forth = ode(f, [0.0], (0.0, 10.0); method = m, rtol = 1e-7, atol = 1e-9).y(10.0)[0]
+    back = ode(f, [0.0], (10.0, 0.0); method = m, rtol = 1e-7, atol = 1e-9).y(0.0)[0]
+    assert(abs(forth - 1) < 1e-4 and abs(back + 1) < 1e-4, "{m.name} {w}: {forth} {back}")
+  }
+}
