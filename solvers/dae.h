@@ -69,6 +69,7 @@ void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
 
 extern const Family dae_family;
 bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* store.c */
+bool dae_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated);
 extern const HostDef dae_host, dae_until_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
 
 #endif

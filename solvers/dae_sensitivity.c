@@ -201,7 +201,8 @@ const HostDef dae_tangent_host = {.name = "dae_tangent",
                                   .types = tangent_types,
                                   .eval = tangent_eval,
                                   .jvp = tangent_jvp,
-                                  .transpose = tangent_transpose};
+                                  .transpose = tangent_transpose,
+                                  .may_store = dae_tangent_may_store};
 const HostDef dae_adjoint_host = {
 	.name = "dae_adjoint", .ud = (void *)(uintptr_t)&dae_family, .types = adjoint_types, .eval = adjoint_eval,
 	.jvp = adjoint_jvp, .transpose = adjoint_transpose};

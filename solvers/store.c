@@ -65,50 +65,59 @@ static bool solver_may(Builder *b, const HostCall *call, uint32_t nargs, const R
 	       takes(b, call->fns[1], (uint32_t)w[2], captured + w[1], s->jac) && gives_solution(b, nresults, stated);
 }
 
+static const Shape ode_shape = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE, "vsssviivs", "sv", "sv"};
+static const Shape dae_shape = {DAE_OPERANDS, DAE_OPTIONS, DAE_DEGREE, "vvvsssviivs", "svv", "svvs"};
+
 bool ode_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
-	const Shape s = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE, "vsssviivs", "sv", "sv"};
-	return solver_may(b, call, nargs, args, nresults, stated, &s);
+	return solver_may(b, call, nargs, args, nresults, stated, &ode_shape);
 }
 
 bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
-	const Shape s = {DAE_OPERANDS, DAE_OPTIONS, DAE_DEGREE, "vvvsssviivs", "svv", "svvs"};
-	return solver_may(b, call, nargs, args, nresults, stated, &s);
+	return solver_may(b, call, nargs, args, nresults, stated, &dae_shape);
 }
 
-/* Behind what "ode" has: times, the tangents of y0 and of what f captures as the options say, and the jvp of f by these and by y. */
-bool ode_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+/* Behind what the solver has: times, the tangents of y0 and of what f captures as the options say, and the jvp of f by these and by its states. */
+static bool tangent_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated, const Family *m, const Shape *s) {
 	enum { FNS = 3, ACTIVE = 4 };
-	const Shape s = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE, "vsssviivs", "sv", "sv"};
 	Ctx *c = build_ctx(b);
 	const Fn *here = build_fn(b);
-	if (call->nfns != FNS || call->noptions < ODE_OPTIONS + ACTIVE || nresults != 1 || !is_array(c, stated[0], DT_F64, 2)) return false;
+	if (call->nfns != FNS || call->noptions < m->noptions + ACTIVE || nresults != 1 || !is_array(c, stated[0], DT_F64, 2)) return false;
 	HostCall primal = *call;
-	primal.nfns = ODE_NFNS;
-	primal.noptions = ODE_OPTIONS;
+	primal.nfns = FAMILY_NFNS;
+	primal.noptions = m->noptions;
 	const int64_t *w = call->options;
-	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST || nargs < ODE_OPERANDS + w[1] + w[2]) return false;
-	const uint32_t base = family_base(&ode_family, call);
+	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST || nargs < m->operands + w[1] + w[2]) return false;
+	const uint32_t base = family_base(m, call);
 	const TypeId solution[3] = {type_tensor(c, DT_F64, 1, (Dim[]){dim_const(c, 1)}), stated[0], type_tensor(c, DT_I64, 1, (Dim[]){dim_const(c, SOLVER_COUNTS)})};
-	if (!solver_may(b, &primal, base, args, 3, solution, &s)) return false;
-	const Active v = active_of(&ode_family, call);
-	const int64_t *flags = w + ODE_OPTIONS;
-	if (flags[0] < 0 || flags[0] > 1 || flags[3] < 0 || flags[3] > w[1] || call->noptions != ODE_OPTIONS + ACTIVE + flags[3]) return false;
+	if (!solver_may(b, &primal, base, args, 3, solution, s)) return false;
+	const Active v = active_of(m, call);
+	const int64_t *flags = w + m->noptions;
+	if (flags[0] < 0 || flags[0] > 1 || flags[3] < 0 || flags[3] > w[1] || call->noptions != m->noptions + ACTIVE + flags[3]) return false;
 	if (nargs != base + 1 + v.y0 + v.ncaptured || !is_array(c, ref_type(here, args[base]), DT_F64, 1)) return false;
 	if (v.y0 && !is_array(c, ref_type(here, args[base + 1]), DT_F64, 1)) return false;
-	const Fn *jvp = call->fns[ODE_NFNS];
-	const uint32_t own = (uint32_t)w[1] + 2, n = fn_nresults(jvp);
-	if (fn_nparams(jvp) != own + v.ncaptured + 1 || n < 1 || n > 2) return false;
+	const Fn *jvp = call->fns[FAMILY_NFNS];
+	const uint32_t nstates = m->implicit ? 2 : 1, own = (uint32_t)w[1] + 1 + nstates, n = fn_nresults(jvp);
+	if (fn_nparams(jvp) != own + v.ncaptured + nstates || n < 1 || n > 2) return false;
 	for (uint32_t i = 0; i < own; i++)
-		if (!same_kind(c, ref_type(call->fns[ODE_F], fn_param(call->fns[ODE_F], i)), ref_type(jvp, fn_param(jvp, i)))) return false;
+		if (!same_kind(c, ref_type(call->fns[FAMILY_F], fn_param(call->fns[FAMILY_F], i)), ref_type(jvp, fn_param(jvp, i)))) return false;
 	for (uint32_t i = 0; i < v.ncaptured; i++) {
 		if (v.captured[i] < 0 || v.captured[i] >= w[1] || (i && v.captured[i] <= v.captured[i - 1])) return false;
-		const TypeId of = ref_type(here, args[ODE_OPERANDS + v.captured[i]]);
+		const TypeId of = ref_type(here, args[m->operands + v.captured[i]]);
 		if (!dtype_is_real((Dtype)type_of(c, of)->dtype) || !same_kind(c, of, ref_type(here, args[base + 1 + v.y0 + i])) || !same_kind(c, of, ref_type(jvp, fn_param(jvp, own + i)))) return false;
 	}
-	if (!is_array(c, ref_type(jvp, fn_param(jvp, own + v.ncaptured)), DT_F64, 1)) return false;
+	for (uint32_t i = 0; i < nstates; i++)
+		if (!is_array(c, ref_type(jvp, fn_param(jvp, own + v.ncaptured + i)), DT_F64, 1)) return false;
 	for (uint32_t i = 0; i < n; i++)
 		if (!is_array(c, ref_type(jvp, fn_result(jvp, i)), DT_F64, 1)) return false;
 	return true;
+}
+
+bool ode_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	return tangent_may(b, call, nargs, args, nresults, stated, &ode_family, &ode_shape);
+}
+
+bool dae_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	return tangent_may(b, call, nargs, args, nresults, stated, &dae_family, &dae_shape);
 }
 
 /* Column starts, rows, columns, values, right-hand sides. What the pattern says is looked at when it runs. */
