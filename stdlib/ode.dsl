@@ -254,7 +254,7 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_
   }
 }
 # Where it rests or has an idle mode, derivatives are those of y' = f(t, y), which has the same solution (_rate_of_implicit): IDAS goes
-# in steps of low order where nothing moves but sensitivities. Of more than 32 unknowns they are those of IDAS all the same.
+# in steps of low order where nothing moves but sensitivities. Of more than 100 unknowns they are those of IDAS all the same.
 _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
   t0 = _held(t0, "the first time")
   (T, Y, counts) = _primal(() -> {

@@ -196,6 +196,13 @@ _thoroughly(g, ends, s, q, values, sums, m, o) = {
   while open {
     (k, at) = _overlooked(q, values, s, o)
     if k < 0 and turns < 10 and s.n + 27 <= len(s.left) { (k, at) = _unforeseen(q, sums, s, o, m) }
+    # a peak at which an interval was cut is at no node any more
+    if k < 0 and turns < 10 and s.n + 27 <= len(s.left) {
+      # the middle is both the first and the last of these
+      cuts = sort(concat(s.left[..s.n], [max((s.left + s.width)[..s.n])]))
+      v = _sizes_between(g, cuts, m)
+      (k, at) = _overlooked(concat(cuts[..-1], cuts[1..] - 1e-12 * (cuts[1..] - cuts[..-1])), concat(v[..-1], v[1..]), s, o)
+    }
     # where nothing but 0 has been seen, many more places are tried
     if k < 0 and sum(s.sizes) == 0 {
       more = _tried_densely(ends)

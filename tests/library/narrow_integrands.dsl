@@ -44,3 +44,12 @@ for i in 0..20 {
   if abs(integrate(x -> 1 + peak(x, c, 1.2e-3), 0, 1) - 1 - 1.2e-3*sqrt(π)) > 1e-8 { missed += 1 }
 }
 missed                        #> 0
+# a narrow peak at which intervals are cut, as in the middle, is on both sides of the cut
+bell(x, c, w) = exp(-((x - c)/w)^2)/(w*sqrt(π))
+for w in [1e-3, 1e-5, 1e-6] {
+  assert(abs(integrate(x -> bell(x, 0.5, w), 0, 1) - 1) < 1e-9, "alone {w}")
+  assert(abs(integrate(x -> x + bell(x, 0.5, w), 0, 1) - 1.5) < 1e-9, "on a slope {w}")
+  assert(abs(integrate(x -> bell(x, 0.7, w) + (if x < 0.4 { 1.0 } else { 2.0 }), 0, 1) - 2.6) < 1e-9, "beside a jump {w}")
+  assert(abs(integrate(x -> exp(-x) + bell(x, 1.0, w), 0, inf) - 2) < 1e-9, "to infinity {w}")
+  assert(max(abs(integrate(x -> [1.0, bell(x, -2.0, w)], -3, -1) - [2, 1])) < 1e-9, "an array {w}")
+}
