@@ -25,6 +25,10 @@ _fem_lines(P, D, m, o) = {
   # write the forms of elements out once more
   switches = _breaks_along(clock, t0, t1, false)
   longest = _longest_seeing(clock.watched, switches, t0, t1) / _shorter(o)
+  if len(clock.watched(t0)) > 0 and not has(o, "shorter") {
+    shortest = _now(() -> _primal(() -> _shortest_lone(clock.watched, t0 + 0.0, t1 + 0.0)))
+    if 12 * shortest < longest { _warn_of_narrow("fem", longest, shortest) }
+  }
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))

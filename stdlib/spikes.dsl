@@ -2,14 +2,14 @@
 #
 # A step in time goes over a pulse, and a grid over a narrow load, also where
 # these are smooth and nothing is compared. So the values that depend on
-# this coordinate alone (_clock_values) are looked at in 1024 parts of its span.
+# this coordinate alone (_clock_values) are looked at in 1000 parts of its span.
 # What is narrower than such a part may be missed.
 
 # m with no step longer than half of a spike in what it integrates from t0 to t1:
 # before a wide one, too, rates may be as small as if there were none.
 # watched: t -> f64[k], what depends on the time alone, maybe nothing; s: f64[n],
 # where it switches and begins anew. Of a method whose steps are given it is a
-# warning that they are longer. Time: 1025 values of watched.
+# warning that they are longer. Time: 2002 values of watched.
 _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
   h = _longest_seeing(watched, s, t0, t1)
   if has(m, "finer") {
@@ -27,7 +27,7 @@ _warn_of_narrow(name, step, h) =
     "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: steps of less than {h:.2g} see it")
 # The longest step, or inf
 _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
-  0.5 / 1024 * stop_gradient(abs(t1 - t0)) * _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
+  0.5 / 1000 * stop_gradient(abs(t1 - t0)) * _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
 }
 
 # Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
@@ -47,15 +47,57 @@ _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
 
 # Where an integration from a to b begins anew, f64[n], the way from a to b: where
 # what depends on the time alone breaks (_breaks_along) or, if it is asked for, bends,
-# and across pulses that are over so soon that even parts of the way do not see them.
+# across pulses that are over so soon that even parts of the way do not see them, and
+# where steps are chosen at those of which two parts see no more than a value.
 # each: see _early_pulses.
 _restarts_along(clock, a, b, each) = {
   s = _breaks_along(clock, a, b, false)
   s = if has(clock, "bends") { _with_bends(clock, s, a, b) } else { s }
   watched = clock.watched
   if len(watched(a + 0.0)) == 0 { s } else {
-    _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, each))), a, b)
+    s = _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, each))), a, b)
+    if each > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
   }
+}
+# Ends of 1000 parts between a and b where a number of c is above or below all it is one
+# and two parts before and behind, by 0.3 of all it changes by; 16 such places at most,
+# and of numbers with more none. In loops, since for few values each array costs more.
+_lone_values(c, a, b) = {
+  n = 1000
+  places = a + (b - a) * f64(iota(n + 1)) / n
+  V = _seen_at(c, places)
+  (found, count) = (zeros(64), 0)
+  for k in 0..shape(V)[1] {
+    (low, high) = (V[0, k], V[0, k])
+    for i in 0..n + 1 { (low, high) = (min(low, V[i, k]), max(high, V[i, k])) }
+    least = max(0.3 * (high - low), 1e-9 * max(abs(high), abs(low)))
+    before = count
+    for i in 2..n - 1 {
+      v = V[i, k]
+      lone = v - max(V[i - 2, k], V[i + 2, k]) > least or min(V[i - 2, k], V[i + 2, k]) - v > least
+      if lone {
+        if count < 64 { found[count] = places[i] }
+        count = count + 1
+      }
+    }
+    count = if count - before > 48 or count > 64 { before } else { count }
+  }
+  found = sort(found[..count])
+  found[found > concat([-inf], found)[..len(found)]]
+}
+# Half of the time that the shortest of these lasts, or inf: where a number is halfway
+# back to what it is a part before and behind, to a factor of two
+_shortest_lone(c, a, b) = {
+  part = (b - a) / 1000
+  shortest = inf
+  for t in _lone_values(c, a, b) {
+    (top, beside) = (c(t), 0.5 * (c(t - 2 * part) + c(t + 2 * part)))
+    d = part
+    far = s -> abs(c(t + s) - beside) < 0.5 * abs(top - beside)
+    for turn in 0..40 { d = if any(far(d) and far(-d) and abs(top - beside) > 0) { 0.5 * d } else { d } }
+    shortest = min(shortest, abs(d))
+  }
+  shortest
 }
 # Whether what depends on the time alone may jump or bend, and an end of the way be
 # such a place, of which an integration must not see the other side
@@ -131,7 +173,7 @@ _seen_at(c, places) = {
 # tails: the same of two numbers each, where changes are a millionth of the
 # largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
 _narrow(c, s, a, b) = {
-  parts = 1024
+  parts = 1000
   (places, known) = _places_beside(s, a, b, parts)
   n = len(places) - 1
   part = abs(b - a) / parts
@@ -201,12 +243,12 @@ _beside(a, b) = 1e-9 * abs(b - a) + 1e-14 * (abs(a) + abs(b))
 # the parts between them all are those of s
 _places_beside(s, a, b, parts) = {
   even = a + (b - a) * f64(iota(parts + 1)) / parts
-  if _is_fixed(len(s)) and len(s) == 0 { (even, zeros(parts) > 1) } else {
+  if len(s) == 0 { (even, zeros(len(even) - 1) > 1) } else {
     near = _beside(a, b)
     at = stop_gradient(s)
     beside = concat(at - near, at + near)
-    within = beside > min(a, b) and beside < max(a, b)
-    places = where(b < a, -1.0, 1.0) * sort(where(b < a, -1.0, 1.0) * concat(even, beside[within]))
+    beside = beside[beside > min(a, b) and beside < max(a, b)]
+    places = where(b < a, -1.0, 1.0) * sort(where(b < a, -1.0, 1.0) * concat(even, beside))
     (places, map(t -> any(abs(at - t) <= 1.5 * near), 0.5 * (places[1..] + places[..-1])))
   }
 }
