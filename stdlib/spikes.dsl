@@ -59,9 +59,9 @@ _restarts_along(clock, a, b, each) = {
     if each > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
   }
 }
-# Ends of 1000 parts between a and b where a number of c is above or below all it is one
-# and two parts before and behind, by 0.3 of all it changes by; 16 such places at most,
-# and of numbers with more none. In loops, since for few values each array costs more.
+# Ends of 1000 parts between a and b where a number of c is above or below what it is
+# two parts before and behind, by 0.3 of all it changes by; of a number 48 at most,
+# and of one with more none. In loops, since for few values each array costs more.
 _lone_values(c, a, b) = {
   n = 1000
   places = a + (b - a) * f64(iota(n + 1)) / n

@@ -1,4 +1,4 @@
-#! error E0604 9:5-9:28 "load changes at x = 0.3671875 and again at 0.370117188, and no point of fd() is between these, so that it sees nothing of what is there: more points make it better, and the elements of fem() end where a problem changes. partial = true gives the solution all the same"
+#! error E0604 9:5-9:28 "load changes at x = 0.367 and again at 0.37, and no point of fd() is between these, so that it sees nothing of what is there: more points make it better, and the elements of fem() end where a problem changes. partial = true gives the solution all the same"
 # narrower than a cell
 problem load {
   domain x in [0, 1]

@@ -1,4 +1,4 @@
-#! warning W0701 9:5-9:49 "the steps of cnab2() are 0.05 long, and something in the problem lasts 0.00586: steps of less than 0.0029 see it"
+#! warning W0701 9:5-9:49 "the steps of cnab2() are 0.05 long, and something in the problem lasts 0.006: steps of less than 0.003 see it"
 problem ring {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
