@@ -675,7 +675,9 @@ static void add_lengths(Plan *p, RegionId id) {
 			add_item(p, id, (Item){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
 			continue;
 		}
-		if (shown_by_item(p, id, s) || (s < p->f->syms.n && !p->shown[s] && p->brought[s])) continue;
+		if (shown_by_item(p, id, s)) continue;
+		/* the primal part has nothing that shows it, and the linear part has */
+		if (s < p->f->syms.n && !p->shown[s] && p->brought[s]) continue;
 		dims[n++] = dim_sym(p->c, s);
 		if (n == MAX_RANK - 1) {
 			add_witness(p, id, n, dims);
@@ -712,8 +714,10 @@ static void find_shown(Plan *p) {
 		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
 			dim_each_sym(p->c, t.dims[a], note_shown, linear ? p->brought : p->shown);
 	}
-	for (uint32_t i = 0; i < f->insts.n; i++)
-		if (f->insts.at[i].op == OP_BIND) dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, f->insts.at[i].attr, 0), note_shown, p->shown);
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		if (in->op == OP_BIND) dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), note_shown, p->shown);
+	}
 }
 
 void plan_split(Plan *p) {

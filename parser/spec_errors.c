@@ -31,7 +31,8 @@ static bool find_user_call(void *ud, Span call) {
 	return false;
 }
 
-/* Where the user's own text called what is being specialised, or what is differentiated here by a rule of the library; the place itself when nobody did. */
+/* Where the user's own text called what is being specialised, or what is differentiated here by a
+ * rule of the library; the place itself when nobody did. */
 Span sp_user_place(Sp *sp, Span at) {
 	struct user_call u = {sp, NO_SPAN};
 	if (!in_library(sp, at)) return at;

@@ -249,7 +249,8 @@ Status dae_fail(Dae *o, int flag, double t) {
 	if (s->status != ST_OK) return s->status;
 	if (flag == IDA_MEM_FAIL) return ST_NOMEM;
 	if (t == o->in.t0 && !o->consistent && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
-	Stand at = {.t = t, .y = o->y, .what = o->sensitivity ? "solution with its derivatives" : NULL};
+	Stand at = {.t = t, .y = o->y};
+	if (o->sensitivity) at.what = "solution with its derivatives";
 	if (t != o->in.t0) {
 		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors, sundials.IDAGetErrWeights);
 		if (st != ST_OK) return st;

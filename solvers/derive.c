@@ -233,7 +233,8 @@ void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *gi
 		const int64_t *options = derived_options(b, m, call->options, v, &noptions);
 		Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured);
 		memcpy(operands, args, base * sizeof *operands);
-		operands[n++] = whole_solution(b, m, args) ? results[0] : args[m->saveat]; /* the same numbers, and nothing's result */
+		/* the same numbers, and nothing's result */
+		operands[n++] = whole_solution(b, m, args) ? results[0] : args[m->saveat];
 		if (v.y0) operands[n++] = dy0;
 		for (uint32_t k = 0; k < v.ncaptured; k++) operands[n++] = tangents[m->operands + (uint32_t)which[k]];
 		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands,

@@ -160,7 +160,8 @@ Status ode_fail(Ode *o, int flag, double t) {
 	Solve *s = &o->s;
 	if (s->status != ST_OK) return s->status;
 	if (flag == CV_MEM_FAIL) return ST_NOMEM;
-	Stand at = {.t = t, .y = o->y, .explicit_method = o->adams, .what = o->sensitivity ? "solution with its derivatives" : NULL};
+	Stand at = {.t = t, .y = o->y, .explicit_method = o->adams};
+	if (o->sensitivity) at.what = "solution with its derivatives";
 	if (t != o->in.t0) {
 		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.CVodeGetEstLocalErrors, sundials.CVodeGetErrWeights);
 		if (st != ST_OK) return st;

@@ -76,34 +76,41 @@ bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *
 	return solver_may(b, call, nargs, args, nresults, stated, &dae_shape);
 }
 
-/* Behind what the solver has: times, the tangents of y0 and of what f captures as the options say, and the jvp of f by these and by its states. */
-static bool tangent_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated, const Family *m, const Shape *s) {
+/* Behind what the solver has: times, the tangents of y0 and of what f captures as the options say,
+ * and the jvp of f by these and by its states. */
+static bool tangent_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults,
+                        const TypeId *stated, const Family *m, const Shape *s) {
 	enum { FNS = 3, ACTIVE = 4 };
 	Ctx *c = build_ctx(b);
 	const Fn *here = build_fn(b);
-	if (call->nfns != FNS || call->noptions < m->noptions + ACTIVE || nresults != 1 || !is_array(c, stated[0], DT_F64, 2)) return false;
+	if (call->nfns != FNS || call->noptions < m->noptions + ACTIVE) return false;
+	if (nresults != 1 || !is_array(c, stated[0], DT_F64, 2)) return false;
 	HostCall primal = *call;
 	primal.nfns = FAMILY_NFNS;
 	primal.noptions = m->noptions;
 	const int64_t *w = call->options;
-	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST || nargs < m->operands + w[1] + w[2]) return false;
+	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST) return false;
+	if (nargs < m->operands + w[1] + w[2]) return false;
 	const uint32_t base = family_base(m, call);
 	const TypeId solution[3] = {type_tensor(c, DT_F64, 1, (Dim[]){dim_const(c, 1)}), stated[0], type_tensor(c, DT_I64, 1, (Dim[]){dim_const(c, SOLVER_COUNTS)})};
 	if (!solver_may(b, &primal, base, args, 3, solution, s)) return false;
 	const Active v = active_of(m, call);
 	const int64_t *flags = w + m->noptions;
-	if (flags[0] < 0 || flags[0] > 1 || flags[3] < 0 || flags[3] > w[1] || call->noptions != m->noptions + ACTIVE + flags[3]) return false;
+	if (flags[0] < 0 || flags[0] > 1 || flags[3] < 0 || flags[3] > w[1]) return false;
+	if (call->noptions != m->noptions + ACTIVE + flags[3]) return false;
 	if (nargs != base + 1 + v.y0 + v.ncaptured || !is_array(c, ref_type(here, args[base]), DT_F64, 1)) return false;
 	if (v.y0 && !is_array(c, ref_type(here, args[base + 1]), DT_F64, 1)) return false;
-	const Fn *jvp = call->fns[FAMILY_NFNS];
+	const Fn *f = call->fns[FAMILY_F], *jvp = call->fns[FAMILY_NFNS];
 	const uint32_t nstates = m->implicit ? 2 : 1, own = (uint32_t)w[1] + 1 + nstates, n = fn_nresults(jvp);
 	if (fn_nparams(jvp) != own + v.ncaptured + nstates || n < 1 || n > 2) return false;
 	for (uint32_t i = 0; i < own; i++)
-		if (!same_kind(c, ref_type(call->fns[FAMILY_F], fn_param(call->fns[FAMILY_F], i)), ref_type(jvp, fn_param(jvp, i)))) return false;
+		if (!same_kind(c, ref_type(f, fn_param(f, i)), ref_type(jvp, fn_param(jvp, i)))) return false;
 	for (uint32_t i = 0; i < v.ncaptured; i++) {
 		if (v.captured[i] < 0 || v.captured[i] >= w[1] || (i && v.captured[i] <= v.captured[i - 1])) return false;
 		const TypeId of = ref_type(here, args[m->operands + v.captured[i]]);
-		if (!dtype_is_real((Dtype)type_of(c, of)->dtype) || !same_kind(c, of, ref_type(here, args[base + 1 + v.y0 + i])) || !same_kind(c, of, ref_type(jvp, fn_param(jvp, own + i)))) return false;
+		if (!dtype_is_real((Dtype)type_of(c, of)->dtype)) return false;
+		if (!same_kind(c, of, ref_type(here, args[base + 1 + v.y0 + i]))) return false;
+		if (!same_kind(c, of, ref_type(jvp, fn_param(jvp, own + i)))) return false;
 	}
 	for (uint32_t i = 0; i < nstates; i++)
 		if (!is_array(c, ref_type(jvp, fn_param(jvp, own + v.ncaptured + i)), DT_F64, 1)) return false;

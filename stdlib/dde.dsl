@@ -251,11 +251,12 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
 # comes: when each comes to its own.
 _met_at(rate, hit, comes, t, y) = {
   none_yet = zeros_like(hit)
+  (t0, y0) = (stop_gradient(t), stop_gradient(y))
   (f, g) = (rate(none_yet, 0), rate(none_yet, 1))
-  (before, behind) = (stop_gradient(f(t, y)), stop_gradient(g(t, y)))
+  (before, behind) = (stop_gradient(f(t0, y0)), stop_gradient(g(t0, y0)))
   apart = where(hit > 0, stack(...comes) - t, 0.0)
   if _differ(before, behind) { _as_one(t, apart) } else {
-    slope = f -> stop_gradient(jvp(q -> f(q[0], q[1]), (stop_gradient(t), stop_gradient(y)), (1.0, before))[1])
+    slope = r -> stop_gradient(jvp(q -> r(q[0], q[1]), (t0, y0), (1.0, before))[1])
     if _differ(slope(f), slope(g)) { _nearly_one(t, apart) } else { t }
   }
 }

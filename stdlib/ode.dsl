@@ -253,15 +253,16 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_
     (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }), stats)
   }
 }
-# Where it rests or has an idle mode, derivatives are those of y' = f(t, y), which has the same solution (_rate_of_implicit): IDAS goes
-# in steps of low order where nothing moves but sensitivities. Of more than 100 unknowns they are those of IDAS all the same.
+# Where it rests or has an idle mode, derivatives are those of y' = f(t, y), which has the same solution
+# (_rate_of_implicit): IDAS goes in steps of low order where nothing moves but sensitivities. Of many
+# unknowns they are those of IDAS all the same.
 _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
   t0 = _held(t0, "the first time")
   (T, Y, counts) = _primal(() -> {
     (T, Y, stats) = _by_ida_steps(m, F, jac, y0, id, t0, t1, o)
     (T, Y, _counts(stats))
   })
-  few = len(y0) <= 100
+  few = _has_few(y0)
   by_ida = at -> _by_ida_steps(m, F, jac, y0, id, t0, t1, (...o, saveat = at))[1]
   by_rate = at -> _by_rate_of_implicit(m, F, jac, y0, id, t0, t1, (...o, saveat = at), T, Y)
   (at, rows) = if _asks_all(o.saveat) {
@@ -282,7 +283,9 @@ _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
 }
 # A time by which IDA's solutions have no derivative
 _held(t, what) = t
-derivative _held(t, what), dt, dwhat = if _absent(dt) { 0.0 * t } else { _refuse("dae has no derivative with respect to {what}") }
+derivative _held(t, what), dt, dwhat = if _absent(dt) { 0.0 * t } else {
+  _refuse("dae has no derivative with respect to {what}")
+}
 _by_ida_steps(m, F, jac, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }

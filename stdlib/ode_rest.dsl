@@ -27,7 +27,7 @@ _wants_equations(m, f, jac, T, Y, o) = if _rests(T, Y, o) or len(_primal(() -> _
 } else { false }
 
 # Eigenvalues of the Jacobian that steps are too long for: c128[k]. Looked at is the longest step, of up to eight unknowns
-# two others as well. Of more than `most` unknowns it is the largest eigenvalue alone.
+# two others as well. Of more than `most` unknowns it is the largest eigenvalue alone, with no bound before it.
 _missed_modes(m, f, jac, T, Y, o, most) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))
   if len(Y[0]) > most { _missed_of(m, (t, y, after) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
@@ -235,9 +235,11 @@ _parted(T, Y, q, d) = {
 
 # ---- F(t, y, y') == 0
 
-# Eigenvalues that are finite, of F_y + λ F_y' at such values, and 0 for others and where they have no value. Of more than 100
-# unknowns they are not known.
-_rates_of_implicit(F, t, y, yp) = if len(y) > 100 { stack(1e300im) } else { try {
+# Whether the unknowns of F(t, y, y') == 0 are so few that its dense matrices cost little beside its steps
+_has_few(y) = len(y) <= 100
+# Eigenvalues that are finite, of F_y + λ F_y' at such values, and 0 for others and where they have no value. Of many
+# unknowns it is one without a bound.
+_rates_of_implicit(F, t, y, yp) = if not _has_few(y) { stack(1e300im) } else { try {
   (A, B) = (_rows_jacobian(v -> F(t, v, yp), y), _rows_jacobian(v -> F(t, y, v), yp))
   # by those of another problem, 1/(s - λ)
   s = 0.7 * max(abs(A)) / max(abs(B))
@@ -245,7 +247,7 @@ _rates_of_implicit(F, t, y, yp) = if len(y) > 100 { stack(1e300im) } else { try 
   known = abs(μ) > 1e-8 * max(abs(μ))
   where(known, s - 1 / where(known, μ, 1 + 0im), 0im)
 } catch e { c128(zeros(len(y))) } }
-_missed_by_implicit(F, T, Y, o) = if len(Y[0]) > 100 { c128(zeros(0)) } else {
+_missed_by_implicit(F, T, Y, o) = if not _has_few(Y[0]) { c128(zeros(0)) } else {
   _missed_of((degree = 5), (t, y, after) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp), stop_gradient(T),
     stop_gradient(Y), o)
 }

@@ -5,6 +5,9 @@
 # this coordinate alone (_clock_values) are looked at in 1000 parts of its span.
 # What is narrower than such a part may be missed.
 
+# Into how many parts a span is cut for that
+_parts_seen = 1000
+
 # m with no step longer than half of a spike in what it integrates from t0 to t1:
 # before a wide one, too, rates may be as small as if there were none.
 # watched: t -> f64[k], what depends on the time alone, maybe nothing; s: f64[n],
@@ -27,7 +30,7 @@ _warn_of_narrow(name, step, h) =
     "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: steps of less than {h:.2g} see it")
 # The longest step, or inf
 _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
-  0.5 / 1000 * stop_gradient(abs(t1 - t0)) * _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
+  0.5 / _parts_seen * stop_gradient(abs(t1 - t0)) * _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
 }
 
 # Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
@@ -59,11 +62,11 @@ _restarts_along(clock, a, b, each) = {
     if each > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
   }
 }
-# Ends of 1000 parts between a and b where a number of c is above or below what it is
+# Ends of the parts between a and b where a number of c is above or below what it is
 # two parts before and behind, by 0.3 of all it changes by; of a number 48 at most,
 # and of one with more none. In loops, since for few values each array costs more.
 _lone_values(c, a, b) = {
-  n = 1000
+  n = _parts_seen
   places = a + (b - a) * f64(iota(n + 1)) / n
   V = _seen_at(c, places)
   (found, count) = (zeros(64), 0)
@@ -88,7 +91,7 @@ _lone_values(c, a, b) = {
 # Half of the time that the shortest of these lasts, or inf: where a number is halfway
 # back to what it is a part before and behind, to a factor of two
 _shortest_lone(c, a, b) = {
-  part = (b - a) / 1000
+  part = (b - a) / _parts_seen
   shortest = inf
   for t in _lone_values(c, a, b) {
     (top, beside) = (c(t), 0.5 * (c(t - 2 * part) + c(t + 2 * part)))
@@ -173,7 +176,7 @@ _seen_at(c, places) = {
 # tails: the same of two numbers each, where changes are a millionth of the
 # largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
 _narrow(c, s, a, b) = {
-  parts = 1000
+  parts = _parts_seen
   (places, known) = _places_beside(s, a, b, parts)
   n = len(places) - 1
   part = abs(b - a) / parts
