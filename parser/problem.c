@@ -53,6 +53,10 @@ Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *no
 	return av_builtin(sp, "_problem_expr", normal ? 4 : 3, (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, e)), number_text(sp, place), normal});
 }
 
+Av *problem_body(Sp *sp, Av *problem, const Ast *block) {
+	return av_builtin(sp, "_problem_body", 3, (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, block)), number_text(sp, PLACE_INSIDE)});
+}
+
 Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given) {
 	const char *text = "";
 	for (uint32_t i = 0; i < n; i++)
@@ -293,12 +297,8 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 		if (m.wanted[i]) sp_expr(sp, l->e->problem->locals[i]);
 }
 
-/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]); _problem_expr(problem, expression, place, given)(coords, jets, values) */
-static Av *problem_expr(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call) {
-	(void)self;
-	Sp inner;
-	ProblemScope scope;
-	Layout *l = ARENA_NEW(sp->a, Layout);
+/* Enters the problem of captured[0] at a place, for the expression of captured[1], which is given back. */
+static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured, Av *const *captured, const Call *call) {
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
 	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING ? atom_text(sp->c, captured[3]->text) : NULL;
 	Av *normal = given ? NULL : ncaptured > 3 ? captured[3] : call->n > 2 ? call->args[2] : NULL;
@@ -315,21 +315,37 @@ static Av *problem_expr(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *con
 		if (!sp_static_items(sp, normal, &n, &items)) sp_fail(sp, E_TYPE, call->span, "a normal is a tuple");
 		normal = av_seq(sp, AV_TUPLE, n, items);
 	}
-	enter(sp, &inner, &scope, l, captured[0], call, number_of(sp, captured[2]), normal, given, values, e);
-	if (e->kind == A_BLOCK) {
-		/* an event's body: the fields and their derivatives after it, where it gives them a value */
-		Av **out = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
-		sp_block(&inner, e->block.n, e->block.items, false);
-		for (uint32_t i = 0; i < l->njets; i++) {
-			out[i] = env_find(inner.env, jet_name(sp->c, l, &l->jets[i]));
-			if (out[i] == call->args[1]->items[i]) out[i] = av_none(sp);
-		}
-		return av_seq(sp, AV_TUPLE, l->njets, out);
-	}
+	enter(sp, inner, scope, l, captured[0], call, number_of(sp, captured[2]), normal, given, values, e);
+	return e;
+}
+
+/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]); _problem_expr(problem, expression, place, given)(coords, jets, values) */
+BUILTIN(problem_expr) {
+	(void)self;
+	Sp inner;
+	ProblemScope scope;
+	Layout *l = ARENA_NEW(sp->a, Layout);
+	const Ast *e = enter_kept(sp, &inner, &scope, l, ncaptured, captured, call);
 	if (e->kind != A_EQUATION) return sp_expr(&inner, e);
 	Av *left = sp_expr(&inner, e->equation.left), *right = sp_expr(&inner, e->equation.right);
 	sp_at(sp, e->span);
 	return sp_binary(&inner, AO_SUB, left, right, e->span, e->equation.left->span, e->equation.right->span);
+}
+
+/* _problem_body(problem, block, place)(coords, jets): an event's body: the fields and their derivatives after it, where it gives them a value. */
+BUILTIN(problem_body_of) {
+	(void)self;
+	Sp inner;
+	ProblemScope scope;
+	Layout *l = ARENA_NEW(sp->a, Layout);
+	const Ast *e = enter_kept(sp, &inner, &scope, l, ncaptured, captured, call);
+	Av **out = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
+	sp_block(&inner, e->block.n, e->block.items, false);
+	for (uint32_t i = 0; i < l->njets; i++) {
+		out[i] = env_find(inner.env, jet_name(sp->c, l, &l->jets[i]));
+		if (out[i] == call->args[1]->items[i]) out[i] = av_none(sp);
+	}
+	return av_seq(sp, AV_TUPLE, l->njets, out);
 }
 
 /* _total(problem, f, coordinate)(coords, jets): the total derivative of f. */
@@ -447,6 +463,7 @@ Av *sp_problem_value(Sp *sp, const Ast *e) {
 const Builtin builtins_problem[] = {
 	{.name = "_parameters", .min_args = 1, .max_args = 1, .run = parameters},
 	{.name = "_problem_info", .min_args = 1, .max_args = 1, .run = problem_info},
+	{.name = "_problem_body", .min_args = 2, .max_args = 2, .run = problem_body_of},
 	{.name = "_problem_expr", .min_args = 2, .max_args = 3, .run = problem_expr},
 	{.name = "_given_first", .min_args = 3, .max_args = 3, .run = given_first},
 	{.name = "_given_factor", .min_args = 4, .max_args = 4, .run = given_factor},

@@ -128,7 +128,7 @@ static Av *events_of(Reflection *r) {
 	VEC_AVS events = {0};
 	for (uint32_t i = 0; i < e->problem->nevents; i++) {
 		const Event *ev = &e->problem->events[i];
-		Av *body = ev->body ? problem_expression(sp, r->p, ev->body, PLACE_INSIDE, NULL) : av_none(sp);
+		Av *body = ev->body ? problem_body(sp, r->p, ev->body) : av_none(sp);
 		Av *one = record_of(sp, 5, labels, (Av *[]){av_string(sp, atom_text(sp->c, ev->name)), problem_expression(sp, r->p, ev->expr, PLACE_INSIDE, NULL),
 		                                           av_int(sp, ev->direction), body, av_bool(sp, ev->terminal)});
 		VEC_PUSH(sp->a, &events, one);
