@@ -6,18 +6,25 @@
  * captured values move, _switches(df, x) gives at x the differences of all that
  * is compared there and depends both on x and on what moves: a vector, with no
  * elements when nothing is. Its zeros are the places where the integrand may
- * jump and that move. Of floor, mod and the like it is a sine with a zero at
+ * jump and that move; _switches_and_knots(df, x) has those of searches in tables
+ * as well, and _moving_knots(df, x) has these alone. Of floor, mod and the like it is a sine with a zero at
  * each jump. What jumps in another way (a place in an order, a comparison
- * within a counted loop, or beside what may fail) is an error with its place.
- * Comparisons that end a loop with a condition do not count: what such a loop
- * comes to is continuous. _clock_switches(f, t, ...) gives those of f(t, ...)
+ * within a loop, the number of its turns, or beside what may fail) is an error
+ * with its place. Where what a loop with a condition carries depends on the place
+ * it is taken for an iteration, which comes to something continuous, and in those
+ * of the library no comparison counts. _clock_switches(f, t, ...) gives those of f(t, ...)
  * that depend on t and on nothing else that is handed to f, and _own_switches
  * those of them that are of the user's text: what functions of the library
  * compare to choose a formula is mostly no jump. _library_switches gives the
- * others of them. _moving_switches(df, x) counts those of the text that
- * _switches has, and is 0 where there are none. _clock_bends(f, t, ...) gives the
+ * others of them. _hides_switches(f, t, ...) is whether the text compares what
+ * depends on t in a way that _own_switches does not give. _moving_switches(df, x)
+ * counts those of the text that _switches has, and is 0 where there are none.
+ * _refuse_hidden(df, t) is an error where the text compares what moves in a way
+ * that _switches does not give. _clock_bends(f, t, ...) gives the
  * same of abs, max and min: of functions of t alone that have a bend at a zero.
- * _clock_turns gives both, and _clock_sides(f, sides, before, behind, t, ...) is
+ * _clock_turns gives both, as _moving_turns(df, x) does, which knows the tangents, and
+ * _turn_changes(df, x) what these change by, and _turns_that_move(df, x) which do at
+ * all. _clock_sides(f, sides, before, behind, t, ...) is
  * f(t, ...) where each of these has the value that it has at the time `before`, if
  * its number in sides is below 0, or at the time `behind`, if it is above 0. A
  * search in a table counts for these two by its knots: how far what is searched
@@ -34,6 +41,7 @@
  * table has no elements and stands for these.
  */
 #include "parser/builtins.h"
+#include "parser/written_out.h"
 
 #define BUILTIN(fname)                                                                        \
 	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, \
@@ -49,20 +57,25 @@ typedef struct Search {
 	const Inst *loop, *whole;
 } Search;
 
+typedef VEC(Ref) VEC_REFS;
+
 typedef struct Jumps {
 	Sp *sp;
 	const Fn *f;
 	uint8_t *of;      /* by value: what it depends on */
 	uint8_t asked;    /* what a comparison that counts depends on */
+	bool either;      /* ... or on the place and whatever else */
 	bool own;         /* what the library compares by itself does not count */
 	bool others;      /* nothing else counts */
 	bool bends;       /* what bends counts instead of what jumps */
 	bool turns;       /* ... and as well */
+	bool marks;       /* whether it moves, 1 or 0, stands for the difference */
+	bool hidden;      /* what loops compare counts, in any turn */
 	bool *wanted;     /* by instruction: a comparison that counts */
 	bool *met;        /* by value: of the place alone, used with what is of more; NULL: not asked */
 	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
 	uint32_t n;       /* how many */
-	Ref *parts;       /* their differences, in the function that is made of them */
+	VEC_REFS parts;   /* their differences, in the function that is made of them */
 	bool risks;       /* what may fail is asked for, and nothing else */
 	Search *searches;
 	uint32_t nsearches;
@@ -71,77 +84,169 @@ typedef struct Jumps {
 
 static uint8_t depends(const Jumps *j, Ref r) { return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0; }
 
+static bool is_asked(const Jumps *j, uint8_t of) { return j->either ? (of & OF_PLACE) != 0 : of == j->asked; }
+
 static uint8_t args_depend(const Jumps *j, const Inst *in) {
 	uint8_t of = 0;
 	for (uint32_t k = 0; k < in->nargs; k++) of |= depends(j, inst_arg(j->f, in, k));
 	return of;
 }
 
-static bool is_real(const Fn *f, Ref r) {
-	const Type *t = ref_ty(f, r);
-	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && !dtype_is_complex((Dtype)t->dtype);
+/* What is compared in a region and counts */
+typedef enum Counted { COUNTED_ALL, COUNTED_OWN, COUNTED_NONE } Counted;
+
+static void walk(Jumps *j, const Region *g, bool top, Counted counted);
+
+/* What stands in the branch can be computed whether it is taken or not. */
+static bool cannot_fail(const Jumps *j, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		if (inst_may_fail(j->f, &j->f->insts.at[j->f->inst_order.at[g->insts + i]])) return false;
+	return true;
 }
 
-/* Whether it is the user's text, and nothing that the library does by itself or inside of a call. */
-static bool is_own(const Jumps *j, const Inst *in) {
-	const Span at = span_of(j->sp->c, in->span);
-	return !at.inside && !source_is_library(j->sp->c, at.source);
+static bool is_risky(const Jumps *j, const Inst *in) {
+	bool risky = inst_may_fail(j->f, in);
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref r = inst_arg(j->f, in, k);
+		risky = risky || (ref_is_value(r) && j->risky[REF_INDEX(r)]);
+	}
+	return risky;
 }
 
+/* Marks what may fail to be computed, of the values of a region and those in it. */
+static void find_risks(Jumps *j, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		for (uint32_t k = 0; k < in->nregions; k++) find_risks(j, inst_region(j->f, in, k));
+		const bool risky = is_risky(j, in);
+		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
+	}
+}
+
+/* Of two operands of a comparison the table that the one is taken from, if the
+ * other is what is searched for. */
+static Ref table_of(const Jumps *j, Ref element, Ref sought) {
+	const Inst *in = ref_inst(j->f, element);
+	if (!in || in->op != OP_GATHER || !ref_is_value(sought)) return REF_NONE;
+	if (j->f->vals.at[REF_INDEX(sought)].region != 0) return REF_NONE;
+	const Ref table = inst_arg(j->f, in, 0);
+	const bool known = !ref_is_value(table) || j->f->vals.at[REF_INDEX(table)].region == 0;
+	if (j->risky[REF_INDEX(sought)]) return REF_NONE;
+	const uint8_t of = depends(j, sought) | depends(j, table);
+	return known && is_asked(j, of) && !(depends(j, table) & OF_PLACE) && ref_ty(j->f, table)->rank == 1 &&
+	       is_real_number(j->f, table) && is_real_number(j->f, sought) ? table : REF_NONE;
+}
+
+static void note_other(Jumps *j, const Inst *in) {
+	if (!j->other.source) j->other = span_of(j->sp->c, in->span);
+}
+
+/* Whether it is a search in a table, which is known by its knots. */
+static bool is_search(const Jumps *j, const Inst *in) {
+	if ((in->op != OP_LT && in->op != OP_LE) || j->hidden) return false;
+	const Ref x = inst_arg(j->f, in, 0), y = inst_arg(j->f, in, 1);
+	return table_of(j, x, y) != REF_NONE || table_of(j, y, x) != REF_NONE;
+}
+
+/* top: it is in no loop, and in no branch that may fail. */
 static void note(Jumps *j, const Inst *in, bool top) {
 	const Ref x = inst_arg(j->f, in, 0);
-	if (!is_real(j->f, x)) return;
+	if (!is_real_number(j->f, x)) return;
 	if (!top) {
-		if (!j->other.source) j->other = span_of(j->sp->c, in->span);
+		if (!is_search(j, in)) note_other(j, in);
 		return;
 	}
 	j->n += !j->wanted[in - j->f->insts.at];
 	j->wanted[in - j->f->insts.at] = true;
 }
 
-static void walk(Jumps *j, const Region *g, bool top, bool noted);
+/* Of a region of `in`: what the library compares in its own loops with a condition
+ * does not count, and in those of the text only the text does; once what a later
+ * turn makes of it is known. */
+static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last, bool condition, Counted outer) {
+	Counted here = outer;
+	if (in->op != OP_FOR && in->op != OP_WHILE) return here;
+	if (is_own_text(j->sp->c, in)) here = !last || condition ? COUNTED_NONE : in->op == OP_WHILE ? COUNTED_OWN : COUNTED_ALL;
+	else here = (j->hidden ? last : first && in->op == OP_FOR) ? COUNTED_ALL : COUNTED_NONE;
+	return here > outer ? here : outer;
+}
 
-/* What stands in the branch can be computed whether it is taken or not. */
-static bool cannot_fail(const Jumps *j, const Region *g) {
+/* What it depends on whether something in a region fails */
+static uint8_t failures_depend(const Jumps *j, const Region *g) {
+	uint8_t of = 0;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
-		if (in->op != OP_IF && prims[in->op].effect != EFFECT_PURE) return false;
-		for (uint32_t k = 0; k < in->nregions; k++)
-			if (!cannot_fail(j, inst_region(j->f, in, k))) return false;
+		if (inst_may_fail(j->f, in)) of |= args_depend(j, in);
+		for (uint32_t k = 0; k < in->nregions; k++) of |= failures_depend(j, inst_region(j->f, in, k));
 	}
-	return true;
+	return of;
+}
+
+static bool is_used(const Jumps *j, Ref r) {
+	for (uint32_t i = 0; i < j->f->args.n; i++)
+		if (j->f->args.at[i] == r) return true;
+	return false;
+}
+
+/* Whether a comparison in a loop with a condition only says when it ends, as that of an iteration with its tolerance. */
+static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
+	const Ref said = inst_result(comparison, 0);
+	bool ends = false;
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			if (inst_arg(j->f, in, k) != said) continue;
+			if (in->op != OP_IF) return false;
+			for (uint32_t n = 0; n < in->nresults; n++)
+				if (ref_ty(j->f, inst_result(in, n))->dtype != DT_BOOL) return false;
+			ends = true;
+		}
+	}
+	return ends;
 }
 
 /* Regions until nothing changes: what a loop carries may depend on what a later
  * turn makes of it. */
-static void walk_inner(Jumps *j, const Inst *in, bool top, bool noted) {
+static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
 	const bool loop = in->op == OP_FOR || in->op == OP_WHILE;
-	const uint32_t skip = in->op == OP_FOR;
+	const uint32_t skip = in->op == OP_FOR, passes = loop ? in->nresults + 2u : 1u;
 	uint8_t entry = in->op == OP_IF ? depends(j, inst_arg(j->f, in, 0)) : 0;
-	for (uint32_t again = 0; again < (loop ? in->nresults + 2u : 1u); again++)
+	for (uint32_t pass = 0; pass < passes; pass++)
 		for (uint32_t i = 0; i < in->nregions; i++) {
 			const Region *g = inst_region(j->f, in, i);
+			const bool condition = in->op == OP_WHILE && i == 0, tried = in->op == OP_TRY && i == 0, last = pass + 1 == passes;
 			for (uint32_t k = 0; loop && k < in->nresults; k++)
 				j->of[g->params + skip + k] |= depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
-			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g), noted || in->op == OP_WHILE || again > 0);
-			if (in->op == OP_WHILE && i == 0) continue; /* the condition gives no result of the loop */
-			for (uint32_t k = 0; k < g->nresults; k++)
-				j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | entry;
+			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g), counted_in(j, in, pass == 0, last, condition, counted));
+			/* how many turns a loop has, and whether something fails, says what comes of it */
+			if (condition) entry |= depends(j, j->f->args.at[g->results]);
+			if (tried) entry |= failures_depend(j, g);
+			if (tried && is_asked(j, entry) && counted != COUNTED_NONE && is_own_text(j->sp->c, in)) note_other(j, in);
+			for (uint32_t k = 0; !condition && k < g->nresults; k++)
+				j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | (loop ? 0 : entry);
+			/* what an iteration comes to is continuous where what it carries depends on the same; else its turns are steps of it */
+			for (uint32_t k = 0; last && in->op == OP_WHILE && !condition && k < in->nresults; k++) {
+				const bool steps = is_asked(j, entry) && !is_asked(j, j->of[in->results + k]) && is_used(j, inst_result(in, k));
+				if (steps && counted != COUNTED_NONE && is_own_text(j->sp->c, in)) note_other(j, in);
+				j->of[in->results + k] |= entry;
+			}
 		}
 }
 
-static void walk(Jumps *j, const Region *g, bool top, bool noted) {
+static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
 		const bool bend = in->op == OP_ABS || in->op == OP_MAX || in->op == OP_MIN;
-		if (of == j->asked && !noted && (j->bends || (j->turns && bend))) {
+		const bool counts = is_asked(j, of) && (counted == COUNTED_ALL || (counted == COUNTED_OWN && is_own_text(j->sp->c, in)));
+		if (counts && (j->bends || (j->turns && bend))) {
 			if (top && bend) note(j, in, true);
-		} else if (of == j->asked && !noted && (!j->own || is_own(j, in)) && !(j->others && is_own(j, in))) {
+		} else if (counts && (!j->own || is_own_text(j->sp->c, in)) && !(j->others && is_own_text(j->sp->c, in))) {
 			switch ((Op)in->op) {
-			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
-				note(j, in, top);
+			case OP_LT: case OP_LE:
+				if (counted == COUNTED_ALL || !ends_only(j, g, in)) note(j, in, top);
 				break;
+			case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD: note(j, in, top); break;
 			case OP_ARGMAX: case OP_ARGSORT: note(j, in, false); break;
 			case OP_CONVERT:
 				if (dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) note(j, in, top);
@@ -149,7 +254,7 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 			default: break;
 			}
 		}
-		if (in->nregions) walk_inner(j, in, top, noted);
+		if (in->nregions) walk_inner(j, in, top, counted);
 		else for (uint32_t k = 0; k < in->nresults; k++) j->of[in->results + k] |= of;
 	}
 }
@@ -161,6 +266,7 @@ typedef struct Compared {
 	Ref *tangents;
 	uint32_t nactive;
 	uint32_t n;   /* how many comparisons count */
+	Span other;   /* a jump of another kind; no source: there is none */
 	Fn *fn;       /* one reference; NULL: nothing is compared */
 } Compared;
 
@@ -182,7 +288,10 @@ static Ref as_vector(Builder *b, Ref r) {
 	return build_convert(b, build_reshape(b, r, 1, &size), DT_F64);
 }
 
-static void add_part(Jumps *j, Builder *b, Ref d) { j->parts[j->n++] = as_vector(b, d); }
+static void add_part(Jumps *j, Builder *b, Ref d, uint8_t of) {
+	if (j->marks) d = build_full(b, type_with_dtype(j->sp->c, ref_type(build_fn(b), d), DT_F64), of == OF_BOTH);
+	VEC_PUSH(j->sp->a, &j->parts, as_vector(b, d));
+}
 
 /* A search holds its operands, whose derivative it does not need; the places of the knots do. */
 static Ref moving(const Fn *f, Ref r) {
@@ -199,7 +308,7 @@ static void add_knots(Jumps *j, Builder *b, RefMap *map, const Inst *loop) {
 		const Ref sought = refmap_get(b, map, moving(j->f, j->searches[k].sought));
 		const TypeId like = ref_type(build_fn(b), table);
 		const Ref all = build_broadcast_scalar(b, build_convert(b, sought, DT_F64), like);
-		add_part(j, b, build2(b, OP_SUB, all, table));
+		add_part(j, b, build2(b, OP_SUB, all, table), depends(j, j->searches[k].table) | depends(j, j->searches[k].sought));
 	}
 }
 
@@ -217,7 +326,7 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	case OP_ROUND: d = zero_where_whole(b, OP_COS, d); break;
 	default: break; /* the sign, the absolute value: of the number itself */
 	}
-	add_part(j, b, d);
+	add_part(j, b, d, args_depend(j, in));
 }
 
 /* The branches that a region is in: each is taken when its condition is `when`. */
@@ -238,7 +347,7 @@ static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 /* Whether the values of its branches are looked at: the place alone chooses
  * one, and the user's text says so. */
 static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
-	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE && is_own(j, in);
+	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE && is_own_text(j->sp->c, in);
 }
 
 /* Branches are computed both, so that what is compared in them has a value, and
@@ -254,34 +363,14 @@ static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, cons
 		}
 		build_copy_inst(b, map, in);
 		for (uint32_t k = 0; j->met && k < in->nresults; k++)
-			if (j->met[in->results + k]) add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))));
+			if (j->met[in->results + k]) add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))), OF_PLACE);
 	}
 }
 
 static void meet(Jumps *j, Ref r) {
-	if (depends(j, r) != OF_PLACE || !is_real(j->f, r) || j->risky[REF_INDEX(r)] != j->risks) return;
+	if (depends(j, r) != OF_PLACE || !is_real_number(j->f, r) || j->risky[REF_INDEX(r)] != j->risks) return;
 	j->n += !j->met[REF_INDEX(r)];
 	j->met[REF_INDEX(r)] = true;
-}
-
-static bool is_risky(const Jumps *j, const Inst *in) {
-	bool risky = in->op != OP_IF && prims[in->op].effect != EFFECT_PURE;
-	for (uint32_t k = 0; k < in->nargs; k++) {
-		const Ref r = inst_arg(j->f, in, k);
-		risky = risky || (ref_is_value(r) && j->risky[REF_INDEX(r)]);
-	}
-	for (uint32_t k = 0; k < in->nregions; k++) risky = risky || !cannot_fail(j, inst_region(j->f, in, k));
-	return risky;
-}
-
-/* Marks what may fail to be computed, of the values of a region and those in it. */
-static void find_risks(Jumps *j, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) {
-		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
-		for (uint32_t k = 0; k < in->nregions; k++) find_risks(j, inst_region(j->f, in, k));
-		const bool risky = is_risky(j, in);
-		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
-	}
 }
 
 /* Marks what depends on the place alone where it meets what depends on more. */
@@ -294,19 +383,6 @@ static void meet_in(Jumps *j, const Region *g) {
 	}
 }
 
-/* Of two operands of a comparison the table that the one is taken from, if the
- * other is what is searched for. */
-static Ref table_of(const Jumps *j, Ref element, Ref sought) {
-	const Inst *in = ref_inst(j->f, element);
-	if (!in || in->op != OP_GATHER || !ref_is_value(sought)) return REF_NONE;
-	if (j->f->vals.at[REF_INDEX(sought)].region != 0) return REF_NONE;
-	const Ref table = inst_arg(j->f, in, 0);
-	const bool known = !ref_is_value(table) || j->f->vals.at[REF_INDEX(table)].region == 0;
-	if (j->risky[REF_INDEX(sought)]) return REF_NONE;
-	return known && depends(j, table) == 0 && ref_ty(j->f, table)->rank == 1 && is_real(j->f, table) &&
-	       depends(j, sought) == OF_PLACE && is_real(j->f, sought) ? table : REF_NONE;
-}
-
 /* Whether the user's text makes whole numbers of what depends on the place alone. */
 static bool counts_places(const Jumps *j, const Inst *in) {
 	const bool of_two = in->op == OP_FLOORDIV || in->op == OP_MOD;
@@ -314,9 +390,9 @@ static bool counts_places(const Jumps *j, const Inst *in) {
 	if (in->op == OP_CONVERT && !dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) return false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref r = inst_arg(j->f, in, k);
-		if (!is_real(j->f, r) || (ref_is_value(r) && j->risky[REF_INDEX(r)])) return false;
+		if (!is_real_number(j->f, r) || (ref_is_value(r) && j->risky[REF_INDEX(r)])) return false;
 	}
-	return args_depend(j, in) == OF_PLACE && is_own(j, in);
+	return args_depend(j, in) == OF_PLACE && is_own_text(j->sp->c, in);
 }
 
 /* Notes the tables that are searched in loops, and whole numbers outside of these. */
@@ -346,7 +422,7 @@ static void want_searches(Jumps *j) {
 		bool numbers = j->f->vals.at[s.loop->results].region == 0;
 		for (uint32_t i = 0; i < s.loop->nresults; i++) {
 			const Ref r = inst_result(s.loop, i);
-			numbers = numbers && ref_ty(j->f, r)->rank == 0 && depends(j, r) == OF_PLACE;
+			numbers = numbers && ref_ty(j->f, r)->rank == 0 && (!j->turns || j->either || !(depends(j, r) & OF_MOVING));
 		}
 		if (!numbers) continue;
 		j->wanted[s.loop - j->f->insts.at] = true;
@@ -356,23 +432,17 @@ static void want_searches(Jumps *j) {
 	j->n += n;
 }
 
-static Builder *begin_copy(Jumps *j, RefMap *map) {
-	const Fn *f = j->f;
-	Builder *b = build_begin(j->sp->c, atom(j->sp->c, "compared"), f->span, f);
-	/* what may fail and is not compared is looked at where it may not be asked for at all */
-	build_unasked(b, true);
-	*map = refmap_new(b, f, true);
-	for (uint32_t k = 0; k < fn_nparams(f); k++) {
-		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
-		refmap_set(map, fn_param(f, k), build_param(b, v->type, v->name));
-	}
-	return b;
+/* Wants the searches in tables. */
+static void find_searches(Jumps *j) {
+	j->searches = ARENA_ARRAY(j->sp->a, Search, 2 * j->f->insts.n + 1);
+	find_tables(j, &j->f->regions.at[0], NULL);
+	want_searches(j);
 }
 
 /* (parameters) -> what is searched for and in what, of each table */
 static Fn *make_tables(Jumps *j) {
 	RefMap map;
-	Builder *b = begin_copy(j, &map);
+	Builder *b = written_begin(j->sp, j->f, &map);
 	Ref *results = ARENA_ARRAY(j->sp->a, Ref, 2 * j->nsearches + 1);
 	copy_region(j, b, &map, &j->f->regions.at[0], NULL);
 	for (uint32_t k = 0; k < j->nsearches; k++) {
@@ -396,12 +466,10 @@ static Fn *make_tables(Jumps *j) {
 static Fn *make_compared(Jumps *j) {
 	const Fn *f = j->f;
 	RefMap map;
-	Builder *b = begin_copy(j, &map);
-	j->parts = ARENA_ARRAY(j->sp->a, Ref, j->n + 1);
-	j->n = 0;
+	Builder *b = written_begin(j->sp, j->f, &map);
 	copy_region(j, b, &map, &f->regions.at[0], NULL);
 	Dim none = dim_const(j->sp->c, 0);
-	Ref all = j->n ? build_concat(b, j->n, j->parts, 0) : build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
+	Ref all = j->parts.n ? build_concat(b, j->parts.n, j->parts.at, 0) : build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
 	return build_end(b, 1, &all);
 }
 
@@ -505,7 +573,7 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	Arena *a = j->sp->a;
 	const Region *top = &j->f->regions.at[0];
 	RefMap map, early, late;
-	Builder *b = begin_copy(j, &map);
+	Builder *b = written_begin(j->sp, j->f, &map);
 	early = late = refmap_new(b, j->f, true);
 	late.values = ARENA_ARRAY(a, Ref, j->f->vals.n + 1u);
 	for (uint32_t k = 0; k < fn_nparams(j->f); k++) {
@@ -541,7 +609,13 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	return build_end(b, 1, &result);
 }
 
-static Compared compared(Sp *sp, const Call *call, bool own) {
+/* What of an integrand is asked for: what the text compares, only counted; what is compared
+ * and moves; the knots of tables with it, or alone; all that jumps or bends, whether it moves or not;
+ * 1 for what of that moves, and 0. */
+typedef enum Moving { MOVING_OWN, MOVING_SWITCHES, MOVING_BOTH, MOVING_KNOTS, MOVING_TURNS, MOVING_MARKS } Moving;
+
+static Compared compared(Sp *sp, const Call *call, Moving moving) {
+	const bool own = moving == MOVING_OWN;
 	Av *df = call->args[0];
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
 	at.args = call->args + 1;
@@ -552,10 +626,12 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 	m.active = ARENA_ARRAY(sp->a, bool, n + 1);
 	m.tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
-	Fn *flat = m.spec.fn->finished ? fn_flatten(sp->c, m.spec.fn) : NULL;
-	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH, .own = own};
+	Fn *flat = m.spec.fn->finished ? written_out(sp, m.spec.fn) : NULL;
+	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH, .own = own,
+	           .either = moving >= MOVING_TURNS, .turns = moving >= MOVING_TURNS, .marks = moving == MOVING_MARKS};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
+	j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const int p = m.spec.param_of_leaf[i];
 		if (p < 0 || t->items[i]->kind != AV_ARRAY) continue;
@@ -568,8 +644,12 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 	if (place >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)place))] |= OF_PLACE;
 	for (uint32_t p = 0; p < n; p++)
 		if (m.active[p]) m.tangents[m.nactive++] = by_param[p];
-	if (j.f->finished && !m.spec.effects) walk(&j, &j.f->regions.at[0], true, false);
-	if (j.other.source && !own) {
+	if (j.f->finished && !m.spec.effects) {
+		find_risks(&j, &j.f->regions.at[0]);
+		walk(&j, &j.f->regions.at[0], true, moving == MOVING_KNOTS ? COUNTED_NONE : COUNTED_ALL);
+		if (moving >= MOVING_BOTH) find_searches(&j);
+	}
+	if (j.other.source && !own && !j.either) {
 		Diag *d = diag_error(sp->c, E_NO_RULE, j.other,
 		                     "the integrand may jump here, at a place that moves with what the integral is differentiated "
 		                     "by: its derivative is not known");
@@ -578,6 +658,7 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 		sp_throw(sp);
 	}
 	m.n = j.n + (j.other.source != 0);
+	m.other = j.other;
 	if (j.n && !own) m.fn = make_compared(&j);
 	if (flat) fn_unref(flat);
 	return m;
@@ -585,11 +666,13 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 
 typedef enum Asked {
 	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_BENDS, ASKED_TURNS, ASKED_SIDES, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
+	ASKED_HIDDEN,
 } Asked;
 
 /* The same of f(t, ...): what depends on t alone. Other jumps do not count.
- * ntables: how many tables, of each of which there are two results. */
-static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, uint32_t *ntables) {
+ * count: how many tables there are, of each of which there are two results; or of
+ * what is hidden 1, and 0 if nothing is. */
+static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, uint32_t *count) {
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
 	at.spans = call->spans + 1;
@@ -597,35 +680,33 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	*spec = sp_specialise(sp, f, &at);
 	if (!spec->fn->finished || spec->effects) return NULL;
 	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
-	Fn *flat = fn_flatten(sp->c, spec->fn);
-	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN,
+	Fn *flat = written_out(sp, spec->fn);
+	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN || asked == ASKED_HIDDEN,
 	           .others = asked == ASKED_OTHERS, .bends = asked == ASKED_BENDS,
-	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES};
+	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES, .hidden = asked == ASKED_HIDDEN};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
+	j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
 	uint32_t first = 0;
 	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
 	for (uint32_t i = first; i < spec->nleaves; i++) {
 		const int p = spec->param_of_leaf[i];
 		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
 	}
-	walk(&j, &j.f->regions.at[0], true, false);
-	if (j.turns) {
-		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
-		j.searches = ARENA_ARRAY(sp->a, Search, 2 * j.f->insts.n + 1);
-		find_risks(&j, &j.f->regions.at[0]);
-		find_tables(&j, &j.f->regions.at[0], NULL);
-		want_searches(&j);
+	find_risks(&j, &j.f->regions.at[0]);
+	walk(&j, &j.f->regions.at[0], true, COUNTED_ALL);
+	if (asked == ASKED_HIDDEN) {
+		*count = j.other.source != 0;
+		j.n = 0;
 	}
+	if (j.turns) find_searches(&j);
 	if (asked == ASKED_VALUES || asked == ASKED_LOOKUPS || asked == ASKED_TABLES) {
 		const Region *top = &j.f->regions.at[0];
 		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
-		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
-		find_risks(&j, top);
 		if (asked == ASKED_TABLES) {
 			j.searches = ARENA_ARRAY(sp->a, Search, 2 * j.f->insts.n + 1);
 			find_tables(&j, top, NULL);
-			*ntables = j.n = j.nsearches;
+			*count = j.n = j.nsearches;
 		} else {
 			j.risks = asked == ASKED_LOOKUPS;
 			j.met = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
@@ -646,10 +727,8 @@ static Av *no_elements(Sp *sp) {
 	return av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &none)));
 }
 
-/* _switches(df, x) */
-BUILTIN(switches) {
-	UNUSED;
-	Compared m = compared(sp, call, false);
+static Av *moving_places(Sp *sp, const Call *call, Moving moving) {
+	Compared m = compared(sp, call, moving);
 	Ref result;
 	if (!m.fn) return no_elements(sp);
 	build_call(sp->b, m.fn, m.spec.nargs, m.spec.args, &result);
@@ -657,17 +736,60 @@ BUILTIN(switches) {
 	return av_array(sp, result);
 }
 
+/* _switches(df, x) */
+BUILTIN(switches) {
+	UNUSED;
+	return moving_places(sp, call, MOVING_SWITCHES);
+}
+
+/* _switches_and_knots(df, x) */
+BUILTIN(switches_and_knots) {
+	UNUSED;
+	return moving_places(sp, call, MOVING_BOTH);
+}
+
 /* _moving_switches(df, x) */
 BUILTIN(moving_switches) {
 	UNUSED;
-	return av_int(sp, compared(sp, call, true).n);
+	return av_int(sp, compared(sp, call, MOVING_OWN).n);
 }
 
-/* _switch_changes(df, x): what these change by along the tangents of what the
- * integrand captures. */
-BUILTIN(switch_changes) {
+/* _refuse_hidden(df, t): 0, or an error where f may jump at a time that moves and is
+ * not known. */
+BUILTIN(refuse_hidden) {
 	UNUSED;
-	Compared m = compared(sp, call, false);
+	const Compared m = compared(sp, call, MOVING_OWN);
+	if (!m.other.source) return av_int(sp, 0);
+	Diag *d = diag_error(sp->c, E_NO_RULE, m.other,
+	                     "what is integrated may jump here, at a time that moves with what the solution is differentiated by: "
+	                     "its derivative is not known");
+	diag_hint(sp->c, d, "compare with the time outside of loops, or make the jump an event");
+	sp_throw(sp);
+}
+
+/* _moving_knots(df, x) */
+BUILTIN(moving_knots) {
+	UNUSED;
+	return moving_places(sp, call, MOVING_KNOTS);
+}
+
+/* _moving_turns(df, x): as _clock_turns */
+BUILTIN(moving_turns) {
+	UNUSED;
+	return moving_places(sp, call, MOVING_TURNS);
+}
+
+/* _turns_that_move(df, x): 1 for each of these that moves with what is captured, and 0 */
+BUILTIN(turns_that_move) {
+	UNUSED;
+	return moving_places(sp, call, MOVING_MARKS);
+}
+
+/* _turn_changes(df, x): what these change by along the tangents of what the
+ * integrand captures. */
+BUILTIN(turn_changes) {
+	UNUSED;
+	Compared m = compared(sp, call, MOVING_TURNS);
 	if (!m.fn) return no_elements(sp);
 	bool moves = false;
 	Fn *jvp = ir_services(sp->c)->jvp(sp->c, m.fn, m.active, &moves);
@@ -733,6 +855,15 @@ BUILTIN(own_switches) {
 	return by_clock(sp, call, ASKED_OWN);
 }
 
+/* _hides_switches(f, t, ...) */
+BUILTIN(hides_switches) {
+	UNUSED;
+	Spec spec;
+	uint32_t hidden = 1; /* of what is not known */
+	(void)compared_by_clock(sp, call, &spec, ASKED_HIDDEN, &hidden);
+	return av_bool(sp, hidden != 0);
+}
+
 /* _clock_bends(f, t, ...) */
 BUILTIN(clock_bends) {
 	UNUSED;
@@ -784,10 +915,16 @@ const Builtin builtins_jumps[] = {
 	{.name = "_clock_tables", .min_args = 2, .max_args = -1, .run = clock_tables},
 	{.name = "_clock_turns", .min_args = 2, .max_args = -1, .run = clock_turns},
 	{.name = "_clock_values", .min_args = 2, .max_args = -1, .run = clock_values},
+	{.name = "_hides_switches", .min_args = 2, .max_args = -1, .run = hides_switches},
 	{.name = "_library_switches", .min_args = 2, .max_args = -1, .run = library_switches},
+	{.name = "_moving_knots", .min_args = 2, .max_args = 2, .run = moving_knots},
+	{.name = "_moving_turns", .min_args = 2, .max_args = 2, .run = moving_turns},
 	{.name = "_moving_switches", .min_args = 2, .max_args = 2, .run = moving_switches},
 	{.name = "_own_switches", .min_args = 2, .max_args = -1, .run = own_switches},
+	{.name = "_refuse_hidden", .min_args = 2, .max_args = 2, .run = refuse_hidden},
 	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},
-	{.name = "_switch_changes", .min_args = 2, .max_args = 2, .run = switch_changes},
+	{.name = "_switches_and_knots", .min_args = 2, .max_args = 2, .run = switches_and_knots},
+	{.name = "_turns_that_move", .min_args = 2, .max_args = 2, .run = turns_that_move},
+	{.name = "_turn_changes", .min_args = 2, .max_args = 2, .run = turn_changes},
 	{0},
 };

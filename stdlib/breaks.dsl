@@ -26,7 +26,7 @@ _breaks_along(along, a, b, all) = {
   s = if not has(along, "others") { s } else if len(along.others(a + 0.0)) == 0 { s } else {
     _with_jumps(along, s, a, b)
   }
-  if len(along.tables(a + 0.0)) == 0 { s } else {
+  if len(along.tables(a + 0.0)) == 0 or len(along.watched(a + 0.0)) == 0 { s } else {
     (watched, tables) = (along.watched, along.tables)
     _with_breaks(s, _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all))), a, b)
   }
@@ -55,26 +55,56 @@ _jumps_in(f, lo, hi, length) = {
   any(not (near <= 1e-6 * (abs(V) + abs(W)) or near <= 0.1 * far) and (V == V or W == W))
 }
 
-# s with the places where abs, max and min, or the knots of tables, bend what is
-# watched, if there are 256 at most of each kind: derivatives by such a place are
-# those of a step that ends there. What a formula only chooses by bends nothing.
+# s with the places where abs, max and min, or the knots of tables, make what is
+# watched bend, if there are 256 at most of each kind, or jump, if there are 10,000:
+# derivatives by such a place are those of a step that ends there. What a formula
+# only chooses by bends nothing.
 _with_bends(along, s, a, b) = {
   watched = along.watched
-  s = if len(along.bends(a + 0.0)) == 0 { s } else { _with_bent(watched, s, _switch_times(along.bends, a, b), a, b) }
-  for k in list(...(0..len(along.tables(a + 0.0)))) {
-    s = if _is_fixed(len(along.tables(a + 0.0)[k][1])) and len(along.tables(a + 0.0)[k][1]) == 0 { s } else {
-      _with_bent(watched, s, _knot_times(t -> along.tables(t)[k], a, b), a, b)
-    }
+  s = if len(along.bends(a + 0.0)) == 0 { s } else { _with_bent(watched, s, _switch_times(along.bends, a, b), a, b, 256) }
+  _with_bent_knots(along, s, a, b, 256)
+}
+# The same at knots of tables alone, each with so many at most
+_with_bent_knots(along, s, a, b, most) = {
+  for k in list(...(0..len(along.tables(0.5 * a + 0.5 * b)))) {
+    none_ = _is_fixed(len(along.tables(0.5 * a + 0.5 * b)[k][1])) and len(along.tables(0.5 * a + 0.5 * b)[k][1]) == 0
+    s = if none_ { s } else { _with_bent(along.watched, s, _knot_times(t -> along.tables(t)[k], a, b), a, b, most) }
   }
   s
 }
-_with_bent(watched, s, t, a, b) = if _is_fixed(len(t)) and len(t) == 0 { s } else {
-  bent = _now(() -> _primal(() -> {
-    few = if len(t) <= 256 { stop_gradient(t) } else { zeros(0) }
-    concat(map(t -> f64(_bends_at(watched, t, abs(b - a))), few), zeros(len(t) - len(few)))
+_with_bent(watched, s, t, a, b, most) = if _is_fixed(len(t)) and len(t) == 0 { s } else {
+  counts = _now(() -> _primal(() -> {
+    (few, length) = (len(t) <= most, abs(b - a))
+    known = if len(t) <= 10000 { stop_gradient(t) } else { zeros(0) }
+    marks = map(t -> f64(if few { _bends_at(watched, t, length) } else { _jumps_in(watched, t, t, length) }), known)
+    concat(marks, zeros(len(t) - len(known)))
   }))
-  _with_breaks(s, t[bent > 0], a, b)
+  _with_breaks(s, t[counts > 0], a, b)
 }
+# 0, whose derivative is an error where f searches a table whose knots depend on what is
+# differentiated by, and what is watched, which depends on t alone, jumps at one between
+# a and b: at a time, or else of space.
+_kept_knots(f, watched, a, b, time) = 0.0
+derivative _kept_knots(f, watched, a, b, time), df, dw, da, db,
+  dtime = _kept_knots_of(_moved(df, _moves(df)[1]), watched, a, b, time)
+_kept_knots_of(df, watched, a, b, time) = {
+  if len(_moving_knots(df, a)) > 0 and len(watched(a + 0.0)) > 0 {
+    jumps = _primal(() -> {
+      at = _switches_between(t -> _moving_knots(df, t), () -> a + (b - a) * f64(iota(257)) / 256, _least_place(a, b))
+      any(map(t -> _jumps_in(watched, t, t, abs(b - a)), at))
+    })
+    if jumps and time {
+      error(
+        "the problem jumps where a table is searched, at a time that depends on what is differentiated by: elements and equations without a rate have no derivative by it; fd(), chebyshev() and fourier() of fields with rates have")
+    }
+    if jumps and not time {
+      error(
+        "the problem jumps where a table is searched, at a place that depends on what is differentiated by, and its solutions on a grid have no such derivative: interp() between the values has")
+    }
+  }
+  0.0
+}
+
 # Whether f, f64[k], has another slope behind t than before it, in an interval of
 # this length: the difference of slopes over ten times as far would be ten times as
 # large.

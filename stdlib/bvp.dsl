@@ -10,7 +10,7 @@
 #   number or a vector), for each of which there is one more condition: f(t, y, p), conditions(ya, yb, p). at: the places, ends included, at which conditions are told of y: conditions(Y), Y[j] = y(at[j]).
 #   method: collocation(order), shooting(segments). rtol, atol: an interval's residual times its length is below atol + rtol * max abs(y[i]). Gives a record: y, a function of t;
 #   times and values, the nodes; parameters; error, an estimate for each unknown; residual, the largest beside what is allowed; stats; method; complete. partial = true: where the mesh would become too fine, what
-#   there is, with complete = false. What goes wrong is said with equation, place and last values.
+#   there is, with complete = false. What goes wrong is said with equation, place and last values. Derivatives by the place of a jump of f are an error: the nodes at it do not move.
 #     s = bvp((t, y) -> [y[1], -exp(y[0])], (ya, yb) -> [ya[0], yb[0]], (0.0, 1.0), [0.0, 0.0]);
 #     s.y(0.5)[0]                      #~ 0.140539214 tol 1e-7
 #     m = bvp((t, y, p) -> [y[1], -p[0] * y[0]], (ya, yb, p) -> [ya[0], yb[0], ya[1] - 1], (0.0, π), t -> [sin(t), cos(t)]; parameters = 1.2);
@@ -42,7 +42,12 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
     along = (compared = t -> _own_switches(P.f, t, y0, p0), others = t -> _library_switches(P.f, t, y0, p0),
       watched = t -> _watched(P.f, t, y0, p0), tables = t -> _clock_tables(P.f, t, y0, p0))
     switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0, true))
-    _solved_between((...P, switches = switches), method)
+    r = _solved_between((...P, switches = switches), method)
+    # nodes are where f jumps, and do not move with it
+    still = stop_gradient(y0)
+    z = _unmoved_place(t -> P.f(t, still, p0), a + 0.0) +
+      _kept_knots(t -> P.f(t, still, p0), along.watched, a + 0.0, b + 0.0, false)
+    (...r, y = t -> r.y(t) + z, values = r.values + z, parameters = r.parameters + z)
   }
 _solved_between(P, m) = {
   _check_between(P)

@@ -51,14 +51,20 @@ _with_past(before, t0, t1, one) = t -> _for_each(s -> if stop_gradient(s) < stop
   _known_at("t", -inf, t1, f64(t)))
 _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, told) = {
   clock = (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
-    tables = t -> _clock_tables(f, t, y, delayed), bends = t -> _clock_bends(f, t, y, delayed))
+    tables = t -> _clock_tables(f, t, y, delayed), bends = t -> _clock_bends(f, t, y, delayed),
+    hides = t -> _hides_switches(f, t, y, delayed), firm = t -> _firm_rate(f, t, y, delayed))
   switches = _restarts_along(clock, t0, t1, _parts_of_pulses(method))
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
-  jumps = if not told { zeros(0) } else { _breaks_along(
-    (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t), tables = t -> _clock_tables(before, t)),
-    t0 - longest, t0, false) }
+  (from, to) = (t0 - longest, t0)
+  earlier =
+    (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t), tables = t -> _clock_tables(before, t))
+  # of its tables where they jump, and not where they bend
+  jumps = if not told { zeros(0) } else {
+    _with_bent_knots(earlier, _breaks_along(earlier, from, to, false), from, to, 0)
+  }
   method = _seeing(method, clock.watched, switches, t0, t1)
+  y = y + clock.firm(t0) + (if told and _hides_switches(before, t0) { _firm(before, t0) } else { 0.0 })
   _by_pieces(f, y, before, all, switches, _is_sharp(clock, t0), jumps, t0, t1, method,
     _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }

@@ -58,6 +58,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   clock = _clock_in(o, f, y0)
+  y0 = y0 + clock.firm(t0)
   switches = _restarts_along(clock, t0, t1, _parts_of_pulses(m))
   m = _seeing(m, clock.watched, switches, t0, t1)
   _pass_events((degree = m.degree, switches = switches, sharp = _is_sharp(clock, t0),
@@ -93,6 +94,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
+  y0 = y0 + (if kind(o.switches) == "none" { 0.0 } else { o.switches.firm(t0) })
   switches = if kind(o.switches) == "none" { zeros(0) } else {
     stop_gradient(_restarts_along(o.switches, t0, t1, 1))
   }

@@ -583,6 +583,8 @@ _solve_fv(info, m, o) = {
   U = _fv_initial(s, plain)
   # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
   clock = _clock_of(info)
+  firm = clock.firm(span[0])
+  U = map(u -> u + firm, U)
   pace = if has(m, "pace") { m.pace } else { 1.0 }
   switches = _restarts_along(clock, span[0], span[1], i64(ceil(16 * pace)))
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol, sharp = _is_sharp(clock, span[0] + 0.0),

@@ -269,7 +269,7 @@ _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   (flat, back, f) = _fv_as_ode(s, m, grid, U)
   nothing = t -> zeros(0)
   o = (rtol = grid.rtol, atol = grid.atol, saveat = [t1], way = _way(true),
-    switches = (compared = nothing, watched = nothing, tables = nothing))
+    switches = (compared = nothing, watched = nothing, tables = nothing, firm = t -> 0.0))
   method = radau5(max_step = 16 / grid.pace)
   (times, Y, stats) = _with_jacobian(f, t0, flat(U), true, method,
     (jac, pattern) -> _integrate(method, f, jac, pattern, flat(U), t0, t1, o))

@@ -134,6 +134,7 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   clock = _clock_in(o, f, y0)
   s = _restarts_along(clock, t0, t1, _parts_of_pulses(m))
   m = _seeing(m, clock.watched, s, t0, t1)
+  y0 = y0 + clock.firm(t0)
   if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
     _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)),
       (y, s, a, b) -> _across(f, y, s, a, b), s, _is_sharp(clock, t0), m.degree, y0, t0, t1, o.saveat)
@@ -142,8 +143,13 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
 # What f makes of t alone, as functions of t, unless it is known
 _clock_in(o, f, y0) = if kind(o.switches) == "none" {
   (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0), tables = t -> _clock_tables(f, t, y0),
-    bends = t -> _clock_bends(f, t, y0))
+    bends = t -> _clock_bends(f, t, y0), hides = t -> _hides_switches(f, t, y0), firm = t -> _firm_rate(f, t, y0))
 } else { o.switches }
+# 0, see _firm: of a rate f(t, y, ...) that may jump by the time alone
+_firm_rate(f, t, y, ...more) = if _hides_switches(f, t, y, ...more) {
+  (still, others) = (stop_gradient(y), more)
+  _firm(s -> f(s, still, ...others), t)
+} else { 0.0 }
 # Whether the whole solution is asked for, or its value at one time. It is known when a program is read, since the rows have other shapes: of times whose number is known only when
 # it runs there is at least one.
 _asks_all(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 0 } else { false }
@@ -243,7 +249,8 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 _longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
 _as_longest(h) = if h < inf { h } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-  y0 = y0 + (if has(o.switches, "bends") { _unbent(o.switches, t0) } else { 0.0 })
+  y0 = y0 + o.switches.firm(t0) + _kept_knots(o.switches.whole, o.switches.watched, f64(t0), f64(t1), true) +
+    (if has(o.switches, "bends") { _unbent(o.switches, t0) } else { 0.0 })
   s = stop_gradient(_restarts_along(o.switches, t0, t1, 1))
   m = _seeing(m, o.switches.watched, s, t0, t1)
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {

@@ -13,7 +13,8 @@
 # that diverge, or whose ends cannot be told, as of 1/(x log(x)^2), are refused.
 # Peaks are looked for at some hundred places more, ever nearer to the ends and
 # to 0: one is found whose foot, where f is more than the tolerance, reaches
-# over a hundredth of a finite interval, or doubles its distance from 0; to
+# over a hundredth of a finite interval, or doubles its distance from 0; over a
+# thousandth where f is 0 at most of these places; to
 # infinity, a fifth of a distance of 1 from the finite end, or a fiftieth of one
 # of 10 to 1000. On a base, it must besides rise at one of these places by half
 # of what the base changes by around. A narrower one between them may be missed,
@@ -26,8 +27,9 @@
 #   [Takahasi and Mori 1974]
 #   Derivatives, of every order: by what f captures the integral of the derivative, by a and b the value there (Leibniz).
 #   A jump of f at a place that moves counts: its place is a zero of what f
-#   compares. Of a jump that is found in no other way than by trying (within a
-#   counted loop, of the order of elements) an error tells the place.
+#   compares, or a knot of a table that f searches. Of a jump that is found in no
+#   other way than by trying (in a while without a counter, of the order of
+#   elements) an error tells the place.
 #     integrate(x -> exp(-x^2), -inf, inf)    #~ sqrt(π)
 #     integrate(x -> (1 - x)^-0.9, 0, 1)      #~ 10 tol 1e-10
 #     (a -> integrate(x -> sin(a * x), 0, 1))'(2.0)   #~ sin(2) / 2 + (cos(2) - 1) / 4
@@ -57,15 +59,18 @@ derivative _integral(f, a, b, o), df, da, db, do = {
   jumps = if _absent(df) { 0 * y.value } else { _jump_terms(f, df, a, b, y.value) }
   (value = inner + jumps + upper - lower, error = 0.0, evaluations = y.evaluations)
 }
-# Where the integrand jumps at a place p that moves, the integral changes by (f before p - f behind p) dp. Such places are zeros of what is compared
-# in f (_switches): of c(x) they move by -dc/c'. Changes of sign are looked for in 256 parts of the way, so that two zeros of one comparison
-# closer than that are not seen. What does not jump there has equal values on both sides.
+# Where the integrand jumps at a place p that moves, the integral changes by (f before p - f behind p) dp. Such places are zeros of what f compares,
+# also of what stands, or bends (_moving_turns): of c(x) they move by -dc/c'. Changes of sign are looked for in 256 parts of the way, so that two zeros of
+# one comparison closer than that are not seen. What does not jump there has equal values on both sides. Where several are at one place each counts what it
+# alone changes (_jump_of_one).
 _jump_terms(f, df, a, b, like) = {
   # what is compared does not depend on the tangents
   still = _moved(df, _moves(df)[1])
-  c = x -> _switches(still, x)
-  dc = x -> _switch_changes(df, x)
-  if len(c(stop_gradient(_on_the_way(a, b, 0.5)))) == 0 { 0 * like } else {
+  half = stop_gradient(_on_the_way(a, b, 0.5))
+  if len(_switches_and_knots(still, half)) == 0 { 0 * like } else {
+    c = x -> _moving_turns(still, x)
+    dc = x -> _turn_changes(df, x)
+    moves = stop_gradient(_turns_that_move(still, half)) > 0
     total = 0 * like
     n = 256
     for i in 0..n {
@@ -74,29 +79,53 @@ _jump_terms(f, df, a, b, like) = {
       (A, B) = (stop_gradient(c(left)), stop_gradient(c(right)))
       (before, behind) = (A <= 0, B <= 0)
       for k in 0..len(before) {
-        if before[k] != behind[k] {
-          lo = left
-          hi = right
-          for _ in 0..100 {
-            middle = 0.5 * (lo + hi)
-            stays = (stop_gradient(c(middle)[k]) <= 0) == before[k]
-            lo = if stays { middle } else { lo }
-            hi = if stays { hi } else { middle }
+        if moves[k] and before[k] != behind[k] {
+          place = left + (right - left) * A[k] / (A[k] - B[k])
+          # what is compared is mostly linear, as in a table
+          if not (abs(stop_gradient(c(place)[k])) <= 1e-15 * (abs(A[k]) + abs(B[k]))) {
+            lo = left
+            hi = right
+            for _ in 0..100 {
+              middle = 0.5 * (lo + hi)
+              stays = (stop_gradient(c(middle)[k]) <= 0) == before[k]
+              lo = if stays { middle } else { lo }
+              hi = if stays { hi } else { middle }
+            }
+            place = 0.5 * (lo + hi)
           }
-          place = 0.5 * (lo + hi)
           # what is compared may jump there, as a table does by whole numbers: then the place does not move
           fixed = abs(stop_gradient(c(place)[k])) > 1e-9 * (abs(A[k]) + abs(B[k]))
           p = _zero_at(x -> c(x)[k], place)
           side = if left < right { 1.0 } else { -1.0 }
           # as near as p itself allows, if that is beyond what is rounded in f
+          (near, far) = (8 * 2.3e-16 * abs(p) + _least_place(left, right), 1e-13 * (abs(p) + abs(right - left)))
           gap = x -> f(p - side * stop_gradient(x)) - f(p + side * stop_gradient(x))
-          (near, far) = (gap(8 * 2.3e-16 * abs(p) + _least_place(left, right)), gap(1e-13 * (abs(p) + abs(right - left))))
+          seen = abs(gap(near)) > 1e-6 * abs(gap(far))
+          whole = where(seen, gap(near), gap(far))
+          beside = side * (if any(seen) { near } else { far })
+          jump = if _is_fixed(len(A)) and len(A) == 1 { whole } else { _jump_of_one(f, c, k, p, whole, beside) }
           speed = -dc(p)[k] / where(fixed, 1.0, (x -> c(x)[k])'(p))
-          total = total + where(fixed, 0.0, where(abs(near) > 1e-6 * abs(far), near, far)) * speed
+          total = total + where(fixed, 0.0, jump) * speed
         }
       }
     }
     total
+  }
+}
+# What comparison k alone changes f by at its zero p: `whole` where no other changes within `beside` of it. Where it matters
+# which of them is first it is half of both, as if they changed in the order in which they stand, and in the other one.
+_jump_of_one(f, c, k, p, whole, beside) = {
+  (q, near) = (stop_gradient(p), stop_gradient(beside))
+  met = (stop_gradient(c(q - near)) <= 0) != (stop_gradient(c(q + near)) <= 0)
+  if sum(i64(met)) < 2 { whole } else {
+    order = iota(len(met))
+    at_sides = sides -> _clock_sides(f, sides, p - near, p + near, p)
+    # passed: those behind whose place it is already
+    alone = passed -> {
+      sides = where(met, where(passed, 1.0, -1.0), 0.0)
+      at_sides(where(order == k, -1.0, sides)) - at_sides(where(order == k, 1.0, sides))
+    }
+    0.5 * (alone(order < k) + alone(order > k))
   }
 }
 # the place behind a share t of the way from a to b, of which an end may be infinite; never quite there
@@ -116,8 +145,8 @@ _on_the_way(a, b, t) = {
     }
   }
 }
-# Parts end where f switches by the variable alone, and at knots of tables, so that nothing hides between
-# places that are looked at.
+# Parts end where f switches by the variable alone, and at knots of tables where something may hide between places
+# that are looked at or where f bends.
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
   s = _switches_between(x -> _own_switches(f, x),
@@ -133,7 +162,13 @@ _integral(f, a, b, o) = {
     }
     r = _integral_of_part(f, ends[0], ends[1], o)
     for k in 2..len(ends) {
-      q = _integral_of_part(f, ends[k - 1], ends[k], o)
+      (from, to) = (ends[k - 1], ends[k])
+      # between places that only rounding tells apart f may jump to and fro
+      short = abs(stop_gradient(to - from)) <= 1e-11 * min(abs(stop_gradient(from)), abs(stop_gradient(to)))
+      q = if short {
+        v = (to - from) * f(0.5 * (from + to))
+        (value = v, error = max(abs(stop_gradient(v))), evaluations = 1)
+      } else { _integral_of_part(f, from, to, o) }
       r = (value = r.value + q.value, error = r.error + q.error, evaluations = r.evaluations + q.evaluations)
     }
     r
@@ -141,8 +176,10 @@ _integral(f, a, b, o) = {
 }
 _with_knots(f, s, a, b) = {
   (watched, tables) = (x -> _watched(f, x), x -> _clock_tables(f, x))
-  knots = _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 128, true)))
-  _with_breaks(s, knots, a, b)
+  if len(watched(0.5 * a + 0.5 * b)) == 0 { s } else {
+    knots = _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 128, true)))
+    _with_bent_knots((watched = watched, tables = tables), _with_breaks(s, knots, a, b), a, b, 4096)
+  }
 }
 _integral_of_part(f, a, b, o) =
   if o.rule == "gauss_kronrod" {
@@ -169,11 +206,13 @@ _globally(f, a, b, o) = {
   s = _ten_intervals(g, ends, m)
   q = _tried(ends)
   (values, sums) = _values_between(g, q, m)
+  # peaks, and else hardly anything but 0
+  spiky = 8 * sum(i64(values > 1e-6 * max(values))) < len(values)
   # most functions ask for no more than that
-  plain = sum(s.errors) <= _tolerance(s, o) and sum(s.sizes) > 0 and _overlooked(q, values, s, o)[0] < 0 and
+  plain = not spiky and sum(s.errors) <= _tolerance(s, o) and sum(s.sizes) > 0 and _overlooked(q, values, s, o)[0] < 0 and
     _unforeseen(q, sums, s, o, m)[0] < 0
   r = if a == b or plain { _outcome_of_intervals(s) } else { _outcome_of_intervals(
-    _thoroughly(g, ends, s, q, values, sums, m, o)) }
+    _thoroughly(g, ends, s, q, values, sums, spiky, m, o)) }
   (value = if a == b { like } else { reshape(r.total, shape(like)) }, error = if a == b { 0.0 } else { r.error },
     evaluations = 15 * r.count + len(q))
 }
@@ -189,10 +228,11 @@ _values_between(g, q, m) = {
   (where(v < inf, v, 0.0), _real_sum(values, 1))
 }
 _real_sum(values, k) = { s = sum(values; axis = k); if _is_complex(s) { real(s) + imag(s) } else { s } }
-_thoroughly(g, ends, s, q, values, sums, m, o) = {
+_thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
   s = _adapted(g, ends, _with_room(s, o.limit, m), m, o)
   open = true
   turns = 0
+  dense = (at = q[..0], values = values[..0])
   while open {
     (k, at) = _overlooked(q, values, s, o)
     if k < 0 and turns < 10 and s.n + 27 <= len(s.left) { (k, at) = _unforeseen(q, sums, s, o, m) }
@@ -203,10 +243,13 @@ _thoroughly(g, ends, s, q, values, sums, m, o) = {
       v = _sizes_between(g, cuts, m)
       (k, at) = _overlooked(concat(cuts[..-1], cuts[1..] - 1e-12 * (cuts[1..] - cuts[..-1])), concat(v[..-1], v[1..]), s, o)
     }
-    # where nothing but 0 has been seen, many more places are tried
-    if k < 0 and sum(s.sizes) == 0 {
-      more = _tried_densely(ends)
-      (k, at) = _overlooked(more, _sizes_between(g, more, m), s, o)
+    # where hardly anything but 0 has been seen, many more places are tried
+    if k < 0 and (sum(s.sizes) == 0 or spiky) {
+      if len(dense.at) == 0 {
+        more = _tried_densely(ends)
+        dense = (at = more, values = _sizes_between(g, more, m))
+      }
+      (k, at) = _overlooked(dense.at, dense.values, s, o)
     }
     open = k >= 0
     if open {

@@ -60,6 +60,29 @@ implicit(f, x) = {
     }
   }
 }
+# A place between a and b where f is below `level`, by the golden section on the way to its minimum, or nan: 62 values of f at most
+_below(f, a, b, level) = {
+  part = 0.6180339887498949
+  (lo, hi) = (a, b)
+  (p, q) = (b - part * (b - a), a + part * (b - a))
+  (P, Q, turns) = (inf, inf, 0)
+  while turns < 62 and not (P < level or Q < level) {
+    lower = if turns < 2 { turns == 0 } else { P <= Q }
+    if turns > 1 {
+      if lower {
+        (hi, q, Q) = (q, p, P)
+        p = hi - part * (hi - lo)
+      } else {
+        (lo, p, P) = (p, q, Q)
+        q = lo + part * (hi - lo)
+      }
+    }
+    v = f(if lower { p } else { q })
+    if lower { P = v } else { Q = v }
+    turns = turns + 1
+  }
+  if P < level { p } else if Q < level { q } else { nan }
+}
 _zero_at(f, x) = x
 derivative _zero_at(f, x), df, dx = _moved_zero(f, df, y)
 _zeros_at(f, x) = x

@@ -43,6 +43,7 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   key = if kind(seed) == "none" { i64(floor(9007199254740992.0 * rand())) } else { i64(seed) }
   method.check(method, g, way, t0, x)
   method = _seeing_on_path(method, f, g, x, t0, t1)
+  x = x + method.firm
   areas = if method.areas and way == "general" { _is_twisted(g, t0, x) } else { false }
   one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas,
     crossed = if method.adaptive { _jumps_near(f, g) } else { none }))
@@ -55,11 +56,11 @@ _seeing_on_path(m, f, g, x, t0, t1) = {
   both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
   clock =
     (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x), tables = t -> _clock_tables(both, t, x),
-      bends = t -> _clock_bends(both, t, x))
+      bends = t -> _clock_bends(both, t, x), hides = t -> _hides_switches(both, t, x), firm = t -> _firm_rate(both, t, x))
   s = _restarts_along(clock, t0, t1, if m.adaptive { 1 } else { 8 })
   longest = _longest_seeing(clock.watched, stop_gradient(s), t0, t1)
   if not m.adaptive { if m.h > 2 * longest { _warn_of_narrow(m.name, m.h, longest) } }
-  (...m, longest = if len(clock.watched(t0)) == 0 { none } else { longest }, breaks = s)
+  (...m, longest = if len(clock.watched(t0)) == 0 { none } else { longest }, breaks = s, firm = clock.firm(t0))
 }
 # Whether a step of length h goes over what is shorter
 _steps_over(m, h) = if kind(m.longest) == "none" or not m.adaptive { false } else { h > m.longest }

@@ -796,6 +796,7 @@ _solve_spectral(info, m, o, time) = {
   saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
   if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
   clock = _clock_of(info)
+  U0 = U0 + clock.firm(t0)
   s = _restarts_along(clock, t0, t1, if kind(step.dt) == "none" { 1 } else { 8 })
   longest = _longest_seeing(clock.watched, s, t0, t1)
   # not of solutions that are only compared with others

@@ -35,17 +35,58 @@ _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
 
 # Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
 # is its ends and its peak, and with tails where these are gone as well; of a
-# steep step its middle. s: as above, and none of these are at s.
+# steep step its middle; of a jump its place, to rounding. s: as above, and none
+# of these are at s.
 _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   _now(() -> {
     r = _primal(() -> _narrow(c, s, a + 0.0, b + 0.0))
-    all = sort(concat(r.places[..r.count], if tails { r.tails[..r.far] } else { zeros(0) }))
-    all = all[all > concat([-inf], all)[..len(all)] and all > a and all < b]
+    all = concat(r.places[..r.count], if tails { r.tails[..r.far] } else { zeros(0) })
+    jumps = _primal(() -> _jumps_within(c, r.steep[..r.edges]))
+    beside = map(t -> any(abs(jumps - t) < 1.5 / _parts_seen * abs(b - a)), all)
+    all = sort(concat(all[not beside], jumps))
+    all = all[all > concat([-inf], all)[..len(all)] + _beside(a, b) and all > a and all < b]
     if _is_fixed(len(s)) and len(s) == 0 { all } else {
       known = stop_gradient(s)
       all[map(t -> not any(abs(known - t) <= 2 * _beside(a, b)), all)]
     }
   })
+}
+
+# Where what is narrow jumps within a part: f64[n]
+_hidden_jumps(c, s, a, b) = {
+  r = _narrow(c, s, a, b)
+  _jumps_within(c, r.steep[..r.edges])
+}
+# Where numbers of c jump in parts at hand, each the number, where it begins and where it ends: f64[n, 3]. To
+# rounding, and of several jumps in a part the largest eight.
+_jumps_within(c, parts: f64[n, 3]) = {
+  out = zeros(0)
+  for i in 0..n {
+    of = t -> _seen_at(c, expand(t, 0))[0, i64(parts[i, 0])]
+    least = 0.1 * abs(of(parts[i, 2]) - of(parts[i, 1]))
+    (from, to, many, j) = (zeros(17) + parts[i, 1], zeros(17) + parts[i, 2], 1, 0)
+    while j < many {
+      (lo, hi, A, B) = (from[j], to[j], of(from[j]), of(to[j]))
+      turns = 0
+      while turns < 60 and abs(B - A) > least {
+        middle = 0.5 * (lo + hi)
+        v = of(middle)
+        if abs(v - A) < abs(v - B) { lo = middle } else { hi = middle }
+        turns = turns + 1
+      }
+      jumps = turns > 0 and abs(of(hi) - of(lo)) > 0.5 * least
+      if jumps { out = push(out, 0.5 * (lo + hi)) }
+      if jumps and many < 16 {
+        to[many] = lo
+        from[many] = from[j]
+        from[many + 1] = hi
+        to[many + 1] = to[j]
+        many = many + 2
+      }
+      j = j + 1
+    }
+  }
+  out
 }
 
 # Where an integration from a to b begins anew, f64[n], the way from a to b: where
@@ -58,6 +99,9 @@ _restarts_along(clock, a, b, each) = {
   s = if has(clock, "bends") { _with_bends(clock, s, a, b) } else { s }
   watched = clock.watched
   if len(watched(a + 0.0)) == 0 { s } else {
+    s = if not has(clock, "hides") { s } else if not clock.hides(a + 0.0) { s } else {
+      _with_breaks(s, _now(() -> _primal(() -> _hidden_jumps(watched, s, a + 0.0, b + 0.0))), a, b)
+    }
     s = _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, each))), a, b)
     if each > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
   }
@@ -173,6 +217,8 @@ _seen_at(c, places) = {
 # shortest: how many parts the shortest spike has, however wide, or two narrow
 # steps that follow each other, or inf. places: of what is narrow, the first 64 of
 # three numbers each, and how many numbers count.
+# steep: a number and the ends of a part in which it makes a third of such a change,
+# and edges how many.
 # tails: the same of two numbers each, where changes are a millionth of the
 # largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
 _narrow(c, s, a, b) = {
@@ -185,6 +231,7 @@ _narrow(c, s, a, b) = {
   least = 1e-9 * max(where(abs(V) < inf, abs(V), 0.0))
   (shortest, count, found) = (inf, 0, zeros(192))
   (far, tails) = (0, zeros(128))
+  (edges, steep) = (0, zeros(192, 3))
   for k in 0..shape(V)[1] {
     change = where(known, 0.0, V[1.., k] - V[..-1, k])
     v = V[0, k] + concat([0.0], cumsum(change))
@@ -211,6 +258,12 @@ _narrow(c, s, a, b) = {
             found[count + 1] = where(spike, places[if above >= below { highest } else { lowest }], middle)
             found[count + 2] = where(spike, places[last + 1], middle)
             count = count + 3
+            for e in first..last + 1 {
+              if d[e] > 0.3 * (high - low) and edges < len(steep) {
+                steep[edges] = stack(f64(k), places[e], places[e + 1])
+                edges = edges + 1
+              }
+            }
             if spike {
               long = last + 1 - first
               (left, right) = (first, last + 1)
@@ -238,7 +291,7 @@ _narrow(c, s, a, b) = {
       }
     }
   }
-  (shortest = shortest, places = found, count = count, tails = tails, far = far)
+  (shortest = shortest, places = found, count = count, tails = tails, far = far, steep = steep, edges = edges)
 }
 # How far beside a place between a and b it is looked at, which is known to rounding
 _beside(a, b) = 1e-9 * abs(b - a) + 1e-14 * (abs(a) + abs(b))

@@ -10,10 +10,12 @@
 # Functions of t for a problem. compared: f64[k], what its equations and
 # conditions compare by the time alone; k may be 0. watched: f64[k], what they
 # make of the time alone, and at one place. whole: what is left of all of them
-# at one place. lines: what they make of it at a place x, f64[coordinates].
+# at one place. lines: what they make of it at a place x, f64[coordinates]; searched:
+# the tables that they search on this line.
 # full: what is left at such a place by three values of all derivatives, of which
 # one is 0.
-# bends: what of the time alone abs, max and min bend.
+# bends: what of the time alone abs, max and min bend. hides: whether they compare it in
+# a way that is not known (_hides_switches). firm: 0, see _firm.
 _clock_of(info) =
   _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
 # The conditions that are stated, and not those that take over from a solution,
@@ -60,12 +62,20 @@ _compared_along(info, axis, all) = {
   bends = if axis != info.time { t -> zeros(0) } else {
     t -> concat(zeros(0), ...map(q -> _clock_bends(left(q), t, still, jets), all))
   }
+  whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all))
+  hides = t -> {
+    found = false
+    for q in all { found = found or _hides_switches(left(q), t, still, jets) }
+    found
+  }
   (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)), others = others, bends = bends,
     watched = t -> concat(zeros(0), ...map(q -> _watched(left(q), t, still, jets), all),
       ...map(q -> slices(q)(t), all)),
     tables = t -> _joined(map(q -> _clock_tables(left(q), t, still, jets), all)),
-    whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)),
+    hides = hides, firm = t -> if hides(t) { _firm(whole, t) } else { 0.0 }, whole = whole,
+    all = (t, x) -> concat(...map(q -> ravel(left(q)(t, x, jets) + 0.0), all)),
     lines = (t, x) -> concat(zeros(0), ...map(q -> _watched(s -> left(q)(s, x, jets), t), all)),
+    searched = (t, x) -> _joined(map(q -> _clock_tables(s -> left(q)(s, x, jets), t), all)),
     full = (t, x) -> concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
 }
 # The elements of several tuples as one
@@ -82,8 +92,8 @@ _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 _three_jets(info) = (_zero_jets(info), _some_jets(info, 0.4), _some_jets(info, -0.7))
 # Of what has been cut at its switches already
 _no_switches =
-  (compared = t -> zeros(0), others = t -> zeros(0), watched = t -> zeros(0), tables = t -> (), whole = t -> zeros(0),
-    lines = (t, x) -> zeros(0), full = (t, x) -> zeros(0))
+  (compared = t -> zeros(0), others = t -> zeros(0), watched = t -> zeros(0), tables = t -> (), firm = t -> 0.0,
+    whole = t -> zeros(0), lines = (t, x) -> zeros(0), full = (t, x) -> zeros(0))
 # What a problem compares along a coordinate of space, and what it makes of it
 # alone, functions as above. beginning: only initial values.
 _switching_along(info, axis, beginning) = {
@@ -116,12 +126,22 @@ _changes_along(along, a, b, tails) = {
 _unmoved_in_space(info) = {
   z = 0.0
   for axis in list(...info.space) {
-    all = list(...info.equations)
-    for c in _stated(info) { if c.at.coord != axis { all = push(all, c) } }
-    whole = _compared_along(info, axis, all).whole
-    z = z + _unmoved_place(whole, 0.63 * info.lo[axis] + 0.37 * info.hi[axis])
+    along = _compared_along(info, axis, _stated_off(info, axis))
+    z = z + _unmoved_place(along.whole, 0.63 * info.lo[axis] + 0.37 * info.hi[axis])
+    # functions hold what they name
+    (one, all, lines) = (len(info.coords) == 1, along.all, along.lines)
+    for i in 0..(if one { 1 } else { 8 }) {
+      place = if one { _middle_of(info) } else { _even_point(info, i) }
+      z = z + _kept_knots(t -> all(t, place), t -> lines(t, place), info.lo[axis] + 0.0, info.hi[axis] + 0.0, false)
+    }
   }
   z
+}
+# The equations and what is stated, but not at the ends of this coordinate
+_stated_off(info, axis) = {
+  all = list(...info.equations)
+  for c in _stated(info) { if c.at.coord != axis { all = push(all, c) } }
+  all
 }
 _unmoved_place(f, x) = 0.0
 derivative _unmoved_place(f, x), df, dx = _unmoved_place_change(_moved(df, _moves(df)[1]), x)
@@ -229,10 +249,18 @@ _evenly(info, axis, count) =
   linspace(info.lo[axis] + 0.0, info.hi[axis] + 0.0, i64(max(2.0, count^(1.0 / len(info.coords)))))
 # Whether a problem switches along a coordinate of space.
 _switches_in_space(info) = {
-  found = false
+  found = _hides_switches_in_space(info)
   for axis in list(...info.space) {
     c = _compared_along(info, axis, list(...info.equations, ..._stated(info))).compared
     found = found or len(c(info.lo[axis] + 0.0)) > 0
+  }
+  found
+}
+# Whether it may switch there in a way whose places are not read off the program, as where a loop compares.
+_hides_switches_in_space(info) = {
+  found = false
+  for axis in list(...info.space) {
+    found = found or _compared_along(info, axis, list(...info.equations, ..._stated(info))).hides(info.lo[axis] + 0.0)
   }
   found
 }
@@ -243,12 +271,18 @@ _switches_by_clock(info) = len(_clock_of(info).compared(info.lo[info.time])) > 0
 _unmoved(f, t) = 0.0
 derivative _unmoved(f, t), df, dt = _unmoved_change(_moved(df, _moves(df)[1]), t)
 _unmoved_change(df, t) = {
+  _refuse_hidden(df, t)
   if len(_switches(df, t)) > 0 {
     _refuse(
       "the problem switches at a time that depends on what is differentiated by: an event has such derivatives, a comparison with t has none")
   }
   0.0
 }
+
+# 0, whose derivative is an error where f(t) may jump at a time that depends on what is
+# differentiated by and is not known, as where a loop compares.
+_firm(f, t) = 0.0
+derivative _firm(f, t), df, dt = 0.0 * _refuse_hidden(_moved(df, _moves(df)[1]), t)
 
 # 0, whose second derivative is refused where a bend of what depends on the time alone
 # moves with what is differentiated by: steps go over it, or end at a time that stands.
@@ -264,9 +298,10 @@ derivative _kept_slope(c), dc = _refuse(
 
 # The first times behind the zeros of c between t0 and t1, from t0 on: f64[n].
 # They move as the zeros do. A comparison that changes its sign once is always
-# found. Of one that does so again and again, two changes in one of 2048 parts
-# of the span may be missed; what jumps is looked at anew behind its jumps.
-# Time: 2048 values of c, and some 50 for each zero.
+# found, and one that does so twice within one of 2048 parts of the span if it has
+# one extremum there, as that of abs(t - a) < w. Others that change twice in a part
+# may be missed; what jumps is looked at anew behind its jumps. Time: 2048 values of
+# c, some 50 for each zero and 40 for each extremum near 0.
 _switch_times(c, t0, t1) = {
   (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
   _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, _least_place(a, b))
@@ -282,11 +317,15 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   way = if b < a { -1.0 } else { 1.0 }
   near = t -> 64 * 2.3e-16 * abs(t) + least
   C = map(t -> stop_gradient(c(t)), places)
-  first = _sign_changes(c, places[..-1], places[1..], C[..-1], C[1..])
+  dips = _dips(c, places, C)
+  (starts, ends) = (concat(places[..-1], dips.from, dips.at), concat(places[1..], dips.at, dips.to))
+  within = map(t -> stop_gradient(c(t)), dips.at)
+  (A, B) = (concat(C[..-1], C[dips.first], within; axis = 0), concat(C[1..], within, C[dips.last]; axis = 0))
+  first = _sign_changes(c, starts, ends, A, B)
   # behind a jump the part is looked at anew
-  (from, to) = (first.at + way * near(first.at), places[1..][first.part])
+  (from, to) = (first.at + way * near(first.at), ends[first.part])
   open = way * (to - from) > 0
-  again = _sign_changes(c, from[open], to[open], map(t -> stop_gradient(c(t)), from[open]), C[1..][first.part][open])
+  again = _sign_changes(c, from[open], to[open], map(t -> stop_gradient(c(t)), from[open]), B[first.part][open])
   all = map((a, b) -> concat(a, b), first, again)
   # a jump of what is compared is the zero of something else that is
   own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near(t)), all.at, all.jumps)
@@ -295,6 +334,33 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   apart = near(at)
   inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
+}
+# Where one of the comparisons c(t), which are C at places, has another sign between two
+# or three of these than at each: its extremum nearest to 0 is looked for, by the golden
+# section, where it is nearer to 0 than it changes by around. at: f64[n], the places;
+# from, to: between which of the others they are, and first, last: the numbers of these.
+_dips(c, places, C) = {
+  (n, width) = (shape(C)[0], shape(C)[1])
+  (first, last) = (max(iota(n) - 1, 0), min(iota(n) + 1, n - 1))
+  found = iota(0)
+  # some columns at a time, since there may be very many
+  for start in 0..(width + 255) // 256 {
+    B = C[.., 256 * start..min(256 * start + 256, width)]
+    (before, behind, D) = (B[first], B[last], abs(B))
+    even = (before <= 0) == (B <= 0) and (behind <= 0) == (B <= 0)
+    least = D <= abs(before) and D <= abs(behind) and D < abs(before - B) + abs(behind - B)
+    at = findall(ravel(even and least))
+    found = concat(found, at // shape(B)[1] * width + 256 * start + at % shape(B)[1])
+  }
+  (i, which) = (found // width, found % width)
+  at = map((i, k) -> {
+    side = C[i, k] <= 0
+    _below(t -> { v = stop_gradient(c(t)[k]); if (v <= 0) == side { abs(v) } else { -abs(v) } }, places[first[i]],
+      places[last[i]], 0.0)
+  }, i, which)
+  known = at == at
+  i = i[known]
+  (at = at[known], from = places[first[i]], to = places[last[i]], first = first[i], last = last[i])
 }
 # Where a vector c(t) of comparisons, which is A at places `from` and B at
 # places `to`, changes between these. at: f64[n], the first times at which one

@@ -53,3 +53,13 @@ for w in [1e-3, 1e-5, 1e-6] {
   assert(abs(integrate(x -> exp(-x) + bell(x, 1.0, w), 0, inf) - 2) < 1e-9, "to infinity {w}")
   assert(max(abs(integrate(x -> [1.0, bell(x, -2.0, w)], -3, -1) - [2, 1])) < 1e-9, "an array {w}")
 }
+
+# several peaks, and else nothing: those that few places see are looked for where nothing else is, too
+for w in [1e-3, 4e-4] {
+  for i in 0..12 {
+    c = 0.05 + 0.9*mod(0.618*(i + 1) + 0.7549*(1 + 0.1*i)*iota(3), 1)
+    v = integrate(x -> sum(exp(-((x - c)/w)^2))/(w*sqrt(π)), 0, 1)
+    assert(abs(v - 3) < 1e-8, "peaks of {w} at {c}: {v}")
+  }
+}
+integrate(t -> sum(exp(-((t - [0.5, 8.0, 16.0])/0.004)^2))/(0.004*sqrt(π)), 0, 24)    #~ 3 tol 1e-9
