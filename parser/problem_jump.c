@@ -166,7 +166,7 @@ static Av *inner_record(Jumps *t, const Handed *g) {
 /* by: the equation as a function of the values of all of them, whose types these are; k: which one this is */
 static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots, uint32_t k) {
 	Sp *sp = t->sp;
-	static const char *const labels[] = {"coord", "order", "f", "jets", "inner", "place", "state", "deep", "text", "factor", "plain"};
+	static const char *const labels[] = {"coord", "order", "f", "jets", "inner", "place", "state", "deep", "text", "factor", "plain", "fixed"};
 	VEC_HANDED within = {0}, beneath;
 	bool deep = g->order > 2;
 	Av *f;
@@ -192,6 +192,9 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 		place = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){(int)g->coord, -1, false, false}, NULL, NULL);
 		state = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){-1, -1, true, false}, NULL, NULL);
 	}
+	/* smooth in the fields: what jumps does so at places alone */
+	Av *operand = problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL);
+	const bool fixed = smoothness_of(t, operand, g->text->span, 0, 0, NULL, (In){-1, -1, true, false}, NULL, NULL) == SMOOTH_ALWAYS;
 	/* c in c*∂(f): linear where c does not depend on derivatives that are handed over, and nothing is lost by parts where c is continuous */
 	Av *factor = av_builtin(sp, "_given_factor", 2, (Av *[]){by, av_string(sp, arena_printf(sp->a, "%u", k))});
 	bool linear = false;
@@ -200,7 +203,7 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 	const bool plain = linear && smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){(int)g->coord, -1, true, false}, NULL, NULL) != SMOOTH_JUMPS;
 	Av *values[] = {av_int(sp, g->coord), av_int(sp, g->order), f, jets_in(t, g->operand), av_seq(sp, AV_TUPLE, within.n, inner),
 	                av_bool(sp, place == SMOOTH_JUMPS), av_bool(sp, state == SMOOTH_JUMPS), av_bool(sp, deep), av_string(sp, source_of(sp->c, g->text)),
-	                factor, av_bool(sp, plain)};
+	                factor, av_bool(sp, plain), av_bool(sp, fixed)};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }
 

@@ -11,7 +11,7 @@
 # so along t alone is in no cell, nor is what is said of an end of a line. One
 # that keeps its sign, also downhill from the least values of 8 sets of lines,
 # decides nothing. Time: 8256 comparisons, and 100 for each zero.
-_jumps_at_switches(info) = {
+_jumps_at_switches(info) = if _hides_switches_in_space(info) { true } else {
   of = _of_what_counts(info)
   if len(_compared_at(of, _middle_of(info))) == 0 { false } else { frame = _frame(info); _primal(() -> _may_jump(frame, of)) }
 }
@@ -69,4 +69,38 @@ _jumps_between(of, at, k, a, b) = {
     if (_compared_at(of, at(middle))[k] <= 0) == first { lo = middle } else { hi = middle }
   }
   _jumps_in(s -> _full_at(of, at(s)), lo, hi, 1.0)
+}
+# The same of the knots of tables along each coordinate of space: 2 where values jump
+# at one, 1 where they bend, else 0. Of a table 64 knots are looked at, evenly, and
+# where there are several coordinates on 8 lines.
+_roughness_of_tables(info) = {
+  rough = 0
+  for axis in list(...info.space) {
+    along = _compared_along(info, axis, _stated_off(info, axis))
+    (lines, searched) = (along.lines, along.searched)
+    (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+    for k in list(...(0..len(searched(lo, _middle_of(info))))) {
+      for i in 0..(if len(info.coords) == 1 { 1 } else { 8 }) {
+        place = if len(info.coords) == 1 { _middle_of(info) } else { _even_point(info, i) }
+        watched = t -> lines(t, place)
+        rough = if len(watched(lo)) == 0 { 2 } else {
+          max(rough, _primal(() -> _roughness_of_table(watched, t -> searched(t, place)[k], lo, hi)))
+        }
+      }
+    }
+  }
+  rough
+}
+_roughness_of_table(watched, table, lo, hi) = {
+  rough = 0
+  at = if _is_fixed(len(table(lo)[1])) and len(table(lo)[1]) == 0 { zeros(0) } else {
+    all = sort(table(lo)[1])
+    n = min(len(all), 64)
+    _knots_passed(t -> table(t)[0], all[iota(n) * len(all) // n], lo + (hi - lo) * f64(iota(129)) / 128)[0]
+  }
+  for t in at {
+    if rough < 1 and _bends_at(watched, t, hi - lo) { rough = 1 }
+    if rough < 2 and _jumps_in(watched, t, t, hi - lo) { rough = 2 }
+  }
+  rough
 }

@@ -113,13 +113,22 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   size = _sizes(info, m, o, X)
   meshed = has(s, "mesh")
   gap = _gap(m, X, A, size, meshed)
-  space = _by_gaps(info, m, s, others, gap, _gap(m, A, B, size, meshed), top)
+  chance = _roughness(info, s)
+  (next, h, l) = (_gap(m, A, B, size, meshed), others[0].h, others[-1].h)
+  space = _by_gaps(m, s, chance, others, gap, next, top)
   # Before a solution is refused, or a smooth one warned of, one that is finer says more than two that are coarser.
-  space = if kind(finer) == "none" { space }
-  else if space > (if _has_jumps(info) or _hides_jumps(info, s) { 0.3 } else { 0.01 }) and others[0].h > 1 {
+  # On a line it is cheap, and asked where coarser ones show no order either.
+  large = space > (if chance == 2 or (len(info.space) > 1 and _hides_jumps(info, s)) { 0.3 } else { 0.01 })
+  unclear = len(info.space) == 1 and chance < 2 and len(others) > 1 and space > 10 * max(o.rtol + 0.0) and
+    _shows_no_order(m, space, gap, next, h, l)
+  space = if kind(finer) == "none" { space } else if h > 1 and (large or unclear) {
     more = finer()
-    F = _values_at_all(info, more.method.solve(info, more.method, quiet), at, taus)
-    seen = _by_both(_gap(m, X, F, size, meshed), gap, more.h, others[0].h, top)
+    seen = try {
+      F = _values_at_all(info, more.method.solve(info, more.method, quiet), at, taus)
+      fine = _gap(m, X, F, size, meshed)
+      # by chance little may come of a bend in a cell of the finer one
+      if chance == 1 { max(fine / (1 - more.h^2), gap / h^4) } else { _by_both(fine, gap, more.h, h, top) }
+    } catch e { space }
     if space > 0.3 { seen } else { min(space, seen) }
   } else { space }
   # where factors switch with the unknowns, fd's equations can have solutions of their own, on every grid
@@ -135,15 +144,29 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   stack(space, time)
 }
 # The error of a solution from its difference `gap` from one on another grid, and from that of this one from a third
-_by_gaps(info, m, s, others, gap, next, top) = {
+_by_gaps(m, s, rough, others, gap, next, top) = {
   (h, l) = (others[0].h, others[-1].h)
-  if len(others) == 1 { gap / abs(h - 1) } else if _has_jumps(info) or _hides_by_chance(info, s) {
+  if len(others) == 1 { gap / abs(h - 1) } else if rough == 2 {
     # where a jump stands within its cell, which decides the error, is another on each grid
     max(gap, next) / abs(h^0.5 - 1)
-  } else if _hides_bends(info, s) {
+  } else if rough == 1 {
     # what comes of a bend in a cell is left to chance, too, but falls with the square of the width
     if m.name == "fd" or has(s, "mesh") { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, next, h, l, top) }
+}
+# What chance decides where a problem switches within cells: 2 the error, 1 a part that falls with the square of their width,
+# 0 nothing
+_roughness(info, s) = {
+  told = if _jumps_in_cells(info, s) { 2 } else if not _hides_bends(info, s) { 0 }
+  else if _jumps_at_switches(info) { 2 } else { 1 }
+  # elements end at jumps of tables that are seen, and are of low order where they bend
+  if s.method == "fem" or s.method == "fv" { told } else { max(told, _roughness_of_tables(info)) }
+}
+# Whether the differences of three grids are far from those by the order k of method m: an estimate is more than three
+# times what the first alone says then, or the first is less than half of what the second says.
+_shows_no_order(m, space, gap, next, h, l) = {
+  k = if has(m, "order") and m.order > 0 { m.order + (if m.name == "fem" { 1.0 } else { 0.0 }) } else { 8.0 }
+  space * abs(h^k - 1) > 3 * gap or next * abs(h^k - 1) > 2 * abs(l^k - h^k) * gap
 }
 
 # ---- eigenvalues
@@ -172,9 +195,10 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     B = _nearest_of(A, V)
     abs(_nearest_of(of(others[-1]), B) - B) / size
   }
-  (rough, several) = (_has_jumps(info) or _hides_jumps(info, s), len(info.space) > 1)
+  (rough, several) = (_jumps_in_cells(info, s) or _hides_jumps(info, s), len(info.space) > 1)
   series = if has(m, "order") { m.order == 0 } else { false }
-  e = _with_neighbours(V, _errors_by_gaps(info, m, s, others, gaps, next, top), max(gaps, next), rough, several, series)
+  by_gaps = _errors_by_gaps(m, s, _roughness(info, s), others, gaps, next, top)
+  e = _with_neighbours(V, by_gaps, max(gaps, next), rough, several, series)
   # One grid that is finer says more than two that are coarser. Where it is dear, only a large error is worth it.
   d = len(info.space)
   dear = d > 2 or (d == 2 and series and s.stats.unknowns > 500)
@@ -252,9 +276,9 @@ _at_the_same_place(w: f64[m], v: f64[n], size: f64[n]) = {
   for k in 0..min(m, n) { if abs(w[k] - v[k]) <= 0.1 * size[k] { out[k] = w[k] } }
   out
 }
-_errors_by_gaps(info, m, s, others, gaps: f64[n], next: f64[n], top) = {
+_errors_by_gaps(m, s, rough, others, gaps: f64[n], next: f64[n], top) = {
   e = gaps
-  for k in 0..n { e[k] = _by_gaps(info, m, s, others, gaps[k], next[k], top) }
+  for k in 0..n { e[k] = _by_gaps(m, s, rough, others, gaps[k], next[k], top) }
   e
 }
 # series: the error of a smooth function falls by powers of the number of points, faster than any order
@@ -306,14 +330,15 @@ _parts_by_finer(info, m, o, s) = {
   }
 }
 
+# Whether an equation derives what may jump elsewhere than where elements of the solution end
+_jumps_in_cells(info, s) = _has_jumps(info) and
+  not (_is_cut(s) and _jumps_at_places(info) and not _jumps_across(info) and not _hides_switches_in_space(info))
 # Whether something is compared within the cells of a solution, of which there is one value (fv() has means)
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
   _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
 }
-# Whether it may jump there, so that chance decides the error; a bend decides a part of higher order.
-# Elements have many points for the quadrature where a comparison is of several coordinates, so that
-# it does neither.
-_hides_by_chance(info, s) = if _hides_bends(info, s) { _jumps_at_switches(info) } else { false }
+# Whether chance decides the error there, or of a bend a part of higher order. Elements have many
+# points for the quadrature where a comparison is of several coordinates, so that it does neither.
 _hides_bends(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the
@@ -483,7 +508,7 @@ _grid_others(info, m, s) = {
   (e, f) = larger[0]
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
     (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))),
-    if _has_jumps(info) or _hides_jumps(info, s) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
+    if _jumps_in_cells(info, s) or _hides_jumps(info, s) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
     () -> (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
 # Series keep whether their number is even: an even function is seen in the same way then.
@@ -531,7 +556,7 @@ _fv_in_halves(info, m, o, last, s, a) = {
 # Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
 # given one with all cells cut, and the error is not taken to fall faster than with the first power.
 _fem_others(info, m, s) = {
-  top = if _has_jumps(info) or _hides_jumps(info, s) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
+  top = if _jumps_in_cells(info, s) or _hides_jumps(info, s) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
   if kind(m.mesh) != "none" { (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none) } else {
     d = len(info.space)
     M = s.mesh

@@ -94,7 +94,10 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   for c in cuts { jumps = jumps or not _is_fixed(len(c)) }
   # one that is to be refined begins coarse
   h = if kind(m.h) != "none" or kind(m.adapt) == "none" { m.h } else { max(r.hi - r.lo) / 8 }
-  r = if jumps { (...r, cuts = cuts, parts = 8, h = if kind(h) == "none" { max(r.hi - r.lo) / 32 } else { f64(h) }) } else { r }
+  r = if jumps {
+    own = if kind(h) == "none" { max(r.hi - r.lo) / 32 } else { f64(h) }
+    (...r, cuts = cuts, parts = 8, h = own, base = (h = own, parts = 8))
+  } else { r }
   if kind(m.cells) != "none" and r.region != "box" {
     if m.cells == "boxes" {
       _refuse(

@@ -12,6 +12,12 @@ _has_jumps(info) = {
   for q in info.equations { any = any or len(q.fluxes) > 0 }
   any
 }
+# Whether all that jumps in them does so at places that no unknown decides
+_jumps_at_places(info) = {
+  all_ = true
+  for q in info.equations { for s in q.fluxes { all_ = all_ and s.fixed } }
+  all_
+}
 # Which: its text, for messages
 _jump_in(info) = {
   text = ""

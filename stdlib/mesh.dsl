@@ -96,31 +96,40 @@ _owners(cells, faces, n) = {
 # How many cells each edge of a box is cut into, and where
 _box_axes(b, h) = {
   (lo, hi) = (b.lo, b.hi)
-  n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
-  axes = map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo))))
+  of = h -> {
+    n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
+    (n, map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo)))))
+  }
+  (n, axes) = of(h)
   if has(b, "cuts") {
-    cut = map((x, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, cuts, if len(cuts) > 0 { b.parts } else { 1 }) },
-      axes, b.cuts)
+    cut = map((x, y, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, y, cuts, b) }, axes, of(b.base.h)[1],
+      b.cuts)
     (map(x -> len(x) - 1, cut), cut)
   } else { (n, axes) }
 }
 # Nodes along one axis with more of them at the cuts, which take the place of inner nodes that are almost there.
 # Between two of them with fewer cells than half of `parts` there are so many: else what is there would look alike
-# on all meshes
-_cut_axis(x, cuts, parts) = {
-  near = 0.05 * (x[1] - x[0])
-  inner = x[1..-1]
-  kept = inner[not (map(v -> min(concat([inf], abs(cuts - v))), inner) < near)]
+# on all meshes. Where there are few the mesh with nodes y says, of which others are coarser or finer.
+_cut_axis(x, y, cuts, region) = {
+  inner = _inner_nodes(x, cuts)
+  before = _inner_nodes(y, cuts)
+  parts = if len(cuts) > 0 { region.parts } else { 1 }
   ends = concat(x[..1], cuts, x[-1..])
   out = x[..1]
   for i in 1..len(ends) {
     (a, b) = (ends[i - 1], ends[i])
-    own = kept[kept > a and kept < b]
-    few = 2 * (len(own) + 1) < parts
+    few = len(cuts) > 0 and 2 * (len(before[before > a and before < b]) + 1) < region.base.parts
+    own = inner[inner > a and inner < b]
     equal = a + (b - a) * (1 + iota(if few { parts - 1 } else { 0 })) / f64(parts)
     out = concat(out, own[own < inf and not few], equal, expand(b, 0))
   }
   out
+}
+# Those of an axis within it that are not almost a cut
+_inner_nodes(x, cuts) = {
+  near = 0.05 * (x[1] - x[0])
+  inner = x[1..-1]
+  inner[not (map(v -> min(concat([inf], abs(cuts - v))), inner) < near)]
 }
 _mesh_of_boxes(r, h) = {
   if r.region != "box" {

@@ -119,3 +119,30 @@ problem lines {
   H == 0 at t = 0
 }
 (solve(lines, fourier(32)).error < 1e-10, solve(lines).error < 1e-10) #> (true, true)
+
+# a coefficient that jumps at a place where elements end, and a narrow load: the flux in closed form
+problem layers(a, k, c, w) {
+  domain x in [0, 1]
+  field u
+  ∂x((if x < a { 1.0 } else { k })*u_x) == -exp(-((x - c)/w)^2)/(w*sqrt(π))
+  u == 0 at x = 0, x = 1
+}
+# the load, integrated twice from 0 to x
+twice(c, w, x) = { F(z) = w*(z*erf(z) + exp(-z^2)/sqrt(π)); 0.5*(F((x - c)/w) - F(-c/w) + x*erf(c/w)) }
+layered(a, k, c, w, q, x) = where(x < a, q*x - twice(c, w, x), q*a - twice(c, w, a) + (q*(x - a) - twice(c, w, x) + twice(c, w, a))/k)
+xs = linspace(0.0005, 0.9995, 1000)
+i = 0
+while i < 12 {
+  (a, k) = (0.3 + 0.4*mod(0.618i, 1), 0.2 + 4*mod(0.414i, 1))
+  (c, w) = (0.15 + 0.7*mod(0.271i, 1), 0.004*4^mod(0.732i, 1))
+  # the flux at 0: what makes u(1) = 0
+  q = -layered(a, k, c, w, 0.0, 1.0)/(a + (1 - a)/k)
+  u = layered(a, k, c, w, q, xs)
+  h = [1/16, 1/32, 1/64][i % 3]
+  by = order -> solve(layers(a, k, c, w), fem(h, order = order), estimate = true)
+  for s in list(by(1), by(2)) {
+    e = norm(s.u(xs) - u)/norm(u)
+    assert(s.error > e/3 and s.error < 10e, "a = {a}, k = {k}, c = {c}, w = {w}: {s.error} said, {e} is")
+  }
+  i = i + 1
+}

@@ -19,7 +19,8 @@ a few that once were wrong come after them.
 
 --shrink makes a failing statement the simplest one with the same fault,
 --show prints one with what each method said, and --table writes the shares of
-estimates by their ratio to the error, as docs/trust.md has them.
+estimates by their ratio to the error, as docs/trust.md has them. It prints each
+smooth solution whose estimate is more than ten times off.
 """
 
 import argparse
@@ -385,12 +386,13 @@ def main():
 def write_table(path, rows):
     """The share of estimates by their ratio to the error"""
     by = {}
-    for _, _, smooth, r in rows:
+    for seed, family, smooth, r in rows:
         if r.error is None or not r.is_estimated() or not math.isfinite(r.error):
             continue
-        by.setdefault((r.method.split("(")[0], smooth), []).append(
-            (r.estimate + TOLERANCE) / (r.error + TOLERANCE)
-        )
+        q = (r.estimate + TOLERANCE) / (r.error + TOLERANCE)
+        by.setdefault((r.method.split("(")[0], smooth), []).append(q)
+        if smooth and not 0.1 <= q <= 10:
+            print(f"seed {seed}, {family}: estimate / error {q:.3g}, {r.words()}")
     with open(path, "w") as f:
         f.write(
             "| method | smooth | solved | below 0.1 | 0.1 to 0.33 | 0.33 to 3 | 3 to 10 | above 10 |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
