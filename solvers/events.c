@@ -7,7 +7,7 @@
 #include <math.h>
 
 static size_t scratch_size(uint32_t m) {
-	return (m + 1) * (2 * sizeof(double) + 4 * sizeof(int) + sizeof(bool));
+	return (m + 1) * (5 * sizeof(double) + 4 * sizeof(int) + sizeof(bool));
 }
 
 HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words) {
@@ -49,7 +49,10 @@ Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value si
 	e->which = tensor_new(s->c, DT_I64, 1, &none);
 	if (!e->value || !e->row || !e->which) return ST_NOMEM;
 	e->root = e->value + m;
-	e->direction = (int *)(void *)(e->root + m);
+	e->left = e->root + m;
+	e->middle = e->left + m;
+	e->right = e->middle + m;
+	e->direction = (int *)(void *)(e->right + m);
 	e->sign = e->direction + m;
 	e->crossed = e->sign + m;
 	e->zeros = e->crossed + m;
@@ -179,33 +182,111 @@ static int first_between(Events *e, double a, double b, bool *found, double *at)
 	return flag;
 }
 
-int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at) {
-	const int64_t n = vector_tensor(e->y)->count;
-	*found = false;
-	for (uint32_t j = 0; j < rows; j++) {
-		bool any = false;
-		memcpy(vector_data(e->y), values + j * n, (size_t)n * sizeof *values);
-		int flag = values_at(e, times[j]);
-		if (flag) return flag;
-		for (uint32_t k = 0; k < e->m; k++) {
-			const int now = sign_of(e->value[k]), before = e->sign[k];
-			e->crossed[k] = 0;
-			/* what stays at zero behind its event has no other one there, nor where it leaves it */
-			if (e->zeros[k] && !now) continue;
-			const bool leaves = e->zeros[k] == SINCE_EVENT;
-			e->zeros[k] = 0;
-			if (!before || leaves) {
-				e->sign[k] = now;
-			} else if (now != before) {
-				const bool counts = !e->direction[k] || e->direction[k] == -before;
-				if (counts) e->crossed[k] = any = true;
-				else e->sign[k] = now ? now : -before;
-			}
+/* Whether an event that counts is between the places `from` and t, at which e->value is g. */
+static int look_at(Events *e, double from, double t, bool *found, double *at) {
+	bool any = false;
+	for (uint32_t k = 0; k < e->m; k++) {
+		const int now = sign_of(e->value[k]), before = e->sign[k];
+		e->crossed[k] = 0;
+		/* what stays at zero behind its event has no other one there, nor where it leaves it */
+		if (e->zeros[k] && !now) continue;
+		const bool leaves = e->zeros[k] == SINCE_EVENT;
+		e->zeros[k] = 0;
+		if (!before || leaves) {
+			e->sign[k] = now;
+		} else if (now != before) {
+			const bool counts = !e->direction[k] || e->direction[k] == -before;
+			if (counts) e->crossed[k] = any = true;
+			else e->sign[k] = now ? now : -before;
 		}
-		if (any && (flag = first_between(e, j ? times[j - 1] : a, times[j], found, at))) return flag;
-		if (*found) return 0;
+	}
+	return any ? first_between(e, from, t, found, at) : 0;
+}
+
+/* Whether g[k] has one sign at three nodes and may have another one between them: where it is nearer to 0 in the middle than it changes by on both
+ * sides. What an event has left at 0 is no side of it. */
+static bool may_dip(const Events *e, uint32_t k) {
+	const double a = e->left[k], b = e->middle[k], c = e->right[k], x = fabs(b), around = fmax(fabs(a), fabs(c));
+	return !e->zeros[k] && a * b > 0 && b * c > 0 && sign_of(b) == e->sign[k] && x <= fabs(a) && x <= fabs(c) && x < fabs(a - b) + fabs(c - b) &&
+	       x > 1e-10 * around;
+}
+
+/* A place between lo and hi where g[k] has not the sign `side`, by the golden section; `lo` where there is none. */
+static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, double *at) {
+	const double part = 0.6180339887498949, least = -1e-10 * fmax(fabs(e->left[k]), fabs(e->right[k])), none = lo;
+	double x[2] = {hi - part * (hi - lo), lo + part * (hi - lo)}, v[2];
+	for (int i = 0; i < 2; i++) {
+		int flag = values_inside(e, x[i]);
+		if (flag) return flag;
+		v[i] = side * e->value[k];
+	}
+	for (int turn = 0; turn < 60 && fmin(v[0], v[1]) > least; turn++) {
+		const int moved = v[0] <= v[1] ? 0 : 1;
+		if (moved) lo = x[0];
+		else hi = x[1];
+		x[1 - moved] = x[moved];
+		v[1 - moved] = v[moved];
+		x[moved] = moved ? lo + part * (hi - lo) : hi - part * (hi - lo);
+		int flag = values_inside(e, x[moved]);
+		if (flag) return flag;
+		v[moved] = side * e->value[k];
+	}
+	*at = v[0] <= least ? x[0] : v[1] <= least ? x[1] : none;
+	return 0;
+}
+
+/* Looks for two changes of sign between the nodes lo, mid and hi, whose values stand in left, middle and right. */
+static int look_between(Events *e, double lo, double mid, double hi, bool *found, double *at) {
+	for (uint32_t k = 0; k < e->m && !*found; k++) {
+		double p = lo;
+		int flag = may_dip(e, k) ? find_dip(e, k, e->sign[k], lo, hi, &p) : 0;
+		if (flag) return flag;
+		if (p == lo) continue;
+		const bool later = (p - mid) * (hi - lo) > 0;
+		if ((flag = values_inside(e, p)) || (flag = look_at(e, later ? mid : lo, p, found, at)) || *found) return flag;
+		/* it does not count: its sign is that of the next node again */
+		memcpy(e->value, later ? e->right : e->middle, e->m * sizeof *e->value);
+		if ((flag = look_at(e, p, later ? hi : mid, found, at)) || *found) return flag;
 	}
 	return 0;
+}
+
+/* Behind an event at a, before the first node t: what has gone on and come back since has another event there. */
+static int look_behind(Events *e, double a, double t) {
+	for (uint32_t k = 0; k < e->m; k++) {
+		double p = a;
+		if (e->zeros[k] != SINCE_EVENT || sign_of(e->right[k]) != -e->sign[k]) continue;
+		int flag = find_dip(e, k, -e->sign[k], a, t, &p);
+		if (flag) return flag;
+		if (p != a) e->zeros[k] = 0;
+	}
+	return 0;
+}
+
+int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at) {
+	const int64_t n = vector_tensor(e->y)->count;
+	const size_t size = e->m * sizeof *e->value;
+	double lo = a, mid = a;
+	*found = false;
+	int flag = values_inside(e, a);
+	memcpy(e->left, e->value, size);
+	memcpy(e->middle, e->value, size);
+	for (uint32_t j = 0; j < rows && !flag && !*found; j++) {
+		memcpy(vector_data(e->y), values + j * n, (size_t)n * sizeof *values);
+		flag = values_at(e, times[j]);
+		memcpy(e->right, e->value, size);
+		if (!flag && !j) flag = look_behind(e, a, times[j]);
+		if (!flag) flag = look_between(e, lo, mid, times[j], found, at);
+		memcpy(e->value, e->right, size);
+		if (!flag && !*found) flag = look_at(e, mid, times[j], found, at);
+		memcpy(e->left, e->middle, size);
+		memcpy(e->middle, e->right, size);
+		lo = mid;
+		mid = times[j];
+	}
+	/* what has its extremum behind the last node but one: the next step does not know it any more */
+	if (!flag && !*found && lo != mid) flag = look_between(e, lo, mid, mid, found, at);
+	return flag;
 }
 
 /* ---- the record ------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* events.h - zeros of functions of the solution, noticed while it is integrated.
  *
  * Needs: sundials.h. Guarantees: one search for CVODE and IDA, on the dense output of each step: a change of sign is seen wherever it shows at one of
- * the nodes of a step, and located to rounding. "ode_until" and "dae_until" are "ode" and "dae" with it.
+ * the nodes of a step, or at an extremum between two of them, and located to rounding. "ode_until" and "dae_until" are "ode" and "dae" with it.
  *
  *   functions  those of the solver, then g(t, y) -> f64[m]
  *   operands   those of the solver, then signs i64[m]: which sign each g has just behind the start; 0: not known
@@ -26,6 +26,7 @@ typedef struct Events {
 	bool partial;
 	uint32_t m;
 	double *value, *root; /* scratch */
+	double *left, *middle, *right; /* g at three nodes, one after the other */
 	int *direction, *sign, *crossed;
 	int *zeros; /* SINCE_...: nothing but zeros were seen since then; 0: something else was */
 	bool *stops;

@@ -8,6 +8,7 @@
 #   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the solution. terminal: the solution ends there.
 #   then (t, y) -> y: the state after the event, from which the solution goes on. A right-hand side that jumps where g = 0 wants then = (t, y) -> y, by which the
 #   integrator starts again there and does not step across.
+#   Two zeros between two nodes of a step are found if g has one extremum between them.
 #   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event. One at the very end is, within rounding, and what comes after it
 #   shows in events.after alone. Several at one time act in the order in which they are given, and derivatives are those of problems in which they do so; one at a time at
 #   which the clock switches something comes behind that. name: the result has what this event did in events by that name, as
@@ -416,14 +417,43 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   at = i64(zeros(0))
   which = i64(zeros(0))
   ended = false
+  # the last two values before row j, and behind which row two changes of sign have been looked for already
+  (before, last, looked) = (g(T[0], Y[0]), g(T[0], Y[0]), T[0])
   j = 1
   while j < len(T) {
     v = g(T[j], Y[j])
+    dips = _dips_of_events(before, last, v)
+    if any(dips) and (T[j] - looked) * (t1 - t0) > 0 {
+      looked = T[j]
+      k = argmax(f64(dips))
+      s = _place_beyond(g, T, Y, max(j - 2, 0), j, d, k, if last[k] > 0 { 1.0 } else { -1.0 }, 1e-10 * abs(before[k]))
+      if s == s {
+        # a row where the sign is another one: the step in which it is becomes two
+        i = if (T[j - 1] - s) * (t1 - t0) > 0 { j - 1 } else { j }
+        base = (i - 1) // d * d
+        (X, P) = (T[base..base + d + 1], Y[base..base + d + 1])
+        (head, tail) = (X[0] + nodes * (s - X[0]), s + nodes * (X[-1] - s))
+        tail[-1] = X[-1]
+        (P1, P2) = (map(t -> _through_nodes(X, P, d, t), head), map(t -> _through_nodes(X, P, d, t), tail))
+        T = concat(T[..base], head, tail[1..], T[base + d + 1..])
+        Y = concat(Y[..base], P1, P2[1..], Y[base + d + 1..])
+        j = base + 1
+        v = g(T[j], Y[j])
+        (before, last) = (g(T[base], Y[base]), g(T[base], Y[base]))
+      }
+    }
+    (before, last) = (last, v)
     if any(not (abs(v) < inf)) {
       error(
         "no solution beyond t = {T[j - 1]}: the expression of event {argmax(f64(not (abs(v) < inf)))} is not finite at t = {T[j]}; the values are y = {Y[j - 1]}. An event must have a value wherever the method looks, behind its zero, too")
     }
     now = i64(v > 0) - i64(v < 0)
+    # what has gone on behind its event and come back since has another one
+    for k in 0..len(now) {
+      if zeros_since[k] == 2 and now[k] == -sign[k] and now[k] != 0 {
+        if _place_beyond(g, T, Y, j - 1, j, d, k, f64(now[k]), 1e-10 * abs(v[k])) < inf { zeros_since[k] = 0 }
+      }
+    }
     sign = where(zeros_since == 2 and now != 0, now, sign)
     zeros_since = where(now == 0, zeros_since, 0)
     changed = (now != sign) and (sign != 0) and zeros_since == 0
@@ -465,6 +495,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       }
       sign = where(fired, -sign, sign)
       zeros_since = where(fired, 2, zeros_since)
+      # the event is no side of a dip
+      (before, last) = (0.0 * v, 0.0 * v)
       ended = stopped
       if stopped { len(T) } else { base + d + 1 }
     }
@@ -475,6 +507,19 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
     }
   }
   (T, Y, _counts(counted), at, which)
+}
+# Which of g has one sign at three rows and may have another one between them: where it is nearer to 0 in the middle than it
+# changes by on both sides.
+_dips_of_events(a, b, c) = a * b > 0 and b * c > 0 and abs(b) <= abs(a) and abs(b) <= abs(c) and abs(b) < abs(a - b) + abs(c - b)
+# A place between rows i and j, in one step or two, where number k of g, times `side`, is below -least, by the
+# golden section, or nan.
+_place_beyond(g, T, Y, i, j, d, k, side, least) = {
+  of = t -> {
+    row = if (T[j - 1] - t) * (T[j] - T[j - 1]) > 0 { j - 1 } else { j }
+    base = (max(row, 1) - 1) // d * d
+    side * g(t, _through_nodes(T[base..base + d + 1], Y[base..base + d + 1], d, t))[k]
+  }
+  _below(of, T[i], T[j], -least)
 }
 # Rows of the step from X[0] on to these events, which were found at the end of head and P1, by a right-hand
 # side that is looked at on the side of them where the step begins.

@@ -45,7 +45,4 @@ _flashes_among(info, of, many, asked) = {
 # [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018]
 _even_point(info, i) =
   stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), list(...(0..len(info.coords)))))
-_even_part(info, i, j) = {
-  base = [1.618033988749895, 1.324717957244746, 1.2207440846057596, 1.1673039782614187][len(info.coords) - 1]
-  (0.5 + (i + 1) * base^(-1.0 - j)) % 1.0
-}
+_even_part(info, i, j) = (0.5 + (i + 1) * _plastic(len(info.coords))^(-1.0 - j)) % 1.0

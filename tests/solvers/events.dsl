@@ -223,3 +223,19 @@ problem reaches {
 s = solve(reaches);
 s.events.high.times                  #~ [asin(0.6)] tol 1e-5
 s.events.low.times                   #~ [π - asin(0.5)] tol 1e-5
+
+# an expression that is zero twice within a step: sin(t) - c near its top
+for m in list(tsit5(), dop853(), radau5(), rodas5p(), adams(), bdf(), auto()) {
+  for c in [1 - 1e-4, 1 - 1e-6] {
+    swing(e) = ode((t, y) -> stack(y[1], -y[0]), [0.0, 1.0], (0.0, 10.0); events = e, method = m, rtol = 1e-10, atol = 1e-12)
+    a = asin(c)
+    at = swing(event((t, y) -> y[0] - c)).events.times
+    assert(len(at) == 4, "{m.name}, {c}: {at}")
+    # beside the top times are known to a root of the tolerance
+    assert(max(abs(at - [a, π - a, 2π + a, 3π - a])) < 1e-8/sqrt(1 - c), "{m.name}, {c}: {at}")
+    assert(abs(swing(event((t, y) -> y[0] - c; terminal = true)).times[-1] - a) < 1e-8/sqrt(1 - c), "{m.name}, {c}")
+    assert(len(swing(event((t, y) -> y[0] - c; direction = "falling")).events.times) == 2, "{m.name}, {c}, falling")
+    assert(len(swing(event((t, y) -> y[0] - 1.0000001)).events.times) == 0, "{m.name}: above the top")
+  }
+}
+(c -> ode((t, y) -> stack(y[1], -y[0]), [0.0, 1.0], (0.0, 10.0); events = event((t, y) -> y[0] - c), method = dop853(), rtol = 1e-12, atol = 1e-13).events.times[2])'(0.9999)    #~ 1/sqrt(1 - 0.9999^2) tol 1e-6
