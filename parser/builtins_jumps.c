@@ -1,44 +1,49 @@
 /* builtins_jumps.c - where a function jumps: the comparisons that its value
  * hangs on, as functions of their own.
  *
- * Needs: spec.h, the transforms of ir_services. Guarantees: what is asked here
- * is read off the program and not found by trying. Of an integrand whose
- * captured values move, _switches(df, x) gives at x the differences of all that
- * is compared there and depends both on x and on what moves: a vector, with no
- * elements when nothing is. Its zeros are the places where the integrand may
- * jump and that move; _switches_and_knots(df, x) has those of searches in tables
- * as well, and _moving_knots(df, x) has these alone. Of floor, mod and the like it is a sine with a zero at
- * each jump. What jumps in another way (a place in an order, a comparison
- * within a loop, the number of its turns, or beside what may fail) is an error
- * with its place. Where what a loop with a condition carries depends on the place
- * it is taken for an iteration, which comes to something continuous, and in those
- * of the library no comparison counts. _clock_switches(f, t, ...) gives those of f(t, ...)
- * that depend on t and on nothing else that is handed to f, and _own_switches
- * those of them that are of the user's text: what functions of the library
- * compare to choose a formula is mostly no jump. _library_switches gives the
- * others of them. _hides_switches(f, t, ...) is whether the text compares what
- * depends on t in a way that _own_switches does not give. _moving_switches(df, x)
- * counts those of the text that _switches has, and is 0 where there are none.
- * _refuse_hidden(df, t) is an error where the text compares what moves in a way
- * that _switches does not give. _clock_bends(f, t, ...) gives the
- * same of abs, max and min: of functions of t alone that have a bend at a zero.
- * _clock_turns gives both, as _moving_turns(df, x) does, which knows the tangents, and
- * _turn_changes(df, x) what these change by, and _turns_that_move(df, x) which do at
- * all. _clock_sides(f, sides, before, behind, t, ...) is
- * f(t, ...) where each of these has the value that it has at the time `before`, if
- * its number in sides is below 0, or at the time `behind`, if it is above 0. A
- * search in a table counts for these two by its knots: how far what is searched
- * for is behind each of them.
- * _clock_values(f, t, ...) is what f makes of t alone: a vector of the numbers
- * that depend on t and on nothing else that is handed to f, where they meet what
- * does or are the value of f. Inside of loops nothing is looked at.
- * _clock_lookups(f, t, ...) is the same of what may fail to be computed, as what
- * is looked up in a table: it is to be asked for where a failure does no harm.
- * _clock_tables(f, t, ...) are the tables that f searches for what depends on t
- * alone, each a tuple of what it searches for and of the table, vectors both: in
- * a loop an element of the table, which depends on nothing, is compared with it.
- * Where the user's text makes whole numbers of such a value, as of an index, the
- * table has no elements and stands for these.
+ * Needs: spec.h, written_out.h, the transforms of ir_services. Guarantees: what is
+ * asked here is read off the program and not found by trying.
+ *
+ * A comparison is told by the difference of what is compared, which has a zero
+ * where the function may jump. floor, mod and the like are told by a sine with a
+ * zero at each jump. A search in a table is told by how far the place is behind
+ * each knot. All are f64[k]; k may be 0.
+ *
+ * Of an integrand f(x) whose captured values move, df its derivative:
+ * _switches(df, x)            comparisons that depend on x and on what moves
+ * _moving_knots(df, x)        knots of tables that do
+ * _switches_and_knots(df, x)  both
+ * _moving_turns(df, x)        all that jumps or bends by x, whether it moves or not
+ * _turn_changes(df, x)        what these change by along the tangents
+ * _turns_that_move(df, x)     1 for each of these that moves, else 0
+ * _moving_switches(df, x)     how many of the text move, a number
+ * _refuse_hidden(df, t)       0, or an error where what moves is not told
+ *
+ * Of f(t, ...), what depends on t and on nothing else that is handed to f:
+ * _clock_switches(f, t, ...)  comparisons
+ * _own_switches(f, t, ...)    those of the user's text: what the library compares
+ *                             to choose a formula is mostly no jump
+ * _library_switches(f, t, ...)  the others
+ * _hides_switches(f, t, ...)  whether the text has some that are not told
+ * _clock_bends(f, t, ...)     arguments of abs, differences of max and min
+ * _clock_turns(f, t, ...)     both, with searches in tables
+ * _clock_sides(f, sides, before, behind, t, ...)  f(t, ...) where each of these
+ *                             has the value of the time `before` where its number
+ *                             in sides is below 0, or of `behind` where it is above
+ * _clock_values(f, t, ...)    numbers of f that depend on t alone, where they meet
+ *                             others or are the value; nothing inside of loops
+ * _clock_lookups(f, t, ...)   those that may fail to be computed, as of a table: to
+ *                             be asked for where a failure does no harm
+ * _clock_tables(f, t, ...)    the tables that f searches, each a tuple of what it
+ *                             searches for and the table, vectors both. Where the
+ *                             text makes whole numbers, as of an index, the table
+ *                             has no elements and stands for these.
+ *
+ * Not told, and an error with its place where it moves: a place in an order, what
+ * a loop compares that is not written out, what stands beside what may fail. So
+ * is what a `while` comes to by the number of its turns. Where what it carries
+ * depends on the place it is taken for an iteration, which is continuous. In
+ * `while` loops of the library nothing counts.
  */
 #include "parser/builtins.h"
 #include "parser/written_out.h"
@@ -84,7 +89,9 @@ typedef struct Jumps {
 
 static uint8_t depends(const Jumps *j, Ref r) { return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0; }
 
-static bool is_asked(const Jumps *j, uint8_t of) { return j->either ? (of & OF_PLACE) != 0 : of == j->asked; }
+static bool is_asked(const Jumps *j, uint8_t of) {
+	return j->either ? (of & OF_PLACE) != 0 : of == j->asked;
+}
 
 static uint8_t args_depend(const Jumps *j, const Inst *in) {
 	uint8_t of = 0;
@@ -160,14 +167,16 @@ static void note(Jumps *j, const Inst *in, bool top) {
 	j->wanted[in - j->f->insts.at] = true;
 }
 
-/* Of a region of `in`: what the library compares in its own loops with a condition
- * does not count, and in those of the text only the text does; once what a later
- * turn makes of it is known. */
-static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last, bool condition, Counted outer) {
+/* What counts in a region of `in`. Loops of the text count in the last pass, when it
+ * is known what a later turn makes of them; those with a condition by their text
+ * alone. Loops of the library count in the first pass, unless they have a condition. */
+static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last, bool condition,
+                          Counted outer) {
+	const bool loop = in->op == OP_WHILE;
 	Counted here = outer;
-	if (in->op != OP_FOR && in->op != OP_WHILE) return here;
-	if (is_own_text(j->sp->c, in)) here = !last || condition ? COUNTED_NONE : in->op == OP_WHILE ? COUNTED_OWN : COUNTED_ALL;
-	else here = (j->hidden ? last : first && in->op == OP_FOR) ? COUNTED_ALL : COUNTED_NONE;
+	if (in->op != OP_FOR && !loop) return here;
+	if (is_own_text(j->sp->c, in)) here = !last || condition ? COUNTED_NONE : loop ? COUNTED_OWN : COUNTED_ALL;
+	else here = (j->hidden ? last : first && !loop) ? COUNTED_ALL : COUNTED_NONE;
 	return here > outer ? here : outer;
 }
 
@@ -188,7 +197,8 @@ static bool is_used(const Jumps *j, Ref r) {
 	return false;
 }
 
-/* Whether a comparison in a loop with a condition only says when it ends, as that of an iteration with its tolerance. */
+/* Whether a comparison in a loop with a condition only says when it ends, as that of
+ * an iteration with its tolerance. */
 static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
 	const Ref said = inst_result(comparison, 0);
 	bool ends = false;
@@ -210,24 +220,28 @@ static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
 static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
 	const bool loop = in->op == OP_FOR || in->op == OP_WHILE;
 	const uint32_t skip = in->op == OP_FOR, passes = loop ? in->nresults + 2u : 1u;
+	const bool counts = counted != COUNTED_NONE && is_own_text(j->sp->c, in);
 	uint8_t entry = in->op == OP_IF ? depends(j, inst_arg(j->f, in, 0)) : 0;
 	for (uint32_t pass = 0; pass < passes; pass++)
 		for (uint32_t i = 0; i < in->nregions; i++) {
 			const Region *g = inst_region(j->f, in, i);
-			const bool condition = in->op == OP_WHILE && i == 0, tried = in->op == OP_TRY && i == 0, last = pass + 1 == passes;
+			const bool condition = in->op == OP_WHILE && i == 0, tried = in->op == OP_TRY && i == 0;
+			const bool last = pass + 1 == passes;
 			for (uint32_t k = 0; loop && k < in->nresults; k++)
 				j->of[g->params + skip + k] |= depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
-			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g), counted_in(j, in, pass == 0, last, condition, counted));
+			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g),
+			     counted_in(j, in, pass == 0, last, condition, counted));
 			/* how many turns a loop has, and whether something fails, says what comes of it */
 			if (condition) entry |= depends(j, j->f->args.at[g->results]);
 			if (tried) entry |= failures_depend(j, g);
-			if (tried && is_asked(j, entry) && counted != COUNTED_NONE && is_own_text(j->sp->c, in)) note_other(j, in);
+			if (tried && is_asked(j, entry) && counts) note_other(j, in);
 			for (uint32_t k = 0; !condition && k < g->nresults; k++)
 				j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | (loop ? 0 : entry);
-			/* what an iteration comes to is continuous where what it carries depends on the same; else its turns are steps of it */
+			/* an iteration comes to something continuous, where what it carries depends
+			 * on the same as its end; else each turn is a step */
 			for (uint32_t k = 0; last && in->op == OP_WHILE && !condition && k < in->nresults; k++) {
-				const bool steps = is_asked(j, entry) && !is_asked(j, j->of[in->results + k]) && is_used(j, inst_result(in, k));
-				if (steps && counted != COUNTED_NONE && is_own_text(j->sp->c, in)) note_other(j, in);
+				const bool carries = is_asked(j, j->of[in->results + k]);
+				if (counts && is_asked(j, entry) && !carries && is_used(j, inst_result(in, k))) note_other(j, in);
 				j->of[in->results + k] |= entry;
 			}
 		}
@@ -238,15 +252,18 @@ static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
 		const bool bend = in->op == OP_ABS || in->op == OP_MAX || in->op == OP_MIN;
-		const bool counts = is_asked(j, of) && (counted == COUNTED_ALL || (counted == COUNTED_OWN && is_own_text(j->sp->c, in)));
+		const bool own = is_own_text(j->sp->c, in);
+		const bool counts = is_asked(j, of) && (counted == COUNTED_ALL || (counted == COUNTED_OWN && own));
 		if (counts && (j->bends || (j->turns && bend))) {
 			if (top && bend) note(j, in, true);
-		} else if (counts && (!j->own || is_own_text(j->sp->c, in)) && !(j->others && is_own_text(j->sp->c, in))) {
+		} else if (counts && (!j->own || own) && !(j->others && own)) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE:
 				if (counted == COUNTED_ALL || !ends_only(j, g, in)) note(j, in, top);
 				break;
-			case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD: note(j, in, top); break;
+			case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
+				note(j, in, top);
+				break;
 			case OP_ARGMAX: case OP_ARGSORT: note(j, in, false); break;
 			case OP_CONVERT:
 				if (dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) note(j, in, top);
@@ -289,7 +306,8 @@ static Ref as_vector(Builder *b, Ref r) {
 }
 
 static void add_part(Jumps *j, Builder *b, Ref d, uint8_t of) {
-	if (j->marks) d = build_full(b, type_with_dtype(j->sp->c, ref_type(build_fn(b), d), DT_F64), of == OF_BOTH);
+	const TypeId like = type_with_dtype(j->sp->c, ref_type(build_fn(b), d), DT_F64);
+	if (j->marks) d = build_full(b, like, of == OF_BOTH);
 	VEC_PUSH(j->sp->a, &j->parts, as_vector(b, d));
 }
 
@@ -308,7 +326,8 @@ static void add_knots(Jumps *j, Builder *b, RefMap *map, const Inst *loop) {
 		const Ref sought = refmap_get(b, map, moving(j->f, j->searches[k].sought));
 		const TypeId like = ref_type(build_fn(b), table);
 		const Ref all = build_broadcast_scalar(b, build_convert(b, sought, DT_F64), like);
-		add_part(j, b, build2(b, OP_SUB, all, table), depends(j, j->searches[k].table) | depends(j, j->searches[k].sought));
+		const uint8_t of = depends(j, j->searches[k].table) | depends(j, j->searches[k].sought);
+		add_part(j, b, build2(b, OP_SUB, all, table), of);
 	}
 }
 
@@ -363,7 +382,8 @@ static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, cons
 		}
 		build_copy_inst(b, map, in);
 		for (uint32_t k = 0; j->met && k < in->nresults; k++)
-			if (j->met[in->results + k]) add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))), OF_PLACE);
+			if (j->met[in->results + k])
+				add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))), OF_PLACE);
 	}
 }
 
@@ -422,7 +442,8 @@ static void want_searches(Jumps *j) {
 		bool numbers = j->f->vals.at[s.loop->results].region == 0;
 		for (uint32_t i = 0; i < s.loop->nresults; i++) {
 			const Ref r = inst_result(s.loop, i);
-			numbers = numbers && ref_ty(j->f, r)->rank == 0 && (!j->turns || j->either || !(depends(j, r) & OF_MOVING));
+			const bool alone = !j->turns || j->either || !(depends(j, r) & OF_MOVING);
+			numbers = numbers && alone && ref_ty(j->f, r)->rank == 0;
 		}
 		if (!numbers) continue;
 		j->wanted[s.loop - j->f->insts.at] = true;
@@ -469,7 +490,8 @@ static Fn *make_compared(Jumps *j) {
 	Builder *b = written_begin(j->sp, j->f, &map);
 	copy_region(j, b, &map, &f->regions.at[0], NULL);
 	Dim none = dim_const(j->sp->c, 0);
-	Ref all = j->parts.n ? build_concat(b, j->parts.n, j->parts.at, 0) : build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
+	Ref all = j->parts.n ? build_concat(b, j->parts.n, j->parts.at, 0)
+	                     : build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
 	return build_end(b, 1, &all);
 }
 
@@ -609,10 +631,15 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	return build_end(b, 1, &result);
 }
 
-/* What of an integrand is asked for: what the text compares, only counted; what is compared
- * and moves; the knots of tables with it, or alone; all that jumps or bends, whether it moves or not;
- * 1 for what of that moves, and 0. */
-typedef enum Moving { MOVING_OWN, MOVING_SWITCHES, MOVING_BOTH, MOVING_KNOTS, MOVING_TURNS, MOVING_MARKS } Moving;
+/* What of an integrand is asked for; from MOVING_BOTH on with searches in tables */
+typedef enum Moving {
+	MOVING_OWN,      /* what the text compares and moves, only counted */
+	MOVING_SWITCHES, /* what is compared and moves */
+	MOVING_BOTH,     /* ... and knots */
+	MOVING_KNOTS,    /* knots alone */
+	MOVING_TURNS,    /* all that jumps or bends, whether it moves or not */
+	MOVING_MARKS,    /* 1 for what of that moves, else 0 */
+} Moving;
 
 static Compared compared(Sp *sp, const Call *call, Moving moving) {
 	const bool own = moving == MOVING_OWN;
@@ -628,7 +655,8 @@ static Compared compared(Sp *sp, const Call *call, Moving moving) {
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Fn *flat = m.spec.fn->finished ? written_out(sp, m.spec.fn) : NULL;
 	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH, .own = own,
-	           .either = moving >= MOVING_TURNS, .turns = moving >= MOVING_TURNS, .marks = moving == MOVING_MARKS};
+	           .either = moving >= MOVING_TURNS, .turns = moving >= MOVING_TURNS,
+	           .marks = moving == MOVING_MARKS};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
@@ -681,7 +709,8 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	if (!spec->fn->finished || spec->effects) return NULL;
 	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
 	Fn *flat = written_out(sp, spec->fn);
-	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN || asked == ASKED_HIDDEN,
+	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE,
+	           .own = asked == ASKED_OWN || asked == ASKED_HIDDEN,
 	           .others = asked == ASKED_OTHERS, .bends = asked == ASKED_BENDS,
 	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES, .hidden = asked == ASKED_HIDDEN};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
@@ -761,8 +790,8 @@ BUILTIN(refuse_hidden) {
 	const Compared m = compared(sp, call, MOVING_OWN);
 	if (!m.other.source) return av_int(sp, 0);
 	Diag *d = diag_error(sp->c, E_NO_RULE, m.other,
-	                     "what is integrated may jump here, at a time that moves with what the solution is differentiated by: "
-	                     "its derivative is not known");
+	                     "what is integrated may jump here, at a time that moves with what the "
+	                     "solution is differentiated by: its derivative is not known");
 	diag_hint(sp->c, d, "compare with the time outside of loops, or make the jump an event");
 	sp_throw(sp);
 }

@@ -54,7 +54,8 @@ Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *no
 }
 
 Av *problem_body(Sp *sp, Av *problem, const Ast *block) {
-	return av_builtin(sp, "_problem_body", 3, (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, block)), number_text(sp, PLACE_INSIDE)});
+	Av *kept = number_text(sp, session_keep_ast(sp->session, block));
+	return av_builtin(sp, "_problem_body", 3, (Av *[]){problem, kept, number_text(sp, PLACE_INSIDE)});
 }
 
 Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given) {
@@ -297,8 +298,9 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 		if (m.wanted[i]) sp_expr(sp, l->e->problem->locals[i]);
 }
 
-/* Enters the problem of captured[0] at a place, for the expression of captured[1], which is given back. */
-static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured, Av *const *captured, const Call *call) {
+/* Enters the problem captured[0], and gives the expression that captured[1] numbers. */
+static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured,
+                             Av *const *captured, const Call *call) {
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
 	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING ? atom_text(sp->c, captured[3]->text) : NULL;
 	Av *normal = given ? NULL : ncaptured > 3 ? captured[3] : call->n > 2 ? call->args[2] : NULL;
@@ -332,7 +334,8 @@ BUILTIN(problem_expr) {
 	return sp_binary(&inner, AO_SUB, left, right, e->span, e->equation.left->span, e->equation.right->span);
 }
 
-/* _problem_body(problem, block, place)(coords, jets): an event's body: the fields and their derivatives after it, where it gives them a value. */
+/* _problem_body(problem, block, place)(coords, jets): what an event makes of the jets,
+ * none for those that it leaves. */
 BUILTIN(problem_body_of) {
 	(void)self;
 	Sp inner;

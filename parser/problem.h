@@ -102,7 +102,8 @@ Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uin
 
 /* problem.c */
 Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal); /* e as a function of (coordinates, jets[, normal]) */
-Av *problem_body(Sp *sp, Av *problem, const Ast *block);                                                    /* an event's body as a function of (coordinates, jets): the jets after it, none for those that it leaves */
+/* An event's body as a function of (coordinates, jets): the jets after it, none for those that it leaves. */
+Av *problem_body(Sp *sp, Av *problem, const Ast *block);
 /* A derivative of an expression by a coordinate whose value is handed over instead of following from the jets. */
 typedef struct Handed {
 	const Ast *operand, *text; /* text: the derivative as it is written */

@@ -1,7 +1,7 @@
 /* written_out.c - counted loops turn by turn
  *
- * Needs: written_out.h. Guarantees: what a loop compares in each of its turns stands in the function as if it had been written so,
- * for builtins_jumps.c, which reads comparisons and does not try them. What is computed is the same.
+ * Needs: written_out.h. Guarantees: the function computes the same. What a loop
+ * compares stands once for each turn, outside of loops.
  */
 #include "parser/written_out.h"
 
@@ -52,26 +52,32 @@ static bool whole(const Fn *f, Ref r, int64_t *x) {
 	return ref_splat(f, r, &v) && value_as_i64(v, x);
 }
 
-/* Whether the condition c says that the counter is below a known number: alone, or with what else it says. */
+/* Whether the condition c says that the counter is below a known number, alone or
+ * with what else it says. */
 static bool bounds(const Fn *f, Ref c, Ref counter, int64_t *below) {
 	const Inst *in = ref_inst(f, c);
 	if (!in) return false;
 	if (in->op == OP_LT) return inst_arg(f, in, 0) == counter && whole(f, inst_arg(f, in, 1), below);
-	if (in->op == OP_MIN) return bounds(f, inst_arg(f, in, 0), counter, below) || bounds(f, inst_arg(f, in, 1), counter, below);
+	if (in->op == OP_MIN)
+		return bounds(f, inst_arg(f, in, 0), counter, below) || bounds(f, inst_arg(f, in, 1), counter, below);
 	int64_t otherwise;
-	return in->op == OP_IF && in->nresults == 1 && whole(f, f->args.at[inst_region(f, in, 1)->results], &otherwise) && !otherwise &&
-	       bounds(f, inst_arg(f, in, 0), counter, below);
+	if (in->op != OP_IF || in->nresults != 1) return false;
+	if (!whole(f, f->args.at[inst_region(f, in, 1)->results], &otherwise) || otherwise) return false;
+	return bounds(f, inst_arg(f, in, 0), counter, below);
 }
 
-/* The carried value of a loop with a condition that counts its turns, from `first` in steps of `step`; -1: there is none. At most *turns. */
+/* Which carried value of a loop with a condition counts its turns, *turns at most, from
+ * *first in steps of *step; -1: none. */
 static int counter_of(const Fn *f, const Inst *in, int64_t *first, int64_t *step, int64_t *turns) {
 	const Region *condition = inst_region(f, in, 0), *body = inst_region(f, in, 1);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		int64_t below;
 		const Inst *next = ref_inst(f, f->args.at[body->results + k]);
 		if (!next || next->op != OP_ADD || !whole(f, inst_arg(f, in, k), first)) continue;
-		if (inst_arg(f, next, 0) != ref_value(body->params + k) || !whole(f, inst_arg(f, next, 1), step) || *step < 1 || *step > MOST_READ) continue;
-		if (!bounds(f, f->args.at[condition->results], ref_value(condition->params + k), &below)) continue;
+		if (inst_arg(f, next, 0) != ref_value(body->params + k) || !whole(f, inst_arg(f, next, 1), step)) continue;
+		if (*step < 1 || *step > MOST_READ) continue;
+		const Ref counter = ref_value(condition->params + k);
+		if (!bounds(f, f->args.at[condition->results], counter, &below)) continue;
 		if (below > MOST_READ || *first < -MOST_READ || *first > MOST_READ) continue;
 		*turns = below > *first ? (below - *first + *step - 1) / *step : 0;
 		return (int)k;
@@ -79,7 +85,8 @@ static int counter_of(const Fn *f, const Inst *in, int64_t *first, int64_t *step
 	return -1;
 }
 
-/* How many turns at most a loop of the text has that compares, or -1: it is no such loop, or too long. */
+/* How many turns at most a loop of the text has that compares; -1: it is no such loop,
+ * or too long. */
 static int64_t turns_read(Sp *sp, const Fn *f, const Inst *in) {
 	int64_t turns, first, step, size = 0;
 	bool any = false;
@@ -88,18 +95,23 @@ static int64_t turns_read(Sp *sp, const Fn *f, const Inst *in) {
 		any = any || compares(f, inst_region(f, in, k));
 		size += weight(f, inst_region(f, in, k));
 	}
-	if (!any || (in->op == OP_FOR ? !whole(f, inst_arg(f, in, 0), &turns) : counter_of(f, in, &first, &step, &turns) < 0)) return -1;
+	if (!any) return -1;
+	if (in->op == OP_FOR ? !whole(f, inst_arg(f, in, 0), &turns) : counter_of(f, in, &first, &step, &turns) < 0)
+		return -1;
 	return turns <= MOST_READ && turns * size <= MOST_READ ? turns : -1;
 }
 
-/* How many instructions a region has, with all turns of its loops; more than MOST_READ: too many. */
+/* How many instructions a region has, with all turns of its loops; MOST_READ + 1: too
+ * many. */
 static int64_t weight(const Fn *f, const Region *g) {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < g->ninsts && n <= MOST_READ; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
 		int64_t turns = 1, first, step;
-		if (in->op == OP_FOR ? !whole(f, inst_arg(f, in, 0), &turns) : in->op == OP_WHILE && counter_of(f, in, &first, &step, &turns) < 0) turns = MOST_READ;
-		if (turns > MOST_READ) turns = MOST_READ;
+		bool known = true;
+		if (in->op == OP_FOR) known = whole(f, inst_arg(f, in, 0), &turns);
+		if (in->op == OP_WHILE) known = counter_of(f, in, &first, &step, &turns) >= 0;
+		if (!known || turns > MOST_READ) turns = MOST_READ;
 		n++;
 		for (uint32_t k = 0; k < in->nregions; k++) n += turns * weight(f, inst_region(f, in, k));
 	}
@@ -113,7 +125,8 @@ static void set_parameters(RefMap *map, const Region *g, uint32_t skip, uint32_t
 }
 
 /* A counted loop: what it carries becomes what comes out of it. */
-static void count_turns(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns, Ref *carried) {
+static void count_turns(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns,
+                        Ref *carried) {
 	const Fn *f = map->from;
 	const Region *body = inst_region(f, in, 0);
 	for (int64_t turn = 0; turn < turns; turn++) {
@@ -124,14 +137,16 @@ static void count_turns(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t
 	}
 }
 
-/* One with a condition that counts: each turn is taken if the ones before have been and the condition holds. Where it is taken the counter is known. */
+/* A loop with a condition that counts. A turn is taken if those before it are and the
+ * condition holds; its counter is a constant. */
 static void go_on(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns, Ref *carried) {
 	const Fn *f = map->from;
 	const Region *condition = inst_region(f, in, 0), *body = inst_region(f, in, 1);
 	const uint32_t n = in->nresults;
 	int64_t first = 0, step = 1, most;
 	const uint32_t counter = (uint32_t)counter_of(f, in, &first, &step, &most);
-	Ref going = build_bool(b, true), *next = ARENA_ARRAY(sp->a, Ref, n + 1u), *here = ARENA_ARRAY(sp->a, Ref, n + 1u);
+	Ref *next = ARENA_ARRAY(sp->a, Ref, n + 1u), *here = ARENA_ARRAY(sp->a, Ref, n + 1u);
+	Ref going = build_bool(b, true);
 	for (int64_t turn = 0; turn < turns; turn++) {
 		memcpy(here, carried, n * sizeof *here);
 		here[counter] = build_i64(b, first + turn * step);

@@ -203,17 +203,21 @@ static int look_at(Events *e, double from, double t, bool *found, double *at) {
 	return any ? first_between(e, from, t, found, at) : 0;
 }
 
-/* Whether g[k] has one sign at three nodes and may have another one between them: where it is nearer to 0 in the middle than it changes by on both
- * sides. What an event has left at 0 is no side of it. */
+/* Whether g[k] has one sign at three nodes and may have another one between them: in
+ * the middle it is nearer to 0 than it changes by on both sides. What an event has
+ * left at 0 is no side of it. */
 static bool may_dip(const Events *e, uint32_t k) {
-	const double a = e->left[k], b = e->middle[k], c = e->right[k], x = fabs(b), around = fmax(fabs(a), fabs(c));
-	return !e->zeros[k] && a * b > 0 && b * c > 0 && sign_of(b) == e->sign[k] && x <= fabs(a) && x <= fabs(c) && x < fabs(a - b) + fabs(c - b) &&
-	       x > 1e-10 * around;
+	const double a = e->left[k], b = e->middle[k], c = e->right[k], x = fabs(b);
+	if (e->zeros[k] || a * b <= 0 || b * c <= 0 || sign_of(b) != e->sign[k]) return false;
+	if (x <= 1e-10 * fmax(fabs(a), fabs(c))) return false;
+	return x <= fabs(a) && x <= fabs(c) && x < fabs(a - b) + fabs(c - b);
 }
 
-/* A place between lo and hi where g[k] has not the sign `side`, by the golden section; `lo` where there is none. */
+/* A place between lo and hi where g[k] has not the sign `side`, by the golden section;
+ * `lo` where there is none. */
 static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, double *at) {
-	const double part = 0.6180339887498949, least = -1e-10 * fmax(fabs(e->left[k]), fabs(e->right[k])), none = lo;
+	const double part = 0.6180339887498949, none = lo;
+	const double least = -1e-10 * fmax(fabs(e->left[k]), fabs(e->right[k]));
 	double x[2] = {hi - part * (hi - lo), lo + part * (hi - lo)}, v[2];
 	for (int i = 0; i < 2; i++) {
 		int flag = values_inside(e, x[i]);
@@ -235,7 +239,8 @@ static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, doubl
 	return 0;
 }
 
-/* Looks for two changes of sign between the nodes lo, mid and hi, whose values stand in left, middle and right. */
+/* Looks for two changes of sign between the nodes lo, mid and hi, where g is left,
+ * middle and right. */
 static int look_between(Events *e, double lo, double mid, double hi, bool *found, double *at) {
 	for (uint32_t k = 0; k < e->m && !*found; k++) {
 		double p = lo;
@@ -243,7 +248,8 @@ static int look_between(Events *e, double lo, double mid, double hi, bool *found
 		if (flag) return flag;
 		if (p == lo) continue;
 		const bool later = (p - mid) * (hi - lo) > 0;
-		if ((flag = values_inside(e, p)) || (flag = look_at(e, later ? mid : lo, p, found, at)) || *found) return flag;
+		if ((flag = values_inside(e, p))) return flag;
+		if ((flag = look_at(e, later ? mid : lo, p, found, at)) || *found) return flag;
 		/* it does not count: its sign is that of the next node again */
 		memcpy(e->value, later ? e->right : e->middle, e->m * sizeof *e->value);
 		if ((flag = look_at(e, p, later ? hi : mid, found, at)) || *found) return flag;
@@ -251,7 +257,8 @@ static int look_between(Events *e, double lo, double mid, double hi, bool *found
 	return 0;
 }
 
-/* Behind an event at a, before the first node t: what has gone on and come back since has another event there. */
+/* Between an event at a and the first node t: what goes on and comes back has another
+ * event there. */
 static int look_behind(Events *e, double a, double t) {
 	for (uint32_t k = 0; k < e->m; k++) {
 		double p = a;

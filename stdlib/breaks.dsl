@@ -56,9 +56,8 @@ _jumps_in(f, lo, hi, length) = {
 }
 
 # s with the places where abs, max and min, or the knots of tables, make what is
-# watched bend, if there are 256 at most of each kind, or jump, if there are 10,000:
-# derivatives by such a place are those of a step that ends there. What a formula
-# only chooses by bends nothing.
+# watched bend or jump. Of each kind 256 at most count where they bend, 10,000 where
+# they jump. A step ends there, so that derivatives by the place are right.
 _with_bends(along, s, a, b) = {
   watched = along.watched
   s = if len(along.bends(a + 0.0)) == 0 { s } else { _with_bent(watched, s, _switch_times(along.bends, a, b), a, b, 256) }
@@ -81,9 +80,9 @@ _with_bent(watched, s, t, a, b, most) = if _is_fixed(len(t)) and len(t) == 0 { s
   }))
   _with_breaks(s, t[counts > 0], a, b)
 }
-# 0, whose derivative is an error where f searches a table whose knots depend on what is
-# differentiated by, and what is watched, which depends on t alone, jumps at one between
-# a and b: at a time, or else of space.
+# 0. Its derivative is an error where f searches a table whose knots move with what is
+# differentiated by, and what is watched jumps at one of these between a and b. Which
+# knots move is read off f (_moving_knots). time: these are times, and not places.
 _kept_knots(f, watched, a, b, time) = 0.0
 derivative _kept_knots(f, watched, a, b, time), df, dw, da, db,
   dtime = _kept_knots_of(_moved(df, _moves(df)[1]), watched, a, b, time)

@@ -154,16 +154,16 @@ _by_gaps(m, s, rough, others, gap, next, top) = {
     if m.name == "fd" or has(s, "mesh") { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, next, h, l, top) }
 }
-# What chance decides where a problem switches within cells: 2 the error, 1 a part that falls with the square of their width,
-# 0 nothing
+# What chance decides where a problem switches within cells. 2: the error. 1: a part of it that falls with the square of the
+# width of cells. 0: nothing.
 _roughness(info, s) = {
   told = if _jumps_in_cells(info, s) { 2 } else if not _hides_bends(info, s) { 0 }
   else if _jumps_at_switches(info) { 2 } else { 1 }
   # elements end at jumps of tables that are seen, and are of low order where they bend
   if s.method == "fem" or s.method == "fv" { told } else { max(told, _roughness_of_tables(info)) }
 }
-# Whether the differences of three grids are far from those by the order k of method m: an estimate is more than three
-# times what the first alone says then, or the first is less than half of what the second says.
+# Whether the differences of three grids are far from the order k of method m: the estimate `space` is more than three
+# times what `gap` says by that order, or `gap` is less than half of what `next` says.
 _shows_no_order(m, space, gap, next, h, l) = {
   k = if has(m, "order") and m.order > 0 { m.order + (if m.name == "fem" { 1.0 } else { 0.0 }) } else { 8.0 }
   space * abs(h^k - 1) > 3 * gap or next * abs(h^k - 1) > 2 * abs(l^k - h^k) * gap

@@ -417,7 +417,7 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   at = i64(zeros(0))
   which = i64(zeros(0))
   ended = false
-  # the last two values before row j, and behind which row two changes of sign have been looked for already
+  # the last two values before row j, and the last row at which two changes of sign were looked for
   (before, last, looked) = (g(T[0], Y[0]), g(T[0], Y[0]), T[0])
   j = 1
   while j < len(T) {
@@ -428,7 +428,7 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       k = argmax(f64(dips))
       s = _place_beyond(g, T, Y, max(j - 2, 0), j, d, k, if last[k] > 0 { 1.0 } else { -1.0 }, 1e-10 * abs(before[k]))
       if s == s {
-        # a row where the sign is another one: the step in which it is becomes two
+        # the step with s becomes two, so that there is a row with the other sign
         i = if (T[j - 1] - s) * (t1 - t0) > 0 { j - 1 } else { j }
         base = (i - 1) // d * d
         (X, P) = (T[base..base + d + 1], Y[base..base + d + 1])
@@ -508,8 +508,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   }
   (T, Y, _counts(counted), at, which)
 }
-# Which of g has one sign at three rows and may have another one between them: where it is nearer to 0 in the middle than it
-# changes by on both sides.
+# Which of g, with values a, b and c at three rows, may have another sign between them: in the middle it is nearer to 0
+# than it changes by on both sides.
 _dips_of_events(a, b, c) = a * b > 0 and b * c > 0 and abs(b) <= abs(a) and abs(b) <= abs(c) and abs(b) < abs(a - b) + abs(c - b)
 # A place between rows i and j, in one step or two, where number k of g, times `side`, is below -least, by the
 # golden section, or nan.

@@ -15,13 +15,12 @@ _fem_lines(P, D, m, o) = {
   id = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
     list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))[free]
   U0 = _start_values(P, D, t0)
-  y0 = U0[free] + _unbent(_clock_of(info), t0) + _clock_of(info).firm(t0) +
-    _kept_knots(_clock_of(info).whole, _clock_of(info).watched, t0, t1, true)
+  clock = _clock_of(info)
+  y0 = U0[free] + _unbent(clock, t0) + clock.firm(t0) + _kept_knots(clock.whole, clock.watched, t0, t1, true)
   sizes = list()
   at = 0
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
-  clock = _clock_of(info)
   # no restarts across pulses at the beginning, where IDA takes short steps: pieces
   # write the forms of elements out once more
   switches = _breaks_along(clock, t0, t1, false)

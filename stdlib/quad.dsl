@@ -112,8 +112,8 @@ _jump_terms(f, df, a, b, like) = {
     total
   }
 }
-# What comparison k alone changes f by at its zero p: `whole` where no other changes within `beside` of it. Where it matters
-# which of them is first it is half of both, as if they changed in the order in which they stand, and in the other one.
+# What comparison k alone changes f by at its zero p: `whole` if no other changes within `beside` of p. Else it is the mean of
+# two orders of changes, that in which they stand and its reverse. For two comparisons these are all orders.
 _jump_of_one(f, c, k, p, whole, beside) = {
   (q, near) = (stop_gradient(p), stop_gradient(beside))
   met = (stop_gradient(c(q - near)) <= 0) != (stop_gradient(c(q + near)) <= 0)

@@ -60,7 +60,8 @@ implicit(f, x) = {
     }
   }
 }
-# A place between a and b where f is below `level`, by the golden section on the way to its minimum, or nan: 62 values of f at most
+# A place between a and b where f is below `level`, or nan. The golden section goes towards a minimum of f, with 62
+# values at most.
 _below(f, a, b, level) = {
   part = 0.6180339887498949
   (lo, hi) = (a, b)

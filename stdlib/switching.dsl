@@ -256,7 +256,8 @@ _switches_in_space(info) = {
   }
   found
 }
-# Whether it may switch there in a way whose places are not read off the program, as where a loop compares.
+# Whether it may switch there at places that cannot be read off the program, as where a
+# loop without a counter compares.
 _hides_switches_in_space(info) = {
   found = false
   for axis in list(...info.space) {
@@ -279,8 +280,8 @@ _unmoved_change(df, t) = {
   0.0
 }
 
-# 0, whose derivative is an error where f(t) may jump at a time that depends on what is
-# differentiated by and is not known, as where a loop compares.
+# 0. Its derivative is an error where f(t) may jump at a time that moves with what is
+# differentiated by and cannot be read off f, as where a loop without a counter compares.
 _firm(f, t) = 0.0
 derivative _firm(f, t), df, dt = 0.0 * _refuse_hidden(_moved(df, _moves(df)[1]), t)
 
@@ -335,10 +336,10 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
-# Where one of the comparisons c(t), which are C at places, has another sign between two
-# or three of these than at each: its extremum nearest to 0 is looked for, by the golden
-# section, where it is nearer to 0 than it changes by around. at: f64[n], the places;
-# from, to: between which of the others they are, and first, last: the numbers of these.
+# Where one of the comparisons c(t), which are C at places, has another sign than at the
+# places around. Where it is nearer to 0 at a place than it changes by on both sides its
+# extremum is looked for. at: f64[n]; from, to: the places around, of which first and
+# last are the numbers.
 _dips(c, places, C) = {
   (n, width) = (shape(C)[0], shape(C)[1])
   (first, last) = (max(iota(n) - 1, 0), min(iota(n) + 1, n - 1))
