@@ -222,10 +222,10 @@ every_test() {
 	for script in tests/*/test_*.sh tests/*/test_*.py; do
 		case $script in
 		tests/statements/*)
-			statements=300 brief=(--brief)
-			[ -z "$long" ] || statements=3000 brief=()
+			statements=300 brief=(--brief) limits=8
+			[ -z "$long" ] || statements=3000 brief=() limits=80
 			[ "$slower" -eq 1 ] || statements=10
-			run counts "${script#tests/}" $((limit * 8)) python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
+			run counts "${script#tests/}" $((limit * limits)) python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
 			;;
 		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
 		*) run counts "${script#tests/}" "$limit" "$script" ;;
