@@ -8,12 +8,13 @@
 #include "autodiff/jet.h"
 
 #define JET_RULE(ID) jet_rule_##ID
+#define JET_NONLINEAR(ID) jet_rule_##ID
 #define JET_STRUCT(ID) jet_rule_##ID
 #define JET_LINEAR(ID) jet_linear
 #define JET_BILINEAR(ID) jet_bilinear
 #define JET_ZERO(ID) jet_primal
 static const JetRule rules[OP_COUNT] = {
-#define ST(ID, name, nargs, nres, attr, DERIV, EFFECT, doc) [OP_##ID] = JET_##DERIV(ID),
+#define ST(ID, name, nargs, nres, attr, DERIV, EFFECT, WORK, doc) [OP_##ID] = JET_##DERIV(ID),
 #include "lang/prims.def"
 };
 

@@ -455,8 +455,9 @@ typedef void (*JvpRuleFn)(JvpRule *r);
 static const JvpRuleFn structural[OP_COUNT] = {
 #define EW1(ID, ...)
 #define EW2(ID, ...)
-#define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, doc) JVP_BIND_##DERIV(ID)
+#define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, WORK, doc) JVP_BIND_##DERIV(ID)
 #define JVP_BIND_RULE(ID) [OP_##ID] = jvp_##ID,
+#define JVP_BIND_NONLINEAR(ID) [OP_##ID] = jvp_##ID,
 #define JVP_BIND_LINEAR(ID)
 #define JVP_BIND_BILINEAR(ID)
 #define JVP_BIND_ZERO(ID)

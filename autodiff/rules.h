@@ -25,8 +25,9 @@ typedef struct JvpRule {
 } JvpRule;
 #define EW1(ID, ...)
 #define EW2(ID, ...)
-#define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, doc) JVP_DECLARE_##DERIV(ID)
+#define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, WORK, doc) JVP_DECLARE_##DERIV(ID)
 #define JVP_DECLARE_RULE(ID) void jvp_##ID(JvpRule *r);
+#define JVP_DECLARE_NONLINEAR(ID) void jvp_##ID(JvpRule *r);
 #define JVP_DECLARE_LINEAR(ID)
 #define JVP_DECLARE_BILINEAR(ID)
 #define JVP_DECLARE_ZERO(ID)
@@ -63,10 +64,11 @@ Ref cotangent_summed(Builder *b, Ref w, uint32_t n, const int *axes);
 Ref cotangent_condition(Builder *b, Ref *w);
 _Noreturn void not_linear(TransposeRule *r);
 
-#define EW1(ID, name, KINDS, RESULT, DERIV, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
-#define EW2(ID, name, KINDS, RESULT, DERIV, ALGEBRA, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
-#define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, doc) TRANSPOSE_DECLARE_##DERIV(ID)
+#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
+#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
+#define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, WORK, doc) TRANSPOSE_DECLARE_##DERIV(ID)
 #define TRANSPOSE_DECLARE_RULE(ID) void transpose_##ID(TransposeRule *r);
+#define TRANSPOSE_DECLARE_NONLINEAR(ID)
 #define TRANSPOSE_DECLARE_LINEAR(ID) void transpose_##ID(TransposeRule *r);
 #define TRANSPOSE_DECLARE_BILINEAR(ID) void transpose_##ID(TransposeRule *r);
 #define TRANSPOSE_DECLARE_ZERO(ID)

@@ -72,41 +72,6 @@ void transpose_CONVERT(TransposeRule *r) {
 	cotangent_add(r, 0, build_convert(r->b, r->w[0], (Dtype)operand_type(r, 0).dtype));
 }
 
-#define NOT_LINEAR(ID) \
-	void transpose_##ID(TransposeRule *r) { not_linear(r); }
-NOT_LINEAR(ABS)
-NOT_LINEAR(SQRT)
-NOT_LINEAR(CBRT)
-NOT_LINEAR(EXP)
-NOT_LINEAR(EXPM1)
-NOT_LINEAR(LOG)
-NOT_LINEAR(LOG1P)
-NOT_LINEAR(SIN)
-NOT_LINEAR(COS)
-NOT_LINEAR(TAN)
-NOT_LINEAR(ASIN)
-NOT_LINEAR(ACOS)
-NOT_LINEAR(ATAN)
-NOT_LINEAR(SINH)
-NOT_LINEAR(COSH)
-NOT_LINEAR(TANH)
-NOT_LINEAR(ERF)
-NOT_LINEAR(POW)
-NOT_LINEAR(ATAN2)
-NOT_LINEAR(MAX)
-NOT_LINEAR(MIN)
-NOT_LINEAR(MOD)
-NOT_LINEAR(REDUCE_PROD)
-NOT_LINEAR(REDUCE_MAX)
-NOT_LINEAR(REDUCE_MIN)
-NOT_LINEAR(CUMPROD)
-NOT_LINEAR(CHOLESKY)
-NOT_LINEAR(LU)
-NOT_LINEAR(QR)
-NOT_LINEAR(EIGH)
-NOT_LINEAR(EIG)
-NOT_LINEAR(SVD)
-
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* Summed over the axes that are new, and over those stretched from length 1, which stay. */

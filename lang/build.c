@@ -556,7 +556,7 @@ static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId 
 	Ref pair[2];
 	if (!b->verbatim) {
 		if (op != OP_BIND) attr = build_canon_attr(b, op, attr); /* a bind's dim is a name, not a length */
-		if (op < OP_COUNT && nargs == 2 && (prims[op].algebra & ALGEBRA_COMMUTES) &&
+		if (op < OP_COUNT && nargs == 2 && (prims[op].traits & TRAIT_COMMUTES) &&
 		    operand_order(b->fn, args[0]) > operand_order(b->fn, args[1])) {
 			pair[0] = args[1];
 			pair[1] = args[0];

@@ -25,15 +25,16 @@ typedef enum Op {
 
 enum { KIND_B = 1, KIND_I = 2, KIND_R = 4, KIND_C = 8 };
 typedef enum ResultKind { RESULT_SAME, RESULT_BOOL, RESULT_REAL } ResultKind;
-typedef enum DerivKind { DERIV_RULE, DERIV_LINEAR, DERIV_BILINEAR, DERIV_ZERO, DERIV_STRUCT } DerivKind;
+typedef enum DerivKind { DERIV_RULE, DERIV_NONLINEAR = DERIV_RULE /* but for the transpose */, DERIV_LINEAR, DERIV_BILINEAR, DERIV_ZERO, DERIV_STRUCT } DerivKind;
 typedef enum EffectKind { EFFECT_PURE, EFFECT_CHECK, EFFECT_EFFECT } EffectKind;
-enum { ALGEBRA_COMMUTES = 1, ALGEBRA_ASSOCIATES = 2, ALGEBRA_FAILS = 4 };
+enum { TRAIT_COMMUTES = 1, TRAIT_ASSOCIATES = 2, TRAIT_FAILS = 4, TRAIT_MATHS = 8 };
 
 typedef struct Prim {
 	const char *name;
 	bool elementwise;
 	int8_t nargs, nres; /* -1: varies */
-	uint8_t kinds, result, deriv, algebra, effect;
+	uint8_t kinds, result, deriv, traits, effect;
+	uint8_t work, code; /* to run one element, to compile it */
 	double lo, hi;
 	const char *attr; /* schema, "" when none */
 	const char *doc;

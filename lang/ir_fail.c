@@ -14,7 +14,7 @@ static bool whole_splat(const Fn *f, Ref r, int64_t *out) {
 /* Of whole numbers: a division by zero, a negative exponent. */
 static bool arithmetic_fails(const Fn *f, Op op, Ref y) {
 	int64_t k;
-	if (!(prims[op].algebra & ALGEBRA_FAILS) || !dtype_is_int((Dtype)ref_ty(f, y)->dtype)) return false;
+	if (!(prims[op].traits & TRAIT_FAILS) || !dtype_is_int((Dtype)ref_ty(f, y)->dtype)) return false;
 	return !whole_splat(f, y, &k) || (op == OP_POW ? k < 0 : k == 0);
 }
 

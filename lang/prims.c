@@ -8,21 +8,21 @@
 
 #undef I /* <complex.h> has one; here it is the kind of dtype that the table means */
 enum { B = KIND_B, I = KIND_I, R = KIND_R, C = KIND_C };
-enum { COMMUTES = ALGEBRA_COMMUTES, ASSOCIATES = ALGEBRA_ASSOCIATES, FAILS = ALGEBRA_FAILS };
+enum { COMMUTES = TRAIT_COMMUTES, ASSOCIATES = TRAIT_ASSOCIATES, FAILS = TRAIT_FAILS, MATHS = TRAIT_MATHS };
 
 const Prim prims[OP_COUNT] = {
 	[OP_NONE] = {.name = "none", .attr = "", .doc = ""},
-#define ELEMENTWISE(ID, NARGS, NAME, KINDS, RESULT, DERIV, ALGEBRA, LO, HI, DOC)                              \
-	[OP_##ID] = {.name = NAME, .elementwise = true, .nargs = NARGS, .nres = 1, .kinds = KINDS,                \
-	             .result = RESULT_##RESULT, .deriv = DERIV_##DERIV, .algebra = ALGEBRA, .effect = EFFECT_PURE, \
-	             .lo = LO, .hi = HI, .attr = "", .doc = DOC},
-#define EW1(ID, NAME, KINDS, RESULT, DERIV, expr, LO, HI, DOC) \
-	ELEMENTWISE(ID, 1, NAME, KINDS, RESULT, DERIV, 0, LO, HI, DOC)
-#define EW2(ID, NAME, KINDS, RESULT, DERIV, ALGEBRA, expr, LO, HI, DOC) \
-	ELEMENTWISE(ID, 2, NAME, KINDS, RESULT, DERIV, ALGEBRA, LO, HI, DOC)
-#define ST(ID, NAME, NARGS, NRES, ATTR, DERIV, EFFECT, DOC)                                                      \
+#define ELEMENTWISE(ID, NARGS, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, LO, HI, DOC)                  \
+	[OP_##ID] = {.name = NAME, .elementwise = true, .nargs = NARGS, .nres = 1, .kinds = KINDS,               \
+	             .result = RESULT_##RESULT, .deriv = DERIV_##DERIV, .traits = TRAITS, .effect = EFFECT_PURE, \
+	             .work = WORK, .code = CODE, .lo = LO, .hi = HI, .attr = "", .doc = DOC},
+#define EW1(ID, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, LO, HI, DOC) \
+	ELEMENTWISE(ID, 1, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, LO, HI, DOC)
+#define EW2(ID, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, LO, HI, DOC) \
+	ELEMENTWISE(ID, 2, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, LO, HI, DOC)
+#define ST(ID, NAME, NARGS, NRES, ATTR, DERIV, EFFECT, WORK, DOC)                                                \
 	[OP_##ID] = {.name = NAME, .nargs = NARGS, .nres = NRES, .kinds = B | I | R | C, .deriv = DERIV_##DERIV, \
-	             .effect = EFFECT_##EFFECT, .attr = ATTR, .doc = DOC},
+	             .effect = EFFECT_##EFFECT, .work = WORK, .code = 1, .attr = ATTR, .doc = DOC},
 #include "lang/prims.def"
 };
 

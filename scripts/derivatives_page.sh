@@ -18,7 +18,7 @@ trap 'rm -rf "$stage"' EXIT
 
 # name, then the word that the fifth (element-wise) or sixth column of its row says about its derivative
 primitives() {
-	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/prims.def
+	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/prims.def | sed "s/ NONLINEAR$/ RULE/"
 }
 
 # "name|forward|reverse|Taylor|batch" for each test

@@ -260,6 +260,9 @@ void emit_AHEAD(Emit *e, const KInst *in);
 
 /* An element-wise primitive on operands of type t and equal widths; y is NULL for one operand. */
 LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y);
+/* Its row in prims.def: whether it has one of these traits, and how much code it is (column CODE). */
+bool emit_prim_has(Op prim, uint32_t traits);
+uint32_t emit_prim_size(Op prim);
 /* All lanes joined by add, mul, max or min in a fixed tree: the upper half onto the lower half until one is left. */
 LLVMValueRef emit_fold(Emit *e, Op prim, KType t, LLVMValueRef x);
 LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x);

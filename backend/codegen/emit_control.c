@@ -9,7 +9,7 @@
 
 /* Calls are emitted in place when the callee has at most this many instructions, this deep, while the function has less than that many. Measured on
  * fib(35): depth 0 52 ms, 1 36, 2 28, 3 23, 4 22, each step doubling the time to compile; gcc -O2 takes 17 to 20. */
-enum { IN_PLACE_INSTS = 48, IN_PLACE_DEPTH = 3, IN_PLACE_DEPTH_QUICK = 1, IN_PLACE_TOTAL = 1200, MATHS_WEIGHT = 16 };
+enum { IN_PLACE_INSTS = 48, IN_PLACE_DEPTH = 3, IN_PLACE_DEPTH_QUICK = 1, IN_PLACE_TOTAL = 1200 };
 
 /* Of one slot: workers' stacks are small, and recursion multiplies. */
 enum { STACK_AT_MOST = 1 << 20 };
@@ -493,8 +493,7 @@ static bool in_place(const Emit *e, const KFn *callee) {
 		case K_CONTRACT:
 		case K_STACK: return false;
 		case K_PRIM:
-			if (in->prim >= OP_CBRT && in->prim <= OP_ERF) weight += MATHS_WEIGHT;
-			if (in->prim == OP_POW || in->prim == OP_ATAN2 || in->prim == OP_MOD) weight += MATHS_WEIGHT;
+			weight += emit_prim_size((Op)in->prim) - 1;
 			break;
 		default: break;
 		}

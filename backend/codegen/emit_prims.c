@@ -321,23 +321,32 @@ PRIM2(LE) {
 typedef struct PrimRow {
 	LLVMValueRef (*emit)(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y);
 	const char *name;
-	uint8_t kinds, nargs;
+	uint8_t kinds, nargs, traits, code;
 } PrimRow;
 
 #undef I /* <complex.h>'s */
+enum { COMMUTES = TRAIT_COMMUTES, ASSOCIATES = TRAIT_ASSOCIATES, FAILS = TRAIT_FAILS, MATHS = TRAIT_MATHS };
 #define B KIND_B
 #define I KIND_I
 #define R KIND_R
 #define C KIND_C
 static const PrimRow rows[OP_COUNT] = {
-#define EW1(ID, name, KINDS, RESULT, DERIV, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 1},
-#define EW2(ID, name, KINDS, RESULT, DERIV, ALGEBRA, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 2},
+#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 1, TRAITS, CODE},
+#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 2, TRAITS, CODE},
 #include "lang/prims.def"
 };
 #undef B
 #undef I
 #undef R
 #undef C
+
+bool emit_prim_has(Op prim, uint32_t traits) {
+	return rows[prim].traits & traits;
+}
+
+uint32_t emit_prim_size(Op prim) {
+	return rows[prim].code;
+}
 
 LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y) {
 	const PrimRow *row = prim < OP_COUNT ? &rows[prim] : &rows[OP_NONE];

@@ -19,7 +19,7 @@ enum { LONG_ENOUGH = 32, PIECE = 24 };
 
 /* Without blocks of its own, without memory: nothing but its results tells when it is done. */
 static bool is_element_wise(const KInst *in) {
-	if (in->op == K_PRIM) return !(in->prim >= OP_CBRT && in->prim <= OP_ERF) && in->prim != OP_POW && in->prim != OP_ATAN2 && in->prim != OP_MOD && in->prim != OP_FLOORDIV;
+	if (in->op == K_PRIM) return !emit_prim_has((Op)in->prim, TRAIT_MATHS | TRAIT_FAILS);
 	return kop_is_pure((KOp)in->op) && in->op != K_PTRADD;
 }
 

@@ -19,7 +19,6 @@
 #ifndef ATLED_BACKEND_NATIVE_ARRAYS_H
 #define ATLED_BACKEND_NATIVE_ARRAYS_H
 
-#include "backend/native/costs.h"
 #include "backend/native/lower.h"
 
 #define MAX_AXES (2 * MAX_RANK) /* of a nest: results' and reduced ones */

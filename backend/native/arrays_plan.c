@@ -121,7 +121,7 @@ static void keep_failing(ArrayPlan *p) {
 /* Operations for an element with everything that is inlined. */
 static void cost_node(ArrayPlan *p, Node *n) {
 	const Inst *in = node_inst(p, n);
-	uint64_t cost = op_cost((Op)in->op);
+	uint64_t cost = prims[in->op].work;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
 		if (x && !x->kept) cost += x->cost;
@@ -628,7 +628,7 @@ static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, co
 	if (user == NO_NODE || n->kind != NODE_POINT) return false;
 	const Node *u = &p->nodes.at[user];
 	const Op op = (Op)node_inst(p, u)->op;
-	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !op_cost(op) || !(by[user].twice || by[user].wider) || u->nresult != n->nresult) return false;
+	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work || !(by[user].twice || by[user].wider) || u->nresult != n->nresult) return false;
 	return !memcmp(u->axes, n->axes, n->nresult * sizeof *n->axes);
 }
 
@@ -672,7 +672,7 @@ static bool keep_shared(ArrayPlan *p) {
 		}
 		cost_node(p, n); /* operands come first, and what is kept of them now is cheap */
 		if (n->kept || n->kind == NODE_GUARD) continue;
-		bool costly = n->cost >= WORTH && op_cost((Op)in->op) > 0;
+		bool costly = n->cost >= WORTH && prims[in->op].work > 0;
 		if (costly && (by[i].twice || by[i].wider) && !ends_in_another(p, n, user[i], by)) {
 			n->kept = true;
 			changed = true;

@@ -10,7 +10,7 @@
  */
 #include "backend/native/arrays.h"
 
-/* Along a dependency chain, in the units of op_cost (about four cycles): what one loop may hold. One function of the vector maths and some arithmetic. */
+/* Along a dependency chain, in the units of WORK in prims.def (about four cycles): what one loop may hold. One function of the vector maths and some arithmetic. */
 enum { STAGE_LENGTH = 26, WORTH_KEEPING = 2 };
 
 /* The node's value is one number for each row of the region. */
@@ -44,7 +44,7 @@ static void measure(const ArrayPlan *p, const RowRegion *r, Depth *depth) {
 			const Depth *y = &depth[x - p->nodes.at];
 			if (y->stage > d.stage || (y->stage == d.stage && y->length > d.length)) d = *y;
 		}
-		uint32_t own = n->kind == NODE_POINT ? op_cost((Op)in->op) : 0;
+		uint32_t own = n->kind == NODE_POINT ? prims[in->op].work : 0;
 		if (d.length && d.length + own > STAGE_LENGTH) d = (Depth){d.stage + 1, 0};
 		d.length += own;
 		depth[i] = d;

@@ -1180,7 +1180,7 @@ static bool has_wide(const Lower *l, const Inst *in) {
 
 /* Arithmetic alone, and as many turns for each row. */
 static bool is_arithmetic(const Lower *l, const Inst *in) {
-	if (in->op == OP_WHILE || (in->op >= OP_CBRT && in->op <= OP_ERF) || in->op == OP_POW || in->op == OP_ATAN2 || in->op == OP_MOD) return false;
+	if (in->op == OP_WHILE || (prims[in->op].traits & TRAIT_MATHS)) return false;
 	for (uint32_t r = 0; r < in->nregions; r++) {
 		const Region *g = inst_region(l->f, in, r);
 		for (uint32_t i = 0; i < g->ninsts; i++)

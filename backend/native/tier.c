@@ -14,13 +14,13 @@
  * turns out, once it is planned, to take the compiler longer than it can be worth so far is
  * put off, unless its code is at hand.
  */
-#include "backend/native/costs.h"
 #include "backend/native/tier.h"
 #include <math.h>
 #include <stdlib.h>
 
 #define STEP_SECONDS 40e-9      /* of the evaluator, for one instruction */
-#define ELEMENT_SECONDS 0.7e-9  /* and one element */
+#define ELEMENT_SECONDS 0.7e-9  /* and one element, */
+#define MATHS_SECONDS 8e-9      /* of a function of vector mathematics */
 #define WAIT_SECONDS 5e-3       /* a call that takes the evaluator longer waits for the compiler */
 #define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions, before anything is known of its code: */
 #define COMPILE_INST_SECONDS 10e-6
@@ -177,12 +177,7 @@ static double inst_seconds(const Estimate *e, const Inst *in) {
 		for (uint32_t k = 0; k < in->nargs; k++) n = fmax(n, elements_of(e, inst_arg(e->f, in, k)));
 		if (in->nresults) n = fmax(n, elements_of(e, inst_result(in, 0)));
 	}
-	double each = ELEMENT_SECONDS;
-	switch ((Op)in->op) {
-	case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: case OP_POW: case OP_ERF: case OP_ATAN2: each = 8e-9; break;
-	default: break;
-	}
-	return STEP_SECONDS + n * each;
+	return STEP_SECONDS + n * (prims[in->op].traits & TRAIT_MATHS ? MATHS_SECONDS : ELEMENT_SECONDS);
 }
 
 static double region_seconds(const Estimate *e, const Region *g) {
@@ -341,7 +336,7 @@ double native_module_seconds(const KModule *m) {
 	for (uint32_t k = 0; k < m->fns.n; k++)
 		for (uint32_t i = 0; i < m->fns.at[k]->insts.n; i++) {
 			const KInst *in = &m->fns.at[k]->insts.at[i];
-			seconds += KERNEL_INST_SECONDS * (well && in->op == K_PRIM ? op_compile_cost((Op)in->prim) : 1);
+			seconds += KERNEL_INST_SECONDS * (well && in->op == K_PRIM ? prims[in->prim].code : 1);
 		}
 	return seconds;
 }

@@ -249,9 +249,7 @@ static uint32_t points(const Planner *p, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_DOT: return is_own_product(p, in) ? WORTH : 1;
 	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return WORTH;
-	case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: case OP_SINH: case OP_COSH: case OP_POW: case OP_ERF: case OP_EXPM1:
-	case OP_LOG1P: case OP_ATAN: case OP_ATAN2: case OP_ASIN: case OP_ACOS: case OP_CBRT: return WORTH;
-	default: return 3;
+	default: return prims[in->op].traits & TRAIT_MATHS ? WORTH : 3;
 	}
 }
 

@@ -850,7 +850,7 @@ static void test_state(T *t) {
 	CHECK(t, attr_int(c, OP_DOT, a, 2) == 7 && attr_field(c, OP_DOT, a, 3, &n) && n == 0);
 	CHECK(t, !strcmp(chain_text(c, chain_push(c, chain_push(c, 0, "jvp"), "transpose")), "jvp transpose"));
 	CHECK(t, prim_from_name("tanh") == OP_TANH && prim_from_name("nothing") == OP_NONE);
-	CHECK(t, prims[OP_ADD].algebra == (ALGEBRA_COMMUTES | ALGEBRA_ASSOCIATES) &&
+	CHECK(t, prims[OP_ADD].traits == (TRAIT_COMMUTES | TRAIT_ASSOCIATES) &&
 	             prims[OP_SQRT].kinds == (KIND_R | KIND_C));
 	Fn *callee = make_callee(t);
 	HostDef def = {.name = "probe", .types = host_types, .eval = host_eval};
