@@ -64,8 +64,8 @@ Ref cotangent_summed(Builder *b, Ref w, uint32_t n, const int *axes);
 Ref cotangent_condition(Builder *b, Ref *w);
 _Noreturn void not_linear(TransposeRule *r);
 
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)
 #define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, WORK, doc) TRANSPOSE_DECLARE_##DERIV(ID)
 #define TRANSPOSE_DECLARE_RULE(ID) void transpose_##ID(TransposeRule *r);
 #define TRANSPOSE_DECLARE_NONLINEAR(ID)

@@ -303,8 +303,8 @@ static void back_call(Back *t, const Inst *in) {
 
 typedef void (*TransposeRuleFn)(TransposeRule *r);
 static const TransposeRuleFn rules[OP_COUNT] = {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_BIND_##DERIV(ID)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_BIND_##DERIV(ID)
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_BIND_##DERIV(ID)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_BIND_##DERIV(ID)
 #define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, WORK, doc) TRANSPOSE_BIND_##DERIV(ID)
 #define TRANSPOSE_BIND_RULE(ID) [OP_##ID] = transpose_##ID,
 #define TRANSPOSE_BIND_NONLINEAR(ID) [OP_##ID] = not_linear,

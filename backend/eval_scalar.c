@@ -57,12 +57,12 @@ Status fail_arithmetic(Frame *f, const Step *s, int64_t y) {
 		return ST_OK;                                                       \
 	}
 
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)                                                     \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)                                                     \
 	SCALAR1(f32, float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, f32, expr)                                  \
 	SCALAR1(f64, double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, f, expr)                                 \
 	SCALAR1(c64, float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, c64, expr)                \
 	SCALAR1(c128, double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, c, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)                                            \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)                                            \
 	SCALAR2(f32, float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, f32, expr)                                  \
 	SCALAR2(f64, double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, f, expr)                                 \
 	SCALAR2(c64, float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, c64, expr)                \

@@ -64,8 +64,8 @@
 
 CLONES static int64_t ew_f32(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) CASE1(float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) CASE1(float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, expr)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	CASE2(float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, expr)
 #include "lang/prims.def"
 	default: return 0;
@@ -74,8 +74,8 @@ CLONES static int64_t ew_f32(Op op, int64_t n, void *o, const void *vx, const vo
 
 CLONES static int64_t ew_f64(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) CASE1(double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) CASE1(double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, expr)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	CASE2(double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, expr)
 #include "lang/prims.def"
 	default: return 0;
@@ -84,9 +84,9 @@ CLONES static int64_t ew_f64(Op op, int64_t n, void *o, const void *vx, const vo
 
 CLONES static int64_t ew_c64(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	CASE1(float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	CASE2(float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, expr)
 #include "lang/prims.def"
 	default: return 0;
@@ -95,9 +95,9 @@ CLONES static int64_t ew_c64(Op op, int64_t n, void *o, const void *vx, const vo
 
 CLONES static int64_t ew_c128(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	CASE1(double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	CASE2(double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, expr)
 #include "lang/prims.def"
 	default: return 0;

@@ -16,9 +16,9 @@ const Prim prims[OP_COUNT] = {
 	[OP_##ID] = {.name = NAME, .elementwise = true, .nargs = NARGS, .nres = 1, .kinds = KINDS,               \
 	             .result = RESULT_##RESULT, .deriv = DERIV_##DERIV, .traits = TRAITS, .effect = EFFECT_PURE, \
 	             .work = WORK, .code = CODE, .lo = LO, .hi = HI, .attr = "", .doc = DOC},
-#define EW1(ID, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, LO, HI, DOC) \
+#define EW1(ID, NAME, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, LO, HI, DOC) \
 	ELEMENTWISE(ID, 1, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, LO, HI, DOC)
-#define EW2(ID, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, LO, HI, DOC) \
+#define EW2(ID, NAME, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, LO, HI, DOC) \
 	ELEMENTWISE(ID, 2, NAME, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, LO, HI, DOC)
 #define ST(ID, NAME, NARGS, NRES, ATTR, DERIV, EFFECT, WORK, DOC)                                                \
 	[OP_##ID] = {.name = NAME, .nargs = NARGS, .nres = NRES, .kinds = B | I | R | C, .deriv = DERIV_##DERIV, \

@@ -30,9 +30,9 @@
 
 static Status apply_f32(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW1(float, OUT_##RESULT(float, float), KIND_R, OP_##ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW2(float, OUT_##RESULT(float, float), KIND_R, OP_##ID, KINDS, expr)
 #include "lang/prims.def"
 	default: break;
@@ -42,9 +42,9 @@ static Status apply_f32(Op op, const void *px, const void *py, void *out) {
 
 static Status apply_f64(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW1(double, OUT_##RESULT(double, double), KIND_R, OP_##ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW2(double, OUT_##RESULT(double, double), KIND_R, OP_##ID, KINDS, expr)
 #include "lang/prims.def"
 	default: break;
@@ -54,9 +54,9 @@ static Status apply_f64(Op op, const void *px, const void *py, void *out) {
 
 static Status apply_c64(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW1(float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, OP_##ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW2(float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, OP_##ID, KINDS, expr)
 #include "lang/prims.def"
 	default: break;
@@ -66,9 +66,9 @@ static Status apply_c64(Op op, const void *px, const void *py, void *out) {
 
 static Status apply_c128(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW1(double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, OP_##ID, KINDS, expr)
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
 	ROW2(double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, OP_##ID, KINDS, expr)
 #include "lang/prims.def"
 	default: break;

@@ -644,40 +644,18 @@ static BUILTIN(seed) {
 
 /* ---- the table ---------------------------------------------------------------------------------------------------------------------------------------------- */
 
-#define EW(fname, OP, docs) {.name = fname, .min_args = 1, .max_args = 1, .run = elementwise, .op = OP, .doc = docs}
-#define EWW(fname, OP, docs) {.name = fname, .min_args = 2, .max_args = 2, .run = elementwise, .op = OP, .doc = docs}
+/* The element-wise primitives that users call by name come from prims.def. */
 const Builtin builtins_array[] = {
-	EW("abs", OP_ABS, "abs(x): absolute value; of a complex number its modulus; derivative at 0 is 0"),
-	EW("sign", OP_SIGN, "sign(x): -1, 0 or 1"),
-	EW("floor", OP_FLOOR, "floor(x): largest whole number not above x"),
+#define USER_CALL(NAME, N, ID, DOC) {.name = NAME, .min_args = N, .max_args = N, .run = elementwise, .op = OP_##ID, .doc = DOC},
+#define USER_SIGN(NAME, N, ID, DOC)
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) USER_##USER(name, 1, ID, doc)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) USER_##USER(name, 2, ID, doc)
+#include "lang/prims.def"
 	{.name = "round", .min_args = 1, .max_args = 2, .run = rounding, .op = OP_ROUND, .doc = "round(x): nearest whole number, ties to even; round(x, n): to n decimal places"},
-	EW("sqrt", OP_SQRT, "sqrt(x): square root; of a negative real number NaN"),
-	EW("cbrt", OP_CBRT, "cbrt(x): real cube root"),
-	EW("exp", OP_EXP, "exp(x): exponential"),
-	EW("expm1", OP_EXPM1, "expm1(x): exp(x) - 1 without cancellation"),
-	EW("log", OP_LOG, "log(x): natural logarithm"),
-	EW("log1p", OP_LOG1P, "log1p(x): log(1 + x) without cancellation"),
-	EW("sin", OP_SIN, "sin(x): sine, radians"),
-	EW("cos", OP_COS, "cos(x): cosine, radians"),
-	EW("tan", OP_TAN, "tan(x): tangent, radians"),
-	EW("asin", OP_ASIN, "asin(x): inverse sine, radians"),
-	EW("acos", OP_ACOS, "acos(x): inverse cosine, radians"),
-	EW("atan", OP_ATAN, "atan(x): inverse tangent, radians"),
-	EW("sinh", OP_SINH, "sinh(x): hyperbolic sine"),
-	EW("cosh", OP_COSH, "cosh(x): hyperbolic cosine"),
-	EW("tanh", OP_TANH, "tanh(x): hyperbolic tangent"),
-	EW("erf", OP_ERF, "erf(x): error function"),
-	EW("real", OP_REAL, "real(z): real part"),
-	EW("imag", OP_IMAG, "imag(z): imaginary part"),
-	EW("conj", OP_CONJ, "conj(z): complex conjugate"),
-	EW("stop_gradient", OP_STOP, "stop_gradient(x): x, without a derivative"),
-	EWW("atan2", OP_ATAN2, "atan2(y, x): angle of the point (x, y), radians"),
-	EWW("mod", OP_MOD, "mod(x, y): remainder with the sign of y"),
+	{.name = "stop_gradient", .min_args = 1, .max_args = 1, .run = elementwise, .op = OP_STOP, .doc = "stop_gradient(x): x, without a derivative"},
 	{.name = "_each", .min_args = 2, .max_args = 6, .run = each},
-	EWW("bitand", OP_BITAND, "bitand(x, y): the bits of whole numbers that both have"),
-	EWW("bitxor", OP_BITXOR, "bitxor(x, y): the bits of whole numbers that one of the two has, and not both"),
-	EWW("bitshift", OP_SHIFT, "bitshift(x, n): the bits of whole numbers moved up by n places, down by -n; zeros come in"),
-	EWW("pow", OP_POW, "pow(x, y): x^y"),
+	{.name = "bitshift", .min_args = 2, .max_args = 2, .run = elementwise, .op = OP_SHIFT,
+	 .doc = "bitshift(x, n): the bits of whole numbers moved up by n places, down by -n; zeros come in"},
 	{.name = "where", .min_args = 3, .max_args = 3, .run = where, .doc = "where(c, a, b): a where c is true, else b, element by element"},
 	{.name = "bool", .min_args = 1, .max_args = 1, .run = convert, .doc = "bool(x): whether x is not 0"},
 	{.name = "i32", .min_args = 1, .max_args = 1, .run = convert, .doc = "i32(x): whole number of 32 bits, truncated"},

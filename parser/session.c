@@ -254,11 +254,13 @@ static void index_library(Session *s, uint32_t k) {
 		const char *line_end = memchr(t, '\n', (size_t)(end - t));
 		if (!line_end) line_end = end;
 		const char *p = t;
-		if ((size_t)(line_end - p) > 8 && !strncmp(p, "problem ", 8)) p += 8;
+		const bool problem = (size_t)(line_end - p) > 8 && !strncmp(p, "problem ", 8);
+		if (problem) p += 8;
 		const char *name = p;
 		while (p < line_end && (isalnum((unsigned char)*p) || *p == '_' || (unsigned char)*p >= 0x80)) p++;
 		size_t n = (size_t)(p - name);
-		bool defines = p < line_end && (*p == '(' || *p == '{' || (*p == ' ' && p + 1 < line_end && (p[1] == '=' || p[1] == '{')));
+		if (p + 1 < line_end && *p == ' ') p++;
+		bool defines = p < line_end && (*p == '(' || *p == '=' || (problem && *p == '{'));
 		if (n && defines && !isdigit((unsigned char)*name) && strncmp(name, "derivative", 10)) {
 			Export e = {.name = atom_n(s->c, name, n), .library = k};
 			VEC_PUSH(s->a, &s->exports, e);

@@ -297,22 +297,34 @@ int command_info(const Options *o) {
 	return EXIT_OK;
 }
 
+static void doc_json(const char *name, const Buffer *text) {
+	size_t n = text->n;
+	while (n && text->at[n - 1] == '\n') n--;
+	fputs("{\"name\":", stdout);
+	put_json(name, strlen(name));
+	fputs(",\"help\":", stdout);
+	put_json(text->at, n);
+	puts("}");
+}
+
 int command_doc(const Options *o) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return EXIT_LIMIT;
-	Buffer text = {0};
-	atled_status st = atled_help(ctx, o->args[0], 0, buffer_sink, &text);
-	if (st == ATLED_OK && text.failed) st = ATLED_NOMEM;
-	if (st != ATLED_OK) session_report(ctx, o);
-	else if (o->json) {
-		fputs("{\"name\":", stdout);
-		put_json(o->args[0], strlen(o->args[0]));
-		fputs(",\"help\":", stdout);
-		while (text.n && text.at[text.n - 1] == '\n') text.n--;
-		put_json(text.at, text.n);
-		puts("}");
-	} else print_text(text.at, text.n, HELP_CODE);
-	buffer_free(&text);
+	int code = EXIT_OK;
+	for (int i = 0; i < o->nargs; i++) {
+		Buffer text = {0};
+		atled_status st = atled_help(ctx, o->args[i], 0, buffer_sink, &text);
+		if (st == ATLED_OK && text.failed) st = ATLED_NOMEM;
+		if (st != ATLED_OK) {
+			session_report(ctx, o);
+			code = EXIT_USAGE;
+		} else if (o->json) doc_json(o->args[i], &text);
+		else {
+			if (i) putchar('\n');
+			print_text(text.at, text.n, HELP_CODE);
+		}
+		buffer_free(&text);
+	}
 	session_close(ctx);
-	return st == ATLED_OK ? EXIT_OK : EXIT_USAGE;
+	return code;
 }

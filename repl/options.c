@@ -49,7 +49,7 @@ const CommandRow command_rows[] = {
 	{COMMAND_BENCH, "bench", "FILE", "time the statements of a program, compiling apart from running", 1, 1},
 	{COMMAND_EXPLAIN, "explain", "[CODE]", "what an error code like E0302 stands for; without CODE, all of them", 0, 1},
 	{COMMAND_INFO, "info", "", "version, limits and what this build has", 0, 0},
-	{COMMAND_DOC, "doc", "NAME", "help on a function of the library", 1, 1},
+	{COMMAND_DOC, "doc", "NAME...", "help on functions of the library", 1, -1},
 };
 #define NCOMMANDS (sizeof command_rows / sizeof *command_rows)
 const size_t command_count = NCOMMANDS;

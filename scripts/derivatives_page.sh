@@ -16,9 +16,9 @@ program=${ATLED:-${1:-build}/atled}
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-# name, then the word that the fifth (element-wise) or sixth column of its row says about its derivative
+# name, then the word that the sixth column of its row says about its derivative
 primitives() {
-	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/prims.def | sed "s/ NONLINEAR$/ RULE/"
+	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [A-Z]+, [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/prims.def | sed "s/ NONLINEAR$/ RULE/"
 }
 
 # "name|forward|reverse|Taylor|batch" for each test

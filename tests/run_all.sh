@@ -250,7 +250,7 @@ every_test() {
 	done
 	if [ "$kind" = check ] && [ -f include/atled.h ]; then
 		run counts library 300 scripts/check_library.sh build
-		run counts library-page 60 scripts/library_page.sh --check
+		run counts library-page 60 scripts/library_page.py --check
 		run counts comparison-page 60 scripts/comparison_page.sh --check
 		run counts gallery-page 60 scripts/gallery_page.sh --check
 		run counts grammar-page 60 scripts/grammar_page.sh --check

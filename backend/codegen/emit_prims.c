@@ -331,8 +331,8 @@ enum { COMMUTES = TRAIT_COMMUTES, ASSOCIATES = TRAIT_ASSOCIATES, FAILS = TRAIT_F
 #define R KIND_R
 #define C KIND_C
 static const PrimRow rows[OP_COUNT] = {
-#define EW1(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 1, TRAITS, CODE},
-#define EW2(ID, name, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 2, TRAITS, CODE},
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 1, TRAITS, CODE},
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 2, TRAITS, CODE},
 #include "lang/prims.def"
 };
 #undef B

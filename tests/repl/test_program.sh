@@ -106,6 +106,12 @@ import json, sys
 e = json.load(open(sys.argv[1]))
 assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - "$atled" "$work"
 holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
+holds 'no word of the language is a name' bash -c '"$1" info --json | python3 -c "
+import json, sys
+info = json.load(sys.stdin)
+assert not set(info[\"keywords\"]) & set(info[\"names\"])"' - "$atled"
+holds 'doc of several names' bash -c '[ "$("$1" doc sin cos | grep -c ": .*ine, radians")" = 2 ]' - "$atled"
+gives 'doc of several names, one unknown' 2 '*' 'nobody' "$atled" doc sin nobody
 holds 'doc is JSON' bash -c '"$1" doc --json median | python3 -c "
 import json, sys
 r = json.load(sys.stdin)

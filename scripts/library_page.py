@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""library_page.py - writes docs/library.md: the help texts of the builtins, and the comments of stdlib/*.dsl with their examples.
+
+Examples become blocks that `make check` runs, each in a session of its own, so that every one can be tried as it stands.
+
+Use: scripts/library_page.py [--check] [PROGRAM]      PROGRAM: build/atled when neither it nor ATLED is given
+With --check nothing is written; it fails when the page is not what it would write, or a public name has no text or no example.
+
+A doc comment: the first line is "signature: sentence", several names separated by commas. Lines that are indented by 4 and more
+blanks are the example, the others details.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+# Where a new heading begins: the first builtin under it.
+HEADINGS = {
+    "abs": "Element by element",
+    "where": "Choosing",
+    "bool": "Dtypes",
+    "zeros": "Making arrays",
+    "len": "Shapes",
+    "sum": "Reductions",
+    "sort": "Sorting and searching",
+    "cholesky": "Linear algebra",
+    "fft": "Fourier transforms",
+    "rand": "Random numbers",
+    "jvp": "Derivatives and batching",
+    "print": "Text, structures, reflection",
+}
+
+INTRODUCTION = """# The library
+
+Made by `scripts/library_page.py` from the texts that `atled doc NAME` shows; change those, not this page. Every name is there without `use`.
+Arguments behind `;` must be named. Each example runs as it stands (`make check` runs them all); what stands behind `#>` is what is shown, behind `#~` what it is
+near to.
+
+<!-- As users run it only: tests/library has every function compiled. -->
+
+# Builtins"""
+
+# The modules that come first; the others follow by name.
+FIRST = "prelude arrays text stats linalg roots quad ode pde pinn optim nn plot".split()
+
+page, faults = [], []
+
+
+def split(text):
+    """The signatures of a help text and what follows ": ", the first one outside brackets and quotes; no signatures: "" and the text."""
+    depth = quoted = 0
+    for i, c in enumerate(text):
+        if c == '"':
+            quoted = not quoted
+        depth += (c in "([") - (c in ")]")
+        if text.startswith(": ", i) and not depth and not quoted:
+            return text[:i], text[i + 2 :]
+    return "", text
+
+
+def mentions(text, name):
+    return name in re.split(r"[^A-Za-z0-9_\u0080-\uffff]+", split(text)[0])
+
+
+def item(text, example):
+    signatures, sentence = split(text)
+    page.append(f"\n### `{signatures or sentence}`\n")
+    if signatures:
+        page.append(sentence)
+    if example:
+        page.append("\n```dsl new\n" + "\n".join(example) + "\n```")
+
+
+class Comment:
+    """The lines of a comment, without their marks: details in one text, and an example."""
+
+    def __init__(self):
+        self.text, self.example, self.lines = "", [], 0
+
+    def add(self, line):
+        self.lines += 1
+        if line.startswith("    "):
+            self.example.append(line[4:])
+        elif not line and self.example:
+            self.example.append("")
+        else:
+            self.text += (" " if self.text else "") + line.lstrip(" ")
+
+
+def builtins(program):
+    def ask(*words):
+        return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout.splitlines()
+
+    written = {name for file in pathlib.Path("stdlib").glob("*.dsl") for name in re.findall(r"^(\w+)(?=\(| *=)", file.read_text(), re.M)}
+    names = [n for n in json.loads(ask("info", "--json")[0])["names"] if n not in written]
+    for row in map(json.loads, ask("doc", "--json", *names)):
+        name, (sentence, *lines) = row["name"], row["help"].split("\nderivative ")[0].split("\n")
+        details = Comment()
+        for line in lines:
+            details.add(line)
+        if name in HEADINGS:
+            page.append(f"\n## {HEADINGS[name]}")
+        if not details.example:
+            faults.append(f"the builtin {name} has no example in stdlib/builtins.dsl")
+        item(sentence + (". " + details.text if details.text else ""), details.example)
+    for name in re.findall(r"^# (\S+)$", pathlib.Path("stdlib/builtins.dsl").read_text(), re.M):
+        if name not in names:
+            faults.append(f"stdlib/builtins.dsl has an example of {name}, which is no builtin")
+
+
+def module(file):
+    lines = file.read_text().splitlines()
+    title = re.sub(r"^(\w+)\.dsl - ", r"\1: ", lines[0].removeprefix("# "))
+    page.append(f"\n# {title.removesuffix('.')}")
+    section, comment, of = "", Comment(), None
+    for line in lines:
+        if line.startswith("# ---- "):
+            section, comment = line[7:], Comment()
+        elif line.startswith("#"):
+            comment.add(line[2:])
+        elif not line:
+            comment = Comment()
+        elif line[0] not in " \t})":
+            line = line.removeprefix("problem ")
+            name = re.match(r"[^ (=]+(?=\(| *=)", line)
+            if name and not re.match(r"derivative|_", line):
+                name = name.group()
+                if comment.lines:
+                    of = None
+                if comment.lines and split(comment.text)[0] and mentions(comment.text, name):
+                    of = comment
+                    if section:
+                        page.append(f"\n## {section[0].upper()}{section[1:]}")
+                        section = ""
+                    item(of.text, of.example)
+                if not of or not mentions(of.text, name):
+                    faults.append(f"{file}: {name} has no doc comment")
+                elif not of.example:
+                    faults.append(f"{file}: {name} has no example")
+            comment = Comment()
+
+
+def main():
+    os.chdir(pathlib.Path(__file__).parent.parent)
+    check = "--check" in sys.argv
+    program = next((a for a in sys.argv[1:] if not a.startswith("-")), os.environ.get("ATLED", "build/atled"))
+    page.append(INTRODUCTION)
+    builtins(program)
+    others = {f.stem for f in pathlib.Path("stdlib").glob("*.dsl")} - {*FIRST, "builtins", "calculus"}
+    for name in FIRST + sorted(others):
+        module(pathlib.Path(f"stdlib/{name}.dsl"))
+    made, home = "\n".join(page) + "\n", pathlib.Path("docs/library.md")
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if not check:
+        home.write_text(made)
+        return
+    stale = home.read_text() != made
+    if stale:
+        print(f"{home} is out of date: run scripts/library_page.py")
+    failed = stale + bool(faults)
+    print(f"{2 - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+main()
