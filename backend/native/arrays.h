@@ -296,6 +296,7 @@ typedef struct ArrayEmit {
 	bool slab;      /* inside a slab's loop: inner axis 0 is open */
 	KRef phase;     /* in a joined group: the first lane's index on the inner axis; 0 elsewhere */
 	KRef *spilled;  /* by value: small outside values put in memory because a computed index reads them */
+	KRef nonempty;  /* a uniform bool, 0 for true: the array that is pulled from has elements */
 	/* the open region */
 	const RowRegion *r;
 	KRef *areas;            /* pointers to its scratch areas */

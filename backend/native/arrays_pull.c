@@ -97,6 +97,7 @@ static Address address(ArrayEmit *e, uint32_t rank, const Index *at, const KRef 
 static KRef load_at(ArrayEmit *e, KType t, KRef pointer, Address a) {
 	KBuilder *k = e->k;
 	int64_t one;
+	if (e->nonempty) pointer = k_select(k, e->nonempty, pointer, e->l->nowhere);
 	if (a.varying) return k_load(k, t, k_lanes_of(k, a.varying) ? KM_INDEXED : KM_UNIFORM, pointer, a.varying, 0);
 	if (!a.lane) return k_load(k, t, KM_UNIFORM, pointer, a.base, 0);
 	if (k_is_int(k, a.lane, &one) && one == 1) return k_load(k, t, KM_UNIT, pointer, a.base, 0);
@@ -192,7 +193,8 @@ static void memo_add(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, KRef v
 
 /* Lanes that count, 0 for all, for a check inside the open loop. */
 static KRef mask_of(ArrayEmit *e) {
-	return e->k->lanes ? k_mask(e->k) : 0;
+	const KRef mask = e->k->lanes ? k_mask(e->k) : 0;
+	return mask && e->nonempty ? k_logic(e->k, 0, mask, e->nonempty) : mask ? mask : e->nonempty;
 }
 
 static KRef masked(ArrayEmit *e, KRef condition) {
@@ -213,7 +215,7 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, masked(e, outside), lower_site(e->l, SITE_INDEX, in), row, length);
 	/* lanes that are no elements must not read from anywhere */
-	if (k_lanes_of(k, row)) row = k_cut(k, outside, row);
+	if (k_lanes_of(k, row) || e->nonempty) row = k_cut(k, outside, row);
 	for (uint32_t j = 0; j < rank; j++) {
 		if (j != axis) {
 			from[j] = j < axis ? at[j] : at[j - 1 + extra];
@@ -226,7 +228,30 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	return pull(e, x, from);
 }
 
-/* Zero outside of what is padded. The operand is read at an index moved inside. */
+/* An index of pads and updates is moved inside their operand, which has no inside when it is empty: then what is read is not used, and nothing fails. What is
+ * pulled meanwhile is no value for others. Returns what end_moved wants. */
+typedef struct Moved {
+	KRef nonempty;
+	uint32_t memo;
+} Moved;
+
+static Moved begin_moved(const ArrayEmit *e) {
+	return (Moved){.nonempty = e->nonempty, .memo = e->memo.n};
+}
+
+static void moved_along(ArrayEmit *e, Dim length, KRef len) {
+	int64_t n;
+	if (dim_is_const(e->l->c, length, &n) && n > 0) return;
+	const KRef some = k_lt(e->k, k_int(e->k, 0), len);
+	e->nonempty = e->nonempty ? k_logic(e->k, 0, e->nonempty, some) : some;
+}
+
+static void end_moved(ArrayEmit *e, Moved m) {
+	if (e->nonempty != m.nonempty) e->memo.n = m.memo;
+	e->nonempty = m.nonempty;
+}
+
+/* Zero outside of what is padded. */
 static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
@@ -238,11 +263,15 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 	Index from[MAX_RANK];
 	KRef inside = 0;
 	KType t = type_of_ref(e, r);
+	const Moved moved = begin_moved(e);
 	for (uint32_t i = 0; i < x.rank; i++) {
 		int64_t zero, length;
 		if (dim_is_const(c, (Dim)low[i], &zero) && stride[i] == 1 && at[i].kind == IX_NUMBER && dim_is_const(c, x.dims[i], &length)) {
 			int64_t p = at[i].number - zero;
-			if (p < 0 || p >= length) return k_const(k, t, 0);
+			if (p < 0 || p >= length) {
+				end_moved(e, moved);
+				return k_const(k, t, 0);
+			}
 			from[i] = index_number(p);
 			continue;
 		}
@@ -264,12 +293,14 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 		from[i] = (Index){.kind = IX_OTHER};
 		if (k_lanes_of(k, p)) from[i].varying = p;
 		else from[i].base = p;
+		moved_along(e, x.dims[i], len);
 	}
 	KRef value = pull(e, r, from);
+	end_moved(e, moved);
 	return inside ? k_select(k, inside, value, k_const(k, t, 0)) : value;
 }
 
-/* What was written where the box is, else the array. Both are read at an index moved inside. */
+/* What was written where the box is, else the array. */
 static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
@@ -277,6 +308,7 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 	uint32_t rank = ref_ty(f, x)->rank;
 	Index from[MAX_RANK];
 	KRef inside = 0;
+	const Moved moved = begin_moved(e);
 	for (uint32_t i = 0; i < rank; i++) {
 		Side s = inst_side(f, in, i);
 		int64_t start, length;
@@ -286,7 +318,10 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 		}
 		if (at[i].kind == IX_NUMBER && dim_is_const(e->l->c, s.start, &start) && dim_is_const(e->l->c, s.length, &length)) {
 			int64_t p = at[i].number - start;
-			if (p % s.stride || p / s.stride < 0 || p / s.stride >= length) return pull(e, x, at);
+			if (p % s.stride || p / s.stride < 0 || p / s.stride >= length) {
+				end_moved(e, moved);
+				return pull(e, x, at);
+			}
 			from[i] = index_number(p / s.stride);
 			continue;
 		}
@@ -303,8 +338,10 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 		from[i] = (Index){.kind = IX_OTHER};
 		if (k_lanes_of(k, p)) from[i].varying = p;
 		else from[i].base = p;
+		moved_along(e, s.length, len);
 	}
 	KRef value = pull(e, v, from);
+	end_moved(e, moved);
 	return inside ? k_select(k, inside, value, pull(e, x, at)) : value;
 }
 

@@ -124,6 +124,7 @@ static void make(Ctx *c, void *arg) {
 	d->results = ARENA_ARRAY(a, Value, d->nresults + 1);
 	d->result_from = ARENA_ARRAY(a, int32_t, d->nresults + 1);
 	d->buffers = ARENA_ARRAY(a, void *, u->ninputs + u->noutputs + 1);
+	d->buffers[u->ninputs + u->noutputs] = native_nowhere();
 	d->memory = ARENA_ARRAY(a, int64_t, u->nwords + u->nsyms + u->ndims + u->nresults + 1);
 	for (uint32_t i = 0; i < u->ninputs; i++) d->arrays[i] = source_of(d, m->s->args[i]);
 	for (uint32_t i = 0; i < u->nwords; i++) d->words[i] = source_of(d, nu->words[i]);

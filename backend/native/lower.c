@@ -432,6 +432,12 @@ typedef struct Area {
 	KRef pointer;
 } Area;
 
+/* Pads and updates may move an index inside an array that turns out to have no elements. */
+static void find_nowhere(Lower *l) {
+	for (uint32_t i = 0; i < l->f->insts.n && !l->nowhere; i++)
+		if (l->f->insts.at[i].op == OP_PAD || l->f->insts.at[i].op == OP_UPDATE) l->nowhere = k_buffer(&l->k, l->unit->ninputs + l->unit->noutputs);
+}
+
 static void lay_out(Lower *l) {
 	KBuilder *b = &l->k;
 	uint32_t n = l->slots.n;
@@ -523,6 +529,7 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 		for (uint32_t i = 0; i < count; i++) elements[i] = k_param(&l.k, lower_ktype(&l, fn_param(g, k)));
 		lower_set_small(&l, fn_param(g, k), count, elements);
 	}
+	find_nowhere(&l);
 	lay_out(&l);
 	if (!l.failed) lower_pieces(&l, l.flow->top);
 	root->failed |= l.failed || l.dims.n;
@@ -563,6 +570,7 @@ static void emit_entry(Lower *l) {
 	}
 	for (uint32_t k = 0; k < u->noutputs; k++)
 		l->places[l->f->vals.n + u->ninputs + k] = (Place){.kind = PLACE_MEMORY, .pointer = k_buffer(b, u->ninputs + k)};
+	find_nowhere(l);
 	lay_out(l);
 }
 

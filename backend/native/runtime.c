@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #define LINE ((size_t)64)
 #define SLAB_BYTES ((size_t)64 * 1024)        /* the first slab of a stack */
@@ -110,6 +111,30 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 	b->used += need;
 	return p;
 }
+
+static void *nowhere;
+
+/* As much as there is room for: pages that are only read take none, and no array has so many elements for each of its rows. */
+static void reserve_nowhere(void) {
+	static const char little[4096] __attribute__((aligned(64)));
+	nowhere = (void *)(uintptr_t)little;
+	for (int bits = 38; bits > 16; bits -= 3) {
+		void *at = mmap(NULL, (size_t)1 << bits, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (at == MAP_FAILED) continue;
+#ifdef MADV_DONTDUMP
+		madvise(at, (size_t)1 << bits, MADV_DONTDUMP);
+#endif
+		nowhere = at;
+		return;
+	}
+}
+
+void *native_nowhere(void) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, reserve_nowhere);
+	return nowhere;
+}
+
 
 static void stack_free(Ctx *c, Stack *s) {
 	for (Slab *b = s->first; b;) {

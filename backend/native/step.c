@@ -199,7 +199,7 @@ static Tensor *output_of(Frame *f, const Step *s, const NativeUnit *u, uint32_t 
 Status eval_native(Frame *f, const Step *s) {
 	NativeUnit *nu = s->site;
 	const Unit *u = nu->unit;
-	const uint32_t nwords = u->nwords + u->nsyms + u->ndims, narrays = u->ninputs + u->noutputs;
+	const uint32_t nwords = u->nwords + u->nsyms + u->ndims, narrays = u->ninputs + u->noutputs + 1;
 	void *few_buffers[FEW];
 	Tensor *few_made[FEW];
 	int64_t few_words[2 * FEW];
@@ -228,6 +228,7 @@ Status eval_native(Frame *f, const Step *s) {
 		Tensor *t = made[u->ninputs + k] = output_of(f, s, nu, k, buffers, &st);
 		if (t) buffers[u->ninputs + k] = t->data;
 	}
+	buffers[narrays - 1] = native_nowhere();
 	if (LIKELY(st == ST_OK)) {
 		NativeCall call = {.buffers = buffers, .words = words, .results = words + nwords, .hosts = u->hosts, .unit = u};
 		const double from = UNLIKELY(f->be->profile != NULL) ? native_seconds() : 0;

@@ -453,21 +453,30 @@ static bool step_scatter(Gen *g) {
 	return true;
 }
 
+/* What is picked goes among zeros, or into a box of the array that it was picked from. */
+static V boxed(Gen *g, V some, V y, Dim length) {
+	const Dim none = dim_const(g->c, 0), one = dim_const(g->c, 1), longer = plus(g, length, 1);
+	if (chance(g, 50)) return (V){build_pad(g->b, some.ref, &one, &longer, NULL), some.mag};
+	return (V){build_update(g->b, times(g, y, 0.5).ref, some.ref, &none, NULL), y.mag};
+}
+
+/* The places where a condition holds, which may be nowhere, and what stands there. */
 static bool step_nonzero(Gen *g) {
-	V x;
+	V x, y;
 	if (!choose_if(g, KIND_B, 1, 1, &x)) {
 		x = as_dtype(g, choose(g, KIND_R, 1, 1), DT_BOOL);
 	}
+	const bool some = choose_if(g, KIND_R, 1, 2, &y);
 	Dim all = type_at(g, x.ref).dims[0], length = born_dim(g, most(g, all));
+	if (some) y = fit(g, y, 1, &all);
+	if (some && chance(g, 25)) x = apply2(g, OP_LT, konst(g, type_id_at(g, y.ref), 2 * y.mag + 1), y);
 	TypeId t = type_tensor(g->c, DT_I64, 1, &length);
 	V places = {build_typed(g->b, OP_NONZERO, 1, &x.ref, words(g, 1, (int64_t[]){length}), 1, &t, NULL), (double)most(g, all)};
 	put(g, places);
-	V y;
-	if (!choose_if(g, KIND_R, 1, 2, &y)) return true;
-	y = fit(g, y, 1, &all);
-	V some = {build_gather(g->b, y.ref, places.ref, 0, 0), y.mag};
-	put(g, some);
-	put(g, reduced(g, OP_REDUCE_SUM, some, 1, (int[]){0}));
+	if (!some) return true;
+	V picked = {build_gather(g->b, y.ref, places.ref, 0, 0), y.mag};
+	put(g, picked);
+	put(g, chance(g, 40) ? boxed(g, picked, y, length) : reduced(g, OP_REDUCE_SUM, picked, 1, (int[]){0}));
 	return true;
 }
 

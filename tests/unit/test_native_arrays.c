@@ -118,6 +118,7 @@ static Status native_go(T *t, const Native *n, const Fn *f, const Value *args, c
 		out[i] = (Value){.kind = V_TENSOR, .tensor = tensor_new(t->c, (Dtype)ty->dtype, ty->rank, shape)};
 		buffers[u->ninputs + i] = out[i].tensor->data;
 	}
+	buffers[u->ninputs + u->noutputs] = native_nowhere();
 	*call = (NativeCall){.buffers = buffers, .words = words, .results = scalars};
 	Status st = native_run(backend_of(t->c), native_code_entry(n->code), call);
 	for (uint32_t k = 0; k < fn_nresults(f) && st == ST_OK; k++) {
