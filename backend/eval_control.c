@@ -7,8 +7,8 @@
  * before the loop ends.
  */
 #include "backend/native/tier.h"
+#include "lang/clock.h"
 #include <stdlib.h>
-#include <time.h>
 
 Status eval_IF(Frame *f, const Step *s) {
 	const Block *b = &s->blocks[operand_at(f, s->a)->b ? 0 : 1];
@@ -29,12 +29,6 @@ static void move_values(Value *to, Value *from, uint32_t n) {
 enum { FIRST_LOOK = 32, FIRST_HEAVY_LOOK = 2 };
 static inline int64_t first_look(const Step *s) {
 	return ((const LoopSite *)s->site)->heavy ? FIRST_HEAVY_LOOK : FIRST_LOOK;
-}
-
-static double seconds_now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Only when nothing is on top of the machine code yet, and the loop is not a part of machine code itself. */
@@ -80,13 +74,13 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	Value *held = &f->slots[s->d], *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < carried; k++) held[k] = take_operand(f, s, k + 1);
 	const bool watched = may_go_on_natively(s) && n > first_look(s);
-	const double began = watched ? seconds_now() : 0;
+	const double began = watched ? clock_seconds() : 0;
 	for (int64_t i = 0, look = !watched ? -1 : has_machine_code(s) ? 0 : first_look(s); i < n; i++) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
 			bool soon;
 			const Progress now = going_on(f, p, i);
-			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone, &soon)) return gone;
+			if (tier_loop(f, s, i, n, clock_seconds() - began, held, &gone, &soon)) return gone;
 			p = stayed(f, p, &now);
 			look = !look ? first_look(s) : look + (soon ? look / 8 + 1 : look);
 		}
@@ -117,8 +111,8 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 		if (UNLIKELY(turn == look)) {
 			bool soon = false;
 			const Progress now = going_on(f, p, turn);
-			if (look == 1) began = seconds_now();
-			if ((look > 1 || has_machine_code(s)) && tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone, &soon)) return gone;
+			if (look == 1) began = clock_seconds();
+			if ((look > 1 || has_machine_code(s)) && tier_loop(f, s, 0, 0, clock_seconds() - began, held, &gone, &soon)) return gone;
 			p = stayed(f, p, &now);
 			look = look == 1 ? first_look(s) : soon ? look + look / 8 + 1 : 2 * look;
 		}

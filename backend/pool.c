@@ -27,6 +27,7 @@
 #define _GNU_SOURCE
 #endif
 #include "backend/pool.h"
+#include "lang/clock.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -118,12 +119,6 @@ static inline void pause_briefly(void) {
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
 #endif
-}
-
-static int64_t now_ns(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* How this thread rounds and whether it flushes denormals: x86-64's mxcsr, AArch64's fpcr. */
@@ -239,7 +234,7 @@ static void keep_apart(int workers) {
 	const int here = sched_getcpu();
 	const int avoid = atomic_load_explicit(&crew.avoid, memory_order_relaxed);
 	if (here < 0 || here == avoid || crew.pretended) return;
-	const int64_t t = now_ns();
+	const int64_t t = clock_nanoseconds();
 	if (avoid >= 0 && t - crew.pinned_at < (shares_processor(workers) ? REPIN_SHARED_NS : REPIN_NS)) return;
 	cpu_set_t set;
 	if (sched_getaffinity(0, sizeof set, &set)) return;
@@ -395,7 +390,7 @@ static void *worker(void *arg) {
 		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
 		/* A short time without a processor, as hypervisors and interrupts take it, does not count: among jobs that follow each other closely it would sleep as soon as it is back, and have to be
 		 * woken. Where it was long, others want the processor. */
-		const int64_t t = now_ns(), gone = looked ? t - looked : 0;
+		const int64_t t = clock_nanoseconds(), gone = looked ? t - looked : 0;
 		spun += gone > LOOK_NS && gone < GONE_NS ? LOOK_NS : gone;
 		looked = t;
 		if (spun < SPIN_NS) continue;
@@ -554,7 +549,7 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		uint32_t pending = atomic_load_explicit(&crew.pending, memory_order_acquire);
 		if (!pending) {
 			if (!begun) return st;
-			const int64_t t = now_ns(), waited = t - begun;
+			const int64_t t = clock_nanoseconds(), waited = t - begun;
 			crew.count.waited_ns += waited;
 			/* parts may be long, and then the last one of another thread is waited for as long: no longer than this thread's own took */
 			if (waited > STALL_NS && waited > 2 * (begun - job_begun)) stalled(t);
@@ -562,7 +557,7 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		}
 		pause_briefly();
 		if (turn % LOOK_AT_CLOCK) continue;
-		const int64_t t = now_ns();
+		const int64_t t = clock_nanoseconds();
 		if (!begun) {
 			begun = watched = t;
 			/* who waits for the processor that this thread spins on would do so for all of its time slice */
@@ -597,12 +592,12 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	if (parts <= 1 || parts > MOST_PARTS || inside || forked || !p->workers || !atomic_load_explicit(&crew.started, memory_order_relaxed) ||
 	    atomic_exchange_explicit(&crew.taken, true, memory_order_acquire))
 		return run_alone(parts, body, ud, between);
-	const int64_t job_begun = now_ns();
+	const int64_t job_begun = clock_nanoseconds();
 	Status st = ST_OK;
 	int64_t done = 0;
 	inside = true;
 	/* a job that turns out to be long is worth a try */
-	while (done < parts && st == ST_OK && job_begun < crew.alone_until && (!done || now_ns() - job_begun < TRY_NS)) {
+	while (done < parts && st == ST_OK && job_begun < crew.alone_until && (!done || clock_nanoseconds() - job_begun < TRY_NS)) {
 		body(ud, done++);
 		if (between) st = between(ud);
 	}
@@ -638,7 +633,7 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	int64_t did = polled;
 	st = wait_for_others(ud, watch, st, p->workers, job_begun, &did);
 	if (did == parts) {
-		const int64_t now = now_ns(), took = now - job_begun;
+		const int64_t now = clock_nanoseconds(), took = now - job_begun;
 		crew.count.alone++;
 		/* a worker that spins comes within a fraction of that, one that is woken may be too late */
 		if (!slept && took > MISSED_NS) crew.missed_ns += took;

@@ -8,6 +8,7 @@
  */
 #include "backend/apart.h"
 #include "backend/native/tier.h"
+#include "lang/clock.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -587,9 +588,9 @@ static Status run_fn(Ctx *c, Fn *f, const Value *args, Value *results) {
 	Backend *be = backend_of(c);
 	if (code && be->depth) return code_call(c, code, args, results);
 	if (code) {
-		const double from = native_seconds();
+		const double from = clock_seconds();
 		const Status st = code_call(c, code, args, results);
-		be->counters.run_seconds += native_seconds() - from;
+		be->counters.run_seconds += clock_seconds() - from;
 		return st;
 	}
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = (Value){.kind = V_UNSET};

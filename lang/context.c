@@ -9,6 +9,7 @@
 #include "lang/context.h"
 #include "lang/large.h"
 #include "lang/arena.h"
+#include "lang/clock.h"
 #include "lang/diag.h"
 #include "lang/type.h"
 #include <setjmp.h>
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define DEPTH_DEFAULT 2000u
 #ifdef ATLED_STRESS
@@ -73,7 +73,7 @@ struct Ctx {
 	atomic_int interrupt;
 	uint64_t interrupt_at; /* polls left until the test seam raises the flag; 0: off */
 	uint64_t steps, step_limit; /* step_limit: value of `steps` that must not be passed; 0: none */
-	struct timespec deadline, last_look;
+	double deadline, last_look; /* in clock_seconds */
 	bool timed;
 	double time_limit;
 	uint32_t skip, skipped; /* polls between two looks at the clock */
@@ -82,7 +82,7 @@ struct Ctx {
 	ProgressTell tell_progress;
 	void *tell_progress_ud;
 	uint32_t untold; /* polls since the last look whether it is time to tell */
-	struct timespec told;
+	double told;
 	uint32_t depth_limit;
 	bool verifies;
 
@@ -473,24 +473,13 @@ void ctx_set_step_limit(Ctx *c, uint64_t steps) {
 	c->step_limit = !steps ? 0 : c->steps > UINT64_MAX - steps ? UINT64_MAX : c->steps + steps;
 }
 
-static double seconds_between(struct timespec a, struct timespec b) {
-	return (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
-}
-
 /* Limits beyond a century are no limits. */
 void ctx_set_time_limit(Ctx *c, double wall_seconds) {
 	c->timed = wall_seconds > 0 && wall_seconds < 3e9;
 	if (!c->timed) return;
 	c->time_limit = wall_seconds;
-	clock_gettime(CLOCK_MONOTONIC, &c->last_look);
-	c->deadline = c->last_look;
-	time_t whole = (time_t)wall_seconds;
-	c->deadline.tv_sec += whole;
-	c->deadline.tv_nsec += (long)((wall_seconds - (double)whole) * 1e9);
-	if (c->deadline.tv_nsec >= 1000000000L) {
-		c->deadline.tv_sec++;
-		c->deadline.tv_nsec -= 1000000000L;
-	}
+	c->last_look = clock_seconds();
+	c->deadline = c->last_look + wall_seconds;
 	c->skip = c->skipped = 0;
 }
 
@@ -513,14 +502,12 @@ static bool out_of_time(Ctx *c) {
 		c->skipped++;
 		return false;
 	}
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	double since = seconds_between(c->last_look, now);
+	const double now = clock_seconds(), since = now - c->last_look;
 	if (since < 0.5e-3) c->skip = c->skip < 512 ? c->skip * 2 + 1 : 1023;
 	else if (since > 2e-3) c->skip = since > 10e-3 ? 0 : c->skip / 2;
 	c->skipped = 0;
 	c->last_look = now;
-	return seconds_between(c->deadline, now) >= 0;
+	return now >= c->deadline;
 }
 
 Progress *ctx_progress_enter(Ctx *c, bool says) {
@@ -612,9 +599,8 @@ static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEX
 static void tell_progress(Ctx *c) {
 	if (++c->untold < 16 && c->progress_depth) return;
 	c->untold = 0;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (seconds_between(c->told, now) < 0.1) return;
+	const double now = clock_seconds();
+	if (now - c->told < 0.1) return;
 	c->told = now;
 	Progress levels[PROGRESS_LEVELS];
 	char names[PROGRESS_LEVELS][PROGRESS_TEXT];

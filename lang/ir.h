@@ -75,9 +75,11 @@ ChainId chain_push(Ctx *c, ChainId outer, const char *transform);
 const char *chain_text(const Ctx *c, ChainId id);
 /* The transforms of a chain alone, without the calls that fn_flatten puts in front; "" for none. */
 void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
-/* Calls visit for the calls that the chain's instruction came through, the innermost first. */
-bool chain_word_call(const char *word, size_t n, Atom *callee, SpanId *defined, SpanId *at); /* whether a word of a chain is such a call */
+/* Whether a word of a chain is a call that the chain's instruction came through: of whom, where it is defined and called. */
+bool chain_word_call(const char *word, size_t n, Atom *callee, SpanId *defined, SpanId *at);
+/* The chain with one more such call around. */
 ChainId chain_push_call(Ctx *c, ChainId outer, Atom callee, SpanId defined, SpanId at);
+/* Calls visit for these calls, the innermost first. */
 void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud);
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------------- */

@@ -140,9 +140,8 @@ Value value_scalar_from_bytes(Dtype d, const void *bytes);
 /* Record field or V_UNSET; borrowed. */
 Value value_field(Value record, Atom name);
 
-/* Writes a value the way print does: {spec} as in "{x:.3e}" ("" for default). `edge` caps how many elements of each axis
- * are shown before "..." (0: all). */
-typedef struct Text { /* growable text on the heap; status sticks */
+/* Growable text on the heap. Once it has failed, what is added is dropped. */
+typedef struct Text {
 	Ctx *ctx;
 	char *at;
 	size_t n, cap;
@@ -154,6 +153,8 @@ void text_add(Text *t, const char *s, size_t n);
 void text_str(Text *t, const char *s);
 void text_format(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_number(Text *t, uint64_t v); /* in decimal digits; for keys, of which millions are made, "%u" takes too long */
+/* Writes a value the way print does: {spec} as in "{x:.3e}" ("" for default). `edge` caps how many elements of each axis
+ * are shown before "..." (0: all). */
 void value_print(Text *out, Value v, const char *spec, int edge);
 /* Whether it is such a spec; one that is not prints the default form. */
 bool value_spec_valid(const char *spec);

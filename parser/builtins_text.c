@@ -5,13 +5,13 @@
  * The names that users see, and their help, are in stdlib/text.dsl.
  */
 #include "parser/builtins.h"
+#include "lang/clock.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 enum { LONG_LIST = 64 }; /* a list with more items is not made before the program runs: a loop over it would be written out */
@@ -543,9 +543,7 @@ FUNCTION(number_of) {
 
 FUNCTION(clock_now) {
 	(void)ud, (void)c, (void)n, (void)args;
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	*result = value_f64((double)t.tv_sec + 1e-9 * (double)t.tv_nsec);
+	*result = value_f64(clock_seconds());
 	return ST_OK;
 }
 

@@ -9,6 +9,7 @@
  * functions; the others are declared. The parts become objects that the program's loader joins; precompiled functions (kernels.c) are further ones.
  */
 #include "backend/codegen/emit.h"
+#include "lang/clock.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/ErrorHandling.h>
@@ -19,7 +20,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What runs before the back end, by level. Vector loops come as they should be, so little is to gain: on a fused loop with maths, full LLVM (default<O2>) takes
@@ -29,12 +29,6 @@ static const char *const passes[] = {
 	"always-inline,function(early-cse<memssa>,simplifycfg)",
 	"always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)",
 };
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- LLVM's complaints -------------------------------------------------------------------------------------------------------------------- */
 
@@ -397,7 +391,7 @@ static bool compile_kernels(const KModule *m, const CodegenOptions *options, Cod
 __attribute__((visibility("default"))) int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, set_up);
-	double begin = now();
+	double begin = clock_seconds();
 	memset(out, 0, sizeof *out);
 	if (options->kernels) return compile_kernels(m, options, out) ? 0 : -1;
 	Job job = {.m = m, .options = options, .cut = {.nparts = 1}, .next = 1};
@@ -408,6 +402,6 @@ __attribute__((visibility("default"))) int atled_codegen(const KModule *m, const
 	const bool good = join_parts(&job, out);
 	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++) free(job.parts[k].bytes);
 	free(job.cut.part_of);
-	out->seconds = now() - begin;
+	out->seconds = clock_seconds() - begin;
 	return good ? 0 : -1;
 }

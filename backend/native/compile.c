@@ -13,6 +13,7 @@
 #include "backend/native/compile.h"
 #include "backend/native/cache.h"
 #include "backend/native/target.h"
+#include "lang/clock.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -23,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LIBRARY "libatled-codegen.so"
@@ -89,12 +89,6 @@ static struct Library {
 
 static void say(char *why, size_t cap, const char *text) {
 	if (cap) snprintf(why, cap, "%s", text);
-}
-
-static double seconds(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- the library ------------------------------------------------------------------------------------------------------------------------- */
@@ -278,9 +272,9 @@ static void entry_symbol(NativeKey key, const char *name, char symbol[ENTRY_BYTE
 }
 
 static NativeObject *load_timed(const void *bytes, size_t n, const char *symbol, NativeCounters *counters, char *why, size_t cap) {
-	const double t = seconds();
+	const double t = clock_seconds();
 	NativeObject *object = native_load(bytes, n, symbol, why, cap);
-	counters->load_seconds += seconds() - t;
+	counters->load_seconds += clock_seconds() - t;
 	if (object) counters->code_bytes += n;
 	return object;
 }
@@ -309,9 +303,9 @@ static NativeObject *compile(const KModule *m, const NativeOptions *o, NativeCac
 	if (codegen) {
 		const CodegenOptions options = {.entry = symbol, .level = o->level, .once = o->once, .debug_lines = o->debug_lines};
 		CodegenOutput out = {0};
-		const double t = seconds();
+		const double t = clock_seconds();
 		const int failed = codegen(m, &options, &out);
-		counters->compile_seconds += seconds() - t;
+		counters->compile_seconds += clock_seconds() - t;
 		if (failed || !out.bytes) {
 			out.error[sizeof out.error - 1] = 0;
 			say(why, cap, *out.error ? out.error : "the code generator failed");

@@ -6,6 +6,7 @@
  */
 #include "backend/native/tier.h"
 #include "backend/native/runtime.h"
+#include "lang/clock.h"
 
 /* Where an operand of the unit comes from. */
 typedef struct Source {
@@ -224,9 +225,9 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	for (uint32_t i = 0; i < u->nwords; i++) d->memory[i] = unit_word(source_value(d->words[i], args));
 	if (into && d->first >= 0) d->buffers[u->ninputs + (uint32_t)d->first] = into->data;
 	NativeCall call = {.buffers = d->buffers, .words = d->memory, .results = d->memory + nwords, .hosts = u->hosts, .unit = u};
-	const double from = UNLIKELY(be->profile != NULL) ? native_seconds() : 0;
+	const double from = UNLIKELY(be->profile != NULL) ? clock_seconds() : 0;
 	Status st = native_run(be, nu->entry, &call);
-	if (UNLIKELY(be->profile != NULL)) profile_add(be, d->unit, native_seconds() - from);
+	if (UNLIKELY(be->profile != NULL)) profile_add(be, d->unit, clock_seconds() - from);
 	be->counters.native_calls++;
 	be->counters.calls++;
 	if (UNLIKELY(st != ST_OK)) return call.site >= 0 ? ordinary(d, args, into, results) : st;

@@ -5,7 +5,6 @@
  */
 #include "backend/native/describe.h"
 #include "backend/native/tier.h"
-#include <time.h>
 
 typedef struct Figure {
 	struct Figure *next;
@@ -17,12 +16,6 @@ typedef struct Figure {
 struct Profile {
 	Figure *first;
 };
-
-double native_seconds(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static Figure *figure_of(Backend *be, const Unit *u) {
 	Ctx *c = be->ctx;

@@ -7,6 +7,7 @@
 #include "backend/native/tier.h"
 #include "backend/native/lower.h"
 #include "backend/native/runtime.h"
+#include "lang/clock.h"
 
 enum { FEW = 32 }; /* arrays and words for which there is room on the C stack */
 
@@ -231,9 +232,9 @@ Status eval_native(Frame *f, const Step *s) {
 	buffers[narrays - 1] = native_nowhere();
 	if (LIKELY(st == ST_OK)) {
 		NativeCall call = {.buffers = buffers, .words = words, .results = words + nwords, .hosts = u->hosts, .unit = u};
-		const double from = UNLIKELY(f->be->profile != NULL) ? native_seconds() : 0;
+		const double from = UNLIKELY(f->be->profile != NULL) ? clock_seconds() : 0;
 		st = native_run(f->be, nu->entry, &call);
-		if (UNLIKELY(f->be->profile != NULL)) profile_add(f->be, nu, native_seconds() - from);
+		if (UNLIKELY(f->be->profile != NULL)) profile_add(f->be, nu, clock_seconds() - from);
 		f->be->counters.native_calls++;
 		if (UNLIKELY(st != ST_OK)) st = unit_failed(f, s, u, &call, st);
 	}

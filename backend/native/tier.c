@@ -15,6 +15,7 @@
  * put off, unless its code is at hand.
  */
 #include "backend/native/tier.h"
+#include "lang/clock.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -399,13 +400,13 @@ static bool is_known(Backend *be, const Tier *t, const Code *code) {
 /* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. What the compiler would need more than `worth` seconds for
  * is put off, unless its code is at hand. */
 static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead, double worth) {
-	const double from = native_seconds();
+	const double from = clock_seconds();
 	bool good = make_plan(be->ctx, t, code, args);
 	if (good) t->compile_seconds = planned_seconds(t);
 	t->put_off = good && t->compile_seconds > worth && !is_known(be, t, code);
 	good = good && !t->put_off;
 	if (good) good = ahead > planned_seconds(t) ? compile_now(be, s, t, code) : compile_behind(be, s, t, code);
-	be->counters.compile_seconds += native_seconds() - from;
+	be->counters.compile_seconds += clock_seconds() - from;
 	return good;
 }
 

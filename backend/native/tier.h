@@ -84,7 +84,6 @@ OsrLoop *native_osr(Ctx *c, const Fn *f, InstId inst, Arena *keep);
 /* ---- profile.c ----------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Profile Profile;
-double native_seconds(void); /* of a clock that only goes forward */
 /* One call of the unit; while be->profile. */
 void profile_add(Backend *be, NativeUnit *u, double seconds);
 void profile_free(Ctx *c, Profile *p);
