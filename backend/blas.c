@@ -20,8 +20,8 @@
  */
 #include "backend/blas.h"
 #include "backend/kernels.h"
+#include "lang/dynlib.h"
 #include <cblas.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sonames.h>
 #include <stdlib.h>
@@ -29,25 +29,16 @@
 #include <sys/prctl.h>
 #endif
 
+#define CBLAS_CALLED(F) \
+	F(cblas_sgemm) F(cblas_dgemm) F(cblas_cgemm) F(cblas_zgemm) F(cblas_ssyrk) F(cblas_dsyrk) F(cblas_csyrk) F(cblas_zsyrk) \
+	F(cblas_strsm) F(cblas_dtrsm) F(cblas_ctrsm) F(cblas_ztrsm) F(cblas_strsv) F(cblas_dtrsv) F(cblas_ctrsv) F(cblas_ztrsv)
+
 static struct Blas {
 	void *library;
 	const char *why; /* it cannot be had */
-	__typeof__(&cblas_sgemm) sgemm;
-	__typeof__(&cblas_dgemm) dgemm;
-	__typeof__(&cblas_cgemm) cgemm;
-	__typeof__(&cblas_zgemm) zgemm;
-	__typeof__(&cblas_ssyrk) ssyrk;
-	__typeof__(&cblas_dsyrk) dsyrk;
-	__typeof__(&cblas_csyrk) csyrk;
-	__typeof__(&cblas_zsyrk) zsyrk;
-	__typeof__(&cblas_strsm) strsm;
-	__typeof__(&cblas_dtrsm) dtrsm;
-	__typeof__(&cblas_ctrsm) ctrsm;
-	__typeof__(&cblas_ztrsm) ztrsm;
-	__typeof__(&cblas_strsv) strsv;
-	__typeof__(&cblas_dtrsv) dtrsv;
-	__typeof__(&cblas_ctrsv) ctrsv;
-	__typeof__(&cblas_ztrsv) ztrsv;
+#define DECLARE(f) __typeof__(&f) f;
+	CBLAS_CALLED(DECLARE)
+#undef DECLARE
 } blas;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -69,37 +60,27 @@ static const char *best_core(void) {
 
 static void open_library(void) {
 	static const char core[] = "OPENBLAS_CORETYPE", threads[] = "OPENBLAS_NUM_THREADS";
-	void *before = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+	void *before = dynlib_opened(LIBRARY);
 	const char *best = best_core();
 	const bool name_core = !before && !getenv(core) && best, name_threads = !before && !getenv(threads);
 	if (name_core) setenv(core, best, 1);
 	if (name_threads) setenv(threads, "1", 1);
-	void *library = before ? before : dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+	void *library = before ? before : dynlib_open(LIBRARY);
 	if (name_core) unsetenv(core);
 	if (name_threads) unsetenv(threads);
 	if (!library) {
 		blas.why = "OpenBLAS (" LIBRARY ") cannot be loaded; the Debian package is libopenblas0";
 		return;
 	}
-	struct {
-		const char *name;
-		void **at;
-	} wanted[] = {
-	    {"cblas_sgemm", (void **)&blas.sgemm}, {"cblas_dgemm", (void **)&blas.dgemm}, {"cblas_cgemm", (void **)&blas.cgemm},
-	    {"cblas_zgemm", (void **)&blas.zgemm}, {"cblas_ssyrk", (void **)&blas.ssyrk}, {"cblas_dsyrk", (void **)&blas.dsyrk},
-	    {"cblas_csyrk", (void **)&blas.csyrk}, {"cblas_zsyrk", (void **)&blas.zsyrk}, {"cblas_strsm", (void **)&blas.strsm},
-	    {"cblas_dtrsm", (void **)&blas.dtrsm}, {"cblas_ctrsm", (void **)&blas.ctrsm}, {"cblas_ztrsm", (void **)&blas.ztrsm},
-	    {"cblas_strsv", (void **)&blas.strsv}, {"cblas_dtrsv", (void **)&blas.dtrsv}, {"cblas_ctrsv", (void **)&blas.ctrsv},
-	    {"cblas_ztrsv", (void **)&blas.ztrsv},
-	};
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-		*wanted[i].at = dlsym(library, wanted[i].name);
-		if (*wanted[i].at) continue;
+#define NAME(f) DYN_NAME(blas, f),
+	static const DynName names[] = {CBLAS_CALLED(NAME)};
+#undef NAME
+	if (!dynlib_find(&library, 1, names, sizeof names / sizeof *names)) {
 		blas.why = LIBRARY " lacks a CBLAS function; the Debian package is libopenblas0";
 		return;
 	}
 	void (*set_threads)(int) = NULL;
-	if (!before) *(void **)&set_threads = dlsym(library, "openblas_set_num_threads");
+	if (!before) dynlib_find(&library, 1, &(DynName){"openblas_set_num_threads", &set_threads}, 1);
 	if (set_threads) set_threads(1);
 	blas.library = library;
 }
@@ -113,7 +94,9 @@ bool blas_open(const char **why) {
 
 void *blas_symbol(const char *name) {
 	const char *why;
-	return blas_open(&why) ? dlsym(blas.library, name) : NULL;
+	void *at = NULL;
+	if (blas_open(&why)) dynlib_find(&blas.library, 1, &(DynName){name, &at}, 1);
+	return at;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -142,10 +125,10 @@ static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, B
 	int lx, ly;
 	const CBLAS_TRANSPOSE tx = layout(&x, m64, k64, &lx), ty = layout(&y, k64, n64, &ly);
 	switch (d) {
-	case DT_F32: blas.sgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o, lo); break;
-	case DT_F64: blas.dgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o, lo); break;
-	case DT_C64: blas.cgemm(CblasRowMajor, tx, ty, m, n, k, one, x.data, lx, y.data, ly, accumulate ? one : zero, o, lo); break;
-	default: blas.zgemm(CblasRowMajor, tx, ty, m, n, k, one64, x.data, lx, y.data, ly, accumulate ? one64 : zero64, o, lo); break;
+	case DT_F32: blas.cblas_sgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o, lo); break;
+	case DT_F64: blas.cblas_dgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o, lo); break;
+	case DT_C64: blas.cblas_cgemm(CblasRowMajor, tx, ty, m, n, k, one, x.data, lx, y.data, ly, accumulate ? one : zero, o, lo); break;
+	default: blas.cblas_zgemm(CblasRowMajor, tx, ty, m, n, k, one64, x.data, lx, y.data, ly, accumulate ? one64 : zero64, o, lo); break;
 	}
 }
 
@@ -212,19 +195,19 @@ void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void
 	const CBLAS_TRANSPOSE t = layout(&x, m, k64, &lx);
 	switch (d) {
 	case DT_F32:
-		blas.ssyrk(CblasRowMajor, CblasUpper, t, n, k, 1, x.data, lx, 0, o, n);
+		blas.cblas_ssyrk(CblasRowMajor, CblasUpper, t, n, k, 1, x.data, lx, 0, o, n);
 		MIRROR(float);
 		break;
 	case DT_F64:
-		blas.dsyrk(CblasRowMajor, CblasUpper, t, n, k, 1, x.data, lx, 0, o, n);
+		blas.cblas_dsyrk(CblasRowMajor, CblasUpper, t, n, k, 1, x.data, lx, 0, o, n);
 		MIRROR(double);
 		break;
 	case DT_C64:
-		blas.csyrk(CblasRowMajor, CblasUpper, t, n, k, one, x.data, lx, zero, o, n);
+		blas.cblas_csyrk(CblasRowMajor, CblasUpper, t, n, k, one, x.data, lx, zero, o, n);
 		MIRROR(Bits8);
 		break;
 	default:
-		blas.zsyrk(CblasRowMajor, CblasUpper, t, n, k, one64, x.data, lx, zero64, o, n);
+		blas.cblas_zsyrk(CblasRowMajor, CblasUpper, t, n, k, one64, x.data, lx, zero64, o, n);
 		MIRROR(double _Complex);
 		break;
 	}
@@ -242,10 +225,10 @@ void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x
 		int lx;
 		const CBLAS_TRANSPOSE t = layout(&a, m, k, &lx);
 		switch (d) {
-		case DT_F32: blas.ssyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
-		case DT_F64: blas.dsyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
-		case DT_C64: blas.csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx, accumulate ? one : zero, o, lo); break;
-		default: blas.zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx, accumulate ? one64 : zero64, o, lo); break;
+		case DT_F32: blas.cblas_ssyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
+		case DT_F64: blas.cblas_dsyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
+		case DT_C64: blas.cblas_csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx, accumulate ? one : zero, o, lo); break;
+		default: blas.cblas_zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx, accumulate ? one64 : zero64, o, lo); break;
 		}
 	}
 }
@@ -256,10 +239,10 @@ void blas_trsv(Dtype d, int64_t n64, bool lower, bool adjoint, bool unit, const 
 	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
 	const CBLAS_DIAG diag = unit ? CblasUnit : CblasNonUnit;
 	switch (d) {
-	case DT_F32: blas.strsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
-	case DT_F64: blas.dtrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
-	case DT_C64: blas.ctrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
-	default: blas.ztrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	case DT_F32: blas.cblas_strsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	case DT_F64: blas.cblas_dtrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	case DT_C64: blas.cblas_ctrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	default: blas.cblas_ztrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
 	}
 }
 
@@ -272,9 +255,9 @@ void blas_trsm(Dtype d, bool right, int64_t m64, int64_t n64, bool lower, bool a
 	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
 	const CBLAS_DIAG diag = unit ? CblasUnit : CblasNonUnit;
 	switch (d) {
-	case DT_F32: blas.strsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
-	case DT_F64: blas.dtrsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
-	case DT_C64: blas.ctrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one, t, lt, b, lb); break;
-	default: blas.ztrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one64, t, lt, b, lb); break;
+	case DT_F32: blas.cblas_strsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
+	case DT_F64: blas.cblas_dtrsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
+	case DT_C64: blas.cblas_ctrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one, t, lt, b, lb); break;
+	default: blas.cblas_ztrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one64, t, lt, b, lb); break;
 	}
 }

@@ -8,7 +8,7 @@
 #include "backend/apart.h"
 #include "backend/halves.h"
 #include "backend/sines.h"
-#include <dlfcn.h>
+#include "lang/dynlib.h"
 #include <fftw3.h>
 #include <math.h>
 #include <pthread.h>
@@ -37,18 +37,14 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void open_library(Library *l, const char *file, const char *why, const char *plan, const char *execute, const char *destroy) {
 	l->why = why;
-	void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
-	if (!library) return;
-	*(void **)&l->plan = dlsym(library, plan);
-	*(void **)&l->execute = dlsym(library, execute);
-	*(void **)&l->destroy = dlsym(library, destroy);
-	l->ready = l->plan && l->execute && l->destroy;
-	if (l != &libraries[0]) return;
-	*(void **)&l->plan_half = dlsym(library, "fftw_plan_dft_r2c_1d");
-	*(void **)&l->plan_from_half = dlsym(library, "fftw_plan_dft_c2r_1d");
-	*(void **)&l->half = dlsym(library, "fftw_execute_dft_r2c");
-	*(void **)&l->from_half = dlsym(library, "fftw_execute_dft_c2r");
-	l->ready = l->ready && l->plan_half && l->plan_from_half && l->half && l->from_half;
+	const DynName names[] = {
+	    {plan, &l->plan}, {execute, &l->execute}, {destroy, &l->destroy},
+	    {"fftw_plan_dft_r2c_1d", &l->plan_half}, {"fftw_plan_dft_c2r_1d", &l->plan_from_half},
+	    {"fftw_execute_dft_r2c", &l->half}, {"fftw_execute_dft_c2r", &l->from_half},
+	};
+	enum { COMPLEX = 3, ALL = sizeof names / sizeof *names };
+	void *library = dynlib_open(file);
+	l->ready = dynlib_find(&library, 1, names, l == &libraries[0] ? ALL : COMPLEX);
 }
 
 static void open_double(void) {

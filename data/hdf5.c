@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "data/files.h"
+#include "lang/dynlib.h"
 
-#include <dlfcn.h>
 #include <hdf5.h>
 #include <pthread.h>
 #include <sonames.h>
@@ -60,20 +60,13 @@ static void *library;
 /* NULL when the library is here, else why it is not. With the lock. */
 static const char *open_library(void) {
 	if (library) return NULL;
-	void *lib = dlopen(SONAME_HDF5, RTLD_NOW | RTLD_LOCAL);
+#define NAME(name) DYN_NAME(h5, name),
+	static const DynName names[] = {FUNCTIONS(NAME) VARIABLES(NAME)};
+#undef NAME
+	void *lib = dynlib_open(SONAME_HDF5);
 	if (!lib) return "the HDF5 library is not installed here; `make deps` does it, or apt-get install libhdf5-dev";
-	bool all = true;
-	void *at;
-#define F(name) all &= (at = dlsym(lib, #name)) != NULL, memcpy(&h5.name, &at, sizeof at);
-	FUNCTIONS(F)
-#undef F
-#define V(name) all &= (h5.name = dlsym(lib, #name)) != NULL;
-	VARIABLES(V)
-#undef V
-	if (!all) {
-		dlclose(lib);
+	if (!dynlib_find(&lib, 1, names, sizeof names / sizeof *names))
 		return "the HDF5 library that is installed here is not the one that Atled was built with";
-	}
 	h5.H5dont_atexit();
 	if (h5.H5open() < 0) return "the HDF5 library does not start";
 	h5.H5Eset_auto2(0, NULL, NULL); /* it prints errors otherwise */

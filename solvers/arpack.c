@@ -5,8 +5,8 @@
  */
 #include "solvers/factors.h"
 #include "solvers/sparse.h"
+#include "lang/dynlib.h"
 #include <complex.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <sonames.h>
@@ -39,12 +39,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the library and o
 
 static bool open_library(void) {
 	if (lib.ready) return true;
-	void *from = dlopen(SONAME_ARPACK, RTLD_LAZY | RTLD_LOCAL);
-	if (!from) return false;
-#define FIND(f) (*(void **)&lib.f = dlsym(from, #f))
-	lib.ready = FIND(dsaupd_) && FIND(dnaupd_) && FIND(dseupd_) && FIND(dneupd_);
-#undef FIND
-	return lib.ready;
+	static const DynName names[] = {DYN_NAME(lib, dsaupd_), DYN_NAME(lib, dnaupd_), DYN_NAME(lib, dseupd_), DYN_NAME(lib, dneupd_)};
+	void *from = dynlib_open(SONAME_ARPACK);
+	return lib.ready = dynlib_find(&from, 1, names, sizeof names / sizeof *names);
 }
 
 static Status refuse(Ctx *c, const char *format, long long k, long long n) {

@@ -6,9 +6,9 @@
  */
 #include "solvers/factors.h"
 #include "backend/blas.h"
+#include "lang/dynlib.h"
 #include <SuiteSparseQR_C.h>
 #include <cholmod.h>
-#include <dlfcn.h>
 #include <klu.h>
 #include <pthread.h>
 #include <sonames.h>
@@ -39,28 +39,16 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void open_libraries(void) {
 	const char *why;
 	blas_open(&why); /* first, so that the BLAS they bring is ours, with its kernels and without its threads: these take twice the time at fronts of some hundred */
-	void *umfpack = dlopen(SONAME_UMFPACK, RTLD_LAZY | RTLD_LOCAL);
-	void *cholmod = dlopen(SONAME_CHOLMOD, RTLD_LAZY | RTLD_LOCAL);
-	void *spqr = cholmod ? dlopen(SONAME_SPQR, RTLD_LAZY | RTLD_LOCAL) : NULL;
-	void *from = umfpack;
-	bool all = umfpack;
-#define FIND(f) all = all && (*(void **)&lib.f = dlsym(from, #f));
-	UMFPACK_CALLED(FIND)
-	lib.umfpack = all;
-	from = cholmod;
-	all = cholmod;
-	CHOLMOD_CALLED(FIND)
-	lib.cholmod = all;
-	void *gomp = all ? dlopen("libgomp.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
-	if (gomp) {
-		*(void **)&lib.levels = dlsym(gomp, "omp_get_max_active_levels");
-		*(void **)&lib.set_levels = dlsym(gomp, "omp_set_max_active_levels");
-	}
-	from = spqr;
-	all = all && spqr;
-	SPQR_CALLED(FIND)
-#undef FIND
-	lib.spqr = all;
+#define NAME(f) DYN_NAME(lib, f),
+	static const DynName of_umfpack[] = {UMFPACK_CALLED(NAME)}, of_cholmod[] = {CHOLMOD_CALLED(NAME)}, of_spqr[] = {SPQR_CALLED(NAME)};
+#undef NAME
+	static const DynName of_gomp[] = {{"omp_get_max_active_levels", &lib.levels}, {"omp_set_max_active_levels", &lib.set_levels}};
+	void *umfpack = dynlib_open(SONAME_UMFPACK), *cholmod = dynlib_open(SONAME_CHOLMOD), *spqr = cholmod ? dynlib_open(SONAME_SPQR) : NULL;
+	lib.umfpack = dynlib_find(&umfpack, 1, of_umfpack, sizeof of_umfpack / sizeof *of_umfpack);
+	lib.cholmod = dynlib_find(&cholmod, 1, of_cholmod, sizeof of_cholmod / sizeof *of_cholmod);
+	lib.spqr = dynlib_find(&spqr, 1, of_spqr, sizeof of_spqr / sizeof *of_spqr) && lib.cholmod;
+	void *gomp = lib.cholmod ? dynlib_opened("libgomp.so.1") : NULL;
+	dynlib_find(&gomp, 1, of_gomp, sizeof of_gomp / sizeof *of_gomp);
 }
 
 /* ---- a factorisation --------------------------------------------------------------------------------------------------------------------- */

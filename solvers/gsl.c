@@ -4,7 +4,7 @@
  * the library asks for it.
  */
 #include "solvers/gsl.h"
-#include <dlfcn.h>
+#include "lang/dynlib.h"
 #include <pthread.h>
 #include <sonames.h>
 #include <stdbool.h>
@@ -17,14 +17,11 @@ static bool ready;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_library(void) {
-	void *library = dlopen(SONAME_GSL, RTLD_LAZY | RTLD_LOCAL);
-	if (!library) return;
-	bool all = true;
-#define FIND(f) all = (*(void **)&gsl.f = dlsym(library, #f)) && all;
-	GSL_CALLED(FIND)
-	FIND(gsl_set_error_handler_off)
-#undef FIND
-	if (!all) return;
+#define NAME(f) DYN_NAME(gsl, f),
+	static const DynName names[] = {GSL_CALLED(NAME) NAME(gsl_set_error_handler_off)};
+#undef NAME
+	void *library = dynlib_open(SONAME_GSL);
+	if (!dynlib_find(&library, 1, names, sizeof names / sizeof *names)) return;
 	gsl.gsl_set_error_handler_off();
 	ready = true;
 }

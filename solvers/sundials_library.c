@@ -8,7 +8,7 @@
  * sets these variables itself.
  */
 #include "solvers/sundials_library.h"
-#include <dlfcn.h>
+#include "lang/dynlib.h"
 #include <pthread.h>
 #include <sonames.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static bool open_all(void *libraries[NFILES]) {
 		if (set[i]) setenv(quiet[i][0], quiet[i][1], 1);
 	}
 	for (size_t k = 0; k < NFILES; k++) {
-		libraries[k] = dlopen(files[k], RTLD_LAZY | RTLD_LOCAL);
+		libraries[k] = dynlib_open(files[k]);
 		all = all && libraries[k];
 	}
 	for (size_t i = 0; i < NQUIET; i++)
@@ -41,18 +41,10 @@ static bool open_all(void *libraries[NFILES]) {
 	return all;
 }
 
-static void *find(void *const libraries[NFILES], const char *name) {
-	void *at = NULL;
-	for (size_t k = 0; k < NFILES && !at; k++) at = dlsym(libraries[k], name);
-	return at;
-}
-
 /* SUN_COMM_NULL: Open MPI has it as the address of a variable of its own. */
 static bool find_no_comm(void *const libraries[NFILES]) {
 #if SUNDIALS_WITH_MPI && defined(OPEN_MPI)
-	void *at = find(libraries, "ompi_mpi_comm_null");
-	sundials.no_comm = (SUNComm)at;
-	return at;
+	return dynlib_find(libraries, NFILES, &(DynName){"ompi_mpi_comm_null", &sundials.no_comm}, 1);
 #else
 	(void)libraries;
 	sundials.no_comm = SUN_COMM_NULL;
@@ -63,10 +55,10 @@ static bool find_no_comm(void *const libraries[NFILES]) {
 static void open_library(void) {
 	void *libraries[NFILES];
 	if (!open_all(libraries)) return;
-	bool all = find_no_comm(libraries);
-#define FIND(f) all = (*(void **)&sundials.f = find(libraries, #f)) && all;
-	SUNDIALS_CALLED(FIND)
-#undef FIND
+#define NAME(f) DYN_NAME(sundials, f),
+	static const DynName names[] = {SUNDIALS_CALLED(NAME)};
+#undef NAME
+	const bool all = find_no_comm(libraries) && dynlib_find(libraries, NFILES, names, sizeof names / sizeof *names);
 	why = all ? NULL : "the SUNDIALS that is installed here is not the one that Atled was built with";
 }
 
