@@ -105,6 +105,8 @@ s.error < 1e-3 and off < 3*s.error     #> true
 
 # Where the rate jumps with the unknown, more features lessen the residual
 # and hardly the error: the estimate is how far two solutions are apart.
+# Some places may end on the wrong side of the jump, by roundings: then the
+# error is a percent and not a millionth, and the estimate says so.
 problem thaw {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -120,4 +122,4 @@ s = solve(thaw, rfm(features = 200))
 places = linspace(0, 1, 101)
 off(t) = norm(s.u(t, places) - thawed(t, places))/norm(thawed(t, places))
 max(map(off, [0.35, 0.7, 1.0])) < s.error #> true
-s.error < 1e-5 #> true
+s.error < 0.02 #> true
