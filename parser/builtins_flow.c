@@ -175,6 +175,22 @@ BUILTIN(list) {
 	return av_seq(sp, AV_LIST, call->n, call->args);
 }
 
+/* A range whose items are known: what goes over it is written out, item by item. */
+BUILTIN(each) {
+	enum { EACH_MOST = 100000 };
+	(void)ncaptured;
+	(void)captured;
+	for (uint32_t i = 0; i < call->n; i++)
+		if (call->args[i]->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
+	const int64_t from = call->n > 1 ? sp_want_int(sp, call->args[0], call->spans[0], "the first number") : 0;
+	const int64_t to = sp_want_int(sp, call->args[call->n - 1], call->spans[call->n - 1], "how far the numbers go");
+	const int64_t n = to > from ? to - from : 0;
+	if (n > EACH_MOST) sp_fail(sp, E_SHAPE, call->span, "`each` takes up to %d numbers, not %lld: a range a..b has no limit", EACH_MOST, (long long)n);
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (int64_t i = 0; i < n; i++) items[i] = av_int(sp, from + i);
+	return av_seq(sp, AV_LIST, (uint32_t)n, items);
+}
+
 BUILTIN(push) {
 	UNUSED;
 	Av *v = call->args[0], *x = call->args[1];
@@ -551,6 +567,7 @@ const Builtin builtins_flow[] = {
 	{.name = "error", .min_args = 1, .max_args = -1, .run = error, .doc = "error(message): stops the program"},
 	{.name = "assert", .min_args = 1, .max_args = 2, .run = assert_that, .doc = "assert(c, message): stops the program unless c holds"},
 	{.name = "list", .min_args = 0, .max_args = -1, .run = list, .doc = "list(a, b, ...): values of unlike types"},
+	{.name = "each", .min_args = 1, .max_args = 2, .run = each, .doc = "each(n): the whole numbers 0 .. n-1 as a list; each(a, b): those from a to b-1"},
 	{.name = "push", .min_args = 2, .max_args = 2, .run = push, .doc = "push(v, x): a list with one more item, an array with one more row"},
 	{.name = "keys", .min_args = 1, .max_args = 1, .run = keys, .doc = "keys(r): names of a record's fields"},
 	{.name = "values", .min_args = 1, .max_args = 1, .run = keys, .doc = "values(r): values of a record's fields, as a tuple"},

@@ -57,14 +57,14 @@ rigid_modes(places, components) = {
   if len(components) != len(places) {
     error("rigid_modes has {len(components)} components for {len(places)} places")
   }
-  stack(...map(c -> where(components == c, 1.0, 0.0), list(...(0..d))), ..._rotations(places, components, d); axis = 1)
+  stack(...map(c -> where(components == c, 1.0, 0.0), each(d)), ..._rotations(places, components, d); axis = 1)
 }
 # In the plane of each pair of coordinates a rotation about the middle
 _rotations(places, components, d) = {
   X = places - mean(places; axis = 0)
   turns = list()
-  for b in list(...(1..d)) {
-    for a in list(...(0..b)) {
+  for b in each(1, d) {
+    for a in each(b) {
       turns = push(turns, where(components == b, X[.., a], where(components == a, -X[.., b], 0.0)))
     }
   }

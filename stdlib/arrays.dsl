@@ -108,7 +108,7 @@ meshgrid(x, y, z = none; indexing = "xy") = {
   out = list()
   for (k, a) in enumerate(v) {
     b = a
-    for j in list(...(k + 1..len(v))) { b = expand(b, rank(b)) }
+    for j in each(k + 1, len(v)) { b = expand(b, rank(b)) }
     b = broadcast_to(b, d)
     out = push(out, if indexing == "ij" { b } else { swapaxes(b, 0, 1) })
   }
@@ -153,7 +153,7 @@ ravel(x) = reshape(x, -1)
 tile(x, n) = {
   reps = if kind(n) == "array" { if rank(n) == 0 { (n,) } else { (...n) } } else { (...n) }
   y = x
-  for k in list(...(0..max(0, len(reps) - rank(x)))) { y = expand(y, 0) }
+  for k in each(max(0, len(reps) - rank(x))) { y = expand(y, 0) }
   for (k, r) in enumerate(reps) {
     a = rank(y) - len(reps) + k
     m = shape(y)[a]
@@ -183,7 +183,7 @@ repeat(x, n; axis = 0) = if kind(x) == "array" {
 pad(x, n; axis = none, mode = "constant", value = 0) = {
   (before, after) = if kind(n) == "array" { (n[...], n[...]) } else { n }
   y = x
-  axes = if kind(axis) == "none" { list(...(0..rank(x))) } else if kind(axis) == "tuple" or kind(axis) == "list" {
+  axes = if kind(axis) == "none" { each(rank(x)) } else if kind(axis) == "tuple" or kind(axis) == "list" {
     list(...axis)
   } else { list(axis) }
   for k in axes {
@@ -243,7 +243,7 @@ split(x, n = none; axis = 0) = if kind(x) == "array" {
     count = _known(n, "the number of parts")
     assert(count > 0 and m % count == 0, "{m} elements do not split into {count} equal parts")
     w = m // count
-    for k in list(...(0..count)) { parts = push(parts, moveaxis(y[k * w..(k + 1) * w], 0, axis)) }
+    for k in each(count) { parts = push(parts, moveaxis(y[k * w..(k + 1) * w], 0, axis)) }
   } else {
     start = 0
     for stop in (...n, m) { parts = push(parts, moveaxis(y[start..stop], 0, axis)); start = stop }
@@ -273,7 +273,7 @@ argwhere(c) = stack(unravel_index(findall(ravel(c)), shape(c)); axis = 1)
 unravel_index(k, lengths) = {
   out = list()
   rest = k
-  for a in list(...(0..len(lengths))) {
+  for a in each(len(lengths)) {
     out = list(rest % lengths[len(lengths) - 1 - a], ...out)
     rest = rest // lengths[len(lengths) - 1 - a]
   }
@@ -283,7 +283,7 @@ unravel_index(k, lengths) = {
 #     ravel_index((1, 2), (2, 3))   #> 5
 ravel_index(index, lengths) = {
   k = 0
-  for a in list(...(0..len(lengths))) { k = k * lengths[a] + index[a] }
+  for a in each(len(lengths)) { k = k * lengths[a] + index[a] }
   k
 }
 # searchsorted(a, v; side = "right"): how many elements of the ascending vector a are <= v, for each v; side = "left": how many are < v. By bisection. NaN counts as the largest
@@ -470,7 +470,7 @@ diff(x; n = 1, axis = 0) = {
   }
   y = moveaxis(x, axis, 0)
   assert(len(y) >= n, "diff: {len(y)} elements have no differences of order {n}")
-  for k in list(...(0..n)) { y = y[1..] - y[..-1] }
+  for k in each(n) { y = y[1..] - y[..-1] }
   moveaxis(y, 0, axis)
 }
 # gradient(y, h = 1.0; axis = 0, edge_order = 1): the derivative of a table by differences, of y's length: by the parabola through three neighbours inside, at the ends by the line
@@ -489,7 +489,7 @@ gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
   x = _like(if rank(h) == 0 { h * iota(n) } else { h + 0.0 }, u)
   assert(len(x) == n, "gradient takes as many places as rows, {n}, not {len(x)}")
   s = x[1..] - x[..-1]
-  for k in list(...(1..rank(u))) { s = expand(s, rank(s)) }
+  for k in each(1, rank(u)) { s = expand(s, rank(s)) }
   d = (u[1..] - u[..-1]) / s
   inside = (s[1..] * d[..-1] + s[..-1] * d[1..]) / (s[1..] + s[..-1])
   (a, b) = if order == 1 { (d[..1], d[-1..]) } else {
@@ -518,7 +518,7 @@ _trapezoids(y, places) = {
     assert(len(x) == len(y), "an integral of {len(y)} values takes as many places, not {len(x)}")
     m = max(len(x) - 1, 0)
     s = x[len(x) - m..] - x[..m]
-    for k in list(...(1..rank(y))) { s = expand(s, rank(s)) }
+    for k in each(1, rank(y)) { s = expand(s, rank(s)) }
     s
   }
   m = max(len(y) - 1, 0)
@@ -536,7 +536,7 @@ _cumulative(x, axis, sign) = {
   n = len(y)
   at = i64(isnan(v)) * 0
   i = iota(n)
-  for k in list(...(1..rank(y))) { i = expand(i, rank(i)) }
+  for k in each(1, rank(y)) { i = expand(i, rank(i)) }
   at = at + i
   step = 1
   while step < n {

@@ -24,7 +24,7 @@ _may_jump(info, of) = {
   first = _compared_at(of, _middle_of(info))
   (seen, differs) = (first != first, first != first)
   (least, nearest) = (zeros(sets, len(first)) + inf, zeros(sets * len(first), len(info.coords)))
-  every = list(...(0..len(info.coords)))
+  every = each(len(info.coords))
   for i in 0..64 {
     for axis in every {
       if not found and i % len(every) == axis {
@@ -79,7 +79,7 @@ _roughness_of_tables(info) = {
     along = _compared_along(info, axis, _stated_off(info, axis))
     (lines, searched) = (along.lines, along.searched)
     (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-    for k in list(...(0..len(searched(lo, _middle_of(info))))) {
+    for k in each(len(searched(lo, _middle_of(info)))) {
       for i in 0..(if len(info.coords) == 1 { 1 } else { 8 }) {
         place = if len(info.coords) == 1 { _middle_of(info) } else { _even_point(info, i) }
         watched = t -> lines(t, place)

@@ -65,7 +65,7 @@ _with_bends(along, s, a, b) = {
 }
 # The same at knots of tables alone, each with so many at most
 _with_bent_knots(along, s, a, b, most) = {
-  for k in list(...(0..len(along.tables(0.5 * a + 0.5 * b)))) {
+  for k in each(len(along.tables(0.5 * a + 0.5 * b))) {
     none_ = _is_fixed(len(along.tables(0.5 * a + 0.5 * b)[k][1])) and len(along.tables(0.5 * a + 0.5 * b)[k][1]) == 0
     s = if none_ { s } else { _with_bent(along.watched, s, _knot_times(t -> along.tables(t)[k], a, b), a, b, most) }
   }
@@ -140,7 +140,7 @@ _sharp_knots(watched, tables, a, b, n, all) = {
   places = a + (b - a) * f64(iota(n + 1)) / n
   V = _seen_at(watched, places)
   out = zeros(0)
-  for k in list(...(0..len(tables(a)))) {
+  for k in each(len(tables(a))) {
     (at, part) = _knots_passed(t -> tables(t)[k][0], tables(a)[k][1], places)
     # the ends of the way are neighbours of the first and the last
     order = argsort(at)

@@ -357,6 +357,13 @@
 # list
 #     len(list(1, "two", [3, 4]))   #> 3
 
+# each
+#  Loops and map over a list are written out item by item, so that each item may be of another type. The numbers are known before
+#  the program runs, and up to 100000.
+#     r = (1.5, "two", [3, 4])
+#     map(k -> kind(r[k]), each(3)) #> list("array", "string", "array")
+#     map(k -> k^2, each(2, 5))     #> list(4, 9, 16)
+
 # push
 #     push([1, 2], 3)               #> [1, 2, 3]
 

@@ -672,8 +672,8 @@ _told(labels, i) = {
 _rate_names(info, orders) = {
   out = list()
   for (k, name) in enumerate(info.fields) {
-    for j in list(...(0..orders[k])) {
-      for x in list(...(0..max(1, info.sizes[k]))) {
+    for j in each(orders[k]) {
+      for x in each(max(1, info.sizes[k])) {
         of = if info.sizes[k] == 0 { "" } else { "[{x}]" }
         out = push(out, "the equation for {_derivative_name(name, info.coords[0], j + 1)}{of}")
       }
@@ -687,7 +687,7 @@ _guessed(info, orders, guess, t) = {
   for (k, name) in enumerate(info.fields) {
     own = list()
     nought = if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }
-    for j in list(...(0..orders[k])) {
+    for j in each(orders[k]) {
       label = if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }
       own = push(own, if has(guess, label) {
         _guess_value(_field(guess, label), 0, t)
@@ -703,7 +703,7 @@ _guessed(info, orders, guess, t) = {
 }
 _guess_value(f, j, t) = if kind(f) == "function" {
   g = f
-  for i in list(...(0..j)) { g = _slope_of(g) }
+  for i in each(j) { g = _slope_of(g) }
   f64(g(t))
 } else { if j == 0 { f64(f) } else { 0.0 * f64(f) } }
 _slope_of(g) = t -> jvp(g, t, 1.0)[1]

@@ -117,7 +117,7 @@ _left_at_points(info, q, s, X, sizes, across = none) = {
   full = map(x -> x + together, X)
   usual = map(j -> {
     v = 1e-3 * sizes[j[0]]
-    for i in list(...(0..d)) { v = v / (info.hi[i] - info.lo[i])^j[1 + i] }
+    for i in each(d) { v = v / (info.hi[i] - info.lo[i])^j[1 + i] }
     v
   }, (...info.jets,))
   at = f -> map((...a) -> {
@@ -126,7 +126,7 @@ _left_at_points(info, q, s, X, sizes, across = none) = {
   }, ...full, ...jets)
   value = at((x, j) -> q.residual(x, j))
   size = 0.0 * value
-  for k in list(...(0..len(info.jets))) {
+  for k in each(len(info.jets)) {
     size =
       size + at((x, js) -> jvp(y -> q.residual(x, map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
         abs(js[k]) + usual[k])[1])
@@ -200,8 +200,8 @@ _weak_statement(info) = {
   }
   if not fine { none } else {
     (first, nc) = (list(), 0)
-    for f in list(...(0..nf)) { first = push(first, nc); nc = nc + max(1, info.sizes[f]) }
-    (info = info, d = d, nf = nf, first = first, nc = nc, eqs = list(...(0..nf)), name = "compare", nodes = nodes)
+    for f in each(nf) { first = push(first, nc); nc = nc + max(1, info.sizes[f]) }
+    (info = info, d = d, nf = nf, first = first, nc = nc, eqs = each(nf), name = "compare", nodes = nodes)
   }
 }
 # Test functions (1 - ξ²)² on parts of an interval that overlap by half, and their slopes, at the middles of n small cells: f64[parts, n] each
@@ -232,7 +232,7 @@ _weak_residuals(P, rule, s, sizes) = {
       if info.sizes[f] == 0 { expand(v + together, 1) } else { v + expand(together, 1) }
     }
     by = i -> map(k -> if k == i { 1 } else { 0 }, (...(0..len(info.coords)),))
-    all = i -> concat(...map(f -> column(f, by(i)), list(...(0..P.nf))); axis = 1)
+    all = i -> concat(...map(f -> column(f, by(i)), each(P.nf)); axis = 1)
     z = stack(all(-1), ...map(all, list(...info.space)); axis = 2)
     v = if info.time < 0 { 0.0 * z[.., .., 0] } else { all(info.time) }
     W = map((x, z, v) -> _weak_at(P, rule, t, x, z, v, 0.0), stack(...X; axis = 1), z, v)
@@ -261,7 +261,7 @@ _sizes_at(P, at, z, v, sizes) = {
   second = map(j -> { o = 0; for a in info.space { o = o + j[1 + a] }; o == 2 }, (...info.jets,))
   usual = map(j -> {
     u = 1e-3 * sizes[j[0]]
-    for i in list(...(0..len(info.coords))) { u = u / (info.hi[i] - info.lo[i])^j[1 + i] }
+    for i in each(len(info.coords)) { u = u / (info.hi[i] - info.lo[i])^j[1 + i] }
     u
   }, (...info.jets,))
   d = len(info.coords)
@@ -274,7 +274,7 @@ _sizes_at(P, at, z, v, sizes) = {
       js = map(i -> a[d + i], (...(0..len(info.jets)),))
       rest = ravel(0.0 + q.residual(x, map(y -> 0.0 * y, js)))
       total = where(abs(rest) < inf, abs(rest), 0.0)
-      for k in list(...(0..len(info.jets))) {
+      for k in each(len(info.jets)) {
         if not second[k] {
           total = total +
             abs(ravel(0.0 + jvp(y -> q.residual(x, map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
@@ -284,7 +284,7 @@ _sizes_at(P, at, z, v, sizes) = {
       where(abs(total) < inf, total, 0.0)
     }
     map(one, ...full, ...jets)
-  }, list(...(0..P.nf))); axis = 1)
+  }, each(P.nf)); axis = 1)
 }
 # All jets from values, slopes and rates at points, second derivatives being 0
 _jets_of_values(P, z, v) = {
@@ -377,8 +377,8 @@ _audit(problem, all, reference, tol) = {
   values = map(s -> parts(s), (...all, ...exact))
   count = len(all)
   pairs = list()
-  for i in list(...(0..len(values))) {
-    for j in list(...(0..len(values))) {
+  for i in each(len(values)) {
+    for j in each(len(values)) {
       if i < j and (len(exact) == 0 or j == count) { pairs = push(pairs, (i, j)) }
     }
   }

@@ -16,7 +16,7 @@ _conditions_of(info, S) = {
       (k, a) = at
       low = _rate_in(info, S, c, r, k, a)
       first = min(low, S.levels[k] - 1)
-      for level in list(...(first..(if p < 0 { first + 1 } else { S.levels[k] }))) {
+      for level in each(first, if p < 0 { first + 1 } else { S.levels[k] }) {
         part = _first_part(info, S.levels, k, level) + a
         layer = 0
         for o in out {
@@ -39,7 +39,7 @@ _conditions_of(info, S) = {
   deepest = 0
   for c in out { deepest = max(deepest, c.layer) }
   sorted = list()
-  for d in list(...(0..(deepest + 1))) { for c in out { if c.layer == deepest - d { sorted = push(sorted, c) } } }
+  for d in each(deepest + 1) { for c in out { if c.layer == deepest - d { sorted = push(sorted, c) } } }
   sorted
 }
 # For each condition in space the (field, component) that each of its rows determines, by what it says most of (_wishes). On
@@ -47,22 +47,22 @@ _conditions_of(info, S) = {
 # one of odd order takes the half more if no other lacks it. Rows beyond these go where they say most.
 _determined_on(info, S) = {
   all = list()
-  for k in list(...(0..S.count)) { for a in list(...(0.._width(info, k))) { all = push(all, (k, a)) } }
+  for k in each(S.count) { for a in each(_width(info, k)) { all = push(all, (k, a)) } }
   wishes = map(c -> if S.time >= 0 and c.at.coord == S.time { list() } else {
-    map(r -> _wishes(info, S, c, r, all), list(...(0..max(1, c.rows))))
+    map(r -> _wishes(info, S, c, r, all), each(max(1, c.rows)))
   }, list(...info.conditions))
   out = map(w -> map(o -> all[o[0]], w), wishes)
-  for p in list(...(0..S.T.count)) {
+  for p in each(S.T.count) {
     orders = map(at -> _order_of(info, at[0], S.T.space[p]), all)
     for side in list(0, 1) {
       own = list()
       for (n, c) in enumerate(info.conditions) {
-        if c.at.coord == S.T.space[p] and c.at.side == side { for r in list(...(0..len(wishes[n]))) { own = push(own, (n, r)) } }
+        if c.at.coord == S.T.space[p] and c.at.side == side { for r in each(len(wishes[n])) { own = push(own, (n, r)) } }
       }
       said = map(w -> wishes[w[0]][w[1]], own)
       places = map(w -> -1, own)
       for room in list(map(o -> o // 2, orders), map(o -> (o + 1) // 2, orders)) {
-        for i in list(...(0..len(own))) { if places[i] < 0 { places = _assigned(said, room, places, i, list()).places } }
+        for i in each(len(own)) { if places[i] < 0 { places = _assigned(said, room, places, i, list()).places } }
       }
       for (i, w) in enumerate(own) {
         if places[i] >= 0 { (n, r) = w; rows = out[n]; rows[r] = all[places[i]]; out[n] = rows }
@@ -77,12 +77,12 @@ _wishes(info, S, c, r, all) = {
   on = _row_dependence(info, c, r)
   inward = map(at -> _goes_in(info, c, at[0]), all)
   out = list()
-  for turn in list(...(0..len(all))) {
+  for turn in each(len(all)) {
     (best, top) = (-1, -1)
     for i in (...c.linear, ...c.bent) {
       j = info.jets[i]
       score = (if _position(S, c.at.coord) < 0 { 0 } else { j[1 + c.at.coord] }) * 10 + _jet_time(S, j)
-      for b in list(...(0.._width(info, j[0]))) {
+      for b in each(_width(info, j[0])) {
         # of a vector in a vector's condition first the component of the row
         a = (b + r) % _width(info, j[0])
         for (k, at) in enumerate(all) {
@@ -101,7 +101,7 @@ _wishes(info, S, c, r, all) = {
 _ways_in(info) = (...map(a -> (...map(side -> (...map(k -> {
   v = _way_in(info, a, side, k)
   if _is_fixed(v) { _known(v > 0, "the way of a wave") } else { false }
-}, list(...(0..len(info.fields)))),), list(0, 1)),), list(...(0..len(info.coords)))),)
+}, each(len(info.fields))),), list(0, 1)),), each(len(info.coords))),)
 _goes_in(info, c, k) = if has(info, "ways") and c.at.coord >= 0 { info.ways[c.at.coord][c.at.side][k] } else { false }
 # An error where it is known only when it runs that a condition would give what goes out, and not what goes in.
 _check_ways(info, S, conditions) = {
@@ -109,7 +109,7 @@ _check_ways(info, S, conditions) = {
     if c.p >= 0 {
       for w in c.rows {
         own = _way_in(info, c.q.at.coord, c.q.at.side, w.field)
-        for k in list(...(0..S.count)) {
+        for k in each(S.count) {
           other = _way_in(info, c.q.at.coord, c.q.at.side, k)
           if k != w.field and own < 0 and other > 0 and _row_dependence(info, c.q, w.row)[_lowest_jet(info, k)][0] {
             error(
@@ -131,9 +131,9 @@ _lowest_jet(info, k) = {
 }
 # v as far as it leads in; 0 where no equation says it, or something else than the place changes it
 _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] > 0 { 0.0 } else {
-  x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 }, list(...(0..len(info.coords))))
+  x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 }, each(len(info.coords)))
   others = list()
-  for i in list(...(0..len(info.coords))) { if i != a { others = push(others, i) } }
+  for i in each(len(info.coords)) { if i != a { others = push(others, i) } }
   way = 0.0
   for q in info.equations {
     (rate, slope, plain) = (-1, -1, true)
@@ -165,7 +165,7 @@ _assigned(wishes, room, places, i, tried) = {
   for k in wishes[i] {
     if not done and not contains(tried, k) {
       tried = push(tried, k)
-      for o in list(...(0..len(wishes))) {
+      for o in each(len(wishes)) {
         if not done and places[o] == k {
           moved = _assigned(wishes, room, places, o, tried)
           tried = moved.tried
@@ -185,18 +185,18 @@ _rate_in(info, S, c, r, k, a) = {
 }
 # By jet and component, whether row r of a residual depends on it, proven from its code; of numbers, whether it has them
 _row_dependence(info, q, r) = if not _has_vectors(info, q) {
-  map(i -> map(a -> contains(q.jets, i), list(...(0.._width(info, info.jets[i][0])))), list(...(0..len(info.jets))))
+  map(i -> map(a -> contains(q.jets, i), each(_width(info, info.jets[i][0]))), each(len(info.jets)))
 } else {
   of = (x, v) -> {
-    jets = map(i -> if info.sizes[info.jets[i][0]] == 0 { v[i][0] } else { stack(...v[i]) }, list(...(0..len(info.jets))))
+    jets = map(i -> if info.sizes[info.jets[i][0]] == 0 { v[i][0] } else { stack(...v[i]) }, each(len(info.jets)))
     # on the boundary of a region it is told the normal, too
     all = if _has_normal(q) { q.residual(x, jets, (...map(d -> 0.6, list(...info.space)),)) } else { q.residual(x, jets) }
     if rank(all) == 0 { all } else { all[r] }
   }
   on = _dependence(of, (...map(c -> 0.1, info.coords),),
-    map(j -> map(a -> 0.0, list(...(0.._width(info, j[0])))), list(...info.jets))).depends
-  map(i -> map(a -> on[len(info.coords) + _jet_start(info, i) + a], list(...(0.._width(info, info.jets[i][0])))),
-    list(...(0..len(info.jets))))
+    map(j -> map(a -> 0.0, each(_width(info, j[0]))), list(...info.jets))).depends
+  map(i -> map(a -> on[len(info.coords) + _jet_start(info, i) + a], each(_width(info, info.jets[i][0]))),
+    each(len(info.jets)))
 }
 # Row r of a residual at points.
 _row_at(v, r) = if rank(v) == 1 { v } else { v[.., r] }
@@ -238,14 +238,14 @@ _has_fixed_slope(info, d, i, coords) = {
   n = len(info.coords)
   fine = true
   for k in list(...coords) { if d.factors[n + i][k] { fine = false } }
-  for k in list(...(0..len(info.jets))) { if d.factors[n + i][n + k] { fine = false } }
+  for k in each(len(info.jets)) { if d.factors[n + i][n + k] { fine = false } }
   fine
 }
 # The coordinate of time, if there is one, in a list.
 _times_of(S) = if S.time < 0 { list() } else { list(S.time) }
 _fields_in(info, q) = {
   n = 0
-  for k in list(...(0..len(info.fields))) {
+  for k in each(len(info.fields)) {
     here = 0
     for i in q.jets { if info.jets[i][0] == k { here = 1 } }
     n = n + here
@@ -259,7 +259,7 @@ _components_in(info, c) = {
   for w in c.rows {
     on = _row_dependence(info, c.q, w.row)
     for (i, j) in enumerate(info.jets) {
-      for a in list(...(0.._width(info, j[0]))) {
+      for a in each(_width(info, j[0])) {
         part = _first_component(info, j[0]) + a
         if on[i][a] and not contains(found, part) { found = push(found, part) }
       }

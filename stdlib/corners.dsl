@@ -38,7 +38,7 @@ _may_have_layers(info) = if len(info.coords) != 2 or info.time < 0 or len(info.s
   (t, x) = (info.time, info.space[0])
   good = not info.periodic[x]
   for j in info.jets { if j[1 + t] > 1 or j[1 + x] > 2 or (j[1 + t] > 0 and j[1 + x] > 0) { good = false } }
-  for k in list(...(0..len(info.fields))) {
+  for k in each(len(info.fields)) {
     if len(_built_in(info, k, t, 0)) != 1 or not _has_jet(info, k, t, 1) or not _has_jet(info, k, x, 2) { good = false }
   }
   rows = 0
@@ -56,7 +56,7 @@ _layer_of(info, x, side) = {
   t = info.time
   (a, t0) = (if side == 0 { info.lo[x] } else { info.hi[x] }, info.lo[t])
   place = s -> _replaced(_replaced(list(...info.lo), t, t0 + 0.0 * s), x, s)
-  beginning = s -> concat(...map(k -> _value_wanted(info, _built_in(info, k, t, 0)[0], place(s)), list(...(0..len(info.fields)))))
+  beginning = s -> concat(...map(k -> _value_wanted(info, _built_in(info, k, t, 0)[0], place(s)), each(len(info.fields))))
   (b0, (b1, b2)) = _jet(beginning, a + 0.0, (1.0, 0.0))
   # slots at the corner by what holds at the beginning, with these rates
   slots = (rates, curvature) ->
@@ -70,7 +70,7 @@ _layer_of(info, x, side) = {
   D = -linsolve(M, K)
   rates = -linsolve(M, rows(zeros(n), 2 * b2))
   (c0, c1) = (list(), list())
-  for k in list(...(0..len(info.fields))) {
+  for k in each(len(info.fields)) {
     first = _first_component(info, k)
     size = max(1, info.sizes[k])
     of = list()

@@ -44,10 +44,10 @@ _solution_image(s, at) = {
   timed = coords[0] == "t"
   together = timed and kind(at) == "none" and len(coords) == 2
   first = if timed and len(coords) > 1 { 1 } else { 0 }
-  space = list(...(first..len(coords)))
+  space = each(first, len(coords))
   n = len(space)
-  lo = map(k -> f64(s.info.lo[k]), list(...(0..len(coords))))
-  hi = map(k -> f64(s.info.hi[k]), list(...(0..len(coords))))
+  lo = map(k -> f64(s.info.lo[k]), each(len(coords)))
+  hi = map(k -> f64(s.info.hi[k]), each(len(coords)))
   many = if has(s, "x") and n == 1 and together { len(s.x) } else { if n == 3 { 41 } else { 201 } }
   axes = map(k -> linspace(lo[k], hi[k], many), space)
   names = list(...s.info.fields)
@@ -86,7 +86,7 @@ _solution_grid(s, at) = {
       values = push(values, _on_points(s, u, G.points, time))
     } else {
       # eigenfunctions
-      for k in list(...(0..len(u))) {
+      for k in each(len(u)) {
         names = push(names, "{f}_{k}")
         values = push(values, _on_points(s, u[k], G.points, time))
       }
@@ -160,8 +160,8 @@ _on_grid(f, axes, many, time) = {
   n = len(axes)
   if n == 1 { f(...time, axes[0]) } else {
     dims = map(a -> many, axes)
-    places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, list(...(0..n)))), ...dims)),
-      list(...(0..n)))
+    places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, each(n))), ...dims)),
+      each(n))
     values = f(...time, ...places)
     reshape(values, ...dims, ...shape(values)[1..])
   }

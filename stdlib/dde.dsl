@@ -17,7 +17,7 @@
 #     r.y(5.0)                       #~ [5/24] tol 1e-8
 dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol = 1e-9, saveat = []) = {
   all = if kind(lags) == "array" {
-    if rank(lags) == 0 { list(lags) } else { list(...map(k -> lags[k], list(...(0..len(lags))))) }
+    if rank(lags) == 0 { list(lags) } else { list(...map(k -> lags[k], each(len(lags)))) }
   } else {
     if kind(lags) == "function" { list(lags) } else { list(...lags) }
   }
@@ -129,7 +129,7 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     Z =
       (s, u) ->
       stack(list(...map(j -> state(T, Y, starts, ends, from[j], stop_gradient(reach[j]), s - _lag(lags[j], s, u)),
-        list(...(0..many)))))
+        each(many))))
     shortest = min(stop_gradient(t) - now)
     # breaking points that a delayed time is still to come to, the present among them, are not stepped over
     broken = max(map(a -> max(f64(B > a + tiny)), now)) > 0
@@ -226,7 +226,7 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
   delayed = behind -> (s, u) -> stack(list(...map(j -> {
     (lo, hi) = if behind[j] > 0 { (here[j], next[j]) } else { (from[j], here[j]) }
     state(lo, hi, s - _lag(lags[j], s, u))
-  }, list(...(0..m)))))
+  }, each(m))))
   # of values that do not count
   Z = zeros(m, len(y))
   c = s -> _clock_turns(f, s, stop_gradient(y), Z)
@@ -236,7 +236,7 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
       rate = (place, i) -> { Z = delayed(hit * f64(place < i)); (s, u) -> f(s, u, Z(s, u)) }
       comes = map(j -> if kind(lags[j]) == "function" {
         if hit[j] > 0 { when(j, rate(zeros_like(hit), 0), t, y) } else { t }
-      } else { reach[j] + _lag(lags[j], t, y) }, list(...(0..m)))
+      } else { reach[j] + _lag(lags[j], t, y) }, each(m))
       (_one_by_one(rate, when, y, t, hit), _met_at(rate, hit, comes, t, y))
     }
   } else {

@@ -20,15 +20,15 @@ _direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_tra
 # less where U is small beside the rows Y, f64[times, unknowns], as what estimates measure by (_own_sizes).
 _series_tail(info, S, U, Y) = {
   (tops, own) = (zeros(S.parts), zeros(S.parts))
-  for i in list(...(0..S.parts)) {
+  for i in each(S.parts) {
     tops[i] = max(abs(stop_gradient(Y[.., i * S.T.P..(i + 1) * S.T.P])))
     own[i] = max(abs(stop_gradient(_part_of(S, U, i))))
   }
   size = _own_sizes(info, own, tops, 1e-8 * max(tops) + 1e-300)
   worst = 0.0
-  for i in list(...(0..S.parts)) {
+  for i in each(S.parts) {
     c = abs(stop_gradient(_coefficients(S.T, _part_of(S, U, i))))
-    for p in list(...(0..S.T.count)) {
+    for p in each(S.T.count) {
       n = S.T.n[p]
       k = _at_in(S.T, iota(S.T.P), p)
       wave = if S.T.dims[p].family == "fourier" { 2 * where(k > n // 2, k - n // 2, k) } else { k }
@@ -80,7 +80,7 @@ _solve_newton(info, m, S, o) = {
 _some_sources(info, S) = {
   x = zeros(S.T.P)
   for (d, c) in enumerate(list(...info.space)) { x = x + (1.3 + 0.8 * d) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c]) }
-  concat(...map(i -> cos(x + 0.7 * i), list(...(0..S.parts))))
+  concat(...map(i -> cos(x + 0.7 * i), each(S.parts)))
 }
 # Whether an unknown may change the factor of a derivative of second or higher order
 _is_quasilinear(info) = {
@@ -89,7 +89,7 @@ _is_quasilinear(info) = {
     d = _residual_dependence(info, q).factors
     for (i, j) in enumerate(info.jets) {
       order = _jet_order(j)
-      for k in list(...(0..len(info.jets))) { if order > 1 and d[n + i][n + k] { found = true } }
+      for k in each(len(info.jets)) { if order > 1 and d[n + i][n + k] { found = true } }
     }
   }
   found
@@ -136,7 +136,7 @@ _newton_across(F, J, u0, o, sizes, name) = {
 # with u every u + c is a solution. Proven from the code of these.
 _free_constants(info, S) = {
   out = list()
-  for k in list(...(0..S.count)) {
+  for k in each(S.count) {
     free = true
     for q in (...info.equations, ...info.conditions) {
       at_point = if kind(q.at) == "none" { false } else { q.at.coord < 0 }
@@ -168,7 +168,7 @@ _solve_up_to_constants(info, m, S, o, free) = {
   matched = _matched(info, S)
   A = _whole_jacobian(info, S, matched, conditions)
   parts = list()
-  for k in free { for c in list(...(0.._width(info, k))) { parts = push(parts, _first_part(info, S.levels, k, 0) + c) } }
+  for k in free { for c in each(_width(info, k)) { parts = push(parts, _first_part(info, S.levels, k, 0) + c) } }
   n = len(parts)
   own = map(part -> f64(A.owner[part * P..(part + 1) * P] == -1), parts)
   F = W -> {
@@ -178,10 +178,10 @@ _solve_up_to_constants(info, m, S, o, free) = {
     concat(R, stack(...map(part -> mean(U[part * P..(part + 1) * P]), parts)))
   }
   nodes = map(part -> part * P + iota(P), parts)
-  last = map(a -> S.N + a + 0 * iota(P), list(...(0..n)))
+  last = map(a -> S.N + a + 0 * iota(P), each(n))
   pattern = _gathered(concat(A.pattern.rows, ...nodes, ...last), concat(A.pattern.columns, ...last, ...nodes), S.N + n, S.N + n)
   J = W -> _as_sparse(pattern,
-    _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own, ...map(a -> ones(P) / f64(P), list(...(0..n))))))
+    _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own, ...map(a -> ones(P) / f64(P), each(n)))))
   W0 = concat(_direct_guess(info, S, o.guess), zeros(n))
   # what sources and fluxes lack is small beside them
   sources = max(abs(stop_gradient(F(0 * W0))))
@@ -232,7 +232,7 @@ _pin_shift(info, S, c, w, u) = {
     } else {
       v * f64(iota(info.sizes[w.field]) == w.component)
     }
-  }, list(...(0..len(info.jets))))
+  }, each(len(info.jets)))
   own = r -> if rank(r) == 0 { r } else { r[w.row] }
   (r, slope) = jvp(v -> own(c.q.residual((...map(x -> f64(x), (...c.q.at.point,)),), at(v))), here, 1.0)
   -r / slope
@@ -298,10 +298,10 @@ _direct_guess(info, S, guess) = concat(...map(k -> {
   given = if kind(guess) == "none" { 0.0 } else if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
   v = if kind(given) == "function" { given(...S.T.X) } else { given }
   if info.sizes[k] == 0 { f64(v) + zeros(S.T.P) } else { ravel(transpose(f64(v) + zeros(S.T.P, info.sizes[k]))) }
-}, list(...(0..S.count))))
+}, each(S.count)))
 
 _direct_solution(info, m, S, U, stats) = {
-  functions = map(k -> _space_field(info, S, U, k), list(...(0..S.count)))
+  functions = map(k -> _space_field(info, S, U, k), each(S.count))
   (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = zeros(0), values = U,
     stats = stats, method = m.name, kind = "pde", error = none, info = _info_of(info))
 }
@@ -345,20 +345,20 @@ _by_transforms(info, m, S) = {
   inside = map(g -> if g.periodic { g.x } else { g.x[1..-1] }, T.dims)
   v = _over_box(inside, x -> _residual_at(info, S, q, 0.0, x, _zero_jets(info)))
   x = _some_point(info, S)
-  factors = map(p -> 0.0, list(...(0..T.count)))
+  factors = map(p -> 0.0, each(T.count))
   constant = 0.0
   for i in q.linear {
     own = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
     along = -1
-    for p in list(...(0..T.count)) { if info.jets[i][1 + T.space[p]] == 2 { along = p } }
+    for p in each(T.count) { if info.jets[i][1 + T.space[p]] == 2 { along = p } }
     if along < 0 { constant = own } else { factors[along] = own }
   }
   faces = map(p -> map(side -> _face_values(info, S, p, side, inside), (0, 1)), (...(0..T.count),))
-  for p in list(...(0..T.count)) {
+  for p in each(T.count) {
     if not T.dims[p].periodic and len(T.dims[p].D) > 2 {
       for side in (0, 1) {
         face = faces[p][side]
-        for r in list(...(0..p)) { if not T.dims[r].periodic { face = take(face, 1 + iota(T.n[r] - 2); axis = r) } }
+        for r in each(p) { if not T.dims[r].periodic { face = take(face, 1 + iota(T.n[r] - 2); axis = r) } }
         w = factors[p] * T.dims[p].D[2][if side == 0 { 1 } else { -2 }][if side == 0 { 0 } else { -1 }]
         v = _added_to_layer(v, p, if side == 0 { 0 } else { -1 }, w * face)
       }
@@ -375,17 +375,17 @@ _by_transforms(info, m, S) = {
     all = abs(_sum_over_box(shaped))
     (min(all), max(where(all > 1e-13 * large, 1 / all, 0.0)))
   }
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
+  for p in each(T.count) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
   v = if _any_periodic(T) {
     total = _sum_over_box(shaped)
     z = v + 0im
-    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = fft(z; axis = p) } }
+    for p in each(T.count) { if T.dims[p].periodic { z = fft(z; axis = p) } }
     z = where(abs(total) > 1e-13 * large, -z / where(total == 0, 1.0, total), 0im)
-    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = ifft(z; axis = p) } }
+    for p in each(T.count) { if T.dims[p].periodic { z = ifft(z; axis = p) } }
     real(z)
   } else { v / _sum_over_box(map(e -> -e, shaped)) }
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _from_sine_sums(v, p) } }
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { concat(faces[p][0], v, faces[p][1]; axis = p) } }
+  for p in each(T.count) { v = if T.dims[p].periodic { v } else { _from_sine_sums(v, p) } }
+  for p in each(T.count) { v = if T.dims[p].periodic { v } else { concat(faces[p][0], v, faces[p][1]; axis = p) } }
   (ravel(v), _any_periodic(T) or small > 1e-13 * large, stop_gradient(response))
 }
 _solve_by_transforms(info, m, S) = {
@@ -418,7 +418,7 @@ _face_values(info, S, p, side, inside) = {
 _added_to_layer(v, p, k, more) = {
   n = shape(v)
   before = 1
-  for r in list(...(0..p)) { before = before * n[r] }
+  for r in each(p) { before = before * n[r] }
   w = reshape(v, before, n[p], -1)
   w[.., k, ..] += reshape(more, before, -1)
   reshape(w, ...n)
@@ -446,10 +446,10 @@ _first_column(g, n) = {
 
 # Whether zero is a solution of a condition, which its code says.
 _is_homogeneous(info, c) = {
-  r = c.residual((...map(i -> 0.0 + info.lo[i], list(...(0..len(info.coords)))),), _zero_jets(info))
+  r = c.residual((...map(i -> 0.0 + info.lo[i], each(len(info.coords))),), _zero_jets(info))
   zero = if rank(r) == 0 { r == 0.0 } else {
     all_ = true
-    for i in list(...(0..len(r))) { all_ = all_ and r[i] == 0.0 }
+    for i in each(len(r)) { all_ = all_ and r[i] == 0.0 }
     all_
   }
   _known(zero, "whether a condition of an eigenproblem is homogeneous")
@@ -518,7 +518,7 @@ _solve_modes(info, m, S, o) = {
   }
   (own, sizes) = _conditions_of_modes(info, m.name)
   # on a line the eigenvalue is a field, too, whose equation says that it is constant
-  equations = map(i -> info.equations[i], list(...(0..S.count)))
+  equations = map(i -> info.equations[i], each(S.count))
   (whole, info) = (info, (...info, equations = (...equations,), conditions = own))
   for c in info.conditions {
     if _tells_eigenvalue(info, c) {
@@ -589,7 +589,7 @@ _solve_modes(info, m, S, o) = {
   mode = k -> {
     filled = nodal(k)
     filled = if len(sizes) == 0 { filled } else { filled * _mode_size(info, whole, S, sizes[0], filled) }
-    record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
+    record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), each(S.count)))
   }
   # of a mode of which half is in its highest terms nothing is known, whatever other grids say
   lost = if not S.T.dense { none } else {
@@ -613,7 +613,7 @@ _unit_of_modes(info, S) = {
   for (d, c) in enumerate(list(...info.space)) {
     x = x + (if info.periodic[c] { 2π } else { 1.3 + 0.8 * d }) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c])
   }
-  U = concat(...map(i -> cos(x + 0.7 * i), list(...(0..S.parts))))
+  U = concat(...map(i -> cos(x + 0.7 * i), each(S.parts)))
   left =
     λ ->
     concat(...map(q -> ravel(_point_residuals(info, S, q, 0.0, S.T.X, _jets_on(info, S, U, none, λ))), list(...info.equations)))
@@ -676,7 +676,7 @@ _rounding_of_modes(A, B, w, V) = _primal(() -> {
 })
 # Differences of first order between neighbours on both sides do not see what alternates from point to point
 _refuse_zigzag_modes(info, m, S) = {
-  for k in list(...(0..S.count)) {
+  for k in each(S.count) {
     for (d, c) in enumerate(list(...info.space)) {
       if _order_of(info, k, c) == 1 and _is_highest_alone(info, k) {
         _refuse(

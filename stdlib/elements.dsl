@@ -10,7 +10,7 @@
 # Exponents of all monomials in d variables up to degree k: a list of lists.
 _simplex_exponents(d, k) = if _known(d, "the dimension") == 0 { list(list()) } else {
   out = list()
-  for a in list(...(0..(_known(k, "the order") + 1))) {
+  for a in each(_known(k, "the order") + 1) {
     for rest in _simplex_exponents(d - 1, k - a) { out = push(out, list(a, ...rest)) }
   }
   out
@@ -19,7 +19,7 @@ _simplex_exponents(d, k) = if _known(d, "the dimension") == 0 { list(list()) } e
 _simplex_monomials(X, d, k) = stack(...map(e -> _simplex_monomial(X, e), _simplex_exponents(d, k)); axis = -1)
 _simplex_monomial(X, e) = {
   y = 0 * X[..., 0] + 1
-  for (a, p) in enumerate(e) { for i in list(...(0..p)) { y = y * X[..., a] } }
+  for (a, p) in enumerate(e) { for i in each(p) { y = y * X[..., a] } }
   y
 }
 
@@ -68,7 +68,7 @@ _cell_of(M, d) = (d = _known(d, "the dimension"), boxes = has(M, "axes"))
 # Of the (k + 1)^d nodes of a box, where each stands along the axes
 _box_places(d, k) = {
   (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
-  stack(...map(a -> iota((k + 1)^d) // (k + 1)^(d - 1 - a) % (k + 1), list(...(0..d))); axis = 1)
+  stack(...map(a -> iota((k + 1)^d) // (k + 1)^(d - 1 - a) % (k + 1), each(d)); axis = 1)
 }
 # Nodes of an interval, ascending
 _line_nodes(k) = if k == 1 { [0.0, 1.0] } else { concat([0.0], _edge_points(k), [1.0]) }
@@ -80,15 +80,15 @@ _face_nodes(cell, k) = {
   k = _known(k, "the order")
   if cell.boxes {
     at = _box_places(cell.d, k)
-    stack(...map(f -> findall(at[.., f // 2] == k * (f % 2)), list(...(0..2 * cell.d))))
+    stack(...map(f -> findall(at[.., f // 2] == k * (f % 2)), each(2 * cell.d)))
   } else {
     W = _node_weights(cell.d, k)
-    stack(...map(f -> findall(W[.., f] == 0), list(...(0..(cell.d + 1)))))
+    stack(...map(f -> findall(W[.., f] == 0), each(cell.d + 1)))
   }
 }
 # Corners of cells i64[m, corners] that frame them: i64[m, d + 1]
 _framed(cell, cells) =
-  if cell.boxes { cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), list(...(0..cell.d)))))] } else { cells }
+  if cell.boxes { cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), each(cell.d))))] } else { cells }
 # Of each face the slope of what is 0 there and grows into the cell, from the inverse of the cell's directions
 _inward_slopes(cell, I) = if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * cell.d, cell.d) } else {
   concat(expand(-sum(I; axis = 0), 0), I; axis = 0)
@@ -106,11 +106,11 @@ _element(cell, k) = {
 # Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n, nb, d]
 _shapes(el, X) = if kind(el.place) == "none" { _simplex_monomials(X, el.d, el.k) @ el.C } else {
   y = 1.0
-  for a in list(...(0..el.d)) { y = y * (_simplex_monomials(X[.., a..a + 1], 1, el.k) @ el.C)[.., el.place[.., a]] }
+  for a in each(el.d) { y = y * (_simplex_monomials(X[.., a..a + 1], 1, el.k) @ el.C)[.., el.place[.., a]] }
   y
 }
 _shape_slopes(el, X) =
-  stack(...map(a -> jvp(Y -> _shapes(el, Y), X, 0 * X + expand(eye(el.d)[a], 0))[1], list(...(0..el.d))); axis = 2)
+  stack(...map(a -> jvp(Y -> _shapes(el, Y), X, 0 * X + expand(eye(el.d)[a], 0))[1], each(el.d)); axis = 2)
 
 # ---- quadrature
 
@@ -132,7 +132,7 @@ _face_rule(cell, p) = {
   }
   V = _node_places(cell, 1)
   F = _face_nodes(cell, 1)
-  (rule, map(f -> W @ V[F[f]], list(...(0..len(F)))))
+  (rule, map(f -> W @ V[F[f]], each(len(F))))
 }
 # Over the reference simplex. Of low degree the symmetric rules (Strang and Fix
 # 1973; Hammer, Marlowe and Stroud 1956), else products of Gauss and Jacobi, collapsed (Stroud 1971).
@@ -161,7 +161,7 @@ _collapsed(d, n) = {
   (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
   X = expand(x, 1)
   W = w
-  for k in list(...(1..d)) {
+  for k in each(1, d) {
     # one more direction s with weight (1 - s)^k; what there is shrinks by 1 - s
     (s, v) = gauss_jacobi(n, f64(k), 0.0)
     s = (1 + s) / 2
@@ -180,7 +180,7 @@ _collapsed(d, n) = {
 _shared(cells, local, n) = {
   (m, ne) = (len(cells), len(local))
   key = 0
-  for a in list(...(0..shape(local)[1])) { key = key * n + cells[.., local[.., a]] }
+  for a in each(shape(local)[1]) { key = key * n + cells[.., local[.., a]] }
   (all, at) = unique(ravel(key); inverse = true)
   (len(all), reshape(at, m, ne), all)
 }
@@ -191,7 +191,7 @@ _lattice_columns(lines) = {
   for x in lines { total = total * len(x) }
   k = iota(total)
   out = list()
-  for a in list(...(0..len(lines))) {
+  for a in each(len(lines)) {
     x = lines[len(lines) - 1 - a]
     out = list(x[k % len(x)], ...out)
     k = k // len(x)
@@ -252,7 +252,7 @@ _simplex_nodes(points, cells, k) = {
     nodes = concat(...parts; axis = 1)
     X = zeros(total, d)
     corners = points[cells]
-    for i in list(...(0..len(W))) {
+    for i in each(len(W)) {
       X[nodes[.., i]] = sum(corners * expand(expand(W[i], 1), 0); axis = 1)
     }
     (total, nodes, X)

@@ -416,14 +416,14 @@ _places_in_common(info, s, r) = {
     X = r.mesh.points[_framed(_cell_of(r.mesh, d), r.mesh.cells)]
     inner = [0.29, 0.17, 0.13][..d]
     X = X[.., 0, ..] + sum(expand(inner, 1) * (X[.., 1.., ..] - X[.., ..1, ..]); axis = 1)
-    map(a -> X[.., a], list(...(0..d)))
+    map(a -> X[.., a], each(d))
   } else { list(..._points_in_box(info, (...info.space,), if d == 1 { 389 } else { 400 })) }
 }
 # Of each field the values at these points, a row for each time.
 _values_at_all(info, s, at, taus) = map(f -> {
   u = field(s, f)
   rows = list()
-  for i in list(...(0..len(taus))) {
+  for i in each(len(taus)) {
     here = if info.time < 0 { (...at,) } else { _with_time(info, (...info.space,), taus[i], at) }
     rows = push(rows, ravel(u(...here) + 0.0))
   }
@@ -447,7 +447,7 @@ _length(m, u) = if m.name == "fv" { sum(abs(u); axis = 1) } else { norm(u; axis 
 # nan: the other solution, as of a grid on which the equations are singular, is none.
 _gap(m, X, Y, size, meshed) = {
   (worst, lost) = (0.0, false)
-  for i in list(...(0..len(X))) {
+  for i in each(len(X)) {
     d = X[i] - Y[i]
     known = abs(d) < inf
     off = if meshed { where(known, d, 0.0) } else { where(known, d, inf) }
@@ -480,7 +480,7 @@ _error_by_tolerances(info, m, o, s) = {
 _grid_others(info, m, s) = {
   count = len(info.space)
   local = m.name == "fd"
-  points = map(p -> _points_in(m.n, p, count, m.usual), list(...(0..count)))
+  points = map(p -> _points_in(m.n, p, count, m.usual), each(count))
   least = map(i -> {
     top = _top_by(info, i)
     w = 2 * ((top + 1) // 2) - 1 + m.order
@@ -488,7 +488,7 @@ _grid_others(info, m, s) = {
   }, list(...info.space))
   fits = (num, den) -> {
     all_ = true
-    for p in list(...(0..count)) { if points[p] * num // den < least[p] { all_ = false } }
+    for p in each(count) { if points[p] * num // den < least[p] { all_ = false } }
     all_
   }
   # Finer grids cost more than the solution itself where there are several coordinates.

@@ -252,7 +252,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     stopped = sum(where(here, stops[which], 0)) > 0
     times[0] = t
     if stats[8] == 1 and not stopped { times[-1] = b }
-    met = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all))))) > 0)
+    met = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), each(len(all)))) > 0)
     onward = way * sign(slopes.speed) * f64(met)
     rows = w.known(t, y, times, rows, way * if stopped { _how_long_beside(slopes, met, t, times[-1], t1) } else { 0.0 },
       () -> _keeping_before(g, slopes, onward * f64(stopped), way, times, rows))
@@ -469,7 +469,7 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         } else {
           inf * (t1 - t0)
         },
-                  list(...(0..len(directions)))))
+                  each(len(directions))))
       s = if t1 > t0 { min(roots) } else { max(roots) }
       fired = counts and abs(roots - s) <= 4e-15 * (abs(s) + abs(T[j] - T[j - 1]))
       head = X[0] + nodes * (s - X[0])

@@ -137,7 +137,7 @@ _discrete(P, M, m) = {
   (owner, side) = if cell.boxes { _grid_sides(M.axes) } else { _owners(cells, M.faces, len(M.points)) }
   corners = M.points[_framed(cell, cells)]
   bent = if m.bend == 1 { corners } else { _bent_places(M, cells, owner, side, m.bend) }
-  spaces = map(k -> _drawn_nodes(_nodes(M, cells, k), bent, cell, k, m.bend), list(...(1..(top + 1))))
+  spaces = map(k -> _drawn_nodes(_nodes(M, cells, k), bent, cell, k, m.bend), each(1, top + 1))
   for k in orders {
     (count, nodes, X) = spaces[k - 1]
     starts = push(starts, total)
@@ -210,7 +210,7 @@ _products(P, tables, degree) = {
     (A, B) = (tables[r], tables[c])
     reshape([A[q, i, a] * B[q, j, b] for i, j, q, a, b], many[r] * many[c], shape(A)[0], 1 + P.d, 1 + P.d)
   }
-  (...map(r -> (...map(c -> pair(r, c), list(...(0..P.nc))),), list(...(0..P.nc))),)
+  (...map(r -> (...map(c -> pair(r, c), each(P.nc)),), each(P.nc)),)
 }
 
 # Forms are taken by the coordinates of the cell, in which shape functions are the same in all cells: what takes slopes by these to slopes by x, beside values, f64[1 + d, 1 + d], of
@@ -221,7 +221,7 @@ _turning(I) = if rank(I) == 2 {
 } else { map(_turning, I) }
 _at_points(P, T, F, U) = {
   s = _local_starts(P)
-  z = stack(...map(c -> { B = T[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, list(...(0..P.nc)));
+  z = stack(...map(c -> { B = T[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, each(P.nc));
     axis = 1)
   if rank(F) == 2 { [sum(z[q, c, b] * F[b, a] for b) for q, c, a] } else { [sum(z[q, c, b] * F[q, b, a] for b) for q, c, a] }
 }
@@ -237,7 +237,7 @@ _tested(P, T, W, F, w) = {
   y = if rank(F) == 2 { [sum(W[q] * w[q, c, a] * F[b, a] for a) for q, c, b] } else {
     [sum(W[q] * w[q, c, a] * F[q, b, a] for a) for q, c, b]
   }
-  concat(...map(c -> { B = T[c]; [sum(B[q, i, a] * y[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
+  concat(...map(c -> { B = T[c]; [sum(B[q, i, a] * y[q, c, a] for q, a) for i] }, each(P.nc)))
 }
 # Of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 + d, nc, 1], the sums of each test and each shape function: f64[nl, nl]
 _tested_twice(P, T, products, W, F, J) = {
@@ -256,7 +256,7 @@ _tested_twice(P, T, products, W, F, J) = {
       reshape(reshape(L, shape(L)[0], -1) @ ravel(H), shape(A)[1], shape(B)[1])
     }
   }
-  concat(...map(r -> concat(...map(blocks(r), list(...(0..P.nc))); axis = 1), list(...(0..P.nc))); axis = 0)
+  concat(...map(r -> concat(...map(blocks(r), each(P.nc)); axis = 1), each(P.nc)); axis = 0)
 }
 
 # The residual f64[nl] of one cell and its Jacobian f64[nl, nl]
@@ -282,7 +282,7 @@ _condition_at(P, c, t, x, z, normal) = {
   (v, H) = _no_rates(P)
   (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, H, P.lambda))
   ravel(0.0 +
-    (if _has_normal(c) { c.residual(at, jets, (...map(k -> normal[k], list(...(0..P.d))),)) } else { c.residual(at, jets) }))
+    (if _has_normal(c) { c.residual(at, jets, (...map(k -> normal[k], each(P.d)),)) } else { c.residual(at, jets) }))
 }
 _has_normal(c) = c.at.coord < 0 and kind(c.at.point) == "none"
 _at_start(P, c) = P.info.time >= 0 and c.at.coord == P.info.time
@@ -354,7 +354,7 @@ _fixed_values(P, D, t) = {
         }
         S = jacobian(u -> _condition_at(P, c, t, x0, concat(expand(u, 1), zeros(P.nc, P.d); axis = 1), normal))(0.5 +
           0.1 * iota(P.nc))
-        for r in list(...(0..len(S))) {
+        for r in each(len(S)) {
           own = abs(S[r])
           which = argmax(own)
           assert(own[which] > 0 and sum(own) <= own[which] * (1 + 1e-9),
@@ -424,7 +424,7 @@ _fluxes(P, D, t) = {
     for c in told[..k] { if _same_place(c.condition, first.condition) { new = false } }
     if new {
       on = _faces_at(P, D, first.condition)
-      for g in list(...(0..P.nf)) {
+      for g in each(P.nf) {
         own = list()
         for (i, c) in enumerate(told) {
           if _same_place(c.condition, first.condition) and _bends_by(P, g, c.field) { own = push(own, c); used[i] = true }
@@ -514,7 +514,7 @@ _told_fields(P, cs) = {
   for f in fields {
     (own, components) = (list(), list())
     for c in cs { if c.field == f { own = push(own, c) } }
-    for a in list(...(0..max(1, P.info.sizes[f]))) {
+    for a in each(max(1, P.info.sizes[f])) {
       has_it = false
       for c in own { if _tells_slope(P, c.condition, f, a) { has_it = true } }
       if has_it { components = push(components, a) }
@@ -526,7 +526,7 @@ _told_fields(P, cs) = {
 # Whether a condition has slopes of component a of field f
 _tells_slope(P, c, f, a) = {
   any_ = false
-  for r in list(...(0..max(1, c.rows))) {
+  for r in each(max(1, c.rows)) {
     on = _row_dependence(P.info, c, r)
     for (i, j) in enumerate(P.info.jets) {
       space = 0
@@ -636,7 +636,7 @@ _coupled_by_flux(P, q, B) = {
 }
 # Which elements of a cell's matrix can be other than zero, block by block
 _of_unknowns(P, B) = {
-  owner = concat(...map(c -> full(c, _node_count(P.cell, P.orders[c])), list(...(0..P.nc))))
+  owner = concat(...map(c -> full(c, _node_count(P.cell, P.orders[c])), each(P.nc)))
   B[expand(owner, 1), expand(owner, 0)]
 }
 
@@ -701,16 +701,16 @@ _fem_values(P, D, m, first) = {
 # Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
 _guess_at_nodes(P, D, guess) = {
   U = zeros(D.total)
-  for f in list(...(0..P.nf)) {
+  for f in each(P.nf) {
     name = P.info.fields[f]
     if has(guess, name) {
       g = field(guess, name)
       c0 = P.first[f]
       X = D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]]
-      v = if kind(g) == "function" { g(...map(k -> X[.., k], list(...(0..P.d)))) } else { g }
+      v = if kind(g) == "function" { g(...map(k -> X[.., k], each(P.d))) } else { g }
       m = max(1, P.info.sizes[f])
       V = zeros(len(X), m) + (if P.info.sizes[f] == 0 { expand(v + zeros(len(X)), 1) } else { v })
-      for i in list(...(0..m)) {
+      for i in each(m) {
         U[D.starts[c0 + i]..D.starts[c0 + i] + len(X)] = where(abs(V[.., i]) < inf, V[.., i], 0.0)
       }
     }
@@ -725,8 +725,8 @@ _free_unknowns(D, fixed) = {
 }
 # A component of which nothing is fixed, and to which a constant may be added
 _check_determined(P, D, number, A) = {
-  for f in list(...(0..P.nf)) {
-    for c in list(...(P.first[f]..P.first[f] + max(1, P.info.sizes[f]))) {
+  for f in each(P.nf) {
+    for c in each(P.first[f], P.first[f] + max(1, P.info.sizes[f])) {
       on = number[D.starts[c]..D.starts[c] + D.counts[c]]
       if min(on) >= 0 {
         e = zeros(len(A.row_start) - 1)
@@ -773,7 +773,7 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
 # system is as dear as the first, and what they do not solve is an error already.
 _checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
   size = stop_gradient(abs(U))
-  most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]), list(...(0..P.nc))))
+  most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]), each(P.nc)))
   _primal(() -> {
     B = (...A, values = stop_gradient(A.values))
     if _moved_by_rounding(B, most[free]) > 1e-3 { error(_undetermined(P.info.name)) }
@@ -785,7 +785,7 @@ _some_loads(P, D) = {
   V = map(p -> abs(_det_inverse(_directions_of(p), P.d)[0]), D.corners)
   s = _local_starts(P)
   load = zeros(D.total)
-  for c in list(...(0..P.nc)) {
+  for c in each(P.nc) {
     X = D.X[D.starts[c]..D.starts[c] + D.counts[c]]
     (low, wide) = (min(X; axis = 0), max(X; axis = 0) - min(X; axis = 0))
     b = cos(((X - expand(low, 0)) / expand(wide, 0)) @ (1.3 + 0.8 * f64(iota(P.d))) + 0.7 * c)
@@ -830,7 +830,7 @@ _newton_turns(forms, add, solver, free, U, strength, steps) = {
 _fem_solution(P, D, m, U, stats) = {
   info = P.info
   own = _fem_functions(P, D, _place_in(D), U)
-  names = map(f -> info.fields[f], list(...(0..P.nf)))
+  names = map(f -> info.fields[f], each(P.nf))
   (...own, mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none, indicator = () -> _slope_errors(P, D, U),
     error_in = goal -> _goal_error(P, D, m, U, goal), slopes_error = () -> _slopes_missing(P, D, m, U),
     method = "fem", kind = "pde", smooth = _smooth_inside(P),
@@ -840,8 +840,8 @@ _fem_solution(P, D, m, U, stats) = {
 _smooth_inside(P) = map(f -> P.orders[P.first[f]], (...(0..P.nf),))
 # What of a solution follows from its values: its fields, and integrals of them
 _fem_functions(P, D, place, U) = {
-  functions = map(f -> _fem_field(P, D, place, U, f), list(...(0..P.nf)))
-  names = map(f -> P.info.fields[f], list(...(0..P.nf)))
+  functions = map(f -> _fem_field(P, D, place, U, f), each(P.nf))
+  names = map(f -> P.info.fields[f], each(P.nf))
   integral(f; at = none) = if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
   (...record(names, functions), integral = integral, flux = part -> _flux_through(P, D, U, part))
 }
@@ -857,7 +857,7 @@ _field_at(P, D, place, U, f, xs) = {
   s = _local_starts(P)
   m = max(1, P.info.sizes[f])
   parts =
-    map(c -> where(inside, sum(B * U[D.dofs[.., s[c]..s[c + 1]][cell]]; axis = 1), nan), list(...(P.first[f]..P.first[f] + m)))
+    map(c -> where(inside, sum(B * U[D.dofs[.., s[c]..s[c + 1]][cell]]; axis = 1), nan), each(P.first[f], P.first[f] + m))
   if P.info.sizes[f] == 0 {
     if rank(zero) == 0 { parts[0][0] } else { reshape(parts[0], ...shape(zero)) }
   } else {
@@ -885,14 +885,14 @@ _good_slopes(cell, k) = if cell.boxes {
   line = powers(_line_nodes(k)) @ inv(powers(x))
   (from, to) = (_box_places(cell.d, k - 1), _box_places(cell.d, k))
   spread = 1.0
-  for a in list(...(0..cell.d)) { spread = spread * line[to[.., a]][.., from[.., a]] }
+  for a in each(cell.d) { spread = spread * line[to[.., a]][.., from[.., a]] }
   (x[from], spread)
 } else { (_node_places(cell, k), eye(1)) }
 # For each cell the norm of the difference between the slopes and slopes that are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all components together
 _slope_errors(P, D, U) = {
   total = zeros(len(D.cells))
   s = _local_starts(P)
-  for c in list(...(0..P.nc)) {
+  for c in each(P.nc) {
     el = _element(P.cell, P.orders[c])
     dofs = D.dofs[.., s[c]..s[c + 1]]
     # small cells know slopes better than large ones beside them

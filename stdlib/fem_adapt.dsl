@@ -31,10 +31,10 @@ _check_options(P, m, o) = {
 
 # What a user's function gets at a point: x, the fields by their names, slopes, a record of theirs, and on the boundary normal
 _point_of(P, x, z, normal) = {
-  names = map(f -> P.info.fields[f], list(...(0..P.nf)))
+  names = map(f -> P.info.fields[f], each(P.nf))
   value = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 0] } else { z[c..c + P.info.sizes[f], 0] } }
   slope = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 1..] } else { z[c..c + P.info.sizes[f], 1..] } }
-  q = (...record(names, map(value, list(...(0..P.nf)))), x = x, slopes = record(names, map(slope, list(...(0..P.nf)))))
+  q = (...record(names, map(value, each(P.nf))), x = x, slopes = record(names, map(slope, each(P.nf))))
   if kind(normal) == "none" { q } else { (...q, normal = normal) }
 }
 _integral_inside(P, D, U, f) = sum(map((p, u) -> {
@@ -72,9 +72,9 @@ _flux_through(P, D, U, part) = {
   }
   all = f -> {
     m = P.info.sizes[f]
-    if m == 0 { of(P.first[f]) } else { stack(...map(i -> of(P.first[f] + i), list(...(0..m)))) }
+    if m == 0 { of(P.first[f]) } else { stack(...map(i -> of(P.first[f] + i), each(m))) }
   }
-  record(map(f -> P.info.fields[f], list(...(0..P.nf))), map(all, list(...(0..P.nf))))
+  record(map(f -> P.info.fields[f], each(P.nf)), map(all, each(P.nf)))
 }
 
 # ---- estimates
@@ -87,7 +87,7 @@ _enriched(P, D, m, U) = {
   E = _discrete(Q, D.mesh, (...m, degree = if m.degree > 0 { max(m.degree, 2 * top + 2) } else { 0 }))
   V = zeros(E.total)
   (s, t) = (_local_starts(P), _local_starts(Q))
-  for c in list(...(0..P.nc)) {
+  for c in each(P.nc) {
     B = _shapes(_element(P.cell, P.orders[c]), _node_places(P.cell, Q.orders[c]))
     V[E.dofs[.., t[c]..t[c + 1]]] = U[D.dofs[.., s[c]..s[c + 1]]] @ B'
   }
@@ -101,7 +101,7 @@ _enriched(P, D, m, U) = {
 # Of each cell the square of the norm by which fields are measured: of slopes, of a pressure its values
 _cell_norms(P, D, U) = {
   held = concat(...map(f -> zeros(max(1, P.info.sizes[f])) + (if _is_multiplier(P.info, P.eqs, f, P.nf) { 1.0 } else { 0.0 }),
-    list(...(0..P.nf))))
+    each(P.nf)))
   weight = concat(expand(held, 1), expand(1 - held, 1) + zeros(P.nc, P.d); axis = 1)
   map((p, u) -> { (W, _, _, z, _) = _cell_points(P, D, p, u, 0 * u); sum(expand(expand(W, 1), 2) * weight * z^2) }, D.places,
     U[D.dofs])
@@ -125,7 +125,7 @@ _goal_error(P, D, m, U, goal) = {
   # what z has beside its part in the elements of the solution: what the residual of those sees is 0
   (s, t) = (_local_starts(P), _local_starts(e.P))
   rest = z
-  for c in list(...(0..P.nc)) {
+  for c in each(P.nc) {
     low = _element(P.cell, P.orders[c])
     high = _element(P.cell, e.P.orders[c])
     down = _shapes(high, _node_places(P.cell, P.orders[c]))

@@ -29,13 +29,13 @@ _fem_eigen(P, D, m, o) = {
   quotients = V -> [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
   order = argsort(stop_gradient(quotients(V)))
   V = stop_gradient(V[.., order])
-  V = stack(...map(k -> _moving_mode(K, B, V, stop_gradient(quotients(V)), k), list(...(0..count))); axis = 1)
+  V = stack(...map(k -> _moving_mode(K, B, V, stop_gradient(quotients(V)), k), each(count)); axis = 1)
   # by which the eigenvalues have derivatives
   λ = quotients(V)
   place = _place_in(D)
-  names = map(f -> info.fields[f], list(...(0..P.nf)))
-  functions = map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), list(...(0..count))),
-    list(...(0..P.nf)))
+  names = map(f -> info.fields[f], each(P.nf))
+  functions = map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), each(count)),
+    each(P.nf))
   (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V, times = zeros(0),
     stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none, method = "fem", kind = "pde",
     smooth = _smooth_inside(P),
@@ -56,8 +56,8 @@ _with_free(U, free, y) = { U[free] = y; U }
 _fem_line_modes(info, m, o) = {
   (own, sizes) = _conditions_of_modes(info, m.name)
   n = len(info.fields) - 1
-  s = _solve_weak((...info, equations = (...map(i -> info.equations[i], list(...(0..n))),), conditions = own), m, o)
-  names = (...map(i -> info.fields[i], list(...(0..n))),)
+  s = _solve_weak((...info, equations = (...map(i -> info.equations[i], each(n)),), conditions = own), m, o)
+  names = (...map(i -> info.fields[i], each(n)),)
   mode = k -> {
     own = map(f -> field(s, f)[k], names)
     size = if len(sizes) == 0 { 1.0 } else { _line_mode_size(info, sizes[0], own) }
@@ -75,7 +75,7 @@ _line_mode_size(info, q, own) = {
     if not told[1 + i] { 0.0 } else if j[1] == 0 { own[j[0]](x) } else if j[1] == 1 { jvp(own[j[0]], x, 1.0)[1] } else {
       _refuse("fem() does not know {info.fields[j[0]]} by its derivative of order {j[1]}, as `{q.text}` asks for")
     }
-  }, list(...(0..len(info.jets)))),)
+  }, each(len(info.jets))),)
   rest = sum(q.residual((x,), _zero_jets(info)))
   -rest / (sum(q.residual((x,), jets)) - rest)
 }
@@ -84,22 +84,22 @@ _line_mode_size(info, q, own) = {
 _moving_mode(K, B, V, λ, k) = {
   (n, count) = (len(V), len(λ))
   same = f64(abs(λ - λ[k]) <= 1e-7 * max(abs(λ)))
-  C = map(j -> same[j] * stop_gradient(B @ V[.., j]), list(...(0..count)))
+  C = map(j -> same[j] * stop_gradient(B @ V[.., j]), each(count))
   border = concat(...C)
   F = z -> {
     u = z[..n]
     w = B @ u
     R = K @ u - sum(u * (K @ u)) / sum(u * w) * w
-    for j in list(...(0..count)) { R = R + z[n + j] * C[j] }
+    for j in each(count) { R = R + z[n + j] * C[j] }
     sides = map(j -> (if j == k { 0.5 * sum(u * w) - 0.5 } else { sum(C[j] * u) }) + (1 - same[j]) * z[n + j],
-      list(...(0..count)))
+      each(count))
     concat(R, stack(...sides))
   }
   J = z -> {
-    (inner, outer_) = (repeat(iota(count), 0 * iota(count) + n), concat(...map(j -> iota(n), list(...(0..count)))))
+    (inner, outer_) = (repeat(iota(count), 0 * iota(count) + n), concat(...map(j -> iota(n), each(count))))
     u = z[..n]
     mean_ = sum(u * (K @ u)) / sum(u * (B @ u))
-    own = concat(...map(j -> if j == k { B @ u } else { C[j] }, list(...(0..count))))
+    own = concat(...map(j -> if j == k { B @ u } else { C[j] }, each(count)))
     sparse(concat(K.rows, outer_, n + inner, n + iota(count)), concat(K.columns, n + inner, outer_, n + iota(count)),
       concat(K.values - mean_ * B.values, border, own, 1 - same), n + count, n + count)
   }

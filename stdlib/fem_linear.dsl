@@ -35,7 +35,7 @@ _systems(P, D, m, A, free) = {
 # By itself multigrid is taken in space, where no field is there to keep an equation that does not mention it
 _multigrid_suits(P) = {
   fine = P.d == 3
-  for f in list(...(0..P.nf)) { if _is_multiplier(P.info, P.eqs, f, P.nf) { fine = false } }
+  for f in each(P.nf) { if _is_multiplier(P.info, P.eqs, f, P.nf) { fine = false } }
   fine
 }
 # What an elliptic matrix without conditions makes nearly zero, of the unknowns that are free: constants of each component, and rotations of a vector that has as many as there are coordinates; and
@@ -43,14 +43,14 @@ _multigrid_suits(P) = {
 _what_is_small(P, D, free) = {
   component = i64(zeros(D.total))
   node = i64(zeros(D.total))
-  for c in list(...(0..P.nc)) {
+  for c in each(P.nc) {
     component[D.starts[c]..D.starts[c] + D.counts[c]] = c
     # elements of one order share their nodes
     node[D.starts[c]..D.starts[c] + D.counts[c]] = iota(D.counts[c]) + D.total * (P.orders[c] - P.orders[0])
   }
   node = if all(map(k -> k == P.orders[0], stack(...P.orders))) { node } else { iota(D.total) }
-  columns = map(c -> where(component == c, 1.0, 0.0), list(...(0..P.nc)))
-  for f in list(...(0..P.nf)) {
+  columns = map(c -> where(component == c, 1.0, 0.0), each(P.nc))
+  for f in each(P.nf) {
     if P.info.sizes[f] == P.d and P.d > 1 {
       turns = _rotations(D.X, component - P.first[f], P.d)
       for r in turns { columns = push(columns, r) }

@@ -11,9 +11,9 @@ _fem_lines(P, D, m, o) = {
   on = t -> _with_fixed(P, D, fixed, t, zero)
   whole = (t, y) -> _with_free(on(t), free, y)
   rates = (t, yp) -> _with_free(jvp(on, t, 1.0)[1], free, yp)
-  rated = map(f -> _has_rate(info, f), list(...(0..P.nf)))
+  rated = map(f -> _has_rate(info, f), each(P.nf))
   id = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
-    list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))[free]
+    each(P.first[f], P.first[f] + max(1, info.sizes[f])))), each(P.nf)))[free]
   U0 = _start_values(P, D, t0)
   clock = _clock_of(info)
   y0 = U0[free] + _unbent(clock, t0) + clock.firm(t0) + _kept_knots(clock.whole, clock.watched, t0, t1, true)
@@ -37,15 +37,15 @@ _fem_lines(P, D, m, o) = {
     A.values + c * _matrix_on(S, M).values
   }
   place = _place_in(D)
-  names = map(f -> info.fields[f], list(...(0..P.nf)))
+  names = map(f -> info.fields[f], each(P.nf))
   held = false
-  for f in list(...(0..P.nf)) { if _is_multiplier(info, P.eqs, f, P.nf) { held = true } }
+  for f in each(P.nf) { if _is_multiplier(info, P.eqs, f, P.nf) { held = true } }
   # waves that nothing damps keep the steps of BDF short, as in lines.dsl
   waves = P.d == 1 and (info.type == "hyperbolic" or info.type == "dispersive")
   (times, Y, state, stats) = if held or waves {
     # of index 2 for an integrator: constraints, and a pressure that keeps them
     all = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
-      list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))
+      each(P.first[f], P.first[f] + max(1, info.sizes[f])))), each(P.nf)))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
     mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
     (times, Y, Z, counts) =
@@ -68,7 +68,7 @@ _fem_lines(P, D, m, o) = {
     inner = _dense(T, Z, 5, _asks_all(o.saveat))
     (T, map(k -> whole(T[k], Z[k]), iota(len(T))), (t) -> whole(t, inner(t)), counts)
   }
-  functions = map(f -> _fem_moving(P, D, place, state, f), list(...(0..P.nf)))
+  functions = map(f -> _fem_moving(P, D, place, state, f), each(P.nf))
   (...record(names, functions), mesh = D.mesh, values = Y, times = times,
     stats = (...stats, unknowns = len(free), cells = len(D.cells)), error = none, method = "fem", kind = "pde",
     smooth = _smooth_inside(P),
@@ -190,7 +190,7 @@ _start_values(P, D, t0) = {
       c0 = P.first[f]
       m = max(1, P.info.sizes[f])
       X = D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]]
-      for i in list(...(0..m)) {
+      for i in each(m) {
         U[D.starts[c0 + i]..D.starts[c0 + i] + D.counts[c0]] = map(x -> _told_value(P, c, t0, x, i, c0 + i), X)
       }
     }
@@ -206,7 +206,7 @@ _fem_moving(P, D, place, state, f) = {
       zero = 0.0
       for x in xs { zero = zero + 0.0 * x }
       points = (...map(x -> ravel(zero + x), list(...space)),)
-      out = map((t, x) -> _field_at(P, D, place, state(t), f, (...map(k -> x[k], list(...(0..P.d))),)), ravel(zero + t),
+      out = map((t, x) -> _field_at(P, D, place, state(t), f, (...map(k -> x[k], each(P.d)),)), ravel(zero + t),
         stack(...points; axis = 1))
       if P.info.sizes[f] == 0 { reshape(out, ...shape(zero)) } else { reshape(out, ...shape(zero), P.info.sizes[f]) }
     }

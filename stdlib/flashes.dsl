@@ -44,5 +44,5 @@ _flashes_among(info, of, many, asked) = {
 # coordinates are multiples of powers of the root of x^(d + 1) == x + 1.
 # [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018]
 _even_point(info, i) =
-  stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), list(...(0..len(info.coords)))))
+  stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), each(len(info.coords))))
 _even_part(info, i, j) = (0.5 + (i + 1) * _plastic(len(info.coords))^(-1.0 - j)) % 1.0

@@ -98,7 +98,7 @@ _part_way(v, θ) = v.low + (if rank(v.low) == 1 { θ } else if rank(v.low) == 2 
 # The first derivative by coordinate p of values at the nodes, of any number of components
 _slopes_at_nodes(T, p, v) = if rank(v) == 1 { _derived_along(T, p, 1, v) } else {
   flat = reshape(v, T.P, size(v) // T.P)
-  columns = map(c -> _derived_along(T, p, 1, flat[.., c]), list(...(0..shape(flat)[1])))
+  columns = map(c -> _derived_along(T, p, 1, flat[.., c]), each(shape(flat)[1]))
   reshape(stack(...columns; axis = 1), ...shape(v))
 }
 # What is derived within a flux, at all nodes
@@ -120,7 +120,7 @@ _along_steps(info, S, s, t, U, V, λ, jets) = {
     } else { ends }
   }, (...(0..T.count),))
   J = map(j -> if j[i] % 2 == 1 {
-    _stepped(T, p, e, _jet_on(info, S, U, V, map(k -> if k == i { j[k] - 1 } else { j[k] }, list(...(0..len(j)))), λ))
+    _stepped(T, p, e, _jet_on(info, S, U, V, map(k -> if k == i { j[k] - 1 } else { j[k] }, each(len(j))), λ))
   } else { _at_ends(T, p, e, _jet_on(info, S, U, V, j, λ)) }, list(...info.jets))
   I = map(d -> {
     v = _inner_at_nodes(info, S, d, t, jets)
@@ -268,10 +268,10 @@ _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
           (near, next) = (ravel(F[.., a]), ravel(F[.., b]))
           wall = near + (near - next) * e.h[a] / (e.h[a] + e.h[b])
           flux = v -> map_rows(r -> s.f(_node_coordinates(info, S, t, r.x), r.j, ()) + 0.0 * r.x[0],
-            (x = x, j = map(k -> if k == i { v } else { own[k] }, list(...(0..len(own))))))
+            (x = x, j = map(k -> if k == i { v } else { own[k] }, each(len(own)))))
           (rest, factor) = jvp(flux, 0.0 * own[i], 1.0 + 0.0 * own[i])
           slope = where(factor == 0, own[i], (wall - rest) / where(factor == 0, 1.0, factor))
-          out = map(k -> if k == i { slope } else { out[k] }, list(...(0..len(own))))
+          out = map(k -> if k == i { slope } else { out[k] }, each(len(own)))
         }
       }
     }

@@ -48,14 +48,14 @@ ifft2(x) = ifft(ifft(x; axis = -1); axis = -2)
 #     fftn(ones(2, 2, 2))[0, 0, 0]   #> 8 + 0im
 fftn(x) = {
   y = x + 0im
-  for k in list(...(0..rank(x))) { y = fft(y; axis = k) }
+  for k in each(rank(x)) { y = fft(y; axis = k) }
   y
 }
 # ifftn(x): see fftn
 #     real(ifftn(fftn([1, 2; 3, 4])))   #~ [1, 2, 3, 4]
 ifftn(x) = {
   y = x + 0im
-  for k in list(...(0..rank(x))) { y = ifft(y; axis = k) }
+  for k in each(rank(x)) { y = ifft(y; axis = k) }
   y
 }
 # fftshift(x; axis): moves frequency 0 to the middle of an axis, of all unless one is given
@@ -66,7 +66,7 @@ fftshift(x; axis = none) = _shifted(x, axis, 1)
 ifftshift(x; axis = none) = _shifted(x, axis, 0)
 _shifted(x, axis, up) = if kind(axis) == "none" {
   y = x
-  for k in list(...(0..rank(x))) { y = _turned(y, k, up) }
+  for k in each(rank(x)) { y = _turned(y, k, up) }
   y
 } else { _turned(x, axis, up) }
 _turned(x, axis, up) = {

@@ -56,7 +56,7 @@ reconstruct(v; method = "weno5", limiter = "vanleer") = {
   n = len(v)
   if n < 2 * g + 1 { error("reconstruct() with method = \"{method}\" wants at least {2 * g + 1} averages, not {n}") }
   P = concat(v[n - g..], f64(v), v[..g])
-  map((...w) -> _fv_edges(m, list(...w))[1], ...map(o -> P[o..o + n], list(...(0..(2 * g + 1)))))
+  map((...w) -> _fv_edges(m, list(...w))[1], ...map(o -> P[o..o + n], each(2 * g + 1)))
 }
 
 _fv_one_of(x, names) = {
@@ -140,9 +140,9 @@ _fv_is_flux(info, term) = {
   n = len(info.coords)
   d = _dependence(term.f, (...map(c -> 0.1, info.coords),), _zero_jets(info))
   fine = true
-  for i in list(...(0..len(info.jets))) {
+  for i in each(len(info.jets)) {
     if d.depends[n + i] {
-      if not _fv_orders(info, list(i)).first or not _has_fixed_slope(info, d, i, list(...(0..n))) { fine = false }
+      if not _fv_orders(info, list(i)).first or not _has_fixed_slope(info, d, i, each(n)) { fine = false }
     }
   }
   fine
@@ -160,7 +160,7 @@ _fv_orders(info, jets) = {
   (first, second, rate, more, value) = (false, false, false, false, false)
   for j in jets {
     o = 0
-    for k in list(...(1..len(info.coords))) { o = o + info.jets[j][1 + k] }
+    for k in each(1, len(info.coords)) { o = o + info.jets[j][1 + k] }
     if info.jets[j][1] > 0 { rate = true; if info.jets[j][1] > 1 or o > 0 { more = true } }
     if o == 0 and info.jets[j][1] == 0 { value = true }
     if o == 1 { first = true }
@@ -188,7 +188,7 @@ _fv_why_not(info) = {
   }
   if why == "" and dims > 2 { why = "fv() takes one or two space coordinates, and this problem has {dims}" }
   if why == "" {
-    for i in list(...(0..dims)) {
+    for i in each(dims) {
       if kind(info.region) != "none" { why = "fv() takes intervals and boxes; fem() takes regions of other forms" }
     }
   }
@@ -221,7 +221,7 @@ _fv_rows(info) = map(k -> {
   row = 0
   for (i, q) in enumerate(info.equations) { for j in q.jets { if info.jets[j][0] == k and info.jets[j][1] == 1 { row = i } } }
   row
-}, list(...(0..len(info.fields))))
+}, each(len(info.fields)))
 
 # The problem with the equation of each field divided by the factor of its rate, a
 # number wherever it is one (_fv_refuse_rates)
@@ -232,13 +232,13 @@ _fv_by_rates(info) = {
     c = 1.0
     for (k, row) in enumerate(rows) { if row == i { c = _fv_rate_factor(info, q, k) } }
     (...q, residual = (...at) -> q.residual(...at) / c, terms = map(t -> (...t, factor = t.factor / c), q.terms))
-  }, list(...(0..len(info.equations))))
+  }, each(len(info.equations)))
   (...info, equations = all)
 }
 # The factor of a field's rate, 1 where it has none; of a vector, of its first component
 _fv_rate_factor(info, q, k) = {
   place = _middle_of(info)
-  X = (...map(i -> place[i], list(...(0..len(info.coords)))),)
+  X = (...map(i -> place[i], each(len(info.coords))),)
   rate = 0
   for (i, j) in enumerate(info.jets) { if j[0] == k and j[1] > 0 { rate = i } }
   slope = jvp(js -> q.residual(X, js), _some_jets(info, 0.4), _unit_jet(info, rate, 0))[1]
@@ -267,9 +267,9 @@ _fv_system(info) = {
   # what comes in from an end may be faster than what is inside
   driven = stirs
   for c in info.conditions { if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } } }
-  (info = info, m = m, dims = dims, space = list(...(1..(dims + 1))), first = first, rows = _fv_rows(info),
-    diffuses = _fv_is_diffusive(info), driven = driven, stirs = stirs, drifts = drifts, all = list(...(0..m)),
-    ends = map(k -> map(side -> _fv_end(info, k, side), list(0, 1)), list(...(1..dims + 1))))
+  (info = info, m = m, dims = dims, space = each(1, dims + 1), first = first, rows = _fv_rows(info),
+    diffuses = _fv_is_diffusive(info), driven = driven, stirs = stirs, drifts = drifts, all = each(m),
+    ends = map(k -> map(side -> _fv_end(info, k, side), list(0, 1)), each(1, dims + 1)))
 }
 
 _fv_zero(s) = map(i -> 0.0, s.all)
@@ -277,7 +277,7 @@ _fv_none(s) = map(k -> map(i -> 0.0, s.all), s.space)
 
 # A field out of numbers of a state
 _fv_field(s, k, U) = if s.info.sizes[k] == 0 { U[s.first[k]] } else {
-  stack(...map(i -> U[s.first[k] + i] + 0.0, list(...(0..s.info.sizes[k]))))
+  stack(...map(i -> U[s.first[k] + i] + 0.0, each(s.info.sizes[k])))
 }
 # All jets at a point: state, and its first and second derivatives by each coordinate (of second ones also mixed: in the order xx, yy, xy). `rates`: by t
 _fv_jets(s, U, along, bent, rates) = map(j -> {
@@ -304,7 +304,7 @@ _fv_numbers(s, values) = {
     size = s.info.sizes[k]
     if size == 0 { out = push(out, v) } else {
       w = v + zeros(size)
-      for i in list(...(0..size)) { out = push(out, w[i]) }
+      for i in each(size) { out = push(out, w[i]) }
     }
   }
   out
@@ -355,7 +355,7 @@ _fv_primitive(s, k, X, U) = {
   weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100, 0.18134189168918100,
     0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
   total = _fv_zero(s)
-  for i in list(...(0..8)) {
+  for i in each(8) {
     q = _fv_quasi(s, k, X, map(u -> nodes[i] * u, U), U)
     total = map(j -> total[j] + weights[i] * q[j], s.all)
   }
@@ -375,17 +375,17 @@ _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
     d = s.dims
     n = s.dims + 1 + s.m
     (still, everywhere) = (true, true)
-    for k in list(...(0..d)) {
-      told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], list(...(0..(d + 1)))),),
-        map(i -> a[d + 1 + i], s.all), map(i -> 1.0 + 0.3 * i, s.all))), ...map(i -> 0.5, list(...(0..n)))).depends
-      for j in list(...(1..n)) { if told[j] { if j > d { still = false } else { everywhere = false } } }
+    for k in each(d) {
+      told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], each(d + 1)),),
+        map(i -> a[d + 1 + i], s.all), map(i -> 1.0 + 0.3 * i, s.all))), ...map(i -> 0.5, each(n))).depends
+      for j in each(1, n) { if told[j] { if j > d { still = false } else { everywhere = false } } }
     }
     still and not everywhere
   }
 }
 # a(x)u_x in each cell: the differences of fluxes between the values at its faces for its own a. Where diffusion smooths it anyway, central differences.
 _fv_as_it_stands(s, m, grid, t, U, waves) = {
-  ks = list(...(0..s.dims))
+  ks = each(s.dims)
   total = list()
   for k in ks {
     (n, g) = (grid.n[k], grid.g)
@@ -400,7 +400,7 @@ _fv_as_it_stands(s, m, grid, t, U, waves) = {
     V = _fv_each(s, (...a) -> {
       X = (t, ...map(i -> a[i], ks))
       at = s.dims + 1
-      c = map(i -> a[at + 6 * s.m + i], list(...(0..len(own))))
+      c = map(i -> a[at + 6 * s.m + i], each(len(own)))
       speed = if len(c) == 1 { c[0] } else { max(-c[0], c[1]) }
       w = if speed * grid.h[k] > 4 * a[s.dims] { 1 - 4 * a[s.dims] / (speed * grid.h[k]) } else { 0.0 }
       # at the lower face and the upper one
@@ -515,12 +515,12 @@ _fv_grid(s, m) = {
       error("fv() with reconstruct = \"{m.reconstruct}\" wants at least {2 * g} cells along each coordinate, not {k}")
     }
   }
-  axes = map(k -> _fv_centres(lo[k], hi[k], n[k]), list(...(0..s.dims)))
-  (lo = lo, hi = hi, n = n, g = g, h = map(k -> (hi[k] - lo[k]) / n[k], list(...(0..s.dims))), axes = axes,
+  axes = map(k -> _fv_centres(lo[k], hi[k], n[k]), each(s.dims))
+  (lo = lo, hi = hi, n = n, g = g, h = map(k -> (hi[k] - lo[k]) / n[k], each(s.dims)), axes = axes,
     periodic = map(k -> info.periodic[k], s.space),
     centres = _fv_mesh(axes),
-    faces = map(k -> _fv_mesh(map(j -> if j == k { _fv_faces(lo[j], hi[j], n[j]) } else { axes[j] }, list(...(0..s.dims)))),
-      list(...(0..s.dims))))
+    faces = map(k -> _fv_mesh(map(j -> if j == k { _fv_faces(lo[j], hi[j], n[j]) } else { axes[j] }, each(s.dims))),
+      each(s.dims)))
 }
 # Arrays of each coordinate at all points
 _fv_mesh(axes) = if len(axes) == 1 { list(axes[0]) } else {
@@ -540,7 +540,7 @@ _fv_initial(s, grid) = {
   for p in points {
     w = 1.0
     for i in p { w = w * weights[i] }
-    at = map(k -> grid.centres[k] + 0.5 * grid.h[k] * nodes[p[k]], list(...(0..s.dims)))
+    at = map(k -> grid.centres[k] + 0.5 * grid.h[k] * nodes[p[k]], each(s.dims))
     v = _fv_each(s, (...x) -> _fv_start(s, (s.info.lo[0], ...x)), at)
     total = map(i -> total[i] + w * v[i], s.all)
   }
@@ -561,7 +561,7 @@ _fv_start(s, X) = {
       }
     }
     v
-  }, list(...(0..len(s.info.fields))))
+  }, each(len(s.info.fields)))
   # numbers of one kind, whatever was written
   map(v -> v + 0.0, _fv_numbers(s, values))
 }
@@ -608,7 +608,7 @@ _solve_fv(info, m, o) = {
   }
   values = stack(...rows; axis = 1)
   kept = if len(first) == len(times) { values } else { values[1..] }
-  (...record(info.fields, map(k -> _fv_function(s, m, grid, first, switches, rows, k), list(...(0..len(info.fields))))),
+  (...record(info.fields, map(k -> _fv_function(s, m, grid, first, switches, rows, k), each(len(info.fields)))),
     x = if s.dims == 1 {
       grid.axes[0]
     } else {
@@ -624,13 +624,13 @@ _fv_thinnest(s, grid, times, rows) = {
   range_ = max(U) - min(U)
   most = 0.0
   for j in 0..len(times) {
-    for k in list(...(0..s.dims)) {
+    for k in each(s.dims) {
       n = grid.n[k]
       half = v -> 0.5 * (_fv_cut(v, k, 0, n - 1) + _fv_cut(v, k, 1, n))
       u = rows[0][j]
       jump = _fv_cut(u, k, 1, n) - _fv_cut(u, k, 0, n - 1)
       thin = _fv_each(s, (...a) -> {
-        X = (times[j], ...map(i -> a[i], list(...(0..s.dims))))
+        X = (times[j], ...map(i -> a[i], each(s.dims)))
         (v, d) = (list(a[s.dims]), a[s.dims + 1])
         zero = _fv_zero(s)
         growth = -jvp(W -> _fv_rest(s, X, W, _fv_none(s), list(zero, zero, zero)), v, list(1.0))[1][0]
@@ -656,9 +656,9 @@ _fv_check(s, m, grid, U) = {
   V = map(u -> ravel(u)[some], U)
   d = s.dims
   state = a -> map(i -> a[d + i], s.all)
-  point = a -> (s.info.lo[0], ...map(i -> a[i], list(...(0..d))))
+  point = a -> (s.info.lo[0], ...map(i -> a[i], each(d)))
   if not all(abs(stack(...V)) < inf) { error("fv(): an initial value is no finite number") }
-  for k in list(...(0..len(s.info.fields))) {
+  for k in each(len(s.info.fields)) {
     q = s.info.equations[s.rows[k]]
     for j in s.all {
       e = map(i -> if i == j { 1.0 } else { 0.0 }, s.all)
@@ -674,7 +674,7 @@ _fv_check(s, m, grid, U) = {
       }
     }
   }
-  for k in list(...(0..d)) { _fv_check_flux(s, m, k, X, V) }
+  for k in each(d) { _fv_check_flux(s, m, k, X, V) }
 }
 
 # An error where waves are no waves any more: of two unknowns speeds say so in each step (_fv_speeds), and of
@@ -685,7 +685,7 @@ _fv_check_real(s, grid, times, rows) = {
   X = map(c -> ravel(c)[some], grid.centres)
   for j in 0..len(times) {
     V = map(u -> ravel(u[j])[some], rows)
-    for k in list(...(0..s.dims)) {
+    for k in each(s.dims) {
       if _fv_imaginary(s, k, times[j], X, V) > 0 {
         error(
           "fv(): speeds of waves of {s.info.name} along {s.info.coords[k + 1]} are not real at t = {times[j]:.6g}, so that the system is not hyperbolic there and has no solution that lasts")
@@ -702,7 +702,7 @@ _fv_refuse_rates(info) = {
     d = _residual_dependence(info, q)
     alone = true
     for (i, j) in enumerate(info.jets) {
-      if j[1] > 0 and d.depends[n + i] { alone = alone and j[0] == k and _has_fixed_slope(info, d, i, list(...(0..n))) }
+      if j[1] > 0 and d.depends[n + i] { alone = alone and j[0] == k and _has_fixed_slope(info, d, i, each(n)) }
     }
     if not alone { _refuse(_fv_own_rate(info, k, q)) }
   }
@@ -712,9 +712,9 @@ _fv_own_rate(info, k, q) = "fv() wants {info.fields[k]}_t by itself in its equat
 # a field
 _fv_refuse_quasi(s) = {
   (d, m) = (s.dims + 1, s.m)
-  for k in list(...(0..s.dims)) {
-    told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], list(...(0..d))),), map(i -> a[d + i], s.all),
-      map(i -> a[d + m + i], s.all))), ...map(i -> 0.5, list(...(0..d + 2 * m)))).factors
+  for k in each(s.dims) {
+    told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], each(d)),), map(i -> a[d + i], s.all),
+      map(i -> a[d + m + i], s.all))), ...map(i -> 0.5, each(d + 2 * m))).factors
     (linear, fixed) = (true, true)
     for i in s.all {
       for j in s.all {
@@ -754,7 +754,7 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
   one = (t, X) -> {
     U = at(t)
     if size == 0 { _fv_value(s, m, grid, t, U, s.first[k], X) } else {
-      stack(...map(i -> _fv_value(s, m, grid, t, U, s.first[k] + i, X), list(...(0..size))); axis = rank(X[0]))
+      stack(...map(i -> _fv_value(s, m, grid, t, U, s.first[k] + i, X), each(size)); axis = rank(X[0]))
     }
   }
   if s.dims == 1 {
@@ -796,7 +796,7 @@ _fv_value(s, m, grid, t, U, i, X) = {
   g = if s.diffuses { 3 } else { grid.g }
   cells = list()
   inside = list()
-  for k in list(...(0..s.dims)) {
+  for k in each(s.dims) {
     a = grid.lo[k]
     L = grid.hi[k] - a
     x = if grid.periodic[k] { a + (X[k] - a) - L * floor(stop_gradient((X[k] - a) / L)) } else { X[k] }
@@ -806,12 +806,12 @@ _fv_value(s, m, grid, t, U, i, X) = {
   }
   u = if s.dims == 1 { U[i][cells[0]] } else { U[i][cells[0], cells[1]] }
   value = u
-  for k in list(...(0..s.dims)) {
+  for k in each(s.dims) {
     Q = _fv_padded(s, grid, k, g, t, U)[i]
     v = map(o -> {
       c = cells[k] + (g + o)
       if s.dims == 1 { Q[c] } else { if k == 0 { Q[c, cells[1]] } else { Q[cells[0], c] } }
-    }, list(...(-g + 1..g)))
+    }, each(-g + 1, g))
     z = inside[k]
     if how.reconstruct != "first" {
       left = _fv_everywhere((...w) -> _fv_edges(how, list(...w))[0], v)

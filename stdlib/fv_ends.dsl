@@ -6,7 +6,7 @@
 # together: whether one has what another tells; why: what fv() does not meet, or nothing). What a condition
 # has is proven from its code. It belongs to a field whose slope it has, else to one whose value it has.
 _fv_end(info, coord, side) = {
-  fields = list(...(0..len(info.fields)))
+  fields = each(len(info.fields))
   (n, x) = (len(info.coords), info.coords[coord])
   (why, whole) = ("", not _fv_is_diffusive(info))
   slopes = map(k -> false, fields)
@@ -36,7 +36,7 @@ _fv_end(info, coord, side) = {
   told = map(k -> list(), fields)
   room = map(k -> max(1, info.sizes[k]), fields)
   open = map(c -> true, found)
-  for _ in list(...(0..len(found))) {
+  for _ in each(len(found)) {
     # first what has the least choice
     (next, at, least) = (-1, -1, n + len(fields) + 1)
     for (i, c) in enumerate(found) {
@@ -110,7 +110,7 @@ _fv_is_diffusive(info) = {
 # Why conditions at ends are not for fv(), or nothing
 _fv_why_not_ends(info) = {
   why = ""
-  for coord in list(...(1..len(info.coords))) {
+  for coord in each(1, len(info.coords)) {
     for side in (0, 1) {
       if why == "" and not info.periodic[coord] { why = _fv_end(info, coord, side).why }
     }
@@ -136,12 +136,12 @@ _fv_outside(s, coord, side, end, distance, X, U, last) = {
     if len(q) == 0 { _fv_field(s, k, last) } else {
       if end.together { inside } else { _fv_meeting(v -> left(q[0], _fv_with(s, k, last, v)), inside) }
     }
-  }, list(...(0..len(s.info.fields))))
+  }, each(len(s.info.fields)))
   W = map(v -> v + 0.0, _fv_numbers(s, values))
   if not end.together { W } else {
     at = list()
-    for k in list(...(0..len(s.info.fields))) {
-      if len(end.told[k]) > 0 { for i in list(...(0..max(1, s.info.sizes[k]))) { at = push(at, s.first[k] + i) } }
+    for k in each(len(s.info.fields)) {
+      if len(end.told[k]) > 0 { for i in each(max(1, s.info.sizes[k])) { at = push(at, s.first[k] + i) } }
     }
     v = _fv_meeting_together(v -> {
       V = W
@@ -167,7 +167,7 @@ _fv_meeting(r, v) = {
   if _fv_is_affine(r, v) { turn(v) } else {
     w = v
     before = v
-    for _ in list(...(0..20)) { before = w; w = turn(w) }
+    for _ in each(20) { before = w; w = turn(w) }
     if kind(v) == "array" and rank(v) > 0 {
       where(abs(w - before) <= 1e-9 * (abs(v) + abs(w)), w, nan)
     } else { if abs(w - before) <= 1e-9 * (abs(v) + abs(w)) { w } else { nan } }
@@ -176,11 +176,11 @@ _fv_meeting(r, v) = {
 # The same of several numbers and as many equations
 _fv_meeting_together(r, v) = {
   units = eye(len(v))
-  turn = v -> v - linsolve(stack(...map(i -> jvp(r, v, units[i])[1], list(...(0..len(v)))); axis = 1), r(v))
+  turn = v -> v - linsolve(stack(...map(i -> jvp(r, v, units[i])[1], each(len(v))); axis = 1), r(v))
   if _fv_is_affine(r, v) { turn(v) } else {
     w = v
     before = v
-    for _ in list(...(0..20)) { before = w; w = turn(w) }
+    for _ in each(20) { before = w; w = turn(w) }
     where(max(abs(w - before)) <= 1e-9 * max(abs(v) + abs(w)), w, nan)
   }
 }
@@ -196,7 +196,7 @@ _fv_meets_at_face(s, coord, side) = {
   out = map(i -> false, s.all)
   if s.diffuses {
     for (k, steep) in enumerate(s.ends[coord - 1][side].slopes) {
-      if steep { for i in list(...(0..max(1, s.info.sizes[k]))) { out[s.first[k] + i] = true } }
+      if steep { for i in each(max(1, s.info.sizes[k])) { out[s.first[k] + i] = true } }
     }
   }
   out
@@ -210,8 +210,8 @@ _fv_padded(s, grid, k, g, t, U) = {
   } else {
     low = list()
     high = list()
-    others = list(...(0..s.dims))
-    for j in list(...(0..g)) {
+    others = each(s.dims)
+    for j in each(g) {
       for side in list(0, 1) {
         end = s.ends[k][side]
         at = if side == 0 { j } else { n - 1 - j }
@@ -232,7 +232,7 @@ _fv_padded(s, grid, k, g, t, U) = {
         if side == 0 { low = push(low, v) } else { high = push(high, v) }
       }
     }
-    order = list(...(0..g))
+    order = each(g)
     map(i -> concat(...map(j -> low[g - 1 - j][i], order), U[i], ...map(j -> high[j][i], order); axis = k), s.all)
   }
 }

@@ -20,8 +20,8 @@ _fv_speeds(s, k, X, U) = {
 _fv_turns(s, k) = if s.m > 1 { false } else {
   d = s.dims
   told =
-    _dependence((...a) -> jvp(u -> _fv_flux(s, k, (...map(i -> a[i], list(...(0..(d + 1)))),), list(u))[0], a[d + 1], 1.0)[1],
-      ...map(i -> 0.5, list(...(0..(d + 2)))))
+    _dependence((...a) -> jvp(u -> _fv_flux(s, k, (...map(i -> a[i], each(d + 1)),), list(u))[0], a[d + 1], 1.0)[1],
+      ...map(i -> 0.5, each(d + 2)))
   told.factors[d + 1][d + 1]
 }
 
@@ -32,10 +32,10 @@ _fv_turns(s, k) = if s.m > 1 { false } else {
 _fv_path(s, k, X, a, b) = {
   f = u -> _fv_flux(s, k, X, list(u))[0]
   n = if _fv_turns(s, k) { 8 } else { 1 }
-  at = map(i -> a + (i / n) * (b - a), list(...(0..(n + 1))))
+  at = map(i -> a + (i / n) * (b - a), each(n + 1))
   known = map(u -> jvp(f, u, 1.0), at)
   F = list(known[0][0])
-  for i in list(...(0..n)) {
+  for i in each(n) {
     (p, q) = (known[i][1], known[i + 1][1])
     turn = if p * q < 0 { p / (p - q) } else { 1.0 }
     F = push(push(F, f(at[i] + turn * (at[i + 1] - at[i]))), known[i + 1][0])
@@ -48,7 +48,7 @@ _fv_extremes(s, k, X, a, b) = {
   p = _fv_path(s, k, X, a, b)[1]
   (low, high, bend) = (p[0], p[0], 0.0 * p[0])
   for v in p { low = min(low, v); high = max(high, v) }
-  for i in list(...(1..(len(p) - 1))) { bend = max(bend, abs(p[i - 1] - 2 * p[i] + p[i + 1])) }
+  for i in each(1, len(p) - 1) { bend = max(bend, abs(p[i - 1] - 2 * p[i] + p[i + 1])) }
   (low - 0.25 * bend, high + 0.25 * bend)
 }
 
@@ -66,7 +66,7 @@ _fv_ends(A) = if len(A) == 1 { (A[0][0], A[0][0]) } else {
     } else {
       m = len(A)
       c = _fv_polynomial(A)
-      (-_fv_laguerre(map(j -> if (m - j) % 2 == 0 { c[j] } else { -c[j] }, list(...(0..(m + 1))))), _fv_laguerre(c))
+      (-_fv_laguerre(map(j -> if (m - j) % 2 == 0 { c[j] } else { -c[j] }, each(m + 1))), _fv_laguerre(c))
     }
   }
 }
@@ -110,10 +110,10 @@ _fv_outer(c) = {
 # Coefficients of det(λ - A), from λ^0 on (Faddeev and LeVerrier)
 _fv_polynomial(A) = {
   m = len(A)
-  all = list(...(0..m))
+  all = each(m)
   M = map(j -> map(i -> if i == j { 1.0 } else { 0.0 }, all), all)
   c = list(1.0)
-  for k in list(...(1..(m + 1))) {
+  for k in each(1, m + 1) {
     AM = map(j -> map(i -> { t = 0.0; for l in all { t = t + A[l][i] * M[j][l] }; t }, all), all)
     trace = 0.0
     for i in all { trace = trace + AM[i][i] }
@@ -128,11 +128,11 @@ _fv_laguerre(c) = {
   mean = -c[m - 1] / m
   x = mean + sqrt(max(0.0, (m - 1) * (c[m - 1] * c[m - 1] * (m - 1) - 2 * m * c[m - 2]))) / m
   x = x + 1e-9 * (abs(x - mean) + 1e-300)
-  for _ in list(...(0..6)) {
+  for _ in each(6) {
     p = c[m]
     d = 0.0 * x
     e = 0.0 * x
-    for j in list(...(1..(m + 1))) {
+    for j in each(1, m + 1) {
       e = e * x + d
       d = d * x + p
       p = p * x + c[m - j]
@@ -196,9 +196,9 @@ _fv_sides(s, m, grid, k, P) = {
   n = grid.n[k]
   width = 2 * grid.g - 1
   pieces = list()
-  for p in P { for o in list(...(0..width)) { pieces = push(pieces, _fv_cut(p, k, o, o + n + 2)) } }
+  for p in P { for o in each(width) { pieces = push(pieces, _fv_cut(p, k, o, o + n + 2)) } }
   edges = _fv_each(s, (...a) -> {
-    cells = map(i -> map(o -> a[i * width + o], list(...(0..width))), s.all)
+    cells = map(i -> map(o -> a[i * width + o], each(width)), s.all)
     own = map(v -> v[grid.g - 1], cells)
     e = map(v -> _fv_edges(m, v), cells)
     _fv_flat(list(..._fv_kept(s, m, map(v -> v[0], e), map(v -> v[1], e), own)))
@@ -211,12 +211,12 @@ _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
   # those of terms that stand under a derivative, which have no waves
   zero = _fv_zero(s)
   _fv_each(s, (...a) -> {
-    X = (t, ...map(i -> a[i], list(...(0..s.dims))))
+    X = (t, ...map(i -> a[i], each(s.dims)))
     _fv_terms(s, "flux", k + 1, X, _fv_jets(s, zero, _fv_none(s), list(zero, zero, zero), zero))
   }, grid.faces[k])
 } else {
   n = grid.n[k]
-  ks = list(...(0..s.dims))
+  ks = each(s.dims)
   (left, right) = _fv_sides(s, m, grid, k, waves.P)
   speeds = if m.flux == "rusanov" or m.flux == "hll" {
     _fv_flat(map(c -> list(_fv_cut(c, k, 0, n + 1), _fv_cut(c, k, 1, n + 2)), waves.speeds))
@@ -225,7 +225,7 @@ _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
     X = (t, ...map(i -> a[i], ks))
     L = map(i -> a[s.dims + i], s.all)
     R = map(i -> a[s.dims + s.m + i], s.all)
-    _fv_between(s, m, k, X, L, R, map(i -> a[s.dims + 2 * s.m + i], list(...(0..len(speeds)))))
+    _fv_between(s, m, k, X, L, R, map(i -> a[s.dims + 2 * s.m + i], each(len(speeds))))
   }, list(...grid.faces[k], ...left, ...right, ...speeds))
 }
 # Both sides of the faces at the ends, where a condition on the slope is met there: the value at the face
@@ -248,7 +248,7 @@ _fv_kept(s, m, lower, upper, own) = if kind(m.positive) == "none" { (lower, uppe
 }
 # The least of what the user says must stay positive
 _fv_to_keep(s, m, U) = {
-  v = m.positive(...map(k -> _fv_field(s, k, U), list(...(0..len(s.info.fields)))))
+  v = m.positive(...map(k -> _fv_field(s, k, U), each(len(s.info.fields))))
   if kind(v) == "array" { v + 0.0 } else { w = v[0] + 0.0; for q in v { w = min(w, q) }; w }
 }
 
@@ -297,7 +297,7 @@ _fv_roe(s, k, X, L, R) = if s.m == 1 { _fv_osher(s, k, X, L, R) } else {
   map(i -> 0.5 * (f[i] + g[i]) - 0.5 * V[i], s.all)
 }
 _fv_times(A, D) = {
-  all = list(...(0..len(D)))
+  all = each(len(D))
   map(i -> { t = 0.0; for j in all { t = t + A[j][i] * D[j] }; t }, all)
 }
 _fv_rounded(x, d) = if abs(x) < d { 0.5 * (x * x / d + d) } else { abs(x) }
@@ -313,7 +313,7 @@ _fv_eigenvalues(A) = if len(A) == 2 { (mean, half) = _fv_pair(A); list(mean - ha
 _fv_opening(x, l, r, d) = max(d, max(x - l, r - x))
 _fv_absolute(A, D, left, right) = {
   m = len(A)
-  all = list(...(0..m))
+  all = each(m)
   if m == 2 {
     (mean, half) = _fv_pair(A)
     # not narrower than rounding lets eigenvalues be told apart
@@ -347,7 +347,7 @@ _fv_absolute(A, D, left, right) = {
 _fv_osher(s, k, X, L, R) = {
   F = _fv_path(s, k, X, L[0], R[0])[0]
   total = 0.0 * L[0]
-  for i in list(...(1..len(F))) { total = total + abs(F[i] - F[i - 1]) }
+  for i in each(1, len(F)) { total = total + abs(F[i] - F[i - 1]) }
   list(0.5 * (F[0] + F[len(F) - 1]) - (if R[0] >= L[0] { 0.5 } else { -0.5 }) * total)
 }
 
@@ -392,7 +392,7 @@ _fv_hllc(s, k, X, L, R) = {
 # The largest imaginary part of the eigenvalues of the flux's Jacobian at these places and states, 0 where all are real
 _fv_imaginary(s, k, t, X, V) = {
   d = s.dims
-  A = map((...a) -> stack(...map(c -> stack(...map(v -> v + 0.0, c)), _fv_columns(s, k, (t, ...map(i -> a[i], list(...(0..d)))),
+  A = map((...a) -> stack(...map(c -> stack(...map(v -> v + 0.0, c)), _fv_columns(s, k, (t, ...map(i -> a[i], each(d))),
     map(i -> a[d + i], s.all))); axis = 1), ...X, ...V)
   most = 0.0
   for j in 0..len(A) {
@@ -407,7 +407,7 @@ _fv_imaginary(s, k, t, X, V) = {
 _fv_check_flux(s, m, k, X, V) = {
   d = s.dims
   state = a -> map(i -> a[d + i], s.all)
-  point = a -> (s.info.lo[0], ...map(i -> a[i], list(...(0..d))))
+  point = a -> (s.info.lo[0], ...map(i -> a[i], each(d)))
   along = s.info.coords[k + 1]
   if s.m > 1 {
     λ = _fv_imaginary(s, k, s.info.lo[0], X, V)
@@ -434,7 +434,7 @@ _fv_check_flux(s, m, k, X, V) = {
       u = U[1 + k] / U[0]
       p = f[1 + k] - U[1 + k] * u
       e = abs(f[0] - U[1 + k]) + abs(f[s.m - 1] - (U[s.m - 1] + p) * u)
-      for j in list(...(0..d)) { if j != k { e = e + abs(f[1 + j] - U[1 + j] * u) } }
+      for j in each(d) { if j != k { e = e + abs(f[1 + j] - U[1 + j] * u) } }
       e / (1 + abs(f[s.m - 1]))
     }, ...X, ...V)
     if not (max(wrong) < 1e-9) { error(say) }

@@ -11,7 +11,7 @@ _fv_waves(s, m, grid, t, U) = map(k -> {
   P = _fv_padded(s, grid, k, g, t, U)
   c = if _fv_turns(s, k) {
     faces = _fv_each(s, (...a) -> {
-      X = (t, ...map(i -> a[i], list(...(0..s.dims))))
+      X = (t, ...map(i -> a[i], each(s.dims)))
       list(..._fv_extremes(s, k, X, a[s.dims], a[s.dims + 1]))
     }, list(...grid.faces[k], _fv_cut(P[0], k, g - 1, g + n), _fv_cut(P[0], k, g, g + n + 1)))
     (low, high) = map((v, sign) -> _fv_each(s, (a, b) -> sign * max(sign * a, sign * b),
@@ -20,16 +20,16 @@ _fv_waves(s, m, grid, t, U) = map(k -> {
   } else {
     x = map(c -> concat(_fv_cut(c, k, 0, 1), c, _fv_cut(c, k, n - 1, n); axis = k), grid.centres)
     _fv_each(s, (...a) -> {
-      (low, high) = _fv_speeds(s, k, (t, ...map(i -> a[i], list(...(0..s.dims)))), map(i -> a[s.dims + i], s.all))
+      (low, high) = _fv_speeds(s, k, (t, ...map(i -> a[i], each(s.dims))), map(i -> a[s.dims + i], s.all))
       if m.flux == "hll" { list(low, high) } else { list(max(-low, high)) }
     }, list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
   }
   (P = P, speeds = c)
-}, list(...(0..s.dims)))
+}, each(s.dims))
 
 # -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides fluxes; dt: how long a step by this rate alone will be
 _fv_rate(s, m, grid, t, U, waves, dt) = {
-  F = map(k -> _fv_face_fluxes(s, m, grid, k, t, waves[k]), list(...(0..s.dims)))
+  F = map(k -> _fv_face_fluxes(s, m, grid, k, t, waves[k]), each(s.dims))
   besides = _fv_besides(s, grid, t, U)
   rest = if not _fv_stands(s) { besides } else {
     D = _fv_as_it_stands(s, m, grid, t, U, waves)
@@ -37,7 +37,7 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
   }
   rate = F -> {
     total = rest
-    for k in list(...(0..s.dims)) {
+    for k in each(s.dims) {
       n = grid.n[k]
       part = i -> (_fv_cut(F[k][i], k, 0, n) - _fv_cut(F[k][i], k, 1, n + 1)) * (1 / grid.h[k])
       total = map(i -> if len(total) == 0 { part(i) } else { total[i] + part(i) }, s.all)
@@ -57,7 +57,7 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
       if open {
         held = max(held, bad)
         total = rate(map(k -> _fv_held_back(s, m, grid, k, held, U, F[k], 2 * s.dims * dt / grid.h[k]),
-          list(...(0..s.dims))))
+          each(s.dims)))
       }
     }
     total
@@ -106,7 +106,7 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
 }
 # What stands besides fluxes, with the sign of the right side; nothing where there is nothing
 _fv_besides(s, grid, t, U) = {
-  ks = list(...(0..s.dims))
+  ks = each(s.dims)
   if s.diffuses { _fv_diffusion(s, grid, t, U) } else {
     if _fv_has(s, "source") or _fv_has(s, "quasi") {
       zero = _fv_zero(s)
@@ -121,7 +121,7 @@ _fv_besides(s, grid, t, U) = {
 
 # Terms with second derivatives, by central differences of averages, and sources
 _fv_diffusion(s, grid, t, U) = {
-  ks = list(...(0..s.dims))
+  ks = each(s.dims)
   P = map(k -> _fv_padded(s, grid, k, 1, t, U), ks)
   along = list()
   bent = list()
@@ -170,7 +170,7 @@ _fv_flat(rows) = {
 # Steps per unit of time that stability asks for, of waves and of what diffuses, and of sources, whose
 # changes a step follows to a part of their own time
 _fv_pace(s, m, grid, t, U, waves) = {
-  ks = list(...(0..s.dims))
+  ks = each(s.dims)
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
   total = 0.0
   for k in ks {
@@ -199,7 +199,7 @@ _fv_pace(s, m, grid, t, U, waves) = {
 # The same in the later stages of a step with WENO: no wave has gone farther than a cell, so extremes over neighbours of what speeds were will do, a quarter of the work saved. Not for the other
 # reconstructions, which keep what is positive so, also where water meets a dry bed and is fast as soon as it is there.
 _fv_later(s, m, grid, t, U, waves) = {
-  ks = list(...(0..s.dims))
+  ks = each(s.dims)
   map(k -> {
     c = waves[k].speeds
     (P = _fv_padded(s, grid, k, grid.g, t, U), speeds = if len(c) == 1 { list(_fv_wider(s, grid, k, c[0], 1.0)) } else {
@@ -210,7 +210,7 @@ _fv_later(s, m, grid, t, U, waves) = {
 # Extremes over neighbours along all coordinates; along the k-th there is a cell more at each end
 _fv_wider(s, grid, k, v, sign) = {
   w = v
-  for j in list(...(0..s.dims)) {
+  for j in each(s.dims) {
     n = shape(w)[j]
     # the cell before the first, where the coordinate is periodic, is that before the last but one
     (before, after) = if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
@@ -405,7 +405,7 @@ _fv_failed(s, m, grid, U, reached, steps, why) = {
     if any(bad) {
       i = argmax(i64(bad))
       f = 0
-      for j in list(...(0..len(s.first))) { if s.first[j] <= k { f = j } }
+      for j in each(len(s.first)) { if s.first[j] <= k { f = j } }
       error("{begin}: {s.info.fields[f]} is {ravel(u)[i]} at {_fv_place(s, grid, i)}. {help}")
     }
   }

@@ -13,35 +13,35 @@
 # m + 1 arrays f64[n, w]. B. Fornberg, Generation of finite difference formulas on arbitrarily spaced grids, Math. Comp. 51 (1988).
 _fornberg(z, X, w, m) = {
   zero = 0 * z
-  C = map(i -> map(k -> zero, list(...(0..(m + 1)))), list(...(0..w)))
-  C[0] = map(k -> if k == 0 { zero + 1 } else { zero }, list(...(0..(m + 1))))
+  C = map(i -> map(k -> zero, each(m + 1)), each(w))
+  C[0] = map(k -> if k == 0 { zero + 1 } else { zero }, each(m + 1))
   c1 = zero + 1
   c4 = X[.., 0] - z
-  for i in list(...(1..w)) {
+  for i in each(1, w) {
     c2 = zero + 1
     c5 = c4
     c4 = X[.., i] - z
-    for j in list(...(0..i)) {
+    for j in each(i) {
       c3 = X[.., i] - X[.., j]
       c2 = c2 * c3
       if j == i - 1 {
         old = C[j]
         row = C[i]
-        for k in list(...(0..(m + 1))) {
+        for k in each(m + 1) {
           row[k] = if k == 0 { -c1 * c5 * old[0] / c2 } else { c1 * (k * old[k - 1] - c5 * old[k]) / c2 }
         }
         C[i] = row
       }
       old = C[j]
       row = C[j]
-      for k in list(...(0..(m + 1))) {
+      for k in each(m + 1) {
         row[k] = if k == 0 { c4 * old[0] / c3 } else { (c4 * old[k] - k * old[k - 1]) / c3 }
       }
       C[j] = row
     }
     c1 = c2
   }
-  map(k -> stack(...map(i -> C[i][k], list(...(0..w))); axis = 1), list(...(0..(m + 1))))
+  map(k -> stack(...map(i -> C[i][k], each(w)); axis = 1), each(m + 1))
 }
 
 # Points of [a, b] from s in [-1, 1]: evenly, or drawn together around x0 over a width w by a tan map (Bayliss and Turkel 1992).
@@ -70,7 +70,7 @@ _fd_grid(m, n, a, b, periodic, top) = {
     W = _fornberg([0.0], expand(f64(offset), 0), w, top)
     idx = (expand(iota(n), 1) + expand(offset, 0)) % n
     (x = x, idx = idx, width = w, between = _between_for(m, w), D = map(k -> broadcast_to(W[k] / h^k, n, w),
-      list(...(0..(top + 1)))), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0],
+      each(top + 1)), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0],
       series = none)
   } else {
     # one-sided first derivatives of order 6 and 8 have eigenvalues with positive real parts, and so have second ones of order 8
@@ -107,7 +107,7 @@ _narrowed(D, x, w, top) = {
     own[1] = concat(first[k][0], [0.0])
     own[-2] = concat([0.0], last[k][0])
     own
-  }, list(...(0..(top + 1))))
+  }, each(top + 1))
 }
 
 # Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB, chapter 6), with the mapping's slope, ascending in x.
@@ -122,7 +122,7 @@ _chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + 
   # s_j = sin(pi (2j - n)/(2n)) = cos(pi (n - j)/n)
   weight = where((k == 0) or (k == n), 0.5, 1.0)
   series = (2.0 / n) * expand(weight, 1) * cos(π * expand(k, 1) * expand(n - k, 0) / f64(n)) * expand(weight, 0)
-  on = if kind(m.cluster) == "none" { map(l -> D[l] * (2.0 / (b - a))^l, list(...(0..(top + 1)))) } else {
+  on = if kind(m.cluster) == "none" { map(l -> D[l] * (2.0 / (b - a))^l, each(top + 1)) } else {
     slope = jvp(r -> _place(r, a, b, m.cluster), s, ones_like(s))[1]
     _powers(D[1] / expand(slope, 1), top)
   }
@@ -144,7 +144,7 @@ _chebyshev_matrices(n, top) = {
   Z = where(same, 0.0, 1 / where(same, 1.0, apart))
   C = expand(c, 1) / expand(c, 0)
   out = list(eye(n + 1))
-  for l in list(...(1..(top + 1))) {
+  for l in each(1, top + 1) {
     last = out[l - 1]
     off = l * Z * (C * expand(diag(last), 1) - last)
     out = push(out, broadcast_to(off - diag(sum(off; axis = 1)), n + 1, n + 1))
@@ -154,7 +154,7 @@ _chebyshev_matrices(n, top) = {
 
 _powers(D1, top) = {
   out = list(eye(len(D1)), D1)
-  for k in list(...(2..(top + 1))) { out = push(out, D1 @ out[k - 1]) }
+  for k in each(2, top + 1) { out = push(out, D1 @ out[k - 1]) }
   out
 }
 
@@ -175,7 +175,7 @@ _fourier_grid(m, n, a, b, periodic, top) = {
   D1 = where(same, 0.0, 0.5 * sign / tan(safe)) * scale
   D2 = where(same, -(π^2) / (3 * h^2) - 1 / 6.0, -0.5 * sign / sin(safe)^2) * scale^2
   out = list(eye(n), D1, D2)
-  for o in list(...(3..(top + 1))) { out = push(out, D2 @ out[o - 2]) }
+  for o in each(3, top + 1) { out = push(out, D2 @ out[o - 2]) }
   (x = a + (b - a) * j / f64(n), D = out, idx = broadcast_to(expand(j, 0), n, n), width = n, dense = true, a = a, b = b,
     periodic = true, cluster = none, family = "fourier", ends = j, series = none)
 }
@@ -191,7 +191,7 @@ _time_of(info) = if has(info, "time") { info.time } else {
 }
 _space_of(info) = {
   out = list()
-  for i in list(...(0..len(info.coords))) { if i != _time_of(info) { out = push(out, i) } }
+  for i in each(len(info.coords)) { if i != _time_of(info) { out = push(out, i) } }
   out
 }
 
@@ -221,10 +221,10 @@ _tensor(info, m) = {
   n = map(g -> len(g.x), dims)
   P = 1
   for k in n { P = P * k }
-  stride = map(p -> { s = 1; for q in list(...(p + 1..count)) { s = s * n[q] }; s }, list(...(0..count)))
+  stride = map(p -> { s = 1; for q in each(p + 1, count) { s = s * n[q] }; s }, each(count))
   X = map(p -> if count == 1 { dims[p].x } else {
-    ravel(broadcast_to(reshape(dims[p].x, ...map(q -> if q == p { n[q] } else { 1 }, list(...(0..count)))), ...n))
-  }, list(...(0..count)))
+    ravel(broadcast_to(reshape(dims[p].x, ...map(q -> if q == p { n[q] } else { 1 }, each(count))), ...n))
+  }, each(count))
   dense = true
   for g in dims { if not g.dense { dense = false } }
   (dims = (...dims,), n = (...n,), P = P, stride = (...stride,), X = (...X,), space = (...space,), count = count, dense = dense)
@@ -249,7 +249,7 @@ _derived_along(T, p, k, u) = if k == 0 { u } else {
       v = reshape(u, T.P // (n * after), n, after)
       W = g.D[k]
       total = 0.0 * v
-      for s in list(...(0..g.width)) { total = total + reshape(W[.., s], 1, n, 1) * take(v, g.idx[.., s]; axis = 1) }
+      for s in each(g.width) { total = total + reshape(W[.., s], 1, n, 1) * take(v, g.idx[.., s]; axis = 1) }
       ravel(total)
     }
   }
@@ -325,17 +325,17 @@ _local_value(g, u, x) = {
     h = (g.b - g.a) / n
     start = i64(floor((stop_gradient(x) - g.a) / h)) - w // 2 + 1
     s = (x - g.a) / h - start
-    for j in list(...(0..w)) {
+    for j in each(w) {
       p = 1.0
-      for k in list(...(0..w)) { if k != j { p = p * ((s - k) / (j - k)) } }
+      for k in each(w) { if k != j { p = p * ((s - k) / (j - k)) } }
       total = total + p * u[(start + j) % n]
     }
   } else {
     cell = searchsorted(g.x, stop_gradient(x)) - 1
     start = clamp(cell - w // 2 + 1, 0, n - w)
-    for j in list(...(0..w)) {
+    for j in each(w) {
       p = 1.0
-      for k in list(...(0..w)) {
+      for k in each(w) {
         if k != j { p = p * ((x - g.x[start + k]) / (g.x[start + j] - g.x[start + k])) }
       }
       total = total + p * u[start + j]
@@ -378,9 +378,9 @@ _local_weights(g, x) = {
     (k, g.x[k + iota(w)])
   }
   own = list()
-  for j in list(...(0..w)) {
+  for j in each(w) {
     p = 1.0
-    for k in list(...(0..w)) { if k != j { p = p * ((x - place[k]) / (place[j] - place[k])) } }
+    for k in each(w) { if k != j { p = p * ((x - place[k]) / (place[j] - place[k])) } }
     own = push(own, p)
   }
   ((first + iota(w)) % n, stack(...own))

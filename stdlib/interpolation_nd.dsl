@@ -21,7 +21,7 @@ grid_interpolant(axes, values; method = "cubic", ends = "not-a-knot") = {
   d = len(axes)
   assert(kind(axes) == "tuple" or kind(axes) == "list", "the axes of a grid are a tuple of vectors")
   assert(rank(values) == d, "{d} axes are given for values with {rank(values)}")
-  for j in list(...(0..d)) {
+  for j in each(d) {
     assert(len(axes[j]) == shape(values)[j] and len(axes[j]) > 1,
       "axis {j} has {len(axes[j])} places for {shape(values)[j]} values")
     assert(all(axes[j][1..] > axes[j][..-1]), "the places of axis {j} must ascend")
@@ -30,7 +30,7 @@ grid_interpolant(axes, values; method = "cubic", ends = "not-a-knot") = {
     xs = map(x -> x + 0.0, axes)
     # for every set of axes, as the bits of a number, the derivatives along those at the places of the grid
     D = list(values + 0.0)
-    for s in list(...(1..2^d)) {
+    for s in each(1, 2^d) {
       j = _highest_bit(s, d)
       D = push(D, _slopes_along(xs[j], D[s - 2^j], j, method, ends))
     }
@@ -40,7 +40,7 @@ grid_interpolant(axes, values; method = "cubic", ends = "not-a-knot") = {
 }
 _highest_bit(s, d) = {
   j = 0
-  for k in list(...(0..d)) { if 2^k <= s { j = k } }
+  for k in each(d) { if 2^k <= s { j = k } }
   j
 }
 _slopes_along(x, A, j, method, ends) = {
@@ -65,10 +65,10 @@ _multilinear(axes, values, points) = {
   t = map(j -> clamp((points[..., j] - axes[j][k[j]]) / (axes[j][k[j] + 1] - axes[j][k[j]]), 0.0, 1.0), (...(0..d)))
   flat = ravel(values)
   total = 0.0
-  for corner in list(...(0..2^d)) {
+  for corner in each(2^d) {
     weight = 1.0
     at = 0
-    for j in list(...(0..d)) {
+    for j in each(d) {
       up = (corner // 2^j) % 2
       weight = weight * (if up == 1 { t[j] } else { 1 - t[j] })
       at = at * len(axes[j]) + k[j] + up
@@ -88,12 +88,12 @@ _tensor_cubic(axes, D, points) = {
     list(s^2 * (1 + 2 * t), s^2 * t * h, t^2 * (3 - 2 * t), -t^2 * s * h)
   }, (...(0..d)))
   total = 0.0
-  for corner in list(...(0..2^d)) {
+  for corner in each(2^d) {
     at = 0
-    for j in list(...(0..d)) { at = at * len(axes[j]) + k[j] + (corner // 2^j) % 2 }
-    for set in list(...(0..2^d)) {
+    for j in each(d) { at = at * len(axes[j]) + k[j] + (corner // 2^j) % 2 }
+    for set in each(2^d) {
       weight = 1.0
-      for j in list(...(0..d)) { weight = weight * basis[j][2 * ((corner // 2^j) % 2) + (set // 2^j) % 2] }
+      for j in each(d) { weight = weight * basis[j][2 * ((corner // 2^j) % 2) + (set // 2^j) % 2] }
       total = total + weight * D[set][at]
     }
   }
@@ -168,7 +168,7 @@ _monomials(X, degree) = {
   if degree == 0 { one } else { if degree == 1 { concat(one, X; axis = 1) } else {
     d = _known(shape(X)[1], "the number of coordinates")
     out = concat(one, X; axis = 1)
-    for i in list(...(0..d)) { for j in list(...(i..d)) { out = concat(out, expand(X[.., i] * X[.., j], 1); axis = 1) } }
+    for i in each(d) { for j in each(i, d) { out = concat(out, expand(X[.., i] * X[.., j], 1); axis = 1) } }
     out
   } }
 }

@@ -24,7 +24,7 @@ _fit_problem(problem, data, o) = {
     x = field(data, places[i]) + 0.0
     told = not info.periodic[i] and (i == info.time or kind(info.region) == "none")
     if told { _known_at(info.coords[i], info.lo[i], info.hi[i], x) } else { x }
-  }, list(...(0..len(places))))
+  }, each(len(places)))
   again = p -> bound(...(...known, ...p))
   if kind(method) != "none" and has(method, "fit") {
     f = method.fit(bound, data, names, o)
@@ -147,7 +147,7 @@ _fit_pinn(bound, data, names, o) = {
   weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
   np = len(flatten(p0)[0])
   left = v -> _damp_outliers(o.loss, weight * (values_at(back(v), at) - y))
-  along_of = (f, v, along) -> stack(...map(k -> jvp(f, v, along[.., k])[1], list(...(0..np))); axis = 1)
+  along_of = (f, v, along) -> stack(...map(k -> jvp(f, v, along[.., k])[1], each(np)); axis = 1)
   quarter = (...m, steps = max(1, (m.steps + 3) // 4))
   (_, back_net) = flatten(start)
   (v, k, share, loss, first, noisy) = (v0, 0, inf, 0.0, inf, false)
@@ -208,20 +208,20 @@ _responses(m, blocks, v, back, n) = {
     smooth = _smoother(A, A @ A', l)
     product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p
     # combinations of parameters that move the equations at right angles, so that what depends on each other still does so to rounding
-    (U, s, V) = svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], list(...(0..n))); axis = 1))
-    Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], 1e-6, 6 * trainer.turns)[0], list(...(0..n)));
+    (U, s, V) = svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], each(n)); axis = 1))
+    Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], 1e-6, 6 * trainer.turns)[0], each(n));
       axis = 1)
     concat((Z * where(s > 1e-12 * s[0], s, 0.0)) @ V', eye(n); axis = 0)
   }
 }
 _usual_size(p) = { s = if kind(p) == "array" { sqrt(mean(p^2)) } else { abs(p) }; if s > 0 { s } else { 1.0 } }
 _last_scaled(w, sizes) =
-  map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w, list(...(0..len(w))))
+  map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w, each(len(w)))
 _output_sizes(info, seen, data) = concat(...map(k -> {
   f = info.fields[k]
   s = if contains(seen, f) { _usual_size(field(data, f) + 0.0) } else { 1.0 }
   zeros(max(1, info.sizes[k])) + s
-}, list(...(0..len(info.fields)))))
+}, each(len(info.fields))))
 
 # Rows of the measurements in units of their standard deviations, or of the sizes of what was measured: points are coordinates, values and units
 _measured_block(info, seen, data, o, u) = {

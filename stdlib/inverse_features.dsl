@@ -56,12 +56,12 @@ _fit_rfm(bound, data, names, o) = {
   waves = map(b -> _waves_at(info, f, b.equations, b.X), blocks)
   Φ = sin(P @ f.W' + f.b)
   (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
-  along = -stack(...map(j -> _least_squares(A, Q[.., j]), list(...(0..len(q)))); axis = 1)
+  along = -stack(...map(j -> _least_squares(A, Q[.., j]), each(len(q))); axis = 1)
   error = norm(r) / max(1e-300, sqrt(mean((Φ @ a')^2)))
   values_at = (a, z) -> concat(...map(g -> ravel(_rfm_field(info, f, a, _place_of(info.fields, g))(...z)), seen))
   (p, back) = flatten(real_(q))
   scale = flatten(record(names, map(name -> field(units, name) + 0.0 * field(p0, name), names)))[0]
-  jacobian_at = z -> stack(...map(j -> values_at(reshape(along[.., j], count, -1), z), list(...(0..len(q)))); axis = 1) / scale
+  jacobian_at = z -> stack(...map(j -> values_at(reshape(along[.., j], count, -1), z), each(len(q))); axis = 1) / scale
   sigma = _sigmas(o.sigma, seen, data)
   weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
   rest = values_at(a, at) - y
@@ -79,8 +79,8 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   waves = map(b -> _waves_at(info, f, b.equations, b.X), blocks)
   a = transpose(d.pick) @ _ridge(Φ, d.Y)'
   # rows of the measurements by all amplitudes
-  D = concat(...map(c -> concat(...map(k -> d.pick[c, k] * d.weight[c] * Φ, list(...(0..count))); axis = 1),
-    list(...(0..shape(d.pick)[0]))); axis = 0)
+  D = concat(...map(c -> concat(...map(k -> d.pick[c, k] * d.weight[c] * Φ, each(count)); axis = 1),
+    each(shape(d.pick)[0])); axis = 0)
   left =
     (a, q, w) ->
     concat(...map((b, z, w) -> w * ravel(_block_residual(stated(q), b, _slot_values(info, f, b.equations, z, a))),
@@ -125,7 +125,7 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, b, p)
     rest = norm(r)
     if turn < 2 {
-      along = -stack(...map(j -> _least_squares(A, Q[.., j]), list(...(0..len(q)))); axis = 1)
+      along = -stack(...map(j -> _least_squares(A, Q[.., j]), each(len(q))); axis = 1)
       J = D @ along
       N = J' @ J
       dp = -linsolve(N + diag(zeros(len(q)) + 1e-10 * trace(N)), J' @ misfit(b))
@@ -141,7 +141,7 @@ _ridge(Φ, Y) = {
   M = shape(Φ)[1]
   A = concat(Φ, 1e-7 * eye(M); axis = 0)
   B = concat(Y, zeros(M, shape(Y)[1]); axis = 0)
-  stack(...map(j -> _least_squares(A, B[.., j]), list(...(0..shape(Y)[1]))); axis = 1)
+  stack(...map(j -> _least_squares(A, B[.., j]), each(shape(Y)[1])); axis = 1)
 }
 # The bandwidth with which half of the measurements foretell the other half best, in proportion to the lengths of the box
 _bandwidth_of_data(info, P, Y, seed_) = {
@@ -172,7 +172,7 @@ _joint_rows(info, stated, blocks, waves, f, a, q) = {
     w = ravel(broadcast_to(expand(b.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
     parts = push(parts, A * expand(w, 1))
     sides = push(sides, stack(...map(j -> jvp(q -> ravel(_block_residual(stated(q), b, V)), q, f64(iota(len(q)) == j))[1],
-      list(...(0..len(q)))); axis = 1) * expand(w, 1))
+      each(len(q))); axis = 1) * expand(w, 1))
     weights = push(weights, w)
     rest = push(rest, w * ravel(R))
   }

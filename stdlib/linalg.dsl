@@ -505,7 +505,7 @@ _logm(A) = {
   }
   X = B - I
   R = 0 * X
-  for j in list(...(0..8)) { R = R + _legendre_weights()[j] * linsolve(I + _legendre_places()[j] * X, X) }
+  for j in each(8) { R = R + _legendre_weights()[j] * linsolve(I + _legendre_places()[j] * X, X) }
   R * 2.0^k
 }
 # the 8 points and weights of Gauss and Legendre on [0, 1]

@@ -21,7 +21,7 @@ _field_count(info) = if info.eigen == "" { len(info.fields) } else {
 }
 _first_part(info, levels, k, level) = {
   at = 0
-  for f in list(...(0..k)) { at = at + levels[f] * _width(info, f) }
+  for f in each(k) { at = at + levels[f] * _width(info, f) }
   at + level * _width(info, k)
 }
 _part_of(S, U, i) = if S.parts == 1 { U } else { reshape(U, S.parts, S.T.P)[i] }
@@ -34,10 +34,10 @@ _structure(info, m) = {
   T = _tensor(info, m)
   time = _time_of(info)
   count = _field_count(info)
-  orders = map(k -> _order_in_time(info, time, k), list(...(0..count)))
+  orders = map(k -> _order_in_time(info, time, k), each(count))
   levels = map(n -> max(1, n), orders)
   parts = 0
-  for k in list(...(0..count)) { parts = parts + levels[k] * _width(info, k) }
+  for k in each(count) { parts = parts + levels[k] * _width(info, k) }
   (T = T, time = time, count = count, orders = (...orders,), levels = (...levels,), parts = parts, N = parts * T.P)
 }
 
@@ -47,7 +47,7 @@ _structure(info, m) = {
 _node_coordinates(info, S, t, x) = {
   out = list()
   p = 0
-  for i in list(...(0..len(info.coords))) {
+  for i in each(len(info.coords)) {
     if i == S.time { out = push(out, t) } else { out = push(out, x[p]); p = p + 1 }
   }
   out
@@ -59,13 +59,13 @@ _some_jets(info, low) =
     n = info.sizes[info.jets[i][0]]
     of = c -> low + (0.618034 * (i + 1) + 0.754878 * (c + 1)) % 1.0
     if n == 0 { of(0) } else { map(c -> of(c), iota(n)) }
-  }, list(...(0..len(info.jets))))
+  }, each(len(info.jets)))
 # Jets that are zero but for one, or for one component of it.
 _unit_jet(info, i, c) =
   map(k -> {
     n = info.sizes[info.jets[k][0]]
     if n == 0 { if k == i { 1.0 } else { 0.0 } } else { if k == i { f64(iota(n) == c) } else { zeros(n) } }
-  }, list(...(0..len(info.jets))))
+  }, each(len(info.jets)))
 _some_point(info, S) = map(i -> info.lo[i] + 0.3719 * (info.hi[i] - info.lo[i]), S.T.space)
 
 _as_row(v, like) = f64(v) + 0.0 * like
@@ -84,7 +84,7 @@ _jet_on(info, S, U, V, j, λ) = {
     } else if kind(V) == "none" { 0.0 * S.T.X[0] } else {
       _derived(S.T, _jet_space(S, j), _part_of(S, V, _first_part(info, S.levels, k, S.levels[k] - 1) + c))
     }
-    if info.sizes[k] == 0 { from(0) } else { stack(...map(from, list(...(0..info.sizes[k]))); axis = 1) }
+    if info.sizes[k] == 0 { from(0) } else { stack(...map(from, each(info.sizes[k])); axis = 1) }
   }
 }
 
@@ -95,7 +95,7 @@ _jet_on(info, S, U, V, j, λ) = {
 _end_stages(info, S, conditions) = {
   out = list()
   offset = S.N
-  for p in list(...(0..S.T.count)) {
+  for p in each(S.T.count) {
     own = list()
     for c in conditions { if c.p == p { own = push(own, c) } }
     if len(own) > 0 {
@@ -119,11 +119,11 @@ _stage_along(info, S, own, p, offset) = {
     face = _nodes_of(S, c)
     x = map(v -> v[face], T.X)
     for (r, places) in enumerate(_rows_of(S, c)) {
-      blocks = map(k -> zeros(lines, m), list(...(0..S.parts)))
+      blocks = map(k -> zeros(lines, m), each(S.parts))
       for i in (...c.q.linear, ...c.q.bent) {
         j = info.jets[i]
         w = _end_weights(g, j[1 + c.q.at.coord], c.side)
-        for a in list(...(0.._width(info, j[0]))) {
+        for a in each(_width(info, j[0])) {
           slope = map_rows(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1],
             (x = x))
           part = _first_part(info, S.levels, j[0], _jet_time(S, j) + c.shift) + a
@@ -165,7 +165,7 @@ _end_weights(g, k, side) = {
 # The constants of the conditions at time t, in the order of the stages.
 _constants(info, S, conditions, t) = {
   out = list()
-  for p in list(...(0..S.T.count)) {
+  for p in each(S.T.count) {
     for c in conditions {
       if c.p == p {
         face = _nodes_of(S, c)
@@ -241,7 +241,7 @@ _sources(info, S, matched, conditions) = {
     k = matched[e]
     first = _first_part(info, S.levels, k, S.levels[k] - 1)
     out = push(out, (q = q, all = true, nodes = iota(S.T.P), shift = 0, width = _width(info, k), vector = info.sizes[k] > 0,
-      picks = list(...(0.._width(info, k))), rows = map(r -> (first + r) * S.T.P + iota(S.T.P), list(...(0.._width(info, k)))),
+      picks = each(_width(info, k)), rows = map(r -> (first + r) * S.T.P + iota(S.T.P), each(_width(info, k))),
       first = true))
   }
   for c in conditions {
@@ -260,8 +260,8 @@ _possible(info, S, s) = {
     n = info.sizes[info.jets[i][0]]
     a = _jet_start(info, i)
     if n == 0 { v[a] } else { v[a..a + n] }
-  }, list(...(0..len(info.jets))))
-  p = _pattern((v, t, x) -> reshape(_residual_at(info, S, s.q, t, map(i -> x[i], list(...(0..S.T.count))), js(v)), s.width),
+  }, each(len(info.jets)))
+  p = _pattern((v, t, x) -> reshape(_residual_at(info, S, s.q, t, map(i -> x[i], each(S.T.count)), js(v)), s.width),
     (v0, 0.1, x0), 0, false)
   H = zeros(s.width, len(v0))
   H[p.rows, p.columns] = 1.0
@@ -269,7 +269,7 @@ _possible(info, S, s) = {
 }
 _jet_start(info, i) = {
   at = 0
-  for k in list(...(0..i)) { at = at + _width(info, info.jets[k][0]) }
+  for k in each(i) { at = at + _width(info, info.jets[k][0]) }
   at
 }
 
@@ -279,9 +279,9 @@ _groups(info, S, sources) = {
   for (a, s) in enumerate(sources) {
     H = if s.vector or _has_vectors(info, s.q) { _possible(info, S, s) } else { none }
     for (u, r) in enumerate(s.picks) {
-      for part in list(...(0..S.parts)) {
-        for which in list(...(0..(2, 4, 8)[S.T.count - 1])) {
-          support = map(p -> (which // (1, 2, 4)[p]) % 2 == 1, list(...(0..S.T.count)))
+      for part in each(S.parts) {
+        for which in each((2, 4, 8)[S.T.count - 1]) {
+          support = map(p -> (which // (1, 2, 4)[p]) % 2 == 1, each(S.T.count))
           for rate in list(false, true) {
             members = list()
             any = 0.0
@@ -290,9 +290,9 @@ _groups(info, S, sources) = {
               if j[0] < S.count {
                 order = _jet_time(S, j) + s.shift
                 top = S.levels[j[0]]
-                spread = map(p -> j[1 + S.T.space[p]] > 0, list(...(0..S.T.count)))
+                spread = map(p -> j[1 + S.T.space[p]] > 0, each(S.T.count))
                 same = true
-                for p in list(...(0..S.T.count)) { if spread[p] != support[p] { same = false } }
+                for p in each(S.T.count) { if spread[p] != support[p] { same = false } }
                 base = _first_part(info, S.levels, j[0], min(order, top - 1))
                 if same and (order >= top) == rate and part >= base and part < base + _width(info, j[0]) {
                   members = push(members, (jet = b, component = part - base,
@@ -347,7 +347,7 @@ _elements(info, S, sources, groups, t, jets, scale, cj) = {
 _slopes_of(info, S, s, t, jets) = {
   at = v -> if s.all { v } else { v[s.nodes] }
   map_rows(r -> map(i -> map(c -> jvp(js -> _residual_at(info, S, s.q, t, r.x, js), r.j, _unit_jet(info, i, c))[1],
-    list(...(0.._width(info, info.jets[i][0])))), list(...s.q.jets)), (x = map(at, S.T.X), j = map(at, jets)))
+    each(_width(info, info.jets[i][0]))), list(...s.q.jets)), (x = map(at, S.T.X), j = map(at, jets)))
 }
 
 # The pattern of a matrix by columns from elements at (rows, columns), several of which may meet: which elements count, and where each is added.
@@ -409,11 +409,11 @@ _initial(info, S) = {
           "the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which follows from the equations")
       }
       jets = if _fields_in(info, c) == 1 { _wide_zero_jets(info, S) } else { _jets_on(info, S, U, none) }
-      none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] }, list(...(0..len(info.jets))))
+      none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] }, each(len(info.jets)))
       z = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 0.0))
       one = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 1.0))
       value = -z / (one - z)
-      for r in list(...(0.._width(info, k))) {
+      for r in each(_width(info, k)) {
         at = _first_part(info, S.levels, k, level) + r
         U[at * S.T.P..(at + 1) * S.T.P] = if info.sizes[k] == 0 { value } else { value[.., r] }
       }
@@ -443,13 +443,13 @@ _determined(info, S, c) = {
 _matched(info, S) = {
   n = S.count
   multiplied = if info.eigen == "" { list() } else { map(q -> _multiplied_fields(info, q), list(...info.equations)) }
-  out = map(e -> -1, list(...(0..n)))
-  taken = map(e -> false, list(...(0..n)))
-  for turn in list(...(0..n)) {
+  out = map(e -> -1, each(n))
+  taken = map(e -> false, each(n))
+  for turn in each(n) {
     best = -2
     (row, column) = (0, 0)
     for (e, q) in enumerate(info.equations) {
-      for k in list(...(0..n)) {
+      for k in each(n) {
         if out[e] < 0 and not taken[k] {
           score = -1
           for i in q.jets {
@@ -516,11 +516,11 @@ _rate_changes_by(info, S, e, k) = {
   i = _rate_of(info, S, e, k)
   d = _residual_dependence(info, info.equations[e])
   if info.sizes[k] == 0 {
-    if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) { "nothing" } else if
+    if _has_fixed_slope(info, d, i, each(len(info.coords))) { "nothing" } else if
     _has_fixed_slope(info, d, i, _times_of(S)) { "place" } else { "more" }
-  } else if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) {
+  } else if _has_fixed_slope(info, d, i, each(len(info.coords))) {
     slope = _slope(r -> info.equations[e].residual(_node_coordinates(info, S, 0.1, _some_point(info, S)),
-      map(b -> if b == i { r } else { _zero_jets(info)[b] }, list(...(0..len(info.jets))))), _zero_jets(info)[i])
+      map(b -> if b == i { r } else { _zero_jets(info)[b] }, each(len(info.jets)))), _zero_jets(info)[i])
     if slope == 1 or slope == 3 { "nothing" } else { "more" }
   } else { "more" }
 }
@@ -621,20 +621,20 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
   factors = map(e -> {
     f = _rate_factor(info, S, e, rated[e], changes[e])
     if changes[e] == "place" { _of_rates(info, S, D, e, rated[e], f, len(stages) == 0) } else { -1.0 / f }
-  }, list(...(0..len(rated))))
+  }, each(len(rated)))
   equation_of = k -> { at = 0; for (e, f) in enumerate(rated) { if f == k { at = e } }; at }
   rate = (t, y) -> {
     U = _filled(info, S, D, t, y)
     jets = _jets_on(info, S, U, none)
     out = list()
-    for k in list(...(0..S.count)) {
+    for k in each(S.count) {
       w = _width(info, k)
-      for level in list(...(1..S.levels[k])) {
-        for c in list(...(0..w)) { out = push(out, _part_of(S, U, _first_part(info, S.levels, k, level) + c)) }
+      for level in each(1, S.levels[k]) {
+        for c in each(w) { out = push(out, _part_of(S, U, _first_part(info, S.levels, k, level) + c)) }
       }
       e = equation_of(k)
       r = factors[e] * _equation_on_grid(info, S, info.equations[e], t, U, none, 0.0, jets)
-      for c in list(...(0..w)) { out = push(out, if info.sizes[k] == 0 { r } else { r[.., c] }) }
+      for c in each(w) { out = push(out, if info.sizes[k] == 0 { r } else { r[.., c] }) }
     }
     all = concat(...out)
     if len(stages) == 0 { all } else { all[D.free] }
@@ -682,7 +682,7 @@ _of_rates(info, S, D, e, k, f, whole) = {
   where(f == 0, 0.0, -1.0 / where(f == 0, 1.0, f))
 }
 _place_text(info, S, node) =
-  _listed(map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", list(...(0..S.T.count))))
+  _listed(map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", each(S.T.count)))
 _is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
 _with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
   (times, map_rows(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
@@ -693,9 +693,9 @@ _with_levels(info, S, rows, columns, there) = {
   c = list(columns)
   k = list(there)
   P = S.T.P
-  for f in list(...(0..S.count)) {
-    for level in list(...(1..S.levels[f])) {
-      for a in list(...(0.._width(info, f))) {
+  for f in each(S.count) {
+    for level in each(1, S.levels[f]) {
+      for a in each(_width(info, f)) {
         r = push(r, (_first_part(info, S.levels, f, level - 1) + a) * P + iota(P))
         c = push(c, (_first_part(info, S.levels, f, level) + a) * P + iota(P))
         k = push(k, iota(P) >= 0)
@@ -713,16 +713,16 @@ _with_levels(info, S, rows, columns, there) = {
 _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
   T = S.T
   jets = _jets_on(info, S, U, V, λ)
-  out = map(i -> 0.0 * T.X[0], list(...(0..S.parts)))
+  out = map(i -> 0.0 * T.X[0], each(S.parts))
   for (e, q) in enumerate(info.equations) {
     k = matched[e]
     r = _equation_on_grid(info, S, q, t, U, V, λ, jets)
     first = _first_part(info, S.levels, k, S.levels[k] - 1)
-    for c in list(...(0.._width(info, k))) { out[first + c] = if info.sizes[k] == 0 { r } else { r[.., c] } }
+    for c in each(_width(info, k)) { out[first + c] = if info.sizes[k] == 0 { r } else { r[.., c] } }
   }
-  for k in list(...(0..S.count)) {
-    for level in list(...(1..S.levels[k])) {
-      for c in list(...(0.._width(info, k))) {
+  for k in each(S.count) {
+    for level in each(1, S.levels[k]) {
+      for c in each(_width(info, k)) {
         a = _first_part(info, S.levels, k, level - 1) + c
         b = _first_part(info, S.levels, k, level) + c
         out[a] = _part_of(S, V, a) - _part_of(S, U, b)
@@ -742,7 +742,7 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
     r = if c.shift == 0 { _point_residuals(info, S, c.q, t, x, own) } else {
       if c.shift > 1 { error("the condition `{c.q.text}` would have to be differentiated {c.shift} times by t") }
       later =
-        map(j -> _jet_on(info, S, U, V, map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, list(...(0..len(j)))), λ)[nodes],
+        map(j -> _jet_on(info, S, U, V, map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, each(len(j))), λ)[nodes],
           list(...info.jets))
       map_rows(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1], (x = x, j = own, d = later))
     }
@@ -770,9 +770,9 @@ _jacobian_of_jets(info, S, matched, conditions) = {
   there = if kind(any) == "none" { owner[rows] == mine } else { any and (owner[rows] == mine) }
   (r, c, k) = (list(rows), list(columns), list(there))
   signs = list()
-  for f in list(...(0..S.count)) {
-    for level in list(...(1..S.levels[f])) {
-      for a in list(...(0.._width(info, f))) {
+  for f in each(S.count) {
+    for level in each(1, S.levels[f]) {
+      for a in each(_width(info, f)) {
         low = (_first_part(info, S.levels, f, level - 1) + a) * P + iota(P)
         high = (_first_part(info, S.levels, f, level) + a) * P + iota(P)
         r = push(push(r, low), low)
@@ -801,8 +801,8 @@ _pressure_of(info) = {
     held = _constraint_of(info, info.time)
     if held.field >= 0 and held.equation >= 0 { found = (field = held.field, equation = held.equation) }
   } else if len(info.space) > 1 and info.eigen == "" {
-    first = map(k -> false, list(...(0..len(info.fields))))
-    other = map(k -> false, list(...(0..len(info.fields))))
+    first = map(k -> false, each(len(info.fields)))
+    other = map(k -> false, each(len(info.fields)))
     for q in info.equations {
       for i in q.jets {
         j = info.jets[i]
@@ -811,7 +811,7 @@ _pressure_of(info) = {
         if o == 1 { first[j[0]] = true } else { other[j[0]] = true }
       }
     }
-    for k in list(...(0..len(info.fields))) {
+    for k in each(len(info.fields)) {
       if first[k] and not other[k] and found.field < 0 {
         eqs = _matched_equations(info, "fem", len(info.fields))
         if _is_multiplier(info, eqs, k, len(info.fields)) { found = (field = k, equation = eqs[k]) }
@@ -837,7 +837,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
   U0 = _initial(info, S)
   id =
     concat(...map(k -> zeros(S.levels[k] * _width(info, k) * S.T.P) + (if S.orders[k] == 0 { 0.0 } else { 1.0 }),
-      list(...(0..S.count))))
+      each(S.count)))
   for c in conditions {
     if not c.rate { for rows in _rows_of(S, c) { id[rows] = 0.0 } }
   }
@@ -853,7 +853,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
 # ---- solutions as functions
 
 _grid_solution(info, m, S, times, Y, stats, state) = {
-  functions = map(k -> _grid_field(info, S, state, k, 0), list(...(0..S.count)))
+  functions = map(k -> _grid_field(info, S, state, k, 0), each(S.count))
   (...record(info.fields, functions), ..._grid_rates(info, S, state), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
     at = S.T.X, times = times, values = Y, stats = stats, method = m.name, kind = "pde", error = if m.order == 0 {
       _series_tail(info, S, Y[-1], Y)
@@ -866,8 +866,8 @@ _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, 
 # What the state has of derivatives by t, u_t of an equation for u_tt, as fields.
 _grid_rates(info, S, state) = {
   (names, functions) = (list(), list())
-  for k in list(...(0..S.count)) {
-    for level in list(...(1..S.levels[k])) {
+  for k in each(S.count) {
+    for level in each(1, S.levels[k]) {
       names = push(names, _derivative_name(info.fields[k], info.coords[S.time], level))
       functions = push(functions, _grid_field(info, S, state, k, level))
     }

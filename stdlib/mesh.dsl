@@ -60,11 +60,11 @@ _directions_of(X) = {
 # The faces of all cells, face f being the one without corner f: i64[m, d + 1, d], with corners in ascending order
 _cell_faces(cells) = {
   n = shape(cells)[1]
-  stack(...map(f -> cells[.., concat(iota(f), iota(n - 1 - f) + f + 1)], list(...(0..n))); axis = 1)
+  stack(...map(f -> cells[.., concat(iota(f), iota(n - 1 - f) + f + 1)], each(n)); axis = 1)
 }
 _face_keys(F, n) = {
   key = 0
-  for a in list(...(0..shape(F)[-1])) { key = key * n + F[..., a] }
+  for a in each(shape(F)[-1]) { key = key * n + F[..., a] }
   key
 }
 _ascending(cells) = sort(cells; axis = 1)
@@ -98,7 +98,7 @@ _box_axes(b, h) = {
   (lo, hi) = (b.lo, b.hi)
   of = h -> {
     n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
-    (n, map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo)))))
+    (n, map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), each(len(lo))))
   }
   (n, axes) = of(h)
   if has(b, "cuts") {
@@ -157,7 +157,7 @@ _box_mesh(b, h) = {
   middle = mean(points[F]; axis = 1)
   tags = 0 * F[.., 0]
   tol = 1e-9 * max(hi - lo)
-  for k in list(...(0..d)) {
+  for k in each(d) {
     tags = where(abs(middle[.., k] - lo[k]) < tol, 2k, where(abs(middle[.., k] - hi[k]) < tol, 2k + 1, tags))
   }
   (points = points, cells = cells, faces = F, tags = tags, names = b.names, region = b)
@@ -234,7 +234,7 @@ _locator(corners, nodes, slack, wide, reference) = {
   of = repeat(iota(m), many)
   k = iota(len(of)) - repeat(cumsum(many) - many, many)
   bin = 0 * k
-  for i in list(...(0..d)) {
+  for i in each(d) {
     w = reached[.., i][of]
     bin = bin * n + a[.., i][of] + k % w
     k = k // w
@@ -246,7 +246,7 @@ _locator(corners, nodes, slack, wide, reference) = {
     P = stop_gradient(X)
     at = clamp(i64(floor((P - from) / size_)), 0, n - 1)
     b = 0 * at[.., 0]
-    for i in list(...(0..d)) { b = b * n + at[.., i] }
+    for i in each(d) { b = b * n + at[.., i] }
     (first, last) = (starts[b], starts[b + 1])
     best = 0.0 * P[.., 0] - inf
     cell = 0 * b

@@ -12,7 +12,7 @@ xavier(m, n) = randn(m, n) * sqrt(2.0 / (m + n))
 #     dtype(mlp([2, 1]; dtype = f32).weights[0].W)     #> f32
 mlp(sizes; activation = tanh, scale = 1.0, dtype = f64) = {
   weights = list()
-  for k in list(...(1..len(sizes))) {
+  for k in each(1, len(sizes)) {
     weights = push(weights, (W = dtype(scale * xavier(sizes[k], sizes[k - 1])), b = dtype(zeros(sizes[k]))))
   }
   (weights = weights, activation = activation)

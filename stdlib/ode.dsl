@@ -443,9 +443,9 @@ _through_one(times, Y, base, d, t) = {
     Y[base] + w * (Y[base + d] - Y[base])
   } else {
     y = 0.0 * Y[0]
-    for j in list(...(0..(d + 1))) {
+    for j in each(d + 1) {
       w = 1.0
-      for k in list(...(0..(d + 1))) {
+      for k in each(d + 1) {
         if k != j { w = w * ((t - times[base + k]) / (times[base + j] - times[base + k])) }
       }
       y = y + w * Y[base + j]

@@ -100,9 +100,9 @@ _auto_stages(y, inner, nodes) = {
   stages = list()
   for x in nodes {
     s = 0.0 * stop_gradient(y)
-    for j in list(...(0..8)) {
+    for j in each(8) {
       w = 1.0
-      for k in list(...(0..8)) { if k != j { w = w * ((7x - k) / (j - k)) } }
+      for k in each(8) { if k != j { w = w * ((7x - k) / (j - k)) } }
       s = s + w * (if j == 0 { stop_gradient(y) } else { inner[max(j - 1, 0)] })
     }
     stages = push(stages, s)
@@ -253,22 +253,22 @@ _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code) = {
 
 # Where the rows of a step stand, as fractions of it
 _step_fractions(stiff) = if has(stiff, "turn") and stiff.name != "rodas5p" { list(0.0, ..._radau(stiff.order).c) } else {
-  list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), list(...(0..(stiff.degree + 1)))))
+  list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), each(stiff.degree + 1)))
 }
 # Rows at e + 1 equal parts of each step instead of at the nodes c, on the same polynomials. By fractions and not by times, which are rounded.
 _with_degree(times, Y, c, e) = {
   d = len(c) - 1
   steps = (len(times) - 1) // d
   (first, last) = (times[iota(steps) * d], times[iota(steps) * d + d])
-  rows = list(...map(j -> Y[iota(steps) * d + j], list(...(0..(d + 1)))))
+  rows = list(...map(j -> Y[iota(steps) * d + j], each(d + 1)))
   parts = list()
   ends = list()
-  for i in list(...(1..(e + 1))) {
+  for i in each(1, e + 1) {
     x = i / e
     y = 0.0 * rows[0]
-    for j in list(...(0..(d + 1))) {
+    for j in each(d + 1) {
       w = 1.0
-      for k in list(...(0..(d + 1))) {
+      for k in each(d + 1) {
         if k != j { w = w * ((x - c[k]) / (c[j] - c[k])) }
       }
       y = y + w * rows[j]

@@ -310,8 +310,8 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
       (now, taken, c) = _advance(one, m, s, t1)
       if taken {
         p = one.dense(s.t, s.y, c.h, c.z, c.q)
-        T[k] = stack(...map(i -> s.t + (i / d) * c.h, list(...(1..d))), now.t)
-        R[k] = stack(...map(i -> one.at(p, i / d), list(...(1..d))), now.y)
+        T[k] = stack(...map(i -> s.t + (i / d) * c.h, each(1, d)), now.t)
+        R[k] = stack(...map(i -> one.at(p, i / d), each(1, d)), now.y)
         k = k + 1
         if has(o, "halt") { (signs, halted) = _halted(o.halt, signs, now.t, now.y) }
       }
@@ -360,13 +360,13 @@ _slopes(x, rows) = if _is_fixed(len(x)) { list(x) } else {
 _weighted(w, k) = {
   s = none
   if kind(k) == "array" { _row(w, len(k)) @ k } else {
-    for j in list(...(0..len(w))) {
+    for j in each(len(w)) {
       if w[j] != 0.0 { s = if kind(s) == "none" { w[j] * k[j] } else { s + w[j] * k[j] } }
     }
     s
   }
 }
-_row(w, n) = stack(...w, ...map(i -> 0.0, list(...(len(w)..n))))
+_row(w, n) = stack(...w, ...map(i -> 0.0, each(len(w), n)))
 # Further stages with the weights a at the times c, to those in k, m in number
 _stages(f, t, y, h, k, m, a, c) = {
   if kind(k) == "array" {
@@ -374,7 +374,7 @@ _stages(f, t, y, h, k, m, a, c) = {
     C = stack(...c)
     for i in 0..len(c) { k[m + i] = f(t + C[i] * h, y + h * (A[i] @ k)) }
   } else {
-    for i in list(...(0..len(c))) { k = push(k, f(t + c[i] * h, y + h * _weighted(a[i], k))) }
+    for i in each(len(c)) { k = push(k, f(t + c[i] * h, y + h * _weighted(a[i], k))) }
   }
   k
 }
@@ -502,12 +502,12 @@ _euler(f) = (order = 1, adaptive = false, start = 1, stages = 1, begin = f, slop
 # The polynomial with given values and derivatives (the j-th times h^j / j!) at θ = 0 and θ = 1: divided differences, and Newton's form of it
 _two_point(left, right) = {
   m = len(left)
-  level = list(...map(i -> if i < m { left[0] } else { right[0] }, list(...(0..2 * m))))
+  level = list(...map(i -> if i < m { left[0] } else { right[0] }, each(2 * m)))
   out = list(level[0])
-  for k in list(...(1..2 * m)) {
+  for k in each(1, 2 * m) {
     level =
       list(...map(i -> if i + k < m { left[k] } else { if i >= m { right[k] } else { level[i + 1] - level[i] } },
-        list(...(0..2 * m - k))))
+        each(2 * m - k)))
     out = push(out, level[0])
   }
   out
@@ -515,7 +515,7 @@ _two_point(left, right) = {
 _two_point_at(c, θ) = {
   m = len(c) // 2
   p = c[2 * m - 1]
-  for k in list(...(1..2 * m)) {
+  for k in each(1, 2 * m) {
     i = 2 * m - 1 - k
     p = c[i] + (if i < m { θ } else { θ - 1 }) * p
   }
@@ -533,7 +533,7 @@ _composition(f, order) = {
     tq = t
     tp = t
     F = force
-    for i in list(...(0..len(b))) {
+    for i in each(len(b)) {
       p = p + a[i] * h * F
       tp = tp + a[i] * h
       q = q + b[i] * h * f(tp, concat(q, p))[..n]
@@ -574,8 +574,8 @@ _symplectic_weights(order) = {
       0.18453964097831571, 0.25837438768632205, 0.29501172360931030)
     half = 0.0
     for v in g { half = half + v }
-    g = list(...g, 1 - 2 * half, ...map(i -> g[7 - i], list(...(0..8))))
-    (list(0.5 * g[0], ...map(i -> 0.5 * (g[i] + g[i + 1]), list(...(0..16))), 0.5 * g[16]), g)
+    g = list(...g, 1 - 2 * half, ...map(i -> g[7 - i], each(8)))
+    (list(0.5 * g[0], ...map(i -> 0.5 * (g[i] + g[i + 1]), each(16)), 0.5 * g[16]), g)
   } else { error("symplectic() has the orders 2, 4, 6 and 8, not {order}") } } } }
 }
 # All weights of a symmetric composition from the first ones: the middle a makes their sum 1, and so does the middle pair of b
@@ -585,6 +585,6 @@ _mirrored(a, b) = {
   pair = 0.5
   for v in b { pair = pair - v }
   b = list(...b, pair)
-  (list(...a, middle, ...map(i -> a[len(a) - 1 - i], list(...(0..len(a))))),
-    list(...b, ...map(i -> b[len(b) - 1 - i], list(...(0..len(b))))))
+  (list(...a, middle, ...map(i -> a[len(a) - 1 - i], each(len(a)))),
+    list(...b, ...map(i -> b[len(b) - 1 - i], each(len(b)))))
 }

@@ -54,7 +54,7 @@ _radau_matrices(R, L, J, h) = {
   r = 1 / h
   P = L.factors(J, R.gamma * r)
   C = list()
-  for k in list(...(0..len(R.alpha))) { C = push(C, L.pair(P, J, R.alpha[k] * r, R.beta[k] * r)) }
+  for k in each(len(R.alpha)) { C = push(C, L.pair(P, J, R.alpha[k] * r, R.beta[k] * r)) }
   (P, C)
 }
 
@@ -112,13 +112,13 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
       for i in 0..S { G[i] = stop_gradient(f(t + c[i] * h, y + Z[i])) }
       D = _mixed(R.TI, G)
       rests = list(D[0] - (R.gamma * r) * W[0])
-      for k in list(...(0..middle)) {
+      for k in each(middle) {
         (a, b) = (R.alpha[k] * r, R.beta[k] * r)
         (i, j) = (2 * k + 1, 2 * k + 2)
         rests = list(...rests, D[i] - (a * W[i] - b * W[j]), D[j] - (a * W[j] + b * W[i]))
       }
       parts = list(L.solve(s.P, rests[0]))
-      for k in list(...(0..middle)) {
+      for k in each(middle) {
         parts = list(...parts, ...L.solve_pair(s.C[k], rests[2 * k + 1], rests[2 * k + 2]))
       }
       D = stack(...parts)
@@ -174,7 +174,7 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
     e = 0.0 * s.f
     if good {
       d = R.e[0] * Z[0]
-      for i in list(...(1..S)) { d = d + R.e[i] * Z[i] }
+      for i in each(1, S) { d = d + R.e[i] * Z[i] }
       d = r * d
       e = L.solve(s.P, d + stop_gradient(s.f))
       error = max(sqrt(mean((e * scale)^2)), 1e-10)
@@ -269,9 +269,9 @@ _radau_root(S, error) = {
 # M @ Z for few stages, written out
 _mixed(M, Z) = {
   rows = list()
-  for i in list(...(0..len(M))) {
+  for i in each(len(M)) {
     v = M[i, 0] * Z[0]
-    for j in list(...(1..len(M))) { if M[i, j] != 0 { v = v + M[i, j] * Z[j] } }
+    for j in each(1, len(M)) { if M[i, j] != 0 { v = v + M[i, j] * Z[j] } }
     rows = push(rows, v)
   }
   stack(...rows)
@@ -281,10 +281,10 @@ _mixed(M, Z) = {
 _radau_beyond(R, x, Z) = {
   (S, V) = (len(R.c), _mixed(R.Q, Z))
   rows = list()
-  for i in list(...(0..S)) {
+  for i in each(S) {
     at = R.c[i] * x
     v = V[S - 1]
-    for k in list(...(1..S)) { v = V[S - 1 - k] + at * v }
+    for k in each(1, S) { v = V[S - 1 - k] + at * v }
     rows = push(rows, at * v)
   }
   stack(...rows)
@@ -292,9 +292,9 @@ _radau_beyond(R, x, Z) = {
 # The polynomial through the beginning of a step and its stages, at the fraction x of it.
 _radau_between(R, x, y, Z) = {
   v = y
-  for j in list(...(0..len(R.c))) {
+  for j in each(len(R.c)) {
     w = x / R.c[j]
-    for k in list(...(0..len(R.c))) { if k != j { w = w * ((x - R.c[k]) / (R.c[j] - R.c[k])) } }
+    for k in each(len(R.c)) { if k != j { w = w * ((x - R.c[k]) / (R.c[j] - R.c[k])) } }
     v = v + w * Z[j]
   }
   v
@@ -305,7 +305,7 @@ _radau_stages(R, f, t, y, h, Z) = {
   (S, n) = (len(R.c), len(y))
   z = implicit(z -> {
     slopes = list()
-    for i in list(...(0..S)) { slopes = push(slopes, f(t + R.c[i] * h, y + z[i * n..(i + 1) * n])) }
+    for i in each(S) { slopes = push(slopes, f(t + R.c[i] * h, y + z[i * n..(i + 1) * n])) }
     z - h * ravel(_mixed(R.A, slopes))
   }, ravel(Z))
   reshape(z, S, n)

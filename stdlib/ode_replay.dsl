@@ -113,7 +113,7 @@ _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
     R = map((t, y, h, inner, x) -> {
       (step, at) = m.turn(m, f, jac, o)
       (z, p) = step(t, y, h, inner, 0)
-      stack(...map(i -> at(p, y, z, x[i]), list(...(0..d))))
+      stack(...map(i -> at(p, y, z, x[i]), each(d)))
     }, t, Z[..-1], h, I, x)
     (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))), concat(Z[..1], reshape(R, n * d, len(y0))), Z[-1])
   } else {

@@ -83,7 +83,7 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     stages = list()
     good = true
     slow = 0.0
-    for i in list(...(0..5)) {
+    for i in each(5) {
       s = t + c[i] * h
       r = y + h * (_weighted(ae[i], ke) + _weighted(ai[i], ki))
       (found, ends, rate) = _ark4_stage(fi, stop_gradient(s), γ * size, stop_gradient(r), stop_gradient(z), by, scale, exact)
@@ -94,7 +94,7 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
       ki = push(ki, (z - r) / (γ * h))
       ke = push(ke, fe(s, z))
     }
-    k = list(...map(j -> ke[j] + ki[j], list(...(0..6))))
+    k = list(...map(j -> ke[j] + ki[j], each(6)))
     y1 = y + h * _weighted(b, k)
     # what is left of the error behind the matrix: of the stiff part as much as an implicit method would make (Hairer and Wanner II, IV.8)
     error = _rms(_scaled(by(stop_gradient(h * _weighted(e, k))), y, y1, o))
@@ -231,7 +231,7 @@ _mri(slow, g, m, o, adaptive) = {
     z = y
     other = y
     good = true
-    for i in list(...(0..stages)) {
+    for i in each(stages) {
       start = z
       if adaptive {
         if good { (z, good) = along(t, h, i, start, k, w0[i], w1[i]) }

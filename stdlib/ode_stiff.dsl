@@ -320,16 +320,16 @@ _small_pair(p, J, a, b) = {
   n = len(J)
   X = stop_gradient((a * eye(n) - J)[p])
   Y = stop_gradient((b * eye(n))[p])
-  for k in list(...(0..n)) {
+  for k in each(n) {
     d = 1 / (X[k, k]^2 + Y[k, k]^2)
     (u, v) = (d * X[k, k], -d * Y[k, k])
     X[k, k] = u
     Y[k, k] = v
-    for i in list(...(k + 1..n)) {
+    for i in each(k + 1, n) {
       (x, y) = (X[i, k] * u - Y[i, k] * v, X[i, k] * v + Y[i, k] * u)
       X[i, k] = x
       Y[i, k] = y
-      for j in list(...(k + 1..n)) {
+      for j in each(k + 1, n) {
         X[i, j] = X[i, j] - (x * X[k, j] - y * Y[k, j])
         Y[i, j] = Y[i, j] - (x * Y[k, j] + y * X[k, j])
       }
@@ -342,16 +342,16 @@ _small_pair_solved(F, p, q) = {
   (X, Y) = (F.re, F.im)
   x = stop_gradient(p[F.p])
   y = stop_gradient(q[F.p])
-  for i in list(...(1..n)) {
-    for j in list(...(0..i)) {
+  for i in each(1, n) {
+    for j in each(i) {
       (u, v) = (x[j], y[j])
       x[i] = x[i] - (X[i, j] * u - Y[i, j] * v)
       y[i] = y[i] - (X[i, j] * v + Y[i, j] * u)
     }
   }
-  for k in list(...(0..n)) {
+  for k in each(n) {
     i = n - 1 - k
-    for j in list(...(i + 1..n)) {
+    for j in each(i + 1, n) {
       (u, v) = (x[j], y[j])
       x[i] = x[i] - (X[i, j] * u - Y[i, j] * v)
       y[i] = y[i] - (X[i, j] * v + Y[i, j] * u)

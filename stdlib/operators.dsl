@@ -26,7 +26,7 @@ deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
 fno(width = 16, modes = 12; layers = 3, activation = tanh) = {
   scale = 1.0 / width
   mixing = list()
-  for k in list(...(0..layers)) {
+  for k in each(layers) {
     mixing =
       push(mixing, (re = scale * randn(modes, width, width), im = scale * randn(modes, width, width), W = xavier(width, width),
         b = zeros(width)))

@@ -97,7 +97,7 @@ _named_fields(info, s, still) = {
       push(functions, if kind(u) == "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
         map(v -> _named_field(here, v), u)
       } else { u })
-    for level in list(...(1..5)) {
+    for level in each(1, 5) {
       rate = _derivative_name(f, info.coords[max(info.time, 0)], level)
       if has(s, rate) {
         names = push(names, rate)

@@ -37,7 +37,7 @@ pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer =
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
-_replaced(xs, k, s) = map(i -> if i == k { s } else { xs[i] }, list(...(0..len(xs))))
+_replaced(xs, k, s) = map(i -> if i == k { s } else { xs[i] }, each(len(xs)))
 
 # How many coordinates a jet is derived by, and the highest pure order of the problem by a coordinate
 _axes_of(j) = { n = 0; for o in list(...j[1..]) { n = n + (if o > 0 { 1 } else { 0 }) }; n }
@@ -53,7 +53,7 @@ _network_slots(info, u, xs) = {
     n = _pure_order(info, k);
     if n == 0 { list() } else { list(_jet(s -> u(_replaced(xs, k, s)), xs[k], _directions(xs[k], n))) }
   },
-    list(...(0..len(xs))))
+    each(len(xs)))
   value = {
     out = list();
     for p in pure { if len(p) > 0 and len(out) == 0 { out = push(out, p[0][0]) } };
@@ -132,7 +132,7 @@ _built_in(info, k, axis, what) = {
 _axis_order(info) = {
   t = _time_axis(info)
   out = if t >= 0 { list(t) } else { list() }
-  for k in list(...(0..len(info.coords))) { if k != t { out = push(out, k) } }
+  for k in each(len(info.coords)) { if k != t { out = push(out, k) } }
   out
 }
 _face(info, c, xs) = _replaced(xs, c.at.coord, if c.at.side == 0 { info.lo[c.at.coord] } else { info.hi[c.at.coord] })
@@ -170,7 +170,7 @@ _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
 # A product that vanishes where values are built in
 _vanishing(info, k, xs) = {
   f = 1.0
-  for axis in list(...(0..len(xs))) {
+  for axis in each(len(xs)) {
     (a, b) = (info.lo[axis], info.hi[axis])
     sides = _built_in(info, k, axis, 0)
     s = (xs[axis] - a) / (b - a)
@@ -182,7 +182,7 @@ _vanishing(info, k, xs) = {
 }
 _some_built_in(info, k) = {
   n = 0
-  for axis in list(...(0..len(info.coords))) { n = n + len(_built_in(info, k, axis, 0)) }
+  for axis in each(len(info.coords)) { n = n + len(_built_in(info, k, axis, 0)) }
   n > 0
 }
 
@@ -191,11 +191,11 @@ _can_build_in(info) = {
   worst = 0.0
   X = _box_points(info, 1000, 0.31)
   d = len(info.coords)
-  for k in list(...(0..len(info.fields))) {
+  for k in each(len(info.fields)) {
     if _some_built_in(info, k) {
       G = x -> _blend(info, k, _list_of(info, x), d)
       size = 1 + max(abs(map(G, X)))
-      for axis in list(...(0..d)) {
+      for axis in each(d) {
         for c in _built_in(info, k, axis, 0) {
           gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _smooth_value_wanted(info, c, xs) },
             X)
@@ -214,7 +214,7 @@ _can_build_in(info) = {
   }
   if worst < 1e-6 { 1.0 } else { 0.0 }
 }
-_list_of(info, x) = map(k -> x[k], list(...(0..len(info.coords))))
+_list_of(info, x) = map(k -> x[k], each(len(info.coords)))
 
 # ---- the network
 
@@ -250,7 +250,7 @@ _folded(info, m, X) =
   stack(...map(k -> if len(m.parity[k]) == 0 { X[.., k] } else {
     middle = 0.5 * (info.lo[k] + info.hi[k])
     middle + abs(X[.., k] - middle)
-  }, list(...(0..len(info.coords)))); axis = 1)
+  }, each(len(info.coords))); axis = 1)
 
 # ---- symmetries of the statement
 
@@ -264,13 +264,13 @@ _parity(info, m) = {
   for (k, n) in enumerate(info.coords) {
     found = list()
     if n == m.odd or n == m.even {
-      for c in list(...(0.._component_count(info))) { found = push(found, if n == m.odd { -1.0 } else { 1.0 }) }
+      for c in each(_component_count(info)) { found = push(found, if n == m.odd { -1.0 } else { 1.0 }) }
     } else if m.symmetry and k != _time_axis(info) and (steady or info.periodic[k]) and _component_count(info) <= 5 {
-      for code in list(...(0..(if signed { 2^_component_count(info) } else { 1 }))) {
+      for code in each(if signed { 2^_component_count(info) } else { 1 }) {
         if len(found) == 0 {
           signs = list()
           rest = code
-          for c in list(...(0.._component_count(info))) { signs = push(signs, 1.0 - 2.0 * (rest % 2)); rest = rest // 2 }
+          for c in each(_component_count(info)) { signs = push(signs, 1.0 - 2.0 * (rest % 2)); rest = rest // 2 }
           if _is_symmetry(info, k, signs) { found = signs }
         }
       }
@@ -289,7 +289,7 @@ _cosines(info, parity) = map(k -> {
   even = info.periodic[k] and len(parity[k]) > 0
   for s in parity[k] { if s < 0 { even = false } }
   if even { list(k) } else { list() }
-}, list(...(0..len(info.coords))))
+}, each(len(info.coords)))
 _is_symmetry(info, k, signs) = {
   same = true
   for q in info.equations { if same and not _turns_into(info, q, q, k, signs) { same = false } }
@@ -316,7 +316,7 @@ _turns_into(info, q, o, k, signs) = {
     turned = stack(...map(s -> signs[s[0]] * (if s[1 + k] % 2 == 1 { -1.0 } else { 1.0 }), slots))
     gap = _now(() -> {
       X = _size_places(info, q)
-      Y = stack(...map(i -> if i == k { _turned_about(info, k, X[.., i]) } else { X[.., i] }, list(...(0..len(info.coords))));
+      Y = stack(...map(i -> if i == k { _turned_about(info, k, X[.., i]) } else { X[.., i] }, each(len(info.coords)));
         axis = 1)
       V = 0.3 + cos(1.3 * expand(iota(len(X)) + 1.0, 1) + 2.3 * iota(len(slots)))
       a = map((x, v) -> _rows_at(info, list(q), x, v), X, V)
@@ -345,10 +345,10 @@ _network(m, w, B, z) = {
 # conditions at a point, and as many of each derivative: of more than 4 axes conditions stand in rows.
 _building_in(info, m) = {
   (n, most) = (0, 0)
-  for k in list(...(0..len(info.fields))) {
+  for k in each(len(info.fields)) {
     n = n + (if _some_built_in(info, k) { 1 } else { 0 })
     axes = 0
-    for axis in list(...(0..len(info.coords))) { axes = axes + (if len(_built_in(info, k, axis, 0)) > 0 { 1 } else { 0 }) }
+    for axis in each(len(info.coords)) { axes = axes + (if len(_built_in(info, k, axis, 0)) > 0 { 1 } else { 0 }) }
     most = max(most, axes)
   }
   asked = if kind(m.hard) == "string" { false } else { m.hard }
@@ -364,7 +364,7 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
   y = _network_at(info, m, w, B, xs)
   smooth = if never { y } else {
     parts = list()
-    for k in list(...(0..len(info.fields))) {
+    for k in each(len(info.fields)) {
       first = _first_component(info, k)
       own = y[first..first + max(1, info.sizes[k])]
       parts = push(parts, if _some_built_in(info, k) {
@@ -416,7 +416,7 @@ _pinn_weights(info, m) = {
     if k + 1 == len(net.weights) { (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows)) } else {
       (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)), b = gain * (2 * rand(rows) - 1))
     }
-  }, net.weights, list(...(0..len(net.weights))))
+  }, net.weights, each(len(net.weights)))
   (weights, B)
 }
 
@@ -450,7 +450,7 @@ _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else
   rows = (w, x) -> {
     xs = _list_of(info, x)
     parts = list(u(w, xs))
-    for k in list(...(0..d)) { parts = push(parts, jvp(s -> u(w, _replaced(xs, k, s)), xs[k], 1.0)[1]) }
+    for k in each(d) { parts = push(parts, jvp(s -> u(w, _replaced(xs, k, s)), xs[k], 1.0)[1]) }
     x[-1] * (concat(...parts) * scale - x[d..-1])
   }
   X = concat(places, where(expand(known, 1) > 0, T, 0.0), expand(known, 1); axis = 1)
@@ -462,15 +462,15 @@ _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else
 _guessed_rows(info, guess, X) = {
   d = len(info.coords)
   n = len(X)
-  columns = list(...map(j -> X[.., j], list(...(0..d))))
-  (values, slopes, said, sloped) = (list(), map(k -> list(), list(...(0..d))), list(), list())
-  for k in list(...(0..len(info.fields))) {
+  columns = list(...map(j -> X[.., j], each(d)))
+  (values, slopes, said, sloped) = (list(), map(k -> list(), each(d)), list(), list())
+  for k in each(len(info.fields)) {
     size = info.sizes[k]
     given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { none }
     table = y -> if size == 0 { expand(f64(y) + zeros(n), 1) } else { f64(y) + zeros(n, size) }
     values =
       push(values, table(if kind(given) == "function" { given(...columns) } else if kind(given) == "none" { 0.0 } else { given }))
-    for j in list(...(0..d)) {
+    for j in each(d) {
       own = if kind(given) == "function" {
         table(jvp(s -> given(..._replaced(columns, j, s)), columns[j], ones(n))[1])
       } else { zeros(n, max(1, size)) }
@@ -489,7 +489,7 @@ _guessed_rows(info, guess, X) = {
   units = concat(concat(...said) / (if unit > 0 { unit } else { 1.0 }), ...map(j -> {
     own = max(size[(1 + j) * c..(2 + j) * c])
     concat(...sloped) * (if own > 0 { 1 / (3 * own) } else { 0.0 })
-  }, list(...(0..d))))
+  }, each(d)))
   (T * expand(units, 0), units, known)
 }
 
@@ -528,7 +528,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     own = _slab(info, j, n)
     (never, h) = _building_in(own, m)
     u = _ansatz(own, m, B, never, h)
-    begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] }, list(...(0..len(info.coords))));
+    begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] }, each(len(info.coords)));
       axis = 1)
     d = len(info.coords)
     first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
@@ -539,7 +539,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     h_of[j] = h
     steps = steps + k
     w = back(v)
-    end = stack(...map(k -> if k == t { own.hi[t] + 0.0 * place[.., k] } else { place[.., k] }, list(...(0..len(info.coords))));
+    end = stack(...map(k -> if k == t { own.hi[t] + 0.0 * place[.., k] } else { place[.., k] }, each(len(info.coords)));
       axis = 1)
     target = map(x -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))), end)
   }
@@ -561,16 +561,16 @@ _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 _row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
-  concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
+  concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), each(len(blocks))))
 
 # J'J and J'r, equation by equation
 _gram(blocks, soft, v, back, X) = {
   w = back(v)
   (G, g) = (zeros(len(v), len(v)), zeros(len(v)))
-  for k in list(...(0..len(blocks))) {
+  for k in each(len(blocks)) {
     Y = X[k]
     s = _share(soft, k, Y)
-    for i in list(...(0.._row_count(blocks[k], w))) {
+    for i in each(_row_count(blocks[k], w)) {
       (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
       G = G + s^2 * (J' @ J)
       g = g + s^2 * (J' @ r)
@@ -583,7 +583,7 @@ _gram(blocks, soft, v, back, X) = {
 _gram_trace(block, v, back, X) = {
   w = back(v)
   total = 0.0
-  for i in list(...(0.._row_count(block, w))) {
+  for i in each(_row_count(block, w)) {
     J = map(x -> flatten(grad(w -> block.rows(w, x)[i])(w))[0], X)
     total = total + sum(J^2) / max(1.0, f64(len(X)))
   }
@@ -592,7 +592,7 @@ _gram_trace(block, v, back, X) = {
 # Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
-  sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), list(...(0..len(blocks))))
+  sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), each(len(blocks)))
   all = 0
   for n in sizes { all = all + n }
   concat(...map(k -> {
@@ -605,7 +605,7 @@ _row_sketch(blocks, soft, v, back, X, rows) = {
     groups = reshape(Y[min(at, max(0, n - 1))], s, q, shape(Y)[1])
     _share(soft, k, Y) * map((y, e) -> grad(v -> { w = back(v); sum(map((x, c) -> c @ blocks[k].rows(w, x), y, e)) })(v), groups,
       signs)
-  }, list(...(0..len(blocks)))); axis = 0)
+  }, each(len(blocks))); axis = 0)
 }
 
 # Gives (weights as a vector, loss, steps).
@@ -707,7 +707,7 @@ _slices_left(info, b, w, X) = {
   total / max(count, 1.0)
 }
 _in_turn(info, X, weights) = _with_weights(X, X[.., -1] * sqrt(weights[_slice_of(info, X)]))
-_with_first(P, first) = map(k -> if k == 0 { first } else { P[k] }, list(...(0..len(P))))
+_with_first(P, first) = map(k -> if k == 0 { first } else { P[k] }, each(len(P)))
 
 # Steps by the matrix J'J, and not by products with it: where that was said, and as long as they take less time
 _by_matrix(by, n) = if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
@@ -742,7 +742,7 @@ _balanced(blocks, v, back, X) = {
     } else {
       _gram_trace(blocks[k], v, back, X[k])
     },
-      list(...(0..len(blocks)))))
+      each(len(blocks))))
   clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
 }
 
@@ -772,7 +772,7 @@ _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
   stated = _as_stated(info)
   told = _in_stated_units(info, u)
-  functions = map(k -> _pinn_field(stated, told, w, k), list(...(0..len(info.fields))))
+  functions = map(k -> _pinn_field(stated, told, w, k), each(len(info.fields)))
   left = _pinn_left_over(info, m, u, w)
   error_ = if kind(o) == "none" or not _begins_in_time(stated) { left } else {
     max(left, _pinn_off_steps(stated, o, functions))

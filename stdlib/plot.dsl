@@ -136,7 +136,7 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
   groups = shape(table)[1]
   gap = if len(at) > 1 { min(abs(diff(at))) } else { 1.0 }
   layers = list()
-  for k in list(...(0..groups)) {
+  for k in each(groups) {
     one = if stacked { width * gap } else { width * gap / groups }
     place = if stacked { at } else { at + (k - 0.5 * (groups - 1)) * one }
     base = if stacked { sum(table[.., 0..k]; axis = 1) } else { 0 * at }
@@ -543,7 +543,7 @@ _curves(name, given, label, labels, look) = {
       if rank(y) == 1 {
         layers = push(layers, (kind = "line", x = over, y = f64(y), label = _label_of(len(layers), label, labels), ...look))
       } else {
-        for j in list(...(0..shape(y)[1])) {
+        for j in each(shape(y)[1]) {
           layers =
             push(layers, (kind = "line", x = over, y = f64(y)[.., j], label = _label_of(len(layers), label, labels), ...look))
         }

@@ -13,7 +13,7 @@ polyval(c, x) = {
 # Of a list of numbers, by Estrin's scheme: pairs, pairs of pairs, and so on. Of n terms log2(n) wait for each other rather than n, which is what counts in a function that is mapped over elements
 _estrin(c, x) = if len(c) == 1 { c[0] } else {
   n = len(c)
-  _estrin(map(i -> if 2 * i + 1 < n { c[2 * i] + c[2 * i + 1] * x } else { c[2 * i] }, list(...(0..((n + 1) // 2)))), x * x)
+  _estrin(map(i -> if 2 * i + 1 < n { c[2 * i] + c[2 * i + 1] * x } else { c[2 * i] }, each((n + 1) // 2)), x * x)
 }
 # polyder(c, m): coefficients of the m-th derivative
 #     polyder([1, 2, 3])          #> [2, 6]

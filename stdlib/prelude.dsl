@@ -292,6 +292,6 @@ _explain_loop(loop) = if loop[1] < 0 {
 
 _explain_loops(loops) = if len(loops) == 0 { "no loop keeps snapshots" } else {
   text = _explain_loop(loops[0])
-  for k in list(...(1..len(loops))) { text = "{text}\n{_explain_loop(loops[k])}" }
+  for k in each(1, len(loops)) { text = "{text}\n{_explain_loop(loops[k])}" }
   text
 }

@@ -4,12 +4,12 @@
 _explain_statement(info) = {
   type = if info.type == "" { "" } else { "{info.type}, " }
   n = len(info.fields) - (if info.eigen == "" { 0 } else { 1 })
-  names = join(map(k -> if info.sizes[k] == 0 { info.fields[k] } else { "{info.fields[k]}[{info.sizes[k]}]" }, list(...(0..n))),
+  names = join(map(k -> if info.sizes[k] == 0 { info.fields[k] } else { "{info.fields[k]}[{info.sizes[k]}]" }, each(n)),
     ", ")
   of = if info.eigen == "" { "" } else { " and the eigenvalue {info.eigen}" }
   out = list("{info.name}: {type}{names}{of} in {join(info.coords, ", ")}")
-  for k in list(...(0..n)) { out = push(out, "  order of {info.fields[k]}: {_orders_said(info, k)}") }
-  for c in list(...(0..len(info.coords))) {
+  for k in each(n) { out = push(out, "  order of {info.fields[k]}: {_orders_said(info, k)}") }
+  for c in each(len(info.coords)) {
     name = info.coords[c]
     if info.periodic[c] { out = push(out, "  {name}: periodic") } else {
       for side in (0, 1) {
@@ -42,7 +42,7 @@ _has_face(info, c) = {
 # "1 in t, 2 in x and y"
 _orders_said(info, field) = {
   out = list()
-  for c in list(...(0..len(info.coords))) {
+  for c in each(len(info.coords)) {
     top = 0
     for q in info.equations {
       for j in q.jets { if info.jets[j][0] == field { top = max(top, info.jets[j][c + 1]) } }

@@ -24,7 +24,7 @@ box(...sides) = {
     (_lines([a, c; b, c; b, e; a, e]), [2, 1, 3, 0])
   } else { _no_curves() }
   names = list("left", "right", "bottom", "top", "back", "front")
-  (region = "box", lo = lo, hi = hi, names = list(...map(k -> names[k], list(...(0..2 * d)))), curves = curves, part = part)
+  (region = "box", lo = lo, hi = hi, names = list(...map(k -> names[k], each(2 * d))), curves = curves, part = part)
 }
 _no_curves() = (zeros(0, 6), iota(0))
 # The closed line through points, as pieces
@@ -303,7 +303,7 @@ _sample_surface(r, n, number, all) = if r.region == "box" {
   side = r.hi - r.lo
   areas =
     stack(...map(k -> prod(side) / side[k // 2] * (if all { 1.0 } else { if k == number { 1.0 } else { 0.0 } }),
-      list(...(0..2 * d))))
+      each(2 * d)))
   total = cumsum(areas)
   shift = rand()
   s = total[-1] * mod(shift + (iota(n) + 1.0) * 0.5545497, 1.0)

@@ -37,8 +37,8 @@ _restarted(info, s, t) = {
   }
   conditions = list()
   for c in info.conditions { if c.at.coord != axis { conditions = push(conditions, c) } }
-  for k in list(...(0..len(info.fields))) {
-    for level in list(...(0.._order_of(info, k, axis))) {
+  for k in each(len(info.fields)) {
+    for level in each(_order_of(info, k, axis)) {
       i = _jet_of_state(info, k, level, axis)
       value = _state_of(info, s, k, level, axis, span[0])
       conditions = push(conditions, (residual = (X, jets) -> jets[i] - value(X), jets = (i,), linear = (i,), bent = (),
@@ -46,7 +46,7 @@ _restarted(info, s, t) = {
         solved = true, text = "{_state_name(info, k, level, axis)} as the solution before it ends"))
     }
   }
-  put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, list(...(0..len(info.coords)))),)
+  put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, each(len(info.coords))),)
   (...info, lo = put(info.lo, span[0]), hi = put(info.hi, span[1]), conditions = (...conditions,))
 }
 _state_name(info, k, level, axis) =
@@ -57,7 +57,7 @@ _jet_of_state(info, k, level, axis) = {
   at = -1
   for (i, j) in enumerate(info.jets) {
     same = j[0] == k
-    for d in list(...(0..len(info.coords))) { same = same and j[1 + d] == (if d == axis { level } else { 0 }) }
+    for d in each(len(info.coords)) { same = same and j[1 + d] == (if d == axis { level } else { 0 }) }
     if same { at = i }
   }
   if at < 0 {

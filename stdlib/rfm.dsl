@@ -35,13 +35,13 @@ _slot_starts(info) = {
 _jets_in(info, v) = {
   starts = _slot_starts(info)
   map(k -> if info.sizes[info.jets[k][0]] == 0 { v[starts[k]] } else { v[starts[k]..starts[k + 1]] },
-    list(...(0..len(info.jets))))
+    each(len(info.jets)))
 }
 # The slots: (component of the solution, order by each coordinate ...), components counted through all fields
 _slots(info) = {
   out = list()
   for j in info.jets {
-    for c in list(...(0..max(1, info.sizes[j[0]]))) { out = push(out, (_first_component(info, j[0]) + c, ...j[1..])) }
+    for c in each(max(1, info.sizes[j[0]])) { out = push(out, (_first_component(info, j[0]) + c, ...j[1..])) }
   }
   out
 }
@@ -79,7 +79,7 @@ _condition_points(info, c, n, shift) = if c.at.coord < 0 {
       t = _time_axis(info)
       y = _box_points(info, n, shift)
       stack(...map(k -> if k == t { y[.., k] } else { c.at.point[if k < t { k } else { k - 1 }] + 0.0 * y[.., k] },
-        list(...(0..len(info.coords)))); axis = 1)
+        each(len(info.coords))); axis = 1)
     }
   } else {
     _refuse("this method serves boxes, not a condition at {c.at.name}")
@@ -92,7 +92,7 @@ _condition_points(info, c, n, shift) = if c.at.coord < 0 {
     y = _quasi(n, d - 1, shift)
     stack(...map(i -> if i == k { value + 0.0 * y[.., 0] } else {
       info.lo[i] + (info.hi[i] - info.lo[i]) * y[.., if i < k { i } else { i - 1 }]
-    }, list(...(0..d))); axis = 1)
+    }, each(d)); axis = 1)
   }
 }
 
@@ -119,7 +119,7 @@ _draw_features(info, M, bandwidth, start) = {
   W = stack(...map(k -> if info.periodic[k] {
     base = 2π / (info.hi[k] - info.lo[k])
     base * round(raw[.., k] / base)
-  } else { raw[.., k] }, list(...(0..len(info.coords)))); axis = 1)
+  } else { raw[.., k] }, each(len(info.coords))); axis = 1)
   (W = W, b = 2π * rand(M))
 }
 
@@ -129,7 +129,7 @@ _whole_order(slot) = { n = 0; for k in list(...slot[1..]) { n = n + k }; n }
 _wave_power(info, f, slot) = {
   order = _whole_order(slot)
   power = 1.0 + 0.0 * f.b
-  for k in list(...(0..len(info.coords))) { if slot[1 + k] > 0 { power = power * f.W[.., k]^slot[1 + k] } }
+  for k in each(len(info.coords)) { if slot[1 + k] > 0 { power = power * f.W[.., k]^slot[1 + k] } }
   if order % 4 >= 2 { -power } else { power }
 }
 _is_sine(slot) = _whole_order(slot) % 2 == 0
@@ -166,7 +166,7 @@ _feature_rows(info, f, equations, waves, C) = {
         reshape(if len(K) == 0 { even } else if len(S) == 0 { odd } else { even + odd }, rows, len(f.b))
       }
     },
-      list(...(0.._component_count(info)))); axis = 1)
+      each(_component_count(info))); axis = 1)
 }
 # The slots of a component that equations mention, of even or odd order
 _part_slots(info, equations, c, sine) = {
@@ -194,7 +194,7 @@ _slot_values(info, f, equations, waves, a) =
         zeros(max(len(waves.S), len(waves.K)))
       }
     },
-      list(...(0..len(_slots(info))))); axis = 1)
+      each(len(_slots(info)))); axis = 1)
 
 # ---- least squares
 
@@ -222,8 +222,8 @@ _is_linear(info, equations) = {
   linear = true
   for q in equations {
     d = _residual_dependence(info, q)
-    for i in list(...(0..len(info.jets))) {
-      for k in list(...(0..len(info.jets))) { if d.factors[n + i][n + k] { linear = false } }
+    for i in each(len(info.jets)) {
+      for k in each(len(info.jets)) { if d.factors[n + i][n + k] { linear = false } }
     }
   }
   linear
@@ -271,21 +271,21 @@ _rim_points(info, M, shift) = {
   off = 0.1 * f64(M)^(-1.0 / d)
   n = max(4, i64(f64(M)^((d - 1.0) / d)) // 2)
   parts = list()
-  for k in list(...(0..d)) {
+  for k in each(d) {
     if not info.periodic[k] {
       for side in (off, 1 - off) {
         y = if d == 1 { zeros(1, 0) } else { _quasi(n, d - 1, shift) }
         parts = push(parts, stack(...map(i -> if i == k { side + zeros(len(y)) } else { y[.., if i < k { i } else { i - 1 }] },
-          list(...(0..d))); axis = 1))
+          each(d)); axis = 1))
       }
     }
   }
   # the corners, of up to four axes
   free = true
-  for k in list(...(0..d)) { if info.periodic[k] { free = false } }
+  for k in each(d) { if info.periodic[k] { free = false } }
   if free and d > 1 and d < 5 {
     c = iota(2^d)
-    parts = push(parts, stack(...map(i -> off + (1 - 2 * off) * f64(c // 2^i % 2), list(...(0..d))); axis = 1))
+    parts = push(parts, stack(...map(i -> off + (1 - 2 * off) * f64(c // 2^i % 2), each(d)); axis = 1))
   }
   if len(parts) == 0 { none } else { lo + (hi - lo) * concat(...parts; axis = 0) }
 }
@@ -367,7 +367,7 @@ _kernel_left(info, blocks, held, f, a, scales) = {
   }
   parts = map(q -> { (waves, C) = lines_of(q); _weighed_rows(info, f, q, waves, C)[0] }, blocks)
   S = sin(_box_points(info, 7, 0.3) @ f.W' + f.b)
-  row = concat(...map(c -> sum(S * expand(cos(7.1 * (iota(7) + 1.3 * c)^2), 1); axis = 0), list(...(0.._component_count(info)))))
+  row = concat(...map(c -> sum(S * expand(cos(7.1 * (iota(7) + 1.3 * c)^2), 1); axis = 0), each(_component_count(info))))
   A = concat(...parts, expand(100 * row / norm(row), 0); axis = 0)
   b = reshape(_least_squares(A, 100.0 * (iota(len(A)) == len(A) - 1)), _component_count(info), -1)
   (worst, size) = (0.0, 1e-300)
@@ -405,10 +405,10 @@ _held_out(info, blocks, f, a, scales) = {
 _balance(info, C) = {
   d = len(info.coords)
   main = 0
-  for k in list(...(0..d)) { if main == 0 and info.coords[0] == "t" and k > 0 { main = k } }
+  for k in each(d) { if main == 0 and info.coords[0] == "t" and k > 0 { main = k } }
   (order, size) = (zeros(d), zeros(d))
   for (s, slot) in enumerate(_slots(info)) {
-    for k in list(...(0..d)) {
+    for k in each(d) {
       if slot[1 + k] > 0 and _whole_order(slot) == slot[1 + k] {
         c = sqrt(mean(stop_gradient(C[.., .., s])^2))
         if c > 0 and slot[1 + k] == order[k] { size[k] = max(size[k], c) }
@@ -445,7 +445,7 @@ _values_and_rates(info, f, a, X, free) = {
   (U, K) = (sin(θ) @ a', cos(θ))
   U = U - free * mean(U; axis = 0)
   size = sqrt(mean(U^2; axis = 0)) + 1e-300
-  rates = map(k -> sqrt(mean(((K @ (f.W[.., k] * a)') / size)^2)), list(...(0..len(info.coords))))
+  rates = map(k -> sqrt(mean(((K @ (f.W[.., k] * a)') / size)^2)), each(len(info.coords)))
   (U, size, stack(...rates))
 }
 # How far two solutions are apart at the same points, relative to the second one's size
@@ -466,9 +466,9 @@ _features_ahead(M, error, fell, tol) = {
 _features_of_guess(info, m, guess, M, held, balance, length) = {
   values = X -> concat(...map(k -> {
     given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
-    v = if kind(given) == "function" { given(...map(j -> X[.., j], list(...(0..len(info.coords))))) } else { given }
+    v = if kind(given) == "function" { given(...map(j -> X[.., j], each(len(info.coords)))) } else { given }
     if info.sizes[k] == 0 { expand(f64(v) + zeros(len(X)), 1) } else { f64(v) + zeros(len(X), info.sizes[k]) }
-  }, list(...(0..len(info.fields)))); axis = 1)
+  }, each(len(info.fields))); axis = 1)
   X = _box_points(info, 3 * M, 0.5)
   (Y, Z) = (values(X), values(held))
   best = (f = (W = zeros(0, len(length)), b = zeros(0)), a = zeros(_component_count(info), 0))
@@ -659,7 +659,7 @@ _free_components(info) = {
 }
 
 _rfm_solution(info, m, r) = {
-  functions = map(k -> _rfm_field(info, r.f, r.a, k), list(...(0..len(info.fields))))
+  functions = map(k -> _rfm_field(info, r.f, r.a, k), each(len(info.fields)))
   (...record(info.fields, functions), features = r.f, values = r.a, times = [], error = r.error, bandwidth = r.s,
     stats = (features = len(r.f.b), steps = r.steps), method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))

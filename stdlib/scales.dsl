@@ -9,7 +9,7 @@
 _units_of(info, said) = _now(() -> _units_found(info, said))
 _units_found(info, said) = {
   n = len(info.fields)
-  fields = list(...(0..n))
+  fields = each(n)
   waves = _wave_numbers(info)
   own = map(s -> _slot_size(info, waves, s), _slots(info))
   values = map(k -> _range_of(info, k, said[k]), fields)
@@ -26,7 +26,7 @@ _units_found(info, said) = {
   by_source = _size_asked(info, info.equations, own, shifts, zero)
   known = map(max, known, by_source)
   # what is beside terms of known sizes
-  for turn in list(...(0..n)) {
+  for turn in each(n) {
     known = map((a, b) -> where(a > 0, a, b), known, _size_asked(info, info.equations, own, shifts, known))
   }
   unit = map(u -> where(u > 0 and u < inf, u, 1.0), known)
@@ -53,7 +53,7 @@ _stays(units) = if _is_fixed(units.used) { not units.used } else { false }
 _in_units(info, units) = if _stays(units) { info } else {
   d = len(info.coords)
   (origin, length) = (units.origin, units.length)
-  factor = map(j -> { f = units.unit[j[0]]; for i in list(...(0..d)) { f = f / length[i]^j[1 + i] }; f }, list(...info.jets))
+  factor = map(j -> { f = units.unit[j[0]]; for i in each(d) { f = f / length[i]^j[1 + i] }; f }, list(...info.jets))
   shift = map(j -> if _axes_of(j) == 0 { units.shift[j[0]] } else { 0.0 }, list(...info.jets))
   of = (q, size) -> {
     residual = q.residual
@@ -62,8 +62,8 @@ _in_units(info, units) = if _stays(units) { info } else {
         map((v, f, c) -> c + f * v, jets, factor, shift)) / size)
   }
   inside = (v, i) -> (v - origin[i]) / length[i]
-  (...info, lo = (...map(i -> inside(info.lo[i], i), list(...(0..d))),),
-    hi = (...map(i -> inside(info.hi[i], i), list(...(0..d))),),
+  (...info, lo = (...map(i -> inside(info.lo[i], i), each(d)),),
+    hi = (...map(i -> inside(info.hi[i], i), each(d)),),
     equations = (...map(of, list(...info.equations), units.equations),),
     conditions = (...map(of, list(...info.conditions), units.conditions),), units = units, stated = info)
 }
@@ -78,7 +78,7 @@ _place_in_units(info, at, origin, length) = if kind(at) != "record" { at } else 
 }
 
 _axes_of_point(info, point) =
-  map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 }, list(...(0..len(point))))
+  map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 }, each(len(point)))
 
 # The statement as it was, and what a network in units says in its coordinates and fields
 _as_stated(info) = if has(info, "units") { info.stated } else { info }
@@ -123,7 +123,7 @@ _units_said(info) = if not has(info, "units") { record((), ()) } else {
   record(map(n -> "unit_of_{n}", list(...info.fields, ...info.coords)),
     map(u -> where(info.units.used, u, 0.0), list(...info.units.unit, ...info.units.length)))
 }
-_by_component(info, each) = concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), each))
+_by_component(info, values) = concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), values))
 
 # ---- estimates of sizes: at many places, by differences. What a statement says in numbers is known before the program runs (_now).
 
@@ -137,11 +137,11 @@ _size_places(info, q) = {
   # powers of the root of x^(n+1) = x + 1 fill a box of n coordinates evenly (Roberts 2018)
   n = max(1, d - len(held))
   base = 2.0
-  for _ in list(...(0..30)) { base = (1 + base)^(1 / (n + 1)) }
+  for _ in each(30) { base = (1 + base)^(1 / (n + 1)) }
   i = iota(2048) + 0.5
   columns = list()
   free = 0
-  for a in list(...(0..d)) {
+  for a in each(d) {
     at = -1
     for (k, h) in enumerate(held) { if h == a { at = k } }
     (lo, hi) = (info.lo[a] + 0.0, info.hi[a] + 0.0)
@@ -167,7 +167,7 @@ _wave_numbers(info) = {
     at = x -> _rows_at(info, list(q), x, zero)
     g = map(at, X)
     size = sum(_where_finite(g)^2)
-    for i in list(...(0..len(info.coords))) {
+    for i in each(len(info.coords)) {
       if i != face {
         h = 1e-4 * (info.hi[i] - info.lo[i])
         # towards the middle, so that the place stays inside
@@ -180,13 +180,13 @@ _wave_numbers(info) = {
   }
   waves
 }
-_stepped_aside(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, list(...(0..len(x)))))
+_stepped_aside(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, each(len(x))))
 # What has no value at a place, as 1/r at r = 0, says nothing of sizes.
 _where_finite(v) = where(abs(v) < inf, v, 0.0)
-_slot_size(info, waves, slot) = { s = 1.0; for i in list(...(0..len(waves))) { s = s * waves[i]^slot[1 + i] }; s }
+_slot_size(info, waves, slot) = { s = 1.0; for i in each(len(waves)) { s = s * waves[i]^slot[1 + i] }; s }
 _field_of_slot(info, slot) = {
   f = 0
-  for k in list(...(0..len(info.fields))) { if slot[0] >= _first_component(info, k) { f = k } }
+  for k in each(len(info.fields)) { if slot[0] >= _first_component(info, k) { f = k } }
   f
 }
 # Least and largest value that conditions and measurements give a field; the largest below the least where none does
@@ -237,7 +237,7 @@ _is_mentioned_in(info, q, i) = {
 # How large each field has to be that its terms are as large as the source of a statement and the terms of fields with known sizes: 0 where nothing is said. It is asked of the equations in which no other field has
 # higher derivatives, or when these say nothing, of all.
 _size_asked(info, statements, own, shifts, unit) = {
-  fields = list(...(0..len(info.fields)))
+  fields = each(len(info.fields))
   first = map(k -> 0.0, fields)
   any = map(k -> 0.0, fields)
   for q in list(...statements) {

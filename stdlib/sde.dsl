@@ -239,7 +239,7 @@ _philox(key, counter, more) = {
   c1 = bitshift(counter, -32)
   c2 = bitand(more, low)
   c3 = bitshift(more, -32)
-  for round in list(...(0..10)) {
+  for round in each(10) {
     p0 = 3528531795 * c0
     p1 = 3449720151 * c2
     c0 = bitxor(bitxor(bitshift(p1, -32), c1), k0)

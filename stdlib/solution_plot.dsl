@@ -22,7 +22,7 @@ _drawn_fields(name, what) = if kind(what) == "function" {
     u = field(what, f)
     if kind(u) == "function" { out = push(out, _drawn_as(u, f, i.coords, i.lo, i.hi, mesh)) } else if kind(u) == "list" {
       # of an eigenproblem the first two
-      for k in list(...(0..min(2, len(u)))) { out = push(out, _drawn_as(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh)) }
+      for k in each(min(2, len(u))) { out = push(out, _drawn_as(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh)) }
     }
   }
   out
@@ -31,8 +31,8 @@ _drawn_as(u, label, coords, lo, hi, mesh) = {
   time = -1
   for (k, c) in enumerate(coords) { if c == "t" and len(coords) > 1 { time = k } }
   space = list()
-  for k in list(...(0..len(coords))) { if k != time { space = push(space, k) } }
-  middle = map(k -> 0.5 * (lo[k] + hi[k]), list(...(0..len(coords))))
+  for k in each(len(coords)) { if k != time { space = push(space, k) } }
+  middle = map(k -> 0.5 * (lo[k] + hi[k]), each(len(coords)))
   y = u(...middle)
   (u = u, label = label, coords = coords, lo = lo, hi = hi, mesh = mesh, time = time, space = space,
     size = if rank(y) == 0 { 0 } else { len(y) })
@@ -51,7 +51,7 @@ _drawn_field(name, what, label) = {
 _component(F, c) = if F.size == 0 { F } else {
   (...F, u = (...p) -> { y = F.u(...p); moveaxis(y, rank(y) - 1, 0)[c] }, label = "{F.label}[{c}]", size = 0)
 }
-_components(F) = if F.size == 0 { list(F) } else { map(c -> _component(F, c), list(...(0..F.size))) }
+_components(F) = if F.size == 0 { list(F) } else { map(c -> _component(F, c), each(F.size)) }
 
 # A field at a time on a grid of about n by n points, as far apart along x as along y, of the plane of its first two space coordinates, through the middle of the third:
 # values [m, n], or [m, n, components]
@@ -62,7 +62,7 @@ _sampled_plane(F, t, n) = {
   y = linspace(F.lo[b], F.hi[b], i64(round(n / r)))
   (X, Y) = (expand(x, 1) + 0 * y, 0 * expand(x, 1) + y)
   at = map(k -> if k == F.time { f64(t) } else if k == a { X } else if k == b { Y } else { 0.5 * (F.lo[k] + F.hi[k]) + 0 * X },
-    list(...(0..len(F.coords))))
+    each(len(F.coords)))
   (x = x, y = y, z = F.u(...at))
 }
 
@@ -146,7 +146,7 @@ _plain_curves(all, look) = {
     t = linspace(r.times[0], r.times[-1], 600)
     y = map(r.y, t)
     if rank(y) == 1 { layers = push(layers, (kind = "line", x = t, y = y, label = "", ...look)) } else {
-      for k in list(...(0..shape(y)[1])) {
+      for k in each(shape(y)[1]) {
         layers = push(layers,
           (kind = "line", x = t, y = y[.., k], label = if len(all) > 1 { "y[{k}], {i + 1}" } else { "y[{k}]" }, ...look))
       }

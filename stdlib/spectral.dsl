@@ -63,7 +63,7 @@ _is_semilinear(info, time) = {
     for i in (...q.linear, ...q.bent) {
       j = info.jets[i]
       o = 0
-      for d in list(...(0..len(info.coords))) { if d != time { o = o + j[1 + d] } }
+      for d in each(len(info.coords)) { if d != time { o = o + j[1 + d] } }
       if o > top { top = o }
       if j[1 + time] == 1 { rate = rate + 1; if o > 0 { fine = false } }
       if j[1 + time] > 1 { fine = false }
@@ -71,7 +71,7 @@ _is_semilinear(info, time) = {
     for i in q.bent {
       j = info.jets[i]
       o = 0
-      for d in list(...(0..len(info.coords))) { if d != time { o = o + j[1 + d] } }
+      for d in each(len(info.coords)) { if d != time { o = o + j[1 + d] } }
       if j[1 + time] > 0 { fine = false }
       if o == top and o > 1 { fine = false }
     }
@@ -88,8 +88,8 @@ _is_semilinear(info, time) = {
 _constraint_of(info, time) = {
   (equation, field, equations, fields) = (-1, -1, 0, 0)
   n = len(info.fields)
-  rated = map(k -> 0, list(...(0..n)))
-  said = map(k -> 0, list(...(0..n)))
+  rated = map(k -> 0, each(n))
+  said = map(k -> 0, each(n))
   for j in info.jets { if j[1 + time] > 0 { rated[j[0]] = 1 } }
   for (e, q) in enumerate(info.equations) {
     rate = 0
@@ -104,7 +104,7 @@ _constraint_of(info, time) = {
       if other == 0 { equation = e; equations = equations + 1 }
     }
   }
-  for k in list(...(0..n)) { if rated[k] == 0 and said[k] == 0 { field = k; fields = fields + 1 } }
+  for k in each(n) { if rated[k] == 0 and said[k] == 0 { field = k; fields = fields + 1 } }
   fine = equations == fields and equations < 2
   if fine and equations == 1 {
     fine = len(info.space) > 1 and info.sizes[field] == 0 and info.equations[equation].rows == 0
@@ -115,7 +115,7 @@ _constraint_of(info, time) = {
 # How many unknowns without a rate an equation has.
 _without_rates(info, time, q) = {
   n = 0
-  for k in list(...(0..len(info.fields))) {
+  for k in each(len(info.fields)) {
     here = 0
     for i in (...q.linear, ...q.bent) { if info.jets[i][0] == k { here = 1 } }
     for j in info.jets { if j[0] == k and j[1 + time] > 0 { here = 0 } }
@@ -128,7 +128,7 @@ _is_gauge(info, c, field) = if c.at.coord >= 0 or c.at.name != "" { false } else
   fine = field >= 0
   for i in c.jets {
     o = 0
-    for d in list(...(0..len(info.coords))) { o = o + info.jets[i][1 + d] }
+    for d in each(len(info.coords)) { o = o + info.jets[i][1 + d] }
     if o > 0 or info.jets[i][0] != field { fine = false }
   }
   fine
@@ -162,7 +162,7 @@ _symbol(T, orders) = {
 # 1 for the waves that a product of two keeps free of aliases: the lower two thirds.
 _lower_waves(T) = {
   out = ones(...T.n)
-  for p in list(...(0..T.count)) {
+  for p in each(T.count) {
     n = T.n[p]
     j = iota(n)
     keep = where(3 * where(j > n // 2, n - j, j) < n, 1.0, 0.0)
@@ -187,12 +187,12 @@ _power_of_waves(T, w) = if T.count > 1 { sum(abs(w)^2) } else {
   2 * sum(w^2) - w[0]^2 - w[len(w) // 2]^2
 }
 
-_to_waves(T, u) = { v = u; for p in list(...(0..T.count)) { v = fft(v; axis = p) }; v }
-_from_waves(T, u) = { v = u; for p in list(...(0..T.count)) { v = ifft(v; axis = p) }; v }
+_to_waves(T, u) = { v = u; for p in each(T.count) { v = fft(v; axis = p) }; v }
+_from_waves(T, u) = { v = u; for p in each(T.count) { v = ifft(v; axis = p) }; v }
 # a(-k)
 _turned_waves(T, a) = {
   v = a
-  for p in list(...(0..T.count)) { v = take(v, (T.n[p] - iota(T.n[p])) % T.n[p]; axis = p) }
+  for p in each(T.count) { v = take(v, (T.n[p] - iota(T.n[p])) % T.n[p]; axis = p) }
   v
 }
 # The part of waves that is of real arrays: what rounding adds to it would grow where the linear part does, since nothing sees it.
@@ -201,7 +201,7 @@ _real_waves(T, w) = if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turne
 _values_of_waves(T, waves) = if T.count == 1 {
   out = list()
   n = T.n[0]
-  for i in list(...(0..(len(waves) + 1) // 2)) {
+  for i in each((len(waves) + 1) // 2) {
     if 2 * i + 1 < len(waves) {
       both = _two_from_half_waves(concat(waves[2 * i], waves[2 * i + 1]))
       out = push(push(out, both[..n]), both[n..])
@@ -210,7 +210,7 @@ _values_of_waves(T, waves) = if T.count == 1 {
   out
 } else {
   out = list()
-  for i in list(...(0..(len(waves) + 1) // 2)) {
+  for i in each((len(waves) + 1) // 2) {
     if 2 * i + 1 < len(waves) {
       z = _from_waves(T, waves[2 * i] + 1im * waves[2 * i + 1])
       out = push(push(out, ravel(real(z))), ravel(imag(z)))
@@ -220,7 +220,7 @@ _values_of_waves(T, waves) = if T.count == 1 {
 }
 _waves_of(T, reals) = if T.count == 1 { map(u -> _half_waves(u, 0), reals) } else {
   out = list()
-  for i in list(...(0..(len(reals) + 1) // 2)) {
+  for i in each((len(reals) + 1) // 2) {
     a = reshape(reals[2 * i], ...T.n)
     if 2 * i + 1 < len(reals) {
       z = _to_waves(T, a + 1im * reshape(reals[2 * i + 1], ...T.n))
@@ -240,8 +240,8 @@ _spectral_form(info, grid, dealias) = {
   held = _constraint_of(info, S.time)
   # components of fields with a rate: field, component
   parts = list()
-  for k in list(...(0..S.count)) {
-    if S.orders[k] == 1 { for c in list(...(0.._width(info, k))) { parts = push(parts, (k, c)) } }
+  for k in each(S.count) {
+    if S.orders[k] == 1 { for c in each(_width(info, k)) { parts = push(parts, (k, c)) } }
   }
   n = len(parts)
   equation_of = k -> { at = 0; for (e, f) in enumerate(matched) { if f == k { at = e } }; at }
@@ -272,8 +272,8 @@ _spectral_form(info, grid, dealias) = {
     if kind(by) == "none" { none } else { where(abs(own) > 0, -by / where(abs(own) > 0, own, 1 + 0im), 0im) }
   }
   shares = map(k -> if S.orders[k] == 1 or k == held.field { none } else {
-    map(c -> map(b -> share(k, c, b), parts), list(...(0.._width(info, k))))
-  }, list(...(0..S.count)))
+    map(c -> map(b -> share(k, c, b), parts), each(_width(info, k)))
+  }, each(S.count))
   rate = p -> {
     total = 0.0
     for i in info.equations[equation_of(p[0])].linear {
@@ -289,9 +289,9 @@ _spectral_form(info, grid, dealias) = {
     (k, c) = parts[a]
     e = equation_of(k)
     total = linear(e, c, ...parts[b])
-    for f in list(...(0..S.count)) {
+    for f in each(S.count) {
       if S.orders[f] == 0 and f != held.field {
-        for d in list(...(0.._width(info, f))) {
+        for d in each(_width(info, f)) {
           by = linear(e, c, f, d)
           if kind(by) != "none" and kind(shares[f][d][b]) != "none" {
             total = if kind(total) == "none" { by * shares[f][d][b] } else { total + by * shares[f][d][b] }
@@ -300,7 +300,7 @@ _spectral_form(info, grid, dealias) = {
       }
     }
     if kind(total) == "none" { none } else { scales[a] * total }
-  }, list(...(0..n))), list(...(0..n)))
+  }, each(n)), each(n))
   project = if held.field < 0 { none } else { _projection(info, S, parts, scales, linear, equation_of, held, L) }
   # whether all factors of waves are real: each derivative in the linear part is of even order
   even = true
@@ -310,15 +310,15 @@ _spectral_form(info, grid, dealias) = {
   what = if even { "real" } else { "complex" }
   prepared = map(k -> if S.orders[k] == 1 or k == held.field { none } else {
     map(c -> map(b -> if kind(shares[k][c][b]) == "none" { none } else { _wave_factors(T, shares[k][c][b], what) },
-      list(...(0..n))), list(...(0.._width(info, k))))
-  }, list(...(0..S.count)))
+      each(n)), each(_width(info, k)))
+  }, each(S.count))
   coupled = false
-  for a in list(...(0..n)) { for b in list(...(0..n)) { if a != b and kind(L[a][b]) != "none" { coupled = true } } }
+  for a in each(n) { for b in each(n) { if a != b and kind(L[a][b]) != "none" { coupled = true } } }
   if held.field >= 0 { coupled = true }
   LP = if held.field < 0 { L } else { _projected_blocks(project, L, n, ones(...T.n) + 0im) }
   # the jets that the rest needs
   needed = list()
-  for i in list(...(0..len(info.jets))) {
+  for i in each(len(info.jets)) {
     use = false
     for p in parts { for b in info.equations[equation_of(p[0])].bent { if b == i { use = true } } }
     if use { needed = push(needed, i) }
@@ -328,7 +328,7 @@ _spectral_form(info, grid, dealias) = {
   for i in needed {
     symbol = _wave_factors(T, _symbol(T, _jet_space(S, info.jets[i])),
       if _orders_of(S, info.jets[i]) % 2 == 1 { "imaginary" } else { "real" })
-    for c in list(...(0.._width(info, info.jets[i][0]))) {
+    for c in each(_width(info, info.jets[i][0])) {
       streams = push(streams, (jet = i, component = c, plain = _orders_of(S, info.jets[i]) == 0, symbol = symbol))
     }
   }
@@ -344,15 +344,15 @@ _spectral_form(info, grid, dealias) = {
       v = list()
       for (a, s) in enumerate(streams) { if s.jet == i { v = push(v, values[a]) } }
       if len(v) == 0 { none } else if info.sizes[info.jets[i][0]] == 0 { v[0] } else { stack(...v; axis = 1) }
-    }, list(...(0..len(info.jets))))
+    }, each(len(info.jets)))
     zero = _zero_jets(info)
     own = list()
-    for k in list(...(0..S.count)) {
+    for k in each(S.count) {
       if S.orders[k] == 1 {
         q = info.equations[equation_of(k)]
         all = map_rows(r -> {
           # what is linear in this equation is in L, whatever it is in others
-          js = map(i -> if contains(q.bent, i) { r.j[i] } else { zero[i] }, list(...(0..len(info.jets))))
+          js = map(i -> if contains(q.bent, i) { r.j[i] } else { zero[i] }, each(len(info.jets)))
           _residual_at(info, S, q, t, r.x, js)
         }, (x = T.X, j = jets))
         for (a, p) in enumerate(parts) {
@@ -368,14 +368,14 @@ _spectral_form(info, grid, dealias) = {
     N = driven(t, w)
     project.held(map(a -> {
       total = N[a]
-      for b in list(...(0..n)) { if kind(L[a][b]) != "none" { total = total + L[a][b] * w[b] } }
+      for b in each(n) { if kind(L[a][b]) != "none" { total = total + L[a][b] * w[b] } }
       total
-    }, list(...(0..n))))
+    }, each(n)))
   }
   all = (t, w) -> {
     waves = list()
-    for k in list(...(0..S.count)) {
-      for c in list(...(0.._width(info, k))) {
+    for k in each(S.count) {
+      for c in each(_width(info, k)) {
         waves = push(waves, if k == held.field { pressure(t, w) } else { _waves_of_part(S, prepared, parts, k, c, w) })
       }
     }
@@ -397,14 +397,14 @@ _spectral_form(info, grid, dealias) = {
     N = rest(t, w)
     moved = map(a -> {
       total = N[a]
-      for b in list(...(0..n)) {
+      for b in each(n) {
         if kind(LP[a][b]) != "none" { total = total + _times_waves(T, _wave_factors(T, LP[a][b], what), w[b]) }
       }
       total
-    }, list(...(0..n)))
+    }, each(n))
     (waves, a) = (list(), 0)
-    for k in list(...(0..S.count)) {
-      for c in list(...(0.._width(info, k))) {
+    for k in each(S.count) {
+      for c in each(_width(info, k)) {
         if S.orders[k] == 1 { waves = push(waves, moved[a]); a = a + 1 } else { waves = push(waves, 0.0 * moved[0]) }
       }
     }
@@ -430,28 +430,28 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
   G = map(a -> {
     g = linear(equation_of(parts[a][0]), parts[a][1], held.field, 0)
     if kind(g) == "none" { none } else { scales[a] * g }
-  }, list(...(0..len(parts))))
+  }, each(len(parts)))
   both = 0im * ones(...T.n)
-  for a in list(...(0..len(parts))) { if kind(C[a]) != "none" and kind(G[a]) != "none" { both = both + C[a] * G[a] } }
+  for a in each(len(parts)) { if kind(C[a]) != "none" and kind(G[a]) != "none" { both = both + C[a] * G[a] } }
   held_by = abs(both) > 0
   if max(abs(both)) == 0 { error("{info.fields[held.field]} does not act on what `{q.text}` constrains; fem() may serve it") }
   inverse = where(held_by, 1 / where(held_by, both, 1 + 0im), 0im)
   off = r -> {
     total = 0im * ones(...T.n)
-    for a in list(...(0..len(parts))) { if kind(C[a]) != "none" { total = total + C[a] * r[a] } }
+    for a in each(len(parts)) { if kind(C[a]) != "none" { total = total + C[a] * r[a] } }
     total
   }
   field = r -> -inverse * off(r)
   of = r -> {
     p = field(r)
-    map(a -> if kind(G[a]) == "none" { r[a] } else { r[a] + G[a] * p }, list(...(0..len(parts))))
+    map(a -> if kind(G[a]) == "none" { r[a] } else { r[a] + G[a] * p }, each(len(parts)))
   }
   # initial values: what the points do not resolve is taken off, more is an error
   start = w -> {
     v = of(w)
     d = 0.0
     size = 0.0
-    for a in list(...(0..len(parts))) { d = d + _power_of_waves(T, w[a] - v[a]); size = size + _power_of_waves(T, w[a]) }
+    for a in each(len(parts)) { d = d + _power_of_waves(T, w[a] - v[a]); size = size + _power_of_waves(T, w[a]) }
     if d > 1e-4 * size {
       error("{info.name}: the initial values do not satisfy `{q.text}`: {100 * sqrt(d / size):.1f} % of them do not")
     }
@@ -463,25 +463,25 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
 _projected_blocks(project, L, n, one) = map(a -> map(b -> {
   total = if kind(L[a][b]) == "none" { 0 * one } else { L[a][b] }
   if kind(project.G[a]) != "none" {
-    for c in list(...(0..n)) {
+    for c in each(n) {
       if kind(project.C[c]) != "none" and kind(L[c][b]) != "none" {
         total = total - project.G[a] * project.inverse * project.C[c] * L[c][b]
       }
     }
   }
   total
-}, list(...(0..n))), list(...(0..n)))
+}, each(n)), each(n))
 # What is added to a field that is known up to a constant, so that its condition at a point holds.
 _gauge(info, S, k, t, u) = {
   shift = 0.0
   for c in info.conditions {
     if c.at.coord != S.time {
-      x = map(i -> c.at.point[i], list(...(0..len(c.at.point))))
+      x = map(i -> c.at.point[i], each(len(c.at.point)))
       here = _values_at(S.T, _coefficients(S.T, u), x)
       of = v -> {
         js = map(i -> if info.jets[i][0] == k and _orders_of(S, info.jets[i]) == 0 { 0.0 * _zero_jets(info)[i] + v } else {
           _zero_jets(info)[i]
-        }, list(...(0..len(info.jets))))
+        }, each(len(info.jets)))
         _residual_at(info, S, c, t, x, js)
       }
       (r, slope) = jvp(of, here, 1.0)
@@ -494,11 +494,11 @@ _gauge(info, S, k, t, u) = {
 _orders_of(S, j) = { o = 0; for d in _jet_space(S, j) { o = o + d }; o }
 _waves_of_part(S, shares, parts, k, c, w) = if S.orders[k] == 1 {
   at = 0
-  for f in list(...(0..k)) { if S.orders[f] == 1 { at = at + S.widths[f] } }
+  for f in each(k) { if S.orders[f] == 1 { at = at + S.widths[f] } }
   w[at + c]
 } else {
   total = 0 * w[0]
-  for b in list(...(0..len(parts))) {
+  for b in each(len(parts)) {
     if kind(shares[k][c][b]) != "none" { total = total + _times_waves(S.T, shares[k][c][b], w[b]) }
   }
   total
@@ -513,11 +513,11 @@ _etd_weights(F, h) = {
   (E = ready(c.E), E2 = ready(c.E2), Q = ready(c.Q), f1 = ready(c.f1), f2 = ready(c.f2), f3 = ready(c.f3))
 }
 _etd_factors(F, h) = if F.coupled { _etd_blocks(F, h) } else {
-  each = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) }, list(...(0..F.count)))
+  means = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) }, each(F.count))
   # L = 0: Runge and Kutta's weights
-  pick = i -> map(a -> map(b -> if a != b { none } else if kind(each[a]) == "none" {
+  pick = i -> map(a -> map(b -> if a != b { none } else if kind(means[a]) == "none" {
     (1.0, 1.0, 0.5 * h, h / 6, h / 6, h / 6)[i] + 0im * F.start_like
-  } else { each[a][i] }, list(...(0..F.count))), list(...(0..F.count)))
+  } else { means[a][i] }, each(F.count)), each(F.count))
   (E = pick(0), E2 = pick(1), Q = pick(2), f1 = pick(3), f2 = pick(4), f3 = pick(5))
 }
 # Means over 32 points of a circle of radius 1 around each number.
@@ -542,34 +542,34 @@ _etd_contour(z, h) = {
 _etd_blocks(F, h) = {
   n = F.count
   zero = 0 * F.start_like
-  z = map(a -> map(b -> if kind(F.L[a][b]) == "none" { zero } else { h * F.L[a][b] }, list(...(0..n))), list(...(0..n)))
+  z = map(a -> map(b -> if kind(F.L[a][b]) == "none" { zero } else { h * F.L[a][b] }, each(n)), each(n))
   whole = _block_phi(z, n)
   half = _block_phi(_block_scaled(z, 0.5, n), n)
-  sum3 = (a, b, c) -> map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), list(...(0..n))),
-    list(...(0..n)))
+  sum3 = (a, b, c) -> map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), each(n)),
+    each(n))
   (E = whole[0], E2 = half[0], Q = _block_scaled(half[1], 0.5 * h, n), f1 = sum3(1.0, -3.0, 4.0), f2 = sum3(0.0, 1.0, -2.0),
     f3 = sum3(0.0, -1.0, 4.0))
 }
-_block_scaled(A, s, n) = map(i -> map(j -> s * A[i][j], list(...(0..n))), list(...(0..n)))
+_block_scaled(A, s, n) = map(i -> map(j -> s * A[i][j], each(n)), each(n))
 _block_product(A, B, n) = map(i -> map(j -> {
   total = A[i][0] * B[0][j]
-  for k in list(...(1..n)) { total = total + A[i][k] * B[k][j] }
+  for k in each(1, n) { total = total + A[i][k] * B[k][j] }
   total
-}, list(...(0..n))), list(...(0..n)))
-_block_sum(A, B, n) = map(i -> map(j -> A[i][j] + B[i][j], list(...(0..n))), list(...(0..n)))
+}, each(n)), each(n))
+_block_sum(A, B, n) = map(i -> map(j -> A[i][j] + B[i][j], each(n)), each(n))
 _block_phi(z, n) = {
   size = 0.0
-  for i in list(...(0..n)) { for j in list(...(0..n)) { size = max(size, max(abs(z[i][j]))) } }
+  for i in each(n) { for j in each(n) { size = max(size, max(abs(z[i][j]))) } }
   s = i64(max(0.0, ceil(log2(max(stop_gradient(size), 1e-300) * n / 0.25))))
   y = _block_scaled(z, 1.0 / 2.0^s, n)
-  one = map(i -> map(j -> (if i == j { 1.0 } else { 0.0 }) + 0 * z[0][0], list(...(0..n))), list(...(0..n)))
+  one = map(i -> map(j -> (if i == j { 1.0 } else { 0.0 }) + 0 * z[0][0], each(n)), each(n))
   # sum_k y^k / (k + p)!
   series = p -> {
     first = (1.0, 1.0, 2.0, 6.0)[p]
     total = _block_scaled(one, 1.0 / first, n)
     power = one
     factorial = first
-    for k in list(...(1..14)) {
+    for k in each(1, 14) {
       power = _block_product(power, y, n)
       factorial = factorial * (k + p)
       total = _block_sum(total, _block_scaled(power, 1.0 / factorial, n), n)
@@ -589,15 +589,15 @@ _block_phi(z, n) = {
 
 _by_waves(F, W, w) = map(a -> {
   total = none
-  for b in list(...(0..F.count)) {
+  for b in each(F.count) {
     if kind(W[a][b]) != "none" {
       own = F.times(W[a][b], w[b])
       total = if kind(total) == "none" { own } else { total + own }
     }
   }
   total
-}, list(...(0..F.count)))
-_plus_waves(a, b) = map(i -> a[i] + b[i], list(...(0..len(a))))
+}, each(F.count))
+_plus_waves(a, b) = map(i -> a[i] + b[i], each(len(a)))
 
 # The next state, and how far apart the two stages in the middle are: the sum of squares of what the
 # rest is at one less what it is at the other.
@@ -609,11 +609,11 @@ _etd_step(F, c, t, h, w) = {
   Na = F.rest(t + 0.5 * h, a)
   b = _plus_waves(u, _by_waves(F, c.Q, Na))
   Nb = F.rest(t + 0.5 * h, b)
-  d = _plus_waves(_by_waves(F, c.E2, a), _by_waves(F, c.Q, map(i -> 2 * Nb[i] - N[i], list(...(0..n)))))
+  d = _plus_waves(_by_waves(F, c.E2, a), _by_waves(F, c.Q, map(i -> 2 * Nb[i] - N[i], each(n))))
   Nd = F.rest(t + h, d)
-  middle = map(i -> 2 * (Na[i] + Nb[i]), list(...(0..n)))
+  middle = map(i -> 2 * (Na[i] + Nb[i]), each(n))
   apart = 0.0
-  for i in list(...(0..n)) { apart = apart + stop_gradient(F.power(Nb[i] - Na[i])) }
+  for i in each(n) { apart = apart + stop_gradient(F.power(Nb[i] - Na[i])) }
   (_plus_waves(_plus_waves(_by_waves(F, c.E, w), _by_waves(F, c.f1, N)),
     _plus_waves(_by_waves(F, c.f2, middle), _by_waves(F, c.f3, Nd))), apart)
 }
@@ -627,7 +627,7 @@ _etd_reach(F, t, s, w) = {
 # How far apart two states are, in units of what is asked for.
 _wave_distance(F, a, b, o, points) = {
   worst = 0.0
-  for i in list(...(0..len(a))) {
+  for i in each(len(a)) {
     scale = o.atol * points + o.rtol * sqrt(F.power(b[i]))
     worst = max(worst, sqrt(F.power(a[i] - b[i])) / max(scale, 1e-300))
   }
@@ -739,8 +739,8 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   h = span / steps
   n = F.count
   one = F.start_like
-  below = map(a -> if kind(F.L[a][a]) == "none" { one } else { 1 / (1 - 0.5 * h * F.L[a][a]) }, list(...(0..n)))
-  up = map(a -> F.factors(if kind(F.L[a][a]) == "none" { one } else { (1 + 0.5 * h * F.L[a][a]) * below[a] }), list(...(0..n)))
+  below = map(a -> if kind(F.L[a][a]) == "none" { one } else { 1 / (1 - 0.5 * h * F.L[a][a]) }, each(n))
+  up = map(a -> F.factors(if kind(F.L[a][a]) == "none" { one } else { (1 + 0.5 * h * F.L[a][a]) * below[a] }), each(n))
   down = map(b -> F.factors(h * b), below)
   saves = len(o.saveat)
   # of the whole way at most some 200 rows are kept
@@ -754,10 +754,10 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   for k in 0..steps {
     t = t0 + k * h
     N = F.rest(t, w)
-    to = rest -> map(a -> F.times(up[a], w[a]) + F.times(down[a], rest[a]), list(...(0..n)))
-    later = to(map(a -> 1.5 * N[a] - 0.5 * before[a], list(...(0..n))))
+    to = rest -> map(a -> F.times(up[a], w[a]) + F.times(down[a], rest[a]), each(n))
+    later = to(map(a -> 1.5 * N[a] - 0.5 * before[a], each(n)))
     # the first step has no step before it: it is taken twice, with the mean of both ends the second time
-    later = if k > 0 { later } else { M = F.rest(t + h, later); to(map(a -> 0.5 * (N[a] + M[a]), list(...(0..n)))) }
+    later = if k > 0 { later } else { M = F.rest(t + h, later); to(map(a -> 0.5 * (N[a] + M[a]), each(n))) }
     if saves == 0 {
       if (k + 1) % every == 0 or k + 1 == steps {
         Y[rows] = F.all(t + h, later)

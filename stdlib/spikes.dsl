@@ -93,8 +93,8 @@ _jumps_within(c, parts: f64[n, 3]) = {
 # what depends on the time alone breaks (_breaks_along) or, if it is asked for, bends,
 # across pulses that are over so soon that even parts of the way do not see them, and
 # where steps are chosen at those of which two parts see no more than a value.
-# each: see _early_pulses.
-_restarts_along(clock, a, b, each) = {
+# per_octave: see _early_pulses.
+_restarts_along(clock, a, b, per_octave) = {
   s = _breaks_along(clock, a, b, false)
   s = if has(clock, "bends") { _with_bends(clock, s, a, b) } else { s }
   watched = clock.watched
@@ -102,8 +102,8 @@ _restarts_along(clock, a, b, each) = {
     s = if not has(clock, "hides") { s } else if not clock.hides(a + 0.0) { s } else {
       _with_breaks(s, _now(() -> _primal(() -> _hidden_jumps(watched, s, a + 0.0, b + 0.0))), a, b)
     }
-    s = _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, each))), a, b)
-    if each > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
+    s = _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, per_octave))), a, b)
+    if per_octave > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
   }
 }
 # Ends of the parts between a and b where a number of c is above or below what it is
@@ -154,20 +154,20 @@ _is_sharp(clock, t) = len(clock.compared(t)) > 0 or len(clock.tables(t)) > 0 or
 _parts_of_pulses(m) = if has(m, "finer") { 8 } else { 1 }
 # Places across each pulse of c, f64[k], in the first 256th of the way from a to b:
 # where it begins, where it is over, to 1e-12 of its height, and between these and
-# its peak `each` in each of seven octaves: 1 for steps that are chosen, else 8 or
+# its peak `per_octave` in each of seven octaves: 1 for steps that are chosen, else 8 or
 # more. So a step behind it that is a million times as long takes nothing of it. c is
 # looked at in eight places of each octave, down to 1e-12 of the way. Of each of its
 # numbers the largest rise and the largest fall count, if they come back, are a
 # millionth of the integral and not one of many. Time: 256 values of c.
-_early_pulses(c, a, b, each) = {
+_early_pulses(c, a, b, per_octave) = {
   way = 2^((iota(256) - 255) / 8.0) / 256
-  w = _pulses_in(_seen_at(c, a + (b - a) * way), way, each)
+  w = _pulses_in(_seen_at(c, a + (b - a) * way), way, per_octave)
   # far from 0 times are rounded, and steps between these would be
   (at, near) = (abs(b - a) * w, 1e-10 * (abs(a) + abs(b - a) * w))
   a + (b - a) * w[_are_apart(at, near) and at > near]
 }
 # The same of values V at shares of the way: shares, upwards.
-_pulses_in(V, way, each) = {
+_pulses_in(V, way, per_octave) = {
   (starts, stops, out) = (zeros(0), zeros(0), zeros(0))
   # of most nothing is beyond what is at both ends
   (most, least) = (max(V[0], V[-1]), min(V[0], V[-1]))
@@ -189,7 +189,7 @@ _pulses_in(V, way, each) = {
         (from, to) = (way[first], way[last])
         if not often and not any(starts <= way[top] and stops >= way[top] and stops - starts <= 4 * (to - from)) {
           (starts, stops) = (push(starts, from), push(stops, to))
-          w = 2^(-iota(7 * each + 1) / f64(each))
+          w = 2^(-iota(7 * per_octave + 1) / f64(per_octave))
           out = concat(out, way[top] - w * (way[top] - from), way[top] + w * (to - way[top]))
         }
       }

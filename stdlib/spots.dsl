@@ -20,7 +20,7 @@ _beginnings(info) = {
 }
 # The same of these statements
 _of_places(info, all) = (all = all, jets = _three_jets(info), time = info.time, space = list(...info.space),
-  every = list(...(0..len(info.coords))), normal = (...map(i -> 0.6, list(...info.space)),))
+  every = each(len(info.coords)), normal = (...map(i -> 0.6, list(...info.space)),))
 # What they compare by coordinates alone, and not by the time alone: f64[k]
 _compared_at(of, p) = {
   # a time that is captured counts for nothing
@@ -46,7 +46,7 @@ _frame(info) = (coords = info.coords, lo = info.lo, hi = info.hi, space = info.s
 # Whether a problem compares by several coordinates: it jumps within cells of
 # every shape then.
 _jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _apart_at(_by_places(info), _middle_of(info)) > 0
-_middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords)))))
+_middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], each(len(info.coords))))
 
 # An error, or with partial = true a warning, where no point of a solution's
 # grid is in such a spot. axes: the places along each axis of space, from which
@@ -89,7 +89,7 @@ _hidden_spot(info, of, s, axes, flashes) = {
 _is_in_mesh(info, s, p) = {
   u = field(s, info.fields[0])
   # of an eigenproblem the first of a list
-  v = ravel((if kind(u) == "list" { u[0] } else { u })(...map(i -> p[i], list(...(0..len(info.coords))))) + 0.0)
+  v = ravel((if kind(u) == "list" { u[0] } else { u })(...map(i -> p[i], each(len(info.coords)))) + 0.0)
   all(v == v)
 }
 _hidden_at(info, of, axes, points, τ) = {

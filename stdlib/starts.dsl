@@ -44,7 +44,7 @@ _told_states(info, starts) = {
     }
   }
   (known, told, used) = (list(), list(), list())
-  for turn in list(...(0..2 * len(starts))) {
+  for turn in each(2 * len(starts)) {
     (single, together) = (list(), list())
     for (a, c) in enumerate(starts) {
       if not contains(used, a) and _slopes_are_known(info, c, known) {
@@ -131,22 +131,22 @@ _solved_states(info, of, known, told) = {
       for (a, k) in enumerate(unknown) { if k == i { own = a } }
       at = _place_of_state(info, i, known)
       if own >= 0 { part(z, own) } else if at >= 0 { _derived_in_space(info, told[at], i)(X) } else { zero[i] }
-    }, list(...(0..len(info.jets))))
+    }, each(len(info.jets)))
     concat(...map(c -> ravel(0.0 + c.residual(X, jets)), of))
   }
   z = X -> {
     r = left(X, zeros(total))
     if total == 1 { -r / (left(X, ones(1)) - r) } else { -linsolve(jacobian(z -> left(X, z))(zeros(total)), r) }
   }
-  map((i, a) -> (i, X -> part(z(X), a)), unknown, list(...(0..len(unknown))))
+  map((i, a) -> (i, X -> part(z(X), a)), unknown, each(len(unknown)))
 }
 # The derivative in space that jet i is of a state f(X)
 _derived_in_space(info, f, i) = {
   g = f
-  for d in list(...info.space) { for turn in list(...(0..info.jets[i][1 + d])) { g = _slope_along(g, d, len(info.coords)) } }
+  for d in list(...info.space) { for turn in each(info.jets[i][1 + d]) { g = _slope_along(g, d, len(info.coords)) } }
   g
 }
-_slope_along(f, d, n) = X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k] }, list(...(0..n))),)), X[d], 1.0)[1]
+_slope_along(f, d, n) = X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k] }, each(n)),)), X[d], 1.0)[1]
 
 # ---- at the end
 
@@ -165,8 +165,8 @@ _turned_in_time(info) = {
   odd = list()
   for (i, j) in enumerate(info.jets) { if j[1 + a] % 2 == 1 { odd = push(odd, i) } }
   turn = f -> (X, jets, ...more) ->
-    f((...map(k -> if k == a { info.lo[a] + info.hi[a] - X[k] } else { X[k] }, list(...(0..len(info.coords)))),),
-      map(i -> if contains(odd, i) { -jets[i] } else { jets[i] }, list(...(0..len(info.jets)))), ...more)
+    f((...map(k -> if k == a { info.lo[a] + info.hi[a] - X[k] } else { X[k] }, each(len(info.coords))),),
+      map(i -> if contains(odd, i) { -jets[i] } else { jets[i] }, each(len(info.jets))), ...more)
   term = t -> (...t, f = turn(t.f), factor = if t.coord == a { -t.factor } else { t.factor })
   equations = map(q -> (...q, residual = turn(q.residual), terms = map(term, q.terms)), info.equations)
   conditions = map(c -> (...c, residual = turn(c.residual), at = if c.at.coord != a { c.at } else {
@@ -182,8 +182,8 @@ _turned_back(info, s) = {
     u(...map(k -> if k == a { back(X[k]) } else { X[k] }, (...(0..len(info.coords)),)))
   }
   (names, functions) = (list(...info.fields), map(f -> of(field(s, f)), list(...info.fields)))
-  for k in list(...(0..len(info.fields))) {
-    for level in list(...(1..5)) {
+  for k in each(len(info.fields)) {
+    for level in each(1, 5) {
       rate = _state_name(info, k, level, a)
       if has(s, rate) {
         u = of(field(s, rate))
@@ -204,12 +204,12 @@ _turned_back(info, s) = {
 _signs_turned(info, s) = {
   signs = zeros(0)
   # of an explicit system in t alone what has no rate is not in the state
-  own = if len(info.space) == 0 { _structure_of(info).orders } else { map(k -> 0, list(...(0..len(info.fields)))) }
+  own = if len(info.space) == 0 { _structure_of(info).orders } else { map(k -> 0, each(len(info.fields))) }
   there = 0
-  for k in list(...(0..len(info.fields))) { there = there + own[k] * max(1, info.sizes[k]) }
+  for k in each(len(info.fields)) { there = there + own[k] * max(1, info.sizes[k]) }
   explicit = len(info.space) == 0 and there == shape(s.values)[1]
-  for k in list(...(0..len(info.fields))) {
-    for level in list(...(0..(if explicit { own[k] } else { max(1, _order_of(info, k, info.time)) }))) {
+  for k in each(len(info.fields)) {
+    for level in each(if explicit { own[k] } else { max(1, _order_of(info, k, info.time)) }) {
       signs = concat(signs, (if level % 2 == 0 { 1.0 } else { -1.0 }) * ones(max(1, info.sizes[k])))
     }
   }

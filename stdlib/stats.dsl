@@ -21,7 +21,7 @@ _per_result(x, y) = if rank(y) == 0 { size(x) } else { size(x) // max(size(y), 1
 # y, to which x was reduced along an axis, several or all, with those axes back, of length 1; `lead` axes of y stand in front.
 _keep_axes(y, x, axis, keepdims; lead = 0) = if _known(keepdims, "keepdims") {
   z = y
-  for k in list(...(0..rank(x))) {
+  for k in each(rank(x)) {
     gone = kind(axis) == "none"
     if not gone {
       for a in (if kind(axis) == "tuple" or kind(axis) == "list" { axis } else { list(axis) }) {
@@ -38,7 +38,7 @@ weighted_mean(x, w; axis = none, keepdims = false) = _keep_axes(_mean_by_weight(
 _mean_by_weight(x, w, axis) = if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
   y = moveaxis(x, axis, 0)
   v = w + 0.0
-  for k in list(...(1..rank(y))) { v = expand(v, rank(v)) }
+  for k in each(1, rank(y)) { v = expand(v, rank(v)) }
   sum(v * y; axis = 0) / sum(w + 0.0)
 }
 # geometric_mean(x; axis, keepdims), harmonic_mean(x; axis, keepdims): exp of the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
@@ -82,7 +82,7 @@ _quantile(x, q, axis) = {
   h = p * (n - 1)
   k = i64(floor(stop_gradient(h)))
   t = _like(h - k, y)
-  for a in list(...(1..rank(y))) { t = expand(t, rank(t)) }
+  for a in each(1, rank(y)) { t = expand(t, rank(t)) }
   (low, high) = (y[k], y[min(k + 1, n - 1)])
   # infinite neighbours: no way from one to the other where none is gone, or where they are the same
   infinite = (abs(low) == inf) or (abs(high) == inf)

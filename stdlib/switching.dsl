@@ -37,7 +37,7 @@ _with_flashes(info, brief, along) = {
 # The same of these statements and another coordinate.
 _compared_along(info, axis, all) = {
   # functions hold what they name, and a problem may hold a whole solution
-  (every, three) = (list(...(0..len(info.coords))), _three_jets(info))
+  (every, three) = (each(len(info.coords)), _three_jets(info))
   still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], every)
   # what moves is not in the same place at two times
   late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] }, every)
@@ -158,7 +158,7 @@ _unmoved_place_change(df, x) = {
 # switches see what is in them, but for initial values, which have one at each
 # node. In several coordinates of space see spots.dsl.
 _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
-  axes = map(k -> _nodes_along(info, m, s, k), list(...(0..len(info.space))))
+  axes = map(k -> _nodes_along(info, m, s, k), each(len(info.space)))
   cut = _is_cut(s)
   known = true
   for (k, axis) in enumerate(list(...info.space)) {
@@ -217,7 +217,7 @@ _is_continued(f, a, b, lo, hi) = {
 # by each alone, cut the domain: f64[parts, coordinates].
 _parts_beside(info, axis) = {
   X = expand(_middle_of(info), 0)
-  for i in list(...(0..len(info.coords))) {
+  for i in each(len(info.coords)) {
     if i != axis and len(X) <= 64 {
       along = if i == info.time { _clock_of(info) } else { _switching_along(info, i, false) }
       s = _changes_along(along, info.lo[i] + 0.0, info.hi[i] + 0.0, false)

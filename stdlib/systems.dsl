@@ -29,7 +29,7 @@ _parts(v, sizes, orders) = {
   at = 0
   for (k, n) in enumerate(sizes) {
     own = list()
-    for j in list(...(0..orders[k])) {
+    for j in each(orders[k]) {
       own = push(own, if n == 0 { v[at] } else { v[at..at + n] })
       at = at + max(1, n)
     }
@@ -43,7 +43,7 @@ _state(parts) = {
   concat(...all)
 }
 # Each field's derivatives with one more behind them
-_topped(parts, tops) = map(k -> push(parts[k], tops[k]), list(...(0..len(parts))))
+_topped(parts, tops) = map(k -> push(parts[k], tops[k]), each(len(parts)))
 
 # What a function on jet space takes: derivatives that are not there are 0
 _jets_of(info, all) = map(j -> if j[1] < len(all[j[0]]) { all[j[0]][j[1]] } else { 0.0 * all[j[0]][0] }, list(...info.jets))
@@ -57,7 +57,7 @@ _order_of(info, field, coordinate) = {
 # Equation i differentiated p times, as a function of t and the list of lists of all derivatives of all fields; the next one of the highest is 0
 _equation(info, i, p) = {
   F = (t, all) -> info.equations[i].residual((t,), _jets_of(info, all))
-  for k in list(...(0..p)) { F = _total_rate(F) }
+  for k in each(p) { F = _total_rate(F) }
   F
 }
 _total_rate(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> push(own[1..], 0.0 * own[0]), all)))[1]
@@ -68,8 +68,8 @@ _total_rate(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> 
 # is about are 0.
 _start_parts(info, orders) = {
   t0 = info.lo[0]
-  zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))),
-    list(...(0..len(orders))))
+  zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, each(orders[k])),
+    each(len(orders)))
   nought = _split(_flat_zero(info), info.sizes)
   simple = true
   for c in info.conditions { if len(c.jets) != 1 { simple = false } }
@@ -133,10 +133,10 @@ _solve_ode(info, m, o) = {
 _places_of_fields(info, count) = {
   explicit = _structure_of(info).orders
   n = 0
-  for k in list(...(0..len(explicit))) { n = n + explicit[k] * max(1, info.sizes[k]) }
+  for k in each(len(explicit)) { n = n + explicit[k] * max(1, info.sizes[k]) }
   out = zeros(0)
   at = 0
-  for k in list(...(0..len(explicit))) {
+  for k in each(len(explicit)) {
     order = if n == count { explicit[k] } else { max(1, _order_of(info, k, 0)) }
     width = max(1, info.sizes[k])
     if order > 0 { out = concat(out, f64(at + iota(width))) }
@@ -150,7 +150,7 @@ _known_start(info) = {
   if len(info.coords) != 1 or _is_between(info) {
     zeros(1)
   } else {
-    _state(_start_parts(info, map(k -> max(1, _order_of(info, k, 0)), list(...(0..len(info.sizes))))))
+    _state(_start_parts(info, map(k -> max(1, _order_of(info, k, 0)), each(len(info.sizes)))))
   }
 }
 _atol_by_start(info, rtol) = { y = _known_start(info); _atol_by(1e-8, rtol, y, none, 0.0) }
@@ -190,7 +190,7 @@ _solve_in_time(info, m, o) = {
 }
 # Where some equations are for components of a field, how often each must be differentiated is not asked: it is a system of index 0 or 1, or refused where it begins.
 _structure_of(info) = if kind(info.structure) != "none" { info.structure } else {
-  (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), list(...(0..len(info.sizes)))),
+  (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), each(len(info.sizes))),
     left = -1)
 }
 # Whether the equations are jointly linear in the tops, proven from their code: a factor that
@@ -200,25 +200,25 @@ _is_linear_in_tops(info, S) = {
     info.lo[0])
   n = len(info.sizes)
   linear = true
-  for i in list(...(0..n)) { for k in list(...(0..n)) { if d.factors[i][k] { linear = false } } }
+  for i in each(n) { for k in each(n) { if d.factors[i][k] { linear = false } } }
   linear
 }
 _zero_parts(info, orders) =
-  map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))),
-    list(...(0..len(info.fields))))
+  map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, each(orders[k])),
+    each(len(info.fields)))
 _flat_zero(info) = _join(map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
 
 # All equations, differentiated as often as the structure asks
 _top_residual(info, S, t, parts, tops) = {
   all = _topped(parts, tops)
-  _join(map(i -> _equation(info, i, S.turns[i])(t, all), list(...(0..len(info.equations)))))
+  _join(map(i -> _equation(info, i, S.turns[i])(t, all), each(len(info.equations))))
 }
 # What holds besides: the equations before they are differentiated so often
 _hidden(info, S, t, parts) = {
   all = _topped(parts, map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
   out = list()
-  for i in list(...(0..len(info.equations))) {
-    for p in list(...(0..S.turns[i])) { out = push(out, _equation(info, i, p)(t, all)) }
+  for i in each(len(info.equations)) {
+    for p in each(S.turns[i]) { out = push(out, _equation(info, i, p)(t, all)) }
   }
   concat(...out)
 }
@@ -230,11 +230,11 @@ _explicit_rates(info, S) = {
   zero = _flat_zero(info)
   at = _zero_parts(info, S.orders)
   nought = _split(zero, sizes)
-  for i in list(...(0..(if own_slope { len(sizes) } else { 0 }))) {
-    for k in list(...(0..len(sizes))) {
+  for i in each(if own_slope { len(sizes) } else { 0 }) {
+    for k in each(len(sizes)) {
       s =
         _slope(r -> _equation(info, i, S.turns[i])(info.lo[0],
-          _topped(at, map(l -> if l == k { r } else { nought[l] }, list(...(0..len(sizes)))))), nought[k])
+          _topped(at, map(l -> if l == k { r } else { nought[l] }, each(len(sizes))))), nought[k])
       if s != (if i == k { 1 } else { 0 }) { own_slope = false }
     }
   }
@@ -250,7 +250,7 @@ _explicit_rates(info, S) = {
   flow = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
     top = tops(t, y)
-    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) }, list(...(0..len(sizes)))))
+    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) }, each(len(sizes))))
   }
   (tops, flow, own_slope)
 }
@@ -331,7 +331,7 @@ _top_names(info, S) = {
 
 # Initial values of a system that has been differentiated: what the conditions leave open is solved for; what they say must fit.
 _consistent(info, S, h, t0, y0) = {
-  given = map(k -> map(j -> 0.0, list(...(0..S.orders[k]))), list(...(0..len(info.sizes))))
+  given = map(k -> map(j -> 0.0, each(S.orders[k])), each(len(info.sizes)))
   for c in info.conditions {
     for k in c.jets { (f, j) = info.jets[k]; if j < len(given[f]) { own = given[f]; own[j] = 1.0; given[f] = own } }
   }
@@ -340,7 +340,7 @@ _consistent(info, S, h, t0, y0) = {
   y = if known { y0 } else {
     free =
       _state(map(k -> map(j -> (1 - given[k][j]) * (if info.sizes[k] == 0 { 1.0 } else { ones(info.sizes[k]) }),
-        list(...(0..S.orders[k]))), list(...(0..len(info.sizes)))))
+        each(S.orders[k])), each(len(info.sizes))))
     y = y0
     for turn in 0..20 {
       H = _jacobian(u -> h(t0, u), y) * expand(free, 0)
@@ -368,8 +368,8 @@ _hidden_names(info, S) = {
   out = list()
   for (i, q) in enumerate(info.equations) {
     n = if kind(q.residual) == "none" { 1 } else { max(1, info.sizes[i]) }
-    for p in list(...(0..S.turns[i])) {
-      for j in list(...(0..n)) {
+    for p in each(S.turns[i]) {
+      for j in each(n) {
         out = push(out, if p == 0 {
           "`{q.text}`"
         } else {
@@ -385,7 +385,7 @@ _hidden_names(info, S) = {
 _of_degree(degree, o, r) = {
   (times, Y, stats) = r
   if _asks_all(o.saveat) {
-    (times, Y) = _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), list(...(0..6)))), degree)
+    (times, Y) = _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), each(6))), degree)
   }
   (times, Y, stats)
 }
@@ -393,24 +393,24 @@ _of_degree(degree, o, r) = {
 # The equations as F(t, y, y') == 0 of a state with at least every field itself: how many derivatives of each field are in it, F, where it begins, and all derivatives out of state and rate
 _implicit_system(info) = {
   sizes = info.sizes
-  tops = map(k -> _order_of(info, k, 0), list(...(0..len(sizes))))
+  tops = map(k -> _order_of(info, k, 0), each(len(sizes)))
   orders = map(n -> max(1, n), tops)
   start = _start_parts(info, orders)
   # all derivatives, from the state and its rate
   all = (y, yp) -> {
     rates = _parts(yp, sizes, orders)
     parts = _parts(y, sizes, orders)
-    map(k -> if tops[k] == 0 { parts[k] } else { push(parts[k], rates[k][-1]) }, list(...(0..len(sizes))))
+    map(k -> if tops[k] == 0 { parts[k] } else { push(parts[k], rates[k][-1]) }, each(len(sizes)))
   }
   F = (t, y, yp) -> {
     parts = _parts(y, sizes, orders)
     rates = _parts(yp, sizes, orders)
     a = all(y, yp)
     own = map(q -> q.residual((t,), _jets_of(info, a)), list(...info.equations))
-    for k in list(...(0..len(sizes))) { for j in list(...(1..orders[k])) { own = push(own, rates[k][j - 1] - parts[k][j]) } }
+    for k in each(len(sizes)) { for j in each(1, orders[k]) { own = push(own, rates[k][j - 1] - parts[k][j]) } }
     concat(...own)
   }
-  id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), list(...(0..len(sizes)))))
+  id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), each(len(sizes))))
   (orders, F, _state(start), id, all)
 }
 # Its rows, by an implicit method. Which components have a rate is asked of the equations, not of the fields: of up to 31 unknowns, where the matrix D before y' is proven constant, new
@@ -421,7 +421,7 @@ _implicit_rows(info, m, o, tspan, refuse) = {
   o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders), switches = _clock_of(info))
   t0 = tspan[0]
   n = 0
-  for k in list(...(0..len(info.sizes))) { n = n + orders[k] * max(1, info.sizes[k]) }
+  for k in each(len(info.sizes)) { n = n + orders[k] * max(1, info.sizes[k]) }
   run = (F, y0, id) -> _on_pattern_of(F, t0, y0, (jac, pattern) ->
     m.implicit(m, F, jac, y0, id, t0, f64(tspan[1]), _integration(y0, pattern, o)))
   q = concat([0.0], y0, y0)
@@ -529,7 +529,7 @@ _updated(info, orders, e, t, y, all) = {
 _state_names(info, orders) = {
   s = ""
   for (k, name) in enumerate(info.fields) {
-    for j in list(...(0..orders[k])) {
+    for j in each(orders[k]) {
       s = "{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t{info.sizes[k]}\n"
     }
   }
@@ -537,12 +537,12 @@ _state_names(info, orders) = {
 }
 _equation_names(info, orders) = {
   s = ""
-  each = len(info.equations) == len(info.sizes)
+  alike = len(info.equations) == len(info.sizes)
   for (k, q) in enumerate(info.equations) {
-    s = "{s}{replace(q.text, "\n", " ")}\t{if each { info.sizes[k] } else { q.rows }}\n"
+    s = "{s}{replace(q.text, "\n", " ")}\t{if alike { info.sizes[k] } else { q.rows }}\n"
   }
   for (k, name) in enumerate(info.fields) {
-    for j in list(...(1..orders[k])) {
+    for j in each(1, orders[k]) {
       s = "{s}the derivative of {if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t{info.sizes[k]}\n"
     }
   }
@@ -557,7 +557,7 @@ _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   names = list()
   values = list()
   for (k, name) in enumerate(info.fields) {
-    for j in list(...(0..max(1, orders[k]))) {
+    for j in each(max(1, orders[k])) {
       one = t -> if j < orders[k] { _parts(state(t), info.sizes, orders)[k][j] } else { all(t, state(t))[k][j] }
       names = push(names, if j == 0 { name } else { _derivative_name(name, info.coords[0], j) })
       values = push(values, t -> _for_each(one, t))
@@ -569,11 +569,11 @@ _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
 # What a solution keeps of a statement: along a coordinate it is known between the first and the last of `known`
 _info_known(info, axis, known) = {
   (a, b) = (f64(known[0]), f64(known[-1]))
-  put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, list(...(0..len(info.coords)))),)
+  put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, each(len(info.coords))),)
   (..._info_of(info), lo = put(info.lo, min(a, b)), hi = put(info.hi, max(a, b)))
 }
 _derivative_name(field, t, j) = {
   s = "{field}_"
-  for i in list(...(0..j)) { s = "{s}{t}" }
+  for i in each(j) { s = "{s}{t}" }
   s
 }

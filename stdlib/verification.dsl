@@ -44,7 +44,7 @@ _put_by(f, i) = (...X) -> jvp(y -> f(..._put(X, i, y)), f64(X[i]), ones_like(f64
 _put(X, i, y) = map(k -> if k == i { y } else { X[k] }, (...(0..len(X)),))
 _derived_by(f, orders) = {
   g = f
-  for (i, n) in enumerate(orders) { for _ in list(...(0..n)) { g = _put_by(g, i) } }
+  for (i, n) in enumerate(orders) { for _ in each(n) { g = _put_by(g, i) } }
   g
 }
 _exact_jet(info, functions, j, X) = {
@@ -101,7 +101,7 @@ convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
 _points_in_box(info, ks, n) = {
   d = len(ks)
   φ = 1.5
-  for _ in list(...(0..60)) { φ = (1 + φ)^(1.0 / (d + 1)) }
+  for _ in each(60) { φ = (1 + φ)^(1.0 / (d + 1)) }
   map(p -> {
     z = 0.5 + iota(n) * φ^(-f64(p + 1))
     lo = info.lo[ks[p]]

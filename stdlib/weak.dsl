@@ -19,7 +19,7 @@ _weak_problem(info, name, order) = {
   nf = len(info.fields) - (if eigen { 1 } else { 0 })
   first = list()
   nc = 0
-  for f in list(...(0..nf)) { first = push(first, nc); nc = nc + max(1, info.sizes[f]) }
+  for f in each(nf) { first = push(first, nc); nc = nc + max(1, info.sizes[f]) }
   for j in info.jets {
     space = 0
     for a in info.space { space = space + j[1 + a] }
@@ -39,13 +39,13 @@ _weak_problem(info, name, order) = {
   for a in info.space { if info.periodic[a] { _refuse("{name}() does not serve periodic coordinates; fourier() and fd() do") } }
   eqs = _matched_equations(info, name, nf)
   orders = list()
-  for f in list(...(0..nf)) {
+  for f in each(nf) {
     k = if _is_multiplier(info, eqs, f, nf) { order - 1 } else { order }
     if k < 1 {
       _refuse(
         "{info.fields[f]} of {info.name} is determined by an equation without it, and takes elements of one order less than the others: {name}(order = 2), which with continuous pressures of order 1 is Taylor and Hood's element")
     }
-    for i in list(...(0..max(1, info.sizes[f]))) { orders = push(orders, k) }
+    for i in each(max(1, info.sizes[f])) { orders = push(orders, k) }
   }
   P = (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs, orders = orders, eigen = eigen, name = name,
     lambda = 0.0)
@@ -55,12 +55,12 @@ _weak_problem(info, name, order) = {
 
 # Of each field the equation that is tested with its functions: one with its rate, else one with its second derivatives, else one it is in, else what is left.
 _matched_equations(info, name, nf) = {
-  left = list(...(0..nf))
-  found = map(f -> -1, list(...(0..nf)))
-  for turn in list(...(0..nf)) {
+  left = each(nf)
+  found = map(f -> -1, each(nf))
+  for turn in each(nf) {
     best = -1
     (bf, bi) = (-1, -1)
-    for f in list(...(0..nf)) {
+    for f in each(nf) {
       if found[f] < 0 {
         for i in left {
           s = _affinity(info, i, f)
@@ -111,7 +111,7 @@ _fem_jets(P, z, v, H, lambda) = map(j -> _fem_jet(P, j, z, v, H, lambda), list(.
 _fem_jet(P, j, z, v, H, lambda) = if j[0] >= P.nf { lambda } else {
   info = P.info
   axes = list()
-  for (k, a) in enumerate(info.space) { for i in list(...(0..j[1 + a])) { axes = push(axes, k) } }
+  for (k, a) in enumerate(info.space) { for i in each(j[1 + a]) { axes = push(axes, k) } }
   time = if info.time >= 0 { j[1 + info.time] } else { 0 }
   c = P.first[j[0]]
   m = info.sizes[j[0]]
@@ -129,7 +129,7 @@ _fem_jet(P, j, z, v, H, lambda) = if j[0] >= P.nf { lambda } else {
 _fem_coords(P, t, x) = {
   out = list()
   k = 0
-  for c in list(...(0..len(P.info.coords))) {
+  for c in each(len(P.info.coords)) {
     if c == P.info.time { out = push(out, t) } else { out = push(out, x[k]); k = k + 1 }
   }
   (...out,)
@@ -144,7 +144,7 @@ _fem_equations(P, t, x, z, v, H, lambda) = {
     ravel(0.0 + (if len(q.fluxes) == 0 { q.residual(at, jets) } else {
       q.by_fluxes(at, jets, map(s -> 0.0 * _told_flux(s, at, jets), q.fluxes))
     }))
-  }, list(...(0..P.nf))))
+  }, each(P.nf)))
 }
 # What is under such a derivative, the derivatives in it by the rules of calculus
 _told_flux(s, at, jets) = s.f(at, jets, map(i -> i.slope(at, jets), s.inner)) + 0.0
@@ -152,7 +152,7 @@ _told_flux(s, at, jets) = s.f(at, jets, map(i -> i.slope(at, jets), s.inner)) + 
 _told_parts(P, t, x, z, v, lambda) = {
   out = list()
   (at0, jets0) = (_fem_coords(P, t, x), _fem_jets(P, z, v, zeros(P.nc, P.d, P.d), lambda))
-  for f in list(...(0..P.nf)) {
+  for f in each(P.nf) {
     q = P.info.equations[P.eqs[f]]
     if len(q.fluxes) > 0 {
       held = map(s -> _told_flux(s, at0, jets0), q.fluxes)
@@ -210,12 +210,12 @@ _smooth_flux(P, rule, t, x, z, v, lambda) = {
     shrunk = concat(z[.., ..1], s * z[.., 1..]; axis = 1)
     along = a -> {
       T = zero
-      for b in list(...(0..P.d)) {
+      for b in each(P.d) {
         T[.., min(a, b), max(a, b)] = (if a == b { 1.0 } else { 0.5 }) * z[.., 1 + b]
       }
       jvp(H -> _fem_equations(P, t, x, shrunk, v, H, lambda), zero, T)[1]
     }
-    total = total + rule.w[k] * stack(...map(along, list(...(0..P.d))); axis = 1)
+    total = total + rule.w[k] * stack(...map(along, each(P.d)); axis = 1)
   }
   total
 }
@@ -223,7 +223,7 @@ _smooth_flux(P, rule, t, x, z, v, lambda) = {
 # What F has without ∂q: F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, f64[nc]
 _smooth_source(P, rule, t, x, z, v, lambda) = {
   source = _fem_equations(P, t, x, z, v, zeros(P.nc, P.d, P.d), lambda)
-  for a in list(...(0..P.d)) {
+  for a in each(P.d) {
     dz = concat(z[.., (1 + a)..(2 + a)], zeros(P.nc, P.d); axis = 1)
     (_, dq) = jvp(y -> _smooth_flux(P, rule, t, y[0], y[1], v, lambda), (x, z), (eye(P.d)[a], dz))
     source = source - dq[.., a]
@@ -245,7 +245,7 @@ _path_nodes(n) = {
   n = _known(n, "the number of nodes")
   if n == 1 { (s = (1.0,), w = (1.0,)) } else {
     (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
-    (s = (...map(k -> x[k], list(...(0..n))),), w = (...map(k -> w[k], list(...(0..n))),))
+    (s = (...map(k -> x[k], each(n)),), w = (...map(k -> w[k], each(n)),))
   }
 }
 # What the code of the equations proves of the identity F = div q + S, for all values: "proven", where
@@ -287,8 +287,8 @@ _form_defect(P, rule, t, X) = {
   one = (x, z, v, h) -> {
     F = _fem_equations(P, t, x, z, v, h, 1.5)
     whole = _smooth_source(P, rule, t, x, z, v, 1.5)
-    for a in list(...(0..d)) {
-      rows = stack(...map(b -> h[.., min(a, b), max(a, b)], list(...(0..d))); axis = 1)
+    for a in each(d) {
+      rows = stack(...map(b -> h[.., min(a, b), max(a, b)], each(d)); axis = 1)
       dz = concat(z[.., (1 + a)..(2 + a)], rows; axis = 1)
       (_, dq) = jvp(y -> _smooth_flux(P, rule, t, y[0], y[1], v, 1.5), (x, z), (eye(d)[a], dz))
       whole = whole + dq[.., a]

@@ -19,9 +19,9 @@ syntax keyword atledFunction checkpoint choice cholesky circulant clamp clausen 
 syntax keyword atledFunction compose concat cond conditioning conj conjugate_gradient conservation conserved contains contour contourf
 syntax keyword atledFunction convergence convolve corrcoef correlate cos cosh coshint cosint cost count count_nonzero cov cross cubature
 syntax keyword atledFunction cubic_hermite cummax cummin cumprod cumsum cumtrapz curl dawson dct dde deeponet delaunay dense det diag
-syntax keyword atledFunction diagonal diff difference digamma digitize dilog disk divergence dogleg dop853 dot dst dtype e eig eigh eigs
-syntax keyword atledFunction eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj ellipk ellippi ellippiinc ends_with enumerate env erf
-syntax keyword atledFunction erfc erfcinv erfcx erfinv error errorbars etdrk4 euler euler_maruyama event exists exit exp expand expint
+syntax keyword atledFunction diagonal diff difference digamma digitize dilog disk divergence dogleg dop853 dot dst dtype e each eig eigh
+syntax keyword atledFunction eigs eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj ellipk ellippi ellippiinc ends_with enumerate env
+syntax keyword atledFunction erf erfc erfcinv erfcx erfinv error errorbars etdrk4 euler euler_maruyama event exists exit exp expand expint
 syntax keyword atledFunction expinti explain expm expm1 eye factor factorial factorisations factorize fd fem fft fft2 fftfreq fftn fftshift
 syntax keyword atledFunction field fill_between find findall fit fixed_point flatten flip floor fno follow fourier fresnelc fresnels
 syntax keyword atledFunction from_codes full full_like fv gamma gamma_lower gamma_upper gammainc gammaincc gammaincinv gauss_chebyshev
