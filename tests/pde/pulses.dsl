@@ -1,5 +1,6 @@
 # Sources, conditions and coefficients that are there for a short while count in full, by every method.
 # In a long check only: it takes half a minute.
+# As users run it only: compiling all of it takes minutes.
 
 problem source(w) {
   domain t in [0, 1], x in [0, 1]

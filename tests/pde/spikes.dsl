@@ -29,7 +29,7 @@ for m in (fd(n = 81), chebyshev(16), rfm(100)) {
 }
 # asked for all the same
 s = solve(load(1e-4), chebyshev(16), partial = true, estimate = false);
-s.u(0.3)                                     #> 0.0
+abs(s.u(0.3))                                #> 0.0
 
 # a layer that insulates: a resistance of 1 beside one of 1
 problem layer(w) {
