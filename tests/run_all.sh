@@ -63,7 +63,7 @@ fi
 
 # Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves. They go first, so
 # that processors wait for each other once.
-alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_edit unit/test_interrupt unit/test_repl repl/test_program.sh random/programs '
+alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_edit unit/test_interrupt unit/test_repl repl/test_program.sh random/programs random/guarded '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 
 # What was started, in order: label, how it is counted, its process. The first `reported` of them have had their lines.
@@ -176,6 +176,8 @@ every_test() {
 	programs=${RANDOM_COUNT:-$programs}
 	# their code is not kept: nobody asks for it again
 	run counts random/programs $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
+	# and some with memory behind arrays that nobody may read
+	[ "$slower" -gt 1 ] || run counts random/guarded $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --guarded --jobs 0 --seed 1000000 --count $((programs / 6))
 	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
 	# every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
 	for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do

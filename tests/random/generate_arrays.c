@@ -469,14 +469,14 @@ static bool step_nonzero(Gen *g) {
 	const bool some = choose_if(g, KIND_R, 1, 2, &y);
 	Dim all = type_at(g, x.ref).dims[0], length = born_dim(g, most(g, all));
 	if (some) y = fit(g, y, 1, &all);
-	if (some && chance(g, 25)) x = apply2(g, OP_LT, konst(g, type_id_at(g, y.ref), 2 * y.mag + 1), y);
+	if (some && chance(g, 40)) x = apply2(g, OP_LT, konst(g, type_id_at(g, y.ref), 2 * y.mag + 1), y);
 	TypeId t = type_tensor(g->c, DT_I64, 1, &length);
 	V places = {build_typed(g->b, OP_NONZERO, 1, &x.ref, words(g, 1, (int64_t[]){length}), 1, &t, NULL), (double)most(g, all)};
 	put(g, places);
 	if (!some) return true;
 	V picked = {build_gather(g->b, y.ref, places.ref, 0, 0), y.mag};
 	put(g, picked);
-	put(g, chance(g, 40) ? boxed(g, picked, y, length) : reduced(g, OP_REDUCE_SUM, picked, 1, (int[]){0}));
+	put(g, chance(g, 50) ? boxed(g, picked, y, length) : reduced(g, OP_REDUCE_SUM, picked, 1, (int[]){0}));
 	return true;
 }
 
@@ -756,7 +756,7 @@ const StepKind array_steps[] = {
 	{"push", step_push, {1, 1, 2, 3, 1}},
 	{"gather", step_gather, {7, 4, 8, 10, 4}},
 	{"scatter", step_scatter, {6, 3, 8, 9, 3}},
-	{"nonzero", step_nonzero, {1, 0, 1, 2, 0}},
+	{"nonzero", step_nonzero, {3, 1, 2, 4, 1}},
 	{"argsort", step_argsort, {1, 1, 1, 2, 1}},
 	{"reduce", step_reduce, {12, 16, 8, 12, 10}},
 	{"argmax", step_argmax, {2, 2, 2, 3, 2}},

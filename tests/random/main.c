@@ -8,6 +8,7 @@
 #include "backend/native/compile.h"
 #include "parser/session.h"
 #include "tests/random/derive.h"
+#include "tests/random/guarded.h"
 #include "tests/random/laws.h"
 #include "tests/random/orders.h"
 #include "tests/random/shrink.h"
@@ -27,7 +28,7 @@ typedef struct Options {
 	int threads[THREADS_MOST];
 	uint32_t nthreads;
 	int64_t jobs;
-	bool brief, shrink, print, coverage, self_test, times, lenient;
+	bool brief, shrink, print, coverage, self_test, times, lenient, guarded;
 	const char *only; /* engine */
 	int64_t orders; /* programs, at least, whose derivatives are to be compared in every mode */
 } Options;
@@ -40,8 +41,8 @@ typedef struct Tally {
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
 
-static Ctx *new_context(void) {
-	Ctx *c = ctx_new(NULL);
+static Ctx *new_context(const Options *o) {
+	Ctx *c = ctx_new(o->guarded ? &guarded_memory : NULL);
 	if (!c || backend_init(c) != ST_OK) abort();
 	autodiff_init(c);
 	if (session_init(c) != ST_OK) abort();
@@ -230,7 +231,7 @@ typedef struct Hunt {
 static bool still_fails(void *ud, Plan *plan) {
 	const Hunt *h = ud;
 	Tally ignored = {0};
-	Ctx *c = new_context();
+	Ctx *c = new_context(h->options);
 	Checked k = check_plan(c, plan, h->options, &ignored, NULL, NULL);
 	ctx_free(c);
 	return k.failed && k.engine == h->engine && (k.engine || !strncmp(k.what, h->words, strlen(h->words)));
@@ -253,7 +254,7 @@ static void show_failure(uint64_t seed, const Options *o, const Checked *k) {
 		shrink_plan(plan, skipped, still_fails, &h);
 		printf("shrunk: %u steps are left out, %u remain%s\n", plan->nskipped, plan->nvisited, plan->small ? ", short lengths" : "");
 	}
-	Ctx *c = new_context();
+	Ctx *c = new_context(o);
 	Tally ignored = {0};
 	Checked again = check_plan(c, plan, o, &ignored, explain, NULL);
 	if (again.failed) printf("%s\n", again.what);
@@ -304,6 +305,7 @@ static void usage(FILE *to) {
 	      "  --coverage      count how often each primitive occurs\n"
 	      "  --times         show programs that take longer than 0.1 s\n"
 	      "  --lenient       show which results are not compared because they hang on roundings\n"
+	      "  --guarded       behind each array is memory that nobody may read, so that who does ends the process\n"
 	      "  --self-test     an engine that is wrong on purpose must be found out\n",
 	      to);
 }
@@ -339,6 +341,7 @@ static bool read_options(int argc, char **argv, Options *o) {
 		else if (!strcmp(a, "--coverage")) o->coverage = true;
 		else if (!strcmp(a, "--times")) o->times = true;
 		else if (!strcmp(a, "--lenient")) o->lenient = true;
+		else if (!strcmp(a, "--guarded")) o->guarded = true;
 		else if (!strcmp(a, "--self-test")) o->self_test = o->shrink = true;
 		else if (!strcmp(a, "--threads") && read_threads(argv[i + 1], o)) i++;
 		else if (!strcmp(a, "--engine") && argv[i + 1]) o->only = argv[++i];
@@ -370,7 +373,7 @@ static Tally run_share(const Options *o, int64_t first) {
 		if (k / PROGRAMS_PER_CONTEXT % o->jobs != first) continue;
 		if (k % PROGRAMS_PER_CONTEXT == 0) {
 			if (c) ctx_free(c);
-			c = new_context();
+			c = new_context(o);
 		}
 		uint64_t seed = o->seed + (uint64_t)k;
 		*plan = plan_of(seed, o);

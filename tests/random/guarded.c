@@ -1,0 +1,51 @@
+/* guarded.c - a mapping for each block, with a page behind it that has no access. */
+#include "tests/random/guarded.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 16, NO_NUMBER = 0xa5 };
+
+static size_t page(void) {
+	static size_t bytes;
+	if (!bytes) bytes = (size_t)sysconf(_SC_PAGESIZE);
+	return bytes;
+}
+
+static size_t whole(size_t bytes, size_t unit) {
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static void *take(size_t bytes) {
+	if (bytes < GUARDED_LEAST) return malloc(bytes);
+	if (bytes > SIZE_MAX / 2) return NULL;
+	const size_t room = whole(bytes, page());
+	char *at = mmap(NULL, room + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED) return NULL;
+	if (mprotect(at + room, page(), PROT_NONE)) abort();
+	at += room - whole(bytes, ALIGNMENT);
+	memset(at, NO_NUMBER, bytes);
+	return at;
+}
+
+static void give(void *p, size_t bytes) {
+	if (bytes < GUARDED_LEAST) {
+		free(p);
+		return;
+	}
+	char *end = (char *)p + whole(bytes, ALIGNMENT);
+	if (munmap(end - whole(bytes, page()), whole(bytes, page()) + page())) abort();
+}
+
+static void *resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
+	(void)ud;
+	void *fresh = new_bytes ? take(new_bytes) : NULL;
+	if (new_bytes && !fresh) return NULL;
+	if (p && fresh) memcpy(fresh, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+	if (p) give(p, old_bytes);
+	return fresh;
+}
+
+const HostAllocator guarded_memory = {.resize = resize};
