@@ -1,6 +1,7 @@
 # Integrations that end, begin or are asked for values exactly where a rate switches: the last stage of a
 # step stands at its end, and the first one at its beginning, and must not see the other side.
 # In a long check only: it takes half a minute.
+# As users run it only: compiling all of it takes minutes.
 pulse(t) = if t < 0.66 { 0.0 } else if t < 0.6605 { 2000.0 } else { 0.0 }
 # the same, but for the switches themselves
 later(t) = if t <= 0.66 { 0.0 } else if t <= 0.6605 { 2000.0 } else { 0.0 }

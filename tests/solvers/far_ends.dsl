@@ -1,6 +1,7 @@
 # What happens in the first second of 1e10: a switch, a pulse or the knots of a table are as near to 0 as they say
 # themselves, however far the end is; and a smooth pulse that is over before the first of even parts ends.
 # In a long check only: it takes half a minute.
+# As users run it only: compiling all of it takes minutes.
 is_near(name, got, wanted, allowed) = {
   e = abs(got - wanted)
   assert(e <= allowed, "{name}: {got}, off by {e}")

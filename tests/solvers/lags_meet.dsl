@@ -1,5 +1,6 @@
 # Equal lags that come to a breaking point at one time, each by itself: derivatives against closed forms, or refused.
 # In a long check only: it takes a minute.
+# As users run it only: compiling all of it takes minutes.
 delayed(p) = dde((t, y, Z) -> [Z[0, 0] + 2 * Z[1, 0]], [1.0], (0.0, 2.0); lags = list(p[0], p[1]), past = t -> [1.0], rtol = 1e-9).values[-1, 0]
 at = [1.0, 1.0]
 
