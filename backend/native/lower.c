@@ -645,6 +645,15 @@ typedef struct Lowering {
 	bool good;
 } Lowering;
 
+/* Kernel code that breaks its own rules would be wrong, or write where it should not: the evaluator takes it instead. */
+static bool is_sound(Ctx *c, const KModule *m) {
+	Text why;
+	text_init(&why, c);
+	const bool sound = kmodule_verify(m, &why);
+	text_free(&why);
+	return sound;
+}
+
 static void run_lower(Ctx *c, void *arg) {
 	Lowering *w = arg;
 	const Fn *f = w->f;
@@ -677,7 +686,7 @@ static void run_lower(Ctx *c, void *arg) {
 	u->module->nsites = l.sites.n;
 	u->hosts = ARENA_ARRAY(w->keep, const void *, l.hosts.n + 1);
 	for (uint32_t i = 0; i < l.hosts.n; i++) u->hosts[i] = l.hosts.at[i];
-	w->good = !l.failed;
+	w->good = !l.failed && is_sound(c, u->module);
 	if (w->good && w->notes) {
 		describe_unit(w->notes, &l);
 		if (!w->notes->failed) u->notes = arena_copy(w->keep, w->notes->at, w->notes->n);

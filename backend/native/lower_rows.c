@@ -1229,6 +1229,16 @@ static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
 }
 
 /* A loop whose rows are one vector: what it carries without the axis leaves the vector loop, which has one turn, as one number. */
+/* What is one value for all rows may have been computed in every lane: then memory of the frame where the first one lies, and *x is `nothing`; else 0. */
+static KRef in_first_lane(Lower *l, KRef *x, KRef nothing) {
+	KBuilder *b = &l->k;
+	if (!k_lanes_of(b, *x)) return 0;
+	KRef at = k_stack(b, (int64_t)b->lanes * ktype_size(k_type(b, *x)));
+	k_store(b, KM_UNIT, at, k_int(b, 0), *x, 0);
+	*x = nothing;
+	return at;
+}
+
 static void lanes_emit(Lower *l, const Piece *p) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
@@ -1252,7 +1262,7 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	}
 	uint32_t ncarried = 0, most = 1;
 	for (uint32_t k = 0; k < in->nresults; k++) most += count_of(l, inst_result(in, k));
-	KRef *init = room(l, most), *params = room(l, most), *out = room(l, most);
+	KRef *init = room(l, most), *params = room(l, most), *out = room(l, most), *first = room(l, most);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		if (is_tape(l, r)) {
@@ -1280,7 +1290,10 @@ static void lanes_emit(Lower *l, const Piece *p) {
 		if (to[k]) store_rows(&e, r, to[k]);
 		else if (lower_row_axis(l, r) < 0) n += flat(&e, r, false, out + n);
 	}
+	for (uint32_t i = 0; i < ncarried; i++) first[i] = in_first_lane(l, &out[i], init[i]);
 	k_vloop_end(b, out, params);
+	for (uint32_t i = 0; i < ncarried; i++)
+		if (first[i]) params[i] = k_load(b, k_type(b, init[i]), KM_UNIFORM, first[i], k_int(b, 0), 0);
 
 	for (uint32_t i = 0; i < s.list.n; i++) lower_set_place(l, s.list.at[i], before[i]);
 	n = 0;

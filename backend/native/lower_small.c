@@ -452,25 +452,38 @@ static Places places_of(Lower *l, const Inst *in, bool check) {
 	return p;
 }
 
-/* Elements in memory of the frame, where they can be indexed: each has one number, or one for each lane. */
-static KRef spilled(Lower *l, KRef at, KRef index, KType t, KRef value) {
+/* Elements in memory of the frame, where they can be indexed: each has one number, or one for each lane. Numbers that are the same in all lanes stay one. */
+typedef struct Spilled {
+	KRef at;
+	uint32_t lanes; /* 0: one number */
+} Spilled;
+
+static bool is_varying(const Lower *l, const KRef *x, uint32_t n) {
+	bool varying = false;
+	for (uint32_t i = 0; i < n; i++) varying |= k_lanes_of(&l->k, x[i]) > 0;
+	return varying;
+}
+
+/* Reads the element, or writes a value there. */
+static KRef spilled(Lower *l, Spilled s, KRef index, KType t, KRef value) {
 	KBuilder *b = &l->k;
 	KMode mode = KM_UNIFORM;
-	if (b->lanes) {
-		index = k_mul(b, index, k_int(b, b->lanes));
+	if (s.lanes) {
+		index = k_mul(b, index, k_int(b, s.lanes));
 		mode = k_lanes_of(b, index) ? KM_INDEXED : KM_UNIT;
 		if (mode == KM_INDEXED) index = k_add(b, index, k_lane(b));
 	}
-	if (!value) return k_load(b, t, mode, at, index, 0);
-	k_store(b, mode, at, index, value, 0);
+	if (!value) return k_load(b, t, mode, s.at, index, 0);
+	k_store(b, mode, s.at, index, value, 0);
 	return 0;
 }
 
-static KRef spill(Lower *l, const KRef *x, uint32_t n, KType t) {
+static Spilled spill(Lower *l, const KRef *x, uint32_t n, KType t, bool varying) {
 	KBuilder *b = &l->k;
-	KRef at = k_stack(b, (int64_t)n * ktype_size(t) * (b->lanes ? b->lanes : 1));
-	for (uint32_t i = 0; i < n; i++) spilled(l, at, k_int(b, i), t, x[i]);
-	return at;
+	Spilled s = {.lanes = varying ? b->lanes : 0};
+	s.at = k_stack(b, (int64_t)n * ktype_size(t) * (s.lanes ? s.lanes : 1));
+	for (uint32_t i = 0; i < n; i++) spilled(l, s, k_int(b, i), t, x[i]);
+	return s;
 }
 
 static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
@@ -483,7 +496,8 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 		return;
 	}
 	KType t = k_type(b, x[0]);
-	KRef memory = 0;
+	const bool varying = is_varying(l, x, total) || is_varying(l, p.index, p.count);
+	Spilled memory = {0};
 	for (uint32_t o = 0; o < p.outer; o++) {
 		const KRef *index = p.index + o / p.per_batch * p.nindex;
 		uint32_t plane = o * p.length * p.row;
@@ -494,7 +508,7 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 		for (uint32_t j = 0; j < p.nindex; j++) {
 			int64_t v;
 			bool number = k_is_int(b, index[j], &v) && v >= 0 && v < p.length;
-			if (!number && p.length > SELECT_MOST && !memory) memory = spill(l, x, total, t);
+			if (!number && p.length > SELECT_MOST && !memory.at) memory = spill(l, x, total, t, varying);
 			for (uint32_t r = 0; r < p.row; r++, n++) {
 				if (number) {
 					out[n] = x[plane + (uint32_t)v * p.row + r];
@@ -521,7 +535,8 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 	bool add = in->op == OP_SCATTER_ADD, numbers = true;
 	int64_t v;
 	for (uint32_t i = 0; i < p.count; i++) numbers &= k_is_int(b, p.index[i], &v) && v >= 0 && v < p.length;
-	KRef memory = !numbers && p.length > SELECT_MOST ? spill(l, x, total, t) : 0;
+	const bool varying = is_varying(l, x, total) || is_varying(l, p.index, p.count) || is_varying(l, u, p.outer * p.nindex * p.row);
+	const Spilled memory = !numbers && p.length > SELECT_MOST ? spill(l, x, total, t, varying) : (Spilled){0};
 	for (uint32_t o = 0; o < p.outer; o++) {
 		const KRef *index = p.index + o / p.per_batch * p.nindex;
 		uint32_t plane = o * p.length * p.row;
@@ -531,7 +546,7 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 					k_is_int(b, index[j], &v);
 					uint32_t at = plane + (uint32_t)v * p.row + r;
 					out[at] = add ? k_add(b, out[at], u[n]) : u[n];
-				} else if (memory) {
+				} else if (memory.at) {
 					KRef at = k_add(b, k_mul(b, index[j], k_int(b, p.row)), k_int(b, plane + r));
 					spilled(l, memory, at, t, add ? k_add(b, spilled(l, memory, at, t, 0), u[n]) : u[n]);
 				} else {
@@ -543,7 +558,7 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 			}
 		}
 	}
-	for (uint32_t i = 0; memory && i < total; i++) out[i] = spilled(l, memory, k_int(b, i), t, 0);
+	for (uint32_t i = 0; memory.at && i < total; i++) out[i] = spilled(l, memory, k_int(b, i), t, 0);
 }
 
 /* ---- which, and how much ------------------------------------------------------------------------------------------------------------------- */
