@@ -1,5 +1,6 @@
-/* guarded.c - a mapping for each block, with a page behind it that has no access. */
+/* guarded.c - a mapping for each block between two pages without access. */
 #include "tests/random/guarded.h"
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,13 @@ static size_t whole(size_t bytes, size_t unit) {
 static void *take(size_t bytes) {
 	if (bytes < GUARDED_LEAST) return malloc(bytes);
 	if (bytes > SIZE_MAX / 2) return NULL;
+	static atomic_uint taken;
 	const size_t room = whole(bytes, page());
-	char *at = mmap(NULL, room + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED) return NULL;
-	if (mprotect(at + room, page(), PROT_NONE)) abort();
-	at += room - whole(bytes, ALIGNMENT);
+	char *map = mmap(NULL, room + 2 * page(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED) return NULL;
+	char *at = map + page();
+	if (mprotect(at, room, PROT_READ | PROT_WRITE)) abort();
+	if (taken++ % 2) at += room - whole(bytes, ALIGNMENT); /* against the page behind it, else the one before */
 	memset(at, NO_NUMBER, bytes);
 	return at;
 }
@@ -35,8 +38,9 @@ static void give(void *p, size_t bytes) {
 		free(p);
 		return;
 	}
-	char *end = (char *)p + whole(bytes, ALIGNMENT);
-	if (munmap(end - whole(bytes, page()), whole(bytes, page()) + page())) abort();
+	const size_t room = whole(bytes, page());
+	char *at = (uintptr_t)p % page() ? (char *)p + whole(bytes, ALIGNMENT) - room : p;
+	if (munmap(at - page(), room + 2 * page())) abort();
 }
 
 static void *resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
