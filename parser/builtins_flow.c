@@ -175,7 +175,7 @@ BUILTIN(list) {
 	return av_seq(sp, AV_LIST, call->n, call->args);
 }
 
-/* A range whose items are known: what goes over it is written out, item by item. */
+/* The integers of a range as a list, so that loops and map over it unroll. */
 BUILTIN(each) {
 	enum { EACH_MOST = 100000 };
 	(void)ncaptured;

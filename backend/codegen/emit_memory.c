@@ -66,7 +66,7 @@ void emit_find_roots(Emit *e, uint32_t fn) {
 		case K_STACK:
 			if (n < ROOTS_AT_MOST) root = ++n;
 			break;
-		case K_SELECT: /* the second pointer is to memory that nobody writes (nowhere) */
+		case K_SELECT: /* of pointers: the other one is nowhere, which nobody writes */
 			if (in->type == KT_PTR) root = all->root_of[f->refs.at[in->args + 1]];
 			break;
 		case K_PTRADD: root = all->root_of[f->refs.at[in->args]]; break;

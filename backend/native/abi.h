@@ -13,7 +13,8 @@
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
-	void **buffers;       /* arrays by number: inputs, then outputs, then native_nowhere(); 64-byte aligned when they are ours, row-major, readable to the next multiple of 64 bytes from the first element */
+	void **buffers;       /* arrays by number: inputs, outputs, native_nowhere(). Row-major, readable to
+	                         the next multiple of 64 bytes; ours are 64-byte aligned */
 	const int64_t *words; /* scalar inputs and lengths by number */
 	int64_t *results;     /* scalar results by number */
 	int64_t poll_left;    /* work units until the next poll: code subtracts, and calls atled_rt_poll when it is negative */

@@ -228,8 +228,10 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	return pull(e, x, from);
 }
 
-/* An index of pads and updates is moved inside their operand, which has no inside when it is empty: then what is read is not used, and nothing fails. What is
- * pulled meanwhile is no value for others. Returns what end_moved wants. */
+/* Pads and updates move an index inside their operand. An operand without
+ * elements has no inside: loads then go to native_nowhere(), and checks hold.
+ * Values pulled under this condition leave the memo, because others read them
+ * without it. begin_moved returns what end_moved restores. */
 typedef struct Moved {
 	KRef nonempty;
 	uint32_t memo;
@@ -239,6 +241,7 @@ static Moved begin_moved(const ArrayEmit *e) {
 	return (Moved){.nonempty = e->nonempty, .memo = e->memo.n};
 }
 
+/* An axis of this length along which an index was moved. */
 static void moved_along(ArrayEmit *e, Dim length, KRef len) {
 	int64_t n;
 	if (dim_is_const(e->l->c, length, &n) && n > 0) return;

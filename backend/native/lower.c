@@ -432,7 +432,8 @@ typedef struct Area {
 	KRef pointer;
 } Area;
 
-/* Pads and updates may move an index inside an array that turns out to have no elements. */
+/* Declares the buffer native_nowhere() where a pad or an update may need it. It
+ * stands at the function's beginning, since code that declares one stays inline. */
 static void find_nowhere(Lower *l) {
 	for (uint32_t i = 0; i < l->f->insts.n && !l->nowhere; i++)
 		if (l->f->insts.at[i].op == OP_PAD || l->f->insts.at[i].op == OP_UPDATE) l->nowhere = k_buffer(&l->k, l->unit->ninputs + l->unit->noutputs);
@@ -645,7 +646,8 @@ typedef struct Lowering {
 	bool good;
 } Lowering;
 
-/* Kernel code that breaks its own rules would be wrong, or write where it should not: the evaluator takes it instead. */
+/* Code that breaks the rules of kir.h could write outside of an array: false
+ * leaves the unit to the evaluator. */
 static bool is_sound(Ctx *c, const KModule *m) {
 	Text why;
 	text_init(&why, c);

@@ -87,7 +87,7 @@ typedef struct Lower {
 	uint32_t *slot_of;       /* by value: its slot plus 1 in `slots`; 0: none */
 	const uint32_t *uses;    /* by value: everywhere in the function */
 	bool *needed;            /* by value: used after (outside of) the run of array instructions that computes it */
-	KRef nowhere;            /* memory to read from in place of an array without elements (native_nowhere); 0 where nothing asks */
+	KRef nowhere;            /* native_nowhere(); 0 where nothing asks for it */
 	uint32_t position;       /* counts instructions in plan and again in emission order */
 	VEC(UnitSite) sites;
 	bool failed;             /* something cannot be lowered after all: the unit is given up */

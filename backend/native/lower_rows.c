@@ -1229,7 +1229,9 @@ static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
 }
 
 /* A loop whose rows are one vector: what it carries without the axis leaves the vector loop, which has one turn, as one number. */
-/* What is one value for all rows may have been computed in every lane: then memory of the frame where the first one lies, and *x is `nothing`; else 0. */
+/* A value that all rows share may have been computed in every lane. Then its
+ * lanes go to the frame, whose address is returned, and *x becomes `nothing`.
+ * Returns 0 for a value that is uniform already. */
 static KRef in_first_lane(Lower *l, KRef *x, KRef nothing) {
 	KBuilder *b = &l->k;
 	if (!k_lanes_of(b, *x)) return 0;

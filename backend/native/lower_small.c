@@ -452,7 +452,8 @@ static Places places_of(Lower *l, const Inst *in, bool check) {
 	return p;
 }
 
-/* Elements in memory of the frame, where they can be indexed: each has one number, or one for each lane. Numbers that are the same in all lanes stay one. */
+/* Elements in memory of the frame, where they can be indexed. Uniform elements
+ * take one number each, varying ones a number for each lane. */
 typedef struct Spilled {
 	KRef at;
 	uint32_t lanes; /* 0: one number */

@@ -114,7 +114,9 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 
 static void *nowhere;
 
-/* As much as there is room for: pages that are only read take none, and no array has so many elements for each of its rows. */
+/* Reserves up to 256 GiB of addresses, less where the system refuses. Pages that
+ * are only read take no memory. A read beyond the reserve would need an empty
+ * array whose other axes have that many bytes. */
 static void reserve_nowhere(void) {
 	static const char little[4096] __attribute__((aligned(64)));
 	nowhere = (void *)(uintptr_t)little;

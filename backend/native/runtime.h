@@ -15,7 +15,8 @@
 /* Runs the entry. The caller sets buffers, words and results of the record; everything else is set here. ST_ERROR with call->site >= 0 means that
  * check failed: no diagnostic is recorded yet, site, fail_a and fail_b say which and why. With any other failure call->site is -1, and a
  * diagnostic without a place is recorded, except for ST_NOMEM. */
-/* Memory to read from in place of arrays without elements, at whatever index the other axes have: zeros, of which no page is ever made. */
+/* Zeros to read in place of an array without elements, at any index that its
+ * other axes allow. Read-only; one reserve for the process. */
 void *native_nowhere(void);
 Status native_run(Backend *be, NativeEntry entry, NativeCall *call);
 

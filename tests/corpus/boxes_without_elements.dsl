@@ -1,6 +1,7 @@
-# An index outside of a padded array, or of a box that is written, is moved inside it before anything is read there.
-# An array without elements has no inside: nothing may be read, divided by or looked up there. How many elements are
-# picked is known only when a program runs. The programs are given as IR, in which one loop does both steps.
+# Machine code moves an index outside of a padded array, or of a box that is
+# written, inside it before it reads. An array without elements has no inside:
+# nothing may be divided by or looked up there. The programs are given as IR, in
+# which one loop picks elements, whose number is not known before, and pads them.
 program(result, steps) = read_ir("fn @p[n, _.1](%0: f64[n], %1: f64[n, 3], %2: i64[n], %3: f64) -> ({result}) \{
 %10: f64[n] = broadcast %3 \{shape: [n], axes: []}
 %11: bool[n] = lt %10, %0

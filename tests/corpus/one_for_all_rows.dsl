@@ -1,5 +1,5 @@
-# A loop whose rows are the lanes of one vector carries an array that is the same for all rows, and looks it up at a
-# computed place. What comes of it is one number for each element: a vector for each wrote beyond the array.
+# A loop whose rows are the lanes of one vector carries an array that all rows
+# share, and looks it up at a computed place. Its elements stay one number each.
 p = read_ir("fn @g(%2: f64[17, 1], %9: f64[17, 1], %56: f64[58, 16]) -> (f64[17, 1]) \{
   %60: i64[5] = broadcast 0 \{shape: [5], axes: []}
   %34: f64[58, 16] = broadcast 0.0 \{shape: [58, 16], axes: []}

@@ -247,7 +247,7 @@ static void measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
 	if (s->tried) return;
 	s->tried = true;
 	for (uint64_t k = 0; k < SHAKES; k++) {
-		/* by more than roundings, and by one, so that ties come about as well as go */
+		/* Large and small changes take turns: a small one can make a tie, a large one breaks it. */
 		Fn *g = with_other_roundings(c, f, k * 77 + 5, k % 2 ? 3e-16 : 1e-13, k % 2 ? 1.5e-7 : 1e-6);
 		if (!g) continue;
 		Outcome o = outcome_of(c, run_evaluator, g, args);
