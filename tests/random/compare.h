@@ -7,10 +7,11 @@
  *     base * (largest finite magnitude in that result, at least 0.01, f32: 0.1) + 16 * (what the element moves when roundings do)
  *
  * where base is 1e-11 for f64, and 1e-4 for f32 and for what has been f32 on its way: some thousand roundings; what cancels to nothing is
- * measured against the least. The second term is measured, and only when the first is not enough: the function is copied with every float
- * that an instruction computes, in loops and in what it calls too, multiplied by a number of its own within 1 +- 1e-13 (f32: 1e-6), and run
- * some times. A result that jumps under that (an integer that changes, a float that moves by more than a thousandth of the largest, an output)
- * hangs on a rounding and is not compared; the verdict says so, and the summary counts how often that was.
+ * measured against the least. The second term is measured, and only when the first is not enough. The function is copied with every float that
+ * an instruction computes, in loops and in what it calls too, multiplied by a number of its own within 1 +- 1e-13 (f32: 1e-6). Sixteen copies
+ * run at first, a thousand before a difference is told: chaos may show in one of a hundred. A result that jumps under that (an integer that
+ * changes, a float that moves by more than a thousandth of the largest, an output) hangs on a rounding and is not compared. The verdict says
+ * so, and the summary counts how often that was.
  */
 #ifndef ATLED_TESTS_RANDOM_COMPARE_H
 #define ATLED_TESTS_RANDOM_COMPARE_H
