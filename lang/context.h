@@ -67,7 +67,9 @@ void account_free(HeapAccount *a, void *p, size_t bytes);
 
 Ctx *ctx_new(const HostAllocator *alloc); /* alloc NULL: malloc; NULL when memory fails */
 void ctx_free(Ctx *c);
-bool ctx_verifies(const Ctx *c); /* $ATLED_VERIFY was set when it was made: each function is verified as it is built; tests/run_all.sh sets it */
+/* $ATLED_VERIFY was set when it was made: functions of the IR and kernel code are
+ * verified as they are built, and unsound kernel code ends the program. */
+bool ctx_verifies(const Ctx *c);
 
 /* ---- non-local exit, compile side only ------------------------------------------------------------------------------ */
 

@@ -934,12 +934,15 @@ bool joins_rows(const ArrayPlan *p, const Node *n) {
 	return n->kind == NODE_JOIN && n->row >= 0 && n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
 }
 
-/* A long part of a join along the first axis is made where it belongs, rather than copied. Neither may be what a loop or a caller has a place for: others read what was there before until then. */
+/* A long part of a join along the first axis is made where it belongs, rather
+ * than copied. The join itself must be in memory, not only in scratch. Neither
+ * may be what a loop or a caller has a place for: others read what was there
+ * before until then. */
 static void join_in_place(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		if (n->kind != NODE_JOIN || !n->kept || n->wanted || n->lies_in || attr_int(p->l->c, OP_CONCAT, in->attr, 0)) continue;
+		if (n->kind != NODE_JOIN || !n->kept || !n->memory || n->wanted || n->lies_in || attr_int(p->l->c, OP_CONCAT, in->attr, 0)) continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			Node *x = plan_node(p, inst_arg(p->l->f, in, k));
 			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip || x->into || x->kind != NODE_POINT) continue;

@@ -4,6 +4,8 @@
  * small arrays that come in are read once, at the entry; all memory is laid out there.
  */
 #include "backend/native/describe.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 #define CALLEE_RESULTS 16 /* KFn.result_types */
 #define CALLEE_PARAMS 32
@@ -91,6 +93,18 @@ const Inst *message_text(const Fn *f, Ref r) {
 	return in;
 }
 
+/* Its parameters are scalars; an array whose extent is equal, but not a known
+ * number here, is in memory. */
+static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
+	const Fn *g = inst_callee(f->ctx, in);
+	if (!takes_callee(g, asked)) return false;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (!type_is_small(f->ctx, ref_type(f, inst_arg(f, in, k)), NULL)) return false;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (!type_is_small(f->ctx, ref_type(f, inst_result(in, k)), NULL)) return false;
+	return true;
+}
+
 /* Text that is only made to fail with: the numbers in it go with the failure. */
 static bool is_message(const Fn *f, const Inst *in) {
 	const Inst *text = in->op == OP_FORMAT ? message_text(f, inst_result(in, 0)) : NULL;
@@ -150,7 +164,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 		return factor_takes_type(c, in, ref_type(f, inst_arg(f, in, 0)));
 	}
 	case OP_HOST: return !small_only && matrix_takes(f, in);
-	case OP_CALL: return takes_callee(inst_callee(c, in), asked);
+	case OP_CALL: return takes_call(f, in, asked);
 	default: return false;
 	}
 }
@@ -647,11 +661,16 @@ typedef struct Lowering {
 } Lowering;
 
 /* Code that breaks the rules of kir.h could write outside of an array: false
- * leaves the unit to the evaluator. */
-static bool is_sound(Ctx *c, const KModule *m) {
+ * leaves the unit to the evaluator. Where everything is verified ($ATLED_VERIFY)
+ * it ends the program instead, so that a test finds it. */
+static bool is_sound(Ctx *c, const Fn *f, const KModule *m) {
 	Text why;
 	text_init(&why, c);
 	const bool sound = kmodule_verify(m, &why);
+	if (!sound && ctx_verifies(c)) {
+		fprintf(stderr, "kernel code of '%s' is unsound: %.*s\n", atom_text(c, f->name), (int)why.n, why.at);
+		abort();
+	}
 	text_free(&why);
 	return sound;
 }
@@ -688,7 +707,7 @@ static void run_lower(Ctx *c, void *arg) {
 	u->module->nsites = l.sites.n;
 	u->hosts = ARENA_ARRAY(w->keep, const void *, l.hosts.n + 1);
 	for (uint32_t i = 0; i < l.hosts.n; i++) u->hosts[i] = l.hosts.at[i];
-	w->good = !l.failed && is_sound(c, u->module);
+	w->good = !l.failed && is_sound(c, f, u->module);
 	if (w->good && w->notes) {
 		describe_unit(w->notes, &l);
 		if (!w->notes->failed) u->notes = arena_copy(w->keep, w->notes->at, w->notes->n);
