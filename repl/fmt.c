@@ -1,18 +1,17 @@
 /* fmt.c - `atled fmt`: programs in the one layout.
  *
- * Needs: program.h. Guarantees: a file is replaced whole or not at all (written beside it, then renamed), and only when its layout changes; a
- * file with a syntax error stays as it is. With --check nothing is written, and the exit code says whether anything would be.
+ * Needs: program.h. Guarantees: a file is replaced whole or not at all, and only when its layout changes; a file with a syntax error stays
+ * as it is. With --check nothing is written, and the exit code says whether anything would be.
  */
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE
 #include "repl/program.h"
+#include "repl/replace_file.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct Formatter {
 	const Options *options;
@@ -22,31 +21,6 @@ typedef struct Formatter {
 
 static void worst(Formatter *f, int code) {
 	if (code != EXIT_OK && (f->code == EXIT_OK || code == EXIT_COMPILE)) f->code = code;
-}
-
-/* Writes the text beside the file and renames it over it. NULL, or what went wrong. */
-static const char *replace_file(const char *path, const Buffer *text) {
-	char *real = realpath(path, NULL), *beside = NULL; /* a link keeps pointing to the file */
-	struct stat st;
-	if (!real || stat(real, &st) || asprintf(&beside, "%s.XXXXXX", real) < 0) {
-		free(real);
-		return strerror(errno);
-	}
-	const char *why = NULL;
-	int fd = mkstemp(beside);
-	if (fd < 0) why = strerror(errno);
-	for (size_t done = 0; !why && done < text->n;) {
-		ssize_t n = write(fd, text->at + done, text->n - done);
-		if (n > 0) done += (size_t)n;
-		else if (errno != EINTR) why = strerror(errno);
-	}
-	if (!why && (fchmod(fd, st.st_mode & 07777) || fsync(fd))) why = strerror(errno);
-	if (fd >= 0 && close(fd) && !why) why = strerror(errno);
-	if (!why && rename(beside, real)) why = strerror(errno);
-	if (why && fd >= 0) unlink(beside);
-	free(beside);
-	free(real);
-	return why;
 }
 
 static void format_file(Formatter *f, const char *path) {
@@ -77,9 +51,10 @@ static void format_file(Formatter *f, const char *path) {
 				if (!same) printf("%s\n", input ? "<stdin>" : path);
 			} else if (o->to_stdout || input) {
 				if (out.n) fwrite(out.at, 1, out.n, stdout);
-			} else if (!same && (why = replace_file(path, &out))) {
-				fprintf(stderr, "atled: %s: %s\n", path, why);
-				worst(f, EXIT_SCRIPT);
+			} else if (!same) {
+				const int failed = replace_file(path, out.at, out.n);
+				if (failed) fprintf(stderr, "atled: %s: %s\n", path, replacement_error(failed));
+				if (failed) worst(f, EXIT_SCRIPT);
 			}
 		}
 		session_close(ctx);

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "repl/repl.h"
+#include "repl/replace_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,18 +79,11 @@ static bool write_whole(int fd, const char *at, size_t n) {
 	return true;
 }
 
-/* Writes the list beside the file and puts it in its place. */
 static void shorten(void) {
-	Buffer all = {0}, path = {0};
+	Buffer all = {0};
 	for (int i = 0; i < history_length; i++) escaped(&all, history_get(history_base + i)->line);
-	buffer_format(&path, "%s.%ld", history_path, (long)getpid());
-	const int fd = all.failed || path.failed ? -1 : open(path.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		const bool written = write_whole(fd, all.at, all.n);
-		if (close(fd) || !written || rename(path.at, history_path)) unlink(path.at);
-	}
+	if (!all.failed) replace_file(history_path, all.at, all.n); /* it stays long when that fails */
 	buffer_free(&all);
-	buffer_free(&path);
 }
 
 void history_open(void) {

@@ -1,15 +1,15 @@
 /* script.c - the session as a program: the statements that succeeded, in order, for :save.
  *
  * Needs: repl.h. Guarantees: the program does what the session did; where a later statement uses `ans`, the one whose
- * result it was says so. A file is written beside its place and renamed.
+ * result it was says so. The file appears whole or not at all.
  */
 #define _GNU_SOURCE
 #include "repl/repl.h"
+#include "repl/replace_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct Kept {
 	char *text;
@@ -70,27 +70,16 @@ static bool is_used(const Repl *r, size_t i) {
 }
 
 bool script_write(const Repl *r, const char *path, const char **why) {
-	Buffer text = {0}, beside = {0};
+	Buffer text = {0};
 	for (size_t i = 0; i < r->nkept; i++) {
 		const Kept *k = &r->kept[i];
 		if (k->ends && is_used(r, i)) buffer_format(&text, "ans = %s\nans\n", k->text);
 		else buffer_format(&text, "%s\n", k->text);
 	}
-	buffer_format(&beside, "%s.%ld", path, (long)getpid());
-	FILE *f = text.failed || beside.failed ? NULL : fopen(beside.at, "wx");
-	bool good = f != NULL;
-	if (f) {
-		good = fwrite(text.at ? text.at : "", 1, text.n, f) == text.n;
-		if (fclose(f)) good = false;
-		if (good && rename(beside.at, path)) good = false;
-	}
-	if (!good) {
-		*why = errno ? strerror(errno) : "cannot be written";
-		if (f) unlink(beside.at);
-	}
+	const int failed = text.failed ? ENOMEM : replace_file(path, text.at, text.n);
+	if (failed) *why = replacement_error(failed);
 	buffer_free(&text);
-	buffer_free(&beside);
-	return good;
+	return !failed;
 }
 
 void script_free(Repl *r) {

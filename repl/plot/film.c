@@ -16,7 +16,7 @@
 
 struct Film {
 	PlotAllocator alloc;
-	PlotFile file;
+	FileReplacement file;
 	char *path;
 	bool gif;
 	int frames, written, delay; /* delay: in hundredths of a second (GIF) or thousandths (APNG) */
@@ -50,7 +50,7 @@ Film *film_begin(const PlotAllocator *alloc, const char *path, bool gif, int fra
 }
 
 static void put_bytes(Film *film, const void *bytes, size_t n) {
-	if (!film->failed) film->failed = plot_file_write(&film->file, bytes, n);
+	if (!film->failed) film->failed = replacement_write(&film->file, bytes, n);
 }
 
 /* The part of the picture that differs from the frame before; at least one pixel. */

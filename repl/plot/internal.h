@@ -11,6 +11,7 @@
 #define ATLED_REPL_PLOT_INTERNAL_H
 
 #include "repl/plot/plot.h"
+#include "repl/replace_file.h"
 
 #define PLOT_PI 3.14159265358979323846
 #define PLOT_HUGE 1e307 /* samples beyond this are treated as infinite, so that no span overflows */
@@ -365,14 +366,9 @@ void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box);
 
 /* ---- svg.c, raster.c, png.c ------------------------------------------------------------------ */
 
-/* Writes beside the target, then renames. fd is to be filled by the caller in between. */
-typedef struct PlotFile {
-	int fd;
-	char target[4096 + 8], beside[4096 + 80];
-} PlotFile;
-PlotStatus plot_file_open(PlotFile *file, const char *path, char *error, size_t error_cap);
-int plot_file_write(PlotFile *file, const void *bytes, size_t n); /* 0, or an errno */
-PlotStatus plot_file_close(PlotFile *file, const char *path, int failed, char *error, size_t error_cap);
+/* Those of replace_file.h, with what went wrong in words. */
+PlotStatus plot_file_open(FileReplacement *file, const char *path, char *error, size_t error_cap);
+PlotStatus plot_file_close(FileReplacement *file, const char *path, int failed, char *error, size_t error_cap);
 
 typedef struct Raster {
 	int width, height;

@@ -1,20 +1,14 @@
-/* support.c - memory, growing bytes, UTF-8, marked-up text and files that appear whole.
+/* support.c - memory, growing bytes, UTF-8, marked-up text and files.
  *
- * Needs: internal.h, POSIX files. Guarantees: every size is checked before it is multiplied; a failed allocation leaves
- * a flag, never a torn record; numbers do not depend on the locale; a file is written beside its target and renamed
- * over it, or removed.
+ * Needs: internal.h. Guarantees: every size is checked before it is multiplied; a failed allocation leaves a flag,
+ * never a torn record; numbers do not depend on the locale.
  */
 #include "repl/plot/internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -254,72 +248,20 @@ void plot_free_text(const PlotAllocator *alloc, char *text) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static PlotStatus io_fail(char *error, size_t cap, const char *what, const char *path, int number) {
-	snprintf(error, cap, "%s \"%.160s\": %s", what, path, number ? strerror(number) : "not a regular file");
+static PlotStatus said(int failed, const char *path, char *error, size_t error_cap) {
+	if (!failed) return PLOT_OK;
+	snprintf(error, error_cap, "cannot write \"%.160s\": %s", path, replacement_error(failed));
 	return PLOT_IO_ERROR;
 }
 
-/* Follows a symbolic link, so that the link stays and its target is replaced. Refuses what a rename would destroy. */
-static int resolve_target(const char *path, char out[PATH_MAX]) {
-	struct stat st;
-	size_t n = strlen(path);
-	if (!n) return ENOENT;
-	if (n >= PATH_MAX - 40) return ENAMETOOLONG;
-	memcpy(out, path, n + 1);
-	if (lstat(path, &st)) return errno == ENOENT ? 0 : errno;
-	if (S_ISLNK(st.st_mode)) {
-		char real[PATH_MAX];
-		if (!realpath(path, real)) return errno;
-		if (strlen(real) >= PATH_MAX - 40) return ENAMETOOLONG;
-		strcpy(out, real);
-		if (lstat(real, &st)) return errno;
-	}
-	if (S_ISDIR(st.st_mode)) return EISDIR;
-	return S_ISREG(st.st_mode) ? 0 : -1;
+PlotStatus plot_file_open(FileReplacement *file, const char *path, char *error, size_t error_cap) {
+	return said(replacement_open(file, path), path, error, error_cap);
 }
 
-static int write_all(int fd, const char *bytes, size_t n) {
-	while (n) {
-		ssize_t done = write(fd, bytes, n > (1u << 30) ? (1u << 30) : n);
-		if (done < 0 && errno == EINTR) continue;
-		if (done < 0) return errno;
-		if (!done) return EIO;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
-PlotStatus plot_file_open(PlotFile *file, const char *path, char *error, size_t error_cap) {
-	file->fd = -1;
-	int failed = resolve_target(path, file->target);
-	if (failed) return io_fail(error, error_cap, "cannot write", path, failed < 0 ? 0 : failed);
-
-	const char *slash = strrchr(file->target, '/');
-	int folder = slash ? (int)(slash - file->target) + 1 : 0;
-	for (int attempt = 0; attempt < 100 && file->fd < 0; attempt++) {
-		snprintf(file->beside, sizeof file->beside, "%.*s.plot-%ld-%d.tmp", folder, file->target, (long)getpid(),
-		         attempt);
-		file->fd = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (file->fd < 0 && errno != EEXIST && errno != EINTR) break;
-	}
-	return file->fd < 0 ? io_fail(error, error_cap, "cannot write", path, errno) : PLOT_OK;
-}
-
-int plot_file_write(PlotFile *file, const void *bytes, size_t n) { return write_all(file->fd, bytes, n); }
-
-PlotStatus plot_file_close(PlotFile *file, const char *path, int failed, char *error, size_t error_cap) {
-	if (file->fd < 0) return PLOT_IO_ERROR;
-	if (close(file->fd) && !failed && errno != EINTR) failed = errno;
-	file->fd = -1;
-	if (!failed && rename(file->beside, file->target)) failed = errno;
-	if (!failed) return PLOT_OK;
-	unlink(file->beside);
-	return io_fail(error, error_cap, "cannot write", path, failed);
+PlotStatus plot_file_close(FileReplacement *file, const char *path, int failed, char *error, size_t error_cap) {
+	return said(replacement_close(file, failed), path, error, error_cap);
 }
 
 PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error, size_t error_cap) {
-	PlotFile file;
-	PlotStatus status = plot_file_open(&file, path, error, error_cap);
-	return status ? status : plot_file_close(&file, path, plot_file_write(&file, bytes, n), error, error_cap);
+	return said(replace_file(path, bytes, n), path, error, error_cap);
 }

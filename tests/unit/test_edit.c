@@ -549,6 +549,19 @@ static void test_commands(T *t) {
 	snprintf(path, sizeof path, "%s/out", t->trial.home);
 	CHECK(t, file_is(path, "20\n6\n8\n"));
 	CHECK(t, line(t, ":save /nowhere/at/all.dsl", "No such file"));
+	/* what is replaced keeps its name, its links and its permissions; a device stays */
+	char named[140];
+	struct stat about;
+	snprintf(path, sizeof path, "%s/kept.dsl", t->trial.home);
+	snprintf(named, sizeof named, "%s/link.dsl", t->trial.home);
+	write_file(path, "old\n");
+	CHECK(t, !chmod(path, 0640) && !symlink("kept.dsl", named));
+	snprintf(text, sizeof text, ":save %s", named);
+	CHECK(t, line(t, text, "8 statements in "));
+	CHECK(t, !lstat(named, &about) && S_ISLNK(about.st_mode));
+	CHECK(t, !stat(path, &about) && (about.st_mode & 07777) == 0640 && about.st_size > 40);
+	CHECK(t, line(t, ":save /dev/null", "not a regular file"));
+	CHECK(t, line(t, ":save /tmp", "Is a directory"));
 	/* files: loaded, changed, loaded again, edited */
 	snprintf(path, sizeof path, "%s/one.dsl", t->trial.home);
 	write_file(path, "one = 1\none * 100\n");
