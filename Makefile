@@ -96,8 +96,11 @@ PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
 # ---- sources ------------------------------------------------------------------------------------------------------------------------
 
 ROOMS := lang data parser autodiff backend solvers api
-LIBRARY_SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS) backend/native)))
-PROGRAM_SOURCES := $(sort $(wildcard repl/*.c repl/plot/*.c))
+# C files of folders and of the folders inside them, three deep. $(1): folders
+sources = $(sort $(wildcard $(foreach depth,/*.c /*/*.c /*/*/*.c /*/*/*/*.c,$(addsuffix $(depth),$(1)))))
+# backend/codegen is a library of its own; of backend/vmath the evaluator needs one file as C
+LIBRARY_SOURCES := $(filter-out backend/codegen/% backend/vmath/%,$(call sources,$(ROOMS))) backend/vmath/payne_hanek.c
+PROGRAM_SOURCES := $(call sources,repl)
 STDLIB := $(sort $(wildcard stdlib/*.dsl))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*.c)))
@@ -227,20 +230,20 @@ $(SONAMES): scripts/sonames.sh $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,make)scripts/sonames.sh '$(CC)' $(SUNDIALS_LIBS) >$@
 
-$(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
+$(BUILD)/backend/kernels/%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 # gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
-$(BUILD)/backend/kernels%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
-$(BUILD)/backend/kernels_dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
+$(BUILD)/backend/kernels/%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
+$(BUILD)/backend/kernels/dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 # clang knows the last one from 18 on; without it products of complex numbers are calls
 LIMITED_RANGE = $(shell $(CC) -fcx-limited-range -fsyntax-only -x c /dev/null 2>/dev/null && echo -fcx-limited-range)
-$(BUILD)/solvers/band.o: ROOM_FLAGS = $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast $(LIMITED_RANGE)
-$(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
+$(BUILD)/solvers/linear/band.o: ROOM_FLAGS = $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast $(LIMITED_RANGE)
+$(BUILD)/backend/native/jit/compile_service.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
 # the program carries the pages about errors
-$(BUILD)/repl/commands.o: $(wildcard docs/errors.md)
+$(BUILD)/repl/tools/commands.o: $(wildcard docs/errors.md)
 
 # native code: the vector maths and the code generator's library, which is opened at run time
 B := $(if $(filter release,$(MODE)),$(BUILD),build)
@@ -260,13 +263,13 @@ $(BUILD)/library_texts.o: $(BUILD)/library_texts.c $(BUILD)/flags
 # All of the library with its inner names, for the tests; the two that are installed know the names of the public header only.
 $(BUILD)/internal.a: $(LIBRARY_OBJECTS) $(BUILD)/members
 	@rm -f $@
-	$(call say,archive)$(AR) rcs $@ $(LIBRARY_OBJECTS)
+	$(call say,archive)$(AR) qcs $@ $(LIBRARY_OBJECTS)
 
 $(BUILD)/libatled.a: $(LIBRARY_OBJECTS) $(BUILD)/members
 	@rm -f $@
 	$(Q)$(CC) -r -nostdlib -o $(BUILD)/libatled.o $(LIBRARY_OBJECTS)
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='atled_*' $(BUILD)/libatled.o
-	$(call say,archive)$(AR) rcs $@ $(BUILD)/libatled.o
+	$(call say,archive)$(AR) qcs $@ $(BUILD)/libatled.o
 
 $(BUILD)/$(SONAME): $(LIBRARY_OBJECTS) $(BUILD)/members $(BUILD)/links api/exports.map
 	$(call say,link)$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
@@ -281,7 +284,7 @@ $(BUILD)/atled: $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(BUILD)/members $(BUILD)
 # tests: a program for each tests/unit/test_NAME.c, linked with what it names of the helpers beside it, of repl/ and of the library
 $(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
 	@rm -f $@
-	$(call say,archive)$(AR) rcs $@ $(HELPER_OBJECTS) $(PROGRAM_OBJECTS)
+	$(call say,archive)$(AR) qcs $@ $(HELPER_OBJECTS) $(PROGRAM_OBJECTS)
 
 INSIDE := $(BUILD)/helpers.a $(BUILD)/internal.a
 # it compares with a program that calls SUNDIALS itself

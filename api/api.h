@@ -10,7 +10,7 @@
 #define ATLED_API_API_H
 
 #include "include/atled.h"
-#include "parser/session.h"
+#include "parser/session/session.h"
 #include <fenv.h>
 #include <pthread.h>
 

@@ -5,8 +5,8 @@
  */
 #include "api/api.h"
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
-#include "data/data.h"
+#include "backend/eval/code.h"
+#include "data/io.h"
 #if __has_include("solvers/solvers.h")
 #include "solvers/solvers.h"
 #define HAVE_SOLVERS 1

@@ -1,12 +1,12 @@
 /* function.c - functions with a type: looked up, called, derived, entered directly, shown.
  *
- * Needs: api.h, parser/session.h, backend/code.h. Guarantees: the types of arguments are checked before anything runs;
+ * Needs: api.h, parser/session/session.h, backend/eval/code.h. Guarantees: the types of arguments are checked before anything runs;
  * results are given in tensors of their own, or in the host's: made there where they can be, else copied. A derived function
  * is made in the language from the function's value, so that derivatives nest.
  */
 #include "api/api.h"
-#include "backend/code.h"
-#include "parser/av.h"
+#include "backend/eval/code.h"
+#include "parser/specialise/abstract_value.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* host.c - C functions of the host as functions of the language, with their derivatives.
  *
- * Needs: api.h, lang/host.h. Guarantees: the derivative of a call is a call of the host's jvp, which is linear in the
+ * Needs: api.h, lang/ir/host.h. Guarantees: the derivative of a call is a call of the host's jvp, which is linear in the
  * tangents; its transpose is a call of the host's vjp, and the transpose of that the jvp again. A rule that is missing,
  * or a second derivative, is an error where it is asked for and names the function.
  *

@@ -1,11 +1,11 @@
 /* program.c - running, checking and looking at programs: what tools need.
  *
- * Needs: api.h, parser/session.h. Guarantees: visitors and sinks are called with the context entered, so that they
+ * Needs: api.h, parser/session/session.h. Guarantees: visitors and sinks are called with the context entered, so that they
  * cannot enter it again.
  */
 #include "api/api.h"
-#include "backend/code.h"
-#include "lang/rule_check.h"
+#include "backend/eval/code.h"
+#include "lang/passes/rule_check.h"
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* tensor.c - tensors in and out: new, wrapped, viewed, and through DLPack.
  *
- * Needs: api.h, lang/tensor.h. Guarantees: a handle is the tensor itself, counted atomically, so it may cross threads
+ * Needs: api.h, lang/base/tensor.h. Guarantees: a handle is the tensor itself, counted atomically, so it may cross threads
  * and outlive its context. Wrapped memory is read-only to programs, whatever the host allowed; only results may be
  * written to it.
  */

@@ -1,6 +1,6 @@
 /* autodiff.h - derivatives and batching as transforms from SSA to SSA.
  *
- * Needs: lang/ir.h, and the rules of calculus through ir_services. Guarantees: every transform gives a finished, verified function
+ * Needs: lang/ir/ir.h, and the rules of calculus through ir_services. Guarantees: every transform gives a finished, verified function
  * whose parameters and results are described below, cached on the function it came from; transforms compose in any order. An operation
  * without a rule throws with E_NO_RULE at the user's span, naming the operation.
  *
@@ -9,7 +9,7 @@
 #ifndef ATLED_AUTODIFF_AUTODIFF_H
 #define ATLED_AUTODIFF_AUTODIFF_H
 
-#include "lang/host.h"
+#include "lang/ir/host.h"
 
 /* Fills the transforms of ir_services and the hook that frees derived functions. */
 void autodiff_init(Ctx *c);
@@ -19,7 +19,7 @@ void autodiff_init(Ctx *c);
  * tangent is known to be zero has none. Borrowed: lives as long as f. */
 Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active);
 /* The same of f as it was before it was settled, and of what it calls: for programs that go forwards, which are settled in their turn with all of it in
- * view. There a derivative of a derivative is still seen as such (lines.h). */
+ * view. There a derivative of a derivative is still seen as such (nested_jets.h). */
 Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active);
 
 /* Linearisation: primal = (parameters of f) -> (results of f, residuals...); linear = (residuals..., tangents of active parameters)

@@ -1,9 +1,9 @@
 /* explain.c - which derivatives a function takes, of what, in which mode, and what each costs: the part of `plan` that is about derivatives.
  *
- * Needs: derived.h. Guarantees: emits nothing and never throws. Operations are counted as fn_cost does, for each derivative on its own: what several of them
+ * Needs: transform_cache.h. Guarantees: emits nothing and never throws. Operations are counted as fn_cost does, for each derivative on its own: what several of them
  * share is computed once when they are written out together, which the last line counts.
  */
-#include "autodiff/split.h"
+#include "autodiff/reverse/primal_linear.h"
 
 #define SHARE_LEAST 0.1 /* of a derivative's operations must be its own for it to be shown beside those that it contains */
 #define SHOWN_MOST 24

@@ -1,11 +1,11 @@
 /* csv.c - tables as text: columns between commas, tabs or what `separator` says.
  *
- * Needs: files.h. Format: RFC 4180 (quotes doubled within quotes, line ends in quoted cells). Guarantees: a table with a header is a record of columns, one without a
+ * Needs: data/internal.h. Format: RFC 4180 (quotes doubled within quotes, line ends in quoted cells). Guarantees: a table with a header is a record of columns, one without a
  * matrix where all cells are numbers (one column: a vector), else a record with the names c0, c1 ... A column of whole numbers is i64, of numbers f64 or c128, of
  * true and false bool, of anything else a list of texts. Empty cells, NA, N/A, null and NaN among numbers are NaN. Quoted cells are text, unless all of the file are
  * quoted. Reals come back with all their bits. Rows of unequal lengths and quotes without end are errors with their line.
  */
-#include "data/files.h"
+#include "data/internal.h"
 
 #include <stdio.h>
 #include <string.h>

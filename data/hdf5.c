@@ -1,12 +1,12 @@
 /* hdf5.c - HDF5 files: records as groups, arrays and texts as datasets, complex numbers and truth values as h5py writes them.
  *
- * Needs: files.h, the headers of HDF5 1.10 to 2, and libhdf5 when a file is first read or written. Guarantees: every dtype and rank comes back as it was,
- * fields in their order; lists, functions and the like are groups with the attribute `atled_kind` (tree.c). Links that lead back to a group around them, links to other
+ * Needs: data/internal.h, the headers of HDF5 1.10 to 2, and libhdf5 when a file is first read or written. Guarantees: every dtype and rank comes back as it was,
+ * fields in their order; lists, functions and the like are groups with the attribute `atled_kind` (value_tree.c). Links that lead back to a group around them, links to other
  * files and datasets that lie in other files are errors. One file at a time: the library is not made for threads.
  */
 #define _GNU_SOURCE /* memfd_create */
-#include "data/files.h"
-#include "lang/dynlib.h"
+#include "data/internal.h"
+#include "lang/base/dynlib.h"
 
 #include <hdf5.h>
 #include <pthread.h>

@@ -1,374 +1,310 @@
-/* io.c - files as bytes: reading at a place, and writing beside a file that is then replaced.
+/* stream.c - load, save and what goes with them: which format a file has, what is granted, and the order of opening, reading and closing.
  *
- * Needs: files.h. Guarantees: reads end with an error that names the byte where the file ended; what is written is flushed to the disk before it takes an
- * old file's place, and removed when anything failed. Devices and pipes are read and written as they are.
+ * Needs: data/internal.h. Guarantees: one file a format; a format is one row of the table below. Texts are UTF-8; a line ends at \n or \r\n.
  */
-#include "data/files.h"
+#include "data/internal.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20 };
+typedef struct Format {
+	const char *name, *endings; /* endings between blanks */
+	Status (*read)(Input *in, const Options *o, Value *out);
+	Status (*write)(Output *out, const Options *o, Value v);
+} Format;
 
-static Status bad_at(Ctx *c, const char *path, const char *place, const char *format, va_list args) {
-	char what[600];
-	vsnprintf(what, sizeof what, format, args);
-	diag_error(c, E_FILE, NO_SPAN, "%s%s: %s", path, place, what);
+static const Format formats[] = {
+	{"npy", " .npy ", npy_read, npy_write},
+	{"npz", " .npz ", npz_read, npz_write},
+	{"csv", " .csv .tsv ", csv_read, csv_write},
+	{"json", " .json ", json_read, json_write},
+	{"hdf5", " .h5 .hdf5 .he5 ", hdf5_read, hdf5_write},
+	{"vti", " .vti ", vtk_read, vti_write},
+	{"vtu", " .vtu ", vtk_read, vtu_write},
+	{"pvd", " .pvd ", pvd_read, pvd_write},
+	{"msh", " .msh ", msh_read, msh_write},
+	{"air", " .air ", air_read, air_write},
+	{"text", " .txt ", text_read, text_write},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static Status wrong(Ctx *c, const char *message) {
+	diag_error(c, E_FILE, NO_SPAN, "%s", message);
 	return ST_ERROR;
 }
 
-Status input_bad(const Input *in, const char *format, ...) {
-	va_list args;
-	va_start(args, format);
-	Status st = bad_at(in->c, in->path, "", format, args);
-	va_end(args);
-	return st;
+static Status want_grant(Ctx *c, const char *what, const char *path) {
+	if (ctx_granted(c, GRANT_FILES)) return ST_OK;
+	diag_error(c, E_DENIED, NO_SPAN, "%s the file %.200s is not granted here", what, path);
+	return ST_DENIED;
 }
 
-Status input_bad_byte(const Input *in, uint64_t byte, const char *format, ...) {
-	char place[40];
-	snprintf(place, sizeof place, ": byte %llu", (unsigned long long)byte);
-	va_list args;
-	va_start(args, format);
-	Status st = bad_at(in->c, in->path, place, format, args);
-	va_end(args);
-	return st;
-}
-
-Status input_bad_line(const Input *in, uint64_t line, const char *format, ...) {
-	char place[40];
-	snprintf(place, sizeof place, ":%llu", (unsigned long long)line);
-	va_list args;
-	va_start(args, format);
-	Status st = bad_at(in->c, in->path, place, format, args);
-	va_end(args);
-	return st;
-}
-
-Status data_no_memory(Ctx *c, const char *path, uint64_t bytes) {
-	diag_error(c, E_MEMORY, NO_SPAN, "%s: %llu bytes of memory are wanted, and there are not so many", path, (unsigned long long)bytes);
-	return ST_NOMEM;
-}
-
-/* ~/ at the beginning is the home directory. */
-static const char *resolve(Ctx *c, const char *path, char **made, size_t *bytes) {
-	const char *home = getenv("HOME");
-	*made = NULL;
-	*bytes = 0;
-	if (strncmp(path, "~/", 2) || !home) return path;
-	*bytes = strlen(home) + strlen(path);
-	*made = heap_alloc(c, *bytes);
-	if (!*made) return path;
-	snprintf(*made, *bytes, "%s%s", home, path + 1);
-	return *made;
-}
-
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------------------------- */
-
-static Status read_stream(Input *in) {
-	size_t cap = 0, n = 0;
-	uint8_t *at = NULL;
-	for (;;) {
-		Status st = ctx_poll(in->c, 64);
-		if (st == ST_OK && n == cap) {
-			uint8_t *more = heap_resize(in->c, at, cap, cap ? cap * 2 : PIECE);
-			if (!more) st = data_no_memory(in->c, in->path, cap * 2);
-			else {
-				at = more;
-				cap = cap ? cap * 2 : PIECE;
-			}
-		}
-		ssize_t got = st == ST_OK ? read(in->fd, at + n, cap - n) : 0;
-		if (got < 0 && errno == EAGAIN) { /* nothing there yet: wait, but hear interrupts */
-			poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 20);
-			continue;
-		}
-		if (got < 0 && errno == EINTR) continue;
-		if (got < 0) st = input_bad(in, "%s", strerror(errno));
-		if (st != ST_OK) {
-			heap_free(in->c, at, cap);
-			return st;
-		}
-		if (!got) break;
-		n += (size_t)got;
-	}
-	close(in->fd);
-	in->fd = -1;
-	in->mem = at;
-	in->owned = cap;
-	in->size = n;
+static Status want_path(Ctx *c, Value v, const char **path) {
+	size_t n;
+	*path = string_text(v, &n);
+	if (v.kind != V_STRING) return wrong(c, "a path is a string");
+	if (!n) return wrong(c, "an empty path");
+	if (strlen(*path) != n) return wrong(c, "a path with a zero byte in it");
 	return ST_OK;
 }
 
-Status input_open(Input *in, Ctx *c, const char *path) {
-	*in = (Input){.c = c, .path = path, .fd = -1};
-	char *made;
-	size_t bytes;
-	const char *real = resolve(c, path, &made, &bytes);
-	in->fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe nobody writes to must not hold us up */
-	int why = errno;
-	heap_free(c, made, bytes);
-	struct stat about;
-	if (in->fd < 0) {
-		char here[400];
-		if (why == ENOENT && path[0] != '/' && path[0] != '~' && getcwd(here, sizeof here)) return input_bad(in, "there is no such file in %s", here);
-		return input_bad(in, "%s", strerror(why));
-	}
-	Status st = ST_OK;
-	if (fstat(in->fd, &about)) st = input_bad(in, "%s", strerror(errno));
-	else if (S_ISDIR(about.st_mode)) st = input_bad(in, "this is a folder");
-	else if (!S_ISREG(about.st_mode)) st = read_stream(in);
-	else in->size = (uint64_t)about.st_size;
-	if (st != ST_OK) input_close(in);
-	return st;
-}
-
-void input_close(Input *in) {
-	if (in->fd >= 0) close(in->fd);
-	if (in->owned) heap_free(in->c, (void *)in->mem, in->owned);
-	in->fd = -1;
-	in->mem = NULL;
-	in->owned = 0;
-}
-
-Status input_read(Input *in, uint64_t at, void *to, uint64_t n) {
-	if (at > in->size || n > in->size - at) return input_bad_byte(in, in->size, "the file ends here, and %llu more bytes are wanted", (unsigned long long)(at + n - in->size));
-	if (in->fd < 0) {
-		if (n) memcpy(to, in->mem + at, n);
-		return ST_OK;
-	}
-	for (uint64_t done = 0; done < n;) {
-		size_t piece = n - done < PIECE ? (size_t)(n - done) : PIECE;
-		ssize_t got = pread(in->fd, (char *)to + done, piece, (off_t)(at + done));
-		if (got < 0 && errno == EINTR) got = 0;
-		else if (got < 0) return input_bad_byte(in, at + done, "%s", strerror(errno));
-		else if (!got) return input_bad_byte(in, at + done, "the file became shorter while it was read");
-		done += (uint64_t)got;
-		Status st = ctx_poll(in->c, piece / 64);
-		if (st != ST_OK) return st;
-	}
-	return ST_OK;
-}
-
-bool utf8_valid(const char *text, size_t n, size_t *bad) {
-	const unsigned char *s = (const unsigned char *)text;
-	for (size_t i = 0; i < n;) {
-		if (s[i] < 0x80) {
-			i++;
-			continue;
-		}
-		uint32_t c = s[i];
-		size_t more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
-		bool ok = more && i + more < n + 0 && i + more <= n - 1;
-		c &= more == 3 ? 7 : more == 2 ? 15 : 31;
-		for (size_t k = 1; ok && k <= more; k++) {
-			ok = (s[i + k] & 0xc0) == 0x80;
-			c = c << 6 | (s[i + k] & 0x3f);
-		}
-		if (ok) ok = !(more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) && !(more == 3 && (c < 0x10000 || c > 0x10ffff));
-		if (!ok) {
-			*bad = i;
-			return false;
-		}
-		i += more + 1;
-	}
-	return true;
-}
-
-Status input_text(Input *in, bool utf8, char **text, size_t *n) {
-	*text = NULL;
-	if (in->size >= SIZE_MAX / 2) return data_no_memory(in->c, in->path, in->size);
-	*n = (size_t)in->size;
-	char *at = heap_alloc(in->c, *n + 1);
-	if (!at) return data_no_memory(in->c, in->path, in->size);
-	Status st = input_read(in, 0, at, *n);
-	at[*n] = 0;
-	size_t bad;
-	if (st == ST_OK && utf8) {
-		if (*n >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) {
-			memmove(at, at + 3, *n - 2);
-			*n -= 3;
-		}
-		if (!utf8_valid(at, *n, &bad)) {
-			uint64_t line = 1;
-			for (size_t i = 0; i < bad; i++) line += at[i] == '\n';
-			st = input_bad_line(in, line, "byte %llu (0x%02x) is not UTF-8", (unsigned long long)bad, (unsigned char)at[bad]);
-		}
-	}
-	if (st == ST_OK) *text = at;
-	else heap_free(in->c, at, (size_t)in->size + 1);
-	return st;
-}
-
-void input_text_free(Input *in, char *text) {
-	if (text) heap_free(in->c, text, (size_t)in->size + 1);
-}
-
-Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *shape, Tensor **out) {
-	uint64_t count = 1;
-	bool empty = false, huge = false;
-	for (uint32_t i = 0; i < rank; i++) {
-		if (shape[i] < 0) return input_bad(in, "an axis has the length %lld", (long long)shape[i]);
-		if (shape[i] == 0) empty = true;
-		else if (__builtin_mul_overflow(count, (uint64_t)shape[i], &count)) huge = true;
-	}
-	if (empty) count = 0;
-	huge = (huge && !empty) || count > (uint64_t)INT64_MAX / 16;
+static Status find_format(Ctx *c, const char *path, const char *name, const Format **out) {
+	char names[200] = "";
+	size_t k = 0;
+	for (int i = 0; i < FORMATS; i++) k += (size_t)snprintf(names + k, sizeof names - k, "%s%s", i ? ", " : "", formats[i].name);
 	*out = NULL;
-	if (huge) return input_bad(in, "an array of this shape has more elements than fit into any memory");
-	for (uint32_t i = 0; i < rank; i++) /* even of an empty one the other lengths must be sane */
-		if (shape[i] > INT64_MAX / 16) return input_bad(in, "an axis has the length %lld", (long long)shape[i]);
-	*out = tensor_new(in->c, dtype, rank, shape);
-	return *out ? ST_OK : data_no_memory(in->c, in->path, count * dtype_size(dtype));
-}
-
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
-
-Status output_bad(Output *out, const char *format, ...) {
-	if (out->status != ST_OK) return out->status;
-	va_list args;
-	va_start(args, format);
-	out->status = bad_at(out->c, out->path, "", format, args);
-	va_end(args);
-	return out->status;
-}
-
-static Status gave_up(Output *out, Status st) {
-	if (out->fd >= 0) close(out->fd);
-	if (out->beside && !out->direct) unlink(out->beside);
-	if (out->target) free(out->target);
-	if (out->beside) heap_free(out->c, out->beside, strlen(out->beside) + 1);
-	if (out->buffer) heap_free(out->c, out->buffer, PIECE);
-	out->fd = -1;
-	out->target = out->beside = NULL;
-	out->buffer = NULL;
-	return st;
-}
-
-Status output_open(Output *out, Ctx *c, const char *path) {
-	*out = (Output){.c = c, .path = path, .fd = -1};
-	char *made;
-	size_t bytes;
-	const char *real = resolve(c, path, &made, &bytes);
-	struct stat about;
-	bool there = !stat(real, &about);
-	out->target = there && S_ISREG(about.st_mode) ? realpath(real, NULL) : strdup(real); /* what a link points to is replaced, not the link */
-	heap_free(c, made, bytes);
-	out->buffer = heap_alloc(c, PIECE);
-	if (!out->target || !out->buffer) return gave_up(out, data_no_memory(c, path, PIECE));
-	if (there && S_ISDIR(about.st_mode)) return gave_up(out, output_bad(out, "this is a folder"));
-	if (there && !S_ISREG(about.st_mode)) {
-		out->direct = true;
-		out->fd = open(out->target, O_WRONLY | O_CLOEXEC);
-		if (out->fd < 0) return gave_up(out, output_bad(out, "%s", strerror(errno)));
-		return ST_OK;
+	if (*name) {
+		for (int i = 0; i < FORMATS; i++)
+			if (!strcmp(formats[i].name, name) || (!strcmp(name, "tsv") && !strcmp(formats[i].name, "csv")) || (!strcmp(name, "h5") && !strcmp(formats[i].name, "hdf5"))) return *out = &formats[i], ST_OK;
+		diag_error(c, E_FILE, NO_SPAN, "there is no format \"%.40s\"; there are %s", name, names);
+		return ST_ERROR;
 	}
-	out->replaces = there && about.st_size;
-	if (there && access(out->target, W_OK)) return gave_up(out, output_bad(out, "%s", strerror(errno)));
-	size_t room = strlen(out->target) + 32;
-	char *beside = heap_alloc(c, room);
-	if (!beside) return gave_up(out, data_no_memory(c, path, room));
-	static _Atomic unsigned number;
-	for (int tries = 0; tries < 100 && out->fd < 0; tries++) {
-		snprintf(beside, room, "%s.%lx-%x", out->target, (unsigned long)getpid(), (unsigned)number++);
-		out->fd = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? about.st_mode & 0777 : 0666);
-		if (out->fd < 0 && errno != EEXIST) break;
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	char ending[16];
+	if (dot && strlen(dot) < sizeof ending - 2) {
+		snprintf(ending, sizeof ending, " %s ", dot);
+		for (int i = 0; i < FORMATS; i++)
+			for (const char *p = formats[i].endings; *p; p++)
+				if (!strncasecmp(p, ending, strlen(ending))) return *out = &formats[i], ST_OK;
 	}
-	int why = errno;
-	if (out->fd >= 0 && (out->beside = heap_alloc(c, strlen(beside) + 1))) strcpy(out->beside, beside);
-	else if (out->fd >= 0) unlink(beside);
-	heap_free(c, beside, room);
-	if (out->fd < 0) return gave_up(out, output_bad(out, "%s", why == ENOENT ? "the folder does not exist" : strerror(why)));
-	if (!out->beside) return gave_up(out, data_no_memory(c, path, room));
-	if (there && fchmod(out->fd, about.st_mode & 07777)) return gave_up(out, output_bad(out, "%s", strerror(errno)));
+	Diag *d = diag_error(c, E_FILE, NO_SPAN, "%.200s: the ending says no format", path);
+	diag_hint(c, d, "format = \"csv\" says one; there are %s", names);
+	return ST_ERROR;
+}
+
+/* The format that the options or the path's ending name. Where the name says what separates, that becomes an option. */
+static Status choose_format(Ctx *c, const char *path, Options *o, const Format **out) {
+	if (!strcmp(o->format, "tsv") && !o->separator) o->separator = '\t';
+	return find_format(c, path, o->format, out);
+}
+
+/* (path, format, header, separator[, compress]) behind the first `from` arguments. */
+static Status read_options(Ctx *c, const Value *args, Options *o) {
+	size_t n;
+	*o = (Options){.format = string_text(args[0], NULL), .header = -1};
+	bool header;
+	if (args[0].kind != V_STRING) return wrong(c, "format is a string: \"csv\", \"npy\" ...");
+	if (args[1].kind != V_NONE) {
+		if (!value_as_bool(args[1], &header)) return wrong(c, "header is true, false or none");
+		o->header = header;
+	}
+	const char *sep = string_text(args[2], &n);
+	if (args[2].kind != V_STRING || n > 1 || (n && (*sep == '"' || *sep == '\n' || (unsigned char)*sep >= 0x80))) return wrong(c, "separator is one character of ASCII: \",\", \";\", \"\\t\"");
+	o->separator = n ? *sep : 0;
 	return ST_OK;
 }
 
-static void write_bytes(Output *out, const uint8_t *bytes, size_t n) {
-	while (n && out->status == ST_OK) {
-		ssize_t put = write(out->fd, bytes, n < PIECE ? n : PIECE);
-		if (put < 0 && errno == EINTR) continue;
-		if (put < 0) {
-			output_bad(out, "%s", strerror(errno));
-			return;
-		}
-		bytes += put;
-		n -= (size_t)put;
-		out->written += (uint64_t)put;
-		out->status = ctx_poll(out->c, (uint64_t)put / 64);
-	}
+static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	const Format *f;
+	Options o;
+	if (nargs != 4) return wrong(c, "_load takes path, format, header and separator");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "reading", path);
+	if (st == ST_OK) st = read_options(c, args + 1, &o);
+	if (st == ST_OK) st = choose_format(c, path, &o, &f);
+	if (st != ST_OK) return st;
+	Input in;
+	st = input_open(&in, c, path);
+	if (st != ST_OK) return st;
+	Value v = {.kind = V_UNSET};
+	st = f->read(&in, &o, &v);
+	input_close(&in);
+	if (st == ST_OK) *result = v;
+	return st;
 }
 
-Status output_flush(Output *out) {
-	size_t n = out->held;
-	out->held = 0;
-	write_bytes(out, out->buffer, n);
+Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n, Value *result) {
+	const Format *f;
+	Options o = {.format = format, .header = -1};
+	Status st = choose_format(c, name, &o, &f);
+	if (st != ST_OK) return st;
+	Input in = {.c = c, .path = name, .fd = -1, .mem = bytes, .size = n};
+	result->kind = V_UNSET;
+	return f->read(&in, &o, result);
+}
+
+static Status write_with(Ctx *c, const char *path, const Format *f, const Options *o, Value v) {
+	Output out;
+	Status st = output_open(&out, c, path);
+	if (st != ST_OK) return st;
+	st = f->write(&out, o, v);
+	if (st != ST_OK && out.status == ST_OK) out.status = st;
+	return output_close(&out);
+}
+
+static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	const Format *f;
+	Options o;
+	if (nargs != 6) return wrong(c, "_save takes path, value, format, header, separator and compress");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "writing", path);
+	if (st == ST_OK) st = read_options(c, args + 2, &o);
+	if (st == ST_OK && !value_as_bool(args[5], &o.compress)) st = wrong(c, "compress is true or false");
+	if (st == ST_OK) st = choose_format(c, path, &o, &f);
+	if (st == ST_OK) st = write_with(c, path, f, &o, args[1]);
+	if (st == ST_OK) *result = value_none();
+	return st;
+}
+
+/* ---- texts and folders -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* UTF-8, or an error with the line. */
+Status text_read(Input *in, const Options *o, Value *out) {
+	(void)o;
+	char *text;
+	size_t n;
+	Status st = input_text(in, true, &text, &n);
+	if (st != ST_OK) return st;
+	if (memchr(text, 0, n)) st = input_bad_byte(in, strlen(text), "a zero byte: this is no text");
+	else {
+		*out = value_string(in->c, text, n);
+		if (out->kind == V_UNSET) st = data_no_memory(in->c, in->path, n);
+	}
+	input_text_free(in, text);
+	return st;
+}
+
+/* A string, or strings as lines. */
+Status text_write(Output *out, const Options *o, Value v) {
+	(void)o;
+	size_t n;
+	const char *text = string_text(v, &n);
+	if (v.kind == V_STRING) output_add(out, text, n);
+	else if (v.kind == V_LIST || v.kind == V_TUPLE) {
+		for (uint32_t i = 0; i < v.object->n && out->status == ST_OK; i++) {
+			Value item = ((const SeqObject *)v.object)->items[i];
+			if (item.kind != V_STRING) return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
+			text = string_text(item, &n);
+			output_add(out, text, n);
+			output_str(out, "\n");
+		}
+	} else
+		return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
 	return out->status;
 }
 
-void output_add(Output *out, const void *bytes, size_t n) {
-	if (out->status != ST_OK || !n) return;
-	out->at += n;
-	if (n >= PIECE - out->held) {
-		output_flush(out);
-		if (n >= PIECE) {
-			write_bytes(out, bytes, n);
-			return;
-		}
+/* Pieces of IR in their binary form: what these are, and what makes functions of them, lies in other rooms. */
+Status air_read(Input *in, const Options *o, Value *out) {
+	(void)o;
+	const DataHooks *h = data_hooks(in->c);
+	if (!h) return input_bad(in, "functions cannot be loaded here");
+	char *bytes;
+	size_t n;
+	Status st = input_text(in, false, &bytes, &n);
+	if (st != ST_OK) return st;
+	st = h->ir_in(in->c, in->path, bytes, n, out);
+	input_text_free(in, bytes);
+	return st;
+}
+
+Status air_write(Output *out, const Options *o, Value v) {
+	(void)o;
+	const DataHooks *h = data_hooks(out->c);
+	if (!h) return output_bad(out, "functions cannot be saved here");
+	if (v.kind != V_FUNCTION || ((const FunctionObject *)v.object)->code_kind != CODE_KIND_IR) return output_bad(out, "a file of this format holds a piece of IR; ir(f, x) makes one of a function");
+	Text bytes;
+	text_init(&bytes, out->c);
+	Status st = h->ir_out(out->c, v, &bytes);
+	if (st == ST_OK) output_add(out, bytes.at, bytes.n);
+	text_free(&bytes);
+	return st != ST_OK ? st : out->status;
+}
+
+static Status read_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	if (nargs != 1) return wrong(c, "a path is wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "reading", path);
+	Input in;
+	if (st == ST_OK) st = input_open(&in, c, path);
+	if (st != ST_OK) return st;
+	st = text_read(&in, NULL, result);
+	input_close(&in);
+	return st;
+}
+
+static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	static const Format plain = {"text", "", text_read, text_write};
+	const char *path;
+	if (nargs != 2) return wrong(c, "a path and a string are wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "writing", path);
+	if (st == ST_OK) st = write_with(c, path, &plain, &(Options){0}, args[1]);
+	if (st == ST_OK) *result = value_none();
+	return st;
+}
+
+/* A variable of the environment; NONE where there is none. */
+static Status environment(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	size_t n, wrong_at;
+	if (nargs != 1 || args[0].kind != V_STRING) return wrong(c, "the name of a variable is a string");
+	const char *name = string_text(args[0], &n);
+	if (!ctx_granted(c, GRANT_ENVIRONMENT)) {
+		diag_error(c, E_DENIED, NO_SPAN, "reading the environment's variable %.200s is not granted here", name);
+		return ST_DENIED;
 	}
-	memcpy(out->buffer + out->held, bytes, n);
-	out->held += n;
+	const char *text = strlen(name) == n ? getenv(name) : NULL;
+	if (text && !utf8_valid(text, strlen(text), &wrong_at)) return wrong(c, "the variable is not UTF-8");
+	*result = text ? value_string(c, text, strlen(text)) : value_none();
+	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-void output_str(Output *out, const char *text) { output_add(out, text, strlen(text)); }
-
-void output_format(Output *out, const char *format, ...) {
-	char text[1000];
-	va_list args;
-	va_start(args, format);
-	int n = vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	output_add(out, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+static Status exists(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	if (nargs != 1) return wrong(c, "a path is wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "asking for", path);
+	struct stat about;
+	if (st == ST_OK) *result = value_bool(!stat(path, &about));
+	return st;
 }
 
-void output_patch(Output *out, uint64_t at, const void *bytes, size_t n) {
-	if (output_flush(out) != ST_OK) return;
-	if (out->direct) output_bad(out, "this format cannot be written to a pipe");
-	else if (pwrite(out->fd, bytes, n, (off_t)at) != (ssize_t)n) output_bad(out, "%s", strerror(errno));
+static int by_name(const void *x, const void *y) {
+	const Value *a = x, *b = y;
+	return strcmp(string_text(*a, NULL), string_text(*b, NULL));
 }
 
-Status output_settle(Output *out) {
-	if (out->status == ST_OK) output_flush(out);
-	if (out->status == ST_OK && !out->direct && out->fd >= 0) {
-		const bool lost = out->replaces && fsync(out->fd) && errno != EINVAL && errno != ENOSYS;
-		if (lost || close(out->fd)) output_bad(out, "%s", strerror(errno)); /* some file systems tell of a full disk only now */
-		if (!lost) out->fd = -1;
+/* The names in a folder that end as asked, in order, without those that begin with a point. */
+static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	if (nargs != 2 || args[1].kind != V_STRING) return wrong(c, "a folder and an ending are wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "reading", path);
+	if (st != ST_OK) return st;
+	size_t tail, wrong_at;
+	const char *ending = string_text(args[1], &tail);
+	DIR *d = opendir(path);
+	if (!d) {
+		diag_error(c, E_FILE, NO_SPAN, "%.200s: %s", path, strerror(errno));
+		return ST_ERROR;
 	}
-	if (out->buffer && out->fd < 0) {
-		heap_free(out->c, out->buffer, PIECE);
-		out->buffer = NULL;
+	ValueList l = {.c = c};
+	for (struct dirent *e; !l.failed && (e = readdir(d));) {
+		const size_t len = strlen(e->d_name);
+		if (e->d_name[0] == '.' || len < tail || strcmp(e->d_name + len - tail, ending) || !utf8_valid(e->d_name, len, &wrong_at)) continue;
+		value_list_add(&l, value_string(c, e->d_name, len));
 	}
-	return out->status;
+	closedir(d);
+	if (l.n > 1) qsort(l.at, l.n, sizeof *l.at, by_name);
+	*result = value_list_end(&l);
+	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-void output_withdraw(Output *out) {
-	if (out->status == ST_OK && !out->direct && out->replaces) unlink(out->target);
-}
-
-Status output_close(Output *out) {
-	output_settle(out);
-	if (out->status == ST_OK && !out->direct) {
-		if (rename(out->beside, out->target)) output_bad(out, "%s", strerror(errno));
-		else {
-			heap_free(out->c, out->beside, strlen(out->beside) + 1);
-			out->beside = NULL;
-		}
-	}
-	return gave_up(out, out->status);
-}
+const DataFunction data_functions[] = {
+	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_exists", exists}, {"_environment", environment}, {"_list_files", list_files}, {NULL, NULL},
+};

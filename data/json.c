@@ -1,10 +1,10 @@
 /* json.c - JSON: records as objects, lists and arrays as arrays, numbers, texts, true, false and null.
  *
- * Needs: files.h. Format: RFC 8259. Guarantees: whole numbers and reals come back with all their bits (a real is written with a point or exponent, a whole number
+ * Needs: data/internal.h. Format: RFC 8259. Guarantees: whole numbers and reals come back with all their bits (a real is written with a point or exponent, a whole number
  * without); an array of numbers, or of such arrays of one shape, is an array when it is read. What JSON has no words for (NaN, infinities, complex numbers,
  * functions) is refused when writing; NaN, comments and commas too many are refused when reading. Messages name the line and column.
  */
-#include "data/files.h"
+#include "data/internal.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* npy.c - NumPy's .npy: one array, or texts.
  *
- * Needs: files.h. Format: numpy.lib.format, versions 1 to 3. Guarantees: reads every dtype of numbers in either byte order and either order of axes, and texts (U, S);
+ * Needs: data/internal.h. Format: numpy.lib.format, versions 1 to 3. Guarantees: reads every dtype of numbers in either byte order and either order of axes, and texts (U, S);
  * writes version 1 in the machine's order, row by row. Numbers of dtypes that Atled lacks become the next larger one.
  */
-#include "data/files.h"
+#include "data/internal.h"
 
 #include <stdio.h>
 #include <string.h>

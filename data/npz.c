@@ -1,9 +1,9 @@
 /* npz.c - NumPy's .npz: a zip archive of .npy files, stored or deflated, as a record.
  *
- * Needs: files.h, zlib. Guarantees: reads archives with and without zip64; every member's checksum is compared. A name with / in it is a field of a field, so that
- * records of records come back as they were; what is no array becomes members named `.kind` and 0, 1 ... (tree.c).
+ * Needs: data/internal.h, zlib. Guarantees: reads archives with and without zip64; every member's checksum is compared. A name with / in it is a field of a field, so that
+ * records of records come back as they were; what is no array becomes members named `.kind` and 0, 1 ... (value_tree.c).
  */
-#include "data/files.h"
+#include "data/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* vtk_read.c - VTK's XML files: image data (.vti) and unstructured grids (.vtu).
  *
- * Needs: files.h, xml.h, zlib. Guarantees: arrays in text, base64 within their element, or appended raw or as base64, of any type of numbers and either byte order, plain or
+ * Needs: data/internal.h, xml.h, zlib. Guarantees: arrays in text, base64 within their element, or appended raw or as base64, of any type of numbers and either byte order, plain or
  * packed by zlib. An image is a record (origin, spacing, dims, point, cell), whose arrays have x as their first axis; a grid is a record (points, cells, types, point, cell), with
  * `offsets` where cells differ in their numbers of points. One piece.
  */

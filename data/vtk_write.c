@@ -1,9 +1,9 @@
 /* vtk_write.c - VTK's XML files for ParaView: image data (.vti) and unstructured grids (.vtu), with appended raw data.
  *
- * Needs: files.h, zlib. Guarantees: fields in either order of axes; x is the first axis of an array and the fastest in the file. Truth values and complex numbers, which VTK
+ * Needs: data/internal.h, zlib. Guarantees: fields in either order of axes; x is the first axis of an array and the fastest in the file. Truth values and complex numbers, which VTK
  * lacks, are bytes and pairs with an attribute that vtk_read.c knows.
  */
-#include "data/files.h"
+#include "data/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* xml.h - a small tree of XML elements over a text.
  *
- * Needs: files.h.
+ * Needs: data/internal.h.
  */
 #ifndef ATLED_DATA_XML_H
 #define ATLED_DATA_XML_H
 
-#include "data/files.h"
+#include "data/internal.h"
 
 enum { XML_ATTRIBUTES = 16 };
 

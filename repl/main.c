@@ -2,7 +2,7 @@
  *
  * Needs: program.h. Guarantees: ends with one of the exit codes of program.h; a closed pipe ends it without a word.
  */
-#include "repl/program.h"
+#include "repl/core/program.h"
 
 #include <errno.h>
 #include <signal.h>

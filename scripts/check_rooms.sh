@@ -130,33 +130,33 @@ self_test() {
 		good lang/a.c "lang/b.h"
 		good lang/a.h <math.h>
 		bad lang/a.c "autodiff/jvp.h"
-		bad lang/a.c <parser/ast.h>
+		bad lang/a.c <parser/syntax/ast.h>
 		bad lang/a.c "atled.h"
 		bad lang/a.c "b.h"
 		bad lang/a.c "../lang/b.h"
 		bad lang/a.c HEADER
 		good parser/a.c "lang/b.h"
-		bad parser/a.c "backend/eval.h"
-		bad autodiff/a.c "parser/ast.h"
-		bad autodiff/a.c "backend/eval.h"
+		bad parser/a.c "backend/eval/core/frame.h"
+		bad autodiff/a.c "parser/syntax/ast.h"
+		bad autodiff/a.c "backend/eval/core/frame.h"
 		good backend/a.c <cblas.h>
 		bad backend/a.c "autodiff/jvp.h"
-		bad backend/a.c "parser/ast.h"
+		bad backend/a.c "parser/syntax/ast.h"
 		bad backend/a.c <sundials/sundials_types.h>
 		good solvers/a.c "autodiff/jvp.h"
 		good solvers/a.c <cvodes/cvodes.h>
-		bad solvers/a.c "parser/ast.h"
+		bad solvers/a.c "parser/syntax/ast.h"
 		bad solvers/a.c "repl/a.h"
-		good api/a.c "parser/session.h"
+		good api/a.c "parser/session/session.h"
 		good api/a.c "atled.h"
 		bad api/a.c "repl/a.h"
 		good repl/plot/a.c <png.h>
 		good repl/a.c <readline/readline.h>
 		good repl/a.c "atled.h"
-		bad repl/a.c "lang/ir.h"
+		bad repl/a.c "lang/ir/ir.h"
 		bad api/a.c <readline/readline.h>
 		good include/atled.h <stddef.h>
-		bad include/atled.h "lang/ir.h"
+		bad include/atled.h "lang/ir/ir.h"
 		good examples/a.c "atled.h"
 		bad examples/a.c "api/a.h"
 	CASES

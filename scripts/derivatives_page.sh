@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# derivatives_page.sh - writes docs/derivatives.md: for every primitive of lang/prims.def which derivatives it has and how far they are tested.
+# derivatives_page.sh - writes docs/derivatives.md: for every primitive of lang/ir/prims.def which derivatives it has and how far they are tested.
 #
 # Use: scripts/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
 #      scripts/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
 #
 # The orders stand in tests/orders/*.dsl as what each test must print, the errors in tests/errors/rule_*.dsl; `make check` runs both. Here every
 # test of tests/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
-# why, is read from backend/native/show.c.
+# why, is read from backend/native/explain/show.c.
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ trap 'rm -rf "$stage"' EXIT
 
 # name, then the word that the sixth column of its row says about its derivative
 primitives() {
-	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [A-Z]+, [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/prims.def | sed "s/ NONLINEAR$/ RULE/"
+	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [A-Z]+, [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/ir/prims.def | sed "s/ NONLINEAR$/ RULE/"
 }
 
 # "name|forward|reverse|Taylor|batch" for each test
@@ -33,7 +33,7 @@ errors() {
 
 # "NAME|why the evaluator keeps it", NAME as in OP_NAME
 kept() {
-	sed -n '/^static const char \*reason/,/^}/p' backend/native/show.c | sed -nE '/return "/{s/^[^"]*return "([^"]*)".*/&\n\1/;p;}' |
+	sed -n '/^static const char \*reason/,/^}/p' backend/native/explain/show.c | sed -nE '/return "/{s/^[^"]*return "([^"]*)".*/&\n\1/;p;}' |
 		awk '/case OP_/ { n = 0; line = $0; while (match(line, /OP_[A-Z_]+/)) { name[n++] = substr(line, RSTART + 3, RLENGTH - 3); line = substr(line, RSTART + RLENGTH) }; next }
 			n { for (i = 0; i < n; i++) print name[i] "|" $0; n = 0 }'
 }
@@ -57,7 +57,7 @@ page() {
 	cat <<'TEXT'
 # Which derivatives there are
 
-Made by `scripts/derivatives_page.sh` from `lang/prims.def` and the tests; `make check` tests that it is up to date. Every primitive has every rule, or an error
+Made by `scripts/derivatives_page.sh` from `lang/ir/prims.def` and the tests; `make check` tests that it is up to date. Every primitive has every rule, or an error
 that names it, the reason, and the way from the result to it (E0401).
 
 | column | what it says |
@@ -120,7 +120,7 @@ TEXT
 
 # ST rows and EW rows differ in what RULE means
 primitives | while read -r name kind; do
-	if grep -qE "^EW[12]\([A-Z0-9_]+, \"$name\"" lang/prims.def; then echo "$name $kind EW"; else echo "$name $kind ST"; fi
+	if grep -qE "^EW[12]\([A-Z0-9_]+, \"$name\"" lang/ir/prims.def; then echo "$name $kind EW"; else echo "$name $kind ST"; fi
 done >"$stage/primitives"
 primitives() { cat "$stage/primitives"; }
 

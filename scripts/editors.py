@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""editors.py - writes the lists of words in editors/ anew: keywords and names from the program itself, words of statements from parser/lexer.c.
+"""editors.py - writes the lists of words in editors/ anew: keywords and names from the program itself, words of statements from parser/syntax/lexer.c.
 
 Use: scripts/editors.py [--check] [PROGRAM]      PROGRAM: build/atled when not given
 With --check nothing is written; the exit status says whether the lists are what they should be. `make check` runs it so.
@@ -12,7 +12,7 @@ import sys
 check = "--check" in sys.argv
 program = next((a for a in sys.argv[1:] if not a.startswith("-")), "build/atled")
 info = json.loads(subprocess.run([program, "info", "--json"], capture_output=True, text=True, check=True).stdout)
-lexer = open("parser/lexer.c", encoding="utf-8").read()
+lexer = open("parser/syntax/lexer.c", encoding="utf-8").read()
 
 
 def words_of(function):

@@ -2,7 +2,7 @@
  *
  * Use: embed_library stdlib/a.dsl stdlib/b.dsl ... >library_texts.c
  * Guarantees: no name is defined in two places: the modules share their names, and the later definition would silently replace the other. The
- * table is the one that parser/session.h declares, in the order of the arguments; a module's name is its file's without folder and ending; the texts
+ * table is the one that parser/session/session.h declares, in the order of the arguments; a module's name is its file's without folder and ending; the texts
  * byte for byte, each followed by a 0 that its size does not count.
  */
 #include <stdio.h>
@@ -87,7 +87,7 @@ static void write_entry(const char *path) {
 }
 
 int main(int argc, char **argv) {
-	puts("/* Made by scripts/embed_library.c from stdlib/. */\n#include \"parser/session.h\"\n\nconst LibraryText library_texts[] = {");
+	puts("/* Made by scripts/embed_library.c from stdlib/. */\n#include \"parser/session/session.h\"\n\nconst LibraryText library_texts[] = {");
 	for (int i = 1; i < argc; i++) write_entry(argv[i]);
 	puts("\t{NULL, NULL, 0},\n};");
 	if (fflush(stdout) || ferror(stdout)) fail("standard output", "cannot be written");

@@ -34,7 +34,7 @@ cat "$seeds"/*.dsl | sed 's/#.*//' | grep -oE '[[:alpha:]_][[:alnum:]_]*|[^][:al
 			printf "\"%s\"\n", word
 		}' | head -n 900 >"$build/words"
 # names of primitives and their attributes, for the text form of functions
-grep -oE '"[a-z_0-9]+"' lang/prims.def | sort -u >"$build/words_ir"
+grep -oE '"[a-z_0-9]+"' lang/ir/prims.def | sort -u >"$build/words_ir"
 cat "$build/words" >>"$build/words_ir"
 
 for target in "$build"/fuzz/*; do

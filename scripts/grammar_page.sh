@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# grammar_page.sh - writes docs/grammar.md from the productions that stand above the parser's functions (parser/parser_*.c).
+# grammar_page.sh - writes docs/grammar.md from the productions that stand above the parser's functions (parser/syntax/parse_*.c).
 #
 # Use: scripts/grammar_page.sh          writes the page
 #      scripts/grammar_page.sh --check  fails when the page is not what it would write
@@ -35,9 +35,9 @@ Made by `scripts/grammar_page.sh` from the productions above the parser's functi
   `by` and `periodic` count as such only where nothing else can be meant.
 - `#` begins a comment that ends with the line.
 TEXT
-	section 'Statements' parser/parser_stmt.c
-	section 'Expressions, from the loosest operator to the tightest' parser/parser_expr.c
-	section 'Problems' parser/parser_problem.c
+	section 'Statements' parser/syntax/parse_stmt.c
+	section 'Expressions, from the loosest operator to the tightest' parser/syntax/parse_expr.c
+	section 'Problems' parser/syntax/parse_problem.c
 }
 
 if [ "${1:-}" = --check ]; then

@@ -4,8 +4,8 @@
  * file, see NativeKernels. Which functions there are is not listed anywhere: a module is made that asks for products of all types, flags and sizes, and the code generator says
  * what it made for it.
  */
-#include "backend/native/codegen.h"
-#include "backend/native/target.h"
+#include "backend/native/jit/codegen.h"
+#include "backend/native/cpu.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

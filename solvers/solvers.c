@@ -3,15 +3,15 @@
  * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves
  * nothing pays some hundred bytes.
  */
-#include "solvers/cells.h"
-#include "solvers/dae.h"
-#include "solvers/elementwise.h"
-#include "solvers/ode.h"
-#include "solvers/shifted.h"
+#include "solvers/linear/assembly_pattern.h"
+#include "solvers/sundials/dae.h"
+#include "solvers/special/elementwise.h"
+#include "solvers/sundials/ode.h"
+#include "solvers/linear/shifted_system.h"
 #include "solvers/solvers.h"
-#include "solvers/sparse.h"
-#include "solvers/sundials.h"
-#include "solvers/transforms.h"
+#include "solvers/linear/sparse.h"
+#include "solvers/sundials/sundials.h"
+#include "solvers/fft/real_transforms.h"
 
 static void register_all(Ctx *c, void *arg) {
 	(void)arg;

@@ -1,6 +1,6 @@
 /* solvers.h - the bridges to SUNDIALS: initial value problems as host functions of the language.
  *
- * Needs: lang/host.h, and autodiff/ and backend/ for the functions that are handed over. Guarantees: solvers_init only
+ * Needs: lang/ir/host.h, and autodiff/ and backend/ for the functions that are handed over. Guarantees: solvers_init only
  * registers; the libraries are bound when a problem is first solved. The standard library calls these through
  * `_host(name, functions, operands, options)`; the operands are followed by what each function captures, and the
  * options preceded by the number of functions and, for each, how many values it captures. A function's parameters are
@@ -8,7 +8,7 @@
  *
  * Times are f64 scalars; n is the number of unknowns; a matrix is f64[n, n] where linear = 0, else the
  * nnz values on a pattern in compressed column form (colptr i64[n+1], rowind i64[nnz]; both empty where dense). Its systems are
- * solved as shifted.h chooses (linear = 1), as a band (2) or by sparse factors (3).
+ * solved as shifted_system.h chooses (linear = 1), as a band (2) or by sparse factors (3).
  *
  * "ode": y' = f(t, y), by CVODES
  *   functions  f(t, y) -> f64[n];  jac(t, y) -> df/dy
@@ -39,14 +39,14 @@
  *
  * Derivatives, of any order: with respect to y0, t0, t1, saveat and whatever f captures (of "dae": y0 and what F
  * captures), forward through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and
- * "dae_adjoint"; their own derivatives are in second.c. A row of values moves with its time: with saveat, with an empty
+ * "dae_adjoint"; their own derivatives are in second_order.c. A row of values moves with its time: with saveat, with an empty
  * saveat the first row with t0 and the last with t1 (of "dae" it does not: the library sees to it). The times between
  * those two, chosen by the integrator, are fixed points for a derivative. The tolerances have none.
  */
 #ifndef ATLED_SOLVERS_SOLVERS_H
 #define ATLED_SOLVERS_SOLVERS_H
 
-#include "lang/host.h"
+#include "lang/ir/host.h"
 
 /* Registers the host functions. Throws nothing: ST_NOMEM when memory fails. */
 Status solvers_init(Ctx *c);

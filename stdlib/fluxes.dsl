@@ -1,6 +1,6 @@
 # fluxes.dsl - derivatives of what may jump: which a statement has, who may solve it, and their differences on a grid.
 #
-# ∂x(k*∂x(u)) is by the product rule k*u_xx + k_x*u_x, and where k jumps the second term is a jump too, which no value at a point shows. parser/problem_jump.c tells for each equation the derivatives
+# ∂x(k*∂x(u)) is by the product rule k*u_xx + k_x*u_x, and where k jumps the second term is a jump too, which no value at a point shows. parser/problem/jumps.c tells for each equation the derivatives
 # whose operands are not proven to be smooth enough for that rule: `fluxes`. A method takes differences of these fluxes and puts them into `by_fluxes`, or refuses.
 # On a grid: the flux halfway between neighbours, from the difference of their values and the values between, and at a node the difference of the fluxes on both sides: what leaves
 # one cell enters the next. Where a coefficient jumps at places the flux through a cell is that of resistances in a row, weighted by 1/k; where it

@@ -160,7 +160,7 @@ _dst_of_some(x, type) = {
   }
 }
 
-# Real lines (solvers/transforms.c), along an axis from 0 on: the real parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as many numbers as the line has;
+# Real lines (solvers/fft/real_transforms.c), along an axis from 0 on: the real parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as many numbers as the line has;
 # from these the line; and sums of 2 x_j sin(π (j + 1)(k + 1)/(n + 1)), and their inverse.
 _half_waves(x, axis) = _host("real_lines", (), (x,), (0, axis, 1))[0]
 _from_half_waves(w, axis) = _host("real_lines", (), (w,), (1, axis, 1))[0]

@@ -1,6 +1,6 @@
 # fv.dsl - finite volumes: conservation laws in one or two space dimensions, recognised from the statement, marched by explicit steps, or by implicit ones where diffusion or sources are stiff.
 #
-# What parser/problem_flux.c takes apart (the terms of each equation, as functions) becomes here a flux for each coordinate, what diffuses, and sources: functions of a point and of a state, which
+# What parser/problem/flux_terms.c takes apart (the terms of each equation, as functions) becomes here a flux for each coordinate, what diffuses, and sources: functions of a point and of a state, which
 # is a tuple of numbers, one for each scalar field and each component of a vector. Speeds of waves come from the derivative of the flux. fv_flux.dsl has numerical fluxes and reconstructions, fv_march.dsl the steps.
 # Averages are kept one array for each number of the state, so that a step is arithmetic along them, and the whole explicit march is one loop.
 

@@ -15,7 +15,7 @@
 #              o.halt, where there is one: rows behind an event that stops the solution are not wanted (_halted, events.dsl, is asked after a step).
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when _asks_all(o.saveat), else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
-#              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
+#              stops it, and which events are in which rows; solvers/sundials/events.h says more. Without one, integrate is searched (events.dsl)
 #   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, dense or on o.pattern as above, id f64[n] 0 where
 #              no time derivative enters
 #   solve      what solve(problem, m) calls: _solve_ode for problems in t only
@@ -113,7 +113,7 @@ _check_rows(y0, times, Y, o) = {
   }
 }
 
-# run(jac, pattern) as the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/shifted.h numbers them.
+# run(jac, pattern) as the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/linear/shifted_system.h numbers them.
 _with_jacobian(f, t0, y, sparse, m, run) =
   if kind(sparse) == "none" and has(m, "finds") { _on_pattern_found(f, t0, y, run) } else {
     if kind(sparse) == "none" or (kind(sparse) != "string" and not sparse) {

@@ -254,7 +254,7 @@ _stiff_why(m, f, s, t1, o, say) = {
 #   product     (J, x) -> J x
 #   factors     (J, a) -> the factors of a I - J, and solve (factors, r) -> x
 #   pair        (P, J, a, b) -> the factors of (a + i b) I - J, and solve_pair (factors, p, q) -> the real and the imaginary part of what solves for p + i q
-# Of a matrix everything is inside the compiled loop. On a pattern the host has bands and sparse factors (solvers/shifted.c), whichever are the faster for it.
+# Of a matrix everything is inside the compiled loop. On a pattern the host has bands and sparse factors (solvers/linear/shifted_system.c), whichever are the faster for it.
 _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (jacobian = given, product = (J, x) -> J @ x, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
     pair = (P, J, a, b) -> if _is_small(J) { _small_pair(P.p, J, a, b) } else {

@@ -3,7 +3,7 @@
 # Each function here makes a picture, which is a value: as a result it is shown in the terminal, `file = "name.png"` or ".svg" writes it instead,
 # `overlay` lays pictures over one another and `subplots` puts them side by side. docs/plots.md shows every kind.
 #
-# A picture is a record with kind "figure", whose panels are records with layers; repl/plot_bridge.c says what they may hold.
+# A picture is a record with kind "figure", whose panels are records with layers; repl/core/plot_bridge.c says what they may hold.
 
 # ---- Curves
 

@@ -275,7 +275,7 @@ _repeated_turns(n, s) = {
   }
 }
 
-# why a loop keeps tapes, in the order of TapeReason (autodiff/linearise.h)
+# why a loop keeps tapes, in the order of TapeReason (autodiff/reverse/linearise.h)
 _tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it",
   "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
 _explain_loop(loop) = if loop[1] < 0 {

@@ -287,7 +287,7 @@ _sparse_solve_by(A, b, method) = {
 #     x = x + linsolve(A, x) + linsolve(A, 2x);
 #     factorisations()[0] - before  #> 0
 factorisations() = { n = _host("sparse_count", (), (), ())[0]; (n[0], n[1]) }
-# What solvers/factors.h calls the methods.
+# What solvers/linear/factor_cache.h calls the methods.
 _factor_method(name) =
   if name == "auto" { 0 } else if name == "klu" { 1 } else if name == "umfpack" { 2 } else if name == "cholmod" { 3 } else {
     error("factor: a method is \"auto\", \"klu\", \"umfpack\" or \"cholmod\"")

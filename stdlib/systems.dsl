@@ -5,7 +5,7 @@
 #      equation is u_t.. == something by itself)
 #   2  some field has none, or the tops enter otherwise, or the matrix before them is singular at the beginning and either constant or without some columns: F(t, y, y') == 0, of index 1, for a
 #      method that takes such
-#   3  the equations must be differentiated before they determine the tops (index 2 and more): how often is found by structural analysis (parser/structure.c;
+#   3  the equations must be differentiated before they determine the tops (index 2 and more): how often is found by structural analysis (parser/problem/structural_index.c;
 #      Pryce, BIT 41 (2001) 364). Then again y' = f(t, y), on the set where the equations and their derivatives hold, h(t, y) = 0, to which the term
 #      -γ H' (H H')⁻¹ h with H = h_y leads back (Ascher, Chin and Reich, Numer. Math. 67 (1994) 131).
 

@@ -34,11 +34,11 @@ KERNELS_aarch64 := neon
 KERNELS := $(KERNELS_$(ARCHITECTURE):%=$(BUILD)/codegen/kernels_%.bin)
 MAKE_KERNELS := $(BUILD)/codegen/make_kernels
 
-$(BUILD)/backend/codegen/kernels_data.o: backend/codegen/kernels_data.S $(KERNELS)
+$(BUILD)/backend/codegen/precompiled_data.o: backend/codegen/precompiled_data.S $(KERNELS)
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(if $(KERNELS),-Wa$(comma)-I$(BUILD)/codegen,-DEMPTY) -c $< -o $@
 
-$(BUILD)/codegen/kernels_none.o: backend/codegen/kernels_data.S
+$(BUILD)/codegen/kernels_none.o: backend/codegen/precompiled_data.S
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) -DEMPTY -c $< -o $@
 
@@ -47,7 +47,7 @@ $(MAKE_KERNELS): $(BUILD)/scripts/make_kernels.o $(BUILD)/internal.a $(BUILD)/li
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
 # made anew when what they are made by changes, not with every file of the library that the program is linked with
-$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir.o $(BUILD)/backend/native/target.o | $(MAKE_KERNELS)
+$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir/builder.o $(BUILD)/backend/native/cpu.o | $(MAKE_KERNELS)
 	$(call say,make)$(MAKE_KERNELS) $(BUILD)/codegen/empty.so $* $@
 
 all tests-built: $(CODEGEN_LIBRARY)
@@ -66,7 +66,7 @@ $(BUILD)/codegen/empty.so: $(CODEGEN_OBJECTS) $(BUILD)/codegen/kernels_none.o ba
 	$(call say,link)$(CODEGEN_LINK)
 
 ifeq ($(MODE),release)
-$(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) $(BUILD)/backend/codegen/kernels_data.o backend/codegen/exports.map $(BUILD)/links
+$(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) $(BUILD)/backend/codegen/precompiled_data.o backend/codegen/exports.map $(BUILD)/links
 	$(call say,link)$(CODEGEN_LINK)
 else
 $(BUILD)/libatled-codegen.so: | $(VMATH_LOOPS)

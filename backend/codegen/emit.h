@@ -10,7 +10,7 @@
 #define ATLED_BACKEND_CODEGEN_EMIT_H
 
 #include "backend/native/abi.h"
-#include "backend/native/codegen.h"
+#include "backend/native/jit/codegen.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/TargetMachine.h>
@@ -121,7 +121,7 @@ LLVMValueRef emit_muladd(Emit *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z
 /* A runtime function of abi.h, declared on first use. Types by letter: p pointer, l i64, i i32; the first is the result, v: none. */
 LLVMValueRef emit_runtime(Emit *e, const char *name, const char *types, LLVMValueRef *args);
 
-/* ---- control: emit_control.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- control: codegen/control.c ---------------------------------------------------------------------------------------------------------- */
 
 LLVMBasicBlockRef emit_block(Emit *e, const char *name); /* appended to the function, not entered */
 void emit_enter(Emit *e, LLVMBasicBlockRef block);       /* the builder goes on there */
@@ -176,9 +176,9 @@ void emit_FAIL_IF(Emit *e, const KInst *in);
 void emit_plain(Emit *e, const KInst *in);
 /* What is emitted next comes from the instruction's place in the user's text. */
 void emit_line(Emit *e, const KInst *in);
-/* A long stretch of element-wise instructions that begins at `at`: the instruction after it comes back, `at` itself where there is none. emit_stretch.c */
+/* A long stretch of element-wise instructions that begins at `at`: the instruction after it comes back, `at` itself where there is none. instruction_order.c */
 uint32_t emit_stretch(Emit *e, uint32_t at);
-/* A vector loop's region that begins at `at`, without its end, where it has chains that have nothing to do with each other: turn about. `at` itself where there are none. emit_interleave.c */
+/* A vector loop's region that begins at `at`, without its end, where it has chains that have nothing to do with each other: turn about. `at` itself where there are none. interleave.c */
 uint32_t emit_interleaved(Emit *e, uint32_t at);
 /* An instruction without regions. */
 void emit_one(Emit *e, const KInst *in);
@@ -195,7 +195,7 @@ EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args);     /* e->fn bec
 void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type);
 void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results);
 
-/* ---- functions inside of the one that is being emitted, which waits: emit_inner.c ----------------------------------------------------------- */
+/* ---- functions inside of the one that is being emitted, which waits: helper_functions.c ----------------------------------------------------------- */
 
 typedef struct EmitOuter {
 	LLVMValueRef function;
@@ -216,7 +216,7 @@ bool emit_lane_by_lane(const Emit *e, KType t, uint32_t lanes, bool neighbours);
 LLVMValueRef emit_load_lanes(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, LLVMValueRef offsets, LLVMValueRef count, KRef root);
 void emit_store_lanes(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, LLVMValueRef offsets, LLVMValueRef count, KRef root);
 
-/* ---- memory: emit_memory.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory: memory.c ------------------------------------------------------------------------------------------------------------ */
 
 /* The address of element `index` (i64) of elements of type t. */
 LLVMValueRef emit_element(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index);
@@ -231,7 +231,7 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
                         LLVMValueRef mask);
 /* The mask of the first `count` (i64) of `lanes` lanes. */
 LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count);
-/* Which loads of a vector loop whose region begins at `at` are neighbours of each other, for turns without a mask; NULL: none. emit_neighbours.c */
+/* Which loads of a vector loop whose region begins at `at` are neighbours of each other, for turns without a mask; NULL: none. stencil_loads.c */
 struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes);
 /* Of those, the ones whose first register is what the turn before has loaded: how many. `in` is the loop, its instruction number `loop`. */
 enum { EMIT_NEAR_CARRIED = 4 };
@@ -256,7 +256,7 @@ void emit_LOAD(Emit *e, const KInst *in);
 void emit_STORE(Emit *e, const KInst *in);
 void emit_AHEAD(Emit *e, const KInst *in);
 
-/* ---- element-wise: emit_prims.c --------------------------------------------------------------------------------------------------------- */
+/* ---- element-wise: codegen/prims.c --------------------------------------------------------------------------------------------------------- */
 
 /* An element-wise primitive on operands of type t and equal widths; y is NULL for one operand. */
 LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y);
@@ -267,7 +267,7 @@ uint32_t emit_prim_size(Op prim);
 LLVMValueRef emit_fold(Emit *e, Op prim, KType t, LLVMValueRef x);
 LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x);
 
-/* ---- maths: emit_math.c ------------------------------------------------------------------------------------------------------------------- */
+/* ---- maths: codegen/vector_math.c ------------------------------------------------------------------------------------------------------------------- */
 
 /* Function `name` of the vector maths ("exp", "pow") for f32 or f64 values of any width; y is NULL for one operand. */
 LLVMValueRef emit_math(Emit *e, const char *name, KType t, LLVMValueRef x, LLVMValueRef y);
@@ -275,7 +275,7 @@ LLVMValueRef emit_real_mod(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y);
 /* Links the functions that were used into the module. */
 void emit_math_link(Emit *e);
 
-/* ---- contractions: emit_contract.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- contractions: contract.c ---------------------------------------------------------------------------------------------------------- */
 
 /* K_CONTRACT. Operands in the order of KIR_OPS: emit_operand(e, in, 0..11) are c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; then
  * the a and b of each further product. */
@@ -283,14 +283,14 @@ void emit_contract(Emit *e, const KInst *in);
 /* The last argument of a large product through the runtime: its NativeTiles, NULL where BLAS has better ones. */
 LLVMValueRef emit_large_tiles(Emit *e, KType t);
 
-/* ---- precompiled functions: kernels.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- precompiled functions: precompiled.c ---------------------------------------------------------------------------------------------------------- */
 
 /* The attribute of functions that any module for the target may share. */
 #define EMIT_KERNEL "atled-kernel"
 /* The precompiled function of this name for the module's target; NULL: there is none. Its object follows it. */
 const NativeKernel *kernel_named(const Emit *e, const char *name);
 
-/* ---- constants: constants.c ------------------------------------------------------------------------------------------------------------------- */
+/* ---- constants: constant_pool.c ------------------------------------------------------------------------------------------------------------------- */
 
 /* After the passes: constants of vectors of 32 bytes become operands in memory. */
 void emit_constants(Emit *e);

@@ -6,10 +6,10 @@
  *
  * A module of some size is cut into parts: what is plain (emit.h) is compiled as at level 0, the rest in two equal halves, which two threads take. Each
  * part is emitted anew in a context of its own, for emission takes a hundredth of what LLVM does afterwards, and keeps the bodies of its
- * functions; the others are declared. The parts become objects that the program's loader joins; precompiled functions (kernels.c) are further ones.
+ * functions; the others are declared. The parts become objects that the program's loader joins; precompiled functions (precompiled.c) are further ones.
  */
 #include "backend/codegen/emit.h"
-#include "lang/clock.h"
+#include "lang/base/clock.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/ErrorHandling.h>

@@ -36,7 +36,7 @@ typedef int32_t (*NativeEntry)(NativeCall *call);
 typedef int32_t (*NativeBody)(NativeCall *call, void *env, int64_t part);
 
 /* ---- the runtime: every function that generated code may call, by the name it is linked under; the vector maths has one more, see
- * backend/vmath/huge_angle.h --------------------------------------------------------------------------------------------------------- */
+ * backend/vmath/payne_hanek.h --------------------------------------------------------------------------------------------------------- */
 
 /* Runs body for parts 0..nparts-1 on the pool, each exactly once; the first failing part's status, lowest part first. */
 int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts);

@@ -7,7 +7,7 @@
 #define ATLED_BACKEND_NATIVE_UNIT_H
 
 #include "backend/native/abi.h"
-#include "backend/native/kir.h"
+#include "backend/native/kir/kir.h"
 
 /* An array that goes in, or comes out. Arrays come in row-major without gaps. */
 typedef struct UnitArray {

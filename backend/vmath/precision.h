@@ -1,6 +1,6 @@
 /* precision.h - names for one precision, so that each function is written once; included once for each.
  *
- * Needs: lanes.h, coefficients.h, BITS = 64 or 32. Guarantees:
+ * Needs: vector_types.h, coefficients.h, BITS = 64 or 32. Guarantees:
  *   V I U        the vectors of floats, of signed and unsigned integers; T, N: one float, one signed integer
  *   FN(name)     name_f64 or name_f32; EXPORT(name): atled_name_f64 or atled_name_f32; OUT_OF_LINE(name): that with the width
  *   K(c)         a constant in all lanes; PIECE(list, i): a constant from coefficients.h

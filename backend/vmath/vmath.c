@@ -12,9 +12,9 @@
  * Fused multiply-adds are written out and make many steps exact; a machine without them is served by its C library, correctly
  * and slowly. Errors: at most 2 units in the last place, at most 1 for pow (tests/unit/test_vmath.c measures).
  */
-#include "backend/vmath/lanes.h"
+#include "backend/vmath/vector_types.h"
 #include "backend/vmath/coefficients.h"
-#include "backend/vmath/huge_angle.h"
+#include "backend/vmath/payne_hanek.h"
 #include "backend/vmath/vmath.h"
 
 /* every function is declared, with its type for this width */
@@ -24,13 +24,13 @@ VMATH_FUNCTIONS(DECLARE1, DECLARE2)
 
 #define BITS 64
 #include "backend/vmath/precision.h"
-#include "backend/vmath/exponentials.h"
-#include "backend/vmath/angles.h"
-#include "backend/vmath/roots.h"
+#include "backend/vmath/exp_log.h"
+#include "backend/vmath/trigonometric.h"
+#include "backend/vmath/roots_erf.h"
 #undef BITS
 
 #define BITS 32
 #include "backend/vmath/precision.h"
-#include "backend/vmath/exponentials.h"
-#include "backend/vmath/angles.h"
-#include "backend/vmath/roots.h"
+#include "backend/vmath/exp_log.h"
+#include "backend/vmath/trigonometric.h"
+#include "backend/vmath/roots_erf.h"

@@ -8,7 +8,7 @@
  * same bits for the same argument in every lane of every width on every machine that has IEEE arithmetic (the sign and
  * payload of a NaN excepted). Their special values are those of the C standard, annex F.
  *
- * For rare arguments they call functions out of line: atled_rt_huge_angle of the program (backend/native/huge_angle.c), the same for every
+ * For rare arguments they call functions out of line: atled_rt_huge_angle of the program (backend/vmath/payne_hanek.c), the same for every
  * file, for tan of huge angles; atled_rare_sin_TYPE_L and atled_rare_cos_TYPE_L, which call it, and atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L for zeros,
  * infinities and such (noinline, linkonce_odr). The latter preserve all registers, those of 64 bytes excepted, so that loops need not save theirs.
  */

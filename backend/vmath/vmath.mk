@@ -3,7 +3,7 @@
 # Needs: LLVM (scripts/llvm.sh); B, the folder of the release build: the vector maths is the same for all kinds of build. It gives
 #   VMATH_BITCODE    $(B)/vmath/vmath_L.bc for L = 1, 2, 4, 8 doubles in a vector
 #   VMATH_LOOPS      objects with loops over arrays (backend/vmath/loops.h) for tests and measurements
-#   VMATH_EVALUATOR  such objects for AVX2 and for AVX-512, or for NEON, parts of the library: the evaluator's maths over arrays (backend/kernels_maths.c)
+#   VMATH_EVALUATOR  such objects for AVX2 and for AVX-512, or for NEON, parts of the library: the evaluator's maths over arrays (backend/kernels/vector_math.c)
 #   TEST_VMATH       $(BUILD)/tests/test_vmath and what links it: TEST_VMATH_LIBS
 # Where LLVM is missing the first two are empty, and the test says that it skips.
 
@@ -50,7 +50,7 @@ $(VMATH_EVALUATOR): $(B)/vmath/evaluator_%.o:
 	@$(if $(V),,echo '  compile  $@';) $(LLVM_CLANG) -Wno-override-module $(VMATH_NATIVE) $(EVALUATOR_FLAGS_$*) -c -x ir $< -o $@.raw && \
 	$(OBJCOPY) --redefine-sym vmath_$(basename $(<F))=vmath_for_$* --keep-global-symbol=vmath_for_$* $@.raw $@ && rm -f $@.raw
 LIBRARY_OBJECTS += $(VMATH_EVALUATOR)
-$(BUILD)/backend/kernels_maths.o $(BUILD)/tests/unit/test_vmath.o: ROOM_FLAGS := $(if $(VMATH_EVALUATOR),-DWITH_VMATH)
+$(BUILD)/backend/kernels/vector_math.o $(BUILD)/tests/unit/test_vmath.o: ROOM_FLAGS := $(if $(VMATH_EVALUATOR),-DWITH_VMATH)
 
 # The test links with the loops, and with MPFR where its header is: without it the test skips.
 TEST_VMATH := $(BUILD)/tests/test_vmath

@@ -4,7 +4,7 @@
  * our compiled right-hand side and Jacobian costs beside C functions. Compiled like any C, with -O2.
  */
 #include "limit.h"
-#include "solvers/sundials_versions.h"
+#include "solvers/sundials/modules/versions.h"
 
 #include <cvodes/cvodes.h>
 #include <math.h>

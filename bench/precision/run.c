@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #include "atled.h"
 #include "limit/systems.h"
-#include "solvers/sundials_versions.h"
+#include "solvers/sundials/modules/versions.h"
 
 #include <cvodes/cvodes.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #define ATLED_REPL_PLOT_INTERNAL_H
 
 #include "repl/plot/plot.h"
-#include "repl/replace_file.h"
+#include "repl/base/replace_file.h"
 
 #define PLOT_PI 3.14159265358979323846
 #define PLOT_HUGE 1e307 /* samples beyond this are treated as infinite, so that no span overflows */
@@ -353,7 +353,7 @@ int legend_entries(const PlotPanel *p);
 const char *draw_fit(PlotArena *arena, const char *text, double *size,
                      double room); /* shrinks, then cuts with an ellipsis */
 
-/* ---- contour.c, flow.c, solid.c: layers with an algorithm ------------------------------------ */
+/* ---- contour.c, streamlines.c, perspective.c: layers with an algorithm ------------------------------------ */
 
 #define PLOT_LEVELS 64
 /* The levels of a contour layer on this z axis, rising; at most PLOT_LEVELS. */

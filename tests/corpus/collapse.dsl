@@ -1,4 +1,4 @@
-# Sums of derivatives: what they cost, and that they are right. autodiff/collapse.c moves sums before contractions, autodiff/settle.c takes gradients
+# Sums of derivatives: what they cost, and that they are right. autodiff/optimise/sum_pushdown.c moves sums before contractions, autodiff/optimise/optimise.c takes gradients
 # forwards where a program expands in the same directions.
 # Compiled for this machine only: it takes long, and is not about lanes and registers.
 

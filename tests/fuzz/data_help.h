@@ -1,5 +1,5 @@
 /* data_help.h - what the targets for readers of files share: any bytes, read as a file of some format, give a value or a message. */
-#include "data/data.h"
+#include "data/io.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * Length and checksum are put right first, or hardly an input would come further than the head.
  */
-#include "lang/ir_binary.h"
+#include "lang/binary/format.h"
 
 #include <stdlib.h>
 #include <string.h>

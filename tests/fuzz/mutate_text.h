@@ -6,7 +6,7 @@
 #ifndef ATLED_TESTS_FUZZ_MUTATE_TEXT_H
 #define ATLED_TESTS_FUZZ_MUTATE_TEXT_H
 
-#include "parser/ast.h"
+#include "parser/syntax/ast.h"
 
 #include <string.h>
 

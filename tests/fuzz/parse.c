@@ -1,5 +1,5 @@
 /* parse.c - any bytes as a program: read, never run. No crash, no hang, no internal fault. */
-#include "lang/arena.h"
+#include "lang/base/arena.h"
 #include "tests/fuzz/mutate_text.h"
 
 #include <stdlib.h>

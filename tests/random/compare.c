@@ -3,7 +3,7 @@
  * Needs: compare.h, generate.h for its random numbers. Guarantees: what is run here on the side leaves no diagnostic behind.
  */
 #include "tests/random/compare.h"
-#include "backend/native/tier.h"
+#include "backend/native/jit/tier.h"
 #include "tests/random/generate.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* compare.h - do two engines agree on what a function gives?
  *
- * Needs: backend/code.h. Guarantees: an outcome is a status, the code of the first diagnostic, what was printed, and the results; two agree
+ * Needs: backend/eval/code.h. Guarantees: an outcome is a status, the code of the first diagnostic, what was printed, and the results; two agree
  * when all of that does. Truth values and integers agree exactly. Floats of an engine that claims to be exact agree bit for bit (any NaN is
  * any other); else within
  *
@@ -16,7 +16,7 @@
 #ifndef ATLED_TESTS_RANDOM_COMPARE_H
 #define ATLED_TESTS_RANDOM_COMPARE_H
 
-#include "backend/code.h"
+#include "backend/eval/code.h"
 
 typedef struct Outcome {
 	Status status;

@@ -1,13 +1,13 @@
 /* generate.h - random well-typed functions, made from a number.
  *
- * Needs: lang/ir.h. Guarantees: a plan gives the same function in every context and on every machine. What each step of a plan draws
+ * Needs: lang/ir/ir.h. Guarantees: a plan gives the same function in every context and on every machine. What each step of a plan draws
  * depends on the seed and on the step's own name alone, so that steps can be left out (`skipped`) and the others stay as they are, as far
  * as they did not use what is gone: that is how the shrinker works.
  */
 #ifndef ATLED_TESTS_RANDOM_GENERATE_H
 #define ATLED_TESTS_RANDOM_GENERATE_H
 
-#include "lang/host.h"
+#include "lang/ir/host.h"
 
 enum {
 	SETS = 2,        /* of lengths that each program is run with */

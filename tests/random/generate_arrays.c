@@ -3,7 +3,7 @@
  * Needs: generate_internal.h. Guarantees: every primitive on arrays that the evaluator takes has a step here or in the other two files;
  * operands are brought into its domain first, so that a failure is one that the program was chosen to have.
  */
-#include "autodiff/rules.h"
+#include "autodiff/core/rules.h"
 #include "tests/random/generate_internal.h"
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@
 #ifndef ATLED_TESTS_RANDOM_GUARDED_H
 #define ATLED_TESTS_RANDOM_GUARDED_H
 
-#include "lang/context.h"
+#include "lang/base/context.h"
 
 enum { GUARDED_LEAST = 256 };
 

@@ -4,8 +4,8 @@
  */
 #include "tests/random/laws.h"
 #include "autodiff/autodiff.h"
-#include "autodiff/collapse.h"
-#include "autodiff/sparsity.h"
+#include "autodiff/optimise/sum_pushdown.h"
+#include "autodiff/sparse/pattern.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

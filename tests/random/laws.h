@@ -10,7 +10,7 @@
 /* Asks the first case about
  *   its batch, and those of its derivatives: each lane gives what the program gives for that lane's arguments;
  *   its jet of order 1: the coefficients are the tangents of its jvp;
- *   the sums of its second Taylor coefficients along several lines: they are the same with sums moved before contractions (autodiff/collapse.c);
+ *   the sums of its second Taylor coefficients along several lines: they are the same with sums moved before contractions (autodiff/optimise/sum_pushdown.c);
  *   the pattern of its derivative by one argument: what is other than zero is in it;
  *   its vjp, with tapes and with snapshots for its loops: <cotangents, jvp(tangents)> = <vjp(cotangents), tangents>.
  * `trouble` stays empty when all is well. */

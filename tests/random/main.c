@@ -5,8 +5,8 @@
  * lists the options.
  */
 #include "autodiff/autodiff.h"
-#include "backend/native/compile.h"
-#include "parser/session.h"
+#include "backend/native/jit/compile_service.h"
+#include "parser/session/session.h"
 #include "tests/random/derive.h"
 #include "tests/random/guarded.h"
 #include "tests/random/laws.h"

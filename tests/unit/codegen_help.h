@@ -6,9 +6,9 @@
 #define ATLED_TESTS_CODEGEN_HELP_H
 
 #include "backend/native/abi.h"
-#include "backend/native/codegen.h"
-#include "backend/native/target.h"
-#include "backend/vmath/huge_angle.h"
+#include "backend/native/jit/codegen.h"
+#include "backend/native/cpu.h"
+#include "backend/vmath/payne_hanek.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>

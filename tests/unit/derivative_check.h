@@ -13,7 +13,7 @@
 #define ATLED_TESTS_DERIVATIVE_CHECK_H
 
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
+#include "backend/eval/code.h"
 
 enum { MOST = 1000 }; /* parameters or results of a derived function */
 

@@ -1,12 +1,12 @@
 /* eval_help.h - what the tests of the evaluator share: random tensors, running a function that is built on the spot,
  * comparing.
  *
- * Needs: backend/code.h. Guarantees: random numbers depend on the seed in T alone.
+ * Needs: backend/eval/code.h. Guarantees: random numbers depend on the seed in T alone.
  */
 #ifndef ATLED_TESTS_EVAL_HELP_H
 #define ATLED_TESTS_EVAL_HELP_H
 
-#include "backend/code.h"
+#include "backend/eval/code.h"
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>

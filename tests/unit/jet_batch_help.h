@@ -7,7 +7,7 @@
 #define ATLED_TESTS_JET_BATCH_HELP_H
 
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
+#include "backend/eval/code.h"
 
 typedef struct Test {
 	Ctx *c;

@@ -1,11 +1,11 @@
 /* lang_help.h - what the tests of the ground floor of lang/ share: counting checks, and an allocator that keeps accounts.
  *
- * Needs: lang/value.h. Guarantees: every program that includes this has counts of its own.
+ * Needs: lang/base/value.h. Guarantees: every program that includes this has counts of its own.
  */
 #ifndef ATLED_TESTS_LANG_HELP_H
 #define ATLED_TESTS_LANG_HELP_H
 
-#include "lang/value.h"
+#include "lang/base/value.h"
 #include "tests/unit/check.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef ATLED_TESTS_UNIT_PARSER_HELP_H
 #define ATLED_TESTS_UNIT_PARSER_HELP_H
 
-#include "parser/ast.h"
+#include "parser/syntax/ast.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 /* session_help.h - a context with a session in it, for tests that run programs below the C interface.
  *
- * Needs: parser/session.h and what it runs on. Guarantees: everything is granted, and what programs print goes nowhere; ctx_free ends it.
+ * Needs: parser/session/session.h and what it runs on. Guarantees: everything is granted, and what programs print goes nowhere; ctx_free ends it.
  */
 #ifndef ATLED_TESTS_UNIT_SESSION_HELP_H
 #define ATLED_TESTS_UNIT_SESSION_HELP_H
 
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
-#include "parser/session.h"
+#include "backend/eval/code.h"
+#include "parser/session/session.h"
 #include "solvers/solvers.h"
 
 static inline void session_help_drop(void *ud, const char *text, size_t n) {

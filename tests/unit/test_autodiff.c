@@ -2,7 +2,7 @@
  *
  * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests by name.
  */
-#include "autodiff/rules.h"
+#include "autodiff/core/rules.h"
 #include "tests/unit/derivative_check.h"
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * Needs: lang/ only. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
  */
-#include "lang/build_internal.h"
+#include "lang/builder/internal.h"
 #include "tests/unit/check_of.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* test_checkpoint.c - loops that keep snapshots: turns counted against the optimum, derivatives of the programs made, memory against the budget.
  *
- * Needs: derivative_check.h, parser/session.h, solvers/solvers.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests
+ * Needs: derivative_check.h, parser/session/session.h, solvers/solvers.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests
  * by name.
  */
-#include "lang/host.h"
-#include "parser/session.h"
+#include "lang/ir/host.h"
+#include "parser/session/session.h"
 #include "solvers/solvers.h"
 #include "tests/unit/derivative_check.h"
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * Needs: lang/, autodiff/. Guarantees: prints each failure with its line, then "N passed, N failed"; the exit status says whether all passed.
  */
-#include "autodiff/collapse.h"
+#include "autodiff/optimise/sum_pushdown.h"
 #include <stdio.h>
 #include <stdlib.h>
 

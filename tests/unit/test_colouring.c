@@ -1,10 +1,10 @@
 /* test_colouring.c - numbered sets, and colourings on random patterns, which are what they are called by definition and give back every element of a
  * matrix from its compressed products; their numbers of colours on patterns for which the least is known.
  *
- * Needs: autodiff/sets.h, autodiff/colouring.h. Guarantees: the numbers are made from fixed seeds.
+ * Needs: autodiff/sparse/index_sets.h, autodiff/sparse/colouring.h. Guarantees: the numbers are made from fixed seeds.
  */
-#include "autodiff/colouring.h"
-#include "autodiff/sets.h"
+#include "autodiff/sparse/colouring.h"
+#include "autodiff/sparse/index_sets.h"
 #include "tests/unit/check.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* test_data.c - files of data where things go wrong: every sample cut off at every byte and with bytes changed, memory that fails, interrupts, disks that are full.
  *
- * Needs: data/data.h, tests/data/samples. Guarantees: exit status 0 when every check held; the last line counts them.
+ * Needs: data/io.h, tests/data/samples. Guarantees: exit status 0 when every check held; the last line counts them.
  */
-#include "data/data.h"
+#include "data/io.h"
 #include "tests/unit/check.h"
 #include <dirent.h>
 #include <signal.h>

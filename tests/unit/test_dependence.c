@@ -3,7 +3,7 @@
  * Needs: lang/ only. Guarantees: prints each failure with its line, then "N passed, N failed"; the
  * exit status says whether all passed.
  */
-#include "lang/dependence.h"
+#include "lang/passes/dependence.h"
 #include "tests/unit/check.h"
 #include <stdlib.h>
 

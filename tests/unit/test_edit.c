@@ -6,7 +6,7 @@
  */
 #include "tests/unit/check_of.h"
 #include "tests/unit/terminal.h"
-#include "repl/repl.h"
+#include "repl/prompt/repl.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  *
  * Needs: eval_help.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
  */
-#include "backend/kernels.h"
+#include "backend/kernels/kernels.h"
 #include "backend/vmath/vmath.h"
 #include "tests/unit/eval_help.h"
 #include <math.h>

@@ -3,7 +3,7 @@
  *
  * Needs: eval_help.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
  */
-#include "backend/random.h"
+#include "backend/kernels/philox.h"
 #include "tests/unit/eval_help.h"
 
 /* ---- reductions -------------------------------------------------------------------------------------------------- */

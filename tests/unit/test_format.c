@@ -5,7 +5,7 @@
  * are the trees, except for spans; one with syntax errors is refused. The programs in examples/ and bench/programs are formatted already.
  */
 #include "check.h"
-#include "parser/ast.h"
+#include "parser/syntax/ast.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Needs: lang/ only. Guarantees: prints each failure with its line, then "N passed, N failed"; the exit status says
  * whether all passed.
  */
-#include "lang/build_internal.h"
-#include "lang/scalar_expr.h"
+#include "lang/builder/internal.h"
+#include "lang/ir/scalar_expr.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Needs: the rooms of a session, tests/corpus, tests/fuzz/corpus/ir_binary/form.air. Guarantees: `N passed, N failed` on the last line. `test_ir_binary FILE...` takes every function
  * that the programs in these files make, instead of those of a few; `test_ir_binary --write FILE` writes the sample that pins the form.
  */
-#include "lang/build_internal.h"
-#include "lang/ir_binary.h"
+#include "lang/builder/internal.h"
+#include "lang/binary/format.h"
 #include "tests/unit/check.h"
 #include "tests/unit/session_help.h"
 

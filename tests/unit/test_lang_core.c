@@ -5,7 +5,7 @@
  * was worked out by hand or by an independent and slower way in this file.
  */
 #include "tests/unit/lang_help.h"
-#include "lang/large.h"
+#include "lang/base/page_pool.h"
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -4,9 +4,9 @@
  * the edges of vectors, runs, parts and pieces. Threads may not change a bit.
  */
 #include "tests/unit/eval_help.h"
-#include "backend/factor_blocks.h"
-#include "backend/kernels.h"
-#include "backend/kernels_maths.h"
+#include "backend/numlib/blocked_factor.h"
+#include "backend/kernels/kernels.h"
+#include "backend/kernels/vector_math.h"
 #include <string.h>
 
 typedef struct Program {

@@ -1,13 +1,13 @@
 /* test_mutations.c - programs that are almost right: statements of the corpus, cut up, mixed, and run through the whole road in the company of
  * the others.
  *
- * Needs: parser/session.h and the rooms it runs on; the corpus (found from the repository's root, or from where $ATLED_BUILD lies). Guarantees:
+ * Needs: parser/session/session.h and the rooms it runs on; the corpus (found from the repository's root, or from where $ATLED_BUILD lies). Guarantees:
  * prints each program that ends in an internal error, and the one that runs when the process dies or hangs; then "N passed, N failed".
  * Arguments: the number of the first round (the seed) and how many rounds.
  */
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
-#include "parser/session.h"
+#include "backend/eval/code.h"
+#include "parser/session/session.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -4,10 +4,10 @@
  * one and several threads. Without a code generator it prints a skip. With arguments: FILE.ir [N...] runs one program and
  * prints its plan, kernel code and time.
  */
-#include "backend/native/compile.h"
-#include "backend/native/lower.h"
-#include "backend/native/runtime.h"
-#include "backend/native/target.h"
+#include "backend/native/jit/compile_service.h"
+#include "backend/native/lower/context.h"
+#include "backend/native/run/runtime.h"
+#include "backend/native/cpu.h"
 #include "tests/unit/eval_help.h"
 #include <time.h>
 

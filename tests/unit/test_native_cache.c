@@ -1,11 +1,11 @@
 /* test_native_cache.c - the cache of objects on disk: what went in comes out, and whatever else lies there is a miss.
  *
- * Needs: backend/native/cache.h. Guarantees: exit status 0 when every check held; the last line counts them. Works in folders of its own below /tmp.
+ * Needs: backend/native/jit/code_cache.h. Guarantees: exit status 0 when every check held; the last line counts them. Works in folders of its own below /tmp.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "backend/native/cache.h"
+#include "backend/native/jit/code_cache.h"
 #include "tests/unit/check.h"
 #include <dirent.h>
 #include <fcntl.h>

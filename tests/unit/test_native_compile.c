@@ -1,14 +1,14 @@
 /* test_native_compile.c - the compile service: memory, disk, library, background, with a code generator made for the purpose.
  *
- * Needs: backend/native/compile.h; a C compiler at test time ($CC, else cc): it makes a small object and a stand-in for the code generator's
+ * Needs: backend/native/jit/compile_service.h; a C compiler at test time ($CC, else cc): it makes a small object and a stand-in for the code generator's
  * library, which returns that object for every module, counts its calls in a file, and does as ATLED_TEST_CODEGEN says. Guarantees: exit status
  * 0 when every check held; the last line counts them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "backend/native/compile.h"
-#include "backend/native/target.h"
+#include "backend/native/jit/compile_service.h"
+#include "backend/native/cpu.h"
 #include "tests/unit/check.h"
 #include <dirent.h>
 #include <pthread.h>

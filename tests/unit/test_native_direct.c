@@ -1,6 +1,6 @@
 /* test_native_direct.c - a function that is one piece of machine code, called on memory as it lies: values, failures, no allocation.
  *
- * Needs: eval_help.h, backend/code.h, the code generator's library beside the tests' folder or named by ATLED_CODEGEN; without it one skip.
+ * Needs: eval_help.h, backend/eval/code.h, the code generator's library beside the tests' folder or named by ATLED_CODEGEN; without it one skip.
  */
 #include "eval_help.h"
 

@@ -1,11 +1,11 @@
 /* test_native_load.c - the loader of objects: what it loads runs as the linker's would, and what is broken is refused.
  *
- * Needs: backend/native/load.h; a C compiler at test time ($CC, else cc), for the objects. Guarantees: exit status 0 when every check held; the last
+ * Needs: backend/native/jit/elf_loader.h; a C compiler at test time ($CC, else cc), for the objects. Guarantees: exit status 0 when every check held; the last
  * line counts them. Broken objects are made from good ones: cut at every length, and with bytes changed where structure is; they are loaded but
  * not called.
  */
-#include "backend/native/load.h"
-#include "backend/native/codegen.h"
+#include "backend/native/jit/elf_loader.h"
+#include "backend/native/jit/codegen.h"
 #include "tests/unit/check.h"
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* test_native_runtime.c - what generated code calls, called by C functions that stand for generated code.
  *
- * Needs: backend/native/runtime.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended.
+ * Needs: backend/native/run/runtime.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended.
  */
-#include "backend/native/runtime.h"
+#include "backend/native/run/runtime.h"
 #include "tests/unit/check.h"
 #include <math.h>
 #include <pthread.h>

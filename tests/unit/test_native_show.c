@@ -1,13 +1,13 @@
 /* test_native_show.c - what plan(f, x) says: loops, lines and counts that are known; and counting kernel code by hand-made loops.
  *
- * Needs: parser/session.h, meter.h. Nothing is compiled, so no code generator is needed; on a machine without machine code plans say so, and only
+ * Needs: parser/session/session.h, op_counter.h. Nothing is compiled, so no code generator is needed; on a machine without machine code plans say so, and only
  * the counting is tested.
  */
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
-#include "backend/native/meter.h"
-#include "backend/native/target.h"
-#include "parser/session.h"
+#include "backend/eval/code.h"
+#include "backend/native/explain/op_counter.h"
+#include "backend/native/cpu.h"
+#include "parser/session/session.h"
 #include "solvers/solvers.h"
 
 #include <stdio.h>

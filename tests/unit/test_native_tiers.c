@@ -1,12 +1,12 @@
 /* test_native_tiers.c - programs run by the evaluator and as machine code: the same values, the same errors at the same places, the same output.
  *
- * Needs: parser/session.h, the code generator's library beside the tests' folder or named by ATLED_CODEGEN; without it one skip. Values agree to
+ * Needs: parser/session/session.h, the code generator's library beside the tests' folder or named by ATLED_CODEGEN; without it one skip. Values agree to
  * the last bits of sums. Also: code is made once for all lengths, and a loop that turns out to be long goes on as machine code.
  */
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
-#include "backend/native/target.h"
-#include "parser/session.h"
+#include "backend/eval/code.h"
+#include "backend/native/cpu.h"
+#include "parser/session/session.h"
 #include "solvers/solvers.h"
 #include "tests/unit/check.h"
 

@@ -1,12 +1,12 @@
 /* test_pool.c - the pool of threads: every part once, whoever shares the threads, and nothing left running.
  *
- * Needs: backend/pool.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended, so that there
+ * Needs: lang/base/thread_pool.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended, so that there
  * are threads to speak of on any machine.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "backend/pool.h"
+#include "lang/base/thread_pool.h"
 #include "tests/unit/check.h"
 #include <dirent.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* test_session.c - what a session promises beyond values: one specialisation for all lengths, failed statements without a trace.
  *
- * Needs: parser/session.h and the rooms it runs on. Ends with `N passed, N failed`.
+ * Needs: parser/session/session.h and the rooms it runs on. Ends with `N passed, N failed`.
  */
-#include "parser/spec.h"
+#include "parser/specialise/internal.h"
 #include "tests/unit/check.h"
 #include "tests/unit/session_help.h"
 

@@ -10,9 +10,9 @@
  * Magherini) to 13 digits.
  */
 #include "autodiff/autodiff.h"
-#include "backend/code.h"
+#include "backend/eval/code.h"
 #include "solvers/solvers.h"
-#include "solvers/sundials.h"
+#include "solvers/sundials/sundials.h"
 #include "tests/unit/check_of.h"
 #include <cvodes/cvodes.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* test_special.c - every special function at every number that could hurt it: none may crash, end the process, or take long.
  *
- * Needs: solvers/elementwise.h, solvers/gsl.h. Guarantees: all rows of the table with all combinations of the arguments below (of four and more: some 3,000 drawn
+ * Needs: solvers/special/elementwise.h, solvers/special/gsl.h. Guarantees: all rows of the table with all combinations of the arguments below (of four and more: some 3,000 drawn
  * from them): NaN gives NaN, no call takes a tenth of a second, and results do not depend on the calls before.
  */
-#include "solvers/elementwise.h"
-#include "solvers/gsl.h"
+#include "solvers/special/elementwise.h"
+#include "solvers/special/gsl.h"
 #include "tests/unit/check.h"
 
 #include <math.h>

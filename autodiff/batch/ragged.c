@@ -1,0 +1,278 @@
+/* ragged.c - what cannot be done for all lanes at once, because each lane has arrays of its own length.
+ *
+ * Needs: batch.h. Guarantees: a length is `apart` when lanes may differ in it: one made of a number that differs, the number of true elements, what a loop that
+ * lanes leave at different turns has pushed, the times an integrator chose. Every instruction from the one that such a length is born with to the last that touches
+ * it is a *run*, which batch.c makes a loop over the lanes of: each lane does what the single call does, and only values of one shape leave the run.
+ * What differs from lane to lane in nothing but a length has lanes. A length that leaves the function has no run, and the rule of its instruction says so.
+ *
+ * (The tapes of a gradient through one loop need no run: see find_ragged in analysis.c.)
+ */
+#include "autodiff/batch/batch.h"
+
+static const Inst *inst_at(const Fn *f, const Region *r, uint32_t i) {
+	return &f->insts.at[f->inst_order.at[r->insts + i]];
+}
+
+static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
+	return f->args.at[r->results + k];
+}
+
+/* ---- mentions of lengths ------------------------------------------------------------------------------------------ */
+
+typedef struct Mention {
+	const bool *which; /* by symbol */
+	uint32_t n;
+	bool found;
+} Mention;
+
+static void visit_mention(void *ud, SymId sym) {
+	Mention *m = ud;
+	m->found |= sym < m->n && m->which[sym];
+}
+
+static bool length_mentions(const Batch *s, Dim d, const bool *which) {
+	Mention m = {which, s->f->syms.n, false};
+	dim_each_sym(s->c, d, visit_mention, &m);
+	return m.found;
+}
+
+static bool type_mentions(const Batch *s, Ref r, const bool *which) {
+	const Type t = *ref_ty(s->f, r);
+	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
+		if (length_mentions(s, t.dims[k], which)) return true;
+	return false;
+}
+
+static bool attr_mentions(const Batch *s, const Inst *in, const bool *which) {
+	uint32_t k = 0, n;
+	for (const char *at = prims[in->op].attr; (at = strchr(at, ':')); at++, k++) {
+		if (at[1] != 'D') continue;
+		const int64_t *words = attr_field(s->c, (Op)in->op, in->attr, k, &n);
+		for (uint32_t i = 0; i < n; i++)
+			if (length_mentions(s, (Dim)words[i], which)) return true;
+	}
+	return false;
+}
+
+static bool mentions(const Batch *s, const Inst *in, const bool *which) {
+	const Fn *f = s->f;
+	if (attr_mentions(s, in, which)) return true;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (type_mentions(s, inst_arg(f, in, k), which)) return true;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (type_mentions(s, inst_result(in, k), which)) return true;
+	for (uint32_t k = 0; k < in->nregions; k++) {
+		const Region *r = inst_region(f, in, k);
+		for (uint32_t i = 0; i < r->ninsts; i++)
+			if (mentions(s, inst_at(f, r, i), which)) return true;
+		for (uint32_t i = 0; i < r->nresults; i++)
+			if (type_mentions(s, region_result(f, r, i), which)) return true;
+	}
+	return false;
+}
+
+/* ---- which lengths are apart --------------------------------------------------------------------------------------- */
+
+/* A result that lanes leave differently has a length from inside. */
+static bool leaves_apart(const Batch *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k);
+		if (batch_lanes(s, r) && type_is_tensor(s->c, ref_type(s->f, r)) && !batch_dims_before(s, in, ref_type(s->f, r)) &&
+		    !s->tape[REF_INDEX(r)])
+			return true;
+	}
+	return false;
+}
+
+/* The tapes among the carried values are as long as the longest lane needs. */
+static bool loop_apart(const Batch *s, const Inst *in) {
+	const Region *body = inst_region(s->f, in, in->op == OP_WHILE);
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref p = ref_value(body->params + (in->op == OP_FOR) + k);
+		if (batch_lanes(s, p) && type_is_tensor(s->c, ref_type(s->f, p)) && !batch_dims_before(s, in, ref_type(s->f, p)) &&
+		    !s->tape[REF_INDEX(p)])
+			return true;
+	}
+	return false;
+}
+
+static bool any_arg(const Batch *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (batch_lanes(s, inst_arg(s->f, in, k))) return true;
+	return false;
+}
+
+/* A length that an instruction inside gives to what leaves its region is one of the instruction around it. */
+static bool gives_apart(const Batch *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nregions; k++) {
+		const Region *r = inst_region(s->f, in, k);
+		for (uint32_t i = 0; i < r->nresults; i++)
+			if (type_mentions(s, region_result(s->f, r, i), s->apart)) return true;
+	}
+	return false;
+}
+
+/* Some result has a length that no parameter has. */
+static bool gives_lengths(Ctx *c, const Fn *g) {
+	if (!g->finished) return false;
+	bool *made = heap_alloc(c, g->syms.n + 1u), gives = false;
+	if (!made) ctx_throw(c, ST_NOMEM);
+	memset(made, 1, g->syms.n + 1u);
+	for (uint32_t k = 0; k < fn_nparams(g); k++) {
+		const Type t = *ref_ty(g, fn_param(g, k));
+		SymId sym;
+		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++)
+			if (dim_is_sym(c, t.dims[d], &sym)) made[sym] = false;
+	}
+	for (uint32_t k = 0; k < fn_nresults(g); k++) {
+		const Type t = *ref_ty(g, fn_result(g, k));
+		Mention m = {made, g->syms.n, false};
+		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++) dim_each_sym(c, t.dims[d], visit_mention, &m);
+		gives |= m.found;
+	}
+	heap_free(c, made, g->syms.n + 1u);
+	return gives;
+}
+
+/* Lengths that are born with the instruction differ from lane to lane. */
+static bool is_apart(const Batch *s, const Inst *in) {
+	SymId sym;
+	if (in->nregions && gives_apart(s, in)) return true;
+	switch ((Op)in->op) {
+	case OP_NONZERO: return any_arg(s, in);
+	case OP_BIND:
+		return any_arg(s, in) &&
+		       !(dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n && s->ragged[sym]);
+	case OP_IF: return batch_lanes(s, inst_arg(s->f, in, 0)) && leaves_apart(s, in);
+	case OP_TRY: return leaves_apart(s, in);
+	case OP_FOR: return batch_lanes(s, inst_arg(s->f, in, 0)) && loop_apart(s, in);
+	case OP_WHILE: return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) && loop_apart(s, in);
+	case OP_HOST: { /* one that is written as a function cannot hand on lengths from inside either */
+		const HostCall *h = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0));
+		if (h->def->written && any_arg(s, in) && gives_lengths(s->c, h->fns[0])) return true;
+		return (!h->def->batch || h->def->written) && leaves_apart(s, in);
+	}
+	case OP_CALL: return (!any_arg(s, in) || batch_one_by_one(s, in)) && leaves_apart(s, in);
+	default: return false;
+	}
+}
+
+/* Marks the lengths that are born with `in`, or inside what is done lane by lane as a whole. */
+static bool mark_born(Batch *s, const Inst *in) {
+	const InstId id = (InstId)(in - s->f->insts.at);
+	bool changed = false;
+	for (uint32_t k = 0; k < s->f->syms.n; k++) {
+		if (s->apart[k] || s->born[k] != id) continue;
+		changed = s->apart[k] = true;
+	}
+	return changed;
+}
+
+static bool apart_region(Batch *s, const Region *r) {
+	const Fn *f = s->f;
+	bool changed = false;
+	for (uint32_t i = 0; i < r->ninsts; i++) {
+		const Inst *in = inst_at(f, r, i);
+		for (uint32_t k = 0; k < in->nregions; k++) changed |= apart_region(s, inst_region(f, in, k));
+		if (is_apart(s, in) && mark_born(s, in)) changed = s->any_apart = true;
+		if (!s->any_apart || !mentions(s, in, s->apart)) continue;
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			const Ref x = inst_result(in, k);
+			if (batch_lanes(s, x) || batch_thread(s, x)) continue;
+			changed = s->lanes[REF_INDEX(x)] = true;
+		}
+	}
+	return changed;
+}
+
+bool batch_find_apart(Batch *s) {
+	if (!s->apart) s->apart = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1);
+	return apart_region(s, &s->f->regions.at[0]);
+}
+
+/* ---- runs ----------------------------------------------------------------------------------------------------------- */
+
+/* The instruction waits for the loop over the lanes: it touches what differs, or something that waits. */
+static bool waits(const Batch *s, const Inst *in, const bool *late) {
+	if (batch_involved(s, in) || mentions(s, in, s->apart)) return true;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref x = inst_arg(s->f, in, k);
+		if (ref_is_value(x) && late[REF_INDEX(x)]) return true;
+	}
+	for (uint32_t k = 0; k < in->nregions; k++) {
+		const Region *r = inst_region(s->f, in, k);
+		for (uint32_t i = 0; i < r->ninsts; i++)
+			if (waits(s, inst_at(s->f, r, i), late)) return true;
+		for (uint32_t i = 0; i < r->nresults; i++) {
+			const Ref x = region_result(s->f, r, i);
+			if (ref_is_value(x) && late[REF_INDEX(x)]) return true;
+		}
+	}
+	return false;
+}
+
+static bool touches_thread(const Batch *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (batch_thread(s, inst_arg(s->f, in, k))) return true;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (batch_thread(s, inst_result(in, k))) return true;
+	return false;
+}
+
+/* The lengths that an instruction gives birth to. */
+static bool mark_births(const Batch *s, const Inst *in, bool *born) {
+	bool any = false;
+	for (uint32_t k = 0; k < s->f->syms.n; k++)
+		if (s->born[k] == (InstId)(in - s->f->insts.at)) any = born[k] = true;
+	return any;
+}
+
+/* All of a function that starts a random state, but for what is the same for all lanes. */
+static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
+	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
+	run->waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
+	for (uint32_t i = 0; i < r->ninsts; i++) {
+		const Inst *in = inst_at(s->f, r, i);
+		if (!touches_thread(s, in) && !waits(s, in, late) && !mentions(s, in, born)) continue;
+		any = run->waits[i] = true;
+		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
+		mark_births(s, in, born);
+	}
+	for (uint32_t k = 0; k < r->nresults; k++)
+		if (type_mentions(s, region_result(s->f, r, k), born)) return;
+	if (any) run->end = r->ninsts;
+}
+
+BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
+	const Fn *f = s->f;
+	BatchRun run = {.from = from, .end = from};
+	if (s->starts && r == &f->regions.at[0] && !from) whole_run(s, r, &run);
+	if (run.end > from) return run;
+	if (!s->any_apart || !is_apart(s, inst_at(f, r, from))) return run;
+	bool *late = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
+	run.waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
+	uint32_t end = from + 1;
+	for (uint32_t i = from; i < end; i++) { /* the end moves on while lengths that are still in use are found */
+		const Inst *in = inst_at(f, r, i);
+		if (!waits(s, in, late) && !mentions(s, in, born)) continue; /* a length is there no sooner than what it is born with */
+		run.waits[i] = true;
+		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
+		const bool any = mark_births(s, in, born);
+		for (uint32_t j = r->ninsts; any && j-- > end;)
+			if (mentions(s, inst_at(f, r, j), born)) end = j + 1;
+	}
+	for (uint32_t k = 0; k < r->nresults; k++)
+		if (type_mentions(s, region_result(f, r, k), born)) return run;
+	run.end = end;
+	return run;
+}
+
+/* A function whose batch would have to give arrays of lengths of their own: it is written out where it is called, so that the run reaches to where
+ * they are used. */
+bool batch_calls_give_lengths(Ctx *c, const Fn *f) {
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Fn *g = inst_callee(c, &f->insts.at[i]);
+		if (g && gives_lengths(c, g)) return true;
+	}
+	return false;
+}

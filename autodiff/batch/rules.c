@@ -1,0 +1,379 @@
+/* rules.c - how each structural primitive without regions is done for all lanes at once.
+ *
+ * Needs: batch.h. Guarantees: one rule for each, bound through prims.def, so that a primitive without one does not
+ * link. A rule is asked only when an operand or result has lanes; the batch axis of what it gives is the first.
+ * Operands that are one for all lanes stay so where the primitive allows it: weights are not copied, an index that all
+ * share is used once.
+ */
+#include "autodiff/batch/batch.h"
+
+#define ST(ID, ...) [OP_##ID] = batch_##ID,
+static const BatchRule rules[OP_COUNT] = {
+#include "lang/ir/prims.def"
+};
+
+BatchRule batch_rule(Op op) {
+	return rules[op];
+}
+
+/* ---- attributes and axes ----------------------------------------------------------------------------------------- */
+
+static Type type_at(Batch *s, Ref x) {
+	return *ref_ty(build_fn(s->b), x);
+}
+
+static bool arg_lanes(const Batch *s, const Inst *in, uint32_t k) {
+	return batch_lanes(s, inst_arg(s->f, in, k));
+}
+
+/* A list of axes, one further back. */
+static uint32_t axes_field(Batch *s, const Inst *in, uint32_t k, int shift, int *out) {
+	uint32_t n;
+	const int64_t *words = attr_field(s->c, (Op)in->op, in->attr, k, &n);
+	for (uint32_t i = 0; i < n; i++) out[i] = (int)words[i] + shift;
+	return n;
+}
+
+/* A list of dims with another in front. */
+static uint32_t dims_field(Batch *s, const Inst *in, uint32_t k, Dim first, Dim *out) {
+	uint32_t n;
+	const int64_t *words = attr_field(s->c, (Op)in->op, batch_attr(s, in), k, &n);
+	if (n >= MAX_RANK) batch_no_rule(s, in, "would need more than 8 axes under map");
+	out[0] = first;
+	for (uint32_t i = 0; i < n; i++) out[i + 1] = (Dim)words[i];
+	return n + 1;
+}
+
+/* The axis moved to another place, the others in order. */
+static Ref move_axis(Batch *s, Ref x, int from, int to) {
+	int perm[MAX_RANK], rank = type_at(s, x).rank;
+	if (from == to) return x;
+	for (int i = 0, k = 0; i < rank; i++) {
+		if (i == to) {
+			perm[i] = from;
+			continue;
+		}
+		if (k == from) k++;
+		perm[i] = k++;
+	}
+	return build_transpose(s->b, x, perm);
+}
+
+static void set1(Batch *s, const Inst *in, Ref x) {
+	batch_set(s, inst_result(in, 0), x);
+}
+
+/* The same primitive along axes that are one further back: `axis:i` first, other words as they are. */
+static void along_axis(Batch *s, const Inst *in) {
+	uint32_t n;
+	const int64_t *old = attr_words(s->c, in->attr, &n);
+	int64_t words[3] = {old[0] + 1, n > 1 ? old[1] : 0, n > 2 ? old[2] : 0};
+	Ref x = batch_get(s, inst_arg(s->f, in, 0));
+	set1(s, in, build(s->b, (Op)in->op, 1, &x, attr_intern(s->c, words, n), NULL));
+}
+
+/* Every operand with the batch axis, the attribute as it is. */
+static void all_lanes(Batch *s, const Inst *in) {
+	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), results[3];
+	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_full_arg(s, in, k);
+	build(s->b, (Op)in->op, in->nargs, args, batch_attr(s, in), results);
+	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
+}
+
+/* ---- choice and shape -------------------------------------------------------------------------------------------- */
+
+void batch_SELECT(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_CONVERT(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_STOP(Batch *s, const Inst *in) { all_lanes(s, in); }
+
+void batch_BROADCAST(Batch *s, const Inst *in) {
+	Dim shape[MAX_RANK];
+	int axes[MAX_RANK] = {0};
+	uint32_t rank = dims_field(s, in, 0, s->n, shape);
+	axes_field(s, in, 1, 1, axes + 1);
+	set1(s, in, build_broadcast(s->b, batch_arg(s, in, 0), rank, shape, axes));
+}
+
+void batch_RESHAPE(Batch *s, const Inst *in) {
+	Dim shape[MAX_RANK];
+	uint32_t rank = dims_field(s, in, 0, s->n, shape);
+	set1(s, in, build_reshape(s->b, batch_arg(s, in, 0), rank, shape));
+}
+
+void batch_TRANSPOSE(Batch *s, const Inst *in) {
+	int perm[MAX_RANK] = {0};
+	axes_field(s, in, 0, 1, perm + 1);
+	set1(s, in, build_transpose(s->b, batch_arg(s, in, 0), perm));
+}
+
+static void strided(Batch *s, const Inst *in) {
+	Dim start[MAX_RANK], length[MAX_RANK];
+	int64_t stride[MAX_RANK] = {1};
+	int words[MAX_RANK];
+	dims_field(s, in, 0, dim_const(s->c, 0), start);
+	dims_field(s, in, 1, s->n, length);
+	uint32_t n = axes_field(s, in, 2, 0, words);
+	for (uint32_t i = 0; i < n; i++) stride[i + 1] = words[i];
+	Ref x = batch_arg(s, in, 0);
+	set1(s, in,
+	     in->op == OP_SLICE ? build_slice(s->b, x, start, length, stride) : build_pad(s->b, x, start, length, stride));
+}
+
+void batch_SLICE(Batch *s, const Inst *in) { strided(s, in); }
+void batch_PAD(Batch *s, const Inst *in) { strided(s, in); }
+
+void batch_UPDATE(Batch *s, const Inst *in) {
+	Dim start[MAX_RANK];
+	int64_t stride[MAX_RANK] = {1};
+	int words[MAX_RANK];
+	dims_field(s, in, 0, dim_const(s->c, 0), start);
+	uint32_t n = axes_field(s, in, 1, 0, words);
+	for (uint32_t i = 0; i < n; i++) stride[i + 1] = words[i];
+	set1(s, in, build_update(s->b, batch_full_arg(s, in, 0), batch_full_arg(s, in, 1), start, stride));
+}
+
+void batch_CONCAT(Batch *s, const Inst *in) {
+	Ref *parts = ARENA_ARRAY(s->scratch, Ref, in->nargs);
+	for (uint32_t k = 0; k < in->nargs; k++) parts[k] = batch_full_arg(s, in, k);
+	set1(s, in, build_concat(s->b, in->nargs, parts, 1 + (int)attr_int(s->c, OP_CONCAT, in->attr, 0)));
+}
+
+/* Rows stand along axis 1 now, where nothing grows in place. */
+void batch_PUSH(Batch *s, const Inst *in) {
+	Ref x = batch_full_arg(s, in, 0), row = batch_full_arg(s, in, 1);
+	Type t = type_at(s, row);
+	Dim shape[MAX_RANK] = {s->n, dim_const(s->c, 1)};
+	for (uint32_t i = 1; i < t.rank; i++) shape[i + 1] = t.dims[i];
+	set1(s, in, build_concat(s->b, 2, (Ref[]){x, build_reshape(s->b, row, t.rank + 1u, shape)}, 1));
+}
+
+/* ---- indexing ---------------------------------------------------------------------------------------------------- */
+
+/* Result axes of gather: x[..axis), i[batch..), x(axis..]. Where only one operand has lanes its batch axis goes
+ * behind the axes that run together, comes out there or at `axis`, and moves to the front. */
+void batch_GATHER(Batch *s, const Inst *in) {
+	int axis = (int)attr_int(s->c, OP_GATHER, in->attr, 0), together = (int)attr_int(s->c, OP_GATHER, in->attr, 1);
+	Ref x = batch_get(s, inst_arg(s->f, in, 0)), index = batch_get(s, inst_arg(s->f, in, 1));
+	if (type_at(s, x).rank + type_at(s, index).rank - 1 - together >
+	    MAX_RANK + (arg_lanes(s, in, 0) && arg_lanes(s, in, 1)))
+		batch_no_rule(s, in, "would need more than 8 axes under map");
+	Ref y;
+	if (arg_lanes(s, in, 0) && arg_lanes(s, in, 1)) {
+		y = build_gather(s->b, x, index, axis + 1, together + 1);
+	} else if (arg_lanes(s, in, 0)) {
+		y = build_gather(s->b, move_axis(s, x, 0, together), index, axis + 1, together);
+		y = move_axis(s, y, together, 0);
+	} else {
+		y = build_gather(s->b, x, move_axis(s, index, 0, together), axis, together);
+		y = move_axis(s, y, axis, 0);
+	}
+	set1(s, in, y);
+}
+
+static void scatter(Batch *s, const Inst *in) {
+	Op op = (Op)in->op;
+	int axis = (int)attr_int(s->c, op, in->attr, 0), together = (int)attr_int(s->c, op, in->attr, 1);
+	Ref x = batch_full_arg(s, in, 0), update = batch_full_arg(s, in, 2), y;
+	if (arg_lanes(s, in, 1)) {
+		y = build_scatter(s->b, op, x, batch_arg(s, in, 1), update, axis + 1, together + 1);
+	} else {
+		x = move_axis(s, x, 0, together);
+		update = move_axis(s, update, 0, together);
+		y = build_scatter(s->b, op, x, batch_get(s, inst_arg(s->f, in, 1)), update, axis + 1, together);
+		y = move_axis(s, y, together, 0);
+	}
+	set1(s, in, y);
+}
+
+void batch_SCATTER_ADD(Batch *s, const Inst *in) { scatter(s, in); }
+void batch_SCATTER_SET(Batch *s, const Inst *in) { scatter(s, in); }
+
+/* ---- reductions and scans ---------------------------------------------------------------------------------------- */
+
+static void reduce(Batch *s, const Inst *in) {
+	int axes[MAX_RANK];
+	uint32_t n = axes_field(s, in, 0, 1, axes);
+	set1(s, in, build_reduce(s->b, (Op)in->op, batch_arg(s, in, 0), n, axes));
+}
+
+void batch_REDUCE_SUM(Batch *s, const Inst *in) { reduce(s, in); }
+void batch_REDUCE_PROD(Batch *s, const Inst *in) { reduce(s, in); }
+void batch_REDUCE_MAX(Batch *s, const Inst *in) { reduce(s, in); }
+void batch_REDUCE_MIN(Batch *s, const Inst *in) { reduce(s, in); }
+void batch_ARGMAX(Batch *s, const Inst *in) { along_axis(s, in); }
+void batch_CUMSUM(Batch *s, const Inst *in) { along_axis(s, in); }
+void batch_CUMPROD(Batch *s, const Inst *in) { along_axis(s, in); }
+void batch_ARGSORT(Batch *s, const Inst *in) { along_axis(s, in); }
+void batch_FFT(Batch *s, const Inst *in) { along_axis(s, in); }
+
+/* ---- contraction ------------------------------------------------------------------------------------------------- */
+
+/* With lanes on both sides the batch axes run together. With lanes on one side that one comes first, so that the
+ * batch axis is the first of its free axes and one contraction over all lanes uses the other operand as it is. */
+void batch_DOT(Batch *s, const Inst *in) {
+	Builder *b = s->b;
+	bool left = arg_lanes(s, in, 0), right = arg_lanes(s, in, 1);
+	uint32_t first = left ? 0 : 1, second = 1 - first;
+	int c1[MAX_RANK], c2[MAX_RANK], b1[MAX_RANK] = {0}, b2[MAX_RANK] = {0};
+	uint32_t both = left && right, nc = axes_field(s, in, first, 1, c1);
+	axes_field(s, in, second, (int)both, c2);
+	uint32_t nb = axes_field(s, in, 2 + first, 1, b1 + both);
+	axes_field(s, in, 2 + second, (int)both, b2 + both);
+	Ref x = batch_get(s, inst_arg(s->f, in, first)), y = batch_get(s, inst_arg(s->f, in, second));
+	uint32_t xfree = type_at(s, x).rank - nc - nb - both, yfree = type_at(s, y).rank - nc - nb - both;
+	if (nb + both + xfree + yfree > MAX_RANK) batch_no_rule(s, in, "would need more than 8 axes under map");
+	Ref z = build_dot(b, x, y, nc, c1, c2, nb + both, b1, b2);
+	if (both) {
+		set1(s, in, z);
+		return;
+	}
+	/* Now: together, n, rest of x's free axes, y's. Wanted: n, together, left operand's free axes, the right one's. */
+	int perm[MAX_RANK];
+	uint32_t at = 0;
+	perm[at++] = (int)nb;
+	for (uint32_t i = 0; i < nb; i++) perm[at++] = (int)i;
+	uint32_t x_at = nb + 1, y_at = nb + xfree;
+	for (uint32_t i = 0; !left && i < yfree; i++) perm[at++] = (int)(y_at + i);
+	for (uint32_t i = 1; i < xfree; i++) perm[at++] = (int)(x_at + i - 1);
+	for (uint32_t i = 0; left && i < yfree; i++) perm[at++] = (int)(y_at + i);
+	set1(s, in, build_transpose(b, z, perm));
+}
+
+/* ---- what makes arrays ------------------------------------------------------------------------------------------- */
+
+void batch_NONZERO(Batch *s, const Inst *in) {
+	batch_no_rule(
+		s, in, "gives as many indices as there are true elements: under map each lane would have a length of its own");
+}
+
+void batch_RANDOM(Batch *s, const Inst *in) {
+	if (arg_lanes(s, in, 0))
+		batch_no_rule(s, in, "draws from a random state that differs from lane to lane: all lanes share one state");
+	Dim shape[MAX_RANK];
+	int64_t words[MAX_RANK + 1];
+	uint32_t rank = dims_field(s, in, 0, s->n, shape);
+	words[0] = rank;
+	for (uint32_t i = 0; i < rank; i++) words[i + 1] = shape[i];
+	Ref state = batch_get(s, inst_arg(s->f, in, 0)), results[2];
+	build(s->b, OP_RANDOM, 1, &state, attr_intern(s->c, words, rank + 1), results);
+	batch_set(s, inst_result(in, 0), results[0]);
+	batch_set(s, inst_result(in, 1), results[1]);
+}
+
+/* These have no operands and nothing to do with lanes: they are copied before a rule is asked. */
+static _Noreturn void no_lanes(const Batch *s, const Inst *in) {
+	batch_no_rule(s, in, "cannot differ from lane to lane");
+}
+
+void batch_IOTA(Batch *s, const Inst *in) { no_lanes(s, in); }
+void batch_EXTENT(Batch *s, const Inst *in) { no_lanes(s, in); }
+void batch_GUARD(Batch *s, const Inst *in) { no_lanes(s, in); }
+void batch_START(Batch *s, const Inst *in) { no_lanes(s, in); }
+
+void batch_BIND(Batch *s, const Inst *in) {
+	SymId sym;
+	if (dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n && s->ragged[sym]) {
+		Dim one = dim_const(s->c, 1);
+		Ref zero = build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)), counts = build_concat(s->b, 2, (Ref[]){zero, batch_arg(s, in, 0)}, 0);
+		Ref longest = build_reduce(s->b, OP_REDUCE_MAX, counts, 1, (int[]){0});
+		build(s->b, OP_BIND, 1, &longest, batch_attr(s, in), NULL);
+		return;
+	}
+	batch_no_rule(s, in, "makes a length of a number that differs from lane to lane: all lanes have one shape");
+}
+
+/* ---- linear algebra: leading axes are a batch already ------------------------------------------------------------ */
+
+void batch_CHOLESKY(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_LU(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_QR(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_EIGH(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_EIG(Batch *s, const Inst *in) { all_lanes(s, in); }
+void batch_SVD(Batch *s, const Inst *in) { all_lanes(s, in); }
+
+/* One matrix for all lanes solves for all their columns together. */
+void batch_TRISOLVE(Batch *s, const Inst *in) {
+	Ref t = batch_get(s, inst_arg(s->f, in, 0)), x = batch_get(s, inst_arg(s->f, in, 1));
+	if (arg_lanes(s, in, 0)) {
+		all_lanes(s, in);
+		return;
+	}
+	Type own = type_at(s, x); /* n, leading..., rows, columns */
+	int last = own.rank - 2;
+	Ref moved = move_axis(s, x, 0, last); /* leading..., rows, n, columns */
+	Type wide = type_at(s, moved);
+	Dim shape[MAX_RANK];
+	memcpy(shape, wide.dims, sizeof shape);
+	shape[last] = dim_mul(s->c, wide.dims[last], wide.dims[last + 1]);
+	Ref args[2] = {t, build_reshape(s->b, moved, wide.rank - 1u, shape)};
+	Ref y = build(s->b, OP_TRISOLVE, 2, args, in->attr, NULL);
+	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
+}
+
+void batch_SOLVED(Batch *s, const Inst *in) {
+	if (arg_lanes(s, in, 0) || arg_lanes(s, in, 1) || arg_lanes(s, in, 2)) {
+		all_lanes(s, in);
+		return;
+	}
+	Ref args[5];
+	Type wide = {0};
+	int last = 0;
+	for (uint32_t k = 0; k < 5; k++) {
+		args[k] = k < 3 ? batch_get(s, inst_arg(s->f, in, k)) : batch_full_arg(s, in, k);
+		if (k < 3) continue;
+		last = type_at(s, args[k]).rank - 2;
+		Ref moved = move_axis(s, args[k], 0, last);
+		wide = type_at(s, moved);
+		Dim shape[MAX_RANK];
+		memcpy(shape, wide.dims, sizeof shape);
+		shape[last] = dim_mul(s->c, wide.dims[last], wide.dims[last + 1]);
+		args[k] = build_reshape(s->b, moved, wide.rank - 1u, shape);
+	}
+	Ref y = build(s->b, OP_SOLVED, 5, args, in->attr, NULL);
+	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
+}
+
+/* ---- dynamic values and effects: they carry the arrays of all lanes ---------------------------------------------- */
+
+static Ref array_or_dyn(Batch *s, const Inst *in, uint32_t k) {
+	bool array = type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
+	return array ? batch_full_arg(s, in, k) : batch_get(s, inst_arg(s->f, in, k));
+}
+
+void batch_BOX(Batch *s, const Inst *in) {
+	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs);
+	for (uint32_t k = 0; k < in->nargs; k++) args[k] = array_or_dyn(s, in, k);
+	set1(s, in, build(s->b, OP_BOX, in->nargs, args, 0, NULL));
+}
+
+void batch_UNBOX(Batch *s, const Inst *in) {
+	int64_t word = batch_type(s, (TypeId)attr_int(s->c, OP_UNBOX, in->attr, 0), true);
+	Ref x = batch_get(s, inst_arg(s->f, in, 0));
+	set1(s, in, build(s->b, OP_UNBOX, 1, &x, attr_intern(s->c, &word, 1), NULL));
+}
+
+void batch_DYNAMIC(Batch *s, const Inst *in) {
+	batch_no_rule(s, in, "calls a function that is known only when it runs, on values that differ from lane to lane");
+}
+
+static void as_it_is(Batch *s, const Inst *in) {
+	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), results[3];
+	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_get(s, inst_arg(s->f, in, k));
+	build(s->b, (Op)in->op, in->nargs, args, in->attr, results);
+	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
+}
+
+void batch_FORMAT(Batch *s, const Inst *in) { as_it_is(s, in); }
+/* Lanes have no one value to tell; the loop may still count. */
+void batch_PROGRESS(Batch *s, const Inst *in) {
+	Ref args[2] = {inst_arg(s->f, in, 0), inst_arg(s->f, in, 1)};
+	for (uint32_t k = 0; k < 2; k++) {
+		if (batch_lanes(s, args[k])) return;
+		args[k] = batch_get(s, args[k]);
+	}
+	build(s->b, OP_PROGRESS, 2, args, attr_intern(s->c, (int64_t[]){0}, 1), NULL);
+}
+
+void batch_PRINT(Batch *s, const Inst *in) { as_it_is(s, in); }
+void batch_FAIL(Batch *s, const Inst *in) { as_it_is(s, in); }
+void batch_WARN(Batch *s, const Inst *in) { as_it_is(s, in); }

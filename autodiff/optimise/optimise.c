@@ -1,0 +1,170 @@
+/* optimise.c - the last look at a function that the specialiser has finished: can it be had for less?
+ *
+ * Needs: sum_pushdown.h. Guarantees: as autodiff.h says of ad_settle; the function stays as it is unless the other form takes fewer operations, counted
+ * as fn_cost does with every length that is not a number taken as TYPICAL.
+ *
+ * Whatever is done later with the function (batching, reverse mode, compiling) is done with the cheaper form, so that a reverse pass saves
+ * as much again.
+ */
+#include "autodiff/optimise/sum_pushdown.h"
+#include "autodiff/taylor/mixed_partials.h"
+#include <math.h>
+
+#define TYPICAL 32  /* the length of an axis */
+#define ROUNDS_MOST 4 /* a sum that has been moved may be a term of another */
+#define WORTH_WRITING 0.9 /* of the operations must be left, for calls to be written out only because of what they share */
+
+/* ---- is it worth writing the calls out? -------------------------------------------------------------------------------------------------------- */
+
+static bool contracts(Arena *scratch, const Fn *f) {
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++)
+			if (all[k]->insts.at[i].op == OP_DOT) return true;
+	return false;
+}
+
+/* What is called, near or far: gradients that can go forwards, expansions that they could share, expansions of expansions, and how many derivatives in all. */
+typedef struct Found {
+	bool gradient, jet, mixed;
+	uint32_t derivatives;
+} Found;
+
+static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
+	Found found = {0};
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		for (uint32_t i = 0; (all[k] == f || all[k]->finished) && i < all[k]->insts.n; i++) {
+			const Fn *g = inst_callee(c, &all[k]->insts.at[i]);
+			if (!g || !g->finished) continue;
+			const Origin o = origin_of(g);
+			found.gradient |= o.is_gradient;
+			found.jet |= o.is_jet;
+			const Fn *inner = o.line_order ? fn_get(c, o.line_of) : NULL;
+			found.mixed |= inner && origin_of(inner).line_order;
+			found.derivatives += o.is_jet || o.is_jvp || o.is_gradient;
+		}
+	}
+	return found;
+}
+
+/* Whether there is a sum in f that comes out of contractions by linear operations. Operands stand before what uses them. */
+static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
+	bool *from = ARENA_ARRAY(scratch, bool, f->vals.n + 1);
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		bool any = false;
+		for (uint32_t a = 0; a < in->nargs && !any; a++) any = ref_is_value(inst_arg(f, in, a)) && from[REF_INDEX(inst_arg(f, in, a))];
+		switch ((Op)in->op) {
+		case OP_DOT: any = true; break;
+		case OP_CALL: {
+			const Fn *g = inst_callee(c, in);
+			any = g && g->finished && contracts(scratch, g);
+			break;
+		}
+		case OP_REDUCE_SUM: case OP_ADD: case OP_SUB:
+			if (any) return true;
+			break;
+		case OP_NEG: case OP_MUL: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_GATHER: case OP_SELECT: break;
+		default: any = false;
+		}
+		for (uint32_t k = 0; k < in->nresults; k++) from[in->results + k] = any;
+	}
+	return false;
+}
+
+/* ---- settling ----------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Settling {
+	Ctx *c;
+	Fn *f;
+	Arena *scratch;
+	Fn *made[3 * (ROUNDS_MOST + 1) + 2]; /* one reference each */
+	uint32_t nmade;
+} Settling;
+
+static double typical_cost(Settling *s, const Fn *f) {
+	int64_t *lengths = ARENA_ARRAY(s->scratch, int64_t, f->syms.n + 1);
+	for (uint32_t i = 0; i < f->syms.n; i++) lengths[i] = TYPICAL;
+	return fn_cost(f, lengths, f->syms.n);
+}
+
+static void keep(Settling *s, Fn *f) {
+	if (f) s->made[s->nmade++] = f;
+}
+
+/* f written out and its sums moved; NULL when there is neither to do. */
+static Fn *form(Settling *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
+	Fn *flat = fn_flatten_with(s->c, f, instead, s->c), *best = flat ? flat : f;
+	keep(s, flat);
+	*sums = false;
+	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
+		Fn *moved = collapse(s->c, best, s->scratch);
+		keep(s, moved);
+		if (!moved || typical_cost(s, moved) >= typical_cost(s, best)) break;
+		best = moved;
+		*sums = true;
+	}
+	return best != f ? best : NULL;
+}
+
+static Fn *forwards(void *ud, Fn *g) {
+	Fn *forward = is_gradient(g) ? gradient_forward(ud, g) : NULL;
+	return forward ? forward : g;
+}
+
+static void run_settle(Ctx *c, void *arg) {
+	Settling *s = arg;
+	s->scratch = arena_new(c);
+	const Found found = find_derivatives(c, s->scratch, s->f);
+	const bool choice = found.gradient && found.jet, share = found.derivatives > 1;
+	if (!choice && !share && !worth_a_look(c, s->scratch, s->f)) return;
+	bool sums, more;
+	Polarised polar = {0};
+	Fn *best = form(s, s->f, NULL, &sums);
+	double least = best ? typical_cost(s, best) : HUGE_VAL;
+	Fn *forward = choice ? form(s, s->f, forwards, &more) : NULL;
+	Fn *lines = found.mixed ? polarise(c, s->f, s->scratch, polar.along, sizeof polar.along) : NULL;
+	keep(s, lines);
+	lines = lines ? form(s, lines, NULL, &more) : NULL;
+	if (lines) {
+		const double nested = fmin(least, typical_cost(s, s->f));
+		polar.taken = typical_cost(s, lines) < nested && !(forward && typical_cost(s, forward) <= typical_cost(s, lines));
+		polar.other = !polar.taken ? lines : best && least <= nested ? best : s->f;
+		if (polar.taken) {
+			polarised_set(c, lines, polar);
+			plain_set(c, lines, s->f);
+			fn_ref(lines);
+			keep(s, s->f);
+			s->f = lines;
+			return;
+		}
+	}
+	if (forward && typical_cost(s, forward) < least) {
+		best = forward;
+		least = typical_cost(s, best);
+	} else if (!sums && !(share && least < WORTH_WRITING * typical_cost(s, s->f))) {
+		best = s->f; /* written out and nothing else */
+	}
+	if (least >= typical_cost(s, s->f)) best = s->f;
+	if (lines) polarised_set(c, best, polar);
+	if (best == s->f) return;
+	fn_ref(best);
+	plain_set(c, best, s->f);
+	keep(s, s->f);
+	s->f = best;
+}
+
+Fn *ad_settle(Ctx *c, Fn *f) {
+	Settling s = {.c = c, .f = f};
+	const uint32_t mark = build_mark(c);
+	const Status st = ctx_protect(c, run_settle, &s);
+	if (st != ST_OK) build_unwind(c, mark);
+	for (uint32_t i = 0; i < s.nmade; i++) fn_unref(s.made[i]);
+	if (s.scratch) arena_free(s.scratch);
+	if (st == ST_OK) return s.f;
+	fn_unref(s.f);
+	ctx_throw(c, st);
+}

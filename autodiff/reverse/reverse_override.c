@@ -1,0 +1,74 @@
+/* reverse_override.c - functions that have a form of their own for reverse mode.
+ *
+ * Needs: primal_linear.h. Guarantees: as autodiff.h says of ad_in_reverse. What is called is the function itself, so that values, forward derivatives, expansions and
+ * batches cost what they did. Where a function that calls it is linearised, its calls are written out with the other form instead; in what is derived
+ * of it before that, such as the reverse mode of a forward derivative, it is an ordinary function.
+ *
+ * A loop over steps whose number and size nobody knows beforehand keeps everything on tapes that grow. The other form runs the loop without derivatives,
+ * keeps where each step began, and goes through these again one by one: the library's integrators have such forms (stdlib/ode_replay.dsl).
+ */
+#include "autodiff/reverse/primal_linear.h"
+
+static void make_in_reverse(Ctx *c, Derived *d) {
+	Fn *f = d->from, *other = fn_get(c, (FnId)d->order);
+	derived_calls(c, d);
+	fn_ref(other);
+	derived_own(d, other);
+	/* a call of it is not written out before derivatives are taken */
+	d->fn->checkpoint = attr_intern(c, (int64_t[]){1, 0}, 2);
+	origin_set(c, d->fn, (Origin){.in_reverse = other, .in_forward = f});
+}
+
+static bool alike(const Fn *f, const Fn *other, uint32_t n, Ref (*of)(const Fn *f, uint32_t k)) {
+	for (uint32_t k = 0; k < n; k++) {
+		const Type *x = ref_ty(f, of(f, k)), *y = ref_ty(other, of(other, k));
+		if (x->kind != y->kind || x->dtype != y->dtype || x->rank != y->rank) return false;
+	}
+	return true;
+}
+
+static Ref param_of(const Fn *f, uint32_t k) { return fn_param(f, k); }
+static Ref result_of(const Fn *f, uint32_t k) { return fn_result(f, k); }
+
+Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other) {
+	if (f == other || fn_nparams(f) != fn_nparams(other) || fn_nresults(f) != fn_nresults(other)) return f;
+	if (!alike(f, other, fn_nparams(f), param_of) || !alike(f, other, fn_nresults(f), result_of)) return f;
+	return derived_of(c, f, TR_IN_REVERSE, other->id, NULL, make_in_reverse)->fn;
+}
+
+static Fn *instead(void *ud, Fn *g) {
+	(void)ud;
+	Fn *other = origin_of(g).in_reverse;
+	return other ? other : g;
+}
+
+static Fn *forward(void *ud, Fn *g) {
+	(void)ud;
+	Fn *f = origin_of(g).in_forward;
+	return f ? f : g;
+}
+
+Fn *flatten_forward(Ctx *c, Fn *f) { return fn_flatten_with(c, f, forward, NULL); }
+
+static void make_reversed(Ctx *c, Derived *d) {
+	Fn *f = d->from, *written = fn_flatten_with(c, f, instead, NULL);
+	Origin o = origin_of(f);
+	o.reversed = true;
+	if (written) origin_set(c, written, o);
+	else fn_ref(written = f);
+	d->fn = derived_own(d, written);
+}
+
+bool has_reverse_form(Ctx *c, const Fn *f) {
+	Arena *scratch = arena_new(c);
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	bool any = false;
+	for (uint32_t k = 0; k < n; k++) any |= origin_of(all[k]).in_reverse != NULL;
+	arena_free(scratch);
+	return any;
+}
+
+Fn *reverse_form(Ctx *c, Fn *f) {
+	return f->finished && has_reverse_form(c, f) ? derived_of(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn : f;
+}

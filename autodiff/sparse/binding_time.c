@@ -1,0 +1,207 @@
+/* binding_time.c - what of a jvp is known before the point is, what depends on it, and what is a tangent.
+ *
+ * Needs: pattern.h. Guarantees: the least solution, through branches and loops. A branch whose condition depends on the point makes what its
+ * sides do not agree on depend on it, too; so does a loop whose number of turns depends on it with what changes in it.
+ */
+#include "autodiff/sparse/pattern.h"
+
+static void visit(Sparsity *p, const Region *g);
+
+static const Inst *inst_at(const Sparsity *p, const Region *g, uint32_t i) {
+	return &p->f->insts.at[p->f->inst_order.at[g->insts + i]];
+}
+
+static Ref region_result(const Sparsity *p, const Region *g, uint32_t k) {
+	return p->f->args.at[g->results + k];
+}
+
+static InstId id_of(const Sparsity *p, const Inst *in) {
+	return (InstId)(in - p->f->insts.at);
+}
+
+Level sparsity_level(const Sparsity *p, Ref r) {
+	return ref_is_value(r) ? (Level)p->level[REF_INDEX(r)] : LEVEL_FIXED;
+}
+
+static bool raise_level(Sparsity *p, Ref r, Level level) {
+	uint8_t *at = &p->level[REF_INDEX(r)];
+	const Type *t = ref_ty(p->f, r);
+	if (level == LEVEL_ACTIVE && !type_has_tangent(p->c, ref_type(p->f, r))) level = LEVEL_VARYING;
+	if (level == LEVEL_NUMBER && t->kind == TY_TENSOR && !dtype_is_inexact((Dtype)t->dtype)) level = LEVEL_FIXED;
+	if (*at >= level) return false;
+	*at = (uint8_t)level;
+	return true;
+}
+
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Symbols {
+	Sparsity *p;
+	InstId birth; /* plus one; 0: of nobody's making */
+	InstId lost;
+} Symbols;
+
+static void meet_symbol(void *ud, SymId s) {
+	Symbols *y = ud;
+	if (y->p->known[s]) return;
+	y->p->known[s] = true;
+	if (!y->p->lost[s]) y->p->lost[s] = y->birth;
+}
+
+static void find_lost(void *ud, SymId s) {
+	Symbols *y = ud;
+	if (y->p->lost[s]) y->lost = y->p->lost[s];
+}
+
+static void each_symbol(const Sparsity *p, TypeId id, void (*visit_symbol)(void *ud, SymId s), Symbols *y) {
+	const Type t = *type_of(p->c, id);
+	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) dim_each_sym(p->c, t.dims[a], visit_symbol, y);
+}
+
+InstId sparsity_lost(const Sparsity *p, TypeId t) {
+	Symbols y = {.p = (Sparsity *)p};
+	each_symbol(p, t, find_lost, &y);
+	return y.lost;
+}
+
+/* Symbols that are first met here come from here. */
+static void meet(Sparsity *p, Ref r, InstId birth) {
+	each_symbol(p, ref_type(p->f, r), meet_symbol, &(Symbols){.p = p, .birth = birth});
+}
+
+/* One of its lengths depends on the point. */
+static bool attr_lost(const Sparsity *p, const Inst *in) {
+	uint32_t field = 0, count;
+	Symbols y = {.p = (Sparsity *)p};
+	for (const char *at = strchr(prims[in->op].attr, ':'); at; at = strchr(at + 1, ':'), field++) {
+		if (at[1] != 'D') continue;
+		const int64_t *dims = attr_field(p->c, (Op)in->op, in->attr, field, &count);
+		for (uint32_t k = 0; k < count; k++) dim_each_sym(p->c, (Dim)dims[k], find_lost, &y);
+	}
+	return y.lost;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
+
+static bool region_plain(const Sparsity *p, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		if (!sparsity_plain(p, inst_at(p, g, i))) return false;
+	return true;
+}
+
+bool sparsity_plain(const Sparsity *p, const Inst *in) {
+	if (in->op == OP_PRINT || in->op == OP_DYNAMIC || p->uncertain[id_of(p, in)] || attr_lost(p, in)) return false;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (sparsity_level(p, inst_arg(p->f, in, k)) >= LEVEL_VARYING) return false;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (sparsity_level(p, inst_result(in, k)) >= LEVEL_VARYING) return false;
+	for (uint32_t k = 0; k < in->nregions; k++)
+		if (!region_plain(p, inst_region(p->f, in, k))) return false;
+	return true;
+}
+
+bool sparsity_is_zero(const Sparsity *p, const Inst *in) {
+	if (in->op != OP_MUL) return false;
+	for (uint32_t k = 0; k < 2; k++) {
+		Value v;
+		double x;
+		if (ref_splat(p->f, inst_arg(p->f, in, k), &v) && value_as_f64(v, &x) && x == 0) return true;
+	}
+	return false;
+}
+
+static Level highest(Level a, Level b) {
+	return a > b ? a : b;
+}
+
+static void visit_branches(Sparsity *p, const Inst *in) {
+	const Region *g[2] = {inst_region(p->f, in, 0), inst_region(p->f, in, 1)};
+	bool *uncertain = &p->uncertain[id_of(p, in)];
+	if (in->op == OP_IF) *uncertain |= sparsity_level(p, inst_arg(p->f, in, 0)) >= LEVEL_VARYING;
+	visit(p, g[0]);
+	visit(p, g[1]);
+	if (in->op == OP_TRY && !(region_plain(p, g[0]) && region_plain(p, g[1]))) {
+		*uncertain = true;
+		if (g[1]->nparams) raise_level(p, ref_value(g[1]->params), LEVEL_VARYING);
+		visit(p, g[1]);
+	}
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		Ref a = region_result(p, g[0], k), b = region_result(p, g[1], k);
+		Level l = highest(sparsity_level(p, a), sparsity_level(p, b));
+		if (*uncertain && a != b) l = highest(l, LEVEL_VARYING);
+		raise_level(p, inst_result(in, k), l);
+		meet(p, inst_result(in, k), *uncertain ? id_of(p, in) + 1 : 0);
+	}
+}
+
+static void visit_loop(Sparsity *p, const Inst *in) {
+	const bool counted = in->op == OP_FOR;
+	const Region *body = inst_region(p->f, in, !counted), *condition = counted ? NULL : inst_region(p->f, in, 0);
+	bool *uncertain = &p->uncertain[id_of(p, in)];
+	const Ref first = ref_value(body->params + counted);
+	if (counted) *uncertain |= sparsity_level(p, inst_arg(p->f, in, 0)) >= LEVEL_VARYING;
+	for (uint32_t k = 0; k < in->nresults; k++) raise_level(p, first + k, sparsity_level(p, inst_arg(p->f, in, k + counted)));
+	/* each round meets the symbols of the body anew: what gave birth to them may have come to depend on the point */
+	bool *before = ARENA_ARRAY(p->a, bool, p->f->syms.n + 1u);
+	memcpy(before, p->known, p->f->syms.n * sizeof *before);
+	for (bool more = true; more;) {
+		more = false;
+		memcpy(p->known, before, p->f->syms.n * sizeof *before);
+		const InstId birth = *uncertain ? id_of(p, in) + 1 : 0;
+		if (counted) raise_level(p, ref_value(body->params), *uncertain ? LEVEL_VARYING : LEVEL_FIXED);
+		for (uint32_t k = 0; k < in->nresults; k++) meet(p, first + k, birth);
+		for (uint32_t k = 0; condition && k < in->nresults; k++) {
+			raise_level(p, ref_value(condition->params + k), sparsity_level(p, first + k));
+			meet(p, ref_value(condition->params + k), birth);
+		}
+		if (condition) {
+			visit(p, condition);
+			if (!*uncertain && sparsity_level(p, region_result(p, condition, 0)) >= LEVEL_VARYING) *uncertain = more = true;
+		}
+		visit(p, body);
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			Ref next = region_result(p, body, k);
+			if (next == first + k) continue;
+			Level l = sparsity_level(p, next);
+			more |= raise_level(p, first + k, *uncertain ? highest(l, LEVEL_VARYING) : l);
+		}
+	}
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		raise_level(p, inst_result(in, k), sparsity_level(p, first + k));
+		meet(p, inst_result(in, k), *uncertain ? id_of(p, in) + 1 : 0);
+	}
+}
+
+static void visit_inst(Sparsity *p, const Inst *in) {
+	const Op op = (Op)in->op;
+	if (op == OP_IF || op == OP_TRY) {
+		visit_branches(p, in);
+		return;
+	}
+	if (op == OP_FOR || op == OP_WHILE) {
+		visit_loop(p, in);
+		return;
+	}
+	Level l = LEVEL_FIXED;
+	for (uint32_t k = 0; k < in->nargs; k++) l = highest(l, sparsity_level(p, inst_arg(p->f, in, k)));
+	if (op == OP_PRINT || op == OP_DYNAMIC || attr_lost(p, in)) l = highest(l, LEVEL_VARYING);
+	if (sparsity_is_zero(p, in)) l = LEVEL_FIXED;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k);
+		meet(p, r, l >= LEVEL_VARYING ? id_of(p, in) + 1 : 0);
+		raise_level(p, r, l < LEVEL_VARYING && sparsity_lost(p, ref_type(p->f, r)) ? LEVEL_VARYING : l);
+	}
+	if (op == OP_BIND)
+		dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), meet_symbol,
+		             &(Symbols){.p = p, .birth = l >= LEVEL_VARYING ? id_of(p, in) + 1 : 0});
+}
+
+static void visit(Sparsity *p, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) visit_inst(p, inst_at(p, g, i));
+}
+
+void sparsity_levels(Sparsity *p) {
+	const uint32_t nparams = fn_nparams(p->f);
+	for (uint32_t k = 0; k < nparams; k++) meet(p, fn_param(p->f, k), 0);
+	visit(p, &p->f->regions.at[0]);
+}

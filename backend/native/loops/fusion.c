@@ -1,0 +1,1038 @@
+/* fusion.c - what a run of array instructions keeps, which nests it has, and which of them share a loop.
+ *
+ * Needs: loops/loops.h. Establishes: for every kept value its nest, region and group, such that
+ *   - a nest reads kept values of earlier regions, of earlier groups of its own region at its own row, or of its own group at its own index;
+ *   - regions with the same row that could be one are one; so are groups;
+ *   - a value that costs something is computed once.
+ * The greedy order (earliest region, earliest group that the reads allow) keeps a whole network's forward and backward pass in one region.
+ */
+#include "backend/native/loops/loops.h"
+#include "backend/native/unit/schedule.h"
+
+typedef struct Pull {
+	uint32_t node;
+	int8_t axis_of[MAX_RANK];
+} Pull;
+
+typedef struct Visit {
+	ArrayPlan *p;
+	IndexContext ix;
+	uint32_t nest; /* the node whose nest is walked */
+	VEC(Pull) pulls;
+	VEC(Outside) outside;
+} Visit;
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------------------- */
+
+static Type result_type(const ArrayPlan *p, const Inst *in) {
+	return *type_of(p->l->c, p->l->f->vals.at[in->results].type);
+}
+
+static uint32_t reduced_axes(const ArrayPlan *p, const Inst *in, Dim *out) {
+	Ctx *c = p->l->c;
+	const Type *x = ref_ty(p->l->f, inst_arg(p->l->f, in, 0));
+	uint32_t n = 0;
+	if (in->op == OP_ARGMAX) {
+		out[0] = x->dims[attr_int(c, OP_ARGMAX, in->attr, 0)];
+		return 1;
+	}
+	const int64_t *axes = attr_field(c, (Op)in->op, in->attr, 0, &n);
+	for (uint32_t i = 0; i < n; i++) out[i] = x->dims[axes[i]];
+	return n;
+}
+
+/* The product of lengths when all are numbers, else -1. */
+static int64_t fixed_count(const ArrayPlan *p, uint32_t n, const Dim *dims) {
+	int64_t count = 1, v;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!dim_number(p, dims[i], &v)) return -1;
+		count *= v;
+	}
+	return count;
+}
+
+static NodeKind kind_of(const ArrayPlan *p, const Inst *in) {
+	switch (in->op) {
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_DOT: return NODE_REDUCE;
+	case OP_CUMSUM:
+	case OP_CUMPROD: return NODE_SCAN;
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET: return NODE_SCATTER;
+	case OP_GUARD: return NODE_GUARD;
+	case OP_UPDATE: return update_by_box(p->l->f, in) ? NODE_UPDATE : NODE_POINT;
+	case OP_CONCAT: {
+		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0), n;
+		for (uint32_t k = 0; k < in->nargs; k++)
+			if (!dim_number(p, ref_ty(p->l->f, inst_arg(p->l->f, in, k))->dims[axis], &n)) return NODE_JOIN;
+		return NODE_POINT;
+	}
+	default: return NODE_POINT;
+	}
+}
+
+static void make_nodes(ArrayPlan *p) {
+	const Fn *f = p->l->f;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = &f->insts.at[p->insts[i]];
+		Node n = {.inst = p->insts[i], .kind = kind_of(p, in), .row = -1};
+		if (in->nresults) {
+			n.ref = inst_result(in, 0);
+			p->node_of[in->results] = p->nodes.n + 1;
+			n.wanted = p->l->needed[in->results];
+			Type t = result_type(p, in);
+			n.nresult = t.rank;
+			if (n.kind == NODE_UPDATE) t = *ref_ty(f, inst_arg(f, in, 1));
+			memcpy(n.axes, t.dims, t.rank * sizeof(Dim));
+		}
+		n.naxes = n.nresult;
+		if (n.kind == NODE_REDUCE) n.naxes += reduced_axes(p, in, n.axes + n.nresult);
+		int64_t turns = fixed_count(p, n.naxes - n.nresult, n.axes + n.nresult);
+		bool inlined = n.kind == NODE_POINT || (n.kind == NODE_REDUCE && in->op != OP_ARGMAX && turns >= 0 && turns <= 16);
+		n.kept = n.wanted || !inlined || !n.naxes;
+		VEC_PUSH(p->a, &p->nodes, n);
+	}
+}
+
+/* Not only where numbers lie: the lengths of those that do are checked where they are worked out. */
+static bool computes(const Inst *in) { return prims[in->op].elementwise || prims[in->op].effect != EFFECT_PURE; }
+
+/* What may fail is done for every element, as the program says: by itself where it would only be asked for some of its elements, or for none. */
+static void keep_failing(ArrayPlan *p) {
+	const Fn *f = p->l->f;
+	bool *whole = ARENA_ARRAY(p->a, bool, p->nodes.n + 1); /* something asks for all its elements */
+	for (uint32_t i = p->nodes.n; i-- > 0;) {
+		Node *n = &p->nodes.at[i];
+		const Inst *in = node_inst(p, n);
+		n->kept = n->kept || (!whole[i] && computes(in) && inst_may_fail(f, in));
+		if (!n->kept && !whole[i]) continue;
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			const Node *x = plan_node(p, inst_arg(f, in, k));
+			const bool some = !k && (in->op == OP_SLICE || in->op == OP_GATHER || in->op == OP_UPDATE);
+			if (x && !some) whole[x - p->nodes.at] = true;
+		}
+	}
+}
+
+/* Operations for an element with everything that is inlined. */
+static void cost_node(ArrayPlan *p, Node *n) {
+	const Inst *in = node_inst(p, n);
+	uint64_t cost = prims[in->op].work;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+		if (x && !x->kept) cost += x->cost;
+	}
+	int64_t turns = n->kind == NODE_REDUCE ? fixed_count(p, n->naxes - n->nresult, n->axes + n->nresult) : 1;
+	if (turns > 0) cost *= (uint64_t)turns;
+	n->cost = cost > 100000 ? 100000 : (uint32_t)cost;
+}
+
+/* ---- what a nest reads ------------------------------------------------------------------------------------------------------------------- */
+
+static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
+	for (uint32_t i = 0; i < MAX_RANK; i++) axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
+}
+
+uint32_t axes_along(const int8_t *axis_of) {
+	uint32_t along = 0;
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		if (axis_of[i] >= 0) along |= 1u << axis_of[i];
+	return along;
+}
+
+static void visit_operands(Visit *v, const Inst *in, const Index *at);
+
+static void visit(Visit *v, Ref r, const Index *at) {
+	ArrayPlan *p = v->p;
+	Node *n = plan_node(p, r);
+	if (!n) {
+		Outside o = {.ref = r};
+		follow(at, ref_ty(p->l->f, r)->rank, o.axis_of);
+		for (uint32_t i = 0; i < v->outside.n; i++)
+			if (v->outside.at[i].ref == r && !memcmp(v->outside.at[i].axis_of, o.axis_of, MAX_RANK)) return;
+		if (ref_is_value(r) && ref_ty(p->l->f, r)->rank) VEC_PUSH(p->a, &v->outside, o);
+		return;
+	}
+	uint32_t id = (uint32_t)(n - p->nodes.at);
+	Node *nest = &p->nodes.at[v->nest];
+	Pull pull = {.node = id};
+	const uint32_t rank = ref_ty(p->l->f, r)->rank;
+	follow(at, rank, pull.axis_of);
+	if (n->kept) {
+		for (uint32_t i = 0; i < nest->reads.n; i++)
+			if (nest->reads.at[i].node == id && !memcmp(nest->reads.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
+		Access a = {.node = id};
+		memcpy(a.axis_of, pull.axis_of, MAX_RANK);
+		VEC_PUSH(p->a, &nest->reads, a);
+		return;
+	}
+	for (uint32_t i = 0; i < v->pulls.n; i++)
+		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
+	VEC_PUSH(p->a, &v->pulls, pull);
+	/* what it sums over itself is written out in this nest, along none of its axes */
+	Index all[MAX_AXES];
+	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
+	visit_operands(v, node_inst(p, n), all);
+}
+
+static void visit_operands(Visit *v, const Inst *in, const Index *at) {
+	ArrayPlan *p = v->p;
+	const Fn *f = p->l->f;
+	Index x[MAX_RANK], y[MAX_RANK];
+	const Index unknown = {.kind = IX_OTHER};
+	switch (in->op) {
+	case OP_DOT:
+		dot_indices(p, in, at, x, y);
+		visit(v, inst_arg(f, in, 0), x);
+		visit(v, inst_arg(f, in, 1), y);
+		return;
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+		reduce_index(p, in, at, x);
+		visit(v, inst_arg(f, in, 0), x);
+		return;
+	case OP_GATHER: {
+		int64_t axis = attr_int(p->l->c, OP_GATHER, in->attr, 0), batch = attr_int(p->l->c, OP_GATHER, in->attr, 1);
+		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank, extra = ref_ty(f, inst_arg(f, in, 1))->rank - (uint32_t)batch;
+		for (uint32_t i = 0; i < rank; i++) x[i] = i < axis ? at[i] : i == axis ? unknown : at[i - 1 + extra];
+		visit(v, inst_arg(f, in, 0), x);
+		operand_index(&v->ix, in, 1, at, y);
+		visit(v, inst_arg(f, in, 1), y);
+		return;
+	}
+	case OP_PAD: {
+		Type xt = *ref_ty(f, inst_arg(f, in, 0)), yt = result_type(p, in);
+		uint32_t n;
+		const int64_t *low = attr_field(p->l->c, OP_PAD, in->attr, 0, &n), *stride = attr_field(p->l->c, OP_PAD, in->attr, 2, &n);
+		int64_t zero;
+		for (uint32_t i = 0; i < xt.rank; i++) {
+			bool same = dim_number(p, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 && xt.dims[i] == yt.dims[i];
+			x[i] = same ? at[i] : unknown;
+		}
+		visit(v, inst_arg(f, in, 0), x);
+		return;
+	}
+	case OP_UPDATE: {
+		const Node *n = plan_node(p, inst_result(in, 0));
+		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank;
+		bool point = n->kind == NODE_POINT;
+		for (uint32_t i = 0; i < rank; i++) {
+			x[i] = point ? at[i] : unknown;
+			y[i] = !point || side_takes_all(p->l->c, inst_side(f, in, i)) ? at[i] : unknown;
+		}
+		visit(v, inst_arg(f, in, 0), x);
+		visit(v, inst_arg(f, in, 1), y);
+		return;
+	}
+	case OP_CONCAT: {
+		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0);
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Ref r = inst_arg(f, in, k);
+			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = i == axis ? unknown : at[i];
+			visit(v, r, x);
+		}
+		return;
+	}
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Ref r = inst_arg(f, in, k);
+			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = unknown;
+			visit(v, r, x);
+		}
+		return;
+	case OP_IOTA:
+	case OP_EXTENT:
+	case OP_GUARD: return;
+	default:
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			operand_index(&v->ix, in, k, at, x);
+			visit(v, inst_arg(f, in, k), x);
+		}
+	}
+}
+
+/* Fills n->reads, and gives what was inlined on the way. */
+static Visit visit_nest(ArrayPlan *p, uint32_t id) {
+	Node *n = &p->nodes.at[id];
+	n->reads.n = 0;
+	Visit v = {.p = p, .nest = id, .ix = {.p = p}};
+	Index at[MAX_AXES];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
+	const Inst *in = node_inst(p, n);
+	if (n->kind == NODE_SCAN) {
+		visit(&v, inst_arg(p->l->f, in, 0), at);
+		return v;
+	}
+	visit_operands(&v, in, at);
+	return v;
+}
+
+OutsideList plan_reads(ArrayPlan *p, uint32_t node) {
+	const Visit v = visit_nest(p, node);
+	return (OutsideList){v.outside.n, v.outside.at};
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Volume {
+	Dim dim;
+	double work;
+	int64_t length;
+	bool around;  /* reductions along the last axis of memory run inside of it */
+	bool reduced; /* it is reduced itself */
+	bool last;    /* memory's last axis in a nest that has other long ones */
+} Volume;
+
+/* The axis of memory that lies innermost is reduced, or walked along. */
+static bool reduces_last(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	if ((n->kind != NODE_REDUCE && n->kind != NODE_SCAN) || in->op == OP_DOT) return false;
+	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, in, 0))->rank;
+	if (n->kind == NODE_SCAN || in->op == OP_ARGMAX) return rank && attr_int(p->l->c, (Op)in->op, in->attr, 0) == rank - 1;
+	uint32_t count;
+	const int64_t *axes = attr_field(p->l->c, (Op)in->op, in->attr, 0, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (axes[i] == rank - 1) return true;
+	return false;
+}
+
+/* Which of two is the better row, the first when they are equal. plain: nothing is summed or multiplied as matrices, so lanes run along the last axis. */
+static bool better_row(const Volume *x, const Volume *y, bool plain) {
+	enum { ROWS_ENOUGH = MAX_PARTS };
+	const bool own = x->around && !x->reduced, theirs = y->around && !y->reduced;
+	if (own != theirs) return own;
+	if (plain && x->last != y->last && (x->last ? y : x)->length >= ROWS_ENOUGH) return y->last;
+	return x->length > y->length;
+}
+
+static void choose_rows(ArrayPlan *p) {
+	VEC(Volume) all = {0};
+	int64_t v;
+	bool plain = true;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		double work = n->cost + 1;
+		uint32_t nlong = 0;
+		plain = plain && (n->kind == NODE_POINT || n->kind == NODE_UPDATE || n->kind == NODE_GUARD);
+		for (uint32_t k = 0; k < n->naxes; k++) {
+			work *= (double)lower_hint(p->l, n->axes[k], 1000);
+			nlong += !dim_number(p, n->axes[k], &v);
+		}
+		for (uint32_t k = 0; k < n->naxes; k++) {
+			if (dim_number(p, n->axes[k], &v)) continue;
+			uint32_t j = 0;
+			while (j < all.n && all.at[j].dim != n->axes[k]) j++;
+			if (j == all.n) {
+				Volume fresh = {.dim = n->axes[k], .length = lower_hint(p->l, n->axes[k], 1000)};
+				VEC_PUSH(p->a, &all, fresh);
+			}
+			const bool reduced = k >= n->nresult || (n->kind == NODE_SCAN && k + 1 == n->naxes);
+			all.at[j].work += work;
+			all.at[j].reduced = all.at[j].reduced || reduced;
+			all.at[j].around = all.at[j].around || (!reduced && reduces_last(p, n));
+			all.at[j].last = all.at[j].last || (nlong > 1 && k + 1 == n->naxes);
+		}
+	}
+	/* the longest of those that have nearly as much work as any; among equals the first met, which is an outer axis. But one whose rows are reduced each for
+	 * itself (softmax) goes before all that are not, however long: along the last axis lanes are neighbours, and what a row needs again is in the cache. Where
+	 * all is element by element the last axis is no row for the same reason, if another one is long enough to be shared out. */
+	p->rows.n = 0;
+	bool *taken = ARENA_ARRAY(p->a, bool, all.n + 1);
+	for (uint32_t i = 0; i < all.n; i++) {
+		double most = 0;
+		for (uint32_t j = 0; j < all.n; j++)
+			if (!taken[j] && all.at[j].work > most) most = all.at[j].work;
+		uint32_t best = UINT32_MAX;
+		for (uint32_t j = 0; j < all.n; j++) {
+			if (taken[j] || all.at[j].work < most / 4) continue;
+			if (best == UINT32_MAX || better_row(&all.at[j], &all.at[best], plain)) best = j;
+		}
+		taken[best] = true;
+		VEC_PUSH(p->a, &p->rows, all.at[best].dim);
+	}
+}
+
+static bool long_axis(const ArrayPlan *p, Dim d) {
+	int64_t v;
+	return !dim_number(p, d, &v);
+}
+
+/* A join along the first axis goes by its rows where a long part is copied, or made by the copying. What this plan keeps is made in its place instead (join_in_place), and what is left to copy
+ * then, the cells outside of an end, is a few rows. */
+static bool copies_rows(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref r = inst_arg(p->l->f, in, k);
+		const Node *x = plan_node(p, r);
+		if (long_axis(p, ref_ty(p->l->f, r)->dims[0]) && (n->wanted || !x || !x->kept)) return true;
+	}
+	return false;
+}
+
+static bool may_be_row(const ArrayPlan *p, const Node *n, uint32_t axis) {
+	const Inst *in = node_inst(p, n);
+	switch (n->kind) {
+	case NODE_SCATTER:
+	case NODE_GUARD: return false;
+	case NODE_SCAN: return axis != (uint32_t)attr_int(p->l->c, (Op)in->op, in->attr, 0);
+	case NODE_JOIN: return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0) || (!axis && copies_rows(p, n));
+	case NODE_REDUCE: /* a row that is reduced is summed by parts: sums, products and extremes can be, positions cannot */
+		return in->op != OP_ARGMAX || axis < n->nresult;
+	default: return true;
+	}
+}
+
+#define NARROW 6 /* fixed lengths below it are not worth a product of matrices: their sums are written out in registers */
+
+static bool wide_axis(const ArrayPlan *p, Dim d) {
+	int64_t v;
+	return !dim_number(p, d, &v) || v >= NARROW;
+}
+
+#define EACH_WORK 512 /* multiplications from which on a row's own product is code of its own, not one of many lanes */
+
+/* How a contraction of real numbers is done, given the row. */
+static Macro macro_of(const ArrayPlan *p, Node *n) {
+	const Inst *in = node_inst(p, n);
+	if (in->op != OP_DOT || n->kind != NODE_REDUCE) return MACRO_NONE;
+	Ctx *c = p->l->c;
+	const Fn *f = p->l->f;
+	const Type *x = ref_ty(f, inst_arg(f, in, 0)), *y = ref_ty(f, inst_arg(f, in, 1));
+	uint32_t nc, nb;
+	attr_field(c, OP_DOT, in->attr, 0, &nc);
+	attr_field(c, OP_DOT, in->attr, 2, &nb);
+	if (!nc || !dtype_is_real((Dtype)x->dtype) || n->row < 0) return MACRO_NONE;
+	uint32_t xfree = x->rank - nc - nb, yfree = y->rank - nc - nb;
+	if ((uint32_t)n->row < nb) {
+		if (nc != 1 || xfree != 1 || yfree != 1) return MACRO_NONE;
+		double work = 1;
+		for (uint32_t i = nb; i < n->naxes; i++) work *= (double)lower_hint(p->l, n->axes[i], 1000);
+		return work >= EACH_WORK ? MACRO_EACH : MACRO_NONE;
+	}
+	if ((uint32_t)n->row >= n->nresult)
+		return xfree == 1 && yfree == 1 && (wide_axis(p, n->axes[nb]) || wide_axis(p, n->axes[nb + 1])) ? MACRO_OUTER : MACRO_NONE;
+	if (nc != 1 || !wide_axis(p, n->axes[n->nresult])) return MACRO_NONE;
+	n->swapped = (uint32_t)n->row >= nb + xfree;
+	uint32_t others = n->swapped ? xfree : yfree;
+	uint32_t first = nb + (n->swapped ? 0 : xfree);
+	return others == 1 && wide_axis(p, n->axes[first]) ? MACRO_ROWS : MACRO_NONE;
+}
+
+static bool is_large_product(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	if (in->op != OP_DOT || n->kind != NODE_REDUCE || n->naxes != 3 || n->nresult != 2) return false;
+	if (!dtype_is_real((Dtype)ref_ty(p->l->f, n->ref)->dtype)) return false;
+	uint32_t nb;
+	attr_field(p->l->c, OP_DOT, in->attr, 2, &nb);
+	if (nb) return false;
+	for (uint32_t i = 0; i < 3; i++)
+		if (lower_hint(p->l, n->axes[i], 1000) < 192) return false;
+	return true;
+}
+
+static void choose_row(ArrayPlan *p, Node *n) {
+	n->row = -1;
+	n->macro = MACRO_NONE;
+	n->row_sum = false;
+	if (is_large_product(p, n)) {
+		n->macro = MACRO_WHOLE;
+		return;
+	}
+	for (uint32_t i = 0; i < p->rows.n && n->row < 0; i++)
+		for (uint32_t k = 0; k < n->naxes && n->row < 0; k++)
+			if (n->axes[k] == p->rows.at[i] && may_be_row(p, n, k)) n->row = (int)k;
+	n->row_sum = n->row >= (int)n->nresult;
+	n->macro = macro_of(p, n);
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* The result axis that runs along the region's row; -1: none. */
+static int row_of_value(const Node *n) {
+	return n->row >= 0 && n->row < (int)n->nresult ? n->row : -1;
+}
+
+static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
+	const Node *x = &p->nodes.at[a->node];
+	int row = x->kind == NODE_UPDATE || joins_rows(p, x) ? -1 : row_of_value(x); /* an update's nest runs over its box, a join's over parts of its rows */
+	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
+}
+
+static bool stands_alone(const Node *n) {
+	return n->macro != MACRO_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER || n->kind == NODE_JOIN || n->kind == NODE_GUARD ||
+	       (n->kind == NODE_REDUCE && n->naxes > n->nresult && n->cost >= 100000);
+}
+
+static void place_in_region(ArrayPlan *p, uint32_t id) {
+	Node *n = &p->nodes.at[id];
+	bool has_row = n->row >= 0, whole = n->macro == MACRO_WHOLE || n->kind == NODE_SCATTER;
+	Dim row = has_row ? n->axes[n->row] : 0;
+	uint32_t least = 0;
+	for (uint32_t i = 0; i < n->reads.n; i++) {
+		const Node *x = &p->nodes.at[n->reads.at[i].node];
+		const RowRegion *r = &p->regions.at[x->region];
+		bool here = r->has_row == has_row && !r->whole && !whole && (has_row ? r->row == row && reads_own_row(p, n, &n->reads.at[i]) : !x->row_sum);
+		uint32_t from = here ? x->region : x->region + 1;
+		if (from > least) least = from;
+	}
+	for (uint32_t i = least; i < p->regions.n && !whole; i++) {
+		RowRegion *r = &p->regions.at[i];
+		if (r->has_row != has_row || r->whole || (has_row && r->row != row) || joins_rows(p, &p->nodes.at[r->nodes.at[0]]) != joins_rows(p, n)) continue;
+		n->region = i;
+		VEC_PUSH(p->a, &r->nodes, id);
+		return;
+	}
+	RowRegion fresh = {.has_row = has_row, .whole = whole, .row = row};
+	n->region = p->regions.n;
+	VEC_PUSH(p->a, &p->regions, fresh);
+	VEC_PUSH(p->a, &p->regions.at[n->region].nodes, id);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------------------------------ */
+
+static uint32_t inner_axes(const Node *n, Dim *out) {
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < n->naxes; i++)
+		if ((int)i != n->row) out[k++] = n->axes[i];
+	return k;
+}
+
+static uint32_t inner_reduced(const Node *n) {
+	return n->naxes - n->nresult - (n->row_sum ? 1u : 0u);
+}
+
+/* Does the nest read this value of its own region at its own index, axis by axis? */
+static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) {
+	const Node *x = &p->nodes.at[a->node];
+	uint32_t axis = 0;
+	if (x->kind == NODE_UPDATE) return false;
+	for (uint32_t i = 0; i < x->nresult; i++) {
+		if (row_of_value(x) == (int)i) {
+			if (a->axis_of[i] != n->row) return false;
+			continue;
+		}
+		if ((int)axis == n->row) axis++;
+		if (a->axis_of[i] != (int)axis++) return false;
+	}
+	return true;
+}
+
+static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, const Node *n) {
+	if (g->alone || stands_alone(n) || g->stage != n->stage) return false;
+	Dim axes[MAX_AXES];
+	uint32_t k = inner_axes(n, axes);
+	if (k != g->naxes || memcmp(axes, g->axes, k * sizeof *axes)) return false;
+	uint32_t reduced = inner_reduced(n);
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *m = &p->nodes.at[g->nodes.at[i]];
+		/* sums over the rows want the lanes' loop innermost, sums over inner axes outermost; without inner axes it is both */
+		if (k && ((n->row_sum && inner_reduced(m)) || (m->row_sum && reduced))) return false;
+		if (reduced && inner_reduced(m) && inner_reduced(m) != reduced) return false;
+	}
+	(void)r;
+	return true;
+}
+
+static bool tree_is_wide(const ArrayPlan *p, const Node *n);
+
+static bool ref_is_wide(const ArrayPlan *p, Ref r) {
+	if (dtype_size((Dtype)ref_ty(p->l->f, r)->dtype) >= 8) return true;
+	const Node *x = plan_node(p, r);
+	return x && !x->kept && tree_is_wide(p, x);
+}
+
+static bool tree_is_wide(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	if (n->ref && dtype_size((Dtype)ref_ty(p->l->f, n->ref)->dtype) >= 8) return true;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (ref_is_wide(p, inst_arg(p->l->f, in, k))) return true;
+	return false;
+}
+
+static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
+	RowRegion *r = &p->regions.at[region];
+	Node *n = &p->nodes.at[id];
+	uint32_t least = 0;
+	for (uint32_t i = 0; i < n->reads.n; i++) {
+		const Node *x = &p->nodes.at[n->reads.at[i].node];
+		if (x->region != region) continue;
+		bool here = x->stage == n->stage && !stands_alone(x) && !stands_alone(n) && x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
+		uint32_t from = here ? x->group : x->group + 1;
+		if (from > least) least = from;
+	}
+	for (uint32_t i = least; i < r->groups.n; i++) {
+		Group *g = &r->groups.at[i];
+		if (!fits_group(p, r, g, n)) continue;
+		n->group = i;
+		g->reduces = g->reduces || inner_reduced(n);
+		g->wide = g->wide || tree_is_wide(p, n);
+		VEC_PUSH(p->a, &g->nodes, id);
+		return;
+	}
+	Group fresh = {.stage = n->stage, .reduces = inner_reduced(n) > 0, .alone = stands_alone(n), .wide = tree_is_wide(p, n)};
+	fresh.naxes = inner_axes(n, fresh.axes);
+	n->group = r->groups.n;
+	VEC_PUSH(p->a, &r->groups, fresh);
+	VEC_PUSH(p->a, &r->groups.at[n->group].nodes, id);
+}
+
+/* ---- one round of planning --------------------------------------------------------------------------------------------------------------- */
+
+/* An operand of a contraction without the transposes in front of it: those are strides. */
+Ref matrix_operand(const ArrayPlan *p, Ref r) {
+	const Node *x = plan_node(p, r);
+	while (x && !x->kept) {
+		const Inst *in = node_inst(p, x);
+		if (in->op != OP_TRANSPOSE && in->op != OP_STOP) break;
+		r = inst_arg(p->l->f, in, 0);
+		x = plan_node(p, r);
+	}
+	return r;
+}
+
+typedef struct Pulled {
+	uint32_t region, group;
+	bool twice, wider;
+} Pulled;
+
+/* For each node the one other that uses it; NO_NODE where there are several, or it is a result. */
+static uint32_t *only_users(const ArrayPlan *p) {
+	enum { NONE_YET = NO_NODE - 1 };
+	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n + 1);
+	for (uint32_t i = 0; i < p->nodes.n; i++) user[i] = p->nodes.at[i].wanted ? NO_NODE : NONE_YET;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Inst *in = node_inst(p, &p->nodes.at[i]);
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			if (!x) continue;
+			uint32_t *u = &user[x - p->nodes.at];
+			*u = *u == NONE_YET || *u == i ? i : NO_NODE;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++)
+		if (user[i] == NONE_YET) user[i] = NO_NODE;
+	return user;
+}
+
+/* Is a value only needed for another of the same shape, which is to be kept as well? That one then, the last of a chain. */
+static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, const Pulled *by) {
+	if (user == NO_NODE || n->kind != NODE_POINT) return false;
+	const Node *u = &p->nodes.at[user];
+	const Op op = (Op)node_inst(p, u)->op;
+	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work || !(by[user].twice || by[user].wider) || u->nresult != n->nresult) return false;
+	return !memcmp(u->axes, n->axes, n->nresult * sizeof *n->axes);
+}
+
+/* Keeps values that more than one loop, or a longer loop than their own, would compute at a cost. True when something changed. */
+static bool keep_shared(ArrayPlan *p) {
+	enum { WORTH = 4 };
+	bool changed = false;
+	Pulled *by = ARENA_ARRAY(p->a, Pulled, p->nodes.n);
+	const uint32_t *user = only_users(p);
+	for (uint32_t i = 0; i < p->nodes.n; i++) by[i].region = UINT32_MAX;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		Visit v = visit_nest(p, i);
+		for (uint32_t k = 0; k < v.pulls.n; k++) {
+			const Pull *q = &v.pulls.at[k];
+			Pulled *b = &by[q->node];
+			if (b->region != UINT32_MAX && (b->region != n->region || b->group != n->group || stands_alone(n))) b->twice = true;
+			for (uint32_t j = 0; j < k; j++)
+				if (v.pulls.at[j].node == q->node) b->twice = true; /* at another index */
+			b->region = n->region;
+			b->group = n->group;
+			/* loops of the nest that the value does not run along repeat it */
+			const uint32_t along = axes_along(q->axis_of);
+			for (uint32_t j = 0; j < n->naxes; j++)
+				if (!(along >> j & 1) && long_axis(p, n->axes[j])) b->wider = true;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		const Inst *in = node_inst(p, n);
+		if (n->kept && n->macro != MACRO_NONE) {
+			for (uint32_t k = 0; k < 2; k++) {
+				Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
+				/* an operand with the row can be copied into scratch as it is pulled; the other must lie in memory */
+				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH || (n->macro == MACRO_ROWS && k == n->swapped);
+				if (!x || x->kept || (has_row && x->cost == 0)) continue;
+				x->kept = true;
+				changed = true;
+			}
+		}
+		cost_node(p, n); /* operands come first, and what is kept of them now is cheap */
+		if (n->kept || n->kind == NODE_GUARD) continue;
+		bool costly = n->cost >= WORTH && prims[in->op].work > 0;
+		if (costly && (by[i].twice || by[i].wider) && !ends_in_another(p, n, user[i], by)) {
+			n->kept = true;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+static void choose_lanes(ArrayPlan *p, RowRegion *r) {
+	uint32_t contractions = 0, reductions = 0;
+	bool inner = false, each = false;
+	int64_t longest = 0;
+	for (uint32_t i = 0; i < r->groups.n; i++) {
+		const Group *g = &r->groups.at[i];
+		for (uint32_t k = 0; k < g->nodes.n; k++) {
+			const Node *n = &p->nodes.at[g->nodes.at[k]];
+			const Macro m = n->macro;
+			reductions += n->kind == NODE_REDUCE && m == MACRO_NONE && !n->row_sum;
+			contractions += m == MACRO_ROWS || m == MACRO_OUTER;
+			each = each || m == MACRO_EACH;
+		}
+		for (uint32_t k = 0; k < g->naxes; k++) {
+			if (!long_axis(p, g->axes[k])) continue;
+			inner = true;
+			int64_t n = lower_hint(p->l, g->axes[k], 1000);
+			if (n > longest) longest = n;
+		}
+	}
+	/* rows in the lanes pay for turning what comes from memory, once; short inner axes fill no vector */
+	const uint32_t enough = longest <= 64 ? 2 : longest <= 1024 ? 3 : UINT32_MAX;
+	/* nor do sums along them, which end across the lanes */
+	const bool across = longest <= 64 && contractions && reductions > 1;
+	r->lanes = (!inner && !each) || contractions >= enough || across ? LANES_ROWS : LANES_INNER;
+	/* with a row in each lane, products of each row's own matrices are sums like others */
+	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
+		Node *n = &p->nodes.at[r->nodes.at[i]];
+		if (n->macro == MACRO_EACH) n->macro = MACRO_NONE;
+	}
+}
+
+/* Sets `late` for what depends on the row with the most work, and for all that follows a check of lengths. The rest goes first: what is prepared from
+ * weights alone must not stand between two halves of what is done for each sample. */
+static void find_late(const ArrayPlan *p, bool *late) {
+	bool checked = false;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		checked = checked || n->kind == NODE_GUARD;
+		late[i] = checked || !p->rows.n || (n->row >= 0 && n->axes[n->row] == p->rows.at[0]);
+		for (uint32_t k = 0; k < n->reads.n && !late[i]; k++) late[i] = late[n->reads.at[k].node];
+	}
+}
+
+static void plan_round(ArrayPlan *p) {
+	bool *late = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
+	p->regions.n = 0;
+	for (uint32_t i = 0; i < p->nodes.n; i++) cost_node(p, &p->nodes.at[i]);
+	choose_rows(p);
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		n->memory = n->wanted;
+		n->scratch = false;
+		n->last_group = 0;
+		if (!n->kept) continue;
+		choose_row(p, n);
+		visit_nest(p, i);
+	}
+	find_late(p, late);
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < p->nodes.n; i++)
+			if (p->nodes.at[i].kept && late[i] == (pass == 1)) place_in_region(p, i);
+	for (uint32_t i = 0; i < p->regions.n; i++) {
+		RowRegion *r = &p->regions.at[i];
+		r->groups.n = 0;
+		r->area_elements.n = r->area_free.n = r->turned.n = r->slabs.n = 0;
+		for (uint32_t k = 0; k < r->nodes.n; k++) place_in_group(p, i, r->nodes.at[k]);
+		choose_lanes(p, r);
+	}
+}
+
+/* ---- sums of contractions over the rows ---------------------------------------------------------------------------------------------------- */
+
+/* The last of the additions that the node's only users, one after the other, are; NULL when there is none. */
+static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *user) {
+	const Node *last = NULL;
+	for (;;) {
+		if (n->wanted || n->uses != 1) return last;
+		n = &p->nodes.at[user[n - p->nodes.at]];
+		if (node_inst(p, n)->op != OP_ADD) return last;
+		last = n;
+	}
+}
+
+static bool same_result(const Node *n, const Node *m) {
+	bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->nresult == n->nresult;
+	for (uint32_t i = 0; i < n->nresult; i++) same = same && m->axes[i] == n->axes[i];
+	return same;
+}
+
+/* The gradient of a weight that several channels share is a sum of contractions over the rows. They are one contraction with a longer sum: the
+ * terms are done together, where the last of them would be. */
+static void join_terms(ArrayPlan *p) {
+	const Fn *f = p->l->f;
+	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n);
+	for (uint32_t i = 0; i < p->nodes.n; i++) p->nodes.at[i].uses = 0;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Inst *in = node_inst(p, &p->nodes.at[i]);
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Node *x = plan_node(p, inst_arg(f, in, k));
+			if (!x) continue;
+			x->uses++;
+			user[x - p->nodes.at] = i;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		if (!n->kept || n->macro != MACRO_OUTER || n->into) continue;
+		const Node *sum = sum_of(p, n, user);
+		uint32_t last = i;
+		for (uint32_t j = i + 1; sum && j < p->nodes.n; j++) {
+			const Node *m = &p->nodes.at[j];
+			bool same = same_result(n, m);
+			if (same && sum_of(p, m, user) == sum && m->group > p->nodes.at[last].group) last = j;
+		}
+		Node *head = &p->nodes.at[last];
+		for (uint32_t j = i; sum && j < p->nodes.n; j++) {
+			Node *m = &p->nodes.at[j];
+			bool same = same_result(n, m);
+			if (m == head || !same || sum_of(p, m, user) != sum) continue;
+			m->into = last + 1;
+			p->regions.at[m->region].groups.at[m->group].nodes.n = 0; /* contractions stand alone */
+			m->group = head->group;
+			VEC_PUSH(p->a, &head->terms, j);
+		}
+	}
+}
+
+/* Who must be in memory, who in scratch, and until when. */
+static void choose_storage(ArrayPlan *p) {
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		for (uint32_t k = 0; k < n->reads.n; k++) {
+			Node *x = &p->nodes.at[n->reads.at[k].node];
+			if (x->region != n->region || x->row_sum || !p->regions.at[n->region].has_row) {
+				x->memory = true;
+				continue;
+			}
+			bool own = x->group == n->group; /* a register of the same loop */
+			if (!own) x->scratch = true;
+			if (!own && n->group > x->last_group) x->last_group = n->group;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		if (!n->kept || n->kind == NODE_GUARD) continue;
+		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE) n->memory = true;
+		/* a contraction's result is made in scratch and copied, except where it is accumulated over the rows */
+		if (n->macro == MACRO_ROWS || n->macro == MACRO_EACH) {
+			n->scratch = true;
+			if (n->last_group < n->group) n->last_group = n->group;
+		}
+	}
+}
+
+bool needs_copy(const ArrayPlan *p, const Node *n, Ref r) {
+	const RowRegion *region = &p->regions.at[n->region];
+	const Node *x = plan_node(p, matrix_operand(p, r));
+	bool inner = region->lanes == LANES_INNER;
+	if (x && x->kept && x->region == n->region && x->scratch && !(inner && x->memory)) return false;
+	return !inner || (x && !(x->kept && x->memory));
+}
+
+uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last) {
+	uint32_t a = 0;
+	while (a < r->area_elements.n && (r->area_elements.at[a] != elements || r->area_free.at[a] > g)) a++;
+	if (a == r->area_elements.n) {
+		VEC_PUSH(p->a, &r->area_elements, elements);
+		VEC_PUSH(p->a, &r->area_free, 0u);
+	}
+	r->area_free.at[a] = last + 1;
+	return a;
+}
+
+/* The axis of a contraction's operand that a slab's loop goes along; -1: none. */
+int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand) {
+	Index at[MAX_AXES], x[2][MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
+	dot_indices(p, node_inst(p, n), at, x[0], x[1]);
+	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, node_inst(p, n), operand))->rank;
+	for (uint32_t i = 0; i < rank; i++)
+		if (x[operand][i].kind == IX_AXIS && (int)x[operand][i].axis == slab_axis(n)) return (int)i;
+	return -1;
+}
+
+static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
+	const Inst *in = node_inst(p, n);
+	for (uint32_t k = 0; k < 2; k++) {
+		if (n->macro == MACRO_ROWS && k != n->swapped) continue;
+		Ref x = inst_arg(p->l->f, in, k);
+		n->copy_area[k] = 0;
+		if (!needs_copy(p, n, x)) continue;
+		const Type *t = ref_ty(p->l->f, x);
+		Dim dims[MAX_RANK];
+		uint32_t m = 0;
+		bool passed = false;
+		const int turn = slab_of(r, g) ? slab_operand_axis(p, n, k) : -1;
+		for (uint32_t i = 0; i < t->rank; i++) {
+			if (t->dims[i] == r->row && !passed) passed = true;
+			else if ((int)i != turn) dims[m++] = t->dims[i];
+		}
+		n->copy_area[k] = take_area(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
+	}
+}
+
+/* Scratch areas: one for each value at a time, handed on when its last reader is done. */
+static void share_areas(ArrayPlan *p, RowRegion *r) {
+	for (uint32_t g = 0; g < r->groups.n; g++) {
+		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
+			Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
+			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER || n->macro == MACRO_EACH) {
+				copy_areas(p, r, n, g);
+				for (uint32_t t = 0; t < n->terms.n; t++) copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);
+			}
+			if (!n->scratch) continue;
+			Dim dims[MAX_AXES];
+			uint32_t m = 0, from = g, last = n->last_group > g ? n->last_group : g;
+			for (uint32_t i = 0; i < n->nresult; i++)
+				if ((int)i != n->row && !(n->slab_local && (int)i == slab_axis(n))) dims[m++] = n->axes[i];
+			/* what outlives a turn of a slab's loop is there at every turn, before its group and after its last reader */
+			const Slab *first = slab_of(r, g), *end = slab_of(r, last);
+			const bool turns = !n->slab_local || first != end;
+			if (first && turns) from = first->from;
+			if (end && turns) last = end->to;
+			n->area = take_area(p, r, dims_product(p->l->c, m, dims), from, last);
+		}
+	}
+}
+
+/* An array of the run that lies in memory and that an update changes where it lies is made where the update's result belongs. */
+static void share_memory(ArrayPlan *p, const Piece *run) {
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (n->kind != NODE_UPDATE) continue;
+		Node *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
+		if (x && x->kept && x->memory && !x->row_sum && x->nresult && run_takes_memory(p->l, run, node_inst(p, n))) x->lies_in = i + 1;
+	}
+}
+
+/* Which operand of a join a value is, the first where it is several. */
+uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part) {
+	const Inst *in = node_inst(p, join);
+	uint32_t k = 0;
+	while (k < in->nargs && inst_arg(p->l->f, in, k) != part) k++;
+	return k;
+}
+
+bool joins_rows(const ArrayPlan *p, const Node *n) {
+	return n->kind == NODE_JOIN && n->row >= 0 && n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
+}
+
+/* A long part of a join along the first axis is made where it belongs, rather
+ * than copied. The join itself must be in memory, not only in scratch. Neither
+ * may be what a loop or a caller has a place for: others read what was there
+ * before until then. */
+static void join_in_place(ArrayPlan *p) {
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		const Inst *in = node_inst(p, n);
+		if (n->kind != NODE_JOIN || !n->kept || !n->memory || n->wanted || n->lies_in || attr_int(p->l->c, OP_CONCAT, in->attr, 0)) continue;
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip || x->into || x->kind != NODE_POINT) continue;
+			if (x->nresult && long_axis(p, x->axes[0])) x->lies_in = i + 1;
+		}
+	}
+}
+
+/* Regions one after the other, but for those that are done with the one before: in which step each is. */
+static uint32_t *region_steps(const ArrayPlan *p) {
+	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
+	for (uint32_t i = 1; i < p->regions.n; i++) {
+		const RowRegion *r = &p->regions.at[i];
+		step[i] = step[i - 1] + (r->streamed || r->within ? 0 : 1);
+	}
+	return step;
+}
+
+typedef struct Life {
+	uint32_t from, to;
+} Life;
+
+/* What is needed after the run lives to its end, the rest from the step that makes it to the last that reads it, so that what different steps need may share memory. There are no more steps than
+ * instructions. */
+static Life *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
+	Life *life = ARENA_ARRAY(p->a, Life, p->nodes.n + 1);
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		life[i] = (Life){from + step[n->region], n->wanted ? to : from + step[n->region]};
+		for (uint32_t k = 0; k < n->reads.n; k++) {
+			Life *x = &life[n->reads.at[k].node];
+			if (x->to < life[i].from) x->to = life[i].from;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		uint32_t in = i;
+		while (p->nodes.at[in].lies_in) in = p->nodes.at[in].lies_in - 1;
+		if (life[i].from < life[in].from) life[in].from = life[i].from;
+		if (life[i].to > life[in].to) life[in].to = life[i].to;
+	}
+	return life;
+}
+
+static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
+	Lower *l = p->l;
+	const uint32_t *step = region_steps(p);
+	const Life *life = node_lives(p, step, from, to);
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		if (!n->kept || n->kind == NODE_GUARD || n->into || n->windowed) continue;
+		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, life[i].from, life[i].to); /* a number is a register */
+		if (n->strip) l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
+		if (!n->row_sum) continue;
+		Dim elements = dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
+		const uint32_t at = from + step[n->region];
+		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = at, .to = at};
+		VEC_PUSH(l->scratch, &l->slots, s);
+		n->partial = l->slots.n;
+	}
+}
+
+ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
+	const uint32_t n = run->n;
+	ArrayPlan *p = ARENA_NEW(l->scratch, ArrayPlan);
+	p->l = l;
+	p->a = l->scratch;
+	p->n = n;
+	p->insts = run->insts;
+	p->node_of = ARENA_ARRAY(p->a, uint32_t, l->f->vals.n + 1);
+	make_nodes(p);
+	keep_failing(p);
+	/* each round keeps more; what is kept stays kept, so this ends */
+	do plan_round(p);
+	while (keep_shared(p));
+	while (plan_stages(p)) {
+		do plan_round(p);
+		while (keep_shared(p));
+	}
+	join_terms(p);
+	choose_storage(p);
+	for (uint32_t i = 0; i < p->regions.n; i++) {
+		choose_slabs(p, i);
+		choose_turned(p, i);
+		share_areas(p, &p->regions.at[i]);
+	}
+	share_memory(p, run);
+	choose_strips(p);
+	join_in_place(p);
+	choose_streams(p);
+	ask_for_memory(p, l->position, l->position + n);
+	return p;
+}

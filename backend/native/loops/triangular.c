@@ -1,0 +1,124 @@
+/* triangular.c - matrices of which one side of a diagonal is known to be zero.
+ *
+ * Needs: loops/loops.h. Nothing is known of a matrix but the instructions that make it. Where these choose between an element and 0 by comparing the element's place
+ * along two axes (`where(i > j, x, 0)`, tril, triu, a mask that was computed before and turned), products need no terms from the other side. Places are
+ * followed back through shape changes to what counts them (iota), as sums of the two axes and a number.
+ *
+ * Guarantees: band_of tells nothing that is not so for all lengths.
+ */
+#include "backend/native/loops/loops.h"
+
+/* k times the place along the first axis, plus j times that along the second, plus a number. */
+typedef struct Line {
+	int64_t k, j, number;
+} Line;
+
+typedef struct Follow {
+	const ArrayPlan *p;
+	IndexContext ix;
+	uint32_t k, j; /* the axes */
+	Band *band;
+	uint32_t left; /* instructions that may still be looked at */
+} Follow;
+
+/* May the place be followed through it? Then where its operand is read. */
+static bool changes_shape(Follow *w, const Inst *in, const Index *at, Index *out) {
+	switch (in->op) {
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_STOP: operand_index(&w->ix, in, 0, at, out); return true;
+	default: return false;
+	}
+}
+
+/* The whole number that element `at` of r is. */
+static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
+	const Fn *f = w->p->l->f;
+	Value v;
+	if (ref_splat(f, r, &v)) {
+		*out = (Line){.number = v.i};
+		return v.dtype == DT_I64;
+	}
+	const Inst *in = ref_inst(f, r);
+	Index inner[MAX_RANK];
+	Line x, y;
+	if (!in || !w->left || ref_ty(f, r)->dtype != DT_I64) return false;
+	w->left--;
+	if (changes_shape(w, in, at, inner)) return line_of(w, inst_arg(f, in, 0), inner, out);
+	switch (in->op) {
+	case OP_IOTA:
+		*out = (Line){.number = at[0].number};
+		if (at[0].kind == IX_AXIS) out->k = at[0].axis == w->k, out->j = at[0].axis == w->j;
+		return at[0].kind == IX_NUMBER || out->k || out->j;
+	case OP_ADD:
+	case OP_SUB: {
+		const int64_t sign = in->op == OP_ADD ? 1 : -1, most = (int64_t)1 << 40;
+		if (!line_of(w, inst_arg(f, in, 0), at, &x) || !line_of(w, inst_arg(f, in, 1), at, &y)) return false;
+		if (x.number > most || x.number < -most || y.number > most || y.number < -most) return false;
+		*out = (Line){x.k + sign * y.k, x.j + sign * y.j, x.number + sign * y.number};
+		return true;
+	}
+	default: return false;
+	}
+}
+
+/* What follows from d < 0. */
+static void below_zero(Band *band, Line d) {
+	if (d.k == 1 && d.j == -1 && (!band->has_high || -d.number < band->high)) band->has_high = true, band->high = -d.number;
+	if (d.k == -1 && d.j == 1 && (!band->has_low || d.number + 1 > band->low)) band->has_low = true, band->low = d.number + 1;
+}
+
+/* What follows from element `at` of the bool r being `value`. */
+static void from_condition(Follow *w, Ref r, const Index *at, bool value) {
+	const Fn *f = w->p->l->f;
+	const Inst *in = ref_inst(f, r);
+	Index inner[MAX_RANK];
+	Value v;
+	Line x, y;
+	if (!in || !w->left) return;
+	w->left--;
+	if (changes_shape(w, in, at, inner)) {
+		from_condition(w, inst_arg(f, in, 0), inner, value);
+		return;
+	}
+	const Ref a = in->nargs > 0 ? inst_arg(f, in, 0) : REF_NONE, b = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE;
+	if (in->op == OP_EQ && ref_splat(f, b, &v) && v.dtype == DT_BOOL) from_condition(w, a, at, v.b ? value : !value);
+	if ((in->op != OP_LT && in->op != OP_LE) || !line_of(w, a, at, &x) || !line_of(w, b, at, &y)) return;
+	/* x < y is x - y < 0, its contrary y - x - 1 < 0; and so on */
+	const int64_t less = in->op == OP_LT ? 0 : 1;
+	if (value) below_zero(w->band, (Line){x.k - y.k, x.j - y.j, x.number - y.number - less});
+	else below_zero(w->band, (Line){y.k - x.k, y.j - x.j, y.number - x.number - 1 + less});
+}
+
+static bool is_zero(const Fn *f, Ref r) {
+	Value v;
+	if (!ref_splat(f, r, &v)) return false;
+	return v.dtype == DT_F64 ? v.f == 0 : v.dtype == DT_F32 && v.f32 == 0;
+}
+
+static void from_element(Follow *w, Ref r, const Index *at) {
+	const Fn *f = w->p->l->f;
+	const Inst *in = ref_inst(f, r);
+	Index inner[MAX_RANK];
+	if (!in || !w->left) return;
+	w->left--;
+	if (changes_shape(w, in, at, inner)) {
+		from_element(w, inst_arg(f, in, 0), inner);
+	} else if (in->op == OP_SELECT) {
+		for (uint32_t side = 1; side <= 2; side++) {
+			if (!is_zero(f, inst_arg(f, in, 3 - side))) continue;
+			from_condition(w, inst_arg(f, in, 0), at, side == 1);
+			from_element(w, inst_arg(f, in, side), at);
+			return;
+		}
+	}
+}
+
+Band band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j) {
+	Band band = {0};
+	Follow w = {.p = p, .ix = {.p = p, .shifts = true}, .k = k, .j = j, .band = &band, .left = 64};
+	from_element(&w, r, at);
+	return band;
+}

@@ -1,0 +1,131 @@
+/* arena.c - bump allocation in growing chunks.
+ *
+ * Needs: arena.h and the counted heap of context.h.
+ * Guarantees: 16-byte aligned pointers that stay put until arena_free; every chunk is counted by the heap; a failed
+ * chunk throws ST_NOMEM and leaves the arena as it was. The context's own arena is the root of a list of all its
+ * arenas: freeing the root frees the rest, so that an owner lost to a throw costs nothing beyond the context's life.
+ */
+#include "lang/base/arena.h"
+#include <stdio.h>
+
+#define ALIGNMENT ((size_t)16)
+#ifdef ATLED_STRESS
+#define CHUNK_FIRST ((size_t)0) /* every allocation gets a chunk of its own, so that a stale pointer is seen at once */
+#define CHUNK_MOST ((size_t)1)
+#else
+#define CHUNK_FIRST ((size_t)16 * 1024)
+#define CHUNK_MOST ((size_t)1024 * 1024)
+#endif
+
+typedef struct Chunk {
+	struct Chunk *before;
+	size_t bytes; /* of the whole block, this header included */
+} Chunk;
+
+struct Arena {
+	Ctx *ctx;
+	Arena *prev, *next; /* all arenas of a context, in a list whose head is the context's own arena */
+	Chunk *chunks;      /* the newest first */
+	char *free, *end;   /* what is left of the current chunk; `free` is aligned */
+	size_t next_chunk;
+	size_t bytes;
+};
+
+static char *align_up(char *p) {
+	return p + (-(uintptr_t)p & (ALIGNMENT - 1));
+}
+
+Arena *arena_new(Ctx *c) {
+	Arena *a = heap_alloc(c, sizeof *a);
+	if (!a) ctx_throw(c, ST_NOMEM);
+	*a = (Arena){.ctx = c, .next_chunk = CHUNK_FIRST, .bytes = sizeof *a};
+	Arena *root = ctx_arena(c);
+	if (root) {
+		a->prev = root;
+		a->next = root->next;
+		if (a->next) a->next->prev = a;
+		root->next = a;
+	}
+	return a;
+}
+
+static void release(Arena *a) {
+	Ctx *c = a->ctx;
+	for (Chunk *k = a->chunks; k;) {
+		Chunk *before = k->before;
+		heap_free(c, k, k->bytes);
+		k = before;
+	}
+	heap_free(c, a, sizeof *a);
+}
+
+void arena_free(Arena *a) {
+	if (!a) return;
+	if (!a->prev) {
+		while (a->next) arena_free(a->next);
+	} else {
+		a->prev->next = a->next;
+		if (a->next) a->next->prev = a->prev;
+	}
+	release(a);
+}
+
+size_t arena_bytes(const Arena *a) {
+	return a->bytes;
+}
+
+/* A block with room for `bytes` after its header and alignment; becomes the current chunk only when more would remain
+ * in it than in the present one, so that a large array does not waste the rest of a fresh chunk. */
+static void *alloc_in_new_chunk(Arena *a, size_t bytes) {
+	size_t need = sizeof(Chunk) + ALIGNMENT + bytes;
+	if (need < bytes) ctx_throw(a->ctx, ST_NOMEM);
+	size_t want = need > a->next_chunk / 2 ? need : a->next_chunk;
+	Chunk *k = heap_alloc(a->ctx, want);
+	if (!k) ctx_throw(a->ctx, ST_NOMEM);
+	k->bytes = want;
+	k->before = a->chunks;
+	a->chunks = k;
+	a->bytes += want;
+	if (want == a->next_chunk && a->next_chunk < CHUNK_MOST) a->next_chunk *= 2;
+	char *p = align_up((char *)(k + 1));
+	char *rest = align_up(p + bytes), *end = (char *)k + want;
+	if (rest < end && end - rest > a->end - a->free) {
+		a->free = rest;
+		a->end = end;
+	}
+	return p;
+}
+
+void *arena_alloc(Arena *a, size_t bytes) {
+	if (bytes > SIZE_MAX / 2) ctx_throw(a->ctx, ST_NOMEM);
+	size_t take = bytes ? (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1) : ALIGNMENT;
+	if ((size_t)(a->end - a->free) < take) return alloc_in_new_chunk(a, take);
+	char *p = a->free;
+	a->free += take;
+	return p;
+}
+
+void *arena_zalloc(Arena *a, size_t bytes) {
+	return memset(arena_alloc(a, bytes), 0, bytes);
+}
+
+char *arena_copy(Arena *a, const char *text, size_t n) {
+	char *p = arena_alloc(a, n + 1);
+	if (n) memcpy(p, text, n);
+	p[n] = 0;
+	return p;
+}
+
+char *arena_printf(Arena *a, const char *format, ...) {
+	char small[256];
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int n = vsnprintf(small, sizeof small, format, args);
+	va_end(args);
+	const bool fits = n < (int)sizeof small;
+	char *p = fits ? arena_copy(a, small, n > 0 ? (size_t)n : 0) : arena_alloc(a, (size_t)n + 1);
+	if (!fits) vsnprintf(p, (size_t)n + 1, format, again);
+	va_end(again);
+	return p;
+}

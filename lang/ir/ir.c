@@ -1,0 +1,372 @@
+/* ir.c - what outlives one function: attributes, transform chains, the registry of functions, host calls, services.
+ *
+ * Needs: builder/internal.h; the context's arena for everything interned. Guarantees: attribute and host ids are valid
+ * for the life of the context; function ids are never reused; a throw leaves the tables as they were. When the context
+ * dies, every function dies with it, whoever still counts a reference (recursive functions hold each other), and open
+ * builders are given up.
+ */
+#include "lang/builder/internal.h"
+#include <stdio.h>
+
+#ifdef ATLED_STRESS
+#define SLOTS_FIRST 2u
+#else
+#define SLOTS_FIRST 256u
+#endif
+
+/* ---- state ------------------------------------------------------------------------------------------------------- */
+
+/* "start:D* length:D*" */
+static AttrSchema parse_schema(const char *text) {
+	AttrSchema s = {0};
+	for (const char *p = text; (p = strchr(p, ':'));) {
+		s.letter[s.n] = *++p;
+		s.list[s.n] = *++p == '*';
+		s.n++;
+	}
+	return s;
+}
+
+static void free_arenas(IrState *st) {
+	for (uint32_t i = 0; i < st->fns.n; i++) {
+		Fn *f = st->fns.at[i];
+		if (!f) continue;
+		st->fns.at[i] = NULL;
+		arena_free(f->arena);
+	}
+}
+
+/* Gives back what a function holds; the function itself stays, empty. */
+static void release_contents(Fn *f) {
+	Ctx *c = f->ctx;
+	FnHooks *hooks = fn_hooks(c);
+	void *derived = f->derived, *code = f->code;
+	f->derived = f->code = NULL;
+	if (derived && hooks->free_derived) hooks->free_derived(c, derived);
+	if (code && hooks->free_code) hooks->free_code(c, code);
+	for (uint32_t i = 0; i < f->consts.n; i++) value_unref(f->consts.at[i].value);
+	f->consts.n = 0;
+	uint32_t ninsts = f->insts.n;
+	f->insts.n = 0;
+	for (uint32_t i = 0; i < ninsts; i++) {
+		const Inst *in = &f->insts.at[i];
+		if (in->op != OP_CALL) continue;
+		FnId callee = (FnId)attr_int(c, OP_CALL, in->attr, 0);
+		if (callee != f->id) fn_unref(fn_get(c, callee));
+	}
+}
+
+static void free_state(Ctx *c, void *state) {
+	IrState *st = state;
+	build_unwind(c, 0);
+	/* Functions may hold each other in circles and through host calls: all are pinned first, so that none dies while
+	 * another lets go of it. */
+	for (uint32_t i = 0; i < st->fns.n; i++)
+		if (st->fns.at[i]) st->fns.at[i]->refs++;
+	for (uint32_t i = 0; i < st->fns.n; i++)
+		if (st->fns.at[i]) release_contents(st->fns.at[i]);
+	for (uint32_t i = 0; i < st->host_defs.n; i++) {
+		HostDef *d = st->host_defs.at[i];
+		if (d->free_ud) d->free_ud(c, d->ud);
+	}
+	free_arenas(st);
+}
+
+IrState *ir_state(Ctx *c) {
+	IrState *st = ctx_slot(c, SLOT_IR);
+	if (st) return st;
+	Arena *a = ctx_arena(c);
+	st = ARENA_NEW(a, IrState);
+	st->ctx = c;
+	for (int op = 0; op < OP_COUNT; op++) st->schema[op] = parse_schema(prims[op].attr);
+	st->attr_slots = ARENA_ARRAY(a, uint32_t, SLOTS_FIRST);
+	st->attr_slot_count = SLOTS_FIRST;
+	AttrWords none = {0};
+	VEC_PUSH(a, &st->attrs, none);
+	VEC_PUSH(a, &st->fns, NULL);
+	VEC_PUSH(a, &st->hosts, NULL);
+	ctx_set_slot(c, SLOT_IR, st, free_state);
+	return st;
+}
+
+FnHooks *fn_hooks(Ctx *c) {
+	return &ir_state(c)->hooks;
+}
+
+IrServices *ir_services(Ctx *c) {
+	return &ir_state(c)->services;
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+
+static uint32_t hash_words(const int64_t *words, uint32_t n) {
+	uint64_t h = 0xcbf29ce484222325u ^ n;
+	for (uint32_t i = 0; i < n; i++) h = (h ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+static uint32_t *free_slot(uint32_t *slots, uint32_t count, uint32_t hash) {
+	uint32_t i = hash & (count - 1);
+	while (slots[i]) i = (i + 1) & (count - 1);
+	return &slots[i];
+}
+
+AttrId attr_intern(Ctx *c, const int64_t *words, uint32_t n) {
+	if (!n) return 0;
+	IrState *st = ir_state(c);
+	Arena *a = ctx_arena(c);
+	uint32_t hash = hash_words(words, n), mask = st->attr_slot_count - 1;
+	for (uint32_t i = hash & mask; st->attr_slots[i]; i = (i + 1) & mask) {
+		const AttrWords *w = &st->attrs.at[st->attr_slots[i]];
+		if (w->hash == hash && w->n == n && !memcmp(w->words, words, n * sizeof *words)) return st->attr_slots[i];
+	}
+	VEC_RESERVE(a, &st->attrs, st->attrs.n + 1);
+	if (st->attrs.n * 2 >= st->attr_slot_count) {
+		uint32_t count = st->attr_slot_count * 4;
+		uint32_t *slots = ARENA_ARRAY(a, uint32_t, count);
+		for (uint32_t i = 1; i < st->attrs.n; i++) *free_slot(slots, count, st->attrs.at[i].hash) = i;
+		st->attr_slots = slots;
+		st->attr_slot_count = count;
+	}
+	int64_t *copy = arena_alloc(a, n * sizeof *words);
+	memcpy(copy, words, n * sizeof *words);
+	AttrId id = st->attrs.n;
+	st->attrs.at[st->attrs.n++] = (AttrWords){.words = copy, .n = n, .hash = hash};
+	*free_slot(st->attr_slots, st->attr_slot_count, hash) = id;
+	return id;
+}
+
+const int64_t *attr_words(const Ctx *c, AttrId a, uint32_t *n) {
+	const IrState *st = ctx_slot(c, SLOT_IR);
+	*n = 0;
+	if (!a || !st || a >= st->attrs.n) return NULL;
+	*n = st->attrs.at[a].n;
+	return st->attrs.at[a].words;
+}
+
+const int64_t *attr_field(const Ctx *c, Op op, AttrId a, uint32_t k, uint32_t *count) {
+	const IrState *st = ctx_slot(c, SLOT_IR);
+	uint32_t n, at = 0;
+	const int64_t *w = attr_words(c, a, &n);
+	*count = 0;
+	if (!w || k >= st->schema[op].n) return NULL;
+	for (uint32_t i = 0; i < k && at < n; i++) at += st->schema[op].list[i] ? 1 + (uint32_t)w[at] : 1;
+	if (at >= n) return NULL;
+	if (!st->schema[op].list[k]) {
+		*count = 1;
+		return w + at;
+	}
+	*count = (uint32_t)w[at];
+	return w + at + 1;
+}
+
+int64_t attr_int(const Ctx *c, Op op, AttrId a, uint32_t k) {
+	uint32_t n;
+	const int64_t *w = attr_field(c, op, a, k, &n);
+	return w && n ? w[0] : 0;
+}
+
+AttrId attr_subst(Ctx *c, Op op, AttrId a, const Dim *map, uint32_t nmap) {
+	uint32_t n;
+	const int64_t *w = attr_words(c, a, &n);
+	if (!w) return a;
+	const AttrSchema *s = &ir_state(c)->schema[op];
+	bool any = false;
+	for (uint32_t i = 0; i < s->n; i++) any |= s->letter[i] == 'D' || s->letter[i] == 'y';
+	if (!any) return a;
+	int64_t small[64], *out = n <= 64 ? small : arena_alloc(ctx_arena(c), n * sizeof *out);
+	memcpy(out, w, n * sizeof *out);
+	bool changed = false;
+	for (uint32_t i = 0, at = 0; i < s->n && at < n; i++) {
+		uint32_t count = s->list[i] ? (uint32_t)w[at++] : 1;
+		for (uint32_t k = 0; k < count && at < n; k++, at++) {
+			if (s->letter[i] == 'D') out[at] = dim_subst(c, (Dim)w[at], map, nmap);
+			else if (s->letter[i] == 'y') out[at] = type_subst(c, (TypeId)w[at], map, nmap);
+			changed |= out[at] != w[at];
+		}
+	}
+	return changed ? attr_intern(c, out, n) : a;
+}
+
+/* A chain is its text: atoms are interned already. */
+ChainId chain_push(Ctx *c, ChainId outer, const char *transform) {
+	if (!outer) return atom(c, transform);
+	const size_t first = atom_length(c, outer), more = strlen(transform), n = first + 1 + more;
+	char small[256], *text = n < sizeof small ? small : arena_alloc(ctx_arena(c), n);
+	memcpy(text, atom_text(c, outer), first);
+	text[first] = ' ';
+	memcpy(text + first + 1, transform, more);
+	return atom_n(c, text, n);
+}
+
+const char *chain_text(const Ctx *c, ChainId id) {
+	return atom_text(c, id);
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------- */
+
+void fn_register(Ctx *c, Fn *f) {
+	IrState *st = ir_state(c);
+	VEC_PUSH(ctx_arena(c), &st->fns, f);
+	f->id = st->fns.n - 1;
+}
+
+Fn *fn_get(const Ctx *c, FnId id) {
+	const IrState *st = ctx_slot(c, SLOT_IR);
+	return st && id < st->fns.n ? st->fns.at[id] : NULL;
+}
+
+Fn *inst_callee(const Ctx *c, const Inst *in) {
+	return in->op == OP_CALL ? fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)) : NULL;
+}
+
+static bool region_reports(const Fn *f, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
+		if (in->op == OP_PROGRESS) return true;
+		if (in->op != OP_IF && in->op != OP_TRY) continue;
+		for (uint32_t r = 0; r < in->nregions; r++)
+			if (region_reports(f, inst_region(f, in, r))) return true;
+	}
+	return false;
+}
+
+bool loop_reports(const Fn *f, const Inst *in) {
+	return (in->op == OP_FOR || in->op == OP_WHILE) && region_reports(f, inst_region(f, in, in->op == OP_WHILE));
+}
+
+void fn_ref(Fn *f) {
+	f->refs++;
+}
+
+void fn_unref(Fn *f) {
+	if (!f || --f->refs) return;
+	f->refs = UINT32_MAX / 2; /* what it lets go of may mention it without freeing it again */
+	release_contents(f);
+	IrState *st = ir_state(f->ctx);
+	st->fns.at[f->id] = NULL;
+	arena_free(f->arena);
+}
+
+const Const *ref_constant(const Fn *f, Ref r) {
+	return ref_is_const(r) ? &f->consts.at[REF_INDEX(r)] : NULL;
+}
+
+const Inst *ref_inst(const Fn *f, Ref r) {
+	if (!ref_is_value(r)) return NULL;
+	InstId def = f->vals.at[REF_INDEX(r)].def;
+	return def == NO_INST ? NULL : &f->insts.at[def];
+}
+
+static bool constant_splat(Value v, Value *scalar) {
+	if (v.kind == V_SCALAR) {
+		*scalar = v;
+		return true;
+	}
+	if (v.kind != V_TENSOR || v.tensor->count < 1 || v.tensor->count > FOLD_LIMIT || !v.tensor->contiguous)
+		return false;
+	size_t size = dtype_size((Dtype)v.tensor->dtype);
+	const char *first = v.tensor->data;
+	for (int64_t i = 1; i < v.tensor->count; i++)
+		if (memcmp(first, first + (size_t)i * size, size) != 0) return false;
+	*scalar = value_scalar_from_bytes((Dtype)v.tensor->dtype, first);
+	return true;
+}
+
+bool ref_splat(const Fn *f, Ref r, Value *scalar) {
+	const Inst *in = ref_inst(f, r);
+	if (in && in->op == OP_BROADCAST) r = inst_arg(f, in, 0);
+	const Const *k = ref_constant(f, r);
+	return k && constant_splat(k->value, scalar);
+}
+
+/* ---- open builders ----------------------------------------------------------------------------------------------- */
+
+uint32_t build_mark(Ctx *c) {
+	return ir_state(c)->serial;
+}
+
+void build_unwind(Ctx *c, uint32_t mark) {
+	IrState *st = ctx_slot(c, SLOT_IR);
+	if (!st) return;
+	for (Builder *b = st->open; b;) {
+		Builder *outer = b->outer;
+		if (b->serial >= mark) build_abandon(b);
+		b = outer;
+	}
+}
+
+/* ---- host calls -------------------------------------------------------------------------------------------------- */
+
+static bool same_def(const HostDef *a, const HostDef *b) {
+	return !strcmp(a->name, b->name) && a->ud == b->ud && a->types == b->types && a->eval == b->eval &&
+	       a->jvp == b->jvp && a->transpose == b->transpose && a->batch == b->batch && a->free_ud == b->free_ud;
+}
+
+static const HostDef *intern_def(Ctx *c, IrState *st, const HostDef *def) {
+	for (uint32_t i = 0; i < st->host_defs.n; i++)
+		if (same_def(st->host_defs.at[i], def)) return st->host_defs.at[i];
+	Arena *a = ctx_arena(c);
+	HostDef *copy = ARENA_NEW(a, HostDef);
+	*copy = *def;
+	copy->name = arena_copy(a, def->name, strlen(def->name));
+	VEC_PUSH(a, &st->host_defs, copy);
+	return copy;
+}
+
+HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns, uint32_t noptions,
+                        const int64_t *options) {
+	IrState *st = ir_state(c);
+	Arena *a = ctx_arena(c);
+	const HostDef *known = intern_def(c, st, def);
+	for (uint32_t i = 1; i < st->hosts.n; i++) {
+		const HostCall *h = st->hosts.at[i];
+		if (h->def == known && h->nfns == nfns && h->noptions == noptions &&
+		    (!nfns || !memcmp(h->fns, fns, nfns * sizeof *fns)) &&
+		    (!noptions || !memcmp(h->options, options, noptions * sizeof *options)))
+			return i;
+	}
+	HostCall *h = ARENA_NEW(a, HostCall);
+	h->def = known;
+	h->nfns = nfns;
+	h->fns = ARENA_ARRAY(a, Fn *, nfns);
+	if (nfns) memcpy(h->fns, fns, nfns * sizeof *fns);
+	h->noptions = noptions;
+	int64_t *copy = ARENA_ARRAY(a, int64_t, noptions);
+	if (noptions) memcpy(copy, options, noptions * sizeof *options);
+	h->options = copy;
+	VEC_PUSH(a, &st->hosts, h);
+	for (uint32_t i = 0; i < nfns; i++) fn_ref(fns[i]);
+	return st->hosts.n - 1;
+}
+
+bool host_is_pure(const HostCall *call) {
+	if (!call->def->written) return call->def->pure;
+	const Fn *f = call->fns[0];
+	return f->finished && !f->effects && !f->must_run;
+}
+
+const HostCall *host_call(const Ctx *c, HostId id) {
+	const IrState *st = ctx_slot(c, SLOT_IR);
+	return st && id < st->hosts.n ? st->hosts.at[id] : NULL;
+}
+
+/* ---- lengths in messages ------------------------------------------------------------------------------------------ */
+
+bool sym_text(const Ctx *c, SpanId span, const char *before, char *out, size_t cap) {
+	const Span at = span_of(c, span);
+	size_t n;
+	const char *text = source_text(c, at.source, &n);
+	if (!at.source || source_is_library(c, at.source) || at.end > n || at.end <= at.start || at.end - at.start > 28) return false;
+	if (memchr(text + at.start, '\n', at.end - at.start)) return false;
+	snprintf(out, cap, "%s%.*s", before, (int)(at.end - at.start), text + at.start);
+	return true;
+}
+
+const char *sym_words(void *words, SymId s) {
+	SymWords *w = words;
+	const Fn *f = w->fn;
+	if (s >= f->syms.n) return NULL;
+	if (f->syms.at[s].name) return atom_text(f->ctx, f->syms.at[s].name);
+	return sym_text(f->ctx, f->syms.at[s].span, "length of ", w->text, sizeof w->text) ? w->text : NULL;
+}

@@ -1,0 +1,120 @@
+/* linear_terms.c - which derivatives an equation has only in linear terms with constant factors.
+ *
+ * Needs: problem.h. Guarantees: decided by the syntax before anything is built, and cautiously: sums, differences, products with and quotients by what names no field and no
+ * coordinate, and derivatives of such sums, term by term. A jet that is left out may be linear all the same, one that is named is.
+ */
+#include "parser/problem/problem.h"
+
+/* The derivatives that a term stands under. */
+typedef struct Under {
+	const Ast *call;
+	const struct Under *outer;
+} Under;
+
+typedef struct Linear {
+	Ctx *c;
+	Layout *bent; /* collects the jets of all other terms */
+	const Under *under;
+	uint32_t place, depth;
+} Linear;
+
+typedef struct Mention {
+	const Layout *l;
+	bool found;
+	uint32_t depth;
+} Mention;
+
+static void find_coordinate(void *ud, const Ast *e) {
+	Mention *m = ud;
+	if (m->found || m->depth > 64) return;
+	if (e->kind == A_NAME) {
+		const Ast *local = local_named(m->l, e->name.name);
+		if (!local) m->found = coord_index(m->l, e->name.name) >= 0;
+		else if (local->kind == A_ASSIGN) {
+			m->depth++;
+			find_coordinate(m, local->assign.value);
+			m->depth--;
+		} else
+			m->found = true;
+		return;
+	}
+	ast_children(e, find_coordinate, m);
+}
+
+/* Whether e names no field and no coordinate. */
+static bool is_constant(const Linear *n, const Ast *e) {
+	Layout own;
+	layout_coords(n->c, &own, n->bent->e);
+	layout_need(n->c, &own, e, n->place);
+	Mention m = {.l = n->bent};
+	find_coordinate(&m, e);
+	return own.njets == 0 && !m.found;
+}
+
+/* e is not linear: what it needs under the derivatives around it, each of this term alone. */
+static void need_bent(const Linear *n, const Ast *e) {
+	Arena *a = ctx_arena(n->c);
+	for (const Under *u = n->under; u; u = u->outer) {
+		Ast *one = ARENA_NEW(a, Ast);
+		*one = *u->call;
+		one->call.args = ARENA_ARRAY(a, Arg, one->call.n);
+		memcpy(one->call.args, u->call->call.args, sizeof(Arg) * one->call.n);
+		one->call.args[0].value = (Ast *)e;
+		e = one;
+	}
+	layout_need(n->c, n->bent, e, n->place);
+}
+
+static void visit(Linear *n, const Ast *e) {
+	if (n->depth > 64) return;
+	const Der d = derivative_of(n->c, n->bent, e);
+	if (d.kind != DER_NONE && d.kind != DER_ALONG) {
+		const Under own = {.call = e, .outer = n->under};
+		n->under = &own;
+		n->depth++;
+		visit(n, d.operand);
+		n->depth--;
+		n->under = own.outer;
+		return;
+	}
+	switch ((AstKind)e->kind) {
+	case A_CONST: return;
+	case A_UNARY:
+		if (e->op != AO_NEG) break;
+		visit(n, e->unary.operand);
+		return;
+	case A_BINARY:
+		if (e->op == AO_ADD || e->op == AO_SUB) {
+			visit(n, e->binary.left);
+			visit(n, e->binary.right);
+			return;
+		}
+		if (e->op == AO_MUL && is_constant(n, e->binary.left)) {
+			visit(n, e->binary.right);
+			return;
+		}
+		if ((e->op == AO_MUL || e->op == AO_DIV) && is_constant(n, e->binary.right)) {
+			visit(n, e->binary.left);
+			return;
+		}
+		break;
+	case A_NAME: {
+		const Ast *local = local_named(n->bent, e->name.name);
+		if (local && local->kind == A_ASSIGN) {
+			n->depth++;
+			visit(n, local->assign.value);
+			n->depth--;
+		}
+		return;
+	}
+	default: break;
+	}
+	need_bent(n, e);
+}
+
+void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place) {
+	layout_coords(c, l, e);
+	Linear n = {.c = c, .bent = l, .place = place};
+	visit(&n, q->equation.left);
+	visit(&n, q->equation.right);
+}

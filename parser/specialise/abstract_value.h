@@ -1,0 +1,46 @@
+/* abstract_value.h - abstract values: what the specialiser knows of a value while it writes the program.
+ *
+ * Needs: lang/ir/ir.h, parser/syntax/ast.h. Guarantees: structure (records, tuples, lists, closures, strings, ranges) is known and vanishes; only
+ * arrays and boxed dynamic values are references into the function under construction. Abstract values never change once made.
+ */
+#ifndef ATLED_PARSER_SPECIALISE_ABSTRACT_VALUE_H
+#define ATLED_PARSER_SPECIALISE_ABSTRACT_VALUE_H
+
+#include "lang/ir/host.h"
+#include "parser/syntax/ast.h"
+
+typedef enum AvKind {
+	AV_UNSET, /* no value on this path */
+	AV_NONE,
+	AV_ARRAY,
+	AV_DYN, /* a dynamic value: structure unknown until it runs */
+	AV_STRING,
+	AV_RANGE, /* items: start, stop, step (i64 arrays) */
+	AV_TUPLE,
+	AV_LIST,
+	AV_RECORD,
+	AV_FUNCTION,
+	AV_PROBLEM
+} AvKind;
+
+/* What the code of a function is. */
+typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST, CODE_IR = CODE_KIND_IR } CodeKind;
+
+typedef struct Av Av;
+struct Av {
+	uint8_t kind; /* AvKind */
+	bool weak;    /* ARRAY: made of numbers of the text only, takes the dtype of its company */
+	Ref ref;      /* ARRAY, DYN */
+	Span origin;  /* where the value came from, for second labels */
+	uint32_t n;   /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */
+	Av **items;
+	Atom *names;  /* RECORD fields, FUNCTION/PROBLEM captured */
+	Atom text;    /* STRING; FUNCTION and PROBLEM: its name */
+	uint8_t code_kind;
+	uint32_t code_id;
+	const void *code; /* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin; CODE_HOST: HostDef; CODE_IR: KeptIr */
+};
+
+typedef struct Builtin Builtin;
+
+#endif

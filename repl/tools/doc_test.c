@@ -1,0 +1,125 @@
+/* doc_test.c - `atled test --docs`: runs the ```dsl blocks of a Markdown file and sees that they show what the page says.
+ *
+ * Needs: test.h. Guarantees: the blocks of a file share one session unless a block is marked `new`; each block is at
+ * least one test. A ```text block right after a program is everything that the program must print, show and complain
+ * of.
+ */
+#include "repl/tools/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Block {
+	const char *info; /* what follows the fence, up to the end of the line */
+	size_t ninfo;
+	const char *text;
+	size_t n;
+	uint32_t line; /* of the first line of text */
+	const char *after;
+	uint32_t after_line;
+} Block;
+
+/* The next fenced block from `p` on; false at the end. */
+static bool next_block(const char *p, const char *end, uint32_t line, Block *b) {
+	while (p < end) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p));
+		if (!stop) stop = end;
+		const char *q = p;
+		while (q < stop && *q == ' ' && q - p < 4) q++;
+		if (stop - q < 3 || strncmp(q, "```", 3)) {
+			p = stop < end ? stop + 1 : end;
+			line++;
+			continue;
+		}
+		*b = (Block){
+			.info = q + 3, .ninfo = (size_t)(stop - q - 3), .text = stop < end ? stop + 1 : end, .line = line + 1};
+		line++;
+		for (p = b->text; p < end; p = stop < end ? stop + 1 : end, line++) {
+			stop = memchr(p, '\n', (size_t)(end - p));
+			if (!stop) stop = end;
+			for (q = p; q < stop && *q == ' ' && q - p < 4;) q++;
+			if (stop - q >= 3 && !strncmp(q, "```", 3)) break;
+		}
+		b->n = (size_t)(p - b->text);
+		b->after = stop < end ? stop + 1 : end;
+		b->after_line = line + 1;
+		return true;
+	}
+	return false;
+}
+
+/* Whether the info line of a block has a word. */
+static bool has_word(const Block *b, const char *word, bool first) {
+	const char *p = b->info, *end = b->info + b->ninfo;
+	for (bool at_first = true; p < end; at_first = false) {
+		while (p < end && (*p == ' ' || *p == ',' || *p == '\r')) p++;
+		const char *start = p;
+		while (p < end && *p != ' ' && *p != ',' && *p != '\r') p++;
+		if (start == p || (first && !at_first)) break;
+		if ((size_t)(p - start) == strlen(word) && !strncmp(start, word, strlen(word))) return true;
+	}
+	return false;
+}
+
+static bool only_blanks(const char *from, const char *to) {
+	for (; from < to; from++)
+		if (!strchr(" \t\r\n", *from)) return false;
+	return true;
+}
+
+static void show(void *ud, const atled_value *v, uint32_t line) {
+	Tests *t = ud;
+	(void)line;
+	display_value(v, buffer_sink, &t->said.all);
+	buffer_str(&t->said.all, "\n");
+}
+
+/* Everything the program says must be the text; an error that it shows is part of that. */
+static void test_transcript(Tests *t, const char *path, const Block *b, const Block *want) {
+	Buffer name = {0};
+	const char *given = NULL;
+	for (size_t i = 0; i + 5 < b->ninfo && !given; i++)
+		if (!strncmp(b->info + i, "file=", 5)) given = b->info + i + 5;
+	if (given) buffer_add(&name, given, strcspn(given, " ,\r\n"));
+	buffer_free(&t->said.all);
+	atled_status st = atled_run(t->ctx, b->text, b->n, given ? name.at : "example.dsl", show, t);
+	if (st != ATLED_OK) test_errors(t->ctx, &t->said.all);
+	if (test_same_text(t->said.all.at, t->said.all.n, want->text, want->n)) t->passed++;
+	else
+		test_fail(t, path, b->line, "expected\n%.*s  got\n%s", (int)want->n, want->text,
+		          t->said.all.at ? t->said.all.at : "nothing\n");
+	buffer_free(&t->said.all);
+	buffer_free(&name);
+}
+
+void test_document(Tests *t, const char *path) {
+	Buffer text = {0};
+	const char *why = NULL;
+	if (!buffer_read_file(&text, path, &why)) {
+		test_fail(t, path, 0, "%s", why);
+		buffer_free(&text);
+		return;
+	}
+	const char *p = text.at, *end = text.at + text.n;
+	uint32_t line = 1;
+	Block b, next;
+	for (bool more = next_block(p, end, line, &b); more; b = next) {
+		more = next_block(b.after, end, b.after_line, &next);
+		if (!has_word(&b, "dsl", true)) continue;
+		if (has_word(&b, "skip", false)) {
+			test_skip(t, path, b.line, "the block says so", strlen("the block says so"));
+			continue;
+		}
+		if (t->ctx && has_word(&b, "new", false)) test_close(t);
+		if (!t->ctx && !test_open(t, path)) {
+			test_fail(t, path, b.line, "there is no context for it");
+			break;
+		}
+		if (has_word(&b, "check-rules", false)) atled_check_rules(t->ctx, ATLED_RULES_FAIL);
+		bool shown = more && has_word(&next, "text", true) && only_blanks(b.after, next.info - 3);
+		if (shown) test_transcript(t, path, &b, &next);
+		else if (!test_expected_errors(t, path, b.text, b.n, b.line)) test_text(t, path, b.text, b.n, b.line);
+	}
+	if (t->ctx) test_close(t);
+	buffer_free(&text);
+}

@@ -1,0 +1,75 @@
+/* dae.h - a differential-algebraic system in IDAS, as "dae" and its derivatives use it.
+ *
+ * Needs: sensitivity_directions.h. Guarantees: dae_begin reads the operands and checks them, dae_start makes the integrator and,
+ * where asked, consistent initial values, dae_end undoes both whatever failed in between.
+ */
+#ifndef ATLED_SOLVERS_SUNDIALS_DAE_H
+#define ATLED_SOLVERS_SUNDIALS_DAE_H
+
+#include "solvers/sundials/sensitivity_directions.h"
+#include "solvers/sundials/modules/newton.h"
+
+enum {
+	DAE_Y0,
+	DAE_YP0,
+	DAE_ID,
+	DAE_T0,
+	DAE_T1,
+	DAE_RTOL,
+	DAE_ATOL,
+	DAE_COLPTR,
+	DAE_ROWIND,
+	DAE_SAVEAT,
+	DAE_MAX_STEP,
+	DAE_OPERANDS
+};
+enum { DAE_F, DAE_JAC, DAE_NFNS };
+enum { DAE_LINEAR = 1 + DAE_NFNS, DAE_DEGREE, DAE_MAX_STEPS, DAE_FIX_INITIAL, DAE_OPTIONS };
+
+/* The sensitivities s_k = dy/dp_k: F_y s + F_y' s' + F_p dp = 0. */
+typedef struct DaeSensitivity {
+	Directions d;
+	Routine jvp; /* captured..., t, y, y', tangents of the active captured..., of y, of y' */
+	bool flat;   /* F depends on nothing that is active */
+	N_Vector *s, *sp, *atol;
+} DaeSensitivity;
+
+typedef struct Dae {
+	Solve s;
+	const HostCall *call;
+	const Value *captured; /* of F */
+	Given in;
+	const double *yp0, *id;
+	bool fix_initial;
+	bool consistent; /* y and y' at t0 fit each other: what goes wrong then has another reason */
+	Pattern pattern;
+	Routine f, jac;
+	void *mem; /* of IDAS */
+	N_Vector y, yp, id_vector, atol_vector;
+	double t; /* where y is the solution */
+	double begun; /* where it last began */
+	int64_t counted[6]; /* what IDAS counted before that */
+	SUNMatrix matrix;
+	SUNLinearSolver linear;
+	Newton newton;
+	DaeSensitivity *sensitivity; /* integrated along; NULL: not */
+} Dae;
+
+Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args);
+Status dae_start(Dae *o);
+void dae_rewind(Dae *o); /* gives up the integrator and goes back to the start */
+void dae_end(Dae *o);
+Status dae_fail(Dae *o, int flag, double t);
+March dae_march(Dae *o); /* without its `row` */
+
+/* Begins the sensitivities in ns directions, which are then set; dae_start integrates them along. */
+Status dae_sensitivity_begin(DaeSensitivity *w, Dae *o, Active active, Fn *jvp, uint32_t ns);
+Status dae_sensitivity_attach(Dae *o); /* by dae_start, before initial values are made consistent */
+void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
+
+extern const Family dae_family;
+bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* storable.c */
+bool dae_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated);
+extern const HostDef dae_host, dae_until_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
+
+#endif
