@@ -101,7 +101,7 @@ sources = $(sort $(wildcard $(foreach depth,/*.c /*/*.c /*/*/*.c /*/*/*/*.c,$(ad
 # backend/codegen is a library of its own; of backend/vmath the evaluator needs one file as C
 LIBRARY_SOURCES := $(filter-out backend/codegen/% backend/vmath/%,$(call sources,$(ROOMS))) backend/vmath/payne_hanek.c
 PROGRAM_SOURCES := $(call sources,repl)
-STDLIB := $(sort $(wildcard stdlib/*.dsl))
+STDLIB := $(sort $(wildcard stdlib/*/*.dsl stdlib/*/*/*.dsl))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*.c)))
 FUZZ_REPLAY := tests/fuzz/replay.c

@@ -62,7 +62,7 @@ that names it, the reason, and the way from the result to it (E0401).
 
 | column | what it says |
 | --- | --- |
-| rule | *calculus*: a line of `stdlib/calculus.dsl`, from which all modes follow; *function*: one for each mode in `autodiff/`; *linear*, *bilinear*: none is needed; *none*: piecewise constant or no number, so that the derivative is zero; *structure*: regions and callees are transformed |
+| rule | *calculus*: a line of `stdlib/core/calculus.dsl`, from which all modes follow; *function*: one for each mode in `autodiff/`; *linear*, *bilinear*: none is needed; *none*: piecewise constant or no number, so that the derivative is zero; *structure*: regions and callees are transformed |
 | forward | the order up to which nested `jvp` is tested along a line: each against differences of 8th order of the one before (1e-9) or closed forms (1e-12) |
 | reverse | the same of `grad` of nested `jvp`, nested `jvp` of `grad`, and `grad` of `grad`, against forward (1e-11) |
 | Taylor | the same of one expansion, against forward (1e-11) |

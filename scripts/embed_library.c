@@ -1,8 +1,8 @@
 /* embed_library.c - the standard library's texts as a C table.
  *
- * Use: embed_library stdlib/a.dsl stdlib/b.dsl ... >library_texts.c
+ * Use: embed_library stdlib/core/a.dsl stdlib/pde/b.dsl ... >library_texts.c
  * Guarantees: no name is defined in two places: the modules share their names, and the later definition would silently replace the other. The
- * table is the one that parser/session/session.h declares, in the order of the arguments; a module's name is its file's without folder and ending; the texts
+ * table is the one that parser/session/session.h declares, in the order of the names; a module's name is its file's without folders and ending; the texts
  * byte for byte, each followed by a 0 that its size does not count.
  */
 #include <stdio.h>
@@ -70,8 +70,15 @@ static size_t write_text(FILE *in) {
 	return size;
 }
 
+static const char *name_in(const char *path) {
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(name_in(*(char *const *)a), name_in(*(char *const *)b)); }
+
 static void write_entry(const char *path) {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = name_in(path);
 	size_t n = strlen(name), ending = strlen(ENDING);
 	if (n <= ending || strcmp(name + n - ending, ENDING)) fail(path, "does not end in " ENDING);
 	for (size_t i = 0; i < n - ending; i++)
@@ -88,7 +95,11 @@ static void write_entry(const char *path) {
 
 int main(int argc, char **argv) {
 	puts("/* Made by scripts/embed_library.c from stdlib/. */\n#include \"parser/session/session.h\"\n\nconst LibraryText library_texts[] = {");
-	for (int i = 1; i < argc; i++) write_entry(argv[i]);
+	qsort(argv + 1, (size_t)argc - 1, sizeof *argv, by_name);
+	for (int i = 1; i < argc; i++) {
+		if (i > 1 && !by_name(argv + i - 1, argv + i)) fail(argv[i], "another module has this name");
+		write_entry(argv[i]);
+	}
 	puts("\t{NULL, NULL, 0},\n};");
 	if (fflush(stdout) || ferror(stdout)) fail("standard output", "cannot be written");
 	return 0;

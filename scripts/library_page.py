@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""library_page.py - writes docs/library.md: the help texts of the builtins, and the comments of stdlib/*.dsl with their examples.
+"""library_page.py - writes docs/library.md: the help texts of the builtins, and the comments of the files in stdlib/ with their examples.
 
 Examples become blocks that `make check` runs, each in a session of its own, so that every one can be tried as it stands.
 
@@ -93,7 +93,7 @@ def builtins(program):
     def ask(*words):
         return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout.splitlines()
 
-    written = {name for file in pathlib.Path("stdlib").glob("*.dsl") for name in re.findall(r"^(\w+)(?=\(| *=)", file.read_text(), re.M)}
+    written = {name for file in pathlib.Path("stdlib").rglob("*.dsl") for name in re.findall(r"^(\w+)(?=\(| *=)", file.read_text(), re.M)}
     names = [n for n in json.loads(ask("info", "--json")[0])["names"] if n not in written]
     for row in map(json.loads, ask("doc", "--json", *names)):
         name, (sentence, *lines) = row["name"], row["help"].split("\nderivative ")[0].split("\n")
@@ -103,11 +103,11 @@ def builtins(program):
         if name in HEADINGS:
             page.append(f"\n## {HEADINGS[name]}")
         if not details.example:
-            faults.append(f"the builtin {name} has no example in stdlib/builtins.dsl")
+            faults.append(f"the builtin {name} has no example in stdlib/core/builtins.dsl")
         item(sentence + (". " + details.text if details.text else ""), details.example)
-    for name in re.findall(r"^# (\S+)$", pathlib.Path("stdlib/builtins.dsl").read_text(), re.M):
+    for name in re.findall(r"^# (\S+)$", pathlib.Path("stdlib/core/builtins.dsl").read_text(), re.M):
         if name not in names:
-            faults.append(f"stdlib/builtins.dsl has an example of {name}, which is no builtin")
+            faults.append(f"stdlib/core/builtins.dsl has an example of {name}, which is no builtin")
 
 
 def module(file):
@@ -148,9 +148,9 @@ def main():
     program = next((a for a in sys.argv[1:] if not a.startswith("-")), os.environ.get("ATLED", "build/atled"))
     page.append(INTRODUCTION)
     builtins(program)
-    others = {f.stem for f in pathlib.Path("stdlib").glob("*.dsl")} - {*FIRST, "builtins", "calculus"}
-    for name in FIRST + sorted(others):
-        module(pathlib.Path(f"stdlib/{name}.dsl"))
+    files = {f.stem: f for f in pathlib.Path("stdlib").rglob("*.dsl")}
+    for name in FIRST + sorted(files.keys() - {*FIRST, "builtins", "calculus"}):
+        module(files[name])
     made, home = "\n".join(page) + "\n", pathlib.Path("docs/library.md")
     for fault in faults:
         print(fault, file=sys.stderr)

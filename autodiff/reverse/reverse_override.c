@@ -5,7 +5,7 @@
  * of it before that, such as the reverse mode of a forward derivative, it is an ordinary function.
  *
  * A loop over steps whose number and size nobody knows beforehand keeps everything on tapes that grow. The other form runs the loop without derivatives,
- * keeps where each step began, and goes through these again one by one: the library's integrators have such forms (stdlib/ode_replay.dsl).
+ * keeps where each step began, and goes through these again one by one: the library's integrators have such forms (stdlib/ode/ode_reverse.dsl).
  */
 #include "autodiff/reverse/primal_linear.h"
 

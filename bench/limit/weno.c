@@ -1,6 +1,6 @@
 /* weno.c - hand-written Sod's shock tube by finite volumes: fifth-order WENO of Jiang and Shu by components, Rusanov's flux, third-order SSP Runge-Kutta steps.
  *
- * Needs: limit.h, vec.h. Guarantees: the scheme of fv(reconstruct = "weno5") in stdlib/fv.dsl: steps as long as 0.8 cells of the fastest wave, the last two equal; ends let out. The speed of
+ * Needs: limit.h, vec.h. Guarantees: the scheme of fv(reconstruct = "weno5") in stdlib/pde/fv/fv.dsl: steps as long as 0.8 cells of the fastest wave, the last two equal; ends let out. The speed of
  * waves is |u| + c here, where the library finds eigenvalues of the flux' derivative. Faces go by blocks whose fluxes stay in the first cache.
  */
 #include "limit.h"

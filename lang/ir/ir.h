@@ -387,7 +387,7 @@ void scalar_convert(Dtype from, const void *x, Dtype to, void *out);
 /* ---- services of higher rooms -------------------------------------------------------------------------------------------------------------- */
 
 /* The line of calculus for an element-wise RULE primitive, as a function (x.., y) -> partials, specialised on dtype: from
- * stdlib/calculus.dsl, through the parser. Also general rules of user functions and factorisations. */
+ * stdlib/core/calculus.dsl, through the parser. Also general rules of user functions and factorisations. */
 typedef struct IrServices {
 	/* (x1 [, x2], y): the partial derivatives, all scalars of dtype d. NULL and a diagnostic when missing. Borrowed. */
 	Fn *(*elementwise_rule)(Ctx *c, Op op, Dtype d);

@@ -1,6 +1,6 @@
 /* axes.c - axes by their numbers, lengths of axes, rows along an axis, and what must be known before a program runs.
  *
- * Needs: specialise/internal.h. Guarantees: as arrays.c. stdlib/arrays.dsl is written with these: a function of the library that takes an axis, or an option
+ * Needs: specialise/internal.h. Guarantees: as arrays.c. stdlib/core/arrays.dsl is written with these: a function of the library that takes an axis, or an option
  * that decides what its result is, asks for it here, and is then compiled for that number.
  */
 #include "parser/builtins/table.h"

@@ -2,7 +2,7 @@
  *
  * Needs: specialise/internal.h. Guarantees: characters are those of Unicode, bytes that are no UTF-8 count as one each. What is asked about texts that are known is
  * answered before the program runs; of others the same function answers when it runs. A failure is one of running, which `try` catches.
- * The names that users see, and their help, are in stdlib/text.dsl.
+ * The names that users see, and their help, are in stdlib/core/text.dsl.
  */
 #include "parser/builtins/table.h"
 #include "lang/base/clock.h"

@@ -312,7 +312,38 @@ static Module *load_library(Session *s, uint32_t k) {
 	ctx_throw(s->c, st);
 }
 
+/* What modules were called before: saved functions and programs may say so. */
+static const struct {
+	const char *before, *now;
+} former_names[] = {
+	{"bends", "kinks"},
+	{"breaks", "breakpoints"},
+	{"compare", "compare_solutions"},
+	{"corners", "corner_layers"},
+	{"descent", "line_search"},
+	{"direct", "steady"},
+	{"estimates", "error_estimates"},
+	{"fluxes", "jump_fluxes"},
+	{"fv_ends", "fv_boundaries"},
+	{"fv_march", "fv_time_loop"},
+	{"lines", "method_of_lines"},
+	{"mesher", "mesh_generation"},
+	{"ode_replay", "ode_reverse"},
+	{"ode_stiff", "ode_rosenbrock"},
+	{"operators", "operator_learning"},
+	{"problems", "problem_table"},
+	{"residuals", "least_squares"},
+	{"scales", "nondimensional"},
+	{"spikes", "narrow_peaks"},
+	{"spots", "between_points"},
+	{"starts", "initial_values"},
+	{"systems", "ode_problems"},
+	{"trust", "trust_region"},
+};
+
 static Module *library_named(Session *s, const char *name) {
+	for (size_t i = 0; i < sizeof former_names / sizeof *former_names; i++)
+		if (!strcmp(former_names[i].before, name)) name = former_names[i].now;
 	for (uint32_t k = 0; library_texts[k].name; k++)
 		if (!strcmp(library_texts[k].name, name)) return load_library(s, k);
 	return NULL;

@@ -236,7 +236,7 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 	if (w == DT_COUNT) {
 		if (op == OP_ABS && dtype_is_complex(d)) return av_array(sp, modulus(sp, a[0]->ref));
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
-		/* the library makes these of real functions (stdlib/complex.dsl) */
+		/* the library makes these of real functions (stdlib/core/complex.dsl) */
 		const char *of_parts = op == OP_ASIN ? "_complex_asin" : op == OP_ACOS ? "_complex_acos" : op == OP_ATAN ? "_complex_atan" : op == OP_LOG1P ? "_complex_log1p" :
 			op == OP_EXPM1 ? "_complex_expm1" : NULL;
 		if (of_parts && dtype_is_complex(d)) return sp_call_library(sp, of_parts, 1, a, at);

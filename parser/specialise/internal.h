@@ -174,7 +174,7 @@ Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom 
 /* A closure over a builtin: calling it calls `code` with `captured` first. */
 Av *av_builtin(Sp *sp, const char *builtin_name, uint32_t n, Av *const *captured);
 Av *av_field(const Av *record, Atom name); /* NULL when there is none */
-/* A record made like those of stdlib/sparse.dsl. */
+/* A record made like those of stdlib/linalg/sparse.dsl. */
 bool av_is_sparse(const Ctx *c, const Av *v);
 Av *av_strong(Sp *sp, Av *v);
 Av *av_named(Sp *sp, Av *v); /* what a name, a field or a parameter keeps: a whole number of the text is i64 from there on, a real one stays weak */

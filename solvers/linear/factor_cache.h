@@ -8,7 +8,7 @@
 
 #include "lang/ir/host.h"
 
-/* By which method: what suits the matrix, or one in particular. The numbers are those of stdlib/sparse.dsl. */
+/* By which method: what suits the matrix, or one in particular. The numbers are those of stdlib/linalg/sparse.dsl. */
 typedef enum FactorMethod {
 	FACTOR_AUTO,
 	FACTOR_KLU,     /* LU in blocks, without BLAS: sparse factors */

@@ -1,6 +1,6 @@
 /* shifted_system.c - the linear systems of implicit integrators: (s I - J) x = b, where J has a pattern that does not change.
  *
- * Needs: shifted_system.h, factor_cache.h; KLU's analysis for the estimate. Three host functions, which stdlib/ode_stiff.dsl calls and gives their derivatives:
+ * Needs: shifted_system.h, factor_cache.h; KLU's analysis for the estimate. Three host functions, which stdlib/ode/ode_rosenbrock.dsl calls and gives their derivatives:
  *
  * "shifted_plan"    operands  column_start i64[n + 1], rows i64[nnz]: the pattern by columns
  *                   options   wish: 0 whichever is faster, 1 banded, 2 sparse

@@ -7,7 +7,7 @@
 
 #include "solvers/linear/band.h"
 
-/* By which factors. The numbers are those of stdlib/ode.dsl. */
+/* By which factors. The numbers are those of stdlib/ode/ode.dsl. */
 typedef enum Way { WAY_AUTO, WAY_BANDED, WAY_SPARSE, WAY_ITERATED } Way;
 
 typedef struct Choice {

@@ -2,7 +2,7 @@
  *
  * Needs: sparse.h, factor_cache.h. Guarantees: the pattern is checked before SuiteSparse sees it, since anybody can make such a record; a singular matrix is an error of
  * the program. The rules of the square systems are those of any linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a solve with the transpose; those of
- * least squares are in stdlib/sparse.dsl.
+ * least squares are in stdlib/linalg/sparse.dsl.
  */
 #include "solvers/linear/sparse.h"
 

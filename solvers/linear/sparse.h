@@ -19,7 +19,7 @@ extern const HostDef sparse_solve_host;
  *   operands   as sparse_solve, b with as many rows as A (columns, when transposed), and row_start i64[m+1]
  *   options    0 functions, transposed
  *   results    x
- * Its derivatives are rules of stdlib/sparse.dsl. */
+ * Its derivatives are rules of stdlib/linalg/sparse.dsl. */
 extern const HostDef sparse_least_host;
 
 /* "sparse_count": how many factorisations this process has made, and how often one was found again. */
@@ -29,7 +29,7 @@ extern const HostDef sparse_count_host;
  *   operands   column_start, rows, columns, values as sparse_solve, k i64
  *   options    0 functions, inverse, symmetric, which (LM SM LA SA LR SR LI SI)
  *   results    values [k], vectors [n, k], f64 when symmetric, else c128
- * Its derivatives are rules of stdlib/sparse.dsl. */
+ * Its derivatives are rules of stdlib/linalg/sparse.dsl. */
 extern const HostDef sparse_eigs_host;
 
 /* Whether the columns of `a`, whose pattern has nnz elements, are what SuiteSparse takes; says what is wrong. */

@@ -9,7 +9,7 @@
  *              integration there
  *   results    those of the solver, the last row being where it stopped, then for each event i64[E] its row, i64[E] which g;
  *              stats has a ninth number: 0 where the integrator gave up, which with partial = 1 is a warning: the rows up to there are the result
- * They have no derivative; stdlib/events.dsl says what that of a solution with events is.
+ * They have no derivative; stdlib/ode/events.dsl says what that of a solution with events is.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_EVENTS_H
 #define ATLED_SOLVERS_SUNDIALS_EVENTS_H

@@ -1,7 +1,7 @@
 /* kinsol.c - the host function "kinsol": f(x) = 0 and x = g(x) by KINSOL.
  *
  * Needs: sundials.h; SUNDIALS' KINSOL and its linear solvers. Guarantees: as solvers.h describes it; one call is one solve, and nothing of it is left. Derivatives
- * are the library's affair (stdlib/nonlinear.dsl): they follow from the zero and not from the way to it.
+ * are the library's affair (stdlib/optim/nonlinear.dsl): they follow from the zero and not from the way to it.
  *
  * Methods: Newton's with and without a line search, Picard and fixed-point iteration with Anderson's acceleration (Walker and Ni, SIAM J. Numer. Anal. 49, 2011;
  * Hindmarsh et al., ACM TOMS 31, 2005).

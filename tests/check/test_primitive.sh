@@ -31,7 +31,7 @@ holds() {
 # The three edits
 sed -i '/^EW1(COS,/a EW1(VERSIN, "versin", CALL, R | C, SAME, NONLINEAR, MATHS, 15, 12, 2 * sin(x / 2) * sin(x / 2), -3, 3, "versin(x): 1 - cos(x)")' \
 	"$copy/lang/ir/prims.def"
-echo 'derivative versin(x) = sin(x)' >>"$copy/stdlib/calculus.dsl"
+echo 'derivative versin(x) = sin(x)' >>"$copy/stdlib/core/calculus.dsl"
 sed -i '/^PRIM2(EQ) {/i PRIM1(VERSIN) {\
 	const LLVMValueRef half = LLVMBuildFMul(e->b, x, number(e, t, x, 0.5), ""), sine = emit_prim(e, OP_SIN, t, half, NULL);\
 	return LLVMBuildFMul(e->b, number(e, t, x, 2), LLVMBuildFMul(e->b, sine, sine, ""), "");\

@@ -14,3 +14,6 @@ mean([1, 2])                 #> 42
 sum(x) = 7
 sum([1, 2])                  #> 7
 norm([3, 4])                 #> 5.0
+# a module's former name
+use mesher
+kind(mesher.refine)          #> function
