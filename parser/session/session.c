@@ -434,9 +434,10 @@ void session_use(Session *s, Module *m, const Ast *e) {
 	} else {
 		found = library_named(s, atom_text(s->c, e->use.module));
 		if (!found) {
-			const char *names[64];
 			size_t n = 0;
-			for (; library_texts[n].name && n < 64; n++) names[n] = library_texts[n].name;
+			while (library_texts[n].name) n++;
+			const char **names = ARENA_ARRAY(ctx_arena(s->c), const char *, n);
+			for (size_t i = 0; i < n; i++) names[i] = library_texts[i].name;
 			const char *best = diag_nearest(atom_text(s->c, e->use.module), names, n);
 			Diag *d = diag_error(s->c, E_MODULE, e->span, "no module `%s`%s%s%s", atom_text(s->c, e->use.module), best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
 			diag_hint(s->c, d, "write use \"%s.dsl\" for a file of your own", atom_text(s->c, e->use.module));
