@@ -102,8 +102,8 @@ sources = $(sort $(wildcard $(foreach depth,/*.c /*/*.c /*/*/*.c /*/*/*/*.c,$(ad
 LIBRARY_SOURCES := $(filter-out backend/codegen/% backend/vmath/%,$(call sources,$(ROOMS))) backend/vmath/payne_hanek.c
 PROGRAM_SOURCES := $(call sources,repl)
 STDLIB := $(sort $(wildcard stdlib/*/*.dsl stdlib/*/*/*.dsl))
-TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
-HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*.c)))
+TEST_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
+HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*/*.c)))
 FUZZ_REPLAY := tests/fuzz/replay.c
 FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
 HOST_SOURCES := $(sort $(wildcard examples/*.c))
@@ -116,7 +116,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(BUILD)/library_texts.o
 PROGRAM_OBJECTS := $(call objects,$(PROGRAM_SOURCES))
 HELPER_OBJECTS := $(call objects,$(HELPER_SOURCES))
-TESTS_BUILT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
+TESTS_BUILT := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SOURCES)))
 REPLAYS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SOURCES))
 HOSTS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(HOST_SOURCES))
@@ -281,7 +281,7 @@ $(BUILD)/libatled.so: $(BUILD)/$(SONAME)
 $(BUILD)/atled: $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(BUILD)/members $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
 
-# tests: a program for each tests/unit/test_NAME.c, linked with what it names of the helpers beside it, of repl/ and of the library
+# tests: a program for each tests/unit/MODULE/test_NAME.c, linked with what it names of the helpers beside it, of repl/ and of the library
 $(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
 	@rm -f $@
 	$(call say,archive)$(AR) qcs $@ $(HELPER_OBJECTS) $(PROGRAM_OBJECTS)
@@ -289,8 +289,10 @@ $(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
 INSIDE := $(BUILD)/helpers.a $(BUILD)/internal.a
 # it compares with a program that calls SUNDIALS itself
 $(BUILD)/tests/test_solvers: private PROGRAM_LIBS += $(SUNDIALS_LIBS)
-$(TESTS_BUILT): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(INSIDE) $(BUILD)/links
-	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+$(foreach source,$(TEST_SOURCES),$(eval $(BUILD)/tests/$(basename $(notdir $(source))): $(BUILD)/$(source:.c=.o)))
+$(TESTS_BUILT): $(INSIDE) $(BUILD)/links
+	@mkdir -p $(@D)
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(filter %/$(@F).o,$^) $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
 
 $(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/%.o $(call objects,$(FUZZ_REPLAY)) $(INSIDE) $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(call objects,$(FUZZ_REPLAY)) $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@

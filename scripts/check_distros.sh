@@ -27,7 +27,7 @@ debian-sid       sid       amd64  gcc
 debian-13-arm64  trixie    arm64  gcc
 '
 # Labels of the tests that run on an emulated processor.
-emulated_tests='rooms tests/corpus tests/library tests/errors unit/test_vmath unit/test_codegen unit/test_native_arrays unit/test_native_cache unit/test_native_compile unit/test_native_direct unit/test_native_load unit/test_native_show unit/test_eval unit/test_solvers'
+emulated_tests='rooms tests/language tests/derivatives tests/native tests/stdlib tests/errors unit/codegen/test_vmath unit/codegen/test_kir unit/native unit/eval/test_eval unit/solvers/test_solvers'
 
 folder=${DISTROS:-/var/tmp/atled-distros}
 user=tester

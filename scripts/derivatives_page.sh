@@ -4,8 +4,8 @@
 # Use: scripts/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
 #      scripts/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
 #
-# The orders stand in tests/orders/*.dsl as what each test must print, the errors in tests/errors/rule_*.dsl; `make check` runs both. Here every
-# test of tests/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
+# The orders stand in tests/derivatives/orders/*.dsl as what each test must print, the errors in tests/errors/derivatives/rule_*.dsl; `make check` runs both. Here every
+# test of tests/derivatives/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
 # why, is read from backend/native/explain/show.c.
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
@@ -23,12 +23,12 @@ primitives() {
 
 # "name|forward|reverse|Taylor|batch" for each test
 orders() {
-	sed -nE 's/.*#> ([a-z_0-9]+): forward ([0-9]), reverse ([0-9]), Taylor ([0-9]), batch (yes|no)$/\1|\2|\3|\4|\5/p' tests/orders/*.dsl
+	sed -nE 's/.*#> ([a-z_0-9]+): forward ([0-9]), reverse ([0-9]), Taylor ([0-9]), batch (yes|no)$/\1|\2|\3|\4|\5/p' tests/derivatives/orders/*.dsl
 }
 
 # "name|what the error says" for each test of an error
 errors() {
-	sed -nE 's/^#! error E0401 [^"]*"([^"]*)".*/\1/p' tests/errors/rule_*.dsl | sed -nE 's/^`([a-z_0-9]+)` (.*)/\1|\2/p' | sort -u
+	sed -nE 's/^#! error E0401 [^"]*"([^"]*)".*/\1/p' tests/errors/derivatives/rule_*.dsl | sed -nE 's/^`([a-z_0-9]+)` (.*)/\1|\2/p' | sort -u
 }
 
 # "NAME|why the evaluator keeps it", NAME as in OP_NAME
@@ -41,7 +41,7 @@ kept() {
 # Does the function of each test hold the primitive? What is not a primitive (recursion, records) is not asked. Prints those that do not.
 strangers() {
 	local file row name
-	for file in tests/orders/*.dsl; do
+	for file in tests/derivatives/orders/*.dsl; do
 		case $(basename "$file") in _*) continue ;; esac
 		{ sed -E '/#> |^use /d' "$file"; sed -nE 's/^(solver_)?orders\("([a-z_0-9]+)", (.*), 0\.4[;,)].*#> .*/print("== \2"); print(ir(\3, 0.4))/p' "$file"; } >"$stage/rows.dsl"
 		"$program" "$stage/rows.dsl" >"$stage/rows.txt"
@@ -106,7 +106,7 @@ TEXT
 			printf "| `%s` | %s | error: %s | error | error | as one value for all lanes | %s |\n", name, kind, error[name], code
 		} else if (name == "box") {
 			printf "| `%s` | %s | what it holds is not followed: an error at `unbox` | error | error | as one value for all lanes | %s |\n", name, kind, code
-		} else if (name == "warn") { # only the library warns; tests/solvers/systems.dsl differentiates what does
+		} else if (name == "warn") { # only the library warns; tests/ode/systems.dsl differentiates what does
 			printf "| `%s` | %s | zero | zero | zero | as one value for all lanes | %s |\n", name, kind, code
 		} else if (name == "start") {
 			printf "| `%s` | %s | zero | zero | zero | only where a program is run on its own | %s |\n", name, kind, code
@@ -131,7 +131,7 @@ if [ -z "$check" ]; then
 fi
 failed=0
 cmp -s "$stage/page" docs/derivatives.md || { echo 'docs/derivatives.md is out of date: run scripts/derivatives_page.sh'; failed=1; }
-if grep -n '| ? ' "$stage/page"; then echo 'these primitives have no test in tests/orders or tests/errors/rule_*.dsl'; failed=$((failed + 1)); fi
+if grep -n '| ? ' "$stage/page"; then echo 'these primitives have no test in tests/derivatives/orders or tests/errors/derivatives/rule_*.dsl'; failed=$((failed + 1)); fi
 strangers >"$stage/strangers"
 if [ -s "$stage/strangers" ]; then cat "$stage/strangers"; failed=$((failed + 1)); fi
 echo "$((3 - failed)) passed, $failed failed"

@@ -24,7 +24,7 @@ seeds=$build/seeds
 rm -rf "$seeds"
 mkdir -p "$seeds" "$build/found"
 awk -v to="$seeds" 'BEGIN { RS = "" } length($0) < 2000 { file = sprintf("%s/%05d.dsl", to, ++n); printf "%s\n", $0 > file; close(file) }' \
-	tests/{errors,corpus,library,solvers}/*.dsl examples/*.dsl stdlib/*/*.dsl stdlib/*/*/*.dsl
+	tests/{language,derivatives,native,ode}/*.dsl tests/{errors,stdlib}/*/*.dsl examples/*.dsl stdlib/*/*.dsl stdlib/*/*/*.dsl
 # the words and marks that they are made of, the commonest first; a mark is what stands between names, numbers and blanks
 cat "$seeds"/*.dsl | sed 's/#.*//' | grep -oE '[[:alpha:]_][[:alnum:]_]*|[^][:alnum:][:space:]_"\\(){}[]+|[][(){}]' | sort | uniq -c | sort -rn |
 	LC_ALL=C awk 'BEGIN { for (i = 128; i < 256; i++) hex[sprintf("%c", i)] = sprintf("\\x%02X", i) }

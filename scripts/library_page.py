@@ -38,7 +38,7 @@ Made by `scripts/library_page.py` from the texts that `atled doc NAME` shows; ch
 Arguments behind `;` must be named. Each example runs as it stands (`make check` runs them all); what stands behind `#>` is what is shown, behind `#~` what it is
 near to.
 
-<!-- As users run it only: tests/library has every function compiled. -->
+<!-- As users run it only: tests/stdlib has every function compiled. -->
 
 # Builtins"""
 

@@ -4,7 +4,7 @@
 # Use: scripts/special_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
 #      scripts/special_page.sh --check [FOLDER]  fails when a function is missing on the page or is worse than the page says
 #
-# Values, conditions and SciPy's errors stand in tests/library/_special_reference.dsl (scripts/special/reference.py). Last digits depend on
+# Values, conditions and SciPy's errors stand in tests/stdlib/functions/_special_reference.dsl (scripts/special/reference.py). Last digits depend on
 # the machine's C library, so that a check allows for four units of the last place beside twice what the page says.
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -17,8 +17,8 @@ trap 'rm -rf "$stage"' EXIT
 
 # group|name|points|error|error of SciPy
 cat >"$stage/rows.dsl" <<TEXT
-use "$PWD/tests/library/_special_reference.dsl" as s
-use "$PWD/tests/library/_special_table.dsl" as table
+use "$PWD/tests/stdlib/functions/_special_reference.dsl" as s
+use "$PWD/tests/stdlib/functions/_special_table.dsl" as table
 for r in s.rows { print(table.line(r)) }
 TEXT
 "$program" "$stage/rows.dsl" >"$stage/rows"
@@ -27,10 +27,10 @@ page() {
 	cat <<'TEXT'
 # Special functions: how exact they are
 
-Made by `scripts/special_page.sh` from `tests/library/special_table.dsl`; do not change it by hand.
+Made by `scripts/special_page.sh` from `tests/stdlib/functions/special_table.dsl`; do not change it by hand.
 
 TEXT
-	sed -n 's/^# mpmath \(.*\), SciPy \([^ ]*\)\. .*/Each function is compared with mpmath \1 at points drawn over its whole domain: extremes, both signs, tails, nearly whole orders. SciPy \2 is compared at the same points./p' tests/library/_special_reference.dsl
+	sed -n 's/^# mpmath \(.*\), SciPy \([^ ]*\)\. .*/Each function is compared with mpmath \1 at points drawn over its whole domain: extremes, both signs, tails, nearly whole orders. SciPy \2 is compared at the same points./p' tests/stdlib/functions/_special_reference.dsl
 	cat <<'TEXT'
 The table has the worst relative error. Where the condition c of the function at a point is above 1000, the error there counts divided by
 c/1000: near a zero, say, the last digit of the argument changes the value by more than 1e-13 of it. `-` is a function that SciPy lacks, `nan` a point

@@ -63,7 +63,7 @@ fi
 
 # Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves. They go first, so
 # that processors wait for each other once.
-alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_edit unit/test_interrupt unit/test_repl repl/test_program.sh random/programs random/guarded '
+alone=' unit/api/test_api unit/native/test_compile_service unit/native/test_tiers unit/base/test_thread_pool unit/repl/test_edit unit/base/test_interrupt unit/repl/test_prompt cli/test_program.sh random/programs random/guarded '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 
 # What was started, in order: label, how it is counted, its process. The first `reported` of them have had their lines.
@@ -160,9 +160,9 @@ long=${LONG:+yes}
 every_test() {
 	run counts rooms 60 scripts/check_rooms.sh
 	run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
-	for source in tests/unit/test_*.c; do
-		name=$(basename "$source" .c)
-		run counts "unit/$name" $((limit * 2)) "$build/tests/$name"
+	for source in tests/unit/*/test_*.c; do
+		name=${source#tests/}
+		run counts "${name%.c}" $((limit * 2)) "$build/tests/$(basename "$source" .c)"
 	done
 	for source in tests/fuzz/*.c; do
 		name=$(basename "$source" .c)
@@ -179,30 +179,33 @@ every_test() {
 	# and some with memory behind arrays that nobody may read
 	[ "$slower" -gt 1 ] || run counts random/guarded $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --guarded --jobs 0 --seed 1000000 --count $((programs / 6))
 	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
+	local corpus=(tests/language tests/derivatives tests/native)
 	# every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
-	for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do
+	for folder in $(printf '%s\n' tests/*/*.dsl tests/*/*/*.dsl | grep -v ^tests/fuzz/ | xargs -r -n 1 dirname | sort -u); do
 		# what must fail must do so soon, each program for itself: nothing that a solver cannot do may hang it
 		budget=()
-		[ "$folder" != tests/errors ] || budget=(--time-limit=$((limit / 4)))
+		[[ $folder != tests/errors/* ]] || budget=(--time-limit=$((limit / 4)))
 		# solvers are at work for seconds in each file: by themselves, so that all processors have something to do and none runs out of time
 		groups=("$folder")
-		case $folder in tests/pde | tests/solvers) groups=("$folder"/[!_]*.dsl) ;; esac
+		case $folder in tests/pde/* | tests/ode) groups=("$folder"/[!_]*.dsl) ;; esac
 		for group in "${groups[@]}"; do
 			files=("$group")
 			[ -f "$group" ] || files=("$group"/[!_]*.dsl)
 			[ -n "$long" ] || mapfile -t files < <(grep -L 'In a long check only' "${files[@]}")
 			[ ${#files[@]} -gt 0 ] || continue
 			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "${files[@]}"
-			# what runs often is compiled above, too; all of it is many functions that run once. The corpus has every kind of code.
-			[ -n "$long" ] || [ "$folder" = tests/corpus ] || continue
+			# what runs often is compiled above, too; all of it is many functions that run once. Three folders have every kind of code.
+			[ -n "$long" ] || [[ " ${corpus[*]} " = *" $folder "* ]] || continue
 			# where compiling every function would take long the file says so
 			mapfile -t scripts < <(grep -L 'As users run it only' "${files[@]}")
 			[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
 		done
 	done
 	# code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and on x86-64 for a machine with SSE2 alone
-	# each takes its share of the corpus, and all of it in a long check
-	mapfile -t scripts < <(grep -L 'Compiled for this machine only' tests/corpus/[!_]*.dsl)
+	# each takes its share of these folders, and all of them in a long check
+	files=()
+	for folder in "${corpus[@]}"; do files+=("$folder"/[!_]*.dsl); done
+	mapfile -t scripts < <(grep -L 'Compiled for this machine only' "${files[@]}")
 	local targets=(v4-shape neon-shape scalar-shape x86-64) share
 	for target in "${!targets[@]}"; do
 		[ "$kind" = check ] || break
@@ -230,7 +233,7 @@ every_test() {
 			run counts "${script#tests/}" $((limit * limits)) python3 "$script" --count "${STATEMENTS:-$statements}" "${brief[@]}"
 			;;
 		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
-		tests/check/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;; # it builds
+		tests/tree/test_primitive.sh) run counts "${script#tests/}" $((limit * 5)) "$script" ;; # it builds
 		*) run counts "${script#tests/}" "$limit" "$script" ;;
 		esac
 	done

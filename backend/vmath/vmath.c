@@ -10,7 +10,7 @@
  * hundred steps or so at once: so polynomials are balanced, and what is only corrected late is corrected late.
  *
  * Fused multiply-adds are written out and make many steps exact; a machine without them is served by its C library, correctly
- * and slowly. Errors: at most 2 units in the last place, at most 1 for pow (tests/unit/test_vmath.c measures).
+ * and slowly. Errors: at most 2 units in the last place, at most 1 for pow (tests/unit/codegen/test_vmath.c measures).
  */
 #include "backend/vmath/vector_types.h"
 #include "backend/vmath/coefficients.h"

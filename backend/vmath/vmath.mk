@@ -50,7 +50,7 @@ $(VMATH_EVALUATOR): $(B)/vmath/evaluator_%.o:
 	@$(if $(V),,echo '  compile  $@';) $(LLVM_CLANG) -Wno-override-module $(VMATH_NATIVE) $(EVALUATOR_FLAGS_$*) -c -x ir $< -o $@.raw && \
 	$(OBJCOPY) --redefine-sym vmath_$(basename $(<F))=vmath_for_$* --keep-global-symbol=vmath_for_$* $@.raw $@ && rm -f $@.raw
 LIBRARY_OBJECTS += $(VMATH_EVALUATOR)
-$(BUILD)/backend/kernels/vector_math.o $(BUILD)/tests/unit/test_vmath.o: ROOM_FLAGS := $(if $(VMATH_EVALUATOR),-DWITH_VMATH)
+$(BUILD)/backend/kernels/vector_math.o $(BUILD)/tests/unit/codegen/test_vmath.o: ROOM_FLAGS := $(if $(VMATH_EVALUATOR),-DWITH_VMATH)
 
 # The test links with the loops, and with MPFR where its header is: without it the test skips.
 TEST_VMATH := $(BUILD)/tests/test_vmath

@@ -214,7 +214,7 @@ static void ensemble_setup(Case *c) {
 }
 
 /* At t = 100 nothing is left of where a trajectory of Lorenz's began, nor of the order in which its sums were taken: the first row's results can only be seen to lie on the
- * attractor. tests/solvers/explicit.dsl compares digits. */
+ * attractor. tests/ode/explicit.dsl compares digits. */
 const Row explicit_rows[] = {
     {.name = "dop853", .title = "Lorenz to t = 100 by DOP853, rtol 1e-8", .program = "explicit", .function = "trajectory", .type = "(f64) -> f64[3]", .goal = 1.3, .tolerance = 3, .full = 100, .quick = 10, .setup = trajectory_setup, .run = trajectory_run},
     {.name = "ensemble", .title = "1e5 trajectories of Lorenz's equations to t = 1 by Tsit5, rtol 1e-6", .program = "explicit", .function = "ensemble", .type = "(f64[n]) -> f64[n, 3]", .goal = 1.3, .tolerance = 1e-4, .full = 100000, .quick = 2000, .setup = ensemble_setup, .run = ensemble_run},

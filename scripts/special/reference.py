@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""reference.py - writes tests/library/_special_reference.dsl: values of special functions and
+"""reference.py - writes tests/stdlib/functions/_special_reference.dsl: values of special functions and
 distributions over their whole ranges.
 
 Use: scripts/special/reference.py [NAME...]     functions with these words in their names, all when there are none
      --seed N --times K --out FILE              other points, K times as many, into another file: a search for worse ones
 
 Needs mpmath and SciPy, which nothing else of the tests does; some minutes. A file of --out is read by `error_of` of
-tests/library/_special_table.dsl as the table's own is.
+tests/stdlib/functions/_special_table.dsl as the table's own is.
 
 Each function has points drawn with a fixed seed over its whole domain: extremes, both signs, tails,
 nearly whole orders. The value at a point comes from mpmath with 40 digits and is kept when 70
 digits confirm it to 25; points whose value is not finite, or is beyond 1e300 or below 1e-290, are
-left out (tests/library/special_ends.dsl has those). Beside the value stands the condition: how many
+left out (tests/stdlib/functions/special_ends.dsl has those). Beside the value stands the condition: how many
 times an argument's relative change its own is. The error of SciPy at the same points is measured
-here, that of Atled by tests/library/special_table.dsl.
+here, that of Atled by tests/stdlib/functions/special_table.dsl.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import numpy as np
 import scipy
 from values import ROWS
 
-OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "library", "_special_reference.dsl")
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "stdlib", "functions", "_special_reference.dsl")
 
 
 class TooSlow(Exception):

@@ -1,2 +1,0 @@
-#! error E0801 2:1-2:33 "deep.json: line 1, column 201: nested more than 200 deep"
-load("tests/data/bad/deep.json")

@@ -1,2 +1,0 @@
-#! error E0801 2:1-2:33 "magic.npz: byte 10: the file ends before an archive could"
-load("tests/data/bad/magic.npz")

@@ -1,2 +1,0 @@
-#! error E0801 2:1-2:33 "quote.csv:2: the quote that begins here has no end"
-load("tests/data/bad/quote.csv")

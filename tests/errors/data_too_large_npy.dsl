@@ -1,2 +1,0 @@
-#! error E0801 2:1-2:41 "too_large.npy: byte 136: a number of 2^63 or more"
-load("tests/data/samples/too_large.npy")

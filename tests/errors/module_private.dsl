@@ -1,3 +1,0 @@
-#! error E0206 3:8-3:15 "`_hidden` is private to the module `shapes`"
-use "../corpus/_shapes.dsl" as shapes
-shapes._hidden(1)

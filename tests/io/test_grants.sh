@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# test_grants.sh - files and what a program may do: --safe, the limit on memory, `atled check`, interrupts, pipes, folders that cannot be written.
+#
+# Use: ATLED=build/atled tests/io/test_grants.sh. The last line counts.
+set -uo pipefail
+atled=${ATLED:-build/atled} passed=0 failed=0
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+
+holds() { # WHAT CONDITION...
+	local what=$1
+	shift
+	if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "failed: $what"; fi
+}
+ends() { # STATUS TEXT COMMAND...: a command ends with this status, and says this
+	local want=$1 text=$2 out status
+	shift 2
+	out=$("$@" 2>&1)
+	status=$?
+	[ "$status" -eq "$want" ] && [[ $out == *"$text"* ]] && return
+	echo "status $status, wanted $want: $out"
+	return 1
+}
+
+"$atled" -e "save(\"$folder/x.npy\", ones(1000000))" || exit 2
+holds 'loading needs a grant' ends 6 'is not granted here [E0802]' "$atled" --safe -e "load(\"$folder/x.npy\")"
+holds 'saving needs a grant' ends 6 'is not granted here [E0802]' "$atled" --safe -e "save(\"$folder/y.npy\", 1)"
+holds 'nothing was written' test ! -e "$folder/y.npy"
+for call in 'read_text("x")' 'read_lines("x")' 'write_text("x", "y")' 'exists("x")' 'list_files()'; do
+	holds "$call needs a grant" ends 6 'E0802' "$atled" --safe -e "$call"
+done
+holds 'try does not get around it' ends 6 'E0802' "$atled" --safe -e 'try { load("x.npy") } catch m { 1 }'
+holds 'the limit on memory' ends 5 'E0901' "$atled" --mem-limit=4M -e "x = load(\"$folder/x.npy\"); sum(x)"
+holds 'within the limit' ends 0 '1000000.0' "$atled" --mem-limit=40M -e "x = load(\"$folder/x.npy\"); sum(x)"
+printf 'x = load("%s/none.csv")\ny = reshape(x.a, 2, 2) @ x.b\nf(k) = k * y\ngrad(k -> sum(f(k)))(1.0)\n' "$folder" >"$folder/program.dsl"
+holds 'checking reads nothing' ends 0 '' "$atled" check "$folder/program.dsl"
+printf 'x = load("none.csv")\ny = x.a + nosuchname\n' >"$folder/wrong.dsl"
+holds 'names are checked all the same' ends 3 'no `nosuchname` [E0201]' "$atled" check "$folder/wrong.dsl"
+printf 'a,b\n1,2\n3,4\n' >"$folder/piped.csv"
+holds 'a pipe' ends 0 '[4, 6]' bash -c "sleep 0.2 | cat '$folder/piped.csv' - | '$atled' -e 'x = load(\"/dev/stdin\", format = \"csv\"); [sum(x.a), sum(x.b)]'"
+holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
+holds 'a full device' ends 1 'No space left on device [E0801]' "$atled" -e 'save("/dev/full", ones(1000), format = "csv")'
+mkfifo "$folder/endless"
+(exec 3<>"$folder/endless"; sleep 20) &
+writer=$!
+"$atled" -e "x = load(\"$folder/endless\", format = \"csv\")" >"$folder/out" 2>&1 &
+reader=$!
+# once it has the pipe open it is reading
+for _ in $(seq 100); do
+	if ls -l "/proc/$reader/fd" 2>/dev/null | grep -q endless; then break; fi
+	sleep 0.1
+done
+sleep 0.2
+start=$(date +%s%N)
+kill -INT "$reader" 2>/dev/null
+wait "$reader"
+status=$?
+took=$((($(date +%s%N) - start) / 1000000))
+kill "$writer" 2>/dev/null
+holds "an interrupt while reading is answered (status $status, $took ms)" test "$took" -lt 2000
+holds 'and says so' grep -q E0902 "$folder/out"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,53 @@
+/* help.h - what the tests of the ground floor of lang/ share: counting checks, and an allocator that keeps accounts.
+ *
+ * Needs: lang/base/value.h. Guarantees: every program that includes this has counts of its own.
+ */
+#ifndef ATLED_TESTS_UNIT_BASE_HELP_H
+#define ATLED_TESTS_UNIT_BASE_HELP_H
+
+#include "lang/base/value.h"
+#include "tests/unit/support/check.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void check_text(int line, const char *got, const char *want) {
+	if (!strcmp(got, want)) {
+		passed++;
+		return;
+	}
+	failed++;
+	fprintf(stderr, "%s:%d: failed\n  got:  %s\n  want: %s\n", __FILE__, line, got, want);
+}
+#define CHECK_TEXT(got, want) check_text(__LINE__, (got), (want))
+
+/* Checks that the sizes it is told are those it gave, and counts what is alive. */
+typedef struct Counting {
+	long blocks;
+	size_t bytes;
+	bool wrong;
+	long fail_after; /* allocations that still succeed; -1: all */
+} Counting;
+
+static inline void *counting_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
+	Counting *k = ud;
+	size_t *head = p ? (size_t *)p - 2 : NULL;
+	if (head && *head != old_bytes) k->wrong = true;
+	if (!new_bytes) {
+		if (head) {
+			k->blocks--;
+			k->bytes -= old_bytes;
+			free(head);
+		}
+		return NULL;
+	}
+	if (k->fail_after == 0) return NULL;
+	if (k->fail_after > 0) k->fail_after--;
+	size_t *grown = realloc(head, new_bytes + 2 * sizeof *head);
+	if (!grown) return NULL;
+	k->blocks += !p;
+	k->bytes += new_bytes - old_bytes;
+	*grown = new_bytes;
+	return grown + 2;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* session_help.h - a context with a session in it, for tests that run programs below the C interface.
+ *
+ * Needs: parser/session/session.h and what it runs on. Guarantees: everything is granted, and what programs print goes nowhere; ctx_free ends it.
+ */
+#ifndef ATLED_TESTS_UNIT_PARSER_SESSION_HELP_H
+#define ATLED_TESTS_UNIT_PARSER_SESSION_HELP_H
+
+#include "autodiff/autodiff.h"
+#include "backend/eval/code.h"
+#include "parser/session/session.h"
+#include "solvers/solvers.h"
+
+static inline void session_help_drop(void *ud, const char *text, size_t n) {
+	(void)ud;
+	(void)text;
+	(void)n;
+}
+
+static inline Ctx *open_session(void) {
+	Ctx *c = ctx_new(NULL);
+	ctx_grant(c, GRANT_ALL);
+	ctx_set_output(c, session_help_drop, NULL);
+	backend_init(c);
+	autodiff_init(c);
+	solvers_init(c);
+	session_init(c);
+	return c;
+}
+
+#endif

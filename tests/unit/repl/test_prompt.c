@@ -1,0 +1,302 @@
+/* test_prompt.c - the interactive prompt through a terminal of its own: keys in, screen out.
+ *
+ * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
+ * nothing failed.
+ */
+#include "tests/unit/support/check_of.h"
+#include "tests/unit/repl/terminal.h"
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct T {
+	Trial trial;
+	int fd;
+	pid_t pid;
+	char screen[1 << 16]; /* what came since the last key, escapes taken out */
+	size_t n;
+	int escape; /* inside an escape sequence: 1 after ESC, 2 in a CSI, 3 in an OSC */
+	int slower;
+} T;
+
+#define CHECK(t, x) CHECK_OF(&(t)->trial, x)
+
+static void start(T *t) {
+	struct winsize size = {.ws_row = 40, .ws_col = 120};
+	t->n = 0;
+	t->escape = 0;
+	t->pid = forkpty(&t->fd, NULL, NULL, &size);
+	if (t->pid == 0) {
+		setenv("HOME", t->trial.home, 1);
+		setenv("TERM", "xterm", 1);
+		setenv("NO_COLOR", "1", 1);
+		setenv("INPUTRC", "/dev/null", 1);
+		setenv("LC_ALL", "C.UTF-8", 1);
+		unsetenv("XDG_STATE_HOME");
+		execl(t->trial.program, t->trial.program, (char *)NULL);
+		_exit(127);
+	}
+}
+
+static void put(T *t, char ch) {
+	if (t->escape == 1) {
+		t->escape = ch == '[' ? 2 : ch == ']' ? 3 : 0;
+	} else if (t->escape == 2) {
+		if (ch >= '@' && ch <= '~') t->escape = 0;
+	} else if (t->escape == 3) {
+		if (ch == '\a') t->escape = 0;
+	} else if (ch == '\033') t->escape = 1;
+	else if (ch != '\a' && ch != '\r' && t->n + 1 < sizeof t->screen) {
+		t->screen[t->n++] = ch;
+		t->screen[t->n] = 0;
+	}
+}
+
+/* Reads what comes within `wait` seconds; false when the program is gone. */
+static bool take(T *t, double wait) {
+	struct pollfd p = {.fd = t->fd, .events = POLLIN};
+	if (poll(&p, 1, (int)(wait * 1000)) <= 0) return true;
+	char bytes[4096];
+	ssize_t n = read(t->fd, bytes, sizeof bytes);
+	if (n <= 0) return n < 0 && errno == EINTR;
+	for (ssize_t i = 0; i < n; i++) put(t, bytes[i]);
+	return true;
+}
+
+/* Waits until the text stands on the screen, then again for the prompt if that is wanted. */
+static bool sees(T *t, const char *text) {
+	double end = terminal_seconds() + 10 * t->slower;
+	while (!(t->n && strstr(t->screen, text)))
+		if (terminal_seconds() > end || !take(t, 0.1)) {
+			if (t->n && strstr(t->screen, text)) return true;
+			printf("  wanted: %s\n  screen: %s\n", text, t->n ? t->screen : "");
+			return false;
+		}
+	return true;
+}
+
+static void keys(T *t, const char *text) {
+	t->n = 0;
+	t->screen[0] = 0;
+	if (write(t->fd, text, strlen(text)) < 0) printf("the program does not read\n");
+}
+
+/* Types a line and waits for what it shows and for the next prompt. */
+static bool line(T *t, const char *text, const char *shows) {
+	keys(t, text);
+	usleep(2000);
+	if (write(t->fd, "\r", 1) < 0) return false;
+	if (!sees(t, shows)) return false;
+	/* the prompt after the answer */
+	double end = terminal_seconds() + 10 * t->slower;
+	while (terminal_seconds() < end) {
+		const char *at = strstr(t->screen, shows), *prompt = NULL;
+		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p; p = strstr(p + 1, "atled> "))
+			prompt = p;
+		if (prompt && !prompt[7]) return true;
+		if (!take(t, 0.1)) return false;
+	}
+	printf("  no prompt after: %s\n  screen: %s\n", text, t->screen);
+	return false;
+}
+
+static int finish(T *t) {
+	int status = 0;
+	double end = terminal_seconds() + 10 * t->slower;
+	while (terminal_seconds() < end) {
+		take(t, 0.05);
+		if (waitpid(t->pid, &status, WNOHANG) == t->pid) {
+			close(t->fd);
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
+	}
+	kill(t->pid, SIGKILL);
+	waitpid(t->pid, &status, 0);
+	close(t->fd);
+	return -1;
+}
+
+static void test_evaluates(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "1+1", "\n2\n"));
+	CHECK(t, line(t, "ans * 10", "\n20\n"));
+	CHECK(t, line(t, "x = 2.5", ""));
+	CHECK(t, line(t, "x^2;", ""));
+	CHECK(t, !strstr(t->screen, "6.25"));
+	CHECK(t, line(t, "x^2", "\n6.25\n"));
+	CHECK(t, line(t, "[1, 2; 3, 4]", "\n[[1, 2],\n [3, 4]]\n"));
+	CHECK(t, line(t, "zeros(64, 64)", "f64[64, 64]  32 KB"));
+	CHECK(t, line(t, "print(\"said {x}\")", "\nsaid 2.5\n"));
+	/* a block over several lines */
+	keys(t, "f(a) = {\r");
+	CHECK(t, sees(t, "  ...> "));
+	keys(t, "b = a + 1\r");
+	CHECK(t, sees(t, "  ...> "));
+	CHECK(t, line(t, "b^2 }", ""));
+	CHECK(t, line(t, "f(3)", "\n16\n"));
+	CHECK(t, line(t, "f'(3.0)", "\n8.0\n"));
+	/* prompts that were pasted along */
+	CHECK(t, line(t, "atled> 40 + 2", "\n42\n"));
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+}
+
+static void test_errors(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "a = 5", ""));
+	CHECK(t, line(t, "a = a + [1, 2] + [1, 2, 3]", "[E0302]"));
+	CHECK(t, strstr(t->screen, "^^^"));
+	CHECK(t, line(t, "a", "\n5\n"));
+	CHECK(t, line(t, "b = nme", "no `nme`"));
+	CHECK(t, line(t, ")", "E010"));
+	/* ^C: at the prompt, in the middle of a block, in a loop without end */
+	keys(t, "1 + 12345\003");
+	CHECK(t, sees(t, "\natled> "));
+	CHECK(t, line(t, "6 * 7", "\n42\n"));
+	keys(t, "g(x) = {\r");
+	CHECK(t, sees(t, "  ...> "));
+	keys(t, "x +\003");
+	CHECK(t, sees(t, "\natled> "));
+	CHECK(t, line(t, "k = 1.0", ""));
+	keys(t, "while k > 0 { k = k + 1 }\r");
+	usleep(400000);
+	take(t, 0);
+	double from = terminal_seconds();
+	keys(t, "\003");
+	CHECK(t, sees(t, "interrupted"));
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, terminal_seconds() - from < 0.5 * t->slower);
+	CHECK(t, line(t, "k + a", "\n6.0\n"));
+	CHECK(t, line(t, "5 - 4", "\n1\n"));
+	keys(t, ":quit\r");
+	CHECK(t, finish(t) == 0);
+}
+
+static void test_completion(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	keys(t, "linsp\t");
+	CHECK(t, sees(t, "linspace"));
+	CHECK(t, line(t, "(0, 1, 3)", "\n[0, 0.5, 1]\n"));
+	keys(t, "\\alpha\t");
+	CHECK(t, sees(t, "α"));
+	CHECK(t, line(t, " = 3", ""));
+	CHECK(t, line(t, "α + 1", "\n4\n"));
+	CHECK(t, line(t, "rec = (first = 10, second = 20)", ""));
+	keys(t, "rec.sec\t");
+	CHECK(t, sees(t, "rec.second"));
+	CHECK(t, line(t, " + 1", "\n21\n"));
+	CHECK(t, line(t, "my_long_name = 7", ""));
+	keys(t, "2 * my_l\t");
+	CHECK(t, sees(t, "my_long_name"));
+	CHECK(t, line(t, "", "\n14\n"));
+	keys(t, ":he\t");
+	CHECK(t, sees(t, ":help"));
+	CHECK(t, line(t, "", "??name"));
+	CHECK(t, line(t, "?sin", "sine"));
+	/* what has matrices in it is shown with its parts below one another, strings in quotes; long rows go on behind a comma, under their bracket */
+	CHECK(t, line(t, "(A = [1, 2; 3, 4], s = \"a, \\\"b\", x = 7)", "(A = [[1, 2],\n      [3, 4]],\n s = \"a, \\\"b\",\n x = 7)\n"));
+	CHECK(t, line(t, "(n = iota(17), s = \"a\\nb\", t = \"012345678901234567890123456789\\n012345678901234567890123456789\\n\")",
+	         "(n = i64[17]  136 B  min 0  max 16\n     [0, 1, 2, ..., 14, 15, 16],\n s = \"a\\nb\",\n t = \"012345678901234567890123456789 ...\")\n"));
+	CHECK(t, line(t, "(eye(2), rand(300) * 0)", "([[1, 0],\n  [0, 1]],\n f64[300]  2.3 KB  min 0  max 0  nan 0\n [0, 0, 0, ..., 0, 0, 0])\n"));
+	CHECK(t, line(t, "zeros(60)", "0, 0,\n 0, 0,"));
+	/* sentences are broken at blanks: no line is wider than the terminal */
+	CHECK(t, line(t, "?minimize", "#~ [2, 2.5]"));
+	size_t widest = 0;
+	for (const char *p = t->screen; *p; p += strcspn(p, "\n") + 1) {
+		size_t wide = 0;
+		for (const char *q = p; *q && *q != '\n'; q++) wide += ((unsigned char)*q & 0xc0) != 0x80;
+		widest = wide > widest ? wide : widest;
+		if (!p[strcspn(p, "\n")]) break;
+	}
+	CHECK(t, widest > 100 && widest < 120);
+	CHECK(t, line(t, "h(x) = x + 41", ""));
+	CHECK(t, line(t, "??h", "h(x) = x + 41"));
+	CHECK(t, line(t, "?nobody", "no `nobody`"));
+	CHECK(t, line(t, ":type rec", "record (first: i64, second: i64)"));
+	CHECK(t, line(t, ":type [1.0, 2.0] * 2", "f64[2]"));
+	CHECK(t, line(t, ":type (rec, \"a\", h, none, [1.0])", "tuple (record (first: i64, second: i64), string, function, none, f64[1])"));
+	CHECK(t, line(t, ":type none", "none  0 scalar operations"));
+	/* what is wrong is said of what was typed, not of what a command puts round it */
+	CHECK(t, line(t, ":type 1 +", "<type>:1:4: expected an expression, found the end of the text"));
+	CHECK(t, line(t, ":bench 6 + nothing_here", "<bench>:1:5: no `nothing_here`"));
+	CHECK(t, line(t, ":ir h(2.0)", "add"));
+	/* the whole of an expression is looked at, not only the function in front */
+	CHECK(t, line(t, ":ir h(sin(2.0 + rand()))", "sin"));
+	CHECK(t, line(t, ":time h(1)", "\n42\n"));
+	CHECK(t, strstr(t->screen, "scalar operations"));
+	CHECK(t, line(t, ":time h(1)", "compiling"));
+	CHECK(t, line(t, ":plan h(1)", "h: 0 units of machine code"));
+	CHECK(t, line(t, ":native h(1)", "machine code"));
+	CHECK(t, line(t, ":bench 6 * 7", "median"));
+	CHECK(t, line(t, ":bench 6 *", "E010"));
+	CHECK(t, line(t, ":bench error(\"so it is\")", "so it is"));
+	CHECK(t, line(t, ":nan log(2 - 5) * h(2.0)", "gives the first NaN: log(-3.0)"));
+	CHECK(t, !strstr(t->screen, "nan_check"));
+	CHECK(t, line(t, ":nan h(log(1 - my_long_name))", "`log(1 - my_long_name)` gives the first NaN: log(-6.0)"));
+	CHECK(t, line(t, "bad = sqrt(my_long_name - 9) + 1;", ""));
+	CHECK(t, line(t, ":nan", "`sqrt(my_long_name - 9)` gives the first NaN: sqrt(-2.0)"));
+	CHECK(t, line(t, ":nan 3", "no NaN"));
+	CHECK(t, line(t, ":vars", "my_long_name"));
+	CHECK(t, line(t, ":nothing", "no command"));
+	CHECK(t, line(t, ":load", "needs FILE"));
+	char path[100], command[140];
+	snprintf(path, sizeof path, "%s/loaded.dsl", t->trial.home);
+	FILE *f = fopen(path, "w");
+	if (f) {
+		fputs("loaded = 99\nloaded + 1\n", f);
+		fclose(f);
+	}
+	snprintf(command, sizeof command, ":load %s", path);
+	CHECK(t, line(t, command, "\n100\n"));
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+}
+
+static void test_history(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "11 * 11", "\n121\n"));
+	CHECK(t, line(t, "\033[A", "\n121\n"));
+	keys(t, "p(x) = {\r");
+	CHECK(t, sees(t, "  ...> "));
+	CHECK(t, line(t, "x + 1000 }", ""));
+	CHECK(t, line(t, "p(1)", "\n1001\n"));
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+	/* the next start remembers, the block as one */
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "\033[A\033[A", ""));
+	CHECK(t, line(t, "p(2)", "\n1002\n"));
+	CHECK(t, line(t,
+	              "\022"
+	              "11 ",
+	              "\n121\n")); /* ^R */
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+	char path[100];
+	snprintf(path, sizeof path, "%s/.local/state/atled/history", t->trial.home);
+	CHECK(t, !access(path, R_OK));
+}
+
+int main(void) {
+	static T t;
+	int status;
+	if (!trial_begin(&t.trial, "repl", &status)) return status;
+	t.slower = t.trial.sanitized ? 6 : 1;
+	test_evaluates(&t);
+	test_errors(&t);
+	test_completion(&t);
+	test_history(&t);
+	return trial_end(&t.trial);
+}
