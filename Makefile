@@ -66,10 +66,10 @@ SUNDIALS_MPI := $(and $(filter-out 5 6,$(firstword $(SUNDIALS))),$(filter 1,$(la
 MPI_FOLDERS := $(if $(SUNDIALS_MPI),$(call folders,mpi-c mpi ompi-c mpich))
 HDF5_FOLDERS := $(call folders,hdf5-serial hdf5)
 
-# The newest LLVM that the code generator can be built with, or nothing (scripts/llvm.sh): version, llvm-config, clang, clang++, ld.lld.
+# The newest LLVM that the code generator can be built with, or nothing (scripts/build/llvm.sh): version, llvm-config, clang, clang++, ld.lld.
 # `make LLVM_VERSIONS=19` takes one version.
 LLVM_VERSIONS ?=
-LLVM := $(shell scripts/llvm.sh $(LLVM_VERSIONS))
+LLVM := $(shell scripts/build/llvm.sh $(LLVM_VERSIONS))
 LLVM_CONFIG := $(word 2,$(LLVM))
 LLVM_CLANG := $(word 3,$(LLVM))
 LLVM_CXX := $(word 4,$(LLVM))
@@ -84,7 +84,7 @@ KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trappin
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
 
 # A library's flags from pkg-config, else the plain ones. What nothing refers to is not linked (--as-needed); most libraries are
-# loaded when they are first needed and so are not here (scripts/sonames.sh). SUNDIALS is linked by tests and benchmarks alone.
+# loaded when they are first needed and so are not here (scripts/build/sonames.sh). SUNDIALS is linked by tests and benchmarks alone.
 library = $(shell pkg-config --libs $(1) 2>/dev/null || echo $(2))
 SUNDIALS_LIBS ?= $(if $(filter-out 5 6,$(firstword $(SUNDIALS))),-lsundials_core) -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_nvecserial -lsundials_sunmatrixdense \
 	-lsundials_sunmatrixband -lsundials_sunmatrixsparse -lsundials_sunlinsoldense -lsundials_sunlinsolband -lsundials_sunlinsolklu \
@@ -108,8 +108,8 @@ FUZZ_REPLAY := tests/fuzz/replay.c
 FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
 HOST_SOURCES := $(sort $(wildcard examples/*.c))
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
-BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/limit/*.c))
-PRECISION_SOURCES := $(wildcard bench/precision/*.c)
+BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/c_reference/*.c))
+PRECISION_SOURCES := $(wildcard bench/work_precision/*.c)
 
 comma := ,
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -121,7 +121,7 @@ REPLAYS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SOURCES))
 HOSTS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(HOST_SOURCES))
 BENCH_PROGRAM := $(if $(BENCH_SOURCES),$(BUILD)/bench/run)
-PRECISION_PROGRAM := $(if $(PRECISION_SOURCES),$(BUILD)/bench/precision/run)
+PRECISION_PROGRAM := $(if $(PRECISION_SOURCES),$(BUILD)/bench/work_precision/run)
 
 # The shared library's name ends in the number of its binary interface, which changes when a program built before would break.
 ABI := 1
@@ -137,12 +137,12 @@ default: all
 all: $(BUILD)/atled $(BUILD)/libatled.so $(BUILD)/libatled.a ## the program and both libraries, in build/
 
 deps: ## install the libraries that Atled needs, where they are missing
-	@scripts/deps.sh
+	@scripts/build/deps.sh
 
 demo: ## build, solve Burgers' equation, and say where the picture is
-	@scripts/deps.sh
+	@scripts/build/deps.sh
 	@$(MAKE) all
-	@scripts/demo.sh build/atled examples/burgers.dsl
+	@scripts/build/demo.sh build/atled examples/burgers.dsl
 
 # k when make was told to keep going: then the tests that were built run even where others do not build
 K = $(findstring k,$(firstword -$(MAKEFLAGS)))
@@ -163,7 +163,7 @@ asan: ## the same tests under the address and undefined-behaviour sanitizers
 tsan: ## the same tests under the thread sanitizer
 stress: ## the same tests, sanitized, with every initial capacity shrunk to one
 check asan tsan stress:
-	@scripts/deps.sh check
+	@scripts/build/deps.sh check
 	@rm -f $(TESTED)/summary
 	@built=yes; \
 	$(MAKE) $(if $(filter check,$@),all tests-built,build/libatled-codegen.so) MODE=release BUILD=build WERROR=$(TESTED_WERROR) || built=no; \
@@ -171,28 +171,28 @@ check asan tsan stress:
 	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ $(TESTED) </dev/null
 
 check-distros: ## README's two commands on bare systems: Debian 12, 13, sid and another processor (as root; SYSTEMS=names)
-	@scripts/check_distros.sh $(SYSTEMS)
+	@scripts/check/distros.sh $(SYSTEMS)
 
 # the clang that fuzz targets are built with
 CLANG ?= $(or $(LLVM_CLANG),clang)
 
-fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each (scripts/fuzz.sh has more settings), and the derivatives of random programs
-	@scripts/deps.sh
-	@CLANG='$(CLANG)' scripts/deps.sh fuzz
+fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each (scripts/check/fuzz.sh has more settings), and the derivatives of random programs
+	@scripts/build/deps.sh
+	@CLANG='$(CLANG)' scripts/build/deps.sh fuzz
 	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC='$(CLANG)'
 	@[ -n '$(FUZZ_ONLY)' ] || $(MAKE) build/tests/random_programs MODE=release BUILD=build CC='$(CC)'
-	@scripts/fuzz.sh build-fuzz build/tests/random_programs
+	@scripts/check/fuzz.sh build-fuzz build/tests/random_programs
 
 site: ## the manual as a static site in build/site (needs MkDocs)
 	@$(MAKE) all
-	@scripts/site.sh build
+	@scripts/docs/site.sh build
 
 bench: ## measure; what the figures mean is in docs/
 	@$(MAKE) all benches-built
-	@scripts/bench.sh build
+	@scripts/bench/bench.sh build
 work-precision: ## measure the integrators at many tolerances, and draw docs/work_precision_*.png
 	@$(MAKE) all benches-built
-	@scripts/work_precision.sh build
+	@scripts/bench/work_precision.sh build
 
 bench-neural: ## solve the targets of the neural methods with five seeds each: errors and seconds
 	@$(MAKE) all
@@ -226,9 +226,9 @@ Q := $(if $(V),,@)
 
 # what is loaded at run time is what the headers belong to
 SONAMES := $(BUILD)/generated/sonames.h
-$(SONAMES): scripts/sonames.sh $(BUILD)/flags
+$(SONAMES): scripts/build/sonames.sh $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,make)scripts/sonames.sh '$(CC)' $(SUNDIALS_LIBS) >$@
+	$(call say,make)scripts/build/sonames.sh '$(CC)' $(SUNDIALS_LIBS) >$@
 
 $(BUILD)/backend/kernels/%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 # gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
@@ -251,7 +251,7 @@ include backend/vmath/vmath.mk
 include backend/codegen/codegen.mk
 
 # the standard library becomes a table of texts inside ours
-$(BUILD)/embed_library: scripts/embed_library.c $(BUILD)/flags
+$(BUILD)/embed_library: scripts/build/embed_stdlib.c $(BUILD)/flags
 	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -o $@
 
 $(BUILD)/library_texts.c: $(BUILD)/embed_library $(BUILD)/stdlib $(STDLIB)
@@ -306,14 +306,14 @@ $(HOSTS): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libatled.so $(BUIL
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
 
 # the benches too; their hand-written side is compiled for this machine alone, and scalar code as most C is
-$(BUILD)/bench/limit/%.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
-$(BUILD)/bench/limit/scalar.o $(BUILD)/bench/limit/ode.o: ROOM_FLAGS := -O2
+$(BUILD)/bench/c_reference/%.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
+$(BUILD)/bench/c_reference/scalar.o $(BUILD)/bench/c_reference/ode.o: ROOM_FLAGS := -O2
 # gcc 14.2 for Zen 5 makes a NaN of the 3 x 3 complex systems when it vectorises straight lines
-$(BUILD)/bench/limit/stiff.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-tree-slp-vectorize
+$(BUILD)/bench/c_reference/stiff.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-tree-slp-vectorize
 $(BENCH_PROGRAM): $(call objects,$(BENCH_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled $(SUNDIALS_LIBS) -lm -ldl -o $@
 
-$(BUILD)/bench/precision/%.o: ROOM_FLAGS := -Ibench -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
+$(BUILD)/bench/work_precision/%.o: ROOM_FLAGS := -Ibench -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
 $(PRECISION_PROGRAM): $(call objects,$(PRECISION_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(PRECISION_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/../..' -latled $(SUNDIALS_LIBS) -lm -o $@
 

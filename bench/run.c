@@ -1,4 +1,4 @@
-/* run.c - measures every row of bench/limit/: the Atled program beside the hand-written C of the same work, interleaved.
+/* run.c - measures every row of bench/c_reference/: the Atled program beside the hand-written C of the same work, interleaved.
  *
  * Use: run [--quick] [--only WORD]... [--threads N] [--rounds N] [--budget SECONDS] [--programs FOLDER] [--json] [--list]
  *      run --spent PROGRAM [ARGUMENT]...: runs a program, whose output goes to the error stream, and prints its seconds, those of processors, and the most bytes it had
@@ -12,7 +12,7 @@
  */
 #define _GNU_SOURCE
 #include "atled.h"
-#include "limit/limit.h"
+#include "c_reference/limit.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -158,8 +158,8 @@ shopt -s nullglob
 long=${LONG:+yes}
 
 every_test() {
-	run counts rooms 60 scripts/check_rooms.sh
-	run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
+	run counts rooms 60 scripts/check/layers.sh
+	run counts rooms-self-test 60 scripts/check/layers.sh --self-test
 	for source in tests/unit/*/test_*.c; do
 		name=${source#tests/}
 		run counts "${name%.c}" $((limit * 2)) "$build/tests/$(basename "$source" .c)"
@@ -255,13 +255,13 @@ every_test() {
 		run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
 	done
 	if [ "$kind" = check ] && [ -f include/atled.h ]; then
-		run counts library 300 scripts/check_library.sh build
-		run counts library-page 60 scripts/library_page.py --check
-		run counts comparison-page 60 scripts/comparison_page.sh --check
-		run counts gallery-page 60 scripts/gallery_page.sh --check
-		run counts grammar-page 60 scripts/grammar_page.sh --check
-		run counts derivatives-page 60 scripts/derivatives_page.sh --check
-		run counts special-page 60 scripts/special_page.sh --check
+		run counts library 300 scripts/check/installed_library.sh build
+		run counts library-page 60 scripts/docs/library_page.py --check
+		run counts comparison-page 60 scripts/docs/comparison_page.sh --check
+		run counts gallery-page 60 scripts/docs/gallery_page.sh --check
+		run counts grammar-page 60 scripts/docs/grammar_page.sh --check
+		run counts derivatives-page 60 scripts/docs/derivatives_page.sh --check
+		run counts special-page 60 scripts/docs/special_page.sh --check
 		run counts install 300 tests/install_test.sh build
 	fi
 }

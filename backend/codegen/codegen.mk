@@ -4,7 +4,7 @@
 # the other kinds a link names it.
 #
 # The main Makefile includes it after backend/vmath/vmath.mk and its own rules (it uses `say`, $(BUILD)/flags and the rule for $(BUILD)/%.o).
-# Needs LLVM with clang and lld (scripts/llvm.sh). It gives
+# Needs LLVM with clang and lld (scripts/build/llvm.sh). It gives
 #   CODEGEN_LIBRARY  the library, or nothing where LLVM is missing or the machine is none that we have code for: then programs run on the evaluator
 
 CODEGEN_BACK_END_x86_64 := x86
@@ -42,12 +42,12 @@ $(BUILD)/codegen/kernels_none.o: backend/codegen/precompiled_data.S
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) -DEMPTY -c $< -o $@
 
-$(MAKE_KERNELS): $(BUILD)/scripts/make_kernels.o $(BUILD)/internal.a $(BUILD)/links
+$(MAKE_KERNELS): $(BUILD)/scripts/build/precompile_kernels.o $(BUILD)/internal.a $(BUILD)/links
 	@mkdir -p $(@D)
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
 # made anew when what they are made by changes, not with every file of the library that the program is linked with
-$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir/builder.o $(BUILD)/backend/native/cpu.o | $(MAKE_KERNELS)
+$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/build/precompile_kernels.o $(BUILD)/backend/native/kir/builder.o $(BUILD)/backend/native/cpu.o | $(MAKE_KERNELS)
 	$(call say,make)$(MAKE_KERNELS) $(BUILD)/codegen/empty.so $* $@
 
 all tests-built: $(CODEGEN_LIBRARY)

@@ -1,6 +1,6 @@
 /* precompiled.c - precompiled functions: those that depend on the target alone, as objects inside this library.
  *
- * Needs: emit.h; the files that scripts/make_kernels.c wrote with a library that has none (precompiled_data.S). Guarantees: a function is found only for a target that
+ * Needs: emit.h; the files that scripts/build/precompile_kernels.c wrote with a library that has none (precompiled_data.S). Guarantees: a function is found only for a target that
  * differs in nothing but its caches from the one it was compiled for, and not where all bodies are wanted. What comes from
  * the library is what would be emitted in its place: both are made by the same code.
  *

@@ -1,6 +1,6 @@
 # vmath.mk - builds the vector maths; the main Makefile includes it.
 #
-# Needs: LLVM (scripts/llvm.sh); B, the folder of the release build: the vector maths is the same for all kinds of build. It gives
+# Needs: LLVM (scripts/build/llvm.sh); B, the folder of the release build: the vector maths is the same for all kinds of build. It gives
 #   VMATH_BITCODE    $(B)/vmath/vmath_L.bc for L = 1, 2, 4, 8 doubles in a vector
 #   VMATH_LOOPS      objects with loops over arrays (backend/vmath/loops.h) for tests and measurements
 #   VMATH_EVALUATOR  such objects for AVX2 and for AVX-512, or for NEON, parts of the library: the evaluator's maths over arrays (backend/kernels/vector_math.c)

@@ -1,7 +1,7 @@
 """common.py - what the Python peers share: the command line, sizes, inputs and the clock.
 
 Needs: numpy. Guarantees: a time is the median of several batches after a warm-up, in which what compiles compiles; one line of JSON for each row that
-is measured, and one with "skipped" for a row that fails, so that one missing function does not cost the others. Sizes are those of bench/limit/.
+is measured, and one with "skipped" for a row that fails, so that one missing function does not cost the others. Sizes are those of bench/c_reference/.
 """
 import argparse
 import json

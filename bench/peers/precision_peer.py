@@ -1,4 +1,4 @@
-"""Work and precision of SciPy's and diffrax's integrators on the problems of bench/precision/run.c: a line of JSON for each problem, method and tolerance.
+"""Work and precision of SciPy's and diffrax's integrators on the problems of bench/work_precision/run.c: a line of JSON for each problem, method and tolerance.
 
 Use: precision_peer.py scipy|diffrax [--only WORD] [--budget SECONDS]. atol = rtol times the number in references.txt; the error is the largest of
 |y - r| / (|r| + atol / rtol). Time is processor time, the smallest of many calls within the budget, compiling not counted (diffrax: the jitted function, double

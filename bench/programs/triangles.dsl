@@ -1,4 +1,4 @@
-# triangles.dsl - Poisson's equation by linear elements on triangles: how long the whole takes by solve, and how long assembling and solving take by themselves. scripts/bench_setup.sh puts a line behind it.
+# triangles.dsl - Poisson's equation by linear elements on triangles: how long the whole takes by solve, and how long assembling and solving take by themselves. scripts/bench/bench_setup.sh puts a line behind it.
 
 problem membrane {
   domain x in [0, 1], y in [0, 1]

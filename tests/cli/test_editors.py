@@ -21,8 +21,8 @@ def check(good, what):
         print("failed:", what)
 
 
-made = subprocess.run([sys.executable, "scripts/editors.py", "--check", atled], capture_output=True, text=True)
-check(made.returncode == 0, "the lists of words: " + made.stdout + made.stderr + " (scripts/editors.py writes them)")
+made = subprocess.run([sys.executable, "scripts/docs/editor_words.py", "--check", atled], capture_output=True, text=True)
+check(made.returncode == 0, "the lists of words: " + made.stdout + made.stderr + " (scripts/docs/editor_words.py writes them)")
 
 folder = "editors/vscode/"
 package = json.load(open(folder + "package.json", encoding="utf-8"))

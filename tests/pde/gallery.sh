@@ -68,6 +68,6 @@ holds 'a picture is drawn' test -s "$picture"
 holds "docs/gallery/$name.png is there, of at most 120 kB" at_least 120000 "$(stat -c %s "docs/gallery/$name.png" 2>/dev/null || echo 999999999)"
 words() { awk '{ print $1 }' | paste -sd ' '; }
 shown=$(awk -v name="$name" '$0 == "<a id=\"" name "\"></a>" { here = 1 } here && /^```text/ { on = 1; next } on && /^```/ { exit } on' docs/gallery.md)
-holds 'docs/gallery.md has the table (scripts/gallery_page.sh)' test "$(words <<<"$shown")" = "$(words <"$folder/$name.txt")"
+holds 'docs/gallery.md has the table (scripts/docs/gallery_page.sh)' test "$(words <<<"$shown")" = "$(words <"$folder/$name.txt")"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -3,7 +3,7 @@ if exists("b:current_syntax")
   finish
 endif
 setlocal iskeyword=@,48-57,_,128-255
-" ---- made by scripts/editors.py
+" ---- made by scripts/docs/editor_words.py
 syntax keyword atledKeyword if else for while break continue return try catch and or not in
 syntax keyword atledDeclare problem domain field eigen event use derivative at by as periodic falling rising terminal
 syntax keyword atledConstant true false none pi inf nan

@@ -1,4 +1,4 @@
-# _special_reference.dsl - made by scripts/special/reference.py: functions, arguments, values of mpmath, conditions,
+# _special_reference.dsl - made by scripts/docs/special/reference.py: functions, arguments, values of mpmath, conditions,
 # and the worst error of SciPy.
 #
 # mpmath 1.4.1, SciPy 1.17.1. `x` has an array for each argument; `scipy` is inf where SciPy gives NaN or an infinity,

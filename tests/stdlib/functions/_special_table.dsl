@@ -1,4 +1,4 @@
-# _special_table.dsl - how the rows of _special_reference.dsl are judged: for special_table.dsl and scripts/special_page.sh.
+# _special_table.dsl - how the rows of _special_reference.dsl are judged: for special_table.dsl and scripts/docs/special_page.sh.
 
 # The worst error of a function at its points; inf where it is NaN.
 error_of(r) = {

@@ -1,4 +1,4 @@
-/* make_kernels.c - precompiles the functions that every module for a target may share: products of matrices in all their forms.
+/* precompile_kernels.c - precompiles the functions that every module for a target may share: products of matrices in all their forms.
  *
  * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that has none yet, and sse2, avx2 or avx512; on AArch64 neon. Writes the
  * file, see NativeKernels. Which functions there are is not listed anywhere: a module is made that asks for products of all types, flags and sizes, and the code generator says

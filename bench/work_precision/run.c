@@ -10,7 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "atled.h"
-#include "limit/systems.h"
+#include "c_reference/systems.h"
 #include "solvers/sundials/modules/versions.h"
 
 #include <cvodes/cvodes.h>

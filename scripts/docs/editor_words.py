@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""editors.py - writes the lists of words in editors/ anew: keywords and names from the program itself, words of statements from parser/syntax/lexer.c.
+"""editor_words.py - writes the lists of words in editors/ anew: keywords and names from the program itself, words of statements from parser/syntax/lexer.c.
 
-Use: scripts/editors.py [--check] [PROGRAM]      PROGRAM: build/atled when not given
+Use: scripts/docs/editor_words.py [--check] [PROGRAM]      PROGRAM: build/atled when not given
 With --check nothing is written; the exit status says whether the lists are what they should be. `make check` runs it so.
 """
 import json
@@ -40,7 +40,7 @@ def word(words, behind=""):
 
 grammar = {
     "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
-    "comment": "Made by scripts/editors.py; change that instead.",
+    "comment": "Made by scripts/docs/editor_words.py; change that instead.",
     "name": "Atled",
     "scopeName": "source.atled",
     "fileTypes": ["dsl"],
@@ -122,7 +122,7 @@ def wrapped(prefix, words, width=140):
 
 vim_path = "editors/vim/syntax/atled.vim"
 vim = open(vim_path, encoding="utf-8").read()
-begin, end = '" ---- made by scripts/editors.py\n', '" ---- end\n'
+begin, end = '" ---- made by scripts/docs/editor_words.py\n', '" ---- end\n'
 lists = [
     wrapped("syntax keyword atledKeyword", keywords + operators),
     wrapped("syntax keyword atledDeclare", opening + middle),
@@ -144,5 +144,5 @@ for path, text in [("editors/vscode/syntaxes/atled.tmLanguage.json", json.dumps(
     if not check:
         open(path, "w", encoding="utf-8").write(text)
 for path in stale:
-    print(f"{path}: " + ("is not what scripts/editors.py makes of the program's words" if check else "written"))
+    print(f"{path}: " + ("is not what scripts/docs/editor_words.py makes of the program's words" if check else "written"))
 sys.exit(1 if check and stale else 0)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # bench_setup.sh - what large problems cost beside their steps: setting up the 2-D Brusselator, from reading the program to the first steps, and assembling linear elements.
 #
-# Use: scripts/bench_setup.sh FOLDER, the folder of a release build in which bench/run was built. Prints two tables (Markdown). Settings, as environment variables: THREADS=2; QUICK=1: small sizes.
+# Use: scripts/bench/bench_setup.sh FOLDER, the folder of a release build in which bench/run was built. Prints two tables (Markdown). Settings, as environment variables: THREADS=2; QUICK=1: small sizes.
 # The whole process is timed: starting, compiling (the cache of compiled code is a new one at each size), the pattern of the Jacobian, the choice of a solver, factors. Of the
 # small sizes most is starting and compiling. The largest takes some 3 GB; it is left out where the system has less than 6 GB to spare.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 build=${1:?folder of the build} threads=${THREADS:-2}
 sizes=(32 64 256 1024) h=1/707
 if [ "${QUICK:-0}" = 1 ]; then sizes=(32 64 128) h=1/100; fi

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # special_page.sh - writes docs/special.md: the worst relative error of each special function and distribution, beside SciPy's.
 #
-# Use: scripts/special_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
-#      scripts/special_page.sh --check [FOLDER]  fails when a function is missing on the page or is worse than the page says
+# Use: scripts/docs/special_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
+#      scripts/docs/special_page.sh --check [FOLDER]  fails when a function is missing on the page or is worse than the page says
 #
-# Values, conditions and SciPy's errors stand in tests/stdlib/functions/_special_reference.dsl (scripts/special/reference.py). Last digits depend on
+# Values, conditions and SciPy's errors stand in tests/stdlib/functions/_special_reference.dsl (scripts/docs/special/reference.py). Last digits depend on
 # the machine's C library, so that a check allows for four units of the last place beside twice what the page says.
 set -euo pipefail
 export LC_ALL=C.UTF-8
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 check=
 if [ "${1:-}" = --check ]; then check=yes; shift; fi
 program=${ATLED:-${1:-build}/atled}
@@ -27,7 +27,7 @@ page() {
 	cat <<'TEXT'
 # Special functions: how exact they are
 
-Made by `scripts/special_page.sh` from `tests/stdlib/functions/special_table.dsl`; do not change it by hand.
+Made by `scripts/docs/special_page.sh` from `tests/stdlib/functions/special_table.dsl`; do not change it by hand.
 
 TEXT
 	sed -n 's/^# mpmath \(.*\), SciPy \([^ ]*\)\. .*/Each function is compared with mpmath \1 at points drawn over its whole domain: extremes, both signs, tails, nearly whole orders. SciPy \2 is compared at the same points./p' tests/stdlib/functions/_special_reference.dsl
@@ -53,5 +53,5 @@ awk -F'|' '
 	NR == FNR { if ($2 ~ /^ `/) { name = substr($2, 3, length($2) - 4); said[name] = $4 + 0 } next }
 	!($2 in said) { print $2 ": not on the page"; failed++; next }
 	{ if ($4 + 0 > 2 * said[$2] + 1e-15) { printf "%s: %s, and %s on the page\n", $2, $4, said[$2]; failed++ } else passed++ }
-	END { if (failed) print "docs/special.md is out of date: run scripts/special_page.sh"; print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }
+	END { if (failed) print "docs/special.md is out of date: run scripts/docs/special_page.sh"; print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }
 ' docs/special.md "$stage/rows"

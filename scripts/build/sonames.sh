@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sonames.sh - names of the libraries that Atled loads at run time, as C macros
 #
-# Use: scripts/sonames.sh CC [SUNDIALS' LINK FLAGS...], prints a header. Each
+# Use: scripts/build/sonames.sh CC [SUNDIALS' LINK FLAGS...], prints a header. Each
 # library is linked once and its name read back, so that what is loaded is what
 # the headers belong to. Where the linker does not find one, the name without a
 # number is left for the loader to try.
@@ -29,7 +29,7 @@ define() { # MACRO NAME...: the first library that links; NAME is that of -lNAME
 	printf '#define %s "%s"\n' "$macro" "${found:-lib$1.so}"
 }
 
-echo '/* made by scripts/sonames.sh */'
+echo '/* made by scripts/build/sonames.sh */'
 define SONAME_OPENBLAS openblas
 define SONAME_FFTW fftw3
 define SONAME_FFTWF fftw3f

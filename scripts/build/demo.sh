@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # demo.sh - runs an example and says which pictures it made.
-# Use: scripts/demo.sh PROGRAM EXAMPLE. The example runs in build/demo, where its files go.
+# Use: scripts/build/demo.sh PROGRAM EXAMPLE. The example runs in build/demo, where its files go.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 program=$PWD/$1 example=$PWD/$2 folder=build/demo
 
 mkdir -p "$folder"

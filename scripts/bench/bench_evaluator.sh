@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # bench_evaluator.sh - the evaluator alone, without machine code, beside Lua 5.4: scalar loops, by turns, the median of five ratios.
 #
-# Use: scripts/bench_evaluator.sh FOLDER, the folder of a release build. Prints one table (Markdown), or a line that says that Lua is not installed
+# Use: scripts/bench/bench_evaluator.sh FOLDER, the folder of a release build. Prints one table (Markdown), or a line that says that Lua is not installed
 # (lua5.4 of the system). Whole programs are timed, by what they take of a processor: other work on the machine counts less. QUICK=1: small sizes.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 build=${1:?folder of the build} turns=5
 if ! command -v lua5.4 >/dev/null; then
 	echo "bench: Lua 5.4 is not installed: its rows are skipped" >&2

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # grammar_page.sh - writes docs/grammar.md from the productions that stand above the parser's functions (parser/syntax/parse_*.c).
 #
-# Use: scripts/grammar_page.sh          writes the page
-#      scripts/grammar_page.sh --check  fails when the page is not what it would write
+# Use: scripts/docs/grammar_page.sh          writes the page
+#      scripts/docs/grammar_page.sh --check  fails when the page is not what it would write
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 # The comments of a file that begin with `symbol = `, in the order of the text: the first lines are the production, words behind it are remarks.
 productions() { # FILE
@@ -25,7 +25,7 @@ page() {
 	cat <<'TEXT'
 # The grammar
 
-Made by `scripts/grammar_page.sh` from the productions above the parser's functions. What the constructs mean is in [language.md](language.md).
+Made by `scripts/docs/grammar_page.sh` from the productions above the parser's functions. What the constructs mean is in [language.md](language.md).
 
 `"x"` is a token as written, `NAME`, `NUMBER` and `STRING` are tokens, `[ x ]` is x or nothing, `{ x }` any number of x, `|` a choice. A remark may follow a production behind some blanks.
 
@@ -41,7 +41,7 @@ TEXT
 }
 
 if [ "${1:-}" = --check ]; then
-	if page | cmp -s - docs/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/grammar.md is out of date: run scripts/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
+	if page | cmp -s - docs/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/grammar.md is out of date: run scripts/docs/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
 else
 	page >docs/grammar.md
 fi

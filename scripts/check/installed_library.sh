@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# check_library.sh - what a user gets: the public header, the two libraries, the start of the program, and the installation.
-# Use: scripts/check_library.sh FOLDER, the folder of a release build. The last line is "N passed, N failed".
+# installed_library.sh - what a user gets: the public header, the two libraries, the start of the program, and the installation.
+# Use: scripts/check/installed_library.sh FOLDER, the folder of a release build. The last line is "N passed, N failed".
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 build=$1 passed=0 failed=0
 cc=${CC:-cc} cxx=${CXX:-c++}
 stage=$(mktemp -d) || exit 2

@@ -3,7 +3,7 @@
 
 Examples become blocks that `make check` runs, each in a session of its own, so that every one can be tried as it stands.
 
-Use: scripts/library_page.py [--check] [PROGRAM]      PROGRAM: build/atled when neither it nor ATLED is given
+Use: scripts/docs/library_page.py [--check] [PROGRAM]      PROGRAM: build/atled when neither it nor ATLED is given
 With --check nothing is written; it fails when the page is not what it would write, or a public name has no text or no example.
 
 A doc comment: the first line is "signature: sentence", several names separated by commas. Lines that are indented by 4 and more
@@ -34,7 +34,7 @@ HEADINGS = {
 
 INTRODUCTION = """# The library
 
-Made by `scripts/library_page.py` from the texts that `atled doc NAME` shows; change those, not this page. Every name is there without `use`.
+Made by `scripts/docs/library_page.py` from the texts that `atled doc NAME` shows; change those, not this page. Every name is there without `use`.
 Arguments behind `;` must be named. Each example runs as it stands (`make check` runs them all); what stands behind `#>` is what is shown, behind `#~` what it is
 near to.
 
@@ -143,7 +143,7 @@ def module(file):
 
 
 def main():
-    os.chdir(pathlib.Path(__file__).parent.parent)
+    os.chdir(pathlib.Path(__file__).parents[2])
     check = "--check" in sys.argv
     program = next((a for a in sys.argv[1:] if not a.startswith("-")), os.environ.get("ATLED", "build/atled"))
     page.append(INTRODUCTION)
@@ -159,7 +159,7 @@ def main():
         return
     stale = home.read_text() != made
     if stale:
-        print(f"{home} is out of date: run scripts/library_page.py")
+        print(f"{home} is out of date: run scripts/docs/library_page.py")
     failed = stale + bool(faults)
     print(f"{2 - failed} passed, {failed} failed")
     sys.exit(failed > 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_rooms.sh - which folder may look at which: reads the #includes of every .c and .h file and fails where an arrow runs the wrong way.
+# layers.sh - which folder may look at which: reads the #includes of every .c and .h file and fails where an arrow runs the wrong way.
 #
-# Use: scripts/check_rooms.sh [FOLDER] checks the tree (or another one), scripts/check_rooms.sh --self-test checks this script.
+# Use: scripts/check/layers.sh [FOLDER] checks the tree (or another one), scripts/check/layers.sh --self-test checks this script.
 # The last line is "N passed, N failed", one for each file.
 set -uo pipefail
 
@@ -166,5 +166,5 @@ self_test() {
 
 case ${1:-} in
 --self-test) self_test ;;
-*) check_tree "${1:-$(dirname "$0")/..}" ;;
+*) check_tree "${1:-$(dirname "$0")/../..}" ;;
 esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # llvm.sh - the newest LLVM here that the code generator can be built with
 #
-# Use: scripts/llvm.sh [VERSION...], newest first; without any, those that the
-# project takes, which scripts/llvm.sh --versions lists. Prints one line, "VERSION LLVM-CONFIG CLANG CLANG++
+# Use: scripts/build/llvm.sh [VERSION...], newest first; without any, those that the
+# project takes, which scripts/build/llvm.sh --versions lists. Prints one line, "VERSION LLVM-CONFIG CLANG CLANG++
 # LLD", each tool by its full path, or nothing where no version has all four.
 set -uo pipefail
 versions=(21 20 19)

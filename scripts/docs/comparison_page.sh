@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # comparison_page.sh - writes docs/comparison.md: the programs of examples/ beside the same in Python (bench/peers/examples/), counted in lines.
 #
-# Use: scripts/comparison_page.sh               writes the page
-#      scripts/comparison_page.sh --check       fails when the page is not what it would write, or an Atled program is more than a line longer than its peer
-#      scripts/comparison_page.sh --run PYTHON  runs the Python programs (NumPy, SciPy, JAX and matplotlib must be there), in a folder of their own
+# Use: scripts/docs/comparison_page.sh               writes the page
+#      scripts/docs/comparison_page.sh --check       fails when the page is not what it would write, or an Atled program is more than a line longer than its peer
+#      scripts/docs/comparison_page.sh --run PYTHON  runs the Python programs (NumPy, SciPy, JAX and matplotlib must be there), in a folder of their own
 #
 # A line counts when it has something other than blanks and a comment on it.
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 lines() { grep -cvE '^[[:space:]]*(#.*)?$' "$1"; }
 # characters without comments at the end, indentation and what stands alone as comment
@@ -20,7 +20,7 @@ page() {
 	cat <<'TEXT'
 # The same in Python
 
-Made by `scripts/comparison_page.sh`. These programs of `examples/` have a peer in `bench/peers/examples/` that does the same task and makes the same checks and a like picture, as somebody would write
+Made by `scripts/docs/comparison_page.sh`. These programs of `examples/` have a peer in `bench/peers/examples/` that does the same task and makes the same checks and a like picture, as somebody would write
 it who knows NumPy, SciPy, JAX and matplotlib well. Blank lines and comments do not count; importing does, since it has to be written. Characters are counted without indentation.
 
 | task | Atled: lines | characters | Python: lines | characters | with |
@@ -47,7 +47,7 @@ TEXT
 case ${1:-} in
 --check)
 	failed=0 passed=0
-	if page | cmp -s - docs/comparison.md; then passed=1; else echo 'docs/comparison.md is out of date: run scripts/comparison_page.sh'; failed=1; fi
+	if page | cmp -s - docs/comparison.md; then passed=1; else echo 'docs/comparison.md is out of date: run scripts/docs/comparison_page.sh'; failed=1; fi
 	for a in examples/*.dsl; do
 		p=bench/peers/examples/$(basename "$a" .dsl).py
 		[ -f "$p" ] || continue

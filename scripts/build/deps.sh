@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # deps.sh - installs the libraries and tools that Atled is built with
 #
-# Use: scripts/deps.sh (to build), scripts/deps.sh check (to run the tests as
-# well), scripts/deps.sh fuzz (to fuzz, with the clang that $CLANG names).
+# Use: scripts/build/deps.sh (to build), scripts/build/deps.sh check (to run the tests as
+# well), scripts/build/deps.sh fuzz (to fuzz, with the clang that $CLANG names).
 # - Debian, Ubuntu and relatives: installs the packages that are missing.
 # - Elsewhere: compiles against each library. Where one fails it prints the
 #   command that installs all of them on this system, and exits 1.
 # - With everything in place it changes nothing and uses no network.
 # - The code generator's LLVM is the newest of the versions that
-#   scripts/llvm.sh knows. Where there is none it says so and goes on.
+#   scripts/build/llvm.sh knows. Where there is none it says so and goes on.
 set -euo pipefail
 
 # what apt says is read here
@@ -202,7 +202,7 @@ fuzz)
 	exit 0
 	;;
 *)
-	echo 'use: scripts/deps.sh [build|check|fuzz]' >&2
+	echo 'use: scripts/build/deps.sh [build|check|fuzz]' >&2
 	exit 2
 	;;
 esac

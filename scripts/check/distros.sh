@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_distros.sh - README's two commands on bare systems. `make check-distros`.
+# distros.sh - README's two commands on bare systems. `make check-distros`.
 #
-# Use: scripts/check_distros.sh [SYSTEM...], as root or by sudo; the systems are
+# Use: scripts/check/distros.sh [SYSTEM...], as root or by sudo; the systems are
 # the rows of `systems` below, all of them when none is named. Needs
 # debootstrap, git, and for another processor qemu-user-static with binfmt.
 #
@@ -16,7 +16,7 @@
 # system fails. What runs on an emulated processor is a choice by name, since
 # it is twenty times slower there and tests of time mean nothing.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 
 # name, suite, architecture, compiler
 systems='
@@ -103,7 +103,7 @@ as_user() { # COMMAND
 # What a system is made of, for its line.
 versions() {
 	local llvm sundials
-	llvm=$(as_user 'scripts/llvm.sh' | cut -d' ' -f1)
+	llvm=$(as_user 'scripts/build/llvm.sh' | cut -d' ' -f1)
 	sundials=$(chroot "$root" dpkg-query -W -f '${Version}' libsundials-dev 2>/dev/null)
 	printf '%s %s, LLVM %s, SUNDIALS %s' "$compiler" "$(as_user "$compiler -dumpfullversion 2>/dev/null || $compiler -dumpversion")" \
 		"${llvm:-none}" "${sundials%%+*}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # fuzz.sh - lets each libFuzzer target explore, then compares the derivatives of new random programs in every mode.
-# Use: scripts/fuzz.sh FOLDER RANDOM_PROGRAMS. Targets are in FOLDER/fuzz, kept inputs in tests/fuzz/corpus/NAME; new ones go to
+# Use: scripts/check/fuzz.sh FOLDER RANDOM_PROGRAMS. Targets are in FOLDER/fuzz, kept inputs in tests/fuzz/corpus/NAME; new ones go to
 # FOLDER/corpus/NAME, what fails to FOLDER/found/. An input worth keeping is copied to tests/fuzz/corpus/NAME, which `make check` replays.
 # Targets that read programs start from those of the tree as well, one input for each paragraph, with their words as the dictionary.
 #   FUZZ_SECONDS=60      how long each target explores, or
@@ -12,7 +12,7 @@
 # Of FUZZ_PROGRAMS (280000) random programs, with seeds from FUZZ_SEED (the time) on, 100,000 are compared in every mode; a seed that fails is
 # printed, and `RANDOM_PROGRAMS --engine orders --brief --count 1 --shrink --seed N` shows what it is.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 build=$1 random=$2 failed=0 ran=0 only=${FUZZ_ONLY:-}
 export ATLED_VERIFY=1 # each function of the IR is verified as it is built
 programs=${FUZZ_PROGRAMS:-280000} first=${FUZZ_SEED:-$(date +%s)000}

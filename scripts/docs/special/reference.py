@@ -2,7 +2,7 @@
 """reference.py - writes tests/stdlib/functions/_special_reference.dsl: values of special functions and
 distributions over their whole ranges.
 
-Use: scripts/special/reference.py [NAME...]     functions with these words in their names, all when there are none
+Use: scripts/docs/special/reference.py [NAME...]     functions with these words in their names, all when there are none
      --seed N --times K --out FILE              other points, K times as many, into another file: a search for worse ones
 
 Needs mpmath and SciPy, which nothing else of the tests does; some minutes. A file of --out is read by `error_of` of
@@ -30,7 +30,7 @@ import numpy as np
 import scipy
 from values import ROWS
 
-OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "stdlib", "functions", "_special_reference.dsl")
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tests", "stdlib", "functions", "_special_reference.dsl")
 
 
 class TooSlow(Exception):
@@ -135,7 +135,7 @@ def main():
     given = options.parse_args()
     names = given.names
     with open(given.out, "w", encoding="utf-8") as out:
-        out.write(f"""# _special_reference.dsl - made by scripts/special/reference.py: functions, arguments, values of mpmath, conditions,
+        out.write(f"""# _special_reference.dsl - made by scripts/docs/special/reference.py: functions, arguments, values of mpmath, conditions,
 # and the worst error of SciPy.
 #
 # mpmath {mp.__version__}, SciPy {scipy.__version__}. `x` has an array for each argument; `scipy` is inf where SciPy gives NaN or an infinity,

@@ -1,4 +1,4 @@
-# work_precision.dsl - draws the diagrams of docs/work_precision.md from docs/work_precision.csv, and prints its table. scripts/work_precision.sh runs it.
+# work_precision.dsl - draws the diagrams of docs/work_precision.md from docs/work_precision.csv, and prints its table. scripts/bench/work_precision.sh runs it.
 
 table = load("docs/work_precision.csv")
 problems = list("robertson", "hires", "pollution", "pleiades", "lorenz", "brusselator")

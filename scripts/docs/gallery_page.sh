@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # gallery_page.sh - writes docs/gallery.md: each problem of examples/pde/ with its comment, its statement, the table that it prints and its picture.
 #
-# Use: scripts/gallery_page.sh             runs all of them, renews their tables and pictures and writes the page
-#      scripts/gallery_page.sh NAME...     runs these only; the others keep the tables that the page has
-#      scripts/gallery_page.sh --check     fails when the page is not what it would write with the tables that it has; runs nothing
+# Use: scripts/docs/gallery_page.sh             runs all of them, renews their tables and pictures and writes the page
+#      scripts/docs/gallery_page.sh NAME...     runs these only; the others keep the tables that the page has
+#      scripts/docs/gallery_page.sh --check     fails when the page is not what it would write with the tables that it has; runs nothing
 #      ATLED=build/atled unless set
 #
 # The title is what the comment says up to its first colon or full stop. tests/pde/gallery.sh looks at each program and at its table's first words.
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 atled=${ATLED:-$PWD/build/atled} page=docs/gallery.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,7 +27,7 @@ write() {
 	cat <<'TEXT'
 # A gallery of problems
 
-Made by `scripts/gallery_page.sh` from the programs of `examples/pde/`. Each states one problem and hands this one statement to every method that serves it; what is printed is the relative
+Made by `scripts/docs/gallery_page.sh` from the programs of `examples/pde/`. Each states one problem and hands this one statement to every method that serves it; what is printed is the relative
 error of each, against an exact solution or a value from elsewhere that the comment names. `make check` runs them all and compares the statements that the solutions carry. How problems are
 stated is in [problems.md](problems.md), what the methods do in [howto-pde.md](howto-pde.md), [fem.md](fem.md), [conservation.md](conservation.md) and [neural.md](neural.md).
 
@@ -65,7 +65,7 @@ for file in examples/pde/*.dsl; do
 done
 if [ "${1:-}" = --check ]; then
 	if write | cmp -s - "$page"; then echo '1 passed, 0 failed'; else
-		echo "$page is out of date: run scripts/gallery_page.sh"
+		echo "$page is out of date: run scripts/docs/gallery_page.sh"
 		echo '0 passed, 1 failed'
 		exit 1
 	fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench.sh - measures every row of bench/: Atled beside hand-written C, interleaved, then the peers that are installed; prints one table (Markdown).
 #
-# Use: scripts/bench.sh FOLDER, the folder of a release build in which bench/run was built. Settings, as environment variables:
+# Use: scripts/bench/bench.sh FOLDER, the folder of a release build in which bench/run was built. Settings, as environment variables:
 #   QUICK=1          small sizes, in less than a minute; the peers only with PEERS=1
 #   BENCH="a b"      only rows whose name contains one of the words
 #   THREADS=2        for all sides
@@ -9,7 +9,7 @@
 # bench/peers/setup.sh installs the Python peers; LuaJIT, Lua 5.4 and Octave are packages of the system. The evaluator beside Lua (bench_evaluator.sh) and setting up large problems (bench_setup.sh) come last. A peer that is not there is skipped with a line.
 # What was measured stays in FOLDER/bench/results.json, a line for each row and side.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 build=${1:?folder of the build} failed=0
 results=$build/bench/results.json
 threads=${THREADS:-2} peers=${PEERS:-$((1 - ${QUICK:-0}))}
@@ -92,10 +92,10 @@ END {
 }' "$results"
 if [ "$peers" = 1 ] && [ -z "${BENCH:-}" ]; then
 	echo
-	scripts/bench_evaluator.sh "$build" || failed=1
+	scripts/bench/bench_evaluator.sh "$build" || failed=1
 fi
 if [ -z "${BENCH:-}" ]; then
 	echo
-	scripts/bench_setup.sh "$build" || failed=1
+	scripts/bench/bench_setup.sh "$build" || failed=1
 fi
 exit "$failed"

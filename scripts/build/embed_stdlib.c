@@ -1,4 +1,4 @@
-/* embed_library.c - the standard library's texts as a C table.
+/* embed_stdlib.c - the standard library's texts as a C table.
  *
  * Use: embed_library stdlib/core/a.dsl stdlib/pde/b.dsl ... >library_texts.c
  * Guarantees: no name is defined in two places: the modules share their names, and the later definition would silently replace the other. The
@@ -94,7 +94,7 @@ static void write_entry(const char *path) {
 }
 
 int main(int argc, char **argv) {
-	puts("/* Made by scripts/embed_library.c from stdlib/. */\n#include \"parser/session/session.h\"\n\nconst LibraryText library_texts[] = {");
+	puts("/* Made by scripts/build/embed_stdlib.c from stdlib/. */\n#include \"parser/session/session.h\"\n\nconst LibraryText library_texts[] = {");
 	qsort(argv + 1, (size_t)argc - 1, sizeof *argv, by_name);
 	for (int i = 1; i < argc; i++) {
 		if (i > 1 && !by_name(argv + i - 1, argv + i)) fail(argv[i], "another module has this name");

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # derivatives_page.sh - writes docs/derivatives.md: for every primitive of lang/ir/prims.def which derivatives it has and how far they are tested.
 #
-# Use: scripts/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
-#      scripts/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
+# Use: scripts/docs/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
+#      scripts/docs/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
 #
 # The orders stand in tests/derivatives/orders/*.dsl as what each test must print, the errors in tests/errors/derivatives/rule_*.dsl; `make check` runs both. Here every
 # test of tests/derivatives/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
 # why, is read from backend/native/explain/show.c.
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 check=
 if [ "${1:-}" = --check ]; then check=yes; shift; fi
 program=${ATLED:-${1:-build}/atled}
@@ -57,7 +57,7 @@ page() {
 	cat <<'TEXT'
 # Which derivatives there are
 
-Made by `scripts/derivatives_page.sh` from `lang/ir/prims.def` and the tests; `make check` tests that it is up to date. Every primitive has every rule, or an error
+Made by `scripts/docs/derivatives_page.sh` from `lang/ir/prims.def` and the tests; `make check` tests that it is up to date. Every primitive has every rule, or an error
 that names it, the reason, and the way from the result to it (E0401).
 
 | column | what it says |
@@ -130,7 +130,7 @@ if [ -z "$check" ]; then
 	exit
 fi
 failed=0
-cmp -s "$stage/page" docs/derivatives.md || { echo 'docs/derivatives.md is out of date: run scripts/derivatives_page.sh'; failed=1; }
+cmp -s "$stage/page" docs/derivatives.md || { echo 'docs/derivatives.md is out of date: run scripts/docs/derivatives_page.sh'; failed=1; }
 if grep -n '| ? ' "$stage/page"; then echo 'these primitives have no test in tests/derivatives/orders or tests/errors/derivatives/rule_*.dsl'; failed=$((failed + 1)); fi
 strangers >"$stage/strangers"
 if [ -s "$stage/strangers" ]; then cat "$stage/strangers"; failed=$((failed + 1)); fi

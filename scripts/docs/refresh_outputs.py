@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""renew_docs.py - writes what programs say now into the pages that quote it.
+"""refresh_outputs.py - writes what programs say now into the pages that quote it.
 
-Use: scripts/renew_docs.py [FILE.md...]      ATLED=build/atled unless set; all of docs/ when no file is named
+Use: scripts/docs/refresh_outputs.py [FILE.md...]      ATLED=build/atled unless set; all of docs/ when no file is named
 
 Renews each ```text block that follows a ```dsl block, which `atled test --docs` compares with what the block prints, shows and complains
 of. After a change of a message or of the IR's text: run it, and read the difference before keeping it.
@@ -47,7 +47,7 @@ def renew(atled, path):
 
 
 def main():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     atled = os.path.abspath(os.environ.get("ATLED", "build/atled"))
     for path in sys.argv[1:] or sorted(glob.glob("docs/*.md")):
         renew(atled, path)

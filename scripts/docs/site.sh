@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # site.sh - the manual as a static site in build/site: the pages of docs/, and one for each program of examples/ with the picture that it makes.
 #
-# Use: scripts/site.sh BUILD   (make site)
+# Use: scripts/docs/site.sh BUILD   (make site)
 #
 # Needs MkDocs (Debian: mkdocs) and a built atled. Pages of docs/ that mkdocs.yml does not name are put into its list by themselves. Links out of docs/ are made to
 # fit, and a link that leads nowhere is an error. Nothing outside BUILD is written.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 build=$1
 pages=$build/site-pages
 command -v mkdocs >/dev/null || {
