@@ -190,7 +190,7 @@ site: ## the manual as a static site in build/site (needs MkDocs)
 bench: ## measure; what the figures mean is in docs/
 	@$(MAKE) all benches-built
 	@scripts/bench/bench.sh build
-work-precision: ## measure the integrators at many tolerances, and draw docs/work_precision_*.png
+work-precision: ## measure the integrators at many tolerances, and draw the pictures of docs/images/work_precision
 	@$(MAKE) all benches-built
 	@scripts/bench/work_precision.sh build
 
@@ -243,7 +243,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
 # the program carries the pages about errors
-$(BUILD)/repl/tools/commands.o: $(wildcard docs/errors.md)
+$(BUILD)/repl/tools/commands.o: $(wildcard docs/reference/errors.md)
 
 # native code: the vector maths and the code generator's library, which is opened at run time
 B := $(if $(filter release,$(MODE)),$(BUILD),build)
@@ -334,7 +334,7 @@ benches-built: $(BENCH_PROGRAM) $(PRECISION_PROGRAM)
 
 TO := $(DESTDIR)$(PREFIX)
 TO_LIB := $(DESTDIR)$(LIBDIR)
-MAN_PAGES := $(wildcard docs/*.1)
+MAN_PAGES := $(wildcard docs/man/*.1)
 
 install: all ## put program, libraries and header under PREFIX (/usr/local), staged in DESTDIR
 	install -d '$(TO)/bin' '$(TO)/include' '$(TO_LIB)/pkgconfig'
@@ -357,5 +357,5 @@ uninstall: ## remove what `make install` put there
 	rm -f '$(TO)/bin/atled' '$(TO)/include/atled.h' '$(TO_LIB)/pkgconfig/atled.pc'
 	rm -f '$(TO_LIB)/atled/libatled-codegen.so' && rmdir '$(TO_LIB)/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/$(SONAME)' '$(TO_LIB)/libatled.so' '$(TO_LIB)/libatled.a'
-	rm -f $(patsubst docs/%,'$(TO)/share/man/man1/%',$(MAN_PAGES))
+	rm -f $(patsubst docs/man/%,'$(TO)/share/man/man1/%',$(MAN_PAGES))
 	rm -f '$(TO)/share/bash-completion/completions/atled' '$(TO)/share/zsh/site-functions/_atled' '$(TO)/share/fish/vendor_completions.d/atled.fish'

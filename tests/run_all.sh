@@ -8,7 +8,7 @@
 #   RANDOM_COUNT=1000 how many random programs, STATEMENTS=300 how many random statements of problems
 #   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that;
 #                    the sanitized builds get more, and so do slower machines
-#   ATLED_PACE=100   what this machine takes beside that of docs/performance.md, in percent; measured
+#   ATLED_PACE=100   what this machine takes beside that of docs/reference/performance.md, in percent; measured
 #   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
 #
 # Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
@@ -220,7 +220,7 @@ every_test() {
 		# in folders of their own: some examples write files
 		mkdir -p "$build/run/docs" "$build/run/docs-native"
 		run counts docs $((limit * 3)) env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
-		[ -z "$long" ] || mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*.md)
+		[ -z "$long" ] || mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*/*.md)
 		[ -z "$long" ] || run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
 	fi
 	# scripts that drive the program: a terminal, pipes, signals

@@ -1068,7 +1068,7 @@ void emit_contract(Emit *e, const KInst *in) {
 }
 
 /* For products of hundreds of rows and columns, which the runtime cuts and packs (native/tiles.c). Tiles of 8 x 3 vectors have 24 sums, so they need 32 registers, and
- * masks, since any vector of the last panel may lie past the last column. What that brings beside OpenBLAS is in docs/native.md. With 16 registers its kernels are the better ones. */
+ * masks, since any vector of the last panel may lie past the last column. What that brings beside OpenBLAS is in docs/internals/native.md. With 16 registers its kernels are the better ones. */
 LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	const KTarget *target = &e->m->target;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t), .columns = true, .width = 3};

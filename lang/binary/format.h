@@ -1,6 +1,6 @@
 /* format.h - what the writer and the reader of the binary form share.
  *
- * Needs: ir.h. Guarantees: the numbers here are those of docs/binary.md and are never given another meaning: a change of the form is a new version.
+ * Needs: ir.h. Guarantees: the numbers here are those of docs/internals/binary.md and are never given another meaning: a change of the form is a new version.
  * What instructions there are and what their attributes hold is not said here but in prims.def, from which a file takes names and schemas with it. Private to lang/.
  */
 #ifndef ATLED_LANG_BINARY_FORMAT_H

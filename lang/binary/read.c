@@ -2,7 +2,7 @@
  *
  * Needs: builder/internal.h, format.h, syntax.h. Guarantees: whatever the bytes are, the answer is functions that verify and a value, or NULL and a diagnostic that names
  * the byte; nothing is read outside the bytes, and no more memory is asked for than a small multiple of them. Nothing is folded, shared or dropped on the way. Nesting is
- * bounded by FORM_DEPTH. docs/binary.md describes the form; what instructions hold is asked of prims.def, whose names and schemas the file must agree with.
+ * bounded by FORM_DEPTH. docs/internals/binary.md describes the form; what instructions hold is asked of prims.def, whose names and schemas the file must agree with.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"

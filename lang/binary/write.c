@@ -2,7 +2,7 @@
  *
  * Needs: format.h, syntax.h, print.h, host.h. Guarantees: what is read back prints the same text, value numbers and all; equal functions give equal bytes; nothing
  * depends on the numbers that a session has given to its names, places and types. Sources go along, so that messages show the right line wherever the file is read.
- * docs/binary.md describes the form.
+ * docs/internals/binary.md describes the form.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"

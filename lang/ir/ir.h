@@ -369,7 +369,7 @@ Value fn_inspect(const Fn *f);
 /* Reads functions in text form; the last one is returned (with one reference) and the earlier ones are its callees by name.
  * NULL and a diagnostic when malformed. */
 Fn *fn_read(Ctx *c, SourceId source);
-/* Appends the binary form (docs/binary.md) of f and of what it calls, and a value that goes with them. Functions in values are written as the records that
+/* Appends the binary form (docs/internals/binary.md) of f and of what it calls, and a value that goes with them. Functions in values are written as the records that
  * `function_out` of the services makes. A diagnostic E_FILE says what cannot be written. */
 Status fn_store(Text *out, const Fn *f, Value about);
 /* Reads it back: one reference, and the value, owned. NULL and a diagnostic E_FILE that names the byte when it is malformed; `name` begins its message. */

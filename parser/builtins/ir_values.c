@@ -1,7 +1,7 @@
 /* ir_values.c - the IR as a value: ir(f, x) is a function that can be called, printed, walked, rewritten and read back; and what becomes of a function.
  *
  * Needs: table.h. Guarantees: a piece of IR lives as long as the session; it is called with arguments of the types that it was made for, and anything else is
- * an error that shows both. A file holds it whole (docs/binary.md). What it captured (data of the closure it was made from) it carries along, so derivatives with respect to that go through it.
+ * an error that shows both. A file holds it whole (docs/internals/binary.md). What it captured (data of the closure it was made from) it carries along, so derivatives with respect to that go through it.
  */
 #include "lang/passes/dependence.h"
 #include "parser/builtins/table.h"
@@ -309,7 +309,7 @@ BUILTIN(read_ir) {
 
 /* ---- files --------------------------------------------------------------------------------------------------------------------------------
 
-   Beside the function stands what a call of it must know, as a record (docs/binary.md): templates of arguments and result, in which a whole number stands for an array, a
+   Beside the function stands what a call of it must know, as a record (docs/internals/binary.md): templates of arguments and result, in which a whole number stands for an array, a
    real one for a weak array, `true` for a value whose type is not known before; the values that decided types; what was captured. */
 
 static void mark_leaves(const Av *v, Value *leaf, uint32_t *n) {

@@ -1,6 +1,6 @@
 /* reflect.c - a problem as a record for the methods of the library: domains, jets, residuals, conditions with their places.
  *
- * Needs: problem.h, structural_index.h. Guarantees: what docs/problems.md says of the record; nothing is solved here.
+ * Needs: problem.h, structural_index.h. Guarantees: what docs/methods/problems.md says of the record; nothing is solved here.
  */
 #include "parser/problem/residual_values.h"
 #include "parser/problem/structural_index.h"

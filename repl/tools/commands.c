@@ -1,6 +1,6 @@
 /* commands.c - run, check, ir, explain, info, doc.
  *
- * Needs: program.h; at compile time docs/errors.md, if there is one, found from the current folder.
+ * Needs: program.h; at compile time docs/reference/errors.md, if there is one, found from the current folder.
  * Guarantees: each gives the exit code; results on stdout, all else on stderr.
  */
 #define _GNU_SOURCE /* memmem, strchrnul */
@@ -168,12 +168,12 @@ int command_ir(const Options *o) {
 	return code;
 }
 
-/* ---- explain: the page of docs/errors.md about an error, which the program carries with it ----------------------- */
+/* ---- explain: the page of docs/reference/errors.md about an error, which the program carries with it ----------------------- */
 
-#if __has_include("docs/errors.md")
+#if __has_include("docs/reference/errors.md")
 __asm__(".section .rodata\n"
         "atled_error_pages:\n"
-        ".incbin \"docs/errors.md\"\n"
+        ".incbin \"docs/reference/errors.md\"\n"
         ".byte 0\n"
         ".previous\n");
 extern const char pages[] __asm__("atled_error_pages");

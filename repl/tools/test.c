@@ -1,4 +1,4 @@
-/* test.c - `atled test`: runs programs and compares what they give with what their comments say. docs/testing.md
+/* test.c - `atled test`: runs programs and compares what they give with what their comments say. docs/reference/testing.md
  * describes the format.
  *
  * Needs: program.h, test.h. Guarantees: each assertion is one test, and each file without any is one; every failure is

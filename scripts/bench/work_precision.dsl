@@ -1,6 +1,6 @@
-# work_precision.dsl - draws the diagrams of docs/work_precision.md from docs/work_precision.csv, and prints its table. scripts/bench/work_precision.sh runs it.
+# work_precision.dsl - draws the diagrams of docs/reference/work_precision.md from docs/images/work_precision/work_precision.csv, and prints its table. scripts/bench/work_precision.sh runs it.
 
-table = load("docs/work_precision.csv")
+table = load("docs/images/work_precision/work_precision.csv")
 problems = list("robertson", "hires", "pollution", "pleiades", "lorenz", "brusselator")
 titles = list("Robertson to t = 1e5", "HIRES, 8 unknowns", "POLLU, 20 unknowns", "Pleiades, 28 unknowns", "Lorenz to t = 10",
   "Brusselator on a line, 1000 unknowns")
@@ -51,7 +51,7 @@ for (i, problem) in enumerate(problems) {
     }
   }
   overlay(layers, title = titles[i], xlabel = "largest relative error at the end", ylabel = "processor time, ms", xlim = (none, none), grid = true,
-    legend = "outside", size = (8, 5), file = "docs/work_precision_{problem}.png")
+    legend = "outside", size = (8, 5), file = "docs/images/work_precision/{problem}.png")
   if kind(own) != "none" {
     t = times_of(own)
     e = errors_of(own)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# work_precision.sh - measures how long each integrator takes for the error it gets, and draws docs/work_precision_*.png.
+# work_precision.sh - measures how long each integrator takes for the error it gets, and draws docs/images/work_precision/*.png.
 #
-# Use: scripts/bench/work_precision.sh FOLDER         the folder of a release build in which bench/work_precision/run was built: measures, keeps docs/work_precision.csv, draws
-#      scripts/bench/work_precision.sh --draw ATLED   draws again from docs/work_precision.csv, and prints the table of docs/work_precision.md
+# Use: scripts/bench/work_precision.sh FOLDER         the folder of a release build in which bench/work_precision/run was built: measures, keeps docs/images/work_precision/work_precision.csv, draws
+#      scripts/bench/work_precision.sh --draw ATLED   draws again from docs/images/work_precision/work_precision.csv, and prints the table of docs/reference/work_precision.md
 #      PEERS=0                                  without SciPy and diffrax (bench/peers/setup.sh installs them); what is not there is skipped
 # Machine code is made before anything is timed (ATLED_NATIVE=always), one thread is used, and the time is the processor's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-table=docs/work_precision.csv
+table=docs/images/work_precision/work_precision.csv
 
 if [ "${1:?folder of the build, or --draw}" = --draw ]; then
 	exec "${2:?the atled program}" scripts/bench/work_precision.dsl

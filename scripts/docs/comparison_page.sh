@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# comparison_page.sh - writes docs/comparison.md: the programs of examples/ beside the same in Python (bench/peers/examples/), counted in lines.
+# comparison_page.sh - writes docs/guide/comparison.md: the programs of examples/ beside the same in Python (bench/peers/examples/), counted in lines.
 #
 # Use: scripts/docs/comparison_page.sh               writes the page
 #      scripts/docs/comparison_page.sh --check       fails when the page is not what it would write, or an Atled program is more than a line longer than its peer
@@ -30,7 +30,7 @@ TEXT
 	for a in examples/*.dsl; do
 		p=bench/peers/examples/$(basename "$a" .dsl).py
 		[ -f "$p" ] || continue
-		printf '| [%s](../%s) | %d | %d | %d | %d | %s |\n' "$(basename "$a" .dsl)" "$a" "$(lines "$a")" "$(letters "$a")" "$(lines "$p")" "$(letters "$p")" "$(libraries "$p")"
+		printf '| [%s](../../%s) | %d | %d | %d | %d | %s |\n' "$(basename "$a" .dsl)" "$a" "$(lines "$a")" "$(letters "$a")" "$(lines "$p")" "$(letters "$p")" "$(libraries "$p")"
 		total_a=$((total_a + $(lines "$a"))) total_p=$((total_p + $(lines "$p")))
 		chars_a=$((chars_a + $(letters "$a"))) chars_p=$((chars_p + $(letters "$p")))
 		n=$((n + 1))
@@ -47,7 +47,7 @@ TEXT
 case ${1:-} in
 --check)
 	failed=0 passed=0
-	if page | cmp -s - docs/comparison.md; then passed=1; else echo 'docs/comparison.md is out of date: run scripts/docs/comparison_page.sh'; failed=1; fi
+	if page | cmp -s - docs/guide/comparison.md; then passed=1; else echo 'docs/guide/comparison.md is out of date: run scripts/docs/comparison_page.sh'; failed=1; fi
 	for a in examples/*.dsl; do
 		p=bench/peers/examples/$(basename "$a" .dsl).py
 		[ -f "$p" ] || continue
@@ -68,5 +68,5 @@ case ${1:-} in
 		(cd "$folder" && "$2" "$root/$p")
 	done
 	;;
-*) page >docs/comparison.md ;;
+*) page >docs/guide/comparison.md ;;
 esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# derivatives_page.sh - writes docs/derivatives.md: for every primitive of lang/ir/prims.def which derivatives it has and how far they are tested.
+# derivatives_page.sh - writes docs/reference/derivatives.md: for every primitive of lang/ir/prims.def which derivatives it has and how far they are tested.
 #
 # Use: scripts/docs/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
 #      scripts/docs/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
@@ -126,11 +126,11 @@ primitives() { cat "$stage/primitives"; }
 
 page >"$stage/page"
 if [ -z "$check" ]; then
-	cp "$stage/page" docs/derivatives.md
+	cp "$stage/page" docs/reference/derivatives.md
 	exit
 fi
 failed=0
-cmp -s "$stage/page" docs/derivatives.md || { echo 'docs/derivatives.md is out of date: run scripts/docs/derivatives_page.sh'; failed=1; }
+cmp -s "$stage/page" docs/reference/derivatives.md || { echo 'docs/reference/derivatives.md is out of date: run scripts/docs/derivatives_page.sh'; failed=1; }
 if grep -n '| ? ' "$stage/page"; then echo 'these primitives have no test in tests/derivatives/orders or tests/errors/derivatives/rule_*.dsl'; failed=$((failed + 1)); fi
 strangers >"$stage/strangers"
 if [ -s "$stage/strangers" ]; then cat "$stage/strangers"; failed=$((failed + 1)); fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gallery_page.sh - writes docs/gallery.md: each problem of examples/pde/ with its comment, its statement, the table that it prints and its picture.
+# gallery_page.sh - writes docs/guide/gallery.md: each problem of examples/pde/ with its comment, its statement, the table that it prints and its picture.
 #
 # Use: scripts/docs/gallery_page.sh             runs all of them, renews their tables and pictures and writes the page
 #      scripts/docs/gallery_page.sh NAME...     runs these only; the others keep the tables that the page has
@@ -10,7 +10,7 @@
 set -euo pipefail
 export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/../.."
-atled=${ATLED:-$PWD/build/atled} page=docs/gallery.md
+atled=${ATLED:-$PWD/build/atled} page=docs/guide/gallery.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -29,7 +29,7 @@ write() {
 
 Made by `scripts/docs/gallery_page.sh` from the programs of `examples/pde/`. Each states one problem and hands this one statement to every method that serves it; what is printed is the relative
 error of each, against an exact solution or a value from elsewhere that the comment names. `make check` runs them all and compares the statements that the solutions carry. How problems are
-stated is in [problems.md](problems.md), what the methods do in [howto-pde.md](howto-pde.md), [fem.md](fem.md), [conservation.md](conservation.md) and [neural.md](neural.md).
+stated is in [problems.md](../methods/problems.md), what the methods do in [howto_pde.md](howto_pde.md), [fem.md](../methods/fem.md), [conservation.md](../methods/conservation.md) and [neural.md](../methods/neural.md).
 
 | problem | methods |
 | --- | --- |
@@ -42,7 +42,7 @@ TEXT
 	for file in examples/pde/*.dsl; do
 		name=$(basename "$file" .dsl)
 		# shellcheck disable=SC2016 # Markdown's marks
-		printf '\n<a id="%s"></a>\n\n## %s\n\n%s\n\n```dsl skip\n%s\n```\n\n```text\n%s\n```\n\n![%s](gallery/%s.png)\n\n[%s](../%s)\n' \
+		printf '\n<a id="%s"></a>\n\n## %s\n\n%s\n\n```dsl skip\n%s\n```\n\n```text\n%s\n```\n\n![%s](../images/gallery/%s.png)\n\n[%s](../../%s)\n' \
 			"$name" "$(title "$file")" "$(comment "$file")" "$(block "$file")" "$(cat "$work/$name.txt")" "$(title "$file")" "$name" "$name.dsl" "$file"
 	done
 }
@@ -50,8 +50,8 @@ TEXT
 run() {
 	local file=$PWD/examples/pde/$1.dsl
 	(cd "$work" && "$atled" "$file" >"$1.txt")
-	mkdir -p docs/gallery
-	cp "$work/$1.png" docs/gallery/
+	mkdir -p docs/images/gallery
+	cp "$work/$1.png" docs/images/gallery/
 }
 
 case ${1:-} in

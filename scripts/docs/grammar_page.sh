@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# grammar_page.sh - writes docs/grammar.md from the productions that stand above the parser's functions (parser/syntax/parse_*.c).
+# grammar_page.sh - writes docs/reference/grammar.md from the productions that stand above the parser's functions (parser/syntax/parse_*.c).
 #
 # Use: scripts/docs/grammar_page.sh          writes the page
 #      scripts/docs/grammar_page.sh --check  fails when the page is not what it would write
@@ -41,7 +41,7 @@ TEXT
 }
 
 if [ "${1:-}" = --check ]; then
-	if page | cmp -s - docs/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/grammar.md is out of date: run scripts/docs/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
+	if page | cmp -s - docs/reference/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/reference/grammar.md is out of date: run scripts/docs/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
 else
-	page >docs/grammar.md
+	page >docs/reference/grammar.md
 fi

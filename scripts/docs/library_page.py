@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""library_page.py - writes docs/library.md: the help texts of the builtins, and the comments of the files in stdlib/ with their examples.
+"""library_page.py - writes docs/reference/library.md: the help texts of the builtins, and the comments of the files in stdlib/ with their examples.
 
 Examples become blocks that `make check` runs, each in a session of its own, so that every one can be tried as it stands.
 
@@ -151,7 +151,7 @@ def main():
     files = {f.stem: f for f in pathlib.Path("stdlib").rglob("*.dsl")}
     for name in FIRST + sorted(files.keys() - {*FIRST, "builtins", "calculus"}):
         module(files[name])
-    made, home = "\n".join(page) + "\n", pathlib.Path("docs/library.md")
+    made, home = "\n".join(page) + "\n", pathlib.Path("docs/reference/library.md")
     for fault in faults:
         print(fault, file=sys.stderr)
     if not check:

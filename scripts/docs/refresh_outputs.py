@@ -49,7 +49,7 @@ def renew(atled, path):
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     atled = os.path.abspath(os.environ.get("ATLED", "build/atled"))
-    for path in sys.argv[1:] or sorted(glob.glob("docs/*.md")):
+    for path in sys.argv[1:] or sorted(glob.glob("docs/*/*.md")):
         renew(atled, path)
 
 

@@ -19,12 +19,13 @@ mkdir -p "$pages/examples"
 # `dsl` is not a language the highlighter knows; Julia's words, strings and comments are nearest. What is marked with words for the test runner loses them.
 blocks() { sed -E 's/^```dsl.*$/```julia/; s/^```text$/```nohighlight/'; }
 
-cp docs/*.png docs/*.csv "$pages"
-cp -r docs/gallery "$pages"
-for page in docs/*.md; do
-	sed -E 's#\]\(\.\./examples/(pde/)?([a-z_0-9]+)\.dsl\)#](examples/\1\2.md)#g; s#\]\(\.\./README\.md\)#](index.md)#g' "$page" | blocks >"$pages/$(basename "$page")"
+cp -r docs/images "$pages"
+for page in docs/*/*.md; do
+	mkdir -p "$pages/$(basename "$(dirname "$page")")"
+	sed -E 's#\]\(\.\./\.\./examples/(pde/)?([a-z_0-9]+)\.dsl\)#](../examples/\1\2.md)#g; s#\]\(\.\./\.\./README\.md\)#](../index.md)#g' "$page" |
+		blocks >"$pages/${page#docs/}"
 done
-sed -E 's#\]\(docs/([a-z_0-9-]+\.md)\)#](\1)#g; s#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' README.md | blocks >"$pages/index.md"
+sed -E 's#\]\(docs/([a-z]+/[a-z_0-9]+\.md)\)#](\1)#g; s#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' README.md | blocks >"$pages/index.md"
 
 {
 	printf '# Examples\n\n'
@@ -52,14 +53,14 @@ mkdir -p "$pages/examples/pde"
 for example in examples/pde/*.dsl; do
 	name=$(basename "$example" .dsl)
 	# shellcheck disable=SC2016 # Markdown's marks
-	printf '# %s\n\n```julia\n%s\n```\n\n[What it prints and draws](../../gallery.md#%s)\n' "$name" "$(cat "$example")" "$name" >"$pages/examples/pde/$name.md"
+	printf '# %s\n\n```julia\n%s\n```\n\n[What it prints and draws](../../guide/gallery.md#%s)\n' "$name" "$(cat "$example")" "$name" >"$pages/examples/pde/$name.md"
 done
 
 # pages that the list does not name follow the others
 list=$build/mkdocs.yml
 sed "s#build/site#$PWD/$build/site#" mkdocs.yml >"$list"
-for page in "$pages"/*.md; do
-	grep -qF ": $(basename "$page")" "$list" || printf '  - %s: %s\n' "$(sed -n '1s/^# //p' "$page" | tr -d ':')" "$(basename "$page")" >>"$list"
+for page in "$pages"/{guide,methods,reference,internals}/*.md; do
+	grep -qF ": ${page#"$pages/"}" "$list" || printf '  - %s: %s\n' "$(sed -n '1s/^# //p' "$page" | tr -d ':')" "${page#"$pages/"}" >>"$list"
 done
 mkdocs build --strict --quiet --config-file "$list"
 echo "site: $build/site/index.html"

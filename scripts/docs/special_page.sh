@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# special_page.sh - writes docs/special.md: the worst relative error of each special function and distribution, beside SciPy's.
+# special_page.sh - writes docs/reference/special.md: the worst relative error of each special function and distribution, beside SciPy's.
 #
 # Use: scripts/docs/special_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
 #      scripts/docs/special_page.sh --check [FOLDER]  fails when a function is missing on the page or is worse than the page says
@@ -45,7 +45,7 @@ TEXT
 }
 
 if [ -z "$check" ]; then
-	page >docs/special.md
+	page >docs/reference/special.md
 	exit
 fi
 # function and error of the page, then of the rows
@@ -53,5 +53,5 @@ awk -F'|' '
 	NR == FNR { if ($2 ~ /^ `/) { name = substr($2, 3, length($2) - 4); said[name] = $4 + 0 } next }
 	!($2 in said) { print $2 ": not on the page"; failed++; next }
 	{ if ($4 + 0 > 2 * said[$2] + 1e-15) { printf "%s: %s, and %s on the page\n", $2, $4, said[$2]; failed++ } else passed++ }
-	END { if (failed) print "docs/special.md is out of date: run scripts/docs/special_page.sh"; print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }
-' docs/special.md "$stage/rows"
+	END { if (failed) print "docs/reference/special.md is out of date: run scripts/docs/special_page.sh"; print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }
+' docs/reference/special.md "$stage/rows"

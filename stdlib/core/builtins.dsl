@@ -1,4 +1,4 @@
-# builtins.dsl - examples of the functions that are written in C, for `atled doc` and docs/library.md; there is nothing to run here.
+# builtins.dsl - examples of the functions that are written in C, for `atled doc` and docs/reference/library.md; there is nothing to run here.
 #
 # "# NAME" stands above details (2 blanks) and an example (4 or more), as in the comments of the library's own functions; the sentence itself is in
 # the table of builtins.

@@ -1,6 +1,6 @@
 # special.dsl - special functions, each with its derivatives.
 #
-# The values come from the C library, GSL, or series, fractions and recurrences of our own (solvers/special/special.c and beside it); docs/special.md says how exact they are.
+# The values come from the C library, GSL, or series, fractions and recurrences of our own (solvers/special/special.c and beside it); docs/reference/special.md says how exact they are.
 # What is written here are names, rules and what can be said by other functions. All are computed element by element, with broadcasting, in f64: of f32 the result is rounded to f32, whole numbers count as real, complex numbers
 # are an error. Outside of its domain a function is NaN, at a pole an infinity or NaN. A rule mentions functions of this file, so that derivatives of every order and mode
 # follow. An order or parameter by which there is no derivative (whole orders, parameters of hypergeometric functions) says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.

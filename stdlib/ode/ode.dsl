@@ -51,7 +51,7 @@ adams(; max_steps = 0, max_step = inf) =
 # Where an unknown rests steps have no errors to be chosen by: derivatives are those of the equations of sensitivities there, and rows lie nearer together.
 # Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
 # So it does at up to 256 places where abs, max and min of t, or the knots of tables, bend what f computes from t alone.
-# Steps are no longer than half of what is narrow among the values that f computes from t alone, down to a thousandth of the span (docs/trust.md).
+# Steps are no longer than half of what is narrow among the values that f computes from t alone, down to a thousandth of the span (docs/methods/trust.md).
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
 ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none, events = none, partial = false) = {

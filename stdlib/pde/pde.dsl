@@ -341,7 +341,7 @@ _explain_choice(info) = {
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where an equation has no rate, or one whose factor t or an unknown changes, or where a condition is not linear with factors that t does not change, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
 #   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
-#   Derivatives of what may jump (docs/problems.md) are differences of fluxes between neighbouring points, of order 2 whatever order says.
+#   Derivatives of what may jump (docs/methods/problems.md) are differences of fluxes between neighbouring points, of order 2 whatever order says.
 #   Errors: fewer points than the order needs; a pressure between walls, with modes on one grid that no equation sees: fem(order = 2) has it.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]

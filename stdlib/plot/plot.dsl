@@ -1,7 +1,7 @@
 # plot.dsl - pictures: curves, marks, fields, surfaces, vectors, histograms, panels and films; in the terminal, and as PNG and SVG files.
 #
 # Each function here makes a picture, which is a value: as a result it is shown in the terminal, `file = "name.png"` or ".svg" writes it instead,
-# `overlay` lays pictures over one another and `subplots` puts them side by side. docs/plots.md shows every kind.
+# `overlay` lays pictures over one another and `subplots` puts them side by side. docs/methods/plots.md shows every kind.
 #
 # A picture is a record with kind "figure", whose panels are records with layers; repl/core/plot_bridge.c says what they may hold.
 

@@ -172,7 +172,7 @@ fi
 holds 'a pipe gets no progress within a minute' bash -c 'ATLED_NATIVE=off "$1" --time-limit 3 -e "for i in 0..1000000000 { sin(f64(i)) }" 2>&1 >/dev/null | grep -q step && exit 1; exit 0' - "$atled"
 holds 'a pipe gets lines of progress after two seconds, so often' bash -c 'ATLED_PROGRESS_EVERY=0.2 "$1" --time-limit 4 -e "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k, n; loss = x) }; x }" -e "f(1000000000000)" 2>&1 >/dev/null | grep -c "^atled: .*step [0-9]* of 1000000000000  loss .* s" | grep -qE "^([3-9]|1[0-9])$"' - "$atled"
 gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
-holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/atled.1
+holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/man/atled.1
 
 # ---- the test runner -----------------------------------------------------------------------------------------------------------------
 mkdir "$work/tests"

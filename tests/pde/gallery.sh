@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # gallery.sh - one problem of the gallery, examples/pde/NAME.dsl: it runs, in the time that it has; it is stated once, in a block of at most 15 lines, and every
-# solution that it makes carries that very text; at least two methods take part; the picture is drawn, and docs/gallery has one; the table is that of docs/gallery.md.
+# solution that it makes carries that very text; at least two methods take part; the picture is drawn, and docs/gallery has one; the table is that of docs/guide/gallery.md.
 #
 # Use: ATLED=program tests/pde/gallery.sh FILE FOLDER   The last line is "N passed, N failed"; FOLDER keeps what was printed (NAME.txt) and drawn.
 #
 # A program that only one method can serve says `one method` in its comment, one without a problem of its own cannot be here. The time is the processor's, and three times what
-# the page promises on the machine of docs/performance.md. ATLED_PACE says in percent what this one takes
+# the page promises on the machine of docs/reference/performance.md. ATLED_PACE says in percent what this one takes
 # beside it. Compiled code that is kept from earlier runs may be there or not.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
@@ -65,9 +65,9 @@ for method in $methods; do holds "a line about $method" grep -q "^$method\\b" "$
 
 picture=$folder/$name.png
 holds 'a picture is drawn' test -s "$picture"
-holds "docs/gallery/$name.png is there, of at most 120 kB" at_least 120000 "$(stat -c %s "docs/gallery/$name.png" 2>/dev/null || echo 999999999)"
+holds "docs/images/gallery/$name.png is there, of at most 120 kB" at_least 120000 "$(stat -c %s "docs/images/gallery/$name.png" 2>/dev/null || echo 999999999)"
 words() { awk '{ print $1 }' | paste -sd ' '; }
-shown=$(awk -v name="$name" '$0 == "<a id=\"" name "\"></a>" { here = 1 } here && /^```text/ { on = 1; next } on && /^```/ { exit } on' docs/gallery.md)
-holds 'docs/gallery.md has the table (scripts/docs/gallery_page.sh)' test "$(words <<<"$shown")" = "$(words <"$folder/$name.txt")"
+shown=$(awk -v name="$name" '$0 == "<a id=\"" name "\"></a>" { here = 1 } here && /^```text/ { on = 1; next } on && /^```/ { exit } on' docs/guide/gallery.md)
+holds 'docs/guide/gallery.md has the table (scripts/docs/gallery_page.sh)' test "$(words <<<"$shown")" = "$(words <"$folder/$name.txt")"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

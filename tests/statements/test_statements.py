@@ -19,7 +19,7 @@ a few that once were wrong come after them.
 
 --shrink makes a failing statement the simplest one with the same fault,
 --show prints one with what each method said, and --table writes the shares of
-estimates by their ratio to the error, as docs/trust.md has them. It prints each
+estimates by their ratio to the error, as docs/methods/trust.md has them. It prints each
 smooth solution whose estimate is more than ten times off.
 """
 

@@ -6,7 +6,7 @@
  * Why. Lanes are independent, but the operations on one element follow each other: tanh of exp of tanh takes some 300 cycles from load to store. A processor
  * looks a few hundred instructions ahead, which is one turn of such a loop, so it waits for that turn's results most of the time. In a short loop many
  * turns fit the window and go on side by side. A store and a load for each value that crosses are cheap beside that (Zen 3, the chain of 20 operations of
- * the benches: see docs/performance.md).
+ * the benches: see docs/reference/performance.md).
  */
 #include "backend/native/loops/loops.h"
 

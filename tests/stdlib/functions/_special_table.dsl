@@ -12,7 +12,7 @@ judge(r) = {
   assert(e <= 1e-12, "{r.name} is {e:.1e} off")
   if r.scipy >= 0 { assert(e <= max(2 * r.scipy, ROUNDING), "{r.name} is {e:.1e} off, and {r.scipy:.1e} of SciPy") }
 }
-# A row of docs/special.md.
+# A row of docs/reference/special.md.
 line(r) = {
   peer = if r.scipy < 0 { "-" } else if r.scipy == inf { "nan" } else { _short(r.scipy) }
   "{r.group}|{r.name}|{len(r.y)}|{_short(error_of(r))}|{peer}"

@@ -1,5 +1,5 @@
 # special_table.dsl - special functions and distributions against mpmath over their whole ranges: the worst relative error of each at the
-# points of _special_reference.dsl. docs/special.md has the table.
+# points of _special_reference.dsl. docs/reference/special.md has the table.
 #
 # Where the condition c is above 1000 (near a zero, or where a function swings fast) the error counts divided by c/1000: there the
 # last digit of an argument changes more than 1e-13 of the value.
