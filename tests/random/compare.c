@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHAKES = 16, BATCHES = 64 };
+enum { SHAKES = 16 };
 
 /* ---- outcomes ---------------------------------------------------------------------------------------------------- */
 
@@ -233,6 +233,7 @@ static void describe(char *out, size_t cap, const Numbers *x, const Numbers *y, 
 
 /* One batch of shaken runs at a time: most questions are answered by the first. */
 typedef struct Sensitivity {
+	uint32_t most;    /* batches that may run */
 	uint32_t batches; /* that have run; the last one's outcomes are here */
 	uint32_t n;       /* runs of it that came to an end */
 	Outcome shaken[SHAKES];
@@ -251,7 +252,7 @@ static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
 
 /* Runs the next batch; false when there has been enough. Where a program is chaotic one run in a hundred may tell. */
 static bool measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
-	if (s->batches == BATCHES) return false;
+	if (s->batches == s->most) return false;
 	forget(s);
 	const uint64_t first = (uint64_t)s->batches++ * SHAKES;
 	for (uint64_t k = first; k < first + SHAKES; k++) {
@@ -400,9 +401,9 @@ static void say_bits(Ctx *c, Value a, Value b, Verdict *v) {
 	free(y.at);
 }
 
-Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact) {
+Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact, uint32_t batches) {
 	Verdict v = {.same = true};
-	Sensitivity s = {0};
+	Sensitivity s = {.most = batches};
 	if (want->status != got->status || want->code != got->code) {
 		v.same = false;
 		snprintf(v.why, sizeof v.why, "status %d (%s) and not %d (%s)", got->status, got->message, want->status, want->message);

@@ -9,9 +9,9 @@
  * where base is 1e-11 for f64, and 1e-4 for f32 and for what has been f32 on its way: some thousand roundings; what cancels to nothing is
  * measured against the least. The second term is measured, and only when the first is not enough. The function is copied with every float that
  * an instruction computes, in loops and in what it calls too, multiplied by a number of its own within 1 +- 1e-13 (f32: 1e-6). Sixteen copies
- * run at first, a thousand before a difference is told: chaos may show in one of a hundred. A result that jumps under that (an integer that
- * changes, a float that moves by more than a thousandth of the largest, an output) hangs on a rounding and is not compared. The verdict says
- * so, and the summary counts how often that was.
+ * run at first, up to `batches` times as many before a difference is told: chaos may show in one of a hundred. A result that jumps under that
+ * (an integer that changes, a float that moves by more than a thousandth of the largest, an output) hangs on a rounding and is not compared.
+ * The verdict says so, and the summary counts how often that was.
  */
 #ifndef ATLED_TESTS_RANDOM_COMPARE_H
 #define ATLED_TESTS_RANDOM_COMPARE_H
@@ -39,8 +39,10 @@ typedef struct Verdict {
 	uint32_t jumps;  /* the last one that was not compared */
 	char why[420];
 } Verdict;
-/* `f` and `args` are what both outcomes came from. */
-Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact);
+/* `f` and `args` are what both outcomes came from. A verdict that a person reads
+ * is worth COMPARE_BATCHES, one of many while a program is shrunk a single one. */
+enum { COMPARE_BATCHES = 64 };
+Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact, uint32_t batches);
 
 /* A copy of f whose roundings fall differently, by so much relative to each number: what an engine that is allowed to round might be. The
  * same seed gives the same copy. One reference; NULL when it cannot be made. */

@@ -116,7 +116,7 @@ static void check_batch(Law *l) {
 			uint32_t rank = value_is_array(v) ? value_rank(v) : 0;
 			part.results[k] = rank && rank == value_rank(lane[i].results[k]) + 1 ? lane_of(l->c, v, i) : value_ref(v);
 		}
-		Verdict v = compare_outcomes(l->c, base->fn, of_lane, &lane[i], &part, false);
+		Verdict v = compare_outcomes(l->c, base->fn, of_lane, &lane[i], &part, false, COMPARE_BATCHES);
 		char why[600];
 		snprintf(why, sizeof why, "lane %lld, result %u: %s", (long long)i, v.result, v.why);
 		if (!v.same) complain(l, "batches", why);
@@ -192,7 +192,7 @@ static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
 			whole = whole && (to < 0 || inner(l->c, want->results[to], want->results[to], &sum, &size)); /* no NaN times a zero that one knows */
 		}
 		Verdict v = {.same = true};
-		if (whole) v = compare_outcomes(l->c, jvp, args, want, &sorted, false);
+		if (whole) v = compare_outcomes(l->c, jvp, args, want, &sorted, false, COMPARE_BATCHES);
 		char why[600];
 		snprintf(why, sizeof why, "result %u of the jvp: %s", v.result, v.why);
 		if (!v.same) complain(l, "jets", why);
@@ -343,7 +343,7 @@ static void check_sums(Law *l) {
 	if (l->moved) {
 		Outcome want = outcome_of(l->c, run_reference, l->sums, args), got = outcome_of(l->c, run_reference, l->moved, args);
 		if (want.status == ST_OK) {
-			Verdict v = compare_outcomes(l->c, l->sums, args, &want, &got, false);
+			Verdict v = compare_outcomes(l->c, l->sums, args, &want, &got, false, COMPARE_BATCHES);
 			char why[600];
 			snprintf(why, sizeof why, "result %u: %s", v.result, v.why);
 			if (!v.same) complain(l, "sums", why);

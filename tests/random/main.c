@@ -85,7 +85,7 @@ static void count_prims(const Cases *cs, Tally *t) {
 
 /* The engine's outcome against another: of the reference, or (then `exact`) its own on another number of threads. */
 static void judge(Ctx *c, const Options *o, const Case *k, Checked found, const Outcome *want, const Outcome *got, bool exact, Checked *out, Tally *t) {
-	Verdict v = compare_outcomes(c, k->fn, k->args[found.set], want, got, exact);
+	Verdict v = compare_outcomes(c, k->fn, k->args[found.set], want, got, exact, o->shrink ? 1 : COMPARE_BATCHES);
 	t->lenient += v.lenient;
 	if (v.lenient && o->lenient) printf("not compared: %s, %s, lengths %d, result %u\n", found.engine->name, k->how, found.set, v.jumps);
 	if (v.same || out->failed) return;

@@ -153,7 +153,7 @@ static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome 
 		other.results[at[k]] = value_ref(got[k]);
 	}
 	if (finite) {
-		Verdict v = compare_outcomes(a->c, f, args, want, &other, false);
+		Verdict v = compare_outcomes(a->c, f, args, want, &other, false, COMPARE_BATCHES);
 		char why[600];
 		snprintf(why, sizeof why, "result %u of the jvp: %s", v.result, v.why);
 		if (!v.same) complain(a, mode, why);

@@ -55,7 +55,7 @@ bool scene_differs(const Scene *s, Verdict *v) {
 	Outcome want = outcome_of(s->c, run_reference, s->fn, s->args);
 	backend_set_threads(s->c, s->threads);
 	Outcome got = outcome_of(s->c, s->engine->run, s->fn, s->args);
-	*v = compare_outcomes(s->c, s->fn, s->args, &want, &got, s->engine->exact);
+	*v = compare_outcomes(s->c, s->fn, s->args, &want, &got, s->engine->exact, 1);
 	outcome_free(&want);
 	outcome_free(&got);
 	return !v->same;
