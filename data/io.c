@@ -1,4 +1,4 @@
-/* stream.c - load, save and what goes with them: which format a file has, what is granted, and the order of opening, reading and closing.
+/* io.c - load, save and what goes with them: which format a file has, what is granted, and the order of opening, reading and closing.
  *
  * Needs: data/internal.h. Guarantees: one file a format; a format is one row of the table below. Texts are UTF-8; a line ends at \n or \r\n.
  */

@@ -1067,7 +1067,7 @@ void emit_contract(Emit *e, const KInst *in) {
 	if (in_place) emit_if_end(e, &held, NULL, NULL);
 }
 
-/* For products of hundreds of rows and columns, which the runtime cuts and packs (native/tiles.c). Tiles of 8 x 3 vectors have 24 sums, so they need 32 registers, and
+/* For products of hundreds of rows and columns, which the runtime cuts and packs (native/run/gemm_driver.c). Tiles of 8 x 3 vectors have 24 sums, so they need 32 registers, and
  * masks, since any vector of the last panel may lie past the last column. What that brings beside OpenBLAS is in docs/internals/native.md. With 16 registers its kernels are the better ones. */
 LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	const KTarget *target = &e->m->target;

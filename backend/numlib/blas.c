@@ -15,7 +15,7 @@
  *     the A64FX are right up to 128 bytes and are named there. Beyond, plain ARMV8's are named, which use no SVE.
  *   - OpenBLAS's own threads are switched off (OPENBLAS_NUM_THREADS, in the same way, so that none are even started):
  *     it would split sums by the number of threads, and our results may not depend on that. Products are split by
- *     ops/dot.c and native/runtime.c in ways that sizes fix instead. A host that loads OpenBLAS after us finds it with one thread and may raise
+ *     ops/dot.c and native/run/runtime.c in ways that sizes fix instead. A host that loads OpenBLAS after us finds it with one thread and may raise
  *     that; one that had loaded it before keeps its setting.
  */
 #include "backend/numlib/blas.h"

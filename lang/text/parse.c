@@ -1,4 +1,4 @@
-/* parse.c - reads the text form that ir_text.c writes: one function. The binary form is read by read.c.
+/* parse.c - reads the text form that print.c writes: one function. The binary form is read by read.c.
  *
  * Needs: builder/internal.h, syntax.h. Guarantees: whatever the bytes are, the answer is a function that verifies or
  * NULL and a diagnostic at the offending place; nothing is folded, shared or dropped on the way, so that what is read

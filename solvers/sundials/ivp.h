@@ -1,7 +1,7 @@
 /* ivp.h - what the host functions "ode" and "dae", with events and without, have in common behind their integrators: the rows of the solution,
  * events on the way, counts at the end, where they stood when they gave up, the operands and types of a call.
  *
- * Needs: derive.h, events.h. Guarantees: whatever fails in between, what was begun is ended; the results are those that solvers.h and events.h describe.
+ * Needs: rules.h, events.h. Guarantees: whatever fails in between, what was begun is ended; the results are those that solvers.h and events.h describe.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_IVP_H
 #define ATLED_SOLVERS_SUNDIALS_IVP_H

@@ -1,6 +1,6 @@
 /* rules.c - derivative rules of the solvers as IR.
  *
- * Needs: derive.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the
+ * Needs: rules.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the
  * solver knows:
  *   t0 moves:  at fixed times the solution through (t0, y0) is the one that starts at y0 - y'(t0) dt0 instead, so
  *              dy0 := dy0 - y'(t0) dt0;

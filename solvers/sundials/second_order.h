@@ -1,6 +1,6 @@
 /* second_order.h - derivatives of the derivatives of "ode" and "dae".
  *
- * Needs: derive.h. Guarantees: see second_order.c.
+ * Needs: rules.h. Guarantees: see second_order.c.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_SECOND_ORDER_H
 #define ATLED_SOLVERS_SUNDIALS_SECOND_ORDER_H

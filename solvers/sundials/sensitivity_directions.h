@@ -1,6 +1,6 @@
 /* sensitivity_directions.h - what sensitivities are taken with respect to, and gradients made of them.
  *
- * Needs: derive.h, sundials.h. Guarantees: a direction is divided by its size before an integrator sees it, so that
+ * Needs: rules.h, sundials.h. Guarantees: a direction is divided by its size before an integrator sees it, so that
  * the answer is linear in the direction though steps are chosen by its error.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_SENSITIVITY_DIRECTIONS_H

@@ -1,4 +1,4 @@
-/* fftw.c - the discrete Fourier transform along an axis.
+/* fft.c - the discrete Fourier transform along an axis.
  *
  * Needs: frame.h, fftw.h. Guarantees: forward without a factor, inverse with 1/n; any strides.
  */

@@ -1,6 +1,6 @@
 /* codegen.h - the code generator's library (libatled-codegen.so) seen from outside: one function from kernel code to an object file.
  *
- * The library holds LLVM, statically and hidden, and is opened when something must be compiled for the first time (native/compile.c). It calls
+ * The library holds LLVM, statically and hidden, and is opened when something must be compiled for the first time (native/jit/compile_service.c). It calls
  * nothing of the program: memory comes from malloc, results are the caller's to free(). Thread-safe: each call has an LLVM context of its own.
  */
 #ifndef ATLED_BACKEND_NATIVE_JIT_CODEGEN_H

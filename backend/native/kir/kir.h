@@ -175,7 +175,7 @@ typedef struct KTarget {
 	uint32_t stream_bytes;       /* results of this size are written past the caches */
 } KTarget;
 
-/* Are products of hundreds of rows and columns made by tiles of 8 x 3 vectors (native/tiles.c), which have 24 sums? Otherwise they are BLAS's. */
+/* Are products of hundreds of rows and columns made by tiles of 8 x 3 vectors (native/run/gemm_driver.c), which have 24 sums? Otherwise they are BLAS's. */
 static inline bool ktarget_has_large_tiles(const KTarget *t) {
 	return t->registers >= 32 && t->has_fma && t->has_masks && t->vector_bytes >= 64;
 }

@@ -33,7 +33,7 @@ _jumps_refused(info, name) = {
   } else { "make the flux an unknown of its own, as u_{x} == q/k with q_{x} for d(k*u_{x}, {x})" }
   "`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of calculus, which lose the jump: {way}"
 }
-# Of a method that takes differences of what stands under the outermost derivatives of first order (the terms of problem_flux.c), and derives the rest by the rules of calculus
+# Of a method that takes differences of what stands under the outermost derivatives of first order (the terms of flux_terms.c), and derives the rest by the rules of calculus
 _refuse_untold_jumps(info, name) = {
   for q in info.equations {
     for s in q.fluxes {

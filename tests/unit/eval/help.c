@@ -1,4 +1,4 @@
-/* help.c - random tensors, building and running, comparing: see eval_help.h.
+/* help.c - random tensors, building and running, comparing: see help.h.
  *
  * Needs: help.h.
  */
