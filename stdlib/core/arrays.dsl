@@ -114,6 +114,9 @@ meshgrid(x, y, z = none; indexing = "xy") = {
   }
   (...out)
 }
+# Large numbers without an order, the same in every run, which leave the stream
+# of random numbers alone: of each pair of i and j one. Only their fractions count.
+_scrambled(i, j) = 43758.5453 * sin(12.9898 * i + 78.233 * j)
 
 # ---- moving elements and axes
 

@@ -25,7 +25,7 @@ delaunay(P) = {
 }
 _take_each(A, k) = map((row, i) -> row[i], A, k)
 # Numbers between 0 and 1 without an order, the same in every run
-_noise(n) = mod(abs(sin(12.9898 * (iota(n) + 1.0)) * 43758.5453), 1.0)
+_noise(n) = mod(abs(_scrambled(iota(n) + 1.0, 0.0)), 1.0)
 # A half of the points last, a quarter before them ..., each of these parts along a snake of squares
 _insertion_order(X) = {
   n = len(X)

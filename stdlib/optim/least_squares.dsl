@@ -324,7 +324,7 @@ _preconditioned(product, smooth, b, enough, most) = {
 }
 # Random signs without random numbers, so that what is random elsewhere stays what it is: f64[m, n]
 _signs(m, n) = {
-  t = 43758.5453 * sin(12.9898 * expand(iota(m) + 1.0, 1) + 78.233 * (iota(n) + 1.0))
+  t = _scrambled(expand(iota(m) + 1.0, 1), iota(n) + 1.0)
   where(t - floor(t) < 0.5, -1.0, 1.0)
 }
 # How accurately a step is worth being solved for when the loss is `value` and was `first`: a power of the residual's norm (Dembo and Steihaug 1983; Eisenstat and Walker 1996)

@@ -279,8 +279,7 @@ _form_defect(P, rule, t, X) = {
   (d, nc) = (P.d, P.nc)
   k = iota(n)
   # numbers that differ from point to point, the same in every run
-  some = (salt, form) -> reshape(mod(abs(sin(12.9898 * (iota(size(form)) + 1.0) + 78.233 * salt)) * 43758.5453, 1.0) + 0.25,
-    ...shape(form))
+  some = (salt, form) -> reshape(mod(abs(_scrambled(iota(size(form)) + 1.0, salt)), 1.0) + 0.25, ...shape(form))
   Z = some(1.0, zeros(n, nc, 1 + d))
   V = some(2.0, zeros(n, nc))
   H = some(3.0, zeros(n, nc, d, d))
