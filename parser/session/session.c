@@ -312,7 +312,7 @@ static Module *load_library(Session *s, uint32_t k) {
 	ctx_throw(s->c, st);
 }
 
-/* What modules were called before: saved functions and programs may say so. */
+/* Former names of modules, which saved functions and programs may contain. */
 static const struct {
 	const char *before, *now;
 } former_names[] = {

@@ -49,7 +49,7 @@ int replacement_open(FileReplacement *f, const char *path) {
 		if (f->fd < 0 && errno != EEXIST && errno != EINTR) break;
 	}
 	if (f->fd < 0) return errno;
-	/* open() takes the umask off, which a file that is there has met already */
+	/* open() subtracts the umask; a file that is replaced keeps its mode. */
 	return f->was_there && fchmod(f->fd, mode) ? replacement_close(f, errno) : 0;
 }
 

@@ -1,5 +1,5 @@
-# A function that calls itself takes two numbers. The array it is given has as
-# many by what was asked before, not by its type.
+# A recursive function takes f64[2]. A guard, not its type, says that the
+# argument has two elements.
 parted = read_ir("fn @halved(%0: f64[2], %1: i64) -> (f64) \{
   %2: bool = eq %1, 0
   %3: f64 = if %2 \{

@@ -1,4 +1,5 @@
-# Rows before and after an array, joined, then reduced column by column: the joined array exists for a block of columns only.
+# Rows joined before and after an array are reduced column by column. The joined
+# array exists for one block of columns at a time.
 
 joined(u) = {
   x = exp(u)*u

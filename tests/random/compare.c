@@ -250,7 +250,8 @@ static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(c, code, args, results) : ST_NOMEM;
 }
 
-/* Runs the next batch; false when there has been enough. Where a program is chaotic one run in a hundred may tell. */
+/* Runs the next batch; false when there has been enough. In a chaotic program one
+ * run in a hundred may differ. */
 static bool measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
 	if (s->batches == s->most) return false;
 	forget(s);

@@ -39,8 +39,9 @@ typedef struct Verdict {
 	uint32_t jumps;  /* the last one that was not compared */
 	char why[420];
 } Verdict;
-/* `f` and `args` are what both outcomes came from. A verdict that a person reads
- * is worth COMPARE_BATCHES, one of many while a program is shrunk a single one. */
+/* Compares two outcomes of f(args). `batches` bounds the shaken runs, 16 each,
+ * before a difference is told: COMPARE_BATCHES for a verdict that is reported,
+ * 1 while a program is shrunk, which asks thousands of times. */
 enum { COMPARE_BATCHES = 64 };
 Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact, uint32_t batches);
 

@@ -93,8 +93,8 @@ const Inst *message_text(const Fn *f, Ref r) {
 	return in;
 }
 
-/* Its parameters are scalars; an array whose extent is equal, but not a known
- * number here, is in memory. */
+/* The callee's parameters are registers. An argument whose extent is equal by a
+ * guard, but no constant here, is in memory, so the evaluator makes the call. */
 static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
 	const Fn *g = inst_callee(f->ctx, in);
 	if (!takes_callee(g, asked)) return false;
