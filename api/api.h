@@ -1,10 +1,10 @@
-/* api.h - what the files of the public interface share: the context behind atled_context, handles, entering and
- * leaving.
+/* api.h - what the files of the public interface share: the context behind
+ * atled_context, handles, entering and leaving.
  *
- * Needs: atled.h, all rooms but repl. Private to api/.
- * Guarantees: every public call that may fail runs its work inside api_run, which refuses a busy context, protects
- * against throws, keeps the host's floating-point environment, arms the budgets and sees that a failure leaves a
- * diagnostic.
+ * Needs: atled.h, all rooms but repl. Private to api/. Guarantees: every public
+ * call that may fail runs its work inside api_run, which refuses a busy
+ * context, protects against throws, keeps the host's floating-point
+ * environment, arms the budgets and sees that a failure leaves a diagnostic.
  */
 #ifndef ATLED_API_API_H
 #define ATLED_API_API_H
@@ -16,7 +16,8 @@
 
 typedef struct Handle Handle;
 
-/* Ties handles to their context: it outlives both. Counted by the context and by each handle. */
+/* Ties handles to their context: it outlives both. Counted by the context and
+ * by each handle. */
 typedef struct Life {
 	pthread_mutex_t lock;
 	uint32_t refs;        /* under the lock */
@@ -24,7 +25,9 @@ typedef struct Life {
 	atled_context *ctx;   /* NULL when it is gone */
 	Handle *live;
 	_Atomic(Handle *)
-		dead; /* freed while the context was busy, to be released at the next entry; changed under the lock */
+		/* freed while the context was busy, to be released at the next
+		 * entry; changed under the lock */
+		dead;
 } Life;
 
 typedef enum HandleKind { HANDLE_VALUE, HANDLE_FUNCTION } HandleKind;
@@ -44,7 +47,8 @@ struct atled_value {
 #define TYPE_SYMS 32u
 #define TYPE_PLACES 64u
 
-/* A function's type: lengths are dims over its own symbols 0 .. nsyms-1, named in order of appearance. */
+/* A function's type: lengths are dims over its own symbols 0 .. nsyms-1, named
+ * in order of appearance. */
 typedef struct Signature {
 	uint32_t nin, nout, nsyms;
 	bool has_results;
@@ -107,14 +111,16 @@ struct atled_context {
 
 static inline atled_context *api_of(const Ctx *c) { return ctx_slot(c, SLOT_API); }
 
-/* ---- context.c --------------------------------------------------------------------------------------------------- */
+/* ---- context.c ----------------------------------------------------------- */
 
 typedef void (*ApiBody)(Ctx *c, void *arg);
-typedef enum EnterMode { ENTER_ALONE, ENTER_CALLBACK } EnterMode; /* CALLBACK: a callback may call it as well */
+/* CALLBACK: a callback may call it as well */
+typedef enum EnterMode { ENTER_ALONE, ENTER_CALLBACK } EnterMode;
 
 /* Refuses, or makes the context ours. ATLED_OK, ATLED_BUSY or ATLED_MISUSE. */
 atled_status api_enter(atled_context *x, EnterMode mode);
-/* Notes how the call ended, sees that a failure has a diagnostic, gives the context back. */
+/* Notes how the call ended, sees that a failure has a diagnostic, gives the
+ * context back. */
 atled_status api_leave(atled_context *x, Status st);
 atled_status api_run(atled_context *x, EnterMode mode, ApiBody body, void *arg);
 /* Inside a body: the host's mistake. Throws. */
@@ -126,7 +132,8 @@ Status api_status(atled_status st); /* what a callback returned */
 void api_callback_begin(Ctx *c);
 void api_callback_end(Ctx *c);
 
-/* Makes a handle of `bytes` (cleared) in the list of live ones; NULL when memory fails. */
+/* Makes a handle of `bytes` (cleared) in the list of live ones; NULL when
+ * memory fails. */
 void *handle_new(atled_context *x, HandleKind kind, size_t bytes);
 void handle_free(Handle *h, size_t bytes);
 /* What the kinds hold, given back (with the context entered or going). */
@@ -135,27 +142,31 @@ void function_handle_release(atled_function *f);
 
 size_t api_length(const char *text, size_t n); /* resolves ATLED_ZERO */
 
-/* ---- value.c ----------------------------------------------------------------------------------------------------- */
+/* ---- value.c ------------------------------------------------------------- */
 
-/* A handle for v, whose reference it takes (also when it fails). NULL when memory fails. */
+/* A handle for v, whose reference it takes (also when it fails). NULL when
+ * memory fails. */
 atled_value *value_handle(atled_context *x, Value v);
 bool api_is_name(const char *name); /* a word that programs can write as a name */
 static inline atled_value value_passing(Ctx *c, Value v) { return (atled_value){.c = c, .v = v}; }
 
-/* ---- types.c ----------------------------------------------------------------------------------------------------- */
+/* ---- types.c ------------------------------------------------------------- */
 
-/* Reads "(f64[n], i64) -> f64[n]" into the context's arena; throws with a diagnostic. */
+/* Reads "(f64[n], i64) -> f64[n]" into the context's arena; throws with a
+ * diagnostic. */
 Signature signature_read(Ctx *c, const char *text);
 void signature_write(Ctx *c, const Signature *s, Text *out);
-/* Learns symbols from an actual shape: false when it does not fit. values has TYPE_SYMS entries, -1: not known yet. */
+/* Learns symbols from an actual shape: false when it does not fit. values has
+ * TYPE_SYMS entries, -1: not known yet. */
 bool signature_match(Ctx *c, TypeId declared, uint32_t rank, const int64_t *shape, int64_t *values);
-/* The shape that a type has under the values; false when a symbol is unknown. */
+/* The shape that a type has under the values; false when a symbol is unknown.
+ */
 bool signature_shape(Ctx *c, TypeId declared, const int64_t *values, int64_t *shape);
 /* "f64[n, 3]" for messages, in a static-size buffer. */
 const char *signature_type_text(Ctx *c, const Signature *s, TypeId t, char *buf, size_t cap);
 const char *array_type_text(int dtype, uint32_t rank, const int64_t *shape, char *buf, size_t cap);
 
-/* ---- tensor.c ---------------------------------------------------------------------------------------------------- */
+/* ---- tensor.c ------------------------------------------------------------ */
 
 /* The handle is the tensor. */
 static inline Tensor *tensor_of(const atled_tensor *t) { return (Tensor *)(uintptr_t)t; }

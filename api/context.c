@@ -1,7 +1,8 @@
 /* context.c - engines, contexts, handles, limits, and the one way in.
  *
- * Needs: api.h, the set-up functions of all rooms. Guarantees: what api.h says of api_run; a handle may be freed on any
- * thread at any time: what it holds is given back at once where the context is free, else at the next entry.
+ * Needs: api.h, the set-up functions of all rooms. Guarantees: what api.h says
+ * of api_run; a handle may be freed on any thread at any time: what it holds is
+ * given back at once where the context is free, else at the next entry.
  */
 #include "api/api.h"
 #include "autodiff/autodiff.h"
@@ -19,7 +20,7 @@
 
 int atled_version(void) { return ATLED_VERSION; }
 
-/* ---- engine ------------------------------------------------------------------------------------------------------ */
+/* ---- engine -------------------------------------------------------------- */
 
 #define HAS_FIELD(s, T, field) ((s)->size >= offsetof(T, field) + sizeof((s)->field))
 
@@ -32,7 +33,8 @@ atled_engine *atled_engine_new(const atled_engine_config *config) {
 	memset(e, 0, sizeof *e);
 	e->alloc = alloc;
 	atomic_init(&e->refs, 1);
-	if (config && HAS_FIELD(config, atled_engine_config, threads) && config->threads > 0) e->threads = config->threads;
+	if (config && HAS_FIELD(config, atled_engine_config, threads) && config->threads > 0)
+		e->threads = config->threads;
 	return e;
 }
 
@@ -41,7 +43,7 @@ void atled_engine_free(atled_engine *e) {
 	e->alloc.resize(e->alloc.ud, e, sizeof *e, 0);
 }
 
-/* ---- handles ----------------------------------------------------------------------------------------------------- */
+/* ---- handles ------------------------------------------------------------- */
 
 static void life_drop(Life *life) { /* under the lock, which it opens */
 	bool last = --life->refs == 0;
@@ -88,7 +90,8 @@ static void handle_discard(Handle *h) {
 
 static bool take_idle(atled_context *x) {
 	int idle = 0;
-	return atomic_compare_exchange_strong_explicit(&x->busy, &idle, 1, memory_order_acquire, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&x->busy, &idle, 1, memory_order_acquire,
+	                                               memory_order_relaxed);
 }
 
 static bool is_owner(atled_context *x) {
@@ -134,11 +137,12 @@ static void bury(Life *life) {
 	}
 }
 
-/* ---- floating-point environment ---------------------------------------------------------------------------------- */
+/* ---- floating-point environment ------------------------------------------ */
 
-/* The host's floating-point environment is put aside. On x86-64 the library calls for that take longer than small
- * programs, so that the two registers behind them are looked at, and the library calls only serve hosts that changed
- * the rounding or unmasked something. */
+/* The host's floating-point environment is put aside. On x86-64 the library
+ * calls for that take longer than small programs, so that the two registers
+ * behind them are looked at, and the library calls only serve hosts that
+ * changed the rounding or unmasked something. */
 #if defined(__x86_64__)
 #define MXCSR_FLAGS 0x3fu
 #define MXCSR_DEFAULT 0x1f80u
@@ -174,10 +178,12 @@ static void float_enter(FloatEnv *e) {
 static void float_leave(const FloatEnv *e) { fesetenv(&e->full); }
 #endif
 
-/* ---- life of a context ------------------------------------------------------------------------------------------- */
+/* ---- life of a context --------------------------------------------------- */
 
-/* What a file of data cannot hold by itself, the session turns into what it can. */
-static const DataHooks saved_functions = {session_function_out, session_function_in, session_ir_out, session_ir_in};
+/* What a file of data cannot hold by itself, the session turns into what it
+ * can. */
+static const DataHooks saved_functions = {session_function_out, session_function_in, session_ir_out,
+                                          session_ir_in};
 
 static void set_up(Ctx *c, void *arg) {
 	atled_context *x = arg;
@@ -189,7 +195,8 @@ static void set_up(Ctx *c, void *arg) {
 	api_want(c, session_init(c));
 	x->session = session_of(c);
 	data_set_hooks(c, &saved_functions);
-	for (const DataFunction *f = data_functions; f->name; f++) api_want(c, session_define_dynamic(x->session, f->name, f->fn, NULL));
+	for (const DataFunction *f = data_functions; f->name; f++)
+		api_want(c, session_define_dynamic(x->session, f->name, f->fn, NULL));
 	if (x->engine->threads) backend_set_threads(c, x->engine->threads);
 }
 
@@ -198,11 +205,13 @@ static Life *life_new(atled_context *x) {
 	Life *life = account_alloc(account, sizeof *life);
 	if (!life) return NULL;
 	*life = (Life){.refs = 1, .account = account, .ctx = x};
-	/* recursive: what a handle held may be the host's memory, whose release callback may free handles */
+	/* recursive: what a handle held may be the host's memory, whose release
+	 * callback may free handles */
 	pthread_mutexattr_t attr;
 	bool ok = !pthread_mutexattr_init(&attr);
 	if (ok) {
-		ok = !pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE) && !pthread_mutex_init(&life->lock, &attr);
+		ok = !pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE) &&
+		     !pthread_mutex_init(&life->lock, &attr);
 		pthread_mutexattr_destroy(&attr);
 	}
 	if (ok) return life;
@@ -250,13 +259,13 @@ void atled_context_free(atled_context *x) {
 	atled_engine_free(e);
 }
 
-/* ---- entering ---------------------------------------------------------------------------------------------------- */
+/* ---- entering ------------------------------------------------------------ */
 
 atled_status api_enter(atled_context *x, EnterMode mode) {
 	if (!x) return ATLED_MISUSE;
 	if (!take_idle(x)) {
-		bool inside =
-			mode == ENTER_CALLBACK && is_owner(x) && atomic_load_explicit(&x->callbacks, memory_order_relaxed) > 0;
+		bool inside = mode == ENTER_CALLBACK && is_owner(x) &&
+		              atomic_load_explicit(&x->callbacks, memory_order_relaxed) > 0;
 		if (!inside) return ATLED_BUSY;
 		x->error_base = diag_total(x->c);
 		atomic_fetch_add_explicit(&x->busy, 1, memory_order_relaxed);
@@ -294,7 +303,9 @@ static void see_reason(atled_context *x, Status st) {
 	case ST_DENIED: diag_error(c, E_DENIED, NO_SPAN, "this is not granted here"); break;
 	case ST_EXIT: break; /* fail_user has recorded it */
 	case ST_ERROR:
-	case ST_INTERNAL: diag_error(c, E_INTERNAL, NO_SPAN, "a failure without a reason (status %d)", (int)st); break;
+	case ST_INTERNAL:
+		diag_error(c, E_INTERNAL, NO_SPAN, "a failure without a reason (status %d)", (int)st);
+		break;
 	}
 }
 
@@ -314,7 +325,7 @@ static atled_status public_status(atled_context *x, Status st) {
 
 Status api_status(atled_status st) {
 	static const Status of[] = {ST_OK,     ST_ERROR,    ST_NOMEM, ST_INTERRUPTED, ST_LIMIT,
-	                            ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR, ST_EXIT};
+	                            ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR,       ST_EXIT};
 	return (unsigned)st < sizeof of / sizeof *of ? of[st] : ST_ERROR;
 }
 
@@ -360,32 +371,41 @@ void api_want(Ctx *c, Status st) {
 	if (st != ST_OK) ctx_throw(c, st);
 }
 
-void api_callback_begin(Ctx *c) { atomic_fetch_add_explicit(&api_of(c)->callbacks, 1, memory_order_relaxed); }
-void api_callback_end(Ctx *c) { atomic_fetch_sub_explicit(&api_of(c)->callbacks, 1, memory_order_relaxed); }
+void api_callback_begin(Ctx *c) {
+	atomic_fetch_add_explicit(&api_of(c)->callbacks, 1, memory_order_relaxed);
+}
+void api_callback_end(Ctx *c) {
+	atomic_fetch_sub_explicit(&api_of(c)->callbacks, 1, memory_order_relaxed);
+}
 
 size_t api_length(const char *text, size_t n) {
 	if (!text) return 0;
 	return n == ATLED_ZERO ? strlen(text) : n;
 }
 
-/* ---- limits, grants, output -------------------------------------------------------------------------------------- */
+/* ---- limits, grants, output ---------------------------------------------- */
 
 static void grant_body(Ctx *c, void *arg) { ctx_grant(c, *(unsigned *)arg); }
 
-atled_status atled_grant(atled_context *x, unsigned grants) { return api_run(x, ENTER_ALONE, grant_body, &grants); }
+atled_status atled_grant(atled_context *x, unsigned grants) {
+	return api_run(x, ENTER_ALONE, grant_body, &grants);
+}
 
 static void limits_body(Ctx *c, void *arg) {
 	const atled_limit *l = arg;
 	atled_limit *have = &api_of(c)->limits;
-	if (HAS_FIELD(l, atled_limit, memory) && l->memory && (!have->memory || l->memory < have->memory)) {
+	if (HAS_FIELD(l, atled_limit, memory) && l->memory &&
+	    (!have->memory || l->memory < have->memory)) {
 		have->memory = l->memory;
 		heap_set_limit(c, l->memory);
 	}
 	if (HAS_FIELD(l, atled_limit, steps) && l->steps && (!have->steps || l->steps < have->steps))
 		have->steps = l->steps;
-	if (HAS_FIELD(l, atled_limit, seconds) && l->seconds > 0 && (!(have->seconds > 0) || l->seconds < have->seconds))
+	if (HAS_FIELD(l, atled_limit, seconds) && l->seconds > 0 &&
+	    (!(have->seconds > 0) || l->seconds < have->seconds))
 		have->seconds = l->seconds;
-	if (HAS_FIELD(l, atled_limit, depth) && l->depth && l->depth < ctx_depth_limit(c)) ctx_set_depth_limit(c, l->depth);
+	if (HAS_FIELD(l, atled_limit, depth) && l->depth && l->depth < ctx_depth_limit(c))
+		ctx_set_depth_limit(c, l->depth);
 }
 
 atled_status atled_limits(atled_context *x, const atled_limit *limit) {
@@ -436,8 +456,17 @@ static void tell_progress(void *ud, const Progress *p, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++) {
 		const char *rest = p[i].text, *name;
 		size_t used = 0;
-		s[i] = (atled_progress_state){.size = sizeof *s, .step = p[i].step, .steps = p[i].steps, .time = p[i].time, .from = p[i].from, .to = p[i].to, .dt = p[i].dt,
-		                              .count = p[i].nvalues, .names = names[i], .values = p[i].values, .inside = i + 1 < n ? &s[i + 1] : NULL};
+		s[i] = (atled_progress_state){.size = sizeof *s,
+		                              .step = p[i].step,
+		                              .steps = p[i].steps,
+		                              .time = p[i].time,
+		                              .from = p[i].from,
+		                              .to = p[i].to,
+		                              .dt = p[i].dt,
+		                              .count = p[i].nvalues,
+		                              .names = names[i],
+		                              .values = p[i].values,
+		                              .inside = i + 1 < n ? &s[i + 1] : NULL};
 		for (uint32_t k = 0; k < p[i].nvalues; k++) {
 			const size_t length = progress_name(&rest, &name);
 			names[i][k] = text[i] + used;
@@ -466,18 +495,20 @@ atled_status atled_progress(atled_context *x, atled_progress_tell tell, void *ud
 }
 
 void atled_write(atled_context *x, const char *text, size_t n) {
-	if (x && text && is_owner(x) && ctx_granted(x->c, GRANT_OUTPUT)) ctx_write(x->c, text, api_length(text, n));
+	if (x && text && is_owner(x) && ctx_granted(x->c, GRANT_OUTPUT))
+		ctx_write(x->c, text, api_length(text, n));
 }
 
 void atled_fail_allocation(atled_context *x, uint64_t n, int forever) {
 	if (x) heap_fail_at(x->c, n, forever != 0);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 static void fill_error(const atled_context *x, const Diag *d, atled_error *out) {
 	const Ctx *c = x->c;
-	*out = (atled_error){.size = sizeof *out, .status = x->status, .warning = d->severity == SEV_WARNING};
+	*out = (atled_error){
+		.size = sizeof *out, .status = x->status, .warning = d->severity == SEV_WARNING};
 	out->code = diag_code_id(d->code);
 	out->title = diag_code_title(d->code);
 	out->message = d->message;
@@ -523,7 +554,8 @@ atled_status atled_error_at(const atled_context *x, size_t i, atled_error *out) 
 	return ATLED_OK;
 }
 
-atled_status atled_error_write(const atled_context *x, size_t i, atled_error_form form, atled_sink sink, void *ud) {
+atled_status atled_error_write(const atled_context *x, size_t i, atled_error_form form,
+                               atled_sink sink, void *ud) {
 	if (!x || !sink || i >= diag_total(x->c)) return ATLED_MISUSE;
 	const Diag *d = diag_at(x->c, (uint32_t)i);
 	if (form == ATLED_ERROR_JSON) diag_render_json(x->c, d, sink, ud);

@@ -1,8 +1,11 @@
-/* function.c - functions with a type: looked up, called, derived, entered directly, shown.
+/* function.c - functions with a type: looked up, called, derived, entered
+ * directly, shown.
  *
- * Needs: api.h, parser/session/session.h, backend/eval/code.h. Guarantees: the types of arguments are checked before anything runs;
- * results are given in tensors of their own, or in the host's: made there where they can be, else copied. A derived function
- * is made in the language from the function's value, so that derivatives nest.
+ * Needs: api.h, parser/session/session.h, backend/eval/code.h. Guarantees: the
+ * types of arguments are checked before anything runs; results are given in
+ * tensors of their own, or in the host's: made there where they can be, else
+ * copied. A derived function is made in the language from the function's value,
+ * so that derivatives nest.
  */
 #include "api/api.h"
 #include "backend/eval/code.h"
@@ -19,13 +22,14 @@ struct Entry {
 	Tensor **in; /* over the caller's memory, moved at each call; NULL for scalars */
 	Value *args, *results;
 	Tensor **out, **places; /* places: scratch of a call, see code_call_into */
-	/* What was found out at a call and holds for those with the same lengths: */
+	/* What was found out at a call and holds for those with the same lengths:
+	 */
 	bool settled, indirect;
 	int64_t lengths[TYPE_SYMS];
 	DirectCall *direct;
 };
 
-/* ---- handles ----------------------------------------------------------------------------------------------------- */
+/* ---- handles ------------------------------------------------------------- */
 
 static void entry_release(atled_context *x, Entry *e) {
 	if (!e) return;
@@ -33,7 +37,8 @@ static void entry_release(atled_context *x, Entry *e) {
 	for (uint32_t i = 0; i < e->nin; i++) tensor_unref(e->in[i]);
 	for (uint32_t i = 0; i < e->nout; i++) tensor_unref(e->out[i]);
 	heap_free(x->c, e,
-	          e->nin * (sizeof *e->in + sizeof *e->args) + e->nout * (2 * sizeof *e->out + sizeof *e->results) + sizeof *e);
+	          e->nin * (sizeof *e->in + sizeof *e->args) +
+	              e->nout * (2 * sizeof *e->out + sizeof *e->results) + sizeof *e);
 }
 
 void function_handle_release(atled_function *f) {
@@ -54,7 +59,8 @@ const char *atled_function_type(const atled_function *f) { return f ? f->type : 
 uint32_t atled_function_inputs(const atled_function *f) { return f ? f->nin : 0; }
 uint32_t atled_function_outputs(const atled_function *f) { return f ? f->nout : 0; }
 
-/* A handle for a function of the given type; takes one reference of fn in any case. NULL when memory fails. */
+/* A handle for a function of the given type; takes one reference of fn in any
+ * case. NULL when memory fails. */
 static atled_function *function_handle(Ctx *c, Value f, Fn *fn, const Signature *sig) {
 	atled_context *x = api_of(c);
 	Text text;
@@ -91,9 +97,10 @@ atled_function *atled_function_copy(const atled_function *f) {
 	return copy;
 }
 
-/* ---- looking up -------------------------------------------------------------------------------------------------- */
+/* ---- looking up ---------------------------------------------------------- */
 
-/* Lengths of the specialised function in terms of the signature's symbols, and back. */
+/* Lengths of the specialised function in terms of the signature's symbols, and
+ * back. */
 typedef struct SymMaps {
 	Dim to_fn[TYPE_SYMS];
 	Dim *from_fn;
@@ -128,7 +135,8 @@ static void see_unmapped(void *ud, SymId s) {
 	if (s >= u->m->nfrom || u->m->from_fn[s] == UINT32_MAX) u->found = true;
 }
 
-/* A result's type over the signature's symbols; lengths that follow from nothing get new ones. */
+/* A result's type over the signature's symbols; lengths that follow from
+ * nothing get new ones. */
 static TypeId result_type(Ctx *c, const SymMaps *m, Signature *sig, TypeId t) {
 	Type r = *type_of(c, t);
 	for (uint32_t d = 0; d < r.rank; d++) {
@@ -146,26 +154,29 @@ static TypeId result_type(Ctx *c, const SymMaps *m, Signature *sig, TypeId t) {
 }
 
 static const char *function_name(Ctx *c, Value f) {
-	const char *name = f.kind == V_FUNCTION ? atom_text(c, ((const FunctionObject *)f.object)->name) : "";
+	const char *name =
+		f.kind == V_FUNCTION ? atom_text(c, ((const FunctionObject *)f.object)->name) : "";
 	return *name ? name : "the function";
 }
 
-/* Checks what the function gives against what the type says, or completes the type. */
+/* Checks what the function gives against what the type says, or completes the
+ * type. */
 static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 	SymMaps m = sym_maps(c, fn, sig);
 	uint32_t n = fn_nresults(fn);
 	if (sig->has_results && sig->nout != n) {
-		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %u result%s, the type says %u", function_name(c, f), n,
-		           n == 1 ? "" : "s", sig->nout);
+		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %u result%s, the type says %u",
+		           function_name(c, f), n, n == 1 ? "" : "s", sig->nout);
 		ctx_throw(c, ST_ERROR);
 	}
 	TypeId *out = ARENA_ARRAY(ctx_arena(c), TypeId, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		TypeId t = ref_type(fn, fn_result(fn, i));
 		if (type_of(c, t)->kind != TY_TENSOR) {
-			diag_error(c, E_TYPE, NO_SPAN,
-			           "%s gives something that is no array, or whose type is known only when it runs",
-			           function_name(c, f));
+			diag_error(
+				c, E_TYPE, NO_SPAN,
+				"%s gives something that is no array, or whose type is known only when it runs",
+				function_name(c, f));
 			ctx_throw(c, ST_ERROR);
 		}
 		if (!sig->has_results) {
@@ -213,7 +224,7 @@ static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_funct
 	return h;
 }
 
-/* ---- the type that a program annotates --------------------------------------------------------------------------- */
+/* ---- the type that a program annotates ----------------------------------- */
 
 static void write_dim(Ctx *c, const Ast *e, Text *t) {
 	size_t n;
@@ -222,7 +233,8 @@ static void write_dim(Ctx *c, const Ast *e, Text *t) {
 	else text_str(t, "_");
 }
 
-/* "(f64[n, 3], f64)" from the definition; f64 for what says nothing. Empty when it cannot be said this way. */
+/* "(f64[n, 3], f64)" from the definition; f64 for what says nothing. Empty when
+ * it cannot be said this way. */
 static bool annotated_type(Ctx *c, Value f, Text *t) {
 	const FunctionObject *o = f.kind == V_FUNCTION ? (const FunctionObject *)f.object : NULL;
 	if (!o || o->code_kind != CODE_AST) return false;
@@ -256,8 +268,8 @@ static Signature signature_for(Ctx *c, Value f, const char *type, Text *t) {
 		if (t->failed) ctx_throw(c, ST_NOMEM);
 		return signature_read(c, arena_copy(ctx_arena(c), t->at, t->n));
 	}
-	Diag *d =
-		diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said", function_name(c, f));
+	Diag *d = diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said",
+	                     function_name(c, f));
 	diag_hint(c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
 	ctx_throw(c, ST_ERROR);
 }
@@ -290,17 +302,19 @@ static atled_status look_up(atled_context *x, EnterMode mode, Lookup *k, atled_f
 	return st;
 }
 
-atled_status atled_lookup(atled_context *x, const char *name, const char *type, atled_function **out) {
+atled_status atled_lookup(atled_context *x, const char *name, const char *type,
+                          atled_function **out) {
 	if (!name || !out) return ATLED_MISUSE;
 	return look_up(x, ENTER_ALONE, &(Lookup){.name = name, .type = type}, out);
 }
 
-atled_status atled_function_of(atled_context *x, const atled_value *value, const char *type, atled_function **out) {
+atled_status atled_function_of(atled_context *x, const atled_value *value, const char *type,
+                               atled_function **out) {
 	if (!value || !out) return ATLED_MISUSE;
 	return look_up(x, ENTER_CALLBACK, &(Lookup){.value = value, .type = type}, out);
 }
 
-/* ---- files without programs -------------------------------------------------------------------------------------- */
+/* ---- files without programs ---------------------------------------------- */
 
 typedef struct Stored {
 	const atled_function *fn;
@@ -335,8 +349,8 @@ static void load_body(Ctx *c, void *arg) {
 	k->out = make_function(c, k->f, signature_for(c, k->f, k->type, &k->text), &k->unsettled);
 }
 
-atled_status atled_load(atled_context *x, const char *name, const void *bytes, size_t n, const char *type,
-                        atled_function **out) {
+atled_status atled_load(atled_context *x, const char *name, const void *bytes, size_t n,
+                        const char *type, atled_function **out) {
 	if (!x || !name || !out || (n && !bytes)) return ATLED_MISUSE;
 	Stored k = {.name = name, .type = type, .bytes = bytes, .n = n, .f = {.kind = V_UNSET}};
 	text_init(&k.text, x->c);
@@ -348,11 +362,13 @@ atled_status atled_load(atled_context *x, const char *name, const void *bytes, s
 	return st;
 }
 
-/* ---- deriving ---------------------------------------------------------------------------------------------------- */
+/* ---- deriving ------------------------------------------------------------ */
 
-typedef enum Extra { EXTRA_NONE, EXTRA_ARGUMENT, EXTRA_RESULT } Extra; /* what type one more argument has */
+/* what type one more argument has */
+typedef enum Extra { EXTRA_NONE, EXTRA_ARGUMENT, EXTRA_RESULT } Extra;
 
-/* FREE: the function of the chosen argument alone; @: that argument; *: all arguments; w: the extra one. */
+/* FREE: the function of the chosen argument alone; @: that argument; *: all
+ * arguments; w: the extra one. */
 static const struct {
 	const char *how, *body;
 	Extra extra;
@@ -427,7 +443,8 @@ static void derive_body(Ctx *c, void *arg) {
 		if (strlen(derivatives[which].how) == n && !strncmp(p, derivatives[which].how, n)) break;
 	if (which == sizeof derivatives / sizeof *derivatives)
 		api_misuse(c,
-		           "there is no derivative \"%.60s\": grad, value_and_grad, jvp, vjp, hvp, jacobian, hessian and map "
+		           "there is no derivative \"%.60s\": grad, value_and_grad, jvp, vjp, hvp, "
+		           "jacobian, hessian and map "
 		           "are known",
 		           p);
 	p += n;
@@ -466,7 +483,8 @@ static void derive_body(Ctx *c, void *arg) {
 			sig.in[i] = type_tensor(c, (Dtype)t.dtype, t.rank + 1u, t.dims);
 		}
 	}
-	write_wrapper(&k->text, derivatives[which].body, fn->nin, (uint32_t)argument, extra != EXTRA_NONE);
+	write_wrapper(&k->text, derivatives[which].body, fn->nin, (uint32_t)argument,
+	              extra != EXTRA_NONE);
 	if (k->text.failed) ctx_throw(c, ST_NOMEM);
 	Value wrapper = wrapper_value(c, &k->text), derived = {.kind = V_UNSET};
 	api_want(c, session_call(api_of(c)->session, wrapper, 1, &fn->f, &derived, 0));
@@ -475,7 +493,8 @@ static void derive_body(Ctx *c, void *arg) {
 	k->out = make_function(c, k->derived->v, sig, &k->unsettled);
 }
 
-atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how, atled_function **out) {
+atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how,
+                          atled_function **out) {
 	if (!fn || !how || !out || !x || fn->h.life != x->life) return ATLED_MISUSE;
 	Derive k = {.fn = fn, .how = how};
 	text_init(&k.text, x->c);
@@ -487,7 +506,7 @@ atled_status atled_derive(atled_context *x, const atled_function *fn, const char
 	return st;
 }
 
-/* ---- calling ----------------------------------------------------------------------------------------------------- */
+/* ---- calling ------------------------------------------------------------- */
 
 typedef struct CallIn {
 	const atled_function *fn;
@@ -502,14 +521,17 @@ static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 	const Signature *sig = &k->fn->sig;
 	char a[300], b[300];
 	if (k->nin != sig->nin)
-		api_misuse(c, "the function takes %u argument%s, not %u", sig->nin, sig->nin == 1 ? "" : "s", k->nin);
+		api_misuse(c, "the function takes %u argument%s, not %u", sig->nin,
+		           sig->nin == 1 ? "" : "s", k->nin);
 	if (k->nout != sig->nout)
-		api_misuse(c, "the function gives %u result%s, not %u", sig->nout, sig->nout == 1 ? "" : "s", k->nout);
+		api_misuse(c, "the function gives %u result%s, not %u", sig->nout,
+		           sig->nout == 1 ? "" : "s", k->nout);
 	for (uint32_t s = 0; s < TYPE_SYMS; s++) values[s] = -1;
 	for (uint32_t i = 0; i < k->nin; i++) {
 		if (!k->in || !k->in[i]) api_misuse(c, "argument %u is missing", i);
 		const Tensor *t = tensor_of(k->in[i]);
-		if (t->dtype == type_of(c, sig->in[i])->dtype && signature_match(c, sig->in[i], t->rank, t->shape, values))
+		if (t->dtype == type_of(c, sig->in[i])->dtype &&
+		    signature_match(c, sig->in[i], t->rank, t->shape, values))
 			continue;
 		diag_error(c, E_ANNOTATION, NO_SPAN, "argument %u is %s, the type says %s", i,
 		           array_type_text(t->dtype, t->rank, t->shape, a, sizeof a),
@@ -522,7 +544,8 @@ static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 		if (!t) continue;
 		if (!tensor_writable(t))
 			api_misuse(c,
-			           "the tensor given for result %u cannot be written: it has another owner, or wraps memory that "
+			           "the tensor given for result %u cannot be written: it has another owner, or "
+			           "wraps memory that "
 			           "is only read",
 			           i);
 		int64_t shape[MAX_RANK];
@@ -538,7 +561,8 @@ static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 }
 
 /* What came out against the type, as far as its lengths are known only now. */
-static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor *t, int64_t *values) {
+static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor *t,
+                         int64_t *values) {
 	char a[300], b[300];
 	if (signature_match(c, sig->out[i], t->rank, t->shape, values)) return;
 	diag_error(c, E_ANNOTATION, NO_SPAN, "result %u is %s, the type says %s", i,
@@ -547,7 +571,8 @@ static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor 
 	ctx_throw(c, ST_ERROR);
 }
 
-/* Results may overlap arguments: those that do have no place of their own while the function runs. */
+/* Results may overlap arguments: those that do have no place of their own while
+ * the function runs. */
 static void keep_apart(uint32_t nin, const Tensor *const *in, uint32_t nout, Tensor **places) {
 	for (uint32_t i = 0; i < nout; i++) {
 		for (uint32_t j = 0; places[i] && j < nin; j++)
@@ -561,7 +586,8 @@ static void call_body(Ctx *c, void *arg) {
 	CallIn *k = arg;
 	int64_t values[TYPE_SYMS];
 	check_arguments(c, k, values);
-	for (uint32_t i = 0; i < k->nin; i++) k->args[i] = value_from_tensor(tensor_ref(tensor_of(k->in[i])));
+	for (uint32_t i = 0; i < k->nin; i++)
+		k->args[i] = value_from_tensor(tensor_ref(tensor_of(k->in[i])));
 	Code *code = code_of(c, k->fn->fn);
 	if (!code) ctx_throw(c, ST_NOMEM);
 	Tensor *places[TYPE_PLACES];
@@ -577,12 +603,15 @@ static void call_body(Ctx *c, void *arg) {
 			api_misuse(c, "the tensor given for result %u has another shape", i);
 	}
 	for (uint32_t i = 0; i < k->nout; i++)
-		if (k->out[i] && k->made[i] != tensor_of(k->out[i]) && !tensor_move_into(c, tensor_of(k->out[i]), k->made[i])) ctx_throw(c, ST_NOMEM);
+		if (k->out[i] && k->made[i] != tensor_of(k->out[i]) &&
+		    !tensor_move_into(c, tensor_of(k->out[i]), k->made[i]))
+			ctx_throw(c, ST_NOMEM);
 }
 
-atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin, atled_tensor *const *in,
-                        uint32_t nout, atled_tensor **out) {
-	if (!x || !fn || fn->h.life != x->life || nin > TYPE_PLACES || nout > TYPE_PLACES) return ATLED_MISUSE;
+atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin,
+                        atled_tensor *const *in, uint32_t nout, atled_tensor **out) {
+	if (!x || !fn || fn->h.life != x->life || nin > TYPE_PLACES || nout > TYPE_PLACES)
+		return ATLED_MISUSE;
 	Value args[TYPE_PLACES], results[TYPE_PLACES];
 	Tensor *made[TYPE_PLACES];
 	for (uint32_t i = 0; i < nin; i++) args[i].kind = V_UNSET;
@@ -590,8 +619,14 @@ atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin
 		results[i].kind = V_UNSET;
 		made[i] = NULL;
 	}
-	CallIn k = {
-		.fn = fn, .nin = nin, .nout = nout, .in = in, .out = out, .args = args, .results = results, .made = made};
+	CallIn k = {.fn = fn,
+	            .nin = nin,
+	            .nout = nout,
+	            .in = in,
+	            .out = out,
+	            .args = args,
+	            .results = results,
+	            .made = made};
 	atled_status entered = api_enter(x, ENTER_CALLBACK);
 	if (entered != ATLED_OK) return entered;
 	uint32_t mark = build_mark(x->c);
@@ -606,7 +641,7 @@ atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin
 	return api_leave(x, st);
 }
 
-/* ---- the direct way in ------------------------------------------------------------------------------------------- */
+/* ---- the direct way in --------------------------------------------------- */
 
 typedef struct EntryCall {
 	Entry *e;
@@ -619,10 +654,12 @@ static void shape_tensor(Ctx *c, Tensor *t, TypeId type, const int64_t *lengths,
 	const Type want = *type_of(c, type);
 	t->count = 1;
 	for (uint32_t d = 0; d < want.rank; d++) {
-		if (!dim_is_const(c, want.dims[d], &t->shape[d]) && !dim_eval(c, want.dims[d], lengths, nsyms, &t->shape[d]))
+		if (!dim_is_const(c, want.dims[d], &t->shape[d]) &&
+		    !dim_eval(c, want.dims[d], lengths, nsyms, &t->shape[d]))
 			api_misuse(c, "a length is missing");
 		if (t->shape[d] < 0) api_misuse(c, "a length cannot be %lld", (long long)t->shape[d]);
-		if (__builtin_mul_overflow(t->count, t->shape[d], &t->count)) api_misuse(c, "an array is too large");
+		if (__builtin_mul_overflow(t->count, t->shape[d], &t->count))
+			api_misuse(c, "an array is too large");
 	}
 	int64_t step = 1;
 	for (uint32_t d = want.rank; d-- > 0;) {
@@ -638,10 +675,12 @@ static void point_tensor(Tensor *t, void *data) {
 	t->buffer->data = data;
 }
 
-/* The shapes that follow from the lengths, which are most often those of the last call. */
+/* The shapes that follow from the lengths, which are most often those of the
+ * last call. */
 static void settle(Ctx *c, Entry *e, const int64_t *lengths) {
 	const Signature *sig = &e->f->sig;
-	if (e->settled && (!sig->nsyms || !memcmp(e->lengths, lengths, sig->nsyms * sizeof *lengths))) return;
+	if (e->settled && (!sig->nsyms || !memcmp(e->lengths, lengths, sig->nsyms * sizeof *lengths)))
+		return;
 	direct_end(e->direct);
 	e->direct = NULL;
 	e->settled = e->indirect = false;
@@ -653,16 +692,20 @@ static void settle(Ctx *c, Entry *e, const int64_t *lengths) {
 	e->settled = true;
 }
 
-/* Without a frame, where the function is one piece of machine code with one result that goes where the caller has room for it, as most are that are called in
- * an inner loop; false: the ordinary way. */
+/* Without a frame, where the function is one piece of machine code with one
+ * result that goes where the caller has room for it, as most are that are
+ * called in an inner loop; false: the ordinary way. */
 static bool entry_direct(Ctx *c, Entry *e, const EntryCall *k) {
 	if (e->nout != 1 || !!e->places[0] != !!e->out[0]) return false;
-	if (!e->direct && !e->indirect) e->direct = direct_begin(c, (Code *)e->f->fn->code, e->args, &e->indirect);
+	if (!e->direct && !e->indirect)
+		e->direct = direct_begin(c, (Code *)e->f->fn->code, e->args, &e->indirect);
 	if (!e->direct) return false;
 	if (e->out[0] && !direct_can_fill(e->direct, e->out[0])) return false;
 	const Value *r;
 	api_want(c, direct_call(e->direct, e->args, e->out[0], &r));
-	if (!e->out[0]) memcpy(k->out[0], r->kind == V_SCALAR ? value_scalar_bytes(r) : r->tensor->data, dtype_size((Dtype)type_of(c, e->f->sig.out[0])->dtype));
+	if (!e->out[0])
+		memcpy(k->out[0], r->kind == V_SCALAR ? value_scalar_bytes(r) : r->tensor->data,
+		       dtype_size((Dtype)type_of(c, e->f->sig.out[0])->dtype));
 	return true;
 }
 
@@ -696,14 +739,16 @@ static void entry_body(Ctx *c, void *arg) {
 		}
 		if (r->tensor == e->out[i]) continue;
 		if (!tensor_same_shape(e->out[i], r->tensor)) {
-			diag_error(c, E_ANNOTATION, NO_SPAN, "result %u has another shape than its type says", i);
+			diag_error(c, E_ANNOTATION, NO_SPAN, "result %u has another shape than its type says",
+			           i);
 			ctx_throw(c, ST_ERROR);
 		}
 		if (!tensor_move_into(c, e->out[i], r->tensor)) ctx_throw(c, ST_NOMEM);
 	}
 }
 
-static atled_status entry_call(void *ud, const int64_t *lengths, const void *const *in, void *const *out) {
+static atled_status entry_call(void *ud, const int64_t *lengths, const void *const *in,
+                               void *const *out) {
 	EntryCall k = {ud, lengths, in, out};
 	atled_context *x = k.e->x;
 	atled_status entered = api_enter(x, ENTER_CALLBACK);
@@ -739,7 +784,8 @@ static void make_entry_body(Ctx *c, void *arg) {
 			api_misuse(c, "the shape of result %u is not known before the call", i);
 	}
 	size_t nin = f->nin, nout = f->nout,
-		   bytes = nin * (sizeof(Tensor *) + sizeof(Value)) + nout * (2 * sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
+		   bytes = nin * (sizeof(Tensor *) + sizeof(Value)) +
+	               nout * (2 * sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
 	Entry *e = heap_alloc(c, bytes);
 	if (!e) ctx_throw(c, ST_NOMEM);
 	memset(e, 0, bytes);
@@ -752,9 +798,11 @@ static void make_entry_body(Ctx *c, void *arg) {
 	f->entry = e;
 	bool ok = code_of(c, f->fn) != NULL;
 	for (uint32_t i = 0; i < nin && ok; i++)
-		if (type_of(c, f->sig.in[i])->rank) ok = (e->in[i] = hollow_tensor(c, f->sig.in[i])) != NULL;
+		if (type_of(c, f->sig.in[i])->rank)
+			ok = (e->in[i] = hollow_tensor(c, f->sig.in[i])) != NULL;
 	for (uint32_t i = 0; i < nout && ok; i++)
-		if (type_of(c, f->sig.out[i])->rank) ok = (e->out[i] = hollow_tensor(c, f->sig.out[i])) != NULL;
+		if (type_of(c, f->sig.out[i])->rank)
+			ok = (e->out[i] = hollow_tensor(c, f->sig.out[i])) != NULL;
 	if (ok) return;
 	entry_release(api_of(c), e);
 	f->entry = NULL;
@@ -770,7 +818,7 @@ atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *
 	return st;
 }
 
-/* ---- showing ----------------------------------------------------------------------------------------------------- */
+/* ---- showing ------------------------------------------------------------- */
 
 typedef struct Show {
 	const atled_function *fn;
@@ -780,12 +828,14 @@ typedef struct Show {
 
 static void show_body(Ctx *c, void *arg) {
 	Show *s = arg;
-	if (s->stage && strcmp(s->stage, "typed")) api_misuse(c, "there is no stage \"%.60s\": typed is known", s->stage);
+	if (s->stage && strcmp(s->stage, "typed"))
+		api_misuse(c, "there is no stage \"%.60s\": typed is known", s->stage);
 	fn_print(&s->text, s->fn->fn);
 	if (s->text.failed) ctx_throw(c, ST_NOMEM);
 }
 
-atled_status atled_ir(atled_context *x, const atled_function *fn, const char *stage, atled_sink sink, void *ud) {
+atled_status atled_ir(atled_context *x, const atled_function *fn, const char *stage,
+                      atled_sink sink, void *ud) {
 	if (!x || !fn || !sink || fn->h.life != x->life) return ATLED_MISUSE;
 	Show s = {.fn = fn, .stage = stage};
 	text_init(&s.text, x->c);

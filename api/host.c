@@ -1,14 +1,18 @@
-/* host.c - C functions of the host as functions of the language, with their derivatives.
+/* host.c - C functions of the host as functions of the language, with their
+ * derivatives.
  *
- * Needs: api.h, lang/ir/host.h. Guarantees: the derivative of a call is a call of the host's jvp, which is linear in the
- * tangents; its transpose is a call of the host's vjp, and the transpose of that the jvp again. A rule that is missing,
- * or a second derivative, is an error where it is asked for and names the function.
+ * Needs: api.h, lang/ir/host.h. Guarantees: the derivative of a call is a call
+ * of the host's jvp, which is linear in the tangents; its transpose is a call
+ * of the host's vjp, and the transpose of that the jvp again. A rule that is
+ * missing, or a second derivative, is an error where it is asked for and names
+ * the function.
  *
  *     value: (x...) -> y...        jvp: (x..., y..., dx...) -> dy...        vjp: (x..., y..., w...) -> cotangents of
  * x...
  *
- * The one option of jvp and vjp calls is a mask of the arguments that have a tangent, or whose cotangent is wanted. dy
- * and w are those of the results that are real or complex.
+ * The one option of jvp and vjp calls is a mask of the arguments that have a
+ * tangent, or whose cotangent is wanted. dy and w are those of the results that
+ * are real or complex.
  */
 #include "api/api.h"
 
@@ -22,31 +26,35 @@ typedef struct HostFn {
 	HostDef value, jvp, vjp;
 } HostFn;
 
-static bool inexact_out(Ctx *c, const HostFn *h, uint32_t k) { return type_has_tangent(c, h->sig.out[k]); }
-static bool inexact_in(Ctx *c, const HostFn *h, uint32_t k) { return type_has_tangent(c, h->sig.in[k]); }
+static bool inexact_out(Ctx *c, const HostFn *h, uint32_t k) {
+	return type_has_tangent(c, h->sig.out[k]);
+}
+static bool inexact_in(Ctx *c, const HostFn *h, uint32_t k) {
+	return type_has_tangent(c, h->sig.in[k]);
+}
 static int64_t mask_of(const HostCall *call) { return call->noptions ? call->options[0] : 0; }
 static bool in_mask(int64_t mask, uint32_t k) { return mask >> k & 1; }
 
-/* ---- types ------------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 static _Noreturn void wrong_argument(Builder *b, const HostFn *h, uint32_t k, TypeId have) {
 	Ctx *c = build_ctx(b);
 	char x[300], y[300];
 	type_print(c, have, NULL, NULL, x, sizeof x);
-	diag_error(c, E_ANNOTATION, span_of(c, build_span(b)), "`%s` takes %s as argument %u, not %s", h->host.name,
-	           signature_type_text(c, &h->sig, h->sig.in[k], y, sizeof y), k, x);
+	diag_error(c, E_ANNOTATION, span_of(c, build_span(b)), "`%s` takes %s as argument %u, not %s",
+	           h->host.name, signature_type_text(c, &h->sig, h->sig.in[k], y, sizeof y), k, x);
 	ctx_throw(c, ST_ERROR);
 }
 
-static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                            uint32_t cap) {
+static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const HostFn *h = call->def->ud;
 	Dim map[TYPE_SYMS];
 	for (uint32_t s = 0; s < TYPE_SYMS; s++) map[s] = UINT32_MAX;
 	if (nargs != h->sig.nin) {
-		diag_error(c, E_ARITY, span_of(c, build_span(b)), "`%s` takes %u argument%s, not %u", h->host.name, h->sig.nin,
-		           h->sig.nin == 1 ? "" : "s", nargs);
+		diag_error(c, E_ARITY, span_of(c, build_span(b)), "`%s` takes %u argument%s, not %u",
+		           h->host.name, h->sig.nin, h->sig.nin == 1 ? "" : "s", nargs);
 		ctx_throw(c, ST_ERROR);
 	}
 	for (uint32_t k = 0; k < nargs; k++) {
@@ -61,7 +69,8 @@ static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, u
 				map[s] = have.dims[d];
 				continue;
 			}
-			Atom what = atom_f(c, "the arguments of `%s` do not fit its type %s", h->host.name, h->host.type);
+			Atom what = atom_f(c, "the arguments of `%s` do not fit its type %s", h->host.name,
+			                   h->host.type);
 			if (!build_unify(b, dim_subst(c, want.dims[d], map, TYPE_SYMS), have.dims[d], what))
 				wrong_argument(b, h, k, id);
 		}
@@ -72,19 +81,20 @@ static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, u
 }
 
 /* dy has the types of y. */
-static uint32_t jvp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                          uint32_t cap) {
+static uint32_t jvp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                          TypeId *out, uint32_t cap) {
 	const HostFn *h = call->def->ud;
 	uint32_t n = 0;
 	(void)nargs;
 	for (uint32_t k = 0; k < h->sig.nout; k++)
-		if (inexact_out(build_ctx(b), h, k) && n < cap) out[n++] = ref_type(build_fn(b), args[h->sig.nin + k]);
+		if (inexact_out(build_ctx(b), h, k) && n < cap)
+			out[n++] = ref_type(build_fn(b), args[h->sig.nin + k]);
 	return n;
 }
 
 /* A cotangent of x has the type of x. */
-static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                          uint32_t cap) {
+static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                          TypeId *out, uint32_t cap) {
 	const HostFn *h = call->def->ud;
 	uint32_t n = 0;
 	(void)nargs;
@@ -93,9 +103,10 @@ static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uin
 	return n;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
-typedef struct Arrays { /* contiguous tensors and how the host sees them; missing ones have no data */
+/* contiguous tensors and how the host sees them; missing ones have no data */
+typedef struct Arrays {
 	atled_array at[PLACES];
 	Tensor *t[PLACES];
 } Arrays;
@@ -115,7 +126,8 @@ static void see_array(Arrays *a, uint32_t k, bool writable) {
 	                         .writable = writable};
 }
 
-static bool make_array(Ctx *c, Arrays *a, uint32_t k, Dtype dtype, uint32_t rank, const int64_t *shape) {
+static bool make_array(Ctx *c, Arrays *a, uint32_t k, Dtype dtype, uint32_t rank,
+                       const int64_t *shape) {
 	a->t[k] = tensor_zeros(c, dtype, rank, shape);
 	if (a->t[k]) see_array(a, k, true);
 	return a->t[k] != NULL;
@@ -154,7 +166,8 @@ static bool read_results(Ctx *c, const HostFn *h, Arrays *y, const Value *args) 
 	return true;
 }
 
-/* Gives a result back in the dtype of the operand it belongs to (DT_COUNT: as it is). */
+/* Gives a result back in the dtype of the operand it belongs to (DT_COUNT: as
+ * it is). */
 static bool give(Ctx *c, Arrays *a, uint32_t k, Dtype dtype, Value *out) {
 	Tensor *t = a->t[k];
 	if (dtype != DT_COUNT && t->dtype != dtype) {
@@ -184,8 +197,8 @@ static Status no_rule(Ctx *c, const HostFn *h, const char *what) {
 	return ST_ERROR;
 }
 
-static Status value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                         Value *results) {
+static Status value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	const HostFn *h = call->def->ud;
 	Arrays x = {0}, y = {0};
 	int64_t values[TYPE_SYMS], shape[MAX_RANK];
@@ -196,14 +209,16 @@ static Status value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	for (uint32_t k = 0; k < nargs; k++) {
 		if (signature_match(c, h->sig.in[k], x.t[k]->rank, x.t[k]->shape, values)) continue;
 		char a[300];
-		diag_error(c, E_HOST, NO_SPAN, "`%s` takes %s, and argument %u is %s", h->host.name, h->host.type, k,
+		diag_error(c, E_HOST, NO_SPAN, "`%s` takes %s, and argument %u is %s", h->host.name,
+		           h->host.type, k,
 		           array_type_text(x.t[k]->dtype, x.t[k]->rank, x.t[k]->shape, a, sizeof a));
 		goto out;
 	}
 	for (uint32_t k = 0; k < nresults; k++) {
 		const Type t = *type_of(c, h->sig.out[k]);
 		if (!signature_shape(c, h->sig.out[k], values, shape)) {
-			diag_error(c, E_HOST, NO_SPAN, "a length in a result of `%s` would be negative", h->host.name);
+			diag_error(c, E_HOST, NO_SPAN, "a length in a result of `%s` would be negative",
+			           h->host.name);
 			goto out;
 		}
 		st = ST_NOMEM;
@@ -221,8 +236,8 @@ out:
 	return st;
 }
 
-static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                       Value *results) {
+static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                       uint32_t nresults, Value *results) {
 	const HostFn *h = call->def->ud;
 	(void)nresults;
 	if (!h->host.jvp) return no_rule(c, h, "forward derivative (jvp)");
@@ -234,11 +249,13 @@ static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 		see_array(&dx, k, false);
 		if (in_mask(mask_of(call), k))
 			ok = at < nargs && read_array(c, &dx, k, args[at++], declared_dtype(c, h->sig.in[k]));
-		else if (inexact_in(c, h, k)) ok = make_array(c, &dx, k, (Dtype)x.t[k]->dtype, x.t[k]->rank, x.t[k]->shape);
+		else if (inexact_in(c, h, k))
+			ok = make_array(c, &dx, k, (Dtype)x.t[k]->dtype, x.t[k]->rank, x.t[k]->shape);
 	}
 	for (uint32_t k = 0; k < h->sig.nout && ok; k++) {
 		see_array(&dy, k, true);
-		if (inexact_out(c, h, k)) ok = make_array(c, &dy, k, (Dtype)y.t[k]->dtype, y.t[k]->rank, y.t[k]->shape);
+		if (inexact_out(c, h, k))
+			ok = make_array(c, &dy, k, (Dtype)y.t[k]->dtype, y.t[k]->rank, y.t[k]->shape);
 	}
 	if (ok) {
 		uint32_t mark = diag_total(c);
@@ -254,8 +271,8 @@ static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	return st;
 }
 
-static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                       Value *results) {
+static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                       uint32_t nresults, Value *results) {
 	const HostFn *h = call->def->ud;
 	(void)nresults;
 	Arrays x = {0}, y = {0}, w = {0}, back = {0};
@@ -264,11 +281,13 @@ static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	uint32_t at = h->sig.nin + h->sig.nout, n = 0;
 	for (uint32_t k = 0; k < h->sig.nout && ok; k++) {
 		see_array(&w, k, false);
-		if (inexact_out(c, h, k)) ok = at < nargs && read_array(c, &w, k, args[at++], declared_dtype(c, h->sig.out[k]));
+		if (inexact_out(c, h, k))
+			ok = at < nargs && read_array(c, &w, k, args[at++], declared_dtype(c, h->sig.out[k]));
 	}
 	for (uint32_t k = 0; k < h->sig.nin && ok; k++) {
 		see_array(&back, k, true);
-		if (in_mask(mask_of(call), k)) ok = make_array(c, &back, k, (Dtype)x.t[k]->dtype, x.t[k]->rank, x.t[k]->shape);
+		if (in_mask(mask_of(call), k))
+			ok = make_array(c, &back, k, (Dtype)x.t[k]->dtype, x.t[k]->rank, x.t[k]->shape);
 	}
 	if (ok) {
 		uint32_t mark = diag_total(c);
@@ -284,14 +303,16 @@ static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	return st;
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------- */
 
 static Ref or_zeros(Builder *b, Ref r, Ref like) {
 	return r != REF_NONE ? r : build_zeros(b, ref_type(build_fn(b), like));
 }
 
-/* Emits the jvp call for some tangents (by argument; REF_NONE: zero); dy by result. Nothing when all are zero. */
-static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *dx, Ref *dy) {
+/* Emits the jvp call for some tangents (by argument; REF_NONE: zero); dy by
+ * result. Nothing when all are zero. */
+static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *dx,
+                     Ref *dy) {
 	Ctx *c = build_ctx(b);
 	Ref args[3 * PLACES], results[PLACES];
 	uint32_t n = 0, m = 0;
@@ -310,9 +331,10 @@ static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, co
 		if (inexact_out(c, h, k)) dy[k] = results[m++];
 }
 
-/* Emits the vjp call for cotangents of the results that are real or complex (by result; REF_NONE: zero); cotangents by
- * argument. */
-static void emit_vjp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *w, int64_t mask, Ref *back) {
+/* Emits the vjp call for cotangents of the results that are real or complex (by
+ * result; REF_NONE: zero); cotangents by argument. */
+static void emit_vjp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *w,
+                     int64_t mask, Ref *back) {
 	Ctx *c = build_ctx(b);
 	Ref args[3 * PLACES], results[PLACES];
 	uint32_t n = 0, m = 0;
@@ -320,26 +342,27 @@ static void emit_vjp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, co
 	for (uint32_t k = 0; k < h->sig.nout; k++) args[n++] = y[k];
 	for (uint32_t k = 0; k < h->sig.nout; k++)
 		if (inexact_out(c, h, k)) args[n++] = or_zeros(b, w[k], y[k]);
-	if (mask) build_host(b, host_call_intern(c, &h->vjp, 0, NULL, 1, &mask), n, args, results, PLACES);
+	if (mask)
+		build_host(b, host_call_intern(c, &h->vjp, 0, NULL, 1, &mask), n, args, results, PLACES);
 	for (uint32_t k = 0; k < h->sig.nin; k++) back[k] = in_mask(mask, k) ? results[m++] : REF_NONE;
 }
 
 static _Noreturn void no_second(Builder *b, const HostFn *h) {
 	Ctx *c = build_ctx(b);
-	diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "the host function `%s` has no second derivative",
-	           h->host.name);
+	diag_error(c, E_NO_RULE, span_of(c, build_span(b)),
+	           "the host function `%s` has no second derivative", h->host.name);
 	ctx_throw(c, ST_ERROR);
 }
 
-static void value_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                      const Ref *tangents, Ref *out) {
+static void value_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                      const Ref *results, const Ref *tangents, Ref *out) {
 	(void)nargs;
 	emit_jvp(b, call->def->ud, args, results, tangents, out);
 }
 
 /* Linear in dx; x and y must stand still. */
-static void jvp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                    const Ref *tangents, Ref *out) {
+static void jvp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                    const Ref *results, const Ref *tangents, Ref *out) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref ddx[PLACES], dy[PLACES];
@@ -353,8 +376,8 @@ static void jvp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref 
 		if (inexact_out(build_ctx(b), h, k)) out[m++] = dy[k];
 }
 
-static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                          const Ref *result_cotangents, Ref *cotangents) {
+static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                          const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref w[PLACES], back[PLACES];
@@ -373,8 +396,8 @@ static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, cons
 }
 
 /* Linear in w. */
-static void vjp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                    const Ref *tangents, Ref *out) {
+static void vjp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                    const Ref *results, const Ref *tangents, Ref *out) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref dw[PLACES], back[PLACES];
@@ -391,15 +414,16 @@ static void vjp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref 
 		if (in_mask(mask_of(call), k)) out[m++] = some ? back[k] : REF_NONE;
 }
 
-static void vjp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                          const Ref *result_cotangents, Ref *cotangents) {
+static void vjp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                          const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref dx[PLACES], dy[PLACES];
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	for (uint32_t k = 0; k < fixed; k++)
 		if (linear[k]) no_second(b, h);
-	for (uint32_t k = 0; k < h->sig.nin; k++) dx[k] = in_mask(mask_of(call), k) ? result_cotangents[m++] : REF_NONE;
+	for (uint32_t k = 0; k < h->sig.nin; k++)
+		dx[k] = in_mask(mask_of(call), k) ? result_cotangents[m++] : REF_NONE;
 	emit_jvp(b, h, args, args + h->sig.nin, dx, dy);
 	for (uint32_t k = 0; k < h->sig.nout; k++)
 		if (inexact_out(build_ctx(b), h, k)) {
@@ -408,7 +432,7 @@ static void vjp_transpose(Builder *b, const HostCall *call, uint32_t nargs, cons
 		}
 }
 
-/* ---- defining ---------------------------------------------------------------------------------------------------- */
+/* ---- defining ------------------------------------------------------------ */
 
 static void want_known_lengths(Ctx *c, const HostFn *h) {
 	int64_t values[TYPE_SYMS], shape[MAX_RANK];
@@ -421,7 +445,8 @@ static void want_known_lengths(Ctx *c, const HostFn *h) {
 	}
 	for (uint32_t k = 0; k < h->sig.nout; k++)
 		if (!signature_shape(c, h->sig.out[k], values, shape))
-			api_misuse(c, "a length of result %u of `%s` does not come from an argument", k, h->host.name);
+			api_misuse(c, "a length of result %u of `%s` does not come from an argument", k,
+			           h->host.name);
 }
 
 typedef struct Define {
@@ -434,20 +459,25 @@ static void define_body(Ctx *c, void *arg) {
 	atled_host given = {0};
 	const atled_host *from = ((Define *)arg)->host;
 	memcpy(&given, from, from->size < sizeof given ? from->size : sizeof given);
-	if (!given.name || !given.type || !given.value) api_misuse(c, "a host function needs a name, a type and a value");
+	if (!given.name || !given.type || !given.value)
+		api_misuse(c, "a host function needs a name, a type and a value");
 	if (!api_is_name(given.name)) api_misuse(c, "`%s` cannot be a name", given.name);
 	HostFn *h = ARENA_NEW(a, HostFn);
 	h->host = given;
 	h->host.name = arena_copy(a, given.name, strlen(given.name));
 	h->host.type = arena_copy(a, given.type, strlen(given.type));
 	h->sig = signature_read(c, h->host.type);
-	if (!h->sig.has_results || !h->sig.nout) api_misuse(c, "the type of `%s` says no results", given.name);
+	if (!h->sig.has_results || !h->sig.nout)
+		api_misuse(c, "the type of `%s` says no results", given.name);
 	if (h->sig.nin > PLACES || h->sig.nout > 8)
 		api_misuse(c, "a host function has at most %u arguments and 8 results", PLACES);
 	want_known_lengths(c, h);
 	bool any = given.jvp || given.vjp;
-	h->value = (HostDef){
-		.name = h->host.name, .ud = h, .types = value_types, .eval = value_eval, .jvp = any ? value_jvp : NULL};
+	h->value = (HostDef){.name = h->host.name,
+	                     .ud = h,
+	                     .types = value_types,
+	                     .eval = value_eval,
+	                     .jvp = any ? value_jvp : NULL};
 	h->jvp = (HostDef){.name = h->host.name,
 	                   .ud = h,
 	                   .types = jvp_types,

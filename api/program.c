@@ -1,13 +1,13 @@
 /* program.c - running, checking and looking at programs: what tools need.
  *
- * Needs: api.h, parser/session/session.h. Guarantees: visitors and sinks are called with the context entered, so that they
- * cannot enter it again.
+ * Needs: api.h, parser/session/session.h. Guarantees: visitors and sinks are
+ * called with the context entered, so that they cannot enter it again.
  */
 #include "api/api.h"
 #include "backend/eval/code.h"
 #include "lang/passes/rule_check.h"
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 typedef struct RunText {
 	const char *text, *name;
@@ -44,7 +44,8 @@ static void run_body(Ctx *c, void *arg) {
 	if (r->wants_value && !(r->out = value_handle(api_of(c), last))) ctx_throw(c, ST_NOMEM);
 }
 
-static atled_status run_text(atled_context *x, RunText *r, const char *text, size_t n, const char *name) {
+static atled_status run_text(atled_context *x, RunText *r, const char *text, size_t n,
+                             const char *name) {
 	if (!text) return ATLED_MISUSE;
 	r->text = text;
 	r->n = api_length(text, n);
@@ -56,14 +57,16 @@ atled_status atled_compile(atled_context *x, const char *text, size_t n, const c
 	return run_text(x, &(RunText){0}, text, n, name);
 }
 
-atled_status atled_eval(atled_context *x, const char *text, size_t n, const char *name, atled_value **out) {
+atled_status atled_eval(atled_context *x, const char *text, size_t n, const char *name,
+                        atled_value **out) {
 	RunText r = {.wants_value = out != NULL};
 	atled_status st = run_text(x, &r, text, n, name);
 	if (out) *out = st == ATLED_OK ? r.out : NULL;
 	return st;
 }
 
-atled_status atled_run(atled_context *x, const char *text, size_t n, const char *name, atled_show show, void *ud) {
+atled_status atled_run(atled_context *x, const char *text, size_t n, const char *name,
+                       atled_show show, void *ud) {
 	return run_text(x, &(RunText){.show = show, .ud = ud}, text, n, name);
 }
 
@@ -107,11 +110,15 @@ atled_status atled_folder(atled_context *x, const char *path) {
 
 static void seed_body(Ctx *c, void *arg) { session_seed(api_of(c)->session, *(int64_t *)arg); }
 
-atled_status atled_seed(atled_context *x, int64_t seed) { return api_run(x, ENTER_ALONE, seed_body, &seed); }
+atled_status atled_seed(atled_context *x, int64_t seed) {
+	return api_run(x, ENTER_ALONE, seed_body, &seed);
+}
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
-int atled_incomplete(const char *text, size_t n) { return text && parse_is_incomplete(text, api_length(text, n)); }
+int atled_incomplete(const char *text, size_t n) {
+	return text && parse_is_incomplete(text, api_length(text, n));
+}
 
 typedef struct Tokens {
 	void (*visit)(void *ud, atled_token kind, size_t start, size_t end);
@@ -120,15 +127,17 @@ typedef struct Tokens {
 
 static void pass_token(void *ud, TokenClass cls, size_t start, size_t end) {
 	static const atled_token of[] = {
-		[TC_SPACE] = ATLED_TOKEN_SPACE,       [TC_COMMENT] = ATLED_TOKEN_COMMENT, [TC_NUMBER] = ATLED_TOKEN_NUMBER,
-		[TC_STRING] = ATLED_TOKEN_STRING,     [TC_NAME] = ATLED_TOKEN_NAME,       [TC_KEYWORD] = ATLED_TOKEN_KEYWORD,
-		[TC_OPERATOR] = ATLED_TOKEN_OPERATOR, [TC_BRACKET] = ATLED_TOKEN_BRACKET, [TC_ERROR] = ATLED_TOKEN_ERROR};
+		[TC_SPACE] = ATLED_TOKEN_SPACE,       [TC_COMMENT] = ATLED_TOKEN_COMMENT,
+		[TC_NUMBER] = ATLED_TOKEN_NUMBER,     [TC_STRING] = ATLED_TOKEN_STRING,
+		[TC_NAME] = ATLED_TOKEN_NAME,         [TC_KEYWORD] = ATLED_TOKEN_KEYWORD,
+		[TC_OPERATOR] = ATLED_TOKEN_OPERATOR, [TC_BRACKET] = ATLED_TOKEN_BRACKET,
+		[TC_ERROR] = ATLED_TOKEN_ERROR};
 	Tokens *t = ud;
 	t->visit(t->ud, of[cls], start, end);
 }
 
-void atled_tokens(const char *text, size_t n, void (*visit)(void *ud, atled_token kind, size_t start, size_t end),
-                  void *ud) {
+void atled_tokens(const char *text, size_t n,
+                  void (*visit)(void *ud, atled_token kind, size_t start, size_t end), void *ud) {
 	if (text && visit) parse_tokens(text, api_length(text, n), pass_token, &(Tokens){visit, ud});
 }
 
@@ -138,7 +147,7 @@ const char *atled_keyword(size_t i) {
 	return parse_keywords[i];
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 typedef struct Names {
 	Ctx *c;
@@ -213,9 +222,11 @@ atled_status atled_modules(atled_context *x, atled_name_visit visit, void *ud) {
 	return api_run(x, ENTER_ALONE, modules_body, &(Names){.visit = visit, .ud = ud});
 }
 
-atled_status atled_module_names(atled_context *x, const char *module, atled_name_visit visit, void *ud) {
+atled_status atled_module_names(atled_context *x, const char *module, atled_name_visit visit,
+                                void *ud) {
 	if (!visit || !module) return ATLED_MISUSE;
-	return api_run(x, ENTER_ALONE, module_body, &(Names){.visit = visit, .ud = ud, .module = module});
+	return api_run(x, ENTER_ALONE, module_body,
+	               &(Names){.visit = visit, .ud = ud, .module = module});
 }
 
 typedef struct Write {
@@ -244,9 +255,11 @@ static void format_body(Ctx *c, void *arg) {
 	want_text(c, &w->text);
 }
 
-atled_status atled_format(atled_context *x, const char *text, size_t n, const char *name, atled_sink sink, void *ud) {
+atled_status atled_format(atled_context *x, const char *text, size_t n, const char *name,
+                          atled_sink sink, void *ud) {
 	if (!text) return ATLED_MISUSE;
-	return write_out(x, format_body, &(Write){.program = text, .n = api_length(text, n), .name = name}, sink, ud);
+	return write_out(x, format_body,
+	                 &(Write){.program = text, .n = api_length(text, n), .name = name}, sink, ud);
 }
 
 static void help_body(Ctx *c, void *arg) {
@@ -277,7 +290,8 @@ atled_status atled_signature(atled_context *x, const char *name, atled_sink sink
 	return write_out(x, signature_body, &(Write){.name = name}, sink, ud);
 }
 
-/* The expression becomes the body of a function without arguments, which is specialised and looked at. */
+/* The expression becomes the body of a function without arguments, which is
+ * specialised and looked at. */
 static void type_body(Ctx *c, void *arg) {
 	Write *w = arg;
 	Session *s = api_of(c)->session;
@@ -295,14 +309,15 @@ static void type_body(Ctx *c, void *arg) {
 	want_text(c, &w->text);
 }
 
-atled_status atled_type(atled_context *x, const char *expression, size_t n, atled_sink sink, void *ud) {
+atled_status atled_type(atled_context *x, const char *expression, size_t n, atled_sink sink,
+                        void *ud) {
 	if (!expression) return ATLED_MISUSE;
 	n = api_length(expression, n);
 	if (n > INT32_MAX) return ATLED_MISUSE;
 	return write_out(x, type_body, &(Write){.name = expression, .n = n}, sink, ud);
 }
 
-/* ---- figures ----------------------------------------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------- */
 
 static void stats_body(Ctx *c, void *arg) {
 	const RunCounters *r = run_counters(c);
@@ -331,13 +346,15 @@ atled_status atled_stats(atled_context *x, atled_stat *out) {
 	return st;
 }
 
-/* ---- machine code ------------------------------------------------------------------------------------------------ */
+/* ---- machine code -------------------------------------------------------- */
 
 static void machine_body(Ctx *c, void *arg) { backend_set_native(c, *(NativeMode *)arg); }
 
 atled_status atled_machine(atled_context *x, atled_machine_mode mode) {
 	if ((unsigned)mode > ATLED_MACHINE_ALWAYS) return ATLED_MISUSE;
-	NativeMode m = mode == ATLED_MACHINE_NEVER ? NATIVE_OFF : mode == ATLED_MACHINE_ALWAYS ? NATIVE_ALWAYS : NATIVE_ON;
+	NativeMode m = mode == ATLED_MACHINE_NEVER    ? NATIVE_OFF
+	               : mode == ATLED_MACHINE_ALWAYS ? NATIVE_ALWAYS
+	                                              : NATIVE_ON;
 	return api_run(x, ENTER_ALONE, machine_body, &m);
 }
 
@@ -345,7 +362,9 @@ static void rules_body(Ctx *c, void *arg) { rule_check_set(c, *(RuleCheckMode *)
 
 atled_status atled_check_rules(atled_context *x, atled_rule_check mode) {
 	if ((unsigned)mode > ATLED_RULES_FAIL) return ATLED_MISUSE;
-	RuleCheckMode m = mode == ATLED_RULES_FAIL ? RULES_FAIL : mode == ATLED_RULES_WARN ? RULES_WARN : RULES_TRUSTED;
+	RuleCheckMode m = mode == ATLED_RULES_FAIL   ? RULES_FAIL
+	                  : mode == ATLED_RULES_WARN ? RULES_WARN
+	                                             : RULES_TRUSTED;
 	return api_run(x, ENTER_ALONE, rules_body, &m);
 }
 

@@ -1,8 +1,9 @@
 /* tensor.c - tensors in and out: new, wrapped, viewed, and through DLPack.
  *
- * Needs: api.h, lang/base/tensor.h. Guarantees: a handle is the tensor itself, counted atomically, so it may cross threads
- * and outlive its context. Wrapped memory is read-only to programs, whatever the host allowed; only results may be
- * written to it.
+ * Needs: api.h, lang/base/tensor.h. Guarantees: a handle is the tensor itself,
+ * counted atomically, so it may cross threads and outlive its context. Wrapped
+ * memory is read-only to programs, whatever the host allowed; only results may
+ * be written to it.
  */
 #include "api/api.h"
 
@@ -56,7 +57,7 @@ bool tensor_move_into(Ctx *c, Tensor *dst, Tensor *src) {
 	return true;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------- */
 
 typedef struct Make {
 	atled_dtype dtype;
@@ -72,7 +73,8 @@ typedef struct Make {
 static void make_body(Ctx *c, void *arg) {
 	Make *m = arg;
 	if ((unsigned)m->dtype >= DT_COUNT) api_misuse(c, "there is no dtype number %d", (int)m->dtype);
-	if (m->rank > MAX_RANK) api_misuse(c, "an array has at most %d axes, not %u", MAX_RANK, m->rank);
+	if (m->rank > MAX_RANK)
+		api_misuse(c, "an array has at most %d axes, not %u", MAX_RANK, m->rank);
 	if (m->rank && !m->shape) api_misuse(c, "the shape is missing");
 	int64_t count = 1;
 	for (uint32_t i = 0; i < m->rank; i++) {
@@ -88,7 +90,8 @@ static void make_body(Ctx *c, void *arg) {
 	Wrap *w = account_alloc(heap_account(c), sizeof *w);
 	if (!w) ctx_throw(c, ST_NOMEM);
 	*w = (Wrap){heap_account(c), m->writable, m->release, m->ud};
-	m->out = tensor_wrap(c, (Dtype)m->dtype, m->rank, m->shape, m->strides, m->data, true, wrap_release, w);
+	m->out = tensor_wrap(c, (Dtype)m->dtype, m->rank, m->shape, m->strides, m->data, true,
+	                     wrap_release, w);
 	if (!m->out) {
 		account_free(heap_account(c), w, sizeof *w);
 		ctx_throw(c, ST_NOMEM);
@@ -102,15 +105,16 @@ static atled_status make(atled_context *x, Make *m, atled_tensor **out) {
 	return st;
 }
 
-atled_status atled_tensor_new(atled_context *x, atled_dtype dtype, uint32_t rank, const int64_t *shape,
-                              atled_tensor **out) {
+atled_status atled_tensor_new(atled_context *x, atled_dtype dtype, uint32_t rank,
+                              const int64_t *shape, atled_tensor **out) {
 	Make m = {.dtype = dtype, .rank = rank, .shape = shape};
 	return make(x, &m, out);
 }
 
-atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t rank, const int64_t *shape,
-                               const int64_t *strides, void *data, atled_wrap_mode mode,
-                               void (*release)(void *ud, void *data), void *ud, atled_tensor **out) {
+atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t rank,
+                               const int64_t *shape, const int64_t *strides, void *data,
+                               atled_wrap_mode mode, void (*release)(void *ud, void *data),
+                               void *ud, atled_tensor **out) {
 	Make m = {.dtype = dtype,
 	          .rank = rank,
 	          .shape = shape,
@@ -123,14 +127,17 @@ atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t ran
 	return make(x, &m, out);
 }
 
-atled_tensor *atled_tensor_copy(const atled_tensor *t) { return t ? tensor_handle(tensor_ref(tensor_of(t))) : NULL; }
+atled_tensor *atled_tensor_copy(const atled_tensor *t) {
+	return t ? tensor_handle(tensor_ref(tensor_of(t))) : NULL;
+}
 
 void atled_tensor_free(atled_tensor *t) { tensor_unref(tensor_of(t)); }
 
 atled_status atled_tensor_view(const atled_tensor *handle, atled_array *view) {
 	if (!handle || !view || view->size < sizeof view->size) return ATLED_MISUSE;
 	const Tensor *t = tensor_of(handle);
-	atled_array a = {.dtype = (atled_dtype)t->dtype, .rank = t->rank, .shape = t->shape, .strides = t->stride};
+	atled_array a = {
+		.dtype = (atled_dtype)t->dtype, .rank = t->rank, .shape = t->shape, .strides = t->stride};
 	a.data = t->data;
 	a.count = t->count;
 	a.writable = tensor_writable(t);
@@ -139,7 +146,7 @@ atled_status atled_tensor_view(const atled_tensor *handle, atled_array *view) {
 	return ATLED_OK;
 }
 
-/* ---- DLPack ------------------------------------------------------------------------------------------------------ */
+/* ---- DLPack -------------------------------------------------------------- */
 
 typedef struct Export {
 	DLManagedTensor dl;
@@ -174,13 +181,14 @@ static void export_body(Ctx *c, void *arg) {
 	Tensor *t = tensor_ref(e->t);
 	*e->out = (Export){.account = account, .t = t};
 	e->out->dl = (DLManagedTensor){.manager_ctx = e->out, .deleter = export_delete};
-	e->out->dl.dl_tensor =
-		(DLTensor){.data = t->data, .device = {1, 0}, .ndim = t->rank, .dtype = dl_type((Dtype)t->dtype)};
+	e->out->dl.dl_tensor = (DLTensor){
+		.data = t->data, .device = {1, 0}, .ndim = t->rank, .dtype = dl_type((Dtype)t->dtype)};
 	e->out->dl.dl_tensor.shape = t->shape;
 	e->out->dl.dl_tensor.strides = t->stride;
 }
 
-atled_status atled_tensor_to_dlpack(atled_context *x, const atled_tensor *t, struct DLManagedTensor **out) {
+atled_status atled_tensor_to_dlpack(atled_context *x, const atled_tensor *t,
+                                    struct DLManagedTensor **out) {
 	if (!t || !out) return ATLED_MISUSE;
 	Exchange e = {.t = tensor_of(t)};
 	atled_status st = api_run(x, ENTER_CALLBACK, export_body, &e);
@@ -201,15 +209,19 @@ static void import_body(Ctx *c, void *arg) {
 		api_misuse(c, "a DLPack tensor on device %d: only the processor's memory (1) is known",
 		           (int)d->device.device_type);
 	int dtype = 0;
-	while (dtype < DT_COUNT &&
-	       (dl_type((Dtype)dtype).code != d->dtype.code || dl_type((Dtype)dtype).bits != d->dtype.bits))
+	while (dtype < DT_COUNT && (dl_type((Dtype)dtype).code != d->dtype.code ||
+	                            dl_type((Dtype)dtype).bits != d->dtype.bits))
 		dtype++;
 	if (dtype == DT_COUNT || d->dtype.lanes != 1)
-		api_misuse(c, "a DLPack tensor of code %d with %d bits and %d lanes", d->dtype.code, d->dtype.bits,
-		           d->dtype.lanes);
-	if (d->ndim < 0 || d->ndim > MAX_RANK) api_misuse(c, "a DLPack tensor of %d axes", (int)d->ndim);
-	Make m = {
-		.dtype = (atled_dtype)dtype, .rank = (uint32_t)d->ndim, .shape = d->shape, .strides = d->strides, .wrap = true};
+		api_misuse(c, "a DLPack tensor of code %d with %d bits and %d lanes", d->dtype.code,
+		           d->dtype.bits, d->dtype.lanes);
+	if (d->ndim < 0 || d->ndim > MAX_RANK)
+		api_misuse(c, "a DLPack tensor of %d axes", (int)d->ndim);
+	Make m = {.dtype = (atled_dtype)dtype,
+	          .rank = (uint32_t)d->ndim,
+	          .shape = d->shape,
+	          .strides = d->strides,
+	          .wrap = true};
 	m.data = d->data ? (char *)d->data + d->byte_offset : NULL;
 	m.release = import_release;
 	m.ud = e->dl;
@@ -217,7 +229,8 @@ static void import_body(Ctx *c, void *arg) {
 	e->t = m.out;
 }
 
-atled_status atled_tensor_from_dlpack(atled_context *x, struct DLManagedTensor *dl, atled_tensor **out) {
+atled_status atled_tensor_from_dlpack(atled_context *x, struct DLManagedTensor *dl,
+                                      atled_tensor **out) {
 	if (!dl || !out) return ATLED_MISUSE;
 	Exchange e = {.dl = dl};
 	atled_status st = api_run(x, ENTER_CALLBACK, import_body, &e);

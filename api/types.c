@@ -1,8 +1,10 @@
-/* types.c - the types of functions as text: "(f64[n], f64[n + 1, 3]) -> f64[n]".
+/* types.c - the types of functions as text: "(f64[n], f64[n + 1, 3]) ->
+ * f64[n]".
  *
- * Needs: api.h. Guarantees: the symbols of a signature are numbered and named in order of appearance; a length that is
- * more than one symbol mentions only symbols that stood alone before it, so that walking the arguments in order finds
- * every length.
+ * Needs: api.h. Guarantees: the symbols of a signature are numbered and named
+ * in order of appearance; a length that is more than one symbol mentions only
+ * symbols that stood alone before it, so that walking the arguments in order
+ * finds every length.
  */
 #include "api/api.h"
 
@@ -18,8 +20,8 @@ typedef struct Reader {
 } Reader;
 
 static _Noreturn void bad(Reader *r, const char *what) {
-	Diag *d = diag_error(r->c, E_ANNOTATION, NO_SPAN, "%s in the type \"%s\" at character %d", what, r->text,
-	                     (int)(r->p - r->text) + 1);
+	Diag *d = diag_error(r->c, E_ANNOTATION, NO_SPAN, "%s in the type \"%s\" at character %d", what,
+	                     r->text, (int)(r->p - r->text) + 1);
 	diag_hint(r->c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
 	api_of(r->c)->misuse = true;
 	ctx_throw(r->c, ST_ERROR);
@@ -38,7 +40,8 @@ static bool eat(Reader *r, const char *mark) {
 }
 
 static bool is_letter(char ch) {
-	return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (unsigned char)ch >= 0x80;
+	return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+	       (unsigned char)ch >= 0x80;
 }
 static bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
 
@@ -186,7 +189,7 @@ Signature signature_read(Ctx *c, const char *text) {
 	return s;
 }
 
-/* ---- back to text ------------------------------------------------------------------------------------------------ */
+/* ---- back to text -------------------------------------------------------- */
 
 typedef struct Names {
 	Ctx *c;
@@ -204,7 +207,8 @@ const char *signature_type_text(Ctx *c, const Signature *s, TypeId t, char *buf,
 	return buf;
 }
 
-static void write_list(Ctx *c, const Signature *s, uint32_t n, const TypeId *types, bool brackets, Text *out) {
+static void write_list(Ctx *c, const Signature *s, uint32_t n, const TypeId *types, bool brackets,
+                       Text *out) {
 	char buf[300];
 	if (brackets) text_str(out, "(");
 	for (uint32_t i = 0; i < n; i++) {
@@ -228,16 +232,18 @@ const char *array_type_text(int dtype, uint32_t rank, const int64_t *shape, char
 	return buf;
 }
 
-/* ---- against actual shapes --------------------------------------------------------------------------------------- */
+/* ---- against actual shapes ----------------------------------------------- */
 
-bool signature_match(Ctx *c, TypeId declared, uint32_t rank, const int64_t *shape, int64_t *values) {
+bool signature_match(Ctx *c, TypeId declared, uint32_t rank, const int64_t *shape,
+                     int64_t *values) {
 	const Type t = *type_of(c, declared);
 	if (t.rank != rank) return false;
 	for (uint32_t i = 0; i < rank; i++) {
 		SymId s;
 		int64_t want;
 		if (dim_is_sym(c, t.dims[i], &s) && values[s] < 0) values[s] = shape[i];
-		else if (!dim_eval(c, t.dims[i], values, TYPE_SYMS, &want) || want != shape[i]) return false;
+		else if (!dim_eval(c, t.dims[i], values, TYPE_SYMS, &want) || want != shape[i])
+			return false;
 	}
 	return true;
 }

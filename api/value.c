@@ -1,7 +1,8 @@
-/* value.c - values of any kind: handles, questions, making them, variables, calls, and native functions on values.
+/* value.c - values of any kind: handles, questions, making them, variables,
+ * calls, and native functions on values.
  *
- * Needs: api.h. Guarantees: a handle owns one reference; a passing handle, which a callback receives, owns none and
- * lies on the stack.
+ * Needs: api.h. Guarantees: a handle owns one reference; a passing handle,
+ * which a callback receives, owns none and lies on the stack.
  */
 #include "api/api.h"
 
@@ -31,19 +32,24 @@ atled_value *atled_value_copy(const atled_value *v) {
 	return value_handle(api_of(v->c), value_ref(v->v));
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------- */
+/* ---- questions ----------------------------------------------------------- */
 
 atled_kind atled_value_kind(const atled_value *v) {
 	static const atled_kind of[] = {
-		[V_SCALAR] = ATLED_ARRAY,    [V_TENSOR] = ATLED_ARRAY, [V_STRING] = ATLED_STRING, [V_RANGE] = ATLED_RANGE,
-		[V_TUPLE] = ATLED_TUPLE,     [V_LIST] = ATLED_LIST,    [V_RECORD] = ATLED_RECORD, [V_FUNCTION] = ATLED_FUNCTION,
-		[V_PROBLEM] = ATLED_PROBLEM, [V_TOKEN] = ATLED_NONE};
+		[V_SCALAR] = ATLED_ARRAY,  [V_TENSOR] = ATLED_ARRAY,      [V_STRING] = ATLED_STRING,
+		[V_RANGE] = ATLED_RANGE,   [V_TUPLE] = ATLED_TUPLE,       [V_LIST] = ATLED_LIST,
+		[V_RECORD] = ATLED_RECORD, [V_FUNCTION] = ATLED_FUNCTION, [V_PROBLEM] = ATLED_PROBLEM,
+		[V_TOKEN] = ATLED_NONE};
 	return v ? of[v->v.kind] : ATLED_NONE;
 }
 
-int atled_value_f64(const atled_value *v, double *out) { return v && out && value_as_f64(v->v, out); }
+int atled_value_f64(const atled_value *v, double *out) {
+	return v && out && value_as_f64(v->v, out);
+}
 
-int atled_value_i64(const atled_value *v, int64_t *out) { return v && out && value_as_i64(v->v, out); }
+int atled_value_i64(const atled_value *v, int64_t *out) {
+	return v && out && value_as_i64(v->v, out);
+}
 
 int atled_value_bool(const atled_value *v, int *out) {
 	bool b;
@@ -73,13 +79,16 @@ atled_tensor *atled_value_tensor(const atled_value *v) {
 }
 
 size_t atled_value_count(const atled_value *v) {
-	return v && (v->v.kind == V_TUPLE || v->v.kind == V_LIST || v->v.kind == V_RECORD) ? v->v.object->n : 0;
+	return v && (v->v.kind == V_TUPLE || v->v.kind == V_LIST || v->v.kind == V_RECORD)
+	           ? v->v.object->n
+	           : 0;
 }
 
 atled_value *atled_value_item(const atled_value *v, size_t i) {
 	if (i >= atled_value_count(v)) return NULL;
 	const Object *o = v->v.object;
-	Value item = o->kind == V_RECORD ? ((const RecordObject *)o)->fields[i].value : ((const SeqObject *)o)->items[i];
+	Value item = o->kind == V_RECORD ? ((const RecordObject *)o)->fields[i].value
+	                                 : ((const SeqObject *)o)->items[i];
 	return value_handle(api_of(v->c), value_ref(item));
 }
 
@@ -102,7 +111,8 @@ static atled_status give_text(Text *t, atled_sink sink, void *ud) {
 	return st;
 }
 
-atled_status atled_value_write(const atled_value *v, const char *spec, int edge, atled_sink sink, void *ud) {
+atled_status atled_value_write(const atled_value *v, const char *spec, int edge, atled_sink sink,
+                               void *ud) {
 	if (!v || !v->c || !sink) return ATLED_MISUSE;
 	Text t;
 	text_init(&t, v->c);
@@ -119,7 +129,7 @@ atled_status atled_value_describe(const atled_value *v, int summary, atled_sink 
 	return give_text(&t, sink, ud);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------- */
 
 typedef struct Build {
 	Value v; /* what to wrap, or what was made */
@@ -140,9 +150,11 @@ static void build_body(Ctx *c, void *arg) {
 	else if (b->kind == V_STRING) b->v = value_string(c, b->text, b->n);
 	else if (b->kind == V_TUPLE || b->kind == V_LIST || b->kind == V_RECORD) {
 		if (b->n > UINT32_MAX / 64) api_misuse(c, "too many items");
-		if (b->n && (!b->items || (b->kind == V_RECORD && !b->names))) api_misuse(c, "the items are missing");
+		if (b->n && (!b->items || (b->kind == V_RECORD && !b->names)))
+			api_misuse(c, "the items are missing");
 		for (size_t i = 0; i < b->n; i++)
-			if (!b->items[i] || b->items[i]->c != c) api_misuse(c, "item %zu is no value of this context", i);
+			if (!b->items[i] || b->items[i]->c != c)
+				api_misuse(c, "item %zu is no value of this context", i);
 		Arena *a = arena_new(c);
 		b->scratch = a;
 		Value *items = ARENA_ARRAY(a, Value, b->n + 1);
@@ -166,10 +178,18 @@ static atled_value *build_value(atled_context *x, Build *b) {
 	return st == ATLED_OK ? b->out : NULL;
 }
 
-atled_value *atled_value_of_none(atled_context *x) { return build_value(x, &(Build){.v = value_none()}); }
-atled_value *atled_value_of_f64(atled_context *x, double d) { return build_value(x, &(Build){.v = value_f64(d)}); }
-atled_value *atled_value_of_i64(atled_context *x, int64_t i) { return build_value(x, &(Build){.v = value_i64(i)}); }
-atled_value *atled_value_of_bool(atled_context *x, int b) { return build_value(x, &(Build){.v = value_bool(b != 0)}); }
+atled_value *atled_value_of_none(atled_context *x) {
+	return build_value(x, &(Build){.v = value_none()});
+}
+atled_value *atled_value_of_f64(atled_context *x, double d) {
+	return build_value(x, &(Build){.v = value_f64(d)});
+}
+atled_value *atled_value_of_i64(atled_context *x, int64_t i) {
+	return build_value(x, &(Build){.v = value_i64(i)});
+}
+atled_value *atled_value_of_bool(atled_context *x, int b) {
+	return build_value(x, &(Build){.v = value_bool(b != 0)});
+}
 
 atled_value *atled_value_of_string(atled_context *x, const char *text, size_t n) {
 	if (!text) return NULL;
@@ -181,9 +201,11 @@ atled_value *atled_value_of_tensor(atled_context *x, const atled_tensor *t) {
 	return build_value(x, &(Build){.is_tensor = true, .tensor = tensor_of(t)});
 }
 
-atled_value *atled_value_of_items(atled_context *x, atled_kind kind, size_t n, const atled_value *const *items) {
+atled_value *atled_value_of_items(atled_context *x, atled_kind kind, size_t n,
+                                  const atled_value *const *items) {
 	if (kind != ATLED_TUPLE && kind != ATLED_LIST) return NULL;
-	return build_value(x, &(Build){.kind = kind == ATLED_TUPLE ? V_TUPLE : V_LIST, .n = n, .items = items});
+	return build_value(
+		x, &(Build){.kind = kind == ATLED_TUPLE ? V_TUPLE : V_LIST, .n = n, .items = items});
 }
 
 atled_value *atled_value_of_fields(atled_context *x, size_t n, const char *const *names,
@@ -191,7 +213,7 @@ atled_value *atled_value_of_fields(atled_context *x, size_t n, const char *const
 	return build_value(x, &(Build){.kind = V_RECORD, .n = n, .items = items, .names = names});
 }
 
-/* ---- variables --------------------------------------------------------------------------------------------------- */
+/* ---- variables ----------------------------------------------------------- */
 
 typedef struct Variable {
 	const char *name;
@@ -225,7 +247,8 @@ bool api_is_name(const char *name) {
 		if (!strcmp(parse_keywords[i], name)) return false;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char ch = (unsigned char)name[i];
-		bool letter = ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch >= 0x80;
+		bool letter =
+			ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch >= 0x80;
 		if (!letter && (!i || ch < '0' || ch > '9')) return false;
 	}
 	return true;
@@ -244,7 +267,7 @@ atled_status atled_set(atled_context *x, const char *name, const atled_value *v)
 	return api_run(x, ENTER_ALONE, set_body, &k);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 typedef struct ValueCall {
 	const atled_value *fn;
@@ -262,7 +285,8 @@ static void call_body(Ctx *c, void *arg) {
 	if (k->n > CALL_MOST) api_misuse(c, "a call has at most %d arguments", CALL_MOST);
 	Value args[CALL_MOST], result = {.kind = V_UNSET};
 	for (size_t i = 0; i < k->n; i++) {
-		if (!k->args || !k->args[i] || k->args[i]->c != c) api_misuse(c, "argument %zu is no value of this context", i);
+		if (!k->args || !k->args[i] || k->args[i]->c != c)
+			api_misuse(c, "argument %zu is no value of this context", i);
 		args[i] = k->args[i]->v;
 	}
 	api_want(c, session_call(api_of(c)->session, k->fn->v, (uint32_t)k->n, args, &result, 0));
@@ -270,8 +294,8 @@ static void call_body(Ctx *c, void *arg) {
 	else if (!(k->out = value_handle(api_of(c), result))) ctx_throw(c, ST_NOMEM);
 }
 
-atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n, const atled_value *const *args,
-                              atled_value **out) {
+atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n,
+                              const atled_value *const *args, atled_value **out) {
 	if (!fn) return ATLED_MISUSE;
 	ValueCall k = {.fn = fn, .n = n, .args = args, .wanted = out != NULL};
 	atled_status st = api_run(x, ENTER_CALLBACK, call_body, &k);
@@ -279,7 +303,7 @@ atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n,
 	return st;
 }
 
-/* ---- native functions -------------------------------------------------------------------------------------------- */
+/* ---- native functions ---------------------------------------------------- */
 
 typedef struct Native {
 	atled_native fn;
@@ -309,7 +333,8 @@ static Status run_native(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	if (st == ST_OK) {
 		diag_truncate(c, mark);
 		*result = out ? value_ref(out->v) : value_none();
-	} else if (st == ST_ERROR && diag_total(c) == mark) diag_error(c, E_HOST, NO_SPAN, "`%s` failed", k->name);
+	} else if (st == ST_ERROR && diag_total(c) == mark)
+		diag_error(c, E_HOST, NO_SPAN, "`%s` failed", k->name);
 	atled_value_free(out);
 	if (handles != few) heap_free(c, handles, nargs * sizeof *handles);
 	return st;

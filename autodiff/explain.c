@@ -1,11 +1,16 @@
-/* explain.c - which derivatives a function takes, of what, in which mode, and what each costs: the part of `plan` that is about derivatives.
+/* explain.c - which derivatives a function takes, of what, in which mode, and
+ * what each costs: the part of `plan` that is about derivatives.
  *
- * Needs: transform_cache.h. Guarantees: emits nothing and never throws. Operations are counted as fn_cost does, for each derivative on its own: what several of them
- * share is computed once when they are written out together, which the last line counts.
+ * Needs: transform_cache.h. Guarantees: emits nothing and never throws.
+ * Operations are counted as fn_cost does, for each derivative on its own: what
+ * several of them share is computed once when they are written out together,
+ * which the last line counts.
  */
 #include "autodiff/reverse/primal_linear.h"
 
-#define SHARE_LEAST 0.1 /* of a derivative's operations must be its own for it to be shown beside those that it contains */
+/* of a derivative's operations must be its own for it to be shown beside
+ * those that it contains */
+#define SHARE_LEAST 0.1
 #define SHOWN_MOST 24
 
 typedef struct Shown {
@@ -24,7 +29,8 @@ typedef struct Explanation {
 
 static bool is_derivative(const Fn *g) {
 	const Origin o = origin_of(g);
-	return o.is_jvp || o.is_jet || o.is_few || o.is_gradient || o.is_linear || o.is_primal || o.is_reverse;
+	return o.is_jvp || o.is_jet || o.is_few || o.is_gradient || o.is_linear || o.is_primal ||
+	       o.is_reverse;
 }
 
 static void show(Explanation *e, const Fn *g, double cost, const char *where) {
@@ -41,7 +47,7 @@ typedef struct Walk {
 	Explanation *e;
 	double within; /* operations of the derivatives found so far */
 	const char *where;
-	const Fn *of;  /* whose calls are looked at */
+	const Fn *of; /* whose calls are looked at */
 	const struct Walk *outer;
 } Walk;
 
@@ -52,21 +58,29 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	for (const Walk *outer = w; outer; outer = outer->outer)
 		if (outer->of == callee) return;
 	fn_calls(plain_of(callee), syms, visit, &inner);
-	/* one that the library makes around another is not worth a line of its own */
-	const bool wraps = w->e->n > before && callee->name && atom_text(w->e->c, callee->name)[0] == '_';
+	/* one that the library makes around another is not worth a line of its own
+	 */
+	const bool wraps =
+		w->e->n > before && callee->name && atom_text(w->e->c, callee->name)[0] == '_';
 	if (o.is_few) w->e->n = before; /* the one derivative that it takes is itself */
-	const bool own = is_derivative(callee) && !wraps && (o.is_few || cost - inner.within > SHARE_LEAST * cost);
+	const bool own =
+		is_derivative(callee) && !wraps && (o.is_few || cost - inner.within > SHARE_LEAST * cost);
 	if (own) show(w->e, callee, cost, w->where);
 	w->within += own ? cost : inner.within;
-	/* the derivatives that are written out in a sweep of reverse mode, or in a batch */
+	/* the derivatives that are written out in a sweep of reverse mode, or in a
+	 * batch */
 	Fn *source = o.has_source ? fn_get(w->e->c, o.source) : NULL;
 	if (!source || !source->finished) return;
-	Walk within = {.e = w->e, .where = o.is_primal ? "in the sweeps" : "in each row", .of = callee, .outer = w};
+	Walk within = {.e = w->e,
+	               .where = o.is_primal ? "in the sweeps" : "in each row",
+	               .of = callee,
+	               .outer = w};
 	if (w->where) within.where = w->where;
 	fn_calls(plain_of(source), NULL, visit, &within);
 }
 
-/* "u by x: Taylor expansion to order 3", from the name that the transforms gave: u.jet3s. */
+/* "u by x: Taylor expansion to order 3", from the name that the transforms
+ * gave: u.jet3s. */
 static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	const char *name = g->name ? atom_text(c, g->name) : "";
 	const size_t n = strcspn(name, ".");
@@ -83,16 +97,22 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	const Atom by = f ? f->vals.at[REF_INDEX(fn_param(f, o.line_param))].name : 0;
 	if (by) text_format(out, " by %s", atom_text(c, by));
 	if (o.line_order > 1) text_format(out, ": Taylor expansion to order %u", o.line_order);
-	else if (o.is_jet) text_str(out, strstr(name, ".batch") ? ": Taylor expansions along several directions" : ": Taylor expansion");
-	else if (o.is_few) text_str(out, ": gradient, forwards, which by so few numbers costs less than going back through the steps of an integration");
+	else if (o.is_jet)
+		text_str(out, strstr(name, ".batch") ? ": Taylor expansions along several directions"
+		                                     : ": Taylor expansion");
+	else if (o.is_few)
+		text_str(out, ": gradient, forwards, which by so few numbers costs less than going back "
+		              "through the steps of an integration");
 	else if (o.is_gradient) text_str(out, ": gradient, backwards");
 	else if (o.is_primal) text_str(out, ": forward sweep of reverse mode");
 	else if (o.is_reverse) text_str(out, ": backward sweep");
 	else if (o.is_jvp) text_str(out, ": forward derivative");
 	else text_str(out, ": linear part");
-	const Fn *source = o.has_source ? fn_get(c, o.source) : NULL, *of = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
+	const Fn *source = o.has_source ? fn_get(c, o.source) : NULL,
+			 *of = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
 	if ((o.is_primal && source && origin_of(source).reversed) || (of && has_reverse_form(c, of)))
-		text_str(out, ", by the steps of an integration once more: of many numbers that costs less than forwards");
+		text_str(out, ", by the steps of an integration once more: of many numbers that costs less "
+		              "than forwards");
 }
 
 void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {
@@ -111,7 +131,17 @@ void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {
 	}
 	if (e.more) text_str(out, "  and more\n");
 	const Polarised polar = polarised_of(f);
-	if (polar.taken) text_format(out, "  mixed derivatives from expansions along %s; nested they would be %.0f operations in all\n", polar.along, fn_cost(polar.other, syms, syms ? f->syms.n : 0));
-	else if (polar.other) text_format(out, "  mixed derivatives nested; from expansions along %s they would be %.0f operations in all\n", polar.along, fn_cost(polar.other, syms, syms ? f->syms.n : 0));
-	text_format(out, "  with everything around them, and what they share taken once: %.0f operations\n\n", fn_cost(f, syms, f->syms.n));
+	if (polar.taken)
+		text_format(out,
+		            "  mixed derivatives from expansions along %s; nested they would be %.0f "
+		            "operations in all\n",
+		            polar.along, fn_cost(polar.other, syms, syms ? f->syms.n : 0));
+	else if (polar.other)
+		text_format(out,
+		            "  mixed derivatives nested; from expansions along %s they would be %.0f "
+		            "operations in all\n",
+		            polar.along, fn_cost(polar.other, syms, syms ? f->syms.n : 0));
+	text_format(
+		out, "  with everything around them, and what they share taken once: %.0f operations\n\n",
+		fn_cost(f, syms, f->syms.n));
 }

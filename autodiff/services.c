@@ -1,12 +1,13 @@
 /* services.c - offers the transforms to the other rooms.
  *
- * Needs: transform_cache.h, pattern.h. Guarantees: after autodiff_init the services of a context that concern transforms are those of autodiff.h, and derived
- * functions are given back with the function they came from.
+ * Needs: transform_cache.h, pattern.h. Guarantees: after autodiff_init the
+ * services of a context that concern transforms are those of autodiff.h, and
+ * derived functions are given back with the function they came from.
  */
 #include "autodiff/sparse/pattern.h"
 
-static void linearise_service(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear, uint32_t *nresiduals,
-                              const bool **result_active) {
+static void linearise_service(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear,
+                              uint32_t *nresiduals, const bool **result_active) {
 	const Linearised *l = ad_linearise(c, f, active);
 	*primal = l->primal;
 	*linear = l->linear;

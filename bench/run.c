@@ -1,14 +1,22 @@
-/* run.c - measures every row of bench/c_reference/: the Atled program beside the hand-written C of the same work, interleaved.
+/* run.c - measures every row of bench/c_reference/: the Atled program beside
+ * the hand-written C of the same work, interleaved.
  *
- * Use: run [--quick] [--only WORD]... [--threads N] [--rounds N] [--budget SECONDS] [--programs FOLDER] [--json] [--list]
- *      run --spent PROGRAM [ARGUMENT]...: runs a program, whose output goes to the error stream, and prints its seconds, those of processors, and the most bytes it had
+ * Use: run [--quick] [--only WORD]... [--threads N] [--rounds N] [--budget
+ * SECONDS] [--programs FOLDER] [--json] [--list]
+ *      run --spent PROGRAM [ARGUMENT]...: runs a program, whose output goes to
+ *      the error stream, and prints its seconds, those of processors, and the
+ *      most bytes it had
  *
- * Needs: include/atled.h, fork and pipes; it is started in the project's folder, or told where the programs are. Guarantees: the results of both
- * sides are compared before anything is timed, and a row whose results differ fails. Each row runs in a process of its own and its hand-written
- * side in another, so that libraries, threads and crashes of one cannot touch the other. The sides take turns (A B A B ...) in batches long enough
- * for the clock; a ratio is that of neighbouring batches, and the median with the smallest and largest is printed. Compiling is not in the times.
- * Where the system tells what other programs used meanwhile, rounds in which they used more than a tenth of a processor are left out if enough others
- * remain, and the share is reported.
+ * Needs: include/atled.h, fork and pipes; it is started in the project's
+ * folder, or told where the programs are. Guarantees: the results of both sides
+ * are compared before anything is timed, and a row whose results differ fails.
+ * Each row runs in a process of its own and its hand-written side in another,
+ * so that libraries, threads and crashes of one cannot touch the other. The
+ * sides take turns (A B A B ...) in batches long enough for the clock; a ratio
+ * is that of neighbouring batches, and the median with the smallest and largest
+ * is printed. Compiling is not in the times. Where the system tells what other
+ * programs used meanwhile, rounds in which they used more than a tenth of a
+ * processor are left out if enough others remain, and the share is reported.
  */
 #define _GNU_SOURCE
 #include "atled.h"
@@ -28,8 +36,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static const Row *const families[] = {elementwise_rows, reduction_rows, contraction_rows, heat_rows,   scalar_rows,
-                                      ode_rows,         pinn_rows,      gram_rows,        gmm_rows,    newton_rows, taylor_rows, ba_rows, lstm_rows, explicit_rows, stiff_rows, weno_rows, fourier_rows, triangles_rows, NULL};
+static const Row *const families[] = {
+	elementwise_rows, reduction_rows, contraction_rows, heat_rows,     scalar_rows,
+	ode_rows,         pinn_rows,      gram_rows,        gmm_rows,      newton_rows,
+	taylor_rows,      ba_rows,        lstm_rows,        explicit_rows, stiff_rows,
+	weno_rows,        fourier_rows,   triangles_rows,   NULL};
 
 typedef struct Options {
 	bool quick, json, list;
@@ -50,18 +61,22 @@ static double processor_time(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds for which all processors together were busy since the machine started; 0 where the system does not tell. */
+/* Seconds for which all processors together were busy since the machine
+ * started; 0 where the system does not tell. */
 static double machine_time(void) {
 	FILE *f = fopen("/proc/stat", "r");
 	if (!f) return 0;
 	double user = 0, nice = 0, kernel = 0, idle, waiting, irq = 0, soft = 0, stolen = 0;
-	int n = fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &kernel, &idle, &waiting, &irq, &soft, &stolen);
+	int n = fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &kernel, &idle, &waiting,
+	               &irq, &soft, &stolen);
 	fclose(f);
 	return n == 8 ? (user + nice + kernel + irq + soft + stolen) / (double)sysconf(_SC_CLK_TCK) : 0;
 }
 
-/* Megabytes of the process's own memory on small pages and on huge ones; zeros where the system does not tell. Whether an array is on huge pages is the system's
- * mood (it breaks them up under a running program, too), and a row that memory limits depends on it. */
+/* Megabytes of the process's own memory on small pages and on huge ones; zeros
+ * where the system does not tell. Whether an array is on huge pages is the
+ * system's mood (it breaks them up under a running program, too), and a row
+ * that memory limits depends on it. */
 typedef struct Pages {
 	double small, huge;
 } Pages;
@@ -78,7 +93,7 @@ static Pages pages_now(void) {
 	return (Pages){(all - huge) / 1024, huge / 1024};
 }
 
-/* ---- pipes ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pipes --------------------------------------------------------------- */
 
 static bool send_all(int to, const void *data, size_t n) {
 	for (const char *p = data; n > 0;) {
@@ -97,7 +112,7 @@ static bool receive_all(int from, void *data, size_t n) {
 	return true;
 }
 
-/* ---- the hand-written side, in a process of its own ---------------------------------------------------------------------------------------- */
+/* ---- the hand-written side, in a process of its own ---------------------- */
 
 typedef enum Which { RUN, OTHER, RESULTS, OTHER_RESULTS, PAGES } Which;
 typedef struct Order {
@@ -106,16 +121,20 @@ typedef struct Order {
 } Order;
 typedef struct Limit {
 	int to, from;
-	char *results; /* shared memory that holds the results after RESULTS or OTHER_RESULTS, one array after another */
-	double used;   /* its processor time so far */
-	Pages pages;   /* after PAGES */
+	/* shared memory that holds the results after RESULTS or OTHER_RESULTS,
+	 * one array after another */
+	char *results;
+	double used; /* its processor time so far */
+	Pages pages; /* after PAGES */
 } Limit;
 typedef struct Answer {
 	double spent, used;
 	Pages pages;
 } Answer;
 
-static size_t bytes_of(const Array *a) { return (size_t)limit_count(a) * (a->element == REAL32 ? 4 : 8); }
+static size_t bytes_of(const Array *a) {
+	return (size_t)limit_count(a) * (a->element == REAL32 ? 4 : 8);
+}
 
 static Case make_case(const Row *row, const Options *o) {
 	Case c = {.row = row, .n = o->quick ? row->quick : row->full, .threads = o->threads};
@@ -132,9 +151,11 @@ static void serve_limit(const Row *row, const Options *o, int from, int to, char
 		if (order.which == RESULTS || order.which == OTHER_RESULTS) {
 			(order.which == RESULTS ? row->run : row->other)(&c);
 			char *p = results;
-			for (int i = 0; i < c.outs; i++) memcpy(p, c.out[i].data, bytes_of(&c.out[i])), p += bytes_of(&c.out[i]);
+			for (int i = 0; i < c.outs; i++)
+				memcpy(p, c.out[i].data, bytes_of(&c.out[i])), p += bytes_of(&c.out[i]);
 		}
-		for (int64_t k = 0; k < order.turns; k++) (order.which == OTHER ? row->other : row->run)(&c);
+		for (int64_t k = 0; k < order.turns; k++)
+			(order.which == OTHER ? row->other : row->run)(&c);
 		Answer answer = {.spent = now() - start, .used = processor_time()};
 		if (order.which == PAGES) answer.pages = pages_now();
 		if (!send_all(to, &answer, sizeof answer)) break;
@@ -145,13 +166,14 @@ static void serve_limit(const Row *row, const Options *o, int from, int to, char
 static double ask(Limit *l, Which which, int64_t turns) {
 	Order order = {which, turns};
 	Answer answer;
-	if (!send_all(l->to, &order, sizeof order) || !receive_all(l->from, &answer, sizeof answer)) limit_stop("the hand-written side ended");
+	if (!send_all(l->to, &order, sizeof order) || !receive_all(l->from, &answer, sizeof answer))
+		limit_stop("the hand-written side ended");
 	l->used = answer.used;
 	if (which == PAGES) l->pages = answer.pages;
 	return answer.spent;
 }
 
-/* ---- the Atled side ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the Atled side ------------------------------------------------------ */
 
 typedef struct Program {
 	atled_context *ctx;
@@ -173,7 +195,8 @@ static void write_err(void *ud, const char *text, size_t n) {
 }
 _Noreturn static void stop(atled_context *ctx, const char *what) {
 	fprintf(stderr, "bench: %s:\n", what);
-	for (size_t i = 0; i < atled_error_count(ctx); i++) atled_error_write(ctx, i, ATLED_ERROR_TEXT, write_err, NULL);
+	for (size_t i = 0; i < atled_error_count(ctx); i++)
+		atled_error_write(ctx, i, ATLED_ERROR_TEXT, write_err, NULL);
 	exit(1);
 }
 
@@ -189,11 +212,14 @@ static char *read_text(const char *folder, const char *name, size_t *n) {
 	return text;
 }
 
-static const atled_dtype dtypes[] = {[REAL64] = ATLED_F64, [REAL32] = ATLED_F32, [WHOLE64] = ATLED_I64};
+static const atled_dtype dtypes[] = {
+	[REAL64] = ATLED_F64, [REAL32] = ATLED_F32, [WHOLE64] = ATLED_I64};
 
 static atled_value *value_of(atled_context *ctx, const Array *a) {
 	atled_tensor *t;
-	if (atled_tensor_wrap(ctx, dtypes[a->element], (uint32_t)a->rank, a->shape, NULL, a->data, ATLED_READ_ONLY, NULL, NULL, &t) != ATLED_OK) stop(ctx, "input");
+	if (atled_tensor_wrap(ctx, dtypes[a->element], (uint32_t)a->rank, a->shape, NULL, a->data,
+	                      ATLED_READ_ONLY, NULL, NULL, &t) != ATLED_OK)
+		stop(ctx, "input");
 	atled_value *v = atled_value_of_tensor(ctx, t);
 	atled_tensor_free(t);
 	if (!v) limit_stop("no memory");
@@ -215,15 +241,21 @@ static Program prepare(const Case *c, const Options *o) {
 	if (row->type) {
 		for (int i = 0; i < c->outs; i++) p.out[i] = limit_memory(bytes_of(&c->out[i]));
 		atled_function *f;
-		if (atled_lookup(p.ctx, row->function, row->type, &f) != ATLED_OK || atled_entry(p.ctx, f, &p.raw, &p.ud) != ATLED_OK) stop(p.ctx, row->name);
+		if (atled_lookup(p.ctx, row->function, row->type, &f) != ATLED_OK ||
+		    atled_entry(p.ctx, f, &p.raw, &p.ud) != ATLED_OK)
+			stop(p.ctx, row->name);
 		return p;
 	}
 	atled_value *start, *in[8];
-	if (atled_get(p.ctx, row->start, &start) != ATLED_OK || atled_get(p.ctx, row->function, &p.function) != ATLED_OK || atled_get(p.ctx, "finish", &p.finish) != ATLED_OK)
+	if (atled_get(p.ctx, row->start, &start) != ATLED_OK ||
+	    atled_get(p.ctx, row->function, &p.function) != ATLED_OK ||
+	    atled_get(p.ctx, "finish", &p.finish) != ATLED_OK)
 		stop(p.ctx, row->name);
 	for (int i = 0; i < c->ins; i++) in[i] = value_of(p.ctx, &c->in[i]);
 	atled_value *args;
-	if (atled_value_call(p.ctx, start, (size_t)c->ins, (const atled_value *const *)in, &args) != ATLED_OK) stop(p.ctx, row->name);
+	if (atled_value_call(p.ctx, start, (size_t)c->ins, (const atled_value *const *)in, &args) !=
+	    ATLED_OK)
+		stop(p.ctx, row->name);
 	p.nargs = atled_value_count(args);
 	for (size_t i = 0; i < p.nargs; i++) p.const_args[i] = p.args[i] = atled_value_item(args, i);
 	return p;
@@ -235,7 +267,8 @@ static void run_program(Program *p) {
 		return;
 	}
 	atled_value_free(p->result);
-	if (atled_value_call(p->ctx, p->function, p->nargs, p->const_args, &p->result) != ATLED_OK) stop(p->ctx, p->c->row->name);
+	if (atled_value_call(p->ctx, p->function, p->nargs, p->const_args, &p->result) != ATLED_OK)
+		stop(p->ctx, p->c->row->name);
 }
 
 /* After a run: makes p->out point to the results. */
@@ -243,23 +276,28 @@ static void gather(Program *p) {
 	if (p->raw) return;
 	const atled_value *result = p->result;
 	atled_value *made;
-	if (atled_value_call(p->ctx, p->finish, 1, &result, &made) != ATLED_OK) stop(p->ctx, p->c->row->name);
+	if (atled_value_call(p->ctx, p->finish, 1, &result, &made) != ATLED_OK)
+		stop(p->ctx, p->c->row->name);
 	for (int i = 0; i < p->c->outs; i++) {
 		atled_tensor *t = atled_value_tensor(atled_value_item(made, (size_t)i));
 		atled_array view = {.size = sizeof view};
-		if (!t || atled_tensor_view(t, &view) != ATLED_OK || view.count != limit_count(&p->c->out[i]) || view.dtype != dtypes[p->c->out[i].element])
+		if (!t || atled_tensor_view(t, &view) != ATLED_OK ||
+		    view.count != limit_count(&p->c->out[i]) || view.dtype != dtypes[p->c->out[i].element])
 			limit_stop("`finish` gives results of another form than the hand-written side");
 		p->out[i] = view.data;
 	}
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ----------------------------------------------------------- */
 
 static double element(const void *data, Element e, int64_t i) {
-	return e == REAL64 ? ((const double *)data)[i] : e == REAL32 ? (double)((const float *)data)[i] : (double)((const int64_t *)data)[i];
+	return e == REAL64   ? ((const double *)data)[i]
+	       : e == REAL32 ? (double)((const float *)data)[i]
+	                     : (double)((const int64_t *)data)[i];
 }
 
-/* Largest difference by largest element, over all results; NAN when there is one. */
+/* Largest difference by largest element, over all results; NAN when there is
+ * one. */
 static double difference(const Program *p, const Limit *l) {
 	double worst = 0;
 	const char *theirs = l->results;
@@ -267,7 +305,8 @@ static double difference(const Program *p, const Limit *l) {
 		const Array *a = &p->c->out[k];
 		double largest = 0, apart = 0;
 		for (int64_t i = 0, n = limit_count(a); i < n; i++) {
-			double x = element(p->out[k], a->element, i), y = element(theirs, a->element, i), d = fabs(x - y);
+			double x = element(p->out[k], a->element, i), y = element(theirs, a->element, i),
+				   d = fabs(x - y);
 			if (!(d <= apart)) apart = d;
 			if (!(fabs(y) <= largest)) largest = fabs(y);
 		}
@@ -278,7 +317,7 @@ static double difference(const Program *p, const Limit *l) {
 	return worst;
 }
 
-/* ---- one row -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- one row ------------------------------------------------------------- */
 
 typedef struct Report {
 	bool fine;
@@ -286,7 +325,8 @@ typedef struct Report {
 	double atled, limit, other; /* seconds of one run */
 	double ratio, low, high, error, first, flops, bytes;
 	double others; /* processors that other programs used meanwhile */
-	/* What tells a slow state of the threads from one of the code: processors in use during a run, and what was called and evaluated in one. */
+	/* What tells a slow state of the threads from one of the code: processors
+	 * in use during a run, and what was called and evaluated in one. */
 	double processors, limit_processors, native_calls, evaluated;
 	double trip[2]; /* round_trip() before and after */
 	Pages pages, limit_pages;
@@ -309,8 +349,11 @@ static atled_stat counters_of(const Program *p) {
 	return s;
 }
 
-/* How far the processors are from each other: seconds for a line of the cache to go to another thread and come back. A hypervisor moves its guests' processors among those of the
- * machine; where two share no cache it is four times as long, and rows whose threads pass arrays on to each other take up to twice as long. */
+/* How far the processors are from each other: seconds for a line of the cache
+ * to go to another thread and come back. A hypervisor moves its guests'
+ * processors among those of the machine; where two share no cache it is four
+ * times as long, and rows whose threads pass arrays on to each other take up to
+ * twice as long. */
 typedef struct Line {
 	_Alignas(128) atomic_int there;
 	_Alignas(128) atomic_int back;
@@ -336,7 +379,9 @@ static double round_trip(void) {
 	for (bool late = false; done < TRIPS && !late; done += !late) {
 		if (done == FIRST_TRIPS) begin = now(); /* the thread runs by then */
 		atomic_store_explicit(&l.there, done + 1, memory_order_release);
-		for (unsigned turn = 1; atomic_load_explicit(&l.back, memory_order_acquire) != done + 1 && !late; turn++) late = turn % LOOKS == 0 && now() - first > TRIPS_SECONDS;
+		for (unsigned turn = 1;
+		     atomic_load_explicit(&l.back, memory_order_acquire) != done + 1 && !late; turn++)
+			late = turn % LOOKS == 0 && now() - first > TRIPS_SECONDS;
 	}
 	const double took = now() - begin;
 	atomic_store(&l.there, -1);
@@ -347,15 +392,15 @@ static double round_trip(void) {
 #define MOST_ROUNDS 101
 #define MOST_WAITING 60.0 /* seconds, for the compiler */
 
-static bool is_compiling(const Program *p) {
-	return counters_of(p).units_pending > 0;
-}
+static bool is_compiling(const Program *p) { return counters_of(p).units_pending > 0; }
 
 static Report measure(const Row *row, const Options *o) {
 	size_t shared = 0;
 	{
-		/* how much room the results take, from a setup in a process that is thrown away: the other libraries must not be touched here */
-		size_t *size = mmap(NULL, sizeof *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		/* how much room the results take, from a setup in a process that is
+		 * thrown away: the other libraries must not be touched here */
+		size_t *size =
+			mmap(NULL, sizeof *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (size == MAP_FAILED) limit_stop("no memory");
 		pid_t pid = fork();
 		if (pid == 0) {
@@ -366,7 +411,8 @@ static Report measure(const Row *row, const Options *o) {
 		if (pid < 0 || waitpid(pid, NULL, 0) < 0) limit_stop("no process");
 		shared = *size;
 	}
-	Limit l = {.results = mmap(NULL, shared ? shared : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+	Limit l = {.results = mmap(NULL, shared ? shared : 1, PROT_READ | PROT_WRITE,
+	                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
 	int there[2], back[2];
 	if (l.results == MAP_FAILED || pipe(there) || pipe(back)) limit_stop("no memory or pipe");
 	pid_t pid = fork();
@@ -381,7 +427,11 @@ static Report measure(const Row *row, const Options *o) {
 
 	Case c = make_case(row, o);
 	Program p = prepare(&c, o);
-	Report r = {.fine = true, .n = c.n, .flops = c.flops, .bytes = c.bytes, .single = c.out[0].element == REAL32};
+	Report r = {.fine = true,
+	            .n = c.n,
+	            .flops = c.flops,
+	            .bytes = c.bytes,
+	            .single = c.out[0].element == REAL32};
 	double begin = now();
 	run_program(&p);
 	r.first = now() - begin;
@@ -395,14 +445,17 @@ static Report measure(const Row *row, const Options *o) {
 		ask(&l, OTHER_RESULTS, 0);
 		double error = difference(&p, &l);
 		if (!(error <= row->tolerance)) {
-			fprintf(stderr, "bench: %s: Atled and %s differ by %.2e\n", row->name, row->other_name, error);
+			fprintf(stderr, "bench: %s: Atled and %s differ by %.2e\n", row->name, row->other_name,
+			        error);
 			r.fine = false;
 		}
 	}
-	/* until nothing is compiled in the background any more, and a run has taken it over */
+	/* until nothing is compiled in the background any more, and a run has taken
+	 * it over */
 	double ready = o->quick ? 0.05 : 0.5, a = r.first;
 	bool waits = true;
-	for (int k = 0; k < 1000000 && (now() - begin < ready || (waits && now() - begin < MOST_WAITING)); k++) {
+	for (int k = 0;
+	     k < 1000000 && (now() - begin < ready || (waits && now() - begin < MOST_WAITING)); k++) {
 		double start = now();
 		waits = is_compiling(&p);
 		run_program(&p);
@@ -410,17 +463,22 @@ static Report measure(const Row *row, const Options *o) {
 		a = now() - start;
 	}
 	double b = ask(&l, RUN, 1), wanted = o->quick ? 0.01 : 0.1;
-	if (b < wanted) b = ask(&l, RUN, (int64_t)(wanted / (b + 1e-9)) + 1) / (double)((int64_t)(wanted / (b + 1e-9)) + 1);
-	int64_t turns_a = (int64_t)(wanted / (a + 1e-9)) + 1, turns_b = (int64_t)(wanted / (b + 1e-9)) + 1;
+	if (b < wanted)
+		b = ask(&l, RUN, (int64_t)(wanted / (b + 1e-9)) + 1) /
+		    (double)((int64_t)(wanted / (b + 1e-9)) + 1);
+	int64_t turns_a = (int64_t)(wanted / (a + 1e-9)) + 1,
+			turns_b = (int64_t)(wanted / (b + 1e-9)) + 1;
 	double round = a * (double)turns_a + b * (double)turns_b * (row->other ? 2 : 1);
 	int rounds = o->rounds < MOST_ROUNDS ? o->rounds : MOST_ROUNDS;
 	if (round * rounds > o->budget) rounds = o->budget > round ? (int)(o->budget / round) : 1;
-	double as[MOST_ROUNDS], bs[MOST_ROUNDS], os[MOST_ROUNDS], ratios[MOST_ROUNDS], others[MOST_ROUNDS];
+	double as[MOST_ROUNDS], bs[MOST_ROUNDS], os[MOST_ROUNDS], ratios[MOST_ROUNDS],
+		others[MOST_ROUNDS];
 	r.trip[0] = round_trip();
 	const atled_stat before = counters_of(&p);
 	double used = 0, took = 0, limit_used = 0, limit_took = 0;
 	for (int k = 0; k < rounds; k++) {
-		double start = now(), machine = machine_time(), mine = processor_time(), theirs = l.used, own = mine + theirs;
+		double start = now(), machine = machine_time(), mine = processor_time(), theirs = l.used,
+			   own = mine + theirs;
 		for (int64_t t = 0; t < turns_a; t++) run_program(&p);
 		as[k] = (now() - start) / (double)turns_a;
 		used += processor_time() - mine, took += now() - start;
@@ -428,24 +486,29 @@ static Report measure(const Row *row, const Options *o) {
 		limit_used += l.used - theirs, limit_took += bs[k] * (double)turns_b;
 		ratios[k] = as[k] / bs[k];
 		if (row->other) os[k] = ask(&l, OTHER, turns_b) / (double)turns_b;
-		others[k] = fmax(0, (machine_time() - machine - (processor_time() + l.used - own)) / (now() - start));
+		others[k] = fmax(0, (machine_time() - machine - (processor_time() + l.used - own)) /
+		                        (now() - start));
 		r.others += others[k] / rounds;
 	}
 	const atled_stat after = counters_of(&p);
 	r.trip[1] = round_trip();
 	const double runs = (double)turns_a * rounds;
 	r.processors = used / took, r.limit_processors = limit_used / limit_took;
-	r.native_calls = (double)(after.native_calls - before.native_calls) / runs, r.evaluated = (double)(after.instructions - before.instructions) / runs;
+	r.native_calls = (double)(after.native_calls - before.native_calls) / runs,
+	r.evaluated = (double)(after.instructions - before.instructions) / runs;
 	ask(&l, PAGES, 0);
 	r.limit_pages = l.pages;
 	r.pages = pages_now();
-	if (getenv("ATLED_POOL")) atled_context_free(p.ctx); /* its threads end, and tell how they met their jobs */
+	/* its threads end, and tell how they met their jobs */
+	if (getenv("ATLED_POOL")) atled_context_free(p.ctx);
 	int quiet = 0;
 	for (int k = 0; k < rounds; k++) quiet += others[k] < 0.1;
 	if (quiet >= 3 && quiet < rounds) {
 		int kept = 0;
 		for (int k = 0; k < rounds; k++)
-			if (others[k] < 0.1) as[kept] = as[k], bs[kept] = bs[k], os[kept] = os[k], ratios[kept] = ratios[k], kept++;
+			if (others[k] < 0.1)
+				as[kept] = as[k], bs[kept] = bs[k], os[kept] = os[k], ratios[kept] = ratios[k],
+				kept++;
 		rounds = kept;
 		r.others = 0.1;
 	}
@@ -456,7 +519,8 @@ static Report measure(const Row *row, const Options *o) {
 	return r;
 }
 
-/* In a process of its own, so that a crash or an endless loop costs one row only. */
+/* In a process of its own, so that a crash or an endless loop costs one row
+ * only. */
 static Report measure_apart(const Row *row, const Options *o) {
 	Report r = {.fine = false};
 	int back[2];
@@ -476,30 +540,44 @@ static Report measure_apart(const Row *row, const Options *o) {
 	waitpid(pid, &status, 0);
 	if (!got) {
 		memset(&r, 0, sizeof r);
-		if (WIFSIGNALED(status)) fprintf(stderr, "bench: %s: %s\n", row->name, strsignal(WTERMSIG(status)));
+		if (WIFSIGNALED(status))
+			fprintf(stderr, "bench: %s: %s\n", row->name, strsignal(WTERMSIG(status)));
 	}
 	return r;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 typedef struct Machine {
 	double peak64, peak32, bandwidth;
 } Machine;
 
 static void print_json(const Row *row, const Report *r, const Machine *m) {
-	printf("{\"row\":\"%s\",\"title\":\"%s\",\"fine\":%s", row->name, row->title, r->fine ? "true" : "false");
+	printf("{\"row\":\"%s\",\"title\":\"%s\",\"fine\":%s", row->name, row->title,
+	       r->fine ? "true" : "false");
 	if (r->rounds) {
-		printf(",\"n\":%" PRId64 ",\"atled_ms\":%.6g,\"c_ms\":%.6g,\"ratio\":%.4g,\"low\":%.4g,\"high\":%.4g,\"rounds\":%d,\"goal\":%.4g,\"error\":%.3g,\"first_ms\":%.6g,\"others\":%.3g", r->n,
-		       1e3 * r->atled, 1e3 * r->limit, r->ratio, r->low, r->high, r->rounds, row->goal, r->error, 1e3 * r->first, r->others);
-		printf(",\"atled_processors\":%.3g,\"c_processors\":%.3g,\"native_calls\":%.6g,\"evaluated\":%.6g,\"round_trip_ns\":[%.4g,%.4g]", r->processors, r->limit_processors, r->native_calls,
-		       r->evaluated, 1e9 * r->trip[0], 1e9 * r->trip[1]);
+		printf(",\"n\":%" PRId64
+		       ",\"atled_ms\":%.6g,\"c_ms\":%.6g,\"ratio\":%.4g,\"low\":%.4g,\"high\":%.4g,"
+		       "\"rounds\":%d,\"goal\":%.4g,\"error\":%.3g,\"first_ms\":%.6g,\"others\":%.3g",
+		       r->n, 1e3 * r->atled, 1e3 * r->limit, r->ratio, r->low, r->high, r->rounds,
+		       row->goal, r->error, 1e3 * r->first, r->others);
+		printf(",\"atled_processors\":%.3g,\"c_processors\":%.3g,\"native_calls\":%.6g,"
+		       "\"evaluated\":%.6g,\"round_trip_ns\":[%.4g,%.4g]",
+		       r->processors, r->limit_processors, r->native_calls, r->evaluated, 1e9 * r->trip[0],
+		       1e9 * r->trip[1]);
 		double peak = r->single ? m->peak32 : m->peak64;
-		if (r->flops > 0) printf(",\"atled_of_peak\":%.3g,\"c_of_peak\":%.3g", r->flops / r->atled / peak, r->flops / r->limit / peak);
-		if (r->bytes > 0) printf(",\"atled_of_bandwidth\":%.3g,\"c_of_bandwidth\":%.3g", r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
+		if (r->flops > 0)
+			printf(",\"atled_of_peak\":%.3g,\"c_of_peak\":%.3g", r->flops / r->atled / peak,
+			       r->flops / r->limit / peak);
+		if (r->bytes > 0)
+			printf(",\"atled_of_bandwidth\":%.3g,\"c_of_bandwidth\":%.3g",
+			       r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
 		if (r->pages.small + r->pages.huge > 0)
-			printf(",\"atled_mb_small_huge_pages\":[%.4g,%.4g],\"c_mb_small_huge_pages\":[%.4g,%.4g]", r->pages.small, r->pages.huge, r->limit_pages.small, r->limit_pages.huge);
-		if (row->other) printf(",\"other\":\"%s\",\"other_ms\":%.6g", row->other_name, 1e3 * r->other);
+			printf(
+				",\"atled_mb_small_huge_pages\":[%.4g,%.4g],\"c_mb_small_huge_pages\":[%.4g,%.4g]",
+				r->pages.small, r->pages.huge, r->limit_pages.small, r->limit_pages.huge);
+		if (row->other)
+			printf(",\"other\":\"%s\",\"other_ms\":%.6g", row->other_name, 1e3 * r->other);
 	}
 	printf("}\n");
 }
@@ -509,17 +587,23 @@ static void print_text(const Row *row, const Report *r, const Machine *m) {
 		printf("%-22s failed\n", row->name);
 		return;
 	}
-	printf("%-22s %10.4g ms %10.4g ms %8.2f x [%.2f..%.2f]", row->name, 1e3 * r->atled, 1e3 * r->limit, r->ratio, r->low, r->high);
+	printf("%-22s %10.4g ms %10.4g ms %8.2f x [%.2f..%.2f]", row->name, 1e3 * r->atled,
+	       1e3 * r->limit, r->ratio, r->low, r->high);
 	double peak = r->single ? m->peak32 : m->peak64;
-	if (r->flops > 0) printf("  of FMA peak %.2f, C %.2f", r->flops / r->atled / peak, r->flops / r->limit / peak);
-	if (r->bytes > 0) printf("  of bandwidth %.2f, C %.2f", r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
+	if (r->flops > 0)
+		printf("  of FMA peak %.2f, C %.2f", r->flops / r->atled / peak,
+		       r->flops / r->limit / peak);
+	if (r->bytes > 0)
+		printf("  of bandwidth %.2f, C %.2f", r->bytes / r->atled / m->bandwidth,
+		       r->bytes / r->limit / m->bandwidth);
 	if (row->other) printf("  %s %.4g ms", row->other_name, 1e3 * r->other);
 	printf("  round trip %.0f, %.0f ns", 1e9 * r->trip[0], 1e9 * r->trip[1]);
 	if (r->others > 0.1) printf("  (others used %.1f processors)", r->others);
 	printf("  differ %.1e%s\n", r->error, r->fine ? "" : "  WRONG");
 }
 
-/* The machine's rates, measured in a process whose threads are gone afterwards. */
+/* The machine's rates, measured in a process whose threads are gone afterwards.
+ */
 static Machine measure_machine(int threads) {
 	Machine *m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (m == MAP_FAILED) limit_stop("no memory");
@@ -546,12 +630,13 @@ static int print_spent(char **program) {
 	int status = 1;
 	struct rusage u;
 	if (pid < 0 || wait4(pid, &status, 0, &u) < 0 || status) return 1;
-	const double busy = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	const double busy = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	                    1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 	printf("%.4g %.4g %.0f\n", now() - start, busy, 1024.0 * (double)u.ru_maxrss);
 	return 0;
 }
 
-/* ---- main ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------- */
 
 static bool wanted(const Row *row, const Options *o) {
 	for (int k = 0; k < o->onlys; k++)
@@ -589,11 +674,15 @@ int main(int argc, char **argv) {
 	}
 	Machine m = measure_machine(o.threads);
 	if (o.json)
-		printf("{\"machine\":true,\"threads\":%d,\"vector_bits\":%d,\"peak64\":%.4g,\"peak32\":%.4g,\"bandwidth\":%.4g,\"quick\":%s}\n", o.threads, limit_vector_bits(), m.peak64,
-		       m.peak32, m.bandwidth, o.quick ? "true" : "false");
+		printf("{\"machine\":true,\"threads\":%d,\"vector_bits\":%d,\"peak64\":%.4g,\"peak32\":%."
+		       "4g,\"bandwidth\":%.4g,\"quick\":%s}\n",
+		       o.threads, limit_vector_bits(), m.peak64, m.peak32, m.bandwidth,
+		       o.quick ? "true" : "false");
 	else
-		printf("%d threads, %d-bit vectors; measured: %.1f Gflop/s in f64, %.1f in f32, triad %.1f GB/s\n%-22s %13s %13s %10s\n", o.threads, limit_vector_bits(), 1e-9 * m.peak64,
-		       1e-9 * m.peak32, 1e-9 * m.bandwidth, "row", "Atled", "C", "ratio");
+		printf("%d threads, %d-bit vectors; measured: %.1f Gflop/s in f64, %.1f in f32, triad %.1f "
+		       "GB/s\n%-22s %13s %13s %10s\n",
+		       o.threads, limit_vector_bits(), 1e-9 * m.peak64, 1e-9 * m.peak32, 1e-9 * m.bandwidth,
+		       "row", "Atled", "C", "ratio");
 	bool fine = true;
 	for (int f = 0; families[f]; f++)
 		for (const Row *row = families[f]; row->name; row++) {

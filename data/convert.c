@@ -1,7 +1,10 @@
-/* convert.c - elements of files as elements of arrays; numbers as text; names, records and strings that readers share.
+/* convert.c - elements of files as elements of arrays; numbers as text; names,
+ * records and strings that readers share.
  *
- * Needs: data/internal.h. Guarantees: conversions are exact: every file element has a dtype that holds it, except whole numbers of 64 bits without sign from 2^63 on, which
- * are reported. Decimal text does not depend on the host's locale.
+ * Needs: data/internal.h. Guarantees: conversions are exact: every file element
+ * has a dtype that holds it, except whole numbers of 64 bits without sign from
+ * 2^63 on, which are reported. Decimal text does not depend on the host's
+ * locale.
  */
 #include "data/internal.h"
 
@@ -21,7 +24,9 @@ size_t elem_size(Elem e) {
 }
 
 Dtype elem_dtype(Elem e) {
-	static const unsigned char to[EL_COUNT] = {DT_BOOL, DT_I32, DT_I32, DT_I32, DT_I32, DT_I32, DT_I64, DT_I64, DT_I64, DT_F32, DT_F32, DT_F64, DT_C64, DT_C128};
+	static const unsigned char to[EL_COUNT] = {DT_BOOL, DT_I32, DT_I32, DT_I32, DT_I32,
+	                                           DT_I32,  DT_I64, DT_I64, DT_I64, DT_F32,
+	                                           DT_F32,  DT_F64, DT_C64, DT_C128};
 	return (Dtype)to[e];
 }
 
@@ -98,7 +103,7 @@ int64_t elem_convert(Elem e, bool swap, size_t n, const void *from, void *to) {
 	return -1;
 }
 
-/* ---- numbers as text -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers as text ----------------------------------------------------- */
 
 /* What snprintf and strtod use for a point here. */
 static char local_point(void) {
@@ -153,7 +158,7 @@ const char *number_read(const char *from, const char *end, double *x) {
 	return p;
 }
 
-/* ---- strings, names, records -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- strings, names, records --------------------------------------------- */
 
 const char *string_text(Value v, size_t *n) {
 	if (n) *n = v.kind == V_STRING ? v.object->n : 0;
@@ -187,7 +192,8 @@ void fields_free(Fields *f) {
 
 int64_t fields_find(const Fields *f, const char *name, size_t n) {
 	for (uint32_t i = 0; i < f->n; i++)
-		if (atom_length(f->c, f->names[i]) == n && !memcmp(atom_text(f->c, f->names[i]), name, n)) return i;
+		if (atom_length(f->c, f->names[i]) == n && !memcmp(atom_text(f->c, f->names[i]), name, n))
+			return i;
 	return -1;
 }
 
@@ -202,10 +208,13 @@ void fields_add(Fields *f, const char *name, size_t n, Value v) {
 		uint32_t cap = f->cap ? f->cap * 2 : 8;
 		Atom *names = heap_resize(f->c, f->names, f->cap * sizeof *names, cap * sizeof *names);
 		if (names) f->names = names;
-		Value *values = names ? heap_resize(f->c, f->values, f->cap * sizeof *values, cap * sizeof *values) : NULL;
+		Value *values =
+			names ? heap_resize(f->c, f->values, f->cap * sizeof *values, cap * sizeof *values)
+				  : NULL;
 		if (!values) {
 			if (names) { /* back to the size that cap says */
-				Atom *smaller = heap_resize(f->c, f->names, cap * sizeof *names, f->cap * sizeof *names);
+				Atom *smaller =
+					heap_resize(f->c, f->names, cap * sizeof *names, f->cap * sizeof *names);
 				if (smaller || !f->cap) f->names = smaller;
 			}
 			f->failed = true;
@@ -230,7 +239,8 @@ static bool plain_name_byte(char c) { return c != '/' && c != '%' && (unsigned c
 size_t name_escape(const char *name, size_t n, char *to, size_t cap) {
 	size_t k = 0;
 	for (size_t i = 0; i < n && k + 4 < cap; i++) {
-		if (plain_name_byte(name[i]) && !(i == 0 && name[i] == '.' && strncmp(name, ".kind", n))) to[k++] = name[i];
+		if (plain_name_byte(name[i]) && !(i == 0 && name[i] == '.' && strncmp(name, ".kind", n)))
+			to[k++] = name[i];
 		else k += (size_t)snprintf(to + k, 4, "%%%02X", (unsigned char)name[i]);
 	}
 	if (!n) k = (size_t)snprintf(to, cap, "%%00");
@@ -238,7 +248,12 @@ size_t name_escape(const char *name, size_t n, char *to, size_t cap) {
 	return k;
 }
 
-static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int hex(char c) {
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	                              : -1;
+}
 
 size_t name_unescape(const char *name, size_t n, char *to, size_t cap) {
 	size_t k = 0;
@@ -247,8 +262,7 @@ size_t name_unescape(const char *name, size_t n, char *to, size_t cap) {
 			int c = hex(name[i + 1]) * 16 + hex(name[i + 2]);
 			if (c) to[k++] = (char)c;
 			i += 2;
-		} else
-			to[k++] = name[i];
+		} else to[k++] = name[i];
 	}
 	to[k] = 0;
 	return k;

@@ -1,9 +1,15 @@
-/* csv.c - tables as text: columns between commas, tabs or what `separator` says.
+/* csv.c - tables as text: columns between commas, tabs or what `separator`
+ * says.
  *
- * Needs: data/internal.h. Format: RFC 4180 (quotes doubled within quotes, line ends in quoted cells). Guarantees: a table with a header is a record of columns, one without a
- * matrix where all cells are numbers (one column: a vector), else a record with the names c0, c1 ... A column of whole numbers is i64, of numbers f64 or c128, of
- * true and false bool, of anything else a list of texts. Empty cells, NA, N/A, null and NaN among numbers are NaN. Quoted cells are text, unless all of the file are
- * quoted. Reals come back with all their bits. Rows of unequal lengths and quotes without end are errors with their line.
+ * Needs: data/internal.h. Format: RFC 4180 (quotes doubled within quotes, line
+ * ends in quoted cells). Guarantees: a table with a header is a record of
+ * columns, one without a matrix where all cells are numbers (one column: a
+ * vector), else a record with the names c0, c1 ... A column of whole numbers is
+ * i64, of numbers f64 or c128, of true and false bool, of anything else a list
+ * of texts. Empty cells, NA, N/A, null and NaN among numbers are NaN. Quoted
+ * cells are text, unless all of the file are quoted. Reals come back with all
+ * their bits. Rows of unequal lengths and quotes without end are errors with
+ * their line.
  */
 #include "data/internal.h"
 
@@ -48,7 +54,9 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 				cell.quoted = true;
 				cell.at = ++p;
 				for (;; p++) {
-					if (p >= end) return input_bad_line(t->in, cell.line, "the quote that begins here has no end");
+					if (p >= end)
+						return input_bad_line(t->in, cell.line,
+						                      "the quote that begins here has no end");
 					if (*p == '\n') line++;
 					if (*p == '"') {
 						if (p + 1 >= end || p[1] != '"') break;
@@ -56,17 +64,20 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 						p++;
 					}
 				}
-				if (p - cell.at > INT32_MAX) return input_bad_line(t->in, cell.line, "a cell of more than 2 GB");
+				if (p - cell.at > INT32_MAX)
+					return input_bad_line(t->in, cell.line, "a cell of more than 2 GB");
 				cell.n = (uint32_t)(p++ - cell.at);
 				while (p < end && *p == ' ' && sep != ' ') p++;
-				if (p < end && *p != sep && *p != '\n' && *p != '\r') return input_bad_line(t->in, line, "text behind a closing quote");
+				if (p < end && *p != sep && *p != '\n' && *p != '\r')
+					return input_bad_line(t->in, line, "text behind a closing quote");
 			} else {
 				cell.at = p;
 				while (p < end && *p != sep && *p != '\n' && *p != '\r') p++;
 				const char *stop = p;
 				while (cell.at < stop && (*cell.at == ' ' || *cell.at == '\t')) cell.at++;
 				while (stop > cell.at && (stop[-1] == ' ' || stop[-1] == '\t')) stop--;
-				if (stop - cell.at > INT32_MAX) return input_bad_line(t->in, cell.line, "a cell of more than 2 GB");
+				if (stop - cell.at > INT32_MAX)
+					return input_bad_line(t->in, cell.line, "a cell of more than 2 GB");
 				cell.n = (uint32_t)(stop - cell.at);
 			}
 			Status st = add_cell(t, cell);
@@ -89,7 +100,9 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 		}
 		if (!t->rows) t->columns = width;
 		else if (width != t->columns)
-			return input_bad_line(t->in, row_line, "%llu cell%s here, and %llu in the first row", (unsigned long long)width, width == 1 ? "" : "s", (unsigned long long)t->columns);
+			return input_bad_line(t->in, row_line, "%llu cell%s here, and %llu in the first row",
+			                      (unsigned long long)width, width == 1 ? "" : "s",
+			                      (unsigned long long)t->columns);
 		t->rows++;
 		if (p - polled > 65536) {
 			polled = p;
@@ -100,7 +113,7 @@ static Status split(Table *t, const char *p, const char *end, char sep) {
 	return ST_OK;
 }
 
-/* ---- what a cell is ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a cell is ------------------------------------------------------ */
 
 typedef enum Kind { MISSING = 1, TRUTH = 2, WHOLE = 4, REAL = 8, COMPLEX = 16, WORDS = 32 } Kind;
 
@@ -112,7 +125,8 @@ static bool is_word(const char *at, size_t n, const char *word) {
 }
 
 static bool is_missing(const char *at, size_t n) {
-	return !n || (n == 2 && !memcmp(at, "NA", 2)) || (n == 3 && !memcmp(at, "N/A", 3)) || is_word(at, n, "nan") || is_word(at, n, "null");
+	return !n || (n == 2 && !memcmp(at, "NA", 2)) || (n == 3 && !memcmp(at, "N/A", 3)) ||
+	       is_word(at, n, "nan") || is_word(at, n, "null");
 }
 
 /* A real number, nan or inf; the end of it or NULL. */
@@ -122,8 +136,10 @@ static const char *real_read(const char *p, const char *end, double *x) {
 	if (q < end && (*q == '-' || *q == '+')) q++;
 	const size_t left = (size_t)(end - q);
 	if (left >= 3 && is_word(q, 3, "nan")) return *x = __builtin_nan(""), q + 3;
-	if (left >= 8 && is_word(q, 8, "infinity")) return *x = minus ? -__builtin_inf() : __builtin_inf(), q + 8;
-	if (left >= 3 && is_word(q, 3, "inf")) return *x = minus ? -__builtin_inf() : __builtin_inf(), q + 3;
+	if (left >= 8 && is_word(q, 8, "infinity"))
+		return *x = minus ? -__builtin_inf() : __builtin_inf(), q + 8;
+	if (left >= 3 && is_word(q, 3, "inf"))
+		return *x = minus ? -__builtin_inf() : __builtin_inf(), q + 3;
 	return number_read(p, end, x);
 }
 
@@ -133,7 +149,9 @@ static bool whole_read(const char *p, const char *end, int64_t *out) {
 	if (p >= end) return false;
 	int64_t v = 0;
 	for (; p < end; p++)
-		if (*p < '0' || *p > '9' || __builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, *p - '0', &v)) return false;
+		if (*p < '0' || *p > '9' || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_sub_overflow(v, *p - '0', &v))
+			return false;
 	if (!minus && __builtin_sub_overflow((int64_t)0, v, &v)) return false;
 	*out = v;
 	return true;
@@ -153,7 +171,8 @@ static bool complex_read(const char *p, const char *end, double z[2]) {
 		q = r;
 	}
 	size_t left = (size_t)(end - q);
-	bool unit = (left == 1 && (*q == 'j' || *q == 'i')) || (left == 2 && q[0] == 'i' && q[1] == 'm');
+	bool unit =
+		(left == 1 && (*q == 'j' || *q == 'i')) || (left == 2 && q[0] == 'i' && q[1] == 'm');
 	if (!unit) return false;
 	z[0] = two ? x : 0;
 	z[1] = y;
@@ -171,7 +190,9 @@ static Kind kind_of(const Cell *cell, bool quotes_mean) {
 	if (whole_read(p, end, &whole)) return WHOLE;
 	const char *q = real_read(p, end, &x);
 	if (q == end) return REAL;
-	return q && complex_read(p, end, z) ? COMPLEX : *p == '(' && complex_read(p, end, z) ? COMPLEX : WORDS;
+	return q && complex_read(p, end, z)           ? COMPLEX
+	       : *p == '(' && complex_read(p, end, z) ? COMPLEX
+	                                              : WORDS;
 }
 
 static Value cell_text(Table *t, const Cell *cell) {
@@ -219,7 +240,8 @@ static Status read_column(Table *t, uint64_t first, uint64_t column, unsigned ki
 	const Dtype d = dtype_for(kinds);
 	if (d == DT_COUNT) {
 		Value *items = heap_alloc(t->c, (n + 1) * sizeof *items);
-		Status st = items && n < UINT32_MAX ? ST_OK : data_no_memory(t->c, t->in->path, n * sizeof *items);
+		Status st =
+			items && n < UINT32_MAX ? ST_OK : data_no_memory(t->c, t->in->path, n * sizeof *items);
 		uint64_t k = 0;
 		for (; k < n && st == ST_OK; k++) {
 			items[k] = cell_text(t, &t->cells[(first + k) * t->columns + column]);
@@ -287,24 +309,31 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 		for (const char *p = text; *p; p++) line += *p == '\n';
 		st = input_bad_line(in, line, "a zero byte: this is no text");
 	}
-	if (st == ST_OK) st = split(&t, text, text + n, o->separator ? o->separator : guess_separator(in, text, text + n));
+	if (st == ST_OK)
+		st = split(&t, text, text + n,
+		           o->separator ? o->separator : guess_separator(in, text, text + n));
 	bool quotes_mean = false;
 	for (uint64_t i = 0; i < t.n; i++) quotes_mean |= !t.cells[i].quoted;
 	if (st == ST_OK) {
 		bool header = o->header > 0;
 		if (o->header < 0 && t.rows) { /* a header is a row of words, over anything */
-			/* names of rows have no name themselves in what pandas and R write */
+			/* names of rows have no name themselves in what pandas and R write
+			 */
 			const bool nameless = !t.cells[0].n && t.columns > 1 && t.rows > 1;
 			header = true;
-			for (uint64_t k = nameless; k < t.columns; k++) header &= kind_of(&t.cells[k], quotes_mean) == WORDS && t.cells[k].n;
-			for (uint64_t r = 1; nameless && r < t.rows; r++) header &= kind_of(&t.cells[r * t.columns], quotes_mean) != MISSING;
+			for (uint64_t k = nameless; k < t.columns; k++)
+				header &= kind_of(&t.cells[k], quotes_mean) == WORDS && t.cells[k].n;
+			for (uint64_t r = 1; nameless && r < t.rows; r++)
+				header &= kind_of(&t.cells[r * t.columns], quotes_mean) != MISSING;
 		}
-		if (header && !t.rows) st = input_bad_line(in, 1, "the file is empty, and a header is wanted");
+		if (header && !t.rows)
+			st = input_bad_line(in, 1, "the file is empty, and a header is wanted");
 		unsigned all = 0, *kinds = heap_alloc(in->c, (t.columns + 1) * sizeof *kinds);
 		if (!kinds) st = data_no_memory(in->c, in->path, t.columns * sizeof *kinds);
 		for (uint64_t k = 0; k < t.columns && st == ST_OK; k++) {
 			kinds[k] = 0;
-			for (uint64_t r = header; r < t.rows; r++) kinds[k] |= kind_of(&t.cells[r * t.columns + k], quotes_mean);
+			for (uint64_t r = header; r < t.rows; r++)
+				kinds[k] |= kind_of(&t.cells[r * t.columns + k], quotes_mean);
 			if (!(kinds[k] & ~(unsigned)MISSING) && kinds[k]) kinds[k] |= REAL;
 			all |= kinds[k];
 			st = ctx_poll(in->c, t.rows / 8);
@@ -323,11 +352,16 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 			for (uint64_t k = 0; k < t.columns && st == ST_OK; k++) {
 				char number[24];
 				snprintf(number, sizeof number, "c%llu", (unsigned long long)k);
-				Value name = header ? cell_text(&t, &t.cells[k]) : value_string(in->c, number, strlen(number)), column = {.kind = V_UNSET};
+				Value name = header ? cell_text(&t, &t.cells[k])
+				                    : value_string(in->c, number, strlen(number)),
+					  column = {.kind = V_UNSET};
 				size_t len;
 				const char *as = string_text(name, &len);
 				if (!len) as = number, len = strlen(number);
-				if (fields_find(&f, as, len) >= 0) st = input_bad_line(in, t.cells[k].line, "two columns are named %.*s; header = false numbers them", (int)(len < 60 ? len : 60), as);
+				if (fields_find(&f, as, len) >= 0)
+					st = input_bad_line(in, t.cells[k].line,
+					                    "two columns are named %.*s; header = false numbers them",
+					                    (int)(len < 60 ? len : 60), as);
 				if (st == ST_OK) st = read_column(&t, header, k, kinds[k], &column);
 				if (st == ST_OK) fields_add(&f, as, len, column);
 				if (st == ST_OK && f.failed) st = data_no_memory(in->c, in->path, 64);
@@ -337,8 +371,7 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 			if (st == ST_OK) {
 				*out = fields_record(&f);
 				if (out->kind == V_UNSET) st = data_no_memory(in->c, in->path, 64);
-			} else
-				fields_free(&f);
+			} else fields_free(&f);
 		}
 		heap_free(in->c, kinds, (t.columns + 1) * sizeof *kinds);
 	}
@@ -347,11 +380,13 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 	return st;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 static void put_text(Output *out, const char *s, size_t n, char sep, bool always) {
 	Cell cell = {.at = s, .n = (uint32_t)n};
-	bool quote = always || !n || s[0] == ' ' || s[n - 1] == ' ' || memchr(s, sep, n) || memchr(s, '"', n) || memchr(s, '\n', n) || memchr(s, '\r', n) || memchr(s, '\t', n) || kind_of(&cell, false) != WORDS;
+	bool quote = always || !n || s[0] == ' ' || s[n - 1] == ' ' || memchr(s, sep, n) ||
+	             memchr(s, '"', n) || memchr(s, '\n', n) || memchr(s, '\r', n) ||
+	             memchr(s, '\t', n) || kind_of(&cell, false) != WORDS;
 	if (!quote) {
 		output_add(out, s, n);
 		return;
@@ -411,7 +446,9 @@ static bool column_length(Value v, uint64_t *n) {
 
 static void put_item(Output *out, Value v, uint64_t i, char sep) {
 	if (v.kind == V_TENSOR) {
-		put_element(out, (Dtype)v.tensor->dtype, v.tensor->data + (int64_t)i * v.tensor->stride[0] * (int64_t)dtype_size((Dtype)v.tensor->dtype));
+		put_element(out, (Dtype)v.tensor->dtype,
+		            v.tensor->data + (int64_t)i * v.tensor->stride[0] *
+		                                 (int64_t)dtype_size((Dtype)v.tensor->dtype));
 		return;
 	}
 	Value item = ((const SeqObject *)v.object)->items[i];
@@ -423,7 +460,10 @@ static void put_item(Output *out, Value v, uint64_t i, char sep) {
 
 Status csv_write(Output *out, const Options *o, Value v) {
 	const char *dot = strrchr(out->path, '.');
-	const char sep = o->separator ? o->separator : dot && !strcmp(dot, ".tsv") ? '\t' : ',', between[2] = {sep, 0};
+	const char sep = o->separator                  ? o->separator
+	                 : dot && !strcmp(dot, ".tsv") ? '\t'
+	                                               : ',',
+			   between[2] = {sep, 0};
 	if (v.kind == V_SCALAR) {
 		put_element(out, value_dtype(v), value_scalar_bytes(&v));
 		output_str(out, "\n");
@@ -431,32 +471,48 @@ Status csv_write(Output *out, const Options *o, Value v) {
 	}
 	if (v.kind == V_TENSOR && v.tensor->rank <= 2) {
 		const Tensor *t = v.tensor;
-		const int64_t size = (int64_t)dtype_size((Dtype)t->dtype), columns = t->rank == 2 ? t->shape[1] : 1;
+		const int64_t size = (int64_t)dtype_size((Dtype)t->dtype),
+					  columns = t->rank == 2 ? t->shape[1] : 1;
 		for (int64_t i = 0; columns && i < t->shape[0] && out->status == ST_OK; i++) {
 			for (int64_t k = 0; k < columns; k++) {
 				if (k) output_str(out, between);
-				put_element(out, (Dtype)t->dtype, t->data + (i * t->stride[0] + (t->rank == 2 ? k * t->stride[1] : 0)) * size);
+				put_element(out, (Dtype)t->dtype,
+				            t->data +
+				                (i * t->stride[0] + (t->rank == 2 ? k * t->stride[1] : 0)) * size);
 			}
 			output_str(out, "\n");
-			if (i % 256 == 255 && out->status == ST_OK) out->status = ctx_poll(out->c, 256 * (uint64_t)columns);
+			if (i % 256 == 255 && out->status == ST_OK)
+				out->status = ctx_poll(out->c, 256 * (uint64_t)columns);
 		}
 		return out->status;
 	}
-	if (v.kind == V_TENSOR) return output_bad(out, "a table has two axes, and this array has %u; .npy holds it", v.tensor->rank);
-	if (v.kind != V_RECORD) return output_bad(out, "a table is a matrix, or a record of columns: save(path, (t = times, u = values))");
+	if (v.kind == V_TENSOR)
+		return output_bad(out, "a table has two axes, and this array has %u; .npy holds it",
+		                  v.tensor->rank);
+	if (v.kind != V_RECORD)
+		return output_bad(
+			out,
+			"a table is a matrix, or a record of columns: save(path, (t = times, u = values))");
 	const RecordObject *r = (const RecordObject *)v.object;
 	uint64_t rows = 0;
 	for (uint32_t k = 0; k < r->head.n; k++) {
 		uint64_t n;
 		const char *name = atom_text(out->c, r->fields[k].name);
-		if (!column_length(r->fields[k].value, &n)) return output_bad(out, "the field %.60s is no column: a vector, or a list of texts and numbers", name);
-		if (k && n != rows) return output_bad(out, "the column %.60s has %llu rows, and %s has %llu", name, (unsigned long long)n, atom_text(out->c, r->fields[0].name), (unsigned long long)rows);
+		if (!column_length(r->fields[k].value, &n))
+			return output_bad(
+				out, "the field %.60s is no column: a vector, or a list of texts and numbers",
+				name);
+		if (k && n != rows)
+			return output_bad(out, "the column %.60s has %llu rows, and %s has %llu", name,
+			                  (unsigned long long)n, atom_text(out->c, r->fields[0].name),
+			                  (unsigned long long)rows);
 		rows = n;
 	}
 	if (o->header) {
 		for (uint32_t k = 0; k < r->head.n; k++) {
 			if (k) output_str(out, between);
-			put_text(out, atom_text(out->c, r->fields[k].name), atom_length(out->c, r->fields[k].name), sep, false);
+			put_text(out, atom_text(out->c, r->fields[k].name),
+			         atom_length(out->c, r->fields[k].name), sep, false);
 		}
 		if (r->head.n) output_str(out, "\n");
 	}
@@ -466,7 +522,8 @@ Status csv_write(Output *out, const Options *o, Value v) {
 			put_item(out, r->fields[k].value, i, sep);
 		}
 		output_str(out, "\n");
-		if (i % 256 == 255 && out->status == ST_OK) out->status = ctx_poll(out->c, 256 * (uint64_t)r->head.n);
+		if (i % 256 == 255 && out->status == ST_OK)
+			out->status = ctx_poll(out->c, 256 * (uint64_t)r->head.n);
 	}
 	return out->status;
 }

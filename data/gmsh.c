@@ -1,7 +1,11 @@
-/* gmsh.c - meshes in Gmsh's text format, versions 2.2 and 4.1 (gmsh.info, "MSH file format").
+/* gmsh.c - meshes in Gmsh's text format, versions 2.2 and 4.1 (gmsh.info, "MSH
+ * file format").
  *
- * Needs: data/internal.h. Guarantees: points f64[n, 3], and lines, triangles and tetrahedra as i64[m, k] of rows of points with, for each, the number of its physical group in `names`
- * (-1: none); whatever is in a file, the message names the line. Elements of other kinds are an error, points as elements are passed over. Binary files are refused.
+ * Needs: data/internal.h. Guarantees: points f64[n, 3], and lines, triangles
+ * and tetrahedra as i64[m, k] of rows of points with, for each, the number of
+ * its physical group in `names` (-1: none); whatever is in a file, the message
+ * names the line. Elements of other kinds are an error, points as elements are
+ * passed over. Binary files are refused.
  */
 #include "data/internal.h"
 
@@ -44,7 +48,8 @@ typedef struct Msh {
 	bool has_format, has_nodes, has_elements;
 } Msh;
 
-#define FAIL(m, ...) ((m)->st == ST_OK ? (void)((m)->st = input_bad_line((m)->in, (m)->line, __VA_ARGS__)) : (void)0)
+#define FAIL(m, ...)                                                                               \
+	((m)->st == ST_OK ? (void)((m)->st = input_bad_line((m)->in, (m)->line, __VA_ARGS__)) : (void)0)
 
 static bool grow(Msh *m, void **at, size_t *cap, size_t n, size_t size) {
 	if (n <= *cap) return true;
@@ -61,10 +66,12 @@ static bool grow(Msh *m, void **at, size_t *cap, size_t n, size_t size) {
 	return true;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 static void blanks(Msh *m) {
-	for (; m->p < m->end && (*m->p == ' ' || *m->p == '\t' || *m->p == '\r' || *m->p == '\n'); m->p++) m->line += *m->p == '\n';
+	for (; m->p < m->end && (*m->p == ' ' || *m->p == '\t' || *m->p == '\r' || *m->p == '\n');
+	     m->p++)
+		m->line += *m->p == '\n';
 }
 static double real(Msh *m, const char *what) {
 	double x = 0;
@@ -99,13 +106,16 @@ static int64_t whole(Msh *m, const char *what) {
 /* How many of something follow, each at least two bytes of text. */
 static size_t number_of(Msh *m, const char *what) {
 	int64_t n = whole(m, what);
-	if (m->st == ST_OK && (n < 0 || n > (m->end - m->p) / 2 + 1)) FAIL(m, "%s is %lld, more than the file can hold", what, (long long)n);
+	if (m->st == ST_OK && (n < 0 || n > (m->end - m->p) / 2 + 1))
+		FAIL(m, "%s is %lld, more than the file can hold", what, (long long)n);
 	return m->st == ST_OK ? (size_t)n : 0;
 }
 static bool word_is(Msh *m, const char *word) {
 	blanks(m);
 	const size_t n = strlen(word);
-	if ((size_t)(m->end - m->p) < n || memcmp(m->p, word, n) || (m->p + n < m->end && (unsigned char)m->p[n] > ' ')) return false;
+	if ((size_t)(m->end - m->p) < n || memcmp(m->p, word, n) ||
+	    (m->p + n < m->end && (unsigned char)m->p[n] > ' '))
+		return false;
 	m->p += n;
 	return true;
 }
@@ -113,16 +123,19 @@ static void want(Msh *m, const char *word) {
 	if (m->st == ST_OK && !word_is(m, word)) FAIL(m, "%s is wanted here", word);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
 static void read_format(Msh *m) {
 	const double version = real(m, "the version of the format");
 	const int64_t binary = whole(m, "the kind of the file");
 	whole(m, "the size of a number");
 	if (m->st != ST_OK) return;
-	if (binary) FAIL(m, "a binary file, and text is read: gmsh -format msh41 without -bin writes it");
+	if (binary)
+		FAIL(m, "a binary file, and text is read: gmsh -format msh41 without -bin writes it");
 	m->version = version >= 2 && version < 3 ? 2 : version > 4.05 && version < 5 ? 4 : 0;
-	if (m->st == ST_OK && !m->version) FAIL(m, "version %g of the format; 2.2 and 4.1 are read: gmsh -format msh41 writes it", version);
+	if (m->st == ST_OK && !m->version)
+		FAIL(m, "version %g of the format; 2.2 and 4.1 are read: gmsh -format msh41 writes it",
+		     version);
 	want(m, "$EndMeshFormat");
 	m->has_format = true;
 }
@@ -134,7 +147,9 @@ static void read_names(Msh *m) {
 		g.tag = whole(m, "the number of a physical group");
 		if (m->st != ST_OK) return;
 		blanks(m);
-		const char *q = m->p < m->end && *m->p == '"' ? memchr(m->p + 1, '"', (size_t)(m->end - m->p - 1)) : NULL;
+		const char *q = m->p < m->end && *m->p == '"'
+		                    ? memchr(m->p + 1, '"', (size_t)(m->end - m->p - 1))
+		                    : NULL;
 		if (!q || memchr(m->p, '\n', (size_t)(q - m->p))) {
 			FAIL(m, "a name between \" is wanted here");
 			return;
@@ -150,10 +165,12 @@ static void read_names(Msh *m) {
 	want(m, "$EndPhysicalNames");
 }
 
-/* Version 4: which physical group each curve, surface and volume belongs to; the first counts. */
+/* Version 4: which physical group each curve, surface and volume belongs to;
+ * the first counts. */
 static void read_entities(Msh *m) {
 	size_t n[4];
-	static const char *const what[] = {"the number of points", "the number of curves", "the number of surfaces", "the number of volumes"};
+	static const char *const what[] = {"the number of points", "the number of curves",
+	                                   "the number of surfaces", "the number of volumes"};
 	for (int d = 0; d < 4; d++) n[d] = number_of(m, what[d]);
 	for (int d = 0; d < 4; d++)
 		for (size_t i = 0; i < n[d] && m->st == ST_OK; i++) {
@@ -166,7 +183,9 @@ static void read_entities(Msh *m) {
 			}
 			size_t around = d ? number_of(m, "the number of bounding entities") : 0;
 			for (size_t k = 0; k < around && m->st == ST_OK; k++) whole(m, "a bounding entity");
-			if (m->st != ST_OK || !grow(m, (void **)&m->entities, &m->entities_cap, m->nentities + 1, sizeof e)) return;
+			if (m->st != ST_OK ||
+			    !grow(m, (void **)&m->entities, &m->entities_cap, m->nentities + 1, sizeof e))
+				return;
 			m->entities[m->nentities++] = e;
 		}
 	want(m, "$EndEntities");
@@ -180,7 +199,8 @@ static bool room_for_nodes(Msh *m, size_t n) {
 		FAIL(m, "a second part $Nodes");
 		return false;
 	}
-	return grow(m, (void **)&m->xyz, &m->xyz_cap, 3 * n + 1, sizeof *m->xyz) && grow(m, (void **)&m->place, &m->place_cap, n + 1, sizeof *m->place);
+	return grow(m, (void **)&m->xyz, &m->xyz_cap, 3 * n + 1, sizeof *m->xyz) &&
+	       grow(m, (void **)&m->place, &m->place_cap, n + 1, sizeof *m->place);
 }
 static int by_id(const void *a, const void *b) {
 	const Place *p = a, *q = b;
@@ -197,7 +217,8 @@ static void read_nodes(Msh *m) {
 		if (m->version == 4) {
 			whole(m, "a dimension");
 			whole(m, "an entity");
-			if (whole(m, "0 or 1") && m->st == ST_OK) FAIL(m, "nodes with parameters, which are not read: Mesh.SaveParametric = 0");
+			if (whole(m, "0 or 1") && m->st == ST_OK)
+				FAIL(m, "nodes with parameters, which are not read: Mesh.SaveParametric = 0");
 			many = number_of(m, "the number of nodes");
 		}
 		if (m->st == ST_OK && many > n - row) FAIL(m, "more nodes than the %zu that were said", n);
@@ -206,7 +227,8 @@ static void read_nodes(Msh *m) {
 			m->place[row + i] = (Place){id, (int64_t)(row + i)};
 			if (m->version == 2) read_point(m, row + i);
 		}
-		for (size_t i = 0; m->version == 4 && i < many && m->st == ST_OK; i++) read_point(m, row + i);
+		for (size_t i = 0; m->version == 4 && i < many && m->st == ST_OK; i++)
+			read_point(m, row + i);
 		row += many;
 	}
 	if (m->st == ST_OK && row != n) FAIL(m, "%zu nodes, and %zu were said", row, n);
@@ -215,7 +237,8 @@ static void read_nodes(Msh *m) {
 	m->nodes = n;
 	qsort(m->place, n, sizeof *m->place, by_id);
 	for (size_t i = 1; i < n && m->st == ST_OK; i++)
-		if (m->place[i].id == m->place[i - 1].id) FAIL(m, "node %lld stands twice", (long long)m->place[i].id);
+		if (m->place[i].id == m->place[i - 1].id)
+			FAIL(m, "node %lld stands twice", (long long)m->place[i].id);
 	m->has_nodes = true;
 }
 
@@ -226,7 +249,8 @@ static void read_element(Msh *m, int kind, int64_t group) {
 	if (!grow(m, (void **)&e->group, &e->group_cap, e->n + 1, sizeof *e->group)) return;
 	for (size_t i = 0; i < k; i++) {
 		const Place key = {.id = whole(m, "the number of a node")};
-		const Place *found = m->st == ST_OK ? bsearch(&key, m->place, m->nodes, sizeof key, by_id) : NULL;
+		const Place *found =
+			m->st == ST_OK ? bsearch(&key, m->place, m->nodes, sizeof key, by_id) : NULL;
 		if (m->st == ST_OK && !found) FAIL(m, "there is no node %lld", (long long)key.id);
 		if (m->st != ST_OK) return;
 		e->node[e->n * k + i] = found->row;
@@ -239,14 +263,20 @@ static int kind_of(Msh *m, int64_t type) {
 	case 2: return 1;
 	case 4: return 2;
 	case 15: return -1;
-	default: FAIL(m, "an element of type %lld; lines, triangles and tetrahedra of first order are read (1, 2, 4)", (long long)type);
+	default:
+		FAIL(m,
+		     "an element of type %lld; lines, triangles and tetrahedra of first order are read (1, "
+		     "2, 4)",
+		     (long long)type);
 	}
 	return -1;
 }
 static void read_elements(Msh *m) {
 	if (!m->has_nodes) FAIL(m, "$Elements stands before $Nodes");
 	size_t n = number_of(m, m->version == 4 ? "the number of blocks" : "the number of elements");
-	if (m->version == 4) number_of(m, "the number of elements"), whole(m, "the least element"), whole(m, "the largest element");
+	if (m->version == 4)
+		number_of(m, "the number of elements"), whole(m, "the least element"),
+			whole(m, "the largest element");
 	for (size_t i = 0; i < n && m->st == ST_OK; i++) {
 		size_t many = 1;
 		int64_t group = 0, type, dim = 0, entity = 0;
@@ -256,7 +286,8 @@ static void read_elements(Msh *m) {
 			type = whole(m, "the type of an element");
 			many = number_of(m, "the number of elements");
 			for (size_t k = 0; k < m->nentities; k++)
-				if (m->entities[k].dim == dim && m->entities[k].tag == entity) group = m->entities[k].group;
+				if (m->entities[k].dim == dim && m->entities[k].tag == entity)
+					group = m->entities[k].group;
 		} else {
 			whole(m, "the number of an element");
 			type = whole(m, "the type of an element");
@@ -296,7 +327,9 @@ static void skip_part(Msh *m) {
 		}
 		const char *word = m->p;
 		while (m->p < m->end && (unsigned char)*m->p > ' ') m->p++;
-		if ((size_t)(m->p - word) == n + 3 && !memcmp(word, "$End", 4) && !memcmp(word + 4, name + 1, n - 1)) return;
+		if ((size_t)(m->p - word) == n + 3 && !memcmp(word, "$End", 4) &&
+		    !memcmp(word + 4, name + 1, n - 1))
+			return;
 	}
 }
 
@@ -314,9 +347,10 @@ static void read_parts(Msh *m) {
 	if (m->st == ST_OK && !m->has_elements) FAIL(m, "a part is missing: $Nodes or $Elements");
 }
 
-/* ---- the value --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the value ----------------------------------------------------------- */
 
-static Value table(Msh *m, Dtype dtype, uint32_t rank, const int64_t *shape, const void *from, size_t bytes) {
+static Value table(Msh *m, Dtype dtype, uint32_t rank, const int64_t *shape, const void *from,
+                   size_t bytes) {
 	Tensor *t = NULL;
 	if (m->st == ST_OK) m->st = input_tensor(m->in, dtype, rank, shape, &t);
 	if (m->st != ST_OK) return (Value){.kind = V_UNSET};
@@ -334,19 +368,25 @@ static void name_groups(Msh *m, int kind) {
 	}
 }
 static Status give(Msh *m, Value *out) {
-	static const char *const cells[] = {"lines", "triangles", "tetrahedra"}, *const parts[] = {"line_parts", "triangle_parts", "tetrahedron_parts"};
+	static const char *const cells[] = {"lines", "triangles", "tetrahedra"},
+							 *const parts[] = {"line_parts", "triangle_parts", "tetrahedron_parts"};
 	Fields r;
 	fields_init(&r, m->c);
-	fields_add(&r, "points", 6, table(m, DT_F64, 2, (int64_t[]){(int64_t)m->nodes, 3}, m->xyz, 3 * m->nodes * sizeof *m->xyz));
+	fields_add(&r, "points", 6,
+	           table(m, DT_F64, 2, (int64_t[]){(int64_t)m->nodes, 3}, m->xyz,
+	                 3 * m->nodes * sizeof *m->xyz));
 	for (int k = 0; k < KINDS && m->st == ST_OK; k++) {
 		Elements *e = &m->e[k];
 		const int64_t shape[2] = {(int64_t)e->n, k + 2};
 		name_groups(m, k);
-		fields_add(&r, cells[k], strlen(cells[k]), table(m, DT_I64, 2, shape, e->node, e->n * (size_t)(k + 2) * sizeof *e->node));
-		fields_add(&r, parts[k], strlen(parts[k]), table(m, DT_I64, 1, shape, e->group, e->n * sizeof *e->group));
+		fields_add(&r, cells[k], strlen(cells[k]),
+		           table(m, DT_I64, 2, shape, e->node, e->n * (size_t)(k + 2) * sizeof *e->node));
+		fields_add(&r, parts[k], strlen(parts[k]),
+		           table(m, DT_I64, 1, shape, e->group, e->n * sizeof *e->group));
 	}
 	ValueList names = {.c = m->c};
-	for (size_t g = 0; g < m->ngroups; g++) value_list_add(&names, value_string(m->c, m->groups[g].name, m->groups[g].length));
+	for (size_t g = 0; g < m->ngroups; g++)
+		value_list_add(&names, value_string(m->c, m->groups[g].name, m->groups[g].length));
 	fields_add(&r, "names", 5, value_list_end(&names));
 	if (m->st != ST_OK) {
 		fields_free(&r);

@@ -1,6 +1,8 @@
-/* io.c - load, save and what goes with them: which format a file has, what is granted, and the order of opening, reading and closing.
+/* io.c - load, save and what goes with them: which format a file has, what is
+ * granted, and the order of opening, reading and closing.
  *
- * Needs: data/internal.h. Guarantees: one file a format; a format is one row of the table below. Texts are UTF-8; a line ends at \n or \r\n.
+ * Needs: data/internal.h. Guarantees: one file a format; a format is one row of
+ * the table below. Texts are UTF-8; a line ends at \n or \r\n.
  */
 #include "data/internal.h"
 
@@ -57,11 +59,15 @@ static Status want_path(Ctx *c, Value v, const char **path) {
 static Status find_format(Ctx *c, const char *path, const char *name, const Format **out) {
 	char names[200] = "";
 	size_t k = 0;
-	for (int i = 0; i < FORMATS; i++) k += (size_t)snprintf(names + k, sizeof names - k, "%s%s", i ? ", " : "", formats[i].name);
+	for (int i = 0; i < FORMATS; i++)
+		k += (size_t)snprintf(names + k, sizeof names - k, "%s%s", i ? ", " : "", formats[i].name);
 	*out = NULL;
 	if (*name) {
 		for (int i = 0; i < FORMATS; i++)
-			if (!strcmp(formats[i].name, name) || (!strcmp(name, "tsv") && !strcmp(formats[i].name, "csv")) || (!strcmp(name, "h5") && !strcmp(formats[i].name, "hdf5"))) return *out = &formats[i], ST_OK;
+			if (!strcmp(formats[i].name, name) ||
+			    (!strcmp(name, "tsv") && !strcmp(formats[i].name, "csv")) ||
+			    (!strcmp(name, "h5") && !strcmp(formats[i].name, "hdf5")))
+				return *out = &formats[i], ST_OK;
 		diag_error(c, E_FILE, NO_SPAN, "there is no format \"%.40s\"; there are %s", name, names);
 		return ST_ERROR;
 	}
@@ -78,13 +84,15 @@ static Status find_format(Ctx *c, const char *path, const char *name, const Form
 	return ST_ERROR;
 }
 
-/* The format that the options or the path's ending name. Where the name says what separates, that becomes an option. */
+/* The format that the options or the path's ending name. Where the name says
+ * what separates, that becomes an option. */
 static Status choose_format(Ctx *c, const char *path, Options *o, const Format **out) {
 	if (!strcmp(o->format, "tsv") && !o->separator) o->separator = '\t';
 	return find_format(c, path, o->format, out);
 }
 
-/* (path, format, header, separator[, compress]) behind the first `from` arguments. */
+/* (path, format, header, separator[, compress]) behind the first `from`
+ * arguments. */
 static Status read_options(Ctx *c, const Value *args, Options *o) {
 	size_t n;
 	*o = (Options){.format = string_text(args[0], NULL), .header = -1};
@@ -95,7 +103,9 @@ static Status read_options(Ctx *c, const Value *args, Options *o) {
 		o->header = header;
 	}
 	const char *sep = string_text(args[2], &n);
-	if (args[2].kind != V_STRING || n > 1 || (n && (*sep == '"' || *sep == '\n' || (unsigned char)*sep >= 0x80))) return wrong(c, "separator is one character of ASCII: \",\", \";\", \"\\t\"");
+	if (args[2].kind != V_STRING || n > 1 ||
+	    (n && (*sep == '"' || *sep == '\n' || (unsigned char)*sep >= 0x80)))
+		return wrong(c, "separator is one character of ASCII: \",\", \";\", \"\\t\"");
 	o->separator = n ? *sep : 0;
 	return ST_OK;
 }
@@ -121,7 +131,8 @@ static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 	return st;
 }
 
-Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n, Value *result) {
+Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n,
+                        Value *result) {
 	const Format *f;
 	Options o = {.format = format, .header = -1};
 	Status st = choose_format(c, name, &o, &f);
@@ -145,18 +156,20 @@ static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 	const char *path;
 	const Format *f;
 	Options o;
-	if (nargs != 6) return wrong(c, "_save takes path, value, format, header, separator and compress");
+	if (nargs != 6)
+		return wrong(c, "_save takes path, value, format, header, separator and compress");
 	Status st = want_path(c, args[0], &path);
 	if (st == ST_OK) st = want_grant(c, "writing", path);
 	if (st == ST_OK) st = read_options(c, args + 2, &o);
-	if (st == ST_OK && !value_as_bool(args[5], &o.compress)) st = wrong(c, "compress is true or false");
+	if (st == ST_OK && !value_as_bool(args[5], &o.compress))
+		st = wrong(c, "compress is true or false");
 	if (st == ST_OK) st = choose_format(c, path, &o, &f);
 	if (st == ST_OK) st = write_with(c, path, f, &o, args[1]);
 	if (st == ST_OK) *result = value_none();
 	return st;
 }
 
-/* ---- texts and folders -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- texts and folders --------------------------------------------------- */
 
 /* UTF-8, or an error with the line. */
 Status text_read(Input *in, const Options *o, Value *out) {
@@ -183,17 +196,21 @@ Status text_write(Output *out, const Options *o, Value v) {
 	else if (v.kind == V_LIST || v.kind == V_TUPLE) {
 		for (uint32_t i = 0; i < v.object->n && out->status == ST_OK; i++) {
 			Value item = ((const SeqObject *)v.object)->items[i];
-			if (item.kind != V_STRING) return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
+			if (item.kind != V_STRING)
+				return output_bad(out, "a file of text is written from a string or a list of "
+				                       "strings; str(x) makes one");
 			text = string_text(item, &n);
 			output_add(out, text, n);
 			output_str(out, "\n");
 		}
 	} else
-		return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
+		return output_bad(
+			out, "a file of text is written from a string or a list of strings; str(x) makes one");
 	return out->status;
 }
 
-/* Pieces of IR in their binary form: what these are, and what makes functions of them, lies in other rooms. */
+/* Pieces of IR in their binary form: what these are, and what makes functions
+ * of them, lies in other rooms. */
 Status air_read(Input *in, const Options *o, Value *out) {
 	(void)o;
 	const DataHooks *h = data_hooks(in->c);
@@ -211,7 +228,9 @@ Status air_write(Output *out, const Options *o, Value v) {
 	(void)o;
 	const DataHooks *h = data_hooks(out->c);
 	if (!h) return output_bad(out, "functions cannot be saved here");
-	if (v.kind != V_FUNCTION || ((const FunctionObject *)v.object)->code_kind != CODE_KIND_IR) return output_bad(out, "a file of this format holds a piece of IR; ir(f, x) makes one of a function");
+	if (v.kind != V_FUNCTION || ((const FunctionObject *)v.object)->code_kind != CODE_KIND_IR)
+		return output_bad(
+			out, "a file of this format holds a piece of IR; ir(f, x) makes one of a function");
 	Text bytes;
 	text_init(&bytes, out->c);
 	Status st = h->ir_out(out->c, v, &bytes);
@@ -250,14 +269,17 @@ static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 static Status environment(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	size_t n, wrong_at;
-	if (nargs != 1 || args[0].kind != V_STRING) return wrong(c, "the name of a variable is a string");
+	if (nargs != 1 || args[0].kind != V_STRING)
+		return wrong(c, "the name of a variable is a string");
 	const char *name = string_text(args[0], &n);
 	if (!ctx_granted(c, GRANT_ENVIRONMENT)) {
-		diag_error(c, E_DENIED, NO_SPAN, "reading the environment's variable %.200s is not granted here", name);
+		diag_error(c, E_DENIED, NO_SPAN,
+		           "reading the environment's variable %.200s is not granted here", name);
 		return ST_DENIED;
 	}
 	const char *text = strlen(name) == n ? getenv(name) : NULL;
-	if (text && !utf8_valid(text, strlen(text), &wrong_at)) return wrong(c, "the variable is not UTF-8");
+	if (text && !utf8_valid(text, strlen(text), &wrong_at))
+		return wrong(c, "the variable is not UTF-8");
 	*result = text ? value_string(c, text, strlen(text)) : value_none();
 	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
@@ -278,11 +300,13 @@ static int by_name(const void *x, const void *y) {
 	return strcmp(string_text(*a, NULL), string_text(*b, NULL));
 }
 
-/* The names in a folder that end as asked, in order, without those that begin with a point. */
+/* The names in a folder that end as asked, in order, without those that begin
+ * with a point. */
 static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	const char *path;
-	if (nargs != 2 || args[1].kind != V_STRING) return wrong(c, "a folder and an ending are wanted");
+	if (nargs != 2 || args[1].kind != V_STRING)
+		return wrong(c, "a folder and an ending are wanted");
 	Status st = want_path(c, args[0], &path);
 	if (st == ST_OK) st = want_grant(c, "reading", path);
 	if (st != ST_OK) return st;
@@ -296,7 +320,9 @@ static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	ValueList l = {.c = c};
 	for (struct dirent *e; !l.failed && (e = readdir(d));) {
 		const size_t len = strlen(e->d_name);
-		if (e->d_name[0] == '.' || len < tail || strcmp(e->d_name + len - tail, ending) || !utf8_valid(e->d_name, len, &wrong_at)) continue;
+		if (e->d_name[0] == '.' || len < tail || strcmp(e->d_name + len - tail, ending) ||
+		    !utf8_valid(e->d_name, len, &wrong_at))
+			continue;
 		value_list_add(&l, value_string(c, e->d_name, len));
 	}
 	closedir(d);
@@ -306,5 +332,12 @@ static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 }
 
 const DataFunction data_functions[] = {
-	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_exists", exists}, {"_environment", environment}, {"_list_files", list_files}, {NULL, NULL},
+	{"_load", load},
+	{"_save", save},
+	{"_read_text", read_text},
+	{"_write_text", write_text},
+	{"_exists", exists},
+	{"_environment", environment},
+	{"_list_files", list_files},
+	{NULL, NULL},
 };

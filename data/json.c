@@ -1,14 +1,18 @@
-/* json.c - JSON: records as objects, lists and arrays as arrays, numbers, texts, true, false and null.
+/* json.c - JSON: records as objects, lists and arrays as arrays, numbers,
+ * texts, true, false and null.
  *
- * Needs: data/internal.h. Format: RFC 8259. Guarantees: whole numbers and reals come back with all their bits (a real is written with a point or exponent, a whole number
- * without); an array of numbers, or of such arrays of one shape, is an array when it is read. What JSON has no words for (NaN, infinities, complex numbers,
- * functions) is refused when writing; NaN, comments and commas too many are refused when reading. Messages name the line and column.
+ * Needs: data/internal.h. Format: RFC 8259. Guarantees: whole numbers and reals
+ * come back with all their bits (a real is written with a point or exponent, a
+ * whole number without); an array of numbers, or of such arrays of one shape,
+ * is an array when it is read. What JSON has no words for (NaN, infinities,
+ * complex numbers, functions) is refused when writing; NaN, comments and commas
+ * too many are refused when reading. Messages name the line and column.
  */
 #include "data/internal.h"
 
 #include <string.h>
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 typedef struct Parser {
 	Input *in;
@@ -24,11 +28,13 @@ static Status bad(Parser *j, const char *at, const char *what) {
 		if (*p == '\n') line++, column = 1;
 		else if (((unsigned char)*p & 0xc0) != 0x80) column++;
 	}
-	return input_bad(j->in, "line %llu, column %llu: %s", (unsigned long long)line, (unsigned long long)column, what);
+	return input_bad(j->in, "line %llu, column %llu: %s", (unsigned long long)line,
+	                 (unsigned long long)column, what);
 }
 
 static void blanks(Parser *j) {
-	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r')) j->p++;
+	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
+		j->p++;
 }
 
 static int hex4(const char *p, const char *end) {
@@ -36,7 +42,10 @@ static int hex4(const char *p, const char *end) {
 	if (end - p < 4) return -1;
 	for (int i = 0; i < 4; i++) {
 		char c = p[i];
-		int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+		int d = c >= '0' && c <= '9'   ? c - '0'
+		        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+		        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+		                               : -1;
 		if (d < 0) return -1;
 		v = v * 16 + d;
 	}
@@ -48,8 +57,12 @@ static void add_letter(Text *t, uint32_t u) {
 	size_t n = 0;
 	if (u < 0x80) s[n++] = (char)u;
 	else if (u < 0x800) s[n++] = (char)(0xc0 | u >> 6), s[n++] = (char)(0x80 | (u & 63));
-	else if (u < 0x10000) s[n++] = (char)(0xe0 | u >> 12), s[n++] = (char)(0x80 | (u >> 6 & 63)), s[n++] = (char)(0x80 | (u & 63));
-	else s[n++] = (char)(0xf0 | u >> 18), s[n++] = (char)(0x80 | (u >> 12 & 63)), s[n++] = (char)(0x80 | (u >> 6 & 63)), s[n++] = (char)(0x80 | (u & 63));
+	else if (u < 0x10000)
+		s[n++] = (char)(0xe0 | u >> 12), s[n++] = (char)(0x80 | (u >> 6 & 63)),
+		s[n++] = (char)(0x80 | (u & 63));
+	else
+		s[n++] = (char)(0xf0 | u >> 18), s[n++] = (char)(0x80 | (u >> 12 & 63)),
+		s[n++] = (char)(0x80 | (u >> 6 & 63)), s[n++] = (char)(0x80 | (u & 63));
 	text_add(t, s, n);
 }
 
@@ -58,7 +71,8 @@ static Status read_string(Parser *j, Text *t) {
 	const char *start = j->p++;
 	for (;;) {
 		const char *from = j->p;
-		while (j->p < j->end && *j->p != '"' && *j->p != '\\' && (unsigned char)*j->p >= 0x20) j->p++;
+		while (j->p < j->end && *j->p != '"' && *j->p != '\\' && (unsigned char)*j->p >= 0x20)
+			j->p++;
 		text_add(t, from, (size_t)(j->p - from));
 		if (t->failed) return ST_NOMEM;
 		if (j->p >= j->end) return bad(j, start, "this string has no end");
@@ -66,7 +80,8 @@ static Status read_string(Parser *j, Text *t) {
 			j->p++;
 			return ST_OK;
 		}
-		if (*j->p != '\\') return bad(j, j->p, "a control character in a string; write it as an escape");
+		if (*j->p != '\\')
+			return bad(j, j->p, "a control character in a string; write it as an escape");
 		const char *esc = j->p++;
 		char c = j->p < j->end ? *j->p++ : 0;
 		static const char from_c[] = "\"\\/bfnrt", to_c[] = "\"\\/\b\f\n\r\t";
@@ -80,7 +95,9 @@ static Status read_string(Parser *j, Text *t) {
 		j->p += 4;
 		uint32_t letter = (uint32_t)u;
 		if (u >= 0xd800 && u < 0xdc00) {
-			int low = j->end - j->p >= 6 && j->p[0] == '\\' && j->p[1] == 'u' ? hex4(j->p + 2, j->end) : -1;
+			int low = j->end - j->p >= 6 && j->p[0] == '\\' && j->p[1] == 'u'
+			              ? hex4(j->p + 2, j->end)
+			              : -1;
 			if (low < 0xdc00 || low > 0xdfff) return bad(j, esc, "half of a surrogate pair");
 			letter = 0x10000 + (((uint32_t)u & 0x3ff) << 10) + ((uint32_t)low & 0x3ff);
 			j->p += 6;
@@ -94,27 +111,32 @@ static Status read_number(Parser *j, Value *out) {
 	const char *p = j->p, *start = p;
 	bool whole = true;
 	if (*p == '-') p++;
-	if (p >= j->end || *p < '0' || *p > '9') return bad(j, start, "no value of JSON begins like this");
-	if (*p == '0' && p + 1 < j->end && p[1] >= '0' && p[1] <= '9') return bad(j, start, "a number that begins with 0");
+	if (p >= j->end || *p < '0' || *p > '9')
+		return bad(j, start, "no value of JSON begins like this");
+	if (*p == '0' && p + 1 < j->end && p[1] >= '0' && p[1] <= '9')
+		return bad(j, start, "a number that begins with 0");
 	while (p < j->end && *p >= '0' && *p <= '9') p++;
 	if (p < j->end && *p == '.') {
 		whole = false;
 		p++;
-		if (p >= j->end || *p < '0' || *p > '9') return bad(j, start, "a number without digits behind the point");
+		if (p >= j->end || *p < '0' || *p > '9')
+			return bad(j, start, "a number without digits behind the point");
 		while (p < j->end && *p >= '0' && *p <= '9') p++;
 	}
 	if (p < j->end && (*p == 'e' || *p == 'E')) {
 		whole = false;
 		p++;
 		if (p < j->end && (*p == '+' || *p == '-')) p++;
-		if (p >= j->end || *p < '0' || *p > '9') return bad(j, start, "a number without digits in its exponent");
+		if (p >= j->end || *p < '0' || *p > '9')
+			return bad(j, start, "a number without digits in its exponent");
 		while (p < j->end && *p >= '0' && *p <= '9') p++;
 	}
 	j->p = p;
 	if (whole) {
 		int64_t v = 0;
 		bool minus = *start == '-', over = false;
-		for (const char *q = start + minus; q < p && !over; q++) over = __builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, *q - '0', &v);
+		for (const char *q = start + minus; q < p && !over; q++)
+			over = __builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, *q - '0', &v);
 		if (!minus && !over) over = __builtin_sub_overflow(0, v, &v);
 		if (!over) {
 			*out = value_i64(v);
@@ -128,7 +150,8 @@ static Status read_number(Parser *j, Value *out) {
 	return ST_OK;
 }
 
-/* Several items as one array where that says the same: numbers, truth values, or arrays of one shape. */
+/* Several items as one array where that says the same: numbers, truth values,
+ * or arrays of one shape. */
 static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 	bool arrays = true, same = true, bools = true, ints = true;
 	for (uint32_t i = 0; i < n && arrays; i++) {
@@ -139,7 +162,8 @@ static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 		if (d != DT_BOOL && !empty) bools = false;
 		if (d != DT_I64 && !empty) ints = false;
 		if (value_rank(items[i]) != value_rank(items[0])) same = false;
-		else if (value_rank(items[i]) && !tensor_same_shape(items[i].tensor, items[0].tensor)) same = false;
+		else if (value_rank(items[i]) && !tensor_same_shape(items[i].tensor, items[0].tensor))
+			same = false;
 	}
 	if (!n) {
 		int64_t zero = 0;
@@ -167,7 +191,11 @@ static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 	for (uint32_t i = 0; i < n; i++) {
 		char *to = t->data + i * row;
 		if (rank) {
-			Tensor from = *items[i].tensor, place = {.dtype = (uint8_t)d, .rank = from.rank, .contiguous = true, .count = from.count, .data = to};
+			Tensor from = *items[i].tensor, place = {.dtype = (uint8_t)d,
+			                                         .rank = from.rank,
+			                                         .contiguous = true,
+			                                         .count = from.count,
+			                                         .data = to};
 			int64_t step = 1;
 			for (uint32_t k = from.rank; k-- > 0;) {
 				place.shape[k] = from.shape[k];
@@ -182,8 +210,7 @@ static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 			double x = 0;
 			value_as_f64(items[i], &x);
 			memcpy(to, &x, 8);
-		} else
-			memcpy(to, value_scalar_bytes(&items[i]), row);
+		} else memcpy(to, value_scalar_bytes(&items[i]), row);
 	}
 	*out = value_tensor(t);
 	return ST_OK;
@@ -197,24 +224,25 @@ static Status read_array(Parser *j, Value *out) {
 	j->p++;
 	blanks(j);
 	if (j->p < j->end && *j->p == ']') j->p++;
-	else for (;;) {
-		Value v = {.kind = V_UNSET};
-		st = read_value(j, &v);
-		if (st != ST_OK) break;
-		value_list_add(&l, v);
-		if (l.failed) {
-			st = data_no_memory(j->c, j->in->path, 2ull * l.cap * sizeof v);
-			break;
-		}
-		blanks(j);
-		if (j->p >= j->end) st = bad(j, j->p, "the text ends inside an array");
-		else if (*j->p == ']') {
+	else
+		for (;;) {
+			Value v = {.kind = V_UNSET};
+			st = read_value(j, &v);
+			if (st != ST_OK) break;
+			value_list_add(&l, v);
+			if (l.failed) {
+				st = data_no_memory(j->c, j->in->path, 2ull * l.cap * sizeof v);
+				break;
+			}
+			blanks(j);
+			if (j->p >= j->end) st = bad(j, j->p, "the text ends inside an array");
+			else if (*j->p == ']') {
+				j->p++;
+				break;
+			} else if (*j->p != ',') st = bad(j, j->p, "a comma or ] is wanted here");
+			if (st != ST_OK) break;
 			j->p++;
-			break;
-		} else if (*j->p != ',') st = bad(j, j->p, "a comma or ] is wanted here");
-		if (st != ST_OK) break;
-		j->p++;
-	}
+		}
 	if (st == ST_OK) st = join(j, l.n, l.at, out);
 	value_list_drop(&l);
 	return st;
@@ -227,41 +255,45 @@ static Status read_object(Parser *j, Value *out) {
 	j->p++;
 	blanks(j);
 	if (j->p < j->end && *j->p == '}') j->p++;
-	else for (;;) {
-		blanks(j);
-		if (j->p >= j->end || *j->p != '"') {
-			st = bad(j, j->p, j->p >= j->end ? "the text ends inside an object" : "a name in double quotes is wanted here");
-			break;
-		}
-		const char *at = j->p;
-		Text name;
-		text_init(&name, j->c);
-		st = read_string(j, &name);
-		if (st == ST_OK && fields_find(&f, name.n ? name.at : "", name.n) >= 0) st = bad(j, at, "a second field of this name");
-		Value v = {.kind = V_UNSET};
-		if (st == ST_OK) {
+	else
+		for (;;) {
 			blanks(j);
-			if (j->p >= j->end || *j->p != ':') st = bad(j, j->p, "a colon is wanted here");
-			else j->p++;
-		}
-		if (st == ST_OK) st = read_value(j, &v);
-		if (st == ST_OK) fields_add(&f, name.n ? name.at : "", name.n, v);
-		text_free(&name);
-		if (st == ST_OK && f.failed) st = data_no_memory(j->c, j->in->path, 64);
-		if (st != ST_OK) break;
-		blanks(j);
-		if (j->p >= j->end) st = bad(j, j->p, "the text ends inside an object");
-		else if (*j->p == '}') {
+			if (j->p >= j->end || *j->p != '"') {
+				st = bad(j, j->p,
+				         j->p >= j->end ? "the text ends inside an object"
+				                        : "a name in double quotes is wanted here");
+				break;
+			}
+			const char *at = j->p;
+			Text name;
+			text_init(&name, j->c);
+			st = read_string(j, &name);
+			if (st == ST_OK && fields_find(&f, name.n ? name.at : "", name.n) >= 0)
+				st = bad(j, at, "a second field of this name");
+			Value v = {.kind = V_UNSET};
+			if (st == ST_OK) {
+				blanks(j);
+				if (j->p >= j->end || *j->p != ':') st = bad(j, j->p, "a colon is wanted here");
+				else j->p++;
+			}
+			if (st == ST_OK) st = read_value(j, &v);
+			if (st == ST_OK) fields_add(&f, name.n ? name.at : "", name.n, v);
+			text_free(&name);
+			if (st == ST_OK && f.failed) st = data_no_memory(j->c, j->in->path, 64);
+			if (st != ST_OK) break;
+			blanks(j);
+			if (j->p >= j->end) st = bad(j, j->p, "the text ends inside an object");
+			else if (*j->p == '}') {
+				j->p++;
+				break;
+			} else if (*j->p != ',') st = bad(j, j->p, "a comma or } is wanted here");
+			if (st != ST_OK) break;
 			j->p++;
-			break;
-		} else if (*j->p != ',') st = bad(j, j->p, "a comma or } is wanted here");
-		if (st != ST_OK) break;
-		j->p++;
-		if (f.n > 10000) {
-			st = bad(j, j->p, "an object with more than 10000 fields");
-			break;
+			if (f.n > 10000) {
+				st = bad(j, j->p, "an object with more than 10000 fields");
+				break;
+			}
 		}
-	}
 	if (st != ST_OK) {
 		fields_free(&f);
 		return st;
@@ -305,9 +337,15 @@ static Status read_value(Parser *j, Value *out) {
 		text_free(&t);
 		return st;
 	}
-	case 't': if (word(j, "true")) return *out = value_bool(true), ST_OK; break;
-	case 'f': if (word(j, "false")) return *out = value_bool(false), ST_OK; break;
-	case 'n': if (word(j, "null")) return *out = value_none(), ST_OK; break;
+	case 't':
+		if (word(j, "true")) return *out = value_bool(true), ST_OK;
+		break;
+	case 'f':
+		if (word(j, "false")) return *out = value_bool(false), ST_OK;
+		break;
+	case 'n':
+		if (word(j, "null")) return *out = value_none(), ST_OK;
+		break;
 	case 'N':
 	case 'I': return bad(j, j->p, "JSON has no NaN and no infinities");
 	default: return read_number(j, out);
@@ -335,7 +373,7 @@ Status json_read(Input *in, const Options *o, Value *out) {
 	return st;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 static void put_string(Output *out, const char *s, size_t n) {
 	output_str(out, "\"");
@@ -375,9 +413,13 @@ static Status put_number(Output *out, Dtype d, const char *at) {
 		break;
 	}
 	case DT_F64: memcpy(&x, at, 8); break;
-	default: return output_bad(out, "JSON has no complex numbers; save real and imaginary parts, or use .npz or .h5");
+	default:
+		return output_bad(
+			out, "JSON has no complex numbers; save real and imaginary parts, or use .npz or .h5");
 	}
-	if (x - x != 0) return output_bad(out, "JSON has no %s; .npz, .h5 and .csv have", x != x ? "NaN" : "infinities");
+	if (x - x != 0)
+		return output_bad(out, "JSON has no %s; .npz, .h5 and .csv have",
+		                  x != x ? "NaN" : "infinities");
 	char text[40];
 	output_add(out, text, number_print(text, x));
 	return out->status;
@@ -390,7 +432,8 @@ static Status put_array(Output *out, const Tensor *t, uint32_t axis, const char 
 	for (int64_t i = 0; i < t->shape[axis] && out->status == ST_OK; i++) {
 		if (i) output_str(out, inner ? ", " : ",");
 		if (!inner && i) output_format(out, "\n%*s", indent + (int)axis + 1, "");
-		put_array(out, t, axis + 1, at + i * t->stride[axis] * (int64_t)dtype_size((Dtype)t->dtype), indent);
+		put_array(out, t, axis + 1, at + i * t->stride[axis] * (int64_t)dtype_size((Dtype)t->dtype),
+		          indent);
 		if (i % 1024 == 1023 && out->status == ST_OK) out->status = ctx_poll(out->c, 1024);
 	}
 	output_str(out, "]");
@@ -434,7 +477,8 @@ static Status put_value(Output *out, Value v, int depth) {
 		output_str(out, "{");
 		for (uint32_t i = 0; i < r->head.n && out->status == ST_OK; i++) {
 			output_format(out, "%s\n%*s", i ? "," : "", 2 * depth + 2, "");
-			put_string(out, atom_text(out->c, r->fields[i].name), atom_length(out->c, r->fields[i].name));
+			put_string(out, atom_text(out->c, r->fields[i].name),
+			           atom_length(out->c, r->fields[i].name));
 			output_str(out, ": ");
 			put_value(out, r->fields[i].value, depth + 1);
 		}

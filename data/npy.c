@@ -1,7 +1,9 @@
 /* npy.c - NumPy's .npy: one array, or texts.
  *
- * Needs: data/internal.h. Format: numpy.lib.format, versions 1 to 3. Guarantees: reads every dtype of numbers in either byte order and either order of axes, and texts (U, S);
- * writes version 1 in the machine's order, row by row. Numbers of dtypes that Atled lacks become the next larger one.
+ * Needs: data/internal.h. Format: numpy.lib.format, versions 1 to 3.
+ * Guarantees: reads every dtype of numbers in either byte order and either
+ * order of axes, and texts (U, S); writes version 1 in the machine's order, row
+ * by row. Numbers of dtypes that Atled lacks become the next larger one.
  */
 #include "data/internal.h"
 
@@ -20,11 +22,13 @@ typedef struct Header {
 } Header;
 
 static Status bad(const Stream *s, uint64_t at, const char *what) {
-	if (s->part) return input_bad(s->in, "%s: byte %llu: %s", s->part, (unsigned long long)at, what);
+	if (s->part)
+		return input_bad(s->in, "%s: byte %llu: %s", s->part, (unsigned long long)at, what);
 	return input_bad_byte(s->in, at, "%s", what);
 }
 
-/* The value behind 'key': in the header's dictionary; NULL when there is none. */
+/* The value behind 'key': in the header's dictionary; NULL when there is none.
+ */
 static const char *value_of(const char *text, const char *key) {
 	const size_t n = strlen(key);
 	for (const char *p = text; (p = strstr(p, key)); p += n) {
@@ -40,7 +44,9 @@ static const char *read_descr(const char *p, Header *h) {
 	static const struct {
 		const char *code;
 		Elem elem;
-	} codes[] = {{"b1", EL_BOOL}, {"i1", EL_I8}, {"u1", EL_U8}, {"i2", EL_I16}, {"u2", EL_U16}, {"i4", EL_I32}, {"u4", EL_U32}, {"i8", EL_I64}, {"u8", EL_U64}, {"f2", EL_F16}, {"f4", EL_F32}, {"f8", EL_F64}, {"c8", EL_C64}, {"c16", EL_C128}};
+	} codes[] = {{"b1", EL_BOOL}, {"i1", EL_I8},  {"u1", EL_U8},  {"i2", EL_I16},  {"u2", EL_U16},
+	             {"i4", EL_I32},  {"u4", EL_U32}, {"i8", EL_I64}, {"u8", EL_U64},  {"f2", EL_F16},
+	             {"f4", EL_F32},  {"f8", EL_F64}, {"c8", EL_C64}, {"c16", EL_C128}};
 	if (*p == '[') return "an array of records; save its fields one by one";
 	if (*p != '\'' && *p != '"') return "descr is no text";
 	char order = p[1];
@@ -53,7 +59,8 @@ static const char *read_descr(const char *p, Header *h) {
 	if (*code == 'U' || *code == 'S') {
 		h->text = *code;
 		for (code++; code < end; code++) {
-			if (*code < '0' || *code > '9' || h->letters > 100000000) return "descr has a strange length of texts";
+			if (*code < '0' || *code > '9' || h->letters > 100000000)
+				return "descr has a strange length of texts";
 			h->letters = h->letters * 10 + (uint64_t)(*code - '0');
 		}
 		return NULL;
@@ -74,7 +81,8 @@ static const char *read_shape(const char *p, Header *h) {
 		if (*p < '0' || *p > '9') return "shape has something other than numbers in it";
 		int64_t n = 0;
 		for (; *p >= '0' && *p <= '9'; p++)
-			if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n)) return "a length beyond any memory";
+			if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
+				return "a length beyond any memory";
 		if (*p == 'L') p++;
 		if (h->rank == 32) return "more axes than NumPy has";
 		h->shape[h->rank++] = n;
@@ -87,7 +95,8 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 	if (h->rank > 1) return bad(s, s->at, "texts with more than one axis");
 	const uint64_t unit = h->text == 'U' ? 4 : 1;
 	const uint64_t n = h->rank ? (uint64_t)h->shape[0] : 1, width = h->letters * unit;
-	if (width && n > s->left / width) return bad(s, s->at, "the file is shorter than its header says");
+	if (width && n > s->left / width)
+		return bad(s, s->at, "the file is shorter than its header says");
 	if (n > UINT32_MAX / 2 || (!width && n > 1 << 16)) return bad(s, s->at, "too many texts");
 	uint8_t *raw = heap_alloc(c, width + 1);
 	char *text = heap_alloc(c, h->letters * 4 + 1);
@@ -106,13 +115,19 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 				if (h->swap) u = __builtin_bswap32(u);
 			}
 			if (unit == 1 || u < 0x80) text[k++] = (char)u;
-			else if (u < 0x800) text[k++] = (char)(0xc0 | u >> 6), text[k++] = (char)(0x80 | (u & 63));
-			else if (u < 0x10000) text[k++] = (char)(0xe0 | u >> 12), text[k++] = (char)(0x80 | (u >> 6 & 63)), text[k++] = (char)(0x80 | (u & 63));
-			else if (u < 0x110000) text[k++] = (char)(0xf0 | u >> 18), text[k++] = (char)(0x80 | (u >> 12 & 63)), text[k++] = (char)(0x80 | (u >> 6 & 63)), text[k++] = (char)(0x80 | (u & 63));
+			else if (u < 0x800)
+				text[k++] = (char)(0xc0 | u >> 6), text[k++] = (char)(0x80 | (u & 63));
+			else if (u < 0x10000)
+				text[k++] = (char)(0xe0 | u >> 12), text[k++] = (char)(0x80 | (u >> 6 & 63)),
+				text[k++] = (char)(0x80 | (u & 63));
+			else if (u < 0x110000)
+				text[k++] = (char)(0xf0 | u >> 18), text[k++] = (char)(0x80 | (u >> 12 & 63)),
+				text[k++] = (char)(0x80 | (u >> 6 & 63)), text[k++] = (char)(0x80 | (u & 63));
 			else st = bad(s, at + 4 * i, "this is no character");
 			if (u) last = k;
 		}
-		if (st == ST_OK && !utf8_valid(text, last, &wrong)) st = bad(s, at, "a text that is not UTF-8");
+		if (st == ST_OK && !utf8_valid(text, last, &wrong))
+			st = bad(s, at, "a text that is not UTF-8");
 		if (st != ST_OK) break;
 		items[made] = value_string(c, text, last);
 		if (items[made].kind == V_UNSET) {
@@ -142,10 +157,12 @@ static Status read_numbers(Stream *s, const Header *h, Value *out) {
 	for (uint32_t i = 0; i < h->rank; i++)
 		if (shape[i] == 0) bytes = 0;
 	for (uint32_t i = 0; bytes && i < h->rank; i++)
-		if (__builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes)) return bad(s, s->at, "an array of this shape is larger than any memory");
+		if (__builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes))
+			return bad(s, s->at, "an array of this shape is larger than any memory");
 	if (bytes > s->left) {
 		char what[120];
-		snprintf(what, sizeof what, "the header says %llu bytes of elements, and %llu are left", (unsigned long long)bytes, (unsigned long long)s->left);
+		snprintf(what, sizeof what, "the header says %llu bytes of elements, and %llu are left",
+		         (unsigned long long)bytes, (unsigned long long)s->left);
 		return bad(s, s->at, what);
 	}
 	Tensor *t;
@@ -161,8 +178,11 @@ static Status read_numbers(Stream *s, const Header *h, Value *out) {
 		st = s->read(s, direct ? (uint8_t *)to : piece, (size_t)n * size);
 		if (st != ST_OK) break;
 		if (!direct || h->swap) {
-			int64_t wrong = elem_convert(h->elem, h->swap, (size_t)n, direct ? (uint8_t *)to : piece, to);
-			if (wrong >= 0) st = bad(s, at + (uint64_t)wrong * size, "a number of 2^63 or more, which no whole number here holds");
+			int64_t wrong =
+				elem_convert(h->elem, h->swap, (size_t)n, direct ? (uint8_t *)to : piece, to);
+			if (wrong >= 0)
+				st = bad(s, at + (uint64_t)wrong * size,
+				         "a number of 2^63 or more, which no whole number here holds");
 		}
 		i += n;
 		if (st == ST_OK) st = ctx_poll(c, (uint64_t)n / 8);
@@ -191,7 +211,8 @@ Status npy_from_stream(Stream *s, Value *out) {
 	Header h = {0};
 	Status st = s->left < 10 ? bad(s, s->at, "too short for an .npy file") : s->read(s, head, 10);
 	if (st != ST_OK) return st;
-	if (memcmp(head, "\x93NUMPY", 6)) return bad(s, 0, "this does not begin as an .npy file does (\\x93NUMPY)");
+	if (memcmp(head, "\x93NUMPY", 6))
+		return bad(s, 0, "this does not begin as an .npy file does (\\x93NUMPY)");
 	if (head[6] < 1 || head[6] > 3) return bad(s, 6, "an unknown version of the format");
 	uint32_t n = head[8] | (uint32_t)head[9] << 8;
 	if (head[6] > 1) {
@@ -206,11 +227,14 @@ Status npy_from_stream(Stream *s, Value *out) {
 	const uint64_t at = s->at;
 	st = s->read(s, text, n);
 	text[n] = 0;
-	if (st == ST_OK && strlen(text) != n) st = bad(s, at + strlen(text), "a zero byte in the header");
+	if (st == ST_OK && strlen(text) != n)
+		st = bad(s, at + strlen(text), "a zero byte in the header");
 	if (st == ST_OK) {
-		const char *descr = value_of(text, "descr"), *order = value_of(text, "fortran_order"), *shape = value_of(text, "shape"), *what = NULL;
+		const char *descr = value_of(text, "descr"), *order = value_of(text, "fortran_order"),
+				   *shape = value_of(text, "shape"), *what = NULL;
 		if (!descr || !order || !shape) what = "the header lacks descr, fortran_order or shape";
-		else if (strncmp(order, "True", 4) && strncmp(order, "False", 5)) what = "fortran_order is neither True nor False";
+		else if (strncmp(order, "True", 4) && strncmp(order, "False", 5))
+			what = "fortran_order is neither True nor False";
 		if (!what) what = read_descr(descr, &h);
 		if (!what) what = read_shape(shape, &h);
 		if (what) st = bad(s, at, what);
@@ -234,9 +258,11 @@ Status npy_read(Input *in, const Options *o, Value *out) {
 	return npy_from_stream(&s, out);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
-static bool npy_can_hold(Value v) { return v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING; }
+static bool npy_can_hold(Value v) {
+	return v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING;
+}
 
 static uint32_t next_letter(const unsigned char **p, const unsigned char *end) {
 	uint32_t u = *(*p)++;
@@ -248,7 +274,9 @@ static uint32_t next_letter(const unsigned char **p, const unsigned char *end) {
 }
 
 /* The texts of a value: itself, or the items of a list. */
-static Value text_at(Value v, uint32_t i) { return v.kind == V_STRING ? v : ((const SeqObject *)v.object)->items[i]; }
+static Value text_at(Value v, uint32_t i) {
+	return v.kind == V_STRING ? v : ((const SeqObject *)v.object)->items[i];
+}
 
 static size_t letters_of(Value text) {
 	size_t n, letters = 0;
@@ -257,7 +285,8 @@ static size_t letters_of(Value text) {
 	return letters;
 }
 
-Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t n), void *ud, uint64_t *bytes) {
+Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t n), void *ud,
+               uint64_t *bytes) {
 	static const char *const descr[DT_COUNT] = {"|b1", "i4", "i8", "f4", "f8", "c8", "c16"};
 	char head[400], shape[240] = "", what[40];
 	uint64_t body = 0;
@@ -272,14 +301,21 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 		body = 4 * (uint64_t)letters * ntexts;
 	} else {
 		Dtype d = value_dtype(v);
-		snprintf(what, sizeof what, "%s%s", d == DT_BOOL ? "" : machine_is_little() ? "<" : ">", descr[d]);
+		snprintf(what, sizeof what, "%s%s",
+		         d == DT_BOOL          ? ""
+		         : machine_is_little() ? "<"
+		                               : ">",
+		         descr[d]);
 		size_t k = 0;
-		for (uint32_t i = 0; i < value_rank(v); i++) k += (size_t)snprintf(shape + k, sizeof shape - k, "%lld, ", (long long)v.tensor->shape[i]);
+		for (uint32_t i = 0; i < value_rank(v); i++)
+			k += (size_t)snprintf(shape + k, sizeof shape - k, "%lld, ",
+			                      (long long)v.tensor->shape[i]);
 		if (k > 2 && value_rank(v) > 1) shape[k - 2] = 0;
 		if (value_rank(v) == 1) shape[k - 1] = 0;
 		body = (uint64_t)(v.kind == V_TENSOR ? v.tensor->count : 1) * dtype_size(d);
 	}
-	int len = snprintf(head + 10, sizeof head - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", what, shape);
+	int len = snprintf(head + 10, sizeof head - 10,
+	                   "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", what, shape);
 	size_t whole = ((size_t)len + 11 + 63) / 64 * 64; /* elements start at a multiple of 64 */
 	memset(head + 10 + len, ' ', whole - 10 - (size_t)len);
 	head[whole - 1] = '\n';
@@ -293,7 +329,8 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 	if (text) {
 		for (uint32_t k = 0; k < ntexts; k++) {
 			size_t n;
-			const unsigned char *p = (const unsigned char *)string_text(text_at(v, k), &n), *end = p + n;
+			const unsigned char *p = (const unsigned char *)string_text(text_at(v, k), &n),
+								*end = p + n;
 			for (size_t i = 0; i < letters; i++) {
 				uint32_t u = p < end ? next_letter(&p, end) : 0;
 				put(ud, &u, 4);
@@ -309,7 +346,8 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 	if (!t) return ST_NOMEM;
 	const size_t size = dtype_size((Dtype)t->dtype);
 	Status st = ST_OK;
-	for (int64_t i = 0; i < t->count && st == ST_OK; i += PIECE) { /* in pieces, so that an interrupt is seen */
+	/* in pieces, so that an interrupt is seen */
+	for (int64_t i = 0; i < t->count && st == ST_OK; i += PIECE) {
 		const int64_t n = t->count - i < PIECE ? t->count - i : PIECE;
 		put(ud, t->data + i * (int64_t)size, (size_t)n * size);
 		st = ctx_poll(c, (uint64_t)n / 8);
@@ -322,7 +360,9 @@ static void put_output(void *ud, const void *bytes, size_t n) { output_add(ud, b
 
 Status npy_write(Output *out, const Options *o, Value v) {
 	(void)o;
-	if (!npy_can_hold(v)) return output_bad(out, "an .npy file holds one array, and this is more; .npz and .h5 hold records");
+	if (!npy_can_hold(v))
+		return output_bad(
+			out, "an .npy file holds one array, and this is more; .npz and .h5 hold records");
 	Status st = npy_put(out->c, v, put_output, out, NULL);
 	if (st != ST_OK && out->status == ST_OK) out->status = st;
 	return out->status;

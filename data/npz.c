@@ -1,7 +1,10 @@
-/* npz.c - NumPy's .npz: a zip archive of .npy files, stored or deflated, as a record.
+/* npz.c - NumPy's .npz: a zip archive of .npy files, stored or deflated, as a
+ * record.
  *
- * Needs: data/internal.h, zlib. Guarantees: reads archives with and without zip64; every member's checksum is compared. A name with / in it is a field of a field, so that
- * records of records come back as they were; what is no array becomes members named `.kind` and 0, 1 ... (value_tree.c).
+ * Needs: data/internal.h, zlib. Guarantees: reads archives with and without
+ * zip64; every member's checksum is compared. A name with / in it is a field of
+ * a field, so that records of records come back as they were; what is no array
+ * becomes members named `.kind` and 0, 1 ... (value_tree.c).
  */
 #include "data/internal.h"
 
@@ -30,7 +33,7 @@ static void z_free(void *ud, void *p) {
 	heap_free(ud, (char *)p - 16, bytes);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 typedef struct Member {
 	Stream stream; /* first: npy_from_stream is given this */
@@ -54,7 +57,9 @@ static Status refill(Member *m) {
 
 static Status read_member(Stream *s, void *to, size_t n) {
 	Member *m = (Member *)s;
-	if (n > s->left) return input_bad(m->file, "%s: the member ends after %llu bytes, and more are wanted", s->part, (unsigned long long)s->at);
+	if (n > s->left)
+		return input_bad(m->file, "%s: the member ends after %llu bytes, and more are wanted",
+		                 s->part, (unsigned long long)s->at);
 	uint8_t *p = to;
 	for (size_t done = 0; done < n;) {
 		size_t k = n - done < (1u << 20) ? n - done : 1u << 20;
@@ -73,9 +78,14 @@ static Status read_member(Stream *s, void *to, size_t n) {
 				int r = m->ended ? Z_STREAM_END : inflate(&m->z, Z_NO_FLUSH);
 				if (r == Z_STREAM_END) {
 					m->ended = true;
-					if (m->z.avail_out) return input_bad(m->file, "%s: the compressed data end after %llu bytes", s->part, (unsigned long long)(s->at + done + k - m->z.avail_out));
+					if (m->z.avail_out)
+						return input_bad(m->file, "%s: the compressed data end after %llu bytes",
+						                 s->part,
+						                 (unsigned long long)(s->at + done + k - m->z.avail_out));
 				} else if (r == Z_MEM_ERROR) return data_no_memory(s->in->c, s->in->path, PIECE);
-				else if (r != Z_OK || (!m->z.avail_in && !m->packed && m->z.avail_out)) return input_bad_byte(m->file, m->next - m->z.avail_in, "%s: the compressed data are damaged", s->part);
+				else if (r != Z_OK || (!m->z.avail_in && !m->packed && m->z.avail_out))
+					return input_bad_byte(m->file, m->next - m->z.avail_in,
+					                      "%s: the compressed data are damaged", s->part);
 			}
 		}
 		m->crc = (uint32_t)crc32(m->crc, p + done, (uInt)k);
@@ -149,7 +159,8 @@ static Status place(Input *in, Node *root, const char *name, Value v) {
 	Status st = ST_OK;
 	if (!at) st = data_no_memory(in->c, in->path, sizeof(Node));
 	else if (depth > DEEPEST) st = input_bad(in, "the name of a member is nested too deeply");
-	else if (twice || at == root || at->first || at->value.kind != V_UNSET) st = input_bad(in, "two members are named %.100s", name);
+	else if (twice || at == root || at->first || at->value.kind != V_UNSET)
+		st = input_bad(in, "two members are named %.100s", name);
 	if (st == ST_OK) at->value = v;
 	else value_unref(v);
 	return st;
@@ -165,30 +176,53 @@ static Status read_entry(Input *in, const Entry *e, Node *root, uint8_t *piece) 
 	uint8_t h[30];
 	Status st = input_read(in, e->header, h, 30);
 	if (st != ST_OK) return st;
-	if (le4(h) != 0x04034b50) return input_bad_byte(in, e->header, "no member begins here, though the archive's list says so");
+	if (le4(h) != 0x04034b50)
+		return input_bad_byte(in, e->header,
+		                      "no member begins here, though the archive's list says so");
 	const uint64_t from = e->header + 30 + le2(h + 26) + le2(h + 28);
-	if (from > in->size || e->packed > in->size - from) return input_bad_byte(in, in->size, "%s: the file ends before the member does", e->name);
-	if (e->method != 0 && e->method != 8) return input_bad_byte(in, e->header, "%s: compressed by method %u, of which only deflate (8) is read", e->name, e->method);
-	if (e->method == 0 && e->packed != e->size) return input_bad_byte(in, e->header, "%s: stored, but with two sizes", e->name);
-	if (e->method == 8 && e->size / 1100 > e->packed) return input_bad_byte(in, e->header, "%s: says it holds %llu bytes, which %llu compressed ones cannot", e->name, (unsigned long long)e->size, (unsigned long long)e->packed);
-	Member m = {.stream = {.read = read_member, .in = in, .part = e->name, .left = e->size}, .file = in, .next = from, .packed = e->packed, .deflated = e->method == 8, .piece = piece};
+	if (from > in->size || e->packed > in->size - from)
+		return input_bad_byte(in, in->size, "%s: the file ends before the member does", e->name);
+	if (e->method != 0 && e->method != 8)
+		return input_bad_byte(in, e->header,
+		                      "%s: compressed by method %u, of which only deflate (8) is read",
+		                      e->name, e->method);
+	if (e->method == 0 && e->packed != e->size)
+		return input_bad_byte(in, e->header, "%s: stored, but with two sizes", e->name);
+	if (e->method == 8 && e->size / 1100 > e->packed)
+		return input_bad_byte(in, e->header,
+		                      "%s: says it holds %llu bytes, which %llu compressed ones cannot",
+		                      e->name, (unsigned long long)e->size, (unsigned long long)e->packed);
+	Member m = {.stream = {.read = read_member, .in = in, .part = e->name, .left = e->size},
+	            .file = in,
+	            .next = from,
+	            .packed = e->packed,
+	            .deflated = e->method == 8,
+	            .piece = piece};
 	m.z.zalloc = z_alloc;
 	m.z.zfree = z_free;
 	m.z.opaque = in->c;
 	m.crc = (uint32_t)crc32(0, NULL, 0);
-	if (m.deflated && inflateInit2(&m.z, -15) != Z_OK) return data_no_memory(in->c, in->path, PIECE);
+	if (m.deflated && inflateInit2(&m.z, -15) != Z_OK)
+		return data_no_memory(in->c, in->path, PIECE);
 	Value v = {.kind = V_UNSET};
 	st = npy_from_stream(&m.stream, &v);
 	uint8_t rest[256];
-	while (st == ST_OK && m.stream.left) st = read_member(&m.stream, rest, m.stream.left < sizeof rest ? (size_t)m.stream.left : sizeof rest);
+	while (st == ST_OK && m.stream.left)
+		st = read_member(&m.stream, rest,
+		                 m.stream.left < sizeof rest ? (size_t)m.stream.left : sizeof rest);
 	if (m.deflated) inflateEnd(&m.z);
-	if (st == ST_OK && m.crc != e->crc) st = input_bad_byte(in, from, "%s: the checksum does not fit: the data are damaged", e->name);
+	if (st == ST_OK && m.crc != e->crc)
+		st = input_bad_byte(in, from, "%s: the checksum does not fit: the data are damaged",
+		                    e->name);
 	if (st != ST_OK) {
 		value_unref(v);
 		return st;
 	}
 	char name[NAME_MOST];
-	snprintf(name, sizeof name, "%.*s", (int)strlen(e->name) - (strlen(e->name) > 4 && !strcmp(e->name + strlen(e->name) - 4, ".npy") ? 4 : 0), e->name);
+	snprintf(name, sizeof name, "%.*s",
+	         (int)strlen(e->name) -
+	             (strlen(e->name) > 4 && !strcmp(e->name + strlen(e->name) - 4, ".npy") ? 4 : 0),
+	         e->name);
 	return place(in, root, name, v);
 }
 
@@ -220,8 +254,15 @@ static Status find_list(Input *in, uint64_t *at, uint64_t *bytes, uint64_t *n) {
 	if (!(tail = heap_alloc(in->c, most))) return data_no_memory(in->c, in->path, most);
 	Status st = input_read(in, in->size - most, tail, most);
 	int64_t k = (int64_t)most - 22;
-	while (st == ST_OK && k >= 0 && !(le4(tail + k) == 0x06054b50 && (size_t)k + 22 + le2(tail + k + 20) <= most)) k--;
-	if (st == ST_OK && k < 0) st = input_bad_byte(in, in->size, le4(tail) == 0x04034b50 || most == 66000 ? "the list of members at the end of the archive is missing: the file was cut off" : "this is no zip archive");
+	while (st == ST_OK && k >= 0 &&
+	       !(le4(tail + k) == 0x06054b50 && (size_t)k + 22 + le2(tail + k + 20) <= most))
+		k--;
+	if (st == ST_OK && k < 0)
+		st = input_bad_byte(
+			in, in->size,
+			le4(tail) == 0x04034b50 || most == 66000
+				? "the list of members at the end of the archive is missing: the file was cut off"
+				: "this is no zip archive");
 	if (st == ST_OK) {
 		*n = le2(tail + k + 10);
 		*bytes = le4(tail + k + 12);
@@ -232,7 +273,8 @@ static Status find_list(Input *in, uint64_t *at, uint64_t *bytes, uint64_t *n) {
 			st = input_read(in, end - 20, far, 20);
 			if (st == ST_OK && le4(far) == 0x07064b50) {
 				st = input_read(in, le8(far + 8), far, 56);
-				if (st == ST_OK && le4(far) != 0x06064b50) st = input_bad_byte(in, end, "the record of a large archive is missing");
+				if (st == ST_OK && le4(far) != 0x06064b50)
+					st = input_bad_byte(in, end, "the record of a large archive is missing");
 				if (st == ST_OK) {
 					*n = le8(far + 32);
 					*bytes = le8(far + 40);
@@ -242,8 +284,10 @@ static Status find_list(Input *in, uint64_t *at, uint64_t *bytes, uint64_t *n) {
 		}
 	}
 	heap_free(in->c, tail, most);
-	if (st == ST_OK && (*at > in->size || *bytes > in->size - *at)) st = input_bad_byte(in, in->size, "the list of members is not within the file");
-	if (st == ST_OK && (*n > MEMBERS_MOST || *n > *bytes / 46)) st = input_bad_byte(in, *at, "the list of members is shorter than it says");
+	if (st == ST_OK && (*at > in->size || *bytes > in->size - *at))
+		st = input_bad_byte(in, in->size, "the list of members is not within the file");
+	if (st == ST_OK && (*n > MEMBERS_MOST || *n > *bytes / 46))
+		st = input_bad_byte(in, *at, "the list of members is shorter than it says");
 	return st;
 }
 
@@ -261,30 +305,36 @@ Status npz_read(Input *in, const Options *o, Value *out) {
 	for (uint64_t i = 0; i < n && st == ST_OK; i++) {
 		uint8_t h[46];
 		st = input_read(in, at, h, 46);
-		if (st == ST_OK && (le4(h) != 0x02014b50 || at + 46 > list_end)) st = input_bad_byte(in, at, "the list of members is damaged");
+		if (st == ST_OK && (le4(h) != 0x02014b50 || at + 46 > list_end))
+			st = input_bad_byte(in, at, "the list of members is damaged");
 		if (st != ST_OK) break;
 		const size_t name = le2(h + 28), more = le2(h + 30), comment = le2(h + 32);
-		if (name >= NAME_MOST - 1) st = input_bad_byte(in, at, "a member's name has %zu bytes", name);
+		if (name >= NAME_MOST - 1)
+			st = input_bad_byte(in, at, "a member's name has %zu bytes", name);
 		if (st == ST_OK) st = input_read(in, at + 46, e->name, name);
 		if (st == ST_OK) st = input_read(in, at + 46 + name, extra, more);
 		if (st != ST_OK) break;
 		e->name[name] = 0;
 		size_t wrong;
-		if (strlen(e->name) != name || !utf8_valid(e->name, name, &wrong)) st = input_bad_byte(in, at + 46, "a member's name is not UTF-8");
+		if (strlen(e->name) != name || !utf8_valid(e->name, name, &wrong))
+			st = input_bad_byte(in, at + 46, "a member's name is not UTF-8");
 		e->method = le2(h + 10);
 		e->crc = le4(h + 16);
 		e->packed = le4(h + 20);
 		e->size = le4(h + 24);
 		e->header = le4(h + 42);
-		if (st == ST_OK && !zip64_field(extra, more, e)) st = input_bad_byte(in, at, "%s: the sizes of a large member are missing", e->name);
-		if (st == ST_OK && (le2(h + 8) & 1)) st = input_bad_byte(in, at, "%s: the member is encrypted", e->name);
+		if (st == ST_OK && !zip64_field(extra, more, e))
+			st = input_bad_byte(in, at, "%s: the sizes of a large member are missing", e->name);
+		if (st == ST_OK && (le2(h + 8) & 1))
+			st = input_bad_byte(in, at, "%s: the member is encrypted", e->name);
 		if (st == ST_OK && name && e->name[name - 1] != '/') st = read_entry(in, e, root, piece);
 		at += 46 + name + more + comment;
 		if (st == ST_OK) st = ctx_poll(in->c, 64 + i / 64);
 	}
 	if (st == ST_OK) {
 		Value v = node_value(in->c, root);
-		st = v.kind == V_UNSET ? data_no_memory(in->c, in->path, sizeof(Value)) : tree_in(in->c, in->path, v, out);
+		st = v.kind == V_UNSET ? data_no_memory(in->c, in->path, sizeof(Value))
+		                       : tree_in(in->c, in->path, v, out);
 		value_unref(v);
 	}
 	if (root) node_free(in->c, root);
@@ -294,7 +344,7 @@ Status npz_read(Input *in, const Options *o, Value *out) {
 	return st;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 typedef struct Written {
 	uint64_t header, packed, size;
@@ -348,7 +398,10 @@ static Status write_member(Zip *z, const char *name, Value v) {
 	const size_t len = strlen(name) + 5;
 	Written *w = heap_alloc(out->c, sizeof *w);
 	if (!w) return out->status = ST_NOMEM;
-	*w = (Written){.header = out->at, .deflated = z->compress, .crc = (uint32_t)crc32(0, NULL, 0), .name = heap_alloc(out->c, len)};
+	*w = (Written){.header = out->at,
+	               .deflated = z->compress,
+	               .crc = (uint32_t)crc32(0, NULL, 0),
+	               .name = heap_alloc(out->c, len)};
 	if (z->last) z->last->next = w;
 	else z->first = w;
 	z->last = z->now = w;
@@ -373,7 +426,8 @@ static Status write_member(Zip *z, const char *name, Value v) {
 	const uint64_t start = out->at;
 	if (z->compress) {
 		z->z = (z_stream){.zalloc = z_alloc, .zfree = z_free, .opaque = out->c};
-		if (deflateInit2(&z->z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) return out->status = ST_NOMEM;
+		if (deflateInit2(&z->z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+			return out->status = ST_NOMEM;
 	}
 	Status st = npy_put(out->c, v, put_member, z, NULL);
 	if (st != ST_OK && out->status == ST_OK) out->status = st;
@@ -410,8 +464,10 @@ static Status write_tree(Zip *z, const char *path, size_t n, Value v, int depth)
 		size_t k = n;
 		memcpy(name, path, n);
 		if (depth) name[k++] = '/';
-		if (n + 3 * atom_length(z->out->c, a) + 16 > NAME_MOST) return output_bad(z->out, "a field's name is too long for this format");
-		name_escape(atom_text(z->out->c, a), atom_length(z->out->c, a), name + k, NAME_MOST - k - 8);
+		if (n + 3 * atom_length(z->out->c, a) + 16 > NAME_MOST)
+			return output_bad(z->out, "a field's name is too long for this format");
+		name_escape(atom_text(z->out->c, a), atom_length(z->out->c, a), name + k,
+		            NAME_MOST - k - 8);
 		st = write_tree(z, name, strlen(name), r->fields[i].value, depth + 1);
 	}
 	return st;
@@ -429,7 +485,9 @@ static Status write_alone(Output *out, const Options *o, Value v) {
 
 Status npz_write(Output *out, const Options *o, Value v) {
 	if (value_is_array(v)) return write_alone(out, o, v);
-	if (v.kind != V_RECORD && v.kind != V_TUPLE && v.kind != V_LIST) return output_bad(out, "an .npz file holds arrays: save(path, x), or a record of them, save(path, (x = x, y = y))");
+	if (v.kind != V_RECORD && v.kind != V_TUPLE && v.kind != V_LIST)
+		return output_bad(out, "an .npz file holds arrays: save(path, x), or a record of them, "
+		                       "save(path, (x = x, y = y))");
 	if (out->direct) return output_bad(out, "this format cannot be written to a pipe");
 	Zip z = {.out = out, .compress = o->compress, .piece = heap_alloc(out->c, PIECE)};
 	Value tree = {.kind = V_UNSET};
@@ -439,7 +497,8 @@ Status npz_write(Output *out, const Options *o, Value v) {
 	const uint64_t list = out->at;
 	for (Written *w = z.first; w && st == ST_OK; w = w->next) {
 		const size_t len = strlen(w->name);
-		const bool wide = w->size >= 0xf0000000u || w->packed >= 0xffffffffu || w->header >= 0xffffffffu;
+		const bool wide =
+			w->size >= 0xf0000000u || w->packed >= 0xffffffffu || w->header >= 0xffffffffu;
 		uint8_t h[46 + 28] = {0};
 		put4(h, 0x02014b50);
 		put2(h + 4, 0x300 | 45); /* made on a Unix */

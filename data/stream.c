@@ -1,7 +1,10 @@
-/* stream.c - files as bytes: reading at a place, and writing beside a file that is then replaced.
+/* stream.c - files as bytes: reading at a place, and writing beside a file that
+ * is then replaced.
  *
- * Needs: data/internal.h. Guarantees: reads end with an error that names the byte where the file ended; what is written is flushed to the disk before it takes an
- * old file's place, and removed when anything failed. Devices and pipes are read and written as they are.
+ * Needs: data/internal.h. Guarantees: reads end with an error that names the
+ * byte where the file ended; what is written is flushed to the disk before it
+ * takes an old file's place, and removed when anything failed. Devices and
+ * pipes are read and written as they are.
  */
 #include "data/internal.h"
 
@@ -16,7 +19,8 @@
 
 enum { PIECE = 1 << 20 };
 
-static Status bad_at(Ctx *c, const char *path, const char *place, const char *format, va_list args) {
+static Status bad_at(Ctx *c, const char *path, const char *place, const char *format,
+                     va_list args) {
 	char what[600];
 	vsnprintf(what, sizeof what, format, args);
 	diag_error(c, E_FILE, NO_SPAN, "%s%s: %s", path, place, what);
@@ -52,7 +56,9 @@ Status input_bad_line(const Input *in, uint64_t line, const char *format, ...) {
 }
 
 Status data_no_memory(Ctx *c, const char *path, uint64_t bytes) {
-	diag_error(c, E_MEMORY, NO_SPAN, "%s: %llu bytes of memory are wanted, and there are not so many", path, (unsigned long long)bytes);
+	diag_error(c, E_MEMORY, NO_SPAN,
+	           "%s: %llu bytes of memory are wanted, and there are not so many", path,
+	           (unsigned long long)bytes);
 	return ST_NOMEM;
 }
 
@@ -69,7 +75,7 @@ static const char *resolve(Ctx *c, const char *path, char **made, size_t *bytes)
 	return *made;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static Status read_stream(Input *in) {
 	size_t cap = 0, n = 0;
@@ -111,13 +117,15 @@ Status input_open(Input *in, Ctx *c, const char *path) {
 	char *made;
 	size_t bytes;
 	const char *real = resolve(c, path, &made, &bytes);
-	in->fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe nobody writes to must not hold us up */
+	/* a pipe nobody writes to must not hold us up */
+	in->fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int why = errno;
 	heap_free(c, made, bytes);
 	struct stat about;
 	if (in->fd < 0) {
 		char here[400];
-		if (why == ENOENT && path[0] != '/' && path[0] != '~' && getcwd(here, sizeof here)) return input_bad(in, "there is no such file in %s", here);
+		if (why == ENOENT && path[0] != '/' && path[0] != '~' && getcwd(here, sizeof here))
+			return input_bad(in, "there is no such file in %s", here);
 		return input_bad(in, "%s", strerror(why));
 	}
 	Status st = ST_OK;
@@ -138,7 +146,9 @@ void input_close(Input *in) {
 }
 
 Status input_read(Input *in, uint64_t at, void *to, uint64_t n) {
-	if (at > in->size || n > in->size - at) return input_bad_byte(in, in->size, "the file ends here, and %llu more bytes are wanted", (unsigned long long)(at + n - in->size));
+	if (at > in->size || n > in->size - at)
+		return input_bad_byte(in, in->size, "the file ends here, and %llu more bytes are wanted",
+		                      (unsigned long long)(at + n - in->size));
 	if (in->fd < 0) {
 		if (n) memcpy(to, in->mem + at, n);
 		return ST_OK;
@@ -148,7 +158,8 @@ Status input_read(Input *in, uint64_t at, void *to, uint64_t n) {
 		ssize_t got = pread(in->fd, (char *)to + done, piece, (off_t)(at + done));
 		if (got < 0 && errno == EINTR) got = 0;
 		else if (got < 0) return input_bad_byte(in, at + done, "%s", strerror(errno));
-		else if (!got) return input_bad_byte(in, at + done, "the file became shorter while it was read");
+		else if (!got)
+			return input_bad_byte(in, at + done, "the file became shorter while it was read");
 		done += (uint64_t)got;
 		Status st = ctx_poll(in->c, piece / 64);
 		if (st != ST_OK) return st;
@@ -164,14 +175,19 @@ bool utf8_valid(const char *text, size_t n, size_t *bad) {
 			continue;
 		}
 		uint32_t c = s[i];
-		size_t more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
+		size_t more = c >= 0xf0 && c < 0xf5   ? 3
+		              : c >= 0xe0 && c < 0xf0 ? 2
+		              : c >= 0xc2 && c < 0xe0 ? 1
+		                                      : 0;
 		bool ok = more && i + more < n + 0 && i + more <= n - 1;
 		c &= more == 3 ? 7 : more == 2 ? 15 : 31;
 		for (size_t k = 1; ok && k <= more; k++) {
 			ok = (s[i + k] & 0xc0) == 0x80;
 			c = c << 6 | (s[i + k] & 0x3f);
 		}
-		if (ok) ok = !(more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) && !(more == 3 && (c < 0x10000 || c > 0x10ffff));
+		if (ok)
+			ok = !(more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) &&
+			     !(more == 3 && (c < 0x10000 || c > 0x10ffff));
 		if (!ok) {
 			*bad = i;
 			return false;
@@ -198,7 +214,8 @@ Status input_text(Input *in, bool utf8, char **text, size_t *n) {
 		if (!utf8_valid(at, *n, &bad)) {
 			uint64_t line = 1;
 			for (size_t i = 0; i < bad; i++) line += at[i] == '\n';
-			st = input_bad_line(in, line, "byte %llu (0x%02x) is not UTF-8", (unsigned long long)bad, (unsigned char)at[bad]);
+			st = input_bad_line(in, line, "byte %llu (0x%02x) is not UTF-8",
+			                    (unsigned long long)bad, (unsigned char)at[bad]);
 		}
 	}
 	if (st == ST_OK) *text = at;
@@ -210,7 +227,8 @@ void input_text_free(Input *in, char *text) {
 	if (text) heap_free(in->c, text, (size_t)in->size + 1);
 }
 
-Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *shape, Tensor **out) {
+Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *shape,
+                    Tensor **out) {
 	uint64_t count = 1;
 	bool empty = false, huge = false;
 	for (uint32_t i = 0; i < rank; i++) {
@@ -221,14 +239,16 @@ Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *
 	if (empty) count = 0;
 	huge = (huge && !empty) || count > (uint64_t)INT64_MAX / 16;
 	*out = NULL;
-	if (huge) return input_bad(in, "an array of this shape has more elements than fit into any memory");
+	if (huge)
+		return input_bad(in, "an array of this shape has more elements than fit into any memory");
 	for (uint32_t i = 0; i < rank; i++) /* even of an empty one the other lengths must be sane */
-		if (shape[i] > INT64_MAX / 16) return input_bad(in, "an axis has the length %lld", (long long)shape[i]);
+		if (shape[i] > INT64_MAX / 16)
+			return input_bad(in, "an axis has the length %lld", (long long)shape[i]);
 	*out = tensor_new(in->c, dtype, rank, shape);
 	return *out ? ST_OK : data_no_memory(in->c, in->path, count * dtype_size(dtype));
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 Status output_bad(Output *out, const char *format, ...) {
 	if (out->status != ST_OK) return out->status;
@@ -258,7 +278,8 @@ Status output_open(Output *out, Ctx *c, const char *path) {
 	const char *real = resolve(c, path, &made, &bytes);
 	struct stat about;
 	bool there = !stat(real, &about);
-	out->target = there && S_ISREG(about.st_mode) ? realpath(real, NULL) : strdup(real); /* what a link points to is replaced, not the link */
+	/* what a link points to is replaced, not the link */
+	out->target = there && S_ISREG(about.st_mode) ? realpath(real, NULL) : strdup(real);
 	heap_free(c, made, bytes);
 	out->buffer = heap_alloc(c, PIECE);
 	if (!out->target || !out->buffer) return gave_up(out, data_no_memory(c, path, PIECE));
@@ -270,23 +291,31 @@ Status output_open(Output *out, Ctx *c, const char *path) {
 		return ST_OK;
 	}
 	out->replaces = there && about.st_size;
-	if (there && access(out->target, W_OK)) return gave_up(out, output_bad(out, "%s", strerror(errno)));
+	if (there && access(out->target, W_OK))
+		return gave_up(out, output_bad(out, "%s", strerror(errno)));
 	size_t room = strlen(out->target) + 32;
 	char *beside = heap_alloc(c, room);
 	if (!beside) return gave_up(out, data_no_memory(c, path, room));
 	static _Atomic unsigned number;
 	for (int tries = 0; tries < 100 && out->fd < 0; tries++) {
-		snprintf(beside, room, "%s.%lx-%x", out->target, (unsigned long)getpid(), (unsigned)number++);
-		out->fd = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? about.st_mode & 0777 : 0666);
+		snprintf(beside, room, "%s.%lx-%x", out->target, (unsigned long)getpid(),
+		         (unsigned)number++);
+		out->fd = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+		               there ? about.st_mode & 0777 : 0666);
 		if (out->fd < 0 && errno != EEXIST) break;
 	}
 	int why = errno;
-	if (out->fd >= 0 && (out->beside = heap_alloc(c, strlen(beside) + 1))) strcpy(out->beside, beside);
+	if (out->fd >= 0 && (out->beside = heap_alloc(c, strlen(beside) + 1)))
+		strcpy(out->beside, beside);
 	else if (out->fd >= 0) unlink(beside);
 	heap_free(c, beside, room);
-	if (out->fd < 0) return gave_up(out, output_bad(out, "%s", why == ENOENT ? "the folder does not exist" : strerror(why)));
+	if (out->fd < 0)
+		return gave_up(
+			out,
+			output_bad(out, "%s", why == ENOENT ? "the folder does not exist" : strerror(why)));
 	if (!out->beside) return gave_up(out, data_no_memory(c, path, room));
-	if (there && fchmod(out->fd, about.st_mode & 07777)) return gave_up(out, output_bad(out, "%s", strerror(errno)));
+	if (there && fchmod(out->fd, about.st_mode & 07777))
+		return gave_up(out, output_bad(out, "%s", strerror(errno)));
 	return ST_OK;
 }
 
@@ -340,14 +369,16 @@ void output_format(Output *out, const char *format, ...) {
 void output_patch(Output *out, uint64_t at, const void *bytes, size_t n) {
 	if (output_flush(out) != ST_OK) return;
 	if (out->direct) output_bad(out, "this format cannot be written to a pipe");
-	else if (pwrite(out->fd, bytes, n, (off_t)at) != (ssize_t)n) output_bad(out, "%s", strerror(errno));
+	else if (pwrite(out->fd, bytes, n, (off_t)at) != (ssize_t)n)
+		output_bad(out, "%s", strerror(errno));
 }
 
 Status output_settle(Output *out) {
 	if (out->status == ST_OK) output_flush(out);
 	if (out->status == ST_OK && !out->direct && out->fd >= 0) {
 		const bool lost = out->replaces && fsync(out->fd) && errno != EINVAL && errno != ENOSYS;
-		if (lost || close(out->fd)) output_bad(out, "%s", strerror(errno)); /* some file systems tell of a full disk only now */
+		/* some file systems tell of a full disk only now */
+		if (lost || close(out->fd)) output_bad(out, "%s", strerror(errno));
 		if (!lost) out->fd = -1;
 	}
 	if (out->buffer && out->fd < 0) {

@@ -1,6 +1,8 @@
-/* value_tree.c - any value as records whose leaves are arrays and strings, for the formats that know no more: npz and HDF5.
+/* value_tree.c - any value as records whose leaves are arrays and strings, for
+ * the formats that know no more: npz and HDF5.
  *
- * Needs: data/internal.h. Guarantees: tree_in(tree_out(v)) is v, functions and problems included where the context has hooks for them.
+ * Needs: data/internal.h. Guarantees: tree_in(tree_out(v)) is v, functions and
+ * problems included where the context has hooks for them.
  */
 #include "data/internal.h"
 
@@ -9,14 +11,17 @@
 
 static const char KIND[] = ".kind";
 
-void data_set_hooks(Ctx *c, const DataHooks *hooks) { ctx_set_slot(c, SLOT_DATA, (void *)hooks, NULL); }
+void data_set_hooks(Ctx *c, const DataHooks *hooks) {
+	ctx_set_slot(c, SLOT_DATA, (void *)hooks, NULL);
+}
 const DataHooks *data_hooks(const Ctx *c) { return ctx_slot(c, SLOT_DATA); }
 
 const char *tree_kind(Ctx *c, Value record) {
 	if (record.kind != V_RECORD || !record.object->n) return NULL;
 	const RecordObject *r = (const RecordObject *)record.object;
 	for (uint32_t i = 0; i < r->head.n; i++)
-		if (r->fields[i].value.kind == V_STRING && !strcmp(atom_text(c, r->fields[i].name), KIND)) return string_text(r->fields[i].value, NULL);
+		if (r->fields[i].value.kind == V_STRING && !strcmp(atom_text(c, r->fields[i].name), KIND))
+			return string_text(r->fields[i].value, NULL);
 	return NULL;
 }
 
@@ -62,7 +67,8 @@ static Status out_items(Ctx *c, const char *path, Value v, Fields *f, int depth)
 
 static Status out_value(Ctx *c, const char *path, Value v, Value *out, int depth) {
 	if (depth > DEEPEST) return cannot(c, path, "this is nested too deeply for a file");
-	if (v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING || (v.kind == V_LIST && all_texts(v))) {
+	if (v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING ||
+	    (v.kind == V_LIST && all_texts(v))) {
 		*out = value_ref(v);
 		return ST_OK;
 	}
@@ -110,7 +116,9 @@ static Status out_value(Ctx *c, const char *path, Value v, Value *out, int depth
 	return out->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-Status tree_out(Ctx *c, const char *path, Value v, Value *out) { return out_value(c, path, v, out, 0); }
+Status tree_out(Ctx *c, const char *path, Value v, Value *out) {
+	return out_value(c, path, v, out, 0);
+}
 
 static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth) {
 	if (v.kind != V_RECORD) {
@@ -141,7 +149,10 @@ static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth)
 		for (uint32_t i = 0; i < f.n && st == ST_OK; i++) {
 			char number[16];
 			snprintf(number, sizeof number, "%u", i);
-			int64_t k = !strcmp(atom_text(c, f.names[i]), number) ? i : fields_find(&f, number, strlen(number)); /* as a rule they are in order */
+			/* as a rule they are in order */
+			int64_t k = !strcmp(atom_text(c, f.names[i]), number)
+			                ? i
+			                : fields_find(&f, number, strlen(number));
 			if (i % 1024 == 1023) st = ctx_poll(c, 1024);
 			if (st != ST_OK) break;
 			if (k < 0) st = cannot(c, path, "a list lacks one of its items");
@@ -158,7 +169,9 @@ static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth)
 	if (st == ST_OK && kind && !strcmp(kind, "range")) {
 		int64_t k = fields_find(&f, "ends", 4);
 		Tensor *t = k >= 0 && f.values[k].kind == V_TENSOR ? f.values[k].tensor : NULL;
-		if (!t || t->dtype != DT_I64 || t->rank != 1 || t->shape[0] != 3 || !t->contiguous || !((int64_t *)(void *)t->data)[2]) st = cannot(c, path, "a range lacks its ends");
+		if (!t || t->dtype != DT_I64 || t->rank != 1 || t->shape[0] != 3 || !t->contiguous ||
+		    !((int64_t *)(void *)t->data)[2])
+			st = cannot(c, path, "a range lacks its ends");
 		else {
 			const int64_t *ends = (const int64_t *)(const void *)t->data;
 			*out = value_range(c, ends[0], ends[1], ends[2]);
@@ -175,7 +188,8 @@ static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth)
 	if (record.kind == V_UNSET) return ST_NOMEM;
 	if (kind && (!strcmp(kind, "function") || !strcmp(kind, "problem"))) {
 		const DataHooks *h = data_hooks(c);
-		st = h ? h->function_in(c, record, out) : cannot(c, path, "functions cannot be loaded here");
+		st =
+			h ? h->function_in(c, record, out) : cannot(c, path, "functions cannot be loaded here");
 		value_unref(record);
 		return st;
 	}
@@ -183,4 +197,6 @@ static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth)
 	return ST_OK;
 }
 
-Status tree_in(Ctx *c, const char *path, Value v, Value *out) { return in_value(c, path, v, out, 0); }
+Status tree_in(Ctx *c, const char *path, Value v, Value *out) {
+	return in_value(c, path, v, out, 0);
+}

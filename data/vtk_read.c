@@ -1,8 +1,12 @@
-/* vtk_read.c - VTK's XML files: image data (.vti) and unstructured grids (.vtu).
+/* vtk_read.c - VTK's XML files: image data (.vti) and unstructured grids
+ * (.vtu).
  *
- * Needs: data/internal.h, xml.h, zlib. Guarantees: arrays in text, base64 within their element, or appended raw or as base64, of any type of numbers and either byte order, plain or
- * packed by zlib. An image is a record (origin, spacing, dims, point, cell), whose arrays have x as their first axis; a grid is a record (points, cells, types, point, cell), with
- * `offsets` where cells differ in their numbers of points. One piece.
+ * Needs: data/internal.h, xml.h, zlib. Guarantees: arrays in text, base64
+ * within their element, or appended raw or as base64, of any type of numbers
+ * and either byte order, plain or packed by zlib. An image is a record (origin,
+ * spacing, dims, point, cell), whose arrays have x as their first axis; a grid
+ * is a record (points, cells, types, point, cell), with `offsets` where cells
+ * differ in their numbers of points. One piece.
  */
 #include "data/xml.h"
 
@@ -15,7 +19,7 @@ typedef struct File {
 	Ctx *c;
 	const char *text, *end;
 	const XmlNode *root;
-	bool wide;      /* lengths have 8 bytes */
+	bool wide; /* lengths have 8 bytes */
 	bool swap, packed;
 	const char *appended; /* first byte behind the mark; NULL: there is none */
 	bool appended_base64;
@@ -29,7 +33,14 @@ typedef struct Bytes {
 	int nleft;
 } Bytes;
 
-static int digit(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1; }
+static int digit(char c) {
+	return c >= 'A' && c <= 'Z'   ? c - 'A'
+	       : c >= 'a' && c <= 'z' ? c - 'a' + 26
+	       : c >= '0' && c <= '9' ? c - '0' + 52
+	       : c == '+'             ? 62
+	       : c == '/'             ? 63
+	                              : -1;
+}
 
 static bool bytes_read(Bytes *b, void *to, uint64_t n) {
 	uint8_t *out = to;
@@ -40,17 +51,22 @@ static bool bytes_read(Bytes *b, void *to, uint64_t n) {
 		return true;
 	}
 	while (n) {
-		if (!b->nleft) { /* a group of four letters; one that ends in = ends a run, and another may follow */
+		/* a group of four letters; one that ends in = ends a run, and
+		 * another may follow */
+		if (!b->nleft) {
 			int v[4], k = 0, pad = 0;
 			for (; k < 4; k++) {
-				while (b->p < b->end && (*b->p == ' ' || *b->p == '\n' || *b->p == '\r' || *b->p == '\t')) b->p++;
+				while (b->p < b->end &&
+				       (*b->p == ' ' || *b->p == '\n' || *b->p == '\r' || *b->p == '\t'))
+					b->p++;
 				if (b->p >= b->end) return false;
 				if (*b->p == '=') v[k] = 0, pad++;
 				else if (pad || (v[k] = digit(*b->p)) < 0) return false;
 				b->p++;
 			}
 			if (pad > 2) return false;
-			const uint8_t raw[3] = {(uint8_t)(v[0] << 2 | v[1] >> 4), (uint8_t)(v[1] << 4 | v[2] >> 2), (uint8_t)(v[2] << 6 | v[3])};
+			const uint8_t raw[3] = {(uint8_t)(v[0] << 2 | v[1] >> 4),
+			                        (uint8_t)(v[1] << 4 | v[2] >> 2), (uint8_t)(v[2] << 6 | v[3])};
 			b->nleft = 3 - pad;
 			memcpy(b->left, raw, 3);
 		}
@@ -74,14 +90,18 @@ static bool read_length(File *f, Bytes *b, uint64_t *n) {
 	return true;
 }
 
-static Status bad(File *f, const XmlNode *n, const char *what) { return xml_bad(f->in, f->text, n, what); }
+static Status bad(File *f, const XmlNode *n, const char *what) {
+	return xml_bad(f->in, f->text, n, what);
+}
 
 static bool to_int(XmlText t, int64_t *out) {
 	bool minus = t.n && *t.at == '-';
 	int64_t v = 0;
 	if (!t.at || t.n == (size_t)minus) return false;
 	for (size_t i = minus; i < t.n; i++)
-		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, t.at[i] - '0', &v)) return false;
+		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, t.at[i] - '0', &v))
+			return false;
 	*out = minus ? -v : v;
 	return true;
 }
@@ -105,17 +125,21 @@ static bool elem_named(XmlText t, Elem *e) {
 	static const struct {
 		const char *name;
 		Elem e;
-	} names[] = {{"Int8", EL_I8}, {"UInt8", EL_U8}, {"Int16", EL_I16}, {"UInt16", EL_U16}, {"Int32", EL_I32}, {"UInt32", EL_U32}, {"Int64", EL_I64}, {"UInt64", EL_U64}, {"Float32", EL_F32}, {"Float64", EL_F64}};
+	} names[] = {{"Int8", EL_I8},     {"UInt8", EL_U8},   {"Int16", EL_I16}, {"UInt16", EL_U16},
+	             {"Int32", EL_I32},   {"UInt32", EL_U32}, {"Int64", EL_I64}, {"UInt64", EL_U64},
+	             {"Float32", EL_F32}, {"Float64", EL_F64}};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (t.at && xml_is(t, names[i].name)) return *e = names[i].e, true;
 	return false;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------- */
 
-static Status from_raw(File *f, const XmlNode *n, Elem e, const uint8_t *raw, uint64_t bytes, Tensor **out) {
+static Status from_raw(File *f, const XmlNode *n, Elem e, const uint8_t *raw, uint64_t bytes,
+                       Tensor **out) {
 	const int64_t count = (int64_t)(bytes / elem_size(e));
-	if (bytes % elem_size(e)) return bad(f, n, "a number of bytes that holds no whole number of elements");
+	if (bytes % elem_size(e))
+		return bad(f, n, "a number of bytes that holds no whole number of elements");
 	Status st = input_tensor(f->in, elem_dtype(e), 1, &count, out);
 	if (st != ST_OK) return st;
 	if (elem_convert(e, f->swap, (size_t)count, raw, (*out)->data) >= 0) {
@@ -128,25 +152,31 @@ static Status from_raw(File *f, const XmlNode *n, Elem e, const uint8_t *raw, ui
 
 static Status read_packed(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **out) {
 	uint64_t blocks, size, last, *packed = NULL, total = 0, most = 0;
-	if (!read_length(f, b, &blocks) || !read_length(f, b, &size) || !read_length(f, b, &last)) return bad(f, n, "the data end inside their header");
+	if (!read_length(f, b, &blocks) || !read_length(f, b, &size) || !read_length(f, b, &last))
+		return bad(f, n, "the data end inside their header");
 	const uint64_t left = (uint64_t)(b->end - b->p);
-	if (blocks > left || last > size || (blocks && __builtin_mul_overflow(blocks, size, &total))) return bad(f, n, "the header of the packed data is damaged");
+	if (blocks > left || last > size || (blocks && __builtin_mul_overflow(blocks, size, &total)))
+		return bad(f, n, "the header of the packed data is damaged");
 	if (blocks && last) total = total - size + last;
 	if (total / 1100 > left) return bad(f, n, "the header of the packed data is damaged");
-	if (!(packed = heap_alloc(f->c, (blocks + 1) * sizeof *packed))) return data_no_memory(f->c, f->in->path, blocks * sizeof *packed);
+	if (!(packed = heap_alloc(f->c, (blocks + 1) * sizeof *packed)))
+		return data_no_memory(f->c, f->in->path, blocks * sizeof *packed);
 	Status st = ST_OK;
 	for (uint64_t i = 0; i < blocks && st == ST_OK; i++) {
-		if (!read_length(f, b, &packed[i]) || packed[i] > left) st = bad(f, n, "the header of the packed data is damaged");
+		if (!read_length(f, b, &packed[i]) || packed[i] > left)
+			st = bad(f, n, "the header of the packed data is damaged");
 		else if (packed[i] > most) most = packed[i];
 	}
-	uint8_t *raw = st == ST_OK ? heap_alloc(f->c, total + 1) : NULL, *piece = raw ? heap_alloc(f->c, most + 1) : NULL;
+	uint8_t *raw = st == ST_OK ? heap_alloc(f->c, total + 1) : NULL,
+			*piece = raw ? heap_alloc(f->c, most + 1) : NULL;
 	if (st == ST_OK && !piece) st = data_no_memory(f->c, f->in->path, total);
 	uint64_t at = 0;
 	for (uint64_t i = 0; i < blocks && st == ST_OK; i++) {
 		const uint64_t want = i + 1 == blocks && last ? last : size;
 		uLongf got = (uLongf)want;
 		if (!bytes_read(b, piece, packed[i])) st = bad(f, n, "the packed data end too early");
-		else if (uncompress(raw + at, &got, piece, (uLong)packed[i]) != Z_OK || got != want) st = bad(f, n, "the packed data are damaged");
+		else if (uncompress(raw + at, &got, piece, (uLong)packed[i]) != Z_OK || got != want)
+			st = bad(f, n, "the packed data are damaged");
 		else st = ctx_poll(f->c, want / 16);
 		at += want;
 	}
@@ -161,10 +191,13 @@ static Status read_binary(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **
 	if (f->packed) return read_packed(f, n, e, b, out);
 	uint64_t bytes;
 	if (!read_length(f, b, &bytes)) return bad(f, n, "the data end inside their header");
-	if (bytes > (uint64_t)(b->end - b->p) + 3) return bad(f, n, "the header says more bytes than the file has");
+	if (bytes > (uint64_t)(b->end - b->p) + 3)
+		return bad(f, n, "the header says more bytes than the file has");
 	uint8_t *raw = heap_alloc(f->c, bytes + 1);
 	if (!raw) return data_no_memory(f->c, f->in->path, bytes);
-	Status st = bytes_read(b, raw, bytes) ? from_raw(f, n, e, raw, bytes, out) : bad(f, n, "the data end too early, or have letters that are no base64");
+	Status st = bytes_read(b, raw, bytes)
+	                ? from_raw(f, n, e, raw, bytes, out)
+	                : bad(f, n, "the data end too early, or have letters that are no base64");
 	heap_free(f->c, raw, bytes + 1);
 	return st == ST_OK ? ctx_poll(f->c, bytes / 16) : st;
 }
@@ -187,14 +220,17 @@ static Status read_ascii(File *f, const XmlNode *n, Elem e, Tensor **out) {
 		bool ok;
 		if (dtype_is_int(d)) {
 			int64_t v = 0;
-			ok = to_int((XmlText){p, (size_t)(stop - p)}, &v) && (d == DT_I64 || (v >= INT32_MIN && v <= INT32_MAX));
+			ok = to_int((XmlText){p, (size_t)(stop - p)}, &v) &&
+			     (d == DT_I64 || (v >= INT32_MIN && v <= INT32_MAX));
 			if (d == DT_I64) memcpy(to, &v, 8);
 			else memcpy(to, &(int32_t){(int32_t)v}, 4);
 		} else {
 			double x = 0;
 			const size_t len = (size_t)(stop - p);
 			bool minus = *p == '-', nan = false, inf = false;
-			if (len - minus == 3) nan = !memcmp(p + minus, "nan", 3) || !memcmp(p + minus, "NaN", 3), inf = !memcmp(p + minus, "inf", 3);
+			if (len - minus == 3)
+				nan = !memcmp(p + minus, "nan", 3) || !memcmp(p + minus, "NaN", 3),
+				inf = !memcmp(p + minus, "inf", 3);
 			ok = nan || inf || number_read(p, stop, &x) == stop;
 			if (nan) x = __builtin_nan("");
 			if (inf) x = minus ? -__builtin_inf() : __builtin_inf();
@@ -202,7 +238,8 @@ static Status read_ascii(File *f, const XmlNode *n, Elem e, Tensor **out) {
 			else memcpy(to, &(float){(float)x}, 4);
 		}
 		p = stop;
-		if (!ok) st = bad(f, n, "something among the numbers that is none, or does not fit their type");
+		if (!ok)
+			st = bad(f, n, "something among the numbers that is none, or does not fit their type");
 		if (i % 4096 == 4095 && st == ST_OK) st = ctx_poll(f->c, 4096);
 	}
 	if (st != ST_OK) {
@@ -218,8 +255,10 @@ static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *compo
 	*out = NULL;
 	*components = 1;
 	XmlText of = xml_attribute(n, "NumberOfComponents"), format = xml_attribute(n, "format");
-	if (!elem_named(xml_attribute(n, "type"), &e)) return bad(f, n, "an array whose type is no type of numbers");
-	if (of.at && (!to_int(of, components) || *components < 1 || *components > 1000000)) return bad(f, n, "a strange number of components");
+	if (!elem_named(xml_attribute(n, "type"), &e))
+		return bad(f, n, "an array whose type is no type of numbers");
+	if (of.at && (!to_int(of, components) || *components < 1 || *components > 1000000))
+		return bad(f, n, "a strange number of components");
 	Status st;
 	if (!format.at || xml_is(format, "ascii")) st = read_ascii(f, n, e, out);
 	else if (xml_is(format, "binary")) {
@@ -227,12 +266,14 @@ static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *compo
 		st = read_binary(f, n, e, &b, out);
 	} else if (xml_is(format, "appended")) {
 		int64_t offset;
-		if (!f->appended) return bad(f, n, "the array is appended, and the file has no AppendedData");
-		if (!to_int(xml_attribute(n, "offset"), &offset) || offset < 0 || offset > f->end - f->appended) return bad(f, n, "an offset that is not within the file");
+		if (!f->appended)
+			return bad(f, n, "the array is appended, and the file has no AppendedData");
+		if (!to_int(xml_attribute(n, "offset"), &offset) || offset < 0 ||
+		    offset > f->end - f->appended)
+			return bad(f, n, "an offset that is not within the file");
 		Bytes b = {.p = f->appended + offset, .end = f->end, .base64 = f->appended_base64};
 		st = read_binary(f, n, e, &b, out);
-	} else
-		return bad(f, n, "an unknown format of data");
+	} else return bad(f, n, "an unknown format of data");
 	XmlText as = xml_attribute(n, "atled");
 	if (st != ST_OK || !as.at) return st;
 	/* dtypes that VTK does not have */
@@ -240,22 +281,25 @@ static Status read_array(File *f, const XmlNode *n, Tensor **out, int64_t *compo
 	if (xml_is(as, "bool")) {
 		made = tensor_new(f->c, DT_BOOL, 1, t->shape);
 		if (made) tensor_convert_into(made, t);
-	} else if (dtype_is_real((Dtype)t->dtype) && xml_is(as, "complex") && t->count % 2 == 0 && *components % 2 == 0) {
+	} else if (dtype_is_real((Dtype)t->dtype) && xml_is(as, "complex") && t->count % 2 == 0 &&
+	           *components % 2 == 0) {
 		int64_t half = t->count / 2;
 		made = tensor_new(f->c, dtype_complex_of((Dtype)t->dtype), 1, &half);
-		if (made && half) memcpy(made->data, t->data, (size_t)half * dtype_size((Dtype)made->dtype));
+		if (made && half)
+			memcpy(made->data, t->data, (size_t)half * dtype_size((Dtype)made->dtype));
 		*components /= 2;
-	} else
-		return ST_OK;
+	} else return ST_OK;
 	tensor_unref(t);
 	*out = made;
 	return made ? ST_OK : data_no_memory(f->c, f->in->path, 64);
 }
 
-/* ---- what they stand on ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what they stand on -------------------------------------------------- */
 
-/* The vector in the shape lengths[rank-1], ..., lengths[0], components; x becomes the first axis. Takes t. */
-static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, const int64_t *lengths, int64_t components, bool drop_one, Value *out) {
+/* The vector in the shape lengths[rank-1], ..., lengths[0], components; x
+ * becomes the first axis. Takes t. */
+static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, const int64_t *lengths,
+                       int64_t components, bool drop_one, Value *out) {
 	int64_t want = components, shape[MAX_RANK], stride[MAX_RANK], step = components;
 	for (uint32_t i = 0; i < rank; i++)
 		if (__builtin_mul_overflow(want, lengths[i], &want)) want = -1;
@@ -273,7 +317,8 @@ static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, cons
 		shape[axes] = components;
 		stride[axes++] = 1;
 	}
-	Tensor *view = tensor_view(f->c, t, axes, shape, stride, 0), *whole = view ? tensor_contiguous(f->c, view) : NULL;
+	Tensor *view = tensor_view(f->c, t, axes, shape, stride, 0),
+		   *whole = view ? tensor_contiguous(f->c, view) : NULL;
 	tensor_unref(view);
 	tensor_unref(t);
 	if (!whole) return data_no_memory(f->c, f->in->path, (uint64_t)want * 8);
@@ -282,7 +327,8 @@ static Status in_shape(File *f, const XmlNode *n, Tensor *t, uint32_t rank, cons
 }
 
 /* PointData, CellData: a record of the arrays in it. */
-static Status read_fields(File *f, const XmlNode *piece, const char *section, uint32_t rank, const int64_t *lengths, Value *out) {
+static Status read_fields(File *f, const XmlNode *piece, const char *section, uint32_t rank,
+                          const int64_t *lengths, Value *out) {
 	Fields fields;
 	fields_init(&fields, f->c);
 	Status st = ST_OK;
@@ -295,7 +341,8 @@ static Status read_fields(File *f, const XmlNode *piece, const char *section, ui
 		Value v = {.kind = V_UNSET};
 		size_t wrong;
 		char plain[1024];
-		if (!name.at || name.n >= sizeof plain || !utf8_valid(name.at, name.n, &wrong)) st = bad(f, n, "an array without a name, or with one that is not UTF-8");
+		if (!name.at || name.n >= sizeof plain || !utf8_valid(name.at, name.n, &wrong))
+			st = bad(f, n, "an array without a name, or with one that is not UTF-8");
 		if (st == ST_OK) st = read_array(f, n, &t, &components);
 		if (st == ST_OK) st = in_shape(f, n, t, rank, lengths, components, !single.at, &v);
 		if (st != ST_OK) break;
@@ -303,8 +350,7 @@ static Status read_fields(File *f, const XmlNode *piece, const char *section, ui
 		if (fields_find(&fields, plain, k) >= 0) {
 			value_unref(v);
 			st = bad(f, n, "a second array of this name");
-		} else
-			fields_add(&fields, plain, k, v);
+		} else fields_add(&fields, plain, k, v);
 		if (st == ST_OK && fields.failed) st = data_no_memory(f->c, f->in->path, 64);
 	}
 	if (st != ST_OK) {
@@ -325,7 +371,8 @@ static Status only_piece(File *f, const XmlNode *grid, const XmlNode **piece) {
 	*piece = xml_child(grid, "Piece");
 	if (!*piece) return bad(f, grid, "there is no Piece in it");
 	for (const XmlNode *n = (*piece)->next; n; n = n->next)
-		if (xml_is(n->name, "Piece")) return bad(f, n, "a file of several pieces, of which only one is read");
+		if (xml_is(n->name, "Piece"))
+			return bad(f, n, "a file of several pieces, of which only one is read");
 	return ST_OK;
 }
 
@@ -333,20 +380,24 @@ static Status give(File *f, Fields *r, Status st, Value *out) {
 	if (st == ST_OK) {
 		*out = fields_record(r);
 		if (out->kind == V_UNSET) st = data_no_memory(f->c, f->in->path, 64);
-	} else
-		fields_free(r);
+	} else fields_free(r);
 	return st;
 }
 
 static Status read_image(File *f, const XmlNode *grid, Value *out) {
 	double extent[6] = {0}, part[6], origin[3] = {0}, spacing[3] = {1, 1, 1};
 	const XmlNode *piece;
-	if (to_reals(xml_attribute(grid, "WholeExtent"), extent, 6) != 6) return bad(f, grid, "WholeExtent is not six numbers");
-	if (xml_attribute(grid, "Origin").at && to_reals(xml_attribute(grid, "Origin"), origin, 3) != 3) return bad(f, grid, "Origin is not three numbers");
-	if (xml_attribute(grid, "Spacing").at && to_reals(xml_attribute(grid, "Spacing"), spacing, 3) != 3) return bad(f, grid, "Spacing is not three numbers");
+	if (to_reals(xml_attribute(grid, "WholeExtent"), extent, 6) != 6)
+		return bad(f, grid, "WholeExtent is not six numbers");
+	if (xml_attribute(grid, "Origin").at && to_reals(xml_attribute(grid, "Origin"), origin, 3) != 3)
+		return bad(f, grid, "Origin is not three numbers");
+	if (xml_attribute(grid, "Spacing").at &&
+	    to_reals(xml_attribute(grid, "Spacing"), spacing, 3) != 3)
+		return bad(f, grid, "Spacing is not three numbers");
 	Status st = only_piece(f, grid, &piece);
 	if (st != ST_OK) return st;
-	if (to_reals(xml_attribute(piece, "Extent"), part, 6) != 6 || memcmp(part, extent, sizeof part)) return bad(f, piece, "its Extent is not that of the whole");
+	if (to_reals(xml_attribute(piece, "Extent"), part, 6) != 6 || memcmp(part, extent, sizeof part))
+		return bad(f, piece, "its Extent is not that of the whole");
 	int64_t points[3], cells[3];
 	for (int i = 0; i < 3; i++) {
 		const double n = extent[2 * i + 1] - extent[2 * i] + 1;
@@ -359,7 +410,9 @@ static Status read_image(File *f, const XmlNode *grid, Value *out) {
 	int64_t said;
 	const XmlNode *field = xml_child(grid, "FieldData");
 	for (const XmlNode *n = field ? field->first : NULL; n; n = n->next)
-		if (xml_attribute(n, "Name").at && xml_is(xml_attribute(n, "Name"), "atled_axes") && to_int((XmlText){n->text.at, n->text.n}, &said) && said >= 1 && said <= 3) rank = 100 + (uint32_t)said;
+		if (xml_attribute(n, "Name").at && xml_is(xml_attribute(n, "Name"), "atled_axes") &&
+		    to_int((XmlText){n->text.at, n->text.n}, &said) && said >= 1 && said <= 3)
+			rank = 100 + (uint32_t)said;
 	if (rank > 100) rank -= 100;
 	else
 		while (rank > 1 && points[rank - 1] == 1) rank--;
@@ -379,15 +432,19 @@ static Status read_image(File *f, const XmlNode *grid, Value *out) {
 }
 
 /* A child's only array, as whole numbers or reals. */
-static Status named_array(File *f, const XmlNode *of, const char *name, Dtype d, Tensor **out, int64_t *components, const XmlNode **which) {
+static Status named_array(File *f, const XmlNode *of, const char *name, Dtype d, Tensor **out,
+                          int64_t *components, const XmlNode **which) {
 	*out = NULL;
 	for (const XmlNode *n = of ? of->first : NULL; n; n = n->next) {
-		if (!xml_is(n->name, "DataArray") || (name && !(xml_attribute(n, "Name").at && xml_is(xml_attribute(n, "Name"), name)))) continue;
+		if (!xml_is(n->name, "DataArray") ||
+		    (name && !(xml_attribute(n, "Name").at && xml_is(xml_attribute(n, "Name"), name))))
+			continue;
 		*which = n;
 		Tensor *t;
 		Status st = read_array(f, n, &t, components);
 		if (st != ST_OK) return st;
-		if (t->dtype == d || dtype_is_complex((Dtype)t->dtype) || (d == DT_I64 && !dtype_is_int((Dtype)t->dtype))) {
+		if (t->dtype == d || dtype_is_complex((Dtype)t->dtype) ||
+		    (d == DT_I64 && !dtype_is_int((Dtype)t->dtype))) {
 			*out = t;
 			if (t->dtype == d || (d == DT_F64 && t->dtype == DT_F32)) return ST_OK;
 			tensor_unref(t);
@@ -401,7 +458,8 @@ static Status named_array(File *f, const XmlNode *of, const char *name, Dtype d,
 		*out = made;
 		return made ? ST_OK : data_no_memory(f->c, f->in->path, 64);
 	}
-	return of ? bad(f, of, "an array is missing in it") : input_bad(f->in, "a part of the grid is missing: Points or Cells");
+	return of ? bad(f, of, "an array is missing in it")
+	          : input_bad(f->in, "a part of the grid is missing: Points or Cells");
 }
 
 static Status read_grid(File *f, const XmlNode *grid, Value *out) {
@@ -409,7 +467,9 @@ static Status read_grid(File *f, const XmlNode *grid, Value *out) {
 	int64_t points, ncells, components;
 	Status st = only_piece(f, grid, &piece);
 	if (st != ST_OK) return st;
-	if (!to_int(xml_attribute(piece, "NumberOfPoints"), &points) || !to_int(xml_attribute(piece, "NumberOfCells"), &ncells) || points < 0 || ncells < 0) return bad(f, piece, "it does not say its numbers of points and cells");
+	if (!to_int(xml_attribute(piece, "NumberOfPoints"), &points) ||
+	    !to_int(xml_attribute(piece, "NumberOfCells"), &ncells) || points < 0 || ncells < 0)
+		return bad(f, piece, "it does not say its numbers of points and cells");
 	Fields r;
 	fields_init(&r, f->c);
 	Tensor *t = NULL, *offsets = NULL, *types = NULL;
@@ -422,8 +482,12 @@ static Status read_grid(File *f, const XmlNode *grid, Value *out) {
 	if (st == ST_OK) st = in_shape(f, where, t, 1, &points, 3, false, &v);
 	if (st == ST_OK) {
 		int64_t columns;
-		if (to_int(xml_attribute(where, "atled_columns"), &columns) && (columns == 1 || columns == 2)) { /* as many as were given */
-			Tensor *few = tensor_view(f->c, v.tensor, 2, (int64_t[]){points, columns}, v.tensor->stride, 0), *whole = few ? tensor_contiguous(f->c, few) : NULL;
+		/* as many as were given */
+		if (to_int(xml_attribute(where, "atled_columns"), &columns) &&
+		    (columns == 1 || columns == 2)) {
+			Tensor *few = tensor_view(f->c, v.tensor, 2, (int64_t[]){points, columns},
+			                          v.tensor->stride, 0),
+				   *whole = few ? tensor_contiguous(f->c, few) : NULL;
 			tensor_unref(few);
 			value_unref(v);
 			v = whole ? value_tensor(whole) : (Value){.kind = V_UNSET};
@@ -435,21 +499,27 @@ static Status read_grid(File *f, const XmlNode *grid, Value *out) {
 	if (st == ST_OK) st = named_array(f, cells, "connectivity", DT_I64, &t, &components, &where);
 	if (st == ST_OK) st = named_array(f, cells, "offsets", DT_I64, &offsets, &components, &where);
 	if (st == ST_OK) st = named_array(f, cells, "types", DT_I64, &types, &components, &where);
-	if (st == ST_OK && (offsets->count != ncells || types->count != ncells)) st = bad(f, cells, "offsets and types are not as many as there are cells");
+	if (st == ST_OK && (offsets->count != ncells || types->count != ncells))
+		st = bad(f, cells, "offsets and types are not as many as there are cells");
 	if (st == ST_OK) {
-		const int64_t *o = (const int64_t *)(const void *)offsets->data, *p = (const int64_t *)(const void *)t->data;
+		const int64_t *o = (const int64_t *)(const void *)offsets->data,
+					  *p = (const int64_t *)(const void *)t->data;
 		const int64_t k = ncells ? o[0] : 0;
 		bool alike = true;
 		for (int64_t i = 0, before = 0; i < ncells && st == ST_OK; before = o[i++]) {
-			if (o[i] < before || o[i] > t->count) st = bad(f, cells, "an offset that goes back, or beyond the connectivity");
+			if (o[i] < before || o[i] > t->count)
+				st = bad(f, cells, "an offset that goes back, or beyond the connectivity");
 			else alike &= o[i] - before == k;
 		}
 		for (int64_t i = 0; i < t->count && st == ST_OK; i++)
-			if (p[i] < 0 || p[i] >= points) st = bad(f, cells, "a cell with a point that there is not");
-		if (st == ST_OK && (ncells ? o[ncells - 1] : 0) != t->count) st = bad(f, cells, "a connectivity longer than the offsets say");
+			if (p[i] < 0 || p[i] >= points)
+				st = bad(f, cells, "a cell with a point that there is not");
+		if (st == ST_OK && (ncells ? o[ncells - 1] : 0) != t->count)
+			st = bad(f, cells, "a connectivity longer than the offsets say");
 		if (st == ST_OK) {
 			int64_t shape[2] = {ncells, k}, stride[2] = {k, 1};
-			Tensor *matrix = alike && ncells ? tensor_view(f->c, t, 2, shape, stride, 0) : tensor_ref(t);
+			Tensor *matrix =
+				alike && ncells ? tensor_view(f->c, t, 2, shape, stride, 0) : tensor_ref(t);
 			fields_add(&r, "cells", 5, matrix ? value_tensor(matrix) : (Value){.kind = V_UNSET});
 			if (!alike) fields_add(&r, "offsets", 7, value_tensor(tensor_ref(offsets)));
 			fields_add(&r, "types", 5, value_tensor(tensor_ref(types)));
@@ -467,12 +537,15 @@ static Status read_grid(File *f, const XmlNode *grid, Value *out) {
 
 static Status read_file(File *f, Value *out) {
 	const XmlNode *root = f->root, *appended;
-	if (!xml_is(root->name, "VTKFile")) return bad(f, root, "this is no file of VTK: VTKFile is wanted here");
-	XmlText order = xml_attribute(root, "byte_order"), lengths = xml_attribute(root, "header_type"), packing = xml_attribute(root, "compressor");
+	if (!xml_is(root->name, "VTKFile"))
+		return bad(f, root, "this is no file of VTK: VTKFile is wanted here");
+	XmlText order = xml_attribute(root, "byte_order"), lengths = xml_attribute(root, "header_type"),
+			packing = xml_attribute(root, "compressor");
 	f->swap = order.at && xml_is(order, machine_is_little() ? "BigEndian" : "LittleEndian");
 	f->wide = lengths.at && xml_is(lengths, "UInt64");
 	f->packed = packing.at != NULL && packing.n;
-	if (f->packed && !xml_is(packing, "vtkZLibDataCompressor")) return bad(f, root, "packed by something other than zlib");
+	if (f->packed && !xml_is(packing, "vtkZLibDataCompressor"))
+		return bad(f, root, "packed by something other than zlib");
 	if ((appended = xml_child(root, "AppendedData"))) {
 		XmlText encoding = xml_attribute(appended, "encoding");
 		const char *mark = memchr(appended->text.at, '_', appended->text.n);

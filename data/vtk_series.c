@@ -1,7 +1,11 @@
-/* vtk_series.c - ParaView's collections (.pvd): a series of images or grids in time, one file of VTK for each time beside the file that lists them.
+/* vtk_series.c - ParaView's collections (.pvd): a series of images or grids in
+ * time, one file of VTK for each time beside the file that lists them.
  *
- * Needs: data/internal.h, xml.h. Guarantees: all files of a set are on the disk before any takes its name, and the list takes its name last; when one of them fails, none does, and what was there stays.
- * Between the first name and the last there is no list, so that a list never speaks of the files of another set.
+ * Needs: data/internal.h, xml.h. Guarantees: all files of a set are on the disk
+ * before any takes its name, and the list takes its name last; when one of them
+ * fails, none does, and what was there stays. Between the first name and the
+ * last there is no list, so that a list never speaks of the files of another
+ * set.
  */
 #include "data/xml.h"
 
@@ -13,13 +17,18 @@ enum { TIMES_MOST = 100000, NAME = 40 };
 
 static Value get(Ctx *c, Value record, const char *name) {
 	Atom a;
-	return record.kind == V_RECORD && atom_try(c, name, strlen(name), &a) ? value_field(record, a) : (Value){.kind = V_UNSET};
+	return record.kind == V_RECORD && atom_try(c, name, strlen(name), &a)
+	           ? value_field(record, a)
+	           : (Value){.kind = V_UNSET};
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------- */
 
-/* A record of the same fields at the i-th time: what varies has the times as its first axis. An owned value, V_UNSET when that is not so or memory failed (then *st says). */
-static Value at_time(Output *out, Value record, int64_t i, int64_t times, const char *section, Status *st) {
+/* A record of the same fields at the i-th time: what varies has the times as
+ * its first axis. An owned value, V_UNSET when that is not so or memory failed
+ * (then *st says). */
+static Value at_time(Output *out, Value record, int64_t i, int64_t times, const char *section,
+                     Status *st) {
 	Fields f;
 	fields_init(&f, out->c);
 	const RecordObject *r = (const RecordObject *)record.object;
@@ -27,10 +36,13 @@ static Value at_time(Output *out, Value record, int64_t i, int64_t times, const 
 		const Value v = r->fields[k].value;
 		const char *name = atom_text(out->c, r->fields[k].name);
 		if (v.kind != V_TENSOR || v.tensor->rank < 2 || v.tensor->shape[0] != times) {
-			*st = output_bad(out, "%s: the field %.60s is no array whose first axis are the %lld times", section, name, (long long)times);
+			*st = output_bad(out,
+			                 "%s: the field %.60s is no array whose first axis are the %lld times",
+			                 section, name, (long long)times);
 			break;
 		}
-		Tensor *one = tensor_view(out->c, v.tensor, v.tensor->rank - 1, v.tensor->shape + 1, v.tensor->stride + 1, i * v.tensor->stride[0]);
+		Tensor *one = tensor_view(out->c, v.tensor, v.tensor->rank - 1, v.tensor->shape + 1,
+		                          v.tensor->stride + 1, i * v.tensor->stride[0]);
 		if (!one) *st = data_no_memory(out->c, out->path, 64);
 		else fields_add(&f, name, atom_length(out->c, r->fields[k].name), value_tensor(one));
 	}
@@ -49,9 +61,11 @@ static Value piece_of(Output *out, Value v, int64_t i, int64_t times, Status *st
 		const char *name = atom_text(out->c, r->fields[k].name);
 		if (!strcmp(name, "times")) continue;
 		const Value own = r->fields[k].value;
-		const bool fields = (!strcmp(name, "point") || !strcmp(name, "cell")) && own.kind == V_RECORD;
+		const bool fields =
+			(!strcmp(name, "point") || !strcmp(name, "cell")) && own.kind == V_RECORD;
 		Value made = fields ? at_time(out, own, i, times, name, st) : value_ref(own);
-		if (made.kind != V_UNSET) fields_add(&f, name, atom_length(out->c, r->fields[k].name), made);
+		if (made.kind != V_UNSET)
+			fields_add(&f, name, atom_length(out->c, r->fields[k].name), made);
 	}
 	Value made = *st == ST_OK ? fields_record(&f) : (Value){.kind = V_UNSET};
 	if (*st == ST_OK && made.kind == V_UNSET) *st = data_no_memory(out->c, out->path, 64);
@@ -79,18 +93,28 @@ Status pvd_write(Output *out, const Options *o, Value v) {
 	Ctx *c = out->c;
 	const Value times = get(c, v, "times");
 	if (out->direct) return output_bad(out, "a series of files cannot be written to a pipe");
-	if (times.kind != V_TENSOR || times.tensor->rank != 1 || times.tensor->count < 1 || dtype_is_complex((Dtype)times.tensor->dtype))
-		return output_bad(out, "a series is a solution in t, or a record (times, point, ...) as an image or a grid has, whose fields have the times as their first axis");
+	if (times.kind != V_TENSOR || times.tensor->rank != 1 || times.tensor->count < 1 ||
+	    dtype_is_complex((Dtype)times.tensor->dtype))
+		return output_bad(out,
+		                  "a series is a solution in t, or a record (times, point, ...) as an "
+		                  "image or a grid has, whose fields have the times as their first axis");
 	const int64_t n = times.tensor->count;
-	if (n > TIMES_MOST) return output_bad(out, "%lld times are too many files: at most %d", (long long)n, TIMES_MOST);
+	if (n > TIMES_MOST)
+		return output_bad(out, "%lld times are too many files: at most %d", (long long)n,
+		                  TIMES_MOST);
 	const bool grid = get(c, v, "points").kind != V_UNSET;
 	const char *ending = grid ? "vtu" : "vti", *base;
-	const size_t stem = stem_of(out->path, &base), before = (size_t)(base - out->path), room = stem + NAME;
+	const size_t stem = stem_of(out->path, &base), before = (size_t)(base - out->path),
+				 room = stem + NAME;
 	Output *pieces = heap_alloc(c, (size_t)n * sizeof *pieces);
 	char *names = heap_alloc(c, (size_t)n * room);
-	Status st = pieces && names ? ST_OK : data_no_memory(c, out->path, (uint64_t)n * (room + sizeof *pieces));
+	Status st = pieces && names
+	                ? ST_OK
+	                : data_no_memory(c, out->path, (uint64_t)n * (room + sizeof *pieces));
 	int64_t opened = 0;
-	output_str(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n  <Collection>\n");
+	output_str(
+		out,
+		"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n  <Collection>\n");
 	for (int64_t i = 0; i < n && st == ST_OK; i++) {
 		const double t = tensor_get(times.tensor, &i);
 		if (!isfinite(t)) {
@@ -127,9 +151,10 @@ Status pvd_write(Output *out, const Options *o, Value v) {
 	return st;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------- */
 
-/* The text of an attribute, with what stands for &, <, > and quotes, at most cap - 1 bytes. */
+/* The text of an attribute, with what stands for &, <, > and quotes, at most
+ * cap - 1 bytes. */
 static size_t plain_of(XmlText t, char *to, size_t cap) {
 	static const struct {
 		const char *code;
@@ -156,15 +181,19 @@ static size_t plain_of(XmlText t, char *to, size_t cap) {
 	return k;
 }
 
-static Status read_piece(Input *in, const Options *o, const char *text, const XmlNode *n, Value *out) {
+static Status read_piece(Input *in, const Options *o, const char *text, const XmlNode *n,
+                         Value *out) {
 	char name[1000], path[4200];
 	XmlText file = xml_attribute(n, "file");
-	if (!file.at || !file.n || plain_of(file, name, sizeof name) + 1 >= sizeof name) return xml_bad(in, text, n, "it names no file");
+	if (!file.at || !file.n || plain_of(file, name, sizeof name) + 1 >= sizeof name)
+		return xml_bad(in, text, n, "it names no file");
 	const char *slash = strrchr(in->path, '/');
 	const size_t folder = slash && *name != '/' ? (size_t)(slash + 1 - in->path) : 0;
-	if ((size_t)snprintf(path, sizeof path, "%.*s%s", (int)folder, in->path, name) >= sizeof path) return xml_bad(in, text, n, "the name of its file is too long");
+	if ((size_t)snprintf(path, sizeof path, "%.*s%s", (int)folder, in->path, name) >= sizeof path)
+		return xml_bad(in, text, n, "the name of its file is too long");
 	const char *dot = strrchr(name, '.');
-	if (!dot || (strcmp(dot, ".vti") && strcmp(dot, ".vtu"))) return xml_bad(in, text, n, "files of a series are read from .vti and .vtu files");
+	if (!dot || (strcmp(dot, ".vti") && strcmp(dot, ".vtu")))
+		return xml_bad(in, text, n, "files of a series are read from .vti and .vtu files");
 	Input piece;
 	Status st = input_open(&piece, in->c, path);
 	if (st != ST_OK) return st;
@@ -173,10 +202,13 @@ static Status read_piece(Input *in, const Options *o, const char *text, const Xm
 	return st;
 }
 
-static Status read_series(Input *in, const Options *o, const char *text, const XmlNode *root, Value *out) {
+static Status read_series(Input *in, const Options *o, const char *text, const XmlNode *root,
+                          Value *out) {
 	Ctx *c = in->c;
 	const XmlNode *all = xml_is(root->name, "VTKFile") ? xml_child(root, "Collection") : NULL;
-	if (!all) return xml_bad(in, text, root, "this is no collection of VTK: VTKFile with a Collection is wanted here");
+	if (!all)
+		return xml_bad(in, text, root,
+		               "this is no collection of VTK: VTKFile with a Collection is wanted here");
 	int64_t n = 0;
 	for (const XmlNode *k = all->first; k; k = k->next) n += xml_is(k->name, "DataSet");
 	Tensor *times;
@@ -188,7 +220,8 @@ static Status read_series(Input *in, const Options *o, const char *text, const X
 		if (!xml_is(k->name, "DataSet")) continue;
 		XmlText said = xml_attribute(k, "timestep");
 		double t = 0;
-		if (!said.at || number_read(said.at, said.at + said.n, &t) != said.at + said.n) st = xml_bad(in, text, k, "it does not say its time");
+		if (!said.at || number_read(said.at, said.at + said.n, &t) != said.at + said.n)
+			st = xml_bad(in, text, k, "it does not say its time");
 		Value one = {.kind = V_UNSET};
 		if (st == ST_OK) st = read_piece(in, o, text, k, &one);
 		if (st == ST_OK) {

@@ -1,7 +1,10 @@
-/* vtk_write.c - VTK's XML files for ParaView: image data (.vti) and unstructured grids (.vtu), with appended raw data.
+/* vtk_write.c - VTK's XML files for ParaView: image data (.vti) and
+ * unstructured grids (.vtu), with appended raw data.
  *
- * Needs: data/internal.h, zlib. Guarantees: fields in either order of axes; x is the first axis of an array and the fastest in the file. Truth values and complex numbers, which VTK
- * lacks, are bytes and pairs with an attribute that vtk_read.c knows.
+ * Needs: data/internal.h, zlib. Guarantees: fields in either order of axes; x
+ * is the first axis of an array and the fastest in the file. Truth values and
+ * complex numbers, which VTK lacks, are bytes and pairs with an attribute that
+ * vtk_read.c knows.
  */
 #include "data/internal.h"
 
@@ -11,7 +14,8 @@
 
 enum { ARRAYS_MOST = 1000, BLOCK = 1 << 18 };
 
-/* An array that is appended: its elements as they go into the file, and where its offset is to be written. */
+/* An array that is appended: its elements as they go into the file, and where
+ * its offset is to be written. */
 typedef struct Piece {
 	Tensor *t;
 	uint64_t offset_at;
@@ -27,10 +31,14 @@ typedef struct Writer {
 
 static Value get(Ctx *c, Value record, const char *name) {
 	Atom a;
-	return record.kind == V_RECORD && atom_try(c, name, strlen(name), &a) ? value_field(record, a) : (Value){.kind = V_UNSET};
+	return record.kind == V_RECORD && atom_try(c, name, strlen(name), &a)
+	           ? value_field(record, a)
+	           : (Value){.kind = V_UNSET};
 }
 
-static Status no_memory(Writer *w) { return w->out->status = data_no_memory(w->c, w->out->path, 64); }
+static Status no_memory(Writer *w) {
+	return w->out->status = data_no_memory(w->c, w->out->path, 64);
+}
 
 /* Names go into an attribute in quotes. */
 static void put_name(Output *out, const char *name, size_t n) {
@@ -45,9 +53,12 @@ static void put_name(Output *out, const char *name, size_t n) {
 	}
 }
 
-/* The element of an array; takes t, whose elements are in the file's order. `more`: attributes. */
-static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_t components, const char *more) {
-	static const char *const types[DT_COUNT] = {"UInt8", "Int32", "Int64", "Float32", "Float64", "Float32", "Float64"};
+/* The element of an array; takes t, whose elements are in the file's order.
+ * `more`: attributes. */
+static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_t components,
+                        const char *more) {
+	static const char *const types[DT_COUNT] = {"UInt8",   "Int32",   "Int64",  "Float32",
+	                                            "Float64", "Float32", "Float64"};
 	Output *out = w->out;
 	if (!t) return no_memory(w);
 	if (w->n == ARRAYS_MOST) {
@@ -57,13 +68,19 @@ static Status put_array(Writer *w, const char *name, size_t n, Tensor *t, int64_
 	const Dtype d = (Dtype)t->dtype;
 	output_format(out, "        <DataArray type=\"%s\" Name=\"", types[d]);
 	put_name(out, name, n);
-	output_format(out, "\" NumberOfComponents=\"%lld\"%s%s format=\"appended\" offset=\"", (long long)components * (dtype_is_complex(d) ? 2 : 1), d == DT_BOOL ? " atled=\"bool\"" : dtype_is_complex(d) ? " atled=\"complex\"" : "", more);
+	output_format(out, "\" NumberOfComponents=\"%lld\"%s%s format=\"appended\" offset=\"",
+	              (long long)components * (dtype_is_complex(d) ? 2 : 1),
+	              d == DT_BOOL          ? " atled=\"bool\""
+	              : dtype_is_complex(d) ? " atled=\"complex\""
+	                                    : "",
+	              more);
 	w->pieces[w->n++] = (Piece){t, out->at};
 	output_str(out, "00000000000000000000\"/>\n");
 	return out->status;
 }
 
-/* x, whose first `rank` axes are the grid's, with these turned round: x fastest. */
+/* x, whose first `rank` axes are the grid's, with these turned round: x
+ * fastest. */
 static Tensor *turned(Ctx *c, Value x, uint32_t rank) {
 	Tensor *t = value_to_tensor(c, x);
 	if (!t) return NULL;
@@ -73,14 +90,17 @@ static Tensor *turned(Ctx *c, Value x, uint32_t rank) {
 		shape[i] = t->shape[from];
 		stride[i] = t->stride[from];
 	}
-	Tensor *view = tensor_view(c, t, t->rank, shape, stride, 0), *whole = view ? tensor_contiguous(c, view) : NULL;
+	Tensor *view = tensor_view(c, t, t->rank, shape, stride, 0),
+		   *whole = view ? tensor_contiguous(c, view) : NULL;
 	tensor_unref(view);
 	tensor_unref(t);
 	return whole;
 }
 
-/* PointData or CellData: every field of the record must have the grid's lengths, and may have one axis of components more. */
-static Status put_fields(Writer *w, const char *section, Value record, uint32_t rank, const int64_t *lengths) {
+/* PointData or CellData: every field of the record must have the grid's
+ * lengths, and may have one axis of components more. */
+static Status put_fields(Writer *w, const char *section, Value record, uint32_t rank,
+                         const int64_t *lengths) {
 	Output *out = w->out;
 	output_format(out, "      <%s>\n", section);
 	const RecordObject *r = record.kind == V_RECORD ? (const RecordObject *)record.object : NULL;
@@ -89,10 +109,16 @@ static Status put_fields(Writer *w, const char *section, Value record, uint32_t 
 		const char *name = atom_text(w->c, r->fields[i].name);
 		bool fits = value_is_array(v) && (value_rank(v) == rank || value_rank(v) == rank + 1);
 		for (uint32_t k = 0; fits && k < rank; k++) fits = v.tensor->shape[k] == lengths[k];
-		if (!fits) return output_bad(out, "%s: the field %.60s is no array on the grid: it wants its lengths, and at most one axis more", section, name);
+		if (!fits)
+			return output_bad(out,
+			                  "%s: the field %.60s is no array on the grid: it wants its lengths, "
+			                  "and at most one axis more",
+			                  section, name);
 		const bool vector = value_rank(v) > rank;
-		if (vector && v.tensor->shape[rank] < 1) return output_bad(out, "%s: the field %.60s has no components", section, name);
-		put_array(w, name, atom_length(w->c, r->fields[i].name), turned(w->c, v, rank), vector ? v.tensor->shape[rank] : 1, vector ? " atled_vector=\"1\"" : "");
+		if (vector && v.tensor->shape[rank] < 1)
+			return output_bad(out, "%s: the field %.60s has no components", section, name);
+		put_array(w, name, atom_length(w->c, r->fields[i].name), turned(w->c, v, rank),
+		          vector ? v.tensor->shape[rank] : 1, vector ? " atled_vector=\"1\"" : "");
 	}
 	output_format(out, "      </%s>\n", section);
 	return out->status;
@@ -116,7 +142,8 @@ static Status put_packed(Writer *w, const Tensor *t, uint64_t bytes) {
 		for (uint64_t i = 0; i < blocks && out->status == ST_OK; i++) {
 			const uint64_t n = i + 1 < blocks || bytes % BLOCK == 0 ? BLOCK : bytes % BLOCK;
 			uLongf packed = most;
-			if (compress2(piece, &packed, (const Bytef *)t->data + i * BLOCK, (uLong)n, 6) != Z_OK) no_memory(w);
+			if (compress2(piece, &packed, (const Bytef *)t->data + i * BLOCK, (uLong)n, 6) != Z_OK)
+				no_memory(w);
 			put8(header + 24 + 8 * i, packed);
 			output_add(out, piece, packed);
 			if (out->status == ST_OK) out->status = ctx_poll(w->c, BLOCK / 16);
@@ -148,12 +175,16 @@ static Status put_appended(Writer *w) {
 	return out->status;
 }
 
-static Status whole_file(Output *out, const Options *o, const char *type, Value v, Status (*body)(Writer *w, Value v)) {
+static Status whole_file(Output *out, const Options *o, const char *type, Value v,
+                         Status (*body)(Writer *w, Value v)) {
 	if (out->direct) return output_bad(out, "this format cannot be written to a pipe");
 	Writer w = {.out = out, .c = out->c, .compress = o->compress};
 	w.pieces = heap_alloc(w.c, (ARRAYS_MOST + 8) * sizeof *w.pieces);
 	if (!w.pieces) return no_memory(&w);
-	output_format(out, "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"%s\" header_type=\"UInt64\"%s>\n", type, machine_is_little() ? "LittleEndian" : "BigEndian",
+	output_format(out,
+	              "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"%s\" "
+	              "header_type=\"UInt64\"%s>\n",
+	              type, machine_is_little() ? "LittleEndian" : "BigEndian",
 	              o->compress ? " compressor=\"vtkZLibDataCompressor\"" : "");
 	if (body(&w, v) == ST_OK) put_appended(&w);
 	for (uint32_t i = 0; i < w.n; i++) tensor_unref(w.pieces[i].t);
@@ -161,7 +192,7 @@ static Status whole_file(Output *out, const Options *o, const char *type, Value 
 	return out->status;
 }
 
-/* ---- images ------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- images -------------------------------------------------------------- */
 
 /* n numbers from a field of the record, or as they are when it is not there. */
 static bool numbers(Ctx *c, Value record, const char *name, uint32_t n, double *to) {
@@ -194,28 +225,44 @@ static Status image(Writer *w, Value v) {
 	double lengths[3] = {1, 1, 1}, origin[3] = {0}, spacing[3] = {1, 1, 1};
 	if (told && (dims.kind == V_TENSOR || dims.kind == V_TUPLE || dims.kind == V_LIST)) {
 		rank = dims.kind == V_TENSOR ? (uint32_t)dims.tensor->count : dims.object->n;
-		if (rank < 1 || rank > 3 || !numbers(c, v, "dims", rank, lengths)) return output_bad(out, "dims are one to three lengths");
+		if (rank < 1 || rank > 3 || !numbers(c, v, "dims", rank, lengths))
+			return output_bad(out, "dims are one to three lengths");
 	} else {
-		for (uint32_t i = 0; r && i < r->head.n; i++) { /* the field with the fewest axes says the grid */
+		/* the field with the fewest axes says the grid */
+		for (uint32_t i = 0; r && i < r->head.n; i++) {
 			Value f = r->fields[i].value;
-			if (value_is_array(f) && value_is_array(first) && value_rank(f) < value_rank(first)) first = f;
+			if (value_is_array(f) && value_is_array(first) && value_rank(f) < value_rank(first))
+				first = f;
 		}
 		rank = value_is_array(first) ? value_rank(first) : 0;
-		if (rank < 1 || rank > 3) return output_bad(out, "an image is an array of one to three axes, a record of such arrays, or a record (origin, spacing, dims, point, cell)");
+		if (rank < 1 || rank > 3)
+			return output_bad(out, "an image is an array of one to three axes, a record of such "
+			                       "arrays, or a record (origin, spacing, dims, point, cell)");
 		for (uint32_t i = 0; i < rank; i++) lengths[i] = (double)first.tensor->shape[i];
 	}
-	if (told && (!numbers(c, v, "origin", rank, origin) || !numbers(c, v, "spacing", rank, spacing))) return output_bad(out, "origin and spacing are as many numbers as the grid has axes");
+	if (told &&
+	    (!numbers(c, v, "origin", rank, origin) || !numbers(c, v, "spacing", rank, spacing)))
+		return output_bad(out, "origin and spacing are as many numbers as the grid has axes");
 	int64_t points[3], cells[3];
 	for (int i = 0; i < 3; i++) {
-		if (!(lengths[i] >= 1 && lengths[i] <= 1e12)) return output_bad(out, "an image has at least one point along each axis");
+		if (!(lengths[i] >= 1 && lengths[i] <= 1e12))
+			return output_bad(out, "an image has at least one point along each axis");
 		points[i] = (int64_t)lengths[i];
 		cells[i] = points[i] > 1 ? points[i] - 1 : 1;
 	}
 	char text[3][40], at[3][40];
 	for (int i = 0; i < 3; i++) number_print(text[i], spacing[i]), number_print(at[i], origin[i]);
-	output_format(out, "  <ImageData WholeExtent=\"0 %lld 0 %lld 0 %lld\" Origin=\"%s %s %s\" Spacing=\"%s %s %s\">\n", (long long)points[0] - 1, (long long)points[1] - 1, (long long)points[2] - 1, at[0], at[1], at[2], text[0], text[1], text[2]);
-	output_format(out, "    <FieldData>\n      <DataArray type=\"Int32\" Name=\"atled_axes\" NumberOfTuples=\"1\" format=\"ascii\">%u</DataArray>\n    </FieldData>\n", rank);
-	output_format(out, "    <Piece Extent=\"0 %lld 0 %lld 0 %lld\">\n", (long long)points[0] - 1, (long long)points[1] - 1, (long long)points[2] - 1);
+	output_format(out,
+	              "  <ImageData WholeExtent=\"0 %lld 0 %lld 0 %lld\" Origin=\"%s %s %s\" "
+	              "Spacing=\"%s %s %s\">\n",
+	              (long long)points[0] - 1, (long long)points[1] - 1, (long long)points[2] - 1,
+	              at[0], at[1], at[2], text[0], text[1], text[2]);
+	output_format(out,
+	              "    <FieldData>\n      <DataArray type=\"Int32\" Name=\"atled_axes\" "
+	              "NumberOfTuples=\"1\" format=\"ascii\">%u</DataArray>\n    </FieldData>\n",
+	              rank);
+	output_format(out, "    <Piece Extent=\"0 %lld 0 %lld 0 %lld\">\n", (long long)points[0] - 1,
+	              (long long)points[1] - 1, (long long)points[2] - 1);
 	Value single = {.kind = V_UNSET};
 	if (!r && !told) {
 		Fields f;
@@ -231,12 +278,15 @@ static Status image(Writer *w, Value v) {
 	return out->status;
 }
 
-Status vti_write(Output *out, const Options *o, Value v) { return whole_file(out, o, "ImageData", v, image); }
+Status vti_write(Output *out, const Options *o, Value v) {
+	return whole_file(out, o, "ImageData", v, image);
+}
 
-/* ---- grids ------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- grids --------------------------------------------------------------- */
 
 static Tensor *whole_i64(Ctx *c, Value v) {
-	Tensor *t = value_to_tensor(c, v), *made = t && t->dtype != DT_I64 ? tensor_new(c, DT_I64, t->rank, t->shape) : t;
+	Tensor *t = value_to_tensor(c, v),
+		   *made = t && t->dtype != DT_I64 ? tensor_new(c, DT_I64, t->rank, t->shape) : t;
 	if (made && made != t) {
 		tensor_convert_into(made, t);
 		tensor_unref(t);
@@ -251,15 +301,22 @@ static bool whole_numbers(Value v) { return value_is_array(v) && dtype_is_int(va
 static Status grid(Writer *w, Value v) {
 	Output *out = w->out;
 	Ctx *c = w->c;
-	Value points = get(c, v, "points"), cells = get(c, v, "cells"), offsets = get(c, v, "offsets"), types = get(c, v, "types");
-	if (points.kind != V_TENSOR || points.tensor->rank != 2 || points.tensor->shape[1] < 1 || points.tensor->shape[1] > 3 || dtype_is_complex(value_dtype(points)))
-		return output_bad(out, "a grid is a record (points, cells, types, point, cell), with points f64[n, 3] (or 2 or 1)");
+	Value points = get(c, v, "points"), cells = get(c, v, "cells"), offsets = get(c, v, "offsets"),
+		  types = get(c, v, "types");
+	if (points.kind != V_TENSOR || points.tensor->rank != 2 || points.tensor->shape[1] < 1 ||
+	    points.tensor->shape[1] > 3 || dtype_is_complex(value_dtype(points)))
+		return output_bad(out, "a grid is a record (points, cells, types, point, cell), with "
+		                       "points f64[n, 3] (or 2 or 1)");
 	const int64_t n = points.tensor->shape[0], columns = points.tensor->shape[1];
 	int64_t m = n, k = 1;
-	const bool none = cells.kind == V_UNSET || cells.kind == V_NONE, flat = !none && value_is_array(cells) && value_rank(cells) == 1;
-	if (!none && (!whole_numbers(cells) || cells.kind != V_TENSOR || value_rank(cells) > 2)) return output_bad(out, "cells are whole numbers: a matrix with a cell in each row, or a vector with `offsets`");
+	const bool none = cells.kind == V_UNSET || cells.kind == V_NONE,
+			   flat = !none && value_is_array(cells) && value_rank(cells) == 1;
+	if (!none && (!whole_numbers(cells) || cells.kind != V_TENSOR || value_rank(cells) > 2))
+		return output_bad(out, "cells are whole numbers: a matrix with a cell in each row, or a "
+		                       "vector with `offsets`");
 	if (flat && (!whole_numbers(offsets) || offsets.kind != V_TENSOR || value_rank(offsets) != 1)) {
-		if (cells.tensor->count || offsets.kind != V_UNSET) return output_bad(out, "cells in a vector need `offsets`: where each cell ends in it");
+		if (cells.tensor->count || offsets.kind != V_UNSET)
+			return output_bad(out, "cells in a vector need `offsets`: where each cell ends in it");
 	}
 	if (flat) m = offsets.kind == V_TENSOR ? offsets.tensor->shape[0] : 0;
 	else if (!none) m = cells.tensor->shape[0], k = cells.tensor->shape[1];
@@ -273,27 +330,50 @@ static Status grid(Writer *w, Value v) {
 			if (single) ((float *)(void *)xyz->data)[3 * i + j] = (float)x;
 			else ((double *)(void *)xyz->data)[3 * i + j] = x;
 		}
-	output_format(out, "  <UnstructuredGrid>\n    <Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n      <Points>\n", (long long)n, (long long)m);
-	put_array(w, "Points", 6, xyz, 3, columns == 2 ? " atled_columns=\"2\"" : columns == 1 ? " atled_columns=\"1\"" : "");
+	output_format(out,
+	              "  <UnstructuredGrid>\n    <Piece NumberOfPoints=\"%lld\" "
+	              "NumberOfCells=\"%lld\">\n      <Points>\n",
+	              (long long)n, (long long)m);
+	put_array(w, "Points", 6, xyz, 3,
+	          columns == 2   ? " atled_columns=\"2\""
+	          : columns == 1 ? " atled_columns=\"1\""
+	                         : "");
 	output_str(out, "      </Points>\n      <Cells>\n");
-	Tensor *connect = none ? tensor_new(c, DT_I64, 1, &n) : whole_i64(c, cells), *ends = flat && offsets.kind == V_TENSOR ? whole_i64(c, offsets) : tensor_new(c, DT_I64, 1, &m), *what = tensor_new(c, DT_I64, 1, &m);
+	Tensor *connect = none ? tensor_new(c, DT_I64, 1, &n) : whole_i64(c, cells),
+		   *ends = flat && offsets.kind == V_TENSOR ? whole_i64(c, offsets)
+	                                                : tensor_new(c, DT_I64, 1, &m),
+		   *what = tensor_new(c, DT_I64, 1, &m);
 	Status st = connect && ends && what ? ST_OK : no_memory(w);
 	if (st == ST_OK) {
-		int64_t *p = (int64_t *)(void *)connect->data, *e = (int64_t *)(void *)ends->data, *t = (int64_t *)(void *)what->data, given = 0;
+		int64_t *p = (int64_t *)(void *)connect->data, *e = (int64_t *)(void *)ends->data,
+				*t = (int64_t *)(void *)what->data, given = 0;
 		for (int64_t i = 0; none && i < n; i++) p[i] = i;
 		for (int64_t i = 0; !flat && i < m; i++) e[i] = (i + 1) * k;
 		for (int64_t i = 0, before = 0; i < m && st == ST_OK; before = e[i++]) {
-			if (e[i] < before || e[i] > connect->count) st = output_bad(out, "offset %lld of a cell goes back, or beyond the cells", (long long)i);
+			if (e[i] < before || e[i] > connect->count)
+				st = output_bad(out, "offset %lld of a cell goes back, or beyond the cells",
+				                (long long)i);
 			const int64_t size = e[i] - before;
-			t[i] = size == 1 ? 1 : size == 2 ? 3 : size == 3 ? 5 : size == 4 ? (columns == 2 ? 9 : 10) : size == 5 ? 14 : size == 6 ? 13 : size == 8 ? 12 : 2;
+			t[i] = size == 1   ? 1
+			       : size == 2 ? 3
+			       : size == 3 ? 5
+			       : size == 4 ? (columns == 2 ? 9 : 10)
+			       : size == 5 ? 14
+			       : size == 6 ? 13
+			       : size == 8 ? 12
+			                   : 2;
 		}
 		for (int64_t i = 0; i < connect->count && st == ST_OK; i++)
-			if (p[i] < 0 || p[i] >= n) st = output_bad(out, "a cell has point %lld, and there are %lld points", (long long)p[i], (long long)n);
+			if (p[i] < 0 || p[i] >= n)
+				st = output_bad(out, "a cell has point %lld, and there are %lld points",
+				                (long long)p[i], (long long)n);
 		if (types.kind == V_SCALAR && value_as_i64(types, &given))
 			for (int64_t i = 0; i < m; i++) t[i] = given;
-		else if (types.kind == V_TENSOR && whole_numbers(types) && types.tensor->rank == 1 && types.tensor->shape[0] == m)
+		else if (types.kind == V_TENSOR && whole_numbers(types) && types.tensor->rank == 1 &&
+		         types.tensor->shape[0] == m)
 			for (int64_t i = 0; i < m; i++) t[i] = (int64_t)tensor_get(types.tensor, &i);
-		else if (types.kind != V_UNSET && types.kind != V_NONE) st = output_bad(out, "types is one of VTK's numbers for cells, or one for each cell");
+		else if (types.kind != V_UNSET && types.kind != V_NONE)
+			st = output_bad(out, "types is one of VTK's numbers for cells, or one for each cell");
 	}
 	if (st != ST_OK) {
 		tensor_unref(connect);
@@ -302,12 +382,14 @@ static Status grid(Writer *w, Value v) {
 		return st;
 	}
 	Tensor *bytes = tensor_new(c, DT_BOOL, 1, &m); /* VTK wants the types as bytes */
-	for (int64_t i = 0; bytes && i < m; i++) ((uint8_t *)bytes->data)[i] = (uint8_t)((int64_t *)(void *)what->data)[i];
+	for (int64_t i = 0; bytes && i < m; i++)
+		((uint8_t *)bytes->data)[i] = (uint8_t)((int64_t *)(void *)what->data)[i];
 	tensor_unref(what);
 	put_array(w, "connectivity", 12, connect, 1, "");
 	put_array(w, "offsets", 7, ends, 1, "");
 	if (!bytes) return no_memory(w);
-	output_str(out, "        <DataArray type=\"UInt8\" Name=\"types\" NumberOfComponents=\"1\" format=\"appended\" offset=\"");
+	output_str(out, "        <DataArray type=\"UInt8\" Name=\"types\" NumberOfComponents=\"1\" "
+	                "format=\"appended\" offset=\"");
 	w->pieces[w->n++] = (Piece){bytes, out->at};
 	output_str(out, "00000000000000000000\"/>\n      </Cells>\n");
 	put_fields(w, "PointData", get(c, v, "point"), 1, &n);
@@ -316,4 +398,6 @@ static Status grid(Writer *w, Value v) {
 	return out->status;
 }
 
-Status vtu_write(Output *out, const Options *o, Value v) { return whole_file(out, o, "UnstructuredGrid", v, grid); }
+Status vtu_write(Output *out, const Options *o, Value v) {
+	return whole_file(out, o, "UnstructuredGrid", v, grid);
+}

@@ -1,7 +1,10 @@
-/* xml.c - the part of XML that VTK's files use: elements with attributes, and the text between them.
+/* xml.c - the part of XML that VTK's files use: elements with attributes, and
+ * the text between them.
  *
- * Needs: xml.h. Guarantees: the tree points into the text, which must outlive it; comments, declarations and CDATA of text are passed over; what is malformed is an error with
- * its line. What stands in an AppendedData element is left alone: it may be any bytes.
+ * Needs: xml.h. Guarantees: the tree points into the text, which must outlive
+ * it; comments, declarations and CDATA of text are passed over; what is
+ * malformed is an error with its line. What stands in an AppendedData element
+ * is left alone: it may be any bytes.
  */
 #include "data/xml.h"
 
@@ -32,7 +35,10 @@ static void blanks(Parser *x) {
 	while (x->p < x->end && blank(*x->p)) x->p++;
 }
 
-static bool name_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':' || c == '-' || c == '.'; }
+static bool name_byte(char c) {
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       c == ':' || c == '-' || c == '.';
+}
 
 static XmlText name(Parser *x) {
 	XmlText t = {x->p, 0};
@@ -55,7 +61,11 @@ static bool find(Parser *x, const char *what, const char **at) {
 static Status skip_others(Parser *x) {
 	for (;;) {
 		blanks(x);
-		const char *close = begins(x, "<!--") ? "-->" : begins(x, "<?") ? "?>" : begins(x, "<!") ? ">" : NULL, *at;
+		const char *close = begins(x, "<!--") ? "-->"
+		                    : begins(x, "<?") ? "?>"
+		                    : begins(x, "<!") ? ">"
+		                                      : NULL,
+				   *at;
 		if (!close) return ST_OK;
 		if (!find(x, close, &at)) return bad(x, x->p, "a comment or declaration without end");
 		x->p = at + strlen(close);
@@ -87,13 +97,16 @@ static Status element(Parser *x, XmlNode **out) {
 			node->text = (XmlText){x->p, 0};
 			return ST_OK;
 		}
-		if (node->nattributes == XML_ATTRIBUTES) return bad(x, x->p, "an element with too many attributes");
+		if (node->nattributes == XML_ATTRIBUTES)
+			return bad(x, x->p, "an element with too many attributes");
 		XmlText key = name(x);
 		blanks(x);
-		if (!key.n || x->p >= x->end || *x->p != '=') return bad(x, x->p, "an attribute is wanted here");
+		if (!key.n || x->p >= x->end || *x->p != '=')
+			return bad(x, x->p, "an attribute is wanted here");
 		x->p++;
 		blanks(x);
-		if (x->p >= x->end || (*x->p != '"' && *x->p != '\'')) return bad(x, x->p, "an attribute's value stands in quotes");
+		if (x->p >= x->end || (*x->p != '"' && *x->p != '\''))
+			return bad(x, x->p, "an attribute's value stands in quotes");
 		const char quote = *x->p++, *stop = memchr(x->p, quote, (size_t)(x->end - x->p));
 		if (!stop) return bad(x, x->p, "this quote has no end");
 		node->attributes[node->nattributes].key = key;
@@ -101,7 +114,8 @@ static Status element(Parser *x, XmlNode **out) {
 		x->p = stop + 1;
 	}
 	node->text.at = x->p;
-	if (node->name.n == 12 && !memcmp(node->name.at, "AppendedData", 12)) { /* bytes: the last thing in the file */
+	/* bytes: the last thing in the file */
+	if (node->name.n == 12 && !memcmp(node->name.at, "AppendedData", 12)) {
 		node->text.n = (size_t)(x->end - x->p);
 		x->p = x->end;
 		x->depth--;
@@ -120,12 +134,15 @@ static Status element(Parser *x, XmlNode **out) {
 			x->p += 2;
 			XmlText closes = name(x);
 			blanks(x);
-			if (closes.n != node->name.n || memcmp(closes.at, node->name.at, closes.n) || x->p >= x->end || *x->p != '>') return bad(x, open, "this closes another element than the one that is open");
+			if (closes.n != node->name.n || memcmp(closes.at, node->name.at, closes.n) ||
+			    x->p >= x->end || *x->p != '>')
+				return bad(x, open, "this closes another element than the one that is open");
 			x->p++;
 			x->depth--;
 			return ST_OK;
 		}
-		if (x->p >= x->end) return bad(x, start, "this element is not closed: the file ends before");
+		if (x->p >= x->end)
+			return bad(x, start, "this element is not closed: the file ends before");
 		XmlNode *child = NULL;
 		st = element(x, &child);
 		if (st != ST_OK) return st;
@@ -142,7 +159,8 @@ Status xml_read(Input *in, const char *text, size_t n, XmlNode **root) {
 	Parser x = {.in = in, .text = text, .p = text, .end = text + n};
 	*root = NULL;
 	Status st = skip_others(&x);
-	if (st == ST_OK && (x.p >= x.end || *x.p != '<')) st = bad(&x, x.p, "this is no XML: it does not begin with <");
+	if (st == ST_OK && (x.p >= x.end || *x.p != '<'))
+		st = bad(&x, x.p, "this is no XML: it does not begin with <");
 	if (st == ST_OK) st = element(&x, root);
 	if (*root) (*root)->all = x.pool;
 	if (st != ST_OK) {
@@ -176,5 +194,6 @@ XmlText xml_attribute(const XmlNode *n, const char *key) {
 Status xml_bad(Input *in, const char *text, const XmlNode *n, const char *what) {
 	uint64_t line = 1;
 	for (const char *p = text; p < n->start; p++) line += *p == '\n';
-	return input_bad_line(in, line, "%.*s: %s", (int)(n->name.n < 60 ? n->name.n : 60), n->name.at, what);
+	return input_bad_line(in, line, "%.*s: %s", (int)(n->name.n < 60 ? n->name.n : 60), n->name.at,
+	                      what);
 }

@@ -1,10 +1,10 @@
-/* embed.c - Atled inside a C program: an energy that is partly a C function, differentiated through it, and minimised
- * in a C loop.
+/* embed.c - Atled inside a C program: an energy that is partly a C function,
+ * differentiated through it, and minimised in a C loop.
  *
  *     cc embed.c $(pkg-config --cflags --libs atled) -lm -o embed && ./embed
  *
- * A chain of particles, each in a double well (written in C, with its derivative rules), coupled by springs (written in
- * Atled).
+ * A chain of particles, each in a double well (written in C, with its
+ * derivative rules), coupled by springs (written in Atled).
  */
 #include <atled.h>
 
@@ -29,17 +29,18 @@ static int well(void *ud, atled_context *ctx, const atled_array *in, atled_array
 }
 
 /* its derivative along dx */
-static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx,
-                    atled_array *out) {
+static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                    const atled_array *dx, atled_array *out) {
 	const double *x = in[0].data, *d = dx[0].data;
 	(void)ud, (void)ctx, (void)y;
-	for (int64_t i = 0; i < in[0].count; i++) *(double *)out[0].data += 4 * x[i] * (x[i] * x[i] - 1) * d[i];
+	for (int64_t i = 0; i < in[0].count; i++)
+		*(double *)out[0].data += 4 * x[i] * (x[i] * x[i] - 1) * d[i];
 	return 0;
 }
 
 /* its gradient times the cotangent w of the result */
-static int well_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w,
-                    atled_array *out) {
+static int well_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                    const atled_array *w, atled_array *out) {
 	const double *x = in[0].data;
 	(void)ud, (void)ctx, (void)y;
 	for (int64_t i = 0; i < in[0].count; i++)
@@ -57,14 +58,16 @@ static void to_stderr(void *ud, const char *text, size_t n) {
 
 static int failed(atled_context *ctx, const char *what) {
 	fprintf(stderr, "%s:\n", what);
-	for (size_t i = 0; i < atled_error_count(ctx); i++) atled_error_write(ctx, i, ATLED_ERROR_TEXT, to_stderr, NULL);
+	for (size_t i = 0; i < atled_error_count(ctx); i++)
+		atled_error_write(ctx, i, ATLED_ERROR_TEXT, to_stderr, NULL);
 	return 1;
 }
 
 static int minimise(atled_context *ctx, const atled_function *energy_and_gradient) {
 	atled_raw call;
 	void *ud;
-	if (atled_entry(ctx, energy_and_gradient, &call, &ud) != ATLED_OK) return failed(ctx, "no entry");
+	if (atled_entry(ctx, energy_and_gradient, &call, &ud) != ATLED_OK)
+		return failed(ctx, "no entry");
 	double x[N], gradient[N], energy = 0, k = 0.05, steepest = 0;
 	int64_t n = N;
 	for (int i = 0; i < N; i++) x[i] = i < N / 2 ? -0.5 : 0.7;
@@ -97,12 +100,16 @@ int main(void) {
 	                   .vjp = well_vjp};
 	atled_function *energy = NULL, *gradient = NULL;
 	int code;
-	if (atled_define_host(ctx, &host) != ATLED_OK || atled_compile(ctx, program, ATLED_ZERO, "chain.dsl") != ATLED_OK)
+	if (atled_define_host(ctx, &host) != ATLED_OK ||
+	    atled_compile(ctx, program, ATLED_ZERO, "chain.dsl") != ATLED_OK)
 		code = failed(ctx, "the program");
-	else if (atled_lookup(ctx, "energy", "(f64[n], f64) -> f64", &energy) != ATLED_OK) code = failed(ctx, "the energy");
-	else if (atled_derive(ctx, energy, "value_and_grad 0", &gradient) != ATLED_OK) code = failed(ctx, "the gradient");
+	else if (atled_lookup(ctx, "energy", "(f64[n], f64) -> f64", &energy) != ATLED_OK)
+		code = failed(ctx, "the energy");
+	else if (atled_derive(ctx, energy, "value_and_grad 0", &gradient) != ATLED_OK)
+		code = failed(ctx, "the gradient");
 	else {
-		printf("energy:    %s\ngradient:  %s\n", atled_function_type(energy), atled_function_type(gradient));
+		printf("energy:    %s\ngradient:  %s\n", atled_function_type(energy),
+		       atled_function_type(gradient));
 		code = minimise(ctx, gradient);
 	}
 	atled_function_free(gradient);

@@ -1,17 +1,21 @@
-/* rules.c - C functions of a host, differentiated to second order: each is the derivative of the one before, and the program says so.
+/* rules.c - C functions of a host, differentiated to second order: each is the
+ * derivative of the one before, and the program says so.
  *
  *     cc rules.c $(pkg-config --cflags --libs atled) -lm -o rules && ./rules
  *
- * The Lennard-Jones energy of two atoms at distance r, its slope and its curvature are three C functions. A rule of the program
- * makes each the derivative of the one before, the check of rules compares all of it with differences, and Newton's method on the total
- * energy of a chain, written in Atled, finds where the atoms rest.
+ * The Lennard-Jones energy of two atoms at distance r, its slope and its
+ * curvature are three C functions. A rule of the program makes each the
+ * derivative of the one before, the check of rules compares all of it with
+ * differences, and Newton's method on the total energy of a chain, written in
+ * Atled, finds where the atoms rest.
  */
 #include <atled.h>
 
 #include <math.h>
 #include <stdio.h>
 
-/* 4 (r^-12 - r^-6), or its first or second derivative, for each element; ud says which. */
+/* 4 (r^-12 - r^-6), or its first or second derivative, for each element; ud
+ * says which. */
 static int lennard_jones(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
 	const double *r = in[0].data;
 	double *y = out[0].data;
@@ -29,17 +33,18 @@ static int lennard_jones(void *ud, atled_context *ctx, const atled_array *in, at
 	return 0;
 }
 
-static const char program[] = "derivative pair(r) = pair_slope(r)\n"
-							  "derivative pair_slope(r) = pair_curve(r)\n"
-							  "energy(x) = sum(pair(x[1..] - x[..-1])) + sum(pair(x[2..] - x[..-2]))\n"
-							  /* the first atom stays where it is */
-							  "chain(gaps) = energy(concat([0.0], cumsum(gaps)))\n"
-							  "newton(gaps) = {\n"
-							  "  for k in 0..20 { gaps = gaps - linsolve(hessian(chain)(gaps), grad(chain)(gaps)) }\n"
-							  "  gaps\n"
-							  "}\n"
-							  "gaps = newton([1.1, 1.1, 1.1, 1.1])\n"
-							  "rest = norm(grad(chain)(gaps))\n";
+static const char program[] =
+	"derivative pair(r) = pair_slope(r)\n"
+	"derivative pair_slope(r) = pair_curve(r)\n"
+	"energy(x) = sum(pair(x[1..] - x[..-1])) + sum(pair(x[2..] - x[..-2]))\n"
+	/* the first atom stays where it is */
+	"chain(gaps) = energy(concat([0.0], cumsum(gaps)))\n"
+	"newton(gaps) = {\n"
+	"  for k in 0..20 { gaps = gaps - linsolve(hessian(chain)(gaps), grad(chain)(gaps)) }\n"
+	"  gaps\n"
+	"}\n"
+	"gaps = newton([1.1, 1.1, 1.1, 1.1])\n"
+	"rest = norm(grad(chain)(gaps))\n";
 
 static void to_stderr(void *ud, const char *text, size_t n) {
 	(void)ud;
@@ -52,7 +57,8 @@ static void to_stdout(void *ud, const char *text, size_t n) {
 }
 
 static int failed(atled_context *ctx) {
-	for (size_t i = 0; i < atled_error_count(ctx); i++) atled_error_write(ctx, i, ATLED_ERROR_TEXT, to_stderr, NULL);
+	for (size_t i = 0; i < atled_error_count(ctx); i++)
+		atled_error_write(ctx, i, ATLED_ERROR_TEXT, to_stderr, NULL);
 	return 1;
 }
 
@@ -63,14 +69,21 @@ int main(void) {
 	if (!ctx) return 1;
 	int code = 0;
 	for (int i = 0; i < 3 && !code; i++) {
-		atled_host host = {.size = sizeof host, .name = names[i], .type = "(f64[n]) -> f64[n]", .ud = &orders[i], .value = lennard_jones};
+		atled_host host = {.size = sizeof host,
+		                   .name = names[i],
+		                   .type = "(f64[n]) -> f64[n]",
+		                   .ud = &orders[i],
+		                   .value = lennard_jones};
 		if (atled_define_host(ctx, &host) != ATLED_OK) code = failed(ctx);
 	}
 	atled_value *gaps = NULL, *rest = NULL;
 	double size = 1;
 	if (!code && atled_check_rules(ctx, ATLED_RULES_FAIL) != ATLED_OK) code = failed(ctx);
-	if (!code && atled_compile(ctx, program, ATLED_ZERO, "chain.dsl") != ATLED_OK) code = failed(ctx);
-	if (!code && (atled_get(ctx, "gaps", &gaps) != ATLED_OK || atled_get(ctx, "rest", &rest) != ATLED_OK)) code = failed(ctx);
+	if (!code && atled_compile(ctx, program, ATLED_ZERO, "chain.dsl") != ATLED_OK)
+		code = failed(ctx);
+	if (!code &&
+	    (atled_get(ctx, "gaps", &gaps) != ATLED_OK || atled_get(ctx, "rest", &rest) != ATLED_OK))
+		code = failed(ctx);
 	if (!code) {
 		printf("distances at rest: ");
 		atled_value_write(gaps, ".6f", 0, to_stdout, NULL);

@@ -1,6 +1,7 @@
 /* main.c - the program `atled`: reads the command line and goes where it says.
  *
- * Needs: program.h. Guarantees: ends with one of the exit codes of program.h; a closed pipe ends it without a word.
+ * Needs: program.h. Guarantees: ends with one of the exit codes of program.h; a
+ * closed pipe ends it without a word.
  */
 #include "repl/core/program.h"
 

@@ -1,7 +1,7 @@
 /* solvers.c - the table of host functions that the solvers add to a context.
  *
- * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves
- * nothing pays some hundred bytes.
+ * Needs: solvers.h and the definitions. Guarantees: registering calls nothing
+ * of SUNDIALS; a context that solves nothing pays some hundred bytes.
  */
 #include "solvers/linear/assembly_pattern.h"
 #include "solvers/sundials/dae.h"
@@ -15,13 +15,28 @@
 
 static void register_all(Ctx *c, void *arg) {
 	(void)arg;
-	const HostDef *const all[] = {&ode_host, &ode_until_host, &dae_until_host, &ode_tangent_host, &ode_adjoint_host, &ode_curvature_host,
-	                              &kinsol_host, &dae_host, &dae_tangent_host, &dae_adjoint_host, &dae_curvature_host,
-	                              &sparse_solve_host, &sparse_least_host, &sparse_count_host, &sparse_eigs_host, &shifted_plan_host, &shifted_factor_host, &shifted_solve_host, &real_lines_host, &cells_pattern_host};
+	const HostDef *const all[] = {&ode_host,
+	                              &ode_until_host,
+	                              &dae_until_host,
+	                              &ode_tangent_host,
+	                              &ode_adjoint_host,
+	                              &ode_curvature_host,
+	                              &kinsol_host,
+	                              &dae_host,
+	                              &dae_tangent_host,
+	                              &dae_adjoint_host,
+	                              &dae_curvature_host,
+	                              &sparse_solve_host,
+	                              &sparse_least_host,
+	                              &sparse_count_host,
+	                              &sparse_eigs_host,
+	                              &shifted_plan_host,
+	                              &shifted_factor_host,
+	                              &shifted_solve_host,
+	                              &real_lines_host,
+	                              &cells_pattern_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
 	each_register(c);
 }
 
-Status solvers_init(Ctx *c) {
-	return ctx_protect(c, register_all, NULL);
-}
+Status solvers_init(Ctx *c) { return ctx_protect(c, register_all, NULL); }

@@ -1,8 +1,10 @@
-/* analysis.c - which values differ from lane to lane, which are threads, and where lengths are born.
+/* analysis.c - which values differ from lane to lane, which are threads, and
+ * where lengths are born.
  *
- * Needs: batch.h. Guarantees: all of it is known before the first instruction is emitted. Flags only rise, so loops end
- * at a fixpoint. A value has lanes when something it is computed from has, or when it comes out of an `if` or a loop
- * that lanes leave differently.
+ * Needs: batch.h. Guarantees: all of it is known before the first instruction
+ * is emitted. Flags only rise, so loops end at a fixpoint. A value has lanes
+ * when something it is computed from has, or when it comes out of an `if` or a
+ * loop that lanes leave differently.
  */
 #include "autodiff/batch/batch.h"
 
@@ -11,18 +13,16 @@ struct Threads { /* of one function: the one that is batched, or one that it cal
 	const Fn *f;
 	bool *at;    /* by value */
 	bool random; /* draws random numbers, itself or through calls */
-	bool starts; /* has a random state that it was not given: a seed of its own, itself or through calls */
+	/* has a random state that it was not given: a seed of its own, itself or
+	 * through calls */
+	bool starts;
 };
 
-/* ---- small questions --------------------------------------------------------------------------------------------- */
+/* ---- small questions ----------------------------------------------------- */
 
-bool batch_lanes(const Batch *s, Ref r) {
-	return ref_is_value(r) && s->lanes[REF_INDEX(r)];
-}
+bool batch_lanes(const Batch *s, Ref r) { return ref_is_value(r) && s->lanes[REF_INDEX(r)]; }
 
-bool batch_thread(const Batch *s, Ref r) {
-	return ref_is_value(r) && s->thread[REF_INDEX(r)];
-}
+bool batch_thread(const Batch *s, Ref r) { return ref_is_value(r) && s->thread[REF_INDEX(r)]; }
 
 static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
 	return f->args.at[r->results + k];
@@ -32,13 +32,13 @@ static const Inst *inst_at(const Fn *f, const Region *r, uint32_t i) {
 	return &f->insts.at[f->inst_order.at[r->insts + i]];
 }
 
-static InstId id_of(const Fn *f, const Inst *in) {
-	return (InstId)(in - f->insts.at);
-}
+static InstId id_of(const Fn *f, const Inst *in) { return (InstId)(in - f->insts.at); }
 
-/* The instruction whose region this region is, further and further out, is `owner`. */
+/* The instruction whose region this region is, further and further out, is
+ * `owner`. */
 static bool region_inside(const Fn *f, RegionId r, InstId owner) {
-	for (InstId i = f->regions.at[r].owner; i != NO_INST; i = f->regions.at[f->insts.at[i].parent].owner)
+	for (InstId i = f->regions.at[r].owner; i != NO_INST;
+	     i = f->regions.at[f->insts.at[i].parent].owner)
 		if (i == owner) return true;
 	return false;
 }
@@ -60,13 +60,15 @@ static void visit_born(void *ud, SymId sym) {
 	BornBefore *q = ud;
 	InstId born = q->s->born[sym];
 	if (born == NO_INST) return;
-	if (born == q->at || region_inside(q->s->f, q->s->f->insts.at[born].parent, q->at)) q->all = false;
+	if (born == q->at || region_inside(q->s->f, q->s->f->insts.at[born].parent, q->at))
+		q->all = false;
 }
 
 bool batch_dims_before(const Batch *s, const Inst *in, TypeId t) {
 	Type ty = *type_of(s->c, t);
 	BornBefore q = {s, id_of(s->f, in), true};
-	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++) dim_each_sym(s->c, ty.dims[k], visit_born, &q);
+	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++)
+		dim_each_sym(s->c, ty.dims[k], visit_born, &q);
 	return q.all;
 }
 
@@ -88,7 +90,7 @@ bool batch_involved(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 typedef struct ThreadWalk {
 	Batch *s;
@@ -99,14 +101,17 @@ typedef struct ThreadWalk {
 static bool is_state(Ctx *c, TypeId t) {
 	const Type y = *type_of(c, t);
 	int64_t n;
-	return y.kind == TY_TENSOR && y.dtype == DT_I64 && y.rank == 1 && dim_is_const(c, y.dims[0], &n) && n == 2;
+	return y.kind == TY_TENSOR && y.dtype == DT_I64 && y.rank == 1 &&
+	       dim_is_const(c, y.dims[0], &n) && n == 2;
 }
 
 Ref batch_state_of(Ctx *c, const Fn *f, bool result) {
 	const uint32_t n = result ? fn_nresults(f) : fn_nparams(f);
 	if (n < 2) return REF_NONE;
-	const Ref state = result ? fn_result(f, n - 2) : fn_param(f, n - 2), token = result ? fn_result(f, n - 1) : fn_param(f, n - 1);
-	return ref_type(f, token) == type_token(c) && is_state(c, ref_type(f, state)) ? state : REF_NONE;
+	const Ref state = result ? fn_result(f, n - 2) : fn_param(f, n - 2),
+			  token = result ? fn_result(f, n - 1) : fn_param(f, n - 1);
+	return ref_type(f, token) == type_token(c) && is_state(c, ref_type(f, state)) ? state
+	                                                                              : REF_NONE;
 }
 
 static Threads *threads_of(Batch *s, const Fn *f) {
@@ -143,13 +148,15 @@ static void mark_starts(ThreadWalk *w, bool starts) {
 	w->of->starts = w->changed = true;
 }
 
-/* A thread that goes into an instruction: a constant is a state that starts here. */
+/* A thread that goes into an instruction: a constant is a state that starts
+ * here. */
 static void take_thread(ThreadWalk *w, Ref r) {
 	mark_thread(w, r);
 	mark_starts(w, !ref_is_value(r));
 }
 
-/* If one of these is a thread, all are: they are the same variable at different times. */
+/* If one of these is a thread, all are: they are the same variable at different
+ * times. */
 static void tie(ThreadWalk *w, uint32_t n, const Ref *r) {
 	bool any = false;
 	for (uint32_t i = 0; i < n; i++) any |= is_thread(w, r[i]);
@@ -176,13 +183,15 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 	case OP_IF:
 	case OP_TRY:
 		for (uint32_t k = 0; k < in->nresults; k++)
-			tie(w, 3, (Ref[]){inst_result(in, k), region_result(f, first, k), region_result(f, second, k)});
+			tie(w, 3,
+			    (Ref[]){inst_result(in, k), region_result(f, first, k),
+			            region_result(f, second, k)});
 		return;
 	case OP_FOR:
 		for (uint32_t k = 0; k < in->nresults; k++)
 			tie(w, 4,
-			    (Ref[]){inst_result(in, k), inst_arg(f, in, k + 1), ref_value(first->params + k + 1),
-			            region_result(f, first, k)});
+			    (Ref[]){inst_result(in, k), inst_arg(f, in, k + 1),
+			            ref_value(first->params + k + 1), region_result(f, first, k)});
 		return;
 	case OP_WHILE:
 		for (uint32_t k = 0; k < in->nresults; k++)
@@ -206,7 +215,9 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 	case OP_START: return; /* tokens */
 	case OP_HOST: return;
 	default:
-		for (uint32_t k = 0; k < in->nresults; k++) mark_starts(w, is_thread(w, inst_result(in, k)) && is_state(w->s->c, ref_type(f, inst_result(in, k))));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			mark_starts(w, is_thread(w, inst_result(in, k)) &&
+			                   is_state(w->s->c, ref_type(f, inst_result(in, k))));
 		return;
 	}
 }
@@ -215,7 +226,8 @@ static void thread_region(ThreadWalk *w, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) thread_inst(w, inst_at(w->of->f, r, i));
 }
 
-/* Functions may call themselves and each other, so all that are called are walked together until nothing changes. */
+/* Functions may call themselves and each other, so all that are called are
+ * walked together until nothing changes. */
 static void find_threads(Batch *s) {
 	s->thread = threads_of(s, s->f)->at;
 	for (bool changed = true; changed;) {
@@ -242,11 +254,13 @@ bool batch_within(const Batch *s, Ref r, const BatchGroup *g) {
 	return false;
 }
 
-/* Where r came into what is inside owner, or when that is NULL, into the group. */
+/* Where r came into what is inside owner, or when that is NULL, into the group.
+ */
 static Ref followed(const Batch *s, Ref r, const Inst *owner, const BatchGroup *g) {
 	const Fn *f = s->f;
 	while (r && (owner ? batch_inside(s, r, owner) : batch_within(s, r, g))) {
-		/* Never a parameter: what comes out of a loop is followed to what went into it. */
+		/* Never a parameter: what comes out of a loop is followed to what went
+		 * into it. */
 		const Val *v = &f->vals.at[REF_INDEX(r)];
 		if (v->def == NO_INST) return REF_NONE;
 		const Inst *in = &f->insts.at[v->def];
@@ -282,7 +296,7 @@ Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g) {
 	return followed(s, r, NULL, g);
 }
 
-/* ---- births of lengths ------------------------------------------------------------------------------------------- */
+/* ---- births of lengths --------------------------------------------------- */
 
 typedef struct BirthWalk {
 	Batch *s;
@@ -300,7 +314,8 @@ static void visit_birth(void *ud, SymId sym) {
 static void births_in_type(BirthWalk *w, InstId at, Ref r) {
 	Type t = *ref_ty(w->s->f, r);
 	w->at = at;
-	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) dim_each_sym(w->s->c, t.dims[k], visit_birth, w);
+	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
+		dim_each_sym(w->s->c, t.dims[k], visit_birth, w);
 }
 
 static void births_in_region(BirthWalk *w, const Region *r) {
@@ -318,7 +333,7 @@ static void births_in_region(BirthWalk *w, const Region *r) {
 	}
 }
 
-/* ---- lanes ------------------------------------------------------------------------------------------------------- */
+/* ---- lanes --------------------------------------------------------------- */
 
 static void lanes_region(Batch *s, const Region *r);
 
@@ -327,7 +342,8 @@ static bool raise(Batch *s, Ref r, bool lanes) {
 	return s->lanes[REF_INDEX(r)] = true;
 }
 
-/* Lanes that part ways make everything they come back with differ, but for threads. */
+/* Lanes that part ways make everything they come back with differ, but for
+ * threads. */
 static bool raise_by_control(Batch *s, Ref r, bool control) {
 	return raise(s, r, control && !batch_thread(s, r));
 }
@@ -350,18 +366,20 @@ static void lanes_branches(Batch *s, const Inst *in, bool control) {
 	}
 }
 
-/* first_arg: the first initial value among the operands; skip: parameters of the body before the carried ones. */
+/* first_arg: the first initial value among the operands; skip: parameters of
+ * the body before the carried ones. */
 static void lanes_loop(Batch *s, const Inst *in, uint32_t first_arg, uint32_t skip) {
 	const Region *test = in->op == OP_WHILE ? inst_region(s->f, in, 0) : NULL;
 	const Region *body = inst_region(s->f, in, test ? 1 : 0);
 	for (bool changed = true; changed;) {
 		changed = false;
-		bool control = test ? batch_lanes(s, region_result(s->f, test, 0)) : batch_lanes(s, inst_arg(s->f, in, 0));
+		bool control = test ? batch_lanes(s, region_result(s->f, test, 0))
+		                    : batch_lanes(s, inst_arg(s->f, in, 0));
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Ref param = ref_value(body->params + skip + k), next = region_result(s->f, body, k),
 				result = inst_result(in, k);
-			bool lanes =
-				batch_lanes(s, inst_arg(s->f, in, first_arg + k)) || batch_lanes(s, next) || batch_lanes(s, result);
+			bool lanes = batch_lanes(s, inst_arg(s->f, in, first_arg + k)) ||
+			             batch_lanes(s, next) || batch_lanes(s, result);
 			changed |= raise(s, param, lanes);
 			changed |= raise_by_control(s, param, control && next != param);
 			raise(s, result, batch_lanes(s, param));
@@ -371,8 +389,8 @@ static void lanes_loop(Batch *s, const Inst *in, uint32_t first_arg, uint32_t sk
 		bool after = test ? batch_lanes(s, region_result(s->f, test, 0)) : control;
 		lanes_region(s, body);
 		for (uint32_t k = 0; k < in->nresults; k++)
-			changed |=
-				batch_lanes(s, region_result(s->f, body, k)) && !batch_lanes(s, ref_value(body->params + skip + k));
+			changed |= batch_lanes(s, region_result(s->f, body, k)) &&
+			           !batch_lanes(s, ref_value(body->params + skip + k));
 		changed |= after != control;
 	}
 }
@@ -383,7 +401,10 @@ Derived *batch_callee(const Batch *s, const Inst *in) {
 		mask[k] = batch_lanes(s, inst_arg(s->f, in, k));
 		array |= mask[k] && type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
 	}
-	if (!array) batch_no_rule(s, in, "is given a dynamic value that differs from lane to lane, and no array that does");
+	if (!array)
+		batch_no_rule(
+			s, in,
+			"is given a dynamic value that differs from lane to lane, and no array that does");
 	return derived_of(s->c, inst_callee(s->c, in), TR_BATCH, 0, mask, batch_make);
 }
 
@@ -392,7 +413,8 @@ bool batch_one_by_one(const Batch *s, const Inst *call) {
 	return k && batch_lanes(s, inst_arg(s->f, call, k - 1));
 }
 
-/* Of a callee that is still being made (recursion) all is taken to differ that can: it will keep that promise. */
+/* Of a callee that is still being made (recursion) all is taken to differ that
+ * can: it will keep that promise. */
 static void lanes_call(Batch *s, const Inst *in) {
 	if (!any_arg(s, in) || batch_one_by_one(s, in)) {
 		bool differ = any_arg(s, in) || batch_draws_random(s, in);
@@ -418,7 +440,8 @@ static void lanes_inst(Batch *s, const Inst *in) {
 	case OP_FORMAT: /* one text for all lanes */
 	case OP_PRINT: return;
 	default:
-		for (uint32_t k = 0; k < in->nresults; k++) raise_by_control(s, inst_result(in, k), any_arg(s, in));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			raise_by_control(s, inst_result(in, k), any_arg(s, in));
 		return;
 	}
 }
@@ -427,10 +450,12 @@ static void lanes_region(Batch *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) lanes_inst(s, inst_at(s->f, r, i));
 }
 
-/* ---- tapes ------------------------------------------------------------------------------------------------------- */
+/* ---- tapes --------------------------------------------------------------- */
 
-/* A gradient reads a tape row by row at the turn that wrote the row, so lanes that end after different numbers of turns can share one that is
- * as long as the longest needs. Of a program's own arrays that is not so: there an index beyond a lane's end must fail. */
+/* A gradient reads a tape row by row at the turn that wrote the row, so lanes
+ * that end after different numbers of turns can share one that is as long as
+ * the longest needs. Of a program's own arrays that is not so: there an index
+ * beyond a lane's end must fail. */
 static bool made_by_transform(Ctx *c, const Inst *in) {
 	char transforms[64];
 	chain_transforms(c, in->chain, transforms, sizeof transforms);
@@ -454,20 +479,26 @@ static void mark_ragged(Batch *s, Dim d) {
 	if (dim_is_sym(s->c, d, &sym) && sym < s->f->syms.n) s->ragged[sym] = true;
 }
 
-/* Carried values of a `while` that are nothing but pushed to, and lengths of counts that differ. */
+/* Carried values of a `while` that are nothing but pushed to, and lengths of
+ * counts that differ. */
 static void find_tapes(Batch *s, const Region *r, const uint32_t *uses) {
 	const Fn *f = s->f;
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(f, r, i);
 		for (uint32_t k = 0; k < in->nregions; k++) find_tapes(s, inst_region(f, in, k), uses);
-		if (in->op == OP_BIND && any_arg(s, in) && made_by_transform(s->c, in)) mark_ragged(s, (Dim)attr_int(s->c, OP_BIND, in->attr, 0));
-		if (in->op != OP_WHILE || !batch_lanes(s, region_result(f, inst_region(f, in, 0), 0))) continue;
+		if (in->op == OP_BIND && any_arg(s, in) && made_by_transform(s->c, in))
+			mark_ragged(s, (Dim)attr_int(s->c, OP_BIND, in->attr, 0));
+		if (in->op != OP_WHILE || !batch_lanes(s, region_result(f, inst_region(f, in, 0), 0)))
+			continue;
 		const Region *test = inst_region(f, in, 0), *body = inst_region(f, in, 1);
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Ref param = ref_value(body->params + k), next = region_result(f, body, k);
 			const Inst *push = ref_inst(f, next);
-			if (!push || push->op != OP_PUSH || inst_arg(f, push, 0) != param || !made_by_transform(s->c, push)) continue;
-			if (uses[REF_INDEX(param)] != 1 || uses[REF_INDEX(next)] != 1 || uses[test->params + k]) continue;
+			if (!push || push->op != OP_PUSH || inst_arg(f, push, 0) != param ||
+			    !made_by_transform(s->c, push))
+				continue;
+			if (uses[REF_INDEX(param)] != 1 || uses[REF_INDEX(next)] != 1 || uses[test->params + k])
+				continue;
 			mark_ragged(s, ref_ty(f, param)->dims[0]);
 			mark_ragged(s, ref_ty(f, ref_value(test->params + k))->dims[0]);
 			mark_ragged(s, ref_ty(f, inst_result(in, k))->dims[0]);
@@ -511,7 +542,8 @@ static bool attr_ragged(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* The instruction does not care how long its operands are behind a lane's own part. */
+/* The instruction does not care how long its operands are behind a lane's own
+ * part. */
 static bool bears_ragged(const Batch *s, const Inst *in) {
 	const Fn *f = s->f;
 	bool args = false, results = false;
@@ -519,11 +551,18 @@ static bool bears_ragged(const Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) results |= has_ragged(s, inst_result(in, k), -1);
 	int axis;
 	switch ((Op)in->op) {
-	case OP_FOR: case OP_WHILE: case OP_IF: case OP_SELECT: case OP_CONVERT: case OP_STOP: return true;
+	case OP_FOR:
+	case OP_WHILE:
+	case OP_IF:
+	case OP_SELECT:
+	case OP_CONVERT:
+	case OP_STOP: return true;
 	case OP_BIND: return !args;
 	case OP_BROADCAST: return !args;
 	case OP_PUSH: return !(args || results) || s->tape[in->results];
-	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET:
+	case OP_GATHER:
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
 		axis = (int)attr_int(s->c, (Op)in->op, in->attr, 0);
 		for (uint32_t k = 1; k < in->nargs; k++)
 			if (has_ragged(s, inst_arg(f, in, k), -1)) return false;
@@ -550,7 +589,8 @@ static void find_ragged(Batch *s) {
 	fn_count_uses(f, uses);
 	find_tapes(s, &f->regions.at[0], uses);
 	bool good = region_bears_ragged(s, &f->regions.at[0]);
-	for (uint32_t k = 0; k < fn_nresults(f); k++) good = good && !has_ragged(s, fn_result(f, k), -1);
+	for (uint32_t k = 0; k < fn_nresults(f); k++)
+		good = good && !has_ragged(s, fn_result(f, k), -1);
 	if (good) return;
 	memset(s->ragged, 0, f->syms.n + 1);
 	memset(s->tape, 0, f->vals.n + 1);

@@ -1,12 +1,17 @@
-/* batch.c - batching: one function for many lanes, and what becomes of control flow when lanes part ways.
+/* batch.c - batching: one function for many lanes, and what becomes of control
+ * flow when lanes part ways.
  *
- * Needs: batch.h. Guarantees: what ad_batch in autodiff.h says; only primitives are emitted, so that every other
- * transform applies to what comes out. A branch that no lane takes does not run. A branch or a loop turn that some
- * lanes skip runs with those lanes fed the operands of a lane that does not: what the single call would not compute is
- * never computed on values of its own, so that it can neither fail nor send a NaN into a derivative; but for what could do neither: branches that
- * only choose, add or compare a few numbers are computed for all lanes, and chosen from. Tokens and random
- * states pass through both branches one after the other. What has a length of its own in each lane is done one lane after the other, and so
- * is a function that starts a random state of its own (a seed).
+ * Needs: batch.h. Guarantees: what ad_batch in autodiff.h says; only primitives
+ * are emitted, so that every other transform applies to what comes out. A
+ * branch that no lane takes does not run. A branch or a loop turn that some
+ * lanes skip runs with those lanes fed the operands of a lane that does not:
+ * what the single call would not compute is never computed on values of its
+ * own, so that it can neither fail nor send a NaN into a derivative; but for
+ * what could do neither: branches that only choose, add or compare a few
+ * numbers are computed for all lanes, and chosen from. Tokens and random states
+ * pass through both branches one after the other. What has a length of its own
+ * in each lane is done one lane after the other, and so is a function that
+ * starts a random state of its own (a seed).
  */
 #include "autodiff/batch/batch.h"
 #include <math.h>
@@ -16,7 +21,7 @@
 
 static void batch_region(Batch *s, const Region *r); /* emits the contents */
 
-/* ---- operands and results ---------------------------------------------------------------------------------------- */
+/* ---- operands and results ------------------------------------------------ */
 
 void batch_no_rule(const Batch *s, const Inst *in, const char *why) {
 	no_rule(s->c, s->f, in, "map", why);
@@ -51,9 +56,7 @@ AttrId batch_attr(Batch *s, const Inst *in) {
 	return attr_subst(s->c, (Op)in->op, in->attr, s->map.dims, s->map.ndims);
 }
 
-Ref batch_get(Batch *s, Ref r) {
-	return refmap_get(s->b, &s->map, r);
-}
+Ref batch_get(Batch *s, Ref r) { return refmap_get(s->b, &s->map, r); }
 
 static Ref broadcast_lanes(Batch *s, Ref x) {
 	Type t = *ref_ty(build_fn(s->b), x), wide = widened(s, &t);
@@ -68,13 +71,12 @@ static Ref batch_full(Batch *s, const Inst *in, Ref r) {
 	if (batch_lanes(s, r)) return x;
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
 		batch_no_rule(s, in,
-		              "gives a dynamic value that is one for all lanes here and differs from lane to lane there");
+		              "gives a dynamic value that is one for all lanes here and differs from lane "
+		              "to lane there");
 	return broadcast_lanes(s, x);
 }
 
-Ref batch_arg(Batch *s, const Inst *in, uint32_t k) {
-	return batch_get(s, inst_arg(s->f, in, k));
-}
+Ref batch_arg(Batch *s, const Inst *in, uint32_t k) { return batch_get(s, inst_arg(s->f, in, k)); }
 
 Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k) {
 	return batch_full(s, in, inst_arg(s->f, in, k));
@@ -86,8 +88,8 @@ static Ref batch_spread(Batch *s, Ref per_lane, TypeId like) {
 	return build_broadcast(s->b, per_lane, t.rank, t.dims, (int[]){0});
 }
 
-/* As refmap_set, where the axes of the new value may be one further back: learns what lengths that were born have
- * become. */
+/* As refmap_set, where the axes of the new value may be one further back:
+ * learns what lengths that were born have become. */
 void batch_set(Batch *s, Ref r, Ref x) {
 	s->map.values[REF_INDEX(r)] = x;
 	Type old = *ref_ty(s->f, r), new = *ref_ty(build_fn(s->b), x);
@@ -96,15 +98,17 @@ void batch_set(Batch *s, Ref r, Ref x) {
 		SymId sym;
 		if (!dim_is_sym(s->c, old.dims[i], &sym) || sym >= s->map.ndims) continue;
 		Dim now = new.dims[i + skip];
-		if (s->map.dims[sym] == UINT32_MAX || build_canon(s->b, s->map.dims[sym]) != build_canon(s->b, now))
+		if (s->map.dims[sym] == UINT32_MAX ||
+		    build_canon(s->b, s->map.dims[sym]) != build_canon(s->b, now))
 			s->map.dims[sym] = now;
 	}
 	if (ref_is_value(x)) build_name(s->b, x, s->f->vals.at[REF_INDEX(r)].name);
 }
 
-/* ---- bookkeeping of regions -------------------------------------------------------------------------------------- */
+/* ---- bookkeeping of regions ---------------------------------------------- */
 
-/* What the map said before values and lengths got another meaning for a while. */
+/* What the map said before values and lengths got another meaning for a while.
+ */
 typedef struct Saved {
 	uint32_t mark;
 	Dim *dims;
@@ -135,7 +139,8 @@ static Ref region_result(const Batch *s, const Region *r, uint32_t k) {
 	return s->f->args.at[r->results + k];
 }
 
-/* Values with lanes that a region takes from around its owner, or a group of instructions from around it. */
+/* Values with lanes that a region takes from around its owner, or a group of
+ * instructions from around it. */
 typedef struct Captured {
 	Ref *at;
 	uint32_t n;
@@ -152,7 +157,8 @@ static void capture_region(Batch *s, const BatchGroup *g, const Region *r, Captu
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
 		for (uint32_t k = 0; k < in->nargs; k++) capture_value(s, g, inst_arg(s->f, in, k), out);
-		for (uint32_t k = 0; k < in->nregions; k++) capture_region(s, g, inst_region(s->f, in, k), out);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			capture_region(s, g, inst_region(s->f, in, k), out);
 	}
 	for (uint32_t k = 0; k < r->nresults; k++) capture_value(s, g, region_result(s, r, k), out);
 }
@@ -166,39 +172,50 @@ static Ref choose(Batch *s, Ref chosen, Ref x, Ref y) {
 	return build_select(s->b, batch_spread(s, chosen, ref_type(build_fn(s->b), x)), x, y);
 }
 
-/* Until the map is restored, r is x[index] along the batch axis. Where lanes are chosen, which the index leaves where they are, what it feeds the others leads
- * to nothing that is kept, and has no derivative: else reverse mode would add up, one lane after the other, what nobody asked for. */
+/* Until the map is restored, r is x[index] along the batch axis. Where lanes
+ * are chosen, which the index leaves where they are, what it feeds the others
+ * leads to nothing that is kept, and has no derivative: else reverse mode would
+ * add up, one lane after the other, what nobody asked for. */
 static void redirect(Batch *s, const Inst *in, Ref r, Ref chosen, Ref index) {
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
-		batch_no_rule(s, in, "uses a dynamic value that differs from lane to lane where lanes part ways");
+		batch_no_rule(s, in,
+		              "uses a dynamic value that differs from lane to lane where lanes part ways");
 	Ref x = batch_get(s, r);
 	const Dtype t = (Dtype)ref_ty(build_fn(s->b), x)->dtype;
 	const bool asked = build_unasked(s->b, true);
-	if (!chosen || dtype_is_int(t) || t == DT_BOOL) stand_for(s, r, build_gather(s->b, x, index, 0, 0));
-	else stand_for(s, r, choose(s, chosen, x, build_gather(s->b, build1(s->b, OP_STOP, x), index, 0, 0)));
+	if (!chosen || dtype_is_int(t) || t == DT_BOOL)
+		stand_for(s, r, build_gather(s->b, x, index, 0, 0));
+	else
+		stand_for(s, r,
+		          choose(s, chosen, x, build_gather(s->b, build1(s->b, OP_STOP, x), index, 0, 0)));
 	build_unasked(s->b, asked);
 }
 
-static void redirect_all(Batch *s, const Inst *in, const Captured *captured, Ref chosen, Ref index) {
+static void redirect_all(Batch *s, const Inst *in, const Captured *captured, Ref chosen,
+                         Ref index) {
 	for (uint32_t i = 0; i < captured->n; i++) redirect(s, in, captured->at[i], chosen, index);
 }
 
 static Ref any_lane(Batch *s, Ref chosen) {
-	Ref count = build_reduce(s->b, OP_REDUCE_SUM, build_convert(s->b, chosen, DT_I64), 1, (int[]){0});
+	Ref count =
+		build_reduce(s->b, OP_REDUCE_SUM, build_convert(s->b, chosen, DT_I64), 1, (int[]){0});
 	return build2(s->b, OP_LT, build_i64(s->b, 0), count);
 }
 
-/* Each lane itself where it is chosen, else the first that is. At least one must be. */
+/* Each lane itself where it is chosen, else the first that is. At least one
+ * must be. */
 static Ref lane_index(Batch *s, Ref chosen) {
 	int64_t axis = 0;
 	const bool asked = build_unasked(s->b, true);
 	Ref first = build(s->b, OP_ARGMAX, 1, &chosen, attr_intern(s->c, &axis, 1), NULL),
 		lanes = build_iota(s->b, DT_I64, s->n);
 	build_unasked(s->b, asked);
-	return build_select(s->b, chosen, lanes, build_broadcast_scalar(s->b, first, ref_type(build_fn(s->b), lanes)));
+	return build_select(s->b, chosen, lanes,
+	                    build_broadcast_scalar(s->b, first, ref_type(build_fn(s->b), lanes)));
 }
 
-/* Values that come back from where lanes have parted must have one shape, and be arrays. */
+/* Values that come back from where lanes have parted must have one shape, and
+ * be arrays. */
 static void check_shape(Batch *s, const Inst *in, Ref r) {
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
 		batch_no_rule(s, in, "gives a dynamic value that differs from lane to lane");
@@ -209,11 +226,12 @@ static void check_shape(Batch *s, const Inst *in, Ref r) {
 /* Where a thread comes in that goes out as result k of the region. */
 static Ref thread_entry(Batch *s, const Inst *in, Ref r) {
 	Ref entry = batch_thread_entry(s, r, in);
-	if (!entry) batch_no_rule(s, in, "starts a random state or an output of its own where lanes part ways");
+	if (!entry)
+		batch_no_rule(s, in, "starts a random state or an output of its own where lanes part ways");
 	return entry;
 }
 
-/* ---- if ---------------------------------------------------------------------------------------------------------- */
+/* ---- if ------------------------------------------------------------------ */
 
 static void if_together(Batch *s, const Inst *in) {
 	RegionId regions[2];
@@ -235,11 +253,12 @@ static void if_together(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-/* if (any lane takes the branch) { the branch for the lanes that do, else `before` } else { before }. That the lanes keep
- * what they had stands inside, so that it may be asked of some lanes only whether one takes the branch. Results with an
- * entry are threads. */
-static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, const Ref *before, const Ref *entry,
-	                       Ref *results) {
+/* if (any lane takes the branch) { the branch for the lanes that do, else
+ * `before` } else { before }. That the lanes keep what they had stands inside,
+ * so that it may be asked of some lanes only whether one takes the branch.
+ * Results with an entry are threads. */
+static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, const Ref *before,
+                           const Ref *entry, Ref *results) {
 	const Region *r = inst_region(s->f, in, which);
 	uint32_t n = in->nresults;
 	Captured captured = captured_new(s);
@@ -275,7 +294,9 @@ static void if_by_lane(Batch *s, const Inst *in) {
 		}
 		entry[k] = thread_entry(s, in, region_result(s, inst_region(s->f, in, 0), k));
 		if (entry[k] != thread_entry(s, in, region_result(s, inst_region(s->f, in, 1), k)))
-			batch_no_rule(s, in, "has branches with different random states or outputs where lanes part ways");
+			batch_no_rule(
+				s, in,
+				"has branches with different random states or outputs where lanes part ways");
 		before[k] = batch_get(s, entry[k]);
 	}
 	Ref other = build2(s->b, OP_EQ, taken, build_zeros(s->b, ref_type(build_fn(s->b), taken)));
@@ -305,30 +326,49 @@ static bool is_few(const Batch *s, const Type *t) {
 
 static bool is_choice(Batch *s, const Inst *in);
 
-/* Whether every lane may compute this, also one that does not take the branch: it is cheap, cannot fail, and its derivative is finite whatever the operands are. */
+/* Whether every lane may compute this, also one that does not take the branch:
+ * it is cheap, cannot fail, and its derivative is finite whatever the operands
+ * are. */
 static bool is_harmless(Batch *s, const Inst *in) {
 	Value v;
 	double x;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (!type_is_tensor(s->c, ref_type(s->f, inst_result(in, k))) || !is_few(s, ref_ty(s->f, inst_result(in, k)))) return false;
+		if (!type_is_tensor(s->c, ref_type(s->f, inst_result(in, k))) ||
+		    !is_few(s, ref_ty(s->f, inst_result(in, k))))
+			return false;
 	switch ((Op)in->op) {
-	case OP_NEG: case OP_ADD: case OP_SUB: case OP_SELECT: case OP_EQ: case OP_LT: case OP_LE: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE:
-		return true;
-	case OP_MIN: case OP_MAX: case OP_CONVERT: return without_tangent(s, inst_arg(s->f, in, 0));
+	case OP_NEG:
+	case OP_ADD:
+	case OP_SUB:
+	case OP_SELECT:
+	case OP_EQ:
+	case OP_LT:
+	case OP_LE:
+	case OP_STOP:
+	case OP_BROADCAST:
+	case OP_RESHAPE: return true;
+	case OP_MIN:
+	case OP_MAX:
+	case OP_CONVERT: return without_tangent(s, inst_arg(s->f, in, 0));
 	case OP_IF: return is_choice(s, in);
 	case OP_MUL:
 		for (uint32_t k = 0; k < 2; k++)
-			if (ref_splat(s->f, inst_arg(s->f, in, k), &v) && !dtype_is_complex((Dtype)v.dtype) && value_as_f64(v, &x) && isfinite(x)) return true;
+			if (ref_splat(s->f, inst_arg(s->f, in, k), &v) && !dtype_is_complex((Dtype)v.dtype) &&
+			    value_as_f64(v, &x) && isfinite(x))
+				return true;
 		return false;
 	default: return false;
 	}
 }
 
-/* Branches that only choose between values, or do next to nothing to them: no reason to ask whether a lane takes them. */
+/* Branches that only choose between values, or do next to nothing to them: no
+ * reason to ask whether a lane takes them. */
 static bool is_choice(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
-		if (batch_thread(s, r) || !type_is_tensor(s->c, ref_type(s->f, r)) || !batch_dims_before(s, in, ref_type(s->f, r))) return false;
+		if (batch_thread(s, r) || !type_is_tensor(s->c, ref_type(s->f, r)) ||
+		    !batch_dims_before(s, in, ref_type(s->f, r)))
+			return false;
 		if (!is_few(s, ref_ty(s->f, r))) return false;
 	}
 	for (uint32_t i = 0; i < 2; i++) {
@@ -347,12 +387,14 @@ static void if_chosen(Batch *s, const Inst *in) {
 		Saved saved = save(s);
 		batch_region(s, r);
 		out[i] = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
-		for (uint32_t k = 0; k < in->nresults; k++) out[i][k] = batch_full(s, in, region_result(s, r, k));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			out[i][k] = batch_full(s, in, region_result(s, r, k));
 		restore(s, &saved);
 	}
 	build_at(s->b, in->span);
 	Ref taken = batch_arg(s, in, 0);
-	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), choose(s, taken, out[0][k], out[1][k]));
+	for (uint32_t k = 0; k < in->nresults; k++)
+		batch_set(s, inst_result(in, k), choose(s, taken, out[0][k], out[1][k]));
 }
 
 void batch_IF(Batch *s, const Inst *in) {
@@ -361,7 +403,7 @@ void batch_IF(Batch *s, const Inst *in) {
 	else if_by_lane(s, in);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 static void param_types(Batch *s, const Region *r, TypeId *types) {
 	for (uint32_t i = 0; i < r->nparams; i++) {
@@ -397,7 +439,8 @@ static void loop_together(Batch *s, const Inst *in) {
 	bool counted = in->op == OP_FOR;
 	const Region *r = inst_region(s->f, in, !counted);
 	uint32_t n = in->nresults, skip = counted;
-	Ref *init = ARENA_ARRAY(s->scratch, Ref, n + 1), *params = ARENA_ARRAY(s->scratch, Ref, r->nparams + 1);
+	Ref *init = ARENA_ARRAY(s->scratch, Ref, n + 1),
+		*params = ARENA_ARRAY(s->scratch, Ref, r->nparams + 1);
 	Ref *out = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	TypeId *types = ARENA_ARRAY(s->scratch, TypeId, r->nparams + 1);
 	for (uint32_t k = 0; k < n; k++)
@@ -408,7 +451,8 @@ static void loop_together(Batch *s, const Inst *in) {
 	OpenRegion *open = build_region_begin(s->b, r->nparams, types, params);
 	set_params(s, r, params);
 	batch_region(s, r);
-	for (uint32_t k = 0; k < n; k++) out[k] = carried(s, in, ref_value(r->params + skip + k), region_result(s, r, k));
+	for (uint32_t k = 0; k < n; k++)
+		out[k] = carried(s, in, ref_value(r->params + skip + k), region_result(s, r, k));
 	RegionId body = build_region_end(s->b, open, n, out);
 	restore(s, &saved);
 	build_at(s->b, in->span);
@@ -417,7 +461,8 @@ static void loop_together(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), out[k]);
 }
 
-/* The condition of the loop for given values of what it carries, written out where we are: bool[n]. */
+/* The condition of the loop for given values of what it carries, written out
+ * where we are: bool[n]. */
 static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 	const Region *r = inst_region(s->f, in, 0);
 	Saved saved = save(s);
@@ -428,13 +473,13 @@ static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 	return go_on;
 }
 
-static bool is_tape(const Batch *s, Ref r) {
-	return s->tape[REF_INDEX(r)];
-}
+static bool is_tape(const Batch *s, Ref r) { return s->tape[REF_INDEX(r)]; }
 
-/* One turn for the lanes that are alive; `values` are the carried values at its beginning and become those at its
- * end. The body's parameters and all it captures are seen through the index of a lane that is alive. */
-static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t skip, Ref alive, Ref *values) {
+/* One turn for the lanes that are alive; `values` are the carried values at its
+ * beginning and become those at its end. The body's parameters and all it
+ * captures are seen through the index of a lane that is alive. */
+static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t skip, Ref alive,
+                         Ref *values) {
 	uint32_t n = in->nresults;
 	Captured captured = captured_new(s);
 	capture_region(s, &(BatchGroup){&in, 1}, r, &captured);
@@ -450,7 +495,8 @@ static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	build_at(s->b, in->span);
 	for (uint32_t k = 0; k < n; k++) {
 		Ref next = region_result(s, r, k);
-		if (is_tape(s, ref_value(r->params + skip + k))) values[k] = batch_full(s, in, next); /* also for lanes that have stopped */
+		/* also for lanes that have stopped */
+		if (is_tape(s, ref_value(r->params + skip + k))) values[k] = batch_full(s, in, next);
 		else if (batch_lanes(s, ref_value(r->params + skip + k)))
 			values[k] = choose(s, alive, batch_full(s, in, next), values[k]);
 		else values[k] = batch_get(s, next);
@@ -486,27 +532,33 @@ static void while_by_lane(Batch *s, const Inst *in) {
 	open = build_region_begin(s->b, n + 1, types, params);
 	Ref alive = params[n];
 	turn_by_lane(s, in, r, 0, alive, params);
-	/* lanes that have stopped stay as they are, so they stay stopped; that they do is written out for who reads it */
+	/* lanes that have stopped stay as they are, so they stay stopped; that they
+	 * do is written out for who reads it */
 	params[n] = build2(s->b, OP_MIN, alive, condition_here(s, in, params));
 	RegionId body = build_region_end(s->b, open, n + 1, params);
 	build_while(s->b, n + 1, init, condition, body, params);
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), params[k]);
 }
 
-/* As many turns as the longest lane needs: the maximum over the counts and 0, which also stands for no lanes at all. */
+/* As many turns as the longest lane needs: the maximum over the counts and 0,
+ * which also stands for no lanes at all. */
 static void for_by_lane(Batch *s, const Inst *in) {
 	const Region *r = inst_region(s->f, in, 0);
 	uint32_t n = in->nresults;
-	Ref count = batch_arg(s, in, 0), *init = by_lane_init(s, in, r, 1), *params = ARENA_ARRAY(s->scratch, Ref, n + 2);
+	Ref count = batch_arg(s, in, 0), *init = by_lane_init(s, in, r, 1),
+		*params = ARENA_ARRAY(s->scratch, Ref, n + 2);
 	TypeId *types = ARENA_ARRAY(s->scratch, TypeId, n + 2);
 	Dim one = dim_const(s->c, 1);
-	Ref counts = build_concat(s->b, 2, (Ref[]){build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)), count}, 0);
+	Ref counts = build_concat(
+		s->b, 2, (Ref[]){build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)), count}, 0);
 	Ref longest = build_reduce(s->b, OP_REDUCE_MAX, counts, 1, (int[]){0});
 	Saved saved = save(s);
 	param_types(s, r, types);
 	OpenRegion *open = build_region_begin(s->b, n + 1, types, params);
 	batch_set(s, ref_value(r->params), params[0]);
-	Ref alive = build2(s->b, OP_LT, build_broadcast_scalar(s->b, params[0], ref_type(build_fn(s->b), count)), count);
+	Ref alive =
+		build2(s->b, OP_LT,
+	           build_broadcast_scalar(s->b, params[0], ref_type(build_fn(s->b), count)), count);
 	turn_by_lane(s, in, r, 1, alive, params + 1);
 	RegionId body = build_region_end(s->b, open, n, params + 1);
 	restore(s, &saved);
@@ -524,9 +576,10 @@ void batch_WHILE(Batch *s, const Inst *in) {
 	else loop_together(s, in);
 }
 
-/* ---- one lane after the other ------------------------------------------------------------------------------------ */
+/* ---- one lane after the other -------------------------------------------- */
 
-/* What leaves the group: threads, which go from lane to lane; what has lanes, a row for each; and what is the same for all lanes. */
+/* What leaves the group: threads, which go from lane to lane; what has lanes, a
+ * row for each; and what is the same for all lanes. */
 static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref *leaving) {
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, n + 1), *params = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	Ref *entry = ARENA_ARRAY(s->scratch, Ref, n + 1), *out = ARENA_ARRAY(s->scratch, Ref, n + 1);
@@ -537,14 +590,17 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 		const Inst *in = ref_inst(s->f, r);
 		if (batch_thread(s, r)) {
 			entry[k] = batch_thread_into(s, r, g);
-			if (!ref_is_value(entry[k]) && (s->starts || !entry[k])) { /* with no lanes it stays as it was */
+			/* with no lanes it stays as it was */
+			if (!ref_is_value(entry[k]) && (s->starts || !entry[k])) {
 				const Ref given = batch_state_of(s->c, s->f, false);
 				if (given && !batch_lanes(s, given)) entry[k] = given;
 			}
 			const bool is_state = type_is_tensor(s->c, ref_type(s->f, r));
 			if (!entry[k] && !is_state) batch_no_rule(s, in, "gives a token without taking one");
-			/* a state that each lane makes by itself, in a function that has none: with no lanes nobody draws from it */
-			init[k] = entry[k] ? batch_get(s, entry[k]) : build_zeros(s->b, batch_type(s, ref_type(s->f, r), false));
+			/* a state that each lane makes by itself, in a function that has
+			 * none: with no lanes nobody draws from it */
+			init[k] = entry[k] ? batch_get(s, entry[k])
+			                   : build_zeros(s->b, batch_type(s, ref_type(s->f, r), false));
 		} else {
 			check_shape(s, in, r);
 			init[k] = build_zeros(s->b, batch_type(s, ref_type(s->f, r), batch_lanes(s, r)));
@@ -553,8 +609,10 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 	}
 	Captured captured = captured_new(s);
 	for (uint32_t i = 0; i < g->n; i++) {
-		for (uint32_t k = 0; k < g->at[i]->nargs; k++) capture_value(s, g, inst_arg(s->f, g->at[i], k), &captured);
-		for (uint32_t k = 0; k < g->at[i]->nregions; k++) capture_region(s, g, inst_region(s->f, g->at[i], k), &captured);
+		for (uint32_t k = 0; k < g->at[i]->nargs; k++)
+			capture_value(s, g, inst_arg(s->f, g->at[i], k), &captured);
+		for (uint32_t k = 0; k < g->at[i]->nregions; k++)
+			capture_region(s, g, inst_region(s->f, g->at[i], k), &captured);
 	}
 	Saved saved = save(s);
 	OpenRegion *open = build_region_begin(s->b, n + 1, types, params);
@@ -564,7 +622,9 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 	for (uint32_t i = 0; i < g->n; i++) build_copy_inst(s->b, &s->map, g->at[i]);
 	for (uint32_t k = 0; k < n; k++) {
 		Ref r = batch_get(s, leaving[k]);
-		out[k] = batch_lanes(s, leaving[k]) ? build_scatter(s->b, OP_SCATTER_SET, params[k + 1], params[0], r, 0, 0) : r;
+		out[k] = batch_lanes(s, leaving[k])
+		             ? build_scatter(s->b, OP_SCATTER_SET, params[k + 1], params[0], r, 0, 0)
+		             : r;
 	}
 	RegionId body = build_region_end(s->b, open, n, out);
 	restore(s, &saved);
@@ -583,9 +643,11 @@ static void mark_used(const Batch *s, const Inst *in, bool *used) {
 		if (ref_is_value(inst_arg(s->f, in, k))) used[REF_INDEX(inst_arg(s->f, in, k))] = true;
 	for (uint32_t i = 0; i < in->nregions; i++) {
 		const Region *r = inst_region(s->f, in, i);
-		for (uint32_t k = 0; k < r->ninsts; k++) mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + k]], used);
+		for (uint32_t k = 0; k < r->ninsts; k++)
+			mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + k]], used);
 		for (uint32_t k = 0; k < r->nresults; k++)
-			if (ref_is_value(region_result(s, r, k))) used[REF_INDEX(region_result(s, r, k))] = true;
+			if (ref_is_value(region_result(s, r, k)))
+				used[REF_INDEX(region_result(s, r, k))] = true;
 	}
 }
 
@@ -600,7 +662,8 @@ static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
 		if (run->waits[i]) g.at[g.n++] = in;
 		else build_copy_inst(s->b, &s->map, in);
 	}
-	for (uint32_t i = run->end; i < r->ninsts; i++) mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + i]], used);
+	for (uint32_t i = run->end; i < r->ninsts; i++)
+		mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + i]], used);
 	for (uint32_t k = 0; k < r->nresults; k++)
 		if (ref_is_value(region_result(s, r, k))) used[REF_INDEX(region_result(s, r, k))] = true;
 	for (uint32_t i = 0; i < g.n; i++)
@@ -611,8 +674,9 @@ static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
 	loop_over_lanes(s, &g, n, leaving);
 }
 
-/* All lanes at once; if one of them fails, each on its own, because the others' results stand. What was printed
- * would be printed again, and random numbers drawn again, so with threads it is one lane after the other from the
+/* All lanes at once; if one of them fails, each on its own, because the others'
+ * results stand. What was printed would be printed again, and random numbers
+ * drawn again, so with threads it is one lane after the other from the
  * beginning. */
 void batch_TRY(Batch *s, const Inst *in) {
 	uint32_t n = in->nresults;
@@ -642,26 +706,29 @@ void batch_TRY(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), out[k]);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 void batch_CALL(Batch *s, const Inst *in) {
 	bool any = false;
 	for (uint32_t k = 0; k < in->nargs; k++) any |= batch_lanes(s, inst_arg(s->f, in, k));
-	/* Random numbers of its own for each lane, and no operand that tells the callee how many lanes there are. */
+	/* Random numbers of its own for each lane, and no operand that tells the
+	 * callee how many lanes there are. */
 	if (!any || batch_one_by_one(s, in)) {
 		batch_lane_loop(s, in);
 		return;
 	}
 	const Derived *d = batch_callee(s, in);
 	uint32_t n = in->nresults;
-	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), *results = ARENA_ARRAY(s->scratch, Ref, n + 1);
+	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1),
+		*results = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_arg(s, in, k);
 	if (d->done) {
 		build_call(s->b, d->fn, in->nargs, args, results);
 	} else {
 		TypeId *types = ARENA_ARRAY(s->scratch, TypeId, n + 1);
 		for (uint32_t k = 0; k < n; k++)
-			types[k] = batch_type(s, ref_type(s->f, inst_result(in, k)), batch_lanes(s, inst_result(in, k)));
+			types[k] = batch_type(s, ref_type(s->f, inst_result(in, k)),
+			                      batch_lanes(s, inst_result(in, k)));
 		int64_t word = d->fn->id;
 		build_typed(s->b, OP_CALL, in->nargs, args, attr_intern(s->c, &word, 1), n, types, results);
 	}
@@ -678,7 +745,8 @@ void batch_HOST(Batch *s, const Inst *in) {
 		batch_lane_loop(s, in);
 		return;
 	}
-	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), *results = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
+	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1),
+		*results = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
 	bool *lanes = ARENA_ARRAY(s->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		args[k] = batch_arg(s, in, k);
@@ -688,7 +756,7 @@ void batch_HOST(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------ */
 
 static void elementwise(Batch *s, const Inst *in) {
 	Ref args[2];
@@ -718,7 +786,10 @@ static void batch_region(Batch *s, const Region *r) {
 }
 
 void batch_make(Ctx *c, Derived *d) {
-	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, d->scratch, f) || batch_calls_give_lengths(c, f) ? flatten_forward(c, f) : NULL;
+	Fn *f = d->from,
+	   *flat = batch_calls_keep_tapes(c, d->scratch, f) || batch_calls_give_lengths(c, f)
+	               ? flatten_forward(c, f)
+	               : NULL;
 	if (flat) f = derived_own(d, flat);
 	Batch s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
 	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);
@@ -727,14 +798,16 @@ void batch_make(Ctx *c, Derived *d) {
 	uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f);
 	for (uint32_t k = 0; k < nparams; k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
-		s.map.values[REF_INDEX(fn_param(f, k))] = build_param(s.b, batch_type(&s, v->type, d->mask[k]), v->name);
+		s.map.values[REF_INDEX(fn_param(f, k))] =
+			build_param(s.b, batch_type(&s, v->type, d->mask[k]), v->name);
 	}
 	d->fn = build_fn(s.b);
 	batch_analyse(&s);
 	batch_region(&s, &f->regions.at[0]);
 	Ref *results = ARENA_ARRAY(s.scratch, Ref, nresults + 1);
 	bool *widens =
-		ARENA_ARRAY(d->from->arena, bool, nresults + 1); /* may be given the batch axis: an array, and no random state */
+		/* may be given the batch axis: an array, and no random state */
+		ARENA_ARRAY(d->from->arena, bool, nresults + 1);
 	d->data = widens;
 	for (uint32_t k = 0; k < nresults; k++) {
 		Ref r = fn_result(f, k);
@@ -747,21 +820,25 @@ void batch_make(Ctx *c, Derived *d) {
 		d->result_active[k] = true;
 	}
 	d->fn = derived_own(d, build_end(s.b, nresults, results));
-	origin_set(c, d->fn, (Origin){.is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
+	origin_set(
+		c, d->fn,
+		(Origin){.is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
 }
 
-/* The same with the batch axis in every array but random states (order 1 in the cache): a call of the other and
- * broadcasts. */
+/* The same with the batch axis in every array but random states (order 1 in the
+ * cache): a call of the other and broadcasts. */
 static void make_full(Ctx *c, Derived *d) {
 	Fn *f = d->from;
 	const Derived *part = derived_of(c, f, TR_BATCH, 0, d->mask, batch_make);
 	Fn *g = part->fn;
 	uint32_t nparams = fn_nparams(g), nresults = fn_nresults(g);
 	Builder *b = build_begin(c, g->name, g->span, g);
-	Ref *args = ARENA_ARRAY(d->scratch, Ref, nparams + 1), *results = ARENA_ARRAY(d->scratch, Ref, nresults + 1);
+	Ref *args = ARENA_ARRAY(d->scratch, Ref, nparams + 1),
+		*results = ARENA_ARRAY(d->scratch, Ref, nresults + 1);
 	Batch s = {.c = c, .b = b, .f = f, .scratch = d->scratch};
 	for (uint32_t k = 0; k < nparams; k++) {
-		args[k] = build_param(b, ref_type(g, fn_param(g, k)), g->vals.at[REF_INDEX(fn_param(g, k))].name);
+		args[k] =
+			build_param(b, ref_type(g, fn_param(g, k)), g->vals.at[REF_INDEX(fn_param(g, k))].name);
 		const Type *t = ref_ty(g, fn_param(g, k));
 		if (d->mask[k] && t->kind == TY_TENSOR) s.n = t->dims[0];
 	}
@@ -769,25 +846,30 @@ static void make_full(Ctx *c, Derived *d) {
 	build_inline(b, g, args, results);
 	for (uint32_t k = 0; k < nresults; k++) {
 		d->result_active[k] = ((const bool *)part->data)[k] || part->result_active[k];
-		if (d->result_active[k] && !part->result_active[k]) results[k] = broadcast_lanes(&s, results[k]);
+		if (d->result_active[k] && !part->result_active[k])
+			results[k] = broadcast_lanes(&s, results[k]);
 	}
 	d->fn = derived_own(d, build_end(b, nresults, results));
 }
 
 Fn *ad_batch_partly(Ctx *c, Fn *f, const bool *batched, bool *result_batched) {
 	const Derived *d = derived_of(c, f, TR_BATCH, 0, batched, batch_make);
-	if (result_batched) memcpy(result_batched, d->result_active, fn_nresults(f) * sizeof *result_batched);
+	if (result_batched)
+		memcpy(result_batched, d->result_active, fn_nresults(f) * sizeof *result_batched);
 	return d->fn;
 }
 
 Fn *ad_batch(Ctx *c, Fn *f, const bool *batched) {
 	bool any = false, full = true;
-	for (uint32_t k = 0; k < fn_nparams(f); k++) any |= batched[k] && type_is_tensor(c, ref_type(f, fn_param(f, k)));
+	for (uint32_t k = 0; k < fn_nparams(f); k++)
+		any |= batched[k] && type_is_tensor(c, ref_type(f, fn_param(f, k)));
 	if (!any) {
-		diag_error(c, E_INTERNAL, span_of(c, f->span), "map over no array: nothing says how many lanes there are");
+		diag_error(c, E_INTERNAL, span_of(c, f->span),
+		           "map over no array: nothing says how many lanes there are");
 		ctx_throw(c, ST_INTERNAL);
 	}
 	const Derived *d = derived_of(c, f, TR_BATCH, 0, batched, batch_make);
-	for (uint32_t k = 0; k < fn_nresults(f); k++) full &= d->result_active[k] || !((const bool *)d->data)[k];
+	for (uint32_t k = 0; k < fn_nresults(f); k++)
+		full &= d->result_active[k] || !((const bool *)d->data)[k];
 	return full ? d->fn : derived_of(c, f, TR_BATCH, 1, batched, make_full)->fn;
 }

@@ -1,11 +1,18 @@
-/* ragged.c - what cannot be done for all lanes at once, because each lane has arrays of its own length.
+/* ragged.c - what cannot be done for all lanes at once, because each lane has
+ * arrays of its own length.
  *
- * Needs: batch.h. Guarantees: a length is `apart` when lanes may differ in it: one made of a number that differs, the number of true elements, what a loop that
- * lanes leave at different turns has pushed, the times an integrator chose. Every instruction from the one that such a length is born with to the last that touches
- * it is a *run*, which batch.c makes a loop over the lanes of: each lane does what the single call does, and only values of one shape leave the run.
- * What differs from lane to lane in nothing but a length has lanes. A length that leaves the function has no run, and the rule of its instruction says so.
+ * Needs: batch.h. Guarantees: a length is `apart` when lanes may differ in it:
+ * one made of a number that differs, the number of true elements, what a loop
+ * that lanes leave at different turns has pushed, the times an integrator
+ * chose. Every instruction from the one that such a length is born with to the
+ * last that touches it is a *run*, which batch.c makes a loop over the lanes
+ * of: each lane does what the single call does, and only values of one shape
+ * leave the run. What differs from lane to lane in nothing but a length has
+ * lanes. A length that leaves the function has no run, and the rule of its
+ * instruction says so.
  *
- * (The tapes of a gradient through one loop need no run: see find_ragged in analysis.c.)
+ * (The tapes of a gradient through one loop need no run: see find_ragged in
+ * analysis.c.)
  */
 #include "autodiff/batch/batch.h"
 
@@ -17,7 +24,7 @@ static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
 	return f->args.at[r->results + k];
 }
 
-/* ---- mentions of lengths ------------------------------------------------------------------------------------------ */
+/* ---- mentions of lengths ------------------------------------------------- */
 
 typedef struct Mention {
 	const bool *which; /* by symbol */
@@ -71,14 +78,14 @@ static bool mentions(const Batch *s, const Inst *in, const bool *which) {
 	return false;
 }
 
-/* ---- which lengths are apart --------------------------------------------------------------------------------------- */
+/* ---- which lengths are apart --------------------------------------------- */
 
 /* A result that lanes leave differently has a length from inside. */
 static bool leaves_apart(const Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
-		if (batch_lanes(s, r) && type_is_tensor(s->c, ref_type(s->f, r)) && !batch_dims_before(s, in, ref_type(s->f, r)) &&
-		    !s->tape[REF_INDEX(r)])
+		if (batch_lanes(s, r) && type_is_tensor(s->c, ref_type(s->f, r)) &&
+		    !batch_dims_before(s, in, ref_type(s->f, r)) && !s->tape[REF_INDEX(r)])
 			return true;
 	}
 	return false;
@@ -89,8 +96,8 @@ static bool loop_apart(const Batch *s, const Inst *in) {
 	const Region *body = inst_region(s->f, in, in->op == OP_WHILE);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref p = ref_value(body->params + (in->op == OP_FOR) + k);
-		if (batch_lanes(s, p) && type_is_tensor(s->c, ref_type(s->f, p)) && !batch_dims_before(s, in, ref_type(s->f, p)) &&
-		    !s->tape[REF_INDEX(p)])
+		if (batch_lanes(s, p) && type_is_tensor(s->c, ref_type(s->f, p)) &&
+		    !batch_dims_before(s, in, ref_type(s->f, p)) && !s->tape[REF_INDEX(p)])
 			return true;
 	}
 	return false;
@@ -102,7 +109,8 @@ static bool any_arg(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* A length that an instruction inside gives to what leaves its region is one of the instruction around it. */
+/* A length that an instruction inside gives to what leaves its region is one of
+ * the instruction around it. */
 static bool gives_apart(const Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *r = inst_region(s->f, in, k);
@@ -127,7 +135,8 @@ static bool gives_lengths(Ctx *c, const Fn *g) {
 	for (uint32_t k = 0; k < fn_nresults(g); k++) {
 		const Type t = *ref_ty(g, fn_result(g, k));
 		Mention m = {made, g->syms.n, false};
-		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++) dim_each_sym(c, t.dims[d], visit_mention, &m);
+		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++)
+			dim_each_sym(c, t.dims[d], visit_mention, &m);
 		gives |= m.found;
 	}
 	heap_free(c, made, g->syms.n + 1u);
@@ -142,12 +151,17 @@ static bool is_apart(const Batch *s, const Inst *in) {
 	case OP_NONZERO: return any_arg(s, in);
 	case OP_BIND:
 		return any_arg(s, in) &&
-		       !(dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n && s->ragged[sym]);
+		       !(dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) &&
+		         sym < s->f->syms.n && s->ragged[sym]);
 	case OP_IF: return batch_lanes(s, inst_arg(s->f, in, 0)) && leaves_apart(s, in);
 	case OP_TRY: return leaves_apart(s, in);
 	case OP_FOR: return batch_lanes(s, inst_arg(s->f, in, 0)) && loop_apart(s, in);
-	case OP_WHILE: return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) && loop_apart(s, in);
-	case OP_HOST: { /* one that is written as a function cannot hand on lengths from inside either */
+	case OP_WHILE:
+		return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) &&
+		       loop_apart(s, in);
+	/* one that is written as a function cannot hand on lengths from inside
+	 * either */
+	case OP_HOST: {
 		const HostCall *h = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0));
 		if (h->def->written && any_arg(s, in) && gives_lengths(s->c, h->fns[0])) return true;
 		return (!h->def->batch || h->def->written) && leaves_apart(s, in);
@@ -157,7 +171,8 @@ static bool is_apart(const Batch *s, const Inst *in) {
 	}
 }
 
-/* Marks the lengths that are born with `in`, or inside what is done lane by lane as a whole. */
+/* Marks the lengths that are born with `in`, or inside what is done lane by
+ * lane as a whole. */
 static bool mark_born(Batch *s, const Inst *in) {
 	const InstId id = (InstId)(in - s->f->insts.at);
 	bool changed = false;
@@ -173,7 +188,8 @@ static bool apart_region(Batch *s, const Region *r) {
 	bool changed = false;
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(f, r, i);
-		for (uint32_t k = 0; k < in->nregions; k++) changed |= apart_region(s, inst_region(f, in, k));
+		for (uint32_t k = 0; k < in->nregions; k++)
+			changed |= apart_region(s, inst_region(f, in, k));
 		if (is_apart(s, in) && mark_born(s, in)) changed = s->any_apart = true;
 		if (!s->any_apart || !mentions(s, in, s->apart)) continue;
 		for (uint32_t k = 0; k < in->nresults; k++) {
@@ -190,9 +206,10 @@ bool batch_find_apart(Batch *s) {
 	return apart_region(s, &s->f->regions.at[0]);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
-/* The instruction waits for the loop over the lanes: it touches what differs, or something that waits. */
+/* The instruction waits for the loop over the lanes: it touches what differs,
+ * or something that waits. */
 static bool waits(const Batch *s, const Inst *in, const bool *late) {
 	if (batch_involved(s, in) || mentions(s, in, s->apart)) return true;
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -227,9 +244,11 @@ static bool mark_births(const Batch *s, const Inst *in, bool *born) {
 	return any;
 }
 
-/* All of a function that starts a random state, but for what is the same for all lanes. */
+/* All of a function that starts a random state, but for what is the same for
+ * all lanes. */
 static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
-	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
+	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1),
+		 *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
 	run->waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(s->f, r, i);
@@ -249,12 +268,15 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 	if (s->starts && r == &f->regions.at[0] && !from) whole_run(s, r, &run);
 	if (run.end > from) return run;
 	if (!s->any_apart || !is_apart(s, inst_at(f, r, from))) return run;
-	bool *late = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
+	bool *late = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1),
+		 *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
 	run.waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
 	uint32_t end = from + 1;
-	for (uint32_t i = from; i < end; i++) { /* the end moves on while lengths that are still in use are found */
+	/* the end moves on while lengths that are still in use are found */
+	for (uint32_t i = from; i < end; i++) {
 		const Inst *in = inst_at(f, r, i);
-		if (!waits(s, in, late) && !mentions(s, in, born)) continue; /* a length is there no sooner than what it is born with */
+		/* a length is there no sooner than what it is born with */
+		if (!waits(s, in, late) && !mentions(s, in, born)) continue;
 		run.waits[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
 		const bool any = mark_births(s, in, born);
@@ -267,8 +289,9 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 	return run;
 }
 
-/* A function whose batch would have to give arrays of lengths of their own: it is written out where it is called, so that the run reaches to where
- * they are used. */
+/* A function whose batch would have to give arrays of lengths of their own: it
+ * is written out where it is called, so that the run reaches to where they are
+ * used. */
 bool batch_calls_give_lengths(Ctx *c, const Fn *f) {
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Fn *g = inst_callee(c, &f->insts.at[i]);

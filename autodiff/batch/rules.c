@@ -1,9 +1,11 @@
-/* rules.c - how each structural primitive without regions is done for all lanes at once.
+/* rules.c - how each structural primitive without regions is done for all lanes
+ * at once.
  *
- * Needs: batch.h. Guarantees: one rule for each, bound through prims.def, so that a primitive without one does not
- * link. A rule is asked only when an operand or result has lanes; the batch axis of what it gives is the first.
- * Operands that are one for all lanes stay so where the primitive allows it: weights are not copied, an index that all
- * share is used once.
+ * Needs: batch.h. Guarantees: one rule for each, bound through prims.def, so
+ * that a primitive without one does not link. A rule is asked only when an
+ * operand or result has lanes; the batch axis of what it gives is the first.
+ * Operands that are one for all lanes stay so where the primitive allows it:
+ * weights are not copied, an index that all share is used once.
  */
 #include "autodiff/batch/batch.h"
 
@@ -12,15 +14,11 @@ static const BatchRule rules[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-BatchRule batch_rule(Op op) {
-	return rules[op];
-}
+BatchRule batch_rule(Op op) { return rules[op]; }
 
-/* ---- attributes and axes ----------------------------------------------------------------------------------------- */
+/* ---- attributes and axes ------------------------------------------------- */
 
-static Type type_at(Batch *s, Ref x) {
-	return *ref_ty(build_fn(s->b), x);
-}
+static Type type_at(Batch *s, Ref x) { return *ref_ty(build_fn(s->b), x); }
 
 static bool arg_lanes(const Batch *s, const Inst *in, uint32_t k) {
 	return batch_lanes(s, inst_arg(s->f, in, k));
@@ -59,11 +57,10 @@ static Ref move_axis(Batch *s, Ref x, int from, int to) {
 	return build_transpose(s->b, x, perm);
 }
 
-static void set1(Batch *s, const Inst *in, Ref x) {
-	batch_set(s, inst_result(in, 0), x);
-}
+static void set1(Batch *s, const Inst *in, Ref x) { batch_set(s, inst_result(in, 0), x); }
 
-/* The same primitive along axes that are one further back: `axis:i` first, other words as they are. */
+/* The same primitive along axes that are one further back: `axis:i` first,
+ * other words as they are. */
 static void along_axis(Batch *s, const Inst *in) {
 	uint32_t n;
 	const int64_t *old = attr_words(s->c, in->attr, &n);
@@ -80,7 +77,7 @@ static void all_lanes(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-/* ---- choice and shape -------------------------------------------------------------------------------------------- */
+/* ---- choice and shape ---------------------------------------------------- */
 
 void batch_SELECT(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_CONVERT(Batch *s, const Inst *in) { all_lanes(s, in); }
@@ -116,7 +113,8 @@ static void strided(Batch *s, const Inst *in) {
 	for (uint32_t i = 0; i < n; i++) stride[i + 1] = words[i];
 	Ref x = batch_arg(s, in, 0);
 	set1(s, in,
-	     in->op == OP_SLICE ? build_slice(s->b, x, start, length, stride) : build_pad(s->b, x, start, length, stride));
+	     in->op == OP_SLICE ? build_slice(s->b, x, start, length, stride)
+	                        : build_pad(s->b, x, start, length, stride));
 }
 
 void batch_SLICE(Batch *s, const Inst *in) { strided(s, in); }
@@ -129,13 +127,15 @@ void batch_UPDATE(Batch *s, const Inst *in) {
 	dims_field(s, in, 0, dim_const(s->c, 0), start);
 	uint32_t n = axes_field(s, in, 1, 0, words);
 	for (uint32_t i = 0; i < n; i++) stride[i + 1] = words[i];
-	set1(s, in, build_update(s->b, batch_full_arg(s, in, 0), batch_full_arg(s, in, 1), start, stride));
+	set1(s, in,
+	     build_update(s->b, batch_full_arg(s, in, 0), batch_full_arg(s, in, 1), start, stride));
 }
 
 void batch_CONCAT(Batch *s, const Inst *in) {
 	Ref *parts = ARENA_ARRAY(s->scratch, Ref, in->nargs);
 	for (uint32_t k = 0; k < in->nargs; k++) parts[k] = batch_full_arg(s, in, k);
-	set1(s, in, build_concat(s->b, in->nargs, parts, 1 + (int)attr_int(s->c, OP_CONCAT, in->attr, 0)));
+	set1(s, in,
+	     build_concat(s->b, in->nargs, parts, 1 + (int)attr_int(s->c, OP_CONCAT, in->attr, 0)));
 }
 
 /* Rows stand along axis 1 now, where nothing grows in place. */
@@ -147,12 +147,14 @@ void batch_PUSH(Batch *s, const Inst *in) {
 	set1(s, in, build_concat(s->b, 2, (Ref[]){x, build_reshape(s->b, row, t.rank + 1u, shape)}, 1));
 }
 
-/* ---- indexing ---------------------------------------------------------------------------------------------------- */
+/* ---- indexing ------------------------------------------------------------ */
 
-/* Result axes of gather: x[..axis), i[batch..), x(axis..]. Where only one operand has lanes its batch axis goes
- * behind the axes that run together, comes out there or at `axis`, and moves to the front. */
+/* Result axes of gather: x[..axis), i[batch..), x(axis..]. Where only one
+ * operand has lanes its batch axis goes behind the axes that run together,
+ * comes out there or at `axis`, and moves to the front. */
 void batch_GATHER(Batch *s, const Inst *in) {
-	int axis = (int)attr_int(s->c, OP_GATHER, in->attr, 0), together = (int)attr_int(s->c, OP_GATHER, in->attr, 1);
+	int axis = (int)attr_int(s->c, OP_GATHER, in->attr, 0),
+		together = (int)attr_int(s->c, OP_GATHER, in->attr, 1);
 	Ref x = batch_get(s, inst_arg(s->f, in, 0)), index = batch_get(s, inst_arg(s->f, in, 1));
 	if (type_at(s, x).rank + type_at(s, index).rank - 1 - together >
 	    MAX_RANK + (arg_lanes(s, in, 0) && arg_lanes(s, in, 1)))
@@ -172,14 +174,16 @@ void batch_GATHER(Batch *s, const Inst *in) {
 
 static void scatter(Batch *s, const Inst *in) {
 	Op op = (Op)in->op;
-	int axis = (int)attr_int(s->c, op, in->attr, 0), together = (int)attr_int(s->c, op, in->attr, 1);
+	int axis = (int)attr_int(s->c, op, in->attr, 0),
+		together = (int)attr_int(s->c, op, in->attr, 1);
 	Ref x = batch_full_arg(s, in, 0), update = batch_full_arg(s, in, 2), y;
 	if (arg_lanes(s, in, 1)) {
 		y = build_scatter(s->b, op, x, batch_arg(s, in, 1), update, axis + 1, together + 1);
 	} else {
 		x = move_axis(s, x, 0, together);
 		update = move_axis(s, update, 0, together);
-		y = build_scatter(s->b, op, x, batch_get(s, inst_arg(s->f, in, 1)), update, axis + 1, together);
+		y = build_scatter(s->b, op, x, batch_get(s, inst_arg(s->f, in, 1)), update, axis + 1,
+		                  together);
 		y = move_axis(s, y, together, 0);
 	}
 	set1(s, in, y);
@@ -188,7 +192,7 @@ static void scatter(Batch *s, const Inst *in) {
 void batch_SCATTER_ADD(Batch *s, const Inst *in) { scatter(s, in); }
 void batch_SCATTER_SET(Batch *s, const Inst *in) { scatter(s, in); }
 
-/* ---- reductions and scans ---------------------------------------------------------------------------------------- */
+/* ---- reductions and scans ------------------------------------------------ */
 
 static void reduce(Batch *s, const Inst *in) {
 	int axes[MAX_RANK];
@@ -206,10 +210,11 @@ void batch_CUMPROD(Batch *s, const Inst *in) { along_axis(s, in); }
 void batch_ARGSORT(Batch *s, const Inst *in) { along_axis(s, in); }
 void batch_FFT(Batch *s, const Inst *in) { along_axis(s, in); }
 
-/* ---- contraction ------------------------------------------------------------------------------------------------- */
+/* ---- contraction --------------------------------------------------------- */
 
-/* With lanes on both sides the batch axes run together. With lanes on one side that one comes first, so that the
- * batch axis is the first of its free axes and one contraction over all lanes uses the other operand as it is. */
+/* With lanes on both sides the batch axes run together. With lanes on one side
+ * that one comes first, so that the batch axis is the first of its free axes
+ * and one contraction over all lanes uses the other operand as it is. */
 void batch_DOT(Batch *s, const Inst *in) {
 	Builder *b = s->b;
 	bool left = arg_lanes(s, in, 0), right = arg_lanes(s, in, 1);
@@ -220,14 +225,17 @@ void batch_DOT(Batch *s, const Inst *in) {
 	uint32_t nb = axes_field(s, in, 2 + first, 1, b1 + both);
 	axes_field(s, in, 2 + second, (int)both, b2 + both);
 	Ref x = batch_get(s, inst_arg(s->f, in, first)), y = batch_get(s, inst_arg(s->f, in, second));
-	uint32_t xfree = type_at(s, x).rank - nc - nb - both, yfree = type_at(s, y).rank - nc - nb - both;
-	if (nb + both + xfree + yfree > MAX_RANK) batch_no_rule(s, in, "would need more than 8 axes under map");
+	uint32_t xfree = type_at(s, x).rank - nc - nb - both,
+			 yfree = type_at(s, y).rank - nc - nb - both;
+	if (nb + both + xfree + yfree > MAX_RANK)
+		batch_no_rule(s, in, "would need more than 8 axes under map");
 	Ref z = build_dot(b, x, y, nc, c1, c2, nb + both, b1, b2);
 	if (both) {
 		set1(s, in, z);
 		return;
 	}
-	/* Now: together, n, rest of x's free axes, y's. Wanted: n, together, left operand's free axes, the right one's. */
+	/* Now: together, n, rest of x's free axes, y's. Wanted: n, together, left
+	 * operand's free axes, the right one's. */
 	int perm[MAX_RANK];
 	uint32_t at = 0;
 	perm[at++] = (int)nb;
@@ -239,16 +247,19 @@ void batch_DOT(Batch *s, const Inst *in) {
 	set1(s, in, build_transpose(b, z, perm));
 }
 
-/* ---- what makes arrays ------------------------------------------------------------------------------------------- */
+/* ---- what makes arrays --------------------------------------------------- */
 
 void batch_NONZERO(Batch *s, const Inst *in) {
-	batch_no_rule(
-		s, in, "gives as many indices as there are true elements: under map each lane would have a length of its own");
+	batch_no_rule(s, in,
+	              "gives as many indices as there are true elements: under map each lane would "
+	              "have a length of its own");
 }
 
 void batch_RANDOM(Batch *s, const Inst *in) {
 	if (arg_lanes(s, in, 0))
-		batch_no_rule(s, in, "draws from a random state that differs from lane to lane: all lanes share one state");
+		batch_no_rule(
+			s, in,
+			"draws from a random state that differs from lane to lane: all lanes share one state");
 	Dim shape[MAX_RANK];
 	int64_t words[MAX_RANK + 1];
 	uint32_t rank = dims_field(s, in, 0, s->n, shape);
@@ -260,7 +271,8 @@ void batch_RANDOM(Batch *s, const Inst *in) {
 	batch_set(s, inst_result(in, 1), results[1]);
 }
 
-/* These have no operands and nothing to do with lanes: they are copied before a rule is asked. */
+/* These have no operands and nothing to do with lanes: they are copied before a
+ * rule is asked. */
 static _Noreturn void no_lanes(const Batch *s, const Inst *in) {
 	batch_no_rule(s, in, "cannot differ from lane to lane");
 }
@@ -272,17 +284,21 @@ void batch_START(Batch *s, const Inst *in) { no_lanes(s, in); }
 
 void batch_BIND(Batch *s, const Inst *in) {
 	SymId sym;
-	if (dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n && s->ragged[sym]) {
+	if (dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n &&
+	    s->ragged[sym]) {
 		Dim one = dim_const(s->c, 1);
-		Ref zero = build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)), counts = build_concat(s->b, 2, (Ref[]){zero, batch_arg(s, in, 0)}, 0);
+		Ref zero = build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)),
+			counts = build_concat(s->b, 2, (Ref[]){zero, batch_arg(s, in, 0)}, 0);
 		Ref longest = build_reduce(s->b, OP_REDUCE_MAX, counts, 1, (int[]){0});
 		build(s->b, OP_BIND, 1, &longest, batch_attr(s, in), NULL);
 		return;
 	}
-	batch_no_rule(s, in, "makes a length of a number that differs from lane to lane: all lanes have one shape");
+	batch_no_rule(
+		s, in,
+		"makes a length of a number that differs from lane to lane: all lanes have one shape");
 }
 
-/* ---- linear algebra: leading axes are a batch already ------------------------------------------------------------ */
+/* ---- linear algebra: leading axes are a batch already -------------------- */
 
 void batch_CHOLESKY(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_LU(Batch *s, const Inst *in) { all_lanes(s, in); }
@@ -333,7 +349,7 @@ void batch_SOLVED(Batch *s, const Inst *in) {
 	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
 }
 
-/* ---- dynamic values and effects: they carry the arrays of all lanes ---------------------------------------------- */
+/* ---- dynamic values and effects: they carry the arrays of all lanes ------ */
 
 static Ref array_or_dyn(Batch *s, const Inst *in, uint32_t k) {
 	bool array = type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
@@ -353,7 +369,9 @@ void batch_UNBOX(Batch *s, const Inst *in) {
 }
 
 void batch_DYNAMIC(Batch *s, const Inst *in) {
-	batch_no_rule(s, in, "calls a function that is known only when it runs, on values that differ from lane to lane");
+	batch_no_rule(s, in,
+	              "calls a function that is known only when it runs, on values that differ from "
+	              "lane to lane");
 }
 
 static void as_it_is(Batch *s, const Inst *in) {

@@ -1,9 +1,13 @@
-/* cost.c - how many scalar operations one run of a function takes, from its instructions.
+/* cost.c - how many scalar operations one run of a function takes, from its
+ * instructions.
  *
- * Needs: autodiff.h. Guarantees: emits nothing and never throws. A length that is not known (data-dependent, or memory ran out) counts as
- * one; a loop counts its turns where they follow from lengths and constants, else one; of two branches the dearer counts; a recursive call counts
- * as nothing. Factorisations count the leading terms of Golub and Van Loan, "Matrix Computations", 4th ed.; sorting n log2 n comparisons;
- * a Fourier transform 5 n log2 n.
+ * Needs: autodiff.h. Guarantees: emits nothing and never throws. A length that
+ * is not known (data-dependent, or memory ran out) counts as one; a loop counts
+ * its turns where they follow from lengths and constants, else one; of two
+ * branches the dearer counts; a recursive call counts as nothing.
+ * Factorisations count the leading terms of Golub and Van Loan, "Matrix
+ * Computations", 4th ed.; sorting n log2 n comparisons; a Fourier transform 5 n
+ * log2 n.
  */
 #include "autodiff/autodiff.h"
 #include <math.h>
@@ -12,7 +16,9 @@
 
 typedef struct Cost {
 	const Fn *f;
-	int64_t *syms; /* own copy, in which symbols that the function binds are filled in on the way; NULL when memory ran out */
+	/* own copy, in which symbols that the function binds are filled in on
+	 * the way; NULL when memory ran out */
+	int64_t *syms;
 	uint32_t nsyms;
 	const struct Cost *caller;
 	CallVisit visit; /* or NULL */
@@ -35,13 +41,12 @@ static double axis_length(const Cost *k, Ref r, int64_t axis) {
 	return length(k, ref_ty(k->f, r)->dims[axis]);
 }
 
-static double log2_of(double n) {
-	return n > 1 ? log2(n) : 1;
-}
+static double log2_of(double n) { return n > 1 ? log2(n) : 1; }
 
 static double region_cost(const Cost *k, const Region *g);
 
-/* A whole number that follows from constants and lengths: how often a loop runs, how long an array becomes. */
+/* A whole number that follows from constants and lengths: how often a loop
+ * runs, how long an array becomes. */
 static bool known(const Cost *k, Ref r, int64_t *out, uint32_t depth) {
 	const Const *constant = ref_constant(k->f, r);
 	if (constant) return value_as_i64(constant->value, out);
@@ -50,8 +55,17 @@ static bool known(const Cost *k, Ref r, int64_t *out, uint32_t depth) {
 	const Op op = (Op)in->op;
 	int64_t x[2] = {0, 0};
 	switch (op) {
-	case OP_EXTENT: return dim_eval(k->f->ctx, (Dim)attr_int(k->f->ctx, op, in->attr, 0), k->syms, k->nsyms, out);
-	case OP_NEG: case OP_ADD: case OP_SUB: case OP_MUL: case OP_MAX: case OP_MIN: case OP_FLOORDIV: case OP_MOD:
+	case OP_EXTENT:
+		return dim_eval(k->f->ctx, (Dim)attr_int(k->f->ctx, op, in->attr, 0), k->syms, k->nsyms,
+		                out);
+	case OP_NEG:
+	case OP_ADD:
+	case OP_SUB:
+	case OP_MUL:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_FLOORDIV:
+	case OP_MOD:
 		if (ref_ty(k->f, r)->dtype != DT_I64) return false;
 		for (uint32_t i = 0; i < in->nargs; i++)
 			if (!known(k, inst_arg(k->f, in, i), &x[i], depth + 1)) return false;
@@ -66,7 +80,8 @@ static double turns(const Cost *k, Ref count) {
 	return n > 0 ? (double)n : 0;
 }
 
-static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, const Cost *caller, CallVisit visit, void *ud) {
+static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, const Cost *caller,
+                            CallVisit visit, void *ud) {
 	for (const Cost *k = caller; k; k = k->caller)
 		if (k->f == f) return 0;
 	Cost k = {.f = f, .caller = caller, .visit = visit, .ud = ud};
@@ -82,8 +97,8 @@ static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, co
 static void bind(const Cost *k, const Inst *in) {
 	SymId s;
 	int64_t n;
-	if (dim_is_sym(k->f->ctx, (Dim)attr_int(k->f->ctx, OP_BIND, in->attr, 0), &s) && s < k->nsyms && k->syms[s] < 0 &&
-	    known(k, inst_arg(k->f, in, 0), &n, 0) && n >= 0)
+	if (dim_is_sym(k->f->ctx, (Dim)attr_int(k->f->ctx, OP_BIND, in->attr, 0), &s) && s < k->nsyms &&
+	    k->syms[s] < 0 && known(k, inst_arg(k->f, in, 0), &n, 0) && n >= 0)
 		k->syms[s] = n;
 }
 
@@ -102,7 +117,8 @@ static double call_cost(const Cost *k, const Inst *in) {
 	int64_t *syms = n ? heap_alloc(c, n * sizeof *syms) : NULL;
 	for (uint32_t s = 0; syms && s < n; s++) syms[s] = -1;
 	for (uint32_t p = 0; syms && p < in->nargs; p++) {
-		const Type *want = ref_ty(callee, fn_param(callee, p)), *have = ref_ty(k->f, inst_arg(k->f, in, p));
+		const Type *want = ref_ty(callee, fn_param(callee, p)),
+				   *have = ref_ty(k->f, inst_arg(k->f, in, p));
 		for (uint32_t a = 0; want->kind == TY_TENSOR && a < want->rank; a++) {
 			SymId s;
 			int64_t v;
@@ -127,13 +143,16 @@ static double dot_cost(const Cost *k, const Inst *in) {
 /* a * rows * columns^2 + b * columns^3 for each matrix. */
 static double matrix_cost(const Cost *k, Ref x, double a, double b) {
 	uint32_t rank = ref_ty(k->f, x)->rank;
-	double rows = axis_length(k, x, rank - 2), columns = axis_length(k, x, rank - 1), all = elements(k, x);
+	double rows = axis_length(k, x, rank - 2), columns = axis_length(k, x, rank - 1),
+		   all = elements(k, x);
 	if (rows < columns) {
 		double t = rows;
 		rows = columns;
 		columns = t;
 	}
-	return rows * columns > 0 ? all / (rows * columns) * (a * rows + b * columns) * columns * columns : 0;
+	return rows * columns > 0
+	           ? all / (rows * columns) * (a * rows + b * columns) * columns * columns
+	           : 0;
 }
 
 static double inst_cost(const Cost *k, const Inst *in) {
@@ -153,23 +172,29 @@ static double inst_cost(const Cost *k, const Inst *in) {
 	case OP_SCATTER_ADD: return elements(k, inst_arg(f, in, 2));
 	case OP_RANDOM: return elements(k, inst_result(in, 0));
 	case OP_DOT: return dot_cost(k, in);
-	case OP_FFT: return 5 * elements(k, x) * log2_of(axis_length(k, x, attr_int(f->ctx, op, in->attr, 0)));
-	case OP_ARGSORT: return elements(k, x) * log2_of(axis_length(k, x, attr_int(f->ctx, op, in->attr, 0)));
+	case OP_FFT:
+		return 5 * elements(k, x) * log2_of(axis_length(k, x, attr_int(f->ctx, op, in->attr, 0)));
+	case OP_ARGSORT:
+		return elements(k, x) * log2_of(axis_length(k, x, attr_int(f->ctx, op, in->attr, 0)));
 	case OP_CHOLESKY: return matrix_cost(k, x, 1.0 / 3, 0);
 	case OP_LU: return matrix_cost(k, x, 1, -1.0 / 3);
 	case OP_QR: return matrix_cost(k, x, 4, -4.0 / 3);
 	case OP_EIGH: return matrix_cost(k, x, 0, 9);
 	case OP_EIG: return matrix_cost(k, x, 0, 25);
 	case OP_SVD: return matrix_cost(k, x, 14, 8);
-	case OP_TRISOLVE: return elements(k, inst_arg(f, in, 1)) * axis_length(k, x, ref_ty(f, x)->rank - 1);
+	case OP_TRISOLVE:
+		return elements(k, inst_arg(f, in, 1)) * axis_length(k, x, ref_ty(f, x)->rank - 1);
 	case OP_IF:
 	case OP_TRY: {
-		double first = region_cost(k, inst_region(f, in, 0)), second = region_cost(k, inst_region(f, in, 1));
+		double first = region_cost(k, inst_region(f, in, 0)),
+			   second = region_cost(k, inst_region(f, in, 1));
 		return first > second ? first : second;
 	}
 	case OP_FOR: return turns(k, x) * region_cost(k, inst_region(f, in, 0));
-	case OP_WHILE: return region_cost(k, inst_region(f, in, 0)) + region_cost(k, inst_region(f, in, 1));
-	case OP_CALL: case OP_HOST: return call_cost(k, in);
+	case OP_WHILE:
+		return region_cost(k, inst_region(f, in, 0)) + region_cost(k, inst_region(f, in, 1));
+	case OP_CALL:
+	case OP_HOST: return call_cost(k, in);
 	case OP_BIND: bind(k, in); return 0;
 	default: return 0;
 	}
@@ -177,7 +202,8 @@ static double inst_cost(const Cost *k, const Inst *in) {
 
 static double region_cost(const Cost *k, const Region *g) {
 	double sum = 0;
-	for (uint32_t i = 0; i < g->ninsts; i++) sum += inst_cost(k, &k->f->insts.at[k->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		sum += inst_cost(k, &k->f->insts.at[k->f->inst_order.at[g->insts + i]]);
 	return sum;
 }
 

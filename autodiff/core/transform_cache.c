@@ -1,7 +1,9 @@
 /* transform_cache.c - the cache of transforms that hangs on each function.
  *
- * Needs: transform_cache.h. Guarantees: as transform_cache.h says; no globals: the stack of entries being made is the context's autodiff slot. Entries and
- * their arrays are in the arena of the function they belong to; only references to functions have to be given back.
+ * Needs: transform_cache.h. Guarantees: as transform_cache.h says; no globals:
+ * the stack of entries being made is the context's autodiff slot. Entries and
+ * their arrays are in the arena of the function they belong to; only references
+ * to functions have to be given back.
  */
 #include "autodiff/core/transform_cache.h"
 
@@ -39,9 +41,7 @@ Origin origin_of(const Fn *f) {
 	return set ? set->origin : (Origin){0};
 }
 
-void origin_set(Ctx *c, Fn *f, Origin o) {
-	set_of(c, f)->origin = o;
-}
+void origin_set(Ctx *c, Fn *f, Origin o) { set_of(c, f)->origin = o; }
 
 Fn *plain_of(Fn *f) {
 	const DerivedSet *set = f->derived;
@@ -67,7 +67,8 @@ void polarised_set(Ctx *c, Fn *f, Polarised p) {
 
 /* Parameters without tangents are left out of a mask, but for a batch. */
 static bool wanted(Ctx *c, const Fn *f, Transform transform, const bool *mask, uint32_t i) {
-	return mask && mask[i] && (transform == TR_BATCH || type_has_tangent(c, ref_type(f, fn_param(f, i))));
+	return mask && mask[i] &&
+	       (transform == TR_BATCH || type_has_tangent(c, ref_type(f, fn_param(f, i))));
 }
 
 /* The entry if it is there, else NULL. */
@@ -76,7 +77,8 @@ static Derived *find(Ctx *c, const Fn *f, Transform transform, uint32_t order, c
 	for (Derived *d = set ? set->first : NULL; d; d = d->next) {
 		if (d->transform != transform || d->order != order) continue;
 		bool same = true;
-		for (uint32_t i = 0; i < d->nmask && same; i++) same = d->mask[i] == wanted(c, f, transform, mask, i);
+		for (uint32_t i = 0; i < d->nmask && same; i++)
+			same = d->mask[i] == wanted(c, f, transform, mask, i);
 		if (same) return d;
 	}
 	return NULL;
@@ -97,7 +99,8 @@ Fn *derived_own(Derived *d, Fn *fn) {
 void derived_calls(Ctx *c, Derived *d) {
 	Fn *f = d->from;
 	const uint32_t n = fn_nparams(f);
-	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1u), *results = ARENA_ARRAY(d->scratch, Ref, fn_nresults(f) + 1u);
+	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1u),
+		*results = ARENA_ARRAY(d->scratch, Ref, fn_nresults(f) + 1u);
 	Builder *b = build_begin(c, f->name, f->span, f);
 	for (uint32_t k = 0; k < n; k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
@@ -133,7 +136,7 @@ static void forget(Derived *d) {
 	release(d);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------- */
 
 typedef struct Making {
 	Derived *d;
@@ -145,8 +148,9 @@ static void run_make(Ctx *c, void *arg) {
 	m->make(c, m->d);
 }
 
-/* A finished entry stays provisional as long as an entry that was met unfinished is still being made: if that one fails, the calls
- * to it lead nowhere. */
+/* A finished entry stays provisional as long as an entry that was met
+ * unfinished is still being made: if that one fails, the calls to it lead
+ * nowhere. */
 static void finish(AutodiffState *st, Derived *d) {
 	d->done = true;
 	bool open_call = false;
@@ -167,7 +171,8 @@ static void give_up(AutodiffState *st, Derived *d) {
 	forget(d);
 }
 
-Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask, void (*make)(Ctx *c, Derived *d)) {
+Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask,
+                    void (*make)(Ctx *c, Derived *d)) {
 	uint32_t n = fn_nparams(f);
 	DerivedSet *set = set_of(c, f);
 	AutodiffState *st = state_of(c);
@@ -179,7 +184,12 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	bool *kept = ARENA_ARRAY(f->arena, bool, n + 1u);
 	for (uint32_t i = 0; i < n; i++) kept[i] = wanted(c, f, transform, mask, i);
 	d = ARENA_NEW(f->arena, Derived);
-	*d = (Derived){.next = set->first, .from = f, .transform = (uint8_t)transform, .order = order, .nmask = n, .mask = kept};
+	*d = (Derived){.next = set->first,
+	               .from = f,
+	               .transform = (uint8_t)transform,
+	               .order = order,
+	               .nmask = n,
+	               .mask = kept};
 	d->result_active = ARENA_ARRAY(f->arena, bool, fn_nresults(f) + 1u);
 	d->scratch = arena_new(c);
 	d->serial = ++st->serial;
@@ -195,7 +205,8 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	arena_free(d->scratch);
 	d->scratch = NULL;
 	if (s == ST_OK) {
-		/* The loops of a derivative, an expansion or a batch are those of the function. */
+		/* The loops of a derivative, an expansion or a batch are those of the
+		 * function. */
 		const bool loops = transform == TR_JVP || transform == TR_JET || transform == TR_BATCH;
 		if (loops && !origin_of(f).in_reverse) d->fn->checkpoint = f->checkpoint;
 		if (transform == TR_JVP || transform == TR_JET) d->fn->by_lane = f->by_lane;
@@ -207,7 +218,7 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	ctx_throw(c, s);
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 	return atom_f(c, "%s.%s", f->name ? atom_text(c, f->name) : "fn", transform);
@@ -215,7 +226,9 @@ Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 
 typedef struct Way { /* from the results of a function backwards, breadth first */
 	const Fn *f;
-	uint32_t *towards; /* by value: the value nearer the results that it is used for; NOWHERE: not met; itself: a result */
+	/* by value: the value nearer the results that it is used for; NOWHERE:
+	 * not met; itself: a result */
+	uint32_t *towards;
 	uint32_t *queue, n;
 } Way;
 
@@ -236,7 +249,8 @@ static void meet_inst(Way *w, const Inst *in, uint32_t towards) {
 	for (uint32_t k = 0; k < in->nregions; k++) meet_region(w, inst_region(w->f, in, k), towards);
 }
 
-/* The value that the instruction gives and this result depends on; NOWHERE: none. */
+/* The value that the instruction gives and this result depends on; NOWHERE:
+ * none. */
 static uint32_t find_way(Way *w, const Inst *in, Ref result) {
 	const Fn *f = w->f;
 	memset(w->towards, 0xff, (f->vals.n + 1u) * sizeof *w->towards);
@@ -251,13 +265,17 @@ static uint32_t find_way(Way *w, const Inst *in, Ref result) {
 	return NOWHERE;
 }
 
-/* Adds "from the result: `*` at 3:11, `sum` at 2:12": how what f gives depends on the instruction, the result first. Each place once; what has no
- * place of its own, and what stands in the library, is left out. */
+/* Adds "from the result: `*` at 3:11, `sum` at 2:12": how what f gives depends
+ * on the instruction, the result first. Each place once; what has no place of
+ * its own, and what stands in the library, is left out. */
 static void trace_path(Ctx *c, Diag *d, const Fn *f, const Inst *in) {
 	Arena *a = arena_new(c);
-	Way w = {.f = f, .towards = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u), .queue = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u)};
+	Way w = {.f = f,
+	         .towards = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u),
+	         .queue = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u)};
 	uint32_t at = NOWHERE;
-	for (uint32_t k = 0; k < fn_nresults(f) && at == NOWHERE; k++) at = find_way(&w, in, fn_result(f, k));
+	for (uint32_t k = 0; k < fn_nresults(f) && at == NOWHERE; k++)
+		at = find_way(&w, in, fn_result(f, k));
 
 	const char *path = "";
 	Span last = span_of(c, in->span);
@@ -269,14 +287,19 @@ static void trace_path(Ctx *c, Diag *d, const Fn *f, const Inst *in) {
 		const Inst *use = &f->insts.at[v->def];
 		Span span = span_of(c, use->span);
 		const char *source = source_name(c, span.source);
-		if (!use->span || source[0] == '<' || (span.source == last.source && span.start == last.start && span.end == last.end)) continue;
+		if (!use->span || source[0] == '<' ||
+		    (span.source == last.source && span.start == last.start && span.end == last.end))
+			continue;
 		uint32_t line, column;
 		source_position(c, span, &line, &column);
-		path = arena_printf(a, "`%s` at %u:%u%s%s", prim_spelling((Op)use->op), line, column, n ? ", " : "", path);
+		path = arena_printf(a, "`%s` at %u:%u%s%s", prim_spelling((Op)use->op), line, column,
+		                    n ? ", " : "", path);
 		last = span;
 		n++;
 	}
-	if (n) diag_trace(c, d, "from the result%s: %s", at != NOWHERE && w.towards[at] != at ? " (the last part)" : "", path);
+	if (n)
+		diag_trace(c, d, "from the result%s: %s",
+		           at != NOWHERE && w.towards[at] != at ? " (the last part)" : "", path);
 	arena_free(a);
 }
 
@@ -289,7 +312,8 @@ void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const c
 	Diag *d = diag_error(c, E_NO_RULE, span_of(c, in->span), "`%s` %s", name, why);
 	/* f.jvp.linear is the user's f */
 	const char *who = f->name ? atom_text(c, f->name) : "";
-	if (who[0] && who[0] != '_') diag_trace(c, d, "in the %s of %.*s", transform, (int)strcspn(who, "."), who);
+	if (who[0] && who[0] != '_')
+		diag_trace(c, d, "in the %s of %.*s", transform, (int)strcspn(who, "."), who);
 	char transforms[160];
 	chain_transforms(c, in->chain, transforms, sizeof transforms);
 	if (transforms[0]) diag_trace(c, d, "derived by: %s", transforms);

@@ -1,18 +1,23 @@
-/* jvp.c - forward mode: a function and the tangents of its results, in one walk over its instructions.
+/* jvp.c - forward mode: a function and the tangents of its results, in one walk
+ * over its instructions.
  *
- * Needs: transform_cache.h, rules.h, and the rules of calculus through ir_services. Guarantees: the new function computes the
- * results as the old one does, in the same order with the same checks; a tangent that is zero by construction costs
- * nothing; every tangent is linear in the tangent parameters. Which values have tangents is settled before anything is
- * emitted, by a fixpoint over loops, so that regions know what they carry. A recursive call is to the function under
- * construction, which for its sake has tangents for all inexact results.
+ * Needs: transform_cache.h, rules.h, and the rules of calculus through
+ * ir_services. Guarantees: the new function computes the results as the old one
+ * does, in the same order with the same checks; a tangent that is zero by
+ * construction costs nothing; every tangent is linear in the tangent
+ * parameters. Which values have tangents is settled before anything is emitted,
+ * by a fixpoint over loops, so that regions know what they carry. A recursive
+ * call is to the function under construction, which for its sake has tangents
+ * for all inexact results.
  *
- * The scheme (a rule per primitive, symbolic zeros) is that of "Autodidax" in the JAX documentation; how it is done
- * here is our own.
+ * The scheme (a rule per primitive, symbolic zeros) is that of "Autodidax" in
+ * the JAX documentation; how it is done here is our own.
  */
 #include "autodiff/taylor/nested_jets.h"
 #include "autodiff/core/rules.h"
 
-enum { AS_WRITTEN = 1 }; /* in an entry's order: of functions as they were before they were settled */
+/* in an entry's order: of functions as they were before they were settled */
+enum { AS_WRITTEN = 1 };
 
 typedef struct Jvp {
 	Ctx *c;
@@ -33,18 +38,12 @@ static const Region *region_of(const Jvp *j, const Inst *in, uint32_t k) {
 	return inst_region(j->f, in, k);
 }
 
-static bool has_tangent(const Jvp *j, Ref r) {
-	return type_has_tangent(j->c, ref_type(j->f, r));
-}
+static bool has_tangent(const Jvp *j, Ref r) { return type_has_tangent(j->c, ref_type(j->f, r)); }
 
-static bool is_active(const Jvp *j, Ref r) {
-	return ref_is_value(r) && j->active[REF_INDEX(r)];
-}
+static bool is_active(const Jvp *j, Ref r) { return ref_is_value(r) && j->active[REF_INDEX(r)]; }
 
 /* Active, and an array: a tangent is emitted for it. */
-static bool carries(const Jvp *j, Ref r) {
-	return is_active(j, r) && has_tangent(j, r);
-}
+static bool carries(const Jvp *j, Ref r) { return is_active(j, r) && has_tangent(j, r); }
 
 static bool any_active(const Jvp *j, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
@@ -64,25 +63,25 @@ static Fn *written_rule(Jvp *j, const Inst *in) {
 	return j->rule[id];
 }
 
-static Fn *callee_of(const Jvp *j, const Inst *in) {
-	return inst_callee(j->c, in);
-}
+static Fn *callee_of(const Jvp *j, const Inst *in) { return inst_callee(j->c, in); }
 
 static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
 	bool *mask = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) mask[k] = carries(j, inst_arg(j->f, in, k));
 	Fn *callee = callee_of(j, in);
-	return derived_of(j->c, j->d->order == AS_WRITTEN ? plain_of(callee) : callee, TR_JVP, j->d->order, mask, make_jvp);
+	return derived_of(j->c, j->d->order == AS_WRITTEN ? plain_of(callee) : callee, TR_JVP,
+	                  j->d->order, mask, make_jvp);
 }
 
-/* The call is to an expansion of some function by a number, and by that number alone it is differentiated again. */
+/* The call is to an expansion of some function by a number, and by that number
+ * alone it is differentiated again. */
 static bool calls_line(Jvp *j, const Inst *in, Line *line) {
 	bool *active = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = carries(j, inst_arg(j->f, in, k));
 	return line_called(j->c, in, active, 1, line);
 }
 
-/* ---- which values have tangents ---------------------------------------------------------------------------------- */
+/* ---- which values have tangents ------------------------------------------ */
 
 static void find_active(Jvp *j, const Region *g);
 
@@ -120,7 +119,8 @@ static void all_results_active(Jvp *j, const Inst *in) {
 static void find_active_call(Jvp *j, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (is_active(j, inst_arg(j->f, in, k)) && !has_tangent(j, inst_arg(j->f, in, k)))
-			no_rule(j->c, j->f, in, j->transform, "is given a dynamic value that depends on what is differentiated");
+			no_rule(j->c, j->f, in, j->transform,
+			        "is given a dynamic value that depends on what is differentiated");
 	if (written_rule(j, in)) {
 		all_results_active(j, in);
 		return;
@@ -128,7 +128,8 @@ static void find_active_call(Jvp *j, const Inst *in) {
 	Line line;
 	if (calls_line(j, in, &line)) {
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if ((k >= fn_nresults(line.f) || line.moves[k]) && has_tangent(j, inst_result(in, k))) raise_active(j, inst_result(in, k));
+			if ((k >= fn_nresults(line.f) || line.moves[k]) && has_tangent(j, inst_result(in, k)))
+				raise_active(j, inst_result(in, k));
 		return;
 	}
 	const Derived *d = jvp_of_callee(j, in);
@@ -158,18 +159,20 @@ static void find_active_inst(Jvp *j, const Inst *in) {
 	case OP_BOX: raise_active(j, inst_result(in, 0)); return;
 	case OP_UNBOX:
 	case OP_DYNAMIC:
-		no_rule(j->c, j->f, in, j->transform, "takes a value that depends on what is differentiated through a dynamic value, "
-		                                      "where derivatives do not follow");
+		no_rule(j->c, j->f, in, j->transform,
+		        "takes a value that depends on what is differentiated through a dynamic value, "
+		        "where derivatives do not follow");
 	default:
 		if (prims[op].deriv != DERIV_ZERO) all_results_active(j, in);
 	}
 }
 
 static void find_active(Jvp *j, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) find_active_inst(j, &j->f->insts.at[j->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		find_active_inst(j, &j->f->insts.at[j->f->inst_order.at[g->insts + i]]);
 }
 
-/* ---- element-wise rules ------------------------------------------------------------------------------------------ */
+/* ---- element-wise rules -------------------------------------------------- */
 
 typedef struct Expansion { /* a scalar function being written out at another shape */
 	Ctx *c;
@@ -191,10 +194,12 @@ static bool is_number(Builder *b, Ref r, double want) {
 	}
 }
 
-/* x / y, where x = 1 / y as x * x: a derivative of a reciprocal needs no second division, nor y. */
+/* x / y, where x = 1 / y as x * x: a derivative of a reciprocal needs no second
+ * division, nor y. */
 static Ref quotient(Builder *b, Ref x, Ref y) {
 	const Inst *in = ref_inst(build_fn(b), x);
-	const bool reciprocal = in && in->op == OP_DIV && inst_arg(build_fn(b), in, 1) == y && is_number(b, inst_arg(build_fn(b), in, 0), 1);
+	const bool reciprocal = in && in->op == OP_DIV && inst_arg(build_fn(b), in, 1) == y &&
+	                        is_number(b, inst_arg(build_fn(b), in, 0), 1);
 	return reciprocal ? build2(b, OP_MUL, x, x) : build2(b, OP_DIV, x, y);
 }
 
@@ -206,28 +211,33 @@ static Ref expand(Expansion *e, Ref r) {
 	Ref *at = &e->values[REF_INDEX(r)];
 	if (*at != REF_NONE) return *at;
 	const Inst *in = ref_inst(e->rule, r);
-	if (!in || !(prims[in->op].elementwise || in->op == OP_SELECT || in->op == OP_CONVERT || in->op == OP_STOP)) {
+	if (!in || !(prims[in->op].elementwise || in->op == OP_SELECT || in->op == OP_CONVERT ||
+	             in->op == OP_STOP)) {
 		diag_error(e->c, E_RULE, span_of(e->c, in ? in->span : e->rule->span),
-		           "the rule `%s` is not one expression of arithmetic: it uses `%s`", atom_text(e->c, e->rule->name),
+		           "the rule `%s` is not one expression of arithmetic: it uses `%s`",
+		           atom_text(e->c, e->rule->name),
 		           in ? prims[in->op].name : "a parameter that it does not have");
 		ctx_throw(e->c, ST_ERROR);
 	}
 	Ref args[3];
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = expand(e, inst_arg(e->rule, in, k));
-	return *at = in->op == OP_DIV ? quotient(e->b, args[0], args[1]) : build(e->b, (Op)in->op, in->nargs, args, in->attr, NULL);
+	return *at = in->op == OP_DIV ? quotient(e->b, args[0], args[1])
+	                              : build(e->b, (Op)in->op, in->nargs, args, in->attr, NULL);
 }
 
-/* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE primitive, at the operands' shape; wanted[k] says which
- * to make, the others are REF_NONE, as are those that are zero. */
-static void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform, const Ref *x, Ref y, const bool *wanted,
-                          Ref *partials) {
+/* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE
+ * primitive, at the operands' shape; wanted[k] says which to make, the others
+ * are REF_NONE, as are those that are zero. */
+static void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform,
+                                 const Ref *x, Ref y, const bool *wanted, Ref *partials) {
 	Ctx *c = build_ctx(b);
 	const IrServices *s = ir_services(c);
 	Dtype d = dtype_in(b, x[0]);
 	const Fn *rule = s->elementwise_rule ? s->elementwise_rule(c, (Op)in->op, d) : NULL;
 	if (!rule) no_rule(c, f, in, transform, "has no line of calculus, so there is no derivative");
 	if (fn_nparams(rule) != in->nargs + 1 || fn_nresults(rule) != in->nargs) {
-		diag_error(c, E_RULE, span_of(c, rule->span), "the rule of `%s` takes its %u operands and the result, and gives %u values",
+		diag_error(c, E_RULE, span_of(c, rule->span),
+		           "the rule of `%s` takes its %u operands and the result, and gives %u values",
 		           prims[in->op].name, in->nargs, in->nargs);
 		ctx_throw(c, ST_ERROR);
 	}
@@ -243,13 +253,11 @@ static void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const 
 	arena_free(scratch);
 }
 
-/* ---- emitting ---------------------------------------------------------------------------------------------------- */
+/* ---- emitting ------------------------------------------------------------ */
 
 static void emit_region(Jvp *j, const Region *g);
 
-static Ref primal(Jvp *j, Ref r) {
-	return refmap_get(j->b, &j->map, r);
-}
+static Ref primal(Jvp *j, Ref r) { return refmap_get(j->b, &j->map, r); }
 
 static Ref tangent(const Jvp *j, Ref r) {
 	return ref_is_value(r) ? j->tangent[REF_INDEX(r)] : REF_NONE;
@@ -260,7 +268,8 @@ static Ref tangent_or_zeros(Jvp *j, Ref r) {
 	return t != REF_NONE ? t : build_zeros(j->b, type_id_in(j->b, primal(j, r)));
 }
 
-/* A tangent has its value's type; where both were given lengths of their own these are made one. */
+/* A tangent has its value's type; where both were given lengths of their own
+ * these are made one. */
 static void set_tangent(Jvp *j, Ref r, Ref t) {
 	if (t == REF_NONE || !has_tangent(j, r)) return;
 	Type mine = type_in(j->b, t), value = type_in(j->b, primal(j, r));
@@ -273,13 +282,15 @@ static void set_results(Jvp *j, const Inst *in, const Ref *results) {
 	uint32_t at = in->nresults;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		refmap_set(&j->map, inst_result(in, k), results[k]);
-		if (ref_is_value(results[k])) build_name(j->b, results[k], j->f->vals.at[in->results + k].name);
+		if (ref_is_value(results[k]))
+			build_name(j->b, results[k], j->f->vals.at[in->results + k].name);
 	}
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (carries(j, inst_result(in, k))) set_tangent(j, inst_result(in, k), results[at++]);
 }
 
-/* A region whose results are followed by the tangents of those that `like` (results or parameters) says. */
+/* A region whose results are followed by the tangents of those that `like`
+ * (results or parameters) says. */
 static RegionId close_region(Jvp *j, OpenRegion *open, const Region *g, Ref like) {
 	Ref *results = ARENA_ARRAY(j->d->scratch, Ref, 2 * g->nresults + 1u);
 	uint32_t n = g->nresults;
@@ -301,17 +312,20 @@ static void emit_branches(Jvp *j, const Inst *in) {
 		regions[i] = close_region(j, open, g, inst_result(in, 0));
 	}
 	Ref *results = ARENA_ARRAY(j->d->scratch, Ref, 2 * in->nresults + 1u);
-	if (in->op == OP_IF) build_if(j->b, primal(j, inst_arg(j->f, in, 0)), regions[0], regions[1], results);
+	if (in->op == OP_IF)
+		build_if(j->b, primal(j, inst_arg(j->f, in, 0)), regions[0], regions[1], results);
 	else build_try(j->b, regions[0], regions[1], results);
 	set_results(j, in, results);
 }
 
-/* Parameters: the old ones, then the tangents of the carried ones that have any. */
+/* Parameters: the old ones, then the tangents of the carried ones that have
+ * any. */
 static OpenRegion *open_loop_region(Jvp *j, const Region *g, uint32_t skip) {
 	uint32_t n = g->nparams;
 	TypeId *types = ARENA_ARRAY(j->d->scratch, TypeId, 2 * n + 1u);
 	Ref *params = ARENA_ARRAY(j->d->scratch, Ref, 2 * n + 1u);
-	for (uint32_t k = 0; k < g->nparams; k++) types[k] = refmap_type(j->b, &j->map, j->f->vals.at[g->params + k].type);
+	for (uint32_t k = 0; k < g->nparams; k++)
+		types[k] = refmap_type(j->b, &j->map, j->f->vals.at[g->params + k].type);
 	for (uint32_t k = skip; k < g->nparams; k++)
 		if (carries(j, ref_value(g->params + k))) types[n++] = types[k];
 	OpenRegion *open = build_region_begin(j->b, n, types, params);
@@ -329,15 +343,18 @@ static void emit_loop(Jvp *j, const Inst *in) {
 	bool counted = in->op == OP_FOR;
 	const Region *body = region_of(j, in, !counted);
 	uint32_t skip = counted, n = in->nresults;
-	Ref *init = ARENA_ARRAY(j->d->scratch, Ref, 2 * n + 1u), *results = ARENA_ARRAY(j->d->scratch, Ref, 2 * n + 1u);
+	Ref *init = ARENA_ARRAY(j->d->scratch, Ref, 2 * n + 1u),
+		*results = ARENA_ARRAY(j->d->scratch, Ref, 2 * n + 1u);
 	uint32_t at = n;
 	for (uint32_t k = 0; k < n; k++) init[k] = primal(j, inst_arg(j->f, in, k + skip));
 	for (uint32_t k = 0; k < n; k++)
-		if (carries(j, ref_value(body->params + skip + k))) init[at++] = tangent_or_zeros(j, inst_arg(j->f, in, k + skip));
+		if (carries(j, ref_value(body->params + skip + k)))
+			init[at++] = tangent_or_zeros(j, inst_arg(j->f, in, k + skip));
 	RegionId condition = 0;
 	if (!counted) {
-		/* The condition sees the tangents as parameters but does not use them: it stays as it is. A parameter of it carries one where
-		 * the body's does. */
+		/* The condition sees the tangents as parameters but does not use them:
+		 * it stays as it is. A parameter of it carries one where the body's
+		 * does. */
 		const Region *g = region_of(j, in, 0);
 		for (uint32_t k = 0; k < n; k++) j->active[g->params + k] = j->active[body->params + k];
 		OpenRegion *open = open_loop_region(j, g, 0);
@@ -354,7 +371,8 @@ static void emit_loop(Jvp *j, const Inst *in) {
 	set_results(j, in, results);
 }
 
-/* Operands, results, and a tangent for each operand that has one: what a rule in the language takes. */
+/* Operands, results, and a tangent for each operand that has one: what a rule
+ * in the language takes. */
 static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 	Ref *args = ARENA_ARRAY(j->d->scratch, Ref, 2 * in->nargs + in->nresults + 1u);
 	Ref *results = ARENA_ARRAY(j->d->scratch, Ref, in->nresults + 1u);
@@ -362,10 +380,12 @@ static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 	for (uint32_t k = 0; k < in->nargs; k++) args[n++] = primal(j, inst_arg(j->f, in, k));
 	for (uint32_t k = 0; k < in->nresults; k++) args[n++] = primal(j, inst_result(in, k));
 	for (uint32_t k = 0; k < in->nargs; k++)
-		if (has_tangent(j, inst_arg(j->f, in, k))) args[n++] = tangent_or_zeros(j, inst_arg(j->f, in, k));
+		if (has_tangent(j, inst_arg(j->f, in, k)))
+			args[n++] = tangent_or_zeros(j, inst_arg(j->f, in, k));
 	for (uint32_t k = 0; k < in->nresults; k++) m += has_tangent(j, inst_result(in, k));
 	if (fn_nparams(rule) != n || fn_nresults(rule) != m) {
-		diag_error(j->c, E_RULE, span_of(j->c, in->span), "the rule `%s` takes %u values and gives %u; it should take %u and give %u",
+		diag_error(j->c, E_RULE, span_of(j->c, in->span),
+		           "the rule `%s` takes %u values and gives %u; it should take %u and give %u",
 		           atom_text(j->c, rule->name), fn_nparams(rule), fn_nresults(rule), n, m);
 		ctx_throw(j->c, ST_ERROR);
 	}
@@ -377,12 +397,16 @@ static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 
 static void emit_longer_line(Jvp *j, const Inst *in, const Line *line) {
 	Arena *a = j->d->scratch;
-	Ref *args = ARENA_ARRAY(a, Ref, in->nargs + 1u), *results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u), *further = ARENA_ARRAY(a, Ref, in->nresults + 1u);
+	Ref *args = ARENA_ARRAY(a, Ref, in->nargs + 1u),
+		*results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u),
+		*further = ARENA_ARRAY(a, Ref, in->nresults + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = primal(j, inst_arg(j->f, in, k));
-	line_expand(j->c, j->b, a, line, args, tangent(j, inst_arg(j->f, in, line->param)), 1, results, further);
+	line_expand(j->c, j->b, a, line, args, tangent(j, inst_arg(j->f, in, line->param)), 1, results,
+	            further);
 	uint32_t n = in->nresults;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (carries(j, inst_result(in, k))) results[n++] = or_zeros(j->b, further[k], type_id_in(j->b, results[k]));
+		if (carries(j, inst_result(in, k)))
+			results[n++] = or_zeros(j->b, further[k], type_id_in(j->b, results[k]));
 	set_results(j, in, results);
 }
 
@@ -400,7 +424,8 @@ static void emit_call(Jvp *j, const Inst *in) {
 	}
 	const Derived *d = jvp_of_callee(j, in);
 	Arena *a = j->d->scratch;
-	Ref *args = ARENA_ARRAY(a, Ref, 2 * in->nargs + 1u), *results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u);
+	Ref *args = ARENA_ARRAY(a, Ref, 2 * in->nargs + 1u),
+		*results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u);
 	uint32_t n = in->nargs, m = in->nresults;
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = primal(j, inst_arg(j->f, in, k));
 	for (uint32_t k = 0; k < in->nargs; k++)
@@ -408,7 +433,8 @@ static void emit_call(Jvp *j, const Inst *in) {
 	if (d->done) build_call(j->b, d->fn, n, args, results);
 	else {
 		TypeId *types = ARENA_ARRAY(a, TypeId, 2 * in->nresults + 1u);
-		for (uint32_t k = 0; k < in->nresults; k++) types[k] = refmap_type(j->b, &j->map, j->f->vals.at[in->results + k].type);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			types[k] = refmap_type(j->b, &j->map, j->f->vals.at[in->results + k].type);
 		for (uint32_t k = 0; k < in->nresults; k++)
 			if (carries(j, inst_result(in, k))) types[m++] = types[k];
 		int64_t word = d->fn->id;
@@ -436,8 +462,10 @@ static Ref emit_linear(Jvp *j, const Inst *in, AttrId attr, const Ref *x, const 
 }
 
 static Ref emit_bilinear(Jvp *j, const Inst *in, AttrId attr, const Ref *x, const Ref *dx) {
-	Ref left = dx[0] == REF_NONE ? REF_NONE : build(j->b, (Op)in->op, 2, (Ref[]){dx[0], x[1]}, attr, NULL);
-	Ref right = dx[1] == REF_NONE ? REF_NONE : build(j->b, (Op)in->op, 2, (Ref[]){x[0], dx[1]}, attr, NULL);
+	Ref left =
+		dx[0] == REF_NONE ? REF_NONE : build(j->b, (Op)in->op, 2, (Ref[]){dx[0], x[1]}, attr, NULL);
+	Ref right =
+		dx[1] == REF_NONE ? REF_NONE : build(j->b, (Op)in->op, 2, (Ref[]){x[0], dx[1]}, attr, NULL);
 	return sum_of(j->b, left, right);
 }
 
@@ -447,7 +475,8 @@ static Ref emit_elementwise(Jvp *j, const Inst *in, const Ref *x, Ref y, const R
 	for (uint32_t k = 0; k < in->nargs; k++) wanted[k] = dx[k] != REF_NONE;
 	elementwise_partials(j->b, j->f, in, j->transform, x, y, wanted, partials);
 	for (uint32_t k = 0; k < in->nargs; k++)
-		if (wanted[k] && partials[k] != REF_NONE) sum = sum_of(j->b, sum, build2(j->b, OP_MUL, partials[k], dx[k]));
+		if (wanted[k] && partials[k] != REF_NONE)
+			sum = sum_of(j->b, sum, build2(j->b, OP_MUL, partials[k], dx[k]));
 	return sum;
 }
 
@@ -465,7 +494,8 @@ static const JvpRuleFn structural[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-/* An instruction without regions: the primal, then the tangents of its results. */
+/* An instruction without regions: the primal, then the tangents of its results.
+ */
 static void emit_plain(Jvp *j, const Inst *in) {
 	Op op = (Op)in->op;
 	Arena *a = j->d->scratch;
@@ -521,10 +551,11 @@ static void emit_inst(Jvp *j, const Inst *in) {
 }
 
 static void emit_region(Jvp *j, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) emit_inst(j, &j->f->insts.at[j->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		emit_inst(j, &j->f->insts.at[j->f->inst_order.at[g->insts + i]]);
 }
 
-/* ---- the transform ----------------------------------------------------------------------------------------------- */
+/* ---- the transform ------------------------------------------------------- */
 
 static void make_jvp(Ctx *c, Derived *d) {
 	Fn *f = d->from;
@@ -556,8 +587,10 @@ static void make_jvp(Ctx *c, Derived *d) {
 	uint32_t n = nresults;
 	for (uint32_t k = 0; k < nresults; k++) results[k] = primal(&j, fn_result(f, k));
 	for (uint32_t k = 0; k < nresults; k++) {
-		/* A recursive call has counted on a tangent for whatever can have one. */
-		d->result_active[k] = tangent(&j, fn_result(f, k)) != REF_NONE || (d->recursive && has_tangent(&j, fn_result(f, k)));
+		/* A recursive call has counted on a tangent for whatever can have one.
+		 */
+		d->result_active[k] = tangent(&j, fn_result(f, k)) != REF_NONE ||
+		                      (d->recursive && has_tangent(&j, fn_result(f, k)));
 		if (d->result_active[k]) results[n++] = tangent_or_zeros(&j, fn_result(f, k));
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
@@ -568,10 +601,15 @@ static void make_jvp(Ctx *c, Derived *d) {
 
 static Fn *jvp_of(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active) {
 	const Derived *d = derived_of(c, f, TR_JVP, order, active, make_jvp);
-	if (result_active) memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
+	if (result_active)
+		memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
 	return d->fn;
 }
 
-Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active) { return jvp_of(c, f, 0, active, result_active); }
+Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active) {
+	return jvp_of(c, f, 0, active, result_active);
+}
 
-Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active) { return jvp_of(c, plain_of(f), AS_WRITTEN, active, result_active); }
+Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active) {
+	return jvp_of(c, plain_of(f), AS_WRITTEN, active, result_active);
+}

@@ -1,14 +1,20 @@
-/* jvp_linalg.c - tangents of the dense factorisations and of the triangular solve, for one matrix or many at once.
+/* jvp_linalg.c - tangents of the dense factorisations and of the triangular
+ * solve, for one matrix or many at once.
  *
- * Needs: rules.h. Guarantees: formulas for real and complex matrices, derived from the defining equations. Sources: M. B. Giles, "Collected
- * matrix derivative results for forward and reverse mode algorithmic differentiation" (2008); M. Seeger et al., "Auto-differentiating
- * linear algebra" (2017) for the form of Cholesky, QR and SVD. Where eigenvalues or singular values coincide, the part of the vectors'
- * tangent inside that eigenspace is taken as zero, which is the whole truth for the space but not for what depends on the values
- * beside: derivatives at the surface are taken of a form in which they do not coincide (parser/specialise/decompositions.c). Complex vectors are fixed up to a phase; each rule says which phase its tangent belongs to.
+ * Needs: rules.h. Guarantees: formulas for real and complex matrices, derived
+ * from the defining equations. Sources: M. B. Giles, "Collected matrix
+ * derivative results for forward and reverse mode algorithmic differentiation"
+ * (2008); M. Seeger et al., "Auto-differentiating linear algebra" (2017) for
+ * the form of Cholesky, QR and SVD. Where eigenvalues or singular values
+ * coincide, the part of the vectors' tangent inside that eigenspace is taken as
+ * zero, which is the whole truth for the space but not for what depends on the
+ * values beside: derivatives at the surface are taken of a form in which they
+ * do not coincide (parser/specialise/decompositions.c). Complex vectors are
+ * fixed up to a phase; each rule says which phase its tangent belongs to.
  */
 #include "autodiff/core/rules.h"
 
-/* ---- matrices over leading axes ---------------------------------------------------------------------------------- */
+/* ---- matrices over leading axes ------------------------------------------ */
 
 Ref mat_adjoint(Builder *b, Ref x) {
 	int rank = type_in(b, x).rank, perm[MAX_RANK];
@@ -29,13 +35,16 @@ static Ref contract(Builder *b, Ref x, int xa, Ref y, int ya) {
 
 Ref mat_mul(Builder *b, Ref x, Ref y) { return contract(b, x, 1, y, 2); }
 /* x^H y */
-static Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y) { return contract(b, conjugate(b, x), 2, y, 2); }
+static Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y) {
+	return contract(b, conjugate(b, x), 2, y, 2);
+}
 
 static bool is_square(Builder *b, const Type *t) {
 	return build_canon(b, t->dims[t->rank - 2]) == build_canon(b, t->dims[t->rank - 1]);
 }
 
-/* A vector for each matrix, repeated along the rows (axis 1 from the end: entry j stands in column j) or the columns. */
+/* A vector for each matrix, repeated along the rows (axis 1 from the end: entry
+ * j stands in column j) or the columns. */
 static Ref along_columns(Builder *b, Ref v, TypeId shape) {
 	return repeat_along(b, v, shape, 1, (int[]){type_of(build_ctx(b), shape)->rank - 2});
 }
@@ -47,8 +56,10 @@ static Ref along_rows(Builder *b, Ref v, TypeId shape) {
 static Ref part_mask(Builder *b, Ref x, Part part) {
 	Type t = type_in(b, x);
 	int rank = t.rank;
-	Ref row = build_broadcast(b, build_iota(b, DT_I64, t.dims[rank - 2]), 2, t.dims + rank - 2, (int[]){0});
-	Ref column = build_broadcast(b, build_iota(b, DT_I64, t.dims[rank - 1]), 2, t.dims + rank - 2, (int[]){1});
+	Ref row = build_broadcast(b, build_iota(b, DT_I64, t.dims[rank - 2]), 2, t.dims + rank - 2,
+	                          (int[]){0});
+	Ref column = build_broadcast(b, build_iota(b, DT_I64, t.dims[rank - 1]), 2, t.dims + rank - 2,
+	                             (int[]){1});
 	Ref mask = part == PART_LOWER          ? build2(b, OP_LE, column, row)
 	           : part == PART_LOWER_STRICT ? build2(b, OP_LT, column, row)
 	           : part == PART_UPPER        ? build2(b, OP_LE, row, column)
@@ -57,12 +68,11 @@ static Ref part_mask(Builder *b, Ref x, Part part) {
 	return rank == 2 ? mask : build_broadcast(b, mask, t.rank, t.dims, (int[]){rank - 2, rank - 1});
 }
 
-Ref mat_part(Builder *b, Ref x, Part part) {
-	return where(b, part_mask(b, x, part), x);
-}
+Ref mat_part(Builder *b, Ref x, Part part) { return where(b, part_mask(b, x, part), x); }
 
 static Ref diagonal(Builder *b, Ref x) {
-	return build_reduce(b, OP_REDUCE_SUM, mat_part(b, x, PART_DIAGONAL), 1, (int[]){type_in(b, x).rank - 1});
+	return build_reduce(b, OP_REDUCE_SUM, mat_part(b, x, PART_DIAGONAL), 1,
+	                    (int[]){type_in(b, x).rank - 1});
 }
 
 static Ref identity_like(Builder *b, Ref x) {
@@ -94,17 +104,20 @@ static Ref imaginary(Builder *b, Ref x, Dtype d) {
 static Ref reciprocal_or_zero(Builder *b, Ref x) {
 	TypeId t = type_id_in(b, x);
 	Ref none = build2(b, OP_EQ, x, build_zeros(b, t)), one = build_full(b, t, 1);
-	return build_select(b, none, build_zeros(b, t), build2(b, OP_DIV, one, build_select(b, none, one, x)));
+	return build_select(b, none, build_zeros(b, t),
+	                    build2(b, OP_DIV, one, build_select(b, none, one, x)));
 }
 
-/* What a factorisation that reads the lower triangle sees: the Hermitian matrix with it; the diagonal is real. */
+/* What a factorisation that reads the lower triangle sees: the Hermitian matrix
+ * with it; the diagonal is real. */
 static Ref hermitian_of_lower(Builder *b, Ref x) {
 	Ref below = mat_part(b, x, PART_LOWER_STRICT), d = mat_part(b, x, PART_DIAGONAL);
-	if (dtype_is_complex(dtype_in(b, x))) d = build_convert(b, build1(b, OP_REAL, d), dtype_in(b, x));
+	if (dtype_is_complex(dtype_in(b, x)))
+		d = build_convert(b, build1(b, OP_REAL, d), dtype_in(b, x));
 	return build2(b, OP_ADD, build2(b, OP_ADD, below, mat_adjoint(b, below)), d);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------- */
 
 static bool attr_flag(const JvpRule *r, uint32_t k) {
 	return attr_int(r->c, (Op)r->in->op, r->attr, k) != 0;
@@ -116,8 +129,9 @@ void jvp_TRISOLVE(JvpRule *r) {
 	bool lower = attr_flag(r, 0), adjoint = attr_flag(r, 1), unit = attr_flag(r, 2);
 	Ref rhs = r->dx[1];
 	if (r->dx[0] != REF_NONE) {
-		Part part = lower ? (unit ? PART_LOWER_STRICT : PART_LOWER) : unit ? PART_UPPER_STRICT
-		                                                                   : PART_UPPER;
+		Part part = lower  ? (unit ? PART_LOWER_STRICT : PART_LOWER)
+		            : unit ? PART_UPPER_STRICT
+		                   : PART_UPPER;
 		Ref dt = mat_part(b, r->dx[0], part);
 		Ref moved = adjoint ? mat_mul_adjoint_left(b, dt, r->y[0]) : mat_mul(b, dt, r->y[0]);
 		rhs = rhs == REF_NONE ? build1(b, OP_NEG, moved) : build2(b, OP_SUB, rhs, moved);
@@ -129,14 +143,17 @@ Ref mat_solve_factored(Builder *b, const Ref *a, Ref rhs, bool adjoint) {
 	Ref x;
 	const int axis = type_in(b, rhs).rank - 2;
 	if (adjoint) { /* A[p] = L U, so A^H X = U^H L^H X[p] */
-		x = mat_solve_triangular(b, a[1], mat_solve_triangular(b, a[1], rhs, false, true, false), true, true, true);
+		x = mat_solve_triangular(b, a[1], mat_solve_triangular(b, a[1], rhs, false, true, false),
+		                         true, true, true);
 		x = build_scatter(b, OP_SCATTER_SET, build_zeros(b, type_id_in(b, x)), a[2], x, axis, axis);
 	} else {
 		x = build_gather(b, rhs, a[2], axis, axis);
-		x = mat_solve_triangular(b, a[1], mat_solve_triangular(b, a[1], x, true, false, true), false, false, false);
+		x = mat_solve_triangular(b, a[1], mat_solve_triangular(b, a[1], x, true, false, true),
+		                         false, false, false);
 	}
 	const int64_t word = adjoint;
-	return build(b, OP_SOLVED, 5, (Ref[]){a[0], a[1], a[2], rhs, x}, attr_intern(build_ctx(b), &word, 1), NULL);
+	return build(b, OP_SOLVED, 5, (Ref[]){a[0], a[1], a[2], rhs, x},
+	             attr_intern(build_ctx(b), &word, 1), NULL);
 }
 
 /* A X = B gives A dX = dB - dA X, with the factors there are. */
@@ -145,24 +162,27 @@ void jvp_SOLVED(JvpRule *r) {
 	const bool adjoint = attr_flag(r, 0);
 	Ref rhs = r->dx[3];
 	if (r->dx[0] != REF_NONE) {
-		Ref moved = adjoint ? mat_mul_adjoint_left(b, r->dx[0], r->y[0]) : mat_mul(b, r->dx[0], r->y[0]);
+		Ref moved =
+			adjoint ? mat_mul_adjoint_left(b, r->dx[0], r->y[0]) : mat_mul(b, r->dx[0], r->y[0]);
 		rhs = rhs == REF_NONE ? build1(b, OP_NEG, moved) : build2(b, OP_SUB, rhs, moved);
 	}
 	if (rhs != REF_NONE) r->dy[0] = mat_solve_factored(b, r->x, rhs, adjoint);
 }
 
-/* dA = dL L^H + L dL^H, so L^-1 dA L^-H = L^-1 dL + its adjoint: the lower triangle of the left side, with half the
- * diagonal, is L^-1 dL. */
+/* dA = dL L^H + L dL^H, so L^-1 dA L^-H = L^-1 dL + its adjoint: the lower
+ * triangle of the left side, with half the diagonal, is L^-1 dL. */
 void jvp_CHOLESKY(JvpRule *r) {
 	Builder *b = r->b;
 	Ref l = r->y[0];
 	Ref half = mat_solve_triangular(b, l, hermitian_of_lower(b, r->dx[0]), true, false, false);
 	Ref s = solve_from_right(b, half, l, true, true);
-	Ref phi = build2(b, OP_SUB, mat_part(b, s, PART_LOWER), scaled(b, mat_part(b, s, PART_DIAGONAL), 0.5));
+	Ref phi = build2(b, OP_SUB, mat_part(b, s, PART_LOWER),
+	                 scaled(b, mat_part(b, s, PART_DIAGONAL), 0.5));
 	r->dy[0] = mat_mul(b, l, phi);
 }
 
-/* A[p] = L U gives L^-1 dA[p] U^-1 = L^-1 dL + dU U^-1, strictly lower plus upper. */
+/* A[p] = L U gives L^-1 dA[p] U^-1 = L^-1 dL + dU U^-1, strictly lower plus
+ * upper. */
 void jvp_LU(JvpRule *r) {
 	Builder *b = r->b;
 	Ref packed = r->y[0];
@@ -170,14 +190,17 @@ void jvp_LU(JvpRule *r) {
 	if (!is_square(b, &t))
 		no_rule(r->c, r->f, r->in, "jvp", "has a derivative for square matrices only");
 	Ref da = build_gather(b, r->dx[0], r->y[1], t.rank - 2, t.rank - 2);
-	Ref s = solve_from_right(b, mat_solve_triangular(b, packed, da, true, false, true), packed, false, false);
+	Ref s = solve_from_right(b, mat_solve_triangular(b, packed, da, true, false, true), packed,
+	                         false, false);
 	Ref below = mat_part(b, packed, PART_LOWER_STRICT), upper = mat_part(b, packed, PART_UPPER);
 	Ref l = build2(b, OP_ADD, below, identity_like(b, packed));
-	Ref dl = mat_mul(b, l, mat_part(b, s, PART_LOWER_STRICT)), du = mat_mul(b, mat_part(b, s, PART_UPPER), upper);
+	Ref dl = mat_mul(b, l, mat_part(b, s, PART_LOWER_STRICT)),
+		du = mat_mul(b, mat_part(b, s, PART_UPPER), upper);
 	r->dy[0] = build2(b, OP_ADD, dl, du);
 }
 
-/* M = Q^H dA R^-1 = Q^H dQ + dR R^-1, skew-Hermitian plus upper triangular with a real diagonal. */
+/* M = Q^H dA R^-1 = Q^H dQ + dR R^-1, skew-Hermitian plus upper triangular with
+ * a real diagonal. */
 void jvp_QR(JvpRule *r) {
 	Builder *b = r->b;
 	Ref q = r->y[0], upper = r->y[1];
@@ -186,7 +209,9 @@ void jvp_QR(JvpRule *r) {
 	Ref below = mat_part(b, m, PART_LOWER_STRICT);
 	Ref skew = build2(b, OP_SUB, below, mat_adjoint(b, below));
 	if (dtype_is_complex(dtype_in(b, m)))
-		skew = build2(b, OP_ADD, skew, imaginary(b, build1(b, OP_IMAG, mat_part(b, m, PART_DIAGONAL)), dtype_in(b, m)));
+		skew =
+			build2(b, OP_ADD, skew,
+		           imaginary(b, build1(b, OP_IMAG, mat_part(b, m, PART_DIAGONAL)), dtype_in(b, m)));
 	Ref rest = build2(b, OP_SUB, m, skew);
 	r->dy[0] = build2(b, OP_SUB, s, mat_mul(b, q, rest)); /* Q skew + (S - Q M) */
 	r->dy[1] = mat_mul(b, rest, upper);
@@ -194,29 +219,37 @@ void jvp_QR(JvpRule *r) {
 
 /* Row i, column j: 1/(w_j - w_i), and 0 where they are equal. */
 static Ref gaps(Builder *b, Ref w, TypeId shape) {
-	return reciprocal_or_zero(b, build2(b, OP_SUB, along_columns(b, w, shape), along_rows(b, w, shape)));
+	return reciprocal_or_zero(
+		b, build2(b, OP_SUB, along_columns(b, w, shape), along_rows(b, w, shape)));
 }
 
-/* Row i, column j: 1/(w_j - w_i), which is infinite where they are equal, and 0 on the diagonal. */
+/* Row i, column j: 1/(w_j - w_i), which is infinite where they are equal, and 0
+ * on the diagonal. */
 static Ref gaps_of_pairs(Builder *b, Ref w, TypeId shape) {
-	Ref gap = build2(b, OP_SUB, along_columns(b, w, shape), along_rows(b, w, shape)), one = build_full(b, shape, 1);
+	Ref gap = build2(b, OP_SUB, along_columns(b, w, shape), along_rows(b, w, shape)),
+		one = build_full(b, shape, 1);
 	Ref diagonal_part = part_mask(b, gap, PART_DIAGONAL);
 	Ref over = build2(b, OP_DIV, one, build_select(b, diagonal_part, one, gap));
 	return build_select(b, diagonal_part, build_zeros(b, shape), over);
 }
 
-/* M = V^H dA V: dw is its diagonal and dV = V (M over the gaps). The phase is the one with v^H dv = 0. */
+/* M = V^H dA V: dw is its diagonal and dV = V (M over the gaps). The phase is
+ * the one with v^H dv = 0. */
 void jvp_EIGH(JvpRule *r) {
 	Builder *b = r->b;
 	Ref w = r->y[0], v = r->y[1];
 	TypeId shape = type_with_dtype(r->c, type_id_in(b, v), dtype_in(b, w));
 	Ref m = mat_mul_adjoint_left(b, v, mat_mul(b, hermitian_of_lower(b, r->dx[0]), v));
 	r->dy[0] = real_part(b, diagonal(b, m));
-	r->dy[1] = mat_mul(b, v, build2(b, OP_MUL, m, build_convert(b, gaps(b, w, shape), dtype_in(b, v))));
+	r->dy[1] =
+		mat_mul(b, v, build2(b, OP_MUL, m, build_convert(b, gaps(b, w, shape), dtype_in(b, v))));
 }
 
-/* V^-1 dA V has dw on its diagonal and, over the gaps, the coefficients of dV: none where eigenvalues are equal, and NaN then. Each vector stays of length 1, and its largest
- * component keeps its phase, which is how LAPACK's geev chooses vectors (and what makes the eigenvectors of real eigenvalues real). */
+/* V^-1 dA V has dw on its diagonal and, over the gaps, the coefficients of dV:
+ * none where eigenvalues are equal, and NaN then. Each vector stays of length
+ * 1, and its largest component keeps its phase, which is how LAPACK's geev
+ * chooses vectors (and what makes the eigenvectors of real eigenvalues real).
+ */
 void jvp_EIG(JvpRule *r) {
 	Builder *b = r->b;
 	Ref w = r->y[0], v = r->y[1];
@@ -225,26 +258,34 @@ void jvp_EIG(JvpRule *r) {
 	int rank = t.rank;
 	Ref lu[2];
 	build(b, OP_LU, 1, &v, 0, lu);
-	Ref rhs = build_gather(b, mat_mul(b, build_convert(b, r->dx[0], (Dtype)t.dtype), v), lu[1], rank - 2, rank - 2);
-	Ref m = mat_solve_triangular(b, lu[0], mat_solve_triangular(b, lu[0], rhs, true, false, true), false, false, false);
+	Ref rhs = build_gather(b, mat_mul(b, build_convert(b, r->dx[0], (Dtype)t.dtype), v), lu[1],
+	                       rank - 2, rank - 2);
+	Ref m = mat_solve_triangular(b, lu[0], mat_solve_triangular(b, lu[0], rhs, true, false, true),
+	                             false, false, false);
 	r->dy[0] = diagonal(b, m);
 	Ref dv = mat_mul(b, v, build2(b, OP_MUL, m, gaps_of_pairs(b, w, shape)));
 
-	/* Subtract v times (Re v^H dv + i Im (dv_k / v_k)) where k is the largest component. */
+	/* Subtract v times (Re v^H dv + i Im (dv_k / v_k)) where k is the largest
+	 * component. */
 	int row = rank - 2;
-	Ref along = build1(b, OP_REAL, build_reduce(b, OP_REDUCE_SUM, build2(b, OP_MUL, conjugate(b, v), dv), 1, &row));
+	Ref along =
+		build1(b, OP_REAL,
+	           build_reduce(b, OP_REDUCE_SUM, build2(b, OP_MUL, conjugate(b, v), dv), 1, &row));
 	Ref re = build1(b, OP_REAL, v), im = build1(b, OP_IMAG, v);
 	Ref size = build2(b, OP_ADD, build2(b, OP_MUL, re, re), build2(b, OP_MUL, im, im));
 	int64_t word = row;
 	Ref largest = build(b, OP_ARGMAX, 1, &size, attr_intern(r->c, &word, 1), NULL);
 	Dim position_dims[MAX_RANK];
 	memcpy(position_dims, t.dims, sizeof position_dims);
-	Ref position = build_broadcast(b, build_iota(b, DT_I64, t.dims[row]), t.rank, position_dims, (int[]){row});
-	Ref chosen = build2(b, OP_EQ, position, along_columns(b, largest, type_with_dtype(r->c, shape, DT_I64)));
+	Ref position =
+		build_broadcast(b, build_iota(b, DT_I64, t.dims[row]), t.rank, position_dims, (int[]){row});
+	Ref chosen =
+		build2(b, OP_EQ, position, along_columns(b, largest, type_with_dtype(r->c, shape, DT_I64)));
 	Ref dv_k = build_reduce(b, OP_REDUCE_SUM, where(b, chosen, dv), 1, &row);
 	Ref v_k = build_reduce(b, OP_REDUCE_SUM, where(b, chosen, v), 1, &row);
 	Ref turn = build1(b, OP_IMAG, build2(b, OP_DIV, dv_k, v_k));
-	Ref shift = build2(b, OP_ADD, build_convert(b, along, (Dtype)t.dtype), imaginary(b, turn, (Dtype)t.dtype));
+	Ref shift = build2(b, OP_ADD, build_convert(b, along, (Dtype)t.dtype),
+	                   imaginary(b, turn, (Dtype)t.dtype));
 	r->dy[1] = build2(b, OP_SUB, dv, build2(b, OP_MUL, v, along_columns(b, shift, shape)));
 }
 
@@ -253,8 +294,9 @@ static Ref outside_of(Builder *b, Ref u, Ref x) {
 	return build2(b, OP_SUB, x, mat_mul(b, u, mat_mul_adjoint_left(b, u, x)));
 }
 
-/* With P = U^H dA V, a = U^H dU and c = V^H dV skew-Hermitian: P = a S + dS - S c. Off the diagonal P and P^H give
- * a_ij (s_j^2 - s_i^2) = P_ij s_j + s_i P^H_ij and c_ij (s_j^2 - s_i^2) = s_i P_ij + P^H_ij s_j. On it the phase is
+/* With P = U^H dA V, a = U^H dU and c = V^H dV skew-Hermitian: P = a S + dS - S
+ * c. Off the diagonal P and P^H give a_ij (s_j^2 - s_i^2) = P_ij s_j + s_i
+ * P^H_ij and c_ij (s_j^2 - s_i^2) = s_i P_ij + P^H_ij s_j. On it the phase is
  * the one with c_ii = 0. */
 void jvp_SVD(JvpRule *r) {
 	Builder *b = r->b;
@@ -270,11 +312,14 @@ void jvp_SVD(JvpRule *r) {
 	Ref over = build_convert(b, reciprocal_or_zero(b, gap), d);
 	column = build_convert(b, column, d);
 	row = build_convert(b, row, d);
-	Ref a = build2(b, OP_MUL, over, build2(b, OP_ADD, build2(b, OP_MUL, p, column), build2(b, OP_MUL, row, ph)));
-	Ref cc = build2(b, OP_MUL, over, build2(b, OP_ADD, build2(b, OP_MUL, row, p), build2(b, OP_MUL, ph, column)));
+	Ref a = build2(b, OP_MUL, over,
+	               build2(b, OP_ADD, build2(b, OP_MUL, p, column), build2(b, OP_MUL, row, ph)));
+	Ref cc = build2(b, OP_MUL, over,
+	                build2(b, OP_ADD, build2(b, OP_MUL, row, p), build2(b, OP_MUL, ph, column)));
 	Ref inverse = reciprocal_or_zero(b, s);
 	if (dtype_is_complex(d)) {
-		Ref turn = build2(b, OP_MUL, build1(b, OP_IMAG, mat_part(b, p, PART_DIAGONAL)), along_columns(b, inverse, real_shape));
+		Ref turn = build2(b, OP_MUL, build1(b, OP_IMAG, mat_part(b, p, PART_DIAGONAL)),
+		                  along_columns(b, inverse, real_shape));
 		a = build2(b, OP_ADD, a, imaginary(b, turn, d));
 	}
 	Ref du = mat_mul(b, u, a), dv = mat_mul(b, v, cc);
@@ -282,11 +327,13 @@ void jvp_SVD(JvpRule *r) {
 	Type tu = type_in(b, u), tv = type_in(b, v);
 	if (!is_square(b, &tu)) {
 		Ref out = outside_of(b, u, dav);
-		du = build2(b, OP_ADD, du, build2(b, OP_MUL, out, along_columns(b, inverse, type_id_in(b, out))));
+		du = build2(b, OP_ADD, du,
+		            build2(b, OP_MUL, out, along_columns(b, inverse, type_id_in(b, out))));
 	}
 	if (!is_square(b, &tv)) {
 		Ref out = outside_of(b, v, mat_mul_adjoint_left(b, da, u));
-		dv = build2(b, OP_ADD, dv, build2(b, OP_MUL, out, along_columns(b, inverse, type_id_in(b, out))));
+		dv = build2(b, OP_ADD, dv,
+		            build2(b, OP_MUL, out, along_columns(b, inverse, type_id_in(b, out))));
 	}
 	r->dy[0] = du;
 	r->dy[2] = dv;

@@ -1,20 +1,20 @@
-/* jvp_rules.c - tangents of the structural primitives that are neither linear nor bilinear, and the algebra that rules share.
+/* jvp_rules.c - tangents of the structural primitives that are neither linear
+ * nor bilinear, and the algebra that rules share.
  *
- * Needs: rules.h. Guarantees: every rule is linear in the tangents and uses them through primitives that can be transposed; none
- * divides by an element of the data, so that zeros in it are harmless. The factorisations are in jvp_linalg.c.
+ * Needs: rules.h. Guarantees: every rule is linear in the tangents and uses
+ * them through primitives that can be transposed; none divides by an element of
+ * the data, so that zeros in it are harmless. The factorisations are in
+ * jvp_linalg.c.
  */
 #include "autodiff/core/rules.h"
 
-/* ---- algebra ----------------------------------------------------------------------------------------------------- */
+/* ---- algebra ------------------------------------------------------------- */
 
 Ref sum_of(Builder *b, Ref x, Ref y) {
-	return x == REF_NONE ? y : y == REF_NONE ? x
-	                                         : build2(b, OP_ADD, x, y);
+	return x == REF_NONE ? y : y == REF_NONE ? x : build2(b, OP_ADD, x, y);
 }
 
-Ref or_zeros(Builder *b, Ref x, TypeId t) {
-	return x == REF_NONE ? build_zeros(b, t) : x;
-}
+Ref or_zeros(Builder *b, Ref x, TypeId t) { return x == REF_NONE ? build_zeros(b, t) : x; }
 
 Ref conjugate(Builder *b, Ref x) {
 	return dtype_is_complex(dtype_in(b, x)) ? build1(b, OP_CONJ, x) : x;
@@ -39,9 +39,7 @@ Ref repeat_along(Builder *b, Ref y, TypeId t, uint32_t naxes, const int *axes) {
 	return build_broadcast(b, y, ty.rank, ty.dims, kept);
 }
 
-Ref row_of(Builder *b, Ref x, Ref index) {
-	return build_gather(b, x, index, 0, 0);
-}
+Ref row_of(Builder *b, Ref x, Ref index) { return build_gather(b, x, index, 0, 0); }
 
 /* The axis moved to the front, or back. */
 static Ref axis_to_front(Builder *b, Ref x, int axis) {
@@ -55,12 +53,11 @@ static Ref axis_to_front(Builder *b, Ref x, int axis) {
 static Ref axis_from_front(Builder *b, Ref x, int axis) {
 	uint32_t rank = type_in(b, x).rank;
 	int perm[MAX_RANK];
-	for (int k = 0; k < (int)rank; k++) perm[k] = k < axis ? k + 1 : k == axis ? 0
-		                                                                       : k;
+	for (int k = 0; k < (int)rank; k++) perm[k] = k < axis ? k + 1 : k == axis ? 0 : k;
 	return axis ? build_transpose(b, x, perm) : x;
 }
 
-/* ---- choosing and moving ----------------------------------------------------------------------------------------- */
+/* ---- choosing and moving ------------------------------------------------- */
 
 static Ref tangent(JvpRule *r, uint32_t k) {
 	return or_zeros(r->b, r->dx[k], type_id_in(r->b, r->x[k]));
@@ -75,20 +72,22 @@ static int attr_axis(const JvpRule *r, uint32_t k) {
 }
 
 void jvp_GATHER(JvpRule *r) {
-	if (r->dx[0] != REF_NONE) r->dy[0] = build_gather(r->b, r->dx[0], r->x[1], attr_axis(r, 0), attr_axis(r, 1));
+	if (r->dx[0] != REF_NONE)
+		r->dy[0] = build_gather(r->b, r->dx[0], r->x[1], attr_axis(r, 0), attr_axis(r, 1));
 }
 
 void jvp_SCATTER_ADD(JvpRule *r) {
 	r->dy[0] = r->dx[2] == REF_NONE ? r->dx[0]
-	                                : build_scatter(r->b, OP_SCATTER_ADD, tangent(r, 0), r->x[1], r->dx[2], attr_axis(r, 0),
-	                                                attr_axis(r, 1));
+	                                : build_scatter(r->b, OP_SCATTER_ADD, tangent(r, 0), r->x[1],
+	                                                r->dx[2], attr_axis(r, 0), attr_axis(r, 1));
 }
 
 void jvp_SCATTER_SET(JvpRule *r) {
-	r->dy[0] = build_scatter(r->b, OP_SCATTER_SET, tangent(r, 0), r->x[1], tangent(r, 2), attr_axis(r, 0), attr_axis(r, 1));
+	r->dy[0] = build_scatter(r->b, OP_SCATTER_SET, tangent(r, 0), r->x[1], tangent(r, 2),
+	                         attr_axis(r, 0), attr_axis(r, 1));
 }
 
-/* ---- extremes and products --------------------------------------------------------------------------------------- */
+/* ---- extremes and products ----------------------------------------------- */
 
 static uint32_t reduced_axes(const JvpRule *r, int *axes) {
 	uint32_t n;
@@ -104,7 +103,8 @@ static void jvp_extreme(JvpRule *r) {
 	uint32_t n = reduced_axes(r, axes);
 	TypeId whole = type_id_in(b, r->x[0]);
 	Ref mask = build2(b, OP_EQ, r->x[0], repeat_along(b, r->y[0], whole, n, axes));
-	Ref count = build_reduce(b, OP_REDUCE_SUM, build_convert(b, mask, dtype_in(b, r->x[0])), n, axes);
+	Ref count =
+		build_reduce(b, OP_REDUCE_SUM, build_convert(b, mask, dtype_in(b, r->x[0])), n, axes);
 	Ref sum = build_reduce(b, OP_REDUCE_SUM, where(b, mask, r->dx[0]), n, axes);
 	r->dy[0] = build2(b, OP_DIV, sum, count);
 }
@@ -117,7 +117,8 @@ static Ref running_product(Builder *b, Ref x, int axis, bool reverse) {
 	return build(b, OP_CUMPROD, 1, &x, attr_intern(build_ctx(b), words, 2), NULL);
 }
 
-/* Product of the elements before (after) each along the axis, without division: the running product of the data moved on by a one. */
+/* Product of the elements before (after) each along the axis, without division:
+ * the running product of the data moved on by a one. */
 static Ref product_of_others(Builder *b, Ref x, int axis, bool after) {
 	Ctx *c = build_ctx(b);
 	Type t = type_in(b, x);
@@ -160,12 +161,14 @@ void jvp_REDUCE_PROD(JvpRule *r) {
 		x = build_reshape(b, build_transpose(b, x, perm), (uint32_t)axis + 1, shape);
 		dx = build_reshape(b, build_transpose(b, dx, perm), (uint32_t)axis + 1, shape);
 	}
-	Ref others = build2(b, OP_MUL, product_of_others(b, x, axis, false), product_of_others(b, x, axis, true));
+	Ref others = build2(b, OP_MUL, product_of_others(b, x, axis, false),
+	                    product_of_others(b, x, axis, true));
 	r->dy[0] = build_reduce(b, OP_REDUCE_SUM, build2(b, OP_MUL, others, dx), 1, &axis);
 }
 
-/* y_i = y_(i-1) x_i, so dy_i = dy_(i-1) x_i + y_(i-1) dx_i: a loop, because the closed form divides by x. y_(i-1) is y moved on
- * by a one; the second term is made for all i at once. */
+/* y_i = y_(i-1) x_i, so dy_i = dy_(i-1) x_i + y_(i-1) dx_i: a loop, because the
+ * closed form divides by x. y_(i-1) is y moved on by a one; the second term is
+ * made for all i at once. */
 void jvp_CUMPROD(JvpRule *r) {
 	Builder *b = r->b;
 	Ctx *c = r->c;
@@ -183,7 +186,8 @@ void jvp_CUMPROD(JvpRule *r) {
 	Ref moved = build_concat(b, 2, reverse ? (Ref[]){r->y[0], ones} : (Ref[]){ones, r->y[0]}, axis);
 	Ref before = build_slice(b, moved, start, t.dims, NULL);
 
-	Ref x = axis_to_front(b, r->x[0], axis), e = axis_to_front(b, build2(b, OP_MUL, before, r->dx[0]), axis);
+	Ref x = axis_to_front(b, r->x[0], axis),
+		e = axis_to_front(b, build2(b, OP_MUL, before, r->dx[0]), axis);
 	Type rows = type_in(b, x);
 	TypeId row = type_tensor(c, (Dtype)rows.dtype, rows.rank - 1u, rows.dims + 1);
 	Ref count = build_extent(b, rows.dims[0]);

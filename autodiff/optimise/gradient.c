@@ -1,11 +1,17 @@
-/* gradient.c - the gradient of a number with respect to a short vector, in both modes.
+/* gradient.c - the gradient of a number with respect to a short vector, in both
+ * modes.
  *
- * Needs: transform_cache.h. Guarantees: as autodiff.h says of ad_gradient. The function that is called goes backwards, which costs least on its own. It knows
- * its other form, one tangent for each element of the vector, which optimise.c takes where the program expands the same function in the same
- * directions anyway: then the tangents are there, and going backwards is what costs.
+ * Needs: transform_cache.h. Guarantees: as autodiff.h says of ad_gradient. The
+ * function that is called goes backwards, which costs least on its own. It
+ * knows its other form, one tangent for each element of the vector, which
+ * optimise.c takes where the program expands the same function in the same
+ * directions anyway: then the tangents are there, and going backwards is what
+ * costs.
  *
- * A function that has its own form for reverse mode (an integration) is gone through twice there, once to find its steps and once more to go back: by a number, or by
- * two, tangents beside the first way cost less. (Robertson's reactions: 1 + 0.6 n of the solve forwards, 2.3 backwards.)
+ * A function that has its own form for reverse mode (an integration) is gone
+ * through twice there, once to find its steps and once more to go back: by a
+ * number, or by two, tangents beside the first way cost less. (Robertson's
+ * reactions: 1 + 0.6 n of the solve forwards, 2.3 backwards.)
  */
 #include "autodiff/optimise/sum_pushdown.h"
 #include "autodiff/reverse/primal_linear.h"
@@ -29,7 +35,8 @@ static void make_reverse(Ctx *c, Derived *d) {
 	const uint32_t n = fn_nparams(f);
 	const Linearised *l = ad_linearise(c, f, d->mask);
 	Fn *back = ad_transpose(c, l->linear, l->nresiduals);
-	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1), *made = ARENA_ARRAY(d->scratch, Ref, l->nresiduals + 3), result[2];
+	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1),
+		*made = ARENA_ARRAY(d->scratch, Ref, l->nresiduals + 3), result[2];
 	Builder *b = begin_like(c, d, "grad", args);
 	d->fn = build_fn(b);
 	build_call(b, l->primal, n, args, made);
@@ -40,14 +47,17 @@ static void make_reverse(Ctx *c, Derived *d) {
 	origin_set(c, d->fn, (Origin){.is_gradient = true, .gradient_of = f->id});
 }
 
-/* The unit vectors, as the library's eye makes them, so that they are one value with those that a program expands along. */
+/* The unit vectors, as the library's eye makes them, so that they are one value
+ * with those that a program expands along. */
 static Ref unit_vectors(Builder *b, Type x) {
 	Ctx *c = build_ctx(b);
-	const Dim n = x.dims[0], one = dim_const(c, 1), column[2] = {n, one}, row[2] = {one, n}, square[2] = {n, n};
+	const Dim n = x.dims[0], one = dim_const(c, 1), column[2] = {n, one}, row[2] = {one, n},
+			  square[2] = {n, n};
 	const Ref i = build_iota(b, DT_I64, n);
 	const Ref down = build_broadcast(b, build_reshape(b, i, 2, column), 2, square, (int[]){0, 1});
 	const Ref across = build_broadcast(b, build_reshape(b, i, 2, row), 2, square, (int[]){0, 1});
-	return build_convert(b, build_convert(b, build2(b, OP_EQ, down, across), DT_F64), (Dtype)x.dtype);
+	return build_convert(b, build_convert(b, build2(b, OP_EQ, down, across), DT_F64),
+	                     (Dtype)x.dtype);
 }
 
 /* By one number */
@@ -85,13 +95,17 @@ Fn *ad_gradient(Ctx *c, Fn *f, const bool *active) {
 	uint32_t n = 0;
 	int64_t length = 0;
 	bool number = false;
-	if (!f->finished || fn_nresults(f) != 1 || y.kind != TY_TENSOR || y.rank || !dtype_is_real((Dtype)y.dtype)) return NULL;
+	if (!f->finished || fn_nresults(f) != 1 || y.kind != TY_TENSOR || y.rank ||
+	    !dtype_is_real((Dtype)y.dtype))
+		return NULL;
 	for (uint32_t i = 0; i < fn_nparams(f); i++) {
 		if (!active[i]) continue;
 		const Type x = *ref_ty(f, fn_param(f, i));
 		number = !x.rank && x.kind == TY_TENSOR && x.dtype == y.dtype;
 		if (number && !n++) continue;
-		if (++n > 1 || x.rank != 1 || x.dtype != y.dtype || !dim_is_const(c, x.dims[0], &length) || length < 1 || length > DIRECTIONS_MOST) return NULL;
+		if (++n > 1 || x.rank != 1 || x.dtype != y.dtype || !dim_is_const(c, x.dims[0], &length) ||
+		    length < 1 || length > DIRECTIONS_MOST)
+			return NULL;
 	}
 	if (n != 1) return NULL;
 	bool moves = false;

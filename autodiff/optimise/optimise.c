@@ -1,20 +1,24 @@
-/* optimise.c - the last look at a function that the specialiser has finished: can it be had for less?
+/* optimise.c - the last look at a function that the specialiser has finished:
+ * can it be had for less?
  *
- * Needs: sum_pushdown.h. Guarantees: as autodiff.h says of ad_settle; the function stays as it is unless the other form takes fewer operations, counted
+ * Needs: sum_pushdown.h. Guarantees: as autodiff.h says of ad_settle; the
+ * function stays as it is unless the other form takes fewer operations, counted
  * as fn_cost does with every length that is not a number taken as TYPICAL.
  *
- * Whatever is done later with the function (batching, reverse mode, compiling) is done with the cheaper form, so that a reverse pass saves
- * as much again.
+ * Whatever is done later with the function (batching, reverse mode, compiling)
+ * is done with the cheaper form, so that a reverse pass saves as much again.
  */
 #include "autodiff/optimise/sum_pushdown.h"
 #include "autodiff/taylor/mixed_partials.h"
 #include <math.h>
 
-#define TYPICAL 32  /* the length of an axis */
+#define TYPICAL 32    /* the length of an axis */
 #define ROUNDS_MOST 4 /* a sum that has been moved may be a term of another */
-#define WORTH_WRITING 0.9 /* of the operations must be left, for calls to be written out only because of what they share */
+/* of the operations must be left, for calls to be written out only because
+ * of what they share */
+#define WORTH_WRITING 0.9
 
-/* ---- is it worth writing the calls out? -------------------------------------------------------------------------------------------------------- */
+/* ---- is it worth writing the calls out? ---------------------------------- */
 
 static bool contracts(Arena *scratch, const Fn *f) {
 	uint32_t n;
@@ -25,7 +29,9 @@ static bool contracts(Arena *scratch, const Fn *f) {
 	return false;
 }
 
-/* What is called, near or far: gradients that can go forwards, expansions that they could share, expansions of expansions, and how many derivatives in all. */
+/* What is called, near or far: gradients that can go forwards, expansions that
+ * they could share, expansions of expansions, and how many derivatives in all.
+ */
 typedef struct Found {
 	bool gradient, jet, mixed;
 	uint32_t derivatives;
@@ -50,13 +56,15 @@ static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
 	return found;
 }
 
-/* Whether there is a sum in f that comes out of contractions by linear operations. Operands stand before what uses them. */
+/* Whether there is a sum in f that comes out of contractions by linear
+ * operations. Operands stand before what uses them. */
 static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
 	bool *from = ARENA_ARRAY(scratch, bool, f->vals.n + 1);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Inst *in = &f->insts.at[i];
 		bool any = false;
-		for (uint32_t a = 0; a < in->nargs && !any; a++) any = ref_is_value(inst_arg(f, in, a)) && from[REF_INDEX(inst_arg(f, in, a))];
+		for (uint32_t a = 0; a < in->nargs && !any; a++)
+			any = ref_is_value(inst_arg(f, in, a)) && from[REF_INDEX(inst_arg(f, in, a))];
 		switch ((Op)in->op) {
 		case OP_DOT: any = true; break;
 		case OP_CALL: {
@@ -64,10 +72,19 @@ static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
 			any = g && g->finished && contracts(scratch, g);
 			break;
 		}
-		case OP_REDUCE_SUM: case OP_ADD: case OP_SUB:
+		case OP_REDUCE_SUM:
+		case OP_ADD:
+		case OP_SUB:
 			if (any) return true;
 			break;
-		case OP_NEG: case OP_MUL: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_GATHER: case OP_SELECT: break;
+		case OP_NEG:
+		case OP_MUL:
+		case OP_BROADCAST:
+		case OP_RESHAPE:
+		case OP_TRANSPOSE:
+		case OP_SLICE:
+		case OP_GATHER:
+		case OP_SELECT: break;
 		default: any = false;
 		}
 		for (uint32_t k = 0; k < in->nresults; k++) from[in->results + k] = any;
@@ -75,7 +92,7 @@ static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
 	return false;
 }
 
-/* ---- settling ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- settling ------------------------------------------------------------ */
 
 typedef struct Settling {
 	Ctx *c;
@@ -131,7 +148,8 @@ static void run_settle(Ctx *c, void *arg) {
 	lines = lines ? form(s, lines, NULL, &more) : NULL;
 	if (lines) {
 		const double nested = fmin(least, typical_cost(s, s->f));
-		polar.taken = typical_cost(s, lines) < nested && !(forward && typical_cost(s, forward) <= typical_cost(s, lines));
+		polar.taken = typical_cost(s, lines) < nested &&
+		              !(forward && typical_cost(s, forward) <= typical_cost(s, lines));
 		polar.other = !polar.taken ? lines : best && least <= nested ? best : s->f;
 		if (polar.taken) {
 			polarised_set(c, lines, polar);

@@ -1,22 +1,32 @@
-/* sum_pushdown.c - sums go before the linear operations that made what is summed.
+/* sum_pushdown.c - sums go before the linear operations that made what is
+ * summed.
  *
- * Needs: autodiff.h; a function with its calls written out. Guarantees: collapse gives a function of the same parameters and results, with the same
- * values up to rounding; control flow, effects and failures stay as they were. Only sums whose terms come out of contractions are touched: a sum
- * of element-wise terms is left as the program has it.
+ * Needs: autodiff.h; a function with its calls written out. Guarantees:
+ * collapse gives a function of the same parameters and results, with the same
+ * values up to rounding; control flow, effects and failures stay as they were.
+ * Only sums whose terms come out of contractions are touched: a sum of
+ * element-wise terms is left as the program has it.
  *
- * sum_d W x_d is W sum_d x_d, whether d is an axis or the terms stand one by one. The coefficients of highest degree of a Taylor series enter
- * every operation linearly, so where a program sums second derivatives, as a Laplacian does, their whole streams become one: the forward
- * Laplacian (Li et al., 2023), the collapsed Taylor mode (Dangel et al., 2025).
+ * sum_d W x_d is W sum_d x_d, whether d is an axis or the terms stand one by
+ * one. The coefficients of highest degree of a Taylor series enter every
+ * operation linearly, so where a program sums second derivatives, as a
+ * Laplacian does, their whole streams become one: the forward Laplacian (Li et
+ * al., 2023), the collapsed Taylor mode (Dangel et al., 2025).
  *
- * A sum is a list of terms, each a product of factors, and a set of axes. What all terms of a group have in common is taken out of it
- * (a factor that does not vary along the axes; a contraction with one matrix; a transposition, slice and the like), and what is left is a sum again. A value is
- * looked into only when nobody else uses it, so that its instruction goes when the sum has gone before it.
+ * A sum is a list of terms, each a product of factors, and a set of axes. What
+ * all terms of a group have in common is taken out of it (a factor that does
+ * not vary along the axes; a contraction with one matrix; a transposition,
+ * slice and the like), and what is left is a sum again. A value is looked into
+ * only when nobody else uses it, so that its instruction goes when the sum has
+ * gone before it.
  */
 #include "autodiff/optimise/sum_pushdown.h"
 
 #define FACTORS_MOST 12u
 #define TERMS_MOST 64u
-#define REPEAT_DEPTH 6 /* of element-wise operations between a factor and the broadcasts that show that it does not vary */
+/* of element-wise operations between a factor and the broadcasts that show
+ * that it does not vary */
+#define REPEAT_DEPTH 6
 
 typedef struct Axes {
 	uint32_t n;
@@ -41,13 +51,13 @@ typedef struct Collapse {
 	Builder *b;
 	Arena *scratch;
 	RefMap map;
-	uint32_t *uses;   /* by value of f */
-	bool *absorbed;   /* by value of f: a term of a larger sum */
-	RegionId region;  /* of the sum in work */
-	uint32_t saved;   /* contractions that a sum went before, or that became one */
+	uint32_t *uses;  /* by value of f */
+	bool *absorbed;  /* by value of f: a term of a larger sum */
+	RegionId region; /* of the sum in work */
+	uint32_t saved;  /* contractions that a sum went before, or that became one */
 } Collapse;
 
-/* ---- axes -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- axes ---------------------------------------------------------------- */
 
 static bool has(const Axes *a, int axis) {
 	for (uint32_t i = 0; i < a->n; i++)
@@ -91,7 +101,7 @@ static Axes attr_axes(const Collapse *k, const Inst *in, uint32_t field) {
 	return a;
 }
 
-/* ---- what can be looked into ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what can be looked into --------------------------------------------- */
 
 static const Inst *opened(const Collapse *k, Ref src) {
 	if (!ref_is_value(src) || k->uses[REF_INDEX(src)] != 1) return NULL;
@@ -103,14 +113,17 @@ static Factor factor_of(Collapse *k, Ref src) {
 	return (Factor){src, refmap_get(k->b, &k->map, src)};
 }
 
-/* A number, or a value without axes repeated to the shape: it passes through every linear operation. */
+/* A number, or a value without axes repeated to the shape: it passes through
+ * every linear operation. */
 static Ref uniform(const Collapse *k, Ref r) {
 	const Fn *to = build_fn(k->b);
 	if (!ref_ty(to, r)->rank) return r;
 	Value v;
 	if (ref_splat(to, r, &v)) return build_const(k->b, v);
 	const Inst *in = ref_inst(to, r);
-	return in && in->op == OP_BROADCAST && !ref_ty(to, inst_arg(to, in, 0))->rank ? inst_arg(to, in, 0) : REF_NONE;
+	return in && in->op == OP_BROADCAST && !ref_ty(to, inst_arg(to, in, 0))->rank
+	           ? inst_arg(to, in, 0)
+	           : REF_NONE;
 }
 
 /* r without the axes, when it does not vary along them; else REF_NONE. */
@@ -133,7 +146,9 @@ static Ref along(Collapse *k, Ref r, const Axes *gone, int depth) {
 		const Type t = *type_of(k->c, type);
 		return build_broadcast(k->b, inst_arg(to, &in, 0), t.rank, t.dims, to_axes);
 	}
-	if ((!prims[in.op].elementwise && in.op != OP_SELECT && in.op != OP_CONVERT) || prims[in.op].effect != EFFECT_PURE) return REF_NONE;
+	if ((!prims[in.op].elementwise && in.op != OP_SELECT && in.op != OP_CONVERT) ||
+	    prims[in.op].effect != EFFECT_PURE)
+		return REF_NONE;
 	Ref args[3];
 	for (uint32_t i = 0; i < in.nargs; i++) {
 		args[i] = along(k, inst_arg(build_fn(k->b), &in, i), gone, depth + 1);
@@ -142,7 +157,7 @@ static Ref along(Collapse *k, Ref r, const Axes *gone, int depth) {
 	return build(k->b, (Op)in.op, in.nargs, args, in.attr, NULL);
 }
 
-/* ---- terms ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- terms --------------------------------------------------------------- */
 
 typedef VEC(Term) Terms;
 
@@ -155,7 +170,8 @@ static bool is_splat(const Collapse *k, Ref r) {
 static void join_numbers(Collapse *k, Term *t) {
 	uint32_t n = 0, first = FACTORS_MOST;
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (first < n && is_splat(k, t->at[i].ref)) t->at[first] = (Factor){REF_NONE, build2(k->b, OP_MUL, t->at[first].ref, t->at[i].ref)};
+		if (first < n && is_splat(k, t->at[i].ref))
+			t->at[first] = (Factor){REF_NONE, build2(k->b, OP_MUL, t->at[first].ref, t->at[i].ref)};
 		else t->at[n++] = t->at[i];
 		if (first == FACTORS_MOST && is_splat(k, t->at[n - 1].ref)) first = n - 1;
 	}
@@ -180,7 +196,8 @@ static void open_factors(Collapse *k, Term *t) {
 	join_numbers(k, t);
 }
 
-/* Which factor of a term is a sum that can be looked into, while all others are uniform; -1: none. */
+/* Which factor of a term is a sum that can be looked into, while all others are
+ * uniform; -1: none. */
 static int sum_in(const Collapse *k, const Term *t) {
 	int at = -1;
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -191,7 +208,8 @@ static int sum_in(const Collapse *k, const Term *t) {
 	return at;
 }
 
-/* The terms of a sum, each with the uniform factors that it is multiplied by. false: too many. */
+/* The terms of a sum, each with the uniform factors that it is multiplied by.
+ * false: too many. */
 static bool open_sum(Collapse *k, Terms *terms, const Term *t) {
 	const int at = sum_in(k, t);
 	if (at >= 0) {
@@ -237,16 +255,19 @@ static void without(Term *t, uint32_t i) {
 
 static Ref total(Collapse *k, const Terms *given, const Axes *gone);
 
-/* ---- common factors ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- common factors ------------------------------------------------------ */
 
-/* The factor of term i that most terms have, of those that do not vary along the axes. A term keeps one factor at least. */
-static Ref common_factor(Collapse *k, const Terms *t, const bool *done, uint32_t i, const Axes *gone, uint32_t *count) {
+/* The factor of term i that most terms have, of those that do not vary along
+ * the axes. A term keeps one factor at least. */
+static Ref common_factor(Collapse *k, const Terms *t, const bool *done, uint32_t i,
+                         const Axes *gone, uint32_t *count) {
 	Ref best = REF_NONE;
 	*count = 0;
 	for (uint32_t m = 0; m < t->at[i].n; m++) {
 		const Ref r = t->at[i].at[m].ref;
 		uint32_t n = 0;
-		for (uint32_t j = 0; j < t->n; j++) n += !done[j] && t->at[j].n > 1 && factor_at(&t->at[j], r) >= 0;
+		for (uint32_t j = 0; j < t->n; j++)
+			n += !done[j] && t->at[j].n > 1 && factor_at(&t->at[j], r) >= 0;
 		if (n <= *count || along(k, r, gone, 0) == REF_NONE) continue;
 		*count = n;
 		best = r;
@@ -272,22 +293,27 @@ static Ref by_factor(Collapse *k, const Terms *t, bool *done, uint32_t i, const 
 	return build2(k->b, OP_MUL, sum, outer);
 }
 
-/* ---- common operations ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- common operations --------------------------------------------------- */
 
-/* A linear operation at the outside of a term: all other factors of the term are uniform. */
+/* A linear operation at the outside of a term: all other factors of the term
+ * are uniform. */
 typedef struct Outer {
-	Inst in;      /* in f; a contraction perhaps with its operands the other way about */
-	Ref arg[3];   /* its operands, in f */
-	uint32_t at;  /* which factor */
+	Inst in;     /* in f; a contraction perhaps with its operands the other way about */
+	Ref arg[3];  /* its operands, in f */
+	uint32_t at; /* which factor */
 } Outer;
 
-/* A contraction of a matrix with a vector has two spellings: the vector comes first. */
+/* A contraction of a matrix with a vector has two spellings: the vector comes
+ * first. */
 static void turn_dot(const Collapse *k, Outer *o) {
 	uint32_t own[2], n = 0;
 	int64_t words[4 * (MAX_RANK + 1)];
-	for (uint32_t s = 0; s < 2; s++) own[s] = ref_ty(k->f, o->arg[s])->rank - attr_axes(k, &o->in, s).n - attr_axes(k, &o->in, 2 + s).n;
+	for (uint32_t s = 0; s < 2; s++)
+		own[s] = ref_ty(k->f, o->arg[s])->rank - attr_axes(k, &o->in, s).n -
+		         attr_axes(k, &o->in, 2 + s).n;
 	if (own[1] || !own[0]) return;
-	for (uint32_t field = 0; field < 4; field++) { /* left and right contracted, left and right shared */
+	/* left and right contracted, left and right shared */
+	for (uint32_t field = 0; field < 4; field++) {
 		const Axes a = attr_axes(k, &o->in, field ^ 1);
 		words[n++] = a.n;
 		for (uint32_t i = 0; i < a.n; i++) words[n++] = a.at[i];
@@ -303,7 +329,14 @@ static bool outer_of(const Collapse *k, const Term *t, Outer *o) {
 	for (uint32_t i = 0; i < t->n; i++) {
 		const Inst *in = opened(k, t->at[i].src);
 		if (in && at < 0) switch ((Op)in->op) {
-			case OP_DOT: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_GATHER: case OP_SELECT: case OP_REDUCE_SUM:
+			case OP_DOT:
+			case OP_BROADCAST:
+			case OP_RESHAPE:
+			case OP_TRANSPOSE:
+			case OP_SLICE:
+			case OP_GATHER:
+			case OP_SELECT:
+			case OP_REDUCE_SUM:
 				at = (int)i;
 				o->in = *in;
 				continue;
@@ -320,7 +353,8 @@ static bool outer_of(const Collapse *k, const Term *t, Outer *o) {
 
 /* The same operation of something else, summed in operand `side`. */
 static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32_t side) {
-	if (x->in.op != y->in.op || x->in.attr != y->in.attr || x->in.nargs != y->in.nargs) return false;
+	if (x->in.op != y->in.op || x->in.attr != y->in.attr || x->in.nargs != y->in.nargs)
+		return false;
 	for (uint32_t i = 0; i < x->in.nargs; i++) {
 		const Ref p = x->arg[i], q = y->arg[i];
 		if (i == side ? ref_type(k->f, p) != ref_type(k->f, q) : p != q) return false;
@@ -328,8 +362,10 @@ static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32
 	return true;
 }
 
-/* The axes of operand `side` of a contraction that are summed, of the result's axes; the contracted and shared ones, as they are then. */
-static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axes *gone, Axes *summed, Axes *contracted, Axes *shared) {
+/* The axes of operand `side` of a contraction that are summed, of the result's
+ * axes; the contracted and shared ones, as they are then. */
+static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axes *gone,
+                     Axes *summed, Axes *contracted, Axes *shared) {
 	const Inst *dot = &o->in;
 	const Axes own_contracted = attr_axes(k, dot, side), own_shared = attr_axes(k, dot, 2 + side);
 	int at = (int)own_shared.n;
@@ -346,20 +382,25 @@ static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axe
 	}
 	*contracted = own_contracted;
 	*shared = own_shared;
-	for (uint32_t i = 0; i < contracted->n; i++) contracted->at[i] = moved(contracted->at[i], summed);
+	for (uint32_t i = 0; i < contracted->n; i++)
+		contracted->at[i] = moved(contracted->at[i], summed);
 	for (uint32_t i = 0; i < shared->n; i++) shared->at[i] = moved(shared->at[i], summed);
 	return true;
 }
 
-/* The operand's axes for those of a reshape's result: each must stand between the same products of lengths. */
-static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, const Axes *gone, Axes *inner) {
+/* The operand's axes for those of a reshape's result: each must stand between
+ * the same products of lengths. */
+static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, const Axes *gone,
+                         Axes *inner) {
 	for (uint32_t i = 0; i < gone->n; i++) {
 		Dim before = dim_const(k->c, 1), reached = dim_const(k->c, 1);
-		for (int a = 0; a < gone->at[i]; a++) before = dim_mul(k->c, before, build_canon(k->b, to->dims[a]));
+		for (int a = 0; a < gone->at[i]; a++)
+			before = dim_mul(k->c, before, build_canon(k->b, to->dims[a]));
 		bool found = false;
 		for (uint32_t a = 0; a < from->rank && !found; a++) {
 			const Dim d = build_canon(k->b, from->dims[a]);
-			if (!has(inner, (int)a) && reached == before && d == build_canon(k->b, to->dims[gone->at[i]])) {
+			if (!has(inner, (int)a) && reached == before &&
+			    d == build_canon(k->b, to->dims[gone->at[i]])) {
 				insert(inner, (int)a);
 				found = true;
 			}
@@ -370,8 +411,10 @@ static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, co
 	return true;
 }
 
-/* The operand's axes for those of the result; false where the sum does not go through. */
-static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operand, const Axes *gone, Axes *inner) {
+/* The operand's axes for those of the result; false where the sum does not go
+ * through. */
+static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operand, const Axes *gone,
+                       Axes *inner) {
 	const Type from = type_in(k, operand), to = type_in(k, result);
 	*inner = (Axes){0};
 	switch ((Op)o->in.op) {
@@ -391,7 +434,8 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 		const Axes axes = attr_axes(k, &o->in, 1);
 		for (uint32_t i = 0; i < axes.n; i++)
 			if (has(gone, axes.at[i])) {
-				if (build_canon(k->b, from.dims[i]) != build_canon(k->b, to.dims[axes.at[i]])) return false;
+				if (build_canon(k->b, from.dims[i]) != build_canon(k->b, to.dims[axes.at[i]]))
+					return false;
 				insert(inner, (int)i);
 			}
 		return inner->n == gone->n;
@@ -399,11 +443,13 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 	case OP_RESHAPE: return reshape_axes(k, &from, &to, gone, inner);
 	case OP_SLICE: {
 		uint32_t n;
-		const int64_t *start = attr_field(k->c, OP_SLICE, o->in.attr, 0, &n), *stride = attr_field(k->c, OP_SLICE, o->in.attr, 2, &n);
+		const int64_t *start = attr_field(k->c, OP_SLICE, o->in.attr, 0, &n),
+					  *stride = attr_field(k->c, OP_SLICE, o->in.attr, 2, &n);
 		for (uint32_t i = 0; i < gone->n; i++) {
 			const int a = gone->at[i];
 			int64_t first;
-			if (!dim_is_const(k->c, (Dim)start[a], &first) || first || stride[a] != 1 || build_canon(k->b, from.dims[a]) != build_canon(k->b, to.dims[a]))
+			if (!dim_is_const(k->c, (Dim)start[a], &first) || first || stride[a] != 1 ||
+			    build_canon(k->b, from.dims[a]) != build_canon(k->b, to.dims[a]))
 				return false;
 		}
 		*inner = *gone;
@@ -419,8 +465,10 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 	}
 }
 
-/* The operation of the sum of its operands; `gone` are the axes of its result, `inner` those of the operand. */
-static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Axes *gone, const Axes *inner) {
+/* The operation of the sum of its operands; `gone` are the axes of its result,
+ * `inner` those of the operand. */
+static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Axes *gone,
+                       const Axes *inner) {
 	Builder *b = k->b;
 	const Type t = *type_of(k->c, reduced_type(k, result, gone));
 	int axes[MAX_RANK];
@@ -449,7 +497,8 @@ static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Axe
 		uint32_t n, m = 0;
 		Dim start[MAX_RANK], length[MAX_RANK];
 		int64_t stride[MAX_RANK];
-		const int64_t *from = attr_field(k->c, OP_SLICE, o->in.attr, 0, &n), *by = attr_field(k->c, OP_SLICE, o->in.attr, 2, &n);
+		const int64_t *from = attr_field(k->c, OP_SLICE, o->in.attr, 0, &n),
+					  *by = attr_field(k->c, OP_SLICE, o->in.attr, 2, &n);
 		for (uint32_t i = 0; i < n; i++) {
 			if (has(gone, (int)i)) continue;
 			start[m] = build_canon(b, dim_subst(k->c, (Dim)from[i], k->map.dims, k->map.ndims));
@@ -481,7 +530,8 @@ static bool zero_side(const Collapse *k, const Inst *select, uint32_t *other) {
 }
 
 /* The group's operands, each times the uniform factors of its term. */
-static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *grouped, const Outer *outer, uint32_t side) {
+static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *grouped,
+                      const Outer *outer, uint32_t side) {
 	Terms inner = {0};
 	for (uint32_t j = 0; j < t->n; j++) {
 		if (!grouped[j]) continue;
@@ -491,7 +541,9 @@ static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *group
 		for (uint32_t m = 0; m < t->at[j].n; m++) {
 			if (m == outer[j].at) continue;
 			const Ref scale = uniform(k, t->at[j].at[m].ref);
-			x.at[x.n++] = (Factor){REF_NONE, build_broadcast_scalar(k->b, scale, ref_type(build_fn(k->b), x.at[0].ref))};
+			x.at[x.n++] =
+				(Factor){REF_NONE, build_broadcast_scalar(k->b, scale,
+			                                              ref_type(build_fn(k->b), x.at[0].ref))};
 		}
 		if (x.n == 1) x.whole = x.at[0].ref;
 		VEC_PUSH(k->scratch, &inner, x);
@@ -499,22 +551,26 @@ static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *group
 	return inner;
 }
 
-static uint32_t group(const Collapse *k, const Terms *t, const bool *done, const bool *has_outer, const Outer *outer, uint32_t i, uint32_t side, bool *grouped) {
+static uint32_t group(const Collapse *k, const Terms *t, const bool *done, const bool *has_outer,
+                      const Outer *outer, uint32_t i, uint32_t side, bool *grouped) {
 	uint32_t n = 0;
 	for (uint32_t j = 0; j < t->n; j++) {
-		grouped[j] = j >= i && !done[j] && has_outer[j] && same_outer(k, &outer[i], &outer[j], side);
+		grouped[j] =
+			j >= i && !done[j] && has_outer[j] && same_outer(k, &outer[i], &outer[j], side);
 		n += grouped[j];
 	}
 	return n;
 }
 
-static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *has_outer, const Outer *outer, uint32_t i, const Axes *gone) {
+static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *has_outer,
+                          const Outer *outer, uint32_t i, const Axes *gone) {
 	const Inst dot = outer[i].in;
 	Axes summed[2], contracted[2], shared[2];
 	bool *grouped = ARENA_ARRAY(k->scratch, bool, t->n);
 	if (!dtype_is_real((Dtype)ref_ty(k->f, inst_result(&dot, 0))->dtype)) return REF_NONE;
 	for (uint32_t s = 0; s < 2; s++)
-		if (!dot_axes(k, &outer[i], s, gone, &summed[s], &contracted[s], &shared[s])) return REF_NONE;
+		if (!dot_axes(k, &outer[i], s, gone, &summed[s], &contracted[s], &shared[s]))
+			return REF_NONE;
 	uint32_t side = group(k, t, done, has_outer, outer, i, 1, grouped), n;
 	side = group(k, t, done, has_outer, outer, i, 0, grouped) < side;
 	n = group(k, t, done, has_outer, outer, i, side, grouped);
@@ -529,14 +585,18 @@ static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *h
 	x[side] = total(k, &inner, &summed[side]);
 	x[1 - side] = total(k, &other, &summed[1 - side]);
 	k->saved++;
-	return build_dot(k->b, x[0], x[1], contracted[0].n, contracted[0].at, contracted[1].at, shared[0].n, shared[0].at, shared[1].at);
+	return build_dot(k->b, x[0], x[1], contracted[0].n, contracted[0].at, contracted[1].at,
+	                 shared[0].n, shared[0].at, shared[1].at);
 }
 
-/* The terms with the same linear operation at the outside as term i, as that operation of a sum. */
+/* The terms with the same linear operation at the outside as term i, as that
+ * operation of a sum. */
 static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, const Axes *gone) {
-	bool *has_outer = ARENA_ARRAY(k->scratch, bool, t->n), *grouped = ARENA_ARRAY(k->scratch, bool, t->n);
+	bool *has_outer = ARENA_ARRAY(k->scratch, bool, t->n),
+		 *grouped = ARENA_ARRAY(k->scratch, bool, t->n);
 	Outer *outer = ARENA_ARRAY(k->scratch, Outer, t->n);
-	for (uint32_t j = i; j < t->n; j++) has_outer[j] = !done[j] && outer_of(k, &t->at[j], &outer[j]);
+	for (uint32_t j = i; j < t->n; j++)
+		has_outer[j] = !done[j] && outer_of(k, &t->at[j], &outer[j]);
 	if (!has_outer[i]) return REF_NONE;
 	const Op op = (Op)outer[i].in.op;
 	build_at(k->b, outer[i].in.span); /* where it fails, if it does, and what made it */
@@ -550,17 +610,19 @@ static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, con
 		if (condition == REF_NONE) return REF_NONE;
 	}
 	if (group(k, t, done, has_outer, outer, i, side, grouped) < 2 && !gone->n) return REF_NONE;
-	const Ref result = t->at[i].at[outer[i].at].ref, operand = refmap_get(k->b, &k->map, outer[i].arg[side]);
+	const Ref result = t->at[i].at[outer[i].at].ref,
+			  operand = refmap_get(k->b, &k->map, outer[i].arg[side]);
 	Axes inner;
 	if (!inner_axes(k, &outer[i], result, operand, gone, &inner)) return REF_NONE;
 	const Terms xs = operands(k, t, done, grouped, outer, side);
 	const Ref x = total(k, &xs, &inner);
 	if (op != OP_SELECT) return outer_again(k, &outer[i], result, x, gone, &inner);
 	const Ref zero = build_zeros(k->b, ref_type(build_fn(k->b), x));
-	return side == 1 ? build_select(k->b, condition, x, zero) : build_select(k->b, condition, zero, x);
+	return side == 1 ? build_select(k->b, condition, x, zero)
+	                 : build_select(k->b, condition, zero, x);
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------- */
 
 /* The sum of the terms, over the axes. */
 static Ref total(Collapse *k, const Terms *given, const Axes *gone) {
@@ -581,17 +643,20 @@ static Ref total(Collapse *k, const Terms *given, const Axes *gone) {
 		if (part != REF_NONE) sum = accumulate(k, sum, part, false);
 		else plain = accumulate(k, plain, product(k, &t.at[i]), t.at[i].minus);
 	}
-	if (plain != REF_NONE && gone->n) plain = build_reduce(k->b, OP_REDUCE_SUM, plain, gone->n, gone->at);
+	if (plain != REF_NONE && gone->n)
+		plain = build_reduce(k->b, OP_REDUCE_SUM, plain, gone->n, gone->at);
 	return sum == REF_NONE ? plain : plain == REF_NONE ? sum : build2(k->b, OP_ADD, sum, plain);
 }
 
-/* A sum that has just been copied: another way to it, if that goes before a contraction. */
+/* A sum that has just been copied: another way to it, if that goes before a
+ * contraction. */
 static void visit(Builder *b, RefMap *m, const Inst *in) {
 	(void)b;
 	Collapse *k = m->copied_ud;
 	if (in->op != OP_REDUCE_SUM && in->op != OP_ADD && in->op != OP_SUB) return;
 	const Ref result = inst_result(in, 0);
-	if (k->absorbed[REF_INDEX(result)] || !dtype_is_real((Dtype)ref_ty(k->f, result)->dtype)) return;
+	if (k->absorbed[REF_INDEX(result)] || !dtype_is_real((Dtype)ref_ty(k->f, result)->dtype))
+		return;
 	Axes gone = {0};
 	if (in->op == OP_REDUCE_SUM) gone = attr_axes(k, in, 0);
 	Terms terms = {0};
@@ -615,7 +680,9 @@ static void find_absorbed(Collapse *k) {
 		for (uint32_t a = 0; a < in->nargs; a++) {
 			const Ref r = inst_arg(k->f, in, a);
 			const Inst *from = ref_inst(k->f, r);
-			if (from && from->op != OP_REDUCE_SUM && from->parent == in->parent && k->uses[REF_INDEX(r)] == 1) k->absorbed[REF_INDEX(r)] = true;
+			if (from && from->op != OP_REDUCE_SUM && from->parent == in->parent &&
+			    k->uses[REF_INDEX(r)] == 1)
+				k->absorbed[REF_INDEX(r)] = true;
 		}
 	}
 }
@@ -632,12 +699,15 @@ Fn *collapse(Ctx *c, const Fn *f, Arena *scratch) {
 	k.map.copied_ud = &k;
 	for (uint32_t i = 0; i < fn_nparams(f); i++) {
 		const Ref from = fn_param(f, i);
-		refmap_set(&k.map, from, build_param(k.b, ref_type(f, from), f->vals.at[REF_INDEX(from)].name));
+		refmap_set(&k.map, from,
+		           build_param(k.b, ref_type(f, from), f->vals.at[REF_INDEX(from)].name));
 	}
 	const Region body = f->regions.at[0];
-	for (uint32_t i = 0; i < body.ninsts; i++) build_copy_inst(k.b, &k.map, &f->insts.at[f->inst_order.at[body.insts + i]]);
+	for (uint32_t i = 0; i < body.ninsts; i++)
+		build_copy_inst(k.b, &k.map, &f->insts.at[f->inst_order.at[body.insts + i]]);
 	Ref *results = ARENA_ARRAY(scratch, Ref, fn_nresults(f) + 1);
-	for (uint32_t i = 0; i < fn_nresults(f); i++) results[i] = refmap_get(k.b, &k.map, fn_result(f, i));
+	for (uint32_t i = 0; i < fn_nresults(f); i++)
+		results[i] = refmap_get(k.b, &k.map, fn_result(f, i));
 	Fn *made = build_end(k.b, fn_nresults(f), results);
 	if (k.saved) return made;
 	fn_unref(made);

@@ -1,20 +1,27 @@
-/* checkpoint.c - loops that keep snapshots when they are run backwards: the functions such a loop becomes, and the schedule.
+/* checkpoint.c - loops that keep snapshots when they are run backwards: the
+ * functions such a loop becomes, and the schedule.
  *
- * Needs: checkpoint.h. Guarantees: as checkpoint.h says. What is run again is what was run before, on the same values, whole numbers and random states
- * among them, so the derivative is that of the tape. All of it is ordinary instructions, which can be differentiated and batched again.
+ * Needs: checkpoint.h. Guarantees: as checkpoint.h says. What is run again is
+ * what was run before, on the same values, whole numbers and random states
+ * among them, so the derivative is that of the tape. All of it is ordinary
+ * instructions, which can be differentiated and batched again.
  *
- * Backwards through n turns, for turn k = n-1 .. 0: the latest snapshot is the state before some turn p <= k. From there the turns up
- * to k are run; snapshots are taken on the way where the schedule has them, in the free rows of the stack. Then turn k is linearised and
- * transposed, and the snapshot is given up if it was of turn k. Where to stop for the next snapshot follows from the turns left, k + 1 - p, and the free
- * rows alone, so a stack is all that is remembered. The forward way is the same for k = n - 1, when the primal part knows n: a `for`. A
- * `while` is counted by the primal part and starts from its first state again: one more sweep, after which the schedule is optimal too. A schedule that places snapshots while
- * n is still unknown saves part of that sweep, but either copies the state in every turn or is optimal only up to C(s + 2, s) turns.
+ * Backwards through n turns, for turn k = n-1 .. 0: the latest snapshot is the
+ * state before some turn p <= k. From there the turns up to k are run;
+ * snapshots are taken on the way where the schedule has them, in the free rows
+ * of the stack. Then turn k is linearised and transposed, and the snapshot is
+ * given up if it was of turn k. Where to stop for the next snapshot follows
+ * from the turns left, k + 1 - p, and the free rows alone, so a stack is all
+ * that is remembered. The forward way is the same for k = n - 1, when the
+ * primal part knows n: a `for`. A `while` is counted by the primal part and
+ * starts from its first state again: one more sweep, after which the schedule
+ * is optimal too. A schedule that places snapshots while n is still unknown
+ * saves part of that sweep, but either copies the state in every turn or is
+ * optimal only up to C(s + 2, s) turns.
  */
 #include "autodiff/reverse/checkpoint.h"
 
-static Ref *refs(Arena *a, uint32_t n) {
-	return ARENA_ARRAY(a, Ref, n + 1u);
-}
+static Ref *refs(Arena *a, uint32_t n) { return ARENA_ARRAY(a, Ref, n + 1u); }
 
 static Ref add(Builder *b, Ref x, Ref y) { return build2(b, OP_ADD, x, y); }
 static Ref sub(Builder *b, Ref x, Ref y) { return build2(b, OP_SUB, x, y); }
@@ -28,7 +35,7 @@ uint32_t snapshot_stack_size(const SnapshotLoop *loop) {
 	return loop->nstate ? loop->nstate + 2 : 0;
 }
 
-/* ---- which loops ------------------------------------------------------------------------------------------------- */
+/* ---- which loops --------------------------------------------------------- */
 
 typedef struct Survey {
 	Plan *p;
@@ -49,7 +56,8 @@ static void note_sym(void *ud, SymId s) {
 
 static void note_type(Survey *v, TypeId type) {
 	Type t = *type_of(v->p->c, type);
-	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) dim_each_sym(v->p->c, t.dims[k], note_sym, v);
+	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
+		dim_each_sym(v->p->c, t.dims[k], note_sym, v);
 }
 
 static void note_attr(Survey *v, const Inst *in) {
@@ -80,7 +88,9 @@ static void survey(Survey *v, const Region *g) {
 		const Inst *in = plan_inst(v->p, g, i);
 		const Fn *callee = inst_callee(v->p->c, in);
 		/* What prints would print again. */
-		if (prims[in->op].effect == EFFECT_EFFECT || (callee && callee->finished && callee->effects)) v->refused = TAPE_EFFECTS;
+		if (prims[in->op].effect == EFFECT_EFFECT ||
+		    (callee && callee->finished && callee->effects))
+			v->refused = TAPE_EFFECTS;
 		if (callee && !callee->finished) v->refused = TAPE_RECURSION;
 		v->nested |= in->op == OP_FOR || in->op == OP_WHILE;
 		note_attr(v, in);
@@ -97,8 +107,10 @@ static bool fits_rows(const Plan *p, TypeId type, RegionId body) {
 	return t->kind == TY_TENSOR && t->rank < MAX_RANK && !type_varies_in(p, type, body);
 }
 
-/* Lengths that were found equal before the loop are so in it. Of what stands before instruction `before` in region r, and around it. */
-static void each_guard_before(Plan *p, const Inst *before, void (*visit)(void *ud, const Inst *guard), void *ud) {
+/* Lengths that were found equal before the loop are so in it. Of what stands
+ * before instruction `before` in region r, and around it. */
+static void each_guard_before(Plan *p, const Inst *before,
+                              void (*visit)(void *ud, const Inst *guard), void *ud) {
 	const Region *g = &p->f->regions.at[before->parent];
 	if (g->owner != NO_INST) each_guard_before(p, &p->f->insts.at[g->owner], visit, ud);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -129,7 +141,7 @@ static void link_guard(void *ud, const Inst *in) {
 	dim_each_sym(c, y, note_sym, l.v);
 }
 
-/* ---- the functions of a loop ------------------------------------------------------------------------------------- */
+/* ---- the functions of a loop --------------------------------------------- */
 
 typedef struct Making {
 	Plan *p;
@@ -160,7 +172,8 @@ static void begin(Making *m, const char *name, Ref *fixed) {
 	m->b = build_begin(m->p->c, derived_name(m->p->c, m->p->f, name), m->in->span, m->p->f);
 	build_derivative(m->b);
 	for (uint32_t k = 0; k < s->nwitnesses; k++) fixed[k] = build_param(m->b, s->witnesses[k], 0);
-	for (uint32_t k = 0; k < s->ncaptured; k++) fixed[s->nwitnesses + k] = param_like(m, s->captured[k]);
+	for (uint32_t k = 0; k < s->ncaptured; k++)
+		fixed[s->nwitnesses + k] = param_like(m, s->captured[k]);
 }
 
 static Fn *make_step(Making *m) {
@@ -173,7 +186,8 @@ static Fn *make_step(Making *m) {
 	Ref *results = refs(p->a, m->in->nresults);
 	begin(m, "step", params);
 	RefMap map = refmap_new(m->b, p->f, true);
-	for (uint32_t k = 0; k < s->ncaptured; k++) refmap_set(&map, s->captured[k], params[s->nwitnesses + k]);
+	for (uint32_t k = 0; k < s->ncaptured; k++)
+		refmap_set(&map, s->captured[k], params[s->nwitnesses + k]);
 	params[loop->nfixed] = build_param(m->b, type_scalar(p->c, DT_I64), 0);
 	if (skip) refmap_set(&map, ref_value(g->params), params[loop->nfixed]);
 	for (uint32_t pass = 0; pass < 2; pass++) {
@@ -193,15 +207,20 @@ static Fn *make_step(Making *m) {
 	uint32_t n = 0;
 	for (uint32_t pass = 0; pass < 2; pass++)
 		for (uint32_t k = 0; k < m->in->nresults; k++)
-			if (is_linear(p, ref_value(g->params + skip + k)) == (pass == 1)) results[n++] = refmap_get(m->b, &map, plan_result(p, g, k));
+			if (is_linear(p, ref_value(g->params + skip + k)) == (pass == 1))
+				results[n++] = refmap_get(m->b, &map, plan_result(p, g, k));
 	Fn *step = build_end(m->b, n, results);
-	origin_set(p->c, step, (Origin){.is_jvp = true, .jvp_params = loop->nfixed + 1 + loop->nstate, .jvp_results = loop->nstate});
+	origin_set(p->c, step,
+	           (Origin){.is_jvp = true,
+	                    .jvp_params = loop->nfixed + 1 + loop->nstate,
+	                    .jvp_results = loop->nstate});
 	return step;
 }
 
-/* One after the other in a loop: state and carried, through `step` or `advance`, with `behind` operands behind them. */
-static void run_turns(Builder *b, Arena *a, Fn *turn, uint32_t nfixed, const Ref *fixed, Ref first, Ref turns, uint32_t n, Ref *values,
-                      uint32_t nbehind, const Ref *behind) {
+/* One after the other in a loop: state and carried, through `step` or
+ * `advance`, with `behind` operands behind them. */
+static void run_turns(Builder *b, Arena *a, Fn *turn, uint32_t nfixed, const Ref *fixed, Ref first,
+                      Ref turns, uint32_t n, Ref *values, uint32_t nbehind, const Ref *behind) {
 	Ref *params = refs(a, n + 1), *args = refs(a, nfixed + 1 + n + nbehind), *out = refs(a, n);
 	TypeId *types = ARENA_ARRAY(a, TypeId, n + 2u);
 	types[0] = type_scalar(build_ctx(b), DT_I64);
@@ -236,11 +255,13 @@ static Fn *make_run(Making *m, Fn *step) {
 		build_param(m->b, type_tensor(c, DT_I64, 1, &rows), 0);
 		build_param(m->b, type_scalar(c, DT_I64), 0);
 	}
-	for (uint32_t k = 0; k < loop->ncarried; k++) values[loop->nstate + k] = param_like(m, s->carried[k]);
+	for (uint32_t k = 0; k < loop->ncarried; k++)
+		values[loop->nstate + k] = param_like(m, s->carried[k]);
 	for (uint32_t k = 0; k < loop->nheld; k++) held[k] = param_like(m, s->held[k]);
 	each_guard_before(p, m->in, copy_guard, m);
 	build_at(m->b, m->in->span);
-	run_turns(m->b, p->a, step, loop->nfixed, fixed, number(m->b, 0), count, n, values, loop->nheld, held);
+	run_turns(m->b, p->a, step, loop->nfixed, fixed, number(m->b, 0), count, n, values, loop->nheld,
+	          held);
 	return build_end(m->b, loop->ncarried, values + loop->nstate);
 }
 
@@ -289,7 +310,8 @@ const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReaso
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		note_type(&v, ref_type(f, inst_arg(f, in, k + skip)));
 		const TypeId type = f->vals.at[g->params + skip + k].type;
-		if (!fits_rows(p, type, body)) v.refused = type_is_tensor(p->c, type) ? TAPE_SHAPES : TAPE_VALUES;
+		if (!fits_rows(p, type, body))
+			v.refused = type_is_tensor(p->c, type) ? TAPE_SHAPES : TAPE_VALUES;
 	}
 	*why = v.refused;
 	if (v.refused) return NULL;
@@ -333,12 +355,15 @@ const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReaso
 	SnapshotLoop *kept = ARENA_NEW(s->run->arena, SnapshotLoop);
 	*kept = *loop;
 	s->run->checkpoint = p->d->from->checkpoint;
-	origin_set(p->c, s->run, (Origin){.is_linear = true, .linear_from = fn_nparams(s->run) - loop->ncarried - loop->nheld, .loop = kept});
+	origin_set(p->c, s->run,
+	           (Origin){.is_linear = true,
+	                    .linear_from = fn_nparams(s->run) - loop->ncarried - loop->nheld,
+	                    .loop = kept});
 	derived_of(p->c, s->run, TR_LOOP, 0, NULL, make_kept);
 	return s;
 }
 
-/* ---- the schedule ------------------------------------------------------------------------------------------------ */
+/* ---- the schedule -------------------------------------------------------- */
 
 typedef struct Sweep {
 	Builder *b;
@@ -348,16 +373,20 @@ typedef struct Sweep {
 	Ref slots; /* snapshots that the schedule may keep */
 } Sweep;
 
-/* How far to go from a snapshot for the next, when `turns` turns are to be run backwards from there and `free` snapshots kept, this one
- * among them. With r the least for which turns <= C(free + r, r): as far as C(free + r - 1, r - 1) turns, which can then be run backwards with r - 1
- * repetitions, but so that the others still need r. */
+/* How far to go from a snapshot for the next, when `turns` turns are to be run
+ * backwards from there and `free` snapshots kept, this one among them. With r
+ * the least for which turns <= C(free + r, r): as far as C(free + r - 1, r - 1)
+ * turns, which can then be run backwards with r - 1 repetitions, but so that
+ * the others still need r. */
 static Ref next_stride(Sweep *w, Ref turns, Ref free) {
 	Builder *b = w->b;
 	Ref one = number(b, 1), zero = number(b, 0), p[3], out[3] = {zero, one, zero};
 	free = least(b, free, most(b, turns, one));
 	Ref many = build2(b, OP_LT, one, free);
-	TypeId types[3] = {type_scalar(build_ctx(b), DT_I64), type_scalar(build_ctx(b), DT_I64), type_scalar(build_ctx(b), DT_I64)};
-	OpenRegion *open = build_region_begin(b, 3, types, p); /* r, C(free + r, r), C(free + r - 1, r - 1) */
+	TypeId types[3] = {type_scalar(build_ctx(b), DT_I64), type_scalar(build_ctx(b), DT_I64),
+	                   type_scalar(build_ctx(b), DT_I64)};
+	/* r, C(free + r, r), C(free + r - 1, r - 1) */
+	OpenRegion *open = build_region_begin(b, 3, types, p);
 	Ref more = build2(b, OP_MIN, many, build2(b, OP_LT, p[1], turns));
 	RegionId cond = build_region_end(b, open, 1, &more);
 	open = build_region_begin(b, 3, types, p);
@@ -369,10 +398,12 @@ static Ref next_stride(Sweep *w, Ref turns, Ref free) {
 }
 
 static void advance(Sweep *w, Ref first, Ref turns, Ref *state) {
-	run_turns(w->b, w->a, w->loop->advance, w->loop->nfixed, w->fixed, first, turns, w->loop->nstate, state, 0, NULL);
+	run_turns(w->b, w->a, w->loop->advance, w->loop->nfixed, w->fixed, first, turns,
+	          w->loop->nstate, state, 0, NULL);
 }
 
-/* From the state before turn *at towards turn `last`, as long as there are snapshots to take on the way. stack: rows, turns, how many. */
+/* From the state before turn *at towards turn `last`, as long as there are
+ * snapshots to take on the way. stack: rows, turns, how many. */
 static void take_snapshots(Sweep *w, Ref last, Ref *state, Ref *at, Ref *stack) {
 	Builder *b = w->b;
 	uint32_t n = w->loop->nstate, m = 2 * n + 4, turns_at = 2 * n + 2, count_at = 2 * n + 3;
@@ -381,7 +412,8 @@ static void take_snapshots(Sweep *w, Ref last, Ref *state, Ref *at, Ref *stack) 
 	Ref beyond = add(b, last, one);
 	memcpy(values, state, n * sizeof *values);
 	values[n] = *at;
-	values[n + 1] = next_stride(w, sub(b, beyond, *at), add(b, sub(b, w->slots, stack[n + 1]), one));
+	values[n + 1] =
+		next_stride(w, sub(b, beyond, *at), add(b, sub(b, w->slots, stack[n + 1]), one));
 	memcpy(values + n + 2, stack, (n + 2) * sizeof *values);
 	for (uint32_t k = 0; k < m; k++) types[k] = type_id_in(b, values[k]);
 	OpenRegion *open = build_region_begin(b, m, types, p);
@@ -390,7 +422,8 @@ static void take_snapshots(Sweep *w, Ref last, Ref *state, Ref *at, Ref *stack) 
 	open = build_region_begin(b, m, types, p);
 	Ref to = add(b, p[n], p[n + 1]), count = p[count_at];
 	advance(w, p[n], p[n + 1], p);
-	for (uint32_t k = 0; k < n; k++) p[n + 2 + k] = build_scatter(b, OP_SCATTER_SET, p[n + 2 + k], count, p[k], 0, 0);
+	for (uint32_t k = 0; k < n; k++)
+		p[n + 2 + k] = build_scatter(b, OP_SCATTER_SET, p[n + 2 + k], count, p[k], 0, 0);
 	p[turns_at] = build_scatter(b, OP_SCATTER_SET, p[turns_at], count, to, 0, 0);
 	p[count_at] = add(b, count, one);
 	p[n + 1] = next_stride(w, sub(b, beyond, to), sub(b, w->slots, count));
@@ -402,7 +435,8 @@ static void take_snapshots(Sweep *w, Ref last, Ref *state, Ref *at, Ref *stack) 
 	memcpy(stack, values + n + 2, (n + 2) * sizeof *values);
 }
 
-void snapshot_sizes(Builder *b, const SnapshotLoop *loop, Ref count, const Ref *state, Ref *rows, Ref *bytes) {
+void snapshot_sizes(Builder *b, const SnapshotLoop *loop, Ref count, const Ref *state, Ref *rows,
+                    Ref *bytes) {
 	Ctx *c = build_ctx(b);
 	uint32_t n;
 	const int64_t *words = attr_words(c, loop->policy, &n);
@@ -411,13 +445,18 @@ void snapshot_sizes(Builder *b, const SnapshotLoop *loop, Ref count, const Ref *
 		Type t = type_in(b, state[k]);
 		Dim size = dim_const(c, 1);
 		for (uint32_t i = 0; i < t.rank; i++) size = dim_mul(c, size, t.dims[i]);
-		*bytes = add(b, *bytes, mul(b, build_extent(b, build_canon(b, size)), number(b, (int64_t)dtype_size((Dtype)t.dtype))));
+		*bytes = add(b, *bytes,
+		             mul(b, build_extent(b, build_canon(b, size)),
+		                 number(b, (int64_t)dtype_size((Dtype)t.dtype))));
 	}
-	Ref fit = words[0] ? number(b, words[0] + loop->swept) : most(b, quotient(b, number(b, words[1]), *bytes), number(b, 1 + loop->swept));
+	Ref fit = words[0]
+	              ? number(b, words[0] + loop->swept)
+	              : most(b, quotient(b, number(b, words[1]), *bytes), number(b, 1 + loop->swept));
 	*rows = most(b, least(b, fit, count), number(b, 1));
 }
 
-/* Of a stack that the primal part fills one row is for the state before the last turn, where the way back begins. */
+/* Of a stack that the primal part fills one row is for the state before the
+ * last turn, where the way back begins. */
 static Ref slots_of(Builder *b, const SnapshotLoop *loop, Ref rows) {
 	return loop->swept ? most(b, sub(b, rows, number(b, 1)), number(b, 1)) : rows;
 }
@@ -442,7 +481,8 @@ static void open_stack(Sweep *w, Ref count, const Ref *state, Ref *stack) {
 	stack[n + 1] = number(b, 1);
 }
 
-void snapshot_sweep(Builder *b, Arena *a, const SnapshotLoop *loop, Ref count, const Ref *fixed, Ref *state, Ref *stack) {
+void snapshot_sweep(Builder *b, Arena *a, const SnapshotLoop *loop, Ref count, const Ref *fixed,
+                    Ref *state, Ref *stack) {
 	Sweep w = {.b = b, .a = a, .loop = loop, .fixed = fixed};
 	if (!loop->nstate) return;
 	uint32_t n = loop->nstate;
@@ -451,8 +491,10 @@ void snapshot_sweep(Builder *b, Arena *a, const SnapshotLoop *loop, Ref count, c
 	take_snapshots(&w, last, state, &at, stack);
 	advance(&w, at, sub(b, last, at), state);
 	/* the state before the last turn goes on top, unless it is there */
-	Ref more = build_convert(b, build2(b, OP_LT, at, last), DT_I64), row = sub(b, add(b, stack[n + 1], more), number(b, 1));
-	for (uint32_t k = 0; k < n; k++) stack[k] = build_scatter(b, OP_SCATTER_SET, stack[k], row, state[k], 0, 0);
+	Ref more = build_convert(b, build2(b, OP_LT, at, last), DT_I64),
+		row = sub(b, add(b, stack[n + 1], more), number(b, 1));
+	for (uint32_t k = 0; k < n; k++)
+		stack[k] = build_scatter(b, OP_SCATTER_SET, stack[k], row, state[k], 0, 0);
 	stack[n] = build_scatter(b, OP_SCATTER_SET, stack[n], row, most(b, at, last), 0, 0);
 	stack[n + 1] = add(b, stack[n + 1], more);
 	advance(&w, last, least(b, count, number(b, 1)), state);
@@ -462,7 +504,8 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 	Fn *run = d->from;
 	Arena *a = d->scratch;
 	const SnapshotLoop *loop = origin_of(run).loop;
-	uint32_t nf = loop->nfixed, ns = loop->nstate, nstack = snapshot_stack_size(loop), nc = loop->ncarried, nh = loop->nheld;
+	uint32_t nf = loop->nfixed, ns = loop->nstate, nstack = snapshot_stack_size(loop),
+			 nc = loop->ncarried, nh = loop->nheld;
 	bool *linear = ARENA_ARRAY(a, bool, fn_nparams(loop->step) + 1u);
 	for (uint32_t k = nf + 1 + ns; k < fn_nparams(loop->step); k++) linear[k] = true;
 	const Split *split = split_data(split_of(c, loop->step, linear));
@@ -478,15 +521,20 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 		const Val *v = &run->vals.at[REF_INDEX(fn_param(run, k))];
 		plain[k] = build_param(b, v->type, v->name);
 	}
-	for (uint32_t k = 0; k < nc; k++) values[k] = build_param(b, ref_type(run, fn_param(run, nplain + k)), 0);
+	for (uint32_t k = 0; k < nc; k++)
+		values[k] = build_param(b, ref_type(run, fn_param(run, nplain + k)), 0);
 	d->fn = build_fn(b);
 	build_at(b, run->span);
 	const Region *body = &run->regions.at[0];
 	for (uint32_t i = 0; i < body->ninsts; i++) {
 		const Inst *in = &run->insts.at[run->inst_order.at[body->insts + i]];
-		if (in->op == OP_GUARD) build_unify(b, (Dim)attr_int(c, OP_GUARD, in->attr, 0), (Dim)attr_int(c, OP_GUARD, in->attr, 1), (Atom)attr_int(c, OP_GUARD, in->attr, 2));
+		if (in->op == OP_GUARD)
+			build_unify(b, (Dim)attr_int(c, OP_GUARD, in->attr, 0),
+			            (Dim)attr_int(c, OP_GUARD, in->attr, 1),
+			            (Atom)attr_int(c, OP_GUARD, in->attr, 2));
 	}
-	for (uint32_t k = 0; k < nh; k++) values[nc + k] = build_zeros(b, ref_type(run, fn_param(run, nplain + nc + k)));
+	for (uint32_t k = 0; k < nh; k++)
+		values[nc + k] = build_zeros(b, ref_type(run, fn_param(run, nplain + nc + k)));
 	w.fixed = plain;
 	Ref count = plain[nf], one = number(b, 1);
 	if (ns && loop->swept) {
@@ -505,12 +553,15 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 		for (uint32_t k = 0; k < ns; k++) state[k] = row_of(b, stack[k], top);
 		take_snapshots(&w, turn, state, &at, stack);
 		advance(&w, at, sub(b, turn, at), state);
-		/* The last turn of all leaves the stack as it is: its number never falls to none, so that a row is always there. */
+		/* The last turn of all leaves the stack as it is: its number never
+		 * falls to none, so that a row is always there. */
 		Ref latest = row_of(b, stack[ns], sub(b, stack[ns + 1], one));
-		Ref given_up = build2(b, OP_MIN, build2(b, OP_EQ, latest, turn), build2(b, OP_LT, number(b, 0), turn));
+		Ref given_up =
+			build2(b, OP_MIN, build2(b, OP_EQ, latest, turn), build2(b, OP_LT, number(b, 0), turn));
 		stack[ns + 1] = sub(b, stack[ns + 1], build_convert(b, given_up, DT_I64));
 	}
-	Ref *args = refs(a, nf + 1 + ns), *made = refs(a, fn_nresults(split->primal)), *back_args = refs(a, split->nresiduals + nc), *ct = refs(a, nc + nh);
+	Ref *args = refs(a, nf + 1 + ns), *made = refs(a, fn_nresults(split->primal)),
+		*back_args = refs(a, split->nresiduals + nc), *ct = refs(a, nc + nh);
 	memcpy(args, plain, nf * sizeof *args);
 	args[nf] = turn;
 	memcpy(args + nf + 1, state, ns * sizeof *args);
@@ -525,7 +576,7 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 	if (ns && !loop->swept) d->fn->by_lane = nf + 1; /* the stack is as long as there are turns */
 }
 
-/* ---- asking for it ----------------------------------------------------------------------------------------------- */
+/* ---- asking for it ------------------------------------------------------- */
 
 static void make_checkpoint(Ctx *c, Derived *d) {
 	derived_calls(c, d);

@@ -1,7 +1,10 @@
-/* linear_dependence.c - which values of a function depend on some of its parameters, when it is linear in those.
+/* linear_dependence.c - which values of a function depend on some of its
+ * parameters, when it is linear in those.
  *
- * Needs: primal_linear.h. Guarantees: the least solution, through loops, branches and calls. What cannot be linear (an element-wise function of a
- * tangent, say, in a rule somebody wrote) is reported at the user's span; products of two such values are found when they are transposed.
+ * Needs: primal_linear.h. Guarantees: the least solution, through loops,
+ * branches and calls. What cannot be linear (an element-wise function of a
+ * tangent, say, in a rule somebody wrote) is reported at the user's span;
+ * products of two such values are found when they are transposed.
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -40,24 +43,27 @@ bool touches_linear(const Depends *p, const Inst *in) {
 }
 
 static _Noreturn void refuse(const Depends *p, const Inst *in) {
-	no_rule(p->c, p->f, in, p->transform, "is applied to a tangent, but is not linear: a rule of differentiation must be");
+	no_rule(p->c, p->f, in, p->transform,
+	        "is applied to a tangent, but is not linear: a rule of differentiation must be");
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static void make_depends(Ctx *c, Derived *d) {
 	Depends p = {.c = c, .f = d->from, .scratch = d->scratch, .transform = "linearise"};
 	p.linear = ARENA_ARRAY(d->scratch, bool, d->from->vals.n + 1u);
 	for (uint32_t k = 0; k < d->nmask; k++) p.linear[REF_INDEX(fn_param(d->from, k))] = d->mask[k];
 	find_linear(&p);
-	for (uint32_t k = 0; k < fn_nresults(d->from); k++) d->result_active[k] = depends_on(&p, fn_result(d->from, k));
+	for (uint32_t k = 0; k < fn_nresults(d->from); k++)
+		d->result_active[k] = depends_on(&p, fn_result(d->from, k));
 }
 
 bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
 	if (!any_linear_operand(p, in)) return false;
 	Fn *callee = inst_callee(p->c, in);
 	Origin o = origin_of(callee);
-	bool fits = o.is_jvp || o.is_linear; /* linear operands only where the transform that made it has put them */
+	/* linear operands only where the transform that made it has put them */
+	bool fits = o.is_jvp || o.is_linear;
 	uint32_t from = o.is_jvp ? o.jvp_params : o.linear_from;
 	for (uint32_t k = 0; k < in->nargs && fits; k++) {
 		places[k] = k >= from;
@@ -75,13 +81,14 @@ bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
 }
 
 static void visit_call(Depends *p, const Inst *in) {
-	bool *places = ARENA_ARRAY(p->scratch, bool, in->nargs + 1u), *results = ARENA_ARRAY(p->scratch, bool, in->nresults + 1u);
+	bool *places = ARENA_ARRAY(p->scratch, bool, in->nargs + 1u),
+		 *results = ARENA_ARRAY(p->scratch, bool, in->nresults + 1u);
 	if (!linear_call(p, in, places, results)) return;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (results[k]) set(p, inst_result(in, k));
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------ */
 
 static void visit_loop(Depends *p, const Inst *in, const Region *body, uint32_t skip) {
 	Ref first = ref_value(body->params + skip);
@@ -138,9 +145,8 @@ static void visit_inst(Depends *p, const Inst *in) {
 }
 
 static void visit(Depends *p, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) visit_inst(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		visit_inst(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
 }
 
-void find_linear(Depends *p) {
-	visit(p, &p->f->regions.at[0]);
-}
+void find_linear(Depends *p) { visit(p, &p->f->regions.at[0]); }

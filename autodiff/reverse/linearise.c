@@ -1,17 +1,23 @@
-/* linearise.c - a function that is linear in some parameters, split into a primal and a linear part; and the
- * linearisation of any function, which is that split of its forward derivative.
+/* linearise.c - a function that is linear in some parameters, split into a
+ * primal and a linear part; and the linearisation of any function, which is
+ * that split of its forward derivative.
  *
- * Needs: primal_linear.h, linearise.h. Guarantees: as autodiff.h says of ad_linearise. Splitting a jvp by dependence on the
- * tangents is the construction of Radul et al., "You only linearize once" (POPL 2023); the plan, the tapes and the
- * treatment of recursion are our own.
+ * Needs: primal_linear.h, linearise.h. Guarantees: as autodiff.h says of
+ * ad_linearise. Splitting a jvp by dependence on the tangents is the
+ * construction of Radul et al., "You only linearize once" (POPL 2023); the
+ * plan, the tapes and the treatment of recursion are our own.
  *
- * Recursion: the number of residuals of a function is not known while it is being split, so a recursive call hands on
- * none. Its operands are kept, and the linear part calls `joint`, which runs the callee's primal part again and then
- * its linear part. A chain of calls of depth n so costs n primal runs of shrinking length, and memory for one.
+ * Recursion: the number of residuals of a function is not known while it is
+ * being split, so a recursive call hands on none. Its operands are kept, and
+ * the linear part calls `joint`, which runs the callee's primal part again and
+ * then its linear part. A chain of calls of depth n so costs n primal runs of
+ * shrinking length, and memory for one.
  *
- * Calls that can be written out are written out first, so that what several callees compute alike is one value and has one cotangent: u, u_t and
- * u_xx of one network, each a call, share their primal values, and the transpose goes back through those once instead of three times. Merging
- * equal instructions later cannot give that back, since the cotangents differ.
+ * Calls that can be written out are written out first, so that what several
+ * callees compute alike is one value and has one cotangent: u, u_t and u_xx of
+ * one network, each a call, share their primal values, and the transpose goes
+ * back through those once instead of three times. Merging equal instructions
+ * later cannot give that back, since the cotangents differ.
  */
 #include "autodiff/reverse/checkpoint.h"
 
@@ -38,12 +44,15 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 	return d;
 }
 
-/* The two functions that recursive calls have used, written with the parts that are there now. */
+/* The two functions that recursive calls have used, written with the parts that
+ * are there now. */
 static void finish_recursive(Ctx *c, Derived *d) {
 	Split *s = split_data(d);
 	Arena *a = d->scratch;
-	uint32_t nplain = fn_nparams(s->primal), nlinear = d->nmask - nplain, nvalues = fn_nresults(s->primal);
-	Ref *args = ARENA_ARRAY(a, Ref, d->nmask + s->nresiduals + 1u), *values = ARENA_ARRAY(a, Ref, nvalues + 1u);
+	uint32_t nplain = fn_nparams(s->primal), nlinear = d->nmask - nplain,
+			 nvalues = fn_nresults(s->primal);
+	Ref *args = ARENA_ARRAY(a, Ref, d->nmask + s->nresiduals + 1u),
+		*values = ARENA_ARRAY(a, Ref, nvalues + 1u);
 	Ref *results = ARENA_ARRAY(a, Ref, fn_nresults(s->linear) + 1u);
 	Builder *b = s->values_builder;
 	for (uint32_t k = 0; k < nplain; k++) args[k] = fn_param(s->values, k);
@@ -60,7 +69,8 @@ static void finish_recursive(Ctx *c, Derived *d) {
 	origin_set(c, s->joint, (Origin){.is_linear = true, .linear_from = nplain});
 }
 
-/* The same answer that linear_call gives a caller: what a jvp promises, else what depends. */
+/* The same answer that linear_call gives a caller: what a jvp promises, else
+ * what depends. */
 static void find_linear_results(const Plan *p, Split *s) {
 	const Fn *f = p->f;
 	Origin o = origin_of(f);
@@ -74,14 +84,15 @@ static void find_linear_results(const Plan *p, Split *s) {
 		if (p->linear_result[k]) s->nlinear_results++;
 		else s->nplain_results++;
 		if (is_linear(p, fn_result(f, k)) && !p->linear_result[k]) {
-			diag_error(p->c, E_INTERNAL, span_of(p->c, f->span), "splitting %s: a value depends on a tangent",
-			           atom_text(p->c, f->name));
+			diag_error(p->c, E_INTERNAL, span_of(p->c, f->span),
+			           "splitting %s: a value depends on a tangent", atom_text(p->c, f->name));
 			ctx_throw(p->c, ST_INTERNAL);
 		}
 	}
 }
 
-/* What is linear in the function of an entry, with its calls written out if `flat`. */
+/* What is linear in the function of an entry, with its calls written out if
+ * `flat`. */
 static void begin_plan(Ctx *c, Derived *d, bool flat, Split *s, Plan *p) {
 	Fn *f = d->from, *written = flat ? fn_flatten(c, f) : NULL;
 	if (written) {
@@ -106,12 +117,16 @@ static void make_split(Ctx *c, Derived *d) {
 	s->nresiduals = p.regions[0].items.n;
 	s->primal = derived_own(d, emit_primal_part(&p));
 	s->linear = derived_own(d, emit_linear_part(&p, s->primal));
-	origin_set(c, s->linear, (Origin){.is_linear = true, .linear_from = s->nresiduals, .rounds = origin_of(p.f).rounds + 1});
+	origin_set(c, s->linear,
+	           (Origin){.is_linear = true,
+	                    .linear_from = s->nresiduals,
+	                    .rounds = origin_of(p.f).rounds + 1});
 	if (s->joint) finish_recursive(c, d);
 	d->fn = s->linear;
 }
 
-/* The primal part alone: without tapes, or with what its loops that keep snapshots would say of themselves. */
+/* The primal part alone: without tapes, or with what its loops that keep
+ * snapshots would say of themselves. */
 static void make_primal(Ctx *c, Derived *d, bool report) {
 	Split s = {0};
 	Plan p;
@@ -153,7 +168,8 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 	Derived *d = split_of(c, jvp, tangents_of(scratch, jvp, f));
 	arena_free(scratch);
 	if (!d->done) {
-		diag_error(c, E_INTERNAL, span_of(c, f->span), "%s is linearised while its linearisation is made", atom_text(c, f->name));
+		diag_error(c, E_INTERNAL, span_of(c, f->span),
+		           "%s is linearised while its linearisation is made", atom_text(c, f->name));
 		ctx_throw(c, ST_INTERNAL);
 	}
 	Split *s = split_data(d);

@@ -1,12 +1,16 @@
 /* linearise_emit.c - emits the two halves of a split function as the plan says.
  *
- * Needs: linearise.h, a finished plan. Guarantees: the primal part does what the function does without its linear values, with the same
- * checks, and gives the items of its body as further results; the linear part holds only linear instructions, views and whole numbers made
- * again, and reads tapes; neither saves anything the other does not use.
+ * Needs: linearise.h, a finished plan. Guarantees: the primal part does what
+ * the function does without its linear values, with the same checks, and gives
+ * the items of its body as further results; the linear part holds only linear
+ * instructions, views and whole numbers made again, and reads tapes; neither
+ * saves anything the other does not use.
  *
- * Tapes: a `for` whose item keeps its shape writes row i of an array made before the loop, in place. A `while` pushes rows. Items whose
- * shape changes from turn to turn (what an inner loop hands on, mostly) go, all of one dtype together, to a flat array that doubles when
- * it is full, and where each turn begins is noted, so that the cost stays proportional to what is saved.
+ * Tapes: a `for` whose item keeps its shape writes row i of an array made
+ * before the loop, in place. A `while` pushes rows. Items whose shape changes
+ * from turn to turn (what an inner loop hands on, mostly) go, all of one dtype
+ * together, to a flat array that doubles when it is full, and where each turn
+ * begins is noted, so that the cost stays proportional to what is saved.
  */
 #include "autodiff/reverse/checkpoint.h"
 
@@ -36,8 +40,8 @@ static Emit emit_begin(Plan *p, Builder *b, bool linear) {
 static Ref get(Emit *e, Ref r) {
 	Ref to = refmap_get(e->b, &e->map, r);
 	if (to != REF_NONE) return to;
-	diag_error(e->c, E_INTERNAL, span_of(e->c, build_span(e->b)), "splitting %s: value %u is not there", atom_text(e->c, e->f->name),
-	           REF_INDEX(r));
+	diag_error(e->c, E_INTERNAL, span_of(e->c, build_span(e->b)),
+	           "splitting %s: value %u is not there", atom_text(e->c, e->f->name), REF_INDEX(r));
 	ctx_throw(e->c, ST_INTERNAL);
 }
 
@@ -49,7 +53,8 @@ static TypeId type_here(Emit *e, TypeId t) {
 	return build_canon_type(e->b, type_subst(e->c, t, e->map.dims, e->p->nsyms));
 }
 
-/* A value stands for one of type `from`: symbols met for the first time become the value's lengths, others must agree with it. */
+/* A value stands for one of type `from`: symbols met for the first time become
+ * the value's lengths, others must agree with it. */
 static void learn(Emit *e, uint32_t n, const TypeId *from, const Ref *to) {
 	SymId s;
 	for (uint32_t pass = 0; pass < 2; pass++) {
@@ -58,7 +63,8 @@ static void learn(Emit *e, uint32_t n, const TypeId *from, const Ref *to) {
 			if (old.kind != TY_TENSOR) continue;
 			for (uint32_t a = 0; a < old.rank; a++) {
 				if (pass) {
-					build_unify(e->b, dim_here(e, old.dims[a]), new.dims[a], atom(e->c, "what a derivative has kept"));
+					build_unify(e->b, dim_here(e, old.dims[a]), new.dims[a],
+					            atom(e->c, "what a derivative has kept"));
 				} else if (dim_is_sym(e->c, old.dims[a], &s) && !e->known[s]) {
 					e->map.dims[s] = new.dims[a];
 					e->known[s] = true;
@@ -73,9 +79,7 @@ static void at_inst(Emit *e, const Inst *in) {
 	build_chain(e->b, chain_push(e->c, in->chain, "linearise"));
 }
 
-static Ref *refs(Emit *e, uint32_t n) {
-	return ARENA_ARRAY(e->p->a, Ref, n + 1u);
-}
+static Ref *refs(Emit *e, uint32_t n) { return ARENA_ARRAY(e->p->a, Ref, n + 1u); }
 
 static void set_results(Emit *e, const Inst *in, bool linear, const Ref *results) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -88,7 +92,7 @@ static void set_results(Emit *e, const Inst *in, bool linear, const Ref *results
 	}
 }
 
-/* ---- items in the primal part ------------------------------------------------------------------------------------ */
+/* ---- items in the primal part -------------------------------------------- */
 
 static Ref item_ref(Emit *e, const Item *item) {
 	switch ((ItemKind)item->kind) {
@@ -101,13 +105,15 @@ static Ref item_ref(Emit *e, const Item *item) {
 	return build_broadcast(e->b, build_bool(e->b, false), t.rank, t.dims, NULL);
 }
 
-/* What the other branch gives in an item's place: zeros, empty along the lengths that only the item's own branch knows. */
+/* What the other branch gives in an item's place: zeros, empty along the
+ * lengths that only the item's own branch knows. */
 static Ref filler(Emit *e, const Item *item, RegionId branch) {
 	Type t = *type_of(e->c, item->type);
 	if (t.kind != TY_TENSOR) return build_const(e->b, value_none());
 	for (uint32_t k = 0; k < t.rank; k++) {
 		TypeId alone = type_tensor(e->c, DT_BOOL, 1, &t.dims[k]);
-		t.dims[k] = type_varies_in(e->p, alone, branch) ? dim_const(e->c, 0) : dim_here(e, t.dims[k]);
+		t.dims[k] =
+			type_varies_in(e->p, alone, branch) ? dim_const(e->c, 0) : dim_here(e, t.dims[k]);
 	}
 	return build_zeros(e->b, type_tensor(e->c, (Dtype)t.dtype, t.rank, t.dims));
 }
@@ -119,15 +125,11 @@ static void set_given(Emit *e, InstPlan *ip, Ref *given) {
 	else ip->primal = given;
 }
 
-/* ---- tapes ------------------------------------------------------------------------------------------------------- */
+/* ---- tapes --------------------------------------------------------------- */
 
-static Ref i64_add(Builder *b, Ref x, Ref y) {
-	return build2(b, OP_ADD, x, y);
-}
+static Ref i64_add(Builder *b, Ref x, Ref y) { return build2(b, OP_ADD, x, y); }
 
-static TypeId vector_type(Emit *e, Dtype d, Dim length) {
-	return type_tensor(e->c, d, 1, &length);
-}
+static TypeId vector_type(Emit *e, Dtype d, Dim length) { return type_tensor(e->c, d, 1, &length); }
 
 static TypeId rows_type(Emit *e, Dim n, TypeId row) {
 	Type t = *type_of(e->c, row);
@@ -181,7 +183,8 @@ static void append_flat(Emit *e, Ref *flat, Ref *used, Ref v) {
 	*used = end;
 }
 
-/* The carried values that hold the items of a loop: for each a tape, or for those on a flat tape that, its used length and the offsets. */
+/* The carried values that hold the items of a loop: for each a tape, or for
+ * those on a flat tape that, its used length and the offsets. */
 typedef struct Recorder {
 	Emit *e;
 	const RegionPlan *g;
@@ -197,7 +200,8 @@ static void carry(Recorder *r, TypeId type, Ref init) {
 	r->init[r->n++] = init;
 }
 
-/* A tape of rows: all there from the start in a `for`, growing in a `while`, where `growing` is the length in a turn. */
+/* A tape of rows: all there from the start in a `for`, growing in a `while`,
+ * where `growing` is the length in a turn. */
 static void carry_rows(Recorder *r, TypeId row, Dim growing) {
 	Emit *e = r->e;
 	Dim n = r->counted ? r->turns : growing, start = r->counted ? r->turns : dim_const(e->c, 0);
@@ -226,10 +230,12 @@ static Recorder recorder_begin(Emit *e, const RegionPlan *g, bool counted, Dim t
 
 static Ref write_row(Recorder *r, Ref tape, Ref turn, Ref row) {
 	Builder *b = r->e->b;
-	return r->counted ? build_scatter(b, OP_SCATTER_SET, tape, turn, row, 0, 0) : build(b, OP_PUSH, 2, (Ref[]){tape, row}, 0, NULL);
+	return r->counted ? build_scatter(b, OP_SCATTER_SET, tape, turn, row, 0, 0)
+	                  : build(b, OP_PUSH, 2, (Ref[]){tape, row}, 0, NULL);
 }
 
-/* At the end of a turn: params are the carried values at its beginning, out what they become. */
+/* At the end of a turn: params are the carried values at its beginning, out
+ * what they become. */
 static void record(Recorder *r, Ref turn, const Ref *params, Ref *out) {
 	for (uint32_t k = 0, at = 0; k < r->g->items.n; k++) {
 		const Item *item = &r->g->items.at[k];
@@ -258,7 +264,7 @@ static void recorded(const Recorder *r, const Ref *results, Ref *given) {
 	}
 }
 
-/* ---- the primal part --------------------------------------------------------------------------------------------- */
+/* ---- the primal part ----------------------------------------------------- */
 
 static void primal_region(Emit *e, const Region *g);
 
@@ -287,25 +293,29 @@ static void primal_branches(Emit *e, const Inst *in) {
 		for (uint32_t j = 0; j < 2; j++) {
 			const RegionPlan *from = &p->regions[ids[j]];
 			for (uint32_t k = 0; k < from->items.n; k++)
-				results[n++] = i == j ? item_ref(e, &from->items.at[k]) : filler(e, &from->items.at[k], ids[j]);
+				results[n++] = i == j ? item_ref(e, &from->items.at[k])
+				                      : filler(e, &from->items.at[k], ids[j]);
 		}
 		if (in->op == OP_TRY) results[n++] = build_bool(e->b, i == 0);
 		closed[i] = build_region_end(e->b, open, n, results);
 	}
-	if (in->op == OP_IF) build_if(e->b, get(e, inst_arg(e->f, in, 0)), closed[0], closed[1], results);
+	if (in->op == OP_IF)
+		build_if(e->b, get(e, inst_arg(e->f, in, 0)), closed[0], closed[1], results);
 	else build_try(e->b, closed[0], closed[1], results);
 	set_results(e, in, false, results);
 	if (ip->given.n) set_given(e, ip, results + nplain);
 }
 
-/* Parameters of a loop's region in the primal part: `first` ones, the carried values that are not linear, the recorder's. */
-static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t skip, uint32_t nfirst, const Recorder *r,
-                             Ref *params) {
+/* Parameters of a loop's region in the primal part: `first` ones, the carried
+ * values that are not linear, the recorder's. */
+static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t skip,
+                             uint32_t nfirst, const Recorder *r, Ref *params) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, nfirst + g->nparams + r->n + 1u);
 	uint32_t n = nfirst;
 	for (uint32_t k = 0; k < nfirst; k++) types[k] = type_scalar(e->c, DT_I64);
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (!is_linear(e->p, inst_result(in, k))) types[n++] = refmap_type(e->b, &e->map, e->f->vals.at[g->params + skip + k].type);
+		if (!is_linear(e->p, inst_result(in, k)))
+			types[n++] = refmap_type(e->b, &e->map, e->f->vals.at[g->params + skip + k].type);
 	memcpy(types + n, r->types, r->n * sizeof *types);
 	OpenRegion *open = build_region_begin(e->b, n + r->n, types, params);
 	if (skip) refmap_set(&e->map, ref_value(g->params), params[0]);
@@ -318,13 +328,15 @@ static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t 
 	return open;
 }
 
-/* Rows of the tapes of a `for`: a length that is known, or the count, when it is not negative. */
+/* Rows of the tapes of a `for`: a length that is known, or the count, when it
+ * is not negative. */
 static Dim tape_rows(Emit *e, const InstPlan *ip, Ref count) {
 	if (ip->turns_known) return dim_here(e, ip->turns);
 	return build_dim_of(e->b, build2(e->b, OP_MAX, count, build_i64(e->b, 0)), 0);
 }
 
-/* The operands that are the same in all turns of a loop that keeps snapshots. */
+/* The operands that are the same in all turns of a loop that keeps snapshots.
+ */
 static uint32_t fixed_operands(Emit *e, const SnapshotPlan *s, Ref *out) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < s->nwitnesses; k++) {
@@ -339,7 +351,8 @@ static void primal_sweep(Emit *e, const Inst *in) {
 	InstPlan *ip = plan_of(e->p, in);
 	const SnapshotPlan *s = ip->snapshots;
 	const SnapshotLoop *loop = s->loop;
-	Ref *fixed = refs(e, loop->nfixed), *state = refs(e, loop->nstate), *stack = refs(e, snapshot_stack_size(loop));
+	Ref *fixed = refs(e, loop->nfixed), *state = refs(e, loop->nstate),
+		*stack = refs(e, snapshot_stack_size(loop));
 	fixed_operands(e, s, fixed);
 	for (uint32_t k = 0; k < loop->nstate; k++) state[k] = get(e, s->state[k]);
 	snapshot_sweep(e->b, e->p->a, loop, get(e, inst_arg(e->f, in, 0)), fixed, state, stack);
@@ -359,7 +372,8 @@ static void primal_for(Emit *e, const Inst *in) {
 	Ref count = get(e, inst_arg(e->f, in, 0));
 	Recorder r = recorder_begin(e, g, true, g->items.n ? tape_rows(e, ip, count) : 0);
 	uint32_t most = in->nresults + r.n + 1, n = 0;
-	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most), *results = refs(e, most);
+	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most),
+		*results = refs(e, most);
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (!is_linear(p, inst_result(in, k))) init[n++] = get(e, inst_arg(e->f, in, k + 1));
 	memcpy(init + n, r.init, r.n * sizeof *init);
@@ -382,7 +396,8 @@ static void primal_while(Emit *e, const Inst *in) {
 	uint32_t counter = ip->given.n > 0; /* the first carried value then counts the turns */
 	Recorder r = recorder_begin(e, g, false, 0);
 	uint32_t most = in->nresults + r.n + 2, n = counter;
-	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most), *results = refs(e, most);
+	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most),
+		*results = refs(e, most);
 	init[0] = build_i64(e->b, 0);
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (!is_linear(p, inst_result(in, k))) init[n++] = get(e, inst_arg(e->f, in, k));
@@ -433,7 +448,8 @@ static void set_call_results(Emit *e, const Inst *in, bool linear, const Ref *re
 	}
 }
 
-static void call_unfinished(Emit *e, const Inst *in, const Fn *callee, bool linear, uint32_t n, const Ref *args, Ref *results) {
+static void call_unfinished(Emit *e, const Inst *in, const Fn *callee, bool linear, uint32_t n,
+                            const Ref *args, Ref *results) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, in->nresults + 1u);
 	uint32_t m = result_types(e, in, linear, types);
 	int64_t word = callee->id;
@@ -471,7 +487,8 @@ static void visit_plain(void *ud, SymId s) {
 	k->all = k->all && k->e->p->shown[s];
 }
 
-/* An equality of lengths that are there in the primal part; others are the linear part's business. */
+/* An equality of lengths that are there in the primal part; others are the
+ * linear part's business. */
 static bool is_plain_guard(const Emit *e, const Inst *in) {
 	AllPlain k = {e, true};
 	dim_each_sym(e->c, (Dim)attr_int(e->c, OP_GUARD, in->attr, 0), visit_plain, &k);
@@ -501,7 +518,8 @@ static void primal_region(Emit *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) primal_inst(e, plan_inst(e->p, g, i));
 }
 
-/* Five numbers for each loop of the body that keeps snapshots; of one that does not, though it should, its line, -1, and why. */
+/* Five numbers for each loop of the body that keeps snapshots; of one that does
+ * not, though it should, its line, -1, and why. */
 static Ref report(Emit *e) {
 	Plan *p = e->p;
 	const Region *g = &e->f->regions.at[0];
@@ -514,7 +532,10 @@ static Ref report(Emit *e) {
 		if ((!s && !why) || !any_live_result(p, in)) continue;
 		uint32_t line, column;
 		source_position(e->c, span_of(e->c, in->span), &line, &column);
-		Ref none_of = build_i64(e->b, 0), row[5] = {build_i64(e->b, line), build_i64(e->b, -1), build_i64(e->b, why), none_of, none_of}, *parts = refs(e, 6);
+		Ref none_of = build_i64(e->b, 0),
+			row[5] = {build_i64(e->b, line), build_i64(e->b, -1), build_i64(e->b, why), none_of,
+		              none_of},
+			*parts = refs(e, 6);
 		if (s) {
 			row[1] = s->loop->swept ? get(e, inst_arg(e->f, in, 0)) : plan_of(p, in)->primal[0];
 			Ref *state = refs(e, s->loop->nstate);
@@ -553,11 +574,12 @@ Fn *emit_primal_part(Plan *p) {
 	return build_end(b, n, results);
 }
 
-/* ---- the linear part --------------------------------------------------------------------------------------------- */
+/* ---- the linear part ----------------------------------------------------- */
 
 static void linear_region(Emit *e, const Region *g);
 
-/* What the primal half hands over for an instruction, at hand in this half; an empty array where it is nothing. */
+/* What the primal half hands over for an instruction, at hand in this half; an
+ * empty array where it is nothing. */
 static Ref *given_to(Emit *e, InstPlan *ip) {
 	if (!ip->linear) ip->linear = refs(e, ip->given.n);
 	return ip->linear;
@@ -604,8 +626,10 @@ static void linear_branches(Emit *e, const Inst *in) {
 	set_results(e, in, true, results);
 }
 
-/* This turn's part of a flat tape, cut up and in shape, for the items that share it with item k. */
-static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref offsets, Ref turn, Ref *items) {
+/* This turn's part of a flat tape, cut up and in shape, for the items that
+ * share it with item k. */
+static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref offsets, Ref turn,
+                      Ref *items) {
 	uint8_t dtype = type_of(e->c, g->items.at[k].type)->dtype;
 	Type *types = ARENA_ARRAY(e->p->a, Type, g->items.n + 1u);
 	Dim total = dim_const(e->c, 0), start = total;
@@ -618,14 +642,17 @@ static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref of
 	for (uint32_t i = k; i < g->items.n; i++) {
 		if (!g->items.at[i].ragged || type_of(e->c, g->items.at[i].type)->dtype != dtype) continue;
 		Dim size = size_of(e, &types[i]);
-		items[i] = build_reshape(e->b, build_slice(e->b, all, &start, &size, NULL), types[i].rank, types[i].dims);
+		items[i] = build_reshape(e->b, build_slice(e->b, all, &start, &size, NULL), types[i].rank,
+		                         types[i].dims);
 		start = dim_add(e->c, start, size);
 	}
 }
 
-/* In a turn of the linear loop, lengths first, because the shapes of ragged items follow from them. `varying` has the symbols of the
- * carried values' lengths in this turn, by symbol, where they change. */
-static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn, const Dim *varying) {
+/* In a turn of the linear loop, lengths first, because the shapes of ragged
+ * items follow from them. `varying` has the symbols of the carried values'
+ * lengths in this turn, by symbol, where they change. */
+static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
+                       const Dim *varying) {
 	Ref *items = refs(e, g->items.n);
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t k = 0, at = 0; k < g->items.n; k++) {
@@ -640,7 +667,8 @@ static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
 				e->map.dims[item->id] = build_dim_of(e->b, items[k], name);
 				e->known[item->id] = true;
 				if (varying[item->id] != UINT32_MAX)
-					build_unify(e->b, varying[item->id], e->map.dims[item->id], atom(e->c, "a turn of a loop and its derivative"));
+					build_unify(e->b, varying[item->id], e->map.dims[item->id],
+					            atom(e->c, "a turn of a loop and its derivative"));
 			}
 			at += flat ? 2 : !item->ragged;
 		}
@@ -676,7 +704,8 @@ static void linear_loop(Emit *e, const Inst *in) {
 	uint32_t skip = counted, n = 0;
 	const Region *body = inst_region(e->f, in, !counted);
 	const RegionPlan *g = &p->regions[region_id(p, in, !counted)];
-	Ref *init = refs(e, in->nresults), *params = refs(e, in->nresults + 1), *results = refs(e, in->nresults);
+	Ref *init = refs(e, in->nresults), *params = refs(e, in->nresults + 1),
+		*results = refs(e, in->nresults);
 	TypeId *types = ARENA_ARRAY(p->a, TypeId, in->nresults + 2u);
 	Ref count = counted ? get(e, inst_arg(e->f, in, 0)) : ip->linear[0];
 	const Ref *tapes = given_to(e, ip) + !counted;
@@ -694,19 +723,22 @@ static void linear_loop(Emit *e, const Inst *in) {
 			Type t = *type_of(e->c, e->f->vals.at[body->params + skip + m].type);
 			for (uint32_t a = 0; a < t.rank; a++)
 				if (varying[s] == UINT32_MAX && dim_mentions(e->c, t.dims[a], s))
-					e->map.dims[s] = varying[s] = build_fresh_dim(e->b, e->f->syms.at[s].name, in->span);
+					e->map.dims[s] = varying[s] =
+						build_fresh_dim(e->b, e->f->syms.at[s].name, in->span);
 		}
 	}
 	types[0] = type_scalar(e->c, DT_I64);
 	uint32_t m = 1;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (is_live(p, inst_result(in, k))) types[m++] = type_here(e, e->f->vals.at[body->params + skip + k].type);
+		if (is_live(p, inst_result(in, k)))
+			types[m++] = type_here(e, e->f->vals.at[body->params + skip + k].type);
 	OpenRegion *open = build_region_begin(e->b, m, types, params);
 	if (counted) refmap_set(&e->map, ref_value(body->params), params[0]);
 	read_items(e, g, tapes, params[0], varying);
 	m = 1;
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (is_live(p, inst_result(in, k))) refmap_set(&e->map, ref_value(body->params + skip + k), params[m++]);
+		if (is_live(p, inst_result(in, k)))
+			refmap_set(&e->map, ref_value(body->params + skip + k), params[m++]);
 	linear_region(e, body);
 	m = 0;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -741,17 +773,21 @@ typedef struct AllKnown {
 
 static void visit_known(void *ud, SymId s) {
 	AllKnown *k = ud;
-	const bool brought = s < k->e->f->syms.n && !k->e->p->shown[s] && k->e->p->brought[s]; /* by a linear value */
+	/* by a linear value */
+	const bool brought = s < k->e->f->syms.n && !k->e->p->shown[s] && k->e->p->brought[s];
 	k->all = k->all && s < k->e->p->nsyms && (k->e->known[s] || brought);
 }
 
 /* A length that the linear part does not mention needs no equality. */
 static void linear_guard(Emit *e, const Inst *in) {
-	Dim x = (Dim)attr_int(e->c, OP_GUARD, in->attr, 0), y = (Dim)attr_int(e->c, OP_GUARD, in->attr, 1);
+	Dim x = (Dim)attr_int(e->c, OP_GUARD, in->attr, 0),
+		y = (Dim)attr_int(e->c, OP_GUARD, in->attr, 1);
 	AllKnown k = {e, true};
 	dim_each_sym(e->c, x, visit_known, &k);
 	dim_each_sym(e->c, y, visit_known, &k);
-	if (k.all) build_unify(e->b, dim_here(e, x), dim_here(e, y), (Atom)attr_int(e->c, OP_GUARD, in->attr, 2));
+	if (k.all)
+		build_unify(e->b, dim_here(e, x), dim_here(e, y),
+		            (Atom)attr_int(e->c, OP_GUARD, in->attr, 2));
 }
 
 static void linear_inst(Emit *e, const Inst *in) {
@@ -786,8 +822,10 @@ static void visit_shown(void *ud, SymId s) {
 	v->all = v->all && v->is[s];
 }
 
-/* The types of what the primal part hands over. One may have a length m // 2 where no other shows m, because m is n ever since a guard that
- * came later: nothing would tell m here. Then the axis has a length of its own, which is compared when it is met. */
+/* The types of what the primal part hands over. One may have a length m // 2
+ * where no other shows m, because m is n ever since a guard that came later:
+ * nothing would tell m here. Then the axis has a length of its own, which is
+ * compared when it is met. */
 static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n) {
 	bool *shown = ARENA_ARRAY(e->p->a, bool, primal->syms.n + 1u);
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, n + 1u);
@@ -827,7 +865,8 @@ Fn *emit_linear_part(Plan *p, const Fn *primal) {
 		Atom name = item->kind == ITEM_VALUE ? f->vals.at[item->id].name : 0;
 		items[k] = build_param(b, types[k], name);
 	}
-	/* The lengths that the types of the other parameters mention must be known first; equalities wait until all are there. */
+	/* The lengths that the types of the other parameters mention must be known
+	 * first; equalities wait until all are there. */
 	SymId s;
 	for (uint32_t k = 0; k < g->items.n; k++) {
 		Type old = *type_of(p->c, g->items.at[k].type), new = type_in(b, items[k]);

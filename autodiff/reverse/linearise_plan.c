@@ -1,16 +1,18 @@
-/* linearise_plan.c - what each half of a split function will hold, and what passes between them.
+/* linearise_plan.c - what each half of a split function will hold, and what
+ * passes between them.
  *
- * Needs: linearise.h; the linear values, found by linear_dependence.c. Guarantees: only linear instructions that a result
- * depends on are kept, so that nothing is saved for others; a value is saved only where making it again would cost
- * more than a view or a scalar; every symbol that the linear part mentions has its length from an item. Nothing is
- * emitted.
+ * Needs: linearise.h; the linear values, found by linear_dependence.c.
+ * Guarantees: only linear instructions that a result depends on are kept, so
+ * that nothing is saved for others; a value is saved only where making it again
+ * would cost more than a view or a scalar; every symbol that the linear part
+ * mentions has its length from an item. Nothing is emitted.
  *
- * First backwards: which linear values are live and which others they use. Then from the inner regions outwards: the
- * items.
+ * First backwards: which linear values are live and which others they use. Then
+ * from the inner regions outwards: the items.
  */
 #include "autodiff/reverse/checkpoint.h"
 
-/* ---- symbols ----------------------------------------------------------------------------------------------------- */
+/* ---- symbols ------------------------------------------------------------- */
 
 static RegionId parent_of(const Plan *p, RegionId r) {
 	InstId owner = p->f->regions.at[r].owner;
@@ -33,9 +35,7 @@ static SymBorn *home_of(const Plan *p, SymId s, RegionId r) {
 	return NULL;
 }
 
-bool known_outside(const Plan *p, SymId s, RegionId r) {
-	return home_of(p, s, r);
-}
+bool known_outside(const Plan *p, SymId s, RegionId r) { return home_of(p, s, r); }
 
 typedef struct SymVisit {
 	Plan *p;
@@ -65,7 +65,8 @@ typedef void (*SymVisitor)(void *ud, SymId s);
 
 static void each_sym(Plan *p, TypeId type, SymVisitor visit, SymVisit *v) {
 	Type t = *type_of(p->c, type);
-	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) dim_each_sym(p->c, t.dims[k], visit, v);
+	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
+		dim_each_sym(p->c, t.dims[k], visit, v);
 }
 
 bool type_varies_in(const Plan *p, TypeId t, RegionId r) {
@@ -99,10 +100,11 @@ static void need_attr(Plan *p, const Inst *in) {
 	}
 }
 
-/* ---- equal lengths ----------------------------------------------------------------------------------------------- */
+/* ---- equal lengths ------------------------------------------------------- */
 
-/* Two lengths that the linear part mentions may be equal by way of a third that it does not: a = b, b = c. So a symbol that stands in more
- * than one guard is needed as soon as another in one of these is. */
+/* Two lengths that the linear part mentions may be equal by way of a third that
+ * it does not: a = b, b = c. So a symbol that stands in more than one guard is
+ * needed as soon as another in one of these is. */
 typedef struct GuardVisit {
 	SymVisit at;
 	uint32_t *count; /* guards that mention a symbol */
@@ -132,7 +134,8 @@ static void each_guard(GuardVisit *v, void (*visit)(GuardVisit *v, Dim x, Dim y)
 	for (uint32_t i = 0; i < p->guards.n; i++) {
 		const Inst *in = &p->f->insts.at[p->guards.at[i]];
 		v->at.region = in->parent;
-		visit(v, (Dim)attr_int(p->c, OP_GUARD, in->attr, 0), (Dim)attr_int(p->c, OP_GUARD, in->attr, 1));
+		visit(v, (Dim)attr_int(p->c, OP_GUARD, in->attr, 0),
+		      (Dim)attr_int(p->c, OP_GUARD, in->attr, 1));
 	}
 }
 
@@ -164,13 +167,16 @@ static void need_linked(Plan *p) {
 static void find_births(Plan *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	SymVisit v = {.p = p, .region = id};
-	for (uint32_t k = 0; k < g->nparams; k++) each_sym(p, p->f->vals.at[g->params + k].type, visit_birth, &v);
+	for (uint32_t k = 0; k < g->nparams; k++)
+		each_sym(p, p->f->vals.at[g->params + k].type, visit_birth, &v);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
 		if (in->op == OP_GUARD) VEC_PUSH(p->a, &p->guards, (InstId)(in - p->f->insts.at));
-		if (in->op == OP_BIND) dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), visit_birth, &v);
+		if (in->op == OP_BIND)
+			dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), visit_birth, &v);
 		for (uint32_t k = 0; k < in->nregions; k++) find_births(p, region_id(p, in, k));
-		for (uint32_t k = 0; k < in->nresults; k++) each_sym(p, p->f->vals.at[in->results + k].type, visit_birth, &v);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			each_sym(p, p->f->vals.at[in->results + k].type, visit_birth, &v);
 	}
 }
 
@@ -181,17 +187,16 @@ static Dim new_dim(Plan *p, RegionId r) {
 	return dim_sym(p->c, born.sym);
 }
 
-/* ---- what the linear part uses ----------------------------------------------------------------------------------- */
+/* ---- what the linear part uses ------------------------------------------- */
 
-static const Val *val_of(const Plan *p, Ref r) {
-	return &p->f->vals.at[REF_INDEX(r)];
-}
+static const Val *val_of(const Plan *p, Ref r) { return &p->f->vals.at[REF_INDEX(r)]; }
 
 /* The loop counter, which the linear loop has as well. */
 static bool is_counter(const Plan *p, Ref r) {
 	const Val *v = val_of(p, r);
 	InstId owner = p->f->regions.at[v->region].owner;
-	return v->def == NO_INST && v->index == 0 && owner != NO_INST && p->f->insts.at[owner].op == OP_FOR;
+	return v->def == NO_INST && v->index == 0 && owner != NO_INST &&
+	       p->f->insts.at[owner].op == OP_FOR;
 }
 
 /* The innermost loop body that region r is in, or the body of the function. */
@@ -215,10 +220,12 @@ static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth);
 static bool is_cheap_choice(const Plan *p, Ref r, uint32_t depth) {
 	const Inst *in = ref_inst(p->f, r);
 	if (!in || (in->op != OP_LT && in->op != OP_LE && in->op != OP_EQ)) return false;
-	return is_cheap_index(p, inst_arg(p->f, in, 0), depth + 1) && is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1);
+	return is_cheap_index(p, inst_arg(p->f, in, 0), depth + 1) &&
+	       is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1);
 }
 
-/* Whole numbers that follow from counters, lengths and scalars: positions, mostly, which may count from the end. */
+/* Whole numbers that follow from counters, lengths and scalars: positions,
+ * mostly, which may count from the end. */
 static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 	if (ref_is_const(r)) return true;
 	const Type *t = ref_ty(p->f, r);
@@ -243,20 +250,24 @@ static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 			if (!is_cheap_index(p, inst_arg(p->f, in, k), depth + 1)) return false;
 		return true;
 	case OP_SELECT:
-		return is_cheap_choice(p, inst_arg(p->f, in, 0), depth) && is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1) &&
+		return is_cheap_choice(p, inst_arg(p->f, in, 0), depth) &&
+		       is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1) &&
 		       is_cheap_index(p, inst_arg(p->f, in, 2), depth + 1);
 	default: return false;
 	}
 }
 
-/* In the loop whose body is `turn`: elements of what was there before the loop, found by where they lie. */
+/* In the loop whose body is `turn`: elements of what was there before the loop,
+ * found by where they lie. */
 static bool is_view_from_before(const Plan *p, Ref r, RegionId turn, uint32_t depth) {
 	if (ref_is_const(r) || !encloses(p, turn, val_of(p, r)->region)) return true;
 	const Inst *in = ref_inst(p->f, r);
 	if (!in || depth > 16) return false;
 	switch ((Op)in->op) {
 	case OP_GATHER:
-		if (ref_ty(p->f, inst_arg(p->f, in, 1))->rank || !is_cheap_index(p, inst_arg(p->f, in, 1), 0)) return false;
+		if (ref_ty(p->f, inst_arg(p->f, in, 1))->rank ||
+		    !is_cheap_index(p, inst_arg(p->f, in, 1), 0))
+			return false;
 		break;
 	case OP_SLICE:
 	case OP_RESHAPE:
@@ -279,9 +290,11 @@ static bool is_remade(const Plan *p, Ref r) {
 	case OP_IOTA:
 	case OP_EXTENT: return true;
 	case OP_CONVERT: /* saved in whichever dtype is smaller */
-		return dtype_size((Dtype)ref_ty(p->f, inst_arg(p->f, in, 0))->dtype) <= dtype_size((Dtype)ref_ty(p->f, r)->dtype);
+		return dtype_size((Dtype)ref_ty(p->f, inst_arg(p->f, in, 0))->dtype) <=
+		       dtype_size((Dtype)ref_ty(p->f, r)->dtype);
 	case OP_GATHER: /* one row, in a loop, of what was there before the loop */
-	case OP_SLICE: return is_view_from_before(p, r, turn_of(p, in->parent), 0) || is_cheap_index(p, r, 0);
+	case OP_SLICE:
+		return is_view_from_before(p, r, turn_of(p, in->parent), 0) || is_cheap_index(p, r, 0);
 	default: return is_cheap_index(p, r, 0) || is_cheap_choice(p, r, 0);
 	}
 }
@@ -322,7 +335,8 @@ static void demand_branches(Plan *p, const Inst *in) {
 	}
 }
 
-/* A carried value is live when its result is, or when a turn uses it for one that is. */
+/* A carried value is live when its result is, or when a turn uses it for one
+ * that is. */
 static void demand_snapshots(Plan *p, const Inst *in) {
 	const SnapshotPlan *s = plan_of(p, in)->snapshots;
 	const SnapshotLoop *loop = s->loop;
@@ -385,7 +399,7 @@ static void demand_region(Plan *p, const Region *g) {
 	for (uint32_t i = g->ninsts; i-- > 0;) demand_inst(p, plan_inst(p, g, i));
 }
 
-/* ---- what is cheaper made again than kept ------------------------------------------------------------------------- */
+/* ---- what is cheaper made again than kept -------------------------------- */
 
 enum { REMAKE_MOST = 3 }; /* operations: less than writing a row of a tape and reading it */
 
@@ -393,7 +407,8 @@ static bool is_cheap_sum(const Inst *in) {
 	return in && (in->op == OP_ADD || in->op == OP_SUB || in->op == OP_MUL);
 }
 
-/* Can r be made in the linear part of what is there anyway, by at most *left further operations? */
+/* Can r be made in the linear part of what is there anyway, by at most *left
+ * further operations? */
 static bool follows(const Plan *p, Ref r, uint32_t *left) {
 	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return true;
 	const Inst *in = ref_inst(p->f, r);
@@ -418,7 +433,8 @@ static void remake(Plan *p, Ref r) {
 	for (uint32_t k = 0; k < in->nargs; k++) remake(p, inst_arg(p->f, in, k));
 }
 
-/* In loops, where what is saved goes to tapes: sums and products of what is on tapes already (1 - y * y beside y) have none of their own. Elsewhere both
+/* In loops, where what is saved goes to tapes: sums and products of what is on
+ * tapes already (1 - y * y beside y) have none of their own. Elsewhere both
  * halves will be one function, which has each value once. */
 static void remake_cheap(Plan *p) {
 	for (uint32_t v = 0; v < p->f->vals.n; v++) {
@@ -427,7 +443,8 @@ static void remake_cheap(Plan *p) {
 		if (!is_cheap_sum(in) || turn_of(p, in->parent) == 0) continue;
 		uint32_t left = REMAKE_MOST - 1;
 		bool all = true;
-		for (uint32_t k = 0; k < in->nargs && all; k++) all = follows(p, inst_arg(p->f, in, k), &left);
+		for (uint32_t k = 0; k < in->nargs && all; k++)
+			all = follows(p, inst_arg(p->f, in, k), &left);
 		if (!all) continue;
 		p->kept[v] = KEPT_REMADE;
 		need_attr(p, in);
@@ -435,19 +452,21 @@ static void remake_cheap(Plan *p) {
 	}
 }
 
-/* ---- snapshots --------------------------------------------------------------------------------------------------- */
+/* ---- snapshots ----------------------------------------------------------- */
 
 static void plan_snapshots(Plan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
 		bool loop = in->op == OP_FOR || in->op == OP_WHILE;
-		if (loop && touches_linear(&p->dep, in)) plan_of(p, in)->snapshots = snapshot_plan(p, in, in->op == OP_FOR, &plan_of(p, in)->tapes);
+		if (loop && touches_linear(&p->dep, in))
+			plan_of(p, in)->snapshots =
+				snapshot_plan(p, in, in->op == OP_FOR, &plan_of(p, in)->tapes);
 		if (loop && plan_of(p, in)->snapshots) continue;
 		for (uint32_t k = 0; k < in->nregions; k++) plan_snapshots(p, inst_region(p->f, in, k));
 	}
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static void plan_calls(Plan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -469,13 +488,11 @@ static void plan_calls(Plan *p, const Region *g) {
 	}
 }
 
-/* ---- items ------------------------------------------------------------------------------------------------------- */
+/* ---- items --------------------------------------------------------------- */
 
 static void plan_items(Plan *p, RegionId id);
 
-static void give(Plan *p, const Inst *in, TypeId t) {
-	VEC_PUSH(p->a, &plan_of(p, in)->given, t);
-}
+static void give(Plan *p, const Inst *in, TypeId t) { VEC_PUSH(p->a, &plan_of(p, in)->given, t); }
 
 /* Lengths with no meaning outside, and the symbol that each has outside. */
 typedef struct Renamed {
@@ -503,14 +520,16 @@ static void give_branches(Plan *p, const Inst *in) {
 				continue;
 			}
 			for (uint32_t a = 0; a < t.rank; a++)
-				if (dim_varies_in(p, t.dims[a], id)) t.dims[a] = rename_dim(p, &names, t.dims[a], in->parent);
+				if (dim_varies_in(p, t.dims[a], id))
+					t.dims[a] = rename_dim(p, &names, t.dims[a], in->parent);
 			give(p, in, type_tensor(p->c, (Dtype)t.dtype, t.rank, t.dims));
 		}
 	}
 	if (in->op == OP_TRY) give(p, in, type_scalar(p->c, DT_BOOL)); /* the body came through */
 }
 
-/* The turns of a `for`, where they can be said without a value that might be negative. */
+/* The turns of a `for`, where they can be said without a value that might be
+ * negative. */
 static bool known_turns(const Plan *p, Ref count, Dim *out) {
 	const Const *k = ref_constant(p->f, count);
 	if (k && k->value.kind == V_SCALAR && k->value.dtype == DT_I64) {
@@ -524,11 +543,14 @@ static bool known_turns(const Plan *p, Ref count, Dim *out) {
 	return dim_is_sym(p->c, *out, &s) || dim_is_const(p->c, *out, NULL);
 }
 
-/* Ragged items of one dtype share a flat tape; the first of them stands for it. */
+/* Ragged items of one dtype share a flat tape; the first of them stands for it.
+ */
 bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k) {
 	if (!g->items.at[k].ragged) return false;
 	for (uint32_t i = 0; i < k; i++)
-		if (g->items.at[i].ragged && type_of(p->c, g->items.at[i].type)->dtype == type_of(p->c, g->items.at[k].type)->dtype) return false;
+		if (g->items.at[i].ragged &&
+		    type_of(p->c, g->items.at[i].type)->dtype == type_of(p->c, g->items.at[k].type)->dtype)
+			return false;
 	return true;
 }
 
@@ -574,7 +596,8 @@ static void give_loop(Plan *p, const Inst *in) {
 		Item *item = &g->items.at[k];
 		Type t = *type_of(p->c, item->type);
 		if (t.kind != TY_TENSOR)
-			no_rule(p->c, p->f, in, "linearise", "would have to keep a dynamic value from each turn for the derivative");
+			no_rule(p->c, p->f, in, "linearise",
+			        "would have to keep a dynamic value from each turn for the derivative");
 		item->ragged = t.rank == MAX_RANK || type_varies_in(p, item->type, body);
 		if (!item->ragged) {
 			Dim dims[MAX_RANK] = {turns};
@@ -583,7 +606,8 @@ static void give_loop(Plan *p, const Inst *in) {
 		} else if (opens_flat_tape(p, g, k)) {
 			Dim size = new_dim(p, in->parent);
 			give(p, in, type_tensor(p->c, (Dtype)t.dtype, 1, &size));
-			give(p, in, type_tensor(p->c, DT_I64, 1, &turns)); /* where each turn's elements begin */
+			/* where each turn's elements begin */
+			give(p, in, type_tensor(p->c, DT_I64, 1, &turns));
 		}
 	}
 }
@@ -597,10 +621,12 @@ static void give_call(Plan *p, const Inst *in) {
 	for (uint32_t i = 0; i < callee->syms.n; i++) map[i] = UINT32_MAX;
 	for (uint32_t k = 0, at = 0; k < in->nargs; k++) {
 		if (ip->places[k]) continue;
-		Type want = *type_of(p->c, ref_type(callee, fn_param(callee, at++))), have = *ref_ty(p->f, inst_arg(p->f, in, k));
+		Type want = *type_of(p->c, ref_type(callee, fn_param(callee, at++))),
+			 have = *ref_ty(p->f, inst_arg(p->f, in, k));
 		for (uint32_t a = 0; want.kind == TY_TENSOR && a < want.rank; a++) {
 			SymId sym;
-			if (dim_is_sym(p->c, want.dims[a], &sym) && map[sym] == UINT32_MAX) map[sym] = have.dims[a];
+			if (dim_is_sym(p->c, want.dims[a], &sym) && map[sym] == UINT32_MAX)
+				map[sym] = have.dims[a];
 		}
 	}
 	Renamed names = {0};
@@ -612,15 +638,18 @@ static void give_call(Plan *p, const Inst *in) {
 		}
 		for (uint32_t a = 0; a < t.rank; a++) {
 			bool known = true;
-			for (SymId sym = 0; sym < callee->syms.n; sym++) known &= map[sym] != UINT32_MAX || !dim_mentions(p->c, t.dims[a], sym);
-			t.dims[a] = known ? dim_subst(p->c, t.dims[a], map, callee->syms.n) : rename_dim(p, &names, t.dims[a], in->parent);
+			for (SymId sym = 0; sym < callee->syms.n; sym++)
+				known &= map[sym] != UINT32_MAX || !dim_mentions(p->c, t.dims[a], sym);
+			t.dims[a] = known ? dim_subst(p->c, t.dims[a], map, callee->syms.n)
+			                  : rename_dim(p, &names, t.dims[a], in->parent);
 		}
 		give(p, in, type_tensor(p->c, (Dtype)t.dtype, t.rank, t.dims));
 	}
 }
 
 static void give_inst(Plan *p, const Inst *in) {
-	for (uint32_t k = 0; k < in->nregions && !plan_of(p, in)->snapshots; k++) plan_items(p, region_id(p, in, k));
+	for (uint32_t k = 0; k < in->nregions && !plan_of(p, in)->snapshots; k++)
+		plan_items(p, region_id(p, in, k));
 	if (!any_live_result(p, in)) return;
 	switch ((Op)in->op) {
 	case OP_IF:
@@ -640,7 +669,8 @@ static void add_item(Plan *p, RegionId id, Item item) {
 }
 
 static void save_value(Plan *p, RegionId id, uint32_t v) {
-	if (p->kept[v] == KEPT_SAVED) add_item(p, id, (Item){.kind = ITEM_VALUE, .id = v, .type = p->f->vals.at[v].type});
+	if (p->kept[v] == KEPT_SAVED)
+		add_item(p, id, (Item){.kind = ITEM_VALUE, .id = v, .type = p->f->vals.at[v].type});
 }
 
 /* The symbol is an axis of some item of the region. */
@@ -661,18 +691,21 @@ static void add_witness(Plan *p, RegionId id, uint32_t n, Dim *dims) {
 	add_item(p, id, (Item){.kind = ITEM_WITNESS, .type = type_tensor(p->c, DT_BOOL, n + 1, dims)});
 }
 
-/* Lengths of symbols: in a loop one number for each turn, elsewhere the shape of some item. */
+/* Lengths of symbols: in a loop one number for each turn, elsewhere the shape
+ * of some item. */
 static void add_lengths(Plan *p, RegionId id) {
 	RegionPlan *g = &p->regions[id];
 	InstId owner = p->f->regions.at[id].owner;
-	bool loop = owner != NO_INST && (p->f->insts.at[owner].op == OP_FOR || p->f->insts.at[owner].op == OP_WHILE);
+	bool loop = owner != NO_INST &&
+	            (p->f->insts.at[owner].op == OP_FOR || p->f->insts.at[owner].op == OP_WHILE);
 	Dim dims[MAX_RANK];
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < g->born.n; i++) {
 		if (!g->born.at[i].needed) continue;
 		SymId s = g->born.at[i].sym;
 		if (loop) {
-			add_item(p, id, (Item){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
+			add_item(p, id,
+			         (Item){.kind = ITEM_EXTENT, .id = s, .type = type_scalar(p->c, DT_I64)});
 			continue;
 		}
 		if (shown_by_item(p, id, s)) continue;
@@ -696,7 +729,11 @@ static void plan_items(Plan *p, RegionId id) {
 		for (uint32_t k = 0; k < in->nresults; k++) save_value(p, id, in->results + k);
 		const InstPlan *ip = plan_of(p, in);
 		for (uint32_t k = 0; k < ip->given.n; k++)
-			add_item(p, id, (Item){.kind = ITEM_INST, .id = (InstId)(in - p->f->insts.at), .k = k, .type = ip->given.at[k]});
+			add_item(p, id,
+			         (Item){.kind = ITEM_INST,
+			                .id = (InstId)(in - p->f->insts.at),
+			                .k = k,
+			                .type = ip->given.at[k]});
 	}
 	need_linked(p);
 	add_lengths(p, id);
@@ -704,7 +741,8 @@ static void plan_items(Plan *p, RegionId id) {
 
 static void note_shown(void *ud, SymId s) { ((bool *)ud)[s] = true; }
 
-/* Which lengths either half has values for: those that only a tangent has are not there in the primal part. */
+/* Which lengths either half has values for: those that only a tangent has are
+ * not there in the primal part. */
 static void find_shown(Plan *p) {
 	const Fn *f = p->f;
 	for (uint32_t v = 0; v < f->vals.n; v++) {
@@ -716,7 +754,8 @@ static void find_shown(Plan *p) {
 	}
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Inst *in = &f->insts.at[i];
-		if (in->op == OP_BIND) dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), note_shown, p->shown);
+		if (in->op == OP_BIND)
+			dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), note_shown, p->shown);
 	}
 }
 

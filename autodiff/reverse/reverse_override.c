@@ -1,11 +1,17 @@
-/* reverse_override.c - functions that have a form of their own for reverse mode.
+/* reverse_override.c - functions that have a form of their own for reverse
+ * mode.
  *
- * Needs: primal_linear.h. Guarantees: as autodiff.h says of ad_in_reverse. What is called is the function itself, so that values, forward derivatives, expansions and
- * batches cost what they did. Where a function that calls it is linearised, its calls are written out with the other form instead; in what is derived
- * of it before that, such as the reverse mode of a forward derivative, it is an ordinary function.
+ * Needs: primal_linear.h. Guarantees: as autodiff.h says of ad_in_reverse. What
+ * is called is the function itself, so that values, forward derivatives,
+ * expansions and batches cost what they did. Where a function that calls it is
+ * linearised, its calls are written out with the other form instead; in what is
+ * derived of it before that, such as the reverse mode of a forward derivative,
+ * it is an ordinary function.
  *
- * A loop over steps whose number and size nobody knows beforehand keeps everything on tapes that grow. The other form runs the loop without derivatives,
- * keeps where each step began, and goes through these again one by one: the library's integrators have such forms (stdlib/ode/ode_reverse.dsl).
+ * A loop over steps whose number and size nobody knows beforehand keeps
+ * everything on tapes that grow. The other form runs the loop without
+ * derivatives, keeps where each step began, and goes through these again one by
+ * one: the library's integrators have such forms (stdlib/ode/ode_reverse.dsl).
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -31,8 +37,10 @@ static Ref param_of(const Fn *f, uint32_t k) { return fn_param(f, k); }
 static Ref result_of(const Fn *f, uint32_t k) { return fn_result(f, k); }
 
 Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other) {
-	if (f == other || fn_nparams(f) != fn_nparams(other) || fn_nresults(f) != fn_nresults(other)) return f;
-	if (!alike(f, other, fn_nparams(f), param_of) || !alike(f, other, fn_nresults(f), result_of)) return f;
+	if (f == other || fn_nparams(f) != fn_nparams(other) || fn_nresults(f) != fn_nresults(other))
+		return f;
+	if (!alike(f, other, fn_nparams(f), param_of) || !alike(f, other, fn_nresults(f), result_of))
+		return f;
 	return derived_of(c, f, TR_IN_REVERSE, other->id, NULL, make_in_reverse)->fn;
 }
 
@@ -70,5 +78,7 @@ bool has_reverse_form(Ctx *c, const Fn *f) {
 }
 
 Fn *reverse_form(Ctx *c, Fn *f) {
-	return f->finished && has_reverse_form(c, f) ? derived_of(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn : f;
+	return f->finished && has_reverse_form(c, f)
+	           ? derived_of(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn
+	           : f;
 }

@@ -1,10 +1,14 @@
-/* small_jacobian.c - the matrix of a small linear function, column by column, without the zeros.
+/* small_jacobian.c - the matrix of a small linear function, column by column,
+ * without the zeros.
  *
- * Needs: primal_linear.h. Guarantees: (residuals) -> the images of the unit vectors along a leading axis, as a batch of the linear function over the
- * identity gives them, where that is little text; an element that no element of the unit vector reaches is a zero and is never computed.
+ * Needs: primal_linear.h. Guarantees: (residuals) -> the images of the unit
+ * vectors along a leading axis, as a batch of the linear function over the
+ * identity gives them, where that is little text; an element that no element of
+ * the unit vector reaches is a zero and is never computed.
  *
- * Each linear value is a list of scalars, one for each element, of which most are absent: a tangent that is zero is absent in forward mode,
- * and here that holds for elements. The function is walked twice, first to count.
+ * Each linear value is a list of scalars, one for each element, of which most
+ * are absent: a tangent that is zero is absent in forward mode, and here that
+ * holds for elements. The function is walked twice, first to count.
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -17,13 +21,13 @@ typedef struct Columns {
 	Arena *a;
 	RefMap map;
 	Depends dep;
-	Ref **at;   /* by value of f: the elements, REF_NONE where they are zero; NULL: not linear */
-	Ref seed;   /* the number 1 */
+	Ref **at; /* by value of f: the elements, REF_NONE where they are zero; NULL: not linear */
+	Ref seed; /* the number 1 */
 	uint32_t ops;
 	bool open; /* a factor's shape is not fixed */
 } Columns;
 
-/* ---- elements ---------------------------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------ */
 
 /* A fixed shape, row-major. */
 typedef struct Fixed {
@@ -66,9 +70,7 @@ static uint32_t position(const Fixed *s, const int64_t *x) {
 }
 
 /* While counting an element that is not zero and not 1. */
-static Ref some(void) {
-	return ref_value(0);
-}
+static Ref some(void) { return ref_value(0); }
 
 static Ref op1(Columns *w, Op op, Ref x) {
 	w->ops++;
@@ -80,9 +82,7 @@ static Ref op2(Columns *w, Op op, Ref x, Ref y) {
 	return w->b ? build2(w->b, op, x, y) : some();
 }
 
-static Ref zero_of(Columns *w, Dtype d) {
-	return w->b ? build_scalar(w->b, d, 0) : some();
-}
+static Ref zero_of(Columns *w, Dtype d) { return w->b ? build_scalar(w->b, d, 0) : some(); }
 
 /* Element i of an operand that is not linear. */
 static Ref coefficient(Columns *w, Ref r, uint32_t i) {
@@ -95,7 +95,8 @@ static Ref coefficient(Columns *w, Ref r, uint32_t i) {
 	const Type *t = ref_ty(f, x);
 	if (!t->rank) return x;
 	const Inst *in = ref_inst(f, x);
-	if (in && in->op == OP_BROADCAST && !ref_ty(f, inst_arg(f, in, 0))->rank) return inst_arg(f, in, 0);
+	if (in && in->op == OP_BROADCAST && !ref_ty(f, inst_arg(f, in, 0))->rank)
+		return inst_arg(f, in, 0);
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t at[MAX_RANK];
 	coordinates(&s, i, at);
@@ -106,11 +107,9 @@ static Ref coefficient(Columns *w, Ref r, uint32_t i) {
 	return build_reshape(w->b, build_slice(w->b, x, start, length, NULL), 0, NULL);
 }
 
-static Ref sum(Columns *w, Ref x, Ref y) {
-	return !x ? y : !y ? x : op2(w, OP_ADD, x, y);
-}
+static Ref sum(Columns *w, Ref x, Ref y) { return !x ? y : !y ? x : op2(w, OP_ADD, x, y); }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------ */
+/* ---- instructions -------------------------------------------------------- */
 
 static Ref *elements(const Columns *w, Ref r) {
 	return ref_is_value(r) ? w->at[REF_INDEX(r)] : NULL;
@@ -120,7 +119,8 @@ static Ref *elements(const Columns *w, Ref r) {
 static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 	const Fn *f = w->f;
 	const Op op = (Op)in->op;
-	const Ref p = inst_arg(f, in, 0), q = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE, r = in->nargs > 2 ? inst_arg(f, in, 2) : REF_NONE;
+	const Ref p = inst_arg(f, in, 0), q = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE,
+			  r = in->nargs > 2 ? inst_arg(f, in, 2) : REF_NONE;
 	const Ref *x = elements(w, p), *y = q ? elements(w, q) : NULL, *z = r ? elements(w, r) : NULL;
 	for (uint32_t i = 0; i < n; i++) {
 		switch (op) {
@@ -136,7 +136,9 @@ static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 		case OP_MUL: {
 			if (x && y) return false;
 			const Ref l = x ? x[i] : y[i];
-			if (l) out[i] = l == w->seed ? coefficient(w, x ? q : p, i) : op2(w, op, l, coefficient(w, x ? q : p, i));
+			if (l)
+				out[i] = l == w->seed ? coefficient(w, x ? q : p, i)
+				                      : op2(w, op, l, coefficient(w, x ? q : p, i));
 			break;
 		}
 		case OP_DIV:
@@ -149,7 +151,9 @@ static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 				const Dtype d = (Dtype)ref_ty(f, q)->dtype;
 				const Ref a = y ? y[i] : coefficient(w, q, i), b = z ? z[i] : coefficient(w, r, i);
 				w->ops++;
-				out[i] = w->b ? build_select(w->b, coefficient(w, p, i), a ? a : zero_of(w, d), b ? b : zero_of(w, d)) : some();
+				out[i] = w->b ? build_select(w->b, coefficient(w, p, i), a ? a : zero_of(w, d),
+				                             b ? b : zero_of(w, d))
+				              : some();
 			}
 			break;
 		default: return false;
@@ -158,16 +162,17 @@ static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 	return true;
 }
 
-static bool known(Ctx *c, int64_t dim, int64_t *v) {
-	return dim_is_const(c, (Dim)dim, v);
-}
+static bool known(Ctx *c, int64_t dim, int64_t *v) { return dim_is_const(c, (Dim)dim, v); }
 
 /* Moves: where each element comes from, or goes to. */
 static bool move(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
 	const Ref *x = elements(w, inst_arg(w->f, in, 0));
 	uint32_t n;
-	const int64_t *list = attr_field(w->c, (Op)in->op, in->attr, in->op == OP_BROADCAST ? 1 : 0, &n);
-	const int64_t *stride = in->op == OP_SLICE || in->op == OP_PAD ? attr_field(w->c, (Op)in->op, in->attr, 2, &n) : NULL;
+	const int64_t *list =
+		attr_field(w->c, (Op)in->op, in->attr, in->op == OP_BROADCAST ? 1 : 0, &n);
+	const int64_t *stride = in->op == OP_SLICE || in->op == OP_PAD
+	                            ? attr_field(w->c, (Op)in->op, in->attr, 2, &n)
+	                            : NULL;
 	int64_t at[MAX_RANK], other[MAX_RANK] = {0}, start = 0;
 	const bool pads = in->op == OP_PAD;
 	for (uint32_t i = 0; i < (pads ? from : to)->count; i++) {
@@ -217,7 +222,9 @@ static bool concat(Columns *w, const Inst *in, const Fixed *to, Ref *out) {
 		Value v;
 		if (!fixed_shape(w, r, &from)) return false;
 		/* what is beside it may be zeros that were written down */
-		if (!x && (!ref_splat(w->f, r, &v) || (v.dtype == DT_F64 ? v.f != 0 : v.dtype != DT_F32 || v.f32 != 0))) return false;
+		if (!x && (!ref_splat(w->f, r, &v) ||
+		           (v.dtype == DT_F64 ? v.f != 0 : v.dtype != DT_F32 || v.f32 != 0)))
+			return false;
 		for (uint32_t i = 0; x && i < from.count; i++) {
 			coordinates(&from, i, at);
 			at[axis] += offset;
@@ -237,7 +244,8 @@ static bool pick(Columns *w, const Inst *in, const Fixed *from, const Fixed *to,
 	if (!x || !k || k->value.kind != V_SCALAR || !value_as_i64(k->value, &index)) return false;
 	for (uint32_t i = 0; i < to->count; i++) {
 		coordinates(to, i, at);
-		for (uint32_t a = 0, b = 0; a < from->rank; a++) other[a] = (int64_t)a == axis ? index : at[b++];
+		for (uint32_t a = 0, b = 0; a < from->rank; a++)
+			other[a] = (int64_t)a == axis ? index : at[b++];
 		const uint32_t there = position(from, other);
 		if (there == UINT32_MAX) return false;
 		out[i] = x[there];
@@ -257,26 +265,31 @@ static bool apply(Columns *w, const Inst *in) {
 	}
 	if (same) return pointwise(w, in, to.count, out);
 	if (in->op == OP_CONCAT) return concat(w, in, &to, out);
-	if (!elements(w, inst_arg(w->f, in, 0)) || !fixed_shape(w, inst_arg(w->f, in, 0), &from)) return false;
+	if (!elements(w, inst_arg(w->f, in, 0)) || !fixed_shape(w, inst_arg(w->f, in, 0), &from))
+		return false;
 	switch ((Op)in->op) {
 	case OP_RESHAPE:
 		memcpy(out, elements(w, inst_arg(w->f, in, 0)), to.count * sizeof *out);
 		return true;
-	case OP_BROADCAST: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: return move(w, in, &from, &to, out);
+	case OP_BROADCAST:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_PAD: return move(w, in, &from, &to, out);
 	case OP_GATHER: return pick(w, in, &from, &to, out);
 	case OP_REDUCE_SUM: return reduce(w, in, &from, &to, out);
 	default: return false;
 	}
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------------ */
+/* ---- the function -------------------------------------------------------- */
 
 static const Inst *inst_at(const Columns *w, uint32_t i) {
 	const Region *body = &w->f->regions.at[0];
 	return &w->f->insts.at[w->f->inst_order.at[body->insts + i]];
 }
 
-/* The images of all unit vectors, one after the other; false: there is an instruction that is not followed. */
+/* The images of all unit vectors, one after the other; false: there is an
+ * instruction that is not followed. */
 static bool walk(Columns *w, uint32_t n, uint32_t m, Ref *out) {
 	const Region *body = &w->f->regions.at[0];
 	const Ref x = fn_param(w->f, fn_nparams(w->f) - 1u);
@@ -284,7 +297,8 @@ static bool walk(Columns *w, uint32_t n, uint32_t m, Ref *out) {
 		Ref *unit = w->at[REF_INDEX(x)] = ARENA_ARRAY(w->a, Ref, n + 1);
 		for (uint32_t i = 0; i < n; i++) unit[i] = i == k ? w->seed : REF_NONE;
 		for (uint32_t i = 0; i < body->ninsts; i++)
-			if (any_linear_operand(&w->dep, inst_at(w, i)) && !apply(w, inst_at(w, i))) return false;
+			if (any_linear_operand(&w->dep, inst_at(w, i)) && !apply(w, inst_at(w, i)))
+				return false;
 		const Ref *y = elements(w, fn_result(w->f, 0));
 		if (!y) return false;
 		memcpy(out + k * m, y, m * sizeof *out);
@@ -299,9 +313,15 @@ static void make_columns(Ctx *c, Derived *d) {
 	Fixed from, to;
 	if (np != residuals + 1 || fn_nresults(f) != 1 || !ref_is_value(fn_result(f, 0))) return;
 	const Ref x = fn_param(f, residuals), result = fn_result(f, 0);
-	if (!fixed_shape(&w, x, &from) || !fixed_shape(&w, result, &to) || !from.count || !to.count || from.count > INPUTS_MOST) return;
+	if (!fixed_shape(&w, x, &from) || !fixed_shape(&w, result, &to) || !from.count || !to.count ||
+	    from.count > INPUTS_MOST)
+		return;
 	const Region *body = &f->regions.at[0];
-	w.dep = (Depends){.c = c, .f = f, .scratch = w.a, .transform = "jacobian", .linear = ARENA_ARRAY(w.a, bool, f->vals.n + 1u)};
+	w.dep = (Depends){.c = c,
+	                  .f = f,
+	                  .scratch = w.a,
+	                  .transform = "jacobian",
+	                  .linear = ARENA_ARRAY(w.a, bool, f->vals.n + 1u)};
 	w.dep.linear[REF_INDEX(x)] = true;
 	find_linear(&w.dep);
 	for (uint32_t i = 0; i < body->ninsts; i++) {
@@ -320,15 +340,18 @@ static void make_columns(Ctx *c, Derived *d) {
 		refmap_set(&w.map, fn_param(f, k), build_param(w.b, v->type, v->name));
 	}
 	for (uint32_t i = 0; i < body->ninsts; i++)
-		if (!any_linear_operand(&w.dep, inst_at(&w, i))) build_copy_inst(w.b, &w.map, inst_at(&w, i));
+		if (!any_linear_operand(&w.dep, inst_at(&w, i)))
+			build_copy_inst(w.b, &w.map, inst_at(&w, i));
 	const Dtype dx = (Dtype)ref_ty(f, x)->dtype, dy = (Dtype)ref_ty(f, result)->dtype;
 	w.seed = build_scalar(w.b, dx, 1);
 	walk(&w, from.count, to.count, all);
 	Type t = *ref_ty(f, result);
 	Dim one = dim_const(c, 1), shape[MAX_RANK] = {dim_const(c, from.count)};
-	for (uint32_t i = 0; i < from.count * to.count; i++) all[i] = build_reshape(w.b, all[i] ? all[i] : build_scalar(w.b, dy, 0), 1, &one);
+	for (uint32_t i = 0; i < from.count * to.count; i++)
+		all[i] = build_reshape(w.b, all[i] ? all[i] : build_scalar(w.b, dy, 0), 1, &one);
 	for (uint32_t i = 0; i < t.rank; i++) shape[i + 1] = t.dims[i];
-	Ref matrix = build_reshape(w.b, build_concat(w.b, from.count * to.count, all, 0), t.rank + 1u, shape);
+	Ref matrix =
+		build_reshape(w.b, build_concat(w.b, from.count * to.count, all, 0), t.rank + 1u, shape);
 	d->fn = derived_own(d, build_end(w.b, 1, &matrix));
 }
 

@@ -1,15 +1,21 @@
-/* transpose.c - a linear function run backwards: cotangents of its results to cotangents of its parameters.
+/* transpose.c - a linear function run backwards: cotangents of its results to
+ * cotangents of its parameters.
  *
- * Needs: primal_linear.h, rules.h. Guarantees: as autodiff.h says of ad_transpose. The function is walked once forwards, for
- * what does not depend on the linear parameters, and once backwards; a loop is again a loop, a branch a branch, a call
- * a call. What a loop uses of values from outside collects its cotangent in a carried value that each turn updates, in
- * place where the rule allows.
+ * Needs: primal_linear.h, rules.h. Guarantees: as autodiff.h says of
+ * ad_transpose. The function is walked once forwards, for what does not depend
+ * on the linear parameters, and once backwards; a loop is again a loop, a
+ * branch a branch, a call a call. What a loop uses of values from outside
+ * collects its cotangent in a carried value that each turn updates, in place
+ * where the rule allows.
  *
- * A loop that keeps snapshots is a function of its own here, and checkpoint.c makes its transpose.
+ * A loop that keeps snapshots is a function of its own here, and checkpoint.c
+ * makes its transpose.
  *
- * Functions that are not in the form the linear part of a split has (a loop that carries other values beside linear
- * ones, say) are split first. Each linear instruction needs only its own adjoint; that this is enough for reverse mode
- * is the observation of Frostig et al., "Decomposing reverse-mode automatic differentiation" (2021).
+ * Functions that are not in the form the linear part of a split has (a loop
+ * that carries other values beside linear ones, say) are split first. Each
+ * linear instruction needs only its own adjoint; that this is enough for
+ * reverse mode is the observation of Frostig et al., "Decomposing reverse-mode
+ * automatic differentiation" (2021).
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -22,7 +28,9 @@ typedef struct Back {
 	Depends dep;
 	RefMap map; /* values that do not depend on the linear parameters */
 	Ref *ct;    /* by value of f: its cotangent so far, where the walk stands; REF_NONE: zero */
-	bool *born; /* by symbol of f: has its length in the new function. Those that linear values bring are met in a guard */
+	/* by symbol of f: has its length in the new function. Those that linear
+	 * values bring are met in a guard */
+	bool *born;
 } Back;
 
 static void make_transpose(Ctx *c, Derived *d);
@@ -31,27 +39,19 @@ static const Inst *inst_at(const Back *t, const Region *g, uint32_t i) {
 	return &t->f->insts.at[t->f->inst_order.at[g->insts + i]];
 }
 
-static bool is_linear(const Back *t, Ref r) {
-	return depends_on(&t->dep, r);
-}
+static bool is_linear(const Back *t, Ref r) { return depends_on(&t->dep, r); }
 
 static Ref region_result(const Back *t, const Region *g, uint32_t k) {
 	return t->f->args.at[g->results + k];
 }
 
-static Ref *refs(Back *t, uint32_t n) {
-	return ARENA_ARRAY(t->a, Ref, n + 1u);
-}
+static Ref *refs(Back *t, uint32_t n) { return ARENA_ARRAY(t->a, Ref, n + 1u); }
 
-static TypeId type_here(Back *t, Ref r) {
-	return refmap_type(t->b, &t->map, ref_type(t->f, r));
-}
+static TypeId type_here(Back *t, Ref r) { return refmap_type(t->b, &t->map, ref_type(t->f, r)); }
 
-static Ref value(Back *t, Ref r) {
-	return refmap_get(t->b, &t->map, r);
-}
+static Ref value(Back *t, Ref r) { return refmap_get(t->b, &t->map, r); }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
 static void visit_birth(void *ud, SymId s) {
 	Back *t = ud;
@@ -60,7 +60,8 @@ static void visit_birth(void *ud, SymId s) {
 
 static void give_birth(Back *t, TypeId type) {
 	Type ty = *type_of(t->c, type);
-	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++) dim_each_sym(t->c, ty.dims[k], visit_birth, t);
+	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++)
+		dim_each_sym(t->c, ty.dims[k], visit_birth, t);
 }
 
 typedef struct AllBorn {
@@ -79,11 +80,9 @@ static bool all_born(const Back *t, Dim d) {
 	return a.all;
 }
 
-/* ---- cotangents -------------------------------------------------------------------------------------------------- */
+/* ---- cotangents ---------------------------------------------------------- */
 
-static Ref ct_of(const Back *t, Ref r) {
-	return is_linear(t, r) ? t->ct[REF_INDEX(r)] : REF_NONE;
-}
+static Ref ct_of(const Back *t, Ref r) { return is_linear(t, r) ? t->ct[REF_INDEX(r)] : REF_NONE; }
 
 static Ref ct_or_zeros(Back *t, Ref r) {
 	Ref w = ct_of(t, r);
@@ -91,8 +90,10 @@ static Ref ct_or_zeros(Back *t, Ref r) {
 	const Type *ty = ref_ty(t->f, r);
 	for (uint32_t k = 0; k < ty->rank; k++) {
 		if (all_born(t, ty->dims[k])) continue;
-		diag_error(t->c, E_NO_RULE, span_of(t->c, build_span(t->b)),
-		           "`%s` cannot be run backwards: nothing tells how long axis %u of a value in it is", atom_text(t->c, t->f->name), k);
+		diag_error(
+			t->c, E_NO_RULE, span_of(t->c, build_span(t->b)),
+			"`%s` cannot be run backwards: nothing tells how long axis %u of a value in it is",
+			atom_text(t->c, t->f->name), k);
 		ctx_throw(t->c, ST_ERROR);
 	}
 	return build_zeros(t->b, type_here(t, r));
@@ -125,19 +126,23 @@ void cotangent_put(TransposeRule *r, uint32_t k, Ref w) {
 }
 
 void not_linear(TransposeRule *r) {
-	no_rule(r->c, r->f, r->in, "transpose", "is applied to a tangent, but is not linear: a rule of differentiation must be");
+	no_rule(r->c, r->f, r->in, "transpose",
+	        "is applied to a tangent, but is not linear: a rule of differentiation must be");
 }
 
-/* ---- forwards: what does not depend on the linear parameters ----------------------------------------------------- */
+/* ---- forwards: what does not depend on the linear parameters ------------- */
 
-/* A length that came with a linear value (of a loop that changes it, of an `if` whose branches differ) has nothing here to come with; the
- * linear part holds a guard that says what it is equal to, and from there on it is that. */
+/* A length that came with a linear value (of a loop that changes it, of an `if`
+ * whose branches differ) has nothing here to come with; the linear part holds a
+ * guard that says what it is equal to, and from there on it is that. */
 static void copy_guard(Back *t, const Inst *in) {
-	Dim sides[2] = {(Dim)attr_int(t->c, OP_GUARD, in->attr, 0), (Dim)attr_int(t->c, OP_GUARD, in->attr, 1)};
+	Dim sides[2] = {(Dim)attr_int(t->c, OP_GUARD, in->attr, 0),
+	                (Dim)attr_int(t->c, OP_GUARD, in->attr, 1)};
 	for (uint32_t k = 0; k < 2; k++) {
 		SymId s;
 		if (!dim_is_sym(t->c, sides[k], &s) || t->born[s] || !all_born(t, sides[1 - k])) continue;
-		t->map.dims[s] = build_canon(t->b, dim_subst(t->c, sides[1 - k], t->map.dims, t->map.ndims));
+		t->map.dims[s] =
+			build_canon(t->b, dim_subst(t->c, sides[1 - k], t->map.dims, t->map.ndims));
 		t->born[s] = true;
 		return;
 	}
@@ -153,12 +158,14 @@ static void copy_plain(Back *t, const Region *g) {
 		}
 		if (touches_linear(&t->dep, in)) continue;
 		build_copy_inst(t->b, &t->map, in);
-		if (in->op == OP_BIND) dim_each_sym(t->c, (Dim)attr_int(t->c, OP_BIND, in->attr, 0), visit_birth, t);
-		for (uint32_t k = 0; k < in->nresults; k++) give_birth(t, t->f->vals.at[in->results + k].type);
+		if (in->op == OP_BIND)
+			dim_each_sym(t->c, (Dim)attr_int(t->c, OP_BIND, in->attr, 0), visit_birth, t);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			give_birth(t, t->f->vals.at[in->results + k].type);
 	}
 }
 
-/* ---- backwards --------------------------------------------------------------------------------------------------- */
+/* ---- backwards ----------------------------------------------------------- */
 
 static void back_region(Back *t, const Region *g);
 
@@ -186,16 +193,20 @@ static void note_captured(Back *t, Ref r, RegionId inside, RefList *out) {
 static void find_captured(Back *t, const Region *g, RegionId inside, RefList *out) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = inst_at(t, g, i);
-		for (uint32_t k = 0; k < in->nargs; k++) note_captured(t, inst_arg(t->f, in, k), inside, out);
-		for (uint32_t k = 0; k < in->nregions; k++) find_captured(t, inst_region(t->f, in, k), inside, out);
+		for (uint32_t k = 0; k < in->nargs; k++)
+			note_captured(t, inst_arg(t->f, in, k), inside, out);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			find_captured(t, inst_region(t->f, in, k), inside, out);
 	}
-	for (uint32_t k = 0; k < g->nresults; k++) note_captured(t, region_result(t, g, k), inside, out);
+	for (uint32_t k = 0; k < g->nresults; k++)
+		note_captured(t, region_result(t, g, k), inside, out);
 }
 
 static void back_if(Back *t, const Inst *in) {
 	RegionId closed[2];
 	RefList captured = {0};
-	for (uint32_t i = 0; i < 2; i++) find_captured(t, inst_region(t->f, in, i), t->f->region_ids.at[in->regions + i], &captured);
+	for (uint32_t i = 0; i < 2; i++)
+		find_captured(t, inst_region(t->f, in, i), t->f->region_ids.at[in->regions + i], &captured);
 	if (!captured.n) return;
 	Ref *before = refs(t, captured.n), *results = refs(t, captured.n);
 	for (uint32_t k = 0; k < captured.n; k++) before[k] = t->ct[REF_INDEX(captured.at[k])];
@@ -203,7 +214,8 @@ static void back_if(Back *t, const Inst *in) {
 		const Region *g = inst_region(t->f, in, i);
 		OpenRegion *open = build_region_begin(t->b, 0, NULL, NULL);
 		copy_plain(t, g);
-		for (uint32_t k = 0; k < in->nresults; k++) add_ct(t, region_result(t, g, k), ct_of(t, inst_result(in, k)));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			add_ct(t, region_result(t, g, k), ct_of(t, inst_result(in, k)));
 		back_region(t, g);
 		for (uint32_t k = 0; k < captured.n; k++) {
 			results[k] = ct_or_zeros(t, captured.at[k]);
@@ -213,13 +225,15 @@ static void back_if(Back *t, const Inst *in) {
 	}
 	build_if(t->b, value(t, inst_arg(t->f, in, 0)), closed[0], closed[1], results);
 	for (uint32_t k = 0; k < captured.n; k++) {
-		/* What each branch says of lengths ends with it, so that the `if` may give a length of its own: it is the value's. */
+		/* What each branch says of lengths ends with it, so that the `if` may
+		 * give a length of its own: it is the value's. */
 		agree(t, type_here(t, captured.at[k]), type_id_in(t->b, results[k]));
 		t->ct[REF_INDEX(captured.at[k])] = results[k];
 	}
 }
 
-/* Symbols born with the loop's parameters: the lengths of carried values that change. A cotangent's parameter gets symbols of its own. */
+/* Symbols born with the loop's parameters: the lengths of carried values that
+ * change. A cotangent's parameter gets symbols of its own. */
 typedef struct Varying {
 	Back *t;
 	RegionId outside;
@@ -232,7 +246,8 @@ static void visit_varying(void *ud, SymId s) {
 }
 
 static bool dim_known_outside(Back *t, const Inst *in, uint32_t k, Dim d, uint32_t axis) {
-	/* The loop's result has the parameter's dims wherever no turn changes them. */
+	/* The loop's result has the parameter's dims wherever no turn changes them.
+	 */
 	return type_of(t->c, ref_type(t->f, inst_result(in, k)))->dims[axis] == d;
 }
 
@@ -252,7 +267,8 @@ static void back_for(Back *t, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) {
 		Type p = *ref_ty(t->f, ref_value(g->params + 1 + k));
 		for (uint32_t a = 0; a < p.rank; a++)
-			if (!dim_known_outside(t, in, k, p.dims[a], a)) dim_each_sym(t->c, p.dims[a], visit_varying, &v);
+			if (!dim_known_outside(t, in, k, p.dims[a], a))
+				dim_each_sym(t->c, p.dims[a], visit_varying, &v);
 	}
 	for (SymId s = 0; s < nsyms; s++) {
 		if (v.fresh[s] == UINT32_MAX) continue;
@@ -294,7 +310,8 @@ static void back_call(Back *t, const Inst *in) {
 	if (d->done) build_call(t->b, d->fn, n, args, results);
 	else {
 		TypeId *types = ARENA_ARRAY(t->a, TypeId, nlinear + 1u);
-		for (uint32_t k = 0; k < nlinear; k++) types[k] = type_here(t, inst_arg(t->f, in, from + k));
+		for (uint32_t k = 0; k < nlinear; k++)
+			types[k] = type_here(t, inst_arg(t->f, in, from + k));
 		int64_t word = d->fn->id;
 		build_typed(t->b, OP_CALL, n, args, attr_intern(t->c, &word, 1), nlinear, types, results);
 	}
@@ -303,8 +320,10 @@ static void back_call(Back *t, const Inst *in) {
 
 typedef void (*TransposeRuleFn)(TransposeRule *r);
 static const TransposeRuleFn rules[OP_COUNT] = {
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_BIND_##DERIV(ID)
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) TRANSPOSE_BIND_##DERIV(ID)
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
+	TRANSPOSE_BIND_##DERIV(ID)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
+	TRANSPOSE_BIND_##DERIV(ID)
 #define ST(ID, name, NARGS, NRES, attr, DERIV, EFFECT, WORK, doc) TRANSPOSE_BIND_##DERIV(ID)
 #define TRANSPOSE_BIND_RULE(ID) [OP_##ID] = transpose_##ID,
 #define TRANSPOSE_BIND_NONLINEAR(ID) [OP_##ID] = not_linear,
@@ -337,20 +356,31 @@ static void back_plain(Back *t, const Inst *in) {
 		if (!h->def->transpose) no_rule(t->c, t->f, in, "transpose", "has no reverse derivative");
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const TypeId type = type_here(t, inst_result(in, k));
-			if (w[k] == REF_NONE && type_of(t->c, type)->kind == TY_TENSOR) w[k] = build_zeros(t->b, type);
+			if (w[k] == REF_NONE && type_of(t->c, type)->kind == TY_TENSOR)
+				w[k] = build_zeros(t->b, type);
 		}
 		h->def->transpose(t->b, h, n, x, linear, w, back);
 		for (uint32_t k = 0; k < n; k++) {
 			if (!linear[k] || back[k] == REF_NONE) continue;
 			const Type *want = type_of(t->c, types[k]);
 			for (uint32_t i = 0; i < want->rank; i++)
-				if (!build_unify(t->b, type_in(t->b, back[k]).dims[i], want->dims[i], atom_f(t->c, "a cotangent that %s gives has another length", h->def->name)))
+				if (!build_unify(
+						t->b, type_in(t->b, back[k]).dims[i], want->dims[i],
+						atom_f(t->c, "a cotangent that %s gives has another length", h->def->name)))
 					no_rule(t->c, t->f, in, "transpose", "gives a cotangent of another shape");
 			add_ct(t, inst_arg(t->f, in, k), back[k]);
 		}
 		return;
 	}
-	TransposeRule r = {.c = t->c, .b = t->b, .f = t->f, .in = in, .x = x, .linear = linear, .types = types, .w = w, .state = t};
+	TransposeRule r = {.c = t->c,
+	                   .b = t->b,
+	                   .f = t->f,
+	                   .in = in,
+	                   .x = x,
+	                   .linear = linear,
+	                   .types = types,
+	                   .w = w,
+	                   .state = t};
 	r.attr = attr_subst(t->c, (Op)in->op, in->attr, t->map.dims, t->map.ndims);
 	rules[in->op](&r);
 }
@@ -374,14 +404,16 @@ static void back_region(Back *t, const Region *g) {
 		const Inst *in = inst_at(t, g, i);
 		if (!touches_linear(&t->dep, in)) continue;
 		back_inst(t, in);
-		for (uint32_t k = 0; k < in->nresults; k++) t->ct[in->results + k] = REF_NONE; /* done with */
+		/* done with */
+		for (uint32_t k = 0; k < in->nresults; k++) t->ct[in->results + k] = REF_NONE;
 	}
 }
 
-/* ---- the transform ----------------------------------------------------------------------------------------------- */
+/* ---- the transform ------------------------------------------------------- */
 
-/* The walk above can follow the region: what holds linear instructions gives linear values only, and calls are to functions that are linear
- * in their last parameters. The linear part of a split is like that. */
+/* The walk above can follow the region: what holds linear instructions gives
+ * linear values only, and calls are to functions that are linear in their last
+ * parameters. The linear part of a split is like that. */
 static bool is_simple(Back *t, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = inst_at(t, g, i);
@@ -394,19 +426,22 @@ static bool is_simple(Back *t, const Region *g) {
 		if (in->op != OP_CALL) continue;
 		Origin o = origin_of(inst_callee(t->c, in));
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (!o.is_linear || (k < o.linear_from && is_linear(t, inst_arg(t->f, in, k)))) return false;
+			if (!o.is_linear || (k < o.linear_from && is_linear(t, inst_arg(t->f, in, k))))
+				return false;
 	}
 	return true;
 }
 
-/* Every length in the types of the linear parameters must be known from elsewhere, since it is their cotangents that are made. */
+/* Every length in the types of the linear parameters must be known from
+ * elsewhere, since it is their cotangents that are made. */
 static void check_lengths(Back *t) {
 	for (uint32_t k = t->d->order; k < fn_nparams(t->f); k++) {
 		const Type *ty = ref_ty(t->f, fn_param(t->f, k));
 		for (uint32_t a = 0; ty->kind == TY_TENSOR && a < ty->rank; a++) {
 			if (all_born(t, ty->dims[a])) continue;
 			diag_error(t->c, E_NO_RULE, span_of(t->c, t->f->span),
-			           "`%s` cannot be run backwards: nothing else tells how long axis %u of its operand %u is",
+			           "`%s` cannot be run backwards: nothing else tells how long axis %u of its "
+			           "operand %u is",
 			           atom_text(t->c, t->f->name), a, k + 1);
 			ctx_throw(t->c, ST_ERROR);
 		}
@@ -422,10 +457,14 @@ static void back_through_split(Back *t, const Ref *w, Ref *results) {
 	for (uint32_t k = nresiduals; k < n; k++) linear[k] = true;
 	const Derived *split = split_of(c, f, linear);
 	const Split *s = split_data(split);
-	/* A second split gives what the first gave: where that is not enough nothing is. */
-	Fn *back = split->done && origin_of(s->linear).rounds < 4 ? ad_transpose(c, s->linear, s->nresiduals) : NULL;
+	/* A second split gives what the first gave: where that is not enough
+	 * nothing is. */
+	Fn *back = split->done && origin_of(s->linear).rounds < 4
+	               ? ad_transpose(c, s->linear, s->nresiduals)
+	               : NULL;
 	if (!back) {
-		diag_error(c, E_INTERNAL, span_of(c, f->span), "`%s` cannot be brought into a form that runs backwards", atom_text(c, f->name));
+		diag_error(c, E_INTERNAL, span_of(c, f->span),
+		           "`%s` cannot be brought into a form that runs backwards", atom_text(c, f->name));
 		ctx_throw(c, ST_INTERNAL);
 	}
 	Ref *values = refs(t, fn_nresults(s->primal)), *args = refs(t, s->nresiduals + fn_nresults(f));
@@ -445,7 +484,11 @@ static void make_transpose(Ctx *c, Derived *d) {
 	}
 	Back t = {.c = c, .f = f, .d = d, .a = d->scratch};
 	uint32_t nresiduals = d->order, n = fn_nparams(f), nw = fn_nresults(f);
-	t.dep = (Depends){.c = c, .f = f, .scratch = t.a, .transform = "transpose", .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
+	t.dep = (Depends){.c = c,
+	                  .f = f,
+	                  .scratch = t.a,
+	                  .transform = "transpose",
+	                  .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
 	for (uint32_t k = nresiduals; k < n; k++) t.dep.linear[REF_INDEX(fn_param(f, k))] = true;
 	t.b = build_begin(c, derived_name(c, f, "transpose"), f->span, f);
 	build_derivative(t.b);
@@ -469,7 +512,8 @@ static void make_transpose(Ctx *c, Derived *d) {
 		check_lengths(&t);
 		for (uint32_t k = 0; k < nw; k++) add_ct(&t, fn_result(f, k), w[k]);
 		back_region(&t, &f->regions.at[0]);
-		for (uint32_t k = nresiduals; k < n; k++) results[k - nresiduals] = ct_or_zeros(&t, fn_param(f, k));
+		for (uint32_t k = nresiduals; k < n; k++)
+			results[k - nresiduals] = ct_or_zeros(&t, fn_param(f, k));
 	} else {
 		memset(t.born, 0, f->syms.n * sizeof *t.born);
 		for (uint32_t k = 0; k < nresiduals; k++) give_birth(&t, ref_type(f, fn_param(f, k)));

@@ -1,8 +1,11 @@
-/* transpose_rules.c - for each primitive that can be linear in an operand, the adjoint of that linear map.
+/* transpose_rules.c - for each primitive that can be linear in an operand, the
+ * adjoint of that linear map.
  *
- * Needs: rules.h. Guarantees: with the pairing <a, b> = Re sum conj(a) b, each rule adds to the cotangent of an operand what makes
- * <w, F x> = <F^T w, x>. An operand that the tangents do not reach gets nothing. Updates of a part of an array (gather, slices of it in a
- * loop) change the cotangent collected so far in place instead of adding a whole array of zeros.
+ * Needs: rules.h. Guarantees: with the pairing <a, b> = Re sum conj(a) b, each
+ * rule adds to the cotangent of an operand what makes <w, F x> = <F^T w, x>. An
+ * operand that the tangents do not reach gets nothing. Updates of a part of an
+ * array (gather, slices of it in a loop) change the cotangent collected so far
+ * in place instead of adding a whole array of zeros.
  */
 #include "autodiff/core/rules.h"
 #include <stdlib.h>
@@ -15,11 +18,9 @@ static const int64_t *attr_list(const TransposeRule *r, uint32_t k, uint32_t *n)
 	return attr_field(r->c, (Op)r->in->op, r->attr, k, n);
 }
 
-static Type operand_type(const TransposeRule *r, uint32_t k) {
-	return *type_of(r->c, r->types[k]);
-}
+static Type operand_type(const TransposeRule *r, uint32_t k) { return *type_of(r->c, r->types[k]); }
 
-/* ---- element-wise ------------------------------------------------------------------------------------------------ */
+/* ---- element-wise -------------------------------------------------------- */
 
 void transpose_NEG(TransposeRule *r) { cotangent_add(r, 0, build1(r->b, OP_NEG, r->w[0])); }
 
@@ -52,8 +53,11 @@ void transpose_REAL(TransposeRule *r) {
 /* Im x = Re (-i x), so the adjoint multiplies by i. */
 void transpose_IMAG(TransposeRule *r) {
 	Dtype d = (Dtype)operand_type(r, 0).dtype;
-	Ref unit = build_convert(r->b, build_const(r->b, value_c128(I)), d), z = build_convert(r->b, r->w[0], d);
-	cotangent_add(r, 0, cotangent_scaled(r->b, OP_MUL, z, build_broadcast_scalar(r->b, unit, type_id_in(r->b, z))));
+	Ref unit = build_convert(r->b, build_const(r->b, value_c128(I)), d),
+		z = build_convert(r->b, r->w[0], d);
+	cotangent_add(
+		r, 0,
+		cotangent_scaled(r->b, OP_MUL, z, build_broadcast_scalar(r->b, unit, type_id_in(r->b, z))));
 }
 
 void transpose_CONJ(TransposeRule *r) { cotangent_add(r, 0, build1(r->b, OP_CONJ, r->w[0])); }
@@ -66,15 +70,17 @@ void transpose_SELECT(TransposeRule *r) {
 	if (r->linear[2]) cotangent_add(r, 2, build_select(b, r->x[0], zeros, r->w[0]));
 }
 
-/* Between real dtypes and between complex ones: back. From real to complex: the real part; from complex to real: a real one seen as
- * complex. build_convert does all of these. */
+/* Between real dtypes and between complex ones: back. From real to complex: the
+ * real part; from complex to real: a real one seen as complex. build_convert
+ * does all of these. */
 void transpose_CONVERT(TransposeRule *r) {
 	cotangent_add(r, 0, build_convert(r->b, r->w[0], (Dtype)operand_type(r, 0).dtype));
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes -------------------------------------------------------------- */
 
-/* Summed over the axes that are new, and over those stretched from length 1, which stay. */
+/* Summed over the axes that are new, and over those stretched from length 1,
+ * which stay. */
 void transpose_BROADCAST(TransposeRule *r) {
 	Builder *b = r->b;
 	Type x = operand_type(r, 0), y = type_in(b, r->w[0]);
@@ -142,7 +148,9 @@ void transpose_UPDATE(TransposeRule *r) {
 	for (uint32_t k = 0; k < n; k++) stride[k] = words[k];
 	Type v = operand_type(r, 1);
 	if (r->linear[1]) cotangent_add(r, 1, build_slice(r->b, r->w[0], start, v.dims, stride));
-	if (r->linear[0]) cotangent_add(r, 0, build_update(r->b, r->w[0], build_zeros(r->b, r->types[1]), start, stride));
+	if (r->linear[0])
+		cotangent_add(r, 0,
+		              build_update(r->b, r->w[0], build_zeros(r->b, r->types[1]), start, stride));
 }
 
 /* The part of w from `start` of the given length along an axis. */
@@ -175,25 +183,30 @@ void transpose_PUSH(TransposeRule *r) {
 	if (r->linear[0]) cotangent_add(r, 0, part_along(b, r->w[0], 0, dim_const(r->c, 0), x.dims[0]));
 }
 
-/* ---- indexing ---------------------------------------------------------------------------------------------------- */
+/* ---- indexing ------------------------------------------------------------ */
 
 void transpose_GATHER(TransposeRule *r) {
 	Ref so_far = cotangent_take(r, 0);
-	cotangent_put(r, 0, build_scatter(r->b, OP_SCATTER_ADD, so_far, r->x[1], r->w[0], attr_axis(r, 0), attr_axis(r, 1)));
+	cotangent_put(r, 0,
+	              build_scatter(r->b, OP_SCATTER_ADD, so_far, r->x[1], r->w[0], attr_axis(r, 0),
+	                            attr_axis(r, 1)));
 }
 
 void transpose_SCATTER_ADD(TransposeRule *r) {
-	if (r->linear[2]) cotangent_add(r, 2, build_gather(r->b, r->w[0], r->x[1], attr_axis(r, 0), attr_axis(r, 1)));
+	if (r->linear[2])
+		cotangent_add(r, 2, build_gather(r->b, r->w[0], r->x[1], attr_axis(r, 0), attr_axis(r, 1)));
 	if (r->linear[0]) cotangent_add(r, 0, r->w[0]);
 }
 
-/* Where several updates have one place only the last counts: each writes its number, and those that read their own number back won. */
+/* Where several updates have one place only the last counts: each writes its
+ * number, and those that read their own number back won. */
 static Ref winners(TransposeRule *r, Ref w_at) {
 	Builder *b = r->b;
 	int axis = attr_axis(r, 0), batch = attr_axis(r, 1);
 	Type i = type_in(b, r->x[1]), x = operand_type(r, 0), u = type_in(b, w_at);
 	if (i.rank == batch) return w_at; /* one index for each batch element */
-	/* The contest needs only the axes that run together and the one that is indexed. */
+	/* The contest needs only the axes that run together and the one that is
+	 * indexed. */
 	Dim dims[MAX_RANK], size = dim_const(r->c, 1);
 	for (int k = 0; k < batch; k++) dims[k] = x.dims[k];
 	dims[batch] = x.dims[axis];
@@ -201,11 +214,13 @@ static Ref winners(TransposeRule *r, Ref w_at) {
 	for (int k = batch; k < i.rank; k++) size = dim_mul(r->c, size, i.dims[k]);
 	int axes[MAX_RANK];
 	for (int k = batch; k < i.rank; k++) axes[k - batch] = k;
-	Ref number = build_reshape(b, build_iota(b, DT_I64, size), i.rank - (uint32_t)batch, i.dims + batch);
+	Ref number =
+		build_reshape(b, build_iota(b, DT_I64, size), i.rank - (uint32_t)batch, i.dims + batch);
 	number = build_broadcast(b, number, i.rank, i.dims, axes);
 	Ref last = build_scatter(b, OP_SCATTER_SET, places, r->x[1], number, batch, batch);
 	Ref won = build2(b, OP_EQ, build_gather(b, last, r->x[1], batch, batch), number);
-	/* won has the index's axes; the update has x[..axis), i[batch..), x(axis+1..]. */
+	/* won has the index's axes; the update has x[..axis), i[batch..),
+	 * x(axis+1..]. */
 	for (int k = 0; k < i.rank; k++) axes[k] = k < batch ? k : k - batch + axis;
 	return where(b, build_broadcast(b, won, u.rank, u.dims, axes), w_at);
 }
@@ -213,14 +228,15 @@ static Ref winners(TransposeRule *r, Ref w_at) {
 void transpose_SCATTER_SET(TransposeRule *r) {
 	Builder *b = r->b;
 	int axis = attr_axis(r, 0), batch = attr_axis(r, 1);
-	if (r->linear[2]) cotangent_add(r, 2, winners(r, build_gather(b, r->w[0], r->x[1], axis, batch)));
+	if (r->linear[2])
+		cotangent_add(r, 2, winners(r, build_gather(b, r->w[0], r->x[1], axis, batch)));
 	if (r->linear[0]) {
 		Ref none = build_zeros(b, r->types[2]);
 		cotangent_add(r, 0, build_scatter(b, OP_SCATTER_SET, r->w[0], r->x[1], none, axis, batch));
 	}
 }
 
-/* ---- sums, contractions, transforms ------------------------------------------------------------------------------ */
+/* ---- sums, contractions, transforms -------------------------------------- */
 
 void transpose_REDUCE_SUM(TransposeRule *r) {
 	uint32_t n;
@@ -245,13 +261,13 @@ static void read_axes(const TransposeRule *r, uint32_t k, int *out, uint32_t *n)
 	for (uint32_t i = 0; i < *n; i++) out[i] = (int)words[i];
 }
 
-static int compare_int(const void *x, const void *y) {
-	return *(const int *)x - *(const int *)y;
-}
+static int compare_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* z = dot(x, y): z's axes are the batch, then what is free of x, then what is free of y. The cotangent of x contracts w with conj(y) over
- * what is free of y; it comes with the batch, then x's free axes, then x's contracted axes in the order of their partners in y, and is
- * put in x's order. The same holds with the roles exchanged. */
+/* z = dot(x, y): z's axes are the batch, then what is free of x, then what is
+ * free of y. The cotangent of x contracts w with conj(y) over what is free of
+ * y; it comes with the batch, then x's free axes, then x's contracted axes in
+ * the order of their partners in y, and is put in x's order. The same holds
+ * with the roles exchanged. */
 void transpose_DOT(TransposeRule *r) {
 	Builder *b = r->b;
 	if (r->linear[0] && r->linear[1]) not_linear(r);
@@ -262,7 +278,8 @@ void transpose_DOT(TransposeRule *r) {
 	read_axes(r, 2, a.batch[0], &a.nb);
 	read_axes(r, 3, a.batch[1], &a.nb);
 	uint32_t rank[2] = {operand_type(r, 0).rank, operand_type(r, 1).rank};
-	int where_in_x[MAX_RANK]; /* axis of the operand at each place of the result of the contraction */
+	/* axis of the operand at each place of the result of the contraction */
+	int where_in_x[MAX_RANK];
 	int free_w[MAX_RANK], free_other[MAX_RANK], batch_w[MAX_RANK];
 	uint32_t nfree = 0, at = 0;
 
@@ -291,9 +308,11 @@ void transpose_DOT(TransposeRule *r) {
 		for (uint32_t j = 0; j < a.n; j++)
 			if (a.contract[other][j] == partners[i]) where_in_x[at++] = a.contract[k][j];
 
-	/* An outer product, lane by lane: what is left out of w is left out of it. Its axes begin with those of w. */
+	/* An outer product, lane by lane: what is left out of w is left out of it.
+	 * Its axes begin with those of w. */
 	Ref part = r->w[0], condition = nfree ? REF_NONE : cotangent_condition(b, &part);
-	Ref w = build_dot(b, part, conjugate(b, r->x[other]), nfree, free_w, free_other, a.nb, batch_w, a.batch[other]);
+	Ref w = build_dot(b, part, conjugate(b, r->x[other]), nfree, free_w, free_other, a.nb, batch_w,
+	                  a.batch[other]);
 	if (condition != REF_NONE) {
 		const Type t = type_in(b, w);
 		int axes[MAX_RANK];
@@ -332,5 +351,6 @@ void transpose_TRISOLVE(TransposeRule *r) {
 /* X is linear in B, told in two ways of which one counts. */
 void transpose_SOLVED(TransposeRule *r) {
 	if (r->linear[0] || r->linear[1]) not_linear(r);
-	if (r->linear[3]) cotangent_add(r, 3, mat_solve_factored(r->b, r->x, r->w[0], !attr_axis(r, 0)));
+	if (r->linear[3])
+		cotangent_add(r, 3, mat_solve_factored(r->b, r->x, r->w[0], !attr_axis(r, 0)));
 }

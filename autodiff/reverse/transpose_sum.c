@@ -1,9 +1,13 @@
-/* transpose_sum.c - sums of cotangents, done before contractions rather than after them.
+/* transpose_sum.c - sums of cotangents, done before contractions rather than
+ * after them.
  *
- * Needs: rules.h. Guarantees: the value of the plain sum, with roundings in another order (no program says in which order a derivative is to be summed).
+ * Needs: rules.h. Guarantees: the value of the plain sum, with roundings in
+ * another order (no program says in which order a derivative is to be summed).
  *
- * What is the same for all samples, such as the mean of a distribution, receives the sum over the samples of the cotangents that reach it. Where these
- * come out of a contraction with a matrix, sum_n sum_i w[n, i] A[i, j] is sum_i (sum_n w[n, i]) A[i, j]: as many operations less as there are columns.
+ * What is the same for all samples, such as the mean of a distribution,
+ * receives the sum over the samples of the cotangents that reach it. Where
+ * these come out of a contraction with a matrix, sum_n sum_i w[n, i] A[i, j] is
+ * sum_i (sum_n w[n, i]) A[i, j]: as many operations less as there are columns.
  */
 #include "autodiff/core/rules.h"
 
@@ -27,7 +31,8 @@ static bool has(const Axes *a, int axis) {
 	return false;
 }
 
-/* The axes of operand `side` that the contraction's result has: those both share, in order, then of each its own. */
+/* The axes of operand `side` that the contraction's result has: those both
+ * share, in order, then of each its own. */
 static Axes own_axes(Builder *b, const Inst *dot, uint32_t side) {
 	const Axes contracted = axes_of(b, dot, side), shared = axes_of(b, dot, 2 + side);
 	const uint32_t rank = ref_ty(build_fn(b), inst_arg(build_fn(b), dot, side))->rank;
@@ -37,14 +42,17 @@ static Axes own_axes(Builder *b, const Inst *dot, uint32_t side) {
 	return own;
 }
 
-/* A contraction, behind signs and sums, whose summed axes all belong to one operand or the other. */
+/* A contraction, behind signs and sums, whose summed axes all belong to one
+ * operand or the other. */
 static bool can_go_before(Builder *b, Ref w, const Axes *summed, uint32_t depth) {
 	const Inst *in = ref_inst(build_fn(b), w);
 	if (!in || depth > DEPTH_MOST) return false;
 	switch ((Op)in->op) {
 	case OP_NEG: return can_go_before(b, inst_arg(build_fn(b), in, 0), summed, depth + 1);
 	case OP_ADD:
-	case OP_SUB: return can_go_before(b, inst_arg(build_fn(b), in, 0), summed, depth + 1) || can_go_before(b, inst_arg(build_fn(b), in, 1), summed, depth + 1);
+	case OP_SUB:
+		return can_go_before(b, inst_arg(build_fn(b), in, 0), summed, depth + 1) ||
+		       can_go_before(b, inst_arg(build_fn(b), in, 1), summed, depth + 1);
 	case OP_DOT: {
 		const Axes shared = axes_of(b, in, 2);
 		for (uint32_t i = 0; i < summed->n; i++)
@@ -81,13 +89,16 @@ static Ref sum_dot(Builder *b, const Inst *dot, const Axes *summed) {
 		x[side] = inst_arg(build_fn(b), dot, side);
 		if (gone.n) x[side] = build_reduce(b, OP_REDUCE_SUM, x[side], gone.n, gone.at);
 	}
-	return build_dot(b, x[0], x[1], contracted[0].n, contracted[0].at, contracted[1].at, shared[0].n, shared[0].at, shared[1].at);
+	return build_dot(b, x[0], x[1], contracted[0].n, contracted[0].at, contracted[1].at,
+	                 shared[0].n, shared[0].at, shared[1].at);
 }
 
 static Ref sum_before(Builder *b, Ref w, const Axes *summed, uint32_t depth) {
-	if (!can_go_before(b, w, summed, depth)) return build_reduce(b, OP_REDUCE_SUM, w, summed->n, summed->at);
+	if (!can_go_before(b, w, summed, depth))
+		return build_reduce(b, OP_REDUCE_SUM, w, summed->n, summed->at);
 	const Inst in = *ref_inst(build_fn(b), w);
-	const Ref x = inst_arg(build_fn(b), &in, 0), y = in.nargs > 1 ? inst_arg(build_fn(b), &in, 1) : REF_NONE;
+	const Ref x = inst_arg(build_fn(b), &in, 0),
+			  y = in.nargs > 1 ? inst_arg(build_fn(b), &in, 1) : REF_NONE;
 	if (in.op == OP_NEG) return build1(b, OP_NEG, sum_before(b, x, summed, depth + 1));
 	if (in.op == OP_DOT) return sum_dot(b, &in, summed);
 	const Ref left = sum_before(b, x, summed, depth + 1);

@@ -43,7 +43,8 @@ static bool is_masked(Builder *b, Ref w, Masked *m, uint32_t depth) {
 	case OP_SELECT: {
 		const Ref c = operand(b, &in, 0), yes = operand(b, &in, 1), no = operand(b, &in, 2);
 		if (is_zero(b, no)) *m = (Masked){c, yes};
-		else if (is_zero(b, yes)) *m = (Masked){build2(b, OP_EQ, c, build_zeros(b, type_id_in(b, c))), no};
+		else if (is_zero(b, yes))
+			*m = (Masked){build2(b, OP_EQ, c, build_zeros(b, type_id_in(b, c))), no};
 		else return false;
 		return true;
 	}
@@ -68,7 +69,8 @@ static bool is_masked(Builder *b, Ref w, Masked *m, uint32_t depth) {
 	case OP_ADD:
 	case OP_SUB:
 		if (!is_masked(b, operand(b, &in, 0), m, depth + 1)) return false;
-		if (!is_masked(b, operand(b, &in, 1), &other, depth + 1) || m->where != other.where) return false;
+		if (!is_masked(b, operand(b, &in, 1), &other, depth + 1) || m->where != other.where)
+			return false;
 		m->value = build2(b, op, m->value, other.value);
 		return true;
 	default: return false;
@@ -88,7 +90,8 @@ static bool is_picked(Builder *b, const Inst *in) {
 	return true;
 }
 
-/* Whether w is made of nothing but zeros, what a condition lets through, and picked elements. */
+/* Whether w is made of nothing but zeros, what a condition lets through, and
+ * picked elements. */
 static bool has_support(Builder *b, Ref w, uint32_t depth) {
 	Masked m;
 	if (is_zero(b, w)) return true;
@@ -102,12 +105,14 @@ static bool has_support(Builder *b, Ref w, uint32_t depth) {
 	case OP_SCATTER_ADD: return is_picked(b, &in) && has_support(b, operand(b, &in, 0), depth + 1);
 	case OP_ADD:
 	case OP_SUB:
-		return has_support(b, operand(b, &in, 0), depth + 1) && has_support(b, operand(b, &in, 1), depth + 1);
+		return has_support(b, operand(b, &in, 0), depth + 1) &&
+		       has_support(b, operand(b, &in, 1), depth + 1);
 	default: return is_masked(b, w, &m, 0);
 	}
 }
 
-/* The product of an array of picked elements with a factor: of each element with its own. */
+/* The product of an array of picked elements with a factor: of each element
+ * with its own. */
 static Ref scaled_within(Builder *b, Op op, Ref w, Ref factor, uint32_t depth);
 static Ref scaled_elements(Builder *b, Op op, Ref w, const Inst *in, Ref factor, uint32_t depth) {
 	Ctx *c = build_ctx(b);
@@ -137,15 +142,19 @@ static Ref scaled_within(Builder *b, Op op, Ref w, Ref factor, uint32_t depth) {
 	const Inst *made = ref_is_value(w) ? ref_inst(build_fn(b), w) : NULL;
 	if (!made || depth > DEPTH_MOST) return build2(b, op, w, factor);
 	const Inst in = *made;
-	if (is_masked(b, w, &m, 0)) return where(b, m.where, scaled_within(b, op, m.value, factor, depth + 1));
+	if (is_masked(b, w, &m, 0))
+		return where(b, m.where, scaled_within(b, op, m.value, factor, depth + 1));
 	if (!has_support(b, w, 0)) return build2(b, op, w, factor);
-	if (in.op == OP_NEG) return build1(b, OP_NEG, scaled_within(b, op, operand(b, &in, 0), factor, depth + 1));
+	if (in.op == OP_NEG)
+		return build1(b, OP_NEG, scaled_within(b, op, operand(b, &in, 0), factor, depth + 1));
 	if (in.op != OP_ADD && in.op != OP_SUB) return scaled_elements(b, op, w, &in, factor, depth);
 	Ref x = scaled_within(b, op, operand(b, &in, 0), factor, depth + 1);
 	return build2(b, (Op)in.op, x, scaled_within(b, op, operand(b, &in, 1), factor, depth + 1));
 }
 
-Ref cotangent_scaled(Builder *b, Op op, Ref w, Ref factor) { return scaled_within(b, op, w, factor, 0); }
+Ref cotangent_scaled(Builder *b, Op op, Ref w, Ref factor) {
+	return scaled_within(b, op, w, factor, 0);
+}
 
 Ref cotangent_condition(Builder *b, Ref *w) {
 	Masked m;

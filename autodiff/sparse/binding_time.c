@@ -1,7 +1,10 @@
-/* binding_time.c - what of a jvp is known before the point is, what depends on it, and what is a tangent.
+/* binding_time.c - what of a jvp is known before the point is, what depends on
+ * it, and what is a tangent.
  *
- * Needs: pattern.h. Guarantees: the least solution, through branches and loops. A branch whose condition depends on the point makes what its
- * sides do not agree on depend on it, too; so does a loop whose number of turns depends on it with what changes in it.
+ * Needs: pattern.h. Guarantees: the least solution, through branches and loops.
+ * A branch whose condition depends on the point makes what its sides do not
+ * agree on depend on it, too; so does a loop whose number of turns depends on
+ * it with what changes in it.
  */
 #include "autodiff/sparse/pattern.h"
 
@@ -15,9 +18,7 @@ static Ref region_result(const Sparsity *p, const Region *g, uint32_t k) {
 	return p->f->args.at[g->results + k];
 }
 
-static InstId id_of(const Sparsity *p, const Inst *in) {
-	return (InstId)(in - p->f->insts.at);
-}
+static InstId id_of(const Sparsity *p, const Inst *in) { return (InstId)(in - p->f->insts.at); }
 
 Level sparsity_level(const Sparsity *p, Ref r) {
 	return ref_is_value(r) ? (Level)p->level[REF_INDEX(r)] : LEVEL_FIXED;
@@ -27,13 +28,14 @@ static bool raise_level(Sparsity *p, Ref r, Level level) {
 	uint8_t *at = &p->level[REF_INDEX(r)];
 	const Type *t = ref_ty(p->f, r);
 	if (level == LEVEL_ACTIVE && !type_has_tangent(p->c, ref_type(p->f, r))) level = LEVEL_VARYING;
-	if (level == LEVEL_NUMBER && t->kind == TY_TENSOR && !dtype_is_inexact((Dtype)t->dtype)) level = LEVEL_FIXED;
+	if (level == LEVEL_NUMBER && t->kind == TY_TENSOR && !dtype_is_inexact((Dtype)t->dtype))
+		level = LEVEL_FIXED;
 	if (*at >= level) return false;
 	*at = (uint8_t)level;
 	return true;
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
 typedef struct Symbols {
 	Sparsity *p;
@@ -53,9 +55,11 @@ static void find_lost(void *ud, SymId s) {
 	if (y->p->lost[s]) y->lost = y->p->lost[s];
 }
 
-static void each_symbol(const Sparsity *p, TypeId id, void (*visit_symbol)(void *ud, SymId s), Symbols *y) {
+static void each_symbol(const Sparsity *p, TypeId id, void (*visit_symbol)(void *ud, SymId s),
+                        Symbols *y) {
 	const Type t = *type_of(p->c, id);
-	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) dim_each_sym(p->c, t.dims[a], visit_symbol, y);
+	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
+		dim_each_sym(p->c, t.dims[a], visit_symbol, y);
 }
 
 InstId sparsity_lost(const Sparsity *p, TypeId t) {
@@ -81,7 +85,7 @@ static bool attr_lost(const Sparsity *p, const Inst *in) {
 	return y.lost;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------ */
+/* ---- instructions -------------------------------------------------------- */
 
 static bool region_plain(const Sparsity *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
@@ -90,7 +94,9 @@ static bool region_plain(const Sparsity *p, const Region *g) {
 }
 
 bool sparsity_plain(const Sparsity *p, const Inst *in) {
-	if (in->op == OP_PRINT || in->op == OP_DYNAMIC || p->uncertain[id_of(p, in)] || attr_lost(p, in)) return false;
+	if (in->op == OP_PRINT || in->op == OP_DYNAMIC || p->uncertain[id_of(p, in)] ||
+	    attr_lost(p, in))
+		return false;
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (sparsity_level(p, inst_arg(p->f, in, k)) >= LEVEL_VARYING) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -105,14 +111,13 @@ bool sparsity_is_zero(const Sparsity *p, const Inst *in) {
 	for (uint32_t k = 0; k < 2; k++) {
 		Value v;
 		double x;
-		if (ref_splat(p->f, inst_arg(p->f, in, k), &v) && value_as_f64(v, &x) && x == 0) return true;
+		if (ref_splat(p->f, inst_arg(p->f, in, k), &v) && value_as_f64(v, &x) && x == 0)
+			return true;
 	}
 	return false;
 }
 
-static Level highest(Level a, Level b) {
-	return a > b ? a : b;
-}
+static Level highest(Level a, Level b) { return a > b ? a : b; }
 
 static void visit_branches(Sparsity *p, const Inst *in) {
 	const Region *g[2] = {inst_region(p->f, in, 0), inst_region(p->f, in, 1)};
@@ -136,19 +141,23 @@ static void visit_branches(Sparsity *p, const Inst *in) {
 
 static void visit_loop(Sparsity *p, const Inst *in) {
 	const bool counted = in->op == OP_FOR;
-	const Region *body = inst_region(p->f, in, !counted), *condition = counted ? NULL : inst_region(p->f, in, 0);
+	const Region *body = inst_region(p->f, in, !counted),
+				 *condition = counted ? NULL : inst_region(p->f, in, 0);
 	bool *uncertain = &p->uncertain[id_of(p, in)];
 	const Ref first = ref_value(body->params + counted);
 	if (counted) *uncertain |= sparsity_level(p, inst_arg(p->f, in, 0)) >= LEVEL_VARYING;
-	for (uint32_t k = 0; k < in->nresults; k++) raise_level(p, first + k, sparsity_level(p, inst_arg(p->f, in, k + counted)));
-	/* each round meets the symbols of the body anew: what gave birth to them may have come to depend on the point */
+	for (uint32_t k = 0; k < in->nresults; k++)
+		raise_level(p, first + k, sparsity_level(p, inst_arg(p->f, in, k + counted)));
+	/* each round meets the symbols of the body anew: what gave birth to them
+	 * may have come to depend on the point */
 	bool *before = ARENA_ARRAY(p->a, bool, p->f->syms.n + 1u);
 	memcpy(before, p->known, p->f->syms.n * sizeof *before);
 	for (bool more = true; more;) {
 		more = false;
 		memcpy(p->known, before, p->f->syms.n * sizeof *before);
 		const InstId birth = *uncertain ? id_of(p, in) + 1 : 0;
-		if (counted) raise_level(p, ref_value(body->params), *uncertain ? LEVEL_VARYING : LEVEL_FIXED);
+		if (counted)
+			raise_level(p, ref_value(body->params), *uncertain ? LEVEL_VARYING : LEVEL_FIXED);
 		for (uint32_t k = 0; k < in->nresults; k++) meet(p, first + k, birth);
 		for (uint32_t k = 0; condition && k < in->nresults; k++) {
 			raise_level(p, ref_value(condition->params + k), sparsity_level(p, first + k));
@@ -156,7 +165,8 @@ static void visit_loop(Sparsity *p, const Inst *in) {
 		}
 		if (condition) {
 			visit(p, condition);
-			if (!*uncertain && sparsity_level(p, region_result(p, condition, 0)) >= LEVEL_VARYING) *uncertain = more = true;
+			if (!*uncertain && sparsity_level(p, region_result(p, condition, 0)) >= LEVEL_VARYING)
+				*uncertain = more = true;
 		}
 		visit(p, body);
 		for (uint32_t k = 0; k < in->nresults; k++) {
@@ -183,13 +193,15 @@ static void visit_inst(Sparsity *p, const Inst *in) {
 		return;
 	}
 	Level l = LEVEL_FIXED;
-	for (uint32_t k = 0; k < in->nargs; k++) l = highest(l, sparsity_level(p, inst_arg(p->f, in, k)));
+	for (uint32_t k = 0; k < in->nargs; k++)
+		l = highest(l, sparsity_level(p, inst_arg(p->f, in, k)));
 	if (op == OP_PRINT || op == OP_DYNAMIC || attr_lost(p, in)) l = highest(l, LEVEL_VARYING);
 	if (sparsity_is_zero(p, in)) l = LEVEL_FIXED;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		meet(p, r, l >= LEVEL_VARYING ? id_of(p, in) + 1 : 0);
-		raise_level(p, r, l < LEVEL_VARYING && sparsity_lost(p, ref_type(p->f, r)) ? LEVEL_VARYING : l);
+		raise_level(p, r,
+		            l < LEVEL_VARYING && sparsity_lost(p, ref_type(p->f, r)) ? LEVEL_VARYING : l);
 	}
 	if (op == OP_BIND)
 		dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), meet_symbol,

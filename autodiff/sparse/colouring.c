@@ -1,14 +1,20 @@
-/* colouring.c - partitions of columns and rows for compressed derivatives, and greedy colourings that find them.
+/* colouring.c - partitions of columns and rows for compressed derivatives, and
+ * greedy colourings that find them.
  *
- * Needs: colouring.h. Guarantees: as stated there; time proportional to the sum of the squares of the numbers of elements in rows (of the degrees,
- * where symmetric), and a poll for interrupts in each column.
+ * Needs: colouring.h. Guarantees: as stated there; time proportional to the sum
+ * of the squares of the numbers of elements in rows (of the degrees, where
+ * symmetric), and a poll for interrupts in each column.
  *
- * The methods are those of A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your Jacobian? Graph coloring for computing derivatives",
- * SIAM Review 47 (2005): partial distance-2 colouring of columns and of rows, and for the Hessian star colouring (an adjacent vertex has another
- * colour, and no path of four vertices has two colours only) or acyclic colouring (no cycle has two colours only), whose greedy form with disjoint
- * sets of edges is that of Gebremedhin, Tarafdar, Manne and Pothen, SIAM J. Sci. Comput. 29 (2007). Greedy, in the order of the columns and
- * smallest-last; the better one counts. ColPack has these and more; it is C++ with an allocator and a standard output of its own, and what is needed
- * here is a few short loops.
+ * The methods are those of A. H. Gebremedhin, F. Manne and A. Pothen, "What
+ * color is your Jacobian? Graph coloring for computing derivatives", SIAM
+ * Review 47 (2005): partial distance-2 colouring of columns and of rows, and
+ * for the Hessian star colouring (an adjacent vertex has another colour, and no
+ * path of four vertices has two colours only) or acyclic colouring (no cycle
+ * has two colours only), whose greedy form with disjoint sets of edges is that
+ * of Gebremedhin, Tarafdar, Manne and Pothen, SIAM J. Sci. Comput. 29 (2007).
+ * Greedy, in the order of the columns and smallest-last; the better one counts.
+ * ColPack has these and more; it is C++ with an allocator and a standard output
+ * of its own, and what is needed here is a few short loops.
  */
 #include "autodiff/sparse/colouring.h"
 #include <stdlib.h>
@@ -16,15 +22,13 @@
 
 enum { SMALL = 256 };
 
-static void *words(Ctx *c, int64_t n, size_t size) {
-	return heap_alloc(c, (size_t)(n + 1) * size);
-}
+static void *words(Ctx *c, int64_t n, size_t size) { return heap_alloc(c, (size_t)(n + 1) * size); }
 
 static void give_back(Ctx *c, void *p, int64_t n, size_t size) {
 	if (p) heap_free(c, p, (size_t)(n + 1) * size);
 }
 
-/* ---- patterns ---------------------------------------------------------------------------------------------------- */
+/* ---- patterns ------------------------------------------------------------ */
 
 void row_pattern_free(Ctx *c, RowPattern *p) {
 	if (p->start) heap_free(c, p->start, p->start_bytes);
@@ -33,7 +37,10 @@ void row_pattern_free(Ctx *c, RowPattern *p) {
 }
 
 static Status row_pattern_new(Ctx *c, int64_t m, int64_t n, int64_t nnz, RowPattern *p) {
-	*p = (RowPattern){.m = m, .n = n, .start_bytes = (size_t)(m + 2) * sizeof *p->start, .column_bytes = (size_t)(nnz + 1) * sizeof *p->column};
+	*p = (RowPattern){.m = m,
+	                  .n = n,
+	                  .start_bytes = (size_t)(m + 2) * sizeof *p->start,
+	                  .column_bytes = (size_t)(nnz + 1) * sizeof *p->column};
 	p->start = heap_alloc(c, p->start_bytes);
 	p->column = heap_alloc(c, p->column_bytes);
 	if (p->start && p->column) return ST_OK;
@@ -48,8 +55,10 @@ Status row_pattern_transposed(Ctx *c, const RowPattern *p, RowPattern *out) {
 	memset(out->start, 0, out->start_bytes);
 	for (int64_t k = 0; k < nnz; k++) out->start[p->column[k] + 1]++;
 	for (int64_t j = 0; j < p->n; j++) out->start[j + 1] += out->start[j];
-	for (int64_t i = 0; i < p->m; i++) /* start[j] runs through column j, and ends where the next begins */
-		for (int64_t k = p->start[i]; k < p->start[i + 1]; k++) out->column[out->start[p->column[k]]++] = (int32_t)i;
+	/* start[j] runs through column j, and ends where the next begins */
+	for (int64_t i = 0; i < p->m; i++)
+		for (int64_t k = p->start[i]; k < p->start[i + 1]; k++)
+			out->column[out->start[p->column[k]]++] = (int32_t)i;
 	for (int64_t j = p->n; j > 0; j--) out->start[j] = out->start[j - 1];
 	out->start[0] = 0;
 	return ST_OK;
@@ -76,21 +85,26 @@ Status row_pattern_symmetric(Ctx *c, const RowPattern *p, RowPattern *out) {
 	return st;
 }
 
-/* ---- orders ------------------------------------------------------------------------------------------------------ */
+/* ---- orders -------------------------------------------------------------- */
 
-/* Smallest-last: the vertex with the fewest neighbours among those that are left goes to the end, again and again. Neighbours are those who share
- * a row: `rows` by column and `columns` by row say who they are, and a degree is counted with repeats. With columns NULL they are what stands in
- * the vertex's own row. Buckets of doubly linked lists (Matula and Beck 1983). */
-static Status smallest_last(Ctx *c, const RowPattern *rows, const RowPattern *columns, const int64_t *skip, int64_t *order) {
+/* Smallest-last: the vertex with the fewest neighbours among those that are
+ * left goes to the end, again and again. Neighbours are those who share a row:
+ * `rows` by column and `columns` by row say who they are, and a degree is
+ * counted with repeats. With columns NULL they are what stands in the vertex's
+ * own row. Buckets of doubly linked lists (Matula and Beck 1983). */
+static Status smallest_last(Ctx *c, const RowPattern *rows, const RowPattern *columns,
+                            const int64_t *skip, int64_t *order) {
 	const int64_t n = rows->m;
-	int64_t *degree = words(c, n, sizeof *degree), *next = words(c, n, sizeof *next), *prev = words(c, n, sizeof *prev), most = 0;
+	int64_t *degree = words(c, n, sizeof *degree), *next = words(c, n, sizeof *next),
+			*prev = words(c, n, sizeof *prev), most = 0;
 	Status st = degree && next && prev ? ST_OK : ST_NOMEM;
 	int64_t *head = NULL;
 	for (int64_t j = 0; st == ST_OK && j < n; j++) {
 		degree[j] = 0;
 		for (int64_t k = rows->start[j]; k < rows->start[j + 1]; k++) {
 			const int64_t i = rows->column[k];
-			if (!skip || skip[i] < 0) degree[j] += columns ? columns->start[i + 1] - columns->start[i] - 1 : i != j;
+			if (!skip || skip[i] < 0)
+				degree[j] += columns ? columns->start[i + 1] - columns->start[i] - 1 : i != j;
 		}
 		if (degree[j] > most) most = degree[j];
 	}
@@ -114,7 +128,9 @@ static Status smallest_last(Ctx *c, const RowPattern *rows, const RowPattern *co
 			for (int64_t k = rows->start[j]; k < rows->start[j + 1]; k++) {
 				const int64_t i = rows->column[k];
 				if (skip && skip[i] >= 0) continue;
-				for (int64_t l = columns ? columns->start[i] : 0, end = columns ? columns->start[i + 1] : 1; l < end; l++) {
+				for (int64_t l = columns ? columns->start[i] : 0,
+				             end = columns ? columns->start[i + 1] : 1;
+				     l < end; l++) {
 					const int64_t w = columns ? columns->column[l] : i;
 					if (degree[w] <= 0) continue;
 					if (prev[w] >= 0) next[prev[w]] = next[w];
@@ -138,11 +154,13 @@ static Status smallest_last(Ctx *c, const RowPattern *rows, const RowPattern *co
 	return st;
 }
 
-/* ---- partial distance-2 colouring -------------------------------------------------------------------------------- */
+/* ---- partial distance-2 colouring ---------------------------------------- */
 
-/* Colours the vertices (the rows of `rows`) so that no two of one colour meet in a row of `columns`; rows with skip[i] >= 0 do not count, nor
- * do vertices with only[v] < 0. order NULL: as they come. Gives the number of colours. */
-static Status distance_two(Ctx *c, const RowPattern *rows, const RowPattern *columns, const int64_t *skip, const int64_t *only, const int64_t *order,
+/* Colours the vertices (the rows of `rows`) so that no two of one colour meet
+ * in a row of `columns`; rows with skip[i] >= 0 do not count, nor do vertices
+ * with only[v] < 0. order NULL: as they come. Gives the number of colours. */
+static Status distance_two(Ctx *c, const RowPattern *rows, const RowPattern *columns,
+                           const int64_t *skip, const int64_t *only, const int64_t *order,
                            int64_t *colour, int64_t *ncolours) {
 	const int64_t n = rows->m;
 	int64_t *forbidden = words(c, n, sizeof *forbidden);
@@ -172,10 +190,12 @@ static Status distance_two(Ctx *c, const RowPattern *rows, const RowPattern *col
 }
 
 /* The better of two orders; at least `least` colours are needed in any. */
-static Status colour_well(Ctx *c, const RowPattern *rows, const RowPattern *columns, const int64_t *skip, const int64_t *only, int64_t least, int64_t *colour,
+static Status colour_well(Ctx *c, const RowPattern *rows, const RowPattern *columns,
+                          const int64_t *skip, const int64_t *only, int64_t least, int64_t *colour,
                           int64_t *ncolours) {
 	const int64_t n = rows->m;
-	if (!only && n > SMALL && 2 * least > n) { /* little can be saved, and looking for it would take long */
+	/* little can be saved, and looking for it would take long */
+	if (!only && n > SMALL && 2 * least > n) {
 		for (int64_t v = 0; v < n; v++) colour[v] = v;
 		*ncolours = n;
 		return ST_OK;
@@ -194,7 +214,7 @@ static Status colour_well(Ctx *c, const RowPattern *rows, const RowPattern *colu
 	return st;
 }
 
-/* ---- general matrices -------------------------------------------------------------------------------------------- */
+/* ---- general matrices ---------------------------------------------------- */
 
 void colouring_free(Ctx *c, Colouring *k) {
 	give_back(c, k->column, k->n, sizeof *k->column);
@@ -218,15 +238,19 @@ static Status colouring_new(Ctx *c, const RowPattern *p, Colouring *out) {
 #define ROW_COST 2 /* of a product with the transpose, beside one with the matrix */
 enum { TRIED = 4 };
 
-/* A way to divide the work: rows with more than `most` elements are had from the transpose. `least` bounds its cost from below. */
+/* A way to divide the work: rows with more than `most` elements are had from
+ * the transpose. `least` bounds its cost from below. */
 typedef struct Partition {
 	int64_t most, least;
 } Partition;
 
-/* A row of d elements needs d colours of columns, a column that r of the rows meet r colours of rows: from these bounds, the partitions that may be
- * cheapest: none by rows, all by rows, and the best two of those between. Ascending by bound; gives how many. */
+/* A row of d elements needs d colours of columns, a column that r of the rows
+ * meet r colours of rows: from these bounds, the partitions that may be
+ * cheapest: none by rows, all by rows, and the best two of those between.
+ * Ascending by bound; gives how many. */
 static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *n) {
-	int64_t *first = words(c, p->n + 1, sizeof *first), *next = words(c, p->m, sizeof *next), *met = words(c, p->n, sizeof *met), deepest = 0, longest = 0;
+	int64_t *first = words(c, p->n + 1, sizeof *first), *next = words(c, p->m, sizeof *next),
+			*met = words(c, p->n, sizeof *met), deepest = 0, longest = 0;
 	const Status st = first && next && met ? ST_OK : ST_NOMEM;
 	*n = 0;
 	if (st == ST_OK) {
@@ -251,8 +275,12 @@ static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *
 		}
 		for (uint32_t k = 0; k < 2; k++)
 			if (between[k].least < INT64_MAX) out[(*n)++] = between[k];
-		for (uint32_t k = 1; k < *n; k++) /* few: by insertion; of equal ones the one with fewer rows first */
-			for (uint32_t l = k; l > 0 && (out[l].least < out[l - 1].least || (out[l].least == out[l - 1].least && out[l].most > out[l - 1].most)); l--) {
+		/* few: by insertion; of equal ones the one with fewer rows first */
+		for (uint32_t k = 1; k < *n; k++)
+			for (uint32_t l = k;
+			     l > 0 && (out[l].least < out[l - 1].least ||
+			               (out[l].least == out[l - 1].least && out[l].most > out[l - 1].most));
+			     l--) {
 				const Partition moved = out[l];
 				out[l] = out[l - 1];
 				out[l - 1] = moved;
@@ -264,8 +292,10 @@ static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *
 	return st;
 }
 
-/* Rows with more than `most` elements by rows, the rest by columns; nothing is left to do for columns where such rows have every element. */
-static Status colour_partition(Ctx *c, const RowPattern *p, const RowPattern *t, int64_t most, Colouring *out) {
+/* Rows with more than `most` elements by rows, the rest by columns; nothing is
+ * left to do for columns where such rows have every element. */
+static Status colour_partition(Ctx *c, const RowPattern *p, const RowPattern *t, int64_t most,
+                               Colouring *out) {
 	bool rows = false, columns = false;
 	for (int64_t i = 0; i < p->m; i++) {
 		const int64_t d = p->start[i + 1] - p->start[i];
@@ -276,7 +306,8 @@ static Status colour_partition(Ctx *c, const RowPattern *p, const RowPattern *t,
 	out->p = out->q = 0;
 	Status st = ST_OK;
 	if (columns || !rows) st = colour_well(c, t, p, out->row, NULL, most, out->column, &out->p);
-	else for (int64_t j = 0; j < p->n; j++) out->column[j] = -1;
+	else
+		for (int64_t j = 0; j < p->n; j++) out->column[j] = -1;
 	if (st != ST_OK || !rows) return st;
 	int64_t *only = words(c, p->m, sizeof *only);
 	if (!only) return ST_NOMEM;
@@ -310,15 +341,17 @@ Status colour_general(Ctx *c, const RowPattern *p, const RowPattern *t, Colourin
 	for (int64_t j = 0, k = 0; j < p->n; j++) {
 		for (; k < t->start[j + 1]; k++) {
 			const int64_t i = t->column[k];
-			out->place[k] = out->row[i] < 0 ? out->column[j] * p->m + i : out->p * p->m + out->row[i] * p->n + j;
+			out->place[k] = out->row[i] < 0 ? out->column[j] * p->m + i
+			                                : out->p * p->m + out->row[i] * p->n + j;
 		}
 	}
 	return ST_OK;
 }
 
-/* ---- symmetric matrices ------------------------------------------------------------------------------------------ */
+/* ---- symmetric matrices -------------------------------------------------- */
 
-/* How many neighbours of a vertex have a colour: a hash table from (vertex, colour), open addressing. */
+/* How many neighbours of a vertex have a colour: a hash table from (vertex,
+ * colour), open addressing. */
 typedef struct Counts {
 	int64_t *key; /* vertex * n + colour + 1; 0: free */
 	int32_t *count;
@@ -332,7 +365,8 @@ static int32_t *count_at(Counts *t, int64_t key) {
 	return &t->count[i];
 }
 
-static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, int64_t *colour, int64_t *ncolours) {
+static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, int64_t *colour,
+                           int64_t *ncolours) {
 	const int64_t n = p->n;
 	Counts t = {.slots = 1024};
 	while (t.slots < 2 * p->start[n] + 1024) t.slots *= 2;
@@ -363,7 +397,8 @@ static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, in
 			for (int64_t l = p->start[*w]; l < p->start[*w + 1]; l++) {
 				const int64_t x = p->column[l];
 				if (x == v || x == *w || colour[x] < 0 || forbidden[colour[x]] == v) continue;
-				/* w' - v - w - x with w' like w, or v - w - x - y with y like w */
+				/* w' - v - w - x with w' like w, or v - w - x - y with y like w
+				 */
 				if (twice[k] || *count_at(&t, x * n + k + 1) > 1) forbidden[colour[x]] = v;
 			}
 		}
@@ -383,9 +418,11 @@ static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, in
 	return st;
 }
 
-/* The number of each edge: that of its element above the diagonal, for both elements. */
+/* The number of each edge: that of its element above the diagonal, for both
+ * elements. */
 static Status edge_numbers(Ctx *c, const RowPattern *p, int64_t *edge) {
-	int64_t *next = words(c, p->n, sizeof *next); /* in row j, the first element whose mirror image has not come */
+	/* in row j, the first element whose mirror image has not come */
+	int64_t *next = words(c, p->n, sizeof *next);
 	if (!next) return ST_NOMEM;
 	for (int64_t j = 0; j < p->n; j++) next[j] = p->start[j];
 	for (int64_t i = 0; i < p->n; i++) {
@@ -418,20 +455,27 @@ typedef struct Acyclic {
 	const RowPattern *p;
 	const int64_t *edge;
 	int64_t *colour;
-	int64_t *tree, *size, *reached, *from; /* by edge: disjoint sets, and by set: its vertices, and which vertex it was last met from, through which neighbour */
-	int64_t *forbidden, *like;             /* by colour: the vertex that must not have it, an edge to it */
-	int64_t *first, *next;                 /* neighbours by colour: first[k], -1: none, next[w] */
-	int64_t *group, *through, *vertices;   /* by colour, when the trees that a colour would join are counted */
+	/* by edge: disjoint sets, and by set: its vertices, and which vertex it
+	 * was last met from, through which neighbour */
+	int64_t *tree, *size, *reached, *from;
+	/* by colour: the vertex that must not have it, an edge to it */
+	int64_t *forbidden, *like;
+	int64_t *first, *next; /* neighbours by colour: first[k], -1: none, next[w] */
+	/* by colour, when the trees that a colour would join are counted */
+	int64_t *group, *through, *vertices;
 } Acyclic;
 
 enum { ACYCLIC_EDGES = 4, ACYCLIC_ARRAYS = 11 };
 
 static int64_t **acyclic_array(Acyclic *a, uint32_t k) {
-	int64_t **const at[ACYCLIC_ARRAYS] = {&a->tree, &a->size, &a->reached, &a->from, &a->forbidden, &a->like, &a->first, &a->next, &a->group, &a->through, &a->vertices};
+	int64_t **const at[ACYCLIC_ARRAYS] = {&a->tree,      &a->size,    &a->reached, &a->from,
+	                                      &a->forbidden, &a->like,    &a->first,   &a->next,
+	                                      &a->group,     &a->through, &a->vertices};
 	return at[k];
 }
 
-/* A colour that would join trees to one of more than `most` vertices is forbidden. */
+/* A colour that would join trees to one of more than `most` vertices is
+ * forbidden. */
 static void forbid_large(Acyclic *a, int64_t v, int64_t most) {
 	const RowPattern *p = a->p;
 	for (int64_t k = p->start[v]; k < p->start[v + 1]; k++) {
@@ -444,7 +488,8 @@ static void forbid_large(Acyclic *a, int64_t v, int64_t most) {
 				const int64_t x = a->colour[p->column[l]];
 				if (p->column[l] == w || x < 0 || a->forbidden[x] == v) continue;
 				if (a->group[x] != k) a->vertices[x] = 1 + neighbours;
-				if (a->group[x] != k || a->through[x] != w) a->vertices[x] += a->size[set_of(a->tree, a->edge[l])] - 1;
+				if (a->group[x] != k || a->through[x] != w)
+					a->vertices[x] += a->size[set_of(a->tree, a->edge[l])] - 1;
 				a->group[x] = k;
 				a->through[x] = w;
 				if (a->vertices[x] > most) a->forbidden[x] = v;
@@ -454,14 +499,18 @@ static void forbid_large(Acyclic *a, int64_t v, int64_t most) {
 	}
 }
 
-/* The edges between two colours are a forest at any time, its trees are the sets: v must not have the colour of x when two of its neighbours lie in
- * one tree with x's colour in it. No tree gets more than `most` vertices. */
-static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order, const int64_t *edge, int64_t most, int64_t *colour, int64_t *ncolours) {
+/* The edges between two colours are a forest at any time, its trees are the
+ * sets: v must not have the colour of x when two of its neighbours lie in one
+ * tree with x's colour in it. No tree gets more than `most` vertices. */
+static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order,
+                              const int64_t *edge, int64_t most, int64_t *colour,
+                              int64_t *ncolours) {
 	const int64_t n = p->n, nnz = p->start[n];
 	Acyclic a = {.p = p, .edge = edge, .colour = colour};
 	Status st = ST_OK;
 	for (uint32_t k = 0; k < ACYCLIC_ARRAYS; k++)
-		if (!(*acyclic_array(&a, k) = words(c, k < ACYCLIC_EDGES ? nnz : n, sizeof(int64_t)))) st = ST_NOMEM;
+		if (!(*acyclic_array(&a, k) = words(c, k < ACYCLIC_EDGES ? nnz : n, sizeof(int64_t))))
+			st = ST_NOMEM;
 	if (st == ST_OK) {
 		for (int64_t e = 0; e < nnz; e++) a.tree[e] = e, a.size[e] = 2, a.reached[e] = -1;
 		for (int64_t v = 0; v < n; v++) a.forbidden[v] = a.group[v] = a.first[v] = colour[v] = -1;
@@ -492,7 +541,8 @@ static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order,
 		int64_t free_one = 0;
 		while (free_one < *ncolours && a.forbidden[free_one] == v) free_one++;
 		for (int64_t k = first; k < end; k++) /* the next vertex begins with none */
-			if (colour[p->column[k]] >= 0) a.first[colour[p->column[k]]] = a.like[colour[p->column[k]]] = -1;
+			if (colour[p->column[k]] >= 0)
+				a.first[colour[p->column[k]]] = a.like[colour[p->column[k]]] = -1;
 		colour[v] = free_one;
 		if (free_one == *ncolours) ++*ncolours;
 		for (int64_t k = first; k < end; k++) { /* the new edges and what they join */
@@ -501,45 +551,57 @@ static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order,
 			if (a.like[colour[w]] >= 0) join(a.tree, a.size, a.like[colour[w]], edge[k]);
 			a.like[colour[w]] = edge[k];
 			for (int64_t l = p->start[w]; l < p->start[w + 1]; l++)
-				if (p->column[l] != v && colour[p->column[l]] == free_one) join(a.tree, a.size, edge[l], edge[k]);
+				if (p->column[l] != v && colour[p->column[l]] == free_one)
+					join(a.tree, a.size, edge[l], edge[k]);
 		}
 		st = ctx_poll(c, 1);
 	}
-	for (uint32_t k = 0; k < ACYCLIC_ARRAYS; k++) give_back(c, *acyclic_array(&a, k), k < ACYCLIC_EDGES ? nnz : n, sizeof(int64_t));
+	for (uint32_t k = 0; k < ACYCLIC_ARRAYS; k++)
+		give_back(c, *acyclic_array(&a, k), k < ACYCLIC_EDGES ? nnz : n, sizeof(int64_t));
 	return st;
 }
 
-/* The trees of two colours. A node is a vertex beside one colour of neighbours, (i, k). Row i of the product of colour k is the sum of the elements of
- * the node's edges, so that the edge to its parent is that less the edges to its children: whichever node is the root, every element follows. A
- * diagonal element is a tree of its own, since no neighbour has its vertex's colour. */
+/* The trees of two colours. A node is a vertex beside one colour of neighbours,
+ * (i, k). Row i of the product of colour k is the sum of the elements of the
+ * node's edges, so that the edge to its parent is that less the edges to its
+ * children: whichever node is the root, every element follows. A diagonal
+ * element is a tree of its own, since no neighbour has its vertex's colour. */
 typedef struct Forest {
 	int64_t room, n; /* nodes */
 	int64_t *node;   /* by element of the pattern (i, j): the node (i, colour of j) */
 	int64_t *place;  /* by node: its element of the products */
-	int64_t *degree, *link; /* by node, while leaves are taken away: how many neighbours are left, and the exclusive or of them */
+	/* by node, while leaves are taken away: how many neighbours are left,
+	 * and the exclusive or of them */
+	int64_t *degree, *link;
 	int64_t *order;  /* nodes, children before parents */
 	int64_t *parent; /* -1: a root */
 	int64_t *terms;  /* nodes in the subtree */
 	int64_t *root;
-	int64_t *sum;    /* by node: the number of the sum that its element is, -1: it is an element of the products as it stands */
+	/* by node: the number of the sum that its element is, -1: it is an
+	 * element of the products as it stands */
+	int64_t *sum;
 } Forest;
 
 enum { FOREST_ARRAYS = 9 };
 
 static int64_t **forest_array(Forest *f, uint32_t k) {
-	int64_t **const at[FOREST_ARRAYS] = {&f->node, &f->place, &f->degree, &f->link, &f->order, &f->parent, &f->terms, &f->root, &f->sum};
+	int64_t **const at[FOREST_ARRAYS] = {&f->node,   &f->place, &f->degree, &f->link, &f->order,
+	                                     &f->parent, &f->terms, &f->root,   &f->sum};
 	return at[k];
 }
 
 static void forest_free(Ctx *c, Forest *f) {
-	for (uint32_t k = 0; k < FOREST_ARRAYS; k++) give_back(c, *forest_array(f, k), f->room, sizeof(int64_t));
+	for (uint32_t k = 0; k < FOREST_ARRAYS; k++)
+		give_back(c, *forest_array(f, k), f->room, sizeof(int64_t));
 }
 
-static Status forest_new(Ctx *c, const RowPattern *p, const Colouring *k, const int64_t *edge, Forest *f) {
+static Status forest_new(Ctx *c, const RowPattern *p, const Colouring *k, const int64_t *edge,
+                         Forest *f) {
 	*f = (Forest){.room = p->start[p->n]};
 	int64_t *met = words(c, k->p, sizeof *met), *which = words(c, k->p, sizeof *which);
 	bool all = met && which;
-	for (uint32_t a = 0; a < FOREST_ARRAYS; a++) all &= (*forest_array(f, a) = words(c, f->room, sizeof(int64_t))) != NULL;
+	for (uint32_t a = 0; a < FOREST_ARRAYS; a++)
+		all &= (*forest_array(f, a) = words(c, f->room, sizeof(int64_t))) != NULL;
 	for (int64_t a = 0; all && a < k->p; a++) met[a] = -1;
 	for (int64_t i = 0; all && i < p->n; i++) {
 		for (int64_t e = p->start[i]; e < p->start[i + 1]; e++) {
@@ -564,8 +626,9 @@ static Status forest_new(Ctx *c, const RowPattern *p, const Colouring *k, const 
 	return all ? ST_OK : ST_NOMEM;
 }
 
-/* Takes away leaves until one node of each tree is left, its root; then the root moves to where no subtree has more than half of the tree, so that
- * the sums are as short as they can be. */
+/* Takes away leaves until one node of each tree is left, its root; then the
+ * root moves to where no subtree has more than half of the tree, so that the
+ * sums are as short as they can be. */
 static void forest_roots(Forest *f) {
 	int64_t n = 0;
 	for (int64_t v = 0; v < f->n; v++) {
@@ -582,8 +645,10 @@ static void forest_roots(Forest *f) {
 	}
 	int64_t *middle = f->link; /* by root: the least subtree with half of its tree */
 	for (int64_t at = n; at-- > 0;) {
-		const int64_t v = f->order[at], r = f->root[v] = f->parent[v] < 0 ? v : f->root[f->parent[v]];
-		if (v == r || (2 * f->terms[v] >= f->terms[r] && f->terms[v] < f->terms[middle[r]])) middle[r] = v;
+		const int64_t v = f->order[at],
+					  r = f->root[v] = f->parent[v] < 0 ? v : f->root[f->parent[v]];
+		if (v == r || (2 * f->terms[v] >= f->terms[r] && f->terms[v] < f->terms[middle[r]]))
+			middle[r] = v;
 	}
 	for (int64_t at = 0; at < n; at++) {
 		const int64_t r = f->order[at], all = f->terms[r];
@@ -626,7 +691,8 @@ static Status forest_sums(Ctx *c, Forest *f, Colouring *out) {
 	return ST_OK;
 }
 
-/* Where each element comes from, by either colouring; of a star colouring every tree is a star, and there are no sums. */
+/* Where each element comes from, by either colouring; of a star colouring every
+ * tree is a star, and there are no sums. */
 static Status recover(Ctx *c, const RowPattern *p, const int64_t *edge, Colouring *out) {
 	Forest f;
 	Status st = forest_new(c, p, out, edge, &f);
@@ -637,14 +703,16 @@ static Status recover(Ctx *c, const RowPattern *p, const int64_t *edge, Colourin
 	for (int64_t i = 0; st == ST_OK && i < p->n; i++) {
 		for (int64_t e = p->start[i]; e < p->start[i + 1] && p->column[e] <= i; e++) {
 			const int64_t a = f.node[e], b = f.node[edge[e]], child = f.parent[a] == b ? a : b;
-			out->place[e] = out->place[edge[e]] = f.sum[child] >= 0 ? out->p * p->m + f.sum[child] : f.place[child];
+			out->place[e] = out->place[edge[e]] =
+				f.sum[child] >= 0 ? out->p * p->m + f.sum[child] : f.place[child];
 		}
 	}
 	forest_free(c, &f);
 	return st;
 }
 
-/* At least so many colours: the edges between two of q classes are a forest, so that there are at most (q - 1)(n - q / 2) of them in all. */
+/* At least so many colours: the edges between two of q classes are a forest, so
+ * that there are at most (q - 1)(n - q / 2) of them in all. */
 static int64_t acyclic_least(const RowPattern *p) {
 	int64_t edges = 0, q = p->n > 0;
 	for (int64_t i = 0; i < p->n; i++)
@@ -653,15 +721,19 @@ static int64_t acyclic_least(const RowPattern *p) {
 	return q;
 }
 
-/* The best of the orders, for one kind of colouring: a star colouring where `most` is 0, else an acyclic one with trees of at most so many vertices. */
-static Status colour_in_orders(Ctx *c, const RowPattern *p, int64_t most, const int64_t *edge, Colouring *out) {
+/* The best of the orders, for one kind of colouring: a star colouring where
+ * `most` is 0, else an acyclic one with trees of at most so many vertices. */
+static Status colour_in_orders(Ctx *c, const RowPattern *p, int64_t most, const int64_t *edge,
+                               Colouring *out) {
 	int64_t *order = words(c, p->n, sizeof *order), *other = words(c, p->n, sizeof *other), count;
 	Status st = order && other ? ST_OK : ST_NOMEM;
-	for (int attempt = 0; attempt < (most ? 3 : 2) && st == ST_OK; attempt++) { /* as they come, by neighbours of neighbours, by neighbours */
+	/* as they come, by neighbours of neighbours, by neighbours */
+	for (int attempt = 0; attempt < (most ? 3 : 2) && st == ST_OK; attempt++) {
 		if (attempt) st = smallest_last(c, p, attempt == 1 ? p : NULL, NULL, order);
 		if (st != ST_OK) break;
 		const int64_t *in = attempt ? order : NULL;
-		st = most ? acyclic_colours(c, p, in, edge, most, other, &count) : star_colours(c, p, in, other, &count);
+		st = most ? acyclic_colours(c, p, in, edge, most, other, &count)
+		          : star_colours(c, p, in, other, &count);
 		if (st != ST_OK || (attempt && count >= out->p)) continue;
 		memcpy(out->column, other, (size_t)p->n * sizeof *other);
 		out->p = count;
@@ -677,8 +749,10 @@ static Status symmetric_new(Ctx *c, const RowPattern *p, Colouring *out) {
 	return st;
 }
 
-/* Puts an acyclic colouring in the place of `out` when it has fewer colours and no sum is too long. */
-static Status colour_with_fewer(Ctx *c, const RowPattern *p, int64_t most, const int64_t *edge, Colouring *out) {
+/* Puts an acyclic colouring in the place of `out` when it has fewer colours and
+ * no sum is too long. */
+static Status colour_with_fewer(Ctx *c, const RowPattern *p, int64_t most, const int64_t *edge,
+                                Colouring *out) {
 	Colouring other;
 	Status st = symmetric_new(c, p, &other);
 	if (st != ST_OK) return st;
@@ -701,16 +775,20 @@ Status colour_symmetric(Ctx *c, const RowPattern *p, Recovery recovery, Colourin
 	if (st != ST_OK) return st;
 	int64_t *edge = words(c, nnz, sizeof *edge);
 	st = edge ? edge_numbers(c, p, edge) : ST_NOMEM;
-	if (p->n > SMALL && 2 * least > p->n) { /* little can be saved, and looking for it would take long */
+	/* little can be saved, and looking for it would take long */
+	if (p->n > SMALL && 2 * least > p->n) {
 		for (int64_t j = 0; j < p->n; j++) out->column[j] = j;
 		out->p = p->n;
 	} else if (st == ST_OK) {
 		st = colour_in_orders(c, p, recovery == RECOVERY_SUBSTITUTION ? INT64_MAX : 0, edge, out);
 	}
 	if (st == ST_OK) st = recover(c, p, edge, out);
-	/* trees of any size may have short sums, as stars have; else those whose halves are not too long */
+	/* trees of any size may have short sums, as stars have; else those whose
+	 * halves are not too long */
 	const int64_t most[] = {INT64_MAX, 2 * COLOURING_TERMS}, direct = out->p;
-	for (int k = 0; k < 2 && st == ST_OK && recovery == RECOVERY_ANY && out->p == direct && out->p > least && out->p > 2; k++)
+	for (int k = 0; k < 2 && st == ST_OK && recovery == RECOVERY_ANY && out->p == direct &&
+	                out->p > least && out->p > 2;
+	     k++)
 		st = colour_with_fewer(c, p, most[k], edge, out);
 	give_back(c, edge, nnz, sizeof *edge);
 	if (st != ST_OK) colouring_free(c, out);

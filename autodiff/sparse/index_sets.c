@@ -1,7 +1,9 @@
-/* index_sets.c - numbered sets of input indices and the operations on arrays of them.
+/* index_sets.c - numbered sets of input indices and the operations on arrays of
+ * them.
  *
- * Needs: index_sets.h. Guarantees: as stated there. A set is found again by its members in a
- * hash table with open addressing; a union costs what its operands have members, and one that was asked for lately costs nothing.
+ * Needs: index_sets.h. Guarantees: as stated there. A set is found again by its
+ * members in a hash table with open addressing; a union costs what its operands
+ * have members, and one that was asked for lately costs nothing.
  */
 #include "autodiff/sparse/index_sets.h"
 #include <stdlib.h>
@@ -118,7 +120,9 @@ static int32_t number_of(Sets *s, int64_t count) {
 	int64_t i = hash & (s->nslots - 1);
 	for (; s->slots[i]; i = (i + 1) & (s->nslots - 1)) {
 		const Set *k = &s->sets[s->slots[i] - 1];
-		if (k->hash == hash && k->count == count && !memcmp(s->items + k->at, at, (size_t)count * sizeof *at)) return (int32_t)(s->slots[i] + s->n);
+		if (k->hash == hash && k->count == count &&
+		    !memcmp(s->items + k->at, at, (size_t)count * sizeof *at))
+			return (int32_t)(s->slots[i] + s->n);
 	}
 	if (!grow(s->c, (void **)&s->sets, &s->cap_sets, s->nsets + 1, sizeof *s->sets)) return -1;
 	s->sets[s->nsets++] = (Set){s->nitems, (int32_t)count, hash};
@@ -133,7 +137,9 @@ int32_t sets_union(Sets *s, int32_t a, int32_t b) {
 	Recent *r = &s->recent[((uint32_t)a * 2654435761u ^ (uint32_t)b * 40503u) % RECENT];
 	if (r->a == a && r->b == b) return r->sum;
 	SetView x = sets_view(s, a), y = sets_view(s, b);
-	if (!grow(s->c, (void **)&s->items, &s->cap_items, s->nitems + x.count + y.count, sizeof *s->items)) return -1;
+	if (!grow(s->c, (void **)&s->items, &s->cap_items, s->nitems + x.count + y.count,
+	          sizeof *s->items))
+		return -1;
 	x = sets_view(s, a);
 	y = sets_view(s, b);
 	int32_t *out = s->items + s->nitems, i = 0, j = 0;
@@ -176,7 +182,9 @@ int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets) {
 		if (sets[k] == last) continue;
 		last = sets[k];
 		SetView v = sets_view(s, last);
-		if (!grow(s->c, (void **)&s->items, &s->cap_items, s->nitems + count + v.count, sizeof *s->items)) return -1;
+		if (!grow(s->c, (void **)&s->items, &s->cap_items, s->nitems + count + v.count,
+		          sizeof *s->items))
+			return -1;
 		v = sets_view(s, last);
 		for (int32_t i = 0; i < v.count; i++) {
 			const int32_t m = set_member(v, i);
@@ -203,7 +211,7 @@ int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets) {
 	return number_of(s, count);
 }
 
-/* ---- arrays of sets ---------------------------------------------------------------------------------------------- */
+/* ---- arrays of sets ------------------------------------------------------ */
 
 typedef struct Work {
 	Ctx *c;
@@ -232,7 +240,10 @@ static void do_union(Work *w) {
 	for (int64_t k = 0; k < w->result->count; k++) {
 		int32_t terms[SETS_TERMS];
 		for (uint32_t i = 0; i < w->n; i++) terms[i] = w->x[i][k];
-		if (!put(w, k, w->n == 2 ? sets_union(w->s, terms[0], terms[1]) : sets_union_of(w->s, w->n, terms))) return;
+		if (!put(w, k,
+		         w->n == 2 ? sets_union(w->s, terms[0], terms[1])
+		                   : sets_union_of(w->s, w->n, terms)))
+			return;
 	}
 }
 
@@ -277,12 +288,15 @@ static void do_dot(Work *w) {
 	heap_free(w->c, some, room);
 }
 
-/* The updates of each place, one place after the other: where[i] .. where[i + 1] in order[]. */
-static bool by_place(Work *w, const int64_t *index, int64_t q, int64_t n, int64_t *where, int64_t *order) {
+/* The updates of each place, one place after the other: where[i] .. where[i +
+ * 1] in order[]. */
+static bool by_place(Work *w, const int64_t *index, int64_t q, int64_t n, int64_t *where,
+                     int64_t *order) {
 	memset(where, 0, (size_t)(n + 2) * sizeof *where);
 	for (int64_t k = 0; k < q; k++) {
 		if (index[k] < 0 || index[k] >= n) {
-			diag_error(w->c, E_INDEX, NO_SPAN, "the index %lld is out of range for length %lld", (long long)index[k], (long long)n);
+			diag_error(w->c, E_INDEX, NO_SPAN, "the index %lld is out of range for length %lld",
+			           (long long)index[k], (long long)n);
 			w->status = ST_ERROR;
 			return false;
 		}
@@ -309,7 +323,8 @@ static void do_scatter(Work *w) {
 				const int64_t i = e / r, k = e % r, at = (o * n + i) * r + k;
 				int64_t m = 0;
 				some[m++] = w->x[0][at];
-				for (int64_t g = where[i]; g < where[i + 1]; g++) some[m++] = w->x[2][(o * q + order[g]) * r + k];
+				for (int64_t g = where[i]; g < where[i + 1]; g++)
+					some[m++] = w->x[2][(o * q + order[g]) * r + k];
 				if (!put(w, at, sets_union_of(w->s, m, some))) goto out;
 			}
 		}
@@ -318,7 +333,8 @@ out:
 	heap_free(w->c, where, room);
 }
 
-static Status run_op(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status run_op(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                     uint32_t nresults, Value *results) {
 	(void)nresults;
 	const SetsOp op = (SetsOp)call->options[0];
 	Work w = {.c = c, .s = *(Sets **)call->def->ud, .n = nargs};
@@ -330,7 +346,8 @@ static Status run_op(Ctx *c, const HostCall *call, uint32_t nargs, const Value *
 		else w.x[k] = (const int32_t *)(const void *)w.t[k]->data;
 	}
 	if (w.status == ST_OK && op == SETS_DIFFER) {
-		results[0] = value_bool(memcmp(w.x[0], w.x[1], (size_t)w.t[0]->count * sizeof(int32_t)) != 0);
+		results[0] =
+			value_bool(memcmp(w.x[0], w.x[1], (size_t)w.t[0]->count * sizeof(int32_t)) != 0);
 	} else if (w.status == ST_OK) {
 		int64_t shape[MAX_RANK];
 		uint32_t rank = w.t[0]->rank;
@@ -355,7 +372,8 @@ static Status run_op(Ctx *c, const HostCall *call, uint32_t nargs, const Value *
 	return w.status;
 }
 
-static uint32_t type_of_op(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t type_of_op(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	(void)nargs, (void)cap;
 	Ctx *c = build_ctx(b);
 	const SetsOp op = (SetsOp)call->options[0];
@@ -369,13 +387,15 @@ static uint32_t type_of_op(Builder *b, const HostCall *call, const Ref *args, ui
 }
 
 void sets_register(Ctx *c, Sets **in_use) {
-	host_register(c, &(HostDef){.name = "_sets", .ud = in_use, .types = type_of_op, .eval = run_op});
+	host_register(c,
+	              &(HostDef){.name = "_sets", .ud = in_use, .types = type_of_op, .eval = run_op});
 }
 
 Ref sets_build(Builder *b, SetsOp op, uint32_t nargs, const Ref *args) {
 	Ctx *c = build_ctx(b);
 	const int64_t option = op;
 	Ref result;
-	build_host(b, host_call_intern(c, host_find(c, "_sets"), 0, NULL, 1, &option), nargs, args, &result, 1);
+	build_host(b, host_call_intern(c, host_find(c, "_sets"), 0, NULL, 1, &option), nargs, args,
+	           &result, 1);
 	return result;
 }

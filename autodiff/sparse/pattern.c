@@ -1,9 +1,12 @@
-/* pattern.c - from a function to one that computes which inputs each element of its derivative depends on.
+/* pattern.c - from a function to one that computes which inputs each element of
+ * its derivative depends on.
  *
- * Needs: pattern.h. Guarantees: what comes out holds at every point, for the lengths and the captured values that it is run with. Branches and
- * loops that are known run as they are; of a branch that depends on the point both sides are united; a loop whose number of turns depends on it
- * is run until no set grows. A length that depends on the point is an error: there is no pattern then. What may fail only at some points, or
- * has effects, is left out.
+ * Needs: pattern.h. Guarantees: what comes out holds at every point, for the
+ * lengths and the captured values that it is run with. Branches and loops that
+ * are known run as they are; of a branch that depends on the point both sides
+ * are united; a loop whose number of turns depends on it is run until no set
+ * grows. A length that depends on the point is an error: there is no pattern
+ * then. What may fail only at some points, or has effects, is left out.
  */
 #include "autodiff/sparse/pattern.h"
 
@@ -13,14 +16,12 @@ static Ref region_result(const Sparsity *p, const Region *g, uint32_t k) {
 	return p->f->args.at[g->results + k];
 }
 
-static bool tensor(const Sparsity *p, Ref r) {
-	return ref_ty(p->f, r)->kind == TY_TENSOR;
-}
+static bool tensor(const Sparsity *p, Ref r) { return ref_ty(p->f, r)->kind == TY_TENSOR; }
 
-/* ---- what goes in and out of regions ----------------------------------------------------------------------------- */
+/* ---- what goes in and out of regions ------------------------------------- */
 
-/* A value of a region's boundary: how it crosses. A value that is not computed crosses as zeros where its length is born there, which others
- * may need. */
+/* A value of a region's boundary: how it crosses. A value that is not computed
+ * crosses as zeros where its length is born there, which others may need. */
 typedef enum Crossing { CROSS_NOT, CROSS_COMPUTED, CROSS_SETS, CROSS_SHAPE } Crossing;
 
 static Crossing crossing(const Sparsity *p, Ref outside, Ref inside, Ref other) {
@@ -31,7 +32,9 @@ static Crossing crossing(const Sparsity *p, Ref outside, Ref inside, Ref other) 
 	default: break;
 	}
 	const TypeId t = ref_type(p->f, outside);
-	return tensor(p, outside) && (t != ref_type(p->f, inside) || t != ref_type(p->f, other)) ? CROSS_SHAPE : CROSS_NOT;
+	return tensor(p, outside) && (t != ref_type(p->f, inside) || t != ref_type(p->f, other))
+	           ? CROSS_SHAPE
+	           : CROSS_NOT;
 }
 
 static Ref crossed(Sparsity *p, Crossing how, Ref r) {
@@ -59,7 +62,7 @@ static void set_results(Sparsity *p, const Inst *in, const Crossing *how, const 
 		if (how[k] != CROSS_NOT) refmap_set(&p->map, inst_result(in, k), results[n++]);
 }
 
-/* ---- branches ---------------------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------ */
 
 static void emit_if(Sparsity *p, const Inst *in) {
 	Crossing *how = ARENA_ARRAY(p->a, Crossing, in->nresults + 1u);
@@ -67,13 +70,15 @@ static void emit_if(Sparsity *p, const Inst *in) {
 	RegionId regions[2];
 	const Region *g[2] = {inst_region(p->f, in, 0), inst_region(p->f, in, 1)};
 	for (uint32_t k = 0; k < in->nresults; k++)
-		how[k] = crossing(p, inst_result(in, k), region_result(p, g[0], k), region_result(p, g[1], k));
+		how[k] =
+			crossing(p, inst_result(in, k), region_result(p, g[0], k), region_result(p, g[1], k));
 	for (uint32_t i = 0; i < 2; i++) {
 		OpenRegion *open = build_region_begin(p->b, 0, NULL, NULL);
 		emit_region(p, g[i]);
 		regions[i] = close_region(p, open, g[i], how);
 	}
-	build_if(p->b, refmap_get(p->b, &p->map, inst_arg(p->f, in, 0)), regions[0], regions[1], results);
+	build_if(p->b, refmap_get(p->b, &p->map, inst_arg(p->f, in, 0)), regions[0], regions[1],
+	         results);
 	set_results(p, in, how, results);
 }
 
@@ -85,7 +90,8 @@ static void emit_either(Sparsity *p, const Inst *in) {
 	emit_region(p, g[1]);
 	p->perhaps--;
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		const Ref r = inst_result(in, k), x = region_result(p, g[0], k), y = region_result(p, g[1], k);
+		const Ref r = inst_result(in, k), x = region_result(p, g[0], k),
+				  y = region_result(p, g[1], k);
 		Ref s = REF_NONE;
 		if (sparsity_level(p, r) == LEVEL_ACTIVE) {
 			sparsity_sets_type(p, r); /* its length must not depend on the point */
@@ -95,7 +101,7 @@ static void emit_either(Sparsity *p, const Inst *in) {
 	}
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 static OpenRegion *open_loop(Sparsity *p, const Region *g, uint32_t skip, const Crossing *how) {
 	TypeId *types = ARENA_ARRAY(p->a, TypeId, g->nparams + 1u);
@@ -103,7 +109,8 @@ static OpenRegion *open_loop(Sparsity *p, const Region *g, uint32_t skip, const 
 	uint32_t n = 0;
 	if (skip) types[n++] = type_scalar(p->c, DT_I64);
 	for (uint32_t k = skip; k < g->nparams; k++)
-		if (how[k - skip] != CROSS_NOT) types[n++] = crossing_type(p, how[k - skip], ref_value(g->params + k));
+		if (how[k - skip] != CROSS_NOT)
+			types[n++] = crossing_type(p, how[k - skip], ref_value(g->params + k));
 	OpenRegion *open = build_region_begin(p->b, n, types, params);
 	n = 0;
 	if (skip) refmap_set(&p->map, ref_value(g->params), params[n++]);
@@ -118,12 +125,15 @@ static void emit_loop(Sparsity *p, const Inst *in) {
 	const bool counted = in->op == OP_FOR;
 	const Region *body = inst_region(p->f, in, !counted);
 	Crossing *how = ARENA_ARRAY(p->a, Crossing, in->nresults + 1u);
-	Ref *init = ARENA_ARRAY(p->a, Ref, in->nresults + 1u), *results = ARENA_ARRAY(p->a, Ref, in->nresults + 1u);
+	Ref *init = ARENA_ARRAY(p->a, Ref, in->nresults + 1u),
+		*results = ARENA_ARRAY(p->a, Ref, in->nresults + 1u);
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		const Ref param = ref_value(body->params + counted + k), from = inst_arg(p->f, in, k + counted);
+		const Ref param = ref_value(body->params + counted + k),
+				  from = inst_arg(p->f, in, k + counted);
 		how[k] = crossing(p, param, from, region_result(p, body, k));
-		if (how[k] == CROSS_NOT && ref_type(p->f, param) != ref_type(p->f, inst_result(in, k))) how[k] = tensor(p, param) ? CROSS_SHAPE : CROSS_NOT;
+		if (how[k] == CROSS_NOT && ref_type(p->f, param) != ref_type(p->f, inst_result(in, k)))
+			how[k] = tensor(p, param) ? CROSS_SHAPE : CROSS_NOT;
 		if (how[k] != CROSS_NOT) init[n++] = crossed(p, how[k], from);
 	}
 	RegionId condition = 0;
@@ -137,32 +147,38 @@ static void emit_loop(Sparsity *p, const Inst *in) {
 	OpenRegion *open = open_loop(p, body, counted, how);
 	emit_region(p, body);
 	const RegionId turn = close_region(p, open, body, how);
-	if (counted) build_for(p->b, refmap_get(p->b, &p->map, inst_arg(p->f, in, 0)), n, init, turn, results);
+	if (counted)
+		build_for(p->b, refmap_get(p->b, &p->map, inst_arg(p->f, in, 0)), n, init, turn, results);
 	else build_while(p->b, n, init, condition, turn, results);
 	set_results(p, in, how, results);
 }
 
-/* A loop that makes an unknown number of turns: its body is run on the sets until none of them grows. */
+/* A loop that makes an unknown number of turns: its body is run on the sets
+ * until none of them grows. */
 static void emit_closure(Sparsity *p, const Inst *in) {
 	const bool counted = in->op == OP_FOR;
 	const Region *body = inst_region(p->f, in, !counted);
 	const TypeId flag = type_scalar(p->c, DT_BOOL);
-	Ref *init = ARENA_ARRAY(p->a, Ref, in->nresults + 2u), *params = ARENA_ARRAY(p->a, Ref, in->nresults + 2u);
+	Ref *init = ARENA_ARRAY(p->a, Ref, in->nresults + 2u),
+		*params = ARENA_ARRAY(p->a, Ref, in->nresults + 2u);
 	TypeId *types = ARENA_ARRAY(p->a, TypeId, in->nresults + 2u);
 	uint32_t n = 0;
 	if (counted) p->map.values[body->params] = REF_NONE;
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		const Ref param = ref_value(body->params + counted + k), from = inst_arg(p->f, in, k + counted);
+		const Ref param = ref_value(body->params + counted + k),
+				  from = inst_arg(p->f, in, k + counted);
 		const Level l = sparsity_level(p, param);
 		p->map.values[REF_INDEX(param)] = REF_NONE;
-		if (l < LEVEL_VARYING) refmap_set(&p->map, param, refmap_get(p->b, &p->map, from)); /* the same in every turn */
+		/* the same in every turn */
+		if (l < LEVEL_VARYING) refmap_set(&p->map, param, refmap_get(p->b, &p->map, from));
 		if (l != LEVEL_ACTIVE) continue;
 		types[n] = sparsity_sets_type(p, param);
 		init[n++] = sparsity_full(p, from);
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
-		if (sparsity_level(p, r) < LEVEL_VARYING) refmap_set(&p->map, r, refmap_get(p->b, &p->map, inst_arg(p->f, in, k + counted)));
+		if (sparsity_level(p, r) < LEVEL_VARYING)
+			refmap_set(&p->map, r, refmap_get(p->b, &p->map, inst_arg(p->f, in, k + counted)));
 	}
 	if (!n) return;
 	types[n] = flag;
@@ -195,12 +211,13 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 	at = 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		if (sparsity_level(p, ref_value(body->params + counted + k)) != LEVEL_ACTIVE) continue;
-		if (sparsity_level(p, inst_result(in, k)) == LEVEL_ACTIVE) refmap_set(&p->map, inst_result(in, k), results[at]);
+		if (sparsity_level(p, inst_result(in, k)) == LEVEL_ACTIVE)
+			refmap_set(&p->map, inst_result(in, k), results[at]);
 		at++;
 	}
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------ */
+/* ---- instructions -------------------------------------------------------- */
 
 static void emit_inst(Sparsity *p, const Inst *in) {
 	bool active = false, computed = true;
@@ -231,14 +248,16 @@ static void emit_inst(Sparsity *p, const Inst *in) {
 	}
 	if (active) sparsity_rule(p, in);
 	else if (in->nresults && computed && sparsity_is_zero(p, in))
-		refmap_set(&p->map, inst_result(in, 0), build_zeros(p->b, sparsity_type(p, ref_type(p->f, inst_result(in, 0)))));
+		refmap_set(&p->map, inst_result(in, 0),
+		           build_zeros(p->b, sparsity_type(p, ref_type(p->f, inst_result(in, 0)))));
 }
 
 static void emit_region(Sparsity *p, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) emit_inst(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		emit_inst(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
 }
 
-/* ---- the transform ----------------------------------------------------------------------------------------------- */
+/* ---- the transform ------------------------------------------------------- */
 
 /* i32: 1 + the number of each element of the input. */
 static Ref units(Sparsity *p, Ref dx) {
@@ -246,7 +265,8 @@ static Ref units(Sparsity *p, Ref dx) {
 	Dim n = dim_const(p->c, 1);
 	for (uint32_t k = 0; k < t.rank; k++) n = dim_mul(p->c, n, t.dims[k]);
 	const Ref at = build_iota(p->b, DT_I32, n);
-	const Ref one = build_broadcast_scalar(p->b, build_scalar(p->b, DT_I32, 1), ref_type(build_fn(p->b), at));
+	const Ref one =
+		build_broadcast_scalar(p->b, build_scalar(p->b, DT_I32, 1), ref_type(build_fn(p->b), at));
 	return build_reshape(p->b, build2(p->b, OP_ADD, at, one), t.rank, t.dims);
 }
 
@@ -270,11 +290,14 @@ static void make_sparsity(Ctx *c, Derived *d) {
 	for (uint32_t i = 0; i < g->vals.n; i++) p.user[i] = NO_INST;
 	for (InstId i = 0; i < g->insts.n; i++)
 		for (uint32_t k = 0; k < g->insts.at[i].nargs; k++)
-			if (ref_is_value(inst_arg(g, &g->insts.at[i], k))) p.user[REF_INDEX(inst_arg(g, &g->insts.at[i], k))] = i;
+			if (ref_is_value(inst_arg(g, &g->insts.at[i], k)))
+				p.user[REF_INDEX(inst_arg(g, &g->insts.at[i], k))] = i;
 	for (uint32_t k = 0; k < nparams; k++) {
 		const Type *t = ref_ty(g, fn_param(g, k));
 		const bool number = t->kind == TY_TENSOR && !t->rank && dtype_is_inexact((Dtype)t->dtype);
-		p.level[REF_INDEX(fn_param(g, k))] = d->mask[k] || k >= d->order ? LEVEL_VARYING : number ? LEVEL_NUMBER : LEVEL_FIXED;
+		p.level[REF_INDEX(fn_param(g, k))] = d->mask[k] || k >= d->order ? LEVEL_VARYING
+		                                     : number                    ? LEVEL_NUMBER
+		                                                                 : LEVEL_FIXED;
 	}
 	const Ref dx = fn_param(g, nparams);
 	p.level[REF_INDEX(dx)] = LEVEL_ACTIVE;
@@ -294,7 +317,8 @@ static void make_sparsity(Ctx *c, Derived *d) {
 	for (uint32_t k = 0; k < nresults; k++) {
 		const Ref y = fn_result(g, k), dy = result_active[k] ? fn_result(g, at++) : REF_NONE;
 		if (!type_has_tangent(c, ref_type(g, y))) continue;
-		sets[n++] = dy != REF_NONE ? sparsity_full(&p, dy) : build_zeros(p.b, sparsity_sets_type(&p, y));
+		sets[n++] =
+			dy != REF_NONE ? sparsity_full(&p, dy) : build_zeros(p.b, sparsity_sets_type(&p, y));
 	}
 	d->fn = derived_own(d, build_end(p.b, n, sets));
 }

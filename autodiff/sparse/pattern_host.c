@@ -1,5 +1,6 @@
-/* pattern_host.c - the pattern of a derivative as the program asks for it: the host function "sparsity", and what it remembers; and "tree_sums",
- * the elements of a Hessian that follow from others.
+/* pattern_host.c - the pattern of a derivative as the program asks for it: the
+ * host function "sparsity", and what it remembers; and "tree_sums", the
+ * elements of a Hessian that follow from others.
  *
  *   functions  f, of what it captures and its arguments
  *   operands   the arguments of f (of the one that is differentiated only the shape counts, of the others only the type)
@@ -11,12 +12,14 @@
  *              colour[n], group_sizes[p]  products with the sums of the columns of one colour; -1 where all is had from rows
  *              heavy[r], heavy_colour[r], heavy_sizes[q]  rows that are had from the transpose, likewise
  *              term[s], part_of[s]  sums, as colouring.h has them
- *              most_terms[1]
- *              f64[0], without which nobody would ask for a derivative, and it could not be refused
+ *              most_terms[1] f64[0], without which nobody would ask for a
+ *              derivative, and it could not be refused
  *
- * Needs: pattern.h, colouring.h. Guarantees: results depend on f, on the lengths and on those captured values that decide the pattern; the last few
- * are kept and given again when all of these are the same. No derivative: a pattern is whole numbers. Captured arrays whose zeros decide it are
- * refused a tangent, since the derivative of an element that is left out would be lost.
+ * Needs: pattern.h, colouring.h. Guarantees: results depend on f, on the
+ * lengths and on those captured values that decide the pattern; the last few
+ * are kept and given again when all of these are the same. No derivative: a
+ * pattern is whole numbers. Captured arrays whose zeros decide it are refused a
+ * tangent, since the derivative of an element that is left out would be lost.
  */
 #include "autodiff/sparse/colouring.h"
 #include "autodiff/sparse/pattern.h"
@@ -39,12 +42,13 @@ typedef struct State {
 	Kept kept[KEPT];
 } State;
 
-/* ---- memory of results ------------------------------------------------------------------------------------------- */
+/* ---- memory of results --------------------------------------------------- */
 
 static void shape_of(Value v, int64_t *out) {
 	const bool tensor = v.kind == V_TENSOR;
 	out[0] = tensor ? v.tensor->rank : 0;
-	for (uint32_t a = 0; a < MAX_RANK; a++) out[a + 1] = tensor && a < v.tensor->rank ? v.tensor->shape[a] : 0;
+	for (uint32_t a = 0; a < MAX_RANK; a++)
+		out[a + 1] = tensor && a < v.tensor->rank ? v.tensor->shape[a] : 0;
 }
 
 static void forget(Ctx *c, Kept *k) {
@@ -60,21 +64,26 @@ static void forget_all(Ctx *c, void *state) {
 	for (uint32_t i = 0; i < KEPT; i++) forget(c, &s->kept[i]);
 }
 
-static bool same(const Kept *k, const Fn *program, int64_t symmetric, uint32_t n, const Value *args) {
-	if (!k->used || k->program != program || k->symmetric != symmetric || k->nparams != n) return false;
+static bool same(const Kept *k, const Fn *program, int64_t symmetric, uint32_t n,
+                 const Value *args) {
+	if (!k->used || k->program != program || k->symmetric != symmetric || k->nparams != n)
+		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t shape[MAX_RANK + 1];
 		shape_of(args[i], shape);
 		if (memcmp(shape, k->shapes + i * (MAX_RANK + 1), sizeof shape)) return false;
 		const Value v = k->values[i];
-		if (v.kind == V_UNSET || (v.kind == V_TENSOR && args[i].kind == V_TENSOR && v.tensor == args[i].tensor)) continue;
+		if (v.kind == V_UNSET ||
+		    (v.kind == V_TENSOR && args[i].kind == V_TENSOR && v.tensor == args[i].tensor))
+			continue;
 		if (!value_identical(v, args[i])) return false;
 	}
 	return true;
 }
 
 /* Which parameters the program looks into. */
-static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n, const Value *args, const Value *results) {
+static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n, const Value *args,
+                   const Value *results) {
 	Kept *k = &s->kept[0];
 	for (uint32_t i = 1; i < KEPT; i++)
 		if (s->kept[i].used < k->used) k = &s->kept[i];
@@ -105,13 +114,16 @@ static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n,
 	return ST_OK;
 }
 
-/* ---- the pattern ------------------------------------------------------------------------------------------------- */
+/* ---- the pattern --------------------------------------------------------- */
 
 static Status pattern_of(Ctx *c, const Sets *s, const Tensor *t, int64_t n, RowPattern *p) {
 	const int32_t *set = (const int32_t *)(const void *)t->data;
 	int64_t nnz = 0;
 	for (int64_t i = 0; i < t->count; i++) nnz += sets_view(s, set[i]).count;
-	*p = (RowPattern){.m = t->count, .n = n, .start_bytes = (size_t)(t->count + 1) * sizeof *p->start, .column_bytes = (size_t)(nnz + 1) * sizeof *p->column};
+	*p = (RowPattern){.m = t->count,
+	                  .n = n,
+	                  .start_bytes = (size_t)(t->count + 1) * sizeof *p->start,
+	                  .column_bytes = (size_t)(nnz + 1) * sizeof *p->column};
 	p->start = heap_alloc(c, p->start_bytes);
 	p->column = heap_alloc(c, p->column_bytes);
 	if (!p->start || !p->column) {
@@ -135,11 +147,13 @@ static int64_t *vector(Ctx *c, int64_t n, Value *out) {
 	return (int64_t *)(void *)t->data;
 }
 
-static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colouring *k, Value *out) {
+static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colouring *k,
+                   Value *out) {
 	int64_t heavy = 0, r = 0;
 	const int64_t nnz = p->start[p->m];
 	for (int64_t i = 0; i < p->m; i++) heavy += k->row[i] >= 0;
-	const int64_t lengths[RESULTS] = {nnz, nnz, p->n + 1, p->m + 1, nnz, p->n, k->p, heavy, heavy, k->q, k->nsums, k->nsums, 1};
+	const int64_t lengths[RESULTS] = {nnz,   nnz,   p->n + 1, p->m + 1, nnz,      p->n, k->p,
+	                                  heavy, heavy, k->q,     k->nsums, k->nsums, 1};
 	int64_t *v[RESULTS];
 	for (uint32_t i = 0; i < RESULTS; i++)
 		if (!(v[i] = vector(c, lengths[i], &out[i]))) return ST_NOMEM;
@@ -166,7 +180,8 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 	return ST_OK;
 }
 
-static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64_t symmetric, Value *results) {
+static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64_t symmetric,
+                     Value *results) {
 	RowPattern p, t = {0}, whole;
 	Colouring k = {0};
 	Status st = pattern_of(c, s, sets, n, &p);
@@ -177,7 +192,10 @@ static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64
 		row_pattern_free(c, &whole);
 	}
 	if (st == ST_OK) st = row_pattern_transposed(c, &p, &t);
-	if (st == ST_OK) st = symmetric && p.m == p.n ? colour_symmetric(c, &p, symmetric == 2 ? RECOVERY_DIRECT : RECOVERY_ANY, &k) : colour_general(c, &p, &t, &k);
+	if (st == ST_OK)
+		st = symmetric && p.m == p.n
+		         ? colour_symmetric(c, &p, symmetric == 2 ? RECOVERY_DIRECT : RECOVERY_ANY, &k)
+		         : colour_general(c, &p, &t, &k);
 	if (st == ST_OK) {
 		st = give(c, &p, &t, &k, results);
 		colouring_free(c, &k);
@@ -187,16 +205,14 @@ static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64
 	return st;
 }
 
-/* ---- the host function ------------------------------------------------------------------------------------------- */
+/* ---- the host function --------------------------------------------------- */
 
 typedef struct Asked {
 	const HostCall *call;
 	Fn *program;
 } Asked;
 
-static uint32_t captured_by(const HostCall *call) {
-	return (uint32_t)call->options[1];
-}
+static uint32_t captured_by(const HostCall *call) { return (uint32_t)call->options[1]; }
 
 static void make_program(Ctx *c, void *arg) {
 	Asked *a = arg;
@@ -213,12 +229,14 @@ static void make_program(Ctx *c, void *arg) {
 static Value blank(Ctx *c, Value v, Dtype d) {
 	int64_t shape[MAX_RANK + 1], none[MAX_RANK] = {0};
 	shape_of(v, shape);
-	Tensor *one = tensor_zeros(c, d, 0, none), *t = one ? tensor_view(c, one, (uint32_t)shape[0], shape + 1, none, 0) : NULL;
+	Tensor *one = tensor_zeros(c, d, 0, none),
+		   *t = one ? tensor_view(c, one, (uint32_t)shape[0], shape + 1, none, 0) : NULL;
 	tensor_unref(one);
 	return t ? value_from_tensor(t) : (Value){0};
 }
 
-Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Value *results, Sets **sets) {
+Status sparsity_run(Ctx *c, Fn *program, int64_t ninputs, const Value *args, Value *results,
+                    Sets **sets) {
 	State *s = ctx_slot(c, SLOT_SPARSITY);
 	Sets *before = s->in_use;
 	if (!(*sets = sets_new(c, ninputs))) return ST_NOMEM;
@@ -245,7 +263,8 @@ static Status run_program(Ctx *c, const Asked *a, int64_t n, const Value *args, 
 	return st;
 }
 
-static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                   uint32_t nresults, Value *results) {
 	State *s = call->def->ud;
 	Asked a = {.call = call};
 	const uint32_t mark = build_mark(c);
@@ -254,7 +273,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		build_unwind(c, mark);
 		return st;
 	}
-	const uint32_t ncaptured = captured_by(call), nops = nargs - ncaptured, which = (uint32_t)call->options[2];
+	const uint32_t ncaptured = captured_by(call), nops = nargs - ncaptured,
+				   which = (uint32_t)call->options[2];
 	Value *all = heap_alloc(c, (nargs + 1u) * sizeof *all); /* captured, then arguments */
 	if (!all) return ST_NOMEM;
 	memcpy(all, args + nops, ncaptured * sizeof *all);
@@ -263,7 +283,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	int64_t shape[MAX_RANK + 1], n = 1;
 	shape_of(*x, shape);
 	for (int64_t k = 0; k < shape[0]; k++) n *= shape[k + 1];
-	*x = blank(c, *x, (Dtype)ref_ty(call->fns[0], fn_param(call->fns[0], ncaptured + which))->dtype);
+	*x =
+		blank(c, *x, (Dtype)ref_ty(call->fns[0], fn_param(call->fns[0], ncaptured + which))->dtype);
 	const int64_t symmetric = call->options[3];
 	Kept *found = NULL;
 	for (uint32_t k = 0; k < KEPT && !found; k++)
@@ -291,15 +312,20 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	return st;
 }
 
-static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                      TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const Fn *f = call->fns[0];
 	const SpanId at = build_span(b);
 	const uint32_t ncaptured = captured_by(call), which = (uint32_t)call->options[2];
 	(void)cap;
 	const Type *x = ref_ty(f, fn_param(f, ncaptured + which));
-	if (nargs <= which || fn_nresults(f) != 1 || !type_has_tangent(c, ref_type(f, fn_result(f, 0))) || x->kind != TY_TENSOR || !dtype_is_real((Dtype)x->dtype)) {
-		diag_error(c, E_GRAD_ARG, span_of(c, at), "a sparse derivative is of a function of a real array that gives a real or complex array");
+	if (nargs <= which || fn_nresults(f) != 1 ||
+	    !type_has_tangent(c, ref_type(f, fn_result(f, 0))) || x->kind != TY_TENSOR ||
+	    !dtype_is_real((Dtype)x->dtype)) {
+		diag_error(c, E_GRAD_ARG, span_of(c, at),
+		           "a sparse derivative is of a function of a real array that gives a real or "
+		           "complex array");
 		ctx_throw(c, ST_ERROR);
 	}
 	const Type t = *ref_ty(build_fn(b), args[which]);
@@ -307,16 +333,29 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	for (uint32_t k = 0; k < t.rank; k++) n = dim_mul(c, n, t.dims[k]);
 	const Dim nnz = build_fresh_dim(b, atom(c, "nnz"), at), heavy = build_fresh_dim(b, 0, at);
 	const Dim sums = build_fresh_dim(b, 0, at);
-	const Dim lengths[RESULTS] = {nnz, nnz, dim_add(c, n, one), build_fresh_dim(b, 0, at), nnz, n, build_fresh_dim(b, atom(c, "colours"), at), heavy, heavy,
-	                              build_fresh_dim(b, 0, at), sums, sums, one};
+	const Dim lengths[RESULTS] = {nnz,
+	                              nnz,
+	                              dim_add(c, n, one),
+	                              build_fresh_dim(b, 0, at),
+	                              nnz,
+	                              n,
+	                              build_fresh_dim(b, atom(c, "colours"), at),
+	                              heavy,
+	                              heavy,
+	                              build_fresh_dim(b, 0, at),
+	                              sums,
+	                              sums,
+	                              one};
 	for (uint32_t k = 0; k < RESULTS; k++) out[k] = type_tensor(c, DT_I64, 1, &lengths[k]);
 	const Dim none = dim_const(c, 0);
 	out[RESULTS] = type_tensor(c, DT_F64, 1, &none);
 	return ALL_RESULTS;
 }
 
-/* The pattern itself has no derivative. What it was read from may have one, as long as no zero in it has been taken for good. */
-static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+/* The pattern itself has no derivative. What it was read from may have one, as
+ * long as no zero in it has been taken for good. */
+static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)args, (void)results, (void)result_tangents;
 	Ctx *c = build_ctx(b);
 	Asked a = {.call = call};
@@ -325,34 +364,44 @@ static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const R
 	uint32_t *uses = ARENA_ARRAY(build_fn(b)->arena, uint32_t, a.program->vals.n + 1u);
 	fn_count_uses(a.program, uses);
 	for (uint32_t k = 0; k < ncaptured; k++) {
-		if (tangents[nops + k] == REF_NONE || !uses[REF_INDEX(fn_param(a.program, k))] || !ref_ty(a.program, fn_param(a.program, k))->rank) continue;
-		diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "a sparse derivative has no derivative with respect to an array whose zeros decide its pattern");
+		if (tangents[nops + k] == REF_NONE || !uses[REF_INDEX(fn_param(a.program, k))] ||
+		    !ref_ty(a.program, fn_param(a.program, k))->rank)
+			continue;
+		diag_error(c, E_NO_RULE, span_of(c, build_span(b)),
+		           "a sparse derivative has no derivative with respect to an array whose zeros "
+		           "decide its pattern");
 		ctx_throw(c, ST_ERROR);
 	}
 }
 
-/* ---- elements that follow from others ---------------------------------------------------------------------------- */
+/* ---- elements that follow from others ------------------------------------ */
 
-/* x -> y, y[i] = x[i] less the y[k] with part_of[k] == i, and its transpose, of whole numbers part_of[k] > k: one subtraction for each. */
-#define SUBTRACT(T, at)                                                                                                                  \
-	do {                                                                                                                                 \
-		T *y = (T *)(void *)(at);                                                                                                        \
-		for (int64_t k = transposed ? n - 1 : 0; k >= 0 && k < n; k += transposed ? -1 : 1) {                                            \
-			if (part_of[k] >= n) continue;                                                                                               \
-			for (int64_t w = 0; w < width; w++) y[(transposed ? k : part_of[k]) * width + w] -= y[(transposed ? part_of[k] : k) * width + w]; \
-		}                                                                                                                                \
+/* x -> y, y[i] = x[i] less the y[k] with part_of[k] == i, and its transpose, of
+ * whole numbers part_of[k] > k: one subtraction for each. */
+#define SUBTRACT(T, at)                                                                            \
+	do {                                                                                           \
+		T *y = (T *)(void *)(at);                                                                  \
+		for (int64_t k = transposed ? n - 1 : 0; k >= 0 && k < n; k += transposed ? -1 : 1) {      \
+			if (part_of[k] >= n) continue;                                                         \
+			for (int64_t w = 0; w < width; w++)                                                    \
+				y[(transposed ? k : part_of[k]) * width + w] -=                                    \
+					y[(transposed ? part_of[k] : k) * width + w];                                  \
+		}                                                                                          \
 	} while (0)
 
 static Status sums_check(Ctx *c, int64_t n, const int64_t *part_of) {
 	for (int64_t k = 0; k < n; k++) {
 		if (part_of[k] > k) continue;
-		diag_error(c, E_VALUE, NO_SPAN, "the pattern of a sparse derivative: a sum must come before the one it is part of");
+		diag_error(
+			c, E_VALUE, NO_SPAN,
+			"the pattern of a sparse derivative: a sum must come before the one it is part of");
 		return ST_ERROR;
 	}
 	return ST_OK;
 }
 
-static Status sums_direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
+static Status sums_direct(Ctx *c, const HostCall *call, const HostArray *args,
+                          const HostArray *results) {
 	const bool transposed = call->options[1];
 	const int64_t n = args[1].count, width = 1, *part_of = args[1].data;
 	const Status st = sums_check(c, n, part_of);
@@ -362,12 +411,15 @@ static Status sums_direct(Ctx *c, const HostCall *call, const HostArray *args, c
 	return ST_OK;
 }
 
-static Status sums_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status sums_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
-	Tensor *given = tensor_contiguous(c, args[1].tensor), *out = given ? tensor_copy(c, args[0].tensor) : NULL;
+	Tensor *given = tensor_contiguous(c, args[1].tensor),
+		   *out = given ? tensor_copy(c, args[0].tensor) : NULL;
 	Status st = out ? ST_OK : ST_NOMEM;
 	const bool transposed = call->options[1];
-	const int64_t n = st == ST_OK ? given->count : 0, *part_of = st == ST_OK ? (const int64_t *)(const void *)given->data : NULL;
+	const int64_t n = st == ST_OK ? given->count : 0,
+				  *part_of = st == ST_OK ? (const int64_t *)(const void *)given->data : NULL;
 	if (st == ST_OK) st = sums_check(c, n, part_of);
 	if (st == ST_OK) {
 		const Dtype d = (Dtype)out->dtype;
@@ -382,42 +434,61 @@ static Status sums_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 	return st;
 }
 
-static uint32_t sums_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t sums_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const Fn *f = build_fn(b);
 	(void)call, (void)cap;
-	const Type *x = nargs == 2 ? ref_ty(f, args[0]) : NULL, *part_of = nargs == 2 ? ref_ty(f, args[1]) : NULL;
-	if (!x || x->kind != TY_TENSOR || x->rank != 1 || !dtype_is_inexact((Dtype)x->dtype) || part_of->rank != 1 || part_of->dtype != DT_I64) {
-		diag_error(c, E_TYPE, span_of(c, build_span(b)), "sums along trees are of a vector, by a vector of i64");
+	const Type *x = nargs == 2 ? ref_ty(f, args[0]) : NULL,
+			   *part_of = nargs == 2 ? ref_ty(f, args[1]) : NULL;
+	if (!x || x->kind != TY_TENSOR || x->rank != 1 || !dtype_is_inexact((Dtype)x->dtype) ||
+	    part_of->rank != 1 || part_of->dtype != DT_I64) {
+		diag_error(c, E_TYPE, span_of(c, build_span(b)),
+		           "sums along trees are of a vector, by a vector of i64");
 		ctx_throw(c, ST_ERROR);
 	}
 	out[0] = ref_type(f, args[0]);
-	if (build_unify(b, x->dims[0], part_of->dims[0], atom(c, "the sums of a sparse derivative"))) return 1;
-	diag_error(c, E_SHAPE, span_of(c, build_span(b)), "sums along trees need as many numbers of trees as terms");
+	if (build_unify(b, x->dims[0], part_of->dims[0], atom(c, "the sums of a sparse derivative")))
+		return 1;
+	diag_error(c, E_SHAPE, span_of(c, build_span(b)),
+	           "sums along trees need as many numbers of trees as terms");
 	ctx_throw(c, ST_ERROR);
 }
 
 static Ref sums(Builder *b, Ref x, Ref part_of, bool transposed) {
 	Ctx *c = build_ctx(b);
 	Ref y;
-	build_host(b, host_call_intern(c, host_find(c, "tree_sums"), 0, NULL, 2, (int64_t[]){0, transposed}), 2, (Ref[]){x, part_of}, &y, 1);
+	build_host(
+		b, host_call_intern(c, host_find(c, "tree_sums"), 0, NULL, 2, (int64_t[]){0, transposed}),
+		2, (Ref[]){x, part_of}, &y, 1);
 	return y;
 }
 
-static void sums_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+static void sums_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                     const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)nargs, (void)results;
-	if (tangents[0] != REF_NONE) result_tangents[0] = sums(b, tangents[0], args[1], call->options[1]);
+	if (tangents[0] != REF_NONE)
+		result_tangents[0] = sums(b, tangents[0], args[1], call->options[1]);
 }
 
-static void sums_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+static void sums_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                           const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	(void)nargs;
-	if (linear[0] && result_cotangents[0] != REF_NONE) cotangents[0] = sums(b, result_cotangents[0], args[1], !call->options[1]);
+	if (linear[0] && result_cotangents[0] != REF_NONE)
+		cotangents[0] = sums(b, result_cotangents[0], args[1], !call->options[1]);
 }
 
 void sparsity_register(Ctx *c) {
 	State *s = ARENA_NEW(ctx_arena(c), State);
 	ctx_set_slot(c, SLOT_SPARSITY, s, forget_all);
 	sets_register(c, &s->in_use);
-	host_register(c, &(HostDef){.name = "sparsity", .ud = s, .types = types, .eval = eval, .jvp = no_tangent});
-	host_register(c, &(HostDef){.name = "tree_sums", .types = sums_types, .eval = sums_eval, .direct = sums_direct, .jvp = sums_jvp, .transpose = sums_transpose});
+	host_register(
+		c,
+		&(HostDef){.name = "sparsity", .ud = s, .types = types, .eval = eval, .jvp = no_tangent});
+	host_register(c, &(HostDef){.name = "tree_sums",
+	                            .types = sums_types,
+	                            .eval = sums_eval,
+	                            .direct = sums_direct,
+	                            .jvp = sums_jvp,
+	                            .transpose = sums_transpose});
 }

@@ -1,9 +1,13 @@
-/* pattern_rules.c - what each linear operation does to the sets of its operands.
+/* pattern_rules.c - what each linear operation does to the sets of its
+ * operands.
  *
- * Needs: pattern.h. Guarantees: a set that comes out holds every input on which the element depends; it holds no other as far as the operation
- * and what is known of its other operands say. Operations that move elements move the numbers of their sets; the others unite them. Zeros of an
- * operand that is known (a constant matrix, a mask) unite nothing. An operation without a rule of its own makes every element of its results
- * depend on all that its operands depend on.
+ * Needs: pattern.h. Guarantees: a set that comes out holds every input on which
+ * the element depends; it holds no other as far as the operation and what is
+ * known of its other operands say. Operations that move elements move the
+ * numbers of their sets; the others unite them. Zeros of an operand that is
+ * known (a constant matrix, a mask) unite nothing. An operation without a rule
+ * of its own makes every element of its results depend on all that its operands
+ * depend on.
  */
 #include "autodiff/sparse/pattern.h"
 
@@ -14,8 +18,9 @@ static const Type *type_at(const Sparsity *p, const Inst *in, uint32_t k) {
 TypeId sparsity_type(Sparsity *p, TypeId t) {
 	const InstId lost = sparsity_lost(p, t);
 	if (lost)
-		no_rule(p->c, p->f, &p->f->insts.at[lost - 1], "sparsity pattern",
-		        "gives a length that only the point decides, so that no pattern holds at every point");
+		no_rule(
+			p->c, p->f, &p->f->insts.at[lost - 1], "sparsity pattern",
+			"gives a length that only the point decides, so that no pattern holds at every point");
 	return refmap_type(p->b, &p->map, t);
 }
 
@@ -37,11 +42,9 @@ Ref sparsity_join(Sparsity *p, Ref a, Ref b) {
 	return b == REF_NONE ? a : sets_build(p->b, SETS_UNION, 2, (Ref[]){a, b});
 }
 
-/* ---- axes -------------------------------------------------------------------------------------------------------- */
+/* ---- axes ---------------------------------------------------------------- */
 
-static Type type_in(Sparsity *p, Ref r) {
-	return *ref_ty(build_fn(p->b), r);
-}
+static Type type_in(Sparsity *p, Ref r) { return *ref_ty(build_fn(p->b), r); }
 
 static Dim product(Sparsity *p, const Dim *dims, uint32_t n) {
 	Dim d = dim_const(p->c, 1);
@@ -55,7 +58,8 @@ static bool among(int64_t axis, uint32_t n, const int64_t *axes) {
 	return false;
 }
 
-/* The permutation that brings the axes listed behind all others, in their order. */
+/* The permutation that brings the axes listed behind all others, in their
+ * order. */
 static void last_axes(uint32_t rank, uint32_t n, const int64_t *axes, int *perm) {
 	uint32_t at = 0;
 	for (uint32_t k = 0; k < rank; k++)
@@ -75,7 +79,8 @@ static Ref any_over(Sparsity *p, Ref s, uint32_t n, const int64_t *axes) {
 	last_axes(rank, n, axes, perm);
 	s = build_transpose(p->b, s, perm);
 	const Type t = type_in(p, s);
-	s = reshaped(p, s, 2, (Dim[]){product(p, t.dims, rank - n), product(p, t.dims + (rank - n), n)});
+	s = reshaped(p, s, 2,
+	             (Dim[]){product(p, t.dims, rank - n), product(p, t.dims + (rank - n), n)});
 	return reshaped(p, sets_build(p->b, SETS_ANY, 1, &s), rank - n, t.dims);
 }
 
@@ -101,11 +106,9 @@ static Ref cumulated(Sparsity *p, Ref s, int64_t axis, bool back) {
 	return build_transpose(p->b, reshaped(p, s, rank, t.dims), undo);
 }
 
-/* ---- operands that are known ------------------------------------------------------------------------------------- */
+/* ---- operands that are known --------------------------------------------- */
 
-static Ref computed(Sparsity *p, Ref r) {
-	return refmap_get(p->b, &p->map, r);
-}
+static Ref computed(Sparsity *p, Ref r) { return refmap_get(p->b, &p->map, r); }
 
 /* No zero of it can be relied on. */
 static bool weightless(const Sparsity *p, Ref r) {
@@ -123,15 +126,15 @@ static Ref weights(Sparsity *p, Ref r) {
 	return build2(p->b, OP_EQ, same, build_zeros(p->b, ref_type(build_fn(p->b), same)));
 }
 
-static bool usable(const Sparsity *p, Ref r) {
-	return sparsity_level(p, r) < LEVEL_VARYING;
-}
+static bool usable(const Sparsity *p, Ref r) { return sparsity_level(p, r) < LEVEL_VARYING; }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------- */
 
-/* Unions of unions are made at once: the sets in between would be of use to nobody. Such a one waits as the list of its terms. */
+/* Unions of unions are made at once: the sets in between would be of use to
+ * nobody. Such a one waits as the list of its terms. */
 static bool only_unites(const Sparsity *p, const Inst *in) {
-	if (in->op == OP_MUL) return weightless(p, inst_arg(p->f, in, 0)) && weightless(p, inst_arg(p->f, in, 1));
+	if (in->op == OP_MUL)
+		return weightless(p, inst_arg(p->f, in, 0)) && weightless(p, inst_arg(p->f, in, 1));
 	return prims[in->op].elementwise;
 }
 
@@ -183,7 +186,9 @@ static Ref rule_mul(Sparsity *p, const Inst *in) {
 	for (uint32_t k = 0; k < 2; k++) {
 		s[k] = sparsity_sets(p, inst_arg(p->f, in, k));
 		w[k] = s[k] == REF_NONE ? REF_NONE : weights(p, inst_arg(p->f, in, !k));
-		if (w[k] != REF_NONE) s[k] = build_select(p->b, w[k], s[k], build_zeros(p->b, ref_type(build_fn(p->b), s[k])));
+		if (w[k] != REF_NONE)
+			s[k] =
+				build_select(p->b, w[k], s[k], build_zeros(p->b, ref_type(build_fn(p->b), s[k])));
 	}
 	return sparsity_join(p, s[0], s[1]);
 }
@@ -199,10 +204,12 @@ static Ref rule_moves(Sparsity *p, const Inst *in) {
 	Ref *s = ARENA_ARRAY(p->a, Ref, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) s[k] = sparsity_full(p, inst_arg(p->f, in, k));
 	sparsity_type(p, ref_type(p->f, inst_result(in, 0)));
-	return build(p->b, (Op)in->op, in->nargs, s, attr_subst(p->c, (Op)in->op, in->attr, p->map.dims, p->map.ndims), NULL);
+	return build(p->b, (Op)in->op, in->nargs, s,
+	             attr_subst(p->c, (Op)in->op, in->attr, p->map.dims, p->map.ndims), NULL);
 }
 
-/* Axes of x[..axis], i[batch..], x[axis+1..]: where those of x without `axis` stand, and which are those of i. */
+/* Axes of x[..axis], i[batch..], x[axis+1..]: where those of x without `axis`
+ * stand, and which are those of i. */
 typedef struct Places {
 	int64_t axis, batch;
 	uint32_t nx, ni;
@@ -211,7 +218,8 @@ typedef struct Places {
 } Places;
 
 static Places places(const Sparsity *p, const Inst *in) {
-	Places q = {.axis = attr_int(p->c, (Op)in->op, in->attr, 0), .batch = attr_int(p->c, (Op)in->op, in->attr, 1)};
+	Places q = {.axis = attr_int(p->c, (Op)in->op, in->attr, 0),
+	            .batch = attr_int(p->c, (Op)in->op, in->attr, 1)};
 	q.nx = type_at(p, in, 0)->rank;
 	q.ni = type_at(p, in, 1)->rank - (uint32_t)q.batch;
 	for (uint32_t k = 0; k + 1 < q.nx; k++) q.others[k] = (int)(k < q.axis ? k : k + q.ni);
@@ -235,16 +243,23 @@ static Ref rule_scatter(Sparsity *p, const Inst *in) {
 		if (all == REF_NONE) return sparsity_sets(p, x);
 		int axes[MAX_RANK];
 		for (uint32_t k = 0; k + 1 < q.nx; k++) axes[k] = (int)(k < q.axis ? k : k + 1);
-		return sparsity_join(p, sparsity_sets(p, x), spread(p, any_over(p, all, q.ni, q.indexed), in, axes));
+		return sparsity_join(p, sparsity_sets(p, x),
+		                     spread(p, any_over(p, all, q.ni, q.indexed), in, axes));
 	}
-	if (in->op == OP_SCATTER_SET) return build_scatter(p->b, OP_SCATTER_SET, sparsity_full(p, x), computed(p, i), sparsity_full(p, u), (int)q.axis, (int)q.batch);
+	if (in->op == OP_SCATTER_SET)
+		return build_scatter(p->b, OP_SCATTER_SET, sparsity_full(p, x), computed(p, i),
+		                     sparsity_full(p, u), (int)q.axis, (int)q.batch);
 	if (sparsity_sets(p, u) == REF_NONE) return sparsity_sets(p, x);
-	const Ref sx = sparsity_full(p, x), su = sparsity_full(p, u), index = build_convert(p->b, computed(p, i), DT_I64);
+	const Ref sx = sparsity_full(p, x), su = sparsity_full(p, u),
+			  index = build_convert(p->b, computed(p, i), DT_I64);
 	const Type tx = type_in(p, sx), ti = type_in(p, index);
 	const uint32_t batch = (uint32_t)q.batch, axis = (uint32_t)q.axis;
-	const Dim a = product(p, tx.dims, batch), o = product(p, tx.dims + batch, axis - batch), n = tx.dims[axis];
-	const Dim r = product(p, tx.dims + axis + 1, q.nx - axis - 1), m = product(p, ti.dims + batch, q.ni);
-	Ref args[3] = {reshaped(p, sx, 4, (Dim[]){a, o, n, r}), reshaped(p, index, 2, (Dim[]){a, m}), reshaped(p, su, 4, (Dim[]){a, o, m, r})};
+	const Dim a = product(p, tx.dims, batch), o = product(p, tx.dims + batch, axis - batch),
+			  n = tx.dims[axis];
+	const Dim r = product(p, tx.dims + axis + 1, q.nx - axis - 1),
+			  m = product(p, ti.dims + batch, q.ni);
+	Ref args[3] = {reshaped(p, sx, 4, (Dim[]){a, o, n, r}), reshaped(p, index, 2, (Dim[]){a, m}),
+	               reshaped(p, su, 4, (Dim[]){a, o, m, r})};
 	return reshaped(p, sets_build(p->b, SETS_SCATTER, 3, args), q.nx, tx.dims);
 }
 
@@ -257,7 +272,9 @@ static Ref rule_reduce(Sparsity *p, const Inst *in) {
 
 static Ref rule_cumulate(Sparsity *p, const Inst *in) {
 	const Ref s = sparsity_sets(p, inst_arg(p->f, in, 0));
-	return s == REF_NONE ? s : cumulated(p, s, attr_int(p->c, (Op)in->op, in->attr, 0), attr_int(p->c, (Op)in->op, in->attr, 1));
+	return s == REF_NONE ? s
+	                     : cumulated(p, s, attr_int(p->c, (Op)in->op, in->attr, 0),
+	                                 attr_int(p->c, (Op)in->op, in->attr, 1));
 }
 
 static Ref rule_fft(Sparsity *p, const Inst *in) {
@@ -269,7 +286,8 @@ static Ref rule_fft(Sparsity *p, const Inst *in) {
 	return spread(p, any_over(p, s, 1, &axis), in, others);
 }
 
-/* One operand of a contraction, its axes in the order batch, free, contracted. */
+/* One operand of a contraction, its axes in the order batch, free, contracted.
+ */
 typedef struct Side {
 	uint32_t nbatch, nfree, ncontract;
 	int perm[MAX_RANK];
@@ -295,7 +313,9 @@ static Ref as_matrices(Sparsity *p, Ref x, const Side *s) {
 	x = build_transpose(p->b, x, s->perm);
 	const Type t = type_in(p, x);
 	const Dim *d = t.dims;
-	return reshaped(p, x, 3, (Dim[]){product(p, d, s->nbatch), product(p, d + s->nbatch, s->nfree), product(p, d + s->nbatch + s->nfree, s->ncontract)});
+	return reshaped(p, x, 3,
+	                (Dim[]){product(p, d, s->nbatch), product(p, d + s->nbatch, s->nfree),
+	                        product(p, d + s->nbatch + s->nfree, s->ncontract)});
 }
 
 /* The part of a contraction that comes from the tangent of one operand. */
@@ -309,21 +329,26 @@ static Ref contract(Sparsity *p, const Inst *in, uint32_t which) {
 	if (w == REF_NONE) { /* batch, free of the first, free of the second */
 		int axes[MAX_RANK], perm[MAX_RANK];
 		Ref any = any_over(p, s, mine.ncontract, mine.contract);
-		for (uint32_t k = 0; k < mine.nbatch + mine.nfree; k++) { /* the same order, without the contracted ones */
+		/* the same order, without the contracted ones */
+		for (uint32_t k = 0; k < mine.nbatch + mine.nfree; k++) {
 			perm[k] = mine.perm[k];
-			for (uint32_t i = 0; i < mine.ncontract; i++) perm[k] -= mine.contract[i] < mine.perm[k];
+			for (uint32_t i = 0; i < mine.ncontract; i++)
+				perm[k] -= mine.contract[i] < mine.perm[k];
 			axes[k] = (int)(k < mine.nbatch ? k : first + k - mine.nbatch);
 		}
-		return build_broadcast(p->b, build_transpose(p->b, any, perm), result.rank, result.dims, axes);
+		return build_broadcast(p->b, build_transpose(p->b, any, perm), result.rank, result.dims,
+		                       axes);
 	}
-	Ref x = sets_build(p->b, SETS_DOT, 2, (Ref[]){as_matrices(p, s, &mine), as_matrices(p, w, &other)});
+	Ref x =
+		sets_build(p->b, SETS_DOT, 2, (Ref[]){as_matrices(p, s, &mine), as_matrices(p, w, &other)});
 	if (which) x = build_transpose(p->b, x, (int[]){0, 2, 1});
 	return reshaped(p, x, result.rank, result.dims);
 }
 
 static Ref rule_trisolve(Sparsity *p, const Inst *in) {
 	const Ref s = sparsity_sets(p, inst_arg(p->f, in, 1));
-	const bool lower = attr_int(p->c, OP_TRISOLVE, in->attr, 0), adjoint = attr_int(p->c, OP_TRISOLVE, in->attr, 1);
+	const bool lower = attr_int(p->c, OP_TRISOLVE, in->attr, 0),
+			   adjoint = attr_int(p->c, OP_TRISOLVE, in->attr, 1);
 	return cumulated(p, s, (int64_t)type_at(p, in, 1)->rank - 2, lower == adjoint);
 }
 
@@ -360,13 +385,16 @@ void sparsity_rule(Sparsity *p, const Inst *in) {
 	case OP_DOT: s = sparsity_join(p, contract(p, in, 0), contract(p, in, 1)); break;
 	default:
 		if (prims[op].elementwise) s = rule_union(p, in);
-		else if (op == OP_TRISOLVE && sparsity_sets(p, inst_arg(p->f, in, 0)) == REF_NONE && sparsity_sets(p, inst_arg(p->f, in, 1)) != REF_NONE)
+		else if (op == OP_TRISOLVE && sparsity_sets(p, inst_arg(p->f, in, 0)) == REF_NONE &&
+		         sparsity_sets(p, inst_arg(p->f, in, 1)) != REF_NONE)
 			s = rule_trisolve(p, in);
 		else {
 			const Ref all = everything(p, in);
 			for (uint32_t k = 0; all != REF_NONE && k < in->nresults; k++) {
 				const Ref r = inst_result(in, k);
-				if (sparsity_level(p, r) == LEVEL_ACTIVE) refmap_set(&p->map, r, build_broadcast_scalar(p->b, all, sparsity_sets_type(p, r)));
+				if (sparsity_level(p, r) == LEVEL_ACTIVE)
+					refmap_set(&p->map, r,
+					           build_broadcast_scalar(p->b, all, sparsity_sets_type(p, r)));
 			}
 			return;
 		}

@@ -1,21 +1,22 @@
-/* jet.c - Taylor mode: a function that carries truncated power series along with its values.
+/* jet.c - Taylor mode: a function that carries truncated power series along
+ * with its values.
  *
- * Needs: jet.h. Guarantees: what ad_jet in autodiff.h says. Two walks: the first finds which coefficients of which
- * values can differ from zero, through branches and loops to a fixpoint; the second emits, and instructions whose
- * results have no series are copied as they are. A recursive call is to the function under construction, which for its
- * sake has series for all inexact results. Series arithmetic follows Griewank & Walther, Evaluating Derivatives, 2nd
- * ed., chapter 13.
+ * Needs: jet.h. Guarantees: what ad_jet in autodiff.h says. Two walks: the
+ * first finds which coefficients of which values can differ from zero, through
+ * branches and loops to a fixpoint; the second emits, and instructions whose
+ * results have no series are copied as they are. A recursive call is to the
+ * function under construction, which for its sake has series for all inexact
+ * results. Series arithmetic follows Griewank & Walther, Evaluating
+ * Derivatives, 2nd ed., chapter 13.
  */
 #include "autodiff/taylor/jet.h"
 #include "autodiff/taylor/nested_jets.h"
 
 static void make_jet(Ctx *c, Derived *d);
 
-/* ---- coefficients ------------------------------------------------------------------------------------------------ */
+/* ---- coefficients -------------------------------------------------------- */
 
-uint64_t jet_mask(const Jet *j, Ref r) {
-	return ref_is_value(r) ? j->mask[REF_INDEX(r)] : 0;
-}
+uint64_t jet_mask(const Jet *j, Ref r) { return ref_is_value(r) ? j->mask[REF_INDEX(r)] : 0; }
 
 Ref jet_get(Jet *j, Ref r, uint32_t k) {
 	if (!k) return refmap_get(j->b, &j->map, r);
@@ -36,9 +37,7 @@ void jet_set(Jet *j, Ref result, uint32_t k, Ref x) {
 	j->coef[(size_t)REF_INDEX(result) * j->order + k - 1] = x;
 }
 
-void jet_primal(Jet *j, const Inst *in) {
-	build_copy_inst(j->b, &j->map, in);
-}
+void jet_primal(Jet *j, const Inst *in) { build_copy_inst(j->b, &j->map, in); }
 
 _Noreturn void jet_no_rule(Jet *j, const Inst *in, const char *why) {
 	no_rule(j->c, j->f, in, "jet", why);
@@ -60,13 +59,12 @@ static Fn *written_rule(Jet *j, const Inst *in) {
 	return j->rule[id];
 }
 
-/* ---- which coefficients can be nonzero --------------------------------------------------------------------------- */
+/* ---- which coefficients can be nonzero ----------------------------------- */
 
-static uint64_t mask_all(uint32_t order) {
-	return (UINT64_MAX >> (63 - order)) & ~UINT64_C(1);
-}
+static uint64_t mask_all(uint32_t order) { return (UINT64_MAX >> (63 - order)) & ~UINT64_C(1); }
 
-/* Coefficient 0 is there in both, so a product has the degrees of its factors and their sums. */
+/* Coefficient 0 is there in both, so a product has the degrees of its factors
+ * and their sums. */
 static uint64_t mask_product(uint64_t x, uint64_t y, uint32_t order) {
 	uint64_t sum = y;
 	for (uint32_t k = 1; k <= order; k++)
@@ -90,8 +88,8 @@ static bool mask_join(Jet *j, Ref r, uint64_t m) {
 	return *now != before;
 }
 
-#define FIRST UINT64_C(2)  /* coefficient 1 alone */
-#define STRAIGHT 0x100u    /* in an entry's order: parameters have coefficient 1 alone */
+#define FIRST UINT64_C(2) /* coefficient 1 alone */
+#define STRAIGHT 0x100u   /* in an entry's order: parameters have coefficient 1 alone */
 
 static void analyse_region(Jet *j, const Region *r);
 
@@ -108,21 +106,27 @@ static void join_region_results(Jet *j, const Inst *in, const Region *r) {
 
 static void join_all_results(Jet *j, const Inst *in, uint64_t m) {
 	for (uint32_t k = 0; k < in->nresults; k++)
-		if (type_has_tangent(j->c, ref_type(j->f, inst_result(in, k)))) mask_join(j, inst_result(in, k), m);
+		if (type_has_tangent(j->c, ref_type(j->f, inst_result(in, k))))
+			mask_join(j, inst_result(in, k), m);
 }
 
-/* Carried values stand in the operands and the results from 0 on, in the body's parameters after `skip` others. */
-static void analyse_loop(Jet *j, const Inst *in, const Region *body, uint32_t first_arg, uint32_t skip) {
+/* Carried values stand in the operands and the results from 0 on, in the body's
+ * parameters after `skip` others. */
+static void analyse_loop(Jet *j, const Inst *in, const Region *body, uint32_t first_arg,
+                         uint32_t skip) {
 	uint32_t n = in->nresults;
 	for (uint32_t k = 0; k < n; k++)
-		mask_join(j, ref_value(body->params + skip + k), jet_mask(j, inst_arg(j->f, in, first_arg + k)));
+		mask_join(j, ref_value(body->params + skip + k),
+		          jet_mask(j, inst_arg(j->f, in, first_arg + k)));
 	for (bool changed = true; changed;) {
 		changed = false;
 		analyse_region(j, body);
 		for (uint32_t k = 0; k < n; k++)
-			changed |= mask_join(j, ref_value(body->params + skip + k), jet_mask(j, j->f->args.at[body->results + k]));
+			changed |= mask_join(j, ref_value(body->params + skip + k),
+			                     jet_mask(j, j->f->args.at[body->results + k]));
 	}
-	for (uint32_t k = 0; k < n; k++) mask_join(j, inst_result(in, k), jet_mask(j, ref_value(body->params + skip + k)));
+	for (uint32_t k = 0; k < n; k++)
+		mask_join(j, inst_result(in, k), jet_mask(j, ref_value(body->params + skip + k)));
 }
 
 static Derived *callee_jet(Jet *j, const Inst *in) {
@@ -134,7 +138,8 @@ static Derived *callee_jet(Jet *j, const Inst *in) {
 }
 
 /* A callee that is still being made has series for all that can have one. */
-/* The call is to an expansion of some function by a number, which here moves along a straight line. */
+/* The call is to an expansion of some function by a number, which here moves
+ * along a straight line. */
 static bool calls_line(Jet *j, const Inst *in, Line *line) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
@@ -151,7 +156,9 @@ static void analyse_call(Jet *j, const Inst *in) {
 	if (!written_rule(j, in) && calls_line(j, in, &line)) {
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const Ref r = inst_result(in, k);
-			if ((k >= fn_nresults(line.f) || line.moves[k]) && type_has_tangent(j->c, ref_type(j->f, r))) mask_join(j, r, mask_all(j->order));
+			if ((k >= fn_nresults(line.f) || line.moves[k]) &&
+			    type_has_tangent(j->c, ref_type(j->f, r)))
+				mask_join(j, r, mask_all(j->order));
 		}
 		return;
 	}
@@ -164,7 +171,8 @@ static void analyse_call(Jet *j, const Inst *in) {
 }
 
 static uint64_t bilinear_mask(const Jet *j, const Inst *in) {
-	return mask_product(jet_mask(j, inst_arg(j->f, in, 0)), jet_mask(j, inst_arg(j->f, in, 1)), j->order);
+	return mask_product(jet_mask(j, inst_arg(j->f, in, 0)), jet_mask(j, inst_arg(j->f, in, 1)),
+	                    j->order);
 }
 
 static uint64_t elementwise_mask(const Jet *j, const Inst *in) {
@@ -190,7 +198,8 @@ static void analyse_inst(Jet *j, const Inst *in) {
 		}
 		return;
 	case OP_FOR: analyse_loop(j, in, inst_region(j->f, in, 0), 1, 1); return;
-	case OP_WHILE: analyse_loop(j, in, inst_region(j->f, in, 1), 0, 0); return; /* the condition needs values only */
+	/* the condition needs values only */
+	case OP_WHILE: analyse_loop(j, in, inst_region(j->f, in, 1), 0, 0); return;
 	default: break;
 	}
 	uint64_t args = args_mask(j, in);
@@ -202,7 +211,8 @@ static void analyse_inst(Jet *j, const Inst *in) {
 	case OP_UNBOX:
 	case OP_DYNAMIC:
 		jet_no_rule(j, in,
-		            "takes a value that depends on what is differentiated through a dynamic value, where derivatives "
+		            "takes a value that depends on what is differentiated through a dynamic value, "
+		            "where derivatives "
 		            "do not follow");
 	default: break;
 	}
@@ -214,10 +224,11 @@ static void analyse_inst(Jet *j, const Inst *in) {
 }
 
 static void analyse_region(Jet *j, const Region *r) {
-	for (uint32_t i = 0; i < r->ninsts; i++) analyse_inst(j, &j->f->insts.at[j->f->inst_order.at[r->insts + i]]);
+	for (uint32_t i = 0; i < r->ninsts; i++)
+		analyse_inst(j, &j->f->insts.at[j->f->inst_order.at[r->insts + i]]);
 }
 
-/* ---- element-wise, linear and bilinear operations ---------------------------------------------------------------- */
+/* ---- element-wise, linear and bilinear operations ------------------------ */
 
 static void jet_elementwise(Jet *j, const Inst *in) {
 	jet_primal(j, in);
@@ -244,7 +255,8 @@ void jet_linear(Jet *j, const Inst *in) {
 	Ref result = inst_result(in, 0);
 	for (uint32_t k = 1; k <= j->order; k++) {
 		bool any = false;
-		for (uint32_t i = 0; i < in->nargs; i++) any |= jet_get(j, inst_arg(j->f, in, i), k) != REF_NONE;
+		for (uint32_t i = 0; i < in->nargs; i++)
+			any |= jet_get(j, inst_arg(j->f, in, i), k) != REF_NONE;
 		if (!any || !jet_mask(j, result)) continue;
 		for (uint32_t i = 0; i < in->nargs; i++) args[i] = jet_full(j, inst_arg(j->f, in, i), k);
 		jet_set(j, result, k, build(j->b, (Op)in->op, in->nargs, args, mapped_attr(j, in), NULL));
@@ -266,14 +278,17 @@ static Ref contract(void *ud, Ref x, Ref y) {
 	return build(d->j->b, (Op)d->in->op, 2, (Ref[]){x, y}, d->in->attr, NULL);
 }
 
-/* x.x with nothing left over but the batch: the two factors may change places. */
+/* x.x with nothing left over but the batch: the two factors may change places.
+ */
 static bool contracts_itself(const Jet *j, const Inst *in) {
 	Ref x = inst_arg(j->f, in, 0);
 	if (x != inst_arg(j->f, in, 1)) return false;
 	uint32_t nc, nb, other;
-	const int64_t *lc = attr_field(j->c, OP_DOT, in->attr, 0, &nc), *rc = attr_field(j->c, OP_DOT, in->attr, 1, &other);
+	const int64_t *lc = attr_field(j->c, OP_DOT, in->attr, 0, &nc),
+				  *rc = attr_field(j->c, OP_DOT, in->attr, 1, &other);
 	if (memcmp(lc, rc, nc * sizeof *lc) != 0) return false;
-	const int64_t *lb = attr_field(j->c, OP_DOT, in->attr, 2, &nb), *rb = attr_field(j->c, OP_DOT, in->attr, 3, &other);
+	const int64_t *lb = attr_field(j->c, OP_DOT, in->attr, 2, &nb),
+				  *rb = attr_field(j->c, OP_DOT, in->attr, 3, &other);
 	return !memcmp(lb, rb, nb * sizeof *lb) && nc + nb == ref_ty(j->f, x)->rank;
 }
 
@@ -282,10 +297,11 @@ void jet_bilinear(Jet *j, const Inst *in) {
 	Contraction d = {j, in};
 	bool same = contracts_itself(j, in);
 	for (uint32_t k = 1; k <= j->order; k++)
-		jet_set(j, inst_result(in, 0), k, cauchy(j->b, k, 0, same, contraction_factor, contract, &d));
+		jet_set(j, inst_result(in, 0), k,
+		        cauchy(j->b, k, 0, same, contraction_factor, contract, &d));
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static void emit_region(Jet *j, const Region *r);
 
@@ -296,7 +312,8 @@ typedef struct Border {
 	uint32_t *k;
 } Border;
 
-static Border border_new(Jet *j, uint32_t n, Ref (*value)(const Jet *, const void *, uint32_t), const void *ud) {
+static Border border_new(Jet *j, uint32_t n, Ref (*value)(const Jet *, const void *, uint32_t),
+                         const void *ud) {
 	Border border = {0};
 	border.slot = ARENA_ARRAY(j->scratch, uint32_t, (size_t)n * j->order + 1);
 	border.k = ARENA_ARRAY(j->scratch, uint32_t, (size_t)n * j->order + 1);
@@ -317,17 +334,20 @@ static Ref result_of(const Jet *j, const void *ud, uint32_t i) {
 	return inst_result((const Inst *)ud, i);
 }
 
-/* The results of a region: values, then coefficients, zeros where this one has none. */
+/* The results of a region: values, then coefficients, zeros where this one has
+ * none. */
 static Ref *region_results(Jet *j, const Region *r, const Border *border) {
 	Ref *out = ARENA_ARRAY(j->scratch, Ref, r->nresults + border->n + 1);
-	for (uint32_t i = 0; i < r->nresults; i++) out[i] = jet_get(j, j->f->args.at[r->results + i], 0);
+	for (uint32_t i = 0; i < r->nresults; i++)
+		out[i] = jet_get(j, j->f->args.at[r->results + i], 0);
 	for (uint32_t i = 0; i < border->n; i++)
-		out[r->nresults + i] = jet_full(j, j->f->args.at[r->results + border->slot[i]], border->k[i]);
+		out[r->nresults + i] =
+			jet_full(j, j->f->args.at[r->results + border->slot[i]], border->k[i]);
 	return out;
 }
 
-/* Hands an instruction's new results to its old ones. Where a length is only known after running, the series'
- * lengths are its value's. */
+/* Hands an instruction's new results to its old ones. Where a length is only
+ * known after running, the series' lengths are its value's. */
 static void take_results(Jet *j, const Inst *in, const Border *border, const Ref *results) {
 	Fn *to = build_fn(j->b);
 	for (uint32_t i = 0; i < in->nresults; i++) refmap_set(&j->map, inst_result(in, i), results[i]);
@@ -340,7 +360,8 @@ static void take_results(Jet *j, const Inst *in, const Border *border, const Ref
 	}
 }
 
-/* Symbols that get another meaning inside a region have their own back after it. */
+/* Symbols that get another meaning inside a region have their own back after
+ * it. */
 static Dim *save_dims(Jet *j) {
 	Dim *copy = ARENA_ARRAY(j->scratch, Dim, j->map.ndims + 1);
 	if (j->map.ndims) memcpy(copy, j->map.dims, sizeof(Dim) * j->map.ndims);
@@ -351,7 +372,8 @@ static void restore_dims(Jet *j, const Dim *copy) {
 	if (j->map.ndims) memcpy(j->map.dims, copy, sizeof(Dim) * j->map.ndims);
 }
 
-/* `if` and `try`: two regions, of which the second may have parameters without series. */
+/* `if` and `try`: two regions, of which the second may have parameters without
+ * series. */
 static void jet_branches(Jet *j, const Inst *in) {
 	Border border = border_new(j, in->nresults, result_of, in);
 	RegionId regions[2];
@@ -363,32 +385,30 @@ static void jet_branches(Jet *j, const Inst *in) {
 		for (uint32_t i = 0; i < r->nparams; i++)
 			types[i] = refmap_type(j->b, &j->map, ref_type(j->f, ref_value(r->params + i)));
 		OpenRegion *open = build_region_begin(j->b, r->nparams, types, params);
-		for (uint32_t i = 0; i < r->nparams; i++) refmap_set(&j->map, ref_value(r->params + i), params[i]);
+		for (uint32_t i = 0; i < r->nparams; i++)
+			refmap_set(&j->map, ref_value(r->params + i), params[i]);
 		emit_region(j, r);
-		regions[k] = build_region_end(j->b, open, r->nresults + border.n, region_results(j, r, &border));
+		regions[k] =
+			build_region_end(j->b, open, r->nresults + border.n, region_results(j, r, &border));
 		restore_dims(j, dims);
 	}
 	build_at(j->b, in->span);
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, in->nresults + border.n + 1);
-	if (in->op == OP_IF) build_if(j->b, jet_get(j, inst_arg(j->f, in, 0), 0), regions[0], regions[1], results);
+	if (in->op == OP_IF)
+		build_if(j->b, jet_get(j, inst_arg(j->f, in, 0), 0), regions[0], regions[1], results);
 	else build_try(j->b, regions[0], regions[1], results);
 	take_results(j, in, &border, results);
 }
 
-void jet_rule_SELECT(Jet *j, const Inst *in) {
-	jet_elementwise(j, in);
-}
+void jet_rule_SELECT(Jet *j, const Inst *in) { jet_elementwise(j, in); }
 
-void jet_rule_IF(Jet *j, const Inst *in) {
-	jet_branches(j, in);
-}
+void jet_rule_IF(Jet *j, const Inst *in) { jet_branches(j, in); }
 
-void jet_rule_TRY(Jet *j, const Inst *in) {
-	jet_branches(j, in);
-}
+void jet_rule_TRY(Jet *j, const Inst *in) { jet_branches(j, in); }
 
 /* Loops carry the values, then the coefficients that the fixpoint found. */
-static Ref *loop_types(Jet *j, const Inst *in, const Region *r, uint32_t skip, const Border *border, TypeId *types) {
+static Ref *loop_types(Jet *j, const Inst *in, const Region *r, uint32_t skip, const Border *border,
+                       TypeId *types) {
 	uint32_t n = in->nresults, first = in->nargs - n;
 	Ref *init = ARENA_ARRAY(j->scratch, Ref, n + border->n + 1);
 	for (uint32_t i = 0; i < r->nparams; i++)
@@ -401,7 +421,8 @@ static Ref *loop_types(Jet *j, const Inst *in, const Region *r, uint32_t skip, c
 	return init;
 }
 
-static OpenRegion *open_body(Jet *j, const Region *r, uint32_t skip, const Border *border, const TypeId *types) {
+static OpenRegion *open_body(Jet *j, const Region *r, uint32_t skip, const Border *border,
+                             const TypeId *types) {
 	Ref *params = ARENA_ARRAY(j->scratch, Ref, r->nparams + border->n + 1);
 	OpenRegion *open = build_region_begin(j->b, r->nparams + border->n, types, params);
 	for (uint32_t i = 0; i < r->nparams; i++) {
@@ -409,7 +430,8 @@ static OpenRegion *open_body(Jet *j, const Region *r, uint32_t skip, const Borde
 		build_name(j->b, params[i], j->f->vals.at[r->params + i].name);
 	}
 	for (uint32_t i = 0; i < border->n; i++)
-		jet_set(j, ref_value(r->params + skip + border->slot[i]), border->k[i], params[r->nparams + i]);
+		jet_set(j, ref_value(r->params + skip + border->slot[i]), border->k[i],
+		        params[r->nparams + i]);
 	return open;
 }
 
@@ -421,11 +443,13 @@ void jet_rule_FOR(Jet *j, const Inst *in) {
 	Ref *init = loop_types(j, in, r, 1, &border, types);
 	OpenRegion *open = open_body(j, r, 1, &border, types);
 	emit_region(j, r);
-	RegionId body = build_region_end(j->b, open, r->nresults + border.n, region_results(j, r, &border));
+	RegionId body =
+		build_region_end(j->b, open, r->nresults + border.n, region_results(j, r, &border));
 	restore_dims(j, dims);
 	build_at(j->b, in->span);
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, in->nresults + border.n + 1);
-	build_for(j->b, jet_get(j, inst_arg(j->f, in, 0), 0), in->nresults + border.n, init, body, results);
+	build_for(j->b, jet_get(j, inst_arg(j->f, in, 0), 0), in->nresults + border.n, init, body,
+	          results);
 	take_results(j, in, &border, results);
 }
 
@@ -436,11 +460,14 @@ void jet_rule_WHILE(Jet *j, const Inst *in) {
 	Ref *params = ARENA_ARRAY(j->scratch, Ref, r->nparams + border.n + 1);
 	Dim *dims = save_dims(j);
 
-	/* The condition looks at values only; its parameters have the body's types but for symbols of their own. */
+	/* The condition looks at values only; its parameters have the body's types
+	 * but for symbols of their own. */
 	Ref *init = loop_types(j, in, test, 0, &border, types);
 	OpenRegion *open = build_region_begin(j->b, test->nparams + border.n, types, params);
-	for (uint32_t i = 0; i < test->nparams; i++) refmap_set(&j->map, ref_value(test->params + i), params[i]);
-	for (uint32_t i = 0; i < test->ninsts; i++) jet_primal(j, &j->f->insts.at[j->f->inst_order.at[test->insts + i]]);
+	for (uint32_t i = 0; i < test->nparams; i++)
+		refmap_set(&j->map, ref_value(test->params + i), params[i]);
+	for (uint32_t i = 0; i < test->ninsts; i++)
+		jet_primal(j, &j->f->insts.at[j->f->inst_order.at[test->insts + i]]);
 	Ref go_on = jet_get(j, j->f->args.at[test->results], 0);
 	RegionId condition = build_region_end(j->b, open, 1, &go_on);
 	restore_dims(j, dims);
@@ -448,7 +475,8 @@ void jet_rule_WHILE(Jet *j, const Inst *in) {
 	loop_types(j, in, r, 0, &border, types);
 	open = open_body(j, r, 0, &border, types);
 	emit_region(j, r);
-	RegionId body = build_region_end(j->b, open, r->nresults + border.n, region_results(j, r, &border));
+	RegionId body =
+		build_region_end(j->b, open, r->nresults + border.n, region_results(j, r, &border));
 	restore_dims(j, dims);
 	build_at(j->b, in->span);
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, in->nresults + border.n + 1);
@@ -456,7 +484,7 @@ void jet_rule_WHILE(Jet *j, const Inst *in) {
 	take_results(j, in, &border, results);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static bool known_zero(Builder *b, Ref x) {
 	Value v;
@@ -471,14 +499,17 @@ static bool some_coefficient(Jet *j, Ref r, uint32_t first, uint32_t last) {
 	return false;
 }
 
-/* y' = R(x, y, x') for a rule R of tangents, so k y_k is coefficient k-1 of R on the series of x, y and x', whose
- * own coefficients are (i+1) x_{i+1}. Order by order: what R does for low coefficients is met again in each round
- * and shared by the builder. */
+/* y' = R(x, y, x') for a rule R of tangents, so k y_k is coefficient k-1 of R
+ * on the series of x, y and x', whose own coefficients are (i+1) x_{i+1}. Order
+ * by order: what R does for low coefficients is met again in each round and
+ * shared by the builder. */
 static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 	Builder *b = j->b;
 	uint32_t nx = in->nargs, ny = in->nresults, n = 0, m = 0;
-	Ref *from = ARENA_ARRAY(j->scratch, Ref, 2 * nx + ny + 1); /* which value of f each parameter of R stands for */
-	bool *active = ARENA_ARRAY(j->scratch, bool, 2 * nx + ny + 1), *moves = ARENA_ARRAY(j->scratch, bool, ny + 1);
+	/* which value of f each parameter of R stands for */
+	Ref *from = ARENA_ARRAY(j->scratch, Ref, 2 * nx + ny + 1);
+	bool *active = ARENA_ARRAY(j->scratch, bool, 2 * nx + ny + 1),
+		 *moves = ARENA_ARRAY(j->scratch, bool, ny + 1);
 	for (uint32_t i = 0; i < nx; i++) from[n++] = inst_arg(j->f, in, i);
 	for (uint32_t i = 0; i < ny; i++) from[n++] = inst_result(in, i);
 	for (uint32_t i = 0; i < nx; i++)
@@ -495,7 +526,9 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Fn *round = rule;
 		memset(moves, 0, (ny + 1) * sizeof *moves);
-		for (uint32_t i = 0; i < n; i++) active[i] = i < nx + ny ? some_coefficient(j, from[i], 1, k - 1) : some_coefficient(j, from[i], 2, k);
+		for (uint32_t i = 0; i < n; i++)
+			active[i] = i < nx + ny ? some_coefficient(j, from[i], 1, k - 1)
+			                        : some_coefficient(j, from[i], 2, k);
 		if (k > 1) round = ad_jet(j->c, rule, k - 1, false, active, moves);
 		uint32_t nargs = 0, at = m;
 		for (uint32_t i = 0; i < n; i++)
@@ -503,7 +536,8 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 		for (uint32_t i = 0; i < n; i++) {
 			bool slope = i >= nx + ny;
 			for (uint32_t q = 1; active[i] && q < k; q++)
-				args[nargs++] = slope ? zero_scale(b, jet_full(j, from[i], q + 1), q + 1) : jet_full(j, from[i], q);
+				args[nargs++] = slope ? zero_scale(b, jet_full(j, from[i], q + 1), q + 1)
+				                      : jet_full(j, from[i], q);
 		}
 		build_inline(b, round, args, results);
 		for (uint32_t i = 0, r = 0; i < ny; i++) {
@@ -519,13 +553,16 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 }
 
 static void jet_longer_line(Jet *j, const Inst *in, const Line *line) {
-	Ref *args = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1), *results = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
+	Ref *args = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1),
+		*results = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
 	Ref *further = ARENA_ARRAY(j->scratch, Ref, (size_t)in->nresults * j->order + 1);
 	for (uint32_t i = 0; i < in->nargs; i++) args[i] = jet_get(j, inst_arg(j->f, in, i), 0);
-	line_expand(j->c, j->b, j->scratch, line, args, jet_full(j, inst_arg(j->f, in, line->param), 1), j->order, results, further);
+	line_expand(j->c, j->b, j->scratch, line, args, jet_full(j, inst_arg(j->f, in, line->param), 1),
+	            j->order, results, further);
 	for (uint32_t i = 0; i < in->nresults; i++) refmap_set(&j->map, inst_result(in, i), results[i]);
 	for (uint32_t i = 0; i < in->nresults; i++)
-		for (uint32_t k = 1; has_series(j, inst_result(in, i)) && k <= j->order; k++) jet_set(j, inst_result(in, i), k, further[i * j->order + k - 1]);
+		for (uint32_t k = 1; has_series(j, inst_result(in, i)) && k <= j->order; k++)
+			jet_set(j, inst_result(in, i), k, further[i * j->order + k - 1]);
 }
 
 void jet_rule_CALL(Jet *j, const Inst *in) {
@@ -546,7 +583,8 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, (size_t)m * (j->order + 1) + 1);
 	for (uint32_t i = 0; i < in->nargs; i++) args[i] = jet_get(j, inst_arg(j->f, in, i), 0);
 	for (uint32_t i = 0; i < in->nargs; i++)
-		for (uint32_t k = 1; d->mask[i] && k <= (d->order & STRAIGHT ? 1 : j->order); k++) args[n++] = jet_full(j, inst_arg(j->f, in, i), k);
+		for (uint32_t k = 1; d->mask[i] && k <= (d->order & STRAIGHT ? 1 : j->order); k++)
+			args[n++] = jet_full(j, inst_arg(j->f, in, i), k);
 	if (d->done) {
 		build_call(j->b, d->fn, n, args, results);
 	} else {
@@ -554,7 +592,8 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 		for (uint32_t i = 0; i < in->nresults; i++)
 			types[i] = refmap_type(j->b, &j->map, ref_type(j->f, inst_result(in, i)));
 		for (uint32_t i = 0; i < in->nresults; i++)
-			for (uint32_t k = 1; has_series(j, inst_result(in, i)) && k <= j->order; k++) types[m++] = types[i];
+			for (uint32_t k = 1; has_series(j, inst_result(in, i)) && k <= j->order; k++)
+				types[m++] = types[i];
 		int64_t word = d->fn->id;
 		build_typed(j->b, OP_CALL, n, args, attr_intern(j->c, &word, 1), m, types, results);
 	}
@@ -562,14 +601,19 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 	take_results(j, in, &border, results);
 }
 
-/* What a host function says of its tangent, as a function of its operands, its results and their tangents. */
+/* What a host function says of its tangent, as a function of its operands, its
+ * results and their tangents. */
 static Fn *host_rule(Jet *j, const Inst *in, const HostCall *call) {
 	Builder *b = build_begin(j->c, atom_f(j->c, "%s.jvp", call->def->name), in->span, j->f);
 	uint32_t m = 0;
-	Ref *x = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1), *y = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
-	Ref *dx = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1), *dy = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
-	for (uint32_t i = 0; i < in->nargs; i++) x[i] = build_param(b, ref_type(j->f, inst_arg(j->f, in, i)), 0);
-	for (uint32_t i = 0; i < in->nresults; i++) y[i] = build_param(b, ref_type(j->f, inst_result(in, i)), 0);
+	Ref *x = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1),
+		*y = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
+	Ref *dx = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1),
+		*dy = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
+	for (uint32_t i = 0; i < in->nargs; i++)
+		x[i] = build_param(b, ref_type(j->f, inst_arg(j->f, in, i)), 0);
+	for (uint32_t i = 0; i < in->nresults; i++)
+		y[i] = build_param(b, ref_type(j->f, inst_result(in, i)), 0);
 	for (uint32_t i = 0; i < in->nargs; i++) {
 		Ref r = inst_arg(j->f, in, i);
 		if (!type_has_tangent(j->c, ref_type(j->f, r))) continue;
@@ -592,7 +636,7 @@ void jet_rule_HOST(Jet *j, const Inst *in) {
 	series_by_rule(j, in, host_rule(j, in, call));
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------ */
 
 static void emit_region(Jet *j, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
@@ -605,7 +649,9 @@ static void emit_region(Jet *j, const Region *r) {
 			continue;
 		}
 		build_chain(j->b, chain_push(j->c, in->chain, "jet"));
-		Fn *rule = prims[in->op].deriv == DERIV_RULE && !prims[in->op].elementwise ? written_rule(j, in) : NULL;
+		Fn *rule = prims[in->op].deriv == DERIV_RULE && !prims[in->op].elementwise
+		               ? written_rule(j, in)
+		               : NULL;
 		if (rule) {
 			jet_primal(j, in);
 			series_by_rule(j, in, rule);
@@ -626,7 +672,9 @@ static void make_jet(Ctx *c, Derived *d) {
 	j.coef = ARENA_ARRAY(j.scratch, Ref, (size_t)f->vals.n * order + 1);
 	j.rule = ARENA_ARRAY(j.scratch, Fn *, f->insts.n + 1);
 	j.asked = ARENA_ARRAY(j.scratch, bool, f->insts.n + 1);
-	j.b = build_begin(c, derived_name(c, f, arena_printf(j.scratch, straight ? "jet%us" : "jet%u", order)), f->span, f);
+	j.b = build_begin(
+		c, derived_name(c, f, arena_printf(j.scratch, straight ? "jet%us" : "jet%u", order)),
+		f->span, f);
 	j.map = refmap_new(j.b, f, true);
 	for (uint32_t i = 0; i < nparams; i++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, i))];
@@ -649,11 +697,13 @@ static void make_jet(Ctx *c, Derived *d) {
 	uint32_t n = nresults;
 	for (uint32_t i = 0; i < nresults; i++) results[i] = jet_get(&j, fn_result(f, i), 0);
 	for (uint32_t i = 0; i < nresults; i++) {
-		/* A recursive call has counted on a series for whatever can have one. */
+		/* A recursive call has counted on a series for whatever can have one.
+		 */
 		bool moves = d->recursive && type_has_tangent(c, ref_type(f, fn_result(f, i)));
 		for (uint32_t k = 1; k <= order; k++) moves |= jet_get(&j, fn_result(f, i), k) != REF_NONE;
 		d->result_active[i] = moves;
-		for (uint32_t k = 1; moves && k <= order; k++) results[n++] = jet_full(&j, fn_result(f, i), k);
+		for (uint32_t k = 1; moves && k <= order; k++)
+			results[n++] = jet_full(&j, fn_result(f, i), k);
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
 	Origin origin = {.is_jet = true};
@@ -661,18 +711,21 @@ static void make_jet(Ctx *c, Derived *d) {
 	origin_set(c, d->fn, origin);
 }
 
-Fn *ad_jet(Ctx *c, Fn *settled, uint32_t order, bool straight, const bool *active, bool *result_active) {
+Fn *ad_jet(Ctx *c, Fn *settled, uint32_t order, bool straight, const bool *active,
+           bool *result_active) {
 	Fn *f = plain_of(settled);
 	if (order > JET_MAX_ORDER) {
-		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u", JET_MAX_ORDER,
-		           order);
+		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u",
+		           JET_MAX_ORDER, order);
 		ctx_throw(c, ST_ERROR);
 	}
 	if (!order) { /* values only: f itself */
 		if (result_active) memset(result_active, 0, fn_nresults(f) * sizeof *result_active);
 		return settled;
 	}
-	const Derived *d = derived_of(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0), active, make_jet);
-	if (result_active) memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
+	const Derived *d =
+		derived_of(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0), active, make_jet);
+	if (result_active)
+		memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
 	return d->fn;
 }

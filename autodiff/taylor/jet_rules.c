@@ -1,8 +1,9 @@
-/* jet_rules.c - Taylor series of the structural primitives that are neither linear nor bilinear: indexing, extrema,
- * products.
+/* jet_rules.c - Taylor series of the structural primitives that are neither
+ * linear nor bilinear: indexing, extrema, products.
  *
- * Needs: jet.h. Guarantees: one rule for each structural primitive with DERIV RULE or STRUCT, bound through prims.def,
- * so that a primitive without one does not link; those of control flow and calls stand in jet.c, those of the
+ * Needs: jet.h. Guarantees: one rule for each structural primitive with DERIV
+ * RULE or STRUCT, bound through prims.def, so that a primitive without one does
+ * not link; those of control flow and calls stand in jet.c, those of the
  * factorisations in jet_linalg.c.
  */
 #include "autodiff/taylor/jet.h"
@@ -18,9 +19,7 @@ static const JetRule rules[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-JetRule jet_rule(Op op) {
-	return rules[op];
-}
+JetRule jet_rule(Op op) { return rules[op]; }
 
 uint64_t jet_rule_mask(const Jet *j, const Inst *in) {
 	uint64_t x = jet_mask(j, inst_arg(j->f, in, 0));
@@ -32,21 +31,22 @@ uint64_t jet_rule_mask(const Jet *j, const Inst *in) {
 	case OP_SELECT: return second | jet_mask(j, inst_arg(j->f, in, 2));
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: return x | jet_mask(j, inst_arg(j->f, in, 2));
-	case OP_SOLVED: return x ? mask_closure(x | jet_mask(j, inst_arg(j->f, in, 3)), j->order) : jet_mask(j, inst_arg(j->f, in, 3));
+	case OP_SOLVED:
+		return x ? mask_closure(x | jet_mask(j, inst_arg(j->f, in, 3)), j->order)
+		         : jet_mask(j, inst_arg(j->f, in, 3));
 	case OP_TRISOLVE: return x ? mask_closure(x | second, j->order) : second;
 	default: return mask_closure(x, j->order);
 	}
 }
 
-static Ref arg(const Jet *j, const Inst *in, uint32_t k) {
-	return inst_arg(j->f, in, k);
-}
+static Ref arg(const Jet *j, const Inst *in, uint32_t k) { return inst_arg(j->f, in, k); }
 
-/* ---- indexing: linear in the arrays, the index has no series ----------------------------------------------------- */
+/* ---- indexing: linear in the arrays, the index has no series ------------- */
 
 void jet_rule_GATHER(Jet *j, const Inst *in) {
 	jet_primal(j, in);
-	int axis = (int)attr_int(j->c, OP_GATHER, in->attr, 0), batch = (int)attr_int(j->c, OP_GATHER, in->attr, 1);
+	int axis = (int)attr_int(j->c, OP_GATHER, in->attr, 0),
+		batch = (int)attr_int(j->c, OP_GATHER, in->attr, 1);
 	Ref index = jet_get(j, arg(j, in, 1), 0);
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Ref x = jet_get(j, arg(j, in, 0), k);
@@ -64,21 +64,17 @@ static void scatter(Jet *j, const Inst *in) {
 		if (!x && !u) continue;
 		/* Adding zeros is nothing; setting them is not. */
 		if (u || op == OP_SCATTER_SET)
-			x = build_scatter(j->b, op, jet_full(j, arg(j, in, 0), k), index, jet_full(j, arg(j, in, 2), k), axis,
-			                  batch);
+			x = build_scatter(j->b, op, jet_full(j, arg(j, in, 0), k), index,
+			                  jet_full(j, arg(j, in, 2), k), axis, batch);
 		jet_set(j, inst_result(in, 0), k, x);
 	}
 }
 
-void jet_rule_SCATTER_ADD(Jet *j, const Inst *in) {
-	scatter(j, in);
-}
+void jet_rule_SCATTER_ADD(Jet *j, const Inst *in) { scatter(j, in); }
 
-void jet_rule_SCATTER_SET(Jet *j, const Inst *in) {
-	scatter(j, in);
-}
+void jet_rule_SCATTER_SET(Jet *j, const Inst *in) { scatter(j, in); }
 
-/* ---- extrema: the mean of the series of the places that attain it ------------------------------------------------ */
+/* ---- extrema: the mean of the series of the places that attain it -------- */
 
 static void extremum(Jet *j, const Inst *in) {
 	jet_primal(j, in);
@@ -96,7 +92,8 @@ static void extremum(Jet *j, const Inst *in) {
 	TypeId wide = ref_type(build_fn(b), x0);
 	Ref attained = build2(b, OP_EQ, x0, build_broadcast(b, y0, x.rank, x.dims, kept));
 	Ref zeros = build_zeros(b, wide);
-	Ref count = build_reduce(b, OP_REDUCE_SUM, build_select(b, attained, build_full(b, wide, 1), zeros), naxes, axes);
+	Ref count = build_reduce(b, OP_REDUCE_SUM,
+	                         build_select(b, attained, build_full(b, wide, 1), zeros), naxes, axes);
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Ref xk = jet_get(j, arg(j, in, 0), k);
 		if (!xk) continue;
@@ -105,17 +102,14 @@ static void extremum(Jet *j, const Inst *in) {
 	}
 }
 
-void jet_rule_REDUCE_MAX(Jet *j, const Inst *in) {
-	extremum(j, in);
-}
+void jet_rule_REDUCE_MAX(Jet *j, const Inst *in) { extremum(j, in); }
 
-void jet_rule_REDUCE_MIN(Jet *j, const Inst *in) {
-	extremum(j, in);
-}
+void jet_rule_REDUCE_MIN(Jet *j, const Inst *in) { extremum(j, in); }
 
-/* ---- products along axes ----------------------------------------------------------------------------------------- */
+/* ---- products along axes ------------------------------------------------- */
 
-/* The factors as rows: the axes that are multiplied together in front and merged into one. */
+/* The factors as rows: the axes that are multiplied together in front and
+ * merged into one. */
 typedef struct Rows {
 	Ref x[JET_MAX_ORDER + 1]; /* coefficients, [length, rest...] */
 	Dim length;
@@ -153,7 +147,8 @@ static Rows make_rows(Jet *j, Ref from, uint32_t naxes, const int64_t *axes) {
 	}
 	rows.row_type = type_tensor(j->c, (Dtype)x.dtype, rows.row.rank, rows.row.dims);
 	if (!dim_is_const(j->c, rows.length, &rows.known) || rows.known > DIM_SMALL) rows.known = -1;
-	for (uint32_t k = 0; k <= j->order; k++) rows.x[k] = to_rows(b, jet_get(j, from, k), naxes, perm, &rows);
+	for (uint32_t k = 0; k <= j->order; k++)
+		rows.x[k] = to_rows(b, jet_get(j, from, k), naxes, perm, &rows);
 	return rows;
 }
 
@@ -171,15 +166,16 @@ static NodeId row_leaf(Jet *j, Series *s, const Rows *rows, int64_t i) {
 	}
 	for (uint32_t k = 0; k <= j->order; k++)
 		if (rows->x[k])
-			coef[k] =
-				build_reshape(j->b, build_slice(j->b, rows->x[k], start, length, NULL), rows->row.rank, rows->row.dims);
+			coef[k] = build_reshape(j->b, build_slice(j->b, rows->x[k], start, length, NULL),
+			                        rows->row.rank, rows->row.dims);
 	return series_leaf(s, coef);
 }
 
 /* A balanced tree: the series of n factors cost n - 1 products. */
 static NodeId product_tree(Series *s, const NodeId *x, uint32_t n, Dtype dtype) {
 	if (n == 1) return x[0];
-	NodeId pair[2] = {product_tree(s, x, n / 2, dtype), product_tree(s, x + n / 2, n - n / 2, dtype)};
+	NodeId pair[2] = {product_tree(s, x, n / 2, dtype),
+	                  product_tree(s, x + n / 2, n - n / 2, dtype)};
 	return series_node(s, OP_MUL, 2, pair, dtype, REF_NONE);
 }
 
@@ -192,14 +188,14 @@ static Ref factor(void *ud, uint32_t which, uint32_t k) {
 	return ((const Factors *)ud)->of[which][k];
 }
 
-static Ref times(void *ud, Ref x, Ref y) {
-	return build2(((const Factors *)ud)->b, OP_MUL, x, y);
-}
+static Ref times(void *ud, Ref x, Ref y) { return build2(((const Factors *)ud)->b, OP_MUL, x, y); }
 
-/* A loop over the rows that carries the product's series and, for a running product, the series of all of them.
- * Coefficients that the mask of `result` leaves out are not carried. product[k] and, if wanted, running[k] receive
- * the outcome. */
-static void product_loop(Jet *j, Ref result, const Rows *rows, bool reverse, Ref *product, Ref *running) {
+/* A loop over the rows that carries the product's series and, for a running
+ * product, the series of all of them. Coefficients that the mask of `result`
+ * leaves out are not carried. product[k] and, if wanted, running[k] receive the
+ * outcome. */
+static void product_loop(Jet *j, Ref result, const Rows *rows, bool reverse, Ref *product,
+                         Ref *running) {
 	Builder *b = j->b;
 	uint32_t n = 0, slot[JET_MAX_ORDER + 1];
 	TypeId types[2 * JET_MAX_ORDER + 3];
@@ -223,7 +219,9 @@ static void product_loop(Jet *j, Ref result, const Rows *rows, bool reverse, Ref
 	}
 	OpenRegion *open = build_region_begin(b, 1 + total, types, params);
 	Ref index = params[0], now[JET_MAX_ORDER + 1] = {REF_NONE}, row[JET_MAX_ORDER + 1];
-	if (reverse) index = build2(b, OP_SUB, build2(b, OP_SUB, build_extent(b, rows->length), build_i64(b, 1)), index);
+	if (reverse)
+		index = build2(b, OP_SUB, build2(b, OP_SUB, build_extent(b, rows->length), build_i64(b, 1)),
+		               index);
 	for (uint32_t i = 0; i < n; i++) now[slot[i]] = params[1 + i];
 	for (uint32_t k = 0; k <= j->order; k++) row[k] = row_at(b, rows, rows->x[k], index);
 	Factors f = {b, {now, row}};
@@ -278,11 +276,12 @@ void jet_rule_CUMPROD(Jet *j, const Inst *in) {
 		Series *s = series_new(j->c, b, j->scratch, j->order, in->span, rows.row_type);
 		NodeId at[DIM_SMALL];
 		for (int64_t i = 0; i < rows.known; i++) {
-			int64_t place = reverse ? rows.known - 1 - i : i, before = reverse ? place + 1 : place - 1;
+			int64_t place = reverse ? rows.known - 1 - i : i,
+					before = reverse ? place + 1 : place - 1;
 			at[place] = row_leaf(j, s, &rows, place);
 			if (i)
-				at[place] =
-					series_node(s, OP_MUL, 2, (NodeId[]){at[before], at[place]}, (Dtype)rows.row.dtype, REF_NONE);
+				at[place] = series_node(s, OP_MUL, 2, (NodeId[]){at[before], at[place]},
+				                        (Dtype)rows.row.dtype, REF_NONE);
 		}
 		Dim one[MAX_RANK];
 		one[0] = dim_const(j->c, 1);

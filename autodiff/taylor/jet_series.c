@@ -1,13 +1,18 @@
-/* jet_series.c - truncated power series of element-wise expressions, from one line of calculus each.
+/* jet_series.c - truncated power series of element-wise expressions, from one
+ * line of calculus each.
  *
- * Needs: jet.h; the lines of calculus through ir_services()->elementwise_rule. Guarantees: the coefficients of y = f(x)
- * to order K cost O(K^2) operations. If y' = g(x, y) x' then
+ * Needs: jet.h; the lines of calculus through ir_services()->elementwise_rule.
+ * Guarantees: the coefficients of y = f(x) to order K cost O(K^2) operations.
+ * If y' = g(x, y) x' then
  *     k y_k = sum_{j=1..k} (j x_j) g_{k-j},
- * where the series of g needs coefficients below k only, also of y itself (Griewank & Walther, Evaluating Derivatives,
- * 2nd ed., section 13.2). g is the primitive's line of calculus, unfolded into nodes that are shared: the rule of sin
- * names cos(x), whose rule names sin(x), which is the node one came from. Only product, quotient, power and the
- * piecewise primitives have series of their own here: the first because they are the arithmetic, power because its rule
- * would call for ever lower powers, and the piecewise ones because their coefficients follow one operand.
+ * where the series of g needs coefficients below k only, also of y itself
+ * (Griewank & Walther, Evaluating Derivatives, 2nd ed., section 13.2). g is the
+ * primitive's line of calculus, unfolded into nodes that are shared: the rule
+ * of sin names cos(x), whose rule names sin(x), which is the node one came
+ * from. Only product, quotient, power and the piecewise primitives have series
+ * of their own here: the first because they are the arithmetic, power because
+ * its rule would call for ever lower powers, and the piecewise ones because
+ * their coefficients follow one operand.
  */
 #include "autodiff/taylor/jet.h"
 #include <math.h>
@@ -44,12 +49,11 @@ struct Series {
 	VEC(Node) nodes;
 };
 
-/* Integer powers up to this are products; beyond it the binomial form serves. */
+/* Integer powers up to this are products; beyond it the binomial form serves.
+ */
 #define POW_PRODUCTS 1024
 
-Ref zero_add(Builder *b, Ref x, Ref y) {
-	return !x ? y : !y ? x : build2(b, OP_ADD, x, y);
-}
+Ref zero_add(Builder *b, Ref x, Ref y) { return !x ? y : !y ? x : build2(b, OP_ADD, x, y); }
 
 Ref zero_sub(Builder *b, Ref x, Ref y) {
 	return !y ? x : !x ? build1(b, OP_NEG, y) : build2(b, OP_SUB, x, y);
@@ -60,7 +64,8 @@ Ref zero_scale(Builder *b, Ref x, double factor) {
 	return build2(b, OP_MUL, x, build_full(b, ref_type(build_fn(b), x), factor));
 }
 
-Ref cauchy(Builder *b, uint32_t k, uint32_t first, bool same, SeriesOf of, BilinearOp multiply, void *ud) {
+Ref cauchy(Builder *b, uint32_t k, uint32_t first, bool same, SeriesOf of, BilinearOp multiply,
+           void *ud) {
 	Ref sum = REF_NONE;
 	if (same) {
 		for (uint32_t i = first; 2 * i < k; i++) {
@@ -80,7 +85,7 @@ Ref cauchy(Builder *b, uint32_t k, uint32_t first, bool same, SeriesOf of, Bilin
 	return sum;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 Series *series_new(Ctx *c, Builder *b, Arena *scratch, uint32_t order, SpanId span, TypeId like) {
 	Series *s = ARENA_NEW(scratch, Series);
@@ -102,8 +107,10 @@ NodeId series_leaf(Series *s, const Ref *coef) {
 		if (s->nodes.at[i].op == OP_NONE && !memcmp(s->nodes.at[i].coef, coef, bytes)) return i;
 	bool constant = true;
 	for (uint32_t k = 1; k <= s->order; k++) constant &= !coef[k];
-	Dtype dtype = coef[0] ? (Dtype)ref_ty(build_fn(s->b), coef[0])->dtype : (Dtype)type_of(s->c, s->like)->dtype;
-	NodeId n = add_node(s, (Node){.op = OP_NONE, .dtype = dtype, .constant = constant, .known = UINT64_MAX});
+	Dtype dtype = coef[0] ? (Dtype)ref_ty(build_fn(s->b), coef[0])->dtype
+	                      : (Dtype)type_of(s->c, s->like)->dtype;
+	NodeId n = add_node(
+		s, (Node){.op = OP_NONE, .dtype = dtype, .constant = constant, .known = UINT64_MAX});
 	memcpy(s->nodes.at[n].coef, coef, bytes);
 	return n;
 }
@@ -125,7 +132,8 @@ static NodeId scalar_leaf(Series *s, Dtype dtype, double x) {
 NodeId series_node(Series *s, Op op, uint32_t nargs, const NodeId *args, Dtype result, Ref primal) {
 	for (NodeId i = 0; i < s->nodes.n; i++) {
 		const Node *n = &s->nodes.at[i];
-		if (n->op == op && n->dtype == result && n->nargs == nargs && !memcmp(n->arg, args, sizeof(NodeId) * nargs))
+		if (n->op == op && n->dtype == result && n->nargs == nargs &&
+		    !memcmp(n->arg, args, sizeof(NodeId) * nargs))
 			return i;
 	}
 	Node n = {.op = op, .dtype = result, .nargs = (uint8_t)nargs, .constant = true};
@@ -166,21 +174,24 @@ static Ref scaled_coef(Series *s, NodeId n, uint32_t j) {
 	return s->nodes.at[n].scaled[j];
 }
 
-/* ---- the line of calculus ---------------------------------------------------------------------------------------- */
+/* ---- the line of calculus ------------------------------------------------ */
 
 static _Noreturn void bad_rule(Series *s, Op op, const char *what) {
-	diag_error(s->c, E_RULE, span_of(s->c, s->span), "the derivative rule of `%s` %s", prims[op].name, what);
+	diag_error(s->c, E_RULE, span_of(s->c, s->span), "the derivative rule of `%s` %s",
+	           prims[op].name, what);
 	ctx_throw(s->c, ST_ERROR);
 }
 
-/* Unfolds the rule of node n into nodes: its partial derivatives are the g of its terms. */
+/* Unfolds the rule of node n into nodes: its partial derivatives are the g of
+ * its terms. */
 static void unfold_rule(Series *s, NodeId n) {
 	Node now = s->nodes.at[n];
 	Fn *(*service)(Ctx *, Op, Dtype) = ir_services(s->c)->elementwise_rule;
 	const Fn *rule = service ? service(s->c, now.op, s->nodes.at[now.arg[0]].dtype) : NULL;
 	if (!rule) {
 		if (!service)
-			diag_error(s->c, E_NO_RULE, span_of(s->c, s->span), "`%s` has no derivative rule", prims[now.op].name);
+			diag_error(s->c, E_NO_RULE, span_of(s->c, s->span), "`%s` has no derivative rule",
+			           prims[now.op].name);
 		ctx_throw(s->c, ST_ERROR);
 	}
 	if (fn_nparams(rule) != now.nargs + 1u || fn_nresults(rule) != now.nargs)
@@ -191,22 +202,26 @@ static void unfold_rule(Series *s, NodeId n) {
 	const Region *body = &rule->regions.at[0];
 	for (uint32_t i = 0; i <= body->ninsts; i++) {
 		/* The turn after the last instruction is for the results. */
-		const Inst *in = i < body->ninsts ? &rule->insts.at[rule->inst_order.at[body->insts + i]] : NULL;
-		if (in && !prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT && in->op != OP_STOP)
-			bad_rule(s, now.op, "must be made of element-wise operations for derivatives of higher order");
+		const Inst *in =
+			i < body->ninsts ? &rule->insts.at[rule->inst_order.at[body->insts + i]] : NULL;
+		if (in && !prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT &&
+		    in->op != OP_STOP)
+			bad_rule(s, now.op,
+			         "must be made of element-wise operations for derivatives of higher order");
 		uint32_t nargs = in ? in->nargs : now.nargs;
 		NodeId args[3];
 		for (uint32_t k = 0; k < nargs; k++) {
 			Ref r = in ? inst_arg(rule, in, k) : fn_result(rule, k);
 			const Const *constant = ref_constant(rule, r);
 			if (constant)
-				args[k] = constant_leaf(s, build_broadcast_scalar(s->b, build_const(s->b, constant->value), s->like));
-			else
-				args[k] = of[REF_INDEX(r)];
+				args[k] = constant_leaf(
+					s, build_broadcast_scalar(s->b, build_const(s->b, constant->value), s->like));
+			else args[k] = of[REF_INDEX(r)];
 		}
 		if (in) {
 			Ref r = inst_result(in, 0);
-			of[REF_INDEX(r)] = series_node(s, (Op)in->op, nargs, args, (Dtype)ref_ty(rule, r)->dtype, REF_NONE);
+			of[REF_INDEX(r)] =
+				series_node(s, (Op)in->op, nargs, args, (Dtype)ref_ty(rule, r)->dtype, REF_NONE);
 		} else {
 			memcpy(s->nodes.at[n].g, args, sizeof(NodeId) * nargs);
 			memcpy(s->nodes.at[n].x, now.arg, sizeof(NodeId) * nargs);
@@ -215,7 +230,8 @@ static void unfold_rule(Series *s, NodeId n) {
 	}
 }
 
-/* The term j = k stands outside the sum: its factor k/k is 1, and where x is a straight line nothing else is left. */
+/* The term j = k stands outside the sum: its factor k/k is 1, and where x is a
+ * straight line nothing else is left. */
 static Ref recurrence(Series *s, NodeId n, uint32_t k) {
 	Ref lead = REF_NONE, sum = REF_NONE;
 	for (uint32_t t = 0; t < s->nodes.at[n].nterms; t++) {
@@ -227,13 +243,14 @@ static Ref recurrence(Series *s, NodeId n, uint32_t k) {
 		for (uint32_t j = 1; j < k; j++) {
 			if (!series_coef(s, x, j)) continue;
 			Ref factor = series_coef(s, g, k - j);
-			if (factor) sum = zero_add(s->b, sum, build2(s->b, OP_MUL, scaled_coef(s, x, j), factor));
+			if (factor)
+				sum = zero_add(s->b, sum, build2(s->b, OP_MUL, scaled_coef(s, x, j), factor));
 		}
 	}
 	return zero_add(s->b, lead, zero_scale(s->b, sum, 1.0 / k));
 }
 
-/* ---- power ------------------------------------------------------------------------------------------------------- */
+/* ---- power --------------------------------------------------------------- */
 
 static NodeId whole_power(Series *s, NodeId x, uint32_t n) {
 	if (n == 1) return x;
@@ -243,11 +260,13 @@ static NodeId whole_power(Series *s, NodeId x, uint32_t n) {
 }
 
 /* The four ways of a power:
- * - whole exponents: products (and a quotient), so that x^3 has its derivatives at 0;
- * - constant exponents below 1: x y' = p y x', one recurrence with a division by x_0, which is singular at 0 as x^p
- *   is;
- * - other exponents without a series: y_k = sum_m binomial(p, m) x_0^(p-m) [(x - x_0)^m]_k, which is right at 0 too,
- *   where binomials that vanish silence powers that do not exist;
+ * - whole exponents: products (and a quotient), so that x^3 has its derivatives
+ *   at 0;
+ * - constant exponents below 1: x y' = p y x', one recurrence with a division
+ *   by x_0, which is singular at 0 as x^p is;
+ * - other exponents without a series: y_k = sum_m binomial(p, m) x_0^(p-m) [(x
+ *   - x_0)^m]_k, which is right at 0 too, where binomials that vanish silence
+ *   powers that do not exist;
  * - exponents with a series: y = exp(p log x). */
 static void unfold_pow(Series *s, NodeId n) {
 	Builder *b = s->b;
@@ -257,7 +276,8 @@ static void unfold_pow(Series *s, NodeId n) {
 		NodeId log_x;
 		if (s->nodes.at[x].constant) { /* 0^p stays 0 when p > 0 moves */
 			Ref x0 = series_coef(s, x, 0), zero = build_zeros(b, node_type(s, x));
-			Ref y0 = series_coef(s, n, 0), both = build2(b, OP_MIN, build2(b, OP_EQ, x0, zero), build2(b, OP_EQ, y0, zero));
+			Ref y0 = series_coef(s, n, 0),
+				both = build2(b, OP_MIN, build2(b, OP_EQ, x0, zero), build2(b, OP_EQ, y0, zero));
 			log_x = constant_leaf(s, build_select(b, both, zero, build1(b, OP_LOG, x0)));
 		} else {
 			log_x = series_node(s, OP_LOG, 1, &x, dtype, REF_NONE);
@@ -279,7 +299,8 @@ static void unfold_pow(Series *s, NodeId n) {
 		exponent = creal(z);
 		known = cimag(z) == 0;
 	}
-	if (known && exponent >= -POW_PRODUCTS && exponent <= POW_PRODUCTS && exponent == trunc(exponent)) {
+	if (known && exponent >= -POW_PRODUCTS && exponent <= POW_PRODUCTS &&
+	    exponent == trunc(exponent)) {
 		uint32_t size = (uint32_t)(exponent < 0 ? -exponent : exponent);
 		NodeId alias = size ? whole_power(s, x, size) : scalar_leaf(s, dtype, 1);
 		if (exponent < 0) alias = node2(s, OP_DIV, scalar_leaf(s, dtype, 1), alias);
@@ -327,12 +348,14 @@ static Ref pow_coef(Series *s, NodeId n, uint32_t k) {
 	case POW_ALIAS: return series_coef(s, s->nodes.at[n].alias, k);
 	case POW_TERMS: return recurrence(s, n, k);
 	case POW_ROOT:
-		/* k x_0 y_k = sum_{j=1..k} (p j - (k - j)) x_j y_{k-j}: Griewank & Walther, table 13.2. */
+		/* k x_0 y_k = sum_{j=1..k} (p j - (k - j)) x_j y_{k-j}: Griewank &
+		 * Walther, table 13.2. */
 		for (uint32_t j = 1; j <= k; j++) {
 			Ref xj = series_coef(s, x, j);
 			Ref y = xj ? series_coef(s, n, k - j) : REF_NONE;
 			double factor = (s->nodes.at[n].exponent * j - (k - j)) / k;
-			if (y && factor != 0) sum = zero_add(b, sum, zero_scale(b, build2(b, OP_MUL, xj, y), factor));
+			if (y && factor != 0)
+				sum = zero_add(b, sum, zero_scale(b, build2(b, OP_MUL, xj, y), factor));
 		}
 		return sum ? build2(b, OP_DIV, sum, series_coef(s, x, 0)) : REF_NONE;
 	case POW_BINOMIAL:
@@ -346,7 +369,7 @@ static Ref pow_coef(Series *s, NodeId n, uint32_t k) {
 	return REF_NONE;
 }
 
-/* ---- coefficients ------------------------------------------------------------------------------------------------ */
+/* ---- coefficients -------------------------------------------------------- */
 
 typedef struct ProductOf {
 	Series *s;
@@ -394,10 +417,8 @@ static Ref extremum_coef(Series *s, NodeId n, NodeId x, NodeId y, uint32_t k) {
 static void expand(Series *s, NodeId n) {
 	if (s->nodes.at[n].expanded) return;
 	s->nodes.at[n].expanded = true;
-	if (s->nodes.at[n].op == OP_POW)
-		unfold_pow(s, n);
-	else
-		unfold_rule(s, n);
+	if (s->nodes.at[n].op == OP_POW) unfold_pow(s, n);
+	else unfold_rule(s, n);
 }
 
 static Ref make_coef(Series *s, NodeId n, uint32_t k) {
@@ -411,7 +432,9 @@ static Ref make_coef(Series *s, NodeId n, uint32_t k) {
 	case OP_REAL:
 	case OP_IMAG:
 	case OP_CONJ: xk = series_coef(s, x, k); return xk ? build1(b, now.op, xk) : REF_NONE;
-	case OP_CONVERT: xk = series_coef(s, x, k); return xk ? build_convert(b, xk, now.dtype) : REF_NONE;
+	case OP_CONVERT:
+		xk = series_coef(s, x, k);
+		return xk ? build_convert(b, xk, now.dtype) : REF_NONE;
 	case OP_ADD: return zero_add(b, series_coef(s, x, k), series_coef(s, y, k));
 	case OP_SUB: xk = series_coef(s, x, k); return zero_sub(b, xk, series_coef(s, y, k));
 	case OP_MUL: return cauchy(b, k, 0, x == y, factor_coef, multiply, &product);
@@ -425,7 +448,8 @@ static Ref make_coef(Series *s, NodeId n, uint32_t k) {
 		xk = series_coef(s, now.arg[1], k);
 		yk = series_coef(s, now.arg[2], k);
 		if (!xk && !yk) return REF_NONE;
-		return build_select(b, series_coef(s, now.arg[0], 0), or_zeros(s, n, xk), or_zeros(s, n, yk));
+		return build_select(b, series_coef(s, now.arg[0], 0), or_zeros(s, n, xk),
+		                    or_zeros(s, n, yk));
 	case OP_POW: expand(s, n); return pow_coef(s, n, k);
 	default: expand(s, n); return recurrence(s, n, k);
 	}

@@ -1,16 +1,26 @@
-/* mixed_partials.c - mixed derivatives by expansions in several directions, where the program sums them.
+/* mixed_partials.c - mixed derivatives by expansions in several directions,
+ * where the program sums them.
  *
- * Needs: mixed_partials.h, nested_jets.h. Guarantees: as mixed_partials.h says; the function that comes out is another form of the one that goes in, not always a cheaper one.
+ * Needs: mixed_partials.h, nested_jets.h. Guarantees: as mixed_partials.h says;
+ * the function that comes out is another form of the one that goes in, not
+ * always a cheaper one.
  *
- * With c[a, b] the Taylor coefficients of g(x + s, y + t), the expansion along (p, q) has the coefficients L_m = sum over a + b = m of p^a q^b c[a, b]. A weighted sum of
- * the c of one degree is therefore a weighted sum of L_m along some directions: as many as there are c of that degree serve for any, fewer for some
- * (polarisation; Griewank, Utke and Walther, "Evaluating higher derivative tensors by forward propagation of univariate Taylor series", Math. Comp. 69 (2000)).
- * (d/dx + d/dy)^2 g needs one, the Laplacian to the third in the plane four: there it pays. One mixed derivative alone costs less as an expansion of an
- * expansion, which shares everything with the derivatives below it.
+ * With c[a, b] the Taylor coefficients of g(x + s, y + t), the expansion along
+ * (p, q) has the coefficients L_m = sum over a + b = m of p^a q^b c[a, b]. A
+ * weighted sum of the c of one degree is therefore a weighted sum of L_m along
+ * some directions: as many as there are c of that degree serve for any, fewer
+ * for some (polarisation; Griewank, Utke and Walther, "Evaluating higher
+ * derivative tensors by forward propagation of univariate Taylor series", Math.
+ * Comp. 69 (2000)). (d/dx + d/dy)^2 g needs one, the Laplacian to the third in
+ * the plane four: there it pays. One mixed derivative alone costs less as an
+ * expansion of an expansion, which shares everything with the derivatives below
+ * it.
  *
- * What is nested is seen from the origins of functions: an expansion by y of an expansion by x of g (a *chain*). Chains of one function at one place are a
- * group; two are of the same function when their values, written out on the same operands, are the same value. The sums are followed through additions and constant
- * factors up to where something else uses them.
+ * What is nested is seen from the origins of functions: an expansion by y of an
+ * expansion by x of g (a *chain*). Chains of one function at one place are a
+ * group; two are of the same function when their values, written out on the
+ * same operands, are the same value. The sums are followed through additions
+ * and constant factors up to where something else uses them.
  */
 #include "autodiff/taylor/mixed_partials.h"
 #include "autodiff/taylor/nested_jets.h"
@@ -18,7 +28,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VARS_MOST = 3, ORDER_MOST = 8, TERMS_MOST = 24, DIRS_MOST = 12, MONOMIALS_MOST = 45, CANDIDATES_MOST = 32, TESTS_MOST = 4000 };
+enum {
+	VARS_MOST = 3,
+	ORDER_MOST = 8,
+	TERMS_MOST = 24,
+	DIRS_MOST = 12,
+	MONOMIALS_MOST = 45,
+	CANDIDATES_MOST = 32,
+	TESTS_MOST = 4000
+};
 #define EXACT 1e-12 /* of a functional's size may be left over */
 
 typedef struct Monomial { /* a coefficient of one result of one group */
@@ -83,13 +101,15 @@ typedef struct Polarising {
 	Arena *scratch;
 	VEC(Chain) chains;
 	VEC(Group) groups;
-	Form **form;  /* by value of flat */
+	Form **form; /* by value of flat */
 	Builder *b;
 	RefMap map;
-	double products, nested; /* of coefficients, in a multiplication: what is told of both ways before they are made */
+	/* of coefficients, in a multiplication: what is told of both ways before
+	 * they are made */
+	double products, nested;
 } Polarising;
 
-/* ---- chains ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- chains -------------------------------------------------------------- */
 
 typedef struct Seen {
 	Arena *scratch;
@@ -112,7 +132,8 @@ static bool calls_lines(Seen *s, const Fn *f) {
 	return false;
 }
 
-/* The function that g expands, and in which steps; false: it is no expansion by numbers of a function without expansions in it. */
+/* The function that g expands, and in which steps; false: it is no expansion by
+ * numbers of a function without expansions in it. */
 static bool steps_of(Polarising *p, Fn *g, Chain *out) {
 	Level outwards[VARS_MOST];
 	uint32_t n = 0;
@@ -122,7 +143,10 @@ static bool steps_of(Polarising *p, Fn *g, Chain *out) {
 		Fn *from = n < VARS_MOST ? fn_get(p->c, o.line_of) : NULL;
 		const Derived *d = from && from->finished ? derived_that_made(from, g) : NULL;
 		if (!d || !d->done) return false;
-		outwards[n++] = (Level){.param = o.line_param, .order = o.line_order, .moves = d->result_active, .nmoves = fn_nresults(from)};
+		outwards[n++] = (Level){.param = o.line_param,
+		                        .order = o.line_order,
+		                        .moves = d->result_active,
+		                        .nmoves = fn_nresults(from)};
 		g = from;
 	}
 	Seen seen = {.scratch = p->scratch};
@@ -156,7 +180,8 @@ static bool read_chain(Polarising *p, const Inst *in, Chain *out) {
 	for (uint32_t i = 0; i < out->n; i++) {
 		Level *l = &out->level[i];
 		order += l->order;
-		if (l->param >= n || order > ORDER_MOST || !number_of(f, inst_arg(f, in, n + i), &l->along)) return false;
+		if (l->param >= n || order > ORDER_MOST || !number_of(f, inst_arg(f, in, n + i), &l->along))
+			return false;
 		const Ref x = inst_arg(f, in, l->param);
 		uint32_t times = 0;
 		for (uint32_t k = 0; k < n; k++) times += inst_arg(f, in, k) == x;
@@ -167,7 +192,7 @@ static bool read_chain(Polarising *p, const Inst *in, Chain *out) {
 	return true;
 }
 
-/* ---- groups ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------- */
 
 static void gather_groups(Polarising *p) {
 	const Fn *f = p->flat;
@@ -179,15 +204,19 @@ static void gather_groups(Polarising *p) {
 		Ref *args = ARENA_ARRAY(p->scratch, Ref, n + 1);
 		for (uint32_t k = 0; k < n; k++) {
 			const Ref r = inst_arg(f, ch->call, k);
-			if (ref_is_value(r) && as[REF_INDEX(r)] == REF_NONE) as[REF_INDEX(r)] = build_param(b, ref_type(f, r), 0);
-			args[k] = ref_is_value(r) ? as[REF_INDEX(r)] : build_const(b, ref_constant(f, r)->value);
+			if (ref_is_value(r) && as[REF_INDEX(r)] == REF_NONE)
+				as[REF_INDEX(r)] = build_param(b, ref_type(f, r), 0);
+			args[k] =
+				ref_is_value(r) ? as[REF_INDEX(r)] : build_const(b, ref_constant(f, r)->value);
 		}
 		ch->point = ARENA_ARRAY(p->scratch, Ref, nresults + 1);
 		build_inline(b, ch->base, args, ch->point);
 		ch->group = UINT32_MAX;
 		for (uint32_t k = 0; k < i && ch->group == UINT32_MAX; k++) {
 			const Chain *other = &p->chains.at[k];
-			if (fn_nresults(other->base) == nresults && !memcmp(other->point, ch->point, nresults * sizeof *ch->point)) ch->group = other->group;
+			if (fn_nresults(other->base) == nresults &&
+			    !memcmp(other->point, ch->point, nresults * sizeof *ch->point))
+				ch->group = other->group;
 		}
 		if (ch->group != UINT32_MAX) continue;
 		ch->group = p->groups.n;
@@ -222,7 +251,8 @@ static void gather_groups(Polarising *p) {
 	for (uint32_t i = 0; i < p->groups.n; i++) p->groups.at[i].bad |= !p->groups.at[i].mixed;
 }
 
-/* Which coefficient each result of the call is, times what; NULL when it is not laid out as it should be. */
+/* Which coefficient each result of the call is, times what; NULL when it is not
+ * laid out as it should be. */
 static Term *coefficients(Polarising *p, const Chain *ch) {
 	uint32_t n = fn_nresults(ch->base);
 	Term *at = ARENA_ARRAY(p->scratch, Term, ch->call->nresults + 1);
@@ -258,7 +288,7 @@ static bool is_mixed(const Monomial *m) {
 	return n > 1;
 }
 
-/* ---- forms ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- forms --------------------------------------------------------------- */
 
 static Form *form_of(const Polarising *p, Ref r) {
 	return ref_is_value(r) ? p->form[REF_INDEX(r)] : NULL;
@@ -288,7 +318,9 @@ static bool add_form(const Polarising *p, Form *to, Ref r, double by) {
 
 static Form *form_made(Polarising *p, const Inst *in) {
 	const Fn *f = p->flat;
-	if (in->nresults != 1 || in->nargs > 2 || !dtype_is_real((Dtype)ref_ty(f, inst_result(in, 0))->dtype)) return NULL;
+	if (in->nresults != 1 || in->nargs > 2 ||
+	    !dtype_is_real((Dtype)ref_ty(f, inst_result(in, 0))->dtype))
+		return NULL;
 	const Ref x = inst_arg(f, in, 0), y = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE;
 	Form *out = ARENA_NEW(p->scratch, Form);
 	double k;
@@ -298,7 +330,10 @@ static Form *form_made(Polarising *p, const Inst *in) {
 	case OP_NEG: good = add_form(p, out, x, -1); break;
 	case OP_ADD: good = add_form(p, out, x, 1) && add_form(p, out, y, 1); break;
 	case OP_SUB: good = add_form(p, out, x, 1) && add_form(p, out, y, -1); break;
-	case OP_MUL: good = number_of(f, x, &k) ? add_form(p, out, y, k) : number_of(f, y, &k) && add_form(p, out, x, k); break;
+	case OP_MUL:
+		good = number_of(f, x, &k) ? add_form(p, out, y, k)
+		                           : number_of(f, y, &k) && add_form(p, out, x, k);
+		break;
 	case OP_DIV: good = number_of(f, y, &k) && k != 0 && add_form(p, out, x, 1 / k); break;
 	default: break;
 	}
@@ -315,14 +350,16 @@ static void leave_inst(Polarising *p, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++) leave(p, inst_arg(f, in, k));
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *r = inst_region(f, in, k);
-		for (uint32_t i = 0; i < r->ninsts; i++) leave_inst(p, &f->insts.at[f->inst_order.at[r->insts + i]]);
+		for (uint32_t i = 0; i < r->ninsts; i++)
+			leave_inst(p, &f->insts.at[f->inst_order.at[r->insts + i]]);
 		for (uint32_t i = 0; i < r->nresults; i++) leave(p, f->args.at[r->results + i]);
 	}
 }
 
 static const Chain *chain_at(const Polarising *p, const Inst *in) {
 	for (uint32_t i = 0; i < p->chains.n; i++)
-		if (p->chains.at[i].call == in && !p->groups.at[p->chains.at[i].group].bad) return &p->chains.at[i];
+		if (p->chains.at[i].call == in && !p->groups.at[p->chains.at[i].group].bad)
+			return &p->chains.at[i];
 	return NULL;
 }
 
@@ -334,7 +371,8 @@ static bool find_forms(Polarising *p) {
 		const Inst *in = &f->insts.at[f->inst_order.at[top->insts + i]];
 		const Chain *ch = chain_at(p, in);
 		if (!ch) {
-			if (in->nargs && !in->nregions && in->nresults == 1) p->form[in->results] = form_made(p, in);
+			if (in->nargs && !in->nregions && in->nresults == 1)
+				p->form[in->results] = form_made(p, in);
 			if (!in->nresults || !p->form[in->results]) leave_inst(p, in);
 			continue;
 		}
@@ -350,9 +388,10 @@ static bool find_forms(Polarising *p) {
 	return true;
 }
 
-/* ---- directions ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- directions ---------------------------------------------------------- */
 
-/* The coefficients of one degree of one result of one group, in a sum, by place. */
+/* The coefficients of one degree of one result of one group, in a sum, by
+ * place. */
 typedef struct Functional {
 	uint32_t group, degree, result;
 	bool mixed;
@@ -377,7 +416,9 @@ static uint32_t parts_of(const Polarising *p, const Form *x, Functional *out) {
 		const Monomial *t = &x->at[i].at;
 		const uint32_t m = degree(t);
 		uint32_t k = 0, place = 0;
-		while (k < n && !(out[k].group == t->group && out[k].degree == m && out[k].result == t->result)) k++;
+		while (k < n &&
+		       !(out[k].group == t->group && out[k].degree == m && out[k].result == t->result))
+			k++;
 		if (k == n) out[n++] = (Functional){.group = t->group, .degree = m, .result = t->result};
 		uint8_t e[MONOMIALS_MOST][VARS_MOST];
 		monomials(p->groups.at[t->group].nvars, m, e);
@@ -395,11 +436,14 @@ static double power_of(const double *d, const uint8_t *e, uint32_t nvars) {
 	return out;
 }
 
-/* The functional's weights on the directions, or false: it is not a sum of theirs. Gram-Schmidt, twice. */
-static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const Functional *w, double *out) {
+/* The functional's weights on the directions, or false: it is not a sum of
+ * theirs. Gram-Schmidt, twice. */
+static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const Functional *w,
+                    double *out) {
 	uint8_t e[MONOMIALS_MOST][VARS_MOST];
 	const uint32_t n = monomials(g->nvars, w->degree, e);
-	double q[DIRS_MOST][MONOMIALS_MOST], r[DIRS_MOST][DIRS_MOST] = {{0}}, left[MONOMIALS_MOST], size = 0, rest = 0, y[DIRS_MOST] = {0};
+	double q[DIRS_MOST][MONOMIALS_MOST], r[DIRS_MOST][DIRS_MOST] = {{0}}, left[MONOMIALS_MOST],
+										 size = 0, rest = 0, y[DIRS_MOST] = {0};
 	bool used[DIRS_MOST] = {false};
 	for (uint32_t j = 0; j < ndirs; j++) {
 		double whole = 0, own = 0;
@@ -442,7 +486,8 @@ static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const
 		most = fmax(most, fabs(out[j]));
 	}
 	for (uint32_t j = 0; j < ndirs; j++) {
-		const double even = round(out[j] * 5040) / 5040; /* weights are fractions of small numbers */
+		/* weights are fractions of small numbers */
+		const double even = round(out[j] * 5040) / 5040;
 		if (fabs(out[j]) < 1e-13 * most) out[j] = 0;
 		else if (fabs(out[j] - even) < 1e-13 * most) out[j] = even;
 	}
@@ -451,11 +496,14 @@ static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const
 
 typedef VEC(Functional) Functionals;
 
-static bool all_served(const Polarising *p, uint32_t group, uint32_t m, const Functionals *all, const Direction *dirs, uint32_t ndirs) {
+static bool all_served(const Polarising *p, uint32_t group, uint32_t m, const Functionals *all,
+                       const Direction *dirs, uint32_t ndirs) {
 	double ignored[DIRS_MOST];
 	for (uint32_t i = 0; i < all->n; i++) {
 		const Functional *w = &all->at[i];
-		if (w->group == group && w->degree == m && w->mixed && !weights(&p->groups.at[group], dirs, ndirs, w, ignored)) return false;
+		if (w->group == group && w->degree == m && w->mixed &&
+		    !weights(&p->groups.at[group], dirs, ndirs, w, ignored))
+			return false;
 	}
 	return true;
 }
@@ -468,20 +516,27 @@ static uint32_t candidate(Direction *out, uint32_t n, double x, double y, double
 	return n + 1;
 }
 
-/* The axes first; for second derivatives also the squares that a quadratic form is completed to. */
-static uint32_t candidates(const Group *g, uint32_t group, uint32_t m, const Functionals *all, Direction *out) {
+/* The axes first; for second derivatives also the squares that a quadratic form
+ * is completed to. */
+static uint32_t candidates(const Group *g, uint32_t group, uint32_t m, const Functionals *all,
+                           Direction *out) {
 	uint32_t n = 0;
 	if (g->nvars > 2) {
 		for (int size = 1; size <= 3; size++)
 			for (int i = 1; i < 27; i++) {
-				const int d[3] = {(i / 9 + 1) % 3 - 1, (i / 3 % 3 + 1) % 3 - 1, (i % 3 + 1) % 3 - 1};
+				const int d[3] = {(i / 9 + 1) % 3 - 1, (i / 3 % 3 + 1) % 3 - 1,
+				                  (i % 3 + 1) % 3 - 1};
 				const int first = d[0] ? d[0] : d[1] ? d[1] : d[2];
-				if (abs(d[0]) + abs(d[1]) + abs(d[2]) == size && first > 0) n = candidate(out, n, d[0], d[1], d[2]);
+				if (abs(d[0]) + abs(d[1]) + abs(d[2]) == size && first > 0)
+					n = candidate(out, n, d[0], d[1], d[2]);
 			}
 		return n;
 	}
-	const double root = sqrt(3.0), axis[][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}, {1, root}, {1, -root}, {root, 1}, {root, -1}, {1, 2}, {1, -2}, {2, 1}, {2, -1}};
-	for (uint32_t i = 0; i < sizeof axis / sizeof *axis; i++) n = candidate(out, n, axis[i][0], axis[i][1], 0);
+	const double root = sqrt(3.0),
+				 axis[][2] = {{1, 0},    {0, 1},     {1, 1}, {1, -1}, {1, root}, {1, -root},
+	                          {root, 1}, {root, -1}, {1, 2}, {1, -2}, {2, 1},    {2, -1}};
+	for (uint32_t i = 0; i < sizeof axis / sizeof *axis; i++)
+		n = candidate(out, n, axis[i][0], axis[i][1], 0);
 	for (uint32_t i = 0; m == 2 && i < all->n; i++) {
 		const Functional *w = &all->at[i]; /* of (0, 2), (1, 1), (2, 0) */
 		if (w->group != group || w->degree != 2 || !w->mixed) continue;
@@ -501,7 +556,8 @@ typedef struct Choice {
 
 /* `more` of the candidates from `at` on, added to ndirs directions. */
 static bool choose(Choice *k, uint32_t ndirs, uint32_t at, uint32_t more) {
-	if (!more) return ++k->tests < TESTS_MOST && all_served(k->p, k->group, k->m, k->all, k->dirs, ndirs);
+	if (!more)
+		return ++k->tests < TESTS_MOST && all_served(k->p, k->group, k->m, k->all, k->dirs, ndirs);
 	for (uint32_t i = at; i + more <= k->n; i++) {
 		k->dirs[ndirs] = k->from[i];
 		if (choose(k, ndirs + 1, i + 1, more - 1)) return true;
@@ -523,23 +579,28 @@ static Direction *axis_of(Group *g, uint32_t v) {
 	return &g->dirs[g->ndirs++];
 }
 
-/* The directions of the highest degree first: along them the lower degrees are there, too. */
+/* The directions of the highest degree first: along them the lower degrees are
+ * there, too. */
 static bool choose_directions(Polarising *p, uint32_t group, const Functionals *all) {
 	Group *g = &p->groups.at[group];
 	for (uint32_t m = ORDER_MOST; m >= 2; m--) {
 		bool any = false;
-		for (uint32_t i = 0; i < all->n; i++) any |= all->at[i].group == group && all->at[i].degree == m && all->at[i].mixed;
+		for (uint32_t i = 0; i < all->n; i++)
+			any |= all->at[i].group == group && all->at[i].degree == m && all->at[i].mixed;
 		if (!any) continue;
 		Choice *k = ARENA_NEW(p->scratch, Choice);
 		*k = (Choice){.p = p, .group = group, .m = m, .all = all};
 		k->n = candidates(g, group, m, all, k->from);
 		memcpy(k->dirs, g->dirs, g->ndirs * sizeof *g->dirs);
 		uint32_t more = 0;
-		while (g->ndirs + more <= DIRS_MOST && more <= k->n && k->tests < TESTS_MOST && !choose(k, g->ndirs, 0, more)) more++;
+		while (g->ndirs + more <= DIRS_MOST && more <= k->n && k->tests < TESTS_MOST &&
+		       !choose(k, g->ndirs, 0, more))
+			more++;
 		if (g->ndirs + more > DIRS_MOST || more > k->n || k->tests >= TESTS_MOST) return false;
 		for (uint32_t i = 0; i < more; i++) {
 			bool there = false;
-			for (uint32_t j = 0; j < g->ndirs; j++) there |= same_direction(&g->dirs[j], &k->dirs[g->ndirs + i]);
+			for (uint32_t j = 0; j < g->ndirs; j++)
+				there |= same_direction(&g->dirs[j], &k->dirs[g->ndirs + i]);
 			if (there) return false;
 		}
 		for (uint32_t i = 0; i < more; i++) {
@@ -548,7 +609,9 @@ static bool choose_directions(Polarising *p, uint32_t group, const Functionals *
 		}
 		double w[DIRS_MOST];
 		for (uint32_t i = 0; i < all->n; i++) {
-			if (all->at[i].group != group || all->at[i].degree != m || !all->at[i].mixed || !weights(g, g->dirs, g->ndirs, &all->at[i], w)) continue;
+			if (all->at[i].group != group || all->at[i].degree != m || !all->at[i].mixed ||
+			    !weights(g, g->dirs, g->ndirs, &all->at[i], w))
+				continue;
 			for (uint32_t j = 0; j < g->ndirs; j++)
 				if (w[j] != 0 && g->dirs[j].order < m) g->dirs[j].order = m;
 		}
@@ -572,7 +635,8 @@ static bool plan_groups(Polarising *p) {
 			for (uint32_t k = 0; k < x->n; k++)
 				for (uint32_t a = 0; a < g->nvars; a++) {
 					const Monomial *t = &x->at[k].at;
-					if (t->group != parts[i].group || degree(t) != parts[i].degree || !t->e[a]) continue;
+					if (t->group != parts[i].group || degree(t) != parts[i].degree || !t->e[a])
+						continue;
 					Direction *axis = axis_of(g, a);
 					if (!axis) return false;
 					if (axis->order < t->e[a]) axis->order = t->e[a];
@@ -588,7 +652,8 @@ static bool plan_groups(Polarising *p) {
 		}
 		any = true;
 		p->products += 1;
-		for (uint32_t k = 0; k < g->ndirs; k++) p->products += 0.5 * g->dirs[k].order * (g->dirs[k].order + 3);
+		for (uint32_t k = 0; k < g->ndirs; k++)
+			p->products += 0.5 * g->dirs[k].order * (g->dirs[k].order + 3);
 		bool has[ORDER_MOST + 1][ORDER_MOST + 1][ORDER_MOST + 1] = {{{false}}};
 		for (uint32_t k = 0; k < p->chains.n; k++) {
 			const Chain *ch = &p->chains.at[k];
@@ -606,7 +671,7 @@ static bool plan_groups(Polarising *p) {
 	return any && p->products < p->nested;
 }
 
-/* ---- the other form -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the other form ------------------------------------------------------ */
 
 static void emit_lines(Polarising *p, Group *g) {
 	Fn *base = g->first->base;
@@ -616,26 +681,32 @@ static void emit_lines(Polarising *p, Group *g) {
 	for (uint32_t i = 0; i < g->ndirs; i++) {
 		Direction *d = &g->dirs[i];
 		if (!d->order) continue;
-		bool *mask = ARENA_ARRAY(p->scratch, bool, n + 1), *moves = ARENA_ARRAY(p->scratch, bool, nresults + 1);
+		bool *mask = ARENA_ARRAY(p->scratch, bool, n + 1),
+			 *moves = ARENA_ARRAY(p->scratch, bool, nresults + 1);
 		double *along = ARENA_ARRAY(p->scratch, double, n + 1);
 		for (uint32_t v = 0; v < g->nvars; v++) {
 			mask[g->param[v]] = d->d[v] != 0;
 			along[g->param[v]] = d->d[v];
 		}
 		Fn *jet = ad_jet(p->c, base, d->order, true, mask, moves);
-		Ref *args = ARENA_ARRAY(p->scratch, Ref, n + VARS_MOST + 1), *out = ARENA_ARRAY(p->scratch, Ref, fn_nresults(jet) + 1);
+		Ref *args = ARENA_ARRAY(p->scratch, Ref, n + VARS_MOST + 1),
+			*out = ARENA_ARRAY(p->scratch, Ref, fn_nresults(jet) + 1);
 		uint32_t nargs = n, at = nresults;
-		for (uint32_t k = 0; k < n; k++) args[k] = refmap_get(p->b, &p->map, inst_arg(p->flat, g->first->call, k));
 		for (uint32_t k = 0; k < n; k++)
-			if (mask[k]) args[nargs++] = build_full(p->b, ref_type(build_fn(p->b), args[k]), along[k]);
+			args[k] = refmap_get(p->b, &p->map, inst_arg(p->flat, g->first->call, k));
+		for (uint32_t k = 0; k < n; k++)
+			if (mask[k])
+				args[nargs++] = build_full(p->b, ref_type(build_fn(p->b), args[k]), along[k]);
 		build_call(p->b, jet, nargs, args, out);
 		d->coef = ARENA_ARRAY(p->scratch, Ref, nresults * ORDER_MOST + 1);
 		g->primal = out;
 		for (uint32_t r = 0; r < nresults; r++)
-			for (uint32_t k = 1; moves[r] && k <= d->order; k++) d->coef[r * ORDER_MOST + k - 1] = out[at++];
+			for (uint32_t k = 1; moves[r] && k <= d->order; k++)
+				d->coef[r * ORDER_MOST + k - 1] = out[at++];
 	}
 	if (g->primal) return;
-	for (uint32_t k = 0; k < n; k++) value[k] = refmap_get(p->b, &p->map, inst_arg(p->flat, g->first->call, k));
+	for (uint32_t k = 0; k < n; k++)
+		value[k] = refmap_get(p->b, &p->map, inst_arg(p->flat, g->first->call, k));
 	g->primal = value + n;
 	build_call(p->b, base, n, value, g->primal);
 }
@@ -659,7 +730,8 @@ static Ref sum_of_form(Polarising *p, const Form *x, TypeId type) {
 	Functional *parts = ARENA_ARRAY(p->scratch, Functional, TERMS_MOST);
 	const uint32_t n = parts_of(p, x, parts);
 	Ref sum = REF_NONE;
-	for (uint32_t i = 0; i < x->nrest; i++) sum = plus(b, sum, scaled(b, refmap_get(b, &p->map, x->rest[i].value), x->rest[i].by));
+	for (uint32_t i = 0; i < x->nrest; i++)
+		sum = plus(b, sum, scaled(b, refmap_get(b, &p->map, x->rest[i].value), x->rest[i].by));
 	for (uint32_t i = 0; i < n; i++) {
 		Group *g = &p->groups.at[parts[i].group];
 		const uint32_t m = parts[i].degree;
@@ -671,7 +743,8 @@ static Ref sum_of_form(Polarising *p, const Form *x, TypeId type) {
 		}
 		for (uint32_t k = 0; !parts[i].mixed && k < x->n; k++) {
 			const Monomial *t = &x->at[k].at;
-			if (t->group != parts[i].group || t->result != parts[i].result || degree(t) != m) continue;
+			if (t->group != parts[i].group || t->result != parts[i].result || degree(t) != m)
+				continue;
 			Ref l = m ? REF_NONE : g->primal[t->result];
 			for (uint32_t v = 0; v < g->nvars; v++)
 				if (t->e[v]) l = line_coef(axis_of(g, v), t->result, t->e[v]);
@@ -701,11 +774,14 @@ static Fn *other_form(Polarising *p) {
 		for (uint32_t k = 0; sums && k < in->nresults; k++) {
 			const Ref r = inst_result(in, k);
 			const Form *x = p->form[REF_INDEX(r)];
-			if (x->leaves) refmap_set(&p->map, r, sum_of_form(p, x, refmap_type(p->b, &p->map, ref_type(f, r))));
+			if (x->leaves)
+				refmap_set(&p->map, r,
+				           sum_of_form(p, x, refmap_type(p->b, &p->map, ref_type(f, r))));
 		}
 	}
 	Ref *results = ARENA_ARRAY(p->scratch, Ref, fn_nresults(f) + 1);
-	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = refmap_get(p->b, &p->map, fn_result(f, k));
+	for (uint32_t k = 0; k < fn_nresults(f); k++)
+		results[k] = refmap_get(p->b, &p->map, fn_result(f, k));
 	return build_end(p->b, fn_nresults(f), results);
 }
 
@@ -718,7 +794,8 @@ static void describe(const Polarising *p, char *out, size_t cap) {
 			const Direction *d = &g->dirs[k];
 			if (!d->order || n >= cap) continue;
 			n += (size_t)snprintf(out + n, cap - n, "%s(", n ? ", " : "");
-			for (uint32_t v = 0; v < g->nvars && n < cap; v++) n += (size_t)snprintf(out + n, cap - n, "%s%.4g", v ? ", " : "", d->d[v]);
+			for (uint32_t v = 0; v < g->nvars && n < cap; v++)
+				n += (size_t)snprintf(out + n, cap - n, "%s%.4g", v ? ", " : "", d->d[v]);
 			if (n < cap) n += (size_t)snprintf(out + n, cap - n, ") to order %u", d->order);
 		}
 	}
@@ -735,7 +812,8 @@ static void run_polarise(Ctx *c, void *arg) {
 	bool mixed = false;
 	for (uint32_t i = 0; i < top->ninsts; i++) {
 		Chain ch;
-		if (!read_chain(p, &p->flat->insts.at[p->flat->inst_order.at[top->insts + i]], &ch)) continue;
+		if (!read_chain(p, &p->flat->insts.at[p->flat->inst_order.at[top->insts + i]], &ch))
+			continue;
 		VEC_PUSH(p->scratch, &p->chains, ch);
 		mixed |= ch.n > 1;
 	}

@@ -1,14 +1,17 @@
-/* nested_jets.c - derivatives of derivatives by one number, as one Taylor expansion.
+/* nested_jets.c - derivatives of derivatives by one number, as one Taylor
+ * expansion.
  *
- * Needs: nested_jets.h. Guarantees: as nested_jets.h says. What is known is kept in the origin of a function; the function expanded is asked for by number, since it may
- * be gone.
+ * Needs: nested_jets.h. Guarantees: as nested_jets.h says. What is known is
+ * kept in the origin of a function; the function expanded is asked for by
+ * number, since it may be gone.
  */
 #include "autodiff/taylor/nested_jets.h"
 #include "autodiff/taylor/jet.h"
 
-/* ---- which functions --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- which functions ----------------------------------------------------- */
 
-/* Solvers have their own second derivatives, and the QR factorisation of an oblong matrix no series: these go the long way. So do functions that call
+/* Solvers have their own second derivatives, and the QR factorisation of an
+ * oblong matrix no series: these go the long way. So do functions that call
  * themselves, whose expansions are not finished when they would be needed. */
 static bool has_series_throughout(Arena *scratch, const Fn *f) {
 	uint32_t n;
@@ -18,7 +21,8 @@ static bool has_series_throughout(Arena *scratch, const Fn *f) {
 		for (uint32_t i = 0; i < all[k]->insts.n; i++) {
 			const Inst *in = &all[k]->insts.at[i];
 			if (in->op == OP_HOST || in->op == OP_QR || in->op == OP_DYNAMIC) return false;
-			if (in->op == OP_CALL && (!inst_callee(f->ctx, in) || inst_callee(f->ctx, in) == f)) return false;
+			if (in->op == OP_CALL && (!inst_callee(f->ctx, in) || inst_callee(f->ctx, in) == f))
+				return false;
 		}
 	}
 	return true;
@@ -33,7 +37,7 @@ void line_mark(const Derived *d, uint32_t order, Origin *origin) {
 	}
 	if (n != 1 || d->recursive) return;
 	const Type *t = ref_ty(d->from, fn_param(d->from, param));
-	if (t->kind != TY_TENSOR || t->rank || !dtype_is_real((Dtype)t->dtype) ) return;
+	if (t->kind != TY_TENSOR || t->rank || !dtype_is_real((Dtype)t->dtype)) return;
 	if (!has_series_throughout(d->scratch, d->from)) return;
 	origin->line_order = order;
 	origin->line_param = param;
@@ -53,12 +57,13 @@ bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Li
 	return true;
 }
 
-/* ---- the longer line --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the longer line ----------------------------------------------------- */
 
 /* x may be complex where the number is real. */
 static Ref times(Builder *b, Ref x, Ref number) {
 	const Dtype d = (Dtype)ref_ty(build_fn(b), x)->dtype;
-	return build2(b, OP_MUL, x, build_broadcast_scalar(b, build_convert(b, number, d), ref_type(build_fn(b), x)));
+	return build2(b, OP_MUL, x,
+	              build_broadcast_scalar(b, build_convert(b, number, d), ref_type(build_fn(b), x)));
 }
 
 static double choose(uint32_t n, uint32_t k) {
@@ -67,13 +72,16 @@ static double choose(uint32_t n, uint32_t k) {
 	return c;
 }
 
-void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref *args, Ref t, uint32_t more, Ref *results, Ref *further) {
+void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref *args, Ref t,
+                 uint32_t more, Ref *results, Ref *further) {
 	const Fn *f = line->f;
 	const uint32_t nparams = fn_nparams(f), nresults = fn_nresults(f), order = line->order + more;
-	bool *mask = ARENA_ARRAY(scratch, bool, nparams + 1), *moves = ARENA_ARRAY(scratch, bool, nresults + 1);
+	bool *mask = ARENA_ARRAY(scratch, bool, nparams + 1),
+		 *moves = ARENA_ARRAY(scratch, bool, nresults + 1);
 	mask[line->param] = true;
 	Fn *jet = ad_jet(c, line->f, order, true, mask, moves);
-	Ref *along = ARENA_ARRAY(scratch, Ref, nparams + 1), *coef = ARENA_ARRAY(scratch, Ref, fn_nresults(jet) + 1);
+	Ref *along = ARENA_ARRAY(scratch, Ref, nparams + 1),
+		*coef = ARENA_ARRAY(scratch, Ref, fn_nresults(jet) + 1);
 	memcpy(along, args, nparams * sizeof *along);
 	along[nparams] = build_full(b, ref_type(build_fn(b), args[line->param]), 1);
 	build_call(b, jet, nparams + 1, along, coef);
@@ -90,15 +98,18 @@ void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref
 		const Ref *y = moves[i] ? coef + at : NULL; /* y[k - 1] is coefficient k */
 		if (moves[i]) at += order;
 		results[i] = coef[i];
-		for (uint32_t k = 1; k <= more; k++) further[i * more + k - 1] = y ? times(b, y[k - 1], u[k]) : REF_NONE;
+		for (uint32_t k = 1; k <= more; k++)
+			further[i * more + k - 1] = y ? times(b, y[k - 1], u[k]) : REF_NONE;
 		if (!line->moves[i]) continue;
 		for (uint32_t m = 1; m <= line->order; m++, out++) {
-			results[out] = y ? times(b, y[m - 1], v[m]) : build_zeros(b, ref_type(build_fn(b), coef[i]));
+			results[out] =
+				y ? times(b, y[m - 1], v[m]) : build_zeros(b, ref_type(build_fn(b), coef[i]));
 			for (uint32_t k = 1; k <= more; k++) {
 				Ref *to = &further[out * more + k - 1];
 				*to = REF_NONE;
 				if (!y) continue;
-				const Ref scale = build2(b, OP_MUL, build2(b, OP_MUL, v[m], u[k]), build_full(b, ref_type(build_fn(b), t), choose(m + k, k)));
+				const Ref scale = build2(b, OP_MUL, build2(b, OP_MUL, v[m], u[k]),
+				                         build_full(b, ref_type(build_fn(b), t), choose(m + k, k)));
 				*to = times(b, y[m + k - 1], scale);
 			}
 		}

@@ -1,14 +1,19 @@
-/* constant_pool.c - constants of vector code as operands in memory, where LLVM would broadcast them anew at each use.
+/* constant_pool.c - constants of vector code as operands in memory, where LLVM
+ * would broadcast them anew at each use.
  *
- * Needs: emit.h; a module on which the passes have run. Guarantees: the same values. To be done only where vectors have 32 bytes, which is AVX2: LLVM
- * keeps such a constant as one number and broadcasts it into a register, an instruction at each use as soon as there are more constants than registers,
- * which is every loop with vector maths. A whole vector in memory is an operand of the instruction that uses it. AVX-512 has operands that broadcast,
- * and vectors of 16 bytes LLVM keeps whole by itself.
+ * Needs: emit.h; a module on which the passes have run. Guarantees: the same
+ * values. To be done only where vectors have 32 bytes, which is AVX2: LLVM
+ * keeps such a constant as one number and broadcasts it into a register, an
+ * instruction at each use as soon as there are more constants than registers,
+ * which is every loop with vector maths. A whole vector in memory is an operand
+ * of the instruction that uses it. AVX-512 has operands that broadcast, and
+ * vectors of 16 bytes LLVM keeps whole by itself.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-/* KEPT: constants of a loop that stay in registers, of which there are 16. BLOCKS: of such a loop. */
+/* KEPT: constants of a loop that stay in registers, of which there are 16.
+ * BLOCKS: of such a loop. */
 enum { VECTOR = 32, KEPT = 4, BLOCKS = 6 };
 
 /* Constants so far. */
@@ -20,11 +25,14 @@ typedef struct Pool {
 static uint32_t element_bytes(Emit *e, LLVMTypeRef t) {
 	if (LLVMGetTypeKind(t) != LLVMVectorTypeKind) return 0;
 	LLVMTypeRef element = LLVMGetElementType(t);
-	return element == e->f64 || element == e->i64 ? 8 : element == e->f32 || element == e->i32 ? 4 : 0;
+	return element == e->f64 || element == e->i64   ? 8
+	       : element == e->f32 || element == e->i32 ? 4
+	                                                : 0;
 }
 
-/* The same number in all lanes of full vectors, and none that the processor makes without memory (0, all ones) or that LLVM has better use for (2 x is
- * x + x, -1 a change of sign). */
+/* The same number in all lanes of full vectors, and none that the processor
+ * makes without memory (0, all ones) or that LLVM has better use for (2 x is x
+ * + x, -1 a change of sign). */
 static bool wants_memory(Emit *e, LLVMValueRef x) {
 	if (!LLVMIsAConstantDataVector(x)) return false;
 	const uint32_t bytes = element_bytes(e, LLVMTypeOf(x)), lanes = emit_lanes(x);
@@ -32,17 +40,30 @@ static bool wants_memory(Emit *e, LLVMValueRef x) {
 	LLVMValueRef first = LLVMGetAggregateElement(x, 0);
 	for (uint32_t i = 1; i < lanes; i++)
 		if (LLVMGetAggregateElement(x, i) != first) return false;
-	if (LLVMIsAConstantInt(first)) return LLVMConstIntGetSExtValue(first) != 0 && LLVMConstIntGetSExtValue(first) != -1;
+	if (LLVMIsAConstantInt(first))
+		return LLVMConstIntGetSExtValue(first) != 0 && LLVMConstIntGetSExtValue(first) != -1;
 	LLVMBool lossy;
 	const double v = LLVMConstRealGetDouble(first, &lossy);
 	return v != 0 && v != 2 && v != -2 && v != 1 && v != -1;
 }
 
-/* Where a constant may as well be a value that LLVM knows nothing about. Shifts, products and quotients of integers are other instructions when it does. */
+/* Where a constant may as well be a value that LLVM knows nothing about.
+ * Shifts, products and quotients of integers are other instructions when it
+ * does. */
 static bool takes_memory(LLVMValueRef in) {
 	switch (LLVMGetInstructionOpcode(in)) {
-	case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFCmp:
-	case LLVMAnd: case LLVMOr: case LLVMXor: case LLVMAdd: case LLVMSub: case LLVMICmp: case LLVMSelect: return true;
+	case LLVMFAdd:
+	case LLVMFSub:
+	case LLVMFMul:
+	case LLVMFDiv:
+	case LLVMFCmp:
+	case LLVMAnd:
+	case LLVMOr:
+	case LLVMXor:
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMICmp:
+	case LLVMSelect: return true;
 	case LLVMCall: {
 		static const char *const names[] = {"llvm.fma.", "llvm.fmuladd."};
 		size_t n;
@@ -61,14 +82,18 @@ static LLVMValueRef in_memory(Emit *e, Pool *pool, LLVMValueRef x) {
 		if (pool->value[i] == x) return pool->global[i];
 	if (pool->n == pool->room) {
 		const uint32_t room = pool->room ? 2 * pool->room : 64;
-		LLVMValueRef *value = emit_alloc(e, room * sizeof *value), *global = emit_alloc(e, room * sizeof *global);
-		if (pool->n) memcpy(value, pool->value, pool->n * sizeof *value), memcpy(global, pool->global, pool->n * sizeof *global);
+		LLVMValueRef *value = emit_alloc(e, room * sizeof *value),
+					 *global = emit_alloc(e, room * sizeof *global);
+		if (pool->n)
+			memcpy(value, pool->value, pool->n * sizeof *value),
+				memcpy(global, pool->global, pool->n * sizeof *global);
 		pool->value = value, pool->global = global, pool->room = room;
 	}
 	LLVMValueRef first = LLVMGetAggregateElement(x, 0), same[VECTOR / 4];
 	const uint32_t lanes = VECTOR / element_bytes(e, LLVMTypeOf(x));
 	for (uint32_t i = 0; i < lanes; i++) same[i] = first;
-	LLVMValueRef init = LLVMConstVector(same, lanes), global = LLVMAddGlobal(e->module, LLVMTypeOf(init), "");
+	LLVMValueRef init = LLVMConstVector(same, lanes),
+				 global = LLVMAddGlobal(e->module, LLVMTypeOf(init), "");
 	LLVMSetInitializer(global, init);
 	LLVMSetGlobalConstant(global, 1);
 	LLVMSetLinkage(global, LLVMPrivateLinkage);
@@ -78,9 +103,12 @@ static LLVMValueRef in_memory(Emit *e, Pool *pool, LLVMValueRef x) {
 	return pool->global[pool->n++] = global;
 }
 
-/* A loop of few blocks that has few constants: they stay in registers, loaded before it. An operand in memory is a load in each turn. */
+/* A loop of few blocks that has few constants: they stay in registers, loaded
+ * before it. An operand in memory is a load in each turn. */
 typedef struct Turn {
-	LLVMValueRef before; /* the end of the block from which the loop is entered; NULL: no such loop */
+	/* the end of the block from which the loop is entered; NULL: no such
+	 * loop */
+	LLVMValueRef before;
 	LLVMBasicBlockRef blocks[BLOCKS];
 	uint32_t nblocks;
 	LLVMValueRef value[KEPT], loaded[KEPT];
@@ -115,7 +143,8 @@ static LLVMValueRef loaded(Emit *e, Pool *pool, Turn *turn, LLVMValueRef x, LLVM
 
 static uint32_t operands(LLVMValueRef in) {
 	if (!takes_memory(in)) return 0;
-	return LLVMGetInstructionOpcode(in) == LLVMCall ? LLVMGetNumArgOperands(in) : (uint32_t)LLVMGetNumOperands(in);
+	return LLVMGetInstructionOpcode(in) == LLVMCall ? LLVMGetNumArgOperands(in)
+	                                                : (uint32_t)LLVMGetNumOperands(in);
 }
 
 static bool in_turn(const Turn *t, LLVMBasicBlockRef block) {
@@ -124,13 +153,16 @@ static bool in_turn(const Turn *t, LLVMBasicBlockRef block) {
 	return false;
 }
 
-/* The blocks on the ways from the loop's first one to its last, which jumps back; false: it is no loop, they are too many, or one of them is a loop itself. */
+/* The blocks on the ways from the loop's first one to its last, which jumps
+ * back; false: it is no loop, they are too many, or one of them is a loop
+ * itself. */
 static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last) {
 	t->blocks[t->nblocks++] = first;
 	if (last != first) t->blocks[t->nblocks++] = last;
 	for (uint32_t i = 1; i < t->nblocks; i++) {
 		bool entered = false;
-		for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(t->blocks[i])); use; use = LLVMGetNextUse(use)) {
+		for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(t->blocks[i])); use;
+		     use = LLVMGetNextUse(use)) {
 			LLVMValueRef jump = LLVMGetUser(use);
 			if (!LLVMIsATerminatorInst(jump)) continue;
 			entered = true;
@@ -153,11 +185,13 @@ static Turn find_turn(Emit *e, LLVMBasicBlockRef block) {
 	for (unsigned self = 0; self < 2 && !t.before; self++) {
 		LLVMBasicBlockRef before = LLVMGetIncomingBlock(phi, !self);
 		t.nblocks = 0;
-		if (find_blocks(&t, block, LLVMGetIncomingBlock(phi, self)) && !in_turn(&t, before)) t.before = LLVMGetBasicBlockTerminator(before);
+		if (find_blocks(&t, block, LLVMGetIncomingBlock(phi, self)) && !in_turn(&t, before))
+			t.before = LLVMGetBasicBlockTerminator(before);
 	}
 	if (!t.before || LLVMGetNumSuccessors(t.before) == 0) return none;
 	for (uint32_t b = 0; b < t.nblocks; b++)
-		for (LLVMValueRef in = LLVMGetFirstInstruction(t.blocks[b]); in; in = LLVMGetNextInstruction(in))
+		for (LLVMValueRef in = LLVMGetFirstInstruction(t.blocks[b]); in;
+		     in = LLVMGetNextInstruction(in))
 			for (uint32_t k = 0; k < operands(in); k++) {
 				LLVMValueRef x = LLVMGetOperand(in, k);
 				uint32_t i = 0;
@@ -174,9 +208,11 @@ void emit_constants(Emit *e) {
 	Pool pool = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
 		Turn turn = {0};
-		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
+		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+		     block = LLVMGetNextBasicBlock(block)) {
 			if (!in_turn(&turn, block)) turn = find_turn(e, block);
-			for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in))
+			for (LLVMValueRef in = LLVMGetFirstInstruction(block); in;
+			     in = LLVMGetNextInstruction(in))
 				for (uint32_t k = 0, n = operands(in); k < n; k++) {
 					LLVMValueRef x = LLVMGetOperand(in, k);
 					if (wants_memory(e, x)) LLVMSetOperand(in, k, loaded(e, &pool, &turn, x, in));

@@ -1,70 +1,102 @@
-/* contract.c - K_CONTRACT: small and medium matrix products as register-blocked vector code.
+/* contract.c - K_CONTRACT: small and medium matrix products as register-blocked
+ * vector code.
  *
- * Needs: emit.h. A product becomes a call of an internal function of the module. Extents and strides are its arguments, so that all products of one
- * element type and form share it: a network of many widths compiles two or three such functions. Constant extents only choose among them.
+ * Needs: emit.h. A product becomes a call of an internal function of the
+ * module. Extents and strides are its arguments, so that all products of one
+ * element type and form share it: a network of many widths compiles two or
+ * three such functions. Constant extents only choose among them.
  *
- * Guarantees: C is written (or added to) at its m x n elements only, unless KF_PADDED gives room for whole vectors; A and B are read at their elements
- * only, likewise. C must not overlap A or B. The sum over k of an element has an order fixed by k and the target alone: it does not depend on where
- * the element is, on m or on n, so a product may be cut into parts by rows or columns without changing a bit. What is there already is
- * added to the finished sum of a block of k.
+ * Guarantees: C is written (or added to) at its m x n elements only, unless
+ * KF_PADDED gives room for whole vectors; A and B are read at their elements
+ * only, likewise. C must not overlap A or B. The sum over k of an element has
+ * an order fixed by k and the target alone: it does not depend on where the
+ * element is, on m or on n, so a product may be cut into parts by rows or
+ * columns without changing a bit. What is there already is added to the
+ * finished sum of a block of k.
  *
  * Three forms:
  *   columns    Lanes are columns of C. A tile of R rows by V vectors of sums stays in registers while k runs: V loads of B and R broadcasts of A
- *              for R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of COLUMNS_BLOCK, blocks added one after the other. One function cuts C into
- *              blocks and panels and copies panels of B together; it calls another for all tiles of a panel, one for each width and kind. Where B's
- *              columns are not neighbours panels are always copied, and C is written element by element.
+ *              for R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of
+ *              COLUMNS_BLOCK, blocks added one after the other. One function
+ *              cuts C into blocks and panels and copies panels of B together;
+ *              it calls another for all tiles of a panel, one for each width
+ *              and kind. Where B's columns are not neighbours panels are always
+ *              copied, and C is written element by element.
  *   turned     The same where B lies by columns: its panels are copied turned, vectors of k becoming vectors of columns.
  *   dots       Lanes are k. A tile of R rows of A by S columns of B, a vector of partial sums each, joined four at a time at the end. Where k is
- *              short (20) this form has half the speed of the others, since each element's partial sums must be joined: KF_TURN. For the same reason
- *              all products of the instruction pass a tile before it is joined; in the other forms each is a call.
+ *              short (20) this form has half the speed of the others, since
+ *              each element's partial sums must be joined: KF_TURN. For the
+ *              same reason all products of the instruction pass a tile before
+ *              it is joined; in the other forms each is a call.
  *
- * Where one to four columns are left over behind whole vectors (20 of f64 are two and a half, of f32 one and a quarter), the last panel has them, too: four columns of two or
- * four rows share a vector of sums, for which A's broadcast numbers, which the tile has anyway, are blended (Panel.quad). With masks and vectors of 64 bytes only.
+ * Where one to four columns are left over behind whole vectors (20 of f64 are
+ * two and a half, of f32 one and a quarter), the last panel has them, too: four
+ * columns of two or four rows share a vector of sums, for which A's broadcast
+ * numbers, which the tile has anyway, are blended (Panel.quad). With masks and
+ * vectors of 64 bytes only.
  *
- * Rows past the end of the last tile are computed as copies of the last row and stored to the same place (all of C's old values are read before), so
- * that remainders of rows need neither code nor branches. Ten rows are three tiles of four, a fifth of them copies, but two tiles of five: KF_FIVES.
+ * Rows past the end of the last tile are computed as copies of the last row and
+ * stored to the same place (all of C's old values are read before), so that
+ * remainders of rows need neither code nor branches. Ten rows are three tiles
+ * of four, a fifth of them copies, but two tiles of five: KF_FIVES.
  *
- * Tiles of AVX2, measured on Zen 3 in GF/s of f64 (peak 50): 4x2 38-47, 6x2 36-45, 4x3 35-47, 2x5 38-40 at n = 20, 3x4 25 (spills). Eight sums just
- * cover a latency of four cycles at two multiply-adds a cycle, and the smallest of the tiles compiles in two thirds of the time of the others. Dots
- * likewise: 4x2 is as fast as 3x4 and 2x4, and wastes least where one side is short.
+ * Tiles of AVX2, measured on Zen 3 in GF/s of f64 (peak 50): 4x2 38-47, 6x2
+ * 36-45, 4x3 35-47, 2x5 38-40 at n = 20, 3x4 25 (spills). Eight sums just cover
+ * a latency of four cycles at two multiply-adds a cycle, and the smallest of
+ * the tiles compiles in two thirds of the time of the others. Dots likewise:
+ * 4x2 is as fast as 3x4 and 2x4, and wastes least where one side is short.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
 enum {
-	COLUMNS_BLOCK = 128, /* rows of a panel of B. 192 costs a third at 20 x 20 x 1000, where A and B then leave a L1 of 32 KiB; 64 a tenth at 10000 x 128 x 128 */
-	ROW_BLOCK = 48,      /* rows of A that pass a panel before the next panel does are a multiple of this, see row_block. Tiles divide it */
-	PACK_ROWS = 48,      /* from how many rows on a panel of B is copied together: costs about as much as three rows. 1.7 times faster at n = 128 */
-	NEAR_BYTES = 32768,  /* B, and what lies between its rows, is in the first cache anyway: 64 x 64 of f64 takes 6 % less when nothing is copied */
+	/* rows of a panel of B. 192 costs a third at 20 x 20 x 1000, where A and
+	 * B then leave a L1 of 32 KiB; 64 a tenth at 10000 x 128 x 128 */
+	COLUMNS_BLOCK = 128,
+	/* rows of A that pass a panel before the next panel does are a multiple
+	 * of this, see row_block. Tiles divide it */
+	ROW_BLOCK = 48,
+	/* from how many rows on a panel of B is copied together: costs about as
+	 * much as three rows. 1.7 times faster at n = 128 */
+	PACK_ROWS = 48,
+	/* B, and what lies between its rows, is in the first cache anyway: 64 x
+	 * 64 of f64 takes 6 % less when nothing is copied */
+	NEAR_BYTES = 32768,
 	MOST_ROWS = 8,
 	MOST_VECTORS = 8,
-	HELD = 16,        /* rows of B that fit in registers besides eight sums */
-	PACK_VECTORS = 5, /* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with AVX-512 */
+	HELD = 16, /* rows of B that fit in registers besides eight sums */
+	/* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with
+	 * AVX-512 */
+	PACK_VECTORS = 5,
 	MOST_SUMS = 24,
 	FIVES_WIDE = 4,
 	DOTS_BLOCK_BYTES = 2048, /* of k: of a row of A or a column of B at a time */
-	DOTS_BAND = 8            /* rows of A that stay in L1 while B passes from L2: two tiles of four, or ten rows where they have five */
+	/* rows of A that stay in L1 while B passes from L2: two tiles of four,
+	 * or ten rows where they have five */
+	DOTS_BAND = 8
 };
 
 typedef struct Contract {
 	Emit *e;
 	KType t;
 	uint32_t size, lanes;
-	bool columns, turned, dots, masks; /* turned: also columns */
+	bool columns, turned, dots, masks;                          /* turned: also columns */
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
-	LLVMValueRef add; /* i1: C's old values are added */
+	LLVMValueRef add;  /* i1: C's old values are added */
 	LLVMValueRef bias; /* a row that is added to each of C's in the end; null: none */
-	LLVMValueRef pairs, npairs; /* dots: where A and B of each product begin, two pointers in memory for each */
-	LLVMValueRef a_in_pair;     /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
-	uint32_t rows, width; /* of a tile: columns in vectors, or in columns of B */
-	bool fives;           /* tiles that would have four rows have five */
-	bool rest;            /* panels one vector wide follow the wide ones */
-	bool ragged;          /* the last panel's last vector may be partly past the last column */
+	/* dots: where A and B of each product begin, two pointers in memory for
+	 * each */
+	LLVMValueRef pairs, npairs;
+	LLVMValueRef a_in_pair; /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
+	uint32_t rows, width;   /* of a tile: columns in vectors, or in columns of B */
+	bool fives;             /* tiles that would have four rows have five */
+	bool rest;              /* panels one vector wide follow the wide ones */
+	bool ragged;            /* the last panel's last vector may be partly past the last column */
 } Contract;
 
-/* ---- arithmetic of addresses ------------------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic of addresses --------------------------------------------- */
 
 static LLVMValueRef num(const Contract *g, int64_t x) {
 	return LLVMConstInt(g->e->i64, (uint64_t)x, 1);
@@ -102,22 +134,24 @@ static LLVMValueRef at_n(const Contract *g, LLVMValueRef p, int64_t bytes) {
 static int64_t known(LLVMValueRef x) {
 	return LLVMIsAConstantInt(x) ? LLVMConstIntGetSExtValue(x) : -1;
 }
-static LLVMValueRef get(const Contract *g, uint32_t lanes, LLVMValueRef address, LLVMValueRef mask) {
+static LLVMValueRef get(const Contract *g, uint32_t lanes, LLVMValueRef address,
+                        LLVMValueRef mask) {
 	return emit_load(g->e, g->t, lanes, address, 0, mask);
 }
 static void put(const Contract *g, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask) {
 	emit_store(g->e, g->t, value, address, 0, mask);
 }
 
-/* for x = lo .. hi-1 by step where lo < hi is known, as a loop or, when there is just one turn, without */
+/* for x = lo .. hi-1 by step where lo < hi is known, as a loop or, when there
+ * is just one turn, without */
 typedef struct Turns {
 	EmitLoop loop;
 	bool once;
 	LLVMValueRef index;
 	const LLVMValueRef *carried, *results;
 } Turns;
-static void turns_begin(const Contract *g, Turns *s, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool nonempty, uint32_t n,
-                        LLVMValueRef *init) {
+static void turns_begin(const Contract *g, Turns *s, LLVMValueRef lo, LLVMValueRef hi, int64_t step,
+                        bool nonempty, uint32_t n, LLVMValueRef *init) {
 	int64_t first = known(lo), end = known(hi);
 	memset(s, 0, sizeof *s);
 	s->once = first >= 0 && end > first && first + step >= end;
@@ -136,61 +170,62 @@ static void turns_end(const Contract *g, Turns *s, const LLVMValueRef *next) {
 	s->results = s->once ? next : s->loop.carried;
 }
 
-static LLVMValueRef stack(const Contract *g, uint64_t bytes) {
-	return emit_slot(g->e, bytes, 64);
-}
+static LLVMValueRef stack(const Contract *g, uint64_t bytes) { return emit_slot(g->e, bytes, 64); }
 
 /* Its first argument is C: nothing else points there. */
-static LLVMValueRef inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, EmitOuter *outer) {
+static LLVMValueRef inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain,
+                                EmitOuter *outer) {
 	LLVMValueRef function = emit_inner_begin(e, name, type, plain, outer);
 	unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
 	LLVMAddAttributeAtIndex(function, 1, LLVMCreateEnumAttribute(e->context, noalias, 0));
 	return function;
 }
 
-static const char *type_name(const Contract *g) {
-	return g->t == KT_F64 ? "f64" : "f32";
-}
+static const char *type_name(const Contract *g) { return g->t == KT_F64 ? "f64" : "f32"; }
 
-/* ---- lanes along the columns: one panel ------------------------------------------------------------------------------------------------------ */
+/* ---- lanes along the columns: one panel ---------------------------------- */
 
-/* Rows of C by the columns of one panel, for one block of k; in a function of its own, whose arguments these are. */
+/* Rows of C by the columns of one panel, for one block of k; in a function of
+ * its own, whose arguments these are. */
 typedef struct Panel {
 	const Contract *g;
 	uint32_t vectors, rows;
-	bool ragged;               /* the last vector may have lanes past the last column */
-	bool quad;                 /* up to four columns behind the vectors, see share_quads */
-	bool held;                 /* k is HELD, and so many rows of B stay in registers for all rows of A, see tile_held */
+	bool ragged; /* the last vector may have lanes past the last column */
+	bool quad;   /* up to four columns behind the vectors, see share_quads */
+	/* k is HELD, and so many rows of B stay in registers for all rows of A,
+	 * see tile_held */
+	bool held;
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
-	LLVMValueRef m, k, left;   /* left: columns from the panel's first to the last of all */
+	LLVMValueRef m, k, left; /* left: columns from the panel's first to the last of all */
 	LLVMValueRef add;
-	LLVMValueRef panels;       /* how many, side by side, in one call */
-	LLVMValueRef bias;         /* numbers of these columns that are added to the finished sums; NULL: none */
-	LLVMValueRef shared[4];    /* of a quad: from which lanes on a vector is the r-th row's */
+	LLVMValueRef panels; /* how many, side by side, in one call */
+	/* numbers of these columns that are added to the finished sums; NULL:
+	 * none */
+	LLVMValueRef bias;
+	LLVMValueRef shared[4]; /* of a quad: from which lanes on a vector is the r-th row's */
 } Panel;
 
-static int64_t vector_bytes(const Contract *g) {
-	return (int64_t)g->lanes * g->size;
-}
+static int64_t vector_bytes(const Contract *g) { return (int64_t)g->lanes * g->size; }
 
 /* The lanes of the last vector that are columns; NULL when all are. */
 static LLVMValueRef last_mask(const Panel *p) {
 	const Contract *g = p->g;
-	return p->ragged ? emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, (p->vectors - 1) * g->lanes))) : NULL;
+	return p->ragged ? emit_first_lanes(g->e, g->lanes,
+	                                    minus(g, p->left, num(g, (p->vectors - 1) * g->lanes)))
+	                 : NULL;
 }
 
 enum { QUAD = 4 };
 
 /* Rows that share a vector of quads. */
-static uint32_t quad_rows(const Contract *g) {
-	return g->lanes / QUAD;
-}
+static uint32_t quad_rows(const Contract *g) { return g->lanes / QUAD; }
 
 /* May a panel of tiles of so many rows and vectors have a quad behind it? */
 static bool has_quad(const Contract *g, uint32_t rows, uint32_t vectors) {
-	return g->columns && g->masks && g->e->m->target.vector_bytes == 64 && rows % quad_rows(g) == 0 && vectors < PACK_VECTORS &&
+	return g->columns && g->masks && g->e->m->target.vector_bytes == 64 &&
+	       rows % quad_rows(g) == 0 && vectors < PACK_VECTORS &&
 	       rows * vectors + rows / quad_rows(g) <= MOST_SUMS;
 }
 
@@ -203,12 +238,14 @@ static LLVMValueRef quad_columns(const Panel *p) {
 	return minus(p->g, p->left, num(p->g, p->vectors * p->g->lanes));
 }
 
-/* Masks of the lanes that begin with the r-th row's, read from where LLVM does not know them: of a known mask it makes insertions and permutations, which only the units
- * have that multiply, where a blend goes to any. */
+/* Masks of the lanes that begin with the r-th row's, read from where LLVM does
+ * not know them: of a known mask it makes insertions and permutations, which
+ * only the units have that multiply, where a blend goes to any. */
 static void quad_masks(Panel *p) {
 	const Contract *g = p->g;
 	LLVMBuilderRef b = g->e->b;
-	LLVMTypeRef bits = LLVMIntTypeInContext(g->e->context, g->lanes), mask = LLVMVectorType(LLVMInt1TypeInContext(g->e->context), g->lanes);
+	LLVMTypeRef bits = LLVMIntTypeInContext(g->e->context, g->lanes),
+				mask = LLVMVectorType(LLVMInt1TypeInContext(g->e->context), g->lanes);
 	for (uint32_t r = 1; r < quad_rows(g); r++) {
 		LLVMValueRef place = stack(g, 8);
 		LLVMBuildStore(b, LLVMConstInt(bits, ((1u << g->lanes) - 1) & ~0u << r * QUAD, 0), place);
@@ -218,7 +255,8 @@ static void quad_masks(Panel *p) {
 	}
 }
 
-/* One vector of neighbouring rows' numbers, each row's for its four lanes, from vectors that have it everywhere. */
+/* One vector of neighbouring rows' numbers, each row's for its four lanes, from
+ * vectors that have it everywhere. */
 static LLVMValueRef share_quads(const Panel *p, const LLVMValueRef *rows) {
 	LLVMValueRef x = rows[0];
 	for (uint32_t r = 1; r < quad_rows(p->g); r++) x = choose(p->g, p->shared[r], rows[r], x);
@@ -233,13 +271,19 @@ static LLVMValueRef repeat_quad(const Contract *g, LLVMValueRef x) {
 }
 
 /* One step of k: sums += A's numbers times B's row. */
-static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka, LLVMValueRef b, LLVMValueRef mask, LLVMValueRef *sums) {
+static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka, LLVMValueRef b,
+                      LLVMValueRef mask, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	LLVMValueRef row[MOST_VECTORS], number[MOST_ROWS], quad = NULL;
-	for (uint32_t v = 0; v < p->vectors; v++) row[v] = get(g, g->lanes, at_n(g, b, v * vector_bytes(g)), v + 1 == p->vectors ? mask : NULL);
-	if (p->quad) quad = repeat_quad(g, get(g, QUAD, at_n(g, b, p->vectors * vector_bytes(g)), emit_first_lanes(g->e, QUAD, quad_columns(p))));
+	for (uint32_t v = 0; v < p->vectors; v++)
+		row[v] =
+			get(g, g->lanes, at_n(g, b, v * vector_bytes(g)), v + 1 == p->vectors ? mask : NULL);
+	if (p->quad)
+		quad = repeat_quad(g, get(g, QUAD, at_n(g, b, p->vectors * vector_bytes(g)),
+		                          emit_first_lanes(g->e, QUAD, quad_columns(p))));
 	for (uint32_t r = 0; r < p->rows; r++) {
-		LLVMValueRef x = number[r] = emit_spread(g->e, get(g, 1, at(g, rows[r], ka), NULL), g->lanes);
+		LLVMValueRef x = number[r] =
+			emit_spread(g->e, get(g, 1, at(g, rows[r], ka), NULL), g->lanes);
 		for (uint32_t v = 0; v < p->vectors; v++) {
 			LLVMValueRef *s = &sums[r * p->vectors + v];
 			*s = emit_muladd(g->e, x, row[v], *s);
@@ -250,14 +294,17 @@ static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka,
 	}
 }
 
-/* sums += A B over steps first .. end-1 of k, `unroll` at a time; *ka and *b go along. */
-static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef first, LLVMValueRef end, uint32_t unroll, LLVMValueRef *ka, LLVMValueRef *b,
-                     LLVMValueRef *sums) {
+/* sums += A B over steps first .. end-1 of k, `unroll` at a time; *ka and *b go
+ * along. */
+static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef first, LLVMValueRef end,
+                     uint32_t unroll, LLVMValueRef *ka, LLVMValueRef *b, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	uint32_t n = 2 + panel_sums(p);
 	LLVMValueRef carried[2 + MOST_SUMS] = {*ka, *b}, next[2 + MOST_SUMS];
-	/* Ragged panels have been copied, unless masks cost nothing or there is nothing to gain. */
-	LLVMValueRef mask = g->masks || p->vectors == 1 || p->vectors > PACK_VECTORS ? last_mask(p) : NULL;
+	/* Ragged panels have been copied, unless masks cost nothing or there is
+	 * nothing to gain. */
+	LLVMValueRef mask =
+		g->masks || p->vectors == 1 || p->vectors > PACK_VECTORS ? last_mask(p) : NULL;
 	memcpy(carried + 2, sums, (n - 2) * sizeof *sums);
 	Turns k;
 	turns_begin(g, &k, first, end, unroll, false, n, carried);
@@ -273,8 +320,10 @@ static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef firs
 	memcpy(sums, k.results + 2, (n - 2) * sizeof *sums);
 }
 
-/* The first `left` mod lanes elements of a vector for each row: half of it where that bit of the number is set, then half of the rest, and so on. */
-static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueRef *const addresses) {
+/* The first `left` mod lanes elements of a vector for each row: half of it
+ * where that bit of the number is set, then half of the rest, and so on. */
+static void store_halves(const Panel *p, LLVMValueRef *const vectors,
+                         LLVMValueRef *const addresses) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
 	LLVMValueRef x[MOST_ROWS + 1], low[MOST_ROWS + 1], high[MOST_ROWS + 1];
@@ -290,27 +339,34 @@ static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueR
 		high[p->rows] = plus(g, x[p->rows], num(g, half * g->size));
 		LLVMValueRef bit = LLVMBuildAnd(e->b, p->left, num(g, half), "");
 		emit_if_begin(e, &c, LLVMBuildICmp(e->b, LLVMIntNE, bit, num(g, 0), ""), 0);
-		for (uint32_t r = 0; r < p->rows; r++) put(g, low[r], at(g, addresses[r], x[p->rows]), NULL);
+		for (uint32_t r = 0; r < p->rows; r++)
+			put(g, low[r], at(g, addresses[r], x[p->rows]), NULL);
 		emit_if_else(e, &c, p->rows + 1, high);
 		emit_if_end(e, &c, low, x);
 	}
 }
 
-/* What is added to each row of C, to n sums of `lanes` columns each, of which `vectors` lie side by side from vector `first` on: the last of the operations on an element, as if it
- * were done in another loop. */
-static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t lanes, LLVMValueRef mask, uint32_t n, LLVMValueRef *sums) {
+/* What is added to each row of C, to n sums of `lanes` columns each, of which
+ * `vectors` lie side by side from vector `first` on: the last of the operations
+ * on an element, as if it were done in another loop. */
+static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t lanes,
+                      LLVMValueRef mask, uint32_t n, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	LLVMValueRef row[MOST_VECTORS], more[MOST_SUMS];
 	if (!g->columns) return;
 	EmitIf c;
 	emit_if_begin(g->e, &c, is_null(g, p->bias), 0);
 	emit_if_else(g->e, &c, n, sums);
-	for (uint32_t v = 0; v < vectors; v++) row[v] = get(g, lanes, at_n(g, p->bias, (first + v) * vector_bytes(g)), v + 1 == vectors ? mask : NULL);
-	for (uint32_t s = 0; s < n; s++) more[s] = LLVMBuildFAdd(g->e->b, sums[s], row[s % vectors], "");
+	for (uint32_t v = 0; v < vectors; v++)
+		row[v] = get(g, lanes, at_n(g, p->bias, (first + v) * vector_bytes(g)),
+		             v + 1 == vectors ? mask : NULL);
+	for (uint32_t s = 0; s < n; s++)
+		more[s] = LLVMBuildFAdd(g->e->b, sums[s], row[s % vectors], "");
 	emit_if_end(g->e, &c, more, sums);
 }
 
-/* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged. */
+/* C's rows of a tile from the sums: whole vectors, the last one partly where
+ * the panel is ragged. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
@@ -327,13 +383,15 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 	emit_if_end(e, &c, sums, sums);
 	tile_bias(p, 0, p->vectors, g->lanes, mask, nsums, sums);
 	for (uint32_t i = 0; i < nsums; i++)
-		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
+		if (i % p->vectors != last)
+			put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
 	LLVMValueRef ends[MOST_ROWS], at_last[MOST_ROWS];
 	for (uint32_t r = 0; r < p->rows; r++) {
 		ends[r] = sums[r * p->vectors + last];
 		at_last[r] = at_n(g, rows[r], last * vector_bytes(g));
 	}
-	/* Masked stores are slow where there are no mask registers (some 20 cycles on Zen 3), so there a vector that is not full goes in halves. */
+	/* Masked stores are slow where there are no mask registers (some 20 cycles
+	 * on Zen 3), so there a vector that is not full goes in halves. */
 	bool branch = p->ragged && !g->masks;
 	if (branch) emit_if_begin(e, &c, less(g, p->left, num(g, p->vectors * g->lanes)), 0);
 	if (branch) {
@@ -344,17 +402,21 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 	if (branch) emit_if_end(e, &c, NULL, NULL);
 }
 
-/* C's rows of a tile behind its vectors: `columns` of the quad, 4 where NULL. `sums` are those of the quads. */
-static void quad_store_columns(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const sums, LLVMValueRef columns) {
+/* C's rows of a tile behind its vectors: `columns` of the quad, 4 where NULL.
+ * `sums` are those of the quads. */
+static void quad_store_columns(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const sums,
+                               LLVMValueRef columns) {
 	const Contract *g = p->g;
-	LLVMValueRef mask = columns ? emit_first_lanes(g->e, QUAD, columns) : NULL, part[MOST_ROWS], old[MOST_ROWS], to[MOST_ROWS];
+	LLVMValueRef mask = columns ? emit_first_lanes(g->e, QUAD, columns) : NULL, part[MOST_ROWS],
+				 old[MOST_ROWS], to[MOST_ROWS];
 	EmitIf c;
 	for (uint32_t r = 0; r < p->rows; r++) {
 		part[r] = emit_part(g->e, sums[r / quad_rows(g)], r % quad_rows(g) * QUAD, QUAD);
 		to[r] = at_n(g, rows[r], p->vectors * vector_bytes(g));
 	}
 	emit_if_begin(g->e, &c, p->add, 0);
-	for (uint32_t r = 0; r < p->rows; r++) old[r] = LLVMBuildFAdd(g->e->b, get(g, QUAD, to[r], mask), part[r], "");
+	for (uint32_t r = 0; r < p->rows; r++)
+		old[r] = LLVMBuildFAdd(g->e->b, get(g, QUAD, to[r], mask), part[r], "");
 	emit_if_else(g->e, &c, p->rows, old);
 	emit_if_end(g->e, &c, part, part);
 	tile_bias(p, p->vectors, 1, QUAD, mask, p->rows, part);
@@ -372,12 +434,15 @@ static void quad_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *c
 	emit_if_end(g->e, &c, NULL, NULL);
 }
 
-/* The same where C's columns are not neighbours: through the stack, one element at a time. */
-static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLVMValueRef nrows, LLVMValueRef *const sums) {
+/* The same where C's columns are not neighbours: through the stack, one element
+ * at a time. */
+static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLVMValueRef nrows,
+                         LLVMValueRef *const sums) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
 	uint32_t wide = p->vectors * g->lanes;
-	for (uint32_t i = 0; i < p->rows * p->vectors; i++) put(g, sums[i], at_n(g, tile, i * vector_bytes(g)), NULL);
+	for (uint32_t i = 0; i < p->rows * p->vectors; i++)
+		put(g, sums[i], at_n(g, tile, i * vector_bytes(g)), NULL);
 	LLVMValueRef columns = smaller(g, p->left, num(g, wide));
 	LLVMValueRef init[2] = {to, tile};
 	Turns r, j;
@@ -392,12 +457,14 @@ static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLV
 	emit_if_end(e, &c, &x, &x);
 	put(g, x, address, NULL);
 	turns_end(g, &j, NULL);
-	LLVMValueRef next[2] = {at(g, r.carried[0], p->c_row), at_n(g, r.carried[1], (int64_t)wide * g->size)};
+	LLVMValueRef next[2] = {at(g, r.carried[0], p->c_row),
+	                        at_n(g, r.carried[1], (int64_t)wide * g->size)};
 	turns_end(g, &r, next);
 }
 
-/* C's old values in a large product come from afar: asked for before k runs they are there when they are needed. Tiles of small products are done in a shorter time than
- * that takes. */
+/* C's old values in a large product come from afar: asked for before k runs
+ * they are there when they are needed. Tiles of small products are done in a
+ * shorter time than that takes. */
 static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
@@ -406,15 +473,18 @@ static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	for (uint32_t r = 0; r < p->rows; r++)
 		for (uint32_t v = 0; v < p->vectors; v++) {
 			/* to be written, kept in all caches, data */
-			LLVMValueRef args[4] = {at_n(g, rows[r], v * vector_bytes(g)), emit_i32(e, 1), emit_i32(e, 3), emit_i32(e, 1)};
+			LLVMValueRef args[4] = {at_n(g, rows[r], v * vector_bytes(g)), emit_i32(e, 1),
+			                        emit_i32(e, 3), emit_i32(e, 1)};
 			emit_intrinsic(e, "llvm.prefetch", 1, &e->ptr, 4, args);
 		}
 	emit_if_else(e, &c, 0, NULL);
 	emit_if_end(e, &c, NULL, NULL);
 }
 
-/* Where the rows of a tile begin in A and C: at their strides, but for those past the last row. */
-static void tile_places(const Panel *p, LLVMValueRef row, const LLVMValueRef *first, LLVMValueRef *from, LLVMValueRef *to) {
+/* Where the rows of a tile begin in A and C: at their strides, but for those
+ * past the last row. */
+static void tile_places(const Panel *p, LLVMValueRef row, const LLVMValueRef *first,
+                        LLVMValueRef *from, LLVMValueRef *to) {
 	const Contract *g = p->g;
 	LLVMValueRef places[2 * MOST_ROWS], whole[2 * MOST_ROWS];
 	places[0] = whole[0] = first[0];
@@ -438,14 +508,20 @@ static void tile_places(const Panel *p, LLVMValueRef row, const LLVMValueRef *fi
 	}
 }
 
-/* The tile's sums over all but the last k mod 4 steps, where a row has one vector and A's numbers of a row are neighbours: four steps are 8 rows by 4 numbers at constant
- * distances, where a step for itself moves as many pointers as it multiplies and takes twice the instructions. `begin` is where this ends. Without optimisation every turn of the
- * loop loads and stores all sums, and the code is 2.7 times as fast with four steps in a turn, for all tiles. */
-static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *begin, LLVMValueRef *ka, LLVMValueRef *b, LLVMValueRef *sums) {
+/* The tile's sums over all but the last k mod 4 steps, where a row has one
+ * vector and A's numbers of a row are neighbours: four steps are 8 rows by 4
+ * numbers at constant distances, where a step for itself moves as many pointers
+ * as it multiplies and takes twice the instructions. `begin` is where this
+ * ends. Without optimisation every turn of the loop loads and stores all sums,
+ * and the code is 2.7 times as fast with four steps in a turn, for all tiles.
+ */
+static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *begin,
+                       LLVMValueRef *ka, LLVMValueRef *b, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	LLVMBuilderRef builder = g->e->b;
 	uint32_t n = 3 + panel_sums(p);
-	LLVMValueRef values[3 + MOST_SUMS] = {*begin, *ka, *b}, near[3 + MOST_SUMS], fours = LLVMBuildAnd(builder, p->k, num(g, -4), "");
+	LLVMValueRef values[3 + MOST_SUMS] = {*begin, *ka, *b}, near[3 + MOST_SUMS],
+							fours = LLVMBuildAnd(builder, p->k, num(g, -4), "");
 	memcpy(values + 3, sums, (n - 3) * sizeof *sums);
 	memcpy(near, values, n * sizeof *near);
 	if (p->vectors > 1 && g->e->options->level) return;
@@ -467,19 +543,28 @@ static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *b
 	memcpy(sums, values + 3, (n - 3) * sizeof *sums);
 }
 
-/* One vector of columns and HELD rows of B, which stay in registers: of two operands of each multiply-add one is the sum and one B, and the third is A's number, read by the same
- * instruction. 8 rows are 8 loads a step, where with B in memory they are 9, and nothing but these 128 instructions. */
+/* One vector of columns and HELD rows of B, which stay in registers: of two
+ * operands of each multiply-add one is the sum and one B, and the third is A's
+ * number, read by the same instruction. 8 rows are 8 loads a step, where with B
+ * in memory they are 9, and nothing but these 128 instructions. */
 static void held_rows(const Panel *p, LLVMValueRef *held) {
 	const Contract *g = p->g;
 	LLVMValueRef b = p->b, mask = last_mask(p);
-	for (uint32_t k = 0; k < HELD; k++, b = at(g, b, p->b_step)) held[k] = get(g, g->lanes, b, mask);
+	for (uint32_t k = 0; k < HELD; k++, b = at(g, b, p->b_step))
+		held[k] = get(g, g->lanes, b, mask);
 }
-static void tile_held(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const held, LLVMValueRef *sums) {
+static void tile_held(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const held,
+                      LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	for (uint32_t k = 0; k < HELD; k++) {
 		for (uint32_t r = 0; r < p->rows; r++)
-			sums[r] = emit_muladd(g->e, emit_spread(g->e, get(g, 1, at_n(g, rows[r], (int64_t)k * g->size), NULL), g->lanes), held[k], sums[r]);
-		/* no instruction; LLVM would do row after row, each of whose steps waits for the one before */
+			sums[r] = emit_muladd(
+				g->e,
+				emit_spread(g->e, get(g, 1, at_n(g, rows[r], (int64_t)k * g->size), NULL),
+			                g->lanes),
+				held[k], sums[r]);
+		/* no instruction; LLVM would do row after row, each of whose steps
+		 * waits for the one before */
 		LLVMBuildFence(g->e->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
 	}
 }
@@ -504,8 +589,10 @@ static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	}
 	if (g->columns) tile_store(p, to, sums);
 	if (p->quad) quad_store(p, to, sums + p->rows * p->vectors);
-	if (!g->columns) tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
-	LLVMValueRef further[2] = {at(g, i.carried[0], times_n(g, p->a_row, p->rows)), at(g, i.carried[1], times_n(g, p->c_row, p->rows))};
+	if (!g->columns)
+		tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
+	LLVMValueRef further[2] = {at(g, i.carried[0], times_n(g, p->a_row, p->rows)),
+	                           at(g, i.carried[1], times_n(g, p->c_row, p->rows))};
 	turns_end(g, &i, further);
 }
 
@@ -522,8 +609,10 @@ static void panel_body(const Panel *first) {
 	p.left = j.carried[2];
 	p.bias = j.carried[3];
 	panel_rows(&p, tile);
-	LLVMValueRef next[4] = {at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)), minus(g, p.left, wide),
-	                        choose(g, is_null(g, p.bias), p.bias, at_n(g, p.bias, p.vectors * vector_bytes(g)))};
+	LLVMValueRef next[4] = {
+		at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)),
+		minus(g, p.left, wide),
+		choose(g, is_null(g, p.bias), p.bias, at_n(g, p.bias, p.vectors * vector_bytes(g)))};
 	turns_end(g, &j, next);
 }
 
@@ -531,43 +620,60 @@ enum { PANEL_ARGS = 14 };
 
 /* Arguments in the order of Panel's fields. */
 static LLVMTypeRef panel_type(Emit *e) {
-	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1, e->i64, e->ptr};
+	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr,
+	                                 e->i64, e->i64, e->i64, e->i64, e->i1,  e->i64, e->ptr};
 	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
 }
 
 /* The function for a kind of panel, made when it is first needed. */
 typedef enum PanelKind { PANEL_PLAIN, PANEL_QUAD, PANEL_HELD } PanelKind;
 
-static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, PanelKind kind) {
-	static const char *const kinds[] = {[PANEL_PLAIN] = "", [PANEL_QUAD] = ".quad", [PANEL_HELD] = ".held"};
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged,
+                                   PanelKind kind) {
+	static const char *const kinds[] = {
+		[PANEL_PLAIN] = "", [PANEL_QUAD] = ".quad", [PANEL_HELD] = ".held"};
 	Emit *e = g->e;
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "", kinds[kind]);
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors,
+	         g->columns ? "" : ".scatter", ragged ? ".ragged" : "", kinds[kind]);
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
-	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = kind == PANEL_QUAD, .held = kind == PANEL_HELD};
-	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels, &p.bias};
+	Panel p = {.g = g,
+	           .vectors = vectors,
+	           .rows = g->rows,
+	           .ragged = ragged,
+	           .quad = kind == PANEL_QUAD,
+	           .held = kind == PANEL_HELD};
+	LLVMValueRef *const args[PANEL_ARGS] = {&p.c,    &p.c_row, &p.c_col,  &p.a,   &p.a_row,
+	                                        &p.a_k,  &p.b,     &p.b_step, &p.m,   &p.k,
+	                                        &p.left, &p.add,   &p.panels, &p.bias};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
 	emit_inner_end(e, &outer, NULL);
 	return function;
 }
 
-/* ---- lanes along the columns: all of them ---------------------------------------------------------------------------------------------------- */
+/* ---- lanes along the columns: all of them -------------------------------- */
 
 /* Vectors of a wide panel where nothing about the columns asks for another. */
 static uint32_t wide_panel(const Contract *g) {
 	return g->fives && g->columns && g->e->m->target.registers >= 32 ? FIVES_WIDE : 2;
 }
 
-/* Rows per tile: sums, a row of B and one number of A must fit into the registers, and the rows' pointers into the others. */
+/* Rows per tile: sums, a row of B and one number of A must fit into the
+ * registers, and the rows' pointers into the others. */
 static uint32_t tile_rows(const Contract *g) {
 	const KTarget *t = &g->e->m->target;
 	bool many = t->registers >= 32;
 	const bool fives = g->fives && g->width == wide_panel(g);
-	uint32_t rows = fives && t->has_fma ? 5 : g->width > 3 ? (many ? 4 : 2) : many ? 8 : g->width == 1 ? 8 : !t->has_fma ? 3 : 4;
+	uint32_t rows = fives && t->has_fma ? 5
+	                : g->width > 3      ? (many ? 4 : 2)
+	                : many              ? 8
+	                : g->width == 1     ? 8
+	                : !t->has_fma       ? 3
+	                                    : 4;
 	return g->rows && g->rows < rows ? g->rows : rows;
 }
 
@@ -589,28 +695,38 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	g->rows = tile_rows(g);
 }
 
-/* May panels be four vectors wide where that leaves no columns? For a few rows, which read B where it is: with tiles of 4 x 4 instead of 8 x 2 it is read from one end to the other, which
- * is a quarter of the time where many B's come from the last cache (1000 of 32 x 32 in f64). */
+/* May panels be four vectors wide where that leaves no columns? For a few rows,
+ * which read B where it is: with tiles of 4 x 4 instead of 8 x 2 it is read
+ * from one end to the other, which is a quarter of the time where many B's come
+ * from the last cache (1000 of 32 x 32 in f64). */
 static bool reads_in_fours(const Contract *g) {
-	return g->columns && !g->turned && g->masks && g->e->m->target.registers >= 32 && !g->fives && g->width == 2 && g->rest;
+	return g->columns && !g->turned && g->masks && g->e->m->target.registers >= 32 && !g->fives &&
+	       g->width == 2 && g->rest;
 }
 
 /* Which panels: in the function's arguments, so that all widths share it. */
 typedef struct Widths {
-	LLVMValueRef wide, slack, wide_panel; /* columns of a wide panel; they take (n + slack) / wide times as many; the function for one */
-	LLVMValueRef narrow_panel;            /* the function for one vector of columns, which take the rest */
-	LLVMValueRef wide_quad, narrow_quad;  /* those for the last panel when a quad is left over; null: there is none */
+	/* columns of a wide panel; they take (n + slack) / wide times as many;
+	 * the function for one */
+	LLVMValueRef wide, slack, wide_panel;
+	/* the function for one vector of columns, which take the rest */
+	LLVMValueRef narrow_panel;
+	/* those for the last panel when a quad is left over; null: there is none */
+	LLVMValueRef wide_quad, narrow_quad;
 } Widths;
 
-/* Copies kc rows of a panel of `width` columns together, to `panel`; columns past the end are zeros or copies of the last one. */
-static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, LLVMValueRef width, LLVMValueRef kc, LLVMValueRef panel) {
+/* Copies kc rows of a panel of `width` columns together, to `panel`; columns
+ * past the end are zeros or copies of the last one. */
+static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, LLVMValueRef width,
+                       LLVMValueRef kc, LLVMValueRef panel) {
 	uint32_t unit = g->columns ? g->lanes : 1;
 	LLVMValueRef mask = NULL, last = minus(g, left, num(g, 1)), step = times_n(g, width, g->size);
 	Turns j, k;
 	turns_begin(g, &j, num(g, 0), width, unit, true, 0, NULL);
 	if (unit > 1) mask = emit_first_lanes(g->e, unit, minus(g, left, j.index));
 	LLVMValueRef column = unit > 1 ? j.index : smaller(g, j.index, last);
-	LLVMValueRef init[2] = {at(g, from, times(g, column, g->b_col)), at(g, panel, times_n(g, j.index, g->size))};
+	LLVMValueRef init[2] = {at(g, from, times(g, column, g->b_col)),
+	                        at(g, panel, times_n(g, j.index, g->size))};
 	turns_begin(g, &k, num(g, 0), kc, 1, false, 2, init);
 	put(g, get(g, unit, k.carried[0], mask), k.carried[1], NULL);
 	LLVMValueRef next[2] = {at(g, k.carried[0], g->b_k), at(g, k.carried[1], step)};
@@ -620,8 +736,9 @@ static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, 
 
 enum { TURN_ARGS = 6 };
 
-/* The function that copies a panel as pack_panel does from a B whose columns are contiguous: (panel, from, b_col, left, width, kc). Up to a vector of
- * rows past kc is written to the panel. */
+/* The function that copies a panel as pack_panel does from a B whose columns
+ * are contiguous: (panel, from, b_col, left, width, kc). Up to a vector of rows
+ * past kc is written to the panel. */
 static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	Emit *e = g->e;
 	LLVMTypeRef types[TURN_ARGS] = {e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64};
@@ -634,15 +751,19 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	function = inner_begin(e, name, *type, false, &outer);
 	LLVMValueRef arg[TURN_ARGS], column[64], x[64];
 	for (uint32_t i = 0; i < TURN_ARGS; i++) arg[i] = LLVMGetParam(function, i);
-	LLVMValueRef last = minus(g, arg[3], num(g, 1)), step = times_n(g, arg[4], g->size), kc = arg[5];
-	LLVMValueRef whole = LLVMBuildAnd(e->b, kc, num(g, -(int64_t)g->lanes), ""), more = minus(g, kc, whole);
+	LLVMValueRef last = minus(g, arg[3], num(g, 1)), step = times_n(g, arg[4], g->size),
+				 kc = arg[5];
+	LLVMValueRef whole = LLVMBuildAnd(e->b, kc, num(g, -(int64_t)g->lanes), ""),
+				 more = minus(g, kc, whole);
 	Turns j, k;
 	turns_begin(g, &j, num(g, 0), arg[4], g->lanes, true, 0, NULL);
-	for (uint32_t i = 0; i < g->lanes; i++) column[i] = at(g, arg[1], times(g, smaller(g, plus(g, j.index, num(g, i)), last), arg[2]));
+	for (uint32_t i = 0; i < g->lanes; i++)
+		column[i] = at(g, arg[1], times(g, smaller(g, plus(g, j.index, num(g, i)), last), arg[2]));
 	LLVMValueRef to = at(g, arg[0], times_n(g, j.index, g->size));
 	turns_begin(g, &k, num(g, 0), whole, g->lanes, false, 1, &to);
 	LLVMValueRef row = k.carried[0];
-	for (uint32_t i = 0; i < g->lanes; i++) x[i] = get(g, g->lanes, at(g, column[i], times_n(g, k.index, g->size)), NULL);
+	for (uint32_t i = 0; i < g->lanes; i++)
+		x[i] = get(g, g->lanes, at(g, column[i], times_n(g, k.index, g->size)), NULL);
 	emit_transpose(e, g->lanes, x);
 	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
 	turns_end(g, &k, &row);
@@ -650,7 +771,8 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	emit_if_begin(e, &c, less(g, num(g, 0), more), 0);
 	LLVMValueRef mask = emit_first_lanes(e, g->lanes, more);
 	row = k.results[0];
-	for (uint32_t i = 0; i < g->lanes; i++) x[i] = get(g, g->lanes, at(g, column[i], times_n(g, whole, g->size)), mask);
+	for (uint32_t i = 0; i < g->lanes; i++)
+		x[i] = get(g, g->lanes, at(g, column[i], times_n(g, whole, g->size)), mask);
 	emit_transpose(e, g->lanes, x);
 	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
 	emit_if_else(e, &c, 0, NULL);
@@ -660,7 +782,8 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	return function;
 }
 
-/* Rows of A that fill half of L2: a panel of B is copied together once for each such block. */
+/* Rows of A that fill half of L2: a panel of B is copied together once for each
+ * such block. */
 static int64_t row_block(const Contract *g) {
 	int64_t rows = g->e->m->target.l2_bytes / 2 / (COLUMNS_BLOCK * g->size);
 	return rows < 2 * ROW_BLOCK ? 2 * ROW_BLOCK : rows / ROW_BLOCK * ROW_BLOCK;
@@ -670,54 +793,78 @@ static int64_t row_block(const Contract *g) {
 static void columns_blocks(const Contract *g, const Widths *w) {
 	Emit *e = g->e;
 	LLVMBuilderRef b = e->b;
-	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes), panel = stack(g, (uint64_t)(COLUMNS_BLOCK * PACK_VECTORS * vector_bytes(g)));
-	LLVMValueRef nwide = LLVMBuildUDiv(b, plus(g, g->n, w->slack), w->wide, ""), rest = minus(g, g->n, times(g, nwide, w->wide));
-	LLVMValueRef nnarrow = LLVMBuildUDiv(b, plus(g, choose(g, less(g, none, rest), rest, none), num(g, g->lanes - 1)), lanes, "");
+	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes),
+				 panel = stack(g, (uint64_t)(COLUMNS_BLOCK * PACK_VECTORS * vector_bytes(g)));
+	LLVMValueRef nwide = LLVMBuildUDiv(b, plus(g, g->n, w->slack), w->wide, ""),
+				 rest = minus(g, g->n, times(g, nwide, w->wide));
+	LLVMValueRef nnarrow = LLVMBuildUDiv(
+		b, plus(g, choose(g, less(g, none, rest), rest, none), num(g, g->lanes - 1)), lanes, "");
 	LLVMValueRef npanels = plus(g, nwide, nnarrow), quad = LLVMConstInt(e->i1, 0, 0);
 	if (g->columns && g->masks) {
-		LLVMValueRef few = LLVMBuildAnd(b, rest, num(g, g->lanes - 1), ""), full = LLVMBuildUDiv(b, rest, lanes, "");
-		LLVMValueRef function = choose(g, less(g, none, full), w->narrow_quad, choose(g, less(g, none, nwide), w->wide_quad, LLVMConstNull(e->ptr)));
+		LLVMValueRef few = LLVMBuildAnd(b, rest, num(g, g->lanes - 1), ""),
+					 full = LLVMBuildUDiv(b, rest, lanes, "");
+		LLVMValueRef function =
+			choose(g, less(g, none, full), w->narrow_quad,
+		           choose(g, less(g, none, nwide), w->wide_quad, LLVMConstNull(e->ptr)));
 		quad = LLVMBuildAnd(b, less(g, none, few), less(g, few, num(g, QUAD + 1)), "");
-		quad = LLVMBuildAnd(b, LLVMBuildAnd(b, quad, less(g, none, rest), ""), LLVMBuildICmp(b, LLVMIntNE, function, LLVMConstNull(e->ptr), ""), "");
+		quad = LLVMBuildAnd(b, LLVMBuildAnd(b, quad, less(g, none, rest), ""),
+		                    LLVMBuildICmp(b, LLVMIntNE, function, LLVMConstNull(e->ptr), ""), "");
 		npanels = choose(g, quad, plus(g, nwide, full), npanels);
 	}
 	Turns k, i, j;
 	turns_begin(g, &k, none, g->k, COLUMNS_BLOCK, true, 0, NULL);
-	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, COLUMNS_BLOCK)), add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
-	LLVMValueRef block_b = at(g, g->b, times(g, k.index, g->b_k)), block_a = at(g, g->a, times(g, k.index, g->a_k));
+	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, COLUMNS_BLOCK)),
+				 add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
+	LLVMValueRef block_b = at(g, g->b, times(g, k.index, g->b_k)),
+				 block_a = at(g, g->a, times(g, k.index, g->a_k));
 	turns_begin(g, &i, none, g->m, row_block(g), false, 0, NULL);
 	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, row_block(g)));
-	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)), c = at(g, g->c, times(g, i.index, g->c_row));
+	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)),
+				 c = at(g, g->c, times(g, i.index, g->c_row));
 	LLVMValueRef begin = none, one = num(g, 1);
-	LLVMValueRef bias = choose(g, less(g, plus(g, k.index, kc), g->k), LLVMConstNull(e->ptr), g->bias); /* of the last block */
+	/* of the last block */
+	LLVMValueRef bias =
+		choose(g, less(g, plus(g, k.index, kc), g->k), LLVMConstNull(e->ptr), g->bias);
 	if (g->columns && !g->turned) {
-		/* A few rows, which read B where it is: all of its whole panels in one call. */
+		/* A few rows, which read B where it is: all of its whole panels in one
+		 * call. */
 		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, "");
-		whole = minus(g, whole, LLVMBuildZExt(b, LLVMBuildAnd(b, quad, LLVMBuildICmp(b, LLVMIntEQ, whole, npanels, ""), ""), e->i64, ""));
+		whole =
+			minus(g, whole,
+		          LLVMBuildZExt(
+					  b, LLVMBuildAnd(b, quad, LLVMBuildICmp(b, LLVMIntEQ, whole, npanels, ""), ""),
+					  e->i64, ""));
 		LLVMValueRef few = less(g, g->m, num(g, PACK_ROWS));
 		few = LLVMBuildAnd(b, few, less(g, none, whole), "");
 		EmitIf branch;
 		emit_if_begin(e, &branch, few, 0);
-		LLVMValueRef args[PANEL_ARGS] = {c, g->c_row, g->c_col, a, g->a_row, g->a_k, block_b, g->b_k, rows, kc, g->n, add, whole, bias};
+		LLVMValueRef args[PANEL_ARGS] = {c,      g->c_row, g->c_col, a,    g->a_row,
+		                                 g->a_k, block_b,  g->b_k,   rows, kc,
+		                                 g->n,   add,      whole,    bias};
 		LLVMBuildCall2(b, panel_type(e), w->wide_panel, args, PANEL_ARGS, "");
 		emit_if_else(e, &branch, 1, &whole);
 		emit_if_end(e, &branch, &none, &begin);
 	}
 	LLVMValueRef init[1] = {times(g, begin, w->wide)};
 	turns_begin(g, &j, begin, npanels, 1, false, 1, init);
-	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide), width = choose(g, is_wide, w->wide, lanes);
-	LLVMValueRef is_quad = LLVMBuildAnd(b, quad, LLVMBuildICmp(b, LLVMIntEQ, plus(g, j.index, one), npanels, ""), "");
+	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide),
+				 width = choose(g, is_wide, w->wide, lanes);
+	LLVMValueRef is_quad =
+		LLVMBuildAnd(b, quad, LLVMBuildICmp(b, LLVMIntEQ, plus(g, j.index, one), npanels, ""), "");
 	LLVMValueRef room = choose(g, is_quad, plus(g, width, lanes), width);
 	LLVMValueRef left = minus(g, g->n, column), from = at(g, block_b, times(g, column, g->b_col));
-	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, room, g->size)}, chosen[2];
+	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, room, g->size)},
+				 chosen[2];
 	if (g->turned) {
 		LLVMTypeRef type;
-		LLVMValueRef function = turn_function(g, &type), args[TURN_ARGS] = {panel, from, g->b_col, left, room, kc};
+		LLVMValueRef function = turn_function(g, &type),
+					 args[TURN_ARGS] = {panel, from, g->b_col, left, room, kc};
 		LLVMBuildCall2(b, type, function, args, TURN_ARGS, "");
 		memcpy(chosen, packed, sizeof chosen);
 	} else if (g->columns) {
 		/* Single vectors and the widest panels are read where they are. */
-		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""), fits = less(g, room, num(g, PACK_VECTORS * g->lanes + 1));
+		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""),
+					 fits = less(g, room, num(g, PACK_VECTORS * g->lanes + 1));
 		pack = LLVMBuildAnd(b, pack, less(g, num(g, NEAR_BYTES), times(g, g->k, g->b_k)), "");
 		if (!g->masks) pack = LLVMBuildOr(b, pack, less(g, left, width), "");
 		pack = LLVMBuildAnd(b, pack, LLVMBuildAnd(b, less(g, lanes, width), fits, ""), "");
@@ -730,9 +877,23 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 		pack_panel(g, from, left, width, kc, panel);
 		memcpy(chosen, packed, sizeof chosen);
 	}
-	LLVMValueRef args[PANEL_ARGS] = {at(g, c, times(g, column, g->c_col)), g->c_row, g->c_col, a, g->a_row, g->a_k, chosen[0], chosen[1], rows, kc,
-	                                 left, add, one, choose(g, is_null(g, bias), bias, at(g, bias, times_n(g, column, g->size)))};
-	LLVMValueRef plain = choose(g, is_wide, w->wide_panel, w->narrow_panel), with_quad = choose(g, is_wide, w->wide_quad, w->narrow_quad);
+	LLVMValueRef args[PANEL_ARGS] = {
+		at(g, c, times(g, column, g->c_col)),
+		g->c_row,
+		g->c_col,
+		a,
+		g->a_row,
+		g->a_k,
+		chosen[0],
+		chosen[1],
+		rows,
+		kc,
+		left,
+		add,
+		one,
+		choose(g, is_null(g, bias), bias, at(g, bias, times_n(g, column, g->size)))};
+	LLVMValueRef plain = choose(g, is_wide, w->wide_panel, w->narrow_panel),
+				 with_quad = choose(g, is_wide, w->wide_quad, w->narrow_quad);
 	LLVMBuildCall2(b, panel_type(e), choose(g, is_quad, with_quad, plain), args, PANEL_ARGS, "");
 	LLVMValueRef next[1] = {plus(g, column, width)};
 	turns_end(g, &j, next);
@@ -740,7 +901,8 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	turns_end(g, &k, NULL);
 }
 
-/* What is one panel, read where it is, goes without all that: it is an eighth of the time of a product of 16 x 16. */
+/* What is one panel, read where it is, goes without all that: it is an eighth
+ * of the time of a product of 16 x 16. */
 static void columns_form(const Contract *g, const Widths *w) {
 	if (!g->columns || g->turned) {
 		columns_blocks(g, w);
@@ -748,29 +910,37 @@ static void columns_form(const Contract *g, const Widths *w) {
 	}
 	Emit *e = g->e;
 	LLVMBuilderRef b = e->b;
-	LLVMValueRef wide = LLVMBuildICmp(b, LLVMIntEQ, g->n, w->wide, ""), narrow = LLVMBuildICmp(b, LLVMIntEQ, w->slack, num(g, 0), "");
+	LLVMValueRef wide = LLVMBuildICmp(b, LLVMIntEQ, g->n, w->wide, ""),
+				 narrow = LLVMBuildICmp(b, LLVMIntEQ, w->slack, num(g, 0), "");
 	narrow = LLVMBuildAnd(b, narrow, less(g, g->n, num(g, g->lanes + 1)), "");
-	LLVMValueRef small = LLVMBuildAnd(b, less(g, g->k, num(g, COLUMNS_BLOCK + 1)), less(g, g->m, num(g, PACK_ROWS)), "");
-	small = LLVMBuildAnd(b, small, LLVMBuildAnd(b, less(g, num(g, 0), g->m), less(g, num(g, 0), g->n), ""), "");
+	LLVMValueRef small = LLVMBuildAnd(b, less(g, g->k, num(g, COLUMNS_BLOCK + 1)),
+	                                  less(g, g->m, num(g, PACK_ROWS)), "");
+	small = LLVMBuildAnd(
+		b, small, LLVMBuildAnd(b, less(g, num(g, 0), g->m), less(g, num(g, 0), g->n), ""), "");
 	EmitIf c;
 	emit_if_begin(e, &c, LLVMBuildAnd(b, small, LLVMBuildOr(b, wide, narrow, ""), ""), 0);
-	LLVMValueRef args[PANEL_ARGS] = {g->c, g->c_row, g->c_col, g->a, g->a_row, g->a_k, g->b, g->b_k, g->m, g->k, g->n, g->add, num(g, 1), g->bias};
-	LLVMBuildCall2(b, panel_type(e), choose(g, wide, w->wide_panel, w->narrow_panel), args, PANEL_ARGS, "");
+	LLVMValueRef args[PANEL_ARGS] = {g->c,   g->c_row, g->c_col,  g->a,   g->a_row,
+	                                 g->a_k, g->b,     g->b_k,    g->m,   g->k,
+	                                 g->n,   g->add,   num(g, 1), g->bias};
+	LLVMBuildCall2(b, panel_type(e), choose(g, wide, w->wide_panel, w->narrow_panel), args,
+	               PANEL_ARGS, "");
 	emit_if_else(e, &c, 0, NULL);
 	columns_blocks(g, w);
 	emit_if_end(e, &c, NULL, NULL);
 }
 
-/* ---- lanes along the sum -------------------------------------------------------------------------------------------------------------------- */
+/* ---- lanes along the sum ------------------------------------------------- */
 
 /* Halves joined until `lanes` are left. */
 static LLVMValueRef fold_to(const Contract *g, LLVMValueRef x, uint32_t lanes) {
 	for (uint32_t n = emit_lanes(x); n > lanes; n /= 2)
-		x = LLVMBuildFAdd(g->e->b, emit_part(g->e, x, 0, n / 2), emit_part(g->e, x, n / 2, n / 2), "");
+		x = LLVMBuildFAdd(g->e->b, emit_part(g->e, x, 0, n / 2), emit_part(g->e, x, n / 2, n / 2),
+		                  "");
 	return x;
 }
 
-/* Within each 16 bytes: units of `unit` lanes from the first halves of x and y, one after the other, plus the same from the second halves. */
+/* Within each 16 bytes: units of `unit` lanes from the first halves of x and y,
+ * one after the other, plus the same from the second halves. */
 static LLVMValueRef zip_add(const Contract *g, LLVMValueRef x, LLVMValueRef y, uint32_t unit) {
 	int low[64], high[64];
 	uint32_t n = g->lanes, group = 16 / g->size;
@@ -779,7 +949,8 @@ static LLVMValueRef zip_add(const Contract *g, LLVMValueRef x, LLVMValueRef y, u
 		low[i] = (int)(base + which / 2 * unit + i % unit + which % 2 * n);
 		high[i] = low[i] + (int)(group / 2);
 	}
-	return LLVMBuildFAdd(g->e->b, emit_shuffle(g->e, x, y, n, low), emit_shuffle(g->e, x, y, n, high), "");
+	return LLVMBuildFAdd(g->e->b, emit_shuffle(g->e, x, y, n, low),
+	                     emit_shuffle(g->e, x, y, n, high), "");
 }
 
 /* The totals of four vectors, by the same additions for each. */
@@ -795,37 +966,47 @@ static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *t
 		all[0] = p = fold_to(g, p, 4);
 		all[1] = q = fold_to(g, q, 4);
 		static const int low[] = {0, 1, 4, 5}, high[] = {2, 3, 6, 7};
-		if (emit_lanes(p) == 4) all[0] = LLVMBuildFAdd(e->b, emit_shuffle(e, p, q, 4, low), emit_shuffle(e, p, q, 4, high), "");
+		if (emit_lanes(p) == 4)
+			all[0] = LLVMBuildFAdd(e->b, emit_shuffle(e, p, q, 4, low),
+			                       emit_shuffle(e, p, q, 4, high), "");
 	}
 	uint32_t n = emit_lanes(all[0]);
-	for (uint32_t i = 0; i < 4; i++) totals[i] = LLVMBuildExtractElement(e->b, all[i / n], emit_i32(e, (int32_t)(i % n)), "");
+	for (uint32_t i = 0; i < 4; i++)
+		totals[i] = LLVMBuildExtractElement(e->b, all[i / n], emit_i32(e, (int32_t)(i % n)), "");
 }
 
-/* `rows` rows of A by `columns` columns of B, for the block of k that begins at `kb`. */
+/* `rows` rows of A by `columns` columns of B, for the block of k that begins at
+ * `kb`. */
 typedef struct Dots {
 	uint32_t rows, columns;
-	LLVMValueRef from_a[MOST_ROWS], from_b[MOST_ROWS]; /* where each begins in the block: bytes from the first element of A or B */
-	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS];           /* the same of the product that is being added */
+	/* where each begins in the block: bytes from the first element of A or B */
+	LLVMValueRef from_a[MOST_ROWS], from_b[MOST_ROWS];
+	/* the same of the product that is being added */
+	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS];
 	LLVMValueRef kb, kc, add;
 } Dots;
 
-static void dots_step(const Contract *g, const Dots *d, LLVMValueRef k, LLVMValueRef mask, LLVMValueRef *sums) {
+static void dots_step(const Contract *g, const Dots *d, LLVMValueRef k, LLVMValueRef mask,
+                      LLVMValueRef *sums) {
 	LLVMValueRef row[MOST_ROWS], offset = times_n(g, k, g->size);
 	for (uint32_t r = 0; r < d->rows; r++) row[r] = get(g, g->lanes, at(g, d->a[r], offset), mask);
 	for (uint32_t s = 0; s < d->columns; s++) {
 		LLVMValueRef column = get(g, g->lanes, at(g, d->b[s], offset), mask);
-		for (uint32_t r = 0; r < d->rows; r++) sums[r * d->columns + s] = emit_muladd(g->e, row[r], column, sums[r * d->columns + s]);
+		for (uint32_t r = 0; r < d->rows; r++)
+			sums[r * d->columns + s] = emit_muladd(g->e, row[r], column, sums[r * d->columns + s]);
 	}
 }
 
 /* Whole vectors of k from first to end-1, `unroll` at a time. */
-static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMValueRef end, uint32_t unroll, LLVMValueRef *sums) {
+static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMValueRef end,
+                     uint32_t unroll, LLVMValueRef *sums) {
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef next[MOST_SUMS];
 	Turns k;
 	turns_begin(g, &k, first, end, (int64_t)unroll * g->lanes, false, n, sums);
 	memcpy(next, k.carried, n * sizeof *next);
-	for (uint32_t i = 0; i < unroll; i++) dots_step(g, d, plus(g, k.index, num(g, i * g->lanes)), NULL, next);
+	for (uint32_t i = 0; i < unroll; i++)
+		dots_step(g, d, plus(g, k.index, num(g, i * g->lanes)), NULL, next);
 	turns_end(g, &k, next);
 	memcpy(sums, k.results, n * sizeof *sums);
 }
@@ -854,11 +1035,13 @@ static void dots_product(const Contract *g, const Dots *d, LLVMValueRef *sums) {
 	emit_if_end(e, &c, sums, sums);
 }
 
-/* The tile at rows i.. and columns j.. of C; those past the last row or column repeat it. */
+/* The tile at rows i.. and columns j.. of C; those past the last row or column
+ * repeat it. */
 static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j) {
 	Emit *e = g->e;
 	uint32_t n = d->rows * d->columns;
-	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS], totals[MOST_SUMS];
+	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS],
+		totals[MOST_SUMS];
 	LLVMValueRef block = times_n(g, d->kb, g->size);
 	d->from_a[0] = plus(g, times(g, i, g->a_row), block);
 	d->from_b[0] = plus(g, times(g, j, g->b_col), block);
@@ -877,8 +1060,10 @@ static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j
 	for (uint32_t s = 0; s < n; s++) sums[s] = LLVMConstNull(emit_type(e, g->t, g->lanes));
 	Turns pair;
 	turns_begin(g, &pair, num(g, 0), g->npairs, 1, true, n, sums);
-	LLVMValueRef two = at(g, g->pairs, times_n(g, pair.index, 16)), a_in = at(g, two, g->a_in_pair), b_in = at(g, two, minus(g, num(g, 8), g->a_in_pair));
-	LLVMValueRef a = LLVMBuildLoad2(e->b, e->ptr, a_in, ""), b = LLVMBuildLoad2(e->b, e->ptr, b_in, "");
+	LLVMValueRef two = at(g, g->pairs, times_n(g, pair.index, 16)), a_in = at(g, two, g->a_in_pair),
+				 b_in = at(g, two, minus(g, num(g, 8), g->a_in_pair));
+	LLVMValueRef a = LLVMBuildLoad2(e->b, e->ptr, a_in, ""),
+				 b = LLVMBuildLoad2(e->b, e->ptr, b_in, "");
 	for (uint32_t r = 0; r < d->rows; r++) d->a[r] = at(g, a, d->from_a[r]);
 	for (uint32_t s = 0; s < d->columns; s++) d->b[s] = at(g, b, d->from_b[s]);
 	memcpy(more, pair.carried, n * sizeof *more);
@@ -890,10 +1075,13 @@ static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j
 	for (uint32_t s = 0; s < n; s += 4) total_four(g, sums + s, totals + s);
 	emit_if_begin(e, &c, d->add, 0);
 	for (uint32_t s = 0; s < n; s++)
-		more[s] = LLVMBuildFAdd(e->b, get(g, 1, at(g, to[s / d->columns], across[s % d->columns]), NULL), totals[s], "");
+		more[s] =
+			LLVMBuildFAdd(e->b, get(g, 1, at(g, to[s / d->columns], across[s % d->columns]), NULL),
+		                  totals[s], "");
 	emit_if_else(e, &c, n, more);
 	emit_if_end(e, &c, totals, totals);
-	for (uint32_t s = 0; s < n; s++) put(g, totals[s], at(g, to[s / d->columns], across[s % d->columns]), NULL);
+	for (uint32_t s = 0; s < n; s++)
+		put(g, totals[s], at(g, to[s / d->columns], across[s % d->columns]), NULL);
 }
 
 static void swap_where(const Contract *g, LLVMValueRef c, LLVMValueRef *x, LLVMValueRef *y) {
@@ -904,7 +1092,8 @@ static void swap_where(const Contract *g, LLVMValueRef c, LLVMValueRef *x, LLVMV
 
 static void dots_form(Contract *g) {
 	Emit *e = g->e;
-	/* The longer side becomes the rows, of which a tile has more: the transposed product has the same sums. */
+	/* The longer side becomes the rows, of which a tile has more: the
+	 * transposed product has the same sums. */
 	LLVMValueRef turn = less(g, g->m, g->n);
 	g->a_in_pair = choose(g, turn, num(g, 8), num(g, 0));
 	swap_where(g, turn, &g->a_row, &g->b_col);
@@ -930,33 +1119,46 @@ static void dots_form(Contract *g) {
 	turns_end(g, &k, NULL);
 }
 
-/* The function for panels of one vector; where it turns out that k is HELD and A's numbers are neighbours, the one that keeps B. */
+/* The function for panels of one vector; where it turns out that k is HELD and
+ * A's numbers are neighbours, the one that keeps B. */
 static LLVMValueRef single_panel(const Contract *g, bool ragged, LLVMValueRef k, LLVMValueRef a_k) {
 	LLVMValueRef plain = panel_function(g, 1, ragged, PANEL_PLAIN);
 	const int64_t length = known(k), step = known(a_k);
-	if (!g->columns || !g->masks || g->e->m->target.registers < 32 || g->rows < 8 || (length >= 0 && length != HELD) || (step >= 0 && step != 1)) return plain;
-	LLVMValueRef held = LLVMBuildAnd(g->e->b, LLVMBuildICmp(g->e->b, LLVMIntEQ, k, num(g, HELD), ""), LLVMBuildICmp(g->e->b, LLVMIntEQ, a_k, num(g, 1), ""), "");
+	if (!g->columns || !g->masks || g->e->m->target.registers < 32 || g->rows < 8 ||
+	    (length >= 0 && length != HELD) || (step >= 0 && step != 1))
+		return plain;
+	LLVMValueRef held =
+		LLVMBuildAnd(g->e->b, LLVMBuildICmp(g->e->b, LLVMIntEQ, k, num(g, HELD), ""),
+	                 LLVMBuildICmp(g->e->b, LLVMIntEQ, a_k, num(g, 1), ""), "");
 	return choose(g, held, panel_function(g, 1, ragged, PANEL_HELD), plain);
 }
 
-/* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the function and its call ------------------------------------------- */
 
 enum { OPERANDS = 12, CONTRACT_ARGS = 22 };
 
-/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many, the panels with quads, and the bias. */
+/* The function for a form: K_CONTRACT's first operands, whether to add (i1),
+ * Widths, the pairs and how many, the panels with quads, and the bias. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
-	if (g->dots) snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
-	else snprintf(name, sizeof name, "contract.%s.%s", type_name(g), g->turned ? "turned" : g->columns ? "columns" : "general");
+	if (g->dots)
+		snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
+	else
+		snprintf(name, sizeof name, "contract.%s.%s", type_name(g),
+		         g->turned    ? "turned"
+		         : g->columns ? "columns"
+		                      : "general");
 	LLVMValueRef function = emit_kernel(e, name, type);
 	if (function) return function;
 	EmitOuter outer;
 	Widths w;
 	function = inner_begin(e, name, type, !g->dots, &outer);
-	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
-	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel,
-	                                           &g->pairs, &g->npairs, &w.wide_quad, &w.narrow_quad, &g->bias};
+	LLVMValueRef *const args[CONTRACT_ARGS] = {
+		&g->c,      &g->c_row,    &g->c_col,      &g->a,         &g->a_row,       &g->a_k,
+		&g->b,      &g->b_k,      &g->b_col,      &g->m,         &g->n,           &g->k,
+		&g->add,    &w.wide,      &w.slack,       &w.wide_panel, &w.narrow_panel, &g->pairs,
+		&g->npairs, &w.wide_quad, &w.narrow_quad, &g->bias};
 	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
@@ -969,15 +1171,37 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	return function;
 }
 
-/* The panel that keeps B, in the place of a call, where it turns out to be one: of a product of 16 x 16 by 16 x 16 a fifth of the time was what is worked out around the 256 multiply-adds, which now
- * is done before the loop over the products. `c` is open afterwards, with the other case. */
+/* The panel that keeps B, in the place of a call, where it turns out to be one:
+ * of a product of 16 x 16 by 16 x 16 a fifth of the time was what is worked out
+ * around the 256 multiply-adds, which now is done before the loop over the
+ * products. `c` is open afterwards, with the other case. */
 static void held_inline(const Contract *g, LLVMValueRef *const args, EmitIf *c) {
 	LLVMBuilderRef b = g->e->b;
-	Panel p = {.g = g, .vectors = 1, .rows = MOST_ROWS, .held = true, .c = args[0], .c_row = times_n(g, args[1], g->size), .c_col = num(g, g->size), .a = args[3],
-	           .a_row = times_n(g, args[4], g->size), .a_k = num(g, g->size), .b = args[6], .b_step = times_n(g, args[7], g->size), .m = args[9], .k = num(g, HELD),
-	           .left = num(g, g->lanes), .add = args[12], .panels = num(g, 1), .bias = LLVMConstNull(g->e->ptr)};
-	LLVMValueRef fits = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, args[11], num(g, HELD), ""), LLVMBuildICmp(b, LLVMIntEQ, args[10], num(g, g->lanes), ""), "");
-	fits = LLVMBuildAnd(b, fits, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, args[5], num(g, 1), ""), less(g, num(g, 0), args[9]), ""), "");
+	Panel p = {.g = g,
+	           .vectors = 1,
+	           .rows = MOST_ROWS,
+	           .held = true,
+	           .c = args[0],
+	           .c_row = times_n(g, args[1], g->size),
+	           .c_col = num(g, g->size),
+	           .a = args[3],
+	           .a_row = times_n(g, args[4], g->size),
+	           .a_k = num(g, g->size),
+	           .b = args[6],
+	           .b_step = times_n(g, args[7], g->size),
+	           .m = args[9],
+	           .k = num(g, HELD),
+	           .left = num(g, g->lanes),
+	           .add = args[12],
+	           .panels = num(g, 1),
+	           .bias = LLVMConstNull(g->e->ptr)};
+	LLVMValueRef fits =
+		LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, args[11], num(g, HELD), ""),
+	                 LLVMBuildICmp(b, LLVMIntEQ, args[10], num(g, g->lanes), ""), "");
+	fits = LLVMBuildAnd(b, fits,
+	                    LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, args[5], num(g, 1), ""),
+	                                 less(g, num(g, 0), args[9]), ""),
+	                    "");
 	emit_if_begin(g->e, c, fits, 0);
 	panel_body(&p);
 	emit_if_else(g->e, c, 0, NULL);
@@ -987,7 +1211,8 @@ void emit_contract(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t)};
 	g.lanes = e->m->target.vector_bytes >= 16 ? e->m->target.vector_bytes / g.size : 1;
-	g.turned = !(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT && in->flags & KF_TURN && g.lanes > 1;
+	g.turned =
+		!(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT && in->flags & KF_TURN && g.lanes > 1;
 	g.columns = g.turned || in->flags & KF_B_COL_UNIT;
 	g.dots = !g.columns && in->flags & KF_K_UNIT;
 	g.masks = e->m->target.has_masks && g.lanes > 1;
@@ -1002,7 +1227,8 @@ void emit_contract(Emit *e, const KInst *in) {
 	args[19] = args[20] = args[21] = LLVMConstNull(e->ptr);
 	const uint32_t nproducts = 1 + (in->nargs - OPERANDS) / 2;
 	if (in->flags & KF_BIAS) {
-		if (!g.columns || nproducts > 1) emit_stop(e, "a bias where lanes do not run along the columns");
+		if (!g.columns || nproducts > 1)
+			emit_stop(e, "a bias where lanes do not run along the columns");
 		args[21] = emit_value(e, emit_operand(e, in, OPERANDS));
 	}
 	int64_t m = known(args[9]), n = known(args[10]);
@@ -1015,21 +1241,28 @@ void emit_contract(Emit *e, const KInst *in) {
 		args[18] = num(&g, nproducts);
 		for (uint32_t i = 0; i < nproducts; i++)
 			for (uint32_t k = 0; k < 2; k++) {
-				LLVMValueRef from = i ? emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1) + k)) : args[k ? 6 : 3];
+				LLVMValueRef from =
+					i ? emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1) + k))
+					  : args[k ? 6 : 3];
 				LLVMBuildStore(e->b, from, at_n(&g, args[17], 16 * i + 8 * k));
 			}
 	} else {
 		/* With room after the last column all vectors are whole. */
 		bool padded = g.columns && !g.turned && in->flags & KF_PADDED;
-		if (padded) args[10] = LLVMBuildAnd(e->b, plus(&g, args[10], num(&g, g.lanes - 1)), num(&g, -(int64_t)g.lanes), "");
+		if (padded)
+			args[10] = LLVMBuildAnd(e->b, plus(&g, args[10], num(&g, g.lanes - 1)),
+			                        num(&g, -(int64_t)g.lanes), "");
 		choose_panels(&g, m, n, padded);
-		/* Wide panels take all columns where no narrow ones follow; otherwise as many whole vectors as they can. */
+		/* Wide panels take all columns where no narrow ones follow; otherwise
+		 * as many whole vectors as they can. */
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
 		const bool ragged = g.ragged && !g.rest;
-		args[15] = g.width == 1 ? single_panel(&g, ragged, args[11], args[5]) : panel_function(&g, g.width, ragged, PANEL_PLAIN);
-		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width)) args[19] = panel_function(&g, g.width, false, PANEL_QUAD);
+		args[15] = g.width == 1 ? single_panel(&g, ragged, args[11], args[5])
+		                        : panel_function(&g, g.width, ragged, PANEL_PLAIN);
+		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width))
+			args[19] = panel_function(&g, g.width, false, PANEL_QUAD);
 		if (g.rest) {
 			/* as many sums in fewer columns */
 			Contract narrow = g;
@@ -1037,7 +1270,8 @@ void emit_contract(Emit *e, const KInst *in) {
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			narrow.rows = tile_rows(&narrow);
 			args[16] = single_panel(&narrow, g.ragged, args[11], args[5]);
-			if (g.ragged && has_quad(&narrow, narrow.rows, 1)) args[20] = panel_function(&narrow, 1, false, PANEL_QUAD);
+			if (g.ragged && has_quad(&narrow, narrow.rows, 1))
+				args[20] = panel_function(&narrow, 1, false, PANEL_QUAD);
 		}
 		if (reads_in_fours(&g)) {
 			Contract four = g;
@@ -1045,14 +1279,17 @@ void emit_contract(Emit *e, const KInst *in) {
 			four.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			four.rows = tile_rows(&four);
 			const int64_t columns = 4 * (int64_t)g.lanes;
-			LLVMValueRef whole = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, args[10], num(&g, columns - 1), ""), num(&g, 0), "");
+			LLVMValueRef whole = LLVMBuildICmp(
+				e->b, LLVMIntEQ, LLVMBuildAnd(e->b, args[10], num(&g, columns - 1), ""), num(&g, 0),
+				"");
 			whole = LLVMBuildAnd(e->b, whole, less(&g, args[9], num(&g, PACK_ROWS)), "");
 			args[13] = choose(&g, whole, num(&g, columns), args[13]);
 			args[15] = choose(&g, whole, panel_function(&four, 4, false, PANEL_PLAIN), args[15]);
 		}
 	}
 	EmitIf held;
-	const bool in_place = in->flags & KF_HELD && g.columns && !g.turned && g.masks && e->m->target.registers >= 32 && e->options->level;
+	const bool in_place = in->flags & KF_HELD && g.columns && !g.turned && g.masks &&
+	                      e->m->target.registers >= 32 && e->options->level;
 	if (in_place) held_inline(&g, args, &held);
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, CONTRACT_ARGS, 0);
@@ -1067,8 +1304,12 @@ void emit_contract(Emit *e, const KInst *in) {
 	if (in_place) emit_if_end(e, &held, NULL, NULL);
 }
 
-/* For products of hundreds of rows and columns, which the runtime cuts and packs (native/run/gemm_driver.c). Tiles of 8 x 3 vectors have 24 sums, so they need 32 registers, and
- * masks, since any vector of the last panel may lie past the last column. What that brings beside OpenBLAS is in docs/internals/native.md. With 16 registers its kernels are the better ones. */
+/* For products of hundreds of rows and columns, which the runtime cuts and
+ * packs (native/run/gemm_driver.c). Tiles of 8 x 3 vectors have 24 sums, so
+ * they need 32 registers, and masks, since any vector of the last panel may lie
+ * past the last column. What that brings beside OpenBLAS is in
+ * docs/internals/native.md. With 16 registers its kernels are the better ones.
+ */
 LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	const KTarget *target = &e->m->target;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t), .columns = true, .width = 3};
@@ -1079,8 +1320,15 @@ LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	LLVMTypeRef turn;
 	Contract single = g;
 	single.width = 1;
-	LLVMValueRef fields[] = {panel_function(&g, g.width, false, PANEL_PLAIN), panel_function(&g, g.width, true, PANEL_PLAIN), panel_function(&single, 1, true, PANEL_PLAIN), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
+	LLVMValueRef fields[] = {panel_function(&g, g.width, false, PANEL_PLAIN),
+	                         panel_function(&g, g.width, true, PANEL_PLAIN),
+	                         panel_function(&single, 1, true, PANEL_PLAIN),
+	                         turn_function(&g, &turn),
+	                         num(&g, g.rows),
+	                         num(&g, (int64_t)g.width * g.lanes),
+	                         num(&g, g.lanes)};
 	LLVMValueRef tiles = stack(&g, sizeof(NativeTiles));
-	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
+	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
 	return tiles;
 }

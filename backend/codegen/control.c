@@ -1,40 +1,43 @@
-/* control.c - where the program goes: blocks, loops, vector loops with their tails, branches, calls, parallel bodies, failure.
+/* control.c - where the program goes: blocks, loops, vector loops with their
+ * tails, branches, calls, parallel bodies, failure.
  *
- * Needs: emit.h. Guarantees: failure leaves by one block per LLVM function; a vector loop touches no element past its end unless it is padded;
- * a lane's result does not depend on whether it was computed in the main part or in the tail.
+ * Needs: emit.h. Guarantees: failure leaves by one block per LLVM function; a
+ * vector loop touches no element past its end unless it is padded; a lane's
+ * result does not depend on whether it was computed in the main part or in the
+ * tail.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Calls are emitted in place when the callee has at most this many instructions, this deep, while the function has less than that many. Measured on
- * fib(35): depth 0 52 ms, 1 36, 2 28, 3 23, 4 22, each step doubling the time to compile; gcc -O2 takes 17 to 20. */
+/* Calls are emitted in place when the callee has at most this many
+ * instructions, this deep, while the function has less than that many. Measured
+ * on fib(35): depth 0 52 ms, 1 36, 2 28, 3 23, 4 22, each step doubling the
+ * time to compile; gcc -O2 takes 17 to 20. */
 enum { IN_PLACE_INSTS = 48, IN_PLACE_DEPTH = 3, IN_PLACE_DEPTH_QUICK = 1, IN_PLACE_TOTAL = 1200 };
 
 /* Of one slot: workers' stacks are small, and recursion multiplies. */
 enum { STACK_AT_MOST = 1 << 20 };
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
 LLVMBasicBlockRef emit_block(Emit *e, const char *name) {
 	return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
 
-void emit_enter(Emit *e, LLVMBasicBlockRef block) {
-	LLVMPositionBuilderAtEnd(e->b, block);
-}
+void emit_enter(Emit *e, LLVMBasicBlockRef block) { LLVMPositionBuilderAtEnd(e->b, block); }
 
-static LLVMBasicBlockRef here(Emit *e) {
-	return LLVMGetInsertBlock(e->b);
-}
+static LLVMBasicBlockRef here(Emit *e) { return LLVMGetInsertBlock(e->b); }
 
-void emit_branch(Emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no, int unlikely) {
+void emit_branch(Emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no,
+                 int unlikely) {
 	LLVMValueRef br = LLVMBuildCondBr(e->b, condition, yes, no);
 	if (!unlikely) return;
 	LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(e->context, "branch_weights", 14),
 	                              LLVMValueAsMetadata(emit_i32(e, unlikely == 1 ? 1 : 100000)),
 	                              LLVMValueAsMetadata(emit_i32(e, unlikely == 1 ? 100000 : 1))};
-	LLVMValueRef node = LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, weights, 3));
+	LLVMValueRef node =
+		LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, weights, 3));
 	LLVMSetMetadata(br, LLVMGetMDKindIDInContext(e->context, "prof", 4), node);
 }
 
@@ -52,10 +55,12 @@ static void join(LLVMValueRef phi, LLVMValueRef x, LLVMBasicBlockRef from) {
 	LLVMAddIncoming(phi, &x, &from, 1);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
-/* Tested at the end of each turn; the first turn's test stands before the loop. */
-void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, uint32_t n, const LLVMValueRef *init) {
+/* Tested at the end of each turn; the first turn's test stands before the loop.
+ */
+void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step,
+                     uint32_t n, const LLVMValueRef *init) {
 	l->hi = hi;
 	l->step = step;
 	l->n = n;
@@ -64,7 +69,9 @@ void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int
 	l->before = here(e);
 	l->body = emit_block(e, "loop");
 	l->after = emit_block(e, "after");
-	if (LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi) && LLVMConstIntGetSExtValue(lo) < LLVMConstIntGetSExtValue(hi)) l->at_least_once = true;
+	if (LLVMIsAConstantInt(lo) && LLVMIsAConstantInt(hi) &&
+	    LLVMConstIntGetSExtValue(lo) < LLVMConstIntGetSExtValue(hi))
+		l->at_least_once = true;
 	if (l->at_least_once) LLVMBuildBr(e->b, l->body);
 	else emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, lo, hi, ""), l->body, l->after, 0);
 	emit_enter(e, l->body);
@@ -120,7 +127,7 @@ void emit_if_end(Emit *e, EmitIf *c, const LLVMValueRef *values, LLVMValueRef *r
 	}
 }
 
-/* ---- failure ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- failure ------------------------------------------------------------- */
 
 typedef struct EmitFailure {
 	LLVMBasicBlockRef block;
@@ -160,7 +167,11 @@ void emit_FAIL_IF(Emit *e, const KInst *in) {
 	const EmitVector *v = e->vector;
 	if (lanes > 1) {
 		if (v && v->partial)
-			c = LLVMBuildAnd(e->b, c, v->mask ? v->mask : emit_first_lanes(e, lanes, LLVMBuildSub(e->b, v->n, v->base, "")), "");
+			c = LLVMBuildAnd(
+				e->b, c,
+				v->mask ? v->mask
+						: emit_first_lanes(e, lanes, LLVMBuildSub(e->b, v->n, v->base, "")),
+				"");
 		c = LLVMBuildBitCast(e->b, c, LLVMIntTypeInContext(e->context, lanes), "");
 		any = LLVMBuildICmp(e->b, LLVMIntNE, c, LLVMConstNull(LLVMTypeOf(c)), "");
 	}
@@ -169,14 +180,17 @@ void emit_FAIL_IF(Emit *e, const KInst *in) {
 	emit_enter(e, cold);
 	if (lanes > 1) {
 		LLVMTypeRef type = LLVMTypeOf(c);
-		lane = emit_intrinsic(e, "llvm.cttz", 1, &type, 2, (LLVMValueRef[]){c, LLVMConstInt(e->i1, 1, 0)});
+		lane = emit_intrinsic(e, "llvm.cttz", 1, &type, 2,
+		                      (LLVMValueRef[]){c, LLVMConstInt(e->i1, 1, 0)});
 		lane = LLVMBuildIntCast2(e->b, lane, e->i64, 0, "");
 	}
 	emit_tag_call_record(e, LLVMBuildStore(e->b, emit_i64(e, in->imm), call_field(e, 5)));
 	for (unsigned k = 1; k < 3; k++) {
 		LLVMValueRef x = emit_value(e, operands[k]);
-		if (emit_lanes(x) > 1) x = LLVMBuildExtractElement(e->b, x, lane ? lane : emit_i64(e, 0), "");
-		if (LLVMTypeOf(x) != e->i64) x = LLVMBuildIntCast2(e->b, x, e->i64, emit_ref_type(e, operands[k]) != KT_BOOL, "");
+		if (emit_lanes(x) > 1)
+			x = LLVMBuildExtractElement(e->b, x, lane ? lane : emit_i64(e, 0), "");
+		if (LLVMTypeOf(x) != e->i64)
+			x = LLVMBuildIntCast2(e->b, x, e->i64, emit_ref_type(e, operands[k]) != KT_BOOL, "");
 		emit_tag_call_record(e, LLVMBuildStore(e->b, x, call_field(e, 5 + k)));
 	}
 	LLVMBasicBlockRef failure = failure_block(e);
@@ -199,22 +213,29 @@ void emit_POLL(Emit *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
-/* The turn costs a store or two; what a loop says is put together only when somebody asks. */
+/* The turn costs a store or two; what a loop says is put together only when
+ * somebody asks. */
 void emit_PROGRESS(Emit *e, const KInst *in) {
 	if (in->imm == PROGRESS_TURN) {
-		for (unsigned k = 0; k < 2; k++) emit_tag_call_record(e, LLVMBuildStore(e->b, emit_value(e, emit_operand(e, in, k)), call_field(e, 10 + k)));
+		for (unsigned k = 0; k < 2; k++)
+			emit_tag_call_record(e, LLVMBuildStore(e->b, emit_value(e, emit_operand(e, in, k)),
+			                                       call_field(e, 10 + k)));
 		return;
 	}
 	LLVMValueRef asked = LLVMBuildLoad2(e->b, e->i64, call_field(e, 9), "");
 	emit_tag_call_record(e, asked);
-	LLVMValueRef args[5] = {e->call, emit_i64(e, in->imm), emit_i64(e, 0), emit_i64(e, 0), LLVMConstNull(e->ptr)}, values[8];
-	for (unsigned k = 0; k < in->nargs; k++) *(k < 2 ? &args[2 + k] : &values[k - 2]) = emit_value(e, emit_operand(e, in, k));
+	LLVMValueRef args[5] = {e->call, emit_i64(e, in->imm), emit_i64(e, 0), emit_i64(e, 0),
+	                        LLVMConstNull(e->ptr)},
+				 values[8];
+	for (unsigned k = 0; k < in->nargs; k++)
+		*(k < 2 ? &args[2 + k] : &values[k - 2]) = emit_value(e, emit_operand(e, in, k));
 	if (in->nargs > 2) args[4] = emit_slot(e, 8 * (in->nargs - 2), 8);
 	LLVMBasicBlockRef tell = emit_block(e, "tell"), on = emit_block(e, "");
 	emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, asked, emit_i64(e, 0), ""), tell, on, 1);
 	emit_enter(e, tell);
 	for (unsigned k = 2; k < in->nargs; k++) {
-		LLVMValueRef at = LLVMBuildGEP2(e->b, e->i64, args[4], (LLVMValueRef[]){emit_i64(e, k - 2)}, 1, "");
+		LLVMValueRef at =
+			LLVMBuildGEP2(e->b, e->i64, args[4], (LLVMValueRef[]){emit_i64(e, k - 2)}, 1, "");
 		LLVMBuildStore(e->b, values[k - 2], at);
 	}
 	emit_runtime(e, "atled_rt_progress", "vplllp", args);
@@ -222,7 +243,7 @@ void emit_PROGRESS(Emit *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
-/* ---- regions ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- regions ------------------------------------------------------------- */
 
 /* The instruction after the region that begins at `at`. */
 static uint32_t skip_region(const KFn *f, uint32_t at) {
@@ -235,14 +256,20 @@ static uint32_t skip_region(const KFn *f, uint32_t at) {
 }
 
 /* A region's results in the lanes that the values `like` .. have. */
-static void region_results(Emit *e, const KInst *end, uint32_t n, KRef like, LLVMValueRef *results) {
-	if (!end || end->nargs != n) emit_stop(e, "function %u: a region with %u of %u results", e->fn->fn, end ? end->nargs : 0, n);
-	for (uint32_t k = 0; k < n; k++) results[k] = emit_value_in(e, emit_operand(e, end, k), emit_ref_lanes(e, like + k));
+static void region_results(Emit *e, const KInst *end, uint32_t n, KRef like,
+                           LLVMValueRef *results) {
+	if (!end || end->nargs != n)
+		emit_stop(e, "function %u: a region with %u of %u results", e->fn->fn, end ? end->nargs : 0,
+		          n);
+	for (uint32_t k = 0; k < n; k++)
+		results[k] = emit_value_in(e, emit_operand(e, end, k), emit_ref_lanes(e, like + k));
 }
 
-static LLVMValueRef *carried_values(Emit *e, const KInst *in, uint32_t first, uint32_t n, KRef like) {
+static LLVMValueRef *carried_values(Emit *e, const KInst *in, uint32_t first, uint32_t n,
+                                    KRef like) {
 	LLVMValueRef *init = emit_alloc(e, sizeof *init * (n + 1));
-	for (uint32_t k = 0; k < n; k++) init[k] = emit_value_in(e, emit_operand(e, in, first + k), emit_ref_lanes(e, like + k));
+	for (uint32_t k = 0; k < n; k++)
+		init[k] = emit_value_in(e, emit_operand(e, in, first + k), emit_ref_lanes(e, like + k));
 	return init;
 }
 
@@ -251,7 +278,8 @@ static uint32_t emit_LOOP(Emit *e, const KInst *in, uint32_t at) {
 	const KInst *end;
 	EmitLoop l = {0};
 	LLVMValueRef *values = carried_values(e, in, 2, n, in->params + 1);
-	emit_loop_begin(e, &l, emit_value(e, emit_operand(e, in, 0)), emit_value(e, emit_operand(e, in, 1)), in->imm, n, values);
+	emit_loop_begin(e, &l, emit_value(e, emit_operand(e, in, 0)),
+	                emit_value(e, emit_operand(e, in, 1)), in->imm, n, values);
 	e->fn->vals[in->params] = l.index;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[in->params + 1 + k] = l.carried[k];
 	at = emit_region(e, at, &end);
@@ -266,7 +294,8 @@ static uint32_t emit_WHILE(Emit *e, const KInst *in, uint32_t at) {
 	uint32_t n = in->nparams;
 	const KInst *end;
 	LLVMValueRef *values = carried_values(e, in, 0, n, in->params);
-	LLVMBasicBlockRef before = here(e), head = emit_block(e, "while"), body = emit_block(e, "do"), after = emit_block(e, "after");
+	LLVMBasicBlockRef before = here(e), head = emit_block(e, "while"), body = emit_block(e, "do"),
+					  after = emit_block(e, "after");
 	LLVMBuildBr(e->b, head);
 	emit_enter(e, head);
 	LLVMValueRef *phis = emit_alloc(e, sizeof *phis * (n + 1));
@@ -276,7 +305,8 @@ static uint32_t emit_WHILE(Emit *e, const KInst *in, uint32_t at) {
 		e->fn->vals[in->params + k] = e->fn->vals[in->params + n + k] = phis[k];
 	}
 	at = emit_region(e, at, &end);
-	if (!end || end->nargs != 1) emit_stop(e, "function %u: a while without a condition", e->fn->fn);
+	if (!end || end->nargs != 1)
+		emit_stop(e, "function %u: a while without a condition", e->fn->fn);
 	LLVMBuildCondBr(e->b, emit_value(e, emit_operand(e, end, 0)), body, after);
 	emit_enter(e, body);
 	at = emit_region(e, at, &end);
@@ -292,7 +322,8 @@ static uint32_t emit_IF(Emit *e, const KInst *in, uint32_t at) {
 	uint32_t n = in->nresults;
 	const KInst *end;
 	EmitIf c = {0};
-	LLVMValueRef *values = emit_alloc(e, sizeof *values * (n + 1)), *results = emit_alloc(e, sizeof *results * (n + 1));
+	LLVMValueRef *values = emit_alloc(e, sizeof *values * (n + 1)),
+				 *results = emit_alloc(e, sizeof *results * (n + 1));
 	emit_if_begin(e, &c, emit_value(e, emit_operand(e, in, 0)), in->flags & KF_COLD ? 1 : 0);
 	at = emit_region(e, at, &end);
 	region_results(e, end, n, in->results, values);
@@ -304,20 +335,26 @@ static uint32_t emit_IF(Emit *e, const KInst *in, uint32_t at) {
 	return at;
 }
 
-/* ---- vector loops ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- vector loops -------------------------------------------------------- */
 
 /* Accesses that would leave the arrays even where they are padded. */
 static bool region_strays(const KFn *f, uint32_t at) {
 	uint32_t end = skip_region(f, at);
 	for (; at < end; at++) {
 		const KInst *in = &f->insts.at[at];
-		if ((in->op == K_LOAD || in->op == K_STORE) && (in->mode == KM_STRIDED || in->mode == KM_INDEXED)) return true;
+		if ((in->op == K_LOAD || in->op == K_STORE) &&
+		    (in->mode == KM_STRIDED || in->mode == KM_INDEXED))
+			return true;
 	}
 	return false;
 }
 
-/* One turn: the region with its parameters bound. `next` may be the same array as `carried`. near: loads that are neighbours of each other; NULL: to be found. */
-static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector *v, struct EmitNear *near, const LLVMValueRef *carried, LLVMValueRef *next) {
+/* One turn: the region with its parameters bound. `next` may be the same array
+ * as `carried`. near: loads that are neighbours of each other; NULL: to be
+ * found. */
+static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
+                               struct EmitNear *near, const LLVMValueRef *carried,
+                               LLVMValueRef *next) {
 	uint32_t n = in->nparams - 1;
 	const KInst *end;
 	EmitVector *outer = e->vector;
@@ -331,16 +368,20 @@ static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector
 	return at;
 }
 
-static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v, const LLVMValueRef *carried, LLVMValueRef *next) {
+static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
+                          const LLVMValueRef *carried, LLVMValueRef *next) {
 	return emit_turn_near(e, in, at, v, NULL, carried, next);
 }
 
-/* Turns for base = 0, lanes, 2 lanes ... < n, all alike; with a mask in each where it is asked for. Where loads carry registers from turn to turn, those of the
- * first turn are read when it is known that there is one. */
-static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n, LLVMValueRef *values, bool masked) {
+/* Turns for base = 0, lanes, 2 lanes ... < n, all alike; with a mask in each
+ * where it is asked for. Where loads carry registers from turn to turn, those
+ * of the first turn are read when it is known that there is one. */
+static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n,
+                           LLVMValueRef *values, bool masked) {
 	const uint32_t ncarried = in->nparams - 1;
 	struct EmitNear *near = masked ? NULL : emit_find_near(e, at, v->lanes);
-	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + EMIT_NEAR_CARRIED + 1)), *next = emit_alloc(e, sizeof *next * (ncarried + EMIT_NEAR_CARRIED + 1));
+	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + EMIT_NEAR_CARRIED + 1)),
+				 *next = emit_alloc(e, sizeof *next * (ncarried + EMIT_NEAR_CARRIED + 1));
 	EmitLoop l = {0};
 	EmitIf any = {0};
 	memcpy(init, values, sizeof *init * ncarried);
@@ -368,10 +409,13 @@ static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
 	return at;
 }
 
-/* Whether the elements that fill no whole vector may go by vectors of half as many lanes: where a vector takes two registers, and nothing joins lanes. */
+/* Whether the elements that fill no whole vector may go by vectors of half as
+ * many lanes: where a vector takes two registers, and nothing joins lanes. */
 static bool rest_may_be_half(const Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
-	if (in->nparams > 1 || in->lanes * 8 <= e->m->target.vector_bytes || e->m->target.vector_bytes < 32 || !e->options->level) return false;
+	if (in->nparams > 1 || in->lanes * 8 <= e->m->target.vector_bytes ||
+	    e->m->target.vector_bytes < 32 || !e->options->level)
+		return false;
 	for (uint32_t end = skip_region(f, at); at < end; at++)
 		if (f->insts.at[at].op == K_FOLD || f->insts.at[at].op == K_VLOOP) return false;
 	return true;
@@ -382,7 +426,8 @@ static void halve_lanes(KFn *f, uint32_t first, uint32_t n, uint32_t lanes) {
 		if (f->vals.at[k].lanes == lanes) f->vals.at[k].lanes = (uint16_t)(lanes / 2);
 }
 
-/* The function with half as many lanes in a region: a copy that this emission keeps. */
+/* The function with half as many lanes in a region: a copy that this emission
+ * keeps. */
 static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	KFn *half = e->fn->half;
@@ -398,13 +443,16 @@ static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
 		KInst *inner = &half->insts.at[at];
 		if (inner->lanes == in->lanes) inner->lanes /= 2;
 		halve_lanes(half, inner->results, inner->nresults, in->lanes);
-		halve_lanes(half, inner->params, inner->nparams * (inner->op == K_WHILE ? 2 : 1), in->lanes);
+		halve_lanes(half, inner->params, inner->nparams * (inner->op == K_WHILE ? 2 : 1),
+		            in->lanes);
 	}
 	return half;
 }
 
-/* The rest by half vectors, one or two of them: a row of 20 elements takes two vectors of 8 lanes and one of 4. */
-static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef whole, LLVMValueRef n) {
+/* The rest by half vectors, one or two of them: a row of 20 elements takes two
+ * vectors of 8 lanes and one of 4. */
+static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
+                            LLVMValueRef whole, LLVMValueRef n) {
 	const KFn *f = e->fn->f;
 	EmitLoop l = {0};
 	e->fn->f = with_half_lanes(e, in, at);
@@ -477,12 +525,15 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 	return after;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
-/* Not loops: a call costs nothing beside them, and functions that hold them are often called from many places so as to be compiled once. */
+/* Not loops: a call costs nothing beside them, and functions that hold them are
+ * often called from many places so as to be compiled once. */
 static bool in_place(const Emit *e, const KFn *callee) {
-	uint32_t depth = e->options->level ? IN_PLACE_DEPTH : IN_PLACE_DEPTH_QUICK, weight = callee->insts.n;
-	if (weight > IN_PLACE_INSTS || e->fn->depth >= depth || e->emitted + weight > IN_PLACE_TOTAL) return false;
+	uint32_t depth = e->options->level ? IN_PLACE_DEPTH : IN_PLACE_DEPTH_QUICK,
+			 weight = callee->insts.n;
+	if (weight > IN_PLACE_INSTS || e->fn->depth >= depth || e->emitted + weight > IN_PLACE_TOTAL)
+		return false;
 	for (uint32_t i = 0; i < callee->insts.n; i++) {
 		const KInst *in = &callee->insts.at[i];
 		switch (in->op) {
@@ -492,13 +543,12 @@ static bool in_place(const Emit *e, const KFn *callee) {
 		case K_PARALLEL:
 		case K_CONTRACT:
 		case K_STACK: return false;
-		case K_PRIM:
-			weight += emit_prim_size((Op)in->prim) - 1;
-			break;
+		case K_PRIM: weight += emit_prim_size((Op)in->prim) - 1; break;
 		default: break;
 		}
 	}
-	return weight <= IN_PLACE_INSTS && callee->insts.n && callee->insts.at[callee->insts.n - 1].op == K_RETURN;
+	return weight <= IN_PLACE_INSTS && callee->insts.n &&
+	       callee->insts.at[callee->insts.n - 1].op == K_RETURN;
 }
 
 /* Failures between these two pass the call, and tell so. */
@@ -516,23 +566,27 @@ static void end_told(Emit *e, const KInst *in, EmitFailure outer) {
 	if (!inner.block) return;
 	LLVMBasicBlockRef on = here(e), failure = failure_block(e);
 	emit_enter(e, inner.block);
-	emit_runtime(e, "atled_rt_called", "vpl", (LLVMValueRef[]){e->call, emit_i64(e, in->params - 1)});
+	emit_runtime(e, "atled_rt_called", "vpl",
+	             (LLVMValueRef[]){e->call, emit_i64(e, in->params - 1)});
 	LLVMBuildBr(e->b, failure);
 	join(e->failure_status, inner.status, inner.block);
 	emit_enter(e, on);
 }
 
 void emit_CALL(Emit *e, const KInst *in) {
-	if ((uint64_t)in->imm >= e->m->fns.n || !in->imm) emit_stop(e, "a call of function %lld", (long long)in->imm);
+	if ((uint64_t)in->imm >= e->m->fns.n || !in->imm)
+		emit_stop(e, "a call of function %lld", (long long)in->imm);
 	uint32_t callee = (uint32_t)in->imm;
 	const KFn *f = e->m->fns.at[callee];
-	if (in->nargs != f->nparams) emit_stop(e, "a call with %u of %u operands", in->nargs, f->nparams);
+	if (in->nargs != f->nparams)
+		emit_stop(e, "a call with %u of %u operands", in->nargs, f->nparams);
 	LLVMValueRef outer_depth = e->depth_left;
 	LLVMValueRef depth = outer_depth;
 	const EmitFailure outer_failure = begin_told(e, in);
 	if (!(in->flags & KF_UNCOUNTED)) {
 		depth = LLVMBuildNSWSub(e->b, outer_depth, emit_i64(e, 1), "");
-		emit_fail(e, LLVMBuildICmp(e->b, LLVMIntSLT, depth, emit_i64(e, 0), ""), emit_i32(e, NATIVE_TOO_DEEP));
+		emit_fail(e, LLVMBuildICmp(e->b, LLVMIntSLT, depth, emit_i64(e, 0), ""),
+		          emit_i32(e, NATIVE_TOO_DEEP));
 	}
 	LLVMValueRef *args = emit_alloc(e, sizeof *args * (in->nargs + 2));
 	for (uint32_t i = 0; i < in->nargs; i++) args[2 + i] = emit_value(e, emit_operand(e, in, i));
@@ -544,8 +598,10 @@ void emit_CALL(Emit *e, const KInst *in) {
 		e->vector = NULL;
 		emit_enter_fn(e, callee, args + 2);
 		emit_region(e, 0, &end);
-		if (!end || end->nargs != f->nresults) emit_stop(e, "function %u does not return its results", callee);
-		for (uint32_t i = 0; i < f->nresults; i++) caller->vals[in->results + i] = emit_value(e, emit_operand(e, end, i));
+		if (!end || end->nargs != f->nresults)
+			emit_stop(e, "function %u does not return its results", callee);
+		for (uint32_t i = 0; i < f->nresults; i++)
+			caller->vals[in->results + i] = emit_value(e, emit_operand(e, end, i));
 		e->fn = caller;
 		e->vector = vector;
 		e->depth_left = outer_depth;
@@ -555,16 +611,19 @@ void emit_CALL(Emit *e, const KInst *in) {
 	args[0] = e->call;
 	args[1] = depth;
 	LLVMValueRef function = emit_declare(e, callee);
-	LLVMValueRef record = LLVMBuildCall2(e->b, e->function_types[callee], function, args, in->nargs + 2, "");
+	LLVMValueRef record =
+		LLVMBuildCall2(e->b, e->function_types[callee], function, args, in->nargs + 2, "");
 	LLVMSetInstructionCallConv(record, LLVMFastCallConv);
 	emit_check(e, LLVMBuildExtractValue(e->b, record, 0, ""));
 	end_told(e, in, outer_failure);
-	for (uint32_t i = 0; i < f->nresults; i++) e->fn->vals[in->results + i] = LLVMBuildExtractValue(e->b, record, i + 1, "");
+	for (uint32_t i = 0; i < f->nresults; i++)
+		e->fn->vals[in->results + i] = LLVMBuildExtractValue(e->b, record, i + 1, "");
 }
 
-/* ---- parallel loops ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- parallel loops ------------------------------------------------------ */
 
-/* Values from outside that the region [at, end) uses, each once. They are numbered below the region's parameter. */
+/* Values from outside that the region [at, end) uses, each once. They are
+ * numbered below the region's parameter. */
 static uint32_t captured(Emit *e, uint32_t at, uint32_t end, KRef limit, KRef *list) {
 	const KFn *f = e->fn->f;
 	bool *seen = emit_alloc(e, limit + 1);
@@ -575,21 +634,23 @@ static uint32_t captured(Emit *e, uint32_t at, uint32_t end, KRef limit, KRef *l
 			KRef x = f->refs.at[in->args + k];
 			if (!x || x >= limit || seen[x]) continue;
 			seen[x] = true;
-			if (!LLVMIsConstant(emit_value(e, x))) list[n++] = x; /* constants are the same everywhere */
+			/* constants are the same everywhere */
+			if (!LLVMIsConstant(emit_value(e, x))) list[n++] = x;
 		}
 	}
 	return n;
 }
 
 static bool is_real(const KFn *f, const KInst *in) {
-	return in->nresults == 1 && (f->vals.at[in->results].type == KT_F64 || f->vals.at[in->results].type == KT_F32);
+	return in->nresults == 1 &&
+	       (f->vals.at[in->results].type == KT_F64 || f->vals.at[in->results].type == KT_F32);
 }
 
-/* A loop that calls nothing and cannot fail: all that it needs are numbers and pointers. `at` is the loop's instruction. */
+/* A loop that calls nothing and cannot fail: all that it needs are numbers and
+ * pointers. `at` is the loop's instruction. */
 static bool is_leaf(const KFn *f, uint32_t at) {
 	if (f->insts.at[at].op != K_LOOP && f->insts.at[at].op != K_VLOOP) return false;
-	for (uint32_t end = skip_region(f, at + 1); at < end; at++)
-		switch (f->insts.at[at].op) {
+	for (uint32_t end = skip_region(f, at + 1); at < end; at++) switch (f->insts.at[at].op) {
 		case K_CALL:
 		case K_CONTRACT:
 		case K_GEMM:
@@ -610,11 +671,14 @@ static bool is_leaf(const KFn *f, uint32_t at) {
 	return true;
 }
 
-/* Is the region plain? Loops that are leaves do not count in less than `apart` other loops and branches. needs_calls: it is not when it calls nothing,
- * or something else than what was taken out of it. */
+/* Is the region plain? Loops that are leaves do not count in less than `apart`
+ * other loops and branches. needs_calls: it is not when it calls nothing, or
+ * something else than what was taken out of it. */
 static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls) {
 	enum { DEEPEST = 32, ENOUGH = 40 }; /* instructions for which it is worth taking loops out */
-	bool calls[DEEPEST] = {false}, fills[DEEPEST] = {false}; /* of the loop that is open at this depth; fills: it only stores what there was before */
+	/* of the loop that is open at this depth; fills: it only stores what
+	 * there was before */
+	bool calls[DEEPEST] = {false}, fills[DEEPEST] = {false};
 	uint8_t loops[DEEPEST], left[DEEPEST];
 	uint32_t depth = 0, reals = 0, n = 0, leaves = 0;
 	for (; at < f->insts.n; at++, n++) {
@@ -626,12 +690,11 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 			continue;
 		}
 		switch (in->op) {
-		case K_PARALLEL:
-			at = skip_region(f, at + 1) - 1;
-			continue;
+		case K_PARALLEL: at = skip_region(f, at + 1) - 1; continue;
 		case K_VLOOP: return false;
 		case K_CALL:
-			if (!(in->flags & KF_UNCOUNTED) && (depth || needs_calls)) return false; /* the program's own functions */
+			/* the program's own functions */
+			if (!(in->flags & KF_UNCOUNTED) && (depth || needs_calls)) return false;
 			calls[depth] = true;
 			break;
 		case K_FACTOR:
@@ -667,56 +730,70 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 }
 
 void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) {
-	enum { LARGE = 1000 }; /* instructions of kernel code from which it is worth telling apart what is plain */
+	/* instructions of kernel code from which it is worth telling apart what
+	 * is plain */
+	enum { LARGE = 1000 };
 	const bool body = at > 0, entry = !body && f == e->m->fns.at[0];
 	uint32_t total = 0;
 	for (uint32_t k = 0; k < e->m->fns.n; k++) total += e->m->fns.at[k]->insts.n;
 	e->apart = false;
 	if (!is_plain(f, at, 0, !body && !entry)) {
-		/* a body's own loop is over blocks of rows; that of the entry is the program's, which may be in a hurry */
-		e->apart = (body || entry) && total >= LARGE && e->options->level == 2 && !e->options->debug_lines && is_plain(f, at, body ? 2 : 1, false);
+		/* a body's own loop is over blocks of rows; that of the entry is the
+		 * program's, which may be in a hurry */
+		e->apart = (body || entry) && total >= LARGE && e->options->level == 2 &&
+		           !e->options->debug_lines && is_plain(f, at, body ? 2 : 1, false);
 		if (!e->apart) return;
 	}
-	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-	                        LLVMCreateStringAttribute(e->context, EMIT_PLAIN, strlen(EMIT_PLAIN), "", 0));
+	LLVMAddAttributeAtIndex(
+		function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+		LLVMCreateStringAttribute(e->context, EMIT_PLAIN, strlen(EMIT_PLAIN), "", 0));
 }
 
-/* A loop as a function of what it uses from outside: the call's record first. It returns a record of what the loop carried. */
+/* A loop as a function of what it uses from outside: the call's record first.
+ * It returns a record of what the loop carried. */
 static uint32_t emit_leaf(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	const uint32_t after = skip_region(f, at);
 	KRef *list = emit_alloc(e, sizeof *list * (in->params + 1));
 	const uint32_t n = captured(e, at - 1, after, in->params, list);
 	const uint32_t nresults = in->op == K_VLOOP || in->op == K_LOOP ? in->nparams - 1u : 0;
-	LLVMTypeRef *types = emit_alloc(e, sizeof *types * (n + 1)), *results = emit_alloc(e, sizeof *results * (nresults + 1));
+	LLVMTypeRef *types = emit_alloc(e, sizeof *types * (n + 1)),
+				*results = emit_alloc(e, sizeof *results * (nresults + 1));
 	LLVMValueRef *args = emit_alloc(e, sizeof *args * (n + 1));
 	args[0] = e->call;
 	for (uint32_t k = 0; k < n; k++) args[1 + k] = emit_value(e, list[k]);
 	for (uint32_t k = 0; k <= n; k++) types[k] = LLVMTypeOf(args[k]);
 	for (uint32_t k = 0; k < nresults; k++)
-		results[k] = emit_type(e, emit_ref_type(e, in->results + k), emit_ref_lanes(e, in->results + k));
-	LLVMTypeRef record = nresults ? LLVMStructTypeInContext(e->context, results, nresults, 0) : LLVMVoidTypeInContext(e->context);
+		results[k] =
+			emit_type(e, emit_ref_type(e, in->results + k), emit_ref_lanes(e, in->results + k));
+	LLVMTypeRef record = nresults ? LLVMStructTypeInContext(e->context, results, nresults, 0)
+	                              : LLVMVoidTypeInContext(e->context);
 	LLVMTypeRef type = LLVMFunctionType(record, types, n + 1, 0);
 	char name[96];
 	snprintf(name, sizeof name, "%.60s.loop%u", e->options->entry, e->nleaves++);
 	EmitOuter outer;
-	LLVMValueRef call = e->call, function = emit_inner_begin(e, name, type, false, &outer), x = NULL;
+	LLVMValueRef call = e->call, function = emit_inner_begin(e, name, type, false, &outer),
+				 x = NULL;
 	e->call = LLVMGetParam(function, 0);
 	e->apart = false;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[list[k]] = LLVMGetParam(function, 1 + k);
 	emit_nest(e, in, at);
 	if (nresults) x = LLVMGetPoison(record);
-	for (uint32_t k = 0; k < nresults; k++) x = LLVMBuildInsertValue(e->b, x, emit_value_in(e, in->results + k, emit_ref_lanes(e, in->results + k)), k, "");
+	for (uint32_t k = 0; k < nresults; k++)
+		x = LLVMBuildInsertValue(
+			e->b, x, emit_value_in(e, in->results + k, emit_ref_lanes(e, in->results + k)), k, "");
 	emit_inner_end(e, &outer, x);
 	e->call = call;
 	e->apart = true;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[list[k]] = args[1 + k];
 	x = LLVMBuildCall2(e->b, type, function, args, n + 1, "");
-	for (uint32_t k = 0; k < nresults; k++) e->fn->vals[in->results + k] = LLVMBuildExtractValue(e->b, x, k, "");
+	for (uint32_t k = 0; k < nresults; k++)
+		e->fn->vals[in->results + k] = LLVMBuildExtractValue(e->b, x, k, "");
 	return after;
 }
 
-/* The region becomes a function (call, env, part); env is a record of the depth and the captured values on the caller's stack. */
+/* The region becomes a function (call, env, part); env is a record of the depth
+ * and the captured values on the caller's stack. */
 static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t after = skip_region(f, at);
@@ -744,7 +821,9 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	target_set_attributes(e, body);
 	const bool apart = e->apart;
 	emit_mark_plain(e, body, f, at);
-	emit_check(e, emit_runtime(e, "atled_rt_parallel", "ipppl", (LLVMValueRef[]){e->call, body, env, emit_value(e, emit_operand(e, in, 0))}));
+	emit_check(e, emit_runtime(
+					  e, "atled_rt_parallel", "ipppl",
+					  (LLVMValueRef[]){e->call, body, env, emit_value(e, emit_operand(e, in, 0))}));
 
 	/* the body, in its own function; what is under construction here waits */
 	Emit outer = *e;
@@ -753,9 +832,12 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	emit_open_function(e, body, body_type);
 	e->vector = NULL;
 	LLVMValueRef record = LLVMGetParam(body, 1);
-	LLVMAddAttributeAtIndex(body, 2, LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName("noalias", 7), 0));
+	LLVMAddAttributeAtIndex(
+		body, 2,
+		LLVMCreateEnumAttribute(e->context, LLVMGetEnumAttributeKindForName("noalias", 7), 0));
 	for (uint32_t k = 0; k <= n; k++) {
-		LLVMValueRef field = LLVMBuildLoad2(e->b, types[k], LLVMBuildStructGEP2(e->b, env_type, record, k, ""), "");
+		LLVMValueRef field =
+			LLVMBuildLoad2(e->b, types[k], LLVMBuildStructGEP2(e->b, env_type, record, k, ""), "");
 		if (!k) e->depth_left = field;
 		else {
 			saved[k - 1] = e->fn->vals[list[k - 1]];

@@ -1,7 +1,9 @@
-/* emit.c - kernel code to an LLVM module: functions, values, and the instructions that need no more than one line of LLVM.
+/* emit.c - kernel code to an LLVM module: functions, values, and the
+ * instructions that need no more than one line of LLVM.
  *
- * Needs: emit.h, a verified KModule. Guarantees: the entry is the one exported symbol; functions are emitted when something calls them, so
- * what is only emitted in place costs nothing; equal modules give equal text.
+ * Needs: emit.h, a verified KModule. Guarantees: the entry is the one exported
+ * symbol; functions are emitted when something calls them, so what is only
+ * emitted in place costs nothing; equal modules give equal text.
  */
 #include "backend/codegen/emit.h"
 #include <stdarg.h>
@@ -9,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- leaving, memory ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- leaving, memory ----------------------------------------------------- */
 
 struct EmitBlock {
 	struct EmitBlock *next;
@@ -40,7 +42,7 @@ void emit_free(Emit *e) {
 	}
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 LLVMTypeRef emit_type(Emit *e, KType t, uint32_t lanes) {
 	LLVMTypeRef types[] = {NULL, e->i1, e->i32, e->i64, e->f32, e->f64, e->ptr};
@@ -59,20 +61,17 @@ uint32_t emit_lanes(LLVMValueRef x) {
 	return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetVectorSize(t) : 1;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
-LLVMValueRef emit_i32(Emit *e, int32_t x) {
-	return LLVMConstInt(e->i32, (uint32_t)x, 0);
-}
+LLVMValueRef emit_i32(Emit *e, int32_t x) { return LLVMConstInt(e->i32, (uint32_t)x, 0); }
 
-LLVMValueRef emit_i64(Emit *e, int64_t x) {
-	return LLVMConstInt(e->i64, (uint64_t)x, 0);
-}
+LLVMValueRef emit_i64(Emit *e, int64_t x) { return LLVMConstInt(e->i64, (uint64_t)x, 0); }
 
 LLVMValueRef emit_number(Emit *e, KType t, uint32_t lanes, double x) {
 	LLVMTypeRef type = emit_type(e, t, 0);
 	bool real = t == KT_F32 || t == KT_F64;
-	return emit_spread(e, real ? LLVMConstReal(type, x) : LLVMConstInt(type, (uint64_t)(int64_t)x, 1), lanes);
+	return emit_spread(
+		e, real ? LLVMConstReal(type, x) : LLVMConstInt(type, (uint64_t)(int64_t)x, 1), lanes);
 }
 
 LLVMValueRef emit_value(Emit *e, KRef x) {
@@ -93,7 +92,8 @@ LLVMValueRef emit_spread(Emit *e, LLVMValueRef x, uint32_t lanes) {
 		return LLVMConstVector(same, lanes);
 	}
 	LLVMValueRef first = LLVMBuildInsertElement(e->b, LLVMGetPoison(type), x, emit_i64(e, 0), "");
-	return LLVMBuildShuffleVector(e->b, first, LLVMGetPoison(type), LLVMConstNull(LLVMVectorType(e->i32, lanes)), "");
+	return LLVMBuildShuffleVector(e->b, first, LLVMGetPoison(type),
+	                              LLVMConstNull(LLVMVectorType(e->i32, lanes)), "");
 }
 
 LLVMValueRef emit_value_in(Emit *e, KRef x, uint32_t lanes) {
@@ -103,8 +103,10 @@ LLVMValueRef emit_value_in(Emit *e, KRef x, uint32_t lanes) {
 LLVMValueRef emit_shuffle(Emit *e, LLVMValueRef x, LLVMValueRef y, uint32_t n, const int *lanes) {
 	LLVMValueRef index[256];
 	if (n > 256) emit_stop(e, "vectors of %u lanes", n);
-	for (uint32_t i = 0; i < n; i++) index[i] = lanes[i] < 0 ? LLVMGetPoison(e->i32) : emit_i32(e, lanes[i]);
-	return LLVMBuildShuffleVector(e->b, x, y ? y : LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(index, n), "");
+	for (uint32_t i = 0; i < n; i++)
+		index[i] = lanes[i] < 0 ? LLVMGetPoison(e->i32) : emit_i32(e, lanes[i]);
+	return LLVMBuildShuffleVector(e->b, x, y ? y : LLVMGetPoison(LLVMTypeOf(x)),
+	                              LLVMConstVector(index, n), "");
 }
 
 LLVMValueRef emit_part(Emit *e, LLVMValueRef x, uint32_t first, uint32_t n) {
@@ -121,27 +123,33 @@ LLVMValueRef emit_join(Emit *e, uint32_t n, LLVMValueRef *parts) {
 	if (emit_lanes(parts[0]) == 1) {
 		if (n == 1) return parts[0];
 		LLVMValueRef all = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(parts[0]), n));
-		for (uint32_t i = 0; i < n; i++) all = LLVMBuildInsertElement(e->b, all, parts[i], emit_i64(e, i), "");
+		for (uint32_t i = 0; i < n; i++)
+			all = LLVMBuildInsertElement(e->b, all, parts[i], emit_i64(e, i), "");
 		return all;
 	}
-	/* by pairs; what is left over at the end is widened with lanes that mean nothing and cut off again */
+	/* by pairs; what is left over at the end is widened with lanes that mean
+	 * nothing and cut off again */
 	uint32_t width = emit_lanes(parts[0]), total = n * width;
 	int lanes[256];
 	for (; n > 1; n = (n + 1) / 2, width *= 2) {
 		if (2 * width > 256) emit_stop(e, "vectors of %u lanes", 2 * width);
 		for (uint32_t i = 0; i < 2 * width; i++) lanes[i] = (int)i;
-		for (uint32_t i = 0; i < n; i += 2) parts[i / 2] = emit_shuffle(e, parts[i], i + 1 < n ? parts[i + 1] : NULL, 2 * width, lanes);
+		for (uint32_t i = 0; i < n; i += 2)
+			parts[i / 2] =
+				emit_shuffle(e, parts[i], i + 1 < n ? parts[i + 1] : NULL, 2 * width, lanes);
 	}
 	return emit_part(e, parts[0], 0, total);
 }
 
-/* ---- intrinsics, runtime ------------------------------------------------------------------------------------------------------------------ */
+/* ---- intrinsics, runtime ------------------------------------------------- */
 
-LLVMValueRef emit_intrinsic(Emit *e, const char *name, unsigned ntypes, LLVMTypeRef *types, unsigned nargs, LLVMValueRef *args) {
+LLVMValueRef emit_intrinsic(Emit *e, const char *name, unsigned ntypes, LLVMTypeRef *types,
+                            unsigned nargs, LLVMValueRef *args) {
 	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
 	if (!id) emit_stop(e, "LLVM has no %s", name);
 	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->module, id, types, ntypes);
-	return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->context, id, types, ntypes), f, args, nargs, "");
+	return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->context, id, types, ntypes), f, args, nargs,
+	                      "");
 }
 
 LLVMValueRef emit_intrinsic1(Emit *e, const char *name, LLVMValueRef x) {
@@ -175,20 +183,23 @@ LLVMValueRef emit_runtime(Emit *e, const char *name, const char *types, LLVMValu
 	LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
 	if (!f) {
 		f = LLVMAddFunction(e->module, name, type);
-		unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8), noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
-		LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, nounwind, 0));
-		if (types[0] == 'p') LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex, LLVMCreateEnumAttribute(e->context, noalias, 0));
+		unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8),
+				 noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+		LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+		                        LLVMCreateEnumAttribute(e->context, nounwind, 0));
+		if (types[0] == 'p')
+			LLVMAddAttributeAtIndex(f, LLVMAttributeReturnIndex,
+			                        LLVMCreateEnumAttribute(e->context, noalias, 0));
 	}
 	return LLVMBuildCall2(e->b, type, f, args, n - 1, "");
 }
 
-/* ---- single instructions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- single instructions ------------------------------------------------- */
 
-static void define(Emit *e, const KInst *in, LLVMValueRef x) {
-	e->fn->vals[in->results] = x;
-}
+static void define(Emit *e, const KInst *in, LLVMValueRef x) { e->fn->vals[in->results] = x; }
 
-/* The bits of K_CONST, and words as they travel in records, as a value; and back. */
+/* The bits of K_CONST, and words as they travel in records, as a value; and
+ * back. */
 static LLVMValueRef from_word(Emit *e, KType t, LLVMValueRef word) {
 	switch (t) {
 	case KT_BOOL: return LLVMBuildICmp(e->b, LLVMIntNE, word, emit_i64(e, 0), "");
@@ -211,7 +222,8 @@ static LLVMValueRef to_word(Emit *e, KType t, LLVMValueRef x) {
 	}
 }
 
-/* Field of the call's record that points to a table, and entry `k` of it. The tables do not change during the call. */
+/* Field of the call's record that points to a table, and entry `k` of it. The
+ * tables do not change during the call. */
 static LLVMValueRef table_entry(Emit *e, unsigned field, int64_t k, LLVMTypeRef type) {
 	LLVMValueRef at = LLVMBuildStructGEP2(e->b, e->call_type, e->call, field, "");
 	LLVMValueRef table = LLVMBuildLoad2(e->b, e->ptr, at, "");
@@ -228,20 +240,31 @@ static LLVMValueRef table_entry(Emit *e, unsigned field, int64_t k, LLVMTypeRef 
 
 static void emit_SHIFT(Emit *e, const KInst *in) {
 	LLVMTypeRef type = emit_type(e, (KType)in->type, in->lanes);
-	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 0), in->lanes), n = emit_value_in(e, emit_operand(e, in, 1), in->lanes);
+	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 0), in->lanes),
+				 n = emit_value_in(e, emit_operand(e, in, 1), in->lanes);
 	n = LLVMBuildIntCast2(e->b, n, type, 0, "");
-	n = LLVMBuildAnd(e->b, n, emit_number(e, (KType)in->type, in->lanes, 8.0 * ktype_size((KType)in->type) - 1), "");
-	define(e, in, in->imm == 0 ? LLVMBuildShl(e->b, x, n, "") : in->imm == 1 ? LLVMBuildLShr(e->b, x, n, "") : LLVMBuildAShr(e->b, x, n, ""));
+	n = LLVMBuildAnd(
+		e->b, n, emit_number(e, (KType)in->type, in->lanes, 8.0 * ktype_size((KType)in->type) - 1),
+		"");
+	define(e, in,
+	       in->imm == 0   ? LLVMBuildShl(e->b, x, n, "")
+	       : in->imm == 1 ? LLVMBuildLShr(e->b, x, n, "")
+	                      : LLVMBuildAShr(e->b, x, n, ""));
 }
 
 static void emit_LOGIC(Emit *e, const KInst *in) {
-	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 0), in->lanes), y = emit_value_in(e, emit_operand(e, in, 1), in->lanes);
-	define(e, in, in->imm == 0 ? LLVMBuildAnd(e->b, x, y, "") : in->imm == 1 ? LLVMBuildOr(e->b, x, y, "") : LLVMBuildXor(e->b, x, y, ""));
+	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 0), in->lanes),
+				 y = emit_value_in(e, emit_operand(e, in, 1), in->lanes);
+	define(e, in,
+	       in->imm == 0   ? LLVMBuildAnd(e->b, x, y, "")
+	       : in->imm == 1 ? LLVMBuildOr(e->b, x, y, "")
+	                      : LLVMBuildXor(e->b, x, y, ""));
 }
 
 static void emit_SELECT(Emit *e, const KInst *in) {
 	LLVMValueRef c = emit_value(e, emit_operand(e, in, 0));
-	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 1), in->lanes), y = emit_value_in(e, emit_operand(e, in, 2), in->lanes);
+	LLVMValueRef x = emit_value_in(e, emit_operand(e, in, 1), in->lanes),
+				 y = emit_value_in(e, emit_operand(e, in, 2), in->lanes);
 	define(e, in, LLVMBuildSelect(e->b, c, x, y, ""));
 }
 
@@ -256,17 +279,22 @@ static void emit_MASK(Emit *e, const KInst *in) {
 	const EmitVector *v = e->vector;
 	if (!v) emit_stop(e, "a mask outside of vector loops");
 	if (v->lanes <= 1 || !v->partial) define(e, in, emit_number(e, KT_BOOL, in->lanes, 1));
-	else define(e, in, v->mask ? v->mask : emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, v->n, v->base, "")));
+	else
+		define(e, in,
+		       v->mask ? v->mask
+		               : emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, v->n, v->base, "")));
 }
 
 static void emit_PTRADD(Emit *e, const KInst *in) {
 	LLVMValueRef index = emit_value(e, emit_operand(e, in, 1));
 	LLVMTypeRef element = LLVMArrayType2(e->i8, (uint64_t)in->imm);
-	define(e, in, LLVMBuildGEP2(e->b, element, emit_value(e, emit_operand(e, in, 0)), &index, 1, ""));
+	define(e, in,
+	       LLVMBuildGEP2(e->b, element, emit_value(e, emit_operand(e, in, 0)), &index, 1, ""));
 }
 
 static void emit_allocation(Emit *e, const KInst *in, const char *name) {
-	LLVMValueRef at = emit_runtime(e, name, "ppl", (LLVMValueRef[]){e->call, emit_value(e, emit_operand(e, in, 0))});
+	LLVMValueRef at = emit_runtime(
+		e, name, "ppl", (LLVMValueRef[]){e->call, emit_value(e, emit_operand(e, in, 0))});
 	emit_fail(e, LLVMBuildIsNull(e->b, at, ""), emit_i32(e, 2)); /* ST_NOMEM */
 	define(e, in, at);
 }
@@ -274,17 +302,28 @@ static void emit_allocation(Emit *e, const KInst *in, const char *name) {
 static void emit_GEMM(Emit *e, const KInst *in) {
 	LLVMValueRef args[15] = {e->call};
 	for (uint32_t i = 0; i < 12; i++) args[1 + i] = emit_value(e, emit_operand(e, in, i));
-	args[13] = in->nargs == 13 ? LLVMBuildTrunc(e->b, emit_value(e, emit_operand(e, in, 12)), e->i32, "") : emit_i32(e, 0);
+	args[13] = in->nargs == 13
+	               ? LLVMBuildTrunc(e->b, emit_value(e, emit_operand(e, in, 12)), e->i32, "")
+	               : emit_i32(e, 0);
 	args[14] = emit_large_tiles(e, (KType)in->type);
-	emit_check(e, emit_runtime(e, in->type == KT_F32 ? "atled_rt_gemm_f32" : "atled_rt_gemm_f64", "ippllpllpllllli" "p", args));
+	emit_check(e, emit_runtime(e, in->type == KT_F32 ? "atled_rt_gemm_f32" : "atled_rt_gemm_f64",
+	                           "ippllpllpllllli"
+	                           "p",
+	                           args));
 }
 
 static void emit_FACTOR(Emit *e, const KInst *in) {
 	LLVMValueRef args[6] = {e->call};
 	for (uint32_t i = 0; i < 4; i++) args[1 + i] = emit_value(e, emit_operand(e, in, i));
-	const int64_t which = in->prim == OP_LU ? FACTOR_LU : in->prim == OP_CHOLESKY ? FACTOR_CHOLESKY : FACTOR_SOLVE;
-	args[5] = emit_i64(e, which | (in->type == KT_F32 ? FACTOR_SINGLE : 0) | in->imm * FACTOR_LOWER);
-	LLVMValueRef result = emit_runtime(e, "atled_rt_factor", "lpppll" "l", args);
+	const int64_t which = in->prim == OP_LU         ? FACTOR_LU
+	                      : in->prim == OP_CHOLESKY ? FACTOR_CHOLESKY
+	                                                : FACTOR_SOLVE;
+	args[5] =
+		emit_i64(e, which | (in->type == KT_F32 ? FACTOR_SINGLE : 0) | in->imm * FACTOR_LOWER);
+	LLVMValueRef result = emit_runtime(e, "atled_rt_factor",
+	                                   "lpppll"
+	                                   "l",
+	                                   args);
 	LLVMValueRef negative = LLVMBuildICmp(e->b, LLVMIntSLT, result, emit_i64(e, 0), "");
 	emit_fail(e, negative, LLVMBuildTrunc(e->b, LLVMBuildNeg(e->b, result, ""), e->i32, ""));
 	define(e, in, result);
@@ -296,7 +335,8 @@ static void emit_HOST(Emit *e, const KInst *in) {
 	emit_check(e, emit_runtime(e, "atled_rt_host", "iplplplplplplpl", args));
 }
 
-/* Instructions without regions and without an effect on where the program goes on. */
+/* Instructions without regions and without an effect on where the program goes
+ * on. */
 void emit_plain(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
 	switch (in->op) {
@@ -316,7 +356,9 @@ void emit_plain(Emit *e, const KInst *in) {
 	}
 	case K_PRIM: {
 		KRef x = emit_operand(e, in, 0), y = in->nargs > 1 ? emit_operand(e, in, 1) : 0;
-		define(e, in, emit_prim(e, (Op)in->prim, emit_ref_type(e, x), emit_value_in(e, x, in->lanes), y ? emit_value_in(e, y, in->lanes) : NULL));
+		define(e, in,
+		       emit_prim(e, (Op)in->prim, emit_ref_type(e, x), emit_value_in(e, x, in->lanes),
+		                 y ? emit_value_in(e, y, in->lanes) : NULL));
 		return;
 	}
 	case K_SELECT: emit_SELECT(e, in); return;
@@ -325,12 +367,18 @@ void emit_plain(Emit *e, const KInst *in) {
 		define(e, in, emit_convert(e, emit_ref_type(e, x), t, emit_value_in(e, x, in->lanes)));
 		return;
 	}
-	case K_BITS: define(e, in, LLVMBuildBitCast(e->b, emit_value_in(e, emit_operand(e, in, 0), in->lanes), emit_type(e, t, in->lanes), "")); return;
+	case K_BITS:
+		define(e, in,
+		       LLVMBuildBitCast(e->b, emit_value_in(e, emit_operand(e, in, 0), in->lanes),
+		                        emit_type(e, t, in->lanes), ""));
+		return;
 	case K_SHIFT: emit_SHIFT(e, in); return;
 	case K_LOGIC: emit_LOGIC(e, in); return;
 	case K_MULADD:
-		define(e, in, emit_muladd(e, emit_value_in(e, emit_operand(e, in, 0), in->lanes), emit_value_in(e, emit_operand(e, in, 1), in->lanes),
-		                          emit_value_in(e, emit_operand(e, in, 2), in->lanes)));
+		define(e, in,
+		       emit_muladd(e, emit_value_in(e, emit_operand(e, in, 0), in->lanes),
+		                   emit_value_in(e, emit_operand(e, in, 1), in->lanes),
+		                   emit_value_in(e, emit_operand(e, in, 2), in->lanes)));
 		return;
 	case K_LANE: emit_LANE(e, in); return;
 	case K_MASK: emit_MASK(e, in); return;
@@ -339,7 +387,9 @@ void emit_plain(Emit *e, const KInst *in) {
 	case K_AHEAD: emit_AHEAD(e, in); return;
 	case K_PTRADD: emit_PTRADD(e, in); return;
 	case K_STACK: define(e, in, emit_slot(e, (uint64_t)in->imm, 64)); return;
-	case K_FOLD: define(e, in, emit_fold(e, (Op)in->prim, t, emit_value(e, emit_operand(e, in, 0)))); return;
+	case K_FOLD:
+		define(e, in, emit_fold(e, (Op)in->prim, t, emit_value(e, emit_operand(e, in, 0))));
+		return;
 	case K_CONTRACT: emit_contract(e, in); return;
 	case K_GEMM: emit_GEMM(e, in); return;
 	case K_FACTOR: emit_FACTOR(e, in); return;
@@ -347,18 +397,25 @@ void emit_plain(Emit *e, const KInst *in) {
 	case K_ARENA: emit_allocation(e, in, "atled_rt_arena"); return;
 	case K_SCRATCH: emit_allocation(e, in, "atled_rt_scratch"); return;
 	case K_COPY:
-		emit_runtime(e, "atled_rt_copy", "vppl", (LLVMValueRef[]){emit_value(e, emit_operand(e, in, 0)), emit_value(e, emit_operand(e, in, 1)),
-		                                                          emit_value(e, emit_operand(e, in, 2))});
+		emit_runtime(e, "atled_rt_copy", "vppl",
+		             (LLVMValueRef[]){emit_value(e, emit_operand(e, in, 0)),
+		                              emit_value(e, emit_operand(e, in, 1)),
+		                              emit_value(e, emit_operand(e, in, 2))});
 		return;
 	case K_ZERO:
-		emit_runtime(e, "atled_rt_zero", "vpl", (LLVMValueRef[]){emit_value(e, emit_operand(e, in, 0)), emit_value(e, emit_operand(e, in, 1))});
+		emit_runtime(e, "atled_rt_zero", "vpl",
+		             (LLVMValueRef[]){emit_value(e, emit_operand(e, in, 0)),
+		                              emit_value(e, emit_operand(e, in, 1))});
 		return;
-	default: emit_stop(e, "function %u: kernel instruction %u cannot be emitted", e->fn->fn, in->op);
+	default:
+		emit_stop(e, "function %u: kernel instruction %u cannot be emitted", e->fn->fn, in->op);
 	}
 }
 
 void emit_line(Emit *e, const KInst *in) {
-	if (e->subprogram) LLVMSetCurrentDebugLocation2(e->b, LLVMDIBuilderCreateDebugLocation(e->context, in->span, 0, e->subprogram, NULL));
+	if (e->subprogram)
+		LLVMSetCurrentDebugLocation2(
+			e->b, LLVMDIBuilderCreateDebugLocation(e->context, in->span, 0, e->subprogram, NULL));
 }
 
 void emit_one(Emit *e, const KInst *in) {
@@ -396,13 +453,14 @@ uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 	return at;
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args) {
 	const KFn *f = e->m->fns.at[k];
 	emit_find_roots(e, k);
 	EmitFn *frame = emit_alloc(e, sizeof *frame);
-	*frame = (EmitFn){.outer = e->fn, .f = f, .fn = k, .args = args, .depth = e->fn ? e->fn->depth + 1 : 0};
+	*frame = (EmitFn){
+		.outer = e->fn, .f = f, .fn = k, .args = args, .depth = e->fn ? e->fn->depth + 1 : 0};
 	frame->vals = emit_alloc(e, sizeof *frame->vals * f->vals.n);
 	frame->roots = e->all_roots[k].roots;
 	frame->root_of = e->all_roots[k].root_of;
@@ -425,9 +483,11 @@ LLVMValueRef emit_declare(Emit *e, uint32_t k) {
 		params[1] = e->i64;
 		for (uint32_t i = 0; i < f->insts.n; i++) {
 			const KInst *in = &f->insts.at[i];
-			if (in->op == K_PARAM && (uint64_t)in->imm < f->nparams) params[2 + in->imm] = emit_type(e, (KType)in->type, 0);
+			if (in->op == K_PARAM && (uint64_t)in->imm < f->nparams)
+				params[2 + in->imm] = emit_type(e, (KType)in->type, 0);
 		}
-		for (uint32_t i = 0; i < f->nresults; i++) results[1 + i] = emit_type(e, (KType)f->result_types[i], 0);
+		for (uint32_t i = 0; i < f->nresults; i++)
+			results[1 + i] = emit_type(e, (KType)f->result_types[i], 0);
 		LLVMTypeRef record = LLVMStructTypeInContext(e->context, results, f->nresults + 1, 0);
 		for (uint32_t i = 0; i < f->nparams; i++)
 			if (!params[2 + i]) emit_stop(e, "function %u does not name its parameter %u", k, i);
@@ -456,12 +516,16 @@ void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type) {
 	if (e->lines) {
 		size_t n;
 		const char *name = LLVMGetValueName2(function, &n);
-		LLVMMetadataRef none = LLVMDIBuilderCreateSubroutineType(e->lines, e->file, NULL, 0, LLVMDIFlagZero);
-		e->subprogram = LLVMDIBuilderCreateFunction(e->lines, e->file, name, n, name, n, e->file, 1, none, 0, 1, 1, LLVMDIFlagZero, 0);
+		LLVMMetadataRef none =
+			LLVMDIBuilderCreateSubroutineType(e->lines, e->file, NULL, 0, LLVMDIFlagZero);
+		e->subprogram = LLVMDIBuilderCreateFunction(e->lines, e->file, name, n, name, n, e->file, 1,
+		                                            none, 0, 1, 1, LLVMDIFlagZero, 0);
 		LLVMSetSubprogram(function, e->subprogram);
-		LLVMSetCurrentDebugLocation2(e->b, LLVMDIBuilderCreateDebugLocation(e->context, 0, 0, e->subprogram, NULL));
+		LLVMSetCurrentDebugLocation2(
+			e->b, LLVMDIBuilderCreateDebugLocation(e->context, 0, 0, e->subprogram, NULL));
 	}
-	/* slots go to a block of their own at the top; it is closed with a jump at the end */
+	/* slots go to a block of their own at the top; it is closed with a jump at
+	 * the end */
 	e->entry = LLVMAppendBasicBlockInContext(e->context, function, "slots");
 	emit_enter(e, LLVMAppendBasicBlockInContext(e->context, function, "start"));
 }
@@ -471,13 +535,15 @@ void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results
 	else {
 		LLVMValueRef record = LLVMGetPoison(e->return_type);
 		record = LLVMBuildInsertValue(e->b, record, emit_i32(e, NATIVE_OK), 0, "");
-		for (uint32_t i = 0; i < nresults; i++) record = LLVMBuildInsertValue(e->b, record, results[i], i + 1, "");
+		for (uint32_t i = 0; i < nresults; i++)
+			record = LLVMBuildInsertValue(e->b, record, results[i], i + 1, "");
 		LLVMBuildRet(e->b, record);
 	}
 	if (e->failure) {
 		emit_enter(e, e->failure);
 		LLVMValueRef status = e->failure_status;
-		if (e->returns_record) status = LLVMBuildInsertValue(e->b, LLVMGetPoison(e->return_type), status, 0, "");
+		if (e->returns_record)
+			status = LLVMBuildInsertValue(e->b, LLVMGetPoison(e->return_type), status, 0, "");
 		LLVMBuildRet(e->b, status);
 	}
 	emit_enter(e, e->entry);
@@ -502,8 +568,10 @@ static void emit_function(Emit *e, uint32_t k) {
 	emit_region(e, 0, &end);
 	if (!end && f->nresults) emit_stop(e, "function %u does not return", k);
 	LLVMValueRef results[16] = {NULL};
-	for (uint32_t i = 0; end && i < end->nargs && i < 16; i++) results[i] = emit_value(e, emit_operand(e, end, i));
-	if (k && end && end->nargs != f->nresults) emit_stop(e, "function %u returns %u of %u results", k, end->nargs, f->nresults);
+	for (uint32_t i = 0; end && i < end->nargs && i < 16; i++)
+		results[i] = emit_value(e, emit_operand(e, end, i));
+	if (k && end && end->nargs != f->nresults)
+		emit_stop(e, "function %u returns %u of %u results", k, end->nargs, f->nresults);
 	emit_close_function(e, f->nresults, results);
 	e->fn = NULL;
 }
@@ -517,7 +585,8 @@ void emit_module(Emit *e) {
 	e->f32 = LLVMFloatTypeInContext(c);
 	e->f64 = LLVMDoubleTypeInContext(c);
 	e->ptr = LLVMPointerTypeInContext(c, 0);
-	LLVMTypeRef fields[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64};
+	LLVMTypeRef fields[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->i64,
+	                        e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64};
 	e->call_type = LLVMStructTypeInContext(c, fields, sizeof fields / sizeof *fields, 0);
 	uint32_t n = e->m->fns.n;
 	e->functions = emit_alloc(e, sizeof *e->functions * n);
@@ -529,8 +598,9 @@ void emit_module(Emit *e) {
 		                  LLVMValueAsMetadata(emit_i32(e, (int32_t)LLVMDebugMetadataVersion())));
 		e->lines = LLVMCreateDIBuilder(e->module);
 		e->file = LLVMDIBuilderCreateFile(e->lines, "spans.atled", 11, ".", 1);
-		e->unit = LLVMDIBuilderCreateCompileUnit(e->lines, LLVMDWARFSourceLanguageC, e->file, "atled", 5, 1, "", 0, 0, "", 0,
-		                                         LLVMDWARFEmissionLineTablesOnly, 0, 0, 0, "", 0, "", 0);
+		e->unit = LLVMDIBuilderCreateCompileUnit(
+			e->lines, LLVMDWARFSourceLanguageC, e->file, "atled", 5, 1, "", 0, 0, "", 0,
+			LLVMDWARFEmissionLineTablesOnly, 0, 0, 0, "", 0, "", 0);
 	}
 	emit_declare(e, 0);
 	bool *done = emit_alloc(e, n);

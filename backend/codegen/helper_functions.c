@@ -1,10 +1,13 @@
-/* helper_functions.c - functions of the module that serve the one being emitted: how one is begun and ended, and those that access lanes one by one.
+/* helper_functions.c - functions of the module that serve the one being
+ * emitted: how one is begun and ended, and those that access lanes one by one.
  *
- * Needs: emit.h. Guarantees: each is made once for a module, whoever asks for it; lanes are stored in their order, so that of equal addresses
- * the last one stays, and a lane past the count is not touched.
+ * Needs: emit.h. Guarantees: each is made once for a module, whoever asks for
+ * it; lanes are stored in their order, so that of equal addresses the last one
+ * stays, and a lane past the count is not touched.
  *
- * Eight lanes with a stride are forty instructions, and sixteen blocks where some are masked and the machine has no instruction for it. A call of
- * a function with a loop in it is five.
+ * Eight lanes with a stride are forty instructions, and sixteen blocks where
+ * some are masked and the machine has no instruction for it. A call of a
+ * function with a loop in it is five.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
@@ -23,20 +26,24 @@ LLVMValueRef emit_kernel(Emit *e, const char *name, LLVMTypeRef type) {
 	return function;
 }
 
-LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, EmitOuter *outer) {
+LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain,
+                              EmitOuter *outer) {
 	static const char *const attributes[] = {"noinline", "optnone"};
 	LLVMValueRef function = LLVMAddFunction(e->module, name, type);
 	LLVMSetLinkage(function, LLVMInternalLinkage);
 	target_set_attributes(e, function);
 	for (uint32_t i = 0; i < 1u + plain; i++) {
 		unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
-		LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, kind, 0));
+		LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+		                        LLVMCreateEnumAttribute(e->context, kind, 0));
 	}
 	const char *mark = plain ? EMIT_PLAIN : EMIT_KERNEL;
 	if (plain || e->options->kernels)
-		LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-		                        LLVMCreateStringAttribute(e->context, mark, (unsigned)strlen(mark), "", 0));
-	*outer = (EmitOuter){e->function, e->entry, LLVMGetInsertBlock(e->b), LLVMGetCurrentDebugLocation2(e->b), e->vector};
+		LLVMAddAttributeAtIndex(
+			function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+			LLVMCreateStringAttribute(e->context, mark, (unsigned)strlen(mark), "", 0));
+	*outer = (EmitOuter){e->function, e->entry, LLVMGetInsertBlock(e->b),
+	                     LLVMGetCurrentDebugLocation2(e->b), e->vector};
 	LLVMSetCurrentDebugLocation2(e->b, NULL);
 	e->function = function;
 	e->vector = NULL;
@@ -57,7 +64,7 @@ void emit_inner_end(Emit *e, const EmitOuter *outer, LLVMValueRef x) {
 	LLVMSetCurrentDebugLocation2(e->b, outer->line);
 }
 
-/* ---- lanes one by one ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- lanes one by one ---------------------------------------------------- */
 
 bool emit_lane_by_lane(const Emit *e, KType t, uint32_t lanes, bool neighbours) {
 	if (lanes <= 1 || !e->vector) return false;
@@ -71,19 +78,24 @@ static LLVMValueRef advance(Emit *e, LLVMValueRef p, LLVMValueRef bytes) {
 }
 
 /* (address, stride or offsets, count [, value]) -> value or nothing. */
-static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offsets, bool store, LLVMTypeRef *type) {
+static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offsets, bool store,
+                                   LLVMTypeRef *type) {
 	LLVMTypeRef vector = emit_memory_type(e, t, lanes), element = emit_memory_type(e, t, 1);
-	LLVMTypeRef by = offsets ? LLVMVectorType(e->i64, lanes) : e->i64, types[4] = {e->ptr, by, e->i64, vector};
-	*type = LLVMFunctionType(store ? LLVMVoidTypeInContext(e->context) : vector, types, 3u + store, 0);
+	LLVMTypeRef by = offsets ? LLVMVectorType(e->i64, lanes) : e->i64,
+				types[4] = {e->ptr, by, e->i64, vector};
+	*type =
+		LLVMFunctionType(store ? LLVMVoidTypeInContext(e->context) : vector, types, 3u + store, 0);
 	static const char *const names[] = {"", "bool", "i32", "i64", "f32", "f64", "ptr"};
 	char name[64];
-	snprintf(name, sizeof name, "lanes.%s.%s.%sx%u", store ? "store" : "load", offsets ? "offsets" : "stride", names[t], lanes);
+	snprintf(name, sizeof name, "lanes.%s.%s.%sx%u", store ? "store" : "load",
+	         offsets ? "offsets" : "stride", names[t], lanes);
 	LLVMValueRef f = emit_kernel(e, name, *type);
 	if (f) return f;
 	EmitOuter outer;
 	f = emit_inner_begin(e, name, *type, false, &outer);
 	LLVMValueRef slot = emit_slot(e, (uint64_t)lanes * ktype_size(t), 64), where = NULL;
-	LLVMSetAlignment(LLVMBuildStore(e->b, store ? LLVMGetParam(f, 3) : LLVMConstNull(vector), slot), ktype_size(t));
+	LLVMSetAlignment(LLVMBuildStore(e->b, store ? LLVMGetParam(f, 3) : LLVMConstNull(vector), slot),
+	                 ktype_size(t));
 	if (offsets) {
 		where = emit_slot(e, 8ull * lanes, 64);
 		LLVMSetAlignment(LLVMBuildStore(e->b, LLVMGetParam(f, 1), where), 8);
@@ -92,7 +104,9 @@ static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offset
 	LLVMValueRef init[1] = {LLVMGetParam(f, 0)};
 	emit_loop_begin(e, &l, emit_i64(e, 0), LLVMGetParam(f, 2), 1, 1, init);
 	LLVMValueRef memory = l.carried[0], lane = emit_element(e, t, slot, l.index);
-	if (offsets) memory = advance(e, memory, LLVMBuildLoad2(e->b, e->i64, emit_element(e, KT_I64, where, l.index), ""));
+	if (offsets)
+		memory = advance(e, memory,
+		                 LLVMBuildLoad2(e->b, e->i64, emit_element(e, KT_I64, where, l.index), ""));
 	LLVMValueRef x = LLVMBuildLoad2(e->b, element, store ? lane : memory, "");
 	LLVMSetAlignment(x, ktype_size(t));
 	LLVMSetAlignment(LLVMBuildStore(e->b, x, store ? memory : lane), ktype_size(t));
@@ -106,16 +120,21 @@ static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offset
 	return f;
 }
 
-LLVMValueRef emit_load_lanes(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, LLVMValueRef offsets, LLVMValueRef count, KRef root) {
+LLVMValueRef emit_load_lanes(Emit *e, KType t, uint32_t lanes, LLVMValueRef address,
+                             LLVMValueRef offsets, LLVMValueRef count, KRef root) {
 	LLVMTypeRef type;
 	LLVMValueRef f = lanes_function(e, t, lanes, emit_lanes(offsets) > 1, false, &type);
-	LLVMValueRef x = LLVMBuildCall2(e->b, type, f, (LLVMValueRef[]){address, offsets, count}, 3, "");
+	LLVMValueRef x =
+		LLVMBuildCall2(e->b, type, f, (LLVMValueRef[]){address, offsets, count}, 3, "");
 	emit_tag(e, x, root);
 	return x;
 }
 
-void emit_store_lanes(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, LLVMValueRef offsets, LLVMValueRef count, KRef root) {
+void emit_store_lanes(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address,
+                      LLVMValueRef offsets, LLVMValueRef count, KRef root) {
 	LLVMTypeRef type;
 	LLVMValueRef f = lanes_function(e, t, emit_lanes(value), emit_lanes(offsets) > 1, true, &type);
-	emit_tag(e, LLVMBuildCall2(e->b, type, f, (LLVMValueRef[]){address, offsets, count, value}, 4, ""), root);
+	emit_tag(e,
+	         LLVMBuildCall2(e->b, type, f, (LLVMValueRef[]){address, offsets, count, value}, 4, ""),
+	         root);
 }

@@ -1,23 +1,33 @@
-/* instruction_order.c - long stretches of element-wise instructions: of numbers in another order, in a vector loop some instructions for one register's lanes,
- * then for the next one's.
+/* instruction_order.c - long stretches of element-wise instructions: of numbers
+ * in another order, in a vector loop some instructions for one register's
+ * lanes, then for the next one's.
  *
- * Needs: emit.h. Guarantees: every lane gets what emit_plain would give it; what may fail in a stretch fails in its order.
+ * Needs: emit.h. Guarantees: every lane gets what emit_plain would give it;
+ * what may fail in a stretch fails in its order.
  *
- * A program names what it sums up last: the four slopes of a Runge-Kutta step are kept until their sum is written down, and something has to go to memory
- * and back, perhaps what everything else waits for. So an instruction on numbers goes where its operands are there and one of them is needed no more: its
- * result takes that one's register. (Vectors have too few registers for that to help: Newton's steps had more accesses to the stack, not fewer.)
+ * A program names what it sums up last: the four slopes of a Runge-Kutta step
+ * are kept until their sum is written down, and something has to go to memory
+ * and back, perhaps what everything else waits for. So an instruction on
+ * numbers goes where its operands are there and one of them is needed no more:
+ * its result takes that one's register. (Vectors have too few registers for
+ * that to help: Newton's steps had more accesses to the stack, not fewer.)
  *
- * A vector of the loop is often two or four registers. Instruction by instruction for all of them, a long computation has so many times as many
- * values at once, and most of them go to the stack and come back. One register's lanes after the other need no more room than that one. The processor
- * looks a few hundred instructions ahead and so finds the other lanes' work by itself, where that is not further away: hence pieces.
+ * A vector of the loop is often two or four registers. Instruction by
+ * instruction for all of them, a long computation has so many times as many
+ * values at once, and most of them go to the stack and come back. One
+ * register's lanes after the other need no more room than that one. The
+ * processor looks a few hundred instructions ahead and so finds the other
+ * lanes' work by itself, where that is not further away: hence pieces.
  */
 #include "backend/codegen/emit.h"
 
-/* Varying instructions: a stretch has at least so many, a piece of it is as long. Measured on small solves and Runge-Kutta steps: 12 to 36 take the same
+/* Varying instructions: a stretch has at least so many, a piece of it is as
+ * long. Measured on small solves and Runge-Kutta steps: 12 to 36 take the same
  * time, 64 a third more where a row's operations wait for each other. */
 enum { LONG_ENOUGH = 32, PIECE = 24 };
 
-/* Without blocks of its own, without memory: nothing but its results tells when it is done. */
+/* Without blocks of its own, without memory: nothing but its results tells when
+ * it is done. */
 static bool is_element_wise(const KInst *in) {
 	if (in->op == K_PRIM) return !emit_prim_has((Op)in->prim, TRAIT_MATHS | TRAIT_FAILS);
 	return kop_is_pure((KOp)in->op) && in->op != K_PTRADD;
@@ -29,23 +39,27 @@ static const uint32_t *last_uses(Emit *e) {
 	if (e->fn->last_uses) return e->fn->last_uses;
 	uint32_t *last = e->fn->last_uses = emit_alloc(e, sizeof *last * f->vals.n);
 	for (uint32_t i = 0; i < f->insts.n; i++)
-		for (uint32_t k = 0; k < f->insts.at[i].nargs; k++) last[emit_operand(e, &f->insts.at[i], k)] = i;
+		for (uint32_t k = 0; k < f->insts.at[i].nargs; k++)
+			last[emit_operand(e, &f->insts.at[i], k)] = i;
 	return last;
 }
 
 typedef struct Stretch {
-	uint32_t from, to;       /* instructions */
+	uint32_t from, to; /* instructions */
 	uint32_t lanes, parts;
-	bool *needed, *whole;    /* by KRef: by more than what is told of a failure; as one value for all lanes */
-	LLVMValueRef **vals;     /* by part, by KRef */
-	LLVMValueRef *all;       /* the function's values */
+	/* by KRef: by more than what is told of a failure; as one value for all
+	 * lanes */
+	bool *needed, *whole;
+	LLVMValueRef **vals; /* by part, by KRef */
+	LLVMValueRef *all;   /* the function's values */
 } Stretch;
 
-/* ---- one register's lanes after the other ---------------------------------------------------------------------------------------------------- */
+/* ---- one register's lanes after the other -------------------------------- */
 
 /* Emitted part by part? */
 static bool in_parts(const Stretch *s, const KInst *in) {
-	return in->lanes == s->lanes && in->op != K_LANE && in->op != K_MASK && in->op != K_FAIL_IF && s->needed[in->results];
+	return in->lanes == s->lanes && in->op != K_LANE && in->op != K_MASK && in->op != K_FAIL_IF &&
+	       s->needed[in->results];
 }
 
 static void find_needs(Emit *e, Stretch *s) {
@@ -61,7 +75,9 @@ static void find_needs(Emit *e, Stretch *s) {
 			continue;
 		}
 		if (last[in->results] >= s->to) s->needed[in->results] = s->whole[in->results] = true;
-		for (uint32_t k = 0; k < in->nargs; k++) *(s->needed[in->results] ? &s->needed[emit_operand(e, in, k)] : &s->whole[emit_operand(e, in, k)]) = true;
+		for (uint32_t k = 0; k < in->nargs; k++)
+			*(s->needed[in->results] ? &s->needed[emit_operand(e, in, k)]
+			                         : &s->whole[emit_operand(e, in, k)]) = true;
 	}
 }
 
@@ -81,7 +97,8 @@ static void emit_for_part(Emit *e, const Stretch *s, const KInst *in, uint32_t p
 	e->fn->vals = s->all;
 }
 
-/* The varying instructions from `at` on, as many as a piece has; the next one comes back. */
+/* The varying instructions from `at` on, as many as a piece has; the next one
+ * comes back. */
 static uint32_t emit_piece(Emit *e, const Stretch *s, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t to = at;
@@ -92,9 +109,11 @@ static uint32_t emit_piece(Emit *e, const Stretch *s, uint32_t at) {
 	return to;
 }
 
-/* ---- numbers in another order ------------------------------------------------------------------------------------------------------------------ */
+/* ---- numbers in another order -------------------------------------------- */
 
-/* A stretch of uniform instructions. Everything about them is by their place in the stretch, everything about the uses of values by the place of the operand. */
+/* A stretch of uniform instructions. Everything about them is by their place in
+ * the stretch, everything about the uses of values by the place of the operand.
+ */
 typedef struct Order {
 	uint32_t from, to;
 	const uint32_t *last;
@@ -106,11 +125,14 @@ typedef struct Order {
 	uint32_t *order, n;
 } Order;
 
-/* The place of the instruction that makes x when x is computed here and dies here, else -1. Constants need no register. */
+/* The place of the instruction that makes x when x is computed here and dies
+ * here, else -1. Constants need no register. */
 static int64_t dying(const Order *o, const KFn *f, KRef x) {
 	if (!x) return -1;
 	const uint32_t def = f->vals.at[x].def;
-	return def < o->from || def >= o->to || o->last[x] >= o->to || f->insts.at[def].op == K_CONST ? -1 : (int64_t)(def - o->from);
+	return def < o->from || def >= o->to || o->last[x] >= o->to || f->insts.at[def].op == K_CONST
+	           ? -1
+	           : (int64_t)(def - o->from);
 }
 
 static uint32_t times_used(const Emit *e, const KInst *in, KRef x) {
@@ -119,7 +141,8 @@ static uint32_t times_used(const Emit *e, const KInst *in, KRef x) {
 	return n;
 }
 
-/* The instruction that is the only one left to use x and has all its other operands, -1: there is none. */
+/* The instruction that is the only one left to use x and has all its other
+ * operands, -1: there is none. */
 static int64_t follower(const Emit *e, const Order *o, KRef x) {
 	const KFn *f = e->fn->f;
 	const int64_t made = dying(o, f, x);
@@ -149,7 +172,8 @@ static void place(Emit *e, Order *o, uint32_t i) {
 	}
 }
 
-/* Instructions from .. to - 1, which are uniform and element-wise, in their new order. */
+/* Instructions from .. to - 1, which are uniform and element-wise, in their new
+ * order. */
 static uint32_t *order_stretch(Emit *e, uint32_t from, uint32_t to) {
 	const KFn *f = e->fn->f;
 	const uint32_t n = to - from;
@@ -162,8 +186,10 @@ static uint32_t *order_stretch(Emit *e, uint32_t from, uint32_t to) {
 	const uint32_t refs = high > low ? high - low : 1;
 	uint32_t *waiting = emit_alloc(e, sizeof *waiting * n), nwaiting = 0;
 	Order o = {.from = from, .to = to, .last = last_uses(e)};
-	o.uses = emit_alloc(e, sizeof *o.uses * n), o.user = emit_alloc(e, sizeof *o.user * n), o.order = emit_alloc(e, sizeof *o.order * n);
-	o.earlier = emit_alloc(e, sizeof *o.earlier * refs), o.owner = emit_alloc(e, sizeof *o.owner * refs), o.placed = emit_alloc(e, n);
+	o.uses = emit_alloc(e, sizeof *o.uses * n), o.user = emit_alloc(e, sizeof *o.user * n),
+	o.order = emit_alloc(e, sizeof *o.order * n);
+	o.earlier = emit_alloc(e, sizeof *o.earlier * refs),
+	o.owner = emit_alloc(e, sizeof *o.owner * refs), o.placed = emit_alloc(e, n);
 	for (uint32_t i = from; i < to; i++)
 		for (uint32_t k = 0; k < f->insts.at[i].nargs; k++) {
 			const uint32_t at = f->insts.at[i].args + k - low;
@@ -180,7 +206,8 @@ static uint32_t *order_stretch(Emit *e, uint32_t from, uint32_t to) {
 		for (waiting[nwaiting++] = first; nwaiting;) {
 			const KInst *in = &f->insts.at[waiting[--nwaiting]];
 			for (uint32_t k = 0; k <= in->nargs; k++) {
-				const int64_t next = follower(e, &o, k < in->nargs ? emit_operand(e, in, k) : in->results);
+				const int64_t next =
+					follower(e, &o, k < in->nargs ? emit_operand(e, in, k) : in->results);
 				if (next < 0) continue;
 				place(e, &o, (uint32_t)next);
 				waiting[nwaiting++] = (uint32_t)next;
@@ -212,10 +239,13 @@ static uint32_t emit_numbers(Emit *e, uint32_t at) {
 
 uint32_t emit_stretch(Emit *e, uint32_t at) {
 	const KFn *f = e->fn->f;
-	Stretch s = {.from = at, .to = at, .lanes = e->vector ? e->vector->lanes : 0, .all = e->fn->vals};
+	Stretch s = {
+		.from = at, .to = at, .lanes = e->vector ? e->vector->lanes : 0, .all = e->fn->vals};
 	uint32_t varying = 0, widest = 4;
 	if (!e->vector && e->options->level) return emit_numbers(e, at);
-	if (!e->options->level || s.lanes * 8 <= e->m->target.vector_bytes || (at >= e->fn->short_from && at < e->fn->short_to)) return at;
+	if (!e->options->level || s.lanes * 8 <= e->m->target.vector_bytes ||
+	    (at >= e->fn->short_from && at < e->fn->short_to))
+		return at;
 	for (; s.to < f->insts.n; s.to++) {
 		const KInst *in = &f->insts.at[s.to];
 		if (in->op != K_FAIL_IF && !is_element_wise(in)) break;
@@ -232,10 +262,14 @@ uint32_t emit_stretch(Emit *e, uint32_t at) {
 	s.parts = s.lanes / fit;
 	find_needs(e, &s);
 	s.vals = emit_alloc(e, sizeof *s.vals * s.parts);
-	for (uint32_t part = 0; part < s.parts; part++) s.vals[part] = emit_alloc(e, sizeof *s.vals[part] * f->vals.n);
+	for (uint32_t part = 0; part < s.parts; part++)
+		s.vals[part] = emit_alloc(e, sizeof *s.vals[part] * f->vals.n);
 
 	for (uint32_t i = s.from; i < s.to; i++)
-		if (f->insts.at[i].op != K_FAIL_IF && (f->insts.at[i].lanes != s.lanes || f->insts.at[i].op == K_LANE || f->insts.at[i].op == K_MASK)) emit_plain(e, &f->insts.at[i]);
+		if (f->insts.at[i].op != K_FAIL_IF &&
+		    (f->insts.at[i].lanes != s.lanes || f->insts.at[i].op == K_LANE ||
+		     f->insts.at[i].op == K_MASK))
+			emit_plain(e, &f->insts.at[i]);
 	for (uint32_t i = s.from; i < s.to;) i = emit_piece(e, &s, i);
 	for (uint32_t i = s.from; i < s.to; i++) {
 		const KInst *in = &f->insts.at[i];

@@ -1,9 +1,14 @@
-/* interleave.c - chains of operations that have nothing to do with each other, turn about in one loop.
+/* interleave.c - chains of operations that have nothing to do with each other,
+ * turn about in one loop.
  *
- * Needs: emit.h. A loop over vectors that works out several results, say the values at both faces for each of three fields, has them one after the other, as the program does. A processor's
- * scheduler holds some 200 operations that wait for others, which is less than one turn of such a loop: it works on one chain, and waits. Turn about it has something of each.
+ * Needs: emit.h. A loop over vectors that works out several results, say the
+ * values at both faces for each of three fields, has them one after the other,
+ * as the program does. A processor's scheduler holds some 200 operations that
+ * wait for others, which is less than one turn of such a loop: it works on one
+ * chain, and waits. Turn about it has something of each.
  *
- * Guarantees: each operation comes behind what it is made of; stores keep their order, and nothing is loaded that the loop stores.
+ * Guarantees: each operation comes behind what it is made of; stores keep their
+ * order, and nothing is loaded that the loop stores.
  */
 #include "backend/codegen/emit.h"
 
@@ -24,11 +29,10 @@ static uint32_t chain_of(Chains *c, uint32_t i) {
 	return i;
 }
 
-static const KInst *inst_of(const Chains *c, uint32_t i) {
-	return &c->f->insts.at[c->at + i];
-}
+static const KInst *inst_of(const Chains *c, uint32_t i) { return &c->f->insts.at[c->at + i]; }
 
-/* It is one of a chain: what it gives, or stores, is made for each lane. What is the same for all lanes, or for all loops, links nothing. */
+/* It is one of a chain: what it gives, or stores, is made for each lane. What
+ * is the same for all lanes, or for all loops, links nothing. */
 static bool is_linked(const KInst *in) {
 	return in->op == K_STORE || (in->lanes && in->op != K_LANE && in->op != K_MASK);
 }
@@ -41,7 +45,9 @@ static bool in_chain(Chains *c, uint32_t i, uint32_t root) {
 static bool loads_elsewhere(const Chains *c) {
 	for (uint32_t i = 0; i < c->n; i++)
 		for (uint32_t j = 0; inst_of(c, i)->op == K_STORE && j < c->n; j++)
-			if (inst_of(c, j)->op == K_LOAD && c->f->refs.at[inst_of(c, j)->args] == c->f->refs.at[inst_of(c, i)->args]) return false;
+			if (inst_of(c, j)->op == K_LOAD &&
+			    c->f->refs.at[inst_of(c, j)->args] == c->f->refs.at[inst_of(c, i)->args])
+				return false;
 	return true;
 }
 
@@ -51,7 +57,8 @@ static void link(Chains *c) {
 		const KInst *in = inst_of(c, i);
 		for (uint32_t k = 0; is_linked(in) && k < in->nargs; k++) {
 			const uint32_t def = c->f->vals.at[c->f->refs.at[in->args + k]].def;
-			if (def >= c->at && def < c->at + c->n && is_linked(&c->f->insts.at[def])) c->chain[chain_of(c, i)] = chain_of(c, def - c->at);
+			if (def >= c->at && def < c->at + c->n && is_linked(&c->f->insts.at[def]))
+				c->chain[chain_of(c, i)] = chain_of(c, def - c->at);
 		}
 	}
 }
@@ -76,7 +83,8 @@ uint32_t emit_interleaved(Emit *e, uint32_t at) {
 	for (; inst_of(&c, c.n)->op != K_END; c.n++) {
 		const KInst *in = inst_of(&c, c.n);
 		if (!kop_is_pure((KOp)in->op) && in->op != K_LOAD && in->op != K_STORE) return at;
-		if (in->lanes * ktype_size((KType)in->type) > e->m->target.vector_bytes) return at; /* that is for emit_stretch */
+		/* that is for emit_stretch */
+		if (in->lanes * ktype_size((KType)in->type) > e->m->target.vector_bytes) return at;
 	}
 	if (c.n < LEAST || !loads_elsewhere(&c)) return at;
 	c.chain = emit_alloc(e, sizeof *c.chain * c.n);

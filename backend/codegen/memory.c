@@ -1,15 +1,19 @@
-/* memory.c - loads and stores in every mode, their masks, and what may touch what.
+/* memory.c - loads and stores in every mode, their masks, and what may touch
+ * what.
  *
- * Needs: emit.h. Guarantees: a masked-off lane is not touched; an access is said to be apart from another only when the two pointers come from
- * different allocations, or from buffers that cannot share memory (see emit_find_roots). Accesses assume the alignment of one element.
+ * Needs: emit.h. Guarantees: a masked-off lane is not touched; an access is
+ * said to be apart from another only when the two pointers come from different
+ * allocations, or from buffers that cannot share memory (see emit_find_roots).
+ * Accesses assume the alignment of one element.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what may touch what ------------------------------------------------------------------------------------------------------------------ */
+/* ---- what may touch what ------------------------------------------------- */
 
-/* Beyond this many roots in one function nothing is said: the lists grow with the square. */
+/* Beyond this many roots in one function nothing is said: the lists grow with
+ * the square. */
 enum { ROOTS_AT_MOST = 96 };
 
 static LLVMMetadataRef text_node(Emit *e, const char *text) {
@@ -33,12 +37,14 @@ static LLVMMetadataRef new_scope(Emit *e, const char *name) {
 	return LLVMMDNodeInContext2(e->context, parts, 2);
 }
 
-/* Two buffers that are both written, or of which one is alone, are apart; an input may be where an output is written in its place. */
+/* Two buffers that are both written, or of which one is alone, are apart; an
+ * input may be where an output is written in its place. */
 static bool apart(const EmitRoot *x, const EmitRoot *y) {
 	return !x->buffer || !y->buffer || x->alone || y->alone || x->written == y->written;
 }
 
-/* Follows pointers through the function to the buffers and allocations that they come from. */
+/* Follows pointers through the function to the buffers and allocations that
+ * they come from. */
 void emit_find_roots(Emit *e, uint32_t fn) {
 	const KFn *f = e->m->fns.at[fn];
 	struct EmitRoots *all = &e->all_roots[fn];
@@ -76,10 +82,12 @@ void emit_find_roots(Emit *e, uint32_t fn) {
 		case K_COPY:
 		case K_ZERO: roots[all->root_of[f->refs.at[in->args]]].written = true; break;
 		case K_HOST:
-			for (uint32_t k = 0; k < in->nargs; k += 2) roots[all->root_of[f->refs.at[in->args + k]]].written = true;
+			for (uint32_t k = 0; k < in->nargs; k += 2)
+				roots[all->root_of[f->refs.at[in->args + k]]].written = true;
 			break;
 		case K_FACTOR:
-			for (uint32_t k = 0; k < 2; k++) roots[all->root_of[f->refs.at[in->args + k]]].written = true;
+			for (uint32_t k = 0; k < 2; k++)
+				roots[all->root_of[f->refs.at[in->args + k]]].written = true;
 			break;
 		default: break;
 		}
@@ -104,7 +112,8 @@ void emit_find_roots(Emit *e, uint32_t fn) {
 }
 
 static void tag(Emit *e, LLVMValueRef access, LLVMValueRef same, LLVMValueRef others) {
-	if (same) LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, "alias.scope", 11), same);
+	if (same)
+		LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, "alias.scope", 11), same);
 	if (others) LLVMSetMetadata(access, LLVMGetMDKindIDInContext(e->context, "noalias", 7), others);
 }
 
@@ -118,18 +127,20 @@ bool emit_apart(const Emit *e, KRef p, KRef q) {
 	return x && y && x != y && apart(&e->fn->roots[x], &e->fn->roots[y]);
 }
 
-/* The call's own record is nobody's array: apart from every root of the function. */
+/* The call's own record is nobody's array: apart from every root of the
+ * function. */
 void emit_tag_call_record(Emit *e, LLVMValueRef access) {
 	LLVMMetadataRef scopes[ROOTS_AT_MOST + 1];
 	if (!e->call_scopes) {
 		LLVMMetadataRef scope = new_scope(e, "call");
 		e->call_scopes = scope_list(e, &scope, 1);
 	}
-	for (uint32_t k = 1; k <= e->fn->nroots; k++) scopes[k - 1] = LLVMValueAsMetadata(e->fn->roots[k].scope);
+	for (uint32_t k = 1; k <= e->fn->nroots; k++)
+		scopes[k - 1] = LLVMValueAsMetadata(e->fn->roots[k].scope);
 	tag(e, access, e->call_scopes, e->fn->nroots ? scope_list(e, scopes, e->fn->nroots) : NULL);
 }
 
-/* ---- neighbours --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------- */
 
 LLVMValueRef emit_element(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index) {
 	return LLVMBuildGEP2(e->b, emit_memory_type(e, t, 0), pointer, &index, 1, "");
@@ -155,12 +166,15 @@ static LLVMValueRef storable(Emit *e, KType t, LLVMValueRef x) {
 	return t == KT_BOOL ? LLVMBuildZExt(e->b, x, emit_memory_type(e, t, emit_lanes(x)), "") : x;
 }
 
-LLVMValueRef emit_load(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, KRef pointer, LLVMValueRef mask) {
+LLVMValueRef emit_load(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, KRef pointer,
+                       LLVMValueRef mask) {
 	LLVMTypeRef type = emit_memory_type(e, t, lanes);
 	LLVMValueRef x;
 	if (mask && lanes > 1) {
 		LLVMTypeRef types[2] = {type, e->ptr};
-		x = emit_intrinsic(e, "llvm.masked.load", 2, types, 4, (LLVMValueRef[]){address, emit_i32(e, (int32_t)ktype_size(t)), mask, LLVMConstNull(type)});
+		x = emit_intrinsic(e, "llvm.masked.load", 2, types, 4,
+		                   (LLVMValueRef[]){address, emit_i32(e, (int32_t)ktype_size(t)), mask,
+		                                    LLVMConstNull(type)});
 	} else {
 		x = LLVMBuildLoad2(e->b, type, address, "");
 		LLVMSetAlignment(x, ktype_size(t));
@@ -185,20 +199,26 @@ static bool known_first(LLVMValueRef mask, uint32_t lanes, uint32_t *count) {
 	return true;
 }
 
-/* The first lanes by a store for each power of two: a store under a mask takes some processors as long as a dozen others. */
-static void store_first(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer, uint32_t count) {
+/* The first lanes by a store for each power of two: a store under a mask takes
+ * some processors as long as a dozen others. */
+static void store_first(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
+                        uint32_t count) {
 	uint32_t from = 0;
 	for (uint32_t size = emit_lanes(value); size; size /= 2) {
 		if (!(count & size)) continue;
-		LLVMValueRef part = size > 1 ? emit_part(e, value, from, size) : LLVMBuildExtractElement(e->b, value, emit_i64(e, from), ""), at = emit_i64(e, (int64_t)from * ktype_size(t));
-		LLVMValueRef store = LLVMBuildStore(e->b, part, LLVMBuildGEP2(e->b, e->i8, address, &at, 1, ""));
+		LLVMValueRef part = size > 1 ? emit_part(e, value, from, size)
+		                             : LLVMBuildExtractElement(e->b, value, emit_i64(e, from), ""),
+					 at = emit_i64(e, (int64_t)from * ktype_size(t));
+		LLVMValueRef store =
+			LLVMBuildStore(e->b, part, LLVMBuildGEP2(e->b, e->i8, address, &at, 1, ""));
 		LLVMSetAlignment(store, ktype_size(t));
 		emit_tag(e, store, pointer);
 		from += size;
 	}
 }
 
-void emit_store(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer, LLVMValueRef mask) {
+void emit_store(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
+                LLVMValueRef mask) {
 	value = storable(e, t, value);
 	LLVMValueRef store;
 	uint32_t count;
@@ -208,7 +228,9 @@ void emit_store(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef
 			return;
 		}
 		LLVMTypeRef types[2] = {LLVMTypeOf(value), e->ptr};
-		store = emit_intrinsic(e, "llvm.masked.store", 2, types, 4, (LLVMValueRef[]){value, address, emit_i32(e, (int32_t)ktype_size(t)), mask});
+		store = emit_intrinsic(
+			e, "llvm.masked.store", 2, types, 4,
+			(LLVMValueRef[]){value, address, emit_i32(e, (int32_t)ktype_size(t)), mask});
 	} else {
 		store = LLVMBuildStore(e->b, value, address);
 		LLVMSetAlignment(store, ktype_size(t));
@@ -223,80 +245,100 @@ static LLVMValueRef reversed(Emit *e, LLVMValueRef x) {
 	return emit_shuffle(e, x, NULL, n, lanes);
 }
 
-/* ---- any lanes ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- any lanes ----------------------------------------------------------- */
 
-static LLVMValueRef all_lanes(Emit *e, uint32_t lanes) {
-	return emit_number(e, KT_BOOL, lanes, 1);
-}
+static LLVMValueRef all_lanes(Emit *e, uint32_t lanes) { return emit_number(e, KT_BOOL, lanes, 1); }
 
-static LLVMValueRef gather(Emit *e, KType t, uint32_t lanes, LLVMValueRef addresses, KRef root, LLVMValueRef mask) {
+static LLVMValueRef gather(Emit *e, KType t, uint32_t lanes, LLVMValueRef addresses, KRef root,
+                           LLVMValueRef mask) {
 	LLVMTypeRef types[2] = {emit_memory_type(e, t, lanes), LLVMTypeOf(addresses)};
-	LLVMValueRef x = emit_intrinsic(e, "llvm.masked.gather", 2, types, 4, (LLVMValueRef[]){addresses, emit_i32(e, (int32_t)ktype_size(t)),
-	                                mask ? mask : all_lanes(e, lanes), LLVMConstNull(types[0])});
+	LLVMValueRef x = emit_intrinsic(e, "llvm.masked.gather", 2, types, 4,
+	                                (LLVMValueRef[]){addresses, emit_i32(e, (int32_t)ktype_size(t)),
+	                                                 mask ? mask : all_lanes(e, lanes),
+	                                                 LLVMConstNull(types[0])});
 	emit_tag(e, x, root);
 	return loaded(e, t, x);
 }
 
 /* Lanes are written in order, so that the last of equal addresses stays. */
-static void scatter(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addresses, KRef root, LLVMValueRef mask) {
+static void scatter(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addresses, KRef root,
+                    LLVMValueRef mask) {
 	value = storable(e, t, value);
 	LLVMTypeRef types[2] = {LLVMTypeOf(value), LLVMTypeOf(addresses)};
-	LLVMValueRef store = emit_intrinsic(e, "llvm.masked.scatter", 2, types, 4, (LLVMValueRef[]){value, addresses, emit_i32(e, (int32_t)ktype_size(t)),
+	LLVMValueRef store =
+		emit_intrinsic(e, "llvm.masked.scatter", 2, types, 4,
+	                   (LLVMValueRef[]){value, addresses, emit_i32(e, (int32_t)ktype_size(t)),
 	                                    mask ? mask : all_lanes(e, emit_lanes(value))});
 	emit_tag(e, store, root);
 }
 
 /* index + lane*stride for all lanes. */
-static LLVMValueRef strided_index(Emit *e, uint32_t lanes, LLVMValueRef index, LLVMValueRef stride) {
+static LLVMValueRef strided_index(Emit *e, uint32_t lanes, LLVMValueRef index,
+                                  LLVMValueRef stride) {
 	LLVMValueRef number[256];
 	if (lanes > 256) emit_stop(e, "vectors of %u lanes", lanes);
 	for (uint32_t i = 0; i < lanes; i++) number[i] = emit_i64(e, i);
-	LLVMValueRef offsets = LLVMBuildMul(e->b, LLVMConstVector(number, lanes), emit_spread(e, stride, lanes), "");
+	LLVMValueRef offsets =
+		LLVMBuildMul(e->b, LLVMConstVector(number, lanes), emit_spread(e, stride, lanes), "");
 	return LLVMBuildAdd(e->b, emit_spread(e, index, lanes), offsets, "");
 }
 
-/* Every k-th element for k = 2, 3, 4: k neighbouring vectors, none of which goes on after the last element wanted, and shuffles that pick. */
-static LLVMValueRef load_every(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef index, int k, KRef root) {
+/* Every k-th element for k = 2, 3, 4: k neighbouring vectors, none of which
+ * goes on after the last element wanted, and shuffles that pick. */
+static LLVMValueRef load_every(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer,
+                               LLVMValueRef index, int k, KRef root) {
 	LLVMValueRef picked = NULL;
-	int L = (int)lanes, last = (L - 1) * k + 1 - L, pick[256], next = 0; /* lanes before `next` are picked */
+	/* lanes before `next` are picked */
+	int L = (int)lanes, last = (L - 1) * k + 1 - L, pick[256], next = 0;
 	for (int v = 0; v < k && next < L; v++) {
 		int first = v * L < last ? v * L : last, begin = next;
 		while (next < L && next * k < first + L) next++;
 		if (next == begin) continue;
-		LLVMValueRef at = emit_element(e, t, pointer, LLVMBuildAdd(e->b, index, emit_i64(e, first), ""));
+		LLVMValueRef at =
+			emit_element(e, t, pointer, LLVMBuildAdd(e->b, index, emit_i64(e, first), ""));
 		LLVMValueRef part = emit_load(e, t, lanes, at, root, NULL);
-		for (int l = 0; l < L; l++) pick[l] = l < begin ? l : l < next ? l * k - first + (picked ? L : 0) : -1;
-		picked = picked ? emit_shuffle(e, picked, part, lanes, pick) : emit_shuffle(e, part, NULL, lanes, pick);
+		for (int l = 0; l < L; l++)
+			pick[l] = l < begin ? l : l < next ? l * k - first + (picked ? L : 0) : -1;
+		picked = picked ? emit_shuffle(e, picked, part, lanes, pick)
+		                : emit_shuffle(e, part, NULL, lanes, pick);
 	}
 	return picked;
 }
 
-LLVMValueRef emit_load_strided(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef index, LLVMValueRef stride, KRef root,
+LLVMValueRef emit_load_strided(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer,
+                               LLVMValueRef index, LLVMValueRef stride, KRef root,
                                LLVMValueRef mask) {
 	if (lanes <= 1) return emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL);
 	if (LLVMIsAConstantInt(stride)) {
 		int64_t k = LLVMConstIntGetSExtValue(stride);
-		if (k == 0) return emit_spread(e, emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL), lanes);
+		if (k == 0)
+			return emit_spread(
+				e, emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL), lanes);
 		if (k == 1) return emit_load(e, t, lanes, emit_element(e, t, pointer, index), root, mask);
 		if (k == -1) {
 			LLVMValueRef first = LLVMBuildSub(e->b, index, emit_i64(e, lanes - 1), "");
-			LLVMValueRef x = emit_load(e, t, lanes, emit_element(e, t, pointer, first), root, mask ? reversed(e, mask) : NULL);
+			LLVMValueRef x = emit_load(e, t, lanes, emit_element(e, t, pointer, first), root,
+			                           mask ? reversed(e, mask) : NULL);
 			return reversed(e, x);
 		}
 		if (k >= 2 && k <= 4 && !mask) return load_every(e, t, lanes, pointer, index, (int)k, root);
 	}
-	if (mask) return gather(e, t, lanes, emit_element(e, t, pointer, strided_index(e, lanes, index, stride)), root, mask);
+	if (mask)
+		return gather(e, t, lanes,
+		              emit_element(e, t, pointer, strided_index(e, lanes, index, stride)), root,
+		              mask);
 	LLVMValueRef parts[256];
 	if (lanes > 256) emit_stop(e, "vectors of %u lanes", lanes);
 	for (uint32_t l = 0; l < lanes; l++) {
-		LLVMValueRef offset = LLVMBuildAdd(e->b, index, LLVMBuildMul(e->b, stride, emit_i64(e, l), ""), "");
+		LLVMValueRef offset =
+			LLVMBuildAdd(e->b, index, LLVMBuildMul(e->b, stride, emit_i64(e, l), ""), "");
 		parts[l] = emit_load(e, t, 1, emit_element(e, t, pointer, offset), root, NULL);
 	}
 	return emit_join(e, lanes, parts);
 }
 
-void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef index, LLVMValueRef stride, KRef root,
-                        LLVMValueRef mask) {
+void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef pointer,
+                        LLVMValueRef index, LLVMValueRef stride, KRef root, LLVMValueRef mask) {
 	uint32_t lanes = emit_lanes(value);
 	if (lanes <= 1) {
 		emit_store(e, t, value, emit_element(e, t, pointer, index), root, NULL);
@@ -310,41 +352,53 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
 		}
 		if (k == -1) {
 			LLVMValueRef first = LLVMBuildSub(e->b, index, emit_i64(e, lanes - 1), "");
-			emit_store(e, t, reversed(e, value), emit_element(e, t, pointer, first), root, mask ? reversed(e, mask) : NULL);
+			emit_store(e, t, reversed(e, value), emit_element(e, t, pointer, first), root,
+			           mask ? reversed(e, mask) : NULL);
 			return;
 		}
 	}
 	if (mask) {
-		scatter(e, t, value, emit_element(e, t, pointer, strided_index(e, lanes, index, stride)), root, mask);
+		scatter(e, t, value, emit_element(e, t, pointer, strided_index(e, lanes, index, stride)),
+		        root, mask);
 		return;
 	}
 	for (uint32_t l = 0; l < lanes; l++) {
-		LLVMValueRef offset = LLVMBuildAdd(e->b, index, LLVMBuildMul(e->b, stride, emit_i64(e, l), ""), "");
-		emit_store(e, t, LLVMBuildExtractElement(e->b, value, emit_i64(e, l), ""), emit_element(e, t, pointer, offset), root, NULL);
+		LLVMValueRef offset =
+			LLVMBuildAdd(e->b, index, LLVMBuildMul(e->b, stride, emit_i64(e, l), ""), "");
+		emit_store(e, t, LLVMBuildExtractElement(e->b, value, emit_i64(e, l), ""),
+		           emit_element(e, t, pointer, offset), root, NULL);
 	}
 }
 
-/* ---- lane by lane --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lane by lane -------------------------------------------------------- */
 
 /* The lanes of the turn that are elements. */
 static LLVMValueRef lane_count(Emit *e, uint32_t lanes) {
 	const EmitVector *v = e->vector;
-	return v->mask ? emit_intrinsic2(e, "llvm.smin", LLVMBuildSub(e->b, v->n, v->base, ""), emit_i64(e, lanes)) : emit_i64(e, lanes);
+	return v->mask ? emit_intrinsic2(e, "llvm.smin", LLVMBuildSub(e->b, v->n, v->base, ""),
+	                                 emit_i64(e, lanes))
+	               : emit_i64(e, lanes);
 }
 
 /* What emit_load_lanes wants: the address, and a stride or offsets in bytes. */
-static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index, LLVMValueRef stride, LLVMValueRef *offsets) {
+static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index,
+                                   LLVMValueRef stride, LLVMValueRef *offsets) {
 	bool indexed = emit_lanes(index) > 1;
 	LLVMValueRef each = indexed ? index : stride;
-	*offsets = LLVMBuildMul(e->b, each, emit_spread(e, emit_i64(e, ktype_size(t)), emit_lanes(each)), "");
+	*offsets =
+		LLVMBuildMul(e->b, each, emit_spread(e, emit_i64(e, ktype_size(t)), emit_lanes(each)), "");
 	return indexed ? pointer : emit_element(e, t, pointer, index);
 }
 
-/* Whether the access is one for emit_load_lanes or emit_store_lanes; then its stride. */
-static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef index, LLVMValueRef *stride) {
+/* Whether the access is one for emit_load_lanes or emit_store_lanes; then its
+ * stride. */
+static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef index,
+                         LLVMValueRef *stride) {
 	bool neighbours = in->mode == KM_UNIT;
 	*stride = emit_i64(e, in->mode == KM_UNIT);
-	if (in->mode == KM_UNIFORM || (in->mode == KM_INDEXED && emit_lanes(index) <= 1) || (neighbours && e->vector && e->vector->padded)) return false;
+	if (in->mode == KM_UNIFORM || (in->mode == KM_INDEXED && emit_lanes(index) <= 1) ||
+	    (neighbours && e->vector && e->vector->padded))
+		return false;
 	if (in->mode == KM_STRIDED) {
 		*stride = emit_value(e, emit_operand(e, in, in->op == K_STORE ? 3 : 2));
 		if (LLVMIsAConstantInt(*stride)) {
@@ -356,7 +410,7 @@ static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef 
 	return emit_lane_by_lane(e, (KType)in->type, lanes, neighbours);
 }
 
-/* ---- the instructions --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the instructions ---------------------------------------------------- */
 
 void emit_LOAD(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
@@ -366,34 +420,46 @@ void emit_LOAD(Emit *e, const KInst *in) {
 	LLVMValueRef mask = e->vector && lanes > 1 ? e->vector->mask : NULL, stride, offsets;
 	if (lane_by_lane(e, in, lanes, index, &stride)) {
 		LLVMValueRef address = lane_addresses(e, t, pointer, index, stride, &offsets);
-		e->fn->vals[in->results] = loaded(e, t, emit_load_lanes(e, t, lanes, address, offsets, lane_count(e, lanes), root));
+		e->fn->vals[in->results] = loaded(
+			e, t, emit_load_lanes(e, t, lanes, address, offsets, lane_count(e, lanes), root));
 		return;
 	}
 	switch (in->mode) {
 	case KM_UNIT:
 		x = emit_near(e, in, pointer, index);
-		if (!x) x = emit_load(e, t, lanes, emit_element(e, t, pointer, index), root, mask && e->vector->padded ? NULL : mask);
+		if (!x)
+			x = emit_load(e, t, lanes, emit_element(e, t, pointer, index), root,
+			              mask && e->vector->padded ? NULL : mask);
 		break;
-	case KM_STRIDED: x = emit_load_strided(e, t, lanes, pointer, index, emit_value(e, emit_operand(e, in, 2)), root, mask); break;
+	case KM_STRIDED:
+		x = emit_load_strided(e, t, lanes, pointer, index, emit_value(e, emit_operand(e, in, 2)),
+		                      root, mask);
+		break;
 	case KM_INDEXED:
 		x = mask || emit_lanes(index) <= 1 ? NULL : emit_beside(e, in, pointer, index);
 		if (x) break;
-		if (emit_lanes(index) > 1) x = gather(e, t, lanes, emit_element(e, t, pointer, index), root, mask);
-		else x = emit_spread(e, emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL), lanes);
+		if (emit_lanes(index) > 1)
+			x = gather(e, t, lanes, emit_element(e, t, pointer, index), root, mask);
+		else
+			x = emit_spread(e, emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL),
+			                lanes);
 		break;
 	default: x = emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL);
 	}
 	e->fn->vals[in->results] = x;
 }
 
-/* Past the caches, in whole registers and where the address allows that; the rest goes the usual way. */
-static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root, LLVMValueRef past) {
+/* Past the caches, in whole registers and where the address allows that; the
+ * rest goes the usual way. */
+static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root,
+                       LLVMValueRef past) {
 	uint32_t lanes = emit_lanes(value), width = e->m->target.vector_bytes;
 	if (t == KT_BOOL || lanes * ktype_size(t) % width || width < 16) {
 		emit_store(e, t, value, address, root, NULL);
 		return;
 	}
-	LLVMValueRef low = LLVMBuildAnd(e->b, LLVMBuildPtrToInt(e->b, address, e->i64, ""), emit_i64(e, width - 1), "");
+	LLVMValueRef low = LLVMBuildAnd(e->b, LLVMBuildPtrToInt(e->b, address, e->i64, ""),
+	                                emit_i64(e, width - 1), "");
 	past = LLVMBuildAnd(e->b, past, LLVMBuildICmp(e->b, LLVMIntEQ, low, emit_i64(e, 0), ""), "");
 	EmitIf c = {0};
 	emit_if_begin(e, &c, past, 0);
@@ -401,7 +467,8 @@ static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addres
 	LLVMMetadataRef one = LLVMValueAsMetadata(emit_i32(e, 1));
 	LLVMSetAlignment(store, width);
 	LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, &one, 1);
-	LLVMSetMetadata(store, LLVMGetMDKindIDInContext(e->context, "nontemporal", 11), LLVMMetadataAsValue(e->context, node));
+	LLVMSetMetadata(store, LLVMGetMDKindIDInContext(e->context, "nontemporal", 11),
+	                LLVMMetadataAsValue(e->context, node));
 	emit_tag(e, store, root);
 	emit_if_else(e, &c, 0, NULL);
 	emit_store(e, t, value, address, root, NULL);
@@ -409,7 +476,8 @@ static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addres
 }
 
 /* Mode unit, to elements of the loop only. */
-static void store_exact(Emit *e, const KInst *in, KType t, LLVMValueRef value, LLVMValueRef address, KRef root) {
+static void store_exact(Emit *e, const KInst *in, KType t, LLVMValueRef value, LLVMValueRef address,
+                        KRef root) {
 	EmitVector *v = e->vector;
 	uint32_t lanes = in->lanes;
 	LLVMValueRef past = in->nargs > 3 ? emit_value(e, emit_operand(e, in, 3)) : NULL;
@@ -446,10 +514,18 @@ void emit_STORE(Emit *e, const KInst *in) {
 		return;
 	}
 	switch (in->mode) {
-	case KM_UNIT: emit_store(e, t, value, emit_element(e, t, pointer, index), root, mask && e->vector->padded ? NULL : mask); break;
-	case KM_STRIDED: emit_store_strided(e, t, value, pointer, index, emit_value(e, emit_operand(e, in, 3)), root, mask); break;
+	case KM_UNIT:
+		emit_store(e, t, value, emit_element(e, t, pointer, index), root,
+		           mask && e->vector->padded ? NULL : mask);
+		break;
+	case KM_STRIDED:
+		emit_store_strided(e, t, value, pointer, index, emit_value(e, emit_operand(e, in, 3)), root,
+		                   mask);
+		break;
 	case KM_INDEXED:
-		if (lanes > 1) scatter(e, t, value, emit_element(e, t, pointer, emit_spread(e, index, lanes)), root, mask);
+		if (lanes > 1)
+			scatter(e, t, value, emit_element(e, t, pointer, emit_spread(e, index, lanes)), root,
+			        mask);
 		else emit_store(e, t, value, emit_element(e, t, pointer, index), root, NULL);
 		break;
 	default: emit_store(e, t, value, emit_element(e, t, pointer, index), root, NULL);
@@ -457,8 +533,10 @@ void emit_STORE(Emit *e, const KInst *in) {
 }
 
 void emit_AHEAD(Emit *e, const KInst *in) {
-	LLVMValueRef pointer = emit_value(e, emit_operand(e, in, 0)), index = emit_value(e, emit_operand(e, in, 1));
+	LLVMValueRef pointer = emit_value(e, emit_operand(e, in, 0)),
+				 index = emit_value(e, emit_operand(e, in, 1));
 	/* to be read, kept in all caches, data */
-	LLVMValueRef args[4] = {emit_element(e, (KType)in->type, pointer, index), emit_i32(e, 0), emit_i32(e, 3), emit_i32(e, 1)};
+	LLVMValueRef args[4] = {emit_element(e, (KType)in->type, pointer, index), emit_i32(e, 0),
+	                        emit_i32(e, 3), emit_i32(e, 1)};
 	emit_intrinsic(e, "llvm.prefetch", 1, &e->ptr, 4, args);
 }

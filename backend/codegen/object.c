@@ -1,12 +1,17 @@
-/* object.c - the library's one entry: from a kernel module to passes, object file, assembly or LLVM's text.
+/* object.c - the library's one entry: from a kernel module to passes, object
+ * file, assembly or LLVM's text.
  *
- * Needs: emit.h. Guarantees: every call has LLVM contexts of its own and gives back all of them; whatever LLVM complains about becomes the
- * output's error text, and neither ends the program (a fatal error inside LLVM leaks what it held). The output does not depend on the
- * number of threads that made it.
+ * Needs: emit.h. Guarantees: every call has LLVM contexts of its own and gives
+ * back all of them; whatever LLVM complains about becomes the output's error
+ * text, and neither ends the program (a fatal error inside LLVM leaks what it
+ * held). The output does not depend on the number of threads that made it.
  *
- * A module of some size is cut into parts: what is plain (emit.h) is compiled as at level 0, the rest in two equal halves, which two threads take. Each
- * part is emitted anew in a context of its own, for emission takes a hundredth of what LLVM does afterwards, and keeps the bodies of its
- * functions; the others are declared. The parts become objects that the program's loader joins; precompiled functions (precompiled.c) are further ones.
+ * A module of some size is cut into parts: what is plain (emit.h) is compiled
+ * as at level 0, the rest in two equal halves, which two threads take. Each
+ * part is emitted anew in a context of its own, for emission takes a hundredth
+ * of what LLVM does afterwards, and keeps the bodies of its functions; the
+ * others are declared. The parts become objects that the program's loader
+ * joins; precompiled functions (precompiled.c) are further ones.
  */
 #include "backend/codegen/emit.h"
 #include "lang/base/clock.h"
@@ -22,15 +27,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What runs before the back end, by level. Vector loops come as they should be, so little is to gain: on a fused loop with maths, full LLVM (default<O2>) takes
- * twice the time for the same speed. Scalar code (calls, loops over indices) wants the longer list. */
+/* What runs before the back end, by level. Vector loops come as they should be,
+ * so little is to gain: on a fused loop with maths, full LLVM (default<O2>)
+ * takes twice the time for the same speed. Scalar code (calls, loops over
+ * indices) wants the longer list. */
 static const char *const passes[] = {
 	"always-inline,function(early-cse)",
 	"always-inline,function(early-cse<memssa>,simplifycfg)",
-	"always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)",
+	"always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+	"simplifycfg,loop-mssa(licm),early-cse)",
 };
 
-/* ---- LLVM's complaints -------------------------------------------------------------------------------------------------------------------- */
+/* ---- LLVM's complaints --------------------------------------------------- */
 
 static _Thread_local Emit *current; /* whom a fatal error on this thread concerns */
 
@@ -38,10 +46,13 @@ static void fatal(const char *reason) {
 	if (current) emit_stop(current, "LLVM: %s", reason);
 }
 
-/* Once for the process. The scheduler compares each access to memory with all before it in its block, up to a thousand; where a block has thousands (a step of an
- * integrator's adjoint) that was nine tenths of the compiler's time. Fifty at a time lose nothing that could be measured. */
+/* Once for the process. The scheduler compares each access to memory with all
+ * before it in its block, up to a thousand; where a block has thousands (a step
+ * of an integrator's adjoint) that was nine tenths of the compiler's time.
+ * Fifty at a time lose nothing that could be measured. */
 static void set_up(void) {
-	static const char *const options[] = {"atled", "-dag-maps-huge-region=50", "-dag-maps-reduction-size=25"};
+	static const char *const options[] = {"atled", "-dag-maps-huge-region=50",
+	                                      "-dag-maps-reduction-size=25"};
 	LLVMInstallFatalErrorHandler(fatal);
 	LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
@@ -62,7 +73,7 @@ static _Noreturn void stop_with(Emit *e, const char *what, char *message, void (
 	emit_stop(e, "%s", text);
 }
 
-/* ---- finishing ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- finishing ----------------------------------------------------------- */
 
 /* What one run of LLVM made. */
 typedef struct Part {
@@ -90,7 +101,8 @@ static void run_passes(Emit *e) {
 static void finish(Emit *e, Part *out) {
 	char *message = NULL;
 	emit_math_link(e);
-	if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message)) stop_with(e, "invalid code", message, LLVMDisposeMessage);
+	if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
+		stop_with(e, "invalid code", message, LLVMDisposeMessage);
 	LLVMDisposeMessage(message);
 	run_passes(e);
 	if (*e->error) longjmp(e->stop, 1);
@@ -103,7 +115,9 @@ static void finish(Emit *e, Part *out) {
 	}
 	LLVMMemoryBufferRef buffer;
 	message = NULL;
-	if (LLVMTargetMachineEmitToMemoryBuffer(e->machine, e->module, e->options->assembly ? LLVMAssemblyFile : LLVMObjectFile, &message, &buffer))
+	if (LLVMTargetMachineEmitToMemoryBuffer(
+			e->machine, e->module, e->options->assembly ? LLVMAssemblyFile : LLVMObjectFile,
+			&message, &buffer))
 		stop_with(e, "code generation", message, LLVMDisposeMessage);
 	if (*e->error) {
 		LLVMDisposeMemoryBuffer(buffer);
@@ -122,9 +136,10 @@ static void close_emit(Emit *e) {
 	emit_free(e);
 }
 
-/* ---- parts -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
-/* Instructions of a module from which it is worth being cut, and of what is plain in it; each part costs a millisecond or two. */
+/* Instructions of a module from which it is worth being cut, and of what is
+ * plain in it; each part costs a millisecond or two. */
 enum { CUT_INSTS = 1500, PLAIN_INSTS = 150, HALVES = 2 };
 
 /* Which part each function of the module belongs to, in the module's order. */
@@ -147,16 +162,20 @@ typedef struct Job {
 
 static uint32_t instructions_of(LLVMValueRef f) {
 	uint32_t n = 0;
-	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
-		for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) n++;
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+	     block = LLVMGetNextBasicBlock(block))
+		for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in))
+			n++;
 	return n;
 }
 
 static bool is_plain(LLVMValueRef f) {
-	return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_PLAIN, strlen(EMIT_PLAIN));
+	return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                                     EMIT_PLAIN, strlen(EMIT_PLAIN));
 }
 
-/* Decides how the emitted module is cut. The largest functions choose first, and each takes the half that has less. */
+/* Decides how the emitted module is cut. The largest functions choose first,
+ * and each takes the half that has less. */
 static void cut_module(Emit *e, Cut *cut, Part *parts) {
 	uint32_t n = 0, total = 0, plain = 0, has[HALVES] = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) n++;
@@ -219,14 +238,20 @@ static void keep_part(Emit *e, const Cut *cut, uint32_t part) {
 
 static void start_helper(Job *job);
 
-/* An emission: the module, what `choose` keeps of it, and the rest of the way. A failure's text is in `out`. */
-static void compile_emission(const KModule *m, const CodegenOptions *options, Part *out, void (*choose)(Emit *e, void *data), void *data) {
+/* An emission: the module, what `choose` keeps of it, and the rest of the way.
+ * A failure's text is in `out`. */
+static void compile_emission(const KModule *m, const CodegenOptions *options, Part *out,
+                             void (*choose)(Emit *e, void *data), void *data) {
 	Emit *e = calloc(1, sizeof *e);
 	if (!e) {
 		snprintf(out->error, sizeof out->error, "out of memory");
 		return;
 	}
-	*e = (Emit){.m = m, .options = options, .level = out->level, .error = out->error, .error_size = sizeof out->error};
+	*e = (Emit){.m = m,
+	            .options = options,
+	            .level = out->level,
+	            .error = out->error,
+	            .error_size = sizeof out->error};
 	Emit *outer = current;
 	current = e;
 	if (!setjmp(e->stop)) {
@@ -264,10 +289,12 @@ static void choose_part(Emit *e, void *data) {
 	if (first && job->cut.nparts > 1) start_helper(job);
 }
 
-/* One run: of part `part` of the job, or of all that is not cut; it is the first run, with part UINT32_MAX, that decides how to cut. */
+/* One run: of part `part` of the job, or of all that is not cut; it is the
+ * first run, with part UINT32_MAX, that decides how to cut. */
 static void compile_part(Job *job, uint32_t part) {
 	Run run = {job, part};
-	compile_emission(job->m, job->options, &job->parts[part == UINT32_MAX ? 0 : part], choose_part, &run);
+	compile_emission(job->m, job->options, &job->parts[part == UINT32_MAX ? 0 : part], choose_part,
+	                 &run);
 }
 
 static void compile_parts_left(Job *job) {
@@ -279,14 +306,16 @@ static void *help(void *job) {
 	return NULL;
 }
 
-/* Where there is one processor, or no thread is to be had, the caller does all. Signals are the host's business. */
+/* Where there is one processor, or no thread is to be had, the caller does all.
+ * Signals are the host's business. */
 static void start_helper(Job *job) {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_t attr;
-	const bool sized = !pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, (size_t)8 << 20);
+	const bool sized =
+		!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, (size_t)8 << 20);
 	job->helped = !pthread_create(&job->helper, sized ? &attr : NULL, help, job);
 	if (sized) pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -313,7 +342,8 @@ static bool join_parts(Job *job, CodegenOutput *out) {
 		job->parts[0].bytes = NULL;
 	} else if ((out->bytes = malloc(total + 1))) {
 		if (!text) memcpy(out->bytes, &head, sizeof head);
-		for (uint32_t k = 0; k < n; at += head.bytes[k++]) memcpy(out->bytes + at, bytes[k], head.bytes[k]);
+		for (uint32_t k = 0; k < n; at += head.bytes[k++])
+			memcpy(out->bytes + at, bytes[k], head.bytes[k]);
 		out->bytes[total] = 0;
 	}
 	if (!out->bytes) snprintf(out->error, sizeof out->error, "out of memory");
@@ -321,7 +351,7 @@ static bool join_parts(Job *job, CodegenOutput *out) {
 	return out->bytes;
 }
 
-/* ---- precompiled functions ---------------------------------------------------------------------------------------------------------------- */
+/* ---- precompiled functions ----------------------------------------------- */
 
 typedef struct Kernels {
 	uint32_t wanted, n; /* the number of the one to keep, UINT32_MAX to count them */
@@ -329,10 +359,12 @@ typedef struct Kernels {
 } Kernels;
 
 static bool is_kernel(LLVMValueRef f) {
-	return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_KERNEL, strlen(EMIT_KERNEL));
+	return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                                     EMIT_KERNEL, strlen(EMIT_KERNEL));
 }
 
-/* Keeps one. Where several objects with the same are joined, any of them will do. */
+/* Keeps one. Where several objects with the same are joined, any of them will
+ * do. */
 static void choose_kernel(Emit *e, void *data) {
 	Kernels *kernels = data;
 	LLVMValueRef last = LLVMGetLastFunction(e->module), next;
@@ -342,7 +374,8 @@ static void choose_kernel(Emit *e, void *data) {
 		if (LLVMIsDeclaration(f)) continue;
 		if (is_kernel(f) && kernels->n++ == kernels->wanted) {
 			size_t n;
-			snprintf(kernels->head->name, sizeof kernels->head->name, "%s", LLVMGetValueName2(f, &n));
+			snprintf(kernels->head->name, sizeof kernels->head->name, "%s",
+			         LLVMGetValueName2(f, &n));
 			LLVMSetLinkage(f, LLVMWeakAnyLinkage);
 			LLVMSetVisibility(f, LLVMHiddenVisibility);
 		} else {
@@ -363,7 +396,8 @@ static bool compile_kernels(const KModule *m, const CodegenOptions *options, Cod
 		compile_emission(m, options, &part, choose_kernel, &kernels);
 		kernel.bytes = part.n;
 		const bool counted = k == UINT32_MAX;
-		const size_t rest = (8 - part.n % 8) % 8, more = counted ? sizeof head : sizeof kernel + part.n + rest;
+		const size_t rest = (8 - part.n % 8) % 8,
+					 more = counted ? sizeof head : sizeof kernel + part.n + rest;
 		char *bytes = part.bytes ? realloc(out->bytes, out->n + more) : NULL;
 		if (bytes) {
 			out->bytes = bytes;
@@ -388,14 +422,16 @@ static bool compile_kernels(const KModule *m, const CodegenOptions *options, Cod
 	return true;
 }
 
-__attribute__((visibility("default"))) int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
+__attribute__((visibility("default"))) int
+atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, set_up);
 	double begin = clock_seconds();
 	memset(out, 0, sizeof *out);
 	if (options->kernels) return compile_kernels(m, options, out) ? 0 : -1;
 	Job job = {.m = m, .options = options, .cut = {.nparts = 1}, .next = 1};
-	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++) job.parts[k].level = options->level < 0 ? 0 : options->level > 2 ? 2 : options->level;
+	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++)
+		job.parts[k].level = options->level < 0 ? 0 : options->level > 2 ? 2 : options->level;
 	compile_part(&job, UINT32_MAX);
 	if (job.cut.nparts > 1 && !*job.parts[0].error) compile_parts_left(&job);
 	if (job.helped) pthread_join(job.helper, NULL);

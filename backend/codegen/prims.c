@@ -1,17 +1,20 @@
-/* prims.c - every element-wise primitive of prims.def on scalars and vectors, conversions, and folds over the lanes.
+/* prims.c - every element-wise primitive of prims.def on scalars and vectors,
+ * conversions, and folds over the lanes.
  *
- * Needs: emit.h. Guarantees: the results of lang/ir/scalar_expr.h, to the bit for arithmetic; nothing traps or is undefined for any operand. A
- * primitive that prims.def gains has no emit_ID here and does not compile until it has one.
+ * Needs: emit.h. Guarantees: the results of lang/ir/scalar_expr.h, to the bit
+ * for arithmetic; nothing traps or is undefined for any operand. A primitive
+ * that prims.def gains has no emit_ID here and does not compile until it has
+ * one.
  */
 #include "backend/codegen/emit.h"
 #include <math.h>
 
-#define PRIM1(ID) static LLVMValueRef emit_##ID(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y __attribute__((unused)))
+#define PRIM1(ID)                                                                                  \
+	static LLVMValueRef emit_##ID(Emit *e, KType t, LLVMValueRef x,                                \
+	                              LLVMValueRef y __attribute__((unused)))
 #define PRIM2(ID) static LLVMValueRef emit_##ID(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y)
 
-static bool real(KType t) {
-	return t == KT_F32 || t == KT_F64;
-}
+static bool real(KType t) { return t == KT_F32 || t == KT_F64; }
 
 static LLVMValueRef number(Emit *e, KType t, LLVMValueRef like, double v) {
 	return emit_number(e, t, emit_lanes(like), v);
@@ -41,39 +44,43 @@ static LLVMValueRef any_lane(Emit *e, LLVMValueRef c) {
 	uint32_t lanes = emit_lanes(c);
 	if (lanes == 1) return c;
 	LLVMTypeRef bits = LLVMIntTypeInContext(e->context, lanes);
-	return LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildBitCast(e->b, c, bits, ""), LLVMConstNull(bits), "");
+	return LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildBitCast(e->b, c, bits, ""), LLVMConstNull(bits),
+	                     "");
 }
 
-/* ---- signs, rounding ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- signs, rounding ----------------------------------------------------- */
 
-PRIM1(NEG) {
-	return real(t) ? LLVMBuildFNeg(e->b, x, "") : LLVMBuildNeg(e->b, x, "");
-}
+PRIM1(NEG) { return real(t) ? LLVMBuildFNeg(e->b, x, "") : LLVMBuildNeg(e->b, x, ""); }
 
 PRIM1(ABS) {
 	if (real(t)) return emit_intrinsic1(e, "llvm.fabs", x);
 	LLVMTypeRef type = LLVMTypeOf(x);
-	return emit_intrinsic(e, "llvm.abs", 1, &type, 2, (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
+	return emit_intrinsic(e, "llvm.abs", 1, &type, 2,
+	                      (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
 }
 
 PRIM1(SIGN) {
 	LLVMValueRef zero = number(e, t, x, 0), one = number(e, t, x, 1), less = number(e, t, x, -1);
 	if (!real(t)) {
-		LLVMValueRef below = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, x, zero, ""), less, zero, "");
+		LLVMValueRef below =
+			LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, x, zero, ""), less, zero, "");
 		return LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, x, zero, ""), one, below, "");
 	}
-	LLVMValueRef rest = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, zero, ""), x, zero, "");
+	LLVMValueRef rest =
+		LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealUNO, x, zero, ""), x, zero, "");
 	rest = LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealOLT, x, zero, ""), less, rest, "");
 	return LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealOGT, x, zero, ""), one, rest, "");
 }
 
-/* Nearest whole number, ties to even, where the processor has no instruction for it: adding and taking away 2^52 (2^23) of the same sign rounds. */
+/* Nearest whole number, ties to even, where the processor has no instruction
+ * for it: adding and taking away 2^52 (2^23) of the same sign rounds. */
 static LLVMValueRef round_by_adding(Emit *e, KType t, LLVMValueRef x) {
 	double edge = t == KT_F32 ? 8388608.0 : 4503599627370496.0;
 	LLVMValueRef big = emit_intrinsic2(e, "llvm.copysign", number(e, t, x, edge), x);
 	LLVMValueRef r = LLVMBuildFSub(e->b, LLVMBuildFAdd(e->b, x, big, ""), big, "");
 	r = emit_intrinsic2(e, "llvm.copysign", r, x);
-	LLVMValueRef small = LLVMBuildFCmp(e->b, LLVMRealOLT, emit_intrinsic1(e, "llvm.fabs", x), number(e, t, x, edge), "");
+	LLVMValueRef small = LLVMBuildFCmp(e->b, LLVMRealOLT, emit_intrinsic1(e, "llvm.fabs", x),
+	                                   number(e, t, x, edge), "");
 	return LLVMBuildSelect(e->b, small, r, x, "");
 }
 
@@ -88,14 +95,14 @@ PRIM1(ROUND) {
 	return target_rounds(e) ? emit_intrinsic1(e, "llvm.roundeven", x) : round_by_adding(e, t, x);
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 PRIM1(SQRT) {
 	(void)t;
 	return emit_intrinsic1(e, "llvm.sqrt", x);
 }
 
-#define MATHS1(ID, name) \
+#define MATHS1(ID, name)                                                                           \
 	PRIM1(ID) { return emit_math(e, name, t, x, NULL); }
 MATHS1(CBRT, "cbrt")
 MATHS1(EXP, "exp")
@@ -114,24 +121,29 @@ MATHS1(TANH, "tanh")
 MATHS1(ERF, "erf")
 
 /* Kernel code has no complex numbers: they come as pairs of reals. */
-#define COMPLEX_ONLY(ID, name)                                \
-	PRIM1(ID) {                                               \
-		(void)t, (void)x;                                     \
-		emit_stop(e, name " of a number that is not complex"); \
+#define COMPLEX_ONLY(ID, name)                                                                     \
+	PRIM1(ID) {                                                                                    \
+		(void)t, (void)x;                                                                          \
+		emit_stop(e, name " of a number that is not complex");                                     \
 	}
 COMPLEX_ONLY(REAL, "real")
 COMPLEX_ONLY(IMAG, "imag")
 COMPLEX_ONLY(CONJ, "conj")
 
-/* ---- arithmetic --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------- */
 
-/* x as c*u with c = 2^k, k > 0, or its negative: such a product is exact (but for an overflow), and rounding a sum of it once or twice is the same. Of vectors: single
- * numbers wait for each other, and an addition takes less time than both together. */
+/* x as c*u with c = 2^k, k > 0, or its negative: such a product is exact (but
+ * for an overflow), and rounding a sum of it once or twice is the same. Of
+ * vectors: single numbers wait for each other, and an addition takes less time
+ * than both together. */
 static bool exact_product(const Emit *e, LLVMValueRef x, LLVMValueRef *u, double *c) {
-	if (!e->m->target.has_fma || emit_lanes(x) == 1 || !LLVMIsAInstruction(x) || LLVMGetInstructionOpcode(x) != LLVMFMul) return false;
+	if (!e->m->target.has_fma || emit_lanes(x) == 1 || !LLVMIsAInstruction(x) ||
+	    LLVMGetInstructionOpcode(x) != LLVMFMul)
+		return false;
 	for (unsigned k = 0; k < 2; k++) {
 		int power;
-		if (!real_constant(LLVMGetOperand(x, k), c) || fabs(frexp(*c, &power)) != 0.5 || power < 2) continue;
+		if (!real_constant(LLVMGetOperand(x, k), c) || fabs(frexp(*c, &power)) != 0.5 || power < 2)
+			continue;
 		*u = LLVMGetOperand(x, 1 - k);
 		return true;
 	}
@@ -143,21 +155,16 @@ static LLVMValueRef real_sum(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y, b
 	LLVMValueRef u;
 	double c;
 	if (exact_product(e, y, &u, &c)) return emit_muladd(e, number(e, t, u, minus ? -c : c), u, x);
-	if (exact_product(e, x, &u, &c)) return emit_muladd(e, number(e, t, u, c), u, minus ? LLVMBuildFNeg(e->b, y, "") : y);
+	if (exact_product(e, x, &u, &c))
+		return emit_muladd(e, number(e, t, u, c), u, minus ? LLVMBuildFNeg(e->b, y, "") : y);
 	return minus ? LLVMBuildFSub(e->b, x, y, "") : LLVMBuildFAdd(e->b, x, y, "");
 }
 
-PRIM2(ADD) {
-	return real(t) ? real_sum(e, t, x, y, false) : LLVMBuildAdd(e->b, x, y, "");
-}
+PRIM2(ADD) { return real(t) ? real_sum(e, t, x, y, false) : LLVMBuildAdd(e->b, x, y, ""); }
 
-PRIM2(SUB) {
-	return real(t) ? real_sum(e, t, x, y, true) : LLVMBuildSub(e->b, x, y, "");
-}
+PRIM2(SUB) { return real(t) ? real_sum(e, t, x, y, true) : LLVMBuildSub(e->b, x, y, ""); }
 
-PRIM2(MUL) {
-	return real(t) ? LLVMBuildFMul(e->b, x, y, "") : LLVMBuildMul(e->b, x, y, "");
-}
+PRIM2(MUL) { return real(t) ? LLVMBuildFMul(e->b, x, y, "") : LLVMBuildMul(e->b, x, y, ""); }
 
 PRIM2(DIV) {
 	(void)t;
@@ -176,10 +183,12 @@ static LLVMValueRef integer_pow(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y
 		return r ? r : one;
 	}
 	LLVMTypeRef type = LLVMTypeOf(x);
-	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), head = emit_block(e, "pow"), body = emit_block(e, ""), after = emit_block(e, "");
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), head = emit_block(e, "pow"),
+					  body = emit_block(e, ""), after = emit_block(e, "");
 	LLVMBuildBr(e->b, head);
 	emit_enter(e, head);
-	LLVMValueRef r = LLVMBuildPhi(e->b, type, ""), s = LLVMBuildPhi(e->b, type, ""), n = LLVMBuildPhi(e->b, type, "");
+	LLVMValueRef r = LLVMBuildPhi(e->b, type, ""), s = LLVMBuildPhi(e->b, type, ""),
+				 n = LLVMBuildPhi(e->b, type, "");
 	LLVMBuildCondBr(e->b, any_lane(e, LLVMBuildICmp(e->b, LLVMIntSGT, n, zero, "")), body, after);
 	emit_enter(e, body);
 	LLVMValueRef odd = LLVMBuildICmp(e->b, LLVMIntNE, LLVMBuildAnd(e->b, n, one, ""), zero, "");
@@ -194,7 +203,8 @@ static LLVMValueRef integer_pow(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y
 	return r;
 }
 
-/* Constant exponents for which a few exact or nearly exact operations do; NULL for others. */
+/* Constant exponents for which a few exact or nearly exact operations do; NULL
+ * for others. */
 static LLVMValueRef plain_pow(Emit *e, KType t, LLVMValueRef x, double p) {
 	LLVMValueRef one = number(e, t, x, 1);
 	if (p == 0) return one;
@@ -202,7 +212,8 @@ static LLVMValueRef plain_pow(Emit *e, KType t, LLVMValueRef x, double p) {
 	if (p == -1) return LLVMBuildFDiv(e->b, one, x, "");
 	if (p == 0.5) {
 		/* -0 gives +0 and the infinities +infinity, unlike sqrt alone */
-		LLVMValueRef root = emit_intrinsic1(e, "llvm.sqrt", LLVMBuildFAdd(e->b, x, number(e, t, x, 0), ""));
+		LLVMValueRef root =
+			emit_intrinsic1(e, "llvm.sqrt", LLVMBuildFAdd(e->b, x, number(e, t, x, 0), ""));
 		LLVMValueRef low = LLVMBuildFCmp(e->b, LLVMRealOEQ, x, number(e, t, x, -INFINITY), "");
 		return LLVMBuildSelect(e->b, low, number(e, t, x, INFINITY), root, "");
 	}
@@ -220,12 +231,11 @@ PRIM2(POW) {
 	return plain ? plain : emit_math(e, "pow", t, x, y);
 }
 
-PRIM2(ATAN2) {
-	return emit_math(e, "atan2", t, x, y);
-}
+PRIM2(ATAN2) { return emit_math(e, "atan2", t, x, y); }
 
-/* The larger (or smaller) of two; NaN wins, +0 is above -0. One comparison does when y is a number that x cannot tie with in another sign: of a
- * pair of zeros the right one is then y. */
+/* The larger (or smaller) of two; NaN wins, +0 is above -0. One comparison does
+ * when y is a number that x cannot tie with in another sign: of a pair of zeros
+ * the right one is then y. */
 static LLVMValueRef extreme(Emit *e, LLVMValueRef x, LLVMValueRef y, bool max) {
 	double v;
 	if (real_constant(x, &v) && !real_constant(y, &v)) {
@@ -234,7 +244,8 @@ static LLVMValueRef extreme(Emit *e, LLVMValueRef x, LLVMValueRef y, bool max) {
 		y = swap;
 	}
 	if (real_constant(y, &v) && v == v && (v != 0 || !signbit(v) == max))
-		return LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, max ? LLVMRealUGT : LLVMRealULT, x, y, ""), x, y, "");
+		return LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, max ? LLVMRealUGT : LLVMRealULT, x, y, ""),
+		                       x, y, "");
 	return emit_intrinsic2(e, max ? "llvm.maximum" : "llvm.minimum", x, y);
 }
 
@@ -248,13 +259,17 @@ PRIM2(MIN) {
 	return real(t) ? extreme(e, x, y, false) : emit_intrinsic2(e, "llvm.smin", x, y);
 }
 
-/* x/y and x%y rounded down. The divisors 0 and -1, which would trap or overflow, are replaced and their results put in afterwards. */
-static LLVMValueRef integer_divide(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y, bool remainder) {
+/* x/y and x%y rounded down. The divisors 0 and -1, which would trap or
+ * overflow, are replaced and their results put in afterwards. */
+static LLVMValueRef integer_divide(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y,
+                                   bool remainder) {
 	LLVMValueRef zero = number(e, t, x, 0), one = number(e, t, x, 1), less = number(e, t, x, -1);
-	LLVMValueRef none = LLVMBuildICmp(e->b, LLVMIntEQ, y, zero, ""), minus = LLVMBuildICmp(e->b, LLVMIntEQ, y, less, "");
+	LLVMValueRef none = LLVMBuildICmp(e->b, LLVMIntEQ, y, zero, ""),
+				 minus = LLVMBuildICmp(e->b, LLVMIntEQ, y, less, "");
 	LLVMValueRef special = LLVMBuildOr(e->b, none, minus, "");
 	LLVMValueRef d = LLVMBuildSelect(e->b, special, one, y, "");
-	LLVMValueRef q = LLVMBuildSDiv(e->b, x, d, ""), r = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, d, ""), "");
+	LLVMValueRef q = LLVMBuildSDiv(e->b, x, d, ""),
+				 r = LLVMBuildSub(e->b, x, LLVMBuildMul(e->b, q, d, ""), "");
 	LLVMValueRef apart = LLVMBuildICmp(e->b, LLVMIntSLT, LLVMBuildXor(e->b, r, d, ""), zero, "");
 	LLVMValueRef down = LLVMBuildAnd(e->b, apart, LLVMBuildICmp(e->b, LLVMIntNE, r, zero, ""), "");
 	if (remainder) {
@@ -266,15 +281,14 @@ static LLVMValueRef integer_divide(Emit *e, KType t, LLVMValueRef x, LLVMValueRe
 	return LLVMBuildSelect(e->b, none, zero, q, "");
 }
 
-PRIM2(MOD) {
-	return real(t) ? emit_real_mod(e, t, x, y) : integer_divide(e, t, x, y, true);
-}
+PRIM2(MOD) { return real(t) ? emit_real_mod(e, t, x, y) : integer_divide(e, t, x, y, true); }
 
 PRIM2(FLOORDIV) {
-	return real(t) ? emit_FLOOR(e, t, LLVMBuildFDiv(e->b, x, y, ""), NULL) : integer_divide(e, t, x, y, false);
+	return real(t) ? emit_FLOOR(e, t, LLVMBuildFDiv(e->b, x, y, ""), NULL)
+	               : integer_divide(e, t, x, y, false);
 }
 
-/* ---- bits ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- bits ---------------------------------------------------------------- */
 
 PRIM2(BITAND) {
 	(void)t;
@@ -293,30 +307,37 @@ PRIM2(SHIFT) {
 	if (c && LLVMIsAConstantInt(c)) {
 		const int64_t by = LLVMConstIntGetSExtValue(c);
 		if (by >= width || by <= -width) return zero;
-		return by >= 0 ? LLVMBuildShl(e->b, x, y, "") : LLVMBuildLShr(e->b, x, number(e, t, x, (double)-by), "");
+		return by >= 0 ? LLVMBuildShl(e->b, x, y, "")
+		               : LLVMBuildLShr(e->b, x, number(e, t, x, (double)-by), "");
 	}
-	LLVMValueRef down = LLVMBuildICmp(e->b, LLVMIntSLT, y, zero, ""), by = LLVMBuildSelect(e->b, down, LLVMBuildNeg(e->b, y, ""), y, "");
-	LLVMValueRef most = number(e, t, x, (double)width), out = LLVMBuildICmp(e->b, LLVMIntUGE, by, most, "");
+	LLVMValueRef down = LLVMBuildICmp(e->b, LLVMIntSLT, y, zero, ""),
+				 by = LLVMBuildSelect(e->b, down, LLVMBuildNeg(e->b, y, ""), y, "");
+	LLVMValueRef most = number(e, t, x, (double)width),
+				 out = LLVMBuildICmp(e->b, LLVMIntUGE, by, most, "");
 	by = LLVMBuildSelect(e->b, out, zero, by, "");
-	LLVMValueRef moved = LLVMBuildSelect(e->b, down, LLVMBuildLShr(e->b, x, by, ""), LLVMBuildShl(e->b, x, by, ""), "");
+	LLVMValueRef moved = LLVMBuildSelect(e->b, down, LLVMBuildLShr(e->b, x, by, ""),
+	                                     LLVMBuildShl(e->b, x, by, ""), "");
 	return LLVMBuildSelect(e->b, out, zero, moved, "");
 }
 
-/* ---- comparisons: bools compare as numbers without sign ----------------------------------------------------------------------------------- */
+/* ---- comparisons: bools compare as numbers without sign ------------------ */
 
 PRIM2(EQ) {
-	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOEQ, x, y, "") : LLVMBuildICmp(e->b, LLVMIntEQ, x, y, "");
+	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOEQ, x, y, "")
+	               : LLVMBuildICmp(e->b, LLVMIntEQ, x, y, "");
 }
 
 PRIM2(LT) {
-	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOLT, x, y, "") : LLVMBuildICmp(e->b, t == KT_BOOL ? LLVMIntULT : LLVMIntSLT, x, y, "");
+	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOLT, x, y, "")
+	               : LLVMBuildICmp(e->b, t == KT_BOOL ? LLVMIntULT : LLVMIntSLT, x, y, "");
 }
 
 PRIM2(LE) {
-	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOLE, x, y, "") : LLVMBuildICmp(e->b, t == KT_BOOL ? LLVMIntULE : LLVMIntSLE, x, y, "");
+	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOLE, x, y, "")
+	               : LLVMBuildICmp(e->b, t == KT_BOOL ? LLVMIntULE : LLVMIntSLE, x, y, "");
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 typedef struct PrimRow {
 	LLVMValueRef (*emit)(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y);
@@ -325,14 +346,21 @@ typedef struct PrimRow {
 } PrimRow;
 
 #undef I /* <complex.h>'s */
-enum { COMMUTES = TRAIT_COMMUTES, ASSOCIATES = TRAIT_ASSOCIATES, FAILS = TRAIT_FAILS, MATHS = TRAIT_MATHS };
+enum {
+	COMMUTES = TRAIT_COMMUTES,
+	ASSOCIATES = TRAIT_ASSOCIATES,
+	FAILS = TRAIT_FAILS,
+	MATHS = TRAIT_MATHS
+};
 #define B KIND_B
 #define I KIND_I
 #define R KIND_R
 #define C KIND_C
 static const PrimRow rows[OP_COUNT] = {
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 1, TRAITS, CODE},
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) [OP_##ID] = {emit_##ID, name, KINDS, 2, TRAITS, CODE},
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
+	[OP_##ID] = {emit_##ID, name, KINDS, 1, TRAITS, CODE},
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
+	[OP_##ID] = {emit_##ID, name, KINDS, 2, TRAITS, CODE},
 #include "lang/ir/prims.def"
 };
 #undef B
@@ -340,24 +368,21 @@ static const PrimRow rows[OP_COUNT] = {
 #undef R
 #undef C
 
-bool emit_prim_has(Op prim, uint32_t traits) {
-	return rows[prim].traits & traits;
-}
+bool emit_prim_has(Op prim, uint32_t traits) { return rows[prim].traits & traits; }
 
-uint32_t emit_prim_size(Op prim) {
-	return rows[prim].code;
-}
+uint32_t emit_prim_size(Op prim) { return rows[prim].code; }
 
 LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y) {
 	const PrimRow *row = prim < OP_COUNT ? &rows[prim] : &rows[OP_NONE];
 	if (!row->emit) emit_stop(e, "primitive %d is not element-wise", (int)prim);
 	int kind = t == KT_BOOL ? KIND_B : t == KT_I32 || t == KT_I64 ? KIND_I : real(t) ? KIND_R : 0;
 	if (!(row->kinds & kind)) emit_stop(e, "%s does not take this type", row->name);
-	if ((y != NULL) != (row->nargs == 2)) emit_stop(e, "%s takes %d operands", row->name, row->nargs);
+	if ((y != NULL) != (row->nargs == 2))
+		emit_stop(e, "%s takes %d operands", row->name, row->nargs);
 	return row->emit(e, t, x, y);
 }
 
-/* ---- conversion --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- conversion ---------------------------------------------------------- */
 
 LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x) {
 	if (from == to) return x;
@@ -365,25 +390,31 @@ LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x) {
 	if (from == KT_PTR || to == KT_PTR) emit_stop(e, "a conversion of a pointer");
 	if (to == KT_BOOL) {
 		LLVMValueRef zero = number(e, from, x, 0);
-		return real(from) ? LLVMBuildFCmp(e->b, LLVMRealUNE, x, zero, "") : LLVMBuildICmp(e->b, LLVMIntNE, x, zero, "");
+		return real(from) ? LLVMBuildFCmp(e->b, LLVMRealUNE, x, zero, "")
+		                  : LLVMBuildICmp(e->b, LLVMIntNE, x, zero, "");
 	}
-	if (from == KT_BOOL) return real(to) ? LLVMBuildUIToFP(e->b, x, type, "") : LLVMBuildZExt(e->b, x, type, "");
-	if (!real(from)) return real(to) ? LLVMBuildSIToFP(e->b, x, type, "") : LLVMBuildIntCast2(e->b, x, type, 1, "");
+	if (from == KT_BOOL)
+		return real(to) ? LLVMBuildUIToFP(e->b, x, type, "") : LLVMBuildZExt(e->b, x, type, "");
+	if (!real(from))
+		return real(to) ? LLVMBuildSIToFP(e->b, x, type, "")
+		                : LLVMBuildIntCast2(e->b, x, type, 1, "");
 	if (real(to)) return LLVMBuildFPCast(e->b, x, type, "");
 	/* what does not fit goes to the nearest end, NaN to 0 */
 	LLVMTypeRef types[2] = {type, LLVMTypeOf(x)};
 	return emit_intrinsic(e, "llvm.fptosi.sat", 2, types, 1, &x);
 }
 
-/* ---- folds -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- folds --------------------------------------------------------------- */
 
 LLVMValueRef emit_fold(Emit *e, Op prim, KType t, LLVMValueRef x) {
 	uint32_t n = emit_lanes(x);
-	if (prim != OP_ADD && prim != OP_MUL && prim != OP_MAX && prim != OP_MIN) emit_stop(e, "a fold by primitive %d", (int)prim);
+	if (prim != OP_ADD && prim != OP_MUL && prim != OP_MAX && prim != OP_MIN)
+		emit_stop(e, "a fold by primitive %d", (int)prim);
 	if (n > 1 && t == KT_BOOL && prim != OP_ADD && prim != OP_MUL) {
 		LLVMTypeRef bits = LLVMIntTypeInContext(e->context, n);
 		LLVMValueRef all = LLVMBuildBitCast(e->b, x, bits, "");
-		return LLVMBuildICmp(e->b, prim == OP_MAX ? LLVMIntNE : LLVMIntEQ, all, prim == OP_MAX ? LLVMConstNull(bits) : LLVMConstAllOnes(bits), "");
+		return LLVMBuildICmp(e->b, prim == OP_MAX ? LLVMIntNE : LLVMIntEQ, all,
+		                     prim == OP_MAX ? LLVMConstNull(bits) : LLVMConstAllOnes(bits), "");
 	}
 	for (; n > 1; n /= 2) {
 		if (n & 1) emit_stop(e, "a fold of %u lanes", n);

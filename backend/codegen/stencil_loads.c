@@ -1,18 +1,30 @@
-/* stencil_loads.c - loads of a vector loop that are made of each other by shuffles: those that lie one and two elements after another, and those of several
- * neighbours at places that each lane has of its own.
+/* stencil_loads.c - loads of a vector loop that are made of each other by
+ * shuffles: those that lie one and two elements after another, and those of
+ * several neighbours at places that each lane has of its own.
  *
- * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store in the first turn, and no
- * element of a turn before more than one turn. A place that a check has cut down (k_cut) is read whatever other checks say.
+ * Needs: emit.h. Guarantees: the same elements are read and no others; nothing
+ * is read before something that may fail or store in the first turn, and no
+ * element of a turn before more than one turn. A place that a check has cut
+ * down (k_cut) is read whatever other checks say.
  *
- * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross a cache line at every second register, which costs a load more each, and
- * loads are what such a loop does most. The latter two are the first one moved by one lane and two, with the two numbers behind it. Where a register has
- * four numbers of 8 bytes that is a shuffle for each register and place, and one of two registers where it has 64 bytes; of eight f32 in 32 bytes it would be three.
+ * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross
+ * a cache line at every second register, which costs a load more each, and
+ * loads are what such a loop does most. The latter two are the first one moved
+ * by one lane and two, with the two numbers behind it. Where a register has
+ * four numbers of 8 bytes that is a shuffle for each register and place, and
+ * one of two registers where it has 64 bytes; of eight f32 in 32 bytes it would
+ * be three.
  *
- * The two numbers behind a turn's vector begin the next turn's. Where the place follows the loop's counter one by one, the whole register that begins with them is
- * loaded, and goes on to the next turn; in the last turn only the two are there to be read. That is a load less, and one that most often crosses a line.
+ * The two numbers behind a turn's vector begin the next turn's. Where the place
+ * follows the loop's counter one by one, the whole register that begins with
+ * them is loaded, and goes on to the next turn; in the last turn only the two
+ * are there to be read. That is a load less, and one that most often crosses a
+ * line.
  *
- * The parameters of a camera, whose number each observation has of its own, are eleven gathers, each of as many loads as there are lanes (eight cycles for eight
- * f64 on Zen 5). As rows they are a load or two for each lane, and three shuffles for eight numbers.
+ * The parameters of a camera, whose number each observation has of its own, are
+ * eleven gathers, each of as many loads as there are lanes (eight cycles for
+ * eight f64 on Zen 5). As rows they are a load or two for each lane, and three
+ * shuffles for eight numbers.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
@@ -30,10 +42,15 @@ typedef struct Load {
 	KRef result, pointer;
 	KType type;
 	Linear at;
-	struct Load *first;        /* whose vector it is, moved by `by` lanes; NULL: a load like any other */
+	/* whose vector it is, moved by `by` lanes; NULL: a load like any other */
+	struct Load *first;
 	int by;
-	LLVMValueRef whole, after; /* of a first one that has been loaded: its vector, and one that begins with the two numbers behind it */
-	LLVMValueRef head, next;   /* its first register, which the turn before has loaded (NULL: it has not), and that of the next turn */
+	/* of a first one that has been loaded: its vector, and one that begins
+	 * with the two numbers behind it */
+	LLVMValueRef whole, after;
+	/* its first register, which the turn before has loaded (NULL: it has
+	 * not), and that of the next turn */
+	LLVMValueRef head, next;
 } Load;
 
 struct EmitNear {
@@ -54,13 +71,15 @@ static bool add_atom(Linear *l, KRef x, int64_t times) {
 		return true;
 	}
 	if (l->n == ATOMS) return false;
-	for (uint32_t k = l->n++; k > i; k--) l->atom[k] = l->atom[k - 1], l->times[k] = l->times[k - 1];
+	for (uint32_t k = l->n++; k > i; k--)
+		l->atom[k] = l->atom[k - 1], l->times[k] = l->times[k - 1];
 	l->atom[i] = x;
 	l->times[i] = times;
 	return true;
 }
 
-/* Adds x, so many times; sums are looked into so deep. Wraps as the arithmetic does. */
+/* Adds x, so many times; sums are looked into so deep. Wraps as the arithmetic
+ * does. */
 static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t deep) {
 	const KInst *in = &e->fn->f->insts.at[e->fn->f->vals.at[x].def];
 	const bool own = in->nresults == 1 && in->results == x && in->type == KT_I64;
@@ -69,7 +88,9 @@ static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t
 		return true;
 	}
 	if (own && deep && in->op == K_PRIM && (in->prim == OP_ADD || in->prim == OP_SUB))
-		return add_linear(e, l, emit_operand(e, in, 0), times, deep - 1) && add_linear(e, l, emit_operand(e, in, 1), in->prim == OP_SUB ? -times : times, deep - 1);
+		return add_linear(e, l, emit_operand(e, in, 0), times, deep - 1) &&
+		       add_linear(e, l, emit_operand(e, in, 1), in->prim == OP_SUB ? -times : times,
+		                  deep - 1);
 	return add_atom(l, x, times);
 }
 
@@ -92,7 +113,8 @@ static bool begins_three(const struct EmitNear *near, uint32_t i) {
 	const Load *first = &near->loads[i];
 	bool second = false;
 	for (uint32_t k = i + 1; k < near->n && !compare(first, &near->loads[k]); k++) {
-		const int64_t by = (int64_t)((uint64_t)near->loads[k].at.constant - (uint64_t)first->at.constant);
+		const int64_t by =
+			(int64_t)((uint64_t)near->loads[k].at.constant - (uint64_t)first->at.constant);
 		second |= by == 1;
 		if (by == 2) return second;
 	}
@@ -107,10 +129,13 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 	for (; at < f->insts.n; at++) {
 		const KInst *in = &f->insts.at[at];
 		if (in->op != K_LOAD && in->op != K_AHEAD && !kop_is_pure((KOp)in->op)) break;
-		if (in->op != K_LOAD || in->mode != KM_UNIT || in->lanes != lanes || ktype_size((KType)in->type) < (bytes < 64 ? 8 : 4)) continue;
+		if (in->op != K_LOAD || in->mode != KM_UNIT || in->lanes != lanes ||
+		    ktype_size((KType)in->type) < (bytes < 64 ? 8 : 4))
+			continue;
 		if (!near) near = emit_alloc(e, sizeof *near);
 		if (near->n == LOADS) break;
-		Load x = {.result = in->results, .pointer = emit_operand(e, in, 0), .type = (KType)in->type};
+		Load x = {
+			.result = in->results, .pointer = emit_operand(e, in, 0), .type = (KType)in->type};
 		if (!add_linear(e, &x.at, emit_operand(e, in, 1), 1, DEEP)) continue;
 		uint32_t k = near->n++;
 		for (; k && !in_order(&near->loads[k - 1], &x); k--) near->loads[k] = near->loads[k - 1];
@@ -122,7 +147,9 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 			i++;
 			continue;
 		}
-		for (; i < near->n && !compare(first, &near->loads[i]) && near->loads[i].at.constant - first->at.constant <= 2; i++) {
+		for (; i < near->n && !compare(first, &near->loads[i]) &&
+		       near->loads[i].at.constant - first->at.constant <= 2;
+		     i++) {
 			near->loads[i].first = first;
 			near->loads[i].by = (int)(near->loads[i].at.constant - first->at.constant);
 		}
@@ -154,8 +181,13 @@ void emit_near_begin(Emit *e, struct EmitNear *near, const KInst *in, LLVMValueR
 		LLVMValueRef at = emit_i64(e, x->at.constant);
 		for (uint32_t k = 0; k < x->at.n; k++)
 			if (x->at.atom[k] != in->params)
-				at = LLVMBuildAdd(e->b, at, LLVMBuildMul(e->b, emit_value(e, x->at.atom[k]), emit_i64(e, x->at.times[k]), ""), "");
-		init[i] = emit_load(e, x->type, register_lanes(e, x->type, in->lanes), emit_element(e, x->type, emit_value(e, x->pointer), at), x->pointer, NULL);
+				at = LLVMBuildAdd(e->b, at,
+				                  LLVMBuildMul(e->b, emit_value(e, x->at.atom[k]),
+				                               emit_i64(e, x->at.times[k]), ""),
+				                  "");
+		init[i] =
+			emit_load(e, x->type, register_lanes(e, x->type, in->lanes),
+		              emit_element(e, x->type, emit_value(e, x->pointer), at), x->pointer, NULL);
 	}
 }
 
@@ -167,18 +199,27 @@ void emit_near_close(struct EmitNear *near, LLVMValueRef *next) {
 	for (uint32_t k = 0; near && k < near->ncarried; k++) next[k] = near->carried[k]->next;
 }
 
-/* x begins with the lanes of the first register, which the turn before has read; the next turn's is read if there is one. */
+/* x begins with the lanes of the first register, which the turn before has
+ * read; the next turn's is read if there is one. */
 static void load_carried(Emit *e, Load *x, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef at) {
 	const EmitVector *v = e->vector;
 	const uint32_t width = register_lanes(e, x->type, lanes);
-	LLVMValueRef parts[256], behind = emit_element(e, x->type, pointer, LLVMBuildAdd(e->b, at, emit_i64(e, lanes), "")), last;
+	LLVMValueRef parts[256],
+		behind = emit_element(e, x->type, pointer, LLVMBuildAdd(e->b, at, emit_i64(e, lanes), "")),
+		last;
 	int pick[256];
 	parts[0] = x->head;
 	for (uint32_t l = width; l < lanes; l += width)
-		parts[l / width] = emit_load(e, x->type, width, emit_element(e, x->type, pointer, LLVMBuildAdd(e->b, at, emit_i64(e, l), "")), x->pointer, NULL);
+		parts[l / width] =
+			emit_load(e, x->type, width,
+		              emit_element(e, x->type, pointer, LLVMBuildAdd(e->b, at, emit_i64(e, l), "")),
+		              x->pointer, NULL);
 	x->whole = emit_join(e, lanes / width, parts);
 	EmitIf more = {0};
-	emit_if_begin(e, &more, LLVMBuildICmp(e->b, LLVMIntSLT, LLVMBuildAdd(e->b, v->base, emit_i64(e, lanes), ""), v->turns, ""), 2);
+	emit_if_begin(e, &more,
+	              LLVMBuildICmp(e->b, LLVMIntSLT,
+	                            LLVMBuildAdd(e->b, v->base, emit_i64(e, lanes), ""), v->turns, ""),
+	              2);
 	x->next = emit_load(e, x->type, width, behind, x->pointer, NULL);
 	emit_if_else(e, &more, 1, &x->next);
 	for (uint32_t l = 0; l < width; l++) pick[l] = l < 2 ? (int)l : -1;
@@ -215,7 +256,7 @@ LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValue
 	return emit_shuffle(e, first->whole, first->after, lanes, pick);
 }
 
-/* ---- several neighbours, at a place of its own for each lane -------------------------------------------------------------------------------------------- */
+/* ---- several neighbours, at a place of its own for each lane ------------- */
 
 struct EmitBeside {
 	uint32_t n;
@@ -225,7 +266,8 @@ struct EmitBeside {
 
 void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
 	int first[64], second[64];
-	/* each turn exchanges one bit of the vector's number with that of the lane's */
+	/* each turn exchanges one bit of the vector's number with that of the
+	 * lane's */
 	for (uint32_t bit = 1; bit < n; bit *= 2)
 		for (uint32_t i = 0; i < n; i++) {
 			if (i & bit) continue;
@@ -239,8 +281,9 @@ void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
 		}
 }
 
-/* Made of nothing but indices that a check has cut down (k_cut), so that whatever is read there, with some constant added, is there: a check on the way to it is of
- * something else. */
+/* Made of nothing but indices that a check has cut down (k_cut), so that
+ * whatever is read there, with some constant added, is there: a check on the
+ * way to it is of something else. */
 static bool is_cut(const Emit *e, const Linear *l) {
 	const KFn *f = e->fn->f;
 	for (uint32_t k = 0; k < l->n; k++) {
@@ -248,33 +291,44 @@ static bool is_cut(const Emit *e, const Linear *l) {
 		if (in->op == K_PRIM && in->prim == OP_MUL)
 			for (uint32_t side = 0; side < 2; side++) {
 				const KInst *part = &f->insts.at[f->vals.at[emit_operand(e, in, side)].def];
-				if (part->lanes == in->lanes && part->op == K_SELECT && f->insts.at[f->vals.at[emit_operand(e, in, 1 - side)].def].op == K_CONST) in = part;
+				if (part->lanes == in->lanes && part->op == K_SELECT &&
+				    f->insts.at[f->vals.at[emit_operand(e, in, 1 - side)].def].op == K_CONST)
+					in = part;
 			}
 		if (in->op != K_SELECT || in->imm != 1 || !in->lanes) return false;
 	}
 	return l->n > 0;
 }
 
-/* The loads from `in` on that read beside it, in the order of their places; nothing that may fail or store there lies between. How many. */
+/* The loads from `in` on that read beside it, in the order of their places;
+ * nothing that may fail or store there lies between. How many. */
 static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 	const KFn *f = e->fn->f;
 	Load own = {.pointer = emit_operand(e, in, 0), .type = (KType)in->type};
 	uint32_t n = 0, from = 0, to;
 	bool cut;
-	if (in < f->insts.at || in >= f->insts.at + f->insts.n || !add_linear(e, &own.at, emit_operand(e, in, 1), 1, DEEP)) return 0;
+	if (in < f->insts.at || in >= f->insts.at + f->insts.n ||
+	    !add_linear(e, &own.at, emit_operand(e, in, 1), 1, DEEP))
+		return 0;
 	cut = is_cut(e, &own.at);
 	for (const KInst *other = in; other < f->insts.at + f->insts.n && n < LOADS; other++) {
 		if (other->op == K_STORE && emit_apart(e, emit_operand(e, other, 0), own.pointer)) continue;
-		if (other->op == K_FAIL_IF && cut && f->vals.at[emit_operand(e, other, 0)].lanes == in->lanes) continue;
+		if (other->op == K_FAIL_IF && cut &&
+		    f->vals.at[emit_operand(e, other, 0)].lanes == in->lanes)
+			continue;
 		if (other->op != K_LOAD && !kop_is_pure((KOp)other->op)) break;
-		if (other->op != K_LOAD || other->mode != KM_INDEXED || other->lanes != in->lanes || other->type != in->type) continue;
+		if (other->op != K_LOAD || other->mode != KM_INDEXED || other->lanes != in->lanes ||
+		    other->type != in->type)
+			continue;
 		Load x = {.result = other->results, .pointer = emit_operand(e, other, 0), .type = own.type};
-		if (!add_linear(e, &x.at, emit_operand(e, other, 1), 1, DEEP) || compare(&own, &x)) continue;
+		if (!add_linear(e, &x.at, emit_operand(e, other, 1), 1, DEEP) || compare(&own, &x))
+			continue;
 		uint32_t k = n++;
 		for (; k && !in_order(&found[k - 1], &x); k--) found[k] = found[k - 1];
 		found[k] = x;
 	}
-	/* of these the ones that follow each other without a gap, with `in` among them */
+	/* of these the ones that follow each other without a gap, with `in` among
+	 * them */
 	while (from < n && found[from].result != in->results) from++;
 	for (to = from + 1; to < n && found[to].at.constant == found[to - 1].at.constant + 1;) to++;
 	while (from && found[from - 1].at.constant + 1 == found[from].at.constant) from--;
@@ -282,14 +336,17 @@ static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 	return to - from;
 }
 
-/* Elements at, at + 1 ... of each lane's row, `count` of them, in chunks of `wide`. */
-static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows, int64_t at, uint32_t count, uint32_t wide, LLVMValueRef *out) {
+/* Elements at, at + 1 ... of each lane's row, `count` of them, in chunks of
+ * `wide`. */
+static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows, int64_t at,
+                      uint32_t count, uint32_t wide, LLVMValueRef *out) {
 	LLVMValueRef parts[64][64], squares[64];
 	LLVMValueRef mask = count < wide ? emit_first_lanes(e, wide, emit_i64(e, count)) : NULL;
 	for (uint32_t l = 0; l < lanes; l += wide) {
 		for (uint32_t i = 0; i < wide; i++) {
 			LLVMValueRef offset = emit_i64(e, at * (int64_t)ktype_size(t));
-			parts[l / wide][i] = emit_load(e, t, wide, LLVMBuildGEP2(e->b, e->i8, rows[l + i], &offset, 1, ""), root, mask);
+			parts[l / wide][i] = emit_load(
+				e, t, wide, LLVMBuildGEP2(e->b, e->i8, rows[l + i], &offset, 1, ""), root, mask);
 		}
 		emit_transpose(e, wide, parts[l / wide]);
 	}
@@ -302,7 +359,9 @@ static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef 
 LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
 	const KType t = (KType)in->type;
 	const uint32_t lanes = in->lanes;
-	if (!e->options->level || t == KT_BOOL || e->m->target.vector_bytes < 32 || lanes < 4 || lanes > 64 || lanes & (lanes - 1)) return NULL;
+	if (!e->options->level || t == KT_BOOL || e->m->target.vector_bytes < 32 || lanes < 4 ||
+	    lanes > 64 || lanes & (lanes - 1))
+		return NULL;
 	if (!e->beside) e->beside = emit_alloc(e, sizeof *e->beside);
 	struct EmitBeside *done = e->beside;
 	for (uint32_t i = 0; i < done->n; i++)
@@ -321,7 +380,9 @@ LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMVal
 	for (uint32_t i = 0; i < n; i++)
 		if (found[i].result == in->results) own = found[i].at.constant;
 	LLVMValueRef rows[64], values[LOADS], mine = NULL;
-	for (uint32_t l = 0; l < lanes; l++) rows[l] = emit_element(e, t, pointer, LLVMBuildExtractElement(e->b, index, emit_i64(e, l), ""));
+	for (uint32_t l = 0; l < lanes; l++)
+		rows[l] =
+			emit_element(e, t, pointer, LLVMBuildExtractElement(e->b, index, emit_i64(e, l), ""));
 	uint32_t made = 0;
 	for (uint32_t wide = most; wide > 1;) {
 		const uint32_t left = n - made;
@@ -331,7 +392,8 @@ LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMVal
 			continue;
 		}
 		const uint32_t count = left < wide ? left : wide;
-		turn_rows(e, t, found[0].pointer, lanes, rows, found[made].at.constant - own, count, wide, values + made);
+		turn_rows(e, t, found[0].pointer, lanes, rows, found[made].at.constant - own, count, wide,
+		          values + made);
 		made += count;
 		if (made == n) break;
 	}

@@ -1,7 +1,9 @@
-/* target.c - the machines that code is generated for: triple, processor, features, and how they stand on every function.
+/* target.c - the machines that code is generated for: triple, processor,
+ * features, and how they stand on every function.
  *
- * Needs: emit.h, LLVM's back end. Guarantees: a processor's name that is not in the table is an error, never LLVM's abort; code depends on the
- * KTarget alone, not on the machine it is generated on.
+ * Needs: emit.h, LLVM's back end. Guarantees: a processor's name that is not in
+ * the table is an error, never LLVM's abort; code depends on the KTarget alone,
+ * not on the machine it is generated on.
  */
 #include "backend/codegen/emit.h"
 #include <pthread.h>
@@ -13,7 +15,8 @@ typedef struct TargetRow {
 	bool rounds;              /* has instructions that round to whole numbers */
 } TargetRow;
 
-/* Machines of the architecture that this library is built for, whose back end it has. Features are those beyond what the processor's name says. */
+/* Machines of the architecture that this library is built for, whose back end
+ * it has. Features are those beyond what the processor's name says. */
 static const TargetRow rows[] = {
 #if defined(__aarch64__)
 	{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", NULL, true},
@@ -31,9 +34,7 @@ static const TargetRow *target_row(Emit *e) {
 	emit_stop(e, "no code generator for processor %.31s", e->m->target.cpu);
 }
 
-bool target_rounds(Emit *e) {
-	return target_row(e)->rounds;
-}
+bool target_rounds(Emit *e) { return target_row(e)->rounds; }
 
 static void start_back_end(void) {
 #if defined(__aarch64__)
@@ -62,10 +63,14 @@ void target_open(Emit *e) {
 		LLVMDisposeMessage(message);
 		emit_stop(e, "%s", text);
 	}
-	LLVMCodeGenOptLevel level = e->level >= 2 ? LLVMCodeGenLevelDefault : e->level == 1 ? LLVMCodeGenLevelLess : LLVMCodeGenLevelNone;
-	e->machine = LLVMCreateTargetMachine(target, row->triple, row->processor, row->features, level, LLVMRelocPIC, LLVMCodeModelSmall);
+	LLVMCodeGenOptLevel level = e->level >= 2   ? LLVMCodeGenLevelDefault
+	                            : e->level == 1 ? LLVMCodeGenLevelLess
+	                                            : LLVMCodeGenLevelNone;
+	e->machine = LLVMCreateTargetMachine(target, row->triple, row->processor, row->features, level,
+	                                     LLVMRelocPIC, LLVMCodeModelSmall);
 	if (!e->machine) emit_stop(e, "LLVM has no machine for %s", row->processor);
-	LLVMSetTargetMachineGlobalISel(e->machine, 0); /* one selector of instructions for all machines and levels */
+	/* one selector of instructions for all machines and levels */
+	LLVMSetTargetMachineGlobalISel(e->machine, 0);
 	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine);
 	char *layout_text = LLVMCopyStringRepOfTargetData(layout);
 	LLVMSetDataLayout(e->module, layout_text);
@@ -76,7 +81,8 @@ void target_open(Emit *e) {
 
 static void text_attribute(Emit *e, LLVMValueRef function, const char *name, const char *value) {
 	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-	                        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+	                        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
+	                                                  value, (unsigned)strlen(value)));
 }
 
 void target_set_attributes(Emit *e, LLVMValueRef function) {
@@ -89,5 +95,6 @@ void target_set_attributes(Emit *e, LLVMValueRef function) {
 	}
 	if (e->options->debug_lines) text_attribute(e, function, "frame-pointer", "all");
 	unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, nounwind, 0));
+	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                        LLVMCreateEnumAttribute(e->context, nounwind, 0));
 }

@@ -1,10 +1,12 @@
-/* control.c - control flow, calls, host functions, and the steps that stop or write: fail, print.
+/* control.c - control flow, calls, host functions, and the steps that stop or
+ * write: fail, print.
  *
- * Needs: frame.h. Guarantees: a loop's carried values are moved round it, never copied, so that an update in its body
- * happens in place. What a failed body of `try` held is released before the handler runs.
+ * Needs: frame.h. Guarantees: a loop's carried values are moved round it, never
+ * copied, so that an update in its body happens in place. What a failed body of
+ * `try` held is released before the handler runs.
  *
- * Carried values rest in the slots of the loop's own results between two iterations: nothing else can see those
- * before the loop ends.
+ * Carried values rest in the slots of the loop's own results between two
+ * iterations: nothing else can see those before the loop ends.
  */
 #include "backend/native/jit/tier.h"
 #include "lang/base/clock.h"
@@ -24,14 +26,16 @@ static void move_values(Value *to, Value *from, uint32_t n) {
 	}
 }
 
-/* How long a loop takes is looked at after 32 turns, 64, 128 ..., where a turn may be long after 2, 4, 8 ...; at its beginning, whether there is machine code of it from an
- * earlier time. */
+/* How long a loop takes is looked at after 32 turns, 64, 128 ..., where a turn
+ * may be long after 2, 4, 8 ...; at its beginning, whether there is machine
+ * code of it from an earlier time. */
 enum { FIRST_LOOK = 32, FIRST_HEAVY_LOOK = 2 };
 static inline int64_t first_look(const Step *s) {
 	return ((const LoopSite *)s->site)->heavy ? FIRST_HEAVY_LOOK : FIRST_LOOK;
 }
 
-/* Only when nothing is on top of the machine code yet, and the loop is not a part of machine code itself. */
+/* Only when nothing is on top of the machine code yet, and the loop is not a
+ * part of machine code itself. */
 static inline bool may_go_on_natively(const Step *s) {
 	const LoopSite *site = s->site;
 	return site && !site->never;
@@ -45,7 +49,8 @@ static inline void turned(Progress *p, int64_t step, int64_t steps) {
 	p->steps = steps;
 }
 
-/* The loop may go on as machine code, which counts its turns from here; one that says how far it is has a record of its own there. */
+/* The loop may go on as machine code, which counts its turns from here; one
+ * that says how far it is has a record of its own there. */
 static Progress going_on(Frame *f, Progress *p, int64_t turn) {
 	if (!p) return (Progress){0};
 	p->base = turn;
@@ -63,9 +68,7 @@ static Progress *stayed(Frame *f, Progress *p, const Progress *now) {
 	return p;
 }
 
-static inline bool has_machine_code(const Step *s) {
-	return ((const LoopSite *)s->site)->osr;
-}
+static inline bool has_machine_code(const Step *s) { return ((const LoopSite *)s->site)->osr; }
 
 static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	const Block *body = &s->blocks[0];
@@ -75,7 +78,10 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	for (uint32_t k = 0; k < carried; k++) held[k] = take_operand(f, s, k + 1);
 	const bool watched = may_go_on_natively(s) && n > first_look(s);
 	const double began = watched ? clock_seconds() : 0;
-	for (int64_t i = 0, look = !watched ? -1 : has_machine_code(s) ? 0 : first_look(s); i < n; i++) {
+	for (int64_t i = 0, look = !watched              ? -1
+	                           : has_machine_code(s) ? 0
+	                                                 : first_look(s);
+	     i < n; i++) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
 			bool soon;
@@ -103,7 +109,8 @@ Status eval_FOR(Frame *f, const Step *s) {
 
 static Status turn_while(Frame *f, const Step *s, Progress *p) {
 	const Block *cond = &s->blocks[0], *body = &s->blocks[1];
-	Value *held = &f->slots[s->d], *asked = &f->slots[cond->params], *params = &f->slots[body->params];
+	Value *held = &f->slots[s->d], *asked = &f->slots[cond->params],
+		  *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < s->nargs; k++) held[k] = take_operand(f, s, k);
 	double began = 0;
 	for (int64_t turn = 0, look = may_go_on_natively(s) ? 1 : -1;; turn++) {
@@ -112,11 +119,14 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 			bool soon = false;
 			const Progress now = going_on(f, p, turn);
 			if (look == 1) began = clock_seconds();
-			if ((look > 1 || has_machine_code(s)) && tier_loop(f, s, 0, 0, clock_seconds() - began, held, &gone, &soon)) return gone;
+			if ((look > 1 || has_machine_code(s)) &&
+			    tier_loop(f, s, 0, 0, clock_seconds() - began, held, &gone, &soon))
+				return gone;
 			p = stayed(f, p, &now);
 			look = look == 1 ? first_look(s) : soon ? look + look / 8 + 1 : 2 * look;
 		}
-		for (uint32_t k = 0; k < s->nargs; k++) asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
+		for (uint32_t k = 0; k < s->nargs; k++)
+			asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
 		Status st = run_block(f, cond);
 		if (UNLIKELY(st != ST_OK)) return st;
 		Value more;
@@ -159,14 +169,15 @@ Status eval_TRY(Frame *f, const Step *s) {
 	return st;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 enum { FEW = 16 };
 
 Status eval_CALL(Frame *f, const Step *s) {
 	CallSite *site = s->site;
 	if (UNLIKELY(!site->code)) {
-		if (!site->fn || !site->fn->finished) return fail_internal(f, s, "a call of an unfinished function");
+		if (!site->fn || !site->fn->finished)
+			return fail_internal(f, s, "a call of an unfinished function");
 		site->code = code_of(f->ctx, site->fn);
 		if (!site->code) return ST_NOMEM;
 	}
@@ -178,7 +189,8 @@ Status eval_CALL(Frame *f, const Step *s) {
 	Tensor *places[FEW];
 	const bool placed = UNLIKELY(f->places != NULL) && s->nresults <= FEW;
 	for (uint32_t k = 0; placed && k < s->nresults; k++) places[k] = place_of(f, s->d + k);
-	Status st = call_code(f->be, site->code, s->nargs, args, placed ? places : NULL, &f->slots[s->d], s->span);
+	Status st = call_code(f->be, site->code, s->nargs, args, placed ? places : NULL,
+	                      &f->slots[s->d], s->span);
 	if (s->nargs > FEW) heap_free(f->ctx, args, s->nargs * sizeof *args);
 	return st;
 }
@@ -223,7 +235,8 @@ Status eval_DYNAMIC(Frame *f, const Step *s) {
 	if (nargs > FEW && !(args = heap_alloc(f->ctx, nargs * sizeof *args))) return ST_NOMEM;
 	for (uint32_t k = 0; k < nargs; k++) args[k] = *operand(f, s, k + 3);
 	Value state = take_operand(f, s, 1), result = {.kind = V_UNSET};
-	Status st = ir_services(f->ctx)->call_dynamic(f->ctx, *operand(f, s, 2), nargs, args, &state, &result, s->span);
+	Status st = ir_services(f->ctx)->call_dynamic(f->ctx, *operand(f, s, 2), nargs, args, &state,
+	                                              &result, s->span);
 	if (nargs > FEW) heap_free(f->ctx, args, nargs * sizeof *args);
 	if (st != ST_OK) {
 		value_unref(state);
@@ -235,7 +248,7 @@ Status eval_DYNAMIC(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-/* ---- effects ----------------------------------------------------------------------------------------------------- */
+/* ---- effects ------------------------------------------------------------- */
 
 static const char *text_of(const Value *v, size_t *n) {
 	if (v->kind != V_STRING) {
@@ -255,7 +268,8 @@ Status eval_PROGRESS(Frame *f, const Step *s) {
 	if (!ctx_is_told(f->ctx)) return ST_OK;
 	double values[PROGRESS_VALUES];
 	for (uint32_t k = 2; k < s->nargs; k++) values[k - 2] = operand(f, s, k)->f;
-	ctx_report(f->ctx, (Atom)s->fields[0].words[0], operand(f, s, 0)->i, operand(f, s, 1)->i, s->nargs - 2, values);
+	ctx_report(f->ctx, (Atom)s->fields[0].words[0], operand(f, s, 0)->i, operand(f, s, 1)->i,
+	           s->nargs - 2, values);
 	return ST_OK;
 }
 
@@ -276,16 +290,19 @@ Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 	size_t n;
 	const char *text = text_of(message, &n);
 	if (code == E_EXIT) {
-		const long long ends = strtoll(text + strcspn(text, "-0123456789"), NULL, 10); /* of lanes the first that fails */
+		/* of lanes the first that fails */
+		const long long ends = strtoll(text + strcspn(text, "-0123456789"), NULL, 10);
 		if (ends >= 0 && ends <= 255) {
-			diag_error(f->ctx, E_EXIT, span_of(f->ctx, s->span), "the program ended itself with exit code %lld", ends);
+			diag_error(f->ctx, E_EXIT, span_of(f->ctx, s->span),
+			           "the program ended itself with exit code %lld", ends);
 			ctx_set_exit_code(f->ctx, (int)ends);
 			f->be->traced = 0;
 			return ST_EXIT;
 		}
 		return fail_at(f, s, E_VALUE, "an exit code is a number from 0 to 255, not %s", text);
 	}
-	diag_error(f->ctx, code >= 0 && code < DIAG_COUNT ? (DiagCode)code : E_USER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
+	diag_error(f->ctx, code >= 0 && code < DIAG_COUNT ? (DiagCode)code : E_USER,
+	           span_of(f->ctx, s->span), "%.*s", (int)n, text);
 	f->be->traced = 0;
 	return ST_ERROR;
 }

@@ -1,10 +1,11 @@
-/* interpreter.c - the runner: the backend's state in a context, frames, blocks of steps, calls, polls, and how failures are
- * told.
+/* interpreter.c - the runner: the backend's state in a context, frames, blocks
+ * of steps, calls, polls, and how failures are told.
  *
- * Needs: frame.h. Guarantees: frames live on chunked stacks of the counted heap, so a call costs no allocation once
- * the stack is warm; a failed run leaves no reference in any slot; recursion is cut off by the context's depth limit
- * and, whatever that is set to, before the C stack ends; every failure carries the span of the step where it
- * happened, and the calls that led there.
+ * Needs: frame.h. Guarantees: frames live on chunked stacks of the counted
+ * heap, so a call costs no allocation once the stack is warm; a failed run
+ * leaves no reference in any slot; recursion is cut off by the context's depth
+ * limit and, whatever that is set to, before the C stack ends; every failure
+ * carries the span of the step where it happened, and the calls that led there.
  */
 #include "backend/numlib/detached_call.h"
 #include "backend/native/jit/tier.h"
@@ -12,15 +13,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define CHUNK_BYTES ((size_t)48 * 1024)  /* a multiple of sizeof(Value): slots lie on one grid whoever uses the chunk */
-#define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024) /* of an 8 MB stack; the rest is the caller's, and a kernel's */
+/* a multiple of sizeof(Value): slots lie on one grid whoever uses the chunk */
+#define CHUNK_BYTES ((size_t)48 * 1024)
+/* of an 8 MB stack; the rest is the caller's, and a kernel's */
+#define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024)
 #define TRACE_LINES 8u
 _Static_assert(CHUNK_BYTES % sizeof(Value) == 0, "slots of all frames lie on one grid");
 
-/* ---- memory for frames ------------------------------------------------------------------------------------------- */
+/* ---- memory for frames --------------------------------------------------- */
 
-/* Room for `bytes` on the stack; *mark undoes it. A fresh chunk is zero, so its slots are V_UNSET. */
-static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk, size_t *mark_used) {
+/* Room for `bytes` on the stack; *mark undoes it. A fresh chunk is zero, so its
+ * slots are V_UNSET. */
+static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk,
+                        size_t *mark_used) {
 	Chunk *k = st->now;
 	*mark_chunk = k;
 	*mark_used = k ? k->used : 0;
@@ -36,7 +41,8 @@ static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk
 				st->now = *mark_chunk;
 				return NULL;
 			}
-			*next = (Chunk){.before = k, .room = room, .bytes = sizeof *next + room, .at = (char *)(next + 1)};
+			*next = (Chunk){
+				.before = k, .room = room, .bytes = sizeof *next + room, .at = (char *)(next + 1)};
 			memset(next->at, 0, room);
 			if (k) k->next = next;
 			else st->first = next;
@@ -72,11 +78,12 @@ typedef struct Activation {
 
 static Status enter(Backend *be, const Code *code, Activation *a) {
 	a->frame = (Frame){.consts = code->consts, .be = be, .ctx = be->ctx, .code = code};
-	a->frame.slots =
-	    stack_push(be->ctx, &be->values, code->nslots * sizeof(Value), &a->values_chunk, &a->values_used);
+	a->frame.slots = stack_push(be->ctx, &be->values, code->nslots * sizeof(Value),
+	                            &a->values_chunk, &a->values_used);
 	if (!a->frame.slots) return ST_NOMEM;
 	if (!code->nsyms) return ST_OK;
-	a->frame.syms = stack_push(be->ctx, &be->syms, code->nsyms * sizeof(int64_t), &a->syms_chunk, &a->syms_used);
+	a->frame.syms = stack_push(be->ctx, &be->syms, code->nsyms * sizeof(int64_t), &a->syms_chunk,
+	                           &a->syms_used);
 	if (!a->frame.syms) {
 		stack_pop(&be->values, code->nslots * sizeof(Value), a->values_chunk, a->values_used);
 		return ST_NOMEM;
@@ -94,13 +101,14 @@ static void leave(Activation *a, bool failed) {
 		a->frame.slots[i].kind = V_UNSET;
 	}
 	stack_pop(&be->values, code->nslots * sizeof(Value), a->values_chunk, a->values_used);
-	if (code->nsyms) stack_pop(&be->syms, code->nsyms * sizeof(int64_t), a->syms_chunk, a->syms_used);
+	if (code->nsyms)
+		stack_pop(&be->syms, code->nsyms * sizeof(int64_t), a->syms_chunk, a->syms_used);
 }
 
-/* ---- failures ---------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
-/* What is recorded last may be refined; diag.h hands it out for reading only because most callers have no business
- * with it. */
+/* What is recorded last may be refined; diag.h hands it out for reading only
+ * because most callers have no business with it. */
 static Diag *last_diag(Ctx *c) {
 	uint32_t n = diag_total(c);
 	return n ? (Diag *)(uintptr_t)diag_at(c, n - 1) : NULL;
@@ -138,9 +146,12 @@ Status fail_internal(Frame *f, const Step *s, const char *what) {
 	return ST_INTERNAL;
 }
 
-/* A message is about the user's text: one from inside the library moves to where it was called. */
+/* A message is about the user's text: one from inside the library moves to
+ * where it was called. */
 static void leave_library(Ctx *c, Diag *d, Span caller) {
-	if (!d->span.source || !source_is_library(c, d->span.source) || !caller.source || source_is_library(c, caller.source)) return;
+	if (!d->span.source || !source_is_library(c, d->span.source) || !caller.source ||
+	    source_is_library(c, caller.source))
+		return;
 	if (d->code == E_INTERNAL) {
 		uint32_t line, column;
 		source_position(c, d->span, &line, &column);
@@ -160,7 +171,8 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 	if (caller.source && source_is_library(c, caller.source)) return; /* how the library does it */
 	const char *name = callee ? atom_text(c, callee) : "a function";
 	const Span home = span_of(c, defined);
-	if (*name == '_' && home.source && source_is_library(c, home.source)) return; /* nor its private names */
+	/* nor its private names */
+	if (*name == '_' && home.source && source_is_library(c, home.source)) return;
 	if (be->traced++ == TRACE_LINES) {
 		diag_trace(c, d, "... and the calls around it");
 		return;
@@ -172,7 +184,8 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 	}
 	uint32_t line, column;
 	source_position(c, caller, &line, &column);
-	diag_trace(c, d, "in %.*s, called at %s:%u:%u", n, name, source_name(c, caller.source), line, column);
+	diag_trace(c, d, "in %.*s, called at %s:%u:%u", n, name, source_name(c, caller.source), line,
+	           column);
 }
 
 /* The same for each call, the innermost first. */
@@ -181,7 +194,8 @@ static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diag
 }
 
 /* Warnings from inside the library stand where it was called. */
-static __attribute__((cold, noinline)) void warnings_called(Ctx *c, SpanId at, uint32_t diags_before) {
+static __attribute__((cold, noinline)) void warnings_called(Ctx *c, SpanId at,
+                                                            uint32_t diags_before) {
 	const Span caller = span_of(c, at);
 	if (!caller.source || source_is_library(c, caller.source)) return;
 	for (uint32_t i = diags_before; i < diag_total(c); i++) {
@@ -204,7 +218,8 @@ static void warned_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
 
 void step_warned(Frame *f, const Step *s, uint32_t diags_before) {
 	warnings_called(f->ctx, s->span, diags_before);
-	if (s->chain) chain_calls(f->ctx, s->chain, warned_inlined, &(struct warned){f->ctx, diags_before});
+	if (s->chain)
+		chain_calls(f->ctx, s->chain, warned_inlined, &(struct warned){f->ctx, diags_before});
 }
 
 static void trace_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
@@ -219,21 +234,25 @@ void call_told(Backend *be, const Fn *callee, const Inst *in) {
 Status step_told(Frame *f, const Step *s, Status st) {
 	Backend *be = f->be;
 	const uint32_t total = diag_total(f->ctx);
-	if (be->told_diags == total && be->told_depth == be->depth) return st; /* a step around the one that failed */
+	/* a step around the one that failed */
+	if (be->told_diags == total && be->told_depth == be->depth) return st;
 	be->told_diags = total;
 	be->told_depth = be->depth;
 	if (s->chain && total) chain_calls(f->ctx, s->chain, trace_inlined, be);
 	return st;
 }
 
-/* The innermost step gives a place to what was recorded without one; steps around it find that done. */
+/* The innermost step gives a place to what was recorded without one; steps
+ * around it find that done. */
 __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Status st) {
 	Diag *d = last_diag(f->ctx);
 	if (st == ST_NOMEM && (!d || d->code != E_MEMORY)) {
 		d = diag_error(f->ctx, E_MEMORY, span_of(f->ctx, s->span), "out of memory");
 		f->be->traced = 0;
 	}
-	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST || s->op == OP_DYNAMIC || d->code == E_HOST)) {
+	if (d && !d->span.source &&
+	    (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST ||
+	     s->op == OP_DYNAMIC || d->code == E_HOST)) {
 		d->span = span_of(f->ctx, s->span);
 		f->be->traced = 0;
 	}
@@ -247,7 +266,7 @@ Status spend_poll(Backend *be) {
 	return ctx_poll(be->ctx, units);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- blocks -------------------------------------------------------------- */
 
 static void release_dead(Frame *f, const Block *b) {
 	for (uint32_t i = 0; i < b->ndead; i++) {
@@ -308,8 +327,10 @@ void bind_syms(Frame *f, uint32_t n, const SymDef *defs) {
 	for (uint32_t i = 0; i < n; i++) {
 		const SymDef *d = &defs[i];
 		const Value *v = &f->slots[d->from];
-		int64_t length = v->kind == V_TENSOR && d->axis < v->tensor->rank ? v->tensor->shape[d->axis] : -1;
-		if (d->factor != 1 || d->offset) length = length < d->offset ? -1 : (length - d->offset) / d->factor;
+		int64_t length =
+			v->kind == V_TENSOR && d->axis < v->tensor->rank ? v->tensor->shape[d->axis] : -1;
+		if (d->factor != 1 || d->offset)
+			length = length < d->offset ? -1 : (length - d->offset) / d->factor;
 		f->syms[d->sym] = length;
 	}
 }
@@ -322,15 +343,18 @@ void sweep_block(Frame *f, const Block *b) {
 	}
 }
 
-/* ---- types of values from outside -------------------------------------------------------------------------------- */
+/* ---- types of values from outside ---------------------------------------- */
 
 /* "f64[n, 3]" */
 static void describe_type(Frame *f, const TypeRef *t, char *out, size_t cap) {
-	const char *name = t->kind == TY_DYN ? "a dynamic value" : t->kind == TY_TOKEN ? "a token" : dtype_name(t->dtype);
+	const char *name = t->kind == TY_DYN     ? "a dynamic value"
+	                   : t->kind == TY_TOKEN ? "a token"
+	                                         : dtype_name(t->dtype);
 	size_t n = (size_t)snprintf(out, cap, "%s", name);
 	for (uint32_t i = 0; i < t->rank && t->kind == TY_TENSOR && n + 40 < cap; i++) {
 		char dim[32];
-		dim_print(f->ctx, t->dims[i].dim, sym_words, &(SymWords){.fn = f->code->fn}, dim, sizeof dim);
+		dim_print(f->ctx, t->dims[i].dim, sym_words, &(SymWords){.fn = f->code->fn}, dim,
+		          sizeof dim);
 		n += (size_t)snprintf(out + n, cap - n, "%s%s", i ? ", " : "[", dim);
 	}
 	if (t->rank && n + 2 < cap) snprintf(out + n, cap - n, "]");
@@ -369,17 +393,21 @@ Status fail_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *w
 	Text found;
 	text_init(&found, f->ctx);
 	value_type_print(&found, v);
-	diag_error(f->ctx, has_kind(v, t) ? E_SHAPE : E_TYPE, span_of(f->ctx, span), "%s: expected %s, found %.*s", what, expected,
-	           found.failed ? 1 : (int)found.n, found.failed ? "?" : found.at ? found.at : "");
+	diag_error(f->ctx, has_kind(v, t) ? E_SHAPE : E_TYPE, span_of(f->ctx, span),
+	           "%s: expected %s, found %.*s", what, expected, found.failed ? 1 : (int)found.n,
+	           found.failed ? "?"
+	           : found.at   ? found.at
+	                        : "");
 	text_free(&found);
 	f->be->traced = 0;
 	return ST_ERROR;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static Status too_deep(Backend *be, SpanId at) {
-	diag_error(be->ctx, E_DEPTH, span_of(be->ctx, at), "the recursion is more than %u calls deep", be->depth);
+	diag_error(be->ctx, E_DEPTH, span_of(be->ctx, at), "the recursion is more than %u calls deep",
+	           be->depth);
 	be->traced = 0;
 	return ST_LIMIT;
 }
@@ -407,11 +435,14 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 	return st;
 }
 
-Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places, Value *results, SpanId span) {
+Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places,
+                 Value *results, SpanId span) {
 	char here = 0;
 	Activation a;
 	callee = tier_choose(be, callee, args);
-	Status st = be->depth >= ctx_depth_limit(be->ctx) || stack_is_short(be, &here) ? too_deep(be, span) : enter(be, callee, &a);
+	Status st = be->depth >= ctx_depth_limit(be->ctx) || stack_is_short(be, &here)
+	                ? too_deep(be, span)
+	                : enter(be, callee, &a);
 	if (UNLIKELY(st != ST_OK)) {
 		for (uint32_t i = 0; i < nargs; i++) {
 			value_unref(args[i]);
@@ -432,7 +463,8 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 	return code_call_into(c, code, args, NULL, results);
 }
 
-Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *places, Value *results) {
+Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *places,
+                      Value *results) {
 	Backend *be = backend_of(c);
 	char here = 0;
 	if (!be->depth) be->told_diags = UINT32_MAX;
@@ -443,7 +475,8 @@ Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *plac
 	if (!be->depth) be->stack_base = &here;
 	SpanId span = fn->span;
 	Activation a;
-	Status st = be->depth >= ctx_depth_limit(c) || stack_is_short(be, &here) ? too_deep(be, span) : enter(be, code, &a);
+	Status st = be->depth >= ctx_depth_limit(c) || stack_is_short(be, &here) ? too_deep(be, span)
+	                                                                         : enter(be, code, &a);
 	if (st == ST_NOMEM) {
 		diag_error(c, E_MEMORY, span_of(c, span), "out of memory");
 		return st;
@@ -454,14 +487,16 @@ Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *plac
 	Value *params = a.frame.slots + code->body.params;
 	for (uint32_t i = 0; i < nparams; i++) { /* a tensor without axes is a scalar inside */
 		params[i] = value_ref(args[i]);
-		if (params[i].kind == V_TENSOR && !params[i].tensor->rank && code->params[i].kind == TY_TENSOR)
+		if (params[i].kind == V_TENSOR && !params[i].tensor->rank &&
+		    code->params[i].kind == TY_TENSOR)
 			params[i] = value_from_tensor(params[i].tensor);
 	}
 	bind_syms(&a.frame, code->body.nsyms, code->body.syms);
 	for (uint32_t i = 0; i < nparams && st == ST_OK; i++) {
 		if (LIKELY(has_type(&a.frame, params[i], &code->params[i]))) continue;
 		char what[80];
-		snprintf(what, sizeof what, "argument %u of %.40s", i + 1, fn->name ? atom_text(c, fn->name) : "a function");
+		snprintf(what, sizeof what, "argument %u of %.40s", i + 1,
+		         fn->name ? atom_text(c, fn->name) : "a function");
 		st = fail_type(&a.frame, params[i], &code->params[i], span, what);
 	}
 	if (st == ST_OK) st = run_body(&a, results, span, diags);
@@ -475,13 +510,16 @@ Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *plac
 Tensor *place_of(const Frame *f, uint32_t slot) {
 	const Block *body = &f->code->body;
 	for (uint32_t r = 0; r < body->nresults; r++)
-		if (body->results[r] == (int32_t)slot && body->untouched[r] && body->takes[r]) return f->places[r];
+		if (body->results[r] == (int32_t)slot && body->untouched[r] && body->takes[r])
+			return f->places[r];
 	return NULL;
 }
 
 Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape) {
 	Tensor *p = f->places ? place_of(f, s->d) : NULL;
-	if (!p || p->dtype != d || p->rank != rank || memcmp(p->shape, shape, rank * sizeof *shape) || !p->contiguous) return NULL;
+	if (!p || p->dtype != d || p->rank != rank || memcmp(p->shape, shape, rank * sizeof *shape) ||
+	    !p->contiguous)
+		return NULL;
 	const char *end = p->data + (size_t)p->count * dtype_size(d);
 	for (uint32_t k = 0; k < s->nargs; k++) {
 		const Value *v = operand(f, s, k);
@@ -492,7 +530,8 @@ Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int
 	return tensor_ref(p);
 }
 
-Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud)) {
+Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part),
+                   void *ud, Status (*poll)(void *ud)) {
 	enum { PARALLEL_FROM = 64 * 1024 };
 	if (parts > 1 && work >= PARALLEL_FROM && be->threads != 1) {
 		if (!be->pool) be->pool = pool_new(be->ctx, be->threads);
@@ -506,7 +545,7 @@ Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *
 	return ST_OK;
 }
 
-/* ---- operands, lengths, results ---------------------------------------------------------------------------------- */
+/* ---- operands, lengths, results ------------------------------------------ */
 
 Value take_operand(Frame *f, const Step *s, uint32_t k) {
 	const Value *v = operand(f, s, k);
@@ -542,7 +581,8 @@ bool dim_position(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	if (dim_eval(f->ctx, d->dim, f->syms, f->code->nsyms, out)) return true;
 	char text[96];
 	dim_print(f->ctx, d->dim, sym_words, &(SymWords){.fn = f->code->fn}, text, sizeof text);
-	diag_step(f, s, E_SHAPE, "the length %s cannot be worked out here: it is unknown or too large", text);
+	diag_step(f, s, E_SHAPE, "the length %s cannot be worked out here: it is unknown or too large",
+	          text);
 	return false;
 }
 
@@ -568,7 +608,7 @@ Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t) {
 	return ST_OK;
 }
 
-/* ---- the backend's state ----------------------------------------------------------------------------------------- */
+/* ---- the backend's state ------------------------------------------------- */
 
 static void free_code(Ctx *c, void *code) {
 	if (!code) return;
@@ -638,9 +678,7 @@ Status backend_init(Ctx *c) {
 	return ST_OK;
 }
 
-RunCounters *run_counters(Ctx *c) {
-	return &backend_of(c)->counters;
-}
+RunCounters *run_counters(Ctx *c) { return &backend_of(c)->counters; }
 
 void backend_set_threads(Ctx *c, int threads) {
 	Backend *be = backend_of(c);

@@ -1,14 +1,19 @@
-/* nan_trace.c - where a NaN or an infinity came from: an observer that follows it from the operation that made it to the result.
+/* nan_trace.c - where a NaN or an infinity came from: an observer that follows
+ * it from the operation that made it to the result.
  *
- * Needs: frame.h (the observer's hook), lang/ir/host.h. Guarantees: what runs under it gives what it gives without, apart from the bits
- * inside a NaN; nothing of it is left when it is done. It is reached through one host function, `_nan_check`, which runs the
- * function it is given.
+ * Needs: frame.h (the observer's hook), lang/ir/host.h. Guarantees: what runs
+ * under it gives what it gives without, apart from the bits inside a NaN;
+ * nothing of it is left when it is done. It is reached through one host
+ * function, `_nan_check`, which runs the function it is given.
  *
- * A NaN carries 22 bits that arithmetic hands on from operand to result, through conversions of precision, too. Each operation
- * whose operands have no NaN where its result has one gets a number, its origin, which is written into those bits. In the end the NaNs of
- * the result say themselves who made them, and one that a `where` threw away is not blamed. Where a kernel or a library gives a
- * NaN of its own for the one it read, the number is written again. Infinities have no such bits: of them the value that holds the first
- * is remembered, by the slot it lies in.
+ * A NaN carries 22 bits that arithmetic hands on from operand to result,
+ * through conversions of precision, too. Each operation whose operands have no
+ * NaN where its result has one gets a number, its origin, which is written into
+ * those bits. In the end the NaNs of the result say themselves who made them,
+ * and one that a `where` threw away is not blamed. Where a kernel or a library
+ * gives a NaN of its own for the one it read, the number is written again.
+ * Infinities have no such bits: of them the value that holds the first is
+ * remembered, by the slot it lies in.
  */
 #include "backend/eval/core/frame.h"
 #include "lang/ir/host.h"
@@ -25,7 +30,7 @@ typedef struct Origin {
 	ChainId chain;
 	uint32_t rank, noperands, nturns, parameter;
 	int64_t index[MAX_RANK], turns[MAX_RANK]; /* of the loops around, the outermost first */
-	Value operands[3];                       /* scalars, where elements are made of elements */
+	Value operands[3];                        /* scalars, where elements are made of elements */
 	Atom names[3];
 	bool has_primal; /* derivative code: the operand of the operation that was derived */
 	Value primal;
@@ -79,7 +84,7 @@ typedef struct Watch {
 	bool reverse;           /* a transposed operation has been met */
 } Watch;
 
-/* ---- elements ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------ */
 
 typedef struct Elements {
 	Dtype dtype;
@@ -91,10 +96,19 @@ typedef struct Elements {
 } Elements;
 
 static bool elements_of(const Value *v, Elements *e) {
-	if (v->kind == V_SCALAR) *e = (Elements){.dtype = v->dtype, .count = 1, .data = (char *)(uintptr_t)value_scalar_bytes(v), .contiguous = true};
+	if (v->kind == V_SCALAR)
+		*e = (Elements){.dtype = v->dtype,
+		                .count = 1,
+		                .data = (char *)(uintptr_t)value_scalar_bytes(v),
+		                .contiguous = true};
 	else if (v->kind == V_TENSOR)
-		*e = (Elements){.dtype = v->tensor->dtype, .rank = v->tensor->rank, .count = v->tensor->count, .shape = v->tensor->shape, .stride = v->tensor->stride,
-		                .data = v->tensor->data, .contiguous = v->tensor->contiguous};
+		*e = (Elements){.dtype = v->tensor->dtype,
+		                .rank = v->tensor->rank,
+		                .count = v->tensor->count,
+		                .shape = v->tensor->shape,
+		                .stride = v->tensor->stride,
+		                .data = v->tensor->data,
+		                .contiguous = v->tensor->contiguous};
 	else return false;
 	return dtype_is_inexact(e->dtype);
 }
@@ -146,7 +160,8 @@ static int class_of(const Watch *w, Dtype d, const char *p, uint32_t *origin) {
 	if (dtype_is_complex(d)) {
 		uint32_t other = 0;
 		int second = part_class(wide, p + (wide ? 8 : 4), &other);
-		if (second == IS_NAN && (first != IS_NAN || !*origin || *origin >= w->norigins)) *origin = other;
+		if (second == IS_NAN && (first != IS_NAN || !*origin || *origin >= w->norigins))
+			*origin = other;
 		first = first > second ? first : second;
 	}
 	if (*origin >= w->norigins) *origin = 0;
@@ -159,7 +174,8 @@ static void tag_part(bool wide, char *p, uint32_t origin) {
 	if (wide) {
 		uint64_t bits;
 		memcpy(&bits, p, sizeof bits);
-		bits = (bits & 0x8000000000000000u) | 0x7ff8000000000000u | (uint64_t)origin << PAYLOAD_SHIFT;
+		bits =
+			(bits & 0x8000000000000000u) | 0x7ff8000000000000u | (uint64_t)origin << PAYLOAD_SHIFT;
 		memcpy(p, &bits, sizeof bits);
 	} else {
 		uint32_t bits;
@@ -175,20 +191,23 @@ static void tag(Dtype d, char *p, uint32_t origin) {
 	if (dtype_is_complex(d)) tag_part(wide, p + (wide ? 8 : 4), origin);
 }
 
-/* The first element of a class: its position, or -1. With untagged, NaNs that carry an origin do not count. */
+/* The first element of a class: its position, or -1. With untagged, NaNs that
+ * carry an origin do not count. */
 static int64_t first_of(const Watch *w, const Elements *e, int which, bool untagged) {
 	for (int64_t i = 0; i < e->count; i++) {
 		uint32_t origin;
-		if (class_of(w, e->dtype, element(e, i), &origin) == which && !(untagged && origin)) return i;
+		if (class_of(w, e->dtype, element(e, i), &origin) == which && !(untagged && origin))
+			return i;
 	}
 	return -1;
 }
 
-/* ---- infinities: which value has which origin ----------------------------------------------------------------------------------------- */
+/* ---- infinities: which value has which origin ---------------------------- */
 
 static Place *place_for(Watch *w, const Code *code, const Value *slot) {
 	uint32_t at = (uint32_t)((uintptr_t)slot / sizeof *slot * 2654435761u) & (w->room - 1);
-	while (w->places[at].slot && (w->places[at].slot != slot || w->places[at].code != code)) at = (at + 1) & (w->room - 1);
+	while (w->places[at].slot && (w->places[at].slot != slot || w->places[at].code != code))
+		at = (at + 1) & (w->room - 1);
 	return &w->places[at];
 }
 
@@ -218,7 +237,9 @@ static uint32_t infinity_in(const Watch *w, const Frame *f, int32_t operand) {
 	if (operand < 0) return 0;
 	const Value *slot = f->slots + operand;
 	const Block *body = &f->code->body;
-	if (f == w->root && (uint32_t)operand >= body->params && (uint32_t)operand < body->params + body->nparams) return w->of_parameter[(uint32_t)operand - body->params];
+	if (f == w->root && (uint32_t)operand >= body->params &&
+	    (uint32_t)operand < body->params + body->nparams)
+		return w->of_parameter[(uint32_t)operand - body->params];
 	if (w->room) {
 		const Place *p = place_for((Watch *)(uintptr_t)w, f->code, slot);
 		if (p->slot && p->origin) return p->origin;
@@ -226,15 +247,17 @@ static uint32_t infinity_in(const Watch *w, const Frame *f, int32_t operand) {
 	return w->last_infinity; /* it came round a loop or into a call */
 }
 
-/* ---- origins ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- origins ------------------------------------------------------------- */
 
 static bool of_user(const Ctx *c, SpanId span) {
 	const Span s = span_of(c, span);
 	return s.source && !source_is_library(c, s.source);
 }
 
-/* The transforms of the instruction itself: those behind the calls of the user's functions that were written out, which bring the transforms of the calls. What the
- * library calls on the way, in a rule of derivation say, belongs to the instruction. */
+/* The transforms of the instruction itself: those behind the calls of the
+ * user's functions that were written out, which bring the transforms of the
+ * calls. What the library calls on the way, in a rule of derivation say,
+ * belongs to the instruction. */
 static const char *own_transforms(const Ctx *c, ChainId chain) {
 	const char *text = chain ? chain_text(c, chain) : "", *own = text;
 	for (const char *word = text; *word;) {
@@ -256,7 +279,8 @@ static bool is_derived(const Ctx *c, ChainId chain) {
 	return strstr(t, "jvp") || strstr(t, "jet") || strstr(t, "linearise") || strstr(t, "transpose");
 }
 
-/* A function's name as the user gave it: what transforms append is cut off. "" for none, and for the library's own. */
+/* A function's name as the user gave it: what transforms append is cut off. ""
+ * for none, and for the library's own. */
 static size_t plain_name(const Ctx *c, Atom name, const char **text) {
 	*text = name ? atom_text(c, name) : "";
 	if (!strncmp(*text, "each.", 5)) *text += 5; /* a function of numbers, of whole arrays */
@@ -291,7 +315,9 @@ static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 		return;
 	}
 	const Span here = span_of(c, t->o->span), call = span_of(c, at);
-	const bool around = call.source == here.source && call.start <= here.start && call.end >= here.end; /* a definition, not a call of it */
+	/* a definition, not a call of it */
+	const bool around =
+		call.source == here.source && call.start <= here.start && call.end >= here.end;
 	if (!n || at == t->w->fn->span || around) return;
 	Text *trace = &t->o->trace;
 	const size_t start = trace->n;
@@ -299,9 +325,11 @@ static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 	text_format(trace, "in %.*s, called at ", (int)n, name);
 	put_place(trace, c, at);
 	if (trace->failed) return;
-	const char *line = trace->at + start + (start > 0); /* a call and the rule of its function are one */
+	/* a call and the rule of its function are one */
+	const char *line = trace->at + start + (start > 0);
 	const size_t long_ = strlen(line);
-	if (start >= long_ && !memcmp(trace->at + start - long_, line, long_) && (start == long_ || trace->at[start - long_ - 1] == '\n')) {
+	if (start >= long_ && !memcmp(trace->at + start - long_, line, long_) &&
+	    (start == long_ || trace->at[start - long_ - 1] == '\n')) {
 		trace->n = start;
 		trace->at[start] = 0;
 	}
@@ -319,7 +347,8 @@ static void tell_around(Telling *t) {
 			t->o->nturns++;
 			if (lines++ < 12) {
 				if (out->n) text_str(out, "\n");
-				text_format(out, "in turn %lld%s of ", (long long)a->turn, is_backwards(c, s->chain) ? ", going backwards," : "");
+				text_format(out, "in turn %lld%s of ", (long long)a->turn,
+				            is_backwards(c, s->chain) ? ", going backwards," : "");
 				if (of_user(c, s->span)) {
 					text_str(out, "the loop at ");
 					put_place(out, c, s->span);
@@ -330,17 +359,22 @@ static void tell_around(Telling *t) {
 			tell_call(t, ((const CallSite *)s->site)->fn->name, 0, s->span);
 		} else if (s->op == OP_HOST && lines < 12) {
 			lines++;
-			/* what a function of the library does inside stands for its call: in derivative code, if that is */
-			if ((!t->placed || s->span == t->o->span) && !is_derived(c, t->o->chain) && is_derived(c, s->chain)) t->o->chain = s->chain;
+			/* what a function of the library does inside stands for its call:
+			 * in derivative code, if that is */
+			if ((!t->placed || s->span == t->o->span) && !is_derived(c, t->o->chain) &&
+			    is_derived(c, s->chain))
+				t->o->chain = s->chain;
 			tell_call(t, atom(c, ((const HostCall *)s->site)->def->name), 0, s->span);
 		}
-		if (s->chain && s->op != OP_FOR && s->op != OP_WHILE && lines < 12) chain_calls(c, s->chain, tell_call, t);
+		if (s->chain && s->op != OP_FOR && s->op != OP_WHILE && lines < 12)
+			chain_calls(c, s->chain, tell_call, t);
 	}
 	const uint32_t n = t->o->nturns < MAX_RANK ? t->o->nturns : MAX_RANK;
 	t->o->nturns = n;
 	uint32_t k = n;
 	for (const Around *a = w->around; a && k; a = a->outer)
-		if ((a->s->op == OP_FOR || a->s->op == OP_WHILE) && a->turn >= 0) t->o->turns[--k] = a->turn;
+		if ((a->s->op == OP_FOR || a->s->op == OP_WHILE) && a->turn >= 0)
+			t->o->turns[--k] = a->turn;
 }
 
 static void tell_around_protected(Ctx *c, void *ud) {
@@ -371,7 +405,8 @@ static uint32_t origin_new(Watch *w, OriginKind kind, bool infinite, const Step 
 		o->span = s->span;
 		o->chain = s->chain;
 		Telling t = {w, o, of_user(c, s->span)};
-		if (ctx_protect(c, tell_around_protected, &t) != ST_OK) o->trace.n = 0; /* names are interned, which may want memory */
+		/* names are interned, which may want memory */
+		if (ctx_protect(c, tell_around_protected, &t) != ST_OK) o->trace.n = 0;
 	}
 	if (!s && kind == FROM_CONSTANT && of_user(c, w->fn->span)) o->span = w->fn->span;
 	if (infinite) w->last_infinity = w->norigins;
@@ -382,12 +417,15 @@ static Primal *primal_find(const Watch *w, SpanId span, uint32_t rank, const int
 	for (Primal *p = w->primals[span % BUCKETS]; p; p = p->next) {
 		if (p->span != span) continue;
 		Elements e;
-		if (elements_of(&p->operand, &e) && e.rank == rank && (!rank || !memcmp(e.shape, shape, rank * sizeof *shape))) return p;
+		if (elements_of(&p->operand, &e) && e.rank == rank &&
+		    (!rank || !memcmp(e.shape, shape, rank * sizeof *shape)))
+			return p;
 	}
 	return NULL;
 }
 
-/* What an operation of the program reads is kept for messages about its derivative; not in a loop, whose turns differ. */
+/* What an operation of the program reads is kept for messages about its
+ * derivative; not in a loop, whose turns differ. */
 static void primal_keep(Watch *w, const Frame *f, const Step *s, const Value *operand) {
 	if (prims[s->op].deriv != DERIV_RULE || s->nargs > 1) return;
 	for (const Around *a = w->around; a; a = a->outer)
@@ -407,25 +445,34 @@ static void primal_keep(Watch *w, const Frame *f, const Step *s, const Value *op
 	p->name = s->args[0] >= 0 ? f->code->fn->vals.at[s->args[0]].name : 0;
 }
 
-/* ---- a step under observation -------------------------------------------------------------------------------------------------------------- */
+/* ---- a step under observation -------------------------------------------- */
 
 static bool is_local(const Step *s) { /* an element of the result is made of the elements there */
 	if (s->op == OP_HOST) return !strncmp(((const HostCall *)s->site)->def->name, "each.", 5);
 	return prims[s->op].elementwise || s->op == OP_CONVERT || s->op == OP_SELECT;
 }
 
-/* Elements only change place: nothing arises here, and what is held for looking would make copies of what is updated in place. */
+/* Elements only change place: nothing arises here, and what is held for looking
+ * would make copies of what is updated in place. */
 static bool is_move(const Step *s) {
 	switch (s->op) {
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: case OP_UPDATE: case OP_CONCAT: case OP_GATHER: case OP_SCATTER_SET: case OP_PUSH:
-	case OP_STOP: case OP_BOX: return true;
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_PAD:
+	case OP_UPDATE:
+	case OP_CONCAT:
+	case OP_GATHER:
+	case OP_SCATTER_SET:
+	case OP_PUSH:
+	case OP_STOP:
+	case OP_BOX: return true;
 	default: return false;
 	}
 }
 
-static bool is_around(const Step *s) {
-	return s->nblocks || s->op == OP_CALL;
-}
+static bool is_around(const Step *s) { return s->nblocks || s->op == OP_CALL; }
 
 /* Says where an array operand is not finite. */
 static void note_operand(Watch *w, Origin *o, const Elements *e) {
@@ -436,12 +483,16 @@ static void note_operand(Watch *w, Origin *o, const Elements *e) {
 			const char *p = element(e, i);
 			if (class_of(w, e->dtype, p, &origin) != INFINITE) continue;
 			Value v = value_scalar_from_bytes(e->dtype, p);
-			const bool negative = v.dtype == DT_F64 ? v.f < 0 : v.dtype == DT_F32 ? v.f32 < 0 : false;
+			const bool negative = v.dtype == DT_F64   ? v.f < 0
+			                      : v.dtype == DT_F32 ? v.f32 < 0
+			                                          : false;
 			if (negative != (sign == 1)) continue;
-			text_format(&o->note, "%s%s at [", o->note.n ? ", " : "", dtype_is_complex(e->dtype) ? "an infinity" : signs[sign]);
+			text_format(&o->note, "%s%s at [", o->note.n ? ", " : "",
+			            dtype_is_complex(e->dtype) ? "an infinity" : signs[sign]);
 			int64_t index[MAX_RANK];
 			index_of(e, i, index);
-			for (uint32_t k = 0; k < e->rank; k++) text_format(&o->note, "%s%lld", k ? ", " : "", (long long)index[k]);
+			for (uint32_t k = 0; k < e->rank; k++)
+				text_format(&o->note, "%s%lld", k ? ", " : "", (long long)index[k]);
 			text_str(&o->note, "]");
 			break;
 		}
@@ -449,7 +500,8 @@ static void note_operand(Watch *w, Origin *o, const Elements *e) {
 }
 
 /* Fills in what the operands were. */
-static void describe(Watch *w, Origin *o, const Frame *f, const Step *s, const Value *args, const Elements *result, int64_t at) {
+static void describe(Watch *w, Origin *o, const Frame *f, const Step *s, const Value *args,
+                     const Elements *result, int64_t at) {
 	o->rank = result->rank;
 	if (result->rank) index_of(result, at, o->index);
 	if (s->op == OP_HOST) o->host = atom(w->c, ((const HostCall *)s->site)->def->name);
@@ -462,11 +514,13 @@ static void describe(Watch *w, Origin *o, const Frame *f, const Step *s, const V
 			o->operands[o->noperands] = value_scalar_from_bytes(e.dtype, p);
 			o->names[o->noperands++] = s->args[k] >= 0 ? f->code->fn->vals.at[s->args[k]].name : 0;
 			o->shown = true;
-			if (class_of(w, e.dtype, p, &origin) == INFINITE && !o->infinity) o->infinity = infinity_in(w, f, s->args[k]);
+			if (class_of(w, e.dtype, p, &origin) == INFINITE && !o->infinity)
+				o->infinity = infinity_in(w, f, s->args[k]);
 			continue;
 		}
 		note_operand(w, o, &e);
-		if (!o->infinity && first_of(w, &e, INFINITE, false) >= 0) o->infinity = infinity_in(w, f, s->args[k]);
+		if (!o->infinity && first_of(w, &e, INFINITE, false) >= 0)
+			o->infinity = infinity_in(w, f, s->args[k]);
 	}
 	if (!is_derived(w->c, s->chain)) return;
 	const Primal *p = primal_find(w, s->span, result->rank, result->shape);
@@ -485,16 +539,25 @@ static void describe_protected(Ctx *c, void *ud) {
 	describe(x[0], x[1], x[2], x[3], x[4], x[5], *(int64_t *)x[6]);
 }
 
-static uint32_t operation(Watch *w, const Frame *f, const Step *s, const Value *args, const Elements *result, int64_t at, bool infinite) {
+static uint32_t operation(Watch *w, const Frame *f, const Step *s, const Value *args,
+                          const Elements *result, int64_t at, bool infinite) {
 	uint32_t id = origin_new(w, FROM_OPERATION, infinite, s);
 	if (!id) return 0;
-	void *x[] = {w, &w->origins[id], (void *)(uintptr_t)f, (void *)(uintptr_t)s, (void *)(uintptr_t)args, (void *)(uintptr_t)result, &at};
+	void *x[] = {w,
+	             &w->origins[id],
+	             (void *)(uintptr_t)f,
+	             (void *)(uintptr_t)s,
+	             (void *)(uintptr_t)args,
+	             (void *)(uintptr_t)result,
+	             &at};
 	if (ctx_protect(w->c, describe_protected, x) != ST_OK) w->origins[id].note.n = 0;
 	return id;
 }
 
-/* Where a NaN among the operands came from: 0 when there is none; UINT32_MAX: one that nobody has marked. */
-static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args, const Elements *result, int64_t at) {
+/* Where a NaN among the operands came from: 0 when there is none; UINT32_MAX:
+ * one that nobody has marked. */
+static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
+                               const Elements *result, int64_t at) {
 	uint32_t found = 0;
 	int64_t index[MAX_RANK];
 	if (result->rank) index_of(result, at, index);
@@ -517,7 +580,8 @@ static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
 
 /* A value whose bits may be changed. */
 static Status make_own(Watch *w, Value *v, Elements *e) {
-	if (v->kind != V_TENSOR || (v->tensor->contiguous && tensor_is_unshared(v->tensor))) return ST_OK;
+	if (v->kind != V_TENSOR || (v->tensor->contiguous && tensor_is_unshared(v->tensor)))
+		return ST_OK;
 	Tensor *copy = tensor_copy(w->c, v->tensor);
 	if (!copy) return ST_NOMEM;
 	value_unref(*v);
@@ -526,7 +590,8 @@ static Status make_own(Watch *w, Value *v, Elements *e) {
 	return ST_OK;
 }
 
-/* The NaNs of a value that carry no number get one: who(ud, element) says which. */
+/* The NaNs of a value that carry no number get one: who(ud, element) says
+ * which. */
 typedef uint32_t (*Whose)(void *ud, const Elements *e, int64_t at);
 static Status mark(Watch *w, Value *v, Whose who, void *ud) {
 	Elements e;
@@ -537,7 +602,8 @@ static Status mark(Watch *w, Value *v, Whose who, void *ud) {
 	for (int64_t i = first; i < e.count; i++) {
 		uint32_t origin;
 		char *p = element(&e, i);
-		if (class_of(w, e.dtype, p, &origin) == IS_NAN && !origin && (origin = who(ud, &e, i))) tag(e.dtype, p, origin);
+		if (class_of(w, e.dtype, p, &origin) == IS_NAN && !origin && (origin = who(ud, &e, i)))
+			tag(e.dtype, p, origin);
 	}
 	return ST_OK;
 }
@@ -567,11 +633,14 @@ static uint32_t blame(void *ud, const Elements *e, int64_t at) {
 	return from ? b->constant : b->made;
 }
 
-/* Of a sum or product of two NaNs the first operand's number stands, as in a difference. The C compiler may have exchanged the two, for one kind of machine
- * and not for another. */
+/* Of a sum or product of two NaNs the first operand's number stands, as in a
+ * difference. The C compiler may have exchanged the two, for one kind of
+ * machine and not for another. */
 static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v) {
 	Elements e, x[2];
-	if ((s->op != OP_ADD && s->op != OP_MUL) || s->nargs != 2 || !elements_of(v, &e) || dtype_is_complex(e.dtype)) return ST_OK;
+	if ((s->op != OP_ADD && s->op != OP_MUL) || s->nargs != 2 || !elements_of(v, &e) ||
+	    dtype_is_complex(e.dtype))
+		return ST_OK;
 	for (uint32_t k = 0; k < 2; k++)
 		if (!elements_of(&args[k], &x[k]) || first_of(w, &x[k], IS_NAN, false) < 0) return ST_OK;
 	if (make_own(w, v, &e) != ST_OK) return ST_NOMEM;
@@ -580,13 +649,16 @@ static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v)
 		uint32_t now, first;
 		if (class_of(w, e.dtype, element(&e, i), &now) != IS_NAN) continue;
 		if (e.rank) index_of(&e, i, index);
-		if (class_of(w, x[0].dtype, element_at(&x[0], index), &first) == IS_NAN && first && first != now) tag(e.dtype, element(&e, i), first);
+		if (class_of(w, x[0].dtype, element_at(&x[0], index), &first) == IS_NAN && first &&
+		    first != now)
+			tag(e.dtype, element(&e, i), first);
 	}
 	return ST_OK;
 }
 
 /* The origin of the first infinity in a result; 0 when it has none. */
-static uint32_t infinity_of(Watch *w, const Frame *f, const Step *s, const Value *args, const Value *v) {
+static uint32_t infinity_of(Watch *w, const Frame *f, const Step *s, const Value *args,
+                            const Value *v) {
 	Elements e;
 	if (!elements_of(v, &e)) return 0;
 	int64_t at = first_of(w, &e, INFINITE, false), index[MAX_RANK];
@@ -596,7 +668,9 @@ static uint32_t infinity_of(Watch *w, const Frame *f, const Step *s, const Value
 		Elements x;
 		uint32_t origin;
 		if (!elements_of(&args[k], &x)) continue;
-		if (is_local(s) ? class_of(w, x.dtype, element_at(&x, index), &origin) != INFINITE : first_of(w, &x, INFINITE, false) < 0) continue;
+		if (is_local(s) ? class_of(w, x.dtype, element_at(&x, index), &origin) != INFINITE
+		                : first_of(w, &x, INFINITE, false) < 0)
+			continue;
 		origin = infinity_in(w, f, s->args[k]);
 		return origin ? origin : origin_new(w, FROM_CONSTANT, true, s);
 	}
@@ -636,7 +710,9 @@ static Status watch_step(Observer *o, Frame *f, const Step *s) {
 		uint32_t infinity = 0;
 		for (uint32_t k = 0; k < s->nargs && w->last_infinity && !infinity; k++) {
 			Elements e;
-			if (s->args[k] >= 0 && elements_of(operand(f, s, k), &e) && e.count < POLL_EVERY && first_of(w, &e, INFINITE, false) >= 0) infinity = infinity_in(w, f, s->args[k]);
+			if (s->args[k] >= 0 && elements_of(operand(f, s, k), &e) && e.count < POLL_EVERY &&
+			    first_of(w, &e, INFINITE, false) >= 0)
+				infinity = infinity_in(w, f, s->args[k]);
 		}
 		st = s->inner(f, s);
 		if (st == ST_OK && s->nresults) set_infinity(w, f, &f->slots[s->d], infinity);
@@ -661,10 +737,12 @@ static Status watch_step(Observer *o, Frame *f, const Step *s) {
 static void watch_block(Observer *o, Frame *f, const Block *b) {
 	Watch *w = (Watch *)o;
 	Around *a = w->around;
-	if (a && a->f == f && (a->s->op == OP_FOR || a->s->op == OP_WHILE) && b == &a->s->blocks[a->s->nblocks - 1]) a->turn++;
+	if (a && a->f == f && (a->s->op == OP_FOR || a->s->op == OP_WHILE) &&
+	    b == &a->s->blocks[a->s->nblocks - 1])
+		a->turn++;
 }
 
-/* ---- in words ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- in words ------------------------------------------------------------ */
 
 /* An operation as the user would call it. */
 static const char *word_of(const Origin *o, const Ctx *c) {
@@ -707,9 +785,7 @@ static Derivative derivative_of(const Watch *w, const Origin *o) {
 	return d;
 }
 
-static void put_number(Text *t, Value v) {
-	value_print(t, v, "", 0);
-}
+static void put_number(Text *t, Value v) { value_print(t, v, "", 0); }
 
 /* A number beside an operator: complex ones are sums. */
 static void put_factor(Text *t, Value v) {
@@ -738,7 +814,8 @@ static void put_operation(Text *t, const Origin *o, const Ctx *c) {
 
 static void put_index(Text *t, const Origin *o) {
 	text_str(t, "[");
-	for (uint32_t k = 0; k < o->rank; k++) text_format(t, "%s%lld", k ? ", " : "", (long long)o->index[k]);
+	for (uint32_t k = 0; k < o->rank; k++)
+		text_format(t, "%s%lld", k ? ", " : "", (long long)o->index[k]);
 	text_str(t, "]");
 }
 
@@ -747,7 +824,8 @@ static void put_expression(Text *t, const Watch *w, const Origin *o) {
 	const Span at = span_of(w->c, o->span);
 	size_t n;
 	const char *text = at.source ? source_text(w->c, at.source, &n) : NULL;
-	if (text && at.end > at.start && at.end - at.start <= 48 && !memchr(text + at.start, '\n', at.end - at.start))
+	if (text && at.end > at.start && at.end - at.start <= 48 &&
+	    !memchr(text + at.start, '\n', at.end - at.start))
 		text_format(t, "`%.*s`", (int)(at.end - at.start), text + at.start);
 	else text_format(t, "`%s`", word_of(o, w->c));
 }
@@ -764,7 +842,9 @@ static Atom library_call(const Watch *w, const Origin *o) {
 	if (!k || k >= at.end - at.start || text[k] != '(' || isdigit((unsigned char)*text)) return 0;
 	const Atom name = atom_n(w->c, text, k);
 	text = atom_text(w->c, name);
-	if (o->op == OP_HOST || !strcmp(word_of(o, w->c), text) || prim_from_name(text) != OP_NONE || !strcmp(text, "sum") || !strcmp(text, "prod")) return 0;
+	if (o->op == OP_HOST || !strcmp(word_of(o, w->c), text) || prim_from_name(text) != OP_NONE ||
+	    !strcmp(text, "sum") || !strcmp(text, "prod"))
+		return 0;
 	return name;
 }
 
@@ -773,7 +853,9 @@ static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
 	const Derivative d = derivative_of(w, o);
 	if (o->kind == FROM_ARGUMENT) {
 		const HostCall *call = w->call;
-		const char *name = o->parameter + 1 < call->noptions ? atom_text(w->c, (Atom)call->options[o->parameter + 1]) : "an argument";
+		const char *name = o->parameter + 1 < call->noptions
+		                       ? atom_text(w->c, (Atom)call->options[o->parameter + 1])
+		                       : "an argument";
 		text_format(t, "the %s is already in %s", what, name);
 		if (o->rank) {
 			text_str(t, ", at index ");
@@ -806,7 +888,8 @@ static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
 	if (o->rank) {
 		text_str(t, ", at index ");
 		put_index(t, o);
-		if (strstr(own_transforms(w->c, o->chain), "map")) text_format(t, " (element %lld of a map)", (long long)o->index[0]);
+		if (strstr(own_transforms(w->c, o->chain), "map"))
+			text_format(t, " (element %lld of a map)", (long long)o->index[0]);
 	}
 	bool some = false;
 	for (uint32_t k = 0; k < o->noperands && o->op != OP_HOST; k++) {
@@ -816,16 +899,15 @@ static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
 		some = true;
 	}
 	if (derived && o->has_primal && !some) {
-		if (o->primal_name && !inside) text_format(t, ", where %s = ", atom_text(w->c, o->primal_name));
+		if (o->primal_name && !inside)
+			text_format(t, ", where %s = ", atom_text(w->c, o->primal_name));
 		else text_format(t, ", from %s(", prim_spelling(o->primal_op));
 		put_number(t, o->primal);
 		if (!o->primal_name || inside) text_str(t, ")");
 	}
 }
 
-static void to_text(void *ud, const char *text, size_t n) {
-	text_add(ud, text, n);
-}
+static void to_text(void *ud, const char *text, size_t n) { text_add(ud, text, n); }
 
 /* The message, the user's line, and the way there. */
 static void tell(Text *out, Watch *w, const Origin *o, bool first, const char *before) {
@@ -838,17 +920,37 @@ static void tell(Text *out, Watch *w, const Origin *o, bool first, const char *b
 	out->failed |= message.failed || o->trace.failed;
 	if (!out->failed) {
 		const Span at = o->kind == FROM_ARGUMENT ? NO_SPAN : span_of(w->c, o->span);
-		const Diag d = {.code = E_NAN, .severity = SEV_ERROR, .message = message.at, .span = at, .trace = o->trace.at[0] ? o->trace.at : NULL};
+		const Diag d = {.code = E_NAN,
+		                .severity = SEV_ERROR,
+		                .message = message.at,
+		                .span = at,
+		                .trace = o->trace.at[0] ? o->trace.at : NULL};
 		diag_render(w->c, &d, false, to_text, out);
 	}
 	text_free(&message);
 }
 
-/* ---- the host function --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the host function --------------------------------------------------- */
 
-enum { R_FOUND, R_KIND, R_OPERATION, R_OPERANDS, R_INDEX, R_TURNS, R_DERIVATIVE, R_ORDER, R_FUNCTION, R_FILE, R_LINE, R_COLUMN, R_MESSAGE, RESULTS };
+enum {
+	R_FOUND,
+	R_KIND,
+	R_OPERATION,
+	R_OPERANDS,
+	R_INDEX,
+	R_TURNS,
+	R_DERIVATIVE,
+	R_ORDER,
+	R_FUNCTION,
+	R_FILE,
+	R_LINE,
+	R_COLUMN,
+	R_MESSAGE,
+	RESULTS
+};
 
-/* Whether the function watched draws random numbers or prints: then its last operands are the random state and the token, and so are the last results. */
+/* Whether the function watched draws random numbers or prints: then its last
+ * operands are the random state and the token, and so are the last results. */
 static bool has_effects(const HostCall *call) {
 	const Fn *f = call->fns[0];
 	const uint32_t n = fn_nparams(f);
@@ -856,17 +958,21 @@ static bool has_effects(const HostCall *call) {
 }
 
 /* Options: whether infinities count, then a name for each operand. */
-static uint32_t check_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t check_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const TypeId dyn = type_dyn(c), whole = type_scalar(c, DT_I64);
 	for (uint32_t k = 0; k < RESULTS && k < cap; k++) {
-		out[k] = k == R_FOUND ? type_scalar(c, DT_BOOL) : k == R_ORDER || k == R_LINE || k == R_COLUMN ? whole : dyn;
+		out[k] = k == R_FOUND                                   ? type_scalar(c, DT_BOOL)
+		         : k == R_ORDER || k == R_LINE || k == R_COLUMN ? whole
+		                                                        : dyn;
 		if (k != R_INDEX && k != R_TURNS) continue;
 		Dim n = build_fresh_dim(b, 0, build_span(b));
 		out[k] = type_tensor(c, DT_I64, 1, &n);
 	}
 	const uint32_t effects = has_effects(call) ? 2 : 0;
-	for (uint32_t k = 0; k < effects && RESULTS + k < cap; k++) out[RESULTS + k] = ref_type(build_fn(b), args[nargs - effects + k]);
+	for (uint32_t k = 0; k < effects && RESULTS + k < cap; k++)
+		out[RESULTS + k] = ref_type(build_fn(b), args[nargs - effects + k]);
 	return RESULTS + effects;
 }
 
@@ -906,22 +1012,27 @@ static Status take_arguments(Watch *w, uint32_t n, const Value *args, Value *own
 	return st;
 }
 
-/* The origin of the first NaN (or infinity) in the results; 0 when they have none. */
+/* The origin of the first NaN (or infinity) in the results; 0 when they have
+ * none. */
 static uint32_t chosen(Watch *w, const Code *code, const Value *results, bool infinities) {
 	for (uint32_t k = 0; k < code->body.nresults; k++) {
 		Elements e;
 		uint32_t origin = 0;
 		if (!elements_of(&results[k], &e)) continue;
-		int64_t nan = first_of(w, &e, IS_NAN, false), infinite = infinities ? first_of(w, &e, INFINITE, false) : -1;
+		int64_t nan = first_of(w, &e, IS_NAN, false),
+				infinite = infinities ? first_of(w, &e, INFINITE, false) : -1;
 		if (nan >= 0) {
 			class_of(w, e.dtype, element(&e, nan), &origin);
 			if (!origin) origin = origin_new(w, FROM_CONSTANT, false, NULL);
-			if (infinities && origin && w->origins[origin].infinity) origin = w->origins[origin].infinity;
+			if (infinities && origin && w->origins[origin].infinity)
+				origin = w->origins[origin].infinity;
 			return origin;
 		}
 		if (infinite < 0) continue;
 		const int32_t slot = code->body.results[k];
-		if (slot >= 0 && (uint32_t)slot >= code->body.params && (uint32_t)slot < code->body.params + code->body.nparams) origin = w->of_parameter[(uint32_t)slot - code->body.params];
+		if (slot >= 0 && (uint32_t)slot >= code->body.params &&
+		    (uint32_t)slot < code->body.params + code->body.nparams)
+			origin = w->of_parameter[(uint32_t)slot - code->body.params];
 		else if (slot >= 0 && w->room && w->root_slots) {
 			const Place *p = place_for(w, code, w->root_slots + slot);
 			origin = p->slot ? p->origin : 0;
@@ -932,9 +1043,7 @@ static uint32_t chosen(Watch *w, const Code *code, const Value *results, bool in
 	return 0;
 }
 
-static Value string_value(Ctx *c, const char *text) {
-	return value_string(c, text, strlen(text));
-}
+static Value string_value(Ctx *c, const char *text) { return value_string(c, text, strlen(text)); }
 
 static Value whole_numbers(Ctx *c, uint32_t n, const int64_t *x) {
 	Tensor *t = tensor_new(c, DT_I64, 1, (int64_t[]){n});
@@ -943,20 +1052,31 @@ static Value whole_numbers(Ctx *c, uint32_t n, const int64_t *x) {
 	return value_tensor(t);
 }
 
-/* The record's fields and the message. found: the origin is that of something in the result. */
-static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool infinite_result, const char *failure, Value *out) {
+/* The record's fields and the message. found: the origin is that of something
+ * in the result. */
+static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool infinite_result,
+                     const char *failure, Value *out) {
 	Ctx *c = w->c;
 	Text t;
 	text_init(&t, c);
 	Origin none = {0};
 	Origin *o = id ? &w->origins[id] : &none;
 	if (!id) {
-		text_format(&t, "no NaN%s", infinities ? " and no infinity" : infinite_result ? " in the result, but an infinity: nan_check(f, ...; inf = true) says where from" : "");
+		text_format(
+			&t, "no NaN%s",
+			infinities ? " and no infinity"
+			: infinite_result
+				? " in the result, but an infinity: nan_check(f, ...; inf = true) says where from"
+				: "");
 		if (failure) text_format(&t, " before the program fails: %s", failure);
 		text_str(&t, "\n");
 	} else {
-		tell(&t, w, o, true, found || failure ? "" : o->infinite ? "the result is finite; inside, " : "the result has no NaN; inside, ");
-		if (o->infinity && !o->infinite) tell(&t, w, &w->origins[o->infinity], false, "the infinity in it: ");
+		tell(&t, w, o, true,
+		     found || failure ? ""
+		     : o->infinite    ? "the result is finite; inside, "
+		                      : "the result has no NaN; inside, ");
+		if (o->infinity && !o->infinite)
+			tell(&t, w, &w->origins[o->infinity], false, "the infinity in it: ");
 		if (failure) text_format(&t, "  then the program fails: %s\n", failure);
 	}
 	while (t.n && t.at[t.n - 1] == '\n') t.n--;
@@ -967,7 +1087,10 @@ static Status answer(Watch *w, uint32_t id, bool found, bool infinities, bool in
 	const Atom inside = id ? library_call(w, o) : 0;
 	out[R_FOUND] = value_bool(found);
 	out[R_KIND] = string_value(c, !id ? "" : o->infinite ? "infinity" : "NaN");
-	out[R_OPERATION] = string_value(c, !id ? "" : o->kind == FROM_ARGUMENT ? "argument" : o->kind == FROM_CONSTANT ? "constant" : word_of(o, c));
+	out[R_OPERATION] = string_value(c, !id                        ? ""
+	                                   : o->kind == FROM_ARGUMENT ? "argument"
+	                                   : o->kind == FROM_CONSTANT ? "constant"
+	                                                              : word_of(o, c));
 	out[R_OPERANDS] = value_seq(c, V_TUPLE, o->noperands, o->operands);
 	out[R_INDEX] = whole_numbers(c, o->rank, o->index);
 	out[R_TURNS] = whole_numbers(c, o->nturns, o->turns);
@@ -1027,7 +1150,8 @@ static void answer_protected(Ctx *c, void *ud) {
 	a->st = answer(w, id, found, a->infinities, infinite, a->failure, a->out);
 }
 
-static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	Backend *be = backend_of(c);
 	Code *code = code_of(c, call->fns[0]);
 	if (!code) return ST_NOMEM;
@@ -1045,10 +1169,16 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 		be->observer = &w.observer;
 		st = code_call(c, code, own, out);
 		be->observer = around;
-		Answering a = {.w = &w, .code = code, .results = out, .ran = st == ST_OK, .infinities = call->options[0] != 0, .out = results};
+		Answering a = {.w = &w,
+		               .code = code,
+		               .results = out,
+		               .ran = st == ST_OK,
+		               .infinities = call->options[0] != 0,
+		               .out = results};
 		char failure[400] = "";
 		if (st == ST_ERROR) {
-			if (diag_total(c) > before) snprintf(failure, sizeof failure, "%s", diag_at(c, before)->message);
+			if (diag_total(c) > before)
+				snprintf(failure, sizeof failure, "%s", diag_at(c, before)->message);
 			a.failure = failure;
 			diag_truncate(c, before);
 			be->told_diags = UINT32_MAX;
@@ -1056,7 +1186,9 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 		}
 		if (st == ST_OK) st = ctx_protect(c, answer_protected, &a);
 		if (st == ST_OK) st = a.st;
-		for (uint32_t k = RESULTS; k < nresults; k++) /* looking on changes nothing: the program draws what it would have drawn */
+		/* looking on changes nothing: the program draws what it would have
+		 * drawn */
+		for (uint32_t k = RESULTS; k < nresults; k++)
 			results[k] = value_ref(args[nargs - nresults + k]);
 	}
 	for (uint32_t k = 0; k < nargs + nout; k++) value_unref(own[k]);

@@ -1,11 +1,15 @@
-/* prepare.c - from a finished function to a program that the evaluator runs: decoded steps with slots and last uses.
+/* prepare.c - from a finished function to a program that the evaluator runs:
+ * decoded steps with slots and last uses.
  *
- * Needs: a finished Fn. Establishes: every step's eval function, operands, decoded attributes, the symbols it defines
- * and the slots to release after it; a value that is more than a scalar is released (or moved on) exactly once on
- * every path without a failure. Nothing of the Fn is changed; everything lives in one arena of the Code.
+ * Needs: a finished Fn. Establishes: every step's eval function, operands,
+ * decoded attributes, the symbols it defines and the slots to release after it;
+ * a value that is more than a scalar is released (or moved on) exactly once on
+ * every path without a failure. Nothing of the Fn is changed; everything lives
+ * in one arena of the Code.
  *
- * Who releases a value: the block that owns it. That is the block it is born in, except that an `if` which is the
- * last to use it inside its branches hands it to both branches, so that `if c { x[i] = 1 }` can still write in place.
+ * Who releases a value: the block that owns it. That is the block it is born
+ * in, except that an `if` which is the last to use it inside its branches hands
+ * it to both branches, so that `if c { x[i] = 1 }` can still write in place.
  * Loops hand nothing over: the next iteration needs it too.
  */
 #include "backend/native/jit/tier.h"
@@ -18,12 +22,12 @@ typedef struct Prep {
 	const NativePlan *plan; /* NULL: the evaluator alone */
 	Code *code;
 	Arena *keep, *scratch;
-	bool *managed;     /* by value: may hold a reference */
-	RegionId *owner;   /* by value: the region that releases it */
-	uint32_t *last;    /* by value: position in the owner of its last use */
-	uint32_t *seen;    /* by value: stamp of the walk that met it */
+	bool *managed;   /* by value: may hold a reference */
+	RegionId *owner; /* by value: the region that releases it */
+	uint32_t *last;  /* by value: position in the owner of its last use */
+	uint32_t *seen;  /* by value: stamp of the walk that met it */
 	uint32_t stamp;
-	bool *defined;     /* by symbol */
+	bool *defined;      /* by symbol */
 	VEC(uint32_t) list; /* values met by a walk */
 } Prep;
 
@@ -32,7 +36,7 @@ static const EvalFn structural[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-/* ---- attributes, lengths, types ---------------------------------------------------------------------------------- */
+/* ---- attributes, lengths, types ------------------------------------------ */
 
 static DimRef dim_ref(Prep *p, Dim d) {
 	DimRef r = {.sym = DIM_GENERAL, .dim = d};
@@ -55,7 +59,8 @@ static const Field *decode_fields(Prep *p, Op op, AttrId attr) {
 		fields[k].words = attr_field(p->c, op, attr, k, &fields[k].n);
 		if (t[1] == 'D') {
 			DimRef *dims = ARENA_ARRAY(p->keep, DimRef, fields[k].n);
-			for (uint32_t i = 0; i < fields[k].n; i++) dims[i] = dim_ref(p, (Dim)fields[k].words[i]);
+			for (uint32_t i = 0; i < fields[k].n; i++)
+				dims[i] = dim_ref(p, (Dim)fields[k].words[i]);
 			fields[k].dims = dims;
 		}
 		k++;
@@ -102,8 +107,9 @@ static void count_unknown(void *ud, SymId s) {
 	one->sym = s;
 }
 
-/* A transform may leave a parameter of length n - 2 as the only trace of n. When a length is factor*sym + offset it
- * still gives the symbol; such parameters come after all the plain ones. */
+/* A transform may leave a parameter of length n - 2 as the only trace of n.
+ * When a length is factor*sym + offset it still gives the symbol; such
+ * parameters come after all the plain ones. */
 static const SymDef *find_param_syms(Prep *p, const Region *r, uint32_t *n) {
 	uint32_t nplain;
 	const SymDef *plain = find_syms(p, r->nparams, r->params, &nplain);
@@ -125,7 +131,8 @@ static const SymDef *find_param_syms(Prep *p, const Region *r, uint32_t *n) {
 			}
 			if (!linear || y[2] - y[1] != y[1] - y[0] || y[1] == y[0]) continue;
 			p->defined[one.sym] = true;
-			SymDef d = {.from = v, .axis = i, .sym = one.sym, .offset = y[0], .factor = y[1] - y[0]};
+			SymDef d = {
+				.from = v, .axis = i, .sym = one.sym, .offset = y[0], .factor = y[1] - y[0]};
 			VEC_PUSH(p->keep, &defs, d);
 		}
 	}
@@ -133,7 +140,7 @@ static const SymDef *find_param_syms(Prep *p, const Region *r, uint32_t *n) {
 	return defs.at;
 }
 
-/* ---- uses -------------------------------------------------------------------------------------------------------- */
+/* ---- uses ---------------------------------------------------------------- */
 
 static void meet(Prep *p, Ref r) {
 	if (!ref_is_value(r)) return;
@@ -163,7 +170,8 @@ static void begin_walk(Prep *p) {
 	p->list.n = 0;
 }
 
-/* The values the regions of `in` use, then (from *direct on) the operands that were not among them. */
+/* The values the regions of `in` use, then (from *direct on) the operands that
+ * were not among them. */
 static void walk_inst(Prep *p, const Inst *in, uint32_t *direct) {
 	begin_walk(p);
 	meet_regions(p, in);
@@ -179,12 +187,14 @@ static void walk_item(Prep *p, const NativeItem *item, uint32_t *direct) {
 	}
 	begin_walk(p);
 	*direct = 0;
-	for (uint32_t k = 0; k < item->unit->unit->ninputs; k++) meet(p, item->unit->unit->inputs[k].ref);
+	for (uint32_t k = 0; k < item->unit->unit->ninputs; k++)
+		meet(p, item->unit->unit->inputs[k].ref);
 }
 
 /* The steps of a region in their order. */
 static uint32_t region_items(const Prep *p, RegionId id) {
-	return p->plan && p->plan->regions[id].at ? p->plan->regions[id].n : p->f->regions.at[id].ninsts;
+	return p->plan && p->plan->regions[id].at ? p->plan->regions[id].n
+	                                          : p->f->regions.at[id].ninsts;
 }
 static NativeItem region_item(const Prep *p, RegionId id, uint32_t i) {
 	if (p->plan && p->plan->regions[id].at) return p->plan->regions[id].at[i];
@@ -201,7 +211,7 @@ static void collect_owned(Prep *p, const Region *r) {
 	}
 }
 
-/* ---- steps and blocks -------------------------------------------------------------------------------------------- */
+/* ---- steps and blocks ---------------------------------------------------- */
 
 static int32_t operand_code(Ref r) {
 	return ref_is_const(r) ? ~(int32_t)REF_INDEX(r) : (int32_t)REF_INDEX(r);
@@ -246,9 +256,11 @@ static bool all_scalars(Prep *p, const Inst *in) {
 
 static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants, Block *out);
 
-/* Blocks of an instruction's regions. `grants` are handed to each (only `if` has them). Symbols that a region defines
- * are forgotten again: the next region that shows one must define it for itself. */
-static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants, const uint32_t *grants) {
+/* Blocks of an instruction's regions. `grants` are handed to each (only `if`
+ * has them). Symbols that a region defines are forgotten again: the next region
+ * that shows one must define it for itself. */
+static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants,
+                                 const uint32_t *grants) {
 	if (!in->nregions) return NULL;
 	Block *blocks = ARENA_ARRAY(p->keep, Block, in->nregions);
 	uint32_t nsyms = p->f->syms.n;
@@ -262,12 +274,15 @@ static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants, cons
 	return blocks;
 }
 
-/* Whether a turn of a loop with that body may take long: there are calls in it, loops, or arrays. */
+/* Whether a turn of a loop with that body may take long: there are calls in it,
+ * loops, or arrays. */
 static bool is_heavy(const Fn *f, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
-		if (in->op == OP_CALL || in->op == OP_HOST || in->op == OP_FOR || in->op == OP_WHILE) return true;
-		if (in->nresults && type_of(f->ctx, f->vals.at[in->results].type)->kind == TY_TENSOR) return true;
+		if (in->op == OP_CALL || in->op == OP_HOST || in->op == OP_FOR || in->op == OP_WHILE)
+			return true;
+		if (in->nresults && type_of(f->ctx, f->vals.at[in->results].type)->kind == TY_TENSOR)
+			return true;
 		for (uint32_t k = 0; k < in->nregions; k++)
 			if (is_heavy(f, inst_region(f, in, k))) return true;
 	}
@@ -321,7 +336,8 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 	if ((op == OP_FOR || op == OP_WHILE) && !p->plan) {
 		LoopSite *site = ARENA_NEW(p->keep, LoopSite);
 		site->inst = (uint32_t)(in - f->insts.at);
-		for (uint32_t k = 0; k < in->nregions; k++) site->heavy |= is_heavy(f, inst_region(f, in, k));
+		for (uint32_t k = 0; k < in->nregions; k++)
+			site->heavy |= is_heavy(f, inst_region(f, in, k));
 		site->next = p->code->loops;
 		p->code->loops = site;
 		s->site = site;
@@ -330,7 +346,8 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 	}
 	if (op == OP_HOST || op == OP_UNBOX) {
 		TypeRef *types = ARENA_ARRAY(p->keep, TypeRef, in->nresults);
-		for (uint32_t k = 0; k < in->nresults; k++) types[k] = type_ref(p, f->vals.at[in->results + k].type);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			types[k] = type_ref(p, f->vals.at[in->results + k].type);
 		s->types = types;
 	}
 
@@ -379,7 +396,8 @@ static void decode_unit(Prep *p, RegionId region, uint32_t position, NativeUnit 
 	s->site = nu;
 	s->span = first->span;
 	s->nargs = u->ninputs;
-	int32_t *args = ARENA_ARRAY(p->keep, int32_t, u->ninputs), *words = ARENA_ARRAY(p->keep, int32_t, u->nwords);
+	int32_t *args = ARENA_ARRAY(p->keep, int32_t, u->ninputs),
+			*words = ARENA_ARRAY(p->keep, int32_t, u->nwords);
 	bool *dies = ARENA_ARRAY(p->keep, bool, u->ninputs);
 	for (uint32_t k = 0; k < u->ninputs; k++) args[k] = operand_code(u->inputs[k].ref);
 	for (uint32_t k = 0; k < u->nwords; k++) words[k] = operand_code(u->words[k]);
@@ -392,7 +410,8 @@ static void decode_unit(Prep *p, RegionId region, uint32_t position, NativeUnit 
 	nu->lengths = lengths;
 	TypeRef *outputs = ARENA_ARRAY(p->keep, TypeRef, u->noutputs);
 	Dtype *results = ARENA_ARRAY(p->keep, Dtype, u->nresults);
-	for (uint32_t k = 0; k < u->noutputs; k++) outputs[k] = type_ref(p, ref_type(f, u->outputs[k].ref));
+	for (uint32_t k = 0; k < u->noutputs; k++)
+		outputs[k] = type_ref(p, ref_type(f, u->outputs[k].ref));
 	for (uint32_t k = 0; k < u->nresults; k++) results[k] = (Dtype)ref_ty(f, u->results[k])->dtype;
 	nu->outputs = outputs;
 	nu->result_dtypes = results;
@@ -417,7 +436,8 @@ static void decode_unit(Prep *p, RegionId region, uint32_t position, NativeUnit 
 	s->eval = s->nafter ? finish_step : eval_native;
 }
 
-static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants, Block *out) {
+static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants,
+                        Block *out) {
 	const Fn *f = p->f;
 	const Region *r = &f->regions.at[id];
 	for (uint32_t v = r->params; v < r->params + r->nparams; v++) p->owner[v] = id;
@@ -456,7 +476,8 @@ static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *
 	out->ndead = dead.n;
 	out->nparams = r->nparams;
 	out->params = r->params;
-	out->syms = id == 0 ? find_param_syms(p, r, &out->nsyms) : find_syms(p, r->nparams, r->params, &out->nsyms);
+	out->syms = id == 0 ? find_param_syms(p, r, &out->nsyms)
+	                    : find_syms(p, r->nparams, r->params, &out->nsyms);
 
 	out->nsteps = nitems;
 	out->steps = ARENA_ARRAY(p->keep, Step, nitems);
@@ -527,7 +548,8 @@ static void run_prepare(Ctx *c, void *arg) {
 		p->last[v] = NOWHERE;
 	}
 	TypeRef *params = ARENA_ARRAY(p->keep, TypeRef, fn_nparams(f));
-	for (uint32_t i = 0; i < fn_nparams(f); i++) params[i] = type_ref(p, ref_type(f, fn_param(f, i)));
+	for (uint32_t i = 0; i < fn_nparams(f); i++)
+		params[i] = type_ref(p, ref_type(f, fn_param(f, i)));
 	code->params = params;
 	build_block(p, 0, 0, NULL, &code->body);
 }

@@ -1,6 +1,7 @@
 /* dot.c - small contractions and matrix-vector products.
  *
- * Needs: kernels.h. Guarantees: what kernels.h says; the order of each sum depends on its length alone.
+ * Needs: kernels.h. Guarantees: what kernels.h says; the order of each sum
+ * depends on its length alone.
  */
 #define CLONES_WITHOUT_FMA
 #include "backend/kernels/options.h"
@@ -10,52 +11,52 @@
 
 enum { LANES = 16, BLOCK = 1024 };
 
-#define INNER_OF(N, T)                                                                     \
-	CLONES static T inner_block_##N(int64_t n, const T *x, const T *y) {                   \
-		T lane[LANES] = {0};                                                               \
-		int64_t i = 0;                                                                     \
-		for (; i + LANES <= n; i += LANES)                                                 \
-			for (int l = 0; l < LANES; l++) lane[l] += x[i + l] * y[i + l];                \
-		if (!i) {                                                                          \
-			T a = 0;                                                                       \
-			for (; i < n; i++) a += x[i] * y[i];                                           \
-			return a;                                                                      \
-		}                                                                                  \
-		for (int l = 0; i < n; i++, l++) lane[l] += x[i] * y[i];                           \
-		for (int half = LANES / 2; half; half /= 2)                                        \
-			for (int l = 0; l < half; l++) lane[l] += lane[l + half];                      \
-		return lane[0];                                                                    \
-	}                                                                                      \
-	static T inner_##N(int64_t n, const T *x, const T *y) {                                \
-		if (n <= BLOCK) return inner_block_##N(n, x, y);                                   \
-		int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                                        \
-		T a = inner_##N(half, x, y);                                                       \
-		return a + inner_##N(n - half, x + half, y + half);                                \
-	}                                                                                      \
-	CLONES static void axpy_##N(int64_t n, const T *a, const T *x, T *o) {                 \
-		const T by = a[0];                                                                 \
-		EACH_INDEPENDENT                                                                   \
-		for (int64_t i = 0; i < n; i++) o[i] += by * x[i];                                 \
-	}                                                                                      \
-	CLONES static void matmul_##N(int64_t m, int64_t n, int64_t k, const T *x, int64_t xm, int64_t xk, const T *y,   \
-	                              int64_t yk, int64_t yn, T *o) {                          \
-		for (int64_t i = 0; i < m; i++, x += xm, o += n) {                                 \
-			if (n < 4 || yn != 1) {                                                        \
-				for (int64_t j = 0; j < n; j++) {                                          \
-					T a = 0;                                                               \
-					for (int64_t l = 0; l < k; l++) a += x[l * xk] * y[l * yk + j * yn];   \
-					o[j] = a;                                                              \
-				}                                                                          \
-				continue;                                                                  \
-			}                                                                              \
-			for (int64_t j = 0; j < n; j++) o[j] = 0;                                      \
-			for (int64_t l = 0; l < k; l++) {                                              \
-				const T a = x[l * xk];                                                     \
-				const T *row = y + l * yk;                                                 \
-				EACH_INDEPENDENT                                                           \
-				for (int64_t j = 0; j < n; j++) o[j] += a * row[j];                        \
-			}                                                                              \
-		}                                                                                  \
+#define INNER_OF(N, T)                                                                             \
+	CLONES static T inner_block_##N(int64_t n, const T *x, const T *y) {                           \
+		T lane[LANES] = {0};                                                                       \
+		int64_t i = 0;                                                                             \
+		for (; i + LANES <= n; i += LANES)                                                         \
+			for (int l = 0; l < LANES; l++) lane[l] += x[i + l] * y[i + l];                        \
+		if (!i) {                                                                                  \
+			T a = 0;                                                                               \
+			for (; i < n; i++) a += x[i] * y[i];                                                   \
+			return a;                                                                              \
+		}                                                                                          \
+		for (int l = 0; i < n; i++, l++) lane[l] += x[i] * y[i];                                   \
+		for (int half = LANES / 2; half; half /= 2)                                                \
+			for (int l = 0; l < half; l++) lane[l] += lane[l + half];                              \
+		return lane[0];                                                                            \
+	}                                                                                              \
+	static T inner_##N(int64_t n, const T *x, const T *y) {                                        \
+		if (n <= BLOCK) return inner_block_##N(n, x, y);                                           \
+		int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                                                \
+		T a = inner_##N(half, x, y);                                                               \
+		return a + inner_##N(n - half, x + half, y + half);                                        \
+	}                                                                                              \
+	CLONES static void axpy_##N(int64_t n, const T *a, const T *x, T *o) {                         \
+		const T by = a[0];                                                                         \
+		EACH_INDEPENDENT                                                                           \
+		for (int64_t i = 0; i < n; i++) o[i] += by * x[i];                                         \
+	}                                                                                              \
+	CLONES static void matmul_##N(int64_t m, int64_t n, int64_t k, const T *x, int64_t xm,         \
+	                              int64_t xk, const T *y, int64_t yk, int64_t yn, T *o) {          \
+		for (int64_t i = 0; i < m; i++, x += xm, o += n) {                                         \
+			if (n < 4 || yn != 1) {                                                                \
+				for (int64_t j = 0; j < n; j++) {                                                  \
+					T a = 0;                                                                       \
+					for (int64_t l = 0; l < k; l++) a += x[l * xk] * y[l * yk + j * yn];           \
+					o[j] = a;                                                                      \
+				}                                                                                  \
+				continue;                                                                          \
+			}                                                                                      \
+			for (int64_t j = 0; j < n; j++) o[j] = 0;                                              \
+			for (int64_t l = 0; l < k; l++) {                                                      \
+				const T a = x[l * xk];                                                             \
+				const T *row = y + l * yk;                                                         \
+				EACH_INDEPENDENT                                                                   \
+				for (int64_t j = 0; j < n; j++) o[j] += a * row[j];                                \
+			}                                                                                      \
+		}                                                                                          \
 	}
 INNER_OF(i32, uint32_t)
 INNER_OF(i64, uint64_t)
@@ -99,8 +100,8 @@ void kernel_axpy(Dtype d, int64_t n, const void *a, const void *x, void *o) {
 	}
 }
 
-static void matmul_bool(int64_t m, int64_t n, int64_t k, const uint8_t *x, int64_t xm, int64_t xk, const uint8_t *y, int64_t yk,
-                        int64_t yn, uint8_t *o) {
+static void matmul_bool(int64_t m, int64_t n, int64_t k, const uint8_t *x, int64_t xm, int64_t xk,
+                        const uint8_t *y, int64_t yk, int64_t yn, uint8_t *o) {
 	for (int64_t i = 0; i < m; i++) {
 		for (int64_t j = 0; j < n; j++) {
 			uint8_t any = 0;
@@ -110,8 +111,8 @@ static void matmul_bool(int64_t m, int64_t n, int64_t k, const uint8_t *x, int64
 	}
 }
 
-void kernel_matmul(Dtype d, int64_t m, int64_t n, int64_t k, const void *x, int64_t xm, int64_t xk, const void *y, int64_t yk, int64_t yn,
-                   void *o) {
+void kernel_matmul(Dtype d, int64_t m, int64_t n, int64_t k, const void *x, int64_t xm, int64_t xk,
+                   const void *y, int64_t yk, int64_t yn, void *o) {
 	switch (d) {
 	case DT_BOOL: matmul_bool(m, n, k, x, xm, xk, y, yk, yn, o); break;
 	case DT_I32: matmul_i32(m, n, k, x, xm, xk, y, yk, yn, o); break;

@@ -1,6 +1,8 @@
-/* half_complex.c - waves of real lines as real numbers: exchanges of numbers that compilers do not find by themselves, eight at a time.
+/* half_complex.c - waves of real lines as real numbers: exchanges of numbers
+ * that compilers do not find by themselves, eight at a time.
  *
- * Needs: half_complex.h, kernels/options.h. Guarantees: as stated there; the same numbers on every machine.
+ * Needs: half_complex.h, kernels/options.h. Guarantees: as stated there; the
+ * same numbers on every machine.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/half_complex.h"
@@ -33,14 +35,16 @@ CLONES static void spread(int64_t n, const double *restrict z, double *restrict 
 	if (n % 2 == 0) o[n / 2] = z[n];
 }
 
-CLONES static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y, double *restrict z) {
+CLONES static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y,
+                                   double *restrict z) {
 	const double by = 1.0 / (double)n;
 	int64_t k = 1;
 	z[0] = by * x[0];
 	z[1] = by * y[0];
 	for (; 2 * (k + 7) < n; k += 8) {
 		const Eight back = AT(x + n - k - 7), other_back = AT(y + n - k - 7);
-		const Eight a = by * AT(x + k), b = by * BACKWARDS(back), c = by * AT(y + k), d = by * BACKWARDS(other_back);
+		const Eight a = by * AT(x + k), b = by * BACKWARDS(back), c = by * AT(y + k),
+					d = by * BACKWARDS(other_back);
 		const Eight re = a - d, im = b + c, mirror_re = a + d, mirror_im = c - b;
 		PUT(z + 2 * k, LOWER_BOTH(re, im));
 		PUT(z + 2 * k + 8, UPPER_BOTH(re, im));
@@ -59,7 +63,8 @@ CLONES static void interleave_pair(int64_t n, const double *restrict x, const do
 	z[n + 1] = by * y[n / 2];
 }
 
-CLONES static void split(int64_t n, const double *restrict z, double *restrict a, double *restrict b) {
+CLONES static void split(int64_t n, const double *restrict z, double *restrict a,
+                         double *restrict b) {
 	int64_t j = 0;
 	for (; j + 8 <= n; j += 8) {
 		const Eight x = AT(z + 2 * j), y = AT(z + 2 * j + 8);
@@ -72,12 +77,8 @@ CLONES static void split(int64_t n, const double *restrict z, double *restrict a
 	}
 }
 
-void halves_spread(int64_t n, const double *z, double *o) {
-	spread(n, z, o);
-}
+void halves_spread(int64_t n, const double *z, double *o) { spread(n, z, o); }
 void halves_interleave_pair(int64_t n, const double *x, const double *y, double *z) {
 	interleave_pair(n, x, y, z);
 }
-void halves_split(int64_t n, const double *z, double *a, double *b) {
-	split(n, z, a, b);
-}
+void halves_split(int64_t n, const double *z, double *a, double *b) { split(n, z, a, b); }

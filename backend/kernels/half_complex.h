@@ -1,6 +1,8 @@
-/* half_complex.h - waves of real lines as real numbers, where the numbers of a line lie without gaps.
+/* half_complex.h - waves of real lines as real numbers, where the numbers of a
+ * line lie without gaps.
  *
- * Needs: nothing. Of a line of n numbers the real parts of the waves 0 .. n/2 stand first, behind them the imaginary ones backwards (fftw.h, FFT_HALF).
+ * Needs: nothing. Of a line of n numbers the real parts of the waves 0 .. n/2
+ * stand first, behind them the imaginary ones backwards (fftw.h, FFT_HALF).
  */
 #ifndef ATLED_BACKEND_KERNELS_HALF_COMPLEX_H
 #define ATLED_BACKEND_KERNELS_HALF_COMPLEX_H

@@ -1,34 +1,41 @@
 /* minmax.h - max and min of floats in a form that gcc vectorises.
  *
- * Guarantees: the same bits as F_MAX and F_MIN of scalar_expr.h (the tests compare them): NaN wins, and +0 is above
- * -0. Those ask for the sign bit of an operand, which keeps a loop from being vectorised, and these loops are relu.
- * Here equal operands are joined by `and` (max) or `or` (min) of their bits: only zeros are equal without being the
- * same, and only their sign bit differs.
+ * Guarantees: the same bits as F_MAX and F_MIN of scalar_expr.h (the tests
+ * compare them): NaN wins, and +0 is above -0. Those ask for the sign bit of an
+ * operand, which keeps a loop from being vectorised, and these loops are relu.
+ * Here equal operands are joined by `and` (max) or `or` (min) of their bits:
+ * only zeros are equal without being the same, and only their sign bit differs.
  */
 #ifndef ATLED_BACKEND_KERNELS_MINMAX_H
 #define ATLED_BACKEND_KERNELS_MINMAX_H
 
 #include <stdint.h>
 
-#define JOIN_BITS(NAME, T, U, OP)                      \
-	static inline T NAME(T x, T y) {                   \
-		union {                                        \
-			T f;                                       \
-			U u;                                       \
-		} a = {x}, b = {y};                            \
-		a.u = a.u OP b.u;                              \
-		return a.f;                                    \
+#define JOIN_BITS(NAME, T, U, OP)                                                                  \
+	static inline T NAME(T x, T y) {                                                               \
+		union {                                                                                    \
+			T f;                                                                                   \
+			U u;                                                                                   \
+		} a = {x}, b = {y};                                                                        \
+		a.u = a.u OP b.u;                                                                          \
+		return a.f;                                                                                \
 	}
 JOIN_BITS(f32_bits_and, float, uint32_t, &)
 JOIN_BITS(f32_bits_or, float, uint32_t, |)
 JOIN_BITS(f64_bits_and, double, uint64_t, &)
 JOIN_BITS(f64_bits_or, double, uint64_t, |)
 
-#define FLOAT_MAX(x, y)                                                                                \
-	((x) == (y) ? _Generic((x), float: f32_bits_and, default: f64_bits_and)((x), (y))                  \
-	            : (x) > (y) || (x) != (x) ? (x) : (y))
-#define FLOAT_MIN(x, y)                                                                                \
-	((x) == (y) ? _Generic((x), float: f32_bits_or, default: f64_bits_or)((x), (y))                    \
-	            : (x) < (y) || (x) != (x) ? (x) : (y))
+#define FLOAT_MAX(x, y)                                                                            \
+	((x) == (y)                ? _Generic((x), float                                               \
+                           : f32_bits_and, default                                  \
+                           : f64_bits_and)((x), (y))                                \
+	 : (x) > (y) || (x) != (x) ? (x)                                                               \
+	                           : (y))
+#define FLOAT_MIN(x, y)                                                                            \
+	((x) == (y)                ? _Generic((x), float                                               \
+                           : f32_bits_or, default                                   \
+                           : f64_bits_or)((x), (y))                                 \
+	 : (x) < (y) || (x) != (x) ? (x)                                                               \
+	                           : (y))
 
 #endif

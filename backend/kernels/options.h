@@ -1,13 +1,19 @@
-/* options.h - how kernel files are compiled. Included first, by the files of backend/kernels/ only.
+/* options.h - how kernel files are compiled. Included first, by the files of
+ * backend/kernels/ only.
  *
- * The Makefile gives them -O3 -fno-math-errno -fno-trapping-math (sqrt and comparisons may be vectorised: nobody
- * looks at errno or at the floating-point flags) and, like everything, -ffp-contract=off: a*b + c is never fused,
- * since results must not depend on the machine. gcc makes each function marked CLONES for three kinds of machine,
- * chosen when the program starts. The third is asked for by what a machine has: an older name, that of one make of
- * machine (skylake-avx512), leaves all others that have AVX-512 to the second. gcc 12 makes fused operations of complex
- * products there, where vectors are made of neighbouring statements: files are compiled without that (the Makefile has
- * the flag), and one that needs it for its speed has two kinds only (CLONES_WITHOUT_FMA). Under the sanitizers there is one version: the choice would run before they are
- * ready. clang (before 14 without the attribute) keeps to the command line.
+ * The Makefile gives them -O3 -fno-math-errno -fno-trapping-math (sqrt and
+ * comparisons may be vectorised: nobody looks at errno or at the floating-point
+ * flags) and, like everything, -ffp-contract=off: a*b + c is never fused, since
+ * results must not depend on the machine. gcc makes each function marked CLONES
+ * for three kinds of machine, chosen when the program starts. The third is
+ * asked for by what a machine has: an older name, that of one make of machine
+ * (skylake-avx512), leaves all others that have AVX-512 to the second. gcc 12
+ * makes fused operations of complex products there, where vectors are made of
+ * neighbouring statements: files are compiled without that (the Makefile has
+ * the flag), and one that needs it for its speed has two kinds only
+ * (CLONES_WITHOUT_FMA). Under the sanitizers there is one version: the choice
+ * would run before they are ready. clang (before 14 without the attribute)
+ * keeps to the command line.
  */
 #ifndef ATLED_BACKEND_KERNELS_OPTIONS_H
 #define ATLED_BACKEND_KERNELS_OPTIONS_H
@@ -22,7 +28,8 @@
 #endif
 #endif
 #else
-#pragma clang diagnostic ignored "-Wpass-failed" /* most rows call libm and are not vectorised: that is fine */
+/* most rows call libm and are not vectorised: that is fine */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define EACH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #endif
 /* Lanes of x and y by constant numbers: those of y go on after those of x. W:

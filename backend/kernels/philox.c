@@ -1,6 +1,7 @@
 /* philox.c - blocks of the counter-based generator, many at a time.
  *
- * Needs: philox.h. Guarantees: what philox.h says; integer arithmetic only, so the bits are the same everywhere.
+ * Needs: philox.h. Guarantees: what philox.h says; integer arithmetic only, so
+ * the bits are the same everywhere.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/philox.h"

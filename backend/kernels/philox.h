@@ -1,16 +1,19 @@
-/* philox.h - the counter-based generator: Philox4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: Parallel random
- * numbers, as easy as 1, 2, 3).
+/* philox.h - the counter-based generator: Philox4x32 with 10 rounds (Salmon,
+ * Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3).
  *
- * Guarantees: element k of a draw with state (key, counter) is the first 64 bits of the block for counter + k, so
- * that every element can be made on its own, on any device and by any thread.
+ * Guarantees: element k of a draw with state (key, counter) is the first 64
+ * bits of the block for counter + k, so that every element can be made on its
+ * own, on any device and by any thread.
  */
 #ifndef ATLED_BACKEND_KERNELS_PHILOX_H
 #define ATLED_BACKEND_KERNELS_PHILOX_H
 
 #include <stdint.h>
 
-static inline void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
-	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
+static inline void philox4x32_10(const uint32_t counter[4], const uint32_t key[2],
+                                 uint32_t out[4]) {
+	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0],
+			 k1 = key[1];
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC unroll 10 /* so that a loop over counters is vectorised */
 #endif

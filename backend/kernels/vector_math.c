@@ -1,7 +1,11 @@
-/* vector_math.c - sines, exponentials and their like over arrays, by the vector maths that native code has, too.
+/* vector_math.c - sines, exponentials and their like over arrays, by the vector
+ * maths that native code has, too.
  *
- * Needs: vector_math.h, backend/vmath, of which vmath.mk makes loops for AVX2 and for AVX-512, or for NEON (WITH_VMATH; without it, and on other machines, the C library's
- * functions stay). Guarantees: an element's result is that of native code, bit for bit, whatever its place in the array, the array's length and which of the loops runs.
+ * Needs: vector_math.h, backend/vmath, of which vmath.mk makes loops for AVX2
+ * and for AVX-512, or for NEON (WITH_VMATH; without it, and on other machines,
+ * the C library's functions stay). Guarantees: an element's result is that of
+ * native code, bit for bit, whatever its place in the array, the array's length
+ * and which of the loops runs.
  */
 #include "backend/kernels/vector_math.h"
 #include "backend/vmath/loops.h"
@@ -15,14 +19,18 @@ enum {
 	VMATH_FUNCTIONS(PLACE, PLACE)
 };
 
-/* Which loop serves an operation. Roots are instructions, and powers have rules for some exponents, which C's function follows closely enough. */
+/* Which loop serves an operation. Roots are instructions, and powers have rules
+ * for some exponents, which C's function follows closely enough. */
 static int place_of(Op op) {
 	switch (op) {
-#define ROW(ID, name) \
+#define ROW(ID, name)                                                                              \
 	case OP_##ID: return AT_##name;
-		ROW(CBRT, cbrt) ROW(EXP, exp) ROW(EXPM1, expm1) ROW(LOG, log) ROW(LOG1P, log1p) ROW(SIN, sin) ROW(COS, cos) ROW(TAN, tan)
-		ROW(ASIN, asin) ROW(ACOS, acos) ROW(ATAN, atan) ROW(SINH, sinh) ROW(COSH, cosh) ROW(TANH, tanh) ROW(ERF, erf) ROW(ATAN2, atan2)
-	default: return -1;
+		ROW(CBRT, cbrt)
+		ROW(EXP, exp)
+		ROW(EXPM1, expm1)
+		ROW(LOG, log) ROW(LOG1P, log1p) ROW(SIN, sin) ROW(COS, cos) ROW(TAN, tan) ROW(ASIN, asin)
+			ROW(ACOS, acos) ROW(ATAN, atan) ROW(SINH, sinh) ROW(COSH, cosh) ROW(TANH, tanh)
+				ROW(ERF, erf) ROW(ATAN2, atan2) default : return -1;
 	}
 }
 
@@ -33,7 +41,9 @@ static const VmathLoop *loops(void) { return vmath_for_neon; }
 extern const VmathLoop vmath_for_avx2[], vmath_for_avx512[];
 static const VmathLoop *loops(void) {
 	__builtin_cpu_init();
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return vmath_for_avx512;
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl"))
+		return vmath_for_avx512;
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? vmath_for_avx2 : NULL;
 }
 #endif
@@ -43,49 +53,52 @@ enum {
 	RUN = 256   /* elements at a time beside a number */
 };
 
-/* Loops over n elements, what is beyond the last multiple of WHOLE by way of a buffer; a number among the operands is written out as a run. */
-#define MATHS(T, suffix)                                                                                                \
-	static void over_##suffix(const VmathLoop *f, int64_t n, T *o, const T *x, const T *y) {                            \
-		const int64_t whole = n - n % WHOLE;                                                                            \
-		if (whole) f->suffix(o, x, y, whole);                                                                           \
-		if (whole == n) return;                                                                                         \
-		T a[WHOLE], b[WHOLE], r[WHOLE];                                                                                 \
-		for (int64_t i = 0; i < WHOLE; i++) {                                                                           \
-			const int64_t at = whole + i < n ? whole + i : whole;                                                       \
-			a[i] = x[at];                                                                                               \
-			b[i] = y ? y[at] : 0;                                                                                       \
-		}                                                                                                               \
-		f->suffix(r, a, b, WHOLE);                                                                                      \
-		for (int64_t i = whole; i < n; i++) o[i] = r[i - whole];                                                        \
-	}                                                                                                                   \
-	bool kernel_maths_##suffix(Op op, int64_t n, T *o, const T *x, const T *y, int splats) {                            \
-		const int place = place_of(op);                                                                                 \
-		const VmathLoop *f = place < 0 ? NULL : loops();                                                                \
-		if (!f) return false;                                                                                           \
-		f += place;                                                                                                     \
-		if (f->args == 1) {                                                                                             \
-			y = NULL;                                                                                                   \
-			splats &= KERNEL_X_SPLAT;                                                                                   \
-		}                                                                                                               \
-		if (!splats) {                                                                                                  \
-			over_##suffix(f, n, o, x, y);                                                                               \
-			return true;                                                                                                \
-		}                                                                                                               \
-		T a[RUN], b[RUN];                                                                                               \
-		const bool ax = splats & KERNEL_X_SPLAT, by = splats & KERNEL_Y_SPLAT, all = ax && (by || !y);                  \
-		const int64_t most = all ? 1 : n < RUN ? n : RUN;                                                               \
-		for (int64_t i = 0; i < most; i++) {                                                                            \
-			if (ax) a[i] = x[0];                                                                                        \
-			if (by) b[i] = y[0];                                                                                        \
-		}                                                                                                               \
-		if (all) {                                                                                                      \
-			T r;                                                                                                        \
-			over_##suffix(f, 1, &r, a, y ? b : NULL);                                                                   \
-			for (int64_t i = 0; i < n; i++) o[i] = r;                                                                   \
-			return true;                                                                                                \
-		}                                                                                                               \
-		for (int64_t i = 0; i < n; i += RUN) over_##suffix(f, n - i < RUN ? n - i : RUN, o + i, ax ? a : x + i, by ? b : y + i); \
-		return true;                                                                                                    \
+/* Loops over n elements, what is beyond the last multiple of WHOLE by way of a
+ * buffer; a number among the operands is written out as a run. */
+#define MATHS(T, suffix)                                                                           \
+	static void over_##suffix(const VmathLoop *f, int64_t n, T *o, const T *x, const T *y) {       \
+		const int64_t whole = n - n % WHOLE;                                                       \
+		if (whole) f->suffix(o, x, y, whole);                                                      \
+		if (whole == n) return;                                                                    \
+		T a[WHOLE], b[WHOLE], r[WHOLE];                                                            \
+		for (int64_t i = 0; i < WHOLE; i++) {                                                      \
+			const int64_t at = whole + i < n ? whole + i : whole;                                  \
+			a[i] = x[at];                                                                          \
+			b[i] = y ? y[at] : 0;                                                                  \
+		}                                                                                          \
+		f->suffix(r, a, b, WHOLE);                                                                 \
+		for (int64_t i = whole; i < n; i++) o[i] = r[i - whole];                                   \
+	}                                                                                              \
+	bool kernel_maths_##suffix(Op op, int64_t n, T *o, const T *x, const T *y, int splats) {       \
+		const int place = place_of(op);                                                            \
+		const VmathLoop *f = place < 0 ? NULL : loops();                                           \
+		if (!f) return false;                                                                      \
+		f += place;                                                                                \
+		if (f->args == 1) {                                                                        \
+			y = NULL;                                                                              \
+			splats &= KERNEL_X_SPLAT;                                                              \
+		}                                                                                          \
+		if (!splats) {                                                                             \
+			over_##suffix(f, n, o, x, y);                                                          \
+			return true;                                                                           \
+		}                                                                                          \
+		T a[RUN], b[RUN];                                                                          \
+		const bool ax = splats & KERNEL_X_SPLAT, by = splats & KERNEL_Y_SPLAT,                     \
+				   all = ax && (by || !y);                                                         \
+		const int64_t most = all ? 1 : n < RUN ? n : RUN;                                          \
+		for (int64_t i = 0; i < most; i++) {                                                       \
+			if (ax) a[i] = x[0];                                                                   \
+			if (by) b[i] = y[0];                                                                   \
+		}                                                                                          \
+		if (all) {                                                                                 \
+			T r;                                                                                   \
+			over_##suffix(f, 1, &r, a, y ? b : NULL);                                              \
+			for (int64_t i = 0; i < n; i++) o[i] = r;                                              \
+			return true;                                                                           \
+		}                                                                                          \
+		for (int64_t i = 0; i < n; i += RUN)                                                       \
+			over_##suffix(f, n - i < RUN ? n - i : RUN, o + i, ax ? a : x + i, by ? b : y + i);    \
+		return true;                                                                               \
 	}
 MATHS(double, f64)
 MATHS(float, f32)

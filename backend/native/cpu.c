@@ -1,7 +1,8 @@
 /* cpu.c - the processor's features and caches.
  *
- * Needs: cpu.h; <cpuid.h> on x86-64. Guarantees: what cpu.h says. On x86-64 the operating system must save the wide registers when it
- * switches threads, which xgetbv tells. Every AArch64 has NEON.
+ * Needs: cpu.h; <cpuid.h> on x86-64. Guarantees: what cpu.h says. On x86-64 the
+ * operating system must save the wide registers when it switches threads, which
+ * xgetbv tells. Every AArch64 has NEON.
  */
 #include "backend/native/cpu.h"
 #include <pthread.h>
@@ -20,29 +21,28 @@ static const struct Level {
 	uint32_t vector_bytes, registers;
 	bool fma, masks;
 } levels[] = {
-    {"none", "none", 0, 0, false, false},
+	{"none", "none", 0, 0, false, false},
 #if defined(__aarch64__)
-    {"aarch64", "neon", 16, 32, true, false},
+	{"aarch64", "neon", 16, 32, true, false},
 #else
-    {"x86-64", "x86-64", 16, 16, false, false},
-    {"x86-64-v3", "v3", 32, 16, true, false},
-    {"x86-64-v4", "v4", 64, 32, true, true},
+	{"x86-64", "x86-64", 16, 16, false, false},
+	{"x86-64-v3", "v3", 32, 16, true, false},
+	{"x86-64-v4", "v4", 64, 32, true, true},
 #endif
 };
 enum { NLEVELS = sizeof levels / sizeof *levels };
 
-/* What code for another machine looks like, in instructions of this one: vectors that its registers do not hold are several of them, and masks that it has no
- * registers for are vectors. So lowering and emission for machines that are not at hand can be run, if not their instructions. */
+/* What code for another machine looks like, in instructions of this one:
+ * vectors that its registers do not hold are several of them, and masks that it
+ * has no registers for are vectors. So lowering and emission for machines that
+ * are not at hand can be run, if not their instructions. */
 static const struct Shape {
 	const char *name;
 	uint32_t vector_bytes, registers;
 	bool masks;
 } shapes[] = {
-    {"v4-shape", 64, 32, true},
-    {"v3-shape", 32, 16, false},
-    {"neon-shape", 16, 32, false},
-    {"sse2-shape", 16, 16, false},
-    {"scalar-shape", 8, 16, false},
+	{"v4-shape", 64, 32, true},    {"v3-shape", 32, 16, false},    {"neon-shape", 16, 32, false},
+	{"sse2-shape", 16, 16, false}, {"scalar-shape", 8, 16, false},
 };
 enum { NSHAPES = sizeof shapes / sizeof *shapes };
 
@@ -55,11 +55,21 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__x86_64__) && defined(__ELF__)
 enum { /* bits of cpuid */
-	C1_FMA = 1 << 12, C1_MOVBE = 1 << 22, C1_OSXSAVE = 1 << 27, C1_AVX = 1 << 28, C1_F16C = 1 << 29,
-	B7_BMI1 = 1 << 3, B7_AVX2 = 1 << 5, B7_BMI2 = 1 << 8,
-	B7_AVX512F = 1 << 16, B7_AVX512DQ = 1 << 17, B7_AVX512CD = 1 << 28, B7_AVX512BW = 1 << 30,
-	X1_LZCNT = 1 << 5,
-	SAVES_AVX = 6, SAVES_AVX512 = 0xe6
+	   C1_FMA = 1 << 12,
+	   C1_MOVBE = 1 << 22,
+	   C1_OSXSAVE = 1 << 27,
+	   C1_AVX = 1 << 28,
+	   C1_F16C = 1 << 29,
+	   B7_BMI1 = 1 << 3,
+	   B7_AVX2 = 1 << 5,
+	   B7_BMI2 = 1 << 8,
+	   B7_AVX512F = 1 << 16,
+	   B7_AVX512DQ = 1 << 17,
+	   B7_AVX512CD = 1 << 28,
+	   B7_AVX512BW = 1 << 30,
+	   X1_LZCNT = 1 << 5,
+	   SAVES_AVX = 6,
+	   SAVES_AVX512 = 0xe6
 };
 #define B7_AVX512VL (1u << 31)
 
@@ -72,8 +82,10 @@ static uint64_t saved_registers(void) {
 static uint32_t level_of_host(void) {
 	uint32_t a, b, c, d, b7, cx;
 	if (!__get_cpuid(1, &a, &b, &c, &d)) return 1;
-	const uint32_t need1 = C1_FMA | C1_MOVBE | C1_OSXSAVE | C1_AVX | C1_F16C, need7 = B7_BMI1 | B7_AVX2 | B7_BMI2;
-	if ((c & need1) != need1 || !__get_cpuid_count(7, 0, &a, &b7, &c, &d) || (b7 & need7) != need7) return 1;
+	const uint32_t need1 = C1_FMA | C1_MOVBE | C1_OSXSAVE | C1_AVX | C1_F16C,
+				   need7 = B7_BMI1 | B7_AVX2 | B7_BMI2;
+	if ((c & need1) != need1 || !__get_cpuid_count(7, 0, &a, &b7, &c, &d) || (b7 & need7) != need7)
+		return 1;
 	if (!__get_cpuid(0x80000001u, &a, &b, &cx, &d) || !(cx & X1_LZCNT)) return 1;
 	const uint64_t saves = saved_registers();
 	if ((saves & SAVES_AVX) != SAVES_AVX) return 1;
@@ -81,13 +93,9 @@ static uint32_t level_of_host(void) {
 	return (b7 & need512) == need512 && (saves & SAVES_AVX512) == SAVES_AVX512 ? 3 : 2;
 }
 #elif defined(__aarch64__) && defined(__ELF__)
-static uint32_t level_of_host(void) {
-	return 1;
-}
+static uint32_t level_of_host(void) { return 1; }
 #else
-static uint32_t level_of_host(void) {
-	return 0;
-}
+static uint32_t level_of_host(void) { return 0; }
 #endif
 
 #ifdef __linux__
@@ -100,7 +108,8 @@ static void read_line(char line[32], int cache, const char *what) {
 	if (f) fclose(f);
 }
 
-/* Of the first processor's cache of data of that level; 0 when the system does not say. */
+/* Of the first processor's cache of data of that level; 0 when the system does
+ * not say. */
 static long system_cache(int level) {
 	char line[32];
 	for (int k = 0; k < 16; k++) {
@@ -123,12 +132,15 @@ static long system_cache(int level) {
 }
 #endif
 
-/* The size in bytes of the cache of a level; `otherwise` when the system does not say, or something odd. On many machines that are no x86 the C library
- * has 0, and the system's files know. */
+/* The size in bytes of the cache of a level; `otherwise` when the system does
+ * not say, or something odd. On many machines that are no x86 the C library has
+ * 0, and the system's files know. */
 static uint32_t cache_bytes(int level, uint32_t otherwise) {
 	long n = 0;
 #ifdef _SC_LEVEL1_DCACHE_SIZE
-	n = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
+	n = sysconf(level == 1   ? _SC_LEVEL1_DCACHE_SIZE
+	            : level == 2 ? _SC_LEVEL2_CACHE_SIZE
+	                         : _SC_LEVEL3_CACHE_SIZE);
 #endif
 	if (n <= 0) n = system_cache(level);
 	return n >= 4096 && n <= (1L << 28) ? (uint32_t)n : otherwise;
@@ -142,10 +154,14 @@ static uint32_t level_named(const char *name) {
 
 static void fill(uint32_t level, KTarget *t) {
 	const struct Level *l = &levels[level];
-	*t = (KTarget){.vector_bytes = l->vector_bytes, .registers = l->registers, .has_fma = l->fma, .has_masks = l->masks};
+	*t = (KTarget){.vector_bytes = l->vector_bytes,
+	               .registers = l->registers,
+	               .has_fma = l->fma,
+	               .has_masks = l->masks};
 	t->l1_bytes = host.l1;
 	t->l2_bytes = host.l2;
-	/* with what was read they no longer fit; the system may mean all of a machine's third caches */
+	/* with what was read they no longer fit; the system may mean all of a
+	 * machine's third caches */
 	t->stream_bytes = (host.l3 < 32u << 20 ? host.l3 : 32u << 20) / 2;
 	strcpy(t->cpu, l->name);
 }

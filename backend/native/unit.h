@@ -1,7 +1,10 @@
-/* unit.h - a native unit: instructions of one region of a function that run as one piece of machine code, as one step of a prepared block.
+/* unit.h - a native unit: instructions of one region of a function that run as
+ * one piece of machine code, as one step of a prepared block.
  *
- * Needs: kir.h, abi.h. A unit reads values made outside (arrays by pointer, scalars and lengths as words) and gives values used outside. What it
- * computes may fail at numbered sites; each knows the instruction and the message the evaluator would give.
+ * Needs: kir.h, abi.h. A unit reads values made outside (arrays by pointer,
+ * scalars and lengths as words) and gives values used outside. What it computes
+ * may fail at numbered sites; each knows the instruction and the message the
+ * evaluator would give.
  */
 #ifndef ATLED_BACKEND_NATIVE_UNIT_H
 #define ATLED_BACKEND_NATIVE_UNIT_H
@@ -9,26 +12,29 @@
 #include "backend/native/abi.h"
 #include "backend/native/kir/kir.h"
 
-/* An array that goes in, or comes out. Arrays come in row-major without gaps. */
+/* An array that goes in, or comes out. Arrays come in row-major without gaps.
+ */
 typedef struct UnitArray {
-	Ref ref;        /* the value of the function */
-	bool may_reuse; /* outputs: the memory of input `reuse` may be taken when that input dies here and is nobody else's */
+	Ref ref; /* the value of the function */
+	/* outputs: the memory of input `reuse` may be taken when that input dies
+	 * here and is nobody else's */
+	bool may_reuse;
 	uint32_t reuse;
 } UnitArray;
 
 typedef enum SiteKind {
-	SITE_INDEX,      /* index a outside 0 .. b-1 */
-	SITE_DIVIDE,     /* integer division or remainder by zero */
-	SITE_POWER,      /* integer to the power a < 0 */
-	SITE_EMPTY,      /* largest or smallest of nothing */
-	SITE_FAIL,       /* the user's error with a constant message */
-	SITE_GUARD,      /* two lengths, a and b, that must be equal are not */
-	SITE_SLICE,      /* what a slice (or pad) takes along axis a does not lie on it */
-	SITE_SINGULAR,   /* pivot a of matrix b (-1: the only one) is zero, or not positive */
-	SITE_MATRIX,     /* the same of one matrix with b rows, in memory */
-	SITE_CALL,       /* of a function by machine code: only calls around a failure are told by it */
-	SITE_PROGRESS,   /* a loop says how far it has come */
-	SITE_INTERNAL    /* memory or another Status (a) */
+	SITE_INDEX,    /* index a outside 0 .. b-1 */
+	SITE_DIVIDE,   /* integer division or remainder by zero */
+	SITE_POWER,    /* integer to the power a < 0 */
+	SITE_EMPTY,    /* largest or smallest of nothing */
+	SITE_FAIL,     /* the user's error with a constant message */
+	SITE_GUARD,    /* two lengths, a and b, that must be equal are not */
+	SITE_SLICE,    /* what a slice (or pad) takes along axis a does not lie on it */
+	SITE_SINGULAR, /* pivot a of matrix b (-1: the only one) is zero, or not positive */
+	SITE_MATRIX,   /* the same of one matrix with b rows, in memory */
+	SITE_CALL,     /* of a function by machine code: only calls around a failure are told by it */
+	SITE_PROGRESS, /* a loop says how far it has come */
+	SITE_INTERNAL  /* memory or another Status (a) */
 } SiteKind;
 typedef struct UnitSite {
 	SiteKind kind;
@@ -45,14 +51,17 @@ typedef struct Unit {
 	UnitArray *inputs, *outputs; /* call->buffers: inputs, then outputs */
 	Ref *words;                  /* scalar inputs; then the lengths: nsyms symbol numbers */
 	uint32_t nsyms;
-	SymId *syms;                 /* call->words[nwords + k] is the length of syms[k] */
+	SymId *syms; /* call->words[nwords + k] is the length of syms[k] */
 	uint32_t ndims;
-	Dim *dims;                   /* call->words[nwords + nsyms + k] is the length dims[k], a polynomial of symbols */
-	Ref *results;                /* scalar outputs */
-	UnitSite *sites;             /* module->nsites */
-	const void **hosts;          /* the HostCalls that call->hosts has */
-	const char *notes;           /* its loops in words, see describe.h; NULL when nobody asked */
-	/* Arrays whose value is a scalar constant or that were never needed do not appear. */
+	/* call->words[nwords + nsyms + k] is the length dims[k], a polynomial of
+	 * symbols */
+	Dim *dims;
+	Ref *results;       /* scalar outputs */
+	UnitSite *sites;    /* module->nsites */
+	const void **hosts; /* the HostCalls that call->hosts has */
+	const char *notes;  /* its loops in words, see describe.h; NULL when nobody asked */
+						/* Arrays whose value is a scalar constant or that were
+						 * never needed do not appear. */
 } Unit;
 
 #endif

@@ -1,22 +1,30 @@
 /* blas.c - OpenBLAS behind blas.h, opened at run time.
  *
- * Needs: cblas.h for the types of its calls; the library itself only when the first large product runs.
+ * Needs: cblas.h for the types of its calls; the library itself only when the
+ * first large product runs.
  *
- * The library is a thing of the process, not of a context, so the handle is process-wide: a private struct filled
- * once under pthread_once and never changed after. What loading does to the process is kept small:
- *   - OpenBLAS 0.3.21 takes recent AMD processors with AVX-512 for Haswell and loses a factor of 1.6 to 1.85; those
- *     without, which it knows as Zen, run Haswell's kernels faster (f64 by 1 to 7 %, f32 by 4 to 20 %, Zen 3,
- *     n = 64 .. 256). It reads OPENBLAS_CORETYPE while it is being loaded, so the variable is set for the length of
- *     the dlopen when one of these is found and the user has not set it, and taken away again. (setenv is not safe
- *     beside a getenv on another thread: a host with such threads sets the variable itself, or has OpenBLAS loaded
- *     before.)
- *     On AArch64 it tells cores by their identification register. Version 0.3.29 has kernels for unknown cores with
- *     SVE whose product of a matrix by its own transpose is wrong in f32 where vectors have more than 32 bytes. Those for
- *     the A64FX are right up to 128 bytes and are named there. Beyond, plain ARMV8's are named, which use no SVE.
- *   - OpenBLAS's own threads are switched off (OPENBLAS_NUM_THREADS, in the same way, so that none are even started):
- *     it would split sums by the number of threads, and our results may not depend on that. Products are split by
- *     ops/dot.c and native/run/runtime.c in ways that sizes fix instead. A host that loads OpenBLAS after us finds it with one thread and may raise
- *     that; one that had loaded it before keeps its setting.
+ * The library is a thing of the process, not of a context, so the handle is
+ * process-wide: a private struct filled once under pthread_once and never
+ * changed after. What loading does to the process is kept small:
+ *   - OpenBLAS 0.3.21 takes recent AMD processors with AVX-512 for Haswell and
+ *     loses a factor of 1.6 to 1.85; those without, which it knows as Zen, run
+ *     Haswell's kernels faster (f64 by 1 to 7 %, f32 by 4 to 20 %, Zen 3, n =
+ *     64 .. 256). It reads OPENBLAS_CORETYPE while it is being loaded, so the
+ *     variable is set for the length of the dlopen when one of these is found
+ *     and the user has not set it, and taken away again. (setenv is not safe
+ *     beside a getenv on another thread: a host with such threads sets the
+ *     variable itself, or has OpenBLAS loaded before.) On AArch64 it tells
+ *     cores by their identification register. Version 0.3.29 has kernels for
+ *     unknown cores with SVE whose product of a matrix by its own transpose is
+ *     wrong in f32 where vectors have more than 32 bytes. Those for the A64FX
+ *     are right up to 128 bytes and are named there. Beyond, plain ARMV8's are
+ *     named, which use no SVE.
+ *   - OpenBLAS's own threads are switched off (OPENBLAS_NUM_THREADS, in the
+ *     same way, so that none are even started): it would split sums by the
+ *     number of threads, and our results may not depend on that. Products are
+ *     split by ops/dot.c and native/run/runtime.c in ways that sizes fix
+ *     instead. A host that loads OpenBLAS after us finds it with one thread and
+ *     may raise that; one that had loaded it before keeps its setting.
  */
 #include "backend/numlib/blas.h"
 #include "backend/kernels/kernels.h"
@@ -29,9 +37,13 @@
 #include <sys/prctl.h>
 #endif
 
-#define CBLAS_CALLED(F) \
-	F(cblas_sgemm) F(cblas_dgemm) F(cblas_cgemm) F(cblas_zgemm) F(cblas_ssyrk) F(cblas_dsyrk) F(cblas_csyrk) F(cblas_zsyrk) \
-	F(cblas_strsm) F(cblas_dtrsm) F(cblas_ctrsm) F(cblas_ztrsm) F(cblas_strsv) F(cblas_dtrsv) F(cblas_ctrsv) F(cblas_ztrsv)
+#define CBLAS_CALLED(F)                                                                            \
+	F(cblas_sgemm)                                                                                 \
+	F(cblas_dgemm)                                                                                 \
+	F(cblas_cgemm)                                                                                 \
+	F(cblas_zgemm) F(cblas_ssyrk) F(cblas_dsyrk) F(cblas_csyrk) F(cblas_zsyrk) F(cblas_strsm)      \
+		F(cblas_dtrsm) F(cblas_ctrsm) F(cblas_ztrsm) F(cblas_strsv) F(cblas_dtrsv) F(cblas_ctrsv)  \
+			F(cblas_ztrsv)
 
 static struct Blas {
 	void *library;
@@ -48,8 +60,11 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *best_core(void) {
 #if defined(__x86_64__)
 	__builtin_cpu_init();
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "SkylakeX";
-	if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl"))
+		return "SkylakeX";
+	if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return "Haswell";
 #elif defined(__aarch64__) && defined(PR_SVE_GET_VL)
 	const int vectors = prctl(PR_SVE_GET_VL, 0, 0, 0, 0); /* < 0: no SVE */
 	const int bytes = vectors > 0 ? vectors & PR_SVE_VL_LEN_MASK : 0;
@@ -62,7 +77,8 @@ static void open_library(void) {
 	static const char core[] = "OPENBLAS_CORETYPE", threads[] = "OPENBLAS_NUM_THREADS";
 	void *before = dynlib_opened(LIBRARY);
 	const char *best = best_core();
-	const bool name_core = !before && !getenv(core) && best, name_threads = !before && !getenv(threads);
+	const bool name_core = !before && !getenv(core) && best,
+			   name_threads = !before && !getenv(threads);
 	if (name_core) setenv(core, best, 1);
 	if (name_threads) setenv(threads, "1", 1);
 	void *library = before ? before : dynlib_open(LIBRARY);
@@ -99,17 +115,21 @@ void *blas_symbol(const char *name) {
 	return at;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns) {
-	const bool by_rows = (a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
-	const bool by_columns = (a->row_stride == 1 || rows == 1) && (a->column_stride >= rows || columns == 1);
+	const bool by_rows =
+		(a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
+	const bool by_columns =
+		(a->row_stride == 1 || rows == 1) && (a->column_stride >= rows || columns == 1);
 	return by_rows || by_columns;
 }
 
-/* How BLAS is told of the matrix: transposed or not, and the leading dimension. */
+/* How BLAS is told of the matrix: transposed or not, and the leading dimension.
+ */
 static CBLAS_TRANSPOSE layout(const BlasMatrix *a, int64_t rows, int64_t columns, int *leading) {
-	const bool by_rows = (a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
+	const bool by_rows =
+		(a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
 	if (by_rows) {
 		*leading = (int)(rows == 1 ? columns : a->row_stride);
 		return CblasNoTrans;
@@ -118,28 +138,46 @@ static CBLAS_TRANSPOSE layout(const BlasMatrix *a, int64_t rows, int64_t columns
 	return CblasTrans;
 }
 
-static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate) {
+static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, BlasMatrix y,
+                 void *o, int64_t leading, bool accumulate) {
 	static const float one[2] = {1, 0}, zero[2] = {0, 0};
 	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
 	const int m = (int)m64, n = (int)n64, k = (int)k64, lo = (int)leading;
 	int lx, ly;
 	const CBLAS_TRANSPOSE tx = layout(&x, m64, k64, &lx), ty = layout(&y, k64, n64, &ly);
 	switch (d) {
-	case DT_F32: blas.cblas_sgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o, lo); break;
-	case DT_F64: blas.cblas_dgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o, lo); break;
-	case DT_C64: blas.cblas_cgemm(CblasRowMajor, tx, ty, m, n, k, one, x.data, lx, y.data, ly, accumulate ? one : zero, o, lo); break;
-	default: blas.cblas_zgemm(CblasRowMajor, tx, ty, m, n, k, one64, x.data, lx, y.data, ly, accumulate ? one64 : zero64, o, lo); break;
+	case DT_F32:
+		blas.cblas_sgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o,
+		                 lo);
+		break;
+	case DT_F64:
+		blas.cblas_dgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, accumulate, o,
+		                 lo);
+		break;
+	case DT_C64:
+		blas.cblas_cgemm(CblasRowMajor, tx, ty, m, n, k, one, x.data, lx, y.data, ly,
+		                 accumulate ? one : zero, o, lo);
+		break;
+	default:
+		blas.cblas_zgemm(CblasRowMajor, tx, ty, m, n, k, one64, x.data, lx, y.data, ly,
+		                 accumulate ? one64 : zero64, o, lo);
+		break;
 	}
 }
 
-/* Pieces of a product: BLAS packs rows and columns of each anew, so both must be many, and a piece takes some 10 ms of a processor (complex numbers four times the
- * work, so a quarter of the columns). Columns of 128 instead of 512 made products of 2048 4 to 8 % slower. */
+/* Pieces of a product: BLAS packs rows and columns of each anew, so both must
+ * be many, and a piece takes some 10 ms of a processor (complex numbers four
+ * times the work, so a quarter of the columns). Columns of 128 instead of 512
+ * made products of 2048 4 to 8 % slower. */
 enum { PIECE_ROWS = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 28 };
 static int64_t piece_work(Dtype d) { return dtype_is_complex(d) ? PIECE_WORK / 4 : PIECE_WORK; }
 
-static const void *at(const void *base, int64_t i, Dtype d) { return (const char *)base + i * (int64_t)dtype_size(d); }
+static const void *at(const void *base, int64_t i, Dtype d) {
+	return (const char *)base + i * (int64_t)dtype_size(d);
+}
 
-void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate) {
+void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y,
+               void *o, int64_t leading, bool accumulate) {
 	if ((double)m * (double)n * (double)k <= (double)piece_work(d)) {
 		gemm(d, m, n, k, x, y, o, leading, accumulate);
 		return;
@@ -153,20 +191,23 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 				BlasMatrix a = x, b = y;
 				a.data = at(x.data, i * x.row_stride + p * x.column_stride, d);
 				b.data = at(y.data, p * y.row_stride + j * y.column_stride, d);
-				gemm(d, m - i < rows ? m - i : rows, n - j < columns ? n - j : columns, k - p < depth ? k - p : depth, a, b,
-				     (char *)o + (i * leading + j) * (int64_t)dtype_size(d), leading, accumulate || p);
+				gemm(d, m - i < rows ? m - i : rows, n - j < columns ? n - j : columns,
+				     k - p < depth ? k - p : depth, a, b,
+				     (char *)o + (i * leading + j) * (int64_t)dtype_size(d), leading,
+				     accumulate || p);
 			}
 }
 
-/* The upper triangle into the lower one, by blocks that stay in the nearest cache. */
-#define MIRROR(T)                                                                                                  \
-	do {                                                                                                           \
-		enum { EDGE = 32 };                                                                                        \
-		T *a = o;                                                                                                  \
-		for (int64_t i0 = 0; i0 < m && !ctx_interrupted(c); i0 += EDGE)                                            \
-			for (int64_t j0 = 0; j0 <= i0; j0 += EDGE)                                                             \
-				for (int64_t i = i0; i < m && i < i0 + EDGE; i++)                                                  \
-					for (int64_t j = j0; j < i && j < j0 + EDGE; j++) a[i * m + j] = a[j * m + i];                 \
+/* The upper triangle into the lower one, by blocks that stay in the nearest
+ * cache. */
+#define MIRROR(T)                                                                                  \
+	do {                                                                                           \
+		enum { EDGE = 32 };                                                                        \
+		T *a = o;                                                                                  \
+		for (int64_t i0 = 0; i0 < m && !ctx_interrupted(c); i0 += EDGE)                            \
+			for (int64_t j0 = 0; j0 <= i0; j0 += EDGE)                                             \
+				for (int64_t i = i0; i < m && i < i0 + EDGE; i++)                                  \
+					for (int64_t j = j0; j < i && j < j0 + EDGE; j++) a[i * m + j] = a[j * m + i]; \
 	} while (0)
 
 /* Rows of the upper triangle, as products. */
@@ -174,7 +215,8 @@ static void large_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x
 	for (int64_t i = 0; i < m && !ctx_interrupted(c); i += PIECE_ROWS) {
 		const BlasMatrix a = {at(x.data, i * x.row_stride, d), x.row_stride, x.column_stride};
 		const BlasMatrix b = {a.data, x.column_stride, x.row_stride};
-		blas_gemm(c, d, m - i < PIECE_ROWS ? m - i : PIECE_ROWS, m - i, k, a, b, (char *)o + i * (m + 1) * (int64_t)dtype_size(d), m, false);
+		blas_gemm(c, d, m - i < PIECE_ROWS ? m - i : PIECE_ROWS, m - i, k, a, b,
+		          (char *)o + i * (m + 1) * (int64_t)dtype_size(d), m, false);
 	}
 	switch (dtype_size(d)) {
 	case 4: MIRROR(float); break;
@@ -213,11 +255,13 @@ void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void
 	}
 }
 
-void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o, int64_t leading, bool accumulate) {
+void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o,
+                     int64_t leading, bool accumulate) {
 	static const float one[2] = {1, 0}, zero[2] = {0, 0};
 	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
 	const int n = (int)m, lo = (int)leading;
-	const int64_t depth = (double)m * (double)m * (double)k64 <= 2.0 * (double)piece_work(d) ? k64 : PIECE_DEPTH;
+	const int64_t depth =
+		(double)m * (double)m * (double)k64 <= 2.0 * (double)piece_work(d) ? k64 : PIECE_DEPTH;
 	for (int64_t p = 0; p < k64 && !ctx_interrupted(c); p += depth, accumulate = true) {
 		const int k = (int)(k64 - p < depth ? k64 - p : depth);
 		BlasMatrix a = x;
@@ -225,15 +269,26 @@ void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x
 		int lx;
 		const CBLAS_TRANSPOSE t = layout(&a, m, k, &lx);
 		switch (d) {
-		case DT_F32: blas.cblas_ssyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
-		case DT_F64: blas.cblas_dsyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
-		case DT_C64: blas.cblas_csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx, accumulate ? one : zero, o, lo); break;
-		default: blas.cblas_zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx, accumulate ? one64 : zero64, o, lo); break;
+		case DT_F32:
+			blas.cblas_ssyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo);
+			break;
+		case DT_F64:
+			blas.cblas_dsyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo);
+			break;
+		case DT_C64:
+			blas.cblas_csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx,
+			                 accumulate ? one : zero, o, lo);
+			break;
+		default:
+			blas.cblas_zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx,
+			                 accumulate ? one64 : zero64, o, lo);
+			break;
 		}
 	}
 }
 
-void blas_trsv(Dtype d, int64_t n64, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *x, int64_t x_stride) {
+void blas_trsv(Dtype d, int64_t n64, bool lower, bool adjoint, bool unit, const void *t,
+               int64_t t_leading, void *x, int64_t x_stride) {
 	const int n = (int)n64, lt = (int)t_leading, lx = (int)x_stride;
 	const CBLAS_UPLO uplo = lower ? CblasLower : CblasUpper;
 	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
@@ -246,7 +301,8 @@ void blas_trsv(Dtype d, int64_t n64, bool lower, bool adjoint, bool unit, const 
 	}
 }
 
-void blas_trsm(Dtype d, bool right, int64_t m64, int64_t n64, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *b, int64_t b_leading) {
+void blas_trsm(Dtype d, bool right, int64_t m64, int64_t n64, bool lower, bool adjoint, bool unit,
+               const void *t, int64_t t_leading, void *b, int64_t b_leading) {
 	static const float one[2] = {1, 0};
 	static const double one64[2] = {1, 0};
 	const int m = (int)m64, n = (int)n64, lt = (int)t_leading, lb = (int)b_leading;
@@ -255,9 +311,17 @@ void blas_trsm(Dtype d, bool right, int64_t m64, int64_t n64, bool lower, bool a
 	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
 	const CBLAS_DIAG diag = unit ? CblasUnit : CblasNonUnit;
 	switch (d) {
-	case DT_F32: blas.cblas_strsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
-	case DT_F64: blas.cblas_dtrsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
-	case DT_C64: blas.cblas_ctrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one, t, lt, b, lb); break;
-	default: blas.cblas_ztrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one64, t, lt, b, lb); break;
+	case DT_F32:
+		blas.cblas_strsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb);
+		break;
+	case DT_F64:
+		blas.cblas_dtrsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb);
+		break;
+	case DT_C64:
+		blas.cblas_ctrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one, t, lt, b, lb);
+		break;
+	default:
+		blas.cblas_ztrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one64, t, lt, b, lb);
+		break;
 	}
 }

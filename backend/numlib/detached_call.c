@@ -1,7 +1,8 @@
-/* detached_call.c - calls that cannot be stopped, on threads of their own: see detached_call.h.
+/* detached_call.c - calls that cannot be stopped, on threads of their own: see
+ * detached_call.h.
  *
- * Needs: POSIX threads. Guarantees: signals of the process go to other threads; a call that was left behind is joined
- * before its context goes.
+ * Needs: POSIX threads. Guarantees: signals of the process go to other threads;
+ * a call that was left behind is joined before its context goes.
  */
 #include "backend/numlib/detached_call.h"
 

@@ -1,7 +1,9 @@
-/* detached_call.h - calls of libraries that cannot be stopped, on a thread of their own.
+/* detached_call.h - calls of libraries that cannot be stopped, on a thread of
+ * their own.
  *
- * Needs: context.h. Guarantees: the caller polls while the call runs; told to stop, it leaves the call to its end and goes
- * on. What the call uses lives until then.
+ * Needs: context.h. Guarantees: the caller polls while the call runs; told to
+ * stop, it leaves the call to its end and goes on. What the call uses lives
+ * until then.
  */
 #ifndef ATLED_BACKEND_NUMLIB_DETACHED_CALL_H
 #define ATLED_BACKEND_NUMLIB_DETACHED_CALL_H
@@ -11,10 +13,12 @@
 
 struct Apart;
 
-/* Runs body(ud) on another thread; *list holds the calls that were left behind; *stop, a part of ud, is
- * set for these. The status is that of the last poll. release(c, ud) is called
- * once, on a thread that may use the context: before this returns, or, for a call left behind, when it is found to have ended. body must use
- * nothing of the context but what release lets go. Without another thread it runs here. */
+/* Runs body(ud) on another thread; *list holds the calls that were left behind;
+ * *stop, a part of ud, is set for these. The status is that of the last poll.
+ * release(c, ud) is called once, on a thread that may use the context: before
+ * this returns, or, for a call left behind, when it is found to have ended.
+ * body must use nothing of the context but what release lets go. Without
+ * another thread it runs here. */
 Status apart_run(Ctx *c, struct Apart **list, void (*body)(void *ud), void *ud, atomic_bool *stop,
                  void (*release)(Ctx *c, void *ud));
 /* Waits for what was left behind. */

@@ -1,7 +1,9 @@
-/* fftw.c - FFTW 3, double and single, opened at run time; transforms of complex lines, and of real ones in double precision.
+/* fftw.c - FFTW 3, double and single, opened at run time; transforms of complex
+ * lines, and of real ones in double precision.
  *
- * Needs: fftw3.h for types. FFTW's planner is a thing of the process and not re-entrant, so the handles and the
- * planner's lock are process-wide (filled under pthread_once); plans belong to a context. Plans are estimated, not
+ * Needs: fftw3.h for types. FFTW's planner is a thing of the process and not
+ * re-entrant, so the handles and the planner's lock are process-wide (filled
+ * under pthread_once); plans belong to a context. Plans are estimated, not
  * measured: a measurement would make results depend on the machine's mood.
  */
 #include "backend/numlib/fftw.h"
@@ -20,8 +22,8 @@
 typedef struct Library {
 	bool ready;
 	const char *why;
-	void *(*plan)(int rank, const fftw_iodim64 *dims, int howmany_rank, const fftw_iodim64 *howmany, void *in, void *out,
-	              int sign, unsigned flags);
+	void *(*plan)(int rank, const fftw_iodim64 *dims, int howmany_rank, const fftw_iodim64 *howmany,
+	              void *in, void *out, int sign, unsigned flags);
 	void (*execute)(void *plan, void *in, void *out);
 	void (*destroy)(void *plan);
 	/* of real lines; double precision alone has them here */
@@ -35,12 +37,17 @@ static Library libraries[2]; /* double, single */
 static pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-static void open_library(Library *l, const char *file, const char *why, const char *plan, const char *execute, const char *destroy) {
+static void open_library(Library *l, const char *file, const char *why, const char *plan,
+                         const char *execute, const char *destroy) {
 	l->why = why;
 	const DynName names[] = {
-	    {plan, &l->plan}, {execute, &l->execute}, {destroy, &l->destroy},
-	    {"fftw_plan_dft_r2c_1d", &l->plan_half}, {"fftw_plan_dft_c2r_1d", &l->plan_from_half},
-	    {"fftw_execute_dft_r2c", &l->half}, {"fftw_execute_dft_c2r", &l->from_half},
+		{plan, &l->plan},
+		{execute, &l->execute},
+		{destroy, &l->destroy},
+		{"fftw_plan_dft_r2c_1d", &l->plan_half},
+		{"fftw_plan_dft_c2r_1d", &l->plan_from_half},
+		{"fftw_execute_dft_r2c", &l->half},
+		{"fftw_execute_dft_c2r", &l->from_half},
 	};
 	enum { COMPLEX = 3, ALL = sizeof names / sizeof *names };
 	void *library = dynlib_open(file);
@@ -48,16 +55,18 @@ static void open_library(Library *l, const char *file, const char *why, const ch
 }
 
 static void open_double(void) {
-	open_library(&libraries[0], SONAME_FFTW, "FFTW (" SONAME_FFTW ") cannot be loaded; the Debian package is libfftw3-double3",
+	open_library(&libraries[0], SONAME_FFTW,
+	             "FFTW (" SONAME_FFTW ") cannot be loaded; the Debian package is libfftw3-double3",
 	             "fftw_plan_guru64_dft", "fftw_execute_dft", "fftw_destroy_plan");
 }
 
 static void open_single(void) {
-	open_library(&libraries[1], SONAME_FFTWF, "FFTW (" SONAME_FFTWF ") cannot be loaded; the Debian package is libfftw3-single3",
+	open_library(&libraries[1], SONAME_FFTWF,
+	             "FFTW (" SONAME_FFTWF ") cannot be loaded; the Debian package is libfftw3-single3",
 	             "fftwf_plan_guru64_dft", "fftwf_execute_dft", "fftwf_destroy_plan");
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 enum { KEPT = 32 };
 
@@ -68,7 +77,8 @@ typedef struct Plan {
 	uint64_t used; /* when, to know the oldest */
 } Plan;
 
-/* Of sums of sines over n = m - 1 elements: m is halved while it is even and above TABLE, for the odd k by one transform each time (sine_transform.h). */
+/* Of sums of sines over n = m - 1 elements: m is halved while it is even and
+ * above TABLE, for the odd k by one transform each time (sine_transform.h). */
 typedef struct Sines {
 	int lanes, splits;
 	int64_t left;    /* what m is at last */
@@ -78,14 +88,14 @@ typedef struct Sines {
 
 struct FftRealPlan {
 	void *plan; /* of sums of sines what is left over, where it is a transform */
-	void *pair;      /* FFT_FROM_HALF: of two lines as the parts of a complex one */
+	void *pair; /* FFT_FROM_HALF: of two lines as the parts of a complex one */
 	FftReal kind;
 	int64_t n;
 	const Library *library;
 	Sines sines;
-	size_t room;     /* numbers that a group takes */
-	size_t line;     /* of them, one line's reals; of sums of sines, the rows */
-	void *memory;    /* a group's, and what it takes to begin it on 64 bytes */
+	size_t room;  /* numbers that a group takes */
+	size_t line;  /* of them, one line's reals; of sums of sines, the rows */
+	void *memory; /* a group's, and what it takes to begin it on 64 bytes */
 	uint64_t used;
 };
 
@@ -104,9 +114,7 @@ static void destroy(Plan *p) {
 	p->plan = NULL;
 }
 
-static size_t memory_of(const FftRealPlan *p) {
-	return p->room * sizeof(double) + 64;
-}
+static size_t memory_of(const FftRealPlan *p) { return p->room * sizeof(double) + 64; }
 
 enum { TABLE = 8 }; /* sums of fewer elements are made as they are written */
 
@@ -114,10 +122,9 @@ static bool is_sines(const FftRealPlan *p) {
 	return p->kind == FFT_SINES || p->kind == FFT_FROM_SINES;
 }
 
-/* Of the sums of sines: the turns are below m/2 numbers for the first split, m/4 for the next ... */
-static size_t numbers_of(const FftRealPlan *p) {
-	return (size_t)p->n + 1 + TABLE * TABLE;
-}
+/* Of the sums of sines: the turns are below m/2 numbers for the first split,
+ * m/4 for the next ... */
+static size_t numbers_of(const FftRealPlan *p) { return (size_t)p->n + 1 + TABLE * TABLE; }
 
 static void destroy_real(Ctx *c, FftRealPlan *p) {
 	if (p->plan) {
@@ -151,13 +158,15 @@ void fft_plans_free(Ctx *c, struct FftPlans *plans) {
 	heap_free(c, plans, sizeof *plans);
 }
 
-/* A plan for all lines of one outer position; when inner is 1, for all outer positions at once. */
-static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bool inverse, int64_t n, int64_t inner, int64_t lines,
-                       const void *x, void *o) {
+/* A plan for all lines of one outer position; when inner is 1, for all outer
+ * positions at once. */
+static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bool inverse,
+                       int64_t n, int64_t inner, int64_t lines, const void *x, void *o) {
 	Plan *oldest = &plans->at[0];
 	for (int i = 0; i < KEPT; i++) {
 		Plan *p = &plans->at[i];
-		if (p->plan && p->single == single && p->inverse == inverse && p->n == n && p->inner == inner && p->lines == lines) {
+		if (p->plan && p->single == single && p->inverse == inverse && p->n == n &&
+		    p->inner == inner && p->lines == lines) {
 			p->used = ++plans->clock;
 			return p->plan;
 		}
@@ -169,14 +178,21 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 	const fftw_iodim64 many = {.n = lines, .is = step, .os = step};
 	pthread_mutex_lock(&planner);
 	/* Estimated plans do not touch the arrays; x is not written to. */
-	void *plan = l->plan(1, &dims, 1, &many, (void *)(uintptr_t)x, o, inverse ? FFTW_BACKWARD : FFTW_FORWARD,
-	                     FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
+	void *plan =
+		l->plan(1, &dims, 1, &many, (void *)(uintptr_t)x, o, inverse ? FFTW_BACKWARD : FFTW_FORWARD,
+	            FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
 	pthread_mutex_unlock(&planner);
-	*oldest = (Plan){.plan = plan, .single = single, .inverse = inverse, .n = n, .inner = inner, .lines = lines, .used = ++plans->clock};
+	*oldest = (Plan){.plan = plan,
+	                 .single = single,
+	                 .inverse = inverse,
+	                 .n = n,
+	                 .inner = inner,
+	                 .lines = lines,
+	                 .used = ++plans->clock};
 	return plan;
 }
 
-/* ---- long lines, apart ------------------------------------------------------------------------------------------- */
+/* ---- long lines, apart --------------------------------------------------- */
 
 enum { APART_FROM = 1 << 18, PIECE_POINTS = 1 << 18 };
 
@@ -190,12 +206,14 @@ typedef struct Job {
 	struct FftPlans *plans;
 } Job;
 
-/* One line after another, with a plan of its own: planning takes long, too. It stops between lines where it can. */
+/* One line after another, with a plan of its own: planning takes long, too. It
+ * stops between lines where it can. */
 static void transform_apart(void *ud) {
 	Job *j = ud;
 	const fftw_iodim64 dims = {.n = j->n, .is = j->inner, .os = j->inner};
 	pthread_mutex_lock(&planner);
-	void *plan = j->library->plan(1, &dims, 0, NULL, j->x->data, j->o->data, j->inverse ? FFTW_BACKWARD : FFTW_FORWARD,
+	void *plan = j->library->plan(1, &dims, 0, NULL, j->x->data, j->o->data,
+	                              j->inverse ? FFTW_BACKWARD : FFTW_FORWARD,
 	                              FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
 	pthread_mutex_unlock(&planner);
 	j->failed = !plan;
@@ -217,10 +235,11 @@ static void release_job(Ctx *c, void *ud) {
 	heap_free(c, j, sizeof *j);
 }
 
-/* ---- real lines ----------------------------------------------------------------------------------------------------- */
+/* ---- real lines ---------------------------------------------------------- */
 
-/* Of a group: FFT_GROUP lines of reals, each on a cache line of its own, and room for one transform's complex numbers; for sums of sines, the m rows, those of a
- * transform, and m of results. */
+/* Of a group: FFT_GROUP lines of reals, each on a cache line of its own, and
+ * room for one transform's complex numbers; for sums of sines, the m rows,
+ * those of a transform, and m of results. */
 static void lay_out(FftRealPlan *p) {
 	const int64_t m = p->n + 1, left = p->sines.left;
 	if (is_sines(p)) {
@@ -236,15 +255,15 @@ static void lay_out(FftRealPlan *p) {
 double *fft_real_own(const FftRealPlan *p) {
 	return (double *)(((uintptr_t)p->memory + 63) & ~(uintptr_t)63);
 }
-size_t fft_real_room(const FftRealPlan *p) {
-	return p->room;
-}
+size_t fft_real_room(const FftRealPlan *p) { return p->room; }
 
 /* A transform of rows, each pair of lanes a complex number. */
 static void *plan_rows(const FftRealPlan *p, int64_t n, double *x, double *o, int sign) {
 	const int pairs = p->sines.lanes / 2;
-	const fftw_iodim64 dims = {.n = n, .is = pairs, .os = pairs}, many = {.n = pairs, .is = 1, .os = 1};
-	return p->library->plan(1, &dims, pairs > 1, &many, x, o, sign, FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
+	const fftw_iodim64 dims = {.n = n, .is = pairs, .os = pairs},
+					   many = {.n = pairs, .is = 1, .os = 1};
+	return p->library->plan(1, &dims, pairs > 1, &many, x, o, sign,
+	                        FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
 }
 
 static bool make_sines(Ctx *c, FftRealPlan *p) {
@@ -301,7 +320,8 @@ static bool make_real(Ctx *c, FftRealPlan *p) {
 	return p->plan && (p->pair || p->kind != FFT_FROM_HALF);
 }
 
-const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n, int64_t lines, const char **why) {
+const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n,
+                                 int64_t lines, const char **why) {
 	const Library *l = &libraries[0];
 	pthread_once(&once[0], open_double);
 	*why = NULL;
@@ -330,8 +350,15 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 		if (!p->memory || (oldest->memory && p->used < oldest->used)) oldest = p;
 	}
 	destroy_real(c, oldest);
-	*oldest = (FftRealPlan){.kind = kind, .n = n, .library = l, .used = ++(*plans)->clock, .sines.lanes = lanes, .sines.left = n + 1};
-	for (; sines && oldest->sines.left > TABLE && oldest->sines.left % 2 == 0; oldest->sines.left /= 2) oldest->sines.splits++;
+	*oldest = (FftRealPlan){.kind = kind,
+	                        .n = n,
+	                        .library = l,
+	                        .used = ++(*plans)->clock,
+	                        .sines.lanes = lanes,
+	                        .sines.left = n + 1};
+	for (; sines && oldest->sines.left > TABLE && oldest->sines.left % 2 == 0;
+	     oldest->sines.left /= 2)
+		oldest->sines.splits++;
 	if (make_real(c, oldest)) return oldest;
 	destroy_real(c, oldest);
 	return NULL;
@@ -359,12 +386,14 @@ static void interleave(int64_t n, const double *restrict x, int64_t step, double
 }
 
 /* The waves of x + i y from the halves of both. */
-static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y, int64_t step, double *restrict z) {
+static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y,
+                            int64_t step, double *restrict z) {
 	const double by = 1.0 / (double)n;
 	z[0] = by * x[0];
 	z[1] = by * y[0];
 	for (int64_t k = 1; 2 * k < n; k++) {
-		const double a = by * x[k * step], b = by * x[(n - k) * step], c = by * y[k * step], d = by * y[(n - k) * step];
+		const double a = by * x[k * step], b = by * x[(n - k) * step], c = by * y[k * step],
+					 d = by * y[(n - k) * step];
 		z[2 * k] = a - d;
 		z[2 * k + 1] = b + c;
 		z[2 * (n - k)] = a + d;
@@ -375,15 +404,19 @@ static void interleave_pair(int64_t n, const double *restrict x, const double *r
 	z[n + 1] = by * y[n / 2 * step];
 }
 
-/* The results go where they belong when eight lines lie side by side, else by rows of their own. */
-static void sines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x, double *o, double *room) {
+/* The results go where they belong when eight lines lie side by side, else by
+ * rows of their own. */
+static void sines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
+                  double *o, double *room) {
 	const Sines *s = &p->sines;
 	const bool placed = lines == s->lanes && apart == 1;
-	double *rows = room, *waves = rows + p->line, *results = room + p->room - p->line, *to = placed ? o : results + s->lanes;
+	double *rows = room, *waves = rows + p->line, *results = room + p->room - p->line,
+		   *to = placed ? o : results + s->lanes;
 	const double *numbers = s->numbers;
 	const int64_t to_step = placed ? step : s->lanes;
 	int64_t m = p->n + 1, every = 1;
-	sines_load(s->lanes, lines, m, step, apart, x, p->kind == FFT_SINES ? 2 : 1.0 / (double)m, rows);
+	sines_load(s->lanes, lines, m, step, apart, x, p->kind == FFT_SINES ? 2 : 1.0 / (double)m,
+	           rows);
 	for (int k = 0; k < s->splits; k++, m /= 2, every *= 2) {
 		double *back = rows + m / 2 * s->lanes;
 		sines_split(s->lanes, m, rows, waves, numbers);
@@ -400,7 +433,8 @@ static void sines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, 
 	if (!placed) sines_store(s->lanes, lines, p->n + 1, step, apart, results, o);
 }
 
-void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x, double *o, double *room) {
+void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
+                    double *o, double *room) {
 	const int64_t n = p->n;
 	double *z = room + FFT_GROUP * p->line;
 	if (is_sines(p)) {
@@ -409,10 +443,12 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 	}
 	const size_t line = p->line, bytes = (size_t)n * sizeof *x;
 	if (p->kind == FFT_HALF) {
-		if (step == 1) for (int i = 0; i < lines; i++) memcpy(room + (size_t)i * line, x + i * apart, bytes);
+		if (step == 1)
+			for (int i = 0; i < lines; i++) memcpy(room + (size_t)i * line, x + i * apart, bytes);
 		else
 			for (int64_t j = 0; j < n; j++)
-				for (int i = 0; i < lines; i++) room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
+				for (int i = 0; i < lines; i++)
+					room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
 		for (int i = 0; i < lines; i++) {
 			p->library->half(p->plan, room + (size_t)i * line, (fftw_complex *)(void *)z);
 			if (step == 1) halves_spread(n, z, o + i * apart);
@@ -420,7 +456,9 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		}
 		return;
 	}
-	/* two lines are the real and the imaginary part of one in room, one behind the last by itself; a step of 1 that is written out lets the compiler drop the other case */
+	/* two lines are the real and the imaginary part of one in room, one behind
+	 * the last by itself; a step of 1 that is written out lets the compiler
+	 * drop the other case */
 	for (int i = 0; i < lines; i += 2) {
 		double *to = room + (size_t)i * line;
 		const double *from = x + i * apart;
@@ -438,7 +476,8 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		const double *from = room + (size_t)i * line;
 		double *a = o + i * apart, *b = a + apart;
 		if (i + 1 == lines && step == 1) memcpy(a, from, bytes);
-		else if (i + 1 == lines) for (int64_t j = 0; j < n; j++) a[j * step] = from[j];
+		else if (i + 1 == lines)
+			for (int64_t j = 0; j < n; j++) a[j * step] = from[j];
 		else if (step == 1) halves_split(n, from, a, b);
 		else
 			for (int64_t j = 0; j < n; j++) {
@@ -448,8 +487,8 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 	}
 }
 
-Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse, int64_t outer, int64_t n, int64_t inner,
-                 Tensor *x, Tensor *o, const char **why) {
+Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse,
+                 int64_t outer, int64_t n, int64_t inner, Tensor *x, Tensor *o, const char **why) {
 	const bool single = d == DT_C64;
 	const Library *l = &libraries[single];
 	const size_t size = dtype_size(d);
@@ -464,12 +503,22 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d,
 	if (n >= APART_FROM) {
 		Job *j = heap_alloc(c, sizeof *j);
 		if (!j) return ST_NOMEM;
-		*j = (Job){.library = l, .inverse = inverse, .outer = outer, .n = n, .inner = inner, .x = tensor_ref(x), .o = tensor_ref(o), .size = size, .plans = *plans};
+		*j = (Job){.library = l,
+		           .inverse = inverse,
+		           .outer = outer,
+		           .n = n,
+		           .inner = inner,
+		           .x = tensor_ref(x),
+		           .o = tensor_ref(o),
+		           .size = size,
+		           .plans = *plans};
 		const Status st = apart_run(c, apart, transform_apart, j, &j->stop, release_job);
 		return st == ST_OK && (*plans)->failed ? ST_NOMEM : st;
 	}
-	/* so many lines at a time as make up a piece, between which there are polls */
-	const int64_t lines = inner == 1 ? outer : inner, turns = inner == 1 ? 1 : outer, step = inner == 1 ? n : 1;
+	/* so many lines at a time as make up a piece, between which there are polls
+	 */
+	const int64_t lines = inner == 1 ? outer : inner, turns = inner == 1 ? 1 : outer,
+				  step = inner == 1 ? n : 1;
 	const int64_t most = PIECE_POINTS / n < lines ? PIECE_POINTS / n : lines;
 	for (int64_t i = 0; i < turns; i++)
 		for (int64_t k = 0; k < lines; k += most) {

@@ -1,18 +1,20 @@
-/* exp_log.h - exp, log and what is made of them, in the precision that precision.h says.
+/* exp_log.h - exp, log and what is made of them, in the precision that
+ * precision.h says.
  *
  * Needs: precision.h. Guarantees: vmath.h.
  *
  * exp: x = k ln 2 + r with |r| <= ln(2)/2, and exp(x) = 2^k exp(r). The first fused step of the reduction is exact, since x and k ln2[0]
- * have a common last bit and their difference is small (Muller, "Elementary Functions", chapter 11: Cody and Waite's reduction).
- * log: x = 2^k m with m in [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), log(m) = 2 atanh(s).
+ * have a common last bit and their difference is small (Muller, "Elementary
+ * Functions", chapter 11: Cody and Waite's reduction). log: x = 2^k m with m in
+ * [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), log(m) = 2 atanh(s).
  */
 
 #if BITS == 64
 #define EXP_LEAST -746 /* below, exp gives 0; above EXP_MOST infinity */
 #define EXP_MOST 710
-#define EXP_INNER 708 /* up to here neither happens, nor a denormal result */
+#define EXP_INNER 708   /* up to here neither happens, nor a denormal result */
 #define SINH_MOST 710.6 /* above, sinh and cosh give infinity */
-#define TANH_ONE 20 /* from here on tanh is 1 */
+#define TANH_ONE 20     /* from here on tanh is 1 */
 #define SQRT_HALF_BITS 0x3fe6a09e667f3bcd
 #define TINY 0x1p-54 /* |x| below this: sinh(x) = expm1(x) = log1p(x) = x */
 #else
@@ -25,7 +27,8 @@
 #define TINY 0x1p-25
 #endif
 
-/* x = k ln 2 + r: exp(r) - 1, and k + BIAS in the lowest bits. The sum of the terms is cut in two, so that the second half need not wait for the first. */
+/* x = k ln 2 + r: exp(r) - 1, and k + BIAS in the lowest bits. The sum of the
+ * terms is cut in two, so that the second half need not wait for the first. */
 typedef struct FN(power) {
 	V rest;
 	I bits;
@@ -35,7 +38,8 @@ INLINE FN(power) FN(power_of)(V x) {
 	V t = FMA(x, PIECE(log2_e, 0), K(ROUNDER + BIAS)), k = t - K(ROUNDER + BIAS);
 	V r = FMA(k, -PIECE(ln2, 1), FMA(k, -PIECE(ln2, 0), x));
 	const int n = sizeof FN(exp_tail) / sizeof *FN(exp_tail), first = n > 8 ? 4 : 2;
-	V z = r * r, low = FN(polynomial)(r, FN(exp_tail), first), high = FN(polynomial)(r, FN(exp_tail) + first, n - first);
+	V z = r * r, low = FN(polynomial)(r, FN(exp_tail), first),
+	  high = FN(polynomial)(r, FN(exp_tail) + first, n - first);
 	V power = first == 4 ? z * (z * z) : z * z;
 	return (FN(power)){FMA(power, high, FMA(z, low, r)), TO_BITS(t)};
 }
@@ -46,8 +50,10 @@ INLINE V FN(scaled_power)(FN(power) p) {
 	return FMA(scale, p.rest, scale);
 }
 
-/* Past EXP_INNER the power is made in two factors, since 2^k itself may be too large (k = 1024) or denormal: k + 2 BIAS is halved, and the halves shifted
- * to where a float has its exponent. That path is as short as the other: to leave the range of floats is nothing unusual for an exponential. */
+/* Past EXP_INNER the power is made in two factors, since 2^k itself may be too
+ * large (k = 1024) or denormal: k + 2 BIAS is halved, and the halves shifted to
+ * where a float has its exponent. That path is as short as the other: to leave
+ * the range of floats is nothing unusual for an exponential. */
 V EXPORT(exp)(V x) {
 	FN(power) p = FN(power_of)(x);
 	V y = FN(scaled_power)(p);
@@ -76,15 +82,18 @@ INLINE V FN(exp_sum)(V x, V lo, int inner) {
 	V t = FMA(x, PIECE(log2_e, 0), rounder);
 	V k = t - rounder;
 	I bits = TO_BITS(t), half = (I)((U)bits >> 1);
-	V scale = FROM_BITS((inner ? bits : half) << MANTISSA), scale2 = FROM_BITS((bits - half) << MANTISSA);
+	V scale = FROM_BITS((inner ? bits : half) << MANTISSA),
+	  scale2 = FROM_BITS((bits - half) << MANTISSA);
 	V r1 = FMA(k, -PIECE(ln2, 0), x), r = FMA(k, -PIECE(ln2, 1), r1);
 	PAIR s = FN(quick_sum)(r, FMA(k, -PIECE(ln2, 1), r1 - r) + lo), one = FN(quick_sum)(K(1), s.hi);
-	V p = scale * (one.hi + (one.lo + FMA(s.hi * s.hi, POLY(s.hi, exp_tail), FMA(s.hi, s.lo, s.lo))));
+	V p =
+		scale * (one.hi + (one.lo + FMA(s.hi * s.hi, POLY(s.hi, exp_tail), FMA(s.hi, s.lo, s.lo))));
 	return inner ? p : p * scale2;
 }
 
 /* |x| = k ln(2)/2 + h, t = tanh(h), s = 2^k = exp(2 (|x| - h)), and tanh |x| = ((s - 1) + (s + 1) t)/((s + 1) + (s - 1) t). For k = 0
- * that is t itself, so that small x keep their precision. For others a number b near the result, k/4 or 1, is taken off the numerator and added to the
+ * that is t itself, so that small x keep their precision. For others a number b
+ * near the result, k/4 or 1, is taken off the numerator and added to the
  * quotient, for whose errors are small as it is. */
 V EXPORT(tanh)(V x) {
 	V a = ABS(x), most = K(TANH_ONE);
@@ -95,7 +104,8 @@ V EXPORT(tanh)(V x) {
 	V scale = FROM_BITS(TO_BITS(sum) << MANTISSA);
 	V h = FMA(quarter, K(-2) * PIECE(ln2, 0), a), z = h * h, cube = h * z;
 #if BITS == 64
-	/* the second piece of ln 2 would be rounded off if it were added to h; here it is multiplied by nearly -1/3, the first coefficient */
+	/* the second piece of ln 2 would be rounded off if it were added to h; here
+	 * it is multiplied by nearly -1/3, the first coefficient */
 	cube = FMA(quarter, K(6) * PIECE(ln2, 1), cube);
 #endif
 	V t = FMA(cube, POLY(z, tanh_tail), h);
@@ -162,14 +172,18 @@ V EXPORT(cosh)(V x) {
 	return SELECT(LT(g.hi, K(0x1p60)), result, g.hi + (e.lo + e.lo));
 }
 
-/* x > 0 is 2^k m with m in [sqrt(1/2), sqrt(2)). For other x, and infinity, the result means nothing. */
+/* x > 0 is 2^k m with m in [sqrt(1/2), sqrt(2)). For other x, and infinity, the
+ * result means nothing. */
 typedef struct FN(scaled) {
 	V m, k;
-	I shifted, power; /* bits of x 2^(BIAS + 1)/sqrt(1/2) as if floats had no largest; their exponent, k + BIAS + 1 */
+	/* bits of x 2^(BIAS + 1)/sqrt(1/2) as if floats had no largest; their
+	 * exponent, k + BIAS + 1 */
+	I shifted, power;
 } FN(scaled);
 
 INLINE FN(scaled) FN(take_apart)(V x) {
-	/* k + BIAS + 1 is never negative, so that a logical shift serves: AVX2 has no other for 64 bits */
+	/* k + BIAS + 1 is never negative, so that a logical shift serves: AVX2 has
+	 * no other for 64 bits */
 	I i = TO_BITS(x) + KI(((uint64_t)(BIAS + 1) << MANTISSA) - SQRT_HALF_BITS);
 	I power = (I)((U)i >> MANTISSA);
 	V m = FROM_BITS((i & KI(((uint64_t)1 << MANTISSA) - 1)) + KI(SQRT_HALF_BITS));
@@ -185,7 +199,8 @@ INLINE FN(scaled) FN(take_apart_all)(V x) {
 	return a;
 }
 
-/* k ln 2 + log(1 + f). With h = f^2/2 and R = log(m)/s - 2: log(1 + f) = f - (h - s (h + R)), where the large terms are exact. */
+/* k ln 2 + log(1 + f). With h = f^2/2 and R = log(m)/s - 2: log(1 + f) = f - (h
+ * - s (h + R)), where the large terms are exact. */
 INLINE V FN(log_sum)(V k, V f) {
 	V s = f / (K(2) + f), z = s * s;
 	V h = K(0.5) * f * f;
@@ -194,7 +209,8 @@ INLINE V FN(log_sum)(V k, V f) {
 	return FMA(k, PIECE(ln2, 0), f - (h - small));
 }
 
-/* 0 where x has a finite logarithm, else what makes any finite number the right one when added. */
+/* 0 where x has a finite logarithm, else what makes any finite number the right
+ * one when added. */
 INLINE V FN(log_special)(V x) {
 	I not_finite = TO_BITS(x) & ~LT(x, K(INF));
 	I zero = EQ(x, K(0)) & TO_BITS(K(-INF)), negative = LT(x, K(0)) & TO_BITS(K(NOT_A_NUMBER));
@@ -213,7 +229,8 @@ V EXPORT(log)(V x) {
 	V y = FN(log_sum)(a.k, a.m - K(1));
 	/* the sign of either is set for all but positive normal numbers */
 	I unusual = a.shifted | (TO_BITS(x) - TO_BITS(K(MIN_NORMAL)));
-	if (RARELY(ANY_SIGN(unusual))) y = SELECT(MASK(I, unusual < KI(0)), OUT_OF_LINE(rare_log)(x), y);
+	if (RARELY(ANY_SIGN(unusual)))
+		y = SELECT(MASK(I, unusual < KI(0)), OUT_OF_LINE(rare_log)(x), y);
 	return y;
 }
 
@@ -227,14 +244,16 @@ V EXPORT(log1p)(V x) {
 	return SELECT(LT(ABS(x), K(TINY)), x, y);
 }
 
-/* The logarithm of what was taken apart, with an error below 2^-(MANTISSA + 12) of it. */
+/* The logarithm of what was taken apart, with an error below 2^-(MANTISSA + 12)
+ * of it. */
 INLINE PAIR FN(precise_log)(FN(scaled) a) {
 	/* s = (m - 1)/(m + 1) */
 	V n = a.m - K(1), d = a.m + K(1), d_lo = a.m - (d - K(1));
 	V inverse = K(1) / d;
 	V s = n * inverse;
 	V s_lo = FMA(-s, d_lo, FMA(-s, d, n)) * inverse;
-	/* c = 2/3 + z p, p the polynomial in z = s^2, its first step and the product with what is rounded off them */
+	/* c = 2/3 + z p, p the polynomial in z = s^2, its first step and the
+	 * product with what is rounded off them */
 	V z = s * s, z_lo = FMA(s, s, -z) + K(2) * s * s_lo;
 	PAIR p = FN(quick_sum)(PIECE(pow_tail, 0), z * POLY_FROM(z, pow_tail, 1));
 	V zp = z * p.hi, zp_lo = FMA(z, p.hi, -zp) + FMA(z, p.lo, z_lo * p.hi);
@@ -264,7 +283,8 @@ RARE V OUT_OF_LINE(rare_pow)(V x, V y);
 RARE V OUT_OF_LINE(rare_pow)(V x, V y) {
 	V a = ABS(x);
 	PAIR l = FN(precise_log)(FN(take_apart_all)(a));
-	/* 0 and infinity have infinite logarithms, which the rest handles; NaN stays */
+	/* 0 and infinity have infinite logarithms, which the rest handles; NaN
+	 * stays */
 	I special = EQ(a, K(0)) | ~LT(a, K(INF));
 	l.hi = SELECT(special, SELECT(EQ(a, K(0)), K(-INF), a), l.hi);
 	l.lo = SELECT(special, K(0), l.lo);

@@ -1,9 +1,13 @@
-/* finish_bitcode.c - makes clang's bitcode for the vector maths fit to be linked into generated code. A build tool.
+/* finish_bitcode.c - makes clang's bitcode for the vector maths fit to be
+ * linked into generated code. A build tool.
  *
- * Use: finish_bitcode IN.bc OUT.bc
- * Needs: LLVM-C of LLVM 19 to 21. Guarantees: in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that clang was told not
- * to inline stay noinline); each that is only declared, the program's own, is said to touch its arguments alone; and nothing speaks of a
- * processor, a system or this compilation: no target attributes, triple, data layout, module flags or file names. The same input gives the same bytes. Exit status 1 with a message when anything fails.
+ * Use: finish_bitcode IN.bc OUT.bc Needs: LLVM-C of LLVM 19 to 21. Guarantees:
+ * in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that
+ * clang was told not to inline stay noinline); each that is only declared, the
+ * program's own, is said to touch its arguments alone; and nothing speaks of a
+ * processor, a system or this compilation: no target attributes, triple, data
+ * layout, module flags or file names. The same input gives the same bytes. Exit
+ * status 1 with a message when anything fails.
  */
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
@@ -22,22 +26,37 @@ static unsigned attribute_kind(const char *name) {
 	return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-/* What clang notes about the processor it compiled for, and about ways of compiling that are the final caller's to choose. */
+/* What clang notes about the processor it compiled for, and about ways of
+ * compiling that are the final caller's to choose. */
 static const char *const target_attributes[] = {
-	"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width", "frame-pointer",
-	"stack-protector-buffer-size", "no-trapping-math", "no-builtins",
+	"target-cpu",
+	"target-features",
+	"tune-cpu",
+	"min-legal-vector-width",
+	"prefer-vector-width",
+	"frame-pointer",
+	"stack-protector-buffer-size",
+	"no-trapping-math",
+	"no-builtins",
 };
 
-/* A function of the program: clang cannot know that it touches what it is given and nothing else, without which every loop that may call it
- * would load again whatever does not change. */
+/* A function of the program: clang cannot know that it touches what it is given
+ * and nothing else, without which every loop that may call it would load again
+ * whatever does not change. */
 static void finish_rare(LLVMContextRef context, LLVMValueRef f) {
-	static const char *const plain[] = {"nounwind", "willreturn", "nofree", "nosync", "nocallback", "cold"};
-	const unsigned arguments_only = 3; /* of llvm::MemoryEffects: reads and writes, through arguments */
+	static const char *const plain[] = {"nounwind", "willreturn", "nofree",
+	                                    "nosync",   "nocallback", "cold"};
+	/* of llvm::MemoryEffects: reads and writes, through arguments */
+	const unsigned arguments_only = 3;
 	/* LLVM 21 has captures(none), whose value is 0, for nocapture. */
-	const unsigned nocapture = attribute_kind("nocapture"), no_capture = nocapture ? nocapture : attribute_kind("captures");
+	const unsigned nocapture = attribute_kind("nocapture"),
+				   no_capture = nocapture ? nocapture : attribute_kind("captures");
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind(plain[i]), 0));
-	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind("memory"), arguments_only));
+		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+		                        LLVMCreateEnumAttribute(context, attribute_kind(plain[i]), 0));
+	LLVMAddAttributeAtIndex(
+		f, LLVMAttributeFunctionIndex,
+		LLVMCreateEnumAttribute(context, attribute_kind("memory"), arguments_only));
 	for (unsigned i = 0; i < LLVMCountParams(f); i++)
 		if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(f, i))) == LLVMPointerTypeKind)
 			LLVMAddAttributeAtIndex(f, i + 1, LLVMCreateEnumAttribute(context, no_capture, 0));
@@ -45,7 +64,8 @@ static void finish_rare(LLVMContextRef context, LLVMValueRef f) {
 
 static void finish_function(LLVMContextRef context, LLVMValueRef f) {
 	for (size_t i = 0; i < sizeof target_attributes / sizeof *target_attributes; i++)
-		LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, target_attributes[i], (unsigned)strlen(target_attributes[i]));
+		LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, target_attributes[i],
+		                                 (unsigned)strlen(target_attributes[i]));
 	LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind("uwtable"));
 	size_t n;
 	if (strncmp(LLVMGetValueName2(f, &n), "atled_", 6)) return;
@@ -55,10 +75,13 @@ static void finish_function(LLVMContextRef context, LLVMValueRef f) {
 	}
 	LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
 	if (!LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind("noinline")))
-		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
+		LLVMAddAttributeAtIndex(
+			f, LLVMAttributeFunctionIndex,
+			LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
 }
 
-/* The C interface cannot remove module flags, nor a triple altogether; the text without their lines can be read again. */
+/* The C interface cannot remove module flags, nor a triple altogether; the text
+ * without their lines can be read again. */
 static void drop_lines(char *text) {
 	static const char *const starts[] = {"; ModuleID", "source_filename", "target ", "!llvm."};
 	char *to = text;
@@ -66,7 +89,8 @@ static void drop_lines(char *text) {
 		char *end = strchr(line, '\n');
 		size_t length = end ? (size_t)(end - line) + 1 : strlen(line);
 		int drop = 0;
-		for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) drop |= !strncmp(line, starts[i], strlen(starts[i]));
+		for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+			drop |= !strncmp(line, starts[i], strlen(starts[i]));
 		if (!drop) {
 			memmove(to, line, length);
 			to += length;
@@ -84,7 +108,8 @@ static void finish(const char *in, const char *out) {
 	if (LLVMCreateMemoryBufferWithContentsOfFile(in, &buffer, &why)) fail(in, why);
 	if (LLVMParseBitcodeInContext2(context, buffer, &m)) fail(in, "is not bitcode");
 	LLVMDisposeMemoryBuffer(buffer);
-	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) finish_function(context, f);
+	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+		finish_function(context, f);
 	char *text = LLVMPrintModuleToString(m);
 	LLVMDisposeModule(m);
 	drop_lines(text);

@@ -1,7 +1,9 @@
-/* loops.h - the vector maths as loops over arrays, one table for each width, for tests and measurements.
+/* loops.h - the vector maths as loops over arrays, one table for each width,
+ * for tests and measurements.
  *
- * Needs: the objects that vmath.mk makes of loops.c. Guarantees: vmath_loops_L has an entry for each function of vmath.h, in its
- * order, and then one with name = NULL. The loops work on n elements, n a multiple of 16.
+ * Needs: the objects that vmath.mk makes of loops.c. Guarantees: vmath_loops_L
+ * has an entry for each function of vmath.h, in its order, and then one with
+ * name = NULL. The loops work on n elements, n a multiple of 16.
  */
 #ifndef ATLED_BACKEND_VMATH_LOOPS_H
 #define ATLED_BACKEND_VMATH_LOOPS_H

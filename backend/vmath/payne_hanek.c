@@ -1,8 +1,10 @@
-/* payne_hanek.c - reduces huge angles by pi, with as many of its bits as it takes (Payne and Hanek, "Radian reduction for
- * trigonometric functions", SIGNUM Newsletter 18, 1983).
+/* payne_hanek.c - reduces huge angles by pi, with as many of its bits as it
+ * takes (Payne and Hanek, "Radian reduction for trigonometric functions",
+ * SIGNUM Newsletter 18, 1983).
  *
- * Needs: backend/vmath/payne_hanek.h, coefficients.h. Guarantees: every operation is exact or rounded as IEEE says, so that all machines give
- * the same bits, with a fused multiply-add instruction or through the C library.
+ * Needs: backend/vmath/payne_hanek.h, coefficients.h. Guarantees: every
+ * operation is exact or rounded as IEEE says, so that all machines give the
+ * same bits, with a fused multiply-add instruction or through the C library.
  */
 #include "backend/vmath/payne_hanek.h"
 #include <math.h>
@@ -29,8 +31,9 @@ void atled_rt_huge_angle(double *x, double *lo, double *odd, int32_t n, int32_t 
 		}
 		uint64_t m = (u.i & 0xfffffffffffff) | 0x10000000000000;
 
-		/* The bits of 2/pi that times x are worth 4 or more vanish modulo 4 half turns. The window starts with the bit that
-		 * makes m a multiple of 2; it lies 64 bits further in the table, which starts with zeros. */
+		/* The bits of 2/pi that times x are worth 4 or more vanish modulo 4
+		 * half turns. The window starts with the bit that makes m a multiple of
+		 * 2; it lies 64 bits further in the table, which starts with zeros. */
 		int32_t start = e - 2 + 64, word = start >> 5, shift = start & 31;
 		uint32_t w[WINDOW], p[WINDOW] = {0}; /* most significant first */
 		for (int32_t k = 0; k < WINDOW; k++) {
@@ -46,12 +49,16 @@ void atled_rt_huge_angle(double *x, double *lo, double *odd, int32_t n, int32_t 
 				carry >>= 32;
 			}
 		}
-		/* p / 2^190 is x / (pi/2) modulo 4: its nearest whole number, nearest even one, or nearest odd one */
-		uint32_t q = kind == ANGLE_TAN ? (p[0] + 0x20000000u) >> 30 : kind == ANGLE_SIN ? (p[0] + 0x40000000u) >> 31 << 1 : p[0] >> 31 << 1 | 1;
+		/* p / 2^190 is x / (pi/2) modulo 4: its nearest whole number, nearest
+		 * even one, or nearest odd one */
+		uint32_t q = kind == ANGLE_TAN   ? (p[0] + 0x20000000u) >> 30
+		             : kind == ANGLE_SIN ? (p[0] + 0x40000000u) >> 31 << 1
+		                                 : p[0] >> 31 << 1 | 1;
 		p[0] -= q << 30;
 		uint32_t flip = p[0] >> 31 ? 0xffffffffu : 0; /* one's complement: 2^-190 does not matter */
 		double scale = 0x1p-30, digit[WINDOW];
-		for (int32_t k = 0; k < WINDOW; k++, scale *= 0x1p-32) digit[k] = (double)(p[k] ^ flip) * scale;
+		for (int32_t k = 0; k < WINDOW; k++, scale *= 0x1p-32)
+			digit[k] = (double)(p[k] ^ flip) * scale;
 		double tail = digit[2] + (digit[3] + (digit[4] + digit[5]));
 		double h = digit[0] + (digit[1] + tail);
 		double l = ((digit[0] - h) + digit[1]) + tail;

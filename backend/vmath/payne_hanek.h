@@ -1,7 +1,10 @@
-/* payne_hanek.h - what the vector maths and the function that reduces huge angles say to each other.
+/* payne_hanek.h - what the vector maths and the function that reduces huge
+ * angles say to each other.
  *
- * Needs: <stdint.h>. The function is compiled with the project and linked to by generated code (backend/vmath/payne_hanek.c): no kernel that
- * has a sine compiles it along. It works on arrays in memory, lane by lane, the same for every width.
+ * Needs: <stdint.h>. The function is compiled with the project and linked to by
+ * generated code (backend/vmath/payne_hanek.c): no kernel that has a sine
+ * compiles it along. It works on arrays in memory, lane by lane, the same for
+ * every width.
  */
 #ifndef ATLED_BACKEND_VMATH_PAYNE_HANEK_H
 #define ATLED_BACKEND_VMATH_PAYNE_HANEK_H
@@ -16,7 +19,8 @@ enum AngleKind {
 
 #define HUGE_LEAST 0x1p12 /* what is smaller is left alone */
 
-/* x[i] >= HUGE_LEAST becomes r with lo[i] to be added; odd[i] is 1 or 0. Infinity and NaN become NaN. */
+/* x[i] >= HUGE_LEAST becomes r with lo[i] to be added; odd[i] is 1 or 0.
+ * Infinity and NaN become NaN. */
 void atled_rt_huge_angle(double *x, double *lo, double *odd, int32_t n, int32_t kind);
 
 #endif

@@ -1,4 +1,5 @@
-/* precision.h - names for one precision, so that each function is written once; included once for each.
+/* precision.h - names for one precision, so that each function is written once;
+ * included once for each.
  *
  * Needs: vector_types.h, coefficients.h, BITS = 64 or 32. Guarantees:
  *   V I U        the vectors of floats, of signed and unsigned integers; T, N: one float, one signed integer
@@ -63,7 +64,8 @@
 #define KI(c) ((I)(N)(c))
 #define PIECE(list, i) K(FN(list)[i])
 #define POLY(x, list) POLY_FROM(x, list, 0)
-#define POLY_FROM(x, list, first) FN(polynomial)(x, FN(list) + (first), (int)(sizeof FN(list) / sizeof FN(list)[0]) - (first))
+#define POLY_FROM(x, list, first)                                                                  \
+	FN(polynomial)(x, FN(list) + (first), (int)(sizeof FN(list) / sizeof FN(list)[0]) - (first))
 #define LT(x, y) MASK(I, (x) < (y))
 #define LE(x, y) MASK(I, (x) <= (y))
 #define EQ(x, y) MASK(I, (x) == (y))
@@ -95,8 +97,9 @@ INLINE V FN(from_bits)(I x) {
 	return u.v;
 }
 
-/* Neighbouring coefficients first, of more than six also neighbouring pairs, then Horner's rule in x^2 or x^4: half the latency of Horner's alone or
- * less, for at most two multiplications more. */
+/* Neighbouring coefficients first, of more than six also neighbouring pairs,
+ * then Horner's rule in x^2 or x^4: half the latency of Horner's alone or less,
+ * for at most two multiplications more. */
 INLINE V FN(polynomial)(V x, const T *c, int n) {
 	V t[32] = {0};
 #pragma unroll

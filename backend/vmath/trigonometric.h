@@ -1,17 +1,23 @@
-/* trigonometric.h - sin, cos, tan and their inverses, in the precision that precision.h says.
+/* trigonometric.h - sin, cos, tan and their inverses, in the precision that
+ * precision.h says.
  *
  * Needs: precision.h, payne_hanek.h. Guarantees: vmath.h.
  *
- * Angles up to FAST_ANGLE are reduced with three pieces of pi by fused multiply-adds. The first is exact, for x and the multiple of
- * pi[0] have a last bit in common with what is left; the second is, when it cancels; the third is far below the result. All three pieces are
- * positive, without which -0 would lose its sign. Larger angles,
- * rare in practice, go through memory to atled_rt_huge_angle. A lane's result does not depend on whether another lane is huge.
+ * Angles up to FAST_ANGLE are reduced with three pieces of pi by fused
+ * multiply-adds. The first is exact, for x and the multiple of pi[0] have a
+ * last bit in common with what is left; the second is, when it cancels; the
+ * third is far below the result. All three pieces are positive, without which
+ * -0 would lose its sign. Larger angles, rare in practice, go through memory to
+ * atled_rt_huge_angle. A lane's result does not depend on whether another lane
+ * is huge.
  */
 
 #if BITS == 64
 #define FAST_ANGLE 0x1p30
 #else
-#define FAST_ANGLE 1e5 /* so that the error of x/pi takes r beyond pi/2 by no more than the polynomials allow */
+/* so that the error of x/pi takes r beyond pi/2 by no more than the
+ * polynomials allow */
+#define FAST_ANGLE 1e5
 #endif
 
 typedef struct FN(angle) {
@@ -32,17 +38,20 @@ INLINE FN(angle) FN(huge_angle)(V a, int32_t kind) {
 }
 
 /* sin(whole) with the sign of `sign` changed, for |whole| up to little more than pi/2. r is `whole` with less care for its last bits, and there sooner. With
- * EXACT_ANGLE, which says that `whole` has no more than its own rounding error, the first two terms are summed apart, so that their sum need not wait for
- * the rest: faster, for one rounding more. -0 gives -0. */
+ * EXACT_ANGLE, which says that `whole` has no more than its own rounding error,
+ * the first two terms are summed apart, so that their sum need not wait for the
+ * rest: faster, for one rounding more. -0 gives -0. */
 enum { FN(EXACT_ANGLE) = 1 };
 
 INLINE V FN(sin_reduced)(V r, V whole, I sign, int how) {
 	V z = r * r, zz = z * z, s = FROM_BITS(TO_BITS(whole) ^ sign), rest = POLY_FROM(z, sin_tail, 1);
-	if (how & FN(EXACT_ANGLE)) return FMA(s * zz, rest, FMA(FMA(s, z, K(0)), PIECE(sin_tail, 0), s));
+	if (how & FN(EXACT_ANGLE))
+		return FMA(s * zz, rest, FMA(FMA(s, z, K(0)), PIECE(sin_tail, 0), s));
 	return FMA(s, FMA(zz, rest, z * PIECE(sin_tail, 0)), s);
 }
 
-/* Both where |x| is huge; elsewhere the result means nothing. Kept out of line, they need names of their own for each width. */
+/* Both where |x| is huge; elsewhere the result means nothing. Kept out of line, they need names of their own for each width.
+ */
 RARE V OUT_OF_LINE(rare_sin)(V x);
 RARE V OUT_OF_LINE(rare_sin)(V x) {
 	V r = FN(huge_angle)(ABS(x), ANGLE_SIN).r;
@@ -54,30 +63,35 @@ RARE V OUT_OF_LINE(rare_cos)(V x) {
 	return FN(sin_reduced)(r, r, KI(0), 0);
 }
 
-/* sin(x): x = k pi + r, and the sign of sin(r) changes with an odd k. The last piece of pi matters where the others cancel, and then to no more than the
+/* sin(x): x = k pi + r, and the sign of sin(r) changes with an odd k. The last
+ * piece of pi matters where the others cancel, and then to no more than the
  * first term of the sine. */
 V EXPORT(sin)(V x) {
 	V t = FMA(x, PIECE(inverse_pi, 0), K(ROUNDER)), k = t - K(ROUNDER);
-	V r = FMA(k, -PIECE(pi_below, 1), FMA(k, -PIECE(pi_below, 0), x)), whole = FMA(k, -PIECE(pi_below, 2), r);
+	V r = FMA(k, -PIECE(pi_below, 1), FMA(k, -PIECE(pi_below, 0), x)),
+	  whole = FMA(k, -PIECE(pi_below, 2), r);
 	V y = FN(sin_reduced)(r, whole, TO_BITS(t) << SIGN_SHIFT, FN(EXACT_ANGLE));
 	I huge = LT(K(FAST_ANGLE), ABS(x));
 	if (RARELY(ANY(huge))) y = SELECT(huge, OUT_OF_LINE(rare_sin)(x), y);
 	return y;
 }
 
-/* cos(x): |x| = k pi + pi/2 + r, and cos(x) is sin(r) with the sign changed for an even k. */
+/* cos(x): |x| = k pi + pi/2 + r, and cos(x) is sin(r) with the sign changed for an even k.
+ */
 V EXPORT(cos)(V x) {
 	V a = ABS(x);
 	V t = FMA(a, PIECE(inverse_pi, 0), K(-0.5)) + K(ROUNDER), k = t - K(ROUNDER);
 	V j = k + K(0.5);
-	V r = FMA(j, -PIECE(pi_below, 1), FMA(j, -PIECE(pi_below, 0), a)), whole = FMA(j, -PIECE(pi_below, 2), r);
+	V r = FMA(j, -PIECE(pi_below, 1), FMA(j, -PIECE(pi_below, 0), a)),
+	  whole = FMA(j, -PIECE(pi_below, 2), r);
 	V y = FN(sin_reduced)(r, whole, ~TO_BITS(t) << SIGN_SHIFT, 0);
 	I huge = LT(K(FAST_ANGLE), a);
 	if (RARELY(ANY(huge))) y = SELECT(huge, OUT_OF_LINE(rare_cos)(x), y);
 	return y;
 }
 
-/* tan(x): |x| = k pi/2 + r; sin(r)/cos(r), or -cos(r)/sin(r) for an odd k, each with what was rounded off it. */
+/* tan(x): |x| = k pi/2 + r; sin(r)/cos(r), or -cos(r)/sin(r) for an odd k, each with what was rounded off it.
+ */
 V EXPORT(tan)(V x) {
 	V a = ABS(x);
 	V t = FMA(a, PIECE(inverse_half_pi, 0), K(ROUNDER)), k = t - K(ROUNDER);
@@ -104,7 +118,8 @@ V EXPORT(tan)(V x) {
 	return FROM_BITS(TO_BITS(q) ^ ((odd ^ TO_BITS(x)) & TO_BITS(K(-0.0))));
 }
 
-/* Inverse sine and cosine. For |x| > 1/2 through asin(x) = pi/2 - 2 asin(s), s = sqrt((1 - |x|)/2), where s <= 1/2. */
+/* Inverse sine and cosine. For |x| > 1/2 through asin(x) = pi/2 - 2 asin(s), s = sqrt((1 - |x|)/2), where s <= 1/2.
+ */
 typedef struct FN(arc) {
 	V a, s, tail; /* |x|, the argument of asin, and asin(s) - s */
 	I big;        /* |x| > 1/2 */
@@ -152,7 +167,8 @@ V EXPORT(atan)(V x) {
 	return COPYSIGN(SELECT(big, upper, q + rest), x);
 }
 
-/* The angle of the point (x, y): atan of the smaller over the larger of |x| and |y|, then added to or taken from 0, pi/2 or pi. */
+/* The angle of the point (x, y): atan of the smaller over the larger of |x| and |y|, then added to or taken from 0, pi/2 or pi.
+ */
 V EXPORT(atan2)(V y, V x) {
 	V ax = ABS(x), ay = ABS(y);
 	I steep = LT(ax, ay), left = MASK(I, TO_BITS(x) < KI(0));

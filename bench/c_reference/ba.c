@@ -1,7 +1,10 @@
-/* ba.c - hand-written bundle adjustment: the sum of squared reprojection errors, as ADBench defines them, and its gradient by reverse mode.
+/* ba.c - hand-written bundle adjustment: the sum of squared reprojection
+ * errors, as ADBench defines them, and its gradient by reverse mode.
  *
- * Needs: limit.h, vecmath.h. Guarantees: observations in the lanes; what they have in common (a camera, a point) is read and added to lane by lane. A thread adds
- * to arrays of its own. Rotations by no angle do not occur in the data.
+ * Needs: limit.h, vecmath.h. Guarantees: observations in the lanes; what they
+ * have in common (a camera, a point) is read and added to lane by lane. A
+ * thread adds to arrays of its own. Rotations by no angle do not occur in the
+ * data.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -28,18 +31,22 @@ INLINE void cross(const vd *a, const vd *b, vd *out) {
 
 INLINE vd vd_cos(vd x) { return vd_sin(x + 1.57079632679489661923); }
 
-/* One vector of observations; with `gradient`, the derivatives by camera, point and weight. */
-INLINE vd observe(const vd *cam, const vd *x, vd w, const vd *seen, bool gradient, vd *dcam, vd *dx, vd *dw) {
+/* One vector of observations; with `gradient`, the derivatives by camera, point
+ * and weight. */
+INLINE vd observe(const vd *cam, const vd *x, vd w, const vd *seen, bool gradient, vd *dcam, vd *dx,
+                  vd *dw) {
 	vd y[3], a[3], ay[3], p[3], e[2], u[2], v[2];
 	for (int i = 0; i < 3; i++) y[i] = x[i] - cam[3 + i];
-	const vd angle = vd_sqrt(dot3(cam, cam)), inverse = 1.0 / angle, c = vd_cos(angle), s = vd_sin(angle);
+	const vd angle = vd_sqrt(dot3(cam, cam)), inverse = 1.0 / angle, c = vd_cos(angle),
+			 s = vd_sin(angle);
 	for (int i = 0; i < 3; i++) a[i] = cam[i] * inverse;
 	cross(a, y, ay);
 	const vd along = dot3(a, y), rest = along * (1.0 - c);
 	for (int i = 0; i < 3; i++) p[i] = y[i] * c + ay[i] * s + a[i] * rest;
 	const vd depth = 1.0 / p[2];
 	u[0] = p[0] * depth, u[1] = p[1] * depth;
-	const vd q = u[0] * u[0] + u[1] * u[1], lens = 1.0 + cam[9] * q + cam[10] * q * q, off = 1.0 - w * w;
+	const vd q = u[0] * u[0] + u[1] * u[1], lens = 1.0 + cam[9] * q + cam[10] * q * q,
+			 off = 1.0 - w * w;
 	for (int i = 0; i < 2; i++) {
 		v[i] = u[i] * lens;
 		e[i] = v[i] * cam[6] + cam[7 + i] - seen[i];
@@ -72,7 +79,8 @@ INLINE vd observe(const vd *cam, const vd *x, vd w, const vd *seen, bool gradien
 		ady[i] = dp[i] * c + dpa[i] * s + a[i] * (adp * (1.0 - c));
 		da[i] = ydp[i] * s + (dp[i] * along + y[i] * adp) * (1.0 - c);
 	}
-	const vd dangle = c * dot3(ay, dp) - s * (dot3(y, dp) - along * adp), radial = dangle - dot3(a, da) * inverse;
+	const vd dangle = c * dot3(ay, dp) - s * (dot3(y, dp) - along * adp),
+			 radial = dangle - dot3(a, da) * inverse;
 	for (int i = 0; i < 3; i++) {
 		dcam[i] = da[i] * inverse + a[i] * radial;
 		dcam[3 + i] = -ady[i];
@@ -84,7 +92,8 @@ INLINE vd observe(const vd *cam, const vd *x, vd w, const vd *seen, bool gradien
 INLINE void ba_share(Case *c, int part, int parts, bool gradient) {
 	Work *work = c->own;
 	Sums *g = work->sums[part];
-	const double(*cameras)[CAMERA] = c->in[0].data, (*points)[3] = c->in[1].data, *weights = c->in[2].data, (*seen)[2] = c->in[5].data;
+	const double(*cameras)[CAMERA] = c->in[0].data, (*points)[3] = c->in[1].data,
+		  *weights = c->in[2].data, (*seen)[2] = c->in[5].data;
 	const int64_t *by = c->in[3].data, *at = c->in[4].data;
 	double *to_weight = gradient ? c->out[3].data : NULL;
 	int64_t from, to;
@@ -103,7 +112,8 @@ INLINE void ba_share(Case *c, int part, int parts, bool gradient) {
 		}
 		vd read[CAMERA + 7], dcam[CAMERA], dx[3], dw;
 		for (int i = 0; i < CAMERA + 7; i++) read[i] = vd_load(turned[i]);
-		const vd *cam = read, *x = read + CAMERA, *s = x + 3, w = read[CAMERA + 5], here = read[CAMERA + 6];
+		const vd *cam = read, *x = read + CAMERA, *s = x + 3, w = read[CAMERA + 5],
+				 here = read[CAMERA + 6];
 		value += here * observe(cam, x, w, s, gradient, dcam, dx, &dw);
 		for (int l = 0; gradient && l < VD && o + l < to; l++) {
 			double *camera = g->camera[by[o + l]], *point = g->point[at[o + l]];
@@ -133,8 +143,10 @@ static void ba_run(Case *c) {
 	memcpy(point, w->sums[0]->point, sizeof w->sums[0]->point);
 	for (int t = 1; t < c->threads; t++) {
 		const double *own_camera = &w->sums[t]->camera[0][0], *own_point = &w->sums[t]->point[0][0];
-		for (size_t i = 0; i < sizeof w->sums[t]->camera / sizeof(double); i++) camera[i] += own_camera[i];
-		for (size_t i = 0; i < sizeof w->sums[t]->point / sizeof(double); i++) point[i] += own_point[i];
+		for (size_t i = 0; i < sizeof w->sums[t]->camera / sizeof(double); i++)
+			camera[i] += own_camera[i];
+		for (size_t i = 0; i < sizeof w->sums[t]->point / sizeof(double); i++)
+			point[i] += own_point[i];
 	}
 }
 
@@ -142,24 +154,40 @@ static void ba_setup(Case *c) {
 	Work *w = c->own = limit_memory(sizeof(Work));
 	for (int t = 0; t < c->threads; t++) w->sums[t] = limit_memory(sizeof(Sums));
 	c->lengths[0] = CAMERAS, c->lengths[1] = POINTS, c->lengths[2] = c->n;
-	c->in[0] = limit_array(REAL64, CAMERAS, CAMERA, 0), c->in[1] = limit_array(REAL64, POINTS, 3, 0), c->in[2] = limit_array(REAL64, c->n, 0, 0);
-	c->in[3] = limit_array(WHOLE64, c->n, 0, 0), c->in[4] = limit_array(WHOLE64, c->n, 0, 0), c->in[5] = limit_array(REAL64, c->n, 2, 0);
-	limit_fill(&c->in[0], 100, 0.1, 0.4), limit_fill(&c->in[1], 101, 2, 3), limit_fill(&c->in[2], 102, 0.5, 1), limit_fill(&c->in[5], 103, -1, 1);
+	c->in[0] = limit_array(REAL64, CAMERAS, CAMERA, 0),
+	c->in[1] = limit_array(REAL64, POINTS, 3, 0), c->in[2] = limit_array(REAL64, c->n, 0, 0);
+	c->in[3] = limit_array(WHOLE64, c->n, 0, 0), c->in[4] = limit_array(WHOLE64, c->n, 0, 0),
+	c->in[5] = limit_array(REAL64, c->n, 2, 0);
+	limit_fill(&c->in[0], 100, 0.1, 0.4), limit_fill(&c->in[1], 101, 2, 3),
+		limit_fill(&c->in[2], 102, 0.5, 1), limit_fill(&c->in[5], 103, -1, 1);
 	for (int64_t k = 0; k < c->n; k++) {
 		((int64_t *)c->in[3].data)[k] = k * 7 % CAMERAS;
 		((int64_t *)c->in[4].data)[k] = k * 31 % POINTS;
 	}
 	c->ins = 6;
 	c->out[0] = limit_array(REAL64, 1, 0, 0), c->out[0].rank = 0;
-	for (int i = 1; c->row->variant && i < 4; i++) c->out[i] = limit_array(REAL64, c->in[i - 1].shape[0], i < 3 ? c->in[i - 1].shape[1] : 0, 0);
+	for (int i = 1; c->row->variant && i < 4; i++)
+		c->out[i] =
+			limit_array(REAL64, c->in[i - 1].shape[0], i < 3 ? c->in[i - 1].shape[1] : 0, 0);
 	c->outs = c->row->variant ? 4 : 1;
 }
 
-#define BA .program = "ba", .goal = 1.5, .tolerance = 1e-11, .full = 31843, .quick = 500, .setup = ba_setup, .run = ba_run
+#define BA                                                                                         \
+	.program = "ba", .goal = 1.5, .tolerance = 1e-11, .full = 31843, .quick = 500,                 \
+	.setup = ba_setup, .run = ba_run
 #define BA_TYPE "(f64[n, 11], f64[m, 3], f64[p], i64[p], i64[p], f64[p, 2]) -> "
 
 const Row ba_rows[] = {
-    {.name = "ba-value", .title = "bundle adjustment, 49 cameras, 7776 points, 31843 observations: the value", BA, .function = "objective", .type = BA_TYPE "f64"},
-    {.name = "ba", .title = "bundle adjustment, value and gradient, 49 cameras, 7776 points, 31843 observations", BA, .function = "step", .type = BA_TYPE "(f64, f64[n, 11], f64[m, 3], f64[p])", .variant = 1},
-    {0},
+	{.name = "ba-value",
+     .title = "bundle adjustment, 49 cameras, 7776 points, 31843 observations: the value",
+     BA,
+     .function = "objective",
+     .type = BA_TYPE "f64"},
+	{.name = "ba",
+     .title = "bundle adjustment, value and gradient, 49 cameras, 7776 points, 31843 observations",
+     BA,
+     .function = "step",
+     .type = BA_TYPE "(f64, f64[n, 11], f64[m, 3], f64[p])",
+     .variant = 1},
+	{0},
 };

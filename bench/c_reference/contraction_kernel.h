@@ -1,10 +1,14 @@
-/* contraction_kernel.h - small and narrow products of matrices, register-blocked; included once for each element type by contraction.c.
+/* contraction_kernel.h - small and narrow products of matrices,
+ * register-blocked; included once for each element type by contraction.c.
  *
- * Needs: vec.h, vecmath.h, blas.h; REAL, VEC, LANES and the prefix macro V(name) of the type. Guarantees: a tile of sums stays in registers for the whole of
- * the contracted axis; bias and tanh are applied to it there. No operand is copied, except a transposed weight matrix, which is small.
+ * Needs: vec.h, vecmath.h, blas.h; REAL, VEC, LANES and the prefix macro
+ * V(name) of the type. Guarantees: a tile of sums stays in registers for the
+ * whole of the contracted axis; bias and tanh are applied to it there. No
+ * operand is copied, except a transposed weight matrix, which is small.
  */
 
-/* With 16 registers 12 sums leave room for what is multiplied; with 32 there can be 24. */
+/* With 16 registers 12 sums leave room for what is multiplied; with 32 there
+ * can be 24. */
 #if VECTOR_BYTES == 64
 #define MORE 2
 #else
@@ -16,17 +20,20 @@ typedef struct V(Product) {
 	bool plain;               /* a bias, but no tanh */
 	REAL *c;                  /* c[m, n] */
 	int64_t m, k, n;
-	int64_t ldb, step; /* b[i, j] of a panel that begins at column c is b[c * step + i * ldb + (j - c)], padded to whole panels */
-	int64_t copies;    /* of products of this size, one after another */
+	/* b[i, j] of a panel that begins at column c is b[c * step + i * ldb +
+	 * (j - c)], padded to whole panels */
+	int64_t ldb, step;
+	int64_t copies; /* of products of this size, one after another */
 } V(Product);
 
 /* after: nothing, the bias, or the bias and tanh */
 enum { V(NOTHING), V(BIAS), V(TANH) };
 
-INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Product) *p, const REAL *a, const REAL *b, int64_t column, REAL *c) {
+INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Product) * p,
+                    const REAL *a, const REAL *b, int64_t column, REAL *c) {
 	VEC s[16][5]; /* of which rows x vecs are used and live in registers */
-	UNROLL for (int i = 0; i < rows; i++) UNROLL
-		for (int j = 0; j < vecs; j++) s[i][j] = after ? V(load)(p->bias + column + j * LANES) : V(zero)();
+	UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vecs; j++) s[i][j] =
+		after ? V(load)(p->bias + column + j * LANES) : V(zero)();
 	for (int64_t k = 0; k < p->k; k++) {
 		VEC w[5];
 		UNROLL for (int j = 0; j < vecs; j++) {
@@ -39,12 +46,12 @@ INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Pro
 		}
 	}
 	if (after == V(TANH))
-		UNROLL for (int i = 0; i < rows; i++) UNROLL
-			for (int j = 0; j < vecs; j++) s[i][j] = V(tanh)(s[i][j]);
+		UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vecs; j++) s[i][j] =
+			V(tanh)(s[i][j]);
 	int64_t room = p->n - column;
 	if (room >= vecs * LANES) {
-		UNROLL for (int i = 0; i < rows; i++) UNROLL
-			for (int j = 0; j < vecs; j++) V(store)(c + i * p->n + j * LANES, s[i][j]);
+		UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vecs; j++)
+			V(store)(c + i * p->n + j * LANES, s[i][j]);
 	} else {
 		REAL out[5 * LANES];
 		UNROLL for (int i = 0; i < rows; i++) {
@@ -54,26 +61,34 @@ INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Pro
 	}
 }
 
-/* Rows from .. to - 1, all columns, in panels of `vecs` vectors; the rows go in blocks whose part of `a` stays in the first cache. */
-INLINE void V(panels)(const int rows, const int vecs, const int after, const V(Product) *p, int64_t from, int64_t to) {
+/* Rows from .. to - 1, all columns, in panels of `vecs` vectors; the rows go in
+ * blocks whose part of `a` stays in the first cache. */
+INLINE void V(panels)(const int rows, const int vecs, const int after, const V(Product) * p,
+                      int64_t from, int64_t to) {
 	int64_t fit = 16384 / (p->k * (int64_t)sizeof(REAL)) / rows, block = (fit > 1 ? fit : 1) * rows;
 	for (int64_t r0 = from; r0 < to; r0 += block) {
 		int64_t r1 = r0 + block < to ? r0 + block : to;
 		for (int64_t column = 0; column < p->n; column += vecs * LANES) {
 			int64_t r = r0;
-			for (; r + rows <= r1; r += rows) V(tile)(rows, vecs, after, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
-			for (; r < r1; r++) V(tile)(1, vecs, after, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
+			for (; r + rows <= r1; r += rows) V(tile)
+			(rows, vecs, after, p, p->a + r * p->k, p->b + column * p->step, column,
+			 p->c + r * p->n + column);
+			for (; r < r1; r++) V(tile)
+			(1, vecs, after, p, p->a + r * p->k, p->b + column * p->step, column,
+			 p->c + r * p->n + column);
 		}
 	}
 }
 
-/* Which tile: no more padding than needed, and as many sums as there are registers for. */
+/* Which tile: no more padding than needed, and as many sums as there are
+ * registers for. */
 static int V(tile_vectors)(int64_t n) {
 	int64_t vectors = (n + LANES - 1) / LANES;
 	return vectors == 1 ? 1 : vectors == 5 ? 5 : vectors % 3 == 0 ? 3 : 2;
 }
 
-static __attribute__((noinline)) void V(product_rows)(const V(Product) *p, int64_t from, int64_t to) {
+static __attribute__((noinline)) void V(product_rows)(const V(Product) * p, int64_t from,
+                                                      int64_t to) {
 	const int after = !p->bias ? V(NOTHING) : p->plain ? V(BIAS) : V(TANH);
 	switch (V(tile_vectors)(p->n)) {
 	case 1:
@@ -114,13 +129,15 @@ static void V(product_part)(int part, int parts, void *ud) {
 	V(product_rows)(p, from, to);
 }
 
-/* b, or its transpose, panel by panel: rows of a large power of two of bytes would all fall into a few places of the cache. */
-static void V(pack)(V(Product) *p, bool transposed, REAL *to) {
+/* b, or its transpose, panel by panel: rows of a large power of two of bytes
+ * would all fall into a few places of the cache. */
+static void V(pack)(V(Product) * p, bool transposed, REAL *to) {
 	int64_t width = V(tile_vectors)(p->n) * LANES;
 	for (int64_t column = 0; column < p->n; column += width)
 		for (int64_t k = 0; k < p->k; k++)
 			for (int64_t j = column; j < column + width && j < p->n; j++)
-				to[column * p->k + k * width + (j - column)] = transposed ? p->b[j * p->k + k] : p->b[k * p->n + j];
+				to[column * p->k + k * width + (j - column)] =
+					transposed ? p->b[j * p->k + k] : p->b[k * p->n + j];
 	p->b = to, p->ldb = width, p->step = p->k;
 }
 
@@ -143,7 +160,7 @@ static void V(product_run)(Case *c) {
 	limit_parallel(c->threads, V(product_part), &p);
 }
 
-/* ---- through OpenBLAS ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- through OpenBLAS ---------------------------------------------------- */
 
 static void V(tanh_part)(int part, int parts, void *ud) {
 	Case *c = ud;
@@ -157,7 +174,8 @@ static void V(tanh_part)(int part, int parts, void *ud) {
 			for (; j < n; j++) y[j] += b[j];
 			continue;
 		}
-		for (; j + LANES <= n; j += LANES) V(store)(y + j, V(tanh)(V(load)(y + j) + V(load)(b + j)));
+		for (; j + LANES <= n; j += LANES)
+			V(store)(y + j, V(tanh)(V(load)(y + j) + V(load)(b + j)));
 		for (; j < n; j++) y[j] = V(tanh)(V(set)(y[j] + b[j]))[0];
 	}
 }
@@ -167,9 +185,11 @@ static void V(blas_run)(Case *c) {
 	int n = c->row->variant;
 	int64_t copies = c->ins == 2 && c->in[0].rank == 3 ? c->n : 1;
 	for (int64_t q = 0; q < copies; q++) {
-		const REAL *a = (const REAL *)c->in[0].data + q * n * n, *b = (const REAL *)c->in[1].data + q * n * n;
+		const REAL *a = (const REAL *)c->in[0].data + q * n * n,
+				   *b = (const REAL *)c->in[1].data + q * n * n;
 		REAL *out = (REAL *)c->out[0].data + q * n * n;
-		blas->V(gemm)(BLAS_ROWS, BLAS_PLAIN, c->ins == 3 ? BLAS_TRANSPOSED : BLAS_PLAIN, c->ins == 3 ? (int)c->n : n, n, n, 1, a, n, b, n, 0, out, n);
+		blas->V(gemm)(BLAS_ROWS, BLAS_PLAIN, c->ins == 3 ? BLAS_TRANSPOSED : BLAS_PLAIN,
+		              c->ins == 3 ? (int)c->n : n, n, n, 1, a, n, b, n, 0, out, n);
 	}
 	if (c->ins == 3) limit_parallel(c->threads, V(tanh_part), c);
 }

@@ -1,12 +1,15 @@
-/* elementwise.c - hand-written element-wise rows: a sin(x) + b exp(-x^2), and a chain of 20 operations.
+/* elementwise.c - hand-written element-wise rows: a sin(x) + b exp(-x^2), and a
+ * chain of 20 operations.
  *
- * Needs: limit.h, vecmath.h. Guarantees: one pass, two vectors in flight; results that do not fit the caches are streamed past them; small arrays
- * stay on one thread.
+ * Needs: limit.h, vecmath.h. Guarantees: one pass, two vectors in flight;
+ * results that do not fit the caches are streamed past them; small arrays stay
+ * on one thread.
  */
 #include "limit.h"
 #include "vecmath.h"
 
-/* below this many elements waking another thread costs more than it saves; above the second the result is not read again from the cache */
+/* below this many elements waking another thread costs more than it saves;
+ * above the second the result is not read again from the cache */
 #define THREADS_FROM 8192
 #define STREAM_FROM 1000000
 
@@ -41,7 +44,9 @@ static void wave_part(int part, int parts, void *ud) {
 	for (; i < to; i++) y[i] = wave(a, b, vd_set(x[i]))[0];
 	stream_end();
 }
-static void wave_run(Case *c) { limit_parallel(c->n >= THREADS_FROM ? c->threads : 1, wave_part, c); }
+static void wave_run(Case *c) {
+	limit_parallel(c->n >= THREADS_FROM ? c->threads : 1, wave_part, c);
+}
 
 static void chain_setup(Case *c) {
 	c->lengths[0] = c->n;
@@ -51,7 +56,8 @@ static void chain_setup(Case *c) {
 	c->ins = 1, c->outs = 1;
 }
 
-/* One element's chain is some 300 cycles long, and few of them fit the processor's window: in four stages over a block, each of which is short, many
+/* One element's chain is some 300 cycles long, and few of them fit the
+ * processor's window: in four stages over a block, each of which is short, many
  * elements are under way at once. */
 #define BLOCK 512
 
@@ -83,7 +89,9 @@ static void chain_part(int part, int parts, void *ud) {
 	const double *x = c->in[0].data;
 	double *y = c->out[0].data;
 	int64_t i = from;
-	for (; i < to / VD * VD; i += BLOCK) chain_block(x + i, y + i, to / VD * VD - i < BLOCK ? to / VD * VD - i : BLOCK, c->n >= STREAM_FROM);
+	for (; i < to / VD * VD; i += BLOCK)
+		chain_block(x + i, y + i, to / VD * VD - i < BLOCK ? to / VD * VD - i : BLOCK,
+		            c->n >= STREAM_FROM);
 	i = to / VD * VD > from ? to / VD * VD : from;
 	if (i < to) {
 		double in[VD] = {0}, out[VD];
@@ -93,15 +101,31 @@ static void chain_part(int part, int parts, void *ud) {
 	}
 	stream_end();
 }
-static void chain_run(Case *c) { limit_parallel(c->n >= THREADS_FROM ? c->threads : 1, chain_part, c); }
+static void chain_run(Case *c) {
+	limit_parallel(c->n >= THREADS_FROM ? c->threads : 1, chain_part, c);
+}
 
-#define CHAIN(label, text, n, small) \
-	{ .name = label, .title = text, .program = "elementwise", .function = "chain", .type = "(f64[n]) -> f64[n]", .goal = 1.15, .tolerance = 1e-14, .full = n, .quick = small, .setup = chain_setup, .run = chain_run }
+#define CHAIN(label, text, n, small)                                                               \
+	{                                                                                              \
+		.name = label, .title = text, .program = "elementwise", .function = "chain",               \
+		.type = "(f64[n]) -> f64[n]", .goal = 1.15, .tolerance = 1e-14, .full = n, .quick = small, \
+		.setup = chain_setup, .run = chain_run                                                     \
+	}
 
 const Row elementwise_rows[] = {
-    {.name = "wave", .title = "a sin x + b exp(-x^2), n = 1e7", .program = "elementwise", .function = "wave", .type = "(f64, f64, f64[n]) -> f64[n]", .goal = 1.15, .tolerance = 1e-14, .full = 10000000, .quick = 200000, .setup = wave_setup, .run = wave_run},
-    CHAIN("chain-1e3", "chain of 20 operations, n = 1e3", 1000, 1000),
-    CHAIN("chain-1e5", "chain of 20 operations, n = 1e5", 100000, 20000),
-    CHAIN("chain-1e7", "chain of 20 operations, n = 1e7", 10000000, 200000),
-    {0},
+	{.name = "wave",
+     .title = "a sin x + b exp(-x^2), n = 1e7",
+     .program = "elementwise",
+     .function = "wave",
+     .type = "(f64, f64, f64[n]) -> f64[n]",
+     .goal = 1.15,
+     .tolerance = 1e-14,
+     .full = 10000000,
+     .quick = 200000,
+     .setup = wave_setup,
+     .run = wave_run},
+	CHAIN("chain-1e3", "chain of 20 operations, n = 1e3", 1000, 1000),
+	CHAIN("chain-1e5", "chain of 20 operations, n = 1e5", 100000, 20000),
+	CHAIN("chain-1e7", "chain of 20 operations, n = 1e7", 10000000, 200000),
+	{0},
 };

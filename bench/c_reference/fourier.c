@@ -1,8 +1,11 @@
-/* fourier.c - hand-written programs around FFTW: Kuramoto and Sivashinsky's equation by Crank-Nicolson and Adams-Bashforth, and Poisson's on a square.
+/* fourier.c - hand-written programs around FFTW: Kuramoto and Sivashinsky's
+ * equation by Crank-Nicolson and Adams-Bashforth, and Poisson's on a square.
  *
- * Needs: limit.h, FFTW 3 with its threads (opened at the first use). Guarantees: plans are measured, made once and used for all runs. The flame is the
- * program of many texts, with complex transforms of the square of u; Poisson's equation is FFTW's own sums of sines in two dimensions, there and back,
- * with a division between.
+ * Needs: limit.h, FFTW 3 with its threads (opened at the first use).
+ * Guarantees: plans are measured, made once and used for all runs. The flame is
+ * the program of many texts, with complex transforms of the square of u;
+ * Poisson's equation is FFTW's own sums of sines in two dimensions, there and
+ * back, with a division between.
  */
 #define _GNU_SOURCE
 #include "limit.h"
@@ -24,8 +27,10 @@ typedef struct Fftw {
 
 static Fftw open_fftw(int threads) {
 	Fftw f = {0};
-	void *library = dlopen("libfftw3_threads.so.3", RTLD_NOW | RTLD_LOCAL), *own = dlopen("libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
-	if (!library || !own) limit_stop("FFTW with threads, which these rows are measured against, is not installed");
+	void *library = dlopen("libfftw3_threads.so.3", RTLD_NOW | RTLD_LOCAL),
+		 *own = dlopen("libfftw3.so.3", RTLD_NOW | RTLD_LOCAL);
+	if (!library || !own)
+		limit_stop("FFTW with threads, which these rows are measured against, is not installed");
 	int (*start)(void);
 	void (*share)(int);
 	*(void **)&start = dlsym(library, "fftw_init_threads");
@@ -33,12 +38,13 @@ static Fftw open_fftw(int threads) {
 	*(void **)&f.line = dlsym(own, "fftw_plan_dft_1d");
 	*(void **)&f.sines = dlsym(own, "fftw_plan_r2r_2d");
 	*(void **)&f.execute = dlsym(own, "fftw_execute");
-	if (!start || !share || !f.line || !f.sines || !f.execute || !start()) limit_stop("this FFTW lacks a function");
+	if (!start || !share || !f.line || !f.sines || !f.execute || !start())
+		limit_stop("this FFTW lacks a function");
 	share(threads);
 	return f;
 }
 
-/* ---- Kuramoto and Sivashinsky: u_t + u u_x + u_xx + u_xxxx = 0 on [0, 128] ------------------------------------------------------------------------ */
+/* ---- Kuramoto and Sivashinsky: u_t + u u_x + u_xx + u_xxxx = 0 on [0, 128] ---- */
 
 enum { WAVES = 1024 };
 #define LENGTH 128.0
@@ -68,7 +74,8 @@ static Flame *flame_begin(void) {
 	g->forth = g->lib.line(WAVES, g->square, g->square, FORWARD, MEASURE);
 	g->back = g->lib.line(WAVES, g->square, g->square, BACKWARD, MEASURE);
 	for (int k = 0; k < WAVES; k++) {
-		const double wave = 2 * PI / LENGTH * (k > WAVES / 2 ? k - WAVES : k), l = wave * wave - wave * wave * wave * wave;
+		const double wave = 2 * PI / LENGTH * (k > WAVES / 2 ? k - WAVES : k),
+					 l = wave * wave - wave * wave * wave * wave;
 		g->down[k] = 1 / (1 - 0.5 * STEP * l);
 		g->up[k] = (1 + 0.5 * STEP * l) * g->down[k];
 		g->slope[k] = k == WAVES / 2 ? 0 : -0.5 * I * wave / WAVES;
@@ -104,12 +111,17 @@ static void flame_run(Case *c) {
 	for (int64_t s = 0; s < steps; s++) {
 		if (s) {
 			flame_rest(g);
-			for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->u[k] + STEP * g->down[k] * (1.5 * g->rest[k] - 0.5 * g->before[k]);
+			for (int k = 0; k < WAVES; k++)
+				g->u[k] = g->up[k] * g->u[k] +
+				          STEP * g->down[k] * (1.5 * g->rest[k] - 0.5 * g->before[k]);
 		} else { /* taken twice, with the mean of both ends the second time */
 			memcpy(g->v, g->u, WAVES * sizeof *g->v);
-			for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->v[k] + STEP * g->down[k] * g->before[k];
+			for (int k = 0; k < WAVES; k++)
+				g->u[k] = g->up[k] * g->v[k] + STEP * g->down[k] * g->before[k];
 			flame_rest(g);
-			for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->v[k] + STEP * g->down[k] * 0.5 * (g->before[k] + g->rest[k]);
+			for (int k = 0; k < WAVES; k++)
+				g->u[k] =
+					g->up[k] * g->v[k] + STEP * g->down[k] * 0.5 * (g->before[k] + g->rest[k]);
 			continue; /* before is that of the first step */
 		}
 		double complex *t = g->before;
@@ -120,7 +132,7 @@ static void flame_run(Case *c) {
 	for (int k = 0; k < WAVES; k++) ((double *)c->out[0].data)[k] = creal(g->square[k]) / WAVES;
 }
 
-/* ---- Poisson: -u_xx - u_yy = f with values 0 on the edge of the unit square --------------------------------------------------------------------- */
+/* ---- Poisson: -u_xx - u_yy = f with values 0 on the edge of the unit square ---- */
 
 typedef struct Square {
 	void *there, *back;
@@ -170,11 +182,16 @@ static void square_run(Case *c) {
 	if (!c->own) {
 		Square *g = c->own = limit_memory(sizeof *g);
 		g->lib = open_fftw(c->threads);
-		g->values = limit_memory((size_t)(n * n) * 8), g->spectrum = limit_memory((size_t)(n * n) * 8), g->eigenvalues = limit_memory((size_t)n * 8);
+		g->values = limit_memory((size_t)(n * n) * 8),
+		g->spectrum = limit_memory((size_t)(n * n) * 8),
+		g->eigenvalues = limit_memory((size_t)n * 8);
 		g->there = g->lib.sines((int)n, (int)n, g->values, g->spectrum, SINES, SINES, MEASURE);
 		g->back = g->lib.sines((int)n, (int)n, g->spectrum, c->out[0].data, SINES, SINES, MEASURE);
-		for (int64_t k = 0; k < n; k++) g->eigenvalues[k] = pow(2 * sin(0.5 * PI * (double)(k + 1) / (double)(n + 1)) * (double)(n + 1), 2);
-		for (int64_t k = 0; k < n * n; k++) g->values[k] = c->in[0].rank ? ((const double *)c->in[0].data)[k] : 1.25;
+		for (int64_t k = 0; k < n; k++)
+			g->eigenvalues[k] =
+				pow(2 * sin(0.5 * PI * (double)(k + 1) / (double)(n + 1)) * (double)(n + 1), 2);
+		for (int64_t k = 0; k < n * n; k++)
+			g->values[k] = c->in[0].rank ? ((const double *)c->in[0].data)[k] : 1.25;
 	}
 	const Square *g = c->own;
 	g->lib.execute(g->there);
@@ -183,8 +200,38 @@ static void square_run(Case *c) {
 }
 
 const Row fourier_rows[] = {
-    {.name = "kuramoto", .title = "Kuramoto-Sivashinsky, 1024 waves, CNAB2, 3200 steps", .program = "fourier", .function = "flame", .type = "(f64) -> f64[n]", .goal = 1, .tolerance = 1e-3, .full = 3200, .quick = 320, .setup = flame_setup, .run = flame_run},
-    {.name = "poisson", .title = "Poisson on a square, 1023 x 1023, by sums of sines (C: FFTW's)", .program = "fourier", .function = "poisson", .type = "(f64[n, n]) -> f64[n, n]", .goal = 1.1, .tolerance = 1e-11, .full = 1023, .quick = 127, .setup = square_setup, .run = square_run},
-    {.name = "poisson-stated", .title = "the same as a problem, by solve (C: the transforms)", .program = "fourier", .function = "membrane", .type = "(i64) -> f64[m, n]", .goal = 1.1, .tolerance = 1e-11, .full = 1023, .quick = 127, .setup = stated_setup, .run = square_run},
-    {0},
+	{.name = "kuramoto",
+     .title = "Kuramoto-Sivashinsky, 1024 waves, CNAB2, 3200 steps",
+     .program = "fourier",
+     .function = "flame",
+     .type = "(f64) -> f64[n]",
+     .goal = 1,
+     .tolerance = 1e-3,
+     .full = 3200,
+     .quick = 320,
+     .setup = flame_setup,
+     .run = flame_run},
+	{.name = "poisson",
+     .title = "Poisson on a square, 1023 x 1023, by sums of sines (C: FFTW's)",
+     .program = "fourier",
+     .function = "poisson",
+     .type = "(f64[n, n]) -> f64[n, n]",
+     .goal = 1.1,
+     .tolerance = 1e-11,
+     .full = 1023,
+     .quick = 127,
+     .setup = square_setup,
+     .run = square_run},
+	{.name = "poisson-stated",
+     .title = "the same as a problem, by solve (C: the transforms)",
+     .program = "fourier",
+     .function = "membrane",
+     .type = "(i64) -> f64[m, n]",
+     .goal = 1.1,
+     .tolerance = 1e-11,
+     .full = 1023,
+     .quick = 127,
+     .setup = stated_setup,
+     .run = square_run},
+	{0},
 };

@@ -1,7 +1,10 @@
-/* gmm.c - hand-written log-likelihood of a mixture of Gaussians and its gradient, as ADBench defines them (with gamma = 1 and m = 0).
+/* gmm.c - hand-written log-likelihood of a mixture of Gaussians and its
+ * gradient, as ADBench defines them (with gamma = 1 and m = 0).
  *
- * Needs: limit.h, vecmath.h. Guarantees: samples in the lanes; a thread takes its samples through the value and, while the exponents are still in
- * its cache, through the gradient, whose sums are kept in tiles of registers over GROUP vectors of samples.
+ * Needs: limit.h, vecmath.h. Guarantees: samples in the lanes; a thread takes
+ * its samples through the value and, while the exponents are still in its
+ * cache, through the gradient, whose sums are kept in tiles of registers over
+ * GROUP vectors of samples.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -12,7 +15,8 @@
 #define GROUP 8 /* vectors of samples at once */
 
 typedef struct Sums {
-	vd weight[K], y[K][D], yc[K][D][D], value; /* of y = Q (x - mean), times the component's share of each sample */
+	/* of y = Q (x - mean), times the component's share of each sample */
+	vd weight[K], y[K][D], yc[K][D][D], value;
 } Sums;
 
 typedef struct Work {
@@ -33,7 +37,8 @@ static void gmm_part(int part, int parts, void *ud) {
 	Work *w = c->own;
 	Sums *g = w->sums[part];
 	memset(g, 0, sizeof *g);
-	const double (*mean)[D] = (const double(*)[D])c->in[1].data, (*samples)[D] = (const double(*)[D])c->in[3].data;
+	const double(*mean)[D] = (const double(*)[D])c->in[1].data,
+		  (*samples)[D] = (const double(*)[D])c->in[3].data;
 	int64_t from, to;
 	limit_share(c->n, GROUP * VD, part, parts, &from, &to);
 	for (int64_t s0 = from; s0 < to; s0 += GROUP * VD) {
@@ -78,12 +83,15 @@ static void gmm_part(int part, int parts, void *ud) {
 			/* the lower triangle of y c' in tiles of two rows */
 			UNROLL for (int r = 0; r < D; r += 2) {
 				vd s[2][D];
-				UNROLL for (int j = 0; j < r + 2; j++) s[0][j] = g->yc[k][r][j], s[1][j] = g->yc[k][r + 1][j];
+				UNROLL for (int j = 0; j < r + 2; j++) s[0][j] = g->yc[k][r][j],
+													   s[1][j] = g->yc[k][r + 1][j];
 				for (int v = 0; v < GROUP; v++) {
 					vd y0 = y[v][r], y1 = y[v][r + 1];
-					UNROLL for (int j = 0; j < r + 2; j++) s[0][j] += y0 * ce[v][j], s[1][j] += y1 * ce[v][j];
+					UNROLL for (int j = 0; j < r + 2; j++) s[0][j] += y0 * ce[v][j],
+						s[1][j] += y1 * ce[v][j];
 				}
-				UNROLL for (int j = 0; j < r + 2; j++) g->yc[k][r][j] = s[0][j], g->yc[k][r + 1][j] = s[1][j];
+				UNROLL for (int j = 0; j < r + 2; j++) g->yc[k][r][j] = s[0][j],
+													   g->yc[k][r + 1][j] = s[1][j];
 			}
 		}
 	}
@@ -111,8 +119,10 @@ static void gmm_run(Case *c) {
 	for (int t = 1; t < c->threads; t++)
 		for (size_t i = 0; i < sizeof *g / sizeof(vd); i++) ((vd *)g)[i] += ((vd *)w->sums[t])[i];
 	for (int k = 0; k < K; k++) total += exp(alpha[k] - largest);
-	/* what of Wishart's and the normal distribution's constants depends on the sizes only is as in the program */
-	*(double *)c->out[0].data = vd_sum(g->value) - n * (largest + log(total)) + prior - n * D * 0.5 * log(2 * 3.14159265358979323846);
+	/* what of Wishart's and the normal distribution's constants depends on the
+	 * sizes only is as in the program */
+	*(double *)c->out[0].data = vd_sum(g->value) - n * (largest + log(total)) + prior -
+	                            n * D * 0.5 * log(2 * 3.14159265358979323846);
 	if (!c->row->variant) return;
 	double *to_alpha = c->out[1].data, *to_mean = c->out[2].data, *to_icf = c->out[3].data;
 	for (int k = 0; k < K; k++) {
@@ -138,16 +148,41 @@ static void gmm_setup(Case *c) {
 	Work *w = c->own = limit_memory(sizeof(Work));
 	for (int t = 0; t < c->threads; t++) w->sums[t] = limit_memory(sizeof(Sums));
 	c->lengths[0] = K, c->lengths[1] = D, c->lengths[2] = P, c->lengths[3] = c->n;
-	c->in[0] = limit_array(REAL64, K, 0, 0), c->in[1] = limit_array(REAL64, K, D, 0), c->in[2] = limit_array(REAL64, K, P, 0), c->in[3] = limit_array(REAL64, c->n, D, 0);
-	limit_fill(&c->in[0], 80, -1, 1), limit_fill(&c->in[1], 81, 0, 1), limit_fill(&c->in[2], 82, -0.5, 0.5), limit_fill(&c->in[3], 83, -1.5, 1.5);
+	c->in[0] = limit_array(REAL64, K, 0, 0), c->in[1] = limit_array(REAL64, K, D, 0),
+	c->in[2] = limit_array(REAL64, K, P, 0), c->in[3] = limit_array(REAL64, c->n, D, 0);
+	limit_fill(&c->in[0], 80, -1, 1), limit_fill(&c->in[1], 81, 0, 1),
+		limit_fill(&c->in[2], 82, -0.5, 0.5), limit_fill(&c->in[3], 83, -1.5, 1.5);
 	c->ins = 4;
 	c->out[0] = limit_array(REAL64, 1, 0, 0), c->out[0].rank = 0;
-	for (int i = 1; c->row->variant && i < 4; i++) c->out[i] = limit_array(REAL64, c->in[i - 1].shape[0], i > 1 ? c->in[i - 1].shape[1] : 0, 0);
+	for (int i = 1; c->row->variant && i < 4; i++)
+		c->out[i] =
+			limit_array(REAL64, c->in[i - 1].shape[0], i > 1 ? c->in[i - 1].shape[1] : 0, 0);
 	c->outs = c->row->variant ? 4 : 1;
 }
 
 const Row gmm_rows[] = {
-    {.name = "gmm-value", .title = "mixture of Gaussians, n = 1000, d = 10, K = 25: the value", .program = "gmm", .function = "objective", .type = "(f64[k], f64[k, d], f64[k, p], f64[n, d]) -> f64", .goal = 1.5, .tolerance = 1e-11, .full = 1000, .quick = 200, .setup = gmm_setup, .run = gmm_run},
-    {.name = "gmm", .title = "mixture of Gaussians, value and gradient, n = 1000, d = 10, K = 25", .program = "gmm", .function = "step", .type = "(f64[k], f64[k, d], f64[k, p], f64[n, d]) -> (f64, f64[k], f64[k, d], f64[k, p])", .goal = 1.5, .tolerance = 1e-11, .full = 1000, .quick = 200, .variant = 1, .setup = gmm_setup, .run = gmm_run},
-    {0},
+	{.name = "gmm-value",
+     .title = "mixture of Gaussians, n = 1000, d = 10, K = 25: the value",
+     .program = "gmm",
+     .function = "objective",
+     .type = "(f64[k], f64[k, d], f64[k, p], f64[n, d]) -> f64",
+     .goal = 1.5,
+     .tolerance = 1e-11,
+     .full = 1000,
+     .quick = 200,
+     .setup = gmm_setup,
+     .run = gmm_run},
+	{.name = "gmm",
+     .title = "mixture of Gaussians, value and gradient, n = 1000, d = 10, K = 25",
+     .program = "gmm",
+     .function = "step",
+     .type = "(f64[k], f64[k, d], f64[k, p], f64[n, d]) -> (f64, f64[k], f64[k, d], f64[k, p])",
+     .goal = 1.5,
+     .tolerance = 1e-11,
+     .full = 1000,
+     .quick = 200,
+     .variant = 1,
+     .setup = gmm_setup,
+     .run = gmm_run},
+	{0},
 };

@@ -1,9 +1,13 @@
-/* gram.c - hand-written Jacobian of the residuals by all weights, and its Gram matrix J'J, never stored whole; and the same through OpenBLAS.
+/* gram.c - hand-written Jacobian of the residuals by all weights, and its Gram
+ * matrix J'J, never stored whole; and the same through OpenBLAS.
  *
- * Needs: limit.h, jet_lanes.h, blas.h. Guarantees: each thread computes the Jacobian of CHUNK samples, lays it out in panels of columns, and adds its product
- * with itself to a Gram matrix of its own, upper triangle only, in register-blocked tiles; the matrices are joined at the end.
- * The other way is what one does with a library: every layer of the whole batch is a product of matrices, activations are passes between them, the
- * Jacobian is stored, and its Gram matrix is one call.
+ * Needs: limit.h, jet_lanes.h, blas.h. Guarantees: each thread computes the
+ * Jacobian of CHUNK samples, lays it out in panels of columns, and adds its
+ * product with itself to a Gram matrix of its own, upper triangle only, in
+ * register-blocked tiles; the matrices are joined at the end. The other way is
+ * what one does with a library: every layer of the whole batch is a product of
+ * matrices, activations are passes between them, the Jacobian is stored, and
+ * its Gram matrix is one call.
  */
 #include "blas.h"
 #include "limit.h"
@@ -31,7 +35,8 @@ typedef struct Thread {
 	gram_Block block;
 	VEC column[BLOCK][PANELS * PANEL];
 	Panel j[PANELS];
-	VEC g[PANELS][PANELS][PANEL][3]; /* the block of G at rows of one panel and columns of another */
+	/* the block of G at rows of one panel and columns of another */
+	VEC g[PANELS][PANELS][PANEL][3];
 } Thread;
 
 typedef struct Work {
@@ -39,14 +44,16 @@ typedef struct Work {
 	Thread *thread[256];
 } Work;
 
-/* The derivatives of one vector of residuals by all weights, in the order of the weights. */
+/* The derivatives of one vector of residuals by all weights, in the order of
+ * the weights. */
 static void columns(const gram_Net *net, gram_Block *b, VEC (*out)[PANELS * PANEL]) {
 	VEC du[BLOCK][CHANNELS];
 	gram_forward(net, b);
 	for (int v = 0; v < BLOCK; v++) {
 		VEC u[CHANNELS];
 		gram_output(net, b, v, u);
-		du[v][0] = u[1] + u[2], du[v][1] = du[v][2] = u[0], du[v][COORDS] = vd_set(1), du[v][COORDS + 1] = vd_set(-VISCOSITY);
+		du[v][0] = u[1] + u[2], du[v][1] = du[v][2] = u[0], du[v][COORDS] = vd_set(1),
+		du[v][COORDS + 1] = vd_set(-VISCOSITY);
 		gram_enter(net, b, v, du[v]);
 		VEC *to = out[v] + gram_weights - WIDTH - 1;
 		for (int k = 0; k < WIDTH; k++) {
@@ -74,7 +81,8 @@ static void columns(const gram_Net *net, gram_Block *b, VEC (*out)[PANELS * PANE
 	for (int v = 0; v < BLOCK; v++)
 		for (int j = 0; j < WIDTH; j++) {
 			const VEC *d = b->dz[0][v][j];
-			UNROLL for (int i = 0; i < COORDS; i++) out[v][j * COORDS + i] = d[0] * b->x[v][i] + d[i + 1];
+			UNROLL for (int i = 0; i < COORDS; i++) out[v][j * COORDS + i] =
+				d[0] * b->x[v][i] + d[i + 1];
 			out[v][WIDTH * COORDS + j] = d[0];
 		}
 }
@@ -82,8 +90,7 @@ static void columns(const gram_Net *net, gram_Block *b, VEC (*out)[PANELS * PANE
 /* g += a' b for HIGH columns of one panel and all of another. */
 INLINE void tile(VEC (*g)[3], const double (*a)[PANEL], const double (*b)[PANEL]) {
 	VEC s[HIGH][3];
-	UNROLL for (int i = 0; i < HIGH; i++) UNROLL
-		for (int j = 0; j < 3; j++) s[i][j] = g[i][j];
+	UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int j = 0; j < 3; j++) s[i][j] = g[i][j];
 	for (int k = 0; k < CHUNK; k++) {
 		VEC x[3];
 		UNROLL for (int j = 0; j < 3; j++) {
@@ -95,8 +102,7 @@ INLINE void tile(VEC (*g)[3], const double (*a)[PANEL], const double (*b)[PANEL]
 			UNROLL for (int j = 0; j < 3; j++) s[i][j] += y * x[j];
 		}
 	}
-	UNROLL for (int i = 0; i < HIGH; i++) UNROLL
-		for (int j = 0; j < 3; j++) g[i][j] = s[i][j];
+	UNROLL for (int i = 0; i < HIGH; i++) UNROLL for (int j = 0; j < 3; j++) g[i][j] = s[i][j];
 }
 
 static void gram_part(int part, int parts, void *ud) {
@@ -111,7 +117,9 @@ static void gram_part(int part, int parts, void *ud) {
 			for (int v = 0; v < BLOCK; v++)
 				for (int i = 0; i < VD; i++) {
 					int64_t s = q + s0 + v * VD + i;
-					for (int k = 0; k < COORDS; k++) t->block.x[v][k][i] = ((const double *)c->in[1 + k].data)[s < to ? s : to - 1];
+					for (int k = 0; k < COORDS; k++)
+						t->block.x[v][k][i] =
+							((const double *)c->in[1 + k].data)[s < to ? s : to - 1];
 				}
 			columns(&w->net, &t->block, t->column);
 			for (int p = 0; p < PANELS; p++)
@@ -119,14 +127,17 @@ static void gram_part(int part, int parts, void *ud) {
 					for (int i = 0; i < VD; i++) {
 						bool there = q + s0 + v * VD + i < to;
 						double *row = t->j[p][s0 + v * VD + i];
-						for (int e = 0; e < PANEL; e++) row[e] = there ? t->column[v][p * PANEL + e][i] : 0;
+						for (int e = 0; e < PANEL; e++)
+							row[e] = there ? t->column[v][p * PANEL + e][i] : 0;
 					}
 		}
 		for (int group = 0; group < PANELS; group += GROUP) {
 			int end = group + GROUP < PANELS ? group + GROUP : PANELS;
 			for (int p = group; p < PANELS; p++)
 				for (int r = group; r < end && r <= p; r++)
-					for (int i = 0; i < PANEL; i += HIGH) tile(&t->g[r][p][i], (const double(*)[PANEL])&t->j[r][0][i], (const double(*)[PANEL])t->j[p]);
+					for (int i = 0; i < PANEL; i += HIGH)
+						tile(&t->g[r][p][i], (const double(*)[PANEL]) & t->j[r][0][i],
+						     (const double(*)[PANEL])t->j[p]);
 		}
 	}
 }
@@ -146,25 +157,28 @@ static void gram_run(Case *c) {
 				}
 				for (int j = 0; j < PANEL && p * PANEL + j < gram_weights; j++) {
 					int64_t row = r * PANEL + i, col = p * PANEL + j;
-					out[row * gram_weights + col] = out[col * gram_weights + row] = s[j / VD][j % VD];
+					out[row * gram_weights + col] = out[col * gram_weights + row] =
+						s[j / VD][j % VD];
 				}
 			}
 }
 
-/* ---- through OpenBLAS ------------------------------------------------------------------------------------------------------------------ */
+/* ---- through OpenBLAS ---------------------------------------------------- */
 
-/* Of the whole batch; channel c of neuron j of sample s is at [(c * n + s) * WIDTH + j]. */
+/* Of the whole batch; channel c of neuron j of sample s is at [(c * n + s) *
+ * WIDTH + j]. */
 typedef struct Batch {
 	Case *c;
 	gram_Net net;
 	double *z[LAYERS], *a[LAYERS], *dz[LAYERS], *da;
-	double *du; /* of channel c and sample s at [c * n + s] */
-	double *j;  /* [n, gram_weights] */
+	double *du;                      /* of channel c and sample s at [c * n + s] */
+	double *j;                       /* [n, gram_weights] */
 	double bias[LAYERS][WIDTH * VD]; /* of VD samples */
 	int layer;
 } Batch;
 
-/* What one part does: samples in multiples of VD, so that their neurons fill whole vectors. */
+/* What one part does: samples in multiples of VD, so that their neurons fill
+ * whole vectors. */
 static int64_t batch_share(const Batch *b, int part, int parts, int64_t *to) {
 	int64_t from;
 	limit_share(b->c->n, VD, part, parts, &from, to);
@@ -213,9 +227,11 @@ static void batch_residual(int part, int parts, void *ud) {
 		double u[CHANNELS] = {b->net.last_bias};
 		for (int c = 0; c < CHANNELS; c++)
 			for (int k = 0; k < WIDTH; k++) u[c] += b->net.last[k] * a[(c * n + s) * WIDTH + k];
-		b->du[s] = u[1] + u[2], b->du[n + s] = b->du[2 * n + s] = u[0], b->du[COORDS * n + s] = 1, b->du[(COORDS + 1) * n + s] = -VISCOSITY;
+		b->du[s] = u[1] + u[2], b->du[n + s] = b->du[2 * n + s] = u[0], b->du[COORDS * n + s] = 1,
+		b->du[(COORDS + 1) * n + s] = -VISCOSITY;
 		for (int c = 0; c < CHANNELS; c++)
-			for (int k = 0; k < WIDTH; k++) b->da[(c * n + s) * WIDTH + k] = b->net.last[k] * b->du[c * n + s];
+			for (int k = 0; k < WIDTH; k++)
+				b->da[(c * n + s) * WIDTH + k] = b->net.last[k] * b->du[c * n + s];
 	}
 }
 
@@ -230,14 +246,18 @@ static void batch_deactivate(int part, int parts, void *ud) {
 	}
 }
 
-/* Each sample's row of the Jacobian: products of what went in and what came back, summed over the channels. */
+/* Each sample's row of the Jacobian: products of what went in and what came
+ * back, summed over the channels. */
 static void batch_rows(int part, int parts, void *ud) {
 	Batch *b = ud;
 	int64_t to, n = b->c->n;
 	for (int64_t s = batch_share(b, part, parts, &to); s < to; s++) {
 		double *row = b->j + s * gram_weights;
 		for (int j = 0; j < WIDTH; j++)
-			for (int i = 0; i < COORDS; i++) row[j * COORDS + i] = b->dz[0][s * WIDTH + j] * ((const double *)b->c->in[1 + i].data)[s] + b->dz[0][((i + 1) * n + s) * WIDTH + j];
+			for (int i = 0; i < COORDS; i++)
+				row[j * COORDS + i] =
+					b->dz[0][s * WIDTH + j] * ((const double *)b->c->in[1 + i].data)[s] +
+					b->dz[0][((i + 1) * n + s) * WIDTH + j];
 		row += WIDTH * COORDS;
 		for (int l = 0; l < LAYERS; l++) {
 			memcpy(row, b->dz[l] + s * WIDTH, WIDTH * sizeof *row);
@@ -245,7 +265,8 @@ static void batch_rows(int part, int parts, void *ud) {
 			for (int j = 0; j < (l < LAYERS - 1 ? WIDTH : 1); j++, row += WIDTH) {
 				double sum[WIDTH] = {0};
 				for (int c = 0; c < CHANNELS; c++) {
-					double d = l < LAYERS - 1 ? b->dz[l + 1][(c * n + s) * WIDTH + j] : b->du[c * n + s];
+					double d =
+						l < LAYERS - 1 ? b->dz[l + 1][(c * n + s) * WIDTH + j] : b->du[c * n + s];
 					const double *a = b->a[l] + (c * n + s) * WIDTH;
 					for (int k = 0; k < WIDTH; k++) sum[k] += d * a[k];
 				}
@@ -263,27 +284,37 @@ static void gram_blas(Case *c) {
 	if (!b) {
 		b = limit_memory(sizeof *b);
 		size_t bytes = (size_t)(all * WIDTH) * sizeof(double);
-		for (int l = 0; l < LAYERS; l++) b->z[l] = limit_memory(bytes), b->a[l] = limit_memory(bytes), b->dz[l] = limit_memory(bytes);
+		for (int l = 0; l < LAYERS; l++)
+			b->z[l] = limit_memory(bytes), b->a[l] = limit_memory(bytes),
+			b->dz[l] = limit_memory(bytes);
 		b->da = limit_memory(bytes), b->du = limit_memory((size_t)all * sizeof(double));
 		b->j = limit_memory((size_t)(n * gram_weights) * sizeof(double));
 	}
 	b->c = c;
 	gram_unpack(&b->net, c->in[0].data);
 	for (int l = 0; l < LAYERS; l++)
-		for (int v = 0; v < VD; v++) memcpy(b->bias[l] + v * WIDTH, b->net.bias[l], sizeof b->net.bias[l]);
+		for (int v = 0; v < VD; v++)
+			memcpy(b->bias[l] + v * WIDTH, b->net.bias[l], sizeof b->net.bias[l]);
 	limit_parallel(c->threads, batch_first, b);
 	for (b->layer = 0; b->layer < LAYERS; b->layer++) {
-		if (b->layer) blas->vd_gemm(BLAS_ROWS, BLAS_PLAIN, BLAS_TRANSPOSED, (int)all, WIDTH, WIDTH, 1, b->a[b->layer - 1], WIDTH, b->net.w[b->layer][0], WIDTH, 0, b->z[b->layer], WIDTH);
+		if (b->layer)
+			blas->vd_gemm(BLAS_ROWS, BLAS_PLAIN, BLAS_TRANSPOSED, (int)all, WIDTH, WIDTH, 1,
+			              b->a[b->layer - 1], WIDTH, b->net.w[b->layer][0], WIDTH, 0,
+			              b->z[b->layer], WIDTH);
 		limit_parallel(c->threads, batch_activate, b);
 	}
 	limit_parallel(c->threads, batch_residual, b);
 	for (b->layer = LAYERS - 1; b->layer >= 0; b->layer--) {
-		if (b->layer < LAYERS - 1) blas->vd_gemm(BLAS_ROWS, BLAS_PLAIN, BLAS_PLAIN, (int)all, WIDTH, WIDTH, 1, b->dz[b->layer + 1], WIDTH, b->net.w[b->layer + 1][0], WIDTH, 0, b->da, WIDTH);
+		if (b->layer < LAYERS - 1)
+			blas->vd_gemm(BLAS_ROWS, BLAS_PLAIN, BLAS_PLAIN, (int)all, WIDTH, WIDTH, 1,
+			              b->dz[b->layer + 1], WIDTH, b->net.w[b->layer + 1][0], WIDTH, 0, b->da,
+			              WIDTH);
 		limit_parallel(c->threads, batch_deactivate, b);
 	}
 	limit_parallel(c->threads, batch_rows, b);
 	double *out = c->out[0].data;
-	blas->vd_syrk(BLAS_ROWS, BLAS_UPPER, BLAS_TRANSPOSED, gram_weights, (int)n, 1, b->j, gram_weights, 0, out, gram_weights);
+	blas->vd_syrk(BLAS_ROWS, BLAS_UPPER, BLAS_TRANSPOSED, gram_weights, (int)n, 1, b->j,
+	              gram_weights, 0, out, gram_weights);
 	for (int i = 0; i < gram_weights; i++)
 		for (int j = 0; j < i; j++) out[i * gram_weights + j] = out[j * gram_weights + i];
 }
@@ -304,6 +335,18 @@ static void gram_setup(Case *c) {
 }
 
 const Row gram_rows[] = {
-    {.name = "gram", .title = "Jacobian and J'J, N = 8192, P = 941", .program = "gram", .start = "start", .function = "gram", .goal = 1.4, .tolerance = 1e-12, .full = 8192, .quick = 256, .setup = gram_setup, .run = gram_run, .other_name = "OpenBLAS", .other = gram_blas},
-    {0},
+	{.name = "gram",
+     .title = "Jacobian and J'J, N = 8192, P = 941",
+     .program = "gram",
+     .start = "start",
+     .function = "gram",
+     .goal = 1.4,
+     .tolerance = 1e-12,
+     .full = 8192,
+     .quick = 256,
+     .setup = gram_setup,
+     .run = gram_run,
+     .other_name = "OpenBLAS",
+     .other = gram_blas},
+	{0},
 };

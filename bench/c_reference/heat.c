@@ -1,8 +1,11 @@
-/* heat.c - hand-written explicit heat equation on a square grid, five-point stencil.
+/* heat.c - hand-written explicit heat equation on a square grid, five-point
+ * stencil.
  *
- * Needs: limit.h, vec.h. Guarantees: `plain` goes over the grid once for each step, as the program says; `tiled` takes LEVELS steps at a time over
- * strips of columns whose rows stay in the first cache, and computes the margins where strips and threads meet twice. Rows are padded, since rows
- * of a large power of two of bytes would fall into the same places of the cache.
+ * Needs: limit.h, vec.h. Guarantees: `plain` goes over the grid once for each
+ * step, as the program says; `tiled` takes LEVELS steps at a time over strips
+ * of columns whose rows stay in the first cache, and computes the margins where
+ * strips and threads meet twice. Rows are padded, since rows of a large power
+ * of two of bytes would fall into the same places of the cache.
  */
 #include "limit.h"
 #include "vec.h"
@@ -16,12 +19,14 @@
 
 typedef double Line[WIDE + 2 * MARGIN];
 typedef struct Grid {
-	double *a, *b;               /* the first element of the first row; rows are `stride` apart */
-	Line (*ring[256])[RING];     /* of each thread: the latest rows of each level */
+	double *a, *b;           /* the first element of the first row; rows are `stride` apart */
+	Line (*ring[256])[RING]; /* of each thread: the latest rows of each level */
 	int64_t n, stride, steps;
 } Grid;
 
-static double *rows(int64_t n, int64_t stride) { return (double *)limit_memory((size_t)(n * stride + MARGIN) * 8) + MARGIN; }
+static double *rows(int64_t n, int64_t stride) {
+	return (double *)limit_memory((size_t)(n * stride + MARGIN) * 8) + MARGIN;
+}
 
 static void heat_setup(Case *c) {
 	c->lengths[0] = c->n;
@@ -35,7 +40,8 @@ static void heat_setup(Case *c) {
 	Grid *g = c->own = limit_memory(sizeof(Grid));
 	g->n = c->n, g->stride = c->n + 2 * MARGIN, g->steps = *(int64_t *)c->in[1].data;
 	g->a = rows(g->n, g->stride), g->b = rows(g->n, g->stride);
-	for (int k = 0; k < c->threads; k++) g->ring[k] = limit_memory(sizeof(Line) * RING * (LEVELS + 1));
+	for (int k = 0; k < c->threads; k++)
+		g->ring[k] = limit_memory(sizeof(Line) * RING * (LEVELS + 1));
 	if (c->n % STRIP) limit_stop("heat: the grid is not a whole number of strips");
 }
 
@@ -50,21 +56,27 @@ static void heat_setup(Case *c) {
 #define SECOND_ON 1, 2, 3, 4, 5, 6, 7, 8
 #endif
 
-/* Columns from .. to - 1 (multiples of VD) of one row of the next step; neighbours come by shuffles, since loads across cache lines are slow. */
-INLINE void one_row(double *restrict out, const double *up, const double *mid, const double *down, int64_t from, int64_t to) {
+/* Columns from .. to - 1 (multiples of VD) of one row of the next step;
+ * neighbours come by shuffles, since loads across cache lines are slow. */
+INLINE void one_row(double *restrict out, const double *up, const double *mid, const double *down,
+                    int64_t from, int64_t to) {
 	vd before = vd_load(mid + from - VD), here = vd_load(mid + from);
 	UNROLL_4 for (int64_t j = from; j < to; j += VD) {
 		vd behind = vd_load(mid + j + VD);
-		vd left = __builtin_shufflevector(before, here, LAST_AND_FIRST), right = __builtin_shufflevector(here, behind, SECOND_ON);
-		vd_store(out + j, FACTOR * ((vd_load(up + j) + vd_load(down + j)) + (left + right)) + (1 - 4 * FACTOR) * here);
+		vd left = __builtin_shufflevector(before, here, LAST_AND_FIRST),
+		   right = __builtin_shufflevector(here, behind, SECOND_ON);
+		vd_store(out + j, FACTOR * ((vd_load(up + j) + vd_load(down + j)) + (left + right)) +
+		                      (1 - 4 * FACTOR) * here);
 		before = here, here = behind;
 	}
 }
 
-static void copy_part(const Grid *g, const double *from, int64_t from_stride, double *to, int64_t to_stride, int part, int parts) {
+static void copy_part(const Grid *g, const double *from, int64_t from_stride, double *to,
+                      int64_t to_stride, int part, int parts) {
 	int64_t first, last;
 	limit_share(g->n, 1, part, parts, &first, &last);
-	for (int64_t i = first; i < last; i++) memcpy(to + i * to_stride, from + i * from_stride, (size_t)g->n * 8);
+	for (int64_t i = first; i < last; i++)
+		memcpy(to + i * to_stride, from + i * from_stride, (size_t)g->n * 8);
 }
 
 static void plain_part(int part, int parts, void *ud) {
@@ -91,21 +103,25 @@ static void plain_part(int part, int parts, void *ud) {
 }
 static void plain_run(Case *c) { limit_parallel(c->threads, plain_part, c); }
 
-/* `levels` steps from a to b, for the rows from .. to - 1 of b, strip by strip. Level t goes a row behind level t - 1. */
-static void tiles(const Grid *g, const double *a, double *b, Line (*ring)[RING], int levels, int64_t from, int64_t to) {
+/* `levels` steps from a to b, for the rows from .. to - 1 of b, strip by strip.
+ * Level t goes a row behind level t - 1. */
+static void tiles(const Grid *g, const double *a, double *b, Line (*ring)[RING], int levels,
+                  int64_t from, int64_t to) {
 	int64_t n = g->n, stride = g->stride;
 	for (int64_t strip = 0; strip < n; strip += STRIP) {
 		/* places count from the strip's left margin */
 		const double *a0 = a + strip - LEVELS;
 		double *b0 = b + strip - LEVELS;
-#define AT(t, i) ((t) == 0 || (i) == 0 || (i) == n - 1 ? a0 + (i) * stride : &ring[t][(i) % RING][MARGIN])
+#define AT(t, i)                                                                                   \
+	((t) == 0 || (i) == 0 || (i) == n - 1 ? a0 + (i)*stride : &ring[t][(i) % RING][MARGIN])
 		for (int64_t s = from - levels + 1; s < to + levels; s++)
 			for (int t = 1; t <= levels; t++) {
 				int64_t i = s - t + 1, low = from - (levels - t), high = to + (levels - t);
 				if (i < low || i >= high || i < 1 || i > n - 2) continue;
 				const double *mid = AT(t - 1, i);
 				double *out = t == levels ? b0 + i * stride : &ring[t][i % RING][MARGIN];
-				if (t == levels) one_row(out, AT(t - 1, i - 1), mid, AT(t - 1, i + 1), LEVELS, LEVELS + STRIP);
+				if (t == levels)
+					one_row(out, AT(t - 1, i - 1), mid, AT(t - 1, i + 1), LEVELS, LEVELS + STRIP);
 				else one_row(out, AT(t - 1, i - 1), mid, AT(t - 1, i + 1), 0, WIDE);
 				if (strip == 0) out[LEVELS] = mid[LEVELS];
 				if (strip + STRIP == n) out[LEVELS + STRIP - 1] = mid[LEVELS + STRIP - 1];
@@ -135,6 +151,19 @@ static void tiled_part(int part, int parts, void *ud) {
 static void tiled_run(Case *c) { limit_parallel(c->threads, tiled_part, c); }
 
 const Row heat_rows[] = {
-    {.name = "heat", .title = "2-D heat, 1024 x 1024, 1000 steps", .program = "heat", .function = "heat", .type = "(f64[n, n], i64) -> f64[n, n]", .goal = 1.15, .tolerance = 1e-12, .full = 1024, .quick = 128, .variant = 1000, .setup = heat_setup, .run = plain_run, .other_name = "C, 8 steps at once", .other = tiled_run},
-    {0},
+	{.name = "heat",
+     .title = "2-D heat, 1024 x 1024, 1000 steps",
+     .program = "heat",
+     .function = "heat",
+     .type = "(f64[n, n], i64) -> f64[n, n]",
+     .goal = 1.15,
+     .tolerance = 1e-12,
+     .full = 1024,
+     .quick = 128,
+     .variant = 1000,
+     .setup = heat_setup,
+     .run = plain_run,
+     .other_name = "C, 8 steps at once",
+     .other = tiled_run},
+	{0},
 };

@@ -1,14 +1,20 @@
-/* jet_lanes.h - a narrow tanh network with its derivatives by the coordinates, and their reverse sweep: samples in the lanes of vectors.
+/* jet_lanes.h - a narrow tanh network with its derivatives by the coordinates,
+ * and their reverse sweep: samples in the lanes of vectors.
  *
- * Included once for each network, by pinn.c and gram.c. Needs: vec.h, vecmath.h; REAL, VEC, LANES and V(name) of the element type, N(name) to make
- * names of the network's own, and WIDTH, LAYERS, COORDS. Guarantees: each neuron carries CHANNELS numbers: its value, the derivatives by the
- * coordinates (the last of which is time), and the Laplacian over the others; a block of BLOCK vectors of samples goes through all layers while it
- * is in the first two caches. Weights come as one vector: of each layer W (row by row), then b.
+ * Included once for each network, by pinn.c and gram.c. Needs: vec.h,
+ * vecmath.h; REAL, VEC, LANES and V(name) of the element type, N(name) to make
+ * names of the network's own, and WIDTH, LAYERS, COORDS. Guarantees: each
+ * neuron carries CHANNELS numbers: its value, the derivatives by the
+ * coordinates (the last of which is time), and the Laplacian over the others; a
+ * block of BLOCK vectors of samples goes through all layers while it is in the
+ * first two caches. Weights come as one vector: of each layer W (row by row),
+ * then b.
  */
 
 #define CHANNELS (COORDS + 2)
 #define BLOCK 4
-/* Tiles: so many outputs, and channels at once, that sums, weights and activations stay in registers. */
+/* Tiles: so many outputs, and channels at once, that sums, weights and
+ * activations stay in registers. */
 #if VECTOR_BYTES == 64
 #define TILE 5
 #define PART CHANNELS
@@ -23,15 +29,17 @@ enum { N(weights) = WIDTH * COORDS + WIDTH + (LAYERS - 1) * (WIDTH * WIDTH + WID
 
 typedef struct N(Net) {
 	REAL first[WIDTH][COORDS], bias[LAYERS][WIDTH], last[WIDTH], last_bias;
-	REAL w[LAYERS][WIDTH][WIDTH], wt[LAYERS][WIDTH][WIDTH]; /* [output][input] and [input][output] */
+	/* [output][input] and [input][output] */
+	REAL w[LAYERS][WIDTH][WIDTH], wt[LAYERS][WIDTH][WIDTH];
 } N(Net);
 
 typedef struct N(Block) {
 	VEC x[BLOCK][COORDS];
-	VEC z[LAYERS][BLOCK][WIDTH][CHANNELS], a[LAYERS][BLOCK][WIDTH][CHANNELS], dz[2][BLOCK][WIDTH][CHANNELS];
+	VEC z[LAYERS][BLOCK][WIDTH][CHANNELS], a[LAYERS][BLOCK][WIDTH][CHANNELS],
+		dz[2][BLOCK][WIDTH][CHANNELS];
 } N(Block);
 
-static void N(unpack)(N(Net) *net, const REAL *v) {
+static void N(unpack)(N(Net) * net, const REAL *v) {
 	memcpy(net->first, v, sizeof net->first), v += WIDTH * COORDS;
 	memcpy(net->bias[0], v, sizeof net->bias[0]), v += WIDTH;
 	for (int l = 1; l < LAYERS; l++) {
@@ -64,13 +72,15 @@ INLINE void N(deactivate)(VEC *dz, const VEC *da, VEC s, const VEC *z) {
 	dz[0] = s1 * da[0] + s2 * m + s3 * (q * top);
 }
 
-/* out[j] = sum over k of w[k][from + j] in[k], for TILE values of j and all channels. */
-INLINE void N(tile)(VEC (*out)[CHANNELS], const REAL (*w)[WIDTH], int from, const VEC (*in)[CHANNELS]) {
+/* out[j] = sum over k of w[k][from + j] in[k], for TILE values of j and all
+ * channels. */
+INLINE void N(tile)(VEC (*out)[CHANNELS], const REAL (*w)[WIDTH], int from,
+                    const VEC (*in)[CHANNELS]) {
 	UNROLL for (int c = 0; c < CHANNELS; c += PART) {
 		const int channels = CHANNELS - c < PART ? CHANNELS - c : PART;
 		VEC s[TILE][CHANNELS];
-		UNROLL for (int j = 0; j < TILE; j++) UNROLL
-			for (int p = 0; p < channels; p++) s[j][p] = V(zero)();
+		UNROLL for (int j = 0; j < TILE; j++) UNROLL for (int p = 0; p < channels; p++) s[j][p] =
+			V(zero)();
 		for (int k = 0; k < WIDTH; k++) {
 			VEC a[CHANNELS];
 			UNROLL for (int p = 0; p < channels; p++) {
@@ -82,12 +92,12 @@ INLINE void N(tile)(VEC (*out)[CHANNELS], const REAL (*w)[WIDTH], int from, cons
 				UNROLL for (int p = 0; p < channels; p++) s[j][p] += x * a[p];
 			}
 		}
-		UNROLL for (int j = 0; j < TILE; j++) UNROLL
-			for (int p = 0; p < channels; p++) out[j][c + p] = s[j][p];
+		UNROLL for (int j = 0; j < TILE; j++) UNROLL for (int p = 0; p < channels; p++)
+			out[j][c + p] = s[j][p];
 	}
 }
 
-static __attribute__((noinline)) void N(forward)(const N(Net) *net, N(Block) *b) {
+static __attribute__((noinline)) void N(forward)(const N(Net) * net, N(Block) * b) {
 	for (int v = 0; v < BLOCK; v++)
 		for (int j = 0; j < WIDTH; j++) {
 			VEC *z = b->z[0][v][j];
@@ -114,7 +124,7 @@ static __attribute__((noinline)) void N(forward)(const N(Net) *net, N(Block) *b)
 }
 
 /* The network's value and derivatives for one vector of samples. */
-INLINE void N(output)(const N(Net) *net, const N(Block) *b, int v, VEC *u) {
+INLINE void N(output)(const N(Net) * net, const N(Block) * b, int v, VEC *u) {
 	UNROLL for (int c = 0; c < CHANNELS; c++) u[c] = c == 0 ? V(set)(net->last_bias) : V(zero)();
 	for (int k = 0; k < WIDTH; k++) {
 		VEC w = V(set)(net->last[k]);
@@ -122,19 +132,22 @@ INLINE void N(output)(const N(Net) *net, const N(Block) *b, int v, VEC *u) {
 	}
 }
 /* From the cotangent of the output to that of the last layer's arguments. */
-INLINE void N(enter)(const N(Net) *net, N(Block) *b, int v, const VEC *du) {
+INLINE void N(enter)(const N(Net) * net, N(Block) * b, int v, const VEC *du) {
 	for (int k = 0; k < WIDTH; k++) {
 		VEC w = V(set)(net->last[k]), da[CHANNELS];
 		UNROLL for (int c = 0; c < CHANNELS; c++) da[c] = w * du[c];
-		N(deactivate)(b->dz[(LAYERS - 1) & 1][v][k], da, b->a[LAYERS - 1][v][k][0], b->z[LAYERS - 1][v][k]);
+		N(deactivate)
+		(b->dz[(LAYERS - 1) & 1][v][k], da, b->a[LAYERS - 1][v][k][0], b->z[LAYERS - 1][v][k]);
 	}
 }
 /* From layer l to layer l - 1. */
-static __attribute__((noinline)) void N(backward)(const N(Net) *net, N(Block) *b, int l) {
+static __attribute__((noinline)) void N(backward)(const N(Net) * net, N(Block) * b, int l) {
 	for (int v = 0; v < BLOCK; v++)
 		for (int from = 0; from < WIDTH; from += TILE) {
 			VEC da[TILE][CHANNELS];
 			N(tile)(da, net->w[l], from, (const VEC(*)[CHANNELS])b->dz[l & 1][v]);
-			UNROLL for (int k = 0; k < TILE; k++) N(deactivate)(b->dz[(l - 1) & 1][v][from + k], da[k], b->a[l - 1][v][from + k][0], b->z[l - 1][v][from + k]);
+			UNROLL for (int k = 0; k < TILE; k++)
+				N(deactivate)(b->dz[(l - 1) & 1][v][from + k], da[k], b->a[l - 1][v][from + k][0],
+			                  b->z[l - 1][v][from + k]);
 		}
 }

@@ -1,7 +1,9 @@
-/* lstm.c - hand-written loss of a small recurrent network, as ADBench defines it, and its gradient by reverse mode.
+/* lstm.c - hand-written loss of a small recurrent network, as ADBench defines
+ * it, and its gradient by reverse mode.
  *
- * Needs: limit.h, vecmath.h. Guarantees: units in the lanes, 14 of them in vectors that hold 16; one thread, since each letter waits for the one before. Reverse
- * mode keeps what each letter computed.
+ * Needs: limit.h, vecmath.h. Guarantees: units in the lanes, 14 of them in
+ * vectors that hold 16; one thread, since each letter waits for the one before.
+ * Reverse mode keeps what each letter computed.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -57,11 +59,15 @@ INLINE double forward(Case *c, Work *w, bool keep) {
 			Units *m = w->weights[l][0], *b = w->weights[l][1];
 			for (int i = 0; i < VECTORS; i++) {
 				const vd h = hidden[l][i], old = cell[l][i];
-				const vd forget = gate(x[i] * m[0][i] + b[0][i]), enter = gate(h * m[1][i] + b[1][i]), leave = gate(x[i] * m[2][i] + b[2][i]);
-				const vd change = vd_tanh(h * m[3][i] + b[3][i]), now = old * forget + enter * change, squashed = vd_tanh(now);
+				const vd forget = gate(x[i] * m[0][i] + b[0][i]),
+						 enter = gate(h * m[1][i] + b[1][i]),
+						 leave = gate(x[i] * m[2][i] + b[2][i]);
+				const vd change = vd_tanh(h * m[3][i] + b[3][i]),
+						 now = old * forget + enter * change, squashed = vd_tanh(now);
 				if (keep) {
 					Layer *k = &at->layer[l];
-					k->x[i] = x[i], k->hidden[i] = h, k->cell[i] = old, k->forget[i] = forget, k->enter[i] = enter, k->leave[i] = leave;
+					k->x[i] = x[i], k->hidden[i] = h, k->cell[i] = old, k->forget[i] = forget,
+					k->enter[i] = enter, k->leave[i] = leave;
 					k->change[i] = change, k->squashed[i] = squashed;
 				}
 				cell[l][i] = now;
@@ -82,7 +88,8 @@ INLINE double forward(Case *c, Work *w, bool keep) {
 		total += vd_sum(along) - letters * log(s);
 		if (keep) {
 			memcpy(at->top, x, sizeof x);
-			for (int i = 0; i < VECTORS; i++) at->share[i] = next[i] - e[i] * (letters / s); /* the loss by y */
+			/* the loss by y */
+			for (int i = 0; i < VECTORS; i++) at->share[i] = next[i] - e[i] * (letters / s);
 		}
 		memcpy(in, next, sizeof in);
 	}
@@ -109,11 +116,15 @@ INLINE void backward(Case *c, Work *w) {
 			const Layer *k = &at->layer[l];
 			Units *m = w->weights[l][0], *dm = w->dweights[l][0], *db = w->dweights[l][1];
 			for (int i = 0; i < VECTORS; i++) {
-				const vd dh = dx[i] + dhidden[l][i], forget = k->forget[i], enter = k->enter[i], leave = k->leave[i], change = k->change[i], squashed = k->squashed[i];
+				const vd dh = dx[i] + dhidden[l][i], forget = k->forget[i], enter = k->enter[i],
+						 leave = k->leave[i], change = k->change[i], squashed = k->squashed[i];
 				const vd dc = dcell[l][i] + dh * leave * (1.0 - squashed * squashed);
-				const vd zf = dc * k->cell[i] * forget * (1.0 - forget), ze = dc * change * enter * (1.0 - enter), zl = dh * squashed * leave * (1.0 - leave);
+				const vd zf = dc * k->cell[i] * forget * (1.0 - forget),
+						 ze = dc * change * enter * (1.0 - enter),
+						 zl = dh * squashed * leave * (1.0 - leave);
 				const vd zc = dc * enter * (1.0 - change * change);
-				dm[0][i] += zf * k->x[i], dm[1][i] += ze * k->hidden[i], dm[2][i] += zl * k->x[i], dm[3][i] += zc * k->hidden[i];
+				dm[0][i] += zf * k->x[i], dm[1][i] += ze * k->hidden[i], dm[2][i] += zl * k->x[i],
+					dm[3][i] += zc * k->hidden[i];
 				db[0][i] += zf, db[1][i] += ze, db[2][i] += zl, db[3][i] += zc;
 				dx[i] = zf * m[0][i] + zl * m[2][i];
 				dhidden[l][i] = ze * m[1][i] + zc * m[3][i];
@@ -136,7 +147,8 @@ static void lstm_run(Case *c) {
 	}
 	*(double *)c->out[0].data = forward(c, w, true);
 	backward(c, w);
-	for (int k = 0; k < LAYERS * 8; k++) give(((Units *)w->dweights)[k], (double *)c->out[1].data + k * UNITS);
+	for (int k = 0; k < LAYERS * 8; k++)
+		give(((Units *)w->dweights)[k], (double *)c->out[1].data + k * UNITS);
 	for (int k = 0; k < 3; k++) give(w->dextra[k], (double *)c->out[2].data + k * UNITS);
 }
 
@@ -146,8 +158,10 @@ static void lstm_setup(Case *c) {
 	c->lengths[0] = c->n;
 	c->in[0] = limit_array(REAL64, LAYERS * 8 * UNITS, 0, 0), c->in[0].rank = 4;
 	memcpy(c->in[0].shape, (int64_t[]){LAYERS, 2, 4, UNITS}, sizeof c->in[0].shape);
-	c->in[1] = limit_array(REAL64, 3, UNITS, 0), c->in[2] = limit_array(REAL64, LAYERS, 2, UNITS), c->in[3] = limit_array(REAL64, c->n, UNITS, 0);
-	limit_fill(&c->in[0], 110, -1, 1), limit_fill(&c->in[1], 111, -1, 1), limit_fill(&c->in[2], 112, -1, 1), limit_fill(&c->in[3], 113, 0, 1);
+	c->in[1] = limit_array(REAL64, 3, UNITS, 0), c->in[2] = limit_array(REAL64, LAYERS, 2, UNITS),
+	c->in[3] = limit_array(REAL64, c->n, UNITS, 0);
+	limit_fill(&c->in[0], 110, -1, 1), limit_fill(&c->in[1], 111, -1, 1),
+		limit_fill(&c->in[2], 112, -1, 1), limit_fill(&c->in[3], 113, 0, 1);
 	c->ins = 4;
 	c->out[0] = limit_array(REAL64, 1, 0, 0), c->out[0].rank = 0;
 	c->outs = 1;
@@ -158,11 +172,22 @@ static void lstm_setup(Case *c) {
 	c->outs = 3;
 }
 
-#define LSTM .program = "lstm", .goal = 1.5, .tolerance = 1e-11, .full = 1024, .quick = 60, .setup = lstm_setup, .run = lstm_run
+#define LSTM                                                                                       \
+	.program = "lstm", .goal = 1.5, .tolerance = 1e-11, .full = 1024, .quick = 60,                 \
+	.setup = lstm_setup, .run = lstm_run
 #define LSTM_TYPE "(f64[2, 2, 4, 14], f64[3, 14], f64[2, 2, 14], f64[n, 14]) -> "
 
 const Row lstm_rows[] = {
-    {.name = "lstm-value", .title = "recurrent network, 2 layers of 14, 1024 letters: the value", LSTM, .function = "objective", .type = LSTM_TYPE "f64"},
-    {.name = "lstm", .title = "recurrent network, value and gradient, 2 layers of 14, 1024 letters", LSTM, .function = "step", .type = LSTM_TYPE "(f64, f64[2, 2, 4, 14], f64[3, 14])", .variant = 1},
-    {0},
+	{.name = "lstm-value",
+     .title = "recurrent network, 2 layers of 14, 1024 letters: the value",
+     LSTM,
+     .function = "objective",
+     .type = LSTM_TYPE "f64"},
+	{.name = "lstm",
+     .title = "recurrent network, value and gradient, 2 layers of 14, 1024 letters",
+     LSTM,
+     .function = "step",
+     .type = LSTM_TYPE "(f64, f64[2, 2, 4, 14], f64[3, 14])",
+     .variant = 1},
+	{0},
 };

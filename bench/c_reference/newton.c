@@ -1,6 +1,8 @@
-/* newton.c - hand-written Newton iterations for many systems of three equations.
+/* newton.c - hand-written Newton iterations for many systems of three
+ * equations.
  *
- * Needs: limit.h, vec.h. Guarantees: GROUP vectors of systems at once, Gauss elimination with partial pivoting by selection, no branches.
+ * Needs: limit.h, vec.h. Guarantees: GROUP vectors of systems at once, Gauss
+ * elimination with partial pivoting by selection, no branches.
  */
 #include "limit.h"
 #include "vec.h"
@@ -21,14 +23,17 @@ INLINE void pivot(vd a[3][4], int p, int q, int column) {
 /* One iteration. */
 INLINE void turn(vd *v, const vd *p) {
 	vd x = v[0], y = v[1], z = v[2];
-	vd a[3][4] = {{x + x, y + y, z + z, x * x + y * y + z * z - p[0]}, {y * z, x * z, x * y, x * y * z - p[1]}, {vd_set(1), -(y + y), vd_set(1), x - y * y + z - p[2]}};
+	vd a[3][4] = {{x + x, y + y, z + z, x * x + y * y + z * z - p[0]},
+	              {y * z, x * z, x * y, x * y * z - p[1]},
+	              {vd_set(1), -(y + y), vd_set(1), x - y * y + z - p[2]}};
 	pivot(a, 0, 1, 0), pivot(a, 0, 2, 0);
 	vd f = 1.0 / a[0][0], m1 = a[1][0] * f, m2 = a[2][0] * f;
 	UNROLL for (int j = 1; j < 4; j++) a[1][j] -= m1 * a[0][j], a[2][j] -= m2 * a[0][j];
 	pivot(a, 1, 2, 1);
 	vd g = 1.0 / a[1][1], m = a[2][1] * g;
 	UNROLL for (int j = 2; j < 4; j++) a[2][j] -= m * a[1][j];
-	vd dz = a[2][3] / a[2][2], dy = (a[1][3] - a[1][2] * dz) * g, dx = (a[0][3] - a[0][1] * dy - a[0][2] * dz) * f;
+	vd dz = a[2][3] / a[2][2], dy = (a[1][3] - a[1][2] * dz) * g,
+	   dx = (a[0][3] - a[0][1] * dy - a[0][2] * dz) * f;
 	v[0] = x - dx, v[1] = y - dy, v[2] = z - dz;
 }
 
@@ -47,7 +52,8 @@ static void newton_part(int part, int parts, void *ud) {
 				lanes[0][j][k] = start[q], lanes[1][j][k] = right[q];
 			}
 		for (int g = 0; g < GROUP; g++)
-			for (int j = 0; j < 3; j++) v[g][j] = vd_load(lanes[0][j] + g * VD), p[g][j] = vd_load(lanes[1][j] + g * VD);
+			for (int j = 0; j < 3; j++)
+				v[g][j] = vd_load(lanes[0][j] + g * VD), p[g][j] = vd_load(lanes[1][j] + g * VD);
 		for (int k = 0; k < TURNS; k++)
 			for (int g = 0; g < GROUP; g++) turn(v[g], p[g]);
 		for (int k = 0; k < GROUP * VD && i + k < to; k++)
@@ -69,6 +75,16 @@ static void newton_setup(Case *c) {
 }
 
 const Row newton_rows[] = {
-    {.name = "newton", .title = "map of 10 Newton iterations over 1e4 systems 3 x 3", .program = "newton", .function = "solve_all", .type = "(f64[n, 3], f64[n, 3]) -> f64[n, 3]", .goal = 1.3, .tolerance = 1e-12, .full = 10000, .quick = 200, .setup = newton_setup, .run = newton_run},
-    {0},
+	{.name = "newton",
+     .title = "map of 10 Newton iterations over 1e4 systems 3 x 3",
+     .program = "newton",
+     .function = "solve_all",
+     .type = "(f64[n, 3], f64[n, 3]) -> f64[n, 3]",
+     .goal = 1.3,
+     .tolerance = 1e-12,
+     .full = 10000,
+     .quick = 200,
+     .setup = newton_setup,
+     .run = newton_run},
+	{0},
 };

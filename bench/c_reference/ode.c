@@ -1,7 +1,10 @@
-/* ode.c - hand-written use of CVODE, by BDF with exact Jacobians: van der Pol's oscillator, stiff, and the Brusselator on a line, whose Jacobian is a band.
+/* ode.c - hand-written use of CVODE, by BDF with exact Jacobians: van der Pol's
+ * oscillator, stiff, and the Brusselator on a line, whose Jacobian is a band.
  *
- * Needs: limit.h, SUNDIALS. Guarantees: what the library's own examples do, with its serial vectors and dense or banded matrices: the rows show what calling
- * our compiled right-hand side and Jacobian costs beside C functions. Compiled like any C, with -O2.
+ * Needs: limit.h, SUNDIALS. Guarantees: what the library's own examples do,
+ * with its serial vectors and dense or banded matrices: the rows show what
+ * calling our compiled right-hand side and Jacobian costs beside C functions.
+ * Compiled like any C, with -O2.
  */
 #include "limit.h"
 #include "solvers/sundials/modules/versions.h"
@@ -26,7 +29,8 @@ static int slope(double t, N_Vector y, N_Vector ydot, void *ud) {
 	return 0;
 }
 
-static int jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a, N_Vector b, N_Vector c) {
+static int jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a,
+                    N_Vector b, N_Vector c) {
 	(void)t, (void)fy, (void)ud, (void)a, (void)b, (void)c;
 	const double *u = NV_DATA_S(y);
 	SM_ELEMENT_D(m, 0, 0) = 0;
@@ -55,7 +59,9 @@ static void oscillator_run(Case *c) {
 	SUNMatrix m = SUNDenseMatrix(2, 2, sun);
 	SUNLinearSolver ls = SUNLinSol_Dense(y, m, sun);
 	double at;
-	if (CVodeInit(mem, slope, 0, y) || CVodeSStolerances(mem, 1e-8, 1e-10) || CVodeSetLinearSolver(mem, ls, m) || CVodeSetJacFn(mem, jacobian) || CVodeSetStopTime(mem, t1))
+	if (CVodeInit(mem, slope, 0, y) || CVodeSStolerances(mem, 1e-8, 1e-10) ||
+	    CVodeSetLinearSolver(mem, ls, m) || CVodeSetJacFn(mem, jacobian) ||
+	    CVodeSetStopTime(mem, t1))
 		limit_stop("CVODE does not start");
 	do {
 		if (CVode(mem, t1, y, &at, CV_ONE_STEP) < 0) limit_stop("CVODE gave up");
@@ -69,7 +75,7 @@ static void oscillator_run(Case *c) {
 	SUNContext_Free(&sun);
 }
 
-/* ---- the Brusselator on a line (Hairer and Wanner II, IV.10): u and v of a cell are neighbours ------------------------------------------------- */
+/* ---- the Brusselator on a line (Hairer and Wanner II, IV.10): u and v of a cell are neighbours ---- */
 
 static int line_slope(double t, N_Vector y, N_Vector ydot, void *ud) {
 	(void)t;
@@ -77,7 +83,8 @@ static int line_slope(double t, N_Vector y, N_Vector ydot, void *ud) {
 	const double between = 0.02 * (double)(cells + 1) * (double)(cells + 1), *x = NV_DATA_S(y);
 	double *f = NV_DATA_S(ydot);
 	for (int64_t i = 0; i < cells; i++) {
-		const double u = x[2 * i], v = x[2 * i + 1], left = i ? x[2 * i - 2] : 1, right = i < cells - 1 ? x[2 * i + 2] : 1;
+		const double u = x[2 * i], v = x[2 * i + 1], left = i ? x[2 * i - 2] : 1,
+					 right = i < cells - 1 ? x[2 * i + 2] : 1;
 		const double below = i ? x[2 * i - 1] : 3, above = i < cells - 1 ? x[2 * i + 3] : 3;
 		f[2 * i] = 1 + u * u * v - 4 * u + between * (left - 2 * u + right);
 		f[2 * i + 1] = 3 * u - u * u * v + between * (below - 2 * v + above);
@@ -85,7 +92,8 @@ static int line_slope(double t, N_Vector y, N_Vector ydot, void *ud) {
 	return 0;
 }
 
-static int line_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a, N_Vector b, N_Vector c) {
+static int line_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a,
+                         N_Vector b, N_Vector c) {
 	(void)t, (void)fy, (void)a, (void)b, (void)c;
 	const int64_t cells = *(const int64_t *)ud;
 	const double between = 0.02 * (double)(cells + 1) * (double)(cells + 1), *x = NV_DATA_S(y);
@@ -114,7 +122,8 @@ static void line_setup(Case *c) {
 	c->in[0] = limit_array(REAL64, 2 * cells, 0, 0);
 	double *y = c->in[0].data;
 	for (int64_t i = 0; i < cells; i++) {
-		y[2 * i] = 1 + 0.5 * sin(2 * 3.14159265358979323846 * (double)(i + 1) / (double)(cells + 1));
+		y[2 * i] =
+			1 + 0.5 * sin(2 * 3.14159265358979323846 * (double)(i + 1) / (double)(cells + 1));
 		y[2 * i + 1] = 3;
 	}
 	c->out[0] = limit_array(REAL64, 2 * cells, 0, 0);
@@ -131,7 +140,8 @@ static void line_run(Case *c) {
 	SUNMatrix m = SUNBandMatrix(2 * cells, 2, 2, sun);
 	SUNLinearSolver ls = SUNLinSol_Band(y, m, sun);
 	double at;
-	if (CVodeInit(mem, line_slope, 0, y) || CVodeSStolerances(mem, 1e-7, 1e-10) || CVodeSetUserData(mem, &cells) || CVodeSetLinearSolver(mem, ls, m) ||
+	if (CVodeInit(mem, line_slope, 0, y) || CVodeSStolerances(mem, 1e-7, 1e-10) ||
+	    CVodeSetUserData(mem, &cells) || CVodeSetLinearSolver(mem, ls, m) ||
 	    CVodeSetJacFn(mem, line_jacobian) || CVodeSetStopTime(mem, 10))
 		limit_stop("CVODE does not start");
 	do {
@@ -146,8 +156,38 @@ static void line_run(Case *c) {
 }
 
 const Row ode_rows[] = {
-    {.name = "vdp", .title = "van der Pol by BDF to t = 1e5, mu = 1000 (CVODE on both sides)", .program = "ode", .function = "oscillator", .type = "(f64) -> f64[2]", .goal = 1.3, .tolerance = 1e-3, .full = 100000, .quick = 1000, .setup = oscillator_setup, .run = oscillator_run},
-    {.name = "line500", .title = "Brusselator on a line by BDF, 500 cells, to t = 10 (CVODE on both sides, banded)", .program = "ode", .function = "line", .type = "(f64[n]) -> f64[n]", .goal = 1.1, .tolerance = 1e-5, .full = 500, .quick = 100, .setup = line_setup, .run = line_run},
-    {.name = "line10000", .title = "Brusselator on a line by BDF, 10,000 cells, to t = 10 (CVODE on both sides, banded)", .program = "ode", .function = "line", .type = "(f64[n]) -> f64[n]", .goal = 1.1, .tolerance = 1e-5, .full = 10000, .quick = 200, .setup = line_setup, .run = line_run},
-    {0},
+	{.name = "vdp",
+     .title = "van der Pol by BDF to t = 1e5, mu = 1000 (CVODE on both sides)",
+     .program = "ode",
+     .function = "oscillator",
+     .type = "(f64) -> f64[2]",
+     .goal = 1.3,
+     .tolerance = 1e-3,
+     .full = 100000,
+     .quick = 1000,
+     .setup = oscillator_setup,
+     .run = oscillator_run},
+	{.name = "line500",
+     .title = "Brusselator on a line by BDF, 500 cells, to t = 10 (CVODE on both sides, banded)",
+     .program = "ode",
+     .function = "line",
+     .type = "(f64[n]) -> f64[n]",
+     .goal = 1.1,
+     .tolerance = 1e-5,
+     .full = 500,
+     .quick = 100,
+     .setup = line_setup,
+     .run = line_run},
+	{.name = "line10000",
+     .title = "Brusselator on a line by BDF, 10,000 cells, to t = 10 (CVODE on both sides, banded)",
+     .program = "ode",
+     .function = "line",
+     .type = "(f64[n]) -> f64[n]",
+     .goal = 1.1,
+     .tolerance = 1e-5,
+     .full = 10000,
+     .quick = 200,
+     .setup = line_setup,
+     .run = line_run},
+	{0},
 };

@@ -1,8 +1,10 @@
-/* pinn.c - hand-written step of a physics-informed network: residual of Burgers' equation, its mean square, and the gradient for every weight.
+/* pinn.c - hand-written step of a physics-informed network: residual of
+ * Burgers' equation, its mean square, and the gradient for every weight.
  *
- * Needs: limit.h, pinn_lanes.h, pinn_rows.h. Guarantees: Taylor jets forward (value, first derivatives, Laplacian as one number), tanh and its
- * derivatives in registers, a hand-written reverse sweep, blocks of samples in the caches, all threads. Narrow networks have samples in the lanes,
- * wide ones neurons.
+ * Needs: limit.h, pinn_lanes.h, pinn_rows.h. Guarantees: Taylor jets forward
+ * (value, first derivatives, Laplacian as one number), tanh and its derivatives
+ * in registers, a hand-written reverse sweep, blocks of samples in the caches,
+ * all threads. Narrow networks have samples in the lanes, wide ones neurons.
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -22,8 +24,10 @@ static void pinn_inputs(Case *c, Element e, int64_t width, int64_t layers, int64
 	c->out[0] = limit_array(e, 1, 0, 0), c->out[0].rank = 0;
 	c->out[1] = limit_array(e, weights, 0, 0);
 	c->outs = 2;
-	/* of the products alone: forward, back to the activations, back to the weights */
-	c->flops = 3.0 * 2.0 * (double)c->n * (double)(coords + 2) * (double)((layers - 1) * width * width);
+	/* of the products alone: forward, back to the activations, back to the
+	 * weights */
+	c->flops =
+		3.0 * 2.0 * (double)c->n * (double)(coords + 2) * (double)((layers - 1) * width * width);
 }
 
 #define REAL double
@@ -93,15 +97,25 @@ static void pinn_inputs(Case *c, Element e, int64_t width, int64_t layers, int64
 #define N(name) n128x5f_##name
 #include "pinn_rows.h"
 
-#define ROW(label, text, begin, f, tol, small, net) \
-	{ .name = label, .title = text, .program = "pinn", .start = begin, .function = f, .goal = 1.4, .tolerance = tol, .full = 10000, .quick = small, .setup = net##_setup, .run = net##_run }
+#define ROW(label, text, begin, f, tol, small, net)                                                \
+	{                                                                                              \
+		.name = label, .title = text, .program = "pinn", .start = begin, .function = f,            \
+		.goal = 1.4, .tolerance = tol, .full = 10000, .quick = small, .setup = net##_setup,        \
+		.run = net##_run                                                                           \
+	}
 
 const Row pinn_rows[] = {
-    ROW("pinn-20x8", "PINN step, 8 layers of 20, f64, N = 10000", "start_20x8", "step", 1e-10, 400, n20x8),
-    ROW("pinn-20x8-f32", "PINN step, 8 layers of 20, f32, N = 10000", "start_20x8", "step", 1e-4, 400, n20x8f),
-    ROW("pinn-64x4", "PINN step, 4 layers of 64, f64, N = 10000", "start_64x4", "step", 1e-10, 200, n64x4),
-    ROW("pinn-64x4-f32", "PINN step, 4 layers of 64, f32, N = 10000", "start_64x4", "step", 1e-4, 200, n64x4f),
-    ROW("pinn-128x5", "PINN step, 5 layers of 128, Laplacian in 2-D, f64, N = 10000", "start_128x5", "step_2d", 1e-10, 50, n128x5),
-    ROW("pinn-128x5-f32", "PINN step, 5 layers of 128, Laplacian in 2-D, f32, N = 10000", "start_128x5", "step_2d", 1e-4, 50, n128x5f),
-    {0},
+	ROW("pinn-20x8", "PINN step, 8 layers of 20, f64, N = 10000", "start_20x8", "step", 1e-10, 400,
+        n20x8),
+	ROW("pinn-20x8-f32", "PINN step, 8 layers of 20, f32, N = 10000", "start_20x8", "step", 1e-4,
+        400, n20x8f),
+	ROW("pinn-64x4", "PINN step, 4 layers of 64, f64, N = 10000", "start_64x4", "step", 1e-10, 200,
+        n64x4),
+	ROW("pinn-64x4-f32", "PINN step, 4 layers of 64, f32, N = 10000", "start_64x4", "step", 1e-4,
+        200, n64x4f),
+	ROW("pinn-128x5", "PINN step, 5 layers of 128, Laplacian in 2-D, f64, N = 10000", "start_128x5",
+        "step_2d", 1e-10, 50, n128x5),
+	ROW("pinn-128x5-f32", "PINN step, 5 layers of 128, Laplacian in 2-D, f32, N = 10000",
+        "start_128x5", "step_2d", 1e-4, 50, n128x5f),
+	{0},
 };

@@ -1,9 +1,13 @@
-/* pinn_rows.h - loss and gradient of a wide network for Burgers' equation in one or two coordinates: neurons in the lanes of vectors.
+/* pinn_rows.h - loss and gradient of a wide network for Burgers' equation in
+ * one or two coordinates: neurons in the lanes of vectors.
  *
- * Included by pinn.c once for each network. Needs: vec.h, vecmath.h; REAL, VEC, LANES, V(name), N(name), WIDTH (a multiple of 2 LANES), LAYERS,
- * COORDS, and SAMPLES of a block. Guarantees: a sample's CHANNELS numbers of a layer are as many rows, so that each layer is one product of a block
- * of rows with the weights, packed panel by panel; the block stays in the second cache through all layers and back. In f32 the gradient's sums are
- * emptied into others every few hundred samples, for accuracy.
+ * Included by pinn.c once for each network. Needs: vec.h, vecmath.h; REAL, VEC,
+ * LANES, V(name), N(name), WIDTH (a multiple of 2 LANES), LAYERS, COORDS, and
+ * SAMPLES of a block. Guarantees: a sample's CHANNELS numbers of a layer are as
+ * many rows, so that each layer is one product of a block of rows with the
+ * weights, packed panel by panel; the block stays in the second cache through
+ * all layers and back. In f32 the gradient's sums are emptied into others every
+ * few hundred samples, for accuracy.
  */
 
 #define CHANNELS (COORDS + 2)
@@ -36,10 +40,10 @@ typedef struct N(Work) {
 	VEC ahead[LAYERS][PANELS][WIDTH][2], back[LAYERS][PANELS][WIDTH][2];
 	N(Row) first[COORDS], bias[LAYERS], last;
 	REAL last_bias;
-	N(Thread) *thread[256];
+	N(Thread) * thread[256];
 } N(Work);
 
-static void N(unpack)(N(Work) *w, const REAL *v) {
+static void N(unpack)(N(Work) * w, const REAL *v) {
 	for (int j = 0; j < WIDTH; j++)
 		for (int i = 0; i < COORDS; i++) w->first[i][j / LANES][j % LANES] = *v++;
 	for (int l = 0; l < LAYERS; l++) {
@@ -73,7 +77,7 @@ INLINE void N(deactivate)(VEC *dz, const VEC *da, VEC s, const VEC *z) {
 	dz[0] = s1 * da[0] + s2 * m + s3 * (q * top);
 }
 
-INLINE void N(high)(const int high, N(Row) *out, const REAL *in, const VEC (*w)[2], int panel) {
+INLINE void N(high)(const int high, N(Row) * out, const REAL *in, const VEC (*w)[2], int panel) {
 	VEC s[HIGH][2];
 	UNROLL for (int r = 0; r < high; r++) s[r][0] = s[r][1] = V(zero)();
 	for (int k = 0; k < WIDTH; k++) {
@@ -85,18 +89,21 @@ INLINE void N(high)(const int high, N(Row) *out, const REAL *in, const VEC (*w)[
 			s[r][0] += x * w0, s[r][1] += x * w1;
 		}
 	}
-	UNROLL for (int r = 0; r < high; r++) out[r][2 * panel] = s[r][0], out[r][2 * panel + 1] = s[r][1];
+	UNROLL for (int r = 0; r < high; r++) out[r][2 * panel] = s[r][0],
+													 out[r][2 * panel + 1] = s[r][1];
 }
 /* out = in times the packed weights, for all rows of the block. */
-static __attribute__((noinline)) void N(product)(N(Row) *out, const N(Row) *in, const VEC (*w)[WIDTH][2]) {
+static __attribute__((noinline)) void N(product)(N(Row) * out, const N(Row) * in,
+                                                 const VEC (*w)[WIDTH][2]) {
 	for (int panel = 0; panel < PANELS; panel++) {
 		int r = 0;
-		for (; r + HIGH <= ROWS; r += HIGH) N(high)(HIGH, out + r, (const REAL *)in[r], w[panel], panel);
+		for (; r + HIGH <= ROWS; r += HIGH)
+			N(high)(HIGH, out + r, (const REAL *)in[r], w[panel], panel);
 		for (; r < ROWS; r++) N(high)(1, out + r, (const REAL *)in[r], w[panel], panel);
 	}
 }
 
-static __attribute__((noinline)) void N(up)(N(Row) *a, N(Row) *z, const N(Row) bias) {
+static __attribute__((noinline)) void N(up)(N(Row) * a, N(Row) * z, const N(Row) bias) {
 	for (int s = 0; s < SAMPLES; s++, a += CHANNELS, z += CHANNELS)
 		for (int j = 0; j < PER_ROW; j++) {
 			VEC in[CHANNELS], out[CHANNELS];
@@ -106,7 +113,7 @@ static __attribute__((noinline)) void N(up)(N(Row) *a, N(Row) *z, const N(Row) b
 			UNROLL for (int c = 0; c < CHANNELS; c++) a[c][j] = out[c];
 		}
 }
-static __attribute__((noinline)) void N(down)(N(Row) *d, const N(Row) *a, const N(Row) *z) {
+static __attribute__((noinline)) void N(down)(N(Row) * d, const N(Row) * a, const N(Row) * z) {
 	for (int s = 0; s < SAMPLES; s++, d += CHANNELS, a += CHANNELS, z += CHANNELS)
 		for (int j = 0; j < PER_ROW; j++) {
 			VEC in[CHANNELS], out[CHANNELS], at[CHANNELS];
@@ -131,37 +138,42 @@ INLINE void N(wide)(const int high, VEC (*sums)[2], const REAL *a, const VEC *d)
 	UNROLL for (int k = 0; k < high; k++) sums[k][0] = s[k][0], sums[k][1] = s[k][1];
 }
 /* The gradient of layer l's weights. */
-static __attribute__((noinline)) void N(gather)(N(Thread) *t, int l) {
+static __attribute__((noinline)) void N(gather)(N(Thread) * t, int l) {
 	const N(Row) *d = (const N(Row) *)t->dz[l & 1];
 	for (int s = 0; s < SAMPLES; s++)
 		for (int j = 0; j < PER_ROW; j++) t->now.bias[l][j] += d[s * CHANNELS][j];
 	const REAL *a = (const REAL *)t->a[l - 1];
 	for (int panel = 0; panel < PANELS; panel++) {
 		int k = 0;
-		for (; k + HIGH <= WIDTH; k += HIGH) N(wide)(HIGH, &t->now.w[l][panel][k], a + k, (const VEC *)d + 2 * panel);
+		for (; k + HIGH <= WIDTH; k += HIGH)
+			N(wide)(HIGH, &t->now.w[l][panel][k], a + k, (const VEC *)d + 2 * panel);
 		N(wide)(WIDTH % HIGH, &t->now.w[l][panel][k], a + k, (const VEC *)d + 2 * panel);
 	}
 }
 
-static void N(empty)(N(Thread) *t) {
+static void N(empty)(N(Thread) * t) {
 	VEC *from = (VEC *)&t->now, *to = (VEC *)&t->all;
 	for (size_t i = 0; i < sizeof t->now / sizeof(VEC); i++) to[i] += from[i], from[i] = V(zero)();
 }
 
-/* Residual u_t + u (u_x + u_y) - nu Lap u, and the cotangents that its square sends back into the last layer. */
-static __attribute__((noinline)) void N(residual)(const N(Work) *w, N(Thread) *t, int64_t left, int64_t samples) {
+/* Residual u_t + u (u_x + u_y) - nu Lap u, and the cotangents that its square
+ * sends back into the last layer. */
+static __attribute__((noinline)) void N(residual)(const N(Work) * w, N(Thread) * t, int64_t left,
+                                                  int64_t samples) {
 	for (int s = 0; s < SAMPLES; s++) {
-		const N(Row) *a = (const N(Row) *)t->a[LAYERS - 1] + s * CHANNELS, *z = (const N(Row) *)t->z[LAYERS - 1] + s * CHANNELS;
+		const N(Row) *a = (const N(Row) *)t->a[LAYERS - 1] + s * CHANNELS,
+					 *z = (const N(Row) *)t->z[LAYERS - 1] + s * CHANNELS;
 		N(Row) *d = t->dz[(LAYERS - 1) & 1] + s * CHANNELS;
 		VEC sum[CHANNELS];
 		REAL u[CHANNELS], du[CHANNELS], along = 0;
 		UNROLL for (int c = 0; c < CHANNELS; c++) sum[c] = V(zero)();
 		for (int j = 0; j < PER_ROW; j++) UNROLL
-			for (int c = 0; c < CHANNELS; c++) sum[c] += w->last[j] * a[c][j];
+		for (int c = 0; c < CHANNELS; c++) sum[c] += w->last[j] * a[c][j];
 		UNROLL for (int c = 0; c < CHANNELS; c++) u[c] = V(sum)(sum[c]);
 		u[0] += w->last_bias;
 		for (int i = 1; i < COORDS; i++) along += u[i];
-		REAL r = s < left ? u[COORDS] + u[0] * along - (REAL)VISCOSITY * u[COORDS + 1] : 0, dr = r * (REAL)(2.0 / (double)samples);
+		REAL r = s < left ? u[COORDS] + u[0] * along - (REAL)VISCOSITY * u[COORDS + 1] : 0,
+			 dr = r * (REAL)(2.0 / (double)samples);
 		du[0] = dr * along;
 		for (int i = 1; i < COORDS; i++) du[i] = dr * u[0];
 		du[COORDS] = dr, du[COORDS + 1] = (REAL)-VISCOSITY * dr;
@@ -189,12 +201,14 @@ static void N(part)(int part, int parts, void *ud) {
 	for (int64_t q = from, blocks = 1; q < to; q += SAMPLES, blocks++) {
 		REAL x[SAMPLES][COORDS];
 		for (int s = 0; s < SAMPLES; s++)
-			for (int i = 0; i < COORDS; i++) x[s][i] = ((const REAL *)c->in[1 + i].data)[q + s < to ? q + s : to - 1];
+			for (int i = 0; i < COORDS; i++)
+				x[s][i] = ((const REAL *)c->in[1 + i].data)[q + s < to ? q + s : to - 1];
 		for (int s = 0; s < SAMPLES; s++)
 			for (int j = 0; j < PER_ROW; j++) {
 				N(Row) *z = t->z[0] + s * CHANNELS;
 				z[0][j] = V(zero)();
-				UNROLL for (int i = 0; i < COORDS; i++) z[0][j] += V(set)(x[s][i]) * w->first[i][j], z[i + 1][j] = w->first[i][j];
+				UNROLL for (int i = 0; i < COORDS; i++) z[0][j] += V(set)(x[s][i]) * w->first[i][j],
+					z[i + 1][j] = w->first[i][j];
 				z[COORDS + 1][j] = V(zero)();
 			}
 		N(up)(t->a[0], t->z[0], w->bias[0]);
@@ -205,14 +219,16 @@ static void N(part)(int part, int parts, void *ud) {
 		N(residual)(w, t, to - q, c->n);
 		for (int l = LAYERS - 1; l > 0; l--) {
 			N(gather)(t, l);
-			N(product)(t->dz[(l - 1) & 1], (const N(Row) *)t->dz[l & 1], (const VEC(*)[WIDTH][2])w->back[l]);
+			N(product)
+			(t->dz[(l - 1) & 1], (const N(Row) *)t->dz[l & 1], (const VEC(*)[WIDTH][2])w->back[l]);
 			N(down)(t->dz[(l - 1) & 1], (const N(Row) *)t->a[l - 1], (const N(Row) *)t->z[l - 1]);
 		}
 		for (int s = 0; s < SAMPLES; s++)
 			for (int j = 0; j < PER_ROW; j++) {
 				const N(Row) *d = (const N(Row) *)t->dz[0] + s * CHANNELS;
 				t->now.bias[0][j] += d[0][j];
-				UNROLL for (int i = 0; i < COORDS; i++) t->now.first[i][j] += V(set)(x[s][i]) * d[0][j] + d[i + 1][j];
+				UNROLL for (int i = 0; i < COORDS; i++) t->now.first[i][j] +=
+					V(set)(x[s][i]) * d[0][j] + d[i + 1][j];
 			}
 		if (sizeof(REAL) == 4 && blocks % (256 / SAMPLES) == 0) N(empty)(t);
 	}
@@ -234,7 +250,8 @@ static void N(run)(Case *c) {
 		for (int i = 0; i < COORDS; i++) *g++ = all->first[i][j / LANES][j % LANES];
 	for (int l = 0; l < LAYERS; l++) {
 		for (int j = 0; l > 0 && j < WIDTH; j++)
-			for (int k = 0; k < WIDTH; k++) *g++ = all->w[l][j / PAIR][k][j % PAIR / LANES][j % LANES];
+			for (int k = 0; k < WIDTH; k++)
+				*g++ = all->w[l][j / PAIR][k][j % PAIR / LANES][j % LANES];
 		memcpy(g, all->bias[l], WIDTH * sizeof(REAL)), g += WIDTH;
 	}
 	memcpy(g, all->last, WIDTH * sizeof(REAL)), g += WIDTH;

@@ -1,13 +1,18 @@
-/* reduction.c - hand-written rows that memory limits: triad, sum, dot, max, softmax and layer norm over rows, cumulative sum.
+/* reduction.c - hand-written rows that memory limits: triad, sum, dot, max,
+ * softmax and layer norm over rows, cumulative sum.
  *
- * Needs: limit.h, vecmath.h. Guarantees: every input is read once from memory; a row of softmax and layer norm stays in the first cache between its
- * passes; results are streamed. Sums go over 8 vectors at once and differ from sums from left to right by rounding only.
+ * Needs: limit.h, vecmath.h. Guarantees: every input is read once from memory;
+ * a row of softmax and layer norm stays in the first cache between its passes;
+ * results are streamed. Sums go over 8 vectors at once and differ from sums
+ * from left to right by rounding only.
  */
 #include "limit.h"
 #include "vecmath.h"
 
 #define WIDTH 1024
-#define CHUNK 8192 /* elements of a thread's piece in the cumulative sum: read twice, the second time from the cache */
+/* elements of a thread's piece in the cumulative sum: read twice, the second
+ * time from the cache */
+#define CHUNK 8192
 
 typedef struct Sums {
 	_Alignas(64) double at[256][8];
@@ -26,7 +31,7 @@ static void make(Case *c, int inputs, bool number) {
 	c->outs = 1;
 }
 
-/* ---- triad ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- triad --------------------------------------------------------------- */
 
 static void triad_setup(Case *c) {
 	make(c, 2, false);
@@ -45,7 +50,7 @@ static void triad_part(int part, int parts, void *ud) {
 }
 static void triad_run(Case *c) { limit_parallel(c->threads, triad_part, c); }
 
-/* ---- one number ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- one number ---------------------------------------------------------- */
 
 typedef double (*Fold)(const double *x, const double *y, int64_t n);
 typedef struct Folding {
@@ -59,7 +64,7 @@ static double fold_sum(const double *x, const double *y, int64_t n) {
 	UNROLL for (int k = 0; k < 8; k++) s[k] = vd_zero();
 	const int64_t whole = n / (8 * VD) * (8 * VD);
 	for (int64_t i = 0; i < whole; i += 8 * VD) UNROLL
-		for (int k = 0; k < 8; k++) s[k] += vd_load(x + i + k * VD);
+	for (int k = 0; k < 8; k++) s[k] += vd_load(x + i + k * VD);
 	double rest = 0;
 	for (int64_t i = whole; i < n; i++) rest += x[i];
 	return vd_sum(((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) + rest;
@@ -69,7 +74,7 @@ static double fold_dot(const double *x, const double *y, int64_t n) {
 	UNROLL for (int k = 0; k < 8; k++) s[k] = vd_zero();
 	const int64_t whole = n / (8 * VD) * (8 * VD);
 	for (int64_t i = 0; i < whole; i += 8 * VD) UNROLL
-		for (int k = 0; k < 8; k++) s[k] += vd_load(x + i + k * VD) * vd_load(y + i + k * VD);
+	for (int k = 0; k < 8; k++) s[k] += vd_load(x + i + k * VD) * vd_load(y + i + k * VD);
 	double rest = 0;
 	for (int64_t i = whole; i < n; i++) rest += x[i] * y[i];
 	return vd_sum(((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) + rest;
@@ -80,7 +85,7 @@ static double fold_max(const double *x, const double *y, int64_t n) {
 	UNROLL for (int k = 0; k < 8; k++) s[k] = vd_set(-INFINITY);
 	const int64_t whole = n / (8 * VD) * (8 * VD);
 	for (int64_t i = 0; i < whole; i += 8 * VD) UNROLL
-		for (int k = 0; k < 8; k++) s[k] = vd_max(s[k], vd_load(x + i + k * VD));
+	for (int k = 0; k < 8; k++) s[k] = vd_max(s[k], vd_load(x + i + k * VD));
 	double m = -INFINITY;
 	for (int64_t i = whole; i < n; i++) m = x[i] > m ? x[i] : m;
 	UNROLL for (int k = 1; k < 8; k++) s[0] = vd_max(s[0], s[k]);
@@ -112,7 +117,7 @@ static void sum_run(Case *c) { run_fold(c, fold_sum, false); }
 static void dot_run(Case *c) { run_fold(c, fold_dot, false); }
 static void max_run(Case *c) { run_fold(c, fold_max, true); }
 
-/* ---- over rows ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- over rows ----------------------------------------------------------- */
 
 static void rows_setup(Case *c) {
 	c->lengths[0] = c->n, c->lengths[1] = WIDTH;
@@ -158,21 +163,24 @@ static void norm_part(int part, int parts, void *ud) {
 	for (int64_t r = from; r < to; r++) {
 		const double *x = (const double *)c->in[0].data + r * WIDTH;
 		double *y = (double *)c->out[0].data + r * WIDTH;
-		vd mean = vd_set(fold_sum(x, x, WIDTH) / WIDTH), s[4] = {vd_zero(), vd_zero(), vd_zero(), vd_zero()};
+		vd mean = vd_set(fold_sum(x, x, WIDTH) / WIDTH),
+		   s[4] = {vd_zero(), vd_zero(), vd_zero(), vd_zero()};
 		for (int i = 0; i < WIDTH; i += 4 * VD) UNROLL
-			for (int k = 0; k < 4; k++) {
-				__builtin_prefetch(x + WIDTH + i + k * VD);
-				vd d = vd_load(x + i + k * VD) - mean;
-				s[k] += d * d;
-			}
+		for (int k = 0; k < 4; k++) {
+			__builtin_prefetch(x + WIDTH + i + k * VD);
+			vd d = vd_load(x + i + k * VD) - mean;
+			s[k] += d * d;
+		}
 		vd scale = vd_set(1 / sqrt(vd_sum((s[0] + s[1]) + (s[2] + s[3])) / WIDTH + 1e-5));
-		for (int i = 0; i < WIDTH; i += VD) vd_stream(y + i, (vd_load(x + i) - mean) * scale * vd_load(gain + i) + vd_load(shift + i));
+		for (int i = 0; i < WIDTH; i += VD)
+			vd_stream(y + i,
+			          (vd_load(x + i) - mean) * scale * vd_load(gain + i) + vd_load(shift + i));
 	}
 	stream_end();
 }
 static void norm_run(Case *c) { limit_parallel(c->threads, norm_part, c); }
 
-/* ---- cumulative sum ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- cumulative sum ------------------------------------------------------ */
 
 static void running_setup(Case *c) {
 	make(c, 1, false);
@@ -196,8 +204,10 @@ INLINE vd prefix(vd x) {
 	return x;
 }
 
-/* All threads go through the array together, each with its piece of a stretch: first everybody sums the own piece, then, with the sums of those
- * before it, writes it. The pieces' sums alternate between two places, so that one meeting a stretch is enough. */
+/* All threads go through the array together, each with its piece of a stretch:
+ * first everybody sums the own piece, then, with the sums of those before it,
+ * writes it. The pieces' sums alternate between two places, so that one meeting
+ * a stretch is enough. */
 static void running_part(int part, int parts, void *ud) {
 	Case *c = ud;
 	Sums *sums = c->own;
@@ -223,16 +233,26 @@ static void running_part(int part, int parts, void *ud) {
 }
 static void running_run(Case *c) { limit_parallel(c->threads, running_part, c); }
 
-#define ROW(label, text, f, t, big, small, v, s, r) \
-	{ .name = label, .title = text, .program = "reduction", .function = f, .type = t, .goal = 1.15, .tolerance = 1e-12, .full = big, .quick = small, .variant = v, .setup = s, .run = r }
+#define ROW(label, text, f, t, big, small, v, s, r)                                                \
+	{                                                                                              \
+		.name = label, .title = text, .program = "reduction", .function = f, .type = t,            \
+		.goal = 1.15, .tolerance = 1e-12, .full = big, .quick = small, .variant = v, .setup = s,   \
+		.run = r                                                                                   \
+	}
 
 const Row reduction_rows[] = {
-    ROW("triad", "triad b + 3c, n = 1e7", "triad", "(f64[n], f64[n]) -> f64[n]", 10000000, 500000, 0, triad_setup, triad_run),
-    ROW("sum", "sum, n = 1e7", "total", "(f64[n]) -> f64", 10000000, 500000, 1, one_setup, sum_run),
-    ROW("dot", "dot product, n = 1e7", "product", "(f64[n], f64[n]) -> f64", 10000000, 500000, 2, one_setup, dot_run),
-    ROW("max", "max, n = 1e7", "largest", "(f64[n]) -> f64", 10000000, 500000, 1, one_setup, max_run),
-    ROW("softmax", "softmax over rows, 8192 x 1024", "softmax", "(f64[n, m]) -> f64[n, m]", 8192, 128, 0, rows_setup, softmax_run),
-    ROW("layernorm", "layer norm over rows, 8192 x 1024", "layer_norm", "(f64[n, m], f64[m], f64[m]) -> f64[n, m]", 8192, 128, 1, rows_setup, norm_run),
-    ROW("cumsum", "cumulative sum, n = 1e7", "running", "(f64[n]) -> f64[n]", 10000000, 500000, 0, running_setup, running_run),
-    {0},
+	ROW("triad", "triad b + 3c, n = 1e7", "triad", "(f64[n], f64[n]) -> f64[n]", 10000000, 500000,
+        0, triad_setup, triad_run),
+	ROW("sum", "sum, n = 1e7", "total", "(f64[n]) -> f64", 10000000, 500000, 1, one_setup, sum_run),
+	ROW("dot", "dot product, n = 1e7", "product", "(f64[n], f64[n]) -> f64", 10000000, 500000, 2,
+        one_setup, dot_run),
+	ROW("max", "max, n = 1e7", "largest", "(f64[n]) -> f64", 10000000, 500000, 1, one_setup,
+        max_run),
+	ROW("softmax", "softmax over rows, 8192 x 1024", "softmax", "(f64[n, m]) -> f64[n, m]", 8192,
+        128, 0, rows_setup, softmax_run),
+	ROW("layernorm", "layer norm over rows, 8192 x 1024", "layer_norm",
+        "(f64[n, m], f64[m], f64[m]) -> f64[n, m]", 8192, 128, 1, rows_setup, norm_run),
+	ROW("cumsum", "cumulative sum, n = 1e7", "running", "(f64[n]) -> f64[n]", 10000000, 500000, 0,
+        running_setup, running_run),
+	{0},
 };

@@ -1,9 +1,15 @@
-/* stiff.c - small stiff systems by hand: Radau IIA of order 5 as in RADAU5, RODAS for a larger one, and for the one-dimensional Brusselator.
+/* stiff.c - small stiff systems by hand: Radau IIA of order 5 as in RADAU5,
+ * RODAS for a larger one, and for the one-dimensional Brusselator.
  *
- * Needs: limit.h, systems.h. The methods are those of Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8 (implementation of Radau IIA: two linear systems, one
- * real and one complex, simplified Newton iterations that tell when they converge, starting values from the last step, an error estimate through the real
- * system, predictive control, matrices that are kept) and IV.7 (RODAS). Right-hand sides and Jacobians are written by hand; the number of unknowns is known when
- * this is compiled. Guarantees: each row's result is right to the row's tolerance; the tolerances of the integrators are those with which both sides have that error.
+ * Needs: limit.h, systems.h. The methods are those of Hairer and Wanner,
+ * Solving Ordinary Differential Equations II, IV.8 (implementation of Radau
+ * IIA: two linear systems, one real and one complex, simplified Newton
+ * iterations that tell when they converge, starting values from the last step,
+ * an error estimate through the real system, predictive control, matrices that
+ * are kept) and IV.7 (RODAS). Right-hand sides and Jacobians are written by
+ * hand; the number of unknowns is known when this is compiled. Guarantees: each
+ * row's result is right to the row's tolerance; the tolerances of the
+ * integrators are those with which both sides have that error.
  */
 #include "limit.h"
 #include "systems.h"
@@ -11,8 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-
-/* ---- linear systems, stored by columns; p[k]: the row that changed places with row k in step k ------------------------------------------------ */
+/* ---- linear systems, stored by columns; p[k]: the row that changed places with row k in step k ---- */
 
 INLINE void factor(int n, double *a, int *p) {
 	for (int k = 0; k < n; k++) {
@@ -51,7 +56,8 @@ INLINE void factor_complex(int n, double *a, double *c, int *p) {
 	for (int k = 0; k < n; k++) {
 		int m = k;
 		for (int i = k + 1; i < n; i++)
-			if (fabs(a[k * n + i]) + fabs(c[k * n + i]) > fabs(a[k * n + m]) + fabs(c[k * n + m])) m = i;
+			if (fabs(a[k * n + i]) + fabs(c[k * n + i]) > fabs(a[k * n + m]) + fabs(c[k * n + m]))
+				m = i;
 		p[k] = m;
 		double x = a[k * n + m], y = c[k * n + m];
 		a[k * n + m] = a[k * n + k];
@@ -81,7 +87,8 @@ INLINE void factor_complex(int n, double *a, double *c, int *p) {
 	}
 }
 
-INLINE void solve_complex(int n, const double *a, const double *c, const int *p, double *b, double *d) {
+INLINE void solve_complex(int n, const double *a, const double *c, const int *p, double *b,
+                          double *d) {
 	for (int k = 0; k < n; k++) {
 		const double u = b[p[k]], v = d[p[k]];
 		b[p[k]] = b[k];
@@ -94,7 +101,8 @@ INLINE void solve_complex(int n, const double *a, const double *c, const int *p,
 		}
 	}
 	for (int k = n; k-- > 0;) {
-		const double u = b[k] * a[k * n + k] - d[k] * c[k * n + k], v = b[k] * c[k * n + k] + d[k] * a[k * n + k];
+		const double u = b[k] * a[k * n + k] - d[k] * c[k * n + k],
+					 v = b[k] * c[k * n + k] + d[k] * a[k * n + k];
 		b[k] = u;
 		d[k] = v;
 		for (int i = 0; i < k; i++) {
@@ -104,28 +112,44 @@ INLINE void solve_complex(int n, const double *a, const double *c, const int *p,
 	}
 }
 
-/* ---- Radau IIA, order 5 ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- Radau IIA, order 5 -------------------------------------------------- */
 
 enum { MOST = 20, TURNS = 7 };
 
-static const double T[9] = {9.1232394870892942792E-02, -0.14125529502095420843, -3.0029194105147424492E-02, 0.24171793270710701896, 0.20412935229379993199,
-                            0.38294211275726193779,    0.96604818261509293619,  1,                       0};
-static const double TI[9] = {4.3255798900631553510,   0.33919925181580986954, 0.54177053993587487119, -4.1787185915519047273, -0.32768282076106238708,
-                             0.47662355450055045196, -0.50287263494578687595, 2.5719269498556054292,  -0.59603920482822492497};
+static const double T[9] = {9.1232394870892942792E-02,
+                            -0.14125529502095420843,
+                            -3.0029194105147424492E-02,
+                            0.24171793270710701896,
+                            0.20412935229379993199,
+                            0.38294211275726193779,
+                            0.96604818261509293619,
+                            1,
+                            0};
+static const double TI[9] = {
+	4.3255798900631553510,   0.33919925181580986954,  0.54177053993587487119,
+	-4.1787185915519047273,  -0.32768282076106238708, 0.47662355450055045196,
+	-0.50287263494578687595, 2.5719269498556054292,   -0.59603920482822492497};
 
 /* From 0 to t1; rtol and atol as the user of the method says them. */
-INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, double rtol, double atol) {
-	const double r6 = sqrt(6), c1 = (4 - r6) / 10, c2 = (4 + r6) / 10, c1m1 = c1 - 1, c2m1 = c2 - 1, c1mc2 = c1 - c2;
+INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, double rtol,
+                  double atol) {
+	const double r6 = sqrt(6), c1 = (4 - r6) / 10, c2 = (4 + r6) / 10, c1m1 = c1 - 1, c2m1 = c2 - 1,
+				 c1mc2 = c1 - c2;
 	const double e1 = -(13 + 7 * r6) / 3, e2 = (-13 + 7 * r6) / 3, e3 = -1.0 / 3;
-	const double p3 = cbrt(9), s81 = cbrt(81), al = (12 - s81 + p3) / 60, be = (s81 + p3) * sqrt(3) / 60, no = al * al + be * be, alpha = al / no, beta = be / no;
+	const double p3 = cbrt(9), s81 = cbrt(81), al = (12 - s81 + p3) / 60,
+				 be = (s81 + p3) * sqrt(3) / 60, no = al * al + be * be, alpha = al / no,
+				 beta = be / no;
 	const double gamma = 1 / ((6 + s81 - p3) / 30);
-	const double ratio = atol / rtol, newton_tolerance = fmax(10 * 2.3e-16 / rtol, fmin(0.03, sqrt(rtol)));
+	const double ratio = atol / rtol,
+				 newton_tolerance = fmax(10 * 2.3e-16 / rtol, fmin(0.03, sqrt(rtol)));
 	rtol = 0.1 * pow(rtol, 2.0 / 3);
 	atol = rtol * ratio;
-	double J[MOST * MOST], E1[MOST * MOST], ER[MOST * MOST], EI[MOST * MOST], f0[MOST], z[3][MOST], w[3][MOST], g[3][MOST], x[MOST], scale[MOST], con[3][MOST];
+	double J[MOST * MOST], E1[MOST * MOST], ER[MOST * MOST], EI[MOST * MOST], f0[MOST], z[3][MOST],
+		w[3][MOST], g[3][MOST], x[MOST], scale[MOST], con[3][MOST];
 	int p1[MOST], p2[MOST];
 	double t = 0, before_h = h, before_error = 1e-2, kept_h = h, faccon = 1, theta = 0;
-	bool first = true, rejected = false, new_jacobian = true, new_factors = true, current = false, last = false;
+	bool first = true, rejected = false, new_jacobian = true, new_factors = true, current = false,
+		 last = false;
 	f(y, f0);
 	for (int i = 0; i < n; i++) scale[i] = atol + rtol * fabs(y[i]);
 	memset(con, 0, sizeof con);
@@ -163,7 +187,9 @@ INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, do
 				z[0][i] = s1 * (con[0][i] + (s1 - c2m1) * (con[1][i] + (s1 - c1m1) * con[2][i]));
 				z[1][i] = s2 * (con[0][i] + (s2 - c2m1) * (con[1][i] + (s2 - c1m1) * con[2][i]));
 				z[2][i] = s3 * (con[0][i] + (s3 - c2m1) * (con[1][i] + (s3 - c1m1) * con[2][i]));
-				for (int k = 0; k < 3; k++) w[k][i] = TI[3 * k] * z[0][i] + TI[3 * k + 1] * z[1][i] + TI[3 * k + 2] * z[2][i];
+				for (int k = 0; k < 3; k++)
+					w[k][i] =
+						TI[3 * k] * z[0][i] + TI[3 * k + 1] * z[1][i] + TI[3 * k + 2] * z[2][i];
 			}
 		}
 		faccon = pow(fmax(faccon, 2.3e-16), 0.8);
@@ -198,9 +224,11 @@ INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, do
 				before_quotient = quotient;
 				if (theta < 0.99) {
 					faccon = theta / (1 - theta);
-					const double end = faccon * size * pow(theta, TURNS - 1 - turn) / newton_tolerance;
+					const double end =
+						faccon * size * pow(theta, TURNS - 1 - turn) / newton_tolerance;
 					if (end >= 1) {
-						shrink = 0.8 * pow(fmax(1e-4, fmin(20, end)), -1.0 / (4 + TURNS - 1 - turn));
+						shrink =
+							0.8 * pow(fmax(1e-4, fmin(20, end)), -1.0 / (4 + TURNS - 1 - turn));
 						bad = true;
 						break;
 					}
@@ -255,7 +283,8 @@ INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, do
 			continue;
 		}
 		if (!first) {
-			const double predicted = fmax(0.125, fmin(5, (before_h / h) * sqrt(sqrt(error * error / before_error)) / 0.9));
+			const double predicted = fmax(
+				0.125, fmin(5, (before_h / h) * sqrt(sqrt(error * error / before_error)) / 0.9));
 			quotient = fmax(quotient, predicted);
 			next = h / quotient;
 		}
@@ -288,27 +317,37 @@ INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, do
 	}
 }
 
-/* ---- RODAS ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- RODAS --------------------------------------------------------------- */
 
 enum { MOST_RODAS = 1000 };
 
-static const double RA[5][4] = {{0}, {1.544}, {0.9466785280815826, 0.2557011698983284}, {3.314825187068521, 2.896124015972201, 0.9986419139977817}, {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950}};
-static const double RC[6][5] = {{0},
-                                {-5.6688},
-                                {-2.430093356833875, -0.2063599157091915},
-                                {-0.1073529058151375, -9.594562251023355, -20.47028614809616},
-                                {7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160},
-                                {8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054}};
+static const double RA[5][4] = {
+	{0},
+	{1.544},
+	{0.9466785280815826, 0.2557011698983284},
+	{3.314825187068521, 2.896124015972201, 0.9986419139977817},
+	{1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950}};
+static const double RC[6][5] = {
+	{0},
+	{-5.6688},
+	{-2.430093356833875, -0.2063599157091915},
+	{-0.1073529058151375, -9.594562251023355, -20.47028614809616},
+	{7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160},
+	{8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
+     -6.058818238834054}};
 
 typedef struct Linear { /* of 1 / (h / 4) - J */
 	double *j, *m;
 	int *p;
 } Linear;
-typedef void (*Prepare)(Linear *l, const double *y, double shift, bool moved); /* moved: y is not what it was */
+/* moved: y is not what it was */
+typedef void (*Prepare)(Linear *l, const double *y, double shift, bool moved);
 typedef void (*Back)(const Linear *l, double *b);
 
-/* RODAS of order 4 for y' = f(y) from 0 to t1 (Hairer and Wanner II, IV.7 and IV.10). */
-INLINE void rodas(int n, Slope f, Prepare prepare, Back back, Linear *l, double *y, double t1, double h, double rtol, double atol) {
+/* RODAS of order 4 for y' = f(y) from 0 to t1 (Hairer and Wanner II, IV.7 and
+ * IV.10). */
+INLINE void rodas(int n, Slope f, Prepare prepare, Back back, Linear *l, double *y, double t1,
+                  double h, double rtol, double atol) {
 	static double u[6][MOST_RODAS], w[MOST_RODAS], d[MOST_RODAS];
 	double t = 0;
 	bool rejected = false;
@@ -350,7 +389,7 @@ INLINE void rodas(int n, Slope f, Prepare prepare, Back back, Linear *l, double 
 	}
 }
 
-/* ---- linear systems of two of the problems ------------------------------------------------------------------------------------------------------ */
+/* ---- linear systems of two of the problems ------------------------------- */
 
 /* Verwer's problem by a dense matrix. */
 INLINE void pollution_prepare(Linear *l, const double *y, double shift, bool moved) {
@@ -359,18 +398,20 @@ INLINE void pollution_prepare(Linear *l, const double *y, double shift, bool mov
 	for (int i = 0; i < 20; i++) l->m[i * 21] += shift;
 	factor(20, l->m, l->p);
 }
-INLINE void pollution_back(const Linear *l, double *b) {
-	solve(20, l->m, l->p, b);
-}
+INLINE void pollution_back(const Linear *l, double *b) { solve(20, l->m, l->p, b); }
 
-/* The Brusselator: the 2 x 2 block of a cell is eliminated after that of the cell before. */
+/* The Brusselator: the 2 x 2 block of a cell is eliminated after that of the
+ * cell before. */
 INLINE void brusselator_prepare(Linear *l, const double *y, double shift, bool moved) {
 	(void)moved;
 	double p = 0, q = 0, r = 0, s = 0; /* the inverse of the last block */
 	for (int i = 0; i < CELLS; i++) {
 		const double u = y[2 * i], v = y[2 * i + 1];
-		const double a = shift - (2 * u * v - 4 - 2 * BETWEEN) - BETWEEN * BETWEEN * p, b = -u * u - BETWEEN * BETWEEN * q;
-		const double c = -(3 - 2 * u * v) - BETWEEN * BETWEEN * r, d = shift + u * u + 2 * BETWEEN - BETWEEN * BETWEEN * s, x = 1 / (a * d - b * c);
+		const double a = shift - (2 * u * v - 4 - 2 * BETWEEN) - BETWEEN * BETWEEN * p,
+					 b = -u * u - BETWEEN * BETWEEN * q;
+		const double c = -(3 - 2 * u * v) - BETWEEN * BETWEEN * r,
+					 d = shift + u * u + 2 * BETWEEN - BETWEEN * BETWEEN * s,
+					 x = 1 / (a * d - b * c);
 		l->m[4 * i] = p = d * x;
 		l->m[4 * i + 1] = q = -b * x;
 		l->m[4 * i + 2] = r = -c * x;
@@ -392,7 +433,7 @@ INLINE void brusselator_back(const Linear *l, double *b) {
 	}
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static void end_time(Case *c, double t1, int64_t n) {
 	c->in[0] = limit_array(REAL64, 1, 0, 0);
@@ -427,7 +468,8 @@ static void pollution_run(Case *c) {
 	double *y = c->out[0].data;
 	memset(y, 0, 20 * sizeof *y);
 	y[1] = 0.2, y[3] = 0.04, y[6] = 0.1, y[7] = 0.3, y[8] = 0.01, y[16] = 0.007;
-	rodas(20, pollution_f, pollution_prepare, pollution_back, &(Linear){j, m, p}, y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
+	rodas(20, pollution_f, pollution_prepare, pollution_back, &(Linear){j, m, p}, y,
+	      *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
 }
 
 static void brusselator_setup(Case *c) {
@@ -441,19 +483,25 @@ static void brusselator_run(Case *c) {
 		y[2 * i] = 1 + 0.5 * sin(2 * 3.14159265358979323846 * (i + 1) / (CELLS + 1));
 		y[2 * i + 1] = 3;
 	}
-	rodas(2 * CELLS, brusselator_f, brusselator_prepare, brusselator_back, &(Linear){NULL, m, NULL}, y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
+	rodas(2 * CELLS, brusselator_f, brusselator_prepare, brusselator_back, &(Linear){NULL, m, NULL},
+	      y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
 }
 
-/* Sensitivities: what the hand-written side is timed for is the solve alone, so that the ratio is that of the derivatives to one solve. They are compared with
- * differences of tight solves, taken beforehand, each by the logarithm of a rate. */
+/* Sensitivities: what the hand-written side is timed for is the solve alone, so
+ * that the ratio is that of the derivatives to one solve. They are compared
+ * with differences of tight solves, taken beforehand, each by the logarithm of
+ * a rate. */
 
 static double varied[25]; /* rates */
 static void pollution_varied(const double *y, double *f) { pollution_with(varied, y, f); }
 static void robertson_varied(const double *y, double *f) { robertson_with(varied, y, f); }
 
-/* The numbers first .. first + m - 1 of the end, k dy/dk, by differences of the fourth order; out: m for each rate. */
-static void by_rates(int n, int rates, const double *at, Slope f, Matrix j, const double *y0, double t1, double atol, int first, int m, double *out) {
-	static const double weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12}, place[4] = {-2, -1, 1, 2};
+/* The numbers first .. first + m - 1 of the end, k dy/dk, by differences of the
+ * fourth order; out: m for each rate. */
+static void by_rates(int n, int rates, const double *at, Slope f, Matrix j, const double *y0,
+                     double t1, double atol, int first, int m, double *out) {
+	static const double weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12},
+						place[4] = {-2, -1, 1, 2};
 	double y[20];
 	memcpy(varied, at, (size_t)rates * sizeof *at);
 	memset(out, 0, (size_t)(m * rates) * sizeof *out);
@@ -476,21 +524,25 @@ static void rates_in(Case *c, const double *rates, int n, int m) {
 	c->lengths[0] = n;
 }
 
-static const double air[20] = {0, 0.2, 0, 0.04, 0, 0, 0.1, 0.3, 0.01, 0, 0, 0, 0, 0, 0, 0, 0.007, 0, 0, 0};
+static const double air[20] = {0, 0.2, 0, 0.04, 0, 0, 0.1,   0.3, 0.01, 0,
+                               0, 0,   0, 0,    0, 0, 0.007, 0,   0,    0};
 static void adjoint_setup(Case *c) {
 	rates_in(c, pollution_rates, 25, 1);
-	by_rates(20, 25, pollution_rates, pollution_varied, pollution_j, air, (double)c->n, 1e-16, 1, 1, c->out[0].data);
+	by_rates(20, 25, pollution_rates, pollution_varied, pollution_j, air, (double)c->n, 1e-16, 1, 1,
+	         c->out[0].data);
 }
 static void adjoint_run(Case *c) {
 	static double j[400], m[400];
 	static int p[20];
 	double y[20];
 	memcpy(y, air, sizeof y);
-	rodas(20, pollution_f, pollution_prepare, pollution_back, &(Linear){j, m, p}, y, (double)c->n, 1e-6, 1e-6, 1e-10);
+	rodas(20, pollution_f, pollution_prepare, pollution_back, &(Linear){j, m, p}, y, (double)c->n,
+	      1e-6, 1e-6, 1e-10);
 }
 static void forward_setup(Case *c) {
 	rates_in(c, robertson_rates, 3, 3);
-	by_rates(3, 3, robertson_rates, robertson_varied, robertson_j, (const double[]){1, 0, 0}, (double)c->n, 1e-18, 0, 3, c->out[0].data);
+	by_rates(3, 3, robertson_rates, robertson_varied, robertson_j, (const double[]){1, 0, 0},
+	         (double)c->n, 1e-18, 0, 3, c->out[0].data);
 }
 static void forward_run(Case *c) {
 	double y[3] = {1, 0, 0};
@@ -498,11 +550,71 @@ static void forward_run(Case *c) {
 }
 
 const Row stiff_rows[] = {
-    {.name = "robertson", .title = "Robertson's reactions to t = 1e5, error 1e-8", .program = "stiff", .function = "robertson", .type = "(f64) -> f64[3]", .goal = 1.5, .tolerance = 3e-8, .full = 100000, .quick = 1000, .setup = robertson_setup, .run = robertson_run},
-    {.name = "hires", .title = "HIRES, 8 unknowns, to t = 321.8122, error 1e-8", .program = "stiff", .function = "hires", .type = "(f64) -> f64[8]", .goal = 1.5, .tolerance = 3e-8, .full = 321, .quick = 321, .setup = hires_setup, .run = hires_run},
-    {.name = "pollution", .title = "POLLU, 20 species, to t = 60 (C: RODAS)", .program = "stiff", .function = "pollute", .type = "(f64) -> f64[n]", .goal = 1.5, .tolerance = 1e-6, .full = 60, .quick = 60, .setup = pollution_setup, .run = pollution_run},
-    {.name = "brusselator", .title = "Brusselator on a line, 500 cells, to t = 10 (C: RODAS, blocks of 2)", .program = "stiff", .function = "brusselate", .type = "(f64) -> f64[n]", .goal = 1.5, .tolerance = 1e-5, .full = 10, .quick = 1, .setup = brusselator_setup, .run = brusselator_run},
-    {.name = "robertson-forward", .title = "Robertson to t = 1e5 and its 9 sensitivities (C: the solve)", .program = "stiff", .function = "robertson_slopes", .type = "(f64[3]) -> f64[3, 3]", .goal = 4, .tolerance = 1e-5, .full = 100000, .quick = 100000, .setup = forward_setup, .run = forward_run},
-    {.name = "pollution-adjoint", .title = "Gradient of POLLU by 25 rates (C: the solve)", .program = "stiff", .function = "pollute_slopes", .type = "(f64[n]) -> f64[n]", .goal = 6, .tolerance = 1e-4, .full = 60, .quick = 60, .setup = adjoint_setup, .run = adjoint_run},
-    {0},
+	{.name = "robertson",
+     .title = "Robertson's reactions to t = 1e5, error 1e-8",
+     .program = "stiff",
+     .function = "robertson",
+     .type = "(f64) -> f64[3]",
+     .goal = 1.5,
+     .tolerance = 3e-8,
+     .full = 100000,
+     .quick = 1000,
+     .setup = robertson_setup,
+     .run = robertson_run},
+	{.name = "hires",
+     .title = "HIRES, 8 unknowns, to t = 321.8122, error 1e-8",
+     .program = "stiff",
+     .function = "hires",
+     .type = "(f64) -> f64[8]",
+     .goal = 1.5,
+     .tolerance = 3e-8,
+     .full = 321,
+     .quick = 321,
+     .setup = hires_setup,
+     .run = hires_run},
+	{.name = "pollution",
+     .title = "POLLU, 20 species, to t = 60 (C: RODAS)",
+     .program = "stiff",
+     .function = "pollute",
+     .type = "(f64) -> f64[n]",
+     .goal = 1.5,
+     .tolerance = 1e-6,
+     .full = 60,
+     .quick = 60,
+     .setup = pollution_setup,
+     .run = pollution_run},
+	{.name = "brusselator",
+     .title = "Brusselator on a line, 500 cells, to t = 10 (C: RODAS, blocks of 2)",
+     .program = "stiff",
+     .function = "brusselate",
+     .type = "(f64) -> f64[n]",
+     .goal = 1.5,
+     .tolerance = 1e-5,
+     .full = 10,
+     .quick = 1,
+     .setup = brusselator_setup,
+     .run = brusselator_run},
+	{.name = "robertson-forward",
+     .title = "Robertson to t = 1e5 and its 9 sensitivities (C: the solve)",
+     .program = "stiff",
+     .function = "robertson_slopes",
+     .type = "(f64[3]) -> f64[3, 3]",
+     .goal = 4,
+     .tolerance = 1e-5,
+     .full = 100000,
+     .quick = 100000,
+     .setup = forward_setup,
+     .run = forward_run},
+	{.name = "pollution-adjoint",
+     .title = "Gradient of POLLU by 25 rates (C: the solve)",
+     .program = "stiff",
+     .function = "pollute_slopes",
+     .type = "(f64[n]) -> f64[n]",
+     .goal = 6,
+     .tolerance = 1e-4,
+     .full = 60,
+     .quick = 60,
+     .setup = adjoint_setup,
+     .run = adjoint_run},
+	{0},
 };

@@ -1,7 +1,10 @@
-/* support.c - memory, threads, inputs and the machine's rates for the hand-written sides of the benches.
+/* support.c - memory, threads, inputs and the machine's rates for the
+ * hand-written sides of the benches.
  *
- * Needs: vec.h, POSIX threads; madvise where it is there. Guarantees: what limit.h says. The threads spin for about 100 us before they sleep, so
- * that runs one after another find them awake; while nothing runs they do not disturb.
+ * Needs: vec.h, POSIX threads; madvise where it is there. Guarantees: what
+ * limit.h says. The threads spin for about 100 us before they sleep, so that
+ * runs one after another find them awake; while nothing runs they do not
+ * disturb.
  */
 #define _GNU_SOURCE
 #include "limit.h"
@@ -15,7 +18,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* ---- memory --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 _Noreturn void limit_stop(const char *why) {
 	fprintf(stderr, "bench: %s\n", why);
@@ -61,7 +64,7 @@ void limit_fill(Array *a, uint64_t seed, double lo, double hi) {
 	}
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 #define MOST_PARTS 256
 #define SPINS 4000
@@ -104,7 +107,8 @@ void limit_parallel(int parts, Part f, void *ud) {
 		return;
 	}
 	if (parts > MOST_PARTS) limit_stop("too many threads");
-	/* every worker takes note of every turn, so one started late must not miss any: all are started at the first use */
+	/* every worker takes note of every turn, so one started late must not miss
+	 * any: all are started at the first use */
 	if (!pool.started) {
 		for (int k = 1; k < parts; k++) {
 			pthread_t t;
@@ -124,7 +128,9 @@ void limit_parallel(int parts, Part f, void *ud) {
 		pthread_mutex_unlock(&pool.lock);
 	}
 	f(0, parts, ud);
-	for (int spin = 0; atomic_load_explicit(&pool.done, memory_order_acquire) != (unsigned)pool.started - 1; spin++) {
+	for (int spin = 0;
+	     atomic_load_explicit(&pool.done, memory_order_acquire) != (unsigned)pool.started - 1;
+	     spin++) {
 		relax();
 		if (spin > SPINS) sched_yield();
 	}
@@ -134,13 +140,14 @@ void limit_barrier(int parts) {
 	if (parts < 2) return;
 	unsigned mine = atomic_fetch_add(&pool.waiting, 1);
 	unsigned until = mine / (unsigned)parts * (unsigned)parts + (unsigned)parts;
-	for (int spin = 0; (int)(atomic_load_explicit(&pool.waiting, memory_order_acquire) - until) < 0; spin++) {
+	for (int spin = 0; (int)(atomic_load_explicit(&pool.waiting, memory_order_acquire) - until) < 0;
+	     spin++) {
 		relax();
 		if (spin > SPINS) sched_yield();
 	}
 }
 
-/* ---- the machine's rates --------------------------------------------------------------------------------------------------------------- */
+/* ---- the machine's rates ------------------------------------------------- */
 
 static double seconds(void) {
 	struct timespec t;
@@ -148,7 +155,8 @@ static double seconds(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* enough independent sums to hide the latency of two units; with AVX2 they still fit the 16 registers */
+/* enough independent sums to hide the latency of two units; with AVX2 they
+ * still fit the 16 registers */
 #define SUMS 12
 #define TURNS 4000000
 static volatile double sink;
@@ -159,7 +167,8 @@ static void peak64(int part, int parts, void *ud) {
 	UNROLL for (int i = 0; i < SUMS; i++) a[i] = vd_set(i);
 	for (int k = 0; k < TURNS; k++) {
 		UNROLL for (int i = 0; i < SUMS; i++) a[i] = a[i] * m + c;
-		/* keeps the sums apart, so that no compiler joins them to a shorter loop */
+		/* keeps the sums apart, so that no compiler joins them to a shorter
+		 * loop */
 		UNROLL for (int i = 0; i < SUMS; i++) KEEP(a[i]);
 	}
 	UNROLL for (int i = 1; i < SUMS; i++) a[0] += a[i];
@@ -182,7 +191,8 @@ double limit_peak(Element element, int threads) {
 	for (int k = 0; k < 7; k++) {
 		double start = seconds();
 		limit_parallel(threads, element == REAL32 ? peak32 : peak64, NULL);
-		double rate = 2.0 * SUMS * TURNS * (element == REAL32 ? VF : VD) * threads / (seconds() - start);
+		double rate =
+			2.0 * SUMS * TURNS * (element == REAL32 ? VF : VD) * threads / (seconds() - start);
 		if (rate > best) best = rate;
 	}
 	return best;
@@ -197,13 +207,15 @@ static void triad(int part, int parts, void *ud) {
 	Triad *t = ud;
 	int64_t from, to;
 	limit_share(t->n, VD, part, parts, &from, &to);
-	for (int64_t i = from; i < to; i += VD) vd_stream(t->a + i, vd_load(t->b + i) + 3.0 * vd_load(t->c + i));
+	for (int64_t i = from; i < to; i += VD)
+		vd_stream(t->a + i, vd_load(t->b + i) + 3.0 * vd_load(t->c + i));
 	stream_end();
 }
 
 double limit_bandwidth(int threads) {
 	const int64_t n = 10000000 / 64 * 64;
-	Triad t = {limit_memory((size_t)n * 8), limit_memory((size_t)n * 8), limit_memory((size_t)n * 8), n};
+	Triad t = {limit_memory((size_t)n * 8), limit_memory((size_t)n * 8),
+	           limit_memory((size_t)n * 8), n};
 	double best = 0;
 	for (int k = 0; k < 9; k++) {
 		double start = seconds();

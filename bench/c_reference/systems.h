@@ -1,4 +1,6 @@
-/* systems.h - stiff systems of the test sets, written by hand: right-hand sides (those with rates also at others), and Jacobians by columns, j[column * n + row].
+/* systems.h - stiff systems of the test sets, written by hand: right-hand sides
+ * (those with rates also at others), and Jacobians by columns, j[column * n +
+ * row].
  *
  * Needs: nothing. Guarantees: no state; everything is inlined where it is used.
  */
@@ -39,22 +41,24 @@ INLINE void hires_f(const double *y, double *f) {
 	f[7] = -f[6];
 }
 INLINE void hires_j(const double *y, double *j) {
-#define J(i, k) j[(k) * 8 + (i)]
+#define J(i, k) j[(k)*8 + (i)]
 	memset(j, 0, 64 * sizeof *j);
 	J(0, 0) = -1.71, J(0, 1) = 0.43, J(0, 2) = 8.32;
 	J(1, 0) = 1.71, J(1, 1) = -8.75;
 	J(2, 2) = -10.03, J(2, 3) = 0.43, J(2, 4) = 0.035;
 	J(3, 1) = 8.32, J(3, 2) = 1.71, J(3, 3) = -1.12;
 	J(4, 4) = -1.745, J(4, 5) = 0.43, J(4, 6) = 0.43;
-	J(5, 3) = 0.69, J(5, 4) = 1.71, J(5, 5) = -0.43 - 280 * y[7], J(5, 6) = 0.69, J(5, 7) = -280 * y[5];
+	J(5, 3) = 0.69, J(5, 4) = 1.71, J(5, 5) = -0.43 - 280 * y[7], J(5, 6) = 0.69,
+		 J(5, 7) = -280 * y[5];
 	J(6, 5) = 280 * y[7], J(6, 6) = -1.81, J(6, 7) = 280 * y[5];
 	J(7, 5) = -280 * y[7], J(7, 6) = 1.81, J(7, 7) = -280 * y[5];
 #undef J
 }
 
 /* Verwer 1994: the air pollution of 20 species in 25 reactions */
-static const double pollution_rates[25] = {0.35, 26.6, 12300, 8.6e-4, 8.2e-4, 15000, 1.3e-4, 24000, 16500, 9000, 0.022, 12000, 1.88,
-                                           16300, 4.8e6, 3.5e-4, 0.0175, 1e8, 4.44e11, 1240, 2.1, 5.78, 0.0474, 1780, 3.12};
+static const double pollution_rates[25] = {
+	0.35,  26.6,  12300,  8.6e-4, 8.2e-4, 15000,   1.3e-4, 24000, 16500, 9000,   0.022, 12000, 1.88,
+	16300, 4.8e6, 3.5e-4, 0.0175, 1e8,    4.44e11, 1240,   2.1,   5.78,  0.0474, 1780,  3.12};
 INLINE void pollution_with(const double *k, const double *y, double *f) {
 	const double r1 = k[0] * y[0], r2 = k[1] * y[1] * y[3], r3 = k[2] * y[4] * y[1];
 	const double r4 = k[3] * y[6], r5 = k[4] * y[6], r6 = k[5] * y[6] * y[5];
@@ -118,12 +122,14 @@ INLINE void pollution_j(const double *y, double *j) {
 	j[379] = a24, j[399] = -3.12;
 }
 
-/* The Brusselator on a line, 500 cells (Hairer and Wanner II, IV.10): u and v of a cell are neighbours. */
+/* The Brusselator on a line, 500 cells (Hairer and Wanner II, IV.10): u and v
+ * of a cell are neighbours. */
 enum { CELLS = 500 };
 static const double BETWEEN = 0.02 * 501 * 501;
 INLINE void brusselator_f(const double *y, double *f) {
 	for (int i = 0; i < CELLS; i++) {
-		const double u = y[2 * i], v = y[2 * i + 1], left = i ? y[2 * i - 2] : 1, right = i < CELLS - 1 ? y[2 * i + 2] : 1;
+		const double u = y[2 * i], v = y[2 * i + 1], left = i ? y[2 * i - 2] : 1,
+					 right = i < CELLS - 1 ? y[2 * i + 2] : 1;
 		const double below = i ? y[2 * i - 1] : 3, above = i < CELLS - 1 ? y[2 * i + 3] : 3;
 		f[2 * i] = 1 + u * u * v - 4 * u + BETWEEN * (left - 2 * u + right);
 		f[2 * i + 1] = 3 * u - u * u * v + BETWEEN * (below - 2 * v + above);

@@ -1,7 +1,11 @@
-/* taylor.c - hand-written high derivatives of a small network of one number: Taylor coefficients through the layers, points in the lanes.
+/* taylor.c - hand-written high derivatives of a small network of one number:
+ * Taylor coefficients through the layers, points in the lanes.
  *
- * Needs: limit.h, vecmath.h. Guarantees: the coefficients of VD points stay in the first cache; a tile of a product is two units by half of the coefficients,
- * in registers; the series of tanh is y' = (1 - y^2) h' with each product of equal series taken once (Griewank & Walther, 2nd ed., section 13.2).
+ * Needs: limit.h, vecmath.h. Guarantees: the coefficients of VD points stay in
+ * the first cache; a tile of a product is two units by half of the
+ * coefficients, in registers; the series of tanh is y' = (1 - y^2) h' with each
+ * product of equal series taken once (Griewank & Walther, 2nd ed., section
+ * 13.2).
  */
 #include "limit.h"
 #include "vecmath.h"
@@ -11,7 +15,8 @@
 
 typedef vd Coefficients[WIDTH][MOST + 1];
 
-/* tanh of the series h, in place: k y_k = sum_{j=1..k} j h_j g_{k-j} with g = 1 - y^2. */
+/* tanh of the series h, in place: k y_k = sum_{j=1..k} j h_j g_{k-j} with g = 1
+ * - y^2. */
 INLINE void tanh_series(vd *h, int order) {
 	vd y[MOST + 1], g[MOST + 1], slope[MOST + 1]; /* slope: j h_j */
 	y[0] = vd_tanh(h[0]);
@@ -32,7 +37,8 @@ INLINE void tanh_series(vd *h, int order) {
 }
 
 /* Coefficients from .. to - 1 of two units of the next layer. */
-INLINE void two_units(const double *w0, const double *w1, Coefficients z, vd *h0, vd *h1, int from, int to) {
+INLINE void two_units(const double *w0, const double *w1, Coefficients z, vd *h0, vd *h1, int from,
+                      int to) {
 	vd a[5], b[5];
 	UNROLL for (int k = from; k < to; k++) a[k - from] = b[k - from] = vd_zero();
 	for (int i = 0; i < WIDTH; i++) {
@@ -61,7 +67,8 @@ INLINE void layer(const double *w, const double *bias, Coefficients z, Coefficie
 }
 
 INLINE void points(Case *c, int64_t from, int64_t to, int order) {
-	const double *w1 = c->in[0].data, *b1 = c->in[1].data, *w2 = c->in[2].data, *b2 = c->in[3].data, *w3 = c->in[4].data, *b3 = c->in[5].data, *w4 = c->in[6].data, *x = c->in[7].data;
+	const double *w1 = c->in[0].data, *b1 = c->in[1].data, *w2 = c->in[2].data, *b2 = c->in[3].data,
+				 *w3 = c->in[4].data, *b3 = c->in[5].data, *w4 = c->in[6].data, *x = c->in[7].data;
 	double *out = c->out[0].data, factorial = 1;
 	for (int k = 2; k <= order; k++) factorial *= k;
 	for (int64_t at = from; at < to; at += VD) {
@@ -107,13 +114,15 @@ static void taylor_setup(Case *c) {
 	c->outs = 1;
 }
 
-#define TAYLOR(K, FUNCTION)                                                                                                                               \
-	.title = "derivative " #K " of a network 1-32-32-32-1, n = 1000", .program = "taylor", .function = FUNCTION,                                           \
-	.type = "(f64[w], f64[w], f64[w, w], f64[w], f64[w, w], f64[w], f64[w], f64[n]) -> f64[n]", .goal = 1.5, .tolerance = 1e-11, .full = 1000, .quick = 200, \
-	.variant = K, .setup = taylor_setup, .run = taylor_run
+#define TAYLOR(K, FUNCTION)                                                                        \
+	.title = "derivative " #K " of a network 1-32-32-32-1, n = 1000", .program = "taylor",         \
+	.function = FUNCTION,                                                                          \
+	.type = "(f64[w], f64[w], f64[w, w], f64[w], f64[w, w], f64[w], f64[w], f64[n]) -> f64[n]",    \
+	.goal = 1.5, .tolerance = 1e-11, .full = 1000, .quick = 200, .variant = K,                     \
+	.setup = taylor_setup, .run = taylor_run
 
 const Row taylor_rows[] = {
-    {.name = "taylor-4", TAYLOR(4, "fourth")},
-    {.name = "taylor-8", TAYLOR(8, "eighth")},
-    {0},
+	{.name = "taylor-4", TAYLOR(4, "fourth")},
+	{.name = "taylor-8", TAYLOR(8, "eighth")},
+	{0},
 };

@@ -1,6 +1,8 @@
-/* triangles.c - hand-written: the matrices of linear elements for Poisson's equation, triangle by triangle.
+/* triangles.c - hand-written: the matrices of linear elements for Poisson's
+ * equation, triangle by triangle.
  *
- * Needs: limit.h. Guarantees: triangles are shared out among the threads; corners are looked up where they lie, and what is symmetric is computed once.
+ * Needs: limit.h. Guarantees: triangles are shared out among the threads;
+ * corners are looked up where they lie, and what is symmetric is computed once.
  */
 #include "limit.h"
 
@@ -24,7 +26,8 @@ static void triangles_setup(Case *c) {
 		}
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < n; j++) {
-			const int64_t a = i * (n + 1) + j, b = a + n + 1, corners[6] = {a, b, b + 1, a, b + 1, a + 1};
+			const int64_t a = i * (n + 1) + j, b = a + n + 1,
+						  corners[6] = {a, b, b + 1, a, b + 1, a + 1};
 			for (int k = 0; k < 6; k++) t[6 * (i * n + j) + k] = corners[k];
 		}
 }
@@ -38,8 +41,10 @@ static void share(int part, int parts, void *ud) {
 	limit_share(c->lengths[1], 8, part, parts, &from, &to);
 	for (int64_t k = from; k < to; k++) {
 		const double *p = x + 2 * t[3 * k], *q = x + 2 * t[3 * k + 1], *r = x + 2 * t[3 * k + 2];
-		const double ax = r[0] - q[0], ay = r[1] - q[1], bx = p[0] - r[0], by = p[1] - r[1], cx = q[0] - p[0], cy = q[1] - p[1];
-		const double f = 0.5 / fabs(ax * by - ay * bx), ab = f * (ax * bx + ay * by), ac = f * (ax * cx + ay * cy), bc = f * (bx * cx + by * cy);
+		const double ax = r[0] - q[0], ay = r[1] - q[1], bx = p[0] - r[0], by = p[1] - r[1],
+					 cx = q[0] - p[0], cy = q[1] - p[1];
+		const double f = 0.5 / fabs(ax * by - ay * bx), ab = f * (ax * bx + ay * by),
+					 ac = f * (ax * cx + ay * cy), bc = f * (bx * cx + by * cy);
 		double *o = out + 9 * k;
 		o[0] = f * (ax * ax + ay * ay), o[1] = ab, o[2] = ac;
 		o[3] = ab, o[4] = f * (bx * bx + by * by), o[5] = bc;
@@ -50,6 +55,16 @@ static void share(int part, int parts, void *ud) {
 static void triangles_run(Case *c) { limit_parallel(c->threads, share, c); }
 
 const Row triangles_rows[] = {
-    {.name = "triangles", .title = "Poisson by linear elements: the matrices of 999,698 triangles", .program = "triangles", .function = "local", .type = "(f64[n, 2], i64[m, 3]) -> f64[m, 3, 3]", .goal = 1.15, .tolerance = 1e-12, .full = 707, .quick = 64, .setup = triangles_setup, .run = triangles_run},
-    {0},
+	{.name = "triangles",
+     .title = "Poisson by linear elements: the matrices of 999,698 triangles",
+     .program = "triangles",
+     .function = "local",
+     .type = "(f64[n, 2], i64[m, 3]) -> f64[m, 3, 3]",
+     .goal = 1.15,
+     .tolerance = 1e-12,
+     .full = 707,
+     .quick = 64,
+     .setup = triangles_setup,
+     .run = triangles_run},
+	{0},
 };

@@ -1,8 +1,11 @@
-/* vec.h - vectors of the width that the compiler was told to build for, through the vector extensions of gcc and clang.
+/* vec.h - vectors of the width that the compiler was told to build for, through
+ * the vector extensions of gcc and clang.
  *
- * Needs: nothing; with AVX or AVX-512 the few operations that the extensions lack are intrinsics, without they are loops. Guarantees: vd and vf
- * are vectors of VD doubles and VF floats; a product followed by a sum becomes one fused operation where the target has it (the build says
- * -ffp-contract=fast). Loads and stores take any address; streams want one aligned to VECTOR_BYTES.
+ * Needs: nothing; with AVX or AVX-512 the few operations that the extensions
+ * lack are intrinsics, without they are loops. Guarantees: vd and vf are
+ * vectors of VD doubles and VF floats; a product followed by a sum becomes one
+ * fused operation where the target has it (the build says -ffp-contract=fast).
+ * Loads and stores take any address; streams want one aligned to VECTOR_BYTES.
  */
 #ifndef BENCH_LIMIT_VEC_H
 #define BENCH_LIMIT_VEC_H
@@ -40,7 +43,8 @@ typedef float vf_any __attribute__((vector_size(VECTOR_BYTES), may_alias, aligne
 #define UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
-/* Keeps a value in a register: gcc would rather read it from memory again at each use, which the load units do not keep up with. */
+/* Keeps a value in a register: gcc would rather read it from memory again at
+ * each use, which the load units do not keep up with. */
 #if defined(__x86_64__)
 #define KEEP(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)

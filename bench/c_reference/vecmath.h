@@ -1,8 +1,11 @@
-/* vecmath.h - exp, tanh, sin and log for the vectors of vec.h, branch-free, about 2 ulp.
+/* vecmath.h - exp, tanh, sin and log for the vectors of vec.h, branch-free,
+ * about 2 ulp.
  *
  * Needs: vec.h; -ffp-contract=fast. Guarantees: right to about 2 ulp for the arguments that the benches have: |x| < 1e5 in sin, normal positive
- * numbers in log; exp saturates at the ends of its range instead of giving 0 and inf. NaN, infinities and denormals are not looked after, which a
- * language has to do and a limit does not. Coefficients: minimax (Remez) for the relative error, over the range that the reduction leaves.
+ * numbers in log; exp saturates at the ends of its range instead of giving 0
+ * and inf. NaN, infinities and denormals are not looked after, which a language
+ * has to do and a limit does not. Coefficients: minimax (Remez) for the
+ * relative error, over the range that the reduction leaves.
  */
 #ifndef BENCH_LIMIT_VECMATH_H
 #define BENCH_LIMIT_VECMATH_H
@@ -12,8 +15,10 @@
 /* exp(r) - 1 for |r| <= ln(2)/2 */
 INLINE vd vd_expm1_small(vd r) {
 	vd r2 = r * r, r4 = r2 * r2;
-	vd a = 0.16666666666666701 * r + 0.5000000000000012, b = 0.008333333333307092 * r + 0.041666666666515445;
-	vd c = 0.00019841269917606098 * r + 0.001388888894701036, d = 2.755721612283961e-06 * r + 2.4801489947375367e-05;
+	vd a = 0.16666666666666701 * r + 0.5000000000000012,
+	   b = 0.008333333333307092 * r + 0.041666666666515445;
+	vd c = 0.00019841269917606098 * r + 0.001388888894701036,
+	   d = 2.755721612283961e-06 * r + 2.4801489947375367e-05;
 	vd e = 2.5117911083483725e-08 * r + 2.763127868190036e-07;
 	vd low = r2 * b + a, high = r4 * e + (r2 * d + c);
 	return r2 * (r4 * high + low) + r;
@@ -47,8 +52,10 @@ INLINE vd vd_sin(vd x) {
 	vd r = x - n * 0x1.921fb54442d18p+1;
 	r = r - n * 0x1.1a62633145c07p-53;
 	vd s = r * r, s2 = s * s, s4 = s2 * s2;
-	vd a = 0.008333333333333212 * s - 0.16666666666666666, b = 2.755731921213149e-06 * s - 0.00019841269841215284;
-	vd c = 1.605894392667617e-10 * s - 2.5052106960127078e-08, d = 2.722250762624653e-15 * s - 7.643097327602161e-13;
+	vd a = 0.008333333333333212 * s - 0.16666666666666666,
+	   b = 2.755731921213149e-06 * s - 0.00019841269841215284;
+	vd c = 1.605894392667617e-10 * s - 2.5052106960127078e-08,
+	   d = 2.722250762624653e-15 * s - 7.643097327602161e-13;
 	vd p = s4 * (s2 * d + c) + (s2 * b + a);
 	r = (vd)((vl)r ^ ((vl)t << 63));
 	return (r * s) * p + r;
@@ -69,7 +76,8 @@ INLINE vd vd_log(vd x) {
 
 INLINE vf vf_expm1_small(vf r) {
 	vf r2 = r * r;
-	vf a = 0.16666518842201178f * r + 0.5000000095286826f, b = 0.008368889191522729f * r + 0.04166620555395703f;
+	vf a = 0.16666518842201178f * r + 0.5000000095286826f,
+	   b = 0.008368889191522729f * r + 0.04166620555395703f;
 	return r2 * (r2 * (r2 * 0.0013950504774105288f + b) + a) + r;
 }
 

@@ -1,12 +1,18 @@
-/* run.c - work and precision: how long each method takes for the error it gets, for the integrators of Atled and for CVODE called from C.
+/* run.c - work and precision: how long each method takes for the error it gets,
+ * for the integrators of Atled and for CVODE called from C.
  *
- * Use: run [--only WORD]... [--budget SECONDS] [--folder bench], from the project's folder. Prints a line of JSON for each problem, method and tolerance.
+ * Use: run [--only WORD]... [--budget SECONDS] [--folder bench], from the
+ * project's folder. Prints a line of JSON for each problem, method and
+ * tolerance.
  *
- * Needs: include/atled.h, SUNDIALS; references.txt and programs/precision.dsl in the folder. Guarantees: both sides have the same problems, tolerances
- * (rtol from 1e-4 to 1e-12, atol = rtol times the number in references.txt) and clock: processor time of this thread, the smallest of many runs within
+ * Needs: include/atled.h, SUNDIALS; references.txt and programs/precision.dsl
+ * in the folder. Guarantees: both sides have the same problems, tolerances
+ * (rtol from 1e-4 to 1e-12, atol = rtol times the number in references.txt) and
+ * clock: processor time of this thread, the smallest of many runs within
  * the budget, after runs that are not counted, so that compiling is not in it. The error is the largest of |y - r| / (|r| + atol / rtol) over the
- * references r at the end. CVODE is used as its examples do, with right-hand sides and Jacobians written by hand, dense or banded; where the problem is not stiff,
- * Adams' formulas with fixed-point iteration.
+ * references r at the end. CVODE is used as its examples do, with right-hand
+ * sides and Jacobians written by hand, dense or banded; where the problem is
+ * not stiff, Adams' formulas with fixed-point iteration.
  */
 #define _GNU_SOURCE
 #include "atled.h"
@@ -28,16 +34,18 @@
 
 enum { MOST = 1000, REFERENCES = 200, FIRST_TOL = 4, LAST_TOL = 12 };
 
-/* ---- the problems by hand ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the problems by hand ------------------------------------------------ */
 
-/* seven bodies of masses 1 to 7: positions x, y, then speeds (Hairer, Norsett and Wanner I, II.10) */
+/* seven bodies of masses 1 to 7: positions x, y, then speeds (Hairer, Norsett
+ * and Wanner I, II.10) */
 static void pleiades_f(const double *z, double *f) {
 	memcpy(f, z + 14, 14 * sizeof *f);
 	for (int i = 0; i < 7; i++) {
 		double x = 0, y = 0;
 		for (int j = 0; j < 7; j++) {
 			if (i == j) continue;
-			const double dx = z[j] - z[i], dy = z[7 + j] - z[7 + i], q = dx * dx + dy * dy, pull = (j + 1) / (q * sqrt(q));
+			const double dx = z[j] - z[i], dy = z[7 + j] - z[7 + i], q = dx * dx + dy * dy,
+						 pull = (j + 1) / (q * sqrt(q));
 			x += pull * dx;
 			y += pull * dy;
 		}
@@ -53,9 +61,13 @@ static void lorenz_f(const double *u, double *f) {
 
 static void robertson_0(double *y) { y[0] = 1; }
 static void hires_0(double *y) { y[0] = 1, y[7] = 0.0057; }
-static void pollution_0(double *y) { y[1] = 0.2, y[3] = 0.04, y[6] = 0.1, y[7] = 0.3, y[8] = 0.01, y[16] = 0.007; }
+static void pollution_0(double *y) {
+	y[1] = 0.2, y[3] = 0.04, y[6] = 0.1, y[7] = 0.3, y[8] = 0.01, y[16] = 0.007;
+}
 static void pleiades_0(double *y) {
-	memcpy(y, (double[]){3, 3, -1, -3, 2, -2, 2, 3, -3, 2, 0, 0, -4, 4, 0, 0, 0, 0, 0, 1.75, -1.5, 0, 0, 0, -1.25, 1, 0, 0}, 28 * sizeof *y);
+	memcpy(y, (double[]){3, 3, -1, -3, 2, -2,   2,    3, -3, 2, 0,     0, -4, 4,
+	                     0, 0, 0,  0,  0, 1.75, -1.5, 0, 0,  0, -1.25, 1, 0,  0},
+	       28 * sizeof *y);
 }
 static void lorenz_0(double *y) { y[0] = 1; }
 static void brusselator_0(double *y) {
@@ -73,8 +85,9 @@ static void pollution_matrix(const double *y, double *j) { pollution_j(y, j); }
 static void brusselator_slope(const double *y, double *f) { brusselator_f(y, f); }
 
 typedef struct Problem {
-	const char *name, *type, *methods; /* what Atled gives, and by which methods beside its own choice */
-	int n, every;                      /* unknowns, and which of them have references */
+	/* what Atled gives, and by which methods beside its own choice */
+	const char *name, *type, *methods;
+	int n, every; /* unknowns, and which of them have references */
 	double t1;
 	void (*start)(double *y);
 	Slope slope;
@@ -83,12 +96,17 @@ typedef struct Problem {
 } Problem;
 
 static const Problem problems[] = {
-	{"robertson", "(f64) -> f64[3]", "rodas5p radau5 radau9 radau13 bdf", 3, 1, 1e5, robertson_0, robertson_slope, robertson_matrix, true},
-	{"hires", "(f64) -> f64[8]", "rodas5p radau5 radau9 radau13 bdf dop853", 8, 1, 321.8122, hires_0, hires_slope, hires_matrix, true},
-	{"pollution", "(f64) -> f64[n]", "rodas5p radau5 radau9 radau13 bdf", 20, 1, 60, pollution_0, pollution_slope, pollution_matrix, true},
-	{"pleiades", "(f64) -> f64[n]", "tsit5 dop853 adams", 28, 1, 3, pleiades_0, pleiades_f, NULL, false},
+	{"robertson", "(f64) -> f64[3]", "rodas5p radau5 radau9 radau13 bdf", 3, 1, 1e5, robertson_0,
+     robertson_slope, robertson_matrix, true},
+	{"hires", "(f64) -> f64[8]", "rodas5p radau5 radau9 radau13 bdf dop853", 8, 1, 321.8122,
+     hires_0, hires_slope, hires_matrix, true},
+	{"pollution", "(f64) -> f64[n]", "rodas5p radau5 radau9 radau13 bdf", 20, 1, 60, pollution_0,
+     pollution_slope, pollution_matrix, true},
+	{"pleiades", "(f64) -> f64[n]", "tsit5 dop853 adams", 28, 1, 3, pleiades_0, pleiades_f, NULL,
+     false},
 	{"lorenz", "(f64) -> f64[3]", "tsit5 dop853 adams", 3, 1, 10, lorenz_0, lorenz_f, NULL, false},
-	{"brusselator", "(f64) -> f64[n]", "bdf", 2 * CELLS, 7, 10, brusselator_0, brusselator_slope, NULL, true},
+	{"brusselator", "(f64) -> f64[n]", "bdf", 2 * CELLS, 7, 10, brusselator_0, brusselator_slope,
+     NULL, true},
 };
 
 typedef struct Reference {
@@ -131,19 +149,21 @@ static double error_of(const Problem *p, const Reference *r, const double *y) {
 	return most;
 }
 
-/* ---- CVODE ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- CVODE --------------------------------------------------------------- */
 
 static int call_slope(double t, N_Vector y, N_Vector f, void *ud) {
 	(void)t;
 	((const Problem *)ud)->slope(NV_DATA_S(y), NV_DATA_S(f));
 	return 0;
 }
-static int call_dense(double t, N_Vector y, N_Vector f, SUNMatrix m, void *ud, N_Vector a, N_Vector b, N_Vector c) {
+static int call_dense(double t, N_Vector y, N_Vector f, SUNMatrix m, void *ud, N_Vector a,
+                      N_Vector b, N_Vector c) {
 	(void)t, (void)f, (void)a, (void)b, (void)c;
 	((const Problem *)ud)->matrix(NV_DATA_S(y), SM_DATA_D(m));
 	return 0;
 }
-static int brusselator_band(double t, N_Vector y, N_Vector f, SUNMatrix m, void *ud, N_Vector a, N_Vector b, N_Vector c) {
+static int brusselator_band(double t, N_Vector y, N_Vector f, SUNMatrix m, void *ud, N_Vector a,
+                            N_Vector b, N_Vector c) {
 	(void)t, (void)f, (void)ud, (void)a, (void)b, (void)c;
 	const double *z = NV_DATA_S(y);
 	for (int i = 0; i < 2 * CELLS; i++) {
@@ -168,17 +188,20 @@ static bool by_cvode(const Problem *p, double rtol, double atol, double *out) {
 	SUNMatrix m = NULL;
 	SUNLinearSolver ls = NULL;
 	SUNNonlinearSolver ns = NULL;
-	bool ok = CVodeInit(mem, call_slope, 0, y) == 0 && CVodeSStolerances(mem, rtol, atol) == 0 && CVodeSetUserData(mem, (void *)(uintptr_t)p) == 0;
+	bool ok = CVodeInit(mem, call_slope, 0, y) == 0 && CVodeSStolerances(mem, rtol, atol) == 0 &&
+	          CVodeSetUserData(mem, (void *)(uintptr_t)p) == 0;
 	if (p->stiff) {
 		m = p->matrix ? SUNDenseMatrix(p->n, p->n, sun) : SUNBandMatrix(p->n, 2, 2, sun);
 		ls = p->matrix ? SUNLinSol_Dense(y, m, sun) : SUNLinSol_Band(y, m, sun);
-		ok = ok && CVodeSetLinearSolver(mem, ls, m) == 0 && CVodeSetJacFn(mem, p->matrix ? call_dense : brusselator_band) == 0;
+		ok = ok && CVodeSetLinearSolver(mem, ls, m) == 0 &&
+		     CVodeSetJacFn(mem, p->matrix ? call_dense : brusselator_band) == 0;
 	} else {
 		ns = SUNNonlinSol_FixedPoint(y, 0, sun);
 		ok = ok && CVodeSetNonlinearSolver(mem, ns) == 0;
 	}
 	double at;
-	ok = ok && CVodeSetMaxNumSteps(mem, 1000000) == 0 && CVodeSetStopTime(mem, p->t1) == 0 && CVode(mem, p->t1, y, &at, CV_NORMAL) >= 0;
+	ok = ok && CVodeSetMaxNumSteps(mem, 1000000) == 0 && CVodeSetStopTime(mem, p->t1) == 0 &&
+	     CVode(mem, p->t1, y, &at, CV_NORMAL) >= 0;
 	memcpy(out, NV_DATA_S(y), (size_t)p->n * sizeof *out);
 	CVodeFree(&mem);
 	if (ls) SUNLinSolFree(ls);
@@ -189,14 +212,15 @@ static bool by_cvode(const Problem *p, double rtol, double atol, double *out) {
 	return ok;
 }
 
-/* ---- Atled ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Atled --------------------------------------------------------------- */
 
 static void to_stderr(void *ud, const char *text, size_t n) {
 	(void)ud;
 	fwrite(text, 1, n, stderr);
 }
 static _Noreturn void stop(atled_context *ctx) {
-	for (size_t i = 0; i < atled_error_count(ctx); i++) atled_error_write(ctx, i, ATLED_ERROR_TEXT, to_stderr, NULL);
+	for (size_t i = 0; i < atled_error_count(ctx); i++)
+		atled_error_write(ctx, i, ATLED_ERROR_TEXT, to_stderr, NULL);
 	give_up("Atled's side failed");
 }
 
@@ -215,7 +239,7 @@ static atled_context *program(const char *folder) {
 	return ctx;
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 static double spent(void) {
 	struct timespec t;
@@ -237,10 +261,12 @@ typedef struct Side {
 
 static bool run_once(Side *s) {
 	if (!s->raw) return by_cvode(s->p, s->rtol, s->atol, s->y);
-	return s->raw(s->ud, (int64_t[]){s->p->n}, (const void *[]){&s->rtol}, (void *[]){s->y}) == ATLED_OK;
+	return s->raw(s->ud, (int64_t[]){s->p->n}, (const void *[]){&s->rtol}, (void *[]){s->y}) ==
+	       ATLED_OK;
 }
 
-/* The smallest of many runs, each of some microseconds at least; `first` goes on until machine code has taken over. */
+/* The smallest of many runs, each of some microseconds at least; `first` goes
+ * on until machine code has taken over. */
 static bool measure(Side *s, double budget, bool first, double *best) {
 	double start = now();
 	for (int k = 0; k < 2 || (first && now() - start < 2); k++)
@@ -257,7 +283,8 @@ static bool measure(Side *s, double budget, bool first, double *best) {
 	return true;
 }
 
-static void all_tolerances(const Problem *p, const Reference *r, Side *s, const char *side, const char *method, double budget) {
+static void all_tolerances(const Problem *p, const Reference *r, Side *s, const char *side,
+                           const char *method, double budget) {
 	for (int tol = FIRST_TOL; tol <= LAST_TOL; tol++) {
 		double best;
 		s->rtol = pow(10, -tol);
@@ -266,7 +293,9 @@ static void all_tolerances(const Problem *p, const Reference *r, Side *s, const 
 			fprintf(stderr, "precision: %s by %s gives up at 1e-%d\n", p->name, method, tol);
 			continue;
 		}
-		printf("{\"problem\":\"%s\",\"side\":\"%s\",\"method\":\"%s\",\"rtol\":%g,\"ms\":%.6g,\"error\":%.4g}\n", p->name, side, method, s->rtol, 1e3 * best, error_of(p, r, s->y));
+		printf("{\"problem\":\"%s\",\"side\":\"%s\",\"method\":\"%s\",\"rtol\":%g,\"ms\":%.6g,"
+		       "\"error\":%.4g}\n",
+		       p->name, side, method, s->rtol, 1e3 * best, error_of(p, r, s->y));
 		fflush(stdout);
 	}
 }
@@ -295,8 +324,11 @@ int main(int argc, char **argv) {
 			if (!wanted) continue;
 			Side s = {.p = p};
 			atled_function *f = NULL;
-			if (!c && (atled_lookup(ctx, name, p->type, &f) != ATLED_OK || atled_entry(ctx, f, &s.raw, &s.ud) != ATLED_OK)) stop(ctx);
-			all_tolerances(p, &r, &s, c ? "C" : "Atled", c ? (p->stiff ? "CVODE BDF" : "CVODE Adams") : m, budget);
+			if (!c && (atled_lookup(ctx, name, p->type, &f) != ATLED_OK ||
+			           atled_entry(ctx, f, &s.raw, &s.ud) != ATLED_OK))
+				stop(ctx);
+			all_tolerances(p, &r, &s, c ? "C" : "Atled",
+			               c ? (p->stiff ? "CVODE BDF" : "CVODE Adams") : m, budget);
 			atled_function_free(f);
 		}
 	}

@@ -1,16 +1,20 @@
 /* arena.c - bump allocation in growing chunks.
  *
- * Needs: arena.h and the counted heap of context.h.
- * Guarantees: 16-byte aligned pointers that stay put until arena_free; every chunk is counted by the heap; a failed
- * chunk throws ST_NOMEM and leaves the arena as it was. The context's own arena is the root of a list of all its
- * arenas: freeing the root frees the rest, so that an owner lost to a throw costs nothing beyond the context's life.
+ * Needs: arena.h and the counted heap of context.h. Guarantees: 16-byte aligned
+ * pointers that stay put until arena_free; every chunk is counted by the heap;
+ * a failed chunk throws ST_NOMEM and leaves the arena as it was. The context's
+ * own arena is the root of a list of all its arenas: freeing the root frees the
+ * rest, so that an owner lost to a throw costs nothing beyond the context's
+ * life.
  */
 #include "lang/base/arena.h"
 #include <stdio.h>
 
 #define ALIGNMENT ((size_t)16)
 #ifdef ATLED_STRESS
-#define CHUNK_FIRST ((size_t)0) /* every allocation gets a chunk of its own, so that a stale pointer is seen at once */
+/* every allocation gets a chunk of its own, so that a stale pointer is seen
+ * at once */
+#define CHUNK_FIRST ((size_t)0)
 #define CHUNK_MOST ((size_t)1)
 #else
 #define CHUNK_FIRST ((size_t)16 * 1024)
@@ -24,16 +28,16 @@ typedef struct Chunk {
 
 struct Arena {
 	Ctx *ctx;
-	Arena *prev, *next; /* all arenas of a context, in a list whose head is the context's own arena */
-	Chunk *chunks;      /* the newest first */
-	char *free, *end;   /* what is left of the current chunk; `free` is aligned */
+	/* all arenas of a context, in a list whose head is the context's own
+	 * arena */
+	Arena *prev, *next;
+	Chunk *chunks;    /* the newest first */
+	char *free, *end; /* what is left of the current chunk; `free` is aligned */
 	size_t next_chunk;
 	size_t bytes;
 };
 
-static char *align_up(char *p) {
-	return p + (-(uintptr_t)p & (ALIGNMENT - 1));
-}
+static char *align_up(char *p) { return p + (-(uintptr_t)p & (ALIGNMENT - 1)); }
 
 Arena *arena_new(Ctx *c) {
 	Arena *a = heap_alloc(c, sizeof *a);
@@ -70,12 +74,11 @@ void arena_free(Arena *a) {
 	release(a);
 }
 
-size_t arena_bytes(const Arena *a) {
-	return a->bytes;
-}
+size_t arena_bytes(const Arena *a) { return a->bytes; }
 
-/* A block with room for `bytes` after its header and alignment; becomes the current chunk only when more would remain
- * in it than in the present one, so that a large array does not waste the rest of a fresh chunk. */
+/* A block with room for `bytes` after its header and alignment; becomes the
+ * current chunk only when more would remain in it than in the present one, so
+ * that a large array does not waste the rest of a fresh chunk. */
 static void *alloc_in_new_chunk(Arena *a, size_t bytes) {
 	size_t need = sizeof(Chunk) + ALIGNMENT + bytes;
 	if (need < bytes) ctx_throw(a->ctx, ST_NOMEM);
@@ -105,9 +108,7 @@ void *arena_alloc(Arena *a, size_t bytes) {
 	return p;
 }
 
-void *arena_zalloc(Arena *a, size_t bytes) {
-	return memset(arena_alloc(a, bytes), 0, bytes);
-}
+void *arena_zalloc(Arena *a, size_t bytes) { return memset(arena_alloc(a, bytes), 0, bytes); }
 
 char *arena_copy(Arena *a, const char *text, size_t n) {
 	char *p = arena_alloc(a, n + 1);

@@ -1,7 +1,9 @@
-/* arena.h - bump allocation with one death, and growable arrays that live in an arena.
+/* arena.h - bump allocation with one death, and growable arrays that live in an
+ * arena.
  *
- * Needs: context.h. Guarantees: every pointer is 16-byte aligned and stays put until the arena dies or is reset to a mark;
- * failure throws ST_NOMEM (compile side only).
+ * Needs: context.h. Guarantees: every pointer is 16-byte aligned and stays put
+ * until the arena dies or is reset to a mark; failure throws ST_NOMEM (compile
+ * side only).
  */
 #ifndef ATLED_LANG_BASE_ARENA_H
 #define ATLED_LANG_BASE_ARENA_H
@@ -11,8 +13,8 @@
 
 Arena *arena_new(Ctx *c);
 void arena_free(Arena *a);
-void *arena_alloc(Arena *a, size_t bytes);  /* not cleared */
-void *arena_zalloc(Arena *a, size_t bytes); /* cleared */
+void *arena_alloc(Arena *a, size_t bytes);              /* not cleared */
+void *arena_zalloc(Arena *a, size_t bytes);             /* cleared */
 char *arena_copy(Arena *a, const char *text, size_t n); /* adds the final NUL */
 char *arena_printf(Arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 size_t arena_bytes(const Arena *a);
@@ -20,34 +22,34 @@ size_t arena_bytes(const Arena *a);
 #define ARENA_NEW(a, T) ((T *)arena_zalloc((a), sizeof(T)))
 #define ARENA_ARRAY(a, T, n) ((T *)arena_zalloc((a), sizeof(T) * (size_t)(n)))
 
-/* Growable array: struct { T *at; uint32_t n, cap; }. Growth copies inside the arena, so never keep a pointer into it
- * across a push; keep the index. */
-#define VEC(T)             \
-	struct {               \
-		T *at;             \
-		uint32_t n, cap;   \
+/* Growable array: struct { T *at; uint32_t n, cap; }. Growth copies inside the
+ * arena, so never keep a pointer into it across a push; keep the index. */
+#define VEC(T)                                                                                     \
+	struct {                                                                                       \
+		T *at;                                                                                     \
+		uint32_t n, cap;                                                                           \
 	}
 #ifdef ATLED_STRESS
 #define VEC_FIRST 1u
 #else
 #define VEC_FIRST 8u
 #endif
-#define VEC_RESERVE(a, v, want)                                                                        \
-	do {                                                                                               \
-		uint32_t want_ = (uint32_t)(want);                                                             \
-		if ((v)->cap < want_) {                                                                        \
-			uint32_t cap_ = (v)->cap ? (v)->cap * 2 : VEC_FIRST;                                       \
-			while (cap_ < want_) cap_ *= 2;                                                            \
-			void *at_ = arena_alloc((a), sizeof(*(v)->at) * (size_t)cap_);                             \
-			if ((v)->n) memcpy(at_, (v)->at, sizeof(*(v)->at) * (size_t)(v)->n);                       \
-			(v)->at = at_;                                                                             \
-			(v)->cap = cap_;                                                                           \
-		}                                                                                              \
+#define VEC_RESERVE(a, v, want)                                                                    \
+	do {                                                                                           \
+		uint32_t want_ = (uint32_t)(want);                                                         \
+		if ((v)->cap < want_) {                                                                    \
+			uint32_t cap_ = (v)->cap ? (v)->cap * 2 : VEC_FIRST;                                   \
+			while (cap_ < want_) cap_ *= 2;                                                        \
+			void *at_ = arena_alloc((a), sizeof(*(v)->at) * (size_t)cap_);                         \
+			if ((v)->n) memcpy(at_, (v)->at, sizeof(*(v)->at) * (size_t)(v)->n);                   \
+			(v)->at = at_;                                                                         \
+			(v)->cap = cap_;                                                                       \
+		}                                                                                          \
 	} while (0)
-#define VEC_PUSH(a, v, x)                   \
-	do {                                    \
-		VEC_RESERVE((a), (v), (v)->n + 1u); \
-		(v)->at[(v)->n++] = (x);            \
+#define VEC_PUSH(a, v, x)                                                                          \
+	do {                                                                                           \
+		VEC_RESERVE((a), (v), (v)->n + 1u);                                                        \
+		(v)->at[(v)->n++] = (x);                                                                   \
 	} while (0)
 
 #endif

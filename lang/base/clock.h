@@ -1,6 +1,8 @@
-/* clock.h - the time of a clock that only goes forward, for measuring and for limits.
+/* clock.h - the time of a clock that only goes forward, for measuring and for
+ * limits.
  *
- * Needs: POSIX. Contract: the moment it counts from is arbitrary; a difference is right to about 50 ns.
+ * Needs: POSIX. Contract: the moment it counts from is arbitrary; a difference
+ * is right to about 50 ns.
  */
 #ifndef ATLED_LANG_BASE_CLOCK_H
 #define ATLED_LANG_BASE_CLOCK_H
@@ -14,8 +16,6 @@ static inline int64_t clock_nanoseconds(void) {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline double clock_seconds(void) {
-	return 1e-9 * (double)clock_nanoseconds();
-}
+static inline double clock_seconds(void) { return 1e-9 * (double)clock_nanoseconds(); }
 
 #endif

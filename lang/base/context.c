@@ -1,10 +1,11 @@
-/* context.c - the context: counted heap, protected regions, atoms, budgets, grants, slots.
+/* context.c - the context: counted heap, protected regions, atoms, budgets,
+ * grants, slots.
  *
- * Needs: context.h, arena.h, and the setup functions of diag.h and type.h (so that those two never meet a half-made
- * state).
- * Guarantees: no globals. Heap counts are atomic and live in a HeapAccount that is freed with its last block, so
- * tensors may be released on any thread and after ctx_free. Only ctx_interrupt and the heap may be used from other
- * threads.
+ * Needs: context.h, arena.h, and the setup functions of diag.h and type.h (so
+ * that those two never meet a half-made state). Guarantees: no globals. Heap
+ * counts are atomic and live in a HeapAccount that is freed with its last
+ * block, so tensors may be released on any thread and after ctx_free. Only
+ * ctx_interrupt and the heap may be used from other threads.
  */
 #include "lang/base/context.h"
 #include "lang/base/page_pool.h"
@@ -25,8 +26,9 @@
 #define ATOM_SLOTS_FIRST 256u
 #endif
 
-/* Blocks of a few hundred bytes that were given back and wait for the next one of their size: a loop over short vectors makes and drops some with every operation. Sanitizers see
- * every block come and go. */
+/* Blocks of a few hundred bytes that were given back and wait for the next one
+ * of their size: a loop over short vectors makes and drops some with every
+ * operation. Sanitizers see every block come and go. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATLED_STRESS)
 enum { SPARE_LARGEST = 0, SPARE_ALL = 0 };
 #else
@@ -38,15 +40,17 @@ typedef struct Spare {
 
 struct HeapAccount {
 	HostAllocator alloc;
-	atomic_size_t used, peak, limit; /* used counts the context's own record: at 0 nobody is left, and the account goes too; and the spare blocks */
+	/* used counts the context's own record: at 0 nobody is left, and the
+	 * account goes too; and the spare blocks */
+	atomic_size_t used, peak, limit;
 	atomic_uint_fast64_t allocations;
-	atomic_flag spares_busy; /* whoever finds them taken goes without. Protects: */
-	bool spares_closed;      /* the context is gone */
-	uint64_t spares_given;   /* allocations that took one */
+	atomic_flag spares_busy;              /* whoever finds them taken goes without. Protects: */
+	bool spares_closed;                   /* the context is gone */
+	uint64_t spares_given;                /* allocations that took one */
 	Spare *spares[SPARE_LARGEST / 8 + 1]; /* by bytes / 8 */
-	atomic_size_t spare_bytes; /* (read by anybody) */
-	atomic_uint_fast64_t fail_number; /* this allocation fails, 0: none */
-	atomic_bool fail_forever;         /* ... and all after it */
+	atomic_size_t spare_bytes;            /* (read by anybody) */
+	atomic_uint_fast64_t fail_number;     /* this allocation fails, 0: none */
+	atomic_bool fail_forever;             /* ... and all after it */
 };
 
 typedef struct Protect {
@@ -67,11 +71,12 @@ struct Ctx {
 	Protect *protect;
 
 	VEC(AtomText) atoms;
-	uint32_t *atom_slots; /* open addressing; Atom, 0 is free (the empty string is never looked up) */
+	/* open addressing; Atom, 0 is free (the empty string is never looked up) */
+	uint32_t *atom_slots;
 	uint32_t atom_slot_count;
 
 	atomic_int interrupt;
-	uint64_t interrupt_at; /* polls left until the test seam raises the flag; 0: off */
+	uint64_t interrupt_at;      /* polls left until the test seam raises the flag; 0: off */
 	uint64_t steps, step_limit; /* step_limit: value of `steps` that must not be passed; 0: none */
 	double deadline, last_look; /* in clock_seconds */
 	bool timed;
@@ -98,7 +103,7 @@ struct Ctx {
 	} slots[SLOT_COUNT];
 };
 
-/* ---- heap -------------------------------------------------------------------------------------------------------- */
+/* ---- heap ---------------------------------------------------------------- */
 
 static void *malloc_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	(void)ud;
@@ -119,9 +124,7 @@ static void *malloc_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 	return q;
 }
 
-HostAllocator heap_default(void) {
-	return (HostAllocator){.resize = malloc_resize};
-}
+HostAllocator heap_default(void) { return (HostAllocator){.resize = malloc_resize}; }
 
 /* Reserves `bytes` more under the limit. */
 static bool account_charge(HeapAccount *a, size_t bytes) {
@@ -131,17 +134,19 @@ static bool account_charge(HeapAccount *a, size_t bytes) {
 	do {
 		now = used + bytes;
 		if (now < used || (limit && now > limit)) return false;
-	} while (!atomic_compare_exchange_weak_explicit(&a->used, &used, now, memory_order_relaxed, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&a->used, &used, now, memory_order_relaxed,
+	                                                memory_order_relaxed));
 	size_t peak = atomic_load_explicit(&a->peak, memory_order_relaxed);
-	while (peak < now &&
-	       !atomic_compare_exchange_weak_explicit(&a->peak, &peak, now, memory_order_relaxed, memory_order_relaxed))
+	while (peak < now && !atomic_compare_exchange_weak_explicit(
+							 &a->peak, &peak, now, memory_order_relaxed, memory_order_relaxed))
 		;
 	return true;
 }
 
 static void account_credit(HeapAccount *a, size_t bytes) {
 	const HostAllocator alloc = a->alloc;
-	if (atomic_fetch_sub_explicit(&a->used, bytes, memory_order_acq_rel) == bytes) alloc.resize(alloc.ud, a, sizeof *a, 0);
+	if (atomic_fetch_sub_explicit(&a->used, bytes, memory_order_acq_rel) == bytes)
+		alloc.resize(alloc.ud, a, sizeof *a, 0);
 }
 
 /* Numbers this allocation and says whether the test seam wants it to fail. */
@@ -161,18 +166,21 @@ static void spares_unlock(HeapAccount *a) {
 	atomic_flag_clear_explicit(&a->spares_busy, memory_order_release);
 }
 
-static bool may_be_spare(size_t bytes) {
-	return bytes <= SPARE_LARGEST && !(bytes % 8);
-}
+static bool may_be_spare(size_t bytes) { return bytes <= SPARE_LARGEST && !(bytes % 8); }
 
-/* A spare block of that size, or NULL. The test seam counts and fails what is made. */
+/* A spare block of that size, or NULL. The test seam counts and fails what is
+ * made. */
 static void *spare_take(HeapAccount *a, size_t bytes) {
-	if (!may_be_spare(bytes) || atomic_load_explicit(&a->fail_number, memory_order_relaxed) || !spares_lock(a)) return NULL;
+	if (!may_be_spare(bytes) || atomic_load_explicit(&a->fail_number, memory_order_relaxed) ||
+	    !spares_lock(a))
+		return NULL;
 	Spare *s = a->spares[bytes / 8];
 	if (s) {
 		a->spares[bytes / 8] = s->next;
 		a->spares_given++;
-		atomic_store_explicit(&a->spare_bytes, atomic_load_explicit(&a->spare_bytes, memory_order_relaxed) - bytes, memory_order_relaxed);
+		atomic_store_explicit(&a->spare_bytes,
+		                      atomic_load_explicit(&a->spare_bytes, memory_order_relaxed) - bytes,
+		                      memory_order_relaxed);
 	}
 	spares_unlock(a);
 	return s;
@@ -193,7 +201,8 @@ static bool spare_keep(HeapAccount *a, void *p, size_t bytes) {
 	return keeps;
 }
 
-/* Gives all of them back; `close`: and keeps none from now on. The caller's own bytes keep the account alive. */
+/* Gives all of them back; `close`: and keeps none from now on. The caller's own
+ * bytes keep the account alive. */
 static void spares_drop(HeapAccount *a, bool close) {
 	while (!spares_lock(a))
 		;
@@ -236,27 +245,20 @@ static void account_release(HeapAccount *a, void *p, size_t bytes) {
 	account_credit(a, bytes);
 }
 
-HeapAccount *heap_account(const Ctx *c) {
-	return c->account;
-}
+HeapAccount *heap_account(const Ctx *c) { return c->account; }
 
-HostAllocator account_allocator(const HeapAccount *a) {
-	return a->alloc;
-}
+HostAllocator account_allocator(const HeapAccount *a) { return a->alloc; }
 
-void *account_alloc(HeapAccount *a, size_t bytes) {
-	return account_make(a, bytes);
-}
+void *account_alloc(HeapAccount *a, size_t bytes) { return account_make(a, bytes); }
 
 void account_free(HeapAccount *a, void *p, size_t bytes) {
 	if (p) account_release(a, p, bytes ? bytes : 1);
 }
 
-void *heap_alloc(Ctx *c, size_t bytes) {
-	return account_make(c->account, bytes);
-}
+void *heap_alloc(Ctx *c, size_t bytes) { return account_make(c->account, bytes); }
 
-/* A block asked for with 0 bytes holds one, so that NULL always means failure; the same rule is applied to `old_bytes`.
+/* A block asked for with 0 bytes holds one, so that NULL always means failure;
+ * the same rule is applied to `old_bytes`.
  * */
 void *heap_resize(Ctx *c, void *p, size_t old_bytes, size_t new_bytes) {
 	if (!p) return heap_alloc(c, new_bytes);
@@ -268,7 +270,8 @@ void heap_free(Ctx *c, void *p, size_t bytes) {
 }
 
 size_t heap_used(const Ctx *c) {
-	return atomic_load_explicit(&c->account->used, memory_order_relaxed) - atomic_load_explicit(&c->account->spare_bytes, memory_order_relaxed);
+	return atomic_load_explicit(&c->account->used, memory_order_relaxed) -
+	       atomic_load_explicit(&c->account->spare_bytes, memory_order_relaxed);
 }
 
 size_t heap_peak(const Ctx *c) {
@@ -286,14 +289,16 @@ size_t heap_limit(const Ctx *c) {
 void heap_fail_at(Ctx *c, uint64_t n, bool forever) {
 	HeapAccount *a = c->account;
 	atomic_store_explicit(&a->fail_forever, forever, memory_order_relaxed);
-	atomic_store_explicit(&a->fail_number, n ? atomic_load(&a->allocations) + n : 0, memory_order_relaxed);
+	atomic_store_explicit(&a->fail_number, n ? atomic_load(&a->allocations) + n : 0,
+	                      memory_order_relaxed);
 }
 
 uint64_t heap_allocation_count(const Ctx *c) {
-	return atomic_load_explicit(&c->account->allocations, memory_order_relaxed) + c->account->spares_given;
+	return atomic_load_explicit(&c->account->allocations, memory_order_relaxed) +
+	       c->account->spares_given;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static void set_up(Ctx *c, void *unused) {
 	(void)unused;
@@ -339,17 +344,11 @@ void ctx_free(Ctx *c) {
 	account_release(c->account, c, sizeof *c);
 }
 
-bool ctx_verifies(const Ctx *c) {
-	return c->verifies;
-}
+bool ctx_verifies(const Ctx *c) { return c->verifies; }
 
-Arena *ctx_arena(Ctx *c) {
-	return c->arena;
-}
+Arena *ctx_arena(Ctx *c) { return c->arena; }
 
-void *ctx_slot(const Ctx *c, Slot s) {
-	return c->slots[s].state;
-}
+void *ctx_slot(const Ctx *c, Slot s) { return c->slots[s].state; }
 
 /* Replacing a state frees the one before it. */
 void ctx_set_slot(Ctx *c, Slot s, void *state, void (*free_state)(Ctx *c, void *state)) {
@@ -359,7 +358,7 @@ void ctx_set_slot(Ctx *c, Slot s, void *state, void (*free_state)(Ctx *c, void *
 	c->slots[s].free_state = free_state;
 }
 
-/* ---- non-local exit --------------------------------------------------------------------------------------------- */
+/* ---- non-local exit ------------------------------------------------------ */
 
 Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg) {
 	Protect here;
@@ -371,19 +370,21 @@ Status ctx_protect(Ctx *c, void (*body)(Ctx *c, void *arg), void *arg) {
 	return here.status;
 }
 
-/* Without a ctx_protect there is nowhere to go: that is a fault of ours, not of the user (the public API protects every
- * entry), so it is recorded and ends like a failed assertion. It is the only abort in the library. */
+/* Without a ctx_protect there is nowhere to go: that is a fault of ours, not of
+ * the user (the public API protects every entry), so it is recorded and ends
+ * like a failed assertion. It is the only abort in the library. */
 _Noreturn void ctx_throw(Ctx *c, Status s) {
 	Protect *p = c->protect;
 	if (!p) {
-		diag_error(c, E_INTERNAL, NO_SPAN, "a throw (status %d) outside every protected region", (int)s);
+		diag_error(c, E_INTERNAL, NO_SPAN, "a throw (status %d) outside every protected region",
+		           (int)s);
 		abort();
 	}
 	p->status = s == ST_OK ? ST_INTERNAL : s;
 	longjmp(p->at, 1);
 }
 
-/* ---- atoms ------------------------------------------------------------------------------------------------------ */
+/* ---- atoms --------------------------------------------------------------- */
 
 static uint32_t hash_bytes(const char *text, size_t n) {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -406,12 +407,14 @@ Atom atom_n(Ctx *c, const char *text, size_t n) {
 		const AtomText *t = &c->atoms.at[c->atom_slots[i]];
 		if (t->hash == hash && t->n == n && !memcmp(t->text, text, n)) return c->atom_slots[i];
 	}
-	/* All that can throw comes before the first change, so that a failed atom leaves no trace. */
+	/* All that can throw comes before the first change, so that a failed atom
+	 * leaves no trace. */
 	VEC_RESERVE(c->arena, &c->atoms, c->atoms.n + 1);
 	if (c->atoms.n * 2 >= c->atom_slot_count) {
 		uint32_t count = c->atom_slot_count * 4;
 		uint32_t *slots = ARENA_ARRAY(c->arena, uint32_t, count);
-		for (uint32_t i = 1; i < c->atoms.n; i++) *atom_slot_free(slots, count, c->atoms.at[i].hash) = i;
+		for (uint32_t i = 1; i < c->atoms.n; i++)
+			*atom_slot_free(slots, count, c->atoms.at[i].hash) = i;
 		c->atom_slots = slots;
 		c->atom_slot_count = count;
 	}
@@ -422,9 +425,7 @@ Atom atom_n(Ctx *c, const char *text, size_t n) {
 	return a;
 }
 
-Atom atom(Ctx *c, const char *text) {
-	return atom_n(c, text, strlen(text));
-}
+Atom atom(Ctx *c, const char *text) { return atom_n(c, text, strlen(text)); }
 
 Atom atom_f(Ctx *c, const char *format, ...) {
 	char small[256];
@@ -443,31 +444,21 @@ Atom atom_f(Ctx *c, const char *format, ...) {
 	return n > 0 ? atom_n(c, text, (size_t)n) : 0;
 }
 
-const char *atom_text(const Ctx *c, Atom a) {
-	return a < c->atoms.n ? c->atoms.at[a].text : "";
-}
+const char *atom_text(const Ctx *c, Atom a) { return a < c->atoms.n ? c->atoms.at[a].text : ""; }
 
-size_t atom_length(const Ctx *c, Atom a) {
-	return a < c->atoms.n ? c->atoms.at[a].n : 0;
-}
+size_t atom_length(const Ctx *c, Atom a) { return a < c->atoms.n ? c->atoms.at[a].n : 0; }
 
-/* ---- interruption, budgets -------------------------------------------------------------------------------------- */
+/* ---- interruption, budgets ----------------------------------------------- */
 
-void ctx_interrupt(Ctx *c) {
-	atomic_store_explicit(&c->interrupt, 1, memory_order_relaxed);
-}
+void ctx_interrupt(Ctx *c) { atomic_store_explicit(&c->interrupt, 1, memory_order_relaxed); }
 
 bool ctx_interrupted(const Ctx *c) {
 	return c && atomic_load_explicit(&c->interrupt, memory_order_relaxed);
 }
 
-void ctx_clear_interrupt(Ctx *c) {
-	atomic_store_explicit(&c->interrupt, 0, memory_order_relaxed);
-}
+void ctx_clear_interrupt(Ctx *c) { atomic_store_explicit(&c->interrupt, 0, memory_order_relaxed); }
 
-void ctx_interrupt_at_poll(Ctx *c, uint64_t n) {
-	c->interrupt_at = n;
-}
+void ctx_interrupt_at_poll(Ctx *c, uint64_t n) { c->interrupt_at = n; }
 
 void ctx_set_step_limit(Ctx *c, uint64_t steps) {
 	c->step_limit = !steps ? 0 : c->steps > UINT64_MAX - steps ? UINT64_MAX : c->steps + steps;
@@ -483,19 +474,14 @@ void ctx_set_time_limit(Ctx *c, double wall_seconds) {
 	c->skip = c->skipped = 0;
 }
 
-void ctx_set_depth_limit(Ctx *c, uint32_t calls) {
-	c->depth_limit = calls;
-}
+void ctx_set_depth_limit(Ctx *c, uint32_t calls) { c->depth_limit = calls; }
 
-uint32_t ctx_depth_limit(const Ctx *c) {
-	return c->depth_limit;
-}
+uint32_t ctx_depth_limit(const Ctx *c) { return c->depth_limit; }
 
-uint64_t ctx_steps(const Ctx *c) {
-	return c->steps;
-}
+uint64_t ctx_steps(const Ctx *c) { return c->steps; }
 
-/* The clock is read about once a millisecond: the number of polls skipped between two looks follows how fast they come.
+/* The clock is read about once a millisecond: the number of polls skipped
+ * between two looks follows how fast they come.
  * */
 static bool out_of_time(Ctx *c) {
 	if (c->skipped < c->skip) {
@@ -511,7 +497,8 @@ static bool out_of_time(Ctx *c) {
 }
 
 Progress *ctx_progress_enter(Ctx *c, bool says) {
-	if (!c->tell_progress || (!says && c->progress_depth) || c->progress_depth == PROGRESS_LEVELS) return NULL;
+	if (!c->tell_progress || (!says && c->progress_depth) || c->progress_depth == PROGRESS_LEVELS)
+		return NULL;
 	Progress *p = &c->levels[c->progress_depth++];
 	*p = (Progress){.says = says};
 	return p;
@@ -521,21 +508,18 @@ void ctx_progress_leave(Ctx *c, const Progress *p) {
 	if (p) ctx_progress_reset(c, (uint32_t)(p - c->levels));
 }
 
-uint32_t ctx_progress_depth(const Ctx *c) {
-	return c->progress_depth;
-}
+uint32_t ctx_progress_depth(const Ctx *c) { return c->progress_depth; }
 
 void ctx_progress_reset(Ctx *c, uint32_t depth) {
 	if (depth < c->progress_depth) c->progress_depth = depth;
 }
 
-bool ctx_is_told(const Ctx *c) {
-	return c->tell_progress != NULL;
-}
+bool ctx_is_told(const Ctx *c) { return c->tell_progress != NULL; }
 
 void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values) {
 	if (!c->tell_progress) return;
-	Progress *p = c->progress_depth ? &c->levels[c->progress_depth - 1] : ctx_progress_enter(c, true);
+	Progress *p =
+		c->progress_depth ? &c->levels[c->progress_depth - 1] : ctx_progress_enter(c, true);
 	p->told = p->says = true;
 	p->step = step;
 	p->steps = steps;
@@ -570,7 +554,8 @@ size_t progress_name(const char **rest, const char **name) {
 
 enum { PROGRESS_TEXT = 256 };
 
-/* Values that have a field of their own go there; of the others the names follow each other as the values do. */
+/* Values that have a field of their own go there; of the others the names
+ * follow each other as the values do. */
 static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEXT], Progress *out) {
 	*out = *p;
 	static const char *const fields[] = {"time", "from", "to", "dt"};
@@ -595,7 +580,8 @@ static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEX
 	out->text = names;
 }
 
-/* The clock is read at every sixteenth poll: polls are about a thousand operations apart. */
+/* The clock is read at every sixteenth poll: polls are about a thousand
+ * operations apart. */
 static void tell_progress(Ctx *c) {
 	if (++c->untold < 16 && c->progress_depth) return;
 	c->untold = 0;
@@ -607,7 +593,9 @@ static void tell_progress(Ctx *c) {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < c->progress_depth; i++) {
 		const Progress *p = &c->levels[i];
-		if (!p->told || (!p->says && !p->steps && i + 1 < c->progress_depth)) continue; /* turns of nobody knows how many say nothing beside a loop that says more */
+		/* turns of nobody knows how many say nothing beside a loop that says
+		 * more */
+		if (!p->told || (!p->says && !p->steps && i + 1 < c->progress_depth)) continue;
 		take_fields(c, p, names[n], &levels[n]);
 		n++;
 	}
@@ -629,7 +617,8 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 	}
 	if (c->tell_progress) tell_progress(c);
 	if (c->step_limit && c->steps > c->step_limit) {
-		if (!is_last_diag(c, E_BUDGET)) diag_error(c, E_BUDGET, NO_SPAN, "the step limit is used up");
+		if (!is_last_diag(c, E_BUDGET))
+			diag_error(c, E_BUDGET, NO_SPAN, "the step limit is used up");
 		return ST_LIMIT;
 	}
 	if (c->timed && out_of_time(c)) {
@@ -641,16 +630,14 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 	return ST_OK;
 }
 
-/* ---- grants, output --------------------------------------------------------------------------------------------- */
+/* ---- grants, output ------------------------------------------------------ */
 
 void ctx_grant(Ctx *c, unsigned grants) {
 	c->grants = c->grants_set ? c->grants & grants : grants & GRANT_ALL;
 	c->grants_set = true;
 }
 
-bool ctx_granted(const Ctx *c, Grant g) {
-	return (c->grants & (unsigned)g) == (unsigned)g;
-}
+bool ctx_granted(const Ctx *c, Grant g) { return (c->grants & (unsigned)g) == (unsigned)g; }
 
 void ctx_set_exit_code(Ctx *c, int code) { c->exit_code = code; }
 

@@ -1,11 +1,16 @@
-/* page_pool.c - see page_pool.h. One list of kept blocks for the process, under a lock: a large block is rarely asked for.
+/* page_pool.c - see page_pool.h. One list of kept blocks for the process, under
+ * a lock: a large block is rarely asked for.
  *
- * A block of exactly the size is taken first, the youngest: loops ask for the same sizes again, and its pages are the likeliest to be in a cache. Else a
- * larger one is cut, else neighbours are joined and that is tried again, else the pages of others, the oldest first, are moved behind each other (mremap): what grows
- * from one time to the next takes over what the smaller ones before it had, where the system would clear new pages. Blocks of huge pages and of small ones are kept apart, so that no
- * huge page is cut.
+ * A block of exactly the size is taken first, the youngest: loops ask for the
+ * same sizes again, and its pages are the likeliest to be in a cache. Else a
+ * larger one is cut, else neighbours are joined and that is tried again, else
+ * the pages of others, the oldest first, are moved behind each other (mremap):
+ * what grows from one time to the next takes over what the smaller ones before
+ * it had, where the system would clear new pages. Blocks of huge pages and of
+ * small ones are kept apart, so that no huge page is cut.
  *
- * A sanitized build gives each block to malloc, so that its use after the end is seen.
+ * A sanitized build gives each block to malloc, so that its use after the end
+ * is seen.
  */
 #define _GNU_SOURCE /* mremap */
 #include "lang/base/page_pool.h"
@@ -17,16 +22,15 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+	__has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
 
 #ifdef SANITIZED
 
-void *large_alloc(size_t bytes) {
-	return malloc(bytes);
-}
+void *large_alloc(size_t bytes) { return malloc(bytes); }
 void large_free(void *p, size_t bytes) {
 	(void)bytes;
 	free(p);
@@ -56,9 +60,7 @@ static size_t mapped(size_t bytes) {
 	return (bytes + unit - 1) / unit * unit;
 }
 
-static bool is_huge(size_t size) {
-	return size >= HUGE_PAGE;
-}
+static bool is_huge(size_t size) { return size >= HUGE_PAGE; }
 
 static void take_out(unsigned i) {
 	kept.bytes -= kept.blocks[i].bytes;
@@ -66,11 +68,14 @@ static void take_out(unsigned i) {
 	for (; i < kept.n; i++) kept.blocks[i] = kept.blocks[i + 1];
 }
 
-/* The beginning of the smallest kept block that is large enough; the rest of it stays. */
+/* The beginning of the smallest kept block that is large enough; the rest of it
+ * stays. */
 static void *cut(size_t want) {
 	unsigned best = kept.n;
 	for (unsigned i = kept.n; i-- > 0;)
-		if (kept.blocks[i].huge == is_huge(want) && kept.blocks[i].bytes >= want && (best == kept.n || kept.blocks[i].bytes < kept.blocks[best].bytes)) best = i;
+		if (kept.blocks[i].huge == is_huge(want) && kept.blocks[i].bytes >= want &&
+		    (best == kept.n || kept.blocks[i].bytes < kept.blocks[best].bytes))
+			best = i;
 	if (best == kept.n) return NULL;
 	Kept *b = &kept.blocks[best];
 	void *p = b->at;
@@ -89,7 +94,9 @@ static bool join(void) {
 	bool any = false;
 	for (unsigned i = 0; i < kept.n; i++)
 		for (unsigned k = 0; k < kept.n; k++) {
-			if (i == k || kept.blocks[i].huge != kept.blocks[k].huge || (char *)kept.blocks[i].at + kept.blocks[i].bytes != (char *)kept.blocks[k].at) continue;
+			if (i == k || kept.blocks[i].huge != kept.blocks[k].huge ||
+			    (char *)kept.blocks[i].at + kept.blocks[i].bytes != (char *)kept.blocks[k].at)
+				continue;
 			const size_t more = kept.blocks[k].bytes;
 			take_out(k);
 			if (k < i) i--;
@@ -102,8 +109,10 @@ static bool join(void) {
 }
 
 #ifdef MREMAP_FIXED
-/* Moves pages of kept blocks to the beginning of fresh huge pages at p; from a block's end, so that what is left of it begins on one, too. One at a time, since only
- * pages that were mapped together can be moved together. False where p is not whole any more. */
+/* Moves pages of kept blocks to the beginning of fresh huge pages at p; from a
+ * block's end, so that what is left of it begins on one, too. One at a time,
+ * since only pages that were mapped together can be moved together. False where
+ * p is not whole any more. */
 static bool gather(char *p, size_t want) {
 	unsigned i = 0;
 	while (want && i < kept.n) {
@@ -118,10 +127,13 @@ static bool gather(char *p, size_t want) {
 		kept.bytes -= take;
 		if (!b->bytes) take_out(i);
 		for (size_t at = 0; at < take; at += HUGE_PAGE) {
-			if (mremap(from + at, HUGE_PAGE, HUGE_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p + at) != MAP_FAILED) continue;
+			if (mremap(from + at, HUGE_PAGE, HUGE_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p + at) !=
+			    MAP_FAILED)
+				continue;
 			/* the system may have unmapped what was to be replaced */
 			munmap(from + at, take - at);
-			return mmap(p + at, HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+			return mmap(p + at, HUGE_PAGE, PROT_READ | PROT_WRITE,
+			            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 		}
 		p += take;
 		want -= take;

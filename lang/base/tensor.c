@@ -1,10 +1,12 @@
-/* tensor.c - buffers, tensors, views, strided walks, copies and dtype conversion.
+/* tensor.c - buffers, tensors, views, strided walks, copies and dtype
+ * conversion.
  *
- * Needs: tensor.h and the heap account of context.h.
- * Guarantees: an owned buffer is one block: its record, the record of the tensor it is made for, then data from a 64-byte
- * boundary to a multiple of 64 bytes, the padding zero when the buffer is made. Reference counts are atomic; the last unref may come on any thread and
- * after ctx_free. A failed allocation returns NULL and leaves every argument as it was, except that tensor_push_row has
- * consumed its own.
+ * Needs: tensor.h and the heap account of context.h. Guarantees: an owned
+ * buffer is one block: its record, the record of the tensor it is made for,
+ * then data from a 64-byte boundary to a multiple of 64 bytes, the padding zero
+ * when the buffer is made. Reference counts are atomic; the last unref may come
+ * on any thread and after ctx_free. A failed allocation returns NULL and leaves
+ * every argument as it was, except that tensor_push_row has consumed its own.
  */
 #include "lang/base/tensor.h"
 #include <complex.h>
@@ -17,26 +19,29 @@
 
 #define LINE ((size_t)64)
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------ */
+/* ---- sizes --------------------------------------------------------------- */
 
-/* Number of elements, false when it or its bytes with padding leave int64, or a length is negative. Axes of length 0 do
- * not excuse an overflow of the others: strides are made from the same products. */
-static bool count_elements(Dtype dtype, uint32_t rank, const int64_t *shape, int64_t *count, size_t *bytes) {
+/* Number of elements, false when it or its bytes with padding leave int64, or a
+ * length is negative. Axes of length 0 do not excuse an overflow of the others:
+ * strides are made from the same products. */
+static bool count_elements(Dtype dtype, uint32_t rank, const int64_t *shape, int64_t *count,
+                           size_t *bytes) {
 	int64_t product = 1, n = 1, total;
 	if (rank > MAX_RANK) return false;
 	for (uint32_t i = 0; i < rank; i++) {
-		if (shape[i] < 0 || __builtin_mul_overflow(product, shape[i] ? shape[i] : 1, &product)) return false;
+		if (shape[i] < 0 || __builtin_mul_overflow(product, shape[i] ? shape[i] : 1, &product))
+			return false;
 		n *= shape[i] ? 1 : 0;
 	}
-	if (__builtin_mul_overflow(product, (int64_t)dtype_size(dtype), &total) || total > INT64_MAX - 1024) return false;
+	if (__builtin_mul_overflow(product, (int64_t)dtype_size(dtype), &total) ||
+	    total > INT64_MAX - 1024)
+		return false;
 	*count = n ? product : 0;
 	*bytes = (size_t)*count * dtype_size(dtype);
 	return true;
 }
 
-static size_t padded(size_t bytes) {
-	return (bytes + LINE - 1) & ~(LINE - 1);
-}
+static size_t padded(size_t bytes) { return (bytes + LINE - 1) & ~(LINE - 1); }
 
 static void row_major(uint32_t rank, const int64_t *shape, int64_t *stride) {
 	int64_t step = 1;
@@ -58,15 +63,17 @@ static bool is_row_major(uint32_t rank, const int64_t *shape, const int64_t *str
 	return true;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
-/* A buffer and the tensor it is made for come from one allocation: most tensors have a buffer to themselves. */
+/* A buffer and the tensor it is made for come from one allocation: most tensors
+ * have a buffer to themselves. */
 typedef struct Block {
 	Buffer buffer;
 	Tensor tensor;
 } Block;
 
-/* An owned buffer of at least `bytes`, with one reference. Everything after the first `unset` bytes is zero. */
+/* An owned buffer of at least `bytes`, with one reference. Everything after the
+ * first `unset` bytes is zero. */
 static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
 	if (bytes > SIZE_MAX / 2) return NULL;
 	size_t room = padded(bytes), block_bytes = sizeof(Block) + LINE + room;
@@ -75,16 +82,22 @@ static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
 	Buffer *b = &block->buffer;
 	char *data = (char *)(block + 1);
 	data += -(uintptr_t)data & (LINE - 1);
-	*b = (Buffer){.data = data, .bytes = room, .block = block, .block_bytes = block_bytes, .account = account};
+	*b = (Buffer){.data = data,
+	              .bytes = room,
+	              .block = block,
+	              .block_bytes = block_bytes,
+	              .account = account};
 	b->alloc = account_allocator(account);
 	atomic_init(&b->refs, 1);
 	if (unset < room) memset(data + unset, 0, room - unset);
 	return b;
 }
 
-/* Gives up one reference: was it the last? A count of 1 is the caller's alone, and needs no exchange between processors. */
+/* Gives up one reference: was it the last? A count of 1 is the caller's alone,
+ * and needs no exchange between processors. */
 static inline bool was_last(atomic_int *refs) {
-	return atomic_load_explicit(refs, memory_order_acquire) == 1 || atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+	return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
+	       atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
 static void buffer_unref(Buffer *b) {
@@ -93,10 +106,11 @@ static void buffer_unref(Buffer *b) {
 	account_free(b->account, b, b->block ? b->block_bytes : sizeof *b);
 }
 
-/* Fills the record of a tensor that takes the reference to `b`. `data` points to the first element. Lengths beyond the
- * rank stay unset: this runs for every value of a loop. */
-static Tensor *describe(Tensor *t, Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *stride,
-                        char *data) {
+/* Fills the record of a tensor that takes the reference to `b`. `data` points
+ * to the first element. Lengths beyond the rank stay unset: this runs for every
+ * value of a loop. */
+static Tensor *describe(Tensor *t, Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape,
+                        const int64_t *stride, char *data) {
 	atomic_init(&t->refs, 1);
 	t->dtype = (uint8_t)dtype;
 	t->rank = (uint8_t)rank;
@@ -120,9 +134,10 @@ static Tensor *tensor_of_buffer(Buffer *b, Dtype dtype, uint32_t rank, const int
 	return b ? describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, NULL, b->data) : NULL;
 }
 
-/* One more tensor over a buffer. Takes the reference to `b`, also when it fails. */
-static Tensor *tensor_over(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *stride,
-                           char *data) {
+/* One more tensor over a buffer. Takes the reference to `b`, also when it
+ * fails. */
+static Tensor *tensor_over(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape,
+                           const int64_t *stride, char *data) {
 	Tensor *t = account_alloc(b->account, sizeof *t);
 	if (!t) {
 		buffer_unref(b);
@@ -131,7 +146,8 @@ static Tensor *tensor_over(Buffer *b, Dtype dtype, uint32_t rank, const int64_t 
 	return describe(t, b, dtype, rank, shape, stride, data);
 }
 
-static Tensor *tensor_of_account(HeapAccount *account, Dtype dtype, uint32_t rank, const int64_t *shape, bool clear) {
+static Tensor *tensor_of_account(HeapAccount *account, Dtype dtype, uint32_t rank,
+                                 const int64_t *shape, bool clear) {
 	int64_t count;
 	size_t bytes;
 	if (!count_elements(dtype, rank, shape, &count, &bytes)) return NULL;
@@ -146,7 +162,8 @@ Tensor *tensor_zeros(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape) {
 	return tensor_of_account(heap_account(c), dtype, rank, shape, true);
 }
 
-Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape, const void *number) {
+Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape,
+                        const void *number) {
 	static const int64_t stays[MAX_RANK];
 	int64_t count;
 	size_t bytes;
@@ -158,25 +175,30 @@ Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape
 }
 
 /* When this fails, `release` is not called: the memory is still the host's. */
-Tensor *tensor_wrap(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *strides, void *data,
-                    bool read_only, void (*release)(void *ud, void *data), void *ud) {
+Tensor *tensor_wrap(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape,
+                    const int64_t *strides, void *data, bool read_only,
+                    void (*release)(void *ud, void *data), void *ud) {
 	int64_t count;
 	size_t bytes;
 	if (!count_elements(dtype, rank, shape, &count, &bytes)) return NULL;
 	if (strides && count) {
-		int64_t after = 0, all = 0, reach, span; /* elements reached after the first one; in both directions */
+		/* elements reached after the first one; in both directions */
+		int64_t after = 0, all = 0, reach, span;
 		for (uint32_t i = 0; i < rank; i++) {
-			if (__builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || reach == INT64_MIN) return NULL;
+			if (__builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || reach == INT64_MIN)
+				return NULL;
 			if (__builtin_add_overflow(all, reach < 0 ? -reach : reach, &all)) return NULL;
 			if (reach > 0) after += reach;
 		}
-		if (__builtin_mul_overflow(all, (int64_t)dtype_size(dtype), &span) || span > INT64_MAX / 2) return NULL;
+		if (__builtin_mul_overflow(all, (int64_t)dtype_size(dtype), &span) || span > INT64_MAX / 2)
+			return NULL;
 		bytes = (size_t)(after + 1) * dtype_size(dtype);
 	}
 	HeapAccount *account = heap_account(c);
 	Buffer *b = account_alloc(account, sizeof *b);
 	if (!b) return NULL;
-	*b = (Buffer){.data = data, .bytes = bytes, .alloc = account_allocator(account), .account = account};
+	*b = (Buffer){
+		.data = data, .bytes = bytes, .alloc = account_allocator(account), .account = account};
 	atomic_init(&b->refs, 1);
 	Tensor *t = tensor_over(b, dtype, rank, shape, strides, data);
 	if (!t) return NULL; /* `release` is not set yet, so that the failed wrap did not call it */
@@ -198,7 +220,8 @@ void tensor_unref(Tensor *t) {
 	buffer_unref(b);
 }
 
-Tensor *tensor_view(Ctx *c, Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset) {
+Tensor *tensor_view(Ctx *c, Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides,
+                    int64_t offset) {
 	(void)c; /* a view is counted where its buffer is, and dies with it */
 	int64_t count;
 	size_t bytes;
@@ -214,8 +237,9 @@ bool tensor_same_shape(const Tensor *a, const Tensor *b) {
 	return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);
 }
 
-/* True when no two indices share an element, as far as strides sorted by size can show: each must step over all that
- * the smaller ones reach. Broadcast axes and overlapping windows fail. */
+/* True when no two indices share an element, as far as strides sorted by size
+ * can show: each must step over all that the smaller ones reach. Broadcast axes
+ * and overlapping windows fail. */
 static bool has_distinct_elements(const Tensor *t) {
 	if (t->contiguous) return true;
 	int64_t stride[MAX_RANK], length[MAX_RANK], reach = 0;
@@ -241,12 +265,14 @@ static bool has_distinct_elements(const Tensor *t) {
 
 bool tensor_is_unshared(const Tensor *t) {
 	return !t->read_only && atomic_load_explicit(&t->refs, memory_order_acquire) == 1 &&
-	       atomic_load_explicit(&t->buffer->refs, memory_order_acquire) == 1 && has_distinct_elements(t);
+	       atomic_load_explicit(&t->buffer->refs, memory_order_acquire) == 1 &&
+	       has_distinct_elements(t);
 }
 
-/* ---- walking ---------------------------------------------------------------------------------------------------- */
+/* ---- walking ------------------------------------------------------------- */
 
-/* May axis `inner` stand outside its neighbour `outer`? Only when every tensor steps at least as far along it. */
+/* May axis `inner` stand outside its neighbour `outer`? Only when every tensor
+ * steps at least as far along it. */
 static bool steps_further(uint32_t n, const int64_t *outer, const int64_t *inner) {
 	bool further = false;
 	for (uint32_t k = 0; k < n; k++) {
@@ -257,8 +283,8 @@ static bool steps_further(uint32_t n, const int64_t *outer, const int64_t *inner
 	return further;
 }
 
-/* The order of visits is row-major as soon as one of the tensors is; otherwise it is whatever order all of them like
- * better. */
+/* The order of visits is row-major as soon as one of the tensors is; otherwise
+ * it is whatever order all of them like better. */
 void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud) {
 	if (!ntensors || !t[0]->count) return;
 	int64_t length[MAX_RANK + 1], stride[MAX_RANK + 1][ntensors], index[MAX_RANK + 1] = {0};
@@ -275,7 +301,8 @@ void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud
 			stride[rank][k] = t[k]->stride[i] * (int64_t)dtype_size((Dtype)t[k]->dtype);
 		rank++;
 	}
-	/* Insertion sort by a partial order: neighbours change places only where all tensors agree, so each pair does once.
+	/* Insertion sort by a partial order: neighbours change places only where
+	 * all tensors agree, so each pair does once.
 	 * */
 	for (uint32_t i = 1; i < rank; i++) {
 		for (uint32_t j = i; j && steps_further(ntensors, stride[j - 1], stride[j]); j--) {
@@ -289,11 +316,13 @@ void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud
 			}
 		}
 	}
-	/* An axis merges into the one inside it when every tensor steps along it as far as the inner one reaches. */
+	/* An axis merges into the one inside it when every tensor steps along it as
+	 * far as the inner one reaches. */
 	uint32_t merged = 0;
 	for (uint32_t i = 0; i < rank; i++) {
 		bool merges = merged > 0;
-		for (uint32_t k = 0; k < ntensors && merges; k++) merges = stride[merged - 1][k] == stride[i][k] * length[i];
+		for (uint32_t k = 0; k < ntensors && merges; k++)
+			merges = stride[merged - 1][k] == stride[i][k] * length[i];
 		uint32_t at = merges ? merged - 1 : merged++;
 		length[at] = merges ? length[at] * length[i] : length[i];
 		memmove(stride[at], stride[i], sizeof stride[at]);
@@ -319,18 +348,18 @@ void tensor_walk(uint32_t ntensors, Tensor *const *t, StridedBody body, void *ud
 	}
 }
 
-/* ---- copying ---------------------------------------------------------------------------------------------------- */
+/* ---- copying ------------------------------------------------------------- */
 
-#define COPY_BODY(bytes)                                                                            \
-	static void copy_##bytes(void *ud, int64_t n, char **ptr, const int64_t *stride) {              \
-		(void)ud;                                                                                   \
-		char *to = ptr[0];                                                                          \
-		const char *from = ptr[1];                                                                  \
-		if (stride[0] == bytes && stride[1] == bytes) {                                             \
-			memmove(to, from, (size_t)n * bytes);                                                   \
-			return;                                                                                 \
-		}                                                                                           \
-		for (; n > 0; n--, to += stride[0], from += stride[1]) memcpy(to, from, bytes);             \
+#define COPY_BODY(bytes)                                                                           \
+	static void copy_##bytes(void *ud, int64_t n, char **ptr, const int64_t *stride) {             \
+		(void)ud;                                                                                  \
+		char *to = ptr[0];                                                                         \
+		const char *from = ptr[1];                                                                 \
+		if (stride[0] == bytes && stride[1] == bytes) {                                            \
+			memmove(to, from, (size_t)n *bytes);                                                   \
+			return;                                                                                \
+		}                                                                                          \
+		for (; n > 0; n--, to += stride[0], from += stride[1]) memcpy(to, from, bytes);            \
 	}
 COPY_BODY(1)
 COPY_BODY(4)
@@ -345,8 +374,14 @@ void tensor_assign(Tensor *dst, const Tensor *src) {
 		memmove(dst->data, src->data, (size_t)src->count * size);
 		return;
 	}
-	Tensor *both[2] = {dst, (Tensor *)src}; /* the walk does not write to tensors, only the body to their data */
-	tensor_walk(2, both, size == 1 ? copy_1 : size == 4 ? copy_4 : size == 8 ? copy_8 : copy_16, NULL);
+	/* the walk does not write to tensors, only the body to their data */
+	Tensor *both[2] = {dst, (Tensor *)src};
+	tensor_walk(2, both,
+	            size == 1   ? copy_1
+	            : size == 4 ? copy_4
+	            : size == 8 ? copy_8
+	                        : copy_16,
+	            NULL);
 }
 
 Tensor *tensor_copy(Ctx *c, const Tensor *t) {
@@ -359,9 +394,11 @@ Tensor *tensor_contiguous(Ctx *c, Tensor *t) {
 	return t->contiguous ? tensor_ref(t) : tensor_copy(c, t);
 }
 
-/* Zeroes what lies between the last element and the end of its 64-byte line, as far as the buffer goes. */
+/* Zeroes what lies between the last element and the end of its 64-byte line, as
+ * far as the buffer goes. */
 static void clear_padding(Tensor *t) {
-	size_t used = (size_t)t->count * dtype_size((Dtype)t->dtype), offset = (size_t)(t->data - (char *)t->buffer->data);
+	size_t used = (size_t)t->count * dtype_size((Dtype)t->dtype),
+		   offset = (size_t)(t->data - (char *)t->buffer->data);
 	size_t end = padded(offset + used);
 	if (end > t->buffer->bytes) end = t->buffer->bytes;
 	if (end > offset + used) memset(t->data + used, 0, end - offset - used);
@@ -390,14 +427,16 @@ Tensor *tensor_push_row(Ctx *c, Tensor *t) {
 		return t;
 	}
 	size_t wanted = bytes;
-	if (t->shape[0] > 0 && bytes < SIZE_MAX / 4) wanted = 2 * (size_t)t->count * dtype_size((Dtype)t->dtype);
+	if (t->shape[0] > 0 && bytes < SIZE_MAX / 4)
+		wanted = 2 * (size_t)t->count * dtype_size((Dtype)t->dtype);
 	if (wanted < bytes) wanted = bytes;
 	Buffer *grown = buffer_new(heap_account(c), wanted, bytes);
 	if (!grown && wanted > bytes)
 		grown = buffer_new(heap_account(c), bytes, bytes); /* tight memory: no room to spare */
 	Tensor *result = tensor_of_buffer(grown, (Dtype)t->dtype, t->rank, shape);
 	if (result) {
-		Tensor old_rows = *result; /* a view without a count of its own, for the length of the copy */
+		/* a view without a count of its own, for the length of the copy */
+		Tensor old_rows = *result;
 		old_rows.shape[0]--;
 		old_rows.count = t->count;
 		tensor_assign(&old_rows, t);
@@ -406,12 +445,14 @@ Tensor *tensor_push_row(Ctx *c, Tensor *t) {
 	return result;
 }
 
-/* ---- conversion ------------------------------------------------------------------------------------------------- */
+/* ---- conversion ---------------------------------------------------------- */
 
-/* One loader per source and one storer per target; the pairs are made by macro. Integers narrow by saturation, like
- * floats, so that no conversion changes a sign. */
+/* One loader per source and one storer per target; the pairs are made by macro.
+ * Integers narrow by saturation, like floats, so that no conversion changes a
+ * sign. */
 static inline int64_t int_of_real(double x, int64_t low, int64_t high) {
-	/* (double)INT64_MAX rounds up to 2^63, which is out of range too; the bounds of i32 are exact. */
+	/* (double)INT64_MAX rounds up to 2^63, which is out of range too; the
+	 * bounds of i32 are exact. */
 	if (!(x > (double)low)) return x != x ? 0 : low;
 	return x >= (double)high ? high : (int64_t)x;
 }
@@ -427,7 +468,8 @@ static inline int64_t int_of_int(int64_t x, int64_t low, int64_t high) {
 #define TYPE_C64 float _Complex
 #define TYPE_C128 double _Complex
 
-/* The source's value with its imaginary part, and the real part alone; integers and bools as int64_t. */
+/* The source's value with its imaginary part, and the real part alone; integers
+ * and bools as int64_t. */
 #define FROM_BOOL(x) ((int64_t)((x) != 0))
 #define FROM_I32(x) ((int64_t)(x))
 #define FROM_I64(x) (x)
@@ -444,8 +486,10 @@ static inline int64_t int_of_int(int64_t x, int64_t low, int64_t high) {
 #define REAL_C64(x) crealf(x)
 #define REAL_C128(x) creal(x)
 
-#define TO_INT(x, low, high)                                                                               \
-	_Generic((x), int64_t: int_of_int((int64_t)(x), low, high), default: int_of_real((double)(x), low, high))
+#define TO_INT(x, low, high)                                                                       \
+	_Generic((x), int64_t                                                                          \
+	         : int_of_int((int64_t)(x), low, high), default                                        \
+	         : int_of_real((double)(x), low, high))
 
 #define STORE_BOOL(S, x) ((uint8_t)(FROM_##S(x) != 0))
 #define STORE_I32(S, x) ((int32_t)TO_INT(REAL_##S(x), INT32_MIN, INT32_MAX))
@@ -455,25 +499,27 @@ static inline int64_t int_of_int(int64_t x, int64_t low, int64_t high) {
 #define STORE_C64(S, x) ((float _Complex)FROM_##S(x))
 #define STORE_C128(S, x) ((double _Complex)FROM_##S(x))
 
-#define CONVERT_BODY(S, D)                                                                                  \
-	static void convert_##S##_##D(void *ud, int64_t n, char **ptr, const int64_t *stride) {                  \
-		(void)ud;                                                                                           \
-		char *to = ptr[0];                                                                                  \
-		const char *from = ptr[1];                                                                          \
-		if (stride[0] == sizeof(TYPE_##D) && stride[1] == sizeof(TYPE_##S)) {                               \
-			TYPE_##D *d = (TYPE_##D *)(void *)to;                                                           \
-			const TYPE_##S *s = (const TYPE_##S *)(const void *)from;                                       \
-			for (int64_t i = 0; i < n; i++) d[i] = STORE_##D(S, s[i]);                                      \
-			return;                                                                                         \
-		}                                                                                                   \
-		for (; n > 0; n--, to += stride[0], from += stride[1]) {                                            \
-			TYPE_##S x = *(const TYPE_##S *)(const void *)from;                                             \
-			*(TYPE_##D *)(void *)to = STORE_##D(S, x);                                                      \
-		}                                                                                                   \
+#define CONVERT_BODY(S, D)                                                                         \
+	static void convert_##S##_##D(void *ud, int64_t n, char **ptr, const int64_t *stride) {        \
+		(void)ud;                                                                                  \
+		char *to = ptr[0];                                                                         \
+		const char *from = ptr[1];                                                                 \
+		if (stride[0] == sizeof(TYPE_##D) && stride[1] == sizeof(TYPE_##S)) {                      \
+			TYPE_##D *d = (TYPE_##D *)(void *)to;                                                  \
+			const TYPE_##S *s = (const TYPE_##S *)(const void *)from;                              \
+			for (int64_t i = 0; i < n; i++) d[i] = STORE_##D(S, s[i]);                             \
+			return;                                                                                \
+		}                                                                                          \
+		for (; n > 0; n--, to += stride[0], from += stride[1]) {                                   \
+			TYPE_##S x = *(const TYPE_##S *)(const void *)from;                                    \
+			*(TYPE_##D *)(void *)to = STORE_##D(S, x);                                             \
+		}                                                                                          \
 	}
 #define CONVERT_BODIES(S)                                                                          \
-	CONVERT_BODY(S, BOOL) CONVERT_BODY(S, I32) CONVERT_BODY(S, I64) CONVERT_BODY(S, F32)           \
-	CONVERT_BODY(S, F64) CONVERT_BODY(S, C64) CONVERT_BODY(S, C128)
+	CONVERT_BODY(S, BOOL)                                                                          \
+	CONVERT_BODY(S, I32)                                                                           \
+	CONVERT_BODY(S, I64)                                                                           \
+	CONVERT_BODY(S, F32) CONVERT_BODY(S, F64) CONVERT_BODY(S, C64) CONVERT_BODY(S, C128)
 CONVERT_BODIES(BOOL)
 CONVERT_BODIES(I32)
 CONVERT_BODIES(I64)
@@ -484,8 +530,10 @@ CONVERT_BODIES(C128)
 
 void tensor_convert_into(Tensor *dst, const Tensor *src) {
 #define ROW(S)                                                                                     \
-	{convert_##S##_BOOL, convert_##S##_I32, convert_##S##_I64, convert_##S##_F32,                  \
-	 convert_##S##_F64, convert_##S##_C64, convert_##S##_C128}
+	{                                                                                              \
+		convert_##S##_BOOL, convert_##S##_I32, convert_##S##_I64, convert_##S##_F32,               \
+			convert_##S##_F64, convert_##S##_C64, convert_##S##_C128                               \
+	}
 	static const StridedBody bodies[DT_COUNT][DT_COUNT] = {ROW(BOOL), ROW(I32), ROW(I64), ROW(F32),
 	                                                       ROW(F64),  ROW(C64), ROW(C128)};
 #undef ROW
@@ -505,8 +553,10 @@ double tensor_get(const Tensor *t, const int64_t *index) {
 	case DT_BOOL: return *(const uint8_t *)p != 0;
 	case DT_I32: return *(const int32_t *)p;
 	case DT_I64: return (double)*(const int64_t *)p;
-	case DT_F32: case DT_C64: return *(const float *)p;
-	case DT_F64: case DT_C128: return *(const double *)p;
+	case DT_F32:
+	case DT_C64: return *(const float *)p;
+	case DT_F64:
+	case DT_C128: return *(const double *)p;
 	case DT_COUNT: break;
 	}
 	return NAN;

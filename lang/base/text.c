@@ -1,9 +1,11 @@
 /* text.c - growable text, and how values are written: print, headers, types.
  *
- * Needs: ir.h (functions that are IR are written as its text); the context's heap.
- * Guarantees: a failed allocation sets `failed` and leaves the text as it was, always with a final NUL once it has any.
- * Numbers read back: scalars are printed with the fewest of 15-17 digits that give the same bits, with a point whatever
- * the host's locale says. Nesting and shared parts are cut off with "..." rather than followed without end.
+ * Needs: ir.h (functions that are IR are written as its text); the context's
+ * heap. Guarantees: a failed allocation sets `failed` and leaves the text as it
+ * was, always with a final NUL once it has any. Numbers read back: scalars are
+ * printed with the fewest of 15-17 digits that give the same bits, with a point
+ * whatever the host's locale says. Nesting and shared parts are cut off with
+ * "..." rather than followed without end.
  */
 #include "lang/ir/ir.h"
 #include <inttypes.h>
@@ -17,11 +19,9 @@
 #define TEXT_FIRST ((size_t)128)
 #endif
 
-/* ---- text ------------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
-void text_init(Text *t, Ctx *c) {
-	*t = (Text){.ctx = c};
-}
+void text_init(Text *t, Ctx *c) { *t = (Text){.ctx = c}; }
 
 void text_free(Text *t) {
 	heap_free(t->ctx, t->at, t->cap);
@@ -52,9 +52,7 @@ void text_add(Text *t, const char *s, size_t n) {
 	t->at[t->n] = 0;
 }
 
-void text_str(Text *t, const char *s) {
-	text_add(t, s, strlen(s));
-}
+void text_str(Text *t, const char *s) { text_add(t, s, strlen(s)); }
 
 void text_format(Text *t, const char *format, ...) {
 	va_list args, again;
@@ -85,7 +83,7 @@ void text_number(Text *t, uint64_t v) {
 	text_add(t, digits + n, sizeof digits - n);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 #define NUMBER_MOST 1400 /* "%999.999f" of the largest double */
 
@@ -125,20 +123,24 @@ static Spec read_spec(const char *s) {
 
 bool value_spec_valid(const char *spec) { return !*spec || read_spec(spec).conv; }
 
-/* A printf format of the spec's flags (those in `allowed`), width and precision, and the given conversion. */
-static void make_format(char out[40], const Spec *spec, const char *allowed, bool precision, const char *conversion) {
+/* A printf format of the spec's flags (those in `allowed`), width and
+ * precision, and the given conversion. */
+static void make_format(char out[40], const Spec *spec, const char *allowed, bool precision,
+                        const char *conversion) {
 	size_t n = 0;
 	out[n++] = '%';
 	for (const char *f = spec->flags; *f; f++) {
 		if (strchr(allowed, *f)) out[n++] = *f;
 	}
 	if (spec->width >= 0) n += (size_t)snprintf(out + n, 8, "%d", spec->width);
-	if (precision && spec->precision >= 0) n += (size_t)snprintf(out + n, 8, ".%d", spec->precision);
+	if (precision && spec->precision >= 0)
+		n += (size_t)snprintf(out + n, 8, ".%d", spec->precision);
 	strcpy(out + n, conversion);
 }
 
-/* printf writes the locale's decimal separator; a program's output must not depend on its host. Whatever stands between
- * the digits and is not part of a number is that separator. */
+/* printf writes the locale's decimal separator; a program's output must not
+ * depend on its host. Whatever stands between the digits and is not part of a
+ * number is that separator. */
 static void point_only(char *s) {
 	s += strspn(s, "0123456789+-. einfaINFAxXpPE");
 	if (!*s) return;
@@ -168,15 +170,17 @@ static void shortest(char *out, double x, bool single) {
 }
 
 typedef enum Form {
-	FORM_SCALAR,  /* 2.0, all digits */
-	FORM_PART,    /* 2, all digits: the parts of a complex scalar */
-	FORM_ELEMENT  /* 2, six digits */
+	FORM_SCALAR, /* 2.0, all digits */
+	FORM_PART,   /* 2, all digits: the parts of a complex scalar */
+	FORM_ELEMENT /* 2, six digits */
 } Form;
 
 static void print_real(char *out, double x, bool single, const Spec *spec, Form form) {
 	char format[40];
 	switch (spec->conv) {
-	case 'e': case 'f': case 'g':
+	case 'e':
+	case 'f':
+	case 'g':
 		make_format(format, spec, "-+ #0", true, (const char[]){spec->conv, 0});
 		print_real_as(out, format, x);
 		return;
@@ -197,7 +201,9 @@ static void print_real(char *out, double x, bool single, const Spec *spec, Form 
 static void print_int(char *out, int64_t x, const Spec *spec) {
 	char format[40];
 	switch (spec->conv) {
-	case 'e': case 'f': case 'g':
+	case 'e':
+	case 'f':
+	case 'g':
 		make_format(format, spec, "-+ #0", true, (const char[]){spec->conv, 0});
 		print_real_as(out, format, (double)x);
 		return;
@@ -213,7 +219,8 @@ static void print_int(char *out, int64_t x, const Spec *spec) {
 	}
 }
 
-/* The s conversion: cut to the precision and padded to the width, both in columns of the screen. */
+/* The s conversion: cut to the precision and padded to the width, both in
+ * columns of the screen. */
 static void add_padded(Text *t, const char *s, size_t n, const Spec *spec) {
 	if (spec->conv != 's') {
 		text_add(t, s, n);
@@ -234,8 +241,10 @@ static void add_padded(Text *t, const char *s, size_t n, const Spec *spec) {
 static void add_complex(Text *t, double re, double im, bool single, const Spec *spec, Form form) {
 	char part[NUMBER_MOST], whole[2 * NUMBER_MOST + 8];
 	print_real(part, re, single, spec, form == FORM_ELEMENT ? form : FORM_PART);
-	size_t n = (size_t)snprintf(whole, sizeof whole, "%s %c ", part, signbit(im) && im == im ? '-' : '+');
-	print_real(part, im == im ? fabs(im) : im, single, spec, form == FORM_ELEMENT ? form : FORM_PART);
+	size_t n =
+		(size_t)snprintf(whole, sizeof whole, "%s %c ", part, signbit(im) && im == im ? '-' : '+');
+	print_real(part, im == im ? fabs(im) : im, single, spec,
+	           form == FORM_ELEMENT ? form : FORM_PART);
 	n += (size_t)snprintf(whole + n, sizeof whole - n, "%sim", part);
 	add_padded(t, whole, n, spec);
 }
@@ -248,7 +257,9 @@ static void add_number(Text *t, Dtype dtype, const void *p, const Spec *spec, Fo
 		if (spec->conv == 'd') print_int(number, v.b, spec);
 		else strcpy(number, v.b ? "true" : "false");
 		break;
-	case DT_I32: print_int(number, spec->conv == 'x' ? (int64_t)(uint32_t)v.i32 : v.i32, spec); break;
+	case DT_I32:
+		print_int(number, spec->conv == 'x' ? (int64_t)(uint32_t)v.i32 : v.i32, spec);
+		break;
 	case DT_I64: print_int(number, v.i, spec); break;
 	case DT_F32: print_real(number, v.f32, true, spec, form); break;
 	case DT_F64: print_real(number, v.f, false, spec, form); break;
@@ -259,10 +270,11 @@ static void add_number(Text *t, Dtype dtype, const void *p, const Spec *spec, Fo
 	add_padded(t, number, strlen(number), spec);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 #define PRINT_DEPTH_MOST 64
-#define PRINT_BYTES_MOST ((size_t)16 << 20) /* of nested containers: shared parts can be longer than any memory */
+/* of nested containers: shared parts can be longer than any memory */
+#define PRINT_BYTES_MOST ((size_t)16 << 20)
 
 typedef struct Printer {
 	Text *out;
@@ -323,7 +335,9 @@ static void add_value(Printer *p, Value v, int depth) {
 	switch ((ValueKind)v.kind) {
 	case V_UNSET: break;
 	case V_NONE: text_str(t, "none"); break;
-	case V_SCALAR: add_number(t, (Dtype)v.dtype, value_scalar_bytes(&v), &p->spec, FORM_SCALAR); break;
+	case V_SCALAR:
+		add_number(t, (Dtype)v.dtype, value_scalar_bytes(&v), &p->spec, FORM_SCALAR);
+		break;
 	case V_TENSOR:
 		if (v.tensor->rank) add_axis(p, v.tensor, 0, v.tensor->data);
 		else add_number(t, (Dtype)v.tensor->dtype, v.tensor->data, &p->spec, FORM_SCALAR);
@@ -340,25 +354,30 @@ static void add_value(Printer *p, Value v, int depth) {
 		if (r->step != 1) text_format(t, " by %" PRId64, r->step);
 		break;
 	}
-	case V_TUPLE: case V_LIST: {
+	case V_TUPLE:
+	case V_LIST: {
 		const SeqObject *s = (const SeqObject *)v.object;
 		text_str(t, v.kind == V_LIST ? "list(" : "(");
-		for (uint32_t i = 0; i < s->head.n && next_item(p, i, depth); i++) add_value(p, s->items[i], depth + 1);
-		text_str(t, v.kind == V_TUPLE && s->head.n == 1 ? ",)" : ")"); /* (x) would be x in brackets */
+		for (uint32_t i = 0; i < s->head.n && next_item(p, i, depth); i++)
+			add_value(p, s->items[i], depth + 1);
+		/* (x) would be x in brackets */
+		text_str(t, v.kind == V_TUPLE && s->head.n == 1 ? ",)" : ")");
 		break;
 	}
 	case V_RECORD: {
 		const RecordObject *r = (const RecordObject *)v.object;
 		text_str(t, "(");
 		for (uint32_t i = 0; i < r->head.n && next_item(p, i, depth); i++) {
-			text_add(t, atom_text(r->head.ctx, r->fields[i].name), atom_length(r->head.ctx, r->fields[i].name));
+			text_add(t, atom_text(r->head.ctx, r->fields[i].name),
+			         atom_length(r->head.ctx, r->fields[i].name));
 			text_str(t, " = ");
 			add_value(p, r->fields[i].value, depth + 1);
 		}
 		text_str(t, ")");
 		break;
 	}
-	case V_FUNCTION: case V_PROBLEM: {
+	case V_FUNCTION:
+	case V_PROBLEM: {
 		const FunctionObject *f = (const FunctionObject *)v.object;
 		const char *name = atom_text(f->head.ctx, f->name);
 		if (f->code_kind == CODE_KIND_IR && depth == 0) {
@@ -379,11 +398,12 @@ static void add_value(Printer *p, Value v, int depth) {
 }
 
 void value_print(Text *out, Value v, const char *spec, int edge) {
-	Printer p = {.out = out, .spec = read_spec(spec), .edge = edge, .most = out->n + PRINT_BYTES_MOST};
+	Printer p = {
+		.out = out, .spec = read_spec(spec), .edge = edge, .most = out->n + PRINT_BYTES_MOST};
 	add_value(&p, v, 0);
 }
 
-/* ---- headers ---------------------------------------------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------- */
 
 typedef struct Summary {
 	Dtype dtype;
@@ -470,7 +490,8 @@ void value_header(Text *out, Value v) {
 	Summary s = {.dtype = (Dtype)v.tensor->dtype, .ctx = out->ctx};
 	text_str(out, "  ");
 	add_bytes(out, (double)v.tensor->count * (double)dtype_size(s.dtype));
-	/* a broadcast axis repeats the same elements: one of them is looked at and counted as many times */
+	/* a broadcast axis repeats the same elements: one of them is looked at and
+	 * counted as many times */
 	Tensor once = *v.tensor, *walked = &once;
 	int64_t repeats = 1;
 	for (uint32_t i = 0; i < once.rank && once.count; i++) {
@@ -490,7 +511,8 @@ void value_header(Text *out, Value v) {
 		add_labelled(out, dtype_is_complex(s.dtype) ? "min abs" : "min", s.min);
 		add_labelled(out, dtype_is_complex(s.dtype) ? "max abs" : "max", s.max);
 	}
-	if (s.nans || (s.seen && !dtype_is_int(s.dtype) && s.dtype != DT_BOOL)) text_format(out, "  nan %" PRId64, s.nans);
+	if (s.nans || (s.seen && !dtype_is_int(s.dtype) && s.dtype != DT_BOOL))
+		text_format(out, "  nan %" PRId64, s.nans);
 }
 
 #define TYPE_ITEMS_MOST 16u
@@ -505,7 +527,8 @@ static void add_type(Text *t, Value v, int depth) {
 	}
 	if (v.kind == V_TENSOR) {
 		text_str(t, dtype_name((Dtype)v.tensor->dtype));
-		for (uint32_t i = 0; i < v.tensor->rank; i++) text_format(t, "%s%" PRId64, i ? ", " : "[", v.tensor->shape[i]);
+		for (uint32_t i = 0; i < v.tensor->rank; i++)
+			text_format(t, "%s%" PRId64, i ? ", " : "[", v.tensor->shape[i]);
 		if (v.tensor->rank) text_str(t, "]");
 		return;
 	}
@@ -531,6 +554,4 @@ static void add_type(Text *t, Value v, int depth) {
 	text_str(t, ")");
 }
 
-void value_type_print(Text *out, Value v) {
-	add_type(out, v, 0);
-}
+void value_type_print(Text *out, Value v) { add_type(out, v, 0); }

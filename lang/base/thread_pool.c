@@ -1,27 +1,41 @@
-/* thread_pool.c - the process's worker threads: shares of a job's parts, spinning before sleeping, processors apart from the caller's.
+/* thread_pool.c - the process's worker threads: shares of a job's parts,
+ * spinning before sleeping, processors apart from the caller's.
  *
- * Needs: thread_pool.h, pthreads; futexes where there are some (Linux), else a condition variable. Guarantees: what thread_pool.h says.
+ * Needs: thread_pool.h, pthreads; futexes where there are some (Linux), else a
+ * condition variable. Guarantees: what thread_pool.h says.
  *
- * One job runs at a time. Its parts lie in shares, one for each thread, or in one for all where they are to begin in order. A share is a line of the cache: a word that
- * says which parts are left, and what they are parts of.
+ * One job runs at a time. Its parts lie in shares, one for each thread, or in
+ * one for all where they are to begin in order. A share is a line of the cache:
+ * a word that says which parts are left, and what they are parts of.
  *
  *     caller                                    worker
  *     pending = parts                           spin until the own share, or that for all, has parts left
  *     fill in the shares, word last (release)   take one: compare-and-swap the word (acquire, so what it reads beside it is the job the part belongs to)
  *     take parts like a worker                  run it; and so on
  *     wait for pending == 0                     pending -= parts done; who makes it 0 wakes the caller if it sleeps
- *                                               take the last parts of others' shares, as long as there are any
+ *                                               take the last parts of others'
+ *                                               shares, as long as there are
+ *                                               any
  *
- * The threads' own shares are the same at each job of as many parts: a loop that passes the same arrays again and again, as a stencil does, finds a thread's rows in the
- * caches of its own processor. For their sake the last part of a share is left to its owner, unless that does not come to it. And a thread that takes its parts, or
- * counts them, writes to lines that no other thread touches meanwhile: with one word for all and parts counted one by one each of 16 parts was three trips of a line from one
- * processor to the other, which is 0.2 us where they have a cache in common and 0.9 where not.
+ * The threads' own shares are the same at each job of as many parts: a loop
+ * that passes the same arrays again and again, as a stencil does, finds a
+ * thread's rows in the caches of its own processor. For their sake the last
+ * part of a share is left to its owner, unless that does not come to it. And a
+ * thread that takes its parts, or counts them, writes to lines that no other
+ * thread touches meanwhile: with one word for all and parts counted one by one
+ * each of 16 parts was three trips of a line from one processor to the other,
+ * which is 0.2 us where they have a cache in common and 0.9 where not.
  *
- * A worker reads a share's job only while it holds a part of it, and the caller changes the job only when no part is out, so nobody need be waited for
- * who merely looks. Why the rest is as it is, with measurements: a sleeping worker costs 16-50 us to wake, more than most jobs take, so
- * workers spin for SPIN_NS of their own time after their last part, and the caller never waits for sleepers: it takes the parts itself until they arrive. The
- * kernel likes to wake a worker on the caller's own processor, where the two then take turns (60 us a job); so workers are kept off it, and
- * moved when the caller is found elsewhere, at most every REPIN_NS, or REPIN_SHARED_NS where one was seen on the caller's; a caller that waits for such a one sleeps at once.
+ * A worker reads a share's job only while it holds a part of it, and the caller
+ * changes the job only when no part is out, so nobody need be waited for who
+ * merely looks. Why the rest is as it is, with measurements: a sleeping worker
+ * costs 16-50 us to wake, more than most jobs take, so workers spin for SPIN_NS
+ * of their own time after their last part, and the caller never waits for
+ * sleepers: it takes the parts itself until they arrive. The kernel likes to
+ * wake a worker on the caller's own processor, where the two then take turns
+ * (60 us a job); so workers are kept off it, and moved when the caller is found
+ * elsewhere, at most every REPIN_NS, or REPIN_SHARED_NS where one was seen on
+ * the caller's; a caller that waits for such a one sleeps at once.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -50,13 +64,17 @@
 #endif
 
 enum { MOST_WORKERS = 255, MOST_PARTS = (1 << 28) - 1, LOOK_AT_CLOCK = 32, WORTH_TAKING = 2 };
-#define LAST_PART 8 /* the caller takes another thread's last part when it has waited this part of what its own took */
-#define SPIN_NS 80000    /* a worker's, since its last part */
-#define LOOK_NS 5000     /* more than LOOK_AT_CLOCK turns of spinning take */
-#define GONE_NS 1000000  /* a time slice of another's is longer */
+/* the caller takes another thread's last part when it has waited this part
+ * of what its own took */
+#define LAST_PART 8
+#define SPIN_NS 80000      /* a worker's, since its last part */
+#define LOOK_NS 5000       /* more than LOOK_AT_CLOCK turns of spinning take */
+#define GONE_NS 1000000    /* a time slice of another's is longer */
 #define PATIENCE_NS 200000 /* the caller's spinning for the parts of others */
 #define REPIN_NS 2000000
-#define REPIN_SHARED_NS 200000 /* where a worker was seen on the caller's own processor: the two would take turns */
+/* where a worker was seen on the caller's own processor: the two would take
+ * turns */
+#define REPIN_SHARED_NS 200000
 #define WATCH_NS 1000000
 #define STALL_NS 1000000
 #define MISSED_NS 5000
@@ -70,7 +88,9 @@ struct Pool {
 	unsigned generation;
 };
 
-/* Parts from .. to - 1 that nobody has taken, for workers up to `allowed` and the caller; and what they are parts of. On a pair of lines, which are fetched together. */
+/* Parts from .. to - 1 that nobody has taken, for workers up to `allowed` and
+ * the caller; and what they are parts of. On a pair of lines, which are fetched
+ * together. */
 typedef struct Share {
 	_Alignas(128) _Atomic uint64_t left; /* see share_word */
 	void (*body)(void *ud, int64_t part);
@@ -94,7 +114,9 @@ static struct Crew {
 	atomic_int avoid; /* processor that workers keep off; -1: to be found out */
 	int64_t pinned_at;
 	int64_t alone_until, pause_ns; /* see stalled() */
-	int64_t missed_ns;             /* how long the jobs took in which no worker that was awake took a part, since one last did */
+	/* how long the jobs took in which no worker that was awake took a part,
+	 * since one last did */
+	int64_t missed_ns;
 	PoolCounters count; /* of the owner of the job */
 	/* under the lock */
 	pthread_mutex_t lock;
@@ -104,14 +126,15 @@ static struct Crew {
 	pthread_t threads[MOST_WORKERS];
 	_Atomic int ids[MOST_WORKERS]; /* the kernel's numbers; 0 until the thread runs */
 	struct {
-		_Alignas(64) _Atomic int processor; /* where it began its last part, plus 1; 0: none so far */
+		/* where it began its last part, plus 1; 0: none so far */
+		_Alignas(64) _Atomic int processor;
 	} seen[MOST_WORKERS];
 } crew = {.lock = PTHREAD_MUTEX_INITIALIZER, .avoid = -1};
 
 static _Thread_local int self;    /* pool_worker() */
 static _Thread_local bool inside; /* running a part */
 
-/* ---- small things of the machine --------------------------------------------------------------------------------------------------------- */
+/* ---- small things of the machine ----------------------------------------- */
 
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -121,7 +144,8 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-/* How this thread rounds and whether it flushes denormals: x86-64's mxcsr, AArch64's fpcr. */
+/* How this thread rounds and whether it flushes denormals: x86-64's mxcsr,
+ * AArch64's fpcr. */
 static unsigned float_modes(void) {
 #if defined(__x86_64__)
 	return __builtin_ia32_stmxcsr();
@@ -136,7 +160,8 @@ static unsigned float_modes(void) {
 
 static void set_float_modes(unsigned modes) {
 #if defined(__x86_64__)
-	if ((__builtin_ia32_stmxcsr() ^ modes) & ~0x3fu) __builtin_ia32_ldmxcsr(modes & ~0x3fu); /* the low bits say what happened so far */
+	/* the low bits say what happened so far */
+	if ((__builtin_ia32_stmxcsr() ^ modes) & ~0x3fu) __builtin_ia32_ldmxcsr(modes & ~0x3fu);
 #elif defined(__aarch64__)
 	if (float_modes() != modes) __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)modes));
 #else
@@ -145,7 +170,8 @@ static void set_float_modes(unsigned modes) {
 }
 
 #if HAVE_FUTEX
-/* Returns when the word is not `seen`, when woken, after the time, or for no reason. */
+/* Returns when the word is not `seen`, when woken, after the time, or for no
+ * reason. */
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
 	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, ns ? &t : NULL, NULL, 0);
@@ -177,7 +203,8 @@ static void wake(_Atomic uint32_t *word, int n) {
 }
 #endif
 
-/* "max 100000" or "150000 100000": microseconds of processor time in so many. Threads that spin beyond that would only be throttled. */
+/* "max 100000" or "150000 100000": microseconds of processor time in so many.
+ * Threads that spin beyond that would only be throttled. */
 static int granted_processors(int most) {
 	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
 	if (!f) return most;
@@ -194,7 +221,8 @@ int pool_processors(void) {
 	int n;
 #ifdef __linux__
 	cpu_set_t set;
-	n = !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+	n = !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set)
+	                                            : (int)sysconf(_SC_NPROCESSORS_ONLN);
 #else
 	n = (int)sysconf(_SC_NPROCESSORS_ONLN);
 #endif
@@ -210,32 +238,38 @@ void pool_pretend_processors(int n) {
 static void note_processor(int id) {
 #ifdef __linux__
 	const int here = sched_getcpu() + 1;
-	if (atomic_load_explicit(&crew.seen[id - 1].processor, memory_order_relaxed) != here) atomic_store_explicit(&crew.seen[id - 1].processor, here, memory_order_relaxed);
+	if (atomic_load_explicit(&crew.seen[id - 1].processor, memory_order_relaxed) != here)
+		atomic_store_explicit(&crew.seen[id - 1].processor, here, memory_order_relaxed);
 #else
 	(void)id;
 #endif
 }
 
-/* Was one of the first `workers` last seen on the calling thread's processor? */
+/* Was one of the first `workers` last seen on the calling thread's processor?
+ */
 static bool shares_processor(int workers) {
 #ifdef __linux__
-	const int here = sched_getcpu() + 1, n = atomic_load_explicit(&crew.started, memory_order_relaxed);
+	const int here = sched_getcpu() + 1,
+			  n = atomic_load_explicit(&crew.started, memory_order_relaxed);
 	for (int i = 0; i < n && i < workers; i++)
-		if (here && atomic_load_explicit(&crew.seen[i].processor, memory_order_relaxed) == here) return true;
+		if (here && atomic_load_explicit(&crew.seen[i].processor, memory_order_relaxed) == here)
+			return true;
 #else
 	(void)workers;
 #endif
 	return false;
 }
 
-/* Keeps workers off the processor that the calling thread is on. The owner of the job calls it. */
+/* Keeps workers off the processor that the calling thread is on. The owner of
+ * the job calls it. */
 static void keep_apart(int workers) {
 #ifdef __linux__
 	const int here = sched_getcpu();
 	const int avoid = atomic_load_explicit(&crew.avoid, memory_order_relaxed);
 	if (here < 0 || here == avoid || crew.pretended) return;
 	const int64_t t = clock_nanoseconds();
-	if (avoid >= 0 && t - crew.pinned_at < (shares_processor(workers) ? REPIN_SHARED_NS : REPIN_NS)) return;
+	if (avoid >= 0 && t - crew.pinned_at < (shares_processor(workers) ? REPIN_SHARED_NS : REPIN_NS))
+		return;
 	cpu_set_t set;
 	if (sched_getaffinity(0, sizeof set, &set)) return;
 	if (here < CPU_SETSIZE) CPU_CLR(here, &set);
@@ -252,29 +286,25 @@ static void keep_apart(int workers) {
 #endif
 }
 
-/* ---- workers ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- workers ------------------------------------------------------------- */
 
 #define PART_BITS 28
-_Static_assert(MOST_PARTS >> PART_BITS == 0 && MOST_WORKERS >> (64 - 2 * PART_BITS) == 0, "the word's fields");
+_Static_assert(MOST_PARTS >> PART_BITS == 0 && MOST_WORKERS >> (64 - 2 * PART_BITS) == 0,
+               "the word's fields");
 
-static int64_t part_from(uint64_t word) {
-	return (int64_t)(word & MOST_PARTS);
-}
-static int64_t part_to(uint64_t word) {
-	return (int64_t)(word >> PART_BITS & MOST_PARTS);
-}
-static uint32_t parts_left(uint64_t word) {
-	return (uint32_t)(part_to(word) - part_from(word));
-}
-static int allowed(uint64_t word) {
-	return (int)(word >> 2 * PART_BITS);
-}
+static int64_t part_from(uint64_t word) { return (int64_t)(word & MOST_PARTS); }
+static int64_t part_to(uint64_t word) { return (int64_t)(word >> PART_BITS & MOST_PARTS); }
+static uint32_t parts_left(uint64_t word) { return (uint32_t)(part_to(word) - part_from(word)); }
+static int allowed(uint64_t word) { return (int)(word >> 2 * PART_BITS); }
 static uint64_t share_word(int64_t from, int64_t to, int workers) {
-	return from < to ? (uint64_t)workers << 2 * PART_BITS | (uint64_t)to << PART_BITS | (uint64_t)from : 0;
+	return from < to
+	           ? (uint64_t)workers << 2 * PART_BITS | (uint64_t)to << PART_BITS | (uint64_t)from
+	           : 0;
 }
 
 /* Before thread `id` can take parts of it. */
-static void fill_share(Share *s, uint64_t word, void (*body)(void *ud, int64_t part), void *ud, unsigned modes) {
+static void fill_share(Share *s, uint64_t word, void (*body)(void *ud, int64_t part), void *ud,
+                       unsigned modes) {
 	s->body = body;
 	s->ud = ud;
 	s->modes = modes;
@@ -291,36 +321,47 @@ static int64_t take_part(Share *s, int id, bool first) {
 	uint64_t word = atomic_load_explicit(&s->left, memory_order_relaxed);
 	while (parts_left(word) && id <= allowed(word)) {
 		const uint64_t less = first ? word + 1 : word - ((uint64_t)1 << PART_BITS);
-		if (atomic_compare_exchange_weak_explicit(&s->left, &word, less, memory_order_acquire, memory_order_relaxed)) return first ? part_from(word) : part_to(word) - 1;
+		if (atomic_compare_exchange_weak_explicit(&s->left, &word, less, memory_order_acquire,
+		                                          memory_order_relaxed))
+			return first ? part_from(word) : part_to(word) - 1;
 	}
 	return -1;
 }
 
-/* Has the line for writing, as who takes a part needs it: what the caller writes there comes with one trip of the line then, not with a second one to take it away from the caller. */
+/* Has the line for writing, as who takes a part needs it: what the caller
+ * writes there comes with one trip of the line then, not with a second one to
+ * take it away from the caller. */
 static void own_line(Share *s) {
 	uint64_t none = 0;
-	atomic_compare_exchange_strong_explicit(&s->left, &none, 0, memory_order_relaxed, memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(&s->left, &none, 0, memory_order_relaxed,
+	                                        memory_order_relaxed);
 }
 
-/* A part that is thread `id`'s own or anybody's, and whose share it comes from; NULL: there is none. */
+/* A part that is thread `id`'s own or anybody's, and whose share it comes from;
+ * NULL: there is none. */
 static Share *next_part(int id, int64_t *part) {
 	Share *own = &crew.shares[id], *all = &crew.ordered;
 	if ((*part = take_part(own, id, true)) >= 0) return own;
 	return (*part = take_part(all, id, true)) >= 0 ? all : NULL;
 }
 
-/* One of another thread's that has as many left. No thread comes here but behind its own parts: looking at a share that its owner is taking parts of makes that dearer. */
+/* One of another thread's that has as many left. No thread comes here but
+ * behind its own parts: looking at a share that its owner is taking parts of
+ * makes that dearer. */
 static Share *others_part(int id, uint32_t least, int64_t *part) {
 	const int threads = atomic_load_explicit(&crew.started, memory_order_relaxed) + 1;
 	for (int k = 1; k < threads; k++) {
 		Share *s = &crew.shares[(id + k) % threads];
-		if (parts_left(atomic_load_explicit(&s->left, memory_order_relaxed)) >= least && (*part = take_part(s, id, false)) >= 0) return s;
+		if (parts_left(atomic_load_explicit(&s->left, memory_order_relaxed)) >= least &&
+		    (*part = take_part(s, id, false)) >= 0)
+			return s;
 	}
 	return NULL;
 }
 
 static void parts_done(uint32_t n) {
-	if (n && atomic_fetch_sub(&crew.pending, n) == n && atomic_load(&crew.waiting)) wake(&crew.pending, 1);
+	if (n && atomic_fetch_sub(&crew.pending, n) == n && atomic_load(&crew.waiting))
+		wake(&crew.pending, 1);
 }
 
 #define SLEEPER ((uint64_t)1 << 32)
@@ -333,17 +374,24 @@ static _Atomic uint32_t *epoch_word(void) {
 	return &crew.rest.half[first ? 0 : 1];
 }
 
-/* A sleeper is counted until it is woken, not until it runs: that may be long after, where others have its processor, and each job in between would wake it once more. So whoever wakes takes
- * it off the count, and changes the epoch with it. */
+/* A sleeper is counted until it is woken, not until it runs: that may be long
+ * after, where others have its processor, and each job in between would wake it
+ * once more. So whoever wakes takes it off the count, and changes the epoch
+ * with it. */
 static void go_to_sleep(int id) {
 	const uint32_t epoch = (uint32_t)atomic_fetch_add(&crew.rest.both, SLEEPER);
-	/* whoever fills shares or sets `quit` changes this word, or reads it as the last to have changed it, afterwards: one of the two sees the other */
-	if (!has_parts(&crew.shares[id], id) && !has_parts(&crew.ordered, id) && !atomic_load(&crew.quit)) sleep_on(epoch_word(), epoch, 0);
+	/* whoever fills shares or sets `quit` changes this word, or reads it as the
+	 * last to have changed it, afterwards: one of the two sees the other */
+	if (!has_parts(&crew.shares[id], id) && !has_parts(&crew.ordered, id) &&
+	    !atomic_load(&crew.quit))
+		sleep_on(epoch_word(), epoch, 0);
 	uint64_t rest = atomic_load(&crew.rest.both);
-	while ((uint32_t)rest == epoch && !atomic_compare_exchange_weak(&crew.rest.both, &rest, rest - SLEEPER)) {}
+	while ((uint32_t)rest == epoch &&
+	       !atomic_compare_exchange_weak(&crew.rest.both, &rest, rest - SLEEPER)) {}
 }
 
-/* Where more sleep than are woken, the count may stay above their number, never below it. */
+/* Where more sleep than are woken, the count may stay above their number, never
+ * below it. */
 static void wake_sleepers(uint32_t n) {
 	uint64_t rest = atomic_fetch_add(&crew.rest.both, 0), next; /* see go_to_sleep */
 	do {
@@ -388,8 +436,10 @@ static void *worker(void *arg) {
 		own_line(&crew.shares[id]);
 		if (turn % LOOK_AT_CLOCK) continue;
 		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
-		/* A short time without a processor, as hypervisors and interrupts take it, does not count: among jobs that follow each other closely it would sleep as soon as it is back, and have to be
-		 * woken. Where it was long, others want the processor. */
+		/* A short time without a processor, as hypervisors and interrupts take
+		 * it, does not count: among jobs that follow each other closely it
+		 * would sleep as soon as it is back, and have to be woken. Where it was
+		 * long, others want the processor. */
 		const int64_t t = clock_nanoseconds(), gone = looked ? t - looked : 0;
 		spun += gone > LOOK_NS && gone < GONE_NS ? LOOK_NS : gone;
 		looked = t;
@@ -412,7 +462,9 @@ static void start_workers(int wanted) {
 	for (; n < wanted; n++) {
 		atomic_store(&crew.ids[n], 0);
 		atomic_store(&crew.seen[n].processor, 0);
-		if (pthread_create(&crew.threads[n], sized ? &attr : NULL, worker, (void *)(intptr_t)(n + 1))) break;
+		if (pthread_create(&crew.threads[n], sized ? &attr : NULL, worker,
+		                   (void *)(intptr_t)(n + 1)))
+			break;
 	}
 	if (sized) pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -432,15 +484,11 @@ static void end_workers(void) {
 	atomic_store(&crew.avoid, -1);
 }
 
-/* ---- fork -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- fork ---------------------------------------------------------------- */
 
-static void before_fork(void) {
-	pthread_mutex_lock(&crew.lock);
-}
+static void before_fork(void) { pthread_mutex_lock(&crew.lock); }
 
-static void after_fork_parent(void) {
-	pthread_mutex_unlock(&crew.lock);
-}
+static void after_fork_parent(void) { pthread_mutex_unlock(&crew.lock); }
 
 /* The child has the forking thread alone. */
 static void after_fork_child(void) {
@@ -457,11 +505,9 @@ static void after_fork_child(void) {
 	pthread_mutex_init(&crew.lock, NULL);
 }
 
-static void watch_forks(void) {
-	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
 
-/* ---- a context's pool -------------------------------------------------------------------------------------------------------------------- */
+/* ---- a context's pool ---------------------------------------------------- */
 
 Pool *pool_new(Ctx *c, int threads) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -483,8 +529,15 @@ Pool *pool_new(Ctx *c, int threads) {
 static void tell_counters(void) {
 	const PoolCounters k = crew.count;
 	if (!getenv("ATLED_POOL")) return;
-	fprintf(stderr, "pool: %" PRIu64 " jobs; at the beginning of %" PRIu64 " a worker slept, of %" PRIu64 " it had last been on the caller's processor; %" PRIu64 " were done by the caller alone; "
-	        "%.3g ms waited for others, %" PRIu64 " times asleep; workers moved %" PRIu64 " times; held up %" PRIu64 " times, after which %" PRIu64 " more jobs were done without workers\n", k.jobs, k.asleep, k.shared, k.alone, 1e-6 * (double)k.waited_ns, k.slept, k.moved, k.stalled, k.paused);
+	fprintf(stderr,
+	        "pool: %" PRIu64 " jobs; at the beginning of %" PRIu64 " a worker slept, of %" PRIu64
+	        " it had last been on the caller's processor; %" PRIu64
+	        " were done by the caller alone; "
+	        "%.3g ms waited for others, %" PRIu64 " times asleep; workers moved %" PRIu64
+	        " times; held up %" PRIu64 " times, after which %" PRIu64
+	        " more jobs were done without workers\n",
+	        k.jobs, k.asleep, k.shared, k.alone, 1e-6 * (double)k.waited_ns, k.slept, k.moved,
+	        k.stalled, k.paused);
 }
 
 void pool_free(Ctx *c, Pool *p) {
@@ -495,9 +548,7 @@ void pool_free(Ctx *c, Pool *p) {
 	heap_free(c, p, sizeof *p);
 }
 
-int pool_width(const Pool *p) {
-	return p->workers + 1;
-}
+int pool_width(const Pool *p) { return p->workers + 1; }
 
 void pool_wait_briefly(unsigned turn) {
 	enum { TURNS = 1000 };
@@ -505,17 +556,14 @@ void pool_wait_briefly(unsigned turn) {
 	if (turn >= TURNS) sched_yield(); /* the other part's thread may have no processor */
 }
 
-PoolCounters pool_counters(void) {
-	return crew.count;
-}
+PoolCounters pool_counters(void) { return crew.count; }
 
-int pool_worker(void) {
-	return self;
-}
+int pool_worker(void) { return self; }
 
-/* ---- jobs -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------- */
 
-static Status run_alone(int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*between)(void *ud)) {
+static Status run_alone(int64_t parts, void (*body)(void *ud, int64_t part), void *ud,
+                        Status (*between)(void *ud)) {
 	Status st = ST_OK;
 	for (int64_t k = 0; k < parts && st == ST_OK; k++) {
 		body(ud, k);
@@ -531,19 +579,27 @@ static void leave_out_rest(int workers) {
 	parts_done(left);
 }
 
-/* A worker that has a part and no processor holds up the job for a time slice of somebody else's: milliseconds, where jobs take microseconds. One that has no part and no processor takes none
- * for as long. Where that happens it happens again, since the processors are wanted by others, and two threads are slower than one: each takes from the other's share where the system shares
- * processors out by sessions. So the caller does its jobs alone for a while, the longer the sooner it happens again. The parts are the same, so are the results. */
+/* A worker that has a part and no processor holds up the job for a time slice
+ * of somebody else's: milliseconds, where jobs take microseconds. One that has
+ * no part and no processor takes none for as long. Where that happens it
+ * happens again, since the processors are wanted by others, and two threads are
+ * slower than one: each takes from the other's share where the system shares
+ * processors out by sessions. So the caller does its jobs alone for a while,
+ * the longer the sooner it happens again. The parts are the same, so are the
+ * results. */
 static void stalled(int64_t now) {
 	const bool again = crew.alone_until && now - crew.alone_until < crew.pause_ns;
-	crew.pause_ns = !again ? PAUSE_NS : crew.pause_ns < MOST_PAUSE_NS ? 2 * crew.pause_ns : crew.pause_ns;
+	crew.pause_ns = !again                          ? PAUSE_NS
+	                : crew.pause_ns < MOST_PAUSE_NS ? 2 * crew.pause_ns
+	                                                : crew.pause_ns;
 	crew.alone_until = now + crew.pause_ns;
 	crew.missed_ns = 0;
 	crew.count.stalled++;
 }
 
 /* taken: how many parts the caller took meanwhile is added. */
-static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers, int64_t job_begun, int64_t *taken) {
+static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers,
+                              int64_t job_begun, int64_t *taken) {
 	int64_t begun = 0, watched = 0, patience = PATIENCE_NS;
 	for (unsigned turn = 1;; turn++) {
 		uint32_t pending = atomic_load_explicit(&crew.pending, memory_order_acquire);
@@ -551,7 +607,8 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 			if (!begun) return st;
 			const int64_t t = clock_nanoseconds(), waited = t - begun;
 			crew.count.waited_ns += waited;
-			/* parts may be long, and then the last one of another thread is waited for as long: no longer than this thread's own took */
+			/* parts may be long, and then the last one of another thread is
+			 * waited for as long: no longer than this thread's own took */
 			if (waited > STALL_NS && waited > 2 * (begun - job_begun)) stalled(t);
 			return st;
 		}
@@ -560,11 +617,14 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		const int64_t t = clock_nanoseconds();
 		if (!begun) {
 			begun = watched = t;
-			/* who waits for the processor that this thread spins on would do so for all of its time slice */
+			/* who waits for the processor that this thread spins on would do so
+			 * for all of its time slice */
 			if (shares_processor(workers)) patience = 0;
 		}
 		int64_t part;
-		Share *s = st == ST_OK && t - begun > (begun - job_begun) / LAST_PART ? others_part(0, 1, &part) : NULL;
+		Share *s = st == ST_OK && t - begun > (begun - job_begun) / LAST_PART
+		               ? others_part(0, 1, &part)
+		               : NULL;
 		if (s) {
 			s->body(s->ud, part);
 			parts_done(1);
@@ -586,10 +646,13 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 }
 
 /* own: each thread has a share. Otherwise parts are begun in their order. */
-static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud), Status (*watch)(void *ud)) {
+static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64_t part), void *ud,
+                  Status (*poll)(void *ud), Status (*watch)(void *ud)) {
 	Status (*between)(void *ud) = poll ? poll : watch;
-	const bool forked = p->generation != atomic_load_explicit(&crew.generation, memory_order_relaxed);
-	if (parts <= 1 || parts > MOST_PARTS || inside || forked || !p->workers || !atomic_load_explicit(&crew.started, memory_order_relaxed) ||
+	const bool forked =
+		p->generation != atomic_load_explicit(&crew.generation, memory_order_relaxed);
+	if (parts <= 1 || parts > MOST_PARTS || inside || forked || !p->workers ||
+	    !atomic_load_explicit(&crew.started, memory_order_relaxed) ||
 	    atomic_exchange_explicit(&crew.taken, true, memory_order_acquire))
 		return run_alone(parts, body, ud, between);
 	const int64_t job_begun = clock_nanoseconds();
@@ -597,7 +660,8 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	int64_t done = 0;
 	inside = true;
 	/* a job that turns out to be long is worth a try */
-	while (done < parts && st == ST_OK && job_begun < crew.alone_until && (!done || clock_nanoseconds() - job_begun < TRY_NS)) {
+	while (done < parts && st == ST_OK && job_begun < crew.alone_until &&
+	       (!done || clock_nanoseconds() - job_begun < TRY_NS)) {
 		body(ud, done++);
 		if (between) st = between(ud);
 	}
@@ -618,12 +682,17 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	atomic_store_explicit(&crew.pending, (uint32_t)(parts - done), memory_order_relaxed);
 	for (int i = threads - 1; own && i >= 0; i--) {
 		const int64_t from = parts * i / threads, to = parts * (i + 1) / threads;
-		fill_share(&crew.shares[i], share_word(from > done ? from : done, to, p->workers), body, ud, modes);
+		fill_share(&crew.shares[i], share_word(from > done ? from : done, to, p->workers), body, ud,
+		           modes);
 	}
 	if (!own) fill_share(&crew.ordered, share_word(done, parts, p->workers), body, ud, modes);
-	wake_sleepers(p->workers < atomic_load_explicit(&crew.started, memory_order_relaxed) || parts > p->workers ? MOST_WORKERS : (uint32_t)parts - 1);
+	wake_sleepers(p->workers < atomic_load_explicit(&crew.started, memory_order_relaxed) ||
+	                      parts > p->workers
+	                  ? MOST_WORKERS
+	                  : (uint32_t)parts - 1);
 	int64_t polled = done, part;
-	for (Share *s; st == ST_OK && ((s = next_part(0, &part)) || (s = others_part(0, WORTH_TAKING, &part)));) {
+	for (Share *s;
+	     st == ST_OK && ((s = next_part(0, &part)) || (s = others_part(0, WORTH_TAKING, &part)));) {
 		body(ud, part);
 		polled++;
 		if (between) st = between(ud);
@@ -635,7 +704,8 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	if (did == parts) {
 		const int64_t now = clock_nanoseconds(), took = now - job_begun;
 		crew.count.alone++;
-		/* a worker that spins comes within a fraction of that, one that is woken may be too late */
+		/* a worker that spins comes within a fraction of that, one that is
+		 * woken may be too late */
 		if (!slept && took > MISSED_NS) crew.missed_ns += took;
 		if (crew.missed_ns > STALL_NS) stalled(now);
 	} else {
@@ -643,15 +713,18 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	}
 	inside = false;
 	atomic_store_explicit(&crew.taken, false, memory_order_release);
-	/* The parts of the others are accounted for too, so that budgets do not depend on the number of threads. */
+	/* The parts of the others are accounted for too, so that budgets do not
+	 * depend on the number of threads. */
 	while (poll && st == ST_OK && polled++ < parts) st = poll(ud);
 	return st;
 }
 
-Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud)) {
+Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud,
+                Status (*poll)(void *ud)) {
 	return run(p, parts, false, body, ud, poll, NULL);
 }
 
-Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*watch)(void *ud)) {
+Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud,
+                        Status (*watch)(void *ud)) {
 	return run(p, parts, true, body, ud, NULL, watch);
 }

@@ -1,29 +1,30 @@
 /* value.c - what a variable holds: scalars, tensors and counted objects.
  *
- * Needs: value.h, tensor.h; the context's heap.
- * Guarantees: constructors return V_UNSET when memory fails, having taken no reference. Releasing and comparing use
- * bounded C stack however deep a program nests its lists: release is a loop over a list threaded through the dead
- * objects.
+ * Needs: value.h, tensor.h; the context's heap. Guarantees: constructors return
+ * V_UNSET when memory fails, having taken no reference. Releasing and comparing
+ * use bounded C stack however deep a program nests its lists: release is a loop
+ * over a list threaded through the dead objects.
  */
 #include "lang/base/value.h"
 
 _Static_assert(sizeof(Value) == 24, "a Value is passed by value everywhere");
 
-/* ---- references ------------------------------------------------------------------------------------------------- */
+/* ---- references ---------------------------------------------------------- */
 
-static bool is_object(uint8_t kind) {
-	return kind >= V_STRING && kind <= V_PROBLEM;
-}
+static bool is_object(uint8_t kind) { return kind >= V_STRING && kind <= V_PROBLEM; }
 
-/* The size of an object's block; kind and n say it all, which frees the `bytes` field for the list of dead objects. */
+/* The size of an object's block; kind and n say it all, which frees the `bytes`
+ * field for the list of dead objects. */
 static size_t object_bytes(uint8_t kind, uint32_t n) {
 	switch ((ValueKind)kind) {
 	case V_STRING: return sizeof(StringObject) + (size_t)n + 1;
 	case V_RANGE: return sizeof(RangeObject);
-	case V_TUPLE: case V_LIST: return sizeof(SeqObject) + (size_t)n * sizeof(Value);
+	case V_TUPLE:
+	case V_LIST: return sizeof(SeqObject) + (size_t)n * sizeof(Value);
 	case V_RECORD: return sizeof(RecordObject) + (size_t)n * sizeof *((RecordObject *)0)->fields;
 	case V_FUNCTION:
-	case V_PROBLEM: return sizeof(FunctionObject) + (size_t)n * sizeof *((FunctionObject *)0)->captured;
+	case V_PROBLEM:
+		return sizeof(FunctionObject) + (size_t)n * sizeof *((FunctionObject *)0)->captured;
 	default: return sizeof(Object);
 	}
 }
@@ -31,9 +32,11 @@ static size_t object_bytes(uint8_t kind, uint32_t n) {
 /* The i-th value an object holds; NULL for those that hold none. */
 static Value *object_item(Object *o, uint32_t i) {
 	switch ((ValueKind)o->kind) {
-	case V_TUPLE: case V_LIST: return &((SeqObject *)o)->items[i];
+	case V_TUPLE:
+	case V_LIST: return &((SeqObject *)o)->items[i];
 	case V_RECORD: return &((RecordObject *)o)->fields[i].value;
-	case V_FUNCTION: case V_PROBLEM: return &((FunctionObject *)o)->captured[i].value;
+	case V_FUNCTION:
+	case V_PROBLEM: return &((FunctionObject *)o)->captured[i].value;
 	default: return NULL;
 	}
 }
@@ -86,13 +89,11 @@ void value_unref(Value v) {
 	}
 }
 
-/* ---- constructors ----------------------------------------------------------------------------------------------- */
+/* ---- constructors -------------------------------------------------------- */
 
 static const Value unset = {.kind = V_UNSET};
 
-static Value of_object(Object *o) {
-	return (Value){.kind = o->kind, .object = o};
-}
+static Value of_object(Object *o) { return (Value){.kind = o->kind, .object = o}; }
 
 Value value_string(Ctx *c, const char *text, size_t n) {
 	if (n >= UINT32_MAX) return unset;
@@ -123,7 +124,9 @@ void value_list_add(ValueList *l, Value v) {
 	if (v.kind == V_UNSET) l->failed = true;
 	if (!l->failed && l->n == l->cap) {
 		const uint32_t cap = l->cap ? 2 * l->cap : 16;
-		Value *more = cap > l->cap ? heap_resize(l->c, l->at, l->cap * sizeof *more, cap * sizeof *more) : NULL;
+		Value *more = cap > l->cap
+		                  ? heap_resize(l->c, l->at, l->cap * sizeof *more, cap * sizeof *more)
+		                  : NULL;
 		if (more) {
 			l->at = more;
 			l->cap = cap;
@@ -156,8 +159,8 @@ Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items) {
 	return of_object(&r->head);
 }
 
-Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code, Atom name,
-                     uint32_t n, const Atom *names, const Value *items) {
+Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code,
+                     Atom name, uint32_t n, const Atom *names, const Value *items) {
 	FunctionObject *f = (FunctionObject *)object_new(c, kind, n);
 	if (!f) return unset;
 	f->code_kind = code_kind;
@@ -180,15 +183,15 @@ Value value_field(Value record, Atom name) {
 	return unset;
 }
 
-/* ---- scalars and tensors ---------------------------------------------------------------------------------------- */
+/* ---- scalars and tensors ------------------------------------------------- */
 
 Dtype value_dtype(Value v) {
-	return v.kind == V_TENSOR ? (Dtype)v.tensor->dtype : v.kind == V_SCALAR ? (Dtype)v.dtype : DT_COUNT;
+	return v.kind == V_TENSOR   ? (Dtype)v.tensor->dtype
+	       : v.kind == V_SCALAR ? (Dtype)v.dtype
+	                            : DT_COUNT;
 }
 
-uint32_t value_rank(Value v) {
-	return v.kind == V_TENSOR ? v.tensor->rank : 0;
-}
+uint32_t value_rank(Value v) { return v.kind == V_TENSOR ? v.tensor->rank : 0; }
 
 Value value_scalar_from_bytes(Dtype d, const void *bytes) {
 	Value v = {.kind = V_SCALAR, .dtype = (uint8_t)d};
@@ -220,7 +223,8 @@ Value value_from_tensor(Tensor *t) {
 
 /* A rank-0 tensor that was never unboxed reads like the scalar it is. */
 static bool as_scalar(Value *v) {
-	if (v->kind == V_TENSOR && !v->tensor->rank) *v = value_scalar_from_bytes((Dtype)v->tensor->dtype, v->tensor->data);
+	if (v->kind == V_TENSOR && !v->tensor->rank)
+		*v = value_scalar_from_bytes((Dtype)v->tensor->dtype, v->tensor->data);
 	return v->kind == V_SCALAR;
 }
 
@@ -260,21 +264,22 @@ bool value_as_bool(Value v, bool *out) {
 	return true;
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------------------- */
+/* ---- comparison ---------------------------------------------------------- */
 
-#define BITS_BODY(name, T, real, parts)                                                                 \
-	static void same_##name(void *ud, int64_t n, char **ptr, const int64_t *stride) {                   \
-		const char *a = ptr[0], *b = ptr[1];                                                            \
-		bool same = true;                                                                               \
-		for (; n > 0 && same; n--, a += stride[0], b += stride[1]) {                                    \
-			if (!memcmp(a, b, sizeof(T) * parts)) continue;                                             \
-			T x[parts], y[parts];                                                                       \
-			memcpy(x, a, sizeof x);                                                                     \
-			memcpy(y, b, sizeof y);                                                                     \
-			for (int k = 0; k < parts; k++)                                                             \
-				same = same && (!memcmp(&x[k], &y[k], sizeof(T)) || (real && x[k] != x[k] && y[k] != y[k])); \
-		}                                                                                               \
-		if (!same) *(bool *)ud = false;                                                                 \
+#define BITS_BODY(name, T, real, parts)                                                            \
+	static void same_##name(void *ud, int64_t n, char **ptr, const int64_t *stride) {              \
+		const char *a = ptr[0], *b = ptr[1];                                                       \
+		bool same = true;                                                                          \
+		for (; n > 0 && same; n--, a += stride[0], b += stride[1]) {                               \
+			if (!memcmp(a, b, sizeof(T) * parts)) continue;                                        \
+			T x[parts], y[parts];                                                                  \
+			memcpy(x, a, sizeof x);                                                                \
+			memcpy(y, b, sizeof y);                                                                \
+			for (int k = 0; k < parts; k++)                                                        \
+				same = same && (!memcmp(&x[k], &y[k], sizeof(T)) ||                                \
+				                (real && x[k] != x[k] && y[k] != y[k]));                           \
+		}                                                                                          \
+		if (!same) *(bool *)ud = false;                                                            \
 	}
 BITS_BODY(bool, uint8_t, 0, 1)
 BITS_BODY(i32, int32_t, 0, 1)
@@ -309,7 +314,8 @@ static bool scalar_identical(Value a, Value b) {
 static bool heads_identical(const Object *a, const Object *b) {
 	if (a->n != b->n) return false;
 	switch ((ValueKind)a->kind) {
-	case V_STRING: return !memcmp(((const StringObject *)a)->text, ((const StringObject *)b)->text, a->n);
+	case V_STRING:
+		return !memcmp(((const StringObject *)a)->text, ((const StringObject *)b)->text, a->n);
 	case V_RANGE: {
 		const RangeObject *x = (const RangeObject *)a, *y = (const RangeObject *)b;
 		return x->start == y->start && x->stop == y->stop && x->step == y->step;
@@ -321,7 +327,8 @@ static bool heads_identical(const Object *a, const Object *b) {
 		}
 		return true;
 	}
-	case V_FUNCTION: case V_PROBLEM: {
+	case V_FUNCTION:
+	case V_PROBLEM: {
 		const FunctionObject *x = (const FunctionObject *)a, *y = (const FunctionObject *)b;
 		return x->code_kind == y->code_kind && x->code_id == y->code_id && x->code == y->code;
 	}
@@ -329,8 +336,9 @@ static bool heads_identical(const Object *a, const Object *b) {
 	}
 }
 
-/* Values nested deeper or of more parts than this are identical only when they are the same object: a list that holds a
- * list twice, sixty levels deep, has more parts than can be visited. */
+/* Values nested deeper or of more parts than this are identical only when they
+ * are the same object: a list that holds a list twice, sixty levels deep, has
+ * more parts than can be visited. */
 #define COMPARE_DEPTH_MOST 2000
 #define COMPARE_PARTS_MOST (1 << 24)
 
@@ -346,9 +354,11 @@ static bool identical(Value a, Value b, int depth, int *parts) {
 		for (uint32_t i = 0; i + 1 < n; i++) {
 			if (depth == 0 || *parts == 0) return false;
 			--*parts;
-			if (!identical(*object_item(a.object, i), *object_item(b.object, i), depth - 1, parts)) return false;
+			if (!identical(*object_item(a.object, i), *object_item(b.object, i), depth - 1, parts))
+				return false;
 		}
-		a = *object_item(a.object, n - 1); /* the last item without a call: linked lists may be long */
+		/* the last item without a call: linked lists may be long */
+		a = *object_item(a.object, n - 1);
 		b = *object_item(b.object, n - 1);
 	}
 }

@@ -1,7 +1,9 @@
 /* value.h - what a variable holds at run time.
  *
- * Needs: tensor.h. Guarantees: a Value is 24 bytes, passed by value; rank-0 tensors are unboxed (V_SCALAR); everything else is
- * reference-counted and immutable. value_ref before keeping a second copy, value_unref when done with one.
+ * Needs: tensor.h. Guarantees: a Value is 24 bytes, passed by value; rank-0
+ * tensors are unboxed (V_SCALAR); everything else is reference-counted and
+ * immutable. value_ref before keeping a second copy, value_unref when done with
+ * one.
  */
 #ifndef ATLED_LANG_BASE_VALUE_H
 #define ATLED_LANG_BASE_VALUE_H
@@ -29,7 +31,9 @@ typedef struct Object Object;
 typedef struct Value {
 	uint8_t kind;  /* ValueKind */
 	uint8_t dtype; /* V_SCALAR */
-	bool weak;     /* V_SCALAR, V_TENSOR: made of numbers of the text alone; of no meaning but to the parser, whose names keep it */
+	/* V_SCALAR, V_TENSOR: made of numbers of the text alone; of no meaning
+	 * but to the parser, whose names keep it */
+	bool weak;
 	union {
 		bool b;
 		int32_t i32;
@@ -74,12 +78,14 @@ typedef struct RecordObject {
 	} fields[];
 } RecordObject;
 
-/* The code_kind of functions that are a finished piece of IR: their code points to a structure that begins with the Fn, and they are written as its text.
+/* The code_kind of functions that are a finished piece of IR: their code points
+ * to a structure that begins with the Fn, and they are written as its text.
  * Other kinds mean what the room says that made them. */
 #define CODE_KIND_IR 4
 
-/* V_FUNCTION and V_PROBLEM. `code` belongs to the maker (an AST node, a builtin's descriptor, a host function) and lives as
- * long as the context; `code_id` tells equal code from unequal across the session. */
+/* V_FUNCTION and V_PROBLEM. `code` belongs to the maker (an AST node, a
+ * builtin's descriptor, a host function) and lives as long as the context;
+ * `code_id` tells equal code from unequal across the session. */
 typedef struct FunctionObject {
 	Object head; /* n: captured values */
 	uint32_t code_kind;
@@ -93,24 +99,35 @@ typedef struct FunctionObject {
 } FunctionObject;
 
 static inline Value value_none(void) { return (Value){.kind = V_NONE}; }
-static inline Value value_f64(double x) { return (Value){.kind = V_SCALAR, .dtype = DT_F64, .f = x}; }
-static inline Value value_i64(int64_t x) { return (Value){.kind = V_SCALAR, .dtype = DT_I64, .i = x}; }
-static inline Value value_bool(bool x) { return (Value){.kind = V_SCALAR, .dtype = DT_BOOL, .b = x}; }
-static inline Value value_c128(double _Complex x) { return (Value){.kind = V_SCALAR, .dtype = DT_C128, .c = x}; }
-static inline Value value_tensor(Tensor *t) { return (Value){.kind = V_TENSOR, .tensor = t}; } /* takes the reference */
+static inline Value value_f64(double x) {
+	return (Value){.kind = V_SCALAR, .dtype = DT_F64, .f = x};
+}
+static inline Value value_i64(int64_t x) {
+	return (Value){.kind = V_SCALAR, .dtype = DT_I64, .i = x};
+}
+static inline Value value_bool(bool x) {
+	return (Value){.kind = V_SCALAR, .dtype = DT_BOOL, .b = x};
+}
+static inline Value value_c128(double _Complex x) {
+	return (Value){.kind = V_SCALAR, .dtype = DT_C128, .c = x};
+}
+/* takes the reference */
+static inline Value value_tensor(Tensor *t) { return (Value){.kind = V_TENSOR, .tensor = t}; }
 
 Value value_ref(Value v);
 void value_unref(Value v);
 
-/* Constructors return V_UNSET when memory fails. Items are borrowed (each gets a reference). */
+/* Constructors return V_UNSET when memory fails. Items are borrowed (each gets
+ * a reference). */
 Value value_string(Ctx *c, const char *text, size_t n);
 Value value_range(Ctx *c, int64_t start, int64_t stop, int64_t step);
 Value value_seq(Ctx *c, ValueKind kind, uint32_t n, const Value *items);
 Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items);
-Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code, Atom name, uint32_t n,
-                     const Atom *names, const Value *items);
+Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code,
+                     Atom name, uint32_t n, const Atom *names, const Value *items);
 
-/* Values that are gathered before it is known how many there are; begin with {.c = ctx}. */
+/* Values that are gathered before it is known how many there are; begin with
+ * {.c = ctx}. */
 typedef struct ValueList {
 	Ctx *c;
 	Value *at;
@@ -118,7 +135,8 @@ typedef struct ValueList {
 	bool failed; /* memory failed, or V_UNSET was added */
 } ValueList;
 void value_list_add(ValueList *l, Value v); /* takes the reference, also when it fails */
-Value value_list_end(ValueList *l);         /* the V_LIST of them, V_UNSET when it failed; the values are given back */
+/* the V_LIST of them, V_UNSET when it failed; the values are given back */
+Value value_list_end(ValueList *l);
 void value_list_drop(ValueList *l);
 
 /* Scalars and tensors alike: */
@@ -127,9 +145,11 @@ Dtype value_dtype(Value v);
 uint32_t value_rank(Value v);
 /* A tensor for either (rank 0 for a scalar); NULL when memory fails. Owned. */
 Tensor *value_to_tensor(Ctx *c, Value v);
-/* The unboxed scalar when rank is 0, the tensor otherwise. Takes the reference. */
+/* The unboxed scalar when rank is 0, the tensor otherwise. Takes the reference.
+ */
 Value value_from_tensor(Tensor *t);
-/* Scalar conversions; false when the value is not a scalar that converts exactly (as_f64 accepts any real number). */
+/* Scalar conversions; false when the value is not a scalar that converts
+ * exactly (as_f64 accepts any real number). */
 bool value_as_f64(Value v, double *out);
 bool value_as_i64(Value v, int64_t *out);
 bool value_as_bool(Value v, bool *out);
@@ -152,9 +172,12 @@ void text_free(Text *t);
 void text_add(Text *t, const char *s, size_t n);
 void text_str(Text *t, const char *s);
 void text_format(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_number(Text *t, uint64_t v); /* in decimal digits; for keys, of which millions are made, "%u" takes too long */
-/* Writes a value the way print does: {spec} as in "{x:.3e}" ("" for default). `edge` caps how many elements of each axis
- * are shown before "..." (0: all). */
+/* in decimal digits; for keys, of which millions are made, "%u" takes too
+ * long */
+void text_number(Text *t, uint64_t v);
+/* Writes a value the way print does: {spec} as in "{x:.3e}" ("" for default).
+ * `edge` caps how many elements of each axis are shown before "..." (0: all).
+ */
 void value_print(Text *out, Value v, const char *spec, int edge);
 /* Whether it is such a spec; one that is not prints the default form. */
 bool value_spec_valid(const char *spec);
@@ -162,7 +185,8 @@ bool value_spec_valid(const char *spec);
 void value_header(Text *out, Value v);
 /* "f64[3]", "record (W: f64[20, 2], b: f64[20])", "string" ... */
 void value_type_print(Text *out, Value v);
-/* Same type, shape and bits (NaN equals itself); records compare field by field. */
+/* Same type, shape and bits (NaN equals itself); records compare field by
+ * field. */
 bool value_identical(Value a, Value b);
 
 #endif

@@ -1,8 +1,13 @@
-/* read.c - reads the binary form that write.c writes: functions with all that they call, and a value. Text is read by text/parse.c.
+/* read.c - reads the binary form that write.c writes: functions with all that
+ * they call, and a value. Text is read by text/parse.c.
  *
- * Needs: builder/internal.h, format.h, syntax.h. Guarantees: whatever the bytes are, the answer is functions that verify and a value, or NULL and a diagnostic that names
- * the byte; nothing is read outside the bytes, and no more memory is asked for than a small multiple of them. Nothing is folded, shared or dropped on the way. Nesting is
- * bounded by FORM_DEPTH. docs/internals/binary.md describes the form; what instructions hold is asked of prims.def, whose names and schemas the file must agree with.
+ * Needs: builder/internal.h, format.h, syntax.h. Guarantees: whatever the bytes
+ * are, the answer is functions that verify and a value, or NULL and a
+ * diagnostic that names the byte; nothing is read outside the bytes, and no
+ * more memory is asked for than a small multiple of them. Nothing is folded,
+ * shared or dropped on the way. Nesting is bounded by FORM_DEPTH.
+ * docs/internals/binary.md describes the form; what instructions hold is asked
+ * of prims.def, whose names and schemas the file must agree with.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"
@@ -58,12 +63,13 @@ typedef struct Load {
 	uint32_t depth;
 	/* Of the function being read: */
 	Builder *b;
-	VEC(Ref) numbered;   /* by number; REF_NONE: out of scope */
+	VEC(Ref) numbered; /* by number; REF_NONE: out of scope */
 } Load;
 
-/* ---- complaints, numbers, bytes ------------------------------------------------------------------------------------------------------------ */
+/* ---- complaints, numbers, bytes ------------------------------------------ */
 
-static _Noreturn void __attribute__((format(printf, 3, 4))) wrong(Load *l, size_t at, const char *format, ...) {
+static _Noreturn void __attribute__((format(printf, 3, 4)))
+wrong(Load *l, size_t at, const char *format, ...) {
 	va_list args;
 	char text[400];
 	va_start(args, format);
@@ -99,15 +105,19 @@ static int64_t get_s(Load *l) {
 static uint32_t get_below(Load *l, uint64_t limit, const char *what) {
 	const size_t start = l->at;
 	const uint64_t v = get_u(l);
-	if (v >= limit || v > UINT32_MAX) wrong(l, start, "there is no %s %llu", what, (unsigned long long)v);
+	if (v >= limit || v > UINT32_MAX)
+		wrong(l, start, "there is no %s %llu", what, (unsigned long long)v);
 	return (uint32_t)v;
 }
 
-/* How many things follow: each takes a byte at least, which bounds what a few bytes can make us allocate. */
+/* How many things follow: each takes a byte at least, which bounds what a few
+ * bytes can make us allocate. */
 static uint32_t get_count(Load *l, const char *what) {
 	const size_t start = l->at;
 	const uint64_t v = get_u(l);
-	if (v > l->end - l->at || v > UINT32_MAX / 2) wrong(l, start, "%llu %s are announced, and %zu bytes are left", (unsigned long long)v, what, l->end - l->at);
+	if (v > l->end - l->at || v > UINT32_MAX / 2)
+		wrong(l, start, "%llu %s are announced, and %zu bytes are left", (unsigned long long)v,
+		      what, l->end - l->at);
 	return (uint32_t)v;
 }
 
@@ -117,11 +127,13 @@ static const char *get_bytes(Load *l, size_t *n, const char *what) {
 	return (const char *)l->bytes + l->at - *n;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 /* 0 is none, else the entry before. */
 #define ENTRY(l, table, what) entry_number((l), (l)->table.n, what)
-static uint32_t entry_number(Load *l, uint32_t n, const char *what) { return get_below(l, (uint64_t)n + 1, what); }
+static uint32_t entry_number(Load *l, uint32_t n, const char *what) {
+	return get_below(l, (uint64_t)n + 1, what);
+}
 
 static Atom get_word(Load *l) {
 	const uint32_t k = ENTRY(l, words, "word");
@@ -132,7 +144,8 @@ static SpanId get_span(Load *l) {
 	return k ? l->spans.at[k - 1] : 0;
 }
 
-/* A dim or a type that has its symbols, all of which the function being read must have. */
+/* A dim or a type that has its symbols, all of which the function being read
+ * must have. */
 static uint32_t get_sized(Load *l, bool is_type, uint32_t nsyms) {
 	const size_t start = l->at;
 	const uint32_t k = is_type ? ENTRY(l, types, "type") : ENTRY(l, dims, "length");
@@ -148,9 +161,11 @@ static void read_op(Load *l) {
 	size_t n, m;
 	const char *name = get_bytes(l, &n, "letters"), *schema = get_bytes(l, &m, "letters");
 	const Op op = prim_from_name(arena_copy(l->arena, name, n));
-	if (op == OP_NONE || strlen(prims[op].name) != n) wrong(l, start, "`%.*s` is not a primitive of this version", n < 60 ? (int)n : 60, name);
+	if (op == OP_NONE || strlen(prims[op].name) != n)
+		wrong(l, start, "`%.*s` is not a primitive of this version", n < 60 ? (int)n : 60, name);
 	if (strlen(prims[op].attr) != m || memcmp(prims[op].attr, schema, m) != 0)
-		wrong(l, start, "`%s` has the attributes \"%.*s\" here, and \"%s\" in this version", prims[op].name, m < 100 ? (int)m : 100, schema, prims[op].attr);
+		wrong(l, start, "`%s` has the attributes \"%.*s\" here, and \"%s\" in this version",
+		      prims[op].name, m < 100 ? (int)m : 100, schema, prims[op].attr);
 	VEC_PUSH(l->arena, &l->ops, op);
 }
 
@@ -189,7 +204,8 @@ static void read_chain(Load *l) {
 		const size_t start = l->at;
 		const Atom word = get_word(l);
 		const char *text = atom_text(l->c, word);
-		if (!call && (!word || strlen(text) != atom_length(l->c, word) || strchr(text, ' '))) wrong(l, start, "this is not the name of a transform");
+		if (!call && (!word || strlen(text) != atom_length(l->c, word) || strchr(text, ' ')))
+			wrong(l, start, "this is not the name of a transform");
 		if (call) {
 			const SpanId defined = get_span(l), at = get_span(l);
 			chain = chain_push_call(l->c, chain, word, defined, at);
@@ -208,12 +224,15 @@ static void read_dim(Load *l) {
 			const uint64_t part = get_u(l);
 			if (part & 1) {
 				const uint64_t inner = part >> 1, by = get_u(l);
-				if (!inner || inner > l->dims.n || !by || by > INT64_MAX) wrong(l, start, "this is not a quotient of a length");
+				if (!inner || inner > l->dims.n || !by || by > INT64_MAX)
+					wrong(l, start, "this is not a quotient of a length");
 				const Sized of = l->dims.at[inner - 1];
 				if (of.nsyms > s.nsyms) s.nsyms = of.nsyms;
 				term = dim_mul(l->c, term, dim_floordiv(l->c, of.id, (int64_t)by));
 			} else {
-				if (part >> 1 >= l->n) wrong(l, start, "there is no symbol %llu", (unsigned long long)(part >> 1)); /* each symbol takes bytes */
+				/* each symbol takes bytes */
+				if (part >> 1 >= l->n)
+					wrong(l, start, "there is no symbol %llu", (unsigned long long)(part >> 1));
 				if ((part >> 1) + 1 > s.nsyms) s.nsyms = (uint32_t)(part >> 1) + 1;
 				term = dim_mul(l->c, term, dim_sym(l->c, (SymId)(part >> 1)));
 			}
@@ -237,7 +256,8 @@ static void read_type(Load *l) {
 			int64_t length;
 			if (!k) wrong(l, start, "a length is missing");
 			dims[i] = l->dims.at[k - 1].id;
-			if (dim_is_const(l->c, dims[i], &length) && length < 0) wrong(l, start, "a negative length");
+			if (dim_is_const(l->c, dims[i], &length) && length < 0)
+				wrong(l, start, "a negative length");
 			if (l->dims.at[k - 1].nsyms > s.nsyms) s.nsyms = l->dims.at[k - 1].nsyms;
 		}
 		s.id = type_tensor(l->c, dtype, rank, dims);
@@ -246,11 +266,12 @@ static void read_type(Load *l) {
 }
 
 static void (*const read_entry[TABLE_COUNT])(Load *l) = {
-	[TABLE_OPS] = read_op, [TABLE_WORDS] = read_word, [TABLE_SOURCES] = read_source, [TABLE_SPANS] = read_span,
-	[TABLE_CHAINS] = read_chain, [TABLE_DIMS] = read_dim, [TABLE_TYPES] = read_type,
+	[TABLE_OPS] = read_op,     [TABLE_WORDS] = read_word,   [TABLE_SOURCES] = read_source,
+	[TABLE_SPANS] = read_span, [TABLE_CHAINS] = read_chain, [TABLE_DIMS] = read_dim,
+	[TABLE_TYPES] = read_type,
 };
 
-/* ---- values ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static Value own(Load *l, Value v) {
 	if (v.kind == V_UNSET || (v.kind == V_TENSOR && !v.tensor)) ctx_throw(l->c, ST_NOMEM);
@@ -281,7 +302,8 @@ static Value get_tensor(Load *l) {
 		if (length > INT64_MAX / 64) wrong(l, start, "an array that is longer than any memory");
 		shape[i] = (int64_t)length;
 		empty |= !length;
-		if (length && __builtin_mul_overflow(count, length, &count)) wrong(l, start, "an array that is longer than any memory");
+		if (length && __builtin_mul_overflow(count, length, &count))
+			wrong(l, start, "an array that is longer than any memory");
 	}
 	if (empty) count = 0;
 	const uint64_t place = get_u(l);
@@ -292,10 +314,14 @@ static Value get_tensor(Load *l) {
 		at = l->arrays + (place - 1) * ARRAY_ALIGN;
 		room = l->n - at;
 	}
-	if (count > room / dtype_size(d)) wrong(l, start, "an array of %llu elements, and %zu bytes for them", (unsigned long long)count, room);
+	if (count > room / dtype_size(d))
+		wrong(l, start, "an array of %llu elements, and %zu bytes for them",
+		      (unsigned long long)count, room);
 	for (uint32_t k = 0; place && k < l->placed.n; k++) {
 		const Tensor *t = l->placed.at[k].value.tensor;
-		if (l->placed.at[k].place == place && t->dtype == d && t->rank == rank && !memcmp(t->shape, shape, rank * sizeof *shape)) return l->placed.at[k].value;
+		if (l->placed.at[k].place == place && t->dtype == d && t->rank == rank &&
+		    !memcmp(t->shape, shape, rank * sizeof *shape))
+			return l->placed.at[k].value;
 	}
 	Value v = OWN(l, value_tensor(tensor_new(l->c, d, rank, shape)));
 	copy_elements(l, d, at, count, v.tensor->data);
@@ -314,7 +340,8 @@ static Value get_items(Load *l, ValueKind kind) {
 		if (kind == V_RECORD) names[i] = get_word(l);
 		items[i] = get_value(l);
 	}
-	return kind == V_RECORD ? OWN(l, value_record(l->c, n, names, items)) : OWN(l, value_seq(l->c, kind, n, items));
+	return kind == V_RECORD ? OWN(l, value_record(l->c, n, names, items))
+	                        : OWN(l, value_seq(l->c, kind, n, items));
 }
 
 static Value get_function(Load *l) {
@@ -374,7 +401,7 @@ static Value get_value(Load *l) {
 	return v;
 }
 
-/* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 static void read_function(Load *l, uint32_t entry);
 
@@ -410,13 +437,17 @@ static Ref get_operand(Load *l) {
 	const size_t start = l->at;
 	const uint64_t word = get_u(l), number = word / OPERAND_KINDS;
 	if (word % OPERAND_KINDS == OPERAND_VALUE) {
-		if (number >= l->numbered.n || l->numbered.at[number] == REF_NONE) wrong(l, start, "the value %llu is not defined here", (unsigned long long)number);
+		if (number >= l->numbered.n || l->numbered.at[number] == REF_NONE)
+			wrong(l, start, "the value %llu is not defined here", (unsigned long long)number);
 		return l->numbered.at[number];
 	}
 	if (number) wrong(l, start, "this is not an operand");
 	const bool dyn = word == OPERAND_DYN;
 	const Value v = get_value(l);
-	if (value_is_array(v) == dyn) wrong(l, start, dyn ? "a number or an array is marked as a value of another kind" : "a constant that is neither a number nor an array");
+	if (value_is_array(v) == dyn)
+		wrong(l, start,
+		      dyn ? "a number or an array is marked as a value of another kind"
+		          : "a constant that is neither a number nor an array");
 	return build_const(l->b, v);
 }
 
@@ -450,14 +481,18 @@ static HostId get_host(Load *l) {
 		fns[i] = e->fn;
 	}
 	if (!n) {
-		if (nfns != 1 || noptions != 1 || options[0] < 0 || options[0] >= (int64_t)l->rules.n) wrong(l, start, "there is no such rule");
+		if (nfns != 1 || noptions != 1 || options[0] < 0 || options[0] >= (int64_t)l->rules.n)
+			wrong(l, start, "there is no such rule");
 		RuleEntry *r = &l->rules.at[options[0]];
 		if (r->value && r->value != fns[0]) wrong(l, start, "a rule is that of two functions");
-		if (r->rule->nargs != fn_nparams(fns[0])) wrong(l, start, "a rule is that of a function with other arguments");
+		if (r->rule->nargs != fn_nparams(fns[0]))
+			wrong(l, start, "a rule is that of a function with other arguments");
 		r->value = fns[0];
 		return rule_call(l->c, r->rule, fns[0]);
 	}
-	if (!def || !def->may_store) wrong(l, start, "the function `%.*s` of the program around is not known here", n < 60 ? (int)n : 60, name);
+	if (!def || !def->may_store)
+		wrong(l, start, "the function `%.*s` of the program around is not known here",
+		      n < 60 ? (int)n : 60, name);
 	return host_call_intern(l->c, def, nfns, fns, noptions, options);
 }
 
@@ -510,18 +545,23 @@ static void read_inst(Load *l) {
 	const uint32_t chain = ENTRY(l, chains, "chain of transforms");
 	const SpanId span = get_span(l);
 
-	const HostCall *host = op == OP_HOST ? host_call(l->c, (HostId)attr_int(l->c, OP_HOST, attr, 0)) : NULL;
-	if (host && !host->def->may_store(b, host, nargs, args, defs.n, defs.types)) wrong(l, start, "a call of `%s` that such a function does not take", host->def->name);
-	TypeQuery q = {.b = b, .op = op, .nargs = nargs, .args = args, .attr = attr, .here = b->region->id};
+	const HostCall *host =
+		op == OP_HOST ? host_call(l->c, (HostId)attr_int(l->c, OP_HOST, attr, 0)) : NULL;
+	if (host && !host->def->may_store(b, host, nargs, args, defs.n, defs.types))
+		wrong(l, start, "a call of `%s` that such a function does not take", host->def->name);
+	TypeQuery q = {
+		.b = b, .op = op, .nargs = nargs, .args = args, .attr = attr, .here = b->region->id};
 	q.nregions = nregions;
 	q.regions = regions;
 	q.stated = defs.types;
 	q.nstated = defs.n;
-	if (!infer_types(&q)) wrong(l, start, "%s: %s", prims[op].name, q.why ? q.why : "operands that do not fit");
+	if (!infer_types(&q))
+		wrong(l, start, "%s: %s", prims[op].name, q.why ? q.why : "operands that do not fit");
 	build_at(b, span);
 	build_chain(b, chain ? l->chains.at[chain - 1] : 0);
 	const InstId id = emit_inst(b, op, nargs, args, attr, nregions, regions, defs.n, defs.types);
-	for (uint32_t i = 0; i < defs.n; i++) define(l, first + i, defs.names[i], ref_value(b->fn->insts.at[id].results + i));
+	for (uint32_t i = 0; i < defs.n; i++)
+		define(l, first + i, defs.names[i], ref_value(b->fn->insts.at[id].results + i));
 }
 
 static Ref *get_region_body(Load *l, uint32_t *nresults) {
@@ -539,7 +579,8 @@ static RegionId get_region(Load *l) {
 	uint32_t n;
 	const Ref *results = get_region_body(l, &n);
 	const RegionId id = build_region_end(l->b, open, n, results);
-	for (uint32_t i = first; i < l->numbered.n; i++) l->numbered.at[i] = REF_NONE; /* out of scope */
+	/* out of scope */
+	for (uint32_t i = first; i < l->numbered.n; i++) l->numbered.at[i] = REF_NONE;
 	leave(l);
 	return id;
 }
@@ -564,12 +605,14 @@ static void read_function(Load *l, uint32_t entry) {
 	}
 	const Defs params = get_defs(l);
 	take_numbers(l, params.n);
-	for (uint32_t i = 0; i < params.n; i++) define(l, i, params.names[i], build_param(b, params.types[i], params.names[i]));
+	for (uint32_t i = 0; i < params.n; i++)
+		define(l, i, params.names[i], build_param(b, params.types[i], params.names[i]));
 	const size_t flags_at = l->at;
 	const uint32_t flags = get_below(l, (HAS_SNAPSHOTS | HAS_BY_LANE) + 1, "mark of functions");
 	if (flags & HAS_SNAPSHOTS) {
 		const int64_t words[2] = {get_s(l), get_s(l)};
-		if ((words[0] > 0) == (words[1] > 0) || words[0] < 0 || words[1] < 0) wrong(l, flags_at, "a number of snapshots or of bytes is wanted, and 0 for the other");
+		if ((words[0] > 0) == (words[1] > 0) || words[0] < 0 || words[1] < 0)
+			wrong(l, flags_at, "a number of snapshots or of bytes is wanted, and 0 for the other");
 		b->fn->checkpoint = attr_intern(l->c, words, 2);
 	}
 	if (flags & HAS_BY_LANE) b->fn->by_lane = get_below(l, params.n, "parameter") + 1;
@@ -587,25 +630,31 @@ static void read_function(Load *l, uint32_t entry) {
 	l->end = caller.end;
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------- */
 
 static void get_part(Load *l, uint32_t *fn, RulePart *part) {
 	*fn = get_below(l, (uint64_t)l->fns.n + 1, "function");
 	if (!*fn) return;
 	part->nresults = get_count(l, "results");
 	part->results = ARENA_ARRAY(ctx_arena(l->c), uint32_t, part->nresults + 1u);
-	for (uint32_t i = 0; i < part->nresults; i++) part->results[i] = get_below(l, UINT32_MAX, "result");
+	for (uint32_t i = 0; i < part->nresults; i++)
+		part->results[i] = get_below(l, UINT32_MAX, "result");
 }
 
-/* The functions that they are made of may call what has these rules: they are found when all functions are read. */
+/* The functions that they are made of may call what has these rules: they are
+ * found when all functions are read. */
 static void read_rules(Load *l) {
 	for (uint32_t n = get_count(l, "rules"); n; n--) {
 		size_t letters;
 		const char *name = get_bytes(l, &letters, "letters");
 		const uint32_t nargs = get_count(l, "arguments");
 		Arena *a = ctx_arena(l->c);
-		RuleEntry e = {.at = l->at, .rule = ARENA_NEW(a, StoredRule), .fns = ARENA_ARRAY(l->arena, uint32_t, nargs + 1u)};
-		*e.rule = (StoredRule){.name = arena_copy(a, name, letters), .nargs = nargs, .tangents = ARENA_ARRAY(a, RulePart, nargs + 1u)};
+		RuleEntry e = {.at = l->at,
+		               .rule = ARENA_NEW(a, StoredRule),
+		               .fns = ARENA_ARRAY(l->arena, uint32_t, nargs + 1u)};
+		*e.rule = (StoredRule){.name = arena_copy(a, name, letters),
+		                       .nargs = nargs,
+		                       .tangents = ARENA_ARRAY(a, RulePart, nargs + 1u)};
 		for (uint32_t k = 0; k <= nargs; k++) e.rule->tangents[k] = (RulePart){0};
 		for (uint32_t k = 0; k < nargs; k++) get_part(l, &e.fns[k], &e.rule->tangents[k]);
 		e.rule->from = get_below(l, (uint64_t)nargs + 1, "argument");
@@ -625,26 +674,38 @@ static void resolve_rules(Load *l) {
 			found.tangents[k].fn = e->fns[k] ? l->fns.at[e->fns[k] - 1].fn : NULL;
 		}
 		found.transpose.fn = e->fns[found.nargs] ? l->fns.at[e->fns[found.nargs] - 1].fn : NULL;
-		if (!rule_fits(l->arena, &found, e->value)) wrong(l, e->at, "a rule of `%s` does not fit it", found.name);
+		if (!rule_fits(l->arena, &found, e->value))
+			wrong(l, e->at, "a rule of `%s` does not fit it", found.name);
 		for (uint32_t k = 0; k < found.nargs; k++)
 			if ((e->rule->tangents[k].fn = found.tangents[k].fn)) fn_ref(found.tangents[k].fn);
 		if ((e->rule->transpose.fn = found.transpose.fn)) fn_ref(found.transpose.fn);
 	}
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 static void read_head(Load *l) {
 	const unsigned char *p = l->bytes;
-	if (l->n < 8 || memcmp(p, BINARY_MAGIC, 8) != 0) wrong(l, 0, "this is not the binary form of a function");
+	if (l->n < 8 || memcmp(p, BINARY_MAGIC, 8) != 0)
+		wrong(l, 0, "this is not the binary form of a function");
 	if (l->n < HEAD_BYTES) wrong(l, l->n, "it ends inside the head");
-	const uint64_t version = binary_load(p + AT_VERSION, 4), length = binary_load(p + AT_LENGTH, 8), arrays = binary_load(p + AT_ARRAYS, 8);
-	if (version != BINARY_FIRST && version != BINARY_RULES) wrong(l, AT_VERSION, "this is version %llu of the form, and versions %d and %d are read here", (unsigned long long)version, BINARY_FIRST, BINARY_RULES);
+	const uint64_t version = binary_load(p + AT_VERSION, 4), length = binary_load(p + AT_LENGTH, 8),
+				   arrays = binary_load(p + AT_ARRAYS, 8);
+	if (version != BINARY_FIRST && version != BINARY_RULES)
+		wrong(l, AT_VERSION,
+		      "this is version %llu of the form, and versions %d and %d are read here",
+		      (unsigned long long)version, BINARY_FIRST, BINARY_RULES);
 	l->has_rules = version == BINARY_RULES;
 	if (binary_load(p + AT_ZERO, 4)) wrong(l, AT_ZERO, "0 is wanted here");
-	if (length != l->n || length % 8) wrong(l, AT_LENGTH, "%llu bytes are announced, and there are %zu", (unsigned long long)length, l->n);
-	if (arrays < HEAD_BYTES || arrays > l->n || (arrays != l->n && (arrays % ARRAY_ALIGN || l->n % ARRAY_ALIGN))) wrong(l, AT_ARRAYS, "arrays cannot begin at byte %llu", (unsigned long long)arrays);
-	if (binary_load(p + AT_CHECKSUM, 8) != binary_checksum(p, l->n)) wrong(l, AT_CHECKSUM, "the checksum is another: these bytes are not those that were written");
+	if (length != l->n || length % 8)
+		wrong(l, AT_LENGTH, "%llu bytes are announced, and there are %zu",
+		      (unsigned long long)length, l->n);
+	if (arrays < HEAD_BYTES || arrays > l->n ||
+	    (arrays != l->n && (arrays % ARRAY_ALIGN || l->n % ARRAY_ALIGN)))
+		wrong(l, AT_ARRAYS, "arrays cannot begin at byte %llu", (unsigned long long)arrays);
+	if (binary_load(p + AT_CHECKSUM, 8) != binary_checksum(p, l->n))
+		wrong(l, AT_CHECKSUM,
+		      "the checksum is another: these bytes are not those that were written");
 	l->arrays = l->end = (size_t)arrays;
 	l->at = HEAD_BYTES;
 }
@@ -679,11 +740,13 @@ static void set_up(Ctx *c, void *arg) {
 	l->arena = arena_new(c);
 }
 
-/* What the builder or the verifier finds in a function that came from a file is the file's fault, not ours. */
+/* What the builder or the verifier finds in a function that came from a file is
+ * the file's fault, not ours. */
 static void blame_file(Load *l, uint32_t total) {
 	char message[400] = "";
 	if (diag_total(l->c) > total && diag_at(l->c, total)->code == E_FILE) return;
-	if (diag_total(l->c) > total && diag_at(l->c, total)->message) snprintf(message, sizeof message, "%s", diag_at(l->c, total)->message);
+	if (diag_total(l->c) > total && diag_at(l->c, total)->message)
+		snprintf(message, sizeof message, "%s", diag_at(l->c, total)->message);
 	diag_truncate(l->c, total);
 	diag_error(l->c, E_FILE, NO_SPAN, "%s: byte %zu: %s", l->name, l->at, message);
 }
@@ -707,6 +770,8 @@ Fn *fn_load(Ctx *c, const char *name, const void *bytes, size_t n, Value *about)
 	if (about) *about = result ? value_ref(l.about) : (Value){.kind = V_UNSET};
 	while (l.owned.n) value_unref(l.owned.at[--l.owned.n]);
 	if (l.arena) arena_free(l.arena);
-	if (st == ST_NOMEM) diag_error(c, E_MEMORY, NO_SPAN, "out of memory while reading the binary form of a function");
+	if (st == ST_NOMEM)
+		diag_error(c, E_MEMORY, NO_SPAN,
+		           "out of memory while reading the binary form of a function");
 	return result;
 }

@@ -1,7 +1,11 @@
-/* stored_rule.c - derivative rules of functions as IR: what a file holds of them, and functions whose rules came from a file.
+/* stored_rule.c - derivative rules of functions as IR: what a file holds of
+ * them, and functions whose rules came from a file.
  *
- * Needs: stored_rule.h, host.h, ir.h. Guarantees: a rule is taken apart into one function for each operand that can move, from operands, results and that operand's tangent to
- * tangents of results; since a rule is linear in the tangents, their sum is the rule. Where it does not serve an operand there is no function, and whoever asks is told.
+ * Needs: stored_rule.h, host.h, ir.h. Guarantees: a rule is taken apart into
+ * one function for each operand that can move, from operands, results and that
+ * operand's tangent to tangents of results; since a rule is linear in the
+ * tangents, their sum is the rule. Where it does not serve an operand there is
+ * no function, and whoever asks is told.
  */
 #include "lang/binary/stored_rule.h"
 #include "lang/base/arena.h"
@@ -18,7 +22,7 @@ static bool moves(const Fn *f, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype);
 }
 
-/* ---- taking a rule apart ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- taking a rule apart ------------------------------------------------- */
 
 typedef struct Taking {
 	Arena *a;
@@ -46,7 +50,8 @@ static void take_tangent(Ctx *c, void *arg) {
 	const Fn *f = call->fns[0];
 	const uint32_t nargs = fn_nparams(f), nres = fn_nresults(f);
 	Builder *b = build_begin(c, atom_f(c, "%s.jvp", call->def->name), 0, f);
-	Ref *x = ARENA_ARRAY(t->a, Ref, nargs + 1u), *dx = ARENA_ARRAY(t->a, Ref, nargs + 1u), *y = ARENA_ARRAY(t->a, Ref, nres + 1u), *dy = ARENA_ARRAY(t->a, Ref, nres + 1u);
+	Ref *x = ARENA_ARRAY(t->a, Ref, nargs + 1u), *dx = ARENA_ARRAY(t->a, Ref, nargs + 1u),
+		*y = ARENA_ARRAY(t->a, Ref, nres + 1u), *dy = ARENA_ARRAY(t->a, Ref, nres + 1u);
 	for (uint32_t i = 0; i < nargs; i++) {
 		x[i] = build_param(b, ref_type(f, fn_param(f, i)), 0);
 		dx[i] = REF_NONE;
@@ -66,7 +71,8 @@ static void take_transpose(Ctx *c, void *arg) {
 	const Fn *f = call->fns[0];
 	const uint32_t nargs = fn_nparams(f), nres = fn_nresults(f);
 	Builder *b = build_begin(c, atom_f(c, "%s.transpose", call->def->name), 0, f);
-	Ref *x = ARENA_ARRAY(t->a, Ref, nargs + 1u), *ct = ARENA_ARRAY(t->a, Ref, nargs + 1u), *w = ARENA_ARRAY(t->a, Ref, nres + 1u);
+	Ref *x = ARENA_ARRAY(t->a, Ref, nargs + 1u), *ct = ARENA_ARRAY(t->a, Ref, nargs + 1u),
+		*w = ARENA_ARRAY(t->a, Ref, nres + 1u);
 	bool *linear = ARENA_ARRAY(t->a, bool, nargs + 1u);
 	for (uint32_t i = 0; i < nargs; i++) {
 		linear[i] = i >= t->operand && moves(f, fn_param(f, i));
@@ -111,7 +117,7 @@ void rule_take_apart(Ctx *c, Arena *a, const HostCall *call, bool derivatives, S
 	}
 }
 
-/* ---- a function whose rule came from a file ------------------------------------------------------------------------------------------------- */
+/* ---- a function whose rule came from a file ------------------------------ */
 
 static void add(Builder *b, Ref *sum, Ref x) {
 	*sum = *sum == REF_NONE ? x : build2(b, OP_ADD, *sum, x);
@@ -119,11 +125,15 @@ static void add(Builder *b, Ref *sum, Ref x) {
 
 static _Noreturn void no_rule(Builder *b, const char *name, const char *what, uint32_t operand) {
 	Ctx *c = build_ctx(b);
-	diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "the file that `%s` came from holds no %s of this order with respect to its argument %u", name, what, operand);
+	diag_error(
+		c, E_NO_RULE, span_of(c, build_span(b)),
+		"the file that `%s` came from holds no %s of this order with respect to its argument %u",
+		name, what, operand);
 	ctx_throw(c, ST_ERROR);
 }
 
-static void stored_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void stored_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       const Ref *results, const Ref *tangents, Ref *out) {
 	const StoredRule *r = call->def->ud;
 	const uint32_t nres = fn_nresults(call->fns[0]);
 	Arena *a = arena_new(build_ctx(b));
@@ -147,7 +157,8 @@ static void stored_jvp(Builder *b, const HostCall *call, uint32_t nargs, const R
 	arena_free(a);
 }
 
-static void stored_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+static void stored_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                             const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	const StoredRule *r = call->def->ud;
 	const Fn *f = call->fns[0];
 	const uint32_t nres = fn_nresults(f);
@@ -170,37 +181,49 @@ static void stored_transpose(Builder *b, const HostCall *call, uint32_t nargs, c
 }
 
 static bool like(const Type *x, const Type *y) {
-	return x->kind == y->kind && (x->kind != TY_TENSOR || (x->dtype == y->dtype && x->rank == y->rank));
+	return x->kind == y->kind &&
+	       (x->kind != TY_TENSOR || (x->dtype == y->dtype && x->rank == y->rank));
 }
 
 /* Operands and results are those of the value. */
-static bool stored_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+static bool stored_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       uint32_t nresults, const TypeId *stated) {
 	const Fn *f = call->fns[0];
 	bool fits = nargs == fn_nparams(f) && nresults == fn_nresults(f);
-	for (uint32_t i = 0; i < nargs && fits; i++) fits = like(ref_ty(build_fn(b), args[i]), ref_ty(f, fn_param(f, i)));
-	for (uint32_t i = 0; i < nresults && fits; i++) fits = like(type_of(build_ctx(b), stated[i]), ref_ty(f, fn_result(f, i)));
+	for (uint32_t i = 0; i < nargs && fits; i++)
+		fits = like(ref_ty(build_fn(b), args[i]), ref_ty(f, fn_param(f, i)));
+	for (uint32_t i = 0; i < nresults && fits; i++)
+		fits = like(type_of(build_ctx(b), stated[i]), ref_ty(f, fn_result(f, i)));
 	return fits;
 }
 
-static bool part_fits(const Fn *f, const RulePart *t, uint32_t nparams, const TypeId *params, uint32_t ninto, const TypeId *into) {
+static bool part_fits(const Fn *f, const RulePart *t, uint32_t nparams, const TypeId *params,
+                      uint32_t ninto, const TypeId *into) {
 	if (fn_nparams(t->fn) != nparams || fn_nresults(t->fn) != t->nresults) return false;
 	for (uint32_t i = 0; i < nparams; i++)
 		if (!like(ref_ty(t->fn, fn_param(t->fn, i)), type_of(f->ctx, params[i]))) return false;
 	for (uint32_t i = 0; i < t->nresults; i++)
-		if (t->results[i] >= ninto || (i && t->results[i] <= t->results[i - 1]) || !like(ref_ty(t->fn, fn_result(t->fn, i)), type_of(f->ctx, into[t->results[i]]))) return false;
+		if (t->results[i] >= ninto || (i && t->results[i] <= t->results[i - 1]) ||
+		    !like(ref_ty(t->fn, fn_result(t->fn, i)), type_of(f->ctx, into[t->results[i]])))
+			return false;
 	return true;
 }
 
 bool rule_fits(Arena *a, const StoredRule *r, const Fn *f) {
 	const uint32_t nargs = fn_nparams(f), nres = fn_nresults(f);
-	if (r->nargs != nargs || r->from > nargs || (r->from < nargs) != (r->transpose.fn != NULL)) return false;
-	TypeId *params = ARENA_ARRAY(a, TypeId, nargs + nres + 1u), *into = ARENA_ARRAY(a, TypeId, nargs + nres + 1u);
+	if (r->nargs != nargs || r->from > nargs || (r->from < nargs) != (r->transpose.fn != NULL))
+		return false;
+	TypeId *params = ARENA_ARRAY(a, TypeId, nargs + nres + 1u),
+		   *into = ARENA_ARRAY(a, TypeId, nargs + nres + 1u);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < nargs; i++) params[i] = ref_type(f, fn_param(f, i));
 	for (uint32_t i = 0; i < nres; i++) into[i] = params[nargs + i] = ref_type(f, fn_result(f, i));
 	for (uint32_t k = 0; k < nargs; k++) {
 		params[nargs + nres] = params[k];
-		if (r->tangents[k].fn && (!moves(f, fn_param(f, k)) || !part_fits(f, &r->tangents[k], nargs + nres + 1, params, nres, into))) return false;
+		if (r->tangents[k].fn &&
+		    (!moves(f, fn_param(f, k)) ||
+		     !part_fits(f, &r->tangents[k], nargs + nres + 1, params, nres, into)))
+			return false;
 	}
 	if (!r->transpose.fn) return true;
 	for (uint32_t i = 0; i < nargs; i++) {
@@ -209,7 +232,8 @@ bool rule_fits(Arena *a, const StoredRule *r, const Fn *f) {
 	}
 	for (uint32_t i = 0; i < nres; i++) params[n++] = ref_type(f, fn_result(f, i));
 	for (uint32_t i = 0; i < r->transpose.nresults; i++)
-		if (r->transpose.results[i] >= nargs || !moves(f, fn_param(f, r->transpose.results[i]))) return false;
+		if (r->transpose.results[i] >= nargs || !moves(f, fn_param(f, r->transpose.results[i])))
+			return false;
 	return part_fits(f, &r->transpose, n, params, nargs, into);
 }
 
@@ -222,7 +246,14 @@ static void free_rule(Ctx *c, void *ud) {
 }
 
 HostId rule_call(Ctx *c, StoredRule *r, Fn *value) {
-	HostDef def = {.name = r->name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = stored_jvp, .may_store = stored_may, .written = true, .free_ud = free_rule};
+	HostDef def = {.name = r->name,
+	               .ud = r,
+	               .types = host_value_types,
+	               .eval = host_value_eval,
+	               .jvp = stored_jvp,
+	               .may_store = stored_may,
+	               .written = true,
+	               .free_ud = free_rule};
 	if (r->from < r->nargs) def.transpose = stored_transpose;
 	return host_call_intern(c, &def, 1, &value, 0, NULL);
 }

@@ -7,7 +7,9 @@
 
 #include "lang/ir/host.h"
 
-typedef struct RulePart { /* a function that gives some of the tangents (or cotangents): those of these numbers */
+/* a function that gives some of the tangents (or cotangents): those of these
+ * numbers */
+typedef struct RulePart {
 	Fn *fn; /* NULL: none */
 	uint32_t nresults, *results;
 } RulePart;
@@ -22,11 +24,13 @@ typedef struct StoredRule {
 
 /* The call is of a function that is written in IR and has rules of its own. */
 bool rule_is_storable(const HostCall *call);
-/* Its rules as functions, one reference each; derivatives false: only what transposes it. */
+/* Its rules as functions, one reference each; derivatives false: only what
+ * transposes it. */
 void rule_take_apart(Ctx *c, Arena *a, const HostCall *call, bool derivatives, StoredRule *out);
 /* The functions of r are for a function like f. */
 bool rule_fits(Arena *a, const StoredRule *r, const Fn *f);
-/* A call of `value` with these rules, which are kept: they live in the context's arena, and their functions may come later. */
+/* A call of `value` with these rules, which are kept: they live in the
+ * context's arena, and their functions may come later. */
 HostId rule_call(Ctx *c, StoredRule *r, Fn *value);
 
 #endif

@@ -1,8 +1,11 @@
-/* write.c - writes functions, and a value that goes with them, in the binary form that read.c reads back.
+/* write.c - writes functions, and a value that goes with them, in the binary
+ * form that read.c reads back.
  *
- * Needs: format.h, syntax.h, print.h, host.h. Guarantees: what is read back prints the same text, value numbers and all; equal functions give equal bytes; nothing
- * depends on the numbers that a session has given to its names, places and types. Sources go along, so that messages show the right line wherever the file is read.
- * docs/internals/binary.md describes the form.
+ * Needs: format.h, syntax.h, print.h, host.h. Guarantees: what is read back
+ * prints the same text, value numbers and all; equal functions give equal
+ * bytes; nothing depends on the numbers that a session has given to its names,
+ * places and types. Sources go along, so that messages show the right line
+ * wherever the file is read. docs/internals/binary.md describes the form.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"
@@ -40,11 +43,14 @@ typedef struct Store {
 	VEC(Rule) rules;
 	uint32_t order; /* of the rules that are met now */
 	VEC(Array) kept;
-	VEC(Value) owned; /* records that functions became, until the end: what stands behind the code is told apart by its address */
+	/* records that functions became, until the end: what stands behind the
+	 * code is told apart by its address */
+	VEC(Value) owned;
 	uint32_t depth;
 } Store;
 
-static _Noreturn void __attribute__((format(printf, 2, 3))) refuse(Store *w, const char *format, ...) {
+static _Noreturn void __attribute__((format(printf, 2, 3)))
+refuse(Store *w, const char *format, ...) {
 	va_list args;
 	char text[300];
 	va_start(args, format);
@@ -58,7 +64,7 @@ static void enter(Store *w) {
 	if (++w->depth > FORM_DEPTH) refuse(w, "this is nested too deeply for a file");
 }
 
-/* ---- numbers and bytes ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- numbers and bytes --------------------------------------------------- */
 
 static void put_u(Text *out, uint64_t v) {
 	char bytes[10];
@@ -75,7 +81,7 @@ static void put_bytes(Text *out, const char *s, size_t n) {
 	text_add(out, s, n);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 static uint32_t *number_in(Store *w, BinaryTable which, uint32_t id) {
 	Table *t = &w->table[which];
@@ -91,7 +97,9 @@ static uint32_t *number_in(Store *w, BinaryTable which, uint32_t id) {
 }
 
 /* The entry whose bytes have just been appended. */
-static uint32_t added(Store *w, BinaryTable which, uint32_t id) { return *number_in(w, which, id) = ++w->table[which].n; }
+static uint32_t added(Store *w, BinaryTable which, uint32_t id) {
+	return *number_in(w, which, id) = ++w->table[which].n;
+}
 
 static uint32_t op_number(Store *w, Op op) {
 	const uint32_t known = *number_in(w, TABLE_OPS, op);
@@ -136,7 +144,8 @@ static uint32_t span_number(Store *w, SpanId id) {
 	return added(w, TABLE_SPANS, id);
 }
 
-/* Words; those that stand for calls hold numbers of this session, see inline.c. */
+/* Words; those that stand for calls hold numbers of this session, see inline.c.
+ */
 static uint32_t chain_number(Store *w, ChainId id) {
 	if (!id) return 0;
 	const uint32_t known = *number_in(w, TABLE_CHAINS, id);
@@ -207,7 +216,7 @@ static uint32_t type_number(Store *w, TypeId id) {
 	return added(w, TABLE_TYPES, id);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
 static void put_elements(Text *out, Dtype d, const void *at, int64_t n) {
 	const size_t start = out->n;
@@ -267,7 +276,8 @@ static void put_value(Store *w, Text *out, Value v) {
 	case V_LIST:
 		put_u(out, v.kind == V_TUPLE ? TAG_TUPLE : TAG_LIST);
 		put_u(out, v.object->n);
-		for (uint32_t i = 0; i < v.object->n; i++) put_value(w, out, ((const SeqObject *)v.object)->items[i]);
+		for (uint32_t i = 0; i < v.object->n; i++)
+			put_value(w, out, ((const SeqObject *)v.object)->items[i]);
 		break;
 	case V_RECORD:
 		put_u(out, TAG_RECORD);
@@ -294,29 +304,34 @@ static void put_value(Store *w, Text *out, Value v) {
 	w->depth--;
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 static uint32_t function_number(Store *w, const Fn *f) {
 	for (uint32_t i = 0; i < w->callees.n; i++)
 		if (w->callees.at[i].fn == f) return w->callees.at[i].place + 1;
-	refuse(w, "a function that `%s` calls is nested too deeply for a file", atom_text(w->c, w->f->name));
+	refuse(w, "a function that `%s` calls is nested too deeply for a file",
+	       atom_text(w->c, w->f->name));
 }
 
 static void put_host(Store *w, Text *out, const Fn *f, const Inst *in, const HostCall *call) {
 	const char *name = call && call->def->name ? call->def->name : "";
 	const HostDef *known = host_find(w->c, name);
-	bool may = known && known->may_store && known->eval == call->def->eval && known->ud == call->def->ud;
+	bool may =
+		known && known->may_store && known->eval == call->def->eval && known->ud == call->def->ud;
 	if (may) {
 		Builder *b = checker_begin(f);
 		TypeId *types = ARENA_ARRAY(w->a, TypeId, in->nresults + 1u);
 		for (uint32_t k = 0; k < in->nresults; k++) types[k] = f->vals.at[in->results + k].type;
-		may = known->may_store(b, call, in->nargs, in->nargs ? &f->args.at[in->args] : NULL, in->nresults, types);
+		may = known->may_store(b, call, in->nargs, in->nargs ? &f->args.at[in->args] : NULL,
+		                       in->nresults, types);
 		checker_end(b);
 	}
 	if (!may && rule_is_storable(call)) {
 		uint32_t rule = 0;
 		while (rule < w->rules.n && w->rules.at[rule].call != call) rule++;
-		if (rule == w->rules.n) refuse(w, "a function with a rule that `%s` calls is nested too deeply for a file", atom_text(w->c, w->f->name));
+		if (rule == w->rules.n)
+			refuse(w, "a function with a rule that `%s` calls is nested too deeply for a file",
+			       atom_text(w->c, w->f->name));
 		put_bytes(out, "", 0);
 		put_u(out, 1);
 		put_s(out, rule);
@@ -324,7 +339,12 @@ static void put_host(Store *w, Text *out, const Fn *f, const Inst *in, const Hos
 		put_u(out, function_number(w, call->fns[0]));
 		return;
 	}
-	if (!may) refuse(w, "`%s`, which this piece of IR calls, is a solver or a function of the program around, which a file cannot hold; a function that calls ode, dae or a sparse solve can be saved itself, and what is loaded be differentiated", name);
+	if (!may)
+		refuse(w,
+		       "`%s`, which this piece of IR calls, is a solver or a function of the program "
+		       "around, which a file cannot hold; a function that calls ode, dae or a sparse solve "
+		       "can be saved itself, and what is loaded be differentiated",
+		       name);
 	put_bytes(out, name, strlen(name));
 	put_u(out, call->noptions);
 	for (uint32_t i = 0; i < call->noptions; i++) put_s(out, call->options[i]);
@@ -332,7 +352,8 @@ static void put_host(Store *w, Text *out, const Fn *f, const Inst *in, const Hos
 	for (uint32_t i = 0; i < call->nfns; i++) put_u(out, function_number(w, call->fns[i]));
 }
 
-static void put_attr_word(Store *w, Text *out, const Fn *f, const Inst *in, char letter, int64_t word) {
+static void put_attr_word(Store *w, Text *out, const Fn *f, const Inst *in, char letter,
+                          int64_t word) {
 	switch (letter) {
 	case 'D': put_u(out, dim_number(w, (Dim)word)); break;
 	case 'y': put_u(out, type_number(w, (TypeId)word)); break;
@@ -352,7 +373,8 @@ static void put_attrs(Store *w, Text *out, const Fn *f, const Inst *in) {
 	while (form_next_field(&schema, &field)) {
 		const uint64_t count = field.list ? (uint64_t)words[at++] : 1;
 		if (field.list) put_u(out, count);
-		for (uint64_t i = 0; i < count; i++) put_attr_word(w, out, f, in, field.letter, words[at++]);
+		for (uint64_t i = 0; i < count; i++)
+			put_attr_word(w, out, f, in, field.letter, words[at++]);
 	}
 }
 
@@ -388,7 +410,8 @@ static void put_region(Store *w, Text *out, const Printer *p, RegionId id) {
 		for (uint32_t k = 0; k < in->nargs; k++) put_operand(w, out, p, inst_arg(f, in, k));
 		put_attrs(w, out, f, in);
 		put_u(out, in->nregions);
-		for (uint32_t k = 0; k < in->nregions; k++) put_region(w, out, p, f->region_ids.at[in->regions + k]);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			put_region(w, out, p, f->region_ids.at[in->regions + k]);
 		put_u(out, chain_number(w, in->chain));
 		put_u(out, span_number(w, in->span));
 	}
@@ -418,7 +441,7 @@ static void put_function(Store *w, Text *out, const Printer *p) {
 	put_region(w, out, p, 0);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 uint64_t binary_checksum(const unsigned char *file, size_t n) {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -460,7 +483,9 @@ static void put_rules(Store *w, Text *out) {
 	}
 }
 
-/* As callees_collect, with what is handed to host functions; functions with rules of their own are noted. The function that is meant gets its place last. */
+/* As callees_collect, with what is handed to host functions; functions with
+ * rules of their own are noted. The function that is meant gets its place last.
+ */
 static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
 	for (uint32_t i = 0; i < w->callees.n; i++)
 		if (w->callees.at[i].fn == f) return;
@@ -470,7 +495,9 @@ static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
 		const Inst *in = &f->insts.at[f->inst_order.at[i]];
 		const Fn *callee = inst_callee(w->c, in);
 		if (callee) collect(w, callee, depth + 1, done);
-		const HostCall *call = in->op == OP_HOST ? host_call(w->c, (HostId)attr_int(w->c, OP_HOST, in->attr, 0)) : NULL;
+		const HostCall *call = in->op == OP_HOST
+		                           ? host_call(w->c, (HostId)attr_int(w->c, OP_HOST, in->attr, 0))
+		                           : NULL;
 		for (uint32_t k = 0; call && k < call->nfns; k++) collect(w, call->fns[k], depth + 1, done);
 		if (!rule_is_storable(call)) continue;
 		uint32_t k = 0;
@@ -480,7 +507,8 @@ static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
 	if (f != w->f && !w->callees.failed) w->callees.at[self].place = (*done)++;
 }
 
-/* What the rules are made of has rules, too, and there may be no end to it: an integral's derivative is another integral. */
+/* What the rules are made of has rules, too, and there may be no end to it: an
+ * integral's derivative is another integral. */
 static void collect_all(Store *w) {
 	enum { ORDER_MOST = 3, RULES_MOST = 500 };
 	uint32_t done = 0, self = 0;
@@ -515,7 +543,9 @@ static void store(Ctx *c, void *arg) {
 		while (w->callees.at[i].place != place) i++;
 		Printing g = {.w = w};
 		text_init(&g.body, c);
-		st = printer_open(&g.p, &g.body, w->callees.at[i].fn, &w->callees) ? ctx_protect(c, store_function, &g) : ST_NOMEM;
+		st = printer_open(&g.p, &g.body, w->callees.at[i].fn, &w->callees)
+		         ? ctx_protect(c, store_function, &g)
+		         : ST_NOMEM;
 		printer_close(&g.p);
 		put_bytes(&functions, g.body.at ? g.body.at : "", g.body.n);
 		functions.failed |= g.body.failed;
@@ -575,6 +605,8 @@ Status fn_store(Text *out, const Fn *f, Value about) {
 	text_free(&w.code);
 	text_free(&w.arrays);
 	if (w.a) arena_free(w.a);
-	if (st == ST_NOMEM) diag_error(c, E_MEMORY, NO_SPAN, "out of memory while writing the binary form of a function");
+	if (st == ST_NOMEM)
+		diag_error(c, E_MEMORY, NO_SPAN,
+		           "out of memory while writing the binary form of a function");
 	return st;
 }

@@ -1,8 +1,11 @@
-/* builder.c - the builder: opening and giving up functions, constants, regions, sharing, and the call that makes a value.
+/* builder.c - the builder: opening and giving up functions, constants, regions,
+ * sharing, and the call that makes a value.
  *
- * Needs: builder/internal.h; type rules, folding and rewriting from their files. Guarantees: operands are checked before
- * anything is changed; an expression that is visible and equal is returned instead of emitted; what is made in a region
- * is not found after the region is closed. A throw leaves the builder in a state that build_abandon can free.
+ * Needs: builder/internal.h; type rules, folding and rewriting from their
+ * files. Guarantees: operands are checked before anything is changed; an
+ * expression that is visible and equal is returned instead of emitted; what is
+ * made in a region is not found after the region is closed. A throw leaves the
+ * builder in a state that build_abandon can free.
  */
 #include "lang/builder/internal.h"
 
@@ -13,7 +16,7 @@
 #endif
 #define DEPTH_MOST 48u /* rewrites inside rewrites; no row needs a tenth of it */
 
-/* ---- opening and giving up --------------------------------------------------------------------------------------- */
+/* ---- opening and giving up ----------------------------------------------- */
 
 static uint32_t *new_heads(Builder *b, uint32_t n) {
 	uint32_t *heads = arena_alloc(b->scratch, n * sizeof *heads);
@@ -51,14 +54,20 @@ Builder *build_begin(Ctx *c, Atom name, SpanId span, const Fn *like) {
 	rules_setup(b);
 	Arena *own = arena_new(c);
 	Fn *f = ARENA_NEW(own, Fn);
-	*f = (Fn){.ctx = c, .arena = own, .name = name, .span = span, .refs = 1, .derivative = like && like->derivative};
+	*f = (Fn){.ctx = c,
+	          .arena = own,
+	          .name = name,
+	          .span = span,
+	          .refs = 1,
+	          .derivative = like && like->derivative};
 	b->fn = f;
 	b->unasked = f->derivative;
 	fn_register(c, f);
 	b->serial = st->serial++;
 	b->outer = st->open;
 	st->open = b;
-	for (uint32_t s = 0; like && s < like->syms.n; s++) build_sym(b, like->syms.at[s].name, like->syms.at[s].span);
+	for (uint32_t s = 0; like && s < like->syms.n; s++)
+		build_sym(b, like->syms.at[s].name, like->syms.at[s].span);
 	open_region(b);
 	return b;
 }
@@ -72,7 +81,8 @@ static void unlink_builder(Builder *b) {
 	}
 }
 
-/* Others may hold the unfinished function (a specialisation cache, for recursion): what remains for them is empty. */
+/* Others may hold the unfinished function (a specialisation cache, for
+ * recursion): what remains for them is empty. */
 void build_abandon(Builder *b) {
 	Fn *f = b->fn;
 	unlink_builder(b);
@@ -82,8 +92,14 @@ void build_abandon(Builder *b) {
 		Fn *callee = inst_callee(b->ctx, &f->insts.at[i]);
 		if (callee != f) fn_unref(callee);
 	}
-	Fn empty = {.ctx = f->ctx, .arena = f->arena, .id = f->id, .name = f->name, .span = f->span, .derived = f->derived,
-	            .code = f->code, .refs = f->refs};
+	Fn empty = {.ctx = f->ctx,
+	            .arena = f->arena,
+	            .id = f->id,
+	            .name = f->name,
+	            .span = f->span,
+	            .derived = f->derived,
+	            .code = f->code,
+	            .refs = f->refs};
 	*f = empty;
 	tensor_unref(b->pending);
 	arena_free(b->scratch);
@@ -91,12 +107,14 @@ void build_abandon(Builder *b) {
 }
 
 Fn *build_end(Builder *b, uint32_t nresults, const Ref *results) {
-	if (b->region->outer) build_breach(b, OP_NONE, 0, NULL, "the function is ended inside a region");
+	if (b->region->outer)
+		build_breach(b, OP_NONE, 0, NULL, "the function is ended inside a region");
 	build_region_end(b, b->region, nresults, results);
 	compact(b);
 	Fn *f = b->fn;
 	f->finished = true;
-	/* The builder is still open, so that whoever catches the throw can give the function up. */
+	/* The builder is still open, so that whoever catches the throw can give the
+	 * function up. */
 	if (ctx_verifies(b->ctx) && !fn_verify(f, "build")) {
 		ir_state(b->ctx)->broken++;
 		ctx_throw(b->ctx, ST_INTERNAL);
@@ -129,9 +147,7 @@ Builder *checker_begin(const Fn *f) {
 	return b;
 }
 
-void build_derivative(Builder *b) {
-	b->unasked = b->fn->derivative = true;
-}
+void build_derivative(Builder *b) { b->unasked = b->fn->derivative = true; }
 
 bool build_unasked(Builder *b, bool unasked) {
 	const bool before = b->unasked;
@@ -139,27 +155,17 @@ bool build_unasked(Builder *b, bool unasked) {
 	return before;
 }
 
-void checker_end(Builder *b) {
-	arena_free(b->scratch);
-}
+void checker_end(Builder *b) { arena_free(b->scratch); }
 
-/* ---- small questions --------------------------------------------------------------------------------------------- */
+/* ---- small questions ----------------------------------------------------- */
 
-Fn *build_fn(Builder *b) {
-	return b->fn;
-}
+Fn *build_fn(Builder *b) { return b->fn; }
 
-Ctx *build_ctx(Builder *b) {
-	return b->ctx;
-}
+Ctx *build_ctx(Builder *b) { return b->ctx; }
 
-void build_at(Builder *b, SpanId span) {
-	b->span = span;
-}
+void build_at(Builder *b, SpanId span) { b->span = span; }
 
-SpanId build_span(const Builder *b) {
-	return b->span;
-}
+SpanId build_span(const Builder *b) { return b->span; }
 
 bool build_zeros_absorb(Builder *b, bool absorb) {
 	const bool before = b->zeros_absorb;
@@ -167,28 +173,26 @@ bool build_zeros_absorb(Builder *b, bool absorb) {
 	return before;
 }
 
-void build_chain(Builder *b, ChainId chain) {
-	b->chain = chain;
-}
+void build_chain(Builder *b, ChainId chain) { b->chain = chain; }
 
-ChainId build_get_chain(const Builder *b) {
-	return b->chain;
-}
+ChainId build_get_chain(const Builder *b) { return b->chain; }
 
 void build_name(Builder *b, Ref r, Atom name) {
-	if (ref_is_value(r) && !b->fn->vals.at[REF_INDEX(r)].name) b->fn->vals.at[REF_INDEX(r)].name = name;
+	if (ref_is_value(r) && !b->fn->vals.at[REF_INDEX(r)].name)
+		b->fn->vals.at[REF_INDEX(r)].name = name;
 }
 
 void build_breach(Builder *b, Op op, uint32_t nargs, const Ref *args, const char *why) {
 	const char *operands = "";
 	for (uint32_t k = 0; k < nargs; k++) {
-		bool known = ref_is_value(args[k]) ? REF_INDEX(args[k]) < b->fn->vals.n
-		                                   : ref_is_const(args[k]) && REF_INDEX(args[k]) < b->fn->consts.n;
+		bool known = ref_is_value(args[k])
+		                 ? REF_INDEX(args[k]) < b->fn->vals.n
+		                 : ref_is_const(args[k]) && REF_INDEX(args[k]) < b->fn->consts.n;
 		operands = arena_printf(b->scratch, "%s%s%s", operands, k ? ", " : "",
 		                        known ? type_words(b, ref_type(b->fn, args[k])) : "?");
 	}
-	diag_error(b->ctx, E_INTERNAL, span_of(b->ctx, b->span), "%s(%s) in '%s': %s", prims[op].name, operands,
-	           atom_text(b->ctx, b->fn->name), why ? why : "wrong operands");
+	diag_error(b->ctx, E_INTERNAL, span_of(b->ctx, b->span), "%s(%s) in '%s': %s", prims[op].name,
+	           operands, atom_text(b->ctx, b->fn->name), why ? why : "wrong operands");
 	ctx_throw(b->ctx, ST_INTERNAL);
 }
 
@@ -199,13 +203,14 @@ static void check_lengths(Builder *b, uint32_t n, const TypeId *types) {
 		int64_t length;
 		for (uint32_t a = 0; a < t->rank; a++) {
 			if (!dim_is_const(b->ctx, t->dims[a], &length) || length >= 0) continue;
-			diag_error(b->ctx, E_SHAPE, span_of(b->ctx, b->span), "a length cannot be negative: %lld", (long long)length);
+			diag_error(b->ctx, E_SHAPE, span_of(b->ctx, b->span),
+			           "a length cannot be negative: %lld", (long long)length);
 			ctx_throw(b->ctx, ST_ERROR);
 		}
 	}
 }
 
-/* ---- constants --------------------------------------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------- */
 
 static uint32_t hash_bytes(uint32_t seed, const void *at, size_t n) {
 	const unsigned char *p = at;
@@ -214,24 +219,26 @@ static uint32_t hash_bytes(uint32_t seed, const void *at, size_t n) {
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool is_small(const Tensor *t) {
-	return t->count <= FOLD_LIMIT && t->contiguous;
-}
+static bool is_small(const Tensor *t) { return t->count <= FOLD_LIMIT && t->contiguous; }
 
 static uint32_t hash_value(TypeId type, Value v) {
 	uint32_t h = type * 0x9e3779b1u + v.kind;
-	if (v.kind == V_SCALAR) return hash_bytes(h, value_scalar_bytes(&v), dtype_size((Dtype)v.dtype));
+	if (v.kind == V_SCALAR)
+		return hash_bytes(h, value_scalar_bytes(&v), dtype_size((Dtype)v.dtype));
 	if (v.kind == V_TENSOR) {
 		const Tensor *t = v.tensor;
-		if (is_small(t)) return hash_bytes(h, t->data, (size_t)t->count * dtype_size((Dtype)t->dtype));
+		if (is_small(t))
+			return hash_bytes(h, t->data, (size_t)t->count * dtype_size((Dtype)t->dtype));
 		return hash_bytes(h, &v.tensor, sizeof v.tensor);
 	}
-	if (v.kind == V_STRING) return hash_bytes(h, ((const StringObject *)v.object)->text, v.object->n);
+	if (v.kind == V_STRING)
+		return hash_bytes(h, ((const StringObject *)v.object)->text, v.object->n);
 	if (v.kind > V_STRING && v.kind < V_TOKEN) return hash_bytes(h, &v.object, sizeof v.object);
 	return h;
 }
 
-/* Bits for numbers and small arrays, text for strings, identity for the rest. */
+/* Bits for numbers and small arrays, text for strings, identity for the rest.
+ */
 static bool same_constant(Value a, Value b) {
 	if (a.kind != b.kind) return false;
 	if (a.kind == V_SCALAR)
@@ -271,11 +278,14 @@ static TypeId constant_type(Ctx *c, Value v) {
 
 Ref build_const(Builder *b, Value v) {
 	Fn *f = b->fn;
-	if (v.kind == V_TENSOR && !v.tensor->rank) v = value_scalar_from_bytes((Dtype)v.tensor->dtype, v.tensor->data);
+	if (v.kind == V_TENSOR && !v.tensor->rank)
+		v = value_scalar_from_bytes((Dtype)v.tensor->dtype, v.tensor->data);
 	TypeId type = constant_type(b->ctx, v);
 	uint32_t hash = hash_value(type, v);
-	for (uint32_t i = b->const_heads[hash & (b->const_head_count - 1)]; i != UINT32_MAX; i = b->const_next.at[i])
-		if (b->const_hash.at[i] == hash && f->consts.at[i].type == type && same_constant(f->consts.at[i].value, v))
+	for (uint32_t i = b->const_heads[hash & (b->const_head_count - 1)]; i != UINT32_MAX;
+	     i = b->const_next.at[i])
+		if (b->const_hash.at[i] == hash && f->consts.at[i].type == type &&
+		    same_constant(f->consts.at[i].value, v))
 			return ref_const(i);
 	VEC_RESERVE(b->scratch, &f->consts, f->consts.n + 1);
 	VEC_RESERVE(b->scratch, &b->const_next, f->consts.n + 1);
@@ -290,13 +300,21 @@ Ref build_const(Builder *b, Value v) {
 	return ref_const(i);
 }
 
-/* ---- sharing ----------------------------------------------------------------------------------------------------- */
+/* ---- sharing ------------------------------------------------------------- */
 
 static bool may_share(const Builder *b, Op op, AttrId attr) {
 	switch (op) {
-	case OP_IF: case OP_FOR: case OP_WHILE: case OP_TRY: return false;
-	case OP_FAIL: case OP_WARN: case OP_PROGRESS: case OP_BIND: case OP_GUARD: return false;
-	case OP_HOST: return host_is_pure(host_call(b->ctx, (HostId)attr_int(b->ctx, OP_HOST, attr, 0)));
+	case OP_IF:
+	case OP_FOR:
+	case OP_WHILE:
+	case OP_TRY: return false;
+	case OP_FAIL:
+	case OP_WARN:
+	case OP_PROGRESS:
+	case OP_BIND:
+	case OP_GUARD: return false;
+	case OP_HOST:
+		return host_is_pure(host_call(b->ctx, (HostId)attr_int(b->ctx, OP_HOST, attr, 0)));
 	case OP_CALL: { /* a function under construction may still turn out to have effects */
 		const Fn *callee = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, attr, 0));
 		return callee && callee->finished && !callee->effects;
@@ -310,12 +328,14 @@ static uint32_t hash_expr(Op op, uint32_t nargs, const Ref *args, AttrId attr) {
 	return hash_bytes(seed, args, nargs * sizeof *args);
 }
 
-/* The types are no part of the key: they follow from the rest, up to equalities of lengths that came later. */
+/* The types are no part of the key: they follow from the rest, up to equalities
+ * of lengths that came later. */
 InstId find_shared(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr) {
 	const Fn *f = b->fn;
 	if (b->verbatim || !may_share(b, op, attr)) return NO_INST;
 	uint32_t hash = hash_expr(op, nargs, args, attr);
-	for (uint32_t i = b->shared_heads[hash & (b->shared_head_count - 1)]; i != UINT32_MAX; i = b->shared.at[i].next) {
+	for (uint32_t i = b->shared_heads[hash & (b->shared_head_count - 1)]; i != UINT32_MAX;
+	     i = b->shared.at[i].next) {
 		const Shared *s = &b->shared.at[i];
 		const Inst *in = &f->insts.at[s->inst];
 		if (s->hash == hash && in->op == op && in->attr == attr && in->nargs == nargs &&
@@ -332,7 +352,8 @@ static void remember_shared(Builder *b, InstId i) {
 	VEC_RESERVE(b->scratch, &b->shared, b->shared.n + 1);
 	if (b->shared.n >= b->shared_head_count) {
 		uint32_t n = b->shared_head_count * 4, *heads = new_heads(b, n);
-		for (uint32_t k = 0; k < b->shared.n; k++) { /* oldest first, so that a bucket starts with its newest */
+		/* oldest first, so that a bucket starts with its newest */
+		for (uint32_t k = 0; k < b->shared.n; k++) {
 			uint32_t *head = &heads[b->shared.at[k].hash & (n - 1)];
 			b->shared.at[k].next = *head;
 			*head = k;
@@ -340,7 +361,8 @@ static void remember_shared(Builder *b, InstId i) {
 		b->shared_heads = heads;
 		b->shared_head_count = n;
 	}
-	uint32_t hash = hash_expr((Op)in->op, in->nargs, in->nargs ? &f->args.at[in->args] : NULL, in->attr);
+	uint32_t hash =
+		hash_expr((Op)in->op, in->nargs, in->nargs ? &f->args.at[in->args] : NULL, in->attr);
 	uint32_t *head = &b->shared_heads[hash & (b->shared_head_count - 1)];
 	b->shared.at[b->shared.n] = (Shared){.hash = hash, .inst = i, .next = *head};
 	*head = b->shared.n++;
@@ -353,7 +375,7 @@ static void forget_shared(Builder *b, uint32_t mark) {
 	}
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static Ref add_param(Builder *b, OpenRegion *r, TypeId type, Atom name) {
 	Fn *f = b->fn;
@@ -370,7 +392,8 @@ static Ref add_param(Builder *b, OpenRegion *r, TypeId type, Atom name) {
 }
 
 Ref build_param(Builder *b, TypeId type, Atom name) {
-	if (b->region->outer) build_breach(b, OP_NONE, 0, NULL, "a function's parameter is added inside a region");
+	if (b->region->outer)
+		build_breach(b, OP_NONE, 0, NULL, "a function's parameter is added inside a region");
 	return add_param(b, b->region, type, name);
 }
 
@@ -411,16 +434,20 @@ RegionId build_region_end(Builder *b, OpenRegion *r, uint32_t nresults, const Re
 	return r->id;
 }
 
-/* What an instruction that has just entered the open region tells the builder. */
+/* What an instruction that has just entered the open region tells the builder.
+ */
 static void note_inst(Builder *b, InstId i) {
 	Fn *f = b->fn;
 	const Inst *in = &f->insts.at[i];
 	RegionId here = b->region->id;
-	for (uint32_t k = 0; k < in->nresults; k++) dims_enter(b, here, f->vals.at[in->results + k].type);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		dims_enter(b, here, f->vals.at[in->results + k].type);
 	if (in->op == OP_GUARD) {
-		dims_assume(b, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0), (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
+		dims_assume(b, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0),
+		            (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
 	} else if (in->op == OP_BIND) {
-		Bound known = {.scalar = inst_arg(f, in, 0), .dim = (Dim)attr_int(b->ctx, OP_BIND, in->attr, 0)};
+		Bound known = {.scalar = inst_arg(f, in, 0),
+		               .dim = (Dim)attr_int(b->ctx, OP_BIND, in->attr, 0)};
 		dims_enter_dim(b, here, known.dim);
 		VEC_PUSH(b->scratch, &b->bound, known);
 	}
@@ -430,7 +457,8 @@ void build_region_abandon(Builder *b, OpenRegion *r) {
 	OpenRegion *outer = r->outer;
 	while (b->region != outer) {
 		OpenRegion *inner = b->region;
-		if (!inner->outer) build_breach(b, OP_NONE, 0, NULL, "a region that is not open is given up");
+		if (!inner->outer)
+			build_breach(b, OP_NONE, 0, NULL, "a region that is not open is given up");
 		forget_shared(b, inner->shared_mark);
 		b->bound.n = inner->bound_mark;
 		b->meant.n = inner->meant_mark; /* what was copied there is given up with its maps */
@@ -466,7 +494,8 @@ OpenRegion *build_region_reopen(Builder *b, RegionId id, Ref *results) {
 	}
 	f->regions.at[id].ninsts = 0;
 	if (results)
-		for (uint32_t k = 0; k < f->regions.at[id].nresults; k++) results[k] = f->args.at[f->regions.at[id].results + k];
+		for (uint32_t k = 0; k < f->regions.at[id].nresults; k++)
+			results[k] = f->args.at[f->regions.at[id].results + k];
 	return r;
 }
 
@@ -489,7 +518,7 @@ void splice_region(Builder *b, RegionId r) {
 	}
 }
 
-/* ---- emitting ---------------------------------------------------------------------------------------------------- */
+/* ---- emitting ------------------------------------------------------------ */
 
 InstId emit_inst(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nregions,
                  const RegionId *regions, uint32_t nresults, const TypeId *types) {
@@ -501,8 +530,16 @@ InstId emit_inst(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr
 	VEC_RESERVE(a, &f->insts, f->insts.n + 1);
 	VEC_RESERVE(a, &b->region->order, b->region->order.n + 1);
 	InstId i = f->insts.n;
-	Inst in = {.op = (uint16_t)op, .nregions = (uint8_t)nregions, .unasked = b->unasked, .nargs = nargs, .args = f->args.n,
-	           .nresults = nresults, .results = f->vals.n, .attr = attr, .span = b->span, .chain = b->chain,
+	Inst in = {.op = (uint16_t)op,
+	           .nregions = (uint8_t)nregions,
+	           .unasked = b->unasked,
+	           .nargs = nargs,
+	           .args = f->args.n,
+	           .nresults = nresults,
+	           .results = f->vals.n,
+	           .attr = attr,
+	           .span = b->span,
+	           .chain = b->chain,
 	           .regions = f->region_ids.n,
 	           .parent = b->region->id};
 	for (uint32_t k = 0; k < nargs; k++) f->args.at[f->args.n++] = args[k];
@@ -511,7 +548,8 @@ InstId emit_inst(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr
 		f->regions.at[regions[k]].owner = i;
 	}
 	for (uint32_t k = 0; k < nresults; k++)
-		f->vals.at[f->vals.n++] = (Val){.type = types[k], .def = i, .index = k, .region = b->region->id};
+		f->vals.at[f->vals.n++] =
+			(Val){.type = types[k], .def = i, .index = k, .region = b->region->id};
 	f->insts.at[f->insts.n++] = in;
 	b->region->order.at[b->region->order.n++] = i;
 	if (op == OP_CALL) {
@@ -539,23 +577,28 @@ static Ref give_results(const Inst *in, Ref *results) {
 /* Lengths that are known already need no instruction. */
 static bool needless(Builder *b, Op op, const Ref *args, AttrId attr) {
 	if (op == OP_GUARD)
-		return build_same_dim(b, (Dim)attr_int(b->ctx, op, attr, 0), (Dim)attr_int(b->ctx, op, attr, 1));
+		return build_same_dim(b, (Dim)attr_int(b->ctx, op, attr, 0),
+		                      (Dim)attr_int(b->ctx, op, attr, 1));
 	if (op != OP_BIND) return false;
 	Dim d = dim_known(b, args[0]), bound = (Dim)attr_int(b->ctx, op, attr, 0);
 	int64_t v;
 	SymId s;
-	if (d == NO_DIM || (dim_is_const(b->ctx, d, &v) && v < 0) || !dim_is_sym(b->ctx, bound, &s)) return false;
+	if (d == NO_DIM || (dim_is_const(b->ctx, d, &v) && v < 0) || !dim_is_sym(b->ctx, bound, &s))
+		return false;
 	if (build_same_dim(b, bound, d)) return true;
-	if (s >= b->equal.n || b->equal.at[s] != NO_DIM || sym_visible(b, s, b->region->id)) return false;
+	if (s >= b->equal.n || b->equal.at[s] != NO_DIM || sym_visible(b, s, b->region->id))
+		return false;
 	dims_define(b, s, d);
 	return true;
 }
 
-static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nregions,
-                     const RegionId *regions, const TypeId *stated, uint32_t nstated, Ref *results) {
+static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr,
+                     uint32_t nregions, const RegionId *regions, const TypeId *stated,
+                     uint32_t nstated, Ref *results) {
 	Ref pair[2];
 	if (!b->verbatim) {
-		if (op != OP_BIND) attr = build_canon_attr(b, op, attr); /* a bind's dim is a name, not a length */
+		/* a bind's dim is a name, not a length */
+		if (op != OP_BIND) attr = build_canon_attr(b, op, attr);
 		if (op < OP_COUNT && nargs == 2 && (prims[op].traits & TRAIT_COMMUTES) &&
 		    operand_order(b->fn, args[0]) > operand_order(b->fn, args[1])) {
 			pair[0] = args[1];
@@ -563,8 +606,16 @@ static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId 
 			args = pair;
 		}
 	}
-	TypeQuery q = {.b = b, .op = op, .nargs = nargs, .args = args, .attr = attr, .nregions = nregions,
-	               .regions = regions, .here = b->region->id, .stated = stated, .nstated = nstated};
+	TypeQuery q = {.b = b,
+	               .op = op,
+	               .nargs = nargs,
+	               .args = args,
+	               .attr = attr,
+	               .nregions = nregions,
+	               .regions = regions,
+	               .here = b->region->id,
+	               .stated = stated,
+	               .nstated = nstated};
 	if (!infer_types(&q)) build_breach(b, op < OP_COUNT ? op : OP_NONE, nargs, args, q.why);
 	const TypeId *types = stated ? stated : q.out;
 	uint32_t nresults = stated ? nstated : q.nout;
@@ -577,7 +628,11 @@ static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId 
 			return give_results(&b->fn->insts.at[known], results);
 		}
 		if (nresults == 1 && !nregions && b->depth < DEPTH_MOST) {
-			Expr e = {.op = op, .nargs = nargs, .args = args, .attr = attr, .type = build_canon_type(b, types[0])};
+			Expr e = {.op = op,
+			          .nargs = nargs,
+			          .args = args,
+			          .attr = attr,
+			          .type = build_canon_type(b, types[0])};
 			b->depth++;
 			Ref r = fold_constants(b, &e);
 			if (r == REF_NONE) r = rewrite(b, &e);
@@ -602,15 +657,17 @@ Ref build(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, Ref *
 	return build_any(b, op, nargs, args, attr, 0, NULL, NULL, 0, results);
 }
 
-Ref build_typed(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nresults, const TypeId *types,
-                Ref *results) {
+Ref build_typed(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nresults,
+                const TypeId *types, Ref *results) {
 	TypeId none = 0;
 	return build_any(b, op, nargs, args, attr, 0, NULL, types ? types : &none, nresults, results);
 }
 
-InstId build_owner(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nregions,
-                   const RegionId *regions, uint32_t nresults, const TypeId *types, Ref *results) {
+InstId build_owner(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr,
+                   uint32_t nregions, const RegionId *regions, uint32_t nresults,
+                   const TypeId *types, Ref *results) {
 	TypeId none = 0;
-	build_any(b, op, nargs, args, attr, nregions, regions, types ? types : &none, nresults, results);
+	build_any(b, op, nargs, args, attr, nregions, regions, types ? types : &none, nresults,
+	          results);
 	return b->fn->insts.n - 1;
 }

@@ -1,8 +1,11 @@
-/* constant_fold.c - what can be computed while building: numbers and small constant arrays.
+/* constant_fold.c - what can be computed while building: numbers and small
+ * constant arrays.
  *
- * Needs: builder/internal.h, scalar_apply. Guarantees: folding gives the very bits that running would, because both use
- * the same scalar functions; what has no result (division by zero, an index out of range) is left for the run to
- * report, and so is an operation that makes a NaN of numbers, which nan_check would otherwise not find.
+ * Needs: builder/internal.h, scalar_apply. Guarantees: folding gives the very
+ * bits that running would, because both use the same scalar functions; what has
+ * no result (division by zero, an index out of range) is left for the run to
+ * report, and so is an operation that makes a NaN of numbers, which nan_check
+ * would otherwise not find.
  */
 #include "lang/builder/internal.h"
 
@@ -16,7 +19,8 @@ static Ref constant_from(Builder *b, Tensor *t) {
 	return r;
 }
 
-/* The array of a constant operand of rank 1 and more, small and without gaps when `small`; NULL otherwise. */
+/* The array of a constant operand of rank 1 and more, small and without gaps
+ * when `small`; NULL otherwise. */
 static Tensor *constant_tensor(Builder *b, Ref r, bool small) {
 	const Const *k = ref_constant(b->fn, r);
 	if (!k || k->value.kind != V_TENSOR ||
@@ -36,7 +40,7 @@ static Dtype result_dtype(Builder *b, const Expr *e) {
 	return (Dtype)type_of(b->ctx, e->type)->dtype;
 }
 
-/* ---- element by element ------------------------------------------------------------------------------------------ */
+/* ---- element by element -------------------------------------------------- */
 
 static bool is_nan(Dtype d, const void *x) {
 	switch (d) {
@@ -48,7 +52,8 @@ static bool is_nan(Dtype d, const void *x) {
 	}
 }
 
-/* Whether an operation on numbers of dtype `from` made a NaN that none of them was. */
+/* Whether an operation on numbers of dtype `from` made a NaN that none of them
+ * was. */
 static bool makes_nan(Dtype to, const void *out, uint32_t n, Dtype from, const void *const *x) {
 	bool made = is_nan(to, out);
 	for (uint32_t k = 0; k < n && made; k++) made = !is_nan(from, x[k]);
@@ -60,7 +65,8 @@ static Ref fold_scalars(Builder *b, const Expr *e) {
 	double _Complex out = 0; /* room for every dtype */
 	for (uint32_t k = 0; k < e->nargs; k++)
 		if (!constant_scalar(b, e->args[k], &v[k])) return REF_NONE;
-	if (scalar_apply(e->op, (Dtype)v[0].dtype, value_scalar_bytes(&v[0]), value_scalar_bytes(&v[1]), &out) != ST_OK)
+	if (scalar_apply(e->op, (Dtype)v[0].dtype, value_scalar_bytes(&v[0]), value_scalar_bytes(&v[1]),
+	                 &out) != ST_OK)
 		return REF_NONE;
 	const void *x[2] = {value_scalar_bytes(&v[0]), value_scalar_bytes(&v[1])};
 	if (makes_nan(result_dtype(b, e), &out, e->nargs, (Dtype)v[0].dtype, x)) return REF_NONE;
@@ -85,7 +91,9 @@ static Ref fold_arrays(Builder *b, const Expr *e) {
 		for (uint32_t k = 0; k < 2; k++)
 			x[k] = t[k] ? t[k]->data + (size_t)i * dtype_size(from) : value_scalar_bytes(&splat[k]);
 		void *y = out->data + (size_t)i * dtype_size(to);
-		if (scalar_apply(e->op, from, x[0], x[1], y) == ST_OK && !makes_nan(to, y, e->nargs, from, x)) continue;
+		if (scalar_apply(e->op, from, x[0], x[1], y) == ST_OK &&
+		    !makes_nan(to, y, e->nargs, from, x))
+			continue;
 		tensor_unref(out);
 		return REF_NONE;
 	}
@@ -107,7 +115,7 @@ static Ref fold_convert(Builder *b, const Expr *e) {
 	return constant_from(b, out);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes -------------------------------------------------------------- */
 
 /* The result's shape, where every length is a number. */
 static bool fixed_shape(Builder *b, const Expr *e, int64_t *shape, int64_t *count) {
@@ -120,7 +128,8 @@ static bool fixed_shape(Builder *b, const Expr *e, int64_t *shape, int64_t *coun
 	return true;
 }
 
-static Ref view(Builder *b, Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *stride, int64_t offset) {
+static Ref view(Builder *b, Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *stride,
+                int64_t offset) {
 	Tensor *v = tensor_view(b->ctx, t, rank, shape, stride, offset);
 	Tensor *dense = v ? tensor_contiguous(b->ctx, v) : NULL;
 	tensor_unref(v);
@@ -130,9 +139,11 @@ static Ref view(Builder *b, Tensor *t, uint32_t rank, const int64_t *shape, cons
 static Ref fold_reshape(Builder *b, const Expr *e) {
 	Tensor *t = constant_tensor(b, e->args[0], false);
 	int64_t shape[MAX_RANK], stride[MAX_RANK], count;
-	if (!t || !t->contiguous || !fixed_shape(b, e, shape, &count) || count != t->count) return REF_NONE;
+	if (!t || !t->contiguous || !fixed_shape(b, e, shape, &count) || count != t->count)
+		return REF_NONE;
 	uint32_t rank = type_of(b->ctx, e->type)->rank;
-	for (uint32_t k = rank; k-- > 0;) stride[k] = k + 1 == rank ? 1 : stride[k + 1] * (shape[k + 1] ? shape[k + 1] : 1);
+	for (uint32_t k = rank; k-- > 0;)
+		stride[k] = k + 1 == rank ? 1 : stride[k + 1] * (shape[k + 1] ? shape[k + 1] : 1);
 	return view(b, t, rank, shape, stride, 0);
 }
 
@@ -160,7 +171,8 @@ static Ref fold_slice(Builder *b, const Expr *e) {
 		int64_t first, last;
 		if (!dim_is_const(b->ctx, (Dim)start[k], &first)) return REF_NONE;
 		if (!shape[k]) continue; /* takes nothing, wherever it starts */
-		if (__builtin_mul_overflow(shape[k] - 1, step[k], &last) || __builtin_add_overflow(first, last, &last))
+		if (__builtin_mul_overflow(shape[k] - 1, step[k], &last) ||
+		    __builtin_add_overflow(first, last, &last))
 			return REF_NONE;
 		if (first < 0 || first >= t->shape[k] || last < 0 || last >= t->shape[k]) return REF_NONE;
 		offset += first * t->stride[k];
@@ -180,8 +192,9 @@ static Ref fold_concat(Builder *b, const Expr *e) {
 	if (!out) ctx_throw(b->ctx, ST_NOMEM);
 	for (uint32_t i = 0; i < e->nargs; i++) {
 		Tensor *t = constant_tensor(b, e->args[i], true);
-		Tensor *part = t->count ? tensor_view(b->ctx, out, out->rank, t->shape, out->stride, at * out->stride[axis]) :
-		                          NULL;
+		Tensor *part = t->count ? tensor_view(b->ctx, out, out->rank, t->shape, out->stride,
+		                                      at * out->stride[axis])
+		                        : NULL;
 		if (t->count && !part) {
 			tensor_unref(out);
 			ctx_throw(b->ctx, ST_NOMEM);
@@ -196,16 +209,18 @@ static Ref fold_concat(Builder *b, const Expr *e) {
 /* An index of rank 0 or more into a constant, without batch axes. */
 static Ref fold_gather(Builder *b, const Expr *e) {
 	int64_t shape[MAX_RANK], count, axis = attr_int(b->ctx, OP_GATHER, e->attr, 0);
-	Tensor *t = constant_tensor(b, e->args[0], false), *index = constant_tensor(b, e->args[1], true);
+	Tensor *t = constant_tensor(b, e->args[0], false),
+		   *index = constant_tensor(b, e->args[1], true);
 	Value scalar;
 	bool single = constant_scalar(b, e->args[1], &scalar);
 	if (!t || (!index && !single) || attr_int(b->ctx, OP_GATHER, e->attr, 1)) return REF_NONE;
 	if (!fixed_shape(b, e, shape, &count) || count > FOLD_LIMIT || !count) return REF_NONE;
 	int64_t n = single ? 1 : index->count, at[FOLD_LIMIT];
 	for (int64_t i = 0; i < n; i++) {
-		Value v = single ? scalar :
-		                   value_scalar_from_bytes((Dtype)index->dtype,
-		                                           index->data + (size_t)i * dtype_size((Dtype)index->dtype));
+		Value v = single ? scalar
+		                 : value_scalar_from_bytes((Dtype)index->dtype,
+		                                           index->data +
+		                                               (size_t)i * dtype_size((Dtype)index->dtype));
 		if (!value_as_i64(v, &at[i]) || at[i] < 0 || at[i] >= t->shape[axis]) return REF_NONE;
 	}
 	/* The index axes run together as one while copying. */
@@ -229,7 +244,8 @@ static Ref fold_gather(Builder *b, const Expr *e) {
 	}
 	int64_t stride[MAX_RANK];
 	uint32_t out_rank = type_of(b->ctx, e->type)->rank;
-	for (uint32_t k = out_rank; k-- > 0;) stride[k] = k + 1 == out_rank ? 1 : stride[k + 1] * shape[k + 1];
+	for (uint32_t k = out_rank; k-- > 0;)
+		stride[k] = k + 1 == out_rank ? 1 : stride[k + 1] * shape[k + 1];
 	Tensor *shaped = tensor_view(b->ctx, out, out_rank, shape, stride, 0);
 	tensor_unref(out);
 	return constant_from(b, shaped);
@@ -237,7 +253,8 @@ static Ref fold_gather(Builder *b, const Expr *e) {
 
 static Ref fold_extent(Builder *b, const Expr *e) {
 	int64_t v;
-	return dim_is_const(b->ctx, (Dim)attr_int(b->ctx, OP_EXTENT, e->attr, 0), &v) ? build_i64(b, v) : REF_NONE;
+	return dim_is_const(b->ctx, (Dim)attr_int(b->ctx, OP_EXTENT, e->attr, 0), &v) ? build_i64(b, v)
+	                                                                              : REF_NONE;
 }
 
 Ref fold_constants(Builder *b, const Expr *e) {

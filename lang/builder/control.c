@@ -1,20 +1,20 @@
 /* control.c - the instructions that own regions, and calls.
  *
- * Needs: builder/internal.h. Guarantees: a branch whose condition is known leaves no `if`, a loop that never turns no
- * loop; result types hold a fresh symbol only for lengths that the regions or turns do not agree on.
+ * Needs: builder/internal.h. Guarantees: a branch whose condition is known
+ * leaves no `if`, a loop that never turns no loop; result types hold a fresh
+ * symbol only for lengths that the regions or turns do not agree on.
  */
 #include "lang/builder/internal.h"
 
-static const Region *closed(Builder *b, RegionId r) {
-	return &b->fn->regions.at[r];
-}
+static const Region *closed(Builder *b, RegionId r) { return &b->fn->regions.at[r]; }
 
 static Ref region_result(Builder *b, RegionId r, uint32_t k) {
 	return b->fn->args.at[b->fn->regions.at[r].results + k];
 }
 
 static void region_results(Builder *b, RegionId r, Ref *results) {
-	for (uint32_t k = 0; results && k < closed(b, r)->nresults; k++) results[k] = region_result(b, r, k);
+	for (uint32_t k = 0; results && k < closed(b, r)->nresults; k++)
+		results[k] = region_result(b, r, k);
 }
 
 static bool constant_scalar(Builder *b, Ref r, int64_t *out) {
@@ -26,14 +26,15 @@ static bool constant_scalar(Builder *b, Ref r, int64_t *out) {
 	return true;
 }
 
-/* ---- branches ---------------------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------ */
 
-/* Lengths on which two regions differ, and the symbol that stands for each pair. */
+/* Lengths on which two regions differ, and the symbol that stands for each
+ * pair. */
 typedef struct Pairs {
 	uint32_t n;
 	struct {
 		Dim x, y, fresh;
-	} *at;
+	} * at;
 } Pairs;
 
 static Dim join_dims(Builder *b, Pairs *pairs, Dim x, Dim y) {
@@ -45,27 +46,33 @@ static Dim join_dims(Builder *b, Pairs *pairs, Dim x, Dim y) {
 	return pairs->at[pairs->n++].fresh = build_fresh_dim(b, 0, b->span);
 }
 
-/* Types that hold whichever region runs. Where the regions do not fit at all, the first one's, which the type rule then
- * refuses. */
+/* Types that hold whichever region runs. Where the regions do not fit at all,
+ * the first one's, which the type rule then refuses. */
 static const TypeId *join_types(Builder *b, RegionId x, RegionId y, uint32_t n) {
 	Pairs pairs = {.at = arena_alloc(b->scratch, (n * MAX_RANK + 1) * sizeof *pairs.at)};
 	TypeId *out = arena_alloc(b->scratch, (n + 1) * sizeof *out);
 	for (uint32_t k = 0; k < n; k++) {
 		out[k] = ref_type(b->fn, region_result(b, x, k));
 		if (k >= closed(b, y)->nresults) continue;
-		Type tx = *type_of(b->ctx, out[k]), ty = *type_of(b->ctx, ref_type(b->fn, region_result(b, y, k)));
-		if (tx.kind != TY_TENSOR || ty.kind != TY_TENSOR || tx.rank != ty.rank || tx.dtype != ty.dtype) continue;
-		for (uint32_t a = 0; a < tx.rank; a++) tx.dims[a] = join_dims(b, &pairs, tx.dims[a], ty.dims[a]);
+		Type tx = *type_of(b->ctx, out[k]),
+			 ty = *type_of(b->ctx, ref_type(b->fn, region_result(b, y, k)));
+		if (tx.kind != TY_TENSOR || ty.kind != TY_TENSOR || tx.rank != ty.rank ||
+		    tx.dtype != ty.dtype)
+			continue;
+		for (uint32_t a = 0; a < tx.rank; a++)
+			tx.dims[a] = join_dims(b, &pairs, tx.dims[a], ty.dims[a]);
 		out[k] = type_tensor(b->ctx, (Dtype)tx.dtype, tx.rank, tx.dims);
 	}
 	return out;
 }
 
-static void build_branch(Builder *b, Op op, uint32_t nargs, const Ref *args, RegionId x, RegionId y, Ref *results) {
+static void build_branch(Builder *b, Op op, uint32_t nargs, const Ref *args, RegionId x, RegionId y,
+                         Ref *results) {
 	uint32_t n = closed(b, x)->nresults;
 	const TypeId *types = join_types(b, x, y, n);
 	build_owner(b, op, nargs, args, 0, 2, (RegionId[]){x, y}, n, types, results);
-	/* Both regions give the same value from outside: whoever uses the result may as well use that. */
+	/* Both regions give the same value from outside: whoever uses the result
+	 * may as well use that. */
 	for (uint32_t k = 0; results && !b->verbatim && k < n; k++)
 		if (region_result(b, x, k) == region_result(b, y, k)) results[k] = region_result(b, x, k);
 }
@@ -100,12 +107,12 @@ void build_try(Builder *b, RegionId body, RegionId handler, Ref *results) {
 	build_branch(b, OP_TRY, 0, NULL, body, handler, results);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
-/* Parameter types with each symbol of the parameter list replaced: by what it is at the start where a turn does not
- * change it, else by a fresh one. */
-static const TypeId *loop_results(Builder *b, RegionId body, uint32_t skip, uint32_t n, const Dim *at_start,
-                                  const Dim *after) {
+/* Parameter types with each symbol of the parameter list replaced: by what it
+ * is at the start where a turn does not change it, else by a fresh one. */
+static const TypeId *loop_results(Builder *b, RegionId body, uint32_t skip, uint32_t n,
+                                  const Dim *at_start, const Dim *after) {
 	uint32_t nsyms = b->fn->syms.n;
 	RegionId here = b->region->id;
 	Dim *map = arena_alloc(b->scratch, (nsyms + 1) * sizeof *map);
@@ -122,27 +129,30 @@ static const TypeId *loop_results(Builder *b, RegionId body, uint32_t skip, uint
 	return out;
 }
 
-static void build_loop(Builder *b, Op op, uint32_t nargs, const Ref *args, uint32_t skip, uint32_t nregions,
-                       const RegionId *regions, Ref *results) {
+static void build_loop(Builder *b, Op op, uint32_t nargs, const Ref *args, uint32_t skip,
+                       uint32_t nregions, const RegionId *regions, Ref *results) {
 	RegionId body = regions[nregions - 1];
 	uint32_t n = nargs - skip;
 	TypeQuery q = {.b = b, .op = op, .here = b->region->id};
 	uint32_t nsyms = b->fn->syms.n;
 	Dim *at_start = arena_alloc(b->scratch, (nsyms + 1) * sizeof *at_start);
 	Dim *after = arena_alloc(b->scratch, (nsyms + 1) * sizeof *after);
-	if (!loop_maps(&q, body, skip, n, args + skip, at_start, after)) build_breach(b, op, nargs, args, q.why);
+	if (!loop_maps(&q, body, skip, n, args + skip, at_start, after))
+		build_breach(b, op, nargs, args, q.why);
 	const TypeId *types = loop_results(b, body, skip, n, at_start, after);
 	build_owner(b, op, nargs, args, 0, nregions, regions, n, types, results);
 	/* A value that no turn changes is what it was before the loop. */
 	for (uint32_t k = 0; results && !b->verbatim && k < n; k++)
-		if (region_result(b, body, k) == ref_value(closed(b, body)->params + skip + k)) results[k] = args[skip + k];
+		if (region_result(b, body, k) == ref_value(closed(b, body)->params + skip + k))
+			results[k] = args[skip + k];
 }
 
 static void give_initial(uint32_t n, const Ref *init, Ref *results) {
 	for (uint32_t k = 0; results && k < n; k++) results[k] = init[k];
 }
 
-void build_for(Builder *b, Ref count, uint32_t ncarried, const Ref *init, RegionId body, Ref *results) {
+void build_for(Builder *b, Ref count, uint32_t ncarried, const Ref *init, RegionId body,
+               Ref *results) {
 	int64_t turns;
 	if (!b->verbatim && constant_scalar(b, count, &turns) && turns <= 0) {
 		give_initial(ncarried, init, results);
@@ -154,7 +164,8 @@ void build_for(Builder *b, Ref count, uint32_t ncarried, const Ref *init, Region
 	build_loop(b, OP_FOR, ncarried + 1, args, 1, 1, &body, results);
 }
 
-void build_while(Builder *b, uint32_t ncarried, const Ref *init, RegionId cond, RegionId body, Ref *results) {
+void build_while(Builder *b, uint32_t ncarried, const Ref *init, RegionId cond, RegionId body,
+                 Ref *results) {
 	int64_t turns;
 	if (!b->verbatim && closed(b, cond)->nresults == 1 && !closed(b, cond)->ninsts &&
 	    constant_scalar(b, region_result(b, cond, 0), &turns) && !turns) {
@@ -164,12 +175,14 @@ void build_while(Builder *b, uint32_t ncarried, const Ref *init, RegionId cond, 
 	build_loop(b, OP_WHILE, ncarried, init, 0, 2, (RegionId[]){cond, body}, results);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 void build_call(Builder *b, Fn *callee, uint32_t nargs, const Ref *args, Ref *results) {
 	int64_t word = callee->id;
 	AttrId attr = attr_intern(b->ctx, &word, 1);
-	if (!callee->finished) build_breach(b, OP_CALL, nargs, args, "the results of an unfinished function are not known");
+	if (!callee->finished)
+		build_breach(b, OP_CALL, nargs, args,
+		             "the results of an unfinished function are not known");
 	InstId known = find_shared(b, OP_CALL, nargs, args, attr);
 	if (known != NO_INST) {
 		for (uint32_t k = 0; results && k < fn_nresults(callee); k++)
@@ -185,12 +198,14 @@ void build_call(Builder *b, Fn *callee, uint32_t nargs, const Ref *args, Ref *re
 	build_typed(b, OP_CALL, nargs, args, attr, n, types, results);
 }
 
-uint32_t build_host(Builder *b, HostId id, uint32_t nargs, const Ref *args, Ref *results, uint32_t cap) {
+uint32_t build_host(Builder *b, HostId id, uint32_t nargs, const Ref *args, Ref *results,
+                    uint32_t cap) {
 	const HostCall *call = host_call(b->ctx, id);
 	if (!call) build_breach(b, OP_HOST, nargs, args, "there is no such host function");
 	TypeId *types = arena_alloc(b->scratch, (cap + 1) * sizeof *types);
 	uint32_t n = call->def->types(b, call, args, nargs, types, cap);
-	if (n > cap) build_breach(b, OP_HOST, nargs, args, "it gives more results than there is room for");
+	if (n > cap)
+		build_breach(b, OP_HOST, nargs, args, "it gives more results than there is room for");
 	int64_t words[2] = {id, 0};
 	build_typed(b, OP_HOST, nargs, args, attr_intern(b->ctx, words, 2), n, types, results);
 	return n;

@@ -1,9 +1,12 @@
-/* copy.c - copies instructions and whole bodies from one function into another under construction.
+/* copy.c - copies instructions and whole bodies from one function into another
+ * under construction.
  *
- * Needs: builder/internal.h. Guarantees: a copy is rebuilt, not cloned: each instruction goes through the builder again,
- * so that what has become constant or equal in the new place folds. Spans, transform chains and value names come along.
- * Symbols that an instruction gives birth to (loop parameters, data-dependent lengths) follow the copy: refmap_set
- * learns them from the types of what was built.
+ * Needs: builder/internal.h. Guarantees: a copy is rebuilt, not cloned: each
+ * instruction goes through the builder again, so that what has become constant
+ * or equal in the new place folds. Spans, transform chains and value names come
+ * along. Symbols that an instruction gives birth to (loop parameters,
+ * data-dependent lengths) follow the copy: refmap_set learns them from the
+ * types of what was built.
  */
 #include "lang/builder/internal.h"
 
@@ -17,12 +20,14 @@ RefMap refmap_new(Builder *b, const Fn *from, bool same_symbols) {
 
 static _Noreturn void copy_breach(const RefMap *m, const char *what) {
 	const char *name = atom_text(m->to->ctx, m->from->name);
-	diag_error(m->to->ctx, E_INTERNAL, span_of(m->to->ctx, m->to->span), "copying from `%s`: %s", name, what);
+	diag_error(m->to->ctx, E_INTERNAL, span_of(m->to->ctx, m->to->span), "copying from `%s`: %s",
+	           name, what);
 	ctx_throw(m->to->ctx, ST_INTERNAL);
 }
 
 Ref refmap_get(Builder *b, RefMap *m, Ref r) {
-	if (ref_is_const(r)) return m->from == b->fn ? r : build_const(b, m->from->consts.at[REF_INDEX(r)].value);
+	if (ref_is_const(r))
+		return m->from == b->fn ? r : build_const(b, m->from->consts.at[REF_INDEX(r)].value);
 	return ref_is_value(r) && REF_INDEX(r) < m->from->vals.n ? m->values[REF_INDEX(r)] : REF_NONE;
 }
 
@@ -32,15 +37,17 @@ void refmap_set(RefMap *m, Ref from, Ref to) {
 	m->values[REF_INDEX(from)] = to;
 	if (to == REF_NONE) return;
 	Builder *b = m->to;
-	const Type old = *type_of(b->ctx, ref_type(m->from, from)), new = *type_of(b->ctx, ref_type(b->fn, to));
+	const Type old = *type_of(b->ctx, ref_type(m->from, from)),
+			   new = *type_of(b->ctx, ref_type(b->fn, to));
 	if (old.kind != TY_TENSOR || new.kind != TY_TENSOR || old.rank != new.rank) return;
 	for (uint32_t i = 0; i < old.rank; i++) {
 		SymId s;
 		if (!dim_is_sym(b->ctx, old.dims[i], &s) || s >= m->ndims) continue;
-		/* An `if` or a loop that is built again makes symbols of its own for lengths that vary: from here on they stand
-		 * for the old. */
+		/* An `if` or a loop that is built again makes symbols of its own for
+		 * lengths that vary: from here on they stand for the old. */
 		if (m->dims[s] != NO_DIM && build_same_dim(b, m->dims[s], new.dims[i])) continue;
-		if (m->dims[s] != NO_DIM) VEC_PUSH(b->scratch, &b->meant, ((Meant){&m->dims[s], m->dims[s]}));
+		if (m->dims[s] != NO_DIM)
+			VEC_PUSH(b->scratch, &b->meant, ((Meant){&m->dims[s], m->dims[s]}));
 		m->dims[s] = new.dims[i];
 	}
 }
@@ -50,14 +57,15 @@ static void map_symbol(void *ud, SymId s) {
 	if (s < m->ndims && m->dims[s] == NO_DIM) m->dims[s] = NO_DIM - 1u;
 }
 
-/* Gives the symbols of d that have no dim yet fresh ones. Interning while the dim is walked would move it, so they are
- * marked first. */
+/* Gives the symbols of d that have no dim yet fresh ones. Interning while the
+ * dim is walked would move it, so they are marked first. */
 static void map_dim(Builder *b, RefMap *m, Dim d) {
 	if (dim_is_const(b->ctx, d, NULL)) return;
 	SymId lone;
 	if (dim_is_sym(b->ctx, d, &lone)) {
 		if (lone >= m->ndims || m->dims[lone] != NO_DIM) return;
-		m->dims[lone] = build_fresh_dim(b, m->from->syms.at[lone].name, m->from->syms.at[lone].span);
+		m->dims[lone] =
+			build_fresh_dim(b, m->from->syms.at[lone].name, m->from->syms.at[lone].span);
 		return;
 	}
 	dim_each_sym(b->ctx, d, map_symbol, m);
@@ -110,15 +118,18 @@ static Ref operand(Builder *b, RefMap *m, Ref from) {
 	return r;
 }
 
-/* An `if` whose condition has become known: only the branch that is taken is copied, since lengths that are known here need not make sense
- * in the other. */
-static bool copy_taken(Builder *b, RefMap *m, const Inst *in, Ref cond, ChainId prefix, Ref *results) {
+/* An `if` whose condition has become known: only the branch that is taken is
+ * copied, since lengths that are known here need not make sense in the other.
+ */
+static bool copy_taken(Builder *b, RefMap *m, const Inst *in, Ref cond, ChainId prefix,
+                       Ref *results) {
 	const Const *k = ref_constant(b->fn, cond);
 	if (b->verbatim || !k || k->value.kind != V_SCALAR || k->value.dtype != DT_BOOL) return false;
 	const Region from = m->from->regions.at[m->from->region_ids.at[in->regions + !k->value.b]];
 	for (uint32_t i = 0; i < from.ninsts; i++)
 		copy_inst(b, m, &m->from->insts.at[m->from->inst_order.at[from.insts + i]], prefix);
-	for (uint32_t i = 0; i < from.nresults; i++) results[i] = operand(b, m, m->from->args.at[from.results + i]);
+	for (uint32_t i = 0; i < from.nresults; i++)
+		results[i] = operand(b, m, m->from->args.at[from.results + i]);
 	return true;
 }
 
@@ -126,7 +137,8 @@ static RegionId copy_region(Builder *b, RefMap *m, RegionId id, ChainId prefix) 
 	const Region from = m->from->regions.at[id];
 	TypeId *types = ARENA_ARRAY(b->scratch, TypeId, from.nparams + 1u);
 	Ref *params = ARENA_ARRAY(b->scratch, Ref, from.nparams + 1u);
-	for (uint32_t i = 0; i < from.nparams; i++) types[i] = refmap_type(b, m, m->from->vals.at[from.params + i].type);
+	for (uint32_t i = 0; i < from.nparams; i++)
+		types[i] = refmap_type(b, m, m->from->vals.at[from.params + i].type);
 	OpenRegion *open = build_region_begin(b, from.nparams, types, params);
 	for (uint32_t i = 0; i < from.nparams; i++) {
 		refmap_set(m, ref_value(from.params + i), params[i]);
@@ -135,18 +147,20 @@ static RegionId copy_region(Builder *b, RefMap *m, RegionId id, ChainId prefix) 
 	for (uint32_t i = 0; i < from.ninsts; i++)
 		copy_inst(b, m, &m->from->insts.at[m->from->inst_order.at[from.insts + i]], prefix);
 	Ref *results = ARENA_ARRAY(b->scratch, Ref, from.nresults + 1u);
-	for (uint32_t i = 0; i < from.nresults; i++) results[i] = operand(b, m, m->from->args.at[from.results + i]);
+	for (uint32_t i = 0; i < from.nresults; i++)
+		results[i] = operand(b, m, m->from->args.at[from.results + i]);
 	return build_region_end(b, open, from.nresults, results);
 }
 
-/* Lengths are compared again in the new place: perhaps they are one there, perhaps they cannot be. */
+/* Lengths are compared again in the new place: perhaps they are one there,
+ * perhaps they cannot be. */
 static void copy_guard(Builder *b, RefMap *m, const Inst *in) {
 	Dim x = refmap_dim(b, m, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0));
 	Dim y = refmap_dim(b, m, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
 	Atom what = (Atom)attr_int(b->ctx, OP_GUARD, in->attr, 2);
 	if (build_unify(b, x, y, what)) return;
-	diag_error(b->ctx, E_SHAPE, span_of(b->ctx, b->span), "%s: the lengths %s and %s differ", atom_text(b->ctx, what),
-	           dim_words(b, x), dim_words(b, y));
+	diag_error(b->ctx, E_SHAPE, span_of(b->ctx, b->span), "%s: the lengths %s and %s differ",
+	           atom_text(b->ctx, what), dim_words(b, x), dim_words(b, y));
 	ctx_throw(b->ctx, ST_ERROR);
 }
 
@@ -154,16 +168,19 @@ static void copy_bind(Builder *b, RefMap *m, const Inst *in, Ref scalar) {
 	Dim d = (Dim)attr_int(b->ctx, OP_BIND, in->attr, 0), known = dim_known(b, scalar);
 	SymId s;
 	int64_t length = 0;
-	bool open = !m->same_symbols && dim_is_sym(b->ctx, d, &s) && s < m->ndims && m->dims[s] == NO_DIM;
+	bool open =
+		!m->same_symbols && dim_is_sym(b->ctx, d, &s) && s < m->ndims && m->dims[s] == NO_DIM;
 	/* A negative length is left to fail when it is met. */
-	if (open && known != NO_DIM && (!dim_is_const(b->ctx, known, &length) || length >= 0)) m->dims[s] = known;
+	if (open && known != NO_DIM && (!dim_is_const(b->ctx, known, &length) || length >= 0))
+		m->dims[s] = known;
 	else build(b, OP_BIND, 1, &scalar, refmap_attr(b, m, OP_BIND, in->attr), NULL);
 }
 
-/* Where symbols stand for themselves and this instruction gives birth to some, the copy does so too, instead of making
- * new ones at each copying. types: what the results are then. false: it is built as if for the first time. */
-static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, const RegionId *regions, TypeId *types,
-                    Ref *results) {
+/* Where symbols stand for themselves and this instruction gives birth to some,
+ * the copy does so too, instead of making new ones at each copying. types: what
+ * the results are then. false: it is built as if for the first time. */
+static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, const RegionId *regions,
+                    TypeId *types, Ref *results) {
 	bool births = false;
 	if (!m->same_symbols) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -171,14 +188,20 @@ static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, cons
 		const Type t = *type_of(b->ctx, types[k]);
 		for (uint32_t i = 0; i < t.rank; i++) births |= !dim_visible(b, t.dims[i], b->region->id);
 	}
-	TypeQuery q = {.b = b, .op = (Op)in->op, .nargs = in->nargs, .args = args, .attr = in->attr, .here = b->region->id};
+	TypeQuery q = {.b = b,
+	               .op = (Op)in->op,
+	               .nargs = in->nargs,
+	               .args = args,
+	               .attr = in->attr,
+	               .here = b->region->id};
 	q.nregions = in->nregions;
 	q.regions = regions;
 	q.stated = types;
 	q.nstated = in->nresults;
 	if (!births || !infer_types(&q)) return false;
 	if (in->nregions)
-		build_owner(b, (Op)in->op, in->nargs, args, in->attr, in->nregions, regions, in->nresults, types, results);
+		build_owner(b, (Op)in->op, in->nargs, args, in->attr, in->nregions, regions, in->nresults,
+		            types, results);
 	else build_typed(b, (Op)in->op, in->nargs, args, in->attr, in->nresults, types, results);
 	return true;
 }
@@ -204,7 +227,9 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	TypeId *types = ARENA_ARRAY(b->scratch, TypeId, in.nresults + 1u);
 	bool bears = in.nregions || in.op == OP_CALL || in.op == OP_SVD;
 	if (taken) in.op = OP_NONE;
-	else if ((in.op == OP_CALL || in.op == OP_HOST || in.op == OP_SOLVED) && m->call && m->call(b, m, &in, args, results)) in.op = OP_NONE;
+	else if ((in.op == OP_CALL || in.op == OP_HOST || in.op == OP_SOLVED) && m->call &&
+	         m->call(b, m, &in, args, results))
+		in.op = OP_NONE;
 	else if (bears && rebirth(b, m, &in, args, regions, types, results)) in.op = OP_NONE;
 	switch ((Op)in.op) {
 	case OP_NONE: break;
@@ -212,22 +237,27 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	case OP_FOR: build_for(b, args[0], in.nargs - 1, args + 1, regions[0], results); break;
 	case OP_WHILE: build_while(b, in.nargs, args, regions[0], regions[1], results); break;
 	case OP_TRY: build_try(b, regions[0], regions[1], results); break;
-	case OP_CALL:
-		build_call(b, inst_callee(b->ctx, &in), in.nargs, args, results);
-		break;
+	case OP_CALL: build_call(b, inst_callee(b->ctx, &in), in.nargs, args, results); break;
 	case OP_GUARD: copy_guard(b, m, &in); break;
 	case OP_BIND: copy_bind(b, m, &in, args[0]); break;
-	case OP_EXTENT: results[0] = build_extent(b, refmap_dim(b, m, (Dim)attr_int(b->ctx, OP_EXTENT, in.attr, 0))); break;
+	case OP_EXTENT:
+		results[0] =
+			build_extent(b, refmap_dim(b, m, (Dim)attr_int(b->ctx, OP_EXTENT, in.attr, 0)));
+		break;
 	case OP_HOST:
-		for (uint32_t k = 0; k < in.nresults; k++) types[k] = refmap_type(b, m, m->from->vals.at[in.results + k].type);
+		for (uint32_t k = 0; k < in.nresults; k++)
+			types[k] = refmap_type(b, m, m->from->vals.at[in.results + k].type);
 		build_typed(b, OP_HOST, in.nargs, args, in.attr, in.nresults, types, results);
 		break;
-	default: build(b, (Op)in.op, in.nargs, args, refmap_attr(b, m, (Op)in.op, in.attr), results); break;
+	default:
+		build(b, (Op)in.op, in.nargs, args, refmap_attr(b, m, (Op)in.op, in.attr), results);
+		break;
 	}
 
 	for (uint32_t k = 0; k < in.nresults; k++) {
 		refmap_set(m, ref_value(in.results + k), results[k]);
-		if (ref_is_value(results[k])) build_name(b, results[k], m->from->vals.at[in.results + k].name);
+		if (ref_is_value(results[k]))
+			build_name(b, results[k], m->from->vals.at[in.results + k].name);
 	}
 	if (m->copied) m->copied(b, m, source);
 	build_at(b, span);
@@ -247,7 +277,7 @@ void build_inline(Builder *b, const Fn *f, const Ref *args, Ref *results) {
 	for (uint32_t i = 0; i < body.nresults; i++) results[i] = operand(b, &m, fn_result(f, i));
 }
 
-/* ---- walking --------------------------------------------------------------------------------------------------- */
+/* ---- walking ------------------------------------------------------------- */
 
 static void count_region(const Fn *f, RegionId id, uint32_t *uses) {
 	const Region *r = &f->regions.at[id];
@@ -257,7 +287,8 @@ static void count_region(const Fn *f, RegionId id, uint32_t *uses) {
 			Ref a = inst_arg(f, in, k);
 			if (ref_is_value(a)) uses[REF_INDEX(a)]++;
 		}
-		for (uint32_t k = 0; k < in->nregions; k++) count_region(f, f->region_ids.at[in->regions + k], uses);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			count_region(f, f->region_ids.at[in->regions + k], uses);
 	}
 	for (uint32_t i = 0; i < r->nresults; i++) {
 		Ref a = f->args.at[r->results + i];

@@ -1,13 +1,16 @@
-/* dim_equalities.c - symbols and the equalities of lengths that hold while a function is built or verified.
+/* dim_equalities.c - symbols and the equalities of lengths that hold while a
+ * function is built or verified.
  *
- * Needs: builder/internal.h. Guarantees: an equality holds from the guard that says it to the end of the region in which
- * it was said; build_canon is idempotent; the representative of two symbols is the older one, of a symbol and a number
- * the number, and of a sum its newest symbol is expressed by the others. A symbol is visible in the region where it was
- * last born and in the regions inside it.
+ * Needs: builder/internal.h. Guarantees: an equality holds from the guard that
+ * says it to the end of the region in which it was said; build_canon is
+ * idempotent; the representative of two symbols is the older one, of a symbol
+ * and a number the number, and of a sum its newest symbol is expressed by the
+ * others. A symbol is visible in the region where it was last born and in the
+ * regions inside it.
  */
 #include "lang/builder/internal.h"
 
-/* ---- symbols ----------------------------------------------------------------------------------------------------- */
+/* ---- symbols ------------------------------------------------------------- */
 
 SymId build_sym(Builder *b, Atom name, SpanId span) {
 	Fn *f = b->fn;
@@ -47,8 +50,9 @@ static void visit_visible(void *ud, SymId s) {
 	v->all = v->all && sym_visible(v->b, s, v->region);
 }
 
-/* A symbol that is born again (another loop's parameter in a function with copied symbols) has its earlier home in a
- * region that is closed, so nothing is lost by overwriting it. */
+/* A symbol that is born again (another loop's parameter in a function with
+ * copied symbols) has its earlier home in a region that is closed, so nothing
+ * is lost by overwriting it. */
 void dims_enter_dim(Builder *b, RegionId r, Dim d) {
 	if (dim_is_const(b->ctx, d, NULL)) return;
 	Visit v = {.b = b, .region = r};
@@ -66,13 +70,14 @@ bool dim_visible(Builder *b, Dim d, RegionId r) {
 	return v.all;
 }
 
-/* ---- equalities -------------------------------------------------------------------------------------------------- */
+/* ---- equalities ---------------------------------------------------------- */
 
 static Dim by_symbols(Builder *b, Dim d) {
 	return b->nequal ? dim_subst(b->ctx, d, b->equal.at, b->equal.n) : d;
 }
 
-/* The first term of a dim that is no plain symbol or number: its factor, or 0 where there is none. */
+/* The first term of a dim that is no plain symbol or number: its factor, or 0
+ * where there is none. */
 static int64_t leading_term(const Ctx *c, Dim d, DimPart part[DIM_DEGREE], uint32_t *n) {
 	for (uint32_t i = 0; i < dim_term_count(c, d); i++) {
 		const int64_t factor = dim_term(c, d, i, part, n);
@@ -83,11 +88,13 @@ static int64_t leading_term(const Ctx *c, Dim d, DimPart part[DIM_DEGREE], uint3
 
 static bool same_parts(const DimPart *x, const DimPart *y, uint32_t n) {
 	for (uint32_t k = 0; k < n; k++)
-		if (x[k].by != y[k].by || (x[k].by ? x[k].inner != y[k].inner : x[k].sym != y[k].sym)) return false;
+		if (x[k].by != y[k].by || (x[k].by ? x[k].inner != y[k].inner : x[k].sym != y[k].sym))
+			return false;
 	return true;
 }
 
-/* d without the leading term of a dim that is 0, where d has a multiple of that. */
+/* d without the leading term of a dim that is 0, where d has a multiple of
+ * that. */
 static Dim without_leading(Ctx *c, Dim d, Dim zero) {
 	DimPart lead[DIM_DEGREE], part[DIM_DEGREE];
 	uint32_t nlead, n;
@@ -100,8 +107,9 @@ static Dim without_leading(Ctx *c, Dim d, Dim zero) {
 	return d;
 }
 
-/* d by an equality in whatever sum it stands: of n - 1 == 7*floor((n + 6)/7) - 7 follows n == 7*floor((n + 6)/7) - 6.
- * Where the leading term has too large a factor for one side, that side stands for the other as a whole. */
+/* d by an equality in whatever sum it stands: of n - 1 == 7*floor((n + 6)/7) -
+ * 7 follows n == 7*floor((n + 6)/7) - 6. Where the leading term has too large a
+ * factor for one side, that side stands for the other as a whole. */
 static Dim by_equality(Ctx *c, Dim d, Dim from, Dim to) {
 	const Dim zero = dim_sub(c, from, to);
 	d = without_leading(c, d, zero);
@@ -109,12 +117,14 @@ static Dim by_equality(Ctx *c, Dim d, Dim from, Dim to) {
 	return d == from ? without_leading(c, to, zero) : d;
 }
 
-/* Of two equal lengths the one that both become: a number stays, else what was made first. */
+/* Of two equal lengths the one that both become: a number stays, else what was
+ * made first. */
 static bool is_kept(const Ctx *c, Dim d, Dim other) {
 	return dim_is_const(c, d, NULL) || (!dim_is_const(c, other, NULL) && d < other);
 }
 
-/* Every equality once; what was said of symbols since counts for these as well. */
+/* Every equality once; what was said of symbols since counts for these as well.
+ */
 static Dim by_products(Builder *b, Dim d) {
 	for (uint32_t i = 0; i < b->same_from.n; i++) {
 		const Dim x = by_symbols(b, b->same_from.at[i]), y = by_symbols(b, b->same_to.at[i]);
@@ -127,7 +137,8 @@ Dim build_canon(Builder *b, Dim d) {
 	if (!b->nequal && !b->same_from.n) return d;
 	if (dim_is_const(b->ctx, d, NULL)) return d;
 	d = by_symbols(b, d);
-	for (uint32_t left = b->same_from.n; left > 0; left--) { /* what one equality made another may rewrite */
+	/* what one equality made another may rewrite */
+	for (uint32_t left = b->same_from.n; left > 0; left--) {
 		const Dim before = d;
 		d = by_products(b, d);
 		if (d == before) break;
@@ -162,9 +173,7 @@ bool build_same_dim(Builder *b, Dim x, Dim y) {
 	return x == y || build_canon(b, x) == build_canon(b, y);
 }
 
-uint32_t dims_mark(const Builder *b) {
-	return b->trail.n;
-}
+uint32_t dims_mark(const Builder *b) { return b->trail.n; }
 
 void dims_undo(Builder *b, uint32_t mark) {
 	while (b->trail.n > mark) {
@@ -186,7 +195,8 @@ static void set_equal(Builder *b, SymId s, Dim value) {
 	b->equal.at[s] = value;
 }
 
-/* s stands for value, in the entries made before as well, so that one substitution is always enough. */
+/* s stands for value, in the entries made before as well, so that one
+ * substitution is always enough. */
 static void bind_symbol(Builder *b, SymId s, Dim value) {
 	Dim *one = arena_alloc(b->scratch, (s + 1) * sizeof *one);
 	for (uint32_t i = 0; i < s; i++) one[i] = NO_DIM;
@@ -199,11 +209,10 @@ static void bind_symbol(Builder *b, SymId s, Dim value) {
 	set_equal(b, s, value);
 }
 
-void dims_define(Builder *b, SymId s, Dim value) {
-	bind_symbol(b, s, build_canon(b, value));
-}
+void dims_define(Builder *b, SymId s, Dim value) { bind_symbol(b, s, build_canon(b, value)); }
 
-/* x == y as a symbol that stands for something else from now on; false where none can be replaced. */
+/* x == y as a symbol that stands for something else from now on; false where
+ * none can be replaced. */
 static bool assume_of_symbol(Builder *b, Dim x, Dim y) {
 	Ctx *c = b->ctx;
 	SymId s, t, newest;
@@ -222,7 +231,8 @@ static bool assume_of_symbol(Builder *b, Dim x, Dim y) {
 	return true;
 }
 
-/* By symbols known since, an equality of products may be one of a symbol: of n*m == 6*m follows n == 6 when m is 2. */
+/* By symbols known since, an equality of products may be one of a symbol: of
+ * n*m == 6*m follows n == 6 when m is 2. */
 static void settle_products(Builder *b) {
 	for (uint32_t i = 0; i < b->same_from.n;) {
 		Dim x = by_symbols(b, b->same_from.at[i]), y = by_symbols(b, b->same_to.at[i]);
@@ -256,11 +266,13 @@ void dims_assume_region(Builder *b, RegionId r) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &b->fn->insts.at[b->fn->inst_order.at[g->insts + i]];
 		if (in->op != OP_GUARD) continue;
-		dims_assume(b, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0), (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
+		dims_assume(b, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0),
+		            (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
 	}
 }
 
-/* For each region whether it was run at least once when the region around it was left behind: the body of a `for` whose turns are a number, and the
+/* For each region whether it was run at least once when the region around it
+ * was left behind: the body of a `for` whose turns are a number, and the
  * condition of a `while`. */
 static const bool *certain_regions(Builder *b) {
 	const Fn *f = b->fn;
@@ -270,7 +282,8 @@ static const bool *certain_regions(Builder *b) {
 		const Inst *in = &f->insts.at[i];
 		const Const *turns = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
 		int64_t n;
-		if (in->op == OP_WHILE || (turns && value_as_i64(turns->value, &n) && n > 0)) certain[f->region_ids.at[in->regions]] = true;
+		if (in->op == OP_WHILE || (turns && value_as_i64(turns->value, &n) && n > 0))
+			certain[f->region_ids.at[in->regions]] = true;
 	}
 	return certain;
 }
@@ -320,8 +333,9 @@ static bool was_asked(Builder *b, Dim d) {
 	return false;
 }
 
-/* Under what has just been assumed, a length of a value that was made on the way here is negative: what made it has failed, or what is
- * assumed does not hold. Either way nothing that follows is ever reached. */
+/* Under what has just been assumed, a length of a value that was made on the
+ * way here is negative: what made it has failed, or what is assumed does not
+ * hold. Either way nothing that follows is ever reached. */
 static bool unmakes_a_value(Builder *b) {
 	Ctx *c = b->ctx;
 	int64_t length;
@@ -347,7 +361,8 @@ static bool unmakes_a_value(Builder *b) {
 	return false;
 }
 
-/* The two lengths can be one: no length is negative for that. x and y are canonical. */
+/* The two lengths can be one: no length is negative for that. x and y are
+ * canonical. */
 static bool may_be_equal(Builder *b, Dim x, Dim y) {
 	Ctx *c = b->ctx;
 	if (dim_never_zero(c, dim_sub(c, x, y))) return false;
@@ -355,7 +370,8 @@ static bool may_be_equal(Builder *b, Dim x, Dim y) {
 	bool good = true;
 	int64_t length;
 	dims_assume(b, x, y);
-	for (uint32_t i = mark; i < b->trail.n && good; i++) { /* also what was equal before to something with the symbol */
+	/* also what was equal before to something with the symbol */
+	for (uint32_t i = mark; i < b->trail.n && good; i++) {
 		SymId s = b->trail.at[i].sym;
 		good = s == UINT32_MAX || !dim_is_const(c, b->equal.at[s], &length) || length >= 0;
 	}
@@ -374,25 +390,29 @@ bool build_unify(Builder *b, Dim x, Dim y, Atom what) {
 	return true;
 }
 
-/* ---- lengths of scalars ------------------------------------------------------------------------------------------ */
+/* ---- lengths of scalars -------------------------------------------------- */
 
 static bool constant_int(const Fn *f, Ref r, int64_t *out) {
 	const Const *k = ref_constant(f, r);
-	return k && k->value.kind == V_SCALAR && dtype_is_int((Dtype)k->value.dtype) && value_as_i64(k->value, out);
+	return k && k->value.kind == V_SCALAR && dtype_is_int((Dtype)k->value.dtype) &&
+	       value_as_i64(k->value, out);
 }
 
-/* Coefficients and depth are bounded so that following can never meet the limits of dims. */
+/* Coefficients and depth are bounded so that following can never meet the
+ * limits of dims. */
 static Dim known_at(Builder *b, Ref r, uint32_t depth) {
 	Ctx *c = b->ctx;
 	int64_t k;
-	if (constant_int(b->fn, r, &k)) return k > -(INT64_C(1) << 31) && k < INT64_C(1) << 31 ? dim_const(c, k) : NO_DIM;
+	if (constant_int(b->fn, r, &k))
+		return k > -(INT64_C(1) << 31) && k < INT64_C(1) << 31 ? dim_const(c, k) : NO_DIM;
 	for (uint32_t i = b->bound.n; i-- > 0;)
 		if (b->bound.at[i].scalar == r) return build_canon(b, b->bound.at[i].dim);
 	const Inst *in = ref_inst(b->fn, r);
 	if (!in || depth > 8) return NO_DIM;
 	Op op = (Op)in->op;
 	if (op == OP_EXTENT) return build_canon(b, (Dim)attr_int(c, OP_EXTENT, in->attr, 0));
-	Ref x = in->nargs ? inst_arg(b->fn, in, 0) : REF_NONE, y = in->nargs > 1 ? inst_arg(b->fn, in, 1) : REF_NONE;
+	Ref x = in->nargs ? inst_arg(b->fn, in, 0) : REF_NONE,
+		y = in->nargs > 1 ? inst_arg(b->fn, in, 1) : REF_NONE;
 	if (op == OP_FLOORDIV) {
 		if (!constant_int(b->fn, y, &k) || k <= 0 || k >= INT64_C(1) << 31) return NO_DIM;
 		Dim d = known_at(b, x, depth + 1);
@@ -403,8 +423,11 @@ static Dim known_at(Builder *b, Ref r, uint32_t depth) {
 	if (dx == NO_DIM) return NO_DIM;
 	Dim dy = known_at(b, y, depth + 1);
 	if (dy == NO_DIM) return NO_DIM;
-	if (op == OP_MUL && !dim_is_const(c, dx, NULL) && !dim_is_const(c, dy, NULL) && depth > 3) return NO_DIM;
-	return op == OP_ADD ? dim_add(c, dx, dy) : op == OP_SUB ? dim_sub(c, dx, dy) : dim_mul(c, dx, dy);
+	if (op == OP_MUL && !dim_is_const(c, dx, NULL) && !dim_is_const(c, dy, NULL) && depth > 3)
+		return NO_DIM;
+	return op == OP_ADD   ? dim_add(c, dx, dy)
+	       : op == OP_SUB ? dim_sub(c, dx, dy)
+	                      : dim_mul(c, dx, dy);
 }
 
 Dim dim_known(Builder *b, Ref scalar) {
@@ -418,7 +441,8 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
 	if (d != NO_DIM) return d;
 	if (!name && ref_is_value(i64_scalar)) name = b->fn->vals.at[REF_INDEX(i64_scalar)].name;
 	char text[48];
-	if (!name && sym_text(b->ctx, b->span, "number in ", text, sizeof text)) name = atom(b->ctx, text);
+	if (!name && sym_text(b->ctx, b->span, "number in ", text, sizeof text))
+		name = atom(b->ctx, text);
 	d = build_fresh_dim(b, name, b->span);
 	int64_t word = d;
 	build(b, OP_BIND, 1, &i64_scalar, attr_intern(b->ctx, &word, 1), NULL);
@@ -432,16 +456,22 @@ typedef struct Sum {
 	uint32_t n;
 } Sum;
 
-/* Adds `times` the value to the sum; false when the sum would become too long. */
+/* Adds `times` the value to the sum; false when the sum would become too long.
+ */
 static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 	int64_t k;
 	if (times > INT32_MAX || times < INT32_MIN) return false;
-	if (constant_int(b->fn, r, &k)) return !__builtin_mul_overflow(k, times, &k) && !__builtin_add_overflow(s->constant, k, &s->constant);
+	if (constant_int(b->fn, r, &k))
+		return !__builtin_mul_overflow(k, times, &k) &&
+		       !__builtin_add_overflow(s->constant, k, &s->constant);
 	const Inst *in = ref_inst(b->fn, r);
 	const Op op = in && depth < 8 ? (Op)in->op : OP_EXTENT;
-	if (op == OP_ADD || op == OP_SUB) return sum_add(b, s, inst_arg(b->fn, in, 0), times, depth + 1) && sum_add(b, s, inst_arg(b->fn, in, 1), op == OP_SUB ? -times : times, depth + 1);
+	if (op == OP_ADD || op == OP_SUB)
+		return sum_add(b, s, inst_arg(b->fn, in, 0), times, depth + 1) &&
+		       sum_add(b, s, inst_arg(b->fn, in, 1), op == OP_SUB ? -times : times, depth + 1);
 	for (uint32_t i = 0; op == OP_MUL && i < 2; i++)
-		if (constant_int(b->fn, inst_arg(b->fn, in, i), &k) && k < INT32_MAX && k > INT32_MIN) return sum_add(b, s, inst_arg(b->fn, in, 1 - i), times * k, depth + 1);
+		if (constant_int(b->fn, inst_arg(b->fn, in, i), &k) && k < INT32_MAX && k > INT32_MIN)
+			return sum_add(b, s, inst_arg(b->fn, in, 1 - i), times * k, depth + 1);
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (s->of[i] != r) continue;
 		s->times[i] += times;
@@ -453,12 +483,16 @@ static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
 	return true;
 }
 
-/* x - y, where the values that y is made of cancel; REF_NONE where they do not. */
+/* x - y, where the values that y is made of cancel; REF_NONE where they do not.
+ */
 static Ref difference(Builder *b, Ref x, Ref y) {
 	Sum s = {.n = 0}, part = {.n = 0};
 	const Type *tx = ref_ty(b->fn, x), *ty = ref_ty(b->fn, y);
-	if (tx->kind != TY_TENSOR || ty->kind != TY_TENSOR || tx->rank || ty->rank || tx->dtype != DT_I64 || ty->dtype != DT_I64) return REF_NONE;
-	if (!sum_add(b, &part, y, 1, 0) || !sum_add(b, &s, x, 1, 0) || !sum_add(b, &s, y, -1, 0)) return REF_NONE;
+	if (tx->kind != TY_TENSOR || ty->kind != TY_TENSOR || tx->rank || ty->rank ||
+	    tx->dtype != DT_I64 || ty->dtype != DT_I64)
+		return REF_NONE;
+	if (!sum_add(b, &part, y, 1, 0) || !sum_add(b, &s, x, 1, 0) || !sum_add(b, &s, y, -1, 0))
+		return REF_NONE;
 	/* worth it only where nothing of y is left */
 	for (uint32_t i = 0; i < s.n; i++)
 		for (uint32_t k = 0; k < part.n; k++)
@@ -466,7 +500,9 @@ static Ref difference(Builder *b, Ref x, Ref y) {
 	Ref r = build_const(b, value_i64(s.constant));
 	for (uint32_t i = 0; i < s.n; i++) {
 		if (!s.times[i]) continue;
-		const Ref term = s.times[i] == 1 ? s.of[i] : build2(b, OP_MUL, build_const(b, value_i64(s.times[i])), s.of[i]);
+		const Ref term = s.times[i] == 1
+		                     ? s.of[i]
+		                     : build2(b, OP_MUL, build_const(b, value_i64(s.times[i])), s.of[i]);
 		r = build2(b, OP_ADD, r, term);
 	}
 	return r;
@@ -476,7 +512,11 @@ bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out) {
 	if (dim_known(b, to) != NO_DIM) return false;
 	const Ref r = difference(b, to, from);
 	if (r == REF_NONE) return false;
-	*out = build_canon(b, build_dim_of(b, dim_known(b, r) != NO_DIM ? r : build2(b, OP_MAX, r, build_const(b, value_i64(0))), 0));
+	*out = build_canon(b, build_dim_of(b,
+	                                   dim_known(b, r) != NO_DIM
+	                                       ? r
+	                                       : build2(b, OP_MAX, r, build_const(b, value_i64(0))),
+	                                   0));
 	return true;
 }
 
@@ -495,7 +535,8 @@ bool build_counts_down(Builder *b, Ref r) {
 	const Inst *in = ref_inst(b->fn, r);
 	if (!in || (in->op != OP_NEG && in->op != OP_ADD && in->op != OP_SUB)) return false;
 	if (in->op == OP_NEG) return true;
-	return build_counts_down(b, inst_arg(b->fn, in, 0)) && (in->op == OP_SUB || build_counts_down(b, inst_arg(b->fn, in, 1)));
+	return build_counts_down(b, inst_arg(b->fn, in, 0)) &&
+	       (in->op == OP_SUB || build_counts_down(b, inst_arg(b->fn, in, 1)));
 }
 
 Ref build_extent(Builder *b, Dim d) {
@@ -503,7 +544,7 @@ Ref build_extent(Builder *b, Dim d) {
 	return build(b, OP_EXTENT, 0, NULL, attr_intern(b->ctx, &word, 1), NULL);
 }
 
-/* ---- matching types ---------------------------------------------------------------------------------------------- */
+/* ---- matching types ------------------------------------------------------ */
 
 typedef struct Unknown { /* which symbols of a pattern are still to be found */
 	const Dim *map;
@@ -524,8 +565,9 @@ static Unknown unknowns(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	return u;
 }
 
-/* pattern = rest + k*s with k = +-1 and s the only unknown: s = (actual - rest) * k. The pattern's known symbols are
- * replaced by what they stand for on the way; `map` is put back. */
+/* pattern = rest + k*s with k = +-1 and s the only unknown: s = (actual - rest)
+ * * k. The pattern's known symbols are replaced by what they stand for on the
+ * way; `map` is put back. */
 static Dim solve_for(Builder *b, Dim pattern, SymId s, Dim actual, Dim *map, uint32_t nmap) {
 	Ctx *c = b->ctx;
 	map[s] = dim_const(c, 0);
@@ -545,18 +587,20 @@ static const char *match_words(Builder *b, uint32_t i, const char *what, TypeId 
 	return arena_printf(b->scratch, "operand %u is %s, %s", i + 1, type_words(b, actual), what);
 }
 
-bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *actual, Dim *map, uint32_t nmap,
-                DimsDiffer differ, void *ud, const char **why) {
+bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *actual, Dim *map,
+                uint32_t nmap, DimsDiffer differ, void *ud, const char **why) {
 	Ctx *c = b->ctx;
 	SymId s;
 	for (uint32_t i = 0; i < n; i++) {
 		Type p = *type_of(c, patterns[i]), t = *type_of(c, actual[i]);
 		if (p.kind != t.kind || (p.kind == TY_TENSOR && (p.dtype != t.dtype || p.rank != t.rank))) {
-			*why = match_words(b, i, arena_printf(b->scratch, "not %s", type_words(b, patterns[i])), actual[i]);
+			*why = match_words(b, i, arena_printf(b->scratch, "not %s", type_words(b, patterns[i])),
+			                   actual[i]);
 			return false;
 		}
 		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++)
-			if (dim_is_sym(c, p.dims[k], &s) && s < nmap && map[s] == NO_DIM) map[s] = build_canon(b, t.dims[k]);
+			if (dim_is_sym(c, p.dims[k], &s) && s < nmap && map[s] == NO_DIM)
+				map[s] = build_canon(b, t.dims[k]);
 	}
 	for (bool found = true; found;) { /* each round may make the next one's polynomials solvable */
 		found = false;
@@ -576,10 +620,12 @@ bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *ac
 		Type p = *type_of(c, patterns[i]), t = *type_of(c, actual[i]);
 		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
 			if (unknowns(c, p.dims[k], map, nmap).count) continue;
-			Dim wanted = build_canon(b, dim_subst(c, p.dims[k], map, nmap)), found = build_canon(b, t.dims[k]);
+			Dim wanted = build_canon(b, dim_subst(c, p.dims[k], map, nmap)),
+				found = build_canon(b, t.dims[k]);
 			if (wanted == found || (differ && differ(b, wanted, found, ud))) continue;
-			*why = match_words(b, i, arena_printf(b->scratch, "whose axis %u must be %s", k, dim_words(b, wanted)),
-			                   actual[i]);
+			*why = match_words(
+				b, i, arena_printf(b->scratch, "whose axis %u must be %s", k, dim_words(b, wanted)),
+				actual[i]);
 			return false;
 		}
 	}
@@ -595,7 +641,8 @@ static bool equal_or_could_be(Builder *b, Dim wanted, Dim found, void *ud) {
 	return may_be_equal(b, wanted, found);
 }
 
-static bool params_match(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map, DimsDiffer differ, void *ud, const char **why) {
+static bool params_match(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map,
+                         DimsDiffer differ, void *ud, const char **why) {
 	for (uint32_t s = 0; s < f->syms.n; s++) map[s] = NO_DIM;
 	TypeId *patterns = arena_alloc(b->scratch, (nargs + 1) * sizeof *patterns);
 	TypeId *actual = arena_alloc(b->scratch, (nargs + 1) * sizeof *actual);
@@ -622,7 +669,7 @@ void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, 
 	build_breach(b, OP_CALL, nargs, args, why);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 const char *type_words(Builder *b, TypeId t) {
 	char text[256];
@@ -636,10 +683,13 @@ const char *dim_words(Builder *b, Dim d) {
 	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
 }
 
-/* ---- lengths that only the run of a callee knows ------------------------------------------------------------------ */
+/* ---- lengths that only the run of a callee knows ------------------------- */
 
-/* Each such length of a callee's results is an axis by its own symbol here, so that the run and whoever copies the call can read it off: a symbol that is an axis
- * itself becomes one of ours; of s + 1 the whole is one, and s follows from it; of what cannot be solved, such as 2*s where s is no axis, the whole is one and no more is known. */
+/* Each such length of a callee's results is an axis by its own symbol here, so
+ * that the run and whoever copies the call can read it off: a symbol that is an
+ * axis itself becomes one of ours; of s + 1 the whole is one, and s follows
+ * from it; of what cannot be solved, such as 2*s where s is no axis, the whole
+ * is one and no more is known. */
 typedef struct Births {
 	Builder *b;
 	const Fn *callee;
@@ -647,7 +697,7 @@ typedef struct Births {
 	uint32_t nwhole;
 	struct {
 		Dim pattern, ours;
-	} *whole;
+	} * whole;
 } Births;
 
 typedef enum { BIRTH_PLAIN, BIRTH_SOLVED, BIRTH_WHOLE } BirthRound;
@@ -659,14 +709,19 @@ static bool bear(Births *w, BirthRound round, Dim pattern) {
 	SymId s;
 	if (!u.count) return false;
 	const bool plain = dim_is_sym(b->ctx, pattern, &s);
-	if (round == BIRTH_PLAIN && plain) w->map[s] = build_fresh_dim(b, w->callee->syms.at[s].name, w->callee->syms.at[s].span);
+	if (round == BIRTH_PLAIN && plain)
+		w->map[s] = build_fresh_dim(b, w->callee->syms.at[s].name, w->callee->syms.at[s].span);
 	if (round == BIRTH_PLAIN) return plain;
 	for (uint32_t i = 0; i < w->nwhole; i++)
 		if (w->whole[i].pattern == pattern) return false;
 	const Sym *sym = &w->callee->syms.at[u.sym];
 	if (round == BIRTH_SOLVED) {
-		if (u.count != 1 || solve_for(b, pattern, u.sym, dim_const(b->ctx, 0), w->map, nmap) == NO_DIM) return false;
-		w->map[u.sym] = build_canon(b, solve_for(b, pattern, u.sym, build_fresh_dim(b, sym->name, sym->span), w->map, nmap));
+		if (u.count != 1 ||
+		    solve_for(b, pattern, u.sym, dim_const(b->ctx, 0), w->map, nmap) == NO_DIM)
+			return false;
+		w->map[u.sym] =
+			build_canon(b, solve_for(b, pattern, u.sym, build_fresh_dim(b, sym->name, sym->span),
+		                             w->map, nmap));
 		return true;
 	}
 	w->whole[w->nwhole].pattern = pattern;
@@ -689,7 +744,8 @@ void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, 
 			found = false;
 			for (uint32_t k = 0; k < n; k++) {
 				const Type t = *type_of(c, types[k]);
-				for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) found |= bear(&w, round, t.dims[a]);
+				for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
+					found |= bear(&w, round, t.dims[a]);
 			}
 		}
 	}

@@ -1,12 +1,15 @@
-/* finish.c - the end of a build: what nobody needs goes, the rest moves into an arena of its own.
+/* finish.c - the end of a build: what nobody needs goes, the rest moves into an
+ * arena of its own.
  *
- * Needs: builder/internal.h; a closed body. Guarantees: what must run stays (guards, bound lengths, failures, effects,
- * host calls, calls and loops that contain such), and so does whatever gives a length that is still mentioned. What may
- * fail or not end stays as well, used or not, but for what belongs to a derivative. In the body of a `try` that stays,
- * whatever may fail stays, of a derivative too, because whether it fails decides what the `try` gives. An `if` gives what
- * is read of it and no more. Values, instructions and regions are numbered in program order, a region's contents before
- * the results of its owner. If
- * memory fails the function is as it was.
+ * Needs: builder/internal.h; a closed body. Guarantees: what must run stays
+ * (guards, bound lengths, failures, effects, host calls, calls and loops that
+ * contain such), and so does whatever gives a length that is still mentioned.
+ * What may fail or not end stays as well, used or not, but for what belongs to
+ * a derivative. In the body of a `try` that stays, whatever may fail stays, of
+ * a derivative too, because whether it fails decides what the `try` gives. An
+ * `if` gives what is read of it and no more. Values, instructions and regions
+ * are numbered in program order, a region's contents before the results of its
+ * owner. If memory fails the function is as it was.
  */
 #include "lang/builder/internal.h"
 
@@ -21,11 +24,13 @@ typedef struct Compact {
 	Arena *a;
 	const Fn *f;
 	bool *live, *live_sym;
-	bool *used;    /* by value: somebody reads it */
-	uint8_t *must, *stays; /* by instruction: 0 not asked, 1 may go, 2 must run; the same, of what a failure keeps as well */
+	bool *used; /* by value: somebody reads it */
+	/* by instruction: 0 not asked, 1 may go, 2 must run; the same, of what a
+	 * failure keeps as well */
+	uint8_t *must, *stays;
 	VEC(InstId) work;
 	VEC(Birth) births;
-	bool *born; /* by symbol, while walking for births */
+	bool *born;                               /* by symbol, while walking for births */
 	uint32_t *val_map, *inst_map, *const_map; /* UINT32_MAX: dropped */
 	Fn out;
 } Compact;
@@ -34,7 +39,7 @@ static InstId inst_at(const Fn *f, const Region *g, uint32_t k) {
 	return f->inst_order.at[g->insts + k];
 }
 
-/* ---- what must run ----------------------------------------------------------------------------------------------- */
+/* ---- what must run ------------------------------------------------------- */
 
 static bool must_run(Compact *k, InstId i);
 
@@ -49,21 +54,31 @@ static bool must_run(Compact *k, InstId i) {
 	const Inst *in = &k->f->insts.at[i];
 	bool must = prims[in->op].effect == EFFECT_EFFECT;
 	switch (in->op) {
-	case OP_GUARD: case OP_BIND: case OP_FAIL: case OP_WARN: case OP_PROGRESS: case OP_UNBOX: must = true; break;
-	case OP_HOST: must = !host_is_pure(host_call(k->b->ctx, (HostId)attr_int(k->b->ctx, OP_HOST, in->attr, 0))); break;
+	case OP_GUARD:
+	case OP_BIND:
+	case OP_FAIL:
+	case OP_WARN:
+	case OP_PROGRESS:
+	case OP_UNBOX: must = true; break;
+	case OP_HOST:
+		must =
+			!host_is_pure(host_call(k->b->ctx, (HostId)attr_int(k->b->ctx, OP_HOST, in->attr, 0)));
+		break;
 	case OP_CALL: {
 		const Fn *callee = inst_callee(k->b->ctx, in);
 		must = !callee->finished || callee->must_run;
 		break;
 	}
 	default:
-		for (uint32_t r = 0; r < in->nregions; r++) must |= region_must_run(k, inst_region(k->f, in, r));
+		for (uint32_t r = 0; r < in->nregions; r++)
+			must |= region_must_run(k, inst_region(k->f, in, r));
 	}
 	k->must[i] = must ? 2 : 1;
 	return must;
 }
 
-/* Added by a transform: all of them make derivatives but batching, which says itself what it adds. */
+/* Added by a transform: all of them make derivatives but batching, which says
+ * itself what it adds. */
 static bool is_unasked(Ctx *c, const Inst *in) {
 	char transforms[160];
 	if (in->unasked || !in->chain) return in->unasked;
@@ -84,14 +99,16 @@ static bool region_stays(Compact *k, const Region *g) {
 	return any;
 }
 
-/* Whether the instruction stays, used or not. A `try` whose result is not used takes the failures in its body along. */
+/* Whether the instruction stays, used or not. A `try` whose result is not used
+ * takes the failures in its body along. */
 static bool stays(Compact *k, InstId i) {
 	if (k->stays[i]) return k->stays[i] == 2;
 	const Inst *in = &k->f->insts.at[i];
 	bool any = must_run(k, i);
 	if (!any && in->op == OP_TRY) any = region_stays(k, inst_region(k->f, in, 1));
 	else if (!any && (in->op == OP_IF || in->op == OP_FOR))
-		any = region_stays(k, inst_region(k->f, in, 0)) || (in->nregions == 2 && region_stays(k, inst_region(k->f, in, 1)));
+		any = region_stays(k, inst_region(k->f, in, 0)) ||
+		      (in->nregions == 2 && region_stays(k, inst_region(k->f, in, 1)));
 	else if (!any && inst_may_fail(k->f, in)) {
 		const Fn *callee = inst_callee(k->b->ctx, in);
 		any = !is_unasked(k->b->ctx, in) && !(callee && callee->derivative);
@@ -110,9 +127,10 @@ static bool is_tried(const Fn *f, const Region *g) {
 	return false;
 }
 
-/* ---- who gives lengths ------------------------------------------------------------------------------------------- */
+/* ---- who gives lengths --------------------------------------------------- */
 
-static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32_t *trail, uint32_t *ntrail) {
+static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32_t *trail,
+                        uint32_t *ntrail) {
 	Ctx *c = k->b->ctx;
 	Type t = *type_of(c, type);
 	SymId s;
@@ -133,14 +151,16 @@ static void find_births(Compact *k, const Region *g, uint32_t *trail, uint32_t n
 	for (uint32_t n = 0; n < g->ninsts; n++) {
 		InstId i = inst_at(k->f, g, n);
 		const Inst *in = &k->f->insts.at[i];
-		for (uint32_t r = 0; r < in->nregions; r++) find_births(k, inst_region(k->f, in, r), trail, ntrail);
+		for (uint32_t r = 0; r < in->nregions; r++)
+			find_births(k, inst_region(k->f, in, r), trail, ntrail);
 		for (uint32_t v = 0; v < in->nresults; v++)
-			note_births(k, k->f->vals.at[in->results + v].type, i, inst_result(in, v), trail, &ntrail);
+			note_births(k, k->f->vals.at[in->results + v].type, i, inst_result(in, v), trail,
+			            &ntrail);
 	}
 	while (ntrail > mark) k->born[trail[--ntrail]] = false;
 }
 
-/* ---- what is needed ---------------------------------------------------------------------------------------------- */
+/* ---- what is needed ------------------------------------------------------ */
 
 static void mark_inst(Compact *k, InstId i) {
 	if (i == NO_INST || k->live[i]) return;
@@ -148,8 +168,10 @@ static void mark_inst(Compact *k, InstId i) {
 	k->work.at[k->work.n++] = i; /* room for every instruction */
 }
 
-/* Of an `if` only those results are needed that are read; of other instructions all, or none. Where lengths are born in the
- * function, an `if` gives all it has: what its sides do for one result may hang on a length that another one brings. */
+/* Of an `if` only those results are needed that are read; of other instructions
+ * all, or none. Where lengths are born in the function, an `if` gives all it
+ * has: what its sides do for one result may hang on a length that another one
+ * brings. */
 static bool gives_what_is_read(const Compact *k, const Inst *in) {
 	return in->op == OP_IF && !k->b->verbatim && !k->births.n;
 }
@@ -164,7 +186,8 @@ static void mark_ref(Compact *k, Ref r) {
 	if (!in || !gives_what_is_read(k, in)) return;
 	mark_type(k, v->type);
 	for (uint32_t i = 0; i < in->nregions; i++)
-		mark_ref(k, k->f->args.at[inst_region(k->f, in, i)->results + (REF_INDEX(r) - in->results)]);
+		mark_ref(k,
+		         k->f->args.at[inst_region(k->f, in, i)->results + (REF_INDEX(r) - in->results)]);
 }
 
 static void mark_sym(void *ud, SymId s) {
@@ -180,7 +203,8 @@ static void mark_sym(void *ud, SymId s) {
 
 static void mark_type(Compact *k, TypeId type) {
 	Type t = *type_of(k->b->ctx, type);
-	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) dim_each_sym(k->b->ctx, t.dims[a], mark_sym, k);
+	for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
+		dim_each_sym(k->b->ctx, t.dims[a], mark_sym, k);
 }
 
 static void mark_attr(Compact *k, const Inst *in) {
@@ -202,9 +226,11 @@ static void mark_region(Compact *k, const Region *g, bool results) {
 	const bool tried = is_tried(k->f, g);
 	for (uint32_t n = 0; n < g->ninsts; n++) {
 		InstId i = inst_at(k->f, g, n);
-		if (k->b->verbatim || stays(k, i) || (tried && inst_may_fail(k->f, &k->f->insts.at[i]))) mark_inst(k, i);
+		if (k->b->verbatim || stays(k, i) || (tried && inst_may_fail(k->f, &k->f->insts.at[i])))
+			mark_inst(k, i);
 	}
-	for (uint32_t r = 0; results && r < g->nresults; r++) mark_ref(k, k->f->args.at[g->results + r]);
+	for (uint32_t r = 0; results && r < g->nresults; r++)
+		mark_ref(k, k->f->args.at[g->results + r]);
 }
 
 static void mark(Compact *k) {
@@ -213,13 +239,14 @@ static void mark(Compact *k) {
 		const Inst *in = &k->f->insts.at[k->work.at[--k->work.n]];
 		const bool all = !gives_what_is_read(k, in);
 		for (uint32_t n = 0; n < in->nargs; n++) mark_ref(k, inst_arg(k->f, in, n));
-		for (uint32_t v = 0; all && v < in->nresults; v++) mark_type(k, k->f->vals.at[in->results + v].type);
+		for (uint32_t v = 0; all && v < in->nresults; v++)
+			mark_type(k, k->f->vals.at[in->results + v].type);
 		mark_attr(k, in);
 		for (uint32_t r = 0; r < in->nregions; r++) mark_region(k, inst_region(k->f, in, r), all);
 	}
 }
 
-/* ---- copying ----------------------------------------------------------------------------------------------------- */
+/* ---- copying ------------------------------------------------------------- */
 
 static Ref moved(Compact *k, Ref r) {
 	uint32_t i = REF_INDEX(r);
@@ -245,7 +272,8 @@ static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 	const Fn *f = k->f;
 	Fn *o = &k->out;
 	RegionId id = o->regions.n;
-	Region region = {.nparams = g->nparams, .params = o->vals.n, .nresults = g->nresults, .owner = NO_INST};
+	Region region = {
+		.nparams = g->nparams, .params = o->vals.n, .nresults = g->nresults, .owner = NO_INST};
 	VEC_PUSH(k->a, &o->regions, region);
 	for (uint32_t p = 0; p < g->nparams; p++) move_value(k, g->params + p, NO_INST, id);
 	InstId *order = arena_alloc(k->a, (g->ninsts + 1) * sizeof *order);
@@ -254,10 +282,12 @@ static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 		if (!k->live[old]) continue;
 		Inst in = f->insts.at[old];
 		RegionId *inner = arena_alloc(k->a, (in.nregions + 1u) * sizeof *inner);
-		for (uint32_t r = 0; r < in.nregions; r++) inner[r] = move_region(k, inst_region(f, &f->insts.at[old], r), &f->insts.at[old]);
+		for (uint32_t r = 0; r < in.nregions; r++)
+			inner[r] = move_region(k, inst_region(f, &f->insts.at[old], r), &f->insts.at[old]);
 		InstId now = o->insts.n;
 		uint32_t args = o->args.n, results = o->vals.n, region_ids = o->region_ids.n;
-		for (uint32_t a = 0; a < in.nargs; a++) VEC_PUSH(k->a, &o->args, moved(k, inst_arg(f, &in, a)));
+		for (uint32_t a = 0; a < in.nargs; a++)
+			VEC_PUSH(k->a, &o->args, moved(k, inst_arg(f, &in, a)));
 		uint32_t kept = 0;
 		for (uint32_t v = 0; v < in.nresults; v++) {
 			if (gives_what_is_read(k, &in) && !k->used[in.results + v]) continue;
@@ -295,12 +325,12 @@ static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 }
 
 /* An array of exactly the right size in the function's own arena. */
-#define SETTLE(arena, v)                                                              \
-	do {                                                                              \
-		void *at_ = arena_alloc((arena), sizeof(*(v)->at) * ((size_t)(v)->n + 1u));   \
-		if ((v)->n) memcpy(at_, (v)->at, sizeof(*(v)->at) * (size_t)(v)->n);          \
-		(v)->at = at_;                                                                \
-		(v)->cap = (v)->n + 1u;                                                       \
+#define SETTLE(arena, v)                                                                           \
+	do {                                                                                           \
+		void *at_ = arena_alloc((arena), sizeof(*(v)->at) * ((size_t)(v)->n + 1u));                \
+		if ((v)->n) memcpy(at_, (v)->at, sizeof(*(v)->at) * (size_t)(v)->n);                       \
+		(v)->at = at_;                                                                             \
+		(v)->cap = (v)->n + 1u;                                                                    \
 	} while (0)
 
 static void *filled(Arena *a, uint32_t n, int byte) {
@@ -324,11 +354,22 @@ void compact(Builder *b) {
 	find_births(&k, &f->regions.at[0], filled(a, f->syms.n, 0), 0);
 	mark(&k);
 	bool must = region_must_run(&k, &f->regions.at[0]);
-	k.out = (Fn){.ctx = f->ctx, .arena = f->arena, .id = f->id, .name = f->name, .span = f->span, .derived = f->derived,
-	             .code = f->code, .refs = f->refs, .must_run = must, .derivative = f->derivative, .checkpoint = f->checkpoint, .by_lane = f->by_lane};
+	k.out = (Fn){.ctx = f->ctx,
+	             .arena = f->arena,
+	             .id = f->id,
+	             .name = f->name,
+	             .span = f->span,
+	             .derived = f->derived,
+	             .code = f->code,
+	             .refs = f->refs,
+	             .must_run = must,
+	             .derivative = f->derivative,
+	             .checkpoint = f->checkpoint,
+	             .by_lane = f->by_lane};
 	move_region(&k, &f->regions.at[0], NULL);
 	for (uint32_t n = 0; n < k.out.regions.at[0].ninsts; n++)
-		k.out.may_fail |= inst_may_fail(&k.out, &k.out.insts.at[k.out.inst_order.at[k.out.regions.at[0].insts + n]]);
+		k.out.may_fail |= inst_may_fail(
+			&k.out, &k.out.insts.at[k.out.inst_order.at[k.out.regions.at[0].insts + n]]);
 	k.out.syms.at = f->syms.at;
 	k.out.syms.n = f->syms.n;
 	SETTLE(f->arena, &k.out.vals);

@@ -1,14 +1,13 @@
 /* helpers.c - one call for each primitive on arrays, over the general one.
  *
- * Needs: builder/internal.h. Guarantees: attribute words are laid out as prims.def says; nothing else is added.
+ * Needs: builder/internal.h. Guarantees: attribute words are laid out as
+ * prims.def says; nothing else is added.
  */
 #include "lang/builder/internal.h"
 
-/* ---- attribute words --------------------------------------------------------------------------------------------- */
+/* ---- attribute words ----------------------------------------------------- */
 
-static void words_int(Words *w, int64_t x) {
-	w->at[w->n++] = x;
-}
+static void words_int(Words *w, int64_t x) { w->at[w->n++] = x; }
 
 static void words_dims(Words *w, uint32_t n, const Dim *d) {
 	words_int(w, n);
@@ -20,40 +19,26 @@ void words_ints(Words *w, uint32_t n, const int *x) {
 	for (uint32_t k = 0; k < n; k++) words_int(w, x[k]);
 }
 
-static AttrId words_attr(Builder *b, const Words *w) {
-	return attr_intern(b->ctx, w->at, w->n);
-}
+static AttrId words_attr(Builder *b, const Words *w) { return attr_intern(b->ctx, w->at, w->n); }
 
-static uint32_t rank_of(const Builder *b, Ref r) {
-	return ref_ty(b->fn, r)->rank;
-}
+static uint32_t rank_of(const Builder *b, Ref r) { return ref_ty(b->fn, r)->rank; }
 
 /* Keeps lists inside Words; the type rules say what is wrong with them. */
 static void check_rank(Builder *b, Op op, Ref x, uint32_t n) {
 	if (n > MAX_RANK) build_breach(b, op, 1, &x, "too many axes");
 }
 
-Ref build1(Builder *b, Op op, Ref x) {
-	return build(b, op, 1, &x, 0, NULL);
-}
+Ref build1(Builder *b, Op op, Ref x) { return build(b, op, 1, &x, 0, NULL); }
 
-Ref build2(Builder *b, Op op, Ref x, Ref y) {
-	return build(b, op, 2, (Ref[]){x, y}, 0, NULL);
-}
+Ref build2(Builder *b, Op op, Ref x, Ref y) { return build(b, op, 2, (Ref[]){x, y}, 0, NULL); }
 
-/* ---- constants --------------------------------------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------- */
 
-Ref build_f64(Builder *b, double x) {
-	return build_const(b, value_f64(x));
-}
+Ref build_f64(Builder *b, double x) { return build_const(b, value_f64(x)); }
 
-Ref build_i64(Builder *b, int64_t x) {
-	return build_const(b, value_i64(x));
-}
+Ref build_i64(Builder *b, int64_t x) { return build_const(b, value_i64(x)); }
 
-Ref build_bool(Builder *b, bool x) {
-	return build_const(b, value_bool(x));
-}
+Ref build_bool(Builder *b, bool x) { return build_const(b, value_bool(x)); }
 
 Ref build_scalar(Builder *b, Dtype d, double x) {
 	double _Complex bytes = 0; /* room for every dtype */
@@ -65,11 +50,9 @@ Ref build_full(Builder *b, TypeId t, double x) {
 	return build_broadcast_scalar(b, build_scalar(b, (Dtype)type_of(b->ctx, t)->dtype, x), t);
 }
 
-Ref build_zeros(Builder *b, TypeId t) {
-	return build_full(b, t, 0);
-}
+Ref build_zeros(Builder *b, TypeId t) { return build_full(b, t, 0); }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes -------------------------------------------------------------- */
 
 Ref build_convert(Builder *b, Ref x, Dtype d) {
 	Words w = {.n = 0};
@@ -103,7 +86,8 @@ Ref build_transpose(Builder *b, Ref x, const int *perm) {
 	return build(b, OP_TRANSPOSE, 1, &x, words_attr(b, &w), NULL);
 }
 
-static Ref strided(Builder *b, Op op, Ref x, const Dim *start, const Dim *length, const int64_t *stride) {
+static Ref strided(Builder *b, Op op, Ref x, const Dim *start, const Dim *length,
+                   const int64_t *stride) {
 	Words w = {.n = 0};
 	uint32_t rank = rank_of(b, x);
 	words_dims(&w, rank, start);
@@ -150,7 +134,7 @@ Ref build_scatter(Builder *b, Op op, Ref x, Ref index, Ref update, int axis, int
 	return build(b, op, 3, (Ref[]){x, index, update}, words_attr(b, &w), NULL);
 }
 
-/* ---- reductions, contraction ------------------------------------------------------------------------------------- */
+/* ---- reductions, contraction --------------------------------------------- */
 
 Ref build_reduce(Builder *b, Op op, Ref x, uint32_t naxes, const int *axes) {
 	Words w = {.n = 0};
@@ -165,8 +149,8 @@ Ref build_reduce(Builder *b, Op op, Ref x, uint32_t naxes, const int *axes) {
 	return build(b, op, 1, &x, words_attr(b, &w), NULL);
 }
 
-Ref build_dot(Builder *b, Ref x, Ref y, uint32_t ncontract, const int *xc, const int *yc, uint32_t nbatch,
-              const int *xb, const int *yb) {
+Ref build_dot(Builder *b, Ref x, Ref y, uint32_t ncontract, const int *xc, const int *yc,
+              uint32_t nbatch, const int *xb, const int *yb) {
 	Words w = {.n = 0};
 	check_rank(b, OP_DOT, x, ncontract);
 	check_rank(b, OP_DOT, x, nbatch);

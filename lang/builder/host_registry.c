@@ -1,7 +1,8 @@
 /* host_registry.c - the host functions of a context by name.
  *
- * Needs: host.h. Guarantees: a registered definition lives as long as the context; registering a name again replaces it;
- * what `ud` points to is the registrant's, who outlives the context's calls.
+ * Needs: host.h. Guarantees: a registered definition lives as long as the
+ * context; registering a name again replaces it; what `ud` points to is the
+ * registrant's, who outlives the context's calls.
  */
 #include "lang/ir/host.h"
 
@@ -31,7 +32,7 @@ const HostDef *host_find(const Ctx *c, const char *name) {
 	return NULL;
 }
 
-/* ---- functions whose value is that of another --------------------------------------------------------------------------------------------------------------- */
+/* ---- functions whose value is that of another ---------------------------- */
 
 typedef struct Born {
 	const Dim *map; /* of the function's symbols; UINT32_MAX: no operand tells */
@@ -57,8 +58,10 @@ static Dim born_dim(Builder *b, Arena *a, Born *w, Dim d) {
 	return fresh;
 }
 
-/* The function's result types in terms of the operands' lengths; lengths that are born inside are fresh. */
-uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+/* The function's result types in terms of the operands' lengths; lengths that
+ * are born inside are fresh. */
+uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                          TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const Fn *fn = call->fns[0];
 	uint32_t nsyms = fn->syms.n, n = fn_nresults(fn);
@@ -69,21 +72,26 @@ uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uin
 		const Type *p = ref_ty(fn, fn_param(fn, i)), *q = ref_ty(build_fn(b), args[i]);
 		for (uint32_t k = 0; p->kind == TY_TENSOR && k < p->rank; k++) {
 			SymId s;
-			if (dim_is_sym(c, p->dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(b, q->dims[k]);
+			if (dim_is_sym(c, p->dims[k], &s) && s < nsyms && map[s] == UINT32_MAX)
+				map[s] = build_canon(b, q->dims[k]);
 		}
 	}
-	/* what only the results can tell: a length for each that is not what the operands say, be it as long a term as it may */
+	/* what only the results can tell: a length for each that is not what the
+	 * operands say, be it as long a term as it may */
 	Born born = {.map = map, .nsyms = nsyms};
 	for (uint32_t i = 0; i < n && i < cap; i++) {
 		Type t = *ref_ty(fn, fn_result(fn, i));
-		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) t.dims[k] = born_dim(b, a, &born, t.dims[k]);
-		out[i] = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims) : ref_type(fn, fn_result(fn, i));
+		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
+			t.dims[k] = born_dim(b, a, &born, t.dims[k]);
+		out[i] = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims)
+		                             : ref_type(fn, fn_result(fn, i));
 	}
 	arena_free(a);
 	return n;
 }
 
-Status host_value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+Status host_value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                       uint32_t nresults, Value *results) {
 	(void)nargs;
 	for (uint32_t i = 0; i < nresults; i++) results[i].kind = V_UNSET;
 	return ir_services(c)->run(c, call->fns[0], args, results);

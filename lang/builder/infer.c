@@ -1,8 +1,10 @@
-/* infer.c - the type rule of every primitive on arrays: what it asks of its operands and what it gives.
+/* infer.c - the type rule of every primitive on arrays: what it asks of its
+ * operands and what it gives.
  *
- * Needs: builder/internal.h. Guarantees: one function per structural primitive, bound by name through prims.def, so that
- * a missing one does not link (control flow, calls and dynamic values are in infer_control.c). Rules only look:
- * they emit nothing, and dims are compared under the equalities in force.
+ * Needs: builder/internal.h. Guarantees: one function per structural primitive,
+ * bound by name through prims.def, so that a missing one does not link (control
+ * flow, calls and dynamic values are in infer_control.c). Rules only look: they
+ * emit nothing, and dims are compared under the equalities in force.
  */
 #include "lang/builder/internal.h"
 #include <stdio.h>
@@ -15,7 +17,7 @@ static const TypeRule rules[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-/* ---- common ground ----------------------------------------------------------------------------------------------- */
+/* ---- common ground ------------------------------------------------------- */
 
 bool type_wrong(TypeQuery *q, const char *format, ...) {
 	char text[256];
@@ -45,9 +47,7 @@ static bool give_tensor(TypeQuery *q, Dtype d, uint32_t rank, const Dim *dims) {
 	return give(q, type_tensor(q->b->ctx, d, rank, dims));
 }
 
-static bool same(const TypeQuery *q, Dim x, Dim y) {
-	return build_same_dim(q->b, x, y);
-}
+static bool same(const TypeQuery *q, Dim x, Dim y) { return build_same_dim(q->b, x, y); }
 
 static bool is_one(const TypeQuery *q, Dim d) {
 	int64_t v;
@@ -65,11 +65,13 @@ static int64_t option(const TypeQuery *q, uint32_t k) {
 /* A tensor of one of the kinds, with at least `rank` axes. */
 static bool want_tensor(TypeQuery *q, uint32_t k, uint8_t kinds, uint32_t rank, Type *out) {
 	*out = arg_type(q, k);
-	if (out->kind != TY_TENSOR) return type_wrong(q, "operand %u is %s, not an array", k + 1, arg_words(q, k));
+	if (out->kind != TY_TENSOR)
+		return type_wrong(q, "operand %u is %s, not an array", k + 1, arg_words(q, k));
 	if (!(dtype_kind((Dtype)out->dtype) & kinds))
 		return type_wrong(q, "operand %u is %s, a dtype it does not take", k + 1, arg_words(q, k));
 	if (out->rank < rank)
-		return type_wrong(q, "operand %u is %s, with fewer than %u axes", k + 1, arg_words(q, k), rank);
+		return type_wrong(q, "operand %u is %s, with fewer than %u axes", k + 1, arg_words(q, k),
+		                  rank);
 	return true;
 }
 
@@ -84,7 +86,8 @@ static bool check_layout(TypeQuery *q) {
 	const int64_t *w = attr_words(q->b->ctx, q->attr, &n);
 	for (uint32_t i = 0; i < s->n && at < n; i++) {
 		int64_t take = s->list[i] ? w[at] + 1 : 1;
-		if (take < 1 || take > (int64_t)(n - at)) return type_wrong(q, "its attribute has a wrong layout");
+		if (take < 1 || take > (int64_t)(n - at))
+			return type_wrong(q, "its attribute has a wrong layout");
 		at += (uint32_t)take;
 		if (i + 1 < s->n && at >= n) return type_wrong(q, "its attribute is too short");
 	}
@@ -106,7 +109,8 @@ static bool elementwise_types(TypeQuery *q) {
 
 static bool check_stated(TypeQuery *q) {
 	if (q->nout == UINT32_MAX) return true; /* the rule looked at them itself */
-	if (q->nout != q->nstated) return type_wrong(q, "it gives %u results, not %u", q->nout, q->nstated);
+	if (q->nout != q->nstated)
+		return type_wrong(q, "it gives %u results, not %u", q->nout, q->nstated);
 	for (uint32_t k = 0; k < q->nout; k++)
 		if (!build_same_type(q->b, q->out[k], q->stated[k]))
 			return type_wrong(q, "result %u is %s, not %s", k + 1, type_words(q->b, q->out[k]),
@@ -124,7 +128,8 @@ bool infer_types(TypeQuery *q) {
 		return type_wrong(q, "it takes %d operands, not %u", p->nargs, q->nargs);
 	for (uint32_t k = 0; k < q->nargs; k++) {
 		Ref r = q->args[k];
-		bool known = ref_is_value(r) ? REF_INDEX(r) < f->vals.n : ref_is_const(r) && REF_INDEX(r) < f->consts.n;
+		bool known = ref_is_value(r) ? REF_INDEX(r) < f->vals.n
+		                             : ref_is_const(r) && REF_INDEX(r) < f->consts.n;
 		if (!known) return type_wrong(q, "operand %u does not exist", k + 1);
 	}
 	bool owner = q->op == OP_IF || q->op == OP_FOR || q->op == OP_WHILE || q->op == OP_TRY;
@@ -134,7 +139,7 @@ bool infer_types(TypeQuery *q) {
 	return !q->stated || check_stated(q);
 }
 
-/* ---- select, convert, stop --------------------------------------------------------------------------------------- */
+/* ---- select, convert, stop ----------------------------------------------- */
 
 bool type_rule_SELECT(TypeQuery *q) {
 	Type c, x;
@@ -159,7 +164,7 @@ bool type_rule_STOP(TypeQuery *q) {
 	return give(q, build_canon_type(q->b, ref_type(q->b->fn, q->args[0])));
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes -------------------------------------------------------------- */
 
 static bool read_shape(TypeQuery *q, uint32_t k, uint32_t *rank, Dim *dims) {
 	const int64_t *w = field(q, k, rank);
@@ -174,13 +179,14 @@ bool type_rule_BROADCAST(TypeQuery *q) {
 	Dim shape[MAX_RANK];
 	if (!want_tensor(q, 0, 15, 0, &x) || !read_shape(q, 0, &rank, shape)) return false;
 	const int64_t *axes = field(q, 1, &naxes);
-	if (naxes != x.rank) return type_wrong(q, "%u axes are placed, the operand has %u", naxes, x.rank);
+	if (naxes != x.rank)
+		return type_wrong(q, "%u axes are placed, the operand has %u", naxes, x.rank);
 	for (uint32_t k = 0; k < naxes; k++) {
 		if (!want_axis(q, axes[k], rank)) return false;
 		if (k && axes[k] <= axes[k - 1]) return type_wrong(q, "the axes are not increasing");
 		if (!same(q, x.dims[k], shape[axes[k]]) && !is_one(q, x.dims[k]))
-			return type_wrong(q, "axis %u has length %s, not %s or 1", k, dim_words(q->b, x.dims[k]),
-			                  dim_words(q->b, shape[axes[k]]));
+			return type_wrong(q, "axis %u has length %s, not %s or 1", k,
+			                  dim_words(q->b, x.dims[k]), dim_words(q->b, shape[axes[k]]));
 	}
 	return give_tensor(q, (Dtype)x.dtype, rank, shape);
 }
@@ -191,7 +197,8 @@ static Dim product(const TypeQuery *q, uint32_t rank, const Dim *dims) {
 	return p;
 }
 
-/* Takes out of both shapes the first axis that they share, a leading one before others; false: they share none. */
+/* Takes out of both shapes the first axis that they share, a leading one before
+ * others; false: they share none. */
 static bool cancel_axis(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) {
 	for (uint32_t i = 0; i < *n; i++)
 		for (uint32_t k = 0; k < *m; k++) {
@@ -203,8 +210,11 @@ static bool cancel_axis(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) 
 	return false;
 }
 
-/* Have both shapes as many elements? What was found equal may have been found of the whole of them or of what is left without axes they share: a fact about an array holds for each of its
- * rows when the function is mapped, and one about a lane's lengths says nothing of their products with the number of lanes. So the products are compared with one shared axis less each time. */
+/* Have both shapes as many elements? What was found equal may have been found
+ * of the whole of them or of what is left without axes they share: a fact about
+ * an array holds for each of its rows when the function is mapped, and one
+ * about a lane's lengths says nothing of their products with the number of
+ * lanes. So the products are compared with one shared axis less each time. */
 static bool as_many(TypeQuery *q, uint32_t n, const Dim *x, uint32_t m, const Dim *y) {
 	Dim a[MAX_RANK], b[MAX_RANK];
 	memcpy(a, x, n * sizeof *a);
@@ -221,7 +231,9 @@ bool type_rule_RESHAPE(TypeQuery *q) {
 	Dim shape[MAX_RANK];
 	if (!want_tensor(q, 0, 15, 0, &x) || !read_shape(q, 0, &rank, shape)) return false;
 	if (!as_many(q, x.rank, x.dims, rank, shape))
-		return type_wrong(q, "%s elements do not make %s", dim_words(q->b, product(q, x.rank, x.dims)), dim_words(q->b, product(q, rank, shape)));
+		return type_wrong(q, "%s elements do not make %s",
+		                  dim_words(q->b, product(q, x.rank, x.dims)),
+		                  dim_words(q->b, product(q, rank, shape)));
 	return give_tensor(q, (Dtype)x.dtype, rank, shape);
 }
 
@@ -251,19 +263,16 @@ static bool strided_types(TypeQuery *q) {
 	field(q, 0, &n);
 	if (!read_shape(q, 1, &rank, length)) return false;
 	const int64_t *stride = field(q, 2, &nstride);
-	if (n != x.rank || rank != x.rank || nstride != x.rank) return type_wrong(q, "it needs one entry for each axis");
+	if (n != x.rank || rank != x.rank || nstride != x.rank)
+		return type_wrong(q, "it needs one entry for each axis");
 	for (uint32_t k = 0; k < rank; k++)
 		if (!stride[k]) return type_wrong(q, "a stride of 0");
 	return give_tensor(q, (Dtype)x.dtype, rank, length);
 }
 
-bool type_rule_SLICE(TypeQuery *q) {
-	return strided_types(q);
-}
+bool type_rule_SLICE(TypeQuery *q) { return strided_types(q); }
 
-bool type_rule_PAD(TypeQuery *q) {
-	return strided_types(q);
-}
+bool type_rule_PAD(TypeQuery *q) { return strided_types(q); }
 
 bool type_rule_UPDATE(TypeQuery *q) {
 	Type x, v;
@@ -271,8 +280,10 @@ bool type_rule_UPDATE(TypeQuery *q) {
 	if (!want_tensor(q, 0, 15, 1, &x) || !want_tensor(q, 1, 15, 1, &v)) return false;
 	field(q, 0, &nstart);
 	const int64_t *stride = field(q, 1, &nstride);
-	if (nstart != x.rank || nstride != x.rank) return type_wrong(q, "it needs one entry for each axis");
-	if (v.dtype != x.dtype || v.rank != x.rank) return type_wrong(q, "the update is %s, the array %s", arg_words(q, 1), arg_words(q, 0));
+	if (nstart != x.rank || nstride != x.rank)
+		return type_wrong(q, "it needs one entry for each axis");
+	if (v.dtype != x.dtype || v.rank != x.rank)
+		return type_wrong(q, "the update is %s, the array %s", arg_words(q, 1), arg_words(q, 0));
 	for (uint32_t k = 0; k < x.rank; k++)
 		if (!stride[k]) return type_wrong(q, "a stride of 0");
 	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
@@ -286,7 +297,8 @@ bool type_rule_CONCAT(TypeQuery *q) {
 	for (uint32_t i = 1; i < q->nargs; i++) {
 		if (!want_tensor(q, i, 15, 1, &x)) return false;
 		if (x.dtype != first.dtype || x.rank != first.rank)
-			return type_wrong(q, "operand %u is %s, the first is %s", i + 1, arg_words(q, i), arg_words(q, 0));
+			return type_wrong(q, "operand %u is %s, the first is %s", i + 1, arg_words(q, i),
+			                  arg_words(q, 0));
 		for (uint32_t k = 0; k < x.rank; k++)
 			if (k != axis && !same(q, x.dims[k], first.dims[k]))
 				return type_wrong(q, "axis %u of operand %u has another length", k, i + 1);
@@ -299,12 +311,16 @@ bool type_rule_CONCAT(TypeQuery *q) {
 static bool gathered(TypeQuery *q, Type *x, Type *out) {
 	Type i;
 	int64_t axis = option(q, 0), batch = option(q, 1);
-	if (!want_tensor(q, 0, 15, 1, x) || !want_tensor(q, 1, KIND_I, 0, &i) || !want_axis(q, axis, x->rank)) return false;
+	if (!want_tensor(q, 0, 15, 1, x) || !want_tensor(q, 1, KIND_I, 0, &i) ||
+	    !want_axis(q, axis, x->rank))
+		return false;
 	if (batch < 0 || batch > axis || batch > i.rank)
 		return type_wrong(q, "%lld axes cannot run together", (long long)batch);
 	for (uint32_t k = 0; k < batch; k++)
-		if (!same(q, x->dims[k], i.dims[k])) return type_wrong(q, "axis %u of the index has another length", k);
-	if (x->rank - 1u + i.rank - (uint32_t)batch > MAX_RANK) return type_wrong(q, "more than %d axes", MAX_RANK);
+		if (!same(q, x->dims[k], i.dims[k]))
+			return type_wrong(q, "axis %u of the index has another length", k);
+	if (x->rank - 1u + i.rank - (uint32_t)batch > MAX_RANK)
+		return type_wrong(q, "more than %d axes", MAX_RANK);
 	*out = *x;
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < axis; k++) out->dims[n++] = x->dims[k];
@@ -321,7 +337,9 @@ bool type_rule_GATHER(TypeQuery *q) {
 
 static bool scatter_types(TypeQuery *q, uint8_t kinds) {
 	Type x, update, u;
-	if (!gathered(q, &x, &update) || !want_tensor(q, 0, kinds, 1, &x) || !want_tensor(q, 2, 15, 0, &u)) return false;
+	if (!gathered(q, &x, &update) || !want_tensor(q, 0, kinds, 1, &x) ||
+	    !want_tensor(q, 2, 15, 0, &u))
+		return false;
 	bool fits = u.dtype == update.dtype && u.rank == update.rank;
 	for (uint32_t k = 0; fits && k < u.rank; k++) fits = same(q, u.dims[k], update.dims[k]);
 	if (!fits) {
@@ -331,25 +349,22 @@ static bool scatter_types(TypeQuery *q, uint8_t kinds) {
 	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
 }
 
-bool type_rule_SCATTER_ADD(TypeQuery *q) {
-	return scatter_types(q, KIND_I | KIND_R | KIND_C);
-}
+bool type_rule_SCATTER_ADD(TypeQuery *q) { return scatter_types(q, KIND_I | KIND_R | KIND_C); }
 
-bool type_rule_SCATTER_SET(TypeQuery *q) {
-	return scatter_types(q, 15);
-}
+bool type_rule_SCATTER_SET(TypeQuery *q) { return scatter_types(q, 15); }
 
 bool type_rule_PUSH(TypeQuery *q) {
 	Type x, row;
 	if (!want_tensor(q, 0, 15, 1, &x) || !want_tensor(q, 1, 15, 0, &row)) return false;
 	bool fits = row.dtype == x.dtype && row.rank + 1 == x.rank;
 	for (uint32_t k = 0; fits && k < row.rank; k++) fits = same(q, row.dims[k], x.dims[k + 1]);
-	if (!fits) return type_wrong(q, "the row is %s, the array %s", arg_words(q, 1), arg_words(q, 0));
+	if (!fits)
+		return type_wrong(q, "the row is %s, the array %s", arg_words(q, 1), arg_words(q, 0));
 	x.dims[0] = dim_add(q->b->ctx, x.dims[0], dim_const(q->b->ctx, 1));
 	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
 }
 
-/* ---- reductions and scans ---------------------------------------------------------------------------------------- */
+/* ---- reductions and scans ------------------------------------------------ */
 
 static bool reduce_types(TypeQuery *q, uint8_t kinds) {
 	Type x;
@@ -367,26 +382,19 @@ static bool reduce_types(TypeQuery *q, uint8_t kinds) {
 	return give_tensor(q, (Dtype)x.dtype, rank, x.dims);
 }
 
-bool type_rule_REDUCE_SUM(TypeQuery *q) {
-	return reduce_types(q, KIND_I | KIND_R | KIND_C);
-}
+bool type_rule_REDUCE_SUM(TypeQuery *q) { return reduce_types(q, KIND_I | KIND_R | KIND_C); }
 
-bool type_rule_REDUCE_PROD(TypeQuery *q) {
-	return reduce_types(q, KIND_I | KIND_R | KIND_C);
-}
+bool type_rule_REDUCE_PROD(TypeQuery *q) { return reduce_types(q, KIND_I | KIND_R | KIND_C); }
 
-bool type_rule_REDUCE_MAX(TypeQuery *q) {
-	return reduce_types(q, KIND_B | KIND_I | KIND_R);
-}
+bool type_rule_REDUCE_MAX(TypeQuery *q) { return reduce_types(q, KIND_B | KIND_I | KIND_R); }
 
-bool type_rule_REDUCE_MIN(TypeQuery *q) {
-	return reduce_types(q, KIND_B | KIND_I | KIND_R);
-}
+bool type_rule_REDUCE_MIN(TypeQuery *q) { return reduce_types(q, KIND_B | KIND_I | KIND_R); }
 
 bool type_rule_ARGMAX(TypeQuery *q) {
 	Type x;
 	int64_t axis = option(q, 0);
-	if (!want_tensor(q, 0, KIND_B | KIND_I | KIND_R, 1, &x) || !want_axis(q, axis, x.rank)) return false;
+	if (!want_tensor(q, 0, KIND_B | KIND_I | KIND_R, 1, &x) || !want_axis(q, axis, x.rank))
+		return false;
 	for (uint32_t k = (uint32_t)axis; k + 1 < x.rank; k++) x.dims[k] = x.dims[k + 1];
 	return give_tensor(q, DT_I64, x.rank - 1u, x.dims);
 }
@@ -398,27 +406,19 @@ static bool along_axis(TypeQuery *q, uint8_t kinds, int dtype) {
 	return give_tensor(q, dtype < 0 ? (Dtype)x.dtype : (Dtype)dtype, x.rank, x.dims);
 }
 
-bool type_rule_CUMSUM(TypeQuery *q) {
-	return along_axis(q, KIND_I | KIND_R | KIND_C, -1);
-}
+bool type_rule_CUMSUM(TypeQuery *q) { return along_axis(q, KIND_I | KIND_R | KIND_C, -1); }
 
-bool type_rule_CUMPROD(TypeQuery *q) {
-	return along_axis(q, KIND_I | KIND_R | KIND_C, -1);
-}
+bool type_rule_CUMPROD(TypeQuery *q) { return along_axis(q, KIND_I | KIND_R | KIND_C, -1); }
 
-bool type_rule_ARGSORT(TypeQuery *q) {
-	return along_axis(q, KIND_B | KIND_I | KIND_R, DT_I64);
-}
+bool type_rule_ARGSORT(TypeQuery *q) { return along_axis(q, KIND_B | KIND_I | KIND_R, DT_I64); }
 
-bool type_rule_FFT(TypeQuery *q) {
-	return along_axis(q, KIND_C, -1);
-}
+bool type_rule_FFT(TypeQuery *q) { return along_axis(q, KIND_C, -1); }
 
-/* ---- contraction ------------------------------------------------------------------------------------------------- */
+/* ---- contraction --------------------------------------------------------- */
 
 /* Axes of one operand: each at most once over both lists. */
-static bool dot_axes(TypeQuery *q, const Type *x, const int64_t *a, uint32_t na, const int64_t *b, uint32_t nb,
-                     unsigned *used) {
+static bool dot_axes(TypeQuery *q, const Type *x, const int64_t *a, uint32_t na, const int64_t *b,
+                     uint32_t nb, unsigned *used) {
 	*used = 0;
 	for (uint32_t k = 0; k < na + nb; k++) {
 		int64_t axis = k < na ? a[k] : b[k - na];
@@ -434,14 +434,18 @@ bool type_rule_DOT(TypeQuery *q) {
 	uint32_t nxc, nyc, nxb, nyb, n = 0;
 	unsigned used_x, used_y;
 	Dim dims[2 * MAX_RANK];
-	if (!want_tensor(q, 0, KIND_I | KIND_R | KIND_C, 0, &x) || !want_tensor(q, 1, KIND_I | KIND_R | KIND_C, 0, &y))
+	if (!want_tensor(q, 0, KIND_I | KIND_R | KIND_C, 0, &x) ||
+	    !want_tensor(q, 1, KIND_I | KIND_R | KIND_C, 0, &y))
 		return false;
 	if (x.dtype != y.dtype) return type_wrong(q, "the operands have different dtypes");
-	const int64_t *xc = field(q, 0, &nxc), *yc = field(q, 1, &nyc), *xb = field(q, 2, &nxb), *yb = field(q, 3, &nyb);
+	const int64_t *xc = field(q, 0, &nxc), *yc = field(q, 1, &nyc), *xb = field(q, 2, &nxb),
+				  *yb = field(q, 3, &nyb);
 	if (nxc != nyc || nxb != nyb) return type_wrong(q, "the axes do not come in pairs");
-	if (!dot_axes(q, &x, xc, nxc, xb, nxb, &used_x) || !dot_axes(q, &y, yc, nyc, yb, nyb, &used_y)) return false;
+	if (!dot_axes(q, &x, xc, nxc, xb, nxb, &used_x) || !dot_axes(q, &y, yc, nyc, yb, nyb, &used_y))
+		return false;
 	for (uint32_t k = 0; k < nxc; k++)
-		if (!same(q, x.dims[xc[k]], y.dims[yc[k]])) return type_wrong(q, "contracted lengths differ");
+		if (!same(q, x.dims[xc[k]], y.dims[yc[k]]))
+			return type_wrong(q, "contracted lengths differ");
 	for (uint32_t k = 0; k < nxb; k++) {
 		if (!same(q, x.dims[xb[k]], y.dims[yb[k]])) return type_wrong(q, "batch lengths differ");
 		dims[n++] = x.dims[xb[k]];
@@ -454,7 +458,7 @@ bool type_rule_DOT(TypeQuery *q) {
 	return give_tensor(q, (Dtype)x.dtype, n, dims);
 }
 
-/* ---- what makes arrays ------------------------------------------------------------------------------------------- */
+/* ---- what makes arrays --------------------------------------------------- */
 
 bool type_rule_NONZERO(TypeQuery *q) {
 	Type x;
@@ -481,11 +485,12 @@ bool type_rule_RANDOM(TypeQuery *q) {
 	return give_tensor(q, DT_I64, rank, shape) && give_tensor(q, DT_I64, 1, &two);
 }
 
-/* ---- dense linear algebra, over the last two axes ---------------------------------------------------------------- */
+/* ---- dense linear algebra, over the last two axes ------------------------ */
 
 static bool square(TypeQuery *q, uint32_t k, Type *x) {
 	if (!want_tensor(q, k, KIND_R | KIND_C, 2, x)) return false;
-	return same(q, x->dims[x->rank - 2], x->dims[x->rank - 1]) || type_wrong(q, "operand %u is not square", k + 1);
+	return same(q, x->dims[x->rank - 2], x->dims[x->rank - 1]) ||
+	       type_wrong(q, "operand %u is not square", k + 1);
 }
 
 /* The shape of x with its last two axes replaced by r and c (or r alone). */
@@ -504,7 +509,8 @@ bool type_rule_CHOLESKY(TypeQuery *q) {
 bool type_rule_LU(TypeQuery *q) {
 	Type x;
 	if (!want_tensor(q, 0, KIND_R | KIND_C, 2, &x)) return false;
-	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims) && give(q, matrix(q, &x, DT_I64, x.dims[x.rank - 2], NO_DIM));
+	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims) &&
+	       give(q, matrix(q, &x, DT_I64, x.dims[x.rank - 2], NO_DIM));
 }
 
 bool type_rule_QR(TypeQuery *q) {
@@ -514,7 +520,8 @@ bool type_rule_QR(TypeQuery *q) {
 	Dim m = x.dims[x.rank - 2], n = x.dims[x.rank - 1];
 	if (dim_is_const(q->b->ctx, dim_sub(q->b->ctx, m, n), &excess) && excess < 0)
 		return type_wrong(q, "fewer rows than columns");
-	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims) && give(q, matrix(q, &x, (Dtype)x.dtype, n, n));
+	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims) &&
+	       give(q, matrix(q, &x, (Dtype)x.dtype, n, n));
 }
 
 bool type_rule_EIGH(TypeQuery *q) {
@@ -528,10 +535,12 @@ bool type_rule_EIG(TypeQuery *q) {
 	Type x;
 	if (!square(q, 0, &x)) return false;
 	Dtype d = dtype_complex_of((Dtype)x.dtype);
-	return give(q, matrix(q, &x, d, x.dims[x.rank - 1], NO_DIM)) && give_tensor(q, d, x.rank, x.dims);
+	return give(q, matrix(q, &x, d, x.dims[x.rank - 1], NO_DIM)) &&
+	       give_tensor(q, d, x.rank, x.dims);
 }
 
-/* min(m, n) where it can be said; else a symbol of its own: the stated one, or a fresh one. */
+/* min(m, n) where it can be said; else a symbol of its own: the stated one, or
+ * a fresh one. */
 static bool smaller(TypeQuery *q, Dim m, Dim n, Dim *out) {
 	int64_t difference;
 	SymId s;
@@ -544,7 +553,8 @@ static bool smaller(TypeQuery *q, Dim m, Dim n, Dim *out) {
 		return true;
 	}
 	const Type *values = q->nstated == 3 ? type_of(q->b->ctx, q->stated[1]) : NULL;
-	if (!values || values->kind != TY_TENSOR || !values->rank) return type_wrong(q, "it gives U, s and V");
+	if (!values || values->kind != TY_TENSOR || !values->rank)
+		return type_wrong(q, "it gives U, s and V");
 	*out = values->dims[values->rank - 1];
 	return same(q, *out, m) || same(q, *out, n) || dim_is_sym(q->b->ctx, *out, &s) ||
 	       type_wrong(q, "the number of singular values is not a symbol");
@@ -561,25 +571,36 @@ bool type_rule_SVD(TypeQuery *q) {
 	       give(q, matrix(q, &x, (Dtype)x.dtype, n, k));
 }
 
-/* A, F: f[leading..., n, n]; p: i64[leading..., n]; B, X: f[leading..., n, m] */
+/* A, F: f[leading..., n, n]; p: i64[leading..., n]; B, X: f[leading..., n, m]
+ */
 bool type_rule_SOLVED(TypeQuery *q) {
 	Type a, f, p, x, y;
-	if (!square(q, 0, &a) || !square(q, 1, &f) || !want_tensor(q, 2, KIND_I, 1, &p) || !want_tensor(q, 3, KIND_R | KIND_C, 2, &x) ||
-	    !want_tensor(q, 4, KIND_R | KIND_C, 2, &y))
+	if (!square(q, 0, &a) || !square(q, 1, &f) || !want_tensor(q, 2, KIND_I, 1, &p) ||
+	    !want_tensor(q, 3, KIND_R | KIND_C, 2, &x) || !want_tensor(q, 4, KIND_R | KIND_C, 2, &y))
 		return false;
-	bool fits = a.dtype == f.dtype && a.dtype == x.dtype && a.dtype == y.dtype && a.rank == f.rank && a.rank == x.rank && a.rank == y.rank && p.rank + 1 == a.rank &&
-	            same(q, a.dims[a.rank - 1], x.dims[a.rank - 2]) && same(q, a.dims[a.rank - 1], f.dims[a.rank - 1]) && same(q, a.dims[a.rank - 1], p.dims[p.rank - 1]);
-	for (uint32_t k = 0; fits && k + 2 < a.rank; k++) fits = same(q, a.dims[k], x.dims[k]) && same(q, a.dims[k], f.dims[k]) && same(q, a.dims[k], p.dims[k]);
+	bool fits = a.dtype == f.dtype && a.dtype == x.dtype && a.dtype == y.dtype &&
+	            a.rank == f.rank && a.rank == x.rank && a.rank == y.rank && p.rank + 1 == a.rank &&
+	            same(q, a.dims[a.rank - 1], x.dims[a.rank - 2]) &&
+	            same(q, a.dims[a.rank - 1], f.dims[a.rank - 1]) &&
+	            same(q, a.dims[a.rank - 1], p.dims[p.rank - 1]);
+	for (uint32_t k = 0; fits && k + 2 < a.rank; k++)
+		fits = same(q, a.dims[k], x.dims[k]) && same(q, a.dims[k], f.dims[k]) &&
+		       same(q, a.dims[k], p.dims[k]);
 	for (uint32_t k = 0; fits && k < a.rank; k++) fits = same(q, x.dims[k], y.dims[k]);
-	if (!fits) return type_wrong(q, "the matrix is %s, the right side %s, the solution %s", arg_words(q, 0), arg_words(q, 3), arg_words(q, 4));
+	if (!fits)
+		return type_wrong(q, "the matrix is %s, the right side %s, the solution %s",
+		                  arg_words(q, 0), arg_words(q, 3), arg_words(q, 4));
 	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
 }
 
 bool type_rule_TRISOLVE(TypeQuery *q) {
 	Type t, x;
 	if (!square(q, 0, &t) || !want_tensor(q, 1, KIND_R | KIND_C, 2, &x)) return false;
-	bool fits = t.dtype == x.dtype && t.rank == x.rank && same(q, t.dims[t.rank - 1], x.dims[x.rank - 2]);
+	bool fits =
+		t.dtype == x.dtype && t.rank == x.rank && same(q, t.dims[t.rank - 1], x.dims[x.rank - 2]);
 	for (uint32_t k = 0; fits && k + 2 < t.rank; k++) fits = same(q, t.dims[k], x.dims[k]);
-	if (!fits) return type_wrong(q, "the matrix is %s, the right side %s", arg_words(q, 0), arg_words(q, 1));
+	if (!fits)
+		return type_wrong(q, "the matrix is %s, the right side %s", arg_words(q, 0),
+		                  arg_words(q, 1));
 	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
 }

@@ -1,26 +1,24 @@
-/* infer_control.c - the type rules of lengths, control flow, calls, dynamic values and effects.
+/* infer_control.c - the type rules of lengths, control flow, calls, dynamic
+ * values and effects.
  *
- * Needs: builder/internal.h. Guarantees: as infer.c. Control flow and calls have result types that may hold fresh
- * symbols, so their rules check stated types; builder/control.c makes them.
+ * Needs: builder/internal.h. Guarantees: as infer.c. Control flow and calls
+ * have result types that may hold fresh symbols, so their rules check stated
+ * types; builder/control.c makes them.
  */
 #include "lang/builder/internal.h"
 
-static TypeId arg(const TypeQuery *q, uint32_t k) {
-	return ref_type(q->b->fn, q->args[k]);
-}
+static TypeId arg(const TypeQuery *q, uint32_t k) { return ref_type(q->b->fn, q->args[k]); }
 
 static bool want_type(TypeQuery *q, uint32_t k, TypeId t) {
-	return arg(q, k) == t ||
-	       type_wrong(q, "operand %u is %s, not %s", k + 1, type_words(q->b, arg(q, k)), type_words(q->b, t));
+	return arg(q, k) == t || type_wrong(q, "operand %u is %s, not %s", k + 1,
+	                                    type_words(q->b, arg(q, k)), type_words(q->b, t));
 }
 
 static bool want_scalar(TypeQuery *q, uint32_t k, Dtype d) {
 	return want_type(q, k, type_scalar(q->b->ctx, d));
 }
 
-static bool want_dyn(TypeQuery *q, uint32_t k) {
-	return want_type(q, k, type_dyn(q->b->ctx));
-}
+static bool want_dyn(TypeQuery *q, uint32_t k) { return want_type(q, k, type_dyn(q->b->ctx)); }
 
 static bool give(TypeQuery *q, TypeId t) {
 	q->out[q->nout++] = t;
@@ -37,16 +35,15 @@ static bool want_stated(TypeQuery *q) {
 	return q->stated || type_wrong(q, "its result types must be stated");
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
-bool type_rule_EXTENT(TypeQuery *q) {
-	return give(q, type_scalar(q->b->ctx, DT_I64));
-}
+bool type_rule_EXTENT(TypeQuery *q) { return give(q, type_scalar(q->b->ctx, DT_I64)); }
 
 bool type_rule_BIND(TypeQuery *q) {
 	SymId s;
 	Dim d = (Dim)attr_int(q->b->ctx, OP_BIND, q->attr, 0);
-	return want_scalar(q, 0, DT_I64) && (dim_is_sym(q->b->ctx, d, &s) || type_wrong(q, "its dim is not a symbol"));
+	return want_scalar(q, 0, DT_I64) &&
+	       (dim_is_sym(q->b->ctx, d, &s) || type_wrong(q, "its dim is not a symbol"));
 }
 
 bool type_rule_GUARD(TypeQuery *q) {
@@ -54,7 +51,7 @@ bool type_rule_GUARD(TypeQuery *q) {
 	return true;
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static const Region *region(const TypeQuery *q, uint32_t k) {
 	return &q->b->fn->regions.at[q->regions[k]];
@@ -62,14 +59,16 @@ static const Region *region(const TypeQuery *q, uint32_t k) {
 
 const TypeId *param_types(Builder *b, RegionId r, uint32_t first, uint32_t n) {
 	TypeId *t = arena_alloc(b->scratch, (n + 1) * sizeof *t);
-	for (uint32_t k = 0; k < n; k++) t[k] = b->fn->vals.at[b->fn->regions.at[r].params + first + k].type;
+	for (uint32_t k = 0; k < n; k++)
+		t[k] = b->fn->vals.at[b->fn->regions.at[r].params + first + k].type;
 	return t;
 }
 
 static const TypeId *region_types(Builder *b, RegionId r) {
 	uint32_t n = b->fn->regions.at[r].nresults;
 	TypeId *t = arena_alloc(b->scratch, (n + 1) * sizeof *t);
-	for (uint32_t k = 0; k < n; k++) t[k] = ref_type(b->fn, b->fn->args.at[b->fn->regions.at[r].results + k]);
+	for (uint32_t k = 0; k < n; k++)
+		t[k] = ref_type(b->fn, b->fn->args.at[b->fn->regions.at[r].results + k]);
 	return t;
 }
 
@@ -77,14 +76,15 @@ static bool want_regions(TypeQuery *q, uint32_t n) {
 	return q->nregions == n || type_wrong(q, "it owns %u regions, not %u", n, q->nregions);
 }
 
-/* Symbols that exist where the instruction stands are themselves; the others are to be found. */
+/* Symbols that exist where the instruction stands are themselves; the others
+ * are to be found. */
 static void outer_symbols(const TypeQuery *q, Dim *map) {
 	for (SymId s = 0; s < q->b->fn->syms.n; s++)
 		map[s] = sym_visible(q->b, s, q->here) ? dim_sym(q->b->ctx, s) : NO_DIM;
 }
 
-bool loop_maps(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried, const Ref *init, Dim *init_map,
-               Dim *body_map) {
+bool loop_maps(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried, const Ref *init,
+               Dim *init_map, Dim *body_map) {
 	Builder *b = q->b;
 	const Region *g = &b->fn->regions.at[body];
 	if (g->nparams != ncarried + skip)
@@ -96,24 +96,29 @@ bool loop_maps(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried, co
 	if (!dims_match(b, ncarried, params, initial, init_map, b->fn->syms.n, NULL, NULL, &q->why))
 		return type_wrong(q, "initial values: %s", q->why);
 	if (!body_map) return true;
-	if (g->nresults != ncarried) return type_wrong(q, "a region gives %u values, not %u", g->nresults, ncarried);
+	if (g->nresults != ncarried)
+		return type_wrong(q, "a region gives %u values, not %u", g->nresults, ncarried);
 	outer_symbols(q, body_map);
 	uint32_t mark = dims_mark(b);
 	dims_assume_region(b, body);
-	bool good = dims_match(b, ncarried, params, region_types(b, body), body_map, b->fn->syms.n, NULL, NULL, &q->why);
+	bool good = dims_match(b, ncarried, params, region_types(b, body), body_map, b->fn->syms.n,
+	                       NULL, NULL, &q->why);
 	dims_undo(b, mark);
 	return good || type_wrong(q, "values after a turn: %s", q->why);
 }
 
-static bool loop_types(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried, const Ref *init) {
+static bool loop_types(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried,
+                       const Ref *init) {
 	Builder *b = q->b;
 	uint32_t nsyms = b->fn->syms.n;
 	Dim *map = arena_alloc(b->scratch, (nsyms + 1) * sizeof *map);
 	Dim *after = arena_alloc(b->scratch, (nsyms + 1) * sizeof *after);
 	if (!loop_maps(q, body, skip, ncarried, init, map, after)) return false;
-	if (q->nstated != ncarried) return type_wrong(q, "it gives %u results, not %u", ncarried, q->nstated);
+	if (q->nstated != ncarried)
+		return type_wrong(q, "it gives %u results, not %u", ncarried, q->nstated);
 	outer_symbols(q, map);
-	if (!dims_match(b, ncarried, param_types(b, body, skip, ncarried), q->stated, map, nsyms, NULL, NULL, &q->why))
+	if (!dims_match(b, ncarried, param_types(b, body, skip, ncarried), q->stated, map, nsyms, NULL,
+	                NULL, &q->why))
 		return type_wrong(q, "results: %s", q->why);
 	return stated_are_right(q);
 }
@@ -139,7 +144,8 @@ bool type_rule_WHILE(TypeQuery *q) {
 	return loop_types(q, q->regions[1], 0, q->nargs, q->args);
 }
 
-/* Two regions with the same results up to lengths; a stated dim is that of both, or a symbol. */
+/* Two regions with the same results up to lengths; a stated dim is that of
+ * both, or a symbol. */
 static bool branch_types(TypeQuery *q) {
 	Builder *b = q->b;
 	Ctx *c = b->ctx;
@@ -152,13 +158,16 @@ static bool branch_types(TypeQuery *q) {
 		Type tx = *type_of(c, x[k]), ty = *type_of(c, y[k]), t = *type_of(c, q->stated[k]);
 		bool fits = tx.kind == ty.kind && tx.kind == t.kind;
 		if (fits && t.kind == TY_TENSOR)
-			fits = tx.dtype == ty.dtype && tx.dtype == t.dtype && tx.rank == ty.rank && tx.rank == t.rank;
+			fits = tx.dtype == ty.dtype && tx.dtype == t.dtype && tx.rank == ty.rank &&
+			       tx.rank == t.rank;
 		for (uint32_t a = 0; fits && t.kind == TY_TENSOR && a < t.rank; a++)
-			fits = (build_same_dim(b, t.dims[a], tx.dims[a]) && build_same_dim(b, t.dims[a], ty.dims[a])) ||
+			fits = (build_same_dim(b, t.dims[a], tx.dims[a]) &&
+			        build_same_dim(b, t.dims[a], ty.dims[a])) ||
 			       dim_is_sym(c, t.dims[a], &s);
 		if (!fits)
-			return type_wrong(q, "result %u is %s, the regions give %s and %s", k + 1, type_words(b, q->stated[k]),
-			                  type_words(b, x[k]), type_words(b, y[k]));
+			return type_wrong(q, "result %u is %s, the regions give %s and %s", k + 1,
+			                  type_words(b, q->stated[k]), type_words(b, x[k]),
+			                  type_words(b, y[k]));
 	}
 	return stated_are_right(q);
 }
@@ -167,7 +176,8 @@ bool type_rule_IF(TypeQuery *q) {
 	if (!want_stated(q) || !want_regions(q, 2)) return false;
 	if (q->nargs != 1) return type_wrong(q, "it takes a condition");
 	if (!want_scalar(q, 0, DT_BOOL)) return false;
-	if (region(q, 0)->nparams || region(q, 1)->nparams) return type_wrong(q, "its regions have no parameters");
+	if (region(q, 0)->nparams || region(q, 1)->nparams)
+		return type_wrong(q, "its regions have no parameters");
 	return branch_types(q);
 }
 
@@ -180,12 +190,13 @@ bool type_rule_TRY(TypeQuery *q) {
 	return branch_types(q);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 bool type_rule_CALL(TypeQuery *q) {
 	Builder *b = q->b;
 	const Fn *f = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, q->attr, 0));
-	if (!f || !f->regions.n) return type_wrong(q, "there is no such function"); /* or it was given up */
+	/* or it was given up */
+	if (!f || !f->regions.n) return type_wrong(q, "there is no such function");
 	if (!want_stated(q)) return false;
 	if (q->nargs != fn_nparams(f))
 		return type_wrong(q, "%s takes %u arguments", atom_text(b->ctx, f->name), fn_nparams(f));
@@ -199,7 +210,8 @@ bool type_rule_CALL(TypeQuery *q) {
 		actual[k] = arg(q, k);
 	}
 	if (!dims_match(b, q->nargs, patterns, actual, map, nsyms, NULL, NULL, &q->why)) return false;
-	if (!f->finished) return stated_are_right(q); /* a function that calls itself: its results are not known yet */
+	/* a function that calls itself: its results are not known yet */
+	if (!f->finished) return stated_are_right(q);
 	if (q->nstated != fn_nresults(f))
 		return type_wrong(q, "%s gives %u results", atom_text(b->ctx, f->name), fn_nresults(f));
 	for (uint32_t k = 0; k < q->nstated; k++) {
@@ -217,16 +229,18 @@ bool type_rule_HOST(TypeQuery *q) {
 	return want_stated(q) && stated_are_right(q);
 }
 
-/* ---- dynamic values, effects ------------------------------------------------------------------------------------- */
+/* ---- dynamic values, effects --------------------------------------------- */
 
 static bool no_tokens(TypeQuery *q, uint32_t from) {
 	for (uint32_t k = from; k < q->nargs; k++)
-		if (arg(q, k) == type_token(q->b->ctx)) return type_wrong(q, "operand %u is a token", k + 1);
+		if (arg(q, k) == type_token(q->b->ctx))
+			return type_wrong(q, "operand %u is a token", k + 1);
 	return true;
 }
 
 bool type_rule_BOX(TypeQuery *q) {
-	if (!q->nargs || !ref_is_const(q->args[0])) return type_wrong(q, "it needs a constant template");
+	if (!q->nargs || !ref_is_const(q->args[0]))
+		return type_wrong(q, "it needs a constant template");
 	return want_dyn(q, 0) && no_tokens(q, 1) && give(q, type_dyn(q->b->ctx));
 }
 
@@ -245,30 +259,24 @@ bool type_rule_DYNAMIC(TypeQuery *q) {
 	return give(q, type_token(c)) && give(q, state) && give(q, type_dyn(c));
 }
 
-bool type_rule_FORMAT(TypeQuery *q) {
-	return no_tokens(q, 0) && give(q, type_dyn(q->b->ctx));
-}
+bool type_rule_FORMAT(TypeQuery *q) { return no_tokens(q, 0) && give(q, type_dyn(q->b->ctx)); }
 
 bool type_rule_PRINT(TypeQuery *q) {
-	return want_type(q, 0, type_token(q->b->ctx)) && want_dyn(q, 1) && give(q, type_token(q->b->ctx));
+	return want_type(q, 0, type_token(q->b->ctx)) && want_dyn(q, 1) &&
+	       give(q, type_token(q->b->ctx));
 }
 
-bool type_rule_FAIL(TypeQuery *q) {
-	return want_dyn(q, 0);
-}
+bool type_rule_FAIL(TypeQuery *q) { return want_dyn(q, 0); }
 
 bool type_rule_PROGRESS(TypeQuery *q) {
 	Ctx *c = q->b->ctx;
-	if (q->nargs < 2 || q->nargs > 2 + PROGRESS_VALUES) return type_wrong(q, "it takes a step, a number of steps and at most 8 values");
+	if (q->nargs < 2 || q->nargs > 2 + PROGRESS_VALUES)
+		return type_wrong(q, "it takes a step, a number of steps and at most 8 values");
 	for (uint32_t k = 0; k < q->nargs; k++)
 		if (!want_type(q, k, type_tensor(c, k < 2 ? DT_I64 : DT_F64, 0, NULL))) return false;
 	return true;
 }
 
-bool type_rule_WARN(TypeQuery *q) {
-	return want_dyn(q, 0);
-}
+bool type_rule_WARN(TypeQuery *q) { return want_dyn(q, 0); }
 
-bool type_rule_START(TypeQuery *q) {
-	return give(q, type_token(q->b->ctx));
-}
+bool type_rule_START(TypeQuery *q) { return give(q, type_token(q->b->ctx)); }

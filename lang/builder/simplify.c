@@ -1,34 +1,34 @@
-/* simplify.c - the table of rewrite rules: each gives a simpler equal expression, or declines.
+/* simplify.c - the table of rewrite rules: each gives a simpler equal
+ * expression, or declines.
  *
- * Needs: builder/internal.h. Guarantees: a rule only looks at the expression and what makes its operands; the first row
- * that applies wins; the builder counts how often each row did. Values stay the same up to the sign of zero in sums and
- * differences, to the last bit of a sum of equal numbers, and to the bits of small whole powers.
+ * Needs: builder/internal.h. Guarantees: a rule only looks at the expression
+ * and what makes its operands; the first row that applies wins; the builder
+ * counts how often each row did. Values stay the same up to the sign of zero in
+ * sums and differences, to the last bit of a sum of equal numbers, and to the
+ * bits of small whole powers.
  */
 #include "lang/builder/internal.h"
 #include <math.h>
 
 #include <math.h>
 
-/* ---- looking ----------------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------- */
 
 static const Inst *made_by(Builder *b, Ref r, Op op) {
 	const Inst *in = ref_inst(b->fn, r);
 	return in && in->op == op ? in : NULL;
 }
 
-/* The only operand of the instruction that makes r, when that is op; REF_NONE otherwise. */
+/* The only operand of the instruction that makes r, when that is op; REF_NONE
+ * otherwise. */
 static Ref under(Builder *b, Op op, Ref r) {
 	const Inst *in = made_by(b, r, op);
 	return in ? inst_arg(b->fn, in, 0) : REF_NONE;
 }
 
-static TypeId type_at(Builder *b, Ref r) {
-	return build_canon_type(b, ref_type(b->fn, r));
-}
+static TypeId type_at(Builder *b, Ref r) { return build_canon_type(b, ref_type(b->fn, r)); }
 
-static Dtype dtype_at(Builder *b, Ref r) {
-	return (Dtype)ref_ty(b->fn, r)->dtype;
-}
+static Dtype dtype_at(Builder *b, Ref r) { return (Dtype)ref_ty(b->fn, r)->dtype; }
 
 static bool is_kind(Builder *b, Ref r, uint8_t kinds) {
 	return (dtype_kind(dtype_at(b, r)) & kinds) != 0;
@@ -73,17 +73,15 @@ static bool same_words(Builder *b, int64_t x, int64_t y) {
 	return build_same_dim(b, (Dim)x, (Dim)y);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------- */
 
-static Ref full(Builder *b, const Expr *e, double x) {
-	return build_full(b, e->type, x);
-}
+static Ref full(Builder *b, const Expr *e, double x) { return build_full(b, e->type, x); }
 
 static Ref spread(Builder *b, Ref scalar, TypeId like) {
 	return build_broadcast_scalar(b, scalar, like);
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------- */
 
 static Ref add_zero(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], 0) ? e->args[0] : REF_NONE;
@@ -96,11 +94,13 @@ static Ref add_neg(Builder *b, const Expr *e) {
 	return y != REF_NONE ? build2(b, OP_SUB, e->args[1], y) : REF_NONE;
 }
 
-/* (x . c1) . c2 -> x . (c1 . c2), for whole numbers, whose sums and products associate. */
+/* (x . c1) . c2 -> x . (c1 . c2), for whole numbers, whose sums and products
+ * associate. */
 static Ref gather_constants(Builder *b, const Expr *e) {
 	int64_t c1, c2;
 	const Inst *in = made_by(b, e->args[0], e->op);
-	if (!in || !splat_int(b, e->args[1], &c2) || !splat_int(b, inst_arg(b->fn, in, 1), &c1)) return REF_NONE;
+	if (!in || !splat_int(b, e->args[1], &c2) || !splat_int(b, inst_arg(b->fn, in, 1), &c1))
+		return REF_NONE;
 	Ref x = inst_arg(b->fn, in, 0);
 	return build2(b, e->op, x, build2(b, e->op, inst_arg(b->fn, in, 1), e->args[1]));
 }
@@ -125,12 +125,12 @@ static Ref sub_same(Builder *b, const Expr *e) {
 /* x - c -> x + (-c), for whole numbers, so that constants meet. */
 static Ref sub_constant(Builder *b, const Expr *e) {
 	int64_t c;
-	return splat_int(b, e->args[1], &c) ? build2(b, OP_ADD, e->args[0], build1(b, OP_NEG, e->args[1])) : REF_NONE;
+	return splat_int(b, e->args[1], &c)
+	           ? build2(b, OP_ADD, e->args[0], build1(b, OP_NEG, e->args[1]))
+	           : REF_NONE;
 }
 
-static Ref neg_neg(Builder *b, const Expr *e) {
-	return under(b, OP_NEG, e->args[0]);
-}
+static Ref neg_neg(Builder *b, const Expr *e) { return under(b, OP_NEG, e->args[0]); }
 
 static Ref neg_mul_constant(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_MUL);
@@ -139,7 +139,7 @@ static Ref neg_mul_constant(Builder *b, const Expr *e) {
 	return build2(b, OP_MUL, x, build1(b, OP_NEG, inst_arg(b->fn, in, 1)));
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------ */
 
 static Ref mul_one(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], 1) ? e->args[0] : REF_NONE;
@@ -149,9 +149,12 @@ static Ref mul_minus_one(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], -1) ? build1(b, OP_NEG, e->args[0]) : REF_NONE;
 }
 
-/* Not for floats: 0 * inf is NaN. But where zeros stand for tangents that are not there, so do products with them. */
+/* Not for floats: 0 * inf is NaN. But where zeros stand for tangents that are
+ * not there, so do products with them. */
 static Ref mul_zero(Builder *b, const Expr *e) {
-	return (b->zeros_absorb || is_kind(b, e->args[0], KIND_I)) && splat_is(b, e->args[1], 0) ? e->args[1] : REF_NONE;
+	return (b->zeros_absorb || is_kind(b, e->args[0], KIND_I)) && splat_is(b, e->args[1], 0)
+	           ? e->args[1]
+	           : REF_NONE;
 }
 
 static Ref zero_div(Builder *b, const Expr *e) {
@@ -159,7 +162,9 @@ static Ref zero_div(Builder *b, const Expr *e) {
 }
 
 static Ref dot_zero(Builder *b, const Expr *e) {
-	return b->zeros_absorb && (splat_is(b, e->args[0], 0) || splat_is(b, e->args[1], 0)) ? full(b, e, 0) : REF_NONE;
+	return b->zeros_absorb && (splat_is(b, e->args[0], 0) || splat_is(b, e->args[1], 0))
+	           ? full(b, e, 0)
+	           : REF_NONE;
 }
 
 static Ref solve_zero(Builder *b, const Expr *e) {
@@ -170,8 +175,11 @@ static Ref mul_neg(Builder *b, const Expr *e) {
 	Ref x = under(b, OP_NEG, e->args[0]), y = under(b, OP_NEG, e->args[1]);
 	if (x == REF_NONE && y == REF_NONE) return REF_NONE;
 	if (x != REF_NONE && y != REF_NONE) return build2(b, OP_MUL, x, y);
-	if (x != REF_NONE && is_splat(b, e->args[1])) return build2(b, OP_MUL, x, build1(b, OP_NEG, e->args[1]));
-	return build1(b, OP_NEG, x != REF_NONE ? build2(b, OP_MUL, x, e->args[1]) : build2(b, OP_MUL, e->args[0], y));
+	if (x != REF_NONE && is_splat(b, e->args[1]))
+		return build2(b, OP_MUL, x, build1(b, OP_NEG, e->args[1]));
+	return build1(b, OP_NEG,
+	              x != REF_NONE ? build2(b, OP_MUL, x, e->args[1])
+	                            : build2(b, OP_MUL, e->args[0], y));
 }
 
 static Ref div_one(Builder *b, const Expr *e) {
@@ -182,7 +190,9 @@ static Ref div_neg(Builder *b, const Expr *e) {
 	Ref x = under(b, OP_NEG, e->args[0]), y = under(b, OP_NEG, e->args[1]);
 	if (x == REF_NONE && y == REF_NONE) return REF_NONE;
 	if (x != REF_NONE && y != REF_NONE) return build2(b, OP_DIV, x, y);
-	return build1(b, OP_NEG, x != REF_NONE ? build2(b, OP_DIV, x, e->args[1]) : build2(b, OP_DIV, e->args[0], y));
+	return build1(b, OP_NEG,
+	              x != REF_NONE ? build2(b, OP_DIV, x, e->args[1])
+	                            : build2(b, OP_DIV, e->args[0], y));
 }
 
 /* x / 2^k -> x * 2^-k, the same bits. */
@@ -196,7 +206,8 @@ static Ref div_power_of_two(Builder *b, const Expr *e) {
 	return d == 1 ? build2(b, OP_MUL, e->args[0], full(b, e, 1 / creal(v))) : REF_NONE;
 }
 
-/* |x| |x| = x x, which has its derivatives at 0, where those of |x| are a convention. */
+/* |x| |x| = x x, which has its derivatives at 0, where those of |x| are a convention.
+ */
 static Ref mul_abs(Builder *b, const Expr *e) {
 	Ref x = e->args[0] == e->args[1] ? under(b, OP_ABS, e->args[0]) : REF_NONE;
 	return x != REF_NONE ? build2(b, OP_MUL, x, x) : REF_NONE;
@@ -225,7 +236,7 @@ static Ref mod_one(Builder *b, const Expr *e) {
 	return is_kind(b, e->args[0], KIND_I) && splat_is(b, e->args[1], 1) ? full(b, e, 0) : REF_NONE;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
 static Ref same_operands(Builder *b, const Expr *e) {
 	(void)b;
@@ -242,7 +253,8 @@ static Ref bool_constant(Builder *b, const Expr *e) {
 
 /* Where there is no NaN. */
 static Ref same_is_equal(Builder *b, const Expr *e) {
-	return e->args[0] == e->args[1] && is_kind(b, e->args[0], KIND_B | KIND_I) ? full(b, e, 1) : REF_NONE;
+	return e->args[0] == e->args[1] && is_kind(b, e->args[0], KIND_B | KIND_I) ? full(b, e, 1)
+	                                                                           : REF_NONE;
 }
 
 static Ref same_is_not_less(Builder *b, const Expr *e) {
@@ -256,7 +268,9 @@ static Ref eq_true(Builder *b, const Expr *e) {
 /* The operand of a `not`, which is written x == false. */
 static Ref under_not(Builder *b, Ref r) {
 	const Inst *in = made_by(b, r, OP_EQ);
-	if (!in || !is_kind(b, inst_arg(b->fn, in, 0), KIND_B) || !splat_is(b, inst_arg(b->fn, in, 1), 0)) return REF_NONE;
+	if (!in || !is_kind(b, inst_arg(b->fn, in, 0), KIND_B) ||
+	    !splat_is(b, inst_arg(b->fn, in, 1), 0))
+		return REF_NONE;
 	return inst_arg(b->fn, in, 0);
 }
 
@@ -278,7 +292,8 @@ static Ref select_same(Builder *b, const Expr *e) {
 
 static Ref select_not(Builder *b, const Expr *e) {
 	Ref c = under_not(b, e->args[0]);
-	return c != REF_NONE ? build(b, OP_SELECT, 3, (Ref[]){c, e->args[2], e->args[1]}, 0, NULL) : REF_NONE;
+	return c != REF_NONE ? build(b, OP_SELECT, 3, (Ref[]){c, e->args[2], e->args[1]}, 0, NULL)
+	                     : REF_NONE;
 }
 
 static Ref select_bools(Builder *b, const Expr *e) {
@@ -286,7 +301,7 @@ static Ref select_bools(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], 1) && splat_is(b, e->args[2], 0) ? e->args[0] : REF_NONE;
 }
 
-/* ---- one operand ------------------------------------------------------------------------------------------------- */
+/* ---- one operand --------------------------------------------------------- */
 
 static Ref abs_neg(Builder *b, const Expr *e) {
 	Ref x = under(b, OP_NEG, e->args[0]);
@@ -300,8 +315,8 @@ static Ref twice_is_once(Builder *b, const Expr *e) {
 
 static Ref round_whole(Builder *b, const Expr *e) {
 	Ref x = under(b, OP_CONVERT, e->args[0]);
-	bool whole = (x != REF_NONE && is_kind(b, x, KIND_B | KIND_I)) || made_by(b, e->args[0], OP_FLOOR) ||
-	             made_by(b, e->args[0], OP_ROUND);
+	bool whole = (x != REF_NONE && is_kind(b, x, KIND_B | KIND_I)) ||
+	             made_by(b, e->args[0], OP_FLOOR) || made_by(b, e->args[0], OP_ROUND);
 	return whole ? e->args[0] : REF_NONE;
 }
 
@@ -311,9 +326,7 @@ static Ref under_real(Builder *b, Ref r) {
 	return x != REF_NONE && !is_kind(b, x, KIND_C) ? x : REF_NONE;
 }
 
-static Ref conj_conj(Builder *b, const Expr *e) {
-	return under(b, OP_CONJ, e->args[0]);
-}
+static Ref conj_conj(Builder *b, const Expr *e) { return under(b, OP_CONJ, e->args[0]); }
 
 static Ref conj_real(Builder *b, const Expr *e) {
 	return under_real(b, e->args[0]) != REF_NONE ? e->args[0] : REF_NONE;
@@ -336,7 +349,7 @@ static Ref stop_constant(Builder *b, const Expr *e) {
 	return is_splat(b, e->args[0]) || ref_is_const(e->args[0]) ? e->args[0] : REF_NONE;
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------------------- */
+/* ---- conversions --------------------------------------------------------- */
 
 /* Every value of `from` is one of `to`. */
 static bool widens(Dtype from, Dtype to) {
@@ -352,7 +365,8 @@ static bool widens(Dtype from, Dtype to) {
 }
 
 static Ref convert_same(Builder *b, const Expr *e) {
-	return dtype_at(b, e->args[0]) == (Dtype)type_of(b->ctx, e->type)->dtype ? e->args[0] : REF_NONE;
+	return dtype_at(b, e->args[0]) == (Dtype)type_of(b->ctx, e->type)->dtype ? e->args[0]
+	                                                                         : REF_NONE;
 }
 
 static Ref convert_chain(Builder *b, const Expr *e) {
@@ -361,7 +375,7 @@ static Ref convert_chain(Builder *b, const Expr *e) {
 	return build_convert(b, x, (Dtype)type_of(b->ctx, e->type)->dtype);
 }
 
-/* ---- broadcasts move outwards ------------------------------------------------------------------------------------ */
+/* ---- broadcasts move outwards -------------------------------------------- */
 
 static Ref broadcast_same(Builder *b, const Expr *e) {
 	return type_at(b, e->args[0]) == e->type ? e->args[0] : REF_NONE;
@@ -388,7 +402,8 @@ static Ref broadcast_again(Builder *b, const Inst *in, Ref x, TypeId shape) {
 	return build_broadcast(b, x, t.rank, t.dims, axes);
 }
 
-/* Computing once instead of for each copy must not report what no element would have. */
+/* Computing once instead of for each copy must not report what no element would
+ * have. */
 static bool may_fail(Builder *b, const Expr *e) {
 	return fails_alone(b->fn, e->op, e->args, e->attr);
 }
@@ -401,7 +416,8 @@ static Ref broadcast_out1(Builder *b, const Expr *e) {
 	return broadcast_again(b, &outer, y, e->type);
 }
 
-/* op of two broadcasts that make some of the same axes: those are made afterwards. */
+/* op of two broadcasts that make some of the same axes: those are made
+ * afterwards. */
 static Ref broadcast_out_common(Builder *b, const Expr *e, Inst ix, Inst iy) {
 	Type t = *type_of(b->ctx, e->type);
 	uint32_t nx, ny, rank = 0;
@@ -425,9 +441,11 @@ static Ref broadcast_out_common(Builder *b, const Expr *e, Inst ix, Inst iy) {
 	return build_broadcast(b, build2(b, e->op, x, y), t.rank, t.dims, outer);
 }
 
-/* op of two broadcasts along the same axes, or of one and a broadcast number. */
+/* op of two broadcasts along the same axes, or of one and a broadcast number.
+ */
 static Ref broadcast_out2(Builder *b, const Expr *e) {
-	const Inst *ix = made_by(b, e->args[0], OP_BROADCAST), *iy = made_by(b, e->args[1], OP_BROADCAST);
+	const Inst *ix = made_by(b, e->args[0], OP_BROADCAST),
+			   *iy = made_by(b, e->args[1], OP_BROADCAST);
 	if (!ix || !iy || may_fail(b, e)) return REF_NONE;
 	Inst outer = *ix;
 	Ref x = inst_arg(b->fn, ix, 0), y = inst_arg(b->fn, iy, 0);
@@ -440,7 +458,8 @@ static Ref broadcast_out2(Builder *b, const Expr *e) {
 	} else if (!scalar_x) {
 		uint32_t nx, ny;
 		const int64_t *ax = field(b, ix, 1, &nx), *ay = field(b, iy, 1, &ny);
-		if (type_at(b, x) != type_at(b, y) || memcmp(ax, ay, nx * sizeof *ax) != 0) return broadcast_out_common(b, e, *ix, *iy);
+		if (type_at(b, x) != type_at(b, y) || memcmp(ax, ay, nx * sizeof *ax) != 0)
+			return broadcast_out_common(b, e, *ix, *iy);
 	}
 	return broadcast_again(b, &outer, build2(b, e->op, x, y), e->type);
 }
@@ -449,7 +468,7 @@ static Ref broadcast_out(Builder *b, const Expr *e) {
 	return e->nargs == 1 ? broadcast_out1(b, e) : broadcast_out2(b, e);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes -------------------------------------------------------------- */
 
 static Ref reshape_same(Builder *b, const Expr *e) {
 	return type_at(b, e->args[0]) == e->type ? e->args[0] : REF_NONE;
@@ -473,12 +492,14 @@ static Ref moves_spread(Builder *b, const Expr *e) {
 	return x != REF_NONE ? spread(b, x, e->type) : REF_NONE;
 }
 
-/* A reshape that only adds and takes away axes of length 1 is done before the broadcast. */
+/* A reshape that only adds and takes away axes of length 1 is done before the
+ * broadcast. */
 static Ref reshape_broadcast(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
 	if (!in) return REF_NONE;
 	Inst outer = *in;
-	Type from = *ref_ty(b->fn, e->args[0]), to = *type_of(b->ctx, e->type), t = *ref_ty(b->fn, inst_arg(b->fn, &outer, 0));
+	Type from = *ref_ty(b->fn, e->args[0]), to = *type_of(b->ctx, e->type),
+		 t = *ref_ty(b->fn, inst_arg(b->fn, &outer, 0));
 	uint32_t n, rank = 0, i = 0;
 	const int64_t *placed = field(b, &outer, 1, &n);
 	int axis[MAX_RANK], axes[MAX_RANK];
@@ -502,7 +523,8 @@ static Ref reshape_broadcast(Builder *b, const Expr *e) {
 		axes[rank] = axis[placed[k]];
 		dims[rank++] = t.dims[k];
 	}
-	return build_broadcast(b, build_reshape(b, inst_arg(b->fn, &outer, 0), rank, dims), to.rank, to.dims, axes);
+	return build_broadcast(b, build_reshape(b, inst_arg(b->fn, &outer, 0), rank, dims), to.rank,
+	                       to.dims, axes);
 }
 
 static Ref transpose_identity(Builder *b, const Expr *e) {
@@ -523,7 +545,8 @@ static Ref transpose_transpose(Builder *b, const Expr *e) {
 	return build_transpose(b, inst_arg(b->fn, in, 0), perm);
 }
 
-/* A transposed broadcast is another broadcast where the operand's axes keep their order. */
+/* A transposed broadcast is another broadcast where the operand's axes keep
+ * their order. */
 static Ref transpose_broadcast(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
 	if (!in) return REF_NONE;
@@ -539,11 +562,12 @@ static Ref transpose_broadcast(Builder *b, const Expr *e) {
 	return build_broadcast(b, inst_arg(b->fn, in, 0), t.rank, t.dims, axes);
 }
 
-/* Axis k of e (a slice or pad) takes everything of an operand axis of length `whole`. */
+/* Axis k of e (a slice or pad) takes everything of an operand axis of length
+ * `whole`. */
 static bool takes_all(Builder *b, const Expr *e, uint32_t k, Dim whole) {
 	uint32_t n;
-	return dim_is(b, expr_field(b, e, 0, &n)[k], 0) && same_words(b, expr_field(b, e, 1, &n)[k], whole) &&
-	       expr_field(b, e, 2, &n)[k] == 1;
+	return dim_is(b, expr_field(b, e, 0, &n)[k], 0) &&
+	       same_words(b, expr_field(b, e, 1, &n)[k], whole) && expr_field(b, e, 2, &n)[k] == 1;
 }
 
 static Ref strided_nothing(Builder *b, const Expr *e) {
@@ -564,7 +588,8 @@ static Ref slice_slice(Builder *b, const Expr *e) {
 	int64_t stride[MAX_RANK];
 	for (uint32_t k = 0; k < n; k++) {
 		if (__builtin_mul_overflow(stride1[k], stride2[k], &stride[k])) return REF_NONE;
-		start[k] = dim_add(b->ctx, (Dim)start1[k], dim_mul(b->ctx, (Dim)start2[k], dim_const(b->ctx, stride1[k])));
+		start[k] = dim_add(b->ctx, (Dim)start1[k],
+		                   dim_mul(b->ctx, (Dim)start2[k], dim_const(b->ctx, stride1[k])));
 		lengths[k] = (Dim)length[k];
 	}
 	return build_slice(b, inst_arg(b->fn, in, 0), start, lengths, stride);
@@ -578,7 +603,8 @@ static Ref slice_broadcast(Builder *b, const Expr *e) {
 	uint32_t n;
 	const int64_t *placed = field(b, &outer, 1, &n);
 	for (uint32_t k = 0; k < n; k++)
-		if (!takes_all(b, e, (uint32_t)placed[k], ref_ty(b->fn, e->args[0])->dims[placed[k]])) return REF_NONE;
+		if (!takes_all(b, e, (uint32_t)placed[k], ref_ty(b->fn, e->args[0])->dims[placed[k]]))
+			return REF_NONE;
 	return broadcast_again(b, &outer, inst_arg(b->fn, &outer, 0), e->type);
 }
 
@@ -595,16 +621,18 @@ static Ref slice_concat(Builder *b, const Expr *e) {
 	for (uint32_t i = 0; i < in->nargs; i++) {
 		Ref part = inst_arg(b->fn, in, i);
 		Dim length = ref_ty(b->fn, part)->dims[axis];
-		if (same_words(b, expr_field(b, e, 0, &n)[axis], at) && same_words(b, expr_field(b, e, 1, &n)[axis], length))
+		if (same_words(b, expr_field(b, e, 0, &n)[axis], at) &&
+		    same_words(b, expr_field(b, e, 1, &n)[axis], length))
 			return part;
 		at = dim_add(b->ctx, at, length);
 	}
 	return REF_NONE;
 }
 
-/* ---- updates of a box -------------------------------------------------------------------------------------------- */
+/* ---- updates of a box ---------------------------------------------------- */
 
-/* One axis of a box of an array: `length` elements from `start` with a stride. */
+/* One axis of a box of an array: `length` elements from `start` with a stride.
+ */
 typedef struct Side {
 	Dim start, length;
 	int64_t stride;
@@ -612,43 +640,49 @@ typedef struct Side {
 
 static Side slice_side(Builder *b, const Expr *e, uint32_t k) {
 	uint32_t n;
-	return (Side){(Dim)expr_field(b, e, 0, &n)[k], (Dim)expr_field(b, e, 1, &n)[k], expr_field(b, e, 2, &n)[k]};
+	return (Side){(Dim)expr_field(b, e, 0, &n)[k], (Dim)expr_field(b, e, 1, &n)[k],
+	              expr_field(b, e, 2, &n)[k]};
 }
 
 static Side update_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
 	uint32_t n;
-	return (Side){(Dim)attr_field(b->ctx, OP_UPDATE, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k], attr_field(b->ctx, OP_UPDATE, attr, 1, &n)[k]};
+	return (Side){(Dim)attr_field(b->ctx, OP_UPDATE, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k],
+	              attr_field(b->ctx, OP_UPDATE, attr, 1, &n)[k]};
 }
 
 static bool same_side(Builder *b, Side x, Side y) {
-	return build_same_dim(b, x.start, y.start) && build_same_dim(b, x.length, y.length) && (x.stride == y.stride || dim_is(b, x.length, 1));
+	return build_same_dim(b, x.start, y.start) && build_same_dim(b, x.length, y.length) &&
+	       (x.stride == y.stride || dim_is(b, x.length, 1));
 }
 
 /* A number that x - y is known to be. */
 static bool dim_difference(Builder *b, Dim x, Dim y, int64_t *out) {
-	return dim_is_const(b->ctx, build_canon(b, dim_sub(b->ctx, build_canon(b, x), build_canon(b, y))), out);
+	return dim_is_const(b->ctx,
+	                    build_canon(b, dim_sub(b->ctx, build_canon(b, x), build_canon(b, y))), out);
 }
 
-static Dim side_end(Builder *b, Side x) {
-	return dim_add(b->ctx, x.start, x.length);
-}
+static Dim side_end(Builder *b, Side x) { return dim_add(b->ctx, x.start, x.length); }
 
-/* The sides have nothing in common, whatever the lengths are. For strides of 1, which is what can be said of sums. */
+/* The sides have nothing in common, whatever the lengths are. For strides of 1,
+ * which is what can be said of sums. */
 static bool apart(Builder *b, Side x, Side y) {
 	int64_t gap;
 	if (dim_is(b, x.length, 1)) x.stride = 1;
 	if (dim_is(b, y.length, 1)) y.stride = 1;
 	if (x.stride != 1 || y.stride != 1) return false;
-	return (dim_difference(b, x.start, side_end(b, y), &gap) && gap >= 0) || (dim_difference(b, y.start, side_end(b, x), &gap) && gap >= 0);
+	return (dim_difference(b, x.start, side_end(b, y), &gap) && gap >= 0) ||
+	       (dim_difference(b, y.start, side_end(b, x), &gap) && gap >= 0);
 }
 
 static bool within(Builder *b, Side inner, Side outer) {
 	int64_t before, after;
-	return inner.stride == 1 && outer.stride == 1 && dim_difference(b, inner.start, outer.start, &before) && before >= 0 &&
+	return inner.stride == 1 && outer.stride == 1 &&
+	       dim_difference(b, inner.start, outer.start, &before) && before >= 0 &&
 	       dim_difference(b, side_end(b, outer), side_end(b, inner), &after) && after >= 0;
 }
 
-/* A slice that lies in the box is a slice of what was written there; one that lies beside it is one of the array before. */
+/* A slice that lies in the box is a slice of what was written there; one that
+ * lies beside it is one of the array before. */
 static Ref slice_update(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_UPDATE);
 	if (!in) return REF_NONE;
@@ -670,18 +704,21 @@ static Ref slice_update(Builder *b, const Expr *e) {
 	if (same) return v;
 	if (beside) return build_slice(b, x, start, length, stride);
 	if (!inside) return REF_NONE;
-	for (uint32_t k = 0; k < rank; k++) start[k] = dim_sub(b->ctx, start[k], update_side(b, box, v, k).start);
+	for (uint32_t k = 0; k < rank; k++)
+		start[k] = dim_sub(b->ctx, start[k], update_side(b, box, v, k).start);
 	return build_slice(b, v, start, length, NULL);
 }
 
-/* A box without elements changes nothing; one that is everything leaves nothing. */
+/* A box without elements changes nothing; one that is everything leaves
+ * nothing. */
 static Ref update_all(Builder *b, const Expr *e) {
 	Type t = *ref_ty(b->fn, e->args[0]);
 	bool all = true;
 	for (uint32_t k = 0; k < t.rank; k++) {
 		Side u = update_side(b, e->attr, e->args[1], k);
 		if (dim_is(b, u.length, 0)) return e->args[0];
-		all = all && dim_is(b, u.start, 0) && build_same_dim(b, u.length, t.dims[k]) && u.stride == 1;
+		all =
+			all && dim_is(b, u.start, 0) && build_same_dim(b, u.length, t.dims[k]) && u.stride == 1;
 	}
 	return all ? e->args[1] : REF_NONE;
 }
@@ -701,18 +738,21 @@ static Ref update_own(Builder *b, const Expr *e) {
 	if (!in || inst_arg(b->fn, in, 0) != e->args[0]) return REF_NONE;
 	Expr s = {.op = OP_SLICE, .attr = in->attr};
 	for (uint32_t k = 0; k < ref_ty(b->fn, e->args[0])->rank; k++)
-		if (!same_side(b, slice_side(b, &s, k), update_side(b, e->attr, e->args[1], k))) return REF_NONE;
+		if (!same_side(b, slice_side(b, &s, k), update_side(b, e->attr, e->args[1], k)))
+			return REF_NONE;
 	return e->args[0];
 }
 
-/* ---- zeros with a box in them ------------------------------------------------------------------------------------ */
+/* ---- zeros with a box in them -------------------------------------------- */
 
 static Side pad_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
 	uint32_t n;
-	return (Side){(Dim)attr_field(b->ctx, OP_PAD, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k], attr_field(b->ctx, OP_PAD, attr, 2, &n)[k]};
+	return (Side){(Dim)attr_field(b->ctx, OP_PAD, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k],
+	              attr_field(b->ctx, OP_PAD, attr, 2, &n)[k]};
 }
 
-/* The same box of the operand is the operand; one beside it holds zeros; one within it is one of the operand. */
+/* The same box of the operand is the operand; one beside it holds zeros; one
+ * within it is one of the operand. */
 static Ref slice_pad(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_PAD);
 	if (!in) return REF_NONE;
@@ -734,7 +774,8 @@ static Ref slice_pad(Builder *b, const Expr *e) {
 	return inside ? build_slice(b, v, start, length, NULL) : REF_NONE;
 }
 
-/* At most half of the array is known to be in the box: a fixed length of a longer fixed one, or of one that is not fixed and so taken for long. */
+/* At most half of the array is known to be in the box: a fixed length of a
+ * longer fixed one, or of one that is not fixed and so taken for long. */
 static bool is_small_box(Builder *b, Ref v, const Type *whole) {
 	double share = 1;
 	for (uint32_t k = 0; k < whole->rank; k++) {
@@ -747,7 +788,8 @@ static bool is_small_box(Builder *b, Ref v, const Type *whole) {
 	return share <= 0.5;
 }
 
-/* x + (zeros with a small box) adds in the box only. So the cotangents of parts of an array meet. */
+/* x + (zeros with a small box) adds in the box only. So the cotangents of parts
+ * of an array meet. */
 static Ref add_pad(Builder *b, const Expr *e) {
 	for (uint32_t side = 2; side-- > 0;) {
 		const Inst *in = made_by(b, e->args[side], OP_PAD);
@@ -764,19 +806,23 @@ static Ref add_pad(Builder *b, const Expr *e) {
 			length[k] = s.length;
 			stride[k] = s.stride;
 		}
-		return build_update(b, x, build2(b, OP_ADD, build_slice(b, x, start, length, stride), v), start, stride);
+		return build_update(b, x, build2(b, OP_ADD, build_slice(b, x, start, length, stride), v),
+		                    start, stride);
 	}
 	return REF_NONE;
 }
 
-/* x + (zeros with u added at places), possibly in another shape, adds at the places. */
+/* x + (zeros with u added at places), possibly in another shape, adds at the
+ * places. */
 static Ref add_scattered(Builder *b, const Expr *e) {
 	for (uint32_t side = 2; side-- > 0;) {
-		const Ref flat = under(b, OP_RESHAPE, e->args[side]), r = flat != REF_NONE ? flat : e->args[side];
+		const Ref flat = under(b, OP_RESHAPE, e->args[side]),
+				  r = flat != REF_NONE ? flat : e->args[side];
 		const Inst *in = made_by(b, r, OP_SCATTER_ADD);
 		if (!in || !splat_is(b, inst_arg(b->fn, in, 0), 0)) continue;
 		const Ref index = inst_arg(b->fn, in, 1), u = inst_arg(b->fn, in, 2);
-		const int axis = (int)attr_int(b->ctx, OP_SCATTER_ADD, in->attr, 0), batch = (int)attr_int(b->ctx, OP_SCATTER_ADD, in->attr, 1);
+		const int axis = (int)attr_int(b->ctx, OP_SCATTER_ADD, in->attr, 0),
+				  batch = (int)attr_int(b->ctx, OP_SCATTER_ADD, in->attr, 1);
 		const Type t = *type_of(b->ctx, e->type), inner = *ref_ty(b->fn, r);
 		Ref x = e->args[1 - side];
 		if (flat != REF_NONE) x = build_reshape(b, x, inner.rank, inner.dims);
@@ -806,7 +852,7 @@ static Ref concat_empty(Builder *b, const Expr *e) {
 	return n ? build_concat(b, n, parts, axis) : e->args[0];
 }
 
-/* ---- reductions -------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------- */
 
 static Ref reduce_nothing(Builder *b, const Expr *e) {
 	uint32_t n;
@@ -875,7 +921,7 @@ static Ref reduce_reduce(Builder *b, const Expr *e) {
 	return build_reduce(b, e->op, x, inner_n + n, axes);
 }
 
-/* ---- contractions of broadcasts ---------------------------------------------------------------------------------- */
+/* ---- contractions of broadcasts ------------------------------------------ */
 
 /* Operands of a contraction while axes are taken from them. */
 typedef struct DotParts {
@@ -929,10 +975,12 @@ static void renumber(DotParts *d, uint32_t s, uint32_t axis) {
 }
 
 static Ref dot_again(Builder *b, const DotParts *d) {
-	return build_dot(b, d->arg[0], d->arg[1], d->nc, d->contract[0], d->contract[1], d->nb, d->batch[0], d->batch[1]);
+	return build_dot(b, d->arg[0], d->arg[1], d->nc, d->contract[0], d->contract[1], d->nb,
+	                 d->batch[0], d->batch[1]);
 }
 
-/* A free axis that a broadcast makes is made after the contraction. The cotangent of a sum over directions is such an operand, all the way back. */
+/* A free axis that a broadcast makes is made after the contraction. The
+ * cotangent of a sum over directions is such an operand, all the way back. */
 static Ref dot_of_broadcast(Builder *b, const Expr *e) {
 	DotParts d = dot_parts(b, e);
 	uint32_t at = d.nb;
@@ -956,7 +1004,8 @@ static Ref dot_of_broadcast(Builder *b, const Expr *e) {
 	return REF_NONE;
 }
 
-/* Along an axis that a broadcast makes, the other operand is summed first; another contracted axis must be left. */
+/* Along an axis that a broadcast makes, the other operand is summed first;
+ * another contracted axis must be left. */
 static Ref dot_along_broadcast(Builder *b, const Expr *e) {
 	DotParts d = dot_parts(b, e);
 	for (uint32_t s = 0; s < 2; s++)
@@ -968,7 +1017,8 @@ static Ref dot_along_broadcast(Builder *b, const Expr *e) {
 			d.arg[1 - s] = build_reduce(b, OP_REDUCE_SUM, d.arg[1 - s], 1, &other);
 			d.nc--;
 			for (uint32_t side = 0; side < 2; side++)
-				memmove(d.contract[side] + k, d.contract[side] + k + 1, (d.nc - k) * sizeof **d.contract);
+				memmove(d.contract[side] + k, d.contract[side] + k + 1,
+				        (d.nc - k) * sizeof **d.contract);
 			renumber(&d, s, axis);
 			renumber(&d, 1 - s, (uint32_t)other);
 			return dot_again(b, &d);
@@ -976,16 +1026,18 @@ static Ref dot_along_broadcast(Builder *b, const Expr *e) {
 	return REF_NONE;
 }
 
-/* ---- dynamic values ---------------------------------------------------------------------------------------------- */
+/* ---- dynamic values ------------------------------------------------------ */
 
-/* An array that was boxed as it is. Symbols that the unboxing would have given a value are the array's lengths. */
+/* An array that was boxed as it is. Symbols that the unboxing would have given
+ * a value are the array's lengths. */
 static Ref unbox_box(Builder *b, const Expr *e) {
 	const Inst *in = made_by(b, e->args[0], OP_BOX);
 	if (!in || in->nargs != 2) return REF_NONE;
 	const Const *template = ref_constant(b->fn, inst_arg(b->fn, in, 0));
 	Ref x = inst_arg(b->fn, in, 1);
 	Type t = *ref_ty(b->fn, x), to = *type_of(b->ctx, e->type);
-	if (!template || template->value.kind != V_UNSET || t.kind != TY_TENSOR || to.kind != TY_TENSOR) return REF_NONE;
+	if (!template || template->value.kind != V_UNSET || t.kind != TY_TENSOR || to.kind != TY_TENSOR)
+		return REF_NONE;
 	if (t.dtype != to.dtype || t.rank != to.rank) return REF_NONE;
 	SymId s;
 	for (uint32_t k = 0; k < t.rank; k++) {
@@ -999,7 +1051,7 @@ static Ref unbox_box(Builder *b, const Expr *e) {
 	return x;
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 typedef struct Rule {
 	uint16_t op; /* OP_NONE: every element-wise primitive */
@@ -1101,9 +1153,7 @@ static const Rule rules[] = {
 	{OP_UNBOX, "unbox_box", unbox_box},
 };
 
-static uint32_t rule_count(void) {
-	return (uint32_t)(sizeof rules / sizeof *rules);
-}
+static uint32_t rule_count(void) { return (uint32_t)(sizeof rules / sizeof *rules); }
 
 uint32_t rule_hits(const Builder *b, const char *name) {
 	uint32_t hits = 0;

@@ -1,9 +1,12 @@
-/* ir.c - what outlives one function: attributes, transform chains, the registry of functions, host calls, services.
+/* ir.c - what outlives one function: attributes, transform chains, the registry
+ * of functions, host calls, services.
  *
- * Needs: builder/internal.h; the context's arena for everything interned. Guarantees: attribute and host ids are valid
- * for the life of the context; function ids are never reused; a throw leaves the tables as they were. When the context
- * dies, every function dies with it, whoever still counts a reference (recursive functions hold each other), and open
- * builders are given up.
+ * Needs: builder/internal.h; the context's arena for everything interned.
+ * Guarantees: attribute and host ids are valid for the life of the context;
+ * function ids are never reused; a throw leaves the tables as they were. When
+ * the context dies, every function dies with it, whoever still counts a
+ * reference (recursive functions hold each other), and open builders are given
+ * up.
  */
 #include "lang/builder/internal.h"
 #include <stdio.h>
@@ -14,7 +17,7 @@
 #define SLOTS_FIRST 256u
 #endif
 
-/* ---- state ------------------------------------------------------------------------------------------------------- */
+/* ---- state --------------------------------------------------------------- */
 
 /* "start:D* length:D*" */
 static AttrSchema parse_schema(const char *text) {
@@ -59,8 +62,8 @@ static void release_contents(Fn *f) {
 static void free_state(Ctx *c, void *state) {
 	IrState *st = state;
 	build_unwind(c, 0);
-	/* Functions may hold each other in circles and through host calls: all are pinned first, so that none dies while
-	 * another lets go of it. */
+	/* Functions may hold each other in circles and through host calls: all are
+	 * pinned first, so that none dies while another lets go of it. */
 	for (uint32_t i = 0; i < st->fns.n; i++)
 		if (st->fns.at[i]) st->fns.at[i]->refs++;
 	for (uint32_t i = 0; i < st->fns.n; i++)
@@ -89,19 +92,16 @@ IrState *ir_state(Ctx *c) {
 	return st;
 }
 
-FnHooks *fn_hooks(Ctx *c) {
-	return &ir_state(c)->hooks;
-}
+FnHooks *fn_hooks(Ctx *c) { return &ir_state(c)->hooks; }
 
-IrServices *ir_services(Ctx *c) {
-	return &ir_state(c)->services;
-}
+IrServices *ir_services(Ctx *c) { return &ir_state(c)->services; }
 
-/* ---- attributes -------------------------------------------------------------------------------------------------- */
+/* ---- attributes ---------------------------------------------------------- */
 
 static uint32_t hash_words(const int64_t *words, uint32_t n) {
 	uint64_t h = 0xcbf29ce484222325u ^ n;
-	for (uint32_t i = 0; i < n; i++) h = (h ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
+	for (uint32_t i = 0; i < n; i++)
+		h = (h ^ (uint64_t)words[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
 	return (uint32_t)(h ^ h >> 32);
 }
 
@@ -118,13 +118,15 @@ AttrId attr_intern(Ctx *c, const int64_t *words, uint32_t n) {
 	uint32_t hash = hash_words(words, n), mask = st->attr_slot_count - 1;
 	for (uint32_t i = hash & mask; st->attr_slots[i]; i = (i + 1) & mask) {
 		const AttrWords *w = &st->attrs.at[st->attr_slots[i]];
-		if (w->hash == hash && w->n == n && !memcmp(w->words, words, n * sizeof *words)) return st->attr_slots[i];
+		if (w->hash == hash && w->n == n && !memcmp(w->words, words, n * sizeof *words))
+			return st->attr_slots[i];
 	}
 	VEC_RESERVE(a, &st->attrs, st->attrs.n + 1);
 	if (st->attrs.n * 2 >= st->attr_slot_count) {
 		uint32_t count = st->attr_slot_count * 4;
 		uint32_t *slots = ARENA_ARRAY(a, uint32_t, count);
-		for (uint32_t i = 1; i < st->attrs.n; i++) *free_slot(slots, count, st->attrs.at[i].hash) = i;
+		for (uint32_t i = 1; i < st->attrs.n; i++)
+			*free_slot(slots, count, st->attrs.at[i].hash) = i;
 		st->attr_slots = slots;
 		st->attr_slot_count = count;
 	}
@@ -150,7 +152,8 @@ const int64_t *attr_field(const Ctx *c, Op op, AttrId a, uint32_t k, uint32_t *c
 	const int64_t *w = attr_words(c, a, &n);
 	*count = 0;
 	if (!w || k >= st->schema[op].n) return NULL;
-	for (uint32_t i = 0; i < k && at < n; i++) at += st->schema[op].list[i] ? 1 + (uint32_t)w[at] : 1;
+	for (uint32_t i = 0; i < k && at < n; i++)
+		at += st->schema[op].list[i] ? 1 + (uint32_t)w[at] : 1;
 	if (at >= n) return NULL;
 	if (!st->schema[op].list[k]) {
 		*count = 1;
@@ -199,11 +202,9 @@ ChainId chain_push(Ctx *c, ChainId outer, const char *transform) {
 	return atom_n(c, text, n);
 }
 
-const char *chain_text(const Ctx *c, ChainId id) {
-	return atom_text(c, id);
-}
+const char *chain_text(const Ctx *c, ChainId id) { return atom_text(c, id); }
 
-/* ---- functions --------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 void fn_register(Ctx *c, Fn *f) {
 	IrState *st = ir_state(c);
@@ -232,12 +233,11 @@ static bool region_reports(const Fn *f, const Region *g) {
 }
 
 bool loop_reports(const Fn *f, const Inst *in) {
-	return (in->op == OP_FOR || in->op == OP_WHILE) && region_reports(f, inst_region(f, in, in->op == OP_WHILE));
+	return (in->op == OP_FOR || in->op == OP_WHILE) &&
+	       region_reports(f, inst_region(f, in, in->op == OP_WHILE));
 }
 
-void fn_ref(Fn *f) {
-	f->refs++;
-}
+void fn_ref(Fn *f) { f->refs++; }
 
 void fn_unref(Fn *f) {
 	if (!f || --f->refs) return;
@@ -263,7 +263,8 @@ static bool constant_splat(Value v, Value *scalar) {
 		*scalar = v;
 		return true;
 	}
-	if (v.kind != V_TENSOR || v.tensor->count < 1 || v.tensor->count > FOLD_LIMIT || !v.tensor->contiguous)
+	if (v.kind != V_TENSOR || v.tensor->count < 1 || v.tensor->count > FOLD_LIMIT ||
+	    !v.tensor->contiguous)
 		return false;
 	size_t size = dtype_size((Dtype)v.tensor->dtype);
 	const char *first = v.tensor->data;
@@ -280,11 +281,9 @@ bool ref_splat(const Fn *f, Ref r, Value *scalar) {
 	return k && constant_splat(k->value, scalar);
 }
 
-/* ---- open builders ----------------------------------------------------------------------------------------------- */
+/* ---- open builders ------------------------------------------------------- */
 
-uint32_t build_mark(Ctx *c) {
-	return ir_state(c)->serial;
-}
+uint32_t build_mark(Ctx *c) { return ir_state(c)->serial; }
 
 void build_unwind(Ctx *c, uint32_t mark) {
 	IrState *st = ctx_slot(c, SLOT_IR);
@@ -296,11 +295,12 @@ void build_unwind(Ctx *c, uint32_t mark) {
 	}
 }
 
-/* ---- host calls -------------------------------------------------------------------------------------------------- */
+/* ---- host calls ---------------------------------------------------------- */
 
 static bool same_def(const HostDef *a, const HostDef *b) {
-	return !strcmp(a->name, b->name) && a->ud == b->ud && a->types == b->types && a->eval == b->eval &&
-	       a->jvp == b->jvp && a->transpose == b->transpose && a->batch == b->batch && a->free_ud == b->free_ud;
+	return !strcmp(a->name, b->name) && a->ud == b->ud && a->types == b->types &&
+	       a->eval == b->eval && a->jvp == b->jvp && a->transpose == b->transpose &&
+	       a->batch == b->batch && a->free_ud == b->free_ud;
 }
 
 static const HostDef *intern_def(Ctx *c, IrState *st, const HostDef *def) {
@@ -314,8 +314,8 @@ static const HostDef *intern_def(Ctx *c, IrState *st, const HostDef *def) {
 	return copy;
 }
 
-HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns, uint32_t noptions,
-                        const int64_t *options) {
+HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns,
+                        uint32_t noptions, const int64_t *options) {
 	IrState *st = ir_state(c);
 	Arena *a = ctx_arena(c);
 	const HostDef *known = intern_def(c, st, def);
@@ -351,13 +351,15 @@ const HostCall *host_call(const Ctx *c, HostId id) {
 	return st && id < st->hosts.n ? st->hosts.at[id] : NULL;
 }
 
-/* ---- lengths in messages ------------------------------------------------------------------------------------------ */
+/* ---- lengths in messages ------------------------------------------------- */
 
 bool sym_text(const Ctx *c, SpanId span, const char *before, char *out, size_t cap) {
 	const Span at = span_of(c, span);
 	size_t n;
 	const char *text = source_text(c, at.source, &n);
-	if (!at.source || source_is_library(c, at.source) || at.end > n || at.end <= at.start || at.end - at.start > 28) return false;
+	if (!at.source || source_is_library(c, at.source) || at.end > n || at.end <= at.start ||
+	    at.end - at.start > 28)
+		return false;
 	if (memchr(text + at.start, '\n', at.end - at.start)) return false;
 	snprintf(out, cap, "%s%.*s", before, (int)(at.end - at.start), text + at.start);
 	return true;
@@ -368,5 +370,6 @@ const char *sym_words(void *words, SymId s) {
 	const Fn *f = w->fn;
 	if (s >= f->syms.n) return NULL;
 	if (f->syms.at[s].name) return atom_text(f->ctx, f->syms.at[s].name);
-	return sym_text(f->ctx, f->syms.at[s].span, "length of ", w->text, sizeof w->text) ? w->text : NULL;
+	return sym_text(f->ctx, f->syms.at[s].span, "length of ", w->text, sizeof w->text) ? w->text
+	                                                                                   : NULL;
 }

@@ -1,7 +1,10 @@
-/* may_fail.c - which operations may fail, or not end: the one answer for all who drop, move or try operations.
+/* may_fail.c - which operations may fail, or not end: the one answer for all
+ * who drop, move or try operations.
  *
- * Needs: ir.h, host.h. Guarantees: no for an answer is a proof, from the primitive's row in prims.def (CHECK, EFFECT, FAILS), constant
- * operands and constant lengths. Limits of time and memory are no failures in this sense, since no `try` catches them.
+ * Needs: ir.h, host.h. Guarantees: no for an answer is a proof, from the
+ * primitive's row in prims.def (CHECK, EFFECT, FAILS), constant operands and
+ * constant lengths. Limits of time and memory are no failures in this sense,
+ * since no `try` catches them.
  */
 #include "lang/ir/host.h"
 #include <string.h>
@@ -14,7 +17,8 @@ static bool whole_splat(const Fn *f, Ref r, int64_t *out) {
 /* Of whole numbers: a division by zero, a negative exponent. */
 static bool arithmetic_fails(const Fn *f, Op op, Ref y) {
 	int64_t k;
-	if (!(prims[op].traits & TRAIT_FAILS) || !dtype_is_int((Dtype)ref_ty(f, y)->dtype)) return false;
+	if (!(prims[op].traits & TRAIT_FAILS) || !dtype_is_int((Dtype)ref_ty(f, y)->dtype))
+		return false;
 	return !whole_splat(f, y, &k) || (op == OP_POW ? k < 0 : k == 0);
 }
 
@@ -49,14 +53,17 @@ static bool surely_length(const Ctx *c, Dim d) {
 }
 
 /* A box of these lengths lies in an array of the type. */
-static bool surely_fits(Ctx *c, const Type *t, const int64_t *start, const Dim *length, const int64_t *stride) {
+static bool surely_fits(Ctx *c, const Type *t, const int64_t *start, const Dim *length,
+                        const int64_t *stride) {
 	for (uint32_t k = 0; k < t->rank; k++) {
 		const Dim from = (Dim)start[k];
 		int64_t first, n, whole;
 		if (!surely_length(c, from) || !surely_length(c, length[k])) return false;
 		if (stride[k] == 1) {
-			if (!surely_length(c, dim_sub(c, dim_sub(c, t->dims[k], from), length[k]))) return false;
-		} else if (!dim_is_const(c, from, &first) || !dim_is_const(c, length[k], &n) || !dim_is_const(c, t->dims[k], &whole)) {
+			if (!surely_length(c, dim_sub(c, dim_sub(c, t->dims[k], from), length[k])))
+				return false;
+		} else if (!dim_is_const(c, from, &first) || !dim_is_const(c, length[k], &n) ||
+		           !dim_is_const(c, t->dims[k], &whole)) {
 			return false;
 		} else if (n) {
 			const int64_t last = first + stride[k] * (n - 1);
@@ -66,16 +73,19 @@ static bool surely_fits(Ctx *c, const Type *t, const int64_t *start, const Dim *
 	return true;
 }
 
-/* Of what only moves and makes numbers: a length may come out negative, a part may not lie within the whole. */
+/* Of what only moves and makes numbers: a length may come out negative, a part
+ * may not lie within the whole. */
 static bool lengths_fail(const Fn *f, Op op, const Ref *args, AttrId attr) {
 	Ctx *c = f->ctx;
 	uint32_t n;
 	if (op == OP_SLICE || op == OP_UPDATE) {
 		const Type t = *ref_ty(f, args[0]);
-		const int64_t *start = attr_field(c, op, attr, 0, &n), *stride = attr_field(c, op, attr, op == OP_SLICE ? 2 : 1, &n);
+		const int64_t *start = attr_field(c, op, attr, 0, &n),
+					  *stride = attr_field(c, op, attr, op == OP_SLICE ? 2 : 1, &n);
 		Dim length[MAX_RANK];
 		if (op == OP_UPDATE) memcpy(length, ref_ty(f, args[1])->dims, sizeof length);
-		for (uint32_t k = 0; op == OP_SLICE && k < t.rank; k++) length[k] = (Dim)attr_field(c, op, attr, 1, &n)[k];
+		for (uint32_t k = 0; op == OP_SLICE && k < t.rank; k++)
+			length[k] = (Dim)attr_field(c, op, attr, 1, &n)[k];
 		return !surely_fits(c, &t, start, length, stride);
 	}
 	if (op != OP_BROADCAST && op != OP_RESHAPE && op != OP_IOTA && op != OP_RANDOM) return false;
@@ -88,8 +98,12 @@ static bool lengths_fail(const Fn *f, Op op, const Ref *args, AttrId attr) {
 bool fails_alone(const Fn *f, Op op, const Ref *args, AttrId attr) {
 	if (prims[op].elementwise) return arithmetic_fails(f, op, args[prims[op].nargs - 1]);
 	switch (op) {
-	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: return may_be_outside(f, op, args[0], args[1], attr);
-	case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX: return may_be_empty(f, op, args[0], attr);
+	case OP_GATHER:
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET: return may_be_outside(f, op, args[0], args[1], attr);
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX: return may_be_empty(f, op, args[0], attr);
 	case OP_PROGRESS: return false;
 	default: return prims[op].effect != EFFECT_PURE || lengths_fail(f, op, args, attr);
 	}
@@ -103,7 +117,9 @@ static bool region_may_fail(const Fn *f, const Region *g) {
 
 bool inst_may_fail(const Fn *f, const Inst *in) {
 	switch ((Op)in->op) {
-	case OP_IF: return region_may_fail(f, inst_region(f, in, 0)) || region_may_fail(f, inst_region(f, in, 1));
+	case OP_IF:
+		return region_may_fail(f, inst_region(f, in, 0)) ||
+		       region_may_fail(f, inst_region(f, in, 1));
 	case OP_FOR: return region_may_fail(f, inst_region(f, in, 0));
 	case OP_TRY: return region_may_fail(f, inst_region(f, in, 1));
 	case OP_CALL: {

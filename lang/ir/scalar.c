@@ -1,7 +1,9 @@
-/* scalar.c - element-wise primitives and conversions on single numbers, from the expression column of prims.def.
+/* scalar.c - element-wise primitives and conversions on single numbers, from
+ * the expression column of prims.def.
  *
- * Needs: scalar_expr.h. Guarantees: scalar_apply and scalar_convert are total: they never trap and have no undefined
- * case. A number is computed in its own dtype (f32 in float), so that folding gives what running gives.
+ * Needs: scalar_expr.h. Guarantees: scalar_apply and scalar_convert are total:
+ * they never trap and have no undefined case. A number is computed in its own
+ * dtype (f32 in float), so that folding gives what running gives.
  */
 #include "lang/ir/scalar_expr.h"
 
@@ -11,28 +13,29 @@
 #define R KIND_R
 #define C KIND_C
 
-/* One case of a switch over Op, for element type T of kind K; RES is the C type of the result. */
-#define ROW1(T, RES, K, OP, KINDS, expr)                 \
-	case OP: {                                           \
-		if (!((KINDS) & (K))) break;                     \
-		const EXPR_TYPE(KINDS, K, T) x = *(const T *)px; \
-		*(RES *)out = (RES)(expr);                       \
-		return ST_OK;                                    \
+/* One case of a switch over Op, for element type T of kind K; RES is the C type
+ * of the result. */
+#define ROW1(T, RES, K, OP, KINDS, expr)                                                           \
+	case OP: {                                                                                     \
+		if (!((KINDS) & (K))) break;                                                               \
+		const EXPR_TYPE(KINDS, K, T) x = *(const T *)px;                                           \
+		*(RES *)out = (RES)(expr);                                                                 \
+		return ST_OK;                                                                              \
 	}
-#define ROW2(T, RES, K, OP, KINDS, expr)                 \
-	case OP: {                                           \
-		if (!((KINDS) & (K))) break;                     \
-		const EXPR_TYPE(KINDS, K, T) x = *(const T *)px; \
-		const EXPR_TYPE(KINDS, K, T) y = *(const T *)py; \
-		*(RES *)out = (RES)(expr);                       \
-		return ST_OK;                                    \
+#define ROW2(T, RES, K, OP, KINDS, expr)                                                           \
+	case OP: {                                                                                     \
+		if (!((KINDS) & (K))) break;                                                               \
+		const EXPR_TYPE(KINDS, K, T) x = *(const T *)px;                                           \
+		const EXPR_TYPE(KINDS, K, T) y = *(const T *)py;                                           \
+		*(RES *)out = (RES)(expr);                                                                 \
+		return ST_OK;                                                                              \
 	}
 
 static Status apply_f32(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW1(float, OUT_##RESULT(float, float), KIND_R, OP_##ID, KINDS, expr)
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW2(float, OUT_##RESULT(float, float), KIND_R, OP_##ID, KINDS, expr)
 #include "lang/ir/prims.def"
 	default: break;
@@ -42,9 +45,9 @@ static Status apply_f32(Op op, const void *px, const void *py, void *out) {
 
 static Status apply_f64(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW1(double, OUT_##RESULT(double, double), KIND_R, OP_##ID, KINDS, expr)
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW2(double, OUT_##RESULT(double, double), KIND_R, OP_##ID, KINDS, expr)
 #include "lang/ir/prims.def"
 	default: break;
@@ -54,9 +57,9 @@ static Status apply_f64(Op op, const void *px, const void *py, void *out) {
 
 static Status apply_c64(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW1(float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, OP_##ID, KINDS, expr)
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW2(float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, OP_##ID, KINDS, expr)
 #include "lang/ir/prims.def"
 	default: break;
@@ -66,9 +69,9 @@ static Status apply_c64(Op op, const void *px, const void *py, void *out) {
 
 static Status apply_c128(Op op, const void *px, const void *py, void *out) {
 	switch (op) {
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW1(double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, OP_##ID, KINDS, expr)
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc) \
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
 	ROW2(double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, OP_##ID, KINDS, expr)
 #include "lang/ir/prims.def"
 	default: break;
@@ -76,10 +79,8 @@ static Status apply_c128(Op op, const void *px, const void *py, void *out) {
 	return ST_INTERNAL;
 }
 
-#define INT_CASE(ID, RESULT, expr)                                        \
-	case OP_##ID:                                                         \
-		*(OUT_##RESULT(INT, INT) *)out = (OUT_##RESULT(INT, INT))(expr); \
-		return ST_OK;
+#define INT_CASE(ID, RESULT, expr)                                                                 \
+	case OP_##ID: *(OUT_##RESULT(INT, INT) *)out = (OUT_##RESULT(INT, INT))(expr); return ST_OK;
 
 static Status apply_i32(Op op, const void *px, const void *py, void *out) {
 	typedef int32_t INT;
@@ -103,10 +104,8 @@ static Status apply_i64(Op op, const void *px, const void *py, void *out) {
 	}
 }
 
-#define BOOL_CASE(ID, RESULT, expr) \
-	case OP_##ID:                   \
-		*(bool *)out = (expr);      \
-		return ST_OK;
+#define BOOL_CASE(ID, RESULT, expr)                                                                \
+	case OP_##ID: *(bool *)out = (expr); return ST_OK;
 
 static Status apply_bool(Op op, const void *px, const void *py, void *out) {
 	if (prims[op].nargs != 2) return ST_INTERNAL;
@@ -130,7 +129,7 @@ Status scalar_apply(Op op, Dtype d, const void *x, const void *y, void *out) {
 	}
 }
 
-/* ---- conversion ------------------------------------------------------------------------------------------------ */
+/* ---- conversion ---------------------------------------------------------- */
 
 static void from_int(int64_t x, Dtype to, void *out) {
 	switch (to) {
@@ -145,7 +144,8 @@ static void from_int(int64_t x, Dtype to, void *out) {
 	}
 }
 
-/* f32 widens to double exactly, so one function serves both; narrowing back is exact for it too. */
+/* f32 widens to double exactly, so one function serves both; narrowing back is
+ * exact for it too. */
 static void from_complex(double _Complex x, Dtype to, void *out) {
 	switch (to) {
 	case DT_BOOL: *(bool *)out = x != 0; break;
@@ -153,7 +153,9 @@ static void from_complex(double _Complex x, Dtype to, void *out) {
 	case DT_I64: *(int64_t *)out = f64_to_i64(creal(x)); break;
 	case DT_F32: *(float *)out = (float)creal(x); break;
 	case DT_F64: *(double *)out = creal(x); break;
-	case DT_C64: *(float _Complex *)out = __builtin_complex((float)creal(x), (float)cimag(x)); break;
+	case DT_C64:
+		*(float _Complex *)out = __builtin_complex((float)creal(x), (float)cimag(x));
+		break;
 	case DT_C128: *(double _Complex *)out = x; break;
 	default: break;
 	}

@@ -1,16 +1,18 @@
 /* scalar_expr.h - what an element-wise primitive computes, as C expressions.
  *
- * Needs: ir.h. Guarantees: together with the expr column of prims.def these are the whole scalar semantics; scalar.c
- * and the evaluator's vector kernels instantiate the same text, so that folding and running agree bit for bit. No
- * expression traps or is undefined for any operand: what has no result (int_fails) gives 0 here and is refused by the
- * caller.
+ * Needs: ir.h. Guarantees: together with the expr column of prims.def these are
+ * the whole scalar semantics; scalar.c and the evaluator's vector kernels
+ * instantiate the same text, so that folding and running agree bit for bit. No
+ * expression traps or is undefined for any operand: what has no result
+ * (int_fails) gives 0 here and is refused by the caller.
  *
- * Floats and complex: the expr column, with x and y of the element type. A row that does not take the type still has to
- * compile, so declare x and y with EXPR_TYPE.
- * Integers and bools: INT_ROWS1/INT_ROWS2/BOOL_ROWS2, with T the element type and U its unsigned twin (integers compute
- * in U, so they wrap).
+ * Floats and complex: the expr column, with x and y of the element type. A row
+ * that does not take the type still has to compile, so declare x and y with
+ * EXPR_TYPE. Integers and bools: INT_ROWS1/INT_ROWS2/BOOL_ROWS2, with T the
+ * element type and U its unsigned twin (integers compute in U, so they wrap).
  *
- * <complex.h> makes I a macro and prims.def uses I as a kind: it is undefined here, so include this header last.
+ * <complex.h> makes I a macro and prims.def uses I as a kind: it is undefined
+ * here, so include this header last.
  */
 #ifndef ATLED_LANG_IR_SCALAR_EXPR_H
 #define ATLED_LANG_IR_SCALAR_EXPR_H
@@ -19,24 +21,33 @@
 #include <tgmath.h>
 #undef I
 
-/* The type that x has in a row's expression for element type T of kind K: T where the row takes K, else double: such
- * code is never reached, and complex numbers have no `<`. */
-#define EXPR_TYPE(KINDS, K, T) __typeof__(__builtin_choose_expr(((KINDS) & (K)) != 0, (T)0, (double)0))
+/* The type that x has in a row's expression for element type T of kind K: T
+ * where the row takes K, else double: such code is never reached, and complex
+ * numbers have no `<`. */
+#define EXPR_TYPE(KINDS, K, T)                                                                     \
+	__typeof__(__builtin_choose_expr(((KINDS) & (K)) != 0, (T)0, (double)0))
 
-/* The C type of a row's result for element type T with real type RT: OUT_##RESULT(T, RT). */
+/* The C type of a row's result for element type T with real type RT:
+ * OUT_##RESULT(T, RT). */
 #define OUT_SAME(T, RT) T
 #define OUT_BOOL(T, RT) bool
 #define OUT_REAL(T, RT) RT
 
-/* ---- floats and complex ---------------------------------------------------------------------------------------- */
+/* ---- floats and complex -------------------------------------------------- */
 
-/* NaN wins and +0 is above -0: the same whichever way round, since the builder orders operands as it likes. */
+/* NaN wins and +0 is above -0: the same whichever way round, since the builder
+ * orders operands as it likes. */
 #define F_MAX(x, y) ((x) > (y) || (x) != (x) || ((x) == (y) && !signbit(x)) ? (x) : (y))
 #define F_MIN(x, y) ((x) < (y) || (x) != (x) || ((x) == (y) && signbit(x)) ? (x) : (y))
 #define F_SIGN(x) ((x) != (x) ? (x) : ((x) > 0) - ((x) < 0))
 #define F_WHOLE(x, y) ((void)(y), (x)) /* of rows for whole numbers: never run */
-#define F_MOD(x, y) _Generic((x), float: f32_mod, default: f64_mod)(x, y)
-#define F_POW(x, y) _Generic((x), float: powf, double: pow, float _Complex: c64_pow, double _Complex: c128_pow)(x, y)
+#define F_MOD(x, y) _Generic((x), float : f32_mod, default : f64_mod)(x, y)
+#define F_POW(x, y)                                                                                \
+	_Generic((x), float                                                                            \
+	         : powf, double                                                                        \
+	         : pow, float _Complex                                                                 \
+	         : c64_pow, double _Complex                                                            \
+	         : c128_pow)(x, y)
 
 /* The remainder is exact; the sign, also of a zero, is the divisor's. */
 static inline double f64_mod(double x, double y) {
@@ -50,8 +61,9 @@ static inline float f32_mod(float x, float y) {
 	return copysignf(r, y);
 }
 
-/* Small whole exponents by squaring, so that i^2 is exactly -1; 0^0 is 1 and 0^y is 0 for a positive real part, where
- * the logarithm of the general formula would give NaN. */
+/* Small whole exponents by squaring, so that i^2 is exactly -1; 0^0 is 1 and
+ * 0^y is 0 for a positive real part, where the logarithm of the general formula
+ * would give NaN. */
 static inline double _Complex c128_pow(double _Complex x, double _Complex y) {
 	double p = creal(y);
 	if (cimag(y) == 0 && fabs(p) <= 64 && p == floor(p)) {
@@ -69,7 +81,7 @@ static inline float _Complex c64_pow(float _Complex x, float _Complex y) {
 	return (float _Complex)c128_pow((double _Complex)x, (double _Complex)y);
 }
 
-/* ---- integers and bools ---------------------------------------------------------------------------------------- */
+/* ---- integers and bools -------------------------------------------------- */
 
 /* True when op has no result for the integer divisor or exponent y. */
 static inline bool int_fails(Op op, int64_t y) {
@@ -77,16 +89,21 @@ static inline bool int_fails(Op op, int64_t y) {
 }
 
 #define I_SIGN(x) (((x) > 0) - ((x) < 0))
-/* Division that rounds down; -1 is apart because the lowest number divided by it overflows: it wraps. */
-#define I_FLOORDIV(T, U, x, y) \
-	((y) == 0 ? (T)0 : (y) == -1 ? (T)(0 - (U)(x)) : (T)((x) / (y) - ((x) % (y) != 0 && ((x) < 0) != ((y) < 0))))
-#define I_MOD(T, U, x, y) \
-	((y) == 0 || (y) == -1 ? (T)0 : (T)((x) % (y) + ((x) % (y) != 0 && ((x) < 0) != ((y) < 0) ? (y) : (T)0)))
+/* Division that rounds down; -1 is apart because the lowest number divided by
+ * it overflows: it wraps. */
+#define I_FLOORDIV(T, U, x, y)                                                                     \
+	((y) == 0    ? (T)0                                                                            \
+	 : (y) == -1 ? (T)(0 - (U)(x))                                                                 \
+	             : (T)((x) / (y) - ((x) % (y) != 0 && ((x) < 0) != ((y) < 0))))
+#define I_MOD(T, U, x, y)                                                                          \
+	((y) == 0 || (y) == -1                                                                         \
+	     ? (T)0                                                                                    \
+	     : (T)((x) % (y) + ((x) % (y) != 0 && ((x) < 0) != ((y) < 0) ? (y) : (T)0)))
 
-#define I_SHIFT(T, U, x, y)                                                            \
-	((y) >= (T)(8 * sizeof(T)) || (y) <= -(T)(8 * sizeof(T)) ? (T)0                    \
-	 : (y) >= 0                                              ? (T)((U)(x) << (U)(y))   \
-															 : (T)((U)(x) >> (U)(-(y))))
+#define I_SHIFT(T, U, x, y)                                                                        \
+	((y) >= (T)(8 * sizeof(T)) || (y) <= -(T)(8 * sizeof(T)) ? (T)0                                \
+	 : (y) >= 0                                              ? (T)((U)(x) << (U)(y))               \
+	                                                         : (T)((U)(x) >> (U)(-(y))))
 
 static inline uint64_t u64_pow(uint64_t x, int64_t y) {
 	uint64_t r = 1;
@@ -95,34 +112,35 @@ static inline uint64_t u64_pow(uint64_t x, int64_t y) {
 	return r;
 }
 
-/* X(ID, RESULT, expression). Wrapping is modulo a power of two, so a 64-bit power cut to 32 bits is the 32-bit one. */
-#define INT_ROWS1(X, T, U)                     \
-	X(NEG, SAME, (T)(0 - (U)x))                \
-	X(ABS, SAME, (T)(x < 0 ? 0 - (U)x : (U)x)) \
+/* X(ID, RESULT, expression). Wrapping is modulo a power of two, so a 64-bit
+ * power cut to 32 bits is the 32-bit one. */
+#define INT_ROWS1(X, T, U)                                                                         \
+	X(NEG, SAME, (T)(0 - (U)x))                                                                    \
+	X(ABS, SAME, (T)(x < 0 ? 0 - (U)x : (U)x))                                                     \
 	X(SIGN, SAME, (T)I_SIGN(x))
-#define INT_ROWS2(X, T, U)                               \
-	X(ADD, SAME, (T)((U)x + (U)y))                       \
-	X(SUB, SAME, (T)((U)x - (U)y))                       \
-	X(MUL, SAME, (T)((U)x * (U)y))                       \
-	X(POW, SAME, (T)(U)u64_pow((uint64_t)x, (int64_t)y)) \
-	X(MAX, SAME, (x > y ? x : y))                        \
-	X(MIN, SAME, (x < y ? x : y))                        \
-	X(MOD, SAME, I_MOD(T, U, x, y))                      \
-	X(FLOORDIV, SAME, I_FLOORDIV(T, U, x, y))            \
-	X(BITAND, SAME, (T)((U)x & (U)y))                    \
-	X(BITXOR, SAME, (T)((U)x ^ (U)y))                    \
-	X(SHIFT, SAME, I_SHIFT(T, U, x, y))                  \
-	X(EQ, BOOL, x == y)                                  \
-	X(LT, BOOL, x < y)                                   \
+#define INT_ROWS2(X, T, U)                                                                         \
+	X(ADD, SAME, (T)((U)x + (U)y))                                                                 \
+	X(SUB, SAME, (T)((U)x - (U)y))                                                                 \
+	X(MUL, SAME, (T)((U)x * (U)y))                                                                 \
+	X(POW, SAME, (T)(U)u64_pow((uint64_t)x, (int64_t)y))                                           \
+	X(MAX, SAME, (x > y ? x : y))                                                                  \
+	X(MIN, SAME, (x < y ? x : y))                                                                  \
+	X(MOD, SAME, I_MOD(T, U, x, y))                                                                \
+	X(FLOORDIV, SAME, I_FLOORDIV(T, U, x, y))                                                      \
+	X(BITAND, SAME, (T)((U)x & (U)y))                                                              \
+	X(BITXOR, SAME, (T)((U)x ^ (U)y))                                                              \
+	X(SHIFT, SAME, I_SHIFT(T, U, x, y))                                                            \
+	X(EQ, BOOL, x == y)                                                                            \
+	X(LT, BOOL, x < y)                                                                             \
 	X(LE, BOOL, x <= y)
-#define BOOL_ROWS2(X)     \
-	X(MAX, BOOL, x || y)  \
-	X(MIN, BOOL, x && y)  \
-	X(EQ, BOOL, x == y)   \
-	X(LT, BOOL, !x && y)  \
+#define BOOL_ROWS2(X)                                                                              \
+	X(MAX, BOOL, x || y)                                                                           \
+	X(MIN, BOOL, x &&y)                                                                            \
+	X(EQ, BOOL, x == y)                                                                            \
+	X(LT, BOOL, !x && y)                                                                           \
 	X(LE, BOOL, !x || y)
 
-/* ---- conversion ------------------------------------------------------------------------------------------------ */
+/* ---- conversion ---------------------------------------------------------- */
 
 /* Truncation; what does not fit goes to the nearest end, NaN to 0. */
 static inline int64_t f64_to_i64(double x) {

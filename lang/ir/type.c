@@ -1,9 +1,10 @@
 /* type.c - dtypes, dims as interned integer polynomials, interned types.
  *
- * Needs: type.h; the context's arena for everything.
- * Guarantees: a dim has one canonical form, so equal polynomials have equal ids: terms sorted, coefficients not zero,
- * floor(p/k) only where neither whole multiples of k nor a common factor can be taken out. Coefficient overflow records
- * E_SHAPE and throws ST_ERROR; a throw leaves the tables as they were.
+ * Needs: type.h; the context's arena for everything. Guarantees: a dim has one
+ * canonical form, so equal polynomials have equal ids: terms sorted,
+ * coefficients not zero, floor(p/k) only where neither whole multiples of k nor
+ * a common factor can be taken out. Coefficient overflow records E_SHAPE and
+ * throws ST_ERROR; a throw leaves the tables as they were.
  */
 #include "lang/ir/type.h"
 #include <stdio.h>
@@ -13,12 +14,14 @@
 #else
 #define SLOTS_FIRST 256u
 #endif
-/* Limits that no sane length meets; they bound the work that a hostile program can ask for in every function below. */
+/* Limits that no sane length meets; they bound the work that a hostile program
+ * can ask for in every function below. */
 #define TERMS_MOST 256u
 #define DEGREE_MOST ((uint32_t)DIM_DEGREE)
 #define FLOOR_SIZE_MOST 1024u
 
-/* What a polynomial is made of: a symbol, or the floor of a quotient that does not divide out. */
+/* What a polynomial is made of: a symbol, or the floor of a quotient that does
+ * not divide out. */
 typedef struct AtomDim {
 	bool is_floor;
 	SymId sym;
@@ -27,7 +30,8 @@ typedef struct AtomDim {
 	uint32_t size; /* atoms in it when written out in full */
 } AtomDim;
 
-/* A product of atoms, sorted, repeated for powers. The empty product (id 0) is the constant term's. */
+/* A product of atoms, sorted, repeated for powers. The empty product (id 0) is
+ * the constant term's. */
 typedef struct Mono {
 	uint32_t degree;
 	const uint32_t *atoms;
@@ -57,17 +61,14 @@ typedef struct TypeState {
 	Table atom_table, mono_table, poly_table, type_table;
 } TypeState;
 
-static TypeState *state_of(const Ctx *c) {
-	return ctx_slot(c, SLOT_TYPE);
-}
+static TypeState *state_of(const Ctx *c) { return ctx_slot(c, SLOT_TYPE); }
 
-/* ---- dtypes ----------------------------------------------------------------------------------------------------- */
+/* ---- dtypes -------------------------------------------------------------- */
 
-static const char *const dtype_names[DT_COUNT] = {"bool", "i32", "i64", "f32", "f64", "c64", "c128"};
+static const char *const dtype_names[DT_COUNT] = {"bool", "i32", "i64", "f32",
+                                                  "f64",  "c64", "c128"};
 
-const char *dtype_name(Dtype d) {
-	return (unsigned)d < DT_COUNT ? dtype_names[d] : "?";
-}
+const char *dtype_name(Dtype d) { return (unsigned)d < DT_COUNT ? dtype_names[d] : "?"; }
 
 bool dtype_from_name(const char *name, Dtype *out) {
 	for (int d = 0; d < DT_COUNT; d++) {
@@ -80,12 +81,13 @@ bool dtype_from_name(const char *name, Dtype *out) {
 
 Dtype dtype_promote(Dtype a, Dtype b) {
 	if (!dtype_is_complex(a) && !dtype_is_complex(b)) return a > b ? a : b;
-	/* The real parts meet first; an integer or bool beside a complex takes the complex's precision. */
+	/* The real parts meet first; an integer or bool beside a complex takes the
+	 * complex's precision. */
 	Dtype real = dtype_real_of(a) > dtype_real_of(b) ? dtype_real_of(a) : dtype_real_of(b);
 	return dtype_complex_of(real);
 }
 
-/* ---- interning -------------------------------------------------------------------------------------------------- */
+/* ---- interning ----------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t v) {
 	h = (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -105,7 +107,8 @@ static uint32_t hash_mono(const Mono *m) {
 
 static uint32_t hash_poly(const Poly *p) {
 	uint64_t h = 4;
-	for (uint32_t i = 0; i < p->n; i++) h = mix(mix(h, (uint64_t)p->terms[i].factor), p->terms[i].mono);
+	for (uint32_t i = 0; i < p->n; i++)
+		h = mix(mix(h, (uint64_t)p->terms[i].factor), p->terms[i].mono);
 	return (uint32_t)(h >> 16);
 }
 
@@ -127,7 +130,8 @@ static bool equal_mono(const Mono *a, const Mono *b) {
 static bool equal_poly(const Poly *a, const Poly *b) {
 	if (a->n != b->n) return false;
 	for (uint32_t i = 0; i < a->n; i++) {
-		if (a->terms[i].factor != b->terms[i].factor || a->terms[i].mono != b->terms[i].mono) return false;
+		if (a->terms[i].factor != b->terms[i].factor || a->terms[i].mono != b->terms[i].mono)
+			return false;
 	}
 	return true;
 }
@@ -143,28 +147,31 @@ static void table_put(Table *t, uint32_t hash, uint32_t id) {
 	t->slots[i] = id + 1;
 }
 
-/* Defines find_NAME, the id of an equal entry or UINT32_MAX, and add_NAME, which appends one whose own storage is
- * already permanent. Everything that can throw comes before the first change. */
-#define INTERNED(name, T, list)                                                                        \
-	static uint32_t find_##name(const TypeState *st, const T *x) {                                     \
-		const Table *t = &st->name##_table;                                                            \
-		uint32_t mask = t->count - 1;                                                                  \
-		for (uint32_t i = hash_##name(x) & mask; t->slots[i]; i = (i + 1) & mask) {                    \
-			if (equal_##name(&st->list.at[t->slots[i] - 1], x)) return t->slots[i] - 1;                \
-		}                                                                                              \
-		return UINT32_MAX;                                                                             \
-	}                                                                                                  \
-	static uint32_t add_##name(Arena *a, TypeState *st, const T *x) {                                  \
-		VEC_RESERVE(a, &st->list, st->list.n + 1);                                                     \
-		if ((st->list.n + 1) * 2 > st->name##_table.count) {                                           \
-			Table grown = {.count = st->name##_table.count ? st->name##_table.count * 4 : SLOTS_FIRST}; \
-			grown.slots = ARENA_ARRAY(a, uint32_t, grown.count);                                       \
-			for (uint32_t i = 0; i < st->list.n; i++) table_put(&grown, hash_##name(&st->list.at[i]), i); \
-			st->name##_table = grown;                                                                  \
-		}                                                                                              \
-		st->list.at[st->list.n] = *x;                                                                  \
-		table_put(&st->name##_table, hash_##name(x), st->list.n);                                      \
-		return st->list.n++;                                                                           \
+/* Defines find_NAME, the id of an equal entry or UINT32_MAX, and add_NAME,
+ * which appends one whose own storage is already permanent. Everything that can
+ * throw comes before the first change. */
+#define INTERNED(name, T, list)                                                                    \
+	static uint32_t find_##name(const TypeState *st, const T *x) {                                 \
+		const Table *t = &st->name##_table;                                                        \
+		uint32_t mask = t->count - 1;                                                              \
+		for (uint32_t i = hash_##name(x) & mask; t->slots[i]; i = (i + 1) & mask) {                \
+			if (equal_##name(&st->list.at[t->slots[i] - 1], x)) return t->slots[i] - 1;            \
+		}                                                                                          \
+		return UINT32_MAX;                                                                         \
+	}                                                                                              \
+	static uint32_t add_##name(Arena *a, TypeState *st, const T *x) {                              \
+		VEC_RESERVE(a, &st->list, st->list.n + 1);                                                 \
+		if ((st->list.n + 1) * 2 > st->name##_table.count) {                                       \
+			Table grown = {.count =                                                                \
+			                   st->name##_table.count ? st->name##_table.count * 4 : SLOTS_FIRST}; \
+			grown.slots = ARENA_ARRAY(a, uint32_t, grown.count);                                   \
+			for (uint32_t i = 0; i < st->list.n; i++)                                              \
+				table_put(&grown, hash_##name(&st->list.at[i]), i);                                \
+			st->name##_table = grown;                                                              \
+		}                                                                                          \
+		st->list.at[st->list.n] = *x;                                                              \
+		table_put(&st->name##_table, hash_##name(x), st->list.n);                                  \
+		return st->list.n++;                                                                       \
 	}
 
 INTERNED(atom, AtomDim, atoms)
@@ -203,7 +210,8 @@ static Dim intern_poly(Ctx *c, const Term *terms, uint32_t n) {
 void type_setup(Ctx *c) {
 	Arena *a = ctx_arena(c);
 	TypeState *st = ARENA_NEW(a, TypeState);
-	/* The first entries have fixed ids: mono 0 is the empty product, dim 0 is 0, type 0 is the token, type 1 is dyn. */
+	/* The first entries have fixed ids: mono 0 is the empty product, dim 0 is
+	 * 0, type 0 is the token, type 1 is dyn. */
 	static const uint32_t no_atoms[1];
 	static const Term no_terms[1];
 	add_atom(a, st, &(AtomDim){.sym = 0, .size = 1});
@@ -214,9 +222,10 @@ void type_setup(Ctx *c) {
 	ctx_set_slot(c, SLOT_TYPE, st, NULL);
 }
 
-/* ---- polynomials under construction ----------------------------------------------------------------------------- */
+/* ---- polynomials under construction -------------------------------------- */
 
-/* Terms being gathered, on the C stack so that a throw leaks nothing; `finish` makes them a dim. */
+/* Terms being gathered, on the C stack so that a throw leaks nothing; `finish`
+ * makes them a dim. */
 typedef struct Sum {
 	Term *terms;
 	uint32_t n, cap;
@@ -228,7 +237,8 @@ static _Noreturn void overflow(Ctx *c) {
 }
 
 static _Noreturn void too_large(Ctx *c) {
-	diag_error(c, E_SHAPE, NO_SPAN, "size overflow: a length in this program is too large an expression");
+	diag_error(c, E_SHAPE, NO_SPAN,
+	           "size overflow: a length in this program is too large an expression");
 	ctx_throw(c, ST_ERROR);
 }
 
@@ -244,20 +254,17 @@ static int64_t mul_checked(Ctx *c, int64_t a, int64_t b) {
 	return r;
 }
 
-static int64_t floor_quotient(int64_t a, int64_t by) {
-	return a / by - (a % by < 0);
-}
+static int64_t floor_quotient(int64_t a, int64_t by) { return a / by - (a % by < 0); }
 
-static const AtomDim *atom_at(const TypeState *st, uint32_t id) {
-	return &st->atoms.at[id];
-}
+static const AtomDim *atom_at(const TypeState *st, uint32_t id) { return &st->atoms.at[id]; }
 
 static Poly poly_of(const Ctx *c, Dim d) {
 	const TypeState *st = state_of(c);
 	return st->polys.at[d < st->polys.n ? d : 0];
 }
 
-/* Symbols by number, then floors by age: an order that does not depend on which symbol was met first. */
+/* Symbols by number, then floors by age: an order that does not depend on which
+ * symbol was met first. */
 static int atom_compare(const TypeState *st, uint32_t a, uint32_t b) {
 	const AtomDim *x = atom_at(st, a), *y = atom_at(st, b);
 	if (x->is_floor != y->is_floor) return x->is_floor ? 1 : -1;
@@ -287,7 +294,8 @@ static void sum_add(Ctx *c, Sum *sum, int64_t factor, uint32_t mono) {
 		if (!order) {
 			sum->terms[middle].factor = add_checked(c, sum->terms[middle].factor, factor);
 			if (!sum->terms[middle].factor) {
-				memmove(sum->terms + middle, sum->terms + middle + 1, (sum->n - middle - 1) * sizeof(Term));
+				memmove(sum->terms + middle, sum->terms + middle + 1,
+				        (sum->n - middle - 1) * sizeof(Term));
 				sum->n--;
 			}
 			return;
@@ -303,16 +311,15 @@ static void sum_add(Ctx *c, Sum *sum, int64_t factor, uint32_t mono) {
 
 static void sum_add_dim(Ctx *c, Sum *sum, int64_t factor, Dim d) {
 	Poly p = poly_of(c, d);
-	for (uint32_t i = 0; i < p.n; i++) sum_add(c, sum, mul_checked(c, factor, p.terms[i].factor), p.terms[i].mono);
+	for (uint32_t i = 0; i < p.n; i++)
+		sum_add(c, sum, mul_checked(c, factor, p.terms[i].factor), p.terms[i].mono);
 }
 
-#define SUM(name)                   \
-	Term name##_terms[TERMS_MOST];  \
+#define SUM(name)                                                                                  \
+	Term name##_terms[TERMS_MOST];                                                                 \
 	Sum name = {.terms = name##_terms, .cap = TERMS_MOST}
 
-static Dim finish(Ctx *c, const Sum *sum) {
-	return intern_poly(c, sum->terms, sum->n);
-}
+static Dim finish(Ctx *c, const Sum *sum) { return intern_poly(c, sum->terms, sum->n); }
 
 static uint32_t mono_product(Ctx *c, uint32_t a, uint32_t b) {
 	if (!a) return b;
@@ -322,7 +329,8 @@ static uint32_t mono_product(Ctx *c, uint32_t a, uint32_t b) {
 	uint32_t atoms[DEGREE_MOST], n = 0, i = 0, j = 0;
 	if (x.degree + y.degree > DEGREE_MOST) too_large(c);
 	while (i < x.degree || j < y.degree) {
-		bool left = j == y.degree || (i < x.degree && atom_compare(st, x.atoms[i], y.atoms[j]) <= 0);
+		bool left =
+			j == y.degree || (i < x.degree && atom_compare(st, x.atoms[i], y.atoms[j]) <= 0);
 		atoms[n++] = left ? x.atoms[i++] : y.atoms[j++];
 	}
 	return intern_mono(c, atoms, n);
@@ -333,7 +341,7 @@ static Dim dim_of_atom(Ctx *c, uint32_t atom) {
 	return intern_poly(c, &t, 1);
 }
 
-/* ---- dims ------------------------------------------------------------------------------------------------------- */
+/* ---- dims ---------------------------------------------------------------- */
 
 Dim dim_const(Ctx *c, int64_t v) {
 	Term t = {.factor = v, .mono = 0};
@@ -351,13 +359,9 @@ static Dim combine(Ctx *c, Dim a, int64_t factor, Dim b) {
 	return finish(c, &sum);
 }
 
-Dim dim_add(Ctx *c, Dim a, Dim b) {
-	return !a ? b : !b ? a : combine(c, a, 1, b);
-}
+Dim dim_add(Ctx *c, Dim a, Dim b) { return !a ? b : !b ? a : combine(c, a, 1, b); }
 
-Dim dim_sub(Ctx *c, Dim a, Dim b) {
-	return a == b ? 0 : !b ? a : combine(c, a, -1, b);
-}
+Dim dim_sub(Ctx *c, Dim a, Dim b) { return a == b ? 0 : !b ? a : combine(c, a, -1, b); }
 
 Dim dim_mul(Ctx *c, Dim a, Dim b) {
 	Poly x = poly_of(c, a), y = poly_of(c, b);
@@ -389,11 +393,14 @@ static uint32_t intern_floor(Ctx *c, Dim inner, int64_t by) {
 		for (uint32_t k = 0; k < m->degree; k++) size += atom_at(st, m->atoms[k])->size;
 	}
 	if (size > FLOOR_SIZE_MOST) too_large(c);
-	return intern_atom(c, (AtomDim){.is_floor = true, .inner = inner, .by = by, .size = (uint32_t)size});
+	return intern_atom(
+		c, (AtomDim){.is_floor = true, .inner = inner, .by = by, .size = (uint32_t)size});
 }
 
-/* floor(p/by) for integers: whole multiples of `by` leave the floor, a factor common to `by` and all but the constant
- * cancels (floor((g*q + r)/(g*k)) = floor((q + floor(r/g))/k) with integer q), and a floor of a floor is one floor. */
+/* floor(p/by) for integers: whole multiples of `by` leave the floor, a factor
+ * common to `by` and all but the constant cancels (floor((g*q + r)/(g*k)) =
+ * floor((q + floor(r/g))/k) with integer q), and a floor of a floor is one
+ * floor. */
 Dim dim_floordiv(Ctx *c, Dim a, int64_t by) {
 	if (by <= 0) {
 		diag_error(c, E_INTERNAL, NO_SPAN, "a length divided by %lld", (long long)by);
@@ -408,8 +415,8 @@ Dim dim_floordiv(Ctx *c, Dim a, int64_t by) {
 		sum_add(c, &whole, q, p.terms[i].mono);
 		sum_add(c, &rest, r < 0 ? r + by : r, p.terms[i].mono);
 	}
-	/* Now every coefficient of `rest` is in (0, by), so that no common factor is `by` itself; a constant is the last
-	 * term. */
+	/* Now every coefficient of `rest` is in (0, by), so that no common factor
+	 * is `by` itself; a constant is the last term. */
 	int64_t constant = rest.n && !rest.terms[rest.n - 1].mono ? rest.terms[rest.n - 1].factor : 0;
 	uint32_t open = rest.n - (constant != 0);
 	if (!open) return finish(c, &whole);
@@ -425,7 +432,8 @@ Dim dim_floordiv(Ctx *c, Dim a, int64_t by) {
 	Dim inner = finish(c, &rest), quotient;
 	const TypeState *st = state_of(c);
 	const Mono *m = &st->monos.at[rest.terms[0].mono];
-	const AtomDim *only = open == 1 && m->degree == 1 && rest.terms[0].factor == 1 ? atom_at(st, m->atoms[0]) : NULL;
+	const AtomDim *only =
+		open == 1 && m->degree == 1 && rest.terms[0].factor == 1 ? atom_at(st, m->atoms[0]) : NULL;
 	int64_t by_both;
 	if (only && only->is_floor && !__builtin_mul_overflow(by, only->by, &by_both)) {
 		AtomDim floor = *only; /* interning below may move the table */
@@ -490,7 +498,8 @@ void dim_each_sym(const Ctx *c, Dim d, void (*visit)(void *ud, SymId s), void *u
 	}
 }
 
-static bool atom_eval(const Ctx *c, uint32_t atom, const int64_t *values, uint32_t nvalues, int64_t *out) {
+static bool atom_eval(const Ctx *c, uint32_t atom, const int64_t *values, uint32_t nvalues,
+                      int64_t *out) {
 	const AtomDim *a = atom_at(state_of(c), atom);
 	if (a->is_floor) {
 		if (!dim_eval(c, a->inner, values, nvalues, out)) return false;
@@ -526,15 +535,15 @@ static bool is_mapped(const TypeState *st, Dim d, const Dim *map, uint32_t nmap)
 		const Mono *m = &st->monos.at[p->terms[i].mono];
 		for (uint32_t k = 0; k < m->degree; k++) {
 			const AtomDim *a = atom_at(st, m->atoms[k]);
-			if (a->is_floor ? is_mapped(st, a->inner, map, nmap) : a->sym < nmap && map[a->sym] != UINT32_MAX) return true;
+			if (a->is_floor ? is_mapped(st, a->inner, map, nmap)
+			                : a->sym < nmap && map[a->sym] != UINT32_MAX)
+				return true;
 		}
 	}
 	return false;
 }
 
-uint32_t dim_term_count(const Ctx *c, Dim d) {
-	return poly_of(c, d).n;
-}
+uint32_t dim_term_count(const Ctx *c, Dim d) { return poly_of(c, d).n; }
 
 int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint32_t *n) {
 	const TypeState *st = state_of(c);
@@ -542,7 +551,8 @@ int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint
 	const Mono *m = &st->monos.at[t.mono];
 	for (uint32_t k = 0; k < m->degree; k++) {
 		const AtomDim *a = atom_at(st, m->atoms[k]);
-		part[k] = a->is_floor ? (DimPart){.inner = a->inner, .by = a->by} : (DimPart){.sym = a->sym};
+		part[k] =
+			a->is_floor ? (DimPart){.inner = a->inner, .by = a->by} : (DimPart){.sym = a->sym};
 	}
 	*n = m->degree;
 	return t.factor;
@@ -569,7 +579,8 @@ Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	return sum;
 }
 
-/* Of several candidates the newest symbol is solved for, so that what was met later is expressed by what was met first.
+/* Of several candidates the newest symbol is solved for, so that what was met
+ * later is expressed by what was met first.
  * */
 bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	Dim difference = dim_sub(c, a, b);
@@ -581,11 +592,13 @@ bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	SymId found = 0;
 	for (uint32_t i = 0; i < p.n; i++) {
 		const Mono *m = &st->monos.at[p.terms[i].mono];
-		if ((p.terms[i].factor != common && p.terms[i].factor != -common) || m->degree != 1) continue;
+		if ((p.terms[i].factor != common && p.terms[i].factor != -common) || m->degree != 1)
+			continue;
 		const AtomDim *atom = atom_at(st, m->atoms[0]);
 		if (atom->is_floor || (best != UINT32_MAX && atom->sym < found)) continue;
 		bool alone = true;
-		for (uint32_t k = 0; k < p.n && alone; k++) alone = k == i || !mono_mentions(c, p.terms[k].mono, atom->sym);
+		for (uint32_t k = 0; k < p.n && alone; k++)
+			alone = k == i || !mono_mentions(c, p.terms[k].mono, atom->sym);
 		if (!alone) continue;
 		best = i;
 		found = atom->sym;
@@ -594,7 +607,8 @@ bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	int64_t sign = -p.terms[best].factor / common;
 	SUM(rest);
 	for (uint32_t i = 0; i < p.n; i++) {
-		if (i != best) sum_add(c, &rest, mul_checked(c, sign, p.terms[i].factor / common), p.terms[i].mono);
+		if (i != best)
+			sum_add(c, &rest, mul_checked(c, sign, p.terms[i].factor / common), p.terms[i].mono);
 	}
 	*s = found;
 	*value = finish(c, &rest);
@@ -616,7 +630,7 @@ bool dim_never_zero(const Ctx *c, Dim d) {
 	return true;
 }
 
-/* ---- printing --------------------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 typedef struct Print {
 	const Ctx *c;
@@ -687,13 +701,14 @@ static void print_dim(Print *o, Dim d) {
 	}
 }
 
-size_t dim_print(const Ctx *c, Dim d, const char *(*sym_name)(void *ud, SymId s), void *ud, char *buf, size_t cap) {
+size_t dim_print(const Ctx *c, Dim d, const char *(*sym_name)(void *ud, SymId s), void *ud,
+                 char *buf, size_t cap) {
 	Print o = {.c = c, .sym_name = sym_name, .ud = ud, .at = buf, .cap = cap};
 	print_dim(&o, d);
 	return finish_print(&o);
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------ */
+/* ---- types --------------------------------------------------------------- */
 
 static TypeId intern_type(Ctx *c, const Type *t) {
 	TypeState *st = state_of(c);
@@ -703,7 +718,8 @@ static TypeId intern_type(Ctx *c, const Type *t) {
 
 TypeId type_tensor(Ctx *c, Dtype dtype, uint32_t rank, const Dim *dims) {
 	if (rank > MAX_RANK) {
-		diag_error(c, E_RANK, NO_SPAN, "a tensor of rank %u; at most %d axes are possible", rank, MAX_RANK);
+		diag_error(c, E_RANK, NO_SPAN, "a tensor of rank %u; at most %d axes are possible", rank,
+		           MAX_RANK);
 		ctx_throw(c, ST_ERROR);
 	}
 	Type t = {.kind = TY_TENSOR, .dtype = (uint8_t)dtype, .rank = (uint8_t)rank};
@@ -711,9 +727,7 @@ TypeId type_tensor(Ctx *c, Dtype dtype, uint32_t rank, const Dim *dims) {
 	return intern_type(c, &t);
 }
 
-TypeId type_scalar(Ctx *c, Dtype dtype) {
-	return type_tensor(c, dtype, 0, NULL);
-}
+TypeId type_scalar(Ctx *c, Dtype dtype) { return type_tensor(c, dtype, 0, NULL); }
 
 TypeId type_dyn(Ctx *c) {
 	(void)c;
@@ -747,7 +761,8 @@ bool type_has_tangent(const Ctx *c, TypeId t) {
 	return type->kind == TY_TENSOR && dtype_is_inexact((Dtype)type->dtype);
 }
 
-size_t type_print(const Ctx *c, TypeId t, const char *(*sym_name)(void *ud, SymId s), void *ud, char *buf, size_t cap) {
+size_t type_print(const Ctx *c, TypeId t, const char *(*sym_name)(void *ud, SymId s), void *ud,
+                  char *buf, size_t cap) {
 	Print o = {.c = c, .sym_name = sym_name, .ud = ud, .at = buf, .cap = cap};
 	const Type *type = type_of(c, t);
 	if (type->kind == TY_DYN) put(&o, "dyn");

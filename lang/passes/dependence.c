@@ -1,17 +1,20 @@
-/* dependence.c - what a function's results depend on, and how: decided by dataflow over the IR.
+/* dependence.c - what a function's results depend on, and how: decided by
+ * dataflow over the IR.
  *
  * Needs: dependence.h. Guarantees: see there.
  *
- * A value's state is n + 1 sets of arguments: what the value depends on, and for each argument
- * what the slope by it may depend on. A primitive is known by the same two things for its
- * operands (Slopes below), so one rule of composition serves primitives, branches and calls.
- * Loops and recursion take the least fixed point, which exists because states only grow.
+ * A value's state is n + 1 sets of arguments: what the value depends on, and
+ * for each argument what the slope by it may depend on. A primitive is known by
+ * the same two things for its operands (Slopes below), so one rule of
+ * composition serves primitives, branches and calls. Loops and recursion take
+ * the least fixed point, which exists because states only grow.
  */
 #include "lang/passes/dependence.h"
 
-/* What is known of a function that has been walked: its results' states, in those of its
- * parameters that are not constant. Only these are counted: a state takes memory by the square of
- * their number, and functions capture hundreds of values that stay as they are. */
+/* What is known of a function that has been walked: its results' states, in
+ * those of its parameters that are not constant. Only these are counted: a
+ * state takes memory by the square of their number, and functions capture
+ * hundreds of values that stay as they are. */
 typedef struct Walked {
 	const Fn *f;
 	const bool *moves; /* by parameter: it is not constant */
@@ -23,9 +26,9 @@ typedef struct Walk {
 	Ctx *c;
 	Arena *a;
 	const Fn *f;
-	uint32_t n, words; /* arguments, and words of a set of them */
-	uint64_t **state;  /* by value: (n + 1) sets; NULL: constant */
-	uint64_t *lengths; /* what lengths of arrays depend on */
+	uint32_t n, words;  /* arguments, and words of a set of them */
+	uint64_t **state;   /* by value: (n + 1) sets; NULL: constant */
+	uint64_t *lengths;  /* what lengths of arrays depend on */
 	struct Walk *outer; /* the call that this is the callee of */
 	Walked **walked;    /* shared by all */
 	bool changed;
@@ -33,11 +36,11 @@ typedef struct Walk {
 
 /* How a result depends on operands: affine in each, with these factors. */
 typedef enum Slopes {
-	SLOPES_SUM,     /* the slopes are constant */
-	SLOPES_PRODUCT, /* the slope by the first operand is the second, and so on */
-	SLOPES_QUOTIENT,/* as of a product in the first; any in the second */
-	SLOPES_CHOICE,  /* the first operand decides; it may change the slopes by the others */
-	SLOPES_PLACED,  /* the second operand decides, as an index does */
+	SLOPES_SUM,      /* the slopes are constant */
+	SLOPES_PRODUCT,  /* the slope by the first operand is the second, and so on */
+	SLOPES_QUOTIENT, /* as of a product in the first; any in the second */
+	SLOPES_CHOICE,   /* the first operand decides; it may change the slopes by the others */
+	SLOPES_PLACED,   /* the second operand decides, as an index does */
 	SLOPES_ANY
 } Slopes;
 
@@ -72,7 +75,7 @@ static void join(Walk *w, Ref r, const uint64_t *state) {
 	w->changed |= add(*at, state, (size_t)(w->n + 1) * w->words);
 }
 
-/* ---- composition ------------------------------------------------------------------------------ */
+/* ---- composition --------------------------------------------------------- */
 
 static bool slope_uses(Slopes s, uint32_t p, uint32_t q) {
 	switch (s) {
@@ -86,8 +89,8 @@ static bool slope_uses(Slopes s, uint32_t p, uint32_t q) {
 	return true;
 }
 
-/* Adds to `out` the part that comes through operand p: its slopes times the slope by it, which
- * depends on `factor`. */
+/* Adds to `out` the part that comes through operand p: its slopes times the
+ * slope by it, which depends on `factor`. */
 static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint64_t *factor) {
 	add(out, operand, w->words);
 	for (uint32_t j = 0; j < w->n; j++) {
@@ -97,7 +100,8 @@ static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint6
 	}
 }
 
-/* The state of what is made of n operands, whose states may be NULL; NULL: constant. */
+/* The state of what is made of n operands, whose states may be NULL; NULL:
+ * constant. */
 static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *operands) {
 	uint64_t *out = NULL, *factor = ARENA_ARRAY(w->a, uint64_t, w->words);
 	for (uint32_t p = 0; p < n; p++) {
@@ -111,7 +115,7 @@ static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *
 	return out;
 }
 
-/* ---- instructions ----------------------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------- */
 
 static void visit(Walk *w, const Region *g);
 
@@ -156,7 +160,8 @@ static void join_choice(Walk *w, Ref r, uint64_t *decides, uint64_t *x, uint64_t
 	join(w, r, composed(w, SLOPES_CHOICE, 3, (uint64_t *[]){decides, x, y}));
 }
 
-/* All that instructions of a region use or make, as one value: whether they fail hangs on it. */
+/* All that instructions of a region use or make, as one value: whether they
+ * fail hangs on it. */
 static uint64_t *both(const Walk *w, uint64_t *x, uint64_t *y) {
 	return composed(w, SLOPES_ANY, 2, (uint64_t *[]){x, y});
 }
@@ -221,7 +226,7 @@ static void visit_while(Walk *w, const Inst *in) {
 		join(w, inst_result(in, k), state_of(w, param(body, k)));
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls --------------------------------------------------------------- */
 
 static void walk_begin(Walk *w, Ctx *c, Arena *a, const Fn *f, uint32_t n, Walk *outer,
                        Walked **walked) {
@@ -246,8 +251,8 @@ static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
 	return composed(w, SLOPES_CHOICE, 2, (uint64_t *[]){sized, state});
 }
 
-/* The states of a callee's results in those of its parameters that move; NULL where it is called
- * from itself. */
+/* The states of a callee's results in those of its parameters that move; NULL
+ * where it is called from itself. */
 static uint64_t **walked_results(Walk *w, const Fn *callee, const bool *moves, uint32_t count) {
 	const uint32_t nparams = fn_nparams(callee);
 	for (const Walked *k = *w->walked; k; k = k->next)
@@ -347,7 +352,7 @@ Dependence fn_dependence(Ctx *c, Arena *a, const Fn *f, const int32_t *number, u
 	visit(&w, &f->regions.at[0]);
 	Dependence d = {.n = n};
 	d.depends = ARENA_ARRAY(a, bool, n + 1u);
-	d.factors = ARENA_ARRAY(a, bool, (size_t)n * n + 1);
+	d.factors = ARENA_ARRAY(a, bool, (size_t)n *n + 1);
 	for (uint32_t k = 0; k < fn_nresults(f); k++) {
 		uint64_t *s = with_lengths(&w, state_of(&w, fn_result(f, k)));
 		for (uint32_t i = 0; s && i < n; i++) {

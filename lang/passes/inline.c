@@ -1,8 +1,12 @@
-/* inline.c - which functions a function calls, calls written out in place, and how a failure still tells through which calls it came.
+/* inline.c - which functions a function calls, calls written out in place, and
+ * how a failure still tells through which calls it came.
  *
- * Needs: ir.h. Guarantees: the flat function computes what the other does, with the same parameters and results; recursive functions and
- * those that would make it too large stay calls. An instruction that came through calls has them in front of its chain of transforms, as
- * words "@callee:span:at", the outermost first: the callee's name, where it is defined and where it was called.
+ * Needs: ir.h. Guarantees: the flat function computes what the other does, with
+ * the same parameters and results; recursive functions and those that would
+ * make it too large stay calls. An instruction that came through calls has them
+ * in front of its chain of transforms, as words "@callee:span:at", the
+ * outermost first: the callee's name, where it is defined and where it was
+ * called.
  */
 #include "lang/builder/internal.h"
 #include "lang/ir/host.h"
@@ -26,9 +30,10 @@ typedef struct Flattening {
 	Fn *result;
 } Flattening;
 
-/* ---- which calls --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- which calls --------------------------------------------------------- */
 
-/* What an instruction calls; of what is only run from now on also what the host function stands for that it calls. NULL: nothing. */
+/* What an instruction calls; of what is only run from now on also what the host
+ * function stands for that it calls. NULL: nothing. */
 static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
 	if (in->op != OP_HOST || !to_run) return inst_callee(f->ctx, in);
 	const HostCall *h = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0));
@@ -63,11 +68,12 @@ static bool is_recursive(Arena *scratch, const Fn *g, bool to_run) {
 
 static bool has_calls(const Fn *f, bool to_run) {
 	for (uint32_t i = 0; i < f->insts.n; i++)
-		if (callee_of(f, &f->insts.at[i], to_run) || (to_run && f->insts.at[i].op == OP_SOLVED)) return true;
+		if (callee_of(f, &f->insts.at[i], to_run) || (to_run && f->insts.at[i].op == OP_SOLVED))
+			return true;
 	return false;
 }
 
-/* ---- writing out --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing out --------------------------------------------------------- */
 
 static Fn *flat_of(Flattening *w, Fn *f);
 
@@ -79,7 +85,9 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 	}
 	Fn *g = callee_of(m->from, in, w->to_run);
 	if (g && w->instead) g = w->instead(w->ud, g);
-	if (!g || !g->finished || ((g->checkpoint || g->by_lane) && !w->to_run) || is_recursive(w->scratch, g, w->to_run)) return false;
+	if (!g || !g->finished || ((g->checkpoint || g->by_lane) && !w->to_run) ||
+	    is_recursive(w->scratch, g, w->to_run))
+		return false;
 	const Fn *flat = flat_of(w, g);
 	if (build_fn(b)->insts.n + flat->insts.n > FLAT_MOST) return false;
 	ChainId outer = build_get_chain(b);
@@ -104,7 +112,8 @@ static Fn *flat_of(Flattening *w, Fn *f) {
 		refmap_set(&m, fn_param(f, k), build_param(b, ref_type(f, fn_param(f, k)), name));
 	}
 	const Region body = f->regions.at[0];
-	for (uint32_t i = 0; i < body.ninsts; i++) build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
+	for (uint32_t i = 0; i < body.ninsts; i++)
+		build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
 	Ref *results = ARENA_ARRAY(w->scratch, Ref, fn_nresults(f) + 1);
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = refmap_get(b, &m, fn_result(f, k));
 	Flat made = {.from = f, .to = build_end(b, fn_nresults(f), results)};
@@ -129,7 +138,8 @@ static Fn *flatten(Ctx *c, Fn *f, Flattening w) {
 	if (st != ST_OK) {
 		build_unwind(c, mark);
 		w.result = NULL;
-		/* the calls serve as well, so that nobody would see what runs wrongly where it is not verified */
+		/* the calls serve as well, so that nobody would see what runs wrongly
+		 * where it is not verified */
 		if (ir_state(c)->broken != broken) {
 			arena_free(w.scratch);
 			ctx_throw(c, st);
@@ -151,13 +161,14 @@ Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
 	return flatten(c, f, (Flattening){.instead = instead, .ud = ud});
 }
 
-/* ---- chains -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- chains -------------------------------------------------------------- */
 
 void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap) {
 	size_t n = 0;
 	for (const char *t = chain_text(c, chain); *t;) {
 		size_t word = strcspn(t, " ");
-		if (*t != '@') n += (size_t)snprintf(out + n, cap - n, "%s%.*s", n ? " " : "", (int)word, t);
+		if (*t != '@')
+			n += (size_t)snprintf(out + n, cap - n, "%s%.*s", n ? " " : "", (int)word, t);
 		if (n >= cap) n = cap - 1;
 		t += word;
 		t += *t == ' ';
@@ -174,7 +185,8 @@ bool chain_word_call(const char *word, size_t n, Atom *callee, SpanId *defined, 
 		if (i && (k == n || word[k++] != ':')) return false;
 		uint64_t v = 0;
 		const size_t first = k;
-		for (; k < n && word[k] >= '0' && word[k] <= '9' && v <= UINT32_MAX; k++) v = v * 10 + (uint64_t)(word[k] - '0');
+		for (; k < n && word[k] >= '0' && word[k] <= '9' && v <= UINT32_MAX; k++)
+			v = v * 10 + (uint64_t)(word[k] - '0');
 		if (k == first || v > UINT32_MAX) return false;
 		part[i] = (uint32_t)v;
 	}
@@ -190,14 +202,16 @@ ChainId chain_push_call(Ctx *c, ChainId outer, Atom callee, SpanId defined, Span
 	return chain_push(c, outer, word);
 }
 
-void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud) {
+void chain_calls(const Ctx *c, ChainId chain,
+                 void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud) {
 	const char *text = chain_text(c, chain), *end = text + strlen(text);
 	while (end > text) {
 		const char *t = end;
 		while (t > text && t[-1] != ' ') t--;
 		Atom callee;
 		SpanId defined, at;
-		if (chain_word_call(t, (size_t)(end - t), &callee, &defined, &at)) visit(ud, callee, defined, at);
+		if (chain_word_call(t, (size_t)(end - t), &callee, &defined, &at))
+			visit(ud, callee, defined, at);
 		end = t > text ? t - 1 : text;
 	}
 }

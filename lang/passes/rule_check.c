@@ -1,11 +1,17 @@
-/* rule_check.c - derivative rules that users and hosts bring, compared with differences of the function they belong to.
+/* rule_check.c - derivative rules that users and hosts bring, compared with
+ * differences of the function they belong to.
  *
- * Needs: rule_check.h, the services `run`, `linearise` and `transpose`. Guarantees: a check changes nothing that the program computes; what the function
- * or its rule fails with on the way is forgotten, since the program will meet it itself if it gets there; only points count at which differences
- * of two step lengths agree, so that a kink or the edge of a domain is no fault.
+ * Needs: rule_check.h, the services `run`, `linearise` and `transpose`.
+ * Guarantees: a check changes nothing that the program computes; what the
+ * function or its rule fails with on the way is forgotten, since the program
+ * will meet it itself if it gets there; only points count at which differences
+ * of two step lengths agree, so that a kink or the edge of a domain is no
+ * fault.
  *
- * At three points near the arguments, along each element (along a few random directions when there are many), the tangent that the rule gives is
- * held against a central difference of fourth order; for functions of the host so is the cotangent that comes from the transpose.
+ * At three points near the arguments, along each element (along a few random
+ * directions when there are many), the tangent that the rule gives is held
+ * against a central difference of fourth order; for functions of the host so is
+ * the cotangent that comes from the transpose.
  */
 #include "lang/passes/rule_check.h"
 #include <math.h>
@@ -24,7 +30,9 @@ typedef struct RuleCheck {
 
 typedef struct RuleChecks {
 	RuleCheckMode mode;
-	bool busy; /* a function is run to be compared: the checks in it wait for the program to get there */
+	/* a function is run to be compared: the checks in it wait for the
+	 * program to get there */
+	bool busy;
 	RuleCheck *first;
 } RuleChecks;
 
@@ -34,16 +42,14 @@ static RuleChecks *checks_of(Ctx *c) {
 	return s->rule_checks;
 }
 
-void rule_check_set(Ctx *c, RuleCheckMode mode) {
-	checks_of(c)->mode = mode;
-}
+void rule_check_set(Ctx *c, RuleCheckMode mode) { checks_of(c)->mode = mode; }
 
 RuleCheckMode rule_check_mode(const Ctx *c) {
 	const RuleChecks *r = ir_services((Ctx *)(uintptr_t)c)->rule_checks;
 	return r ? r->mode : RULES_TRUSTED;
 }
 
-/* ---- values as numbers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- values as numbers --------------------------------------------------- */
 
 /* Real numbers in a value that has a slope; 0 for any other. */
 static int64_t numbers_in(Value v) {
@@ -57,7 +63,9 @@ static bool read_numbers(Ctx *c, Value v, double *out) {
 	Tensor *t = value_to_tensor(c, v), *flat = t ? tensor_contiguous(c, t) : NULL;
 	tensor_unref(t);
 	if (!flat) return false;
-	for (int64_t i = 0; i < n; i++) out[i] = dtype_real_of((Dtype)flat->dtype) == DT_F32 ? ((const float *)flat->data)[i] : ((const double *)flat->data)[i];
+	for (int64_t i = 0; i < n; i++)
+		out[i] = dtype_real_of((Dtype)flat->dtype) == DT_F32 ? ((const float *)flat->data)[i]
+		                                                     : ((const double *)flat->data)[i];
 	tensor_unref(flat);
 	return true;
 }
@@ -66,7 +74,9 @@ static bool read_numbers(Ctx *c, Value v, double *out) {
 static Value with_numbers(Ctx *c, Value v, const double *x) {
 	const int64_t n = numbers_in(v);
 	if (!n) return value_ref(v);
-	Tensor *t = v.kind == V_TENSOR ? tensor_new(c, (Dtype)v.tensor->dtype, v.tensor->rank, v.tensor->shape) : tensor_new(c, (Dtype)v.dtype, 0, NULL);
+	Tensor *t = v.kind == V_TENSOR
+	                ? tensor_new(c, (Dtype)v.tensor->dtype, v.tensor->rank, v.tensor->shape)
+	                : tensor_new(c, (Dtype)v.dtype, 0, NULL);
 	if (!t) return (Value){.kind = V_UNSET};
 	for (int64_t i = 0; i < n; i++) {
 		if (dtype_real_of((Dtype)t->dtype) == DT_F32) ((float *)t->data)[i] = (float)x[i];
@@ -75,7 +85,7 @@ static Value with_numbers(Ctx *c, Value v, const double *x) {
 	return value_from_tensor(t);
 }
 
-/* ---- the functions that are run ------------------------------------------------------------------------------------------------------------ */
+/* ---- the functions that are run ------------------------------------------ */
 
 typedef struct Trial {
 	Ctx *c;
@@ -83,8 +93,8 @@ typedef struct Trial {
 	const HostCall *call;
 	uint32_t nargs, nout;
 	const Value *args;
-	Fn *value;   /* x -> y */
-	Fn *tangent; /* x, dx -> dy, of all results that have one */
+	Fn *value;         /* x -> y */
+	Fn *tangent;       /* x, dx -> dy, of all results that have one */
 	Fn *primal, *back; /* x -> y, residuals; residuals, w -> cotangents of x. NULL: not asked for */
 	uint32_t nresiduals;
 	bool single;
@@ -92,7 +102,8 @@ typedef struct Trial {
 	double *x, *d, *y, *dy, *near[2], *far[2], *slope, *slope2, *w, *back_x;
 } Trial;
 
-/* Those of an argument along which a rule gives a tangent: what a function captured is fixed. */
+/* Those of an argument along which a rule gives a tangent: what a function
+ * captured is fixed. */
 static int64_t argument_numbers(const Trial *t, uint32_t k) {
 	return t->r->captures[k] ? 0 : numbers_in(t->args[k]);
 }
@@ -110,9 +121,13 @@ static void build_trial(Ctx *c, void *arg) {
 	enum { MOST = 64 };
 	for (int tangent = 0; tangent < 2; tangent++) {
 		Builder *b = build_begin(c, atom(c, t->call->def->name), 0, NULL);
-		Ref *x = ARENA_ARRAY(a, Ref, t->nargs + 1), *dx = ARENA_ARRAY(a, Ref, t->nargs + 1), y[MOST], dy[MOST];
-		for (uint32_t k = 0; k < t->nargs; k++) x[k] = build_param(b, type_of_value(c, t->args[k]), 0);
-		for (uint32_t k = 0; k < t->nargs && tangent; k++) dx[k] = argument_numbers(t, k) ? build_param(b, type_of_value(c, t->args[k]), 0) : REF_NONE;
+		Ref *x = ARENA_ARRAY(a, Ref, t->nargs + 1), *dx = ARENA_ARRAY(a, Ref, t->nargs + 1),
+			y[MOST], dy[MOST];
+		for (uint32_t k = 0; k < t->nargs; k++)
+			x[k] = build_param(b, type_of_value(c, t->args[k]), 0);
+		for (uint32_t k = 0; k < t->nargs && tangent; k++)
+			dx[k] =
+				argument_numbers(t, k) ? build_param(b, type_of_value(c, t->args[k]), 0) : REF_NONE;
 		t->nout = build_host(b, t->r->id, t->nargs, x, y, MOST);
 		if (!tangent) {
 			t->value = build_end(b, t->nout, y);
@@ -122,7 +137,8 @@ static void build_trial(Ctx *c, void *arg) {
 		t->call->def->jvp(b, t->call, t->nargs, x, y, dx, dy);
 		for (uint32_t k = 0; k < t->nout; k++) {
 			const TypeId type = ref_type(build_fn(b), y[k]);
-			if (type_has_tangent(c, type)) dy[n++] = dy[k] != REF_NONE ? dy[k] : build_zeros(b, type);
+			if (type_has_tangent(c, type))
+				dy[n++] = dy[k] != REF_NONE ? dy[k] : build_zeros(b, type);
 		}
 		t->tangent = build_end(b, n, dy);
 	}
@@ -136,11 +152,13 @@ static void build_back(Ctx *c, void *arg) {
 	for (uint32_t k = 0; k < t->nargs; k++) active[k] = argument_numbers(t, k) > 0;
 	const bool *result_active;
 	Fn *linear;
-	ir_services(c)->linearise(c, t->value, active, &t->primal, &linear, &t->nresiduals, &result_active);
+	ir_services(c)->linearise(c, t->value, active, &t->primal, &linear, &t->nresiduals,
+	                          &result_active);
 	t->back = ir_services(c)->transpose(c, linear, t->nresiduals);
 }
 
-/* Runs fn; its results from `first` on that have slopes as numbers. Failures are forgotten. */
+/* Runs fn; its results from `first` on that have slopes as numbers. Failures
+ * are forgotten. */
 static bool run_numbers(Trial *t, Fn *fn, const Value *args, double *out) {
 	Value results[64];
 	const uint32_t n = fn_nresults(fn), before = diag_total(t->c);
@@ -191,7 +209,8 @@ static bool difference(Trial *t, double h, double *out) {
 	static const double steps[4] = {1, -1, 2, -2};
 	for (int k = 0; k < 4; k++)
 		if (!value_at(t, steps[k] * h, keep[k])) return false;
-	for (int64_t i = 0; i < t->ny; i++) out[i] = (8 * (keep[0][i] - keep[1][i]) - (keep[2][i] - keep[3][i])) / (12 * h);
+	for (int64_t i = 0; i < t->ny; i++)
+		out[i] = (8 * (keep[0][i] - keep[1][i]) - (keep[2][i] - keep[3][i])) / (12 * h);
 	return true;
 }
 
@@ -238,7 +257,7 @@ static bool cotangent_at(Trial *t, double *out) {
 	return good;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- comparing ----------------------------------------------------------- */
 
 static double uniform(uint64_t *seed) { /* in (-1, 1); Knuth's MMIX congruence */
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
@@ -246,7 +265,8 @@ static double uniform(uint64_t *seed) { /* in (-1, 1); Knuth's MMIX congruence *
 }
 
 /* "x[1, 2]", "the imaginary part of argument 2" */
-static void name_number(const Trial *t, bool result, int64_t at, const Value *like, uint32_t n, char *out, size_t cap) {
+static void name_number(const Trial *t, bool result, int64_t at, const Value *like, uint32_t n,
+                        char *out, size_t cap) {
 	uint32_t k = 0;
 	for (; k + 1 < n; k++) {
 		const int64_t here = result ? numbers_in(like[k]) : argument_numbers(t, k);
@@ -254,9 +274,11 @@ static void name_number(const Trial *t, bool result, int64_t at, const Value *li
 		at -= here;
 	}
 	const bool pair = dtype_is_complex(value_dtype(like[k]));
-	size_t m = (size_t)snprintf(out, cap, "%s", pair ? (at & 1) ? "the imaginary part of " : "the real part of " : "");
+	size_t m = (size_t)snprintf(
+		out, cap, "%s", pair ? (at & 1) ? "the imaginary part of " : "the real part of " : "");
 	if (pair) at /= 2;
-	const char *name = !result && t->r->names && t->r->names[k] ? atom_text(t->c, t->r->names[k]) : NULL;
+	const char *name =
+		!result && t->r->names && t->r->names[k] ? atom_text(t->c, t->r->names[k]) : NULL;
 	if (name) m += (size_t)snprintf(out + m, cap - m, "%s", name);
 	else if (result && n == 1) m += (size_t)snprintf(out + m, cap - m, "y");
 	else m += (size_t)snprintf(out + m, cap - m, result ? "result %u" : "argument %u", k);
@@ -266,7 +288,8 @@ static void name_number(const Trial *t, bool result, int64_t at, const Value *li
 		index[i] = at % like[k].tensor->shape[i];
 		at /= like[k].tensor->shape[i];
 	}
-	for (uint32_t i = 0; i < like[k].tensor->rank && m < cap; i++) m += (size_t)snprintf(out + m, cap - m, "%s%lld", i ? ", " : "[", (long long)index[i]);
+	for (uint32_t i = 0; i < like[k].tensor->rank && m < cap; i++)
+		m += (size_t)snprintf(out + m, cap - m, "%s%lld", i ? ", " : "[", (long long)index[i]);
 	if (m < cap) snprintf(out + m, cap - m, "]");
 }
 
@@ -276,10 +299,14 @@ typedef struct Finding {
 	double rule, found, at;
 } Finding;
 
-/* Whether what the rule gives is off from a difference whose two step lengths agree. */
-static bool is_off(const Trial *t, double rule, double found, double found2, double size, double h) {
+/* Whether what the rule gives is off from a difference whose two step lengths
+ * agree. */
+static bool is_off(const Trial *t, double rule, double found, double found2, double size,
+                   double h) {
 	const double err = fabs(found - found2), noise = (t->single ? 1e-6 : 1e-15) * size / h;
-	const double off = fabs(rule - found2), allowed = 20 * err + 20 * noise + (t->single ? 1e-3 : 1e-6) * (fabs(found2) + fabs(rule));
+	const double off = fabs(rule - found2),
+				 allowed = 20 * err + 20 * noise +
+	                       (t->single ? 1e-3 : 1e-6) * (fabs(found2) + fabs(rule));
 	return isnan(rule) || off > allowed;
 }
 
@@ -294,13 +321,23 @@ static void compare_along(Trial *t, int64_t j, double h, Finding *f) {
 	if (tangent_at(t, t->dy))
 		for (int64_t i = 0; i < t->ny; i++) {
 			if (!is_off(t, t->dy[i], t->slope[i], t->slope2[i], size, h)) continue;
-			*f = (Finding){.wrong = true, .x = j, .y = i, .rule = t->dy[i], .found = t->slope2[i], .at = j >= 0 ? t->x[j] : 0};
+			*f = (Finding){.wrong = true,
+			               .x = j,
+			               .y = i,
+			               .rule = t->dy[i],
+			               .found = t->slope2[i],
+			               .at = j >= 0 ? t->x[j] : 0};
 			return;
 		}
 	if (!t->back || !cotangent_at(t, t->back_x)) return;
 	for (int64_t i = 0; i < t->nx; i++) wrule += t->back_x[i] * t->d[i];
 	if (!is_off(t, wrule, wfound, wfound2, size * (double)t->ny, h)) return;
-	*f = (Finding){.wrong = true, .reverse = true, .x = j, .rule = wrule, .found = wfound2, .at = j >= 0 ? t->x[j] : 0};
+	*f = (Finding){.wrong = true,
+	               .reverse = true,
+	               .x = j,
+	               .rule = wrule,
+	               .found = wfound2,
+	               .at = j >= 0 ? t->x[j] : 0};
 }
 
 static double extent_of(double x) { return fmax(fabs(x), 0.01); }
@@ -310,8 +347,10 @@ static void compare_at(Trial *t, uint64_t *seed, Finding *f) {
 	const bool each = t->nx <= FEW_ELEMENTS;
 	for (int64_t i = 0; i < t->ny; i++) t->w[i] = uniform(seed);
 	for (int64_t k = 0; k < (each ? t->nx : RANDOM_DIRECTIONS) && !f->wrong; k++) {
-		/* along an element of its own, a unit vector; its step has the element's size */
-		for (int64_t i = 0; i < t->nx; i++) t->d[i] = each ? (i == k ? 1 : 0) : uniform(seed) * extent_of(t->x[i]);
+		/* along an element of its own, a unit vector; its step has the
+		 * element's size */
+		for (int64_t i = 0; i < t->nx; i++)
+			t->d[i] = each ? (i == k ? 1 : 0) : uniform(seed) * extent_of(t->x[i]);
 		compare_along(t, each ? k : -1, each ? h * extent_of(t->x[k]) : h, f);
 	}
 }
@@ -331,19 +370,32 @@ static void tell(Trial *t, const Finding *f) {
 	if (ran && !f->reverse) name_number(t, true, f->y, results, t->nout, to, sizeof to);
 	drop(args, t->nargs);
 	if (ran) drop(results, t->nout);
-	const char *name = t->call->def->name, *rule = t->call->nfns ? "derivative rule" : f->reverse ? "vjp" : "jvp";
+	const char *name = t->call->def->name, *rule = t->call->nfns ? "derivative rule"
+	                                               : f->reverse  ? "vjp"
+	                                                             : "jvp";
 	char message[640];
-	if (f->reverse) snprintf(message, sizeof message, "the %s of `%s` gives %.9g for the derivative of a weighted sum of its results by %s, its values %.9g%s", rule, name, f->rule, from, f->found, where);
-	else snprintf(message, sizeof message, "the %s of `%s` gives %.9g for the derivative of %s by %s, its values %.9g%s", rule, name, f->rule, to, from, f->found, where);
+	if (f->reverse)
+		snprintf(message, sizeof message,
+		         "the %s of `%s` gives %.9g for the derivative of a weighted sum of its results by "
+		         "%s, its values %.9g%s",
+		         rule, name, f->rule, from, f->found, where);
+	else
+		snprintf(message, sizeof message,
+		         "the %s of `%s` gives %.9g for the derivative of %s by %s, its values %.9g%s",
+		         rule, name, f->rule, to, from, f->found, where);
 	const bool warn = rule_check_mode(t->c) == RULES_WARN;
-	Diag *d = warn ? diag_warning(t->c, E_RULE_WRONG, t->r->rule, "%s", message) : diag_error(t->c, E_RULE_WRONG, t->r->rule, "%s", message);
-	diag_hint(t->c, d, "correct the rule; one that differs on purpose runs without the check of rules");
+	Diag *d = warn ? diag_warning(t->c, E_RULE_WRONG, t->r->rule, "%s", message)
+	               : diag_error(t->c, E_RULE_WRONG, t->r->rule, "%s", message);
+	diag_hint(t->c, d,
+	          "correct the rule; one that differs on purpose runs without the check of rules");
 }
 
 static Status compare(Trial *t) {
 	const int64_t most = (t->nx > t->ny ? t->nx : t->ny) + 1;
 	const size_t bytes = 12 * (size_t)most * sizeof(double);
-	double *memory = heap_alloc(t->c, bytes), *given = NULL, **all[] = {&t->x, &t->d, &t->y, &t->dy, &t->near[0], &t->near[1], &t->far[0], &t->far[1], &t->slope, &t->slope2, &t->w, &t->back_x};
+	double *memory = heap_alloc(t->c, bytes), *given = NULL,
+		   **all[] = {&t->x,      &t->d,      &t->y,     &t->dy,     &t->near[0], &t->near[1],
+	                  &t->far[0], &t->far[1], &t->slope, &t->slope2, &t->w,       &t->back_x};
 	if (!memory) return ST_NOMEM;
 	memset(memory, 0, bytes);
 	for (int k = 0; k < 12; k++) *all[k] = memory + k * most;
@@ -360,8 +412,10 @@ static Status compare(Trial *t) {
 	static const double spread[SLOT_TRIES] = {0.1, 0.03, 1e-2, 1e-3};
 	for (int point = 0; point < POINTS && st == ST_OK && !f.wrong; point++) {
 		bool good = false;
-		for (int k = 0; k < SLOT_TRIES && !good; k++) { /* nearer, where the function has no value */
-			for (int64_t i = 0; i < t->nx; i++) t->x[i] = given[i] + spread[k] * uniform(&seed) * fmax(fabs(given[i]), 0.1);
+		/* nearer, where the function has no value */
+		for (int k = 0; k < SLOT_TRIES && !good; k++) {
+			for (int64_t i = 0; i < t->nx; i++)
+				t->x[i] = given[i] + spread[k] * uniform(&seed) * fmax(fabs(given[i]), 0.1);
 			good = value_at(t, 0, t->y);
 		}
 		if (good) compare_at(t, &seed, &f);
@@ -376,18 +430,22 @@ static Status compare(Trial *t) {
 	return st;
 }
 
-/* ---- the host call ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the host call ------------------------------------------------------- */
 
-static uint32_t check_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t check_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	(void)b, (void)call, (void)args, (void)nargs, (void)out, (void)cap;
 	return 0;
 }
 
-/* An operand of the first element of a map; V_UNSET where there is no element. */
+/* An operand of the first element of a map; V_UNSET where there is no element.
+ */
 static Value first_lane(Ctx *c, Value v, int64_t axes) {
 	Value out = value_ref(v);
 	for (; axes > 0 && out.kind == V_TENSOR && out.tensor->rank; axes--) {
-		Tensor *t = out.tensor, *row = t->shape[0] ? tensor_view(c, t, t->rank - 1u, t->shape + 1, t->stride + 1, 0) : NULL;
+		Tensor *t = out.tensor,
+			   *row = t->shape[0] ? tensor_view(c, t, t->rank - 1u, t->shape + 1, t->stride + 1, 0)
+		                          : NULL;
 		tensor_unref(t);
 		if (!row) return (Value){.kind = V_UNSET};
 		out = value_from_tensor(row);
@@ -396,7 +454,8 @@ static Value first_lane(Ctx *c, Value v, int64_t axes) {
 }
 
 /* Options: by operand, how many leading axes belong to maps. */
-static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	RuleCheck *r = call->def->ud;
 	RuleChecks *all = checks_of(c);
 	(void)nresults, (void)results;
@@ -422,8 +481,12 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 			}
 			for (uint32_t k = 0; k < t.nout; k++) {
 				const Type y = *ref_ty(t.value, fn_result(t.value, k));
-				int64_t count = y.kind == TY_TENSOR && dtype_is_inexact((Dtype)y.dtype) ? dtype_is_complex((Dtype)y.dtype) ? 2 : 1 : 0, length = 1;
-				for (uint32_t i = 0; i < y.rank && count; i++) count *= dim_is_const(c, y.dims[i], &length) ? length : 0;
+				int64_t count = y.kind == TY_TENSOR && dtype_is_inexact((Dtype)y.dtype)
+				                    ? dtype_is_complex((Dtype)y.dtype) ? 2 : 1
+				                    : 0,
+						length = 1;
+				for (uint32_t i = 0; i < y.rank && count; i++)
+					count *= dim_is_const(c, y.dims[i], &length) ? length : 0;
 				t.ny += count;
 			}
 			if (t.ny) st = compare(&t);
@@ -441,21 +504,25 @@ static Status check_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 }
 
 /* It gives nothing, so there is nothing to derive. */
-static void check_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void check_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                      const Ref *results, const Ref *tangents, Ref *out) {
 	(void)b, (void)call, (void)nargs, (void)args, (void)results, (void)tangents, (void)out;
 }
 
-static void check_batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
+static void check_batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args,
+                        const bool *batched, Ref *results) {
 	(void)n;
 	Ctx *c = build_ctx(b);
 	Arena *a = arena_new(c);
 	int64_t *axes = ARENA_ARRAY(a, int64_t, nargs + 1);
-	for (uint32_t k = 0; k < nargs; k++) axes[k] = (call->noptions ? call->options[k] : 0) + (batched[k] ? 1 : 0);
+	for (uint32_t k = 0; k < nargs; k++)
+		axes[k] = (call->noptions ? call->options[k] : 0) + (batched[k] ? 1 : 0);
 	build_host(b, host_call_intern(c, call->def, 0, NULL, nargs, axes), nargs, args, results, 0);
 	arena_free(a);
 }
 
-void rule_check_emit(Builder *b, HostId id, uint32_t nargs, const Ref *args, const Atom *names, Span rule) {
+void rule_check_emit(Builder *b, HostId id, uint32_t nargs, const Ref *args, const Atom *names,
+                     Span rule) {
 	Ctx *c = build_ctx(b);
 	RuleChecks *all = checks_of(c);
 	if (all->mode == RULES_TRUSTED) return;
@@ -463,13 +530,22 @@ void rule_check_emit(Builder *b, HostId id, uint32_t nargs, const Ref *args, con
 	while (r && r->id != id) r = r->next;
 	if (!r) {
 		r = ARENA_NEW(ctx_arena(c), RuleCheck);
-		*r = (RuleCheck){.next = all->first, .id = id, .rule = rule, .names = ARENA_ARRAY(ctx_arena(c), Atom, nargs + 1), .captures = ARENA_ARRAY(ctx_arena(c), bool, nargs + 1)};
+		*r = (RuleCheck){.next = all->first,
+		                 .id = id,
+		                 .rule = rule,
+		                 .names = ARENA_ARRAY(ctx_arena(c), Atom, nargs + 1),
+		                 .captures = ARENA_ARRAY(ctx_arena(c), bool, nargs + 1)};
 		for (uint32_t k = 0; k < nargs && names; k++) {
 			r->names[k] = names[k];
 			r->captures[k] = !names[k];
 		}
 		all->first = r;
 	}
-	const HostDef def = {.name = "check of a derivative rule", .ud = r, .types = check_types, .eval = check_eval, .jvp = check_jvp, .batch = check_batch};
+	const HostDef def = {.name = "check of a derivative rule",
+	                     .ud = r,
+	                     .types = check_types,
+	                     .eval = check_eval,
+	                     .jvp = check_jvp,
+	                     .batch = check_batch};
 	build_host(b, host_call_intern(c, &def, 0, NULL, 0, NULL), nargs, args, NULL, 0);
 }

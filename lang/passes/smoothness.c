@@ -1,9 +1,12 @@
 /* smoothness.c - how smooth a function is in some of its parameters.
  *
- * Needs: smoothness.h, host.h. Guarantees: the least solution through loops, branches and calls, so that it ends: a value only ever becomes less smooth.
+ * Needs: smoothness.h, host.h. Guarantees: the least solution through loops,
+ * branches and calls, so that it ends: a value only ever becomes less smooth.
  *
- * A value that depends on the parameters through stop_gradient alone is `held`. The library finds the piece of an interpolant so, and what an index of
- * this kind reads from a table makes a function that is continuous though its pieces are not. A user's branch on such a value is a jump like any other.
+ * A value that depends on the parameters through stop_gradient alone is `held`.
+ * The library finds the piece of an interpolant so, and what an index of this
+ * kind reads from a table makes a function that is continuous though its pieces
+ * are not. A user's branch on such a value is a jump like any other.
  */
 #include "lang/passes/smoothness.h"
 
@@ -26,7 +29,7 @@ typedef struct Smooth {
 static const State still = {SMOOTH_ALWAYS, false, true};
 
 static State at_most(State s, Smoothness class) {
-	if (s.active && s.class > class) s.class = (uint8_t)class;
+	if (s.active && s.class > class) s.class = (uint8_t) class;
 	return s;
 }
 
@@ -41,7 +44,9 @@ static State chosen_by(State what, State by) {
 	return by.active ? at_most(joined(what, by), SMOOTH_JUMPS) : what;
 }
 
-static State state_of(const Smooth *p, Ref r) { return ref_is_value(r) ? p->of[REF_INDEX(r)] : still; }
+static State state_of(const Smooth *p, Ref r) {
+	return ref_is_value(r) ? p->of[REF_INDEX(r)] : still;
+}
 
 static State operands(const Smooth *p, const Inst *in) {
 	State s = still;
@@ -49,7 +54,9 @@ static State operands(const Smooth *p, const Inst *in) {
 	return s;
 }
 
-static State region_result(const Smooth *p, const Region *g, uint32_t k) { return state_of(p, p->f->args.at[g->results + k]); }
+static State region_result(const Smooth *p, const Region *g, uint32_t k) {
+	return state_of(p, p->f->args.at[g->results + k]);
+}
 
 static void region(Smooth *p, const Region *g);
 static void function(Arena *arena, const Fn *f, const State *args, State *results, uint32_t depth);
@@ -66,43 +73,53 @@ static void branches(Smooth *p, const Inst *in) {
 	}
 }
 
-/* for: (n, init...), body (i, carried...); while: (init...), condition, body. */
+/* for: (n, init...), body (i, carried...); while: (init...), condition, body.
+ */
 static void loop(Smooth *p, const Inst *in) {
 	const bool counted = in->op == OP_FOR;
-	const Region *body = inst_region(p->f, in, counted ? 0 : 1), *test = counted ? NULL : inst_region(p->f, in, 0);
+	const Region *body = inst_region(p->f, in, counted ? 0 : 1),
+				 *test = counted ? NULL : inst_region(p->f, in, 0);
 	const uint32_t first = counted ? 1 : 0;
 	State turns = counted ? state_of(p, inst_arg(p->f, in, 0)) : still;
 	if (counted) p->of[body->params] = still;
-	for (uint32_t k = 0; k < in->nresults; k++) p->of[body->params + first + k] = state_of(p, inst_arg(p->f, in, first + k));
+	for (uint32_t k = 0; k < in->nresults; k++)
+		p->of[body->params + first + k] = state_of(p, inst_arg(p->f, in, first + k));
 	bool changed = true;
 	for (uint32_t turn = 0; changed; turn++) {
 		changed = false;
 		if (test) {
-			for (uint32_t k = 0; k < in->nresults; k++) p->of[test->params + k] = p->of[body->params + k];
+			for (uint32_t k = 0; k < in->nresults; k++)
+				p->of[test->params + k] = p->of[body->params + k];
 			region(p, test);
 			turns = joined(turns, region_result(p, test, 0));
 		}
 		region(p, body);
 		for (uint32_t k = 0; k < in->nresults; k++) {
-			State *was = &p->of[body->params + first + k], now = joined(*was, region_result(p, body, k));
+			State *was = &p->of[body->params + first + k],
+				  now = joined(*was, region_result(p, body, k));
 			if (turn > LOOP_TURNS) now = at_most(now, SMOOTH_JUMPS);
-			changed |= now.class != was->class || now.active != was->active || now.held != was->held;
+			changed |=
+				now.class != was->class || now.active != was->active || now.held != was->held;
 			*was = now;
 		}
 	}
-	for (uint32_t k = 0; k < in->nresults; k++) p->of[in->results + k] = chosen_by(p->of[body->params + first + k], turns);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		p->of[in->results + k] = chosen_by(p->of[body->params + first + k], turns);
 }
 
 static void call(Smooth *p, const Inst *in) {
 	const Fn *callee = inst_callee(p->f->ctx, in);
-	State *args = ARENA_ARRAY(p->arena, State, in->nargs + in->nresults + 1), *results = args + in->nargs;
+	State *args = ARENA_ARRAY(p->arena, State, in->nargs + in->nresults + 1),
+		  *results = args + in->nargs;
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = state_of(p, inst_arg(p->f, in, k));
 	for (uint32_t k = 0; k < in->nresults; k++) results[k] = at_most(operands(p, in), SMOOTH_JUMPS);
-	if (callee->finished && p->depth < CALLS_DEEP && operands(p, in).active) function(p->arena, callee, args, results, p->depth + 1);
+	if (callee->finished && p->depth < CALLS_DEEP && operands(p, in).active)
+		function(p->arena, callee, args, results, p->depth + 1);
 	for (uint32_t k = 0; k < in->nresults; k++) p->of[in->results + k] = results[k];
 }
 
-/* What has a rule of its own for derivatives is as smooth as the rule says it is: special functions, roots, integrals, functions with a `derivative`. */
+/* What has a rule of its own for derivatives is as smooth as the rule says it
+ * is: special functions, roots, integrals, functions with a `derivative`. */
 static State host(const Smooth *p, const Inst *in) {
 	const HostCall *h = host_call(p->f->ctx, (HostId)attr_int(p->f->ctx, OP_HOST, in->attr, 0));
 	const bool ruled = h->def->pure || h->def->written || h->def->jvp;
@@ -157,30 +174,42 @@ static void instruction(Smooth *p, const Inst *in) {
 	case OP_UNBOX:
 	case OP_DYNAMIC:
 	case OP_FORMAT: s = at_most(s, SMOOTH_JUMPS); break;
-	case OP_SELECT: s = chosen_by(joined(state_of(p, inst_arg(p->f, in, 1)), state_of(p, inst_arg(p->f, in, 2))), state_of(p, inst_arg(p->f, in, 0))); break;
+	case OP_SELECT:
+		s = chosen_by(
+			joined(state_of(p, inst_arg(p->f, in, 1)), state_of(p, inst_arg(p->f, in, 2))),
+			state_of(p, inst_arg(p->f, in, 0)));
+		break;
 	case OP_CONVERT: {
 		const Dtype to = (Dtype)attr_int(c, OP_CONVERT, in->attr, 0);
 		if (to == DT_BOOL || dtype_is_int(to)) s = at_most(s, SMOOTH_JUMPS);
 		break;
 	}
 	case OP_STOP: s.held = true; break;
-	case OP_GATHER: s = read_at(state_of(p, inst_arg(p->f, in, 0)), piecewise(state_of(p, inst_arg(p->f, in, 1)))); break;
+	case OP_GATHER:
+		s = read_at(state_of(p, inst_arg(p->f, in, 0)),
+		            piecewise(state_of(p, inst_arg(p->f, in, 1))));
+		break;
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET:
-		s = read_at(joined(state_of(p, inst_arg(p->f, in, 0)), state_of(p, inst_arg(p->f, in, 2))), piecewise(state_of(p, inst_arg(p->f, in, 1))));
+		s = read_at(joined(state_of(p, inst_arg(p->f, in, 0)), state_of(p, inst_arg(p->f, in, 2))),
+		            piecewise(state_of(p, inst_arg(p->f, in, 1))));
 		break;
-	case OP_SOLVED: s = joined(state_of(p, inst_arg(p->f, in, 0)), state_of(p, inst_arg(p->f, in, 3))); break;
+	case OP_SOLVED:
+		s = joined(state_of(p, inst_arg(p->f, in, 0)), state_of(p, inst_arg(p->f, in, 3)));
+		break;
 	default: break;
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) p->of[in->results + k] = s;
 }
 
 static void region(Smooth *p, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) instruction(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		instruction(p, &p->f->insts.at[p->f->inst_order.at[g->insts + i]]);
 }
 
 static void function(Arena *arena, const Fn *f, const State *args, State *results, uint32_t depth) {
-	Smooth p = {.f = f, .arena = arena, .of = ARENA_ARRAY(arena, State, f->vals.n + 1u), .depth = depth};
+	Smooth p = {
+		.f = f, .arena = arena, .of = ARENA_ARRAY(arena, State, f->vals.n + 1u), .depth = depth};
 	for (uint32_t k = 0; k < f->vals.n; k++) p.of[k] = still;
 	for (uint32_t k = 0; k < fn_nparams(f); k++) p.of[REF_INDEX(fn_param(f, k))] = args[k];
 	region(&p, &f->regions.at[0]);
@@ -191,7 +220,8 @@ Smoothness fn_smoothness(const Fn *f, const bool *active, bool *depends) {
 	Arena *arena = ctx_arena(f->ctx);
 	const uint32_t n = fn_nparams(f), m = fn_nresults(f);
 	State *args = ARENA_ARRAY(arena, State, n + m + 1), *results = args + n, all = still;
-	for (uint32_t k = 0; k < n; k++) args[k] = active[k] ? (State){SMOOTH_ALWAYS, true, false} : still;
+	for (uint32_t k = 0; k < n; k++)
+		args[k] = active[k] ? (State){SMOOTH_ALWAYS, true, false} : still;
 	function(arena, f, args, results, 0);
 	for (uint32_t k = 0; k < m; k++) all = joined(all, results[k]);
 	if (depends) *depends = all.active;

@@ -1,7 +1,9 @@
-/* smoothness.h - how smooth a function is in some of its parameters, by the dataflow of its instructions.
+/* smoothness.h - how smooth a function is in some of its parameters, by the
+ * dataflow of its instructions.
  *
- * Needs: ir.h. Guarantees: never smoother than the function is; what is not proven is taken for a jump. A pole or a root of 0 counts as smooth: what
- * it does to a derivative is seen as an infinity.
+ * Needs: ir.h. Guarantees: never smoother than the function is; what is not
+ * proven is taken for a jump. A pole or a root of 0 counts as smooth: what it
+ * does to a derivative is seen as an infinity.
  */
 #ifndef ATLED_LANG_PASSES_SMOOTHNESS_H
 #define ATLED_LANG_PASSES_SMOOTHNESS_H
@@ -9,12 +11,15 @@
 #include "lang/ir/ir.h"
 
 typedef enum Smoothness {
-	SMOOTH_JUMPS,   /* may jump where a parameter passes a value: a branch, a sign, a rounding, a table */
-	SMOOTH_BENDS,   /* continuous, its derivative may jump: abs, max, min */
-	SMOOTH_ALWAYS,  /* as often as wanted */
+	/* may jump where a parameter passes a value: a branch, a sign, a
+	 * rounding, a table */
+	SMOOTH_JUMPS,
+	SMOOTH_BENDS,  /* continuous, its derivative may jump: abs, max, min */
+	SMOOTH_ALWAYS, /* as often as wanted */
 } Smoothness;
 
-/* Of all results of f together, in the parameters flagged active[k]; *depends (may be NULL): whether they depend on these at all. */
+/* Of all results of f together, in the parameters flagged active[k]; *depends
+ * (may be NULL): whether they depend on these at all. */
 Smoothness fn_smoothness(const Fn *f, const bool *active, bool *depends);
 
 #endif

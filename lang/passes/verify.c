@@ -1,13 +1,17 @@
-/* verify.c - checks a finished function: structure first, then types by the builder's own rules.
+/* verify.c - checks a finished function: structure first, then types by the
+ * builder's own rules.
  *
- * Needs: builder/internal.h. Guarantees: any arrays that lie within their own bounds are safe to check; a fault records
- * E_INTERNAL "after PASS: what: the printed instruction" at the user's span. Changes nothing. Throws only for lack of
- * memory.
+ * Needs: builder/internal.h. Guarantees: any arrays that lie within their own
+ * bounds are safe to check; a fault records E_INTERNAL "after PASS: what: the
+ * printed instruction" at the user's span. Changes nothing. Throws only for
+ * lack of memory.
  *
- * Checked: every region, instruction and value stands in one place; operands are defined before, in this region or one
- * around it; regions have the parameters and results that their owner needs; types are what the type rules say under
- * the guards in force; symbols are born before they are used; callees and host functions exist; on every path one
- * effect at most starts from a token, and in a loop from a carried one.
+ * Checked: every region, instruction and value stands in one place; operands
+ * are defined before, in this region or one around it; regions have the
+ * parameters and results that their owner needs; types are what the type rules
+ * say under the guards in force; symbols are born before they are used; callees
+ * and host functions exist; on every path one effect at most starts from a
+ * token, and in a loop from a carried one.
  */
 #include "lang/builder/internal.h"
 #include <stdio.h>
@@ -16,16 +20,18 @@ typedef struct Verifier {
 	Ctx *c;
 	const Fn *f;
 	const char *pass;
-	Builder *b;          /* holds the equalities and homes of symbols */
-	bool *region_seen, *inst_seen, *defined, *visible, *spent; /* by region, instruction, value, value, value */
-	uint32_t *loops;     /* by value: how many loops stand around its definition */
-	VEC(uint32_t) scope; /* visible values in order of definition */
+	Builder *b; /* holds the equalities and homes of symbols */
+	/* by region, instruction, value, value, value */
+	bool *region_seen, *inst_seen, *defined, *visible, *spent;
+	uint32_t *loops;        /* by value: how many loops stand around its definition */
+	VEC(uint32_t) scope;    /* visible values in order of definition */
 	VEC(uint32_t) spending; /* spent tokens in order */
 	uint32_t loop_depth;
 	bool failed;
 } Verifier;
 
-static bool __attribute__((format(printf, 3, 4))) fault(Verifier *v, InstId at, const char *format, ...) {
+static bool __attribute__((format(printf, 3, 4)))
+fault(Verifier *v, InstId at, const char *format, ...) {
 	va_list args;
 	char what[320];
 	va_start(args, format);
@@ -39,16 +45,18 @@ static bool __attribute__((format(printf, 3, 4))) fault(Verifier *v, InstId at, 
 		fn_print_inst(&words, v->f, at);
 		if (v->f->insts.at[at].span) span = v->f->insts.at[at].span;
 	}
-	diag_error(v->c, E_INTERNAL, span_of(v->c, span), "after %s: %s: %s%.*s", v->pass, atom_text(v->c, v->f->name),
-	           what, words.failed ? 0 : (int)words.n, words.at ? words.at : "");
+	diag_error(v->c, E_INTERNAL, span_of(v->c, span), "after %s: %s: %s%.*s", v->pass,
+	           atom_text(v->c, v->f->name), what, words.failed ? 0 : (int)words.n,
+	           words.at ? words.at : "");
 	text_free(&words);
 	v->failed = true;
 	return false;
 }
 
-/* ---- values and scopes ----------------------------------------------------------------------------------------- */
+/* ---- values and scopes --------------------------------------------------- */
 
-static bool define(Verifier *v, InstId at, uint32_t value, InstId def, uint32_t index, RegionId region) {
+static bool define(Verifier *v, InstId at, uint32_t value, InstId def, uint32_t index,
+                   RegionId region) {
 	if (value >= v->f->vals.n) return fault(v, at, "a value that does not exist is defined");
 	const Val *val = &v->f->vals.at[value];
 	if (v->defined[value]) return fault(v, at, "a value is defined twice");
@@ -62,27 +70,34 @@ static bool define(Verifier *v, InstId at, uint32_t value, InstId def, uint32_t 
 
 static bool spend(Verifier *v, InstId at, uint32_t value) {
 	if (v->spent[value]) return fault(v, at, "two effects start from one token");
-	if (v->loops[value] != v->loop_depth) return fault(v, at, "a token enters a loop without being carried");
+	if (v->loops[value] != v->loop_depth)
+		return fault(v, at, "a token enters a loop without being carried");
 	v->spent[value] = true;
 	VEC_PUSH(v->b->scratch, &v->spending, value);
 	return true;
 }
 
-/* `spends`: the user makes something happen in the world, so that a second one would happen from the same state of it.
- * Passing a token on, by an `if` that does nothing with it for instance, leaves it as it was. */
+/* `spends`: the user makes something happen in the world, so that a second one
+ * would happen from the same state of it. Passing a token on, by an `if` that
+ * does nothing with it for instance, leaves it as it was. */
 static bool use(Verifier *v, InstId at, uint32_t place, bool spends) {
 	if (place >= v->f->args.n) return fault(v, at, "an operand list leaves its array");
 	Ref r = v->f->args.at[place];
 	if (ref_is_const(r))
-		return REF_INDEX(r) < v->f->consts.n || fault(v, at, "an operand is a constant that does not exist");
-	if (!ref_is_value(r) || REF_INDEX(r) >= v->f->vals.n) return fault(v, at, "an operand is no reference");
+		return REF_INDEX(r) < v->f->consts.n ||
+		       fault(v, at, "an operand is a constant that does not exist");
+	if (!ref_is_value(r) || REF_INDEX(r) >= v->f->vals.n)
+		return fault(v, at, "an operand is no reference");
 	uint32_t value = REF_INDEX(r);
 	if (!v->defined[value]) return fault(v, at, "an operand is used before its definition");
-	if (!v->visible[value]) return fault(v, at, "an operand is used outside the region of its definition");
-	return !spends || type_of(v->c, v->f->vals.at[value].type)->kind != TY_TOKEN || spend(v, at, value);
+	if (!v->visible[value])
+		return fault(v, at, "an operand is used outside the region of its definition");
+	return !spends || type_of(v->c, v->f->vals.at[value].type)->kind != TY_TOKEN ||
+	       spend(v, at, value);
 }
 
-/* Dims that an instruction mentions must exist where it stands, but for the ones it gives birth to. */
+/* Dims that an instruction mentions must exist where it stands, but for the
+ * ones it gives birth to. */
 static bool check_dims(Verifier *v, InstId at, const Inst *in, RegionId here) {
 	if (in->op == OP_BIND || in->op == OP_NONZERO) return true;
 	const AttrSchema *schema = &ir_state(v->c)->schema[in->op];
@@ -91,12 +106,13 @@ static bool check_dims(Verifier *v, InstId at, const Inst *in, RegionId here) {
 		uint32_t count;
 		const int64_t *words = attr_field(v->c, (Op)in->op, in->attr, k, &count);
 		for (uint32_t i = 0; i < count; i++)
-			if (!dim_visible(v->b, (Dim)words[i], here)) return fault(v, at, "a length that is not known here is used");
+			if (!dim_visible(v->b, (Dim)words[i], here))
+				return fault(v, at, "a length that is not known here is used");
 	}
 	return true;
 }
 
-/* ---- regions --------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static bool check_region(Verifier *v, RegionId id, InstId owner);
 
@@ -104,7 +120,8 @@ static void forget_spending(Verifier *v, uint32_t mark) {
 	for (uint32_t i = mark; i < v->spending.n; i++) v->spent[v->spending.at[i]] = false;
 }
 
-/* The regions of one owner: of `if` and `try` one is run, so that each may spend the same token. */
+/* The regions of one owner: of `if` and `try` one is run, so that each may
+ * spend the same token. */
 static bool check_regions(Verifier *v, InstId at, const Inst *in) {
 	bool loop = in->op == OP_FOR || in->op == OP_WHILE;
 	if (in->nregions > v->f->region_ids.n || in->regions > v->f->region_ids.n - in->nregions)
@@ -122,12 +139,14 @@ static bool check_regions(Verifier *v, InstId at, const Inst *in) {
 
 static bool check_inst(Verifier *v, InstId id, RegionId here) {
 	const Fn *f = v->f;
-	if (id >= f->insts.n) return fault(v, NO_INST, "an instruction that does not exist stands in region %u", here);
+	if (id >= f->insts.n)
+		return fault(v, NO_INST, "an instruction that does not exist stands in region %u", here);
 	const Inst *in = &f->insts.at[id];
 	if (v->inst_seen[id]) return fault(v, id, "an instruction stands in two places");
 	v->inst_seen[id] = true;
 	if (in->op <= OP_NONE || in->op >= OP_COUNT) return fault(v, id, "there is no such primitive");
-	if (in->parent != here) return fault(v, id, "an instruction's record does not say in which region it stands");
+	if (in->parent != here)
+		return fault(v, id, "an instruction's record does not say in which region it stands");
 	bool spends = prims[in->op].effect == EFFECT_EFFECT || in->op == OP_CALL || in->op == OP_HOST;
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (!use(v, id, in->args + k, spends)) return false;
@@ -140,7 +159,8 @@ static bool check_inst(Verifier *v, InstId id, RegionId here) {
 	for (uint32_t k = 0; k < in->nresults; k++) stated[k] = f->vals.at[in->results + k].type;
 	const Ref *args = in->nargs ? &f->args.at[in->args] : NULL;
 	const RegionId *regions = in->nregions ? &f->region_ids.at[in->regions] : NULL;
-	TypeQuery q = {.b = b, .op = (Op)in->op, .nargs = in->nargs, .args = args, .attr = in->attr, .here = here};
+	TypeQuery q = {
+		.b = b, .op = (Op)in->op, .nargs = in->nargs, .args = args, .attr = in->attr, .here = here};
 	q.nregions = in->nregions;
 	q.regions = regions;
 	q.stated = stated;
@@ -153,7 +173,8 @@ static bool check_inst(Verifier *v, InstId id, RegionId here) {
 	}
 	if (in->op == OP_BIND) dims_enter_dim(b, here, (Dim)attr_int(v->c, OP_BIND, in->attr, 0));
 	if (in->op == OP_GUARD)
-		dims_assume(b, (Dim)attr_int(v->c, OP_GUARD, in->attr, 0), (Dim)attr_int(v->c, OP_GUARD, in->attr, 1));
+		dims_assume(b, (Dim)attr_int(v->c, OP_GUARD, in->attr, 0),
+		            (Dim)attr_int(v->c, OP_GUARD, in->attr, 1));
 	return true;
 }
 

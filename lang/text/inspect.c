@@ -1,11 +1,15 @@
 /* inspect.c - a function as records and lists that a program can walk.
  *
- * Needs: print.h, syntax.h. Guarantees: everything that the text form says is in the records, under the same numbers and labels; never throws: when memory
+ * Needs: print.h, syntax.h. Guarantees: everything that the text form says is
+ * in the records, under the same numbers and labels; never throws: when memory
  * fails the result is V_UNSET.
  *
- * A function is (name, symbols, parameters, instructions, results, callees); a parameter (value, name, type); an instruction (operation, operands, results, types,
- * attributes, regions, transforms, line, column), where a region is (parameters, instructions, results). What is a number in the text is a number in the records
- * when it is an attribute; values, constants and lengths are strings, as they are written.
+ * A function is (name, symbols, parameters, instructions, results, callees); a
+ * parameter (value, name, type); an instruction (operation, operands, results,
+ * types, attributes, regions, transforms, line, column), where a region is
+ * (parameters, instructions, results). What is a number in the text is a number
+ * in the records when it is an attribute; values, constants and lengths are
+ * strings, as they are written.
  */
 #include "lang/text/syntax.h"
 #include "lang/text/print.h"
@@ -30,7 +34,8 @@ static Value close_record(ValueList *l, const char *fields) {
 	return close_named(l, names);
 }
 
-/* What has been printed into the printer's text, as a string; the text is empty again. */
+/* What has been printed into the printer's text, as a string; the text is empty
+ * again. */
 static Value printed(Printer *p) {
 	Value v = {.kind = V_UNSET};
 	if (!p->out->failed) v = value_string(p->c, p->out->at ? p->out->at : "", p->out->n);
@@ -38,7 +43,9 @@ static Value printed(Printer *p) {
 	return v;
 }
 
-static Value string_of(Ctx *c, Atom a) { return value_string(c, atom_text(c, a), atom_length(c, a)); }
+static Value string_of(Ctx *c, Atom a) {
+	return value_string(c, atom_text(c, a), atom_length(c, a));
+}
 
 static Value ref_value_of(Printer *p, Ref r) {
 	print_ref(p, r);
@@ -83,13 +90,15 @@ static Value attributes(Printer *p, const Inst *in) {
 	while (l.n < 16 && !l.failed && form_next_field(&schema, &field)) {
 		names[l.n] = atom_n(p->c, field.name, field.name_length);
 		if (!field.list) {
-			value_list_add(&l, at < total ? attribute_word(p, field.letter, words[at]) : value_none());
+			value_list_add(&l,
+			               at < total ? attribute_word(p, field.letter, words[at]) : value_none());
 			at++;
 			continue;
 		}
 		ValueList many = {.c = p->c};
 		int64_t count = at < total ? words[at++] : 0;
-		for (; count > 0 && at < total; count--) value_list_add(&many, attribute_word(p, field.letter, words[at++]));
+		for (; count > 0 && at < total; count--)
+			value_list_add(&many, attribute_word(p, field.letter, words[at++]));
 		value_list_add(&l, value_list_end(&many));
 	}
 	return close_named(&l, names);
@@ -117,7 +126,8 @@ static Value instruction(Printer *p, const Inst *in, uint32_t depth) {
 	value_list_add(&l, value_list_end(&results));
 	value_list_add(&l, value_list_end(&types));
 	value_list_add(&l, attributes(p, in));
-	for (uint32_t k = 0; k < in->nregions && depth < FORM_DEPTH; k++) value_list_add(&regions, region(p, inst_region(p->f, in, k), depth + 1));
+	for (uint32_t k = 0; k < in->nregions && depth < FORM_DEPTH; k++)
+		value_list_add(&regions, region(p, inst_region(p->f, in, k), depth + 1));
 	value_list_add(&l, value_list_end(&regions));
 	char transforms[256] = "";
 	chain_transforms(p->c, in->chain, transforms, sizeof transforms);
@@ -126,12 +136,15 @@ static Value instruction(Printer *p, const Inst *in, uint32_t depth) {
 	source_position(p->c, span_of(p->c, in->span), &line, &column);
 	value_list_add(&l, value_i64(line));
 	value_list_add(&l, value_i64(column));
-	return close_record(&l, "operation operands results types attributes regions transforms line column");
+	return close_record(
+		&l, "operation operands results types attributes regions transforms line column");
 }
 
 static Value instructions(Printer *p, const Region *r, uint32_t depth) {
 	ValueList l = {.c = p->c};
-	for (uint32_t i = 0; i < r->ninsts && !l.failed; i++) value_list_add(&l, instruction(p, &p->f->insts.at[p->f->inst_order.at[r->insts + i]], depth));
+	for (uint32_t i = 0; i < r->ninsts && !l.failed; i++)
+		value_list_add(&l,
+		               instruction(p, &p->f->insts.at[p->f->inst_order.at[r->insts + i]], depth));
 	return value_list_end(&l);
 }
 
@@ -145,7 +158,9 @@ static Value function(const Fn *f, const Callees *all, Value callees) {
 		print_attr_word(&p, 'f', f->id);
 		value_list_add(&l, value_string(f->ctx, out.at + 1, out.n - 1)); /* without its @ */
 		out.n = 0;
-		for (SymId s = 0; s < f->syms.n; s++) value_list_add(&symbols, value_string(f->ctx, p.labels.at + p.label[s], strlen(p.labels.at + p.label[s])));
+		for (SymId s = 0; s < f->syms.n; s++)
+			value_list_add(&symbols, value_string(f->ctx, p.labels.at + p.label[s],
+			                                      strlen(p.labels.at + p.label[s])));
 		value_list_add(&l, value_list_end(&symbols));
 		value_list_add(&l, parameters(&p, &f->regions.at[0]));
 		value_list_add(&l, instructions(&p, &f->regions.at[0], 0));

@@ -1,10 +1,13 @@
-/* parse.c - reads the text form that print.c writes: one function. The binary form is read by read.c.
+/* parse.c - reads the text form that print.c writes: one function. The binary
+ * form is read by read.c.
  *
- * Needs: builder/internal.h, syntax.h. Guarantees: whatever the bytes are, the answer is a function that verifies or
- * NULL and a diagnostic at the offending place; nothing is folded, shared or dropped on the way, so that what is read
+ * Needs: builder/internal.h, syntax.h. Guarantees: whatever the bytes are, the
+ * answer is a function that verifies or NULL and a diagnostic at the offending
+ * place; nothing is folded, shared or dropped on the way, so that what is read
  * prints as it was written. Nesting is bounded by FORM_DEPTH.
  *
- * The productions stand above the functions that read them. `;` starts a comment that ends with the line.
+ * The productions stand above the functions that read them. `;` starts a
+ * comment that ends with the line.
  */
 #include "lang/builder/internal.h"
 #include "lang/text/syntax.h"
@@ -45,12 +48,14 @@ typedef struct Reader {
 	/* Of the function being read: */
 	Builder *b;
 	VEC(SymLabel) syms;
-	VEC(Ref) numbered;   /* by number in the text; REF_NONE: not defined, or out of scope */
-	VEC(uint32_t) trail; /* numbers in the order of their definition: those of a closed region go out of scope */
+	VEC(Ref) numbered; /* by number in the text; REF_NONE: not defined, or out of scope */
+	/* numbers in the order of their definition: those of a closed region go
+	 * out of scope */
+	VEC(uint32_t) trail;
 	uint32_t depth;
 } Reader;
 
-/* ---- complaints ------------------------------------------------------------------------------------------------ */
+/* ---- complaints ---------------------------------------------------------- */
 
 static _Noreturn void __attribute__((format(printf, 4, 5)))
 wrong(Reader *r, size_t start, size_t end, const char *format, ...) {
@@ -68,7 +73,7 @@ static void enter(Reader *r) {
 }
 static void leave(Reader *r) { r->depth--; }
 
-/* ---- characters and words -------------------------------------------------------------------------------------- */
+/* ---- characters and words ------------------------------------------------ */
 
 static int peek_raw(const Reader *r) { return r->at < r->n ? (unsigned char)r->text[r->at] : -1; }
 
@@ -150,7 +155,8 @@ static char *read_string(Reader *r, size_t *length) {
 				char hex[3] = {0};
 				char *stop = hex;
 				for (int i = 0; i < 2 && r->at < r->n; i++) hex[i] = r->text[r->at++];
-				ch = hex[0] == '-' || hex[0] == '+' || hex[0] == ' ' ? -1 : (int)strtol(hex, &stop, 16);
+				ch = hex[0] == '-' || hex[0] == '+' || hex[0] == ' ' ? -1
+				                                                     : (int)strtol(hex, &stop, 16);
 				if (stop != hex + 2) wrong(r, start, r->at, "a bad escape in a string");
 			} else if (ch != '"' && ch != '\\') wrong(r, start, r->at, "a bad escape in a string");
 		}
@@ -182,7 +188,8 @@ static int64_t read_int(Reader *r) {
 	errno = 0;
 	char *stop;
 	int64_t v = strtoll(buf, &stop, 10);
-	if (!n || *stop || stop == buf || errno) wrong(r, start, r->at + !n, "expected a whole number of at most 64 bits");
+	if (!n || *stop || stop == buf || errno)
+		wrong(r, start, r->at + !n, "expected a whole number of at most 64 bits");
 	return v;
 }
 
@@ -193,7 +200,7 @@ static uint32_t read_u32(Reader *r) {
 	return (uint32_t)v;
 }
 
-/* ---- symbols, dims, types -------------------------------------------------------------------------------------- */
+/* ---- symbols, dims, types ------------------------------------------------ */
 
 /* symlabel := ident ['.' int] */
 static SymLabel read_sym_label(Reader *r) {
@@ -207,7 +214,8 @@ static SymLabel read_sym_label(Reader *r) {
 
 static Dim read_dim(Reader *r);
 
-/* factor := (int | symlabel | '(' dim ')' | 'floor' '(' dim '/' int ')') ['^' int] */
+/* factor := (int | symlabel | '(' dim ')' | 'floor' '(' dim '/' int ')') ['^' int]
+ */
 static Dim read_dim_factor(Reader *r) {
 	Dim d = 0;
 	int ch = peek(r);
@@ -227,8 +235,11 @@ static Dim read_dim_factor(Reader *r) {
 			d = dim_floordiv(r->c, d, by);
 		} else {
 			uint32_t i = 0;
-			while (i < r->syms.n && (r->syms.at[i].name != s.name || r->syms.at[i].suffix != s.suffix)) i++;
-			if (i == r->syms.n) wrong(r, start, r->at, "a symbol that the header of the function does not list");
+			while (i < r->syms.n &&
+			       (r->syms.at[i].name != s.name || r->syms.at[i].suffix != s.suffix))
+				i++;
+			if (i == r->syms.n)
+				wrong(r, start, r->at, "a symbol that the header of the function does not list");
 			d = dim_sym(r->c, i);
 		}
 	}
@@ -240,7 +251,8 @@ static Dim read_dim_factor(Reader *r) {
 	return result;
 }
 
-/* dim := ['-'] product { ('+' | '-') product };  product := factor { '*' factor } */
+/* dim := ['-'] product { ('+' | '-') product };  product := factor { '*' factor
+ * } */
 static Dim read_dim(Reader *r) {
 	enter(r);
 	Dim sum = dim_const(r->c, 0);
@@ -279,7 +291,8 @@ static TypeId read_type(Reader *r) {
 			if (rank == MAX_RANK) wrong(r, start, r->at, "more than %d axes", MAX_RANK);
 			dims[rank] = read_dim(r);
 			int64_t length;
-			if (dim_is_const(r->c, dims[rank], &length) && length < 0) wrong(r, start, r->at, "a negative length");
+			if (dim_is_const(r->c, dims[rank], &length) && length < 0)
+				wrong(r, start, r->at, "a negative length");
 			rank++;
 		} while (accept(r, ","));
 		expect(r, "]");
@@ -287,9 +300,10 @@ static TypeId read_type(Reader *r) {
 	return type_tensor(r->c, dtype, rank, dims);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
-/* The reader's list holds every new value until the function that takes it is complete, so that a throw loses none. */
+/* The reader's list holds every new value until the function that takes it is
+ * complete, so that a throw loses none. */
 static Value own(Reader *r, Value v) {
 	if (v.kind == V_UNSET || (v.kind == V_TENSOR && !v.tensor)) ctx_throw(r->c, ST_NOMEM);
 	r->owned.at[r->owned.n++] = v;
@@ -309,7 +323,8 @@ typedef struct Number { /* as written: which of the two it can be */
 	float f32; /* rounded once, NaN bits kept */
 } Number;
 
-/* number := ['-'] (digits ['.' digits] ['e' ['+' | '-'] digits] | 'inf') | 'nan' ['(' hex ')'] */
+/* number := ['-'] (digits ['.' digits] ['e' ['+' | '-'] digits] | 'inf') | 'nan' ['(' hex ')']
+ */
 static Number read_number(Reader *r) {
 	size_t start = (skip_blanks(r), r->at), n = 0;
 	Number out = {0};
@@ -319,7 +334,8 @@ static Number read_number(Reader *r) {
 		if (peek_raw(r) == '(') {
 			r->at++;
 			char hex[20] = {0};
-			while (r->at < r->n && n < 18 && r->text[r->at] && strchr("0123456789abcdefABCDEFx", r->text[r->at]))
+			while (r->at < r->n && n < 18 && r->text[r->at] &&
+			       strchr("0123456789abcdefABCDEFx", r->text[r->at]))
 				hex[n++] = r->text[r->at++];
 			expect(r, ")");
 			bits = strtoull(hex, NULL, 16);
@@ -365,7 +381,8 @@ static void read_part(Reader *r, bool single, void *out) {
 	else memcpy(out, &x.f, sizeof x.f);
 }
 
-/* complex := 'complex' '(' number ',' number ')'; both widths are kept, since the dtype stands behind it. */
+/* complex := 'complex' '(' number ',' number ')'; both widths are kept, since
+ * the dtype stands behind it. */
 static void read_complex(Reader *r, Number part[2]) {
 	if (!accept_word(r, "complex")) wrong(r, r->at, r->at + 1, "expected `complex`");
 	expect(r, "(");
@@ -380,7 +397,8 @@ static void read_element(Reader *r, Dtype d, void *out) {
 	size_t start = (skip_blanks(r), r->at);
 	switch (d) {
 	case DT_BOOL:
-		if (!at_word(r, "true") && !at_word(r, "false")) wrong(r, start, r->at + 1, "expected true or false");
+		if (!at_word(r, "true") && !at_word(r, "false"))
+			wrong(r, start, r->at + 1, "expected true or false");
 		*(bool *)out = accept_word(r, "true");
 		if (!*(bool *)out) accept_word(r, "false");
 		break;
@@ -417,7 +435,8 @@ static Value read_tensor(Reader *r) {
 		if (rank == MAX_RANK) wrong(r, start, r->at, "more than %d axes", MAX_RANK);
 		shape[rank] = read_u32(r);
 		count *= (uint64_t)shape[rank++];
-		/* Each element takes a character at least: this bounds what a few bytes of text can make us allocate. */
+		/* Each element takes a character at least: this bounds what a few bytes
+		 * of text can make us allocate. */
 		if (count > r->n) wrong(r, start, r->at, "more elements than there is text");
 	} while (accept(r, ","));
 	expect(r, "]");
@@ -446,7 +465,8 @@ static Value read_scalar(Reader *r) {
 		d = read_dtype(r);
 	}
 	Value v = {.kind = V_SCALAR, .dtype = (uint8_t)d};
-	bool fits = paired ? dtype_is_complex(d) : d == DT_F32 || d == DT_F64 || (part[0].whole && dtype_is_int(d));
+	bool fits = paired ? dtype_is_complex(d)
+	                   : d == DT_F32 || d == DT_F64 || (part[0].whole && dtype_is_int(d));
 	if (d == DT_I32 && (part[0].i < INT32_MIN || part[0].i > INT32_MAX)) fits = false;
 	if (!fits) wrong(r, start, r->at, "a number that is not of the dtype %s", dtype_name(d));
 	switch (d) {
@@ -470,7 +490,8 @@ static bool at_tensor(Reader *r) {
 
 static Value read_value(Reader *r);
 
-/* sequence := [value {',' value}] close; a record has `name ':'` before each value */
+/* sequence := [value {',' value}] close; a record has `name ':'` before each
+ * value */
 static Value read_items(Reader *r, ValueKind kind, const char *close) {
 	VEC(Value) items = {0};
 	VEC(Atom) names = {0};
@@ -506,7 +527,8 @@ static Value read_value(Reader *r) {
 		const char *s = read_string(r, &n);
 		return OWN(r, value_string(r->c, s, n));
 	}
-	if (peek(r) == '<') wrong(r, start, start + 1, "a function value cannot be read back from text");
+	if (peek(r) == '<')
+		wrong(r, start, start + 1, "a function value cannot be read back from text");
 	if (accept_word(r, "range")) {
 		int64_t part[3];
 		for (int k = 0; k < 3; k++) {
@@ -521,7 +543,7 @@ static Value read_value(Reader *r) {
 	return read_scalar(r);
 }
 
-/* ---- spans, chains, definitions, operands ---------------------------------------------------------------------- */
+/* ---- spans, chains, definitions, operands -------------------------------- */
 
 /* span := '@' int ':' int ':' int */
 static SpanId read_span(Reader *r) {
@@ -541,7 +563,8 @@ static ChainId read_chain(Reader *r) {
 		size_t start = r->at;
 		while (r->at < r->n && (unsigned char)r->text[r->at] > ' ') r->at++;
 		if (r->at == start) wrong(r, start, start + 1, "expected the name of a transform");
-		chain = chain_push(r->c, chain, atom_text(r->c, atom_n(r->c, r->text + start, r->at - start)));
+		chain =
+			chain_push(r->c, chain, atom_text(r->c, atom_n(r->c, r->text + start, r->at - start)));
 	}
 	return chain;
 }
@@ -559,7 +582,8 @@ static Def read_def(Reader *r) {
 	Def d = {.start = (skip_blanks(r), r->at)};
 	expect(r, "%");
 	d.number = read_u32(r);
-	if (d.number > r->n) wrong(r, d.start, r->at, "a number of a value that is larger than the text is long");
+	if (d.number > r->n)
+		wrong(r, d.start, r->at, "a number of a value that is larger than the text is long");
 	d.end = r->at;
 	if (peek(r) != ':') d.name = read_name(r, "the name of a value, or `:`");
 	expect(r, ":");
@@ -569,7 +593,8 @@ static Def read_def(Reader *r) {
 
 static void define(Reader *r, const Def *d, Ref ref) {
 	while (r->numbered.n <= d->number) VEC_PUSH(r->arena, &r->numbered, REF_NONE);
-	if (r->numbered.at[d->number] != REF_NONE) wrong(r, d->start, d->end, "%%%u is defined twice", d->number);
+	if (r->numbered.at[d->number] != REF_NONE)
+		wrong(r, d->start, d->end, "%%%u is defined twice", d->number);
 	r->numbered.at[d->number] = ref;
 	VEC_PUSH(r->arena, &r->trail, d->number);
 	r->b->fn->vals.at[REF_INDEX(ref)].name = d->name;
@@ -591,7 +616,8 @@ static Ref read_operand(Reader *r) {
 	if (accept_word(r, "dyn")) {
 		Value v = read_value(r);
 		if (value_is_array(v))
-			wrong(r, start, r->at, "an array is not a dyn constant: without `dyn` it is one of its own type");
+			wrong(r, start, r->at,
+			      "an array is not a dyn constant: without `dyn` it is one of its own type");
 		return build_const(r->b, v);
 	}
 	Value v = at_tensor(r) ? read_tensor(r) : read_scalar(r);
@@ -609,7 +635,7 @@ static Refs read_operands(Reader *r) {
 	return refs;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------ */
+/* ---- attributes ---------------------------------------------------------- */
 
 static FnId resolve_callee(Reader *r);
 
@@ -633,14 +659,17 @@ static int64_t read_attr_word(Reader *r, char letter) {
 		const HostCall *call = host_call(r->c, id);
 		if (!call || strcmp(call->def->name, s) != 0)
 			wrong(r, start, r->at,
-			      "the host function \"%s\" is not known here: host calls cannot be read from text alone", s);
+			      "the host function \"%s\" is not known here: host calls cannot be read from text "
+			      "alone",
+			      s);
 		return id;
 	}
 	default: return read_int(r);
 	}
 }
 
-/* attributes := '{' name ':' (word | '[' [word {',' word}] ']') {',' ...} '}', as the primitive's schema says */
+/* attributes := '{' name ':' (word | '[' [word {',' word}] ']') {',' ...} '}',
+ * as the primitive's schema says */
 static AttrId read_attrs(Reader *r, Op op) {
 	const char *schema = prims[op].attr;
 	VEC(int64_t) words = {0};
@@ -651,8 +680,8 @@ static AttrId read_attrs(Reader *r, Op op) {
 		any = true;
 		size_t start = (skip_blanks(r), r->at), n = ident_length(r);
 		if (n != field.name_length || memcmp(r->text + r->at, field.name, n) != 0)
-			wrong(r, start, r->at + n, "expected the attribute `%.*s` of %s", (int)field.name_length, field.name,
-			      prims[op].name);
+			wrong(r, start, r->at + n, "expected the attribute `%.*s` of %s",
+			      (int)field.name_length, field.name, prims[op].name);
 		r->at += n;
 		expect(r, ":");
 		if (!field.list) {
@@ -675,11 +704,12 @@ static AttrId read_attrs(Reader *r, Op op) {
 	return attr_intern(r->c, words.at, words.n);
 }
 
-/* ---- instructions and regions ---------------------------------------------------------------------------------- */
+/* ---- instructions and regions -------------------------------------------- */
 
 static Refs read_region_body(Reader *r, const char *end);
 
-/* region := '{' ['(' def {',' def} ')' ':'] {instruction} 'yield' [operand {',' operand}] '}' */
+/* region := '{' ['(' def {',' def} ')' ':'] {instruction} 'yield' [operand {','
+ * operand}] '}' */
 static RegionId read_region(Reader *r) {
 	enter(r);
 	uint32_t mark = r->trail.n;
@@ -706,7 +736,8 @@ static RegionId read_region(Reader *r) {
 	return id;
 }
 
-/* instruction := [def {',' def} '='] op [operand {',' operand}] [attributes] {region} chain [span] */
+/* instruction := [def {',' def} '='] op [operand {',' operand}] [attributes]
+ * {region} chain [span] */
 static void read_inst(Reader *r) {
 	Builder *b = r->b;
 	Defs defs = {0};
@@ -734,29 +765,33 @@ static void read_inst(Reader *r) {
 	SpanId span = read_span(r);
 
 	const TypeId none = 0;
-	TypeQuery q = {.b = b, .op = op, .nargs = args.n, .args = args.at, .attr = attr, .here = b->region->id};
+	TypeQuery q = {
+		.b = b, .op = op, .nargs = args.n, .args = args.at, .attr = attr, .here = b->region->id};
 	q.nregions = nregions;
 	q.regions = regions;
 	q.stated = types.n ? types.at : &none;
 	q.nstated = types.n;
-	if (!infer_types(&q)) wrong(r, start, end, "%s: %s", prims[op].name, q.why ? q.why : "operands that do not fit");
+	if (!infer_types(&q))
+		wrong(r, start, end, "%s: %s", prims[op].name, q.why ? q.why : "operands that do not fit");
 	build_at(b, span);
 	build_chain(b, chain);
 	InstId id = emit_inst(b, op, args.n, args.at, attr, nregions, regions, types.n, types.at);
-	for (uint32_t k = 0; k < defs.n; k++) define(r, &defs.at[k], ref_value(b->fn->insts.at[id].results + k));
+	for (uint32_t k = 0; k < defs.n; k++)
+		define(r, &defs.at[k], ref_value(b->fn->insts.at[id].results + k));
 }
 
 static Refs read_region_body(Reader *r, const char *end) {
 	Refs results = {0};
 	while (!accept_word(r, end)) {
-		if (peek(r) < 0) wrong(r, r->at, r->at, "the text ends inside a region: expected `%s`", end);
+		if (peek(r) < 0)
+			wrong(r, r->at, r->at, "the text ends inside a region: expected `%s`", end);
 		read_inst(r);
 	}
 	if (peek(r) != '}') results = read_operands(r);
 	return results;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 /* label := '@' name ['.' int] */
 static Label read_label(Reader *r) {
@@ -769,7 +804,8 @@ static Label read_label(Reader *r) {
 	return l;
 }
 
-/* Finds every `fn @label` at the start of a line, so that functions can call what is written further down. */
+/* Finds every `fn @label` at the start of a line, so that functions can call
+ * what is written further down. */
 static void find_functions(Reader *r) {
 	for (size_t line = 0; line < r->n;) {
 		r->at = line;
@@ -778,7 +814,8 @@ static void find_functions(Reader *r) {
 		if (peek_raw(r) == 'f' && accept_word(r, "fn")) {
 			FnEntry e = {.label = read_label(r), .start = start};
 			for (uint32_t i = 0; i < r->fns.n; i++)
-				if (r->fns.at[i].label.name == e.label.name && r->fns.at[i].label.suffix == e.label.suffix)
+				if (r->fns.at[i].label.name == e.label.name &&
+				    r->fns.at[i].label.suffix == e.label.suffix)
 					wrong(r, start, r->at, "two functions of one name");
 			VEC_PUSH(r->arena, &r->fns, e);
 		}
@@ -808,7 +845,8 @@ static void read_symbols(Reader *r) {
 	expect(r, "]");
 }
 
-/* function := 'fn' label [symbols] '(' [def {',' def}] ')' '->' '(' [type {',' type}] ')' [span]
+/* function := 'fn' label [symbols] '(' [def {',' def}] ')' '->' '(' [type {','
+ * type}] ')' [span]
  *             ['snapshots' '(' int ',' int ')'] ['by_lane' '(' int ')'] body
  * body := '{' {instruction} 'return' [operand {',' operand}] '}' */
 static void read_function(Reader *r, uint32_t entry) {
@@ -835,7 +873,8 @@ static void read_function(Reader *r, uint32_t entry) {
 	expect(r, "->");
 	expect(r, "(");
 	VEC(TypeId) stated = {0};
-	for (bool more = peek(r) != ')'; more; more = accept(r, ",")) VEC_PUSH(r->arena, &stated, read_type(r));
+	for (bool more = peek(r) != ')'; more; more = accept(r, ","))
+		VEC_PUSH(r->arena, &stated, read_type(r));
 	expect(r, ")");
 	r->b->fn->span = read_span(r);
 	if (accept_word(r, "snapshots")) {
@@ -845,14 +884,16 @@ static void read_function(Reader *r, uint32_t entry) {
 		expect(r, ",");
 		words[1] = read_int(r);
 		if ((words[0] > 0) == (words[1] > 0) || words[0] < 0 || words[1] < 0)
-			wrong(r, r->at, r->at + 1, "a number of snapshots or of bytes is wanted, and 0 for the other");
+			wrong(r, r->at, r->at + 1,
+			      "a number of snapshots or of bytes is wanted, and 0 for the other");
 		expect(r, ")");
 		r->b->fn->checkpoint = attr_intern(r->c, words, 2);
 	}
 	if (accept_word(r, "by_lane")) {
 		expect(r, "(");
 		int64_t k = read_int(r);
-		if (k < 0 || k >= fn_nparams(r->b->fn)) wrong(r, r->at, r->at + 1, "there is no such parameter");
+		if (k < 0 || k >= fn_nparams(r->b->fn))
+			wrong(r, r->at, r->at + 1, "there is no such parameter");
 		r->b->fn->by_lane = (uint32_t)k + 1;
 		expect(r, ")");
 	}
@@ -861,9 +902,11 @@ static void read_function(Reader *r, uint32_t entry) {
 	size_t start = (skip_blanks(r), r->at);
 	expect(r, "}");
 	bool same = results.n == stated.n;
-	for (uint32_t i = 0; same && i < results.n; i++) same = ref_type(r->b->fn, results.at[i]) == stated.at[i];
+	for (uint32_t i = 0; same && i < results.n; i++)
+		same = ref_type(r->b->fn, results.at[i]) == stated.at[i];
 	if (!same)
-		wrong(r, start, r->at, "what is returned is not what the header of @%s says", atom_text(r->c, label.name));
+		wrong(r, start, r->at, "what is returned is not what the header of @%s says",
+		      atom_text(r->c, label.name));
 	FnEntry *e = &r->fns.at[entry];
 	e->fn = build_end(r->b, results.n, results.at);
 	e->state = FN_READ;
@@ -912,7 +955,8 @@ static void set_up(Ctx *c, void *arg) {
 	r->arena = arena_new(c);
 }
 
-/* What the verifier finds in a function that came from text is the text's fault, not ours. */
+/* What the verifier finds in a function that came from text is the text's
+ * fault, not ours. */
 static void blame_text(Reader *r, uint32_t total) {
 	if (diag_total(r->c) <= total) return;
 	const Diag *d = diag_at(r->c, total);
@@ -942,6 +986,7 @@ Fn *fn_read(Ctx *c, SourceId source) {
 		else if (f) fn_unref(f);
 	}
 	if (r.arena) arena_free(r.arena);
-	if (status == ST_NOMEM) diag_error(c, E_MEMORY, NO_SPAN, "out of memory while reading the text form of a function");
+	if (status == ST_NOMEM)
+		diag_error(c, E_MEMORY, NO_SPAN, "out of memory while reading the text form of a function");
 	return result;
 }

@@ -1,9 +1,10 @@
 /* print.c - writes functions in the text form that text/parse.c reads back.
  *
- * Needs: ir.h, host.h. Guarantees: nothing is lost but the numbering of values, which the text makes dense in reading
- * order (so dead values leave no gap): numbers keep their bits, symbols their ids, instructions their span and chain.
- * Prints broken functions as well as whole ones, because the verifier shows them. Never throws: when memory fails the
- * Text says so.
+ * Needs: ir.h, host.h. Guarantees: nothing is lost but the numbering of values,
+ * which the text makes dense in reading order (so dead values leave no gap):
+ * numbers keep their bits, symbols their ids, instructions their span and
+ * chain. Prints broken functions as well as whole ones, because the verifier
+ * shows them. Never throws: when memory fails the Text says so.
  *
  *   fn @f[n, m.1](%0 x: f64[n, 3], %1: i64) -> (f64[n]) @1:0:40 {
  *     %2: f64[n] = reduce_sum %0 {axes: [1]} !jvp !transpose @1:10:14
@@ -24,7 +25,7 @@
 
 #define NO_NUMBER UINT32_MAX
 
-/* ---- words ----------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 bool form_is_ident(const char *s, size_t n) {
 	for (size_t i = 0; i < n; i++)
@@ -56,7 +57,8 @@ static void put_span(const Ctx *c, Text *out, SpanId id) {
 	if (s.source || s.start || s.end) text_format(out, " @%u:%u:%u", s.source, s.start, s.end);
 }
 
-/* The shortest decimal that reads back to the same bits; always with a point or an exponent. */
+/* The shortest decimal that reads back to the same bits; always with a point or
+ * an exponent. */
 static void put_real(Text *out, double x, bool single) {
 	uint64_t bits = 0;
 	if (single) {
@@ -83,7 +85,8 @@ static void put_real(Text *out, double x, bool single) {
 	if (!strpbrk(buf, ".e")) text_str(out, ".0");
 }
 
-/* Bits of an f32 NaN survive in a double only up to quieting, so f32 parts come by address. */
+/* Bits of an f32 NaN survive in a double only up to quieting, so f32 parts come
+ * by address. */
 static void put_float_at(Text *out, const float *p) {
 	uint32_t bits;
 	memcpy(&bits, p, sizeof bits);
@@ -131,7 +134,8 @@ static void put_elements(Text *out, const Tensor *t, uint32_t axis, const char *
 		return;
 	}
 	ptrdiff_t step = (ptrdiff_t)t->stride[axis] * (ptrdiff_t)dtype_size((Dtype)t->dtype);
-	for (int64_t i = 0; i < t->shape[axis] && !out->failed; i++) put_elements(out, t, axis + 1, data + i * step, first);
+	for (int64_t i = 0; i < t->shape[axis] && !out->failed; i++)
+		put_elements(out, t, axis + 1, data + i * step, first);
 }
 
 static void put_tensor(Text *out, const Tensor *t) {
@@ -140,7 +144,8 @@ static void put_tensor(Text *out, const Tensor *t) {
 		return;
 	}
 	text_format(out, "%s[", dtype_name((Dtype)t->dtype));
-	for (uint32_t i = 0; i < t->rank; i++) text_format(out, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+	for (uint32_t i = 0; i < t->rank; i++)
+		text_format(out, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
 	text_str(out, "]{");
 	bool first = true;
 	if (t->count) put_elements(out, t, 0, t->data, &first);
@@ -156,7 +161,8 @@ static void put_value(const Ctx *c, Text *out, Value v) {
 	case V_STRING: put_quoted(out, ((const StringObject *)v.object)->text, v.object->n); break;
 	case V_RANGE: {
 		const RangeObject *r = (const RangeObject *)v.object;
-		text_format(out, "range(%lld, %lld, %lld)", (long long)r->start, (long long)r->stop, (long long)r->step);
+		text_format(out, "range(%lld, %lld, %lld)", (long long)r->start, (long long)r->stop,
+		            (long long)r->step);
 		break;
 	}
 	case V_TUPLE:
@@ -189,9 +195,10 @@ static void put_value(const Ctx *c, Text *out, Value v) {
 	}
 }
 
-/* ---- symbols, dims, types -------------------------------------------------------------------------------------- */
+/* ---- symbols, dims, types ------------------------------------------------ */
 
-/* `n`; `n.3` when another symbol has the name already; `_.3` for one without a name. The number is the symbol's own. */
+/* `n`; `n.3` when another symbol has the name already; `_.3` for one without a
+ * name. The number is the symbol's own. */
 static bool make_labels(Printer *p) {
 	const Fn *f = p->f;
 	text_init(&p->labels, p->c);
@@ -202,7 +209,8 @@ static bool make_labels(Printer *p) {
 		Atom name = f->syms.at[s].name;
 		const char *text = atom_text(p->c, name);
 		size_t n = atom_length(p->c, name);
-		bool plain = form_is_ident(text, n) && strcmp(text, "_") != 0, taken = !plain || !strcmp(text, "floor");
+		bool plain = form_is_ident(text, n) && strcmp(text, "_") != 0,
+			 taken = !plain || !strcmp(text, "floor");
 		for (SymId t = 0; t < s && !taken; t++) taken = f->syms.at[t].name == name;
 		p->label[s] = p->labels.n;
 		if (plain) text_add(&p->labels, text, n);
@@ -218,13 +226,15 @@ static const char *label_of(void *ud, SymId s) {
 	return s < p->f->syms.n ? p->labels.at + p->label[s] : "_.unknown";
 }
 
-/* dim_print and type_print cut what does not fit: try until there is room to spare. */
+/* dim_print and type_print cut what does not fit: try until there is room to
+ * spare. */
 static void put_interned(Printer *p, bool is_type, uint32_t id) {
 	char small[200];
 	size_t cap = sizeof small;
 	char *buf = small;
 	for (;;) {
-		size_t n = is_type ? type_print(p->c, id, label_of, p, buf, cap) : dim_print(p->c, id, label_of, p, buf, cap);
+		size_t n = is_type ? type_print(p->c, id, label_of, p, buf, cap)
+		                   : dim_print(p->c, id, label_of, p, buf, cap);
 		if (n + 1 < cap) {
 			text_add(p->out, buf, n);
 			break;
@@ -242,13 +252,14 @@ static void put_interned(Printer *p, bool is_type, uint32_t id) {
 static void put_dim(Printer *p, Dim d) { put_interned(p, false, d); }
 void print_type(Printer *p, TypeId t) { put_interned(p, true, t); }
 
-/* ---- references, attributes ------------------------------------------------------------------------------------ */
+/* ---- references, attributes ---------------------------------------------- */
 
 static void number_value(Printer *p, uint32_t v) {
 	if (v < p->f->vals.n && p->number[v] == NO_NUMBER) p->number[v] = p->next++;
 }
 
-/* A broken function may own a region twice or in a circle: numbers are given once, and depth is bounded. */
+/* A broken function may own a region twice or in a circle: numbers are given
+ * once, and depth is bounded. */
 static void number_region(Printer *p, RegionId id, uint32_t depth) {
 	const Fn *f = p->f;
 	if (id >= f->regions.n || depth > FORM_DEPTH) return;
@@ -259,7 +270,8 @@ static void number_region(Printer *p, RegionId id, uint32_t depth) {
 		const Inst *in = &f->insts.at[f->inst_order.at[r->insts + i]];
 		for (uint32_t k = 0; k < in->nresults; k++) number_value(p, in->results + k);
 		for (uint32_t k = 0; k < in->nregions; k++)
-			if (in->regions + k < f->region_ids.n) number_region(p, f->region_ids.at[in->regions + k], depth + 1);
+			if (in->regions + k < f->region_ids.n)
+				number_region(p, f->region_ids.at[in->regions + k], depth + 1);
 	}
 }
 
@@ -293,7 +305,8 @@ static void put_callee_label(const Ctx *c, Text *out, const Callees *all, const 
 	text_str(out, "@");
 	put_name(c, out, callee->name);
 	for (uint32_t i = 0; all && i < all->n; i++)
-		if (all->at[i].fn == callee && all->at[i].suffix) text_format(out, ".%u", all->at[i].suffix);
+		if (all->at[i].fn == callee && all->at[i].suffix)
+			text_format(out, ".%u", all->at[i].suffix);
 }
 
 void print_attr_word(Printer *p, char letter, int64_t word) {
@@ -324,7 +337,8 @@ bool form_next_field(const char **schema, FormField *field) {
 	while (*s == ' ') s++;
 	const char *colon = strchr(s, ':');
 	if (!*s || !colon || !colon[1]) return false;
-	*field = (FormField){.name = s, .name_length = (size_t)(colon - s), .letter = colon[1], .list = colon[2] == '*'};
+	*field = (FormField){
+		.name = s, .name_length = (size_t)(colon - s), .letter = colon[1], .list = colon[2] == '*'};
 	*schema = colon + 2 + field->list;
 	return true;
 }
@@ -351,7 +365,7 @@ static void put_attrs(Printer *p, Op op, AttrId attr) {
 	if (*prims[op].attr) text_str(p->out, "}");
 }
 
-/* ---- instructions ---------------------------------------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------- */
 
 static void put_region(Printer *p, RegionId id, uint32_t depth);
 
@@ -375,7 +389,8 @@ static void put_inst(Printer *p, const Inst *in, uint32_t depth, bool with_regio
 	if (known) put_attrs(p, (Op)in->op, in->attr);
 	for (uint32_t k = 0; with_regions && k < in->nregions; k++) {
 		text_str(p->out, " {\n");
-		if (in->regions + k < f->region_ids.n) put_region(p, f->region_ids.at[in->regions + k], depth + 1);
+		if (in->regions + k < f->region_ids.n)
+			put_region(p, f->region_ids.at[in->regions + k], depth + 1);
 		put_indent(p, depth);
 		text_str(p->out, "}");
 	}
@@ -461,7 +476,9 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 		text_str(out, ") -> (");
 		for (uint32_t i = 0; i < body->nresults && body->results + i < f->args.n; i++) {
 			Ref r = fn_result(f, i);
-			bool good = REF_INDEX(r) < (ref_is_const(r) ? f->consts.n : ref_is_value(r) ? f->vals.n : 0);
+			bool good = REF_INDEX(r) < (ref_is_const(r)   ? f->consts.n
+			                            : ref_is_value(r) ? f->vals.n
+			                                              : 0);
 			if (i) text_str(out, ", ");
 			if (good) print_type(&p, ref_type(f, r));
 			else text_str(out, "?");
@@ -481,7 +498,7 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 	printer_close(&p);
 }
 
-/* ---- callees first --------------------------------------------------------------------------------------------- */
+/* ---- callees first ------------------------------------------------------- */
 
 uint32_t callees_add(Callees *all, const Fn *f) {
 	if (all->n == all->cap) {
@@ -498,8 +515,8 @@ uint32_t callees_add(Callees *all, const Fn *f) {
 	return all->n++;
 }
 
-/* Post-order over calls; recursive functions call what is still open. `done` counts the functions that have their
- * place. */
+/* Post-order over calls; recursive functions call what is still open. `done`
+ * counts the functions that have their place. */
 static void collect_callees(Callees *all, const Fn *f, uint32_t depth, uint32_t *done) {
 	for (uint32_t i = 0; i < all->n; i++)
 		if (all->at[i].fn == f) return;
@@ -520,7 +537,8 @@ void callees_collect(Callees *all, const Fn *f) {
 	collect_callees(all, f, 0, &done);
 	for (uint32_t i = 0; i < all->n && !all->failed; i++)
 		for (uint32_t k = 0; k < all->n; k++)
-			all->at[i].suffix += all->at[k].fn->name == all->at[i].fn->name && all->at[k].place < all->at[i].place;
+			all->at[i].suffix +=
+				all->at[k].fn->name == all->at[i].fn->name && all->at[k].place < all->at[i].place;
 }
 
 void callees_free(Callees *all) { heap_free(all->ctx, all->at, all->cap * sizeof *all->at); }

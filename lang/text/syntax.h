@@ -1,14 +1,15 @@
 /* syntax.h - what the writer and the reader of the text form share.
  *
- * Needs: ir.h. Guarantees: a name is written bare exactly when form_is_ident says so, quoted otherwise; labels add
- * `.number` to it.
+ * Needs: ir.h. Guarantees: a name is written bare exactly when form_is_ident
+ * says so, quoted otherwise; labels add `.number` to it.
  */
 #ifndef ATLED_LANG_TEXT_SYNTAX_H
 #define ATLED_LANG_TEXT_SYNTAX_H
 
 #include "lang/ir/ir.h"
 
-/* Nesting of regions, values and dims that is read, and calls that are followed when printing: bounds the C stack. */
+/* Nesting of regions, values and dims that is read, and calls that are followed
+ * when printing: bounds the C stack. */
 #define FORM_DEPTH 200
 
 /* Letters, digits, _, and any byte of a character outside ASCII. */

@@ -1,20 +1,27 @@
-/* axes.c - axes by their numbers, lengths of axes, rows along an axis, and what must be known before a program runs.
+/* axes.c - axes by their numbers, lengths of axes, rows along an axis, and what
+ * must be known before a program runs.
  *
- * Needs: specialise/internal.h. Guarantees: as arrays.c. stdlib/core/arrays.dsl is written with these: a function of the library that takes an axis, or an option
- * that decides what its result is, asks for it here, and is then compiled for that number.
+ * Needs: specialise/internal.h. Guarantees: as arrays.c. stdlib/core/arrays.dsl
+ * is written with these: a function of the library that takes an axis, or an
+ * option that decides what its result is, asks for it here, and is then
+ * compiled for that number.
  */
 #include "parser/builtins/table.h"
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define BUILTIN(fname)                                                                             \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
+	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 /* Argument i as the number of an axis; negative ones count from the last. */
 static int want_axis(Sp *sp, const Call *call, uint32_t i, int rank) {
 	const Span at = sp_user_place(sp, call->spans[i]);
 	const int64_t k = sp_want_int(sp, call->args[i], at, "an axis"), axis = k < 0 ? k + rank : k;
-	if (axis < 0 || axis >= rank) sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d, counted from 0", (long long)k, rank == 1 ? "is" : "are", rank);
+	if (axis < 0 || axis >= rank)
+		sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d, counted from 0", (long long)k,
+		        rank == 1 ? "is" : "are", rank);
 	return (int)axis;
 }
 
@@ -25,7 +32,8 @@ BUILTIN(axis) {
 	return av_int(sp, want_axis(sp, call, 1, ty(sp, x->ref)->rank));
 }
 
-/* _known(v, what): a whole number, a truth value or anything else that is no array, as a value that is known now. */
+/* _known(v, what): a whole number, a truth value or anything else that is no
+ * array, as a value that is known now. */
 BUILTIN(known) {
 	UNUSED;
 	Av *v = call->args[0];
@@ -39,7 +47,8 @@ BUILTIN(known) {
 BUILTIN(moveaxis) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
-	const int rank = ty(sp, x->ref)->rank, from = want_axis(sp, call, 1, rank), to = want_axis(sp, call, 2, rank);
+	const int rank = ty(sp, x->ref)->rank, from = want_axis(sp, call, 1, rank),
+			  to = want_axis(sp, call, 2, rank);
 	int perm[MAX_RANK];
 	if (!strcmp(self->name, "swapaxes")) {
 		for (int i = 0; i < rank; i++) perm[i] = i == from ? to : i == to ? from : i;
@@ -53,7 +62,8 @@ BUILTIN(moveaxis) {
 
 BUILTIN(squeeze) {
 	UNUSED;
-	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "squeeze"), *axes = call_named(call, "axis", sp->c);
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "squeeze"),
+	   *axes = call_named(call, "axis", sp->c);
 	Type t = *ty(sp, x->ref);
 	bool gone[MAX_RANK] = {false};
 	const Dim one = dim_const(sp->c, 1);
@@ -64,9 +74,14 @@ BUILTIN(squeeze) {
 		sp_want_ints(sp, axes, at, "an axis", &n, given, MAX_RANK);
 		for (uint32_t i = 0; i < n; i++) {
 			const int64_t k = given[i] < 0 ? given[i] + t.rank : given[i];
-			if (k < 0 || k >= t.rank) sp_fail(sp, E_RANK, at, "no axis %lld: there %s %u, counted from 0", (long long)given[i], t.rank == 1 ? "is" : "are", t.rank);
-			const char *message = arena_printf(sp->a, "cannot squeeze axis %lld of %s: its length is not 1", (long long)given[i], sp_type_text(sp, x));
-			if (!build_unify(sp->b, t.dims[k], one, atom(sp->c, message))) sp_fail(sp, E_SHAPE, at, "%s", message);
+			if (k < 0 || k >= t.rank)
+				sp_fail(sp, E_RANK, at, "no axis %lld: there %s %u, counted from 0",
+				        (long long)given[i], t.rank == 1 ? "is" : "are", t.rank);
+			const char *message =
+				arena_printf(sp->a, "cannot squeeze axis %lld of %s: its length is not 1",
+			                 (long long)given[i], sp_type_text(sp, x));
+			if (!build_unify(sp->b, t.dims[k], one, atom(sp->c, message)))
+				sp_fail(sp, E_SHAPE, at, "%s", message);
 			gone[k] = true;
 		}
 	} else
@@ -78,35 +93,56 @@ BUILTIN(squeeze) {
 	return av_array(sp, build_reshape(sp->b, x->ref, rank, dims));
 }
 
-/* _gather(x, i, axis): rows of x along an axis. _gather_along(x, i, axis): x[.., i[..], ..], where i has the other axes of x, too. */
+/* _gather(x, i, axis): rows of x along an axis. _gather_along(x, i, axis):
+ * x[.., i[..], ..], where i has the other axes of x, too. */
 BUILTIN(gather) {
 	UNUSED;
-	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "this function"), *i = sp_want_array(sp, call->args[1], call->spans[1], "this function");
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "this function"),
+	   *i = sp_want_array(sp, call->args[1], call->spans[1], "this function");
 	const Span at = sp_user_place(sp, call->spans[1]);
-	if (!dtype_is_int((Dtype)ty(sp, i->ref)->dtype)) sp_fail(sp, E_TYPE, at, "an index is an integer, not %s", sp_type_text(sp, i));
+	if (!dtype_is_int((Dtype)ty(sp, i->ref)->dtype))
+		sp_fail(sp, E_TYPE, at, "an index is an integer, not %s", sp_type_text(sp, i));
 	const int rank = ty(sp, x->ref)->rank, k = want_axis(sp, call, 2, rank);
 	Ref index = build_convert(sp->b, i->ref, DT_I64);
 	if (!strcmp(self->name, "_gather")) {
-		if (rank - 1 + ty(sp, index)->rank > MAX_RANK) sp_fail(sp, E_RANK, at, "an array has at most %d axes", MAX_RANK);
+		if (rank - 1 + ty(sp, index)->rank > MAX_RANK)
+			sp_fail(sp, E_RANK, at, "an array has at most %d axes", MAX_RANK);
 		return av_array(sp, build_gather(sp->b, x->ref, index, k, 0));
 	}
 	const Type tx = *ty(sp, x->ref), ti = *ty(sp, index);
-	const char *message = arena_printf(sp->a, "cannot take %s along an axis of %s", sp_type_text(sp, i), sp_type_text(sp, x));
+	const char *message = arena_printf(sp->a, "cannot take %s along an axis of %s",
+	                                   sp_type_text(sp, i), sp_type_text(sp, x));
 	bool fits = ti.rank == tx.rank;
-	for (int a = 0; fits && a < rank; a++) fits = a == k || build_unify(sp->b, tx.dims[a], ti.dims[a], atom(sp->c, message));
+	for (int a = 0; fits && a < rank; a++)
+		fits = a == k || build_unify(sp->b, tx.dims[a], ti.dims[a], atom(sp->c, message));
 	if (!fits) sp_fail(sp, E_SHAPE, at, "%s", message);
 	int perm[MAX_RANK];
 	for (int a = 0; a < rank; a++) perm[a] = a;
 	perm[k] = rank - 1;
 	perm[rank - 1] = k;
-	Ref r = build_gather(sp->b, build_transpose(sp->b, x->ref, perm), build_transpose(sp->b, index, perm), rank - 1, rank - 1);
+	Ref r = build_gather(sp->b, build_transpose(sp->b, x->ref, perm),
+	                     build_transpose(sp->b, index, perm), rank - 1, rank - 1);
 	return av_array(sp, build_transpose(sp->b, r, perm));
 }
 
 const Builtin builtins_axes[] = {
-	{.name = "moveaxis", .min_args = 3, .max_args = 3, .run = moveaxis, .doc = "moveaxis(x, from, to): axis `from` becomes axis `to`, the others keep their order"},
-	{.name = "swapaxes", .min_args = 3, .max_args = 3, .run = moveaxis, .doc = "swapaxes(x, i, j): axes i and j change places"},
-	{.name = "squeeze", .min_args = 1, .max_args = 1, .named = "axis", .run = squeeze, .doc = "squeeze(x; axis): without its axes of length 1, or without this one (or these), whose length must be 1"},
+	{.name = "moveaxis",
+     .min_args = 3,
+     .max_args = 3,
+     .run = moveaxis,
+     .doc = "moveaxis(x, from, to): axis `from` becomes axis `to`, the others keep their order"},
+	{.name = "swapaxes",
+     .min_args = 3,
+     .max_args = 3,
+     .run = moveaxis,
+     .doc = "swapaxes(x, i, j): axes i and j change places"},
+	{.name = "squeeze",
+     .min_args = 1,
+     .max_args = 1,
+     .named = "axis",
+     .run = squeeze,
+     .doc = "squeeze(x; axis): without its axes of length 1, or without this one (or these), whose "
+            "length must be 1"},
 	{.name = "_axis", .min_args = 2, .max_args = 2, .run = axis},
 	{.name = "_known", .min_args = 2, .max_args = 2, .run = known},
 	{.name = "_gather", .min_args = 3, .max_args = 3, .run = gather},

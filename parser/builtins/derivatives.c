@@ -1,29 +1,39 @@
-/* derivatives.c - derivatives and batching at the surface: f', grad, jvp, vjp, taylor, map.
+/* derivatives.c - derivatives and batching at the surface: f', grad, jvp, vjp,
+ * taylor, map.
  *
- * Needs: specialise/internal.h, the transforms of ir_services. Guarantees: each makes a finished function of its argument, asks for the transform of it, and
- * emits a call; so they nest in any order. Values keep their structure: a gradient with respect to a record is a record.
+ * Needs: specialise/internal.h, the transforms of ir_services. Guarantees: each
+ * makes a finished function of its argument, asks for the transform of it, and
+ * emits a call; so they nest in any order. Values keep their structure: a
+ * gradient with respect to a record is a record.
  */
 #include "parser/builtins/table.h"
 
 #define MAX_ORDER 64
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
-static bool inexact(Sp *sp, Ref r) { return ty(sp, r)->kind == TY_TENSOR && dtype_is_inexact((Dtype)ty(sp, r)->dtype); }
+static bool inexact(Sp *sp, Ref r) {
+	return ty(sp, r)->kind == TY_TENSOR && dtype_is_inexact((Dtype)ty(sp, r)->dtype);
+}
 
-#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define BUILTIN(fname)                                                                             \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
+	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 static Av *want_function(Sp *sp, Av *f, Span at, const char *what) {
 	if (f->kind != AV_FUNCTION) {
-		Diag *d = diag_error(sp->c, E_NOT_CALLABLE, at, "`%s` takes a function, not %s", what, sp_type_text(sp, f));
+		Diag *d = diag_error(sp->c, E_NOT_CALLABLE, at, "`%s` takes a function, not %s", what,
+		                     sp_type_text(sp, f));
 		if (!strcmp(what, "map")) diag_hint(sp->c, d, "the function comes first: map(f, xs)");
-		else if (f->kind == AV_ARRAY && !strcmp(what, "grad")) diag_hint(sp->c, d, "the gradient of f at x is grad(f)(x)");
+		else if (f->kind == AV_ARRAY && !strcmp(what, "grad"))
+			diag_hint(sp->c, d, "the gradient of f at x is grad(f)(x)");
 		sp_throw(sp);
 	}
 	return f;
 }
 
-/* Whole numbers that are differentiated with respect to are meant as real ones; tuples and lists of numbers stay as they are. */
+/* Whole numbers that are differentiated with respect to are meant as real ones;
+ * tuples and lists of numbers stay as they are. */
 static Av *differentiable(Sp *sp, Av *v) {
 	if (v->kind == AV_RANGE) v = sp_want_array(sp, v, NO_SPAN, "a derivative");
 	if (v->kind == AV_ARRAY) {
@@ -36,9 +46,13 @@ static Av *differentiable(Sp *sp, Av *v) {
 	*r = *v;
 	r->items = ARENA_ARRAY(sp->a, Av *, v->n);
 	for (uint32_t i = 0; i < v->n; i++) {
-		/* whole numbers inside a structure are sizes and counts, not parameters */
+		/* whole numbers inside a structure are sizes and counts, not parameters
+		 */
 		bool array = v->items[i]->kind == AV_ARRAY;
-		r->items[i] = array && dtype_is_int((Dtype)ty(sp, v->items[i]->ref)->dtype) && v->kind == AV_RECORD ? v->items[i] : differentiable(sp, v->items[i]);
+		r->items[i] =
+			array && dtype_is_int((Dtype)ty(sp, v->items[i]->ref)->dtype) && v->kind == AV_RECORD
+				? v->items[i]
+				: differentiable(sp, v->items[i]);
 	}
 	return r;
 }
@@ -50,20 +64,21 @@ static bool has_range(const Av *v) {
 	return false;
 }
 
-/* A function at its arguments, with one argument (by position) marked as what is differentiated. */
+/* A function at its arguments, with one argument (by position) marked as what
+ * is differentiated. */
 typedef struct Site {
 	Sp *sp;
 	Av *f;
 	Spec spec;
-	Av *x;             /* the marked argument */
-	uint32_t first;    /* its first leaf among the spec's leaves */
-	uint32_t nx;       /* how many leaves it has */
-	bool *active;      /* by parameter of spec.fn */
+	Av *x;                 /* the marked argument */
+	uint32_t first;        /* its first leaf among the spec's leaves */
+	uint32_t nx;           /* how many leaves it has */
+	bool *active;          /* by parameter of spec.fn */
 	uint32_t *active_leaf; /* leaves of x that are active, in order */
 	uint32_t nactive;
 	uint32_t nresults; /* without effects */
 	Ref *args;
-	uint32_t nargs;    /* with effects */
+	uint32_t nargs; /* with effects */
 } Site;
 
 static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
@@ -71,7 +86,9 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	Call c = *call;
 	c.args = ARENA_ARRAY(sp->a, Av *, call->n + 1);
 	for (uint32_t i = 0; i < call->n; i++) c.args[i] = call->args[i];
-	if (which >= call->n) sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %u of %u", which, call->n);
+	if (which >= call->n)
+		sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %u of %u", which,
+		        call->n);
 	c.derived = true;
 	c.args[which] = s.x = differentiable(sp, call->args[which]);
 	f = sp_keep_rule(sp, f);
@@ -92,14 +109,24 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 		s.active_leaf[s.nactive++] = i;
 	}
 	if (!s.nactive) {
-		Diag *d = diag_error(sp->c, E_GRAD_ARG, call->spans[which].source ? call->spans[which] : call->span, "there is no derivative with respect to %s", sp_type_text(sp, s.x));
-		diag_hint(sp->c, d, "real and complex arrays, and records, tuples and lists of them, have derivatives");
+		Diag *d = diag_error(sp->c, E_GRAD_ARG,
+		                     call->spans[which].source ? call->spans[which] : call->span,
+		                     "there is no derivative with respect to %s", sp_type_text(sp, s.x));
+		diag_hint(
+			sp->c, d,
+			"real and complex arrays, and records, tuples and lists of them, have derivatives");
 		sp_throw(sp);
 	}
 	if (av_has_dynamic(s.spec.result)) {
-		Diag *d = diag_error(sp->c, E_NO_RULE, call->span, "the type of what %s gives is known only when it runs, so it has no derivative",
-		                     f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function");
-		diag_hint(sp->c, d, "branches that give one shape and dtype, or a function that declares it, number(x: f64) = x, make it known");
+		Diag *d = diag_error(
+			sp->c, E_NO_RULE, call->span,
+			"the type of what %s gives is known only when it runs, so it has no derivative",
+			f->text && f->code_kind == CODE_AST
+				? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text))
+				: "the function");
+		diag_hint(sp->c, d,
+		          "branches that give one shape and dtype, or a function that declares it, "
+		          "number(x: f64) = x, make it known");
 		sp_throw(sp);
 	}
 	if (!s.spec.effects && !s.spec.promised) s.spec.fn = sp_whole(sp, s.spec.fn, s.active);
@@ -113,7 +140,8 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	return s;
 }
 
-/* A function that always fails has no derivative: the call of it stands for that. */
+/* A function that always fails has no derivative: the call of it stands for
+ * that. */
 static bool fails(const Site *s) { return !s->spec.promised && s->spec.result->kind == AV_UNSET; }
 
 static bool is_zero(Sp *sp, Ref r) {
@@ -131,7 +159,9 @@ static void tangent_leaves(Site *s, Av *dx, Span at, const char *what, Ref *out)
 	Av *x = s->x;
 	uint32_t n = av_count_leaves(dx), k = 0, m = 0;
 	bool fits = n == s->nx && dx->kind == x->kind;
-	if (!fits) sp_fail(sp, E_TYPE, at, "%s must be made like the argument: %s for %s", what, sp_type_text(sp, dx), sp_type_text(sp, x));
+	if (!fits)
+		sp_fail(sp, E_TYPE, at, "%s must be made like the argument: %s for %s", what,
+		        sp_type_text(sp, dx), sp_type_text(sp, x));
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, n + 1), *xs = ARENA_ARRAY(sp->a, Ref, n + 1);
 	av_leaves(dx, leaves, &k);
 	av_leaves(x, xs, &m);
@@ -140,15 +170,22 @@ static void tangent_leaves(Site *s, Av *dx, Span at, const char *what, Ref *out)
 		Av *v = av_array(sp, leaves[l]), *like = av_array(sp, xs[l]);
 		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, xs[l])->dtype), same = xs[l];
 		Type t = *ty(sp, same);
-		out[i] = sp_broadcast_into(sp, r, t.rank, t.dims, at, arena_printf(sp->a, "%s is %s for an argument that is %s", what, sp_type_text(sp, v), sp_type_text(sp, like)));
+		out[i] = sp_broadcast_into(sp, r, t.rank, t.dims, at,
+		                           arena_printf(sp->a, "%s is %s for an argument that is %s", what,
+		                                        sp_type_text(sp, v), sp_type_text(sp, like)));
 	}
 }
 
-/* A value shaped like `like` with the given leaves at the flagged places and zeros elsewhere. */
-static Av *fill_structure(Sp *sp, const Av *like, const Ref *like_leaves, uint32_t n, const bool *given, const Ref *leaves) {
+/* A value shaped like `like` with the given leaves at the flagged places and
+ * zeros elsewhere. */
+static Av *fill_structure(Sp *sp, const Av *like, const Ref *like_leaves, uint32_t n,
+                          const bool *given, const Ref *leaves) {
 	Ref *all = ARENA_ARRAY(sp->a, Ref, n + 1);
 	uint32_t k = 0, m = 0;
-	for (uint32_t i = 0; i < n; i++) all[i] = given[i] ? leaves[m++] : ty(sp, like_leaves[i])->kind == TY_TENSOR ? zeros_like(sp, like_leaves[i]) : like_leaves[i];
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = given[i]                                    ? leaves[m++]
+		         : ty(sp, like_leaves[i])->kind == TY_TENSOR ? zeros_like(sp, like_leaves[i])
+		                                                     : like_leaves[i];
 	return av_rebuild(sp, like, all, &k);
 }
 
@@ -156,14 +193,15 @@ static void keep_effects(Site *s, const Ref *results) {
 	if (s->spec.effects) sp_set_effects(s->sp, results[s->nresults], results[s->nresults + 1]);
 }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- forward ------------------------------------------------------------- */
 
 /* (f(x), df): the tangent of f at x along dx. */
 static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	Sp *sp = s->sp;
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s->spec.fn) + 1);
 	Fn *j = ir_services(sp->c)->forward(sp->c, s->spec.fn, s->active, result_active);
-	Ref *args = ARENA_ARRAY(sp->a, Ref, s->nargs + s->nactive + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, s->nargs + s->nactive + 1),
+		*results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
 	for (uint32_t i = 0; i < s->nargs; i++) args[i] = s->args[i];
 	for (uint32_t i = 0; i < s->nactive; i++) args[s->nargs + i] = tangents[i];
 	sp_at(sp, at);
@@ -171,11 +209,13 @@ static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	keep_effects(s, results);
 	uint32_t k = 0;
 	Av *y = av_rebuild(sp, s->spec.result, results, &k);
-	*dy = fill_structure(sp, s->spec.result, results, s->nresults, result_active, results + fn_nresults(s->spec.fn));
+	*dy = fill_structure(sp, s->spec.result, results, s->nresults, result_active,
+	                     results + fn_nresults(s->spec.fn));
 	return y;
 }
 
-/* Leaves whose tangent is known to be zero are not differentiated by: a column of a Jacobian costs what depends on its own variable. */
+/* Leaves whose tangent is known to be zero are not differentiated by: a column
+ * of a Jacobian costs what depends on its own variable. */
 static void drop_zero_tangents(Site *s, Ref *tangents) {
 	uint32_t m = 0;
 	for (uint32_t i = 0; i < s->nactive; i++) m += !is_zero(s->sp, tangents[i]);
@@ -196,7 +236,11 @@ static void drop_zero_tangents(Site *s, Ref *tangents) {
 BUILTIN(jvp) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jvp");
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = 1,
+	              .args = call->args + 1,
+	              .spans = call->spans + 1};
 	Site s = site(sp, f, &inner, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Ref *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
@@ -206,7 +250,8 @@ BUILTIN(jvp) {
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, dy});
 }
 
-/* The tangent of a function, as its rule sees it (custom_rule.c): what f gives at these arguments changes by so much when what f captures changes. Captured:
+/* The tangent of a function, as its rule sees it (custom_rule.c): what f gives
+ * at these arguments changes by so much when what f captures changes. Captured:
  * f, and for each of its leaves the tangent or none. */
 BUILTIN(change) {
 	(void)self, (void)ncaptured;
@@ -215,10 +260,13 @@ BUILTIN(change) {
 	s.nresults = av_count_leaves(s.spec.result);
 	s.nargs = s.spec.nargs;
 	s.args = s.spec.args;
-	sp_no_effects(sp, &s.spec, E_RULE, call->span, "a function that is differentiated by what it captures cannot print or draw random numbers");
+	sp_no_effects(sp, &s.spec, E_RULE, call->span,
+	              "a function that is differentiated by what it captures cannot print or draw "
+	              "random numbers");
 	s.active = ARENA_ARRAY(sp->a, bool, s.nargs + 1);
 	const uint32_t n = captured[1]->n;
-	Ref *by_param = ARENA_ARRAY(sp->a, Ref, s.nargs + 1), *tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
+	Ref *by_param = ARENA_ARRAY(sp->a, Ref, s.nargs + 1),
+		*tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const Av *t = captured[1]->items[i];
 		const int p = s.spec.param_of_leaf[i];
@@ -239,7 +287,8 @@ static bool is_absent(Sp *sp, const Av *dx) {
 	const Av *const *items = (const Av *const *)dx->items;
 	uint32_t n = dx->n;
 	if (dx->kind == AV_FUNCTION) { /* a change: of the function's values, or none */
-		if (dx->code_kind != CODE_BUILTIN || strcmp(((const Builtin *)dx->code)->name, "_change")) return false;
+		if (dx->code_kind != CODE_BUILTIN || strcmp(((const Builtin *)dx->code)->name, "_change"))
+			return false;
 		n = dx->items[1]->n;
 		items = (const Av *const *)dx->items[1]->items;
 	}
@@ -257,8 +306,11 @@ BUILTIN(absent) {
 BUILTIN(moves) {
 	UNUSED;
 	const Av *df = call->args[0];
-	const bool change = df->kind == AV_FUNCTION && df->code_kind == CODE_BUILTIN && !strcmp(((const Builtin *)df->code)->name, "_change");
-	if (!change) sp_fail(sp, E_TYPE, call->spans[0], "the tangent of a function is wanted, not %s", sp_type_text(sp, df));
+	const bool change = df->kind == AV_FUNCTION && df->code_kind == CODE_BUILTIN &&
+	                    !strcmp(((const Builtin *)df->code)->name, "_change");
+	if (!change)
+		sp_fail(sp, E_TYPE, call->spans[0], "the tangent of a function is wanted, not %s",
+		        sp_type_text(sp, df));
 	const Av *t = df->items[1];
 	Av **items = ARENA_ARRAY(sp->a, Av *, t->n + 1), **zeros = ARENA_ARRAY(sp->a, Av *, t->n + 1);
 	uint32_t n = 0;
@@ -267,7 +319,8 @@ BUILTIN(moves) {
 		items[n] = t->items[i];
 		zeros[n++] = av_array(sp, zeros_like(sp, t->items[i]->ref));
 	}
-	return av_seq(sp, AV_TUPLE, 2, (Av *[]){av_seq(sp, AV_TUPLE, n, items), av_seq(sp, AV_TUPLE, n, zeros)});
+	return av_seq(sp, AV_TUPLE, 2,
+	              (Av *[]){av_seq(sp, AV_TUPLE, n, items), av_seq(sp, AV_TUPLE, n, zeros)});
 }
 
 /* _moved(df, t): the change df with other tangents, as _moves gives them. */
@@ -285,7 +338,8 @@ BUILTIN(moved) {
 
 BUILTIN(linear_map) {
 	UNUSED;
-	Av *f = want_function(sp, call->args[0], call->spans[0], "linear_map"), *adjoint = want_function(sp, call->args[1], call->spans[1], "linear_map");
+	Av *f = want_function(sp, call->args[0], call->spans[0], "linear_map"),
+	   *adjoint = want_function(sp, call->args[1], call->spans[1], "linear_map");
 	return sp_call_linear(sp, f, adjoint, differentiable(sp, call->args[2]), call->span);
 }
 
@@ -294,14 +348,18 @@ BUILTIN(call_linear) {
 	return sp_call_args(sp, call->args[0], 1, &call->args[2], call->span);
 }
 
-/* f' as a function: the derivative with respect to the first argument, a number. */
+/* f' as a function: the derivative with respect to the first argument, a
+ * number. */
 BUILTIN(derivative_of) {
 	UNUSED;
 	if (call->n < 1) sp_fail(sp, E_ARITY, call->span, "a derivative is taken at a point");
 	Av *x = call->args[0];
 	if (x->kind != AV_ARRAY || ty(sp, x->ref)->rank) {
-		Diag *d = diag_error(sp->c, E_GRAD_ARG, call->spans[0], "f' is for functions of a number, and this is %s", sp_type_text(sp, x));
-		diag_hint(sp->c, d, "grad(f) for a gradient, jacobian(f) for a matrix, map(f', x) for each element");
+		Diag *d =
+			diag_error(sp->c, E_GRAD_ARG, call->spans[0],
+		               "f' is for functions of a number, and this is %s", sp_type_text(sp, x));
+		diag_hint(sp->c, d,
+		          "grad(f) for a gradient, jacobian(f) for a matrix, map(f', x) for each element");
 		sp_throw(sp);
 	}
 	Site s = site(sp, captured[0], call, 0);
@@ -329,30 +387,41 @@ static int scale_of(const Fn *f, Ref r, Ref dx) {
 		const Inst *in = ref_inst(f, r);
 		found = 3;
 		if (in && in->op == OP_NEG) r = inst_arg(f, in, 0);
-		else if (in && (in->op == OP_MUL || in->op == OP_DIV) && is_uniform(f, inst_arg(f, in, 1)) && ref_ty(f, r)->rank) r = inst_arg(f, in, 0);
-		else if (in && in->op == OP_MUL && is_uniform(f, inst_arg(f, in, 0)) && ref_ty(f, r)->rank) r = inst_arg(f, in, 1);
+		else if (in && (in->op == OP_MUL || in->op == OP_DIV) &&
+		         is_uniform(f, inst_arg(f, in, 1)) && ref_ty(f, r)->rank)
+			r = inst_arg(f, in, 0);
+		else if (in && in->op == OP_MUL && is_uniform(f, inst_arg(f, in, 0)) && ref_ty(f, r)->rank)
+			r = inst_arg(f, in, 1);
 		else return 2;
 	}
 	return found;
 }
 
-/* _slope(f, x): how x enters f, seen from the program: 1 when df is dx itself, 3 of an array when it is dx times a number, 0 when x does not enter at all, 2 for
- * anything else. */
+/* _slope(f, x): how x enters f, seen from the program: 1 when df is dx itself,
+ * 3 of an array when it is dx times a number, 0 when x does not enter at all, 2
+ * for anything else. */
 BUILTIN(slope) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "_slope");
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = 1,
+	              .args = call->args + 1,
+	              .spans = call->spans + 1};
 	Site s = site(sp, f, &inner, 0);
 	if (s.nresults != 1 || s.nactive != 1) return av_int(sp, 2);
 	bool active[1] = {false};
-	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active), *flat = active[0] ? fn_flatten(sp->c, j) : NULL;
+	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active),
+	   *flat = active[0] ? fn_flatten(sp->c, j) : NULL;
 	const Fn *seen = flat ? flat : j;
-	const int found = active[0] ? scale_of(seen, fn_result(seen, fn_nresults(seen) - 1), fn_param(seen, fn_nparams(seen) - 1)) : 0;
+	const int found = active[0] ? scale_of(seen, fn_result(seen, fn_nresults(seen) - 1),
+	                                       fn_param(seen, fn_nparams(seen) - 1))
+	                            : 0;
 	if (flat) fn_unref(flat);
 	return av_int(sp, found);
 }
 
-/* ---- reverse -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reverse ------------------------------------------------------------- */
 
 static Av *mask_tuple(Sp *sp, const bool *mask, uint32_t n) {
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
@@ -360,7 +429,8 @@ static Av *mask_tuple(Sp *sp, const bool *mask, uint32_t n) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* The functions of a linearisation travel inside closures by number; a reference keeps them for as long as the session. */
+/* The functions of a linearisation travel inside closures by number; a
+ * reference keeps them for as long as the session. */
 static Av *fn_number(Sp *sp, Fn *f) {
 	fn_ref(f);
 	return av_string(sp, arena_printf(sp->a, "%u", f->id));
@@ -372,14 +442,16 @@ static Fn *fn_by_number(Sp *sp, const Av *v) {
 	return fn_get(sp->c, id);
 }
 
-/* (y, closure) where the closure is the linear map, forwards or backwards. Captured: number of the linear function, x, y, which leaves of x and
- * of y take part, residuals. */
+/* (y, closure) where the closure is the linear map, forwards or backwards.
+ * Captured: number of the linear function, x, y, which leaves of x and of y
+ * take part, residuals. */
 static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	Sp *sp = s->sp;
 	Fn *primal, *linear;
 	uint32_t nres;
 	const bool *result_active;
-	ir_services(sp->c)->linearise(sp->c, s->spec.fn, s->active, &primal, &linear, &nres, &result_active);
+	ir_services(sp->c)->linearise(sp->c, s->spec.fn, s->active, &primal, &linear, &nres,
+	                              &result_active);
 	if (backwards) linear = ir_services(sp->c)->transpose(sp->c, linear, nres);
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(primal) + 1);
 	sp_at(sp, at);
@@ -390,24 +462,36 @@ static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	bool *x_mask = ARENA_ARRAY(sp->a, bool, s->nx + 1);
 	for (uint32_t i = 0; i < s->nactive; i++) x_mask[s->active_leaf[i]] = true;
 	Av **res = ARENA_ARRAY(sp->a, Av *, nres + 1);
-	for (uint32_t i = 0; i < nres; i++) res[i] = ty(sp, results[nf + i])->kind == TY_DYN ? av_dyn(sp, results[nf + i]) : av_array(sp, results[nf + i]);
-	Av *items[6] = {fn_number(sp, linear), s->x, y, mask_tuple(sp, x_mask, s->nx), mask_tuple(sp, result_active, s->nresults), av_seq(sp, AV_TUPLE, nres, res)};
+	for (uint32_t i = 0; i < nres; i++)
+		res[i] = ty(sp, results[nf + i])->kind == TY_DYN ? av_dyn(sp, results[nf + i])
+		                                                 : av_array(sp, results[nf + i]);
+	Av *items[6] = {fn_number(sp, linear),
+	                s->x,
+	                y,
+	                mask_tuple(sp, x_mask, s->nx),
+	                mask_tuple(sp, result_active, s->nresults),
+	                av_seq(sp, AV_TUPLE, nres, res)};
 	*map = av_builtin(sp, backwards ? "_pullback" : "_pushforward", 6, items);
 	return y;
 }
 
-static bool mask_bit(const Ctx *c, const Av *mask, uint32_t i) { return atom_text(c, mask->items[i]->text)[0] == '1'; }
+static bool mask_bit(const Ctx *c, const Av *mask, uint32_t i) {
+	return atom_text(c, mask->items[i]->text)[0] == '1';
+}
 
 /* Applies the linear map: `in` and `out` are the sides it takes and gives. */
-static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av *in, const Av *in_mask, const Av *out, const Av *out_mask, const char *what) {
+static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av *in,
+                        const Av *in_mask, const Av *out, const Av *out_mask, const char *what) {
 	Fn *linear = fn_by_number(sp, captured[0]);
 	const Av *res = captured[5];
 	Av *given = call->args[0];
 	if (in->kind == AV_ARRAY) given = sp_want_array(sp, given, call->spans[0], what);
 	uint32_t n = av_count_leaves(in), m = av_count_leaves(out), k = 0, j = 0, nargs = 0;
 	if (av_count_leaves(given) != n || given->kind != in->kind)
-		sp_fail(sp, E_TYPE, call->spans[0], "%s must be made like the value: %s for %s", what, sp_type_text(sp, given), sp_type_text(sp, in));
-	Ref *gl = ARENA_ARRAY(sp->a, Ref, n + 1), *il = ARENA_ARRAY(sp->a, Ref, n + 1), *ol = ARENA_ARRAY(sp->a, Ref, m + 1);
+		sp_fail(sp, E_TYPE, call->spans[0], "%s must be made like the value: %s for %s", what,
+		        sp_type_text(sp, given), sp_type_text(sp, in));
+	Ref *gl = ARENA_ARRAY(sp->a, Ref, n + 1), *il = ARENA_ARRAY(sp->a, Ref, n + 1),
+		*ol = ARENA_ARRAY(sp->a, Ref, m + 1);
 	av_leaves(given, gl, &k);
 	k = 0;
 	av_leaves(in, il, &k);
@@ -419,12 +503,19 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av 
 		Av *v = av_array(sp, gl[i]), *like = av_array(sp, il[i]);
 		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, il[i])->dtype), same = il[i];
 		Type t = *ty(sp, same);
-		args[nargs++] = sp_broadcast_into(sp, r, t.rank, t.dims, call->spans[0], arena_printf(sp->a, "%s is %s for a value that is %s", what, sp_type_text(sp, v), sp_type_text(sp, like)));
+		args[nargs++] =
+			sp_broadcast_into(sp, r, t.rank, t.dims, call->spans[0],
+		                      arena_printf(sp->a, "%s is %s for a value that is %s", what,
+		                                   sp_type_text(sp, v), sp_type_text(sp, like)));
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
 	sp_at(sp, call->span);
-	if (!build_call_fits(sp->b, linear, nargs, args)) /* a guard of the function's, known to it and not here, fails: there is no value to derive */
-		sp_fail(sp, E_SHAPE, call->span, "no derivative at %s: the function itself fails at these lengths", sp_type_text(sp, captured[1]));
+	/* a guard of the function's, known to it and not here, fails: there is
+	 * no value to derive */
+	if (!build_call_fits(sp->b, linear, nargs, args))
+		sp_fail(sp, E_SHAPE, call->span,
+		        "no derivative at %s: the function itself fails at these lengths",
+		        sp_type_text(sp, captured[1]));
 	build_call(sp->b, linear, nargs, args, results);
 	bool *mask = ARENA_ARRAY(sp->a, bool, m + 1);
 	for (uint32_t i = 0; i < m; i++) mask[i] = mask_bit(sp->c, out_mask, i);
@@ -433,22 +524,29 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av 
 
 BUILTIN(pullback) {
 	UNUSED;
-	return apply_linear(sp, captured, call, captured[2], captured[4], captured[1], captured[3], "a cotangent");
+	return apply_linear(sp, captured, call, captured[2], captured[4], captured[1], captured[3],
+	                    "a cotangent");
 }
 
 BUILTIN(pushforward) {
 	UNUSED;
-	return apply_linear(sp, captured, call, captured[1], captured[3], captured[2], captured[4], "a tangent");
+	return apply_linear(sp, captured, call, captured[1], captured[3], captured[2], captured[4],
+	                    "a tangent");
 }
 
-/* _columns(push): images of the unit vectors, for a linear map of one small array to one; none where map is to be used. */
+/* _columns(push): images of the unit vectors, for a linear map of one small
+ * array to one; none where map is to be used. */
 BUILTIN(columns) {
 	UNUSED;
 	const Av *push = call->args[0];
-	if (push->kind != AV_FUNCTION || push->code_kind != CODE_BUILTIN || ((const Builtin *)push->code)->run != pushforward) return av_none(sp);
+	if (push->kind != AV_FUNCTION || push->code_kind != CODE_BUILTIN ||
+	    ((const Builtin *)push->code)->run != pushforward)
+		return av_none(sp);
 	Av *const *held = push->items;
 	const Av *in = held[1], *out = held[2], *res = held[5];
-	if (in->kind != AV_ARRAY || out->kind != AV_ARRAY || !mask_bit(sp->c, held[3], 0) || !mask_bit(sp->c, held[4], 0)) return av_none(sp);
+	if (in->kind != AV_ARRAY || out->kind != AV_ARRAY || !mask_bit(sp->c, held[3], 0) ||
+	    !mask_bit(sp->c, held[4], 0))
+		return av_none(sp);
 	Fn *matrix = ir_services(sp->c)->columns(sp->c, fn_by_number(sp, held[0]), res->n);
 	if (!matrix) return av_none(sp);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, res->n + 1), result;
@@ -462,7 +560,11 @@ BUILTIN(vjp) {
 	UNUSED;
 	bool backwards = self->name[0] == 'v';
 	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = call->n - 1,
+	              .args = call->args + 1,
+	              .spans = call->spans + 1};
 	if (call->n == 2) {
 		Site s = site(sp, f, &inner, 0);
 		if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
@@ -472,7 +574,11 @@ BUILTIN(vjp) {
 	/* several arguments: with respect to the tuple of them */
 	Av *packed = av_seq(sp, AV_TUPLE, inner.n, inner.args);
 	Av *spreader = av_builtin(sp, "_spread", 1, &f);
-	Call one = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = &packed, .spans = call->spans + 1};
+	Call one = {.span = call->span,
+	            .callee_span = call->spans[0],
+	            .n = 1,
+	            .args = &packed,
+	            .spans = call->spans + 1};
 	Site s = site(sp, spreader, &one, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Av *map, *y = linearised(&s, backwards, call->span, &map);
@@ -483,37 +589,56 @@ BUILTIN(spread) {
 	UNUSED;
 	Span *spans = ARENA_ARRAY(sp->a, Span, call->args[0]->n + 1);
 	for (uint32_t i = 0; i < call->args[0]->n; i++) spans[i] = call->span;
-	Call inner = {.span = call->span, .callee_span = call->span, .n = call->args[0]->n, .args = call->args[0]->items, .spans = spans};
+	Call inner = {.span = call->span,
+	              .callee_span = call->span,
+	              .n = call->args[0]->n,
+	              .args = call->args[0]->items,
+	              .spans = spans};
 	return sp_call(sp, captured[0], &inner);
 }
 
-/* A function whose result is looked at for its scalar: gradients of records of auxiliary values are not offered. */
+/* A function whose result is looked at for its scalar: gradients of records of
+ * auxiliary values are not offered. */
 static void want_real_scalar(Sp *sp, const Av *y, const Av *f, Span at) {
-	const char *who = f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function";
+	const char *who = f->text && f->code_kind == CODE_AST
+	                      ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text))
+	                      : "the function";
 	bool good = y->kind == AV_ARRAY;
 	if (good) {
 		const Type *t = ty(sp, y->ref);
 		good = t->rank == 0 && dtype_is_real((Dtype)t->dtype);
 		if (t->rank == 0 && !dtype_is_inexact((Dtype)t->dtype)) {
-			Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", who, sp_type_text(sp, y));
-			diag_hint(sp->c, d, "a whole-numbered function has no slope; f64(...) inside it makes it real");
+			Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at,
+			                     "a gradient is of a real number, and %s gives %s", who,
+			                     sp_type_text(sp, y));
+			diag_hint(sp->c, d,
+			          "a whole-numbered function has no slope; f64(...) inside it makes it real");
 			sp_throw(sp);
 		}
 	}
 	if (good) return;
-	Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", who, sp_type_text(sp, y));
-	if (y->kind == AV_ARRAY && ty(sp, y->ref)->rank) diag_hint(sp->c, d, "jacobian(f) is for functions that give arrays; sum(...) makes a number");
-	if (y->kind == AV_ARRAY && dtype_is_complex((Dtype)ty(sp, y->ref)->dtype)) diag_hint(sp->c, d, "real(...) or abs(...) of it is a real number");
+	Diag *d =
+		diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", who,
+	               sp_type_text(sp, y));
+	if (y->kind == AV_ARRAY && ty(sp, y->ref)->rank)
+		diag_hint(sp->c, d,
+		          "jacobian(f) is for functions that give arrays; sum(...) makes a number");
+	if (y->kind == AV_ARRAY && dtype_is_complex((Dtype)ty(sp, y->ref)->dtype))
+		diag_hint(sp->c, d, "real(...) or abs(...) of it is a real number");
 	sp_throw(sp);
 }
 
 BUILTIN(grad_at) {
 	UNUSED;
 	int64_t which = 0;
-	if (ncaptured > 1) which = sp_want_int(sp, captured[1], call->span, "the number of an argument");
+	if (ncaptured > 1)
+		which = sp_want_int(sp, captured[1], call->span, "the number of an argument");
 	if (call->n == 0) sp_fail(sp, E_ARITY, call->span, "a gradient is taken at a point");
-	if (which < 0 || which >= call->n) sp_fail(sp, E_ARITY, call->span, "there is no argument %lld: %u %s given, counted from 0", (long long)which, call->n, call->n == 1 ? "is" : "are");
-	bool with_value = !strcmp(self->name, "_value_and_grad_at"), partial = !strcmp(self->name, "_partial_at");
+	if (which < 0 || which >= call->n)
+		sp_fail(sp, E_ARITY, call->span, "there is no argument %lld: %u %s given, counted from 0",
+		        (long long)which, call->n, call->n == 1 ? "is" : "are");
+	bool with_value = !strcmp(self->name, "_value_and_grad_at"),
+		 partial = !strcmp(self->name, "_partial_at");
 	Av *x = call->args[which];
 	if (partial && x->kind == AV_ARRAY && ty(sp, x->ref)->rank == 0) {
 		Site s = site(sp, captured[0], call, (uint32_t)which);
@@ -546,17 +671,23 @@ BUILTIN(grad_at) {
 BUILTIN(grad) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
-	if (call->n > 1 && call->args[1]->kind == AV_ARRAY && (ty(sp, call->args[1]->ref)->rank || !dtype_is_int((Dtype)ty(sp, call->args[1]->ref)->dtype))) {
-		Diag *d = diag_error(sp->c, E_TYPE, call->spans[1], "`%s` takes the number of an argument here, not %s", self->name, sp_type_text(sp, call->args[1]));
+	if (call->n > 1 && call->args[1]->kind == AV_ARRAY &&
+	    (ty(sp, call->args[1]->ref)->rank ||
+	     !dtype_is_int((Dtype)ty(sp, call->args[1]->ref)->dtype))) {
+		Diag *d = diag_error(sp->c, E_TYPE, call->spans[1],
+		                     "`%s` takes the number of an argument here, not %s", self->name,
+		                     sp_type_text(sp, call->args[1]));
 		diag_hint(sp->c, d, "at the point x it is %s(f)(x)", self->name);
 		sp_throw(sp);
 	}
-	const char *name = self->name[0] == 'v' ? "_value_and_grad_at" : self->name[0] == 'g' ? "_grad_at" : "_partial_at";
+	const char *name = self->name[0] == 'v'   ? "_value_and_grad_at"
+	                   : self->name[0] == 'g' ? "_grad_at"
+	                                          : "_partial_at";
 	Av *items[2] = {f, call->n > 1 ? call->args[1] : NULL};
 	return av_builtin(sp, name, call->n > 1 ? 2 : 1, items);
 }
 
-/* ---- loops in reverse ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- loops in reverse ---------------------------------------------------- */
 
 #define SNAPSHOT_BYTES ((int64_t)256 << 20) /* for snapshots, where nobody sets a limit */
 
@@ -568,7 +699,9 @@ static int64_t amount(Sp *sp, const Call *call, const char *name, const char *wh
 	for (uint32_t i = 0; i < call->nnamed; i++)
 		if (call->named[i] == v) at = call->named_spans[i];
 	v = sp_want_array(sp, v, at, what);
-	if (!ty(sp, v->ref)->rank && dtype_is_real((Dtype)ty(sp, v->ref)->dtype)) v = av_array(sp, build_convert(sp->b, v->ref, DT_I64)); /* 64e6 */
+	/* 64e6 */
+	if (!ty(sp, v->ref)->rank && dtype_is_real((Dtype)ty(sp, v->ref)->dtype))
+		v = av_array(sp, build_convert(sp->b, v->ref, DT_I64));
 	int64_t n = sp_want_int(sp, v, at, what);
 	if (n < 1) sp_fail(sp, E_VALUE, at, "%s is at least 1, not %lld", what, (long long)n);
 	return n;
@@ -577,9 +710,13 @@ static int64_t amount(Sp *sp, const Call *call, const char *name, const char *wh
 BUILTIN(checkpoint) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "checkpoint");
-	int64_t snapshots = amount(sp, call, "snapshots", "the number of snapshots"), bytes = amount(sp, call, "memory", "the memory for snapshots");
-	if (snapshots && bytes) sp_fail(sp, E_VALUE, call->span, "`checkpoint` takes a number of snapshots or the memory for them, not both");
-	if (!snapshots && !bytes) bytes = heap_limit(sp->c) ? (int64_t)(heap_limit(sp->c) / 4) : SNAPSHOT_BYTES;
+	int64_t snapshots = amount(sp, call, "snapshots", "the number of snapshots"),
+			bytes = amount(sp, call, "memory", "the memory for snapshots");
+	if (snapshots && bytes)
+		sp_fail(sp, E_VALUE, call->span,
+		        "`checkpoint` takes a number of snapshots or the memory for them, not both");
+	if (!snapshots && !bytes)
+		bytes = heap_limit(sp->c) ? (int64_t)(heap_limit(sp->c) / 4) : SNAPSHOT_BYTES;
 	Av *items[3] = {f, av_int(sp, snapshots), av_int(sp, bytes)};
 	return av_builtin(sp, "_checkpointed", 3, items);
 }
@@ -587,20 +724,25 @@ BUILTIN(checkpoint) {
 BUILTIN(checkpointed) {
 	UNUSED;
 	Spec s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
-	if (s.promised) return sp_call(sp, captured[0], call); /* recursive: the call that leads here is the one that counts */
-	int64_t snapshots = sp_want_int(sp, captured[1], call->span, "the number of snapshots"), bytes = sp_want_int(sp, captured[2], call->span, "the memory for snapshots");
+	/* recursive: the call that leads here is the one that counts */
+	if (s.promised) return sp_call(sp, captured[0], call);
+	int64_t snapshots = sp_want_int(sp, captured[1], call->span, "the number of snapshots"),
+			bytes = sp_want_int(sp, captured[2], call->span, "the memory for snapshots");
 	uint32_t n = av_count_leaves(s.result), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
 	sp_at(sp, call->span);
-	sp_emit_call(sp, ir_services(sp->c)->checkpoint(sp->c, s.fn, snapshots, bytes), s.nargs, s.args, s.effects, results);
+	sp_emit_call(sp, ir_services(sp->c)->checkpoint(sp->c, s.fn, snapshots, bytes), s.nargs, s.args,
+	             s.effects, results);
 	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-/* _in_reverse(f, g): f, in whose place g is taken in reverse mode: of the same arguments, with the same values and derivatives. */
+/* _in_reverse(f, g): f, in whose place g is taken in reverse mode: of the same
+ * arguments, with the same values and derivatives. */
 BUILTIN(in_reverse) {
 	UNUSED;
-	Av *items[2] = {want_function(sp, call->args[0], call->spans[0], "_in_reverse"), want_function(sp, call->args[1], call->spans[1], "_in_reverse")};
+	Av *items[2] = {want_function(sp, call->args[0], call->spans[0], "_in_reverse"),
+	                want_function(sp, call->args[1], call->spans[1], "_in_reverse")};
 	return av_builtin(sp, "_with_reverse", 2, items);
 }
 
@@ -608,12 +750,14 @@ BUILTIN(with_reverse) {
 	UNUSED;
 	Av *f = sp_keep_rule(sp, captured[0]);
 	Spec s = sp->underived ? sp_specialise_underived(sp, f, call) : sp_specialise(sp, f, call);
-	if (s.promised || s.result->kind == AV_UNSET) return sp_call(sp, captured[0], call); /* recursive, or always fails */
+	/* recursive, or always fails */
+	if (s.promised || s.result->kind == AV_UNSET) return sp_call(sp, captured[0], call);
 	Fn *fn = s.fn;
 	if (sp->underived) ++*session_left_out(sp->session);
 	else {
 		const Spec other = sp_specialise(sp, sp_keep_rule(sp, captured[1]), call);
-		bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects && av_count_leaves(s.result) == av_count_leaves(other.result);
+		bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects &&
+		            av_count_leaves(s.result) == av_count_leaves(other.result);
 		for (uint32_t i = 0; same && i < s.nargs; i++) same = s.args[i] == other.args[i];
 		if (same) fn = ir_services(sp->c)->in_reverse(sp->c, s.fn, other.fn);
 	}
@@ -625,48 +769,74 @@ BUILTIN(with_reverse) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-/* _checkpoints(f, x, ...): for each loop of a function that `checkpoint` made, differentiated by x: line, turns, bytes of a snapshot, rows for snapshots, and
- * 1 where they are taken on the way forward, when one row is for the state before the last turn. Of a loop that keeps tapes: line, -1, why, 0, 0. */
+/* _checkpoints(f, x, ...): for each loop of a function that `checkpoint` made,
+ * differentiated by x: line, turns, bytes of a snapshot, rows for snapshots,
+ * and 1 where they are taken on the way forward, when one row is for the state
+ * before the last turn. Of a loop that keeps tapes: line, -1, why, 0, 0. */
 BUILTIN(checkpoints) {
 	UNUSED;
 	Av *f = call->args[0];
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
-	if (f->kind != AV_FUNCTION || f->code_kind != CODE_BUILTIN || ((const Builtin *)f->code)->run != checkpointed) {
-		Diag *d = diag_error(sp->c, E_TYPE, call->spans[0], "what a loop keeps for its derivative is explained of a function that `checkpoint` gives, not of %s", sp_type_text(sp, f));
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = call->n - 1,
+	              .args = call->args + 1,
+	              .spans = call->spans + 1};
+	if (f->kind != AV_FUNCTION || f->code_kind != CODE_BUILTIN ||
+	    ((const Builtin *)f->code)->run != checkpointed) {
+		Diag *d = diag_error(sp->c, E_TYPE, call->spans[0],
+		                     "what a loop keeps for its derivative is explained of a function that "
+		                     "`checkpoint` gives, not of %s",
+		                     sp_type_text(sp, f));
 		diag_hint(sp->c, d, "explain(checkpoint(f; snapshots = 20), x)");
 		sp_throw(sp);
 	}
 	Site s = site(sp, f->items[0], &inner, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
-	int64_t snapshots = sp_want_int(sp, f->items[1], call->span, "the number of snapshots"), bytes = sp_want_int(sp, f->items[2], call->span, "the memory for snapshots");
+	int64_t snapshots = sp_want_int(sp, f->items[1], call->span, "the number of snapshots"),
+			bytes = sp_want_int(sp, f->items[2], call->span, "the memory for snapshots");
 	const IrServices *ad = ir_services(sp->c);
 	Ref result;
-	sp_no_effects(sp, &s.spec, E_TYPE, call->span, "a function that prints or draws random numbers cannot be explained without doing so");
+	sp_no_effects(
+		sp, &s.spec, E_TYPE, call->span,
+		"a function that prints or draws random numbers cannot be explained without doing so");
 	sp_at(sp, call->span);
-	build_call(sp->b, ad->checkpoint_report(sp->c, ad->checkpoint(sp->c, s.spec.fn, snapshots, bytes), s.active), s.nargs, s.args, &result);
+	build_call(
+		sp->b,
+		ad->checkpoint_report(sp->c, ad->checkpoint(sp->c, s.spec.fn, snapshots, bytes), s.active),
+		s.nargs, s.args, &result);
 	Dim five = dim_const(sp->c, 5), at = dim_const(sp->c, 0);
 	int64_t n = 0;
 	dim_is_const(sp->c, ty(sp, result)->dims[0], &n);
 	Av **loops = ARENA_ARRAY(sp->a, Av *, (size_t)n / 5 + 1);
-	for (int64_t k = 0; k < n / 5; k++, at = dim_const(sp->c, 5 * k)) loops[k] = av_array(sp, build_slice(sp->b, result, &at, &five, NULL));
+	for (int64_t k = 0; k < n / 5; k++, at = dim_const(sp->c, 5 * k))
+		loops[k] = av_array(sp, build_slice(sp->b, result, &at, &five, NULL));
 	return av_seq(sp, AV_LIST, (uint32_t)(n / 5), loops);
 }
 
-/* ---- Taylor ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Taylor -------------------------------------------------------------- */
 
-/* _jet(f, x, (c1, c2, ...)): value and Taylor coefficients of f along x + c1 s + c2 s^2 + ... */
+/* _jet(f, x, (c1, c2, ...)): value and Taylor coefficients of f along x + c1 s
+ * + c2 s^2 + ... */
 BUILTIN(jet) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jet");
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = 1,
+	              .args = call->args + 1,
+	              .spans = call->spans + 1};
 	uint32_t order;
 	Av **coefs;
-	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0) sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of directions");
-	if (order > MAX_ORDER) sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u", MAX_ORDER, order);
+	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0)
+		sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of directions");
+	if (order > MAX_ORDER)
+		sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u", MAX_ORDER,
+		        order);
 	Site s = site(sp, f, &inner, 0);
 	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);
-	Ref *along = ARENA_ARRAY(sp->a, Ref, (size_t)s.nactive * order + 1), *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
+	Ref *along = ARENA_ARRAY(sp->a, Ref, (size_t)s.nactive * order + 1),
+		*t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
 	uint32_t given = 1; /* coefficients: 1 when the others are known to be zero */
 	for (uint32_t k = 0; k < order; k++) {
 		tangent_leaves(&s, coefs[k], call->spans[2], "a direction", t);
@@ -675,9 +845,11 @@ BUILTIN(jet) {
 			if (k && !is_zero(sp, t[i])) given = order;
 		}
 	}
-	Fn *j = ir_services(sp->c)->jet(sp->c, s.spec.fn, order, given < order, s.active, result_active);
+	Fn *j =
+		ir_services(sp->c)->jet(sp->c, s.spec.fn, order, given < order, s.active, result_active);
 	uint32_t nargs = s.nargs + s.nactive * given;
-	Ref *args = ARENA_ARRAY(sp->a, Ref, nargs + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, nargs + 1),
+		*results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
 	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
 	for (uint32_t i = 0; i < s.nactive; i++)
 		for (uint32_t k = 0; k < given; k++) args[s.nargs + i * given + k] = along[i * order + k];
@@ -697,12 +869,14 @@ BUILTIN(jet) {
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, av_seq(sp, AV_TUPLE, order, out)});
 }
 
-/* ---- batching ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- batching ------------------------------------------------------------ */
 
-/* Something of a row's type that cannot fail, also when there is no row: the sum of all of them. Nobody computes it. */
+/* Something of a row's type that cannot fail, also when there is no row: the
+ * sum of all of them. Nobody computes it. */
 static Ref like_a_row(Sp *sp, Ref x) {
 	const Dtype d = (Dtype)ty(sp, x)->dtype;
-	const Ref sum = build_reduce(sp->b, OP_REDUCE_SUM, d == DT_BOOL ? build_convert(sp->b, x, DT_I64) : x, 1, (int[]){0});
+	const Ref sum = build_reduce(sp->b, OP_REDUCE_SUM,
+	                             d == DT_BOOL ? build_convert(sp->b, x, DT_I64) : x, 1, (int[]){0});
 	return build_convert(sp->b, sum, d);
 }
 
@@ -713,14 +887,17 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, const char *name, Span at) {
 	av_leaves(v, leaves, &k);
 	for (uint32_t i = 0; i < count; i++) {
 		const Type *t = ty(sp, leaves[i]);
-		if (t->kind != TY_TENSOR || t->rank == 0) sp_fail(sp, E_RANK, at, "`%s` runs over rows, and %s has none", name, sp_type_text(sp, v));
+		if (t->kind != TY_TENSOR || t->rank == 0)
+			sp_fail(sp, E_RANK, at, "`%s` runs over rows, and %s has none", name,
+			        sp_type_text(sp, v));
 		Dim d = build_canon(sp->b, t->dims[0]);
 		Atom what = atom_f(sp->c, "`%s` runs over arrays of one length", name);
 		if (*n == UINT32_MAX) *n = d;
 		else if (!build_unify(sp->b, *n, d, what)) {
 			char first[64];
 			dim_print(sp->c, *n, NULL, NULL, first, sizeof first);
-			sp_fail(sp, E_SHAPE, at, "%s: the first has %s, this is %s", atom_text(sp->c, what), first, sp_type_text(sp, v));
+			sp_fail(sp, E_SHAPE, at, "%s: the first has %s, this is %s", atom_text(sp->c, what),
+			        first, sp_type_text(sp, v));
 		}
 		leaves[i] = like_a_row(sp, leaves[i]);
 	}
@@ -737,7 +914,10 @@ static Av *map_fields(Sp *sp, Av *f, const Call *call) {
 		bool same = r->kind == AV_RECORD && first->kind == AV_RECORD && r->n == first->n;
 		for (uint32_t k = 0; same && k < r->n; k++) same = av_field(first, r->names[k]) != NULL;
 		if (same) continue;
-		Diag *d = diag_error(sp->c, E_TYPE, call->spans[1 + i], "`map` over a record takes records with the same fields, not %s beside %s", sp_type_text(sp, r), sp_type_text(sp, first));
+		Diag *d =
+			diag_error(sp->c, E_TYPE, call->spans[1 + i],
+		               "`map` over a record takes records with the same fields, not %s beside %s",
+		               sp_type_text(sp, r), sp_type_text(sp, first));
 		diag_hint(sp->c, d, "map_rows(f, r, ...) runs over the rows of the arrays in a record");
 		sp_throw(sp);
 	}
@@ -769,8 +949,12 @@ BUILTIN(map) {
 		Av ***items = ARENA_ARRAY(sp->a, Av **, n);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t m;
-			if (!sp_static_items(sp, call->args[1 + i], &m, &items[i])) sp_fail(sp, E_TYPE, call->spans[1 + i], "`map` over a list needs its other arguments as lists");
-			if (len != UINT32_MAX && m != len) sp_fail(sp, E_SHAPE, call->spans[1 + i], "`map` runs over lists of one length, and these have %u and %u", len, m);
+			if (!sp_static_items(sp, call->args[1 + i], &m, &items[i]))
+				sp_fail(sp, E_TYPE, call->spans[1 + i],
+				        "`map` over a list needs its other arguments as lists");
+			if (len != UINT32_MAX && m != len)
+				sp_fail(sp, E_SHAPE, call->spans[1 + i],
+				        "`map` runs over lists of one length, and these have %u and %u", len, m);
 			len = m;
 		}
 		out = ARENA_ARRAY(sp->a, Av *, len + 1);
@@ -783,10 +967,13 @@ BUILTIN(map) {
 	return map_rows_of(sp, "map", f, call);
 }
 
-/* The same for rows alone: those of an array, or of all arrays that a record or tuple is made of. */
+/* The same for rows alone: those of an array, or of all arrays that a record or
+ * tuple is made of. */
 BUILTIN(map_rows) {
 	UNUSED;
-	return map_rows_of(sp, "map_rows", sp_keep_rule(sp, want_function(sp, call->args[0], call->spans[0], "map_rows")), call);
+	return map_rows_of(
+		sp, "map_rows",
+		sp_keep_rule(sp, want_function(sp, call->args[0], call->spans[0], "map_rows")), call);
 }
 
 static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
@@ -795,22 +982,33 @@ static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
 	Av **xs = ARENA_ARRAY(sp->a, Av *, n), **rows = ARENA_ARRAY(sp->a, Av *, n);
 	for (uint32_t i = 0; i < n; i++) {
 		xs[i] = call->args[1 + i];
-		if (xs[i]->kind != AV_RECORD && xs[i]->kind != AV_TUPLE && xs[i]->kind != AV_LIST) xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], name);
+		if (xs[i]->kind != AV_RECORD && xs[i]->kind != AV_TUPLE && xs[i]->kind != AV_LIST)
+			xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], name);
 		rows[i] = first_row(sp, av_strong(sp, xs[i]), &length, name, call->spans[1 + i]);
 	}
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = n, .args = rows, .spans = call->spans + 1, .rows = true};
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = n,
+	              .args = rows,
+	              .spans = call->spans + 1,
+	              .rows = true};
 	Spec s = sp_specialise(sp, f, &inner);
-	if (has_range(s.result)) sp_fail(sp, E_TYPE, call->span, "`map` makes arrays, and the function gives a range for each row");
+	if (has_range(s.result))
+		sp_fail(sp, E_TYPE, call->span,
+		        "`map` makes arrays, and the function gives a range for each row");
 	uint32_t first = 0;
 	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
 	bool *batched = ARENA_ARRAY(sp->a, bool, s.nargs + 3);
-	Ref *args = ARENA_ARRAY(sp->a, Ref, s.nargs + 2), *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, s.nargs + 2),
+		*leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
 	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
 	uint32_t k = 0;
 	for (uint32_t i = 0; i < n; i++) av_leaves(xs[i], leaves, &k);
 	for (uint32_t i = 0; i < k; i++) {
 		int p = s.param_of_leaf[first + i];
-		if (p < 0) sp_fail(sp, E_NOT_STATIC, call->span, "the mapped function needs to know an element to know a shape");
+		if (p < 0)
+			sp_fail(sp, E_NOT_STATIC, call->span,
+			        "the mapped function needs to know an element to know a shape");
 		args[p] = leaves[i];
 		batched[p] = true;
 	}
@@ -833,9 +1031,10 @@ static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-/* ---- parameters as vectors ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters as vectors ----------------------------------------------- */
 
-/* flatten(p) -> (vector of all real numbers in p, function that puts a vector back into p's form). */
+/* flatten(p) -> (vector of all real numbers in p, function that puts a vector
+ * back into p's form). */
 BUILTIN(flatten) {
 	UNUSED;
 	Av *p = differentiable(sp, call->args[0]);
@@ -847,10 +1046,12 @@ BUILTIN(flatten) {
 		Type t = *ty(sp, leaves[i]);
 		if (t.kind != TY_TENSOR || !dtype_is_real((Dtype)t.dtype)) continue;
 		Dim total = dim_const(sp->c, 1);
-		for (uint32_t a = 0; a < t.rank; a++) total = dim_mul(sp->c, total, build_canon(sp->b, t.dims[a]));
+		for (uint32_t a = 0; a < t.rank; a++)
+			total = dim_mul(sp->c, total, build_canon(sp->b, t.dims[a]));
 		parts[m++] = av_array(sp, build_reshape(sp->b, leaves[i], 1, &total));
 	}
-	if (!m) sp_fail(sp, E_TYPE, call->spans[0], "there are no real numbers in %s", sp_type_text(sp, p));
+	if (!m)
+		sp_fail(sp, E_TYPE, call->spans[0], "there are no real numbers in %s", sp_type_text(sp, p));
 	Av *v = sp_concat(sp, m, parts, 0, call->span);
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){v, av_builtin(sp, "_unflatten", 1, &p)});
 }
@@ -863,7 +1064,9 @@ BUILTIN(unflatten) {
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, n + 1);
 	av_leaves(p, leaves, &k);
 	Dim start = dim_const(sp->c, 0);
-	if (ty(sp, v)->rank != 1) sp_fail(sp, E_RANK, call->spans[0], "a vector of parameters is wanted, not %s", sp_type_text(sp, call->args[0]));
+	if (ty(sp, v)->rank != 1)
+		sp_fail(sp, E_RANK, call->spans[0], "a vector of parameters is wanted, not %s",
+		        sp_type_text(sp, call->args[0]));
 	for (uint32_t i = 0; i < n; i++) {
 		Type t = *ty(sp, leaves[i]);
 		if (t.kind != TY_TENSOR || !dtype_is_real((Dtype)t.dtype)) continue;
@@ -872,7 +1075,8 @@ BUILTIN(unflatten) {
 			t.dims[a] = build_canon(sp->b, t.dims[a]);
 			total = dim_mul(sp->c, total, t.dims[a]);
 		}
-		leaves[i] = build_reshape(sp->b, build_slice(sp->b, v, &start, &total, NULL), t.rank, t.dims);
+		leaves[i] =
+			build_reshape(sp->b, build_slice(sp->b, v, &start, &total, NULL), t.rank, t.dims);
 		start = dim_add(sp->c, start, total);
 	}
 	k = 0;
@@ -880,21 +1084,77 @@ BUILTIN(unflatten) {
 }
 
 const Builtin builtins_deriv[] = {
-	{.name = "jvp", .min_args = 3, .max_args = 3, .run = jvp, .doc = "jvp(f, x, dx): (f(x), derivative of f at x along dx). What is written as 0 in a tuple or record dx is not differentiated by: a column of a Jacobian costs no more than what depends on its variable"},
-	{.name = "vjp", .min_args = 2, .max_args = -1, .run = vjp, .doc = "vjp(f, x, ...): (f(x), function from a cotangent of f(x) to a cotangent of x)"},
-	{.name = "linearize", .min_args = 2, .max_args = -1, .run = vjp, .doc = "linearize(f, x): (f(x), the derivative of f at x as a function)"},
-	{.name = "grad", .min_args = 1, .max_args = 2, .run = grad, .doc = "grad(f): the gradient of f with respect to its first argument, as a function; grad(f, i) for argument i"},
-	{.name = "value_and_grad", .min_args = 1, .max_args = 2, .run = grad, .doc = "value_and_grad(f): x -> (f(x), gradient)"},
-	{.name = "∂", .min_args = 2, .max_args = 2, .run = grad, .doc = "∂(f, i): the partial derivative of f with respect to argument i, as a function"},
-	{.name = "partial", .min_args = 2, .max_args = 2, .run = grad, .doc = "partial(f, i): the same as ∂(f, i)"},
-	{.name = "checkpoint", .min_args = 1, .max_args = 1, .named = "snapshots memory", .run = checkpoint, .doc = "checkpoint(f; snapshots, memory): f, whose loops keep so many snapshots, or as many as fit into so many bytes, when they are differentiated in reverse"},
-	{.name = "map_rows", .min_args = 2, .max_args = -1, .run = map_rows, .doc = "map_rows(f, r, ...): f of each row of all arrays that a record or tuple r is made of, which are of one length: f sees a record of rows"},
-	{.name = "map", .min_args = 2, .max_args = -1, .run = map, .doc = "map(f, xs, ...): f of each row, all at once; over tuples, lists and the fields of records one by one"},
-	{.name = "flatten", .min_args = 1, .max_args = 1, .run = flatten, .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into the form of p)"},
+	{.name = "jvp",
+     .min_args = 3,
+     .max_args = 3,
+     .run = jvp,
+     .doc = "jvp(f, x, dx): (f(x), derivative of f at x along dx). What is written as 0 in a tuple "
+            "or record dx is not differentiated by: a column of a Jacobian costs no more than what "
+            "depends on its variable"},
+	{.name = "vjp",
+     .min_args = 2,
+     .max_args = -1,
+     .run = vjp,
+     .doc = "vjp(f, x, ...): (f(x), function from a cotangent of f(x) to a cotangent of x)"},
+	{.name = "linearize",
+     .min_args = 2,
+     .max_args = -1,
+     .run = vjp,
+     .doc = "linearize(f, x): (f(x), the derivative of f at x as a function)"},
+	{.name = "grad",
+     .min_args = 1,
+     .max_args = 2,
+     .run = grad,
+     .doc = "grad(f): the gradient of f with respect to its first argument, as a function; grad(f, "
+            "i) for argument i"},
+	{.name = "value_and_grad",
+     .min_args = 1,
+     .max_args = 2,
+     .run = grad,
+     .doc = "value_and_grad(f): x -> (f(x), gradient)"},
+	{.name = "∂",
+     .min_args = 2,
+     .max_args = 2,
+     .run = grad,
+     .doc = "∂(f, i): the partial derivative of f with respect to argument i, as a function"},
+	{.name = "partial",
+     .min_args = 2,
+     .max_args = 2,
+     .run = grad,
+     .doc = "partial(f, i): the same as ∂(f, i)"},
+	{.name = "checkpoint",
+     .min_args = 1,
+     .max_args = 1,
+     .named = "snapshots memory",
+     .run = checkpoint,
+     .doc = "checkpoint(f; snapshots, memory): f, whose loops keep so many snapshots, or as many "
+            "as fit into so many bytes, when they are differentiated in reverse"},
+	{.name = "map_rows",
+     .min_args = 2,
+     .max_args = -1,
+     .run = map_rows,
+     .doc = "map_rows(f, r, ...): f of each row of all arrays that a record or tuple r is made of, "
+            "which are of one length: f sees a record of rows"},
+	{.name = "map",
+     .min_args = 2,
+     .max_args = -1,
+     .run = map,
+     .doc = "map(f, xs, ...): f of each row, all at once; over tuples, lists and the fields of "
+            "records one by one"},
+	{.name = "flatten",
+     .min_args = 1,
+     .max_args = 1,
+     .run = flatten,
+     .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into "
+            "the form of p)"},
 	{.name = "_slope", .min_args = 2, .max_args = 2, .run = slope},
 	{.name = "_jet", .min_args = 3, .max_args = 3, .run = jet},
-	{.name = "linear_map", .min_args = 3, .max_args = 3, .run = linear_map,
-	 .doc = "linear_map(f, adjoint, x): f(x) of a linear f; reverse mode takes adjoint(w), the adjoint of f at w, and differentiates neither's steps"},
+	{.name = "linear_map",
+     .min_args = 3,
+     .max_args = 3,
+     .run = linear_map,
+     .doc = "linear_map(f, adjoint, x): f(x) of a linear f; reverse mode takes adjoint(w), the "
+            "adjoint of f at w, and differentiates neither's steps"},
 	{.name = "_apply_linear", .min_args = 3, .max_args = 3, .run = call_linear},
 	{.name = "_moves", .min_args = 1, .max_args = 1, .run = moves},
 	{.name = "_moved", .min_args = 2, .max_args = 2, .run = moved},

@@ -1,7 +1,11 @@
-/* ir_values.c - the IR as a value: ir(f, x) is a function that can be called, printed, walked, rewritten and read back; and what becomes of a function.
+/* ir_values.c - the IR as a value: ir(f, x) is a function that can be called,
+ * printed, walked, rewritten and read back; and what becomes of a function.
  *
- * Needs: table.h. Guarantees: a piece of IR lives as long as the session; it is called with arguments of the types that it was made for, and anything else is
- * an error that shows both. A file holds it whole (docs/internals/binary.md). What it captured (data of the closure it was made from) it carries along, so derivatives with respect to that go through it.
+ * Needs: table.h. Guarantees: a piece of IR lives as long as the session; it is
+ * called with arguments of the types that it was made for, and anything else is
+ * an error that shows both. A file holds it whole (docs/internals/binary.md).
+ * What it captured (data of the closure it was made from) it carries along, so
+ * derivatives with respect to that go through it.
  */
 #include "lang/passes/dependence.h"
 #include "parser/builtins/table.h"
@@ -10,15 +14,18 @@
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define BUILTIN(fname)                                                                             \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
+	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
-/* What the code of a function of IR points to. The leaves are those of what was captured, then those of the arguments. */
+/* What the code of a function of IR points to. The leaves are those of what was
+ * captured, then those of the arguments. */
 typedef struct KeptIr {
 	Fn *fn; /* first: lang prints it */
 	struct KeptIr *next;
 	uint32_t number, ncaptured, nargs;
-	const Av *all;      /* template of captured values and arguments, a tuple */
+	const Av *all; /* template of captured values and arguments, a tuple */
 	uint32_t nleaves;
 	int *param_of_leaf; /* -1: the function was made for one value, baked[leaf] */
 	Value *baked;
@@ -35,10 +42,14 @@ void kept_ir_release(KeptIr *k) {
 	}
 }
 
-/* Takes the reference to fn. The same piece asked for again is the same code. */
+/* Takes the reference to fn. The same piece asked for again is the same code.
+ */
 static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 	KeptIr **list = session_kept_ir(session_of(c)), *k = *list;
-	while (k && !(k->fn == given.fn && k->effects == given.effects && av_same_structure(k->all, given.all) && av_same_structure(k->result, given.result))) k = k->next;
+	while (k &&
+	       !(k->fn == given.fn && k->effects == given.effects &&
+	         av_same_structure(k->all, given.all) && av_same_structure(k->result, given.result)))
+		k = k->next;
 	if (k) {
 		fn_unref(given.fn);
 		return k;
@@ -68,8 +79,10 @@ static Av *keep(Sp *sp, KeptIr given, const Atom *names, Av *const *captured) {
 
 static const KeptIr *want_ir(Sp *sp, const Av *v, Span at, const char *who) {
 	if (v->kind == AV_FUNCTION && v->code_kind == CODE_IR) return v->code;
-	Diag *d = diag_error(sp->c, E_TYPE, at, "`%s` wants a piece of IR, not %s", who, sp_type_text(sp, v));
-	if (v->kind == AV_FUNCTION) diag_hint(sp->c, d, "ir(f, x) makes one of a function at its arguments");
+	Diag *d =
+		diag_error(sp->c, E_TYPE, at, "`%s` wants a piece of IR, not %s", who, sp_type_text(sp, v));
+	if (v->kind == AV_FUNCTION)
+		diag_hint(sp->c, d, "ir(f, x) makes one of a function at its arguments");
 	sp_throw(sp);
 }
 
@@ -91,7 +104,7 @@ Av *builtin_ir_text(Sp *sp, const Av *f) {
 	return string_of(sp, &t, ST_OK);
 }
 
-/* ---- calling ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calling ------------------------------------------------------------- */
 
 static _Noreturn void misfit(Sp *sp, const KeptIr *k, uint32_t param, const Av *given, Span at) {
 	Text want;
@@ -100,16 +113,19 @@ static _Noreturn void misfit(Sp *sp, const KeptIr *k, uint32_t param, const Av *
 	text_str(&want, dtype_name((Dtype)t->dtype));
 	for (uint32_t i = 0; i < t->rank; i++) {
 		int64_t n;
-		if (dim_is_const(sp->c, t->dims[i], &n)) text_format(&want, "%s%lld", i ? ", " : "[", (long long)n);
+		if (dim_is_const(sp->c, t->dims[i], &n))
+			text_format(&want, "%s%lld", i ? ", " : "[", (long long)n);
 		else text_format(&want, "%s_", i ? ", " : "[");
 	}
 	text_str(&want, t->rank ? "]" : "");
 	const char *text = want.failed ? "" : arena_copy(sp->a, want.at, want.n);
 	text_free(&want);
-	sp_fail(sp, E_TYPE, at, "this IR was made for %s, and %s is given", text, sp_type_text(sp, given));
+	sp_fail(sp, E_TYPE, at, "this IR was made for %s, and %s is given", text,
+	        sp_type_text(sp, given));
 }
 
-/* The operand for a parameter: of its dtype and rank, weak numbers and those of a smaller kind converted. */
+/* The operand for a parameter: of its dtype and rank, weak numbers and those of
+ * a smaller kind converted. */
 static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
 	const Type *t = ref_ty(k->fn, fn_param(k->fn, param));
 	if (t->kind != TY_TENSOR) return v->kind == AV_DYN ? v->ref : sp_box(sp, v);
@@ -121,8 +137,10 @@ static Ref fitting(Sp *sp, const KeptIr *k, uint32_t param, Av *v, Span at) {
 	return sp_to_dtype(sp, v, want);
 }
 
-/* Lengths that the function has twice must be equal, those it was made for must be these. */
-static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *leaves, const Span *spans, const uint32_t *leaf_of, uint32_t nargs) {
+/* Lengths that the function has twice must be equal, those it was made for must
+ * be these. */
+static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *leaves,
+                        const Span *spans, const uint32_t *leaf_of, uint32_t nargs) {
 	Dim *map = ARENA_ARRAY(sp->a, Dim, k->fn->syms.n + 1);
 	for (uint32_t s = 0; s < k->fn->syms.n; s++) map[s] = UINT32_MAX;
 	for (uint32_t i = 0; i < nargs; i++) {
@@ -134,13 +152,17 @@ static void fit_lengths(Sp *sp, const KeptIr *k, const Ref *args, Av *const *lea
 			if (dim_is_sym(sp->c, d, &s)) {
 				if (map[s] == UINT32_MAX) map[s] = have.dims[a];
 				d = map[s];
-			} else if (!dim_is_const(sp->c, d, &n)) continue; /* follows from others: the call itself compares */
-			if (!build_unify(sp->b, d, have.dims[a], atom(sp->c, "a length that this IR was made for"))) misfit(sp, k, i, leaves[leaf_of[i]], spans[leaf_of[i]]);
+				/* follows from others: the call itself compares */
+			} else if (!dim_is_const(sp->c, d, &n)) continue;
+			if (!build_unify(sp->b, d, have.dims[a],
+			                 atom(sp->c, "a length that this IR was made for")))
+				misfit(sp, k, i, leaves[leaf_of[i]], spans[leaf_of[i]]);
 		}
 	}
 }
 
-/* The arrays inside a value, in the order of its leaves, with where each was written. */
+/* The arrays inside a value, in the order of its leaves, with where each was
+ * written. */
 static void collect(Av *v, Span at, Av **out, Span *spans, uint32_t *n) {
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
 		spans[*n] = at;
@@ -152,8 +174,12 @@ static void collect(Av *v, Span at, Av **out, Span *spans, uint32_t *n) {
 
 Av *sp_call_ir(Sp *sp, Av *f, const Call *call) {
 	const KeptIr *k = f->code;
-	if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "a piece of IR takes its arguments by position");
-	if (call->n != k->nargs) sp_fail(sp, E_ARITY, call->span, "this IR takes %u argument%s, and %u %s given", k->nargs, k->nargs == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+	if (call->nnamed)
+		sp_fail(sp, E_NAMED_ARG, call->named_spans[0],
+		        "a piece of IR takes its arguments by position");
+	if (call->n != k->nargs)
+		sp_fail(sp, E_ARITY, call->span, "this IR takes %u argument%s, and %u %s given", k->nargs,
+		        k->nargs == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
 	Av **leaves = ARENA_ARRAY(sp->a, Av *, k->nleaves + 1);
 	Span *spans = ARENA_ARRAY(sp->a, Span, k->nleaves + 1);
 	uint32_t n = 0, nargs = 0;
@@ -162,7 +188,13 @@ Av *sp_call_ir(Sp *sp, Av *f, const Call *call) {
 		const Span at = i < f->n ? call->span : call->spans[i - f->n];
 		if (!av_same_structure(v, k->all->items[i])) {
 			const Av *want = k->all->items[i];
-			sp_fail(sp, E_TYPE, at, "this IR was made for %s%s, and %s is given", av_kind_text(want), want->kind == AV_RECORD || want->kind == AV_TUPLE || want->kind == AV_LIST ? " of another form" : want->kind == v->kind ? " of its own" : "", sp_type_text(sp, v));
+			sp_fail(sp, E_TYPE, at, "this IR was made for %s%s, and %s is given",
+			        av_kind_text(want),
+			        want->kind == AV_RECORD || want->kind == AV_TUPLE || want->kind == AV_LIST
+			            ? " of another form"
+			        : want->kind == v->kind ? " of its own"
+			                                : "",
+			        sp_type_text(sp, v));
 		}
 		collect(v, at, leaves, spans, &n);
 	}
@@ -181,7 +213,8 @@ Av *sp_call_ir(Sp *sp, Av *f, const Call *call) {
 			value_print(&t, k->baked[i], "", 3);
 			const char *text = t.failed ? "" : arena_copy(sp->a, t.at, t.n);
 			text_free(&t);
-			sp_fail(sp, E_NOT_STATIC, spans[i], "this IR was made for the value %s here, which decides a type in it", text);
+			sp_fail(sp, E_NOT_STATIC, spans[i],
+			        "this IR was made for the value %s here, which decides a type in it", text);
 		}
 	}
 	fit_lengths(sp, k, args, leaves, spans, leaf_of, nargs);
@@ -195,25 +228,35 @@ Av *sp_call_ir(Sp *sp, Av *f, const Call *call) {
 	return av_rebuild(sp, k->result, results, &at);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------- */
 
 Spec builtin_spec_of(Sp *sp, const Call *call) {
 	Av *f = call->args[0];
-	if (f->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, call->spans[0], "a function and its arguments are wanted, not %s", sp_type_text(sp, f));
+	if (f->kind != AV_FUNCTION)
+		sp_fail(sp, E_NOT_CALLABLE, call->spans[0],
+		        "a function and its arguments are wanted, not %s", sp_type_text(sp, f));
 	if (f->code_kind == CODE_IR && call->n == 1) { /* it knows what it takes */
 		const KeptIr *k = f->code;
 		return (Spec){.fn = k->fn, .result = k->result, .effects = k->effects};
 	}
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
+	Call inner = {.span = call->span,
+	              .callee_span = call->spans[0],
+	              .n = call->n - 1,
+	              .args = call->args + 1,
+	              .spans = call->spans + 1};
 	return sp_specialise(sp, sp_keep_rule(sp, f), &inner);
 }
 
-/* _dependence(f, x, ...): what f depends on, and how, whatever the values of its arguments are (lang/passes/dependence.h). The arrays in the arguments are
- * numbered in their order; (depends, factors): by such a number, and by two of them. All of it is known before anything runs. */
+/* _dependence(f, x, ...): what f depends on, and how, whatever the values of
+ * its arguments are (lang/passes/dependence.h). The arrays in the arguments are
+ * numbered in their order; (depends, factors): by such a number, and by two of
+ * them. All of it is known before anything runs. */
 BUILTIN(dependence) {
 	UNUSED;
 	const Spec s = builtin_spec_of(sp, call);
-	if (s.promised) sp_fail(sp, E_DEPTH, call->span, "what a function depends on is not known while it is being made");
+	if (s.promised)
+		sp_fail(sp, E_DEPTH, call->span,
+		        "what a function depends on is not known while it is being made");
 	uint32_t n = 0;
 	for (uint32_t i = 1; i < call->n; i++) n += av_count_leaves(call->args[i]);
 	int32_t *number = ARENA_ARRAY(sp->a, int32_t, fn_nparams(s.fn) + 1);
@@ -221,29 +264,37 @@ BUILTIN(dependence) {
 	for (uint32_t p = 0; p < fn_nparams(s.fn); p++) number[p] = -1;
 	for (uint32_t k = 0; k < n; k++) {
 		const int p = s.param_of_leaf[s.nleaves - n + k];
-		if (p < 0) baked[k] = true; /* the function was made for one value: it depends on it in any way */
+		/* the function was made for one value: it depends on it in any way */
+		if (p < 0) baked[k] = true;
 		else number[p] = (int32_t)k;
 	}
 	const Dependence d = fn_dependence(sp->c, sp->a, s.fn, number, n);
-	Av **depends = ARENA_ARRAY(sp->a, Av *, n + 1), **factors = ARENA_ARRAY(sp->a, Av *, n + 1), **row = ARENA_ARRAY(sp->a, Av *, n + 1);
+	Av **depends = ARENA_ARRAY(sp->a, Av *, n + 1), **factors = ARENA_ARRAY(sp->a, Av *, n + 1),
+	   **row = ARENA_ARRAY(sp->a, Av *, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		depends[i] = av_bool(sp, d.depends[i] || baked[i]);
-		for (uint32_t k = 0; k < n; k++) row[k] = av_bool(sp, d.factors[(size_t)i * n + k] || baked[i] || (baked[k] && d.depends[i]));
+		for (uint32_t k = 0; k < n; k++)
+			row[k] =
+				av_bool(sp, d.factors[(size_t)i * n + k] || baked[i] || (baked[k] && d.depends[i]));
 		factors[i] = av_seq(sp, AV_TUPLE, n, row);
 	}
 	const Atom names[] = {atom(sp->c, "depends"), atom(sp->c, "factors")};
-	return av_record(sp, 2, names, (Av *[]){av_seq(sp, AV_TUPLE, n, depends), av_seq(sp, AV_TUPLE, n, factors)});
+	return av_record(sp, 2, names,
+	                 (Av *[]){av_seq(sp, AV_TUPLE, n, depends), av_seq(sp, AV_TUPLE, n, factors)});
 }
 
-/* _now(f): what f() gives, as constants where all that f captured is known: it is run while the statement is made.
- * Elsewhere, or where it fails, a call as any other. */
+/* _now(f): what f() gives, as constants where all that f captured is known: it
+ * is run while the statement is made. Elsewhere, or where it fails, a call as
+ * any other. */
 BUILTIN(now) {
 	UNUSED;
 	const Spec s = builtin_spec_of(sp, call);
 	const Call inner = {.span = call->span, .callee_span = call->spans[0]};
 	const uint32_t n = av_count_leaves(s.result);
-	if (s.promised || s.effects || s.result->kind == AV_UNSET || fn_nresults(s.fn) != n) return sp_call(sp, call->args[0], &inner);
-	Value *args = ARENA_ARRAY(sp->a, Value, s.nargs + 1), *results = ARENA_ARRAY(sp->a, Value, n + 1);
+	if (s.promised || s.effects || s.result->kind == AV_UNSET || fn_nresults(s.fn) != n)
+		return sp_call(sp, call->args[0], &inner);
+	Value *args = ARENA_ARRAY(sp->a, Value, s.nargs + 1),
+		  *results = ARENA_ARRAY(sp->a, Value, n + 1);
 	Ref *known = ARENA_ARRAY(sp->a, Ref, n + 1);
 	for (uint32_t i = 0; i < s.nargs; i++) {
 		const Const *k = ref_constant(build_fn(sp->b), s.args[i]);
@@ -262,9 +313,12 @@ BUILTIN(now) {
 
 BUILTIN(ir) {
 	UNUSED;
-	if (call->args[0]->kind == AV_FUNCTION && call->args[0]->code_kind == CODE_IR && call->n == 1) return call->args[0];
+	if (call->args[0]->kind == AV_FUNCTION && call->args[0]->code_kind == CODE_IR && call->n == 1)
+		return call->args[0];
 	Spec s = builtin_spec_of(sp, call);
-	if (s.promised) sp_fail(sp, E_DEPTH, call->span, "the IR of a function that is being made cannot be looked at from inside it");
+	if (s.promised)
+		sp_fail(sp, E_DEPTH, call->span,
+		        "the IR of a function that is being made cannot be looked at from inside it");
 	Av *f = sp_keep_rule(sp, call->args[0]), **items = ARENA_ARRAY(sp->a, Av *, f->n + call->n);
 	for (uint32_t i = 0; i < f->n; i++) items[i] = av_strong(sp, f->items[i]);
 	for (uint32_t i = 1; i < call->n; i++) items[f->n + i - 1] = av_strong(sp, call->args[i]);
@@ -272,7 +326,14 @@ BUILTIN(ir) {
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
 	uint32_t n = 0;
 	av_leaves(all, leaves, &n);
-	KeptIr k = {.fn = s.fn, .ncaptured = f->n, .nargs = call->n - 1, .all = all, .nleaves = s.nleaves, .param_of_leaf = s.param_of_leaf, .result = s.result, .effects = s.effects};
+	KeptIr k = {.fn = s.fn,
+	            .ncaptured = f->n,
+	            .nargs = call->n - 1,
+	            .all = all,
+	            .nleaves = s.nleaves,
+	            .param_of_leaf = s.param_of_leaf,
+	            .result = s.result,
+	            .effects = s.effects};
 	k.baked = ARENA_ARRAY(sp->a, Value, s.nleaves + 1);
 	for (uint32_t i = 0; i < n; i++)
 		if (s.param_of_leaf[i] < 0) k.baked[i] = ref_constant(build_fn(sp->b), leaves[i])->value;
@@ -280,7 +341,8 @@ BUILTIN(ir) {
 	return keep(sp, k, f->names, items);
 }
 
-/* A text form read back: each parameter is an argument, one result is itself, several are a tuple. */
+/* A text form read back: each parameter is an argument, one result is itself,
+ * several are a tuple. */
 BUILTIN(read_ir) {
 	UNUSED;
 	const char *text = sp_want_string(sp, call->args[0], call->spans[0], "the text of a function");
@@ -290,27 +352,38 @@ BUILTIN(read_ir) {
 	const uint32_t np = fn_nparams(fn), nr = fn_nresults(fn);
 	bool plain = !fn->effects;
 	Av **args = ARENA_ARRAY(sp->a, Av *, np + 1), **results = ARENA_ARRAY(sp->a, Av *, nr + 1);
-	KeptIr k = {.fn = fn, .nargs = np, .nleaves = np, .param_of_leaf = ARENA_ARRAY(sp->a, int, np + 1), .baked = ARENA_ARRAY(sp->a, Value, np + 1)};
+	KeptIr k = {.fn = fn,
+	            .nargs = np,
+	            .nleaves = np,
+	            .param_of_leaf = ARENA_ARRAY(sp->a, int, np + 1),
+	            .baked = ARENA_ARRAY(sp->a, Value, np + 1)};
 	for (uint32_t i = 0; i < np; i++) {
 		const uint8_t kind = ref_ty(fn, fn_param(fn, i))->kind;
 		plain &= kind != TY_TOKEN;
 		args[i] = kind == TY_TENSOR ? av_array(sp, REF_NONE) : av_dyn(sp, REF_NONE);
 		k.param_of_leaf[i] = (int)i;
 	}
-	for (uint32_t i = 0; i < nr; i++) results[i] = ref_ty(fn, fn_result(fn, i))->kind == TY_TENSOR ? av_array(sp, REF_NONE) : av_dyn(sp, REF_NONE);
+	for (uint32_t i = 0; i < nr; i++)
+		results[i] = ref_ty(fn, fn_result(fn, i))->kind == TY_TENSOR ? av_array(sp, REF_NONE)
+		                                                             : av_dyn(sp, REF_NONE);
 	if (!plain) {
 		fn_unref(fn);
-		sp_fail(sp, E_TYPE, call->spans[0], "a function that prints, or draws random numbers, cannot be read back");
+		sp_fail(sp, E_TYPE, call->spans[0],
+		        "a function that prints, or draws random numbers, cannot be read back");
 	}
 	k.all = av_seq(sp, AV_TUPLE, np, args);
 	k.result = nr == 1 ? results[0] : av_seq(sp, AV_TUPLE, nr, results);
 	return keep(sp, k, NULL, NULL);
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------------------------------
-
-   Beside the function stands what a call of it must know, as a record (docs/internals/binary.md): templates of arguments and result, in which a whole number stands for an array, a
-   real one for a weak array, `true` for a value whose type is not known before; the values that decided types; what was captured. */
+/* ---- files
+ * --------------------------------------------------------------------------------------------------------------------------------
+ *
+ * Beside the function stands what a call of it must know, as a record
+ * (docs/internals/binary.md): templates of arguments and result, in which a
+ * whole number stands for an array, a real one for a weak array, `true` for a
+ * value whose type is not known before; the values that decided types; what was
+ * captured. */
 
 static void mark_leaves(const Av *v, Value *leaf, uint32_t *n) {
 	if (v->kind == AV_DYN) leaf[(*n)++] = value_bool(true);
@@ -326,8 +399,9 @@ static Value template_out(Ctx *c, Arena *a, const Av *v) {
 	return av_to_value(c, v, leaf, &at);
 }
 
-/* Not part of any function under construction: its arrays are nowhere. Of a template, or of what was captured, where numbers are numbers. How deep it is, the
- * reader of files has bounded. */
+/* Not part of any function under construction: its arrays are nowhere. Of a
+ * template, or of what was captured, where numbers are numbers. How deep it is,
+ * the reader of files has bounded. */
 static Av *template_in(Ctx *c, Arena *a, Value v, bool captured) {
 	Av *r = ARENA_NEW(a, Av);
 	const Value *items = NULL;
@@ -386,8 +460,18 @@ static Av *template_in(Ctx *c, Arena *a, Value v, bool captured) {
 	return r;
 }
 
-static const char *const about_names[] = {"arguments", "result", "returns", "effects", "names", "captured", "decided"};
-enum { ABOUT_ARGUMENTS, ABOUT_RESULT, ABOUT_RETURNS, ABOUT_EFFECTS, ABOUT_NAMES, ABOUT_CAPTURED, ABOUT_DECIDED, ABOUT_COUNT };
+static const char *const about_names[] = {"arguments", "result",   "returns", "effects",
+                                          "names",     "captured", "decided"};
+enum {
+	ABOUT_ARGUMENTS,
+	ABOUT_RESULT,
+	ABOUT_RETURNS,
+	ABOUT_EFFECTS,
+	ABOUT_NAMES,
+	ABOUT_CAPTURED,
+	ABOUT_DECIDED,
+	ABOUT_COUNT
+};
 
 typedef struct Filing {
 	Ctx *c;
@@ -412,11 +496,14 @@ static void file_out(Ctx *c, void *arg) {
 	o->about[ABOUT_RETURNS] = value_bool(k->result->kind != AV_UNSET);
 	o->about[ABOUT_EFFECTS] = value_bool(k->effects);
 	ValueList names = {.c = c};
-	for (uint32_t i = 0; i < f->head.n; i++) value_list_add(&names, value_string(c, atom_text(c, f->captured[i].name), atom_length(c, f->captured[i].name)));
+	for (uint32_t i = 0; i < f->head.n; i++)
+		value_list_add(&names, value_string(c, atom_text(c, f->captured[i].name),
+		                                    atom_length(c, f->captured[i].name)));
 	o->about[ABOUT_NAMES] = value_list_end(&names);
 	for (uint32_t i = 0; i < f->head.n; i++) items[i] = f->captured[i].value;
 	o->about[ABOUT_CAPTURED] = value_seq(c, V_TUPLE, f->head.n, items);
-	for (uint32_t i = 0; i < k->nleaves; i++) items[i] = k->param_of_leaf[i] < 0 ? k->baked[i] : value_none();
+	for (uint32_t i = 0; i < k->nleaves; i++)
+		items[i] = k->param_of_leaf[i] < 0 ? k->baked[i] : value_none();
 	o->about[ABOUT_DECIDED] = value_seq(c, V_TUPLE, k->nleaves, items);
 	for (uint32_t i = 0; i < ABOUT_COUNT; i++) {
 		if (o->about[i].kind == V_UNSET) ctx_throw(c, ST_NOMEM);
@@ -441,8 +528,10 @@ static _Noreturn void unfit(Filing *in, const char *what) {
 	ctx_throw(in->c, ST_ERROR);
 }
 
-/* Whether the leaves of v, from *at on, are of the kinds that these types are; types[i] is asked for as a reference. */
-static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *decided, uint32_t *leaf, uint32_t *at) {
+/* Whether the leaves of v, from *at on, are of the kinds that these types are;
+ * types[i] is asked for as a reference. */
+static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *decided,
+                        uint32_t *leaf, uint32_t *at) {
 	if (v->kind != AV_ARRAY && v->kind != AV_DYN) {
 		for (uint32_t i = 0; i < v->n; i++)
 			if (!kinds_agree(f, v->items[i], results, decided, leaf, at)) return false;
@@ -455,12 +544,15 @@ static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *dec
 	return kind == (v->kind == AV_ARRAY ? TY_TENSOR : TY_DYN);
 }
 
-/* Behind the others stand the state of the random numbers and the token of effects, or nothing. */
+/* Behind the others stand the state of the random numbers and the token of
+ * effects, or nothing. */
 static bool effects_agree(Ctx *c, const Fn *f, bool results, bool effects, uint32_t at) {
 	const uint32_t n = results ? fn_nresults(f) : fn_nparams(f);
 	if (!effects) return n == at;
 	const Dim two = dim_const(c, 2);
-	return n == at + 2 && ref_type(f, results ? fn_result(f, at) : fn_param(f, at)) == type_tensor(c, DT_I64, 1, &two) &&
+	return n == at + 2 &&
+	       ref_type(f, results ? fn_result(f, at) : fn_param(f, at)) ==
+	           type_tensor(c, DT_I64, 1, &two) &&
 	       ref_type(f, results ? fn_result(f, at + 1) : fn_param(f, at + 1)) == type_token(c);
 }
 
@@ -469,26 +561,44 @@ static void file_in(Ctx *c, void *arg) {
 	Arena *a = ctx_arena(c);
 	in->fn = fn_load(c, in->name, in->bytes, in->n, &in->all);
 	if (!in->fn) ctx_throw(c, ST_ERROR);
-	for (uint32_t i = 0; i < ABOUT_COUNT; i++) in->about[i] = in->all.kind == V_RECORD ? value_field(in->all, atom(c, about_names[i])) : (Value){.kind = V_UNSET}; /* borrowed */
+	/* borrowed */
+	for (uint32_t i = 0; i < ABOUT_COUNT; i++)
+		in->about[i] = in->all.kind == V_RECORD ? value_field(in->all, atom(c, about_names[i]))
+		                                        : (Value){.kind = V_UNSET};
 	bool returns = true, effects = false;
 	const Value *v = in->about;
-	if (v[ABOUT_ARGUMENTS].kind != V_TUPLE || v[ABOUT_NAMES].kind != V_LIST || v[ABOUT_CAPTURED].kind != V_TUPLE || v[ABOUT_DECIDED].kind != V_TUPLE || v[ABOUT_RESULT].kind == V_UNSET ||
-	    !value_as_bool(v[ABOUT_RETURNS], &returns) || !value_as_bool(v[ABOUT_EFFECTS], &effects))
+	if (v[ABOUT_ARGUMENTS].kind != V_TUPLE || v[ABOUT_NAMES].kind != V_LIST ||
+	    v[ABOUT_CAPTURED].kind != V_TUPLE || v[ABOUT_DECIDED].kind != V_TUPLE ||
+	    v[ABOUT_RESULT].kind == V_UNSET || !value_as_bool(v[ABOUT_RETURNS], &returns) ||
+	    !value_as_bool(v[ABOUT_EFFECTS], &effects))
 		unfit(in, "the function in this file lacks the record of its arguments");
-	const Value *decided = ((const SeqObject *)v[ABOUT_DECIDED].object)->items, *captured = ((const SeqObject *)v[ABOUT_CAPTURED].object)->items,
-	            *names = ((const SeqObject *)v[ABOUT_NAMES].object)->items;
-	Av *all = template_in(c, a, v[ABOUT_ARGUMENTS], false), *result = template_in(c, a, v[ABOUT_RESULT], false);
+	const Value *decided = ((const SeqObject *)v[ABOUT_DECIDED].object)->items,
+				*captured = ((const SeqObject *)v[ABOUT_CAPTURED].object)->items,
+				*names = ((const SeqObject *)v[ABOUT_NAMES].object)->items;
+	Av *all = template_in(c, a, v[ABOUT_ARGUMENTS], false),
+	   *result = template_in(c, a, v[ABOUT_RESULT], false);
 	if (!returns) result->kind = AV_UNSET;
-	for (uint32_t i = 0; i < all->n && i < v[ABOUT_CAPTURED].object->n; i++) all->items[i] = template_in(c, a, captured[i], true); /* functions in it are these, not others of the same text */
-	KeptIr k = {.fn = in->fn, .ncaptured = v[ABOUT_CAPTURED].object->n, .all = all, .nleaves = av_count_leaves(all), .result = result, .effects = effects};
+	/* functions in it are these, not others of the same text */
+	for (uint32_t i = 0; i < all->n && i < v[ABOUT_CAPTURED].object->n; i++)
+		all->items[i] = template_in(c, a, captured[i], true);
+	KeptIr k = {.fn = in->fn,
+	            .ncaptured = v[ABOUT_CAPTURED].object->n,
+	            .all = all,
+	            .nleaves = av_count_leaves(all),
+	            .result = result,
+	            .effects = effects};
 	uint32_t leaf = 0, params = 0, results = 0;
-	bool fits = all->n >= k.ncaptured && v[ABOUT_NAMES].object->n == k.ncaptured && v[ABOUT_DECIDED].object->n == k.nleaves && (effects || !in->fn->effects);
-	fits = fits && kinds_agree(in->fn, all, false, decided, &leaf, &params) && effects_agree(c, in->fn, false, effects, params);
-	fits = fits && kinds_agree(in->fn, result, true, NULL, &leaf, &results) && effects_agree(c, in->fn, true, effects, results);
+	bool fits = all->n >= k.ncaptured && v[ABOUT_NAMES].object->n == k.ncaptured &&
+	            v[ABOUT_DECIDED].object->n == k.nleaves && (effects || !in->fn->effects);
+	fits = fits && kinds_agree(in->fn, all, false, decided, &leaf, &params) &&
+	       effects_agree(c, in->fn, false, effects, params);
+	fits = fits && kinds_agree(in->fn, result, true, NULL, &leaf, &results) &&
+	       effects_agree(c, in->fn, true, effects, results);
 	Atom *atoms = ARENA_ARRAY(a, Atom, k.ncaptured + 1);
 	for (uint32_t i = 0; fits && i < k.ncaptured; i++) {
 		fits = names[i].kind == V_STRING;
-		if (fits) atoms[i] = atom_n(c, ((const StringObject *)names[i].object)->text, names[i].object->n);
+		if (fits)
+			atoms[i] = atom_n(c, ((const StringObject *)names[i].object)->text, names[i].object->n);
 	}
 	k.nargs = all->n - k.ncaptured;
 	k.param_of_leaf = ARENA_ARRAY(a, int, k.nleaves + 1);
@@ -501,7 +611,8 @@ static void file_in(Ctx *c, void *arg) {
 	if (!fits) unfit(in, "the record of arguments in this file is not that of its function");
 	const KeptIr *code = keep_code(c, k);
 	in->fn = NULL;
-	in->f = value_function(c, V_FUNCTION, CODE_IR, code->number, code, code->fn->name, k.ncaptured, atoms, captured);
+	in->f = value_function(c, V_FUNCTION, CODE_IR, code->number, code, code->fn->name, k.ncaptured,
+	                       atoms, captured);
 	if (in->f.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 }
 
@@ -514,7 +625,7 @@ Status session_ir_in(Ctx *c, const char *name, const void *bytes, size_t n, Valu
 	return st;
 }
 
-/* ---- from outside ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- from outside -------------------------------------------------------- */
 
 static void make_value(Ctx *c, void *arg) {
 	Filing *o = arg;
@@ -522,12 +633,19 @@ static void make_value(Ctx *c, void *arg) {
 	Arena *a = ctx_arena(c);
 	const uint32_t np = fn_nparams(fn), nr = fn_nresults(fn);
 	Av *all = ARENA_NEW(a, Av), *result = ARENA_NEW(a, Av);
-	KeptIr k = {.fn = o->fn, .nargs = np, .nleaves = np, .all = all, .param_of_leaf = ARENA_ARRAY(a, int, np + 1), .baked = ARENA_ARRAY(a, Value, np + 1)};
+	KeptIr k = {.fn = o->fn,
+	            .nargs = np,
+	            .nleaves = np,
+	            .all = all,
+	            .param_of_leaf = ARENA_ARRAY(a, int, np + 1),
+	            .baked = ARENA_ARRAY(a, Value, np + 1)};
 	*all = (Av){.kind = AV_TUPLE, .n = np, .items = ARENA_ARRAY(a, Av *, np + 1)};
 	*result = (Av){.kind = AV_TUPLE, .n = nr, .items = ARENA_ARRAY(a, Av *, nr + 1)};
 	for (uint32_t i = 0; i < np + nr; i++) {
 		Av *leaf = ARENA_NEW(a, Av);
-		leaf->kind = ref_ty(fn, i < np ? fn_param(fn, i) : fn_result(fn, i - np))->kind == TY_TENSOR ? AV_ARRAY : AV_DYN;
+		leaf->kind = ref_ty(fn, i < np ? fn_param(fn, i) : fn_result(fn, i - np))->kind == TY_TENSOR
+		                 ? AV_ARRAY
+		                 : AV_DYN;
 		if (i < np) {
 			all->items[i] = leaf;
 			k.param_of_leaf[i] = (int)i;
@@ -563,15 +681,17 @@ bool session_ir_type(Ctx *c, Value f, Text *out) {
 	text_str(out, "(");
 	for (uint32_t i = 0; i < k->nargs; i++, leaf++) {
 		char type[400];
-		if (k->all->items[k->ncaptured + i]->kind != AV_ARRAY || k->param_of_leaf[leaf] < 0) return false;
-		type_print(c, ref_type(k->fn, fn_param(k->fn, (uint32_t)k->param_of_leaf[leaf])), symbol_name, NULL, type, sizeof type);
+		if (k->all->items[k->ncaptured + i]->kind != AV_ARRAY || k->param_of_leaf[leaf] < 0)
+			return false;
+		type_print(c, ref_type(k->fn, fn_param(k->fn, (uint32_t)k->param_of_leaf[leaf])),
+		           symbol_name, NULL, type, sizeof type);
 		text_format(out, "%s%s", i ? ", " : "", type);
 	}
 	text_str(out, ")");
 	return true;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- looking ------------------------------------------------------------- */
 
 BUILTIN(inspect) {
 	UNUSED;
@@ -582,20 +702,23 @@ BUILTIN(inspect) {
 	return r;
 }
 
-/* ---- rewriting ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rewriting ----------------------------------------------------------- */
 
 typedef struct Rewriting {
 	Sp *sp;
 	const Fn *from;
 	const Call *call;
-	const Av *rules; /* record of functions by the names of primitives; what they captured is constant */
+	/* record of functions by the names of primitives; what they captured is
+	 * constant */
+	const Av *rules;
 	Av *by_op[OP_COUNT];
 	Builder *b;
 	Fn *made;
 	Arena *a;
 } Rewriting;
 
-/* A value of the frame that asks, in the function under construction: everything in it must be known. */
+/* A value of the frame that asks, in the function under construction:
+ * everything in it must be known. */
 static Av *moved(Sp *sp, const Rewriting *r, const Av *v) {
 	const uint32_t n = av_count_leaves(v);
 	Ref *leaf = ARENA_ARRAY(sp->a, Ref, n + 1);
@@ -603,7 +726,9 @@ static Av *moved(Sp *sp, const Rewriting *r, const Av *v) {
 	av_leaves(v, leaf, &k);
 	for (uint32_t i = 0; i < n; i++) {
 		const Const *known = ref_constant(build_fn(r->sp->b), leaf[i]);
-		if (!known) sp_fail(r->sp, E_NOT_STATIC, r->call->spans[1], "what a rewriting rule captures must be known before running");
+		if (!known)
+			sp_fail(r->sp, E_NOT_STATIC, r->call->spans[1],
+			        "what a rewriting rule captures must be known before running");
 		leaf[i] = build_const(sp->b, known->value);
 	}
 	k = 0;
@@ -616,7 +741,12 @@ static void replace(Builder *b, RefMap *m, const Inst *in) {
 	if (!rule) return;
 	const char *name = prims[in->op].name;
 	Frame frame = {.b = b, .fixed = true};
-	Sp sp = {.c = r->sp->c, .session = r->sp->session, .a = r->a, .b = b, .module = r->sp->module, .frame = &frame};
+	Sp sp = {.c = r->sp->c,
+	         .session = r->sp->session,
+	         .a = r->a,
+	         .b = b,
+	         .module = r->sp->module,
+	         .frame = &frame};
 	sp.env = env_new(&sp, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	sp.self = (Av *)&self;
@@ -631,11 +761,17 @@ static void replace(Builder *b, RefMap *m, const Inst *in) {
 	build_at(b, span);
 	build_chain(b, chain);
 	Ref was = refmap_get(b, m, inst_result(in, 0));
-	if (v->kind == AV_ARRAY && v->weak) v = av_array(&sp, sp_to_dtype(&sp, v, (Dtype)ref_ty(build_fn(b), was)->dtype));
-	const Type want = *ref_ty(build_fn(b), was), *have = v->kind == AV_ARRAY ? ref_ty(build_fn(b), v->ref) : NULL;
+	if (v->kind == AV_ARRAY && v->weak)
+		v = av_array(&sp, sp_to_dtype(&sp, v, (Dtype)ref_ty(build_fn(b), was)->dtype));
+	const Type want = *ref_ty(build_fn(b), was),
+			   *have = v->kind == AV_ARRAY ? ref_ty(build_fn(b), v->ref) : NULL;
 	bool fits = have && have->dtype == want.dtype && have->rank == want.rank;
-	for (uint32_t i = 0; fits && i < want.rank; i++) fits = build_unify(b, want.dims[i], ref_ty(build_fn(b), v->ref)->dims[i], atom(sp.c, "the result of a rewriting rule"));
-	if (!fits) sp_fail(r->sp, E_TYPE, r->call->spans[1], "the rule for `%s` gives %s, where %s was", name, sp_type_text(&sp, v), sp_type_text(&sp, av_array(&sp, was)));
+	for (uint32_t i = 0; fits && i < want.rank; i++)
+		fits = build_unify(b, want.dims[i], ref_ty(build_fn(b), v->ref)->dims[i],
+		                   atom(sp.c, "the result of a rewriting rule"));
+	if (!fits)
+		sp_fail(r->sp, E_TYPE, r->call->spans[1], "the rule for `%s` gives %s, where %s was", name,
+		        sp_type_text(&sp, v), sp_type_text(&sp, av_array(&sp, was)));
 	refmap_set(m, inst_result(in, 0), v->ref);
 }
 
@@ -647,8 +783,12 @@ static void copy_rewritten(Ctx *c, void *arg) {
 	m.copied = replace;
 	m.copied_ud = r;
 	const Region body = f->regions.at[0];
-	for (uint32_t i = 0; i < body.nparams; i++) refmap_set(&m, ref_value(body.params + i), build_param(b, ref_type(f, ref_value(body.params + i)), f->vals.at[body.params + i].name));
-	for (uint32_t i = 0; i < body.ninsts; i++) build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
+	for (uint32_t i = 0; i < body.nparams; i++)
+		refmap_set(&m, ref_value(body.params + i),
+		           build_param(b, ref_type(f, ref_value(body.params + i)),
+		                       f->vals.at[body.params + i].name));
+	for (uint32_t i = 0; i < body.ninsts; i++)
+		build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
 	Ref *results = ARENA_ARRAY(r->a, Ref, body.nresults + 1);
 	for (uint32_t i = 0; i < body.nresults; i++) results[i] = refmap_get(b, &m, fn_result(f, i));
 	(void)c;
@@ -656,12 +796,15 @@ static void copy_rewritten(Ctx *c, void *arg) {
 	r->b = NULL;
 }
 
-/* rewrite(p, rules): written out whole, so that the rules reach what it calls too; they are not applied to what they give. */
+/* rewrite(p, rules): written out whole, so that the rules reach what it calls
+ * too; they are not applied to what they give. */
 BUILTIN(rewrite) {
 	UNUSED;
 	const KeptIr *k = want_ir(sp, call->args[0], call->spans[0], "rewrite");
 	const Av *rules = call->args[1];
-	if (rules->kind != AV_RECORD) sp_fail(sp, E_TYPE, call->spans[1], "rules are a record of functions by operation, not %s", sp_type_text(sp, rules));
+	if (rules->kind != AV_RECORD)
+		sp_fail(sp, E_TYPE, call->spans[1], "rules are a record of functions by operation, not %s",
+		        sp_type_text(sp, rules));
 	Rewriting *r = ARENA_NEW(sp->a, Rewriting);
 	*r = (Rewriting){.sp = sp, .call = call, .rules = rules};
 	for (uint32_t i = 0; i < rules->n; i++) {
@@ -671,11 +814,17 @@ BUILTIN(rewrite) {
 			const char *names[OP_COUNT];
 			for (uint32_t q = 1; q < OP_COUNT; q++) names[q - 1] = prims[q].name;
 			const char *near = diag_nearest(name, names, OP_COUNT - 1);
-			if (near) sp_fail(sp, E_NAME, call->spans[1], "no operation is called `%s`; did you mean `%s`?", name, near);
+			if (near)
+				sp_fail(sp, E_NAME, call->spans[1],
+				        "no operation is called `%s`; did you mean `%s`?", name, near);
 			sp_fail(sp, E_NAME, call->spans[1], "no operation is called `%s`", name);
 		}
-		if (rules->items[i]->kind != AV_FUNCTION) sp_fail(sp, E_TYPE, call->spans[1], "the rule for `%s` must be a function, not %s", name, sp_type_text(sp, rules->items[i]));
-		if (prims[op].nres != 1 || prims[op].effect == EFFECT_EFFECT) sp_fail(sp, E_TYPE, call->spans[1], "`%s` cannot be rewritten: it does not give one value and nothing else", name);
+		if (rules->items[i]->kind != AV_FUNCTION)
+			sp_fail(sp, E_TYPE, call->spans[1], "the rule for `%s` must be a function, not %s",
+			        name, sp_type_text(sp, rules->items[i]));
+		if (prims[op].nres != 1 || prims[op].effect == EFFECT_EFFECT)
+			sp_fail(sp, E_TYPE, call->spans[1],
+			        "`%s` cannot be rewritten: it does not give one value and nothing else", name);
 		r->by_op[op] = rules->items[i];
 	}
 	Fn *flat = fn_flatten(sp->c, k->fn);
@@ -691,9 +840,10 @@ BUILTIN(rewrite) {
 	return keep(sp, made, call->args[0]->names, call->args[0]->items);
 }
 
-/* ---- what becomes of it -------------------------------------------------------------------------------------------------------------------- */
+/* ---- what becomes of it -------------------------------------------------- */
 
-/* By symbol of the function: its length where the arguments have a number there, else -1. */
+/* By symbol of the function: its length where the arguments have a number
+ * there, else -1. */
 static int64_t *lengths_of(Sp *sp, const Spec *s) {
 	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s->fn->syms.n + 1);
 	for (uint32_t i = 0; i < s->fn->syms.n; i++) lengths[i] = -1;
@@ -702,7 +852,9 @@ static int64_t *lengths_of(Sp *sp, const Spec *s) {
 		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
 			SymId sym;
 			int64_t v;
-			if (dim_is_sym(sp->c, p.dims[k], &sym) && dim_is_const(sp->c, build_canon(sp->b, ty(sp, s->args[i])->dims[k]), &v)) lengths[sym] = v;
+			if (dim_is_sym(sp->c, p.dims[k], &sym) &&
+			    dim_is_const(sp->c, build_canon(sp->b, ty(sp, s->args[i])->dims[k]), &v))
+				lengths[sym] = v;
 		}
 	}
 	return lengths;
@@ -711,7 +863,8 @@ static int64_t *lengths_of(Sp *sp, const Spec *s) {
 BUILTIN(cost) {
 	UNUSED;
 	Spec s = builtin_spec_of(sp, call);
-	return av_array(sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths_of(sp, &s), s.fn->syms.n)));
+	return av_array(
+		sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths_of(sp, &s), s.fn->syms.n)));
 }
 
 /* plan, native */
@@ -723,18 +876,51 @@ BUILTIN(show_native) {
 	text_init(&t, sp->c);
 	const bool assembly = !strcmp(self->name, "native");
 	if (!assembly) ir_services(sp->c)->explain(sp->c, s.fn, lengths, &t);
-	return string_of(sp, &t, ir_services(sp->c)->show_native(sp->c, s.fn, lengths, s.fn->syms.n, assembly, &t));
+	return string_of(
+		sp, &t, ir_services(sp->c)->show_native(sp->c, s.fn, lengths, s.fn->syms.n, assembly, &t));
 }
 
 const Builtin builtins_ir[] = {
 	{.name = "_now", .min_args = 1, .max_args = 1, .run = now},
 	{.name = "_dependence", .min_args = 2, .max_args = -1, .run = dependence},
-	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x: a function of arguments of these types, shown as text"},
-	{.name = "inspect", .min_args = 1, .max_args = 1, .run = inspect, .doc = "inspect(p): a piece of IR as a record (name, symbols, parameters, instructions, results, callees) of lists and records"},
-	{.name = "rewrite", .min_args = 2, .max_args = 2, .run = rewrite, .doc = "rewrite(p, rules): IR p with operations replaced: rules is a record of functions, as in (sin = x -> x - x^3/6)"},
-	{.name = "read_ir", .min_args = 1, .max_args = 1, .run = read_ir, .doc = "read_ir(text): the function whose IR was written as this text"},
-	{.name = "plan", .min_args = 1, .max_args = -1, .run = show_native, .doc = "plan(f, x, ...): what f becomes at x, in words: its derivatives with their operations, then the machine code: loops, what is fused, where values are kept"},
-	{.name = "native", .min_args = 1, .max_args = -1, .run = show_native, .doc = "native(f, x, ...): the machine code that f becomes at x, as assembly"},
-	{.name = "cost", .min_args = 1, .max_args = -1, .run = cost, .doc = "cost(f, x, ...): scalar operations of one call"},
+	{.name = "ir",
+     .min_args = 1,
+     .max_args = -1,
+     .run = ir,
+     .doc = "ir(f, x, ...): the intermediate representation of f at x: a function of arguments of "
+            "these types, shown as text"},
+	{.name = "inspect",
+     .min_args = 1,
+     .max_args = 1,
+     .run = inspect,
+     .doc = "inspect(p): a piece of IR as a record (name, symbols, parameters, instructions, "
+            "results, callees) of lists and records"},
+	{.name = "rewrite",
+     .min_args = 2,
+     .max_args = 2,
+     .run = rewrite,
+     .doc = "rewrite(p, rules): IR p with operations replaced: rules is a record of functions, as "
+            "in (sin = x -> x - x^3/6)"},
+	{.name = "read_ir",
+     .min_args = 1,
+     .max_args = 1,
+     .run = read_ir,
+     .doc = "read_ir(text): the function whose IR was written as this text"},
+	{.name = "plan",
+     .min_args = 1,
+     .max_args = -1,
+     .run = show_native,
+     .doc = "plan(f, x, ...): what f becomes at x, in words: its derivatives with their "
+            "operations, then the machine code: loops, what is fused, where values are kept"},
+	{.name = "native",
+     .min_args = 1,
+     .max_args = -1,
+     .run = show_native,
+     .doc = "native(f, x, ...): the machine code that f becomes at x, as assembly"},
+	{.name = "cost",
+     .min_args = 1,
+     .max_args = -1,
+     .run = cost,
+     .doc = "cost(f, x, ...): scalar operations of one call"},
 	{.name = NULL},
 };

@@ -1,13 +1,14 @@
 /* jumps.c - where a function jumps: the comparisons that its value
  * hangs on, as functions of their own.
  *
- * Needs: specialise/internal.h, written_out.h, the transforms of ir_services. Guarantees: what is
- * asked here is read off the program and not found by trying.
+ * Needs: specialise/internal.h, written_out.h, the transforms of ir_services.
+ * Guarantees: what is asked here is read off the program and not found by
+ * trying.
  *
  * A comparison is told by the difference of what is compared, which has a zero
- * where the function may jump. floor, mod and the like are told by a sine with a
- * zero at each jump. A search in a table is told by how far the place is behind
- * each knot. All are f64[k]; k may be 0.
+ * where the function may jump. floor, mod and the like are told by a sine with
+ * a zero at each jump. A search in a table is told by how far the place is
+ * behind each knot. All are f64[k]; k may be 0.
  *
  * Of an integrand f(x) whose captured values move, df its derivative:
  * _switches(df, x)            comparisons that depend on x and on what moves
@@ -28,35 +29,36 @@
  * _clock_bends(f, t, ...)     arguments of abs, differences of max and min
  * _clock_turns(f, t, ...)     both, with searches in tables
  * _clock_sides(f, sides, before, behind, t, ...)  f(t, ...) where each of these
- *                             has the value of the time `before` where its number
- *                             in sides is below 0, or of `behind` where it is above
+ *                             has the value of the time `before` where its
+ *                             number in sides is below 0, or of `behind` where
+ *                             it is above
  * _clock_values(f, t, ...)    numbers of f that depend on t alone, where they meet
  *                             others or are the value; nothing inside of loops
  * _clock_lookups(f, t, ...)   those that may fail to be computed, as of a table: to
  *                             be asked for where a failure does no harm
  * _clock_tables(f, t, ...)    the tables that f searches, each a tuple of what it
- *                             searches for and the table, vectors both. Where the
- *                             text makes whole numbers, as of an index, the table
- *                             has no elements and stands for these.
+ *                             searches for and the table, vectors both. Where
+ *                             the text makes whole numbers, as of an index, the
+ *                             table has no elements and stands for these.
  *
- * Not told, and an error with its place where it moves: a place in an order, what
- * a loop compares that is not written out, what stands beside what may fail. So
- * is what a `while` comes to by the number of its turns. Where what it carries
- * depends on the place it is taken for an iteration, which is continuous. In
- * `while` loops of the library nothing counts.
+ * Not told, and an error with its place where it moves: a place in an order,
+ * what a loop compares that is not written out, what stands beside what may
+ * fail. So is what a `while` comes to by the number of its turns. Where what it
+ * carries depends on the place it is taken for an iteration, which is
+ * continuous. In `while` loops of the library nothing counts.
  */
 #include "parser/builtins/table.h"
 #include "parser/builtins/written_out.h"
 
-#define BUILTIN(fname)                                                                        \
-	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, \
+#define BUILTIN(fname)                                                                             \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
 	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
-/* What is searched for, in what table, and the outermost loop that does it; or the
- * instruction that makes whole numbers, with none of these. */
+/* What is searched for, in what table, and the outermost loop that does it; or
+ * the instruction that makes whole numbers, with none of these. */
 typedef struct Search {
 	Ref sought, table;
 	const Inst *loop, *whole;
@@ -67,24 +69,24 @@ typedef VEC(Ref) VEC_REFS;
 typedef struct Jumps {
 	Sp *sp;
 	const Fn *f;
-	uint8_t *of;      /* by value: what it depends on */
-	uint8_t asked;    /* what a comparison that counts depends on */
-	bool either;      /* ... or on the place and whatever else */
-	bool own;         /* what the library compares by itself does not count */
-	bool others;      /* nothing else counts */
-	bool bends;       /* what bends counts instead of what jumps */
-	bool turns;       /* ... and as well */
-	bool marks;       /* whether it moves, 1 or 0, stands for the difference */
-	bool hidden;      /* what loops compare counts, in any turn */
-	bool *wanted;     /* by instruction: a comparison that counts */
-	bool *met;        /* by value: of the place alone, used with what is of more; NULL: not asked */
-	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
-	uint32_t n;       /* how many */
-	VEC_REFS parts;   /* their differences, in the function that is made of them */
-	bool risks;       /* what may fail is asked for, and nothing else */
+	uint8_t *of;    /* by value: what it depends on */
+	uint8_t asked;  /* what a comparison that counts depends on */
+	bool either;    /* ... or on the place and whatever else */
+	bool own;       /* what the library compares by itself does not count */
+	bool others;    /* nothing else counts */
+	bool bends;     /* what bends counts instead of what jumps */
+	bool turns;     /* ... and as well */
+	bool marks;     /* whether it moves, 1 or 0, stands for the difference */
+	bool hidden;    /* what loops compare counts, in any turn */
+	bool *wanted;   /* by instruction: a comparison that counts */
+	bool *met;      /* by value: of the place alone, used with what is of more; NULL: not asked */
+	bool *risky;    /* by value: to compute it may fail, at a place where nobody would have */
+	uint32_t n;     /* how many */
+	VEC_REFS parts; /* their differences, in the function that is made of them */
+	bool risks;     /* what may fail is asked for, and nothing else */
 	Search *searches;
 	uint32_t nsearches;
-	Span other;       /* a jump of another kind; no source: there is none */
+	Span other; /* a jump of another kind; no source: there is none */
 } Jumps;
 
 static uint8_t depends(const Jumps *j, Ref r) { return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0; }
@@ -120,7 +122,8 @@ static bool is_risky(const Jumps *j, const Inst *in) {
 	return risky;
 }
 
-/* Marks what may fail to be computed, of the values of a region and those in it. */
+/* Marks what may fail to be computed, of the values of a region and those in
+ * it. */
 static void find_risks(Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -140,8 +143,11 @@ static Ref table_of(const Jumps *j, Ref element, Ref sought) {
 	const bool known = !ref_is_value(table) || j->f->vals.at[REF_INDEX(table)].region == 0;
 	if (j->risky[REF_INDEX(sought)]) return REF_NONE;
 	const uint8_t of = depends(j, sought) | depends(j, table);
-	return known && is_asked(j, of) && !(depends(j, table) & OF_PLACE) && ref_ty(j->f, table)->rank == 1 &&
-	       is_real_number(j->f, table) && is_real_number(j->f, sought) ? table : REF_NONE;
+	return known && is_asked(j, of) && !(depends(j, table) & OF_PLACE) &&
+	               ref_ty(j->f, table)->rank == 1 && is_real_number(j->f, table) &&
+	               is_real_number(j->f, sought)
+	           ? table
+	           : REF_NONE;
 }
 
 static void note_other(Jumps *j, const Inst *in) {
@@ -167,15 +173,17 @@ static void note(Jumps *j, const Inst *in, bool top) {
 	j->wanted[in - j->f->insts.at] = true;
 }
 
-/* What counts in a region of `in`. Loops of the text count in the last pass, when it
- * is known what a later turn makes of them; those with a condition by their text
- * alone. Loops of the library count in the first pass, unless they have a condition. */
+/* What counts in a region of `in`. Loops of the text count in the last pass,
+ * when it is known what a later turn makes of them; those with a condition by
+ * their text alone. Loops of the library count in the first pass, unless they
+ * have a condition. */
 static Counted counted_in(const Jumps *j, const Inst *in, bool first, bool last, bool condition,
                           Counted outer) {
 	const bool loop = in->op == OP_WHILE;
 	Counted here = outer;
 	if (in->op != OP_FOR && !loop) return here;
-	if (is_own_text(j->sp->c, in)) here = !last || condition ? COUNTED_NONE : loop ? COUNTED_OWN : COUNTED_ALL;
+	if (is_own_text(j->sp->c, in))
+		here = !last || condition ? COUNTED_NONE : loop ? COUNTED_OWN : COUNTED_ALL;
 	else here = (j->hidden ? last : first && !loop) ? COUNTED_ALL : COUNTED_NONE;
 	return here > outer ? here : outer;
 }
@@ -186,7 +194,8 @@ static uint8_t failures_depend(const Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		if (inst_may_fail(j->f, in)) of |= args_depend(j, in);
-		for (uint32_t k = 0; k < in->nregions; k++) of |= failures_depend(j, inst_region(j->f, in, k));
+		for (uint32_t k = 0; k < in->nregions; k++)
+			of |= failures_depend(j, inst_region(j->f, in, k));
 	}
 	return of;
 }
@@ -197,8 +206,8 @@ static bool is_used(const Jumps *j, Ref r) {
 	return false;
 }
 
-/* Whether a comparison in a loop with a condition only says when it ends, as that of
- * an iteration with its tolerance. */
+/* Whether a comparison in a loop with a condition only says when it ends, as
+ * that of an iteration with its tolerance. */
 static bool ends_only(const Jumps *j, const Region *g, const Inst *comparison) {
 	const Ref said = inst_result(comparison, 0);
 	bool ends = false;
@@ -228,20 +237,25 @@ static void walk_inner(Jumps *j, const Inst *in, bool top, Counted counted) {
 			const bool condition = in->op == OP_WHILE && i == 0, tried = in->op == OP_TRY && i == 0;
 			const bool last = pass + 1 == passes;
 			for (uint32_t k = 0; loop && k < in->nresults; k++)
-				j->of[g->params + skip + k] |= depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
+				j->of[g->params + skip + k] |=
+					depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
 			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g),
 			     counted_in(j, in, pass == 0, last, condition, counted));
-			/* how many turns a loop has, and whether something fails, says what comes of it */
+			/* how many turns a loop has, and whether something fails, says what
+			 * comes of it */
 			if (condition) entry |= depends(j, j->f->args.at[g->results]);
 			if (tried) entry |= failures_depend(j, g);
 			if (tried && is_asked(j, entry) && counts) note_other(j, in);
 			for (uint32_t k = 0; !condition && k < g->nresults; k++)
-				j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | (loop ? 0 : entry);
-			/* an iteration comes to something continuous, where what it carries depends
-			 * on the same as its end; else each turn is a step */
-			for (uint32_t k = 0; last && in->op == OP_WHILE && !condition && k < in->nresults; k++) {
+				j->of[in->results + k] |=
+					depends(j, j->f->args.at[g->results + k]) | (loop ? 0 : entry);
+			/* an iteration comes to something continuous, where what it carries
+			 * depends on the same as its end; else each turn is a step */
+			for (uint32_t k = 0; last && in->op == OP_WHILE && !condition && k < in->nresults;
+			     k++) {
 				const bool carries = is_asked(j, j->of[in->results + k]);
-				if (counts && is_asked(j, entry) && !carries && is_used(j, inst_result(in, k))) note_other(j, in);
+				if (counts && is_asked(j, entry) && !carries && is_used(j, inst_result(in, k)))
+					note_other(j, in);
 				j->of[in->results + k] |= entry;
 			}
 		}
@@ -253,18 +267,23 @@ static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
 		const uint8_t of = args_depend(j, in);
 		const bool bend = in->op == OP_ABS || in->op == OP_MAX || in->op == OP_MIN;
 		const bool own = is_own_text(j->sp->c, in);
-		const bool counts = is_asked(j, of) && (counted == COUNTED_ALL || (counted == COUNTED_OWN && own));
+		const bool counts =
+			is_asked(j, of) && (counted == COUNTED_ALL || (counted == COUNTED_OWN && own));
 		if (counts && (j->bends || (j->turns && bend))) {
 			if (top && bend) note(j, in, true);
 		} else if (counts && (!j->own || own) && !(j->others && own)) {
 			switch ((Op)in->op) {
-			case OP_LT: case OP_LE:
+			case OP_LT:
+			case OP_LE:
 				if (counted == COUNTED_ALL || !ends_only(j, g, in)) note(j, in, top);
 				break;
-			case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
-				note(j, in, top);
-				break;
-			case OP_ARGMAX: case OP_ARGSORT: note(j, in, false); break;
+			case OP_SIGN:
+			case OP_FLOOR:
+			case OP_ROUND:
+			case OP_FLOORDIV:
+			case OP_MOD: note(j, in, top); break;
+			case OP_ARGMAX:
+			case OP_ARGSORT: note(j, in, false); break;
 			case OP_CONVERT:
 				if (dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) note(j, in, top);
 				break;
@@ -272,22 +291,25 @@ static void walk(Jumps *j, const Region *g, bool top, Counted counted) {
 			}
 		}
 		if (in->nregions) walk_inner(j, in, top, counted);
-		else for (uint32_t k = 0; k < in->nresults; k++) j->of[in->results + k] |= of;
+		else
+			for (uint32_t k = 0; k < in->nresults; k++) j->of[in->results + k] |= of;
 	}
 }
 
-/* An integrand at a place, and what is compared in it: (parameters) -> a vector. */
+/* An integrand at a place, and what is compared in it: (parameters) -> a
+ * vector. */
 typedef struct Compared {
 	Spec spec;
 	bool *active;
 	Ref *tangents;
 	uint32_t nactive;
-	uint32_t n;   /* how many comparisons count */
-	Span other;   /* a jump of another kind; no source: there is none */
-	Fn *fn;       /* one reference; NULL: nothing is compared */
+	uint32_t n; /* how many comparisons count */
+	Span other; /* a jump of another kind; no source: there is none */
+	Fn *fn;     /* one reference; NULL: nothing is compared */
 } Compared;
 
-/* sin(pi x), or cos(pi x): a function with a simple zero wherever floor(x), or round(x), jumps. */
+/* sin(pi x), or cos(pi x): a function with a simple zero wherever floor(x), or
+ * round(x), jumps. */
 static Ref zero_where_whole(Builder *b, Op wave, Ref x) {
 	Ref half_turn = build_full(b, ref_type(build_fn(b), x), 3.141592653589793);
 	return build1(b, wave, build2(b, OP_MUL, half_turn, x));
@@ -311,7 +333,8 @@ static void add_part(Jumps *j, Builder *b, Ref d, uint8_t of) {
 	VEC_PUSH(j->sp->a, &j->parts, as_vector(b, d));
 }
 
-/* A search holds its operands, whose derivative it does not need; the places of the knots do. */
+/* A search holds its operands, whose derivative it does not need; the places of
+ * the knots do. */
 static Ref moving(const Fn *f, Ref r) {
 	const Inst *in = ref_inst(f, r);
 	return in && in->op == OP_STOP ? inst_arg(f, in, 0) : r;
@@ -339,16 +362,22 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0));
 	Ref y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
 	switch ((Op)in->op) {
-	case OP_LT: case OP_LE: case OP_MAX: case OP_MIN: d = build2(b, OP_SUB, d, y); break;
-	case OP_FLOORDIV: case OP_MOD: d = zero_where_whole(b, OP_SIN, build2(b, OP_DIV, d, y)); break;
-	case OP_FLOOR: case OP_CONVERT: d = zero_where_whole(b, OP_SIN, d); break;
+	case OP_LT:
+	case OP_LE:
+	case OP_MAX:
+	case OP_MIN: d = build2(b, OP_SUB, d, y); break;
+	case OP_FLOORDIV:
+	case OP_MOD: d = zero_where_whole(b, OP_SIN, build2(b, OP_DIV, d, y)); break;
+	case OP_FLOOR:
+	case OP_CONVERT: d = zero_where_whole(b, OP_SIN, d); break;
 	case OP_ROUND: d = zero_where_whole(b, OP_COS, d); break;
 	default: break; /* the sign, the absolute value: of the number itself */
 	}
 	add_part(j, b, d, args_depend(j, in));
 }
 
-/* The branches that a region is in: each is taken when its condition is `when`. */
+/* The branches that a region is in: each is taken when its condition is `when`.
+ */
 typedef struct Taken {
 	Ref condition;
 	bool when;
@@ -359,14 +388,16 @@ typedef struct Taken {
 static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 	const Ref nothing = build_zeros(b, ref_type(build_fn(b), d));
 	for (; taken; taken = taken->outer)
-		d = taken->when ? build_select(b, taken->condition, d, nothing) : build_select(b, taken->condition, nothing, d);
+		d = taken->when ? build_select(b, taken->condition, d, nothing)
+		                : build_select(b, taken->condition, nothing, d);
 	return d;
 }
 
 /* Whether the values of its branches are looked at: the place alone chooses
  * one, and the user's text says so. */
 static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
-	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE && is_own_text(j->sp->c, in);
+	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE &&
+	       is_own_text(j->sp->c, in);
 }
 
 /* Branches are computed both, so that what is compared in them has a value, and
@@ -376,19 +407,22 @@ static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, cons
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		if (j->wanted[in - j->f->insts.at]) add_difference(j, b, map, in);
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++) {
-			if (!cannot_fail(j, inst_region(j->f, in, k)) || (j->met && !is_chosen_by_place(j, in))) continue;
+			if (!cannot_fail(j, inst_region(j->f, in, k)) || (j->met && !is_chosen_by_place(j, in)))
+				continue;
 			const Taken here = {refmap_get(b, map, inst_arg(j->f, in, 0)), k == 0, taken};
 			copy_region(j, b, map, inst_region(j->f, in, k), &here);
 		}
 		build_copy_inst(b, map, in);
 		for (uint32_t k = 0; j->met && k < in->nresults; k++)
 			if (j->met[in->results + k])
-				add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))), OF_PLACE);
+				add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))),
+				         OF_PLACE);
 	}
 }
 
 static void meet(Jumps *j, Ref r) {
-	if (depends(j, r) != OF_PLACE || !is_real_number(j->f, r) || j->risky[REF_INDEX(r)] != j->risks) return;
+	if (depends(j, r) != OF_PLACE || !is_real_number(j->f, r) || j->risky[REF_INDEX(r)] != j->risks)
+		return;
 	j->n += !j->met[REF_INDEX(r)];
 	j->met[REF_INDEX(r)] = true;
 }
@@ -397,17 +431,20 @@ static void meet(Jumps *j, Ref r) {
 static void meet_in(Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
-		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++) meet(j, inst_arg(j->f, in, k));
+		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++)
+			meet(j, inst_arg(j->f, in, k));
 		const bool open = !j->risks && is_chosen_by_place(j, in);
 		for (uint32_t k = 0; open && k < in->nregions; k++) meet_in(j, inst_region(j->f, in, k));
 	}
 }
 
-/* Whether the user's text makes whole numbers of what depends on the place alone. */
+/* Whether the user's text makes whole numbers of what depends on the place
+ * alone. */
 static bool counts_places(const Jumps *j, const Inst *in) {
 	const bool of_two = in->op == OP_FLOORDIV || in->op == OP_MOD;
 	if (!of_two && in->op != OP_FLOOR && in->op != OP_ROUND && in->op != OP_CONVERT) return false;
-	if (in->op == OP_CONVERT && !dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) return false;
+	if (in->op == OP_CONVERT && !dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype))
+		return false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Ref r = inst_arg(j->f, in, k);
 		if (!is_real_number(j->f, r) || (ref_is_value(r) && j->risky[REF_INDEX(r)])) return false;
@@ -415,25 +452,32 @@ static bool counts_places(const Jumps *j, const Inst *in) {
 	return args_depend(j, in) == OF_PLACE && is_own_text(j->sp->c, in);
 }
 
-/* Notes the tables that are searched in loops, and whole numbers outside of these. */
+/* Notes the tables that are searched in loops, and whole numbers outside of
+ * these. */
 static void find_tables(Jumps *j, const Region *g, const Inst *loop) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
-		if (g == &j->f->regions.at[0] && counts_places(j, in)) j->searches[j->nsearches++] = (Search){.whole = in};
+		if (g == &j->f->regions.at[0] && counts_places(j, in))
+			j->searches[j->nsearches++] = (Search){.whole = in};
 		for (uint32_t k = 0; loop && k < 2 && (in->op == OP_LT || in->op == OP_LE); k++) {
-			const Ref sought = inst_arg(j->f, in, k), table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
+			const Ref sought = inst_arg(j->f, in, k),
+					  table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
 			bool known = table == REF_NONE;
 			for (uint32_t n = 0; n < j->nsearches; n++)
 				known = known || (!j->searches[n].whole && j->searches[n].sought == sought &&
-				                  j->searches[n].table == table && (!j->turns || j->searches[n].loop == loop));
-			if (!known) j->searches[j->nsearches++] = (Search){.sought = sought, .table = table, .loop = loop};
+				                  j->searches[n].table == table &&
+				                  (!j->turns || j->searches[n].loop == loop));
+			if (!known)
+				j->searches[j->nsearches++] =
+					(Search){.sought = sought, .table = table, .loop = loop};
 		}
 		for (uint32_t k = 0; k < in->nregions; k++)
 			find_tables(j, inst_region(j->f, in, k), loop || !is_loop(in) ? loop : in);
 	}
 }
 
-/* Wants the loops that search a table for one number and give nothing but numbers. */
+/* Wants the loops that search a table for one number and give nothing but
+ * numbers. */
 static void want_searches(Jumps *j) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < j->nsearches; k++) {
@@ -472,12 +516,14 @@ static Fn *make_tables(Jumps *j) {
 			Dim none = dim_const(j->sp->c, 0);
 			Ref x = refmap_get(b, &map, inst_arg(j->f, in, 0));
 			if (in->nargs > 1) x = build2(b, OP_DIV, x, refmap_get(b, &map, inst_arg(j->f, in, 1)));
-			if (in->op == OP_ROUND) x = build2(b, OP_ADD, x, build_full(b, ref_type(build_fn(b), x), 0.5));
+			if (in->op == OP_ROUND)
+				x = build2(b, OP_ADD, x, build_full(b, ref_type(build_fn(b), x), 0.5));
 			results[2 * k] = as_vector(b, x);
 			results[2 * k + 1] = build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
 		} else {
 			results[2 * k] = as_vector(b, refmap_get(b, &map, moving(j->f, j->searches[k].sought)));
-			results[2 * k + 1] = as_vector(b, refmap_get(b, &map, moving(j->f, j->searches[k].table)));
+			results[2 * k + 1] =
+				as_vector(b, refmap_get(b, &map, moving(j->f, j->searches[k].table)));
 		}
 	}
 	return build_end(b, 2 * j->nsearches, results);
@@ -508,14 +554,16 @@ static void copy_wanted(const Jumps *j, Builder *b, RefMap *map, const Region *g
 		const uint32_t n = j->f->inst_order.at[g->insts + i];
 		const Inst *in = &j->f->insts.at[n];
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
-			if (cannot_fail(j, inst_region(j->f, in, k))) copy_wanted(j, b, map, inst_region(j->f, in, k), values);
+			if (cannot_fail(j, inst_region(j->f, in, k)))
+				copy_wanted(j, b, map, inst_region(j->f, in, k), values);
 		build_copy_inst(b, map, in);
 		for (uint32_t k = 0; j->wanted[n] && k < in->nresults; k++)
 			values[in->results + k] = refmap_get(b, map, inst_result(in, k));
 	}
 }
 
-/* How many parts of `sides` belong to what is wanted: a search has one for each knot. */
+/* How many parts of `sides` belong to what is wanted: a search has one for each
+ * knot. */
 static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
 	if (!is_loop(in)) return count_elements(c, ref_ty(j->f, inst_result(in, 0)));
 	Dim knots = dim_const(c, 0);
@@ -525,13 +573,15 @@ static Dim parts_of(const Jumps *j, Ctx *c, const Inst *in) {
 	return knots;
 }
 
-/* The parts of `sides` that belong to each, in the order in which copy_region counts them: the number of all. */
+/* The parts of `sides` that belong to each, in the order in which copy_region
+ * counts them: the number of all. */
 static Dim find_lengths(const Jumps *j, Ctx *c, const Region *g, Dim at, Dim *starts) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const uint32_t n = j->f->inst_order.at[g->insts + i];
 		const Inst *in = &j->f->insts.at[n];
 		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
-			if (cannot_fail(j, inst_region(j->f, in, k))) at = find_lengths(j, c, inst_region(j->f, in, k), at, starts);
+			if (cannot_fail(j, inst_region(j->f, in, k)))
+				at = find_lengths(j, c, inst_region(j->f, in, k), at, starts);
 		if (!j->wanted[n]) continue;
 		starts[n] = at;
 		at = dim_add(c, at, parts_of(j, c, in));
@@ -544,7 +594,8 @@ static void take_side(Builder *b, RefMap *map, const Inst *in) {
 	const uint32_t n = (uint32_t)(in - s->j->f->insts.at);
 	if (!s->j->wanted[n]) return;
 	const Ref none = build_zeros(b, ref_type(build_fn(b), s->which[n]));
-	const Ref is_early = build2(b, OP_LT, s->which[n], none), is_late = build2(b, OP_LT, none, s->which[n]);
+	const Ref is_early = build2(b, OP_LT, s->which[n], none),
+			  is_late = build2(b, OP_LT, none, s->which[n]);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k), own = refmap_get(b, map, r);
 		const Ref early = build_select(b, is_early, s->before[in->results + k], own);
@@ -570,8 +621,8 @@ static bool find_followers(const Jumps *j, const Region *g, const Inst *from, bo
 	return any;
 }
 
-/* What bends where a table has a knot, as what keeps a place between two of them,
- * is on the side of the search, unless it has a side of its own. */
+/* What bends where a table has a knot, as what keeps a place between two of
+ * them, is on the side of the search, unless it has a side of its own. */
 static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
 	for (uint32_t m = 0; m < j->f->insts.n; m++) {
 		const Inst *loop = &j->f->insts.at[m];
@@ -589,7 +640,8 @@ static void follow_searches(const Jumps *j, Builder *b, Ref *which) {
 	}
 }
 
-/* (parameters, sides, before, behind) -> the value where each of what is wanted is as before, as behind or as it is. */
+/* (parameters, sides, before, behind) -> the value where each of what is wanted
+ * is as before, as behind or as it is. */
 static Fn *make_sided(Jumps *j, uint32_t place) {
 	Ctx *c = j->sp->c;
 	Arena *a = j->sp->a;
@@ -609,7 +661,9 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	const Ref sides = build_param(b, type_tensor(c, DT_F64, 1, &total), atom(c, "sides"));
 	refmap_set(&early, fn_param(j->f, place), build_param(b, number, atom(c, "before")));
 	refmap_set(&late, fn_param(j->f, place), build_param(b, number, atom(c, "behind")));
-	Sides s = {.j = j, .before = ARENA_ARRAY(a, Ref, j->f->vals.n + 1), .behind = ARENA_ARRAY(a, Ref, j->f->vals.n + 1),
+	Sides s = {.j = j,
+	           .before = ARENA_ARRAY(a, Ref, j->f->vals.n + 1),
+	           .behind = ARENA_ARRAY(a, Ref, j->f->vals.n + 1),
 	           .which = ARENA_ARRAY(a, Ref, j->f->insts.n + 1)};
 	copy_wanted(j, b, &early, top, s.before);
 	copy_wanted(j, b, &late, top, s.behind);
@@ -626,12 +680,14 @@ static Fn *make_sided(Jumps *j, uint32_t place) {
 	follow_searches(j, b, s.which);
 	map.copied = take_side;
 	map.copied_ud = &s;
-	for (uint32_t i = 0; i < top->ninsts; i++) build_copy_inst(b, &map, &j->f->insts.at[j->f->inst_order.at[top->insts + i]]);
+	for (uint32_t i = 0; i < top->ninsts; i++)
+		build_copy_inst(b, &map, &j->f->insts.at[j->f->inst_order.at[top->insts + i]]);
 	const Ref result = refmap_get(b, &map, fn_result(j->f, 0));
 	return build_end(b, 1, &result);
 }
 
-/* What of an integrand is asked for; from MOVING_BOTH on with searches in tables */
+/* What of an integrand is asked for; from MOVING_BOTH on with searches in
+ * tables */
 typedef enum Moving {
 	MOVING_OWN,      /* what the text compares and moves, only counted */
 	MOVING_SWITCHES, /* what is compared and moves */
@@ -654,8 +710,12 @@ static Compared compared(Sp *sp, const Call *call, Moving moving) {
 	m.tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Fn *flat = m.spec.fn->finished ? written_out(sp, m.spec.fn) : NULL;
-	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH, .own = own,
-	           .either = moving >= MOVING_TURNS, .turns = moving >= MOVING_TURNS,
+	Jumps j = {.sp = sp,
+	           .f = flat ? flat : m.spec.fn,
+	           .asked = OF_BOTH,
+	           .own = own,
+	           .either = moving >= MOVING_TURNS,
+	           .turns = moving >= MOVING_TURNS,
 	           .marks = moving == MOVING_MARKS};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
@@ -679,7 +739,8 @@ static Compared compared(Sp *sp, const Call *call, Moving moving) {
 	}
 	if (j.other.source && !own && !j.either) {
 		Diag *d = diag_error(sp->c, E_NO_RULE, j.other,
-		                     "the integrand may jump here, at a place that moves with what the integral is differentiated "
+		                     "the integrand may jump here, at a place that moves with what the "
+		                     "integral is differentiated "
 		                     "by: its derivative is not known");
 		diag_hint(sp->c, d, "split the integral at the jump: its ends may move");
 		if (flat) fn_unref(flat);
@@ -693,13 +754,21 @@ static Compared compared(Sp *sp, const Call *call, Moving moving) {
 }
 
 typedef enum Asked {
-	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_BENDS, ASKED_TURNS, ASKED_SIDES, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
+	ASKED_ALL,
+	ASKED_OWN,
+	ASKED_OTHERS,
+	ASKED_BENDS,
+	ASKED_TURNS,
+	ASKED_SIDES,
+	ASKED_VALUES,
+	ASKED_LOOKUPS,
+	ASKED_TABLES,
 	ASKED_HIDDEN,
 } Asked;
 
 /* The same of f(t, ...): what depends on t alone. Other jumps do not count.
- * count: how many tables there are, of each of which there are two results; or of
- * what is hidden 1, and 0 if nothing is. */
+ * count: how many tables there are, of each of which there are two results; or
+ * of what is hidden 1, and 0 if nothing is. */
 static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, uint32_t *count) {
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
@@ -709,10 +778,14 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	if (!spec->fn->finished || spec->effects) return NULL;
 	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
 	Fn *flat = written_out(sp, spec->fn);
-	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE,
+	Jumps j = {.sp = sp,
+	           .f = flat ? flat : spec->fn,
+	           .asked = OF_PLACE,
 	           .own = asked == ASKED_OWN || asked == ASKED_HIDDEN,
-	           .others = asked == ASKED_OTHERS, .bends = asked == ASKED_BENDS,
-	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES, .hidden = asked == ASKED_HIDDEN};
+	           .others = asked == ASKED_OTHERS,
+	           .bends = asked == ASKED_BENDS,
+	           .turns = asked == ASKED_TURNS || asked == ASKED_SIDES,
+	           .hidden = asked == ASKED_HIDDEN};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
@@ -720,7 +793,8 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
 	for (uint32_t i = first; i < spec->nleaves; i++) {
 		const int p = spec->param_of_leaf[i];
-		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
+		if (p >= 0)
+			j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
 	}
 	find_risks(&j, &j.f->regions.at[0]);
 	walk(&j, &j.f->regions.at[0], true, COUNTED_ALL);
@@ -744,9 +818,12 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 			for (uint32_t k = 0; k < top->nresults; k++) meet(&j, j.f->args.at[top->results + k]);
 		}
 	}
-	const bool sided = asked == ASKED_SIDES && j.n && fn_nresults(j.f) == 1 && spec->result->kind == AV_ARRAY;
-	Fn *made = sided ? make_sided(&j, (uint32_t)spec->param_of_leaf[first])
-	         : !j.n || asked == ASKED_SIDES ? NULL : asked == ASKED_TABLES ? make_tables(&j) : make_compared(&j);
+	const bool sided =
+		asked == ASKED_SIDES && j.n && fn_nresults(j.f) == 1 && spec->result->kind == AV_ARRAY;
+	Fn *made = sided                          ? make_sided(&j, (uint32_t)spec->param_of_leaf[first])
+	           : !j.n || asked == ASKED_SIDES ? NULL
+	           : asked == ASKED_TABLES        ? make_tables(&j)
+	                                          : make_compared(&j);
 	if (flat) fn_unref(flat);
 	return made;
 }
@@ -783,8 +860,8 @@ BUILTIN(moving_switches) {
 	return av_int(sp, compared(sp, call, MOVING_OWN).n);
 }
 
-/* _refuse_hidden(df, t): 0, or an error where f may jump at a time that moves and is
- * not known. */
+/* _refuse_hidden(df, t): 0, or an error where f may jump at a time that moves
+ * and is not known. */
 BUILTIN(refuse_hidden) {
 	UNUSED;
 	const Compared m = compared(sp, call, MOVING_OWN);
@@ -808,7 +885,8 @@ BUILTIN(moving_turns) {
 	return moving_places(sp, call, MOVING_TURNS);
 }
 
-/* _turns_that_move(df, x): 1 for each of these that moves with what is captured, and 0 */
+/* _turns_that_move(df, x): 1 for each of these that moves with what is
+ * captured, and 0 */
 BUILTIN(turns_that_move) {
 	UNUSED;
 	return moving_places(sp, call, MOVING_MARKS);
@@ -915,8 +993,13 @@ BUILTIN(clock_sides) {
 		args[k] = call->args[k ? k + 3 : 0];
 		spans[k] = call->spans[k ? k + 3 : 0];
 	}
-	const Call whole = {.span = call->span, .callee_span = call->callee_span, .n = n, .args = args, .spans = spans};
-	const Call at = {.span = call->span, .callee_span = call->spans[0], .n = n - 1, .args = args + 1, .spans = spans + 1};
+	const Call whole = {
+		.span = call->span, .callee_span = call->callee_span, .n = n, .args = args, .spans = spans};
+	const Call at = {.span = call->span,
+	                 .callee_span = call->spans[0],
+	                 .n = n - 1,
+	                 .args = args + 1,
+	                 .spans = spans + 1};
 	Spec spec;
 	Fn *made = compared_by_clock(sp, &whole, &spec, ASKED_SIDES, NULL);
 	if (!made) return sp_call(sp, args[0], &at);
@@ -924,7 +1007,8 @@ BUILTIN(clock_sides) {
 	for (uint32_t k = 0; k < spec.nargs; k++) to[k] = spec.args[k];
 	to[spec.nargs] = sp_want_array(sp, call->args[1], call->spans[1], "_clock_sides")->ref;
 	for (uint32_t k = 1; k < 3; k++)
-		to[spec.nargs + k] = sp_scalar(sp, call->args[k + 1], DT_F64, call->spans[k + 1], "_clock_sides");
+		to[spec.nargs + k] =
+			sp_scalar(sp, call->args[k + 1], DT_F64, call->spans[k + 1], "_clock_sides");
 	build_call(sp->b, made, spec.nargs + 3, to, &result);
 	fn_unref(made);
 	return av_array(sp, result);

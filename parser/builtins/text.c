@@ -1,8 +1,11 @@
-/* text.c - text: finding, cutting, joining, changing and reading it; and the clock.
+/* text.c - text: finding, cutting, joining, changing and reading it; and the
+ * clock.
  *
- * Needs: specialise/internal.h. Guarantees: characters are those of Unicode, bytes that are no UTF-8 count as one each. What is asked about texts that are known is
- * answered before the program runs; of others the same function answers when it runs. A failure is one of running, which `try` catches.
- * The names that users see, and their help, are in stdlib/core/text.dsl.
+ * Needs: specialise/internal.h. Guarantees: characters are those of Unicode,
+ * bytes that are no UTF-8 count as one each. What is asked about texts that are
+ * known is answered before the program runs; of others the same function
+ * answers when it runs. A failure is one of running, which `try` catches. The
+ * names that users see, and their help, are in stdlib/core/text.dsl.
  */
 #include "parser/builtins/table.h"
 #include "lang/base/clock.h"
@@ -14,9 +17,11 @@
 #include <stdlib.h>
 
 #define UNUSED (void)self, (void)ncaptured, (void)captured
-enum { LONG_LIST = 64 }; /* a list with more items is not made before the program runs: a loop over it would be written out */
+/* a list with more items is not made before the program runs: a loop over it
+ * would be written out */
+enum { LONG_LIST = 64 };
 
-/* ---- characters ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- characters ---------------------------------------------------------- */
 
 typedef struct Chunk {
 	const char *at;
@@ -46,13 +51,15 @@ static int64_t char_count(Chunk s) {
 	return n;
 }
 
-/* The code point of the n bytes at p; of a byte that is no UTF-8 the byte itself. */
+/* The code point of the n bytes at p; of a byte that is no UTF-8 the byte
+ * itself. */
 static uint32_t char_code(const char *p, size_t n) {
 	const unsigned char *u = (const unsigned char *)p;
 	switch (n) {
 	case 2: return (u[0] & 0x1fu) << 6 | (u[1] & 0x3fu);
 	case 3: return (u[0] & 0x0fu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
-	case 4: return (u[0] & 0x07u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 | (u[3] & 0x3fu);
+	case 4:
+		return (u[0] & 0x07u) << 18 | (u[1] & 0x3fu) << 12 | (u[2] & 0x3fu) << 6 | (u[3] & 0x3fu);
 	default: return u[0];
 	}
 }
@@ -60,21 +67,28 @@ static uint32_t char_code(const char *p, size_t n) {
 static size_t char_write(uint32_t c, char out[4]) {
 	if (c < 0x80) return out[0] = (char)c, 1;
 	if (c < 0x800) return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 0x3f)), 2;
-	if (c < 0x10000) return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 0x3f)), out[2] = (char)(0x80 | (c & 0x3f)), 3;
-	return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 0x3f)), out[2] = (char)(0x80 | (c >> 6 & 0x3f)), out[3] = (char)(0x80 | (c & 0x3f)), 4;
+	if (c < 0x10000)
+		return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 0x3f)),
+		       out[2] = (char)(0x80 | (c & 0x3f)), 3;
+	return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 0x3f)),
+	       out[2] = (char)(0x80 | (c >> 6 & 0x3f)), out[3] = (char)(0x80 | (c & 0x3f)), 4;
 }
 
-/* Blocks of letters whose capitals are a fixed distance below; `paired`: capital and small letter stand side by side, the capital even. */
+/* Blocks of letters whose capitals are a fixed distance below; `paired`:
+ * capital and small letter stand side by side, the capital even. */
 static const struct {
 	uint32_t first, last, below;
 	bool paired;
-} small_letters[] = {{'a', 'z', 32, false},       {0xe0, 0xf6, 32, false},    {0xf8, 0xfe, 32, false},   {0x100, 0x12f, 1, true},    {0x3b1, 0x3c1, 32, false},
-                     {0x3c3, 0x3c9, 32, false},   {0x430, 0x44f, 32, false},  {0x450, 0x45f, 80, false}};
+} small_letters[] = {{'a', 'z', 32, false},     {0xe0, 0xf6, 32, false},
+                     {0xf8, 0xfe, 32, false},   {0x100, 0x12f, 1, true},
+                     {0x3b1, 0x3c1, 32, false}, {0x3c3, 0x3c9, 32, false},
+                     {0x430, 0x44f, 32, false}, {0x450, 0x45f, 80, false}};
 
 static uint32_t in_case(uint32_t c, bool upper) {
 	if (upper && c == 0x3c2) return 0x3a3; /* the sigma at the end of a word */
 	for (size_t k = 0; k < sizeof small_letters / sizeof *small_letters; k++) {
-		const uint32_t first = small_letters[k].first, last = small_letters[k].last, below = small_letters[k].below;
+		const uint32_t first = small_letters[k].first, last = small_letters[k].last,
+					   below = small_letters[k].below;
 		if (small_letters[k].paired) {
 			if (c >= first && c <= last) return upper ? c & ~1u : c | 1u;
 		} else if (upper && c >= first && c <= last) return c - below;
@@ -83,17 +97,21 @@ static uint32_t in_case(uint32_t c, bool upper) {
 	return c;
 }
 
-/* ---- the functions: values in, a value or a message out ---------------------------------------------------------------------------------------- */
+/* ---- the functions: values in, a value or a message out ------------------ */
 
 /* A text as the reason of a failure. */
-static Status refuse(Ctx *c, Value *result, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static Status refuse(Ctx *c, Value *result, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static Status refuse(Ctx *c, Value *result, const char *format, ...) {
 	char message[256];
 	va_list args;
 	va_start(args, format);
 	const int n = vsnprintf(message, sizeof message, format, args);
 	va_end(args);
-	*result = value_string(c, message, n < 0 ? 0 : (size_t)n < sizeof message ? (size_t)n : sizeof message - 1);
+	*result = value_string(c, message,
+	                       n < 0                        ? 0
+	                       : (size_t)n < sizeof message ? (size_t)n
+	                                                    : sizeof message - 1);
 	return result->kind == V_UNSET ? ST_NOMEM : ST_ERROR;
 }
 
@@ -102,14 +120,15 @@ static Status want_texts(Ctx *c, uint32_t n, const Value *args, Value *result, c
 		if (!is_text(args[i])) return refuse(c, result, "%s takes text", who);
 	return ST_OK;
 }
-#define WANT_TEXTS(N, WHO) \
-	do { \
-		(void)ud; \
-		(void)n; \
-		const Status st_ = want_texts(c, N, args, result, WHO); \
-		if (st_ != ST_OK) return st_; \
+#define WANT_TEXTS(N, WHO)                                                                         \
+	do {                                                                                           \
+		(void)ud;                                                                                  \
+		(void)n;                                                                                   \
+		const Status st_ = want_texts(c, N, args, result, WHO);                                    \
+		if (st_ != ST_OK) return st_;                                                              \
 	} while (0)
-#define FUNCTION(NAME) static Status NAME(void *ud, Ctx *c, uint32_t n, const Value *args, Value *result)
+#define FUNCTION(NAME)                                                                             \
+	static Status NAME(void *ud, Ctx *c, uint32_t n, const Value *args, Value *result)
 
 static Status give(Value *result, Value v) {
 	*result = v;
@@ -123,7 +142,9 @@ static Status give_text(Ctx *c, Value *result, Text *t) {
 	return failed || result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-static void items_text(ValueList *l, const char *from, const char *to) { value_list_add(l, value_string(l->c, from, (size_t)(to - from))); }
+static void items_text(ValueList *l, const char *from, const char *to) {
+	value_list_add(l, value_string(l->c, from, (size_t)(to - from)));
+}
 
 static Status give_items(ValueList *l, Value *result) {
 	*result = value_list_end(l);
@@ -143,7 +164,9 @@ static const char *next_of(const char *p, const char *end, Chunk part) {
 FUNCTION(text_split) {
 	WANT_TEXTS(2, "split");
 	const Chunk s = chunk_of(args[0]), by = chunk_of(args[1]);
-	if (!by.n) return refuse(c, result, "split needs a separator that is not empty; chars(s) has the characters");
+	if (!by.n)
+		return refuse(c, result,
+		              "split needs a separator that is not empty; chars(s) has the characters");
 	ValueList l = {.c = c};
 	const char *p = s.at, *end = s.at + s.n, *q;
 	for (; (q = next_of(p, end, by)); p = q + by.n) items_text(&l, p, q);
@@ -207,7 +230,10 @@ FUNCTION(text_join) {
 		const int64_t size = (int64_t)dtype_size((Dtype)x->dtype);
 		for (int64_t i = 0; i < x->shape[0]; i++) {
 			if (i) text_add(&t, by.at, by.n);
-			value_print(&t, value_scalar_from_bytes((Dtype)x->dtype, (const char *)x->data + i * x->stride[0] * size), "", 0);
+			value_print(&t,
+			            value_scalar_from_bytes((Dtype)x->dtype,
+			                                    (const char *)x->data + i * x->stride[0] * size),
+			            "", 0);
 		}
 	} else {
 		text_free(&t);
@@ -240,7 +266,8 @@ FUNCTION(text_count) {
 	return give(result, value_i64(times));
 }
 
-/* The place, in characters, of the first part at or behind the place args[2]; -1: nowhere. */
+/* The place, in characters, of the first part at or behind the place args[2];
+ * -1: nowhere. */
 FUNCTION(text_find) {
 	WANT_TEXTS(2, "find");
 	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
@@ -256,7 +283,8 @@ FUNCTION(text_find) {
 }
 
 static bool same_item(Value a, Value b) {
-	if (is_text(a) && is_text(b)) return a.object->n == b.object->n && !memcmp(chunk_of(a).at, chunk_of(b).at, a.object->n);
+	if (is_text(a) && is_text(b))
+		return a.object->n == b.object->n && !memcmp(chunk_of(a).at, chunk_of(b).at, a.object->n);
 	double x, y;
 	return value_as_f64(a, &x) && value_as_f64(b, &y) && x == y;
 }
@@ -320,7 +348,8 @@ FUNCTION(text_repeat) {
 	WANT_TEXTS(1, "repeat");
 	const Chunk s = chunk_of(args[0]);
 	int64_t times;
-	if (!value_as_i64(args[1], &times) || times < 0) return refuse(c, result, "a text is repeated a whole number of times that is not negative");
+	if (!value_as_i64(args[1], &times) || times < 0)
+		return refuse(c, result, "a text is repeated a whole number of times that is not negative");
 	Text t;
 	text_init(&t, c);
 	if (s.n && (uint64_t)times > (uint64_t)UINT32_MAX / s.n) {
@@ -334,11 +363,13 @@ FUNCTION(text_repeat) {
 /* args: text, width, filling, whether in front */
 FUNCTION(text_pad) {
 	WANT_TEXTS(1, "padding");
-	if (!is_text(args[2]) || char_count(chunk_of(args[2])) != 1) return refuse(c, result, "a text is padded with one character");
+	if (!is_text(args[2]) || char_count(chunk_of(args[2])) != 1)
+		return refuse(c, result, "a text is padded with one character");
 	const Chunk s = chunk_of(args[0]), by = chunk_of(args[2]);
 	int64_t width;
 	bool front = false;
-	if (!value_as_i64(args[1], &width) || width > INT32_MAX) return refuse(c, result, "a width is a whole number");
+	if (!value_as_i64(args[1], &width) || width > INT32_MAX)
+		return refuse(c, result, "a width is a whole number");
 	value_as_bool(args[3], &front);
 	Text t;
 	text_init(&t, c);
@@ -398,11 +429,14 @@ FUNCTION(text_of_codes) {
 	if (!given) return refuse(c, result, "from_codes takes whole numbers");
 	Text t;
 	text_init(&t, c);
-	Status st = given->rank <= 1 && dtype_is_int((Dtype)given->dtype) ? ST_OK : refuse(c, result, "from_codes takes whole numbers");
+	Status st = given->rank <= 1 && dtype_is_int((Dtype)given->dtype)
+	                ? ST_OK
+	                : refuse(c, result, "from_codes takes whole numbers");
 	for (int64_t i = 0; st == ST_OK && i < given->count; i++) {
 		const double code = tensor_get(given, &i);
 		char out[4];
-		if (code < 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) st = refuse(c, result, "%.0f is no character", code);
+		if (code < 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+			st = refuse(c, result, "%.0f is no character", code);
 		else text_add(&t, out, char_write((uint32_t)code, out));
 	}
 	tensor_unref(given);
@@ -411,7 +445,8 @@ FUNCTION(text_of_codes) {
 	return st;
 }
 
-/* The characters args[1] <= k < args[2], every args[3]-th; args[4]: one alone, which must be there. none: from or to the end. */
+/* The characters args[1] <= k < args[2], every args[3]-th; args[4]: one alone,
+ * which must be there. none: from or to the end. */
 FUNCTION(text_slice) {
 	WANT_TEXTS(1, "an index");
 	const Chunk s = chunk_of(args[0]);
@@ -428,11 +463,19 @@ FUNCTION(text_slice) {
 	int64_t k;
 	if (value_as_i64(args[1], &k)) from = k < 0 ? k + count : k;
 	if (one) {
-		if (from < 0 || from >= count) return refuse(c, result, "index %lld is out of range for a text of %lld characters", (long long)k, (long long)count);
+		if (from < 0 || from >= count)
+			return refuse(c, result, "index %lld is out of range for a text of %lld characters",
+			              (long long)k, (long long)count);
 		to = from + 1;
 	} else if (value_as_i64(args[2], &k)) to = k < 0 ? k + count : k;
-	if (by > 0 && (from < 0 || from > count || to < 0 || to > count)) return refuse(c, result, "the slice %lld..%lld is out of range for a text of %lld characters", (long long)from, (long long)to, (long long)count);
-	if (by < 0 && (from < -1 || from >= count || to < -1)) return refuse(c, result, "the slice from %lld is out of range for a text of %lld characters", (long long)from, (long long)count);
+	if (by > 0 && (from < 0 || from > count || to < 0 || to > count))
+		return refuse(c, result,
+		              "the slice %lld..%lld is out of range for a text of %lld characters",
+		              (long long)from, (long long)to, (long long)count);
+	if (by < 0 && (from < -1 || from >= count || to < -1))
+		return refuse(c, result,
+		              "the slice from %lld is out of range for a text of %lld characters",
+		              (long long)from, (long long)count);
 	/* where each character begins */
 	size_t *starts = heap_alloc(c, ((size_t)count + 1) * sizeof *starts), at = 0;
 	if (!starts) return ST_NOMEM;
@@ -446,18 +489,21 @@ FUNCTION(text_slice) {
 	if (by == 1) {
 		if (from < to) text_add(&t, s.at + starts[from], starts[to] - starts[from]);
 	} else
-		for (int64_t i = from; by > 0 ? i < to : i > to; i += by) text_add(&t, s.at + starts[i], starts[i + 1] - starts[i]);
+		for (int64_t i = from; by > 0 ? i < to : i > to; i += by)
+			text_add(&t, s.at + starts[i], starts[i + 1] - starts[i]);
 	heap_free(c, starts, ((size_t)count + 1) * sizeof *starts);
 	return give_text(c, result, &t);
 }
 
-/* Text without blanks around it and without _ between digits, for strtod; false when it is too long for a number. */
+/* Text without blanks around it and without _ between digits, for strtod; false
+ * when it is too long for a number. */
 static bool plain_number(Chunk s, char out[64], size_t *n) {
 	while (s.n && is_blank(s.at[0])) s.at++, s.n--;
 	while (s.n && is_blank(s.at[s.n - 1])) s.n--;
 	*n = 0;
 	for (size_t i = 0; i < s.n; i++) {
-		const bool between = i && i + 1 < s.n && isdigit((unsigned char)s.at[i - 1]) && isdigit((unsigned char)s.at[i + 1]);
+		const bool between = i && i + 1 < s.n && isdigit((unsigned char)s.at[i - 1]) &&
+		                     isdigit((unsigned char)s.at[i + 1]);
 		if (s.at[i] == '_' && between) continue;
 		if (*n == 63) return false;
 		out[(*n)++] = s.at[i];
@@ -481,7 +527,10 @@ static bool read_number(Chunk s, Dtype d, Value *out, const char **why) {
 	if (dtype_is_int(d)) {
 		const bool sign = text[0] == '-' || text[0] == '+';
 		const bool radix = text[sign] == '0' && text[sign + 1] && strchr("xXbBoO", text[sign + 1]);
-		const int base = !radix ? 10 : strchr("xX", text[sign + 1]) ? 16 : strchr("bB", text[sign + 1]) ? 2 : 8;
+		const int base = !radix                         ? 10
+		                 : strchr("xX", text[sign + 1]) ? 16
+		                 : strchr("bB", text[sign + 1]) ? 2
+		                                                : 8;
 		if (radix) memmove(text + sign, text + sign + 2, n - sign - 1);
 		if (!isalnum((unsigned char)text[sign])) return false;
 		const long long x = strtoll(text, &end, base);
@@ -497,9 +546,12 @@ static bool read_number(Chunk s, Dtype d, Value *out, const char **why) {
 		}
 		return true;
 	}
-	/* a point is a point whatever the host's locale says: strtod is given what it takes there */
+	/* a point is a point whatever the host's locale says: strtod is given what
+	 * it takes there */
 	const char *sign = text[0] == '-' || text[0] == '+' ? text + 1 : text;
-	if (!isdigit((unsigned char)sign[0]) && sign[0] != '.' && strcmp(sign, "inf") && strcmp(sign, "nan")) return false;
+	if (!isdigit((unsigned char)sign[0]) && sign[0] != '.' && strcmp(sign, "inf") &&
+	    strcmp(sign, "nan"))
+		return false;
 	if (strpbrk(sign, "xX")) return false;
 	char *point = strchr(text, '.');
 	char form[8];
@@ -532,10 +584,14 @@ FUNCTION(number_of) {
 		const Chunk s = chunk_of(v);
 		size_t shown = 0; /* the beginning of a long one, by whole characters */
 		while (shown < s.n && shown < 60) shown += char_bytes(s.at + shown, s.at + s.n);
-		return refuse(c, result, "cannot read \"%.*s%s\" as %s%s", (int)shown, s.at, shown < s.n ? "..." : "", dtype_name(d), why);
+		return refuse(c, result, "cannot read \"%.*s%s\" as %s%s", (int)shown, s.at,
+		              shown < s.n ? "..." : "", dtype_name(d), why);
 	}
-	if (!value_is_array(v) || (dtype_is_complex(value_dtype(v)) && !dtype_is_complex(d) && d != DT_BOOL)) return refuse(c, result, "this value does not become %s", dtype_name(d));
-	Tensor *from = value_to_tensor(c, v), *to = from ? tensor_new(c, d, from->rank, from->shape) : NULL;
+	if (!value_is_array(v) ||
+	    (dtype_is_complex(value_dtype(v)) && !dtype_is_complex(d) && d != DT_BOOL))
+		return refuse(c, result, "this value does not become %s", dtype_name(d));
+	Tensor *from = value_to_tensor(c, v),
+		   *to = from ? tensor_new(c, d, from->rank, from->shape) : NULL;
 	if (to) tensor_convert_into(to, from);
 	if (from) tensor_unref(from);
 	return to ? give(result, value_from_tensor(to)) : ST_NOMEM;
@@ -547,7 +603,7 @@ FUNCTION(clock_now) {
 	return ST_OK;
 }
 
-/* ---- calling them -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calling them -------------------------------------------------------- */
 
 /* The value of an argument that is known now; V_UNSET when it is not. */
 static Value known_value(Sp *sp, const Av *v) {
@@ -567,15 +623,19 @@ static Value known_value(Sp *sp, const Av *v) {
 	return out;
 }
 
-/* What the function gives for arguments that are known; NULL when they are not, or when it fails, or gives a long list: then it runs when the
- * program does. */
+/* What the function gives for arguments that are known; NULL when they are not,
+ * or when it fails, or gives a long list: then it runs when the program does.
+ */
 static Av *now(Sp *sp, const Builtin *self, const Call *call) {
 	enum { MOST = 5 };
 	Value args[MOST], result = {.kind = V_UNSET};
 	uint32_t n = 0;
 	Av *r = NULL;
-	while (n < call->n && n < MOST && (args[n] = known_value(sp, call->args[n])).kind != V_UNSET) n++;
-	if (n == call->n && self->native(NULL, sp->c, n, args, &result) == ST_OK && (result.kind != V_LIST || result.object->n <= LONG_LIST)) r = av_of_value(sp, result);
+	while (n < call->n && n < MOST && (args[n] = known_value(sp, call->args[n])).kind != V_UNSET)
+		n++;
+	if (n == call->n && self->native(NULL, sp->c, n, args, &result) == ST_OK &&
+	    (result.kind != V_LIST || result.object->n <= LONG_LIST))
+		r = av_of_value(sp, result);
 	value_unref(result);
 	for (uint32_t i = 0; i < n; i++) value_unref(args[i]);
 	return r;
@@ -584,20 +644,25 @@ static Av *now(Sp *sp, const Builtin *self, const Call *call) {
 static Av *unboxed_vector(Sp *sp, Av *v, Dtype d) {
 	const Dim length = dim_sym(sp->c, build_sym(sp->b, 0, build_span(sp->b)));
 	const TypeId t = type_tensor(sp->c, d, 1, &length);
-	return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &v->ref, attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
+	return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &v->ref,
+	                                attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
 }
 
-static Av *text_function(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call) {
+static Av *text_function(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,
+                         const Call *call) {
 	UNUSED;
 	const Span at = sp_user_place(sp, call->span);
 	for (uint32_t i = 0; i < call->n; i++)
-		if (call->args[i]->kind == AV_FUNCTION || call->args[i]->kind == AV_RECORD) sp_fail(sp, E_TYPE, at, "text is wanted here, not %s", sp_type_text(sp, call->args[i]));
+		if (call->args[i]->kind == AV_FUNCTION || call->args[i]->kind == AV_RECORD)
+			sp_fail(sp, E_TYPE, at, "text is wanted here, not %s", sp_type_text(sp, call->args[i]));
 	Av *r = self->native == clock_now ? NULL : now(sp, self, call);
 	if (r) return r;
 	r = sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, at);
 	if (self->native == text_codes) return unboxed_vector(sp, r, DT_I64);
-	if (self->native == text_count || self->native == text_find) return av_array(sp, sp_scalar(sp, r, DT_I64, at, "a count"));
-	if (self->native == text_contains || self->native == text_starts || self->native == text_ends) return av_array(sp, sp_scalar(sp, r, DT_BOOL, at, "an answer"));
+	if (self->native == text_count || self->native == text_find)
+		return av_array(sp, sp_scalar(sp, r, DT_I64, at, "a count"));
+	if (self->native == text_contains || self->native == text_starts || self->native == text_ends)
+		return av_array(sp, sp_scalar(sp, r, DT_BOOL, at, "an answer"));
 	if (self->native == clock_now) return av_array(sp, sp_scalar(sp, r, DT_F64, at, "a time"));
 	return r;
 }
@@ -605,16 +670,22 @@ static Av *text_function(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *co
 int64_t text_length(const char *text, size_t n) { return char_count((Chunk){text, n}); }
 
 Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at) {
-	Av *args[5] = {text, av_none(sp), av_none(sp), av_int(sp, 1), av_bool(sp, item->kind != AV_RANGE)};
+	Av *args[5] = {text, av_none(sp), av_none(sp), av_int(sp, 1),
+	               av_bool(sp, item->kind != AV_RANGE)};
 	if (item->kind == AV_RANGE) {
 		for (int k = 0; k < 3; k++)
-			if (item->items[k]->kind != AV_UNSET && item->items[k]->kind != AV_NONE) args[1 + k] = item->items[k];
-	} else if (item->kind == AV_ARRAY && ref_ty(build_fn(sp->b), item->ref)->rank == 0 && dtype_is_int((Dtype)ref_ty(build_fn(sp->b), item->ref)->dtype)) {
+			if (item->items[k]->kind != AV_UNSET && item->items[k]->kind != AV_NONE)
+				args[1 + k] = item->items[k];
+	} else if (item->kind == AV_ARRAY && ref_ty(build_fn(sp->b), item->ref)->rank == 0 &&
+	           dtype_is_int((Dtype)ref_ty(build_fn(sp->b), item->ref)->dtype)) {
 		args[1] = item;
 	} else
-		sp_fail(sp, E_TYPE, at, "the index of a text is a whole number or a range, not %s", sp_type_text(sp, item));
+		sp_fail(sp, E_TYPE, at, "the index of a text is a whole number or a range, not %s",
+		        sp_type_text(sp, item));
 	const Span spans[5] = {at, at, at, at, at};
-	return sp_call(sp, av_builtin(sp, "_text_slice", 0, NULL), &(Call){.span = at, .callee_span = at, .n = 5, .args = args, .spans = (Span *)spans});
+	return sp_call(
+		sp, av_builtin(sp, "_text_slice", 0, NULL),
+		&(Call){.span = at, .callee_span = at, .n = 5, .args = args, .spans = (Span *)spans});
 }
 
 bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
@@ -653,13 +724,18 @@ bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 	(void)c, (void)self;
 	int64_t i, count;
 	if (n != 3 || !value_as_i64(args[1], &i) || !value_as_i64(args[2], &count)) return false;
-	if ((args[0].kind != V_LIST && args[0].kind != V_TUPLE) || args[0].object->n != count || i < 0 || i >= count) return false;
+	if ((args[0].kind != V_LIST && args[0].kind != V_TUPLE) || args[0].object->n != count ||
+	    i < 0 || i >= count)
+		return false;
 	*result = value_ref(((const SeqObject *)args[0].object)->items[i]);
 	return true;
 }
 
-bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
-	if (n != 2 || !is_text(args[0]) || !is_text(args[1]) || !self->head.n || !is_text(self->captured[0].value)) return false;
+bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args,
+                    Value *result) {
+	if (n != 2 || !is_text(args[0]) || !is_text(args[1]) || !self->head.n ||
+	    !is_text(self->captured[0].value))
+		return false;
 	const char *name = chunk_of(self->captured[0].value).at;
 	const int order = text_order(&args[0], &args[1]);
 	if (!strcmp(name, "+")) {
@@ -688,16 +764,22 @@ bool sp_is_texts(const Av *v) {
 Av *sp_sort_texts(Sp *sp, const Call *call) {
 	Av *down = call_named(call, "descending", sp->c);
 	const Span spans[2] = {call->spans[0], call->spans[0]};
-	Call inner = {.span = call->span, .callee_span = call->callee_span, .n = 2, .args = (Av *[]){call->args[0], down ? down : av_bool(sp, false)}, .spans = (Span *)spans};
+	Call inner = {.span = call->span,
+	              .callee_span = call->callee_span,
+	              .n = 2,
+	              .args = (Av *[]){call->args[0], down ? down : av_bool(sp, false)},
+	              .spans = (Span *)spans};
 	return sp_call(sp, av_builtin(sp, "_text_sort", 0, NULL), &inner);
 }
 
 Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at) {
-	Av *r = sp_call_dynamic(sp, av_builtin(sp, "_number", 0, NULL), 2, (Av *[]){av_int(sp, d), v}, at);
+	Av *r =
+		sp_call_dynamic(sp, av_builtin(sp, "_number", 0, NULL), 2, (Av *[]){av_int(sp, d), v}, at);
 	return av_array(sp, sp_scalar(sp, r, d, at, "a number"));
 }
 
-#define TEXT(fname, N, function) {.name = fname, .min_args = N, .max_args = N, .run = text_function, .native = function}
+#define TEXT(fname, N, function)                                                                   \
+	{ .name = fname, .min_args = N, .max_args = N, .run = text_function, .native = function }
 const Builtin builtins_text[] = {
 	TEXT("_text_split", 2, text_split),
 	TEXT("_text_words", 1, text_words),
@@ -719,6 +801,13 @@ const Builtin builtins_text[] = {
 	TEXT("_text_of_codes", 1, text_of_codes),
 	TEXT("_text_slice", 5, text_slice),
 	TEXT("_number", 2, number_of),
-	{.name = "clock", .min_args = 0, .max_args = 0, .run = text_function, .native = clock_now, .doc = "clock(): seconds since some moment in the past, for measuring: the difference of two. What stands between them is done between them, unless nothing wants what it gives or the loop around them does not change it"},
+	{.name = "clock",
+     .min_args = 0,
+     .max_args = 0,
+     .run = text_function,
+     .native = clock_now,
+     .doc = "clock(): seconds since some moment in the past, for measuring: the difference of two. "
+            "What stands between them is done between them, unless nothing wants what it gives or "
+            "the loop around them does not change it"},
 	{.name = NULL},
 };

@@ -9,7 +9,8 @@ enum { MOST_READ = 4096 }; /* instructions of a loop in all its turns */
 
 bool is_real_number(const Fn *f, Ref r) {
 	const Type *t = ref_ty(f, r);
-	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && !dtype_is_complex((Dtype)t->dtype);
+	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) &&
+	       !dtype_is_complex((Dtype)t->dtype);
 }
 
 bool is_own_text(Ctx *c, const Inst *in) {
@@ -19,7 +20,8 @@ bool is_own_text(Ctx *c, const Inst *in) {
 
 Builder *written_begin(Sp *sp, const Fn *f, RefMap *map) {
 	Builder *b = build_begin(sp->c, atom(sp->c, "compared"), f->span, f);
-	/* what may fail and is not compared is looked at where it may not be asked for at all */
+	/* what may fail and is not compared is looked at where it may not be asked
+	 * for at all */
 	build_unasked(b, true);
 	*map = refmap_new(b, f, true);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
@@ -33,8 +35,17 @@ static bool compares(const Fn *f, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
 		switch ((Op)in->op) {
-		case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
-		case OP_ABS: case OP_MAX: case OP_MIN: case OP_CONVERT:
+		case OP_LT:
+		case OP_LE:
+		case OP_SIGN:
+		case OP_FLOOR:
+		case OP_ROUND:
+		case OP_FLOORDIV:
+		case OP_MOD:
+		case OP_ABS:
+		case OP_MAX:
+		case OP_MIN:
+		case OP_CONVERT:
 			if (is_real_number(f, inst_arg(f, in, 0))) return true;
 			break;
 		default: break;
@@ -52,29 +63,34 @@ static bool whole(const Fn *f, Ref r, int64_t *x) {
 	return ref_splat(f, r, &v) && value_as_i64(v, x);
 }
 
-/* Whether the condition c says that the counter is below a known number, alone or
- * with what else it says. */
+/* Whether the condition c says that the counter is below a known number, alone
+ * or with what else it says. */
 static bool bounds(const Fn *f, Ref c, Ref counter, int64_t *below) {
 	const Inst *in = ref_inst(f, c);
 	if (!in) return false;
-	if (in->op == OP_LT) return inst_arg(f, in, 0) == counter && whole(f, inst_arg(f, in, 1), below);
+	if (in->op == OP_LT)
+		return inst_arg(f, in, 0) == counter && whole(f, inst_arg(f, in, 1), below);
 	if (in->op == OP_MIN)
-		return bounds(f, inst_arg(f, in, 0), counter, below) || bounds(f, inst_arg(f, in, 1), counter, below);
+		return bounds(f, inst_arg(f, in, 0), counter, below) ||
+		       bounds(f, inst_arg(f, in, 1), counter, below);
 	int64_t otherwise;
 	if (in->op != OP_IF || in->nresults != 1) return false;
-	if (!whole(f, f->args.at[inst_region(f, in, 1)->results], &otherwise) || otherwise) return false;
+	if (!whole(f, f->args.at[inst_region(f, in, 1)->results], &otherwise) || otherwise)
+		return false;
 	return bounds(f, inst_arg(f, in, 0), counter, below);
 }
 
-/* Which carried value of a loop with a condition counts its turns, *turns at most, from
- * *first in steps of *step; -1: none. */
+/* Which carried value of a loop with a condition counts its turns, *turns at
+ * most, from *first in steps of *step; -1: none. */
 static int counter_of(const Fn *f, const Inst *in, int64_t *first, int64_t *step, int64_t *turns) {
 	const Region *condition = inst_region(f, in, 0), *body = inst_region(f, in, 1);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		int64_t below;
 		const Inst *next = ref_inst(f, f->args.at[body->results + k]);
 		if (!next || next->op != OP_ADD || !whole(f, inst_arg(f, in, k), first)) continue;
-		if (inst_arg(f, next, 0) != ref_value(body->params + k) || !whole(f, inst_arg(f, next, 1), step)) continue;
+		if (inst_arg(f, next, 0) != ref_value(body->params + k) ||
+		    !whole(f, inst_arg(f, next, 1), step))
+			continue;
 		if (*step < 1 || *step > MOST_READ) continue;
 		const Ref counter = ref_value(condition->params + k);
 		if (!bounds(f, f->args.at[condition->results], counter, &below)) continue;
@@ -85,8 +101,8 @@ static int counter_of(const Fn *f, const Inst *in, int64_t *first, int64_t *step
 	return -1;
 }
 
-/* How many turns at most a loop of the text has that compares; -1: it is no such loop,
- * or too long. */
+/* How many turns at most a loop of the text has that compares; -1: it is no
+ * such loop, or too long. */
 static int64_t turns_read(Sp *sp, const Fn *f, const Inst *in) {
 	int64_t turns, first, step, size = 0;
 	bool any = false;
@@ -96,13 +112,14 @@ static int64_t turns_read(Sp *sp, const Fn *f, const Inst *in) {
 		size += weight(f, inst_region(f, in, k));
 	}
 	if (!any) return -1;
-	if (in->op == OP_FOR ? !whole(f, inst_arg(f, in, 0), &turns) : counter_of(f, in, &first, &step, &turns) < 0)
+	if (in->op == OP_FOR ? !whole(f, inst_arg(f, in, 0), &turns)
+	                     : counter_of(f, in, &first, &step, &turns) < 0)
 		return -1;
 	return turns <= MOST_READ && turns * size <= MOST_READ ? turns : -1;
 }
 
-/* How many instructions a region has, with all turns of its loops; MOST_READ + 1: too
- * many. */
+/* How many instructions a region has, with all turns of its loops; MOST_READ +
+ * 1: too many. */
 static int64_t weight(const Fn *f, const Region *g) {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < g->ninsts && n <= MOST_READ; i++) {
@@ -120,7 +137,8 @@ static int64_t weight(const Fn *f, const Region *g) {
 
 static void copy_turns(Sp *sp, Builder *b, RefMap *map, const Region *g);
 
-static void set_parameters(RefMap *map, const Region *g, uint32_t skip, uint32_t n, const Ref *carried) {
+static void set_parameters(RefMap *map, const Region *g, uint32_t skip, uint32_t n,
+                           const Ref *carried) {
 	for (uint32_t k = 0; k < n; k++) refmap_set(map, ref_value(g->params + skip + k), carried[k]);
 }
 
@@ -133,12 +151,13 @@ static void count_turns(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t
 		refmap_set(map, ref_value(body->params), build_i64(b, turn));
 		set_parameters(map, body, 1, in->nresults, carried);
 		copy_turns(sp, b, map, body);
-		for (uint32_t k = 0; k < in->nresults; k++) carried[k] = refmap_get(b, map, f->args.at[body->results + k]);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			carried[k] = refmap_get(b, map, f->args.at[body->results + k]);
 	}
 }
 
-/* A loop with a condition that counts. A turn is taken if those before it are and the
- * condition holds; its counter is a constant. */
+/* A loop with a condition that counts. A turn is taken if those before it are
+ * and the condition holds; its counter is a constant. */
 static void go_on(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns, Ref *carried) {
 	const Fn *f = map->from;
 	const Region *condition = inst_region(f, in, 0), *body = inst_region(f, in, 1);
@@ -161,7 +180,8 @@ static void go_on(Sp *sp, Builder *b, RefMap *map, const Inst *in, int64_t turns
 		open = build_region_begin(b, 0, NULL, NULL);
 		set_parameters(map, body, 0, n, here);
 		copy_turns(sp, b, map, body);
-		for (uint32_t k = 0; k < n; k++) next[k] = refmap_get(b, map, f->args.at[body->results + k]);
+		for (uint32_t k = 0; k < n; k++)
+			next[k] = refmap_get(b, map, f->args.at[body->results + k]);
 		on = build_region_end(b, open, n, next);
 		open = build_region_begin(b, 0, NULL, NULL);
 		build_if(b, going, on, build_region_end(b, open, n, carried), carried);
@@ -179,7 +199,8 @@ static void copy_turns(Sp *sp, Builder *b, RefMap *map, const Region *g) {
 		}
 		const uint32_t skip = in->op == OP_FOR;
 		Ref *carried = ARENA_ARRAY(sp->a, Ref, in->nresults + 1u);
-		for (uint32_t k = 0; k < in->nresults; k++) carried[k] = refmap_get(b, map, inst_arg(f, in, k + skip));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			carried[k] = refmap_get(b, map, inst_arg(f, in, k + skip));
 		if (in->op == OP_FOR) count_turns(sp, b, map, in, turns, carried);
 		else go_on(sp, b, map, in, turns, carried);
 		for (uint32_t k = 0; k < in->nresults; k++) refmap_set(map, inst_result(in, k), carried[k]);
@@ -192,13 +213,15 @@ Fn *written_out(Sp *sp, Fn *f) {
 	const Region *top = &from->regions.at[0];
 	bool any = false;
 	for (uint32_t i = 0; i < top->ninsts; i++)
-		any = any || turns_read(sp, from, &from->insts.at[from->inst_order.at[top->insts + i]]) >= 0;
+		any =
+			any || turns_read(sp, from, &from->insts.at[from->inst_order.at[top->insts + i]]) >= 0;
 	if (!any) return flat;
 	RefMap map;
 	Builder *b = written_begin(sp, from, &map);
 	copy_turns(sp, b, &map, top);
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(from) + 1u);
-	for (uint32_t k = 0; k < fn_nresults(from); k++) results[k] = refmap_get(b, &map, fn_result(from, k));
+	for (uint32_t k = 0; k < fn_nresults(from); k++)
+		results[k] = refmap_get(b, &map, fn_result(from, k));
 	Fn *out = build_end(b, fn_nresults(from), results);
 	if (flat) fn_unref(flat);
 	return out;

@@ -1,18 +1,21 @@
-/* check.c - what the text of a problem alone tells: names, counts, and orders against conditions on every face.
+/* check.c - what the text of a problem alone tells: names, counts, and orders
+ * against conditions on every face.
  *
- * Needs: problem.h. Guarantees: everything found is reported, with its place, before anything is evaluated. What needs values (types of equations, signs, corners)
- * is well_posed.c's.
+ * Needs: problem.h. Guarantees: everything found is reported, with its place,
+ * before anything is evaluated. What needs values (types of equations, signs,
+ * corners) is well_posed.c's.
  */
 #include "parser/problem/problem.h"
 
 enum { MAX_PARTS = 32 }; /* components of a vector that are told apart */
 
-/* ---- orders ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- orders -------------------------------------------------------------- */
 
 static uint32_t order_in(const Layout *l, uint32_t field, uint32_t coord) {
 	uint32_t order = 0;
 	for (uint32_t i = 0; i < l->njets; i++)
-		if (l->jets[i].field == field && l->jets[i].order[coord] > order) order = l->jets[i].order[coord];
+		if (l->jets[i].field == field && l->jets[i].order[coord] > order)
+			order = l->jets[i].order[coord];
 	return order;
 }
 
@@ -29,7 +32,10 @@ static void find_jet_visit(void *ud, const Ast *e) {
 	const Der d = derivative_of(f->c, f->l, e);
 	if (d.kind != DER_NONE) {
 		const bool space = !coord_is_time(f->l, f->coord);
-		const uint32_t add = d.kind == DER_BY ? (d.coord == f->coord ? d.order : 0) : d.kind == DER_NORMAL ? 0 : d.kind == DER_LAP ? 2 * space : space;
+		const uint32_t add = d.kind == DER_BY       ? (d.coord == f->coord ? d.order : 0)
+		                     : d.kind == DER_NORMAL ? 0
+		                     : d.kind == DER_LAP    ? 2 * space
+		                                            : space;
 		if (d.along) find_jet_visit(f, d.along);
 		f->shift += add;
 		find_jet_visit(f, d.operand);
@@ -47,11 +53,13 @@ static void find_jet_visit(void *ud, const Ast *e) {
 		f->depth++;
 		find_jet_visit(f, local->kind == A_ASSIGN ? local->assign.value : local->function.body);
 		f->depth--;
-	} else if (jet_of_name(f->c, f->l, e->name.name, &j) && j.field == f->field && j.order[f->coord] + f->shift == f->order)
+	} else if (jet_of_name(f->c, f->l, e->name.name, &j) && j.field == f->field &&
+	           j.order[f->coord] + f->shift == f->order)
 		f->found = e->span;
 }
 
-Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
+Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord,
+                      uint32_t order) {
 	struct find_jet f = {.c = c, .l = l, .field = field, .coord = coord, .order = order};
 	for (uint32_t i = 0; i < e->problem->nequations && !f.found.source; i++) {
 		const Ast *q = e->problem->equations[i];
@@ -63,12 +71,13 @@ Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uin
 }
 
 /* Where the highest derivative by a coordinate is written. */
-static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
+static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord,
+                            uint32_t order) {
 	const Span at = derivative_place(c, l, e, field, coord, order);
 	return at.source ? at : e->problem->name_span;
 }
 
-/* ---- which components of which fields a condition is about -------------------------------------------------------------------------------- */
+/* ---- which components of which fields a condition is about --------------- */
 
 typedef struct PartsOf {
 	Ctx *c;
@@ -80,8 +89,11 @@ typedef struct PartsOf {
 static bool field_under(const PartsOf *p, const Ast *e, uint32_t *field) {
 	Jet j;
 	const Der d = derivative_of(p->c, p->l, e);
-	if (d.kind == DER_BY || d.kind == DER_NORMAL || d.kind == DER_GRAD) return field_under(p, d.operand, field);
-	if (e->kind != A_NAME || local_named(p->l, e->name.name) || !jet_of_name(p->c, p->l, e->name.name, &j)) return false;
+	if (d.kind == DER_BY || d.kind == DER_NORMAL || d.kind == DER_GRAD)
+		return field_under(p, d.operand, field);
+	if (e->kind != A_NAME || local_named(p->l, e->name.name) ||
+	    !jet_of_name(p->c, p->l, e->name.name, &j))
+		return false;
 	*field = j.field;
 	return true;
 }
@@ -91,7 +103,8 @@ static void parts_visit(void *ud, const Ast *e) {
 	int64_t i;
 	uint32_t field;
 	if (p->depth > 64) return;
-	if (e->kind == A_INDEX && e->index.n && e->index.items[0]->kind == A_CONST && value_as_i64(e->index.items[0]->constant.value, &i) && i >= 0 && i < MAX_PARTS &&
+	if (e->kind == A_INDEX && e->index.n && e->index.items[0]->kind == A_CONST &&
+	    value_as_i64(e->index.items[0]->constant.value, &i) && i >= 0 && i < MAX_PARTS &&
 	    field_under(p, e->index.base, &field)) {
 		p->parts[field] |= 1u << i;
 		return;
@@ -106,8 +119,7 @@ static void parts_visit(void *ud, const Ast *e) {
 		p->depth++;
 		parts_visit(p, local->kind == A_ASSIGN ? local->assign.value : local->function.body);
 		p->depth--;
-	} else if (jet_of_name(p->c, p->l, e->name.name, &j))
-		p->parts[j.field] = UINT32_MAX;
+	} else if (jet_of_name(p->c, p->l, e->name.name, &j)) p->parts[j.field] = UINT32_MAX;
 }
 
 /* A condition at one spot, and what it is about. */
@@ -115,7 +127,7 @@ typedef struct Given {
 	const Ast *q;
 	const At *at;
 	Spot spot;
-	uint32_t *parts;  /* by field */
+	uint32_t *parts;    /* by field */
 	uint32_t nunknowns; /* that it mentions: fields, or components by their numbers */
 } Given;
 typedef VEC(Given) Givens;
@@ -136,7 +148,8 @@ static Givens conditions_of(Ctx *c, const Ast *e, const Layout *l) {
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
 			Spot spots[MAX_SPOTS];
 			const uint32_t n = spots_of(c, l, &q->equation.ats[k], spots);
-			for (uint32_t s = 0; s < n; s++) VEC_PUSH(a, &out, ((Given){q, &q->equation.ats[k], spots[s], p.parts, mentioned}));
+			for (uint32_t s = 0; s < n; s++)
+				VEC_PUSH(a, &out, ((Given){q, &q->equation.ats[k], spots[s], p.parts, mentioned}));
 		}
 	}
 	return out;
@@ -145,7 +158,9 @@ static Givens conditions_of(Ctx *c, const Ast *e, const Layout *l) {
 static uint32_t components_of(const Ast *e, uint32_t field) {
 	int64_t m = 1;
 	const Ast *size = e->problem->fields[field].size;
-	if (!size || size->kind != A_CONST || !value_as_i64(size->constant.value, &m) || m < 1 || m > MAX_PARTS) return 1;
+	if (!size || size->kind != A_CONST || !value_as_i64(size->constant.value, &m) || m < 1 ||
+	    m > MAX_PARTS)
+		return 1;
 	return (uint32_t)m;
 }
 
@@ -155,9 +170,10 @@ static const char *part_name(Ctx *c, const Ast *e, uint32_t field, uint32_t part
 	return components_of(e, field) == 1 ? name : arena_printf(ctx_arena(c), "%s[%u]", name, part);
 }
 
-/* ---- orders against conditions -------------------------------------------------------------------------------------------------------------- */
+/* ---- orders against conditions ------------------------------------------- */
 
-/* Whether a condition stands at the far end of the only coordinate: then conditions count together, not field by field. */
+/* Whether a condition stands at the far end of the only coordinate: then
+ * conditions count together, not field by field. */
 static bool has_far_condition(const Layout *l, const Givens *given) {
 	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic) return false;
 	for (uint32_t i = 0; i < given->n; i++)
@@ -165,17 +181,23 @@ static bool has_far_condition(const Layout *l, const Givens *given) {
 	return false;
 }
 
-/* Whether all conditions stand at one end of the only coordinate, as many as the orders of all unknowns make together. */
+/* Whether all conditions stand at one end of the only coordinate, as many as
+ * the orders of all unknowns make together. */
 static bool told_at_one_end(const Ast *e, const Layout *l, const Givens *given) {
-	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic || e->problem->eigen || !given->n) return false;
+	if (l->ncoords != 1 || !l->coord[0].lo || l->coord[0].periodic || e->problem->eigen ||
+	    !given->n)
+		return false;
 	uint32_t order = 0;
 	for (uint32_t f = 0; f < e->problem->nfields; f++) order += order_in(l, f, 0);
 	for (uint32_t i = 0; i < given->n; i++)
-		if (given->at[i].spot.coord != 0 || given->at[i].spot.side != given->at[0].spot.side) return false;
+		if (given->at[i].spot.coord != 0 || given->at[i].spot.side != given->at[0].spot.side)
+			return false;
 	return given->n == order;
 }
 
-/* Of a boundary value problem in one coordinate: as many conditions as the orders of all unknowns make together. Those of vectors are counted when it is solved. */
+/* Of a boundary value problem in one coordinate: as many conditions as the
+ * orders of all unknowns make together. Those of vectors are counted when it is
+ * solved. */
 static void check_between(Ctx *c, const Ast *e, const Layout *l, const Givens *given) {
 	uint32_t order = 0;
 	for (uint32_t f = 0; f < e->problem->nfields; f++) {
@@ -185,11 +207,15 @@ static void check_between(Ctx *c, const Ast *e, const Layout *l, const Givens *g
 	if (given->n == order) return;
 	const Span last = given->n > order ? given->at[given->n - 1].at->span : e->problem->name_span;
 	const char *also = e->problem->eigen ? ", one of them for the eigenvalue" : "";
-	diag_error(c, E_PROBLEM_CONDITION, last, "`%s` takes %u condition%s at the ends of %s%s; there %s %u", atom_text(c, e->problem->name), order, order == 1 ? "" : "s",
+	diag_error(c, E_PROBLEM_CONDITION, last,
+	           "`%s` takes %u condition%s at the ends of %s%s; there %s %u",
+	           atom_text(c, e->problem->name), order, order == 1 ? "" : "s",
 	           atom_text(c, l->coord[0].name), also, given->n == 1 ? "is" : "are", given->n);
 }
 
-/* How often one component of a field has a condition at each end of a coordinate: in all, and in conditions that are about this component or field only. */
+/* How often one component of a field has a condition at each end of a
+ * coordinate: in all, and in conditions that are about this component or field
+ * only. */
 typedef struct Cover {
 	uint32_t all[2], own[2];
 	Span last, last_own[2];
@@ -199,7 +225,8 @@ static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32
 	Cover v = {0};
 	for (uint32_t i = 0; i < given->n; i++) {
 		const Given *g = &given->at[i];
-		if (g->spot.coord != (int)coord || g->spot.side < 0 || !(g->parts[field] >> part & 1)) continue;
+		if (g->spot.coord != (int)coord || g->spot.side < 0 || !(g->parts[field] >> part & 1))
+			continue;
 		v.all[g->spot.side]++;
 		v.last = g->at->span;
 		if (g->nunknowns != 1) continue;
@@ -209,69 +236,107 @@ static Cover cover_of(const Givens *given, uint32_t field, uint32_t part, uint32
 	return v;
 }
 
-/* In t, and where all conditions stand at one end of the only coordinate, from which a solution goes on as it does in t. */
-static void check_time(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part, uint32_t k, uint32_t order, const Cover *v, bool *said) {
+/* In t, and where all conditions stand at one end of the only coordinate, from
+ * which a solution goes on as it does in t. */
+static void check_time(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part, uint32_t k,
+                       uint32_t order, const Cover *v, bool *said) {
 	const Coordinate *t = &l->coord[k];
 	const char *coord = atom_text(c, t->name), *name = part_name(c, e, f, part);
 	const uint32_t total = v->all[0] + v->all[1], own = v->own[0] + v->own[1];
 	if (own > order) {
-		if (order == 0 && own == 1 && v->own[0] && l->ncoords == 1) return; /* where to look for the solution of an algebraic equation */
-		if (order == 0) diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` has no derivative in %s and takes no condition there", name, coord);
+		/* where to look for the solution of an algebraic equation */
+		if (order == 0 && own == 1 && v->own[0] && l->ncoords == 1) return;
+		if (order == 0)
+			diag_error(c, E_PROBLEM_CONDITION, v->last,
+			           "`%s` has no derivative in %s and takes no condition there", name, coord);
 		else
-			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
+			diag_error(c, E_PROBLEM_CONDITION, v->last,
+			           "`%s` is %s order in %s and takes %u condition%s there; there are %u", name,
+			           ordinal(order), coord, order, order == 1 ? "" : "s", own);
 		*said = true;
 	} else if (total < order) {
-		Diag *g = diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u initial condition%s for `%s`; there %s %u",
-		                     ordinal(order), coord, order, order == 1 ? "" : "s", name, total == 1 ? "is" : "are", total);
+		Diag *g = diag_error(
+			c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order),
+			"this is %s order in %s and needs %u initial condition%s for `%s`; there %s %u",
+			ordinal(order), coord, order, order == 1 ? "" : "s", name, total == 1 ? "is" : "are",
+			total);
 		const char *what = total ? arena_printf(ctx_arena(c), "%s_%s", name, coord) : name;
 		diag_hint(c, g, "write %s == ... at %s = %s", what, coord, source_of(c, t->lo));
 		*said = true;
 	}
 }
 
-static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part, uint32_t k, uint32_t order, const Cover *v, bool *said) {
-	const char *coord = atom_text(c, l->coord[k].name), *ends[2] = {source_of(c, l->coord[k].lo), source_of(c, l->coord[k].hi)}, *name = part_name(c, e, f, part);
+static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint32_t part,
+                        uint32_t k, uint32_t order, const Cover *v, bool *said) {
+	const char *coord = atom_text(c, l->coord[k].name),
+			   *ends[2] = {source_of(c, l->coord[k].lo), source_of(c, l->coord[k].hi)},
+			   *name = part_name(c, e, f, part);
 	const uint32_t total = v->all[0] + v->all[1], own = v->own[0] + v->own[1];
 	const bool alone = fields_with_equation(e) == 1, vector = components_of(e, f) > 1;
 	const char *of = vector || !alone ? arena_printf(ctx_arena(c), " on `%s`", name) : "";
 	*said = true;
 	if (order == 0) {
-		if (own) diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` has no derivative in %s and takes no condition there", name, coord);
+		if (own)
+			diag_error(c, E_PROBLEM_CONDITION, v->last,
+			           "`%s` has no derivative in %s and takes no condition there", name, coord);
 		else *said = false;
-	} else if (order % 2) { /* as many as its order, at either end; at order 1 what enters where is known when it is evaluated (well_posed.c), as it is of systems */
+	} else if (order % 2) {
+		/* as many as its order, at either end; at order 1 what enters where
+		 * is known when it is evaluated (well_posed.c), as it is of systems */
 		if (own > order && order > 1 && alone && !vector)
-			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u conditions there; there are %u", name, ordinal(order), coord, order, own);
+			diag_error(c, E_PROBLEM_CONDITION, v->last,
+			           "`%s` is %s order in %s and takes %u conditions there; there are %u", name,
+			           ordinal(order), coord, order, own);
 		else if (alone && !vector && total < order && (order > 1 || l->time < 0))
-			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u condition%s there; there %s %u", ordinal(order), coord, order,
-			           order == 1 ? "" : "s", total == 1 ? "is" : "are", total);
+			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order),
+			           "this is %s order in %s and needs %u condition%s there; there %s %u",
+			           ordinal(order), coord, order, order == 1 ? "" : "s",
+			           total == 1 ? "is" : "are", total);
 		else if (v->own[0] > order || v->own[1] > order)
-			diag_error(c, E_PROBLEM_CONDITION, v->last_own[v->own[1] > order], "`%s` is %s order in %s and takes %u condition%s at an end; there are %u at %s = %s", name, ordinal(order),
-			           coord, order, order == 1 ? "" : "s", v->own[v->own[1] > order], coord, ends[v->own[1] > order]);
+			diag_error(c, E_PROBLEM_CONDITION, v->last_own[v->own[1] > order],
+			           "`%s` is %s order in %s and takes %u condition%s at an end; there are %u at "
+			           "%s = %s",
+			           name, ordinal(order), coord, order, order == 1 ? "" : "s",
+			           v->own[v->own[1] > order], coord, ends[v->own[1] > order]);
 		else if (own > order && l->ncoords == 1)
-			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
+			diag_error(c, E_PROBLEM_CONDITION, v->last,
+			           "`%s` is %s order in %s and takes %u condition%s there; there are %u", name,
+			           ordinal(order), coord, order, order == 1 ? "" : "s", own);
 		else *said = false;
 	} else if (v->all[0] < order / 2 || v->all[1] < order / 2) {
 		const Span where = derivative_span(c, l, e, f, k, order);
-		const bool both = v->all[0] < order / 2 && v->all[1] < order / 2, hi = v->all[1] < order / 2;
+		const bool both = v->all[0] < order / 2 && v->all[1] < order / 2,
+				   hi = v->all[1] < order / 2;
 		if (order == 2)
-			diag_error(c, E_PROBLEM_CONDITION, where, "this is second order in %s and needs a condition%s on each of %s = %s and %s = %s; %s", coord, of, coord, ends[0], coord, ends[1],
-			           both ? "there is none" : arena_printf(ctx_arena(c), "%s = %s has none", coord, ends[hi]));
+			diag_error(c, E_PROBLEM_CONDITION, where,
+			           "this is second order in %s and needs a condition%s on each of %s = %s and "
+			           "%s = %s; %s",
+			           coord, of, coord, ends[0], coord, ends[1],
+			           both ? "there is none"
+			                : arena_printf(ctx_arena(c), "%s = %s has none", coord, ends[hi]));
 		else
-			diag_error(c, E_PROBLEM_CONDITION, where, "this is %s order in %s and needs %u conditions%s on each of %s = %s and %s = %s; %s = %s has %u", ordinal(order), coord, order / 2, of,
-			           coord, ends[0], coord, ends[1], coord, ends[hi], v->all[hi]);
+			diag_error(c, E_PROBLEM_CONDITION, where,
+			           "this is %s order in %s and needs %u conditions%s on each of %s = %s and %s "
+			           "= %s; %s = %s has %u",
+			           ordinal(order), coord, order / 2, of, coord, ends[0], coord, ends[1], coord,
+			           ends[hi], v->all[hi]);
 	} else if (v->own[0] > order / 2 || v->own[1] > order / 2) {
 		const bool hi = v->own[1] > order / 2;
 		if (order == 2 && own == 2 && total == 2)
-			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is second order in %s and needs a condition%s on each of %s = %s and %s = %s; %s = %s has none", coord,
-			           of, coord, ends[0], coord, ends[1], coord, ends[!hi]);
+			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order),
+			           "this is second order in %s and needs a condition%s on each of %s = %s and "
+			           "%s = %s; %s = %s has none",
+			           coord, of, coord, ends[0], coord, ends[1], coord, ends[!hi]);
 		else
-			diag_error(c, E_PROBLEM_CONDITION, v->last_own[hi], "`%s` is %s order in %s and takes %u condition%s at %s = %s; there are %u", name, ordinal(order), coord, order / 2,
-			           order == 2 ? "" : "s", coord, ends[hi], v->own[hi]);
-	} else
-		*said = false;
+			diag_error(c, E_PROBLEM_CONDITION, v->last_own[hi],
+			           "`%s` is %s order in %s and takes %u condition%s at %s = %s; there are %u",
+			           name, ordinal(order), coord, order / 2, order == 2 ? "" : "s", coord,
+			           ends[hi], v->own[hi]);
+	} else *said = false;
 }
 
-/* On the boundary of a region an unknown of second order has a condition somewhere: where each of its parts lies is known when it is solved. */
+/* On the boundary of a region an unknown of second order has a condition
+ * somewhere: where each of its parts lies is known when it is solved. */
 static void check_region(Ctx *c, const Ast *e, const Layout *l, const Givens *given, uint32_t f) {
 	uint32_t order = 0, coord = 0, parts = 0;
 	for (uint32_t k = 0; k < l->ncoords; k++)
@@ -280,14 +345,17 @@ static void check_region(Ctx *c, const Ast *e, const Layout *l, const Givens *gi
 		if (given->at[i].spot.place == PLACE_PART) parts |= given->at[i].parts[f];
 	for (uint32_t part = 0; part < components_of(e, f); part++) {
 		if (order < 2 || parts >> part & 1) continue;
-		Diag *d = diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, coord, order), "this is %s order in space and needs a condition on `%s` on the boundary of the region; there is none",
+		Diag *d = diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, coord, order),
+		                     "this is %s order in space and needs a condition on `%s` on the "
+		                     "boundary of the region; there is none",
 		                     ordinal(order), part_name(c, e, f, part));
 		diag_second(c, d, l->region->span, "the region is here");
 		return;
 	}
 }
 
-static void check_conditions(Ctx *c, const Ast *e, const Layout *l, const Givens *given, uint32_t f) {
+static void check_conditions(Ctx *c, const Ast *e, const Layout *l, const Givens *given,
+                             uint32_t f) {
 	for (uint32_t k = 0; k < l->ncoords; k++) {
 		const Coordinate *x = &l->coord[k];
 		if (!x->lo) continue;
@@ -296,18 +364,23 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, const Givens
 		for (uint32_t part = 0; part < components_of(e, f) && !said; part++) {
 			const Cover v = cover_of(given, f, part, k);
 			if (x->periodic) {
-				if (v.all[0] + v.all[1]) diag_error(c, E_PROBLEM_CONDITION, v.last, "`%s` is periodic and takes no condition at its ends", atom_text(c, x->name));
+				if (v.all[0] + v.all[1])
+					diag_error(c, E_PROBLEM_CONDITION, v.last,
+					           "`%s` is periodic and takes no condition at its ends",
+					           atom_text(c, x->name));
 				said = v.all[0] + v.all[1];
-			} else if (coord_is_time(l, k) || told_at_one_end(e, l, given)) check_time(c, e, l, f, part, k, order, &v, &said);
+			} else if (coord_is_time(l, k) || told_at_one_end(e, l, given))
+				check_time(c, e, l, f, part, k, order, &v, &said);
 			else check_space(c, e, l, f, part, k, order, &v, &said);
 		}
 	}
 	if (l->region) check_region(c, e, l, given, f);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
-/* Names in the equations: an unknown one is most likely a slip, or a derivative by what is no coordinate. */
+/* Names in the equations: an unknown one is most likely a slip, or a derivative
+ * by what is no coordinate. */
 typedef struct NameCheck {
 	Session *s;
 	Module *m;
@@ -321,9 +394,11 @@ static bool is_known(NameCheck *k, Atom name) {
 	Jet j;
 	for (uint32_t i = 0; i < k->known.n; i++)
 		if (k->known.at[i] == name) return true;
-	if (env_find(k->around, name) || coord_index(k->l, name) >= 0 || jet_of_name(c, k->l, name, &j)) return true;
+	if (env_find(k->around, name) || coord_index(k->l, name) >= 0 || jet_of_name(c, k->l, name, &j))
+		return true;
 	const Builtin *b = builtin_find(atom_text(c, name));
-	return (b && b->doc) || session_lookup(k->s, k->m, name).kind != V_UNSET || session_module_named(k->s, k->m, name);
+	return (b && b->doc) || session_lookup(k->s, k->m, name).kind != V_UNSET ||
+	       session_module_named(k->s, k->m, name);
 }
 
 static void check_name(NameCheck *k, const Ast *e) {
@@ -334,29 +409,43 @@ static void check_name(NameCheck *k, const Ast *e) {
 		const char *field = atom_text(c, k->l->e->problem->fields[i].name);
 		size_t n = strlen(field);
 		if (strncmp(text, field, n) || text[n] != '_' || !text[n + 1]) continue;
-		Diag *d = diag_error(c, E_PROBLEM_COORD, e->span, "`%s` looks like a derivative of `%s`, but `%s` names no coordinate of this problem", text, field, text + n + 1);
-		if (k->l->ncoords) diag_second(c, d, k->l->coord[0].span, k->l->ncoords == 1 ? "the coordinate is here" : "the coordinates are here");
+		Diag *d = diag_error(
+			c, E_PROBLEM_COORD, e->span,
+			"`%s` looks like a derivative of `%s`, but `%s` names no coordinate of this problem",
+			text, field, text + n + 1);
+		if (k->l->ncoords)
+			diag_second(c, d, k->l->coord[0].span,
+			            k->l->ncoords == 1 ? "the coordinate is here" : "the coordinates are here");
 		return;
 	}
 	Arena *a = ctx_arena(c);
 	Sp sp = {.c = c, .session = k->s, .a = a, .module = k->m, .env = (Env *)k->around};
 	Suggest suggest = {.sp = &sp};
 	for (uint32_t i = 0; i < k->known.n; i++) suggest_name(&suggest, atom_text(c, k->known.at[i]));
-	for (uint32_t i = 0; i < k->l->ncoords; i++) suggest_name(&suggest, atom_text(c, k->l->coord[i].name));
-	for (uint32_t i = 0; i < k->l->e->problem->nfields; i++) suggest_name(&suggest, atom_text(c, k->l->e->problem->fields[i].name));
+	for (uint32_t i = 0; i < k->l->ncoords; i++)
+		suggest_name(&suggest, atom_text(c, k->l->coord[i].name));
+	for (uint32_t i = 0; i < k->l->e->problem->nfields; i++)
+		suggest_name(&suggest, atom_text(c, k->l->e->problem->fields[i].name));
 	const char *best = suggest_best(&suggest, text, NULL, e->span);
-	diag_error(c, E_NAME, e->span, "no `%s`%s", text, best ? arena_printf(a, "; did you mean `%s`?", best) : "");
+	diag_error(c, E_NAME, e->span, "no `%s`%s", text,
+	           best ? arena_printf(a, "; did you mean `%s`?", best) : "");
 }
 
 /* d(u, y) by what is no coordinate: reported here. */
 static bool is_no_coordinate(NameCheck *k, const Ast *e) {
 	Ctx *c = ctx_of_session(k->s);
 	const Ast *by = e->call.args[1].value;
-	if (by->kind != A_NAME || coord_index(k->l, by->name.name) >= 0 || local_named(k->l, e->call.callee->name.name)) return false;
+	if (by->kind != A_NAME || coord_index(k->l, by->name.name) >= 0 ||
+	    local_named(k->l, e->call.callee->name.name))
+		return false;
 	for (uint32_t i = 0; i < k->known.n; i++)
 		if (k->known.at[i] == e->call.callee->name.name) return false;
-	Diag *d = diag_error(c, E_PROBLEM_COORD, by->span, "a derivative by `%s`, which is no coordinate of this problem", atom_text(c, by->name.name));
-	if (k->l->ncoords) diag_second(c, d, k->l->coord[0].span, k->l->ncoords == 1 ? "the coordinate is here" : "the coordinates are here");
+	Diag *d = diag_error(c, E_PROBLEM_COORD, by->span,
+	                     "a derivative by `%s`, which is no coordinate of this problem",
+	                     atom_text(c, by->name.name));
+	if (k->l->ncoords)
+		diag_second(c, d, k->l->coord[0].span,
+		            k->l->ncoords == 1 ? "the coordinate is here" : "the coordinates are here");
 	return true;
 }
 
@@ -373,7 +462,8 @@ static void check_names(void *ud, const Ast *e) {
 			const Param *p = &e->function.params[i];
 			VEC_PUSH(a, &k->known, p->name);
 			for (uint32_t t = 0; p->pattern && t < p->pattern->tuple.n; t++)
-				if (p->pattern->tuple.items[t]->kind == A_NAME) VEC_PUSH(a, &k->known, p->pattern->tuple.items[t]->name.name);
+				if (p->pattern->tuple.items[t]->kind == A_NAME)
+					VEC_PUSH(a, &k->known, p->pattern->tuple.items[t]->name.name);
 		}
 		check_names(k, e->function.body);
 		k->known.n = e->kind == A_DEF ? mark + 1 : mark;
@@ -383,27 +473,35 @@ static void check_names(void *ud, const Ast *e) {
 	case A_FOR:
 	case A_WHILE:
 	case A_TRY:
-	case A_INDEX_DEF: return; /* bring names of their own; what is wrong with them is found when they are evaluated */
+	/* bring names of their own; what is wrong with them is found when they
+	 * are evaluated */
+	case A_INDEX_DEF: return;
 	case A_ASSIGN:
 		check_names(k, e->assign.value);
 		if (e->assign.target->kind == A_NAME) VEC_PUSH(a, &k->known, e->assign.target->name.name);
 		return;
 	case A_CALL:
-		if (e->call.callee->kind == A_NAME && e->call.n >= 2 && !strcmp(atom_text(ctx_of_session(k->s), e->call.callee->name.name), "d") && is_no_coordinate(k, e)) return;
+		if (e->call.callee->kind == A_NAME && e->call.n >= 2 &&
+		    !strcmp(atom_text(ctx_of_session(k->s), e->call.callee->name.name), "d") &&
+		    is_no_coordinate(k, e))
+			return;
 		/* a function may be defined after the problem that calls it */
 		if (e->call.callee->kind != A_NAME) check_names(k, e->call.callee);
 		for (uint32_t i = 0; i < e->call.n; i++) check_names(k, e->call.args[i].value);
 		return;
 	case A_FIELD:
-		if (e->field.base->kind != A_NAME || !session_module_named(k->s, k->m, e->field.base->name.name)) check_names(k, e->field.base);
+		if (e->field.base->kind != A_NAME ||
+		    !session_module_named(k->s, k->m, e->field.base->name.name))
+			check_names(k, e->field.base);
 		return;
 	default: ast_children(e, check_names, k);
 	}
 }
 
-/* ---- derivatives where the names of the problem do not reach --------------------------------------------------------------------------------- */
+/* ---- derivatives where the names of the problem do not reach ------------- */
 
-/* Index notation and local functions have names of their own, of which no derivative by a coordinate is known. */
+/* Index notation and local functions have names of their own, of which no
+ * derivative by a coordinate is known. */
 typedef struct Inside {
 	Ctx *c;
 	const Layout *l;
@@ -430,90 +528,129 @@ static void inside_visit(void *ud, const Ast *e) {
 		layout_need(in->c, own, d.operand, PLACE_INSIDE);
 	}
 	if (own && in->function && (own->njets || d.kind == DER_BY)) {
-		Diag *g = diag_error(in->c, E_PROBLEM, e->span, "a derivative inside of a function: what it is of is known only outside");
-		diag_hint(in->c, g, "give it a name, q = ..., without parameters, or pass it to the function");
+		Diag *g =
+			diag_error(in->c, E_PROBLEM, e->span,
+		               "a derivative inside of a function: what it is of is known only outside");
+		diag_hint(in->c, g,
+		          "give it a name, q = ..., without parameters, or pass it to the function");
 		return;
 	}
 	if (own && own->njets && mentions_own(in, d.operand)) {
-		Diag *g = diag_error(in->c, E_PROBLEM, e->span, "a derivative of an expression with an index");
-		diag_hint(in->c, g, "derive the whole, and take the index of that: d(v, x)[i], grad(v)[i, j]");
+		Diag *g =
+			diag_error(in->c, E_PROBLEM, e->span, "a derivative of an expression with an index");
+		diag_hint(in->c, g,
+		          "derive the whole, and take the index of that: d(v, x)[i], grad(v)[i, j]");
 		return;
 	}
 	if (e->kind == A_COMPREHENSION)
 		for (uint32_t i = 0; i < e->comprehension.n; i++)
 			for (uint32_t k = 0; k < e->comprehension.clauses[i].n; k++)
-				if (e->comprehension.clauses[i].names[k]->kind == A_NAME) VEC_PUSH(a, &in->own, e->comprehension.clauses[i].names[k]->name.name);
+				if (e->comprehension.clauses[i].names[k]->kind == A_NAME)
+					VEC_PUSH(a, &in->own, e->comprehension.clauses[i].names[k]->name.name);
 	if (e->kind == A_LAMBDA || e->kind == A_DEF) {
 		in->function = true;
-		for (uint32_t i = 0; i < e->function.nparams; i++) VEC_PUSH(a, &in->own, e->function.params[i].name);
+		for (uint32_t i = 0; i < e->function.nparams; i++)
+			VEC_PUSH(a, &in->own, e->function.params[i].name);
 	}
 	ast_children(e, inside_visit, in);
 	in->own.n = mark;
 	in->function = before;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole ----------------------------------------------------------- */
 
 static void check_place(Ctx *c, const Layout *l, const At *a) {
 	if (a->value && a->name) {
 		const int k = coord_index(l, a->name);
 		const char *name = atom_text(c, a->name);
-		if (k < 0) diag_error(c, E_PROBLEM_COORD, a->span, "`%s` is not a coordinate of this problem", name);
+		if (k < 0)
+			diag_error(c, E_PROBLEM_COORD, a->span, "`%s` is not a coordinate of this problem",
+			           name);
 		else if (!l->coord[k].lo) {
-			Diag *d = diag_error(c, E_PROBLEM_COORD, a->span, "`%s` runs over a region, whose parts have names: `boundary` is all of it", name);
+			Diag *d = diag_error(
+				c, E_PROBLEM_COORD, a->span,
+				"`%s` runs over a region, whose parts have names: `boundary` is all of it", name);
 			diag_second(c, d, l->region->span, "the region is here");
-		} else if (!same_text(c, a->value, l->coord[k].lo) && !same_text(c, a->value, l->coord[k].hi)) {
-			Diag *d = diag_error(c, E_PROBLEM_CONDITION, a->span, "%s = %s is not an end of the domain", name, source_of(c, a->value));
-			diag_second(c, d, l->coord[k].span, "`%s` runs from %s to %s", name, source_of(c, l->coord[k].lo), source_of(c, l->coord[k].hi));
+		} else if (!same_text(c, a->value, l->coord[k].lo) &&
+		           !same_text(c, a->value, l->coord[k].hi)) {
+			Diag *d =
+				diag_error(c, E_PROBLEM_CONDITION, a->span, "%s = %s is not an end of the domain",
+			               name, source_of(c, a->value));
+			diag_second(c, d, l->coord[k].span, "`%s` runs from %s to %s", name,
+			            source_of(c, l->coord[k].lo), source_of(c, l->coord[k].hi));
 		}
 		return;
 	}
 	if (a->value) {
 		const uint32_t n = a->value->tuple.n;
 		if (n != l->nspace && n != l->ncoords)
-			diag_error(c, E_PROBLEM_COORD, a->span, "a point with %u number%s; there %s %u space coordinate%s", n, n == 1 ? "" : "s", l->nspace == 1 ? "is" : "are", l->nspace, l->nspace == 1 ? "" : "s");
+			diag_error(c, E_PROBLEM_COORD, a->span,
+			           "a point with %u number%s; there %s %u space coordinate%s", n,
+			           n == 1 ? "" : "s", l->nspace == 1 ? "is" : "are", l->nspace,
+			           l->nspace == 1 ? "" : "s");
 		return;
 	}
-	static const char *const faces[] = {"left", "right", "bottom", "top", "back", "front", "boundary"}, *const axes[] = {"first", "second", "third"};
+	static const char *const faces[] = {"left", "right", "bottom",  "top",
+	                                    "back", "front", "boundary"},
+							 *const axes[] = {"first", "second", "third"};
 	Spot spots[MAX_SPOTS];
 	if (spots_of(c, l, a, spots)) return;
 	const char *name = atom_text(c, a->name);
 	if (coord_index(l, a->name) >= 0) {
-		Diag *d = diag_error(c, E_PROBLEM_COORD, a->span, "a condition holds at an end of `%s`", name);
+		Diag *d =
+			diag_error(c, E_PROBLEM_COORD, a->span, "a condition holds at an end of `%s`", name);
 		const Coordinate *x = &l->coord[coord_index(l, a->name)];
 		diag_hint(c, d, "write at %s = %s", name, source_of(c, x->lo));
 		return;
 	}
 	for (uint32_t i = 0; i < 6; i++)
 		if (!strcmp(name, faces[i])) {
-			diag_error(c, E_PROBLEM_COORD, a->span, "`%s` is an end of the %s space coordinate; there %s %u", name, axes[i / 2], l->nspace == 1 ? "is" : "are", l->nspace);
+			diag_error(c, E_PROBLEM_COORD, a->span,
+			           "`%s` is an end of the %s space coordinate; there %s %u", name, axes[i / 2],
+			           l->nspace == 1 ? "is" : "are", l->nspace);
 			return;
 		}
 	if (!strcmp(name, "boundary")) {
-		diag_error(c, E_PROBLEM_COORD, a->span, l->nspace ? "every space coordinate is periodic: there is no boundary" : "without a space coordinate there is no boundary");
+		diag_error(c, E_PROBLEM_COORD, a->span,
+		           l->nspace ? "every space coordinate is periodic: there is no boundary"
+		                     : "without a space coordinate there is no boundary");
 		return;
 	}
 	const char *best = diag_nearest(name, faces, 7);
-	diag_error(c, E_PROBLEM_COORD, a->span, "no part of the boundary is called `%s`%s", name, best ? arena_printf(ctx_arena(c), "; did you mean `%s`?", best) : "");
+	diag_error(c, E_PROBLEM_COORD, a->span, "no part of the boundary is called `%s`%s", name,
+	           best ? arena_printf(ctx_arena(c), "; did you mean `%s`?", best) : "");
 }
 
 static void check_declared(Ctx *c, const Ast *e, const Layout *l) {
 	for (uint32_t i = 0; i < l->ncoords; i++)
 		for (uint32_t k = 0; k < i; k++)
-			if (l->coord[i].name == l->coord[k].name) diag_error(c, E_DUPLICATE, l->coord[i].span, "the coordinate `%s` stands twice", atom_text(c, l->coord[i].name));
+			if (l->coord[i].name == l->coord[k].name)
+				diag_error(c, E_DUPLICATE, l->coord[i].span, "the coordinate `%s` stands twice",
+				           atom_text(c, l->coord[i].name));
 	for (uint32_t i = 0; i < e->problem->nfields; i++) {
 		const Field *f = &e->problem->fields[i];
 		for (uint32_t k = 0; k < i; k++)
-			if (f->name == e->problem->fields[k].name) diag_error(c, E_DUPLICATE, f->span, "the field `%s` stands twice", atom_text(c, f->name));
-		if (coord_index(l, f->name) >= 0) diag_error(c, E_DUPLICATE, f->span, "`%s` is both a coordinate and a field", atom_text(c, f->name));
+			if (f->name == e->problem->fields[k].name)
+				diag_error(c, E_DUPLICATE, f->span, "the field `%s` stands twice",
+				           atom_text(c, f->name));
+		if (coord_index(l, f->name) >= 0)
+			diag_error(c, E_DUPLICATE, f->span, "`%s` is both a coordinate and a field",
+			           atom_text(c, f->name));
 	}
 	for (uint32_t i = 0; i < e->problem->nlocals; i++) {
 		const Ast *local = e->problem->locals[i];
-		const Atom name = local->kind == A_DEF ? local->function.name : local->assign.target->name.name;
+		const Atom name =
+			local->kind == A_DEF ? local->function.name : local->assign.target->name.name;
 		const Span at = local->kind == A_DEF ? local->function.head : local->assign.target->span;
 		Jet j;
-		if (jet_of_name(c, l, name, &j)) diag_error(c, E_DUPLICATE, at, "`%s` is an unknown of this problem, and cannot be given a value", atom_text(c, name));
-		else if (coord_index(l, name) >= 0) diag_error(c, E_DUPLICATE, at, "`%s` is a coordinate of this problem, and cannot be given a value", atom_text(c, name));
+		if (jet_of_name(c, l, name, &j))
+			diag_error(c, E_DUPLICATE, at,
+			           "`%s` is an unknown of this problem, and cannot be given a value",
+			           atom_text(c, name));
+		else if (coord_index(l, name) >= 0)
+			diag_error(c, E_DUPLICATE, at,
+			           "`%s` is a coordinate of this problem, and cannot be given a value",
+			           atom_text(c, name));
 	}
 }
 
@@ -523,8 +660,11 @@ static const Field *field_of_parts(const Ast *e) {
 	return NULL;
 }
 
-/* Equations in t alone may be for some components of a field: their number is known when they are evaluated (reflect.c). */
-static bool counts_by_component(const Ast *e, const Layout *l) { return field_of_parts(e) && l->time >= 0 && !l->nspace; }
+/* Equations in t alone may be for some components of a field: their number is
+ * known when they are evaluated (reflect.c). */
+static bool counts_by_component(const Ast *e, const Layout *l) {
+	return field_of_parts(e) && l->time >= 0 && !l->nspace;
+}
 
 void session_check_problem(Session *s, Module *m, const Env *around, const Ast *e) {
 	Ctx *c = ctx_of_session(s);
@@ -534,41 +674,56 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 	const char *name = atom_text(c, e->problem->name);
 	check_declared(c, e, l);
 	const uint32_t unknowns = fields_with_equation(e);
-	if (!unknowns) diag_error(c, E_PROBLEM, e->problem->name_span, "the problem `%s` has no field: there is nothing to solve for", name);
+	if (!unknowns)
+		diag_error(c, E_PROBLEM, e->problem->name_span,
+		           "the problem `%s` has no field: there is nothing to solve for", name);
 	uint32_t interior = 0;
 	for (uint32_t i = 0; i < e->problem->nequations; i++) {
 		const Ast *q = e->problem->equations[i];
 		interior += q->equation.nats == 0;
 		for (uint32_t k = 0; k < q->equation.nats; k++) check_place(c, l, &q->equation.ats[k]);
 	}
-	if (interior != unknowns && unknowns && !counts_by_component(e, l) && diag_count(c, SEV_ERROR) == before) {
-		Diag *d = diag_error(c, E_PROBLEM_COUNT, e->problem->name_span, "%u unknown%s and %u equation%s in `%s`", unknowns, unknowns == 1 ? "" : "s", interior, interior == 1 ? "" : "s", name);
+	if (interior != unknowns && unknowns && !counts_by_component(e, l) &&
+	    diag_count(c, SEV_ERROR) == before) {
+		Diag *d = diag_error(c, E_PROBLEM_COUNT, e->problem->name_span,
+		                     "%u unknown%s and %u equation%s in `%s`", unknowns,
+		                     unknowns == 1 ? "" : "s", interior, interior == 1 ? "" : "s", name);
 		for (uint32_t f = 0; f < unknowns; f++) {
 			bool seen = false;
 			for (uint32_t i = 0; i < l->njets; i++) seen |= l->jets[i].field == f;
 			if (!seen) {
-				diag_second(c, d, e->problem->fields[f].span, "no equation has `%s`", atom_text(c, e->problem->fields[f].name));
+				diag_second(c, d, e->problem->fields[f].span, "no equation has `%s`",
+				            atom_text(c, e->problem->fields[f].name));
 				break;
 			}
 		}
 		const Field *v = interior > unknowns ? field_of_parts(e) : NULL;
-		if (v) diag_hint(c, d, "the parts of `%s` have one equation between vectors, [..., ...] == [..., ...]; equations of their own are for fields of their own", atom_text(c, v->name));
+		if (v)
+			diag_hint(c, d,
+			          "the parts of `%s` have one equation between vectors, [..., ...] == [..., "
+			          "...]; equations of their own are for fields of their own",
+			          atom_text(c, v->name));
 	}
 	NameCheck names = {.s = s, .m = m, .around = around, .l = l};
-	for (uint32_t i = 0; i < e->problem->nparams; i++) VEC_PUSH(ctx_arena(c), &names.known, e->problem->params[i].name);
+	for (uint32_t i = 0; i < e->problem->nparams; i++)
+		VEC_PUSH(ctx_arena(c), &names.known, e->problem->params[i].name);
 	if (e->problem->eigen) VEC_PUSH(ctx_arena(c), &names.known, e->problem->eigen);
 	const bool fine = diag_count(c, SEV_ERROR) == before;
-	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++) check_names(&names, e->problem->locals[i]);
+	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++)
+		check_names(&names, e->problem->locals[i]);
 	for (uint32_t i = 0; fine && i < e->problem->nequations; i++) {
 		const uint32_t known = names.known.n;
-		if (e->problem->equations[i]->equation.nats) VEC_PUSH(ctx_arena(c), &names.known, atom(c, "normal"));
+		if (e->problem->equations[i]->equation.nats)
+			VEC_PUSH(ctx_arena(c), &names.known, atom(c, "normal"));
 		check_names(&names, e->problem->equations[i]->equation.left);
 		check_names(&names, e->problem->equations[i]->equation.right);
 		names.known.n = known;
 	}
 	Inside in = {.c = c, .l = l};
-	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++) inside_visit(&in, e->problem->locals[i]);
-	for (uint32_t i = 0; fine && i < e->problem->nequations; i++) inside_visit(&in, e->problem->equations[i]);
+	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++)
+		inside_visit(&in, e->problem->locals[i]);
+	for (uint32_t i = 0; fine && i < e->problem->nequations; i++)
+		inside_visit(&in, e->problem->equations[i]);
 	if (diag_count(c, SEV_ERROR) == before) {
 		const Givens given = conditions_of(c, e, l);
 		if (e->problem->nfields > 1 && has_far_condition(l, &given)) check_between(c, e, l, &given);

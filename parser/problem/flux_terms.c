@@ -1,8 +1,12 @@
-/* flux_terms.c - the terms of an equation: which of them are derivatives of a flux, and what is left.
+/* flux_terms.c - the terms of an equation: which of them are derivatives of a
+ * flux, and what is left.
  *
- * Needs: problem.h. Guarantees: left - right is the sum of factor times D_coord(f) over the terms with a coordinate, and of factor times f over the others; each f is a
- * function of coordinates and jets, as a residual is. Only the outermost derivatives of first order are taken apart: what stands under them is the flux, as it was written. A name of a
- * local definition stands for its expression.
+ * Needs: problem.h. Guarantees: left - right is the sum of factor times
+ * D_coord(f) over the terms with a coordinate, and of factor times f over the
+ * others; each f is a function of coordinates and jets, as a residual is. Only
+ * the outermost derivatives of first order are taken apart: what stands under
+ * them is the flux, as it was written. A name of a local definition stands for
+ * its expression.
  */
 #include "parser/problem/problem.h"
 
@@ -22,10 +26,14 @@ static void add_term(Terms *t, const Ast *x, double factor, int coord, int part)
 	VEC_AVS used = {0};
 	for (uint32_t k = 0; k < t->l->njets; k++)
 		if (jet_find(own, &t->l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
-	const Atom names[6] = {atom(sp->c, "coord"), atom(sp->c, "factor"), atom(sp->c, "f"), atom(sp->c, "part"), atom(sp->c, "jets"), atom(sp->c, "text")};
+	const Atom names[6] = {atom(sp->c, "coord"), atom(sp->c, "factor"), atom(sp->c, "f"),
+	                       atom(sp->c, "part"),  atom(sp->c, "jets"),   atom(sp->c, "text")};
 	Av *r = av_record(sp, 6, names,
-	                  (Av *[]){av_int(sp, coord), av_array(sp, build_full(sp->b, type_scalar(sp->c, DT_F64), factor)), problem_expression(sp, t->problem, x, PLACE_INSIDE, NULL),
-	                           av_int(sp, part), av_seq(sp, AV_TUPLE, used.n, used.at), av_string(sp, source_of(sp->c, x))});
+	                  (Av *[]){av_int(sp, coord),
+	                           av_array(sp, build_full(sp->b, type_scalar(sp->c, DT_F64), factor)),
+	                           problem_expression(sp, t->problem, x, PLACE_INSIDE, NULL),
+	                           av_int(sp, part), av_seq(sp, AV_TUPLE, used.n, used.at),
+	                           av_string(sp, source_of(sp->c, x))});
 	VEC_PUSH(sp->a, &t->out, r);
 }
 
@@ -46,18 +54,23 @@ static void visit(Terms *t, const Ast *x, double factor) {
 		return;
 	}
 	t->depth++;
-	if (x->kind == A_UNARY && (x->op == AO_NEG || x->op == AO_POS)) visit(t, x->unary.operand, x->op == AO_NEG ? -factor : factor);
+	if (x->kind == A_UNARY && (x->op == AO_NEG || x->op == AO_POS))
+		visit(t, x->unary.operand, x->op == AO_NEG ? -factor : factor);
 	else if (x->kind == A_BINARY && (x->op == AO_ADD || x->op == AO_SUB)) {
 		visit(t, x->binary.left, factor);
 		visit(t, x->binary.right, x->op == AO_SUB ? -factor : factor);
-	} else if (x->kind == A_BINARY && x->op == AO_MUL && number(x->binary.left, &by)) visit(t, x->binary.right, factor * by);
-	else if (x->kind == A_BINARY && (x->op == AO_MUL || x->op == AO_DIV) && number(x->binary.right, &by)) visit(t, x->binary.left, x->op == AO_MUL ? factor * by : factor / by);
+	} else if (x->kind == A_BINARY && x->op == AO_MUL && number(x->binary.left, &by))
+		visit(t, x->binary.right, factor * by);
+	else if (x->kind == A_BINARY && (x->op == AO_MUL || x->op == AO_DIV) &&
+	         number(x->binary.right, &by))
+		visit(t, x->binary.left, x->op == AO_MUL ? factor * by : factor / by);
 	else if (local && local->kind == A_ASSIGN) visit(t, local->assign.value, factor);
 	else if (number(x, &by) && by == 0) {
 		/* the right side of an equation that ends with == 0 */
 	} else if (d.kind == DER_BY && d.order == 1) add_term(t, d.operand, factor, (int)d.coord, -1);
 	else if (d.kind == DER_DIV)
-		for (uint32_t i = 0; i < t->l->nspace; i++) add_term(t, d.operand, factor, (int)t->l->space[i], (int)i);
+		for (uint32_t i = 0; i < t->l->nspace; i++)
+			add_term(t, d.operand, factor, (int)t->l->space[i], (int)i);
 	else add_term(t, x, factor, -1, -1);
 	t->depth--;
 }

@@ -1,11 +1,13 @@
-/* jets.c - which derivatives the equations of a problem need, and where its conditions stand.
+/* jets.c - which derivatives the equations of a problem need, and where its
+ * conditions stand.
  *
- * Needs: problem.h. Guarantees: purely syntactic, and never fewer jets than evaluation asks for: an expression under a derivative needs the jets of
- * the product rule, under a divergence those of the component that is derived.
+ * Needs: problem.h. Guarantees: purely syntactic, and never fewer jets than
+ * evaluation asks for: an expression under a derivative needs the jets of the
+ * product rule, under a divergence those of the component that is derived.
  */
 #include "parser/problem/problem.h"
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- names --------------------------------------------------------------- */
 
 int coord_index(const Layout *l, Atom name) {
 	for (uint32_t i = 0; i < l->ncoords; i++)
@@ -21,7 +23,9 @@ int field_index(const Layout *l, Atom name) {
 
 bool coord_is_time(const Layout *l, uint32_t i) { return (int)i == l->time; }
 
-uint32_t fields_with_equation(const Ast *e) { return e->problem->nfields - (e->problem->eigen_apart ? 1 : 0); }
+uint32_t fields_with_equation(const Ast *e) {
+	return e->problem->nfields - (e->problem->eigen_apart ? 1 : 0);
+}
 
 bool jet_of_name(Ctx *c, const Layout *l, Atom name, Jet *jet) {
 	memset(jet, 0, sizeof *jet);
@@ -64,14 +68,17 @@ Atom jet_name(Ctx *c, const Layout *l, const Jet *j) {
 	bool any = false;
 	for (uint32_t k = 0; k < l->ncoords; k++)
 		for (uint32_t i = 0; i < j->order[k]; i++, any = true)
-			text = arena_printf(ctx_arena(c), any ? "%s%s" : "%s_%s", text, atom_text(c, l->coord[k].name));
+			text = arena_printf(ctx_arena(c), any ? "%s%s" : "%s_%s", text,
+			                    atom_text(c, l->coord[k].name));
 	return atom(c, text);
 }
 
 const Ast *local_named(const Layout *l, Atom name) {
 	for (uint32_t i = 0; i < l->e->problem->nlocals; i++) {
 		const Ast *local = l->e->problem->locals[i];
-		if (local->kind == A_DEF ? local->function.name == name : local->assign.target->name.name == name) return local;
+		if (local->kind == A_DEF ? local->function.name == name
+		                         : local->assign.target->name.name == name)
+			return local;
 	}
 	return NULL;
 }
@@ -94,20 +101,24 @@ bool same_text(Ctx *c, const Ast *x, const Ast *y) {
 	double sx = 1, sy = 1;
 	if (xs->kind == A_UNARY && xs->op == AO_NEG) xs = xs->unary.operand, sx = -1;
 	if (ys->kind == A_UNARY && ys->op == AO_NEG) ys = ys->unary.operand, sy = -1;
-	if (xs->kind == A_CONST && ys->kind == A_CONST && value_as_f64(xs->constant.value, &a) && value_as_f64(ys->constant.value, &b)) return sx * a == sy * b;
+	if (xs->kind == A_CONST && ys->kind == A_CONST && value_as_f64(xs->constant.value, &a) &&
+	    value_as_f64(ys->constant.value, &b))
+		return sx * a == sy * b;
 	return !strcmp(source_of(c, x), source_of(c, y));
 }
 
 const char *ordinal(uint32_t n) {
-	static const char *const words[] = {"zeroth", "first", "second", "third", "fourth", "fifth", "sixth"};
+	static const char *const words[] = {"zeroth", "first", "second", "third",
+	                                    "fourth", "fifth", "sixth"};
 	return n < 7 ? words[n] : "higher";
 }
 
-/* ---- jets ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- jets ---------------------------------------------------------------- */
 
 int jet_find(const Layout *l, const Jet *j) {
 	for (uint32_t i = 0; i < l->njets; i++)
-		if (l->jets[i].field == j->field && !memcmp(l->jets[i].order, j->order, sizeof j->order)) return (int)i;
+		if (l->jets[i].field == j->field && !memcmp(l->jets[i].order, j->order, sizeof j->order))
+			return (int)i;
 	return -1;
 }
 
@@ -129,7 +140,9 @@ static void need_jet(Needs *n, const Jet *j) {
 	}
 }
 
-static Der of_kind(DerKind kind, const Ast *operand) { return (Der){.kind = kind, .operand = operand, .order = 1}; }
+static Der of_kind(DerKind kind, const Ast *operand) {
+	return (Der){.kind = kind, .operand = operand, .order = 1};
+}
 
 Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 	const Der none = {.kind = DER_NONE};
@@ -140,7 +153,8 @@ Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 		right.along = e->binary.left;
 		return right;
 	}
-	if (e->kind != A_CALL || e->call.callee->kind != A_NAME || e->call.n < 1 || e->call.n > 3) return none;
+	if (e->kind != A_CALL || e->call.callee->kind != A_NAME || e->call.n < 1 || e->call.n > 3)
+		return none;
 	const Atom callee = e->call.callee->name.name;
 	for (uint32_t i = 0; i < e->call.n; i++)
 		if (e->call.args[i].name || e->call.args[i].spread) return none;
@@ -148,12 +162,15 @@ Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 	const Ast *operand = e->call.args[0].value;
 	if (is_parameter(l, callee) || local_named(l, callee)) return none;
 	int64_t order = 1;
-	const bool by = !strcmp(name, "d") && e->call.n >= 2, normal = !strcmp(name, "dn") && e->call.n <= 2;
+	const bool by = !strcmp(name, "d") && e->call.n >= 2,
+			   normal = !strcmp(name, "dn") && e->call.n <= 2;
 	if (by || normal) {
 		const uint32_t counted = by ? 3 : 2;
 		if (e->call.n == counted) {
 			const Ast *o = e->call.args[counted - 1].value;
-			if (o->kind != A_CONST || !value_as_i64(o->constant.value, &order) || order < 1 || order > 16) return none;
+			if (o->kind != A_CONST || !value_as_i64(o->constant.value, &order) || order < 1 ||
+			    order > 16)
+				return none;
 		}
 		Der r = of_kind(by ? DER_BY : DER_NORMAL, operand);
 		r.order = (uint32_t)order;
@@ -166,7 +183,10 @@ Der derivative_of(Ctx *c, const Layout *l, const Ast *e) {
 	}
 	if (e->call.n != 1) return none;
 	if (!strcmp(name, "lap")) return of_kind(DER_LAP, operand);
-	const DerKind kind = !strcmp(name, "grad") ? DER_GRAD : !strcmp(name, "div") ? DER_DIV : !strcmp(name, "curl") ? DER_CURL : DER_NONE;
+	const DerKind kind = !strcmp(name, "grad")   ? DER_GRAD
+	                     : !strcmp(name, "div")  ? DER_DIV
+	                     : !strcmp(name, "curl") ? DER_CURL
+	                                             : DER_NONE;
 	return kind == DER_NONE || operand->kind == A_LAMBDA ? none : of_kind(kind, operand);
 }
 
@@ -178,7 +198,9 @@ static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, i
 	Jet j;
 	if (n->shift[coord] + order > MAX_ORDER) n->l->njets = MAX_JETS;
 	if (n->l->njets == MAX_JETS) return;
-	if (e->kind == A_NAME && !local_named(n->l, e->name.name) && jet_of_name(n->c, n->l, e->name.name, &j)) { /* the derivative of a jet is a jet */
+	/* the derivative of a jet is a jet */
+	if (e->kind == A_NAME && !local_named(n->l, e->name.name) &&
+	    jet_of_name(n->c, n->l, e->name.name, &j)) {
 		j.order[coord] = (uint8_t)(j.order[coord] + order);
 		need_jet(n, &j);
 		return;
@@ -203,11 +225,13 @@ static void need_derivative(Needs *n, const Der *d) {
 	switch (d->kind) {
 	case DER_BY: need_under(n, d->operand, d->coord, d->order, part); return;
 	case DER_NORMAL:
-		if (place_kind(n->place) == PLACE_FACE) need_under(n, d->operand, place_coord(n->place), d->order, part);
+		if (place_kind(n->place) == PLACE_FACE)
+			need_under(n, d->operand, place_coord(n->place), d->order, part);
 		else if (place_kind(n->place) == PLACE_PART)
 			for (uint32_t i = 0; i < l->nspace; i++) {
 				if (d->order == 1) need_under(n, d->operand, l->space[i], 1, part);
-				for (uint32_t k = 0; d->order == 2 && k < l->nspace; k++) { /* higher ones are refused (residual.c) */
+				/* higher ones are refused (residual.c) */
+				for (uint32_t k = 0; d->order == 2 && k < l->nspace; k++) {
 					n->shift[l->space[i]]++;
 					need_under(n, d->operand, l->space[k], 1, part);
 					n->shift[l->space[i]]--;
@@ -259,12 +283,12 @@ static void need_visit(void *ud, const Ast *e) {
 			if (local->kind == A_ASSIGN) need_visit(n, local->assign.value);
 			else need_whole(n, local->function.body);
 			n->depth--;
-		} else if (jet_of_name(n->c, n->l, e->name.name, &j))
-			need_jet(n, &j);
+		} else if (jet_of_name(n->c, n->l, e->name.name, &j)) need_jet(n, &j);
 		return;
 	}
 	case A_BINARY:
-		if (e->op == AO_ADD || e->op == AO_SUB || e->op == AO_MUL || e->op == AO_DIV || e->op == AO_POW) {
+		if (e->op == AO_ADD || e->op == AO_SUB || e->op == AO_MUL || e->op == AO_DIV ||
+		    e->op == AO_POW) {
 			need_visit(n, e->binary.left);
 			need_visit(n, e->binary.right);
 			return;
@@ -284,16 +308,20 @@ void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place) {
 	need_visit(&n, e);
 }
 
-/* ---- layout ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------- */
 
 /* box([a, b], [c, d]): its intervals, or NULL. */
 static Ast *const *box_sides(Ctx *c, const Domain *d, uint32_t *n) {
 	const Ast *r = d->region;
-	if (!r || r->kind != A_CALL || r->call.callee->kind != A_NAME || strcmp(atom_text(c, r->call.callee->name.name), "box")) return NULL;
+	if (!r || r->kind != A_CALL || r->call.callee->kind != A_NAME ||
+	    strcmp(atom_text(c, r->call.callee->name.name), "box"))
+		return NULL;
 	Ast **sides = ARENA_ARRAY(ctx_arena(c), Ast *, 2 * r->call.n + 1);
 	for (uint32_t i = 0; i < r->call.n; i++) {
 		const Ast *pair = r->call.args[i].value;
-		if (r->call.args[i].name || pair->kind != A_TENSOR || pair->tensor.nrows != 1 || pair->tensor.n != 2) return NULL;
+		if (r->call.args[i].name || pair->kind != A_TENSOR || pair->tensor.nrows != 1 ||
+		    pair->tensor.n != 2)
+			return NULL;
 		sides[2 * i] = pair->tensor.items[0];
 		sides[2 * i + 1] = pair->tensor.items[1];
 	}
@@ -315,24 +343,31 @@ void layout_coords(Ctx *c, Layout *l, const Ast *e) {
 		uint32_t nsides = 0;
 		Ast *const *sides = box_sides(c, d, &nsides);
 		if (sides && nsides != d->ncoords)
-			malformed(c, d->region->span, arena_printf(ctx_arena(c), "a box of %u interval%s for %u coordinate%s", nsides, nsides == 1 ? "" : "s", d->ncoords, d->ncoords == 1 ? "" : "s"));
+			malformed(c, d->region->span,
+			          arena_printf(ctx_arena(c), "a box of %u interval%s for %u coordinate%s",
+			                       nsides, nsides == 1 ? "" : "s", d->ncoords,
+			                       d->ncoords == 1 ? "" : "s"));
 		if (d->kind == DOMAIN_REGION && !sides) {
 			if (l->region) malformed(c, d->region->span, "a problem has one region");
 			if (d->periodic) malformed(c, d->span, "`periodic` is for intervals and boxes");
 			l->region = d;
 		}
 		for (uint32_t k = 0; k < d->ncoords; k++) {
-			if (l->ncoords == MAX_COORDS) malformed(c, d->span, arena_printf(ctx_arena(c), "more than %d coordinates", MAX_COORDS));
+			if (l->ncoords == MAX_COORDS)
+				malformed(c, d->span,
+				          arena_printf(ctx_arena(c), "more than %d coordinates", MAX_COORDS));
 			Coordinate *x = &l->coord[l->ncoords];
-			*x = (Coordinate){.name = d->coords[k], .span = d->spans[k], .domain = d, .periodic = d->periodic};
+			*x = (Coordinate){
+				.name = d->coords[k], .span = d->spans[k], .domain = d, .periodic = d->periodic};
 			x->lo = d->kind == DOMAIN_INTERVAL ? d->lo : sides ? sides[2 * k] : NULL;
 			x->hi = d->kind == DOMAIN_INTERVAL ? d->hi : sides ? sides[2 * k + 1] : NULL;
-			/* round a circle there is no beginning: a periodic t is a coordinate like those of space */
+			/* round a circle there is no beginning: a periodic t is a
+			 * coordinate like those of space */
 			if (l->time < 0 && !x->periodic && !strcmp(atom_text(c, x->name), "t")) {
-				if (!x->lo) malformed(c, x->span, "the time `t` runs over an interval, not over a region");
+				if (!x->lo)
+					malformed(c, x->span, "the time `t` runs over an interval, not over a region");
 				l->time = (int)l->ncoords;
-			} else
-				l->space[l->nspace++] = l->ncoords;
+			} else l->space[l->nspace++] = l->ncoords;
 			l->ncoords++;
 		}
 	}
@@ -354,8 +389,10 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 	layout_coords(c, l, e);
 	const uint32_t nf = fields_with_equation(e);
 	for (uint32_t f = 0; f < nf; f++) add_jet(l, &(Jet){.field = f});
-	for (uint32_t i = 0; i < e->problem->nequations; i++) need_equation(c, l, e->problem->equations[i]);
-	for (uint32_t i = 0; i < e->problem->nevents; i++) layout_need(c, l, e->problem->events[i].expr, PLACE_INSIDE);
+	for (uint32_t i = 0; i < e->problem->nequations; i++)
+		need_equation(c, l, e->problem->equations[i]);
+	for (uint32_t i = 0; i < e->problem->nevents; i++)
+		layout_need(c, l, e->problem->events[i].expr, PLACE_INSIDE);
 	if (e->problem->eigen_apart) { /* the eigenvalue is a number, and stands last */
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < l->njets; i++)
@@ -363,8 +400,12 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 		l->njets = n;
 		add_jet(l, &(Jet){.field = nf});
 	}
-	if (l->entangled) malformed(c, e->problem->name_span, "definitions and derivatives stand within each other too many times");
-	if (l->njets == MAX_JETS) malformed(c, e->problem->name_span, arena_printf(ctx_arena(c), "more than %d different derivatives", MAX_JETS - 1));
+	if (l->entangled)
+		malformed(c, e->problem->name_span,
+		          "definitions and derivatives stand within each other too many times");
+	if (l->njets == MAX_JETS)
+		malformed(c, e->problem->name_span,
+		          arena_printf(ctx_arena(c), "more than %d different derivatives", MAX_JETS - 1));
 }
 
 void layout_of_equation(Ctx *c, Layout *l, const Ast *e, const Ast *q) {
@@ -378,11 +419,15 @@ void layout_inside(Ctx *c, Layout *l, const Ast *e) {
 		if (!e->problem->equations[i]->equation.nats) need_equation(c, l, e->problem->equations[i]);
 }
 
-/* ---- places ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------- */
 
 static Spot face_of(const Layout *l, uint32_t coord, int side, const char *name) {
 	const Coordinate *x = &l->coord[coord];
-	return (Spot){.place = place_face(coord, (uint32_t)side), .coord = (int)coord, .side = side, .value = side ? x->hi : x->lo, .name = name};
+	return (Spot){.place = place_face(coord, (uint32_t)side),
+	              .coord = (int)coord,
+	              .side = side,
+	              .value = side ? x->hi : x->lo,
+	              .name = name};
 }
 
 uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out) {
@@ -391,13 +436,21 @@ uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out) {
 		const int coord = coord_index(l, at->name);
 		if (coord < 0) return 0;
 		const Coordinate *x = &l->coord[coord];
-		const int side = !x->lo ? -1 : same_text(c, at->value, x->lo) ? 0 : same_text(c, at->value, x->hi) ? 1 : -1;
+		const int side = !x->lo                           ? -1
+		                 : same_text(c, at->value, x->lo) ? 0
+		                 : same_text(c, at->value, x->hi) ? 1
+		                                                  : -1;
 		const bool face = side >= 0 && coord != l->time;
-		out[n++] = (Spot){.place = face ? place_face((uint32_t)coord, (uint32_t)side) : PLACE_POINT, .coord = coord, .side = side, .value = at->value, .name = ""};
+		out[n++] = (Spot){.place = face ? place_face((uint32_t)coord, (uint32_t)side) : PLACE_POINT,
+		                  .coord = coord,
+		                  .side = side,
+		                  .value = at->value,
+		                  .name = ""};
 		return n;
 	}
 	if (at->value) {
-		out[n++] = (Spot){.place = PLACE_POINT, .coord = -1, .side = -1, .name = "", .point = at->value};
+		out[n++] =
+			(Spot){.place = PLACE_POINT, .coord = -1, .side = -1, .name = "", .point = at->value};
 		return n;
 	}
 	static const char *const faces[] = {"left", "right", "bottom", "top", "back", "front"};
@@ -405,9 +458,12 @@ uint32_t spots_of(Ctx *c, const Layout *l, const At *at, Spot *out) {
 	const bool boundary = !strcmp(name, "boundary");
 	for (uint32_t i = 0; boundary && i < l->nspace; i++)
 		for (int side = 0; side < 2; side++)
-			if (l->coord[l->space[i]].lo && !l->coord[l->space[i]].periodic) out[n++] = face_of(l, l->space[i], side, name);
+			if (l->coord[l->space[i]].lo && !l->coord[l->space[i]].periodic)
+				out[n++] = face_of(l, l->space[i], side, name);
 	for (uint32_t i = 0; i < 6; i++)
-		if (!strcmp(name, faces[i]) && i / 2 < l->nspace && l->coord[l->space[i / 2]].lo) out[n++] = face_of(l, l->space[i / 2], (int)(i % 2), name);
-	if (l->region && (boundary || !n)) out[n++] = (Spot){.place = PLACE_PART, .coord = -1, .side = -1, .name = name};
+		if (!strcmp(name, faces[i]) && i / 2 < l->nspace && l->coord[l->space[i / 2]].lo)
+			out[n++] = face_of(l, l->space[i / 2], (int)(i % 2), name);
+	if (l->region && (boundary || !n))
+		out[n++] = (Spot){.place = PLACE_PART, .coord = -1, .side = -1, .name = name};
 	return n;
 }

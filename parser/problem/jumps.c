@@ -1,8 +1,12 @@
-/* jumps.c - derivatives of what may jump: where the product rule loses a part of the statement.
+/* jumps.c - derivatives of what may jump: where the product rule loses a part
+ * of the statement.
  *
- * Needs: problem.h, lang/passes/smoothness.h. Guarantees: a derivative of order n is left to the rules of calculus where its operand is proven to have n derivatives that
- * are functions: it is smooth, or continuous with bends and n is 1. All others are told, with the flux under them, so that a method takes differences of the flux.
- * ∂x(k*∂x(u)) with a k that jumps is one; k*u_xx with such a k is not, and says something else.
+ * Needs: problem.h, lang/passes/smoothness.h. Guarantees: a derivative of order
+ * n is left to the rules of calculus where its operand is proven to have n
+ * derivatives that are functions: it is smooth, or continuous with bends and n
+ * is 1. All others are told, with the flux under them, so that a method takes
+ * differences of the flux. ∂x(k*∂x(u)) with a k that jumps is one; k*u_xx with
+ * such a k is not, and says something else.
  */
 #include "parser/problem/problem.h"
 
@@ -15,25 +19,30 @@ typedef struct Jumps {
 	Av *problem;
 	const Layout *l;
 	Av *const *sizes;
-	int under;     /* the coordinate of the derivative that this one stands in, or -1 */
+	int under; /* the coordinate of the derivative that this one stands in, or -1 */
 	uint32_t depth;
 	VEC_HANDED out;
 } Jumps;
 
 static void visit(void *ud, const Ast *e);
 
-/* In what a function's smoothness is asked for: a coordinate and another one, or -1, the fields, the values that are handed over. */
+/* In what a function's smoothness is asked for: a coordinate and another one,
+ * or -1, the fields, the values that are handed over. */
 typedef struct In {
 	int coord, other;
 	bool fields, values;
 } In;
 
-/* How smooth a function of coordinates and jets is, and, where `more` is not NULL, of n values of these types, `groups` times over. *result (may be NULL): the type of what it gives, left as it
- * is where that is not one array; *depends (may be NULL): whether that depends on what it is asked for. */
-static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint32_t n, const TypeId *more, In in, TypeId *result, bool *depends) {
+/* How smooth a function of coordinates and jets is, and, where `more` is not
+ * NULL, of n values of these types, `groups` times over. *result (may be NULL):
+ * the type of what it gives, left as it is where that is not one array;
+ * *depends (may be NULL): whether that depends on what it is asked for. */
+static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint32_t n,
+                                const TypeId *more, In in, TypeId *result, bool *depends) {
 	Sp *sp = t->sp;
 	const Layout *l = t->l;
-	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), **values = ARENA_ARRAY(sp->a, Av *, n + 1);
+	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1),
+	   **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), **values = ARENA_ARRAY(sp->a, Av *, n + 1);
 	Av *one = av_array(sp, sp_const(sp, value_f64(1)));
 	for (uint32_t i = 0; i < l->ncoords; i++) coords[i] = one;
 	for (uint32_t i = 0; i < n; i++) values[i] = av_array(sp, build_full(sp->b, more[i], 1));
@@ -41,24 +50,30 @@ static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint3
 		int64_t m = 0;
 		(void)av_static_int(sp, t->sizes[l->jets[i].field], &m);
 		const Dim length = dim_const(sp->c, m);
-		jets[i] = m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
+		jets[i] =
+			m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
 	}
 	Av *given = av_seq(sp, AV_TUPLE, n, values);
-	Av *args[4] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets), given, given};
+	Av *args[4] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets),
+	               given, given};
 	Span spans[4] = {at, at, at, at};
 	Call call = {.span = at, .callee_span = at, .n = 2 + groups, .args = args, .spans = spans};
 	const Spec s = sp_specialise(sp, f, &call);
 	if (depends) *depends = true;
 	if (s.promised || !s.fn) return SMOOTH_JUMPS;
 	if (result && fn_nresults(s.fn) == 1) *result = ref_type(s.fn, fn_result(s.fn, 0));
-	/* leaves: what the problem has captured, the coordinates, the jets, the values */
-	const uint32_t captured = s.nleaves - l->ncoords - l->njets - groups * n, eigen = fields_with_equation(l->e);
+	/* leaves: what the problem has captured, the coordinates, the jets, the
+	 * values */
+	const uint32_t captured = s.nleaves - l->ncoords - l->njets - groups * n,
+				   eigen = fields_with_equation(l->e);
 	bool *active = ARENA_ARRAY(sp->a, bool, fn_nparams(s.fn) + 1u);
 	for (uint32_t i = 0; i < l->ncoords + l->njets + n; i++) {
 		const int k = s.param_of_leaf[captured + i];
 		const bool is_coord = i < l->ncoords, is_jet = !is_coord && i < l->ncoords + l->njets;
 		/* an eigenvalue is the same everywhere */
-		const bool asked = is_coord ? (int)i == in.coord || (int)i == in.other : is_jet ? in.fields && l->jets[i - l->ncoords].field < eigen : in.values;
+		const bool asked = is_coord ? (int)i == in.coord || (int)i == in.other
+		                   : is_jet ? in.fields && l->jets[i - l->ncoords].field < eigen
+		                            : in.values;
 		if (k < 0 && asked) return SMOOTH_JUMPS;
 		if (k >= 0) active[k] = asked;
 		if (i + 1 == l->ncoords + l->njets && !groups) break;
@@ -67,12 +82,14 @@ static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint3
 }
 
 static Smoothness smoothness_by(Jumps *t, const Ast *e, int coord, int other) {
-	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0, 0, NULL, (In){coord, other, true, false}, NULL, NULL);
+	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span,
+	                     0, 0, NULL, (In){coord, other, true, false}, NULL, NULL);
 }
 
 static TypeId type_by(Jumps *t, const Ast *e) {
 	TypeId type = type_scalar(t->sp->c, DT_F64);
-	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0, 0, NULL, (In){-1, -1, false, false}, &type, NULL);
+	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0,
+	                    0, NULL, (In){-1, -1, false, false}, &type, NULL);
 	/* a derivative is a real number, of what is whole as well */
 	return type_with_dtype(t->sp->c, type, DT_F64);
 }
@@ -95,10 +112,13 @@ static uint32_t inside(const Jumps *t, const Ast *operand, int under, VEC_HANDED
 	return inner.out.n;
 }
 
-static void consider(Jumps *t, const Ast *whole, const Ast *operand, uint32_t coord, uint32_t order) {
+static void consider(Jumps *t, const Ast *whole, const Ast *operand, uint32_t coord,
+                     uint32_t order) {
 	if (is_plain(t, operand)) return;
 	for (uint32_t i = 0; i < t->out.n; i++)
-		if (t->out.at[i].operand == operand && t->out.at[i].coord == coord && t->out.at[i].order == order) return;
+		if (t->out.at[i].operand == operand && t->out.at[i].coord == coord &&
+		    t->out.at[i].order == order)
+			return;
 	/* one that stands under another derivative is derived once more */
 	const uint32_t taken = order + (t->under >= 0 ? 1 : 0);
 	VEC_HANDED within;
@@ -131,7 +151,8 @@ static void visit(void *ud, const Ast *e) {
 	case DER_DIV:
 	case DER_CURL:
 	case DER_LAP:
-		for (uint32_t i = 0; i < l->nspace; i++) consider(t, e, d.operand, l->space[i], d.kind == DER_LAP ? 2 : 1);
+		for (uint32_t i = 0; i < l->nspace; i++)
+			consider(t, e, d.operand, l->space[i], d.kind == DER_LAP ? 2 : 1);
 		break;
 	}
 	t->depth--;
@@ -158,19 +179,27 @@ static Av *inner_record(Jumps *t, const Handed *g) {
 	Sp *sp = t->sp;
 	static const char *const labels[] = {"coord", "order", "f", "jets", "slope", "jumps"};
 	const Smoothness s = smoothness_by(t, g->operand, (int)g->coord, -1);
-	Av *values[] = {av_int(sp, g->coord), av_int(sp, g->order), problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL), jets_in(t, g->operand),
-	                problem_total(sp, t->problem, g), av_bool(sp, s != SMOOTH_ALWAYS && g->order > (uint32_t)s)};
+	Av *values[] = {av_int(sp, g->coord),
+	                av_int(sp, g->order),
+	                problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL),
+	                jets_in(t, g->operand),
+	                problem_total(sp, t->problem, g),
+	                av_bool(sp, s != SMOOTH_ALWAYS && g->order > (uint32_t)s)};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }
 
-/* by: the equation as a function of the values of all of them, whose types these are; k: which one this is */
-static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots, uint32_t k) {
+/* by: the equation as a function of the values of all of them, whose types
+ * these are; k: which one this is */
+static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots,
+                       uint32_t k) {
 	Sp *sp = t->sp;
-	static const char *const labels[] = {"coord", "order", "f", "jets", "inner", "place", "state", "deep", "text", "factor", "plain", "fixed"};
+	static const char *const labels[] = {"coord", "order", "f",    "jets",   "inner", "place",
+	                                     "state", "deep",  "text", "factor", "plain", "fixed"};
 	VEC_HANDED within = {0}, beneath;
 	bool deep = g->order > 2;
 	Av *f;
-	/* the second derivative of e is the first one of ∂(e), which is a difference of e */
+	/* the second derivative of e is the first one of ∂(e), which is a
+	 * difference of e */
 	if (g->order >= 2) {
 		const Handed once = {g->operand, g->text, g->coord, 1};
 		VEC_PUSH(sp->a, &within, once);
@@ -182,32 +211,51 @@ static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, u
 	Av **inner = ARENA_ARRAY(sp->a, Av *, within.n + 1);
 	TypeId *types = ARENA_ARRAY(sp->a, TypeId, within.n + 1);
 	for (uint32_t i = 0; i < within.n; i++) {
-		deep |= inside(t, within.at[i].operand, (int)within.at[i].coord, &beneath) > 0 || within.at[i].order > 1;
+		deep |= inside(t, within.at[i].operand, (int)within.at[i].coord, &beneath) > 0 ||
+		        within.at[i].order > 1;
 		inner[i] = inner_record(t, &within.at[i]);
 		types[i] = type_by(t, within.at[i].operand);
 	}
 	/* with the inner derivatives given: what jumps in the flux besides */
 	Smoothness place = SMOOTH_ALWAYS, state = SMOOTH_ALWAYS;
 	if (g->order == 1) {
-		place = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){(int)g->coord, -1, false, false}, NULL, NULL);
-		state = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){-1, -1, true, false}, NULL, NULL);
+		place = smoothness_of(t, f, g->text->span, 1, within.n, types,
+		                      (In){(int)g->coord, -1, false, false}, NULL, NULL);
+		state = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){-1, -1, true, false},
+		                      NULL, NULL);
 	}
 	/* smooth in the fields: what jumps does so at places alone */
 	Av *operand = problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL);
-	const bool fixed = smoothness_of(t, operand, g->text->span, 0, 0, NULL, (In){-1, -1, true, false}, NULL, NULL) == SMOOTH_ALWAYS;
-	/* c in c*∂(f): linear where c does not depend on derivatives that are handed over, and nothing is lost by parts where c is continuous */
-	Av *factor = av_builtin(sp, "_given_factor", 2, (Av *[]){by, av_string(sp, arena_printf(sp->a, "%u", k))});
+	const bool fixed = smoothness_of(t, operand, g->text->span, 0, 0, NULL,
+	                                 (In){-1, -1, true, false}, NULL, NULL) == SMOOTH_ALWAYS;
+	/* c in c*∂(f): linear where c does not depend on derivatives that are
+	 * handed over, and nothing is lost by parts where c is continuous */
+	Av *factor = av_builtin(sp, "_given_factor", 2,
+	                        (Av *[]){by, av_string(sp, arena_printf(sp->a, "%u", k))});
 	bool linear = false;
-	(void)smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){-1, -1, false, true}, NULL, &linear);
+	(void)smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){-1, -1, false, true}, NULL,
+	                    &linear);
 	linear = !linear;
-	const bool plain = linear && smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){(int)g->coord, -1, true, false}, NULL, NULL) != SMOOTH_JUMPS;
-	Av *values[] = {av_int(sp, g->coord), av_int(sp, g->order), f, jets_in(t, g->operand), av_seq(sp, AV_TUPLE, within.n, inner),
-	                av_bool(sp, place == SMOOTH_JUMPS), av_bool(sp, state == SMOOTH_JUMPS), av_bool(sp, deep), av_string(sp, source_of(sp->c, g->text)),
-	                factor, av_bool(sp, plain), av_bool(sp, fixed)};
+	const bool plain =
+		linear && smoothness_of(t, factor, g->text->span, 2, nslots, slots,
+	                            (In){(int)g->coord, -1, true, false}, NULL, NULL) != SMOOTH_JUMPS;
+	Av *values[] = {av_int(sp, g->coord),
+	                av_int(sp, g->order),
+	                f,
+	                jets_in(t, g->operand),
+	                av_seq(sp, AV_TUPLE, within.n, inner),
+	                av_bool(sp, place == SMOOTH_JUMPS),
+	                av_bool(sp, state == SMOOTH_JUMPS),
+	                av_bool(sp, deep),
+	                av_string(sp, source_of(sp->c, g->text)),
+	                factor,
+	                av_bool(sp, plain),
+	                av_bool(sp, fixed)};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }
 
-Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, Av **by) {
+Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation,
+                  Av **by) {
 	Jumps t = {.sp = sp, .problem = problem, .l = l, .sizes = sizes, .under = -1};
 	visit(&t, equation->equation.left);
 	visit(&t, equation->equation.right);
@@ -215,6 +263,7 @@ Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const 
 	TypeId *slots = ARENA_ARRAY(sp->a, TypeId, t.out.n + 1);
 	*by = t.out.n ? problem_given(sp, problem, equation, t.out.n, t.out.at) : av_none(sp);
 	for (uint32_t i = 0; i < t.out.n; i++) slots[i] = type_by(&t, t.out.at[i].operand);
-	for (uint32_t i = 0; i < t.out.n; i++) records[i] = jump_record(&t, &t.out.at[i], *by, slots, t.out.n, i);
+	for (uint32_t i = 0; i < t.out.n; i++)
+		records[i] = jump_record(&t, &t.out.at[i], *by, slots, t.out.n, i);
 	return av_seq(sp, AV_TUPLE, t.out.n, records);
 }

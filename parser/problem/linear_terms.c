@@ -1,7 +1,10 @@
-/* linear_terms.c - which derivatives an equation has only in linear terms with constant factors.
+/* linear_terms.c - which derivatives an equation has only in linear terms with
+ * constant factors.
  *
- * Needs: problem.h. Guarantees: decided by the syntax before anything is built, and cautiously: sums, differences, products with and quotients by what names no field and no
- * coordinate, and derivatives of such sums, term by term. A jet that is left out may be linear all the same, one that is named is.
+ * Needs: problem.h. Guarantees: decided by the syntax before anything is built,
+ * and cautiously: sums, differences, products with and quotients by what names
+ * no field and no coordinate, and derivatives of such sums, term by term. A jet
+ * that is left out may be linear all the same, one that is named is.
  */
 #include "parser/problem/problem.h"
 
@@ -34,8 +37,7 @@ static void find_coordinate(void *ud, const Ast *e) {
 			m->depth++;
 			find_coordinate(m, local->assign.value);
 			m->depth--;
-		} else
-			m->found = true;
+		} else m->found = true;
 		return;
 	}
 	ast_children(e, find_coordinate, m);
@@ -51,7 +53,8 @@ static bool is_constant(const Linear *n, const Ast *e) {
 	return own.njets == 0 && !m.found;
 }
 
-/* e is not linear: what it needs under the derivatives around it, each of this term alone. */
+/* e is not linear: what it needs under the derivatives around it, each of this
+ * term alone. */
 static void need_bent(const Linear *n, const Ast *e) {
 	Arena *a = ctx_arena(n->c);
 	for (const Under *u = n->under; u; u = u->outer) {

@@ -1,6 +1,8 @@
-/* reflect.c - a problem as a record for the methods of the library: domains, jets, residuals, conditions with their places.
+/* reflect.c - a problem as a record for the methods of the library: domains,
+ * jets, residuals, conditions with their places.
  *
- * Needs: problem.h, structural_index.h. Guarantees: what docs/methods/problems.md says of the record; nothing is solved here.
+ * Needs: problem.h, structural_index.h. Guarantees: what
+ * docs/methods/problems.md says of the record; nothing is solved here.
  */
 #include "parser/problem/residual_values.h"
 #include "parser/problem/structural_index.h"
@@ -21,7 +23,9 @@ static Av *record_of(Sp *sp, uint32_t n, const char *const *labels, Av *const *v
 	return av_record(sp, n, names, values);
 }
 
-static Av *number(Reflection *r, const Ast *e, const char *what) { return av_array(r->sp, sp_scalar(r->sp, sp_expr(&r->inner, e), DT_F64, e->span, what)); }
+static Av *number(Reflection *r, const Ast *e, const char *what) {
+	return av_array(r->sp, sp_scalar(r->sp, sp_expr(&r->inner, e), DT_F64, e->span, what));
+}
 
 /* A place as (coord, side, value, name, point). */
 static Av *at_record(Reflection *r, const Spot *s, Span at) {
@@ -30,20 +34,28 @@ static Av *at_record(Reflection *r, const Spot *s, Span at) {
 	Av *value = s->value ? number(r, s->value, "a place") : av_none(sp), *point = av_none(sp);
 	if (s->point) {
 		const uint32_t n = s->point->tuple.n;
-		if (n != r->l->nspace && n != r->l->ncoords) sp_fail(sp, E_PROBLEM_COORD, at, "a point with %u number%s; there are %u space coordinates", n, n == 1 ? "" : "s", r->l->nspace);
+		if (n != r->l->nspace && n != r->l->ncoords)
+			sp_fail(sp, E_PROBLEM_COORD, at,
+			        "a point with %u number%s; there are %u space coordinates", n,
+			        n == 1 ? "" : "s", r->l->nspace);
 		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
-		for (uint32_t i = 0; i < n; i++) items[i] = number(r, s->point->tuple.items[i], "the coordinate of a point");
+		for (uint32_t i = 0; i < n; i++)
+			items[i] = number(r, s->point->tuple.items[i], "the coordinate of a point");
 		point = av_seq(sp, AV_TUPLE, n, items);
 	}
-	return record_of(sp, 5, labels, (Av *[]){av_int(sp, s->coord), av_int(sp, s->side), value, av_string(sp, s->name), point});
+	return record_of(
+		sp, 5, labels,
+		(Av *[]){av_int(sp, s->coord), av_int(sp, s->side), value, av_string(sp, s->name), point});
 }
 
-/* The number of components of a residual, 0 of a number: found by specialising it, which is only needed where there are vectors. */
+/* The number of components of a residual, 0 of a number: found by specialising
+ * it, which is only needed where there are vectors. */
 static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spec) {
 	Sp *sp = r->sp;
 	const Layout *l = r->l;
 	if (!r->vectors && !l->nspace) return 0;
-	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), *normal[MAX_COORDS];
+	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1),
+	   **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), *normal[MAX_COORDS];
 	Av *one = av_array(sp, sp_const(sp, value_f64(1)));
 	for (uint32_t i = 0; i < l->ncoords; i++) coords[i] = one;
 	for (uint32_t i = 0; i < l->nspace; i++) normal[i] = one;
@@ -51,28 +63,41 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spe
 		int64_t m = 0;
 		(void)av_static_int(sp, r->sizes[l->jets[i].field], &m);
 		const Dim length = dim_const(sp->c, m);
-		jets[i] = m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
+		jets[i] =
+			m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
 	}
-	Av *args[3] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets), av_seq(sp, AV_TUPLE, l->nspace, normal)};
+	Av *args[3] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets),
+	               av_seq(sp, AV_TUPLE, l->nspace, normal)};
 	Span spans[3] = {at, at, at};
-	Call call = {.span = at, .callee_span = at, .n = place == PLACE_PART ? 3 : 2, .args = args, .spans = spans};
+	Call call = {.span = at,
+	             .callee_span = at,
+	             .n = place == PLACE_PART ? 3 : 2,
+	             .args = args,
+	             .spans = spans};
 	const Spec s = sp_specialise(sp, f, &call);
 	*spec = s;
 	if (s.promised || !s.result || s.result->kind != AV_ARRAY) return 0;
 	const Type t = *ref_ty(s.fn, fn_result(s.fn, 0));
-	if (t.rank > 1) sp_fail(sp, E_SHAPE, at, "an equation is between numbers or between vectors, not between arrays with %u axes", t.rank);
+	if (t.rank > 1)
+		sp_fail(
+			sp, E_SHAPE, at,
+			"an equation is between numbers or between vectors, not between arrays with %u axes",
+			t.rank);
 	int64_t rows = 0;
 	SymId symbol;
-	if (t.rank && !dim_is_const(sp->c, t.dims[0], &rows) && dim_is_sym(sp->c, t.dims[0], &symbol)) { /* long: as long as the field whose length it is */
+	/* long: as long as the field whose length it is */
+	if (t.rank && !dim_is_const(sp->c, t.dims[0], &rows) && dim_is_sym(sp->c, t.dims[0], &symbol)) {
 		for (uint32_t i = 0; i < s.nargs; i++) {
 			const Type has = *ref_ty(s.fn, fn_param(s.fn, i));
-			if (has.rank == 1 && has.dims[0] == t.dims[0]) (void)dim_is_const(sp->c, ref_ty(build_fn(sp->b), s.args[i])->dims[0], &rows);
+			if (has.rank == 1 && has.dims[0] == t.dims[0])
+				(void)dim_is_const(sp->c, ref_ty(build_fn(sp->b), s.args[i])->dims[0], &rows);
 		}
 	}
 	return (uint32_t)rows;
 }
 
-/* Those of an equation's jets at a place that are in linear terms with constant factors only, and the others. */
+/* Those of an equation's jets at a place that are in linear terms with constant
+ * factors only, and the others. */
 static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear, Av **bent) {
 	Sp *sp = r->sp;
 	Layout *all = ARENA_NEW(sp->a, Layout), *other = ARENA_NEW(sp->a, Layout);
@@ -90,10 +115,13 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear,
 	*bent = av_seq(sp, AV_TUPLE, out.n, out.at);
 }
 
-/* The residual of an equation with where it holds, the jets that it mentions, and its text; linear and bent: those of the jets at that place. */
-static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, bool *mentions, Av *said) {
+/* The residual of an equation with where it holds, the jets that it mentions,
+ * and its text; linear and bent: those of the jets at that place. */
+static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at,
+                           Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
-	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent", "terms", "fluxes", "by_fluxes"};
+	static const char *const labels[] = {"residual", "at",   "jets",  "text",   "rows",
+	                                     "linear",   "bent", "terms", "fluxes", "by_fluxes"};
 	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
 	Av *linear, *bent;
 	split_jets(r, q, place, &linear, &bent);
@@ -103,11 +131,15 @@ static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const 
 	one.rows = rows_of(r, f, place, q->span, &one.spec);
 	VEC_PUSH(sp->a, &r->statement.residuals, one);
 	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
-	Av *by = av_none(sp), *fluxes = spot ? av_seq(sp, AV_TUPLE, 0, NULL) : problem_jumps(sp, r->p, r->l, r->sizes, q, &by);
-	return record_of(sp, 10, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows), linear, bent, terms, fluxes, by});
+	Av *by = av_none(sp), *fluxes = spot ? av_seq(sp, AV_TUPLE, 0, NULL)
+	                                     : problem_jumps(sp, r->p, r->l, r->sizes, q, &by);
+	return record_of(sp, 10, labels,
+	                 (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said,
+	                          av_int(sp, one.rows), linear, bent, terms, fluxes, by});
 }
 
-/* How often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations. */
+/* How often each equation of a problem in one coordinate must be differentiated
+ * for the system to be one of ordinary differential equations. */
 static Av *structure_record(Sp *sp, uint32_t nf, const int *order) {
 	static const char *const labels[] = {"turns", "orders", "left"};
 	int *c = ARENA_ARRAY(sp->a, int, 2 * nf + 1), *d = c + nf;
@@ -118,7 +150,9 @@ static Av *structure_record(Sp *sp, uint32_t nf, const int *order) {
 		cs[i] = av_int(sp, fine ? c[i] : 0);
 		ds[i] = av_int(sp, fine ? d[i] : 0);
 	}
-	return record_of(sp, 3, labels, (Av *[]){av_seq(sp, AV_TUPLE, nf, cs), av_seq(sp, AV_TUPLE, nf, ds), av_int(sp, fine ? -1 : (int64_t)left)});
+	return record_of(sp, 3, labels,
+	                 (Av *[]){av_seq(sp, AV_TUPLE, nf, cs), av_seq(sp, AV_TUPLE, nf, ds),
+	                          av_int(sp, fine ? -1 : (int64_t)left)});
 }
 
 static Av *events_of(Reflection *r) {
@@ -129,33 +163,44 @@ static Av *events_of(Reflection *r) {
 	for (uint32_t i = 0; i < e->problem->nevents; i++) {
 		const Event *ev = &e->problem->events[i];
 		Av *body = ev->body ? problem_body(sp, r->p, ev->body) : av_none(sp);
-		Av *one = record_of(sp, 5, labels, (Av *[]){av_string(sp, atom_text(sp->c, ev->name)), problem_expression(sp, r->p, ev->expr, PLACE_INSIDE, NULL),
-		                                           av_int(sp, ev->direction), body, av_bool(sp, ev->terminal)});
+		Av *one = record_of(sp, 5, labels,
+		                    (Av *[]){av_string(sp, atom_text(sp->c, ev->name)),
+		                             problem_expression(sp, r->p, ev->expr, PLACE_INSIDE, NULL),
+		                             av_int(sp, ev->direction), body, av_bool(sp, ev->terminal)});
 		VEC_PUSH(sp->a, &events, one);
 	}
 	return av_seq(sp, AV_TUPLE, events.n, events.at);
 }
 
-/* A number out of the bounding box of a region's value: its fields lo and hi, an item for each coordinate of the region. */
+/* A number out of the bounding box of a region's value: its fields lo and hi,
+ * an item for each coordinate of the region. */
 static Av *bound_of(Reflection *r, Av *region, const char *end, uint32_t i, Span at) {
 	Sp *sp = r->sp;
 	Av *bounds = region->kind == AV_RECORD ? av_field(region, atom(sp->c, end)) : NULL;
-	if (!bounds) sp_fail(sp, E_PROBLEM, at, "this is %s, not a region: box, disk, polygon and their kin make one", sp_type_text(sp, region));
+	if (!bounds)
+		sp_fail(sp, E_PROBLEM, at,
+		        "this is %s, not a region: box, disk, polygon and their kin make one",
+		        sp_type_text(sp, region));
 	Av *index = av_int(sp, i);
-	return av_array(sp, sp_scalar(sp, sp_index_values(sp, bounds, 1, &index, &at, at), DT_F64, at, "the end of a region"));
+	return av_array(sp, sp_scalar(sp, sp_index_values(sp, bounds, 1, &index, &at, at), DT_F64, at,
+	                              "the end of a region"));
 }
 
 static bool static_number(Sp *sp, const Av *v, double *out) {
-	const Const *k = v->kind == AV_ARRAY && ref_is_const(v->ref) ? ref_constant(build_fn(sp->b), v->ref) : NULL;
+	const Const *k =
+		v->kind == AV_ARRAY && ref_is_const(v->ref) ? ref_constant(build_fn(sp->b), v->ref) : NULL;
 	return k && value_as_f64(k->value, out);
 }
 
-/* Whether an equation is between numbers; one of a vector of unknown length is not. */
+/* Whether an equation is between numbers; one of a vector of unknown length is
+ * not. */
 static bool is_number(const Residual *r) {
-	return r->spec.fn && !r->spec.promised && r->spec.result->kind == AV_ARRAY && !ref_ty(r->spec.fn, fn_result(r->spec.fn, 0))->rank;
+	return r->spec.fn && !r->spec.promised && r->spec.result->kind == AV_ARRAY &&
+	       !ref_ty(r->spec.fn, fn_result(r->spec.fn, 0))->rank;
 }
 
-/* Problems in space are looked at as a whole; gives their type in words, "" where it was not found. */
+/* Problems in space are looked at as a whole; gives their type in words, ""
+ * where it was not found. */
 static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) {
 	const Layout *l = r->l;
 	Statement *s = &r->statement;
@@ -163,7 +208,9 @@ static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) 
 	s->l = l;
 	s->checking = r->sp->top != NULL;
 	s->bounded = true;
-	for (uint32_t i = 0; i < l->ncoords; i++) s->bounded &= static_number(r->sp, lo[i], &s->lo[i]) && static_number(r->sp, hi[i], &s->hi[i]);
+	for (uint32_t i = 0; i < l->ncoords; i++)
+		s->bounded &=
+			static_number(r->sp, lo[i], &s->lo[i]) && static_number(r->sp, hi[i], &s->hi[i]);
 	s->sizes = ARENA_ARRAY(r->sp->a, int64_t, l->e->problem->nfields + 1);
 	s->offset = ARENA_ARRAY(r->sp->a, uint32_t, l->njets + 1);
 	for (uint32_t i = 0; i < l->e->problem->nfields; i++)
@@ -174,7 +221,8 @@ static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) 
 		for (uint32_t i = 0; i < s->residuals.n; i++) inside += !s->residuals.at[i].at;
 		const uint32_t before = diag_count(r->sp->c, SEV_ERROR);
 		bool numbers = r->vectors; /* all equations are between numbers, as none with a vector is */
-		for (uint32_t i = 0; i < s->residuals.n; i++) numbers &= s->residuals.at[i].at || is_number(&s->residuals.at[i]);
+		for (uint32_t i = 0; i < s->residuals.n; i++)
+			numbers &= s->residuals.at[i].at || is_number(&s->residuals.at[i]);
 		if (numbers || inside != l->e->problem->nfields) statement_counts(s);
 		if (diag_count(r->sp->c, SEV_ERROR) != before) sp_throw(r->sp);
 		return "";
@@ -192,14 +240,18 @@ static void check_part(Reflection *r, Av *region, const At *at) {
 	Sp *sp = r->sp;
 	Av *names = region->kind == AV_RECORD ? av_field(region, atom(sp->c, "names")) : NULL;
 	const char *name = atom_text(sp->c, at->name), *known[32];
-	if (!names || !strcmp(name, "boundary") || (names->kind != AV_LIST && names->kind != AV_TUPLE) || names->n > 32) return;
+	if (!names || !strcmp(name, "boundary") ||
+	    (names->kind != AV_LIST && names->kind != AV_TUPLE) || names->n > 32)
+		return;
 	for (uint32_t i = 0; i < names->n; i++) {
 		if (names->items[i]->kind != AV_STRING) return;
 		known[i] = atom_text(sp->c, names->items[i]->text);
 		if (!strcmp(known[i], name)) return;
 	}
 	const char *best = diag_nearest(name, known, names->n);
-	Diag *d = diag_error(sp->c, E_PROBLEM_COORD, at->span, "no part of the boundary of this region is called `%s`%s", name, best ? arena_printf(sp->a, "; did you mean `%s`?", best) : "");
+	Diag *d = diag_error(sp->c, E_PROBLEM_COORD, at->span,
+	                     "no part of the boundary of this region is called `%s`%s", name,
+	                     best ? arena_printf(sp->a, "; did you mean `%s`?", best) : "");
 	diag_second(sp->c, d, r->l->region->span, "the region is here");
 	sp_throw(sp);
 }
@@ -214,13 +266,16 @@ Av *problem_reflect(Sp *sp, Av *p) {
 	r.inner.self = p;
 	r.inner.problem = NULL;
 	for (uint32_t i = 0; i < p->n; i++) env_set(&r.inner, r.inner.env, p->names[i], p->items[i]);
-	Av *coords[MAX_COORDS], *lo[MAX_COORDS], *hi[MAX_COORDS], *periodic[MAX_COORDS], *space[MAX_COORDS];
+	Av *coords[MAX_COORDS], *lo[MAX_COORDS], *hi[MAX_COORDS], *periodic[MAX_COORDS],
+		*space[MAX_COORDS];
 	Av *region = l->region ? sp_expr(&r.inner, l->region->region) : av_none(sp);
 	for (uint32_t i = 0, k = 0; i < l->ncoords; i++) {
 		const Coordinate *x = &l->coord[i];
 		coords[i] = av_string(sp, atom_text(sp->c, x->name));
-		lo[i] = x->lo ? number(&r, x->lo, "the end of a domain") : bound_of(&r, region, "lo", k, x->domain->region->span);
-		hi[i] = x->lo ? number(&r, x->hi, "the end of a domain") : bound_of(&r, region, "hi", k++, x->domain->region->span);
+		lo[i] = x->lo ? number(&r, x->lo, "the end of a domain")
+		              : bound_of(&r, region, "lo", k, x->domain->region->span);
+		hi[i] = x->lo ? number(&r, x->hi, "the end of a domain")
+		              : bound_of(&r, region, "hi", k++, x->domain->region->span);
 		periodic[i] = av_bool(sp, x->periodic);
 	}
 	for (uint32_t i = 0; i < l->nspace; i++) space[i] = av_int(sp, l->space[i]);
@@ -230,7 +285,8 @@ Av *problem_reflect(Sp *sp, Av *p) {
 	for (uint32_t i = 0; i < nf; i++) {
 		fields[i] = av_string(sp, atom_text(sp->c, e->problem->fields[i].name));
 		const Ast *size = e->problem->fields[i].size;
-		const int64_t n = size ? sp_want_int(sp, sp_expr(&r.inner, size), size->span, "the size of a field") : 0;
+		const int64_t n =
+			size ? sp_want_int(sp, sp_expr(&r.inner, size), size->span, "the size of a field") : 0;
 		if (size && n < 1) sp_fail(sp, E_PROBLEM, size->span, "a field has at least one component");
 		r.sizes[i] = av_int(sp, n);
 		r.vectors |= n > 0;
@@ -242,7 +298,8 @@ Av *problem_reflect(Sp *sp, Av *p) {
 		jets[i] = av_seq(sp, AV_TUPLE, l->ncoords + 1, parts);
 	}
 	VEC_AVS equations = {0}, conditions = {0};
-	int *order = ARENA_ARRAY(sp->a, int, (size_t)nf * nf + 1); /* of each field by the only coordinate, in each equation */
+	/* of each field by the only coordinate, in each equation */
+	int *order = ARENA_ARRAY(sp->a, int, (size_t)nf *nf + 1);
 	for (uint32_t i = 0; i < nf * nf; i++) order[i] = -1;
 	Layout *own = ARENA_NEW(sp->a, Layout);
 	for (uint32_t i = 0; i < e->problem->nequations; i++) {
@@ -260,22 +317,43 @@ Av *problem_reflect(Sp *sp, Av *p) {
 			int *of = &order[equations.n * nf + own->jets[m].field];
 			if (own->jets[m].order[0] > *of) *of = own->jets[m].order[0];
 		}
-		if (!q->equation.nats) VEC_PUSH(sp->a, &equations, equation_record(&r, q, NULL, NULL, mentioned, mentions, said));
+		if (!q->equation.nats)
+			VEC_PUSH(sp->a, &equations,
+			         equation_record(&r, q, NULL, NULL, mentioned, mentions, said));
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
 			Spot spots[MAX_SPOTS];
 			const uint32_t n = spots_of(sp->c, l, &q->equation.ats[k], spots);
 			if (n == 1 && spots[0].place == PLACE_PART) check_part(&r, region, &q->equation.ats[k]);
-			for (uint32_t m = 0; m < n; m++) VEC_PUSH(sp->a, &conditions, equation_record(&r, q, &spots[m], &q->equation.ats[k], mentioned, mentions, said));
+			for (uint32_t m = 0; m < n; m++)
+				VEC_PUSH(sp->a, &conditions,
+				         equation_record(&r, q, &spots[m], &q->equation.ats[k], mentioned, mentions,
+				                         said));
 		}
 	}
 	const char *type = check_statement(&r, lo, hi);
-	static const char *const labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "time", "space", "region", "fields", "sizes", "jets",
-	                                     "equations", "conditions", "events", "structure", "eigen", "type", "text"};
-	Av *values[] = {p, av_string(sp, atom_text(sp->c, e->problem->name)), av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->ncoords, lo),
-	                av_seq(sp, AV_TUPLE, l->ncoords, hi), av_seq(sp, AV_TUPLE, l->ncoords, periodic), av_int(sp, l->time), av_seq(sp, AV_TUPLE, l->nspace, space), region,
-	                av_seq(sp, AV_TUPLE, nf, fields), av_seq(sp, AV_TUPLE, nf, r.sizes), av_seq(sp, AV_TUPLE, l->njets, jets),
-	                av_seq(sp, AV_TUPLE, equations.n, equations.at), av_seq(sp, AV_TUPLE, conditions.n, conditions.at), events_of(&r),
-	                l->ncoords == 1 && equations.n == nf ? structure_record(sp, nf, order) : av_none(sp),
-	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : ""), av_string(sp, type), av_string(sp, source_of(sp->c, e))};
+	static const char *const labels[] = {"problem",   "name",  "coords",    "lo",         "hi",
+	                                     "periodic",  "time",  "space",     "region",     "fields",
+	                                     "sizes",     "jets",  "equations", "conditions", "events",
+	                                     "structure", "eigen", "type",      "text"};
+	Av *values[] = {p,
+	                av_string(sp, atom_text(sp->c, e->problem->name)),
+	                av_seq(sp, AV_TUPLE, l->ncoords, coords),
+	                av_seq(sp, AV_TUPLE, l->ncoords, lo),
+	                av_seq(sp, AV_TUPLE, l->ncoords, hi),
+	                av_seq(sp, AV_TUPLE, l->ncoords, periodic),
+	                av_int(sp, l->time),
+	                av_seq(sp, AV_TUPLE, l->nspace, space),
+	                region,
+	                av_seq(sp, AV_TUPLE, nf, fields),
+	                av_seq(sp, AV_TUPLE, nf, r.sizes),
+	                av_seq(sp, AV_TUPLE, l->njets, jets),
+	                av_seq(sp, AV_TUPLE, equations.n, equations.at),
+	                av_seq(sp, AV_TUPLE, conditions.n, conditions.at),
+	                events_of(&r),
+	                l->ncoords == 1 && equations.n == nf ? structure_record(sp, nf, order)
+	                                                     : av_none(sp),
+	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : ""),
+	                av_string(sp, type),
+	                av_string(sp, source_of(sp->c, e))};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }

@@ -1,9 +1,13 @@
 /* residual.c - problem blocks: a function on jet space for each equation.
  *
- * Needs: problem.h. Guarantees: an equation becomes left - right as a function of the coordinates and of the jets (the fields and their derivatives
- * that any equation of the problem needs, in one fixed order) at one point, knowing nothing of grids or networks. A derivative of an expression is its
- * total derivative on jet space: D_x F = dF/dx + sum over jets of dF/du_J u_{J+x} (Olver, Applications of Lie Groups to Differential
- * Equations, 2.3), which is one forward derivative of F. The operators of vector calculus are made of that alone.
+ * Needs: problem.h. Guarantees: an equation becomes left - right as a function
+ * of the coordinates and of the jets (the fields and their derivatives that any
+ * equation of the problem needs, in one fixed order) at one point, knowing
+ * nothing of grids or networks. A derivative of an expression is its total
+ * derivative on jet space: D_x F = dF/dx + sum over jets of dF/du_J u_{J+x}
+ * (Olver, Applications of Lie Groups to Differential Equations, 2.3), which is
+ * one forward derivative of F. The operators of vector calculus are made of
+ * that alone.
  */
 #include "parser/problem/problem.h"
 
@@ -16,14 +20,18 @@ typedef struct ProblemScope {
 	Av *self; /* the problem value */
 	uint32_t place;
 	Av *normal; /* of a part of a region's boundary: the outer normal as a tuple, else NULL */
-	const char *given; /* derivatives whose values are handed over, as problem_given writes them; NULL: none */
+	/* derivatives whose values are handed over, as problem_given writes
+	 * them; NULL: none */
+	const char *given;
 	Av *const *values; /* these */
 } ProblemScope;
 
-#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define BUILTIN(fname)                                                                             \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,         \
+	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
-/* ---- names inside an equation --------------------------------------------------------------------------------------------------------------- */
+/* ---- names inside an equation -------------------------------------------- */
 
 Av *sp_problem_name(Sp *sp, const Ast *e) {
 	const ProblemScope *p = sp->problem;
@@ -35,7 +43,8 @@ Av *sp_problem_name(Sp *sp, const Ast *e) {
 	Jet j;
 	if (jet_of_name(sp->c, p->l, name, &j)) {
 		const int at = jet_find(p->l, &j);
-		if (at < 0) sp_fail(sp, E_INTERNAL, e->span, "the jet %s is not laid out", atom_text(sp->c, name));
+		if (at < 0)
+			sp_fail(sp, E_INTERNAL, e->span, "the jet %s is not laid out", atom_text(sp->c, name));
 		return p->jets[at];
 	}
 	return sp_lookup(sp, name, e->span);
@@ -50,29 +59,37 @@ static uint32_t number_of(Sp *sp, const Av *v) {
 }
 
 Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal) {
-	return av_builtin(sp, "_problem_expr", normal ? 4 : 3, (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, e)), number_text(sp, place), normal});
+	return av_builtin(sp, "_problem_expr", normal ? 4 : 3,
+	                  (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, e)),
+	                           number_text(sp, place), normal});
 }
 
 Av *problem_body(Sp *sp, Av *problem, const Ast *block) {
 	Av *kept = number_text(sp, session_keep_ast(sp->session, block));
-	return av_builtin(sp, "_problem_body", 3, (Av *[]){problem, kept, number_text(sp, PLACE_INSIDE)});
+	return av_builtin(sp, "_problem_body", 3,
+	                  (Av *[]){problem, kept, number_text(sp, PLACE_INSIDE)});
 }
 
 Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given) {
 	const char *text = "";
 	for (uint32_t i = 0; i < n; i++)
-		text = arena_printf(sp->a, "%s%u %u %u ", text, session_keep_ast(sp->session, given[i].operand), given[i].coord, given[i].order);
-	Av *captured[] = {problem, number_text(sp, session_keep_ast(sp->session, e)), number_text(sp, PLACE_INSIDE), av_string(sp, text)};
+		text = arena_printf(sp->a, "%s%u %u %u ", text,
+		                    session_keep_ast(sp->session, given[i].operand), given[i].coord,
+		                    given[i].order);
+	Av *captured[] = {problem, number_text(sp, session_keep_ast(sp->session, e)),
+	                  number_text(sp, PLACE_INSIDE), av_string(sp, text)};
 	return av_builtin(sp, "_problem_expr", 4, captured);
 }
 
 Av *problem_total(Sp *sp, Av *problem, const Handed *d) {
 	Av *f = problem_expression(sp, problem, d->operand, PLACE_INSIDE, NULL);
-	for (uint32_t k = 0; k < d->order; k++) f = av_builtin(sp, "_total", 3, (Av *[]){problem, f, number_text(sp, d->coord)});
+	for (uint32_t k = 0; k < d->order; k++)
+		f = av_builtin(sp, "_total", 3, (Av *[]){problem, f, number_text(sp, d->coord)});
 	return f;
 }
 
-/* The value that is handed over for e derived so often by each coordinate, or NULL. */
+/* The value that is handed over for e derived so often by each coordinate, or
+ * NULL. */
 static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 	const char *p = sp->problem->given;
 	for (uint32_t i = 0; p && *p; i++) {
@@ -87,11 +104,13 @@ static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
 	return NULL;
 }
 
-/* ---- derivatives -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- derivatives --------------------------------------------------------- */
 
-/* A field or one of its derivatives as it stands, whose total derivative is the next jet. */
+/* A field or one of its derivatives as it stands, whose total derivative is the
+ * next jet. */
 static bool is_jet(Sp *sp, const Ast *e, Jet *j) {
-	return e->kind == A_NAME && !local_named(sp->problem->l, e->name.name) && jet_of_name(sp->c, sp->problem->l, e->name.name, j);
+	return e->kind == A_NAME && !local_named(sp->problem->l, e->name.name) &&
+	       jet_of_name(sp->c, sp->problem->l, e->name.name, j);
 }
 
 /* e derived so often by each coordinate. */
@@ -107,9 +126,12 @@ static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 		if (k >= 0) return p->jets[k];
 	}
 	Av *f = problem_expression(sp, p->self, e, p->place, p->normal);
-	for (uint32_t i = 0; i < l->ncoords; i++) /* each application is a function of the same arguments */
-		for (uint32_t k = 0; k < order[i]; k++) f = av_builtin(sp, "_total", 3, (Av *[]){p->self, f, number_text(sp, i)});
-	Av *args[2] = {av_seq(sp, AV_TUPLE, l->ncoords, p->coords), av_seq(sp, AV_TUPLE, l->njets, p->jets)};
+	/* each application is a function of the same arguments */
+	for (uint32_t i = 0; i < l->ncoords; i++)
+		for (uint32_t k = 0; k < order[i]; k++)
+			f = av_builtin(sp, "_total", 3, (Av *[]){p->self, f, number_text(sp, i)});
+	Av *args[2] = {av_seq(sp, AV_TUPLE, l->ncoords, p->coords),
+	               av_seq(sp, AV_TUPLE, l->njets, p->jets)};
 	return sp_call_args(sp, f, 2, args, at);
 }
 
@@ -119,9 +141,13 @@ static Av *derived_by(Sp *sp, const Ast *e, uint32_t coord, uint32_t order, Span
 	return derived(sp, e, orders, at);
 }
 
-static Av *added(Sp *sp, AstOp op, Av *x, Av *y, Span at) { return x ? sp_binary(sp, op, x, y, at, at, at) : y; }
+static Av *added(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
+	return x ? sp_binary(sp, op, x, y, at, at, at) : y;
+}
 static Av *times(Sp *sp, Av *x, Av *y, Span at) { return sp_binary(sp, AO_MUL, x, y, at, at, at); }
-static uint32_t rank_of(Sp *sp, const Av *v) { return v->kind == AV_ARRAY ? ref_ty(build_fn(sp->b), v->ref)->rank : 0; }
+static uint32_t rank_of(Sp *sp, const Av *v) {
+	return v->kind == AV_ARRAY ? ref_ty(build_fn(sp->b), v->ref)->rank : 0;
+}
 
 /* Parts joined along a new last axis. */
 static Av *joined(Sp *sp, uint32_t n, Av *const *parts, Span at) {
@@ -131,17 +157,31 @@ static Av *joined(Sp *sp, uint32_t n, Av *const *parts, Span at) {
 	for (uint32_t i = 0; i < n; i++) spans[i] = at;
 	Atom axis = atom(sp->c, "axis");
 	Av *value = av_int(sp, rank);
-	Call call = {.span = at, .callee_span = at, .n = n, .args = (Av **)parts, .spans = spans, .nnamed = 1, .names = &axis, .named = &value, .named_spans = &at};
+	Call call = {.span = at,
+	             .callee_span = at,
+	             .n = n,
+	             .args = (Av **)parts,
+	             .spans = spans,
+	             .nnamed = 1,
+	             .names = &axis,
+	             .named = &value,
+	             .named_spans = &at};
 	return sp_call(sp, av_builtin(sp, "stack", 0, NULL), &call);
 }
 
-/* Component i along the last axis of what an operator acts on; in one dimension a number is its own component. */
+/* Component i along the last axis of what an operator acts on; in one dimension
+ * a number is its own component. */
 static Av *component(Sp *sp, const char *what, Av *v, uint32_t i, Span at) {
 	const uint32_t rank = rank_of(sp, v), n = sp->problem->l->nspace;
 	int64_t length = -1;
-	if (v->kind == AV_ARRAY && rank) (void)dim_is_const(sp->c, ref_ty(build_fn(sp->b), v->ref)->dims[rank - 1], &length);
+	if (v->kind == AV_ARRAY && rank)
+		(void)dim_is_const(sp->c, ref_ty(build_fn(sp->b), v->ref)->dims[rank - 1], &length);
 	if (!rank && n == 1) return v;
-	if (length != n) sp_fail(sp, E_SHAPE, at, "%s takes a vector with a component for each of the %u space coordinates; this is %s", what, n, rank ? sp_type_text(sp, v) : "a number");
+	if (length != n)
+		sp_fail(
+			sp, E_SHAPE, at,
+			"%s takes a vector with a component for each of the %u space coordinates; this is %s",
+			what, n, rank ? sp_type_text(sp, v) : "a number");
 	Av *items[2] = {av_none(sp), av_int(sp, i)};
 	Span spans[2] = {at, at};
 	return sp_index_values(sp, v, rank > 1 ? 2 : 1, rank > 1 ? items : items + 1, spans, at);
@@ -150,15 +190,21 @@ static Av *component(Sp *sp, const char *what, Av *v, uint32_t i, Span at) {
 static Av *curl_of(Sp *sp, const Ast *e, Span at) {
 	const Layout *l = sp->problem->l;
 	Av *d[3] = {0};
-	for (uint32_t i = 0; i < l->nspace && l->nspace <= 3; i++) d[i] = derived_by(sp, e, l->space[i], 1, at);
+	for (uint32_t i = 0; i < l->nspace && l->nspace <= 3; i++)
+		d[i] = derived_by(sp, e, l->space[i], 1, at);
 	if (l->nspace == 2 && !rank_of(sp, d[0])) /* of a stream function */
 		return sp_stack(sp, 2, (Av *[]){d[1], sp_unary(sp, AO_NEG, d[0], at)}, at);
-	if (l->nspace == 2) return added(sp, AO_SUB, component(sp, "curl", d[0], 1, at), component(sp, "curl", d[1], 0, at), at);
-	if (l->nspace != 3) sp_fail(sp, E_PROBLEM_COORD, at, "curl needs two or three space coordinates; there %s %u", l->nspace == 1 ? "is" : "are", l->nspace);
+	if (l->nspace == 2)
+		return added(sp, AO_SUB, component(sp, "curl", d[0], 1, at),
+		             component(sp, "curl", d[1], 0, at), at);
+	if (l->nspace != 3)
+		sp_fail(sp, E_PROBLEM_COORD, at, "curl needs two or three space coordinates; there %s %u",
+		        l->nspace == 1 ? "is" : "are", l->nspace);
 	Av *out[3];
 	for (uint32_t k = 0; k < 3; k++) {
 		const uint32_t i = (k + 1) % 3, j = (k + 2) % 3;
-		out[k] = added(sp, AO_SUB, component(sp, "curl", d[i], j, at), component(sp, "curl", d[j], i, at), at);
+		out[k] = added(sp, AO_SUB, component(sp, "curl", d[i], j, at),
+		               component(sp, "curl", d[j], i, at), at);
 	}
 	return joined(sp, 3, out, at);
 }
@@ -171,9 +217,13 @@ static Av *normal_derivative(Sp *sp, const Der *d, Span at) {
 		Av *v = derived_by(sp, d->operand, place_coord(p->place), d->order, at);
 		return place_side(p->place) || d->order % 2 == 0 ? v : sp_unary(sp, AO_NEG, v, at);
 	}
-	if (place_kind(p->place) != PLACE_PART || !p->normal) sp_fail(sp, E_PROBLEM_COORD, at, "∂n is a derivative along the outer normal, which there is on a boundary only");
-	if (d->order > 2) sp_fail(sp, E_PROBLEM, at, "on the boundary of a region ∂n is of order 1 or 2");
-	if (p->normal->n != l->nspace) sp_fail(sp, E_INTERNAL, at, "a normal with %u components", p->normal->n);
+	if (place_kind(p->place) != PLACE_PART || !p->normal)
+		sp_fail(sp, E_PROBLEM_COORD, at,
+		        "∂n is a derivative along the outer normal, which there is on a boundary only");
+	if (d->order > 2)
+		sp_fail(sp, E_PROBLEM, at, "on the boundary of a region ∂n is of order 1 or 2");
+	if (p->normal->n != l->nspace)
+		sp_fail(sp, E_INTERNAL, at, "a normal with %u components", p->normal->n);
 	Av *sum = NULL;
 	for (uint32_t i = 0; i < l->nspace; i++)
 		for (uint32_t k = 0; k < (d->order == 2 ? l->nspace : 1); k++) {
@@ -191,26 +241,36 @@ static Av *normal_derivative(Sp *sp, const Der *d, Span at) {
 
 static Av *derivative(Sp *sp, const Der *d, Span at) {
 	const Layout *l = sp->problem->l;
-	static const char *const names[] = {"", "", "", "a gradient", "a divergence", "a curl", "a Laplacian", "a gradient"};
-	if (d->kind != DER_BY && d->kind != DER_NORMAL && !l->nspace) sp_fail(sp, E_PROBLEM_COORD, at, "%s needs a space coordinate", names[d->kind]);
+	static const char *const names[] = {
+		"", "", "", "a gradient", "a divergence", "a curl", "a Laplacian", "a gradient"};
+	if (d->kind != DER_BY && d->kind != DER_NORMAL && !l->nspace)
+		sp_fail(sp, E_PROBLEM_COORD, at, "%s needs a space coordinate", names[d->kind]);
 	Av *parts[MAX_COORDS], *sum = NULL;
 	switch (d->kind) {
 	case DER_BY: return derived_by(sp, d->operand, d->coord, d->order, at);
 	case DER_NORMAL: return normal_derivative(sp, d, at);
 	case DER_CURL: return curl_of(sp, d->operand, at);
 	case DER_GRAD:
-		for (uint32_t i = 0; i < l->nspace; i++) parts[i] = derived_by(sp, d->operand, l->space[i], 1, at);
+		for (uint32_t i = 0; i < l->nspace; i++)
+			parts[i] = derived_by(sp, d->operand, l->space[i], 1, at);
 		return joined(sp, l->nspace, parts, at);
 	case DER_DIV:
-		for (uint32_t i = 0; i < l->nspace; i++) sum = added(sp, AO_ADD, sum, component(sp, "div", derived_by(sp, d->operand, l->space[i], 1, at), i, at), at);
+		for (uint32_t i = 0; i < l->nspace; i++)
+			sum = added(sp, AO_ADD, sum,
+			            component(sp, "div", derived_by(sp, d->operand, l->space[i], 1, at), i, at),
+			            at);
 		return sum;
 	case DER_LAP:
-		for (uint32_t i = 0; i < l->nspace; i++) sum = added(sp, AO_ADD, sum, derived_by(sp, d->operand, l->space[i], 2, at), at);
+		for (uint32_t i = 0; i < l->nspace; i++)
+			sum = added(sp, AO_ADD, sum, derived_by(sp, d->operand, l->space[i], 2, at), at);
 		return sum;
 	case DER_ALONG: {
 		Av *a = sp_expr(sp, d->along);
 		for (uint32_t i = 0; i < l->nspace; i++)
-			sum = added(sp, AO_ADD, sum, times(sp, component(sp, "a·grad", a, i, d->along->span), derived_by(sp, d->operand, l->space[i], 1, at), at), at);
+			sum = added(sp, AO_ADD, sum,
+			            times(sp, component(sp, "a·grad", a, i, d->along->span),
+			                  derived_by(sp, d->operand, l->space[i], 1, at), at),
+			            at);
 		return sum;
 	}
 	case DER_NONE: break;
@@ -221,7 +281,8 @@ static Av *derivative(Sp *sp, const Der *d, Span at) {
 /* grad(V)(x) of a function V is what it is outside of problems. */
 static bool is_function(Sp *sp, const Ast *e) {
 	Jet j;
-	if (e->kind != A_NAME || coord_index(sp->problem->l, e->name.name) >= 0 || is_jet(sp, e, &j)) return e->kind == A_LAMBDA;
+	if (e->kind != A_NAME || coord_index(sp->problem->l, e->name.name) >= 0 || is_jet(sp, e, &j))
+		return e->kind == A_LAMBDA;
 	const Ast *local = local_named(sp->problem->l, e->name.name);
 	if (local) return local->kind == A_DEF;
 	const Av *v = sp_try_lookup(sp, e->name.name);
@@ -232,17 +293,21 @@ Av *sp_special_call(Sp *sp, const Ast *e) {
 	if (!sp->problem) return NULL;
 	const Der d = derivative_of(sp->c, sp->problem->l, e);
 	if (d.kind != DER_NONE && !is_function(sp, d.operand)) return derivative(sp, &d, e->span);
-	if (d.kind == DER_NONE && e->kind == A_CALL && e->call.callee->kind == A_NAME && e->call.n >= 2 && !strcmp(atom_text(sp->c, e->call.callee->name.name), "d") &&
-	    !local_named(sp->problem->l, e->call.callee->name.name) && !env_find(sp->env, e->call.callee->name.name)) {
+	if (d.kind == DER_NONE && e->kind == A_CALL && e->call.callee->kind == A_NAME &&
+	    e->call.n >= 2 && !strcmp(atom_text(sp->c, e->call.callee->name.name), "d") &&
+	    !local_named(sp->problem->l, e->call.callee->name.name) &&
+	    !env_find(sp->env, e->call.callee->name.name)) {
 		const Ast *by = e->call.args[1].value;
 		if (by->kind == A_NAME && coord_index(sp->problem->l, by->name.name) >= 0)
-			sp_fail(sp, E_PROBLEM, e->call.args[e->call.n - 1].span, "the order of a derivative is a number from 1 to 16");
-		sp_fail(sp, E_PROBLEM_COORD, e->call.args[1].span, "a derivative is by a coordinate of the problem");
+			sp_fail(sp, E_PROBLEM, e->call.args[e->call.n - 1].span,
+			        "the order of a derivative is a number from 1 to 16");
+		sp_fail(sp, E_PROBLEM_COORD, e->call.args[1].span,
+		        "a derivative is by a coordinate of the problem");
 	}
 	return NULL;
 }
 
-/* ---- evaluation ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- evaluation ---------------------------------------------------------- */
 
 /* Marks the local definitions that e mentions, and those that these mention. */
 typedef struct Mentions {
@@ -258,28 +323,41 @@ static void mention_visit(void *ud, const Ast *e) {
 	}
 	for (uint32_t i = 0; i < m->l->e->problem->nlocals; i++) {
 		const Ast *local = m->l->e->problem->locals[i];
-		const Atom name = local->kind == A_DEF ? local->function.name : local->assign.target->name.name;
+		const Atom name =
+			local->kind == A_DEF ? local->function.name : local->assign.target->name.name;
 		if (name != e->name.name || m->wanted[i]) continue;
 		m->wanted[i] = true;
 		mention_visit(m, local->kind == A_DEF ? local->function.body : local->assign.value);
 	}
 }
 
-/* A Sp whose names are those of the problem, at given coordinates and jets; the local definitions that e needs have run, in order. */
-static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem, const Call *call, uint32_t place, Av *normal, const char *given, Av *const *values,
-                  const Ast *e) {
+/* A Sp whose names are those of the problem, at given coordinates and jets; the
+ * local definitions that e needs have run, in order. */
+static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem, const Call *call,
+                  uint32_t place, Av *normal, const char *given, Av *const *values, const Ast *e) {
 	*sp = *outer;
 	Av *coords = call->args[0], *jets = call->args[1];
 	layout_of(sp->c, l, problem->code);
 	sp->env = env_new(sp, NULL);
 	sp->module = session_module_of(sp->session, l->e->span.source);
 	sp->self = problem;
-	if (coords->n != l->ncoords || jets->n != l->njets) sp_fail(sp, E_INTERNAL, l->e->span, "wrong number of coordinates or jets");
+	if (coords->n != l->ncoords || jets->n != l->njets)
+		sp_fail(sp, E_INTERNAL, l->e->span, "wrong number of coordinates or jets");
 	/* by name as well, so that what closes over them does by value */
-	for (uint32_t i = 0; i < l->ncoords; i++) env_set(sp, sp->env, l->coord[i].name, coords->items[i]);
-	for (uint32_t i = 0; i < l->njets; i++) env_set(sp, sp->env, jet_name(sp->c, l, &l->jets[i]), jets->items[i]);
-	for (uint32_t i = 0; i < problem->n; i++) env_set(sp, sp->env, problem->names[i], problem->items[i]);
-	*scope = (ProblemScope){.l = l, .coords = coords->items, .jets = jets->items, .self = problem, .place = place, .normal = normal, .given = given, .values = values};
+	for (uint32_t i = 0; i < l->ncoords; i++)
+		env_set(sp, sp->env, l->coord[i].name, coords->items[i]);
+	for (uint32_t i = 0; i < l->njets; i++)
+		env_set(sp, sp->env, jet_name(sp->c, l, &l->jets[i]), jets->items[i]);
+	for (uint32_t i = 0; i < problem->n; i++)
+		env_set(sp, sp->env, problem->names[i], problem->items[i]);
+	*scope = (ProblemScope){.l = l,
+	                        .coords = coords->items,
+	                        .jets = jets->items,
+	                        .self = problem,
+	                        .place = place,
+	                        .normal = normal,
+	                        .given = given,
+	                        .values = values};
 	sp->problem = scope;
 	const Atom n = atom(sp->c, "normal");
 	if (place_kind(place) == PLACE_FACE && !env_find(sp->env, n)) {
@@ -298,30 +376,37 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 		if (m.wanted[i]) sp_expr(sp, l->e->problem->locals[i]);
 }
 
-/* Enters the problem captured[0], and gives the expression that captured[1] numbers. */
+/* Enters the problem captured[0], and gives the expression that captured[1]
+ * numbers. */
 static const Ast *enter_kept(Sp *sp, Sp *inner, ProblemScope *scope, Layout *l, uint32_t ncaptured,
                              Av *const *captured, const Call *call) {
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
-	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING ? atom_text(sp->c, captured[3]->text) : NULL;
+	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING
+	                        ? atom_text(sp->c, captured[3]->text)
+	                        : NULL;
 	Av *normal = given ? NULL : ncaptured > 3 ? captured[3] : call->n > 2 ? call->args[2] : NULL;
 	Av *const *values = NULL;
 	if (given) {
 		uint32_t n;
 		Av **items;
-		if (call->n != 3 || !sp_static_items(sp, call->args[2], &n, &items)) sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
+		if (call->n != 3 || !sp_static_items(sp, call->args[2], &n, &items))
+			sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
 		values = items;
 	}
 	if (normal && normal->kind != AV_TUPLE && normal->kind != AV_LIST) {
 		uint32_t n;
 		Av **items;
-		if (!sp_static_items(sp, normal, &n, &items)) sp_fail(sp, E_TYPE, call->span, "a normal is a tuple");
+		if (!sp_static_items(sp, normal, &n, &items))
+			sp_fail(sp, E_TYPE, call->span, "a normal is a tuple");
 		normal = av_seq(sp, AV_TUPLE, n, items);
 	}
-	enter(sp, inner, scope, l, captured[0], call, number_of(sp, captured[2]), normal, given, values, e);
+	enter(sp, inner, scope, l, captured[0], call, number_of(sp, captured[2]), normal, given, values,
+	      e);
 	return e;
 }
 
-/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]); _problem_expr(problem, expression, place, given)(coords, jets, values) */
+/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]);
+ * _problem_expr(problem, expression, place, given)(coords, jets, values) */
 BUILTIN(problem_expr) {
 	(void)self;
 	Sp inner;
@@ -331,11 +416,12 @@ BUILTIN(problem_expr) {
 	if (e->kind != A_EQUATION) return sp_expr(&inner, e);
 	Av *left = sp_expr(&inner, e->equation.left), *right = sp_expr(&inner, e->equation.right);
 	sp_at(sp, e->span);
-	return sp_binary(&inner, AO_SUB, left, right, e->span, e->equation.left->span, e->equation.right->span);
+	return sp_binary(&inner, AO_SUB, left, right, e->span, e->equation.left->span,
+	                 e->equation.right->span);
 }
 
-/* _problem_body(problem, block, place)(coords, jets): what an event makes of the jets,
- * none for those that it leaves. */
+/* _problem_body(problem, block, place)(coords, jets): what an event makes of
+ * the jets, none for those that it leaves. */
 BUILTIN(problem_body_of) {
 	(void)self;
 	Sp inner;
@@ -358,60 +444,79 @@ BUILTIN(total) {
 	layout_of(sp->c, l, captured[0]->code);
 	const uint32_t coord = number_of(sp, captured[2]);
 	Av *coords = call->args[0], *jets = call->args[1];
-	Av **dc = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **dj = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
+	Av **dc = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1),
+	   **dj = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
 	for (uint32_t i = 0; i < l->ncoords; i++)
-		dc[i] = av_array(sp, build_full(sp->b, ref_type(build_fn(sp->b), coords->items[i]->ref), i == coord ? 1 : 0));
+		dc[i] = av_array(sp, build_full(sp->b, ref_type(build_fn(sp->b), coords->items[i]->ref),
+		                                i == coord ? 1 : 0));
 	for (uint32_t i = 0; i < l->njets; i++) {
 		Jet next = l->jets[i];
 		next.order[coord]++;
 		const int at = jet_find(l, &next);
-		/* a jet whose successor is not laid out does not occur under the derivative; an eigenvalue is constant */
-		dj[i] = at >= 0 ? jets->items[at] : av_array(sp, build_zeros(sp->b, ref_type(build_fn(sp->b), jets->items[i]->ref)));
+		/* a jet whose successor is not laid out does not occur under the
+		 * derivative; an eigenvalue is constant */
+		dj[i] =
+			at >= 0
+				? jets->items[at]
+				: av_array(sp, build_zeros(sp->b, ref_type(build_fn(sp->b), jets->items[i]->ref)));
 	}
 	Av *x = av_seq(sp, AV_TUPLE, 2, (Av *[]){coords, jets});
-	Av *dx = av_seq(sp, AV_TUPLE, 2, (Av *[]){av_seq(sp, AV_TUPLE, l->ncoords, dc), av_seq(sp, AV_TUPLE, l->njets, dj)});
+	Av *dx =
+		av_seq(sp, AV_TUPLE, 2,
+	           (Av *[]){av_seq(sp, AV_TUPLE, l->ncoords, dc), av_seq(sp, AV_TUPLE, l->njets, dj)});
 	Av *f = av_builtin(sp, "_spread", 1, (Av *[]){captured[1]});
 	Av *both = sp_call_args(sp, av_builtin(sp, "jvp", 0, NULL), 3, (Av *[]){f, x, dx}, call->span);
 	return both->items[1];
 }
 
-/* _given_first()(coords, jets, values): the first of the values, for a flux that is a derivative and nothing else. */
+/* _given_first()(coords, jets, values): the first of the values, for a flux
+ * that is a derivative and nothing else. */
 BUILTIN(given_first) {
 	UNUSED;
 	uint32_t n;
 	Av **items;
-	if (!sp_static_items(sp, call->args[2], &n, &items) || !n) sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
+	if (!sp_static_items(sp, call->args[2], &n, &items) || !n)
+		sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
 	return items[0];
 }
 
-/* _given_factor(f, k)(coords, jets, values, directions): the derivative of f by the k-th value along the k-th direction. */
+/* _given_factor(f, k)(coords, jets, values, directions): the derivative of f by
+ * the k-th value along the k-th direction. */
 BUILTIN(given_factor) {
 	UNUSED;
 	uint32_t n, m;
 	Av **values, **along;
 	const uint32_t which = number_of(sp, captured[1]);
-	if (!sp_static_items(sp, call->args[2], &n, &values) || !sp_static_items(sp, call->args[3], &m, &along) || n != m || which >= n)
+	if (!sp_static_items(sp, call->args[2], &n, &values) ||
+	    !sp_static_items(sp, call->args[3], &m, &along) || n != m || which >= n)
 		sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
 	const Fn *fn = build_fn(sp->b);
 	Av *still[2];
 	for (uint32_t g = 0; g < 2; g++) {
 		const Av *of = call->args[g];
 		Av **zeros = ARENA_ARRAY(sp->a, Av *, of->n + 1);
-		for (uint32_t i = 0; i < of->n; i++) zeros[i] = av_array(sp, build_zeros(sp->b, ref_type(fn, of->items[i]->ref)));
+		for (uint32_t i = 0; i < of->n; i++)
+			zeros[i] = av_array(sp, build_zeros(sp->b, ref_type(fn, of->items[i]->ref)));
 		still[g] = av_seq(sp, AV_TUPLE, of->n, zeros);
 	}
 	Av **moves = ARENA_ARRAY(sp->a, Av *, n + 1);
-	for (uint32_t i = 0; i < n; i++) moves[i] = i == which ? along[i] : av_array(sp, build_zeros(sp->b, ref_type(fn, values[i]->ref)));
-	Av *x = av_seq(sp, AV_TUPLE, 3, (Av *[]){call->args[0], call->args[1], av_seq(sp, AV_TUPLE, n, values)});
+	for (uint32_t i = 0; i < n; i++)
+		moves[i] =
+			i == which ? along[i] : av_array(sp, build_zeros(sp->b, ref_type(fn, values[i]->ref)));
+	Av *x = av_seq(sp, AV_TUPLE, 3,
+	               (Av *[]){call->args[0], call->args[1], av_seq(sp, AV_TUPLE, n, values)});
 	Av *dx = av_seq(sp, AV_TUPLE, 3, (Av *[]){still[0], still[1], av_seq(sp, AV_TUPLE, n, moves)});
-	Av *both = sp_call_args(sp, av_builtin(sp, "jvp", 0, NULL), 3, (Av *[]){av_builtin(sp, "_spread", 1, (Av *[]){captured[0]}), x, dx}, call->span);
+	Av *both = sp_call_args(sp, av_builtin(sp, "jvp", 0, NULL), 3,
+	                        (Av *[]){av_builtin(sp, "_spread", 1, (Av *[]){captured[0]}), x, dx},
+	                        call->span);
 	return both->items[1];
 }
 
-/* ---- the value ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the value ----------------------------------------------------------- */
 
 Av *problem_bound(Sp *sp, Av *p, Span at) {
-	if (p->kind != AV_PROBLEM) sp_fail(sp, E_TYPE, at, "a problem is wanted, not %s", sp_type_text(sp, p));
+	if (p->kind != AV_PROBLEM)
+		sp_fail(sp, E_TYPE, at, "a problem is wanted, not %s", sp_type_text(sp, p));
 	const Ast *e = p->code;
 	for (uint32_t i = 0; i < e->problem->nparams; i++) {
 		bool found = false;
@@ -423,8 +528,10 @@ Av *problem_bound(Sp *sp, Av *p, Span at) {
 
 BUILTIN(problem_info) {
 	UNUSED;
-	/* a problem that the library made of another one brings its description: manufacture() in verification.dsl */
-	Av *made = call->args[0]->kind == AV_RECORD ? av_field(call->args[0], atom(sp->c, "statement")) : NULL;
+	/* a problem that the library made of another one brings its description:
+	 * manufacture() in verification.dsl */
+	Av *made =
+		call->args[0]->kind == AV_RECORD ? av_field(call->args[0], atom(sp->c, "statement")) : NULL;
 	if (made && made->kind == AV_RECORD) return made;
 	return problem_reflect(sp, problem_bound(sp, call->args[0], call->spans[0]));
 }

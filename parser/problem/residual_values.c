@@ -1,6 +1,8 @@
-/* residual_values.c - residuals of a statement as numbers, and the little linear algebra that its checks need.
+/* residual_values.c - residuals of a statement as numbers, and the little
+ * linear algebra that its checks need.
  *
- * Needs: residual_values.h; ir_services for running a function. Guarantees: an evaluation that fails leaves no message.
+ * Needs: residual_values.h; ir_services for running a function. Guarantees: an
+ * evaluation that fails leaves no message.
  */
 #include "parser/problem/residual_values.h"
 
@@ -23,12 +25,14 @@ static bool numbers_of(Ctx *c, Value v, uint32_t n, double *out) {
 	return true;
 }
 
-bool residual_at(const Statement *s, const Residual *r, const double *coords, const double *jets, double *out) {
+bool residual_at(const Statement *s, const Residual *r, const double *coords, const double *jets,
+                 double *out) {
 	Sp *sp = s->sp;
 	const Layout *l = s->l;
 	const Spec *spec = &r->spec;
 	if (!spec->fn || spec->promised || spec->effects || fn_nresults(spec->fn) != 1) return false;
-	const uint32_t captured = spec->nleaves - l->ncoords - l->njets - (r->spot.place == PLACE_PART && r->at ? l->nspace : 0);
+	const uint32_t captured = spec->nleaves - l->ncoords - l->njets -
+	                          (r->spot.place == PLACE_PART && r->at ? l->nspace : 0);
 	Value *args = ARENA_ARRAY(sp->a, Value, spec->nargs + 1), result = {.kind = V_UNSET};
 	bool good = true;
 	memset(args, 0, (spec->nargs + 1) * sizeof *args);
@@ -36,7 +40,8 @@ bool residual_at(const Statement *s, const Residual *r, const double *coords, co
 		const int k = spec->param_of_leaf[leaf];
 		if (leaf < captured) {
 			if (k < 0) continue;
-			const Const *known = ref_is_const(spec->args[k]) ? ref_constant(build_fn(sp->b), spec->args[k]) : NULL;
+			const Const *known =
+				ref_is_const(spec->args[k]) ? ref_constant(build_fn(sp->b), spec->args[k]) : NULL;
 			good = known != NULL;
 			if (good) args[k] = value_ref(known->value);
 			continue;
@@ -47,13 +52,15 @@ bool residual_at(const Statement *s, const Residual *r, const double *coords, co
 		if (i < l->ncoords) args[k] = value_f64(coords[i]);
 		else if (i < l->ncoords + l->njets) {
 			const uint32_t j = i - l->ncoords, field = l->jets[j].field;
-			args[k] = s->sizes[field] ? vector_value(sp->c, (uint32_t)s->sizes[field], jets + s->offset[j]) : value_f64(jets[s->offset[j]]);
-		} else
-			args[k] = value_f64(i == l->ncoords + l->njets ? 1 : 0); /* a normal */
+			args[k] = s->sizes[field]
+			              ? vector_value(sp->c, (uint32_t)s->sizes[field], jets + s->offset[j])
+			              : value_f64(jets[s->offset[j]]);
+		} else args[k] = value_f64(i == l->ncoords + l->njets ? 1 : 0); /* a normal */
 	}
 	if (good) {
 		const uint32_t mark = diag_total(sp->c);
-		good = ir_services(sp->c)->run(sp->c, spec->fn, args, &result) == ST_OK && numbers_of(sp->c, result, residual_rows(r), out);
+		good = ir_services(sp->c)->run(sp->c, spec->fn, args, &result) == ST_OK &&
+		       numbers_of(sp->c, result, residual_rows(r), out);
 		diag_truncate(sp->c, mark);
 		value_unref(result);
 	}
@@ -62,9 +69,11 @@ bool residual_at(const Statement *s, const Residual *r, const double *coords, co
 	return good;
 }
 
-bool residual_slope(const Statement *s, const Residual *r, const double *coords, const double *base, uint32_t component, bool any, double *out) {
+bool residual_slope(const Statement *s, const Residual *r, const double *coords, const double *base,
+                    uint32_t component, bool any, double *out) {
 	const uint32_t n = residual_rows(r);
-	double *at = ARENA_ARRAY(s->sp->a, double, s->total + 1), *zero = ARENA_ARRAY(s->sp->a, double, 2 * n + 1), *twice = zero + n;
+	double *at = ARENA_ARRAY(s->sp->a, double, s->total + 1),
+		   *zero = ARENA_ARRAY(s->sp->a, double, 2 * n + 1), *twice = zero + n;
 	memcpy(at, base, s->total * sizeof *at);
 	if (!residual_at(s, r, coords, at, zero)) return false;
 	at[component] += 1;
@@ -72,7 +81,9 @@ bool residual_slope(const Statement *s, const Residual *r, const double *coords,
 	at[component] += 1;
 	if (!any && !residual_at(s, r, coords, at, twice)) return false;
 	for (uint32_t i = 0; i < n; i++) {
-		if (!any && fabs(twice[i] - 2 * out[i] + zero[i]) > 1e-9 * (1 + fabs(twice[i]) + fabs(zero[i]))) return false;
+		if (!any &&
+		    fabs(twice[i] - 2 * out[i] + zero[i]) > 1e-9 * (1 + fabs(twice[i]) + fabs(zero[i])))
+			return false;
 		out[i] -= zero[i];
 		if (fabs(out[i]) < 1e-13 * fabs(zero[i])) out[i] = 0;
 	}
@@ -85,7 +96,8 @@ static bool derived(const Layout *l, const Jet *j) {
 	return false;
 }
 
-bool value_given(const Statement *s, const Residual *r, const double *coords, uint32_t *field, double *out) {
+bool value_given(const Statement *s, const Residual *r, const double *coords, uint32_t *field,
+                 double *out) {
 	const Layout *l = s->l;
 	int jet = -1;
 	for (uint32_t j = 0; j < l->njets; j++) {
@@ -97,7 +109,8 @@ bool value_given(const Statement *s, const Residual *r, const double *coords, ui
 	*field = l->jets[jet].field;
 	const uint32_t parts = statement_parts(s, *field);
 	if (parts > 64) return false;
-	double *zero = ARENA_ARRAY(s->sp->a, double, s->total + 1), *rest = ARENA_ARRAY(s->sp->a, double, 2 * parts + 1), *slope = rest + parts;
+	double *zero = ARENA_ARRAY(s->sp->a, double, s->total + 1),
+		   *rest = ARENA_ARRAY(s->sp->a, double, 2 * parts + 1), *slope = rest + parts;
 	memset(zero, 0, s->total * sizeof *zero);
 	if (residual_rows(r) != parts || !residual_at(s, r, coords, zero, rest)) return false;
 	for (uint32_t i = 0; i < parts; i++) {
@@ -130,9 +143,12 @@ void sample_of(const Statement *s, uint32_t k, bool rest, double *coords, double
 	}
 }
 
-/* The characteristic polynomial by Faddeev and LeVerrier, its roots by Durand and Kerner: for matrices of a few rows, where that is accurate enough for signs. */
+/* The characteristic polynomial by Faddeev and LeVerrier, its roots by Durand
+ * and Kerner: for matrices of a few rows, where that is accurate enough for
+ * signs. */
 bool eigenvalues_of(uint32_t n, const double *a, double *re, double *im) {
-	double m[MAX_SYSTEM * MAX_SYSTEM] = {0}, next[MAX_SYSTEM * MAX_SYSTEM], p[MAX_SYSTEM + 1], scale = 0;
+	double m[MAX_SYSTEM * MAX_SYSTEM] = {0}, next[MAX_SYSTEM * MAX_SYSTEM], p[MAX_SYSTEM + 1],
+						  scale = 0;
 	if (n > MAX_SYSTEM) return false;
 	for (uint32_t i = 0; i < n * n; i++) scale = fmax(scale, fabs(a[i]));
 	for (uint32_t i = 0; i < n; i++) re[i] = im[i] = 0;

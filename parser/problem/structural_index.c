@@ -2,15 +2,19 @@
  *
  * Needs: structural_index.h. Guarantees: as stated there.
  *
- * J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364: a transversal of highest value in the signature matrix, and the smallest
- * offsets that go with it; they are what Pantelides' algorithm finds. The transversal grows by augmenting paths of highest gain.
+ * J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364:
+ * a transversal of highest value in the signature matrix, and the smallest
+ * offsets that go with it; they are what Pantelides' algorithm finds. The
+ * transversal grows by augmenting paths of highest gain.
  */
 #include "parser/problem/structural_index.h"
 
 enum { NONE = -1 };
 
-/* One more equation gets an unknown: the path of highest gain from a free equation to a free unknown (Bellman and Ford). False: there is none. */
-static bool augment(uint32_t n, const int *order, int *unknown_of, int *equation_of, int *gain, int *from) {
+/* One more equation gets an unknown: the path of highest gain from a free
+ * equation to a free unknown (Bellman and Ford). False: there is none. */
+static bool augment(uint32_t n, const int *order, int *unknown_of, int *equation_of, int *gain,
+                    int *from) {
 	for (uint32_t j = 0; j < n; j++) {
 		gain[j] = INT32_MIN;
 		from[j] = NONE;
@@ -38,7 +42,9 @@ static bool augment(uint32_t n, const int *order, int *unknown_of, int *equation
 	}
 	int best = NONE;
 	for (uint32_t j = 0; j < n; j++)
-		if (equation_of[j] == NONE && gain[j] != INT32_MIN && (best == NONE || gain[j] > gain[best])) best = (int)j;
+		if (equation_of[j] == NONE && gain[j] != INT32_MIN &&
+		    (best == NONE || gain[j] > gain[best]))
+			best = (int)j;
 	for (int j = best; j != NONE;) {
 		const int i = from[j], next = unknown_of[i];
 		equation_of[j] = i;
@@ -49,7 +55,8 @@ static bool augment(uint32_t n, const int *order, int *unknown_of, int *equation
 }
 
 bool structure_offsets(Arena *a, uint32_t n, const int *order, int *c, int *d, uint32_t *left) {
-	int *unknown_of = ARENA_ARRAY(a, int, 4 * n + 1), *equation_of = unknown_of + n, *gain = equation_of + n, *from = gain + n;
+	int *unknown_of = ARENA_ARRAY(a, int, 4 * n + 1), *equation_of = unknown_of + n,
+		*gain = equation_of + n, *from = gain + n;
 	for (uint32_t i = 0; i < 2 * n; i++) unknown_of[i] = NONE;
 	for (uint32_t k = 0; k < n; k++) {
 		if (augment(n, order, unknown_of, equation_of, gain, from)) continue;
@@ -62,7 +69,8 @@ bool structure_offsets(Arena *a, uint32_t n, const int *order, int *c, int *d, u
 		for (uint32_t j = 0; j < n; j++) {
 			d[j] = 0;
 			for (uint32_t i = 0; i < n; i++)
-				if (order[i * n + j] >= 0 && order[i * n + j] + c[i] > d[j]) d[j] = order[i * n + j] + c[i];
+				if (order[i * n + j] >= 0 && order[i * n + j] + c[i] > d[j])
+					d[j] = order[i * n + j] + c[i];
 		}
 		for (uint32_t i = 0; i < n; i++) {
 			const int next = d[unknown_of[i]] - order[i * n + (uint32_t)unknown_of[i]];

@@ -1,11 +1,18 @@
-/* well_posed.c - whether a statement can be solved: its type from the principal symbol, and what its conditions say together.
+/* well_posed.c - whether a statement can be solved: its type from the principal
+ * symbol, and what its conditions say together.
  *
- * Needs: residual_values.h. Guarantees: an error is reported where the statement has no solution that depends on its data continuously, whatever the solution is: the
- * residuals' highest coefficients are looked at in several places, with several values of everything that they depend on, and all must agree. What an author may
- * mean is a warning. What cannot be evaluated (a parameter that a derivative is taken by) is left alone.
+ * Needs: residual_values.h. Guarantees: an error is reported where the
+ * statement has no solution that depends on its data continuously, whatever the
+ * solution is: the residuals' highest coefficients are looked at in several
+ * places, with several values of everything that they depend on, and all must
+ * agree. What an author may mean is a warning. What cannot be evaluated (a
+ * parameter that a derivative is taken by) is left alone.
  *
- * With u ~ exp(mu t + i xi x) the terms of highest order of M d^q u/dt^q + S(d/dx) u = 0, of order p in space, give mu^q = -i^p * eigenvalue of M^-1 S(xi): Hadamard's
- * condition is that Re mu is bounded (Kreiss and Lorenz, Initial-Boundary Value Problems and the Navier-Stokes Equations, 1989, ch. 2).
+ * With u ~ exp(mu t + i xi x) the terms of highest order of M d^q u/dt^q +
+ * S(d/dx) u = 0, of order p in space, give mu^q = -i^p * eigenvalue of M^-1
+ * S(xi): Hadamard's condition is that Re mu is bounded (Kreiss and Lorenz,
+ * Initial-Boundary Value Problems and the Navier-Stokes Equations, 1989, ch.
+ * 2).
  */
 #include "parser/problem/residual_values.h"
 
@@ -17,7 +24,8 @@ static const char *coordinates_text(const Statement *s, bool space) {
 	const uint32_t n = space ? l->nspace : l->ncoords;
 	for (uint32_t i = 0; i < n; i++) {
 		const char *name = atom_text(s->sp->c, l->coord[space ? l->space[i] : i].name);
-		text = i == 0 ? name : arena_printf(s->sp->a, i + 1 < n ? "%s, %s" : "%s and %s", text, name);
+		text =
+			i == 0 ? name : arena_printf(s->sp->a, i + 1 < n ? "%s, %s" : "%s and %s", text, name);
 	}
 	return text;
 }
@@ -29,18 +37,21 @@ static uint32_t jet_order(const Layout *l, const Jet *j, bool space) {
 	return n;
 }
 
-static uint32_t time_order(const Layout *l, const Jet *j) { return l->time < 0 ? 0 : j->order[l->time]; }
+static uint32_t time_order(const Layout *l, const Jet *j) {
+	return l->time < 0 ? 0 : j->order[l->time];
+}
 
 /* A warning once: a statement is looked at whenever it is solved. */
 static Diag *warn_once(const Statement *s, DiagCode code, Span at, const char *message) {
 	for (uint32_t i = 0; i < diag_total(s->sp->c); i++) {
 		const Diag *d = diag_at(s->sp->c, i);
-		if (d->code == code && d->span.source == at.source && d->span.start == at.start) return NULL;
+		if (d->code == code && d->span.source == at.source && d->span.start == at.start)
+			return NULL;
 	}
 	return diag_warning(s->sp->c, code, at, "%s", message);
 }
 
-/* ---- unknowns against equations, by component -------------------------------------------------------------------------------------------- */
+/* ---- unknowns against equations, by component ---------------------------- */
 
 void statement_counts(const Statement *s) {
 	const Ast *e = s->l->e;
@@ -54,21 +65,26 @@ void statement_counts(const Statement *s) {
 		if (r->rows && !vector) vector = r;
 	}
 	if (unknowns == equations) return;
-	Diag *d = diag_error(s->sp->c, E_PROBLEM_COUNT, e->problem->name_span, "%u unknown component%s and %u scalar equation%s in `%s`", unknowns, unknowns == 1 ? "" : "s", equations,
-	                     equations == 1 ? "" : "s", atom_text(s->sp->c, e->problem->name));
+	Diag *d = diag_error(s->sp->c, E_PROBLEM_COUNT, e->problem->name_span,
+	                     "%u unknown component%s and %u scalar equation%s in `%s`", unknowns,
+	                     unknowns == 1 ? "" : "s", equations, equations == 1 ? "" : "s",
+	                     atom_text(s->sp->c, e->problem->name));
 	if (vector) diag_second(s->sp->c, d, vector->q->span, "this counts for %u", vector->rows);
 }
 
-/* ---- the principal symbol ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the principal symbol ------------------------------------------------ */
 
-/* The terms of highest order of all equations at one place: rows are equations, columns components of the unknowns. */
+/* The terms of highest order of all equations at one place: rows are equations,
+ * columns components of the unknowns. */
 typedef struct Symbol {
-	uint32_t n, q, p;             /* unknowns; order in t, the same for all or 0; highest order in space of terms without t */
+	/* unknowns; order in t, the same for all or 0; highest order in space of
+	 * terms without t */
+	uint32_t n, q, p;
 	double m[MAX_SYSTEM * MAX_SYSTEM]; /* of the q-th derivatives by t */
 	struct Term {
 		Jet jet;
 		double c[MAX_SYSTEM * MAX_SYSTEM];
-	} *terms;
+	} * terms;
 	uint32_t nterms;
 } Symbol;
 
@@ -78,7 +94,8 @@ static uint32_t first_part(const Statement *s, uint32_t field) {
 	return n;
 }
 
-/* Orders that the jets of the equations inside have; false when the unknowns differ in their order in t, or are too many. */
+/* Orders that the jets of the equations inside have; false when the unknowns
+ * differ in their order in t, or are too many. */
 static bool orders_of(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
 	const uint32_t nf = fields_with_equation(l->e);
@@ -92,7 +109,8 @@ static bool orders_of(const Statement *s, Symbol *y) {
 				const Residual *r = &s->residuals.at[i];
 				if (r->at || !r->mentions[j] || l->jets[j].field != f) continue;
 				if (time_order(l, &l->jets[j]) > q) q = time_order(l, &l->jets[j]);
-				if (!time_order(l, &l->jets[j]) && jet_order(l, &l->jets[j], true) > y->p) y->p = jet_order(l, &l->jets[j], true);
+				if (!time_order(l, &l->jets[j]) && jet_order(l, &l->jets[j], true) > y->p)
+					y->p = jet_order(l, &l->jets[j], true);
 			}
 		if (f && q != y->q) return false;
 		y->q = q;
@@ -100,10 +118,12 @@ static bool orders_of(const Statement *s, Symbol *y) {
 	return true;
 }
 
-/* Coefficients at the k-th sample; false: they cannot be had, or the statement is not linear in what it has of highest order. */
+/* Coefficients at the k-th sample; false: they cannot be had, or the statement
+ * is not linear in what it has of highest order. */
 static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 	const Layout *l = s->l;
-	double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1), *slope = ARENA_ARRAY(s->sp->a, double, MAX_SYSTEM * 2 + s->total);
+	double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1),
+							   *slope = ARENA_ARRAY(s->sp->a, double, MAX_SYSTEM * 2 + s->total);
 	sample_of(s, k, rest, coords, jets);
 	y->terms = ARENA_ARRAY(s->sp->a, struct Term, l->njets + 1);
 	y->nterms = 0;
@@ -123,8 +143,10 @@ static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 			if (r->at) continue;
 			const uint32_t rows = residual_rows(r);
 			if (row + rows > y->n) return false;
-			for (uint32_t part = 0; r->mentions[j] && part < statement_parts(s, jet->field); part++) {
-				if (!residual_slope(s, r, coords, jets, s->offset[j] + part, false, slope)) return false;
+			for (uint32_t part = 0; r->mentions[j] && part < statement_parts(s, jet->field);
+			     part++) {
+				if (!residual_slope(s, r, coords, jets, s->offset[j] + part, false, slope))
+					return false;
 				for (uint32_t a = 0; a < rows; a++) {
 					term->c[(row + a) * y->n + first_part(s, jet->field) + part] = slope[a];
 					any |= slope[a] != 0;
@@ -139,16 +161,19 @@ static bool symbol_at(const Statement *s, Symbol *y, uint32_t k, bool rest) {
 	return true;
 }
 
-/* Whether the terms of highest order do not depend on the solution: the same with all jets zero. */
+/* Whether the terms of highest order do not depend on the solution: the same
+ * with all jets zero. */
 static bool state_free(const Statement *s, const Symbol *of) {
 	Symbol a = *of, b = *of;
 	for (uint32_t k = 0; k < 2; k++) {
-		if (!symbol_at(s, &a, k, false) || !symbol_at(s, &b, k, true) || a.nterms != b.nterms) return false;
+		if (!symbol_at(s, &a, k, false) || !symbol_at(s, &b, k, true) || a.nterms != b.nterms)
+			return false;
 		for (uint32_t i = 0; i < a.n * a.n; i++)
 			if (fabs(a.m[i] - b.m[i]) > 1e-9 * (1 + fabs(a.m[i]))) return false;
 		for (uint32_t t = 0; t < a.nterms; t++)
 			for (uint32_t i = 0; i < a.n * a.n; i++)
-				if (fabs(a.terms[t].c[i] - b.terms[t].c[i]) > 1e-9 * (1 + fabs(a.terms[t].c[i]))) return false;
+				if (fabs(a.terms[t].c[i] - b.terms[t].c[i]) > 1e-9 * (1 + fabs(a.terms[t].c[i])))
+					return false;
 	}
 	return true;
 }
@@ -164,7 +189,8 @@ static bool starts_known(const Statement *s) {
 		for (uint32_t i = 0; i < s->residuals.n; i++) {
 			const Residual *r = &s->residuals.at[i];
 			uint32_t of;
-			found |= r->at && r->spot.coord == s->l->time && value_given(s, r, coords, &of, out) && of == f;
+			found |= r->at && r->spot.coord == s->l->time && value_given(s, r, coords, &of, out) &&
+			         of == f;
 		}
 		known += found;
 	}
@@ -188,7 +214,8 @@ static bool solve_left(uint32_t n, const double *m, double *a) {
 		for (uint32_t i = 0; i < n; i++) {
 			if (i == k) continue;
 			const double f = w[i * n + k] / w[k * n + k];
-			for (uint32_t j = 0; j < n; j++) w[i * n + j] -= f * w[k * n + j], a[i * n + j] -= f * a[k * n + j];
+			for (uint32_t j = 0; j < n; j++)
+				w[i * n + j] -= f * w[k * n + j], a[i * n + j] -= f * a[k * n + j];
 		}
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -226,7 +253,8 @@ static bool direction(uint32_t dims, uint32_t k, double *xi) {
 	return k < dims + 12;
 }
 
-/* How mu^q lies: over all directions, the largest and least real part and the largest imaginary one, relative to the largest eigenvalue. */
+/* How mu^q lies: over all directions, the largest and least real part and the
+ * largest imaginary one, relative to the largest eigenvalue. */
 typedef struct Growth {
 	double most, least, imaginary, scale;
 	bool known, oscillates; /* mu is i times what is below: an odd order, q = 1 */
@@ -243,7 +271,11 @@ static Growth growth_of(const Statement *s, const Symbol *y) {
 			return g;
 		}
 		for (uint32_t i = 0; i < y->n; i++) {
-			const double r = turn == 0 ? -re[i] : turn == 2 ? re[i] : turn == 1 ? im[i] : -im[i], j = turn % 2 ? re[i] : im[i];
+			const double r = turn == 0   ? -re[i]
+			                 : turn == 2 ? re[i]
+			                 : turn == 1 ? im[i]
+			                             : -im[i],
+						 j = turn % 2 ? re[i] : im[i];
 			g.scale = fmax(g.scale, hypot(re[i], im[i]));
 			g.most = fmax(g.most, r);
 			g.least = fmin(g.least, r);
@@ -251,7 +283,8 @@ static Growth growth_of(const Statement *s, const Symbol *y) {
 		}
 		for (uint32_t i = 0; i < y->n * y->n; i++) size = fmax(size, fabs(a[i]));
 	}
-	/* the highest order alone decides nothing where its matrix is nilpotent, as of u_t == v, v_t == u_xx: its eigenvalues are rounding */
+	/* the highest order alone decides nothing where its matrix is nilpotent, as
+	 * of u_t == v, v_t == u_xx: its eigenvalues are rounding */
 	if (g.scale <= 1e-6 * size) g.known = false;
 	g.oscillates = turn % 2;
 	return g;
@@ -274,14 +307,16 @@ static Span principal_span(const Statement *s, const Symbol *y) {
 static const Residual *condition_in_time(const Statement *s, int side) {
 	for (uint32_t i = 0; i < s->residuals.n; i++) {
 		const Residual *r = &s->residuals.at[i];
-		if (r->at && s->l->time >= 0 && r->spot.coord == s->l->time && r->spot.side == side) return r;
+		if (r->at && s->l->time >= 0 && r->spot.coord == s->l->time && r->spot.side == side)
+			return r;
 	}
 	return NULL;
 }
 
 static const char *time_end(const Statement *s, int side) {
 	const Coordinate *t = &s->l->coord[s->l->time];
-	return arena_printf(s->sp->a, "%s = %s", atom_text(s->sp->c, t->name), source_of(s->sp->c, side ? t->hi : t->lo));
+	return arena_printf(s->sp->a, "%s = %s", atom_text(s->sp->c, t->name),
+	                    source_of(s->sp->c, side ? t->hi : t->lo));
 }
 
 /* Problems that go on in t. */
@@ -295,7 +330,8 @@ static const char *check_evolution(const Statement *s, Symbol *y) {
 		const Growth g = growth_of(s, y);
 		if (!g.known) continue;
 		const double tol = 1e-3 * g.scale;
-		const double most = backwards && y->q == 1 ? -g.least : g.most, least = backwards && y->q == 1 ? -g.most : g.least;
+		const double most = backwards && y->q == 1 ? -g.least : g.most,
+					 least = backwards && y->q == 1 ? -g.most : g.least;
 		seen++;
 		if (y->q == 1) {
 			bad += most > tol;
@@ -308,8 +344,14 @@ static const char *check_evolution(const Statement *s, Symbol *y) {
 		}
 	}
 	if (!seen) return "";
-	const char *kind = y->q == 2 && turning == seen ? "hyperbolic" : y->q == 2 && bad == seen ? "elliptic" : stiff == seen ? y->p == 2 ? "parabolic" : "parabolic of higher order"
-	                   : waves == seen ? y->p == 1 ? "hyperbolic" : y->p > 1 ? "dispersive" : "" : bad || stiff || turning ? "mixed" : "";
+	const char *kind = y->q == 2 && turning == seen ? "hyperbolic"
+	                   : y->q == 2 && bad == seen   ? "elliptic"
+	                   : stiff == seen ? y->p == 2 ? "parabolic" : "parabolic of higher order"
+	                   : waves == seen ? y->p == 1  ? "hyperbolic"
+	                                     : y->p > 1 ? "dispersive"
+	                                                : ""
+	                   : bad || stiff || turning ? "mixed"
+	                                             : "";
 	if (!y->p) kind = "ordinary in t at every place";
 	if (bad == seen && y->p && (state_free(s, y) || starts_known(s))) {
 		const Span at = principal_span(s, y);
@@ -317,26 +359,44 @@ static const char *check_evolution(const Statement *s, Symbol *y) {
 		const Residual *given = backwards ? last : first;
 		Diag *d = NULL;
 		if (y->q == 1 && y->p % 2 == 0 && !both) {
-			d = diag_error(c, E_PROBLEM_TYPE, at, "with this sign short waves grow without bound from %s on: the problem runs backwards", start);
-			diag_hint(c, d, "change the sign, or give the values at %s", time_end(s, backwards ? 0 : 1));
+			d = diag_error(c, E_PROBLEM_TYPE, at,
+			               "with this sign short waves grow without bound from %s on: the problem "
+			               "runs backwards",
+			               start);
+			diag_hint(c, d, "change the sign, or give the values at %s",
+			          time_end(s, backwards ? 0 : 1));
 		} else if (y->q == 1 && y->p == 1)
-			d = diag_error(c, E_PROBLEM_TYPE, at, "the characteristic speeds of this system are not real, so that short waves grow without bound from %s on: it is elliptic", start);
+			d = diag_error(c, E_PROBLEM_TYPE, at,
+			               "the characteristic speeds of this system are not real, so that short "
+			               "waves grow without bound from %s on: it is elliptic",
+			               start);
 		else if (y->q == 1)
-			d = diag_error(c, E_PROBLEM_TYPE, at, "short waves of this system grow without bound from %s on, whichever way it runs", start);
+			d = diag_error(
+				c, E_PROBLEM_TYPE, at,
+				"short waves of this system grow without bound from %s on, whichever way it runs",
+				start);
 		else if (!(first && last)) {
-			d = diag_error(c, E_PROBLEM_TYPE, at, "this is elliptic in %s, and conditions at %s alone (Cauchy's problem) leave short waves that grow without bound", coordinates_text(s, false), start);
-			diag_hint(c, d, "give a condition at each of %s and %s", time_end(s, 0), time_end(s, 1));
+			d = diag_error(c, E_PROBLEM_TYPE, at,
+			               "this is elliptic in %s, and conditions at %s alone (Cauchy's problem) "
+			               "leave short waves that grow without bound",
+			               coordinates_text(s, false), start);
+			diag_hint(c, d, "give a condition at each of %s and %s", time_end(s, 0),
+			          time_end(s, 1));
 		}
 		if (d && given) diag_second(c, d, given->at->span, "the values are given here");
 	} else if (y->q == 2 && turning == seen && first && last) {
-		Diag *d = diag_error(c, E_PROBLEM_TYPE, last->at->span, "this is hyperbolic: what happens at %s follows from %s, and cannot be given", time_end(s, 1), time_end(s, 0));
+		Diag *d = diag_error(
+			c, E_PROBLEM_TYPE, last->at->span,
+			"this is hyperbolic: what happens at %s follows from %s, and cannot be given",
+			time_end(s, 1), time_end(s, 0));
 		diag_second(c, d, first->at->span, "the other condition is here");
 		diag_hint(c, d, "give the value and the derivative by t at %s", time_end(s, 0));
 	}
 	return kind;
 }
 
-/* Several unknowns and no t: elliptic where no direction is characteristic, det S(xi) != 0. */
+/* Several unknowns and no t: elliptic where no direction is characteristic, det
+ * S(xi) != 0. */
 static const char *steady_system(const Statement *s, Symbol *y) {
 	uint32_t seen = 0;
 	for (uint32_t k = 0; k < SAMPLES && y->p; k++) {
@@ -357,7 +417,8 @@ static const char *steady_system(const Statement *s, Symbol *y) {
 	return seen ? "elliptic" : "";
 }
 
-/* One unknown and no t: the signs of the eigenvalues of the second-order part (Courant and Hilbert II, ch. III). */
+/* One unknown and no t: the signs of the eigenvalues of the second-order part
+ * (Courant and Hilbert II, ch. III). */
 static const char *check_steady(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
 	uint32_t seen = 0, elliptic = 0, hyperbolic = 0, degenerate = 0;
@@ -371,7 +432,8 @@ static const char *check_steady(const Statement *s, Symbol *y) {
 			for (uint32_t i = 0; i < l->nspace; i++)
 				for (uint32_t j = 0; j < l->nspace; j++) {
 					const uint8_t *o = y->terms[t].jet.order;
-					if (i == j ? o[l->space[i]] == 2 : o[l->space[i]] == 1 && o[l->space[j]] == 1) a[i * l->nspace + j] += y->terms[t].c[0] * (i == j ? 1 : 0.5);
+					if (i == j ? o[l->space[i]] == 2 : o[l->space[i]] == 1 && o[l->space[j]] == 1)
+						a[i * l->nspace + j] += y->terms[t].c[0] * (i == j ? 1 : 0.5);
 				}
 		if (!eigenvalues_of(l->nspace, a, re, im)) continue;
 		uint32_t plus = 0, minus = 0;
@@ -389,13 +451,18 @@ static const char *check_steady(const Statement *s, Symbol *y) {
 	if (elliptic == seen) return "elliptic";
 	if (hyperbolic == seen && !l->region && state_free(s, y)) {
 		Ctx *c = s->sp->c;
-		Diag *d = diag_error(c, E_PROBLEM_TYPE, principal_span(s, y), "this is hyperbolic in %s: conditions on all of the boundary do not determine a solution", coordinates_text(s, true));
-		diag_hint(c, d, "call the coordinate along which it goes on `t`, and give value and derivative where it begins");
+		Diag *d = diag_error(c, E_PROBLEM_TYPE, principal_span(s, y),
+		                     "this is hyperbolic in %s: conditions on all of the boundary do not "
+		                     "determine a solution",
+		                     coordinates_text(s, true));
+		diag_hint(c, d,
+		          "call the coordinate along which it goes on `t`, and give value and derivative "
+		          "where it begins");
 	}
 	return hyperbolic == seen ? "hyperbolic" : degenerate == seen ? "parabolic" : "mixed";
 }
 
-/* ---- which way a solution is carried --------------------------------------------------------------------------------------------------------- */
+/* ---- which way a solution is carried ------------------------------------- */
 
 /* Whether a condition has the value of a field, not only derivatives. */
 static bool has_value(const Statement *s, const Residual *r) {
@@ -404,16 +471,20 @@ static bool has_value(const Statement *s, const Residual *r) {
 	return false;
 }
 
-/* First order in t and x: as many conditions at an end as characteristics enter there. */
+/* First order in t and x: as many conditions at an end as characteristics enter
+ * there. */
 static void check_flow(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
 	Ctx *c = s->sp->c;
-	if (y->q != 1 || y->p != 1 || (y->n > 1 && l->nspace > 1) || condition_in_time(s, 1) || !state_free(s, y)) return;
+	if (y->q != 1 || y->p != 1 || (y->n > 1 && l->nspace > 1) || condition_in_time(s, 1) ||
+	    !state_free(s, y))
+		return;
 	for (uint32_t i = 0; i < l->nspace; i++) {
 		const Coordinate *x = &l->coord[l->space[i]];
 		if (!x->lo || x->periodic) continue;
 		int up = -1, down = -1; /* characteristics that run up and down, at all samples */
-		double xi[MAX_COORDS] = {0}, a[MAX_SYSTEM * MAX_SYSTEM], re[MAX_SYSTEM], im[MAX_SYSTEM], speed = 0;
+		double xi[MAX_COORDS] = {0}, a[MAX_SYSTEM * MAX_SYSTEM], re[MAX_SYSTEM], im[MAX_SYSTEM],
+			   speed = 0;
 		xi[i] = 1;
 		for (uint32_t k = 0; k < SAMPLES; k++) {
 			int above = 0, below = 0;
@@ -429,7 +500,9 @@ static void check_flow(const Statement *s, Symbol *y) {
 			if (k && (above != up || below != down)) return;
 			up = above, down = below;
 		}
-		uint32_t given[2] = {0}, values[2] = {0}; /* conditions; those that are not for derivatives alone: ∂n(u) == 0 may stand where the solution leaves freely */
+		/* conditions; those that are not for derivatives alone: ∂n(u) == 0
+		 * may stand where the solution leaves freely */
+		uint32_t given[2] = {0}, values[2] = {0};
 		const Residual *last[2] = {NULL, NULL};
 		for (uint32_t k = 0; k < s->residuals.n; k++) {
 			const Residual *r = &s->residuals.at[k];
@@ -439,38 +512,50 @@ static void check_flow(const Statement *s, Symbol *y) {
 			values[r->spot.side] += residual_rows(r);
 			last[r->spot.side] = r;
 		}
-		const char *name = atom_text(c, x->name), *ends[2] = {source_of(c, x->lo), source_of(c, x->hi)};
+		const char *name = atom_text(c, x->name),
+				   *ends[2] = {source_of(c, x->lo), source_of(c, x->hi)};
 		if (y->n == 1) {
 			const int out = up ? 1 : down ? 0 : -1;
 			if (out >= 0 && !given[0] && !given[1]) {
-				Diag *d = diag_error(c, E_PROBLEM_CONDITION, principal_span(s, y), "this is first order in %s and needs 1 condition there; there are 0", name);
-				diag_hint(c, d, "the solution enters at %s = %s: give its value there", name, ends[!out]);
+				Diag *d = diag_error(
+					c, E_PROBLEM_CONDITION, principal_span(s, y),
+					"this is first order in %s and needs 1 condition there; there are 0", name);
+				diag_hint(c, d, "the solution enters at %s = %s: give its value there", name,
+				          ends[!out]);
 				continue;
 			}
 			if (out < 0 || !last[out]) continue;
-			Diag *d = diag_error(c, E_PROBLEM_SIDE, last[out]->at->span, "the solution is carried towards %s = %s and leaves there; the condition belongs at %s = %s, where it enters", name, ends[out], name,
-			                     ends[!out]);
+			Diag *d = diag_error(c, E_PROBLEM_SIDE, last[out]->at->span,
+			                     "the solution is carried towards %s = %s and leaves there; the "
+			                     "condition belongs at %s = %s, where it enters",
+			                     name, ends[out], name, ends[!out]);
 			diag_second(c, d, principal_span(s, y), "the speed is %.4g", speed);
 			continue;
 		}
 		for (int side = 0; side < 2; side++) {
 			const uint32_t enter = (uint32_t)(side ? down : up);
 			if (given[side] >= enter && values[side] <= enter) continue;
-			Diag *d = diag_error(c, E_PROBLEM_CONDITION, last[side] && values[side] > enter ? last[side]->at->span : principal_span(s, y),
-			                     "%u characteristic%s of this system enter%s at %s = %s, which takes as many conditions there; there %s %u", enter, enter == 1 ? "" : "s", enter == 1 ? "s" : "", name,
+			Diag *d = diag_error(c, E_PROBLEM_CONDITION,
+			                     last[side] && values[side] > enter ? last[side]->at->span
+			                                                        : principal_span(s, y),
+			                     "%u characteristic%s of this system enter%s at %s = %s, which "
+			                     "takes as many conditions there; there %s %u",
+			                     enter, enter == 1 ? "" : "s", enter == 1 ? "s" : "", name,
 			                     ends[side], given[side] == 1 ? "is" : "are", given[side]);
 			diag_second(c, d, x->span, "`%s` runs from %s to %s", name, ends[0], ends[1]);
 		}
 	}
 }
 
-/* ---- conditions that meet -------------------------------------------------------------------------------------------------------------------- */
+/* ---- conditions that meet ------------------------------------------------ */
 
 static const char *place_text(const Statement *s, const Residual *a, const Residual *b) {
 	const char *text = "";
 	for (int k = 0; k < 2; k++) {
 		const Spot *x = k ? &b->spot : &a->spot;
-		text = arena_printf(s->sp->a, k ? "%s, %s = %s" : "%s%s = %s", text, atom_text(s->sp->c, s->l->coord[x->coord].name), source_of(s->sp->c, x->value));
+		text = arena_printf(s->sp->a, k ? "%s, %s = %s" : "%s%s = %s", text,
+		                    atom_text(s->sp->c, s->l->coord[x->coord].name),
+		                    source_of(s->sp->c, x->value));
 	}
 	return text;
 }
@@ -478,7 +563,9 @@ static const char *place_text(const Statement *s, const Residual *a, const Resid
 static void check_pair(const Statement *s, const Residual *a, const Residual *b) {
 	const Layout *l = s->l;
 	double scale = 0;
-	for (uint32_t k = 0; k < SAMPLES; k++) { /* how large the values are: a small step is a matter of rounding a solution */
+	/* how large the values are: a small step is a matter of rounding a
+	 * solution */
+	for (uint32_t k = 0; k < SAMPLES; k++) {
 		double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1), x[64];
 		uint32_t f = 0;
 		sample_of(s, k, true, coords, jets);
@@ -494,16 +581,22 @@ static void check_pair(const Statement *s, const Residual *a, const Residual *b)
 	for (uint32_t k = 0; k < 3; k++) {
 		double coords[MAX_COORDS], x[64], y[64];
 		uint32_t f = 0, g = 0;
-		for (uint32_t i = 0; i < l->ncoords; i++) coords[i] = s->lo[i] + (0.31 + 0.19 * k) * (s->hi[i] - s->lo[i]);
+		for (uint32_t i = 0; i < l->ncoords; i++)
+			coords[i] = s->lo[i] + (0.31 + 0.19 * k) * (s->hi[i] - s->lo[i]);
 		coords[a->spot.coord] = a->spot.side ? s->hi[a->spot.coord] : s->lo[a->spot.coord];
 		coords[b->spot.coord] = b->spot.side ? s->hi[b->spot.coord] : s->lo[b->spot.coord];
-		if (!value_given(s, a, coords, &f, x) || !value_given(s, b, coords, &g, y) || f != g) return;
+		if (!value_given(s, a, coords, &f, x) || !value_given(s, b, coords, &g, y) || f != g)
+			return;
 		for (uint32_t i = 0; i < statement_parts(s, f); i++) {
 			if (fabs(x[i] - y[i]) <= 0.01 * scale) continue;
 			const char *name = atom_text(s->sp->c, l->e->problem->fields[f].name);
 			if (s->sizes[f]) name = arena_printf(s->sp->a, "%s[%u]", name, i);
-			Diag *d = warn_once(s, W_PROBLEM_CORNER, b->q->span, arena_printf(s->sp->a, "at %s two conditions meet that contradict each other: `%s` is %.6g by this one and %.6g by the other",
-			                                                                 place_text(s, a, b), name, y[i], x[i]));
+			Diag *d =
+				warn_once(s, W_PROBLEM_CORNER, b->q->span,
+			              arena_printf(s->sp->a,
+			                           "at %s two conditions meet that contradict each other: `%s` "
+			                           "is %.6g by this one and %.6g by the other",
+			                           place_text(s, a, b), name, y[i], x[i]));
 			if (d) diag_second(s->sp->c, d, a->q->span, "the other one is here");
 			return;
 		}
@@ -516,12 +609,14 @@ static void check_corners(const Statement *s) {
 	for (uint32_t i = 0; i < s->residuals.n; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const Residual *a = &s->residuals.at[k], *b = &s->residuals.at[i];
-			if (!a->at || !b->at || a->q == b->q || a->spot.coord < 0 || b->spot.coord < 0 || a->spot.side < 0 || b->spot.side < 0 || a->spot.coord == b->spot.coord) continue;
+			if (!a->at || !b->at || a->q == b->q || a->spot.coord < 0 || b->spot.coord < 0 ||
+			    a->spot.side < 0 || b->spot.side < 0 || a->spot.coord == b->spot.coord)
+				continue;
 			check_pair(s, a, b);
 		}
 }
 
-/* ---- unknowns up to a constant ---------------------------------------------------------------------------------------------------------------- */
+/* ---- unknowns up to a constant ------------------------------------------- */
 
 static void check_constants(const Statement *s) {
 	const Layout *l = s->l;
@@ -530,42 +625,55 @@ static void check_constants(const Statement *s) {
 		const Jet value = {.field = f};
 		const int j = jet_find(l, &value);
 		bool fixed = j < 0, evolves = false, occurs = false;
-		for (uint32_t k = 0; k < l->njets; k++) evolves |= l->jets[k].field == f && time_order(l, &l->jets[k]) > 0;
+		for (uint32_t k = 0; k < l->njets; k++)
+			evolves |= l->jets[k].field == f && time_order(l, &l->jets[k]) > 0;
 		const Residual *last = NULL;
 		for (uint32_t i = 0; i < s->residuals.n && !fixed && !evolves; i++) {
 			const Residual *r = &s->residuals.at[i];
 			double *out = ARENA_ARRAY(s->sp->a, double, residual_rows(r) + 1);
 			for (uint32_t k = 0; k < l->njets; k++)
 				if (r->mentions[k] && l->jets[k].field == f && r->at) last = r;
-			for (uint32_t k = 0; k < l->njets; k++) occurs |= r->mentions[k] && l->jets[k].field == f && (int)k != j;
+			for (uint32_t k = 0; k < l->njets; k++)
+				occurs |= r->mentions[k] && l->jets[k].field == f && (int)k != j;
 			if (!r->mentions[j]) continue;
 			for (uint32_t k = 0; k < SAMPLES && !fixed; k++) {
 				double coords[MAX_COORDS], *jets = ARENA_ARRAY(s->sp->a, double, s->total + 1);
 				sample_of(s, k, k == 0, coords, jets);
 				for (uint32_t part = 0; part < statement_parts(s, f) && !fixed; part++) {
-					fixed = !residual_slope(s, r, coords, jets, s->offset[j] + part, true, out); /* what cannot be evaluated may fix it */
+					/* what cannot be evaluated may fix it */
+					fixed = !residual_slope(s, r, coords, jets, s->offset[j] + part, true, out);
 					for (uint32_t m = 0; m < residual_rows(r); m++) fixed |= out[m] != 0;
 				}
 			}
 		}
 		if (fixed || evolves || !occurs) continue;
-		const char *name = atom_text(s->sp->c, e->problem->fields[f].name), *zeros = "0", *point = "";
-		for (uint32_t i = 0; i < l->nspace; i++) point = arena_printf(s->sp->a, i ? "%s, 0" : "%s0", point);
+		const char *name = atom_text(s->sp->c, e->problem->fields[f].name), *zeros = "0",
+				   *point = "";
+		for (uint32_t i = 0; i < l->nspace; i++)
+			point = arena_printf(s->sp->a, i ? "%s, 0" : "%s0", point);
 		if (s->sizes[f]) {
 			zeros = "[0";
-			for (int64_t i = 1; i < s->sizes[f]; i++) zeros = arena_printf(s->sp->a, "%s, 0", zeros);
+			for (int64_t i = 1; i < s->sizes[f]; i++)
+				zeros = arena_printf(s->sp->a, "%s, 0", zeros);
 			zeros = arena_printf(s->sp->a, "%s]", zeros);
 		}
-		Diag *d = warn_once(s, W_PROBLEM_CONSTANT, e->problem->fields[f].span,
-		                    arena_printf(s->sp->a, "`%s` occurs in equations and conditions by its derivatives only: it is determined up to a constant%s", name,
-		                                 fields_with_equation(e) == 1 ? ", and there is a solution only if sources and flux balance" : ""));
+		Diag *d = warn_once(
+			s, W_PROBLEM_CONSTANT, e->problem->fields[f].span,
+			arena_printf(s->sp->a,
+		                 "`%s` occurs in equations and conditions by its derivatives only: it is "
+		                 "determined up to a constant%s",
+		                 name,
+		                 fields_with_equation(e) == 1
+		                     ? ", and there is a solution only if sources and flux balance"
+		                     : ""));
 		if (!d) continue;
 		if (last) diag_second(s->sp->c, d, last->q->span, "this condition does not give its value");
-		diag_hint(s->sp->c, d, "a condition at one point fixes it: %s == %s at (%s%s)", name, zeros, point, l->nspace == 1 ? "," : "");
+		diag_hint(s->sp->c, d, "a condition at one point fixes it: %s == %s at (%s%s)", name, zeros,
+		          point, l->nspace == 1 ? "," : "");
 	}
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 void statement_check(Statement *s) {
 	Ctx *c = s->sp->c;
@@ -575,7 +683,9 @@ void statement_check(Statement *s) {
 	if (diag_count(c, SEV_ERROR) == before && s->bounded) {
 		Symbol y;
 		if (orders_of(s, &y)) {
-			s->type = y.q == 1 || y.q == 2 ? check_evolution(s, &y) : y.q == 0 ? check_steady(s, &y) : "";
+			s->type = y.q == 1 || y.q == 2 ? check_evolution(s, &y)
+			          : y.q == 0           ? check_steady(s, &y)
+			                               : "";
 			if (diag_count(c, SEV_ERROR) == before) check_flow(s, &y);
 		}
 		if (diag_count(c, SEV_ERROR) == before && !s->checking) {

@@ -1,8 +1,11 @@
-/* rest_arguments.c - which named arguments a function with `...options` takes, as far as its text tells.
+/* rest_arguments.c - which named arguments a function with `...options` takes,
+ * as far as its text tells.
  *
- * Needs: specialise/internal.h. Guarantees: for messages, signatures and completion only: calls are bound by call.c, whatever is said here. What is found are the named parameters of the
- * functions that the options are handed on to, near or far, but for those that are given at their side; a function that does anything else with its options takes
- * arguments that nobody knows.
+ * Needs: specialise/internal.h. Guarantees: for messages, signatures and
+ * completion only: calls are bound by call.c, whatever is said here. What is
+ * found are the named parameters of the functions that the options are handed
+ * on to, near or far, but for those that are given at their side; a function
+ * that does anything else with its options takes arguments that nobody knows.
  */
 #include "parser/specialise/internal.h"
 
@@ -21,7 +24,8 @@ typedef struct Search {
 
 static const Param *rest_param(const Ast *fn) {
 	for (uint32_t i = 0; i < fn->function.nparams; i++)
-		if (fn->function.params[i].rest && fn->function.params[i].named) return &fn->function.params[i];
+		if (fn->function.params[i].rest && fn->function.params[i].named)
+			return &fn->function.params[i];
 	return NULL;
 }
 
@@ -33,7 +37,8 @@ static bool given(const Ast *call, Atom name) {
 	return false;
 }
 
-/* A call that takes the options: its own named parameters, and where it hands on what is left. */
+/* A call that takes the options: its own named parameters, and where it hands
+ * on what is left. */
 static void receiver(Search *s, const Ast *call) {
 	Ctx *c = s->c;
 	const Ast *callee = call->call.callee;
@@ -90,7 +95,13 @@ static void search(void *ud, const Ast *e) {
 bool rest_each(Ctx *c, const Ast *fn, RestFind find, RestVisit visit, void *ud) {
 	const Param *rest = rest_param(fn);
 	if (!rest) return true;
-	Search all = {.c = c, .fn = fn, .rest = rest->name, .find = find, .visit = visit, .ud = ud, .known = true};
+	Search all = {.c = c,
+	              .fn = fn,
+	              .rest = rest->name,
+	              .find = find,
+	              .visit = visit,
+	              .ud = ud,
+	              .known = true};
 	search(&all, fn->function.body);
 	return all.known;
 }

@@ -1,8 +1,12 @@
-/* suggest.c - "did you mean": of the names in scope the one that is spelled like a wrong name and fits where that stands.
+/* suggest.c - "did you mean": of the names in scope the one that is spelled
+ * like a wrong name and fits where that stands.
  *
- * Needs: specialise/internal.h, diag_nearest. Guarantees: what is surely no function is not suggested for a call, nor a function for a number; a function that is
- * suggested takes as many arguments as the call has, and those that it names; a record has the field that is asked of it. What cannot be known without
- * running counts as fitting. Looks a candidate up only when its spelling is near, since that may read a module of the library.
+ * Needs: specialise/internal.h, diag_nearest. Guarantees: what is surely no
+ * function is not suggested for a call, nor a function for a number; a function
+ * that is suggested takes as many arguments as the call has, and those that it
+ * names; a record has the field that is asked of it. What cannot be known
+ * without running counts as fitting. Looks a candidate up only when its
+ * spelling is near, since that may read a module of the library.
  */
 #include "parser/specialise/internal.h"
 
@@ -17,12 +21,12 @@ typedef enum UseKind {
 
 typedef struct NameUse {
 	UseKind kind;
-	const Ast *at;    /* the call, or the field */
-	uint32_t given;   /* positional arguments of a call */
-	bool open;        /* of which there may be more: ...items */
+	const Ast *at;  /* the call, or the field */
+	uint32_t given; /* positional arguments of a call */
+	bool open;      /* of which there may be more: ...items */
 } NameUse;
 
-/* ---- where the name stands --------------------------------------------------------------------------------------- */
+/* ---- where the name stands ----------------------------------------------- */
 
 typedef struct Search {
 	Sp *sp;
@@ -33,7 +37,8 @@ typedef struct Search {
 } Search;
 
 static bool is_name_at(const Ast *e, Span at) {
-	return e && e->kind == A_NAME && e->span.source == at.source && e->span.start == at.start && e->span.end == at.end;
+	return e && e->kind == A_NAME && e->span.source == at.source && e->span.start == at.start &&
+	       e->span.end == at.end;
 }
 
 struct callee_scan {
@@ -43,8 +48,10 @@ struct callee_scan {
 
 static void callee_visit(void *ud, const Ast *e) {
 	struct callee_scan *s = ud;
-	if (e->kind == A_CALL && e->call.callee->kind == A_NAME && e->call.callee->name.name == s->name) s->called = true;
-	if (e->kind == A_INDEX && e->index.base->kind == A_NAME && e->index.base->name.name == s->name) s->taken = true;
+	if (e->kind == A_CALL && e->call.callee->kind == A_NAME && e->call.callee->name.name == s->name)
+		s->called = true;
+	if (e->kind == A_INDEX && e->index.base->kind == A_NAME && e->index.base->name.name == s->name)
+		s->taken = true;
 	if (e->kind == A_BINARY && e->op != AO_COMPOSE && e->op != AO_PIPE)
 		for (int i = 0; i < 2; i++) {
 			const Ast *x = i ? e->binary.right : e->binary.left;
@@ -59,7 +66,8 @@ static const Ast *equation_of(Value v) {
 	return f->code_kind == CODE_AST ? f->code : NULL;
 }
 
-/* What a function does with its k-th argument: calls it, or computes with it. */
+/* What a function does with its k-th argument: calls it, or computes with it.
+ */
 static UseKind use_of_argument(Sp *sp, const Ast *call, uint32_t k) {
 	if (call->call.callee->kind != A_NAME) return USE_ANY;
 	const Atom name = call->call.callee->name.name;
@@ -70,9 +78,14 @@ static UseKind use_of_argument(Sp *sp, const Ast *call, uint32_t k) {
 		uint32_t place = k;
 		for (uint32_t i = 0; arg->name && i < fn->function.nparams; i++)
 			if (fn->function.params[i].name == arg->name) place = i;
-		if (place >= fn->function.nparams || (arg->name && fn->function.params[place].name != arg->name)) return USE_ANY;
+		if (place >= fn->function.nparams ||
+		    (arg->name && fn->function.params[place].name != arg->name))
+			return USE_ANY;
 		const Param *p = &fn->function.params[place];
-		if (p->type) return p->type->type.is_function ? USE_FUNCTION : p->type->type.is_record ? USE_ANY : USE_NUMBER;
+		if (p->type)
+			return p->type->type.is_function ? USE_FUNCTION
+			       : p->type->type.is_record ? USE_ANY
+			                                 : USE_NUMBER;
 		struct callee_scan s = {.name = p->name};
 		callee_visit(&s, fn->function.body);
 		return s.called ? USE_FUNCTION : s.taken ? USE_NUMBER : USE_ANY;
@@ -105,15 +118,14 @@ static void search_visit(void *ud, const Ast *e) {
 			return;
 		}
 		for (uint32_t i = 0; i < e->call.n; i++)
-			if (is_name_at(e->call.args[i].value, s->name) && !e->call.args[i].spread) u->kind = use_of_argument(s->sp, e, i);
+			if (is_name_at(e->call.args[i].value, s->name) && !e->call.args[i].spread)
+				u->kind = use_of_argument(s->sp, e, i);
 		return;
 	case A_BINARY:
 		if (e->op == AO_PIPE) {
 			if (is_name_at(e->binary.right, s->name)) *u = (NameUse){.kind = USE_CALL, .given = 1};
-		} else if (e->op == AO_COMPOSE)
-			u->kind = USE_FUNCTION;
-		else if (e->op != AO_EQ && e->op != AO_NE)
-			u->kind = USE_NUMBER;
+		} else if (e->op == AO_COMPOSE) u->kind = USE_FUNCTION;
+		else if (e->op != AO_EQ && e->op != AO_NE) u->kind = USE_NUMBER;
 		return;
 	case A_UNARY:
 	case A_LOGIC:
@@ -137,7 +149,7 @@ static void search_visit(void *ud, const Ast *e) {
 	}
 }
 
-/* ---- whether a candidate fits ------------------------------------------------------------------------------------ */
+/* ---- whether a candidate fits -------------------------------------------- */
 
 /* Whether a function with these parameters can be called like this. */
 static bool takes(const NameUse *u, uint32_t n, const Param *params) {
@@ -172,7 +184,8 @@ static bool builtin_takes(Ctx *c, const NameUse *u, const Builtin *b) {
 		}
 		if (!known) return false;
 	}
-	return (b->max_args < 0 || u->given <= (uint32_t)b->max_args) && (u->open || b->min_args < 0 || u->given >= (uint32_t)b->min_args);
+	return (b->max_args < 0 || u->given <= (uint32_t)b->max_args) &&
+	       (u->open || b->min_args < 0 || u->given >= (uint32_t)b->min_args);
 }
 
 static bool function_fits(Ctx *c, const NameUse *u, CodeKind kind, const void *code) {
@@ -189,7 +202,8 @@ static bool data_fits(const NameUse *u, bool array, bool text, bool record, bool
 	switch (u->kind) {
 	case USE_CALL:
 	case USE_FUNCTION: return !array && !text && !record && !sequence;
-	case USE_NUMBER: return !record; /* a sparse matrix is one that computes, and is asked for before */
+	/* a sparse matrix is one that computes, and is asked for before */
+	case USE_NUMBER: return !record;
 	case USE_ITEMS: return !record;
 	case USE_FIELD: return !array && !text && !sequence;
 	case USE_ANY: break;
@@ -202,11 +216,15 @@ bool suggest_fits_value(const Suggest *s, const Av *v) {
 	const NameUse *u = s->use;
 	if (!u || v->kind == AV_UNSET || v->kind == AV_DYN) return true;
 	if (v->kind == AV_FUNCTION) return function_fits(c, u, (CodeKind)v->code_kind, v->code);
-	if (v->kind == AV_PROBLEM) return u->kind == USE_CALL ? function_fits(c, u, CODE_AST, v->code) : u->kind == USE_ANY || u->kind == USE_FIELD;
+	if (v->kind == AV_PROBLEM)
+		return u->kind == USE_CALL ? function_fits(c, u, CODE_AST, v->code)
+		                           : u->kind == USE_ANY || u->kind == USE_FIELD;
 	if (v->kind == AV_NONE) return u->kind == USE_ANY;
 	if (v->kind == AV_RECORD && u->kind == USE_FIELD) return av_field(v, u->at->field.name) != NULL;
 	const bool record = v->kind == AV_RECORD && !av_is_sparse(c, v);
-	return data_fits(u, v->kind == AV_ARRAY || (v->kind == AV_RECORD && !record), v->kind == AV_STRING, record, v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RANGE);
+	return data_fits(u, v->kind == AV_ARRAY || (v->kind == AV_RECORD && !record),
+	                 v->kind == AV_STRING, record,
+	                 v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RANGE);
 }
 
 bool suggest_fits_definition(const Suggest *s, const Ast *fn) {
@@ -230,8 +248,15 @@ static bool candidate_fits(void *ud, const char *name) {
 		const FunctionObject *f = (const FunctionObject *)g.object;
 		return function_fits(sp->c, s->use, (CodeKind)f->code_kind, f->code);
 	}
-	if (g.kind != V_UNSET) { /* only its kind and fields are looked at: no constant is made of its data */
-		Av shape = {.kind = value_is_array(g) ? AV_ARRAY : g.kind == V_STRING ? AV_STRING : g.kind == V_RANGE ? AV_RANGE : g.kind == V_TUPLE || g.kind == V_LIST ? AV_TUPLE : g.kind == V_NONE ? AV_NONE : AV_UNSET};
+	/* only its kind and fields are looked at: no constant is made of its
+	 * data */
+	if (g.kind != V_UNSET) {
+		Av shape = {.kind = value_is_array(g)                       ? AV_ARRAY
+		                    : g.kind == V_STRING                    ? AV_STRING
+		                    : g.kind == V_RANGE                     ? AV_RANGE
+		                    : g.kind == V_TUPLE || g.kind == V_LIST ? AV_TUPLE
+		                    : g.kind == V_NONE                      ? AV_NONE
+		                                                            : AV_UNSET};
 		if (g.kind == V_PROBLEM) {
 			shape.kind = AV_PROBLEM;
 			shape.code = ((const FunctionObject *)g.object)->code;
@@ -249,7 +274,7 @@ static bool candidate_fits(void *ud, const char *name) {
 	return !b || function_fits(sp->c, s->use, CODE_BUILTIN, b);
 }
 
-/* ---- the suggestion ---------------------------------------------------------------------------------------------- */
+/* ---- the suggestion ------------------------------------------------------ */
 
 void suggest_name(Suggest *s, const char *name) { VEC_PUSH(s->sp->a, &s->names, name); }
 
@@ -261,8 +286,10 @@ static void each_name(void *ud, const char *name, Value v) {
 const char *suggest_best(Suggest *s, const char *text, const Ast *root, Span at) {
 	Sp *sp = s->sp;
 	for (const Env *e = sp->env; e; e = e->outer)
-		for (uint32_t i = 0; i < e->vars.n; i++) suggest_name(s, atom_text(sp->c, e->vars.at[i].name));
-	for (uint32_t i = 0; sp->top && sp->top != sp->env && i < sp->top->vars.n; i++) suggest_name(s, atom_text(sp->c, sp->top->vars.at[i].name));
+		for (uint32_t i = 0; i < e->vars.n; i++)
+			suggest_name(s, atom_text(sp->c, e->vars.at[i].name));
+	for (uint32_t i = 0; sp->top && sp->top != sp->env && i < sp->top->vars.n; i++)
+		suggest_name(s, atom_text(sp->c, sp->top->vars.at[i].name));
 	session_each_name(sp->session, each_name, s);
 	Search found = {.sp = sp, .name = at};
 	if (root) search_visit(&found, root);

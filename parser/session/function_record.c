@@ -1,7 +1,11 @@
-/* function_record.c - functions and problems as records of texts and values, so that files can hold them, and back.
+/* function_record.c - functions and problems as records of texts and values, so
+ * that files can hold them, and back.
  *
- * Needs: specialise/internal.h. Guarantees: a function of the library is found again by its text in the module it came from, and is refused when the library has changed it; one of the
- * program is read again from its text, and looks other functions up by their names when it is called, as any function does. What a function captured goes with it. A piece of IR goes in its binary form.
+ * Needs: specialise/internal.h. Guarantees: a function of the library is found
+ * again by its text in the module it came from, and is refused when the library
+ * has changed it; one of the program is read again from its text, and looks
+ * other functions up by their names when it is called, as any function does.
+ * What a function captured goes with it. A piece of IR goes in its binary form.
  */
 #include "parser/specialise/internal.h"
 
@@ -26,7 +30,8 @@ static void give_record(Ctx *c, uint32_t n, const char *const *names, Value *val
 	if (out->kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 }
 
-/* The binary form is a multiple of eight bytes, so whole numbers hold it: the first byte is the lowest of the first. */
+/* The binary form is a multiple of eight bytes, so whole numbers hold it: the
+ * first byte is the lowest of the first. */
 static Value ir_words(Ctx *c, Value f) {
 	Text bytes;
 	text_init(&bytes, c);
@@ -52,18 +57,21 @@ static void function_out(Ctx *c, void *arg) {
 	const char *module = "builtin", *text = "";
 	size_t bytes = 0;
 	if (f->code_kind == CODE_IR) {
-		Value values[3] = {text_value(c, "ir", 2), text_value(c, name, strlen(name)), ir_words(c, o->f)};
+		Value values[3] = {text_value(c, "ir", 2), text_value(c, name, strlen(name)),
+		                   ir_words(c, o->f)};
 		give_record(c, 3, ir_names, values, &o->result);
 		return;
 	}
 	if (f->code_kind == CODE_BUILTIN) {
 		name = ((const Builtin *)f->code)->name;
 		if (builtin_find(name) != f->code) {
-			diag_error(c, E_FILE, NO_SPAN, "`%s` is a function of the program around and cannot be saved", name);
+			diag_error(c, E_FILE, NO_SPAN,
+			           "`%s` is a function of the program around and cannot be saved", name);
 			ctx_throw(c, ST_ERROR);
 		}
 	} else if (f->code_kind != CODE_AST) {
-		diag_error(c, E_FILE, NO_SPAN, "`%s` is a function of the program around and cannot be saved", name);
+		diag_error(c, E_FILE, NO_SPAN,
+		           "`%s` is a function of the program around and cannot be saved", name);
 		ctx_throw(c, ST_ERROR);
 	} else {
 		const Ast *e = f->code;
@@ -76,7 +84,8 @@ static void function_out(Ctx *c, void *arg) {
 	Atom *keys = ARENA_ARRAY(ctx_arena(c), Atom, n + 1);
 	Value *items = ARENA_ARRAY(ctx_arena(c), Value, n + 1), values[4];
 	for (uint32_t i = 0; i < n; i++) {
-		keys[i] = f->code_kind == CODE_BUILTIN || !f->captured[i].name ? atom_f(c, "%u", i) : f->captured[i].name;
+		keys[i] = f->code_kind == CODE_BUILTIN || !f->captured[i].name ? atom_f(c, "%u", i)
+		                                                               : f->captured[i].name;
 		items[i] = f->captured[i].value;
 	}
 	values[0] = text_value(c, module, strlen(module));
@@ -94,7 +103,7 @@ Status session_function_out(Ctx *c, Value f, Value *record) {
 	return st;
 }
 
-/* ---- back --------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- back ---------------------------------------------------------------- */
 
 typedef struct Search {
 	Ctx *c;
@@ -107,7 +116,8 @@ typedef struct Search {
 static void search(void *ud, const Ast *e) {
 	Search *s = ud;
 	if (s->found) return;
-	if ((e->kind == s->a || e->kind == s->b) && e->span.source && e->span.end - e->span.start == s->n) {
+	if ((e->kind == s->a || e->kind == s->b) && e->span.source &&
+	    e->span.end - e->span.start == s->n) {
 		size_t size;
 		const char *text = source_text(s->c, e->span.source, &size);
 		if (!memcmp(text + e->span.start, s->text, s->n)) {
@@ -129,7 +139,9 @@ static _Noreturn void refuse(Ctx *c, const char *name, const char *why) {
 
 static Value of_words(Ctx *c, Value words, const char *called) {
 	Value f = {.kind = V_UNSET};
-	if (words.kind != V_TENSOR || words.tensor->dtype != DT_I64 || words.tensor->rank != 1 || !words.tensor->contiguous) refuse(c, called, "lacks its code");
+	if (words.kind != V_TENSOR || words.tensor->dtype != DT_I64 || words.tensor->rank != 1 ||
+	    !words.tensor->contiguous)
+		refuse(c, called, "lacks its code");
 	Text bytes;
 	text_init(&bytes, c);
 	for (int64_t i = 0; i < words.tensor->count; i++) {
@@ -138,7 +150,8 @@ static Value of_words(Ctx *c, Value words, const char *called) {
 		for (int k = 0; k < 8; k++) eight[k] = (char)(w >> 8 * k);
 		text_add(&bytes, eight, 8);
 	}
-	const Status st = bytes.failed ? ST_NOMEM : session_ir_in(c, called, bytes.at ? bytes.at : "", bytes.n, &f);
+	const Status st =
+		bytes.failed ? ST_NOMEM : session_ir_in(c, called, bytes.at ? bytes.at : "", bytes.n, &f);
 	text_free(&bytes);
 	if (st != ST_OK) ctx_throw(c, st);
 	return f;
@@ -147,14 +160,19 @@ static Value of_words(Ctx *c, Value words, const char *called) {
 static void function_in(Ctx *c, void *arg) {
 	In *in = arg;
 	Session *s = session_of(c);
-	Value module = value_field(in->record, atom(c, "module")), name = value_field(in->record, atom(c, "name")), text = value_field(in->record, atom(c, "text")),
-	      captured = value_field(in->record, atom(c, "captured"));
+	Value module = value_field(in->record, atom(c, "module")),
+		  name = value_field(in->record, atom(c, "name")),
+		  text = value_field(in->record, atom(c, "text")),
+		  captured = value_field(in->record, atom(c, "captured"));
 	const char *called = name.kind == V_STRING ? ((const StringObject *)name.object)->text : "";
-	if (module.kind == V_STRING && name.kind == V_STRING && !strcmp(((const StringObject *)module.object)->text, "ir")) {
+	if (module.kind == V_STRING && name.kind == V_STRING &&
+	    !strcmp(((const StringObject *)module.object)->text, "ir")) {
 		in->result = of_words(c, value_field(in->record, atom(c, "code")), called);
 		return;
 	}
-	if (module.kind != V_STRING || name.kind != V_STRING || text.kind != V_STRING || captured.kind != V_RECORD) refuse(c, called, "lacks its parts");
+	if (module.kind != V_STRING || name.kind != V_STRING || text.kind != V_STRING ||
+	    captured.kind != V_RECORD)
+		refuse(c, called, "lacks its parts");
 	const char *from = ((const StringObject *)module.object)->text;
 	const StringObject *code = (const StringObject *)text.object;
 	const RecordObject *kept = (const RecordObject *)captured.object;
@@ -162,13 +180,15 @@ static void function_in(Ctx *c, void *arg) {
 	Atom *names = ARENA_ARRAY(ctx_arena(c), Atom, n + 1);
 	Value *items = ARENA_ARRAY(ctx_arena(c), Value, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		names[i] = !strcmp(from, "builtin") ? 0 : kept->fields[i].name; /* those of builtins have none */
+		/* those of builtins have none */
+		names[i] = !strcmp(from, "builtin") ? 0 : kept->fields[i].name;
 		items[i] = kept->fields[i].value;
 	}
 	if (!strcmp(from, "builtin")) {
 		const Builtin *b = builtin_find(called);
 		if (!b) refuse(c, called, "is not in this version of the language");
-		in->result = value_function(c, V_FUNCTION, CODE_BUILTIN, atom(c, b->name), b, atom(c, b->name), n, names, items);
+		in->result = value_function(c, V_FUNCTION, CODE_BUILTIN, atom(c, b->name), b,
+		                            atom(c, b->name), n, names, items);
 	} else {
 		const Ast *e = NULL;
 		if (*from) {
@@ -176,7 +196,8 @@ static void function_in(Ctx *c, void *arg) {
 			Search look = {c, code->text, code->head.n, A_LAMBDA, A_DEF, NULL};
 			for (uint32_t i = 0; m && i < m->globals.n && !look.found; i++) {
 				const Value g = m->globals.at[i].value;
-				const FunctionObject *f = g.kind == V_FUNCTION ? (const FunctionObject *)g.object : NULL;
+				const FunctionObject *f =
+					g.kind == V_FUNCTION ? (const FunctionObject *)g.object : NULL;
 				if (f && f->code_kind == CODE_AST) search(&look, f->code);
 			}
 			e = look.found;
@@ -190,10 +211,13 @@ static void function_in(Ctx *c, void *arg) {
 				diag_truncate(c, before);
 				refuse(c, called, "cannot be read");
 			}
-			if (p.n == 1 && (p.items[0]->kind == A_LAMBDA || p.items[0]->kind == A_DEF || p.items[0]->kind == A_PROBLEM)) e = p.items[0];
+			if (p.n == 1 && (p.items[0]->kind == A_LAMBDA || p.items[0]->kind == A_DEF ||
+			                 p.items[0]->kind == A_PROBLEM))
+				e = p.items[0];
 			if (!e) refuse(c, called, "is no function");
 		}
-		in->result = value_function(c, e->kind == A_PROBLEM ? V_PROBLEM : V_FUNCTION, CODE_AST, e->id, e, atom(c, called), n, names, items);
+		in->result = value_function(c, e->kind == A_PROBLEM ? V_PROBLEM : V_FUNCTION, CODE_AST,
+		                            e->id, e, atom(c, called), n, names, items);
 	}
 	if (in->result.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 }

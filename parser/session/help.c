@@ -1,18 +1,22 @@
-/* help.c - what is told about a name: how it is called, the comment above its definition, its text, its rules.
+/* help.c - what is told about a name: how it is called, the comment above its
+ * definition, its text, its rules.
  *
- * Needs: specialise/internal.h, the embedded texts of the library. Guarantees: runs nothing but the module of the library that a name comes from, when it is first
- * asked for.
+ * Needs: specialise/internal.h, the embedded texts of the library. Guarantees:
+ * runs nothing but the module of the library that a name comes from, when it is
+ * first asked for.
  */
 #include "parser/specialise/internal.h"
 
-/* Where the line before the one at `at` begins; `at` itself at the beginning of the text. */
+/* Where the line before the one at `at` begins; `at` itself at the beginning of
+ * the text. */
 static uint32_t line_before(const char *text, uint32_t at) {
 	if (at) at--;
 	while (at > 0 && text[at - 1] != '\n') at--;
 	return at;
 }
 
-/* Adds the comment lines from `first` on that come before `end`, without their marks. */
+/* Adds the comment lines from `first` on that come before `end`, without their
+ * marks. */
 static void comment_lines(Text *out, const char *text, uint32_t first, uint32_t end) {
 	while (first < end && text[first] == '#') {
 		const char *p = text + first + 1, *stop = memchr(p, '\n', end - first - 1);
@@ -24,7 +28,8 @@ static void comment_lines(Text *out, const char *text, uint32_t first, uint32_t 
 	}
 }
 
-/* Whether the first line of a comment says how the function is called: then it is the whole of the help. */
+/* Whether the first line of a comment says how the function is called: then it
+ * is the whole of the help. */
 static bool comment_signs(const char *text, uint32_t first, const char *name) {
 	const size_t n = strlen(name);
 	for (const char *p = text + first + 1; text[first] == '#' && *p != '\n'; p++)
@@ -32,8 +37,10 @@ static bool comment_signs(const char *text, uint32_t first, const char *name) {
 	return false;
 }
 
-/* The doc comment of a definition: the comment lines right above it, or above those that stand between without a blank line when their
- * comment names it, too. Sets where it ends; returns where it begins, the same where there is none. */
+/* The doc comment of a definition: the comment lines right above it, or above
+ * those that stand between without a blank line when their comment names it,
+ * too. Sets where it ends; returns where it begins, the same where there is
+ * none. */
 static uint32_t comment_above(const char *text, uint32_t start, const char *name, uint32_t *end) {
 	uint32_t first = start, line = line_before(text, start);
 	while (first > 0 && text[line] != '#' && text[line] != '\n') {
@@ -49,7 +56,8 @@ static uint32_t comment_above(const char *text, uint32_t start, const char *name
 	return first;
 }
 
-/* The details and example of a builtin: the lines below "# NAME" in the text `builtins`. */
+/* The details and example of a builtin: the lines below "# NAME" in the text
+ * `builtins`. */
 static void builtin_details(const char *name, Text *out) {
 	for (uint32_t k = 0; library_texts[k].name; k++) {
 		if (strcmp(library_texts[k].name, "builtins")) continue;
@@ -57,13 +65,15 @@ static void builtin_details(const char *name, Text *out) {
 		const size_t n = strlen(name);
 		for (const char *p = text; (p = strstr(p, name)) != NULL; p += n)
 			if (p >= text + 2 && p[-1] == ' ' && p[-2] == '#' && p[n] == '\n') {
-				comment_lines(out, text, (uint32_t)(p + n + 1 - text), (uint32_t)library_texts[k].size);
+				comment_lines(out, text, (uint32_t)(p + n + 1 - text),
+				              (uint32_t)library_texts[k].size);
 				return;
 			}
 	}
 }
 
-/* "name(...)" at the start of a text: the length of it, 0 when it does not start so. */
+/* "name(...)" at the start of a text: the length of it, 0 when it does not
+ * start so. */
 static size_t call_length(const char *text, size_t n, const char *name) {
 	const size_t k = strlen(name);
 	if (n <= k || strncmp(text, name, k) || text[k] != '(') return 0;
@@ -75,7 +85,8 @@ static size_t call_length(const char *text, size_t n, const char *name) {
 	return 0;
 }
 
-/* What stands in a definition before the equals sign, or all of its first line. */
+/* What stands in a definition before the equals sign, or all of its first line.
+ */
 static void definition_head(Text *out, const char *text, size_t n, const char *name) {
 	size_t k = call_length(text, n, name);
 	if (!k) {
@@ -91,7 +102,9 @@ typedef struct Options {
 	VEC(Atom) seen;
 } Options;
 
-static const Ast *find_option(void *ud, const Ast *in, Atom name) { return rest_find(((Options *)ud)->s, in, name); }
+static const Ast *find_option(void *ud, const Ast *in, Atom name) {
+	return rest_find(((Options *)ud)->s, in, name);
+}
 
 static void add_option(void *ud, const Param *p, Atom name) {
 	Options *o = ud;
@@ -108,17 +121,22 @@ static void add_option(void *ud, const Param *p, Atom name) {
 	if (!p) text_str(o->out, atom_text(ctx_of_session(o->s), name));
 }
 
-/* The head of a definition with, in place of `...options`, the arguments that it stands for. */
+/* The head of a definition with, in place of `...options`, the arguments that
+ * it stands for. */
 static bool head_with_options(Session *s, const Ast *e, Text *out, const char *name) {
-	const Param *rest = e->kind != A_PROBLEM && e->function.nparams ? &e->function.params[e->function.nparams - 1] : NULL;
+	const Param *rest = e->kind != A_PROBLEM && e->function.nparams
+	                        ? &e->function.params[e->function.nparams - 1]
+	                        : NULL;
 	size_t n;
 	const char *text = source_text(ctx_of_session(s), e->span.source, &n) + e->span.start;
 	const size_t k = call_length(text, e->span.end - e->span.start, name);
-	if (!rest || !rest->rest || !rest->named || !k || e->span.start + k < rest->span.end) return false;
+	if (!rest || !rest->rest || !rest->named || !k || e->span.start + k < rest->span.end)
+		return false;
 	text_add(out, text, rest->span.start - e->span.start);
 	Options o = {.s = s, .out = out};
 	const bool all = rest_each(ctx_of_session(s), e, find_option, add_option, &o);
-	if (!all) text_format(out, "%s...%s", o.seen.n ? ", " : "", atom_text(ctx_of_session(s), rest->name));
+	if (!all)
+		text_format(out, "%s...%s", o.seen.n ? ", " : "", atom_text(ctx_of_session(s), rest->name));
 	text_str(out, ")");
 	return true;
 }
@@ -135,13 +153,13 @@ bool session_signature(Session *s, const char *name, Text *out) {
 		const Ast *e = f->code;
 		size_t n;
 		const char *text = source_text(ctx_of_session(s), e->span.source, &n);
-		if (!head_with_options(s, e, out, name)) definition_head(out, text + e->span.start, e->span.end - e->span.start, name);
+		if (!head_with_options(s, e, out, name))
+			definition_head(out, text + e->span.start, e->span.end - e->span.start, name);
 	} else if (f->code_kind == CODE_BUILTIN && ((const Builtin *)f->code)->doc) {
 		const char *doc = ((const Builtin *)f->code)->doc, *colon = strstr(doc, ": ");
 		const size_t n = call_length(doc, strlen(doc), name);
 		text_add(out, doc, n ? n : colon ? (size_t)(colon - doc) : strlen(doc));
-	} else
-		text_format(out, "%s: a function of the host program", name);
+	} else text_format(out, "%s: a function of the host program", name);
 	return true;
 }
 
@@ -171,8 +189,7 @@ bool session_help(Session *s, const char *name, Text *out, bool source) {
 			builtin_details(name, out);
 			if (source) text_str(out, "it is built in: its definition is not in the language\n");
 			session_library_module(s, "calculus"); /* has its rule */
-		} else
-			text_format(out, "%s: a function of the host program\n", name);
+		} else text_format(out, "%s: a function of the host program\n", name);
 		const Ast *rules[16];
 		const uint32_t nrules = session_rules_named(s, name, rules, 16);
 		for (uint32_t i = 0; i < nrules; i++) {

@@ -1,8 +1,12 @@
-/* lint.c - what the text of a program alone tells: names that nothing gives a value, calls that cannot fit, and what is written for nothing.
+/* lint.c - what the text of a program alone tells: names that nothing gives a
+ * value, calls that cannot fit, and what is written for nothing.
  *
- * Needs: specialise/internal.h. Guarantees: looks into every function, called or not, and runs nothing; an unknown name or a wrong call is said once, with the words that
- * the specialiser has for it, and only where no meaning of the rest could mend it. Warnings never stand where the program means something by it: what starts
- * with `_` is meant, statements at top level show their results, and only calls of library functions without effects are thrown away.
+ * Needs: specialise/internal.h. Guarantees: looks into every function, called
+ * or not, and runs nothing; an unknown name or a wrong call is said once, with
+ * the words that the specialiser has for it, and only where no meaning of the
+ * rest could mend it. Warnings never stand where the program means something by
+ * it: what starts with `_` is meant, statements at top level show their
+ * results, and only calls of library functions without effects are thrown away.
  */
 #include "parser/specialise/internal.h"
 
@@ -13,7 +17,8 @@ typedef struct Local {
 	bool used;
 } Local;
 
-/* The names of a function, or of what stands inside it and has names of its own; the outermost is the program. */
+/* The names of a function, or of what stands inside it and has names of its
+ * own; the outermost is the program. */
 typedef struct Scope {
 	struct Scope *outer;
 	VEC(Local) locals;
@@ -28,10 +33,10 @@ typedef struct Checker {
 	bool problem; /* inside a problem: coordinates, fields and their derivatives are names there */
 	bool indices; /* inside index notation: a name that is only an index has a message of its own */
 	const Ast *statement; /* of top level */
-	bool broken;  /* the text has syntax errors: a name may be one of what was not read */
+	bool broken;          /* the text has syntax errors: a name may be one of what was not read */
 } Checker;
 
-/* ---- names that are given values --------------------------------------------------------------------------------- */
+/* ---- names that are given values ----------------------------------------- */
 
 static Local *find(const Scope *s, Atom name) {
 	for (uint32_t i = 0; i < s->locals.n; i++)
@@ -51,7 +56,8 @@ static void bind(Checker *k, Atom name, Span span, bool plain) {
 
 static void bind_target(Checker *k, const Ast *t, bool plain) {
 	if (t->kind == A_NAME) bind(k, t->name.name, t->span, plain);
-	for (uint32_t i = 0; t->kind == A_TUPLE && i < t->tuple.n; i++) bind_target(k, t->tuple.items[i], false);
+	for (uint32_t i = 0; t->kind == A_TUPLE && i < t->tuple.n; i++)
+		bind_target(k, t->tuple.items[i], false);
 }
 
 /* What a function's body sets, functions inside it left out. */
@@ -84,7 +90,8 @@ static void bind_lengths(void *ud, const Ast *d) {
 static void bind_type(Checker *k, const Ast *type) {
 	for (uint32_t i = 0; i < type->type.nfields; i++)
 		if (type->type.fields[i].type) bind_type(k, type->type.fields[i].type);
-	for (uint32_t i = 0; !type->type.is_record && type->type.rank != UINT32_MAX && i < type->type.rank; i++) {
+	for (uint32_t i = 0;
+	     !type->type.is_record && type->type.rank != UINT32_MAX && i < type->type.rank; i++) {
 		if (type->type.dims[i]) bind_lengths(k, type->type.dims[i]);
 	}
 }
@@ -99,7 +106,7 @@ static void bind_params(Checker *k, uint32_t n, const Param *params) {
 		if (params[i].fallback) walk(k, params[i].fallback);
 }
 
-/* ---- uses -------------------------------------------------------------------------------------------------------- */
+/* ---- uses ---------------------------------------------------------------- */
 
 static Local *resolve(Checker *k, Atom name) {
 	for (Scope *s = k->scope; s; s = s->outer) {
@@ -117,7 +124,8 @@ static bool in_library(Checker *k, Atom name) {
 	return (b && b->doc) || !strcmp(text, "args") || !strcmp(text, "ans");
 }
 
-/* The definition that a name stands for wherever it is called: the only one of the program, or the library's. */
+/* The definition that a name stands for wherever it is called: the only one of
+ * the program, or the library's. */
 static const Ast *definition(Checker *k, Atom name) {
 	const Ast *found = NULL;
 	for (Scope *s = k->scope; s->outer; s = s->outer)
@@ -158,14 +166,16 @@ struct given_values {
 
 static void given_visit(void *ud, const Ast *e) {
 	struct given_values *g = ud;
-	if (e->kind == A_ASSIGN && e->assign.target->kind == A_NAME && e->assign.target->name.name == g->name) {
+	if (e->kind == A_ASSIGN && e->assign.target->kind == A_NAME &&
+	    e->assign.target->name.name == g->name) {
 		g->value = e->assign.value;
 		g->n++;
 	}
 	ast_children(e, given_visit, g);
 }
 
-/* The kind of value that a name has wherever it is set, where the text shows it. */
+/* The kind of value that a name has wherever it is set, where the text shows
+ * it. */
 static int given_fits(const struct text_names *t, Atom name) {
 	struct given_values g = {.name = name};
 	for (uint32_t i = 0; i < t->k->p->n; i++) given_visit(&g, t->k->p->items[i]);
@@ -195,7 +205,8 @@ static int given_fits(const struct text_names *t, Atom name) {
 	return suggest_fits_value(&t->suggest, &v);
 }
 
-/* What the text tells of a name that it gives a value: a function's parameters, or the kind of a value. */
+/* What the text tells of a name that it gives a value: a function's parameters,
+ * or the kind of a value. */
 static int text_fits(void *ud, Atom name) {
 	struct text_names *t = ud;
 	if (!resolve(t->k, name)) return -1;
@@ -216,7 +227,8 @@ static void use_name(Checker *k, const Ast *e) {
 	}
 	struct text_names names = {.k = k, .suggest = {.sp = &k->sp, .local = text_fits, .ud = &names}};
 	for (Scope *s = k->scope; s; s = s->outer)
-		for (uint32_t i = 0; i < s->locals.n; i++) suggest_name(&names.suggest, atom_text(k->c, s->locals.at[i].name));
+		for (uint32_t i = 0; i < s->locals.n; i++)
+			suggest_name(&names.suggest, atom_text(k->c, s->locals.at[i].name));
 	const char *best = suggest_best(&names.suggest, text, k->statement, e->span);
 	if (best) diag_error(k->c, E_NAME, e->span, "no `%s`; did you mean `%s`?", text, best);
 	else diag_error(k->c, E_NAME, e->span, "no `%s`", text);
@@ -229,7 +241,8 @@ typedef struct Taken { /* named arguments that a function takes */
 
 static const Ast *find_taken(void *ud, const Ast *in, Atom name) {
 	Checker *k = ((Taken *)ud)->k;
-	return source_is_library(k->c, in->span.source) ? rest_find(k->s, in, name) : definition(k, name);
+	return source_is_library(k->c, in->span.source) ? rest_find(k->s, in, name)
+	                                                : definition(k, name);
 }
 
 static void add_taken(void *ud, const Param *p, Atom name) {
@@ -238,7 +251,8 @@ static void add_taken(void *ud, const Param *p, Atom name) {
 	VEC_PUSH(t->k->sp.a, &t->names, atom_text(t->k->c, name));
 }
 
-/* The number and names of a call's arguments, where the function is known by its name. The words are those of call.c. */
+/* The number and names of a call's arguments, where the function is known by
+ * its name. The words are those of call.c. */
 static void check_call(Checker *k, const Ast *e) {
 	if (k->problem || k->broken || e->call.callee->kind != A_NAME) return;
 	const Ast *fn = definition(k, e->call.callee->name.name);
@@ -258,7 +272,8 @@ static void check_call(Checker *k, const Ast *e) {
 			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
 				known |= p->name == a->name && !p->rest;
-				if (p->name == a->name && !p->named && !p->rest && !p->fallback) required--; /* given by its name */
+				/* given by its name */
+				if (p->name == a->name && !p->named && !p->rest && !p->fallback) required--;
 			}
 			if (known) continue;
 			Taken t = {.k = k};
@@ -266,49 +281,68 @@ static void check_call(Checker *k, const Ast *e) {
 			if (!rest_each(k->c, fn, find_taken, add_taken, &t)) continue;
 			for (uint32_t m = 0; m < t.names.n; m++) known |= !strcmp(t.names.at[m], wrong);
 			if (known) continue;
-			for (uint32_t m = 0; m < fn->function.nparams; m++) { /* one that has its value already is not meant */
+			/* one that has its value already is not meant */
+			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
 				bool has = p->rest || (m < given && !p->named);
 				for (uint32_t q = 0; q < e->call.n; q++) has |= e->call.args[q].name == p->name;
 				if (!has) add_taken(&t, NULL, p->name);
 			}
 			const char *best = diag_nearest(wrong, t.names.at, t.names.n);
-			if (best) diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`; did you mean `%s`?", name, wrong, best);
-			else sp_hint_argument(k->c, diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`", name, wrong), name, wrong, t.names.n, t.names.at);
+			if (best)
+				diag_error(k->c, E_NAMED_ARG, a->span,
+				           "`%s` has no argument `%s`; did you mean `%s`?", name, wrong, best);
+			else
+				sp_hint_argument(k->c,
+				                 diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`",
+				                            name, wrong),
+				                 name, wrong, t.names.n, t.names.at);
 			return;
 		}
 		if (given++ == positional) first_extra = i;
 	}
 	if (given > positional) {
-		Diag *d = diag_error(k->c, E_ARITY, e->call.args[first_extra].span, "`%s` takes %u argument%s, and %u are given", name, positional, positional == 1 ? "" : "s", given);
-		if (!source_is_library(k->c, fn->span.source)) diag_second(k->c, d, fn->function.head, "defined here");
+		Diag *d = diag_error(k->c, E_ARITY, e->call.args[first_extra].span,
+		                     "`%s` takes %u argument%s, and %u are given", name, positional,
+		                     positional == 1 ? "" : "s", given);
+		if (!source_is_library(k->c, fn->span.source))
+			diag_second(k->c, d, fn->function.head, "defined here");
 		sp_hint_named(k->c, d, fn->function.nparams, fn->function.params);
 	} else if (given < required && given == e->call.n) {
-		Diag *d = diag_error(k->c, E_ARITY, e->span, "`%s` takes %s%u argument%s, and %u %s given", name, positional != required ? "at least " : "", required,
+		Diag *d = diag_error(k->c, E_ARITY, e->span, "`%s` takes %s%u argument%s, and %u %s given",
+		                     name, positional != required ? "at least " : "", required,
 		                     required == 1 ? "" : "s", given, given == 1 ? "is" : "are");
 		const Param *p = &fn->function.params[given];
-		if (!source_is_library(k->c, p->span.source)) diag_second(k->c, d, p->span, "`%s` has no value", atom_text(k->c, p->name));
+		if (!source_is_library(k->c, p->span.source))
+			diag_second(k->c, d, p->span, "`%s` has no value", atom_text(k->c, p->name));
 	}
 }
 
-/* ---- what is written for nothing --------------------------------------------------------------------------------- */
+/* ---- what is written for nothing ----------------------------------------- */
 
 static bool library_call(Checker *k, const Ast *e, const char *const *names) {
-	if (e->kind != A_CALL || e->call.callee->kind != A_NAME || resolve(k, e->call.callee->name.name)) return false;
+	if (e->kind != A_CALL || e->call.callee->kind != A_NAME ||
+	    resolve(k, e->call.callee->name.name))
+		return false;
 	const char *name = atom_text(k->c, e->call.callee->name.name);
 	for (; *names; names++)
 		if (!strcmp(*names, name)) return true;
 	return false;
 }
 
-/* True when a value is all that an expression gives: nothing happens while it is computed, and it cannot fail on purpose. */
+/* True when a value is all that an expression gives: nothing happens while it
+ * is computed, and it cannot fail on purpose. */
 static bool only_a_value(Checker *k, const Ast *e) {
-	static const char *const pure[] = {"push", "sort", "flip", "reshape", "transpose", "concat", "stack", "sin", "cos", "exp", "sqrt", "abs", "sum", NULL};
+	static const char *const pure[] = {"push",   "sort",  "flip", "reshape", "transpose",
+	                                   "concat", "stack", "sin",  "cos",     "exp",
+	                                   "sqrt",   "abs",   "sum",  NULL};
 	switch ((AstKind)e->kind) {
 	case A_CONST:
 	case A_NAME:
 	case A_LAMBDA: return true;
-	case A_BINARY: return e->op != AO_PIPE && only_a_value(k, e->binary.left) && only_a_value(k, e->binary.right);
+	case A_BINARY:
+		return e->op != AO_PIPE && only_a_value(k, e->binary.left) &&
+		       only_a_value(k, e->binary.right);
 	case A_COMPARE: return true;
 	case A_UNARY: return only_a_value(k, e->unary.operand);
 	case A_CALL: return library_call(k, e, pure);
@@ -317,15 +351,21 @@ static bool only_a_value(Checker *k, const Ast *e) {
 }
 
 static void warn_thrown_away(Checker *k, const Ast *e) {
-	if (k->problem || k->broken || !only_a_value(k, e) || (e->kind == A_CONST && e->constant.value.kind == V_NONE)) return;
+	if (k->problem || k->broken || !only_a_value(k, e) ||
+	    (e->kind == A_CONST && e->constant.value.kind == V_NONE))
+		return;
 	Diag *d = diag_warning(k->c, W_THROWN_AWAY, e->span, "the value of this is thrown away");
 	bool equal = e->kind == A_BINARY && e->op == AO_EQ;
 	if (equal) diag_hint(k->c, d, "`==` compares; a name is given a value by `=`");
-	else if (e->kind == A_CALL && e->call.n && !e->call.args[0].name && e->call.args[0].value->kind == A_NAME)
-		diag_hint(k->c, d, "values do not change: write %s = %s(...)", atom_text(k->c, e->call.args[0].value->name.name), atom_text(k->c, e->call.callee->name.name));
+	else if (e->kind == A_CALL && e->call.n && !e->call.args[0].name &&
+	         e->call.args[0].value->kind == A_NAME)
+		diag_hint(k->c, d, "values do not change: write %s = %s(...)",
+		          atom_text(k->c, e->call.args[0].value->name.name),
+		          atom_text(k->c, e->call.callee->name.name));
 }
 
-/* Statements in a row; `used`: the value of the last one is asked for. `inside`: of a function or loop, where nothing shows results. */
+/* Statements in a row; `used`: the value of the last one is asked for.
+ * `inside`: of a function or loop, where nothing shows results. */
 static void walk_statements(Checker *k, uint32_t n, Ast *const *items, bool used, bool inside) {
 	static const char *const fails[] = {"error", "exit", NULL};
 	for (uint32_t i = 0; i < n; i++) {
@@ -335,7 +375,8 @@ static void walk_statements(Checker *k, uint32_t n, Ast *const *items, bool used
 		if (inside && !wanted) warn_thrown_away(k, e);
 		if (inside || e->kind == A_FOR || e->kind == A_WHILE) walk_value(k, e, wanted);
 		else walk(k, e);
-		bool leaves = e->kind == A_RETURN || e->kind == A_BREAK || e->kind == A_CONTINUE || library_call(k, e, fails);
+		bool leaves = e->kind == A_RETURN || e->kind == A_BREAK || e->kind == A_CONTINUE ||
+		              library_call(k, e, fails);
 		if (leaves && i + 1 < n && !k->broken) {
 			Span rest = span_join(items[i + 1]->span, items[i + 1]->span);
 			Diag *d = diag_warning(k->c, W_UNREACHABLE, rest, "this is never reached");
@@ -370,7 +411,7 @@ static void walk_value(Checker *k, const Ast *e, bool used) {
 	}
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------ */
 
 static void open_scope(Checker *k, Scope *s) {
 	*s = (Scope){.outer = k->scope};
@@ -384,7 +425,8 @@ static void close_scope(Checker *k) {
 		const Local *l = &s->locals.at[i];
 		const char *name = atom_text(k->c, l->name);
 		if (!l->plain || l->used || k->problem || k->broken || name[0] == '_') continue;
-		Diag *d = diag_warning(k->c, W_UNUSED, l->span, "`%s` is given a value that nothing uses", name);
+		Diag *d =
+			diag_warning(k->c, W_UNUSED, l->span, "`%s` is given a value that nothing uses", name);
 		diag_hint(k->c, d, "a name that starts with `_` says that this is meant");
 	}
 }
@@ -427,7 +469,8 @@ static void walk(void *ud, const Ast *e) {
 	case A_INDEX_DEF:
 		open_scope(k, &scope);
 		bind_clauses(k, e->index_def.nclauses, e->index_def.clauses);
-		for (uint32_t i = 0; i < e->index_def.nindices; i++) bind_target(k, e->index_def.indices[i], false);
+		for (uint32_t i = 0; i < e->index_def.nindices; i++)
+			bind_target(k, e->index_def.indices[i], false);
 		k->indices = true;
 		walk(k, e->index_def.value);
 		k->indices = indices;
@@ -435,8 +478,11 @@ static void walk(void *ud, const Ast *e) {
 		return;
 	case A_ASSIGN:
 		walk(k, e->assign.value);
-		if (e->op != AO_NONE || (e->assign.target->kind != A_NAME && e->assign.target->kind != A_TUPLE)) walk(k, e->assign.target);
-		for (uint32_t i = 0; e->assign.target->kind == A_TUPLE && i < e->assign.target->tuple.n; i++) {
+		if (e->op != AO_NONE ||
+		    (e->assign.target->kind != A_NAME && e->assign.target->kind != A_TUPLE))
+			walk(k, e->assign.target);
+		for (uint32_t i = 0; e->assign.target->kind == A_TUPLE && i < e->assign.target->tuple.n;
+		     i++) {
 			const Ast *t = e->assign.target->tuple.items[i];
 			if (t->kind != A_NAME && t->kind != A_TUPLE) walk(k, t);
 		}
@@ -453,7 +499,8 @@ static void walk(void *ud, const Ast *e) {
 	case A_DERIVATIVE:
 		open_scope(k, &scope);
 		bind_params(k, e->derivative.nparams, e->derivative.params);
-		for (uint32_t i = 0; i < e->derivative.ntangents; i++) bind(k, e->derivative.tangents[i], e->span, false);
+		for (uint32_t i = 0; i < e->derivative.ntangents; i++)
+			bind(k, e->derivative.tangents[i], e->span, false);
 		bind(k, atom(k->c, "y"), e->span, false);
 		bind_body(k, e->derivative.body);
 		walk_value(k, e->derivative.body, true);
@@ -480,7 +527,8 @@ void check_program(Session *s, Arena *a, const Program *p, bool whole) {
 	open_scope(&k, &scope);
 	k.program = &scope;
 	for (uint32_t i = 0; i < p->n; i++) bind_body(&k, p->items[i]);
-	for (uint32_t i = 0; i < scope.locals.n; i++) scope.locals.at[i].plain = false; /* what a program sets is there for whoever uses it */
+	/* what a program sets is there for whoever uses it */
+	for (uint32_t i = 0; i < scope.locals.n; i++) scope.locals.at[i].plain = false;
 	walk_statements(&k, p->n, p->items, true, false);
 	for (uint32_t i = 0; i < p->n && whole; i++) {
 		const Ast *e = p->items[i];
@@ -488,7 +536,8 @@ void check_program(Session *s, Arena *a, const Program *p, bool whole) {
 		Atom name = e->use.alias ? e->use.alias : e->use.module;
 		const Local *l = find(&scope, name);
 		if (l && !l->used && session_module_named(s, session_main(s), name)) {
-			Diag *d = diag_warning(k.c, W_UNUSED_MODULE, e->span, "nothing of `%s` is used", atom_text(k.c, name));
+			Diag *d = diag_warning(k.c, W_UNUSED_MODULE, e->span, "nothing of `%s` is used",
+			                       atom_text(k.c, name));
 			if (!e->use.path) diag_hint(k.c, d, "the names of the library are there without `use`");
 		}
 	}

@@ -1,8 +1,10 @@
-/* session.c - modules, global names, the cache of specialisations, and running statements.
- * Checking without running is in typecheck.c, what is told about names in help.c.
+/* session.c - modules, global names, the cache of specialisations, and running
+ * statements. Checking without running is in typecheck.c, what is told about
+ * names in help.c.
  *
- * Needs: specialise/internal.h, the services of the higher rooms. Guarantees: a statement is one function: it is specialised as a whole, run, and only then do
- * its names change.
+ * Needs: specialise/internal.h, the services of the higher rooms. Guarantees: a
+ * statement is one function: it is specialised as a whole, run, and only then
+ * do its names change.
  */
 #include "parser/specialise/internal.h"
 
@@ -21,7 +23,9 @@ typedef struct FamilyEntry {
 typedef struct Export {
 	Atom name;
 	uint32_t library; /* index in library_texts */
-	uint32_t next;    /* of those in the same bucket, which are in the library's order; NO_EXPORT: the last */
+	/* of those in the same bucket, which are in the library's order;
+	 * NO_EXPORT: the last */
+	uint32_t next;
 } Export;
 
 #define NO_EXPORT UINT32_MAX
@@ -46,7 +50,9 @@ typedef struct IndexLambda {
 	const Ast *lambda;
 } IndexLambda;
 
-typedef struct WholeFn { /* a function and its form with derivatives where eigenvalues meet: a reference to each */
+/* a function and its form with derivatives where eigenvalues meet: a
+ * reference to each */
+typedef struct WholeFn {
 	Fn *from, *fn;
 	bool *active;
 } WholeFn;
@@ -55,7 +61,9 @@ struct Session {
 	Ctx *c;
 	Arena *a;
 	Module *modules, *main;
-	Module *given; /* what the program around gives the library under private names, and the functions it asked for; no text */
+	/* what the program around gives the library under private names, and the
+	 * functions it asked for; no text */
+	Module *given;
 	Hidden hidden;
 	Frame *retry;
 	const Builder *bottom;
@@ -66,9 +74,9 @@ struct Session {
 	FamilyEntry *families[FAMILY_BUCKETS];
 	VEC(Export) exports;
 	uint32_t export_heads[EXPORT_BUCKETS]; /* by name */
-	VEC(Module *) loaded; /* by library index */
+	VEC(Module *) loaded;                  /* by library index */
 	VEC(RuleDef) rules;
-	struct Ruled *ruled; /* calls of functions that have one */
+	struct Ruled *ruled;    /* calls of functions that have one */
 	struct KeptIr *kept_ir; /* what functions that are IR stand for */
 	VEC(CachedRule) cached_rules;
 	VEC(WholeFn) wholes;
@@ -102,7 +110,9 @@ const Builder *session_take_bottom(Session *s) {
 	s->bottom = NULL;
 	return was;
 }
-struct Member **session_finished(Session *s) { return &s->finished; }
+struct Member **session_finished(Session *s) {
+	return &s->finished;
+}
 uint32_t *session_yielded(Session *s) { return &s->yielded; }
 uint32_t *session_left_out(Session *s) { return &s->left_out; }
 void session_start_anew(Session *s) {
@@ -111,7 +121,9 @@ void session_start_anew(Session *s) {
 	s->bottom = NULL;
 	s->wants_unroll = false;
 }
-void session_set_folder(Session *s, const char *folder) { s->folder = folder ? arena_copy(s->a, folder, strlen(folder)) : NULL; }
+void session_set_folder(Session *s, const char *folder) {
+	s->folder = folder ? arena_copy(s->a, folder, strlen(folder)) : NULL;
+}
 void session_seed(Session *s, int64_t seed) {
 	s->random_key = seed;
 	s->random_counter = 0;
@@ -120,7 +132,7 @@ void session_seed(Session *s, int64_t seed) {
 void session_count_specialised(Session *s) { s->specialised++; }
 uint64_t session_specialised(const Session *s) { return s->specialised; }
 
-/* ---- specialisations --------------------------------------------------------------------------------------------------------------- */
+/* ---- specialisations ----------------------------------------------------- */
 
 static uint64_t hash_text(const char *t) {
 	uint64_t h = 1469598103934665603u;
@@ -142,7 +154,8 @@ void session_add_family(Session *s, struct Family *f, const char *key) {
 	s->families[e->hash % FAMILY_BUCKETS] = e;
 }
 
-/* A function's name was bound anew: whatever looked it up by name is out of date. */
+/* A function's name was bound anew: whatever looked it up by name is out of
+ * date. */
 static void forget_specialisations(Session *s) {
 	for (int i = 0; i < FAMILY_BUCKETS; i++) {
 		for (FamilyEntry *e = s->families[i]; e; e = e->next) family_release(e->family);
@@ -152,14 +165,16 @@ static void forget_specialisations(Session *s) {
 
 const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names) {
 	for (uint32_t i = 0; i < s->lambdas.n; i++)
-		if (s->lambdas.at[i].body == body && s->lambdas.at[i].n == n) return s->lambdas.at[i].lambda;
+		if (s->lambdas.at[i].body == body && s->lambdas.at[i].n == n)
+			return s->lambdas.at[i].lambda;
 	Ast *l = ARENA_NEW(s->a, Ast);
 	l->kind = A_LAMBDA;
 	l->id = body->id;
 	l->span = body->span;
 	l->function.nparams = n;
 	l->function.params = ARENA_ARRAY(s->a, Param, n ? n : 1);
-	for (uint32_t i = 0; i < n; i++) l->function.params[i] = (Param){.name = names[i], .span = body->span};
+	for (uint32_t i = 0; i < n; i++)
+		l->function.params[i] = (Param){.name = names[i], .span = body->span};
 	l->function.body = (Ast *)body;
 	IndexLambda entry = {body, n, l};
 	VEC_PUSH(s->a, &s->lambdas, entry);
@@ -177,7 +192,7 @@ uint32_t session_keep_ast(Session *s, const Ast *e) {
 
 const Ast *session_kept_ast(const Session *s, uint32_t number) { return s->kept.at[number]; }
 
-/* ---- modules ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- modules ------------------------------------------------------------- */
 
 static Global *own_global(Module *m, Atom name) {
 	for (uint32_t i = 0; i < m->globals.n; i++)
@@ -224,7 +239,9 @@ static const Export *find_export(const Session *s, Atom name, uint32_t from) {
 	return from == NO_EXPORT ? NULL : &s->exports.at[from];
 }
 
-static const Export *first_export(const Session *s, Atom name) { return find_export(s, name, s->export_heads[name % EXPORT_BUCKETS]); }
+static const Export *first_export(const Session *s, Atom name) {
+	return find_export(s, name, s->export_heads[name % EXPORT_BUCKETS]);
+}
 
 static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	Global *g = own_global(m, name);
@@ -233,19 +250,21 @@ static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 		VEC_PUSH(s->a, &m->globals, fresh);
 		g = &m->globals.at[m->globals.n - 1];
 	}
-	bool was_code = g->value.kind == V_FUNCTION || g->value.kind == V_PROBLEM, is_code = v.kind == V_FUNCTION || v.kind == V_PROBLEM;
+	bool was_code = g->value.kind == V_FUNCTION || g->value.kind == V_PROBLEM,
+		 is_code = v.kind == V_FUNCTION || v.kind == V_PROBLEM;
 	if (g->value.kind == V_UNSET) {
-		/* a first definition can hide a name of the library that was looked up before */
+		/* a first definition can hide a name of the library that was looked up
+		 * before */
 		if (!m->library && first_export(s, name)) forget_specialisations(s);
-	} else if (was_code || is_code || g->baked)
-		forget_specialisations(s);
+	} else if (was_code || is_code || g->baked) forget_specialisations(s);
 	g->baked = false;
 	value_unref(g->value);
 	g->value = value_ref(v);
 	g->span = span;
 }
 
-static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud, Value *last);
+static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud,
+                           Value *last);
 
 /* The names a library text defines at the start of a line. */
 static void index_library(Session *s, uint32_t k) {
@@ -257,7 +276,9 @@ static void index_library(Session *s, uint32_t k) {
 		const bool problem = (size_t)(line_end - p) > 8 && !strncmp(p, "problem ", 8);
 		if (problem) p += 8;
 		const char *name = p;
-		while (p < line_end && (isalnum((unsigned char)*p) || *p == '_' || (unsigned char)*p >= 0x80)) p++;
+		while (p < line_end &&
+		       (isalnum((unsigned char)*p) || *p == '_' || (unsigned char)*p >= 0x80))
+			p++;
 		size_t n = (size_t)(p - name);
 		if (p + 1 < line_end && *p == ' ') p++;
 		bool defines = p < line_end && (*p == '(' || *p == '=' || (problem && *p == '{'));
@@ -291,7 +312,8 @@ static void load_protected(Ctx *c, void *arg) {
 	run_statements(l->s, l->m, &p, NULL, NULL, NULL);
 }
 
-/* Runs a module's text. One that fails is not found again: the next use starts anew. */
+/* Runs a module's text. One that fails is not found again: the next use starts
+ * anew. */
 static Status load_module(Session *s, Module *m) {
 	Load l = {s, m};
 	Status st = ctx_protect(s->c, load_protected, &l);
@@ -366,7 +388,8 @@ Value session_lookup(Session *s, Module *from, Atom name) {
 		g = own_global(from->used.at[i], name);
 		if (g && atom_text(s->c, name)[0] != '_') return g->value;
 	}
-	bool private_name = atom_text(s->c, name)[0] == '_'; /* the library's own, shared among its modules */
+	/* the library's own, shared among its modules */
+	bool private_name = atom_text(s->c, name)[0] == '_';
 	if (from->library || !private_name) {
 		Value v = session_library(s, name);
 		if (v.kind != V_UNSET) return v;
@@ -388,7 +411,8 @@ static void read_file(Session *s, const Ast *e, const char *path, char **text, s
 		diag_error(s->c, E_DENIED, e->span, "reading the file %s is not granted here", path);
 		ctx_throw(s->c, ST_DENIED);
 	}
-	const char *full = path[0] == '/' || !s->folder ? path : arena_printf(s->a, "%s/%s", s->folder, path);
+	const char *full =
+		path[0] == '/' || !s->folder ? path : arena_printf(s->a, "%s/%s", s->folder, path);
 	FILE *f = fopen(full, "rb");
 	if (!f) {
 		diag_error(s->c, E_MODULE, e->span, "cannot read the module %s", path);
@@ -421,7 +445,8 @@ void session_use(Session *s, Module *m, const Ast *e) {
 	Atom name = e->use.alias ? e->use.alias : e->use.module;
 	if (e->use.path) {
 		for (Module *x = s->modules; x; x = x->next)
-			if (!x->library && x != s->main && !strcmp(source_name(s->c, x->source), e->use.path)) found = x;
+			if (!x->library && x != s->main && !strcmp(source_name(s->c, x->source), e->use.path))
+				found = x;
 		if (!found) {
 			char *text;
 			size_t n;
@@ -439,8 +464,11 @@ void session_use(Session *s, Module *m, const Ast *e) {
 			const char **names = ARENA_ARRAY(ctx_arena(s->c), const char *, n);
 			for (size_t i = 0; i < n; i++) names[i] = library_texts[i].name;
 			const char *best = diag_nearest(atom_text(s->c, e->use.module), names, n);
-			Diag *d = diag_error(s->c, E_MODULE, e->span, "no module `%s`%s%s%s", atom_text(s->c, e->use.module), best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
-			diag_hint(s->c, d, "write use \"%s.dsl\" for a file of your own", atom_text(s->c, e->use.module));
+			Diag *d = diag_error(s->c, E_MODULE, e->span, "no module `%s`%s%s%s",
+			                     atom_text(s->c, e->use.module), best ? "; did you mean `" : "",
+			                     best ? best : "", best ? "`?" : "");
+			diag_hint(s->c, d, "write use \"%s.dsl\" for a file of your own",
+			          atom_text(s->c, e->use.module));
 			ctx_throw(s->c, ST_ERROR);
 		}
 	}
@@ -453,7 +481,7 @@ void session_use(Session *s, Module *m, const Ast *e) {
 	VEC_PUSH(s->a, &m->used, found);
 }
 
-/* ---- running a statement ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- running a statement ------------------------------------------------- */
 
 typedef struct Statement {
 	Session *s;
@@ -477,7 +505,8 @@ Sp session_top(Session *s, Module *m, Arena *a, Builder *b) {
 	((int64_t *)(void *)state->data)[1] = s->random_counter;
 	env_set(&sp, sp.env, s->hidden.rng, av_array(&sp, sp_const(&sp, value_tensor(state))));
 	TypeId token = type_token(s->c);
-	env_set(&sp, sp.env, s->hidden.io, av_array(&sp, build_typed(b, OP_START, 0, NULL, 0, 1, &token, NULL)));
+	env_set(&sp, sp.env, s->hidden.io,
+	        av_array(&sp, build_typed(b, OP_START, 0, NULL, 0, 1, &token, NULL)));
 	return sp;
 }
 
@@ -495,7 +524,8 @@ static void specialise_statement(Ctx *c, void *arg) {
 	ast_assigned(sp, st->e, &names, &nnames);
 	for (uint32_t i = 0; i < nnames; i++) {
 		Value g = session_own_global(st->m, names[i]);
-		if (g.kind != V_UNSET && !env_find(sp->env, names[i])) env_set(sp, sp->env, names[i], av_of_value(sp, g));
+		if (g.kind != V_UNSET && !env_find(sp->env, names[i]))
+			env_set(sp, sp->env, names[i], av_of_value(sp, g));
 	}
 	st->value = sp_expr(sp, st->e);
 	VEC(Ref) results = {0};
@@ -506,7 +536,9 @@ static void specialise_statement(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < sp->env->vars.n; i++) {
 		Binding b = sp->env->vars.at[i];
 		const Hidden *h = &s->hidden;
-		if (b.name == h->io || b.name == h->rng || b.name == h->brk || b.name == h->cont || b.name == h->ret || b.name == h->retval || b.name == h->dead) continue;
+		if (b.name == h->io || b.name == h->rng || b.name == h->brk || b.name == h->cont ||
+		    b.name == h->ret || b.name == h->retval || b.name == h->dead)
+			continue;
 		if (b.value->kind == AV_UNSET) continue;
 		VEC_PUSH(st->a, &st->assigned, b);
 		n = av_count_leaves(b.value);
@@ -555,15 +587,15 @@ static Value run_statement(Session *s, Module *m, const Ast *e) {
 			ok &= made[done].kind != V_UNSET;
 		}
 		if (ok) {
-			for (uint32_t i = 0; i < st.assigned.n; i++) set_global(s, m, st.assigned.at[i].name, made[i], e->span);
+			for (uint32_t i = 0; i < st.assigned.n; i++)
+				set_global(s, m, st.assigned.at[i].name, made[i], e->span);
 			const Value *rng = &results[n - 2];
 			if (rng->kind == V_TENSOR) {
 				s->random_key = (int64_t)tensor_get(rng->tensor, (int64_t[]){0});
 				s->random_counter = ((int64_t *)(void *)rng->tensor->data)[rng->tensor->stride[0]];
 				s->random_key = ((int64_t *)(void *)rng->tensor->data)[0];
 			}
-		} else
-			status = ST_NOMEM;
+		} else status = ST_NOMEM;
 		for (uint32_t i = 0; i < done; i++) value_unref(made[i]);
 		if (made) heap_free(c, made, sizeof(Value) * (st.assigned.n + 1));
 	}
@@ -600,17 +632,20 @@ static Value define_function(Session *s, Module *m, const Ast *e) {
 		names[k] = names[i];
 		items[k++] = g;
 	}
-	Value v = value_function(c, e->kind == A_PROBLEM ? V_PROBLEM : V_FUNCTION, CODE_AST, e->id, e, own, k, names, items);
+	Value v = value_function(c, e->kind == A_PROBLEM ? V_PROBLEM : V_FUNCTION, CODE_AST, e->id, e,
+	                         own, k, names, items);
 	arena_free(a);
 	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 	/* a derivative rule belongs to the function above it, not to its name */
 	for (uint32_t i = 0; i < s->rules.n && !m->library; i++)
-		if (s->rules.at[i].name == own && s->rules.at[i].module == m) s->rules.at[i] = s->rules.at[--s->rules.n];
+		if (s->rules.at[i].name == own && s->rules.at[i].module == m)
+			s->rules.at[i] = s->rules.at[--s->rules.n];
 	set_global(s, m, own, v, e->span);
 	return v;
 }
 
-/* Whether an expression calls something with a text, as mesh("part.msh"), and names no parameter of the problem. */
+/* Whether an expression calls something with a text, as mesh("part.msh"), and
+ * names no parameter of the problem. */
 typedef struct Reads {
 	const Ast *problem;
 	bool text, parameter;
@@ -618,28 +653,36 @@ typedef struct Reads {
 
 static void reads_visit(void *ud, const Ast *e) {
 	Reads *r = ud;
-	for (uint32_t i = 0; e->kind == A_CALL && i < e->call.n; i++) r->text |= !e->call.args[i].name && e->call.args[i].value->kind == A_STRING;
-	for (uint32_t i = 0; e->kind == A_NAME && i < r->problem->problem->nparams; i++) r->parameter |= r->problem->problem->params[i].name == e->name.name;
+	for (uint32_t i = 0; e->kind == A_CALL && i < e->call.n; i++)
+		r->text |= !e->call.args[i].name && e->call.args[i].value->kind == A_STRING;
+	for (uint32_t i = 0; e->kind == A_NAME && i < r->problem->problem->nparams; i++)
+		r->parameter |= r->problem->problem->params[i].name == e->name.name;
 	ast_children(e, reads_visit, r);
 }
 
-/* A region out of a file is read when the problem is defined, under a name that no program has: what a file holds is known from the next statement on, and
+/* A region out of a file is read when the problem is defined, under a name that
+ * no program has: what a file holds is known from the next statement on, and
  * the problem is asked for its region within a statement. */
 static void read_region(Session *s, Module *m, const Ast *e) {
 	for (uint32_t i = 0; i < e->problem->ndomains; i++) {
-		Ast *region = e->problem->domains[i].kind == DOMAIN_REGION ? e->problem->domains[i].region : NULL;
+		Ast *region =
+			e->problem->domains[i].kind == DOMAIN_REGION ? e->problem->domains[i].region : NULL;
 		Reads r = {.problem = e};
 		if (region) reads_visit(&r, region);
 		if (!r.text || r.parameter) continue;
 		Ast *value = ARENA_NEW(s->a, Ast);
 		*value = *region;
-		set_global(s, m, atom(s->c, arena_printf(s->a, "region of %s", atom_text(s->c, e->problem->name))), run_statement(s, m, value), region->span);
+		set_global(
+			s, m, atom(s->c, arena_printf(s->a, "region of %s", atom_text(s->c, e->problem->name))),
+			run_statement(s, m, value), region->span);
 		region->kind = A_NAME;
-		region->name.name = atom(s->c, arena_printf(s->a, "region of %s", atom_text(s->c, e->problem->name)));
+		region->name.name =
+			atom(s->c, arena_printf(s->a, "region of %s", atom_text(s->c, e->problem->name)));
 	}
 }
 
-/* A rule of the user goes with a function of the same module, defined before it. */
+/* A rule of the user goes with a function of the same module, defined before
+ * it. */
 static void check_rule(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
 	const char *name = atom_text(c, e->derivative.name);
@@ -649,7 +692,9 @@ static void check_rule(Session *s, Module *m, const Ast *e) {
 	if (f && f->code_kind == CODE_HOST && m == s->main) {
 		const uint32_t n = ((const HostDef *)f->code)->nargs;
 		if (n != e->derivative.nparams) {
-			diag_error(c, E_RULE, e->derivative.name_span, "the host function `%s` has %u parameter%s, its rule %u", name, n, n == 1 ? "" : "s", e->derivative.nparams);
+			diag_error(c, E_RULE, e->derivative.name_span,
+			           "the host function `%s` has %u parameter%s, its rule %u", name, n,
+			           n == 1 ? "" : "s", e->derivative.nparams);
 			ctx_throw(c, ST_ERROR);
 		}
 		return;
@@ -657,22 +702,31 @@ static void check_rule(Session *s, Module *m, const Ast *e) {
 	if (!fn || fn->kind != A_DEF) {
 		Value other = session_lookup(s, m, e->derivative.name);
 		if (g.kind == V_UNSET && (other.kind != V_UNSET || builtin_find(name)))
-			diag_error(c, E_RULE, e->derivative.name_span, "`%s` is not a function of this program: it has its derivative", name);
+			diag_error(c, E_RULE, e->derivative.name_span,
+			           "`%s` is not a function of this program: it has its derivative", name);
 		else if (g.kind == V_UNSET) {
 			const char **names = ARENA_ARRAY(s->a, const char *, m->globals.n + 1);
-			for (uint32_t i = 0; i < m->globals.n; i++) names[i] = m->globals.at[i].value.kind == V_FUNCTION ? atom_text(c, m->globals.at[i].name) : NULL;
+			for (uint32_t i = 0; i < m->globals.n; i++)
+				names[i] = m->globals.at[i].value.kind == V_FUNCTION
+				               ? atom_text(c, m->globals.at[i].name)
+				               : NULL;
 			const char *best = diag_nearest(name, names, m->globals.n);
-			Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "no function `%s` to give a derivative to%s%s%s", name, best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+			Diag *d =
+				diag_error(c, E_RULE, e->derivative.name_span,
+			               "no function `%s` to give a derivative to%s%s%s", name,
+			               best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
 			diag_hint(c, d, "a rule stands below its function");
 		} else {
-			Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "`%s` is not a function defined by an equation", name);
+			Diag *d = diag_error(c, E_RULE, e->derivative.name_span,
+			                     "`%s` is not a function defined by an equation", name);
 			diag_hint(c, d, "write %s(x) = ... for it", name);
 		}
 		ctx_throw(c, ST_ERROR);
 	}
 	if (fn->function.nparams != e->derivative.nparams) {
-		Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "`%s` has %u parameter%s, its rule %u", name, fn->function.nparams, fn->function.nparams == 1 ? "" : "s",
-		                     e->derivative.nparams);
+		Diag *d = diag_error(c, E_RULE, e->derivative.name_span,
+		                     "`%s` has %u parameter%s, its rule %u", name, fn->function.nparams,
+		                     fn->function.nparams == 1 ? "" : "s", e->derivative.nparams);
 		diag_second(c, d, fn->span, "`%s` is defined here", name);
 		ctx_throw(c, ST_ERROR);
 	}
@@ -690,7 +744,8 @@ void session_define_rule(Session *s, Module *m, const Ast *e) {
 	if (!m->library) forget_specialisations(s);
 }
 
-static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud, Value *last) {
+static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud,
+                           Value *last) {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Ast *e = p->items[i];
 		Value v = value_none();
@@ -709,12 +764,12 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 			break;
 		case A_ASSIGN:
 		case A_INDEX_DEF: value_unref(run_statement(s, m, e)); break;
-		default:
-			v = run_statement(s, m, e);
-			shows = !e->hidden;
+		default: v = run_statement(s, m, e); shows = !e->hidden;
 		}
 		if (shows && show && v.kind != V_NONE) show(ud, v, e);
-		if (m == s->main) VEC_PUSH(s->a, &s->done, ((StatementDone){e->span.start, e->span.end, shows && v.kind != V_NONE}));
+		if (m == s->main)
+			VEC_PUSH(s->a, &s->done,
+			         ((StatementDone){e->span.start, e->span.end, shows && v.kind != V_NONE}));
 		if (last) {
 			value_unref(*last);
 			*last = value_ref(v);
@@ -741,14 +796,16 @@ static void run_text(Ctx *c, void *arg) {
 	run_statements(r->s, r->s->main, &p, r->show, r->ud, r->last);
 }
 
-Status session_run(Session *s, const char *name, const char *text, size_t n, ResultSink show, void *ud, Value *last) {
+Status session_run(Session *s, const char *name, const char *text, size_t n, ResultSink show,
+                   void *ud, Value *last) {
 	Run r = {.s = s, .name = name, .text = text, .n = n, .show = show, .ud = ud, .last = last};
 	if (last) *last = value_none();
 	s->done.n = 0;
 	uint32_t mark = build_mark(s->c);
 	Status st = ctx_protect(s->c, run_text, &r);
 	if (st != ST_OK) {
-		if (st == ST_NOMEM && !diag_count(s->c, SEV_ERROR)) diag_error(s->c, E_MEMORY, NO_SPAN, "out of memory");
+		if (st == ST_NOMEM && !diag_count(s->c, SEV_ERROR))
+			diag_error(s->c, E_MEMORY, NO_SPAN, "out of memory");
 		build_unwind(s->c, mark);
 		session_start_anew(s);
 	}
@@ -760,7 +817,7 @@ uint32_t session_done(const Session *s, const StatementDone **at) {
 	return s->done.n;
 }
 
-/* ---- calls from outside -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls from outside -------------------------------------------------- */
 
 typedef struct ValueCall {
 	Session *s;
@@ -791,14 +848,17 @@ static void specialise_call(Ctx *c, void *arg) {
 		Av *p = sp_call(sp, f, &call);
 		(void)p;
 	}
-	if (f->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, span, "this is %s, not a function", av_kind_text(f));
+	if (f->kind != AV_FUNCTION)
+		sp_fail(sp, E_NOT_CALLABLE, span, "this is %s, not a function", av_kind_text(f));
 	k->spec = sp_specialise(sp, f, &call);
 	fn_ref(k->spec.fn);
 	k->leaf = ARENA_ARRAY(k->a, Value, k->spec.nargs + 2);
-	for (uint32_t i = 0; i < k->spec.nargs; i++) k->leaf[k->nleaf++] = ref_constant(build_fn(k->b), k->spec.args[i])->value;
+	for (uint32_t i = 0; i < k->spec.nargs; i++)
+		k->leaf[k->nleaf++] = ref_constant(build_fn(k->b), k->spec.args[i])->value;
 }
 
-static Status call_values(Session *s, Value f, uint32_t n, const Value *args, Value *random_state, Value *result, SpanId span) {
+static Status call_values(Session *s, Value f, uint32_t n, const Value *args, Value *random_state,
+                          Value *result, SpanId span) {
 	Ctx *c = s->c;
 	ValueCall k = {.s = s, .f = f, .n = n, .args = args, .span = span};
 	result->kind = V_UNSET;
@@ -831,8 +891,7 @@ static Status call_values(Session *s, Value f, uint32_t n, const Value *args, Va
 		}
 		fn_unref(k.spec.fn);
 		build_abandon(k.b);
-	} else
-		build_unwind(c, mark);
+	} else build_unwind(c, mark);
 	arena_free(k.a);
 	return st;
 }
@@ -853,19 +912,23 @@ static void boxed_call(Ctx *c, void *arg) {
 	k->st = call_values(k->s, k->f, k->n, k->args, k->random_state, k->result, k->span);
 }
 
-static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state, Value *result, SpanId span) {
+static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state,
+                           Value *result, SpanId span) {
 	DynamicCall k = {session_of(c), f, n, args, random_state, result, span, ST_OK};
 	if (f.kind == V_FUNCTION) {
 		const FunctionObject *fo = (const FunctionObject *)f.object;
 		const Builtin *b = fo->code_kind == CODE_BUILTIN ? fo->code : NULL;
 		result->kind = V_UNSET;
-		if (b && b->quick && b->quick(c, fo, n, args, result)) return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+		if (b && b->quick && b->quick(c, fo, n, args, result))
+			return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 		if (b && b->native) {
 			result->kind = V_UNSET;
 			Status st = b->native(b->native_ud, c, n, args, result);
 			if (st == ST_OK && result->kind == V_UNSET) *result = value_none();
-			if (st == ST_ERROR && result->kind == V_STRING) { /* the message of a function of ours, which knows no place */
-				diag_error(c, E_VALUE, span_of(c, span), "%s", ((const StringObject *)result->object)->text);
+			/* the message of a function of ours, which knows no place */
+			if (st == ST_ERROR && result->kind == V_STRING) {
+				diag_error(c, E_VALUE, span_of(c, span), "%s",
+				           ((const StringObject *)result->object)->text);
 				value_unref(*result);
 				result->kind = V_UNSET;
 			}
@@ -876,7 +939,8 @@ static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value
 	return st != ST_OK ? st : k.st;
 }
 
-Status session_call(Session *s, Value f, uint32_t n, const Value *args, Value *result, SpanId span) {
+Status session_call(Session *s, Value f, uint32_t n, const Value *args, Value *result,
+                    SpanId span) {
 	int64_t two = 2;
 	Tensor *state = tensor_new(s->c, DT_I64, 1, &two);
 	if (!state) return ST_NOMEM;
@@ -905,7 +969,9 @@ typedef struct TypedCall {
 
 static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf);
 
-/* What a value is, in the form of value_type_print; the types of arrays are those of the finished function's results, which stand in the order of the leaves. */
+/* What a value is, in the form of value_type_print; the types of arrays are
+ * those of the finished function's results, which stand in the order of the
+ * leaves. */
 static void describe(const TypedCall *k, const Av *v, uint32_t *leaf) {
 	Ctx *c = k->s->c;
 	char buf[300];
@@ -932,10 +998,13 @@ static void describe(const TypedCall *k, const Av *v, uint32_t *leaf) {
 }
 
 static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf) {
-	text_str(k->described, v->kind == AV_RECORD ? "record (" : v->kind == AV_TUPLE ? "tuple (" : "list (");
+	text_str(k->described, v->kind == AV_RECORD  ? "record ("
+	                       : v->kind == AV_TUPLE ? "tuple ("
+	                                             : "list (");
 	for (uint32_t i = 0; i < v->n; i++) {
 		if (i) text_str(k->described, ", ");
-		if (v->kind == AV_RECORD) text_format(k->described, "%s: ", atom_text(k->s->c, v->names[i]));
+		if (v->kind == AV_RECORD)
+			text_format(k->described, "%s: ", atom_text(k->s->c, v->names[i]));
 		describe(k, v->items[i], leaf);
 	}
 	text_str(k->described, ")");
@@ -955,7 +1024,8 @@ static void specialise_typed(Ctx *c, void *arg) {
 		Type t = *type_of(c, k->types[i]);
 		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++) {
 			SymId s;
-			if (dim_is_sym(c, t.dims[d], &s) && s < 64 && map[s] == UINT32_MAX) map[s] = build_fresh_dim(k->b, 0, 0);
+			if (dim_is_sym(c, t.dims[d], &s) && s < 64 && map[s] == UINT32_MAX)
+				map[s] = build_fresh_dim(k->b, 0, 0);
 		}
 		Ref r = build_param(k->b, type_subst(c, k->types[i], map, 64), 0);
 		args[i] = t.kind == TY_TENSOR ? av_array(&sp, r) : av_dyn(&sp, r);
@@ -995,7 +1065,7 @@ Status session_specialise_described(Session *s, Value f, Fn **out, Text *text) {
 	return specialise(&(TypedCall){.s = s, .f = f, .described = text}, out);
 }
 
-/* ---- names from outside --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- names from outside -------------------------------------------------- */
 
 struct get {
 	Session *s;
@@ -1048,7 +1118,8 @@ struct native {
 	const HostDef *host;
 };
 
-static Av *run_native(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call) {
+static Av *run_native(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured,
+                      const Call *call) {
 	(void)ncaptured;
 	(void)captured;
 	Atom name = atom(sp->c, self->name);
@@ -1065,12 +1136,19 @@ static void define_native(Ctx *c, void *arg) {
 		HostDef *def = ARENA_NEW(s->a, HostDef);
 		*def = *n->host;
 		def->name = arena_copy(s->a, n->name, strlen(n->name));
-		for (uint32_t i = 0; i < s->rules.n; i++) /* a rule belonged to the function that had the name */
-			if (s->rules.at[i].name == name && s->rules.at[i].module == s->main) s->rules.at[i] = s->rules.at[--s->rules.n];
+		/* a rule belonged to the function that had the name */
+		for (uint32_t i = 0; i < s->rules.n; i++)
+			if (s->rules.at[i].name == name && s->rules.at[i].module == s->main)
+				s->rules.at[i] = s->rules.at[--s->rules.n];
 		v = value_function(c, V_FUNCTION, CODE_HOST, name, def, name, 0, NULL, NULL);
 	} else {
 		Builtin *b = ARENA_NEW(s->a, Builtin);
-		*b = (Builtin){.name = arena_copy(s->a, n->name, strlen(n->name)), .min_args = -1, .max_args = -1, .run = run_native, .native = n->fn, .native_ud = n->ud};
+		*b = (Builtin){.name = arena_copy(s->a, n->name, strlen(n->name)),
+		               .min_args = -1,
+		               .max_args = -1,
+		               .run = run_native,
+		               .native = n->fn,
+		               .native_ud = n->ud};
 		v = value_function(c, V_FUNCTION, CODE_BUILTIN, name, b, name, 0, NULL, NULL);
 	}
 	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
@@ -1105,31 +1183,36 @@ bool session_in_library(Session *s, Atom name) {
 }
 
 void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
-	for (uint32_t i = 0; i < s->main->globals.n; i++) visit(ud, atom_text(s->c, s->main->globals.at[i].name), s->main->globals.at[i].value);
+	for (uint32_t i = 0; i < s->main->globals.n; i++)
+		visit(ud, atom_text(s->c, s->main->globals.at[i].name), s->main->globals.at[i].value);
 	for (uint32_t i = 0; i < s->exports.n; i++)
-		if (atom_text(s->c, s->exports.at[i].name)[0] != '_') visit(ud, atom_text(s->c, s->exports.at[i].name), (Value){.kind = V_FUNCTION});
+		if (atom_text(s->c, s->exports.at[i].name)[0] != '_')
+			visit(ud, atom_text(s->c, s->exports.at[i].name), (Value){.kind = V_FUNCTION});
 	struct each e = {visit, ud};
 	builtin_each(each_builtin, &e);
 }
 
 void session_each_module(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
 	(void)s;
-	for (const LibraryText *t = library_texts; t->name; t++) visit(ud, t->name, (Value){.kind = V_NONE});
+	for (const LibraryText *t = library_texts; t->name; t++)
+		visit(ud, t->name, (Value){.kind = V_NONE});
 }
 
-void session_each_in_module(Session *s, const char *module, void (*visit)(void *ud, const char *name, Value v), void *ud) {
+void session_each_in_module(Session *s, const char *module,
+                            void (*visit)(void *ud, const char *name, Value v), void *ud) {
 	for (uint32_t i = 0; i < s->main->used_names.n; i++) {
 		if (strcmp(atom_text(s->c, s->main->used_names.at[i]), module)) continue;
 		const Module *m = s->main->used.at[i];
 		for (uint32_t k = 0; k < m->globals.n; k++) {
 			const char *name = atom_text(s->c, m->globals.at[k].name);
-			if (name[0] != '_' && m->globals.at[k].value.kind != V_UNSET) visit(ud, name, m->globals.at[k].value);
+			if (name[0] != '_' && m->globals.at[k].value.kind != V_UNSET)
+				visit(ud, name, m->globals.at[k].value);
 		}
 		return;
 	}
 }
 
-/* ---- rules of calculus -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rules of calculus --------------------------------------------------- */
 
 typedef struct RuleJob {
 	Session *s;
@@ -1144,13 +1227,20 @@ typedef struct RuleJob {
 static void specialise_rule(Ctx *c, void *arg) {
 	RuleJob *j = arg;
 	const Ast *e = j->def->e;
-	Sp sp = {.c = c, .session = j->s, .a = j->a, .b = j->b, .module = j->def->module, .session_inline_only = true};
+	Sp sp = {.c = c,
+	         .session = j->s,
+	         .a = j->a,
+	         .b = j->b,
+	         .module = j->def->module,
+	         .session_inline_only = true};
 	Frame frame = {.b = j->b};
 	sp.frame = &frame;
 	sp.env = env_new(&sp, NULL);
 	uint32_t n = (uint32_t)prims[j->op].nargs;
 	TypeId t = type_scalar(c, j->dtype);
-	if (e->derivative.nparams != n) sp_fail(&sp, E_RULE, e->span, "`%s` takes %u argument%s, its rule %u", prims[j->op].name, n, n == 1 ? "" : "s", e->derivative.nparams);
+	if (e->derivative.nparams != n)
+		sp_fail(&sp, E_RULE, e->span, "`%s` takes %u argument%s, its rule %u", prims[j->op].name, n,
+		        n == 1 ? "" : "s", e->derivative.nparams);
 	Ref x[2], y;
 	for (uint32_t i = 0; i < n; i++) {
 		x[i] = build_param(j->b, t, e->derivative.params[i].name);
@@ -1164,8 +1254,11 @@ static void specialise_rule(Ctx *c, void *arg) {
 	Ref results[2];
 	if (n == 1) results[0] = sp_scalar(&sp, v, j->dtype, e->span, "a derivative");
 	else {
-		if (v->kind != AV_TUPLE || v->n != n) sp_fail(&sp, E_RULE, e->span, "the rule of `%s` needs %u partial derivatives", prims[j->op].name, n);
-		for (uint32_t i = 0; i < n; i++) results[i] = sp_scalar(&sp, v->items[i], j->dtype, e->span, "a partial derivative");
+		if (v->kind != AV_TUPLE || v->n != n)
+			sp_fail(&sp, E_RULE, e->span, "the rule of `%s` needs %u partial derivatives",
+			        prims[j->op].name, n);
+		for (uint32_t i = 0; i < n; i++)
+			results[i] = sp_scalar(&sp, v->items[i], j->dtype, e->span, "a partial derivative");
 	}
 	j->fn = build_end(j->b, n, results);
 	j->b = NULL;
@@ -1174,12 +1267,14 @@ static void specialise_rule(Ctx *c, void *arg) {
 static Fn *elementwise_rule(Ctx *c, Op op, Dtype d) {
 	Session *s = session_of(c);
 	for (uint32_t i = 0; i < s->cached_rules.n; i++)
-		if (s->cached_rules.at[i].op == op && s->cached_rules.at[i].dtype == d) return s->cached_rules.at[i].fn;
+		if (s->cached_rules.at[i].op == op && s->cached_rules.at[i].dtype == d)
+			return s->cached_rules.at[i].fn;
 	Module *calculus = library_named(s, "calculus");
 	Atom name = atom(c, prims[op].name);
 	RuleJob j = {.s = s, .op = op, .dtype = d};
 	for (uint32_t i = 0; i < s->rules.n; i++)
-		if (s->rules.at[i].module == calculus && s->rules.at[i].name == name) j.def = &s->rules.at[i];
+		if (s->rules.at[i].module == calculus && s->rules.at[i].name == name)
+			j.def = &s->rules.at[i];
 	if (!j.def) {
 		diag_error(c, E_NO_RULE, NO_SPAN, "`%s` has no derivative", prims[op].name);
 		return NULL;
@@ -1211,7 +1306,7 @@ uint32_t session_rules_named(const Session *s, const char *name, const Ast **out
 	return n;
 }
 
-/* ---- taking definitions back --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- taking definitions back --------------------------------------------- */
 
 struct SessionMark {
 	uint32_t nrules, nused;
@@ -1223,7 +1318,8 @@ struct SessionMark {
 SessionMark *session_mark(Session *s, Arena *a) {
 	const Module *m = s->main;
 	SessionMark *k = ARENA_NEW(a, SessionMark);
-	*k = (SessionMark){.nrules = s->rules.n, .nused = m->used.n, .rules = ARENA_ARRAY(a, RuleDef, s->rules.n + 1)};
+	*k = (SessionMark){
+		.nrules = s->rules.n, .nused = m->used.n, .rules = ARENA_ARRAY(a, RuleDef, s->rules.n + 1)};
 	k->used_names = ARENA_ARRAY(a, Atom, m->used.n + 1);
 	k->used = ARENA_ARRAY(a, Module *, m->used.n + 1);
 	for (uint32_t i = 0; i < k->nrules; i++) k->rules[i] = s->rules.at[i];
@@ -1253,14 +1349,20 @@ void session_back_to(Session *s, const SessionMark *k) {
 	m->used.n = m->used_names.n = k->nused;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ---------------------------------------------------------------- */
 
-struct Ruled **session_ruled(Session *s) { return &s->ruled; }
-struct KeptIr **session_kept_ir(Session *s) { return &s->kept_ir; }
+struct Ruled **session_ruled(Session *s) {
+	return &s->ruled;
+}
+struct KeptIr **session_kept_ir(Session *s) {
+	return &s->kept_ir;
+}
 
 Fn *session_whole(Session *s, const Fn *f, const bool *active) {
 	for (uint32_t i = 0; i < s->wholes.n; i++)
-		if (s->wholes.at[i].from == f && !memcmp(s->wholes.at[i].active, active, fn_nparams(f) * sizeof *active)) return s->wholes.at[i].fn;
+		if (s->wholes.at[i].from == f &&
+		    !memcmp(s->wholes.at[i].active, active, fn_nparams(f) * sizeof *active))
+			return s->wholes.at[i].fn;
 	return NULL;
 }
 
@@ -1292,7 +1394,13 @@ static void init_protected(Ctx *c, void *arg) {
 	Session *s = ARENA_NEW(a, Session);
 	s->c = c;
 	s->a = a;
-	s->hidden = (Hidden){.io = atom(c, "$io"), .rng = atom(c, "$rng"), .brk = atom(c, "$break"), .cont = atom(c, "$continue"), .ret = atom(c, "$return"), .retval = atom(c, "$value"), .dead = atom(c, "$dead")};
+	s->hidden = (Hidden){.io = atom(c, "$io"),
+	                     .rng = atom(c, "$rng"),
+	                     .brk = atom(c, "$break"),
+	                     .cont = atom(c, "$continue"),
+	                     .ret = atom(c, "$return"),
+	                     .retval = atom(c, "$value"),
+	                     .dead = atom(c, "$dead")};
 	s->main = module_new(s, atom(c, "main"), 0, false);
 	s->given = module_new(s, atom(c, "given"), UINT32_MAX, true);
 	ir_services(c)->function_out = session_function_out;

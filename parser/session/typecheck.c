@@ -1,15 +1,20 @@
-/* typecheck.c - a program specialised without being run: its names, types, shapes, derivatives and problems, all errors in one go.
+/* typecheck.c - a program specialised without being run: its names, types,
+ * shapes, derivatives and problems, all errors in one go.
  *
- * Needs: specialise/internal.h; check.c for what the text alone tells. Guarantees: the session's variables, rules and modules are afterwards what they were; what hangs
- * on a value that only a run gives is not judged; a statement that fails takes nothing with it but what needs its result.
+ * Needs: specialise/internal.h; check.c for what the text alone tells.
+ * Guarantees: the session's variables, rules and modules are afterwards what
+ * they were; what hangs on a value that only a run gives is not judged; a
+ * statement that fails takes nothing with it but what needs its result.
  */
 #include "parser/specialise/internal.h"
 
-/* The statement that is looked at, and all statements around it: they are one function that nobody runs. */
+/* The statement that is looked at, and all statements around it: they are one
+ * function that nobody runs. */
 typedef struct Checked {
 	Session *s;
 	const Ast *e;
-	const struct Declared *declared; /* or the function that is called with what its parameters say they are */
+	/* or the function that is called with what its parameters say they are */
+	const struct Declared *declared;
 	Arena *a;
 	Builder *b;
 	Sp sp;
@@ -28,7 +33,8 @@ typedef struct Length { /* one that a type names */
 } Length;
 #define LENGTHS_MOST (MAX_RANK * 4)
 
-/* An array, or a record of them, of a declared type: lengths that are named are any, but one for each name. NULL when the type leaves more open than that. */
+/* An array, or a record of them, of a declared type: lengths that are named are
+ * any, but one for each name. NULL when the type leaves more open than that. */
 static Av *declared_value(Checked *st, const Ast *type, Length *lengths, uint32_t *n) {
 	Sp *sp = &st->sp;
 	if (type->type.is_record) {
@@ -48,20 +54,22 @@ static Av *declared_value(Checked *st, const Ast *type, Length *lengths, uint32_
 		const Ast *d = type->type.dims[i];
 		int64_t length;
 		if (!d) dims[i] = build_fresh_dim(st->b, 0, 0);
-		else if (d->kind == A_CONST && value_as_i64(d->constant.value, &length) && length >= 0) dims[i] = dim_const(st->sp.c, length);
+		else if (d->kind == A_CONST && value_as_i64(d->constant.value, &length) && length >= 0)
+			dims[i] = dim_const(st->sp.c, length);
 		else if (d->kind == A_NAME && *n < LENGTHS_MOST) {
 			uint32_t k = 0;
 			while (k < *n && lengths[k].name != d->name.name) k++;
-			if (k == *n) lengths[(*n)++] = (Length){d->name.name, build_fresh_dim(st->b, d->name.name, 0)};
+			if (k == *n)
+				lengths[(*n)++] = (Length){d->name.name, build_fresh_dim(st->b, d->name.name, 0)};
 			dims[i] = lengths[k].dim;
-		} else
-			return NULL;
+		} else return NULL;
 	}
 	TypeId t = type_tensor(st->sp.c, (Dtype)type->type.dtype, type->type.rank, dims);
 	return av_array(sp, build_param(st->b, t, 0));
 }
 
-/* Values for a function whose parameters say their types, to call it with, so that its body is looked at. */
+/* Values for a function whose parameters say their types, to call it with, so
+ * that its body is looked at. */
 typedef struct Declared {
 	const Ast *e;
 	uint32_t n;
@@ -72,11 +80,15 @@ typedef struct Declared {
 static bool declare_arguments(Checked *st, const Ast *e, Declared *out) {
 	uint32_t nlengths = 0;
 	Length lengths[LENGTHS_MOST];
-	*out = (Declared){.e = e, .args = ARENA_ARRAY(st->a, Av *, e->function.nparams + 1), .spans = ARENA_ARRAY(st->a, Span, e->function.nparams + 1)};
+	*out = (Declared){.e = e,
+	                  .args = ARENA_ARRAY(st->a, Av *, e->function.nparams + 1),
+	                  .spans = ARENA_ARRAY(st->a, Span, e->function.nparams + 1)};
 	for (uint32_t i = 0; i < e->function.nparams; i++) {
 		const Param *p = &e->function.params[i];
 		if (p->fallback || p->rest) continue;
-		if (p->named || !p->type || out->n < i || !(out->args[out->n] = declared_value(st, p->type, lengths, &nlengths))) return false;
+		if (p->named || !p->type || out->n < i ||
+		    !(out->args[out->n] = declared_value(st, p->type, lengths, &nlengths)))
+			return false;
 		out->spans[out->n++] = p->span;
 	}
 	return out->n > 0;
@@ -88,35 +100,42 @@ static void check_declared(Ctx *c, void *arg) {
 	(void)c;
 	Av *f = env_find(st->sp.env, d->e->function.name);
 	if (!f || f->kind != AV_FUNCTION || f->code != d->e) return;
-	Call call = {.span = NO_SPAN, .callee_span = NO_SPAN, .n = d->n, .args = d->args, .spans = d->spans};
+	Call call = {
+		.span = NO_SPAN, .callee_span = NO_SPAN, .n = d->n, .args = d->args, .spans = d->spans};
 	sp_call(&st->sp, f, &call);
 }
 
-/* What a statement that failed would have set is lost, and what needs it says nothing more. */
+/* What a statement that failed would have set is lost, and what needs it says
+ * nothing more. */
 static void lose_names(Checked *st) {
 	const Ast *e = st->e;
 	Atom *names;
 	uint32_t n = 0;
 	if (e->kind == A_PROBLEM) env_set(&st->sp, st->sp.env, e->problem->name, sp_lost());
-	else if (e->kind == A_USE) env_set(&st->sp, st->sp.env, e->use.alias ? e->use.alias : e->use.module, sp_lost());
+	else if (e->kind == A_USE)
+		env_set(&st->sp, st->sp.env, e->use.alias ? e->use.alias : e->use.module, sp_lost());
 	else if (e->kind != A_DERIVATIVE) ast_assigned(&st->sp, e, &names, &n);
 	for (uint32_t i = 0; i < n; i++) env_set(&st->sp, st->sp.env, names[i], sp_lost());
 }
 
-/* True when the last message is one of those before it again: found in the text first, and by specialising later. */
+/* True when the last message is one of those before it again: found in the text
+ * first, and by specialising later. */
 static bool said_before(Ctx *c, uint32_t mark) {
 	uint32_t n = diag_total(c);
 	const Diag *d = n ? diag_at(c, n - 1) : NULL;
 	for (uint32_t i = 0; d && n > mark && i < mark; i++) {
 		const Diag *e = diag_at(c, i);
-		bool names = (e->code == E_NAME || e->code == E_ARITY || e->code == E_NAMED_ARG) && d->code == e->code;
-		bool same = d->span.source == e->span.source && d->span.start == e->span.start && d->span.end == e->span.end;
+		bool names = (e->code == E_NAME || e->code == E_ARITY || e->code == E_NAMED_ARG) &&
+		             d->code == e->code;
+		bool same = d->span.source == e->span.source && d->span.start == e->span.start &&
+		            d->span.end == e->span.end;
 		if (same && (names || !strcmp(d->message, e->message))) return true;
 	}
 	return false;
 }
 
-/* declared: a function is looked at by itself; depends: on a value that only a run gives. */
+/* declared: a function is looked at by itself; depends: on a value that only a
+ * run gives. */
 static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declared, bool depends) {
 	Ctx *c = st->sp.c;
 	uint32_t mark = diag_total(c);
@@ -127,8 +146,10 @@ static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declar
 	/* what depends on values that only a run gives cannot be judged here */
 	const Diag *last = diag_total(c) > mark ? diag_at(c, diag_total(c) - 1) : NULL;
 	const char *code = last ? diag_code_id(last->code) : "";
-	const bool type = *code && depends && code[2] >= '3' && code[2] <= '5'; /* types, derivatives, problems; a wrong name is wrong in any case */
-	if (last && (type || last->code == E_NOT_STATIC || said_before(c, mark))) diag_truncate(c, mark);
+	/* types, derivatives, problems; a wrong name is wrong in any case */
+	const bool type = *code && depends && code[2] >= '3' && code[2] <= '5';
+	if (last && (type || last->code == E_NOT_STATIC || said_before(c, mark)))
+		diag_truncate(c, mark);
 	session_start_anew(st->s);
 	st->sp.env = env;
 	st->sp.depth = 0;
@@ -137,7 +158,8 @@ static void check_step(Checked *st, void (*body)(Ctx *c, void *arg), bool declar
 	if (!declared) lose_names(st);
 }
 
-/* Whether a statement's value hangs on one that only a run gives: dynamic data of top level, or what was made of such. */
+/* Whether a statement's value hangs on one that only a run gives: dynamic data
+ * of top level, or what was made of such. */
 static bool is_tainted(const Checked *st, const Ast *e, const Atom *names, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++)
 		if (ast_mentions(e, names[i])) return true;
@@ -166,7 +188,8 @@ static void check_text(Ctx *c, void *arg) {
 	VEC(Declared) declared = {0}; /* parameters come before the first instruction */
 	for (uint32_t i = 0; ok && i < p.n; i++) {
 		Declared d;
-		if (p.items[i]->kind == A_DEF && declare_arguments(&st, p.items[i], &d)) VEC_PUSH(st.a, &declared, d);
+		if (p.items[i]->kind == A_DEF && declare_arguments(&st, p.items[i], &d))
+			VEC_PUSH(st.a, &declared, d);
 	}
 	st.sp = session_top(s, session_main(s), st.a, st.b);
 	st.sp.top = st.sp.env;
@@ -177,7 +200,8 @@ static void check_text(Ctx *c, void *arg) {
 		if (st.e->kind == A_USE) check_step(&st, check_one, false, false);
 	}
 	check_program(s, st.a, &p, ok);
-	/* where a part of the text could not be read, what it set is not known, and what the rest says may be wrong only for that */
+	/* where a part of the text could not be read, what it set is not known, and
+	 * what the rest says may be wrong only for that */
 	for (uint32_t i = 0; ok && i < p.n; i++) {
 		const Ast *e = st.sp.statement = st.e = p.items[i];
 		if (e->kind == A_USE) continue;
@@ -186,7 +210,8 @@ static void check_text(Ctx *c, void *arg) {
 		uint32_t nassigned;
 		ast_assigned(&st.sp, e, &assigned, &nassigned);
 		for (uint32_t k = 0; depends && k < nassigned; k++) VEC_PUSH(st.a, &later, assigned[k]);
-		if (depends && (e->kind == A_DEF || e->kind == A_PROBLEM)) VEC_PUSH(st.a, &later, e->kind == A_DEF ? e->function.name : e->problem->name);
+		if (depends && (e->kind == A_DEF || e->kind == A_PROBLEM))
+			VEC_PUSH(st.a, &later, e->kind == A_DEF ? e->function.name : e->problem->name);
 		if (e->kind == A_DERIVATIVE) session_define_rule(s, session_main(s), e);
 		else check_step(&st, check_one, false, depends);
 	}
@@ -200,7 +225,8 @@ static void check_text(Ctx *c, void *arg) {
 	if (!ok || diag_count(c, SEV_ERROR)) ctx_throw(c, ST_ERROR);
 }
 
-/* A program that is checked gives its rules and modules to nobody but itself. */
+/* A program that is checked gives its rules and modules to nobody but itself.
+ */
 static void check_marked(Ctx *c, void *arg) {
 	const Source *r = arg;
 	Arena *a = arena_new(c);

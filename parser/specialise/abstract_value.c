@@ -1,6 +1,8 @@
-/* abstract_value.c - abstract values: making, comparing, taking apart into leaves and putting together again.
+/* abstract_value.c - abstract values: making, comparing, taking apart into
+ * leaves and putting together again.
  *
- * Needs: specialise/internal.h. Guarantees: the order of leaves is the order of a depth-first walk, everywhere.
+ * Needs: specialise/internal.h. Guarantees: the order of leaves is the order of
+ * a depth-first walk, everywhere.
  */
 #include "parser/specialise/internal.h"
 
@@ -53,7 +55,8 @@ Av *av_record(Sp *sp, uint32_t n, const Atom *names, Av *const *items) {
 	return v;
 }
 
-Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom name, uint32_t n, const Atom *names, Av *const *items) {
+Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom name, uint32_t n,
+                const Atom *names, Av *const *items) {
 	Av *v = av_seq(sp, AV_FUNCTION, n, items);
 	v->names = ARENA_ARRAY(sp->a, Atom, n ? n : 1);
 	for (uint32_t i = 0; i < n; i++) v->names[i] = names ? names[i] : 0;
@@ -67,8 +70,10 @@ Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom 
 Av *av_builtin(Sp *sp, const char *builtin_name, uint32_t n, Av *const *captured) {
 	const Builtin *b = builtin_find(builtin_name);
 	if (!b) sp_fail(sp, E_INTERNAL, NO_SPAN, "no builtin named %s", builtin_name);
-	/* Builtins need no number: their address tells them apart, and the atom of their name is as good as an id. */
-	return av_function(sp, CODE_BUILTIN, atom(sp->c, builtin_name), b, atom(sp->c, builtin_name), n, NULL, captured);
+	/* Builtins need no number: their address tells them apart, and the atom of
+	 * their name is as good as an id. */
+	return av_function(sp, CODE_BUILTIN, atom(sp->c, builtin_name), b, atom(sp->c, builtin_name), n,
+	                   NULL, captured);
 }
 
 Av *av_field(const Av *record, Atom name) {
@@ -82,7 +87,8 @@ bool av_is_sparse(const Ctx *c, const Av *v) {
 	static const char *const fields[] = {"rows", "columns", "values", "column_start", "row_start"};
 	if (v->kind != AV_RECORD || v->n != 5) return false;
 	for (uint32_t i = 0; i < 5; i++)
-		if (strcmp(atom_text(c, v->names[i]), fields[i]) || v->items[i]->kind != AV_ARRAY) return false;
+		if (strcmp(atom_text(c, v->names[i]), fields[i]) || v->items[i]->kind != AV_ARRAY)
+			return false;
 	return true;
 }
 
@@ -95,7 +101,8 @@ Av *av_strong(Sp *sp, Av *v) {
 }
 
 Av *av_named(Sp *sp, Av *v) {
-	const bool whole = v->kind == AV_ARRAY && v->weak && !dtype_is_inexact((Dtype)ref_ty(build_fn(sp->b), v->ref)->dtype);
+	const bool whole = v->kind == AV_ARRAY && v->weak &&
+	                   !dtype_is_inexact((Dtype)ref_ty(build_fn(sp->b), v->ref)->dtype);
 	return whole ? av_strong(sp, v) : v;
 }
 
@@ -106,7 +113,7 @@ Av *av_with_origin(Sp *sp, Av *v, Span origin) {
 	return s;
 }
 
-/* ---- static facts --------------------------------------------------------------------------------------------------------------- */
+/* ---- static facts -------------------------------------------------------- */
 
 static const Value *static_scalar(Sp *sp, const Av *v) {
 	if (v->kind != AV_ARRAY) return NULL;
@@ -116,7 +123,8 @@ static const Value *static_scalar(Sp *sp, const Av *v) {
 
 bool av_static_int(Sp *sp, const Av *v, int64_t *out) {
 	const Value *k = static_scalar(sp, v);
-	return k && dtype_is_int((Dtype)k->dtype) && value_as_i64(*k, out); /* a real number is none, whatever its value */
+	/* a real number is none, whatever its value */
+	return k && dtype_is_int((Dtype)k->dtype) && value_as_i64(*k, out);
 }
 
 bool av_static_bool(Sp *sp, const Av *v, bool *out) {
@@ -127,28 +135,34 @@ bool av_static_bool(Sp *sp, const Av *v, bool *out) {
 int64_t sp_want_int(Sp *sp, const Av *v, Span at, const char *what) {
 	int64_t x;
 	if (av_static_int(sp, v, &x)) return x;
-	if (v->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s must be an integer, not %s", what, av_kind_text(v));
+	if (v->kind != AV_ARRAY)
+		sp_fail(sp, E_TYPE, at, "%s must be an integer, not %s", what, av_kind_text(v));
 	const Type *t = ref_ty(build_fn(sp->b), v->ref);
-	if (t->rank != 0 || !dtype_is_int(t->dtype)) sp_fail(sp, E_TYPE, at, "%s must be an integer, not %s", what, sp_type_text(sp, v));
+	if (t->rank != 0 || !dtype_is_int(t->dtype))
+		sp_fail(sp, E_TYPE, at, "%s must be an integer, not %s", what, sp_type_text(sp, v));
 	sp_demand_static(sp, v->ref, at, what);
 }
 
 bool sp_want_bool(Sp *sp, const Av *v, Span at, const char *what) {
 	bool x;
 	if (av_static_bool(sp, v, &x)) return x;
-	if (v->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s must be true or false, not %s", what, av_kind_text(v));
+	if (v->kind != AV_ARRAY)
+		sp_fail(sp, E_TYPE, at, "%s must be true or false, not %s", what, av_kind_text(v));
 	const Type *t = ref_ty(build_fn(sp->b), v->ref);
-	if (t->rank != 0 || t->dtype != DT_BOOL) sp_fail(sp, E_TYPE, at, "%s must be true or false, not %s", what, sp_type_text(sp, v));
+	if (t->rank != 0 || t->dtype != DT_BOOL)
+		sp_fail(sp, E_TYPE, at, "%s must be true or false, not %s", what, sp_type_text(sp, v));
 	sp_demand_static(sp, v->ref, at, what);
 }
 
 const char *sp_want_string(Sp *sp, const Av *v, Span at, const char *what) {
 	if (v->kind == AV_STRING) return atom_text(sp->c, v->text);
-	if (v->kind == AV_DYN) sp_fail(sp, E_NOT_STATIC, at, "%s must be known before the program runs", what);
+	if (v->kind == AV_DYN)
+		sp_fail(sp, E_NOT_STATIC, at, "%s must be known before the program runs", what);
 	sp_fail(sp, E_TYPE, at, "%s must be a string, not %s", what, sp_type_text(sp, v));
 }
 
-void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, int64_t *out, uint32_t cap) {
+void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, int64_t *out,
+                  uint32_t cap) {
 	uint32_t count;
 	Av **items;
 	if (v->kind == AV_ARRAY && ref_ty(build_fn(sp->b), v->ref)->rank == 0) {
@@ -157,13 +171,15 @@ void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, i
 		out[0] = sp_want_int(sp, v, at, what);
 		return;
 	}
-	if (!sp_static_items(sp, (Av *)v, &count, &items)) sp_fail(sp, E_TYPE, at, "%s must be an integer or a tuple of integers", what);
-	if (count > cap) sp_fail(sp, E_ARITY, at, "%s has %u entries where at most %u make sense", what, count, cap);
+	if (!sp_static_items(sp, (Av *)v, &count, &items))
+		sp_fail(sp, E_TYPE, at, "%s must be an integer or a tuple of integers", what);
+	if (count > cap)
+		sp_fail(sp, E_ARITY, at, "%s has %u entries where at most %u make sense", what, count, cap);
 	*n = count;
 	for (uint32_t i = 0; i < count; i++) out[i] = sp_want_int(sp, items[i], at, what);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- leaves -------------------------------------------------------------- */
 
 uint32_t av_count_leaves(const Av *v) {
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) return 1;
@@ -217,7 +233,8 @@ bool av_same_structure(const Av *x, const Av *y) {
 	case AV_STRING: return x->text == y->text;
 	case AV_FUNCTION:
 	case AV_PROBLEM:
-		if (x->code_kind != y->code_kind || x->code_id != y->code_id || x->code != y->code) return false;
+		if (x->code_kind != y->code_kind || x->code_id != y->code_id || x->code != y->code)
+			return false;
 		/* fallthrough */
 	case AV_RECORD:
 		for (uint32_t i = 0; i < x->n; i++)
@@ -230,7 +247,7 @@ bool av_same_structure(const Av *x, const Av *y) {
 	return true;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 Av *av_of_value(Sp *sp, Value v) {
 	switch ((ValueKind)v.kind) {
@@ -253,7 +270,8 @@ Av *av_of_value(Sp *sp, Value v) {
 	}
 	case V_RANGE: {
 		const RangeObject *r = (const RangeObject *)v.object;
-		return av_seq(sp, AV_RANGE, 3, (Av *[]){av_int(sp, r->start), av_int(sp, r->stop), av_int(sp, r->step)});
+		return av_seq(sp, AV_RANGE, 3,
+		              (Av *[]){av_int(sp, r->start), av_int(sp, r->stop), av_int(sp, r->step)});
 	}
 	case V_TUPLE:
 	case V_LIST: {
@@ -279,7 +297,8 @@ Av *av_of_value(Sp *sp, Value v) {
 	case V_FUNCTION:
 	case V_PROBLEM: {
 		const FunctionObject *s = (const FunctionObject *)v.object;
-		Av *r = av_function(sp, (CodeKind)s->code_kind, s->code_id, s->code, s->name, 0, NULL, NULL);
+		Av *r =
+			av_function(sp, (CodeKind)s->code_kind, s->code_id, s->code, s->name, 0, NULL, NULL);
 		r->kind = v.kind == V_FUNCTION ? AV_FUNCTION : AV_PROBLEM;
 		r->n = s->head.n;
 		r->items = ARENA_ARRAY(sp->a, Av *, r->n ? r->n : 1);
@@ -321,15 +340,24 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	if (ok) switch ((AvKind)v->kind) {
 		case AV_RANGE: {
 			int64_t start = 0, stop = 0, step = 1;
-			/* A box template cannot hold a range with holes: sp_box makes ranges tuples of their ends first. */
-			if (value_as_i64(items[0], &start) && value_as_i64(items[1], &stop) && value_as_i64(items[2], &step)) r = value_range(c, start, stop, step);
+			/* A box template cannot hold a range with holes: sp_box makes
+			 * ranges tuples of their ends first. */
+			if (value_as_i64(items[0], &start) && value_as_i64(items[1], &stop) &&
+			    value_as_i64(items[2], &step))
+				r = value_range(c, start, stop, step);
 			break;
 		}
 		case AV_TUPLE: r = value_seq(c, V_TUPLE, v->n, items); break;
 		case AV_LIST: r = value_seq(c, V_LIST, v->n, items); break;
 		case AV_RECORD: r = value_record(c, v->n, v->names, items); break;
-		case AV_FUNCTION: r = value_function(c, V_FUNCTION, v->code_kind, v->code_id, v->code, v->text, v->n, v->names, items); break;
-		case AV_PROBLEM: r = value_function(c, V_PROBLEM, v->code_kind, v->code_id, v->code, v->text, v->n, v->names, items); break;
+		case AV_FUNCTION:
+			r = value_function(c, V_FUNCTION, v->code_kind, v->code_id, v->code, v->text, v->n,
+			                   v->names, items);
+			break;
+		case AV_PROBLEM:
+			r = value_function(c, V_PROBLEM, v->code_kind, v->code_id, v->code, v->text, v->n,
+			                   v->names, items);
+			break;
 		default: break;
 		}
 	for (uint32_t i = 0; i < v->n; i++) value_unref(items[i]);
@@ -337,7 +365,8 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	return r;
 }
 
-/* Ranges become iota vectors of their numbers inside a box when they are not constant. */
+/* Ranges become iota vectors of their numbers inside a box when they are not
+ * constant. */
 static Av *boxable(Sp *sp, Av *v) {
 	if (v->kind == AV_RANGE) {
 		int64_t x;
@@ -347,7 +376,8 @@ static Av *boxable(Sp *sp, Av *v) {
 		for (uint32_t i = 0; i < 3; i++) av_static_int(sp, v->items[i], &ends[i]);
 		Value range = value_range(sp->c, ends[0], ends[1], ends[2]);
 		if (range.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
-		return av_dyn(sp, sp_const(sp, range)); /* one leaf: a template has no holes inside a range */
+		/* one leaf: a template has no holes inside a range */
+		return av_dyn(sp, sp_const(sp, range));
 	}
 	bool same = true;
 	Av **items = ARENA_ARRAY(sp->a, Av *, v->n ? v->n : 1);
@@ -362,14 +392,16 @@ static Av *boxable(Sp *sp, Av *v) {
 	return r;
 }
 
-/* Constants go into the template itself, so that a fully constant value needs no box. */
+/* Constants go into the template itself, so that a fully constant value needs
+ * no box. */
 static Av *absorb_constants(Sp *sp, const Av *v, Ref *holes, uint32_t *nholes) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) holes[(*nholes)++] = v->ref;
 	if (v->n) {
 		r->items = ARENA_ARRAY(sp->a, Av *, v->n);
-		for (uint32_t i = 0; i < v->n; i++) r->items[i] = absorb_constants(sp, v->items[i], holes, nholes);
+		for (uint32_t i = 0; i < v->n; i++)
+			r->items[i] = absorb_constants(sp, v->items[i], holes, nholes);
 	}
 	return r;
 }
@@ -411,7 +443,8 @@ Ref sp_box(Sp *sp, Av *v) {
 	uint32_t used = 0;
 	if (all_constant(sp, args + 1, n)) {
 		Value *leaf = ARENA_ARRAY(sp->a, Value, n ? n : 1);
-		for (uint32_t i = 0; i < n; i++) leaf[i] = ref_constant(build_fn(sp->b), args[1 + i])->value;
+		for (uint32_t i = 0; i < n; i++)
+			leaf[i] = ref_constant(build_fn(sp->b), args[1 + i])->value;
 		filled = av_to_value(sp->c, v, leaf, &used);
 		if (filled.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
 		if (!value_is_array(filled)) return sp_const(sp, filled);

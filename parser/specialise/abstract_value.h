@@ -1,7 +1,10 @@
-/* abstract_value.h - abstract values: what the specialiser knows of a value while it writes the program.
+/* abstract_value.h - abstract values: what the specialiser knows of a value
+ * while it writes the program.
  *
- * Needs: lang/ir/ir.h, parser/syntax/ast.h. Guarantees: structure (records, tuples, lists, closures, strings, ranges) is known and vanishes; only
- * arrays and boxed dynamic values are references into the function under construction. Abstract values never change once made.
+ * Needs: lang/ir/ir.h, parser/syntax/ast.h. Guarantees: structure (records,
+ * tuples, lists, closures, strings, ranges) is known and vanishes; only arrays
+ * and boxed dynamic values are references into the function under construction.
+ * Abstract values never change once made.
  */
 #ifndef ATLED_PARSER_SPECIALISE_ABSTRACT_VALUE_H
 #define ATLED_PARSER_SPECIALISE_ABSTRACT_VALUE_H
@@ -34,11 +37,13 @@ struct Av {
 	Span origin;  /* where the value came from, for second labels */
 	uint32_t n;   /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */
 	Av **items;
-	Atom *names;  /* RECORD fields, FUNCTION/PROBLEM captured */
-	Atom text;    /* STRING; FUNCTION and PROBLEM: its name */
+	Atom *names; /* RECORD fields, FUNCTION/PROBLEM captured */
+	Atom text;   /* STRING; FUNCTION and PROBLEM: its name */
 	uint8_t code_kind;
 	uint32_t code_id;
-	const void *code; /* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin; CODE_HOST: HostDef; CODE_IR: KeptIr */
+	/* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin;
+	 * CODE_HOST: HostDef; CODE_IR: KeptIr */
+	const void *code;
 };
 
 typedef struct Builtin Builtin;

@@ -1,35 +1,47 @@
-/* call.c - calling functions: binding arguments, checking annotations, inlining or specialising, recursion.
+/* call.c - calling functions: binding arguments, checking annotations, inlining
+ * or specialising, recursion.
  *
- * Needs: specialise/internal.h. Guarantees: a named function called with the same structure, dtypes, ranks and small extents is specialised once, whatever
- * the lengths; a parameter whose value is needed to know a shape or a structure becomes part of the key, and only such a one.
+ * Needs: specialise/internal.h. Guarantees: a named function called with the
+ * same structure, dtypes, ranks and small extents is specialised once, whatever
+ * the lengths; a parameter whose value is needed to know a shape or a structure
+ * becomes part of the key, and only such a one.
  */
 #include "lang/passes/rule_check.h"
 #include "parser/specialise/internal.h"
 
 #include <stdio.h>
 
-#define MAX_PARTS 100000 /* of captured values and arguments: tuples in tuples, closures over closures */
+/* of captured values and arguments: tuples in tuples, closures over closures */
+#define MAX_PARTS 100000
 #define INLINE_NODES 80 /* bodies up to this size are written in line */
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-/* ---- annotations ------------------------------------------------------------------------------------------------------------------- */
+/* ---- annotations --------------------------------------------------------- */
 
-static _Noreturn void annotation_error(Sp *sp, const char *who, const Ast *type, Av *v, Span at, const char *why) {
-	Diag *d = diag_error(sp->c, E_ANNOTATION, at.source ? at : type->span, "%s is %s%s%s", who, sp_type_text(sp, v), why[0] ? ", " : "", why);
+static _Noreturn void annotation_error(Sp *sp, const char *who, const Ast *type, Av *v, Span at,
+                                       const char *why) {
+	Diag *d = diag_error(sp->c, E_ANNOTATION, at.source ? at : type->span, "%s is %s%s%s", who,
+	                     sp_type_text(sp, v), why[0] ? ", " : "", why);
 	diag_second(sp->c, d, type->span, "declared here");
 	sp_throw(sp);
 }
 
-/* A length's name that the program gave; what else lengths are called is words for messages, which hold a bracket or a blank. */
-static bool is_given_length(Ctx *c, Atom name) { return name && !strpbrk(atom_text(c, name), " ("); }
+/* A length's name that the program gave; what else lengths are called is words
+ * for messages, which hold a bracket or a blank. */
+static bool is_given_length(Ctx *c, Atom name) {
+	return name && !strpbrk(atom_text(c, name), " (");
+}
 
-static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, Dim actual, Av *v, Span at) {
+static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, Dim actual, Av *v,
+                      Span at) {
 	if (!dim) return; /* `_` */
 	if (dim->kind == A_NAME && !env_find(sp->env, dim->name.name)) {
 		SymId s;
 		Fn *f = build_fn(sp->b);
-		if (dim_is_sym(sp->c, actual, &s) && s < f->syms.n && !is_given_length(sp->c, f->syms.at[s].name)) f->syms.at[s].name = dim->name.name;
+		if (dim_is_sym(sp->c, actual, &s) && s < f->syms.n &&
+		    !is_given_length(sp->c, f->syms.at[s].name))
+			f->syms.at[s].name = dim->name.name;
 		env_set(sp, sp->env, dim->name.name, av_array(sp, build_extent(sp->b, actual)));
 		return;
 	}
@@ -39,26 +51,37 @@ static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, 
 	if (!build_unify(sp->b, actual, wanted, what)) {
 		char text[96];
 		dim_print(sp->c, wanted, NULL, NULL, text, sizeof text);
-		annotation_error(sp, who, type, v, at, dim->kind == A_NAME ? arena_printf(sp->a, "but `%s` stands for %s here", atom_text(sp->c, dim->name.name), text)
-		                                                            : arena_printf(sp->a, "but the length is declared as %s", text));
+		annotation_error(sp, who, type, v, at,
+		                 dim->kind == A_NAME
+		                     ? arena_printf(sp->a, "but `%s` stands for %s here",
+		                                    atom_text(sp->c, dim->name.name), text)
+		                     : arena_printf(sp->a, "but the length is declared as %s", text));
 	}
 }
 
-/* A dynamic value as the array that the declaration says: looked at, and converted where it converts by itself, when the program runs. */
+/* A dynamic value as the array that the declaration says: looked at, and
+ * converted where it converts by itself, when the program runs. */
 static Av *unbox_array(Sp *sp, const char *who, const Ast *type, Av *v, Span at) {
 	if (!type->type.has_dtype || type->type.rank == UINT32_MAX) {
-		Diag *d = diag_error(sp->c, E_NOT_STATIC, at.source ? at : type->span, "%s has a type that is known only when it runs, and the declaration leaves dtype or axes open", who);
+		Diag *d = diag_error(sp->c, E_NOT_STATIC, at.source ? at : type->span,
+		                     "%s has a type that is known only when it runs, and the declaration "
+		                     "leaves dtype or axes open",
+		                     who);
 		diag_second(sp->c, d, type->span, "declared here");
 		diag_hint(sp->c, d, "declare both, as in x: f64[n, m]");
 		sp_throw(sp);
 	}
 	Dim dims[MAX_RANK];
-	for (uint32_t i = 0; i < type->type.rank; i++) dims[i] = build_fresh_dim(sp->b, 0, build_span(sp->b));
+	for (uint32_t i = 0; i < type->type.rank; i++)
+		dims[i] = build_fresh_dim(sp->b, 0, build_span(sp->b));
 	const TypeId t = type_tensor(sp->c, (Dtype)type->type.dtype, type->type.rank, dims);
-	Av *name = av_string(sp, dtype_name((Dtype)type->type.dtype)), *rank = av_int(sp, type->type.rank), *what = av_string(sp, who);
-	Av *fit = sp_call_dynamic(sp, av_builtin(sp, "_as_declared", 0, NULL), 4, (Av *[]){v, name, rank, what}, at);
+	Av *name = av_string(sp, dtype_name((Dtype)type->type.dtype)),
+	   *rank = av_int(sp, type->type.rank), *what = av_string(sp, who);
+	Av *fit = sp_call_dynamic(sp, av_builtin(sp, "_as_declared", 0, NULL), 4,
+	                          (Av *[]){v, name, rank, what}, at);
 	sp_at(sp, at);
-	return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &fit->ref, attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
+	return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &fit->ref,
+	                                attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
 }
 
 static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) {
@@ -72,7 +95,9 @@ static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) 
 			Av **fields = ARENA_ARRAY(sp->a, Av *, type->type.nfields + 1);
 			for (uint32_t i = 0; i < type->type.nfields; i++) {
 				names[i] = type->type.fields[i].name;
-				fields[i] = sp_call_args(sp, av_builtin(sp, "_field", 0, NULL), 2, (Av *[]){v, av_string(sp, atom_text(sp->c, names[i]))}, at);
+				fields[i] =
+					sp_call_args(sp, av_builtin(sp, "_field", 0, NULL), 2,
+				                 (Av *[]){v, av_string(sp, atom_text(sp->c, names[i]))}, at);
 			}
 			v = av_record(sp, type->type.nfields, names, fields);
 		}
@@ -83,37 +108,54 @@ static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) 
 			const Param *p = &type->type.fields[i];
 			uint32_t k = 0;
 			while (k < v->n && v->names[k] != p->name) k++;
-			if (k == v->n) annotation_error(sp, who, type, v, at, arena_printf(sp->a, "without the field `%s`", atom_text(sp->c, p->name)));
-			if (p->type) items[k] = check_type(sp, arena_printf(sp->a, "%s.%s", who, atom_text(sp->c, p->name)), p->type, items[k], at);
+			if (k == v->n)
+				annotation_error(
+					sp, who, type, v, at,
+					arena_printf(sp->a, "without the field `%s`", atom_text(sp->c, p->name)));
+			if (p->type)
+				items[k] =
+					check_type(sp, arena_printf(sp->a, "%s.%s", who, atom_text(sp->c, p->name)),
+				               p->type, items[k], at);
 		}
 		return av_record(sp, v->n, v->names, items);
 	}
-	if (v->kind == AV_DYN && type->type.has_dtype && type->type.rank == 0) return av_array(sp, sp_scalar(sp, v, (Dtype)type->type.dtype, at, who));
+	if (v->kind == AV_DYN && type->type.has_dtype && type->type.rank == 0)
+		return av_array(sp, sp_scalar(sp, v, (Dtype)type->type.dtype, at, who));
 	if (v->kind == AV_DYN) v = unbox_array(sp, who, type, v, at);
-	if (v->kind == AV_RANGE || v->kind == AV_TUPLE || v->kind == AV_LIST) v = sp_want_array(sp, v, at, who);
+	if (v->kind == AV_RANGE || v->kind == AV_TUPLE || v->kind == AV_LIST)
+		v = sp_want_array(sp, v, at, who);
 	if (v->kind != AV_ARRAY) annotation_error(sp, who, type, v, at, "not an array");
 	Type t = *ty(sp, v->ref);
 	if (type->type.rank != UINT32_MAX && t.rank != type->type.rank)
-		annotation_error(sp, who, type, v, at, arena_printf(sp->a, "but %u ax%s wanted", type->type.rank, type->type.rank == 1 ? "is is" : "es are"));
+		annotation_error(sp, who, type, v, at,
+		                 arena_printf(sp->a, "but %u ax%s wanted", type->type.rank,
+		                              type->type.rank == 1 ? "is is" : "es are"));
 	if (type->type.has_dtype && t.dtype != type->type.dtype) {
 		Dtype want = (Dtype)type->type.dtype;
 		const bool yields = v->weak && dtype_kind((Dtype)t.dtype) == dtype_kind(want);
 		*session_yielded(sp->session) += yields;
 		if (dtype_promote((Dtype)t.dtype, want) != want && !yields)
-			annotation_error(sp, who, type, v, at, arena_printf(sp->a, "which does not become %s by itself", dtype_name(want)));
+			annotation_error(
+				sp, who, type, v, at,
+				arena_printf(sp->a, "which does not become %s by itself", dtype_name(want)));
 		v = av_with_origin(sp, av_array(sp, build_convert(sp->b, v->ref, want)), v->origin);
 	}
-	for (uint32_t i = 0; type->type.rank != UINT32_MAX && i < t.rank; i++) check_dim(sp, who, type, type->type.dims[i], build_canon(sp->b, t.dims[i]), v, at);
+	for (uint32_t i = 0; type->type.rank != UINT32_MAX && i < t.rank; i++)
+		check_dim(sp, who, type, type->type.dims[i], build_canon(sp->b, t.dims[i]), v, at);
 	return v;
 }
 
-/* ---- binding ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- binding ------------------------------------------------------------- */
 
-static const char *function_name(Sp *sp, const Av *f) { return f->text ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "this function"; }
+static const char *function_name(Sp *sp, const Av *f) {
+	return f->text ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "this function";
+}
 
 static uint32_t count_required(const Ast *fn) {
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < fn->function.nparams; i++) n += !fn->function.params[i].named && !fn->function.params[i].fallback && !fn->function.params[i].rest;
+	for (uint32_t i = 0; i < fn->function.nparams; i++)
+		n += !fn->function.params[i].named && !fn->function.params[i].fallback &&
+		     !fn->function.params[i].rest;
 	return n;
 }
 static uint32_t count_positional(const Ast *fn) {
@@ -125,7 +167,9 @@ static uint32_t count_positional(const Ast *fn) {
 bool sp_accepts(const Av *f, int64_t n) {
 	if (f->code_kind == CODE_BUILTIN) {
 		const Builtin *b = f->code;
-		const int64_t least = f->n && b->min_args <= 0 ? 1 : b->min_args; /* derivatives, compositions: as many as what they are of, which is not none */
+		/* derivatives, compositions: as many as what they are of, which is
+		 * not none */
+		const int64_t least = f->n && b->min_args <= 0 ? 1 : b->min_args;
 		return n >= least && (b->max_args < 0 || n <= b->max_args);
 	}
 	if (f->code_kind == CODE_HOST) return n == ((const HostDef *)f->code)->nargs;
@@ -152,7 +196,9 @@ static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
 	env_set(sp, sp->env, p->name, v);
 }
 
-/* The named arguments that are left over, as a record. It remembers which function they were first given to, since that is the one that messages speak about. */
+/* The named arguments that are left over, as a record. It remembers which
+ * function they were first given to, since that is the one that messages speak
+ * about. */
 static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const Call *call, bool *used) {
 	Av *r = av_record(sp, 0, NULL, NULL);
 	r->names = ARENA_ARRAY(sp->a, Atom, call->nnamed + 1);
@@ -177,7 +223,9 @@ typedef struct Nearby {
 	VEC(const char *) names;
 } Nearby;
 
-static const Ast *find_nearby(void *ud, const Ast *in, Atom name) { return rest_find(((Nearby *)ud)->sp->session, in, name); }
+static const Ast *find_nearby(void *ud, const Ast *in, Atom name) {
+	return rest_find(((Nearby *)ud)->sp->session, in, name);
+}
 
 static void add_nearby(void *ud, const Param *p, Atom name) {
 	Nearby *n = ud;
@@ -185,8 +233,10 @@ static void add_nearby(void *ud, const Param *p, Atom name) {
 	VEC_PUSH(n->sp->a, &n->names, atom_text(n->sp->c, name));
 }
 
-/* The function that is spoken of is the one that the name was given to; what it hands on, others take. */
-static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, const Param *params, const Call *call, uint32_t m) {
+/* The function that is spoken of is the one that the name was given to; what it
+ * hands on, others take. */
+static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, const Param *params,
+                                       const Call *call, uint32_t m) {
 	const Av *rest = call->named_rest ? call->named_rest[m] : NULL;
 	const Ast *first = rest ? rest->code : NULL;
 	Nearby near = {.sp = sp};
@@ -196,14 +246,21 @@ static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, co
 		if (!has) add_nearby(&near, NULL, params[i].name);
 	}
 	for (uint32_t i = 0; first && i < first->function.nparams; i++)
-		if (!first->function.params[i].rest) add_nearby(&near, NULL, first->function.params[i].name);
+		if (!first->function.params[i].rest)
+			add_nearby(&near, NULL, first->function.params[i].name);
 	if (first) rest_each(sp->c, first, find_nearby, add_nearby, &near);
 	Av named = *f;
 	if (first && rest->text) named.text = rest->text;
-	const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, near.names.at, near.names.n);
-	if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`; did you mean `%s`?", function_name(sp, &named), given, best);
-	Diag *d = diag_error(sp->c, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, &named), given);
-	sp_hint_argument(sp->c, d, named.text ? atom_text(sp->c, named.text) : "", given, near.names.n, near.names.at);
+	const char *given = atom_text(sp->c, call->names[m]),
+			   *best = diag_nearest(given, near.names.at, near.names.n);
+	if (best)
+		sp_fail(sp, E_NAMED_ARG, call->named_spans[m],
+		        "%s has no argument `%s`; did you mean `%s`?", function_name(sp, &named), given,
+		        best);
+	Diag *d = diag_error(sp->c, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`",
+	                     function_name(sp, &named), given);
+	sp_hint_argument(sp->c, d, named.text ? atom_text(sp->c, named.text) : "", given, near.names.n,
+	                 near.names.at);
 	sp_throw(sp);
 }
 
@@ -218,7 +275,8 @@ static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* A function of several arguments where a derivative or the library has one for it: what to write. */
+/* A function of several arguments where a derivative or the library has one for
+ * it: what to write. */
 static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn, const Call *call) {
 	if (call->n != 1 || !fn) return;
 	if (call->rows) diag_hint(sp->c, d, "map takes an array for each argument: map(f, xs, ys)");
@@ -229,14 +287,20 @@ static void hint_one_vector(Sp *sp, Diag *d, const Av *f, const Ast *fn, const C
 		const Param *p = &fn->function.params[i];
 		if (p->named || p->rest) continue;
 		list = arena_printf(sp->a, "%s%sv[%u]", list, k ? ", " : "", k);
-		values = arena_printf(sp->a, "%s%s%s", values, k ? ", " : "", p->name ? atom_text(sp->c, p->name) : "...");
+		values = arena_printf(sp->a, "%s%s%s", values, k ? ", " : "",
+		                      p->name ? atom_text(sp->c, p->name) : "...");
 		k++;
 	}
-	if (call->derived) diag_hint(sp->c, d, "as a function of one vector it is v -> %s(%s); its derivative by one argument of several is ∂(%s, i)(%s)", name, list, name, values);
+	if (call->derived)
+		diag_hint(sp->c, d,
+		          "as a function of one vector it is v -> %s(%s); its derivative by one argument "
+		          "of several is ∂(%s, i)(%s)",
+		          name, list, name, values);
 	else diag_hint(sp->c, d, "as a function of one vector it is v -> %s(%s)", name, list);
 }
 
-static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams, const Param *params, const Call *call) {
+static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
+                           const Param *params, const Call *call) {
 	uint32_t k = 0;
 	bool *used = ARENA_ARRAY(sp->a, bool, call->nnamed + 1);
 	for (uint32_t i = 0; i < nparams; i++) {
@@ -261,16 +325,23 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		}
 		if (!v && p->fallback) v = sp_expr(sp, p->fallback);
 		if (!v) {
-			if (p->named) sp_fail(sp, E_ARITY, call->span, "%s needs the named argument `%s`", function_name(sp, f), atom_text(sp->c, p->name));
+			if (p->named)
+				sp_fail(sp, E_ARITY, call->span, "%s needs the named argument `%s`",
+				        function_name(sp, f), atom_text(sp->c, p->name));
 			uint32_t required = fn ? count_required(fn) : nparams;
-			Diag *d = diag_error(sp->c, E_ARITY, call->span, "%s takes %s%u argument%s, and %u %s given", function_name(sp, f),
-			                     fn && count_positional(fn) != required ? "at least " : "", required, required == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
-			if (!source_is_library(sp->c, p->span.source)) diag_second(sp->c, d, p->span, "`%s` has no value", atom_text(sp->c, p->name));
+			Diag *d = diag_error(
+				sp->c, E_ARITY, call->span, "%s takes %s%u argument%s, and %u %s given",
+				function_name(sp, f), fn && count_positional(fn) != required ? "at least " : "",
+				required, required == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+			if (!source_is_library(sp->c, p->span.source))
+				diag_second(sp->c, d, p->span, "`%s` has no value", atom_text(sp->c, p->name));
 			for (uint32_t m = 0; m < call->nnamed; m++) {
 				bool known = false;
 				for (uint32_t j = 0; j < nparams; j++) known |= params[j].name == call->names[m];
 				if (known) continue;
-				diag_hint(sp->c, d, "there is no argument `%s`; the first ones stand without names: %s, ...", atom_text(sp->c, call->names[m]), atom_text(sp->c, p->name));
+				diag_hint(sp->c, d,
+				          "there is no argument `%s`; the first ones stand without names: %s, ...",
+				          atom_text(sp->c, call->names[m]), atom_text(sp->c, p->name));
 				break;
 			}
 			hint_one_vector(sp, d, f, fn, call);
@@ -279,15 +350,19 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		bind_one(sp, p, v, at);
 	}
 	if (k < call->n) {
-		Diag *d = diag_error(sp->c, E_ARITY, call->spans[k].source ? call->spans[k] : call->span, "%s takes %u argument%s, and %u are given", function_name(sp, f),
-		                     fn ? count_positional(fn) : nparams, (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
+		Diag *d = diag_error(sp->c, E_ARITY, call->spans[k].source ? call->spans[k] : call->span,
+		                     "%s takes %u argument%s, and %u are given", function_name(sp, f),
+		                     fn ? count_positional(fn) : nparams,
+		                     (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
 		Span head = fn ? fn->function.head : NO_SPAN;
-		if (head.source && !source_is_library(sp->c, head.source)) diag_second(sp->c, d, head, "defined here");
+		if (head.source && !source_is_library(sp->c, head.source))
+			diag_second(sp->c, d, head, "defined here");
 		sp_hint_named(sp->c, d, nparams, params);
 		sp_throw(sp);
 	}
 	for (uint32_t i = 0; i < nparams; i++)
-		if (params[i].rest && params[i].named) env_set(sp, sp->env, params[i].name, left_over(sp, f, fn, call, used));
+		if (params[i].rest && params[i].named)
+			env_set(sp, sp->env, params[i].name, left_over(sp, f, fn, call, used));
 	for (uint32_t m = 0; m < call->nnamed; m++)
 		if (!used[m]) unknown_argument(sp, f, nparams, params, call, m);
 }
@@ -303,7 +378,8 @@ static Av *given_value(Sp *sp, void *ud) {
 
 /* Runs a function's body in the present builder. */
 static Av *run_body(Sp *outer, Av *f, const Call *call) {
-	/* functions in line in functions in line can be any number: ^C and limits end this, too */
+	/* functions in line in functions in line can be any number: ^C and limits
+	 * end this, too */
 	const Status status = ctx_poll(outer->c, 0);
 	if (status != ST_OK) ctx_throw(outer->c, status);
 	const Ast *fn = f->code;
@@ -314,7 +390,8 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	sp.problem = NULL;
 	bool library = source_is_library(sp.c, fn->span.source);
 	sp.apart = false;
-	if (!library || outer->apart) sp.place = NO_SPAN; /* what fails in it is told at the call that ran */
+	/* what fails in it is told at the call that ran */
+	if (!library || outer->apart) sp.place = NO_SPAN;
 	else if (!source_is_library(sp.c, call->span.source)) sp.place = call->span;
 	Inlined here = {outer->inlined, f->code_id, f->text, call->span, fn, call};
 	sp.inlined = &here;
@@ -328,16 +405,20 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	if (f->text) env_set(&sp, sp.env, f->text, f);
 	bind_arguments(&sp, f, fn, fn->function.nparams, fn->function.params, call);
 	const Ast *body = fn->function.body;
-	Av *v = body->kind == A_BLOCK ? sp_block(&sp, body->block.n, body->block.items, false) : sp_expr(&sp, body);
+	Av *v = body->kind == A_BLOCK ? sp_block(&sp, body->block.n, body->block.items, false)
+	                              : sp_expr(&sp, body);
 	Av *left = env_find(sp.env, h->ret);
 	bool known;
 	if (left) {
 		if (av_static_bool(&sp, left, &known)) {
 			if (known) v = env_find(sp.env, h->retval);
-		} else
-			v = sp_branch(&sp, left, returned_value, NULL, given_value, v, fn->span);
+		} else v = sp_branch(&sp, left, returned_value, NULL, given_value, v, fn->span);
 	}
-	if (fn->function.result && v->kind != AV_UNSET) v = check_type(&sp, "the result", fn->function.result, v, body->kind == A_BLOCK && body->block.n ? body->block.items[body->block.n - 1]->span : body->span);
+	if (fn->function.result && v->kind != AV_UNSET)
+		v = check_type(&sp, "the result", fn->function.result, v,
+		               body->kind == A_BLOCK && body->block.n
+		                   ? body->block.items[body->block.n - 1]->span
+		                   : body->span);
 	for (int i = 0; i < 2; i++) {
 		Av *e = env_find(sp.env, effects[i]);
 		if (e) env_set(outer, outer->env, effects[i], e);
@@ -349,7 +430,7 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	return v;
 }
 
-/* ---- specialisation --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- specialisation ------------------------------------------------------ */
 
 /* One function of a family: the demanded leaves' values are fixed. */
 typedef struct Member {
@@ -362,9 +443,10 @@ typedef struct Member {
 	uint32_t declared_n;
 	TypeId *declared; /* result types, known after the trial of a recursive function */
 	const Av *declared_result;
-	bool yields;           /* a number of the text took the narrower dtype of its company in it */
-	bool underived;        /* forms for reverse mode are left out of it, or may be while it is built */
-	bool called_open;      /* somebody called it in this attempt, before it was finished */
+	bool yields; /* a number of the text took the narrower dtype of its company in it */
+	/* forms for reverse mode are left out of it, or may be while it is built */
+	bool underived;
+	bool called_open; /* somebody called it in this attempt, before it was finished */
 	struct Family *family;
 	struct Member *before; /* what was finished before it */
 	struct Member *next;
@@ -384,12 +466,12 @@ struct Family {
 typedef struct Signature {
 	Sp *sp;
 	Text text;
-	bool *fixed;      /* by leaf: a constant that is part of the key */
-	bool *negative;   /* by leaf: nothing says that it is no negative number */
-	bool any_row;     /* what is met now stands for any row of an array */
+	bool *fixed;    /* by leaf: a constant that is part of the key */
+	bool *negative; /* by leaf: nothing says that it is no negative number */
+	bool any_row;   /* what is met now stands for any row of an array */
 	uint32_t leaf;
 	bool fix_numbers; /* whole numbers and truth values met now become part of the key */
-	VEC(Dim) dims; /* caller's dims in order of first appearance */
+	VEC(Dim) dims;    /* caller's dims in order of first appearance */
 } Signature;
 
 /* The number of a length that is not part of the type. */
@@ -400,7 +482,9 @@ static uint32_t dim_number(Signature *s, Dim d) {
 	return s->dims.n - 1;
 }
 
-static bool dim_is_small(Ctx *c, Dim d, int64_t *v) { return dim_is_const(c, d, v) && *v <= DIM_SMALL; }
+static bool dim_is_small(Ctx *c, Dim d, int64_t *v) {
+	return dim_is_const(c, d, v) && *v <= DIM_SMALL;
+}
 
 #define MAX_FOLLOWED 8 /* operations from a number back to what it is made of */
 
@@ -409,7 +493,9 @@ static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 	const Const *k = ref_constant(f, r);
 	int64_t number;
 	if (k) return !(value_as_i64(k->value, &number) && number >= 0);
-	if (ref_ty(f, r)->kind != TY_TENSOR || ref_ty(f, r)->dtype == DT_BOOL || build_is_length(sp->b, r)) return ref_ty(f, r)->kind != TY_TENSOR;
+	if (ref_ty(f, r)->kind != TY_TENSOR || ref_ty(f, r)->dtype == DT_BOOL ||
+	    build_is_length(sp->b, r))
+		return ref_ty(f, r)->kind != TY_TENSOR;
 	for (const Counter *c = sp->counters; c; c = c->outer)
 		if (c->b == sp->b && c->index == r) return false;
 	const Frame *fr = sp->frame;
@@ -437,7 +523,9 @@ static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 	case OP_FLOORDIV: return first || may_be_negative(sp, inst_arg(f, in, 1), depth + 1);
 	case OP_MAX: return first && may_be_negative(sp, inst_arg(f, in, 1), depth + 1);
 	case OP_MOD: return may_be_negative(sp, inst_arg(f, in, 1), depth + 1);
-	case OP_SELECT: return may_be_negative(sp, inst_arg(f, in, 1), depth + 1) || may_be_negative(sp, inst_arg(f, in, 2), depth + 1);
+	case OP_SELECT:
+		return may_be_negative(sp, inst_arg(f, in, 1), depth + 1) ||
+		       may_be_negative(sp, inst_arg(f, in, 2), depth + 1);
 	case OP_CONVERT: return first || dtype_is_inexact((Dtype)ref_ty(f, inst_arg(f, in, 0))->dtype);
 	case OP_GATHER:
 	case OP_SLICE:
@@ -452,7 +540,8 @@ static bool may_be_negative(const Sp *sp, Ref r, uint32_t depth) {
 
 bool sp_may_be_negative(const Sp *sp, Ref r) { return may_be_negative(sp, r, 0); }
 
-/* A number behind the character that says what it is: no number runs into another. */
+/* A number behind the character that says what it is: no number runs into
+ * another. */
 static void tag(Signature *s, char what, uint64_t number) {
 	text_add(&s->text, &what, 1);
 	text_number(&s->text, number);
@@ -469,7 +558,9 @@ static void sign(Signature *s, const Av *v) {
 	switch ((AvKind)v->kind) {
 	case AV_ARRAY: {
 		Type t = *ty(sp, v->ref);
-		const Const *k = s->fix_numbers && t.rank == 0 && !dtype_is_inexact((Dtype)t.dtype) ? ref_constant(build_fn(sp->b), v->ref) : NULL;
+		const Const *k = s->fix_numbers && t.rank == 0 && !dtype_is_inexact((Dtype)t.dtype)
+		                     ? ref_constant(build_fn(sp->b), v->ref)
+		                     : NULL;
 		int64_t number = 0;
 		bool truth = false;
 		if (k && (value_as_bool(k->value, &truth) || value_as_i64(k->value, &number))) {
@@ -556,7 +647,8 @@ typedef struct Job {
 static const char *baked_key(Job *j) {
 	Sp *sp = j->sp;
 	for (uint32_t i = 0; i < j->nleaves; i++)
-		if (j->family->signs[i] && !j->family->demanded[i]) j->sig.negative[i] = j->sig.negative[i] || sp_may_be_negative(sp, j->args[i]);
+		if (j->family->signs[i] && !j->family->demanded[i])
+			j->sig.negative[i] = j->sig.negative[i] || sp_may_be_negative(sp, j->args[i]);
 	Text t;
 	text_init(&t, sp->c);
 	for (uint32_t i = 0; i < j->nleaves; i++) {
@@ -573,7 +665,9 @@ static const char *baked_key(Job *j) {
 		text_number(&t, i);
 		text_str(&t, ":");
 		int64_t whole;
-		if (value_is_array(k->value) && !dtype_is_inexact(value_dtype(k->value)) && value_as_i64(k->value, &whole)) text_number(&t, (uint64_t)whole);
+		if (value_is_array(k->value) && !dtype_is_inexact(value_dtype(k->value)) &&
+		    value_as_i64(k->value, &whole))
+			text_number(&t, (uint64_t)whole);
 		else value_print(&t, k->value, k->value.kind == V_SCALAR ? "" : ".17g", 0);
 		text_str(&t, "/");
 		text_number(&t, value_is_array(k->value) ? (uint64_t)value_dtype(k->value) : 99);
@@ -588,7 +682,8 @@ static const char *baked_key(Job *j) {
 	return key;
 }
 
-/* How the program would write a part of an argument: a name, a field or an item of what is outside. Few are ever written. */
+/* How the program would write a part of an argument: a name, a field or an item
+ * of what is outside. Few are ever written. */
 typedef struct Path {
 	const struct Path *outer;
 	Atom name;
@@ -598,10 +693,12 @@ typedef struct Path {
 static const char *path_text(Arena *a, const Ctx *c, const Path *p) {
 	if (!p->outer) return atom_text(c, p->name);
 	const char *outer = path_text(a, c, p->outer);
-	return p->name ? arena_printf(a, "%s.%s", outer, atom_text(c, p->name)) : arena_printf(a, "%s[%u]", outer, p->item);
+	return p->name ? arena_printf(a, "%s.%s", outer, atom_text(c, p->name))
+	               : arena_printf(a, "%s[%u]", outer, p->item);
 }
 
-/* Words for the lengths of what is specialised, which messages use where the program gives them no names: "len(x)", "rows of p.W". */
+/* Words for the lengths of what is specialised, which messages use where the
+ * program gives them no names: "len(x)", "rows of p.W". */
 typedef struct LengthWords {
 	Job *j;
 	const Fn *of;
@@ -628,18 +725,23 @@ static void word_lengths(LengthWords *w, const Av *v, const Path *path, Span at)
 		return;
 	}
 	for (uint32_t i = 0; i < v->n; i++) {
-		const bool part = path && (v->kind == AV_RECORD || v->kind == AV_TUPLE || v->kind == AV_LIST);
-		const Path inner = {.outer = path, .name = part && v->kind == AV_RECORD ? v->names[i] : 0, .item = i};
+		const bool part =
+			path && (v->kind == AV_RECORD || v->kind == AV_TUPLE || v->kind == AV_LIST);
+		const Path inner = {
+			.outer = path, .name = part && v->kind == AV_RECORD ? v->names[i] : 0, .item = i};
 		word_lengths(w, v->items[i], part ? &inner : path, at);
 	}
 }
 
 /* The names that a parameter is taken apart into. */
 static void word_pattern(LengthWords *w, const Ast *pattern, const Av *v, Span at) {
-	const bool fits = pattern->kind == A_TUPLE && (v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RECORD) && pattern->tuple.n == v->n;
+	const bool fits = pattern->kind == A_TUPLE &&
+	                  (v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RECORD) &&
+	                  pattern->tuple.n == v->n;
 	const Path path = {.name = pattern->kind == A_NAME ? pattern->name.name : 0};
 	if (!fits) word_lengths(w, v, path.name ? &path : NULL, at);
-	for (uint32_t i = 0; fits && i < v->n; i++) word_pattern(w, pattern->tuple.items[i], v->items[i], at);
+	for (uint32_t i = 0; fits && i < v->n; i++)
+		word_pattern(w, pattern->tuple.items[i], v->items[i], at);
 }
 
 static void word_all_lengths(LengthWords *w) {
@@ -654,7 +756,9 @@ static void word_all_lengths(LengthWords *w) {
 			name = j->call->names[arg - j->call->n];
 			at = j->call->named_spans[arg - j->call->n];
 		} else {
-			const Param *p = fn && arg < fn->function.nparams && !fn->function.params[arg].named ? &fn->function.params[arg] : NULL;
+			const Param *p = fn && arg < fn->function.nparams && !fn->function.params[arg].named
+			                     ? &fn->function.params[arg]
+			                     : NULL;
 			if (j->call->spans[arg].source) at = j->call->spans[arg];
 			if (p && p->pattern) {
 				word_pattern(w, p->pattern, j->all->items[i], at);
@@ -684,13 +788,18 @@ static void build_member(Ctx *c, void *arg) {
 	const Fn *of = build_fn(outer->b);
 	Ref *refs = ARENA_ARRAY(inner.a, Ref, j->nleaves + 1);
 	Dim *map = ARENA_ARRAY(inner.a, Dim, j->sig.dims.n + 1);
-	LengthWords words = {.j = j, .of = of, .words = ARENA_ARRAY(inner.a, Atom, j->sig.dims.n + 1), .places = ARENA_ARRAY(inner.a, Span, j->sig.dims.n + 1)};
+	LengthWords words = {.j = j,
+	                     .of = of,
+	                     .words = ARENA_ARRAY(inner.a, Atom, j->sig.dims.n + 1),
+	                     .places = ARENA_ARRAY(inner.a, Span, j->sig.dims.n + 1)};
 	word_all_lengths(&words);
 	for (uint32_t i = 0; i < j->sig.dims.n; i++) {
 		SymId s;
-		Atom name = dim_is_sym(c, j->sig.dims.at[i], &s) && s < of->syms.n ? of->syms.at[s].name : 0;
+		Atom name =
+			dim_is_sym(c, j->sig.dims.at[i], &s) && s < of->syms.n ? of->syms.at[s].name : 0;
 		if (!name || !is_given_length(c, name)) name = words.words[i] ? words.words[i] : name;
-		map[i] = build_fresh_dim(b, name, span_intern(c, words.places[i].source ? words.places[i] : j->call->span));
+		map[i] = build_fresh_dim(
+			b, name, span_intern(c, words.places[i].source ? words.places[i] : j->call->span));
 	}
 	for (uint32_t i = 0; i < j->nleaves; i++) {
 		if (fr->baked[i]) continue;
@@ -700,13 +809,15 @@ static void build_member(Ctx *c, void *arg) {
 			Dim d = build_canon(outer->b, t.dims[k]);
 			t.dims[k] = dim_is_small(c, d, &small) ? d : map[dim_number(&j->sig, d)];
 		}
-		TypeId type = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims) : ref_type(of, j->args[i]);
+		TypeId type = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims)
+		                                  : ref_type(of, j->args[i]);
 		refs[i] = fr->params[i] = build_param(b, type, 0);
 	}
 	const Hidden *h = sp_hidden(outer);
 	if (j->family->effects) {
 		Dim two = dim_const(c, 2);
-		env_set(&inner, inner.env, h->rng, av_array(&inner, build_param(b, type_tensor(c, DT_I64, 1, &two), h->rng)));
+		env_set(&inner, inner.env, h->rng,
+		        av_array(&inner, build_param(b, type_tensor(c, DT_I64, 1, &two), h->rng)));
 		env_set(&inner, inner.env, h->io, av_array(&inner, build_param(b, type_token(c), h->io)));
 	}
 	for (uint32_t i = 0; i < j->nleaves; i++)
@@ -714,7 +825,9 @@ static void build_member(Ctx *c, void *arg) {
 	uint32_t k = 0;
 	Av *all = av_rebuild(&inner, j->all, refs, &k);
 	for (uint32_t i = 0; i < all->n; i++)
-		if (i >= j->f->n && i - j->f->n < j->call->n) all->items[i] = av_with_origin(&inner, all->items[i], j->call->args[i - j->f->n]->origin);
+		if (i >= j->f->n && i - j->f->n < j->call->n)
+			all->items[i] =
+				av_with_origin(&inner, all->items[i], j->call->args[i - j->f->n]->origin);
 	Av *f = ARENA_NEW(inner.a, Av);
 	*f = *j->f;
 	f->items = all->items;
@@ -733,12 +846,15 @@ static void build_member(Ctx *c, void *arg) {
 	j->result = v;
 }
 
-/* Results converted to what a recursive function promised, or the promise widened. */
+/* Results converted to what a recursive function promised, or the promise
+ * widened. */
 static bool keeps_promise(Job *j) {
 	Member *m = j->member;
-	if (m->declared_n != j->nresults || !av_same_structure(m->declared_result, j->result)) return false;
+	if (m->declared_n != j->nresults || !av_same_structure(m->declared_result, j->result))
+		return false;
 	for (uint32_t i = 0; i < j->nresults; i++)
-		if (!build_same_type(j->b, m->declared[i], ref_type(build_fn(j->b), j->result_refs[i]))) return false;
+		if (!build_same_type(j->b, m->declared[i], ref_type(build_fn(j->b), j->result_refs[i])))
+			return false;
 	return true;
 }
 
@@ -747,8 +863,10 @@ static void make_promise(Job *j) {
 	Ctx *c = j->sp->c;
 	m->declared_n = j->nresults;
 	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
-	for (uint32_t i = 0; i < j->nresults; i++) m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
-	m->declared_result = av_keep_strong(ctx_arena(c), j->result); /* what is promised must hold of every call */
+	for (uint32_t i = 0; i < j->nresults; i++)
+		m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
+	/* what is promised must hold of every call */
+	m->declared_result = av_keep_strong(ctx_arena(c), j->result);
 }
 
 static void forget_member(Member *gone) {
@@ -759,7 +877,8 @@ static void forget_member(Member *gone) {
 		}
 }
 
-/* An attempt that leads nowhere takes with it what was finished meanwhile, if its function was called: those calls go to a function that will never be. */
+/* An attempt that leads nowhere takes with it what was finished meanwhile, if
+ * its function was called: those calls go to a function that will never be. */
 static void abandon(Job *j, const Member *mark) {
 	build_abandon(j->b);
 	Member **last = session_finished(j->sp->session);
@@ -777,13 +896,24 @@ static bool attempt(Job *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
 	const Member *finished_before = *session_finished(sp->session);
-	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .signs = j->family->signs, .negative = j->sig.negative, .trial = j->trial};
+	j->frame = (Frame){.outer = sp->frame,
+	                   .nleaves = j->nleaves,
+	                   .args = j->args,
+	                   .code_id = j->f->code_id,
+	                   .call = j->call->span,
+	                   .inlined = sp->inlined,
+	                   .signs = j->family->signs,
+	                   .negative = j->sig.negative,
+	                   .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.asked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.baked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	for (uint32_t i = 0; i < j->nleaves; i++) j->frame.baked[i] = j->family->demanded[i];
-	j->b = build_begin(c, j->f->text, span_intern(c, j->f->code_kind == CODE_AST ? ((const Ast *)j->f->code)->span : j->call->span), NULL);
+	j->b = build_begin(c, j->f->text,
+	                   span_intern(c, j->f->code_kind == CODE_AST ? ((const Ast *)j->f->code)->span
+	                                                              : j->call->span),
+	                   NULL);
 	j->frame.b = j->b;
 	j->yielded = *session_yielded(sp->session);
 	j->left_out = *session_left_out(sp->session);
@@ -809,7 +939,9 @@ static bool attempt(Job *j) {
 		}
 		const Builder *bottom = session_take_bottom(sp->session);
 		if (bottom && bottom == j->b)
-			sp_fail(sp, E_DEPTH, j->call->span, "%s calls itself on every path: nothing ends the recursion", function_name(sp, j->f));
+			sp_fail(sp, E_DEPTH, j->call->span,
+			        "%s calls itself on every path: nothing ends the recursion",
+			        function_name(sp, j->f));
 		session_set_bottom(sp->session, bottom);
 		if (s == ST_ERROR) sp_left_library(sp, mark, j->call->span);
 		ctx_throw(c, s);
@@ -819,7 +951,9 @@ static bool attempt(Job *j) {
 			bool first = !j->member->declared;
 			if (!first && j->member->declared_n == j->nresults && ++j->member->declared_tries > 3) {
 				abandon(j, finished_before);
-				sp_fail(sp, E_CARRY, j->call->span, "the type of what %s returns changes from call to call", function_name(sp, j->f));
+				sp_fail(sp, E_CARRY, j->call->span,
+				        "the type of what %s returns changes from call to call",
+				        function_name(sp, j->f));
 			}
 			make_promise(j);
 			abandon(j, finished_before);
@@ -828,7 +962,8 @@ static bool attempt(Job *j) {
 		}
 	}
 	Member *m = j->member;
-	m->result = m->recursive ? av_keep_strong(ctx_arena(c), j->result) : av_keep(ctx_arena(c), j->result);
+	m->result =
+		m->recursive ? av_keep_strong(ctx_arena(c), j->result) : av_keep(ctx_arena(c), j->result);
 	m->yields = *session_yielded(sp->session) != j->yielded;
 	m->underived = *session_left_out(sp->session) != j->left_out;
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
@@ -879,8 +1014,10 @@ static void write_key(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < f->n; i++) tag(sig, ',', f->names[i]);
 	for (uint32_t i = 0; i < call->nnamed; i++) tag(sig, '=', call->names[i]);
 	text_str(&sig->text, ";");
-	/* Whole numbers inside structures and closures are sizes, orders and choices: known ones belong to the key. Those handed over directly to
-	 * a named function are data until it turns out that a shape depends on them. */
+	/* Whole numbers inside structures and closures are sizes, orders and
+	 * choices: known ones belong to the key. Those handed over directly to a
+	 * named function are data until it turns out that a shape depends on them.
+	 */
 	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
 	for (uint32_t i = 0; i < k->n; i++) {
 		bool row = call->rows && i >= f->n && i < f->n + call->n;
@@ -893,7 +1030,8 @@ static void write_key(Ctx *c, void *arg) {
 	k->key = arena_copy(k->j->sp->a, sig->text.at, sig->text.n);
 }
 
-/* Counts the parts of a value up to a limit: closures over closures can name more than there is room for. */
+/* Counts the parts of a value up to a limit: closures over closures can name
+ * more than there is room for. */
 static uint32_t count_parts(const Av *v, uint32_t limit) {
 	uint32_t n = 1;
 	for (uint32_t i = 0; i < v->n && n < limit; i++) n += count_parts(v->items[i], limit - n);
@@ -904,7 +1042,9 @@ static void check_parts(Sp *sp, Av *f, const Call *call) {
 	uint32_t left = MAX_PARTS;
 	for (uint32_t i = 0; i < f->n; i++) left -= left ? count_parts(f->items[i], left) : 0;
 	for (uint32_t i = 0; i < call->n; i++) left -= left ? count_parts(call->args[i], left) : 0;
-	if (!left) sp_fail(sp, E_NESTING, call->span, "the arguments of %s have too many parts", function_name(sp, f));
+	if (!left)
+		sp_fail(sp, E_NESTING, call->span, "the arguments of %s have too many parts",
+		        function_name(sp, f));
 }
 
 static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
@@ -914,7 +1054,8 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
 	for (uint32_t i = 0; i < f->n; i++) items[i] = av_named(sp, f->items[i]);
 	for (uint32_t i = 0; i < call->n; i++) items[f->n + i] = av_named(sp, call->args[i]);
-	for (uint32_t i = 0; i < call->nnamed; i++) items[f->n + call->n + i] = av_named(sp, call->named[i]);
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		items[f->n + call->n + i] = av_named(sp, call->named[i]);
 	j.all = av_seq(sp, AV_TUPLE, n, items);
 	j.nleaves = av_count_leaves(j.all);
 	j.args = ARENA_ARRAY(sp->a, Ref, j.nleaves + 2);
@@ -974,7 +1115,8 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 		j.member = m;
 		bool finished = false;
 		uint32_t demanded_before = 0, demanded_after = 0;
-		for (uint32_t i = 0; i < j.nleaves; i++) demanded_before += fam->demanded[i] + fam->signs[i];
+		for (uint32_t i = 0; i < j.nleaves; i++)
+			demanded_before += fam->demanded[i] + fam->signs[i];
 		while (!finished) {
 			j.trial = m->recursive && !m->declared;
 			struct job_run r = {&j, false};
@@ -985,7 +1127,8 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 			}
 			finished = r.done;
 			demanded_after = 0;
-			for (uint32_t i = 0; i < j.nleaves; i++) demanded_after += fam->demanded[i] + fam->signs[i];
+			for (uint32_t i = 0; i < j.nleaves; i++)
+				demanded_after += fam->demanded[i] + fam->signs[i];
 			if (!finished && demanded_after != demanded_before) break; /* another key */
 		}
 		if (finished) break;
@@ -1012,7 +1155,9 @@ static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 
 Spec sp_specialise(Sp *sp, Av *f, const Call *call) { return specialise(sp, f, call, false); }
 
-Spec sp_specialise_underived(Sp *sp, Av *f, const Call *call) { return specialise(sp, f, call, true); }
+Spec sp_specialise_underived(Sp *sp, Av *f, const Call *call) {
+	return specialise(sp, f, call, true);
+}
 
 void family_release(struct Family *fam) {
 	for (Member *m = fam->members; m; m = m->next)
@@ -1022,8 +1167,10 @@ void family_release(struct Family *fam) {
 	fam->members = fam->forgotten = NULL;
 }
 
-/* A call of a function that is still being built, whose result types are a promise in terms of its own symbols. */
-static void emit_recursive_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, uint32_t n, const TypeId *promised, Ref *results) {
+/* A call of a function that is still being built, whose result types are a
+ * promise in terms of its own symbols. */
+static void emit_recursive_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, uint32_t n,
+                                const TypeId *promised, Ref *results) {
 	uint32_t nsyms = fn->syms.n;
 	Dim *map = ARENA_ARRAY(sp->a, Dim, nsyms + 1);
 	for (uint32_t s = 0; s < nsyms; s++) map[s] = UINT32_MAX;
@@ -1031,7 +1178,8 @@ static void emit_recursive_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args,
 		Type p = *ref_ty(fn, fn_param(fn, i));
 		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
 			SymId s;
-			if (dim_is_sym(sp->c, p.dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(sp->b, ty(sp, args[i])->dims[k]);
+			if (dim_is_sym(sp->c, p.dims[k], &s) && s < nsyms && map[s] == UINT32_MAX)
+				map[s] = build_canon(sp->b, ty(sp, args[i])->dims[k]);
 		}
 	}
 	for (uint32_t s = 0; s < nsyms; s++)
@@ -1078,16 +1226,16 @@ static Av *call_specialised(Sp *sp, Av *f, const Call *call) {
 		Ref *all = ARENA_ARRAY(sp->a, Ref, s.nargs + 2);
 		for (uint32_t i = 0; i < s.nargs; i++) all[i] = s.args[i];
 		if (s.effects) sp_effects(sp, &all[s.nargs], &all[s.nargs + 1], call->span);
-		emit_recursive_call(sp, s.fn, s.nargs + (s.effects ? 2 : 0), all, s.npromised, s.promised, results);
-	} else
-		sp_emit_call(sp, s.fn, s.nargs, s.args, s.effects, results);
+		emit_recursive_call(sp, s.fn, s.nargs + (s.effects ? 2 : 0), all, s.npromised, s.promised,
+		                    results);
+	} else sp_emit_call(sp, s.fn, s.nargs, s.args, s.effects, results);
 	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
 	if (s.result->kind == AV_UNSET) sp_set_dead(sp);
 	if (!s.promised) see_through(sp, &s, n, results);
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static void count_node(void *ud, const Ast *child) {
 	uint32_t *n = ud;
@@ -1118,7 +1266,8 @@ static const Ast *rule_of(Sp *sp, const Av *f) {
 	const Ast *rule = session_rule_of(sp->session, m, f->text);
 	if (!rule) return NULL;
 	Value g = session_own_global(m, f->text);
-	return g.kind == V_FUNCTION && ((const FunctionObject *)g.object)->code == f->code ? rule : NULL;
+	return g.kind == V_FUNCTION && ((const FunctionObject *)g.object)->code == f->code ? rule
+	                                                                                   : NULL;
 }
 
 Av *sp_keep_rule(Sp *sp, Av *f) {
@@ -1134,13 +1283,16 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	for (uint32_t i = 0; simple && i < f->n; i++) simple = !has_code(f->items[i]);
 	for (uint32_t i = 0; simple && i < call->n; i++) simple = !has_code(call->args[i]);
 	for (uint32_t i = 0; simple && i < call->nnamed; i++) simple = !has_code(call->named[i]);
-	/* the same code further up: a recursion, or a higher-order function inside its own argument, which a function of its own serves; one with a
-	 * rule keeps it there, such as an integral of integrals */
+	/* the same code further up: a recursion, or a higher-order function inside
+	 * its own argument, which a function of its own serves; one with a rule
+	 * keeps it there, such as an integral of integrals */
 	const Ast *rule = rule_of(sp, f);
 	bool of_functions = false;
 	for (uint32_t i = 0; i < call->n; i++) of_functions |= has_code(call->args[i]);
 	if (is_active(sp, f->code_id) && !(rule && of_functions)) {
-		if (++sp->recursion > 64) sp_fail(sp, E_NESTING, call->span, "%s calls itself with ever new kinds of arguments", function_name(sp, f));
+		if (++sp->recursion > 64)
+			sp_fail(sp, E_NESTING, call->span, "%s calls itself with ever new kinds of arguments",
+			        function_name(sp, f));
 		Av *v = call_specialised(sp, f, call);
 		sp->recursion--;
 		return v;
@@ -1154,7 +1306,8 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 
 Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
 	const HostDef *def = f->code;
-	if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "`%s` takes no named arguments", def->name);
+	if (call->nnamed)
+		sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "`%s` takes no named arguments", def->name);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, call->n + 1), results[8];
 	for (uint32_t i = 0; i < call->n; i++) {
 		Av *a = sp_want_array(sp, call->args[i], call->spans[i], def->name);
@@ -1162,7 +1315,8 @@ Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
 	}
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, def, 0, NULL, 0, NULL);
-	if (def->jvp && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, call->n, args, NULL, NO_SPAN);
+	if (def->jvp && rule_check_mode(sp->c) != RULES_TRUSTED)
+		rule_check_emit(sp->b, id, call->n, args, NULL, NO_SPAN);
 	uint32_t n = build_host(sp->b, id, call->n, args, results, 8);
 	if (n == 1) return av_array(sp, results[0]);
 	Av *items[8];
@@ -1170,12 +1324,14 @@ Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
 	return n ? av_seq(sp, AV_TUPLE, n, items) : av_none(sp);
 }
 
-/* A function of the host may have a rule of the program, as any function; it goes before what the host brings. */
+/* A function of the host may have a rule of the program, as any function; it
+ * goes before what the host brings. */
 static Av *call_host(Sp *sp, Av *f, const Call *call) {
 	Module *m = session_main(sp->session);
 	const Ast *rule = session_rule_of(sp->session, m, f->text);
 	Value g = session_own_global(m, f->text);
-	if (!rule || g.kind != V_FUNCTION || ((const FunctionObject *)g.object)->code != f->code) return sp_call_host(sp, f, call);
+	if (!rule || g.kind != V_FUNCTION || ((const FunctionObject *)g.object)->code != f->code)
+		return sp_call_host(sp, f, call);
 	Av *plain = av_builtin(sp, "_without_rule", 1, &f);
 	plain->text = f->text;
 	return sp_call_ruled(sp, plain, call, rule);
@@ -1212,7 +1368,8 @@ static Av *call_problem(Sp *sp, Av *f, const Call *call) {
 		names[i] = inner.env->vars.at[i].name;
 		items[i] = inner.env->vars.at[i].value;
 	}
-	Av *r = av_function(sp, CODE_AST, f->code_id, f->code, f->text, inner.env->vars.n, names, items);
+	Av *r =
+		av_function(sp, CODE_AST, f->code_id, f->code, f->text, inner.env->vars.n, names, items);
 	r->kind = AV_PROBLEM;
 	return r;
 }
@@ -1226,12 +1383,17 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 		p += k + (p[k] == ' ');
 	}
 	const char *best = diag_nearest(name, names, n);
-	if (best) sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`; did you mean `%s`?", b->name, name, best);
-	sp_hint_argument(sp->c, diag_error(sp->c, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name), b->name, name, n, names);
+	if (best)
+		sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`; did you mean `%s`?", b->name, name,
+		        best);
+	sp_hint_argument(sp->c,
+	                 diag_error(sp->c, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name),
+	                 b->name, name, n, names);
 	sp_throw(sp);
 }
 
-/* A builtin of arrays, one of which is known only when the program runs: so is the call. */
+/* A builtin of arrays, one of which is known only when the program runs: so is
+ * the call. */
 static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
 	if (call->nnamed) {
 		Av *named = av_record(sp, call->nnamed, call->names, call->named);
@@ -1247,21 +1409,33 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	if (f->kind == AV_UNSET) return f;
 	if (f->kind == AV_PROBLEM) return call_problem(sp, f, call);
 	if (f->kind == AV_DYN) {
-		if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "a function known only at run time takes positional arguments");
+		if (call->nnamed)
+			sp_fail(sp, E_NAMED_ARG, call->named_spans[0],
+			        "a function known only at run time takes positional arguments");
 		return sp_call_dynamic(sp, f, call->n, call->args, call->span);
 	}
 	if (f->kind != AV_FUNCTION) {
-		Diag *d = diag_error(sp->c, E_NOT_CALLABLE, call->callee_span.source ? call->callee_span : call->span, "this is %s, not a function", sp_type_text(sp, f));
+		Diag *d = diag_error(sp->c, E_NOT_CALLABLE,
+		                     call->callee_span.source ? call->callee_span : call->span,
+		                     "this is %s, not a function", sp_type_text(sp, f));
 		/* sum = 0, and then sum(x) */
 		size_t n;
 		const char *text = source_text(sp->c, call->callee_span.source, &n);
 		Span at = call->callee_span;
-		const char *name = at.source && at.end <= n ? arena_printf(sp->a, "%.*s", (int)(at.end - at.start), text + at.start) : "";
+		const char *name =
+			at.source && at.end <= n
+				? arena_printf(sp->a, "%.*s", (int)(at.end - at.start), text + at.start)
+				: "";
 		const Builtin *b = builtin_find(name);
 		bool hides = (b && b->doc) || session_in_library(sp->session, atom(sp->c, name));
-		if (hides) diag_hint(sp->c, d, "a variable of this program hides the library's `%s`: give it another name", name);
-		else if (f->kind == AV_ARRAY) diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
-		if (f->origin.source && !source_is_library(sp->c, f->origin.source)) diag_second(sp->c, d, f->origin, "%s came from here", sp_type_text(sp, f));
+		if (hides)
+			diag_hint(sp->c, d,
+			          "a variable of this program hides the library's `%s`: give it another name",
+			          name);
+		else if (f->kind == AV_ARRAY)
+			diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
+		if (f->origin.source && !source_is_library(sp->c, f->origin.source))
+			diag_second(sp->c, d, f->origin, "%s came from here", sp_type_text(sp, f));
 		sp_throw(sp);
 	}
 	switch ((CodeKind)f->code_kind) {
@@ -1271,16 +1445,22 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	case CODE_BUILTIN: break;
 	}
 	const Builtin *b = f->code;
-	if ((b->min_args >= 0 && (int)call->n < b->min_args) || (b->max_args >= 0 && (int)call->n > b->max_args)) {
+	if ((b->min_args >= 0 && (int)call->n < b->min_args) ||
+	    (b->max_args >= 0 && (int)call->n > b->max_args)) {
 		if (b->min_args == b->max_args) {
-			Diag *d = diag_error(sp->c, E_ARITY, call->span, "`%s` takes %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n,
-			                     call->n == 1 ? "is" : "are");
-			if ((int)call->n > b->max_args && b->named && *b->named != '*') diag_hint(sp->c, d, "by name it takes %s", b->named);
+			Diag *d = diag_error(sp->c, E_ARITY, call->span,
+			                     "`%s` takes %d argument%s, and %u %s given", b->name, b->min_args,
+			                     b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+			if ((int)call->n > b->max_args && b->named && *b->named != '*')
+				diag_hint(sp->c, d, "by name it takes %s", b->named);
 			sp_throw(sp);
 		}
 		if (b->max_args < 0)
-			sp_fail(sp, E_ARITY, call->span, "`%s` takes at least %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
-		sp_fail(sp, E_ARITY, call->span, "`%s` takes %d to %d arguments, and %u %s given", b->name, b->min_args, b->max_args, call->n, call->n == 1 ? "is" : "are");
+			sp_fail(sp, E_ARITY, call->span, "`%s` takes at least %d argument%s, and %u %s given",
+			        b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n,
+			        call->n == 1 ? "is" : "are");
+		sp_fail(sp, E_ARITY, call->span, "`%s` takes %d to %d arguments, and %u %s given", b->name,
+		        b->min_args, b->max_args, call->n, call->n == 1 ? "is" : "are");
 	}
 	for (uint32_t i = 0; i < call->nnamed; i++) {
 		const char *name = atom_text(sp->c, call->names[i]), *p = b->named ? b->named : "";
@@ -1307,7 +1487,8 @@ Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 }
 
 Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at) {
-	return sp_call_args(sp, av_of_value(sp, session_library(sp->session, atom(sp->c, name))), n, args, at);
+	return sp_call_args(sp, av_of_value(sp, session_library(sp->session, atom(sp->c, name))), n,
+	                    args, at);
 }
 
 Av *call_named(const Call *call, const char *name, Ctx *c) {

@@ -1,8 +1,11 @@
-/* control.c - branches and loops: what flows together is merged, what goes round is carried.
+/* control.c - branches and loops: what flows together is merged, what goes
+ * round is carried.
  *
- * Needs: specialise/internal.h. Guarantees: a condition known now chooses its branch now; a loop's carried values are widened (dtype, changing lengths)
- * until the body maps their types to themselves; a loop over a tuple or list, and one that cannot be typed otherwise but whose trip count is
- * known, is unrolled.
+ * Needs: specialise/internal.h. Guarantees: a condition known now chooses its
+ * branch now; a loop's carried values are widened (dtype, changing lengths)
+ * until the body maps their types to themselves; a loop over a tuple or list,
+ * and one that cannot be typed otherwise but whose trip count is known, is
+ * unrolled.
  */
 #include "parser/specialise/internal.h"
 
@@ -13,7 +16,8 @@ static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
 static bool is_hidden(Sp *sp, Atom name) {
 	const Hidden *h = sp_hidden(sp);
-	return name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret || name == h->retval;
+	return name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret ||
+	       name == h->retval;
 }
 
 /* Whether control left: by break, continue or return. */
@@ -22,9 +26,10 @@ static bool is_flag(Sp *sp, Atom name) {
 	return name == h->brk || name == h->cont || name == h->ret;
 }
 
-/* ---- merging two values ------------------------------------------------------------------------------------------------------------- */
+/* ---- merging two values -------------------------------------------------- */
 
-/* How one merged leaf is made on each side: a ref to convert to `dtype`, or a value to box, or zeros like the other side. */
+/* How one merged leaf is made on each side: a ref to convert to `dtype`, or a
+ * value to box, or zeros like the other side. */
 typedef struct MergeLeaf {
 	Av *side[2]; /* ARRAY or whatever is boxed; NULL: filler */
 	bool box;
@@ -44,16 +49,19 @@ static Av *merge_items(Sp *sp, Av *x, Av *y, MergeLeaves *out) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *x;
 	r->items = ARENA_ARRAY(sp->a, Av *, x->n ? x->n : 1);
-	for (uint32_t i = 0; i < x->n; i++) r->items[i] = merge_values(sp, x->items[i], y->items[i], out);
+	for (uint32_t i = 0; i < x->n; i++)
+		r->items[i] = merge_values(sp, x->items[i], y->items[i], out);
 	return r;
 }
 
-/* A value against no value: the missing side is filled with zeros that nobody will read. */
+/* A value against no value: the missing side is filled with zeros that nobody
+ * will read. */
 static Av *merge_filler(Sp *sp, Av *v, int side, MergeLeaves *out) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
-		MergeLeaf l = {.box = v->kind == AV_DYN, .dtype = v->kind == AV_ARRAY ? ty(sp, v->ref)->dtype : DT_F64};
+		MergeLeaf l = {.box = v->kind == AV_DYN,
+		               .dtype = v->kind == AV_ARRAY ? ty(sp, v->ref)->dtype : DT_F64};
 		l.side[side] = v;
 		VEC_PUSH(sp->a, out, l);
 		return r;
@@ -106,7 +114,8 @@ static Ref filler(Sp *sp, TypeId like, uint32_t nsyms) {
 static void emit_side(Sp *sp, const MergeLeaves *leaves, int side, uint32_t nsyms, Ref *out) {
 	for (uint32_t i = 0; i < leaves->n; i++) {
 		const MergeLeaf *l = &leaves->at[i];
-		if (l->box) out[i] = l->side[side] ? sp_box(sp, l->side[side]) : build_const(sp->b, value_none());
+		if (l->box)
+			out[i] = l->side[side] ? sp_box(sp, l->side[side]) : build_const(sp->b, value_none());
 		else if (l->side[side]) out[i] = sp_to_dtype(sp, l->side[side], l->dtype);
 		else out[i] = filler(sp, ref_type(build_fn(sp->b), l->side[1 - side]->ref), nsyms);
 	}
@@ -123,8 +132,10 @@ static void merged_names(Sp *sp, const Env *x, const Env *y, VEC_ATOMS *out) {
 			for (uint32_t m = 0; m < out->n; m++) seen |= out->at[m] == name;
 			if (seen || name == sp_hidden(sp)->dead) continue;
 			bool in_other = false;
-			for (uint32_t m = 0; m < layers[1 - k]->vars.n; m++) in_other |= layers[1 - k]->vars.at[m].name == name;
-			if (in_other || alone || is_hidden(sp, name) || env_find(sp->env, name)) VEC_PUSH(sp->a, out, name);
+			for (uint32_t m = 0; m < layers[1 - k]->vars.n; m++)
+				in_other |= layers[1 - k]->vars.at[m].name == name;
+			if (in_other || alone || is_hidden(sp, name) || env_find(sp->env, name))
+				VEC_PUSH(sp->a, out, name);
 		}
 }
 
@@ -136,7 +147,7 @@ static Av *value_on_side(Sp *sp, Env *layer, Atom name, bool diverges) {
 	return is_flag(sp, name) ? av_bool(sp, false) : av_new(sp, AV_UNSET);
 }
 
-/* ---- branches --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------ */
 
 struct branch_run {
 	Sp *sp;
@@ -158,21 +169,27 @@ static bool left_surely(Sp *sp, const Env *layer) {
 	for (int i = 0; i < 3; i++)
 		for (uint32_t k = 0; k < layer->vars.n; k++) {
 			bool known;
-			if (layer->vars.at[k].name == flags[i] && av_static_bool(sp, layer->vars.at[k].value, &known) && known) return true;
+			if (layer->vars.at[k].name == flags[i] &&
+			    av_static_bool(sp, layer->vars.at[k].value, &known) && known)
+				return true;
 		}
 	return false;
 }
 
-/* A failure of the kind that running meets: an index, a value, arithmetic, a method that does not serve. It was found early because the operands are known. */
+/* A failure of the kind that running meets: an index, a value, arithmetic, a
+ * method that does not serve. It was found early because the operands are
+ * known. */
 static bool failed_as_if_running(Sp *sp, uint32_t mark) {
 	if (session_retry(sp->session) || diag_total(sp->c) <= mark) return false;
 	const DiagCode code = diag_at(sp->c, diag_total(sp->c) - 1)->code;
 	return code == E_METHOD || !strncmp(diag_code_id(code), "E06", 3);
 }
 
-/* Runs one side in an own layer and region. In a trial of a recursive function a side whose value hangs on the recursive call has no
- * value yet (*bottom). What fails inside `try` as running would fail does so when it runs. */
-static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **layer, Av **value, const Builder **bottom) {
+/* Runs one side in an own layer and region. In a trial of a recursive function
+ * a side whose value hangs on the recursive call has no value yet (*bottom).
+ * What fails inside `try` as running would fail does so when it runs. */
+static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **layer, Av **value,
+                         const Builder **bottom) {
 	Env *saved = sp->env;
 	uint32_t depth = sp->depth;
 	Inlined *inlined = sp->inlined;
@@ -186,7 +203,8 @@ static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **laye
 		Status s = ctx_protect(sp->c, run_protected, &r);
 		if (s != ST_OK) {
 			bool failed = in_try && s == ST_ERROR && failed_as_if_running(sp, mark);
-			const Builder *whose = !failed && sp->frame && sp->frame->trial ? session_take_bottom(sp->session) : NULL;
+			const Builder *whose =
+				!failed && sp->frame && sp->frame->trial ? session_take_bottom(sp->session) : NULL;
 			if (!failed && !whose) ctx_throw(sp->c, s);
 			build_region_abandon(sp->b, open);
 			sp->env = saved;
@@ -200,21 +218,23 @@ static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **laye
 			if (failed) {
 				const Diag *d = diag_at(sp->c, diag_total(sp->c) - 1);
 				Ref message = sp_box(sp, av_string(sp, d->message));
-				build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){d->code}, 1), NULL);
+				build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){d->code}, 1),
+				      NULL);
 				diag_truncate(sp->c, mark);
 			}
 			return build_region_end(sp->b, open, 0, NULL);
 		}
 		*value = r.value;
-	} else
-		*value = run(sp, ud);
+	} else *value = run(sp, ud);
 	if (left_surely(sp, *layer)) *value = av_new(sp, AV_UNSET);
 	sp->env = saved;
 	return build_region_end(sp->b, open, 0, NULL);
 }
 
-/* Joins two closed regions: values and names. `emit` makes the owning instruction. */
-static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const Builder *const bottom[2], uint32_t nsyms, Ref cond, bool is_try) {
+/* Joins two closed regions: values and names. `emit` makes the owning
+ * instruction. */
+static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2],
+                const Builder *const bottom[2], uint32_t nsyms, Ref cond, bool is_try) {
 	VEC_ATOMS names = {0};
 	merged_names(sp, layer[0], layer[1], &names);
 	MergeLeaves leaves = {0};
@@ -225,16 +245,20 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 	Av **after = ARENA_ARRAY(sp->a, Av *, names.n ? names.n : 1);
 	bool *fixed = ARENA_ARRAY(sp->a, bool, names.n ? names.n : 1);
 	for (uint32_t i = 0; i < names.n; i++) {
-		/* where one side surely fails, the other one says alone whether control left */
+		/* where one side surely fails, the other one says alone whether control
+		 * left */
 		bool left;
 		after[i] = NULL;
 		if (dead[0] != dead[1] && is_flag(sp, names.at[i]) &&
-		    av_static_bool(sp, value_on_side(sp, layer[dead[0]], names.at[i], bottom[dead[0]]), &left)) {
+		    av_static_bool(sp, value_on_side(sp, layer[dead[0]], names.at[i], bottom[dead[0]]),
+		                   &left)) {
 			fixed[i] = left;
 			continue;
 		}
-		Av *x = value_on_side(sp, layer[0], names.at[i], bottom[0]), *y = value_on_side(sp, layer[1], names.at[i], bottom[1]);
-		bool visible = is_hidden(sp, names.at[i]) || (x->kind != AV_UNSET && y->kind != AV_UNSET) || bottom[0] || bottom[1] || dead[0] || dead[1];
+		Av *x = value_on_side(sp, layer[0], names.at[i], bottom[0]),
+		   *y = value_on_side(sp, layer[1], names.at[i], bottom[1]);
+		bool visible = is_hidden(sp, names.at[i]) || (x->kind != AV_UNSET && y->kind != AV_UNSET) ||
+		               bottom[0] || bottom[1] || dead[0] || dead[1];
 		after[i] = visible ? merge_values(sp, x, y, &leaves) : av_new(sp, AV_UNSET);
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, leaves.n ? leaves.n : 1);
@@ -256,7 +280,8 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 	return merged;
 }
 
-Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, void *else_ud, Span at) {
+Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, void *else_ud,
+              Span at) {
 	bool known;
 	if (cond->kind == AV_DYN) cond = av_array(sp, sp_scalar(sp, cond, DT_BOOL, at, "a condition"));
 	if (av_static_bool(sp, cond, &known)) return known ? then_(sp, then_ud) : else_(sp, else_ud);
@@ -290,16 +315,22 @@ static Av *run_part(Sp *sp, void *ud) {
 	return e->kind == A_BLOCK ? sp_block(sp, e->block.n, e->block.items, false) : sp_expr(sp, e);
 }
 
-/* As run_part, in a layer when the branch is taken without a region, so that names stay inside as they would with one. */
+/* As run_part, in a layer when the branch is taken without a region, so that
+ * names stay inside as they would with one. */
 static Av *condition(Sp *sp, const Ast *e) {
 	Av *c = sp_expr(sp, e);
 	if (c->kind == AV_UNSET) return av_bool(sp, false); /* never decided */
 	if (c->kind == AV_DYN) return av_array(sp, sp_scalar(sp, c, DT_BOOL, e->span, "a condition"));
 	if (c->kind != AV_ARRAY || ty(sp, c->ref)->dtype != DT_BOOL || ty(sp, c->ref)->rank) {
-		Diag *d = diag_error(sp->c, E_TYPE, e->span, "a condition must be true or false, not %s", sp_type_text(sp, c));
-		if (c->kind == AV_ARRAY && ty(sp, c->ref)->dtype == DT_BOOL) diag_hint(sp->c, d, "write any(...) or all(...), or where(c, a, b) for each element");
-		else if (c->kind == AV_ARRAY && !ty(sp, c->ref)->rank) diag_hint(sp->c, d, "a number is compared: x != 0; a loop without end is while true { ... }");
-		else if (c->kind == AV_NONE) diag_hint(sp->c, d, "kind(x) == \"none\" asks whether there is a value");
+		Diag *d = diag_error(sp->c, E_TYPE, e->span, "a condition must be true or false, not %s",
+		                     sp_type_text(sp, c));
+		if (c->kind == AV_ARRAY && ty(sp, c->ref)->dtype == DT_BOOL)
+			diag_hint(sp->c, d, "write any(...) or all(...), or where(c, a, b) for each element");
+		else if (c->kind == AV_ARRAY && !ty(sp, c->ref)->rank)
+			diag_hint(sp->c, d,
+			          "a number is compared: x != 0; a loop without end is while true { ... }");
+		else if (c->kind == AV_NONE)
+			diag_hint(sp->c, d, "kind(x) == \"none\" asks whether there is a value");
 		sp_throw(sp);
 	}
 	return c;
@@ -326,7 +357,8 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	const Builder *bottom[2];
 	struct part body = {e->try_.body}, handler = {e};
 	region[0] = run_side(sp, run_part, &body, true, &layer[0], &value[0], &bottom[0]);
-	/* the handler's message is its region's parameter, bound in a layer of its own around the handler */
+	/* the handler's message is its region's parameter, bound in a layer of its
+	 * own around the handler */
 	Env *saved = sp->env;
 	TypeId message_type = type_dyn(sp->c);
 	Ref message;
@@ -340,9 +372,11 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	}
 	value[1] = run_handler(sp, &handler);
 	if (sp->env != inner) {
-		/* what the handler assigned belongs to the layer; its own name does not */
+		/* what the handler assigned belongs to the layer; its own name does not
+		 */
 		for (uint32_t i = 0; i < sp->env->vars.n; i++)
-			if (sp->env->vars.at[i].name != e->try_.name) env_set(sp, inner, sp->env->vars.at[i].name, sp->env->vars.at[i].value);
+			if (sp->env->vars.at[i].name != e->try_.name)
+				env_set(sp, inner, sp->env->vars.at[i].name, sp->env->vars.at[i].value);
 	}
 	if (left_surely(sp, inner)) value[1] = av_new(sp, AV_UNSET);
 	sp->env = saved;
@@ -352,28 +386,31 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	return join(sp, region, layer, value, bottom, nsyms, REF_NONE, true);
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 typedef struct Loop {
 	const Ast *e;
 	const Ast *body;
 	bool is_for;
-	bool leaves;       /* contains break or return: becomes a `while` over flags */
-	Av *iterable;      /* for */
-	Ref count;         /* i64, for */
+	bool leaves;          /* contains break or return: becomes a `while` over flags */
+	Av *iterable;         /* for */
+	Ref count;            /* i64, for */
 	int64_t static_count; /* -1: not known */
-	VEC_ATOMS names;   /* carried */
-	VEC_AVS init;      /* their values before the loop (structure as carried) */
+	VEC_ATOMS names;      /* carried */
+	VEC_AVS init;         /* their values before the loop (structure as carried) */
 } Loop;
 
 /* The i-th item of what a `for` runs over. */
 static Av *loop_item(Sp *sp, const Loop *l, Ref i) {
 	Av *it = l->iterable;
 	if (it->kind == AV_RANGE) {
-		Ref k = build2(sp->b, OP_ADD, it->items[0]->ref, build2(sp->b, OP_MUL, i, it->items[2]->ref));
+		Ref k =
+			build2(sp->b, OP_ADD, it->items[0]->ref, build2(sp->b, OP_MUL, i, it->items[2]->ref));
 		return av_array(sp, k);
 	}
-	if (it->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), 2, (Av *[]){it, av_array(sp, i)}, l->e->span);
+	if (it->kind == AV_DYN)
+		return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), 2,
+		                       (Av *[]){it, av_array(sp, i)}, l->e->span);
 	return av_array(sp, build_gather(sp->b, it->ref, i, 0, 0));
 }
 
@@ -382,21 +419,29 @@ static void loop_count(Sp *sp, Loop *l) {
 	Span at = l->e->for_.iterable->span;
 	if (it->kind == AV_RANGE) {
 		int64_t start, stop, step;
-		bool known = av_static_int(sp, it->items[0], &start) && av_static_int(sp, it->items[1], &stop);
+		bool known =
+			av_static_int(sp, it->items[0], &start) && av_static_int(sp, it->items[1], &stop);
 		bool known_step = av_static_int(sp, it->items[2], &step);
 		if (known_step && step == 0) sp_fail(sp, E_VALUE, at, "a range needs a step other than 0");
 		int64_t wide;
 		if (known && (__builtin_sub_overflow(stop, start, &wide) || wide == INT64_MIN))
-			sp_fail(sp, E_VALUE, at, "the range %lld..%lld has more numbers than a whole number can say", (long long)start, (long long)stop);
+			sp_fail(sp, E_VALUE, at,
+			        "the range %lld..%lld has more numbers than a whole number can say",
+			        (long long)start, (long long)stop);
 		if (known && known_step) {
-			int64_t n = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0) : (start > stop ? (start - stop - 1) / -step + 1 : 0);
+			int64_t n = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0)
+			                     : (start > stop ? (start - stop - 1) / -step + 1 : 0);
 			l->static_count = n;
 			l->count = build_i64(sp->b, n);
 			return;
 		}
 		/* ceil((stop - start) / step), not below 0 */
 		Ref span = build2(sp->b, OP_SUB, it->items[1]->ref, it->items[0]->ref);
-		Ref n = known_step && step == 1 ? span : build1(sp->b, OP_NEG, build2(sp->b, OP_FLOORDIV, build1(sp->b, OP_NEG, span), it->items[2]->ref));
+		Ref n = known_step && step == 1
+		            ? span
+		            : build1(sp->b, OP_NEG,
+		                     build2(sp->b, OP_FLOORDIV, build1(sp->b, OP_NEG, span),
+		                            it->items[2]->ref));
 		l->count = build2(sp->b, OP_MAX, n, build_i64(sp->b, 0));
 		return;
 	}
@@ -406,7 +451,9 @@ static void loop_count(Sp *sp, Loop *l) {
 		return;
 	}
 	if (it->kind != AV_ARRAY || ty(sp, it->ref)->rank == 0) {
-		Diag *d = diag_error(sp->c, E_TYPE, at, "`for` runs over a range, an array, a tuple, a list or a text, not %s", sp_type_text(sp, it));
+		Diag *d = diag_error(sp->c, E_TYPE, at,
+		                     "`for` runs over a range, an array, a tuple, a list or a text, not %s",
+		                     sp_type_text(sp, it));
 		if (it->kind == AV_ARRAY) diag_hint(sp->c, d, "for i in 0..n runs n times");
 		sp_throw(sp);
 	}
@@ -447,11 +494,11 @@ static void collect_carried(Sp *sp, Loop *l) {
 /* One try at typing the loop with the present initial values. */
 typedef struct Attempt {
 	Loop *l;
-	Av **result;    /* carried values after the body */
-	Av **param;     /* carried values as the region's parameters */
-	uint32_t nsyms; /* symbols that existed before */
+	Av **result;      /* carried values after the body */
+	Av **param;       /* carried values as the region's parameters */
+	uint32_t nsyms;   /* symbols that existed before */
 	uint32_t yielded; /* session_yielded before */
-	bool *varying;  /* by leaf dim: index leaf*MAX_RANK + axis */
+	bool *varying;    /* by leaf dim: index leaf*MAX_RANK + axis */
 	RegionId cond, body;
 	OpenRegion *open;
 } Attempt;
@@ -462,7 +509,8 @@ static uint32_t total_leaves(const Loop *l) {
 	return n;
 }
 
-/* Parameter types: those of the initial values, with fresh symbols for lengths that change. */
+/* Parameter types: those of the initial values, with fresh symbols for lengths
+ * that change. */
 static void param_types(Sp *sp, Attempt *at, uint32_t first, TypeId *types) {
 	Loop *l = at->l;
 	uint32_t n = total_leaves(l), k = 0;
@@ -472,15 +520,18 @@ static void param_types(Sp *sp, Attempt *at, uint32_t first, TypeId *types) {
 		Type t = *ty(sp, init[i]);
 		if (t.kind == TY_TENSOR) {
 			for (uint32_t axis = 0; axis < t.rank; axis++)
-				t.dims[axis] = at->varying[i * MAX_RANK + axis] ? build_fresh_dim(sp->b, 0, span_intern(sp->c, l->e->span)) : build_canon(sp->b, t.dims[axis]);
+				t.dims[axis] = at->varying[i * MAX_RANK + axis]
+				                   ? build_fresh_dim(sp->b, 0, span_intern(sp->c, l->e->span))
+				                   : build_canon(sp->b, t.dims[axis]);
 			types[first + i] = type_tensor(sp->c, (Dtype)t.dtype, t.rank, t.dims);
-		} else
-			types[first + i] = ref_type(build_fn(sp->b), init[i]);
+		} else types[first + i] = ref_type(build_fn(sp->b), init[i]);
 	}
 }
 
-/* Opens a region for a condition or body: parameters [i,] carried; a layer with the carried names. */
-static OpenRegion *open_loop_region(Sp *sp, Attempt *at, bool with_index, const TypeId *types, Ref *index, Av **carried) {
+/* Opens a region for a condition or body: parameters [i,] carried; a layer with
+ * the carried names. */
+static OpenRegion *open_loop_region(Sp *sp, Attempt *at, bool with_index, const TypeId *types,
+                                    Ref *index, Av **carried) {
 	Loop *l = at->l;
 	uint32_t n = total_leaves(l) + (with_index ? 1 : 0), k = with_index ? 1 : 0;
 	Ref *params = ARENA_ARRAY(sp->a, Ref, n ? n : 1);
@@ -507,7 +558,9 @@ static Ref loop_condition(Sp *sp, Loop *l, Ref index) {
 	const Hidden *h = sp_hidden(sp);
 	Av *stay = NULL;
 	if (l->leaves) {
-		Av *flags = sp_elementwise(sp, OP_MAX, 2, (Av *[]){env_find(sp->env, h->brk), env_find(sp->env, h->ret)}, l->e->span);
+		Av *flags = sp_elementwise(sp, OP_MAX, 2,
+		                           (Av *[]){env_find(sp->env, h->brk), env_find(sp->env, h->ret)},
+		                           l->e->span);
 		stay = sp_elementwise(sp, OP_EQ, 2, (Av *[]){flags, av_bool(sp, false)}, l->e->span);
 	}
 	if (l->is_for) {
@@ -525,12 +578,14 @@ static void run_loop_body(Sp *sp, Loop *l, Ref index) {
 	Env *inner = env_new(sp, sp->env);
 	Env *carried = sp->env;
 	sp->env = inner;
-	if (l->is_for) sp_assign(sp, l->e->for_.target, loop_item(sp, l, index), l->e->for_.target->span);
+	if (l->is_for)
+		sp_assign(sp, l->e->for_.target, loop_item(sp, l, index), l->e->for_.target->span);
 	const Hidden *h = sp_hidden(sp);
 	env_set(sp, inner, h->cont, av_bool(sp, false));
 	if (l->body->kind == A_BLOCK) sp_block(sp, l->body->block.n, l->body->block.items, false);
 	else sp_expr(sp, l->body);
-	/* what the body did to carried names is in `inner`; the rest stays behind with it */
+	/* what the body did to carried names is in `inner`; the rest stays behind
+	 * with it */
 	for (uint32_t i = 0; i < l->names.n; i++) {
 		Av *v = env_find(inner, l->names.at[i]);
 		env_set(sp, carried, l->names.at[i], v);
@@ -544,7 +599,8 @@ struct attempt_run {
 	Attempt *at;
 };
 
-/* Builds cond and body regions; the body region is left closed with no results. */
+/* Builds cond and body regions; the body region is left closed with no results.
+ */
 static void attempt_body(Ctx *c, void *arg) {
 	(void)c;
 	struct attempt_run *r = arg;
@@ -583,8 +639,9 @@ static void attempt_body(Ctx *c, void *arg) {
 	sp->env = saved;
 }
 
-/* Compares what the body gives with what it took. Returns 0 when they fit, 1 when `init` or `varying` was widened (try again), 2 when the
- * structure itself changes. */
+/* Compares what the body gives with what it took. Returns 0 when they fit, 1
+ * when `init` or `varying` was widened (try again), 2 when the structure itself
+ * changes. */
 static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 	Loop *l = at->l;
 	int outcome = 0;
@@ -592,12 +649,16 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 	for (uint32_t i = 0; i < l->names.n; i++) {
 		Av *p = at->param[i], *r = at->result[i];
 		uint32_t nleaves = av_count_leaves(l->init.at[i]);
-		if (p->kind == AV_UNSET && r->kind != AV_UNSET) { /* the returned value gets its type from the first return seen */
+		/* the returned value gets its type from the first return seen */
+		if (p->kind == AV_UNSET && r->kind != AV_UNSET) {
 			MergeLeaves leaves = {0};
 			Av *shape = merge_filler(sp, r, 1, &leaves);
 			Ref *zeros = ARENA_ARRAY(sp->a, Ref, leaves.n ? leaves.n : 1);
 			for (uint32_t k = 0; k < leaves.n; k++)
-				zeros[k] = leaves.at[k].box ? build_const(sp->b, value_none()) : filler(sp, ref_type(build_fn(sp->b), leaves.at[k].side[1]->ref), at->nsyms);
+				zeros[k] = leaves.at[k].box
+				               ? build_const(sp->b, value_none())
+				               : filler(sp, ref_type(build_fn(sp->b), leaves.at[k].side[1]->ref),
+				                        at->nsyms);
 			uint32_t k = 0;
 			l->init.at[i] = av_rebuild(sp, shape, zeros, &k);
 			return 1; /* leaf numbering changed: start over */
@@ -606,8 +667,10 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			*name_at_fault = i;
 			return 2;
 		}
-		Ref *pr = ARENA_ARRAY(sp->a, Ref, nleaves + 1), *rr = ARENA_ARRAY(sp->a, Ref, nleaves + 1), *ir = ARENA_ARRAY(sp->a, Ref, nleaves + 1);
-		Av **pv = ARENA_ARRAY(sp->a, Av *, nleaves + 1), **rv = ARENA_ARRAY(sp->a, Av *, nleaves + 1);
+		Ref *pr = ARENA_ARRAY(sp->a, Ref, nleaves + 1), *rr = ARENA_ARRAY(sp->a, Ref, nleaves + 1),
+			*ir = ARENA_ARRAY(sp->a, Ref, nleaves + 1);
+		Av **pv = ARENA_ARRAY(sp->a, Av *, nleaves + 1),
+		   **rv = ARENA_ARRAY(sp->a, Av *, nleaves + 1);
 		bool *settled = ARENA_ARRAY(sp->a, bool, nleaves + 1); /* weak until now */
 		uint32_t a = 0, b = 0, c = 0;
 		av_leaf_values(p, pv, &a);
@@ -627,10 +690,13 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			}
 			settled[k] = pv[k]->weak && !rv[k]->weak;
 			any_settled |= settled[k];
-			/* A turn in which the number took another dtype than its own, since it was weak, is not what the next one does. */
+			/* A turn in which the number took another dtype than its own, since
+			 * it was weak, is not what the next one does. */
 			changed |= settled[k] && *session_yielded(sp->session) != at->yielded;
 			if (tp.dtype != tr.dtype) {
-				Dtype d = rv[k]->kind == AV_ARRAY && pv[k]->kind == AV_ARRAY ? sp_common_dtype(sp, pv[k], rv[k]) : dtype_promote((Dtype)tp.dtype, (Dtype)tr.dtype);
+				Dtype d = rv[k]->kind == AV_ARRAY && pv[k]->kind == AV_ARRAY
+				              ? sp_common_dtype(sp, pv[k], rv[k])
+				              : dtype_promote((Dtype)tp.dtype, (Dtype)tr.dtype);
 				if (d != tp.dtype) { /* else the result converts back without loss of kind */
 					ir[k] = build_convert(sp->b, ir[k], d);
 					changed = true;
@@ -638,7 +704,9 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			}
 			for (uint32_t axis = 0; axis < tp.rank; axis++) {
 				bool *varies = &at->varying[(leaf + k) * MAX_RANK + axis];
-				if (!*varies && build_canon(sp->b, tp.dims[axis]) != build_canon(sp->b, tr.dims[axis])) *varies = changed = true;
+				if (!*varies &&
+				    build_canon(sp->b, tp.dims[axis]) != build_canon(sp->b, tr.dims[axis]))
+					*varies = changed = true;
 			}
 		}
 		if (changed || any_settled) {
@@ -687,11 +755,14 @@ static void unroll(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 		for (uint32_t k = 0; k < layer->vars.n; k++) {
 			Atom name = layer->vars.at[k].name;
 			if (name == h->cont) continue;
-			if (name == h->dead || is_hidden(sp, name) || env_find(outer, name)) env_set(sp, outer, name, layer->vars.at[k].value);
+			if (name == h->dead || is_hidden(sp, name) || env_find(outer, name))
+				env_set(sp, outer, name, layer->vars.at[k].value);
 		}
 		if (sp_dead(sp, sp->env)) break;
 		Av *brk = env_find(sp->env, h->brk), *ret = env_find(sp->env, h->ret);
-		Av *left = brk && ret ? sp_elementwise(sp, OP_MAX, 2, (Av *[]){brk, ret}, l->e->span) : brk ? brk : ret;
+		Av *left = brk && ret ? sp_elementwise(sp, OP_MAX, 2, (Av *[]){brk, ret}, l->e->span)
+		           : brk      ? brk
+		                      : ret;
 		bool known;
 		if (!left || (av_static_bool(sp, left, &known) && !known)) continue;
 		if (av_static_bool(sp, left, &known)) break;
@@ -713,7 +784,8 @@ static void unroll_contained(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 	sp->env = outer;
 	for (uint32_t i = 0; i < layer->vars.n; i++) {
 		Atom name = layer->vars.at[i].name;
-		if (name != brk && (name == dead || is_hidden(sp, name) || env_find(outer, name))) env_set(sp, outer, name, layer->vars.at[i].value);
+		if (name != brk && (name == dead || is_hidden(sp, name) || env_find(outer, name)))
+			env_set(sp, outer, name, layer->vars.at[i].value);
 	}
 }
 
@@ -731,14 +803,17 @@ static void unroll_static(Sp *sp, Loop *l) {
 static _Noreturn void carry_error(Sp *sp, Attempt *at, uint32_t i) {
 	Loop *l = at->l;
 	Span where = l->init.at[i]->origin.source ? l->init.at[i]->origin : l->e->span;
-	Diag *d = diag_error(sp->c, E_CARRY, at->result[i]->origin.source ? at->result[i]->origin : l->e->span,
-	                     "`%s` changes its type in the loop: %s before, %s after one turn", atom_text(sp->c, l->names.at[i]), sp_type_text(sp, at->param[i]),
+	Diag *d = diag_error(sp->c, E_CARRY,
+	                     at->result[i]->origin.source ? at->result[i]->origin : l->e->span,
+	                     "`%s` changes its type in the loop: %s before, %s after one turn",
+	                     atom_text(sp->c, l->names.at[i]), sp_type_text(sp, at->param[i]),
 	                     sp_type_text(sp, at->result[i]));
 	diag_second(sp->c, d, where, "`%s` starts here", atom_text(sp->c, l->names.at[i]));
 	sp_throw(sp);
 }
 
-/* Boxes a carried variable that cannot keep one type, so that it goes round as a dynamic value. */
+/* Boxes a carried variable that cannot keep one type, so that it goes round as
+ * a dynamic value. */
 static bool box_carried(Sp *sp, Loop *l, uint32_t i) {
 	if (l->init.at[i]->kind == AV_DYN) return false;
 	l->init.at[i] = av_dyn(sp, sp_box(sp, l->init.at[i]));
@@ -789,8 +864,10 @@ static void run_loop(Sp *sp, Loop *l) {
 				unroll_static(sp, l);
 				return;
 			}
-			/* numbers that change their rank are a slip; structures that grow go round as dynamic values */
-			if (at.param[fault]->kind == AV_ARRAY && at.result[fault]->kind == AV_ARRAY) carry_error(sp, &at, fault);
+			/* numbers that change their rank are a slip; structures that grow
+			 * go round as dynamic values */
+			if (at.param[fault]->kind == AV_ARRAY && at.result[fault]->kind == AV_ARRAY)
+				carry_error(sp, &at, fault);
 			if (!box_carried(sp, l, fault)) {
 				at.result[fault] = av_dyn(sp, REF_NONE);
 				carry_error(sp, &at, fault);
@@ -801,18 +878,22 @@ static void run_loop(Sp *sp, Loop *l) {
 	/* results, converted to the parameters' dtypes */
 	bool as_while = !l->is_for || l->leaves;
 	uint32_t n = total_leaves(l), ni = as_while && l->is_for ? 1 : 0, k = 0;
-	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2), *params = ARENA_ARRAY(sp->a, Ref, n + 2), *init = ARENA_ARRAY(sp->a, Ref, n + 2);
+	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2), *params = ARENA_ARRAY(sp->a, Ref, n + 2),
+		*init = ARENA_ARRAY(sp->a, Ref, n + 2);
 	OpenRegion *open = build_region_reopen(sp->b, at.body, NULL);
 	if (ni) results[0] = at.result[l->names.n]->ref;
 	k = ni;
 	for (uint32_t i = 0; i < l->names.n; i++) {
-		Av *v = at.param[i]->kind == AV_DYN && at.result[i]->kind != AV_DYN ? av_dyn(sp, sp_box(sp, at.result[i])) : at.result[i];
+		Av *v = at.param[i]->kind == AV_DYN && at.result[i]->kind != AV_DYN
+		            ? av_dyn(sp, sp_box(sp, at.result[i]))
+		            : at.result[i];
 		av_leaves(v, results, &k);
 	}
 	k = ni;
 	for (uint32_t i = 0; i < l->names.n; i++) av_leaves(at.param[i], params, &k);
 	for (uint32_t i = ni; i < n + ni; i++)
-		if (ty(sp, params[i])->kind == TY_TENSOR && ty(sp, results[i])->dtype != ty(sp, params[i])->dtype)
+		if (ty(sp, params[i])->kind == TY_TENSOR &&
+		    ty(sp, results[i])->dtype != ty(sp, params[i])->dtype)
 			results[i] = build_convert(sp->b, results[i], (Dtype)ty(sp, params[i])->dtype);
 	at.body = build_region_end(sp->b, open, n + ni, results);
 	if (ni) init[0] = build_i64(sp->b, 0);
@@ -829,7 +910,8 @@ static void run_loop(Sp *sp, Loop *l) {
 	}
 }
 
-/* A loop over a long list of texts is one that runs: to write it out for each would serve nothing, as texts decide no types. */
+/* A loop over a long list of texts is one that runs: to write it out for each
+ * would serve nothing, as texts decide no types. */
 static bool many_texts(const Av *v) {
 	if (v->kind != AV_LIST || v->n <= 64) return false;
 	for (uint32_t i = 0; i < v->n; i++)
@@ -838,9 +920,15 @@ static bool many_texts(const Av *v) {
 }
 
 Av *sp_for(Sp *sp, const Ast *e) {
-	Loop l = {.e = e, .body = e->for_.body, .is_for = true, .static_count = -1, .leaves = ast_leaves_loop(e->for_.body)};
+	Loop l = {.e = e,
+	          .body = e->for_.body,
+	          .is_for = true,
+	          .static_count = -1,
+	          .leaves = ast_leaves_loop(e->for_.body)};
 	l.iterable = sp_expr(sp, e->for_.iterable);
-	if (l.iterable->kind == AV_STRING) l.iterable = sp_call_args(sp, av_builtin(sp, "_text_chars", 0, NULL), 1, &l.iterable, e->for_.iterable->span);
+	if (l.iterable->kind == AV_STRING)
+		l.iterable = sp_call_args(sp, av_builtin(sp, "_text_chars", 0, NULL), 1, &l.iterable,
+		                          e->for_.iterable->span);
 	sp_at(sp, e->span);
 	if (many_texts(l.iterable)) l.iterable = av_dyn(sp, sp_box(sp, l.iterable));
 	if (l.iterable->kind == AV_TUPLE || l.iterable->kind == AV_LIST) {
@@ -855,13 +943,18 @@ Av *sp_for(Sp *sp, const Ast *e) {
 }
 
 Av *sp_while(Sp *sp, const Ast *e) {
-	Loop l = {.e = e, .body = e->while_.body, .static_count = -1, .leaves = ast_leaves_loop(e->while_.body)};
+	Loop l = {.e = e,
+	          .body = e->while_.body,
+	          .static_count = -1,
+	          .leaves = ast_leaves_loop(e->while_.body)};
 	collect_carried(sp, &l);
 	run_loop(sp, &l);
-	/* only a return ends `while true` without a break: nothing after it is reached */
+	/* only a return ends `while true` without a break: nothing after it is
+	 * reached */
 	bool forever = false;
 	const Ast *c = e->while_.cond;
-	if (c->kind == A_CONST && value_as_bool(c->constant.value, &forever) && forever && l.leaves && sp->self && !ast_breaks(e->while_.body))
+	if (c->kind == A_CONST && value_as_bool(c->constant.value, &forever) && forever && l.leaves &&
+	    sp->self && !ast_breaks(e->while_.body))
 		env_set(sp, sp->env, sp_hidden(sp)->ret, av_bool(sp, true));
 	return av_none(sp);
 }

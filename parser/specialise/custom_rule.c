@@ -1,39 +1,51 @@
-/* custom_rule.c - functions of the user that bring a derivative rule of their own.
+/* custom_rule.c - functions of the user that bring a derivative rule of their
+ * own.
  *
- * Needs: specialise/internal.h, lang/ir/host.h. Guarantees: a call of such a function stays one instruction, a host call whose value is the function
- * specialised as ever, and whose tangent is the rule specialised when a derivative is asked for. So a rule may mention its own function, and
- * derivatives of derivatives differentiate the rule. Batched, the call is again one instruction, with the rule batched. A tangent that is not there
- * is zero in the rule, and what is multiplied by it is not computed.
+ * Needs: specialise/internal.h, lang/ir/host.h. Guarantees: a call of such a
+ * function stays one instruction, a host call whose value is the function
+ * specialised as ever, and whose tangent is the rule specialised when a
+ * derivative is asked for. So a rule may mention its own function, and
+ * derivatives of derivatives differentiate the rule. Batched, the call is again
+ * one instruction, with the rule batched. A tangent that is not there is zero
+ * in the rule, and what is multiplied by it is not computed.
  *
- * linear_map(f, adjoint, x) is such a call, too, whose rule is known: f dx + (what f changes by) x. Its transpose is linear_map(adjoint, f, w), so that a
- * linear function whose steps have no transpose, as those of an adaptive method, has reverse derivatives of every order all the same.
+ * linear_map(f, adjoint, x) is such a call, too, whose rule is known: f dx +
+ * (what f changes by) x. Its transpose is linear_map(adjoint, f, w), so that a
+ * linear function whose steps have no transpose, as those of an adaptive
+ * method, has reverse derivatives of every order all the same.
  */
 #include "lang/passes/rule_check.h"
 #include "parser/specialise/internal.h"
 
-/* The batched rule of a batched function, for one choice of operands with tangents. */
+/* The batched rule of a batched function, for one choice of operands with
+ * tangents. */
 typedef struct BatchedRule {
 	bool *tangent; /* by operand */
 	bool *has;     /* by result: whether it has a tangent */
 	Fn *from, *fn; /* `fn` is `from`, batched, and lives as long */
 } BatchedRule;
 
-/* What stands behind one host call: a function at one kind of arguments, or the batched form of such a one. */
+/* What stands behind one host call: a function at one kind of arguments, or the
+ * batched form of such a one. */
 typedef struct Ruled Ruled;
 struct Ruled {
 	Session *session;
 	Fn *fn;
 	Ruled *next; /* of the session's list, or of the batched forms of one */
 	/* written by the user */
-	const Ast *rule, *lambda; /* the derivative statement, NULL for linear_map; its right side as a function of arguments, result and tangents */
+	/* the derivative statement, NULL for linear_map; its right side as a
+	 * function of arguments, result and tangents */
+	const Ast *rule, *lambda;
 	Module *module;
 	const Param *params; /* the function's: a rule may have other names for them */
 	uint32_t nargs, nnamed, nleaves, first; /* leaves before `first` are captured by the function */
-	Atom *names;      /* of named arguments */
+	Atom *names;                            /* of named arguments */
 	const Av *args;   /* template: captured values, arguments, named arguments */
 	const Av *result; /* template */
 	int *param_of_leaf;
-	Value *baked;     /* by leaf: the value where param_of_leaf is -1; lives in the arena, holds one reference */
+	/* by leaf: the value where param_of_leaf is -1; lives in the arena,
+	 * holds one reference */
+	Value *baked;
 	Span call;
 	/* or batched */
 	const HostCall *inner;
@@ -42,7 +54,7 @@ struct Ruled {
 	VEC(BatchedRule) made;
 };
 
-/* ---- the tangent ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the tangent --------------------------------------------------------- */
 
 typedef struct Tangent {
 	const Ruled *r;
@@ -58,38 +70,53 @@ static bool has_slope(Sp *sp, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype);
 }
 
-/* The tangent of one argument, made like it. Of a function it is a function: what the values it captures change of its result at fixed
- * arguments. What else has no tangent is `none` in the rule, and inside a structure zero or itself. */
+/* The tangent of one argument, made like it. Of a function it is a function:
+ * what the values it captures change of its result at fixed arguments. What
+ * else has no tangent is `none` in the rule, and inside a structure zero or
+ * itself. */
 static Av *tangent_of(Sp *sp, Av *x, const Ref *tangents, uint32_t *leaf, bool inside) {
 	const uint32_t n = av_count_leaves(x), from = *leaf;
 	switch (x->kind) {
 	case AV_ARRAY:
 		++*leaf;
-		return av_array(sp, tangents[from] != REF_NONE ? tangents[from] : build_zeros(sp->b, ref_type(build_fn(sp->b), x->ref)));
-	case AV_TUPLE: case AV_LIST: case AV_RECORD: {
+		return av_array(sp, tangents[from] != REF_NONE
+		                        ? tangents[from]
+		                        : build_zeros(sp->b, ref_type(build_fn(sp->b), x->ref)));
+	case AV_TUPLE:
+	case AV_LIST:
+	case AV_RECORD: {
 		Av **items = ARENA_ARRAY(sp->a, Av *, x->n + 1);
-		for (uint32_t i = 0; i < x->n; i++) items[i] = tangent_of(sp, x->items[i], tangents, leaf, true);
-		return x->kind == AV_RECORD ? av_record(sp, x->n, x->names, items) : av_seq(sp, (AvKind)x->kind, x->n, items);
+		for (uint32_t i = 0; i < x->n; i++)
+			items[i] = tangent_of(sp, x->items[i], tangents, leaf, true);
+		return x->kind == AV_RECORD ? av_record(sp, x->n, x->names, items)
+		                            : av_seq(sp, (AvKind)x->kind, x->n, items);
 	}
 	case AV_FUNCTION: {
 		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
-		for (uint32_t i = 0; i < n; i++) items[i] = tangents[from + i] != REF_NONE ? av_array(sp, tangents[from + i]) : av_none(sp);
+		for (uint32_t i = 0; i < n; i++)
+			items[i] =
+				tangents[from + i] != REF_NONE ? av_array(sp, tangents[from + i]) : av_none(sp);
 		*leaf += n;
 		return av_builtin(sp, "_change", 2, (Av *[]){x, av_seq(sp, AV_TUPLE, n, items)});
 	}
-	default:
-		*leaf += n;
-		return inside ? x : av_none(sp);
+	default: *leaf += n; return inside ? x : av_none(sp);
 	}
 }
 
-static const char *rule_name(Ctx *c, const Ruled *r) { return r->rule ? atom_text(c, r->rule->derivative.name) : "linear_map"; }
+static const char *rule_name(Ctx *c, const Ruled *r) {
+	return r->rule ? atom_text(c, r->rule->derivative.name) : "linear_map";
+}
 
 static _Noreturn void misfit(Sp *sp, const Ruled *r, Av *dy, const Av *y) {
-	if (!r->rule) sp_fail(sp, E_RULE, r->call, "linear_map: its function gives %s where %s is wanted", sp_type_text(sp, dy), sp_type_text(sp, y));
-	Diag *d = diag_error(sp->c, E_RULE, r->rule->derivative.body->span, "the rule of `%s` gives %s for a result that is %s", atom_text(sp->c, r->rule->derivative.name),
-	                     sp_type_text(sp, dy), sp_type_text(sp, y));
-	diag_second(sp->c, d, r->call, "`%s` is called here", atom_text(sp->c, r->rule->derivative.name));
+	if (!r->rule)
+		sp_fail(sp, E_RULE, r->call, "linear_map: its function gives %s where %s is wanted",
+		        sp_type_text(sp, dy), sp_type_text(sp, y));
+	Diag *d = diag_error(sp->c, E_RULE, r->rule->derivative.body->span,
+	                     "the rule of `%s` gives %s for a result that is %s",
+	                     atom_text(sp->c, r->rule->derivative.name), sp_type_text(sp, dy),
+	                     sp_type_text(sp, y));
+	diag_second(sp->c, d, r->call, "`%s` is called here",
+	            atom_text(sp->c, r->rule->derivative.name));
 	sp_throw(sp);
 }
 
@@ -100,14 +127,21 @@ static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t 
 		if (y->kind == AV_ARRAY && has_slope(sp, y->ref)) {
 			if (dy->kind != AV_ARRAY) misfit(sp, r, dy, y);
 			Type t = *ref_ty(build_fn(sp->b), y->ref), td = *ref_ty(build_fn(sp->b), dy->ref);
-			if (td.rank > t.rank || (dtype_is_complex((Dtype)td.dtype) && !dtype_is_complex((Dtype)t.dtype))) misfit(sp, r, dy, y);
+			if (td.rank > t.rank ||
+			    (dtype_is_complex((Dtype)td.dtype) && !dtype_is_complex((Dtype)t.dtype)))
+				misfit(sp, r, dy, y);
 			for (uint32_t i = 0; i < td.rank; i++) {
 				int64_t one;
-				Dim d = build_canon(sp->b, td.dims[i]), want = build_canon(sp->b, t.dims[t.rank - td.rank + i]);
+				Dim d = build_canon(sp->b, td.dims[i]),
+					want = build_canon(sp->b, t.dims[t.rank - td.rank + i]);
 				if (d == want || (dim_is_const(sp->c, d, &one) && one == 1)) continue;
-				if (!build_unify(sp->b, d, want, atom_f(sp->c, "the rule of `%s` gives a tangent of another length", rule_name(sp->c, r)))) misfit(sp, r, dy, y);
+				if (!build_unify(sp->b, d, want,
+				                 atom_f(sp->c, "the rule of `%s` gives a tangent of another length",
+				                        rule_name(sp->c, r))))
+					misfit(sp, r, dy, y);
 			}
-			out[*k] = sp_broadcast_to(sp, sp_to_dtype(sp, dy, (Dtype)t.dtype), t.rank, t.dims, r->call, "match");
+			out[*k] = sp_broadcast_to(sp, sp_to_dtype(sp, dy, (Dtype)t.dtype), t.rank, t.dims,
+			                          r->call, "match");
 		}
 		++*k;
 		return;
@@ -116,7 +150,8 @@ static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t 
 	for (uint32_t i = 0; i < y->n; i++) take_tangents(sp, r, dy->items[i], y->items[i], k, out);
 }
 
-/* The rule's parameter that takes the i-th argument, where those without a name come first; one past the last: what is left over. */
+/* The rule's parameter that takes the i-th argument, where those without a name
+ * come first; one past the last: what is left over. */
 static uint32_t param_of(const Ruled *r, uint32_t i) {
 	const Ast *e = r->rule;
 	uint32_t place = 0;
@@ -132,23 +167,30 @@ static uint32_t param_of(const Ruled *r, uint32_t i) {
 	return e->derivative.nparams;
 }
 
-/* Σ partial * tangent of an element-wise rule, by parameter; NULL: left out. Options may be without a partial while nothing goes through them. */
+/* Σ partial * tangent of an element-wise rule, by parameter; NULL: left out.
+ * Options may be without a partial while nothing goes through them. */
 static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, Av *const *dx, const bool *moves) {
 	const Ast *e = r->rule;
 	const char *name = atom_text(sp->c, e->derivative.name);
 	Span at = e->derivative.body->span;
 	const uint32_t np = e->derivative.nparams, given = partials->kind == AV_TUPLE ? partials->n : 1;
-	const uint32_t n = np - (np && e->derivative.params[np - 1].rest); /* what is left over has no tangent */
+	/* what is left over has no tangent */
+	const uint32_t n = np - (np && e->derivative.params[np - 1].rest);
 	uint32_t plain = 0, q = 0;
 	for (uint32_t i = 0; i < n; i++) plain += !e->derivative.params[i].named;
-	if (n && given != n && given != plain) sp_fail(sp, E_RULE, at, "the rule of `%s` gives %u partial derivatives, one for each argument, as a tuple", name, n);
+	if (n && given != n && given != plain)
+		sp_fail(sp, E_RULE, at,
+		        "the rule of `%s` gives %u partial derivatives, one for each argument, as a tuple",
+		        name, n);
 	Av *sum = NULL;
 	for (uint32_t i = 0; i < n; i++) {
 		const bool has = given == n || !e->derivative.params[i].named;
 		Av *partial = partials->kind == AV_TUPLE && has ? partials->items[q++] : partials;
 		if (!dx[i] || dx[i]->kind != AV_ARRAY || !has_slope(sp, dx[i]->ref)) continue;
 		if (!has && moves[i]) {
-			Diag *d = diag_error(sp->c, E_RULE, at, "the rule of `%s` has no partial derivative for `%s`", name, atom_text(sp->c, e->derivative.params[i].name));
+			Diag *d =
+				diag_error(sp->c, E_RULE, at, "the rule of `%s` has no partial derivative for `%s`",
+			               name, atom_text(sp->c, e->derivative.params[i].name));
 			diag_second(sp->c, d, r->call, "a derivative goes through it here");
 			diag_hint(sp->c, d, "give one for each argument, as a tuple");
 			sp_throw(sp);
@@ -160,10 +202,13 @@ static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, Av *const *dx, con
 	return sum ? sum : av_array(sp, build_f64(sp->b, 0));
 }
 
-/* The arguments as they were, from the operands (REF_NONE: zero) and what was baked in. */
+/* The arguments as they were, from the operands (REF_NONE: zero) and what was
+ * baked in. */
 static Av *arguments(Sp *sp, const Ruled *r, const Ref *args) {
 	Ref *leaf = ARENA_ARRAY(sp->a, Ref, r->nleaves + 1);
-	for (uint32_t i = 0; i < r->nleaves; i++) leaf[i] = r->param_of_leaf[i] < 0 ? build_const(sp->b, r->baked[i]) : args[r->param_of_leaf[i]];
+	for (uint32_t i = 0; i < r->nleaves; i++)
+		leaf[i] =
+			r->param_of_leaf[i] < 0 ? build_const(sp->b, r->baked[i]) : args[r->param_of_leaf[i]];
 	uint32_t k = 0;
 	return av_rebuild(sp, r->args, leaf, &k);
 }
@@ -176,20 +221,24 @@ static void tangent_of_linear(Sp *sp, const Tangent *t, Av *const *args, const R
 	bool f_moves = false, x_moves = false;
 	for (uint32_t i = 0; i < nf; i++) f_moves |= dleaf[at + i] != REF_NONE;
 	for (uint32_t i = from_x; i < r->nleaves; i++) x_moves |= dleaf[i] != REF_NONE;
-	Av *df = tangent_of(sp, args[0], dleaf, &at, false), *y = av_rebuild(sp, r->result, t->results, &k);
+	Av *df = tangent_of(sp, args[0], dleaf, &at, false),
+	   *y = av_rebuild(sp, r->result, t->results, &k);
 	at = from_x;
 	Av *dx = tangent_of(sp, args[2], dleaf, &at, true);
 	Ref *more = ARENA_ARRAY(sp->a, Ref, n + 1);
 	for (uint32_t i = 0; i < n; i++) t->out[i] = REF_NONE;
 	k = 0;
-	if (x_moves) take_tangents(sp, r, sp_call_linear(sp, args[0], args[1], dx, r->call), y, &k, t->out);
+	if (x_moves)
+		take_tangents(sp, r, sp_call_linear(sp, args[0], args[1], dx, r->call), y, &k, t->out);
 	k = 0;
 	if (f_moves) take_tangents(sp, r, sp_call_args(sp, df, 1, &args[2], r->call), y, &k, more);
 	for (uint32_t i = 0; f_moves && i < n; i++)
-		if (more[i] != REF_NONE) t->out[i] = t->out[i] == REF_NONE ? more[i] : build2(sp->b, OP_ADD, t->out[i], more[i]);
+		if (more[i] != REF_NONE)
+			t->out[i] = t->out[i] == REF_NONE ? more[i] : build2(sp->b, OP_ADD, t->out[i], more[i]);
 }
 
-/* Where the user called what is differentiated here: a rule of the library has no other place in the user's text. */
+/* Where the user called what is differentiated here: a rule of the library has
+ * no other place in the user's text. */
 static Span user_place(Ctx *c, Builder *b) {
 	const Span at = span_of(c, build_span(b));
 	return at.source && !source_is_library(c, at.source) ? at : NO_SPAN;
@@ -201,13 +250,21 @@ static void emit_tangent(Ctx *c, void *arg) {
 	const Ast *e = r->rule;
 	Frame frame = {.b = t->b, .fixed = true};
 	const bool ours = e && source_is_library(c, e->span.source);
-	if (!ours) build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule")); /* what follows is the user's text, not a derivative of it */
-	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame, .place = user_place(c, t->b)};
+	/* what follows is the user's text, not a derivative of it */
+	if (!ours) build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule"));
+	Sp sp = {.c = c,
+	         .session = r->session,
+	         .a = t->a,
+	         .b = t->b,
+	         .module = r->module,
+	         .frame = &frame,
+	         .place = user_place(c, t->b)};
 	sp.env = env_new(&sp, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	sp.self = (Av *)&self;
 	Ref *dleaf = ARENA_ARRAY(t->a, Ref, r->nleaves + 1);
-	for (uint32_t i = 0; i < r->nleaves; i++) dleaf[i] = r->param_of_leaf[i] < 0 ? REF_NONE : t->tangents[r->param_of_leaf[i]];
+	for (uint32_t i = 0; i < r->nleaves; i++)
+		dleaf[i] = r->param_of_leaf[i] < 0 ? REF_NONE : t->tangents[r->param_of_leaf[i]];
 	Av *all = arguments(&sp, r, t->args);
 	if (!e) {
 		tangent_of_linear(&sp, t, all->items + (all->n - 3), dleaf);
@@ -233,26 +290,40 @@ static void emit_tangent(Ctx *c, void *arg) {
 		names[m] = p < np ? e->derivative.params[p].name : r->names[i];
 		named[m] = args[n + i];
 	}
-	const Param *last = r->lambda->function.nparams ? &r->lambda->function.params[r->lambda->function.nparams - 1] : NULL;
-	if (last && last->name == atom(c, "y") && r->lambda->function.nparams == e->derivative.nparams + nd + 1) {
+	const Param *last = r->lambda->function.nparams
+	                        ? &r->lambda->function.params[r->lambda->function.nparams - 1]
+	                        : NULL;
+	if (last && last->name == atom(c, "y") &&
+	    r->lambda->function.nparams == e->derivative.nparams + nd + 1) {
 		names[m] = last->name;
 		named[m++] = y;
 	}
 	for (uint32_t i = 0; i < nd; i++) {
 		names[m] = e->derivative.tangents[i];
-		named[m++] = dparam[i] ? dparam[i] : av_array(&sp, build_f64(t->b, 0)); /* of an argument that was left out */
+		/* of an argument that was left out */
+		named[m++] = dparam[i] ? dparam[i] : av_array(&sp, build_f64(t->b, 0));
 	}
 	Span *spans = ARENA_ARRAY(t->a, Span, n + m + 1);
 	for (uint32_t i = 0; i < n + m; i++) spans[i] = r->call;
-	Call call = {.span = r->call, .callee_span = e->derivative.name_span, .n = n, .args = args, .spans = spans, .nnamed = m, .names = names, .named = named, .named_spans = spans};
-	Av *f = av_function(&sp, CODE_AST, r->lambda->id, r->lambda, 0, 0, NULL, NULL); /* no name: inside, the name means the function */
+	Call call = {.span = r->call,
+	             .callee_span = e->derivative.name_span,
+	             .n = n,
+	             .args = args,
+	             .spans = spans,
+	             .nnamed = m,
+	             .names = names,
+	             .named = named,
+	             .named_spans = spans};
+	/* no name: inside, the name means the function */
+	Av *f = av_function(&sp, CODE_AST, r->lambda->id, r->lambda, 0, 0, NULL, NULL);
 	Av *v = sp_call(&sp, f, &call);
 	if (!nd) v = weighted_sum(&sp, r, v, dparam, moves);
 	k = 0;
 	take_tangents(&sp, r, v, y, &k, t->out);
 }
 
-static void ruled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void ruled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                      const Ref *results, const Ref *tangents, Ref *out) {
 	Ctx *c = build_ctx(b);
 	Tangent t = {call->def->ud, b, nargs, args, results, tangents, out, arena_new(c)};
 	SpanId span = build_span(b);
@@ -266,7 +337,7 @@ static void ruled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Re
 	build_chain(b, chain);
 }
 
-/* ---- the transpose of linear_map ------------------------------------------------------------------------------------------------------- */
+/* ---- the transpose of linear_map ----------------------------------------- */
 
 typedef struct Transposed {
 	const Ruled *r;
@@ -281,7 +352,13 @@ static void emit_transpose(Ctx *c, void *arg) {
 	Transposed *t = arg;
 	const Ruled *r = t->r;
 	Frame frame = {.b = t->b, .fixed = true};
-	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame, .place = user_place(c, t->b)};
+	Sp sp = {.c = c,
+	         .session = r->session,
+	         .a = t->a,
+	         .b = t->b,
+	         .module = r->module,
+	         .frame = &frame,
+	         .place = user_place(c, t->b)};
 	sp.env = env_new(&sp, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	sp.self = (Av *)&self;
@@ -289,23 +366,32 @@ static void emit_transpose(Ctx *c, void *arg) {
 	const uint32_t nx = av_count_leaves(args[2]), first = r->nleaves - nx;
 	for (uint32_t i = 0; i < first; i++)
 		if (r->param_of_leaf[i] >= 0 && t->linear[r->param_of_leaf[i]])
-			sp_fail(&sp, E_NO_RULE, r->call, "linear_map: its function itself depends on a tangent, so there is no transpose");
+			sp_fail(
+				&sp, E_NO_RULE, r->call,
+				"linear_map: its function itself depends on a tangent, so there is no transpose");
 	uint32_t k = 0, n = 0;
 	Av *w = av_rebuild(&sp, r->result, t->cotangents, &k);
 	Av *v = sp_call_linear(&sp, args[1], args[0], w, r->call);
-	if (av_count_leaves(v) != nx) sp_fail(&sp, E_RULE, r->call, "linear_map: its adjoint gives %s where %s is wanted", sp_type_text(&sp, v), sp_type_text(&sp, r->args->items[r->args->n - 1]));
+	if (av_count_leaves(v) != nx)
+		sp_fail(&sp, E_RULE, r->call, "linear_map: its adjoint gives %s where %s is wanted",
+		        sp_type_text(&sp, v), sp_type_text(&sp, r->args->items[r->args->n - 1]));
 	Ref *leaf = ARENA_ARRAY(t->a, Ref, nx + 1);
 	av_leaves(v, leaf, &n);
 	for (uint32_t i = 0; i < nx; i++) {
 		const int p = r->param_of_leaf[first + i];
 		if (p < 0 || !t->linear[p]) continue;
-		const Type *want = ref_ty(r->fn, fn_param(r->fn, (uint32_t)p)), *got = ref_ty(build_fn(t->b), leaf[i]);
-		if (got->kind != TY_TENSOR || got->rank != want->rank) sp_fail(&sp, E_RULE, r->call, "linear_map: its adjoint gives %s where an array of rank %u is wanted", sp_type_text(&sp, v), want->rank);
+		const Type *want = ref_ty(r->fn, fn_param(r->fn, (uint32_t)p)),
+				   *got = ref_ty(build_fn(t->b), leaf[i]);
+		if (got->kind != TY_TENSOR || got->rank != want->rank)
+			sp_fail(&sp, E_RULE, r->call,
+			        "linear_map: its adjoint gives %s where an array of rank %u is wanted",
+			        sp_type_text(&sp, v), want->rank);
 		t->out[p] = sp_to_dtype(&sp, av_array(&sp, leaf[i]), (Dtype)want->dtype);
 	}
 }
 
-static void linear_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+static void linear_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                             const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
 	Transposed t = {call->def->ud, b, args, result_cotangents, linear, cotangents, arena_new(c)};
 	for (uint32_t i = 0; i < nargs; i++) cotangents[i] = REF_NONE;
@@ -316,9 +402,10 @@ static void linear_transpose(Builder *b, const HostCall *call, uint32_t nargs, c
 	build_at(b, span);
 }
 
-/* ---- batching -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- batching ------------------------------------------------------------ */
 
-/* The rule of the function that was batched, batched in its turn: (operands, results, tangents) -> tangents of results. */
+/* The rule of the function that was batched, batched in its turn: (operands,
+ * results, tangents) -> tangents of results. */
 static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
 	const HostCall *in = r->inner;
 	const Fn *f = in->fns[0];
@@ -327,7 +414,8 @@ static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
 		if (!memcmp(r->made.at[i].tangent, tangent, nargs * sizeof *tangent)) return &r->made.at[i];
 	Builder *b = build_begin(c, atom_f(c, "%s.jvp", in->def->name), 0, f);
 	Arena *a = ctx_arena(c);
-	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *dx = ARENA_ARRAY(a, Ref, nargs + 1), *y = ARENA_ARRAY(a, Ref, nres + 1), *dy = ARENA_ARRAY(a, Ref, nres + 1);
+	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *dx = ARENA_ARRAY(a, Ref, nargs + 1),
+		*y = ARENA_ARRAY(a, Ref, nres + 1), *dy = ARENA_ARRAY(a, Ref, nres + 1);
 	bool *lanes = ARENA_ARRAY(a, bool, 2 * nargs + nres + 1);
 	uint32_t n = 0, m = 0;
 	for (uint32_t i = 0; i < nargs; i++) {
@@ -344,7 +432,8 @@ static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
 		lanes[n++] = r->lanes[i];
 	}
 	in->def->jvp(b, in, nargs, x, y, dx, dy);
-	BatchedRule made = {.tangent = ARENA_ARRAY(a, bool, nargs + 1), .has = ARENA_ARRAY(a, bool, nres + 1)};
+	BatchedRule made = {.tangent = ARENA_ARRAY(a, bool, nargs + 1),
+	                    .has = ARENA_ARRAY(a, bool, nres + 1)};
 	for (uint32_t i = 0; i < nargs; i++) made.tangent[i] = tangent[i];
 	for (uint32_t i = 0; i < nres; i++)
 		if ((made.has[i] = dy[i] != REF_NONE)) dy[m++] = dy[i];
@@ -354,7 +443,8 @@ static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
 	return &r->made.at[r->made.n - 1];
 }
 
-static void batched_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void batched_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                        const Ref *results, const Ref *tangents, Ref *out) {
 	Ctx *c = build_ctx(b);
 	Ruled *r = call->def->ud;
 	Arena *a = arena_new(c);
@@ -372,15 +462,18 @@ static void batched_jvp(Builder *b, const HostCall *call, uint32_t nargs, const 
 	arena_free(a);
 }
 
-/* The transpose of the function that was batched, batched; an operand that all lanes share gets the sum of theirs. */
-static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+/* The transpose of the function that was batched, batched; an operand that all
+ * lanes share gets the sum of theirs. */
+static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                              const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
 	Ruled *r = call->def->ud;
 	const HostCall *in = r->inner;
 	const Fn *f = in->fns[0];
 	const uint32_t nres = fn_nresults(f);
 	Arena *a = arena_new(c);
-	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *w = ARENA_ARRAY(a, Ref, nres + 1), *ct = ARENA_ARRAY(a, Ref, nargs + 1), *all = ARENA_ARRAY(a, Ref, nargs + nres + 1);
+	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *w = ARENA_ARRAY(a, Ref, nres + 1),
+		*ct = ARENA_ARRAY(a, Ref, nargs + 1), *all = ARENA_ARRAY(a, Ref, nargs + nres + 1);
 	bool *lanes = ARENA_ARRAY(a, bool, nargs + nres + 1);
 	Builder *one = build_begin(c, atom_f(c, "%s.transpose", in->def->name), 0, f);
 	uint32_t n = 0, m = 0;
@@ -412,24 +505,38 @@ static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, 
 	arena_free(a);
 }
 
-static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
+static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t nargs,
+                        const Ref *args, const bool *batched, Ref *results) {
 	(void)length;
 	Ctx *c = build_ctx(b);
 	Ruled *from = call->def->ud, *r = from->batched;
-	while (r && (r->inner != call || memcmp(r->lanes, batched, nargs * sizeof *batched))) r = r->next;
+	while (r && (r->inner != call || memcmp(r->lanes, batched, nargs * sizeof *batched)))
+		r = r->next;
 	if (!r) {
 		Fn *fn = ir_services(c)->batch(c, call->fns[0], batched);
 		Arena *a = ctx_arena(c);
 		r = ARENA_NEW(a, Ruled);
-		*r = (Ruled){.session = from->session, .fn = fn, .next = from->batched, .inner = call, .lanes = ARENA_ARRAY(a, bool, nargs + 1)};
+		*r = (Ruled){.session = from->session,
+		             .fn = fn,
+		             .next = from->batched,
+		             .inner = call,
+		             .lanes = ARENA_ARRAY(a, bool, nargs + 1)};
 		for (uint32_t i = 0; i < nargs; i++) r->lanes[i] = batched[i];
 		from->batched = r;
 	}
-	HostDef def = {.name = call->def->name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = batched_jvp, .transpose = call->def->transpose ? batched_transpose : NULL, .batch = ruled_batch, .written = call->def->written};
-	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results, fn_nresults(r->fn));
+	HostDef def = {.name = call->def->name,
+	               .ud = r,
+	               .types = host_value_types,
+	               .eval = host_value_eval,
+	               .jvp = batched_jvp,
+	               .transpose = call->def->transpose ? batched_transpose : NULL,
+	               .batch = ruled_batch,
+	               .written = call->def->written};
+	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results,
+	           fn_nresults(r->fn));
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static bool stands_alone(const Ast *fallback, uint32_t n, const Param *params) {
 	for (uint32_t i = 0; i < n; i++)
@@ -437,8 +544,10 @@ static bool stands_alone(const Ast *fallback, uint32_t n, const Param *params) {
 	return true;
 }
 
-/* The rule's right side as a function: its parameters, then by name the tangents and the result, which is called y. What an argument left out is
- * stands with the function; one that depends on the others would have a tangent, so the rule must say it. */
+/* The rule's right side as a function: its parameters, then by name the
+ * tangents and the result, which is called y. What an argument left out is
+ * stands with the function; one that depends on the others would have a
+ * tangent, so the rule must say it. */
 static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
 	Arena *a = ctx_arena(sp->c);
 	Ast *l = ARENA_NEW(a, Ast);
@@ -452,14 +561,18 @@ static const Ast *rule_lambda(Sp *sp, const Ast *e, const Param *params) {
 	for (uint32_t i = 0; i < np; i++) {
 		Param *p = &l->function.params[i];
 		*p = e->derivative.params[i];
-		if (!p->fallback && params[i].fallback && stands_alone(params[i].fallback, np, params)) p->fallback = params[i].fallback;
+		if (!p->fallback && params[i].fallback && stands_alone(params[i].fallback, np, params))
+			p->fallback = params[i].fallback;
 		own_y |= e->derivative.params[i].name == y;
 	}
 	for (uint32_t i = 0; i < nd; i++) {
-		l->function.params[np + i] = (Param){.name = e->derivative.tangents[i], .span = e->derivative.name_span, .named = true};
+		l->function.params[np + i] = (Param){
+			.name = e->derivative.tangents[i], .span = e->derivative.name_span, .named = true};
 		own_y |= e->derivative.tangents[i] == y;
 	}
-	if (!own_y) l->function.params[n++] = (Param){.name = y, .span = e->derivative.name_span, .named = true};
+	if (!own_y)
+		l->function.params[n++] =
+			(Param){.name = y, .span = e->derivative.name_span, .named = true};
 	l->function.nparams = n;
 	l->function.body = e->derivative.body;
 	return l;
@@ -471,7 +584,10 @@ static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f) {
 	uint32_t leaf = r->first;
 	for (uint32_t i = 0; i < r->nargs + r->nnamed; i++)
 		for (uint32_t n = av_count_leaves(r->args->items[f->n + i]); n; n--, leaf++)
-			if (r->param_of_leaf[leaf] >= 0) names[r->param_of_leaf[leaf]] = i < r->nargs ? r->rule->derivative.params[param_of(r, i)].name : r->names[i - r->nargs];
+			if (r->param_of_leaf[leaf] >= 0)
+				names[r->param_of_leaf[leaf]] =
+					i < r->nargs ? r->rule->derivative.params[param_of(r, i)].name
+								 : r->names[i - r->nargs];
 	return names;
 }
 
@@ -481,9 +597,13 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	*session_left_out(sp->session) = left_out;
 	if (!s.promised && s.result->kind == AV_UNSET) return sp_failed(sp, &s, call->span);
 	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
-	sp_no_effects(sp, &s, E_RULE, call->span,
-	              name[0] == '_' ? "what is handed to this function of the library cannot print or draw random numbers"
-	                             : arena_printf(sp->a, "`%s` has a derivative rule, so it cannot print or draw random numbers", name));
+	sp_no_effects(
+		sp, &s, E_RULE, call->span,
+		name[0] == '_'
+			? "what is handed to this function of the library cannot print or draw random numbers"
+			: arena_printf(sp->a,
+	                       "`%s` has a derivative rule, so it cannot print or draw random numbers",
+	                       name));
 	Ruled **list = session_ruled(sp->session), *r = *list;
 	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
 	if (!r) {
@@ -492,7 +612,10 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		uint32_t n = f->n + call->n + call->nnamed, k = 0;
 		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
 		const Ast *fn = f->code_kind == CODE_AST ? f->code : NULL;
-		const Param *params = fn && rule && fn->function.nparams == rule->derivative.nparams ? fn->function.params : rule ? rule->derivative.params : NULL;
+		const Param *params = fn && rule && fn->function.nparams == rule->derivative.nparams
+		                          ? fn->function.params
+		                      : rule ? rule->derivative.params
+		                             : NULL;
 		for (uint32_t i = 0; i < f->n; i++) items[k++] = f->items[i];
 		for (uint32_t i = 0; i < call->n; i++) items[k++] = call->args[i];
 		for (uint32_t i = 0; i < call->nnamed; i++) items[k++] = call->named[i];
@@ -500,8 +623,20 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
 		k = 0;
 		av_leaves(all, leaves, &k);
-		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule ? rule_lambda(sp, rule, params) : NULL, .params = params, .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
-		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span};
+		*r =
+			(Ruled){.session = sp->session,
+		            .fn = s.fn,
+		            .next = *list,
+		            .rule = rule,
+		            .lambda = rule ? rule_lambda(sp, rule, params) : NULL,
+		            .params = params,
+		            .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
+		            .nargs = call->n,
+		            .nnamed = call->nnamed,
+		            .nleaves = s.nleaves,
+		            .args = av_keep(a, all),
+		            .result = s.result,
+		            .call = call->span};
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
 		for (uint32_t i = 0; i < call->nnamed; i++) r->names[i] = call->names[i];
@@ -510,24 +645,40 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		for (uint32_t i = 0; i < s.nleaves; i++) {
 			r->param_of_leaf[i] = s.param_of_leaf[i];
 			r->baked[i].kind = V_UNSET;
-			if (s.param_of_leaf[i] < 0) r->baked[i] = value_ref(ref_constant(build_fn(sp->b), leaves[i])->value);
+			if (s.param_of_leaf[i] < 0)
+				r->baked[i] = value_ref(ref_constant(build_fn(sp->b), leaves[i])->value);
 		}
 		*list = r;
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
-	HostDef def = {.name = name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = ruled_jvp, .transpose = rule ? NULL : linear_transpose, .batch = ruled_batch, .written = true};
+	HostDef def = {.name = name,
+	               .ud = r,
+	               .types = host_value_types,
+	               .eval = host_value_eval,
+	               .jvp = ruled_jvp,
+	               .transpose = rule ? NULL : linear_transpose,
+	               .batch = ruled_batch,
+	               .written = true};
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
-	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f), rule->derivative.body->span);
+	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED)
+		rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f),
+		                rule->derivative.body->span);
 	build_host(sp->b, id, s.nargs, s.args, results, n);
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) { return call_ruled(sp, f, call, rule); }
+Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
+	return call_ruled(sp, f, call, rule);
+}
 
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
-	Call call = {.span = at, .callee_span = at, .n = 3, .args = (Av *[]){f, adjoint, x}, .spans = (Span[]){at, at, at}};
+	Call call = {.span = at,
+	             .callee_span = at,
+	             .n = 3,
+	             .args = (Av *[]){f, adjoint, x},
+	             .spans = (Span[]){at, at, at}};
 	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL);
 }
 

@@ -1,9 +1,9 @@
-/* decompositions.c - functions that decompose a matrix, in a form whose derivatives
- * stay right where eigenvalues or singular values meet.
+/* decompositions.c - functions that decompose a matrix, in a form whose
+ * derivatives stay right where eigenvalues or singular values meet.
  *
- * Needs: specialise/internal.h. Guarantees: a function with the same parameters, results and
- * values. Where no two eigenvalues (singular values) of a decomposition meet it
- * is the function itself.
+ * Needs: specialise/internal.h. Guarantees: a function with the same
+ * parameters, results and values. Where no two eigenvalues (singular values) of
+ * a decomposition meet it is the function itself.
  *
  * Where they meet, the vectors have no derivative by themselves; a function of
  * the whole decomposition that is smooth in the matrix has, but the rules of
@@ -23,7 +23,7 @@
 
 typedef struct Whole {
 	Sp *sp;
-	Fn *f;    /* without calls */
+	Fn *f;      /* without calls */
 	bool *site; /* by instruction: a decomposition at the top, of what has derivatives */
 	Builder *b;
 	Arena *a;
@@ -34,7 +34,7 @@ static const Inst *inst_at(const Fn *f, uint32_t i) {
 	return &f->insts.at[f->inst_order.at[f->regions.at[0].insts + i]];
 }
 
-/* ---- which decompositions ---------------------------------------------------------------------- */
+/* ---- which decompositions ------------------------------------------------ */
 
 static bool region_moves(const Fn *f, const Region *g, bool *moves);
 
@@ -69,7 +69,8 @@ static bool find_sites(Whole *w, const bool *active) {
 	}
 	for (uint32_t i = 0; i < f->regions.at[0].ninsts; i++) {
 		const Inst *in = inst_at(f, i);
-		if (prims[in->op].effect == EFFECT_EFFECT) return false; /* printing as often as it is computed */
+		/* printing as often as it is computed */
+		if (prims[in->op].effect == EFFECT_EFFECT) return false;
 		if (prims[in->op].deriv == DERIV_ZERO || !takes_moving(f, in, moves)) continue;
 		for (uint32_t k = 0; k < in->nresults; k++) moves[in->results + k] = true;
 		const bool decomposes = in->op == OP_EIGH || in->op == OP_SVD;
@@ -88,12 +89,17 @@ static bool decomposes(Arena *a, const Fn *f) {
 	return false;
 }
 
-/* ---- the functions it is made of --------------------------------------------------------------- */
+/* ---- the functions it is made of ----------------------------------------- */
 
 static Sp inside(Whole *w, Frame *frame) {
 	*frame = (Frame){.b = w->b, .fixed = true};
 	const Sp *from = w->sp;
-	Sp q = {.c = from->c, .session = from->session, .a = w->a, .b = w->b, .module = from->module, .frame = frame};
+	Sp q = {.c = from->c,
+	        .session = from->session,
+	        .a = w->a,
+	        .b = w->b,
+	        .module = from->module,
+	        .frame = frame};
 	q.place = from->place;
 	q.env = env_new(&q, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
@@ -133,7 +139,8 @@ static void make_moved(Ctx *c, void *arg) {
 		}
 		Av *x = av_array(&q, refmap_get(w->b, &map, inst_arg(f, in, 0)));
 		const char *name = in->op == OP_EIGH ? "_apart_symmetric" : "_apart_singular";
-		Av *apart = sp_call_library(&q, name, 2, (Av *[]){x, av_array(&q, e)}, span_of(c, in->span));
+		Av *apart =
+			sp_call_library(&q, name, 2, (Av *[]){x, av_array(&q, e)}, span_of(c, in->span));
 		build(w->b, (Op)in->op, 1, &apart->ref, in->attr, made);
 		for (uint32_t k = 0; k < in->nresults; k++) refmap_set(&map, inst_result(in, k), made[k]);
 	}
@@ -232,7 +239,8 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal
 		if (!has_slope(w->f, fn_result(w->f, k))) continue;
 		unify(b, plain[k], made[k]);
 		const TypeId type = ref_type(build_fn(b), made[k]);
-		Ref weight = build_convert(b, build_gather(b, weights, p[0], 0, 0), (Dtype)type_of(c, type)->dtype);
+		Ref weight =
+			build_convert(b, build_gather(b, weights, p[0], 0, 0), (Dtype)type_of(c, type)->dtype);
 		weight = build_broadcast_scalar(b, weight, type);
 		sums[m] = build2(b, OP_ADD, p[m + 1], build2(b, OP_MUL, weight, made[k]));
 		m++;
@@ -250,8 +258,10 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal
 		change = build_select(b, right, change, undefined(b, wrong));
 		/* what is not smooth in all of the matrix has the derivatives of the
 		 * rules as long as the values can be told apart */
-		Ref taken = build2(b, OP_MAX, right, build_broadcast_scalar(b, equal, ref_type(build_fn(b), right)));
-		out[k] = build_select(b, taken, build2(b, OP_ADD, build1(b, OP_STOP, plain[k]), change), plain[k]);
+		Ref taken = build2(b, OP_MAX, right,
+		                   build_broadcast_scalar(b, equal, ref_type(build_fn(b), right)));
+		out[k] = build_select(b, taken, build2(b, OP_ADD, build1(b, OP_STOP, plain[k]), change),
+		                      plain[k]);
 		m++;
 	}
 }

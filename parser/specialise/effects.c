@@ -1,15 +1,16 @@
 /* effects.c - what a function needs besides its arguments: the state of the
  * random numbers and the token of effects.
  *
- * Needs: specialise/internal.h. Guarantees: a function gets them only when something in it asks
- * for them. It is then specialised anew, with two parameters and two results more.
- * Printing and drawing ask for them. So does a call whose types are known only when
- * it runs, as that may print or draw. Where none can be had, the message says which
- * of the two it was, and where.
+ * Needs: specialise/internal.h. Guarantees: a function gets them only when
+ * something in it asks for them. It is then specialised anew, with two
+ * parameters and two results more. Printing and drawing ask for them. So does a
+ * call whose types are known only when it runs, as that may print or draw.
+ * Where none can be had, the message says which of the two it was, and where.
  */
 #include "parser/specialise/internal.h"
 
-/* Functions that have been looked at: those that several others call are once. */
+/* Functions that have been looked at: those that several others call are once.
+ */
 typedef struct Seen {
 	const Fn *f;
 	struct Seen *next;
@@ -36,7 +37,8 @@ static Span dynamic_place(Sp *sp, const Fn *f, Seen **seen) {
 static _Noreturn void refuse_dynamic(Sp *sp, DiagCode code, Span at, Span call) {
 	Diag *d = diag_error(sp->c, code, at, "types must be known here before it runs");
 	if (call.source && !source_is_library(sp->c, call.source))
-		diag_second(sp->c, d, call, "what this works with has a type that is known only when it runs");
+		diag_second(sp->c, d, call,
+		            "what this works with has a type that is known only when it runs");
 	diag_hint(sp->c, d,
 	          "branches that give one shape and dtype, or a function that declares them, "
 	          "number(x: f64) = x, make types known");
@@ -55,7 +57,8 @@ void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at) {
 	const Hidden *h = sp_hidden(sp);
 	Av *r = env_find(sp->env, h->rng), *t = env_find(sp->env, h->io);
 	if (!r || !t) {
-		if (sp->frame && sp->frame->fixed) sp_fail(sp, E_RULE, at, "this cannot print or draw random numbers here");
+		if (sp->frame && sp->frame->fixed)
+			sp_fail(sp, E_RULE, at, "this cannot print or draw random numbers here");
 		if (!sp->frame) sp_fail(sp, E_INTERNAL, at, "an effect outside a program");
 		sp->frame->wants_effects = true;
 		session_set_retry(sp->session, sp->frame);

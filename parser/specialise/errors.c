@@ -1,6 +1,8 @@
-/* errors.c - the specialiser's messages: their place in the user's text, and the calls that led there.
+/* errors.c - the specialiser's messages: their place in the user's text, and
+ * the calls that led there.
  *
- * Needs: specialise/internal.h. Guarantees: a message that arises inside the library points at the user's call of it, and says what that call gave.
+ * Needs: specialise/internal.h. Guarantees: a message that arises inside the
+ * library points at the user's call of it, and says what that call gave.
  */
 #include "parser/specialise/internal.h"
 
@@ -8,7 +10,8 @@
 
 static bool in_library(Sp *sp, Span s) { return s.source && source_is_library(sp->c, s.source); }
 
-/* The calls on the way to here, innermost first: visit returns false to stop. */
+/* The calls on the way to here, innermost first: visit returns false to stop.
+ */
 static void each_call(const Sp *sp, bool (*visit)(void *ud, Span call), void *ud) {
 	const Inlined *i = sp->inlined;
 	for (const Frame *f = sp->frame;; f = f->outer) {
@@ -31,8 +34,9 @@ static bool find_user_call(void *ud, Span call) {
 	return false;
 }
 
-/* Where the user's own text called what is being specialised, or what is differentiated here by a
- * rule of the library; the place itself when nobody did. */
+/* Where the user's own text called what is being specialised, or what is
+ * differentiated here by a rule of the library; the place itself when nobody
+ * did. */
 Span sp_user_place(Sp *sp, Span at) {
 	struct user_call u = {sp, NO_SPAN};
 	if (!in_library(sp, at)) return at;
@@ -46,7 +50,9 @@ struct call_trace {
 	Span last;
 };
 
-static bool within(Span inner, Span outer) { return inner.source == outer.source && inner.start >= outer.start && inner.end <= outer.end; }
+static bool within(Span inner, Span outer) {
+	return inner.source == outer.source && inner.start >= outer.start && inner.end <= outer.end;
+}
 
 static bool add_call(void *ud, Span call) {
 	struct call_trace *t = ud;
@@ -55,7 +61,8 @@ static bool add_call(void *ud, Span call) {
 	t->last = call;
 	uint32_t line, column;
 	source_position(t->sp->c, call, &line, &column);
-	diag_trace(t->sp->c, t->d, "called by %s:%u:%u", source_name(t->sp->c, call.source), line, column);
+	diag_trace(t->sp->c, t->d, "called by %s:%u:%u", source_name(t->sp->c, call.source), line,
+	           column);
 	return true;
 }
 
@@ -65,18 +72,23 @@ static const char *argument_text(Sp *sp, const Av *v) {
 	return v->kind == AV_ARRAY ? sp_type_text(sp, v) : av_kind_text(v);
 }
 
-/* What the user gave a function of the library, inside of which something does not go: the names of its arguments say what it takes. */
+/* What the user gave a function of the library, inside of which something does
+ * not go: the names of its arguments say what it takes. */
 static void add_arguments(Sp *sp, Diag *d, Span user) {
-	const Inlined *i = sp->inlined; /* of other frames, whose values are not at hand here, nothing is said */
+	/* of other frames, whose values are not at hand here, nothing is said */
+	const Inlined *i = sp->inlined;
 	while (i && memcmp(&i->call, &user, sizeof user)) i = i->outer;
-	if (!i || !i->name || !i->asked->n || atom_text(sp->c, i->name)[0] == '_' || !source_is_library(sp->c, i->function->span.source)) return;
+	if (!i || !i->name || !i->asked->n || atom_text(sp->c, i->name)[0] == '_' ||
+	    !source_is_library(sp->c, i->function->span.source))
+		return;
 	const Param *param = i->function->function.params;
 	const char *text = "";
 	uint32_t n = 0, most = i->function->function.nparams;
 	if (most > i->asked->n) most = i->asked->n;
 	for (; n < most && !param[n].named && !param[n].rest && !param[n].pattern; n++) {
 		const char *between = n == 0 ? "" : n + 1 < most ? ", " : " and ";
-		text = arena_printf(sp->a, "%s%s%s is %s", text, between, atom_text(sp->c, param[n].name), argument_text(sp, i->asked->args[n]));
+		text = arena_printf(sp->a, "%s%s%s is %s", text, between, atom_text(sp->c, param[n].name),
+		                    argument_text(sp, i->asked->args[n]));
 	}
 	if (n) diag_trace(sp->c, d, "in %s, where %s", atom_text(sp->c, i->name), text);
 }
@@ -88,7 +100,8 @@ void sp_left_library(Sp *sp, uint32_t mark, Span call) {
 	if (d && in_library(sp, d->span) && !in_library(sp, user)) d->span = user;
 }
 
-/* A message is about the user's text: one that arose inside the library points at the call of it. */
+/* A message is about the user's text: one that arose inside the library points
+ * at the call of it. */
 _Noreturn void sp_throw(Sp *sp) {
 	uint32_t total = diag_total(sp->c);
 	Diag *d = total ? (Diag *)diag_at(sp->c, total - 1) : NULL;
@@ -98,7 +111,8 @@ _Noreturn void sp_throw(Sp *sp) {
 			source_position(sp->c, d->span, &line, &column);
 			const char *source = source_name(sp->c, d->span.source);
 			Span user = sp_user_place(sp, d->span);
-			if (d->code == E_INTERNAL && memcmp(&user, &d->span, sizeof user)) diag_trace(sp->c, d, "in %s:%u:%u", source, line, column);
+			if (d->code == E_INTERNAL && memcmp(&user, &d->span, sizeof user))
+				diag_trace(sp->c, d, "in %s:%u:%u", source, line, column);
 			d->span = user;
 			if (in_library(sp, d->second)) d->second = NO_SPAN;
 		}
@@ -145,21 +159,25 @@ const char *av_kind_text(const Av *v) {
 
 Atom sp_words(Sp *sp, const char *before, Span at, const char *after) {
 	char text[48];
-	return sym_text(sp->c, span_intern(sp->c, at), before, text, sizeof text) ? atom_f(sp->c, "%s%s", text, after) : 0;
+	return sym_text(sp->c, span_intern(sp->c, at), before, text, sizeof text)
+	           ? atom_f(sp->c, "%s%s", text, after)
+	           : 0;
 }
 
 const char *sp_type_text(Sp *sp, const Av *v) {
 	if (v->kind == AV_ARRAY) {
 		char text[256];
 		Fn *f = build_fn(sp->b);
-		type_print(sp->c, build_canon_type(sp->b, ref_type(f, v->ref)), sym_words, &(SymWords){.fn = f}, text, sizeof text);
+		type_print(sp->c, build_canon_type(sp->b, ref_type(f, v->ref)), sym_words,
+		           &(SymWords){.fn = f}, text, sizeof text);
 		return arena_copy(sp->a, text, strlen(text));
 	}
 	if (av_is_sparse(sp->c, v)) return "a sparse matrix";
 	if (v->kind == AV_RECORD) {
 		const char *text = "record (";
 		for (uint32_t i = 0; i < v->n; i++)
-			text = arena_printf(sp->a, "%s%s%s: %s", text, i ? ", " : "", atom_text(sp->c, v->names[i]), sp_type_text(sp, v->items[i]));
+			text = arena_printf(sp->a, "%s%s%s: %s", text, i ? ", " : "",
+			                    atom_text(sp->c, v->names[i]), sp_type_text(sp, v->items[i]));
 		return arena_printf(sp->a, "%s)", text);
 	}
 	return av_kind_text(v);

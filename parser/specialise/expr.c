@@ -1,6 +1,8 @@
-/* expr.c - the specialiser's heart: names, and the walk over expressions and statements.
+/* expr.c - the specialiser's heart: names, and the walk over expressions and
+ * statements.
  *
- * Needs: specialise/internal.h. Guarantees: every instruction carries the span of the expression it was written for; the order of evaluation is left to
+ * Needs: specialise/internal.h. Guarantees: every instruction carries the span
+ * of the expression it was written for; the order of evaluation is left to
  * right, inside out.
  */
 #include "parser/specialise/internal.h"
@@ -11,9 +13,10 @@
 
 const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
 
-/* ---- what must be known ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what must be known -------------------------------------------------- */
 
-/* Which leaves of the frame a ref is computed from; false when something else (a loop's variable, data) has a part in it. */
+/* Which leaves of the frame a ref is computed from; false when something else
+ * (a loop's variable, data) has a part in it. */
 static bool depends_only_on_leaves(Sp *sp, Frame *fr, Ref r, bool *which, int depth) {
 	if (ref_is_const(r)) return true;
 	for (uint32_t i = 0; i < fr->nleaves; i++)
@@ -23,12 +26,14 @@ static bool depends_only_on_leaves(Sp *sp, Frame *fr, Ref r, bool *which, int de
 		}
 	const Inst *in = ref_inst(build_fn(fr->b), r);
 	if (!in || depth > 32) return false;
-	if (!prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT && in->op != OP_GATHER && in->op != OP_SLICE && in->op != OP_RESHAPE &&
+	if (!prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT &&
+	    in->op != OP_GATHER && in->op != OP_SLICE && in->op != OP_RESHAPE &&
 	    in->op != OP_REDUCE_SUM && in->op != OP_REDUCE_MAX)
 		return false;
 	uint32_t nargs = in->nargs, args = in->args;
 	for (uint32_t i = 0; i < nargs; i++)
-		if (!depends_only_on_leaves(sp, fr, build_fn(fr->b)->args.at[args + i], which, depth + 1)) return false;
+		if (!depends_only_on_leaves(sp, fr, build_fn(fr->b)->args.at[args + i], which, depth + 1))
+			return false;
 	return true;
 }
 
@@ -52,7 +57,7 @@ _Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
 	sp_throw(sp);
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 Env *env_new(Sp *sp, Env *outer) {
 	Env *e = ARENA_NEW(sp->a, Env);
@@ -82,11 +87,13 @@ Av *sp_try_lookup(Sp *sp, Atom name) {
 	if (v) return v;
 	if (sp->top && sp->module == session_main(sp->session) && (v = env_find(sp->top, name))) {
 		if (sp->b == sp->top_b || !av_count_leaves(v)) return v;
-		sp_fail(sp, E_NOT_STATIC, NO_SPAN, "the value of `%s` is known only when the program runs", atom_text(sp->c, name));
+		sp_fail(sp, E_NOT_STATIC, NO_SPAN, "the value of `%s` is known only when the program runs",
+		        atom_text(sp->c, name));
 	}
 	Value g = session_lookup(sp->session, sp->module, name);
 	if (g.kind != V_UNSET) {
-		if (sp->self && g.kind != V_FUNCTION && g.kind != V_PROBLEM) session_note_baked(sp->module, name);
+		if (sp->self && g.kind != V_FUNCTION && g.kind != V_PROBLEM)
+			session_note_baked(sp->module, name);
 		return av_with_origin(sp, av_of_value(sp, g), session_global_span(sp->module, name));
 	}
 	const Builtin *b = builtin_find(atom_text(sp->c, name));
@@ -100,17 +107,22 @@ const char *sp_foreign_name(const char *name) {
 		{" False FALSE ", "the truth values are written true and false"},
 		{" None null NULL nil nothing undefined ", "no value is written none"},
 		{" range xrange ", "a range is written a..b, or a..b by s; its end is left out"},
-		{" np numpy scipy sp jnp jax torch math cmath ", "the names of the library need no prefix: sin(x), zeros(3)"},
+		{" np numpy scipy sp jnp jax torch math cmath ",
+	     "the names of the library need no prefix: sin(x), zeros(3)"},
 		{" plt pyplot ", "the names of the library need no prefix: plot(x, y)"},
 		{" i j I J ", "the imaginary unit is written with its number: 1im, 4im"},
-		{" printf println disp display echo fprintf ", "text is written by print(x), formatted as in print(\"{x:.3f}\")"},
-		{" append ", "values do not change: a list grows by items = push(items, x), arrays are joined by concat"},
+		{" printf println disp display echo fprintf ",
+	     "text is written by print(x), formatted as in print(\"{x:.3f}\")"},
+		{" append ", "values do not change: a list grows by items = push(items, x), arrays are "
+	                 "joined by concat"},
 		{" numel ", "the number of elements is size(x)"},
 		{" fzero fsolve brentq ", "a zero is found by root(f, x0)"},
 		{" quad quadgk quadl ", "an integral is integrate(f, a, b)"},
-		{" ode45 ode15s ode23 odeint solve_ivp ", "an initial value problem is solved by ode(f, y0, (t0, t1))"},
+		{" ode45 ode15s ode23 odeint solve_ivp ",
+	     "an initial value problem is solved by ode(f, y0, (t0, t1))"},
 		{" fminsearch fminunc fmincon fmin ", "a least value is found by minimize(f, x0)"},
-		{" derivative deriv ", "the derivative of f at x is f'(x), and of a function of arrays grad(f)(x)"},
+		{" derivative deriv ",
+	     "the derivative of f at x is f'(x), and of a function of arrays grad(f)(x)"},
 		{" end ", "the last element is x[-1], a part up to the end x[a..]"},
 		{" length ", "the length of the first axis is len(x)"},
 		{" ndims ndim ", "the number of axes is rank(x)"},
@@ -125,17 +137,21 @@ const char *sp_foreign_name(const char *name) {
 		{" ndgrid ", "coordinates of a grid are meshgrid(x, y)"},
 		{" isempty empty ", "nothing is in x when size(x) == 0"},
 		{" div idiv fld quotient ", "a quotient rounded down is written a // b"},
-		{" string sprintf num2str string_of repr ", "the text of a value is str(x), or \"{x:.3f}\" with a format"},
+		{" string sprintf num2str string_of repr ",
+	     "the text of a value is str(x), or \"{x:.3f}\" with a format"},
 		{" hcat horzcat column_stack ", "arrays are joined by concat(a, b; axis = 1)"},
-		{" vcat vertcat cat row_stack ", "arrays are joined by concat(a, b), along another axis by concat(a, b; axis = k)"},
+		{" vcat vertcat cat row_stack ",
+	     "arrays are joined by concat(a, b), along another axis by concat(a, b; axis = k)"},
 		{" tic toc timeit cputime perf_counter ", "the prompt measures by :time and :bench"},
 		{" help doc ", "help is shown by ?name at the prompt, and by `atled doc name`"},
 		{" who whos clear clc vars ", "the prompt shows its names by :vars"},
 		{" dict struct Dict ", "a record is written (name = value, ...)"},
 		{" repmat ", "an array is repeated by tile(x, n)"},
-		{" bsxfun arrayfun cellfun vmap vectorize broadcast ", "operators and functions work element by element; others are applied by map(f, xs)"},
+		{" bsxfun arrayfun cellfun vmap vectorize broadcast ",
+	     "operators and functions work element by element; others are applied by map(f, xs)"},
 		{" ForwardDiff Zygote autograd gradient ", "the gradient of f is grad(f)"},
-		{" nonlocal global ", "a function does not change names outside itself: give the value back"},
+		{" nonlocal global ",
+	     "a function does not change names outside itself: give the value back"},
 	};
 	char padded[24];
 	if (strlen(name) > 20) return NULL;
@@ -151,17 +167,26 @@ void sp_hint_named(Ctx *c, Diag *d, uint32_t nparams, const Param *params) {
 	for (uint32_t i = 0; i < nparams; i++) {
 		const char *name = atom_text(c, params[i].name);
 		if (params[i].named && !params[i].rest && used + strlen(name) + 9 < sizeof list)
-			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = ...", used ? ", " : "", name);
+			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = ...",
+			                         used ? ", " : "", name);
 	}
 	if (used) diag_hint(c, d, "the others are given by name: %s", list);
 }
 
-void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, uint32_t n, const char *const *names) {
+void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, uint32_t n,
+                      const char *const *names) {
 	static const char *const known[][3] = {
-		{" dim dims axes ", "axis", NULL}, {" num N count npoints ", "n", NULL}, {" lw linewidth ", "width", NULL}, {" c color ", "colour", NULL},
-		{" tol ", "rtol", NULL}, {" rng random_state ", NULL, "random numbers start anew with seed(n)"},
-		{" end sep file flush ", NULL, "each print writes a line; a text is put together in quotes, as in print(\"{a}, {b}\")"},
-		{" t_eval tspan ", "saveat", NULL}, {" for ", NULL, "parameters stand there by their names: for = k, or for = (a, b)"}, {" dtype ", NULL, "the dtype of an array is changed by f32(x), i64(x), c128(x)"},
+		{" dim dims axes ", "axis", NULL},
+		{" num N count npoints ", "n", NULL},
+		{" lw linewidth ", "width", NULL},
+		{" c color ", "colour", NULL},
+		{" tol ", "rtol", NULL},
+		{" rng random_state ", NULL, "random numbers start anew with seed(n)"},
+		{" end sep file flush ", NULL,
+	     "each print writes a line; a text is put together in quotes, as in print(\"{a}, {b}\")"},
+		{" t_eval tspan ", "saveat", NULL},
+		{" for ", NULL, "parameters stand there by their names: for = k, or for = (a, b)"},
+		{" dtype ", NULL, "the dtype of an array is changed by f32(x), i64(x), c128(x)"},
 	};
 	char padded[24];
 	const bool prints = !strcmp(function, "print");
@@ -180,8 +205,10 @@ void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, 
 	}
 	char list[160] = "";
 	uint32_t shown = 0;
-	for (size_t used = 0; shown < n && shown < 10 && used + strlen(names[shown]) + 3 < sizeof list; shown++)
-		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", shown ? ", " : "", names[shown]);
+	for (size_t used = 0; shown < n && shown < 10 && used + strlen(names[shown]) + 3 < sizeof list;
+	     shown++)
+		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", shown ? ", " : "",
+		                         names[shown]);
 	if (shown) diag_hint(c, d, "what it can still be given: %s%s", list, shown < n ? ", ..." : "");
 }
 
@@ -195,20 +222,29 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	if (v && v->kind != AV_UNSET) return v;
 	if (v == sp_lost()) ctx_throw(sp->c, ST_ERROR);
 	const char *text = atom_text(sp->c, name);
-	if (v) sp_fail(sp, E_NAME, at, "`%s` has no value here: it is set only on some paths before this one", text);
+	if (v)
+		sp_fail(sp, E_NAME, at,
+		        "`%s` has no value here: it is set only on some paths before this one", text);
 	/* set somewhere in this function, but not on the way to here */
-	const Ast *code = sp->self && sp->self->code_kind == CODE_AST && sp->self->kind == AV_FUNCTION ? sp->self->code : NULL;
+	const Ast *code = sp->self && sp->self->code_kind == CODE_AST && sp->self->kind == AV_FUNCTION
+	                      ? sp->self->code
+	                      : NULL;
 	Atom *set;
 	uint32_t nset = 0;
 	if (code) ast_assigned(sp, code->function.body, &set, &nset);
 	for (uint32_t i = 0; i < nset; i++)
 		if (set[i] == name) {
-			Diag *d = diag_error(sp->c, E_NAME, at, "`%s` has no value here: it is set only inside a branch, loop or block", text);
+			Diag *d = diag_error(
+				sp->c, E_NAME, at,
+				"`%s` has no value here: it is set only inside a branch, loop or block", text);
 			diag_hint(sp->c, d, "give %s a value before the branch or loop", text);
 			sp_throw(sp);
 		}
 	if (text[0] == '_' && sp->module->library)
-		sp_fail(sp, E_HOST, at, "the library needs `%s` of the program around it, and this program does not offer it", text);
+		sp_fail(
+			sp, E_HOST, at,
+			"the library needs `%s` of the program around it, and this program does not offer it",
+			text);
 	const char *foreign = sp_foreign_name(text);
 	if (foreign) {
 		diag_hint(sp->c, diag_error(sp->c, E_NAME, at, "no `%s`", text), "%s", foreign);
@@ -221,7 +257,7 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	sp_fail(sp, E_NAME, at, "no `%s`", text);
 }
 
-/* ---- strings ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
 typedef VEC(char) Chars;
 
@@ -233,7 +269,8 @@ static void put_chars(Sp *sp, Chars *t, const char *text, size_t n) {
 
 static void put_text(Sp *sp, Chars *t, const char *text) { put_chars(sp, t, text, strlen(text)); }
 
-/* A text without holes is what it says; the rest becomes a format instruction with {k:spec} holes. */
+/* A text without holes is what it says; the rest becomes a format instruction
+ * with {k:spec} holes. */
 /* Text that means itself in a format: its braces are doubled. */
 static void put_literal(Sp *sp, Chars *format, const char *text, size_t n) {
 	for (size_t k = 0; k < n; k++) {
@@ -242,7 +279,8 @@ static void put_literal(Sp *sp, Chars *format, const char *text, size_t n) {
 	}
 }
 
-/* The text of a value known now: a string, a whole number or a truth value. NULL otherwise. */
+/* The text of a value known now: a string, a whole number or a truth value.
+ * NULL otherwise. */
 static const char *static_text(Sp *sp, const Av *v, const char *spec) {
 	if (spec && spec[0]) return NULL;
 	if (v->kind == AV_STRING) return atom_text(sp->c, v->text);
@@ -275,7 +313,9 @@ static Av *string_expr(Sp *sp, const Ast *e) {
 			continue;
 		}
 		all_static = false;
-		put_text(sp, &format, arena_printf(sp->a, "{%u%s%s}", args.n, p->spec ? ":" : "", p->spec ? p->spec : ""));
+		put_text(
+			sp, &format,
+			arena_printf(sp->a, "{%u%s%s}", args.n, p->spec ? ":" : "", p->spec ? p->spec : ""));
 		VEC_PUSH(sp->a, &args, v->kind == AV_ARRAY ? v->ref : sp_box(sp, v));
 	}
 	if (all_static) {
@@ -287,7 +327,7 @@ static Av *string_expr(Sp *sp, const Ast *e) {
 	return av_dyn(sp, build(sp->b, OP_FORMAT, args.n, args.at, attr_intern(sp->c, &word, 1), NULL));
 }
 
-/* ---- tensors, tuples, records --------------------------------------------------------------------------------------------------------------- */
+/* ---- tensors, tuples, records -------------------------------------------- */
 
 static Av *tensor_expr(Sp *sp, const Ast *e) {
 	if (e->tensor.n == 0) {
@@ -299,10 +339,14 @@ static Av *tensor_expr(Sp *sp, const Ast *e) {
 	for (uint32_t r = 0; r < e->tensor.nrows; r++) {
 		uint32_t n = e->tensor.row_lengths[r];
 		Av **items = ARENA_ARRAY(sp->a, Av *, n ? n : 1);
-		for (uint32_t i = 0; i < n; i++, k++) items[i] = av_with_origin(sp, sp_expr(sp, e->tensor.items[k]), e->tensor.items[k]->span);
+		for (uint32_t i = 0; i < n; i++, k++)
+			items[i] =
+				av_with_origin(sp, sp_expr(sp, e->tensor.items[k]), e->tensor.items[k]->span);
 		if (r && n != e->tensor.row_lengths[0]) {
-			Span at = n ? span_join(e->tensor.items[k - n]->span, e->tensor.items[k - 1]->span) : e->span;
-			sp_fail(sp, E_SHAPE, at, "this row has %u entr%s, the first has %u", n, n == 1 ? "y" : "ies", e->tensor.row_lengths[0]);
+			Span at =
+				n ? span_join(e->tensor.items[k - n]->span, e->tensor.items[k - 1]->span) : e->span;
+			sp_fail(sp, E_SHAPE, at, "this row has %u entr%s, the first has %u", n,
+			        n == 1 ? "y" : "ies", e->tensor.row_lengths[0]);
 		}
 		rows[r] = sp_stack(sp, n, items, e->span);
 	}
@@ -312,8 +356,10 @@ static Av *tensor_expr(Sp *sp, const Ast *e) {
 /* What ...v stands for; a range's ends must be known, so they are asked for. */
 static void spread_items(Sp *sp, Av *v, Span at, uint32_t *n, Av ***items) {
 	if (sp_static_items(sp, v, n, items)) return;
-	for (uint32_t i = 0; v->kind == AV_RANGE && i < 3; i++) sp_want_int(sp, v->items[i], at, "the length of what is spread");
-	sp_fail(sp, E_TYPE, at, "only a tuple, list or range of known length can be spread, not %s", sp_type_text(sp, v));
+	for (uint32_t i = 0; v->kind == AV_RANGE && i < 3; i++)
+		sp_want_int(sp, v->items[i], at, "the length of what is spread");
+	sp_fail(sp, E_TYPE, at, "only a tuple, list or range of known length can be spread, not %s",
+	        sp_type_text(sp, v));
 }
 
 static Av *tuple_expr(Sp *sp, const Ast *e) {
@@ -355,8 +401,11 @@ static Av *record_expr(Sp *sp, const Ast *e) {
 			put_field(sp, &names, &items, f->name, v);
 			continue;
 		}
-		/* (...a, ...b) is what a is: only its value tells a tuple from a record */
-		if (only_spreads && i == 0) tuple = v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RANGE || v->kind == AV_ARRAY;
+		/* (...a, ...b) is what a is: only its value tells a tuple from a record
+		 */
+		if (only_spreads && i == 0)
+			tuple = v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RANGE ||
+			        v->kind == AV_ARRAY;
 		if (tuple) {
 			uint32_t n;
 			Av **spread;
@@ -364,10 +413,13 @@ static Av *record_expr(Sp *sp, const Ast *e) {
 			for (uint32_t k = 0; k < n; k++) VEC_PUSH(sp->a, &items, spread[k]);
 			continue;
 		}
-		if (v->kind != AV_RECORD) sp_fail(sp, E_TYPE, f->span, "only a record can be spread into a record, not %s", sp_type_text(sp, v));
+		if (v->kind != AV_RECORD)
+			sp_fail(sp, E_TYPE, f->span, "only a record can be spread into a record, not %s",
+			        sp_type_text(sp, v));
 		for (uint32_t k = 0; k < v->n; k++) put_field(sp, &names, &items, v->names[k], v->items[k]);
 	}
-	return tuple ? av_seq(sp, AV_TUPLE, items.n, items.at) : av_record(sp, names.n, names.at, items.at);
+	return tuple ? av_seq(sp, AV_TUPLE, items.n, items.at)
+	             : av_record(sp, names.n, names.at, items.at);
 }
 
 static Av *field_expr(Sp *sp, const Ast *e) {
@@ -377,9 +429,12 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 		if (m) {
 			const char *text = atom_text(sp->c, e->field.name);
 			if (text[0] == '_' && !sp->module->library)
-				sp_fail(sp, E_PRIVATE, e->field.name_span, "`%s` is private to the module `%s`", text, atom_text(sp->c, m->name));
+				sp_fail(sp, E_PRIVATE, e->field.name_span, "`%s` is private to the module `%s`",
+				        text, atom_text(sp->c, m->name));
 			Value v = session_module_get(m, e->field.name);
-			if (v.kind == V_UNSET) sp_fail(sp, E_FIELD, e->field.name_span, "the module `%s` has no `%s`", atom_text(sp->c, m->name), text);
+			if (v.kind == V_UNSET)
+				sp_fail(sp, E_FIELD, e->field.name_span, "the module `%s` has no `%s`",
+				        atom_text(sp->c, m->name), text);
 			return av_of_value(sp, v);
 		}
 	}
@@ -391,29 +446,41 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 		const char **names = ARENA_ARRAY(sp->a, const char *, base->n ? base->n : 1);
 		for (uint32_t i = 0; i < base->n; i++) names[i] = atom_text(sp->c, base->names[i]);
 		const char *best = diag_nearest(atom_text(sp->c, e->field.name), names, base->n);
-		if (best) sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s`; did you mean `%s`?", atom_text(sp->c, e->field.name), best);
-		sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s` in %s", atom_text(sp->c, e->field.name), sp_type_text(sp, base));
+		if (best)
+			sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s`; did you mean `%s`?",
+			        atom_text(sp->c, e->field.name), best);
+		sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s` in %s",
+		        atom_text(sp->c, e->field.name), sp_type_text(sp, base));
 	}
 	if (base->kind == AV_DYN)
-		return sp_call_args(sp, av_builtin(sp, "_field", 0, NULL), 2, (Av *[]){base, av_string(sp, atom_text(sp->c, e->field.name))}, e->span);
+		return sp_call_args(sp, av_builtin(sp, "_field", 0, NULL), 2,
+		                    (Av *[]){base, av_string(sp, atom_text(sp->c, e->field.name))},
+		                    e->span);
 	if (base->kind == AV_PROBLEM) {
 		for (uint32_t i = 0; i < base->n; i++)
 			if (base->names[i] == e->field.name) return base->items[i];
 	}
-	/* x.shape, x.sum() of other languages: what the library has is a function */
+	/* x.shape, x.sum() of other languages: what the library has is a function
+	 */
 	const char *name = atom_text(sp->c, e->field.name);
-	Diag *d = diag_error(sp->c, E_FIELD, e->field.name_span, "no field `%s`: this is %s", name, sp_type_text(sp, base));
-	Value g = base->kind == AV_ARRAY || base->kind == AV_LIST || base->kind == AV_STRING ? session_lookup(sp->session, sp->module, e->field.name) : (Value){.kind = V_UNSET};
+	Diag *d = diag_error(sp->c, E_FIELD, e->field.name_span, "no field `%s`: this is %s", name,
+	                     sp_type_text(sp, base));
+	Value g = base->kind == AV_ARRAY || base->kind == AV_LIST || base->kind == AV_STRING
+	              ? session_lookup(sp->session, sp->module, e->field.name)
+	              : (Value){.kind = V_UNSET};
 	const Builtin *b = base->kind == AV_FUNCTION ? NULL : builtin_find(name);
-	if (base->kind == AV_ARRAY && (!strcmp(name, "T") || !strcmp(name, "H"))) diag_hint(sp->c, d, "the transpose is written A'");
-	else if (g.kind == V_FUNCTION || (b && b->doc)) diag_hint(sp->c, d, "functions stand before their arguments: %s(x)", name);
+	if (base->kind == AV_ARRAY && (!strcmp(name, "T") || !strcmp(name, "H")))
+		diag_hint(sp->c, d, "the transpose is written A'");
+	else if (g.kind == V_FUNCTION || (b && b->doc))
+		diag_hint(sp->c, d, "functions stand before their arguments: %s(x)", name);
 	else if (sp_foreign_name(name)) diag_hint(sp->c, d, "%s", sp_foreign_name(name));
 	sp_throw(sp);
 }
 
-/* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
-/* A closure: the local names it mentions go with it by value; so do the data (not the functions) of top level. */
+/* A closure: the local names it mentions go with it by value; so do the data
+ * (not the functions) of top level. */
 static Av *closure(Sp *sp, const Ast *e, Atom name) {
 	Atom *free_names;
 	uint32_t nfree;
@@ -425,7 +492,8 @@ static Av *closure(Sp *sp, const Ast *e, Atom name) {
 		Av *v = env_find(sp->env, free_names[i]);
 		if (!v && !sp->self) {
 			Value g = session_own_global(sp->module, free_names[i]);
-			if (g.kind != V_UNSET && g.kind != V_FUNCTION && g.kind != V_PROBLEM) v = av_of_value(sp, g);
+			if (g.kind != V_UNSET && g.kind != V_FUNCTION && g.kind != V_PROBLEM)
+				v = av_of_value(sp, g);
 		}
 		if (!v || v->kind == AV_UNSET) continue;
 		VEC_PUSH(sp->a, &names, free_names[i]);
@@ -438,14 +506,18 @@ static Av *prime_expr(Sp *sp, const Ast *e) {
 	Av *v = sp_expr(sp, e->prime.operand);
 	for (uint32_t i = 0; i < e->prime.count; i++) {
 		if (v->kind == AV_FUNCTION) v = av_builtin(sp, "_derivative", 1, (Av *[]){v});
-		else if (v->kind == AV_ARRAY) v = sp_call_args(sp, av_builtin(sp, "adjoint", 0, NULL), 1, (Av *[]){v}, e->span);
+		else if (v->kind == AV_ARRAY)
+			v = sp_call_args(sp, av_builtin(sp, "adjoint", 0, NULL), 1, (Av *[]){v}, e->span);
 		else if (av_is_sparse(sp->c, v)) v = sp_call_library(sp, "_sparse_adjoint", 1, &v, e->span);
-		else sp_fail(sp, E_TYPE, e->span, "' is the derivative of a function or the transpose of a matrix, not of %s", sp_type_text(sp, v));
+		else
+			sp_fail(sp, E_TYPE, e->span,
+			        "' is the derivative of a function or the transpose of a matrix, not of %s",
+			        sp_type_text(sp, v));
 	}
 	return v;
 }
 
-/* ---- logic ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- logic --------------------------------------------------------------- */
 
 struct lazy {
 	const Ast *e;
@@ -455,21 +527,25 @@ struct lazy {
 static Av *lazy_bool(Sp *sp, void *ud) {
 	struct lazy *l = ud;
 	Av *v = l->v ? l->v : sp_expr(sp, l->e);
-	if (v->kind == AV_DYN) return av_array(sp, sp_scalar(sp, v, DT_BOOL, l->e->span, "a condition"));
+	if (v->kind == AV_DYN)
+		return av_array(sp, sp_scalar(sp, v, DT_BOOL, l->e->span, "a condition"));
 	if (v->kind != AV_ARRAY || ref_ty(build_fn(sp->b), v->ref)->dtype != DT_BOOL)
-		sp_fail(sp, E_TYPE, l->e->span, "`and` and `or` join conditions, and this is %s", sp_type_text(sp, v));
+		sp_fail(sp, E_TYPE, l->e->span, "`and` and `or` join conditions, and this is %s",
+		        sp_type_text(sp, v));
 	return v;
 }
 
 static Av *logic_expr(Sp *sp, const Ast *e) {
 	bool is_and = e->op == AO_AND, known;
 	Av *x = lazy_bool(sp, &(struct lazy){.e = e->binary.left});
-	if (av_static_bool(sp, x, &known)) return known == is_and ? lazy_bool(sp, &(struct lazy){.e = e->binary.right}) : x;
+	if (av_static_bool(sp, x, &known))
+		return known == is_and ? lazy_bool(sp, &(struct lazy){.e = e->binary.right}) : x;
 	if (ref_ty(build_fn(sp->b), x->ref)->rank) {
 		Av *y = lazy_bool(sp, &(struct lazy){.e = e->binary.right});
 		return sp_elementwise(sp, is_and ? OP_MIN : OP_MAX, 2, (Av *[]){x, y}, e->span);
 	}
-	struct lazy right = {.e = e->binary.right}, constant = {.e = e->binary.right, .v = av_bool(sp, !is_and)};
+	struct lazy right = {.e = e->binary.right},
+				constant = {.e = e->binary.right, .v = av_bool(sp, !is_and)};
 	return is_and ? sp_branch(sp, x, lazy_bool, &right, lazy_bool, &constant, e->span)
 	              : sp_branch(sp, x, lazy_bool, &constant, lazy_bool, &right, e->span);
 }
@@ -480,7 +556,8 @@ static Av *compare_expr(Sp *sp, const Ast *e) {
 		Av *right = sp_expr(sp, e->compare.operands[i + 1]);
 		Span ls = e->compare.operands[i]->span, rs = e->compare.operands[i + 1]->span;
 		Av *one = sp_binary(sp, (AstOp)e->compare.ops[i], left, right, span_join(ls, rs), ls, rs);
-		if (one->kind == AV_DYN && e->compare.n > 2) one = av_array(sp, sp_scalar(sp, one, DT_BOOL, span_join(ls, rs), "a comparison"));
+		if (one->kind == AV_DYN && e->compare.n > 2)
+			one = av_array(sp, sp_scalar(sp, one, DT_BOOL, span_join(ls, rs), "a comparison"));
 		result = result ? sp_elementwise(sp, OP_MIN, 2, (Av *[]){result, one}, e->span) : one;
 		left = right;
 	}
@@ -488,13 +565,20 @@ static Av *compare_expr(Sp *sp, const Ast *e) {
 }
 
 static Av *range_expr(Sp *sp, const Ast *e) {
-	if (!e->range.lo || !e->range.hi) sp_fail(sp, E_SYNTAX, e->span, "an open range has a meaning only inside an index");
-	Av *ends[3] = {sp_expr(sp, e->range.lo), sp_expr(sp, e->range.hi), e->range.step ? sp_expr(sp, e->range.step) : av_int(sp, 1)};
+	if (!e->range.lo || !e->range.hi)
+		sp_fail(sp, E_SYNTAX, e->span, "an open range has a meaning only inside an index");
+	Av *ends[3] = {sp_expr(sp, e->range.lo), sp_expr(sp, e->range.hi),
+	               e->range.step ? sp_expr(sp, e->range.step) : av_int(sp, 1)};
 	const Ast *parts[3] = {e->range.lo, e->range.hi, e->range.step};
 	for (int i = 0; i < 3; i++) {
-		if (ends[i]->kind == AV_DYN) ends[i] = av_array(sp, sp_scalar(sp, ends[i], DT_I64, parts[i]->span, "the end of a range"));
-		if (ends[i]->kind != AV_ARRAY || ref_ty(build_fn(sp->b), ends[i]->ref)->rank || !dtype_is_int(ref_ty(build_fn(sp->b), ends[i]->ref)->dtype)) {
-			Diag *d = diag_error(sp->c, E_TYPE, parts[i]->span, "the ends of a range are integers, not %s", sp_type_text(sp, ends[i]));
+		if (ends[i]->kind == AV_DYN)
+			ends[i] =
+				av_array(sp, sp_scalar(sp, ends[i], DT_I64, parts[i]->span, "the end of a range"));
+		if (ends[i]->kind != AV_ARRAY || ref_ty(build_fn(sp->b), ends[i]->ref)->rank ||
+		    !dtype_is_int(ref_ty(build_fn(sp->b), ends[i]->ref)->dtype)) {
+			Diag *d =
+				diag_error(sp->c, E_TYPE, parts[i]->span,
+			               "the ends of a range are integers, not %s", sp_type_text(sp, ends[i]));
 			diag_hint(sp->c, d, "linspace(a, b, n) makes evenly spaced real numbers");
 			sp_throw(sp);
 		}
@@ -503,18 +587,21 @@ static Av *range_expr(Sp *sp, const Ast *e) {
 	return av_seq(sp, AV_RANGE, 3, ends);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the walk ------------------------------------------------------------ */
 
 static Av *call_expr(Sp *sp, const Ast *e) {
 	/* a reduction over a generator is index notation */
-	if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION && e->call.args[0].value->generator && e->call.callee->kind == A_NAME &&
+	if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION &&
+	    e->call.args[0].value->generator && e->call.callee->kind == A_NAME &&
 	    !env_find(sp->env, e->call.callee->name.name)) {
 		static const struct {
 			const char *name;
 			Op op;
-		} reductions[] = {{"sum", OP_REDUCE_SUM}, {"prod", OP_REDUCE_PROD}, {"max", OP_REDUCE_MAX}, {"min", OP_REDUCE_MIN}, {"any", OP_REDUCE_MAX}, {"all", OP_REDUCE_MIN}};
+		} reductions[] = {{"sum", OP_REDUCE_SUM}, {"prod", OP_REDUCE_PROD}, {"max", OP_REDUCE_MAX},
+		                  {"min", OP_REDUCE_MIN}, {"any", OP_REDUCE_MAX},   {"all", OP_REDUCE_MIN}};
 		for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
-			if (!strcmp(atom_text(sp->c, e->call.callee->name.name), reductions[i].name)) return sp_reduction(sp, e, reductions[i].op, e->call.args[0].value);
+			if (!strcmp(atom_text(sp->c, e->call.callee->name.name), reductions[i].name))
+				return sp_reduction(sp, e, reductions[i].op, e->call.args[0].value);
 	}
 	Av *special = sp_special_call(sp, e);
 	if (special) return special;
@@ -532,8 +619,12 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 			for (uint32_t m = 0; m < names.n; m++) {
 				if (names.at[m] != name) continue;
 				const Av *outer = from.at[m] ? from.at[m] : rest ? v : NULL;
-				if (outer && outer->text) sp_fail(sp, E_NAMED_ARG, from.at[m] ? named_spans.at[m] : at, "`%s` says itself what `%s` is", atom_text(sp->c, outer->text), atom_text(sp->c, name));
-				sp_fail(sp, E_NAMED_ARG, at, "the argument `%s` is given twice", atom_text(sp->c, name));
+				if (outer && outer->text)
+					sp_fail(sp, E_NAMED_ARG, from.at[m] ? named_spans.at[m] : at,
+					        "`%s` says itself what `%s` is", atom_text(sp->c, outer->text),
+					        atom_text(sp->c, name));
+				sp_fail(sp, E_NAMED_ARG, at, "the argument `%s` is given twice",
+				        atom_text(sp->c, name));
 			}
 			VEC_PUSH(sp->a, &names, name);
 			VEC_PUSH(sp->a, &named, record ? v->items[k] : v);
@@ -557,8 +648,16 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 	sp_at(sp, e->span);
 	VEC_RESERVE(sp->a, &args, 1); /* a call without arguments has a place for them, too */
 	VEC_RESERVE(sp->a, &spans, 1);
-	Call call = {.span = e->span, .callee_span = e->call.callee->span, .n = args.n, .args = args.at, .spans = spans.at, .nnamed = names.n,
-	             .names = names.at, .named = named.at, .named_spans = named_spans.at, .named_rest = (const Av **)from.at};
+	Call call = {.span = e->span,
+	             .callee_span = e->call.callee->span,
+	             .n = args.n,
+	             .args = args.at,
+	             .spans = spans.at,
+	             .nnamed = names.n,
+	             .names = names.at,
+	             .named = named.at,
+	             .named_spans = named_spans.at,
+	             .named_rest = (const Av **)from.at};
 	return sp_call(sp, f, &call);
 }
 
@@ -572,11 +671,14 @@ static Av *binary_expr(Sp *sp, const Ast *e) {
 	Av *x = sp_expr(sp, e->binary.left), *y = sp_expr(sp, e->binary.right);
 	sp_at(sp, e->span);
 	if (e->op == AO_COMPOSE) {
-		if (x->kind != AV_FUNCTION || y->kind != AV_FUNCTION) sp_fail(sp, E_TYPE, e->span, "∘ composes two functions");
+		if (x->kind != AV_FUNCTION || y->kind != AV_FUNCTION)
+			sp_fail(sp, E_TYPE, e->span, "∘ composes two functions");
 		return av_builtin(sp, "_compose", 2, (Av *[]){x, y});
 	}
-	/* `2(x + 1)` multiplies, and so does `2 f(x)`; `2f` with a function is a slip worth its own words */
-	if (e->juxtaposed && y->kind == AV_FUNCTION) sp_fail(sp, E_TYPE, e->span, "a number beside a function: write the function's argument");
+	/* `2(x + 1)` multiplies, and so does `2 f(x)`; `2f` with a function is a
+	 * slip worth its own words */
+	if (e->juxtaposed && y->kind == AV_FUNCTION)
+		sp_fail(sp, E_TYPE, e->span, "a number beside a function: write the function's argument");
 	return sp_binary(sp, (AstOp)e->op, x, y, e->span, e->binary.left->span, e->binary.right->span);
 }
 
@@ -585,10 +687,13 @@ bool sp_dead(Sp *sp, const Env *e) { return env_find(e, sp_hidden(sp)->dead) != 
 
 static void set_leaving(Sp *sp, Atom flag) { env_set(sp, sp->env, flag, av_bool(sp, true)); }
 
-/* break and continue: in a loop there is always a word on whether to continue. */
+/* break and continue: in a loop there is always a word on whether to continue.
+ */
 static void leave_turn(Sp *sp, const Ast *e) {
 	const Hidden *h = sp_hidden(sp);
-	if (!env_find(sp->env, h->cont)) sp_fail(sp, E_SYNTAX, e->span, "`%s` stands outside a loop", e->kind == A_BREAK ? "break" : "continue");
+	if (!env_find(sp->env, h->cont))
+		sp_fail(sp, E_SYNTAX, e->span, "`%s` stands outside a loop",
+		        e->kind == A_BREAK ? "break" : "continue");
 	set_leaving(sp, e->kind == A_BREAK ? h->brk : h->cont);
 }
 
@@ -606,12 +711,17 @@ static void update_stmt(Sp *sp, const Ast *e, Av *v) {
 	sp_index_items(sp, t, base, &items, &spans);
 	const uint32_t n = t->index.n;
 	/* where equal indices add up */
-	const bool counts = (op == AO_ADD || op == AO_SUB) && base->kind == AV_ARRAY && ref_ty(build_fn(sp->b), base->ref)->dtype != DT_BOOL;
+	const bool counts = (op == AO_ADD || op == AO_SUB) && base->kind == AV_ARRAY &&
+	                    ref_ty(build_fn(sp->b), base->ref)->dtype != DT_BOOL;
 	sp_at(sp, e->span);
-	if (sp_is_mask(sp, base, n, items)) after = sp_mask_set(sp, base, items[0], spans[0], op, v, e->span);
-	else if (counts) after = sp_index_set(sp, base, n, items, spans, op == AO_SUB ? sp_unary(sp, AO_NEG, v, e->span) : v, true, e->span);
+	if (sp_is_mask(sp, base, n, items))
+		after = sp_mask_set(sp, base, items[0], spans[0], op, v, e->span);
+	else if (counts)
+		after = sp_index_set(sp, base, n, items, spans,
+		                     op == AO_SUB ? sp_unary(sp, AO_NEG, v, e->span) : v, true, e->span);
 	else {
-		v = sp_binary(sp, op, sp_index_values(sp, base, n, items, spans, t->span), v, e->span, t->span, e->assign.value->span);
+		v = sp_binary(sp, op, sp_index_values(sp, base, n, items, spans, t->span), v, e->span,
+		              t->span, e->assign.value->span);
 		after = sp_index_set(sp, base, n, items, spans, v, false, e->span);
 	}
 	sp_assign(sp, t->index.base, after, e->span);
@@ -619,7 +729,8 @@ static void update_stmt(Sp *sp, const Ast *e, Av *v) {
 
 static void assign_stmt(Sp *sp, const Ast *e) {
 	Av *v = sp_expr(sp, e->assign.value);
-	if (v->kind == AV_UNSET && sp_dead(sp, sp->env)) return; /* the value is a certain failure: there is nothing to take apart */
+	/* the value is a certain failure: there is nothing to take apart */
+	if (v->kind == AV_UNSET && sp_dead(sp, sp->env)) return;
 	if (e->op != AO_NONE) {
 		const Ast *t = e->assign.target;
 		if (t->kind == A_INDEX) {
@@ -644,20 +755,25 @@ void sp_word_lengths(Sp *sp, const Av *v, const char *path) {
 
 Atom sp_axis_words(Ctx *c, const char *path, uint32_t rank, uint32_t axis) {
 	if (rank == 1) return atom_f(c, "len(%s)", path);
-	return rank == 2 ? atom_f(c, "%s of %s", axis ? "columns" : "rows", path) : atom_f(c, "axis %u of %s", axis, path);
+	return rank == 2 ? atom_f(c, "%s of %s", axis ? "columns" : "rows", path)
+	                 : atom_f(c, "axis %u of %s", axis, path);
 }
 
 Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at) {
 	uint32_t n;
 	Av **items;
-	if (v->kind == AV_DYN) { /* what it is shows when the program runs: each part is asked for then */
+	/* what it is shows when the program runs: each part is asked for then */
+	if (v->kind == AV_DYN) {
 		Av *part = av_builtin(sp, "_part", 0, NULL);
 		items = ARENA_ARRAY(sp->a, Av *, names + 1);
-		for (uint32_t i = 0; i < names; i++) items[i] = sp_call_dynamic(sp, part, 3, (Av *[]){v, av_int(sp, i), av_int(sp, names)}, at);
+		for (uint32_t i = 0; i < names; i++)
+			items[i] =
+				sp_call_dynamic(sp, part, 3, (Av *[]){v, av_int(sp, i), av_int(sp, names)}, at);
 		return items;
 	}
 	if (v->kind == AV_RECORD) n = v->n, items = v->items;
-	else if (!sp_static_items(sp, v, &n, &items)) sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), names);
+	else if (!sp_static_items(sp, v, &n, &items))
+		sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), names);
 	if (n != names) sp_fail(sp, E_ARITY, at, "%u values for %u names", n, names);
 	return items;
 }
@@ -681,10 +797,13 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 	}
 	case A_FIELD: {
 		Av *base = sp_expr(sp, t->field.base);
-		if (base->kind != AV_RECORD) sp_fail(sp, E_TARGET, t->span, "only a record has fields to set, and this is %s", sp_type_text(sp, base));
+		if (base->kind != AV_RECORD)
+			sp_fail(sp, E_TARGET, t->span, "only a record has fields to set, and this is %s",
+			        sp_type_text(sp, base));
 		VEC_ATOMS names = {0};
 		VEC_AVS items = {0};
-		for (uint32_t i = 0; i < base->n; i++) put_field(sp, &names, &items, base->names[i], base->items[i]);
+		for (uint32_t i = 0; i < base->n; i++)
+			put_field(sp, &names, &items, base->names[i], base->items[i]);
 		put_field(sp, &names, &items, t->field.name, v);
 		sp_assign(sp, t->field.base, av_record(sp, names.n, names.at, items.at), at);
 		return;
@@ -694,14 +813,15 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 		Span *spans;
 		sp_index_items(sp, t, base, &items, &spans);
 		sp_at(sp, at);
-		sp_assign(sp, t->index.base, sp_index_set(sp, base, t->index.n, items, spans, v, false, at), at);
+		sp_assign(sp, t->index.base, sp_index_set(sp, base, t->index.n, items, spans, v, false, at),
+		          at);
 		return;
 	}
 	default: sp_fail(sp, E_TARGET, t->span, "this cannot be assigned to");
 	}
 }
 
-/* ---- blocks: what follows a statement that may have left runs only if it has not -------------------------------------------------------------- */
+/* ---- blocks: what follows a statement that may have left runs only if it has not ---- */
 
 struct rest {
 	Ast *const *items;
@@ -718,7 +838,8 @@ static Av *run_nothing(Sp *sp, void *ud) {
 	return av_new(sp, AV_UNSET);
 }
 
-/* How sure it is that control has left: 0 not, 1 surely, 2 known only at run time (then *flag). */
+/* How sure it is that control has left: 0 not, 1 surely, 2 known only at run
+ * time (then *flag). */
 static int leaving(Sp *sp, Av **flag) {
 	const Hidden *h = sp_hidden(sp);
 	Atom names[3] = {h->brk, h->cont, h->ret};
@@ -739,8 +860,17 @@ static int leaving(Sp *sp, Av **flag) {
 
 static bool is_statement(const Ast *e) {
 	switch ((AstKind)e->kind) {
-	case A_ASSIGN: case A_DEF: case A_INDEX_DEF: case A_DERIVATIVE: case A_PROBLEM: case A_USE: case A_FOR: case A_WHILE:
-	case A_BREAK: case A_CONTINUE: case A_RETURN: return true;
+	case A_ASSIGN:
+	case A_DEF:
+	case A_INDEX_DEF:
+	case A_DERIVATIVE:
+	case A_PROBLEM:
+	case A_USE:
+	case A_FOR:
+	case A_WHILE:
+	case A_BREAK:
+	case A_CONTINUE:
+	case A_RETURN: return true;
 	default: return false;
 	}
 }
@@ -773,7 +903,8 @@ Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer) {
 		const Hidden *h = sp_hidden(sp);
 		for (uint32_t i = 0; i < layer->vars.n; i++) {
 			Atom name = layer->vars.at[i].name;
-			bool hidden = name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret || name == h->retval || name == h->dead;
+			bool hidden = name == h->io || name == h->rng || name == h->brk || name == h->cont ||
+			              name == h->ret || name == h->retval || name == h->dead;
 			if (hidden || env_find(saved, name)) env_set(sp, saved, name, layer->vars.at[i].value);
 		}
 	}
@@ -816,7 +947,8 @@ static Av *sp_expr_inner(Sp *sp, const Ast *e) {
 	case A_CONTINUE: leave_turn(sp, e); return av_none(sp);
 	case A_RETURN: {
 		if (!sp->self) sp_fail(sp, E_SYNTAX, e->span, "`return` stands outside a function");
-		env_set(sp, sp->env, sp_hidden(sp)->retval, e->return_.value ? sp_expr(sp, e->return_.value) : av_none(sp));
+		env_set(sp, sp->env, sp_hidden(sp)->retval,
+		        e->return_.value ? sp_expr(sp, e->return_.value) : av_none(sp));
 		set_leaving(sp, sp_hidden(sp)->ret);
 		return av_none(sp);
 	}
@@ -828,7 +960,9 @@ static Av *sp_expr_inner(Sp *sp, const Ast *e) {
 		env_set(sp, sp->env, e->index_def.name, av_with_origin(sp, v, e->span));
 		return av_none(sp);
 	}
-	case A_PROBLEM: env_set(sp, sp->env, e->problem->name, sp_problem_value(sp, e)); return av_none(sp);
+	case A_PROBLEM:
+		env_set(sp, sp->env, e->problem->name, sp_problem_value(sp, e));
+		return av_none(sp);
 	case A_DERIVATIVE: sp_fail(sp, E_RULE, e->span, "a derivative rule stands at top level");
 	case A_USE: sp_fail(sp, E_MODULE, e->span, "`use` stands at top level");
 	case A_TYPE:

@@ -1,8 +1,10 @@
-/* index_notation.c - index notation: C[i, k] := sum(A[i, j]*B[j, k] for j), comprehensions, reductions over generators.
+/* index_notation.c - index notation: C[i, k] := sum(A[i, j]*B[j, k] for j),
+ * comprehensions, reductions over generators.
  *
- * Needs: specialise/internal.h. Guarantees: an index becomes an axis. Arrays indexed by plain indices (plus a constant) become slices and transposes, sums of
- * products become contractions, element-wise arithmetic works on the aligned axes; anything else is a function of the indices that is
- * batched over them.
+ * Needs: specialise/internal.h. Guarantees: an index becomes an axis. Arrays
+ * indexed by plain indices (plus a constant) become slices and transposes, sums
+ * of products become contractions, element-wise arithmetic works on the aligned
+ * axes; anything else is a function of the indices that is batched over them.
  */
 #include "parser/specialise/internal.h"
 
@@ -10,7 +12,8 @@
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-/* One index variable: either start + step*k for k in 0..length-1, or listed values. */
+/* One index variable: either start + step*k for k in 0..length-1, or listed
+ * values. */
 typedef struct Ix {
 	Atom name;
 	Span span;
@@ -21,10 +24,12 @@ typedef struct Ix {
 	int64_t step;
 	Ref values; /* i64 or any vector, when not affine */
 	Av *inferred_from;
-	const Ast *range;   /* as it is written; NULL: from its use */
-	Atom shares;        /* another index of the same clause, which has the same range; 0: none */
-	bool shifted;       /* used as i + 1 somewhere: the range is meant for what lies inside */
-	Span part;          /* where it indexes an axis that the range covers a part of, and that axis's length */
+	const Ast *range; /* as it is written; NULL: from its use */
+	Atom shares;      /* another index of the same clause, which has the same range; 0: none */
+	bool shifted;     /* used as i + 1 somewhere: the range is meant for what lies inside */
+	/* where it indexes an axis that the range covers a part of, and that
+	 * axis's length */
+	Span part;
 	Dim whole;
 } Ix;
 
@@ -63,7 +68,8 @@ static bool mentions_index(const Notation *nt, const Ast *e) {
 }
 
 /* i, i + c, i - c, c + i: the index and the constant's expression (NULL: 0). */
-static const Ix *affine_index(const Notation *nt, const Ast *e, const Ast **offset, bool *negative) {
+static const Ix *affine_index(const Notation *nt, const Ast *e, const Ast **offset,
+                              bool *negative) {
 	*offset = NULL;
 	*negative = false;
 	if (e->kind == A_NAME) return find_ix(nt, e->name.name);
@@ -74,16 +80,18 @@ static const Ix *affine_index(const Notation *nt, const Ast *e, const Ast **offs
 		*negative = e->op == AO_SUB;
 		return find_ix(nt, l->name.name);
 	}
-	if (e->op == AO_ADD && r->kind == A_NAME && find_ix(nt, r->name.name) && !mentions_index(nt, l)) {
+	if (e->op == AO_ADD && r->kind == A_NAME && find_ix(nt, r->name.name) &&
+	    !mentions_index(nt, l)) {
 		*offset = l;
 		return find_ix(nt, r->name.name);
 	}
 	return NULL;
 }
 
-/* ---- ranges from use ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ranges from use ----------------------------------------------------- */
 
-/* Whether a name that stands in `goal` is the one that `from`, around it, sees: not a parameter or a name that is set on the way. */
+/* Whether a name that stands in `goal` is the one that `from`, around it, sees:
+ * not a parameter or a name that is set on the way. */
 struct reach {
 	Atom name;
 	const Ast *goal;
@@ -111,7 +119,8 @@ static void outer_visit(void *ud, const Ast *e) {
 	ast_children(e, outer_visit, ud);
 }
 
-/* An array that the text around it has no names of its own for can be looked at from outside. */
+/* An array that the text around it has no names of its own for can be looked at
+ * from outside. */
 static bool is_of_outside(const Ast *array, const Ast *from) {
 	struct outer o = {from, array, true};
 	outer_visit(&o, array);
@@ -129,7 +138,8 @@ static void infer_visit(void *ud, const Ast *e) {
 	struct infer *in = ud;
 	Notation *nt = in->nt;
 	Sp *sp = nt->sp;
-	if (e->kind == A_INDEX && ast_mentions(e, in->ix->name) && !mentions_index(nt, e->index.base) && is_of_outside(e->index.base, in->body)) {
+	if (e->kind == A_INDEX && ast_mentions(e, in->ix->name) && !mentions_index(nt, e->index.base) &&
+	    is_of_outside(e->index.base, in->body)) {
 		bool dots = false;
 		for (uint32_t i = 0; i < e->index.n; i++) dots |= e->index.items[i]->kind == A_ELLIPSIS;
 		for (uint32_t i = 0; i < e->index.n && !dots; i++) {
@@ -144,7 +154,9 @@ static void infer_visit(void *ud, const Ast *e) {
 			Av *base = sp_expr(sp, e->index.base);
 			base = sp_want_array(sp, base, e->index.base->span, "index notation");
 			Type t = *ty(sp, base->ref);
-			if (i >= t.rank) sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n, sp_type_text(sp, base));
+			if (i >= t.rank)
+				sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n,
+				        sp_type_text(sp, base));
 			if (!in->ix->known) {
 				in->ix->known = true;
 				in->ix->affine = true;
@@ -153,10 +165,14 @@ static void infer_visit(void *ud, const Ast *e) {
 				in->ix->length = build_canon(sp->b, t.dims[i]);
 				in->ix->inferred_from = av_with_origin(sp, base, e->span);
 			} else {
-				Atom what = atom_f(sp->c, "the index `%s` runs over lengths that differ", atom_text(sp->c, ix->name));
+				Atom what = atom_f(sp->c, "the index `%s` runs over lengths that differ",
+				                   atom_text(sp->c, ix->name));
 				if (!build_unify(sp->b, in->ix->length, t.dims[i], what)) {
-					Diag *d = diag_error(sp->c, E_SHAPE, e->span, "%s: this is axis %u of %s", atom_text(sp->c, what), i, sp_type_text(sp, base));
-					if (in->ix->inferred_from) diag_second(sp->c, d, in->ix->inferred_from->origin, "here it indexes %s", sp_type_text(sp, in->ix->inferred_from));
+					Diag *d = diag_error(sp->c, E_SHAPE, e->span, "%s: this is axis %u of %s",
+					                     atom_text(sp->c, what), i, sp_type_text(sp, base));
+					if (in->ix->inferred_from)
+						diag_second(sp->c, d, in->ix->inferred_from->origin, "here it indexes %s",
+						            sp_type_text(sp, in->ix->inferred_from));
 					sp_throw(sp);
 				}
 			}
@@ -171,26 +187,33 @@ static void infer_range(Notation *nt, Ix *ix, const Ast *body) {
 	Sp *sp = nt->sp;
 	const char *name = atom_text(sp->c, ix->name);
 	if (!ix->known) {
-		Diag *d = diag_error(sp->c, E_INDEX_FREE, ix->span, "nothing says how far the index `%s` runs", name);
+		Diag *d = diag_error(sp->c, E_INDEX_FREE, ix->span,
+		                     "nothing says how far the index `%s` runs", name);
 		diag_hint(sp->c, d, "write `for %s in a..b`", name);
 		sp_throw(sp);
 	}
 	if (in.offset_use) {
-		Diag *d = diag_error(sp->c, E_INDEX_FREE, in.offset_use->span, "with a shifted index the range of `%s` must be said", name);
+		Diag *d = diag_error(sp->c, E_INDEX_FREE, in.offset_use->span,
+		                     "with a shifted index the range of `%s` must be said", name);
 		diag_hint(sp->c, d, "write `for %s in a..b`", name);
 		sp_throw(sp);
 	}
 }
 
-/* An index beside this one has no value yet where the range is asked for, and what has its name outside is not meant. */
+/* An index beside this one has no value yet where the range is asked for, and
+ * what has its name outside is not meant. */
 static void want_independent(const Notation *nt, const Ix *ix, const Ast *range) {
 	Sp *sp = nt->sp;
 	for (uint32_t i = 0; i < nt->scope->n; i++) {
 		const Ix *other = &nt->scope->ix[i];
 		if (other->range == range || other == ix || !ast_mentions(range, other->name)) continue;
 		const char *name = atom_text(sp->c, ix->name), *by = atom_text(sp->c, other->name);
-		Diag *d = diag_error(sp->c, E_INDEX_FREE, range->span, "the range of `%s` depends on the index `%s`, which stands beside it", name, by);
-		diag_hint(sp->c, d, "of a sum within a sum it may: sum(sum(... for %s in a..b) for %s in a..b)", name, by);
+		Diag *d = diag_error(sp->c, E_INDEX_FREE, range->span,
+		                     "the range of `%s` depends on the index `%s`, which stands beside it",
+		                     name, by);
+		diag_hint(sp->c, d,
+		          "of a sum within a sum it may: sum(sum(... for %s in a..b) for %s in a..b)", name,
+		          by);
 		sp_throw(sp);
 	}
 }
@@ -203,48 +226,66 @@ static void explicit_range(Notation *nt, Ix *ix, const Ast *range) {
 	ix->known = true;
 	if (r->kind == AV_RANGE) {
 		int64_t step;
-		if (!av_static_int(sp, r->items[2], &step)) step = sp_want_int(sp, r->items[2], range->span, "the step of a range");
+		if (!av_static_int(sp, r->items[2], &step))
+			step = sp_want_int(sp, r->items[2], range->span, "the step of a range");
 		if (step == 0) sp_fail(sp, E_VALUE, range->span, "a range needs a step other than 0");
-		Dim lo = build_canon(sp->b, build_dim_of(sp->b, r->items[0]->ref, 0)), hi = build_canon(sp->b, build_dim_of(sp->b, r->items[1]->ref, 0));
+		Dim lo = build_canon(sp->b, build_dim_of(sp->b, r->items[0]->ref, 0)),
+			hi = build_canon(sp->b, build_dim_of(sp->b, r->items[1]->ref, 0));
 		Dim span = step > 0 ? dim_sub(sp->c, hi, lo) : dim_sub(sp->c, lo, hi);
 		int64_t a = step > 0 ? step : -step, v;
 		ix->affine = true;
 		ix->start = lo;
 		ix->step = step;
 		if (dim_is_const(sp->c, span, &v) && v <= 0) ix->length = dim_const(sp->c, 0);
-		else ix->length = a == 1 ? span : dim_floordiv(sp->c, dim_add(sp->c, span, dim_const(sp->c, a - 1)), a);
+		else
+			ix->length =
+				a == 1 ? span
+					   : dim_floordiv(sp->c, dim_add(sp->c, span, dim_const(sp->c, a - 1)), a);
 		return;
 	}
 	r = sp_want_array(sp, r, range->span, "an index's range");
-	if (ty(sp, r->ref)->rank != 1) sp_fail(sp, E_RANK, range->span, "an index runs over a range or a vector, not %s", sp_type_text(sp, r));
+	if (ty(sp, r->ref)->rank != 1)
+		sp_fail(sp, E_RANK, range->span, "an index runs over a range or a vector, not %s",
+		        sp_type_text(sp, r));
 	ix->values = r->ref;
 	ix->length = ty(sp, r->ref)->dims[0];
 }
 
-/* An index that leaves out elements of an axis, as is proven, only because another one stands before the same range: said once for the range. */
+/* An index that leaves out elements of an axis, as is proven, only because
+ * another one stands before the same range: said once for the range. */
 static void warn_of_parts(Sp *sp, const Scope *s) {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const Ix *ix = &s->ix[i];
 		if (!ix->shares || ix->shifted || !ix->part.source) continue;
 		const char *name = atom_text(sp->c, ix->name), *other = atom_text(sp->c, ix->shares);
 		char whole[64];
-		dim_print(sp->c, ix->whole, sym_words, &(SymWords){.fn = build_fn(sp->b)}, whole, sizeof whole);
-		Diag *d = diag_warning(sp->c, W_INDEX_RANGE, ix->part, "`%s` shares its range with `%s`, and covers a part of this axis of length %s", name, other, whole);
+		dim_print(sp->c, ix->whole, sym_words, &(SymWords){.fn = build_fn(sp->b)}, whole,
+		          sizeof whole);
+		Diag *d = diag_warning(
+			sp->c, W_INDEX_RANGE, ix->part,
+			"`%s` shares its range with `%s`, and covers a part of this axis of length %s", name,
+			other, whole);
 		diag_second(sp->c, d, ix->range->span, "`%s` and `%s` both run over this", name, other);
-		diag_hint(sp->c, d, "`for %s for %s in a..b` leaves `%s` to its axis; `for %s in a..b for %s in a..b` says that the part is meant", name, other, name, name, other);
+		diag_hint(sp->c, d,
+		          "`for %s for %s in a..b` leaves `%s` to its axis; `for %s in a..b for %s in "
+		          "a..b` says that the part is meant",
+		          name, other, name, name, other);
 		return;
 	}
 }
 
 static _Noreturn void runs_outside(Sp *sp, const Ix *ix, int64_t bad, int64_t length, Span at) {
-	Diag *d = diag_error(sp->c, E_INDEX, at, "index %lld is out of range for length %lld", (long long)bad, (long long)length);
+	Diag *d = diag_error(sp->c, E_INDEX, at, "index %lld is out of range for length %lld",
+	                     (long long)bad, (long long)length);
 	const char *name = atom_text(sp->c, ix->name);
 	if (ix->range) diag_second(sp->c, d, ix->range->span, "`%s` runs over this", name);
-	else if (ix->inferred_from) diag_second(sp->c, d, ix->inferred_from->origin, "`%s` runs over an axis of %s here", name, sp_type_text(sp, ix->inferred_from));
+	else if (ix->inferred_from)
+		diag_second(sp->c, d, ix->inferred_from->origin, "`%s` runs over an axis of %s here", name,
+		            sp_type_text(sp, ix->inferred_from));
 	sp_throw(sp);
 }
 
-/* ---- labelled values ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- labelled values ----------------------------------------------------- */
 
 static Lv plain(Sp *sp, Av *v) {
 	(void)sp;
@@ -268,12 +309,15 @@ static Lv index_values(Sp *sp, const Ix *ix) {
 	Ref r = build_iota(sp->b, DT_I64, ix->length);
 	if (ix->step != 1) r = build2(sp->b, OP_MUL, r, build_full(sp->b, t, (double)ix->step));
 	int64_t zero;
-	if (!dim_is_const(sp->c, ix->start, &zero) || zero) r = build2(sp->b, OP_ADD, r, build_broadcast_scalar(sp->b, build_extent(sp->b, ix->start), t));
+	if (!dim_is_const(sp->c, ix->start, &zero) || zero)
+		r = build2(sp->b, OP_ADD, r,
+		           build_broadcast_scalar(sp->b, build_extent(sp->b, ix->start), t));
 	v.ref = r;
 	return v;
 }
 
-/* Spreads v over the labels `to` (a superset, in that order), inner axes kept, and to at least `inner` inner axes. */
+/* Spreads v over the labels `to` (a superset, in that order), inner axes kept,
+ * and to at least `inner` inner axes. */
 static Ref spread(Sp *sp, const Lv *v, uint32_t n, const Ix *const *to, uint32_t inner) {
 	Type t = *ty(sp, v->ref);
 	uint32_t own_inner = t.rank - v->n;
@@ -293,7 +337,8 @@ static Ref spread(Sp *sp, const Lv *v, uint32_t n, const Ix *const *to, uint32_t
 	}
 	Ref r = build_transpose(sp->b, v->ref, perm);
 	t = *ty(sp, r);
-	if (n + inner > MAX_RANK) sp_fail(sp, E_RANK, NO_SPAN, "index notation over more than %d axes", MAX_RANK);
+	if (n + inner > MAX_RANK)
+		sp_fail(sp, E_RANK, NO_SPAN, "index notation over more than %d axes", MAX_RANK);
 	Dim shape[MAX_RANK];
 	for (uint32_t i = 0; i < n; i++) shape[i] = to[i]->length;
 	for (uint32_t i = n; i < n + inner; i++) shape[i] = dim_const(sp->c, 1);
@@ -323,12 +368,20 @@ static Lv combine(Notation *nt, AstOp op, Op prim, uint32_t n, Lv *v, Span at) {
 	}
 	Av *a[2];
 	for (uint32_t i = 0; i < n; i++) {
-		a[i] = av_array(sp, v[i].n == nl && nl == 0 ? v[i].ref : n == 1 ? v[i].ref : spread(sp, &v[i], nl, labels, inner));
+		a[i] = av_array(sp, v[i].n == nl && nl == 0 ? v[i].ref
+		                    : n == 1                ? v[i].ref
+		                                            : spread(sp, &v[i], nl, labels, inner));
 		a[i]->weak = v[i].weak;
 	}
-	if (n == 1) return (Lv){.ref = (prim ? sp_elementwise(sp, prim, 1, a, at) : sp_unary(sp, op, a[0], at))->ref, .n = v[0].n, .weak = v[0].weak,
-		                    .label = {v[0].label[0], v[0].label[1], v[0].label[2], v[0].label[3], v[0].label[4], v[0].label[5], v[0].label[6], v[0].label[7]}};
-	Av *r = prim ? sp_elementwise(sp, prim, 2, a, at) : sp_binary(sp, op, a[0], a[1], at, NO_SPAN, NO_SPAN);
+	if (n == 1)
+		return (Lv){
+			.ref = (prim ? sp_elementwise(sp, prim, 1, a, at) : sp_unary(sp, op, a[0], at))->ref,
+			.n = v[0].n,
+			.weak = v[0].weak,
+			.label = {v[0].label[0], v[0].label[1], v[0].label[2], v[0].label[3], v[0].label[4],
+		              v[0].label[5], v[0].label[6], v[0].label[7]}};
+	Av *r = prim ? sp_elementwise(sp, prim, 2, a, at)
+	             : sp_binary(sp, op, a[0], a[1], at, NO_SPAN, NO_SPAN);
 	Lv out = {.ref = r->ref, .n = nl, .weak = r->weak};
 	for (uint32_t i = 0; i < nl; i++) out.label[i] = labels[i];
 	return out;
@@ -336,7 +389,8 @@ static Lv combine(Notation *nt, AstOp op, Op prim, uint32_t n, Lv *v, Span at) {
 
 static Lv lv_expr(Notation *nt, const Ast *e);
 
-/* The state of the random numbers and the token of effects, or REF_NONE where there are none yet. */
+/* The state of the random numbers and the token of effects, or REF_NONE where
+ * there are none yet. */
 typedef struct Effects {
 	Ref rng, io;
 } Effects;
@@ -347,14 +401,16 @@ static Effects effects_now(Sp *sp) {
 	return (Effects){r ? r->ref : REF_NONE, t ? t->ref : REF_NONE};
 }
 
-/* Where a token comes from through calls that print nothing; calls so many deep, as of what calls itself, are taken for some that do. */
+/* Where a token comes from through calls that print nothing; calls so many
+ * deep, as of what calls itself, are taken for some that do. */
 #define CALLS_DEEP 16
 static Ref token_origin(Ctx *c, const Fn *f, Ref io, uint32_t depth) {
 	for (;;) {
 		const Inst *in = ref_is_value(io) ? ref_inst(f, io) : NULL;
 		const Fn *g = in ? inst_callee(c, in) : NULL;
 		if (!g || !g->finished || depth == CALLS_DEEP) return io;
-		const Ref inside = token_origin(c, g, fn_result(g, f->vals.at[REF_INDEX(io)].index), depth + 1);
+		const Ref inside =
+			token_origin(c, g, fn_result(g, f->vals.at[REF_INDEX(io)].index), depth + 1);
 		uint32_t k = 0;
 		while (k < fn_nparams(g) && fn_param(g, k) != inside) k++;
 		if (k == fn_nparams(g)) return io;
@@ -362,18 +418,22 @@ static Ref token_origin(Ctx *c, const Fn *f, Ref io, uint32_t depth) {
 	}
 }
 
-/* Whether random numbers have been drawn since then, and nothing printed; then the numbers are as they were. */
+/* Whether random numbers have been drawn since then, and nothing printed; then
+ * the numbers are as they were. */
 static bool take_back_draws(Sp *sp, Effects then) {
 	const Effects now = effects_now(sp);
 	if (!then.rng || then.rng == now.rng) return false;
-	if (token_origin(sp->c, build_fn(sp->b), then.io, 0) != token_origin(sp->c, build_fn(sp->b), now.io, 0)) return false;
+	if (token_origin(sp->c, build_fn(sp->b), then.io, 0) !=
+	    token_origin(sp->c, build_fn(sp->b), now.io, 0))
+		return false;
 	sp_set_effects(sp, then.rng, REF_NONE);
 	return true;
 }
 
 static Lv batched_over(Notation *nt, const Ast *e, bool all);
 
-/* Over the indices that it mentions; what draws random numbers draws them for each element. */
+/* Over the indices that it mentions; what draws random numbers draws them for
+ * each element. */
 static Lv batched(Notation *nt, const Ast *e) {
 	const Effects before = effects_now(nt->sp);
 	Lv v = batched_over(nt, e, false);
@@ -382,7 +442,8 @@ static Lv batched(Notation *nt, const Ast *e) {
 	return v.n < n && take_back_draws(nt->sp, before) ? batched_over(nt, e, true) : v;
 }
 
-/* e as a function of the indices it mentions, or of all, batched over their grid. */
+/* e as a function of the indices it mentions, or of all, batched over their
+ * grid. */
 static Lv batched_over(Notation *nt, const Ast *e, bool all) {
 	Sp *sp = nt->sp;
 	const Ix *ix[MAX_INDICES];
@@ -403,10 +464,13 @@ static Lv batched_over(Notation *nt, const Ast *e, bool all) {
 	for (uint32_t i = 0; i < n; i++) {
 		Lv v = index_values(sp, ix[i]);
 		int axis = (int)i;
-		args[1 + i] = av_array(sp, build_reshape(sp->b, build_broadcast(sp->b, v.ref, n, shape, &axis), 1, &total));
+		args[1 + i] = av_array(
+			sp, build_reshape(sp->b, build_broadcast(sp->b, v.ref, n, shape, &axis), 1, &total));
 	}
 	Av *r = sp_call_args(sp, av_builtin(sp, "map", 0, NULL), n + 1, args, e->span);
-	if (r->kind != AV_ARRAY) sp_fail(sp, E_TYPE, e->span, "an entry in index notation is a number or an array, not %s", av_kind_text(r));
+	if (r->kind != AV_ARRAY)
+		sp_fail(sp, E_TYPE, e->span, "an entry in index notation is a number or an array, not %s",
+		        av_kind_text(r));
 	Type t = *ty(sp, r->ref);
 	for (uint32_t i = 1; i < t.rank; i++) shape[n + i - 1] = t.dims[i];
 	Lv out = {.ref = build_reshape(sp->b, r->ref, n + t.rank - 1, shape), .n = n};
@@ -458,7 +522,8 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 	}
 	if (any_fixed) base = sp_index_values(sp, base, e->index.n, fixed, spans, e->span);
 	Type t = *ty(sp, base->ref);
-	if (e->index.n > t.rank && !any_fixed) sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n, sp_type_text(sp, base));
+	if (e->index.n > t.rank && !any_fixed)
+		sp_fail(sp, E_RANK, e->span, "%u indices for %s", e->index.n, sp_type_text(sp, base));
 	/* plain indices: slices */
 	const Ix *ix[MAX_RANK];
 	Dim start[MAX_RANK], length[MAX_RANK];
@@ -490,10 +555,11 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 		length[axis_of[i]] = ix[i]->length;
 		stride[axis_of[i]] = ix[i]->step;
 		int64_t lo, len, count;
-		if (dim_is_const(sp->c, start[axis_of[i]], &lo) && dim_is_const(sp->c, ix[i]->length, &count) && dim_is_const(sp->c, t.dims[axis_of[i]], &len) && count > 0) {
+		if (dim_is_const(sp->c, start[axis_of[i]], &lo) &&
+		    dim_is_const(sp->c, ix[i]->length, &count) &&
+		    dim_is_const(sp->c, t.dims[axis_of[i]], &len) && count > 0) {
 			int64_t hi = lo + (count - 1) * ix[i]->step, bad = lo < 0 || lo >= len ? lo : hi;
-			if (bad < 0 || bad >= len)
-				runs_outside(sp, ix[i], bad, len, moving[i]->span);
+			if (bad < 0 || bad >= len) runs_outside(sp, ix[i], bad, len, moving[i]->span);
 		}
 		Ix *own = (Ix *)ix[i];
 		own->shifted = own->shifted || offset;
@@ -522,7 +588,8 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 	for (uint32_t i = 0; i < nmoving; i++) {
 		iv[i] = lv_expr(nt, moving[i]);
 		if (ty(sp, iv[i].ref)->rank != iv[i].n || !dtype_is_int((Dtype)ty(sp, iv[i].ref)->dtype))
-			sp_fail(sp, E_TYPE, moving[i]->span, "an index is an integer, not %s", sp_type_text(sp, av_array(sp, iv[i].ref)));
+			sp_fail(sp, E_TYPE, moving[i]->span, "an index is an integer, not %s",
+			        sp_type_text(sp, av_array(sp, iv[i].ref)));
 	}
 	const Ix *labels[MAX_INDICES];
 	uint32_t nl = union_labels(iv, nmoving, labels);
@@ -532,7 +599,8 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 		items[i] = av_seq(sp, AV_RANGE, 3, (Av *[]){open, open, av_int(sp, 1)});
 		spans[i] = e->span;
 	}
-	for (uint32_t i = 0; i < nmoving; i++) items[axis_of[i]] = av_array(sp, spread(sp, &iv[i], nl, labels, 0));
+	for (uint32_t i = 0; i < nmoving; i++)
+		items[axis_of[i]] = av_array(sp, spread(sp, &iv[i], nl, labels, 0));
 	Av *r = sp_index_values(sp, base, t.rank, items, spans, e->span);
 	Type tr = *ty(sp, r->ref);
 	int perm[MAX_RANK];
@@ -545,7 +613,7 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 	return out;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------- */
 
 static Lv reduce_labels(Sp *sp, Op op, Lv v, uint32_t n, const Ix *const *which) {
 	int axes[MAX_RANK];
@@ -586,12 +654,14 @@ static uint32_t labels_of_one(Lv x, Lv y, const Ix **out) {
 	return n;
 }
 
-/* sum over `sum` of x*y. Every sum is one of the product's dtype: a factor's own could overflow. */
+/* sum over `sum` of x*y. Every sum is one of the product's dtype: a factor's
+ * own could overflow. */
 static Lv contract(Notation *nt, Lv x, Lv y, uint32_t nsum, const Ix *const *sum, Span at) {
 	Sp *sp = nt->sp;
 	const Ix *only[MAX_INDICES];
 	const Dtype d = product_dtype(sp, x, y);
-	/* where each has an index of its own, the product is larger than both: what one alone has is summed before */
+	/* where each has an index of its own, the product is larger than both: what
+	 * one alone has is summed before */
 	if (labels_of_one(x, y, only) && labels_of_one(y, x, only)) {
 		Lv *v[2] = {&x, &y};
 		for (uint32_t k = 0; k < 2; k++) {
@@ -634,7 +704,8 @@ static Lv contract(Notation *nt, Lv x, Lv y, uint32_t nsum, const Ix *const *sum
 		if (label_place(&y, x.label[i]) < 0) out.label[out.n++] = x.label[i];
 	for (uint32_t i = 0; i < y.n; i++)
 		if (label_place(&x, y.label[i]) < 0) out.label[out.n++] = y.label[i];
-	out.ref = build_dot(sp->b, sp_to_dtype(sp, ax, d), sp_to_dtype(sp, ay, d), nc, xc, yc, nb, xb, yb);
+	out.ref =
+		build_dot(sp->b, sp_to_dtype(sp, ax, d), sp_to_dtype(sp, ay, d), nc, xc, yc, nb, xb, yb);
 	return out;
 }
 
@@ -649,13 +720,16 @@ static void product_factors(const Ast *e, Factors *out, Arena *a) {
 	VEC_PUSH(a, out, e);
 }
 
-static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForClause *clauses, const Ast *body) {
+static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForClause *clauses,
+                         const Ast *body) {
 	Sp *sp = nt->sp;
 	uint32_t first[MAX_INDICES];
 	for (uint32_t k = 0; k < nclauses; k++) {
 		for (uint32_t i = 0; i < clauses[k].n; i++) {
-			if (s->n == MAX_INDICES) sp_fail(sp, E_RANK, clauses[k].names[i]->span, "more than %d indices", MAX_INDICES);
-			if (clauses[k].names[i]->kind != A_NAME) sp_fail(sp, E_SYNTAX, clauses[k].names[i]->span, "an index is a single name here");
+			if (s->n == MAX_INDICES)
+				sp_fail(sp, E_RANK, clauses[k].names[i]->span, "more than %d indices", MAX_INDICES);
+			if (clauses[k].names[i]->kind != A_NAME)
+				sp_fail(sp, E_SYNTAX, clauses[k].names[i]->span, "an index is a single name here");
 			first[s->n] = k;
 			Ix made = {.name = clauses[k].names[i]->name.name, .span = clauses[k].names[i]->span};
 			const Ast *other = clauses[k].n > 1 ? clauses[k].names[i ? i - 1 : 1] : NULL;
@@ -672,7 +746,9 @@ static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForCla
 }
 
 static void want_condition(Sp *sp, Ref r, Span at) {
-	if (ty(sp, r)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, at, "a condition must be true or false, not %s", sp_type_text(sp, av_array(sp, r)));
+	if (ty(sp, r)->dtype != DT_BOOL)
+		sp_fail(sp, E_TYPE, at, "a condition must be true or false, not %s",
+		        sp_type_text(sp, av_array(sp, r)));
 }
 
 static Av *of_some(Sp *sp, void *ud) {
@@ -681,13 +757,16 @@ static Av *of_some(Sp *sp, void *ud) {
 }
 
 static Av *of_nothing(Sp *sp, void *ud) {
-	Ref message = sp_box(sp, av_string(sp, *(const Op *)ud == OP_REDUCE_MIN ? "the smallest element of nothing" : "the largest element of nothing"));
+	Ref message = sp_box(sp, av_string(sp, *(const Op *)ud == OP_REDUCE_MIN
+	                                           ? "the smallest element of nothing"
+	                                           : "the largest element of nothing"));
 	build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){E_VALUE}, 1), NULL);
 	sp_set_dead(sp);
 	return av_none(sp);
 }
 
-/* An extremum that a filter leaves nothing of is refused as that of an empty array is. */
+/* An extremum that a filter leaves nothing of is refused as that of an empty
+ * array is. */
 static void want_some(Sp *sp, Op op, Lv kept, uint32_t n, const Ix *const *which, Span at) {
 	sp_at(sp, at);
 	kept = reduce_labels(sp, OP_REDUCE_MAX, kept, n, which);
@@ -702,7 +781,8 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Sp *sp = nt->sp;
 	Scope s = {.outer = nt->scope};
 	Notation inner = *nt;
-	open_clauses(&inner, &s, gen->comprehension.n, gen->comprehension.clauses, gen->comprehension.body);
+	open_clauses(&inner, &s, gen->comprehension.n, gen->comprehension.clauses,
+	             gen->comprehension.body);
 	const Ix *sum[MAX_INDICES];
 	bool summed[MAX_INDICES] = {0};
 	for (uint32_t i = 0; i < s.n; i++) sum[i] = &s.ix[i];
@@ -720,40 +800,51 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		Lv whole = f[0];
 		for (uint32_t i = 1; i < factors.n; i++) {
 			const Dtype d = product_dtype(sp, whole, f[i]);
-			whole = (Lv){.ref = build_zeros(sp->b, type_scalar(sp->c, d)), .weak = whole.weak && f[i].weak};
+			whole = (Lv){.ref = build_zeros(sp->b, type_scalar(sp->c, d)),
+			             .weak = whole.weak && f[i].weak};
 		}
 		const Dtype d = (Dtype)ty(sp, whole.ref)->dtype;
 		for (uint32_t i = 1; i < factors.n; i++) {
-			/* indices that no later factor has are summed now, unless the product is to become one of another dtype */
+			/* indices that no later factor has are summed now, unless the
+			 * product is to become one of another dtype */
 			const Ix *now[MAX_INDICES];
 			uint32_t n = 0;
 			const bool early = i + 1 == factors.n || product_dtype(sp, v, f[i]) == d;
 			for (uint32_t k = 0; early && k < s.n; k++) {
 				bool later = false;
-				for (uint32_t m = i + 1; m < factors.n; m++) later |= label_place(&f[m], sum[k]) >= 0;
+				for (uint32_t m = i + 1; m < factors.n; m++)
+					later |= label_place(&f[m], sum[k]) >= 0;
 				if (!later) now[n++] = sum[k];
 			}
 			v = contract(&inner, v, f[i], n, now, body->span);
 		}
-	} else
-		v = lv_expr(&inner, body);
+	} else v = lv_expr(&inner, body);
 	if (gen->comprehension.filter) {
 		Lv c = lv_expr(&inner, gen->comprehension.filter);
 		want_condition(sp, c.ref, gen->comprehension.filter->span);
-		if (ty(sp, c.ref)->rank != c.n) sp_fail(sp, E_TYPE, gen->comprehension.filter->span, "one condition for each index is wanted here, not an array of them");
+		if (ty(sp, c.ref)->rank != c.n)
+			sp_fail(sp, E_TYPE, gen->comprehension.filter->span,
+			        "one condition for each index is wanted here, not an array of them");
 		Lv both[2] = {v, c};
 		const Ix *labels[MAX_INDICES];
 		uint32_t nl = union_labels(both, 2, labels), inner_rank = ty(sp, v.ref)->rank - v.n;
 		Ref x = spread(sp, &v, nl, labels, inner_rank), m = spread(sp, &c, nl, labels, inner_rank);
 		m = sp_broadcast_to(sp, m, ty(sp, x)->rank, ty(sp, x)->dims, body->span, "select from");
-		double neutral = op == OP_REDUCE_SUM ? 0 : op == OP_REDUCE_PROD ? 1 : op == OP_REDUCE_MAX ? -__builtin_inf() : __builtin_inf();
+		double neutral = op == OP_REDUCE_SUM    ? 0
+		                 : op == OP_REDUCE_PROD ? 1
+		                 : op == OP_REDUCE_MAX  ? -__builtin_inf()
+		                                        : __builtin_inf();
 		Dtype d = (Dtype)ty(sp, x)->dtype;
 		if (d == DT_BOOL) neutral = op == OP_REDUCE_MIN;
-		else if (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) want_some(sp, op, c, s.n, sum, call->span);
-		v = (Lv){.ref = build_select(sp->b, m, x, build_full(sp->b, ref_type(build_fn(sp->b), x), neutral)), .n = nl};
+		else if (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN)
+			want_some(sp, op, c, s.n, sum, call->span);
+		v = (Lv){.ref = build_select(sp->b, m, x,
+		                             build_full(sp->b, ref_type(build_fn(sp->b), x), neutral)),
+		         .n = nl};
 		for (uint32_t i = 0; i < nl; i++) v.label[i] = labels[i];
 	}
-	/* an index that neither the body nor the filter mentions still counts its length */
+	/* an index that neither the body nor the filter mentions still counts its
+	 * length */
 	uint32_t nm = 0, nall = v.n;
 	const Ix *all[MAX_INDICES];
 	for (uint32_t i = 0; i < v.n; i++) all[i] = v.label[i];
@@ -763,12 +854,16 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 			all[nall++] = sum[i];
 		}
 	if (nm) {
-		Lv w = {.ref = spread(sp, &v, nall, all, ty(sp, v.ref)->rank - v.n), .n = nall, .weak = v.weak};
+		Lv w = {
+			.ref = spread(sp, &v, nall, all, ty(sp, v.ref)->rank - v.n), .n = nall, .weak = v.weak};
 		for (uint32_t i = 0; i < nall; i++) w.label[i] = all[i];
 		v = w;
 	}
-	if ((op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && dtype_is_complex((Dtype)ty(sp, v.ref)->dtype)) sp_fail(sp, E_DTYPE, body->span, "complex numbers have no order");
-	if ((op == OP_REDUCE_SUM || op == OP_REDUCE_PROD) && ty(sp, v.ref)->dtype == DT_BOOL) v.ref = build_convert(sp->b, v.ref, DT_I64);
+	if ((op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) &&
+	    dtype_is_complex((Dtype)ty(sp, v.ref)->dtype))
+		sp_fail(sp, E_DTYPE, body->span, "complex numbers have no order");
+	if ((op == OP_REDUCE_SUM || op == OP_REDUCE_PROD) && ty(sp, v.ref)->dtype == DT_BOOL)
+		v.ref = build_convert(sp->b, v.ref, DT_I64);
 	warn_of_parts(sp, &s);
 	sp_at(sp, call->span);
 	return reduce_labels(sp, op, v, s.n, sum);
@@ -778,7 +873,8 @@ static bool reduction_op(const char *name, Op *op) {
 	static const struct {
 		const char *name;
 		Op op;
-	} table[] = {{"sum", OP_REDUCE_SUM}, {"prod", OP_REDUCE_PROD}, {"max", OP_REDUCE_MAX}, {"min", OP_REDUCE_MIN}, {"any", OP_REDUCE_MAX}, {"all", OP_REDUCE_MIN}};
+	} table[] = {{"sum", OP_REDUCE_SUM}, {"prod", OP_REDUCE_PROD}, {"max", OP_REDUCE_MAX},
+	             {"min", OP_REDUCE_MIN}, {"any", OP_REDUCE_MAX},   {"all", OP_REDUCE_MIN}};
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
 		if (!strcmp(name, table[i].name)) {
 			*op = table[i].op;
@@ -790,7 +886,9 @@ static bool reduction_op(const char *name, Op *op) {
 /* Whether an index of the outside says how far one of these runs. */
 static bool ranges_move(const Notation *nt, const Ast *gen) {
 	for (uint32_t k = 0; k < gen->comprehension.n; k++)
-		if (gen->comprehension.clauses[k].range && mentions_index(nt, gen->comprehension.clauses[k].range)) return true;
+		if (gen->comprehension.clauses[k].range &&
+		    mentions_index(nt, gen->comprehension.clauses[k].range))
+			return true;
 	return false;
 }
 
@@ -810,7 +908,9 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 		return combine(nt, (AstOp)e->op, OP_NONE, 1, &v, e->span);
 	}
 	case A_BINARY: {
-		if (e->op == AO_MATMUL || e->op == AO_DOT || e->op == AO_CROSS || e->op == AO_COMPOSE || e->op == AO_PIPE) return batched(nt, e);
+		if (e->op == AO_MATMUL || e->op == AO_DOT || e->op == AO_CROSS || e->op == AO_COMPOSE ||
+		    e->op == AO_PIPE)
+			return batched(nt, e);
 		Lv v[2] = {lv_expr(nt, e->binary.left), lv_expr(nt, e->binary.right)};
 		return combine(nt, (AstOp)e->op, OP_NONE, 2, v, e->span);
 	}
@@ -822,21 +922,25 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 			if (i) {
 				Lv both[2] = {result, one};
 				result = combine(nt, AO_NONE, OP_MIN, 2, both, e->span);
-			} else
-				result = one;
+			} else result = one;
 			left = right;
 		}
 		return result;
 	}
 	case A_INDEX: return lv_index(nt, e);
 	case A_CALL: {
-		if (e->call.callee->kind != A_NAME || env_find(sp->env, e->call.callee->name.name)) return batched(nt, e);
+		if (e->call.callee->kind != A_NAME || env_find(sp->env, e->call.callee->name.name))
+			return batched(nt, e);
 		const char *name = atom_text(sp->c, e->call.callee->name.name);
 		Op op;
-		if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION && e->call.args[0].value->generator && reduction_op(name, &op))
-			return ranges_move(nt, e->call.args[0].value) ? batched(nt, e) : lv_reduce(nt, e, op, e->call.args[0].value);
+		if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION &&
+		    e->call.args[0].value->generator && reduction_op(name, &op))
+			return ranges_move(nt, e->call.args[0].value)
+			           ? batched(nt, e)
+			           : lv_reduce(nt, e, op, e->call.args[0].value);
 		const Builtin *b = builtin_find(name);
-		if (!b || !prims[b->op].elementwise || e->call.n != (uint32_t)prims[b->op].nargs || session_lookup(sp->session, sp->module, e->call.callee->name.name).kind != V_UNSET)
+		if (!b || !prims[b->op].elementwise || e->call.n != (uint32_t)prims[b->op].nargs ||
+		    session_lookup(sp->session, sp->module, e->call.callee->name.name).kind != V_UNSET)
 			return batched(nt, e);
 		Lv v[2];
 		for (uint32_t i = 0; i < e->call.n; i++) {
@@ -849,12 +953,13 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 	}
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------- */
 
 Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen) {
 	Notation nt = {.sp = sp, .e = call};
 	/* a generator over a tuple or list unrolls */
-	if (gen->comprehension.n == 1 && gen->comprehension.clauses[0].n == 1 && gen->comprehension.clauses[0].range) {
+	if (gen->comprehension.n == 1 && gen->comprehension.clauses[0].n == 1 &&
+	    gen->comprehension.clauses[0].range) {
 		Av *over = sp_expr(sp, gen->comprehension.clauses[0].range);
 		if (over->kind == AV_TUPLE || over->kind == AV_LIST) {
 			Av *r = NULL;
@@ -864,11 +969,17 @@ Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen) {
 				sp_assign(sp, gen->comprehension.clauses[0].names[0], over->items[i], gen->span);
 				Av *v = sp_expr(sp, gen->comprehension.body);
 				bool keep = true;
-				if (gen->comprehension.filter) keep = sp_want_bool(sp, sp_expr(sp, gen->comprehension.filter), gen->comprehension.filter->span, "the condition");
+				if (gen->comprehension.filter)
+					keep = sp_want_bool(sp, sp_expr(sp, gen->comprehension.filter),
+					                    gen->comprehension.filter->span, "the condition");
 				sp->env = saved;
 				if (!keep) continue;
-				Op pair = op == OP_REDUCE_SUM ? OP_ADD : op == OP_REDUCE_PROD ? OP_MUL : op == OP_REDUCE_MAX ? OP_MAX : OP_MIN;
-				if (r && op == OP_REDUCE_SUM) r = sp_binary(sp, AO_ADD, r, v, gen->span, NO_SPAN, NO_SPAN);
+				Op pair = op == OP_REDUCE_SUM    ? OP_ADD
+				          : op == OP_REDUCE_PROD ? OP_MUL
+				          : op == OP_REDUCE_MAX  ? OP_MAX
+				                                 : OP_MIN;
+				if (r && op == OP_REDUCE_SUM)
+					r = sp_binary(sp, AO_ADD, r, v, gen->span, NO_SPAN, NO_SPAN);
 				else r = r ? sp_elementwise(sp, pair, 2, (Av *[]){r, v}, gen->span) : v;
 			}
 			return r ? r : av_weak(sp, build_f64(sp->b, op == OP_REDUCE_PROD ? 1 : 0));
@@ -878,7 +989,8 @@ Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *gen) {
 	return av_array(sp, v.ref);
 }
 
-/* Orders the axes as the indices were written, adding those the value does not have. */
+/* Orders the axes as the indices were written, adding those the value does not
+ * have. */
 static Av *in_order(Sp *sp, Lv v, uint32_t n, const Ix *const *order) {
 	return av_array(sp, spread(sp, &v, n, order, ty(sp, v.ref)->rank - v.n));
 }
@@ -892,8 +1004,10 @@ static Av *unrolled_comprehension(Sp *sp, const Ast *e, Av *over) {
 		Env *saved = sp->env;
 		sp->env = env_new(sp, saved);
 		sp_assign(sp, e->comprehension.clauses[0].names[0], items[i], e->span);
-		bool keep = !e->comprehension.filter ||
-		            sp_want_bool(sp, sp_expr(sp, e->comprehension.filter), e->comprehension.filter->span, "the condition of a comprehension over a list");
+		bool keep =
+			!e->comprehension.filter ||
+			sp_want_bool(sp, sp_expr(sp, e->comprehension.filter), e->comprehension.filter->span,
+		                 "the condition of a comprehension over a list");
 		if (keep) {
 			Av *v = sp_expr(sp, e->comprehension.body);
 			VEC_PUSH(sp->a, &out, v);
@@ -908,7 +1022,8 @@ static Av *unrolled_comprehension(Sp *sp, const Ast *e, Av *over) {
 			Type ta = *a;
 			const Type *b = ty(sp, out.at[i]->ref);
 			stackable = ta.rank == b->rank;
-			for (uint32_t k = 0; stackable && k < ta.rank; k++) stackable = build_canon(sp->b, ta.dims[k]) == build_canon(sp->b, b->dims[k]);
+			for (uint32_t k = 0; stackable && k < ta.rank; k++)
+				stackable = build_canon(sp->b, ta.dims[k]) == build_canon(sp->b, b->dims[k]);
 		}
 	}
 	return stackable ? sp_stack(sp, out.n, out.at, e->span) : av_seq(sp, AV_LIST, out.n, out.at);
@@ -916,12 +1031,17 @@ static Av *unrolled_comprehension(Sp *sp, const Ast *e, Av *over) {
 
 Av *sp_comprehension(Sp *sp, const Ast *e) {
 	Notation nt = {.sp = sp, .e = e};
-	if (e->comprehension.n == 1 && e->comprehension.clauses[0].n == 1 && e->comprehension.clauses[0].range) {
+	if (e->comprehension.n == 1 && e->comprehension.clauses[0].n == 1 &&
+	    e->comprehension.clauses[0].range) {
 		Av *over = sp_expr(sp, e->comprehension.clauses[0].range);
 		bool matrix = over->kind == AV_ARRAY && ty(sp, over->ref)->rank > 1;
-		if (over->kind == AV_TUPLE || over->kind == AV_LIST) return unrolled_comprehension(sp, e, over);
+		if (over->kind == AV_TUPLE || over->kind == AV_LIST)
+			return unrolled_comprehension(sp, e, over);
 		if (matrix || e->comprehension.clauses[0].names[0]->kind != A_NAME)
-			sp_fail(sp, E_TYPE, e->comprehension.clauses[0].range->span, "a comprehension runs over ranges, vectors, tuples and lists; `map` runs over the rows of %s", sp_type_text(sp, over));
+			sp_fail(sp, E_TYPE, e->comprehension.clauses[0].range->span,
+			        "a comprehension runs over ranges, vectors, tuples and lists; `map` runs over "
+			        "the rows of %s",
+			        sp_type_text(sp, over));
 	}
 	Scope s = {0};
 	open_clauses(&nt, &s, e->comprehension.n, e->comprehension.clauses, e->comprehension.body);
@@ -930,14 +1050,16 @@ Av *sp_comprehension(Sp *sp, const Ast *e) {
 	Av *r = in_order(sp, lv_expr(&nt, e->comprehension.body), s.n, order);
 	warn_of_parts(sp, &s);
 	if (!e->comprehension.filter) return r;
-	if (s.n != 1) sp_fail(sp, E_SYNTAX, e->comprehension.filter->span, "a filter goes with one index");
+	if (s.n != 1)
+		sp_fail(sp, E_SYNTAX, e->comprehension.filter->span, "a filter goes with one index");
 	Av *mask = in_order(sp, lv_expr(&nt, e->comprehension.filter), s.n, order);
 	Span span = e->comprehension.filter->span;
 	want_condition(sp, mask->ref, span);
 	return sp_index_values(sp, r, 1, &mask, &span, e->span);
 }
 
-/* An unknown name used as an index on the right is most likely a forgotten sum: say so. */
+/* An unknown name used as an index on the right is most likely a forgotten sum:
+ * say so. */
 struct free_check {
 	Sp *sp;
 	VEC_ATOMS bound;
@@ -950,7 +1072,8 @@ static void free_visit(void *ud, const Ast *e) {
 	if (e->kind == A_COMPREHENSION)
 		for (uint32_t k = 0; k < e->comprehension.n; k++)
 			for (uint32_t i = 0; i < e->comprehension.clauses[k].n; i++)
-				if (e->comprehension.clauses[k].names[i]->kind == A_NAME) VEC_PUSH(sp->a, &f->bound, e->comprehension.clauses[k].names[i]->name.name);
+				if (e->comprehension.clauses[k].names[i]->kind == A_NAME)
+					VEC_PUSH(sp->a, &f->bound, e->comprehension.clauses[k].names[i]->name.name);
 	if (e->kind == A_INDEX)
 		for (uint32_t i = 0; i < e->index.n; i++) {
 			const Ast *it = e->index.items[i];
@@ -959,7 +1082,8 @@ static void free_visit(void *ud, const Ast *e) {
 			for (uint32_t k = 0; k < f->bound.n; k++) bound |= f->bound.at[k] == it->name.name;
 			if (bound || sp_try_lookup(sp, it->name.name)) continue;
 			const char *name = atom_text(sp->c, it->name.name);
-			Diag *d = diag_error(sp->c, E_INDEX_FREE, it->span, "the index `%s` stands on the right only", name);
+			Diag *d = diag_error(sp->c, E_INDEX_FREE, it->span,
+			                     "the index `%s` stands on the right only", name);
 			diag_hint(sp->c, d, "write sum(... for %s)", name);
 			sp_throw(sp);
 		}
@@ -969,19 +1093,24 @@ static void free_visit(void *ud, const Ast *e) {
 
 static void sp_check_free_indices(Sp *sp, const Ast *def) {
 	struct free_check f = {.sp = sp};
-	for (uint32_t i = 0; i < def->index_def.nindices; i++) VEC_PUSH(sp->a, &f.bound, def->index_def.indices[i]->name.name);
+	for (uint32_t i = 0; i < def->index_def.nindices; i++)
+		VEC_PUSH(sp->a, &f.bound, def->index_def.indices[i]->name.name);
 	free_visit(&f, def->index_def.value);
 }
 
 Av *sp_index_def(Sp *sp, const Ast *e) {
 	Notation nt = {.sp = sp, .e = e};
 	Scope s = {0};
-	if (e->index_def.nindices > MAX_INDICES) sp_fail(sp, E_RANK, e->span, "more than %d indices", MAX_INDICES);
+	if (e->index_def.nindices > MAX_INDICES)
+		sp_fail(sp, E_RANK, e->span, "more than %d indices", MAX_INDICES);
 	for (uint32_t i = 0; i < e->index_def.nindices; i++) {
 		const Ast *ix = e->index_def.indices[i];
-		if (ix->kind != A_NAME) sp_fail(sp, E_TARGET, ix->span, "the left side of := takes plain index names");
+		if (ix->kind != A_NAME)
+			sp_fail(sp, E_TARGET, ix->span, "the left side of := takes plain index names");
 		for (uint32_t k = 0; k < i; k++)
-			if (s.ix[k].name == ix->name.name) sp_fail(sp, E_DUPLICATE, ix->span, "the index `%s` stands twice on the left", atom_text(sp->c, ix->name.name));
+			if (s.ix[k].name == ix->name.name)
+				sp_fail(sp, E_DUPLICATE, ix->span, "the index `%s` stands twice on the left",
+				        atom_text(sp->c, ix->name.name));
 		s.ix[s.n++] = (Ix){.name = ix->name.name, .span = ix->span};
 	}
 	nt.scope = &s;
@@ -991,13 +1120,17 @@ Av *sp_index_def(Sp *sp, const Ast *e) {
 			Ix *ix = name->kind == A_NAME ? (Ix *)find_ix(&nt, name->name.name) : NULL;
 			if (!ix) {
 				const char *text = name->kind == A_NAME ? atom_text(sp->c, name->name.name) : "it";
-				Diag *d = diag_error(sp->c, E_INDEX_FREE, name->span, "the index `%s` does not stand on the left", text);
+				Diag *d = diag_error(sp->c, E_INDEX_FREE, name->span,
+				                     "the index `%s` does not stand on the left", text);
 				diag_hint(sp->c, d, "write sum(... for %s) to add over it", text);
 				sp_throw(sp);
 			}
-			if (e->index_def.clauses[k].range) explicit_range(&nt, ix, e->index_def.clauses[k].range);
-			const Ast *other = e->index_def.clauses[k].n > 1 ? e->index_def.clauses[k].names[i ? i - 1 : 1] : NULL;
-			if (e->index_def.clauses[k].range && other && other->kind == A_NAME) ix->shares = other->name.name;
+			if (e->index_def.clauses[k].range)
+				explicit_range(&nt, ix, e->index_def.clauses[k].range);
+			const Ast *other =
+				e->index_def.clauses[k].n > 1 ? e->index_def.clauses[k].names[i ? i - 1 : 1] : NULL;
+			if (e->index_def.clauses[k].range && other && other->kind == A_NAME)
+				ix->shares = other->name.name;
 		}
 	for (uint32_t i = 0; i < s.n; i++)
 		if (!s.ix[i].known) infer_range(&nt, &s.ix[i], e->index_def.value);

@@ -1,13 +1,15 @@
 /* indexing.c - x[i], slices, masks, gathers and their updates.
  *
- * Needs: specialise/internal.h. Guarantees: NumPy's reading, zero-based, negative from the end; what is known to be out of range is an error now, the rest is
- * checked when it runs. Several index arrays are paired, as in NumPy.
+ * Needs: specialise/internal.h. Guarantees: NumPy's reading, zero-based,
+ * negative from the end; what is known to be out of range is an error now, the
+ * rest is checked when it runs. Several index arrays are paired, as in NumPy.
  */
 #include "parser/builtins/table.h"
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
-/* The items of an index expression; an open end of a range is AV_UNSET, `...` is AV_NONE. */
+/* The items of an index expression; an open end of a range is AV_UNSET, `...`
+ * is AV_NONE. */
 Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans) {
 	*items = ARENA_ARRAY(sp->a, Av *, e->index.n + 1);
 	*spans = ARENA_ARRAY(sp->a, Span, e->index.n + 1);
@@ -19,20 +21,23 @@ Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans) {
 			Av *part[3] = {av_new(sp, AV_UNSET), av_new(sp, AV_UNSET), av_int(sp, 1)};
 			const Ast *asts[3] = {it->range.lo, it->range.hi, it->range.step};
 			for (int k = 0; k < 3; k++)
-				if (asts[k]) part[k] = av_array(sp, sp_scalar(sp, sp_expr(sp, asts[k]), DT_I64, asts[k]->span, "the end of a slice"));
+				if (asts[k])
+					part[k] = av_array(sp, sp_scalar(sp, sp_expr(sp, asts[k]), DT_I64,
+					                                 asts[k]->span, "the end of a slice"));
 			(*items)[i] = av_seq(sp, AV_RANGE, 3, part);
-		} else
-			(*items)[i] = sp_expr(sp, it);
+		} else (*items)[i] = sp_expr(sp, it);
 	}
 	return base;
 }
 
 static _Noreturn void out_of_range(Sp *sp, int64_t i, int64_t n, Span at) {
-	sp_fail(sp, E_INDEX, at, "index %lld is out of range for length %lld", (long long)i, (long long)n);
+	sp_fail(sp, E_INDEX, at, "index %lld is out of range for length %lld", (long long)i,
+	        (long long)n);
 }
 
 static _Noreturn void slice_out_of_range(Sp *sp, int64_t end, int64_t n, Span at) {
-	sp_fail(sp, E_INDEX, at, "the end %lld of this slice is out of range for length %lld", (long long)end, (long long)n);
+	sp_fail(sp, E_INDEX, at, "the end %lld of this slice is out of range for length %lld",
+	        (long long)end, (long long)n);
 }
 
 static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
@@ -47,15 +52,18 @@ static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 		}
 		VEC_AVS items = {0};
 		if (part[2] == 0) sp_fail(sp, E_VALUE, at, "the step of a slice is not 0");
-		const int64_t least = part[2] > 0 ? 0 : -1, most = part[2] > 0 || !base->n ? base->n : base->n - 1;
+		const int64_t least = part[2] > 0 ? 0 : -1,
+					  most = part[2] > 0 || !base->n ? base->n : base->n - 1;
 		for (int k = 0; k < 2; k++)
 			if (part[k] < least || part[k] > most) slice_out_of_range(sp, part[k], base->n, at);
-		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2]) VEC_PUSH(sp->a, &items, base->items[i]);
+		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2])
+			VEC_PUSH(sp->a, &items, base->items[i]);
 		return av_seq(sp, (AvKind)base->kind, items.n, items.at);
 	}
 	int64_t i;
 	if (!av_static_int(sp, item, &i)) {
-		/* an index known only when it runs: fine when all items have one type */
+		/* an index known only when it runs: fine when all items have one type
+		 */
 		bool arrays = base->n > 0;
 		for (uint32_t k = 0; k < base->n; k++) arrays &= base->items[k]->kind == AV_ARRAY;
 		if (item->kind != AV_ARRAY || !arrays || sp->frame) {
@@ -76,19 +84,24 @@ typedef struct AxisSlice {
 
 static Ref from_the_front(Sp *sp, Ref i, Dim length);
 
-/* An end such as -k, of a number that is known only when the program runs: each of two such may lie on either side of 0. */
+/* An end such as -k, of a number that is known only when the program runs: each
+ * of two such may lie on either side of 0. */
 static bool counts_down(Sp *sp, const Av *end) {
 	int64_t v;
-	return end->kind == AV_ARRAY && !av_static_int(sp, end, &v) && build_counts_down(sp->b, end->ref);
+	return end->kind == AV_ARRAY && !av_static_int(sp, end, &v) &&
+	       build_counts_down(sp->b, end->ref);
 }
 
 static bool may_be_negative(Sp *sp, const Av *end) {
-	return end->kind == AV_ARRAY && !build_made_of_lengths(sp->b, end->ref) && sp_may_be_negative(sp, end->ref);
+	return end->kind == AV_ARRAY && !build_made_of_lengths(sp->b, end->ref) &&
+	       sp_may_be_negative(sp, end->ref);
 }
 
-/* Where an end of a slice lies: a number counts from the end when it is negative. One that is known only when the program runs
- * is asked for its sign where it may be negative: others are lengths, whose names are worth keeping. So is, without a minus, what
- * stands a known way before the other end (`apart`). */
+/* Where an end of a slice lies: a number counts from the end when it is
+ * negative. One that is known only when the program runs is asked for its sign
+ * where it may be negative: others are lengths, whose names are worth keeping.
+ * So is, without a minus, what stands a known way before the other end
+ * (`apart`). */
 static Dim slice_end(Sp *sp, Av *end, Dim n, bool apart, bool *known, int64_t *value) {
 	int64_t v;
 	*known = false;
@@ -97,19 +110,25 @@ static Dim slice_end(Sp *sp, Av *end, Dim n, bool apart, bool *known, int64_t *v
 		*known = dim_is_const(sp->c, d, value);
 		return d;
 	}
-	const Ref at = counts_down(sp, end) || (!apart && may_be_negative(sp, end)) ? from_the_front(sp, end->ref, n) : end->ref;
+	const Ref at = counts_down(sp, end) || (!apart && may_be_negative(sp, end))
+	                   ? from_the_front(sp, end->ref, n)
+	                   : end->ref;
 	Dim d = build_canon(sp->b, build_dim_of(sp->b, at, 0));
 	*known = dim_is_const(sp->c, d, value);
 	return d;
 }
 
-/* How far apart two ends lie that are known only when the program runs, where the difference is simpler than they are. */
+/* How far apart two ends lie that are known only when the program runs, where
+ * the difference is simpler than they are. */
 static bool slice_length(Sp *sp, const Av *range, bool up, Dim *out) {
 	const Av *lo = range->items[0], *hi = range->items[1];
 	int64_t v;
-	if (lo->kind != AV_ARRAY || hi->kind != AV_ARRAY || av_static_int(sp, lo, &v) || av_static_int(sp, hi, &v)) return false;
+	if (lo->kind != AV_ARRAY || hi->kind != AV_ARRAY || av_static_int(sp, lo, &v) ||
+	    av_static_int(sp, hi, &v))
+		return false;
 	if (counts_down(sp, lo) && counts_down(sp, hi)) return false;
-	return up ? build_dim_between(sp->b, lo->ref, hi->ref, out) : build_dim_between(sp->b, hi->ref, lo->ref, out);
+	return up ? build_dim_between(sp->b, lo->ref, hi->ref, out)
+	          : build_dim_between(sp->b, hi->ref, lo->ref, out);
 }
 
 static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
@@ -121,21 +140,25 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 	n_known = dim_is_const(sp->c, n, &len);
 	Dim lo_dim, hi_dim, between;
 	const bool apart = slice_length(sp, range, up, &between);
-	if (range->items[0]->kind != AV_UNSET) lo_dim = slice_end(sp, range->items[0], n, apart, &lo_known, &lo);
+	if (range->items[0]->kind != AV_UNSET)
+		lo_dim = slice_end(sp, range->items[0], n, apart, &lo_known, &lo);
 	else {
 		lo_dim = up ? dim_const(sp->c, 0) : dim_sub(sp->c, n, dim_const(sp->c, 1));
 		lo_known = dim_is_const(sp->c, lo_dim, &lo);
 	}
 	if (apart) {
-		/* a length of its own: the ends may differ from lane to lane, and it may not */
+		/* a length of its own: the ends may differ from lane to lane, and it
+		 * may not */
 		hi_known = false;
 		hi_dim = up ? dim_add(sp->c, lo_dim, between) : dim_sub(sp->c, lo_dim, between);
-	} else if (range->items[1]->kind != AV_UNSET) hi_dim = slice_end(sp, range->items[1], n, false, &hi_known, &hi);
+	} else if (range->items[1]->kind != AV_UNSET)
+		hi_dim = slice_end(sp, range->items[1], n, false, &hi_known, &hi);
 	else {
 		hi_dim = up ? n : dim_const(sp->c, -1);
 		hi_known = dim_is_const(sp->c, hi_dim, &hi);
 	}
-	/* both ends lie among 0 .. n; downwards among -1 .. n-1, where -1 is only the open end */
+	/* both ends lie among 0 .. n; downwards among -1 .. n-1, where -1 is only
+	 * the open end */
 	const int64_t least = up ? 0 : -1, most = up || !len ? len : len - 1;
 	if (n_known && lo_known && (lo < least || lo > most)) slice_out_of_range(sp, lo, len, at);
 	if (n_known && hi_known && (hi < least || hi > most)) slice_out_of_range(sp, hi, len, at);
@@ -146,7 +169,9 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 		s.start = dim_const(sp->c, 0);
 		s.length = dim_const(sp->c, 0);
 	} else
-		s.length = step == 1 ? span : dim_floordiv(sp->c, dim_add(sp->c, span, dim_const(sp->c, step - 1)), step);
+		s.length =
+			step == 1 ? span
+					  : dim_floordiv(sp->c, dim_add(sp->c, span, dim_const(sp->c, step - 1)), step);
 	return s;
 }
 
@@ -155,9 +180,12 @@ static Ref mask_positions(Sp *sp, Ref mask, Span at);
 /* Where a mask along one axis of this length is true. */
 static Ref axis_mask(Sp *sp, const Av *base, Ref mask, Dim length, Span at) {
 	const Type t = *ty(sp, mask);
-	if (t.rank != 1) sp_fail(sp, E_RANK, at, "beside other indices a mask has one axis, not %u", t.rank);
-	Atom what = atom_f(sp->c, "a mask of %s for %s", sp_type_text(sp, av_array(sp, mask)), sp_type_text(sp, base));
-	if (!build_unify(sp->b, length, t.dims[0], what)) sp_fail(sp, E_SHAPE, at, "%s", atom_text(sp->c, what));
+	if (t.rank != 1)
+		sp_fail(sp, E_RANK, at, "beside other indices a mask has one axis, not %u", t.rank);
+	Atom what = atom_f(sp->c, "a mask of %s for %s", sp_type_text(sp, av_array(sp, mask)),
+	                   sp_type_text(sp, base));
+	if (!build_unify(sp->b, length, t.dims[0], what))
+		sp_fail(sp, E_SHAPE, at, "%s", atom_text(sp->c, what));
 	return mask_positions(sp, mask, at);
 }
 
@@ -166,20 +194,28 @@ static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 	Dtype d = (Dtype)ty(sp, item->ref)->dtype;
 	*mask = d == DT_BOOL;
 	if (!*mask && !dtype_is_int(d)) {
-		Diag *e = diag_error(sp->c, E_TYPE, at, "an index is an integer, a range, or an array of them, not %s", sp_type_text(sp, item));
-		if (dtype_is_real(d)) diag_hint(sp->c, e, "`//` divides whole numbers and gives one; i64(x) makes one of a real number");
+		Diag *e = diag_error(sp->c, E_TYPE, at,
+		                     "an index is an integer, a range, or an array of them, not %s",
+		                     sp_type_text(sp, item));
+		if (dtype_is_real(d))
+			diag_hint(
+				sp->c, e,
+				"`//` divides whole numbers and gives one; i64(x) makes one of a real number");
 		sp_throw(sp);
 	}
 	return *mask ? item->ref : sp_to_dtype(sp, item, DT_I64);
 }
 
-/* An index that may be negative, counted from the front: gather and scatter take no others. */
+/* An index that may be negative, counted from the front: gather and scatter
+ * take no others. */
 static Ref from_the_front(Sp *sp, Ref i, Dim length) {
 	int64_t k;
-	if (av_static_int(sp, av_array(sp, i), &k)) return k >= 0 ? i : build2(sp->b, OP_ADD, i, build_extent(sp->b, length));
+	if (av_static_int(sp, av_array(sp, i), &k))
+		return k >= 0 ? i : build2(sp->b, OP_ADD, i, build_extent(sp->b, length));
 	TypeId t = ref_type(build_fn(sp->b), i);
 	Ref n = build_broadcast_scalar(sp->b, build_extent(sp->b, length), t);
-	return build_select(sp->b, build2(sp->b, OP_LT, i, build_zeros(sp->b, t)), build2(sp->b, OP_ADD, i, n), i);
+	return build_select(sp->b, build2(sp->b, OP_LT, i, build_zeros(sp->b, t)),
+	                    build2(sp->b, OP_ADD, i, n), i);
 }
 
 /* Positions where a mask is true. */
@@ -197,14 +233,20 @@ static Ref mask_positions(Sp *sp, Ref mask, Span at) {
 	return build_typed(sp->b, OP_NONZERO, 1, &mask, attr_intern(sp->c, &word, 1), 1, &type, NULL);
 }
 
-/* Spreads the items over the axes: one entry per axis, NULL where nothing is said. Masks of several axes are left to the callers. */
-static uint32_t align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items, const Span *spans, Av **axis_item, Span *axis_span, Span at) {
+/* Spreads the items over the axes: one entry per axis, NULL where nothing is
+ * said. Masks of several axes are left to the callers. */
+static uint32_t align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items,
+                            const Span *spans, Av **axis_item, Span *axis_span, Span at) {
 	uint32_t said = 0, axis = 0;
 	bool dots = false;
 	for (uint32_t i = 0; i < n; i++)
 		if (items[i]->kind != AV_NONE) said++;
-	if (said && !rank) sp_fail(sp, E_RANK, at, "a single number has no elements to index: this is %s", sp_type_text(sp, base));
-	if (said > rank) sp_fail(sp, E_RANK, at, "%u indices for %s, which has %u ax%s", said, sp_type_text(sp, base), rank, rank == 1 ? "is" : "es");
+	if (said && !rank)
+		sp_fail(sp, E_RANK, at, "a single number has no elements to index: this is %s",
+		        sp_type_text(sp, base));
+	if (said > rank)
+		sp_fail(sp, E_RANK, at, "%u indices for %s, which has %u ax%s", said,
+		        sp_type_text(sp, base), rank, rank == 1 ? "is" : "es");
 	for (uint32_t i = 0; i < rank; i++) axis_item[i] = NULL;
 	for (uint32_t i = 0; i < n; i++) {
 		if (items[i]->kind == AV_NONE) {
@@ -229,7 +271,9 @@ static Ref drop_axes(Sp *sp, Ref x, const bool *drop) {
 }
 
 /* Index i checked to be one of 0..n-1: what a gather from iota gives. */
-static Ref normalised(Sp *sp, Ref i, Dim n) { return build_gather(sp->b, build_iota(sp->b, DT_I64, n), i, 0, 0); }
+static Ref normalised(Sp *sp, Ref i, Dim n) {
+	return build_gather(sp->b, build_iota(sp->b, DT_I64, n), i, 0, 0);
+}
 
 /* Joins index arrays to one shape; their common shape goes to *shape, *rank. */
 static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank, Dim *shape) {
@@ -253,7 +297,8 @@ static uint32_t join_leading(Sp *sp, const Type *t, uint32_t axes, Dim *shape) {
 }
 
 bool sp_is_mask(Sp *sp, const Av *base, uint32_t n, Av *const *items) {
-	return base->kind == AV_ARRAY && n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL;
+	return base->kind == AV_ARRAY && n == 1 && items[0]->kind == AV_ARRAY &&
+	       ty(sp, items[0]->ref)->dtype == DT_BOOL;
 }
 
 /* A record has names, not numbers: the hint tells them. */
@@ -261,8 +306,14 @@ static _Noreturn void no_parts_by_number(Sp *sp, const Av *record, Span at) {
 	Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, record));
 	const char *names = "";
 	for (uint32_t i = 0; i < record->n && i < 6; i++)
-		names = arena_printf(sp->a, "%s%s.%s", names, !i ? "" : i + 1 == record->n ? " or " : ", ", atom_text(sp->c, record->names[i]));
-	if (record->n) diag_hint(sp->c, d, "its fields are taken by name: %s%s", names, record->n > 6 ? " ..." : "");
+		names = arena_printf(sp->a, "%s%s.%s", names,
+		                     !i                   ? ""
+		                     : i + 1 == record->n ? " or "
+		                                          : ", ",
+		                     atom_text(sp->c, record->names[i]));
+	if (record->n)
+		diag_hint(sp->c, d, "its fields are taken by name: %s%s", names,
+		          record->n > 6 ? " ..." : "");
 	sp_throw(sp);
 }
 
@@ -294,7 +345,8 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		for (int k = 1; k < 3; k++)
 			if (args[k]->kind == AV_RANGE) { /* an open end is `none` */
 				Av *ends[3];
-				for (int i = 0; i < 3; i++) ends[i] = args[k]->items[i]->kind == AV_UNSET ? av_none(sp) : args[k]->items[i];
+				for (int i = 0; i < 3; i++)
+					ends[i] = args[k]->items[i]->kind == AV_UNSET ? av_none(sp) : args[k]->items[i];
 				args[k] = av_seq(sp, AV_TUPLE, 3, ends);
 			}
 		return sp_call_library(sp, "_sparse_item", 3, args, at);
@@ -310,11 +362,13 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	/* one mask over the first axes: they become one */
 	const uint32_t axes = sp_is_mask(sp, base, n, items) ? ty(sp, items[0]->ref)->rank : 0;
 	if (axes > 1 && axes <= t.rank) {
-		const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, items[0]), sp_type_text(sp, base));
+		const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, items[0]),
+		                                  sp_type_text(sp, base));
 		Ref m = sp_broadcast_into(sp, items[0]->ref, axes, t.dims, spans[0], misfit);
 		Dim joined[MAX_RANK];
 		const uint32_t rank = join_leading(sp, &t, axes, joined);
-		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, rank, joined), mask_positions(sp, m, spans[0]), 0, 0));
+		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, rank, joined),
+		                                 mask_positions(sp, m, spans[0]), 0, 0));
 	}
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
@@ -349,11 +403,13 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		}
 		bool mask;
 		gather[i] = index_ref(sp, item[i], span[i], &mask);
-		gather[i] = mask ? axis_mask(sp, base, gather[i], d, span[i]) : from_the_front(sp, gather[i], d);
+		gather[i] =
+			mask ? axis_mask(sp, base, gather[i], d, span[i]) : from_the_front(sp, gather[i], d);
 	}
 	if (sliced) x = build_slice(sp->b, x, start, length, stride);
 	x = drop_axes(sp, x, drop);
-	/* what is left to gather, in terms of the axes that are left; numbers first, so that their axes vanish */
+	/* what is left to gather, in terms of the axes that are left; numbers
+	 * first, so that their axes vanish */
 	int axis = 0, arrays = 0, first = -1, last = -1;
 	Ref array_index[MAX_RANK];
 	int array_axis[MAX_RANK];
@@ -373,7 +429,8 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	}
 	if (arrays == 1) x = build_gather(sp->b, x, array_index[0], array_axis[0], 0);
 	else if (arrays > 1) {
-		/* paired indices: bring their axes together at the front place, number the elements, gather once */
+		/* paired indices: bring their axes together at the front place, number
+		 * the elements, gather once */
 		Type tx = *ty(sp, x);
 		int perm[MAX_RANK];
 		uint32_t k = 0;
@@ -388,14 +445,16 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		x = build_transpose(sp->b, x, perm);
 		tx = *ty(sp, x);
 		Ref index[MAX_RANK];
-		for (int i = 0; i < arrays; i++) index[i] = normalised(sp, array_index[i], tx.dims[first + i]);
+		for (int i = 0; i < arrays; i++)
+			index[i] = normalised(sp, array_index[i], tx.dims[first + i]);
 		uint32_t rank;
 		Dim shape[MAX_RANK];
 		pair_indices(sp, (uint32_t)arrays, index, at, &rank, shape);
 		Ref linear = index[0];
 		Dim total = tx.dims[first];
 		for (int i = 1; i < arrays; i++) {
-			Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, tx.dims[first + i]), ref_type(build_fn(sp->b), linear));
+			Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, tx.dims[first + i]),
+			                                 ref_type(build_fn(sp->b), linear));
 			linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), index[i]);
 			total = dim_mul(sp->c, total, tx.dims[first + i]);
 		}
@@ -417,16 +476,22 @@ Av *sp_index(Sp *sp, const Ast *e) {
 	return sp_index_values(sp, base, e->index.n, items, spans, e->span);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- updates ------------------------------------------------------------- */
 
 static Ref scatter(Sp *sp, bool add, Ref x, Ref index, Ref update) {
 	return build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, index, update, 0, 0);
 }
 
 /* What is written, stretched to the place of this shape. */
-static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t rank, const Dim *shape, Span at) {
-	Av place = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, v)->dtype, rank, shape))};
-	return sp_broadcast_into(sp, v, rank, shape, at, arena_printf(sp->a, "cannot write %s into %s, a part of %s", sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base)));
+static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t rank,
+                      const Dim *shape, Span at) {
+	Av place = {.kind = AV_ARRAY,
+	            .ref =
+	                build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, v)->dtype, rank, shape))};
+	return sp_broadcast_into(sp, v, rank, shape, at,
+	                         arena_printf(sp->a, "cannot write %s into %s, a part of %s",
+	                                      sp_type_text(sp, value), sp_type_text(sp, &place),
+	                                      sp_type_text(sp, base)));
 }
 
 /* Per axis: the part of an array that an update writes. */
@@ -438,14 +503,16 @@ typedef struct Box {
 } Box;
 
 /* x with `written` in the box, or added to what is there. */
-static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const Box *box, Ref v, bool add, Span at) {
+static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const Box *box, Ref v,
+                      bool add, Span at) {
 	Dim shape[MAX_RANK];
 	uint32_t rank = 0;
 	for (uint32_t i = 0; i < box->rank; i++)
 		if (!box->drop[i]) shape[rank++] = box->length[i];
 	v = into_place(sp, base, written, v, rank, shape, at);
 	if (rank < box->rank) v = build_reshape(sp->b, v, box->rank, box->length);
-	if (add) v = build2(sp->b, OP_ADD, build_slice(sp->b, x, box->start, box->length, box->stride), v);
+	if (add)
+		v = build2(sp->b, OP_ADD, build_slice(sp->b, x, box->start, box->length, box->stride), v);
 	return build_update(sp->b, x, v, box->start, box->stride);
 }
 
@@ -453,15 +520,18 @@ static bool box_takes_all(Sp *sp, const Box *box, Ref x) {
 	int64_t zero;
 	for (uint32_t i = 0; i < box->rank; i++) {
 		Dim length = build_canon(sp->b, ty(sp, x)->dims[i]);
-		if (box->drop[i] || box->stride[i] != 1 || !dim_is_const(sp->c, box->start[i], &zero) || zero || build_canon(sp->b, box->length[i]) != length)
+		if (box->drop[i] || box->stride[i] != 1 || !dim_is_const(sp->c, box->start[i], &zero) ||
+		    zero || build_canon(sp->b, box->length[i]) != length)
 			return false;
 	}
 	return true;
 }
 
-/* Axes from .. to - 1 have an index each that is known when it runs, the others the sides of a box: the row at these indices is taken out,
- * changed and put back. */
-static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box, uint32_t from, uint32_t to, const Ref *index, Ref v, bool add, Span at) {
+/* Axes from .. to - 1 have an index each that is known when it runs, the others
+ * the sides of a box: the row at these indices is taken out, changed and put
+ * back. */
+static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box, uint32_t from,
+                      uint32_t to, const Ref *index, Ref v, bool add, Span at) {
 	Ref x = base->ref, row = index[from];
 	Type t = *ty(sp, x);
 	Dim joined[MAX_RANK];
@@ -478,7 +548,9 @@ static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box,
 	}
 	for (uint32_t i = from; to > from + 1 && i < to; i++) {
 		Ref own = normalised(sp, index[i], t.dims[i]);
-		row = i == from ? own : build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, row, build_extent(sp->b, t.dims[i])), own);
+		row = i == from ? own
+		                : build2(sp->b, OP_ADD,
+		                         build2(sp->b, OP_MUL, row, build_extent(sp->b, t.dims[i])), own);
 	}
 	x = build_reshape(sp->b, x, rank, joined);
 	Ref old = build_gather(sp->b, x, row, (int)from, 0);
@@ -488,7 +560,8 @@ static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box,
 		v = into_place(sp, base, written, v, rest.rank, shape, at);
 		x = build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, row, v, (int)from, 0);
 	} else {
-		x = build_scatter(sp->b, OP_SCATTER_SET, x, row, update_box(sp, base, written, old, &rest, v, add, at), (int)from, 0);
+		x = build_scatter(sp->b, OP_SCATTER_SET, x, row,
+		                  update_box(sp, base, written, old, &rest, v, add, at), (int)from, 0);
 	}
 	return build_reshape(sp->b, x, t.rank, t.dims);
 }
@@ -498,41 +571,54 @@ static Ref in_own_dtype(Sp *sp, const Av *base, Av *value, Span at) {
 	Dtype d = (Dtype)ty(sp, base->ref)->dtype, meet = sp_common_dtype(sp, base, value);
 	bool fits = meet == d || (dtype_is_inexact(d) && (value->weak || !dtype_is_complex(meet)));
 	if (!fits) {
-		Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
-		diag_hint(sp->c, e, value->weak ? "%s(...) of the whole array makes room for it" : "%s(x) converts first", dtype_name(meet));
+		Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value),
+		                     sp_type_text(sp, base));
+		diag_hint(sp->c, e,
+		          value->weak ? "%s(...) of the whole array makes room for it"
+		                      : "%s(x) converts first",
+		          dtype_name(meet));
 		sp_throw(sp);
 	}
 	return sp_to_dtype(sp, value, d);
 }
 
-/* `op` between what is there and what is written; `value` itself where nothing is to be done. */
+/* `op` between what is there and what is written; `value` itself where nothing
+ * is to be done. */
 static Av *combined(Sp *sp, AstOp op, Av *old, Av *value, Span at) {
 	return op == AO_NONE ? value : sp_binary(sp, op, old, value, at, NO_SPAN, NO_SPAN);
 }
 
 /* Whether `op` of elements that a mask leaves out can do no harm. */
 static bool never_fails(Sp *sp, AstOp op, const Av *base) {
-	return op == AO_NONE || op == AO_ADD || op == AO_SUB || op == AO_MUL || dtype_is_inexact((Dtype)ty(sp, base->ref)->dtype);
+	return op == AO_NONE || op == AO_ADD || op == AO_SUB || op == AO_MUL ||
+	       dtype_is_inexact((Dtype)ty(sp, base->ref)->dtype);
 }
 
-/* The part of `v` that goes to the rows `at_true` of `n`, whose number is `count`: v has a row for each of the n, or for each of these.
- * Which of both shows when the program runs; where the mask takes all rows it is the same. */
+/* The part of `v` that goes to the rows `at_true` of `n`, whose number is
+ * `count`: v has a row for each of the n, or for each of these. Which of both
+ * shows when the program runs; where the mask takes all rows it is the same. */
 static Ref rows_taken(Sp *sp, Ref v, Ref at_true, Dim n, Dim count, Span mask_at, Atom what) {
 	const Dim length = build_canon(sp->b, ty(sp, v)->dims[0]);
 	int64_t k;
 	if (length == build_canon(sp->b, n)) return build_gather(sp->b, v, at_true, 0, 0);
-	if (dim_is_const(sp->c, length, &k) && (k == 1 || dim_is_const(sp->c, build_canon(sp->b, n), &k))) return v;
+	if (dim_is_const(sp->c, length, &k) &&
+	    (k == 1 || dim_is_const(sp->c, build_canon(sp->b, n), &k)))
+		return v;
 	Ref all = build2(sp->b, OP_EQ, build_extent(sp->b, length), build_extent(sp->b, n));
 	Ref want = build_select(sp->b, all, build_extent(sp->b, n), build_extent(sp->b, count));
 	build_unify(sp->b, length, build_dim_of(sp->b, want, sp_words(sp, "sum(", mask_at, ")")), what);
 	TypeId t = ref_type(build_fn(sp->b), at_true);
-	return build_gather(sp->b, v, build_select(sp->b, build_broadcast_scalar(sp->b, all, t), at_true, build_iota(sp->b, DT_I64, count)), 0, 0);
+	return build_gather(sp->b, v,
+	                    build_select(sp->b, build_broadcast_scalar(sp->b, all, t), at_true,
+	                                 build_iota(sp->b, DT_I64, count)),
+	                    0, 0);
 }
 
 Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value, Span at) {
 	const Type t = *ty(sp, base->ref);
 	const uint32_t axes = ty(sp, chosen->ref)->rank;
-	const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, chosen), sp_type_text(sp, base));
+	const char *misfit = arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, chosen),
+	                                  sp_type_text(sp, base));
 	if (axes > t.rank) sp_fail(sp, E_SHAPE, mask_at, "%s", misfit);
 	Ref mask = sp_broadcast_into(sp, chosen->ref, axes, t.dims, mask_at, misfit);
 	value = sp_want_array(sp, value, at, "an update");
@@ -541,50 +627,72 @@ Av *sp_mask_set(Sp *sp, Av *base, Av *chosen, Span mask_at, AstOp op, Av *value,
 	bool whole = tv.rank + axes <= t.rank || !axes || (tv.rank == t.rank && axes > 1);
 	if (!whole && tv.rank == t.rank) {
 		const Dim length = build_canon(sp->b, tv.dims[0]);
-		whole = length == build_canon(sp->b, t.dims[0]) || (dim_is_const(sp->c, length, &one) && one == 1);
+		whole = length == build_canon(sp->b, t.dims[0]) ||
+		        (dim_is_const(sp->c, length, &one) && one == 1);
 	}
 	if (whole && never_fails(sp, op, base)) {
 		Av *w = combined(sp, op, base, value, at);
 		Ref v = into_place(sp, base, w, in_own_dtype(sp, base, w, at), t.rank, t.dims, at);
 		int leading[MAX_RANK];
 		for (uint32_t i = 0; i < axes; i++) leading[i] = (int)i;
-		return av_array(sp, build_select(sp->b, build_broadcast(sp->b, mask, t.rank, t.dims, leading), v, base->ref));
+		return av_array(sp,
+		                build_select(sp->b, build_broadcast(sp->b, mask, t.rank, t.dims, leading),
+		                             v, base->ref));
 	}
 	if (!whole && tv.rank > t.rank + 1 - axes) {
-		Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot write %s through a mask of %s into %s", sp_type_text(sp, value), sp_type_text(sp, chosen), sp_type_text(sp, base));
-		diag_hint(sp->c, d, "a number, an array of the whole shape, or one element for each that the mask takes");
+		Diag *d =
+			diag_error(sp->c, E_SHAPE, at, "cannot write %s through a mask of %s into %s",
+		               sp_type_text(sp, value), sp_type_text(sp, chosen), sp_type_text(sp, base));
+		diag_hint(
+			sp->c, d,
+			"a number, an array of the whole shape, or one element for each that the mask takes");
 		sp_throw(sp);
 	}
 	/* rows of what the mask speaks of, and the numbers of those it takes */
 	Dim rows[MAX_RANK], part[MAX_RANK];
 	const uint32_t rank = join_leading(sp, &t, axes, rows);
 	memcpy(part, rows, sizeof part);
-	Ref x = build_reshape(sp->b, base->ref, rank, rows), at_true = mask_positions(sp, mask, mask_at);
+	Ref x = build_reshape(sp->b, base->ref, rank, rows),
+		at_true = mask_positions(sp, mask, mask_at);
 	part[0] = ty(sp, at_true)->dims[0];
 	Ref v = value->ref;
-	Av place = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)tv.dtype, rank, part))};
-	Atom what = atom_f(sp->c, "cannot write %s into %s, what the mask takes of %s", sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base));
-	if (whole && tv.rank) v = build_gather(sp->b, build_reshape(sp->b, sp_broadcast_into(sp, v, t.rank, t.dims, at, misfit), rank, rows), at_true, 0, 0);
-	else if (tv.rank == rank) v = axes == 1 ? rows_taken(sp, v, at_true, rows[0], part[0], mask_at, what) : v;
+	Av place = {.kind = AV_ARRAY,
+	            .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)tv.dtype, rank, part))};
+	Atom what = atom_f(sp->c, "cannot write %s into %s, what the mask takes of %s",
+	                   sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base));
+	if (whole && tv.rank)
+		v = build_gather(
+			sp->b,
+			build_reshape(sp->b, sp_broadcast_into(sp, v, t.rank, t.dims, at, misfit), rank, rows),
+			at_true, 0, 0);
+	else if (tv.rank == rank)
+		v = axes == 1 ? rows_taken(sp, v, at_true, rows[0], part[0], mask_at, what) : v;
 	Av *taken = av_array(sp, v);
 	taken->weak = value->weak;
-	taken = combined(sp, op, av_array(sp, op == AO_NONE ? x : build_gather(sp->b, x, at_true, 0, 0)), taken, at);
-	v = sp_broadcast_into(sp, in_own_dtype(sp, base, taken, at), rank, part, at, atom_text(sp->c, what));
+	taken = combined(
+		sp, op, av_array(sp, op == AO_NONE ? x : build_gather(sp->b, x, at_true, 0, 0)), taken, at);
+	v = sp_broadcast_into(sp, in_own_dtype(sp, base, taken, at), rank, part, at,
+	                      atom_text(sp->c, what));
 	return av_array(sp, build_reshape(sp->b, scatter(sp, false, x, at_true, v), t.rank, t.dims));
 }
 
-Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value, bool add, Span at) {
+Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value,
+                 bool add, Span at) {
 	if (base->kind == AV_LIST || base->kind == AV_TUPLE) {
-		int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"), k = i < 0 ? i + base->n : i;
+		int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"),
+				k = i < 0 ? i + base->n : i;
 		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
 		if (k < 0 || k >= base->n) out_of_range(sp, i, base->n, spans[0]);
 		Av *r = av_seq(sp, (AvKind)base->kind, base->n, base->items);
-		r->items[k] = add ? sp_binary(sp, AO_ADD, base->items[k], value, at, NO_SPAN, NO_SPAN) : value;
+		r->items[k] =
+			add ? sp_binary(sp, AO_ADD, base->items[k], value, at, NO_SPAN, NO_SPAN) : value;
 		return r;
 	}
-	if (base->kind != AV_ARRAY) sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
+	if (base->kind != AV_ARRAY)
+		sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
 	value = sp_want_array(sp, value, at, "an update");
-	if (sp_is_mask(sp, base, n, items)) return sp_mask_set(sp, base, items[0], spans[0], add ? AO_ADD : AO_NONE, value, at);
+	if (sp_is_mask(sp, base, n, items))
+		return sp_mask_set(sp, base, items[0], spans[0], add ? AO_ADD : AO_NONE, value, at);
 	Ref v = in_own_dtype(sp, base, value, at);
 	Type t = *ty(sp, base->ref);
 	Av *item[MAX_RANK];
@@ -596,17 +704,22 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	if (leading) {
 		bool mask;
 		Ref index = index_ref(sp, item[0], span[0], &mask);
-		index = mask ? axis_mask(sp, base, index, t.dims[0], span[0]) : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
+		index = mask ? axis_mask(sp, base, index, t.dims[0], span[0])
+		             : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
 		const Type *ti = ty(sp, index);
 		Dim shape[MAX_RANK];
 		uint32_t k = 0;
 		for (uint32_t i = 0; i < ti->rank; i++) shape[k++] = ti->dims[i];
 		for (uint32_t i = 1; i < t.rank; i++) shape[k++] = t.dims[i];
 		int64_t c, len;
-		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) && (c < -len || c >= len)) out_of_range(sp, c, len, span[0]);
-		return av_array(sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
+		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) &&
+		    (c < -len || c >= len))
+			out_of_range(sp, c, len, span[0]);
+		return av_array(
+			sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
 	}
-	/* slices, whole axes and numbers known now are a box; with neighbouring numbers known when it runs, a box of a row */
+	/* slices, whole axes and numbers known now are a box; with neighbouring
+	 * numbers known when it runs, a box of a row */
 	Box box = {.rank = t.rank};
 	Ref number[MAX_RANK];
 	uint32_t from = t.rank, to = 0, numbers = 0, known = 0;
@@ -618,7 +731,8 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		if (item[i] && item[i]->kind == AV_RANGE) {
 			s = resolve_slice(sp, item[i], dim, span[i]);
 		} else if (item[i] && av_static_int(sp, item[i], &k)) {
-			if (dim_is_const(sp->c, dim, &len) && (k < -len || k >= len)) out_of_range(sp, k, len, span[i]);
+			if (dim_is_const(sp->c, dim, &len) && (k < -len || k >= len))
+				out_of_range(sp, k, len, span[i]);
 			s.start = k < 0 ? dim_add(sp->c, dim, dim_const(sp->c, k)) : dim_const(sp->c, k);
 			s.length = dim_const(sp->c, 1);
 			box.drop[i] = true;
@@ -638,9 +752,12 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		box.length[i] = s.length;
 		box.stride[i] = s.stride;
 	}
-	if (boxes && !numbers) return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
-	if (boxes && numbers + known < t.rank && to - from == numbers) return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
-	/* everything else by element numbers: slices and whole axes run independently, index arrays in pairs */
+	if (boxes && !numbers)
+		return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
+	if (boxes && numbers + known < t.rank && to - from == numbers)
+		return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
+	/* everything else by element numbers: slices and whole axes run
+	 * independently, index arrays in pairs */
 	uint32_t out_rank = 0, arrays = 0;
 	Ref index[MAX_RANK], paired[MAX_RANK];
 	bool is_array[MAX_RANK] = {false}, own_axis[MAX_RANK] = {false};
@@ -671,7 +788,8 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		for (uint32_t i = 0; i < t.rank; i++)
 			if (is_array[i]) index[i] = paired[k++];
 	}
-	/* shape of the selection: paired axes stand where the first index array stood */
+	/* shape of the selection: paired axes stand where the first index array
+	 * stood */
 	Dim shape[MAX_RANK];
 	int place[MAX_RANK], pair_place = -1;
 	for (uint32_t i = 0; i < t.rank; i++) {

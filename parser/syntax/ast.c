@@ -1,15 +1,17 @@
 /* ast.c - walking and printing the syntax tree.
  *
- * Needs: ast.h. Guarantees: ast_children visits every child once, in the order of the text as far as the tree keeps
- * it; ast_print writes one s-expression without line breaks (a problem and a block too), from which every field of
- * the tree except spans and ids can be read. Both descend at most as deep as the parser's limits allow.
+ * Needs: ast.h. Guarantees: ast_children visits every child once, in the order
+ * of the text as far as the tree keeps it; ast_print writes one s-expression
+ * without line breaks (a problem and a block too), from which every field of
+ * the tree except spans and ids can be read. Both descend at most as deep as
+ * the parser's limits allow.
  */
 #include "parser/syntax/ast.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- children ---------------------------------------------------------------------------------------------------- */
+/* ---- children ------------------------------------------------------------ */
 
 typedef struct Visitor {
 	void (*visit)(void *ud, const Ast *child);
@@ -154,7 +156,7 @@ void ast_children(const Ast *a, void (*visit)(void *ud, const Ast *child), void 
 	}
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 typedef struct Printer {
 	Text *out;
@@ -163,13 +165,9 @@ typedef struct Printer {
 
 static void print_node(Printer w, const Ast *a);
 
-static void put(Printer w, const char *s) {
-	text_str(w.out, s);
-}
+static void put(Printer w, const char *s) { text_str(w.out, s); }
 
-static void put_atom(Printer w, Atom a) {
-	text_str(w.out, atom_text(w.ctx, a));
-}
+static void put_atom(Printer w, Atom a) { text_str(w.out, atom_text(w.ctx, a)); }
 
 /* " item", or " _" for a missing one. */
 static void put_item(Printer w, const Ast *a) {
@@ -184,16 +182,19 @@ static void put_items(Printer w, uint32_t n, Ast *const *items) {
 
 static const char *op_text(uint8_t op) {
 	static const char *const text[] = {
-		[AO_NONE] = "", [AO_NEG] = "-", [AO_POS] = "+", [AO_NOT] = "not", [AO_ADD] = "+", [AO_SUB] = "-",
-		[AO_MUL] = "*", [AO_DIV] = "/", [AO_FLOORDIV] = "//", [AO_MOD] = "%", [AO_POW] = "^", [AO_MATMUL] = "@",
-		[AO_DOT] = "·", [AO_CROSS] = "×",
-		[AO_EQ] = "==", [AO_NE] = "!=", [AO_LT] = "<", [AO_LE] = "<=", [AO_GT] = ">", [AO_GE] = ">=", [AO_AND] = "and",
-		[AO_OR] = "or", [AO_COMPOSE] = "∘", [AO_PIPE] = "|>", [AO_SPREAD] = "...",
+		[AO_NONE] = "",       [AO_NEG] = "-",   [AO_POS] = "+",     [AO_NOT] = "not",
+		[AO_ADD] = "+",       [AO_SUB] = "-",   [AO_MUL] = "*",     [AO_DIV] = "/",
+		[AO_FLOORDIV] = "//", [AO_MOD] = "%",   [AO_POW] = "^",     [AO_MATMUL] = "@",
+		[AO_DOT] = "·",       [AO_CROSS] = "×", [AO_EQ] = "==",     [AO_NE] = "!=",
+		[AO_LT] = "<",        [AO_LE] = "<=",   [AO_GT] = ">",      [AO_GE] = ">=",
+		[AO_AND] = "and",     [AO_OR] = "or",   [AO_COMPOSE] = "∘", [AO_PIPE] = "|>",
+		[AO_SPREAD] = "...",
 	};
 	return text[op];
 }
 
-/* The shortest form that reads back to the same f64; always with a point or an exponent. */
+/* The shortest form that reads back to the same f64; always with a point or an
+ * exponent. */
 static void put_float(Printer w, double x) {
 	char buf[40];
 	int n = 0;
@@ -236,7 +237,8 @@ static void put_quoted(Printer w, const char *text, size_t n) {
 	put(w, "\"");
 }
 
-/* "text" alone; (str "a " (x ".3e") " b") with interpolations; {x=} has its text in front of the spec. */
+/* "text" alone; (str "a " (x ".3e") " b") with interpolations; {x=} has its
+ * text in front of the spec. */
 static void put_string(Printer w, const Ast *a) {
 	if (a->string.n == 1) {
 		put_quoted(w, a->string.pieces[0].text, a->string.pieces[0].n);
@@ -550,9 +552,13 @@ static void print_statement(Printer w, const Ast *a) {
 		put_item(w, a->function.body);
 		put(w, ")");
 		return;
-	case A_IF: put_list(w, "if", a->if_.else_ ? 3 : 2, (Ast *[]){a->if_.cond, a->if_.then_, a->if_.else_}); return;
+	case A_IF:
+		put_list(w, "if", a->if_.else_ ? 3 : 2, (Ast *[]){a->if_.cond, a->if_.then_, a->if_.else_});
+		return;
 	case A_BLOCK: put_list(w, "block", a->block.n, a->block.items); return;
-	case A_FOR: put_list(w, "for", 3, (Ast *[]){a->for_.target, a->for_.iterable, a->for_.body}); return;
+	case A_FOR:
+		put_list(w, "for", 3, (Ast *[]){a->for_.target, a->for_.iterable, a->for_.body});
+		return;
 	case A_WHILE: put_list(w, "while", 2, (Ast *[]){a->while_.cond, a->while_.body}); return;
 	case A_TRY:
 		put(w, "(try");
@@ -604,6 +610,4 @@ static void print_node(Printer w, const Ast *a) {
 	if (a->hidden) put(w, ";");
 }
 
-void ast_print(Text *out, Ctx *c, const Ast *a) {
-	print_node((Printer){out, c}, a);
-}
+void ast_print(Text *out, Ctx *c, const Ast *a) { print_node((Printer){out, c}, a); }

@@ -1,7 +1,8 @@
 /* ast.h - the syntax tree: what the text says, before any meaning.
  *
- * Needs: lang/. Guarantees: nodes live in the arena they were parsed into (for a session: the context's), never change after parsing, and
- * carry the span of exactly the text they stand for.
+ * Needs: lang/. Guarantees: nodes live in the arena they were parsed into (for
+ * a session: the context's), never change after parsing, and carry the span of
+ * exactly the text they stand for.
  */
 #ifndef ATLED_PARSER_SYNTAX_AST_H
 #define ATLED_PARSER_SYNTAX_AST_H
@@ -12,32 +13,34 @@ typedef struct Ast Ast;
 
 typedef enum AstKind {
 	/* expressions */
-	A_CONST,     /* number, true, false, none */
-	A_STRING,    /* pieces, some of them interpolated */
+	A_CONST,  /* number, true, false, none */
+	A_STRING, /* pieces, some of them interpolated */
 	A_NAME,
-	A_TENSOR,    /* [a, b; c, d]; one row when no ';' */
-	A_TUPLE,     /* (a, b), (a,), () */
-	A_RECORD,    /* (a = 1, ...r) */
-	A_UNARY,     /* - + not */
-	A_BINARY,    /* arithmetic, comparison of two */
-	A_LOGIC,     /* and, or: short-circuit on scalars, element-wise on arrays */
-	A_COMPARE,   /* chain a < b <= c: each operand evaluated once */
-	A_PRIME,     /* postfix ' (count: how many) */
+	A_TENSOR,  /* [a, b; c, d]; one row when no ';' */
+	A_TUPLE,   /* (a, b), (a,), () */
+	A_RECORD,  /* (a = 1, ...r) */
+	A_UNARY,   /* - + not */
+	A_BINARY,  /* arithmetic, comparison of two */
+	A_LOGIC,   /* and, or: short-circuit on scalars, element-wise on arrays */
+	A_COMPARE, /* chain a < b <= c: each operand evaluated once */
+	A_PRIME,   /* postfix ' (count: how many) */
 	A_CALL,
-	A_INDEX,     /* base[...] */
-	A_FIELD,     /* base.name */
-	A_RANGE,     /* a..b by s, each of them may be missing inside an index */
-	A_ELLIPSIS,  /* ... inside an index */
-	A_LAMBDA,    /* x -> e, (x, y; k = 1) -> e */
-	A_IF,        /* with or without else */
-	A_BLOCK,     /* { ... }: value of the last statement */
+	A_INDEX,    /* base[...] */
+	A_FIELD,    /* base.name */
+	A_RANGE,    /* a..b by s, each of them may be missing inside an index */
+	A_ELLIPSIS, /* ... inside an index */
+	A_LAMBDA,   /* x -> e, (x, y; k = 1) -> e */
+	A_IF,       /* with or without else */
+	A_BLOCK,    /* { ... }: value of the last statement */
 	A_FOR,
 	A_WHILE,
 	A_TRY,
 	A_BREAK,
 	A_CONTINUE,
 	A_RETURN,
-	A_COMPREHENSION, /* [e for i, j in r]; as the only argument of a call: sum(e for i) (then `generator` is set) */
+	/* [e for i, j in r]; as the only argument of a call: sum(e for i) (then
+	 * `generator` is set) */
+	A_COMPREHENSION,
 	/* statements */
 	A_ASSIGN,     /* pattern = e; also += -= *= /= ^= @= */
 	A_DEF,        /* f(x, y = 2; k = 1) -> type = body */
@@ -53,11 +56,29 @@ typedef enum AstKind {
 
 typedef enum AstOp {
 	AO_NONE,
-	AO_NEG, AO_POS, AO_NOT,
-	AO_ADD, AO_SUB, AO_MUL, AO_DIV, AO_FLOORDIV, AO_MOD, AO_POW, AO_MATMUL, AO_DOT /* · */, AO_CROSS /* × */,
-	AO_EQ, AO_NE, AO_LT, AO_LE, AO_GT, AO_GE,
-	AO_AND, AO_OR,
-	AO_COMPOSE /* ∘ */, AO_PIPE /* |> */,
+	AO_NEG,
+	AO_POS,
+	AO_NOT,
+	AO_ADD,
+	AO_SUB,
+	AO_MUL,
+	AO_DIV,
+	AO_FLOORDIV,
+	AO_MOD,
+	AO_POW,
+	AO_MATMUL,
+	AO_DOT /* · */,
+	AO_CROSS /* × */,
+	AO_EQ,
+	AO_NE,
+	AO_LT,
+	AO_LE,
+	AO_GT,
+	AO_GE,
+	AO_AND,
+	AO_OR,
+	AO_COMPOSE /* ∘ */,
+	AO_PIPE /* |> */,
 	AO_SPREAD /* UNARY as an item of an A_TUPLE: (...t, x) */
 } AstOp;
 
@@ -67,8 +88,12 @@ typedef struct Param {
 	Ast *type;     /* A_TYPE or NULL */
 	Ast *fallback; /* default value or NULL */
 	bool named;    /* after ';' */
-	bool rest;     /* `...name`: what no other parameter takes. With `named`, the last one: named arguments, as a record; without, the last before `;`: a tuple */
-	Ast *pattern;  /* for destructuring lambda parameters ((a, b) -> ...): A_TUPLE of A_NAME, else NULL */
+	/* `...name`: what no other parameter takes. With `named`, the last one:
+	 * named arguments, as a record; without, the last before `;`: a tuple */
+	bool rest;
+	/* for destructuring lambda parameters ((a, b) -> ...): A_TUPLE of
+	 * A_NAME, else NULL */
+	Ast *pattern;
 } Param;
 
 typedef struct Arg {
@@ -87,9 +112,9 @@ typedef struct ForClause { /* for i, j in range; range NULL: inferred from how t
 typedef struct StringPiece {
 	const char *text; /* already unescaped */
 	uint32_t n;
-	Ast *value; /* after the text; NULL at the end */
-	const char *spec; /* ".3e"; NULL when none */
-	bool debug; /* {x=}: shows the text of the expression as well */
+	Ast *value;         /* after the text; NULL at the end */
+	const char *spec;   /* ".3e"; NULL when none */
+	bool debug;         /* {x=}: shows the text of the expression as well */
 	const char *source; /* text of the expression, for debug */
 } StringPiece;
 
@@ -98,18 +123,20 @@ typedef struct Domain {
 	DomainKind kind;
 	uint32_t ncoords;
 	Atom *coords;
-	Span *spans;  /* of the coordinates */
+	Span *spans; /* of the coordinates */
 	Span span;
 	Ast *lo, *hi; /* DOMAIN_INTERVAL: one coordinate */
 	bool periodic;
-	Ast *region;  /* DOMAIN_REGION: an expression, box([0, 1], [0, 1]) */
+	Ast *region; /* DOMAIN_REGION: an expression, box([0, 1], [0, 1]) */
 } Domain;
 typedef struct Field {
 	Atom name;
 	Span span;
 	Ast *size; /* v[2]; NULL: scalar */
 } Field;
-typedef struct At { /* one place after `at`: coordinate = value, a name (left, boundary, a region's), or a point (0, 0) */
+/* one place after `at`: coordinate = value, a name (left, boundary, a
+ * region's), or a point (0, 0) */
+typedef struct At {
 	Atom name;
 	Span span;
 	Ast *value; /* NULL for a name; for a point the A_TUPLE, with name 0 */
@@ -124,60 +151,173 @@ typedef struct Event {
 } Event;
 
 struct Ast {
-	uint8_t kind;   /* AstKind */
-	uint8_t op;     /* AstOp of UNARY, BINARY, LOGIC; the compound operator of ASSIGN */
-	bool weak;      /* CONST: a literal number, which takes the dtype of its company */
-	bool hidden;    /* statement ended with ';': its result is not shown */
-	bool generator; /* COMPREHENSION: stands bare inside a call */
+	uint8_t kind;    /* AstKind */
+	uint8_t op;      /* AstOp of UNARY, BINARY, LOGIC; the compound operator of ASSIGN */
+	bool weak;       /* CONST: a literal number, which takes the dtype of its company */
+	bool hidden;     /* statement ended with ';': its result is not shown */
+	bool generator;  /* COMPREHENSION: stands bare inside a call */
 	bool juxtaposed; /* BINARY MUL written 2x */
 	bool paren;      /* the expression stood in parentheses (span excludes them) */
 	uint32_t id;     /* unique in the session: identifies code in caches */
 	Span span;
 	union {
-		struct { Value value; } constant;
-		struct { uint32_t n; StringPiece *pieces; } string;
-		struct { Atom name; } name;
-		struct { uint32_t nrows; uint32_t *row_lengths; Ast **items; uint32_t n; } tensor; /* items row by row */
-		struct { uint32_t n; Ast **items; } tuple;
-		struct { uint32_t n; Arg *fields; } record;
-		struct { Ast *operand; } unary;
-		struct { Ast *left, *right; Span op_span; } binary; /* and LOGIC */
-		struct { uint32_t n; Ast **operands; uint8_t *ops; } compare; /* n operands, n-1 ops */
-		struct { Ast *operand; uint32_t count; } prime;
-		struct { Ast *callee; uint32_t n; Arg *args; } call;
-		struct { Ast *base; uint32_t n; Ast **items; } index;
-		struct { Ast *base; Atom name; Span name_span; } field;
-		struct { Ast *lo, *hi, *step; } range;
-		struct { uint32_t nparams; Param *params; Ast *body; Atom name; Ast *result; Span head; } function; /* LAMBDA and DEF (name, result type) */
-		struct { Ast *cond, *then_, *else_; } if_;
-		struct { uint32_t n; Ast **items; } block;
-		struct { Ast *target, *iterable, *body; } for_; /* target: A_NAME or A_TUPLE of names */
-		struct { Ast *cond, *body; } while_;
-		struct { Ast *body; Atom name; Ast *handler; } try_;
-		struct { Ast *value; } return_; /* NULL: none */
-		struct { Ast *body; uint32_t n; ForClause *clauses; Ast *filter; } comprehension;
-		struct { Ast *target, *value; } assign; /* target: NAME, TUPLE, INDEX, FIELD */
-		struct { Atom name; Span name_span; uint32_t nindices; Ast **indices; Ast *value; uint32_t nclauses; ForClause *clauses; } index_def;
-		struct { Atom name; Span name_span; uint32_t nparams; Param *params; uint32_t ntangents; Atom *tangents; Ast *body; } derivative; /* ntangents 0: element-wise */
+		struct {
+			Value value;
+		} constant;
+		struct {
+			uint32_t n;
+			StringPiece *pieces;
+		} string;
+		struct {
+			Atom name;
+		} name;
+		/* items row by row */
+		struct {
+			uint32_t nrows;
+			uint32_t *row_lengths;
+			Ast **items;
+			uint32_t n;
+		} tensor;
+		struct {
+			uint32_t n;
+			Ast **items;
+		} tuple;
+		struct {
+			uint32_t n;
+			Arg *fields;
+		} record;
+		struct {
+			Ast *operand;
+		} unary;
+		struct {
+			Ast *left, *right;
+			Span op_span;
+		} binary; /* and LOGIC */
+		struct {
+			uint32_t n;
+			Ast **operands;
+			uint8_t *ops;
+		} compare; /* n operands, n-1 ops */
+		struct {
+			Ast *operand;
+			uint32_t count;
+		} prime;
+		struct {
+			Ast *callee;
+			uint32_t n;
+			Arg *args;
+		} call;
+		struct {
+			Ast *base;
+			uint32_t n;
+			Ast **items;
+		} index;
+		struct {
+			Ast *base;
+			Atom name;
+			Span name_span;
+		} field;
+		struct {
+			Ast *lo, *hi, *step;
+		} range;
+		/* LAMBDA and DEF (name, result type) */
+		struct {
+			uint32_t nparams;
+			Param *params;
+			Ast *body;
+			Atom name;
+			Ast *result;
+			Span head;
+		} function;
+		struct {
+			Ast *cond, *then_, *else_;
+		} if_;
+		struct {
+			uint32_t n;
+			Ast **items;
+		} block;
+		struct {
+			Ast *target, *iterable, *body;
+		} for_; /* target: A_NAME or A_TUPLE of names */
+		struct {
+			Ast *cond, *body;
+		} while_;
+		struct {
+			Ast *body;
+			Atom name;
+			Ast *handler;
+		} try_;
+		struct {
+			Ast *value;
+		} return_; /* NULL: none */
+		struct {
+			Ast *body;
+			uint32_t n;
+			ForClause *clauses;
+			Ast *filter;
+		} comprehension;
+		struct {
+			Ast *target, *value;
+		} assign; /* target: NAME, TUPLE, INDEX, FIELD */
 		struct {
 			Atom name;
 			Span name_span;
-			uint32_t nparams; Param *params;
-			uint32_t ndomains; Domain *domains;
-			uint32_t nfields; Field *fields;
-			uint32_t nlocals; Ast **locals; /* A_ASSIGN of a name, or A_DEF */
-			uint32_t nequations; Ast **equations; /* A_EQUATION, conditions among them */
-			uint32_t nevents; Event *events;
-			Atom eigen; Span eigen_span; /* `eigen λ`; 0: none */
+			uint32_t nindices;
+			Ast **indices;
+			Ast *value;
+			uint32_t nclauses;
+			ForClause *clauses;
+		} index_def;
+		/* ntangents 0: element-wise */
+		struct {
+			Atom name;
+			Span name_span;
+			uint32_t nparams;
+			Param *params;
+			uint32_t ntangents;
+			Atom *tangents;
+			Ast *body;
+		} derivative;
+		struct {
+			Atom name;
+			Span name_span;
+			uint32_t nparams;
+			Param *params;
+			uint32_t ndomains;
+			Domain *domains;
+			uint32_t nfields;
+			Field *fields;
+			uint32_t nlocals;
+			Ast **locals; /* A_ASSIGN of a name, or A_DEF */
+			uint32_t nequations;
+			Ast **equations; /* A_EQUATION, conditions among them */
+			uint32_t nevents;
+			Event *events;
+			Atom eigen;
+			Span eigen_span;  /* `eigen λ`; 0: none */
 			bool eigen_apart; /* it is the last field, and no equation is its own */
-		} *problem;
-		struct { Ast *left, *right; uint32_t nats; At *ats; Span op_span; } equation; /* nats 0: holds in the interior */
-		struct { Atom module; const char *path; Atom alias; } use; /* path for use "my.dsl" as my */
+		} * problem;
+		/* nats 0: holds in the interior */
+		struct {
+			Ast *left, *right;
+			uint32_t nats;
+			At *ats;
+			Span op_span;
+		} equation;
+		struct {
+			Atom module;
+			const char *path;
+			Atom alias;
+		} use; /* path for use "my.dsl" as my */
 		struct {
 			bool is_record, is_function, has_dtype;
 			uint8_t dtype;
-			uint32_t rank; Ast **dims; /* expressions over names and numbers; NULL entry (written _ ): any; rank UINT32_MAX: any shape (dtype only, `f64[...]`) */
-			uint32_t nfields; Param *fields; /* record: names and their types */
+			/* expressions over names and numbers; NULL entry (written _ ):
+			 * any; rank UINT32_MAX: any shape (dtype only, `f64[...]`) */
+			uint32_t rank;
+			Ast **dims;
+			uint32_t nfields;
+			Param *fields; /* record: names and their types */
 		} type;
 	};
 };
@@ -189,16 +329,29 @@ typedef struct Program {
 	Ast **items;
 } Program;
 
-/* Parses a whole source into the arena. Collects as many diagnostics as make sense; the statements that parsed are returned all the same,
- * and `ok` says whether there were errors. Never throws for bad input (only for memory). */
+/* Parses a whole source into the arena. Collects as many diagnostics as make
+ * sense; the statements that parsed are returned all the same, and `ok` says
+ * whether there were errors. Never throws for bad input (only for memory). */
 Program parse_program(Ctx *c, Arena *a, SourceId source, bool *ok);
 
-/* For the REPL: does this text end inside an open bracket, block or string (so that more lines are wanted)? */
+/* For the REPL: does this text end inside an open bracket, block or string (so
+ * that more lines are wanted)? */
 bool parse_is_incomplete(const char *text, size_t n);
 
 /* Tokens for highlighting and completion. */
-typedef enum TokenClass { TC_SPACE, TC_COMMENT, TC_NUMBER, TC_STRING, TC_NAME, TC_KEYWORD, TC_OPERATOR, TC_BRACKET, TC_ERROR } TokenClass;
-void parse_tokens(const char *text, size_t n, void (*visit)(void *ud, TokenClass cls, size_t start, size_t end), void *ud);
+typedef enum TokenClass {
+	TC_SPACE,
+	TC_COMMENT,
+	TC_NUMBER,
+	TC_STRING,
+	TC_NAME,
+	TC_KEYWORD,
+	TC_OPERATOR,
+	TC_BRACKET,
+	TC_ERROR
+} TokenClass;
+void parse_tokens(const char *text, size_t n,
+                  void (*visit)(void *ud, TokenClass cls, size_t start, size_t end), void *ud);
 
 /* The words that cannot be names, NULL-terminated. */
 extern const char *const parse_keywords[];
@@ -206,8 +359,9 @@ extern const char *const parse_keywords[];
 /* Writes the tree as an s-expression: for tests and `atled check --ast`. */
 void ast_print(Text *out, Ctx *c, const Ast *a);
 
-/* format.c: the text in the one layout, with the same tokens, comments and tree, which is checked. A text with syntax errors leaves diagnostics
- * and ST_ERROR. `out` is initialised by the caller. */
+/* format.c: the text in the one layout, with the same tokens, comments and
+ * tree, which is checked. A text with syntax errors leaves diagnostics and
+ * ST_ERROR. `out` is initialised by the caller. */
 Status format_program(Ctx *c, const char *name, const char *text, size_t n, Text *out);
 
 /* Calls visit on each direct child. */

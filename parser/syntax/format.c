@@ -1,12 +1,17 @@
 /* format.c - one layout for programs: `atled fmt`.
  *
- * Needs: lexer.h, ast.h. Guarantees: tokens and comments stay what they are, in their order; only the space between them
- * changes. That the tree stays the same, and that formatting again changes nothing, is checked here before the text is handed out.
+ * Needs: lexer.h, ast.h. Guarantees: tokens and comments stay what they are, in
+ * their order; only the space between them changes. That the tree stays the
+ * same, and that formatting again changes nothing, is checked here before the
+ * text is handed out.
  *
- * The layout: the writer's lines, indented by 2 for each level; one blank line at most between two; one space around operators,
- * none inside brackets and around `^`, `.` and `..`. What has a meaning for readers is theirs: products may be written without
- * spaces (a*b + c*d), sums in an index or at an end of a range, too (u[i+1], 1..n-1). What stood in columns over neighbouring lines stands in columns again.
- * Lines longer than WIDTH are broken where the fewest brackets are open; a block that was on such a line gets lines of its own.
+ * The layout: the writer's lines, indented by 2 for each level; one blank line
+ * at most between two; one space around operators, none inside brackets and
+ * around `^`, `.` and `..`. What has a meaning for readers is theirs: products
+ * may be written without spaces (a*b + c*d), sums in an index or at an end of a
+ * range, too (u[i+1], 1..n-1). What stood in columns over neighbouring lines
+ * stands in columns again. Lines longer than WIDTH are broken where the fewest
+ * brackets are open; a block that was on such a line gets lines of its own.
  */
 #include "parser/syntax/ast.h"
 #include "parser/syntax/lexer.h"
@@ -14,32 +19,43 @@
 
 #define WIDTH 130
 #define STEP 2
-#define NEAR 100  /* pieces to each side of a sum that are looked at */
-#define ROUNDS 8 /* a line that is broken may give others another column; more than two rounds have not been seen */
+#define NEAR 100 /* pieces to each side of a sum that are looked at */
+/* a line that is broken may give others another column; more than two rounds
+ * have not been seen */
+#define ROUNDS 8
 
-typedef enum Role { ROLE_OPERAND, ROLE_WORD /* at, by, field ...: a name that works like a keyword */, ROLE_PREFIX, ROLE_BINARY, ROLE_OTHER } Role;
+typedef enum Role {
+	ROLE_OPERAND,
+	ROLE_WORD /* at, by, field ...: a name that works like a keyword */,
+	ROLE_PREFIX,
+	ROLE_BINARY,
+	ROLE_OTHER
+} Role;
 
 typedef struct Piece {
 	uint8_t kind; /* TokenKind; a whole string is TK_STR_CLOSE */
 	uint8_t role;
-	bool tight;   /* nothing lay between it and the piece before */
-	bool call;    /* ( or [ behind what is called or indexed */
-	uint8_t lines;     /* line breaks before it: 0, 1, or 2 when a line is blank; first those of the text, then ours */
+	bool tight; /* nothing lay between it and the piece before */
+	bool call;  /* ( or [ behind what is called or indexed */
+	/* line breaks before it: 0, 1, or 2 when a line is blank; first those of
+	 * the text, then ours */
+	uint8_t lines;
 	uint32_t start, end;
-	uint32_t match;    /* of a bracket; itself when it has none */
-	uint32_t line, column, width; /* in the text, of its first character; columns count characters */
-	uint32_t after;    /* width of its last line, when `multiline` */
+	uint32_t match; /* of a bracket; itself when it has none */
+	/* in the text, of its first character; columns count characters */
+	uint32_t line, column, width;
+	uint32_t after; /* width of its last line, when `multiline` */
 	bool multiline;
-	uint32_t gap;      /* spaces before it, unless it starts a line */
-	uint32_t indent;   /* of the line it starts */
+	uint32_t gap;    /* spaces before it, unless it starts a line */
+	uint32_t indent; /* of the line it starts */
 } Piece;
 
 typedef struct OutLine {
 	uint32_t first, last; /* pieces [first, last) without the comment behind them */
 	uint32_t indent, width;
-	uint32_t comment;     /* the piece; NONE */
-	uint32_t column;      /* of the comment */
-	bool blank;           /* a blank line goes before it */
+	uint32_t comment; /* the piece; NONE */
+	uint32_t column;  /* of the comment */
+	bool blank;       /* a blank line goes before it */
 } OutLine;
 
 #define NONE UINT32_MAX
@@ -52,7 +68,7 @@ typedef struct Format {
 	VEC(OutLine) lines;
 } Format;
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces -------------------------------------------------------------- */
 
 static uint32_t count_columns(const char *s, size_t n) {
 	uint32_t columns = 0, u;
@@ -67,7 +83,8 @@ static uint32_t count_columns(const char *s, size_t n) {
 static bool is_open(uint8_t k) { return k == TK_LPAREN || k == TK_LBRACKET || k == TK_LBRACE; }
 static bool is_close(uint8_t k) { return k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE; }
 
-/* Cuts the text; strings with all that is in them are one piece, and a comment ends before the space at its line's end. */
+/* Cuts the text; strings with all that is in them are one piece, and a comment
+ * ends before the space at its line's end. */
 static void cut(Format *f) {
 	Lexer lx;
 	lexer_init(&lx, f->text, f->n, false);
@@ -80,12 +97,16 @@ static void cut(Format *f) {
 			line_start = t.end;
 			continue;
 		}
-		Piece p = {.kind = (uint8_t)t.kind, .start = t.start, .lines = (uint8_t)(breaks > 2 ? 2 : breaks), .line = line};
+		Piece p = {.kind = (uint8_t)t.kind,
+		           .start = t.start,
+		           .lines = (uint8_t)(breaks > 2 ? 2 : breaks),
+		           .line = line};
 		p.tight = t.start == end_before && !breaks;
 		p.column = count_columns(f->text + line_start, t.start - line_start);
 		if (t.kind == TK_STR_OPEN) {
 			uint32_t level = lx.level;
-			while (t.kind != TK_EOF && !(t.kind == TK_STR_CLOSE && lx.level < level)) t = lexer_next(&lx);
+			while (t.kind != TK_EOF && !(t.kind == TK_STR_CLOSE && lx.level < level))
+				t = lexer_next(&lx);
 			p.kind = TK_STR_CLOSE;
 			for (uint32_t i = p.start; i < t.end; i++) {
 				if (f->text[i] != '\n') continue;
@@ -138,7 +159,8 @@ static uint32_t piece_after(const Format *f, uint32_t i) {
 static bool is_text(const Format *f, uint32_t i, const char *word) {
 	if (i == NONE) return false;
 	const Piece *p = &f->pieces.at[i];
-	return p->end - p->start == strlen(word) && !memcmp(f->text + p->start, word, p->end - p->start);
+	return p->end - p->start == strlen(word) &&
+	       !memcmp(f->text + p->start, word, p->end - p->start);
 }
 
 static bool is_one_of(const Format *f, uint32_t i, const char *const *words) {
@@ -148,9 +170,12 @@ static bool is_one_of(const Format *f, uint32_t i, const char *const *words) {
 	return false;
 }
 
-static uint8_t kind_of(const Format *f, uint32_t i) { return i == NONE ? TK_EOF : f->pieces.at[i].kind; }
+static uint8_t kind_of(const Format *f, uint32_t i) {
+	return i == NONE ? TK_EOF : f->pieces.at[i].kind;
+}
 
-/* True when an operand ends with this piece, so that a sign behind it is an operator and a bracket behind it a call. */
+/* True when an operand ends with this piece, so that a sign behind it is an
+ * operator and a bracket behind it a call. */
 static bool ends_operand(const Format *f, uint32_t i) {
 	if (i == NONE) return false;
 	const Piece *p = &f->pieces.at[i];
@@ -170,7 +195,8 @@ static bool ends_operand(const Format *f, uint32_t i) {
 	}
 }
 
-/* True when the line break before this piece ends a statement, as far as tokens tell. `in_list`: inside ( or [. */
+/* True when the line break before this piece ends a statement, as far as tokens
+ * tell. `in_list`: inside ( or [. */
 static bool starts_statement(const Format *f, uint32_t i, bool in_list) {
 	uint32_t before = piece_before(f, i);
 	uint8_t k = kind_of(f, before);
@@ -181,18 +207,24 @@ static bool starts_statement(const Format *f, uint32_t i, bool in_list) {
 
 /* A name that works like a keyword where it stands. */
 static bool is_word(const Format *f, uint32_t i, bool in_list, bool in_problem) {
-	static const char *const openers[] = {"use", "problem", "domain", "field", "eigen", "event", "derivative", NULL};
-	static const char *const between[] = {"at", "by", "as", "periodic", "falling", "rising", "terminal", NULL};
+	static const char *const openers[] = {"use",   "problem", "domain",     "field",
+	                                      "eigen", "event",   "derivative", NULL};
+	static const char *const between[] = {"at",      "by",     "as",       "periodic",
+	                                      "falling", "rising", "terminal", NULL};
 	uint32_t before = piece_before(f, i), after = piece_after(f, i);
 	uint8_t next = kind_of(f, after);
 	if (starts_statement(f, i, in_list) && is_one_of(f, i, openers)) {
-		bool region = next == TK_LPAREN && is_text(f, i, "domain") && kind_of(f, piece_after(f, f->pieces.at[after].match)) == TK_IN;
-		if ((next == TK_NAME || next == TK_STR_CLOSE || region) && !f->pieces.at[after].lines) return true;
+		bool region = next == TK_LPAREN && is_text(f, i, "domain") &&
+		              kind_of(f, piece_after(f, f->pieces.at[after].match)) == TK_IN;
+		if ((next == TK_NAME || next == TK_STR_CLOSE || region) && !f->pieces.at[after].lines)
+			return true;
 	}
 	if (!is_one_of(f, i, between)) return false;
-	if (f->pieces.at[i].lines) return in_problem && is_text(f, i, "at") && (next == TK_NAME || next == TK_LPAREN);
+	if (f->pieces.at[i].lines)
+		return in_problem && is_text(f, i, "at") && (next == TK_NAME || next == TK_LPAREN);
 	if (kind_of(f, before) == TK_RANGE) return is_text(f, i, "by");
-	if (kind_of(f, before) == TK_NAME && f->pieces.at[before].role == ROLE_WORD) return is_one_of(f, before, between + 3);
+	if (kind_of(f, before) == TK_NAME && f->pieces.at[before].role == ROLE_WORD)
+		return is_one_of(f, before, between + 3);
 	return ends_operand(f, before) && !(f->pieces.at[i].tight && kind_of(f, before) == TK_NUMBER);
 }
 
@@ -202,13 +234,17 @@ static void give_roles(Format *f) {
 	for (uint32_t i = 0; i < f->pieces.n; i++) {
 		Piece *p = &f->pieces.at[i];
 		uint32_t before = piece_before(f, i), after = piece_after(f, i);
-		bool in_list = open.n && (open.at[open.n - 1] == TK_LPAREN || open.at[open.n - 1] == TK_LBRACKET);
+		bool in_list =
+			open.n && (open.at[open.n - 1] == TK_LPAREN || open.at[open.n - 1] == TK_LBRACKET);
 		p->role = ROLE_OTHER;
 		if (p->kind == TK_NAME) {
-			p->role = is_word(f, i, in_list, open.n && open.at[open.n - 1] == TK_COUNT) ? ROLE_WORD : ROLE_OPERAND;
+			p->role = is_word(f, i, in_list, open.n && open.at[open.n - 1] == TK_COUNT)
+			              ? ROLE_WORD
+			              : ROLE_OPERAND;
 			if (p->role == ROLE_WORD && is_text(f, i, "problem")) problem = true;
 		} else if (token_is_keyword((TokenKind)p->kind)) {
-			bool field = kind_of(f, before) == TK_DOT || (in_list && kind_of(f, after) == TK_ASSIGN);
+			bool field =
+				kind_of(f, before) == TK_DOT || (in_list && kind_of(f, after) == TK_ASSIGN);
 			if (field) p->role = ROLE_OPERAND;
 		} else if (p->kind == TK_PLUS || p->kind == TK_MINUS) {
 			p->role = ends_operand(f, before) && (in_list || !p->lines) ? ROLE_BINARY : ROLE_PREFIX;
@@ -230,7 +266,7 @@ static void give_roles(Format *f) {
 	}
 }
 
-/* ---- spaces ------------------------------------------------------------------------------------------------------ */
+/* ---- spaces -------------------------------------------------------------- */
 
 typedef VEC(uint32_t) IndexList; /* the brackets around, from the outside in */
 
@@ -239,11 +275,13 @@ static bool close_on_both_sides(const Format *f, uint32_t i) {
 	return f->pieces.at[i].tight && i + 1 < f->pieces.n && f->pieces.at[i + 1].tight;
 }
 
-/* True when a product beside this sum, at the same depth, is written with spaces: then the sum cannot be written without. */
+/* True when a product beside this sum, at the same depth, is written with
+ * spaces: then the sum cannot be written without. */
 static bool beside_wide_product(const Format *f, uint32_t i) {
 	for (int way = -1; way <= 1; way += 2) {
 		uint32_t steps = 0;
-		for (uint32_t j = i + (uint32_t)way; j < f->pieces.n && steps < NEAR; j += (uint32_t)way, steps++) {
+		for (uint32_t j = i + (uint32_t)way; j < f->pieces.n && steps < NEAR;
+		     j += (uint32_t)way, steps++) {
 			const Piece *p = &f->pieces.at[j];
 			if ((way > 0 && is_open(p->kind)) || (way < 0 && is_close(p->kind))) {
 				if (p->match == j) return false;
@@ -252,8 +290,9 @@ static bool beside_wide_product(const Format *f, uint32_t i) {
 			}
 			bool product = p->role == ROLE_BINARY && p->kind >= TK_STAR && p->kind <= TK_CROSS;
 			if (product && !close_on_both_sides(f, j)) return true;
-			bool part = product || p->role == ROLE_OPERAND || p->role == ROLE_PREFIX || p->kind == TK_NUMBER || p->kind == TK_DOT ||
-			            p->kind == TK_CARET || p->kind == TK_PRIME || p->kind == TK_SUPER || p->kind == TK_STR_CLOSE;
+			bool part = product || p->role == ROLE_OPERAND || p->role == ROLE_PREFIX ||
+			            p->kind == TK_NUMBER || p->kind == TK_DOT || p->kind == TK_CARET ||
+			            p->kind == TK_PRIME || p->kind == TK_SUPER || p->kind == TK_STR_CLOSE;
 			if (!part) break;
 		}
 	}
@@ -269,15 +308,18 @@ static bool in_index(const Format *f, uint32_t i, const IndexList *open) {
 	}
 	for (int way = -1; way <= 1; way += 2) {
 		uint32_t steps = 0;
-		for (uint32_t j = i + (uint32_t)way; j < f->pieces.n && steps < NEAR; j += (uint32_t)way, steps++) {
+		for (uint32_t j = i + (uint32_t)way; j < f->pieces.n && steps < NEAR;
+		     j += (uint32_t)way, steps++) {
 			const Piece *p = &f->pieces.at[j];
 			if (p->kind == TK_RANGE) return true;
-			if ((way > 0 && is_open(p->kind) && p->kind != TK_LBRACE) || (way < 0 && is_close(p->kind) && p->kind != TK_RBRACE)) {
+			if ((way > 0 && is_open(p->kind) && p->kind != TK_LBRACE) ||
+			    (way < 0 && is_close(p->kind) && p->kind != TK_RBRACE)) {
 				if (p->match == j) break;
 				j = p->match;
 				continue;
 			}
-			bool part = p->role == ROLE_BINARY || p->role == ROLE_OPERAND || p->role == ROLE_PREFIX || p->kind == TK_NUMBER || p->kind == TK_DOT ||
+			bool part = p->role == ROLE_BINARY || p->role == ROLE_OPERAND ||
+			            p->role == ROLE_PREFIX || p->kind == TK_NUMBER || p->kind == TK_DOT ||
 			            p->kind == TK_PRIME || p->kind == TK_SUPER;
 			if (!part) break;
 		}
@@ -294,7 +336,8 @@ static bool is_close_operator(const Format *f, uint32_t i, const IndexList *open
 	return in_index(f, i, open) && !beside_wide_product(f, i);
 }
 
-/* True when these two pieces, with nothing between them, would be read as others. */
+/* True when these two pieces, with nothing between them, would be read as
+ * others. */
 static bool would_merge(const Format *f, const Piece *a, const Piece *b) {
 	char pair[64];
 	uint32_t n = a->end - a->start, m = b->end - b->start;
@@ -313,7 +356,9 @@ static bool wants_space(const Format *f, uint32_t i, const IndexList *open) {
 	const Piece *a = &f->pieces.at[i - 1], *b = &f->pieces.at[i];
 	uint8_t ka = a->kind, kb = b->kind;
 	bool operand_a = ends_operand(f, i - 1);
-	if (kb == TK_COMMA || kb == TK_SEMICOLON || kb == TK_RPAREN || kb == TK_RBRACKET || kb == TK_COLON) return false;
+	if (kb == TK_COMMA || kb == TK_SEMICOLON || kb == TK_RPAREN || kb == TK_RBRACKET ||
+	    kb == TK_COLON)
+		return false;
 	if (ka == TK_LPAREN || ka == TK_LBRACKET) return false;
 	if (ka == TK_LBRACE) return kb != TK_RBRACE;
 	if (kb == TK_RBRACE || ka == TK_COMMA || ka == TK_SEMICOLON || ka == TK_COLON) return true;
@@ -326,7 +371,8 @@ static bool wants_space(const Format *f, uint32_t i, const IndexList *open) {
 	if (a->role == ROLE_BINARY) return !is_close_operator(f, i - 1, open);
 	if (b->role == ROLE_BINARY) return !is_close_operator(f, i, open);
 	if (b->call) return false;
-	bool factor = b->role == ROLE_OPERAND || kb == TK_LPAREN || kb == TK_ROOT || kb == TK_PARTIAL || kb == TK_NABLA;
+	bool factor = b->role == ROLE_OPERAND || kb == TK_LPAREN || kb == TK_ROOT || kb == TK_PARTIAL ||
+	              kb == TK_NABLA;
 	if (ka == TK_NUMBER && factor) return !b->tight || token_is_keyword((TokenKind)kb); /* 2x */
 	return true;
 }
@@ -344,16 +390,18 @@ static void set_gaps(Format *f) {
 	}
 }
 
-/* `else` and `catch` stand behind the brace they belong to, unless that ends a block of one line: such branches may be stacked. */
+/* `else` and `catch` stand behind the brace they belong to, unless that ends a
+ * block of one line: such branches may be stacked. */
 static void join_branches(Format *f) {
 	for (uint32_t i = 1; i < f->pieces.n; i++) {
 		Piece *p = &f->pieces.at[i];
 		bool branch = (p->kind == TK_ELSE || p->kind == TK_CATCH) && p->role != ROLE_OPERAND;
-		if (branch && f->pieces.at[i - 1].kind == TK_RBRACE && f->pieces.at[i - 1].lines) p->lines = 0;
+		if (branch && f->pieces.at[i - 1].kind == TK_RBRACE && f->pieces.at[i - 1].lines)
+			p->lines = 0;
 	}
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------- */
 
 /* Where the pieces of the writer's line before `i` end now. */
 static uint32_t width_before(const Format *f, uint32_t i) {
@@ -367,22 +415,26 @@ static uint32_t width_before(const Format *f, uint32_t i) {
 	return width;
 }
 
-/* A piece of line `line` that stands in the column of `i` and is of its kind, looking from piece `from` on in one direction; NONE. */
+/* A piece of line `line` that stands in the column of `i` and is of its kind,
+ * looking from piece `from` on in one direction; NONE. */
 static uint32_t in_column(const Format *f, uint32_t i, uint32_t line) {
 	const Piece *p = &f->pieces.at[i];
 	uint32_t j = i;
 	int way = line < p->line ? -1 : 1;
-	while (j < f->pieces.n && (way < 0 ? f->pieces.at[j].line > line : f->pieces.at[j].line < line)) j += (uint32_t)way;
+	while (j < f->pieces.n && (way < 0 ? f->pieces.at[j].line > line : f->pieces.at[j].line < line))
+		j += (uint32_t)way;
 	for (; j < f->pieces.n && f->pieces.at[j].line == line; j += (uint32_t)way) {
 		const Piece *q = &f->pieces.at[j];
-		bool starts = q->column == p->column, ends = p->kind == TK_NUMBER && q->column + q->width == p->column + p->width;
+		bool starts = q->column == p->column,
+			 ends = p->kind == TK_NUMBER && q->column + q->width == p->column + p->width;
 		bool same = q->kind == p->kind && (q->role != ROLE_WORD || p->role == ROLE_WORD);
 		if (same && (starts || ends) && !q->lines && j) return j;
 	}
 	return NONE;
 }
 
-/* A number with its sign moves as one: the piece whose space is in front of it. */
+/* A number with its sign moves as one: the piece whose space is in front of it.
+ */
 static uint32_t lead(const Format *f, uint32_t i) {
 	const Piece *p = &f->pieces.at[i];
 	bool sign = i && p->kind == TK_NUMBER && p->tight && f->pieces.at[i - 1].role == ROLE_PREFIX;
@@ -392,7 +444,9 @@ static uint32_t lead(const Format *f, uint32_t i) {
 static bool may_align(const Format *f, uint32_t i) {
 	const Piece *p = &f->pieces.at[i];
 	uint32_t first = lead(f, i);
-	if (!first || f->pieces.at[first].lines || f->pieces.at[first].tight || p->kind == TK_COMMENT || p->multiline) return false;
+	if (!first || f->pieces.at[first].lines || f->pieces.at[first].tight || p->kind == TK_COMMENT ||
+	    p->multiline)
+		return false;
 	while (first && !f->pieces.at[first].lines) first--;
 	if (f->pieces.at[first].line != p->line) return false; /* two lines that were joined */
 	for (uint32_t k = first; k < i; k++) {
@@ -405,7 +459,8 @@ static uint32_t source_gap(const Format *f, uint32_t i) {
 	return f->pieces.at[i].start - f->pieces.at[i - 1].end;
 }
 
-/* Pieces that stood in one column over neighbouring lines, one of them at least behind more than one space, stand in one column again. */
+/* Pieces that stood in one column over neighbouring lines, one of them at least
+ * behind more than one space, stand in one column again. */
 static void align_columns(Format *f) {
 	uint32_t n = f->pieces.n;
 	bool *done = arena_zalloc(f->a, n + 1);
@@ -416,11 +471,13 @@ static void align_columns(Format *f) {
 			if (f->pieces.at[i].column > most) most = f->pieces.at[i].column;
 		}
 	}
-	/* from left to right, so that what stands before a piece has its place: insertion sort by column, for what is in order nearly */
+	/* from left to right, so that what stands before a piece has its place:
+	 * insertion sort by column, for what is in order nearly */
 	for (uint32_t i = 1; i < count; i++) {
 		uint32_t x = order[i], k = i;
 		if (count > 4000) break;
-		for (; k && f->pieces.at[order[k - 1]].column > f->pieces.at[x].column; k--) order[k] = order[k - 1];
+		for (; k && f->pieces.at[order[k - 1]].column > f->pieces.at[x].column; k--)
+			order[k] = order[k - 1];
 		order[k] = x;
 	}
 	for (uint32_t s = 0; s < count; s++) {
@@ -428,17 +485,21 @@ static void align_columns(Format *f) {
 		uint32_t first = order[s], last = first, j;
 		VEC(uint32_t) members = {0};
 		VEC_PUSH(f->a, &members, first);
-		while (f->pieces.at[first].line && (j = in_column(f, first, f->pieces.at[first].line - 1)) != NONE && may_align(f, j) && !done[j]) {
+		while (f->pieces.at[first].line &&
+		       (j = in_column(f, first, f->pieces.at[first].line - 1)) != NONE && may_align(f, j) &&
+		       !done[j]) {
 			first = j;
 			VEC_PUSH(f->a, &members, j);
 		}
-		while ((j = in_column(f, last, f->pieces.at[last].line + 1)) != NONE && may_align(f, j) && !done[j]) {
+		while ((j = in_column(f, last, f->pieces.at[last].line + 1)) != NONE && may_align(f, j) &&
+		       !done[j]) {
 			last = j;
 			VEC_PUSH(f->a, &members, j);
 		}
 		for (uint32_t k = 0; k < members.n; k++) done[members.at[k]] = true;
 		if (members.n < 2) continue;
-		bool right = f->pieces.at[members.at[0]].kind == TK_NUMBER; /* numbers end in one column when they did */
+		/* numbers end in one column when they did */
+		bool right = f->pieces.at[members.at[0]].kind == TK_NUMBER;
 		for (uint32_t k = 0; k < members.n; k++) {
 			const Piece *p = &f->pieces.at[members.at[k]], *q = &f->pieces.at[members.at[0]];
 			right = right && p->column + p->width == q->column + q->width;
@@ -451,12 +512,13 @@ static void align_columns(Format *f) {
 		}
 		for (uint32_t k = 0; k < members.n; k++) {
 			const Piece *p = &f->pieces.at[members.at[k]];
-			f->pieces.at[lead(f, members.at[k])].gap += column - (right ? p->width : 0) - width_before(f, members.at[k]) - p->gap;
+			f->pieces.at[lead(f, members.at[k])].gap +=
+				column - (right ? p->width : 0) - width_before(f, members.at[k]) - p->gap;
 		}
 	}
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------- */
 
 typedef struct Open {
 	uint32_t piece, indent; /* of the line it stands on */
@@ -472,13 +534,15 @@ static bool goes_on(const Format *f, uint32_t i) {
 	if (p->kind == TK_NAME && p->role == ROLE_WORD && is_text(f, i, "at")) return true;
 	uint8_t k = f->pieces.at[before].kind;
 	if (k == TK_SEMICOLON || is_open(k)) return false;
-	return f->pieces.at[before].role == ROLE_BINARY || (lex_wants_operand((TokenKind)k) && k != TK_PRIME);
+	return f->pieces.at[before].role == ROLE_BINARY ||
+	       (lex_wants_operand((TokenKind)k) && k != TK_PRIME);
 }
 
 static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, bool *continued) {
 	*continued = false;
 	uint32_t top = open->n, next = i;
-	while (next < f->pieces.n && is_close(f->pieces.at[next].kind) && top && (next == i || !f->pieces.at[next].lines)) {
+	while (next < f->pieces.n && is_close(f->pieces.at[next].kind) && top &&
+	       (next == i || !f->pieces.at[next].lines)) {
 		top--;
 		next++;
 	}
@@ -501,14 +565,16 @@ static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, b
 	return inner + (*continued ? STEP : 0);
 }
 
-/* The end of the line that starts at `first`: the next piece with a line break before it. */
+/* The end of the line that starts at `first`: the next piece with a line break
+ * before it. */
 static uint32_t line_end(const Format *f, uint32_t first) {
 	uint32_t i = first + 1;
 	while (i < f->pieces.n && !f->pieces.at[i].lines) i++;
 	return i;
 }
 
-/* Puts a block on lines of its own: breaks behind {, behind its semicolons and before }; the same for what belongs to the same `if`. */
+/* Puts a block on lines of its own: breaks behind {, behind its semicolons and
+ * before }; the same for what belongs to the same `if`. */
 static void expand_block(Format *f, uint32_t brace) {
 	for (uint32_t open = brace; open != NONE;) {
 		uint32_t close = f->pieces.at[open].match, depth = 0;
@@ -516,14 +582,18 @@ static void expand_block(Format *f, uint32_t brace) {
 		for (uint32_t i = open + 1; i <= close; i++) {
 			Piece *p = &f->pieces.at[i];
 			if (is_close(p->kind) && i < close) depth--;
-			bool after = !depth && (i == open + 1 || i == close || f->pieces.at[i - 1].kind == TK_SEMICOLON);
-			if (after && !p->lines && p->kind != TK_COMMENT && !(i == close && i == open + 1)) p->lines = 1;
+			bool after =
+				!depth && (i == open + 1 || i == close || f->pieces.at[i - 1].kind == TK_SEMICOLON);
+			if (after && !p->lines && p->kind != TK_COMMENT && !(i == close && i == open + 1))
+				p->lines = 1;
 			if (is_open(p->kind)) depth++;
 		}
 		/* } else { or } else if c { */
 		uint32_t next = close + 1;
 		open = NONE;
-		if (next < f->pieces.n && (f->pieces.at[next].kind == TK_ELSE || f->pieces.at[next].kind == TK_CATCH) && !f->pieces.at[next].lines) {
+		if (next < f->pieces.n &&
+		    (f->pieces.at[next].kind == TK_ELSE || f->pieces.at[next].kind == TK_CATCH) &&
+		    !f->pieces.at[next].lines) {
 			uint32_t level = 0;
 			for (next++; next < f->pieces.n && !f->pieces.at[next].lines; next++) {
 				uint8_t k = f->pieces.at[next].kind;
@@ -549,7 +619,8 @@ static uint32_t first_branch(const Format *f, uint32_t brace, uint32_t first) {
 		}
 		if (is_open(k)) return brace;
 		if (k == TK_ELSE || k == TK_CATCH) {
-			if (!i || f->pieces.at[i - 1].kind != TK_RBRACE || f->pieces.at[i - 1].match < first) return brace;
+			if (!i || f->pieces.at[i - 1].kind != TK_RBRACE || f->pieces.at[i - 1].match < first)
+				return brace;
 			brace = f->pieces.at[i - 1].match;
 			i = brace;
 		} else if (k == TK_SEMICOLON || k == TK_LBRACE) return brace;
@@ -557,10 +628,15 @@ static uint32_t first_branch(const Format *f, uint32_t brace, uint32_t first) {
 	return brace;
 }
 
-/* What was broken off a line of a list, from `from` on, is filled up with the list's next line, which starts at `end`. */
+/* What was broken off a line of a list, from `from` on, is filled up with the
+ * list's next line, which starts at `end`. */
 static void fill_list(Format *f, uint32_t from, uint32_t end) {
-	if (f->pieces.at[from - 1].kind != TK_COMMA || end >= f->pieces.n || f->pieces.at[end - 1].kind != TK_COMMA) return;
-	if (f->pieces.at[end].lines != 1 || f->pieces.at[end].kind == TK_COMMENT || is_close(f->pieces.at[end].kind)) return;
+	if (f->pieces.at[from - 1].kind != TK_COMMA || end >= f->pieces.n ||
+	    f->pieces.at[end - 1].kind != TK_COMMA)
+		return;
+	if (f->pieces.at[end].lines != 1 || f->pieces.at[end].kind == TK_COMMENT ||
+	    is_close(f->pieces.at[end].kind))
+		return;
 	int depth = 0;
 	for (uint32_t i = from; i < end; i++) {
 		if (is_close(f->pieces.at[i].kind) && --depth < 0) return;
@@ -569,14 +645,17 @@ static void fill_list(Format *f, uint32_t from, uint32_t end) {
 	if (!depth) f->pieces.at[end].lines = 0;
 }
 
-/* Breaks the line [first, end), which is too long, at the place that costs least; false when there is none. Costs are in characters of a line left empty. */
+/* Breaks the line [first, end), which is too long, at the place that costs
+ * least; false when there is none. Costs are in characters of a line left
+ * empty. */
 static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent, bool in_list) {
 	uint32_t depth = 0, column = indent, best = NONE, total = indent;
 	double least = 1e9;
 	bool best_block = false;
 	IndexList open = {0};
 	for (uint32_t i = first; i < end; i++) {
-		if (f->pieces.at[i].kind != TK_COMMENT) total += (i > first ? f->pieces.at[i].gap : 0) + f->pieces.at[i].width;
+		if (f->pieces.at[i].kind != TK_COMMENT)
+			total += (i > first ? f->pieces.at[i].gap : 0) + f->pieces.at[i].width;
 	}
 	for (uint32_t i = first; i + 1 < end; i++) {
 		const Piece *p = &f->pieces.at[i], *q = &f->pieces.at[i + 1];
@@ -584,7 +663,8 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 			depth--;
 			open.n--;
 		}
-		bool index = open.n && f->pieces.at[open.at[open.n - 1]].kind == TK_LBRACKET && f->pieces.at[open.at[open.n - 1]].call;
+		bool index = open.n && f->pieces.at[open.at[open.n - 1]].kind == TK_LBRACKET &&
+		             f->pieces.at[open.at[open.n - 1]].call;
 		column = p->multiline ? p->after : column + (i > first ? p->gap : 0) + p->width;
 		if (q->kind == TK_COMMENT) break;
 		double kind = -1;
@@ -594,7 +674,11 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 		case TK_COMMA: kind = depth ? 0 : 5; break;
 		case TK_SEMICOLON: kind = 0; break;
 		case TK_LPAREN:
-		case TK_LBRACKET: kind = q->kind == TK_RPAREN || q->kind == TK_RBRACKET ? -1 : p->kind == TK_LBRACKET && p->call ? 80 : 45; break;
+		case TK_LBRACKET:
+			kind = q->kind == TK_RPAREN || q->kind == TK_RBRACKET ? -1
+			       : p->kind == TK_LBRACKET && p->call            ? 80
+			                                                      : 45;
+			break;
 		case TK_LBRACE:
 			kind = q->kind == TK_RBRACE ? -1 : depth ? 30 : 5;
 			block = true;
@@ -618,7 +702,8 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 		case TK_ARROW: kind = 30; break;
 		case TK_ASSIGN:
 		case TK_DEFINE:
-			if (!depth && !in_list && i > first) kind = f->pieces.at[i - 1].kind == TK_RPAREN ? 0 : 36;
+			if (!depth && !in_list && i > first)
+				kind = f->pieces.at[i - 1].kind == TK_RPAREN ? 0 : 36;
 			break;
 		default: break;
 		}
@@ -631,7 +716,9 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 		uint32_t rest = indent + STEP + (total - column) - q->gap;
 		double room = column < WIDTH ? WIDTH - column : 0;
 		double cost = 30.0 * here + kind;
-		if (!block) cost += (p->kind == TK_ASSIGN ? 0 : 0.3 * room) + (rest > WIDTH ? 25 : 0) + (column > WIDTH ? 1000 : 0);
+		if (!block)
+			cost += (p->kind == TK_ASSIGN ? 0 : 0.3 * room) + (rest > WIDTH ? 25 : 0) +
+			        (column > WIDTH ? 1000 : 0);
 		if (cost >= least) continue;
 		least = cost;
 		best = i + 1;
@@ -652,13 +739,16 @@ static void make_lines(Format *f, bool rough) {
 		uint32_t indent = indentation(f, &open, i, &continued), end, widest, outside = open.n;
 		uint8_t before = kind_of(f, piece_before(f, i));
 		bool in_list = open.n && f->pieces.at[open.at[open.n - 1].piece].kind != TK_LBRACE;
-		/* the block behind a condition that goes over lines belongs to the line where the condition starts */
-		bool condition = continued && before != TK_ASSIGN && before != TK_DEFINE && before != TK_COMPOUND && before != TK_ARROW;
+		/* the block behind a condition that goes over lines belongs to the line
+		 * where the condition starts */
+		bool condition = continued && before != TK_ASSIGN && before != TK_DEFINE &&
+		                 before != TK_COMPOUND && before != TK_ARROW;
 		OutLine line;
 		f->pieces.at[i].indent = indent;
 		for (;;) {
 			end = line_end(f, i);
-			line = (OutLine){.first = i, .last = end, .indent = indent, .comment = NONE, .width = indent};
+			line = (OutLine){
+				.first = i, .last = end, .indent = indent, .comment = NONE, .width = indent};
 			if (end - i > 1 && f->pieces.at[end - 1].kind == TK_COMMENT) line.comment = --line.last;
 			widest = 0;
 			for (uint32_t k = i; k < line.last; k++) {
@@ -667,32 +757,39 @@ static void make_lines(Format *f, bool rough) {
 				line.width = p->multiline ? p->after : start + p->width;
 				if (!p->multiline && line.width > widest) widest = line.width;
 			}
-			if (rough || widest <= WIDTH || f->pieces.at[i].kind == TK_COMMENT || !break_line(f, i, end, indent, in_list)) break;
+			if (rough || widest <= WIDTH || f->pieces.at[i].kind == TK_COMMENT ||
+			    !break_line(f, i, end, indent, in_list))
+				break;
 		}
 		line.blank = f->pieces.at[i].lines > 1 && f->lines.n;
 		if (line.blank && is_close(f->pieces.at[i].kind)) line.blank = false;
 		if (line.blank && is_open(kind_of(f, i - 1))) line.blank = false;
 		if (!rough) VEC_PUSH(f->a, &f->lines, line);
-		uint32_t column = indent, base = indent; /* behind a bracket of an earlier line, that line's */
+		/* behind a bracket of an earlier line, that line's */
+		uint32_t column = indent, base = indent;
 		for (uint32_t k = i; k < end; k++) {
 			const Piece *p = &f->pieces.at[k];
 			column = p->multiline ? p->after : column + (k > i ? p->gap : 0) + p->width;
 			bool block = condition && p->kind == TK_LBRACE && open.n == outside;
-			if (is_open(p->kind)) VEC_PUSH(f->a, &open, ((Open){k, block ? base - STEP : base, column}));
-			else if (is_close(p->kind) && open.n && open.at[--open.n].indent < base) base = open.at[open.n].indent;
+			if (is_open(p->kind))
+				VEC_PUSH(f->a, &open, ((Open){k, block ? base - STEP : base, column}));
+			else if (is_close(p->kind) && open.n && open.at[--open.n].indent < base)
+				base = open.at[open.n].indent;
 		}
 		i = end;
 	}
 }
 
-/* Comments behind code keep their column while there is room for them; where there is none in one line, those of the lines around that had the same
- * column move with it. */
+/* Comments behind code keep their column while there is room for them; where
+ * there is none in one line, those of the lines around that had the same column
+ * move with it. */
 static void place_comments(Format *f) {
 	for (uint32_t i = 0, last; i < f->lines.n; i = last + 1) {
 		last = i;
 		if (f->lines.at[i].comment == NONE) continue;
 		uint32_t first = f->lines.at[i].first;
-		if (first && f->pieces.at[first - 1].line == f->pieces.at[first].line) { /* the line was broken */
+		/* the line was broken */
+		if (first && f->pieces.at[first - 1].line == f->pieces.at[first].line) {
 			f->lines.at[i].column = f->lines.at[i].width + 2;
 			continue;
 		}
@@ -714,7 +811,9 @@ static void put_spaces(Text *out, uint32_t n) {
 	text_add(out, spaces, n);
 }
 
-static void put_piece(const Format *f, const Piece *p, Text *out) { text_add(out, f->text + p->start, p->end - p->start); }
+static void put_piece(const Format *f, const Piece *p, Text *out) {
+	text_add(out, f->text + p->start, p->end - p->start);
+}
 
 static void put_lines(const Format *f, Text *out) {
 	for (uint32_t i = 0; i < f->lines.n; i++) {
@@ -747,7 +846,7 @@ static void lay_out(Arena *a, const char *text, size_t n, Text *out) {
 	put_lines(&f, out);
 }
 
-/* ---- the public entry: laid out and checked ---------------------------------------------------------------------- */
+/* ---- the public entry: laid out and checked ------------------------------ */
 
 static bool same_pieces(const Format *x, const Format *y) {
 	if (x->pieces.n != y->pieces.n) return false;
@@ -787,7 +886,8 @@ static void run_format(Ctx *c, void *arg) {
 		text_free(&job->next);
 		text_init(&job->next, c);
 		lay_out(job->a, job->out->at ? job->out->at : "", job->out->n, &job->next);
-		settled = job->next.n == job->out->n && (!job->out->n || !memcmp(job->next.at, job->out->at, job->out->n));
+		settled = job->next.n == job->out->n &&
+		          (!job->out->n || !memcmp(job->next.at, job->out->at, job->out->n));
 		Text t = *job->out;
 		*job->out = job->next;
 		job->next = t;
@@ -798,13 +898,19 @@ static void run_format(Ctx *c, void *arg) {
 	if (ok) print_program(c, &q, &job->after);
 	else diag_truncate(c, mark);
 	if (job->after.failed) ctx_throw(c, ST_NOMEM);
-	Format x = {.a = job->a, .text = job->text, .n = (uint32_t)job->n}, y = {.a = job->a, .text = text, .n = (uint32_t)job->out->n};
+	Format x = {.a = job->a, .text = job->text, .n = (uint32_t)job->n},
+		   y = {.a = job->a, .text = text, .n = (uint32_t)job->out->n};
 	cut(&x);
 	cut(&y);
-	bool tree = ok && job->before.n == job->after.n && (!job->after.n || !memcmp(job->before.at, job->after.at, job->after.n));
+	bool tree = ok && job->before.n == job->after.n &&
+	            (!job->after.n || !memcmp(job->before.at, job->after.at, job->after.n));
 	if (!tree || !same_pieces(&x, &y) || !settled) {
-		const char *what = !ok ? "would no longer be read" : !tree ? "would change its meaning" : !settled ? "does not come to an end" : "would lose a part of it";
-		diag_error(c, E_INTERNAL, NO_SPAN, "formatting %s %s; it is left as it is", job->name, what);
+		const char *what = !ok        ? "would no longer be read"
+		                   : !tree    ? "would change its meaning"
+		                   : !settled ? "does not come to an end"
+		                              : "would lose a part of it";
+		diag_error(c, E_INTERNAL, NO_SPAN, "formatting %s %s; it is left as it is", job->name,
+		           what);
 		ctx_throw(c, ST_ERROR);
 	}
 }

@@ -1,4 +1,5 @@
-/* free_names.c - which names a piece of syntax assigns, mentions, or takes from outside.
+/* free_names.c - which names a piece of syntax assigns, mentions, or takes from
+ * outside.
  *
  * Needs: specialise/internal.h. Guarantees: purely syntactic; each name once.
  */
@@ -103,7 +104,7 @@ bool ast_breaks(const Ast *body) {
 	return found;
 }
 
-/* ---- mentions --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- mentions ------------------------------------------------------------ */
 
 static bool binds(const Ast *target, Atom name) {
 	if (target->kind == A_NAME) return target->name.name == name;
@@ -112,7 +113,8 @@ static bool binds(const Ast *target, Atom name) {
 	return false;
 }
 
-/* Whether what stands behind e in its block means by the name what e gives it. */
+/* Whether what stands behind e in its block means by the name what e gives it.
+ */
 static bool gives(const Ast *e, Atom name) {
 	switch ((AstKind)e->kind) {
 	case A_ASSIGN: return binds(e->assign.target, name);
@@ -122,7 +124,8 @@ static bool gives(const Ast *e, Atom name) {
 	}
 }
 
-static bool clauses_bind(uint32_t n, const ForClause *clauses, Atom name, void (*visit)(void *ud, const Ast *child), void *ud) {
+static bool clauses_bind(uint32_t n, const ForClause *clauses, Atom name,
+                         void (*visit)(void *ud, const Ast *child), void *ud) {
 	bool found = false;
 	for (uint32_t i = 0; i < n; i++) {
 		if (clauses[i].range) visit(ud, clauses[i].range);
@@ -131,7 +134,8 @@ static bool clauses_bind(uint32_t n, const ForClause *clauses, Atom name, void (
 	return found;
 }
 
-void ast_children_seeing(const Ast *e, Atom name, void (*visit)(void *ud, const Ast *child), void *ud) {
+void ast_children_seeing(const Ast *e, Atom name, void (*visit)(void *ud, const Ast *child),
+                         void *ud) {
 	switch ((AstKind)e->kind) {
 	case A_LAMBDA:
 	case A_DEF:
@@ -199,15 +203,17 @@ bool ast_mentions(const Ast *e, Atom name) {
 	return s.found;
 }
 
-/* ---- free names -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- free names ---------------------------------------------------------- */
 
 static void free_visit(void *ud, const Ast *e);
 
-/* Lengths that are plain names in an annotation are bound by it; other lengths are expressions. */
+/* Lengths that are plain names in an annotation are bound by it; other lengths
+ * are expressions. */
 static void bind_dims(Names *s, const Ast *type) {
 	for (uint32_t i = 0; i < type->type.nfields; i++)
 		if (type->type.fields[i].type) bind_dims(s, type->type.fields[i].type);
-	for (uint32_t i = 0; !type->type.is_record && type->type.rank != UINT32_MAX && i < type->type.rank; i++) {
+	for (uint32_t i = 0;
+	     !type->type.is_record && type->type.rank != UINT32_MAX && i < type->type.rank; i++) {
 		const Ast *d = type->type.dims[i];
 		if (d && d->kind == A_NAME) add(s->a, &s->bound, d->name.name);
 		else if (d) free_visit(s, d);
@@ -223,13 +229,13 @@ static void bind_params(Names *s, uint32_t n, const Param *params) {
 	}
 }
 
-/* A name that is set is the function's own from there on; what is written into by index or field is read first. */
+/* A name that is set is the function's own from there on; what is written into
+ * by index or field is read first. */
 static void bind_target(Names *s, const Ast *t) {
 	if (t->kind == A_NAME) add(s->a, &s->bound, t->name.name);
 	else if (t->kind == A_TUPLE)
 		for (uint32_t i = 0; i < t->tuple.n; i++) bind_target(s, t->tuple.items[i]);
-	else
-		free_visit(s, t);
+	else free_visit(s, t);
 }
 
 static void free_visit(void *ud, const Ast *e) {
@@ -253,7 +259,8 @@ static void free_visit(void *ud, const Ast *e) {
 		for (uint32_t i = 0; i < e->comprehension.n; i++)
 			if (e->comprehension.clauses[i].range) free_visit(s, e->comprehension.clauses[i].range);
 		for (uint32_t i = 0; i < e->comprehension.n; i++)
-			for (uint32_t k = 0; k < e->comprehension.clauses[i].n; k++) target_names(s, e->comprehension.clauses[i].names[k], &s->bound);
+			for (uint32_t k = 0; k < e->comprehension.clauses[i].n; k++)
+				target_names(s, e->comprehension.clauses[i].names[k], &s->bound);
 		free_visit(s, e->comprehension.body);
 		if (e->comprehension.filter) free_visit(s, e->comprehension.filter);
 		s->bound.n = mark;
@@ -276,7 +283,8 @@ static void free_visit(void *ud, const Ast *e) {
 	case A_INDEX_DEF:
 		for (uint32_t i = 0; i < e->index_def.nclauses; i++)
 			if (e->index_def.clauses[i].range) free_visit(s, e->index_def.clauses[i].range);
-		for (uint32_t i = 0; i < e->index_def.nindices; i++) target_names(s, e->index_def.indices[i], &s->bound);
+		for (uint32_t i = 0; i < e->index_def.nindices; i++)
+			target_names(s, e->index_def.indices[i], &s->bound);
 		free_visit(s, e->index_def.value);
 		s->bound.n = mark;
 		add(s->a, &s->bound, e->index_def.name);
@@ -290,8 +298,10 @@ void ast_free_names(Sp *sp, const Ast *fn, Atom **names, uint32_t *n) {
 	if (fn->kind == A_PROBLEM) {
 		bind_params(&s, fn->problem->nparams, fn->problem->params);
 		for (uint32_t i = 0; i < fn->problem->ndomains; i++)
-			for (uint32_t k = 0; k < fn->problem->domains[i].ncoords; k++) add(s.a, &s.bound, fn->problem->domains[i].coords[k]);
-		for (uint32_t i = 0; i < fn->problem->nfields; i++) add(s.a, &s.bound, fn->problem->fields[i].name);
+			for (uint32_t k = 0; k < fn->problem->domains[i].ncoords; k++)
+				add(s.a, &s.bound, fn->problem->domains[i].coords[k]);
+		for (uint32_t i = 0; i < fn->problem->nfields; i++)
+			add(s.a, &s.bound, fn->problem->fields[i].name);
 		ast_children(fn, free_visit, &s);
 	} else {
 		bind_params(&s, fn->function.nparams, fn->function.params);

@@ -1,7 +1,8 @@
 /* parse_expr.c - expressions, from the loosest operator to the tightest.
  *
- * Needs: parser.h. Guarantees: each function parses the symbol named above it and leaves the first token it does not
- * use; every node's span runs from its first token to its last. A function per precedence:
+ * Needs: parser.h. Guarantees: each function parses the symbol named above it
+ * and leaves the first token it does not use; every node's span runs from its
+ * first token to its last. A function per precedence:
  *
  *   |>                      left           expression
  *   ->                      right          lambda
@@ -27,7 +28,8 @@ static Ast *parse_unary(Parser *p);
 static Ast *parse_power(Parser *p);
 static Ast *parse_primary(Parser *p);
 
-static Ast *binary(Parser *p, AstKind kind, AstOp op, Ast *left, Span op_span, Ast *right, uint32_t first) {
+static Ast *binary(Parser *p, AstKind kind, AstOp op, Ast *left, Span op_span, Ast *right,
+                   uint32_t first) {
 	Ast *a = node_new(p, kind);
 	a->op = (uint8_t)op;
 	a->binary.left = left;
@@ -71,9 +73,7 @@ static Ast *call_node(Parser *p, Ast *callee, uint32_t n, const Arg *args, uint3
 	return node_done(p, a, first);
 }
 
-static Arg positional(Ast *value) {
-	return (Arg){.value = value, .span = value->span};
-}
+static Arg positional(Ast *value) { return (Arg){.value = value, .span = value->span}; }
 
 /* Consumes the operator at hand; its operand may stand on the next line. */
 static Span take_operator(Parser *p) {
@@ -104,9 +104,10 @@ static AstOp op_of(TokenKind k) {
 	}
 }
 
-/* ---- lists of expressions, conditions ---------------------------------------------------------------------------- */
+/* ---- lists of expressions, conditions ------------------------------------ */
 
-/* expression-list = expression { "," expression }      more than one is a tuple */
+/* expression-list = expression { "," expression }      more than one is a tuple
+ */
 Ast *parse_expression_list(Parser *p) {
 	uint32_t first = p->at;
 	Ast *e = parse_expression(p);
@@ -127,12 +128,13 @@ Ast *parse_expression_list(Parser *p) {
 Ast *parse_condition(Parser *p) {
 	Ast *e = parse_expression(p);
 	if (kind_now(p) == TK_ASSIGN) {
-		FAIL_HINT(p, E_SYNTAX, token_span(p, p->at), "to compare, write `==`", "`=` does not compare");
+		FAIL_HINT(p, E_SYNTAX, token_span(p, p->at), "to compare, write `==`",
+		          "`=` does not compare");
 	}
 	return e;
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------------- */
+/* ---- operators ----------------------------------------------------------- */
 
 /* True at NAME -> or ( ... ) -> */
 static bool at_lambda(const Parser *p) {
@@ -217,7 +219,8 @@ static bool at_comparison(const Parser *p) {
 	return k >= TK_EQ && k <= TK_GE;
 }
 
-/* comparison = range { ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) range }      more than one is a chain */
+/* comparison = range { ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) range }      more than one is a chain
+ */
 static Ast *parse_comparison(Parser *p) {
 	uint32_t first = p->at;
 	Ast *left = parse_range(p);
@@ -250,7 +253,8 @@ static bool at_missing_end(const Parser *p) {
 	return k == TK_COMMA || k == TK_RBRACKET || at_word(p, "by");
 }
 
-/* range = sum [ ".." sum [ "by" sum ] ]      in an index both ends may be missing */
+/* range = sum [ ".." sum [ "by" sum ] ]      in an index both ends may be missing
+ */
 Ast *parse_range(Parser *p) {
 	uint32_t first = p->at;
 	bool no_start = p->in_index && kind_now(p) == TK_RANGE;
@@ -293,7 +297,8 @@ Ast *parse_sum(Parser *p) {
 	}
 }
 
-/* True when the token before is a number and what stands directly behind it multiplies it. */
+/* True when the token before is a number and what stands directly behind it
+ * multiplies it. */
 static bool at_juxtaposed(const Parser *p) {
 	const Token *t = token_now(p);
 	if (t->space || p->tokens[p->at - 1].kind != TK_NUMBER) return false;
@@ -301,7 +306,8 @@ static bool at_juxtaposed(const Parser *p) {
 	return k == TK_NAME || k == TK_LPAREN || k == TK_ROOT || k == TK_PARTIAL || k == TK_NABLA;
 }
 
-/* Multiplies `left`, which ends with a number, by the power that stands directly behind it. */
+/* Multiplies `left`, which ends with a number, by the power that stands
+ * directly behind it. */
 static Ast *juxtaposed(Parser *p, Ast *left, uint32_t first) {
 	Span between = span_made(p->source, token_now(p)->start, token_now(p)->start);
 	Ast *right = token_now(p)->kind == TK_ROOT ? parse_unary(p) : parse_power(p);
@@ -323,7 +329,8 @@ static Ast *parse_juxtaposition(Parser *p) {
 }
 
 /* unary = ( "-" | "+" ) unary | root | juxtaposition | NUMBER root      the number directly in front
- * root = "√" ( root | juxtaposition ) [ root ]      a second root directly behind a number: √2√3 is √2*√3 */
+ * root = "√" ( root | juxtaposition ) [ root ]      a second root directly behind a number: √2√3 is √2*√3
+ */
 static Ast *parse_unary(Parser *p) {
 	uint32_t first = p->at;
 	TokenKind k = kind_now(p);
@@ -376,9 +383,10 @@ static Ast *parse_power(Parser *p) {
 	return binary(p, A_BINARY, AO_POW, left, at, right, first);
 }
 
-/* ---- calls, indices, fields -------------------------------------------------------------------------------------- */
+/* ---- calls, indices, fields ---------------------------------------------- */
 
-/* A name, or a keyword, in front of `=` (and not `==`, which is another token). */
+/* A name, or a keyword, in front of `=` (and not `==`, which is another token).
+ */
 static bool at_field_name(const Parser *p) {
 	TokenKind k = kind_now(p);
 	return (k == TK_NAME || token_is_keyword(k)) && p->tokens[p->at + 1].kind == TK_ASSIGN;
@@ -414,14 +422,15 @@ Ast *parse_for_target(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* clauses = "for" clause { ( "for" | "," ) clause }
- * clause = for-target { "," for-target } [ "in" expression ]
- * A comma in front of NAME = belongs to the call around: sum(e for i, axis = 0); behind an expression only one in
- * front of NAME in goes on with the clauses: [e for i in a, j in b]. */
+/* clauses = "for" clause { ( "for" | "," ) clause } clause = for-target { ","
+ * for-target } [ "in" expression ] A comma in front of NAME = belongs to the
+ * call around: sum(e for i, axis = 0); behind an expression only one in front
+ * of NAME in goes on with the clauses: [e for i in a, j in b]. */
 void parse_clauses(Parser *p, ClauseList *out) {
 	for (;;) {
 		TokenKind k = kind_now(p);
-		bool another = k == TK_COMMA && out->n && kind_after(p, 1) == TK_NAME && kind_after(p, 2) == TK_IN;
+		bool another =
+			k == TK_COMMA && out->n && kind_after(p, 1) == TK_NAME && kind_after(p, 2) == TK_IN;
 		if (k != TK_FOR && !another) return;
 		advance(p);
 		AstList names = {0};
@@ -437,7 +446,8 @@ void parse_clauses(Parser *p, ClauseList *out) {
 	}
 }
 
-/* comprehension = expression clauses [ "if" expression ]      the expression is `body` */
+/* comprehension = expression clauses [ "if" expression ]      the expression is `body`
+ */
 static Ast *comprehension(Parser *p, Ast *body, bool generator, uint32_t first) {
 	ClauseList clauses = {0};
 	parse_clauses(p, &clauses);
@@ -463,7 +473,8 @@ static Ast *name_as_string(Parser *p, const Ast *name) {
 }
 
 /* names = NAME | STRING | "(" names { "," names } ")"
- * Behind "for" "=" they stand for themselves: their strings are the argument `unknowns`. NULL: something else was written. */
+ * Behind "for" "=" they stand for themselves: their strings are the argument
+ * `unknowns`. NULL: something else was written. */
 static Ast *names_as_strings(Parser *p, Ast *value) {
 	AstList items = {0};
 	const bool many = value->kind == A_TUPLE;
@@ -479,7 +490,8 @@ static Ast *names_as_strings(Parser *p, Ast *value) {
 	return a;
 }
 
-/* argument = [ NAME "=" ] expression | "..." expression | expression clauses | "for" "=" names */
+/* argument = [ NAME "=" ] expression | "..." expression | expression clauses | "for" "=" names
+ */
 static Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call) {
 	uint32_t first = p->at;
 	Arg arg = {0};
@@ -501,11 +513,14 @@ static Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call
 	} else {
 		arg.value = parse_expression(p);
 		if (kind_now(p) == TK_FOR) {
-			if (!first_of_call) FAIL(p, E_SYNTAX, token_span(p, p->at), "`for` belongs to the only argument of a call");
+			if (!first_of_call)
+				FAIL(p, E_SYNTAX, token_span(p, p->at),
+				     "`for` belongs to the only argument of a call");
 			arg.value = comprehension(p, arg.value, true, first);
 		}
 		if (must_name) {
-			FAIL_HINT(p, E_SYNTAX, arg.value->span, "write name = value", "an argument behind `;` needs its name");
+			FAIL_HINT(p, E_SYNTAX, arg.value->span, "write name = value",
+			          "an argument behind `;` needs its name");
 		}
 	}
 	arg.span = span_from(p, first);
@@ -521,7 +536,8 @@ static Ast *parse_call(Parser *p, Ast *callee, uint32_t first) {
 	while (kind_now(p) != TK_RPAREN) {
 		swallow_newline(p);
 		Arg arg = parse_arg(p, true, must_name, !args.n);
-		if (generator && !arg.name) FAIL(p, E_SYNTAX, arg.span, "beside `for`, the arguments of a call need names");
+		if (generator && !arg.name)
+			FAIL(p, E_SYNTAX, arg.span, "beside `for`, the arguments of a call need names");
 		generator |= arg.value->kind == A_COMPREHENSION && arg.value->generator;
 		PUSH(p, &args, arg);
 		if (kind_now(p) == TK_SEMICOLON && !must_name) must_name = true;
@@ -566,7 +582,8 @@ static Ast *parse_index(Parser *p, Ast *base, uint32_t first) {
 
 static Ast *parse_field(Parser *p, Ast *base, uint32_t first) {
 	advance(p);
-	if (kind_now(p) != TK_NAME && !token_is_keyword(kind_now(p))) unexpected(p, "the name of a field behind `.`");
+	if (kind_now(p) != TK_NAME && !token_is_keyword(kind_now(p)))
+		unexpected(p, "the name of a field behind `.`");
 	Ast *a = node_new(p, A_FIELD);
 	a->field.base = base;
 	a->field.name = token_now(p)->name;
@@ -619,11 +636,12 @@ Ast *parse_postfix(Parser *p) {
 	}
 }
 
-/* ---- derivatives in their own notation --------------------------------------------------------------------------- */
+/* ---- derivatives in their own notation ----------------------------------- */
 
 static Ast *parse_call(Parser *p, Ast *callee, uint32_t first);
 
-/* operand = "(" expression ")" | NAME | derivative | nabla | ( "∂" | "∇" ) arguments      ∇·∇(u) is ∇·(∇(u)) */
+/* operand = "(" expression ")" | NAME | derivative | nabla | ( "∂" | "∇" ) arguments      ∇·∇(u) is ∇·(∇(u))
+ */
 static Ast *parse_operand(Parser *p, const char *what) {
 	TokenKind k = kind_now(p);
 	if (k == TK_LPAREN) {
@@ -641,21 +659,24 @@ static Ast *parse_operand(Parser *p, const char *what) {
 	unexpected(p, what);
 }
 
-/* The superscript at hand as the order of a derivative, 1 when there is none. */
+/* The superscript at hand as the order of a derivative, 1 when there is none.
+ */
 static int64_t parse_order(Parser *p, uint32_t *token) {
 	*token = 0;
 	if (kind_now(p) != TK_SUPER) return 1;
 	Span at = token_span(p, p->at);
 	int64_t order;
 	if (!lex_superscript(p->text + at.start, at.end - at.start, &order) || order < 1) {
-		FAIL(p, E_NUMBER, at, "the order of a derivative is 1, 2, ..., not %s", token_called(p, p->at));
+		FAIL(p, E_NUMBER, at, "the order of a derivative is 1, 2, ..., not %s",
+		     token_called(p, p->at));
 	}
 	*token = p->at;
 	advance(p);
 	return order;
 }
 
-/* derivative = "∂" NAME [ SUPERSCRIPT ] operand | "∂"      ∂x²(u) is d(u, x, 2), ∂n(u) is dn(u), ∂(f, i) calls ∂ */
+/* derivative = "∂" NAME [ SUPERSCRIPT ] operand | "∂"      ∂x²(u) is d(u, x, 2), ∂n(u) is dn(u), ∂(f, i) calls ∂
+ */
 static Ast *parse_partial(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
@@ -673,7 +694,8 @@ static Ast *parse_partial(Parser *p) {
 		Ast *degree = order_token ? integer_node(p, order, order_token) : NULL;
 		if (kind_now(p) == TK_SLASH) {
 			Span quotient = span_from(p, first);
-			FAIL_HINT(p, E_SYNTAX, quotient, "write ∂x(u) or d(u, x)", "a derivative is not a quotient here");
+			FAIL_HINT(p, E_SYNTAX, quotient, "write ∂x(u) or d(u, x)",
+			          "a derivative is not a quotient here");
 		}
 		Arg args[3] = {positional(parse_operand(p, "what to differentiate, in parentheses"))};
 		uint32_t n = 1;
@@ -685,7 +707,8 @@ static Ast *parse_partial(Parser *p) {
 	return result;
 }
 
-/* nabla = "∇" [ NAME ] | ( "∇·" | "∇×" | "∇²" ) operand      grad, div, curl, lap */
+/* nabla = "∇" [ NAME ] | ( "∇·" | "∇×" | "∇²" ) operand      grad, div, curl, lap
+ */
 static Ast *parse_nabla(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
@@ -712,9 +735,10 @@ static Ast *parse_nabla(Parser *p) {
 	return result;
 }
 
-/* ---- primary expressions ----------------------------------------------------------------------------------------- */
+/* ---- primary expressions ------------------------------------------------- */
 
-/* The digits of [start, end) without underscores, at `out`; returns how many. */
+/* The digits of [start, end) without underscores, at `out`; returns how many.
+ */
 static size_t plain_digits(const char *text, size_t n, char *out) {
 	size_t written = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -781,17 +805,22 @@ static Ast *parse_number(Parser *p) {
 	const bool is_least = !overflow && whole == (uint64_t)1 << 63;
 	overflow |= whole > INT64_MAX;
 	const int64_t integer = (int64_t)whole;
-	double real = is_float || (imaginary && base == 10) ? read_float(p, digits, n) : (double)integer;
-	/* 2^63 behind a `-` that is all that happens to it: wrapped, as it is here, it is its own negative */
+	double real =
+		is_float || (imaginary && base == 10) ? read_float(p, digits, n) : (double)integer;
+	/* 2^63 behind a `-` that is all that happens to it: wrapped, as it is here,
+	 * it is its own negative */
 	const TokenKind next = kind_now(p);
-	const bool only_negated = first == p->negated && next != TK_CARET && next != TK_SUPER && !at_juxtaposed(p);
+	const bool only_negated =
+		first == p->negated && next != TK_CARET && next != TK_SUPER && !at_juxtaposed(p);
 	if (is_least && only_negated) overflow = false;
 	if (overflow && (!imaginary || base != 10)) {
-		const char *hint = base == 10 ? "a float is written with a point" : "the largest is 0x7fffffffffffffff";
+		const char *hint =
+			base == 10 ? "a float is written with a point" : "the largest is 0x7fffffffffffffff";
 		FAIL_HINT(p, E_NUMBER, token_span(p, first), hint, "this integer does not fit in 64 bits");
 	}
 	if (isinf(real)) {
-		FAIL_HINT(p, E_NUMBER, token_span(p, first), "infinity is written inf", "this number is too large for an f64");
+		FAIL_HINT(p, E_NUMBER, token_span(p, first), "infinity is written inf",
+		          "this number is too large for an f64");
 	}
 	if (imaginary) a->constant.value = value_c128(real * I);
 	else a->constant.value = is_float ? value_f64(real) : value_i64(integer);
@@ -806,7 +835,8 @@ static Ast *constant(Parser *p, Value v) {
 	return node_done(p, a, first);
 }
 
-/* tensor = "[" [ row { ";" row } ] "]" | "[" comprehension "]"      row = expression { "," expression } */
+/* tensor = "[" [ row { ";" row } ] "]" | "[" comprehension "]"      row = expression { "," expression }
+ */
 static Ast *parse_tensor(Parser *p) {
 	uint32_t first = p->at;
 	AstList items = {0};
@@ -837,7 +867,8 @@ static Ast *parse_tensor(Parser *p) {
 		advance(p);
 		swallow_newline(p);
 		if (kind_now(p) == TK_RBRACKET && lengths.n == 1) {
-			FAIL_HINT(p, E_SYNTAX, semicolon, "a matrix of one row is written [[a, b]]", "a row is missing behind `;`");
+			FAIL_HINT(p, E_SYNTAX, semicolon, "a matrix of one row is written [[a, b]]",
+			          "a row is missing behind `;`");
 		}
 	}
 	if (row || !lengths.n) PUSH(p, &lengths, row);
@@ -882,7 +913,8 @@ static Ast *tuple_node(Parser *p, const ArgList *fields, const uint32_t *tokens,
 
 /* parenthesised = "(" expression ")"
  *               | "(" [ item { "," item } [ "," ] ] ")"      item = expression | NAME "=" expression | "..." expression
- * One name makes it a record, and so do items that are all spread; otherwise it is a tuple. */
+ * One name makes it a record, and so do items that are all spread; otherwise it
+ * is a tuple. */
 static Ast *parse_parenthesised(Parser *p) {
 	uint32_t first = p->at;
 	ArgList fields = {0};
@@ -971,15 +1003,17 @@ static Ast *parse_primary(Parser *p) {
 	default: break;
 	}
 	if (token_is_keyword(k)) {
-		bool statement = k == TK_FOR || k == TK_WHILE || k == TK_BREAK || k == TK_CONTINUE || k == TK_RETURN;
+		bool statement =
+			k == TK_FOR || k == TK_WHILE || k == TK_BREAK || k == TK_CONTINUE || k == TK_RETURN;
 		const char *word = token_called(p, p->at);
-		if (statement) FAIL(p, E_SYNTAX, token_span(p, p->at), "%s is a statement and has no value", word);
+		if (statement)
+			FAIL(p, E_SYNTAX, token_span(p, p->at), "%s is a statement and has no value", word);
 		if (kind_after(p, 1) == TK_ASSIGN) unexpected(p, "a name");
 	}
 	unexpected(p, "an expression");
 }
 
-/* ---- strings ----------------------------------------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------- */
 
 /* \u{3b1}: the bytes it takes behind the backslash, 0 when it is malformed. */
 static uint32_t unicode_escape(const char *text, uint32_t n, uint32_t *out) {
@@ -996,7 +1030,8 @@ static uint32_t unicode_escape(const char *text, uint32_t n, uint32_t *out) {
 	return i + 1;
 }
 
-/* The text of one TK_STR_TEXT without its escapes. Bad ones are reported and left out. */
+/* The text of one TK_STR_TEXT without its escapes. Bad ones are reported and
+ * left out. */
 static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 	const Token *t = &p->tokens[token];
 	const char *text = p->text + t->start;
@@ -1008,7 +1043,8 @@ static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 			uint32_t bytes = (uint32_t)lex_decode(text + i, length - i, &u);
 			if (!bytes) {
 				Span at = span_made(p->source, t->start + i, t->start + i + 1);
-				if (!p->stopped && good++ < 1) diag_error(p->ctx, E_CHAR, at, "these bytes are not UTF-8 text");
+				if (!p->stopped && good++ < 1)
+					diag_error(p->ctx, E_CHAR, at, "these bytes are not UTF-8 text");
 				i++;
 				continue;
 			}
@@ -1020,7 +1056,8 @@ static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 		i++;
 		static const char from[] = "nrte\"\\{}'", to[] = "\n\r\t\033\"\\{}'";
 		const char *known = i < length && text[i] ? strchr(from, text[i]) : NULL;
-		uint32_t escape = i < length && text[i] == 'u' ? unicode_escape(text + i, length - i, &u) : 0;
+		uint32_t escape =
+			i < length && text[i] == 'u' ? unicode_escape(text + i, length - i, &u) : 0;
 		if (known) {
 			out[written++] = to[known - from];
 			i++;
@@ -1037,7 +1074,8 @@ static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 			Span at = span_made(p->source, t->start + i - 1, t->start + i + bytes);
 			if (!p->stopped) {
 				Diag *d = diag_error(p->ctx, E_STRING, at, "an unknown escape in a string");
-				diag_hint(p->ctx, d, "the escapes are \\n \\t \\r \\e \\\" \\\\ \\{ \\} and \\u{3b1}");
+				diag_hint(p->ctx, d,
+				          "the escapes are \\n \\t \\r \\e \\\" \\\\ \\{ \\} and \\u{3b1}");
 			}
 			i += bytes;
 		}
@@ -1070,7 +1108,9 @@ static void parse_interpolation(Parser *p, StringPiece *piece) {
 		const Token *t = token_now(p);
 		piece->spec = arena_copy(p->arena, p->text + t->start + 1, t->end - t->start - 1);
 		if (!value_spec_valid(piece->spec))
-			FAIL_HINT(p, E_STRING, token_span(p, p->at), "a format is a width, a precision and one of e f g d x s: {x:8.3f}; in front of it may stand - + 0 # or a blank",
+			FAIL_HINT(p, E_STRING, token_span(p, p->at),
+			          "a format is a width, a precision and one of e f g d x s: {x:8.3f}; in front "
+			          "of it may stand - + 0 # or a blank",
 			          "`%s` is no format", piece->spec);
 		advance(p);
 	}
@@ -1079,7 +1119,8 @@ static void parse_interpolation(Parser *p, StringPiece *piece) {
 	p->in_index = in_index;
 }
 
-/* string = STR_OPEN { TEXT | interpolation } STR_CLOSE      the last piece has no value */
+/* string = STR_OPEN { TEXT | interpolation } STR_CLOSE      the last piece has no value
+ */
 Ast *parse_string(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);

@@ -1,8 +1,10 @@
-/* parse_problem.c - problem NAME(params) { ... }: domains, unknowns, equations, conditions, events.
+/* parse_problem.c - problem NAME(params) { ... }: domains, unknowns, equations,
+ * conditions, events.
  *
- * Needs: parser.h. Guarantees: what the text says, in order, without judging it: that unknowns match equations and
- * conditions match orders is for the solvers' side. In the items of a problem `==` is the equation sign, and a line
- * that starts with `at` goes on with the equation before it.
+ * Needs: parser.h. Guarantees: what the text says, in order, without judging
+ * it: that unknowns match equations and conditions match orders is for the
+ * solvers' side. In the items of a problem `==` is the equation sign, and a
+ * line that starts with `at` goes on with the equation before it.
  */
 #include "parser/syntax/parser.h"
 
@@ -15,14 +17,17 @@ typedef struct Items { /* of the problem being parsed, in the scratch arena */
 	Span eigen_span;
 } Items;
 
-/* Items end like statements, but nothing of them is shown, so that `;` only separates. */
+/* Items end like statements, but nothing of them is shown, so that `;` only
+ * separates. */
 static void end_item(Parser *p, const char *what) {
 	TokenKind k = kind_now(p);
-	if (k == TK_SEMICOLON || k == TK_NEWLINE || k == TK_EOF || (k == TK_RBRACE && token_now(p)->match)) return;
+	if (k == TK_SEMICOLON || k == TK_NEWLINE || k == TK_EOF ||
+	    (k == TK_RBRACE && token_now(p)->match))
+		return;
 	unexpected(p, what);
 }
 
-/* ---- domains and unknowns ---------------------------------------------------------------------------------------- */
+/* ---- domains and unknowns ------------------------------------------------ */
 
 static void push_coordinate(Parser *p, AtomList *names, SpanList *spans) {
 	Span at;
@@ -49,7 +54,8 @@ static void parse_coordinates(Parser *p, Domain *d) {
 	d->spans = KEEP(p, spans);
 }
 
-/* domain = "domain" part { "," part }      part = coordinates "in" ( "[" a "," b "]" | expression ) [ "periodic" ] */
+/* domain = "domain" part { "," part }      part = coordinates "in" ( "[" a "," b "]" | expression ) [ "periodic" ]
+ */
 static void parse_domain(Parser *p, Items *items) {
 	advance(p);
 	do {
@@ -63,10 +69,12 @@ static void parse_domain(Parser *p, Items *items) {
 		bool pair = e->kind == A_TENSOR && !e->paren && e->tensor.nrows == 1 && e->tensor.n == 2;
 		if (e->kind == A_RANGE) {
 			const char *hint = "write [a, b]";
-			FAIL_HINT(p, E_PROBLEM, e->span, hint, "a coordinate needs an interval, a range has whole numbers");
+			FAIL_HINT(p, E_PROBLEM, e->span, hint,
+			          "a coordinate needs an interval, a range has whole numbers");
 		}
 		if (pair && d.ncoords > 1) {
-			FAIL_HINT(p, E_PROBLEM, e->span, "write box([a, b], [c, d])", "an interval for %u coordinates", d.ncoords);
+			FAIL_HINT(p, E_PROBLEM, e->span, "write box([a, b], [c, d])",
+			          "an interval for %u coordinates", d.ncoords);
 		}
 		if (pair) {
 			d.lo = e->tensor.items[0];
@@ -85,7 +93,8 @@ static void parse_domain(Parser *p, Items *items) {
 	end_item(p, "`,`, `periodic` or the end of the line after a domain");
 }
 
-/* field = "field" NAME [ "[" expression "]" ] { "," NAME [ "[" expression "]" ] } */
+/* field = "field" NAME [ "[" expression "]" ] { "," NAME [ "[" expression "]" ]
+ * } */
 static void parse_field_item(Parser *p, Items *items) {
 	advance(p);
 	do {
@@ -110,7 +119,8 @@ static void parse_eigen(Parser *p, Items *items) {
 	Span at;
 	Atom name = parse_name(p, "the name of the eigenvalue", &at);
 	if (items->eigen && !p->stopped) {
-		Diag *d = diag_error(p->ctx, E_DUPLICATE, span_from(p, first), "a problem has one eigenvalue");
+		Diag *d =
+			diag_error(p->ctx, E_DUPLICATE, span_from(p, first), "a problem has one eigenvalue");
 		diag_second(p->ctx, d, items->eigen_span, "the first is here");
 		give_up(p);
 	}
@@ -119,7 +129,7 @@ static void parse_eigen(Parser *p, Items *items) {
 	end_item(p, "the end of the line after the eigenvalue");
 }
 
-/* ---- equations, conditions, local definitions -------------------------------------------------------------------- */
+/* ---- equations, conditions, local definitions ---------------------------- */
 
 /* place = NAME [ "=" range ] | "(" expression { "," expression } ")" */
 static At parse_place(Parser *p) {
@@ -129,13 +139,15 @@ static At parse_place(Parser *p) {
 		at.value = parse_postfix(p);
 		if (at.value->kind != A_TUPLE) {
 			const char *hint = "a face is written x = 0, a point (0, 0)";
-			FAIL_HINT(p, E_PROBLEM, span_from(p, first), hint, "expected the coordinates of a point");
+			FAIL_HINT(p, E_PROBLEM, span_from(p, first), hint,
+			          "expected the coordinates of a point");
 		}
 	} else {
 		at.name = parse_name(p, "the name of a coordinate or a part of the boundary", NULL);
 		if (kind_now(p) == TK_EQ) {
 			Span sign = token_span(p, p->at);
-			FAIL_HINT(p, E_SYNTAX, sign, "write x = 1", "behind `at`, a coordinate is given its value by `=`");
+			FAIL_HINT(p, E_SYNTAX, sign, "write x = 1",
+			          "behind `at`, a coordinate is given its value by `=`");
 		}
 		if (accept(p, TK_ASSIGN)) {
 			swallow_newline(p);
@@ -146,11 +158,13 @@ static At parse_place(Parser *p) {
 	return at;
 }
 
-/* True at the word `at`, also at the start of the next line when a place follows. */
+/* True at the word `at`, also at the start of the next line when a place
+ * follows. */
 static bool at_places(const Parser *p) {
 	if (at_word(p, "at")) return true;
 	const Token *t = token_now(p);
-	bool word = t->kind == TK_NAME && t->end - t->start == 2 && !memcmp(p->text + t->start, "at", 2);
+	bool word =
+		t->kind == TK_NAME && t->end - t->start == 2 && !memcmp(p->text + t->start, "at", 2);
 	return word && t->newline && (kind_after(p, 1) == TK_NAME || kind_after(p, 1) == TK_LPAREN);
 }
 
@@ -160,7 +174,8 @@ static void parse_equation(Parser *p, Items *items) {
 	Ast *left = parse_range(p);
 	TokenKind k = kind_now(p);
 	if (k == TK_ASSIGN) {
-		FAIL_HINT(p, E_SYNTAX, token_span(p, p->at), "write `==`", "an equation is written with `==`");
+		FAIL_HINT(p, E_SYNTAX, token_span(p, p->at), "write `==`",
+		          "an equation is written with `==`");
 	}
 	if (k == TK_NE || k == TK_LT || k == TK_LE || k == TK_GT || k == TK_GE) {
 		FAIL(p, E_PROBLEM, token_span(p, p->at), "a problem is made of equations; `%.*s` is none",
@@ -203,16 +218,19 @@ static void parse_local(Parser *p, Items *items) {
 		advance(p);
 		swallow_newline(p);
 		a->assign.value = parse_expression_list(p);
-		if (at_places(p)) FAIL_HINT(p, E_SYNTAX, sign, "write `==`", "a condition is an equation, written with `==`");
+		if (at_places(p))
+			FAIL_HINT(p, E_SYNTAX, sign, "write `==`",
+			          "a condition is an equation, written with `==`");
 		node_done(p, a, first);
 	}
 	end_item(p, "the end of the line after a definition");
 	PUSH(p, &items->locals, a);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------- */
 
-/* event = "event" NAME ":" expression { "falling" | "rising" | "terminal" } [ block ]. Written as an equation it is where both sides are equal. */
+/* event = "event" NAME ":" expression { "falling" | "rising" | "terminal" } [ block ]. Written as an equation it is where both sides are equal.
+ */
 static void parse_event(Parser *p, Items *items) {
 	uint32_t first = p->at;
 	advance(p);
@@ -234,7 +252,7 @@ static void parse_event(Parser *p, Items *items) {
 	PUSH(p, &items->events, e);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 /* item = domain | field | eigen | event | local | equation */
 static void parse_item(Parser *p, void *out) {
@@ -249,17 +267,20 @@ static void parse_item(Parser *p, void *out) {
 	else if (at_word(p, "field") && next == TK_NAME) parse_field_item(p, items);
 	else if (at_word(p, "eigen") && next == TK_NAME) parse_eigen(p, items);
 	else if (at_word(p, "event") && next == TK_NAME) parse_event(p, items);
-	else if (at_definition(p) || (kind_now(p) == TK_NAME && next == TK_ASSIGN)) parse_local(p, items);
+	else if (at_definition(p) || (kind_now(p) == TK_NAME && next == TK_ASSIGN))
+		parse_local(p, items);
 	else parse_equation(p, items);
 }
 
-/* An eigenvalue λ is the last field. In one coordinate x it is an unknown that does not change, λ_x == 0; true: in several it has no equation. */
+/* An eigenvalue λ is the last field. In one coordinate x it is an unknown that
+ * does not change, λ_x == 0; true: in several it has no equation. */
 static bool eigenvalue_as_field(Parser *p, Items *items) {
 	const Domain *d = &items->domains.at[0];
 	PUSH(p, &items->fields, ((Field){.name = items->eigen, .span = items->eigen_span}));
 	if (items->domains.n != 1 || d->kind != DOMAIN_INTERVAL || d->ncoords != 1) return true;
 	Ast *rate = node_new(p, A_NAME), *zero = node_new(p, A_CONST), *a = node_new(p, A_EQUATION);
-	rate->name.name = atom(p->ctx, arena_printf(p->arena, "%s_%s", atom_text(p->ctx, items->eigen), atom_text(p->ctx, d->coords[0])));
+	rate->name.name = atom(p->ctx, arena_printf(p->arena, "%s_%s", atom_text(p->ctx, items->eigen),
+	                                            atom_text(p->ctx, d->coords[0])));
 	zero->constant.value = value_i64(0);
 	zero->weak = true;
 	a->equation.left = rate;
@@ -283,9 +304,12 @@ Ast *parse_problem(Parser *p) {
 		Bracket b = open_bracket(p);
 		parse_params(p, TK_RPAREN, true, &params);
 		close_bracket(p, b, "`,` or `)` after a parameter");
-		if (params.n && params.at[params.n - 1].rest) FAIL(p, E_SYNTAX, params.at[params.n - 1].span, "a problem has the parameters that it names, and no others");
+		if (params.n && params.at[params.n - 1].rest)
+			FAIL(p, E_SYNTAX, params.at[params.n - 1].span,
+			     "a problem has the parameters that it names, and no others");
 	}
-	if (kind_now(p) != TK_LBRACE) unexpected(p, "`{` and the domain, unknowns and equations of the problem");
+	if (kind_now(p) != TK_LBRACE)
+		unexpected(p, "`{` and the domain, unknowns and equations of the problem");
 	Bracket b = open_bracket(p);
 	parse_statements(p, TK_RBRACE, parse_item, &items);
 	close_bracket(p, b, "`}`");

@@ -1,7 +1,9 @@
-/* parse_stmt.c - statements, blocks, definitions, parameters, types in annotations.
+/* parse_stmt.c - statements, blocks, definitions, parameters, types in
+ * annotations.
  *
- * Needs: parser.h. Guarantees: what starts with a contextual keyword (use, problem, derivative) is such a statement
- * only when the next word makes it one, so that these words remain names elsewhere; f(...) = and f(...) -> are
+ * Needs: parser.h. Guarantees: what starts with a contextual keyword (use,
+ * problem, derivative) is such a statement only when the next word makes it
+ * one, so that these words remain names elsewhere; f(...) = and f(...) -> are
  * definitions, told from a call by the token behind the closing bracket.
  */
 #include "parser/syntax/parser.h"
@@ -18,7 +20,7 @@ static bool end_statement(Parser *p) {
 	return false;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 /* dims = "[" ( "..." | dim { "," dim } ) "]"      dim = sum | "_" */
 static void parse_dims(Parser *p, Ast *type) {
@@ -37,13 +39,15 @@ static void parse_dims(Parser *p, Ast *type) {
 	}
 	close_bracket(p, b, "`,` or `]` after a length");
 	if (dims.n > MAX_RANK) {
-		FAIL(p, E_SYNTAX, token_span(p, b.open), "a tensor has at most %d axes, this type has %u", MAX_RANK, dims.n);
+		FAIL(p, E_SYNTAX, token_span(p, b.open), "a tensor has at most %d axes, this type has %u",
+		     MAX_RANK, dims.n);
 	}
 	type->type.rank = any ? UINT32_MAX : dims.n;
 	type->type.dims = KEEP(p, dims);
 }
 
-/* type = DTYPE [ dims ] | dims | "function" | "(" NAME ":" type { "," NAME ":" type } ")" */
+/* type = DTYPE [ dims ] | dims | "function" | "(" NAME ":" type { "," NAME ":" type } ")"
+ */
 static Ast *parse_type(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
@@ -82,9 +86,13 @@ static Ast *parse_type(Parser *p) {
 			for (int d = 0; d < DT_COUNT; d++) names[d] = dtype_name((Dtype)d);
 			names[DT_COUNT] = "function";
 			const char *near = diag_nearest(name, names, DT_COUNT + 1);
-			Diag *d = diag_error(p->ctx, E_SYNTAX, token_span(p, p->at), "`%s` is not a type", name);
+			Diag *d =
+				diag_error(p->ctx, E_SYNTAX, token_span(p, p->at), "`%s` is not a type", name);
 			if (near) diag_hint(p->ctx, d, "did you mean `%s`?", near);
-			else diag_hint(p->ctx, d, "types look like f64, f64[m, n], f64[...], function, (W: f64[n], b: f64)");
+			else
+				diag_hint(
+					p->ctx, d,
+					"types look like f64, f64[m, n], f64[...], function, (W: f64[n], b: f64)");
 			give_up(p);
 		}
 		advance(p);
@@ -96,9 +104,10 @@ static Ast *parse_type(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* ---- parameters, definitions ------------------------------------------------------------------------------------- */
+/* ---- parameters, definitions --------------------------------------------- */
 
-/* pattern = "(" ( NAME | pattern ) { "," ( NAME | pattern ) } ")"      the tuple of a destructured parameter */
+/* pattern = "(" ( NAME | pattern ) { "," ( NAME | pattern ) } ")"      the tuple of a destructured parameter
+ */
 static Param parse_param(Parser *p, bool named) {
 	uint32_t first = p->at;
 	Param param = {.named = named};
@@ -129,7 +138,10 @@ void parse_params(Parser *p, TokenKind closer, bool named_too, ParamList *out) {
 	while (kind_now(p) != closer) {
 		swallow_newline(p);
 		if (kind_now(p) == closer) return;
-		if (out->n && out->at[out->n - 1].rest && (out->at[out->n - 1].named || !named)) FAIL(p, E_SYNTAX, token_span(p, p->at), "nothing stands behind `...%s`, which takes what is left over", atom_text(p->ctx, out->at[out->n - 1].name));
+		if (out->n && out->at[out->n - 1].rest && (out->at[out->n - 1].named || !named))
+			FAIL(p, E_SYNTAX, token_span(p, p->at),
+			     "nothing stands behind `...%s`, which takes what is left over",
+			     atom_text(p->ctx, out->at[out->n - 1].name));
 		PUSH(p, out, parse_param(p, named));
 		if (kind_now(p) == TK_SEMICOLON && named_too && !named) named = true;
 		else if (kind_now(p) != TK_COMMA) return;
@@ -169,7 +181,8 @@ Ast *parse_definition(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* derivative = "derivative" NAME "(" params ")" { "," NAME } "=" expression-list */
+/* derivative = "derivative" NAME "(" params ")" { "," NAME } "="
+ * expression-list */
 static Ast *parse_derivative(Parser *p) {
 	uint32_t first = p->at;
 	ParamList params = {0};
@@ -186,11 +199,14 @@ static Ast *parse_derivative(Parser *p) {
 	}
 	for (uint32_t i = 0; i < params.n; i++)
 		if (params.at[i].rest && !params.at[i].named)
-			FAIL_HINT(p, E_RULE, params.at[i].span, "a function of a tuple may have a rule, and be called by the one with `...`", "a rule names each argument");
-	const uint32_t moving = params.n - (params.n && params.at[params.n - 1].rest); /* what is left over has no tangent */
+			FAIL_HINT(p, E_RULE, params.at[i].span,
+			          "a function of a tuple may have a rule, and be called by the one with `...`",
+			          "a rule names each argument");
+	/* what is left over has no tangent */
+	const uint32_t moving = params.n - (params.n && params.at[params.n - 1].rest);
 	if (tangents.n && tangents.n != moving) {
-		FAIL(p, E_RULE, span_from(p, first), "this rule names %u tangent%s for %u parameter%s", tangents.n,
-		     tangents.n == 1 ? "" : "s", moving, moving == 1 ? "" : "s");
+		FAIL(p, E_RULE, span_from(p, first), "this rule names %u tangent%s for %u parameter%s",
+		     tangents.n, tangents.n == 1 ? "" : "s", moving, moving == 1 ? "" : "s");
 	}
 	expect(p, TK_ASSIGN, "`=` and the rule");
 	swallow_newline(p);
@@ -202,7 +218,7 @@ static Ast *parse_derivative(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* ---- assignments ------------------------------------------------------------------------------------------------- */
+/* ---- assignments --------------------------------------------------------- */
 
 static void check_target(Parser *p, const Ast *a, bool compound) {
 	const Ast *base = a;
@@ -214,8 +230,10 @@ static void check_target(Parser *p, const Ast *a, bool compound) {
 		for (uint32_t i = 0; i < a->tuple.n; i++) check_target(p, a->tuple.items[i], false);
 		return;
 	}
-	const char *hint = "a target is a name, x[i], r.field or a tuple of them; to compare, write `==`";
-	if (a->kind == A_CALL) hint = "a function is defined by f(x) = ..., an element is set by x[i] = ...";
+	const char *hint =
+		"a target is a name, x[i], r.field or a tuple of them; to compare, write `==`";
+	if (a->kind == A_CALL)
+		hint = "a function is defined by f(x) = ..., an element is set by x[i] = ...";
 	bool primed = a->kind == A_PRIME || (a->kind == A_CALL && a->call.callee->kind == A_PRIME);
 	if (primed) hint = "the derivative of a function is given by `derivative f(x) = ...`";
 	FAIL_HINT(p, E_TARGET, a->span, hint, "this cannot be assigned to");
@@ -233,7 +251,8 @@ static AstOp compound_op(const Parser *p) {
 	}
 }
 
-/* index-definition = NAME "[" NAME { "," NAME } "]" ":=" expression [ clauses ] */
+/* index-definition = NAME "[" NAME { "," NAME } "]" ":=" expression [ clauses ]
+ */
 static bool at_index_definition(const Parser *p) {
 	if (kind_now(p) != TK_NAME || kind_after(p, 1) != TK_LBRACKET) return false;
 	uint32_t match = p->tokens[p->at + 1].match;
@@ -251,7 +270,8 @@ static Ast *parse_index_definition(Parser *p) {
 		uint32_t at = p->at;
 		if (kind_now(p) == TK_NUMBER) {
 			const char *hint = "one element is set by x[0] = ...";
-			FAIL_HINT(p, E_TARGET, token_span(p, at), hint, "an index on the left of `:=` is a name");
+			FAIL_HINT(p, E_TARGET, token_span(p, at), hint,
+			          "an index on the left of `:=` is a name");
 		}
 		Ast *index = node_new(p, A_NAME);
 		index->name.name = parse_name(p, "the name of an index", NULL);
@@ -289,13 +309,15 @@ static Ast *parse_assignment(Parser *p) {
 	a->assign.target = target;
 	a->assign.value = parse_expression_list(p);
 	if (kind_now(p) == TK_ASSIGN) {
-		const char *hint = kind_after(p, 1) == TK_GT ? "a function without a name is written x -> ..." : "write one assignment on each line; to compare, write `==`";
+		const char *hint = kind_after(p, 1) == TK_GT
+		                       ? "a function without a name is written x -> ..."
+		                       : "write one assignment on each line; to compare, write `==`";
 		FAIL_HINT(p, E_SYNTAX, token_span(p, p->at), hint, "an assignment has one `=`");
 	}
 	return node_done(p, a, first);
 }
 
-/* ---- the other statements ---------------------------------------------------------------------------------------- */
+/* ---- the other statements ------------------------------------------------ */
 
 /* block = "{" { statement } "}" */
 Ast *parse_block(Parser *p, const char *after) {
@@ -315,7 +337,8 @@ Ast *parse_block(Parser *p, const char *after) {
 	return node_done(p, a, first);
 }
 
-/* for = "for" for-target { "," for-target } "in" expression block      several names are a tuple */
+/* for = "for" for-target { "," for-target } "in" expression block      several names are a tuple
+ */
 static Ast *parse_for(Parser *p) {
 	advance(p);
 	uint32_t first = p->at;
@@ -365,7 +388,8 @@ static Ast *parse_word(Parser *p, AstKind kind) {
 	return node_done(p, node_new(p, kind), first);
 }
 
-/* use = "use" module { "," module }      module = ( NAME | STRING ) [ "as" NAME ]      one statement for each */
+/* use = "use" module { "," module }      module = ( NAME | STRING ) [ "as" NAME ]      one statement for each
+ */
 static void parse_use(Parser *p, AstList *out) {
 	uint32_t first = p->at;
 	advance(p);
@@ -376,12 +400,14 @@ static void parse_use(Parser *p, AstList *out) {
 			uint32_t from = p->at;
 			Ast *path = parse_string(p);
 			if (path->string.n != 1 || !path->string.pieces[0].n) {
-				FAIL(p, E_SYNTAX, span_from(p, from), "the path of a module is a plain text, without interpolation");
+				FAIL(p, E_SYNTAX, span_from(p, from),
+				     "the path of a module is a plain text, without interpolation");
 			}
 			a->use.path = path->string.pieces[0].text;
 		} else {
 			a->use.module = parse_name(p, "the name of a module or its path", NULL);
-			if (kind_now(p) == TK_DOT) unexpected(p, "`,`, `as` or the end of the line after a module");
+			if (kind_now(p) == TK_DOT)
+				unexpected(p, "`,`, `as` or the end of the line after a module");
 		}
 		if (at_word(p, "as")) {
 			advance(p);
@@ -398,7 +424,8 @@ void parse_statement(Parser *p, void *list) {
 	AstList *out = list;
 	Ast *a = NULL;
 	if (token_is_keyword(kind_now(p)) && kind_after(p, 1) == TK_ASSIGN) {
-		FAIL(p, E_SYNTAX, token_span(p, p->at), "%s is a keyword and cannot be a name", token_called(p, p->at));
+		FAIL(p, E_SYNTAX, token_span(p, p->at), "%s is a keyword and cannot be a name",
+		     token_called(p, p->at));
 	}
 	switch (kind_now(p)) {
 	case TK_FOR: a = parse_for(p); break;
@@ -411,7 +438,8 @@ void parse_statement(Parser *p, void *list) {
 		if (at_definition(p)) a = parse_definition(p);
 		else if (at_index_definition(p)) a = parse_index_definition(p);
 		else if (at_word(p, "problem") && next == TK_NAME) a = parse_problem(p);
-		else if (at_word(p, "derivative") && next == TK_NAME && kind_after(p, 2) == TK_LPAREN) a = parse_derivative(p);
+		else if (at_word(p, "derivative") && next == TK_NAME && kind_after(p, 2) == TK_LPAREN)
+			a = parse_derivative(p);
 		else if (at_word(p, "use") && (next == TK_NAME || next == TK_STR_OPEN)) parse_use(p, out);
 		else a = parse_assignment(p);
 		break;

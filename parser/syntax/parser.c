@@ -1,20 +1,24 @@
-/* parser.c - the frame of the parser: tokens, brackets, nodes, messages, recovery, the public entry.
+/* parser.c - the frame of the parser: tokens, brackets, nodes, messages,
+ * recovery, the public entry.
  *
- * Needs: parser.h. Guarantees: every error is reported once, with the span of what is wrong; an error costs the
- * statement it is in and no other; the parser's recursion is bounded by NESTING_LIMIT and the height of the trees by
+ * Needs: parser.h. Guarantees: every error is reported once, with the span of
+ * what is wrong; an error costs the statement it is in and no other; the
+ * parser's recursion is bounded by NESTING_LIMIT and the height of the trees by
  * HEIGHT_LIMIT; time is linear in the length of the text.
  *
- * Lines: a line break ends the statement, except inside ( and [, behind an operator, comma, colon, `=`, `:=` or
- * `->`, and in front of what cannot start a statement: every binary operator but + and -, `.name`, `else` and
- * `catch` (and `at` in a problem). A bracket that is never closed joins nothing, so that its error stays on its
- * line.
+ * Lines: a line break ends the statement, except inside ( and [, behind an
+ * operator, comma, colon, `=`, `:=` or `->`, and in front of what cannot start
+ * a statement: every binary operator but + and -, `.name`, `else` and `catch`
+ * (and `at` in a problem). A bracket that is never closed joins nothing, so
+ * that its error stays on its line.
  */
 #include "parser/syntax/parser.h"
 
-/* ---- tokens ------------------------------------------------------------------------------------------------------ */
+/* ---- tokens -------------------------------------------------------------- */
 
 static bool is_opener(uint8_t k) {
-	return k == TK_LPAREN || k == TK_LBRACKET || k == TK_LBRACE || k == TK_STR_OPEN || k == TK_INTERP_OPEN;
+	return k == TK_LPAREN || k == TK_LBRACKET || k == TK_LBRACE || k == TK_STR_OPEN ||
+	       k == TK_INTERP_OPEN;
 }
 
 static uint8_t closer_of(uint8_t k) {
@@ -28,19 +32,21 @@ static uint8_t closer_of(uint8_t k) {
 }
 
 static bool is_closer(uint8_t k) {
-	return k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE || k == TK_STR_CLOSE || k == TK_INTERP_CLOSE;
+	return k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE || k == TK_STR_CLOSE ||
+	       k == TK_INTERP_CLOSE;
 }
 
-/* ( and [ never reach out of the braces or the string they are in; a closing brace closes whatever is open inside. */
-static bool is_weak(uint8_t k) {
-	return k == TK_LPAREN || k == TK_LBRACKET;
-}
+/* ( and [ never reach out of the braces or the string they are in; a closing
+ * brace closes whatever is open inside. */
+static bool is_weak(uint8_t k) { return k == TK_LPAREN || k == TK_LBRACKET; }
 
 typedef VEC(uint32_t) IndexList;
 
-/* Pairs a closing bracket with its opening one, leaving those in between without a partner. A closing bracket
- * without an opening one inside the same braces stays alone. `open` lists the open brackets, `weak` how many of each
- * kind are open since the last strong one, as a list that grows with the strong ones. */
+/* Pairs a closing bracket with its opening one, leaving those in between
+ * without a partner. A closing bracket without an opening one inside the same
+ * braces stays alone. `open` lists the open brackets, `weak` how many of each
+ * kind are open since the last strong one, as a list that grows with the strong
+ * ones. */
 typedef struct Weak {
 	uint32_t parens, brackets;
 } Weak;
@@ -119,17 +125,21 @@ static void report_character(Parser *p, Span at, const char *text, size_t length
 	}
 }
 
-static bool is_name_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+static bool is_name_byte(char c) {
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 static void report_foreign(Parser *p, Span at, const char *text, size_t length) {
-	static const char *const ours[][2] = {{"**", "^"}, {"&&", "and"}, {"||", "or"}, {"!", "not"}, {".*", "*"},
-	                                      {"./", "/"}, {".^", "^"},   {".+", "+"},  {".-", "-"},
-	                                      {"++", "x += 1"}, {"--", "x -= 1"}};
+	static const char *const ours[][2] = {
+		{"**", "^"}, {"&&", "and"}, {"||", "or"}, {"!", "not"},     {".*", "*"},     {"./", "/"},
+		{".^", "^"}, {".+", "+"},   {".-", "-"},  {"++", "x += 1"}, {"--", "x -= 1"}};
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
 		if (strlen(ours[i][0]) != length || memcmp(ours[i][0], text, length)) continue;
 		Diag *d = diag_error(p->ctx, E_SYNTAX, at, "`%s` is not an operator here", ours[i][0]);
-		if (text[0] == '.') diag_hint(p->ctx, d, "write `%s`: it works element by element already", ours[i][1]);
-		else if (text[0] == '!' && at.start && is_name_byte(p->text[at.start - 1])) diag_hint(p->ctx, d, "values do not change, and names have no `!`: x = f(x)");
+		if (text[0] == '.')
+			diag_hint(p->ctx, d, "write `%s`: it works element by element already", ours[i][1]);
+		else if (text[0] == '!' && at.start && is_name_byte(p->text[at.start - 1]))
+			diag_hint(p->ctx, d, "values do not change, and names have no `!`: x = f(x)");
 		else diag_hint(p->ctx, d, "write `%s`", ours[i][1]);
 	}
 }
@@ -149,8 +159,11 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 	case LEX_UNITS:
 		at.start += (uint32_t)((const char *)memchr(text, '<', length) - text);
 		d = diag_error(p->ctx, E_SYNTAX, at, "units are reserved syntax");
-		if (t.end - at.start >= 5 && !memcmp((const char *)memchr(text, '<', length), "<deg", 4)) diag_hint(p->ctx, d, "angles are in radians: 30 degrees are 30π/180");
-		else diag_hint(p->ctx, d, "numbers have no units: convert them to one system where they enter");
+		if (t.end - at.start >= 5 && !memcmp((const char *)memchr(text, '<', length), "<deg", 4))
+			diag_hint(p->ctx, d, "angles are in radians: 30 degrees are 30π/180");
+		else
+			diag_hint(p->ctx, d,
+			          "numbers have no units: convert them to one system where they enter");
 		return;
 	case LEX_FOREIGN: report_foreign(p, at, text, length); return;
 	case LEX_STRING_END:
@@ -159,7 +172,8 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 		Span whole = span_made(p->source, string_start, t.end);
 		const char *what = interpolation ? "ends inside an interpolation" : "has no end";
 		d = diag_error(p->ctx, E_STRING, whole, "this string %s", what);
-		if (interpolation) diag_hint(p->ctx, d, "an interpolation ends with }; write \\{ for a brace");
+		if (interpolation)
+			diag_hint(p->ctx, d, "an interpolation ends with }; write \\{ for a brace");
 		else diag_label(p->ctx, d, "the closing \" is missing");
 		return;
 	}
@@ -172,15 +186,19 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 		return;
 	}
 	case LEX_SUBSCRIPT:
-		d = diag_error(p->ctx, E_CHAR, at, "the subscript `%.*s` stands behind no name", shown, text);
-		diag_hint(p->ctx, d, "a name may end with digits and letters below the line, as x₀ does; an element is x[0]");
+		d = diag_error(p->ctx, E_CHAR, at, "the subscript `%.*s` stands behind no name", shown,
+		               text);
+		diag_hint(p->ctx, d,
+		          "a name may end with digits and letters below the line, as x₀ does; an element "
+		          "is x[0]");
 		return;
 	case LEX_QUOTE:
 		d = diag_error(p->ctx, E_CHAR, at, "a ' that follows neither a name nor a bracket");
 		if (length > 1) diag_hint(p->ctx, d, "text is written between double quotes: \"...\"");
 		return;
 	case LEX_STRING_DEEP:
-		diag_error(p->ctx, E_NESTING, at, "strings nested more than %d deep in interpolations", LEX_STRINGS);
+		diag_error(p->ctx, E_NESTING, at, "strings nested more than %d deep in interpolations",
+		           LEX_STRINGS);
 		return;
 	}
 }
@@ -197,8 +215,8 @@ static Atom fold_atom(Parser *p, uint32_t start, uint32_t end) {
 	return atom_n(p->ctx, folded, lex_fold_name(text, n, folded));
 }
 
-/* True when a string has no end: then strings are read as ending on their line, to find the one that lacks its
- * quote. */
+/* True when a string has no end: then strings are read as ending on their line,
+ * to find the one that lacks its quote. */
 static bool lacks_quote(const Parser *p) {
 	Lexer lx;
 	lexer_init(&lx, p->text, p->n, false);
@@ -215,7 +233,7 @@ static void tokenise(Parser *p) {
 	PUSH(p, &list, ((Token){.kind = TK_NEWLINE}));
 	PUSH(p, &pairing.weak, (Weak){0});
 	bool newline = true, space = true, string_reported = false;
-	uint32_t string_start = 0; /* of the outermost string */
+	uint32_t string_start = 0;                   /* of the outermost string */
 	uint32_t strings[LEX_STRINGS], nstrings = 0; /* the tokens of the strings we are in */
 	for (;;) {
 		Lexeme t = lexer_next(&lx);
@@ -226,12 +244,15 @@ static void tokenise(Parser *p) {
 		}
 		if (t.kind == TK_STR_OPEN && lx.level == 1) string_start = t.start;
 		bool string_end = t.error == LEX_STRING_END || t.error == LEX_INTERP_END;
-		if (t.error == LEX_STRING_END && lx.level) t.error = LEX_INTERP_END; /* "a {b": the last quote opens a string */
+		/* "a {b": the last quote opens a string */
+		if (t.error == LEX_STRING_END && lx.level) t.error = LEX_INTERP_END;
 		if (!string_end || !string_reported) report_lexeme(p, t, string_start);
 		string_reported |= string_end;
-		for (uint32_t i = 0; string_end && i < nstrings; i++) list.at[strings[i]].error = LEX_STRING_END;
+		for (uint32_t i = 0; string_end && i < nstrings; i++)
+			list.at[strings[i]].error = LEX_STRING_END;
 		Token token = {(uint8_t)t.kind, newline, space, (uint8_t)t.error, t.start, t.end, 0, 0};
-		if (t.kind == TK_NAME || token_is_keyword(t.kind)) token.name = fold_atom(p, t.start, t.end);
+		if (t.kind == TK_NAME || token_is_keyword(t.kind))
+			token.name = fold_atom(p, t.start, t.end);
 		if (t.kind == TK_STR_OPEN) strings[nstrings++] = list.n;
 		if (t.kind == TK_STR_CLOSE) nstrings--;
 		PUSH(p, &list, token);
@@ -245,14 +266,13 @@ static void tokenise(Parser *p) {
 	p->at = p->swallowed = 1;
 }
 
-Token *token_now(const Parser *p) {
-	return &p->tokens[p->at];
-}
+Token *token_now(const Parser *p) { return &p->tokens[p->at]; }
 
 TokenKind kind_now(const Parser *p) {
 	const Token *t = token_now(p);
 	TokenKind k = (TokenKind)t->kind;
-	if (t->newline && !p->joined && p->swallowed != p->at && k != TK_EOF && !lex_continues_line(k)) return TK_NEWLINE;
+	if (t->newline && !p->joined && p->swallowed != p->at && k != TK_EOF && !lex_continues_line(k))
+		return TK_NEWLINE;
 	return k;
 }
 
@@ -266,9 +286,7 @@ void advance(Parser *p) {
 	if (p->at + 1 < p->ntokens) p->at++;
 }
 
-void swallow_newline(Parser *p) {
-	p->swallowed = p->at;
-}
+void swallow_newline(Parser *p) { p->swallowed = p->at; }
 
 bool accept(Parser *p, TokenKind k) {
 	if (kind_now(p) != k) return false;
@@ -282,14 +300,15 @@ void expect(Parser *p, TokenKind k, const char *what) {
 
 static bool is_word(const Parser *p, uint32_t i, const char *word) {
 	const Token *t = &p->tokens[i];
-	return t->kind == TK_NAME && t->end - t->start == strlen(word) && !memcmp(p->text + t->start, word, strlen(word));
+	return t->kind == TK_NAME && t->end - t->start == strlen(word) &&
+	       !memcmp(p->text + t->start, word, strlen(word));
 }
 
 bool at_word(const Parser *p, const char *word) {
 	return kind_now(p) == TK_NAME && is_word(p, p->at, word);
 }
 
-/* ---- brackets ---------------------------------------------------------------------------------------------------- */
+/* ---- brackets ------------------------------------------------------------ */
 
 Bracket open_bracket(Parser *p) {
 	Bracket b = {p->at, p->joined, p->in_index};
@@ -308,12 +327,13 @@ static uint32_t line_start(const Parser *p, uint32_t offset) {
 
 static uint32_t indentation(const Parser *p, uint32_t offset) {
 	uint32_t i = line_start(p, offset), columns = 0;
-	for (; i < p->n && (p->text[i] == ' ' || p->text[i] == '\t'); i++) columns += p->text[i] == '\t' ? 4 : 1;
+	for (; i < p->n && (p->text[i] == ' ' || p->text[i] == '\t'); i++)
+		columns += p->text[i] == '\t' ? 4 : 1;
 	return columns;
 }
 
-/* The { that probably lacks its }, when the one at `open` found none: the first inside it whose } is indented less
- * than it. */
+/* The { that probably lacks its }, when the one at `open` found none: the first
+ * inside it whose } is indented less than it. */
 static uint32_t suspect_brace(const Parser *p, uint32_t open) {
 	for (uint32_t i = open + 1, seen = 0; i < p->ntokens && seen < 200; i++) {
 		const Token *t = &p->tokens[i];
@@ -341,16 +361,20 @@ void close_bracket(Parser *p, Bracket b, const char *what) {
 	uint32_t opened = open->kind == TK_LBRACE ? suspect_brace(p, b.open) : b.open;
 	const char *called = lex_kind_called((TokenKind)open->kind);
 	const char *wanted = lex_kind_called(closer);
-	Diag *d = line_ends ? diag_error(p->ctx, E_UNCLOSED, at, "this %s has no closing %s", called, wanted)
-	                    : diag_error(p->ctx, E_UNCLOSED, at, "expected %s before %s", wanted, token_called(p, p->at));
+	Diag *d = line_ends
+	              ? diag_error(p->ctx, E_UNCLOSED, at, "this %s has no closing %s", called, wanted)
+	              : diag_error(p->ctx, E_UNCLOSED, at, "expected %s before %s", wanted,
+	                           token_called(p, p->at));
 	diag_label(p->ctx, d, "%s expected here", wanted);
 	if (opened == b.open) diag_second(p->ctx, d, token_span(p, opened), "the %s is here", called);
-	else diag_second(p->ctx, d, token_span(p, opened), "this %s may be the one that is not closed", called);
+	else
+		diag_second(p->ctx, d, token_span(p, opened), "this %s may be the one that is not closed",
+		            called);
 	if (t->kind == TK_EOF) p->stopped = true;
 	give_up(p);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 void *keep(Parser *p, const void *at, size_t bytes) {
 	if (!bytes) return NULL;
@@ -381,7 +405,8 @@ Ast *node_done(Parser *p, Ast *a, uint32_t first) {
 	Height h = {p, 0};
 	ast_children(a, visit_height, &h);
 	if (h.most >= HEIGHT_LIMIT) {
-		FAIL(p, E_NESTING, a->span, "more than %d operations, each inside the next: split them", HEIGHT_LIMIT);
+		FAIL(p, E_NESTING, a->span, "more than %d operations, each inside the next: split them",
+		     HEIGHT_LIMIT);
 	}
 	p->heights.at[a->id - p->first_id] = (uint16_t)(h.most + 1);
 	return a;
@@ -398,7 +423,7 @@ Span span_from(const Parser *p, uint32_t first) {
 	return span_made(p->source, start, end > start ? end : start);
 }
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 _Noreturn void give_up(Parser *p) {
 	if (diag_count(p->ctx, SEV_ERROR) - p->errors_before >= ERROR_LIMIT) p->stopped = true;
@@ -414,13 +439,15 @@ const char *token_called(const Parser *p, uint32_t i) {
 		shown = 40;
 		while (shown && ((unsigned char)p->text[t->start + shown] & 0xc0) == 0x80) shown--;
 	}
-	return arena_printf(p->scratch, "`%.*s%s`", (int)shown, p->text + t->start, shown < n ? "..." : "");
+	return arena_printf(p->scratch, "`%.*s%s`", (int)shown, p->text + t->start,
+	                    shown < n ? "..." : "");
 }
 
 /* The text of a token, which is short. */
 static const char *token_text(const Parser *p, uint32_t i) {
 	const Token *t = &p->tokens[i];
-	return arena_printf(p->scratch, "%.*s", (int)(t->end - t->start < 60 ? t->end - t->start : 60), p->text + t->start);
+	return arena_printf(p->scratch, "%.*s", (int)(t->end - t->start < 60 ? t->end - t->start : 60),
+	                    p->text + t->start);
 }
 
 /* What a user of another language meant by two words in a row. */
@@ -440,11 +467,13 @@ static const char *hint_for_words(const Parser *p, uint32_t i) {
 		{" mod rem ", "the remainder is written a % b"},
 		{" div ", "division is written a / b, and a // b rounds down"},
 		{" is ", "to compare, write `==`"},
-		{" global nonlocal ", "a function does not change names outside itself: give the value back"},
+		{" global nonlocal ",
+	     "a function does not change names outside itself: give the value back"},
 		{" switch case match ", "a choice is written if a { ... } else if b { ... } else { ... }"},
 		{" class struct type ", "a record is written (name = value, ...)"},
 		{" foreach parfor ", "a loop is written for x in values { ... }"},
-		{" until loop repeat ", "a loop is written while condition { ... } or for i in 0..n { ... }"},
+		{" until loop repeat ",
+	     "a loop is written while condition { ... } or for i in 0..n { ... }"},
 	};
 	const Token *t = &p->tokens[i];
 	char padded[16];
@@ -463,28 +492,49 @@ static const char *hint_for_unexpected(const Parser *p, TokenKind k, const char 
 	if (!hint && !t->newline) hint = hint_for_words(p, p->at - 1);
 	if (hint) return hint;
 	bool operand = k == TK_NAME || k == TK_LPAREN || k == TK_NUMBER;
-	bool product = !strcmp(what, "the end of the statement") || strstr(what, "argument") || strstr(what, "element");
-	if (strstr(what, "an element") && operand) return "the elements of a row are separated by `,`, rows by `;`";
-	if (strstr(what, "what to go through") && k == TK_ASSIGN) return "a loop is written for i in a..b { ... }; the end b is left out";
-	if (strstr(what, "after a name") && k == TK_ASSIGN) return "a loop is written for i in a..b { ... }; the end b is left out";
-	if (k == TK_COLON && strstr(what, "index")) return "a part of an array is written x[a..b]; the end b is left out";
-	if (k == TK_COLON && before->kind == TK_NUMBER && strstr(what, "statement")) return "a range is written a..b; the end b is left out";
-	if (k == TK_COLON && before->kind == TK_STR_CLOSE && strstr(what, "statement")) return "a record is written (name = value, ...)";
-	if (k == TK_COLON && p->at > 1 && before->kind == TK_NAME && p->tokens[p->at - 2].kind == TK_LBRACE) return "a record is written (name = value, ...)";
-	if (k == TK_FLOORDIV && strstr(what, "an expression") && t->newline) return "a comment starts with #";
-	if (k == TK_PERCENT && strstr(what, "an expression") && t->newline) return "a comment starts with #";
-	if (k == TK_SLASH && strstr(what, "an expression") && t->newline) return "a comment starts with #";
-	if (k == TK_LBRACE && before->kind == TK_RPAREN && strstr(what, "statement")) return "a function is written f(x) = { ... }";
-	if (k == TK_MATMUL && strstr(what, "an expression")) return "a function without a name is written x -> ..., a product of matrices A @ B";
-	if (k == TK_LPAREN && strstr(what, "a field")) return "functions of numbers work element by element already: f(x); any other by map(f, x)";
-	if (k == TK_STR_OPEN && before->kind == TK_NAME && !t->space) return "text stands in quotes alone, and {x} in it is the value of x";
+	bool product = !strcmp(what, "the end of the statement") || strstr(what, "argument") ||
+	               strstr(what, "element");
+	if (strstr(what, "an element") && operand)
+		return "the elements of a row are separated by `,`, rows by `;`";
+	if (strstr(what, "what to go through") && k == TK_ASSIGN)
+		return "a loop is written for i in a..b { ... }; the end b is left out";
+	if (strstr(what, "after a name") && k == TK_ASSIGN)
+		return "a loop is written for i in a..b { ... }; the end b is left out";
+	if (k == TK_COLON && strstr(what, "index"))
+		return "a part of an array is written x[a..b]; the end b is left out";
+	if (k == TK_COLON && before->kind == TK_NUMBER && strstr(what, "statement"))
+		return "a range is written a..b; the end b is left out";
+	if (k == TK_COLON && before->kind == TK_STR_CLOSE && strstr(what, "statement"))
+		return "a record is written (name = value, ...)";
+	if (k == TK_COLON && p->at > 1 && before->kind == TK_NAME &&
+	    p->tokens[p->at - 2].kind == TK_LBRACE)
+		return "a record is written (name = value, ...)";
+	if (k == TK_FLOORDIV && strstr(what, "an expression") && t->newline)
+		return "a comment starts with #";
+	if (k == TK_PERCENT && strstr(what, "an expression") && t->newline)
+		return "a comment starts with #";
+	if (k == TK_SLASH && strstr(what, "an expression") && t->newline)
+		return "a comment starts with #";
+	if (k == TK_LBRACE && before->kind == TK_RPAREN && strstr(what, "statement"))
+		return "a function is written f(x) = { ... }";
+	if (k == TK_MATMUL && strstr(what, "an expression"))
+		return "a function without a name is written x -> ..., a product of matrices A @ B";
+	if (k == TK_LPAREN && strstr(what, "a field"))
+		return "functions of numbers work element by element already: f(x); any other by map(f, x)";
+	if (k == TK_STR_OPEN && before->kind == TK_NAME && !t->space)
+		return "text stands in quotes alone, and {x} in it is the value of x";
 	if (k == TK_IF && strstr(what, "statement")) return "a choice is written if c { a } else { b }";
-	if (before->kind == TK_NAME && operand && t->space && !t->newline && strstr(what, "statement")) {
-		return arena_printf(p->scratch, "a call is written %s(...), a product with `*`", token_text(p, p->at - 1));
+	if (before->kind == TK_NAME && operand && t->space && !t->newline &&
+	    strstr(what, "statement")) {
+		return arena_printf(p->scratch, "a call is written %s(...), a product with `*`",
+		                    token_text(p, p->at - 1));
 	}
-	if (before->kind == TK_RANGE && !operand) return "a range is written a..b; only an index may leave out an end";
-	if (k == TK_NUMBER && strstr(what, "parameter")) return "f(...) = ... defines a function; to compare, write `==`";
-	if (k == TK_NUMBER && p->text[t->start] == '.' && !t->space) return "an element is written x[0]";
+	if (before->kind == TK_RANGE && !operand)
+		return "a range is written a..b; only an index may leave out an end";
+	if (k == TK_NUMBER && strstr(what, "parameter"))
+		return "f(...) = ... defines a function; to compare, write `==`";
+	if (k == TK_NUMBER && p->text[t->start] == '.' && !t->space)
+		return "an element is written x[0]";
 	if (k == TK_NAME && strstr(what, "`at`")) return "a condition is written u == 0 at x = 1";
 	switch (k) {
 	case TK_ARROW: return "the parameters of a function are names: x -> ... or (x, y) -> ...";
@@ -492,12 +542,16 @@ static const char *hint_for_unexpected(const Parser *p, TokenKind k, const char 
 	case TK_COLON: return "a block is written { ... }";
 	case TK_ELSE: return "`else` stands behind the } of an `if`";
 	case TK_RANGE: return "a range is written a..b; only an index may leave out an end";
-	case TK_ELLIPSIS: return "`...` stands in front of an argument, a field or an item of a tuple, or in an index";
+	case TK_ELLIPSIS:
+		return "`...` stands in front of an argument, a field or an item of a tuple, or in an "
+			   "index";
 	default: break;
 	}
-	if (operand && before->kind == TK_NUMBER) return "a product is written 2 * x, or 2x without a space";
+	if (operand && before->kind == TK_NUMBER)
+		return "a product is written 2 * x, or 2x without a space";
 	bool behind = before->kind == TK_RPAREN || before->kind == TK_NAME;
-	return product && behind && k == TK_NAME && !t->newline ? "a product is written with `*`" : NULL;
+	return product && behind && k == TK_NAME && !t->newline ? "a product is written with `*`"
+	                                                        : NULL;
 }
 
 _Noreturn void unexpected(Parser *p, const char *what) {
@@ -510,7 +564,8 @@ _Noreturn void unexpected(Parser *p, const char *what) {
 	if (is_closer(t->kind) && !t->match && k == (TokenKind)t->kind) {
 		d = diag_error(p->ctx, E_UNCLOSED, at, "this %s closes nothing", token_called(p, p->at));
 	} else if (token_is_keyword(k) && strstr(what, "name")) {
-		d = diag_error(p->ctx, E_SYNTAX, at, "expected %s, but `%s` is a keyword", what, atom_text(p->ctx, t->name));
+		d = diag_error(p->ctx, E_SYNTAX, at, "expected %s, but `%s` is a keyword", what,
+		               atom_text(p->ctx, t->name));
 	} else {
 		const char *found = k == TK_NEWLINE ? lex_kind_called(k) : token_called(p, p->at);
 		d = diag_error(p->ctx, E_SYNTAX, at, "expected %s, found %s", what, found);
@@ -527,16 +582,18 @@ void descend(Parser *p) {
 	}
 }
 
-/* ---- statements in a row, and recovery --------------------------------------------------------------------------- */
+/* ---- statements in a row, and recovery ----------------------------------- */
 
-/* Where the statement after a failed one starts: the first line, `;` or closing brace behind the error that does not
- * lie inside brackets the failed statement opened. */
+/* Where the statement after a failed one starts: the first line, `;` or closing
+ * brace behind the error that does not lie inside brackets the failed statement
+ * opened. */
 static void recover(Parser *p, uint32_t start) {
 	uint32_t error = p->at, i = start;
 	while (p->tokens[i].kind != TK_EOF) {
 		const Token *t = &p->tokens[i];
 		if (i > start && i >= error) {
-			bool goes_on = lex_continues_line((TokenKind)t->kind) || t->kind == TK_ELSE || t->kind == TK_CATCH;
+			bool goes_on =
+				lex_continues_line((TokenKind)t->kind) || t->kind == TK_ELSE || t->kind == TK_CATCH;
 			bool line = t->newline && !goes_on;
 			if (line || t->kind == TK_SEMICOLON || (t->kind == TK_RBRACE && t->match)) break;
 		}
@@ -579,7 +636,7 @@ void parse_statements(Parser *p, TokenKind closer, void (*one)(Parser *p, void *
 	}
 }
 
-/* ---- the public entry -------------------------------------------------------------------------------------------- */
+/* ---- the public entry ---------------------------------------------------- */
 
 static uint32_t *next_id(Ctx *c) {
 	uint32_t *next = ctx_slot(c, SLOT_SYNTAX);

@@ -1,4 +1,5 @@
-/* replace_file.c - files that appear whole or not at all, as replace_file.h says.
+/* replace_file.c - files that appear whole or not at all, as replace_file.h
+ * says.
  *
  * Needs: POSIX files.
  */
@@ -66,7 +67,8 @@ int replacement_write(FileReplacement *f, const void *bytes, size_t n) {
 }
 
 int replacement_close(FileReplacement *f, int failed) {
-	if (!failed && f->was_there && fsync(f->fd) && errno != EINVAL && errno != ENOSYS) failed = errno;
+	if (!failed && f->was_there && fsync(f->fd) && errno != EINVAL && errno != ENOSYS)
+		failed = errno;
 	if (close(f->fd) && !failed && errno != EINTR) failed = errno;
 	f->fd = -1;
 	if (!failed && rename(f->beside, f->target)) failed = errno;

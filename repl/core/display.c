@@ -1,8 +1,11 @@
 /* display.c - texts that grow, and how results are shown.
  *
- * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix, and the parts of what has matrices or large arrays in it, stand below one another;
- * of an array with more than a few hundred numbers, among the parts of something else more than sixteen, a header and the corners are shown; of a long text of several
- * lines among them the first. Sentences fit the terminal.
+ * Needs: program.h. Guarantees: a value is shown in one line, except that the
+ * rows of a matrix, and the parts of what has matrices or large arrays in it,
+ * stand below one another; of an array with more than a few hundred numbers,
+ * among the parts of something else more than sixteen, a header and the corners
+ * are shown; of a long text of several lines among them the first. Sentences
+ * fit the terminal.
  */
 #include "repl/core/program.h"
 
@@ -14,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 static bool reserve(Buffer *b, size_t n) {
 	if (b->failed) return false;
@@ -81,22 +84,28 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why) {
 	return !bad && !b->failed;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
 #define WHOLE_MOST 200 /* numbers of an array that is shown whole */
-#define PART_MOST 16   /* ... where it is a part of a record, tuple or list: a solution keeps hundreds, which nobody reads to find its other fields */
-#define TEXT_MOST 60   /* bytes of a text of several lines that is shown whole there */
+/* ... where it is a part of a record, tuple or list: a solution keeps
+ * hundreds, which nobody reads to find its other fields */
+#define PART_MOST 16
+#define TEXT_MOST 60 /* bytes of a text of several lines that is shown whole there */
 #define EDGE 3
 
-/* Rows below one another: a new line after each "]," and as many spaces as there are brackets open. */
+/* Rows below one another: a new line after each "]," and as many spaces as
+ * there are brackets open. */
 static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 	size_t from = 0;
 	int depth = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (text[i] == '[') depth++;
 		if (text[i] == ']') depth--;
-		if (text[i] != ',' || !i || (text[i - 1] != ']' && (i < 4 || strncmp(text + i - 3, "...", 3)))) continue;
-		if (text[i - 1] != ']' && i + 2 < n && text[i + 2] != '[') continue; /* "..." inside a row */
+		if (text[i] != ',' || !i ||
+		    (text[i - 1] != ']' && (i < 4 || strncmp(text + i - 3, "...", 3))))
+			continue;
+		/* "..." inside a row */
+		if (text[i - 1] != ']' && i + 2 < n && text[i + 2] != '[') continue;
 		sink(ud, text + from, i + 1 - from);
 		sink(ud, "\n", 1);
 		for (int k = 0; k < depth; k++) sink(ud, " ", 1);
@@ -107,14 +116,16 @@ static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 	sink(ud, text + from, n - from);
 }
 
-/* Whether a value reads better with its parts below one another: it has a matrix in it, or an array of more than `most` numbers. */
+/* Whether a value reads better with its parts below one another: it has a
+ * matrix in it, or an array of more than `most` numbers. */
 static bool is_tall(const atled_value *v, int64_t most) {
 	const atled_kind kind = atled_value_kind(v);
 	bool tall = false;
 	if (kind == ATLED_ARRAY) {
 		atled_array a = {.size = sizeof a};
 		atled_tensor *t = atled_value_tensor(v);
-		tall = t && atled_tensor_view(t, &a) == ATLED_OK && (a.count > most || (a.rank >= 2 && a.count > 0));
+		tall = t && atled_tensor_view(t, &a) == ATLED_OK &&
+		       (a.count > most || (a.rank >= 2 && a.count > 0));
 		atled_tensor_free(t);
 	} else if (kind == ATLED_TUPLE || kind == ATLED_LIST || kind == ATLED_RECORD) {
 		for (size_t i = 0; i < atled_value_count(v) && !tall; i++) {
@@ -152,7 +163,8 @@ static void put_indented(const Buffer *part, size_t in, Buffer *out) {
 	}
 }
 
-/* A string among other values, as print writes it there; of a long one of several lines the first. */
+/* A string among other values, as print writes it there; of a long one of
+ * several lines the first. */
 static void put_quoted(const atled_value *v, Buffer *out) {
 	size_t n = 0;
 	const char *text = atled_value_string(v, &n);
@@ -163,7 +175,8 @@ static void put_quoted(const atled_value *v, Buffer *out) {
 	for (size_t i = 0; text && i < n; i++) {
 		const unsigned char ch = (unsigned char)text[i];
 		if (ch == '"' || ch == '\\') buffer_format(out, "\\%c", ch);
-		else if (ch == '\n' || ch == '\t' || ch == '\r') buffer_format(out, "\\%c", ch == '\n' ? 'n' : ch == '\t' ? 't' : 'r');
+		else if (ch == '\n' || ch == '\t' || ch == '\r')
+			buffer_format(out, "\\%c", ch == '\n' ? 'n' : ch == '\t' ? 't' : 'r');
 		else if (ch < 0x20 || ch == 0x7f) buffer_format(out, "\\u{%x}", ch);
 		else buffer_add(out, text + i, 1);
 	}
@@ -202,7 +215,8 @@ static void put_value(const atled_value *v, int64_t most, Buffer *out) {
 	buffer_str(out, kind == ATLED_TUPLE && n == 1 ? ",)" : ")");
 }
 
-/* A line that is wider than the terminal goes on below, behind a comma, under what its innermost bracket encloses. */
+/* A line that is wider than the terminal goes on below, behind a comma, under
+ * what its innermost bracket encloses. */
 static void put_line(const char *line, size_t n, int columns, FILE *out) {
 	size_t in = 0;
 	for (;;) {
@@ -241,7 +255,8 @@ void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	int columns, rows;
 	if (text.failed) {
 		atled_value_write(v, NULL, EDGE, sink, ud);
-	} else if (!file || atled_value_kind(v) == ATLED_STRING || !terminal_size(file, &columns, &rows) || columns < 20) {
+	} else if (!file || atled_value_kind(v) == ATLED_STRING ||
+	           !terminal_size(file, &columns, &rows) || columns < 20) {
 		sink(ud, text.at ? text.at : "", text.n);
 	} else {
 		for (const char *p = text.at, *end = p + text.n; p && p < end;) {
@@ -255,17 +270,19 @@ void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	buffer_free(&text);
 }
 
-/* ---- sentences --------------------------------------------------------------------------------------------------- */
+/* ---- sentences ----------------------------------------------------------- */
 
 bool terminal_size(FILE *f, int *columns, int *rows) {
 	struct winsize w;
-	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col || !w.ws_row) return false;
+	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col || !w.ws_row)
+		return false;
 	*columns = w.ws_col;
 	*rows = w.ws_row;
 	return true;
 }
 
-/* Where a line of at most `width` characters ends: before the last blank that lets it fit, or at its end. */
+/* Where a line of at most `width` characters ends: before the last blank that
+ * lets it fit, or at its end. */
 static size_t break_at(const char *line, size_t n, size_t from, size_t width) {
 	size_t seen = 0, blank = 0;
 	for (size_t i = 0; i < n; i++) {

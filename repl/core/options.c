@@ -1,7 +1,8 @@
-/* options.c - the command line: one table of options and one of commands, from which help, the man page and completion
- * are made.
+/* options.c - the command line: one table of options and one of commands, from
+ * which help, the man page and completion are made.
  *
- * Needs: program.h. Guarantees: what is not in the tables is refused with a message and exit code 2.
+ * Needs: program.h. Guarantees: what is not in the tables is refused with a
+ * message and exit code 2.
  */
 #include "repl/core/options.h"
 
@@ -11,27 +12,38 @@
 #include <string.h>
 
 const OptionRow option_rows[] = {
-	{OPT_EVAL, 'e', "eval", "EXPR", NULL, "run EXPR and show its result; may be given several times"},
+	{OPT_EVAL, 'e', "eval", "EXPR", NULL,
+     "run EXPR and show its result; may be given several times"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto always never",
      "colour in messages: auto (where it is a terminal), always, never"},
-	{OPT_JSON, 0, "json", NULL, NULL, "messages, and what bench, doc, explain, info and test tell, as JSON, an object a line"},
+	{OPT_JSON, 0, "json", NULL, NULL,
+     "messages, and what bench, doc, explain, info and test tell, as JSON, an object a line"},
 	{OPT_SEED, 0, "seed", "N", NULL, "start of the random numbers; 0 when not given"},
 	{OPT_THREADS, 0, "threads", "N", NULL,
      "threads for large operations; the processors when not given. Results do not depend on it"},
 	{OPT_TIME_LIMIT, 0, "time-limit", "SECONDS", NULL, "stop after this time, with exit code 5"},
-	{OPT_MEM_LIMIT, 0, "mem-limit", "SIZE", NULL, "stop when more memory than this is wanted: bytes, or with K, M, G"},
-	{OPT_STEP_LIMIT, 0, "step-limit", "N", NULL, "stop after this much work, counted the same on every machine"},
-	{OPT_SAFE, 0, "safe", NULL, NULL, "programs may print, but not read or write files or see the clock"},
+	{OPT_MEM_LIMIT, 0, "mem-limit", "SIZE", NULL,
+     "stop when more memory than this is wanted: bytes, or with K, M, G"},
+	{OPT_STEP_LIMIT, 0, "step-limit", "N", NULL,
+     "stop after this much work, counted the same on every machine"},
+	{OPT_SAFE, 0, "safe", NULL, NULL,
+     "programs may print, but not read or write files or see the clock"},
 	{OPT_CHECK_RULES, 0, "check-rules", NULL, NULL,
-     "compare derivative rules with differences of their functions when these first run: a wrong one is an error"},
+     "compare derivative rules with differences of their functions when these first run: a wrong "
+     "one is an error"},
 	{OPT_FILTER, 0, "filter", "TEXT", NULL, "test: only the files whose path contains TEXT"},
 	{OPT_DOCS, 0, "docs", NULL, NULL,
      "test: the arguments are Markdown files, or folders of them, whose examples are run"},
-	{OPT_PROFILE, 0, "profile", NULL, NULL, "bench: also the time of each piece of machine code, by lines"},
-	{OPT_CHECK, 0, "check", NULL, NULL, "fmt: write nothing, name the files that would change; exit code 1 when there are any"},
-	{OPT_STDOUT, 0, "stdout", NULL, NULL, "fmt: write the result to standard output, not to the file"},
-	{OPT_DUMP, 0, "dump", "STAGE", "kir", "for developers: write what is compiled, as kernel code (kir), to standard error"},
-	{OPT_COMPLETION, 0, "completion", "SHELL", "bash zsh fish", "write a completion script for a shell: bash, zsh, fish"},
+	{OPT_PROFILE, 0, "profile", NULL, NULL,
+     "bench: also the time of each piece of machine code, by lines"},
+	{OPT_CHECK, 0, "check", NULL, NULL,
+     "fmt: write nothing, name the files that would change; exit code 1 when there are any"},
+	{OPT_STDOUT, 0, "stdout", NULL, NULL,
+     "fmt: write the result to standard output, not to the file"},
+	{OPT_DUMP, 0, "dump", "STAGE", "kir",
+     "for developers: write what is compiled, as kernel code (kir), to standard error"},
+	{OPT_COMPLETION, 0, "completion", "SHELL", "bash zsh fish",
+     "write a completion script for a shell: bash, zsh, fish"},
 	{OPT_MAN, 0, "man", NULL, NULL, "write the manual page"},
 	{OPT_HELP, 'h', "help", NULL, NULL, "show this help"},
 	{OPT_VERSION, 'V', "version", NULL, NULL, "show the version"},
@@ -40,14 +52,19 @@ const OptionRow option_rows[] = {
 const size_t option_count = NROWS;
 
 const CommandRow command_rows[] = {
-	{COMMAND_RUN, "run", "FILE [ARG...]", "run a program; `run` may be left out; FILE - is standard input", 1, -1},
+	{COMMAND_RUN, "run", "FILE [ARG...]",
+     "run a program; `run` may be left out; FILE - is standard input", 1, -1},
 	{COMMAND_CHECK, "check", "FILE...", "look for mistakes without running", 1, -1},
-	{COMMAND_FMT, "fmt", "FILE|DIR...", "lay programs out in the one style; - is standard input", 1, -1},
-	{COMMAND_IR, "ir", "FILE [NAME]", "show the intermediate form of a function, or of all that say their types", 1, 2},
-	{COMMAND_TEST, "test", "[DIR|FILE...]", "run test files: each expression is compared with what stands after it", 0,
+	{COMMAND_FMT, "fmt", "FILE|DIR...", "lay programs out in the one style; - is standard input", 1,
      -1},
-	{COMMAND_BENCH, "bench", "FILE", "time the statements of a program, compiling apart from running", 1, 1},
-	{COMMAND_EXPLAIN, "explain", "[CODE]", "what an error code like E0302 stands for; without CODE, all of them", 0, 1},
+	{COMMAND_IR, "ir", "FILE [NAME]",
+     "show the intermediate form of a function, or of all that say their types", 1, 2},
+	{COMMAND_TEST, "test", "[DIR|FILE...]",
+     "run test files: each expression is compared with what stands after it", 0, -1},
+	{COMMAND_BENCH, "bench", "FILE",
+     "time the statements of a program, compiling apart from running", 1, 1},
+	{COMMAND_EXPLAIN, "explain", "[CODE]",
+     "what an error code like E0302 stands for; without CODE, all of them", 0, 1},
 	{COMMAND_INFO, "info", "", "version, limits and what this build has", 0, 0},
 	{COMMAND_DOC, "doc", "NAME...", "help on functions of the library", 1, -1},
 };
@@ -67,7 +84,7 @@ static const char *const exit_codes[][2] = {
 };
 #define NCODES (sizeof exit_codes / sizeof *exit_codes)
 
-/* ---- help -------------------------------------------------------------------------------------------------------- */
+/* ---- help ---------------------------------------------------------------- */
 
 static void option_head(const OptionRow *r, char *out, size_t cap) {
 	char letter[8] = "";
@@ -92,10 +109,12 @@ static void help(FILE *out) {
 		fprintf(out, "  %-22s %s\n", head, option_rows[i].help);
 	}
 	fputs("\nexit codes:\n", out);
-	for (size_t i = 0; i < NCODES; i++) fprintf(out, "  %-22s %s\n", exit_codes[i][0], exit_codes[i][1]);
+	for (size_t i = 0; i < NCODES; i++)
+		fprintf(out, "  %-22s %s\n", exit_codes[i][0], exit_codes[i][1]);
 }
 
-/* Text for roff: no line starts with a dot, hyphens are minus signs where they are options. */
+/* Text for roff: no line starts with a dot, hyphens are minus signs where they
+ * are options. */
 static void roff(FILE *out, const char *text, bool minus) {
 	for (const char *p = text; *p; p++) {
 		if (*p == '\\') fputs("\\e", out);
@@ -108,19 +127,23 @@ static void roff(FILE *out, const char *text, bool minus) {
 
 static void options_man(FILE *out) {
 	fprintf(out,
-	        ".TH ATLED 1 \"\" \"atled %s\" \"User Commands\"\n.SH NAME\natled \\- a differentiable language for "
+	        ".TH ATLED 1 \"\" \"atled %s\" \"User Commands\"\n.SH NAME\natled \\- a differentiable "
+	        "language for "
 	        "scientific computing\n",
 	        ATLED_VERSION_STRING);
 	fputs(".SH SYNOPSIS\n.B atled\n[\\fIOPTION\\fR...] [\\fIFILE\\fR [\\fIARG\\fR...]]\n.br\n.B "
 	      "atled\n[\\fIOPTION\\fR...] "
 	      "\\fB\\-e\\fR \\fIEXPR\\fR...\n.br\n.B atled\n[\\fIOPTION\\fR...] \\fICOMMAND\\fR ...\n",
 	      out);
-	fputs(".SH DESCRIPTION\nRuns programs of the language Atled. Without a file and without a command it reads from a "
-	      "prompt when standard\n"
-	      "input is a terminal, and otherwise a program from standard input. Results go to standard output, messages "
-	      "to standard\nerror.\n"
-	      "In a program, the variable args is the list of the arguments after FILE.\n.SH COMMANDS\n",
-	      out);
+	fputs(
+		".SH DESCRIPTION\nRuns programs of the language Atled. Without a file and without a "
+		"command it reads from a "
+		"prompt when standard\n"
+		"input is a terminal, and otherwise a program from standard input. Results go to standard "
+		"output, messages "
+		"to standard\nerror.\n"
+		"In a program, the variable args is the list of the arguments after FILE.\n.SH COMMANDS\n",
+		out);
 	for (size_t i = 0; i < NCOMMANDS; i++) {
 		fprintf(out, ".TP\n.B %s", command_rows[i].name);
 		if (*command_rows[i].args) {
@@ -151,16 +174,17 @@ static void options_man(FILE *out) {
 		roff(out, exit_codes[i][1], false);
 		putc('\n', out);
 	}
-	fputs(
-		".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, no colour where nothing else is said\n"
-		".TP\n.B XDG_STATE_HOME\nfolder of atled/history, the lines typed at the prompt; ~/.local/state when not set\n"
-		".TP\n.B ATLED_NATIVE\noff: no machine code; on, as when not set: where it pays; always: everywhere, for tests\n"
-		".TP\n.B ATLED_PERF\nwhen 1, /tmp/perf\\-PID.map names machine code for perf(1)\n"
-		".TP\n.B ATLED_GDB\nwhen 1, machine code is made known to gdb(1)\n",
-		out);
+	fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, no colour where nothing else is said\n"
+	      ".TP\n.B XDG_STATE_HOME\nfolder of atled/history, the lines typed at the prompt; "
+	      "~/.local/state when not set\n"
+	      ".TP\n.B ATLED_NATIVE\noff: no machine code; on, as when not set: where it pays; always: "
+	      "everywhere, for tests\n"
+	      ".TP\n.B ATLED_PERF\nwhen 1, /tmp/perf\\-PID.map names machine code for perf(1)\n"
+	      ".TP\n.B ATLED_GDB\nwhen 1, machine code is made known to gdb(1)\n",
+	      out);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static bool wrong(int *code, const char *format, const char *a, const char *b) {
 	fputs("atled: ", stderr);
@@ -228,7 +252,8 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 		o->has_seed = true;
 		break;
 	case OPT_THREADS:
-		if (!read_whole(value, &whole) || whole < 0 || whole > 4096) return wrong(code, bad, r->name, value);
+		if (!read_whole(value, &whole) || whole < 0 || whole > 4096)
+			return wrong(code, bad, r->name, value);
 		o->threads = (int)whole;
 		break;
 	case OPT_TIME_LIMIT:
@@ -239,7 +264,8 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 		if (!read_size(value, &o->mem_limit)) return wrong(code, bad, r->name, value);
 		break;
 	case OPT_STEP_LIMIT:
-		if (!read_number(value, &number) || number < 1 || number > 1e18) return wrong(code, bad, r->name, value);
+		if (!read_number(value, &number) || number < 1 || number > 1e18)
+			return wrong(code, bad, r->name, value);
 		o->step_limit = (uint64_t)number;
 		break;
 	case OPT_SAFE: o->safe = true; break;
@@ -279,7 +305,8 @@ static const OptionRow *find_option(const char *word, const char **value) {
 	for (size_t i = 0; i < NROWS; i++) {
 		const OptionRow *r = &option_rows[i];
 		size_t n = strlen(r->name);
-		if (word[1] == '-' && !strncmp(word + 2, r->name, n) && (word[2 + n] == '=' || !word[2 + n])) {
+		if (word[1] == '-' && !strncmp(word + 2, r->name, n) &&
+		    (word[2 + n] == '=' || !word[2 + n])) {
 			if (word[2 + n]) *value = word + 3 + n;
 			return r;
 		}
@@ -320,8 +347,8 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 				}
 			} else if (nwords == 1 && o->command == COMMAND_RUN) is_script = true;
 			words[nwords++] = word;
-			/* the word `run` that was put in front may overwrite a word not read yet only where i is 0, which is the
-			 * program's name */
+			/* the word `run` that was put in front may overwrite a word not
+			 * read yet only where i is 0, which is the program's name */
 			continue;
 		}
 		if (!strcmp(word, "--")) {

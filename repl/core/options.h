@@ -1,4 +1,5 @@
-/* options.h - the tables of options and commands, from which help, the man page and completion are made.
+/* options.h - the tables of options and commands, from which help, the man page
+ * and completion are made.
  *
  * Needs: program.h. Private to repl/.
  */
@@ -51,7 +52,8 @@ typedef struct CommandRow {
 extern const CommandRow command_rows[];
 extern const size_t command_count;
 
-/* shell_completion.c: the completion script for a shell; false: there is none for it. */
+/* shell_completion.c: the completion script for a shell; false: there is none
+ * for it. */
 bool options_completion(const char *shell, FILE *out);
 
 #endif

@@ -1,6 +1,8 @@
-/* program.h - what the files of the program `atled` share: options, the context it drives, showing values and messages.
+/* program.h - what the files of the program `atled` share: options, the context
+ * it drives, showing values and messages.
  *
- * Needs: atled.h and libc. Private to repl/. The program sees the language through atled.h only.
+ * Needs: atled.h and libc. Private to repl/. The program sees the language
+ * through atled.h only.
  */
 #ifndef ATLED_REPL_CORE_PROGRAM_H
 #define ATLED_REPL_CORE_PROGRAM_H
@@ -55,7 +57,8 @@ typedef struct Options {
 	const char *filter;
 } Options;
 
-/* options.c: reads the command line. false: the program ends with *code (help was shown, or the line was wrong). */
+/* options.c: reads the command line. false: the program ends with *code (help
+ * was shown, or the line was wrong). */
 bool options_read(Options *o, int argc, char **argv, int *code);
 void options_free(Options *o);
 
@@ -73,11 +76,14 @@ void buffer_sink(void *ud, const char *text, size_t n); /* an atled_sink; ud: a 
 /* A whole file ("-": standard input). false: *why says what is wrong. */
 bool buffer_read_file(Buffer *b, const char *path, const char **why);
 
-/* session.c: a context as the options want it, and what is said of it. NULL when it cannot be made (said on stderr). */
+/* session.c: a context as the options want it, and what is said of it. NULL
+ * when it cannot be made (said on stderr). */
 atled_context *session_open(const Options *o);
 void session_close(atled_context *ctx);
-/* The same for the last one of the program, which does not wait for machine code that nobody will call any more; then, and after a ^C, session_leave must end
- * the program, when everything has been written. It returns where nothing was left. */
+/* The same for the last one of the program, which does not wait for machine
+ * code that nobody will call any more; then, and after a ^C, session_leave must
+ * end the program, when everything has been written. It returns where nothing
+ * was left. */
 void session_close_last(atled_context *ctx);
 void session_leave(int code);
 bool use_colour(const Options *o, FILE *f);
@@ -85,24 +91,28 @@ void file_sink(void *ud, const char *text, size_t n); /* ud: a FILE */
 /* All errors and warnings of the last call, on stderr. */
 void session_report(atled_context *ctx, const Options *o);
 int session_exit_code(const atled_context *ctx, atled_status st);
-/* commands.c: `use` starts from the program's folder; a file that cannot be read, with the exit code. */
+/* commands.c: `use` starts from the program's folder; a file that cannot be
+ * read, with the exit code. */
 atled_status set_folder(atled_context *ctx, const char *path);
 int cannot_read(const char *path, const char *why);
 void put_json(const char *text, size_t n); /* a text as a JSON string, on standard output */
 /* ^C reaches this context while it is set. */
 void session_catch_interrupts(atled_context *ctx);
 
-/* display.c: writes a result as the program shows it: small values whole, large arrays by header and corners. Ends
- * without newline. */
+/* display.c: writes a result as the program shows it: small values whole, large
+ * arrays by header and corners. Ends without newline. */
 void display_value(const atled_value *v, atled_sink sink, void *ud);
-/* How wide and high the terminal is that `f` writes to; false, and nothing is written, when it is none or does not say. */
+/* How wide and high the terminal is that `f` writes to; false, and nothing is
+ * written, when it is none or does not say. */
 bool terminal_size(FILE *f, int *columns, int *rows);
-/* A text of sentences on standard output: lines that are wider than the terminal go on below, at a blank, further in. Lines further in than
- * `code` are programs and stay as they are; what goes to no terminal does, too. */
+/* A text of sentences on standard output: lines that are wider than the
+ * terminal go on below, at a blank, further in. Lines further in than `code`
+ * are programs and stay as they are; what goes to no terminal does, too. */
 #define HELP_CODE 4 /* of the help on a name */
 void print_text(const char *text, size_t n, int code);
 
-/* commands.c, fmt.c, bench.c, test.c, doc_test.c, repl.c: each gives the exit code. */
+/* commands.c, fmt.c, bench.c, test.c, doc_test.c, repl.c: each gives the exit
+ * code. */
 int command_run(const Options *o);
 int command_check(const Options *o);
 int command_fmt(const Options *o);
@@ -114,13 +124,15 @@ int command_bench(const Options *o);
 int command_test(const Options *o);
 int command_repl(const Options *o);
 
-/* progress.c: how far a long call has come, on standard error. progress_begin: a call begins; progress_clear: before
- * anything else is written to the terminal. */
+/* progress.c: how far a long call has come, on standard error. progress_begin:
+ * a call begins; progress_clear: before anything else is written to the
+ * terminal. */
 void progress_on(atled_context *ctx);
 void progress_begin(void);
 void progress_clear(void);
 
-/* bench.c: what happened between two looks at the figures, in a line: "1.2 ms: 0.4 ms compiling ...". */
+/* bench.c: what happened between two looks at the figures, in a line: "1.2 ms:
+ * 0.4 ms compiling ...". */
 typedef struct Clock {
 	double from;
 	atled_stat stat;
@@ -128,12 +140,14 @@ typedef struct Clock {
 double seconds_now(void);
 void clock_start(Clock *k, atled_context *ctx);
 void clock_tell(const Clock *k, atled_context *ctx, FILE *out);
-/* Calls a function without arguments again and again, and tells how long it takes. */
+/* Calls a function without arguments again and again, and tells how long it
+ * takes. */
 atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out);
 
 /* plot_bridge.c: registers what the library's plot module calls. */
 atled_status plot_bridge_install(atled_context *ctx);
-/* Shows a picture, as wide and as colourful as `out` allows (NULL: 80 columns, plain); false when v is none. */
+/* Shows a picture, as wide and as colourful as `out` allows (NULL: 80 columns,
+ * plain); false when v is none. */
 bool plot_show(const atled_value *v, FILE *out, atled_sink sink, void *ud);
 
 #endif

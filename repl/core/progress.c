@@ -1,7 +1,8 @@
-/* progress.c - how far a long call has come, on standard error: after two seconds a line that is drawn anew on a terminal,
- * elsewhere a line a minute.
+/* progress.c - how far a long call has come, on standard error: after two
+ * seconds a line that is drawn anew on a terminal, elsewhere a line a minute.
  *
- * Needs: program.h. Guarantees: the line is gone before anything else is written there.
+ * Needs: program.h. Guarantees: the line is gone before anything else is
+ * written there.
  */
 #include "repl/core/program.h"
 
@@ -14,9 +15,10 @@
 #define LINE_EVERY 60.0
 
 static double began, last_line;
-/* The outermost loop as it was first met, from which follows how long it will take. */
+/* The outermost loop as it was first met, from which follows how long it will
+ * take. */
 static struct {
-	double part, at; /* done then, and when that was */
+	double part, at;     /* done then, and when that was */
 	int64_t step, steps; /* as it was seen last */
 	double from, to;
 } loop;
@@ -64,12 +66,15 @@ static double interval(const char *name, double otherwise) {
 
 static void describe_one(Buffer *b, const atled_progress_state *s) {
 	if (s->from != s->to) buffer_format(b, "t = %.4g of %.4g  dt %.2g  ", s->time, s->to, s->dt);
-	if (s->steps > 0) buffer_format(b, "step %lld of %lld  ", (long long)s->step, (long long)s->steps);
+	if (s->steps > 0)
+		buffer_format(b, "step %lld of %lld  ", (long long)s->step, (long long)s->steps);
 	else if (s->step > 0) buffer_format(b, "step %lld  ", (long long)s->step);
-	for (uint32_t k = 0; k < s->count; k++) buffer_format(b, "%s %.4g  ", s->names[k], s->values[k]);
+	for (uint32_t k = 0; k < s->count; k++)
+		buffer_format(b, "%s %.4g  ", s->names[k], s->values[k]);
 }
 
-/* The outermost loop, which knows best how long it will take, and the innermost, where it happens. */
+/* The outermost loop, which knows best how long it will take, and the
+ * innermost, where it happens. */
 static void describe(Buffer *b, const atled_progress_state *s, double now) {
 	char text[32];
 	const double part = done(s), took = now - began;
@@ -102,7 +107,9 @@ static void tell(void *ud, const atled_progress_state *s) {
 	const double now = seconds_now();
 	const bool terminal = isatty(STDERR_FILENO);
 	note_loop(s, now);
-	if (now - began < FIRST_AFTER || (!terminal && now - last_line < interval("ATLED_PROGRESS_EVERY", LINE_EVERY))) return;
+	if (now - began < FIRST_AFTER ||
+	    (!terminal && now - last_line < interval("ATLED_PROGRESS_EVERY", LINE_EVERY)))
+		return;
 	Buffer line = {0};
 	describe(&line, s, now);
 	if (line.failed) {
@@ -112,7 +119,8 @@ static void tell(void *ud, const atled_progress_state *s) {
 	if (terminal) {
 		enum { BAR = 20 };
 		int wide, high;
-		const size_t columns = terminal_size(stderr, &wide, &high) && wide > 10 ? (size_t)wide - 1 : 79;
+		const size_t columns =
+			terminal_size(stderr, &wide, &high) && wide > 10 ? (size_t)wide - 1 : 79;
 		const double part = done(s);
 		fflush(stdout);
 		fputs("\r\033[K", stderr);

@@ -1,6 +1,8 @@
-/* session.c - the program's context: made as the options say, its messages on stderr, ^C, exit codes.
+/* session.c - the program's context: made as the options say, its messages on
+ * stderr, ^C, exit codes.
  *
- * Needs: program.h. Guarantees: the program's only global state is the context that ^C interrupts, and whether one was left open at the end.
+ * Needs: program.h. Guarantees: the program's only global state is the context
+ * that ^C interrupts, and whether one was left open at the end.
  */
 #include "repl/core/program.h"
 
@@ -56,8 +58,10 @@ atled_context *session_open(const Options *o) {
 		fputs("atled: cannot start: out of memory\n", stderr);
 		return NULL;
 	}
-	atled_limit limit = {
-		.size = sizeof limit, .memory = o->mem_limit, .steps = o->step_limit, .seconds = o->time_limit};
+	atled_limit limit = {.size = sizeof limit,
+	                     .memory = o->mem_limit,
+	                     .steps = o->step_limit,
+	                     .seconds = o->time_limit};
 	atled_status st = atled_grant(ctx, o->safe ? ATLED_GRANT_OUTPUT : ATLED_GRANT_ALL);
 	if (st == ATLED_OK) st = plot_bridge_install(ctx);
 	if (st == ATLED_OK) st = atled_output(ctx, print_sink, stdout);
@@ -76,7 +80,9 @@ atled_context *session_open(const Options *o) {
 
 void session_close(atled_context *ctx) {
 	progress_clear();
-	if (ever) { /* a call that cannot be stopped may still run: the end of the process is its end, too */
+	/* a call that cannot be stopped may still run: the end of the process is
+	 * its end, too */
+	if (ever) {
 		left_open = true;
 		return;
 	}
@@ -99,11 +105,15 @@ void session_leave(int code) {
 void session_report(atled_context *ctx, const Options *o) {
 	progress_clear();
 	fflush(stdout);
-	atled_error_form form = o->json ? ATLED_ERROR_JSON : use_colour(o, stderr) ? ATLED_ERROR_COLOUR : ATLED_ERROR_TEXT;
+	atled_error_form form = o->json                 ? ATLED_ERROR_JSON
+	                        : use_colour(o, stderr) ? ATLED_ERROR_COLOUR
+	                                                : ATLED_ERROR_TEXT;
 	size_t n = atled_error_count(ctx);
 	for (size_t i = 0; i < n; i++) {
 		atled_error e = {.size = sizeof e};
-		if (atled_error_at(ctx, i, &e) == ATLED_OK && e.status == ATLED_EXIT && !e.warning) continue; /* as it was asked for */
+		/* as it was asked for */
+		if (atled_error_at(ctx, i, &e) == ATLED_OK && e.status == ATLED_EXIT && !e.warning)
+			continue;
 		atled_error_write(ctx, i, form, file_sink, stderr);
 	}
 }

@@ -1,6 +1,8 @@
-/* shell_completion.c - completion scripts for bash, zsh and fish, from the tables of options and commands.
+/* shell_completion.c - completion scripts for bash, zsh and fish, from the
+ * tables of options and commands.
  *
- * Needs: options.h. Guarantees: a script names every option and command, and what values an option takes.
+ * Needs: options.h. Guarantees: a script names every option and command, and
+ * what values an option takes.
  */
 #include "repl/core/options.h"
 
@@ -17,22 +19,28 @@ static void bash_script(FILE *out) {
 		if (!r->arg) continue;
 		fprintf(out, "\t--%s", r->name);
 		if (r->letter) fprintf(out, "|-%c", r->letter);
-		if (r->values) fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", r->values);
+		if (r->values)
+			fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", r->values);
 		else fputs(") return ;;\n", out);
 	}
 	fputs("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W '", out);
-	for (size_t i = 0; i < option_count; i++) fprintf(out, "%s--%s%s", i ? " " : "", option_rows[i].name, option_rows[i].arg ? "=" : "");
-	fputs("' -- \"$cur\"))\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n\t\treturn\n\tfi\n\tlocal "
+	for (size_t i = 0; i < option_count; i++)
+		fprintf(out, "%s--%s%s", i ? " " : "", option_rows[i].name, option_rows[i].arg ? "=" : "");
+	fputs("' -- \"$cur\"))\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o "
+	      "nospace\n\t\treturn\n\tfi\n\tlocal "
 	      "words=\n\t((COMP_CWORD == 1)) && words='",
 	      out);
-	for (size_t i = 0; i < command_count; i++) fprintf(out, "%s%s", i ? " " : "", command_rows[i].name);
-	fputs("'\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -X '!*.dsl' -- \"$cur\") $(compgen -d -- "
+	for (size_t i = 0; i < command_count; i++)
+		fprintf(out, "%s%s", i ? " " : "", command_rows[i].name);
+	fputs("'\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -X '!*.dsl' -- "
+	      "\"$cur\") $(compgen -d -- "
 	      "\"$cur\"))\n}\n"
 	      "complete -o filenames -F _atled atled\n",
 	      out);
 }
 
-/* Inside single quotes of a shell; `also` are characters that need a backslash there. */
+/* Inside single quotes of a shell; `also` are characters that need a backslash
+ * there. */
 static void quoted(FILE *out, const char *text, const char *also) {
 	for (; *text; text++) {
 		if (*text == '\'') fputs("'\\''", out);
@@ -44,7 +52,9 @@ static void quoted(FILE *out, const char *text, const char *also) {
 }
 
 static void zsh_script(FILE *out) {
-	fputs("#compdef atled\n# zsh completion for atled, made by atled --completion zsh\n_atled() {\n\tlocal -a commands=(\n", out);
+	fputs("#compdef atled\n# zsh completion for atled, made by atled --completion zsh\n_atled() "
+	      "{\n\tlocal -a commands=(\n",
+	      out);
 	for (size_t i = 0; i < command_count; i++) {
 		fprintf(out, "\t\t'%s:", command_rows[i].name);
 		quoted(out, command_rows[i].help, "");
@@ -55,7 +65,9 @@ static void zsh_script(FILE *out) {
 		const OptionRow *r = &option_rows[i];
 		for (int letter = 0; letter <= (r->letter != 0); letter++) {
 			if (letter) fprintf(out, "\t\t'-%c%s[", r->letter, r->arg ? "+" : "");
-			else fprintf(out, "\t\t'%s--%s%s[", r->id == OPT_EVAL ? "*" : "", r->name, r->arg ? "=" : "");
+			else
+				fprintf(out, "\t\t'%s--%s%s[", r->id == OPT_EVAL ? "*" : "", r->name,
+				        r->arg ? "=" : "");
 			quoted(out, r->help, "[]:");
 			fputs("]", out);
 			if (r->arg) {
@@ -66,7 +78,9 @@ static void zsh_script(FILE *out) {
 			fputs("' \\\n", out);
 		}
 	}
-	fputs("\t\t'1: :_atled_first' '*: :_files'\n}\n_atled_first() {\n\t_describe command commands\n\t_files -g '*.dsl'\n}\n_atled \"$@\"\n", out);
+	fputs("\t\t'1: :_atled_first' '*: :_files'\n}\n_atled_first() {\n\t_describe command "
+	      "commands\n\t_files -g '*.dsl'\n}\n_atled \"$@\"\n",
+	      out);
 }
 
 static void fish_script(FILE *out) {

@@ -1,11 +1,14 @@
 /* animation.c - animated pictures: APNG and GIF, written frame by frame.
  *
- * Needs: internal.h, libpng through png_encode. Guarantees: one frame is in memory at a time, and the one before it, of
- * which only what changed is written; the file grows beside its name and takes it when the last frame is there; a film
- * that fails or is given up leaves nothing. GIF frames have 256 colours of their own, chosen by cutting the box of
- * their colours where it is longest (Heckbert 1982).
+ * Needs: internal.h, libpng through png_encode. Guarantees: one frame is in
+ * memory at a time, and the one before it, of which only what changed is
+ * written; the file grows beside its name and takes it when the last frame is
+ * there; a film that fails or is given up leaves nothing. GIF frames have 256
+ * colours of their own, chosen by cutting the box of their colours where it is
+ * longest (Heckbert 1982).
  *
- * APNG: W3C PNG specification, third edition, chunks acTL, fcTL and fdAT. GIF: GIF89a with its LZW codes.
+ * APNG: W3C PNG specification, third edition, chunks acTL, fcTL and fdAT. GIF:
+ * GIF89a with its LZW codes.
  */
 #include "repl/plot/internal.h"
 
@@ -28,7 +31,8 @@ struct Film {
 	PlotStatus status;
 };
 
-Film *film_begin(const PlotAllocator *alloc, const char *path, bool gif, int frames, double per_second) {
+Film *film_begin(const PlotAllocator *alloc, const char *path, bool gif, int frames,
+                 double per_second) {
 	if (!alloc) alloc = &plot_malloc;
 	if (!path || frames < 1 || !(per_second > 0)) return NULL;
 	Film *film = plot_resize(alloc, NULL, 0, sizeof *film);
@@ -43,7 +47,8 @@ Film *film_begin(const PlotAllocator *alloc, const char *path, bool gif, int fra
 	}
 	for (uint32_t k = 0; k < 256; k++) {
 		film->crc[k] = k;
-		for (int bit = 0; bit < 8; bit++) film->crc[k] = film->crc[k] & 1 ? 0xedb88320u ^ film->crc[k] >> 1 : film->crc[k] >> 1;
+		for (int bit = 0; bit < 8; bit++)
+			film->crc[k] = film->crc[k] & 1 ? 0xedb88320u ^ film->crc[k] >> 1 : film->crc[k] >> 1;
 	}
 	film->status = plot_file_open(&film->file, path, film->error, sizeof film->error);
 	return film;
@@ -53,7 +58,8 @@ static void put_bytes(Film *film, const void *bytes, size_t n) {
 	if (!film->failed) film->failed = replacement_write(&film->file, bytes, n);
 }
 
-/* The part of the picture that differs from the frame before; at least one pixel. */
+/* The part of the picture that differs from the frame before; at least one
+ * pixel. */
 typedef struct Part {
 	int x, y, width, height;
 } Part;
@@ -61,7 +67,8 @@ typedef struct Part {
 static Part changed_part(const Film *film, const uint8_t *rgb) {
 	int x0 = film->width, y0 = film->height, x1 = 0, y1 = 0;
 	for (int y = 0; y < film->height; y++) {
-		const uint8_t *a = film->before + 3 * (size_t)y * (size_t)film->width, *b = rgb + 3 * (size_t)y * (size_t)film->width;
+		const uint8_t *a = film->before + 3 * (size_t)y * (size_t)film->width,
+					  *b = rgb + 3 * (size_t)y * (size_t)film->width;
 		if (!memcmp(a, b, 3 * (size_t)film->width)) continue;
 		int from = 0, to = film->width - 1;
 		while (!memcmp(a + 3 * from, b + 3 * from, 3)) from++;
@@ -74,7 +81,7 @@ static Part changed_part(const Film *film, const uint8_t *rgb) {
 	return x0 < x1 ? (Part){x0, y0, x1 - x0, y1 - y0} : (Part){0, 0, 1, 1};
 }
 
-/* ---- APNG ------------------------------------------------------------------------------------ */
+/* ---- APNG ---------------------------------------------------------------- */
 
 static void put_be32(uint8_t *at, uint32_t v) {
 	for (int k = 0; k < 4; k++) at[k] = (uint8_t)(v >> (24 - 8 * k));
@@ -86,11 +93,14 @@ static uint32_t crc_over(const Film *film, uint32_t crc, const uint8_t *p, size_
 }
 
 /* A chunk whose data begins with `head`, of up to 32 bytes. */
-static void put_chunk(Film *film, const char *kind, const uint8_t *head, size_t nhead, const uint8_t *data, size_t n) {
+static void put_chunk(Film *film, const char *kind, const uint8_t *head, size_t nhead,
+                      const uint8_t *data, size_t n) {
 	uint8_t size[4], name[4], check[4];
 	memcpy(name, kind, 4);
 	put_be32(size, (uint32_t)(nhead + n));
-	uint32_t crc = crc_over(film, crc_over(film, crc_over(film, 0xffffffffu, name, 4), head, nhead), data, n) ^ 0xffffffffu;
+	uint32_t crc =
+		crc_over(film, crc_over(film, crc_over(film, 0xffffffffu, name, 4), head, nhead), data, n) ^
+		0xffffffffu;
 	put_be32(check, crc);
 	put_bytes(film, size, 4);
 	put_bytes(film, name, 4);
@@ -120,13 +130,16 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 	PlotBuffer png = {.alloc = &film->alloc};
 	if (!part) return plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a frame");
 	for (int y = 0; y < p.height; y++)
-		memcpy(part + 3 * (size_t)y * (size_t)p.width, rgb + 3 * ((size_t)(p.y + y) * (size_t)film->width + (size_t)p.x), 3 * (size_t)p.width);
+		memcpy(part + 3 * (size_t)y * (size_t)p.width,
+		       rgb + 3 * ((size_t)(p.y + y) * (size_t)film->width + (size_t)p.x),
+		       3 * (size_t)p.width);
 	bool done = png_encode(&film->alloc, p.width, p.height, part, NULL, &png);
 	plot_resize(&film->alloc, part, bytes, 0);
 	/* The frame as a PNG of its own gives the chunks of the film. */
 	for (size_t at = 8; done && at + 12 <= png.n;) {
 		const uint8_t *chunk = (const uint8_t *)png.at + at;
-		size_t n = (size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3];
+		size_t n =
+			(size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3];
 		const char *kind = (const char *)chunk + 4;
 		bool image = !memcmp(kind, "IDAT", 4);
 		if (!film->written && at == 8) put_bytes(film, png.at, 8);
@@ -145,12 +158,14 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 		put_frame_control(film, p);
 		for (size_t at = 8; at + 12 <= png.n;) {
 			const uint8_t *chunk = (const uint8_t *)png.at + at;
-			size_t n = (size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3];
+			size_t n =
+				(size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3];
 			if (!memcmp(chunk + 4, "IDAT", 4)) {
 				uint8_t number[4];
 				put_be32(number, film->sequence);
 				if (film->written) film->sequence++;
-				put_chunk(film, film->written ? "fdAT" : "IDAT", number, film->written ? 4 : 0, chunk + 8, n);
+				put_chunk(film, film->written ? "fdAT" : "IDAT", number, film->written ? 4 : 0,
+				          chunk + 8, n);
 			}
 			at += n + 12;
 		}
@@ -159,7 +174,7 @@ static PlotStatus add_apng(Film *film, Figure *f, const uint8_t *rgb) {
 	return done ? PLOT_OK : plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a frame");
 }
 
-/* ---- GIF ------------------------------------------------------------------------------------- */
+/* ---- GIF ----------------------------------------------------------------- */
 
 #define BINS 32768 /* colours by five bits of each part */
 
@@ -196,7 +211,8 @@ static uint64_t shrink_box(const Palette *p, Box *b) {
 	return tight.count;
 }
 
-/* Cuts the box across its longest side, where half of its pixels lie on each side. */
+/* Cuts the box across its longest side, where half of its pixels lie on each
+ * side. */
 static Box cut_box(const Palette *p, Box *b) {
 	int side = 0;
 	for (int k = 1; k < 3; k++)
@@ -236,7 +252,8 @@ static void make_palette(Palette *p, const uint8_t *rgb, size_t pixels) {
 			int longest = 0;
 			for (int c = 0; c < 3; c++)
 				if (b->hi[c] - b->lo[c] > longest) longest = b->hi[c] - b->lo[c];
-			/* Rare colours count as well: a thin line is few pixels and much of the picture. */
+			/* Rare colours count as well: a thin line is few pixels and much of
+			 * the picture. */
 			double w = longest * sqrt((double)b->count);
 			if (longest && w > worth) worth = w, best = k;
 		}
@@ -253,7 +270,8 @@ static void make_palette(Palette *p, const uint8_t *rgb, size_t pixels) {
 					count += p->count[bin];
 					for (int c = 0; c < 3; c++) sum[c] += p->sum[bin][c];
 				}
-		for (int c = 0; c < 3; c++) p->colour[k][c] = (uint8_t)(count ? (sum[c] + count / 2) / count : 0);
+		for (int c = 0; c < 3; c++)
+			p->colour[k][c] = (uint8_t)(count ? (sum[c] + count / 2) / count : 0);
 	}
 }
 
@@ -285,7 +303,8 @@ static void put_code(Codes *c, uint32_t code, int width) {
 
 #define CODES 4096
 
-/* LZW with codes of 8 bits to begin with: next[code][byte] would be large, so children hang in lists. */
+/* LZW with codes of 8 bits to begin with: next[code][byte] would be large, so
+ * children hang in lists. */
 static void compress_indices(PlotBuffer *out, const uint8_t *index, size_t n) {
 	static const int first = 258;
 	uint16_t child[CODES], sibling[CODES];
@@ -342,14 +361,17 @@ static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
 	PlotBuffer out = {.alloc = &film->alloc};
 	if (palette && part && index) {
 		for (int y = 0; y < p.height; y++)
-			memcpy(part + 3 * (size_t)y * (size_t)p.width, rgb + 3 * ((size_t)(p.y + y) * (size_t)film->width + (size_t)p.x), 3 * (size_t)p.width);
+			memcpy(part + 3 * (size_t)y * (size_t)p.width,
+			       rgb + 3 * ((size_t)(p.y + y) * (size_t)film->width + (size_t)p.x),
+			       3 * (size_t)p.width);
 		make_palette(palette, part, pixels);
 		for (size_t i = 0; i < pixels; i++) index[i] = palette->index[bin_of(part + 3 * i)];
 		if (!film->written) {
 			plot_put(&out, "GIF89a", 6);
 			put_le16(&out, film->width);
 			put_le16(&out, film->height);
-			plot_put(&out, "\x70\0\0", 3);                                    /* no colours for all frames */
+			/* no colours for all frames */
+			plot_put(&out, "\x70\0\0", 3);
 			plot_put(&out, "\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0", 19); /* again and again */
 		}
 		plot_put(&out, "\x21\xf9\x04\x04", 4); /* the frame stays under the next one */
@@ -371,13 +393,14 @@ static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
 	return done ? PLOT_OK : plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a frame");
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- both ---------------------------------------------------------------- */
 
 PlotStatus film_add(Film *film, Figure *f, double dpi) {
 	if (!film || !f) return PLOT_BAD_ARGUMENT;
 	if (film->status) return plot_fail(f, film->status, "%s", film->error);
 	if (film->written >= film->frames) {
-		snprintf(film->error, sizeof film->error, "the film has its %d frames already", film->frames);
+		snprintf(film->error, sizeof film->error, "the film has its %d frames already",
+		         film->frames);
 		return plot_fail(f, film->status = PLOT_BAD_ARGUMENT, "%s", film->error);
 	}
 	if (!film->written) {
@@ -385,8 +408,11 @@ PlotStatus film_add(Film *film, Figure *f, double dpi) {
 		figure_natural_size(f, &width, &height);
 		film->width = (int)(width * dpi / 96 + 0.5);
 		film->height = (int)(height * dpi / 96 + 0.5);
-		if (!(dpi > 0) || film->width < 16 || film->height < 16 || film->width > 8192 || film->height > 8192)
-			return plot_fail(f, PLOT_BAD_ARGUMENT, "a film is 16 to 8192 pixels wide and high; %d by %d was asked for", film->width, film->height);
+		if (!(dpi > 0) || film->width < 16 || film->height < 16 || film->width > 8192 ||
+		    film->height > 8192)
+			return plot_fail(f, PLOT_BAD_ARGUMENT,
+			                 "a film is 16 to 8192 pixels wide and high; %d by %d was asked for",
+			                 film->width, film->height);
 	}
 	PlotArena arena = {&film->alloc, NULL, false};
 	Raster raster;
@@ -396,7 +422,9 @@ PlotStatus film_add(Film *film, Figure *f, double dpi) {
 	if (!status && !film->before && !(film->before = plot_resize(&film->alloc, NULL, 0, bytes)))
 		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a frame");
 	if (!status) memcpy(film->before, raster.rgb, bytes);
-	if (!status && film->failed) status = plot_fail(f, PLOT_IO_ERROR, "cannot write \"%.160s\": %s", film->path, strerror(film->failed));
+	if (!status && film->failed)
+		status = plot_fail(f, PLOT_IO_ERROR, "cannot write \"%.160s\": %s", film->path,
+		                   strerror(film->failed));
 	if (!status) film->written++;
 	if (status && !film->status) {
 		film->status = status;
@@ -408,22 +436,30 @@ PlotStatus film_add(Film *film, Figure *f, double dpi) {
 
 PlotStatus film_end(Film *film, char *error, size_t error_cap) {
 	if (!film) return PLOT_BAD_ARGUMENT;
-	if (!film->status && film->written == film->frames && !film->gif) put_chunk(film, "IEND", NULL, 0, NULL, 0);
+	if (!film->status && film->written == film->frames && !film->gif)
+		put_chunk(film, "IEND", NULL, 0, NULL, 0);
 	PlotStatus status = film->status;
 	if (!status && film->written < film->frames) {
 		status = PLOT_BAD_ARGUMENT;
-		snprintf(film->error, sizeof film->error, "the film has %d frames of %d", film->written, film->frames);
+		snprintf(film->error, sizeof film->error, "the film has %d frames of %d", film->written,
+		         film->frames);
 	}
 	if (status) snprintf(error, error_cap, "%s", film->error);
 	if (film->file.fd >= 0) {
 		char other[PLOT_ERROR_TEXT];
-		/* A film that is given up goes the way of one that could not be written. */
-		PlotStatus closed = plot_file_close(&film->file, film->path, film->failed ? film->failed : status ? -1 : 0, status ? other : error,
-		                                    status ? sizeof other : error_cap);
+		/* A film that is given up goes the way of one that could not be
+		 * written. */
+		PlotStatus closed =
+			plot_file_close(&film->file, film->path,
+		                    film->failed ? film->failed
+		                    : status     ? -1
+		                                 : 0,
+		                    status ? other : error, status ? sizeof other : error_cap);
 		if (!status) status = closed;
 	}
 	PlotAllocator alloc = film->alloc;
-	if (film->before) plot_resize(&alloc, film->before, 3 * (size_t)film->width * (size_t)film->height, 0);
+	if (film->before)
+		plot_resize(&alloc, film->before, 3 * (size_t)film->width * (size_t)film->height, 0);
 	plot_free_text(&alloc, film->path);
 	plot_resize(&alloc, film, sizeof *film, 0);
 	return status;

@@ -1,8 +1,11 @@
-/* axes.c - from data to axis ranges, from values to places on an axis, and from fields to regular samples.
+/* axes.c - from data to axis ranges, from values to places on an axis, and from
+ * fields to regular samples.
  *
- * Needs: internal.h, a figure whose series and fields have been checked by figure.c. Guarantees: every span has finite
- * lo < hi far enough apart to be marked, positive on a log axis, whatever the data; samples that are NaN, infinite or
- * not positive on a log axis count as gaps; resampling costs one pass over the field.
+ * Needs: internal.h, a figure whose series and fields have been checked by
+ * figure.c. Guarantees: every span has finite lo < hi far enough apart to be
+ * marked, positive on a log axis, whatever the data; samples that are NaN,
+ * infinite or not positive on a log axis count as gaps; resampling costs one
+ * pass over the field.
  */
 #include "repl/plot/internal.h"
 
@@ -11,9 +14,11 @@
 #define LINE_MARGIN 0.05 /* free room beyond the data, over the length of the axis */
 #define POINT_MARGIN 0.04
 #define ARROW_MARGIN 0.14 /* arrows start at their points and lead away from them */
-#define DIVERGING_FROM 0.1 /* how large the smaller sign must be, over the larger, for a map with a middle */
+/* how large the smaller sign must be, over the larger, for a map with a
+ * middle */
+#define DIVERGING_FROM 0.1
 
-/* ---- ranges ---------------------------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------- */
 
 typedef struct Extent {
 	double lo, hi; /* lo > hi: nothing seen */
@@ -25,7 +30,8 @@ static void extent_add(Extent *e, double v, bool log) {
 	if (v > e->hi) e->hi = v;
 }
 
-/* The edge of the first or last cell along one axis of a field, in the axis's own measure (logarithms on a log axis).
+/* The edge of the first or last cell along one axis of a field, in the axis's
+ * own measure (logarithms on a log axis).
  */
 static double field_coordinate(const double *x, size_t i, bool log) {
 	double v = x ? x[i] : (double)i;
@@ -34,7 +40,8 @@ static double field_coordinate(const double *x, size_t i, bool log) {
 
 static double measure_back(double v, bool log) { return log ? pow(10, v) : v; }
 
-/* Adds what a field covers: its outermost points, or the outer edges of its outermost cells. */
+/* Adds what a field covers: its outermost points, or the outer edges of its
+ * outermost cells. */
 static void extent_add_field(Extent *e, const double *x, size_t n, bool cells, bool log) {
 	size_t first = 0;
 	if (log) /* coordinates at or below zero lie beyond the end of a log axis */
@@ -55,7 +62,8 @@ static void extent_add_field(Extent *e, const double *x, size_t n, bool cells, b
 	extent_add(e, measure_back(b, log), log);
 }
 
-/* Moves lo and hi apart until ticks can tell them apart; adds the free margin. */
+/* Moves lo and hi apart until ticks can tell them apart; adds the free margin.
+ */
 static void span_open(PlotSpan *s, double margin) {
 	if (s->log) {
 		double a = log10(s->lo), b = log10(s->hi);
@@ -85,7 +93,8 @@ static void span_open(PlotSpan *s, double margin) {
 	}
 }
 
-/* Limits set by the caller are taken as they are, unless the axis cannot show them. */
+/* Limits set by the caller are taken as they are, unless the axis cannot show
+ * them. */
 static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
 	static const char *const names[4] = {"x", "y", "colour", "right-hand y"};
 	const PlotPanel *p = &f->panels[panel];
@@ -94,19 +103,23 @@ static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
 	s->lo = s->turned ? hi : lo;
 	s->hi = s->turned ? lo : hi;
 	if (s->log && !(s->lo > 0))
-		return plot_fail(f, PLOT_BAD_DATA, "panel %d: the limits of the logarithmic %s axis must be greater than 0",
+		return plot_fail(f, PLOT_BAD_DATA,
+		                 "panel %d: the limits of the logarithmic %s axis must be greater than 0",
 		                 panel, names[axis]);
 	double size = plot_max(fabs(s->lo), fabs(s->hi));
-	bool near = s->log ? log10(s->hi) - log10(s->lo) < 1e-9 : s->hi - s->lo < plot_max(size * 1e-13, 1e-300);
+	bool near = s->log ? log10(s->hi) - log10(s->lo) < 1e-9
+	                   : s->hi - s->lo < plot_max(size * 1e-13, 1e-300);
 	if (near)
-		return plot_fail(f, PLOT_BAD_DATA, "panel %d: the limits of the %s axis are too close together", panel,
+		return plot_fail(f, PLOT_BAD_DATA,
+		                 "panel %d: the limits of the %s axis are too close together", panel,
 		                 names[axis]);
 	return PLOT_OK;
 }
 
-/* ---- what layers cover ----------------------------------------------------------------------- */
+/* ---- what layers cover --------------------------------------------------- */
 
-/* Width of bar i: given, or eight tenths of the smallest distance between bars. */
+/* Width of bar i: given, or eight tenths of the smallest distance between bars.
+ */
 double bar_width(const PlotItem *it, size_t i) {
 	if (it->more.b) return fabs(it->more.b[i]);
 	return it->s.n > 1 ? 0.8 * it->more.scale : 0.8;
@@ -124,14 +137,16 @@ static void grid_reach(const PlotField *g, Reach to, void *ud) {
 
 static void item_reach(const PlotItem *it, Reach to, void *ud) {
 	const PlotLayer *m = &it->more;
-	if (it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW || (it->kind == PLOT_ARROWS && m->grid.z)) {
+	if (it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW ||
+	    (it->kind == PLOT_ARROWS && m->grid.z)) {
 		grid_reach(&m->grid, to, ud);
 		return;
 	}
 	for (size_t i = 0; i < it->s.n; i++) {
 		if (it->kind == PLOT_RULES) {
 			double at = it->s.x ? it->s.x[i] : it->s.y[i];
-			for (int k = 0; k < (m->a ? 2 : 1); k++) to(ud, it->s.x ? (k ? m->a[i] : at) : NAN, it->s.x ? NAN : (k ? m->a[i] : at));
+			for (int k = 0; k < (m->a ? 2 : 1); k++)
+				to(ud, it->s.x ? (k ? m->a[i] : at) : NAN, it->s.x ? NAN : (k ? m->a[i] : at));
 			continue;
 		}
 		double x = item_x(it, i), y = item_y(it, i);
@@ -139,7 +154,8 @@ static void item_reach(const PlotItem *it, Reach to, void *ud) {
 			double half = bar_width(it, i) / 2, base = bar_base(it, i);
 			for (int k = 0; k < 4; k++) {
 				double along = k & 1 ? half : -half;
-				to(ud, m->sideways ? (k & 2 ? base : x) : x + along, m->sideways ? y + along : (k & 2 ? base : y));
+				to(ud, m->sideways ? (k & 2 ? base : x) : x + along,
+				   m->sideways ? y + along : (k & 2 ? base : y));
 			}
 			continue;
 		}
@@ -158,8 +174,8 @@ static void item_reach(const PlotItem *it, Reach to, void *ud) {
 typedef struct Reached {
 	const PlotPanel *p;
 	Extent e;
-	int axis;      /* 0: x; 1: that of y */
-	PlotAxis y;    /* the one by which the layer measures */
+	int axis;   /* 0: x; 1: that of y */
+	PlotAxis y; /* the one by which the layer measures */
 	bool log[2];
 } Reached;
 
@@ -171,7 +187,9 @@ static void reach_point(void *ud, double x, double y) {
 		bool silent = at[a] != at[a] && a != r->axis;
 		if (!silent && (!plot_usable(at[a]) || (r->log[a] && at[a] <= 0))) return;
 	}
-	const int across = 1 - r->axis, other = across ? (int)r->y : PLOT_X; /* what lies outside fixed limits of the other axis does not stretch this one */
+	/* what lies outside fixed limits of the other axis does not stretch this
+	 * one */
+	const int across = 1 - r->axis, other = across ? (int)r->y : PLOT_X;
 	const PlotPanel *p = r->p;
 	if (p->fixed[other] && (at[across] < plot_min(p->low[other], p->high[other]) ||
 	                        at[across] > plot_max(p->low[other], p->high[other])))
@@ -190,16 +208,15 @@ static void reach_series(Reached *r, const PlotItem *it) {
 static PlotAxis item_axis(const PlotItem *it) { return it->more.right ? PLOT_Y2 : PLOT_Y; }
 
 static Extent data_extent(const PlotPanel *p, PlotAxis axis) {
-	Reached r = {p, {INFINITY, -INFINITY}, axis != PLOT_X, PLOT_Y, {p->scale[PLOT_X] == PLOT_LOG, false}};
+	Reached r = {
+		p, {INFINITY, -INFINITY}, axis != PLOT_X, PLOT_Y, {p->scale[PLOT_X] == PLOT_LOG, false}};
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
 		if (axis != PLOT_X && item_axis(it) != axis) continue;
 		r.y = item_axis(it);
 		r.log[1] = p->scale[r.y] == PLOT_LOG;
-		if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER)
-			reach_series(&r, it);
-		else
-			item_reach(it, reach_point, &r);
+		if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER) reach_series(&r, it);
+		else item_reach(it, reach_point, &r);
 	}
 	return r.e;
 }
@@ -252,7 +269,8 @@ static PlotStatus colour_span(Figure *f, int panel, PlotAxes *out) {
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
 		if (it->kind == PLOT_CONTOURS) add_values(&e, &it->more.grid, s->log);
-		for (size_t i = 0; it->more.c && it->kind != PLOT_ERRORS && i < it->s.n; i++) extent_add(&e, it->more.c[i], s->log);
+		for (size_t i = 0; it->more.c && it->kind != PLOT_ERRORS && i < it->s.n; i++)
+			extent_add(&e, it->more.c[i], s->log);
 	}
 	if (e.lo > e.hi) {
 		e = s->log ? (Extent){1, 10} : (Extent){0, 1};
@@ -283,7 +301,8 @@ static Extent solid_extent(const PlotPanel *p, int axis, bool log) {
 			if (axis == 2) add_values(&e, g, log);
 			continue;
 		}
-		for (size_t i = 0; i < it->s.n; i++) extent_add(&e, axis == 2 ? it->more.a[i] : axis ? item_y(it, i) : item_x(it, i), log);
+		for (size_t i = 0; i < it->s.n; i++)
+			extent_add(&e, axis == 2 ? it->more.a[i] : axis ? item_y(it, i) : item_x(it, i), log);
 	}
 	return e;
 }
@@ -312,7 +331,8 @@ static PlotStatus solid_axes(Figure *f, int panel, PlotAxes *out) {
 	return PLOT_OK;
 }
 
-/* A curve whose x goes back and forth is no graph of a function: its outermost parts touch the sides. */
+/* A curve whose x goes back and forth is no graph of a function: its outermost
+ * parts touch the sides. */
 static bool line_turns(const PlotItem *it, bool log) {
 	if (it->kind != PLOT_LINE || !it->s.x) return false;
 	bool rises = false, falls = false;
@@ -327,18 +347,23 @@ static bool line_turns(const PlotItem *it, bool log) {
 	return rises && falls;
 }
 
-/* The free room beyond the data at either end of an axis, as a part of its length. */
+/* The free room beyond the data at either end of an axis, as a part of its
+ * length. */
 static double axis_margin(const PlotPanel *p, PlotAxis axis) {
 	bool points = false, arrows = false, turns = false, tight = p->has_field;
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
-		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS || it->kind == PLOT_ERRORS;
+		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS ||
+		         it->kind == PLOT_ARROWS || it->kind == PLOT_ERRORS;
 		arrows = arrows || (it->kind == PLOT_ARROWS && !it->more.grid.z);
 		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
 		turns = turns || (axis == PLOT_X && line_turns(it, p->scale[PLOT_X] == PLOT_LOG));
 	}
 	if (tight && axis != PLOT_Y2) return 0;
-	return arrows ? ARROW_MARGIN : axis != PLOT_X || turns ? LINE_MARGIN : points ? POINT_MARGIN : 0;
+	return arrows                    ? ARROW_MARGIN
+	       : axis != PLOT_X || turns ? LINE_MARGIN
+	       : points                  ? POINT_MARGIN
+	                                 : 0;
 }
 
 PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
@@ -356,7 +381,8 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 		Extent e = data_extent(p, a);
 		bool from_lines = e.lo <= e.hi;
 		if (p->has_field && a != PLOT_Y2)
-			extent_add_field(&e, a ? p->field.y : p->field.x, a ? p->field.ny : p->field.nx, p->field.cells, s->log);
+			extent_add_field(&e, a ? p->field.y : p->field.x, a ? p->field.ny : p->field.nx,
+			                 p->field.cells, s->log);
 		bool empty = e.lo > e.hi;
 		seen = seen || from_lines || (p->has_field && !empty);
 		log = log || s->log;
@@ -375,7 +401,8 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 			if (stands_on(p, a, e.hi)) s->hi = e.hi;
 		}
 	}
-	if (!seen && !(any && given)) out->note = !any && !p->has_field ? "no data" : log ? "no positive data" : "no finite data";
+	if (!seen && !(any && given))
+		out->note = !any && !p->has_field ? "no data" : log ? "no positive data" : "no finite data";
 	out->left_out = seen ? count_left_out(p) : 0;
 	return panel_coloured(p) ? colour_span(f, panel, out) : PLOT_OK;
 }
@@ -401,7 +428,8 @@ bool panel_reach(Figure *f, int panel, PlotAxis axis, double *low, double *high)
 	} else {
 		e = data_extent(p, axis);
 		if (p->has_field && axis != PLOT_Y2)
-			extent_add_field(&e, axis ? p->field.y : p->field.x, axis ? p->field.ny : p->field.nx, p->field.cells, p->scale[axis] == PLOT_LOG);
+			extent_add_field(&e, axis ? p->field.y : p->field.x, axis ? p->field.ny : p->field.nx,
+			                 p->field.cells, p->scale[axis] == PLOT_LOG);
 	}
 	*low = e.lo;
 	*high = e.hi;
@@ -423,31 +451,35 @@ PlotStatus panel_limits_loose(Figure *f, int panel, PlotAxis axis, double low, d
 }
 
 double span_place(const PlotSpan *s, double v) {
-	if (!isfinite(v) || (s->log && v <= 0)) return NAN; /* not plot_usable: ticks may lie beyond the largest data */
+	/* not plot_usable: ticks may lie beyond the largest data */
+	if (!isfinite(v) || (s->log && v <= 0)) return NAN;
 	double u = s->log ? (log10(v) - log10(s->lo)) / (log10(s->hi) - log10(s->lo))
 	                  : (v / 2 - s->lo / 2) / (s->hi / 2 - s->lo / 2);
 	if (s->turned) u = 1 - u;
 	return plot_clamp(u, -1e6, 1e6);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
+/* ---- fields -------------------------------------------------------------- */
 
 /* Which samples of one axis of a field make up one sample of the raster. */
 typedef struct Pick {
 	size_t first, last; /* first > last: none */
 	double
-		weight; /* last == first + 1 and interpolating: share of `last`; else a plain mean of first .. last is taken */
+		/* last == first + 1 and interpolating: share of `last`; else a plain
+		 * mean of first .. last is taken */
+		weight;
 	bool blend;
 } Pick;
 
-/* Places of the field's points (or, for cells, of the n + 1 edges) along the axis, rising. *backwards: the order was
- * turned. */
-static double *field_places(const double *x, size_t n, bool cells, const PlotSpan *s, PlotArena *arena,
-                            bool *backwards) {
+/* Places of the field's points (or, for cells, of the n + 1 edges) along the
+ * axis, rising. *backwards: the order was turned. */
+static double *field_places(const double *x, size_t n, bool cells, const PlotSpan *s,
+                            PlotArena *arena, bool *backwards) {
 	size_t count = cells ? n + 1 : n;
 	double *at = plot_take(arena, count, sizeof *at);
 	if (!at) return NULL;
-	PlotSpan measured = {s->log ? log10(s->lo) : s->lo, s->log ? log10(s->hi) : s->hi, false, s->turned};
+	PlotSpan measured = {s->log ? log10(s->lo) : s->lo, s->log ? log10(s->hi) : s->hi, false,
+	                     s->turned};
 	for (size_t i = 0; i < n; i++) {
 		double v = x ? x[i] : (double)i;
 		v = s->log ? (v > 0 ? log10(v) : -1e4) : v;
@@ -478,7 +510,8 @@ static double *field_places(const double *x, size_t n, bool cells, const PlotSpa
 	return at;
 }
 
-static Pick *field_picks(const double *x, size_t n, bool cells, const PlotSpan *s, PlotArena *arena, int count) {
+static Pick *field_picks(const double *x, size_t n, bool cells, const PlotSpan *s, PlotArena *arena,
+                         int count) {
 	bool backwards = false;
 	cells = cells || n == 1;
 	double *at = field_places(x, n, cells, s, arena, &backwards);
@@ -490,14 +523,16 @@ static Pick *field_picks(const double *x, size_t n, bool cells, const PlotSpan *
 		double lo = (double)k / count, hi = (k + 1.0) / count, middle = (k + 0.5) / count;
 		*pick = (Pick){1, 0, 0, false};
 		double slack = 0.5 / count;
-		if (middle < at[0] - (cells ? 0 : slack) || middle > at[points - 1] + (cells ? 0 : slack)) continue;
+		if (middle < at[0] - (cells ? 0 : slack) || middle > at[points - 1] + (cells ? 0 : slack))
+			continue;
 		while (j + 2 < points && at[j + 1] <= middle) j++;
 		size_t first = j, last = j;
 		while (first > 0 && at[first] > lo && (cells || at[first - 1] >= lo)) first--;
 		if (!cells && at[first] < lo) first++;
 		while (last + 1 < (cells ? n : points) && at[last + 1] < hi) last++;
 		if (cells) {
-			/* Mean over cells only when several whole ones fall into the sample; else the cell in the middle. */
+			/* Mean over cells only when several whole ones fall into the
+			 * sample; else the cell in the middle. */
 			bool several = last >= first + 2;
 			*pick = (Pick){several ? first : j, several ? last : j, 0, false};
 		} else if (last >= first + 2 && last < points) {
@@ -522,10 +557,8 @@ static double field_mean(const PlotField *z, const Pick *px, const Pick *py, boo
 	for (size_t i = px->first; i <= px->last; i++) {
 		for (size_t j = py->first; j <= py->last; j++) {
 			double v = z->z[(ptrdiff_t)i * z->x_step + (ptrdiff_t)j * z->y_step];
-			double wx = !px->blend ? 1 : i == px->first ? 1 - px->weight
-			                                            : px->weight;
-			double wy = !py->blend ? 1 : j == py->first ? 1 - py->weight
-			                                            : py->weight;
+			double wx = !px->blend ? 1 : i == px->first ? 1 - px->weight : px->weight;
+			double wy = !py->blend ? 1 : j == py->first ? 1 - py->weight : py->weight;
 			double w = wx * wy;
 			bool good = plot_usable(v) && !(log && v <= 0);
 			if (w > nearest_weight) {
@@ -537,12 +570,14 @@ static double field_mean(const PlotField *z, const Pick *px, const Pick *py, boo
 			weights += w;
 		}
 	}
-	if (px->blend && py->blend && nearest != nearest) return NAN; /* a missing sample owns the area nearest to it */
+	/* a missing sample owns the area nearest to it */
+	if (px->blend && py->blend && nearest != nearest) return NAN;
 	if (!(weights > 0)) return NAN;
 	return log ? pow(10, sum / weights) : sum / weights;
 }
 
-bool field_resample(const PlotField *z, const PlotAxes *axes, PlotArena *arena, int width, int height, double *out) {
+bool field_resample(const PlotField *z, const PlotAxes *axes, PlotArena *arena, int width,
+                    int height, double *out) {
 	Pick *px = field_picks(z->x, z->nx, z->cells, &axes->axis[PLOT_X], arena, width);
 	Pick *py = field_picks(z->y, z->ny, z->cells, &axes->axis[PLOT_Y], arena, height);
 	if (!px || !py) return false;

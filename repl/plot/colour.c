@@ -1,41 +1,42 @@
 /* colour.c - the colours of series and the colour maps of fields.
  *
- * Needs: internal.h. Guarantees: the first eight series colours stay apart for readers with any common colour blindness
- * and in print; the sequential map rises evenly in lightness from end to end; the diverging map is equally light at
- * equal distances from its white middle.
+ * Needs: internal.h. Guarantees: the first eight series colours stay apart for
+ * readers with any common colour blindness and in print; the sequential map
+ * rises evenly in lightness from end to end; the diverging map is equally light
+ * at equal distances from its white middle.
  *
- * Maps are given by a few points in a perceptual space (lightness, chroma, hue of Oklab) and computed from them, so
- * that evenness is a property of the construction. Colours outside of what screens show lose chroma, never lightness.
+ * Maps are given by a few points in a perceptual space (lightness, chroma, hue
+ * of Oklab) and computed from them, so that evenness is a property of the
+ * construction. Colours outside of what screens show lose chroma, never
+ * lightness.
  */
 #include "repl/plot/internal.h"
 
 #include <math.h>
 
 PlotColour plot_series_colour(int index) {
-	/* Blue, vermilion, green, purple, amber, sky, charcoal, umber: neighbours differ in lightness as well as in hue. */
+	/* Blue, vermilion, green, purple, amber, sky, charcoal, umber: neighbours
+	 * differ in lightness as well as in hue. */
 	static const PlotColour colours[PLOT_COLOURS] = {
-		{0, 104, 178, 255},
-		{213, 84, 0, 255},
-		{0, 150, 110, 255},
-		{190, 100, 160, 255},
-		{224, 152, 0, 255},
-		{86, 176, 230, 255},
-		{64, 64, 68, 255},
-		{132, 86, 46, 255},
+		{0, 104, 178, 255}, {213, 84, 0, 255},   {0, 150, 110, 255}, {190, 100, 160, 255},
+		{224, 152, 0, 255}, {86, 176, 230, 255}, {64, 64, 68, 255},  {132, 86, 46, 255},
 	};
-	if (index & 0x1000000) return (PlotColour){(uint8_t)(index >> 16), (uint8_t)(index >> 8), (uint8_t)index, 255};
+	if (index & 0x1000000)
+		return (PlotColour){(uint8_t)(index >> 16), (uint8_t)(index >> 8), (uint8_t)index, 255};
 	int k = index % PLOT_COLOURS;
 	return colours[k < 0 ? k + PLOT_COLOURS : k];
 }
 
 PlotColour plot_shade(PlotColour c, double light) {
-	double white = light > 1 ? plot_min(light - 1, 1) : 0, keep = light < 1 ? plot_max(light, 0) : 1;
+	double white = light > 1 ? plot_min(light - 1, 1) : 0,
+		   keep = light < 1 ? plot_max(light, 0) : 1;
 	uint8_t *part[3] = {&c.r, &c.g, &c.b};
-	for (int i = 0; i < 3; i++) *part[i] = (uint8_t)(*part[i] * keep * (1 - white) + 255 * white + 0.5);
+	for (int i = 0; i < 3; i++)
+		*part[i] = (uint8_t)(*part[i] * keep * (1 - white) + 255 * white + 0.5);
 	return c;
 }
 
-/* ---- perceptual space ------------------------------------------------------------------------ */
+/* ---- perceptual space ---------------------------------------------------- */
 
 typedef struct Shade {
 	double light, chroma, hue; /* hue in degrees */
@@ -57,7 +58,9 @@ static Linear oklab_to_linear(double light, double a, double b) {
 	                -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
 }
 
-static bool shown(Linear c) { return plot_min(c.r, plot_min(c.g, c.b)) >= 0 && plot_max(c.r, plot_max(c.g, c.b)) <= 1; }
+static bool shown(Linear c) {
+	return plot_min(c.r, plot_min(c.g, c.b)) >= 0 && plot_max(c.r, plot_max(c.g, c.b)) <= 1;
+}
 
 static uint8_t screen_byte(double v) {
 	v = plot_clamp(v, 0, 1);
@@ -71,10 +74,8 @@ static PlotColour oklab_colour(double light, double a, double b) {
 		double lo = 0, hi = 1;
 		for (int i = 0; i < 20; i++) {
 			keep = (lo + hi) / 2;
-			if (shown(oklab_to_linear(light, keep * a, keep * b)))
-				lo = keep;
-			else
-				hi = keep;
+			if (shown(oklab_to_linear(light, keep * a, keep * b))) lo = keep;
+			else hi = keep;
 		}
 		keep = lo;
 	}
@@ -82,13 +83,15 @@ static PlotColour oklab_colour(double light, double a, double b) {
 	return (PlotColour){screen_byte(c.r), screen_byte(c.g), screen_byte(c.b), 255};
 }
 
-/* ---- maps ------------------------------------------------------------------------------------ */
+/* ---- maps ---------------------------------------------------------------- */
 
-/* A smooth curve through the points at even distances: cubic pieces with central slopes. */
+/* A smooth curve through the points at even distances: cubic pieces with
+ * central slopes. */
 static double through(double before, double from, double to, double after, double t) {
 	double slope0 = (to - before) / 2, slope1 = (after - from) / 2;
 	double t2 = t * t, t3 = t2 * t;
-	return (2 * t3 - 3 * t2 + 1) * from + (t3 - 2 * t2 + t) * slope0 + (3 * t2 - 2 * t3) * to + (t3 - t2) * slope1;
+	return (2 * t3 - 3 * t2 + 1) * from + (t3 - 2 * t2 + t) * slope0 + (3 * t2 - 2 * t3) * to +
+	       (t3 - t2) * slope1;
 }
 
 static PlotColour shade_at(const Shade *points, int n, double t) {
@@ -98,56 +101,37 @@ static PlotColour shade_at(const Shade *points, int n, double t) {
 	double part = at - k, a[4], b[4];
 	for (int i = 0; i < 4; i++) {
 		int j = k - 1 + i;
-		const Shade *s = &points[j < 0 ? 0 : j > n - 1 ? n - 1
-		                                               : j];
+		const Shade *s = &points[j < 0 ? 0 : j > n - 1 ? n - 1 : j];
 		a[i] = s->chroma * cos(s->hue * PLOT_PI / 180);
 		b[i] = s->chroma * sin(s->hue * PLOT_PI / 180);
 	}
 	double light =
-		points[k].light + part * (points[k + 1].light - points[k].light); /* piecewise linear: exactly even */
-	return oklab_colour(light, through(a[0], a[1], a[2], a[3], part), through(b[0], b[1], b[2], b[3], part));
+		/* piecewise linear: exactly even */
+		points[k].light + part * (points[k + 1].light - points[k].light);
+	return oklab_colour(light, through(a[0], a[1], a[2], a[3], part),
+	                    through(b[0], b[1], b[2], b[3], part));
 }
 
 void plot_map_colours(PlotMap map, PlotColour table[256]) {
 	static const Shade sequential[7] = {
-		{0.270, 0.120, 308},
-		{0.378, 0.130, 287},
-		{0.486, 0.108, 252},
-		{0.594, 0.100, 205},
-		{0.702, 0.135, 163},
-		{0.810, 0.185, 134},
-		{0.918, 0.185, 106},
+		{0.270, 0.120, 308}, {0.378, 0.130, 287}, {0.486, 0.108, 252}, {0.594, 0.100, 205},
+		{0.702, 0.135, 163}, {0.810, 0.185, 134}, {0.918, 0.185, 106},
 	};
 	static const Shade diverging[7] = {
-		{0.380, 0.135, 264},
-		{0.580, 0.145, 254},
-		{0.770, 0.090, 242},
-		{0.960, 0.003, 90},
-		{0.770, 0.115, 52},
-		{0.580, 0.170, 36},
-		{0.380, 0.150, 25},
+		{0.380, 0.135, 264}, {0.580, 0.145, 254}, {0.770, 0.090, 242}, {0.960, 0.003, 90},
+		{0.770, 0.115, 52},  {0.580, 0.170, 36},  {0.380, 0.150, 25},
 	};
 	static const Shade grey[2] = {{0.10, 0, 0}, {0.98, 0, 0}};
 	static const Shade warm[7] = {
-		{0.140, 0.020, 300},
-		{0.275, 0.120, 305},
-		{0.410, 0.165, 340},
-		{0.545, 0.185, 12},
-		{0.680, 0.180, 42},
-		{0.815, 0.150, 72},
-		{0.950, 0.095, 100},
+		{0.140, 0.020, 300}, {0.275, 0.120, 305}, {0.410, 0.165, 340}, {0.545, 0.185, 12},
+		{0.680, 0.180, 42},  {0.815, 0.150, 72},  {0.950, 0.095, 100},
 	};
-	/* Light in the middle, dark at both ends, blue on the way up and red on the way down. */
+	/* Light in the middle, dark at both ends, blue on the way up and red on the
+	 * way down. */
 	static const Shade cyclic[9] = {
-		{0.300, 0.055, 325},
-		{0.430, 0.130, 280},
-		{0.580, 0.110, 250},
-		{0.760, 0.060, 225},
-		{0.910, 0.015, 120},
-		{0.760, 0.075, 55},
-		{0.580, 0.125, 32},
-		{0.430, 0.125, 8},
-		{0.300, 0.055, 325},
+		{0.300, 0.055, 325}, {0.430, 0.130, 280}, {0.580, 0.110, 250},
+		{0.760, 0.060, 225}, {0.910, 0.015, 120}, {0.760, 0.075, 55},
+		{0.580, 0.125, 32},  {0.430, 0.125, 8},   {0.300, 0.055, 325},
 	};
 	const Shade *points = map == PLOT_MAP_DIVERGING ? diverging
 	                      : map == PLOT_MAP_GREY    ? grey
@@ -155,7 +139,8 @@ void plot_map_colours(PlotMap map, PlotColour table[256]) {
 	                      : map == PLOT_MAP_CYCLIC  ? cyclic
 	                                                : sequential;
 	int n = map == PLOT_MAP_GREY ? 2 : map == PLOT_MAP_CYCLIC ? 9 : 7;
-	for (int i = 0; i < PLOT_MAP_COLOURS; i++) table[i] = shade_at(points, n, (double)i / (PLOT_MAP_COLOURS - 1));
+	for (int i = 0; i < PLOT_MAP_COLOURS; i++)
+		table[i] = shade_at(points, n, (double)i / (PLOT_MAP_COLOURS - 1));
 	table[PLOT_MAP_COLOURS] = table[PLOT_MAP_COLOURS - 1];
 	table[PLOT_MAP_MISSING] =
 		map == PLOT_MAP_GREY ? (PlotColour){232, 208, 178, 255} : (PlotColour){204, 204, 208, 255};
@@ -169,7 +154,7 @@ uint8_t plot_map_index(const PlotSpan *z, double v) {
 	return (uint8_t)(plot_clamp(u, 0, 1) * (PLOT_MAP_COLOURS - 1) + 0.5);
 }
 
-/* ---- terminals ------------------------------------------------------------------------------- */
+/* ---- terminals ----------------------------------------------------------- */
 
 typedef struct Lab {
 	double light, a, b;
@@ -194,8 +179,8 @@ static Lab lab_of(PlotColour c) {
 static PlotColour ansi_shown(int n) {
 	static const uint8_t level[6] = {0, 95, 135, 175, 215, 255};
 	if (n >= 232)
-		return (PlotColour){(uint8_t)(8 + 10 * (n - 232)), (uint8_t)(8 + 10 * (n - 232)), (uint8_t)(8 + 10 * (n - 232)),
-		                    255};
+		return (PlotColour){(uint8_t)(8 + 10 * (n - 232)), (uint8_t)(8 + 10 * (n - 232)),
+		                    (uint8_t)(8 + 10 * (n - 232)), 255};
 	n -= 16;
 	return (PlotColour){level[n / 36], level[n / 6 % 6], level[n % 6], 255};
 }
@@ -208,8 +193,10 @@ void plot_map_ansi(PlotMap map, int16_t table[256]) {
 	for (int i = 0; i < 256; i++) {
 		Lab want = lab_of(palette[i]);
 		double best = INFINITY;
-		for (int n = 16; n < 256; n++) { /* nearest to the eye, so that a map's hue does not jump about */
-			double dl = known[n].light - want.light, da = known[n].a - want.a, db = known[n].b - want.b;
+		/* nearest to the eye, so that a map's hue does not jump about */
+		for (int n = 16; n < 256; n++) {
+			double dl = known[n].light - want.light, da = known[n].a - want.a,
+				   db = known[n].b - want.b;
 			double distance = dl * dl + 2 * (da * da + db * db);
 			if (distance >= best) continue;
 			best = distance;
@@ -238,7 +225,8 @@ int plot_ansi_series(int index) {
 		PlotColour c = plot_series_colour(index);
 		return c.r < 60 && c.g < 60 && c.b < 60 ? 246 : plot_ansi_nearest(c);
 	}
-	/* The order of plot_series_colour, lighter where that would vanish on a dark ground. */
+	/* The order of plot_series_colour, lighter where that would vanish on a
+	 * dark ground. */
 	static const int colours[PLOT_COLOURS] = {33, 202, 36, 170, 178, 75, 246, 137};
 	int k = index % PLOT_COLOURS;
 	return colours[k < 0 ? k + PLOT_COLOURS : k];

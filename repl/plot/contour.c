@@ -1,12 +1,15 @@
-/* contour.c - lines of equal value and the areas between them, by marching over the squares of a grid.
+/* contour.c - lines of equal value and the areas between them, by marching over
+ * the squares of a grid.
  *
- * Needs: internal.h, a grid checked by figure.c. Guarantees: lines are joined as far as they go, and close where they
- * can; a square whose corners alternate is decided by the mean of its corners; squares with a missing corner are left
- * out. Areas are drawn one over another, the lowest first, so that no seam shows between them. The cost is that of the
- * grid times the number of levels.
+ * Needs: internal.h, a grid checked by figure.c. Guarantees: lines are joined
+ * as far as they go, and close where they can; a square whose corners alternate
+ * is decided by the mean of its corners; squares with a missing corner are left
+ * out. Areas are drawn one over another, the lowest first, so that no seam
+ * shows between them. The cost is that of the grid times the number of levels.
  *
- * Edges of squares are numbered: 2 * node for the one towards the next node along x, 2 * node + 1 along y. For areas
- * the grid has a rim of nodes that lie below everything, so that every line closes.
+ * Edges of squares are numbered: 2 * node for the one towards the next node
+ * along x, 2 * node + 1 along y. For areas the grid has a rim of nodes that lie
+ * below everything, so that every line closes.
  */
 #include "repl/plot/internal.h"
 
@@ -18,7 +21,8 @@
 #define LABEL_STRAIGHT 0.93
 #define LABEL_APART 12.0
 
-/* The round values between the ends of the axis, where it has at most so many. */
+/* The round values between the ends of the axis, where it has at most so many.
+ */
 static int levels_of_ticks(const PlotSpan *z, int most, double *out) {
 	PlotTicks ticks;
 	int n = 0;
@@ -30,7 +34,8 @@ static int levels_of_ticks(const PlotSpan *z, int most, double *out) {
 	return n;
 }
 
-/* Levels that are not given are round, and of the two nearest numbers of them the one nearer to what is wanted. */
+/* Levels that are not given are round, and of the two nearest numbers of them
+ * the one nearer to what is wanted. */
 int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS]) {
 	const PlotLayer *m = &it->more;
 	if (m->nlevels) {
@@ -46,12 +51,13 @@ int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS
 }
 
 uint8_t contour_band(const PlotSpan *z, const double *levels, int n, int k) {
-	double low = k > 0 ? span_place(z, levels[k - 1]) : 0, high = k < n ? span_place(z, levels[k]) : 1;
+	double low = k > 0 ? span_place(z, levels[k - 1]) : 0,
+		   high = k < n ? span_place(z, levels[k]) : 1;
 	double u = (plot_clamp(low, 0, 1) + plot_clamp(high, 0, 1)) / 2;
 	return (uint8_t)((u == u ? u : 0) * (PLOT_MAP_COLOURS - 1) + 0.5);
 }
 
-/* ---- marching -------------------------------------------------------------------------------- */
+/* ---- marching ------------------------------------------------------------ */
 
 typedef struct March {
 	const PlotField *g;
@@ -70,13 +76,20 @@ static double node_value(const March *m, size_t i, size_t j) {
 		i--, j--;
 	}
 	double v = m->g->z[grid_at(m->g, i, j)];
-	bool good = plot_usable(v) && !(m->log && v <= 0) && m->px[i + m->rim] == m->px[i + m->rim] && m->py[j + m->rim] == m->py[j + m->rim];
+	bool good = plot_usable(v) && !(m->log && v <= 0) && m->px[i + m->rim] == m->px[i + m->rim] &&
+	            m->py[j + m->rim] == m->py[j + m->rim];
 	return good ? v : m->rim ? -INFINITY : NAN;
 }
 
-static bool march_open(March *m, const PanelBox *box, const PlotItem *it, bool rim, PlotArena *arena) {
+static bool march_open(March *m, const PanelBox *box, const PlotItem *it, bool rim,
+                       PlotArena *arena) {
 	const PlotField *g = &it->more.grid;
-	*m = (March){.g = g, .rim = rim, .log = box->axes.axis[PLOT_Z].log, .nx = g->nx + 2 * rim, .ny = g->ny + 2 * rim, .arena = arena};
+	*m = (March){.g = g,
+	             .rim = rim,
+	             .log = box->axes.axis[PLOT_Z].log,
+	             .nx = g->nx + 2 * rim,
+	             .ny = g->ny + 2 * rim,
+	             .arena = arena};
 	m->px = plot_take(arena, m->nx, sizeof *m->px);
 	m->py = plot_take(arena, m->ny, sizeof *m->py);
 	m->seen = plot_take(arena, m->nx * m->ny / 4 + 1, 1);
@@ -133,23 +146,28 @@ static PlotPoint edge_place(const March *m, size_t edge) {
 	else if (m->log) t = log(m->level / a) / log(b / a);
 	else t = (m->level / 2 - a / 2) / (b / 2 - a / 2);
 	t = plot_clamp(t, 0, 1);
-	return (PlotPoint){m->px[i] + t * (m->px[i2] - m->px[i]), m->py[j] + t * (m->py[j2] - m->py[j])};
+	return (PlotPoint){m->px[i] + t * (m->px[i2] - m->px[i]),
+	                   m->py[j] + t * (m->py[j2] - m->py[j])};
 }
 
-/* Where the line goes that enters square (i, j) by an edge; SIZE_MAX when it ends there. */
+/* Where the line goes that enters square (i, j) by an edge; SIZE_MAX when it
+ * ends there. */
 static size_t square_exit(const March *m, size_t i, size_t j, size_t entry) {
 	if (i + 1 >= m->nx || j + 1 >= m->ny) return SIZE_MAX;
-	double a = node_value(m, i, j), b = node_value(m, i + 1, j), c = node_value(m, i + 1, j + 1), d = node_value(m, i, j + 1);
+	double a = node_value(m, i, j), b = node_value(m, i + 1, j), c = node_value(m, i + 1, j + 1),
+		   d = node_value(m, i, j + 1);
 	if (a != a || b != b || c != c || d != d) return SIZE_MAX;
 	size_t node = i * m->ny + j;
-	size_t low = 2 * node, left = 2 * node + 1, high = 2 * (node + 1), right = 2 * (node + m->ny) + 1;
+	size_t low = 2 * node, left = 2 * node + 1, high = 2 * (node + 1),
+		   right = 2 * (node + m->ny) + 1;
 	bool up[4] = {a >= m->level, b >= m->level, c >= m->level, d >= m->level};
 	const size_t edges[4] = {low, right, high, left};
 	int crossed = 0;
 	for (int k = 0; k < 4; k++) crossed += up[k] != up[(k + 1) % 4];
 	if (crossed == 4) {
 		bool middle = a / 4 + b / 4 + c / 4 + d / 4 >= m->level;
-		if (up[0] == middle) return entry == low ? right : entry == right ? low : entry == high ? left : high;
+		if (up[0] == middle)
+			return entry == low ? right : entry == right ? low : entry == high ? left : high;
 		return entry == low ? left : entry == left ? low : entry == high ? right : high;
 	}
 	for (int k = 0; k < 4; k++)
@@ -164,7 +182,8 @@ static bool edge_mark(March *m, size_t edge) { /* true the first time */
 	return true;
 }
 
-/* Follows the line from an edge into the square on one side of it. True when it came back to where it began. */
+/* Follows the line from an edge into the square on one side of it. True when it
+ * came back to where it began. */
 static bool march_along(March *m, size_t edge, bool forward) {
 	size_t start = edge, i = edge / 2 / m->ny, j = edge / 2 % m->ny;
 	if (!forward) {
@@ -211,7 +230,7 @@ static void march_level(March *m, LineFn line, void *ud) {
 	}
 }
 
-/* ---- areas ----------------------------------------------------------------------------------- */
+/* ---- areas --------------------------------------------------------------- */
 
 typedef struct Rings {
 	PlotArena *arena;
@@ -236,7 +255,8 @@ static void add_ring(void *ud, PlotPoint *at, size_t n, bool closed) {
 	r->n += n;
 }
 
-static void draw_areas(Scene *s, const PanelBox *box, const PlotItem *it, const double *levels, int n) {
+static void draw_areas(Scene *s, const PanelBox *box, const PlotItem *it, const double *levels,
+                       int n) {
 	const PlotSpan *z = &box->axes.axis[PLOT_Z];
 	PlotArena arena = {s->arena.alloc, NULL, false};
 	PlotColour map[256];
@@ -257,7 +277,7 @@ static void draw_areas(Scene *s, const PanelBox *box, const PlotItem *it, const 
 	plot_arena_free(&arena);
 }
 
-/* ---- lines with numbers ---------------------------------------------------------------------- */
+/* ---- lines with numbers -------------------------------------------------- */
 
 #define MOST_LABELS 200
 
@@ -281,21 +301,26 @@ static PlotPoint along(const PlotPoint *at, const double *length, size_t n, doub
 		if (length[mid] <= d) lo = mid;
 		else hi = mid;
 	}
-	double gap = length[hi] - length[lo], t = gap > 0 ? plot_clamp((d - length[lo]) / gap, 0, 1) : 0;
+	double gap = length[hi] - length[lo],
+		   t = gap > 0 ? plot_clamp((d - length[lo]) / gap, 0, 1) : 0;
 	return (PlotPoint){at[lo].x + t * (at[hi].x - at[lo].x), at[lo].y + t * (at[hi].y - at[lo].y)};
 }
 
 /* How well a label stands at d, 0: not at all. */
-static double label_worth(const Lines *l, const PlotPoint *at, const double *length, size_t n, double d) {
+static double label_worth(const Lines *l, const PlotPoint *at, const double *length, size_t n,
+                          double d) {
 	double half = l->width / 2 + 2;
-	PlotPoint a = along(at, length, n, d - half), b = along(at, length, n, d + half), m = along(at, length, n, d);
+	PlotPoint a = along(at, length, n, d - half), b = along(at, length, n, d + half),
+			  m = along(at, length, n, d);
 	const PlotRect *r = &l->box->plot;
 	PlotRect room = {r->x0 + 8, r->y0 + 8, r->x1 - 8, r->y1 - 8};
 	if (!draw_inside(&room, a) || !draw_inside(&room, b)) return 0;
 	double straight = hypot(b.x - a.x, b.y - a.y) / (2 * half);
 	if (straight < LABEL_STRAIGHT) return 0;
 	double apart = INFINITY;
-	for (int k = 0; k < l->labels; k++) apart = plot_min(apart, hypot(l->taken[k].x - m.x, l->taken[k].y - m.y) - l->reach[k] - half);
+	for (int k = 0; k < l->labels; k++)
+		apart =
+			plot_min(apart, hypot(l->taken[k].x - m.x, l->taken[k].y - m.y) - l->reach[k] - half);
 	if (apart < LABEL_APART) return 0;
 	double level = fabs(b.x - a.x) / (2 * half); /* level text reads best */
 	return straight + 0.15 * level + 0.1 * plot_min(apart, 60) / 60;
@@ -307,10 +332,12 @@ static void put_label(Lines *l, PlotPoint a, PlotPoint b) {
 	if (angle <= -90) angle += 180;
 	double turn = angle * PLOT_PI / 180, down = size * FONT_CAP / 2;
 	PlotPoint m = {(a.x + b.x) / 2 + sin(turn) * down, (a.y + b.y) / 2 + cos(turn) * down};
-	scene_text_turned(l->s, l->text, m.x, m.y, size, ANCHOR_MIDDLE, angle, plot_shade(l->colour, 0.8));
+	scene_text_turned(l->s, l->text, m.x, m.y, size, ANCHOR_MIDDLE, angle,
+	                  plot_shade(l->colour, 0.8));
 }
 
-static void draw_part(Lines *l, const PlotPoint *at, const double *length, size_t n, double from, double to) {
+static void draw_part(Lines *l, const PlotPoint *at, const double *length, size_t n, double from,
+                      double to) {
 	PlotPoint *part = plot_take(&l->s->arena, n + 2, sizeof *part);
 	if (!part || to <= from) return;
 	size_t count = 0;
@@ -318,7 +345,8 @@ static void draw_part(Lines *l, const PlotPoint *at, const double *length, size_
 	for (size_t i = 0; i < n; i++)
 		if (length[i] > from && length[i] < to) part[count++] = at[i];
 	part[count++] = along(at, length, n, to);
-	scene_line(l->s, part, count, l->it->s.width > 0 ? l->it->s.width : 1.2, l->colour, l->it->dash);
+	scene_line(l->s, part, count, l->it->s.width > 0 ? l->it->s.width : 1.2, l->colour,
+	           l->it->dash);
 }
 
 static void draw_level_line(void *ud, PlotPoint *at, size_t n, bool closed) {
@@ -326,11 +354,13 @@ static void draw_level_line(void *ud, PlotPoint *at, size_t n, bool closed) {
 	(void)closed;
 	double *length = plot_take(&l->s->arena, n, sizeof *length);
 	if (!length) return;
-	for (size_t i = 1; i < n; i++) length[i] = length[i - 1] + hypot(at[i].x - at[i - 1].x, at[i].y - at[i - 1].y);
+	for (size_t i = 1; i < n; i++)
+		length[i] = length[i - 1] + hypot(at[i].x - at[i - 1].x, at[i].y - at[i - 1].y);
 	double whole = length[n - 1], from = 0, need = l->width + 8;
 	int wanted = l->width > 0 && whole > 4 * need + 40 ? (int)plot_max(1, whole / LABEL_EVERY) : 0;
 	for (int k = 0; k < wanted && l->labels < MOST_LABELS; k++) {
-		double low = whole * k / wanted + need, high = whole * (k + 1) / wanted - need, best = 0, where = 0;
+		double low = whole * k / wanted + need, high = whole * (k + 1) / wanted - need, best = 0,
+			   where = 0;
 		for (double d = plot_max(low, from + need); d <= high; d += 5) {
 			double worth = label_worth(l, at, length, n, d);
 			if (worth > best) best = worth, where = d;
@@ -352,7 +382,8 @@ static PlotColour readable(PlotColour c) {
 	return light > 0.62 ? plot_shade(c, 0.62 / light) : c;
 }
 
-static void draw_lines(Scene *s, const PanelBox *box, const PlotItem *it, const double *levels, int n) {
+static void draw_lines(Scene *s, const PanelBox *box, const PlotItem *it, const double *levels,
+                       int n) {
 	const PlotSpan *z = &box->axes.axis[PLOT_Z];
 	PlotArena arena = {s->arena.alloc, NULL, false};
 	PlotColour map[256];
@@ -363,7 +394,8 @@ static void draw_lines(Scene *s, const PanelBox *box, const PlotItem *it, const 
 		*l = (Lines){.s = s, .box = box, .it = it};
 		for (int k = 0; k < n; k++) {
 			double u = span_place(z, levels[k]);
-			uint8_t index = (uint8_t)(plot_clamp(u == u ? u : 0, 0, 1) * (PLOT_MAP_COLOURS - 1) + 0.5);
+			uint8_t index =
+				(uint8_t)(plot_clamp(u == u ? u : 0, 0, 1) * (PLOT_MAP_COLOURS - 1) + 0.5);
 			l->colour = it->s.colour >= 0 ? draw_colour(it, 1) : readable(map[index]);
 			ticks_number(levels[k], l->text, sizeof l->text);
 			l->width = it->more.labelled ? font_width(l->text, plot_style.tick * 0.9) : 0;

@@ -1,16 +1,20 @@
-/* draw.c - draws one laid-out panel into the scene: field, lines, points, frame, ticks, texts, legend and colour bar.
+/* draw.c - draws one laid-out panel into the scene: field, lines, points,
+ * frame, ticks, texts, legend and colour bar.
  *
- * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: lines are clipped before they are drawn, so that no
- * coordinate lies far from the panel; a line of any number of samples becomes at most four points per half pixel column
- * it runs through; texts stay in the room that layout.c gave them.
+ * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: lines are
+ * clipped before they are drawn, so that no coordinate lies far from the panel;
+ * a line of any number of samples becomes at most four points per half pixel
+ * column it runs through; texts stay in the room that layout.c gave them.
  */
 #include "repl/plot/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {48, 48, 52, 255}, grid_ink = {226, 226, 230, 255};
-static const PlotColour faint_ink = {120, 120, 126, 255}, paper = {255, 255, 255, 230}, border = {196, 196, 202, 255};
+static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {48, 48, 52, 255},
+						grid_ink = {226, 226, 230, 255};
+static const PlotColour faint_ink = {120, 120, 126, 255}, paper = {255, 255, 255, 230},
+						border = {196, 196, 202, 255};
 
 #define OUTSIDE 12.0       /* how far beyond the plot lines go on before they are clipped */
 #define LARGEST_IMAGE 3072 /* samples of a field along one side; beyond it pixels repeat */
@@ -20,7 +24,7 @@ static const PlotColour faint_ink = {120, 120, 126, 255}, paper = {255, 255, 255
 #define LEGEND_LINE 1.4 /* height of a line over the size of its text */
 #define LEGEND_INSET 6.0
 
-/* ---- texts that fit -------------------------------------------------------------------------- */
+/* ---- texts that fit ------------------------------------------------------ */
 
 const char *draw_fit(PlotArena *arena, const char *text, double *size, double room) {
 	double width = font_width(text, *size);
@@ -28,8 +32,8 @@ const char *draw_fit(PlotArena *arena, const char *text, double *size, double ro
 	double smaller = plot_max(0.72, room / width);
 	*size *= smaller;
 	if (width * smaller <= room * 1.0001) return text;
-	/* Cut at the last character before which the text and an ellipsis fit. Marked groups that are cut open close at the
-	 * end. */
+	/* Cut at the last character before which the text and an ellipsis fit.
+	 * Marked groups that are cut open close at the end. */
 	static const char dots[] = "\xe2\x80\xa6";
 	size_t n = strlen(text), keep = 0;
 	char *copy = plot_take(arena, n + sizeof dots, 1);
@@ -43,13 +47,14 @@ const char *draw_fit(PlotArena *arena, const char *text, double *size, double ro
 		if (font_width(copy, *size) > limit) break;
 		keep = upto;
 	}
-	while (keep && (text[keep - 1] == ' ' || text[keep - 1] == '^' || text[keep - 1] == '{')) keep--;
+	while (keep && (text[keep - 1] == ' ' || text[keep - 1] == '^' || text[keep - 1] == '{'))
+		keep--;
 	memcpy(copy, text, keep);
 	memcpy(copy + keep, dots, sizeof dots);
 	return copy;
 }
 
-/* ---- data to places -------------------------------------------------------------------------- */
+/* ---- data to places ------------------------------------------------------ */
 
 const PanelBox *draw_box(const PanelBox *box, const PlotItem *it, PanelBox *own) {
 	if (!it->more.right) return box;
@@ -74,17 +79,16 @@ bool draw_inside(const PlotRect *r, PlotPoint p) {
 /* Cuts the segment to the rectangle; false when nothing is left. */
 static bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
 	double t0 = 0, t1 = 1, dx = b->x - a->x, dy = b->y - a->y;
-	const double step[4] = {-dx, dx, -dy, dy}, room[4] = {a->x - r->x0, r->x1 - a->x, a->y - r->y0, r->y1 - a->y};
+	const double step[4] = {-dx, dx, -dy, dy},
+				 room[4] = {a->x - r->x0, r->x1 - a->x, a->y - r->y0, r->y1 - a->y};
 	for (int i = 0; i < 4; i++) {
 		if (step[i] == 0) {
 			if (room[i] < 0) return false;
 			continue;
 		}
 		double t = room[i] / step[i];
-		if (step[i] < 0)
-			t0 = plot_max(t0, t);
-		else
-			t1 = plot_min(t1, t);
+		if (step[i] < 0) t0 = plot_max(t0, t);
+		else t1 = plot_min(t1, t);
 	}
 	if (t0 > t1) return false;
 	PlotPoint from = *a;
@@ -94,7 +98,8 @@ static bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
 }
 
 void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud) {
-	PlotRect room = {box->plot.x0 - OUTSIDE, box->plot.y0 - OUTSIDE, box->plot.x1 + OUTSIDE, box->plot.y1 + OUTSIDE};
+	PlotRect room = {box->plot.x0 - OUTSIDE, box->plot.y0 - OUTSIDE, box->plot.x1 + OUTSIDE,
+	                 box->plot.y1 + OUTSIDE};
 	PlotPoint before = {NAN, NAN};
 	bool joined = false; /* the last point sent is `before` */
 	for (size_t i = 0; i < it->s.n; i++) {
@@ -115,9 +120,10 @@ void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud)
 	}
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------- */
 
-/* Collects runs of points, keeping of each narrow column the first, the lowest, the highest and the last one. */
+/* Collects runs of points, keeping of each narrow column the first, the lowest,
+ * the highest and the last one. */
 typedef struct Runs {
 	Scene *s;
 	const PlotItem *it;
@@ -157,8 +163,7 @@ static void run_end(Runs *r) {
 	run_close_column(r);
 	if (r->n == 1) /* a sample between two gaps: a dot that can be seen */
 		scene_line(r->s, r->at, 1, 2.4 * r->width, r->colour, PLOT_SOLID);
-	else if (r->n)
-		scene_line(r->s, r->at, r->n, r->width, r->colour, r->it->dash);
+	else if (r->n) scene_line(r->s, r->at, r->n, r->width, r->colour, r->it->dash);
 	r->n = 0;
 }
 
@@ -191,8 +196,11 @@ double draw_line_width(const PlotItem *it) {
 }
 
 double draw_marker_width(const PlotItem *it) {
-	if ((it->dash == PLOT_NO_LINE || it->kind == PLOT_STEMS || it->kind == PLOT_ERRORS) && it->s.width > 0) return plot_max(it->s.width, 0.5);
-	/* A cloud of thousands reads better, and is drawn sooner, with small points. */
+	if ((it->dash == PLOT_NO_LINE || it->kind == PLOT_STEMS || it->kind == PLOT_ERRORS) &&
+	    it->s.width > 0)
+		return plot_max(it->s.width, 0.5);
+	/* A cloud of thousands reads better, and is drawn sooner, with small
+	 * points. */
 	if (it->dash == PLOT_NO_LINE && it->s.n > 800)
 		return plot_max(2, plot_style.marker * sqrt(800.0 / (double)it->s.n));
 	return plot_max(plot_style.marker, draw_line_width(it) * 2.6);
@@ -211,7 +219,8 @@ void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it) {
 	scene_clip(s, NULL);
 }
 
-/* The area between two edges; gaps divide it. Of each narrow column only the extremes of both edges are kept. */
+/* The area between two edges; gaps divide it. Of each narrow column only the
+ * extremes of both edges are kept. */
 void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it) {
 	Runs edge[2] = {{.s = s, .columns = 2 * s->resolution}, {.s = s, .columns = 2 * s->resolution}};
 	PlotColour c = draw_colour(it, 0.3);
@@ -237,20 +246,22 @@ void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it) {
 	scene_clip(s, NULL);
 }
 
-/* Markers of samples inside the plot. Those that would hide one another exactly are drawn once. */
+/* Markers of samples inside the plot. Those that would hide one another exactly
+ * are drawn once. */
 void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
 	if (it->marker == PLOT_MARKER_NONE) return;
 	const PlotRect *r = &box->plot;
 	bool sparse = it->kind == PLOT_LINE && it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS;
-	size_t across = (size_t)((r->x1 - r->x0) * 2) + 3, down = (size_t)((r->y1 - r->y0) * 2) + 3, n = 0, cap = 0;
+	size_t across = (size_t)((r->x1 - r->x0) * 2) + 3, down = (size_t)((r->y1 - r->y0) * 2) + 3,
+		   n = 0, cap = 0;
 	uint8_t *seen = plot_take(&s->arena, across * down / 8 + 1, 1);
 	PlotPoint *at = NULL, last = {-1e9, -1e9};
 	for (size_t i = 0; seen && i < it->s.n; i++) {
 		PlotPoint p = draw_place(box, item_x(it, i), item_y(it, i));
 		if (draw_is_gap(p) || !draw_inside(r, p)) continue;
 		if (sparse && hypot(p.x - last.x, p.y - last.y) < MARKER_APART) continue;
-		size_t bit =
-			(size_t)plot_max((p.y - r->y0) * 2 + 0.5, 0) * across + (size_t)plot_max((p.x - r->x0) * 2 + 0.5, 0);
+		size_t bit = (size_t)plot_max((p.y - r->y0) * 2 + 0.5, 0) * across +
+		             (size_t)plot_max((p.x - r->x0) * 2 + 0.5, 0);
 		if (seen[bit / 8] & 1u << bit % 8) continue;
 		seen[bit / 8] |= (uint8_t)(1u << bit % 8);
 		last = p;
@@ -266,7 +277,7 @@ void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
 	scene_markers(s, at, n, it->marker, draw_marker_width(it), draw_colour(it, 1));
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
+/* ---- fields -------------------------------------------------------------- */
 
 static void draw_image(Scene *s, PlotRect r, const PlotField *z, const PlotAxes *axes) {
 	int width = (int)plot_clamp(floor((r.x1 - r.x0) * s->resolution + 0.5), 1, LARGEST_IMAGE);
@@ -276,16 +287,20 @@ static void draw_image(Scene *s, PlotRect r, const PlotField *z, const PlotAxes 
 	uint8_t *index = plot_take(&s->arena, n, 1);
 	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
 	PlotField flat = *z;
-	flat.cells = z->cells || axes->map == PLOT_MAP_CYCLIC; /* between the two ends of a cycle lies not their mean */
-	if (!values || !index || !palette || !field_resample(&flat, axes, &s->arena, width, height, values)) return;
+	/* between the two ends of a cycle lies not their mean */
+	flat.cells = z->cells || axes->map == PLOT_MAP_CYCLIC;
+	if (!values || !index || !palette ||
+	    !field_resample(&flat, axes, &s->arena, width, height, values))
+		return;
 	for (size_t i = 0; i < n; i++) index[i] = plot_map_index(&axes->axis[PLOT_Z], values[i]);
 	plot_map_colours(axes->map, palette);
 	scene_image(s, r, width, height, index, palette);
 }
 
-/* ---- frame and ticks ------------------------------------------------------------------------- */
+/* ---- frame and ticks ----------------------------------------------------- */
 
-/* A width of whole pixels, and a place that makes a line of that width fall on whole pixels. */
+/* A width of whole pixels, and a place that makes a line of that width fall on
+ * whole pixels. */
 static double crisp_width(const Scene *s, double w) {
 	return plot_max(1, floor(w * s->resolution + 0.5)) / s->resolution;
 }
@@ -296,8 +311,8 @@ static double crisp_place(const Scene *s, double v, double width) {
 	           : floor(v * s->resolution + 0.5) / s->resolution;
 }
 
-static void draw_ticks_along(Scene *s, const PanelBox *box, PlotAxis axis, double at, double length, bool outward,
-                             double w) {
+static void draw_ticks_along(Scene *s, const PanelBox *box, PlotAxis axis, double at, double length,
+                             bool outward, double w) {
 	const PlotRect *r = &box->plot;
 	double u = span_place(&box->axes.axis[axis], at);
 	if (!(u >= -1e-9 && u <= 1 + 1e-9)) return;
@@ -307,8 +322,10 @@ static void draw_ticks_along(Scene *s, const PanelBox *box, PlotAxis axis, doubl
 		if (!outward) scene_segment(s, x, r->y0, x, r->y0 + length, w, frame_ink);
 	} else {
 		double y = crisp_place(s, r->y1 - u * (r->y1 - r->y0), w);
-		if (axis != PLOT_Y2) scene_segment(s, r->x0, y, outward ? r->x0 - length : r->x0 + length, y, w, frame_ink);
-		if (axis == PLOT_Y2 || (!outward && !box->axes.right)) scene_segment(s, r->x1, y, outward ? r->x1 + length : r->x1 - length, y, w, frame_ink);
+		if (axis != PLOT_Y2)
+			scene_segment(s, r->x0, y, outward ? r->x0 - length : r->x0 + length, y, w, frame_ink);
+		if (axis == PLOT_Y2 || (!outward && !box->axes.right))
+			scene_segment(s, r->x1, y, outward ? r->x1 + length : r->x1 - length, y, w, frame_ink);
 	}
 }
 
@@ -323,11 +340,15 @@ static void draw_grid(Scene *s, const PanelBox *box) {
 	const PlotRect *r = &box->plot;
 	double w = crisp_width(s, 0.7);
 	for (int i = 0; i < box->x.n; i++) {
-		double x = crisp_place(s, r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0), w);
+		double x = crisp_place(
+			s, r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0),
+			w);
 		if (x > r->x0 + 1 && x < r->x1 - 1) scene_segment(s, x, r->y0, x, r->y1, w, grid_ink);
 	}
 	for (int i = 0; i < box->y.n; i++) {
-		double y = crisp_place(s, r->y1 - span_place(&box->axes.axis[PLOT_Y], box->y.major[i].at) * (r->y1 - r->y0), w);
+		double y = crisp_place(
+			s, r->y1 - span_place(&box->axes.axis[PLOT_Y], box->y.major[i].at) * (r->y1 - r->y0),
+			w);
 		if (y > r->y0 + 1 && y < r->y1 - 1) scene_segment(s, r->x0, y, r->x1, y, w, grid_ink);
 	}
 }
@@ -335,27 +356,37 @@ static void draw_grid(Scene *s, const PanelBox *box) {
 static void draw_frame(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	const PlotRect *r = &box->plot;
-	double w = crisp_width(s, st->axis), fine = crisp_width(s, 0.75 * st->axis), out = panel_covered(p) ? st->major : 0;
+	double w = crisp_width(s, st->axis), fine = crisp_width(s, 0.75 * st->axis),
+		   out = panel_covered(p) ? st->major : 0;
 	for (int i = 0; i < box->x.minors; i++)
 		draw_ticks_along(s, box, PLOT_X, box->x.minor[i], st->minor, out > 0, fine);
 	for (int i = 0; i < box->y.minors; i++)
 		draw_ticks_along(s, box, PLOT_Y, box->y.minor[i], st->minor, out > 0, fine);
-	for (int i = 0; i < box->x.n; i++) draw_ticks_along(s, box, PLOT_X, box->x.major[i].at, st->major, out > 0, w);
-	for (int i = 0; i < box->y.n; i++) draw_ticks_along(s, box, PLOT_Y, box->y.major[i].at, st->major, out > 0, w);
-	for (int i = 0; i < box->y2.minors; i++) draw_ticks_along(s, box, PLOT_Y2, box->y2.minor[i], st->minor, out > 0, fine);
+	for (int i = 0; i < box->x.n; i++)
+		draw_ticks_along(s, box, PLOT_X, box->x.major[i].at, st->major, out > 0, w);
+	for (int i = 0; i < box->y.n; i++)
+		draw_ticks_along(s, box, PLOT_Y, box->y.major[i].at, st->major, out > 0, w);
+	for (int i = 0; i < box->y2.minors; i++)
+		draw_ticks_along(s, box, PLOT_Y2, box->y2.minor[i], st->minor, out > 0, fine);
 	for (int i = 0; i < box->y2.n; i++) {
 		draw_ticks_along(s, box, PLOT_Y2, box->y2.major[i].at, st->major, out > 0, w);
-		double y = r->y1 - span_place(&box->axes.axis[PLOT_Y2], box->y2.major[i].at) * (r->y1 - r->y0);
-		scene_text(s, box->y2.major[i].label, r->x1 + out + 4, y + st->tick * FONT_CAP / 2, st->tick, ANCHOR_START, ink);
+		double y =
+			r->y1 - span_place(&box->axes.axis[PLOT_Y2], box->y2.major[i].at) * (r->y1 - r->y0);
+		scene_text(s, box->y2.major[i].label, r->x1 + out + 4, y + st->tick * FONT_CAP / 2,
+		           st->tick, ANCHOR_START, ink);
 	}
 	draw_rectangle(s, *r, w, frame_ink);
 	for (int i = 0; i < box->x.n; i++) {
-		double x = r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0);
-		scene_text(s, box->x.major[i].label, x, r->y1 + out + 6 + st->tick * FONT_CAP, st->tick, ANCHOR_MIDDLE, ink);
+		double x =
+			r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0);
+		scene_text(s, box->x.major[i].label, x, r->y1 + out + 6 + st->tick * FONT_CAP, st->tick,
+		           ANCHOR_MIDDLE, ink);
 	}
 	for (int i = 0; i < box->y.n; i++) {
-		double y = r->y1 - span_place(&box->axes.axis[PLOT_Y], box->y.major[i].at) * (r->y1 - r->y0);
-		scene_text(s, box->y.major[i].label, r->x0 - out - 4, y + st->tick * FONT_CAP / 2, st->tick, ANCHOR_END, ink);
+		double y =
+			r->y1 - span_place(&box->axes.axis[PLOT_Y], box->y.major[i].at) * (r->y1 - r->y0);
+		scene_text(s, box->y.major[i].label, r->x0 - out - 4, y + st->tick * FONT_CAP / 2, st->tick,
+		           ANCHOR_END, ink);
 	}
 }
 
@@ -363,21 +394,28 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	const PlotRect *r = &box->plot;
 	double width = r->x1 - r->x0, height = r->y1 - r->y0, middle = (r->x0 + r->x1) / 2;
-	double aside = panel_has_bar(p) || p->solid || box->outside || box->axes.right ? 0 : 1.6 * plot_min(box->left, box->right);
+	double aside = panel_has_bar(p) || p->solid || box->outside || box->axes.right
+	                   ? 0
+	                   : 1.6 * plot_min(box->left, box->right);
 	if (p->title) {
 		double size = st->heading;
 		const char *text = draw_fit(&s->arena, p->title, &size, width + aside);
-		double taken = font_width(text, size) / 2 + plot_max(font_width(box->y.multiplier, st->tick), font_width(box->y2.multiplier, st->tick)) + 12;
-		bool above =
-			((box->y.multiplier[0] || box->y2.multiplier[0]) && taken >= width / 2) || (box->z.multiplier[0] && font_width(text, size) > width);
-		scene_text(s, text, middle, r->y0 - 7 - (above ? st->tick * 1.35 : 0), size, ANCHOR_MIDDLE, ink);
+		double taken = font_width(text, size) / 2 +
+		               plot_max(font_width(box->y.multiplier, st->tick),
+		                        font_width(box->y2.multiplier, st->tick)) +
+		               12;
+		bool above = ((box->y.multiplier[0] || box->y2.multiplier[0]) && taken >= width / 2) ||
+		             (box->z.multiplier[0] && font_width(text, size) > width);
+		scene_text(s, text, middle, r->y0 - 7 - (above ? st->tick * 1.35 : 0), size, ANCHOR_MIDDLE,
+		           ink);
 	}
 	scene_text(s, box->y.multiplier, r->x0, r->y0 - 5, st->tick, ANCHOR_START, ink);
 	scene_text(s, box->y2.multiplier, r->x1, r->y0 - 5, st->tick, ANCHOR_END, ink);
 	if (box->axes.right && p->label[PLOT_Y2] && !p->solid) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, p->label[PLOT_Y2], &size, height + 12);
-		scene_text_upright(s, text, r->x1 + box->y2_width - st->label * 0.3, (r->y0 + r->y1) / 2, size, ANCHOR_MIDDLE, ink);
+		scene_text_upright(s, text, r->x1 + box->y2_width - st->label * 0.3, (r->y0 + r->y1) / 2,
+		                   size, ANCHOR_MIDDLE, ink);
 	}
 	if (p->label[PLOT_X] && !p->solid) {
 		double size = st->label;
@@ -388,8 +426,8 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	if (p->label[PLOT_Y] && !p->solid) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, p->label[PLOT_Y], &size, height + 12);
-		scene_text_upright(s, text, r->x0 - box->left + 4 + st->label * 0.8, (r->y0 + r->y1) / 2, size, ANCHOR_MIDDLE,
-		                   ink);
+		scene_text_upright(s, text, r->x0 - box->left + 4 + st->label * 0.8, (r->y0 + r->y1) / 2,
+		                   size, ANCHOR_MIDDLE, ink);
 	}
 	if (box->note_drop > 0) {
 		double size = st->tick;
@@ -399,11 +437,13 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	if (box->axes.note) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, box->axes.note, &size, width - 8);
-		scene_text(s, text, middle, (r->y0 + r->y1) / 2 + size * FONT_CAP / 2, size, ANCHOR_MIDDLE, faint_ink);
+		scene_text(s, text, middle, (r->y0 + r->y1) / 2 + size * FONT_CAP / 2, size, ANCHOR_MIDDLE,
+		           faint_ink);
 	}
 }
 
-/* The bar of filled contours shows their colours: no field may need the whole map. */
+/* The bar of filled contours shows their colours: no field may need the whole
+ * map. */
 static int bar_levels(const PlotPanel *p, const PlotSpan *z, double levels[PLOT_LEVELS]) {
 	const PlotItem *filled = NULL;
 	for (size_t i = 0; i < p->n; i++) {
@@ -421,7 +461,8 @@ static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	r.x1 = floor(r.x1 * s->resolution + 0.5) / s->resolution;
 	const PlotSpan *z = &box->axes.axis[PLOT_Z];
 
-	/* One column, from the high end down: equal steps along the axis as drawn. */
+	/* One column, from the high end down: equal steps along the axis as drawn.
+	 */
 	int height = (int)plot_clamp(floor((r.y1 - r.y0) * s->resolution + 0.5), 2, 8192);
 	uint8_t *index = plot_take(&s->arena, (size_t)height, 1);
 	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
@@ -451,19 +492,20 @@ static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	double texts = 0;
 	for (int i = 0; i < box->z.n; i++) {
 		double y = r.y1 - span_place(z, box->z.major[i].at) * (r.y1 - r.y0);
-		scene_text(s, box->z.major[i].label, r.x1 + 7, y + st->tick * FONT_CAP / 2, st->tick, ANCHOR_START, ink);
+		scene_text(s, box->z.major[i].label, r.x1 + 7, y + st->tick * FONT_CAP / 2, st->tick,
+		           ANCHOR_START, ink);
 		texts = plot_max(texts, font_width(box->z.major[i].label, st->tick));
 	}
 	scene_text(s, box->z.multiplier, r.x0, r.y0 - 5, st->tick, ANCHOR_START, ink);
 	if (p->label[PLOT_Z]) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, p->label[PLOT_Z], &size, r.y1 - r.y0 + 12);
-		scene_text_upright(s, text, r.x1 + 7 + texts + 6 + st->label * 0.8, (r.y0 + r.y1) / 2, size, ANCHOR_MIDDLE,
-		                   ink);
+		scene_text_upright(s, text, r.x1 + 7 + texts + 6 + st->label * 0.8, (r.y0 + r.y1) / 2, size,
+		                   ANCHOR_MIDDLE, ink);
 	}
 }
 
-/* ---- legend ---------------------------------------------------------------------------------- */
+/* ---- legend -------------------------------------------------------------- */
 
 int legend_entries(const PlotPanel *p) {
 	int n = 0;
@@ -480,7 +522,8 @@ typedef struct Ink {
 
 static void ink_add(Ink *k, PlotPoint p, double amount) {
 	int x = (int)floor((p.x - k->r->x0) / CELL), y = (int)floor((p.y - k->r->y0) / CELL);
-	if (x >= 0 && x < k->across && y >= 0 && y < k->down) k->cell[y * k->across + x] += (float)amount;
+	if (x >= 0 && x < k->across && y >= 0 && y < k->down)
+		k->cell[y * k->across + x] += (float)amount;
 }
 
 static void ink_stroke(Ink *k, PlotPoint a, PlotPoint b) {
@@ -493,7 +536,8 @@ static void ink_stroke(Ink *k, PlotPoint a, PlotPoint b) {
 	}
 }
 
-/* Areas count in every cell whose middle they cover, by the rule of alternate crossings. */
+/* Areas count in every cell whose middle they cover, by the rule of alternate
+ * crossings. */
 static void ink_area(Ink *k, const Prim *p) {
 	double top = INFINITY, bottom = -INFINITY;
 	for (size_t i = 0; i < p->n; i++)
@@ -522,15 +566,18 @@ static void ink_scene(Ink *k, const Scene *s) {
 		if (p->kind == PRIM_MARKERS)
 			for (size_t i = 0; i < p->n; i++) ink_add(k, p->points[i], CELL);
 		if (p->kind != PRIM_TEXT) continue;
-		double width = font_width(p->text, p->size), x = p->points[0].x, y = p->points[0].y - p->size * 0.35;
+		double width = font_width(p->text, p->size), x = p->points[0].x,
+			   y = p->points[0].y - p->size * 0.35;
 		x -= p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
 		for (int i = 0; i < 3; i++) ink_stroke(k, (PlotPoint){x, y}, (PlotPoint){x + width, y});
 	}
 }
 
 static double ink_within(const Ink *k, PlotPoint at, double width, double height) {
-	int x0 = (int)floor((at.x - k->r->x0) / CELL), x1 = (int)floor((at.x + width - k->r->x0) / CELL);
-	int y0 = (int)floor((at.y - k->r->y0) / CELL), y1 = (int)floor((at.y + height - k->r->y0) / CELL);
+	int x0 = (int)floor((at.x - k->r->x0) / CELL),
+		x1 = (int)floor((at.x + width - k->r->x0) / CELL);
+	int y0 = (int)floor((at.y - k->r->y0) / CELL),
+		y1 = (int)floor((at.y + height - k->r->y0) / CELL);
 	double sum = 0;
 	for (int y = y0 < 0 ? 0 : y0; y <= y1 && y < k->down; y++)
 		for (int x = x0 < 0 ? 0 : x0; x <= x1 && x < k->across; x++)
@@ -548,10 +595,12 @@ static PlotPoint legend_corner(const PanelBox *box, PlotLegend where) {
 }
 
 double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *arena, PlotPoint *at) {
-	static const PlotLegend corners[4] = {PLOT_LEGEND_TOP_RIGHT, PLOT_LEGEND_TOP_LEFT, PLOT_LEGEND_BOTTOM_RIGHT,
-	                                      PLOT_LEGEND_BOTTOM_LEFT};
-	*at = legend_corner(box, p->legend >= PLOT_LEGEND_TOP_LEFT && p->legend <= PLOT_LEGEND_BOTTOM_RIGHT ? p->legend
-	                                                                                                    : corners[0]);
+	static const PlotLegend corners[4] = {PLOT_LEGEND_TOP_RIGHT, PLOT_LEGEND_TOP_LEFT,
+	                                      PLOT_LEGEND_BOTTOM_RIGHT, PLOT_LEGEND_BOTTOM_LEFT};
+	*at = legend_corner(box,
+	                    p->legend >= PLOT_LEGEND_TOP_LEFT && p->legend <= PLOT_LEGEND_BOTTOM_RIGHT
+	                        ? p->legend
+	                        : corners[0]);
 	if (p->legend != PLOT_LEGEND_AUTO) return 0;
 	Ink k = {.r = &box->plot};
 	k.across = (int)((box->plot.x1 - box->plot.x0) / CELL) + 1;
@@ -559,9 +608,11 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 	k.cell = plot_take(arena, (size_t)k.across * (size_t)k.down, sizeof *k.cell);
 	if (!k.cell) return 0;
 	if (!panel_covered(p)) { /* where all is covered no place is better than another */
-		Scene trial = {.arena = {arena->alloc, NULL, false}, .width = box->plot.x1, .height = box->plot.y1, .resolution = 1};
-		if (p->solid)
-			solid_draw(&trial, p, box);
+		Scene trial = {.arena = {arena->alloc, NULL, false},
+		               .width = box->plot.x1,
+		               .height = box->plot.y1,
+		               .resolution = 1};
+		if (p->solid) solid_draw(&trial, p, box);
 		else {
 			draw_bodies(&trial, p, box);
 			draw_points(&trial, p, box);
@@ -585,10 +636,8 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 		PlotPoint corner = legend_corner(box, i == 1   ? PLOT_LEGEND_BOTTOM_RIGHT
 		                                      : i == 2 ? PLOT_LEGEND_TOP_LEFT
 		                                               : PLOT_LEGEND_TOP_RIGHT);
-		if (i < 2)
-			corner.x = box->plot.x0 + (across - box->legend_width) / 2;
-		else
-			corner.y = box->plot.y0 + (down - box->legend_height) / 2;
+		if (i < 2) corner.x = box->plot.x0 + (across - box->legend_width) / 2;
+		else corner.y = box->plot.y0 + (down - box->legend_height) / 2;
 		double ink_there = ink_within(&k, corner, box->legend_width, box->legend_height);
 		if (ink_there < best * 0.25) {
 			best = ink_there;
@@ -605,7 +654,8 @@ static void draw_swatch(Scene *s, const PanelBox *box, const PlotItem *it, PlotP
 	PlotPoint ends[2] = {at, {at.x + width, at.y}}, middle = {at.x + width / 2, at.y};
 	PlotRect area = {at.x + 2, at.y - 4, at.x + width - 2, at.y + 4};
 	bool areas = it->kind == PLOT_BAND || it->kind == PLOT_BARS || it->kind == PLOT_POLYGON ||
-	             (it->kind == PLOT_RULES && it->more.a) || (it->kind == PLOT_CONTOURS && it->more.filled);
+	             (it->kind == PLOT_RULES && it->more.a) ||
+	             (it->kind == PLOT_CONTOURS && it->more.filled);
 	if (it->kind == PLOT_SURFACE || it->kind == PLOT_CONTOURS) {
 		PlotColour map[256];
 		plot_map_colours(box->axes.map, map);
@@ -634,14 +684,14 @@ static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	PlotPoint at;
 	if (box->outside)
 		at = (PlotPoint){box->plot.x1 + box->y2_width + box->z_width + 8, box->plot.y0};
-	else
-		draw_legend_place(p, box, &s->arena, &at);
+	else draw_legend_place(p, box, &s->arena, &at);
 	PlotRect r = {at.x, at.y, at.x + box->legend_width, at.y + box->legend_height};
 	scene_box(s, r, paper);
 	draw_rectangle(s, r, crisp_width(s, 0.7), border);
 	double step = st->legend * LEGEND_LINE, y = at.y + st->pad - 1 + step / 2, x = at.x + st->pad;
 	double room = box->legend_width - 2 * st->pad - st->swatch - 6 + 0.01;
-	int lines = (int)((box->legend_height - 2 * st->pad + 2) / step + 0.5), left = legend_entries(p);
+	int lines = (int)((box->legend_height - 2 * st->pad + 2) / step + 0.5),
+		left = legend_entries(p);
 	for (size_t i = 0; i < p->n && lines > 0; i++) {
 		const PlotItem *it = &p->items[i];
 		if (!it->s.label) continue;

@@ -1,7 +1,8 @@
 /* figure.c - a figure and what is put into it.
  *
- * Needs: internal.h. Guarantees: texts are owned and clean; series and fields are checked once, here, so that the
- * writers can trust them; a failed call leaves the figure as it was and says why.
+ * Needs: internal.h. Guarantees: texts are owned and clean; series and fields
+ * are checked once, here, so that the writers can trust them; a failed call
+ * leaves the figure as it was and says why.
  */
 #include "repl/plot/internal.h"
 
@@ -23,9 +24,11 @@ PlotStatus plot_fail(Figure *f, PlotStatus status, const char *format, ...) {
 	return status;
 }
 
-static PlotStatus no_memory(Figure *f) { return plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the plot"); }
+static PlotStatus no_memory(Figure *f) {
+	return plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the plot");
+}
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---------------------------------------------------------------- */
 
 Figure *figure_new(const PlotAllocator *alloc, int rows, int cols) {
 	if (!alloc) alloc = &plot_malloc;
@@ -75,13 +78,15 @@ void figure_free(Figure *f) {
 
 const char *figure_error(const Figure *f) { return f ? f->error : "there is no figure"; }
 
-/* Layers of these kinds are told apart by the colours of the row; the others are black unless they say more. */
+/* Layers of these kinds are told apart by the colours of the row; the others
+ * are black unless they say more. */
 static bool takes_colour(PlotKind k) {
-	return k == PLOT_LINE || k == PLOT_SCATTER || k == PLOT_BAND || k == PLOT_BARS || k == PLOT_STEMS ||
-	       k == PLOT_ERRORS || k == PLOT_POLYGON || k == PLOT_LINE_3D || k == PLOT_SCATTER_3D;
+	return k == PLOT_LINE || k == PLOT_SCATTER || k == PLOT_BAND || k == PLOT_BARS ||
+	       k == PLOT_STEMS || k == PLOT_ERRORS || k == PLOT_POLYGON || k == PLOT_LINE_3D ||
+	       k == PLOT_SCATTER_3D;
 }
 
-/* ---- settings -------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------ */
 
 static PlotStatus set_text(Figure *f, char **slot, const char *text) {
 	char *copy = NULL;
@@ -109,12 +114,15 @@ static bool axis_known(Figure *f, PlotAxis axis) {
 	return false;
 }
 
-PlotStatus figure_title(Figure *f, const char *text) { return f ? set_text(f, &f->title, text) : PLOT_BAD_ARGUMENT; }
+PlotStatus figure_title(Figure *f, const char *text) {
+	return f ? set_text(f, &f->title, text) : PLOT_BAD_ARGUMENT;
+}
 
 PlotStatus figure_size(Figure *f, double width, double height) {
 	if (!f) return PLOT_BAD_ARGUMENT;
 	if (!(width >= 80 && width <= 10000 && height >= 80 && height <= 10000))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "a figure is 80 to 10000 wide and high; %g by %g was asked for", width,
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "a figure is 80 to 10000 wide and high; %g by %g was asked for", width,
 		                 height);
 	f->width = width;
 	f->height = height;
@@ -122,10 +130,10 @@ PlotStatus figure_size(Figure *f, double width, double height) {
 }
 
 void figure_natural_size(const Figure *f, double *width, double *height) {
-	*width = f->width > 0 ? f->width : f->cols == 1 ? 480
-	                                                : PANEL_WIDTH * f->cols;
-	*height =
-		f->height > 0 ? f->height : (f->rows == 1 && f->cols == 1 ? 340 : PANEL_HEIGHT * f->rows) + (f->title ? 24 : 0);
+	*width = f->width > 0 ? f->width : f->cols == 1 ? 480 : PANEL_WIDTH * f->cols;
+	*height = f->height > 0 ? f->height
+	                        : (f->rows == 1 && f->cols == 1 ? 340 : PANEL_HEIGHT * f->rows) +
+	                              (f->title ? 24 : 0);
 }
 
 PlotStatus panel_title(Figure *f, int panel, const char *text) {
@@ -151,8 +159,9 @@ PlotStatus panel_limits(Figure *f, int panel, PlotAxis axis, double low, double 
 	PlotPanel *p = find_panel(f, panel);
 	if (!p || !axis_known(f, axis)) return PLOT_BAD_ARGUMENT;
 	if (!plot_usable(low) || !plot_usable(high) || low == high)
-		return plot_fail(f, PLOT_BAD_ARGUMENT,
-		                 "the limits of an axis must be two different finite numbers; got %g and %g", low, high);
+		return plot_fail(
+			f, PLOT_BAD_ARGUMENT,
+			"the limits of an axis must be two different finite numbers; got %g and %g", low, high);
 	p->low[axis] = low;
 	p->high[axis] = high;
 	p->fixed[axis] = true;
@@ -179,7 +188,8 @@ PlotStatus panel_aspect(Figure *f, int panel, double ratio) {
 	PlotPanel *p = find_panel(f, panel);
 	if (!p) return PLOT_BAD_ARGUMENT;
 	if (!(ratio >= 0 && ratio <= 1e6) || (ratio > 0 && ratio < 1e-6))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "the aspect of a plot is a number from 1e-6 to 1e6; got %g", ratio);
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "the aspect of a plot is a number from 1e-6 to 1e6; got %g", ratio);
 	p->aspect = ratio;
 	return PLOT_OK;
 }
@@ -188,8 +198,10 @@ PlotStatus panel_view(Figure *f, int panel, double azimuth, double elevation) {
 	PlotPanel *p = find_panel(f, panel);
 	if (!p) return PLOT_BAD_ARGUMENT;
 	if (!(azimuth >= -1e6 && azimuth <= 1e6) || !(elevation >= -90 && elevation <= 90))
-		return plot_fail(f, PLOT_BAD_ARGUMENT,
-		                 "a view has an azimuth and an elevation of -90 to 90 degrees; got %g and %g", azimuth, elevation);
+		return plot_fail(
+			f, PLOT_BAD_ARGUMENT,
+			"a view has an azimuth and an elevation of -90 to 90 degrees; got %g and %g", azimuth,
+			elevation);
 	p->azimuth = azimuth;
 	p->elevation = elevation;
 	return PLOT_OK;
@@ -204,14 +216,17 @@ PlotStatus panel_map(Figure *f, int panel, PlotMap map) {
 	return PLOT_OK;
 }
 
-PlotStatus panel_ticks(Figure *f, int panel, PlotAxis axis, size_t n, const double *at, const char *const *texts) {
+PlotStatus panel_ticks(Figure *f, int panel, PlotAxis axis, size_t n, const double *at,
+                       const char *const *texts) {
 	PlotPanel *p = find_panel(f, panel);
 	if (!p || !axis_known(f, axis)) return PLOT_BAD_ARGUMENT;
 	if (axis == PLOT_Z || (n && (!at || !texts)) || n > LARGEST_NAMES)
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "ticks are set on x or an axis of y, at most %d of them", LARGEST_NAMES);
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "ticks are set on x or an axis of y, at most %d of them", LARGEST_NAMES);
 	for (size_t i = 0; i < n; i++)
 		if (!plot_usable(at[i]) || (i && !(at[i] > at[i - 1])))
-			return plot_fail(f, PLOT_BAD_ARGUMENT, "the places of ticks must be finite and rise; number %zu does not", i);
+			return plot_fail(f, PLOT_BAD_ARGUMENT,
+			                 "the places of ticks must be finite and rise; number %zu does not", i);
 	PlotNames names = {0};
 	if (n) {
 		names.at = plot_resize(&f->alloc, NULL, 0, n * sizeof *names.at);
@@ -268,7 +283,9 @@ bool panel_has_bar(const PlotPanel *p) {
 		const PlotItem *it = &p->items[i];
 		if (it->more.c && it->kind != PLOT_ERRORS) return true;
 		/* Lines with numbers on them, and lines of one colour, need no bar. */
-		if (it->kind == PLOT_CONTOURS && (it->more.filled || (!it->more.labelled && it->s.colour < 0))) return true;
+		if (it->kind == PLOT_CONTOURS &&
+		    (it->more.filled || (!it->more.labelled && it->s.colour < 0)))
+			return true;
 	}
 	return false;
 }
@@ -280,9 +297,10 @@ bool panel_covered(const PlotPanel *p) {
 	return false;
 }
 
-/* ---- data ------------------------------------------------------------------------------------ */
+/* ---- data ---------------------------------------------------------------- */
 
-/* Coordinates must be finite and go one way; returns the first index where they do not, or n. */
+/* Coordinates must be finite and go one way; returns the first index where they
+ * do not, or n. */
 static size_t first_disorder(const double *x, size_t n) {
 	if (!x) return n;
 	for (size_t i = 0; i < n; i++) {
@@ -294,16 +312,17 @@ static size_t first_disorder(const double *x, size_t n) {
 
 /* Checks the grid of a field and settles its steps. */
 static PlotStatus check_grid(Figure *f, PlotField *z) {
-	if (!z->z || !z->nx || !z->ny) return plot_fail(f, PLOT_BAD_ARGUMENT, "a field needs at least one value");
+	if (!z->z || !z->nx || !z->ny)
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "a field needs at least one value");
 	if ((int)z->map < 0 || (int)z->map > (int)PLOT_MAP_CYCLIC)
 		return plot_fail(f, PLOT_BAD_ARGUMENT, "there is no colour map %d", (int)z->map);
 	for (int a = 0; a < 2; a++) {
 		size_t n = a ? z->ny : z->nx, at = first_disorder(a ? z->y : z->x, n);
 		if (at < n)
-			return plot_fail(
-				f, PLOT_BAD_DATA,
-				"the %s coordinates of a field must be finite and rise or fall strictly; number %zu does not",
-				a ? "y" : "x", at);
+			return plot_fail(f, PLOT_BAD_DATA,
+			                 "the %s coordinates of a field must be finite and rise or fall "
+			                 "strictly; number %zu does not",
+			                 a ? "y" : "x", at);
 	}
 	if (!z->x_step && !z->y_step) {
 		z->x_step = (ptrdiff_t)z->ny;
@@ -317,7 +336,9 @@ static bool on_grid(const PlotLayer *l) {
 	       (l->kind == PLOT_ARROWS && l->grid.z);
 }
 
-static bool in_space(PlotKind k) { return k == PLOT_SURFACE || k == PLOT_LINE_3D || k == PLOT_SCATTER_3D; }
+static bool in_space(PlotKind k) {
+	return k == PLOT_SURFACE || k == PLOT_LINE_3D || k == PLOT_SCATTER_3D;
+}
 
 /* What each kind cannot do without. */
 static PlotStatus check_layer(Figure *f, const PlotPanel *p, const PlotLayer *l) {
@@ -326,38 +347,49 @@ static PlotStatus check_layer(Figure *f, const PlotPanel *p, const PlotLayer *l)
 		return plot_fail(f, PLOT_BAD_ARGUMENT, "there is no kind of layer %d", (int)l->kind);
 	bool grid = on_grid(l), rules = l->kind == PLOT_RULES;
 	if (!grid && s->n && (rules ? (!s->x) == (!s->y) : !s->y))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, rules ? "rules have either x or y" : "a series needs its y values");
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 rules ? "rules have either x or y" : "a series needs its y values");
 	bool second = l->kind == PLOT_BAND || l->kind == PLOT_LINE_3D || l->kind == PLOT_SCATTER_3D ||
 	              (l->kind == PLOT_ARROWS && !grid);
 	if (second && s->n && (!l->a || (l->kind == PLOT_ARROWS && !l->b)))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "a layer of kind %d needs its further values", (int)l->kind);
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "a layer of kind %d needs its further values",
+		                 (int)l->kind);
 	if ((l->kind == PLOT_FLOW || l->kind == PLOT_ARROWS) && grid && !l->w)
 		return plot_fail(f, PLOT_BAD_ARGUMENT, "vectors have two components");
-	if (l->kind == PLOT_TEXT && !l->text) return plot_fail(f, PLOT_BAD_ARGUMENT, "a text is missing");
+	if (l->kind == PLOT_TEXT && !l->text)
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "a text is missing");
 	if ((int)s->dash < 0 || (int)s->dash > (int)PLOT_NO_LINE || (int)s->marker < 0 ||
 	    (int)s->marker > (int)PLOT_MARKER_AUTO)
 		return plot_fail(f, PLOT_BAD_ARGUMENT, "there is no such line or marker style");
 	if (!(s->width >= 0 && s->width <= 100))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "a line or marker is 0 to 100 wide; %g was asked for", s->width);
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "a line or marker is 0 to 100 wide; %g was asked for", s->width);
 	if (!(s->opacity >= 0 && s->opacity <= 1))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "an opacity is 0 to 1; %g was asked for", s->opacity);
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "an opacity is 0 to 1; %g was asked for",
+		                 s->opacity);
 	if (!plot_usable(l->base) || !(l->scale >= 0 && l->scale <= PLOT_HUGE))
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "a base is finite and a scale is finite and not negative");
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "a base is finite and a scale is finite and not negative");
 	if ((p->n || p->has_field) && in_space(l->kind) != p->solid)
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "a panel is flat or in space; layers of both kinds do not go together");
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "a panel is flat or in space; layers of both kinds do not go together");
 	for (size_t i = 0; i < l->nlevels; i++)
 		if (!plot_usable(l->levels[i]) || (i && !(l->levels[i] > l->levels[i - 1])))
-			return plot_fail(f, PLOT_BAD_DATA, "levels must be finite and rise; number %zu does not", i);
+			return plot_fail(f, PLOT_BAD_DATA,
+			                 "levels must be finite and rise; number %zu does not", i);
 	if (l->nlevels > PLOT_LEVELS)
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "there are at most %d levels; %zu were given", PLOT_LEVELS, l->nlevels);
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "there are at most %d levels; %zu were given",
+		                 PLOT_LEVELS, l->nlevels);
 	return PLOT_OK;
 }
 
-/* The least distance between neighbouring bars, which decides how wide they are. */
+/* The least distance between neighbouring bars, which decides how wide they
+ * are. */
 static double smallest_gap(const PlotItem *it) {
 	double least = INFINITY;
 	for (size_t i = 1; i < it->s.n; i++) {
-		double gap = it->more.sideways ? item_y(it, i) - item_y(it, i - 1) : item_x(it, i) - item_x(it, i - 1);
+		double gap = it->more.sideways ? item_y(it, i) - item_y(it, i - 1)
+		                               : item_x(it, i) - item_x(it, i - 1);
 		if (gap != 0 && plot_usable(gap)) least = plot_min(least, gap < 0 ? -gap : gap);
 	}
 	return least < INFINITY ? least : 1;
@@ -374,7 +406,8 @@ PlotStatus panel_layer(Figure *f, int panel, const PlotLayer *layer) {
 	if (status) return status;
 	if (p->n == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 4;
-		PlotItem *items = plot_resize(&f->alloc, p->items, p->cap * sizeof *items, cap * sizeof *items);
+		PlotItem *items =
+			plot_resize(&f->alloc, p->items, p->cap * sizeof *items, cap * sizeof *items);
 		if (!items) return no_memory(f);
 		p->items = items;
 		p->cap = cap;
@@ -397,27 +430,32 @@ PlotStatus panel_layer(Figure *f, int panel, const PlotLayer *layer) {
 	if (!it->s.x_step) it->s.x_step = 1;
 	if (!it->s.y_step) it->s.y_step = 1;
 	it->colour = s->colour >= 0 ? s->colour : takes_colour(l.kind) ? number : PLOT_RGB(24, 24, 28);
-	/* When the colours come round again the dashes change, so that every series stays its own. */
+	/* When the colours come round again the dashes change, so that every series
+	 * stays its own. */
 	static const PlotDash rounds[4] = {PLOT_SOLID, PLOT_DASHED, PLOT_DOTTED, PLOT_DASH_DOT};
-	it->dash = s->dash == PLOT_DASH_AUTO ? rounds[s->colour < 0 && l.kind == PLOT_LINE ? number / PLOT_COLOURS % 4 : 0]
-	                                     : s->dash;
+	it->dash = s->dash == PLOT_DASH_AUTO
+	               ? rounds[s->colour < 0 && l.kind == PLOT_LINE ? number / PLOT_COLOURS % 4 : 0]
+	               : s->dash;
 	it->marker = s->marker == PLOT_MARKER_AUTO || (scatter && s->marker == PLOT_MARKER_NONE)
 	                 ? (PlotMarker)(PLOT_MARKER_CIRCLE + number % 7)
 	                 : s->marker;
 	if (l.kind == PLOT_STEMS && it->marker == PLOT_MARKER_NONE) it->marker = PLOT_MARKER_CIRCLE;
 	if (scatter) it->dash = PLOT_NO_LINE;
 	bool joined = l.kind == PLOT_LINE || l.kind == PLOT_LINE_3D;
-	if (joined && it->dash == PLOT_NO_LINE && it->marker == PLOT_MARKER_NONE) it->marker = PLOT_MARKER_CIRCLE;
+	if (joined && it->dash == PLOT_NO_LINE && it->marker == PLOT_MARKER_NONE)
+		it->marker = PLOT_MARKER_CIRCLE;
 	if (l.kind == PLOT_BARS) it->more.scale = smallest_gap(it);
 	if (in_space(l.kind)) p->solid = true;
 	return PLOT_OK;
 }
 
 PlotStatus panel_line(Figure *f, int panel, const PlotSeries *s) {
-	return s ? panel_layer(f, panel, &(PlotLayer){.kind = PLOT_LINE, .s = *s}) : panel_layer(f, panel, NULL);
+	return s ? panel_layer(f, panel, &(PlotLayer){.kind = PLOT_LINE, .s = *s})
+	         : panel_layer(f, panel, NULL);
 }
 PlotStatus panel_scatter(Figure *f, int panel, const PlotSeries *s) {
-	return s ? panel_layer(f, panel, &(PlotLayer){.kind = PLOT_SCATTER, .s = *s}) : panel_layer(f, panel, NULL);
+	return s ? panel_layer(f, panel, &(PlotLayer){.kind = PLOT_SCATTER, .s = *s})
+	         : panel_layer(f, panel, NULL);
 }
 
 PlotStatus panel_field(Figure *f, int panel, const PlotField *z) {
@@ -425,7 +463,9 @@ PlotStatus panel_field(Figure *f, int panel, const PlotField *z) {
 	if (!p) return PLOT_BAD_ARGUMENT;
 	if (!z) return plot_fail(f, PLOT_BAD_ARGUMENT, "a field needs at least one value");
 	if (p->has_field) return plot_fail(f, PLOT_BAD_ARGUMENT, "panel %d has a field already", panel);
-	if (p->solid) return plot_fail(f, PLOT_BAD_ARGUMENT, "a panel is flat or in space; layers of both kinds do not go together");
+	if (p->solid)
+		return plot_fail(f, PLOT_BAD_ARGUMENT,
+		                 "a panel is flat or in space; layers of both kinds do not go together");
 	PlotField grid = *z;
 	PlotStatus status = check_grid(f, &grid);
 	if (status) return status;

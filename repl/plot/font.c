@@ -1,8 +1,9 @@
 /* font.c - measures and draws texts with the built-in stroke font.
  *
- * Needs: internal.h, the shapes of glyphs.c. Guarantees: width and strokes agree exactly, since both come from one walk
- * over the text; a character without a shape is drawn as an empty box; curves are cut finely enough for the number of
- * pixels they will cover.
+ * Needs: internal.h, the shapes of glyphs.c. Guarantees: width and strokes
+ * agree exactly, since both come from one walk over the text; a character
+ * without a shape is drawn as an empty box; curves are cut finely enough for
+ * the number of pixels they will cover.
  */
 #include "repl/plot/internal.h"
 
@@ -40,15 +41,17 @@ static double walk_text(const char *text, double size, PlacedFn each, void *ud) 
 		const PlotGlyphAlias *alias = glyph_alias(c);
 		uint32_t base = alias ? alias->base : c;
 		int8_t own_level = alias ? alias->level : 0;
-		double scale = size / 100, y = level > 0 ? FONT_RAISE * size : level < 0 ? -FONT_LOWER * size
-		                                                                         : 0;
+		double scale = size / 100, y = level > 0   ? FONT_RAISE * size
+		                               : level < 0 ? -FONT_LOWER * size
+		                                           : 0;
 		if (level) scale *= FONT_SCRIPT;
 		if (own_level) {
 			y += (own_level > 0 ? FONT_RAISE : -FONT_LOWER) * scale * 100;
 			scale *= FONT_SCRIPT;
 		}
 		const PlotGlyph *g = glyph_find(base);
-		Placed p = {g ? g->stroke : "M 9 4 L 51 4 L 51 68 L 9 68 L 9 4", x, y, scale, 0.4 + 0.6 * scale * 100 / size};
+		Placed p = {g ? g->stroke : "M 9 4 L 51 4 L 51 68 L 9 68 L 9 4", x, y, scale,
+		            0.4 + 0.6 * scale * 100 / size};
 		double advance = (g ? g->advance : MISSING_WIDTH) * scale;
 		bool accent = g && !g->advance;
 		if (accent) {
@@ -74,7 +77,7 @@ static double walk_text(const char *text, double size, PlacedFn each, void *ud) 
 
 double font_width(const char *text, double size) { return walk_text(text, size, NULL, NULL); }
 
-/* ---- strokes --------------------------------------------------------------------------------- */
+/* ---- strokes ------------------------------------------------------------- */
 
 static bool read_number(const char **p, double *out) {
 	const char *s = *p;
@@ -103,7 +106,8 @@ typedef struct Pen {
 } Pen;
 
 static PlotPoint pen_place(const Pen *pen, PlotPoint p) {
-	return (PlotPoint){pen->where->x + p.x * pen->where->scale, -(pen->where->y + p.y * pen->where->scale)};
+	return (PlotPoint){pen->where->x + p.x * pen->where->scale,
+	                   -(pen->where->y + p.y * pen->where->scale)};
 }
 
 static void pen_to(Pen *pen, double x, double y) {
@@ -126,12 +130,14 @@ static void pen_arc(Pen *pen, const double v[6]) {
 
 static void pen_curve(Pen *pen, const double v[6]) {
 	PlotPoint a = pen->at;
-	double length = hypot(v[0] - a.x, v[1] - a.y) + hypot(v[2] - v[0], v[3] - v[1]) + hypot(v[4] - v[2], v[5] - v[3]);
+	double length = hypot(v[0] - a.x, v[1] - a.y) + hypot(v[2] - v[0], v[3] - v[1]) +
+	                hypot(v[4] - v[2], v[5] - v[3]);
 	int n = (int)plot_clamp(ceil(1.5 * sqrt(length * pen->where->scale * pen->pixels)), 5, 80);
 	for (int i = 1; i <= n; i++) {
 		double t = (double)i / n, s = 1 - t;
 		double c0 = s * s * s, c1 = 3 * s * s * t, c2 = 3 * s * t * t, c3 = t * t * t;
-		pen_to(pen, c0 * a.x + c1 * v[0] + c2 * v[2] + c3 * v[4], c0 * a.y + c1 * v[1] + c2 * v[3] + c3 * v[5]);
+		pen_to(pen, c0 * a.x + c1 * v[0] + c2 * v[2] + c3 * v[4],
+		       c0 * a.y + c1 * v[1] + c2 * v[3] + c3 * v[5]);
 	}
 }
 
@@ -165,18 +171,15 @@ static void draw_placed(void *ud, const Placed *p) {
 		double v[6] = {0};
 		for (int i = 0; i < want; i++)
 			if (!read_number(&s, &v[i])) return;
-		if (command == 'A')
-			pen_arc(pen, v);
-		else if (command == 'C')
-			pen_curve(pen, v);
-		else if (command == 'D')
-			pen_dot(pen, v[0], v[1]);
-		else
-			pen_to(pen, v[0], v[1]);
+		if (command == 'A') pen_arc(pen, v);
+		else if (command == 'C') pen_curve(pen, v);
+		else if (command == 'D') pen_dot(pen, v[0], v[1]);
+		else pen_to(pen, v[0], v[1]);
 	}
 }
 
-void font_strokes(const char *text, double size, double pixels_per_unit, PlotPiece piece, void *ud) {
+void font_strokes(const char *text, double size, double pixels_per_unit, PlotPiece piece,
+                  void *ud) {
 	Pen pen = {.piece = piece, .ud = ud, .pixels = pixels_per_unit};
 	walk_text(text, size, draw_placed, &pen);
 }

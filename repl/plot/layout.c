@@ -1,10 +1,14 @@
-/* layout.c - decides where everything in a figure stands, then has draw.c draw it.
+/* layout.c - decides where everything in a figure stands, then has draw.c draw
+ * it.
  *
- * Needs: internal.h. Guarantees: plots in one column share their left and right edges, plots in one row their upper and
- * lower ones; no text lies over another: labels of ticks are thinned until they are apart and long texts are shrunk,
- * then cut; plot edges fall on whole pixels. A picture without room for its plots is an error, not a heap of ink.
+ * Needs: internal.h. Guarantees: plots in one column share their left and right
+ * edges, plots in one row their upper and lower ones; no text lies over
+ * another: labels of ticks are thinned until they are apart and long texts are
+ * shrunk, then cut; plot edges fall on whole pixels. A picture without room for
+ * its plots is an error, not a heap of ink.
  *
- * Margins depend on tick labels, those on the size of the plots, and that on the margins: a few rounds settle it.
+ * Margins depend on tick labels, those on the size of the plots, and that on
+ * the margins: a few rounds settle it.
  */
 #include "repl/plot/internal.h"
 
@@ -35,9 +39,11 @@ const PlotStyle plot_style = {
 #define LABEL_APART 9.0 /* between neighbouring labels on the x axis */
 #define ROUNDS 6
 #define LEAST_LABEL 15.0 /* room for a legend's texts below which there is no legend */
-#define CROWDED 24.0     /* ink, in units of length, that a legend may cover before it goes beside the panel */
+/* ink, in units of length, that a legend may cover before it goes beside the
+ * panel */
+#define CROWDED 24.0
 
-/* ---- ticks that fit -------------------------------------------------------------------------- */
+/* ---- ticks that fit ------------------------------------------------------ */
 
 static bool labels_apart(const PlotTicks *t, const PlotSpan *span, double length) {
 	double end = -1e9;
@@ -59,10 +65,8 @@ static void thin_labels(PlotTicks *t, const PlotSpan *span, double length) {
 		int i = span->turned ? t->n - 1 - k : k;
 		double half = font_width(t->major[i].label, plot_style.tick) / 2,
 			   at = span_place(span, t->major[i].at) * length;
-		if (at - half < end + LABEL_APART)
-			t->major[i].label[0] = 0;
-		else
-			end = at + half;
+		if (at - half < end + LABEL_APART) t->major[i].label[0] = 0;
+		else end = at + half;
 	}
 }
 
@@ -70,7 +74,8 @@ static void thin_labels(PlotTicks *t, const PlotSpan *span, double length) {
 static void cut_label(char *label, double room) {
 	while (*label && font_width(label, plot_style.tick) > room) {
 		size_t n = strlen(label);
-		if (n >= 3 && !strcmp(label + n - 3, "\xe2\x80\xa6")) n -= 3; /* the ellipsis of the turn before */
+		/* the ellipsis of the turn before */
+		if (n >= 3 && !strcmp(label + n - 3, "\xe2\x80\xa6")) n -= 3;
 		do n--;
 		while (n && ((unsigned char)label[n] & 0xc0) == 0x80);
 		if (!n) {
@@ -86,7 +91,8 @@ void ticks_named(const PlotNames *names, const PlotSpan *span, double room, Plot
 	out->n = out->minors = 0;
 	out->multiplier[0] = 0;
 	size_t on = 0, stride;
-	for (size_t i = 0; i < names->n; i++) on += names->at[i] >= span->lo && names->at[i] <= span->hi;
+	for (size_t i = 0; i < names->n; i++)
+		on += names->at[i] >= span->lo && names->at[i] <= span->hi;
 	stride = on / PLOT_TICKS + 1;
 	double before = -1, least = 1;
 	for (size_t i = 0, k = 0; i < names->n; i++) {
@@ -103,7 +109,8 @@ void ticks_named(const PlotNames *names, const PlotSpan *span, double room, Plot
 		before = u;
 		if (out->n == PLOT_TICKS) break;
 	}
-	for (int i = 0; i < out->n && room > 0; i++) cut_label(out->major[i].label, plot_max(least * room - LABEL_APART, 8));
+	for (int i = 0; i < out->n && room > 0; i++)
+		cut_label(out->major[i].label, plot_max(least * room - LABEL_APART, 8));
 }
 
 static void find_x_ticks(const PlotPanel *p, const PlotSpan *span, double width, PlotTicks *out) {
@@ -119,7 +126,8 @@ static void find_x_ticks(const PlotPanel *p, const PlotSpan *span, double width,
 	thin_labels(out, span, width);
 }
 
-static void find_y_ticks(const PlotNames *names, const PlotSpan *span, double height, PlotTicks *out) {
+static void find_y_ticks(const PlotNames *names, const PlotSpan *span, double height,
+                         PlotTicks *out) {
 	if (names && names->n) {
 		ticks_named(names, span, 0, out);
 		double end = -1e9; /* lines of text one above another */
@@ -127,10 +135,8 @@ static void find_y_ticks(const PlotNames *names, const PlotSpan *span, double he
 			PlotTick *t = &out->major[span->turned ? out->n - 1 - k : k];
 			double at = span_place(span, t->at) * height;
 			cut_label(t->label, 160);
-			if (at - end < plot_style.tick * 1.1)
-				t->label[0] = 0;
-			else
-				end = at;
+			if (at - end < plot_style.tick * 1.1) t->label[0] = 0;
+			else end = at;
 		}
 		return;
 	}
@@ -143,15 +149,20 @@ static double widest(const PlotTicks *t) {
 	return w;
 }
 
-/* ---- margins --------------------------------------------------------------------------------- */
+/* ---- margins ------------------------------------------------------------- */
 
 static double title_room(const PlotPanel *p, const PanelBox *box) {
-	const double mark = box->y.multiplier[0] || box->y2.multiplier[0] || box->z.multiplier[0] ? plot_style.tick * 1.35 : 0;
+	const double mark = box->y.multiplier[0] || box->y2.multiplier[0] || box->z.multiplier[0]
+	                        ? plot_style.tick * 1.35
+	                        : 0;
 	if (!p->title) return mark;
 	double title = plot_style.heading * 1.45;
-	/* The multiplier stands at the left of the title's line when both have room there. */
+	/* The multiplier stands at the left of the title's line when both have room
+	 * there. */
 	double taken = font_width(p->title, plot_style.heading) / 2 +
-	               plot_max(font_width(box->y.multiplier, plot_style.tick), font_width(box->y2.multiplier, plot_style.tick)) + 12;
+	               plot_max(font_width(box->y.multiplier, plot_style.tick),
+	                        font_width(box->y2.multiplier, plot_style.tick)) +
+	               12;
 	bool beside = taken < (box->plot.x1 - box->plot.x0) / 2;
 	return mark && !beside ? title + mark : title;
 }
@@ -168,14 +179,15 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 	bool factor = box->x.multiplier[0];
 	box->factor_drop = box->label_drop = row;
 	if (factor && p->label[PLOT_X]) { /* side by side when there is room for both */
-		double taken = font_width(p->label[PLOT_X], st->label) / 2 + font_width(box->x.multiplier, st->tick) + 14;
+		double taken = font_width(p->label[PLOT_X], st->label) / 2 +
+		               font_width(box->x.multiplier, st->tick) + 14;
 		if (taken > width / 2) box->label_drop = row + st->tick * 1.35;
 	}
 	double below = (factor || p->label[PLOT_X] ? box->label_drop : ticks) + st->tick * 0.3;
 	box->note_drop = 0;
 	if (box->axes.left_out) {
-		snprintf(box->note, sizeof box->note, "%zu value%s \xe2\x89\xa4 0 not shown", box->axes.left_out,
-		         box->axes.left_out > 1 ? "s" : "");
+		snprintf(box->note, sizeof box->note, "%zu value%s \xe2\x89\xa4 0 not shown",
+		         box->axes.left_out, box->axes.left_out > 1 ? "s" : "");
 		below += st->tick * 1.3;
 		box->note_drop = below - st->tick * 0.3;
 	}
@@ -204,7 +216,8 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 		right = plot_max(right, box->y2_width);
 	}
 	if (panel_has_bar(p)) {
-		double texts = plot_max(widest(&box->z), font_width(box->z.multiplier, st->tick) - st->bar - TICK_GAP);
+		double texts =
+			plot_max(widest(&box->z), font_width(box->z.multiplier, st->tick) - st->bar - TICK_GAP);
 		box->z_width = st->bar_gap + st->bar + 3 + TICK_GAP + texts;
 		if (p->label[PLOT_Z]) box->z_width += 5 + st->label * 1.1;
 		right = plot_max(right, box->y2_width + box->z_width);
@@ -213,25 +226,29 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 	if (box->outside) box->right += box->legend_width + 8;
 }
 
-/* Size of the legend's box; long labels are cut to a share of the plot, many of them to its height. */
+/* Size of the legend's box; long labels are cut to a share of the plot, many of
+ * them to its height. */
 static void measure_legend(const PlotPanel *p, PanelBox *box) {
 	const PlotStyle *st = &plot_style;
-	double around = 2 * st->pad + st->swatch + 6, width = box->plot.x1 - box->plot.x0, widest_label = 0;
+	double around = 2 * st->pad + st->swatch + 6, width = box->plot.x1 - box->plot.x0,
+		   widest_label = 0;
 	double room = plot_max(40, 0.55 * width);
 	if (!box->outside) room = plot_min(room, width - around - 24);
 	int n = legend_entries(p);
 	box->legend_width = box->legend_height = 0;
 	if (!n || p->legend == PLOT_LEGEND_NONE || room < LEAST_LABEL) return;
 	for (size_t i = 0; i < p->n; i++)
-		if (p->items[i].s.label) widest_label = plot_max(widest_label, font_width(p->items[i].s.label, st->legend));
+		if (p->items[i].s.label)
+			widest_label = plot_max(widest_label, font_width(p->items[i].s.label, st->legend));
 	int fits = (int)((box->plot.y1 - box->plot.y0 - 2 * st->pad - 8) / (st->legend * 1.4));
 	if (fits < 1) fits = 1;
 	if (n > fits) n = fits;
-	box->legend_width = around + plot_min(1.04 * widest_label, room); /* viewers of SVG have other fonts */
+	/* viewers of SVG have other fonts */
+	box->legend_width = around + plot_min(1.04 * widest_label, room);
 	box->legend_height = 2 * st->pad - 2 + n * st->legend * 1.4;
 }
 
-/* ---- the grid -------------------------------------------------------------------------------- */
+/* ---- the grid ------------------------------------------------------------ */
 
 typedef struct Grid {
 	double left[16], right[16], top[16], bottom[16];
@@ -239,7 +256,8 @@ typedef struct Grid {
 	double above;         /* room for the figure's title */
 } Grid;
 
-static void find_grid(const Figure *f, const PanelBox *boxes, double width, double height, Grid *g) {
+static void find_grid(const Figure *f, const PanelBox *boxes, double width, double height,
+                      Grid *g) {
 	*g = (Grid){.above = f->title ? plot_style.title * 1.75 : 0};
 	for (int r = 0; r < f->rows; r++) {
 		for (int c = 0; c < f->cols; c++) {
@@ -258,7 +276,9 @@ static void find_grid(const Figure *f, const PanelBox *boxes, double width, doub
 	g->height /= f->rows;
 }
 
-static double to_grid(double v, double resolution) { return floor(v * resolution + 0.5) / resolution; }
+static double to_grid(double v, double resolution) {
+	return floor(v * resolution + 0.5) / resolution;
+}
 
 static void place_plots(const Figure *f, PanelBox *boxes, const Grid *g, double resolution) {
 	double y = g->above;
@@ -268,13 +288,15 @@ static void place_plots(const Figure *f, PanelBox *boxes, const Grid *g, double 
 		for (int c = 0; c < f->cols; c++) {
 			x += g->left[c];
 			PlotRect at = {x, y, x + g->width, y + g->height};
-			if (f->panels[r * f->cols + c].solid) { /* its ticks stand inside: it takes the room of the margins */
+			/* its ticks stand inside: it takes the room of the margins */
+			if (f->panels[r * f->cols + c].solid) {
 				at.x0 -= g->left[c] - EDGE;
 				at.x1 += g->right[c] - EDGE;
 				at.y1 += g->bottom[r] - EDGE;
 			}
-			boxes[r * f->cols + c].plot = (PlotRect){to_grid(at.x0, resolution), to_grid(at.y0, resolution),
-			                                         to_grid(at.x1, resolution), to_grid(at.y1, resolution)};
+			boxes[r * f->cols + c].plot =
+				(PlotRect){to_grid(at.x0, resolution), to_grid(at.y0, resolution),
+			               to_grid(at.x1, resolution), to_grid(at.y1, resolution)};
 			x += g->width + g->right[c] + 2 * EDGE;
 		}
 		y += g->height + g->bottom[r] + EDGE;
@@ -283,15 +305,18 @@ static void place_plots(const Figure *f, PanelBox *boxes, const Grid *g, double 
 
 static PlotStatus too_small(Figure *f, const Grid *g) {
 	if (g->width >= LEAST_PLOT && g->height >= LEAST_PLOT) return PLOT_OK;
-	return plot_fail(f, PLOT_TOO_SMALL, "the picture has no room for %d by %d panels with their labels", f->rows,
+	return plot_fail(f, PLOT_TOO_SMALL,
+	                 "the picture has no room for %d by %d panels with their labels", f->rows,
 	                 f->cols);
 }
 
-/* A plot whose units have a given ratio gets narrower or lower within its place, about the middle. */
+/* A plot whose units have a given ratio gets narrower or lower within its
+ * place, about the middle. */
 static void keep_aspect(const PlotPanel *p, PanelBox *b, double resolution) {
 	if (!(p->aspect > 0) || p->solid) return;
 	const PlotSpan *x = &b->axes.axis[PLOT_X], *y = &b->axes.axis[PLOT_Y];
-	double across = x->log ? log10(x->hi / x->lo) : x->hi - x->lo, up = y->log ? log10(y->hi / y->lo) : y->hi - y->lo;
+	double across = x->log ? log10(x->hi / x->lo) : x->hi - x->lo,
+		   up = y->log ? log10(y->hi / y->lo) : y->hi - y->lo;
 	double width = b->plot.x1 - b->plot.x0, height = b->plot.y1 - b->plot.y0;
 	double want = p->aspect * up / across; /* height over width */
 	if (!(want > 0 && want < INFINITY)) return;
@@ -322,14 +347,18 @@ static PlotStatus settle(Figure *f, PanelBox *boxes, const bool *blank, const Sc
 			b->x.multiplier[0] = b->y.multiplier[0] = 0;
 			if (!f->panels[k].solid) {
 				find_x_ticks(&f->panels[k], &b->axes.axis[PLOT_X], b->plot.x1 - b->plot.x0, &b->x);
-				find_y_ticks(&f->panels[k].ticks[PLOT_Y], &b->axes.axis[PLOT_Y], b->plot.y1 - b->plot.y0, &b->y);
+				find_y_ticks(&f->panels[k].ticks[PLOT_Y], &b->axes.axis[PLOT_Y],
+				             b->plot.y1 - b->plot.y0, &b->y);
 			}
 			b->y2.n = b->y2.minors = 0;
 			b->y2.multiplier[0] = 0;
-			if (b->axes.right) find_y_ticks(&f->panels[k].ticks[PLOT_Y2], &b->axes.axis[PLOT_Y2], b->plot.y1 - b->plot.y0, &b->y2);
+			if (b->axes.right)
+				find_y_ticks(&f->panels[k].ticks[PLOT_Y2], &b->axes.axis[PLOT_Y2],
+				             b->plot.y1 - b->plot.y0, &b->y2);
 			b->z.n = b->z.minors = 0;
 			b->z.multiplier[0] = 0;
-			if (panel_has_bar(&f->panels[k])) find_y_ticks(NULL, &b->axes.axis[PLOT_Z], b->plot.y1 - b->plot.y0, &b->z);
+			if (panel_has_bar(&f->panels[k]))
+				find_y_ticks(NULL, &b->axes.axis[PLOT_Z], b->plot.y1 - b->plot.y0, &b->z);
 			measure_legend(&f->panels[k], b);
 			if (round + 1 < ROUNDS) measure(&f->panels[k], b);
 		}
@@ -348,14 +377,18 @@ static bool move_legends(const Figure *f, PanelBox *boxes, PlotArena *arena) {
 		double width = b->plot.x1 - b->plot.x0, height = b->plot.y1 - b->plot.y0;
 		bool fits = b->legend_width + 12 < width && b->legend_height + 12 < height;
 		if (fits && draw_legend_place(p, b, arena, &place) <= CROWDED) continue;
-		if (width - b->legend_width < 2.5 * LEAST_PLOT) continue; /* no room beside it either: cover the least */
+		/* no room beside it either: cover the least */
+		if (width - b->legend_width < 2.5 * LEAST_PLOT) continue;
 		b->outside = moved = true;
 	}
 	return moved;
 }
 
 PlotStatus figure_scene(Figure *f, double width, double height, double resolution, Scene *s) {
-	*s = (Scene){.arena = {&f->alloc, NULL, false}, .width = width, .height = height, .resolution = resolution};
+	*s = (Scene){.arena = {&f->alloc, NULL, false},
+	             .width = width,
+	             .height = height,
+	             .resolution = resolution};
 	int n = f->rows * f->cols;
 	s->title = f->title ? f->title : f->panels[0].title;
 	PanelBox *boxes = plot_take(&s->arena, (size_t)n, sizeof *boxes);
@@ -363,7 +396,8 @@ PlotStatus figure_scene(Figure *f, double width, double height, double resolutio
 	if (!boxes || !blank) return plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture");
 	for (int k = 0; k < n; k++) {
 		blank[k] = !figure_shows(f, k);
-		boxes[k].outside = f->panels[k].legend == PLOT_LEGEND_OUTSIDE && legend_entries(&f->panels[k]) > 0;
+		boxes[k].outside =
+			f->panels[k].legend == PLOT_LEGEND_OUTSIDE && legend_entries(&f->panels[k]) > 0;
 		PlotStatus status = blank[k] ? PLOT_OK : panel_axes(f, k, &boxes[k].axes);
 		if (status) return status;
 	}
@@ -380,5 +414,6 @@ PlotStatus figure_scene(Figure *f, double width, double height, double resolutio
 	}
 	for (int k = 0; k < n; k++)
 		if (!blank[k]) draw_panel(f, k, &boxes[k], s);
-	return s->arena.failed ? plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture") : PLOT_OK;
+	return s->arena.failed ? plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture")
+	                       : PLOT_OK;
 }

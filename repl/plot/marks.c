@@ -1,19 +1,20 @@
-/* marks.c - draws the layers of a flat panel: bands, bars, error bars, stems, rules, arrows, areas, texts, and markers
- * whose colour says a value.
+/* marks.c - draws the layers of a flat panel: bands, bars, error bars, stems,
+ * rules, arrows, areas, texts, and markers whose colour says a value.
  *
- * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: gaps are left out; what a logarithmic axis cannot show
- * ends at the edge of the plot; everything but texts is clipped to the plot; the cost is that of the samples.
+ * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: gaps are left
+ * out; what a logarithmic axis cannot show ends at the edge of the plot;
+ * everything but texts is clipped to the plot; the cost is that of the samples.
  */
 #include "repl/plot/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CAP 3.2           /* half the length of the bar across an error bar's end */
-#define LEAST_EDGE 5.0    /* bars narrower than this have no white edges */
-#define ARROW_APART 17.0  /* of the arrows of a grid: closer ones are thinned */
-#define ARROW_SHARE 0.95  /* longest arrow over the distance of the arrows */
-#define LEAST_ARROW 1.2   /* shorter ones are dots */
+#define CAP 3.2          /* half the length of the bar across an error bar's end */
+#define LEAST_EDGE 5.0   /* bars narrower than this have no white edges */
+#define ARROW_APART 17.0 /* of the arrows of a grid: closer ones are thinned */
+#define ARROW_SHARE 0.95 /* longest arrow over the distance of the arrows */
+#define LEAST_ARROW 1.2  /* shorter ones are dots */
 
 PlotColour draw_colour(const PlotItem *it, double usual_opacity) {
 	PlotColour c = plot_series_colour(it->colour);
@@ -22,7 +23,8 @@ PlotColour draw_colour(const PlotItem *it, double usual_opacity) {
 	return c;
 }
 
-/* Where a value stands along one axis; what the axis cannot show stands beyond its low end. */
+/* Where a value stands along one axis; what the axis cannot show stands beyond
+ * its low end. */
 static double place_along(const PanelBox *box, PlotAxis axis, double v) {
 	const PlotRect *r = &box->plot;
 	const PlotSpan *s = &box->axes.axis[axis];
@@ -31,20 +33,25 @@ static double place_along(const PanelBox *box, PlotAxis axis, double v) {
 	return axis == PLOT_X ? r->x0 + u * (r->x1 - r->x0) : r->y1 - u * (r->y1 - r->y0);
 }
 
-static double on_pixel(const Scene *s, double v) { return floor(plot_clamp(v, -1e7, 1e7) * s->resolution + 0.5) / s->resolution; }
+static double on_pixel(const Scene *s, double v) {
+	return floor(plot_clamp(v, -1e7, 1e7) * s->resolution + 0.5) / s->resolution;
+}
 
 static void draw_bars(Scene *s, const PanelBox *box, const PlotItem *it) {
 	PlotColour c = draw_colour(it, 1), white = {255, 255, 255, 255};
 	bool sideways = it->more.sideways, below = false;
 	for (size_t i = 0; i < it->s.n; i++) {
-		double at = sideways ? item_y(it, i) : item_x(it, i), value = sideways ? item_x(it, i) : item_y(it, i);
+		double at = sideways ? item_y(it, i) : item_x(it, i),
+			   value = sideways ? item_x(it, i) : item_y(it, i);
 		double half = bar_width(it, i) / 2, base = bar_base(it, i);
 		if (!plot_usable(at) || !plot_usable(value) || !plot_usable(base)) continue;
 		PlotAxis along = sideways ? PLOT_Y : PLOT_X, up = sideways ? PLOT_X : PLOT_Y;
 		double a0 = place_along(box, along, at - half), a1 = place_along(box, along, at + half);
 		double v0 = place_along(box, up, base), v1 = place_along(box, up, value);
-		PlotRect r = sideways ? (PlotRect){plot_min(v0, v1), plot_min(a0, a1), plot_max(v0, v1), plot_max(a0, a1)}
-		                      : (PlotRect){plot_min(a0, a1), plot_min(v0, v1), plot_max(a0, a1), plot_max(v0, v1)};
+		PlotRect r = sideways ? (PlotRect){plot_min(v0, v1), plot_min(a0, a1), plot_max(v0, v1),
+		                                   plot_max(a0, a1)}
+		                      : (PlotRect){plot_min(a0, a1), plot_min(v0, v1), plot_max(a0, a1),
+		                                   plot_max(v0, v1)};
 		if (!(r.x1 >= r.x0 && r.y1 >= r.y0)) continue;
 		/* Edges on whole pixels: no seam between bars that touch. */
 		if (sideways) r.y0 = on_pixel(s, r.y0), r.y1 = on_pixel(s, r.y1);
@@ -72,19 +79,23 @@ static void draw_errors(Scene *s, const PanelBox *box, const PlotItem *it) {
 		PlotPoint p = draw_place(box, x, y);
 		if (draw_is_gap(p)) continue;
 		if (m->a || m->b) {
-			double low = place_along(box, PLOT_Y, y - (m->a ? m->a[i] : 0)), high = place_along(box, PLOT_Y, y + (m->b ? m->b[i] : 0));
+			double low = place_along(box, PLOT_Y, y - (m->a ? m->a[i] : 0)),
+				   high = place_along(box, PLOT_Y, y + (m->b ? m->b[i] : 0));
 			if (low == low && high == high) {
 				scene_segment(s, p.x, low, p.x, high, width, c);
 				if (m->a && m->a[i] > 0) scene_segment(s, p.x - CAP, low, p.x + CAP, low, width, c);
-				if (m->b && m->b[i] > 0) scene_segment(s, p.x - CAP, high, p.x + CAP, high, width, c);
+				if (m->b && m->b[i] > 0)
+					scene_segment(s, p.x - CAP, high, p.x + CAP, high, width, c);
 			}
 		}
 		if (m->c || m->d) {
-			double low = place_along(box, PLOT_X, x - (m->c ? m->c[i] : 0)), high = place_along(box, PLOT_X, x + (m->d ? m->d[i] : 0));
+			double low = place_along(box, PLOT_X, x - (m->c ? m->c[i] : 0)),
+				   high = place_along(box, PLOT_X, x + (m->d ? m->d[i] : 0));
 			if (low == low && high == high) {
 				scene_segment(s, low, p.y, high, p.y, width, c);
 				if (m->c && m->c[i] > 0) scene_segment(s, low, p.y - CAP, low, p.y + CAP, width, c);
-				if (m->d && m->d[i] > 0) scene_segment(s, high, p.y - CAP, high, p.y + CAP, width, c);
+				if (m->d && m->d[i] > 0)
+					scene_segment(s, high, p.y - CAP, high, p.y + CAP, width, c);
 			}
 		}
 	}
@@ -100,7 +111,8 @@ static void draw_stems(Scene *s, const PanelBox *box, const PlotItem *it) {
 		right = plot_max(right, p.x);
 		scene_segment(s, p.x, base, p.x, p.y, 1.2, c);
 	}
-	if (left <= right) scene_segment(s, left, base, right, base, 0.9, (PlotColour){120, 120, 126, 255});
+	if (left <= right)
+		scene_segment(s, left, base, right, base, 0.9, (PlotColour){120, 120, 126, 255});
 }
 
 static void draw_rules(Scene *s, const PanelBox *box, const PlotItem *it) {
@@ -111,13 +123,15 @@ static void draw_rules(Scene *s, const PanelBox *box, const PlotItem *it) {
 		if (it->more.a) {
 			double to = place_along(box, down ? PLOT_X : PLOT_Y, it->more.a[i]);
 			if (at != at || to != to) continue;
-			scene_box(s, down ? (PlotRect){plot_min(at, to), r->y0, plot_max(at, to), r->y1}
-			                  : (PlotRect){r->x0, plot_min(at, to), r->x1, plot_max(at, to)},
+			scene_box(s,
+			          down ? (PlotRect){plot_min(at, to), r->y0, plot_max(at, to), r->y1}
+			               : (PlotRect){r->x0, plot_min(at, to), r->x1, plot_max(at, to)},
 			          draw_colour(it, 0.16));
 			continue;
 		}
 		if (at != at || (box->axes.axis[down ? PLOT_X : PLOT_Y].log && !(v > 0))) continue;
-		PlotPoint ends[2] = {{down ? at : r->x0, down ? r->y0 : at}, {down ? at : r->x1, down ? r->y1 : at}};
+		PlotPoint ends[2] = {{down ? at : r->x0, down ? r->y0 : at},
+		                     {down ? at : r->x1, down ? r->y1 : at}};
 		scene_line(s, ends, 2, it->s.width > 0 ? it->s.width : 1.1, draw_colour(it, 1), it->dash);
 	}
 }
@@ -133,7 +147,7 @@ static void draw_area(Scene *s, const PanelBox *box, const PlotItem *it) {
 	if (n >= 3) scene_polygon(s, at, n, draw_colour(it, 0.5));
 }
 
-/* ---- arrows ---------------------------------------------------------------------------------- */
+/* ---- arrows -------------------------------------------------------------- */
 
 void draw_arrow_head(Scene *s, PlotPoint from, PlotPoint to, double size, PlotColour c) {
 	double dx = to.x - from.x, dy = to.y - from.y, length = hypot(dx, dy);
@@ -156,11 +170,13 @@ static void draw_one_arrow(Scene *s, PlotPoint from, PlotPoint to, double width,
 		return;
 	}
 	double head = plot_min(6.5 + width, 0.45 * length + 1), back = 0.7 * head / length;
-	scene_segment(s, from.x, from.y, to.x - back * (to.x - from.x), to.y - back * (to.y - from.y), width, c);
+	scene_segment(s, from.x, from.y, to.x - back * (to.x - from.x), to.y - back * (to.y - from.y),
+	              width, c);
 	draw_arrow_head(s, from, to, head, c);
 }
 
-/* One arrow: its place in the plot and its components along the axes as drawn, per unit of the data. */
+/* One arrow: its place in the plot and its components along the axes as drawn,
+ * per unit of the data. */
 typedef struct Vector {
 	PlotPoint at;
 	double u, v, value;
@@ -171,7 +187,8 @@ static void draw_arrows(Scene *s, const PanelBox *box, const PlotItem *it) {
 	const PlotRect *r = &box->plot;
 	size_t step_x = 1, step_y = 1, n = it->s.n;
 	if (g->z) {
-		double most_x = plot_max(2, (r->x1 - r->x0) / ARROW_APART), most_y = plot_max(2, (r->y1 - r->y0) / ARROW_APART);
+		double most_x = plot_max(2, (r->x1 - r->x0) / ARROW_APART),
+			   most_y = plot_max(2, (r->y1 - r->y0) / ARROW_APART);
 		step_x = (size_t)ceil((double)g->nx / most_x);
 		step_y = (size_t)ceil((double)g->ny / most_y);
 		n = ((g->nx - 1) / step_x + 1) * ((g->ny - 1) / step_y + 1);
@@ -183,22 +200,27 @@ static void draw_arrows(Scene *s, const PanelBox *box, const PlotItem *it) {
 	for (size_t k = 0; k < n; k++) {
 		double x, y, u, v;
 		if (g->z) {
-			size_t across = (g->nx - 1) / step_x + 1, i = k % across * step_x, j = k / across * step_y;
+			size_t across = (g->nx - 1) / step_x + 1, i = k % across * step_x,
+				   j = k / across * step_y;
 			/* the stride leaves a rest: half of it on each side */
 			i += (g->nx - 1) % step_x / 2;
 			j += (g->ny - 1) % step_y / 2;
-			x = grid_x(g, i), y = grid_y(g, j), u = g->z[grid_at(g, i, j)], v = it->more.w[grid_at(g, i, j)];
+			x = grid_x(g, i), y = grid_y(g, j), u = g->z[grid_at(g, i, j)],
+			v = it->more.w[grid_at(g, i, j)];
 		} else {
 			x = item_x(it, k), y = item_y(it, k), u = it->more.a[k], v = it->more.b[k];
 		}
 		PlotPoint at = draw_place(box, x, y);
 		if (draw_is_gap(at) || !draw_inside(r, at) || !plot_usable(u) || !plot_usable(v)) continue;
-		list[count++] = (Vector){at, box->axes.axis[0].turned ? -u : u, box->axes.axis[1].turned ? v : -v, it->more.c ? it->more.c[k] : 0};
+		list[count++] = (Vector){at, box->axes.axis[0].turned ? -u : u,
+		                         box->axes.axis[1].turned ? v : -v, it->more.c ? it->more.c[k] : 0};
 		longest = plot_max(longest, hypot(u, v));
 	}
 	if (!count || !(longest > 0)) return;
 	double apart = sqrt((r->x1 - r->x0) * (r->y1 - r->y0) / (double)count);
-	if (g->z) apart = plot_min(apart, plot_min((r->x1 - r->x0) * (double)step_x / (double)g->nx, (r->y1 - r->y0) * (double)step_y / (double)g->ny));
+	if (g->z)
+		apart = plot_min(apart, plot_min((r->x1 - r->x0) * (double)step_x / (double)g->nx,
+		                                 (r->y1 - r->y0) * (double)step_y / (double)g->ny));
 	apart = plot_clamp(apart, 8, 60);
 	double unit = it->more.scale > 0 ? 1 / it->more.scale : ARROW_SHARE * apart / longest;
 	PlotColour map[256];
@@ -206,14 +228,16 @@ static void draw_arrows(Scene *s, const PanelBox *box, const PlotItem *it) {
 	double width = it->s.width > 0 ? it->s.width : 1.15;
 	for (size_t k = 0; k < count; k++) {
 		const Vector *a = &list[k];
-		PlotColour c = it->more.c ? map[plot_map_index(&box->axes.axis[PLOT_Z], a->value)] : draw_colour(it, 1);
-		PlotPoint half = {a->u * unit / 2, a->v * unit / 2}; /* arrows of a grid are centred, others start at their points */
+		PlotColour c = it->more.c ? map[plot_map_index(&box->axes.axis[PLOT_Z], a->value)]
+		                          : draw_colour(it, 1);
+		/* arrows of a grid are centred, others start at their points */
+		PlotPoint half = {a->u * unit / 2, a->v * unit / 2};
 		PlotPoint from = g->z ? (PlotPoint){a->at.x - half.x, a->at.y - half.y} : a->at;
 		draw_one_arrow(s, from, (PlotPoint){from.x + 2 * half.x, from.y + 2 * half.y}, width, c);
 	}
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 	double size = it->s.width > 0 ? it->s.width : plot_style.legend;
@@ -223,21 +247,25 @@ static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 		PlotColour c = draw_colour(it, 1);
 		double width = font_width(it->more.text, size), shift = (1 - it->more.anchor) * width / 2;
 		/* It stays inside of the plot where it can. */
-		double left = plot_clamp(p.x - width + shift, box->plot.x0 + 3, plot_max(box->plot.x0 + 3, box->plot.x1 - width - 3));
+		double left = plot_clamp(p.x - width + shift, box->plot.x0 + 3,
+		                         plot_max(box->plot.x0 + 3, box->plot.x1 - width - 3));
 		double gap = it->more.anchor ? 4 * -it->more.anchor : 0, base = p.y + size * FONT_CAP / 2;
 		base = plot_clamp(base, box->plot.y0 + size, box->plot.y1 - 4);
 		if (it->more.a) {
 			PlotPoint to = draw_place(box, it->more.a[i], it->more.b[i]);
 			if (!draw_is_gap(to)) {
-				/* From the edge of the text's box that looks towards the point. */
+				/* From the edge of the text's box that looks towards the point.
+				 */
 				PlotRect r = {left - 3, base - size * 0.95, left + width + 3, base + size * 0.3};
 				PlotPoint from = {(r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2}, end = to, start = from;
 				double dx = to.x - from.x, dy = to.y - from.y;
-				double tx = dx != 0 ? (r.x1 - r.x0) / 2 / fabs(dx) : 1e9, ty = dy != 0 ? (r.y1 - r.y0) / 2 / fabs(dy) : 1e9;
+				double tx = dx != 0 ? (r.x1 - r.x0) / 2 / fabs(dx) : 1e9,
+					   ty = dy != 0 ? (r.y1 - r.y0) / 2 / fabs(dy) : 1e9;
 				double t = plot_min(tx, ty), length = hypot(dx, dy);
 				start = (PlotPoint){from.x + t * dx, from.y + t * dy};
 				if (length > 6) end = (PlotPoint){to.x - 3 * dx / length, to.y - 3 * dy / length};
-				if (t < 1 && hypot(end.x - start.x, end.y - start.y) > 4) draw_one_arrow(s, start, end, 1, c);
+				if (t < 1 && hypot(end.x - start.x, end.y - start.y) > 4)
+					draw_one_arrow(s, start, end, 1, c);
 			}
 			gap = 0;
 		}
@@ -245,9 +273,10 @@ static void draw_note(Scene *s, const PanelBox *box, const PlotItem *it) {
 	}
 }
 
-/* ---- markers with values --------------------------------------------------------------------- */
+/* ---- markers with values ------------------------------------------------- */
 
-/* Markers by rising value, those of one colour together, so that the highest lie on top. */
+/* Markers by rising value, those of one colour together, so that the highest
+ * lie on top. */
 static void draw_valued(Scene *s, const PanelBox *box, const PlotItem *it) {
 	PlotColour map[256];
 	plot_map_colours(box->axes.map, map);
@@ -277,7 +306,7 @@ static void draw_valued(Scene *s, const PanelBox *box, const PlotItem *it) {
 	}
 }
 
-/* ---- all layers ------------------------------------------------------------------------------ */
+/* ---- all layers ---------------------------------------------------------- */
 
 void draw_bodies(Scene *s, const PlotPanel *p, const PanelBox *whole) {
 	PanelBox own;
@@ -310,11 +339,12 @@ void draw_points(Scene *s, const PlotPanel *p, const PanelBox *whole) {
 	for (size_t i = 0; i < p->n; i++) {
 		const PlotItem *it = &p->items[i];
 		const PanelBox *box = draw_box(whole, it, &own);
-		if (it->kind == PLOT_SCATTER && it->more.c)
-			draw_valued(s, box, it);
-		else if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER || it->kind == PLOT_STEMS || it->kind == PLOT_ERRORS)
+		if (it->kind == PLOT_SCATTER && it->more.c) draw_valued(s, box, it);
+		else if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER || it->kind == PLOT_STEMS ||
+		         it->kind == PLOT_ERRORS)
 			draw_item_markers(s, box, it);
 	}
 	for (size_t i = 0; i < p->n; i++)
-		if (p->items[i].kind == PLOT_TEXT) draw_note(s, draw_box(whole, &p->items[i], &own), &p->items[i]);
+		if (p->items[i].kind == PLOT_TEXT)
+			draw_note(s, draw_box(whole, &p->items[i], &own), &p->items[i]);
 }

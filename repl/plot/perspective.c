@@ -1,9 +1,12 @@
-/* perspective.c - panels in perspective: surfaces, curves and points in space, with the box of their axes.
+/* perspective.c - panels in perspective: surfaces, curves and points in space,
+ * with the box of their axes.
  *
- * Needs: internal.h, spans of all three axes. Guarantees: what is farther away is drawn first; what lies outside of the
- * axes is left out; no label of a tick lies over another; at most MOST_SIDE squares along each side of a surface.
+ * Needs: internal.h, spans of all three axes. Guarantees: what is farther away
+ * is drawn first; what lies outside of the axes is left out; no label of a tick
+ * lies over another; at most MOST_SIDE squares along each side of a surface.
  *
- * The axes become a box of half lengths 1, 1 and HEIGHT around 0, seen from a point at a distance of EYE.
+ * The axes become a box of half lengths 1, 1 and HEIGHT around 0, seen from a
+ * point at a distance of EYE.
  */
 #include "repl/plot/internal.h"
 
@@ -13,13 +16,16 @@
 #include <string.h>
 
 #define HEIGHT 0.72
-#define EYE 6.5 /* farther away where one looks from above or below, since there lines towards the eye only confuse */
+/* farther away where one looks from above or below, since there lines
+ * towards the eye only confuse */
+#define EYE 6.5
 #define LEAST_EDGE 34.0 /* shorter edges of the box, as seen, have no marks */
 #define MOST_SIDE 150
 #define MESH_MOST 64 /* finer surfaces show no lines */
 #define LABELS 60
 
-static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {70, 70, 76, 255}, pane = {246, 246, 249, 255}, pane_edge = {206, 206, 212, 255};
+static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {70, 70, 76, 255},
+						pane = {246, 246, 249, 255}, pane_edge = {206, 206, 212, 255};
 
 typedef struct Vec {
 	double x, y, z;
@@ -36,7 +42,8 @@ typedef struct View {
 
 static double dot3(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-/* Where a point stands seen from the eye: x to the right, y up, z towards the eye. */
+/* Where a point stands seen from the eye: x to the right, y up, z towards the
+ * eye. */
 static Vec turn(const View *v, Vec p) {
 	double x = -v->sin_a * p.x + v->cos_a * p.y, toward = v->cos_a * p.x + v->sin_a * p.y;
 	return (Vec){x, -v->sin_e * toward + v->cos_e * p.z, v->cos_e * toward + v->sin_e * p.z};
@@ -67,17 +74,21 @@ static void fit_view(View *v) {
 	v->scale = 1;
 	v->cx = v->cy = 0;
 	for (int k = 0; k < 8; k++) {
-		PlotPoint p = project(v, (Vec){k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? HEIGHT : -HEIGHT}, NULL);
-		x0 = plot_min(x0, p.x), x1 = plot_max(x1, p.x), y0 = plot_min(y0, p.y), y1 = plot_max(y1, p.y);
+		PlotPoint p =
+			project(v, (Vec){k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? HEIGHT : -HEIGHT}, NULL);
+		x0 = plot_min(x0, p.x), x1 = plot_max(x1, p.x), y0 = plot_min(y0, p.y),
+		y1 = plot_max(y1, p.y);
 	}
 	double width = r->x1 - r->x0, height = r->y1 - r->y0;
-	double side = plot_min(52, 0.18 * width), below = plot_min(44, 0.2 * height), above = plot_min(8, 0.04 * height);
-	v->scale = plot_max(plot_min((width - 2 * side) / (x1 - x0), (height - below - above) / (y1 - y0)), 1);
+	double side = plot_min(52, 0.18 * width), below = plot_min(44, 0.2 * height),
+		   above = plot_min(8, 0.04 * height);
+	v->scale =
+		plot_max(plot_min((width - 2 * side) / (x1 - x0), (height - below - above) / (y1 - y0)), 1);
 	v->cx = (r->x0 + r->x1) / 2 - v->scale * (x0 + x1) / 2;
 	v->cy = (r->y0 + above + r->y1 - below) / 2 - v->scale * (y0 + y1) / 2;
 }
 
-/* ---- the box of the axes --------------------------------------------------------------------- */
+/* ---- the box of the axes ------------------------------------------------- */
 
 static void draw_face(Scene *s, const View *v, const Vec corner[4]) {
 	PlotPoint at[5];
@@ -88,7 +99,9 @@ static void draw_face(Scene *s, const View *v, const Vec corner[4]) {
 }
 
 static double get(Vec p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
-static void set(Vec *p, int axis, double v) { *(axis == 0 ? &p->x : axis == 1 ? &p->y : &p->z) = v; }
+static void set(Vec *p, int axis, double v) {
+	*(axis == 0 ? &p->x : axis == 1 ? &p->y : &p->z) = v;
+}
 static double half_of(int axis) { return axis == 2 ? HEIGHT : 1; }
 
 /* The side of the box along an axis that lies farther from the eye. */
@@ -132,14 +145,16 @@ static void draw_panes(Scene *s, const View *v, PlotTicks ticks[3]) {
 static bool keep_label(View *v, PlotRect r) {
 	for (int k = 0; k < v->nlabels; k++) {
 		const PlotRect *q = &v->labels[k];
-		if (!(r.x1 + 3 <= q->x0 || q->x1 + 3 <= r.x0 || r.y1 + 1 <= q->y0 || q->y1 + 1 <= r.y0)) return false;
+		if (!(r.x1 + 3 <= q->x0 || q->x1 + 3 <= r.x0 || r.y1 + 1 <= q->y0 || q->y1 + 1 <= r.y0))
+			return false;
 	}
 	if (v->nlabels == LABELS) return false;
 	v->labels[v->nlabels++] = r;
 	return true;
 }
 
-/* The edge of the box that carries the marks of an axis: its two other coordinates. */
+/* The edge of the box that carries the marks of an axis: its two other
+ * coordinates. */
 static void axis_edge(const View *v, int axis, Vec *from, Vec *to, Vec *outward) {
 	int b = (axis + 1) % 3, c = (axis + 2) % 3;
 	double best = -INFINITY;
@@ -171,20 +186,24 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 	const PlotStyle *st = &plot_style;
 	Vec from, to, outward;
 	axis_edge(v, axis, &from, &to, &outward);
-	PlotPoint a = project(v, from, NULL), b = project(v, to, NULL), middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
+	PlotPoint a = project(v, from, NULL), b = project(v, to, NULL),
+			  middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
 	PlotPoint centre = project(v, (Vec){0, 0, 0}, NULL), out = {-1, 0};
 	scene_segment(s, a.x, a.y, b.x, b.y, 1, frame_ink);
 	if (axis != 2) { /* outward on the floor, as seen */
 		Vec m = {(from.x + to.x) / 2, (from.y + to.y) / 2, from.z};
-		PlotPoint q = project(v, (Vec){m.x + 0.2 * outward.x, m.y + 0.2 * outward.y, m.z}, NULL), o = project(v, m, NULL);
+		PlotPoint q = project(v, (Vec){m.x + 0.2 * outward.x, m.y + 0.2 * outward.y, m.z}, NULL),
+				  o = project(v, m, NULL);
 		double length = hypot(q.x - o.x, q.y - o.y);
-		out = length > 1e-6 ? (PlotPoint){(q.x - o.x) / length, (q.y - o.y) / length} : (PlotPoint){0, 1};
+		out = length > 1e-6 ? (PlotPoint){(q.x - o.x) / length, (q.y - o.y) / length}
+		                    : (PlotPoint){0, 1};
 		/* Seen from the side the floor is a line, and marks go down. */
 		PlotPoint normal = {-(b.y - a.y), b.x - a.x};
 		double n = hypot(normal.x, normal.y);
 		if (n > 1e-6) {
 			normal = (PlotPoint){normal.x / n, normal.y / n};
-			if (normal.x * (middle.x - centre.x) + normal.y * (middle.y - centre.y) < 0) normal = (PlotPoint){-normal.x, -normal.y};
+			if (normal.x * (middle.x - centre.x) + normal.y * (middle.y - centre.y) < 0)
+				normal = (PlotPoint){-normal.x, -normal.y};
 			if (out.x * normal.x + out.y * normal.y < 0.35) out = normal;
 		}
 	}
@@ -193,12 +212,15 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 	for (int i = 0; i < ticks->n; i++) {
 		double u = span_place(&v->box->axes.axis[axis], ticks->major[i].at);
 		if (!(u >= -1e-9 && u <= 1 + 1e-9)) continue;
-		Vec m = {from.x + u * (to.x - from.x), from.y + u * (to.y - from.y), from.z + u * (to.z - from.z)};
+		Vec m = {from.x + u * (to.x - from.x), from.y + u * (to.y - from.y),
+		         from.z + u * (to.z - from.z)};
 		PlotPoint at = project(v, m, NULL);
-		scene_segment(s, at.x, at.y, at.x + out.x * st->major, at.y + out.y * st->major, 0.9, frame_ink);
+		scene_segment(s, at.x, at.y, at.x + out.x * st->major, at.y + out.y * st->major, 0.9,
+		              frame_ink);
 		double w = font_width(ticks->major[i].label, st->tick), h = st->tick * FONT_CAP;
 		/* The nearest point of the label's box is a gap away from the tick. */
-		double gap = st->major + 4, x = at.x + out.x * gap + out.x * w / 2, y = at.y + out.y * gap + out.y * h / 2;
+		double gap = st->major + 4, x = at.x + out.x * gap + out.x * w / 2,
+			   y = at.y + out.y * gap + out.y * h / 2;
 		PlotRect r = {x - w / 2, y - h / 2, x + w / 2, y + h / 2};
 		if (!keep_label(v, r)) continue;
 		scene_text(s, ticks->major[i].label, r.x0, r.y1, st->tick, ANCHOR_START, ink);
@@ -209,22 +231,30 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 	}
 	const char *text = p->label[axis] ? p->label[axis] : "";
 	char both[1200];
-	snprintf(both, sizeof both, "%s%s%s%s%s", text, *text && ticks->multiplier[0] ? " (" : "", ticks->multiplier, *text && ticks->multiplier[0] ? ")" : "", "");
+	snprintf(both, sizeof both, "%s%s%s%s%s", text, *text && ticks->multiplier[0] ? " (" : "",
+	         ticks->multiplier, *text && ticks->multiplier[0] ? ")" : "", "");
 	if (!*both) return;
-	double size = st->label, angle = axis == 2 ? (font_width(both, st->label) < 2 * st->label ? 0 : 90) : font_width(both, st->label) < 2 * st->label ? 0 : atan2(-(b.y - a.y), b.x - a.x) * 180 / PLOT_PI;
+	double size = st->label, angle = axis == 2
+	                                     ? (font_width(both, st->label) < 2 * st->label ? 0 : 90)
+	                                 : font_width(both, st->label) < 2 * st->label
+	                                     ? 0
+	                                     : atan2(-(b.y - a.y), b.x - a.x) * 180 / PLOT_PI;
 	if (angle > 90) angle -= 180;
 	if (angle <= -90) angle += 180;
 	const char *fitted = draw_fit(&s->arena, both, &size, plot_max(width_of_edge * 1.1, 40));
-	/* The text's own line is as far out as the labels, and half its height further. */
+	/* The text's own line is as far out as the labels, and half its height
+	 * further. */
 	double turned = angle * PLOT_PI / 180, w = font_width(fitted, size) / 2, h = size * 0.5;
-	double half = fabs(out.x * cos(turned) - out.y * sin(turned)) * w + fabs(out.x * sin(turned) + out.y * cos(turned)) * h;
+	double half = fabs(out.x * cos(turned) - out.y * sin(turned)) * w +
+	              fabs(out.x * sin(turned) + out.y * cos(turned)) * h;
 	if (axis != 2) half = plot_min(half, h + 0.3 * w);
 	double far = reach + 5 + half;
-	PlotPoint at = {middle.x + out.x * far + sin(turned) * size * FONT_CAP / 2, middle.y + out.y * far + cos(turned) * size * FONT_CAP / 2};
+	PlotPoint at = {middle.x + out.x * far + sin(turned) * size * FONT_CAP / 2,
+	                middle.y + out.y * far + cos(turned) * size * FONT_CAP / 2};
 	scene_text_turned(s, fitted, at.x, at.y, size, ANCHOR_MIDDLE, angle, ink);
 }
 
-/* ---- what stands in it ----------------------------------------------------------------------- */
+/* ---- what stands in it --------------------------------------------------- */
 
 typedef struct Piece { /* a square, a part of a line or a point */
 	double depth;
@@ -260,7 +290,8 @@ static int by_depth(const void *a, const void *b) {
 
 /* Light from the upper left behind the eye: how bright a square is. */
 static double light_of(const View *v, const Vec c[4]) {
-	Vec e = {c[2].x - c[0].x, c[2].y - c[0].y, c[2].z - c[0].z}, f = {c[3].x - c[1].x, c[3].y - c[1].y, c[3].z - c[1].z};
+	Vec e = {c[2].x - c[0].x, c[2].y - c[0].y, c[2].z - c[0].z},
+		f = {c[3].x - c[1].x, c[3].y - c[1].y, c[3].z - c[1].z};
 	Vec n = turn(v, (Vec){e.y * f.z - e.z * f.y, e.z * f.x - e.x * f.z, e.x * f.y - e.y * f.x});
 	double length = sqrt(dot3(n, n));
 	if (!(length > 0)) return 1;
@@ -271,7 +302,8 @@ static double light_of(const View *v, const Vec c[4]) {
 static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 	const PlotField *g = &it->more.grid;
 	if (g->nx < 2 || g->ny < 2) return;
-	size_t step_x = (g->nx - 2) / MOST_SIDE + 1, step_y = (g->ny - 2) / MOST_SIDE + 1; /* the last square may be smaller */
+	/* the last square may be smaller */
+	size_t step_x = (g->nx - 2) / MOST_SIDE + 1, step_y = (g->ny - 2) / MOST_SIDE + 1;
 	size_t nx = (g->nx - 2) / step_x + 2, ny = (g->ny - 2) / step_y + 2;
 	PlotColour map[256];
 	plot_map_colours(v->box->axes.map, map);
@@ -287,7 +319,8 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 				if (a > g->nx - 1) a = g->nx - 1;
 				if (b > g->ny - 1) b = g->ny - 1;
 				double z = g->z[grid_at(g, a, b)], d;
-				corner[k] = plot_usable(z) ? place(v, grid_x(g, a), grid_y(g, b), z) : (Vec){NAN, NAN, NAN};
+				corner[k] =
+					plot_usable(z) ? place(v, grid_x(g, a), grid_y(g, b), z) : (Vec){NAN, NAN, NAN};
 				whole = !missing(corner[k]);
 				if (!whole) break;
 				p.at[k] = project(v, corner[k], &d);
@@ -295,11 +328,14 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 				sum += span_place(&v->box->axes.axis[PLOT_Z], z) / 4;
 			}
 			if (!whole) continue;
-			PlotColour c = it->s.colour >= 0 ? plot_series_colour(it->colour) : map[(int)(plot_clamp(sum, 0, 1) * (PLOT_MAP_COLOURS - 1) + 0.5)];
+			PlotColour c = it->s.colour >= 0
+			                   ? plot_series_colour(it->colour)
+			                   : map[(int)(plot_clamp(sum, 0, 1) * (PLOT_MAP_COLOURS - 1) + 0.5)];
 			double light = light_of(v, corner);
 			p.depth = depth;
 			p.fill = plot_shade(c, light > 1 ? 1 + 0.6 * (light - 1) : light);
-			p.line = mesh ? plot_shade(p.fill, 0.72) : p.fill; /* a line of its own colour closes the seam */
+			/* a line of its own colour closes the seam */
+			p.line = mesh ? plot_shade(p.fill, 0.72) : p.fill;
 			p.width = mesh ? 0.5 : 0.6;
 			if (it->s.opacity > 0) p.fill.a = (uint8_t)(it->s.opacity * 255 + 0.5);
 			if (it->s.opacity > 0 && it->s.opacity < 1 && !mesh) p.width = 0;
@@ -308,7 +344,8 @@ static void add_surface(Pieces *list, const View *v, const PlotItem *it) {
 	}
 }
 
-/* Lines go into the list piece by piece only where a surface may hide parts of them. */
+/* Lines go into the list piece by piece only where a surface may hide parts of
+ * them. */
 static void add_line(Pieces *list, Scene *s, const View *v, const PlotItem *it, bool by_piece) {
 	PlotColour c = draw_colour(it, 1);
 	double width = draw_line_width(it);
@@ -318,7 +355,8 @@ static void add_line(Pieces *list, Scene *s, const View *v, const PlotItem *it, 
 	if (!run) return;
 	for (size_t i = 0; i <= it->s.n; i++) {
 		double depth = 0;
-		Vec q = i < it->s.n ? place(v, item_x(it, i), item_y(it, i), it->more.a[i]) : (Vec){NAN, NAN, NAN};
+		Vec q = i < it->s.n ? place(v, item_x(it, i), item_y(it, i), it->more.a[i])
+		                    : (Vec){NAN, NAN, NAN};
 		if (missing(q)) {
 			if (!by_piece && n) scene_line(s, run, n, n == 1 ? 2.4 * width : width, c, it->dash);
 			n = 0;
@@ -326,7 +364,12 @@ static void add_line(Pieces *list, Scene *s, const View *v, const PlotItem *it, 
 		}
 		PlotPoint at = project(v, q, &depth);
 		if (n && hypot(at.x - last.x, at.y - last.y) < 0.35) continue;
-		if (by_piece && n) add_piece(list, &(Piece){.depth = (depth + before) / 2 + 1e-3, .at = {last, at}, .n = 2, .line = c, .width = width});
+		if (by_piece && n)
+			add_piece(list, &(Piece){.depth = (depth + before) / 2 + 1e-3,
+			                         .at = {last, at},
+			                         .n = 2,
+			                         .line = c,
+			                         .width = width});
 		run[n++] = at;
 		last = at;
 		before = depth;
@@ -370,7 +413,11 @@ void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	View *v = plot_take(&s->arena, 1, sizeof *v);
 	PlotTicks *ticks = plot_take(&s->arena, 3, sizeof *ticks);
 	if (!v || !ticks) return;
-	*v = (View){.box = box, .cos_a = cos(azimuth), .sin_a = sin(azimuth), .cos_e = cos(elevation), .sin_e = sin(elevation)};
+	*v = (View){.box = box,
+	            .cos_a = cos(azimuth),
+	            .sin_a = sin(azimuth),
+	            .cos_e = cos(elevation),
+	            .sin_e = sin(elevation)};
 	v->eye = EYE + 600 * plot_max(fabs(v->sin_e) - 0.9, 0);
 	fit_view(v);
 	for (int a = 0; a < 3; a++) {

@@ -1,7 +1,9 @@
-/* png.c - the one file that knows libpng: pixels become a PNG in memory, and a figure becomes a PNG file.
+/* png.c - the one file that knows libpng: pixels become a PNG in memory, and a
+ * figure becomes a PNG file.
  *
- * Needs: internal.h, libpng. Guarantees: libpng's memory comes from the figure's allocator and is returned on every
- * path; its errors come back as false and never print; no foreign frame but libpng's own is jumped over.
+ * Needs: internal.h, libpng. Guarantees: libpng's memory comes from the
+ * figure's allocator and is returned on every path; its errors come back as
+ * false and never print; no foreign frame but libpng's own is jumped over.
  */
 #include "repl/plot/internal.h"
 
@@ -55,7 +57,8 @@ typedef struct Picture {
 	const PlotColour *palette;
 } Picture;
 
-/* Everything between setjmp and the end, with no variable of its own that must outlive a jump. */
+/* Everything between setjmp and the end, with no variable of its own that must
+ * outlive a jump. */
 static bool encode(png_structp png, png_infop info, const Picture *p, PlotBuffer *out) {
 	if (setjmp(png_jmpbuf(png))) return false;
 	png_set_write_fn(png, out, on_write, on_flush);
@@ -80,8 +83,8 @@ static bool encode(png_structp png, png_infop info, const Picture *p, PlotBuffer
 	return true;
 }
 
-bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels, const PlotColour *palette,
-                PlotBuffer *out) {
+bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels,
+                const PlotColour *palette, PlotBuffer *out) {
 	Picture picture = {width, height, pixels, palette};
 	png_structp png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning,
 	                                            (png_voidp)(uintptr_t)alloc, take, give);
@@ -92,7 +95,7 @@ bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t
 	return done && !out->failed;
 }
 
-/* ---- a figure as a file ---------------------------------------------------------------------- */
+/* ---- a figure as a file -------------------------------------------------- */
 
 #define SMALLEST 16
 #define LARGEST 16384
@@ -101,12 +104,15 @@ bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t
 PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Raster *out) {
 	double natural_width, natural_height;
 	figure_natural_size(f, &natural_width, &natural_height);
-	/* The layout keeps the natural area in the ratio asked for, so that text grows with the number of pixels. */
+	/* The layout keeps the natural area in the ratio asked for, so that text
+	 * grows with the number of pixels. */
 	double resolution = sqrt((double)width * height / (natural_width * natural_height));
 	Scene scene;
-	PlotStatus status = figure_scene(f, width / resolution, height / resolution, resolution, &scene);
+	PlotStatus status =
+		figure_scene(f, width / resolution, height / resolution, resolution, &scene);
 	if (!status && !raster_scene(&scene, width, height, arena, out))
-		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels", width, height);
+		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels",
+		                   width, height);
 	plot_arena_free(&scene.arena);
 	return status;
 }
@@ -123,7 +129,8 @@ PlotStatus figure_write_png(Figure *f, const char *path, int width, int height) 
 	if (width < SMALLEST || height < SMALLEST || width > LARGEST || height > LARGEST ||
 	    (int64_t)width * height > MOST_PIXELS)
 		return plot_fail(f, PLOT_BAD_ARGUMENT,
-		                 "a picture is %d to %d pixels wide and high, and at most %d in all; %d by %d was asked for",
+		                 "a picture is %d to %d pixels wide and high, and at most %d in all; %d by "
+		                 "%d was asked for",
 		                 SMALLEST, LARGEST, MOST_PIXELS, width, height);
 
 	Raster raster;
@@ -131,7 +138,8 @@ PlotStatus figure_write_png(Figure *f, const char *path, int width, int height) 
 	PlotBuffer bytes = {.alloc = &f->alloc};
 	PlotStatus status = figure_raster(f, width, height, &arena, &raster);
 	if (!status && !png_encode(&f->alloc, width, height, raster.rgb, NULL, &bytes))
-		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels", width, height);
+		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels",
+		                   width, height);
 	if (!status) status = plot_write_file(path, bytes.at, bytes.n, f->error, sizeof f->error);
 	plot_buffer_free(&bytes);
 	plot_arena_free(&arena);
@@ -142,6 +150,8 @@ PlotStatus figure_write_png_dpi(Figure *f, const char *path, double dpi) {
 	if (!f) return PLOT_BAD_ARGUMENT;
 	double width, height;
 	figure_natural_size(f, &width, &height);
-	if (!(dpi > 0 && dpi <= 1e6)) return plot_fail(f, PLOT_BAD_ARGUMENT, "dpi is a number greater than 0; got %g", dpi);
-	return figure_write_png(f, path, (int)plot_clamp(width * dpi / 96 + 0.5, 1, 1e6), (int)plot_clamp(height * dpi / 96 + 0.5, 1, 1e6));
+	if (!(dpi > 0 && dpi <= 1e6))
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "dpi is a number greater than 0; got %g", dpi);
+	return figure_write_png(f, path, (int)plot_clamp(width * dpi / 96 + 0.5, 1, 1e6),
+	                        (int)plot_clamp(height * dpi / 96 + 0.5, 1, 1e6));
 }

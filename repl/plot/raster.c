@@ -1,13 +1,15 @@
 /* raster.c - draws a scene into pixels with smooth edges.
  *
- * Needs: internal.h, a scene whose coordinates layout has kept near the picture. Guarantees: nothing is written outside
- * of the picture or of a primitive's clip; a line covers each pixel once, however often it crosses itself; the cost is
- * that of the pixels near to the ink.
+ * Needs: internal.h, a scene whose coordinates layout has kept near the
+ * picture. Guarantees: nothing is written outside of the picture or of a
+ * primitive's clip; a line covers each pixel once, however often it crosses
+ * itself; the cost is that of the pixels near to the ink.
  *
- * Every primitive is first drawn into a mask of coverages, 0 to 255, then blended over the picture through the mask. A
- * stroke's coverage comes from the distance of the pixel's centre to the stroke's middle line and the larger one wins,
- * so that joints, ends and dots are round and seamless. A polygon's coverage is the area it covers in sixteen slices of
- * each pixel row.
+ * Every primitive is first drawn into a mask of coverages, 0 to 255, then
+ * blended over the picture through the mask. A stroke's coverage comes from the
+ * distance of the pixel's centre to the stroke's middle line and the larger one
+ * wins, so that joints, ends and dots are round and seamless. A polygon's
+ * coverage is the area it covers in sixteen slices of each pixel row.
  */
 #include "repl/plot/internal.h"
 
@@ -71,18 +73,20 @@ static void brush_apply(Brush *b, PlotColour c) {
 	b->dirty = (Area){b->r->width, b->r->height, 0, 0};
 }
 
-/* ---- strokes --------------------------------------------------------------------------------- */
+/* ---- strokes ------------------------------------------------------------- */
 
 /* A piece of a stroke between two points in pixels. */
 static void brush_piece(Brush *b, PlotPoint p, PlotPoint q) {
 	double half = b->half, reach = half + 0.5;
 	if (!(fabs(p.x) < 1e7 && fabs(p.y) < 1e7 && fabs(q.x) < 1e7 && fabs(q.y) < 1e7)) return;
 	double dx = q.x - p.x, dy = q.y - p.y, length2 = dx * dx + dy * dy;
-	int y0 = pixel_floor(plot_min(p.y, q.y) - reach), y1 = pixel_floor(plot_max(p.y, q.y) + reach) + 1;
+	int y0 = pixel_floor(plot_min(p.y, q.y) - reach),
+		y1 = pixel_floor(plot_max(p.y, q.y) + reach) + 1;
 	if (y0 < b->clip.y0) y0 = b->clip.y0;
 	if (y1 > b->clip.y1) y1 = b->clip.y1;
 	for (int y = y0; y < y1; y++) {
-		/* The part of the piece that comes within reach of this row, and from it the columns to look at. */
+		/* The part of the piece that comes within reach of this row, and from
+		 * it the columns to look at. */
 		double cy = y + 0.5, ta = 0, tb = 1;
 		if (fabs(dy) > 1e-9) {
 			double t0 = (cy - reach - p.y) / dy, t1 = (cy + reach - p.y) / dy;
@@ -91,7 +95,8 @@ static void brush_piece(Brush *b, PlotPoint p, PlotPoint q) {
 			if (ta > tb) continue;
 		}
 		double xa = p.x + ta * dx, xb = p.x + tb * dx;
-		int x0 = pixel_floor(plot_min(xa, xb) - reach), x1 = pixel_floor(plot_max(xa, xb) + reach) + 1;
+		int x0 = pixel_floor(plot_min(xa, xb) - reach),
+			x1 = pixel_floor(plot_max(xa, xb) + reach) + 1;
 		if (x0 < b->clip.x0) x0 = b->clip.x0;
 		if (x1 > b->clip.x1) x1 = b->clip.x1;
 		if (x0 >= x1) continue;
@@ -111,7 +116,9 @@ static void brush_piece(Brush *b, PlotPoint p, PlotPoint q) {
 	}
 }
 
-static PlotPoint to_pixels(const Brush *b, PlotPoint p) { return (PlotPoint){p.x * b->scale_x, p.y * b->scale_y}; }
+static PlotPoint to_pixels(const Brush *b, PlotPoint p) {
+	return (PlotPoint){p.x * b->scale_x, p.y * b->scale_y};
+}
 
 static void draw_dashes(Brush *b, const Prim *p, const double *pattern, int parts) {
 	int part = 0;
@@ -146,16 +153,15 @@ static void draw_line(Brush *b, const Prim *p) {
 	double pattern[4];
 	int parts = plot_dash_pattern(p->dash, pattern);
 	b->half = p->size * sqrt(b->scale_x * b->scale_y) / 2;
-	if (p->n == 1)
-		brush_piece(b, to_pixels(b, p->points[0]), to_pixels(b, p->points[0]));
-	else if (parts && p->size > 0)
-		draw_dashes(b, p, pattern, parts);
+	if (p->n == 1) brush_piece(b, to_pixels(b, p->points[0]), to_pixels(b, p->points[0]));
+	else if (parts && p->size > 0) draw_dashes(b, p, pattern, parts);
 	else
-		for (size_t i = 1; i < p->n; i++) brush_piece(b, to_pixels(b, p->points[i - 1]), to_pixels(b, p->points[i]));
+		for (size_t i = 1; i < p->n; i++)
+			brush_piece(b, to_pixels(b, p->points[i - 1]), to_pixels(b, p->points[i]));
 	brush_apply(b, p->colour);
 }
 
-/* ---- polygons -------------------------------------------------------------------------------- */
+/* ---- polygons ------------------------------------------------------------ */
 
 #define SLICES 16
 
@@ -174,10 +180,12 @@ static void add_run(Brush *b, double x0, double x1, float weight) {
 	b->row[last] += weight * (float)(x1 - last);
 }
 
-/* The slices whose middles the edge crosses, counted from slice 0 of row y0 and kept within [0, slices). */
+/* The slices whose middles the edge crosses, counted from slice 0 of row y0 and
+ * kept within [0, slices). */
 static bool edge_slices(PlotPoint p, PlotPoint q, int y0, int slices, int *from, int *to) {
 	double low = plot_min(p.y, q.y), high = plot_max(p.y, q.y);
-	double first = ceil((low - y0) * SLICES - 0.5), last = ceil((high - y0) * SLICES - 0.5); /* last excluded */
+	/* last excluded */
+	double first = ceil((low - y0) * SLICES - 0.5), last = ceil((high - y0) * SLICES - 0.5);
 	*from = (int)plot_clamp(first, 0, slices);
 	*to = (int)plot_clamp(last, 0, slices);
 	return *from < *to;
@@ -239,7 +247,8 @@ static void fill_polygon(Brush *b, const PlotPoint *at, size_t n) {
 			first = i + 1;
 			continue;
 		}
-		if (edge_slices(at[i], at[ring_next(at, n, i, &first)], y0, slices, &from, &to)) total += (size_t)(to - from);
+		if (edge_slices(at[i], at[ring_next(at, n, i, &first)], y0, slices, &from, &to))
+			total += (size_t)(to - from);
 	}
 	if (!total || !crossing_room(b, total, (size_t)slices)) return;
 	memset(b->start, 0, ((size_t)slices + 1) * sizeof *b->start);
@@ -297,10 +306,11 @@ static void draw_polygon(Brush *b, const Prim *p, PlotArena *arena) {
 }
 
 /* A filled shape with its white edge, which keeps overlapping markers apart. */
-static void draw_outline(Brush *b, PlotPoint middle, double size, double edge, const PlotPoint *shape, int corners,
-                         PlotColour c) {
+static void draw_outline(Brush *b, PlotPoint middle, double size, double edge,
+                         const PlotPoint *shape, int corners, PlotColour c) {
 	PlotPoint at[PLOT_MARKER_CORNERS];
-	for (int i = 0; i < corners; i++) at[i] = (PlotPoint){middle.x + shape[i].x * size, middle.y + shape[i].y * size};
+	for (int i = 0; i < corners; i++)
+		at[i] = (PlotPoint){middle.x + shape[i].x * size, middle.y + shape[i].y * size};
 	fill_polygon(b, at, (size_t)corners);
 	brush_apply(b, c);
 	if (!(edge > 0)) return;
@@ -309,7 +319,8 @@ static void draw_outline(Brush *b, PlotPoint middle, double size, double edge, c
 	brush_apply(b, (PlotColour){255, 255, 255, 255});
 }
 
-/* The same for a circle, as two dots of a brush: there may be very many of them. */
+/* The same for a circle, as two dots of a brush: there may be very many of
+ * them. */
 static void draw_circle(Brush *b, PlotPoint middle, double size, double edge, PlotColour c) {
 	if (edge > 0) {
 		b->half = (size + edge) / 2;
@@ -324,14 +335,13 @@ static void draw_circle(Brush *b, PlotPoint middle, double size, double edge, Pl
 static void draw_markers(Brush *b, const Prim *p) {
 	PlotPoint shape[PLOT_MARKER_CORNERS], bars[4];
 	int corners = plot_marker_outline(p->marker, shape), ends = plot_marker_bars(p->marker, bars);
-	double scale = sqrt(b->scale_x * b->scale_y), size = p->size * scale, edge = plot_marker_edge(p->size) * scale;
+	double scale = sqrt(b->scale_x * b->scale_y), size = p->size * scale,
+		   edge = plot_marker_edge(p->size) * scale;
 	for (size_t k = 0; k < p->n; k++) {
 		PlotPoint middle = to_pixels(b, p->points[k]);
 		if (!(fabs(middle.x) < 1e7 && fabs(middle.y) < 1e7)) continue;
-		if (p->marker == PLOT_MARKER_CIRCLE)
-			draw_circle(b, middle, size, edge, p->colour);
-		else if (corners)
-			draw_outline(b, middle, size, edge, shape, corners, p->colour);
+		if (p->marker == PLOT_MARKER_CIRCLE) draw_circle(b, middle, size, edge, p->colour);
+		else if (corners) draw_outline(b, middle, size, edge, shape, corners, p->colour);
 		for (int i = 0; i + 1 < ends; i += 2) {
 			PlotPoint from = {middle.x + bars[i].x * size, middle.y + bars[i].y * size};
 			PlotPoint to = {middle.x + bars[i + 1].x * size, middle.y + bars[i + 1].y * size};
@@ -342,14 +352,14 @@ static void draw_markers(Brush *b, const Prim *p) {
 	}
 }
 
-/* ---- texts and images ------------------------------------------------------------------------ */
+/* ---- texts and images ---------------------------------------------------- */
 
 typedef struct TextBrush {
 	Brush *brush;
 	PlotPoint origin; /* in pixels */
 	double scale;
 	double across, along; /* cosine and sine of the angle it is turned by */
-	double half; /* half the thickness of normal letters, in pixels */
+	double half;          /* half the thickness of normal letters, in pixels */
 } TextBrush;
 
 static void text_piece(void *ud, PlotPoint a, PlotPoint b, double weight) {
@@ -364,8 +374,7 @@ static void text_piece(void *ud, PlotPoint a, PlotPoint b, double weight) {
 
 static void draw_text(Brush *b, const Prim *p) {
 	double scale = sqrt(b->scale_x * b->scale_y), width = font_width(p->text, p->size);
-	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width
-	                                                                                : 0;
+	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
 	double angle = p->angle * PLOT_PI / 180;
 	TextBrush t = {.brush = b,
 	               .origin = to_pixels(b, p->points[0]),
@@ -373,7 +382,8 @@ static void draw_text(Brush *b, const Prim *p) {
 	               .across = cos(angle),
 	               .along = sin(angle),
 	               .half = p->size * (p->bold ? FONT_STEM_BOLD : FONT_STEM) * scale / 2};
-	/* The baseline falls on the border of two pixels, so that feet of letters are sharp. */
+	/* The baseline falls on the border of two pixels, so that feet of letters
+	 * are sharp. */
 	if (p->angle == 90) {
 		t.across = 0;
 		t.origin.x = floor(t.origin.x + 0.5);
@@ -410,7 +420,8 @@ static void draw_image(Brush *b, const Prim *p) {
 bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raster *out) {
 	size_t pixels = (size_t)width * (size_t)height;
 	*out = (Raster){width, height, plot_take(arena, pixels, 3)};
-	Brush b = {.r = out, .arena = arena, .scale_x = width / s->width, .scale_y = height / s->height};
+	Brush b = {
+		.r = out, .arena = arena, .scale_x = width / s->width, .scale_y = height / s->height};
 	b.mask = plot_take(arena, pixels, 1);
 	b.row = plot_take(arena, (size_t)width + 2, sizeof *b.row);
 	if (!out->rgb || !b.mask || !b.row) return false;

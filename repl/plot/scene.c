@@ -1,8 +1,9 @@
-/* scene.c - the list of drawing primitives that both the SVG and the PNG writer read, and the shapes they must agree
- * on.
+/* scene.c - the list of drawing primitives that both the SVG and the PNG writer
+ * read, and the shapes they must agree on.
  *
- * Needs: internal.h. Guarantees: primitives keep the order they were added in; points are copied; when memory fails the
- * arena's flag is set and the primitive is left out, so that callers check once, at the end.
+ * Needs: internal.h. Guarantees: primitives keep the order they were added in;
+ * points are copied; when memory fails the arena's flag is set and the
+ * primitive is left out, so that callers check once, at the end.
  */
 #include "repl/plot/internal.h"
 
@@ -16,10 +17,8 @@ static Prim *add(Scene *s, PrimKind kind, PlotColour c) {
 	p->colour = c;
 	p->clip = s->clip;
 	p->clip_number = s->clip_number;
-	if (s->last)
-		s->last->next = p;
-	else
-		s->first = p;
+	if (s->last) s->last->next = p;
+	else s->first = p;
 	s->last = p;
 	return p;
 }
@@ -45,7 +44,8 @@ void scene_clip(Scene *s, const PlotRect *rect) {
 	s->clip_number = ++s->clips;
 }
 
-void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotColour c, PlotDash dash) {
+void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotColour c,
+                PlotDash dash) {
 	if (!n || dash == PLOT_NO_LINE) return;
 	Prim *p = add_points(s, PRIM_LINE, c, points, n);
 	if (!p) return;
@@ -53,7 +53,8 @@ void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotC
 	p->dash = dash;
 }
 
-void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double width, PlotColour c) {
+void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double width,
+                   PlotColour c) {
 	PlotPoint ends[2] = {{x0, y0}, {x1, y1}};
 	scene_line(s, ends, 2, width, c, PLOT_SOLID);
 }
@@ -67,7 +68,8 @@ bool prim_holds(const Prim *p, double x, double y) {
 			start = i + 1;
 			continue;
 		}
-		PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1] : p->points[start];
+		PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1]
+		                                                                       : p->points[start];
 		if ((a.y <= y) != (b.y <= y) && a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) < x) in = !in;
 	}
 	return in;
@@ -82,7 +84,8 @@ void scene_box(Scene *s, PlotRect r, PlotColour c) {
 	scene_polygon(s, corners, 4, c);
 }
 
-void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width, PlotColour c) {
+void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width,
+                   PlotColour c) {
 	if (!n || m == PLOT_MARKER_NONE) return;
 	Prim *p = add_points(s, PRIM_MARKERS, c, points, n);
 	if (!p) return;
@@ -90,7 +93,8 @@ void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, do
 	p->size = width;
 }
 
-static Prim *add_text(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c) {
+static Prim *add_text(Scene *s, const char *text, double x, double y, double size,
+                      PlotAnchor anchor, PlotColour c) {
 	if (!text || !*text) return NULL;
 	PlotPoint at = {x, y};
 	Prim *p = add_points(s, PRIM_TEXT, c, &at, 1);
@@ -101,16 +105,18 @@ static Prim *add_text(Scene *s, const char *text, double x, double y, double siz
 	return p;
 }
 
-void scene_text(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c) {
+void scene_text(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor,
+                PlotColour c) {
 	add_text(s, text, x, y, size, anchor, c);
 }
 
-void scene_text_upright(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c) {
+void scene_text_upright(Scene *s, const char *text, double x, double y, double size,
+                        PlotAnchor anchor, PlotColour c) {
 	scene_text_turned(s, text, x, y, size, anchor, 90, c);
 }
 
-void scene_text_turned(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, double angle,
-                       PlotColour c) {
+void scene_text_turned(Scene *s, const char *text, double x, double y, double size,
+                       PlotAnchor anchor, double angle, PlotColour c) {
 	Prim *p = add_text(s, text, x, y, size, anchor, c);
 	if (p) p->angle = angle;
 }
@@ -119,7 +125,8 @@ void scene_bold(Scene *s) {
 	if (s->last && s->last->kind == PRIM_TEXT) s->last->bold = true;
 }
 
-void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index, const PlotColour *palette) {
+void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,
+                 const PlotColour *palette) {
 	Prim *p = add(s, PRIM_IMAGE, (PlotColour){0, 0, 0, 255});
 	if (!p) return;
 	p->rect = r;
@@ -129,10 +136,11 @@ void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *ind
 	p->palette = palette;
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------- */
 
 int plot_dash_pattern(PlotDash dash, double out[4]) {
-	static const double dashed[4] = {4, 3.2, 4, 3.2}, dotted[4] = {0, 2.3, 0, 2.3}, dash_dot[4] = {5, 2.8, 0, 2.8};
+	static const double dashed[4] = {4, 3.2, 4, 3.2}, dotted[4] = {0, 2.3, 0, 2.3},
+						dash_dot[4] = {5, 2.8, 0, 2.8};
 	const double *from = dash == PLOT_DASHED     ? dashed
 	                     : dash == PLOT_DOTTED   ? dotted
 	                     : dash == PLOT_DASH_DOT ? dash_dot

@@ -1,11 +1,13 @@
 /* streamlines.c - lines along a field of vectors, evenly spread over the plot.
  *
- * Needs: internal.h, a grid checked by figure.c. Guarantees: no line comes nearer to another than about a cell of the
- * mask; every line ends, at a cell that is taken, at the edge, where the field is missing or stands still, or after a
- * fixed length; lines shorter than a few cells are not drawn.
+ * Needs: internal.h, a grid checked by figure.c. Guarantees: no line comes
+ * nearer to another than about a cell of the mask; every line ends, at a cell
+ * that is taken, at the edge, where the field is missing or stands still, or
+ * after a fixed length; lines shorter than a few cells are not drawn.
  *
- * Seeds go around the plot from its rim to its middle. A line is integrated both ways by the midpoint rule in the plane
- * of the picture, and stops at the first cell that holds another line.
+ * Seeds go around the plot from its rim to its middle. A line is integrated
+ * both ways by the midpoint rule in the plane of the picture, and stops at the
+ * first cell that holds another line.
  */
 #include "repl/plot/internal.h"
 
@@ -44,11 +46,13 @@ static ptrdiff_t find_interval(const double *at, size_t n, double v) {
 	return (ptrdiff_t)lo;
 }
 
-/* The direction of the field in the picture, of length 1; false where there is none. */
+/* The direction of the field in the picture, of length 1; false where there is
+ * none. */
 static bool flow_direction(const Flow *f, PlotPoint p, PlotPoint *out) {
 	ptrdiff_t i = find_interval(f->px, f->g->nx, p.x), j = find_interval(f->py, f->g->ny, p.y);
 	if (i < 0 || j < 0) return false;
-	double s = (p.x - f->px[i]) / (f->px[i + 1] - f->px[i]), t = (p.y - f->py[j]) / (f->py[j + 1] - f->py[j]);
+	double s = (p.x - f->px[i]) / (f->px[i + 1] - f->px[i]),
+		   t = (p.y - f->py[j]) / (f->py[j + 1] - f->py[j]);
 	double u = 0, v = 0;
 	for (int k = 0; k < 4; k++) {
 		size_t at = grid_at(f->g, (size_t)i + (k & 1), (size_t)j + (k >> 1));
@@ -69,10 +73,12 @@ static int *flow_cell(const Flow *f, PlotPoint p) {
 	return x >= 0 && y >= 0 && x < f->across && y < f->down ? &f->taken[y * f->across + x] : NULL;
 }
 
-/* One way from a point; adds to f->at. True when the line came back to the point: it is closed. */
+/* One way from a point; adds to f->at. True when the line came back to the
+ * point: it is closed. */
 static bool flow_walk(Flow *f, PlotPoint p, double sign) {
 	const PlotPoint start = p;
-	int *cell = flow_cell(f, p), left = -1; /* steps left to close in, once it is in a cell of its own */
+	/* steps left to close in, once it is in a cell of its own */
+	int *cell = flow_cell(f, p), left = -1;
 	const int *last = cell;
 	size_t before = 0;
 	int stay = 0;
@@ -136,7 +142,9 @@ static void flow_line(Flow *f, Scene *s, const PlotItem *it, PlotPoint seed) {
 	double length = hypot(to.x - from.x, to.y - from.y);
 	if (length > 0) {
 		double ahead = 3 / length;
-		draw_arrow_head(s, from, (PlotPoint){to.x + ahead * (to.x - from.x), to.y + ahead * (to.y - from.y)}, 6.5 + width, c);
+		draw_arrow_head(s, from,
+		                (PlotPoint){to.x + ahead * (to.x - from.x), to.y + ahead * (to.y - from.y)},
+		                6.5 + width, c);
 	}
 }
 
@@ -159,7 +167,8 @@ static bool flow_open(Flow *f, const PanelBox *box, const PlotItem *it, PlotAren
 			if (at[k] != at[k]) return false;
 		}
 		for (size_t k = 0; k + 1 < n; k++) {
-			double from = a ? grid_y(g, k) : grid_x(g, k), to = a ? grid_y(g, k + 1) : grid_x(g, k + 1);
+			double from = a ? grid_y(g, k) : grid_x(g, k),
+				   to = a ? grid_y(g, k + 1) : grid_x(g, k + 1);
 			rate[k] = (at[k + 1] - at[k]) / (to - from);
 		}
 		if (a) f->py = at, f->dy = rate;
@@ -177,7 +186,9 @@ void flow_draw(Scene *s, const PanelBox *box, const PlotItem *it) {
 			int x0 = ring, y0 = ring, x1 = f.across - 1 - ring, y1 = f.down - 1 - ring;
 			for (int y = y0; y <= y1; y++)
 				for (int x = x0; x <= x1; x += y == y0 || y == y1 || x1 == x0 ? 1 : x1 - x0)
-					flow_line(&f, s, it, (PlotPoint){f.r.x0 + (x + 0.5) * f.cell, f.r.y0 + (y + 0.5) * f.cell});
+					flow_line(
+						&f, s, it,
+						(PlotPoint){f.r.x0 + (x + 0.5) * f.cell, f.r.y0 + (y + 0.5) * f.cell});
 		}
 	}
 	if (arena.failed) s->arena.failed = true;

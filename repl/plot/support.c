@@ -1,7 +1,8 @@
 /* support.c - memory, growing bytes, UTF-8, marked-up text and files.
  *
- * Needs: internal.h. Guarantees: every size is checked before it is multiplied; a failed allocation leaves a flag,
- * never a torn record; numbers do not depend on the locale.
+ * Needs: internal.h. Guarantees: every size is checked before it is multiplied;
+ * a failed allocation leaves a flag, never a torn record; numbers do not depend
+ * on the locale.
  */
 #include "repl/plot/internal.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static void *malloc_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	(void)ud;
@@ -77,7 +78,7 @@ void plot_arena_free(PlotArena *a) {
 	}
 }
 
-/* ---- growing bytes --------------------------------------------------------------------------- */
+/* ---- growing bytes ------------------------------------------------------- */
 
 void plot_put(PlotBuffer *b, const void *bytes, size_t n) {
 	if (b->failed || !n) return;
@@ -140,7 +141,7 @@ void plot_buffer_free(PlotBuffer *b) {
 	b->n = b->cap = 0;
 }
 
-/* ---- characters ------------------------------------------------------------------------------ */
+/* ---- characters ---------------------------------------------------------- */
 
 uint32_t plot_utf8(const char **p) {
 	static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
@@ -150,9 +151,10 @@ uint32_t plot_utf8(const char **p) {
 		(*p)++;
 		return s[0];
 	}
-	int n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-	                                      : s[0] >= 0xc2 && s[0] < 0xe0   ? 2
-	                                                                      : 0;
+	int n = s[0] >= 0xf0 && s[0] < 0xf5   ? 4
+	        : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+	        : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+	                                      : 0;
 	uint32_t c = n ? s[0] & (0xffu >> (n + 1)) : 0;
 	for (int i = 1; i < n; i++) {
 		if ((s[i] & 0xc0) != 0x80) {
@@ -174,25 +176,26 @@ size_t plot_utf8_write(uint32_t c, char out[4]) {
 		out[0] = (char)c;
 		return 1;
 	}
-	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3
-	                                       : 4;
+	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 	for (size_t i = n - 1; i; i--) {
 		out[i] = (char)(0x80 | (c & 0x3f));
 		c >>= 6;
 	}
-	out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0
-	                                        : 0xf0) |
-	                c);
+	out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
 	return n;
 }
 
 int plot_char_columns(uint32_t c) {
-	if ((c >= 0x300 && c < 0x370) || (c >= 0x1ab0 && c < 0x1b00) || (c >= 0x20d0 && c < 0x2100)) return 0;
-	if (c == 0x200b || c == 0x200c || c == 0x200d || c == 0xfeff || (c >= 0xfe00 && c < 0xfe10)) return 0;
+	if ((c >= 0x300 && c < 0x370) || (c >= 0x1ab0 && c < 0x1b00) || (c >= 0x20d0 && c < 0x2100))
+		return 0;
+	if (c == 0x200b || c == 0x200c || c == 0x200d || c == 0xfeff || (c >= 0xfe00 && c < 0xfe10))
+		return 0;
 	bool wide = (c >= 0x1100 && c < 0x1160) || (c >= 0x2e80 && c < 0xa4d0 && c != 0x303f) ||
-	            (c >= 0xac00 && c < 0xd7a4) || (c >= 0xf900 && c < 0xfb00) || (c >= 0xfe30 && c < 0xfe70) ||
-	            (c >= 0xff00 && c < 0xff61) || (c >= 0xffe0 && c < 0xffe7) || (c >= 0x1f300 && c < 0x1f650) ||
-	            (c >= 0x1f680 && c < 0x1f700) || (c >= 0x1f900 && c < 0x1fa00) || (c >= 0x20000 && c < 0x3fffe);
+	            (c >= 0xac00 && c < 0xd7a4) || (c >= 0xf900 && c < 0xfb00) ||
+	            (c >= 0xfe30 && c < 0xfe70) || (c >= 0xff00 && c < 0xff61) ||
+	            (c >= 0xffe0 && c < 0xffe7) || (c >= 0x1f300 && c < 0x1f650) ||
+	            (c >= 0x1f680 && c < 0x1f700) || (c >= 0x1f900 && c < 0x1fa00) ||
+	            (c >= 0x20000 && c < 0x3fffe);
 	return wide ? 2 : 1;
 }
 
@@ -233,7 +236,8 @@ char *plot_copy_text(const PlotAllocator *alloc, const char *text) {
 	size_t bytes = 1;
 	char piece[4];
 	int n = 0;
-	for (const char *p = text; *p && n < PLOT_LONGEST_TEXT; n++) bytes += plot_utf8_write(clean(plot_utf8(&p)), piece);
+	for (const char *p = text; *p && n < PLOT_LONGEST_TEXT; n++)
+		bytes += plot_utf8_write(clean(plot_utf8(&p)), piece);
 	char *copy = plot_resize(alloc, NULL, 0, bytes);
 	if (!copy) return NULL;
 	char *at = copy;
@@ -246,7 +250,7 @@ void plot_free_text(const PlotAllocator *alloc, char *text) {
 	if (text) plot_resize(alloc, text, strlen(text) + 1, 0);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 static PlotStatus said(int failed, const char *path, char *error, size_t error_cap) {
 	if (!failed) return PLOT_OK;
@@ -258,10 +262,12 @@ PlotStatus plot_file_open(FileReplacement *file, const char *path, char *error, 
 	return said(replacement_open(file, path), path, error, error_cap);
 }
 
-PlotStatus plot_file_close(FileReplacement *file, const char *path, int failed, char *error, size_t error_cap) {
+PlotStatus plot_file_close(FileReplacement *file, const char *path, int failed, char *error,
+                           size_t error_cap) {
 	return said(replacement_close(file, failed), path, error, error_cap);
 }
 
-PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error, size_t error_cap) {
+PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error,
+                           size_t error_cap) {
 	return said(replace_file(path, bytes, n), path, error, error_cap);
 }

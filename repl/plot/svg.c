@@ -1,7 +1,8 @@
 /* svg.c - writes a scene as an SVG picture.
  *
- * Needs: internal.h. Guarantees: well-formed XML in UTF-8; texts are real <text>, so they can be searched, edited and
- * read aloud; numbers have a point in every locale; names inside the file carry a stamp of its contents, so that
+ * Needs: internal.h. Guarantees: well-formed XML in UTF-8; texts are real
+ * <text>, so they can be searched, edited and read aloud; numbers have a point
+ * in every locale; names inside the file carry a stamp of its contents, so that
  * several pictures can share one page.
  */
 #include "repl/plot/internal.h"
@@ -29,7 +30,8 @@ static void put_attribute(PlotBuffer *b, const char *name, double v, int decimal
 
 static void put_colour(PlotBuffer *b, const char *name, PlotColour c) {
 	static const char hex[] = "0123456789abcdef";
-	char text[8] = {'#', hex[c.r >> 4], hex[c.r & 15], hex[c.g >> 4], hex[c.g & 15], hex[c.b >> 4], hex[c.b & 15], 0};
+	char text[8] = {'#',           hex[c.r >> 4], hex[c.r & 15], hex[c.g >> 4],
+	                hex[c.g & 15], hex[c.b >> 4], hex[c.b & 15], 0};
 	plot_put(b, " ", 1);
 	plot_puts(b, name);
 	plot_puts(b, "=\"");
@@ -73,7 +75,8 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 		for (int i = 0; i < parts; i++) {
 			if (i) plot_put(b, " ", 1);
 			double length = pattern[i] * p->size;
-			plot_put_fixed(b, length > 0.01 ? length : 0.01, 2); /* some viewers leave out dashes of no length */
+			/* some viewers leave out dashes of no length */
+			plot_put_fixed(b, length > 0.01 ? length : 0.01, 2);
 		}
 		plot_put(b, "\"", 1);
 	}
@@ -81,15 +84,21 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 	plot_puts(b, "/>\n");
 }
 
-/* The line that follows a polygon around its own corners, which one element can draw as well; else NULL. */
+/* The line that follows a polygon around its own corners, which one element can
+ * draw as well; else NULL. */
 static const Prim *edge_of(const Prim *p) {
 	const Prim *q = p->next;
-	if (!q || q->kind != PRIM_LINE || q->clip_number != p->clip_number || q->n != p->n + 1 || q->dash > PLOT_SOLID) return NULL;
-	if (memcmp(q->points, p->points, p->n * sizeof *p->points) || memcmp(&q->points[p->n], p->points, sizeof *p->points)) return NULL;
+	if (!q || q->kind != PRIM_LINE || q->clip_number != p->clip_number || q->n != p->n + 1 ||
+	    q->dash > PLOT_SOLID)
+		return NULL;
+	if (memcmp(q->points, p->points, p->n * sizeof *p->points) ||
+	    memcmp(&q->points[p->n], p->points, sizeof *p->points))
+		return NULL;
 	return q;
 }
 
-/* One ring or several, each closed; holes are where two of them lie over each other. */
+/* One ring or several, each closed; holes are where two of them lie over each
+ * other. */
 static void write_polygon(PlotBuffer *b, const Prim *p, const Prim *edge) {
 	plot_puts(b, "<path");
 	if (edge) {
@@ -158,7 +167,8 @@ static void write_text(PlotBuffer *b, const Prim *p) {
 	put_attribute(b, "y", at.y, 2);
 	put_attribute(b, "font-size", p->size, 2);
 	if (p->anchor != ANCHOR_START)
-		plot_puts(b, p->anchor == ANCHOR_MIDDLE ? " text-anchor=\"middle\"" : " text-anchor=\"end\"");
+		plot_puts(b,
+		          p->anchor == ANCHOR_MIDDLE ? " text-anchor=\"middle\"" : " text-anchor=\"end\"");
 	if (p->bold) plot_puts(b, " font-weight=\"bold\"");
 	put_colour(b, "fill", p->colour);
 	if (p->angle != 0) {
@@ -177,8 +187,7 @@ static void write_text(PlotBuffer *b, const Prim *p) {
 	double height = 0; /* of the baseline now */
 	for (uint32_t c; (c = plot_next(&cursor, &level)); put_escaped(b, c)) {
 		if (level == now) continue;
-		double target = level > 0 ? FONT_RAISE * p->size : level < 0 ? -FONT_LOWER * p->size
-		                                                             : 0;
+		double target = level > 0 ? FONT_RAISE * p->size : level < 0 ? -FONT_LOWER * p->size : 0;
 		if (open) plot_puts(b, "</tspan>");
 		plot_puts(b, "<tspan");
 		put_attribute(b, "dy", height - target, 2);
@@ -195,9 +204,10 @@ static void write_text(PlotBuffer *b, const Prim *p) {
 static void put_base64(PlotBuffer *b, const uint8_t *bytes, size_t n) {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	for (size_t i = 0; i < n; i += 3) {
-		uint32_t three =
-			(uint32_t)bytes[i] << 16 | (i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0) | (i + 2 < n ? bytes[i + 2] : 0u);
-		char four[4] = {digits[three >> 18], digits[three >> 12 & 63], i + 1 < n ? digits[three >> 6 & 63] : '=',
+		uint32_t three = (uint32_t)bytes[i] << 16 | (i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0) |
+		                 (i + 2 < n ? bytes[i + 2] : 0u);
+		char four[4] = {digits[three >> 18], digits[three >> 12 & 63],
+		                i + 1 < n ? digits[three >> 6 & 63] : '=',
 		                i + 2 < n ? digits[three & 63] : '='};
 		plot_put(b, four, 4);
 	}
@@ -222,7 +232,8 @@ static void make_stamp(const Scene *s, char out[9]) {
 	uint32_t h = 2166136261u;
 	for (const Prim *p = s->first; p; p = p->next) {
 		const unsigned char *bytes = (const unsigned char *)p->points;
-		for (size_t i = 0; bytes && i < p->n * sizeof *p->points; i++) h = (h ^ bytes[i]) * 16777619u;
+		for (size_t i = 0; bytes && i < p->n * sizeof *p->points; i++)
+			h = (h ^ bytes[i]) * 16777619u;
 	}
 	for (int i = 0; i < 8; i++) out[i] = "0123456789abcdef"[h >> (28 - 4 * i) & 15];
 	out[8] = 0;
@@ -249,16 +260,17 @@ static void write_clips(PlotBuffer *b, const Scene *s, const char *stamp) {
 static void svg_write(const Scene *s, PlotBuffer *b) {
 	char stamp[9];
 	make_stamp(s, stamp);
-	plot_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
+	plot_puts(
+		b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
 	put_attribute(b, "width", s->width, 2);
 	put_attribute(b, "height", s->height, 2);
 	plot_puts(b, " viewBox=\"0 0 ");
 	plot_put_fixed(b, s->width, 2);
 	plot_puts(b, " ");
 	plot_put_fixed(b, s->height, 2);
-	plot_puts(
-		b, "\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', 'DejaVu Sans Condensed', sans-serif\" "
-		   "stroke-linecap=\"round\" stroke-linejoin=\"round\" xml:space=\"preserve\">\n");
+	plot_puts(b, "\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', 'DejaVu "
+	             "Sans Condensed', sans-serif\" "
+	             "stroke-linecap=\"round\" stroke-linejoin=\"round\" xml:space=\"preserve\">\n");
 	if (s->title && *s->title) {
 		plot_puts(b, "<title>");
 		PlotCursor cursor = {.at = s->title};

@@ -1,11 +1,14 @@
-/* terminal.c - a figure as lines of text: braille dots for lines, half blocks for fields, box drawing for axes.
+/* terminal.c - a figure as lines of text: braille dots for lines, half blocks
+ * for fields, box drawing for axes.
  *
- * Needs: internal.h, a terminal with UTF-8. Guarantees: no line is wider than asked for; colour codes are closed on the
- * line that opened them; without colour, series differ by dashes and fields by shades; the text is sent at once when it
- * is complete, or not at all.
+ * Needs: internal.h, a terminal with UTF-8. Guarantees: no line is wider than
+ * asked for; colour codes are closed on the line that opened them; without
+ * colour, series differ by dashes and fields by shades; the text is sent at
+ * once when it is complete, or not at all.
  *
- * A panel from above: title, label of y, plot with the y axis at its left, x axis, labels of its ticks, label of x,
- * legend, scale of colours. In a low panel the less important of these lines are left out.
+ * A panel from above: title, label of y, plot with the y axis at its left, x
+ * axis, labels of its ticks, label of x, legend, scale of colours. In a low
+ * panel the less important of these lines are left out.
  */
 #include "repl/plot/internal.h"
 
@@ -39,8 +42,9 @@ typedef struct Canvas {
 } Canvas;
 
 static Cell *canvas_at(Canvas *c, int x, int y) {
-	return x >= 0 && x < c->width && y >= 0 && y < c->height ? &c->cell[(size_t)y * (size_t)c->width + (size_t)x]
-	                                                         : NULL;
+	return x >= 0 && x < c->width && y >= 0 && y < c->height
+	           ? &c->cell[(size_t)y * (size_t)c->width + (size_t)x]
+	           : NULL;
 }
 
 static void canvas_put(Canvas *c, int x, int y, uint32_t ch, int ink) {
@@ -51,7 +55,7 @@ static void canvas_put(Canvas *c, int x, int y, uint32_t ch, int ink) {
 	cell->ink = (int16_t)ink;
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------- */
 
 /* The raised or lowered form of a character, 0 if there is none. */
 static uint32_t script_form(uint32_t c, int level) {
@@ -59,38 +63,14 @@ static uint32_t script_form(uint32_t c, int level) {
 		char from;
 		uint16_t up, down;
 	} forms[] = {
-		{'0', 0x2070, 0x2080},
-		{'1', 0xb9, 0x2081},
-		{'2', 0xb2, 0x2082},
-		{'3', 0xb3, 0x2083},
-		{'4', 0x2074, 0x2084},
-		{'5', 0x2075, 0x2085},
-		{'6', 0x2076, 0x2086},
-		{'7', 0x2077, 0x2087},
-		{'8', 0x2078, 0x2088},
-		{'9', 0x2079, 0x2089},
-		{'+', 0x207a, 0x208a},
-		{'-', 0x207b, 0x208b},
-		{'=', 0x207c, 0x208c},
-		{'(', 0x207d, 0x208d},
-		{')', 0x207e, 0x208e},
-		{'n', 0x207f, 0x2099},
-		{'i', 0x2071, 0x1d62},
-		{'a', 0, 0x2090},
-		{'e', 0, 0x2091},
-		{'o', 0, 0x2092},
-		{'x', 0, 0x2093},
-		{'h', 0, 0x2095},
-		{'k', 0, 0x2096},
-		{'l', 0, 0x2097},
-		{'m', 0, 0x2098},
-		{'p', 0, 0x209a},
-		{'s', 0, 0x209b},
-		{'t', 0, 0x209c},
-		{'j', 0, 0x2c7c},
-		{'r', 0, 0x1d63},
-		{'u', 0, 0x1d64},
-		{'v', 0, 0x1d65},
+		{'0', 0x2070, 0x2080}, {'1', 0xb9, 0x2081},   {'2', 0xb2, 0x2082},   {'3', 0xb3, 0x2083},
+		{'4', 0x2074, 0x2084}, {'5', 0x2075, 0x2085}, {'6', 0x2076, 0x2086}, {'7', 0x2077, 0x2087},
+		{'8', 0x2078, 0x2088}, {'9', 0x2079, 0x2089}, {'+', 0x207a, 0x208a}, {'-', 0x207b, 0x208b},
+		{'=', 0x207c, 0x208c}, {'(', 0x207d, 0x208d}, {')', 0x207e, 0x208e}, {'n', 0x207f, 0x2099},
+		{'i', 0x2071, 0x1d62}, {'a', 0, 0x2090},      {'e', 0, 0x2091},      {'o', 0, 0x2092},
+		{'x', 0, 0x2093},      {'h', 0, 0x2095},      {'k', 0, 0x2096},      {'l', 0, 0x2097},
+		{'m', 0, 0x2098},      {'p', 0, 0x209a},      {'s', 0, 0x209b},      {'t', 0, 0x209c},
+		{'j', 0, 0x2c7c},      {'r', 0, 0x1d63},      {'u', 0, 0x1d64},      {'v', 0, 0x1d65},
 	};
 	if (c == 0x2212) c = '-';
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
@@ -103,13 +83,15 @@ static void put_char(PlotBuffer *b, uint32_t c) {
 	plot_put(b, utf8, plot_utf8_write(c, utf8));
 }
 
-/* One raised or lowered group: as such characters where all of them exist, else as ^(...). Moves the cursor behind it.
+/* One raised or lowered group: as such characters where all of them exist, else
+ * as ^(...). Moves the cursor behind it.
  */
 static void put_group(PlotBuffer *b, PlotCursor *cursor, int level) {
 	bool all = true;
 	int n = 0, here;
 	uint32_t c;
-	for (PlotCursor ahead = *cursor, next; next = ahead, (c = plot_next(&next, &here)) && here == level; ahead = next) {
+	for (PlotCursor ahead = *cursor, next;
+	     next = ahead, (c = plot_next(&next, &here)) && here == level; ahead = next) {
 		all = all && script_form(c, level);
 		n++;
 	}
@@ -150,7 +132,8 @@ static int text_columns(const char *text) {
 	return n;
 }
 
-/* Writes at most `room` columns, the last one an ellipsis when the text is longer. Returns the columns used. */
+/* Writes at most `room` columns, the last one an ellipsis when the text is
+ * longer. Returns the columns used. */
 static int canvas_text(Canvas *c, int x, int y, int room, const char *text, int ink, bool bold) {
 	int used = 0, whole = text_columns(text), limit = whole > room ? room - 1 : room;
 	Cell *last = NULL;
@@ -172,12 +155,13 @@ static int canvas_text(Canvas *c, int x, int y, int room, const char *text, int 
 	return used;
 }
 
-static void canvas_centred(Canvas *c, int x, int y, int room, const char *text, int ink, bool bold) {
+static void canvas_centred(Canvas *c, int x, int y, int room, const char *text, int ink,
+                           bool bold) {
 	int width = text_columns(text);
 	canvas_text(c, width < room ? x + (room - width) / 2 : x, y, room, text, ink, bold);
 }
 
-/* ---- dots ------------------------------------------------------------------------------------ */
+/* ---- dots ---------------------------------------------------------------- */
 
 typedef struct Dots {
 	Canvas *c;
@@ -223,14 +207,15 @@ static void dots_point(void *ud, PlotPoint p, bool start) {
 		int n = (int)ceil(reach);
 		for (int i = 1; i <= n; i++) {
 			double t = (double)i / n;
-			if (dash_inks(d->dash, d->walked + reach * t)) dot(d, d->last.x + t * dx, d->last.y + t * dy);
+			if (dash_inks(d->dash, d->walked + reach * t))
+				dot(d, d->last.x + t * dx, d->last.y + t * dy);
 		}
 		d->walked += reach;
 	}
 	d->last = p;
 }
 
-/* ---- one panel ------------------------------------------------------------------------------- */
+/* ---- one panel ----------------------------------------------------------- */
 
 typedef struct Pane {
 	Canvas *c;
@@ -253,7 +238,9 @@ static uint32_t marker_sign(PlotMarker m) {
 static PlotDash pane_dash(const Pane *pane, size_t item) {
 	static const PlotDash turns[4] = {PLOT_SOLID, PLOT_DASHED, PLOT_DOTTED, PLOT_DASH_DOT};
 	const PlotItem *it = &pane->p->items[item];
-	return pane->c->colour || it->s.dash != PLOT_DASH_AUTO || it->dash == PLOT_NO_LINE ? it->dash : turns[item % 4];
+	return pane->c->colour || it->s.dash != PLOT_DASH_AUTO || it->dash == PLOT_NO_LINE
+	           ? it->dash
+	           : turns[item % 4];
 }
 
 static void draw_layer(Pane *pane, const PlotItem *item);
@@ -284,12 +271,13 @@ static void draw_series(Pane *pane, size_t item) {
 	if (it->marker == PLOT_MARKER_NONE || (it->dash != PLOT_NO_LINE && it->s.n > SIGNS)) return;
 	for (size_t i = 0; i < it->s.n; i++) {
 		PlotPoint p = draw_place(box, item_x(it, i), item_y(it, i));
-		if (!(p.x >= -0.5 && p.x < 2 * pane->across - 0.5 && p.y >= -0.5 && p.y < 4 * pane->down - 0.5)) continue;
-		if (it->s.n > SIGNS)
-			dot(&d, p.x, p.y);
+		if (!(p.x >= -0.5 && p.x < 2 * pane->across - 0.5 && p.y >= -0.5 &&
+		      p.y < 4 * pane->down - 0.5))
+			continue;
+		if (it->s.n > SIGNS) dot(&d, p.x, p.y);
 		else
-			canvas_put(pane->c, pane->left + (int)floor(p.x + 0.5) / 2, pane->top + (int)floor(p.y + 0.5) / 4,
-			           marker_sign(it->marker), d.ink);
+			canvas_put(pane->c, pane->left + (int)floor(p.x + 0.5) / 2,
+			           pane->top + (int)floor(p.y + 0.5) / 4, marker_sign(it->marker), d.ink);
 	}
 }
 
@@ -302,7 +290,8 @@ static uint32_t shade(double u) {
 static void draw_field(Pane *pane, const PlotField *field, const double *levels, int nlevels) {
 	int width = pane->across, height = 2 * pane->down;
 	double *values = plot_take(pane->c->arena, (size_t)width * (size_t)height, sizeof *values);
-	if (!values || !field_resample(field, &pane->box->axes, pane->c->arena, width, height, values)) return;
+	if (!values || !field_resample(field, &pane->box->axes, pane->c->arena, width, height, values))
+		return;
 	const PlotSpan *z = &pane->box->axes.axis[PLOT_Z];
 	int16_t palette[256];
 	plot_map_ansi(pane->box->axes.map, palette);
@@ -325,22 +314,20 @@ static void draw_field(Pane *pane, const PlotField *field, const double *levels,
 			uint8_t a = half[0], b = half[1];
 			if (!pane->c->colour) {
 				bool there = a < PLOT_MAP_COLOURS || b < PLOT_MAP_COLOURS;
-				cell->ch = there ? shade(u) : a == PLOT_MAP_MISSING ? 0xb7
-				                                                    : ' ';
+				cell->ch = there ? shade(u) : a == PLOT_MAP_MISSING ? 0xb7 : ' ';
 				continue;
 			}
 			bool top = a != PLOT_MAP_OUTSIDE, bottom = b != PLOT_MAP_OUTSIDE;
-			cell->ch = top ? 0x2580 : bottom ? 0x2584
-			                                 : 0;
+			cell->ch = top ? 0x2580 : bottom ? 0x2584 : 0;
 			cell->ink = top || bottom ? palette[top ? a : b] : PLAIN;
 			if (top && bottom) cell->ground = palette[b];
 		}
 	}
 }
 
-/* ---- layers as the other writers draw them --------------------------------------------------- */
+/* ---- layers as the other writers draw them ------------------------------- */
 
-#define UNITS 2.8 /* of a scene to a dot: a letter is then about as wide as a cell */
+#define UNITS 2.8    /* of a scene to a dot: a letter is then about as wide as a cell */
 #define SMALL_AREA 7 /* dots: what is smaller is drawn in dots, not in half cells */
 
 static int ink_of(PlotColour c) {
@@ -349,7 +336,8 @@ static int ink_of(PlotColour c) {
 		if (s.r == c.r && s.g == c.g && s.b == c.b) return plot_ansi_series(k);
 	}
 	if (c.r < 80 && c.g < 80 && c.b < 80) return 246;
-	if (c.r > 200 && c.g > 200 && c.b > 200 && abs(c.r - c.b) < 12) return FAINT; /* grey lines of the frame */
+	/* grey lines of the frame */
+	if (c.r > 200 && c.g > 200 && c.b > 200 && abs(c.r - c.b) < 12) return FAINT;
 	return plot_ansi_nearest(c);
 }
 
@@ -364,8 +352,7 @@ static void paint_half(Cell *cell, bool lower, int ink) {
 	}
 	half[lower] = ink;
 	bool both = half[0] != PLAIN && half[1] != PLAIN;
-	cell->ch = both && half[0] == half[1] ? 0x2588 : half[0] != PLAIN ? 0x2580
-	                                                                  : 0x2584;
+	cell->ch = both && half[0] == half[1] ? 0x2588 : half[0] != PLAIN ? 0x2580 : 0x2584;
 	cell->ink = (int16_t)(half[0] != PLAIN ? half[0] : half[1]);
 	cell->ground = (int16_t)(both && half[0] != half[1] ? half[1] : PLAIN);
 	cell->mark = 0;
@@ -379,12 +366,16 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 		y0 = plot_min(y0, p->points[i].y / UNITS), y1 = plot_max(y1, p->points[i].y / UNITS);
 	}
 	if (!(x0 <= x1)) return;
-	bool upright = p->n == 4 && p->points[0].x == p->points[3].x && p->points[0].y == p->points[1].y; /* a box */
-	bool small = x1 - x0 < SMALL_AREA && y1 - y0 < SMALL_AREA && p->n <= 4 && !upright, faint = p->colour.a < 160;
+	/* a box */
+	bool upright =
+		p->n == 4 && p->points[0].x == p->points[3].x && p->points[0].y == p->points[1].y;
+	bool small = x1 - x0 < SMALL_AREA && y1 - y0 < SMALL_AREA && p->n <= 4 && !upright,
+		 faint = p->colour.a < 160;
 	if ((small && !pane->p->solid) || faint) {
 		for (int y = (int)plot_max(y0, 0); y <= plot_min(y1, 4 * pane->down); y++)
 			for (int x = (int)plot_max(x0, 0); x <= plot_min(x1, 2 * pane->across); x++)
-				if ((!faint || (x + 2 * y) % 4 == 0) && prim_holds(p, x * UNITS, y * UNITS)) dot(d, x, y);
+				if ((!faint || (x + 2 * y) % 4 == 0) && prim_holds(p, x * UNITS, y * UNITS))
+					dot(d, x, y);
 		return;
 	}
 	double light = (0.3 * p->colour.r + 0.6 * p->colour.g + 0.1 * p->colour.b) / 255;
@@ -402,7 +393,9 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 
 static void cells_text(Pane *pane, const Prim *p) {
 	const char *text = plain_text(pane->c, p->text);
-	int width = text_columns(text), anchor = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
+	int width = text_columns(text), anchor = p->anchor == ANCHOR_MIDDLE ? width / 2
+	                                         : p->anchor == ANCHOR_END  ? width
+	                                                                    : 0;
 	double x = p->points[0].x, y = p->points[0].y;
 	if (p->anchor == ANCHOR_START && p->angle == 0) { /* the middle stays where it was meant */
 		x += font_width(p->text, p->size) / 2;
@@ -418,7 +411,8 @@ static void cells_text(Pane *pane, const Prim *p) {
 		const Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
 		if (cell && column + k >= 0 && cell->text) return;
 	}
-	canvas_text(pane->c, pane->left + column, pane->top + row, pane->across - column, text, PLAIN, false);
+	canvas_text(pane->c, pane->left + column, pane->top + row, pane->across - column, text, PLAIN,
+	            false);
 	for (int k = 0; k < width; k++) {
 		Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
 		if (!cell) continue;
@@ -433,18 +427,27 @@ static void cells_scene(Pane *pane, const Scene *s) {
 			cells_text(pane, p);
 			continue;
 		}
-		Dots d = {.c = pane->c, .x = pane->left, .y = pane->top, .width = pane->across, .height = pane->down, .ink = ink_of(p->colour), .dash = p->dash};
+		Dots d = {.c = pane->c,
+		          .x = pane->left,
+		          .y = pane->top,
+		          .width = pane->across,
+		          .height = pane->down,
+		          .ink = ink_of(p->colour),
+		          .dash = p->dash};
 		bool white = p->colour.r > 250 && p->colour.g > 250 && p->colour.b > 250;
 		if (white) continue; /* edges that only keep things apart */
 		if (p->kind == PRIM_POLYGON && p->colour.r < 245) cells_area(pane, &d, p);
 		if (p->kind == PRIM_LINE && !(pane->p->solid && p->size < 0.65))
-			for (size_t i = 0; i < p->n; i++) dots_point(&d, (PlotPoint){p->points[i].x / UNITS, p->points[i].y / UNITS}, !i);
+			for (size_t i = 0; i < p->n; i++)
+				dots_point(&d, (PlotPoint){p->points[i].x / UNITS, p->points[i].y / UNITS}, !i);
 		if (p->kind != PRIM_MARKERS) continue;
 		for (size_t i = 0; i < p->n; i++) {
 			double x = floor(p->points[i].x / UNITS + 0.5), y = floor(p->points[i].y / UNITS + 0.5);
 			if (!(x >= 0 && y >= 0 && x < 2 * pane->across && y < 4 * pane->down)) continue;
 			if (p->size < 4) dot(&d, x, y);
-			else canvas_put(pane->c, pane->left + (int)x / 2, pane->top + (int)y / 4, marker_sign(p->marker), d.ink);
+			else
+				canvas_put(pane->c, pane->left + (int)x / 2, pane->top + (int)y / 4,
+				           marker_sign(p->marker), d.ink);
 		}
 	}
 }
@@ -456,7 +459,10 @@ static void draw_layer(Pane *pane, const PlotItem *item) {
 	if (!box) return;
 	*box = *pane->box;
 	box->plot = (PlotRect){0, 0, (2 * pane->across - 1) * UNITS, (4 * pane->down - 1) * UNITS};
-	Scene s = {.arena = {pane->c->arena->alloc, NULL, false}, .width = box->plot.x1, .height = box->plot.y1, .resolution = 1};
+	Scene s = {.arena = {pane->c->arena->alloc, NULL, false},
+	           .width = box->plot.x1,
+	           .height = box->plot.y1,
+	           .resolution = 1};
 	if (item) {
 		one.items = (PlotItem *)(uintptr_t)item;
 		one.n = 1;
@@ -470,7 +476,8 @@ static void draw_layer(Pane *pane, const PlotItem *item) {
 	plot_arena_free(&s.arena);
 }
 
-/* The cell of a place on an axis of n cells with `dots` dots each, -1 when it lies outside. */
+/* The cell of a place on an axis of n cells with `dots` dots each, -1 when it
+ * lies outside. */
 static int axis_cell(const PlotSpan *s, double at, int n, int dots) {
 	double u = span_place(s, at);
 	if (!(u > -1e-6 && u < 1 + 1e-6)) return -1;
@@ -483,14 +490,16 @@ static void draw_y_axis(Pane *pane, bool right) {
 	int x = right ? pane->left + pane->across : pane->left - 1, last = -1;
 	for (int y = 0; y < pane->down; y++) canvas_put(pane->c, x, pane->top + y, 0x2502, FAINT);
 	for (int i = 0; i < t->n; i++) {
-		int cell = axis_cell(&pane->box->axes.axis[right ? PLOT_Y2 : PLOT_Y], t->major[i].at, pane->down, 4);
+		int cell = axis_cell(&pane->box->axes.axis[right ? PLOT_Y2 : PLOT_Y], t->major[i].at,
+		                     pane->down, 4);
 		if (cell < 0 || (last >= 0 && cell == last)) continue;
 		last = cell;
 		int y = pane->top + pane->down - 1 - cell;
 		const char *text = plain_text(pane->c, t->major[i].label);
 		int room = right ? pane->x + pane->width - x - 1 : x - pane->x, width = text_columns(text);
 		canvas_put(pane->c, x, y, right ? 0x251c : 0x2524, FAINT);
-		if (width <= room) canvas_text(pane->c, right ? x + 1 : x - width, y, room, text, PLAIN, false);
+		if (width <= room)
+			canvas_text(pane->c, right ? x + 1 : x - width, y, room, text, PLAIN, false);
 	}
 }
 
@@ -525,11 +534,12 @@ static int draw_swatch(Pane *pane, int x, int y, size_t item) {
 	                                     {0xb7, 0xb7, 0xb7},
 	                                     {0x2500, 0xb7, 0x2500}};
 	PlotDash dash = pane_dash(pane, item);
-	bool area = it->kind == PLOT_BARS || it->kind == PLOT_BAND || it->kind == PLOT_POLYGON || it->kind == PLOT_SURFACE ||
-	            (it->kind == PLOT_RULES && it->more.a);
+	bool area = it->kind == PLOT_BARS || it->kind == PLOT_BAND || it->kind == PLOT_POLYGON ||
+	            it->kind == PLOT_SURFACE || (it->kind == PLOT_RULES && it->more.a);
 	if (area) {
 		uint32_t fill = it->kind == PLOT_BARS || it->kind == PLOT_SURFACE ? 0x2588 : 0x2592;
-		for (int i = 0; i < 2; i++) canvas_put(pane->c, x + i, y, fill, plot_ansi_series(it->colour));
+		for (int i = 0; i < 2; i++)
+			canvas_put(pane->c, x + i, y, fill, plot_ansi_series(it->colour));
 		return 2;
 	}
 	if (it->kind == PLOT_ARROWS || it->kind == PLOT_FLOW) {
@@ -537,7 +547,8 @@ static int draw_swatch(Pane *pane, int x, int y, size_t item) {
 		return 1;
 	}
 	int ink = plot_ansi_series(it->colour), n = dash == PLOT_NO_LINE ? 1 : 3;
-	for (int i = 0; i < n; i++) canvas_put(pane->c, x + i, y, dash == PLOT_NO_LINE ? 0xb7 : looks[dash][i], ink);
+	for (int i = 0; i < n; i++)
+		canvas_put(pane->c, x + i, y, dash == PLOT_NO_LINE ? 0xb7 : looks[dash][i], ink);
 	bool sign = it->marker != PLOT_MARKER_NONE && it->s.n <= SIGNS;
 	if (sign) canvas_put(pane->c, x + n / 2, y, marker_sign(it->marker), ink);
 	return n;
@@ -556,7 +567,8 @@ static int lay_legend(Pane *pane, int y, int rows, bool draw) {
 		if (x && x + width > pane->width) {
 			if (row + 1 >= rows) {
 				if (draw)
-					canvas_put(pane->c, pane->x + (x + 1 < pane->width ? x : pane->width - 1), y + row, 0x2026, FAINT);
+					canvas_put(pane->c, pane->x + (x + 1 < pane->width ? x : pane->width - 1),
+					           y + row, 0x2026, FAINT);
 				break;
 			}
 			row++;
@@ -590,7 +602,8 @@ static void draw_bar(Pane *pane, int y) {
 	int room = pane->width - text_columns(low) - text_columns(high) - 2, x = pane->x;
 	int cells = room < 24 ? room : 24, for_label = room - cells - 2;
 	if (cells < 3) return;
-	if (*label && for_label >= 3) x += canvas_text(pane->c, x, y, for_label, label, PLAIN, false) + 2;
+	if (*label && for_label >= 3)
+		x += canvas_text(pane->c, x, y, for_label, label, PLAIN, false) + 2;
 	x += canvas_text(pane->c, x, y, pane->width, low, PLAIN, false) + 1;
 	int16_t palette[256];
 	plot_map_ansi(pane->box->axes.map, palette);
@@ -606,10 +619,8 @@ static void draw_bar(Pane *pane, int y) {
 static int find_side(Pane *pane, PlotAxis axis, PlotTicks *ticks) {
 	const PlotSpan *span = &pane->box->axes.axis[axis];
 	int most = pane->down / 3, widest = 0;
-	if (pane->p->ticks[axis].n)
-		ticks_named(&pane->p->ticks[axis], span, 0, ticks);
-	else
-		ticks_find(span, most < 2 ? 2 : most > 9 ? 9 : most, ticks);
+	if (pane->p->ticks[axis].n) ticks_named(&pane->p->ticks[axis], span, 0, ticks);
+	else ticks_find(span, most < 2 ? 2 : most > 9 ? 9 : most, ticks);
 	for (int i = 0; i < ticks->n; i++) {
 		int width = text_columns(plain_text(pane->c, ticks->major[i].label));
 		if (width > widest) widest = width;
@@ -639,23 +650,24 @@ static void measure_pane(Pane *pane) {
 	}
 	for (int round = 0; round < 2; round++) { /* a multiplier needs the lines of the labels */
 		for (int drop = 0; drop < 7; drop++) {
-			pane->down = pane->height - 2 - pane->title - pane->y_label - pane->x_label - pane->legend_rows - pane->bar;
+			pane->down = pane->height - 2 - pane->title - pane->y_label - pane->x_label -
+			             pane->legend_rows - pane->bar;
 			if (pane->down >= LEAST_PLOT_ROWS) break;
 			if (drop == 0 && pane->legend_rows > 1) pane->legend_rows = 1;
-			if (drop == 1) pane->x_label = box->x.multiplier[0]; /* without it the labels would lie */
+			/* without it the labels would lie */
+			if (drop == 1) pane->x_label = box->x.multiplier[0];
 			if (drop == 2) pane->bar = false;
 			if (drop == 3) pane->y_label = box->y.multiplier[0] || box->y2.multiplier[0];
 			if (drop == 4) pane->legend_rows = 0;
 			if (drop == 5) pane->title = false;
 		}
-		const int widest = find_side(pane, PLOT_Y, &box->y), beside = right ? find_side(pane, PLOT_Y2, &box->y2) + 1 : 0;
+		const int widest = find_side(pane, PLOT_Y, &box->y),
+				  beside = right ? find_side(pane, PLOT_Y2, &box->y2) + 1 : 0;
 		if (!round && (box->y.multiplier[0] || box->y2.multiplier[0])) pane->y_label = true;
 		pane->left = pane->x + widest + 1;
 		pane->across = pane->width - widest - 1 - beside;
-		if (p->ticks[PLOT_X].n)
-			ticks_named(&p->ticks[PLOT_X], &box->axes.axis[PLOT_X], 0, &box->x);
-		else
-			ticks_find(&box->axes.axis[PLOT_X], (int)plot_clamp(pane->across / 11, 2, 9), &box->x);
+		if (p->ticks[PLOT_X].n) ticks_named(&p->ticks[PLOT_X], &box->axes.axis[PLOT_X], 0, &box->x);
+		else ticks_find(&box->axes.axis[PLOT_X], (int)plot_clamp(pane->across / 11, 2, 9), &box->x);
 		if (!round && box->x.multiplier[0]) pane->x_label = true;
 	}
 	pane->top = pane->y + pane->title + pane->y_label;
@@ -666,7 +678,8 @@ static void measure_pane(Pane *pane) {
 		if (high > want * wide)
 			pane->down = (int)plot_clamp(want * wide / 4 + 0.5, LEAST_PLOT_ROWS, pane->down);
 		else
-			pane->across = (int)plot_clamp(high / want / 2 + 0.5, plot_min(8, pane->across), pane->across);
+			pane->across =
+				(int)plot_clamp(high / want / 2 + 0.5, plot_min(8, pane->across), pane->across);
 	}
 	box->plot = (PlotRect){0, 0, 2 * pane->across - 1, 4 * pane->down - 1};
 }
@@ -678,10 +691,8 @@ static const char *with_multiplier(Canvas *c, const char *label, const char *mul
 	size_t n = strlen(plain) + strlen(factor) + 4;
 	char *both = plot_take(c->arena, n, 1);
 	if (!both) return plain;
-	if (*plain)
-		snprintf(both, n, "%s (%s)", plain, factor);
-	else
-		snprintf(both, n, "%s", factor);
+	if (*plain) snprintf(both, n, "%s (%s)", plain, factor);
+	else snprintf(both, n, "%s", factor);
 	return both;
 }
 
@@ -690,9 +701,13 @@ static void draw_pane(Pane *pane) {
 	Canvas *c = pane->c;
 	measure_pane(pane);
 	int y = pane->y;
-	if (pane->title) canvas_centred(c, pane->left, y++, pane->across, plain_text(c, p->title), PLAIN, true);
+	if (pane->title)
+		canvas_centred(c, pane->left, y++, pane->across, plain_text(c, p->title), PLAIN, true);
 	if (pane->y_label) {
-		const char *left = with_multiplier(c, p->label[PLOT_Y], pane->box->y.multiplier), *right = pane->box->axes.right ? with_multiplier(c, p->label[PLOT_Y2], pane->box->y2.multiplier) : "";
+		const char *left = with_multiplier(c, p->label[PLOT_Y], pane->box->y.multiplier),
+				   *right = pane->box->axes.right
+		                        ? with_multiplier(c, p->label[PLOT_Y2], pane->box->y2.multiplier)
+		                        : "";
 		int room = text_columns(right), most = pane->width / 2;
 		if (room > most) room = most;
 		canvas_text(c, pane->x, y, pane->width - (room ? room + 1 : 0), left, PLAIN, false);
@@ -708,14 +723,16 @@ static void draw_pane(Pane *pane) {
 		draw_x_axis(pane);
 	}
 	if (pane->box->axes.note)
-		canvas_centred(c, pane->left, pane->top + pane->down / 2, pane->across, pane->box->axes.note, FAINT, false);
+		canvas_centred(c, pane->left, pane->top + pane->down / 2, pane->across,
+		               pane->box->axes.note, FAINT, false);
 	y = pane->top + pane->down + (p->solid ? 0 : 2);
 	if (pane->x_label) {
 		const char *text = with_multiplier(c, p->label[PLOT_X], pane->box->x.multiplier);
 		size_t n = strlen(text) + 80;
 		char *noted = pane->box->axes.left_out ? plot_take(c->arena, n, 1) : NULL;
 		if (noted) {
-			snprintf(noted, n, "%s%s%zu value%s \xe2\x89\xa4 0 not shown", text, *text ? "  \xc2\xb7  " : "", pane->box->axes.left_out,
+			snprintf(noted, n, "%s%s%zu value%s \xe2\x89\xa4 0 not shown", text,
+			         *text ? "  \xc2\xb7  " : "", pane->box->axes.left_out,
 			         pane->box->axes.left_out > 1 ? "s" : "");
 			text = noted;
 		}
@@ -725,7 +742,7 @@ static void draw_pane(Pane *pane) {
 	if (pane->bar) draw_bar(pane, y);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 static void put_style(PlotBuffer *out, const Cell *cell) {
 	plot_puts(out, cell->bold ? "\x1b[0;1" : "\x1b[0");
@@ -746,14 +763,16 @@ static void put_row(PlotBuffer *out, Canvas *c, int y) {
 	int end = c->width;
 	for (; end > 0; end--) { /* blanks at the end are not written */
 		const Cell *cell = canvas_at(c, end - 1, y);
-		if ((cell->ch && cell->ch != ' ') || cell->taken || (c->colour && cell->ground != PLAIN)) break;
+		if ((cell->ch && cell->ch != ' ') || cell->taken || (c->colour && cell->ground != PLAIN))
+			break;
 	}
 	for (int x = 0; x < end; x++) {
 		const Cell *cell = canvas_at(c, x, y);
 		if (cell->taken) continue;
 		bool blank = !cell->ch || cell->ch == ' ';
 		Cell want = blank && cell->ground == PLAIN ? (now.ground == PLAIN ? now : plain) : *cell;
-		if (c->colour && (want.ink != now.ink || want.ground != now.ground || want.bold != now.bold)) {
+		if (c->colour &&
+		    (want.ink != now.ink || want.ground != now.ground || want.bold != now.bold)) {
 			put_style(out, &want);
 			now = want;
 		}
@@ -774,7 +793,8 @@ static PlotStatus draw_panes(Figure *f, Canvas *c, bool stacked, int rows) {
 		memset(box, 0, sizeof *box);
 		PlotStatus status = panel_axes(f, k, &box->axes);
 		if (status) return status;
-		int width = (c->width - GAP * (cols - 1)) / cols, height = stacked ? rows : (rows - title) / f->rows;
+		int width = (c->width - GAP * (cols - 1)) / cols,
+			height = stacked ? rows : (rows - title) / f->rows;
 		Pane pane = {.c = c, .p = &f->panels[k], .box = box, .width = width, .height = height};
 		pane.x = stacked ? 0 : k % cols * (width + GAP);
 		pane.y = title + (stacked ? row++ : k / cols) * height;
@@ -783,25 +803,32 @@ static PlotStatus draw_panes(Figure *f, Canvas *c, bool stacked, int rows) {
 	return PLOT_OK;
 }
 
-PlotStatus figure_write_terminal(Figure *f, int columns, int rows, bool colour, PlotSink sink, void *ud) {
+PlotStatus figure_write_terminal(Figure *f, int columns, int rows, bool colour, PlotSink sink,
+                                 void *ud) {
 	if (!f) return PLOT_BAD_ARGUMENT;
 	if (!sink) return plot_fail(f, PLOT_BAD_ARGUMENT, "a text needs somewhere to go");
 	if (columns < LEAST_COLUMNS || rows < LEAST_ROWS)
-		return plot_fail(f, PLOT_TOO_SMALL, "a plot needs at least %d columns and %d rows; %d by %d were given",
+		return plot_fail(f, PLOT_TOO_SMALL,
+		                 "a plot needs at least %d columns and %d rows; %d by %d were given",
 		                 LEAST_COLUMNS, LEAST_ROWS, columns, rows);
 	if (columns > 1000) columns = 1000;
 	if (rows > 1000) rows = 1000;
 	int title = f->title ? 1 : 0, panels = 0;
-	bool stacked = f->rows * f->cols > 1 &&
-	               ((columns - GAP * (f->cols - 1)) / f->cols < PANEL_COLUMNS || (rows - title) / f->rows < PANEL_ROWS);
+	bool stacked =
+		f->rows * f->cols > 1 && ((columns - GAP * (f->cols - 1)) / f->cols < PANEL_COLUMNS ||
+	                              (rows - title) / f->rows < PANEL_ROWS);
 	for (int k = 0; k < f->rows * f->cols; k++) panels += figure_shows(f, k);
 
 	PlotArena arena = {&f->alloc, NULL, false};
 	PlotBuffer out = {.alloc = &f->alloc};
-	Canvas c = {.width = columns, .height = stacked ? title + panels * rows : rows, .colour = colour, .arena = &arena};
+	Canvas c = {.width = columns,
+	            .height = stacked ? title + panels * rows : rows,
+	            .colour = colour,
+	            .arena = &arena};
 	c.cell = plot_take(&arena, (size_t)c.width * (size_t)c.height, sizeof *c.cell);
 	PlotStatus status = c.cell ? PLOT_OK : PLOT_NO_MEMORY;
-	for (size_t i = 0; c.cell && i < (size_t)c.width * (size_t)c.height; i++) c.cell[i].ink = c.cell[i].ground = PLAIN;
+	for (size_t i = 0; c.cell && i < (size_t)c.width * (size_t)c.height; i++)
+		c.cell[i].ink = c.cell[i].ground = PLAIN;
 	if (!status) status = draw_panes(f, &c, stacked, rows);
 	if (!status) {
 		for (int y = 0; y < c.height; y++) put_row(&out, &c, y);

@@ -1,9 +1,11 @@
 /* ticks.c - where an axis is marked and what stands there.
  *
- * Needs: internal.h, an axis with usable limits. Guarantees: linear ticks are multiples of 1, 2 or 5 times a power of
- * ten and their labels are exact decimal numbers, made from integers; log ticks are powers of ten, or multiples of them
- * on short axes. There are at most as many labels as asked for, none equal to another. Long labels move their common
- * part into the multiplier.
+ * Needs: internal.h, an axis with usable limits. Guarantees: linear ticks are
+ * multiples of 1, 2 or 5 times a power of ten and their labels are exact
+ * decimal numbers, made from integers; log ticks are powers of ten, or
+ * multiples of them on short axes. There are at most as many labels as asked
+ * for, none equal to another. Long labels move their common part into the
+ * multiplier.
  */
 #include "repl/plot/internal.h"
 
@@ -16,7 +18,8 @@
 #define TIMES "\xc3\x97"
 
 static double power_of_ten(int e) {
-	/* Two factors, so that neither overflows nor becomes zero where the product does not. */
+	/* Two factors, so that neither overflows nor becomes zero where the product
+	 * does not. */
 	return e < -300 ? pow(10, e + 200) * 1e-200 : pow(10, e);
 }
 
@@ -25,7 +28,8 @@ static double scaled(int64_t q, int e) {
 	return e < 0 && e >= -22 ? (double)q / power_of_ten(-e) : (double)q * power_of_ten(e);
 }
 
-/* Writes the number q * 10^e in plain decimal figures, with a true minus sign. -20 <= e <= 20. */
+/* Writes the number q * 10^e in plain decimal figures, with a true minus sign.
+ * -20 <= e <= 20. */
 static void write_decimal(char *out, size_t cap, int64_t q, int e) {
 	char digits[64];
 	uint64_t rest = q < 0 ? 0 - (uint64_t)q : (uint64_t)q;
@@ -35,12 +39,10 @@ static void write_decimal(char *out, size_t cap, int64_t q, int e) {
 	digits[n] = 0;
 	int after = -e;
 	const char *sign = q < 0 ? MINUS : "";
-	if (!after)
-		snprintf(out, cap, "%s%s", sign, digits);
+	if (!after) snprintf(out, cap, "%s%s", sign, digits);
 	else if (n > after)
 		snprintf(out, cap, "%s%.*s.%s", sign, n - after, digits, digits + n - after);
-	else
-		snprintf(out, cap, "%s0.%.*s%s", sign, after - n, "0000000000000000000000000", digits);
+	else snprintf(out, cap, "%s0.%.*s%s", sign, after - n, "0000000000000000000000000", digits);
 }
 
 /* Writes q * 10^e as "1.25×10^{9}", or plainly when that is short. */
@@ -59,7 +61,8 @@ static void write_short(char *out, size_t cap, int64_t q, int e) {
 	char mantissa[64];
 	write_decimal(mantissa, sizeof mantissa, q, 1 - digits);
 	if (q == 1)
-		snprintf(out, cap, "10^{%s%d}", exponent < 0 ? MINUS : "", exponent < 0 ? -exponent : exponent);
+		snprintf(out, cap, "10^{%s%d}", exponent < 0 ? MINUS : "",
+		         exponent < 0 ? -exponent : exponent);
 	else
 		snprintf(out, cap, "%s" TIMES "10^{%s%d}", mantissa, exponent < 0 ? MINUS : "",
 		         exponent < 0 ? -exponent : exponent);
@@ -78,16 +81,17 @@ void ticks_number(double v, char *out, size_t cap) {
 	int exponent = e ? atoi(e + 1) : 0;
 	if (e) *e = 0;
 	const char *sign = v < 0 ? MINUS : "";
-	if (!e)
-		snprintf(out, cap, "%s%s", sign, text);
+	if (!e) snprintf(out, cap, "%s%s", sign, text);
 	else
-		snprintf(out, cap, "%s%s%s10^{%s%d}", sign, strcmp(text, "1") ? text : "", strcmp(text, "1") ? TIMES : "",
-		         exponent < 0 ? MINUS : "", exponent < 0 ? -exponent : exponent);
+		snprintf(out, cap, "%s%s%s10^{%s%d}", sign, strcmp(text, "1") ? text : "",
+		         strcmp(text, "1") ? TIMES : "", exponent < 0 ? MINUS : "",
+		         exponent < 0 ? -exponent : exponent);
 }
 
-/* ---- linear ---------------------------------------------------------------------------------- */
+/* ---- linear -------------------------------------------------------------- */
 
-/* The step m * 10^e, m one of 1, 2, 5, and the first and last multiple of it in [lo, hi]. */
+/* The step m * 10^e, m one of 1, 2, 5, and the first and last multiple of it in
+ * [lo, hi]. */
 typedef struct Steps {
 	int m, e;
 	int64_t first, last;
@@ -123,7 +127,8 @@ static int64_t integer_power(int e) {
 
 static int decimal_exponent(double v) { return (int)floor(log10(v) + 1e-12); }
 
-/* Labels of the multiples, with a common exponent or a common offset taken out when they would be long. */
+/* Labels of the multiples, with a common exponent or a common offset taken out
+ * when they would be long. */
 static void label_steps(const Steps *s, PlotTicks *out) {
 	double largest = plot_max(fabs(multiple(s, s->first)), fabs(multiple(s, s->last)));
 	double span = multiple(s, s->last) - multiple(s, s->first);
@@ -134,21 +139,27 @@ static void label_steps(const Steps *s, PlotTicks *out) {
 		/* Take out the roundest number among the labels. */
 		int64_t low = s->first * s->m, high = s->last * s->m, unit = integer_power(17);
 		for (; unit > 1; unit /= 10) {
-			int64_t up = low / unit * unit + (low > 0 && low % unit ? unit : 0); /* the first multiple from low on */
+			/* the first multiple from low on */
+			int64_t up = low / unit * unit + (low > 0 && low % unit ? unit : 0);
 			if (up >= low && up <= high) break;
 		}
 		offset = low / unit * unit + (low > 0 && low % unit ? unit : 0);
 		if (offset) write_short(base, sizeof base, offset < 0 ? -offset : offset, s->e);
 	}
-	double reach = plot_max(fabs(scaled(s->first * s->m - offset, s->e)), fabs(scaled(s->last * s->m - offset, s->e)));
+	double reach = plot_max(fabs(scaled(s->first * s->m - offset, s->e)),
+	                        fabs(scaled(s->last * s->m - offset, s->e)));
 	int shift = 0;
-	if (reach >= 99999.5 || (reach > 0 && reach < 0.1 && s->e < -4)) shift = decimal_exponent(reach);
-	if (shift) snprintf(factor, sizeof factor, TIMES "10^{%s%d}", shift < 0 ? MINUS : "", shift < 0 ? -shift : shift);
+	if (reach >= 99999.5 || (reach > 0 && reach < 0.1 && s->e < -4))
+		shift = decimal_exponent(reach);
+	if (shift)
+		snprintf(factor, sizeof factor, TIMES "10^{%s%d}", shift < 0 ? MINUS : "",
+		         shift < 0 ? -shift : shift);
 	for (int i = 0; i < out->n; i++) {
 		int64_t q = (s->first + i) * s->m - offset;
 		write_decimal(out->major[i].label, sizeof out->major[i].label, q, s->e - shift);
 	}
-	snprintf(out->multiplier, sizeof out->multiplier, "%s%s%s%s", factor, *factor && *base ? " " : "",
+	snprintf(out->multiplier, sizeof out->multiplier, "%s%s%s%s", factor,
+	         *factor && *base ? " " : "",
 	         !*base       ? ""
 	         : offset < 0 ? MINUS " "
 	                      : "+ ",
@@ -158,13 +169,13 @@ static void label_steps(const Steps *s, PlotTicks *out) {
 static void linear_ticks(double lo, double hi, int most, PlotTicks *out) {
 	Steps s;
 	if (!choose_step(lo, hi, most, &s)) return;
-	for (int64_t k = s.first; k <= s.last && out->n < PLOT_TICKS; k++) out->major[out->n++].at = multiple(&s, k);
+	for (int64_t k = s.first; k <= s.last && out->n < PLOT_TICKS; k++)
+		out->major[out->n++].at = multiple(&s, k);
 	label_steps(&s, out);
 
 	Steps fine = s; /* 1: fifths, 2: quarters, 5: fifths */
 	int parts = s.m == 2 ? 4 : 5;
-	fine.m = s.m == 1 ? 2 : s.m == 2 ? 5
-	                                 : 1;
+	fine.m = s.m == 1 ? 2 : s.m == 2 ? 5 : 1;
 	fine.e = s.m == 5 ? s.e : s.e - 1;
 	for (int64_t k = s.first - 1; k <= s.last; k++) {
 		for (int i = 1; i < parts && out->minors < PLOT_MINOR_TICKS; i++) {
@@ -174,23 +185,24 @@ static void linear_ticks(double lo, double hi, int most, PlotTicks *out) {
 	}
 }
 
-/* ---- logarithmic ----------------------------------------------------------------------------- */
+/* ---- logarithmic --------------------------------------------------------- */
 
 static void write_power(char *out, size_t cap, int m, int e) {
-	if (m == 1)
-		snprintf(out, cap, "10^{%s%d}", e < 0 ? MINUS : "", e < 0 ? -e : e);
-	else
-		snprintf(out, cap, "%d" TIMES "10^{%s%d}", m, e < 0 ? MINUS : "", e < 0 ? -e : e);
+	if (m == 1) snprintf(out, cap, "10^{%s%d}", e < 0 ? MINUS : "", e < 0 ? -e : e);
+	else snprintf(out, cap, "%d" TIMES "10^{%s%d}", m, e < 0 ? MINUS : "", e < 0 ? -e : e);
 }
 
-/* On an axis of everyday numbers 0.5, 1, 2 read better than 5*10^-1, 10^0, 2*10^0. */
+/* On an axis of everyday numbers 0.5, 1, 2 read better than 5*10^-1, 10^0,
+ * 2*10^0. */
 static void write_multiple(char *out, size_t cap, int m, int e, bool plain) {
 	if (plain) write_decimal(out, cap, m, e);
 	else write_power(out, cap, m, e);
 }
 
-/* Adds the multiples m * 10^e with m from the list; false when there are more than `most`. */
-static bool add_powers(double lo, double hi, const int *list, int count, int stride, int most, PlotTicks *out) {
+/* Adds the multiples m * 10^e with m from the list; false when there are more
+ * than `most`. */
+static bool add_powers(double lo, double hi, const int *list, int count, int stride, int most,
+                       PlotTicks *out) {
 	int first = (int)floor(log10(lo)) - 1, last = (int)ceil(log10(hi)) + 1;
 	out->n = 0;
 	for (int e = first; e <= last; e++) {
@@ -203,7 +215,8 @@ static bool add_powers(double lo, double hi, const int *list, int count, int str
 				return false;
 			}
 			out->major[out->n].at = at;
-			write_multiple(out->major[out->n].label, sizeof out->major[out->n].label, list[i], e, count > 1 && lo > 0.9e-3 && hi < 1.1e4);
+			write_multiple(out->major[out->n].label, sizeof out->major[out->n].label, list[i], e,
+			               count > 1 && lo > 0.9e-3 && hi < 1.1e4);
 			out->n++;
 		}
 	}
@@ -217,8 +230,10 @@ static void add_minor_powers(double lo, double hi, int stride, PlotTicks *out) {
 		for (int m = stride > 1 ? 1 : 2; m < (stride > 1 ? 2 : 10); m++) {
 			double at = scaled(m, e);
 			bool labelled = false;
-			for (int i = 0; i < out->n; i++) labelled = labelled || fabs(out->major[i].at / at - 1) < 1e-6;
-			if (!labelled && at >= lo && at <= hi && out->minors < PLOT_MINOR_TICKS) out->minor[out->minors++] = at;
+			for (int i = 0; i < out->n; i++)
+				labelled = labelled || fabs(out->major[i].at / at - 1) < 1e-6;
+			if (!labelled && at >= lo && at <= hi && out->minors < PLOT_MINOR_TICKS)
+				out->minor[out->minors++] = at;
 		}
 	}
 }
@@ -248,8 +263,6 @@ void ticks_find(const PlotSpan *s, int most, PlotTicks *out) {
 	out->multiplier[0] = 0;
 	if (most < 2) most = 2;
 	if (most > PLOT_TICKS) most = PLOT_TICKS;
-	if (s->log)
-		log_ticks(s->lo, s->hi, most, out);
-	else
-		linear_ticks(s->lo, s->hi, most, out);
+	if (s->log) log_ticks(s->lo, s->hi, most, out);
+	else linear_ticks(s->lo, s->hi, most, out);
 }

@@ -1,6 +1,8 @@
-/* commands.c - what is no program at the prompt: ?name, ??name, and the :commands, one table.
+/* commands.c - what is no program at the prompt: ?name, ??name, and the
+ * :commands, one table.
  *
- * Needs: repl.h. Guarantees: a command that fails says why on stderr and changes nothing.
+ * Needs: repl.h. Guarantees: a command that fails says why on stderr and
+ * changes nothing.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -40,17 +42,17 @@ static const char *call_bracket(const char *text) {
 	return good && depth == 0 ? open : NULL;
 }
 
-/* Whether an expression can be run, before a command puts something round it: what is wrong with it is said of its own text. */
+/* Whether an expression can be run, before a command puts something round it:
+ * what is wrong with it is said of its own text. */
 static bool is_sound(Repl *r, const char *rest, const char *name) {
 	atled_status st = atled_check(r->ctx, rest, strlen(rest), name);
 	report(r, st);
 	return st == ATLED_OK;
 }
 
-/* Arguments that compute something belong to what is looked at; names and numbers do not. */
-static bool plain_arguments(const char *open) {
-	return !open[1 + strcspn(open + 1, "(+*/^@{|>")];
-}
+/* Arguments that compute something belong to what is looked at; names and
+ * numbers do not. */
+static bool plain_arguments(const char *open) { return !open[1 + strcspn(open + 1, "(+*/^@{|>")]; }
 
 /* what(f, x) for f(x), what(() -> e) for any other expression. */
 static void look_at(Repl *r, const char *what, const char *rest) {
@@ -59,7 +61,9 @@ static void look_at(Repl *r, const char *what, const char *rest) {
 	const char *open = call_bracket(rest);
 	if (open && !plain_arguments(open)) open = NULL;
 	bool empty = open && strspn(open + 1, " \t") == strlen(open + 1) - 1;
-	if (open) buffer_format(&text, "%s(%.*s%s%s", what, (int)(open - rest), rest, empty ? "" : ", ", open + 1);
+	if (open)
+		buffer_format(&text, "%s(%.*s%s%s", what, (int)(open - rest), rest, empty ? "" : ", ",
+		              open + 1);
 	else buffer_format(&text, "%s(() -> (\n%s\n))", what, rest);
 	if (!text.failed) repl_run(r, text.at, text.n, "<look>");
 	buffer_free(&text);
@@ -71,26 +75,32 @@ static void show_plan(Repl *r, const char *rest) { look_at(r, "plan", rest); }
 
 static void show_native(Repl *r, const char *rest) { look_at(r, "native", rest); }
 
-/* What an input computes: without `name =`, and without what hides the result. */
+/* What an input computes: without `name =`, and without what hides the result.
+ */
 static char *right_side(const char *input) {
 	size_t name = 0;
 	while (*input == ' ') input++;
-	while (input[name] == '_' || (input[name] >= '0' && input[name] <= '9') || ((input[name] | 32) >= 'a' && (input[name] | 32) <= 'z') || input[name] & 0x80) name++;
+	while (input[name] == '_' || (input[name] >= '0' && input[name] <= '9') ||
+	       ((input[name] | 32) >= 'a' && (input[name] | 32) <= 'z') || input[name] & 0x80)
+		name++;
 	const char *equals = input + name + strspn(input + name, " ");
 	char *text = strdup(name && equals[0] == '=' && equals[1] != '=' ? equals + 1 : input);
 	for (size_t n = text ? strlen(text) : 0; n && strchr(" \t\n;", text[n - 1]);) text[--n] = 0;
 	return text;
 }
 
-/* nan_check of an expression, or of the last input; what it prints is what is wanted. */
+/* nan_check of an expression, or of the last input; what it prints is what is
+ * wanted. */
 static void show_nan(Repl *r, const char *rest) {
 	char *last = *rest ? NULL : right_side(r->last ? r->last : "");
 	if (!*rest && (!last || !*last)) fputs("there is no input yet to look at\n", stderr);
 	else {
 		Buffer text = {0};
-		/* arguments of a call are looked at, too; the expression has a line of its own, which messages show */
+		/* arguments of a call are looked at, too; the expression has a line of
+		 * its own, which messages show */
 		buffer_format(&text, "nan_check(() -> (\n%s\n));", *rest ? rest : last);
-		if (!text.failed && is_sound(r, *rest ? rest : last, "<nan>")) repl_run(r, text.at, text.n, "<nan>");
+		if (!text.failed && is_sound(r, *rest ? rest : last, "<nan>"))
+			repl_run(r, text.at, text.n, "<nan>");
 		buffer_free(&text);
 	}
 	free(last);
@@ -100,7 +110,8 @@ static void show_type(Repl *r, const char *rest) {
 	atled_value *v = NULL;
 	if (!is_sound(r, rest, "<type>")) return;
 	atled_status st = ATLED_OK;
-	if (!is_name(rest) || atled_get(r->ctx, rest, &v) != ATLED_OK) st = atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
+	if (!is_name(rest) || atled_get(r->ctx, rest, &v) != ATLED_OK)
+		st = atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
 	if (v) atled_value_describe(v, 1, file_sink, stdout);
 	atled_value_free(v);
 	if (st == ATLED_OK) putchar('\n');
@@ -119,7 +130,8 @@ static void show_bench(Repl *r, const char *rest) {
 	if (!is_sound(r, rest, "<bench>")) return;
 	buffer_format(&text, "() -> (\n%s\n)", rest);
 	session_catch_interrupts(r->ctx);
-	atled_status st = text.failed ? ATLED_NOMEM : atled_eval(r->ctx, text.at, text.n, "<bench>", &fn);
+	atled_status st =
+		text.failed ? ATLED_NOMEM : atled_eval(r->ctx, text.at, text.n, "<bench>", &fn);
 	if (st == ATLED_OK) st = bench_function(r->ctx, fn, stdout);
 	atled_clear_interrupt(r->ctx);
 	report(r, st);
@@ -203,7 +215,8 @@ static bool run_editor(const char *path) {
 	return code == 0;
 }
 
-/* A file, which is then run; or the last input, as a file of its own that goes afterwards. */
+/* A file, which is then run; or the last input, as a file of its own that goes
+ * afterwards. */
 static void edit(Repl *r, const char *rest) {
 	if (r->options->safe) {
 		fputs("--safe grants no commands\n", stderr);
@@ -254,18 +267,23 @@ static void show_help(Repl *r, const char *rest) {
 	(void)r;
 	(void)rest;
 	Buffer text = {0};
-	buffer_str(&text, "expressions show their result, unless they end in `;`; `ans` is the last one\n"
-	                  "?name                help on a name\n??name               the text of its definition\n");
+	buffer_str(
+		&text,
+		"expressions show their result, unless they end in `;`; `ans` is the last one\n"
+		"?name                help on a name\n??name               the text of its definition\n");
 	for (const ReplCommand *c = repl_commands; c->name; c++) {
 		char head[40];
 		snprintf(head, sizeof head, "%s %s", c->name, c->args);
 		buffer_format(&text, "%-20s %s\n", head, c->help);
 	}
-	buffer_str(&text, "TAB                  completes names, arguments, fields, modules, files, and \\alpha to α\n"
-	                  "→, ^E                accept the grey suggestion; Alt-F its next word\n"
-	                  "↑ ↓                  move in a block of lines, then through the history; ^R searches it\n"
-	                  "Alt-Return           a new line where the text is whole already\n"
-	                  "^C                   stop what runs, or drop what is typed\n");
+	buffer_str(
+		&text,
+		"TAB                  completes names, arguments, fields, modules, files, and \\alpha to "
+		"α\n"
+		"→, ^E                accept the grey suggestion; Alt-F its next word\n"
+		"↑ ↓                  move in a block of lines, then through the history; ^R searches it\n"
+		"Alt-Return           a new line where the text is whole already\n"
+		"^C                   stop what runs, or drop what is typed\n");
 	if (!text.failed) print_text(text.at, text.n, HELP_CODE);
 	buffer_free(&text);
 }
@@ -277,16 +295,21 @@ static void quit(Repl *r, const char *rest) {
 
 const ReplCommand repl_commands[] = {
 	{":bench", "EXPR", "run many times: median and spread, compiling apart", show_bench},
-	{":edit", "[FILE]", "change a file in $EDITOR, and run it; without FILE the one loaded last, or the last input", edit},
+	{":edit", "[FILE]",
+     "change a file in $EDITOR, and run it; without FILE the one loaded last, or the last input",
+     edit},
 	{":help", "", "this list", show_help},
 	{":ir", "EXPR", "the intermediate form of an expression, or of f for f(x)", show_ir},
 	{":load", "FILE", "run a file here", load},
-	{":nan", "[EXPR]", "which operation gives the first NaN of an expression, or of the last input", show_nan},
-	{":native", "EXPR", "the machine code of an expression, or of f for f(x), as assembly", show_native},
+	{":nan", "[EXPR]", "which operation gives the first NaN of an expression, or of the last input",
+     show_nan},
+	{":native", "EXPR", "the machine code of an expression, or of f for f(x), as assembly",
+     show_native},
 	{":plan", "EXPR", "the same in words: loops, what is fused, where values are kept", show_plan},
 	{":quit", "", "leave; so does ^D", quit},
 	{":reload", "", "run the file loaded last again", reload},
-	{":save", "FILE", "write the session as a program: the statements that succeeded, in order", save},
+	{":save", "FILE", "write the session as a program: the statements that succeeded, in order",
+     save},
 	{":sh", "COMMAND", "run a command of the shell", run_shell},
 	{":time", "EXPR", "run and say how long it took, compiling apart", show_time},
 	{":type", "EXPR", "type, shape and cost, without running", show_type},
@@ -296,7 +319,8 @@ const ReplCommand repl_commands[] = {
 
 static void explain_name(Repl *r, const char *name, bool source) {
 	Buffer text = {0};
-	report(r, atled_help(r->ctx, name, source, source ? file_sink : buffer_sink, source ? (void *)stdout : &text));
+	report(r, atled_help(r->ctx, name, source, source ? file_sink : buffer_sink,
+	                     source ? (void *)stdout : &text));
 	if (text.n && !text.failed) print_text(text.at, text.n, HELP_CODE);
 	buffer_free(&text);
 }
@@ -319,7 +343,8 @@ bool repl_command(Repl *r, const char *line) {
 		const ReplCommand *c = repl_commands;
 		while (c->name && (strncmp(c->name, copy, n) || strlen(c->name) != n)) c++;
 		if (!c->name) fprintf(stderr, "there is no command %.*s; :help lists them\n", (int)n, copy);
-		else if (*c->args && *c->args != '[' && !*rest) fprintf(stderr, "%s needs %s\n", c->name, c->args);
+		else if (*c->args && *c->args != '[' && !*rest)
+			fprintf(stderr, "%s needs %s\n", c->name, c->args);
 		else c->run(r, rest);
 	}
 	fflush(stdout);

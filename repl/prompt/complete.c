@@ -1,8 +1,10 @@
-/* complete.c - what could stand where the cursor is: names in scope, fields of records, names of arguments, modules,
- * files, :commands, and \alpha by the names that TeX has; each with its signature.
+/* complete.c - what could stand where the cursor is: names in scope, fields of
+ * records, names of arguments, modules, files, :commands, and \alpha by the
+ * names that TeX has; each with its signature.
  *
- * Needs: repl.h, readline for file names. Guarantees: asks the context only while nothing runs in it, and runs nothing
- * for a completion but the definitions of a library module that was not used before.
+ * Needs: repl.h, readline for file names. Guarantees: asks the context only
+ * while nothing runs in it, and runs nothing for a completion but the
+ * definitions of a library module that was not used before.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -18,7 +20,7 @@
 
 static atled_context *context;
 
-/* ---- gathering --------------------------------------------------------------------------------------------------- */
+/* ---- gathering ----------------------------------------------------------- */
 
 typedef struct Gather {
 	Completions *out;
@@ -53,10 +55,16 @@ static void keep(Gather *g, const char *name, const char *note) {
 static Gather gather(Completions *out, const char *text, size_t from, size_t point, char **word) {
 	out->from = from;
 	*word = strndup(text + from, point - from);
-	return (Gather){.out = out, .prefix = *word ? *word : "", .before = "", .after = "", .nprefix = *word ? point - from : 0};
+	return (Gather){.out = out,
+	                .prefix = *word ? *word : "",
+	                .before = "",
+	                .after = "",
+	                .nprefix = *word ? point - from : 0};
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(((const Candidate *)a)->text, ((const Candidate *)b)->text); }
+static int by_text(const void *a, const void *b) {
+	return strcmp(((const Candidate *)a)->text, ((const Candidate *)b)->text);
+}
 
 static void sort(Completions *c) {
 	if (!c->n) return;
@@ -71,7 +79,7 @@ static void sort(Completions *c) {
 	c->n = k;
 }
 
-/* ---- where the cursor is ----------------------------------------------------------------------------------------- */
+/* ---- where the cursor is ------------------------------------------------- */
 
 static bool in_name(char ch) {
 	const unsigned char c = (unsigned char)ch;
@@ -86,7 +94,8 @@ typedef struct Place {
 
 /* Strings may hold programs between braces, and these strings. */
 static Place find_place(const char *text, size_t point) {
-	int braces[NESTED_MOST], level = 0; /* braces that are open in the program that a string of this level holds */
+	/* braces that are open in the program that a string of this level holds */
+	int braces[NESTED_MOST], level = 0;
 	size_t begins[NESTED_MOST] = {0};
 	Place p = {0};
 	braces[0] = 0;
@@ -115,21 +124,23 @@ static Place find_place(const char *text, size_t point) {
 	return p;
 }
 
-/* The call whose arguments the point is in: where its name begins and ends. false: none. */
+/* The call whose arguments the point is in: where its name begins and ends.
+ * false: none. */
 static bool find_call(const char *text, size_t point, size_t *from, size_t *to) {
 	int depth = 0;
 	for (size_t i = point; i-- > 0;) {
 		if (strchr(")]}", text[i])) depth++;
 		else if (strchr("([{", text[i]) && depth-- == 0) {
 			if (text[i] != '(') return false;
-			for (*to = *from = i; *from && (in_name(text[*from - 1]) || text[*from - 1] == '.');) --*from;
+			for (*to = *from = i; *from && (in_name(text[*from - 1]) || text[*from - 1] == '.');)
+				--*from;
 			return *from < *to;
 		}
 	}
 	return false;
 }
 
-/* ---- what a name is ---------------------------------------------------------------------------------------------- */
+/* ---- what a name is ------------------------------------------------------ */
 
 static char *signature(const char *name) {
 	Buffer text = {0};
@@ -145,7 +156,8 @@ static char *signature(const char *name) {
 	return text.at;
 }
 
-/* The names of the arguments in "f(x, y; axis = -1)": each ends at a comma, semicolon, equals sign, colon or bracket. */
+/* The names of the arguments in "f(x, y; axis = -1)": each ends at a comma,
+ * semicolon, equals sign, colon or bracket. */
 static void add_arguments(Gather *g, const char *head) {
 	const char *p = strchr(head, '(');
 	int depth = 0;
@@ -158,7 +170,8 @@ static void add_arguments(Gather *g, const char *head) {
 			while (in_name(p[n])) n++;
 			char *name = strndup(p, n);
 			size_t rest = n;
-			for (int inside = 0; p[rest] && (inside || !strchr(",;)", p[rest])); rest++) inside += strchr("([{", p[rest]) ? 1 : strchr(")]}", p[rest]) ? -1 : 0;
+			for (int inside = 0; p[rest] && (inside || !strchr(",;)", p[rest])); rest++)
+				inside += strchr("([{", p[rest]) ? 1 : strchr(")]}", p[rest]) ? -1 : 0;
 			char *note = strndup(p, rest);
 			if (name && note) keep(g, name, note);
 			free(name);
@@ -178,7 +191,8 @@ static void add_name(void *ud, const char *name, const atled_value *v) {
 	} else keep(ud, name, NULL);
 }
 
-/* a.b.c up to the last dot, by looking only: nothing is run. NULL: no such value. */
+/* a.b.c up to the last dot, by looking only: nothing is run. NULL: no such
+ * value. */
 static atled_value *value_at(const char *path, const char *end) {
 	const char *dot = memchr(path, '.', (size_t)(end - path));
 	if (!dot) dot = end;
@@ -200,7 +214,8 @@ static atled_value *value_at(const char *path, const char *end) {
 }
 
 static void add_fields(Gather *g, const char *word, const char *dot) {
-	char *before = strndup(word, (size_t)(dot + 1 - word)), *module = strndup(word, (size_t)(dot - word));
+	char *before = strndup(word, (size_t)(dot + 1 - word)),
+		 *module = strndup(word, (size_t)(dot - word));
 	g->prefix = dot + 1;
 	g->nprefix = strlen(dot + 1);
 	if (before && module) {
@@ -222,7 +237,7 @@ static void add_fields(Gather *g, const char *word, const char *dot) {
 	free(module);
 }
 
-/* ---- the kinds --------------------------------------------------------------------------------------------------- */
+/* ---- the kinds ----------------------------------------------------------- */
 
 static void complete_symbol(Completions *out, const char *text, size_t from, size_t point) {
 	char *word;
@@ -249,7 +264,8 @@ static void complete_symbol(Completions *out, const char *text, size_t from, siz
 	free(word);
 }
 
-static void complete_file(Completions *out, const char *text, size_t from, size_t point, bool string) {
+static void complete_file(Completions *out, const char *text, size_t from, size_t point,
+                          bool string) {
 	char *word;
 	Gather g = gather(out, text, from, point, &word);
 	g.nprefix = 0;
@@ -274,7 +290,8 @@ static void complete_command(Completions *out, const char *text, size_t from, si
 	g.after = " ";
 	for (size_t i = 0; repl_commands[i].name; i++) {
 		Buffer note = {0};
-		buffer_format(&note, "%s%s%s", repl_commands[i].args, *repl_commands[i].args ? "  " : "", repl_commands[i].help);
+		buffer_format(&note, "%s%s%s", repl_commands[i].args, *repl_commands[i].args ? "  " : "",
+		              repl_commands[i].help);
 		keep(&g, repl_commands[i].name, note.at);
 		buffer_free(&note);
 	}
@@ -287,10 +304,13 @@ typedef struct Own {
 	size_t from; /* of the word that is completed */
 } Own;
 
-/* Names that the text itself has: arguments and variables of a block that is not run yet. */
+/* Names that the text itself has: arguments and variables of a block that is
+ * not run yet. */
 static void add_own(void *ud, atled_token kind, size_t start, size_t end) {
 	const Own *o = ud;
-	if (kind != ATLED_TOKEN_NAME || start == o->from || end - start <= o->g->nprefix || strncmp(o->text + start, o->g->prefix, o->g->nprefix)) return;
+	if (kind != ATLED_TOKEN_NAME || start == o->from || end - start <= o->g->nprefix ||
+	    strncmp(o->text + start, o->g->prefix, o->g->nprefix))
+		return;
 	char *name = strndup(o->text + start, end - start);
 	if (name) keep(o->g, name, NULL);
 	free(name);
@@ -302,7 +322,8 @@ static void complete_name(Completions *out, const char *text, size_t from, size_
 	Gather g = gather(out, text, from, point, &word);
 	if (!word) return;
 	/* the names of arguments come first */
-	if (find_call(text, from, &call_from, &call_to) && (call = strndup(text + call_from, call_to - call_from))) {
+	if (find_call(text, from, &call_from, &call_to) &&
+	    (call = strndup(text + call_from, call_to - call_from))) {
 		out->head = signature(call);
 		g.after = " = ";
 		if (out->head) add_arguments(&g, out->head);
@@ -338,7 +359,9 @@ void complete_find(const char *text, size_t point, Completions *out) {
 	const size_t skip = strspn(text, " ");
 	size_t from = point;
 	/* \name, where a mark of raising or lowering may come first */
-	while (from > skip && (in_name(text[from - 1]) || strchr("^+-=()", text[from - 1])) && text[from - 1] != '\\') from--;
+	while (from > skip && (in_name(text[from - 1]) || strchr("^+-=()", text[from - 1])) &&
+	       text[from - 1] != '\\')
+		from--;
 	if (from > 0 && text[from - 1] == '\\') {
 		complete_symbol(out, text, from - 1, point);
 		return;
@@ -350,7 +373,8 @@ void complete_find(const char *text, size_t point, Completions *out) {
 			return;
 		}
 		for (size_t i = 0; repl_commands[i].name; i++)
-			if (strlen(repl_commands[i].name) == end - skip && !strncmp(repl_commands[i].name, text + skip, end - skip) &&
+			if (strlen(repl_commands[i].name) == end - skip &&
+			    !strncmp(repl_commands[i].name, text + skip, end - skip) &&
 			    strstr(repl_commands[i].args, "FILE")) {
 				complete_file(out, text, end + strspn(text + end, " "), point, false);
 				return;
@@ -362,12 +386,15 @@ void complete_find(const char *text, size_t point, Completions *out) {
 		complete_file(out, text, place.string, point, true);
 		return;
 	}
-	for (from = point; from > 0 && (in_name(text[from - 1]) || (text[from - 1] == '.' && from > 1 && in_name(text[from - 2])));) from--;
+	for (from = point; from > 0 && (in_name(text[from - 1]) || (text[from - 1] == '.' && from > 1 &&
+	                                                            in_name(text[from - 2])));)
+		from--;
 	/* after `use` come modules */
 	size_t before = from;
 	while (before > 0 && text[before - 1] == ' ') before--;
 	char *word;
-	if (before >= 3 && before < from && !strncmp(text + before - 3, "use", 3) && (before == 3 || !in_name(text[before - 4]))) {
+	if (before >= 3 && before < from && !strncmp(text + before - 3, "use", 3) &&
+	    (before == 3 || !in_name(text[before - 4]))) {
 		Gather g = gather(out, text, from, point, &word);
 		atled_modules(context, add_name, &g);
 		sort(out);

@@ -1,7 +1,9 @@
-/* edit.c - the text at the prompt, of one or more lines, edited as one: what the keys do.
+/* edit.c - the text at the prompt, of one or more lines, edited as one: what
+ * the keys do.
  *
- * Needs: repl.h, readline, whose buffer, kill ring, undo and search are used; screen.c paints. Guarantees: the text is
- * handed over when it is whole; the terminal is as it was whenever edit_read has returned.
+ * Needs: repl.h, readline, whose buffer, kill ring, undo and search are used;
+ * screen.c paints. Guarantees: the text is handed over when it is whole; the
+ * terminal is as it was whenever edit_read has returned.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -14,10 +16,10 @@
 #include <unistd.h>
 
 static bool in_colour, painted_late, leaving;
-static Buffer menu; /* what completion offers: goes with the next key */
+static Buffer menu;   /* what completion offers: goes with the next key */
 static int goal = -1; /* the column that moving up and down keeps to */
 
-/* ---- painting ---------------------------------------------------------------------------------------------------- */
+/* ---- painting ------------------------------------------------------------ */
 
 static bool more_keys(void) {
 	int n = 0;
@@ -26,7 +28,8 @@ static bool more_keys(void) {
 
 static const char *suggestion(void) {
 	/* without colour it could not be told from what was typed */
-	if (!in_colour || leaving || !rl_end || rl_point != rl_end || rl_display_prompt != rl_prompt) return NULL;
+	if (!in_colour || leaving || !rl_end || rl_point != rl_end || rl_display_prompt != rl_prompt)
+		return NULL;
 	return history_suggestion(rl_line_buffer, (size_t)rl_end);
 }
 
@@ -57,7 +60,7 @@ static int get_key(FILE *in) {
 	return key_get(in);
 }
 
-/* ---- lines of the text ------------------------------------------------------------------------------------------- */
+/* ---- lines of the text --------------------------------------------------- */
 
 static int line_start(int at) {
 	while (at > 0 && rl_line_buffer[at - 1] != '\n') at--;
@@ -81,8 +84,8 @@ static bool moves_vertically(void);
 static void to_line(int start) {
 	const int end = line_end(start);
 	rl_point = start;
-	for (int n = 0; n < goal && rl_point < end; n++)
-		do rl_point++;
+	for (int n = 0; n < goal && rl_point < end; n++) do
+			rl_point++;
 		while (rl_point < end && ((unsigned char)rl_line_buffer[rl_point] & 0xc0) == 0x80);
 }
 
@@ -110,7 +113,9 @@ static int key_down(int count, int key) {
 	return 0;
 }
 
-static bool moves_vertically(void) { return goal >= 0 && (rl_last_func == key_up || rl_last_func == key_down); }
+static bool moves_vertically(void) {
+	return goal >= 0 && (rl_last_func == key_up || rl_last_func == key_down);
+}
 
 static int key_home(int count, int key) {
 	(void)count;
@@ -142,9 +147,13 @@ static int key_end(int count, int key) {
 	return 0;
 }
 
-static int key_right(int count, int key) { return accept_suggestion(false) ? 0 : rl_forward_char(count, key); }
+static int key_right(int count, int key) {
+	return accept_suggestion(false) ? 0 : rl_forward_char(count, key);
+}
 
-static int key_word(int count, int key) { return accept_suggestion(true) ? 0 : rl_forward_word(count, key); }
+static int key_word(int count, int key) {
+	return accept_suggestion(true) ? 0 : rl_forward_word(count, key);
+}
 
 static int key_kill(int count, int key) {
 	(void)count;
@@ -156,7 +165,8 @@ static int key_kill(int count, int key) {
 static int key_kill_back(int count, int key) {
 	(void)count;
 	(void)key;
-	const int start = line_start(rl_point), from = start == rl_point && start ? start - 1 : start, to = rl_point;
+	const int start = line_start(rl_point), from = start == rl_point && start ? start - 1 : start,
+			  to = rl_point;
 	rl_point = from;
 	return rl_kill_text(to, from);
 }
@@ -168,9 +178,10 @@ static int key_clear(int count, int key) {
 	return 0;
 }
 
-/* ---- ending it --------------------------------------------------------------------------------------------------- */
+/* ---- ending it ----------------------------------------------------------- */
 
-/* How far the next line is indented: as the last one, and two more for what it opens. */
+/* How far the next line is indented: as the last one, and two more for what it
+ * opens. */
 static int indentation(void) {
 	const int start = line_start(rl_point);
 	int n = 0, open = 0;
@@ -225,7 +236,8 @@ static int key_cancel(int count, int key) {
 	return 0;
 }
 
-/* A bracket that closes what an earlier line opened goes back below that line's beginning. */
+/* A bracket that closes what an earlier line opened goes back below that line's
+ * beginning. */
 static int key_close(int count, int key) {
 	const int start = line_start(rl_point);
 	int blank = start;
@@ -237,7 +249,7 @@ static int key_close(int count, int key) {
 	return rl_insert(count, key);
 }
 
-/* ---- pasting ----------------------------------------------------------------------------------------------------- */
+/* ---- pasting ------------------------------------------------------------- */
 
 static int key_paste(int count, int key) {
 	static const char end[] = "\033[201~";
@@ -264,7 +276,7 @@ static int key_paste(int count, int key) {
 	return 0;
 }
 
-/* ---- completion -------------------------------------------------------------------------------------------------- */
+/* ---- completion ---------------------------------------------------------- */
 
 static int width_of(const char *text) {
 	int n = 0;
@@ -287,9 +299,11 @@ static void show_menu(const Completions *c) {
 			const char *note = c->at[i].note ? c->at[i].note : "";
 			const size_t same = strlen(c->at[i].text);
 			/* a signature begins with the name itself */
-			if (!strncmp(note, c->at[i].text, same) && note[same] == '(') buffer_format(&menu, "  %s\n", note);
+			if (!strncmp(note, c->at[i].text, same) && note[same] == '(')
+				buffer_format(&menu, "  %s\n", note);
 			else
-				buffer_format(&menu, "  %s%*s%s\n", c->at[i].text, *note ? widest + 2 - width_of(c->at[i].text) : 0, "", note);
+				buffer_format(&menu, "  %s%*s%s\n", c->at[i].text,
+				              *note ? widest + 2 - width_of(c->at[i].text) : 0, "", note);
 		}
 		return;
 	}
@@ -314,7 +328,8 @@ static size_t common(const Completions *c) {
 		while (k < n && c->at[i].text[k] == c->at[0].text[k]) k++;
 		n = k;
 	}
-	while (n && c->n > 1 && ((unsigned char)c->at[0].text[n] & 0xc0) == 0x80) n--; /* whole characters */
+	/* whole characters */
+	while (n && c->n > 1 && ((unsigned char)c->at[0].text[n] & 0xc0) == 0x80) n--;
 	return n;
 }
 
@@ -323,14 +338,16 @@ static int key_tab(int count, int key) {
 	(void)key;
 	buffer_free(&menu);
 	const int start = line_start(rl_point);
-	if (start && start + (int)strspn(rl_line_buffer + start, " ") >= rl_point) { /* at the beginning of a further line */
+	/* at the beginning of a further line */
+	if (start && start + (int)strspn(rl_line_buffer + start, " ") >= rl_point) {
 		rl_insert_text("  ");
 		return 0;
 	}
 	Completions c;
 	complete_find(rl_line_buffer, (size_t)rl_point, &c);
 	const size_t n = common(&c), typed = (size_t)rl_point - c.from;
-	if (c.n && (c.n == 1 ? n : n > typed) && (n != typed || memcmp(c.at[0].text, rl_line_buffer + c.from, n))) {
+	if (c.n && (c.n == 1 ? n : n > typed) &&
+	    (n != typed || memcmp(c.at[0].text, rl_line_buffer + c.from, n))) {
 		char *text = strndup(c.at[0].text, n);
 		if (text) {
 			rl_begin_undo_group();
@@ -350,29 +367,57 @@ static int key_tab(int count, int key) {
 	return 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 void edit_start(bool colour) {
 	static const struct {
 		const char *keys;
 		rl_command_func_t *function;
 	} bindings[] = {
-		{"\\C-m", key_return},     {"\\C-j", key_return},     {"\\e\\C-m", key_newline}, {"\\e\\C-j", key_newline},
-		{"\\e[A", key_up},         {"\\eOA", key_up},         {"\\C-p", key_up},         {"\\e[B", key_down},
-		{"\\eOB", key_down},       {"\\C-n", key_down},       {"\\e[C", key_right},      {"\\eOC", key_right},
-		{"\\C-f", key_right},      {"\\e[D", rl_backward_char}, {"\\eOD", rl_backward_char},
-		{"\\e[1;5C", key_word},    {"\\ef", key_word},        {"\\e[1;5D", rl_backward_word},
-		{"\\C-e", key_end},        {"\\e[F", key_end},        {"\\eOF", key_end},        {"\\e[4~", key_end},
-		{"\\C-a", key_home},       {"\\e[H", key_home},       {"\\eOH", key_home},       {"\\e[1~", key_home},
-		{"\\e[3~", rl_delete},     {"\\C-k", key_kill},       {"\\C-u", key_kill_back},  {"\\C-l", key_clear},
-		{"\\C-c", key_cancel},     {"\\C-i", key_tab},        {"\\e[200~", key_paste},
-		{"}", key_close},          {"]", key_close},          {")", key_close},
+		{"\\C-m", key_return},
+		{"\\C-j", key_return},
+		{"\\e\\C-m", key_newline},
+		{"\\e\\C-j", key_newline},
+		{"\\e[A", key_up},
+		{"\\eOA", key_up},
+		{"\\C-p", key_up},
+		{"\\e[B", key_down},
+		{"\\eOB", key_down},
+		{"\\C-n", key_down},
+		{"\\e[C", key_right},
+		{"\\eOC", key_right},
+		{"\\C-f", key_right},
+		{"\\e[D", rl_backward_char},
+		{"\\eOD", rl_backward_char},
+		{"\\e[1;5C", key_word},
+		{"\\ef", key_word},
+		{"\\e[1;5D", rl_backward_word},
+		{"\\C-e", key_end},
+		{"\\e[F", key_end},
+		{"\\eOF", key_end},
+		{"\\e[4~", key_end},
+		{"\\C-a", key_home},
+		{"\\e[H", key_home},
+		{"\\eOH", key_home},
+		{"\\e[1~", key_home},
+		{"\\e[3~", rl_delete},
+		{"\\C-k", key_kill},
+		{"\\C-u", key_kill_back},
+		{"\\C-l", key_clear},
+		{"\\C-c", key_cancel},
+		{"\\C-i", key_tab},
+		{"\\e[200~", key_paste},
+		{"}", key_close},
+		{"]", key_close},
+		{")", key_close},
 	};
 	in_colour = colour;
 	keys_setup();
 	for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
-		rl_bind_keyseq_in_map(bindings[i].keys, bindings[i].function, rl_get_keymap_by_name("emacs"));
-		rl_bind_keyseq_in_map(bindings[i].keys, bindings[i].function, rl_get_keymap_by_name("vi-insert"));
+		rl_bind_keyseq_in_map(bindings[i].keys, bindings[i].function,
+		                      rl_get_keymap_by_name("emacs"));
+		rl_bind_keyseq_in_map(bindings[i].keys, bindings[i].function,
+		                      rl_get_keymap_by_name("vi-insert"));
 	}
 	rl_redisplay_function = redisplay;
 	rl_getc_function = get_key;

@@ -1,10 +1,13 @@
-/* history.c - the texts typed so far: in readline's list, and in a file that sessions share.
+/* history.c - the texts typed so far: in readline's list, and in a file that
+ * sessions share.
  *
- * Needs: repl.h, readline's history. Guarantees: the file is its owner's only; a line of it is one text, of however many
- * lines; what two sessions add at once is all kept; a file that is shortened is replaced as a whole.
+ * Needs: repl.h, readline's history. Guarantees: the file is its owner's only;
+ * a line of it is one text, of however many lines; what two sessions add at
+ * once is all kept; a file that is shortened is replaced as a whole.
  *
- * In the file, a backslash stands before a backslash, before `n` for a new line, and before `#` at the beginning. A line
- * that begins with `#` is a time stamp of an older form and is passed over.
+ * In the file, a backslash stands before a backslash, before `n` for a new
+ * line, and before `#` at the beginning. A line that begins with `#` is a time
+ * stamp of an older form and is passed over.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -52,14 +55,15 @@ static void unescape(char *line) {
 	*to = 0;
 }
 
-/* The file, locked, as it stands under its name now: another session may have replaced it while this one waited. */
+/* The file, locked, as it stands under its name now: another session may have
+ * replaced it while this one waited. */
 static int open_locked(void) {
 	for (int tries = 0; tries < 10; tries++) {
 		const int fd = open(history_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 		struct stat here, there;
 		if (fd < 0) return -1;
-		if (!flock(fd, LOCK_EX) && !fstat(fd, &here) && !stat(history_path, &there) && here.st_ino == there.st_ino &&
-		    here.st_dev == there.st_dev) {
+		if (!flock(fd, LOCK_EX) && !fstat(fd, &here) && !stat(history_path, &there) &&
+		    here.st_ino == there.st_ino && here.st_dev == there.st_dev) {
 			if (here.st_mode & 077) fchmod(fd, 0600);
 			return fd;
 		}
@@ -92,7 +96,8 @@ void history_open(void) {
 	using_history();
 	stifle_history(HISTORY_MOST);
 	if (state && *state == '/') n = asprintf(&history_path, "%s/atled/history", state);
-	else if (home && *home == '/') n = asprintf(&history_path, "%s/.local/state/atled/history", home);
+	else if (home && *home == '/')
+		n = asprintf(&history_path, "%s/.local/state/atled/history", home);
 	if (n < 0) {
 		history_path = NULL;
 		return;

@@ -1,7 +1,8 @@
-/* keys.c - keys from the terminal, and reading a line where the terminal cannot move its cursor.
+/* keys.c - keys from the terminal, and reading a line where the terminal cannot
+ * move its cursor.
  *
- * Needs: repl.h, readline. Guarantees: while a text is read, ^C is a key; the terminal is as it was whenever line_read
- * has returned.
+ * Needs: repl.h, readline. Guarantees: while a text is read, ^C is a key; the
+ * terminal is as it was whenever line_read has returned.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -38,9 +39,11 @@ void keys_setup(void) {
 	rl_catch_sigwinch = 0;
 	rl_change_environment = 0;
 	/* names may have Greek letters where the environment names no locale */
-	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8")) setlocale(LC_CTYPE, "C.UTF-8");
+	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8"))
+		setlocale(LC_CTYPE, "C.UTF-8");
 	rl_initialize();
-	rl_variable_bind("bind-tty-special-chars", "off"); /* else keys of ours are taken at every prompt */
+	/* else keys of ours are taken at every prompt */
+	rl_variable_bind("bind-tty-special-chars", "off");
 }
 
 void keys_begin(void) {
@@ -78,13 +81,14 @@ int key_get(FILE *in) {
 		unsigned char ch;
 		const ssize_t n = read(fileno(in), &ch, 1);
 		if (n == 1 && !pressed) return ch;
-		/* ^C empties the terminal's queue, so a key that is read along with it was pressed after it */
+		/* ^C empties the terminal's queue, so a key that is read along with it
+		 * was pressed after it */
 		if (n == 1) later = ch;
 		else if (n == 0 || errno != EINTR) return EOF;
 	}
 }
 
-/* ---- prompts that were pasted along ------------------------------------------------------------------------------ */
+/* ---- prompts that were pasted along -------------------------------------- */
 
 static size_t prompt_of(const char *line) {
 	if (!strncmp(line, first_prompt, sizeof first_prompt - 1)) return sizeof first_prompt - 1;
@@ -99,7 +103,8 @@ char *without_prompts(const char *text, size_t n) {
 	const char *first = copy;
 	while (*first == '\n') first++;
 	if (!prompt_of(first)) return copy;
-	/* a transcript: what stands on lines without a prompt was shown, not typed */
+	/* a transcript: what stands on lines without a prompt was shown, not typed
+	 */
 	char *to = copy;
 	for (const char *line = first; *line;) {
 		const char *end = strchrnul(line, '\n');
@@ -115,7 +120,7 @@ char *without_prompts(const char *text, size_t n) {
 	return copy;
 }
 
-/* ---- a line ------------------------------------------------------------------------------------------------------ */
+/* ---- a line -------------------------------------------------------------- */
 
 static int cancel(int count, int key) {
 	(void)count;

@@ -1,7 +1,8 @@
-/* repl.c - the interactive prompt: reads statements, runs them, shows what they give.
+/* repl.c - the interactive prompt: reads statements, runs them, shows what they
+ * give.
  *
- * Needs: repl.h. Guarantees: a statement that fails or is interrupted changes nothing; where standard input is no
- * terminal it is run as a program.
+ * Needs: repl.h. Guarantees: a statement that fails or is interrupted changes
+ * nothing; where standard input is no terminal it is run as a program.
  */
 #include "repl/prompt/repl.h"
 
@@ -37,15 +38,20 @@ static atled_status run(Repl *r, const char *text, size_t n, const char *name, b
 	return st;
 }
 
-atled_status repl_run(Repl *r, const char *text, size_t n, const char *name) { return run(r, text, n, name, false); }
+atled_status repl_run(Repl *r, const char *text, size_t n, const char *name) {
+	return run(r, text, n, name, false);
+}
 
-atled_status repl_run_kept(Repl *r, const char *text, size_t n, const char *name) { return run(r, text, n, name, true); }
+atled_status repl_run_kept(Repl *r, const char *text, size_t n, const char *name) {
+	return run(r, text, n, name, true);
+}
 
 static bool complete_text(const char *text) {
 	return text[0] == ':' || text[0] == '?' || !atled_incomplete(text, strlen(text));
 }
 
-/* Reads a whole text line by line, where the terminal can do no more. NULL at the end of the input. */
+/* Reads a whole text line by line, where the terminal can do no more. NULL at
+ * the end of the input. */
 static char *read_lines(void) {
 	Buffer text = {0};
 	do {
@@ -85,7 +91,8 @@ int command_repl(const Options *o) {
 	complete_start(r.ctx);
 	printf("atled %s; :help for help\n", ATLED_VERSION_STRING);
 	while (!r.leave) {
-		char *typed = plain ? read_lines() : edit_read(), *text = typed ? without_prompts(typed, strlen(typed)) : NULL;
+		char *typed = plain ? read_lines() : edit_read(),
+			 *text = typed ? without_prompts(typed, strlen(typed)) : NULL;
 		free(typed);
 		if (!text) break;
 		if (text[strspn(text, " \t\n")]) {

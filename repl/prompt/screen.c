@@ -1,11 +1,13 @@
-/* screen.c - what stands on the terminal while a text is typed: prompts, the text in colours, a suggestion behind it
- * and lines below it.
+/* screen.c - what stands on the terminal while a text is typed: prompts, the
+ * text in colours, a suggestion behind it and lines below it.
  *
- * Needs: repl.h, a terminal that moves its cursor (ECMA-48). Guarantees: only rows that changed are written, in one
- * write; a text that is higher than the terminal is shown around the cursor.
+ * Needs: repl.h, a terminal that moves its cursor (ECMA-48). Guarantees: only
+ * rows that changed are written, in one write; a text that is higher than the
+ * terminal is shown around the cursor.
  *
- * A picture is laid out in rows twice: once to learn where the cursor comes to stand, then, for the rows that are seen,
- * as bytes. The last column stays empty, so that no terminal's way of wrapping matters.
+ * A picture is laid out in rows twice: once to learn where the cursor comes to
+ * stand, then, for the rows that are seen, as bytes. The last column stays
+ * empty, so that no terminal's way of wrapping matters.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -31,11 +33,13 @@ typedef enum Style {
 	STYLE_BELOW
 } Style;
 
-/* Colours of the terminal's own palette that can be read on light and on dark. */
+/* Colours of the terminal's own palette that can be read on light and on dark.
+ */
 static const char *const styles[] = {
-	[STYLE_PLAIN] = "",          [STYLE_PROMPT] = "\033[1;34m", [STYLE_MORE] = "\033[34m",     [STYLE_KEYWORD] = "\033[35m",
-	[STYLE_NUMBER] = "\033[36m", [STYLE_STRING] = "\033[32m",   [STYLE_COMMENT] = "\033[90m",  [STYLE_ERROR] = "\033[31m",
-	[STYLE_COMMAND] = "\033[35m", [STYLE_PAIR] = "\033[1;4m",   [STYLE_GHOST] = "\033[90m",    [STYLE_BELOW] = ""};
+	[STYLE_PLAIN] = "",           [STYLE_PROMPT] = "\033[1;34m", [STYLE_MORE] = "\033[34m",
+	[STYLE_KEYWORD] = "\033[35m", [STYLE_NUMBER] = "\033[36m",   [STYLE_STRING] = "\033[32m",
+	[STYLE_COMMENT] = "\033[90m", [STYLE_ERROR] = "\033[31m",    [STYLE_COMMAND] = "\033[35m",
+	[STYLE_PAIR] = "\033[1;4m",   [STYLE_GHOST] = "\033[90m",    [STYLE_BELOW] = ""};
 
 typedef struct Row {
 	Buffer text;
@@ -47,11 +51,11 @@ typedef struct Rows {
 	int n, cap;
 } Rows;
 
-static Rows shown, next; /* on the terminal, and to be */
+static Rows shown, next;              /* on the terminal, and to be */
 static int cursor_row, cursor_column; /* from the first of the rows shown */
 static int columns_then;
 
-/* ---- laying out -------------------------------------------------------------------------------------------------- */
+/* ---- laying out ---------------------------------------------------------- */
 
 typedef struct Layout {
 	int limit, row, column;
@@ -125,7 +129,8 @@ static size_t character(const char *p, const char *end, int *width) {
 	return n;
 }
 
-/* Plain characters on rows that are not seen are only counted: so a long text costs little. */
+/* Plain characters on rows that are not seen are only counted: so a long text
+ * costs little. */
 static bool skip_text(Layout *l, const char *p, size_t n) {
 	const long last = l->row + (long)(n / (size_t)l->limit) + 1;
 	if (last >= l->from && l->row < l->to) return false;
@@ -160,15 +165,17 @@ static void put_text(Layout *l, const char *p, size_t n, const unsigned char *st
 	}
 }
 
-/* The text with its prompts. *row and *column: where the byte `point` stands. */
-static void put_lines(Layout *l, const Picture *p, const char *text, size_t n, const unsigned char *style, size_t point, int *row,
-                      int *column) {
+/* The text with its prompts. *row and *column: where the byte `point` stands.
+ */
+static void put_lines(Layout *l, const Picture *p, const char *text, size_t n,
+                      const unsigned char *style, size_t point, int *row, int *column) {
 	for (size_t from = 0;;) {
 		const char *end = memchr(text + from, '\n', n - from);
 		const size_t to = end ? (size_t)(end - text) : n;
 		if (point >= from && point <= to) {
 			put_text(l, text + from, point - from, style ? style + from : NULL, STYLE_GHOST);
-			/* a character that does not fit goes to the next row, and the cursor with it */
+			/* a character that does not fit goes to the next row, and the
+			 * cursor with it */
 			*row = l->row;
 			*column = l->column;
 			if (l->column >= l->limit && point < to) {
@@ -184,7 +191,8 @@ static void put_lines(Layout *l, const Picture *p, const char *text, size_t n, c
 	}
 }
 
-/* The prompt, the text and what is suggested; gives the row and column of the cursor, and the number of rows. */
+/* The prompt, the text and what is suggested; gives the row and column of the
+ * cursor, and the number of rows. */
 static int lay_out(Layout *l, const Picture *p, const unsigned char *style, int *row, int *column) {
 	int none[2];
 	put_text(l, p->prompt, strlen(p->prompt), NULL, STYLE_PROMPT);
@@ -214,7 +222,7 @@ static void lay_out_below(Layout *l, const char *below) {
 	}
 }
 
-/* ---- colours of the text ----------------------------------------------------------------------------------------- */
+/* ---- colours of the text ------------------------------------------------- */
 
 typedef struct Painter {
 	const char *text;
@@ -223,20 +231,25 @@ typedef struct Painter {
 } Painter;
 
 static void paint_token(void *ud, atled_token kind, size_t start, size_t end) {
-	static const unsigned char of[] = {
-		[ATLED_TOKEN_COMMENT] = STYLE_COMMENT, [ATLED_TOKEN_NUMBER] = STYLE_NUMBER, [ATLED_TOKEN_STRING] = STYLE_STRING,
-		[ATLED_TOKEN_KEYWORD] = STYLE_KEYWORD, [ATLED_TOKEN_ERROR] = STYLE_ERROR};
+	static const unsigned char of[] = {[ATLED_TOKEN_COMMENT] = STYLE_COMMENT,
+	                                   [ATLED_TOKEN_NUMBER] = STYLE_NUMBER,
+	                                   [ATLED_TOKEN_STRING] = STYLE_STRING,
+	                                   [ATLED_TOKEN_KEYWORD] = STYLE_KEYWORD,
+	                                   [ATLED_TOKEN_ERROR] = STYLE_ERROR};
 	const Painter *p = ud;
 	unsigned char s = (size_t)kind < sizeof of ? of[kind] : STYLE_PLAIN;
-	if (s == STYLE_ERROR && p->text[p->shift + start] == '"') s = STYLE_STRING; /* one that is not closed yet */
+	/* one that is not closed yet */
+	if (s == STYLE_ERROR && p->text[p->shift + start] == '"') s = STYLE_STRING;
 	memset(p->style + p->shift + start, s, end - start);
 }
 
-/* The bracket that belongs to the one at `at`, or -1. Brackets in strings and comments are none. */
+/* The bracket that belongs to the one at `at`, or -1. Brackets in strings and
+ * comments are none. */
 static long partner(const char *text, size_t n, const unsigned char *style, size_t at) {
 	static const char opening[] = "([{", closing[] = ")]}";
 	const bool forward = text[at] && strchr(opening, text[at]);
-	if (!text[at] || (!forward && !strchr(closing, text[at])) || style[at] != STYLE_PLAIN) return -1;
+	if (!text[at] || (!forward && !strchr(closing, text[at])) || style[at] != STYLE_PLAIN)
+		return -1;
 	long depth = 0;
 	for (long i = (long)at; i >= 0 && i < (long)n; i += forward ? 1 : -1) {
 		if (style[i] != STYLE_PLAIN || !text[i]) continue;
@@ -247,21 +260,24 @@ static long partner(const char *text, size_t n, const unsigned char *style, size
 	return -1;
 }
 
-/* What was coloured last: a long text is not read again from its beginning for each key. */
+/* What was coloured last: a long text is not read again from its beginning for
+ * each key. */
 static struct {
 	char *text;
 	unsigned char *style;
 	size_t n, to; /* bytes of text, and how far they have colours */
 } last;
 
-/* The start of a line that ends before `limit` and outside of strings, from where tokens can be read anew: the colours of the line's end say so. */
+/* The start of a line that ends before `limit` and outside of strings, from
+ * where tokens can be read anew: the colours of the line's end say so. */
 static size_t fresh_line(size_t limit) {
 	size_t i = limit;
 	while (i > 0 && !(last.text[i - 1] == '\n' && last.style[i - 1] != STYLE_STRING)) i--;
 	return i;
 }
 
-/* The colours of the text as far as `to`; of what is behind, nothing is promised. */
+/* The colours of the text as far as `to`; of what is behind, nothing is
+ * promised. */
 static const unsigned char *style_text(const Picture *p, size_t to) {
 	size_t skip = strspn(p->text, " "), same = 0, from;
 	const bool command = p->text[skip] == ':' || p->text[skip] == '?';
@@ -318,7 +334,7 @@ static size_t visible_end(const Picture *p, int height) {
 	return i;
 }
 
-/* ---- painting ---------------------------------------------------------------------------------------------------- */
+/* ---- painting ------------------------------------------------------------ */
 
 void screen_size(int *rows, int *columns) {
 	struct winsize w;
@@ -342,17 +358,20 @@ static void go(Buffer *out, int row) {
 	buffer_str(out, "\r");
 	if (row < cursor_row) buffer_format(out, "\033[%dA", cursor_row - row);
 	else if (row > cursor_row) {
-		const int last = shown.n > 0 ? shown.n - 1 : 0, down = (row < last ? row : last) - cursor_row;
+		const int last = shown.n > 0 ? shown.n - 1 : 0,
+				  down = (row < last ? row : last) - cursor_row;
 		if (down > 0) buffer_format(out, "\033[%dB", down);
 		for (int i = last > cursor_row ? last : cursor_row; i < row; i++) buffer_str(out, "\n");
 	}
 	cursor_row = row;
 }
 
-/* Another width: the terminal has wrapped what stood there in its own way. Begins anew where that began. */
+/* Another width: the terminal has wrapped what stood there in its own way.
+ * Begins anew where that began. */
 static void after_resize(Buffer *out, int columns) {
 	int up = cursor_column / columns;
-	for (int i = 0; i < cursor_row && i < shown.n; i++) up += shown.at[i].width ? (shown.at[i].width + columns - 1) / columns : 1;
+	for (int i = 0; i < cursor_row && i < shown.n; i++)
+		up += shown.at[i].width ? (shown.at[i].width + columns - 1) / columns : 1;
 	buffer_str(out, "\r");
 	if (up) buffer_format(out, "\033[%dA", up);
 	buffer_str(out, "\033[J");
@@ -374,7 +393,8 @@ void screen_paint(const Picture *p) {
 	mark_pair(p, pair, true);
 	Layout l = {.limit = columns - 1, .colour = p->colour};
 	const int rows = lay_out(&l, p, style, &row, &column);
-	/* the rows that are seen: all, or as many as there is room for, with the cursor among them */
+	/* the rows that are seen: all, or as many as there is room for, with the
+	 * cursor among them */
 	static int top; /* stays where it is while the cursor is within */
 	int below = 0;
 	for (const char *q = p->below; q && *q; q = *(q = strchrnul(q, '\n')) ? q + 1 : q) below++;
@@ -387,14 +407,19 @@ void screen_paint(const Picture *p) {
 	l = (Layout){.limit = columns - 1, .colour = p->colour, .from = top, .to = top + room};
 	lay_out(&l, p, style, &row, &column);
 	if (below) {
-		l = (Layout){.limit = columns - 1, .colour = p->colour, .from = 0, .row = next.n, .to = next.n + below};
+		l = (Layout){.limit = columns - 1,
+		             .colour = p->colour,
+		             .from = 0,
+		             .row = next.n,
+		             .to = next.n + below};
 		lay_out_below(&l, p->below);
 	}
 	mark_pair(p, pair, false);
 
 	for (int i = 0; i < next.n; i++) {
 		const Row *r = &next.at[i];
-		if (i < shown.n && shown.at[i].text.n == r->text.n && (!r->text.n || !memcmp(shown.at[i].text.at, r->text.at, r->text.n)))
+		if (i < shown.n && shown.at[i].text.n == r->text.n &&
+		    (!r->text.n || !memcmp(shown.at[i].text.at, r->text.at, r->text.n)))
 			continue;
 		go(&out, i);
 		if (r->text.n) buffer_add(&out, r->text.at, r->text.n);

@@ -1,7 +1,9 @@
-/* script.c - the session as a program: the statements that succeeded, in order, for :save.
+/* script.c - the session as a program: the statements that succeeded, in order,
+ * for :save.
  *
- * Needs: repl.h. Guarantees: the program does what the session did; where a later statement uses `ans`, the one whose
- * result it was says so. The file appears whole or not at all.
+ * Needs: repl.h. Guarantees: the program does what the session did; where a
+ * later statement uses `ans`, the one whose result it was says so. The file
+ * appears whole or not at all.
  */
 #define _GNU_SOURCE
 #include "repl/prompt/repl.h"
@@ -53,9 +55,11 @@ typedef struct Search {
 
 static void look(void *ud, atled_token kind, size_t start, size_t end) {
 	Search *s = ud;
-	if (kind == ATLED_TOKEN_NAME && end - start == 3 && !strncmp(s->text + start, "ans", 3)) s->found = true;
+	if (kind == ATLED_TOKEN_NAME && end - start == 3 && !strncmp(s->text + start, "ans", 3))
+		s->found = true;
 	/* a string may have it between braces */
-	if (kind == ATLED_TOKEN_STRING && memmem(s->text + start, end - start, "ans", 3)) s->found = true;
+	if (kind == ATLED_TOKEN_STRING && memmem(s->text + start, end - start, "ans", 3))
+		s->found = true;
 }
 
 /* Whether the result of the i-th is used under the name `ans`. */

@@ -1,6 +1,7 @@
 /* symbols.c - signs by the names that TeX gives them, for \alpha and TAB.
  *
- * Needs: symbols.def, whose names are sorted. Guarantees: no two names are the same.
+ * Needs: symbols.def, whose names are sorted. Guarantees: no two names are the
+ * same.
  */
 #include "repl/prompt/repl.h"
 

@@ -1,9 +1,13 @@
-/* bench.c - how long things take: `:time` and `:bench` at the prompt, and `atled bench FILE`.
+/* bench.c - how long things take: `:time` and `:bench` at the prompt, and
+ * `atled bench FILE`.
  *
- * Needs: program.h. Guarantees: compiling is told apart from running. `atled bench` runs the whole program several times, each time in a context
- * of its own, so that no run sees what an earlier one left; what it prints is not shown.
+ * Needs: program.h. Guarantees: compiling is told apart from running. `atled
+ * bench` runs the whole program several times, each time in a context of its
+ * own, so that no run sees what an earlier one left; what it prints is not
+ * shown.
  *
- * A program is cut into statements as the prompt does: a line, and the lines after it until all brackets are closed.
+ * A program is cut into statements as the prompt does: a line, and the lines
+ * after it until all brackets are closed.
  */
 #define _GNU_SOURCE
 #include "repl/core/program.h"
@@ -14,8 +18,10 @@
 #include <time.h>
 
 #define BENCH_SECONDS 1.0 /* of :bench, after the first run */
-#define WARM_SECONDS 0.25 /* of which the first part is not measured: the compiler is at work in the background */
-#define FILE_SECONDS 5.0  /* of `atled bench`: no further run begins after it */
+/* of which the first part is not measured: the compiler is at work in the
+ * background */
+#define WARM_SECONDS 0.25
+#define FILE_SECONDS 5.0 /* of `atled bench`: no further run begins after it */
 enum { RUNS_LEAST = 3, RUNS_MOST = 100000, FILE_RUNS_MOST = 20 };
 
 double seconds_now(void) {
@@ -26,7 +32,11 @@ double seconds_now(void) {
 
 static const char *duration(double t, char out[32]) {
 	const double unit = t < 1e-6 ? 1e9 : t < 1e-3 ? 1e6 : t < 1 ? 1e3 : 1;
-	snprintf(out, 32, "%.3g %s", t * unit, unit == 1 ? "s" : unit == 1e3 ? "ms" : unit == 1e6 ? "µs" : "ns");
+	snprintf(out, 32, "%.3g %s", t * unit,
+	         unit == 1     ? "s"
+	         : unit == 1e3 ? "ms"
+	         : unit == 1e6 ? "µs"
+	                       : "ns");
 	return out;
 }
 
@@ -35,7 +45,7 @@ static void look(atled_context *ctx, atled_stat *s) {
 	atled_stats(ctx, s);
 }
 
-/* ---- one expression ---------------------------------------------------------------------------------------------- */
+/* ---- one expression ------------------------------------------------------ */
 
 void clock_start(Clock *k, atled_context *ctx) {
 	look(ctx, &k->stat);
@@ -44,8 +54,9 @@ void clock_start(Clock *k, atled_context *ctx) {
 
 /* What ran: the evaluator, or machine code, and where that came from. */
 static void tell_tier(const atled_stat *a, const atled_stat *b, FILE *out) {
-	const unsigned long long calls = b->native_calls - a->native_calls, made = b->units_compiled - a->units_compiled,
-	                         found = b->units_found - a->units_found;
+	const unsigned long long calls = b->native_calls - a->native_calls,
+							 made = b->units_compiled - a->units_compiled,
+							 found = b->units_found - a->units_found;
 	if (!calls) fputs("evaluator", out);
 	else fprintf(out, "machine code called %llu time%s", calls, calls == 1 ? "" : "s");
 	if (made) fprintf(out, ", %llu unit%s compiled", made, made == 1 ? "" : "s");
@@ -56,12 +67,15 @@ void clock_tell(const Clock *k, atled_context *ctx, FILE *out) {
 	const double took = seconds_now() - k->from;
 	atled_stat s;
 	look(ctx, &s);
-	const double run = s.run_seconds - k->stat.run_seconds, wait = s.compile_seconds - k->stat.compile_seconds;
+	const double run = s.run_seconds - k->stat.run_seconds,
+				 wait = s.compile_seconds - k->stat.compile_seconds;
 	char all[32], compiling[32], running[32];
-	fprintf(out, "%s: compiling %s, running %s; ", duration(took, all), duration(fmax(took - run + wait, 0), compiling),
+	fprintf(out, "%s: compiling %s, running %s; ", duration(took, all),
+	        duration(fmax(took - run + wait, 0), compiling),
 	        duration(fmax(run - wait, 0), running));
 	tell_tier(&k->stat, &s, out);
-	fprintf(out, "; %.0f scalar operations by the evaluator, %.0f allocations\n", s.scalar_operations - k->stat.scalar_operations,
+	fprintf(out, "; %.0f scalar operations by the evaluator, %.0f allocations\n",
+	        s.scalar_operations - k->stat.scalar_operations,
 	        (double)(s.allocations - k->stat.allocations));
 }
 
@@ -96,7 +110,8 @@ atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out
 	const double first_took = took, start = seconds_now();
 	atled_stat before, after;
 	look(ctx, &before);
-	while (st == ATLED_OK && n < RUNS_MOST && (n < RUNS_LEAST || seconds_now() - start < BENCH_SECONDS)) {
+	while (st == ATLED_OK && n < RUNS_MOST &&
+	       (n < RUNS_LEAST || seconds_now() - start < BENCH_SECONDS)) {
 		st = time_call(ctx, fn, &took);
 		runs++;
 		/* a run that takes long itself is not thrown away */
@@ -106,25 +121,27 @@ atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out
 		look(ctx, &after);
 		qsort(times, n, sizeof *times, by_size);
 		char a[32], b[32], c[32], d[32];
-		fprintf(out, "median %s, quartiles %s to %s, least %s, of %zu runs; the first %s\n", duration(quantile(times, n, 0.5), a),
-		        duration(quantile(times, n, 0.25), b), duration(quantile(times, n, 0.75), c), duration(times[0], d), n,
+		fprintf(out, "median %s, quartiles %s to %s, least %s, of %zu runs; the first %s\n",
+		        duration(quantile(times, n, 0.5), a), duration(quantile(times, n, 0.25), b),
+		        duration(quantile(times, n, 0.75), c), duration(times[0], d), n,
 		        duration(first_took, (char[32]){0}));
 		tell_tier(&first.stat, &after, out);
-		fprintf(out, "; in each run %.0f allocations\n", (double)(after.allocations - before.allocations) / (double)runs);
+		fprintf(out, "; in each run %.0f allocations\n",
+		        (double)(after.allocations - before.allocations) / (double)runs);
 	}
 	free(times);
 	return st;
 }
 
-/* ---- a program --------------------------------------------------------------------------------------------------- */
+/* ---- a program ----------------------------------------------------------- */
 
 typedef struct Part {
 	unsigned line;
 	const char *text; /* of the file */
 	size_t n;
-	double compiling;         /* of the first run */
+	double compiling; /* of the first run */
 	double run[FILE_RUNS_MOST];
-	uint64_t native_calls;    /* of the last run */
+	uint64_t native_calls; /* of the last run */
 } Part;
 
 typedef struct Parts {
@@ -180,16 +197,19 @@ static void nowhere(void *ud, const char *text, size_t n) {
 
 static atled_status run_part(atled_context *ctx, Part *p, size_t run, const char *name) {
 	Buffer text = {0};
-	for (unsigned i = 1; i < p->line; i++) buffer_add(&text, "\n", 1); /* so that messages and profiles tell the file's lines */
+	/* so that messages and profiles tell the file's lines */
+	for (unsigned i = 1; i < p->line; i++) buffer_add(&text, "\n", 1);
 	buffer_add(&text, p->text, p->n);
 	Clock k;
 	clock_start(&k, ctx);
-	const atled_status st = text.failed ? ATLED_NOMEM : atled_run(ctx, text.at, text.n, name, NULL, NULL);
+	const atled_status st =
+		text.failed ? ATLED_NOMEM : atled_run(ctx, text.at, text.n, name, NULL, NULL);
 	const double took = seconds_now() - k.from;
 	atled_stat s;
 	if (st == ATLED_OK) look(ctx, &s);
 	else s = k.stat;
-	const double ran = s.run_seconds - k.stat.run_seconds, wait = s.compile_seconds - k.stat.compile_seconds;
+	const double ran = s.run_seconds - k.stat.run_seconds,
+				 wait = s.compile_seconds - k.stat.compile_seconds;
 	p->run[run] = fmax(ran - wait, 0);
 	if (!run) p->compiling = fmax(took - p->run[run], 0);
 	p->native_calls = s.native_calls - k.stat.native_calls;
@@ -197,7 +217,8 @@ static atled_status run_part(atled_context *ctx, Part *p, size_t run, const char
 	return st;
 }
 
-/* One run of the whole, with the exit code; its context replaces the one that is kept. */
+/* One run of the whole, with the exit code; its context replaces the one that
+ * is kept. */
 static int run_parts(const Options *o, Parts *parts, size_t run, atled_context **kept) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return EXIT_LIMIT;
@@ -205,7 +226,8 @@ static int run_parts(const Options *o, Parts *parts, size_t run, atled_context *
 	atled_status st = set_folder(ctx, o->args[0]);
 	if (st == ATLED_OK) st = atled_output(ctx, nowhere, NULL);
 	if (st == ATLED_OK && o->profile) st = atled_profile(ctx);
-	for (size_t i = 0; i < parts->n && st == ATLED_OK; i++) st = run_part(ctx, &parts->at[i], run, o->args[0]);
+	for (size_t i = 0; i < parts->n && st == ATLED_OK; i++)
+		st = run_part(ctx, &parts->at[i], run, o->args[0]);
 	if (st != ATLED_OK) session_report(ctx, o);
 	const int code = session_exit_code(ctx, st);
 	if (*kept) session_close(*kept);
@@ -229,8 +251,10 @@ static void tell_parts_json(const Parts *parts, size_t runs, double all, double 
 		while (n && p->text[n - 1] == '\n') n--;
 		printf("{\"line\":%u,\"text\":", p->line);
 		put_json(p->text, n);
-		printf(",\"running\":%.6g,\"spread\":%.6g,\"compiling\":%.6g,\"native\":%s}\n", quantile(p->run, runs, 0.5),
-		       quantile(p->run, runs, 0.75) - quantile(p->run, runs, 0.25), p->compiling, p->native_calls ? "true" : "false");
+		printf(",\"running\":%.6g,\"spread\":%.6g,\"compiling\":%.6g,\"native\":%s}\n",
+		       quantile(p->run, runs, 0.5),
+		       quantile(p->run, runs, 0.75) - quantile(p->run, runs, 0.25), p->compiling,
+		       p->native_calls ? "true" : "false");
 	}
 	printf("{\"running\":%.6g,\"compiling\":%.6g,\"runs\":%zu}\n", all, compiling, runs);
 }
@@ -252,15 +276,16 @@ static void tell_parts(Parts *parts, size_t runs, bool json) {
 	for (size_t i = 0; i < parts->n; i++) {
 		const Part *p = &parts->at[i];
 		const double spread = quantile(p->run, runs, 0.75) - quantile(p->run, runs, 0.25);
-		printf("%6u  %10s  %10s  %10s %c ", p->line, duration(quantile(p->run, runs, 0.5), a), duration(spread, b), duration(p->compiling, c),
-		       p->native_calls ? '*' : ' ');
+		printf("%6u  %10s  %10s  %10s %c ", p->line, duration(quantile(p->run, runs, 0.5), a),
+		       duration(spread, b), duration(p->compiling, c), p->native_calls ? '*' : ' ');
 		print_start(p);
 	}
-	printf("%6s  %10s  %10s  %10s    median of %zu run%s; * machine code ran; compiling is the first run's\n", "all", duration(all, a), "",
-	       duration(compiling, c), runs, runs == 1 ? "" : "s");
+	printf("%6s  %10s  %10s  %10s    median of %zu run%s; * machine code ran; compiling is the "
+	       "first run's\n",
+	       "all", duration(all, a), "", duration(compiling, c), runs, runs == 1 ? "" : "s");
 }
 
-/* ---- the profile ------------------------------------------------------------------------------------------------- */
+/* ---- the profile --------------------------------------------------------- */
 
 typedef struct Row {
 	char *what;
@@ -275,7 +300,8 @@ typedef struct Rows {
 	bool failed;
 } Rows;
 
-static void note_row(void *ud, const char *function, const char *place, uint64_t calls, double seconds) {
+static void note_row(void *ud, const char *function, const char *place, uint64_t calls,
+                     double seconds) {
 	Rows *r = ud;
 	Row *more = realloc(r->at, (r->n + 1) * sizeof *more);
 	char *what = NULL;
@@ -301,20 +327,26 @@ static void tell_profile(atled_context *ctx, bool json) {
 	qsort(rows.at, rows.n, sizeof *rows.at, by_seconds);
 	char a[32];
 	const double ran = fmax(s.run_seconds - s.compile_seconds, 1e-12);
-	if (!json) printf("\n%10s  %6s  %10s  machine code of the last run, by lines\n", "seconds", "share", "calls");
+	if (!json)
+		printf("\n%10s  %6s  %10s  machine code of the last run, by lines\n", "seconds", "share",
+		       "calls");
 	for (size_t i = 0; i < rows.n; i++) {
 		if (json) {
 			fputs("{\"profile\":", stdout);
 			put_json(rows.at[i].what, strlen(rows.at[i].what));
-			printf(",\"seconds\":%.6g,\"calls\":%llu}\n", rows.at[i].seconds, (unsigned long long)rows.at[i].calls);
+			printf(",\"seconds\":%.6g,\"calls\":%llu}\n", rows.at[i].seconds,
+			       (unsigned long long)rows.at[i].calls);
 		} else
-			printf("%10s  %5.1f%%  %10llu  %s\n", duration(rows.at[i].seconds, a), 100 * rows.at[i].seconds / ran, (unsigned long long)rows.at[i].calls,
-		       rows.at[i].what);
+			printf("%10s  %5.1f%%  %10llu  %s\n", duration(rows.at[i].seconds, a),
+			       100 * rows.at[i].seconds / ran, (unsigned long long)rows.at[i].calls,
+			       rows.at[i].what);
 		free(rows.at[i].what);
 	}
 	const double rest = fmax(ran - rows.seconds, 0);
 	if (json) printf("{\"profile\":\"evaluator\",\"seconds\":%.6g}\n", rest);
-	else printf("%10s  %5.1f%%  %10s  the evaluator and what it calls\n", duration(rest, a), 100 * rest / ran, "");
+	else
+		printf("%10s  %5.1f%%  %10s  the evaluator and what it calls\n", duration(rest, a),
+		       100 * rest / ran, "");
 	if (rows.failed) fputs("some rows are missing: out of memory\n", stderr);
 	free(rows.at);
 }
@@ -331,7 +363,8 @@ int command_bench(const Options *o) {
 	int code = parts.failed ? EXIT_LIMIT : EXIT_OK;
 	size_t runs = 0;
 	const double start = seconds_now();
-	while (code == EXIT_OK && runs < FILE_RUNS_MOST && (runs < RUNS_LEAST || seconds_now() - start < FILE_SECONDS)) {
+	while (code == EXIT_OK && runs < FILE_RUNS_MOST &&
+	       (runs < RUNS_LEAST || seconds_now() - start < FILE_SECONDS)) {
 		code = run_parts(o, &parts, runs, &kept);
 		if (code != EXIT_OK) break;
 		runs++;

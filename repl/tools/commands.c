@@ -1,7 +1,8 @@
 /* commands.c - run, check, ir, explain, info, doc.
  *
- * Needs: program.h; at compile time docs/reference/errors.md, if there is one, found from the current folder.
- * Guarantees: each gives the exit code; results on stdout, all else on stderr.
+ * Needs: program.h; at compile time docs/reference/errors.md, if there is one,
+ * found from the current folder. Guarantees: each gives the exit code; results
+ * on stdout, all else on stderr.
  */
 #define _GNU_SOURCE /* memmem, strchrnul */
 #include "repl/core/program.h"
@@ -45,7 +46,8 @@ static atled_status set_args(atled_context *ctx, int n, char **args) {
 	const atled_value **items = calloc((size_t)n + 1, sizeof *items);
 	if (!items) return ATLED_NOMEM;
 	bool ok = true;
-	for (int i = 0; i < n; i++) ok &= (items[i] = atled_value_of_string(ctx, args[i], ATLED_ZERO)) != NULL;
+	for (int i = 0; i < n; i++)
+		ok &= (items[i] = atled_value_of_string(ctx, args[i], ATLED_ZERO)) != NULL;
 	atled_value *list = ok ? atled_value_of_items(ctx, ATLED_LIST, (size_t)n, items) : NULL;
 	atled_status st = list ? atled_set(ctx, "args", list) : ATLED_NOMEM;
 	atled_value_free(list);
@@ -73,7 +75,8 @@ int command_run(const Options *o) {
 	} else {
 		st = set_folder(ctx, o->args[0]);
 		if (st == ATLED_OK && o->nargs > 1) st = set_args(ctx, o->nargs - 1, o->args + 1);
-		if (st == ATLED_OK) st = atled_run(ctx, text.at, text.n, shown_name(o->args[0]), show, NULL);
+		if (st == ATLED_OK)
+			st = atled_run(ctx, text.at, text.n, shown_name(o->args[0]), show, NULL);
 		if (st == ATLED_OK && atled_error_count(ctx)) session_report(ctx, o);
 	}
 	if (st != ATLED_OK) session_report(ctx, o);
@@ -108,7 +111,7 @@ int command_check(const Options *o) {
 	return code;
 }
 
-/* ---- ir ---------------------------------------------------------------------------------------------------------- */
+/* ---- ir ------------------------------------------------------------------ */
 
 typedef struct Functions {
 	Buffer names; /* one a line */
@@ -168,7 +171,7 @@ int command_ir(const Options *o) {
 	return code;
 }
 
-/* ---- explain: the page of docs/reference/errors.md about an error, which the program carries with it ----------------------- */
+/* ---- explain: the page of docs/reference/errors.md about an error, which the program carries with it ---- */
 
 #if __has_include("docs/reference/errors.md")
 __asm__(".section .rodata\n"
@@ -181,14 +184,16 @@ extern const char pages[] __asm__("atled_error_pages");
 static const char pages[] = "";
 #endif
 
-/* The level of the heading that a line is, 0 when it is none; comments in programs are none. */
+/* The level of the heading that a line is, 0 when it is none; comments in
+ * programs are none. */
 static size_t heading_level(const char *line, bool *in_code) {
 	if (!strncmp(line, "```", 3)) *in_code = !*in_code;
 	size_t level = strspn(line, "#");
 	return !*in_code && line[level] == ' ' ? level : 0;
 }
 
-/* The page of a code: from its heading to the next one of the same or a higher level. */
+/* The page of a code: from its heading to the next one of the same or a higher
+ * level. */
 static const char *find_page(const char *code, size_t *n) {
 	bool in_code = false;
 	for (const char *line = pages; *line;) {
@@ -256,7 +261,7 @@ int command_explain(const Options *o) {
 	return EXIT_USAGE;
 }
 
-/* ---- info, doc --------------------------------------------------------------------------------------------------- */
+/* ---- info, doc ----------------------------------------------------------- */
 
 static void put_json_name(void *ud, const char *name, const atled_value *v) {
 	bool *first = ud;
@@ -265,7 +270,8 @@ static void put_json_name(void *ud, const char *name, const atled_value *v) {
 	*first = false;
 }
 
-/* The words of the language and the names of the library, as editors want them. */
+/* The words of the language and the names of the library, as editors want them.
+ */
 static bool put_words(const Options *o) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return false;
@@ -286,14 +292,15 @@ int command_info(const Options *o) {
 	if (uname(&u)) memset(&u, 0, sizeof u);
 	const char *compiler = __VERSION__;
 	if (o->json) {
-		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,\"compiler\":\"%s\"",
+		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,"
+		       "\"compiler\":\"%s\"",
 		       ATLED_VERSION_STRING, u.sysname, u.machine, processors, compiler);
 		bool all = put_words(o);
 		puts("}");
 		return all ? EXIT_OK : EXIT_LIMIT;
 	}
-	printf("version     %s\nsystem      %s %s\nprocessors  %ld\ncompiler    %s\n", ATLED_VERSION_STRING, u.sysname,
-	       u.machine, processors, compiler);
+	printf("version     %s\nsystem      %s %s\nprocessors  %ld\ncompiler    %s\n",
+	       ATLED_VERSION_STRING, u.sysname, u.machine, processors, compiler);
 	return EXIT_OK;
 }
 

@@ -1,7 +1,9 @@
-/* doc_test.c - `atled test --docs`: runs the ```dsl blocks of a Markdown file and sees that they show what the page says.
+/* doc_test.c - `atled test --docs`: runs the ```dsl blocks of a Markdown file
+ * and sees that they show what the page says.
  *
- * Needs: test.h. Guarantees: the blocks of a file share one session unless a block is marked `new`; each block is at
- * least one test. A ```text block right after a program is everything that the program must print, show and complain
+ * Needs: test.h. Guarantees: the blocks of a file share one session unless a
+ * block is marked `new`; each block is at least one test. A ```text block right
+ * after a program is everything that the program must print, show and complain
  * of.
  */
 #include "repl/tools/test.h"
@@ -31,8 +33,10 @@ static bool next_block(const char *p, const char *end, uint32_t line, Block *b) 
 			line++;
 			continue;
 		}
-		*b = (Block){
-			.info = q + 3, .ninfo = (size_t)(stop - q - 3), .text = stop < end ? stop + 1 : end, .line = line + 1};
+		*b = (Block){.info = q + 3,
+		             .ninfo = (size_t)(stop - q - 3),
+		             .text = stop < end ? stop + 1 : end,
+		             .line = line + 1};
 		line++;
 		for (p = b->text; p < end; p = stop < end ? stop + 1 : end, line++) {
 			stop = memchr(p, '\n', (size_t)(end - p));
@@ -74,7 +78,8 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 	buffer_str(&t->said.all, "\n");
 }
 
-/* Everything the program says must be the text; an error that it shows is part of that. */
+/* Everything the program says must be the text; an error that it shows is part
+ * of that. */
 static void test_transcript(Tests *t, const char *path, const Block *b, const Block *want) {
 	Buffer name = {0};
 	const char *given = NULL;
@@ -118,7 +123,8 @@ void test_document(Tests *t, const char *path) {
 		if (has_word(&b, "check-rules", false)) atled_check_rules(t->ctx, ATLED_RULES_FAIL);
 		bool shown = more && has_word(&next, "text", true) && only_blanks(b.after, next.info - 3);
 		if (shown) test_transcript(t, path, &b, &next);
-		else if (!test_expected_errors(t, path, b.text, b.n, b.line)) test_text(t, path, b.text, b.n, b.line);
+		else if (!test_expected_errors(t, path, b.text, b.n, b.line))
+			test_text(t, path, b.text, b.n, b.line);
 	}
 	if (t->ctx) test_close(t);
 	buffer_free(&text);

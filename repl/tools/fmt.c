@@ -1,7 +1,8 @@
 /* fmt.c - `atled fmt`: programs in the one layout.
  *
- * Needs: program.h. Guarantees: a file is replaced whole or not at all, and only when its layout changes; a file with a syntax error stays
- * as it is. With --check nothing is written, and the exit code says whether anything would be.
+ * Needs: program.h. Guarantees: a file is replaced whole or not at all, and
+ * only when its layout changes; a file with a syntax error stays as it is. With
+ * --check nothing is written, and the exit code says whether anything would be.
  */
 #define _GNU_SOURCE
 #include "repl/core/program.h"
@@ -37,7 +38,8 @@ static void format_file(Formatter *f, const char *path) {
 	if (!ctx) worst(f, EXIT_LIMIT);
 	else {
 		session_catch_interrupts(ctx);
-		atled_status st = atled_format(ctx, text.n ? text.at : "", text.n, input ? "<stdin>" : path, buffer_sink, &out);
+		atled_status st = atled_format(ctx, text.n ? text.at : "", text.n, input ? "<stdin>" : path,
+		                               buffer_sink, &out);
 		if (st == ATLED_OK && out.failed) st = ATLED_NOMEM;
 		if (st != ATLED_OK) {
 			session_report(ctx, o);
@@ -68,7 +70,9 @@ static bool is_program(const char *name) {
 	return n > 4 && !strcmp(name + n - 4, ".dsl");
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b) {
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 /* A file as it is; of a folder, what ends in .dsl, and its folders. */
 static void visit(Formatter *f, const char *path, bool named) {
@@ -82,7 +86,8 @@ static void visit(Formatter *f, const char *path, bool named) {
 	if (n < 0) worst(f, cannot_read(path, strerror(errno)));
 	for (int i = 0; i < n; i++) {
 		char *inner = NULL;
-		if (entries[i]->d_name[0] != '.' && asprintf(&inner, "%s/%s", path, entries[i]->d_name) >= 0) {
+		if (entries[i]->d_name[0] != '.' &&
+		    asprintf(&inner, "%s/%s", path, entries[i]->d_name) >= 0) {
 			visit(f, inner, false);
 			free(inner);
 		}
@@ -95,7 +100,8 @@ int command_fmt(const Options *o) {
 	Formatter f = {.options = o};
 	for (int i = 0; i < o->nargs; i++) visit(&f, o->args[i], true);
 	if (o->check_only && f.differ) {
-		fprintf(stderr, "%u of %u file%s would be laid out anew\n", f.differ, f.seen, f.seen == 1 ? "" : "s");
+		fprintf(stderr, "%u of %u file%s would be laid out anew\n", f.differ, f.seen,
+		        f.seen == 1 ? "" : "s");
 		worst(&f, EXIT_SCRIPT);
 	}
 	return f.code;

@@ -1,8 +1,9 @@
-/* test.c - `atled test`: runs programs and compares what they give with what their comments say. docs/reference/testing.md
- * describes the format.
+/* test.c - `atled test`: runs programs and compares what they give with what
+ * their comments say. docs/reference/testing.md describes the format.
  *
- * Needs: program.h, test.h. Guarantees: each assertion is one test, and each file without any is one; every failure is
- * printed with its place; the last line is "N passed, N failed, N skipped". Each file has a context of its own.
+ * Needs: program.h, test.h. Guarantees: each assertion is one test, and each
+ * file without any is one; every failure is printed with its place; the last
+ * line is "N passed, N failed, N skipped". Each file has a context of its own.
  */
 #define _GNU_SOURCE
 #include "repl/tools/test.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what a program says ----------------------------------------------------------------------------------------- */
+/* ---- what a program says ------------------------------------------------- */
 
 static void transcript_sink(void *ud, const char *text, size_t n) {
 	Transcript *t = ud;
@@ -115,7 +116,7 @@ bool test_same_text(const char *a, size_t na, const char *b, size_t nb) {
 	return same;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 typedef struct Numbers {
 	double *at; /* real and imaginary part of each */
@@ -147,9 +148,12 @@ static void push_element(Numbers *v, atled_dtype d, const void *data, int64_t i)
 	case ATLED_F32: push_number(v, (double)((const float *)data)[i], 0); break;
 	case ATLED_F64: push_number(v, ((const double *)data)[i], 0); break;
 	case ATLED_C64:
-		push_number(v, (double)((const float *)data)[2 * i], (double)((const float *)data)[2 * i + 1]);
+		push_number(v, (double)((const float *)data)[2 * i],
+		            (double)((const float *)data)[2 * i + 1]);
 		break;
-	case ATLED_C128: push_number(v, ((const double *)data)[2 * i], ((const double *)data)[2 * i + 1]); break;
+	case ATLED_C128:
+		push_number(v, ((const double *)data)[2 * i], ((const double *)data)[2 * i + 1]);
+		break;
 	}
 }
 
@@ -158,7 +162,8 @@ static void push_axis(Numbers *v, const atled_array *a, uint32_t axis, int64_t o
 		push_element(v, a->dtype, a->data, offset);
 		return;
 	}
-	for (int64_t i = 0; i < a->shape[axis] && v->ok; i++) push_axis(v, a, axis + 1, offset + i * a->strides[axis]);
+	for (int64_t i = 0; i < a->shape[axis] && v->ok; i++)
+		push_axis(v, a, axis + 1, offset + i * a->strides[axis]);
 }
 
 static void push_value(Numbers *v, const atled_value *x, int depth) {
@@ -186,7 +191,8 @@ static bool near(double x, double y, double tol, double *worst) {
 }
 
 /* Compares the last value with "EXPR [tol E]". Fills `why` when they differ. */
-static bool close_enough(Tests *t, const Transcript *said, const char *want, size_t n, Buffer *why) {
+static bool close_enough(Tests *t, const Transcript *said, const char *want, size_t n,
+                         Buffer *why) {
 	double tol = 1e-12;
 	for (size_t i = n; i-- > 4;) {
 		if (strncmp(want + i - 4, " tol ", 5)) continue;
@@ -225,19 +231,19 @@ static bool close_enough(Tests *t, const Transcript *said, const char *want, siz
 		if (worst > before) where = i / 2;
 	}
 	if (!same)
-		buffer_format(why, "%zu numbers%s expected, %zu%s found", y.n, y.ok ? "" : " (and more)", x.n,
-		              x.ok ? "" : " (and what is none)");
+		buffer_format(why, "%zu numbers%s expected, %zu%s found", y.n, y.ok ? "" : " (and more)",
+		              x.n, x.ok ? "" : " (and what is none)");
 	else if (!(worst <= tol)) {
 		same = false;
-		buffer_format(why, "number %zu is %.17g, expected %.17g: off by %.3g where %.3g is allowed", where,
-		              x.at[2 * where], y.at[2 * where], worst, tol);
+		buffer_format(why, "number %zu is %.17g, expected %.17g: off by %.3g where %.3g is allowed",
+		              where, x.at[2 * where], y.at[2 * where], worst, tol);
 	}
 	free(x.at);
 	free(y.at);
 	return same;
 }
 
-/* ---- assertions -------------------------------------------------------------------------------------------------- */
+/* ---- assertions ---------------------------------------------------------- */
 
 typedef struct Mark {  /* a comment that says something to us */
 	char kind;         /* > ~ ! */
@@ -257,8 +263,10 @@ typedef struct Marks {
 
 static void see_token(void *ud, atled_token kind, size_t start, size_t end) {
 	Marks *m = ud;
-	if (kind != ATLED_TOKEN_COMMENT || end - start < 2 || !strchr(">~!", m->text[start + 1])) return;
-	if (m->text[start + 1] == '!' && start + 2 < end && m->text[start + 2] == '/') return; /* #!/usr/bin/env atled */
+	if (kind != ATLED_TOKEN_COMMENT || end - start < 2 || !strchr(">~!", m->text[start + 1]))
+		return;
+	/* #!/usr/bin/env atled */
+	if (m->text[start + 1] == '!' && start + 2 < end && m->text[start + 2] == '/') return;
 	if (m->count == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 64;
 		Mark *at = realloc(m->at, cap * sizeof *at);
@@ -269,7 +277,11 @@ static void see_token(void *ud, atled_token kind, size_t start, size_t end) {
 		m->at = at;
 		m->cap = cap;
 	}
-	Mark k = {.kind = m->text[start + 1], .start = start + 2, .end = end, .line_start = start, .line_end = end};
+	Mark k = {.kind = m->text[start + 1],
+	          .start = start + 2,
+	          .end = end,
+	          .line_start = start,
+	          .line_end = end};
 	while (k.line_start && m->text[k.line_start - 1] != '\n') k.line_start--;
 	while (k.line_end < m->n && m->text[k.line_end] != '\n') k.line_end++;
 	if (k.line_end < m->n) k.line_end++;
@@ -294,7 +306,9 @@ static atled_status run_part(Tests *t, const char *name, const char *text, size_
 	for (size_t i = 0; i < start; i++) line += text[i] == '\n';
 	for (uint32_t i = 1; i < line; i++) buffer_str(&part, "\n");
 	buffer_add(&part, text + start, end - start);
-	atled_status st = part.failed ? ATLED_NOMEM : atled_run(t->ctx, part.at, part.n, name, transcript_show, &t->said);
+	atled_status st = part.failed
+	                      ? ATLED_NOMEM
+	                      : atled_run(t->ctx, part.at, part.n, name, transcript_show, &t->said);
 	buffer_free(&part);
 	return st;
 }
@@ -334,7 +348,8 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 		} else if (k->kind == '>') {
 			if (test_same_text(want.at, want.n, t->said.last.at, t->said.last.n)) t->passed++;
 			else
-				test_fail(t, name, line, "expected %s\n  got      %s", want.at + strspn(want.at, " "),
+				test_fail(t, name, line, "expected %s\n  got      %s",
+				          want.at + strspn(want.at, " "),
 				          t->said.last.at ? t->said.last.at : "nothing");
 		} else if (close_enough(t, &t->said, want.at, want.n, &why)) t->passed++;
 		else test_fail(t, name, line, "%s", why.at ? why.at : "");
@@ -357,7 +372,7 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 	free(m.at);
 }
 
-/* ---- files that must fail ---------------------------------------------------------------------------------------- */
+/* ---- files that must fail ------------------------------------------------ */
 
 typedef struct Reader { /* of one `#! error` line */
 	const char *p, *end;
@@ -408,23 +423,27 @@ static void match_error(Reader r, const atled_error *e, Buffer *why) {
 		if (!word(&r, text, sizeof text)) return;
 		if (isdigit((unsigned char)text[0])) {
 			int n = sscanf(text, "%u:%u-%u:%u", &line, &column, &end_line, &end_column);
-			bool fits = n >= 2 && line == e->line && column == e->column &&
-			            (n == 2 || (n == 4 && end_line == e->end_line && end_column == e->end_column));
+			bool fits =
+				n >= 2 && line == e->line && column == e->column &&
+				(n == 2 || (n == 4 && end_line == e->end_line && end_column == e->end_column));
 			if (!fits)
-				buffer_format(why, "expected it at %s, got %u:%u-%u:%u (%s)\n", text, e->line, e->column, e->end_line,
-				              e->end_column, e->message);
+				buffer_format(why, "expected it at %s, got %u:%u-%u:%u (%s)\n", text, e->line,
+				              e->column, e->end_line, e->end_column, e->message);
 		} else if (!strcmp(text, "second")) {
 			int n = word(&r, text, sizeof text) ? sscanf(text, "%u:%u", &line, &column) : 0;
 			if (n != 2 || line != e->second_line || column != e->second_column)
-				buffer_format(why, "expected the second place %s, got %u:%u\n", text, e->second_line, e->second_column);
+				buffer_format(why, "expected the second place %s, got %u:%u\n", text,
+				              e->second_line, e->second_column);
 			if (quoted(&r, text, sizeof text) && !strstr(e->second ? e->second : "", text))
-				buffer_format(why, "expected the second label \"%s\", got \"%s\"\n", text, e->second ? e->second : "");
+				buffer_format(why, "expected the second label \"%s\", got \"%s\"\n", text,
+				              e->second ? e->second : "");
 		} else if (!strcmp(text, "hint") || !strcmp(text, "label") || !strcmp(text, "trace")) {
 			const char *have = text[0] == 'h' ? e->hint : text[0] == 'l' ? e->label : e->trace;
 			char what[8];
 			strcpy(what, text);
 			if (!quoted(&r, text, sizeof text) || !strstr(have ? have : "", text))
-				buffer_format(why, "expected the %s \"%s\", got \"%s\"\n", what, text, have ? have : "");
+				buffer_format(why, "expected the %s \"%s\", got \"%s\"\n", what, text,
+				              have ? have : "");
 		} else buffer_format(why, "`%s` is not known in an error line\n", text);
 	}
 }
@@ -444,18 +463,22 @@ static size_t list_errors(atled_context *ctx, bool warnings, atled_error *out, s
 static bool directive(const Marks *m, const Mark *k, const char *name, Reader *rest) {
 	Reader r = {m->text + k->start, m->text + k->end};
 	char text[16];
-	if (k->kind != '!' || !k->alone || !word(&r, text, sizeof text) || strcmp(text, name)) return false;
+	if (k->kind != '!' || !k->alone || !word(&r, text, sizeof text) || strcmp(text, name))
+		return false;
 	blanks(&r);
 	*rest = r;
 	return true;
 }
 
-bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n, uint32_t first_line) {
+bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n,
+                          uint32_t first_line) {
 	Marks m = find_marks(text, n);
 	Reader want[20], warned[20];
 	size_t nwant = 0, nwarned = 0;
-	for (size_t i = 0; i < m.count && nwant < 20; i++) nwant += directive(&m, &m.at[i], "error", &want[nwant]);
-	for (size_t i = 0; i < m.count && nwarned < 20; i++) nwarned += directive(&m, &m.at[i], "warning", &warned[nwarned]);
+	for (size_t i = 0; i < m.count && nwant < 20; i++)
+		nwant += directive(&m, &m.at[i], "error", &want[nwant]);
+	for (size_t i = 0; i < m.count && nwarned < 20; i++)
+		nwarned += directive(&m, &m.at[i], "warning", &warned[nwarned]);
 	if (nwant || nwarned) {
 		Buffer why = {0};
 		atled_error got[20];
@@ -465,14 +488,16 @@ bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n
 		if (st == ATLED_OK && nwant) buffer_str(&why, "expected an error, but there was none\n");
 		for (size_t i = 0; i < nwant && i < ngot; i++) match_error(want[i], &got[i], &why);
 		if (st != ATLED_OK && nwant != ngot) {
-			buffer_format(&why, "expected %zu error%s, got %zu\n", nwant, nwant == 1 ? "" : "s", ngot);
+			buffer_format(&why, "expected %zu error%s, got %zu\n", nwant, nwant == 1 ? "" : "s",
+			              ngot);
 			test_errors(t->ctx, &why);
 		}
 		if (nwarned) { /* what is not asked about may warn */
 			ngot = list_errors(t->ctx, true, got, 20);
 			for (size_t i = 0; i < nwarned && i < ngot; i++) match_error(warned[i], &got[i], &why);
 			if (nwarned != ngot) {
-				buffer_format(&why, "expected %zu warning%s, got %zu\n", nwarned, nwarned == 1 ? "" : "s", ngot);
+				buffer_format(&why, "expected %zu warning%s, got %zu\n", nwarned,
+				              nwarned == 1 ? "" : "s", ngot);
 				test_errors(t->ctx, &why);
 			}
 		}
@@ -485,7 +510,7 @@ bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n
 	return nwant + nwarned > 0;
 }
 
-/* ---- files and folders ------------------------------------------------------------------------------------------- */
+/* ---- files and folders --------------------------------------------------- */
 
 bool test_open(Tests *t, const char *path) {
 	t->ctx = session_open(t->options);
@@ -521,8 +546,10 @@ static void test_program(Tests *t, const char *path) {
 		else if (!test_open(t, path)) test_fail(t, path, 0, "there is no context for it");
 		else {
 			for (size_t i = 0; i < m.count; i++)
-				if (directive(&m, &m.at[i], "check-rules", &reason)) atled_check_rules(t->ctx, ATLED_RULES_FAIL);
-			if (!test_expected_errors(t, path, text.at, text.n, 1)) test_text(t, path, text.at, text.n, 1);
+				if (directive(&m, &m.at[i], "check-rules", &reason))
+					atled_check_rules(t->ctx, ATLED_RULES_FAIL);
+			if (!test_expected_errors(t, path, text.at, text.n, 1))
+				test_text(t, path, text.at, text.n, 1);
 			test_close(t);
 		}
 		free(m.at);
@@ -535,7 +562,9 @@ static bool has_ending(const char *name, const char *ending) {
 	return n > k && !strcmp(name + n - k, ending);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b) {
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 static void visit(Tests *t, const char *path, bool named) {
 	struct stat st;
@@ -545,7 +574,8 @@ static void visit(Tests *t, const char *path, bool named) {
 	}
 	if (!S_ISDIR(st.st_mode)) {
 		const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-		bool wanted = named || (base[0] != '_' && has_ending(base, t->options->docs ? ".md" : ".dsl"));
+		bool wanted =
+			named || (base[0] != '_' && has_ending(base, t->options->docs ? ".md" : ".dsl"));
 		if (!wanted || (t->options->filter && !strstr(path, t->options->filter))) return;
 		if (t->options->docs) test_document(t, path);
 		else test_program(t, path);
@@ -557,7 +587,8 @@ static void visit(Tests *t, const char *path, bool named) {
 	for (int i = 0; i < n; i++) {
 		char *inner = NULL;
 		if (entries[i]->d_name[0] != '.' &&
-		    asprintf(&inner, "%s%s%s", path, has_ending(path, "/") ? "" : "/", entries[i]->d_name) >= 0) {
+		    asprintf(&inner, "%s%s%s", path, has_ending(path, "/") ? "" : "/",
+		             entries[i]->d_name) >= 0) {
 			visit(t, inner, false);
 			free(inner);
 		}
@@ -570,6 +601,8 @@ int command_test(const Options *o) {
 	Tests t = {.options = o};
 	if (!o->nargs) visit(&t, o->docs ? "docs" : "tests", false);
 	for (int i = 0; i < o->nargs; i++) visit(&t, o->args[i], true);
-	printf(o->json ? "{\"passed\":%u,\"failed\":%u,\"skipped\":%u}\n" : "%u passed, %u failed, %u skipped\n", t.passed, t.failed, t.skipped);
+	printf(o->json ? "{\"passed\":%u,\"failed\":%u,\"skipped\":%u}\n"
+	               : "%u passed, %u failed, %u skipped\n",
+	       t.passed, t.failed, t.skipped);
 	return t.failed ? EXIT_TESTS : EXIT_OK;
 }

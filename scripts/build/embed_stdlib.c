@@ -1,9 +1,11 @@
 /* embed_stdlib.c - the standard library's texts as a C table.
  *
  * Use: embed_library stdlib/core/a.dsl stdlib/pde/b.dsl ... >library_texts.c
- * Guarantees: no name is defined in two places: the modules share their names, and the later definition would silently replace the other. The
- * table is the one that parser/session/session.h declares, in the order of the names; a module's name is its file's without folders and ending; the texts
- * byte for byte, each followed by a 0 that its size does not count.
+ * Guarantees: no name is defined in two places: the modules share their names,
+ * and the later definition would silently replace the other. The table is the
+ * one that parser/session/session.h declares, in the order of the names; a
+ * module's name is its file's without folders and ending; the texts byte for
+ * byte, each followed by a 0 that its size does not count.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static void fail(const char *path, const char *what) {
 	exit(1);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------ */
+/* ---- names --------------------------------------------------------------- */
 
 enum { NAME_BYTES = 64, MOST_NAMES = 8192 };
 static struct {
@@ -25,16 +27,21 @@ static struct {
 } defined[MOST_NAMES];
 static size_t ndefined;
 
-static int in_name(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80); }
+static int in_name(int c) {
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       (c & 0x80);
+}
 
-/* Takes note of what a line defines at the left margin: `name(...`, `name = ...`. */
+/* Takes note of what a line defines at the left margin: `name(...`, `name =
+ * ...`. */
 static void take_name(const char *path, const char *line) {
 	size_t n = 0;
 	while (in_name((unsigned char)line[n])) n++;
 	if (!n || n >= NAME_BYTES || !(line[n] == '(' || (!strncmp(line + n, " = ", 3)))) return;
 	for (size_t i = 0; i < ndefined; i++)
 		if (!strncmp(defined[i].name, line, n) && !defined[i].name[n]) {
-			fprintf(stderr, "embed_library: %s: %s is defined in %s, too\n", path, defined[i].name, defined[i].path);
+			fprintf(stderr, "embed_library: %s: %s is defined in %s, too\n", path, defined[i].name,
+			        defined[i].path);
 			exit(1);
 		}
 	if (ndefined == MOST_NAMES) fail(path, "too many names: raise MOST_NAMES");
@@ -52,9 +59,10 @@ static void take_names(const char *path, FILE *in) {
 	rewind(in);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------ */
+/* ---- texts --------------------------------------------------------------- */
 
-/* Writes the bytes as string literals, one per line of the text, and returns how many bytes there were. */
+/* Writes the bytes as string literals, one per line of the text, and returns
+ * how many bytes there were. */
 static size_t write_text(FILE *in) {
 	size_t size = 0;
 	int last = '\n';
@@ -75,14 +83,17 @@ static const char *name_in(const char *path) {
 	return slash ? slash + 1 : path;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(name_in(*(char *const *)a), name_in(*(char *const *)b)); }
+static int by_name(const void *a, const void *b) {
+	return strcmp(name_in(*(char *const *)a), name_in(*(char *const *)b));
+}
 
 static void write_entry(const char *path) {
 	const char *name = name_in(path);
 	size_t n = strlen(name), ending = strlen(ENDING);
 	if (n <= ending || strcmp(name + n - ending, ENDING)) fail(path, "does not end in " ENDING);
 	for (size_t i = 0; i < n - ending; i++)
-		if (name[i] < ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\') fail(path, "is not the name of a module");
+		if (name[i] < ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\')
+			fail(path, "is not the name of a module");
 	FILE *in = fopen(path, "rb");
 	if (!in) fail(path, "cannot be opened");
 	take_names(path, in);
@@ -94,10 +105,12 @@ static void write_entry(const char *path) {
 }
 
 int main(int argc, char **argv) {
-	puts("/* Made by scripts/build/embed_stdlib.c from stdlib/. */\n#include \"parser/session/session.h\"\n\nconst LibraryText library_texts[] = {");
+	puts("/* Made by scripts/build/embed_stdlib.c from stdlib/. */\n#include "
+	     "\"parser/session/session.h\"\n\nconst LibraryText library_texts[] = {");
 	qsort(argv + 1, (size_t)argc - 1, sizeof *argv, by_name);
 	for (int i = 1; i < argc; i++) {
-		if (i > 1 && !by_name(argv + i - 1, argv + i)) fail(argv[i], "another module has this name");
+		if (i > 1 && !by_name(argv + i - 1, argv + i))
+			fail(argv[i], "another module has this name");
 		write_entry(argv[i]);
 	}
 	puts("\t{NULL, NULL, 0},\n};");

@@ -1,8 +1,11 @@
-/* precompile_kernels.c - precompiles the functions that every module for a target may share: products of matrices in all their forms.
+/* precompile_kernels.c - precompiles the functions that every module for a
+ * target may share: products of matrices in all their forms.
  *
- * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that has none yet, and sse2, avx2 or avx512; on AArch64 neon. Writes the
- * file, see NativeKernels. Which functions there are is not listed anywhere: a module is made that asks for products of all types, flags and sizes, and the code generator says
- * what it made for it.
+ * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that
+ * has none yet, and sse2, avx2 or avx512; on AArch64 neon. Writes the file, see
+ * NativeKernels. Which functions there are is not listed anywhere: a module is
+ * made that asks for products of all types, flags and sizes, and the code
+ * generator says what it made for it.
  */
 #include "backend/native/jit/codegen.h"
 #include "backend/native/cpu.h"
@@ -26,7 +29,8 @@ static void contract(KBuilder *b, KType t, uint32_t flags, int64_t m, int64_t n)
 	k_contract(b, K_CONTRACT, t, flags, 12, operands);
 }
 
-/* Up to nine vectors of columns, whole and not, and one to three rows; 0: known when the code runs. */
+/* Up to nine vectors of columns, whole and not, and one to three rows; 0: known
+ * when the code runs. */
 static KModule *contractions(Ctx *c, const KTarget *target, KType t, uint32_t flags) {
 	const int64_t lanes = target->vector_bytes / ktype_size(t);
 	KModule *module = kmodule_new(c, target);
@@ -78,8 +82,15 @@ static void take(Found *found, const CodegenOutput *out) {
 }
 
 static bool make(Ctx *c, const char *cpu, const char *path) {
-	static const uint32_t flags[] = {0, KF_B_COL_UNIT, KF_B_COL_UNIT | KF_PADDED, KF_K_UNIT, KF_K_UNIT | KF_TURN,
-	                                 KF_FIVES | KF_B_COL_UNIT, KF_FIVES | KF_B_COL_UNIT | KF_PADDED, KF_FIVES | KF_K_UNIT, KF_FIVES | KF_K_UNIT | KF_TURN};
+	static const uint32_t flags[] = {0,
+	                                 KF_B_COL_UNIT,
+	                                 KF_B_COL_UNIT | KF_PADDED,
+	                                 KF_K_UNIT,
+	                                 KF_K_UNIT | KF_TURN,
+	                                 KF_FIVES | KF_B_COL_UNIT,
+	                                 KF_FIVES | KF_B_COL_UNIT | KF_PADDED,
+	                                 KF_FIVES | KF_K_UNIT,
+	                                 KF_FIVES | KF_K_UNIT | KF_TURN};
 	static const KType types[] = {KT_F64, KT_F32};
 	KTarget target;
 	if (!native_target_named(cpu, &target)) return false;
@@ -98,22 +109,27 @@ static bool make(Ctx *c, const char *cpu, const char *path) {
 		}
 	FILE *file = good ? fopen(path, "wb") : NULL;
 	const NativeKernels head = {.target = target, .n = found.kernels};
-	good = file && fwrite(&head, 1, sizeof head, file) == sizeof head && fwrite(found.bytes, 1, found.n, file) == found.n;
+	good = file && fwrite(&head, 1, sizeof head, file) == sizeof head &&
+	       fwrite(found.bytes, 1, found.n, file) == found.n;
 	if (file && fclose(file)) good = false;
 	if (!good) fprintf(stderr, "make_kernels: %s was not written\n", path);
 	free(found.bytes);
 	return good;
 }
 
-/* What a target of precompiled functions is called on the command line, and as a processor. */
-static const char *const targets[][2] = {{"sse2", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}, {"neon", "aarch64"}};
+/* What a target of precompiled functions is called on the command line, and as
+ * a processor. */
+static const char *const targets[][2] = {
+	{"sse2", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}, {"neon", "aarch64"}};
 
 int main(int argc, char **argv) {
 	const char *cpu = NULL;
 	for (size_t k = 0; argc == 4 && k < sizeof targets / sizeof *targets; k++)
 		if (!strcmp(argv[2], targets[k][0])) cpu = targets[k][1];
 	if (!cpu) {
-		fprintf(stderr, "make_kernels: a library, a target (sse2, avx2, avx512, neon) and a file are wanted\n");
+		fprintf(
+			stderr,
+			"make_kernels: a library, a target (sse2, avx2, avx512, neon) and a file are wanted\n");
 		return 1;
 	}
 	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

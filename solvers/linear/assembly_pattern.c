@@ -1,7 +1,10 @@
-/* assembly_pattern.c - the pattern of a matrix that is summed from small ones, one a cell.
+/* assembly_pattern.c - the pattern of a matrix that is summed from small ones,
+ * one a cell.
  *
- * Needs: assembly_pattern.h. Guarantees: as stated there; time and memory grow with the elements of the small matrices. A column's rows are those of the cells that have its unknown, each met
- * once by a mark that bears the column's number, and then sorted: they are few.
+ * Needs: assembly_pattern.h. Guarantees: as stated there; time and memory grow
+ * with the elements of the small matrices. A column's rows are those of the
+ * cells that have its unknown, each met once by a mark that bears the column's
+ * number, and then sorted: they are few.
  */
 #include "solvers/linear/assembly_pattern.h"
 #include "lang/base/tensor.h"
@@ -20,9 +23,7 @@ typedef struct Cells {
 	int64_t *mark;         /* n: in which column a row was last met; then its place */
 } Cells;
 
-static int64_t *numbers(Tensor *t) {
-	return (int64_t *)(void *)t->data;
-}
+static int64_t *numbers(Tensor *t) { return (int64_t *)(void *)t->data; }
 
 static Status refuse(Ctx *c, const char *what) {
 	diag_error(c, E_VALUE, NO_SPAN, "the pattern of a matrix summed from cells: %s", what);
@@ -61,7 +62,8 @@ static void sort(int64_t *a, int64_t n) {
 	}
 }
 
-/* The rows of column j, each once, in the order they are met; rows NULL: only how many. */
+/* The rows of column j, each once, in the order they are met; rows NULL: only
+ * how many. */
 static int64_t column(Cells *p, int64_t j, int64_t *rows) {
 	int64_t count = 0;
 	for (int64_t e = p->first[j]; e < p->first[j + 1]; e++) {
@@ -90,7 +92,8 @@ static Status count_columns(Ctx *c, Cells *p, int64_t *start) {
 	return ST_OK;
 }
 
-static Status fill_columns(Ctx *c, Cells *p, const int64_t *start, int64_t *rows, int64_t *columns, int64_t *place) {
+static Status fill_columns(Ctx *c, Cells *p, const int64_t *start, int64_t *rows, int64_t *columns,
+                           int64_t *place) {
 	const int64_t local = p->local;
 	for (int64_t k = 0; k < p->m * local * local; k++) place[k] = start[p->n];
 	for (int64_t i = 0; i < p->n; i++) p->mark[i] = -1;
@@ -111,15 +114,18 @@ static Status fill_columns(Ctx *c, Cells *p, const int64_t *start, int64_t *rows
 			const int64_t cell = p->list[e] / local, at = p->list[e] - cell * local;
 			for (int64_t i = 0; i < local; i++) {
 				const int64_t r = p->of[cell * local + i];
-				if (r >= 0 && p->coupled[i * local + at]) place[(cell * local + i) * local + at] = -2 - p->mark[r];
+				if (r >= 0 && p->coupled[i * local + at])
+					place[(cell * local + i) * local + at] = -2 - p->mark[r];
 			}
 		}
 	}
 	return ST_OK;
 }
 
-/* flip: the elements in the order of the transposed matrix. Whether that has the same pattern. */
-static bool transpose(int64_t n, const int64_t *start, const int64_t *rows, const int64_t *columns, int64_t *row_start, int64_t *flip, int64_t *next) {
+/* flip: the elements in the order of the transposed matrix. Whether that has
+ * the same pattern. */
+static bool transpose(int64_t n, const int64_t *start, const int64_t *rows, const int64_t *columns,
+                      int64_t *row_start, int64_t *flip, int64_t *next) {
 	const int64_t nnz = start[n];
 	memset(row_start, 0, (size_t)(n + 1) * sizeof *row_start);
 	for (int64_t k = 0; k < nnz; k++) row_start[rows[k] + 1]++;
@@ -127,7 +133,8 @@ static bool transpose(int64_t n, const int64_t *start, const int64_t *rows, cons
 	memcpy(next, row_start, (size_t)n * sizeof *next);
 	for (int64_t k = 0; k < nnz; k++) flip[next[rows[k]]++] = k;
 	bool same = true;
-	for (int64_t k = 0; same && k < nnz; k++) same = rows[flip[k]] == columns[k] && columns[flip[k]] == rows[k];
+	for (int64_t k = 0; same && k < nnz; k++)
+		same = rows[flip[k]] == columns[k] && columns[flip[k]] == rows[k];
 	return same;
 }
 
@@ -135,13 +142,22 @@ static Status find(Ctx *c, Cells *p, Value *results) {
 	Tensor *t[RESULTS] = {0};
 	const int64_t starts = p->n + 1, places[3] = {p->m, p->local, p->local};
 	Status st = list_entries(c, p);
-	if (st == ST_OK && !((t[STARTS] = tensor_new(c, DT_I64, 1, &starts)) && (t[ROW_STARTS] = tensor_new(c, DT_I64, 1, &starts)) && (t[PLACES] = tensor_new(c, DT_I64, 3, places)))) st = ST_NOMEM;
+	if (st == ST_OK && !((t[STARTS] = tensor_new(c, DT_I64, 1, &starts)) &&
+	                     (t[ROW_STARTS] = tensor_new(c, DT_I64, 1, &starts)) &&
+	                     (t[PLACES] = tensor_new(c, DT_I64, 3, places))))
+		st = ST_NOMEM;
 	if (st == ST_OK) st = count_columns(c, p, numbers(t[STARTS]));
 	const int64_t nnz = st == ST_OK ? numbers(t[STARTS])[p->n] : 0;
-	if (st == ST_OK && !((t[ROWS] = tensor_new(c, DT_I64, 1, &nnz)) && (t[COLUMNS] = tensor_new(c, DT_I64, 1, &nnz)) && (t[FLIP] = tensor_new(c, DT_I64, 1, &nnz)))) st = ST_NOMEM;
-	if (st == ST_OK) st = fill_columns(c, p, numbers(t[STARTS]), numbers(t[ROWS]), numbers(t[COLUMNS]), numbers(t[PLACES]));
+	if (st == ST_OK && !((t[ROWS] = tensor_new(c, DT_I64, 1, &nnz)) &&
+	                     (t[COLUMNS] = tensor_new(c, DT_I64, 1, &nnz)) &&
+	                     (t[FLIP] = tensor_new(c, DT_I64, 1, &nnz))))
+		st = ST_NOMEM;
+	if (st == ST_OK)
+		st = fill_columns(c, p, numbers(t[STARTS]), numbers(t[ROWS]), numbers(t[COLUMNS]),
+		                  numbers(t[PLACES]));
 	if (st == ST_OK) {
-		const bool same = transpose(p->n, numbers(t[STARTS]), numbers(t[ROWS]), numbers(t[COLUMNS]), numbers(t[ROW_STARTS]), numbers(t[FLIP]), p->mark);
+		const bool same = transpose(p->n, numbers(t[STARTS]), numbers(t[ROWS]), numbers(t[COLUMNS]),
+		                            numbers(t[ROW_STARTS]), numbers(t[FLIP]), p->mark);
 		for (int k = 0; k < MIRRORED; k++) results[k] = value_tensor(t[k]);
 		results[MIRRORED] = value_i64(same);
 		return ST_OK;
@@ -150,15 +166,23 @@ static Status find(Ctx *c, Cells *p, Value *results) {
 	return st;
 }
 
-static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                   uint32_t nresults, Value *results) {
 	(void)call, (void)nargs, (void)nresults;
-	Tensor *of = tensor_contiguous(c, args[CELLS].tensor), *coupled = tensor_contiguous(c, args[COUPLED].tensor);
+	Tensor *of = tensor_contiguous(c, args[CELLS].tensor),
+		   *coupled = tensor_contiguous(c, args[COUPLED].tensor);
 	Status st = of && coupled ? ST_OK : ST_NOMEM;
 	Cells p = {0};
 	if (st == ST_OK) {
-		p = (Cells){.m = of->shape[0], .local = of->shape[1], .n = args[UNKNOWNS].i, .of = numbers(of), .coupled = numbers(coupled)};
-		if (coupled->shape[0] != p.local || coupled->shape[1] != p.local) st = refuse(c, "what couples must be a square of the unknowns of a cell");
-		else if (p.n < 0 || p.n > INT64_MAX / 64) st = refuse(c, "the number of unknowns is out of range");
+		p = (Cells){.m = of->shape[0],
+		            .local = of->shape[1],
+		            .n = args[UNKNOWNS].i,
+		            .of = numbers(of),
+		            .coupled = numbers(coupled)};
+		if (coupled->shape[0] != p.local || coupled->shape[1] != p.local)
+			st = refuse(c, "what couples must be a square of the unknowns of a cell");
+		else if (p.n < 0 || p.n > INT64_MAX / 64)
+			st = refuse(c, "the number of unknowns is out of range");
 	}
 	const size_t bytes = (size_t)(2 * p.n + 1 + p.m * p.local) * sizeof(int64_t);
 	int64_t *work = st == ST_OK ? heap_alloc(c, bytes) : NULL;
@@ -174,7 +198,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	return st;
 }
 
-static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                      TypeId *out, uint32_t cap) {
 	(void)cap;
 	Ctx *c = build_ctx(b);
 	static const uint32_t ranks[] = {2, 2, 0};
@@ -184,11 +209,13 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 		good = t->kind == TY_TENSOR && t->dtype == DT_I64 && t->rank == ranks[k];
 	}
 	if (!good) {
-		diag_error(c, E_TYPE, span_of(c, build_span(b)), "%s: wants two matrices of i64 and a number", call->def->name);
+		diag_error(c, E_TYPE, span_of(c, build_span(b)),
+		           "%s: wants two matrices of i64 and a number", call->def->name);
 		ctx_throw(c, ST_ERROR);
 	}
 	const Type cells = *ref_ty(build_fn(b), args[CELLS]);
-	const Dim elements = build_fresh_dim(b, atom(c, "elements of a matrix"), build_span(b)), starts = build_fresh_dim(b, atom(c, "columns of a matrix"), build_span(b));
+	const Dim elements = build_fresh_dim(b, atom(c, "elements of a matrix"), build_span(b)),
+			  starts = build_fresh_dim(b, atom(c, "columns of a matrix"), build_span(b));
 	const Dim places[3] = {cells.dims[0], cells.dims[1], cells.dims[1]};
 	out[ROWS] = out[COLUMNS] = out[FLIP] = type_tensor(c, DT_I64, 1, &elements);
 	out[STARTS] = out[ROW_STARTS] = type_tensor(c, DT_I64, 1, &starts);

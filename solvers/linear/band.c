@@ -1,7 +1,10 @@
-/* band.c - factors of banded matrices, real and complex, and orders of unknowns that make bands narrow.
+/* band.c - factors of banded matrices, real and complex, and orders of unknowns
+ * that make bands narrow.
  *
- * Needs: band.h, band_kernels.h, band_twisted.h. Guarantees: as band.h says. The bands that occur most (one, two and three diagonals on each side) have code of their own, in which
- * nothing is counted; for machines with fused products and differences there is one version more.
+ * Needs: band.h, band_kernels.h, band_twisted.h. Guarantees: as band.h says.
+ * The bands that occur most (one, two and three diagonals on each side) have
+ * code of their own, in which nothing is counted; for machines with fused
+ * products and differences there is one version more.
  */
 #include "solvers/linear/band.h"
 #include <math.h>
@@ -9,7 +12,8 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                             \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("default", "fma")))
 #else
 #define CLONES
@@ -41,41 +45,51 @@ INLINE Complex reciprocal(Complex z) {
 #include "solvers/linear/band_kernels.h"
 #include "solvers/linear/band_twisted.h"
 
-/* ---- by width ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- by width ------------------------------------------------------------ */
 
-#define EACH_WIDTH(b, run) \
-	if ((b).below == 1 && (b).above == 1) run(1, 1); \
-	else if ((b).below == 2 && (b).above == 2) run(2, 2); \
-	else if ((b).below == 3 && (b).above == 3) run(3, 3); \
+#define EACH_WIDTH(b, run)                                                                         \
+	if ((b).below == 1 && (b).above == 1) run(1, 1);                                               \
+	else if ((b).below == 2 && (b).above == 2) run(2, 2);                                          \
+	else if ((b).below == 3 && (b).above == 3) run(3, 3);                                          \
 	else run((b).below, (b).above)
 
 /* Narrow, and long enough that there is a middle. */
-static bool may_be_twisted(Band b) { return b.below == b.above && b.below >= 1 && b.below <= 3 && b.n >= 16; }
+static bool may_be_twisted(Band b) {
+	return b.below == b.above && b.below >= 1 && b.below <= 3 && b.n >= 16;
+}
 
 CLONES bool band_twisted(Band b, double *f) {
 	if (!may_be_twisted(b)) return false;
-	return b.below == 1 ? real_twisted_factor(b.n, 1, f) : b.below == 2 ? real_twisted_factor(b.n, 2, f) : real_twisted_factor(b.n, 3, f);
+	return b.below == 1   ? real_twisted_factor(b.n, 1, f)
+	       : b.below == 2 ? real_twisted_factor(b.n, 2, f)
+	                      : real_twisted_factor(b.n, 3, f);
 }
 
 CLONES bool band_twisted_complex(Band b, double *f) {
 	Complex *g = (Complex *)(void *)f;
 	if (!may_be_twisted(b)) return false;
-	return b.below == 1 ? complex_twisted_factor(b.n, 1, g) : b.below == 2 ? complex_twisted_factor(b.n, 2, g) : complex_twisted_factor(b.n, 3, g);
+	return b.below == 1   ? complex_twisted_factor(b.n, 1, g)
+	       : b.below == 2 ? complex_twisted_factor(b.n, 2, g)
+	                      : complex_twisted_factor(b.n, 3, g);
 }
 
 CLONES BandForm band_factor(Band b, double *f, double *exchanges) {
-#define RUN(below, above) return real_factor(b.n, below, above, f, exchanges) ? BAND_EXCHANGED : BAND_PLAIN
+#define RUN(below, above)                                                                          \
+	return real_factor(b.n, below, above, f, exchanges) ? BAND_EXCHANGED : BAND_PLAIN
 	EACH_WIDTH(b, RUN);
 #undef RUN
 }
 
 CLONES BandForm band_factor_complex(Band b, double *f, double *exchanges) {
-#define RUN(below, above) return complex_factor(b.n, below, above, (Complex *)(void *)f, exchanges) ? BAND_EXCHANGED : BAND_PLAIN
+#define RUN(below, above)                                                                          \
+	return complex_factor(b.n, below, above, (Complex *)(void *)f, exchanges) ? BAND_EXCHANGED     \
+	                                                                          : BAND_PLAIN
 	EACH_WIDTH(b, RUN);
 #undef RUN
 }
 
-CLONES void band_solve(Band b, BandForm form, bool transposed, const double *f, const double *exchanges, double *x) {
+CLONES void band_solve(Band b, BandForm form, bool transposed, const double *f,
+                       const double *exchanges, double *x) {
 	if (form == BAND_TWISTED) {
 		if (transposed) real_twisted_transposed(b.n, b.below, f, x);
 		else if (b.below == 1) real_twisted_solve(b.n, 1, f, x);
@@ -96,12 +110,14 @@ CLONES void band_solve(Band b, BandForm form, bool transposed, const double *f, 
 #undef RUN
 }
 
-/* The adjoint's solution is the conjugate of the transpose's for the conjugate. */
+/* The adjoint's solution is the conjugate of the transpose's for the conjugate.
+ */
 static void conjugate(int64_t n, double *x) {
 	for (int64_t i = 0; i < n; i++) x[2 * i + 1] = -x[2 * i + 1];
 }
 
-CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double *f, const double *exchanges, double *x) {
+CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double *f,
+                               const double *exchanges, double *x) {
 	const Complex *g = (const Complex *)(const void *)f;
 	Complex *z = (Complex *)(void *)x;
 	if (adjoint) {
@@ -126,7 +142,7 @@ CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double
 #undef RUN
 }
 
-/* ---- order ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
 Band band_width(int64_t n, const int64_t *start, const int64_t *row, const int64_t *inverse) {
 	Band b = {.n = n};
@@ -155,7 +171,8 @@ static Status graph_of(Ctx *c, int64_t n, const int64_t *start, const int64_t *r
 		for (int64_t k = start[j]; k < start[j + 1]; k++)
 			if (row[k] != j) g->start[j + 2]++, g->start[row[k] + 2]++;
 	for (int64_t i = 2; i <= n + 1; i++) g->start[i] += g->start[i - 1];
-	for (int64_t j = 0; j < n; j++) /* an edge that is there both ways is there twice, which is no matter */
+	/* an edge that is there both ways is there twice, which is no matter */
+	for (int64_t j = 0; j < n; j++)
 		for (int64_t k = start[j]; k < start[j + 1]; k++)
 			if (row[k] != j) {
 				g->to[g->start[j + 1]++] = row[k];
@@ -166,8 +183,10 @@ static Status graph_of(Ctx *c, int64_t n, const int64_t *start, const int64_t *r
 
 static int64_t degree(const Graph *g, int64_t i) { return g->start[i + 1] - g->start[i]; }
 
-/* Those that can be reached from `root`, nearest first, neighbours by degree, into out; level[]: -1 not seen. Gives their number; *depth: levels. */
-static int64_t by_levels(const Graph *g, int64_t root, int64_t *level, int64_t *out, int64_t *depth) {
+/* Those that can be reached from `root`, nearest first, neighbours by degree,
+ * into out; level[]: -1 not seen. Gives their number; *depth: levels. */
+static int64_t by_levels(const Graph *g, int64_t root, int64_t *level, int64_t *out,
+                         int64_t *depth) {
 	int64_t n = 1;
 	out[0] = root;
 	level[root] = 0;
@@ -186,7 +205,8 @@ static int64_t by_levels(const Graph *g, int64_t root, int64_t *level, int64_t *
 	return n;
 }
 
-Status band_order(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, int64_t *order, int64_t *inverse) {
+Status band_order(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, int64_t *order,
+                  int64_t *inverse) {
 	Graph g;
 	Status st = graph_of(c, n, start, row, &g);
 	if (st != ST_OK) return st;

@@ -1,17 +1,25 @@
-/* band_kernels.h - LU factors of a band, and solves with them, for one type of numbers. Included by band.c once for each.
+/* band_kernels.h - LU factors of a band, and solves with them, for one type of
+ * numbers. Included by band.c once for each.
  *
- * Needs: NUMBER, the type; NAME(x), its names; SIZE(x), by which pivots are chosen; RECIPROCAL(x); and INLINE.
+ * Needs: NUMBER, the type; NAME(x), its names; SIZE(x), by which pivots are
+ * chosen; RECIPROCAL(x); and INLINE.
  *
- * A matrix has `below` diagonals below the main one and `above` above it. Row i is a row of storage: its columns i - below .. i + below + above, the last
- * `below` of which are room for what exchanges of rows bring in. Factored, it has the multipliers of L, the reciprocal of the pivot, and the row of U
- * divided by the pivot: a solve waits for one product and one difference for each unknown, and for no division. Rows are exchanged as LAPACK's gbtrf does, and
- * multipliers stay where they were made. As long as there was no exchange the rows of U end with the band's last diagonal.
+ * A matrix has `below` diagonals below the main one and `above` above it. Row i
+ * is a row of storage: its columns i - below .. i + below + above, the last
+ * `below` of which are room for what exchanges of rows bring in. Factored, it
+ * has the multipliers of L, the reciprocal of the pivot, and the row of U
+ * divided by the pivot: a solve waits for one product and one difference for
+ * each unknown, and for no division. Rows are exchanged as LAPACK's gbtrf does,
+ * and multipliers stay where they were made. As long as there was no exchange
+ * the rows of U end with the band's last diagonal.
  */
 
 INLINE int64_t NAME(least)(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* One step without an exchange, of which nothing of the rows at hand has come either. */
-INLINE void NAME(eliminate)(int64_t n, int64_t below, int64_t above, int64_t width, NUMBER *f, int64_t k) {
+/* One step without an exchange, of which nothing of the rows at hand has come
+ * either. */
+INLINE void NAME(eliminate)(int64_t n, int64_t below, int64_t above, int64_t width, NUMBER *f,
+                            int64_t k) {
 	const int64_t stride = 2 * below + above + 1, rows = NAME(least)(below, n - 1 - k);
 	NUMBER *row = f + k * stride + below;
 	const NUMBER d = RECIPROCAL(row[0]);
@@ -25,7 +33,8 @@ INLINE void NAME(eliminate)(int64_t n, int64_t below, int64_t above, int64_t wid
 	for (int64_t j = 1; j <= width; j++) row[j] *= d;
 }
 
-/* exchanges[k]: how many rows below k the row stood that is row k now. Whether any did. */
+/* exchanges[k]: how many rows below k the row stood that is row k now. Whether
+ * any did. */
 INLINE bool NAME(factor)(int64_t n, int64_t below, int64_t above, NUMBER *f, double *exchanges) {
 	const int64_t stride = 2 * below + above + 1;
 	int64_t last = -1; /* no exchange before this row reaches further */
@@ -58,7 +67,8 @@ INLINE bool NAME(factor)(int64_t n, int64_t below, int64_t above, NUMBER *f, dou
 }
 
 /* x[k] from those behind it. */
-INLINE void NAME(back_row)(int64_t n, int64_t below, int64_t width, int64_t stride, const NUMBER *f, NUMBER *x, int64_t k) {
+INLINE void NAME(back_row)(int64_t n, int64_t below, int64_t width, int64_t stride, const NUMBER *f,
+                           NUMBER *x, int64_t k) {
 	const NUMBER *row = f + k * stride + below;
 	const int64_t m = NAME(least)(width, n - 1 - k);
 	NUMBER sum = x[k] * row[0];
@@ -67,7 +77,8 @@ INLINE void NAME(back_row)(int64_t n, int64_t below, int64_t width, int64_t stri
 }
 
 /* A x = b in place. */
-INLINE void NAME(solve)(int64_t n, int64_t below, int64_t above, bool exchanged, const NUMBER *f, const double *exchanges, NUMBER *x) {
+INLINE void NAME(solve)(int64_t n, int64_t below, int64_t above, bool exchanged, const NUMBER *f,
+                        const double *exchanges, NUMBER *x) {
 	const int64_t stride = 2 * below + above + 1, width = exchanged ? below + above : above;
 	const bool few = __builtin_constant_p(below) && below <= 3 && !exchanged;
 	NUMBER last[4] = {0};
@@ -84,7 +95,9 @@ INLINE void NAME(solve)(int64_t n, int64_t below, int64_t above, bool exchanged,
 		const int64_t edge = NAME(least)(below, n);
 		for (int64_t k = 1; k < edge; k++)
 			for (int64_t j = 0; j < k; j++) x[k] -= f[k * stride + below - (k - j)] * x[j];
-		if (few) { /* the last ones stay in registers: a row would wait for what it has just stored */
+		/* the last ones stay in registers: a row would wait for what it has
+		 * just stored */
+		if (few) {
 			for (int64_t j = 0; j < below && edge == below; j++) last[j] = x[j];
 			for (int64_t k = edge; k < n; k++) {
 				const NUMBER *row = f + k * stride;
@@ -124,7 +137,8 @@ INLINE void NAME(solve)(int64_t n, int64_t below, int64_t above, bool exchanged,
 }
 
 /* The transpose of A, x = b in place. */
-INLINE void NAME(solve_transposed)(int64_t n, int64_t below, int64_t above, const NUMBER *f, const double *exchanges, NUMBER *x) {
+INLINE void NAME(solve_transposed)(int64_t n, int64_t below, int64_t above, const NUMBER *f,
+                                   const double *exchanges, NUMBER *x) {
 	const int64_t stride = 2 * below + above + 1, width = below + above;
 	for (int64_t k = 0; k < n; k++) {
 		const NUMBER *row = f + k * stride + below;

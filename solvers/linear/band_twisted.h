@@ -1,15 +1,23 @@
-/* band_twisted.h - factors of a narrow band from both ends to the middle, and solves with them, for one type of numbers. Included by band.c behind band_kernels.h.
+/* band_twisted.h - factors of a narrow band from both ends to the middle, and
+ * solves with them, for one type of numbers. Included by band.c behind
+ * band_kernels.h.
  *
- * Needs: what band_kernels.h needs. A row of a narrow band waits for the row before it, and a processor could do several at once. So the first rows are eliminated downwards and the last ones
- * upwards, by turns; the rows between, as many as there are diagonals on each side, come last. There is no place for exchanges: where one is wanted there are no such factors.
- * Storage is that of band_kernels.h; the last rows have their multipliers to the right and what U is elsewhere to the left.
- * Source: van der Vorst, Large tridiagonal and block tridiagonal linear systems on vector and parallel computers, Parallel Computing 5 (1987).
+ * Needs: what band_kernels.h needs. A row of a narrow band waits for the row
+ * before it, and a processor could do several at once. So the first rows are
+ * eliminated downwards and the last ones upwards, by turns; the rows between,
+ * as many as there are diagonals on each side, come last. There is no place for
+ * exchanges: where one is wanted there are no such factors. Storage is that of
+ * band_kernels.h; the last rows have their multipliers to the right and what U
+ * is elsewhere to the left. Source: van der Vorst, Large tridiagonal and block
+ * tridiagonal linear systems on vector and parallel computers, Parallel
+ * Computing 5 (1987).
  */
 
 /* Rows eliminated downwards; as many, or one more, go upwards. */
 INLINE int64_t NAME(first_half)(int64_t n, int64_t w) { return (n - w) / 2; }
 
-/* Row p against those that follow it in direction dir, `reach` of them. false: a larger pivot is there. */
+/* Row p against those that follow it in direction dir, `reach` of them. false:
+ * a larger pivot is there. */
 INLINE bool NAME(twisted_step)(int64_t w, int64_t reach, NUMBER *row, int64_t dir) {
 	const int64_t stride = 3 * w + 1;
 	const double size = SIZE(row[0]);
@@ -36,7 +44,8 @@ INLINE bool NAME(twisted_factor)(int64_t n, int64_t w, NUMBER *f) {
 		good &= NAME(twisted_step)(w, w, bottom - k * stride, -1);
 	}
 	if (n - w > 2 * m) good &= NAME(twisted_step)(w, w, bottom - m * stride, -1);
-	for (int64_t p = m; p < m + w; p++) good &= NAME(twisted_step)(w, m + w - 1 - p, f + p * stride + w, 1);
+	for (int64_t p = m; p < m + w; p++)
+		good &= NAME(twisted_step)(w, m + w - 1 - p, f + p * stride + w, 1);
 	return good;
 }
 

@@ -1,8 +1,13 @@
-/* factor_cache.c - factorisations of sparse matrices by SuiteSparse, chosen by structure, kept and found again.
+/* factor_cache.c - factorisations of sparse matrices by SuiteSparse, chosen by
+ * structure, kept and found again.
  *
- * Needs: factor_cache.h. Guarantees: a matrix with the pattern and the values of an earlier one is not factored again, one with its pattern alone not analysed again; whose turn it
- * is makes no difference to results, since an analysis depends on the pattern only. A factorisation is taken out of the store while it is used, so that two threads do not
- * meet in it. Sources: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; Algorithms 907 (KLU), 832 (UMFPACK), 887 (CHOLMOD) and 915 (SPQR) of ACM TOMS.
+ * Needs: factor_cache.h. Guarantees: a matrix with the pattern and the values
+ * of an earlier one is not factored again, one with its pattern alone not
+ * analysed again; whose turn it is makes no difference to results, since an
+ * analysis depends on the pattern only. A factorisation is taken out of the
+ * store while it is used, so that two threads do not meet in it. Sources: T. A.
+ * Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; Algorithms 907
+ * (KLU), 832 (UMFPACK), 887 (CHOLMOD) and 915 (SPQR) of ACM TOMS.
  */
 #include "solvers/linear/factor_cache.h"
 #include "backend/numlib/blas.h"
@@ -16,15 +21,26 @@
 #include <string.h>
 #include <umfpack.h>
 
-/* ---- what is opened when it is wanted ------------------------------------------------------------------------------------------------------ */
+/* ---- what is opened when it is wanted ------------------------------------ */
 
-#define UMFPACK_CALLED(F) F(umfpack_dl_defaults) F(umfpack_dl_symbolic) F(umfpack_dl_numeric) F(umfpack_dl_solve) F(umfpack_dl_free_symbolic) F(umfpack_dl_free_numeric)
-#define CHOLMOD_CALLED(F) F(cholmod_l_start) F(cholmod_l_finish) F(cholmod_l_analyze) F(cholmod_l_factorize) F(cholmod_l_solve) F(cholmod_l_free_factor) F(cholmod_l_free_dense)
-#define SPQR_CALLED(F) F(SuiteSparseQR_C_factorize) F(SuiteSparseQR_C_solve) F(SuiteSparseQR_C_qmult) F(SuiteSparseQR_C_free)
+#define UMFPACK_CALLED(F)                                                                          \
+	F(umfpack_dl_defaults)                                                                         \
+	F(umfpack_dl_symbolic)                                                                         \
+	F(umfpack_dl_numeric) F(umfpack_dl_solve) F(umfpack_dl_free_symbolic) F(umfpack_dl_free_numeric)
+#define CHOLMOD_CALLED(F)                                                                          \
+	F(cholmod_l_start)                                                                             \
+	F(cholmod_l_finish)                                                                            \
+	F(cholmod_l_analyze)                                                                           \
+	F(cholmod_l_factorize) F(cholmod_l_solve) F(cholmod_l_free_factor) F(cholmod_l_free_dense)
+#define SPQR_CALLED(F)                                                                             \
+	F(SuiteSparseQR_C_factorize)                                                                   \
+	F(SuiteSparseQR_C_solve) F(SuiteSparseQR_C_qmult) F(SuiteSparseQR_C_free)
 
 typedef struct Libraries {
 #define DECLARE(f) __typeof__(&f) f;
-	UMFPACK_CALLED(DECLARE) CHOLMOD_CALLED(DECLARE) SPQR_CALLED(DECLARE)
+	UMFPACK_CALLED(DECLARE)
+	CHOLMOD_CALLED(DECLARE)
+	SPQR_CALLED(DECLARE)
 #undef DECLARE
 	bool umfpack, cholmod, spqr;
 	/* of the OpenMP that CHOLMOD brings; NULL where it brings none */
@@ -38,12 +54,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* The versions whose headers were compiled: their records are ours. */
 static void open_libraries(void) {
 	const char *why;
-	blas_open(&why); /* first, so that the BLAS they bring is ours, with its kernels and without its threads: these take twice the time at fronts of some hundred */
+	/* first, so that the BLAS they bring is ours, with its kernels and
+	 * without its threads: these take twice the time at fronts of some
+	 * hundred */
+	blas_open(&why);
 #define NAME(f) DYN_NAME(lib, f),
-	static const DynName of_umfpack[] = {UMFPACK_CALLED(NAME)}, of_cholmod[] = {CHOLMOD_CALLED(NAME)}, of_spqr[] = {SPQR_CALLED(NAME)};
+	static const DynName of_umfpack[] = {UMFPACK_CALLED(NAME)},
+						 of_cholmod[] = {CHOLMOD_CALLED(NAME)}, of_spqr[] = {SPQR_CALLED(NAME)};
 #undef NAME
-	static const DynName of_gomp[] = {{"omp_get_max_active_levels", &lib.levels}, {"omp_set_max_active_levels", &lib.set_levels}};
-	void *umfpack = dynlib_open(SONAME_UMFPACK), *cholmod = dynlib_open(SONAME_CHOLMOD), *spqr = cholmod ? dynlib_open(SONAME_SPQR) : NULL;
+	static const DynName of_gomp[] = {{"omp_get_max_active_levels", &lib.levels},
+	                                  {"omp_set_max_active_levels", &lib.set_levels}};
+	void *umfpack = dynlib_open(SONAME_UMFPACK), *cholmod = dynlib_open(SONAME_CHOLMOD),
+		 *spqr = cholmod ? dynlib_open(SONAME_SPQR) : NULL;
 	lib.umfpack = dynlib_find(&umfpack, 1, of_umfpack, sizeof of_umfpack / sizeof *of_umfpack);
 	lib.cholmod = dynlib_find(&cholmod, 1, of_cholmod, sizeof of_cholmod / sizeof *of_cholmod);
 	lib.spqr = dynlib_find(&spqr, 1, of_spqr, sizeof of_spqr / sizeof *of_spqr) && lib.cholmod;
@@ -51,7 +73,7 @@ static void open_libraries(void) {
 	dynlib_find(&gomp, 1, of_gomp, sizeof of_gomp / sizeof *of_gomp);
 }
 
-/* ---- a factorisation --------------------------------------------------------------------------------------------------------------------- */
+/* ---- a factorisation ----------------------------------------------------- */
 
 struct Factors {
 	FactorMethod asked, method; /* what the caller wanted, and what it came to */
@@ -71,12 +93,28 @@ struct Factors {
 };
 
 static cholmod_sparse cholmod_view(const SparseMatrix *a, int stype) {
-	return (cholmod_sparse){.nrow = (size_t)a->m, .ncol = (size_t)a->n, .nzmax = (size_t)a->start[a->n], .p = a->start, .i = a->row, .x = a->values, .stype = stype,
-	                        .itype = CHOLMOD_LONG, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE, .sorted = 1, .packed = 1};
+	return (cholmod_sparse){.nrow = (size_t)a->m,
+	                        .ncol = (size_t)a->n,
+	                        .nzmax = (size_t)a->start[a->n],
+	                        .p = a->start,
+	                        .i = a->row,
+	                        .x = a->values,
+	                        .stype = stype,
+	                        .itype = CHOLMOD_LONG,
+	                        .xtype = CHOLMOD_REAL,
+	                        .dtype = CHOLMOD_DOUBLE,
+	                        .sorted = 1,
+	                        .packed = 1};
 }
 
 static cholmod_dense dense_view(int64_t m, int64_t n, double *x) {
-	return (cholmod_dense){.nrow = (size_t)m, .ncol = (size_t)n, .nzmax = (size_t)(m * n), .d = (size_t)m, .x = x, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+	return (cholmod_dense){.nrow = (size_t)m,
+	                       .ncol = (size_t)n,
+	                       .nzmax = (size_t)(m * n),
+	                       .d = (size_t)m,
+	                       .x = x,
+	                       .xtype = CHOLMOD_REAL,
+	                       .dtype = CHOLMOD_DOUBLE};
 }
 
 static void drop_numeric(Factors *f) {
@@ -104,14 +142,18 @@ static void factors_free(Factors *f) {
 	free(f);
 }
 
-static size_t bytes_of(int64_t count, size_t size) { return (size_t)(count > 0 ? count : 1) * size; }
+static size_t bytes_of(int64_t count, size_t size) {
+	return (size_t)(count > 0 ? count : 1) * size;
+}
 
 static Factors *factors_new(const SparseMatrix *a, FactorMethod asked) {
 	Factors *f = calloc(1, sizeof *f);
 	if (!f) return NULL;
 	const int64_t nnz = a->start[a->n];
 	f->asked = asked;
-	f->a = (SparseMatrix){a->m, a->n, malloc(bytes_of(a->n + 1, sizeof *a->start)), malloc(bytes_of(nnz, sizeof *a->row)), malloc(bytes_of(nnz, sizeof *a->values))};
+	f->a = (SparseMatrix){a->m, a->n, malloc(bytes_of(a->n + 1, sizeof *a->start)),
+	                      malloc(bytes_of(nnz, sizeof *a->row)),
+	                      malloc(bytes_of(nnz, sizeof *a->values))};
 	if (!f->a.start || !f->a.row || !f->a.values) {
 		factors_free(f);
 		return NULL;
@@ -122,7 +164,8 @@ static Factors *factors_new(const SparseMatrix *a, FactorMethod asked) {
 	return f;
 }
 
-/* Symmetric to the last bit, with a positive diagonal: the elements below the diagonal, column after column, are met in the order of those above it. */
+/* Symmetric to the last bit, with a positive diagonal: the elements below the
+ * diagonal, column after column, are met in the order of those above it. */
 static bool may_be_positive(const SparseMatrix *a) {
 	int64_t *next = malloc(bytes_of(a->n, sizeof *next));
 	bool good = next && a->m == a->n;
@@ -140,14 +183,17 @@ static bool may_be_positive(const SparseMatrix *a) {
 }
 
 static Status unavailable(Ctx *c, const char *what) {
-	diag_error(c, E_VALUE, NO_SPAN, "%s cannot be loaded; the Debian package is libsuitesparse-dev", what);
+	diag_error(c, E_VALUE, NO_SPAN, "%s cannot be loaded; the Debian package is libsuitesparse-dev",
+	           what);
 	return ST_ERROR;
 }
 
 static Status singular(Ctx *c, Factors *f, int64_t column) {
 	f->singular = true;
 	if (f->quiet) return ST_ERROR;
-	if (column >= 0) diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is singular: no pivot in column %lld", (long long)column);
+	if (column >= 0)
+		diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is singular: no pivot in column %lld",
+		           (long long)column);
 	else diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is singular");
 	return ST_ERROR;
 }
@@ -157,7 +203,9 @@ static Status start_cholmod(Factors *f) {
 	if (!lib.cholmod_l_start(&f->cholmod)) return ST_NOMEM;
 	f->cholmod_started = true;
 	f->cholmod.print = 0;
-	f->cholmod.final_ll = 1; /* L L^T, which finds out what is not positive; L D L^T without pivots would not */
+	/* L L^T, which finds out what is not positive; L D L^T without pivots
+	 * would not */
+	f->cholmod.final_ll = 1;
 	f->cholmod.quick_return_if_not_posdef = 1;
 	return ST_OK;
 }
@@ -171,11 +219,17 @@ static Status factor_klu(Ctx *c, Factors *f) {
 static Status factor_umfpack(Ctx *c, Factors *f) {
 	double control[UMFPACK_CONTROL], info[UMFPACK_INFO];
 	lib.umfpack_dl_defaults(control);
-	/* with its 0.1 elements may grow from step to step until all digits are lost, whatever the condition */
+	/* with its 0.1 elements may grow from step to step until all digits are
+	 * lost, whatever the condition */
 	control[UMFPACK_PIVOT_TOLERANCE] = 1;
-	if (!f->um_symbolic && lib.umfpack_dl_symbolic(f->a.n, f->a.n, f->a.start, f->a.row, NULL, &f->um_symbolic, control, info) != UMFPACK_OK) return ST_NOMEM;
-	const int64_t status = lib.umfpack_dl_numeric(f->a.start, f->a.row, f->a.values, f->um_symbolic, &f->um_numeric, control, info);
-	return status == UMFPACK_OK ? ST_OK : status == UMFPACK_WARNING_singular_matrix ? singular(c, f, -1) : ST_NOMEM;
+	if (!f->um_symbolic && lib.umfpack_dl_symbolic(f->a.n, f->a.n, f->a.start, f->a.row, NULL,
+	                                               &f->um_symbolic, control, info) != UMFPACK_OK)
+		return ST_NOMEM;
+	const int64_t status = lib.umfpack_dl_numeric(f->a.start, f->a.row, f->a.values, f->um_symbolic,
+	                                              &f->um_numeric, control, info);
+	return status == UMFPACK_OK                        ? ST_OK
+	       : status == UMFPACK_WARNING_singular_matrix ? singular(c, f, -1)
+	                                                   : ST_NOMEM;
 }
 
 /* `positive`: whether it is; then the factor is there. */
@@ -185,8 +239,10 @@ static Status factor_cholesky(Factors *f, bool *positive) {
 	cholmod_sparse a = cholmod_view(&f->a, -1);
 	if (!f->cholesky) f->cholesky = lib.cholmod_l_analyze(&a, &f->cholmod);
 	if (!f->cholesky) return ST_NOMEM;
-	/* CHOLMOD asks for four threads in each of the short loops between its products, whatever the machine, and wakes them some ten thousand times a second: those loops run on this
-	 * thread alone, which is OpenMP's setting for the calling thread. */
+	/* CHOLMOD asks for four threads in each of the short loops between its
+	 * products, whatever the machine, and wakes them some ten thousand times a
+	 * second: those loops run on this thread alone, which is OpenMP's setting
+	 * for the calling thread. */
 	const int levels = lib.levels && lib.set_levels ? lib.levels() : -1;
 	if (levels >= 0) lib.set_levels(0);
 	lib.cholmod_l_factorize(&a, f->cholesky, &f->cholmod);
@@ -196,14 +252,17 @@ static Status factor_cholesky(Factors *f, bool *positive) {
 	return ST_OK;
 }
 
-/* LU: by KLU when its factors stay sparse, else by UMFPACK, whose fronts keep the processor busy (the ratio at which CHOLMOD changes over, too). */
+/* LU: by KLU when its factors stay sparse, else by UMFPACK, whose fronts keep
+ * the processor busy (the ratio at which CHOLMOD changes over, too). */
 static Status factor_lu(Ctx *c, Factors *f) {
 	if (!f->klu_symbolic && f->method != FACTOR_UMFPACK) {
 		klu_l_defaults(&f->klu);
 		f->klu_symbolic = klu_l_analyze(f->a.n, f->a.start, f->a.row, &f->klu);
-		if (!f->klu_symbolic) return f->klu.status == KLU_SINGULAR ? singular(c, f, f->klu.singular_col) : ST_NOMEM;
+		if (!f->klu_symbolic)
+			return f->klu.status == KLU_SINGULAR ? singular(c, f, f->klu.singular_col) : ST_NOMEM;
 	}
-	if (f->asked == FACTOR_AUTO && f->method != FACTOR_UMFPACK && lib.umfpack && f->klu_symbolic->est_flops > 40 * (f->klu_symbolic->lnz + f->klu_symbolic->unz)) {
+	if (f->asked == FACTOR_AUTO && f->method != FACTOR_UMFPACK && lib.umfpack &&
+	    f->klu_symbolic->est_flops > 40 * (f->klu_symbolic->lnz + f->klu_symbolic->unz)) {
 		klu_l_free_symbolic(&f->klu_symbolic, &f->klu);
 		f->method = FACTOR_UMFPACK;
 	} else if (f->method != FACTOR_UMFPACK) f->method = FACTOR_KLU;
@@ -218,8 +277,9 @@ static Status factor_qr(Ctx *c, Factors *f) {
 	f->qr = lib.SuiteSparseQR_C_factorize(SPQR_ORDERING_DEFAULT, SPQR_DEFAULT_TOL, &a, &f->cholmod);
 	if (!f->qr) return ST_NOMEM;
 	if (f->cholmod.SPQR_istat[4] >= f->a.n) return ST_OK; /* the rank, as it is estimated */
-	diag_error(c, E_SINGULAR, NO_SPAN, "the columns of the sparse matrix are linearly dependent: its rank is %lld of %lld", (long long)f->cholmod.SPQR_istat[4],
-	           (long long)f->a.n);
+	diag_error(c, E_SINGULAR, NO_SPAN,
+	           "the columns of the sparse matrix are linearly dependent: its rank is %lld of %lld",
+	           (long long)f->cholmod.SPQR_istat[4], (long long)f->a.n);
 	return ST_ERROR;
 }
 
@@ -227,9 +287,12 @@ static Status make_factors(Ctx *c, Factors *f) {
 	pthread_once(&once, open_libraries);
 	f->method = f->asked == FACTOR_AUTO && f->um_symbolic ? FACTOR_UMFPACK : f->asked;
 	if (f->asked == FACTOR_QR) return factor_qr(c, f);
-	if (f->asked == FACTOR_UMFPACK && !lib.umfpack) return unavailable(c, "UMFPACK (libumfpack.so)");
-	if (f->asked == FACTOR_CHOLMOD && !lib.cholmod) return unavailable(c, "CHOLMOD (libcholmod.so)");
-	if (f->asked == FACTOR_CHOLMOD || (f->asked == FACTOR_AUTO && lib.cholmod && may_be_positive(&f->a))) {
+	if (f->asked == FACTOR_UMFPACK && !lib.umfpack)
+		return unavailable(c, "UMFPACK (libumfpack.so)");
+	if (f->asked == FACTOR_CHOLMOD && !lib.cholmod)
+		return unavailable(c, "CHOLMOD (libcholmod.so)");
+	if (f->asked == FACTOR_CHOLMOD ||
+	    (f->asked == FACTOR_AUTO && lib.cholmod && may_be_positive(&f->a))) {
 		bool positive = false;
 		Status st = factor_cholesky(f, &positive);
 		if (st != ST_OK || positive) {
@@ -237,14 +300,16 @@ static Status make_factors(Ctx *c, Factors *f) {
 			return st;
 		}
 		if (f->asked == FACTOR_CHOLMOD) {
-			diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is not positive definite: the pivot in column %lld", (long long)f->cholesky->minor);
+			diag_error(c, E_SINGULAR, NO_SPAN,
+			           "the sparse matrix is not positive definite: the pivot in column %lld",
+			           (long long)f->cholesky->minor);
 			return ST_ERROR;
 		}
 	}
 	return factor_lu(c, f);
 }
 
-/* ---- the store ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the store ----------------------------------------------------------- */
 
 enum { STORED = 8 };
 
@@ -253,7 +318,8 @@ static Factors *store; /* the latest first */
 static int64_t times_made, times_found;
 
 static bool same_pattern(const SparseMatrix *a, const SparseMatrix *b) {
-	return a->m == b->m && a->n == b->n && !memcmp(a->start, b->start, (size_t)(a->n + 1) * sizeof *a->start) &&
+	return a->m == b->m && a->n == b->n &&
+	       !memcmp(a->start, b->start, (size_t)(a->n + 1) * sizeof *a->start) &&
 	       !memcmp(a->row, b->row, (size_t)a->start[a->n] * sizeof *a->row);
 }
 
@@ -261,7 +327,8 @@ static bool same_values(const SparseMatrix *a, const SparseMatrix *b) {
 	return !memcmp(a->values, b->values, (size_t)a->start[a->n] * sizeof *a->values);
 }
 
-/* Out of the store: the factors of this matrix, else those of one with its pattern; NULL: neither. */
+/* Out of the store: the factors of this matrix, else those of one with its
+ * pattern; NULL: neither. */
 static Factors *take(const SparseMatrix *a, FactorMethod asked) {
 	Factors **near = NULL, *f = NULL;
 	pthread_mutex_lock(&lock);
@@ -312,7 +379,7 @@ void factors_count(int64_t *made, int64_t *found) {
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- solving ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- solving ------------------------------------------------------------- */
 
 static Status copy_dense(Factors *f, cholmod_dense *from, double *to) {
 	if (!from) return ST_NOMEM;
@@ -321,12 +388,17 @@ static Status copy_dense(Factors *f, cholmod_dense *from, double *to) {
 	return ST_OK;
 }
 
-/* A E = Q R: the least-squares solution is E R^-1 Q^T b, and of A^T b = x the solution of least norm Q R^-T E^T x. */
+/* A E = Q R: the least-squares solution is E R^-1 Q^T b, and of A^T b = x the
+ * solution of least norm Q R^-T E^T x. */
 static Status solve_qr(Factors *f, bool transposed, int64_t nright, double *x, double *b) {
 	cholmod_dense from = transposed ? dense_view(f->a.n, nright, x) : dense_view(f->a.m, nright, b);
-	cholmod_dense *half = transposed ? lib.SuiteSparseQR_C_solve(SPQR_RTX_EQUALS_ETB, f->qr, &from, &f->cholmod) : lib.SuiteSparseQR_C_qmult(SPQR_QTX, f->qr, &from, &f->cholmod);
+	cholmod_dense *half =
+		transposed ? lib.SuiteSparseQR_C_solve(SPQR_RTX_EQUALS_ETB, f->qr, &from, &f->cholmod)
+				   : lib.SuiteSparseQR_C_qmult(SPQR_QTX, f->qr, &from, &f->cholmod);
 	if (!half) return ST_NOMEM;
-	cholmod_dense *whole = transposed ? lib.SuiteSparseQR_C_qmult(SPQR_QX, f->qr, half, &f->cholmod) : lib.SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, f->qr, half, &f->cholmod);
+	cholmod_dense *whole =
+		transposed ? lib.SuiteSparseQR_C_qmult(SPQR_QX, f->qr, half, &f->cholmod)
+				   : lib.SuiteSparseQR_C_solve(SPQR_RETX_EQUALS_B, f->qr, half, &f->cholmod);
 	lib.cholmod_l_free_dense(&half, &f->cholmod);
 	return copy_dense(f, whole, transposed ? b : x);
 }
@@ -338,7 +410,10 @@ static Status solve_umfpack(Factors *f, bool transposed, int64_t nright, double 
 	Status st = right ? ST_OK : ST_NOMEM;
 	for (int64_t k = 0; k < nright && st == ST_OK; k++) {
 		memcpy(right, x + k * f->a.n, (size_t)f->a.n * sizeof *x);
-		if (lib.umfpack_dl_solve(transposed ? UMFPACK_At : UMFPACK_A, f->a.start, f->a.row, f->a.values, x + k * f->a.n, right, f->um_numeric, control, NULL) < 0) st = ST_NOMEM;
+		if (lib.umfpack_dl_solve(transposed ? UMFPACK_At : UMFPACK_A, f->a.start, f->a.row,
+		                         f->a.values, x + k * f->a.n, right, f->um_numeric, control,
+		                         NULL) < 0)
+			st = ST_NOMEM;
 	}
 	free(right);
 	return st;
@@ -348,15 +423,20 @@ static Status solve_with(Factors *f, bool transposed, int64_t nright, double *x,
 	cholmod_dense right = dense_view(f->a.n, nright, x);
 	switch (f->method) {
 	case FACTOR_QR: return solve_qr(f, transposed, nright, x, b);
-	case FACTOR_CHOLMOD: return copy_dense(f, lib.cholmod_l_solve(CHOLMOD_A, f->cholesky, &right, &f->cholmod), x);
+	case FACTOR_CHOLMOD:
+		return copy_dense(f, lib.cholmod_l_solve(CHOLMOD_A, f->cholesky, &right, &f->cholmod), x);
 	case FACTOR_UMFPACK: return solve_umfpack(f, transposed, nright, x);
 	default:
-		return (transposed ? klu_l_tsolve(f->klu_symbolic, f->klu_numeric, f->a.n, nright, x, &f->klu) : klu_l_solve(f->klu_symbolic, f->klu_numeric, f->a.n, nright, x, &f->klu))
-		           ? ST_OK : ST_NOMEM;
+		return (transposed
+		            ? klu_l_tsolve(f->klu_symbolic, f->klu_numeric, f->a.n, nright, x, &f->klu)
+		            : klu_l_solve(f->klu_symbolic, f->klu_numeric, f->a.n, nright, x, &f->klu))
+		           ? ST_OK
+		           : ST_NOMEM;
 	}
 }
 
-Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool transposed, int64_t nright, double *x, double *b) {
+Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool transposed,
+                     int64_t nright, double *x, double *b) {
 	Factors *f = take(a, method);
 	Status st = ST_OK;
 	if (f && !(f->numeric && same_values(&f->a, a))) {
@@ -376,7 +456,7 @@ Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool tr
 	return st;
 }
 
-/* ---- factors of one's own ------------------------------------------------------------------------------------------------------------------- */
+/* ---- factors of one's own ------------------------------------------------ */
 
 bool factors_by_fronts(void) {
 	pthread_once(&once, open_libraries);
@@ -400,6 +480,8 @@ Status factors_renew(Ctx *c, Factors *f, bool *singular) {
 	return st == ST_ERROR && f->singular ? ST_OK : st;
 }
 
-Status factors_apply(Factors *f, bool transposed, double *x) { return solve_with(f, transposed, 1, x, NULL); }
+Status factors_apply(Factors *f, bool transposed, double *x) {
+	return solve_with(f, transposed, 1, x, NULL);
+}
 
 void factors_end(Factors *f) { factors_free(f); }

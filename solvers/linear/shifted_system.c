@@ -1,6 +1,9 @@
-/* shifted_system.c - the linear systems of implicit integrators: (s I - J) x = b, where J has a pattern that does not change.
+/* shifted_system.c - the linear systems of implicit integrators: (s I - J) x =
+ * b, where J has a pattern that does not change.
  *
- * Needs: shifted_system.h, factor_cache.h; KLU's analysis for the estimate. Three host functions, which stdlib/ode/ode_rosenbrock.dsl calls and gives their derivatives:
+ * Needs: shifted_system.h, factor_cache.h; KLU's analysis for the estimate.
+ * Three host functions, which stdlib/ode/ode_rosenbrock.dsl calls and gives
+ * their derivatives:
  *
  * "shifted_plan"    operands  column_start i64[n + 1], rows i64[nnz]: the pattern by columns
  *                   options   wish: 0 whichever is faster, 1 banded, 2 sparse
@@ -11,9 +14,12 @@
  *                   options   pair, adjoint
  *                   results   x, of b's length
  *
- * Banded: the factors are band.h's, the exchanges of rows, and their form. Sparse: the "factors" are the matrix by columns, and its factors
- * are in the store of factor_cache.h; of a pair it is the real matrix of twice the unknowns. A singular banded matrix gives a solution that is not finite: a step that is
- * tried again with another length. Guarantees: a plan is looked at before its numbers are believed.
+ * Banded: the factors are band.h's, the exchanges of rows, and their form.
+ * Sparse: the "factors" are the matrix by columns, and its factors are in the
+ * store of factor_cache.h; of a pair it is the real matrix of twice the
+ * unknowns. A singular banded matrix gives a solution that is not finite: a
+ * step that is tried again with another length. Guarantees: a plan is looked at
+ * before its numbers are believed.
  */
 #include "solvers/linear/shifted_system.h"
 #include "solvers/linear/factor_cache.h"
@@ -21,39 +27,49 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the choice ---------------------------------------------------------- */
 
-/* Nanoseconds, as measured on one machine (five-point stencils on grids of 6 x 6 to 100 x 100); only their ratio counts. A band that does not fit the caches comes
- * from further away at each solve. */
+/* Nanoseconds, as measured on one machine (five-point stencils on grids of 6 x
+ * 6 to 100 x 100); only their ratio counts. A band that does not fit the caches
+ * comes from further away at each solve. */
 static double banded_time(Band b) {
 	const double n = (double)b.n, l = (double)b.below, u = (double)b.above;
 	const bool far = 8 * n * (double)band_stride(b) > 4e6;
-	return n * (8 + l * (1 + 0.08 * (l + u))) * (far ? 2.5 : 1) + 8 * n * (2 + 0.27 * (l + u)) * (far ? 4 : 1);
+	return n * (8 + l * (1 + 0.08 * (l + u))) * (far ? 2.5 : 1) +
+	       8 * n * (2 + 0.27 * (l + u)) * (far ? 4 : 1);
 }
 
-/* Operations of factors that need not be asked for: of grids in two dimensions and in three, in an order by dissection, about ten times the band's cube. */
+/* Operations of factors that need not be asked for: of grids in two dimensions
+ * and in three, in an order by dissection, about ten times the band's cube. */
 #define BEYOND_FACTORS 2e11
 static double expected_flops(Band b) { return 10 * pow(0.5 * (double)(b.below + b.above), 3); }
-/* From here on iterations are faster: measured with reaction and diffusion of two fields on squares, where they are so from 64 x 64 points on (1.4e8) and four times at 128 x 128 (1.3e9); other systems
- * may take more of them. */
+/* From here on iterations are faster: measured with reaction and diffusion of
+ * two fields on squares, where they are so from 64 x 64 points on (1.4e8) and
+ * four times at 128 x 128 (1.3e9); other systems may take more of them. */
 bool too_many(const Choice *c) { return c->flops > 1e9; }
 
-/* Fronts take a quarter of the time for an operation and more for each unknown, KLU has its pivots from the factors before. */
+/* Fronts take a quarter of the time for an operation and more for each unknown,
+ * KLU has its pivots from the factors before. */
 static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row, Choice *out) {
 	klu_l_common common;
 	klu_l_defaults(&common);
-	klu_l_symbolic *s = klu_l_analyze(n, (int64_t *)(uintptr_t)start, (int64_t *)(uintptr_t)row, &common);
+	klu_l_symbolic *s =
+		klu_l_analyze(n, (int64_t *)(uintptr_t)start, (int64_t *)(uintptr_t)row, &common);
 	out->sparse_ns = 1e300;
-	if (!s) return common.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : ST_OK; /* structurally singular: then pivots inside the band will say so */
+	/* structurally singular: then pivots inside the band will say so */
+	if (!s) return common.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : ST_OK;
 	const double filled = s->lnz + s->unz;
 	out->flops = s->est_flops > 0 ? s->est_flops : 0;
 	out->fronts = out->flops > 200 * filled && factors_by_fronts();
-	out->sparse_ns = (out->fronts ? 4000.0 * (double)n + 0.3 * out->flops : 20.0 * (double)n + 1.1 * out->flops) + 8 * (5.0 * (double)n + 0.65 * filled);
+	out->sparse_ns = (out->fronts ? 4000.0 * (double)n + 0.3 * out->flops
+	                              : 20.0 * (double)n + 1.1 * out->flops) +
+	                 8 * (5.0 * (double)n + 0.65 * filled);
 	klu_l_free_symbolic(&s, &common);
 	return ST_OK;
 }
 
-Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, Way wish, int64_t *order, int64_t *inverse, Choice *out) {
+Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, Way wish,
+                  int64_t *order, int64_t *inverse, Choice *out) {
 	*out = (Choice){.way = wish, .band = band_width(n, start, row, NULL)};
 	Status st = ST_OK;
 	if (out->band.below + out->band.above > 2) {
@@ -73,20 +89,38 @@ Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, W
 	if (wish == WAY_AUTO && out->flops > BEYOND_FACTORS && n > 100000) {
 		out->fronts = factors_by_fronts();
 		out->sparse_ns = 0.3 * out->flops; /* an analysis would take longer than the first steps */
-	} else if (wish != WAY_ITERATED && (out->band.below + out->band.above > 6 || wish == WAY_SPARSE)) {
+	} else if (wish != WAY_ITERATED &&
+	           (out->band.below + out->band.above > 6 || wish == WAY_SPARSE)) {
 		st = sparse_time(n, start, row, out); /* nothing is faster than a narrower band */
 	} else out->flops = 0;
 	if (!out->way) out->way = out->banded_ns <= out->sparse_ns ? WAY_BANDED : WAY_SPARSE;
 	return st;
 }
 
-/* ---- plans ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 enum { MARK = 0x53484946, PLAN_HEAD = 16 };
-enum { P_MARK, P_N, P_GIVEN, P_WAY, P_BELOW, P_ABOVE, P_ORDERED, P_ROOM, P_PAIR, P_NNZ, P_BANDED_NS, P_SPARSE_NS, P_FRONTS, P_TOO_MANY };
+enum {
+	P_MARK,
+	P_N,
+	P_GIVEN,
+	P_WAY,
+	P_BELOW,
+	P_ABOVE,
+	P_ORDERED,
+	P_ROOM,
+	P_PAIR,
+	P_NNZ,
+	P_BANDED_NS,
+	P_SPARSE_NS,
+	P_FRONTS,
+	P_TOO_MANY
+};
 
-/* A plan's parts, behind its head: order[n]; place[given], of each element in the matrix's numbers; and where the way is sparse start[n + 1], row[nnz], diagonal[n] of the matrix, and
- * start[2n + 1], row[2 nnz + 2n] of the pair's. */
+/* A plan's parts, behind its head: order[n]; place[given], of each element in
+ * the matrix's numbers; and where the way is sparse start[n + 1], row[nnz],
+ * diagonal[n] of the matrix, and start[2n + 1], row[2 nnz + 2n] of the pair's.
+ */
 typedef struct Plan {
 	int64_t n, given, way, nnz, room, pair;
 	bool ordered;
@@ -95,7 +129,8 @@ typedef struct Plan {
 } Plan;
 
 static int64_t plan_length(int64_t n, int64_t given, int64_t way, int64_t nnz) {
-	return PLAN_HEAD + n + given + (way == WAY_SPARSE ? (n + 1) + nnz + n + (2 * n + 1) + (2 * nnz + 2 * n) : 0);
+	return PLAN_HEAD + n + given +
+	       (way == WAY_SPARSE ? (n + 1) + nnz + n + (2 * n + 1) + (2 * nnz + 2 * n) : 0);
 }
 
 static void plan_parts(Plan *p, int64_t *at) {
@@ -116,14 +151,21 @@ static Status wrong_plan(Ctx *c) {
 static Status plan_read(Ctx *c, const HostArray *t, Plan *p) {
 	int64_t *at = t->data;
 	if (t->count < PLAN_HEAD || at[P_MARK] != MARK) return wrong_plan(c);
-	*p = (Plan){.n = at[P_N], .given = at[P_GIVEN], .way = at[P_WAY], .nnz = at[P_NNZ], .room = at[P_ROOM], .pair = at[P_PAIR], .ordered = at[P_ORDERED],
+	*p = (Plan){.n = at[P_N],
+	            .given = at[P_GIVEN],
+	            .way = at[P_WAY],
+	            .nnz = at[P_NNZ],
+	            .room = at[P_ROOM],
+	            .pair = at[P_PAIR],
+	            .ordered = at[P_ORDERED],
 	            .band = {at[P_N], at[P_BELOW], at[P_ABOVE]}};
 	if (t->count != plan_length(p->n, p->given, p->way, p->nnz)) return wrong_plan(c);
 	plan_parts(p, at);
 	return ST_OK;
 }
 
-/* The matrix and its pair by columns, from the pattern with its diagonal, in which `place` stands already. */
+/* The matrix and its pair by columns, from the pattern with its diagonal, in
+ * which `place` stands already. */
 static void fill_sparse(Plan *p) {
 	int64_t k2 = 0;
 	for (int64_t j = 0; j < p->n; j++)
@@ -133,21 +175,26 @@ static void fill_sparse(Plan *p) {
 		for (int64_t j = 0; j < p->n; j++) {
 			p->start2[half * p->n + j] = k2;
 			if (half) p->row2[k2++] = j;
-			for (int64_t k = p->start[j]; k < p->start[j + 1]; k++) p->row2[k2++] = half * p->n + p->row[k];
+			for (int64_t k = p->start[j]; k < p->start[j + 1]; k++)
+				p->row2[k2++] = half * p->n + p->row[k];
 			if (!half) p->row2[k2++] = p->n + j;
 		}
 	p->start2[2 * p->n] = k2;
 }
 
-/* The pattern with each element once, rows ascending, and the diagonal. place: where each given one stands. */
-static Status with_diagonal(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, int64_t *out_start, int64_t *out_row, int64_t *place) {
+/* The pattern with each element once, rows ascending, and the diagonal. place:
+ * where each given one stands. */
+static Status with_diagonal(Ctx *c, int64_t n, const int64_t *start, const int64_t *row,
+                            int64_t *out_start, int64_t *out_row, int64_t *place) {
 	int64_t k = 0;
 	for (int64_t j = 0; j < n; j++) {
 		bool there = false;
 		out_start[j] = k;
 		for (int64_t e = start[j]; e < start[j + 1]; e++) {
 			if (row[e] < 0 || row[e] >= n || (e > start[j] && row[e] <= row[e - 1])) {
-				diag_error(c, E_VALUE, NO_SPAN, "the sparsity pattern of the Jacobian: the rows of a column must ascend, and be rows of it");
+				diag_error(c, E_VALUE, NO_SPAN,
+				           "the sparsity pattern of the Jacobian: the rows of a column must "
+				           "ascend, and be rows of it");
 				return ST_ERROR;
 			}
 			if (!there && row[e] >= j) {
@@ -163,8 +210,10 @@ static Status with_diagonal(Ctx *c, int64_t n, const int64_t *start, const int64
 	return ST_OK;
 }
 
-static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, const int64_t *row, Way wish, int64_t *work, Value *results) {
-	int64_t *full_start = work, *full_row = full_start + n + 1, *place = full_row + given + n, *order = place + given, *inverse = order + n;
+static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, const int64_t *row,
+                        Way wish, int64_t *work, Value *results) {
+	int64_t *full_start = work, *full_row = full_start + n + 1, *place = full_row + given + n,
+			*order = place + given, *inverse = order + n;
 	Choice choice;
 	Status st = with_diagonal(c, n, start, row, full_start, full_row, place);
 	if (st == ST_OK) st = choose_way(c, n, full_start, full_row, wish, order, inverse, &choice);
@@ -174,14 +223,27 @@ static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, 
 	const int64_t banded = n * band_stride(choice.band);
 	p.room = choice.way == WAY_BANDED ? banded + n + 1 : nnz;
 	p.pair = choice.way == WAY_BANDED ? 2 * banded + n + 1 : 2 * nnz + 2 * n;
-	Tensor *t = tensor_zeros(c, DT_I64, 1, &length), *room = tensor_zeros(c, DT_F64, 1, &p.room), *pair = tensor_zeros(c, DT_F64, 1, &p.pair);
+	Tensor *t = tensor_zeros(c, DT_I64, 1, &length), *room = tensor_zeros(c, DT_F64, 1, &p.room),
+		   *pair = tensor_zeros(c, DT_F64, 1, &p.pair);
 	if (!t || !room || !pair) {
 		tensor_unref(t), tensor_unref(room), tensor_unref(pair);
 		return ST_NOMEM;
 	}
 	int64_t *at = (int64_t *)(void *)t->data;
-	const int64_t head[] = {MARK, n, given, choice.way, choice.band.below, choice.band.above, choice.ordered, p.room, p.pair, nnz,
-	                        (int64_t)choice.banded_ns, choice.sparse_ns < 1e18 ? (int64_t)choice.sparse_ns : -1, choice.fronts, too_many(&choice)};
+	const int64_t head[] = {MARK,
+	                        n,
+	                        given,
+	                        choice.way,
+	                        choice.band.below,
+	                        choice.band.above,
+	                        choice.ordered,
+	                        p.room,
+	                        p.pair,
+	                        nnz,
+	                        (int64_t)choice.banded_ns,
+	                        choice.sparse_ns < 1e18 ? (int64_t)choice.sparse_ns : -1,
+	                        choice.fronts,
+	                        too_many(&choice)};
 	memcpy(at, head, sizeof head);
 	plan_parts(&p, at);
 	memcpy(p.order, order, (size_t)n * sizeof *order);
@@ -192,7 +254,8 @@ static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, 
 		fill_sparse(&p);
 	} else {
 		for (int64_t j = 0; j < n; j++)
-			for (int64_t e = start[j]; e < start[j + 1]; e++) p.place[e] = band_place(p.band, inverse[row[e]], inverse[j]);
+			for (int64_t e = start[j]; e < start[j + 1]; e++)
+				p.place[e] = band_place(p.band, inverse[row[e]], inverse[j]);
 	}
 	results[0] = value_tensor(t);
 	results[1] = value_tensor(room);
@@ -200,32 +263,40 @@ static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, 
 	return ST_OK;
 }
 
-static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
-	Tensor *start = tensor_contiguous(c, args[0].tensor), *row = tensor_contiguous(c, args[1].tensor);
+	Tensor *start = tensor_contiguous(c, args[0].tensor),
+		   *row = tensor_contiguous(c, args[1].tensor);
 	Status st = start && row ? ST_OK : ST_NOMEM;
-	const int64_t n = st == ST_OK ? start->count - 1 : 0, given = st == ST_OK ? row->count : 0, *s = st == ST_OK ? (const int64_t *)(const void *)start->data : NULL;
+	const int64_t n = st == ST_OK ? start->count - 1 : 0, given = st == ST_OK ? row->count : 0,
+				  *s = st == ST_OK ? (const int64_t *)(const void *)start->data : NULL;
 	bool good = st == ST_OK && n >= 1 && s[0] == 0 && s[n] == given;
 	for (int64_t j = 0; good && j < n; j++) good = s[j + 1] >= s[j];
 	if (st == ST_OK && !good) {
-		diag_error(c, E_VALUE, NO_SPAN, "the sparsity pattern of the Jacobian: the column pointers must go from 0 to the number of row indices");
+		diag_error(c, E_VALUE, NO_SPAN,
+		           "the sparsity pattern of the Jacobian: the column pointers must go from 0 to "
+		           "the number of row indices");
 		st = ST_ERROR;
 	}
 	const size_t bytes = (size_t)(4 * n + 1 + 2 * given) * sizeof(int64_t);
 	int64_t *work = st == ST_OK ? heap_alloc(c, bytes) : NULL;
 	if (st == ST_OK && !work) st = ST_NOMEM;
-	if (st == ST_OK) st = make_plan(c, n, given, s, (const int64_t *)(const void *)row->data, (Way)call->options[1], work, results);
+	if (st == ST_OK)
+		st = make_plan(c, n, given, s, (const int64_t *)(const void *)row->data,
+		               (Way)call->options[1], work, results);
 	if (work) heap_free(c, work, bytes);
 	tensor_unref(start), tensor_unref(row);
 	return st;
 }
 
-/* ---- factors --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- factors ------------------------------------------------------------- */
 
 static bool is_pair(const HostCall *call) { return call->options[1]; }
 
 /* The matrix's numbers into f, which may have others in it. */
-static void matrix_banded(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
+static void matrix_banded(const Plan *p, bool pair, const double *values, double a, double b,
+                          double *f) {
 	const int64_t stride = band_stride(p->band);
 	memset(f, 0, (size_t)((pair ? 2 : 1) * p->n * stride) * sizeof *f);
 	if (pair) {
@@ -240,7 +311,8 @@ static void matrix_banded(const Plan *p, bool pair, const double *values, double
 	}
 }
 
-static void factor_banded(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
+static void factor_banded(const Plan *p, bool pair, const double *values, double a, double b,
+                          double *f) {
 	double *exchanges = f + (pair ? 2 : 1) * p->n * band_stride(p->band);
 	matrix_banded(p, pair, values, a, b, f);
 	if (pair ? band_twisted_complex(p->band, f) : band_twisted(p->band, f)) {
@@ -248,16 +320,19 @@ static void factor_banded(const Plan *p, bool pair, const double *values, double
 		return;
 	}
 	matrix_banded(p, pair, values, a, b, f);
-	exchanges[p->n] = pair ? band_factor_complex(p->band, f, exchanges) : band_factor(p->band, f, exchanges);
+	exchanges[p->n] =
+		pair ? band_factor_complex(p->band, f, exchanges) : band_factor(p->band, f, exchanges);
 }
 
-static void matrix_sparse(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
+static void matrix_sparse(const Plan *p, bool pair, const double *values, double a, double b,
+                          double *f) {
 	if (!pair) {
 		for (int64_t e = 0; e < p->given; e++) f[p->place[e]] = -values[e];
 		for (int64_t j = 0; j < p->n; j++) f[p->diagonal[j]] += a;
 		return;
 	}
-	/* column j has an element of b behind its own, column n + j one of -b before them */
+	/* column j has an element of b behind its own, column n + j one of -b
+	 * before them */
 	double *second = f + p->nnz + p->n;
 	for (int64_t j = 0; j < p->n; j++) {
 		double *lower = f + p->start[j] + j, *upper = second + p->start[j] + j;
@@ -276,24 +351,29 @@ static void matrix_sparse(const Plan *p, bool pair, const double *values, double
 	}
 }
 
-static Status factor_direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
+static Status factor_direct(Ctx *c, const HostCall *call, const HostArray *args,
+                            const HostArray *results) {
 	const bool pair = is_pair(call);
 	Plan p;
 	Status st = plan_read(c, &args[0], &p);
 	if (st != ST_OK) return st;
 	const int64_t n = pair ? p.pair : p.room;
-	if (args[1].count != n || args[2].count != p.given || results[0].count != n) return wrong_plan(c);
+	if (args[1].count != n || args[2].count != p.given || results[0].count != n)
+		return wrong_plan(c);
 	double *out = results[0].data;
 	if (p.way == WAY_BANDED) {
-		factor_banded(&p, pair, args[2].data, *(const double *)args[3].data, *(const double *)args[4].data, out);
+		factor_banded(&p, pair, args[2].data, *(const double *)args[3].data,
+		              *(const double *)args[4].data, out);
 	} else {
 		memset(out, 0, (size_t)n * sizeof *out);
-		matrix_sparse(&p, pair, args[2].data, *(const double *)args[3].data, *(const double *)args[4].data, out);
+		matrix_sparse(&p, pair, args[2].data, *(const double *)args[3].data,
+		              *(const double *)args[4].data, out);
 	}
 	return ST_OK;
 }
 
-static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const double *f, double *x) {
+static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const double *f,
+                           double *x) {
 	const int64_t n = p->n, numbers = n * band_stride(p->band);
 	const double *exchanges = f + (pair ? 2 : 1) * numbers;
 	const BandForm form = (BandForm)exchanges[n];
@@ -323,13 +403,15 @@ static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const
 	return ST_OK;
 }
 
-static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
+static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args,
+                           const HostArray *results) {
 	const bool pair = is_pair(call), adjoint = call->options[2];
 	Plan p;
 	Status st = plan_read(c, &args[0], &p);
 	if (st != ST_OK) return st;
 	const int64_t n = (pair ? 2 : 1) * p.n;
-	if (args[1].count != (pair ? p.pair : p.room) || args[2].count != n || results[0].count != n) return wrong_plan(c);
+	if (args[1].count != (pair ? p.pair : p.room) || args[2].count != n || results[0].count != n)
+		return wrong_plan(c);
 	double *x = results[0].data;
 	memcpy(x, args[2].data, (size_t)n * sizeof *x);
 	if (p.way == WAY_BANDED) return solve_banded(c, &p, pair, adjoint, args[1].data, x);
@@ -338,10 +420,11 @@ static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args, 
 	return factors_solve(c, &m, FACTOR_AUTO, adjoint, 1, x, NULL);
 }
 
-/* ---- as functions of values ------------------------------------------------------------------------------------------------------------------ */
+/* ---- as functions of values ---------------------------------------------- */
 
 /* The one result is as long as operand `like`. */
-static Status by_values(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t like, Value *result) {
+static Status by_values(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t like, Value *result) {
 	Tensor *t[HOST_DIRECT_MOST] = {0}, *out = NULL;
 	double numbers[HOST_DIRECT_MOST];
 	HostArray in[HOST_DIRECT_MOST] = {{0}};
@@ -363,30 +446,36 @@ static Status by_values(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 	return st;
 }
 
-static Status factor_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status factor_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                          uint32_t nresults, Value *results) {
 	(void)nresults;
 	return by_values(c, call, nargs, args, 1, results);
 }
 
-static Status solve_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status solve_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	(void)nresults;
 	return by_values(c, call, nargs, args, 2, results);
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
-static void want(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, const char *wanted) {
+static void want(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                 const char *wanted) {
 	bool good = strlen(wanted) == nargs;
 	for (uint32_t k = 0; good && k < nargs; k++) {
 		const Type *t = ref_ty(build_fn(b), args[k]);
-		good = t->kind == TY_TENSOR && t->dtype == (wanted[k] == 'i' ? DT_I64 : DT_F64) && t->rank == (wanted[k] != 's');
+		good = t->kind == TY_TENSOR && t->dtype == (wanted[k] == 'i' ? DT_I64 : DT_F64) &&
+		       t->rank == (wanted[k] != 's');
 	}
 	if (good) return;
-	diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)), "%s: wants vectors of i64 and f64, and numbers (%s)", call->def->name, wanted);
+	diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)),
+	           "%s: wants vectors of i64 and f64, and numbers (%s)", call->def->name, wanted);
 	ctx_throw(build_ctx(b), ST_ERROR);
 }
 
-static uint32_t plan_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t plan_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	(void)cap;
 	Ctx *c = build_ctx(b);
 	want(b, call, args, nargs, "ii");
@@ -398,14 +487,16 @@ static uint32_t plan_types(Builder *b, const HostCall *call, const Ref *args, ui
 	return 3;
 }
 
-static uint32_t factor_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t factor_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                             TypeId *out, uint32_t cap) {
 	(void)cap;
 	want(b, call, args, nargs, "iffss");
 	out[0] = ref_type(build_fn(b), args[1]);
 	return 1;
 }
 
-static uint32_t solve_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t solve_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	(void)cap;
 	want(b, call, args, nargs, "iff");
 	out[0] = ref_type(build_fn(b), args[2]);
@@ -413,5 +504,7 @@ static uint32_t solve_types(Builder *b, const HostCall *call, const Ref *args, u
 }
 
 const HostDef shifted_plan_host = {.name = "shifted_plan", .types = plan_types, .eval = plan_eval};
-const HostDef shifted_factor_host = {.name = "shifted_factor", .types = factor_types, .eval = factor_eval, .direct = factor_direct};
-const HostDef shifted_solve_host = {.name = "shifted_solve", .types = solve_types, .eval = solve_eval, .direct = solve_direct};
+const HostDef shifted_factor_host = {
+	.name = "shifted_factor", .types = factor_types, .eval = factor_eval, .direct = factor_direct};
+const HostDef shifted_solve_host = {
+	.name = "shifted_solve", .types = solve_types, .eval = solve_eval, .direct = solve_direct};

@@ -1,8 +1,12 @@
-/* sparse.c - linear systems with sparse matrices, and least squares, as host functions.
+/* sparse.c - linear systems with sparse matrices, and least squares, as host
+ * functions.
  *
- * Needs: sparse.h, factor_cache.h. Guarantees: the pattern is checked before SuiteSparse sees it, since anybody can make such a record; a singular matrix is an error of
- * the program. The rules of the square systems are those of any linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a solve with the transpose; those of
- * least squares are in stdlib/linalg/sparse.dsl.
+ * Needs: sparse.h, factor_cache.h. Guarantees: the pattern is checked before
+ * SuiteSparse sees it, since anybody can make such a record; a singular matrix
+ * is an error of the program. The rules of the square systems are those of any
+ * linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a
+ * solve with the transpose; those of least squares are in
+ * stdlib/linalg/sparse.dsl.
  */
 #include "solvers/linear/sparse.h"
 
@@ -15,13 +19,18 @@ static Status refuse(Ctx *c, const char *what) {
 }
 
 Status sparse_check(Ctx *c, const SparseMatrix *a, int64_t nnz) {
-	if (a->start[0] != 0 || a->start[a->n] != nnz) return refuse(c, "its columns must begin at 0 and end with the last element");
+	if (a->start[0] != 0 || a->start[a->n] != nnz)
+		return refuse(c, "its columns must begin at 0 and end with the last element");
 	for (int64_t j = 0; j < a->n; j++) {
-		if (a->start[j + 1] < a->start[j] || a->start[j + 1] > nnz) return refuse(c, "where its columns begin must not decrease");
+		if (a->start[j + 1] < a->start[j] || a->start[j + 1] > nnz)
+			return refuse(c, "where its columns begin must not decrease");
 		for (int64_t k = a->start[j]; k < a->start[j + 1]; k++) {
 			if (a->row[k] < 0 || a->row[k] >= a->m)
-				return refuse(c, a->m == a->n ? "a row index is out of range; a system to be solved has as many rows as columns" : "a row index is out of range");
-			if (k > a->start[j] && a->row[k] <= a->row[k - 1]) return refuse(c, "the rows of a column must ascend");
+				return refuse(c, a->m == a->n ? "a row index is out of range; a system to be "
+				                                "solved has as many rows as columns"
+				                              : "a row index is out of range");
+			if (k > a->start[j] && a->row[k] <= a->row[k - 1])
+				return refuse(c, "the rows of a column must ascend");
 		}
 	}
 	return ST_OK;
@@ -30,11 +39,14 @@ Status sparse_check(Ctx *c, const SparseMatrix *a, int64_t nnz) {
 /* Rows of k numbers each to columns, or back. */
 static void turn(int64_t n, int64_t k, const double *from, double *to, bool back) {
 	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j < k; j++) to[back ? i * k + j : j * n + i] = from[back ? j * n + i : i * k + j];
+		for (int64_t j = 0; j < k; j++)
+			to[back ? i * k + j : j * n + i] = from[back ? j * n + i : i * k + j];
 }
 
-/* The operands, and the solution: of a square system as many numbers as the right-hand side has, of least squares `rows` for each. */
-static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, int64_t m, int64_t rows, Value *result) {
+/* The operands, and the solution: of a square system as many numbers as the
+ * right-hand side has, of least squares `rows` for each. */
+static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, int64_t m,
+                             int64_t rows, Value *result) {
 	const bool transposed = call->options[OPTION_TRANSPOSED], least = m >= 0;
 	Tensor *t[OPERANDS] = {0}, *x = NULL;
 	Status st = ST_OK;
@@ -42,27 +54,36 @@ static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, in
 		t[k] = args[k].kind == V_TENSOR ? tensor_contiguous(c, args[k].tensor) : NULL;
 		if (!t[k]) st = ST_NOMEM;
 	}
-	const int64_t given = st == ST_OK ? t[RIGHT]->shape[0] : 0, k = st == ST_OK && t[RIGHT]->rank == 2 ? t[RIGHT]->shape[1] : 1;
+	const int64_t given = st == ST_OK ? t[RIGHT]->shape[0] : 0,
+				  k = st == ST_OK && t[RIGHT]->rank == 2 ? t[RIGHT]->shape[1] : 1;
 	SparseMatrix a = {0};
 	if (st == ST_OK) {
 		const int64_t n = t[STARTS]->shape[0] - 1;
-		a = (SparseMatrix){least ? m : n, n, (int64_t *)(void *)t[STARTS]->data, (int64_t *)(void *)t[ROWS]->data, (double *)(void *)t[VALUES]->data};
+		a = (SparseMatrix){least ? m : n, n, (int64_t *)(void *)t[STARTS]->data,
+		                   (int64_t *)(void *)t[ROWS]->data, (double *)(void *)t[VALUES]->data};
 		/* a function that was read from a file need not have its guards */
-		if (n < 0 || t[ROWS]->count != t[VALUES]->count || (!least && given != n)) st = refuse(c, "its parts, or the right-hand side, have other lengths than belong together");
+		if (n < 0 || t[ROWS]->count != t[VALUES]->count || (!least && given != n))
+			st = refuse(
+				c, "its parts, or the right-hand side, have other lengths than belong together");
 		else st = sparse_check(c, &a, t[VALUES]->count);
 	}
 	const int64_t shape[2] = {rows < 0 ? given : rows, k};
 	if (st == ST_OK && !(x = tensor_new(c, DT_F64, t[RIGHT]->rank, shape))) st = ST_NOMEM;
-	const size_t taken = (size_t)(given * k + 1) * sizeof(double), got = (size_t)(shape[0] * k + 1) * sizeof(double);
-	double *in = st == ST_OK ? heap_alloc(c, taken) : NULL, *out = st == ST_OK ? heap_alloc(c, got) : NULL; /* SuiteSparse takes column after column */
+	const size_t taken = (size_t)(given * k + 1) * sizeof(double),
+				 got = (size_t)(shape[0] * k + 1) * sizeof(double);
+	/* SuiteSparse takes column after column */
+	double *in = st == ST_OK ? heap_alloc(c, taken) : NULL,
+		   *out = st == ST_OK ? heap_alloc(c, got) : NULL;
 	if (st == ST_OK && (!in || !out)) st = ST_NOMEM;
 	if (st == ST_OK && a.n > 0 && a.m > 0 && k > 0) {
 		turn(given, k, (const double *)(const void *)t[RIGHT]->data, in, false);
 		if (!least) {
-			st = factors_solve(c, &a, (FactorMethod)call->options[OPTION_METHOD], transposed, k, in, NULL);
+			st = factors_solve(c, &a, (FactorMethod)call->options[OPTION_METHOD], transposed, k, in,
+			                   NULL);
 			turn(given, k, in, (double *)(void *)x->data, true);
 		} else {
-			st = factors_solve(c, &a, FACTOR_QR, transposed, k, transposed ? in : out, transposed ? out : in);
+			st = factors_solve(c, &a, FACTOR_QR, transposed, k, transposed ? in : out,
+			                   transposed ? out : in);
 			turn(shape[0], k, out, (double *)(void *)x->data, true);
 		}
 	}
@@ -74,20 +95,23 @@ static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, in
 	return st;
 }
 
-static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                   uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
 	return solve_operands(c, call, args, -1, -1, results);
 }
 
 /* As sparse_solve, with row_start behind, whose length tells the rows. */
-static Status eval_least(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval_least(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
 	const int64_t m = args[OPERANDS].tensor->shape[0] - 1, n = args[STARTS].tensor->shape[0] - 1;
 	return solve_operands(c, call, args, m, call->options[OPTION_TRANSPOSED] ? m : n, results);
 }
 
 /* How many factorisations were made, and found again. */
-static Status eval_count(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval_count(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	(void)call, (void)nargs, (void)args, (void)nresults;
 	const int64_t two = 2;
 	Tensor *t = tensor_new(c, DT_I64, 1, &two);
@@ -98,7 +122,8 @@ static Status eval_count(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	return ST_OK;
 }
 
-static uint32_t types_count(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t types_count(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	(void)call, (void)args, (void)nargs, (void)cap;
 	Ctx *c = build_ctx(b);
 	const Dim two = dim_const(c, 2);
@@ -106,26 +131,34 @@ static uint32_t types_count(Builder *b, const HostCall *call, const Ref *args, u
 	return 1;
 }
 
-static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                      TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const Fn *f = build_fn(b);
 	(void)cap;
 	const bool least = nargs == OPERANDS + 1;
 	const Type *r = nargs >= OPERANDS ? ref_ty(f, args[RIGHT]) : NULL;
-	if (!r || r->dtype != DT_F64 || ref_ty(f, args[VALUES])->dtype != DT_F64 || r->rank < 1 || r->rank > 2) {
-		diag_error(c, E_TYPE, span_of(c, build_span(b)), "a sparse system is solved in f64, for a vector or a matrix of right-hand sides");
+	if (!r || r->dtype != DT_F64 || ref_ty(f, args[VALUES])->dtype != DT_F64 || r->rank < 1 ||
+	    r->rank > 2) {
+		diag_error(
+			c, E_TYPE, span_of(c, build_span(b)),
+			"a sparse system is solved in f64, for a vector or a matrix of right-hand sides");
 		ctx_throw(c, ST_ERROR);
 	}
 	for (uint32_t k = STARTS; k <= VALUES; k++) {
 		const Type *t = ref_ty(f, args[k]);
 		if (t->rank == 1 && t->dtype == (k == VALUES ? DT_F64 : DT_I64)) continue;
-		diag_error(c, E_TYPE, span_of(c, build_span(b)), "the rows, columns and column starts of a sparse matrix are vectors of i64");
+		diag_error(c, E_TYPE, span_of(c, build_span(b)),
+		           "the rows, columns and column starts of a sparse matrix are vectors of i64");
 		ctx_throw(c, ST_ERROR);
 	}
 	const Atom elements = atom(c, "the elements of a sparse matrix");
-	if (!build_unify(b, ref_ty(f, args[ROWS])->dims[0], ref_ty(f, args[VALUES])->dims[0], elements) ||
-	    !build_unify(b, ref_ty(f, args[COLUMNS])->dims[0], ref_ty(f, args[VALUES])->dims[0], elements)) {
-		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse matrix has as many rows and columns as values");
+	if (!build_unify(b, ref_ty(f, args[ROWS])->dims[0], ref_ty(f, args[VALUES])->dims[0],
+	                 elements) ||
+	    !build_unify(b, ref_ty(f, args[COLUMNS])->dims[0], ref_ty(f, args[VALUES])->dims[0],
+	                 elements)) {
+		diag_error(c, E_SHAPE, span_of(c, build_span(b)),
+		           "a sparse matrix has as many rows and columns as values");
 		ctx_throw(c, ST_ERROR);
 	}
 	Type right = *r;
@@ -133,13 +166,19 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	if (least) {
 		const Dim m = dim_sub(c, ref_ty(f, args[OPERANDS])->dims[0], dim_const(c, 1));
 		const bool transposed = call->options[OPTION_TRANSPOSED];
-		if (!build_unify(b, transposed ? n : m, right.dims[0], atom(c, "a sparse least-squares problem and its right-hand side"))) {
-			diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse least-squares problem needs a right-hand side with as many rows as the matrix");
+		if (!build_unify(b, transposed ? n : m, right.dims[0],
+		                 atom(c, "a sparse least-squares problem and its right-hand side"))) {
+			diag_error(c, E_SHAPE, span_of(c, build_span(b)),
+			           "a sparse least-squares problem needs a right-hand side with as many rows "
+			           "as the matrix");
 			ctx_throw(c, ST_ERROR);
 		}
 		right.dims[0] = transposed ? m : n;
-	} else if (!build_unify(b, n, right.dims[0], atom(c, "a sparse system and its right-hand side"))) {
-		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse system needs a right-hand side with as many rows as the matrix has columns");
+	} else if (!build_unify(b, n, right.dims[0],
+	                        atom(c, "a sparse system and its right-hand side"))) {
+		diag_error(
+			c, E_SHAPE, span_of(c, build_span(b)),
+			"a sparse system needs a right-hand side with as many rows as the matrix has columns");
 		ctx_throw(c, ST_ERROR);
 	}
 	out[0] = type_tensor(c, DT_F64, right.rank, right.dims);
@@ -151,7 +190,10 @@ static Ref solve(Builder *b, const HostCall *call, const Ref *args, bool transpo
 	Ref in[OPERANDS], x;
 	for (uint32_t k = 0; k < OPERANDS; k++) in[k] = args[k];
 	in[RIGHT] = right;
-	build_host(b, host_call_intern(c, host_find(c, sparse_solve_host.name), 0, NULL, 3, (int64_t[]){0, transposed, call->options[OPTION_METHOD]}), OPERANDS, in, &x, 1);
+	build_host(b,
+	           host_call_intern(c, host_find(c, sparse_solve_host.name), 0, NULL, 3,
+	                            (int64_t[]){0, transposed, call->options[OPTION_METHOD]}),
+	           OPERANDS, in, &x, 1);
 	return x;
 }
 
@@ -159,11 +201,14 @@ static Ref solve(Builder *b, const HostCall *call, const Ref *args, bool transpo
 static Ref product(Builder *b, const Ref *args, Ref values, bool transposed, Ref x) {
 	const Ref taken = build_gather(b, x, args[transposed ? ROWS : COLUMNS], 0, 0);
 	const Type t = *ref_ty(build_fn(b), taken);
-	const Ref terms = build2(b, OP_MUL, build_broadcast(b, values, t.rank, t.dims, (int[]){0}), taken);
-	return build_scatter(b, OP_SCATTER_ADD, build_zeros(b, ref_type(build_fn(b), x)), args[transposed ? COLUMNS : ROWS], terms, 0, 0);
+	const Ref terms =
+		build2(b, OP_MUL, build_broadcast(b, values, t.rank, t.dims, (int[]){0}), taken);
+	return build_scatter(b, OP_SCATTER_ADD, build_zeros(b, ref_type(build_fn(b), x)),
+	                     args[transposed ? COLUMNS : ROWS], terms, 0, 0);
 }
 
-static void jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+static void jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	const bool transposed = call->options[OPTION_TRANSPOSED];
 	(void)nargs;
 	Ref right = tangents[RIGHT];
@@ -174,11 +219,20 @@ static void jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 	if (right != REF_NONE) result_tangents[0] = solve(b, call, args, transposed, right);
 }
 
-static void transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+static void transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                      const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	(void)nargs;
-	if (linear[RIGHT] && result_cotangents[0] != REF_NONE) cotangents[RIGHT] = solve(b, call, args, !call->options[OPTION_TRANSPOSED], result_cotangents[0]);
+	if (linear[RIGHT] && result_cotangents[0] != REF_NONE)
+		cotangents[RIGHT] =
+			solve(b, call, args, !call->options[OPTION_TRANSPOSED], result_cotangents[0]);
 }
 
-const HostDef sparse_solve_host = {.name = "sparse_solve", .types = types, .eval = eval, .jvp = jvp, .transpose = transpose, .may_store = sparse_may_store};
+const HostDef sparse_solve_host = {.name = "sparse_solve",
+                                   .types = types,
+                                   .eval = eval,
+                                   .jvp = jvp,
+                                   .transpose = transpose,
+                                   .may_store = sparse_may_store};
 const HostDef sparse_least_host = {.name = "sparse_least", .types = types, .eval = eval_least};
-const HostDef sparse_count_host = {.name = "sparse_count", .types = types_count, .eval = eval_count};
+const HostDef sparse_count_host = {
+	.name = "sparse_count", .types = types_count, .eval = eval_count};

@@ -1,4 +1,5 @@
-/* sparse.h - linear systems with sparse matrices, as a host function of the language.
+/* sparse.h - linear systems with sparse matrices, as a host function of the
+ * language.
  *
  * Needs: lang/ir/host.h. Guarantees: used only by solvers/.
  */
@@ -12,7 +13,9 @@
  *   options    0 functions, transposed, method (FactorMethod)
  *   results    x, of b's shape
  * Derivatives by values and b, of any order. */
-bool sparse_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* storable.c */
+/* storable.c */
+bool sparse_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                      uint32_t nresults, const TypeId *stated);
 extern const HostDef sparse_solve_host;
 
 /* "sparse_least": x with the least |A x - b|, A with at least as many rows as columns and of full rank; transposed: x of least norm with A^T x = b
@@ -22,7 +25,8 @@ extern const HostDef sparse_solve_host;
  * Its derivatives are rules of stdlib/linalg/sparse.dsl. */
 extern const HostDef sparse_least_host;
 
-/* "sparse_count": how many factorisations this process has made, and how often one was found again. */
+/* "sparse_count": how many factorisations this process has made, and how often
+ * one was found again. */
 extern const HostDef sparse_count_host;
 
 /* "sparse_eigs": k eigenvalues and vectors of A, or of its inverse
@@ -32,7 +36,8 @@ extern const HostDef sparse_count_host;
  * Its derivatives are rules of stdlib/linalg/sparse.dsl. */
 extern const HostDef sparse_eigs_host;
 
-/* Whether the columns of `a`, whose pattern has nnz elements, are what SuiteSparse takes; says what is wrong. */
+/* Whether the columns of `a`, whose pattern has nnz elements, are what
+ * SuiteSparse takes; says what is wrong. */
 Status sparse_check(Ctx *c, const SparseMatrix *a, int64_t nnz);
 
 #endif

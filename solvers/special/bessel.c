@@ -1,12 +1,12 @@
 /* bessel.c - Bessel functions of real order, by Temme's series and Steed's
  * continued fractions.
  *
- * Needs: special.h, gsl.h. Guarantees: as solvers/special/special.c states it; orders
- * up to 100,000 in size. Values are computed in long double from the order nu
- * in one way for all of them, so that nothing happens where nu is nearly a
- * whole number. Sources: N. M. Temme, J. Comput. Phys. 19 (1975) and 21 (1976);
- * A. R. Barnett, Comput. Phys. Comm. 21 (1981); I. J. Thompson and A. R.
- * Barnett, ibid. 47 (1987).
+ * Needs: special.h, gsl.h. Guarantees: as solvers/special/special.c states it;
+ * orders up to 100,000 in size. Values are computed in long double from the
+ * order nu in one way for all of them, so that nothing happens where nu is
+ * nearly a whole number. Sources: N. M. Temme, J. Comput. Phys. 19 (1975) and
+ * 21 (1976); A. R. Barnett, Comput. Phys. Comm. 21 (1981); I. J. Thompson and
+ * A. R. Barnett, ibid. 47 (1987).
  */
 #include "solvers/special/gsl.h"
 #include "solvers/special/special.h"
@@ -414,7 +414,8 @@ double spherical_k(const double *p) {
 	                             sqrtl(PI_L / (2 * (long double)x)));
 }
 
-/* ---- Airy functions of x <= -2, by those of orders 1/3 and 2/3 (DLMF 9.6(ii))  */
+/* ---- Airy functions of x <= -2, by those of orders 1/3 and 2/3 (DLMF 9.6(ii))
+ */
 
 double airy_left(double x, int which) {
 	const long double z = -(long double)x, root = sqrtl(z);

@@ -1,4 +1,5 @@
-/* elementwise.c - one kind of host function for all that is computed element by element.
+/* elementwise.c - one kind of host function for all that is computed element by
+ * element.
  *
  * Needs: elementwise.h, backend/eval/core/frame.h. Guarantees: as stated there.
  */
@@ -6,7 +7,8 @@
 #include "backend/eval/core/frame.h"
 #include "solvers/special/gsl.h"
 
-/* One element costs about as much as so many additions: a special function takes 50 ns to some microseconds. */
+/* One element costs about as much as so many additions: a special function
+ * takes 50 ns to some microseconds. */
 enum { PART = 256, WEIGHT = 128 };
 
 typedef struct Job {
@@ -34,7 +36,8 @@ static Status poll_part(void *ud) {
 	return spend(j->be, (uint64_t)PART * WEIGHT);
 }
 
-/* The operand as a row of numbers; one that is the same everywhere is not written out. */
+/* The operand as a row of numbers; one that is the same everywhere is not
+ * written out. */
 static Tensor *readable(Ctx *c, Tensor *t, int64_t *step) {
 	bool one = t->count > 0;
 	for (uint32_t a = 0; a < t->rank; a++) one = one && (t->stride[a] == 0 || t->shape[a] == 1);
@@ -42,7 +45,8 @@ static Tensor *readable(Ctx *c, Tensor *t, int64_t *step) {
 	return one ? tensor_ref(t) : tensor_contiguous(c, t);
 }
 
-static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                   uint32_t nresults, Value *results) {
 	const EachRow *row = call->def->ud;
 	(void)nresults;
 	if (row->by_gsl && !gsl_open()) {
@@ -55,7 +59,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		results[0] = value_f64(row->value(x));
 		return spend(backend_of(c), WEIGHT);
 	}
-	Tensor *t[EACH_ARGS] = {0}, *out = tensor_new(c, DT_F64, args[0].tensor->rank, args[0].tensor->shape);
+	Tensor *t[EACH_ARGS] = {0},
+		   *out = tensor_new(c, DT_F64, args[0].tensor->rank, args[0].tensor->shape);
 	Status st = out ? ST_OK : ST_NOMEM;
 	Job j = {.value = row->value, .nargs = nargs, .be = backend_of(c)};
 	for (uint32_t k = 0; k < nargs && st == ST_OK; k++) {
@@ -67,7 +72,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		j.out = (double *)(void *)out->data;
 		j.count = out->count;
 		j.be->counters.scalar_operations += (double)j.count;
-		st = share_parts(j.be, j.count * WEIGHT, (j.count + PART - 1) / PART, run_part, &j, poll_part);
+		st = share_parts(j.be, j.count * WEIGHT, (j.count + PART - 1) / PART, run_part, &j,
+		                 poll_part);
 	}
 	for (uint32_t k = 0; k < nargs; k++) tensor_unref(t[k]);
 	if (st == ST_OK) results[0] = value_tensor(out);
@@ -75,7 +81,8 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	return st;
 }
 
-static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                      TypeId *out, uint32_t cap) {
 	const EachRow *row = call->def->ud;
 	bool fits = nargs == row->nargs && cap > 0;
 	for (uint32_t k = 0; k < nargs && fits; k++) {
@@ -83,7 +90,8 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 		fits = t->kind == TY_TENSOR && t->dtype == DT_F64 && t->rank == first->rank;
 	}
 	if (!fits) {
-		diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)), "%s takes %u real arrays of one shape", row->name, row->nargs);
+		diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)),
+		           "%s takes %u real arrays of one shape", row->name, row->nargs);
 		ctx_throw(build_ctx(b), ST_ERROR);
 	}
 	out[0] = ref_type(build_fn(b), args[0]);
@@ -91,15 +99,20 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 }
 
 /* Nothing but arrays goes in, and one of their type comes out. */
-static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                      uint32_t nresults, const TypeId *stated) {
 	const EachRow *row = call->def->ud;
 	bool fits = !call->nfns && !call->noptions && nargs == row->nargs && nresults == 1;
-	for (uint32_t k = 0; k < nargs && fits; k++) fits = ref_type(build_fn(b), args[k]) == stated[0] && ref_ty(build_fn(b), args[k])->kind == TY_TENSOR && ref_ty(build_fn(b), args[k])->dtype == DT_F64;
+	for (uint32_t k = 0; k < nargs && fits; k++)
+		fits = ref_type(build_fn(b), args[k]) == stated[0] &&
+		       ref_ty(build_fn(b), args[k])->kind == TY_TENSOR &&
+		       ref_ty(build_fn(b), args[k])->dtype == DT_F64;
 	return fits;
 }
 
 /* Lanes are elements like others. */
-static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
+static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args,
+                  const bool *batched, Ref *results) {
 	Ref all[EACH_ARGS];
 	for (uint32_t k = 0; k < nargs; k++) {
 		all[k] = args[k];
@@ -113,10 +126,18 @@ static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const
 		}
 		all[k] = build_broadcast(b, args[k], t.rank + 1u, dims, axes);
 	}
-	build_host(b, host_call_intern(build_ctx(b), call->def, 0, NULL, call->noptions, call->options), nargs, all, results, 1);
+	build_host(b, host_call_intern(build_ctx(b), call->def, 0, NULL, call->noptions, call->options),
+	           nargs, all, results, 1);
 }
 
 void each_register(Ctx *c) {
 	for (const EachRow *row = each_rows; row->name; row++)
-		host_register(c, &(HostDef){.name = arena_printf(ctx_arena(c), "each.%s", row->name), .ud = (void *)(uintptr_t)row, .nargs = row->nargs, .types = types, .eval = eval, .batch = batch, .may_store = may_store, .pure = true});
+		host_register(c, &(HostDef){.name = arena_printf(ctx_arena(c), "each.%s", row->name),
+		                            .ud = (void *)(uintptr_t)row,
+		                            .nargs = row->nargs,
+		                            .types = types,
+		                            .eval = eval,
+		                            .batch = batch,
+		                            .may_store = may_store,
+		                            .pure = true});
 }

@@ -1,5 +1,5 @@
-/* elliptic.c - elliptic integrals in Carlson's symmetric forms (DLMF 19.25), what their derivatives are made of, and
- * Jacobi's amplitude.
+/* elliptic.c - elliptic integrals in Carlson's symmetric forms (DLMF 19.25),
+ * what their derivatives are made of, and Jacobi's amplitude.
  *
  * Needs: gsl.h, special.h. Guarantees: special.h.
  */
@@ -7,14 +7,31 @@
 #include "solvers/special/special.h"
 #include <math.h>
 
-static double carlson_f(double x, double y, double z) { gsl_sf_result r; return gsl_number(gsl.gsl_sf_ellint_RF_e(x, y, z, GSL_PREC_DOUBLE, &r), &r); }
-static double carlson_d(double x, double y, double z) { gsl_sf_result r; return gsl_number(gsl.gsl_sf_ellint_RD_e(x, y, z, GSL_PREC_DOUBLE, &r), &r); }
-static double carlson_j(double x, double y, double z, double p) { gsl_sf_result r; return gsl_number(gsl.gsl_sf_ellint_RJ_e(x, y, z, p, GSL_PREC_DOUBLE, &r), &r); }
+static double carlson_f(double x, double y, double z) {
+	gsl_sf_result r;
+	return gsl_number(gsl.gsl_sf_ellint_RF_e(x, y, z, GSL_PREC_DOUBLE, &r), &r);
+}
+static double carlson_d(double x, double y, double z) {
+	gsl_sf_result r;
+	return gsl_number(gsl.gsl_sf_ellint_RD_e(x, y, z, GSL_PREC_DOUBLE, &r), &r);
+}
+static double carlson_j(double x, double y, double z, double p) {
+	gsl_sf_result r;
+	return gsl_number(gsl.gsl_sf_ellint_RJ_e(x, y, z, p, GSL_PREC_DOUBLE, &r), &r);
+}
 
-double ellip_k(const double *p) { return p[0] == 1 ? INFINITY : p[0] < 1 ? carlson_f(0, 1 - p[0], 1) : NAN; }
-double ellip_e(const double *p) { return p[0] == 1 ? 1 : p[0] < 1 ? carlson_f(0, 1 - p[0], 1) - p[0] / 3 * carlson_d(0, 1 - p[0], 1) : NAN; }
+double ellip_k(const double *p) {
+	return p[0] == 1 ? INFINITY : p[0] < 1 ? carlson_f(0, 1 - p[0], 1) : NAN;
+}
+double ellip_e(const double *p) {
+	return p[0] == 1  ? 1
+	       : p[0] < 1 ? carlson_f(0, 1 - p[0], 1) - p[0] / 3 * carlson_d(0, 1 - p[0], 1)
+	                  : NAN;
+}
 /* D = (K - E)/m */
-static double ellip_d_whole(double m) { return m == 1 ? INFINITY : m < 1 ? carlson_d(0, 1 - m, 1) / 3 : NAN; }
+static double ellip_d_whole(double m) {
+	return m == 1 ? INFINITY : m < 1 ? carlson_d(0, 1 - m, 1) / 3 : NAN;
+}
 double ellip_pi(const double *p) {
 	const double n = p[0], m = p[1];
 	if (isnan(n + m) || m > 1 || n > 1) return NAN;
@@ -24,7 +41,8 @@ double ellip_pi(const double *p) {
 
 /* phi = turns pi + rest, |rest| <= pi/2 */
 static double half_turns(double phi, double *sine, double *cosine) {
-	const double turns = nearbyint(phi / M_PI), rest = turns ? (phi - turns * M_PI) - turns * 1.2246467991473532e-16 : phi;
+	const double turns = nearbyint(phi / M_PI),
+				 rest = turns ? (phi - turns * M_PI) - turns * 1.2246467991473532e-16 : phi;
 	*sine = sin(rest);
 	*cosine = cos(rest);
 	return turns;
@@ -45,32 +63,40 @@ double ellip_e_of(const double *p) {
 	double s, c;
 	const double m = p[1], turns = half_turns(p[0], &s, &c), left = c * c + (1 - m) * s * s;
 	if (!(left >= 0)) return NAN;
-	const double part = m == 1 ? s : s * carlson_f(c * c, left, 1) - m / 3 * s * s * s * carlson_d(c * c, left, 1);
+	const double part =
+		m == 1 ? s : s * carlson_f(c * c, left, 1) - m / 3 * s * s * s * carlson_d(c * c, left, 1);
 	return part + (turns ? 2 * turns * ellip_e(&m) : 0);
 }
 double ellip_pi_of(const double *p) {
 	double s, c;
-	const double n = p[0], m = p[2], turns = half_turns(p[1], &s, &c), left = c * c + (1 - m) * s * s;
+	const double n = p[0], m = p[2], turns = half_turns(p[1], &s, &c),
+				 left = c * c + (1 - m) * s * s;
 	if (!(left >= 0)) return NAN;
 	const double at[2] = {n, m};
-	return s * carlson_f(c * c, left, 1) + n / 3 * s * s * s * carlson_j(c * c, left, 1, c * c + (1 - n) * s * s) + (turns ? 2 * turns * ellip_pi(at) : 0);
+	return s * carlson_f(c * c, left, 1) +
+	       n / 3 * s * s * s * carlson_j(c * c, left, 1, c * c + (1 - n) * s * s) +
+	       (turns ? 2 * turns * ellip_pi(at) : 0);
 }
 
 #define MOST_DERIVATIVES 1000 /* nobody asks for more */
 
-/* The integral of sin^(2k+2j) (1 - n sin^2)^(-1-k) delta^(-2j-1) from 0 to the angle of sine s and cosine c, both
- * >= 0: that of the third kind, differentiated k times by n and j times by m, without numbers before it. By
- * sin(t)^2 = s^2/(1 + x) its factors are all positive (as in DLMF 19.16(ii)), so that nothing cancels for any n and
- * m. The trapezoidal rule in log(x) converges as exp(-2 pi^2/step) does. */
+/* The integral of sin^(2k+2j) (1 - n sin^2)^(-1-k) delta^(-2j-1) from 0 to the
+ * angle of sine s and cosine c, both >= 0: that of the third kind,
+ * differentiated k times by n and j times by m, without numbers before it. By
+ * sin(t)^2 = s^2/(1 + x) its factors are all positive (as in DLMF 19.16(ii)),
+ * so that nothing cancels for any n and m. The trapezoidal rule in log(x)
+ * converges as exp(-2 pi^2/step) does. */
 static double elliptic_moment(double k, double j, double n, double s, double c, double m) {
-	const double a = c * c, b = a + (1 - m) * (s * s), d = a + (1 - n) * (s * s), begin = b > 0 ? b : a;
+	const double a = c * c, b = a + (1 - m) * (s * s), d = a + (1 - n) * (s * s),
+				 begin = b > 0 ? b : a;
 	if (s == 0) return 0;
 	if (!(b >= 0) || !(d >= 0)) return NAN;
 	/* where it is infinite at the end */
 	if ((b == 0 && j > 0) || d == 0 || begin == 0) return INFINITY;
 	double total = 0;
 	for (int up = 0; up < 2; up++) {
-		const double factor = up ? 2 : 0.5, far = up ? fmax(fmax(a, b), fmax(1, d)) : fmin(begin, d);
+		const double factor = up ? 2 : 0.5,
+					 far = up ? fmax(fmax(a, b), fmax(1, d)) : fmin(begin, d);
 		double x = up ? begin : begin * M_SQRT1_2, next = up ? begin * M_SQRT2 : 0.5 * begin;
 		while (x > 0 && x < INFINITY) {
 			double term = x / (sqrt((x + a) / (x + 1) * (x + b)) * (x + d));

@@ -1,13 +1,13 @@
 /* gamma_beta.c - the incomplete gamma and beta functions, their densities and
  * their inverses.
  *
- * Needs: special.h. Guarantees: as solvers/special/special.c states it. Each function
- * is a density times a series or a continued fraction with positive terms, in
- * long double; the smaller tail is computed and the larger one is 1 less it, or
- * a form without that difference where a parameter is small. Sources: DLMF
- * chapter 8; C. Loader, Fast and accurate computation of binomial probabilities
- * (2000) for densities far from 0; N. M. Temme, SIAM J. Math. Anal. 10 (1979)
- * for shapes beyond SERIES_SHAPE.
+ * Needs: special.h. Guarantees: as solvers/special/special.c states it. Each
+ * function is a density times a series or a continued fraction with positive
+ * terms, in long double; the smaller tail is computed and the larger one is 1
+ * less it, or a form without that difference where a parameter is small.
+ * Sources: DLMF chapter 8; C. Loader, Fast and accurate computation of binomial
+ * probabilities (2000) for densities far from 0; N. M. Temme, SIAM J. Math.
+ * Anal. 10 (1979) for shapes beyond SERIES_SHAPE.
  */
 #include "solvers/special/special.h"
 #include <float.h>
@@ -380,7 +380,8 @@ double beta_density(const double *p) {
 	return (double)(beta_weight(a, b, at) / (at.x * at.y));
 }
 
-/* By the odds, 0 to infinity: the density is r^(a-1) (1 + r)^-(a+b) / B(a, b). */
+/* By the odds, 0 to infinity: the density is r^(a-1) (1 + r)^-(a+b) / B(a, b).
+ */
 static double odds_tail_of(const double *p, bool upper) {
 	const double a = p[0], b = p[1], r = p[2];
 	if (!(r >= 0)) return NAN;

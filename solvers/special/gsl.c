@@ -1,6 +1,7 @@
 /* gsl.c - GSL, opened at run time.
  *
- * Needs: gsl.h. The handle is a thing of the process and filled under pthread_once. Its BLAS, which special functions do not call, comes along as
+ * Needs: gsl.h. The handle is a thing of the process and filled under
+ * pthread_once. Its BLAS, which special functions do not call, comes along as
  * the library asks for it.
  */
 #include "solvers/special/gsl.h"

@@ -1,7 +1,10 @@
-/* gsl.h - the special functions of the GNU Scientific Library, opened when one is first called.
+/* gsl.h - the special functions of the GNU Scientific Library, opened when one
+ * is first called.
  *
- * Needs: the headers of GSL, for types. Guarantees: nothing of GSL is loaded before gsl_open; its error handler, which would end the process, is
- * switched off once, when it is loaded; what its functions report becomes a number: outside the domain NaN, too large an infinity, too small 0.
+ * Needs: the headers of GSL, for types. Guarantees: nothing of GSL is loaded
+ * before gsl_open; its error handler, which would end the process, is switched
+ * off once, when it is loaded; what its functions report becomes a number:
+ * outside the domain NaN, too large an infinity, too small 0.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_GSL_H
 #define ATLED_SOLVERS_SPECIAL_GSL_H
@@ -10,18 +13,20 @@
 #include <gsl/gsl_sf.h>
 
 /* What is called of it. */
-#define GSL_CALLED(F) \
-	F(gsl_sf_psi_e) F(gsl_sf_psi_n_e) F(gsl_sf_psi_1_e) \
-	F(gsl_sf_expint_Ei_e) F(gsl_sf_expint_E1_e) \
-	F(gsl_sf_Si_e) F(gsl_sf_Ci_e) F(gsl_sf_Shi_e) F(gsl_sf_Chi_e) F(gsl_sf_dawson_e) \
-	F(gsl_sf_bessel_Jn_e) F(gsl_sf_bessel_In_scaled_e) F(gsl_sf_bessel_Kn_scaled_e) \
-	F(gsl_sf_bessel_Jnu_e) F(gsl_sf_bessel_Ynu_e) F(gsl_sf_bessel_Inu_scaled_e) F(gsl_sf_bessel_Knu_scaled_e) \
-	F(gsl_sf_bessel_jl_e) \
-	F(gsl_sf_airy_Ai_e) F(gsl_sf_airy_Bi_e) F(gsl_sf_airy_Ai_deriv_e) F(gsl_sf_airy_Bi_deriv_e) \
-	F(gsl_sf_ellint_RD_e) F(gsl_sf_ellint_RF_e) F(gsl_sf_ellint_RJ_e) \
-	F(gsl_sf_hyperg_1F1_e) F(gsl_sf_hyperg_U_e) F(gsl_sf_hyperg_2F1_e) \
-	F(gsl_sf_legendre_sphPlm_e) \
-	F(gsl_sf_zeta_e) F(gsl_sf_hzeta_e) F(gsl_sf_dilog_e) F(gsl_sf_clausen_e)
+#define GSL_CALLED(F)                                                                              \
+	F(gsl_sf_psi_e)                                                                                \
+	F(gsl_sf_psi_n_e)                                                                              \
+	F(gsl_sf_psi_1_e)                                                                              \
+	F(gsl_sf_expint_Ei_e) F(gsl_sf_expint_E1_e) F(gsl_sf_Si_e) F(gsl_sf_Ci_e) F(gsl_sf_Shi_e)      \
+		F(gsl_sf_Chi_e) F(gsl_sf_dawson_e) F(gsl_sf_bessel_Jn_e) F(gsl_sf_bessel_In_scaled_e)      \
+			F(gsl_sf_bessel_Kn_scaled_e) F(gsl_sf_bessel_Jnu_e) F(gsl_sf_bessel_Ynu_e)             \
+				F(gsl_sf_bessel_Inu_scaled_e) F(gsl_sf_bessel_Knu_scaled_e) F(gsl_sf_bessel_jl_e)  \
+					F(gsl_sf_airy_Ai_e) F(gsl_sf_airy_Bi_e) F(gsl_sf_airy_Ai_deriv_e)              \
+						F(gsl_sf_airy_Bi_deriv_e) F(gsl_sf_ellint_RD_e) F(gsl_sf_ellint_RF_e)      \
+							F(gsl_sf_ellint_RJ_e) F(gsl_sf_hyperg_1F1_e) F(gsl_sf_hyperg_U_e)      \
+								F(gsl_sf_hyperg_2F1_e) F(gsl_sf_legendre_sphPlm_e)                 \
+									F(gsl_sf_zeta_e) F(gsl_sf_hzeta_e) F(gsl_sf_dilog_e)           \
+										F(gsl_sf_clausen_e)
 
 typedef struct Gsl {
 	gsl_error_handler_t *(*gsl_set_error_handler_off)(void);
@@ -40,7 +45,8 @@ extern const char *const gsl_missing;
 /* The number that a call stands for: of its status and what it wrote. */
 static inline double gsl_number(int status, const gsl_sf_result *r) {
 	switch (status) {
-	case GSL_SUCCESS: case GSL_ELOSS: return r->val;
+	case GSL_SUCCESS:
+	case GSL_ELOSS: return r->val;
 	case GSL_EUNDRFLW: return 0.0;
 	case GSL_EOVRFLW: return r->val < 0 ? -__builtin_inf() : __builtin_inf();
 	default: return __builtin_nan("");

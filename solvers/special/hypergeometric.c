@@ -1,9 +1,9 @@
 /* hypergeometric.c - the functions 0F1, 1F1, U and 2F1 of real parameters.
  *
- * Needs: special.h, gsl.h. Guarantees: as solvers/special/special.c states it. A series
- * counts only when its terms show that it kept 13 digits: the methods are tried
- * from the cheap to the dear one, and where none keeps enough the result is
- * NaN. The parameters count as they are given.
+ * Needs: special.h, gsl.h. Guarantees: as solvers/special/special.c states it.
+ * A series counts only when its terms show that it kept 13 digits: the methods
+ * are tried from the cheap to the dear one, and where none keeps enough the
+ * result is NaN. The parameters count as they are given.
  */
 #include "solvers/special/gsl.h"
 #include "solvers/special/special.h"

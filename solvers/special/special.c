@@ -1,9 +1,13 @@
-/* special.c - the table of special functions: which there are, and what each does where the library that computes it does not go.
+/* special.c - the table of special functions: which there are, and what each
+ * does where the library that computes it does not go.
  *
- * Needs: elementwise.h, gsl.h, special.h. Guarantees: every function is defined for every number: where it has no real value it is NaN, at a pole an infinity or NaN,
- * and NaN for NaN. Definitions are those of the NIST Handbook (dlmf.nist.gov), elliptic integrals by the parameter m = k^2. Orders that must be whole are
- * whole numbers in a double, and like those of Bessel functions up to 100,000 in size; the polynomials are 0 for negative orders, as their recurrences
- * want it.
+ * Needs: elementwise.h, gsl.h, special.h. Guarantees: every function is defined
+ * for every number: where it has no real value it is NaN, at a pole an infinity
+ * or NaN, and NaN for NaN. Definitions are those of the NIST Handbook
+ * (dlmf.nist.gov), elliptic integrals by the parameter m = k^2. Orders that
+ * must be whole are whole numbers in a double, and like those of Bessel
+ * functions up to 100,000 in size; the polynomials are 0 for negative orders,
+ * as their recurrences want it.
  */
 #include "solvers/special/elementwise.h"
 #include "solvers/special/gsl.h"
@@ -25,14 +29,22 @@ double sin_pi(double x) {
 }
 
 /* A function of GSL of one and of two numbers. */
-#define BY_GSL1(name, f) \
-	static double name(const double *x) { gsl_sf_result r; return isnan(x[0]) ? NAN : gsl_number(gsl.f(x[0], &r), &r); }
-#define BY_GSL2(name, f) \
-	static double name(const double *x) { gsl_sf_result r; return isnan(x[0] + x[1]) ? NAN : gsl_number(gsl.f(x[0], x[1], &r), &r); }
+#define BY_GSL1(name, f)                                                                           \
+	static double name(const double *x) {                                                          \
+		gsl_sf_result r;                                                                           \
+		return isnan(x[0]) ? NAN : gsl_number(gsl.f(x[0], &r), &r);                                \
+	}
+#define BY_GSL2(name, f)                                                                           \
+	static double name(const double *x) {                                                          \
+		gsl_sf_result r;                                                                           \
+		return isnan(x[0] + x[1]) ? NAN : gsl_number(gsl.f(x[0], x[1], &r), &r);                   \
+	}
 
-/* ---- the gamma function and its family ----------------------------------------------------------------------------------------------- */
+/* ---- the gamma function and its family ----------------------------------- */
 
-static double gamma_of(const double *x) { return x[0] == nearbyint(x[0]) && x[0] <= 0 ? NAN : tgamma(x[0]); }
+static double gamma_of(const double *x) {
+	return x[0] == nearbyint(x[0]) && x[0] <= 0 ? NAN : tgamma(x[0]);
+}
 static double log_gamma(const double *x) {
 	int sign;
 	return lgamma_r(x[0], &sign);
@@ -43,7 +55,8 @@ static double digamma(const double *x) {
 	if (x[0] == INFINITY) return INFINITY;
 	if (!isfinite(x[0]) || (whole(x[0]) && x[0] <= 0)) return NAN;
 	if (x[0] > -2) return gsl_number(gsl.gsl_sf_psi_e(x[0], &r), &r);
-	return gsl_number(gsl.gsl_sf_psi_e(1 - x[0], &r), &r) - M_PI * cos_pi(x[0]) / sin_pi(x[0]); /* DLMF 5.5.4, with an exact remainder */
+	/* DLMF 5.5.4, with an exact remainder */
+	return gsl_number(gsl.gsl_sf_psi_e(1 - x[0], &r), &r) - M_PI * cos_pi(x[0]) / sin_pi(x[0]);
 }
 
 /* psi_n(x), moved to the right of 0 by its recurrence. */
@@ -53,7 +66,8 @@ static double polygamma(const double *x) {
 	if (n == 0) return digamma(x + 1);
 	if (!order(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
 	if (at == INFINITY) return 0;
-	/* the first term of the asymptotic series (DLMF 5.15.8), where GSL underflows early */
+	/* the first term of the asymptotic series (DLMF 5.15.8), where GSL
+	 * underflows early */
 	if (n == 1 && at > 1e17) return 1 / at;
 	if (n == 1) return gsl_number(gsl.gsl_sf_psi_1_e(at, &r), &r);
 	if (at < -1000) return NAN;
@@ -73,8 +87,15 @@ static double polygamma_rise(const double *x) {
 		return polygamma(to) - polygamma(from);
 	}
 	/* over B_2j / (2j)!, of which each term is (2j + n - 1)! times a power */
-	static const long double over[] = {1.0L / 12, -1.0L / 720, 1.0L / 30240, -1.0L / 1209600, 1.0L / 47900160, -691.0L / 1307674368000.0L,
-									   1.0L / 74724249600.0L, -3617.0L / 10670622842880000.0L, 43867.0L / 5109094217170944000.0L};
+	static const long double over[] = {1.0L / 12,
+	                                   -1.0L / 720,
+	                                   1.0L / 30240,
+	                                   -1.0L / 1209600,
+	                                   1.0L / 47900160,
+	                                   -691.0L / 1307674368000.0L,
+	                                   1.0L / 74724249600.0L,
+	                                   -3617.0L / 10670622842880000.0L,
+	                                   43867.0L / 5109094217170944000.0L};
 	long double at = a, sum = 0, factor = 1; /* factor: n!, and then (2j + n - 1)! */
 	for (double k = 2; k <= n; k++) factor *= k;
 	for (; fminl(at, at + b) < 20 + n; at++) {
@@ -120,15 +141,20 @@ static double factorial(const double *x) {
 	return product;
 }
 
-/* ---- the error function and its family ------------------------------------------------------------------------------------------------ */
+/* ---- the error function and its family ----------------------------------- */
 
 static double erfc_of(const double *x) { return erfc(x[0]); }
 /* P(X > x) of the standard normal distribution */
 static double normal_tail(const double *x) {
-	/* the rounding of z/sqrt(2), which a far tail would show, by the slope of erfc */
-	const double z = x[0], root = 0.70710678118654752440, low = -4.8336466567264567e-17, t = z * root;
+	/* the rounding of z/sqrt(2), which a far tail would show, by the slope of
+	 * erfc */
+	const double z = x[0], root = 0.70710678118654752440, low = -4.8336466567264567e-17,
+				 t = z * root;
 	const double rest = fma(z, root, -t) + z * low;
-	return fabs(z) < 40 ? 0.5 * erfc(t) - 0.56418958354775628695 * exp(-t * t) * rest : z > 0 ? 0 : z < 0 ? 1 : NAN;
+	return fabs(z) < 40 ? 0.5 * erfc(t) - 0.56418958354775628695 * exp(-t * t) * rest
+	       : z > 0      ? 0
+	       : z < 0      ? 1
+	                    : NAN;
 }
 /* sin(pi x)/(pi x) */
 static double sinc(const double *x) {
@@ -173,14 +199,16 @@ static double erfcx_integral(const double *p) {
 	return (double)product;
 }
 
-/* y with erfc(y) = q, q <= 1/2: Newton's method on log erfc, whose slope changes slowly. */
+/* y with erfc(y) = q, q <= 1/2: Newton's method on log erfc, whose slope
+ * changes slowly. */
 static double erfc_inverse_small(double q) {
 	if (q == 0) return INFINITY;
 	const double l = -log(q);
 	double y = l > 1 ? sqrt(l - 0.5 * log(l) - 0.2) : 0.5;
 	for (int k = 0; k < 60; k++) {
 		const double x[1] = {y}, scaled = erfcx(x);
-		const double step = (log(scaled) - y * y + l) * scaled * 0.88622692545275801365; /* sqrt(pi)/2 */
+		/* sqrt(pi)/2 */
+		const double step = (log(scaled) - y * y + l) * scaled * 0.88622692545275801365;
 		y += step;
 		if (fabs(step) <= 2e-16 * fabs(y)) break;
 	}
@@ -205,10 +233,13 @@ static double erf_inverse(const double *x) {
 double erfc_inverse(const double *x) {
 	const double q = x[0];
 	if (!(q >= 0 && q <= 2)) return NAN;
-	return q <= 0.5 ? erfc_inverse_small(q) : q < 1.5 ? erf_inverse_middle(1 - q) : -erfc_inverse_small(2 - q);
+	return q <= 0.5  ? erfc_inverse_small(q)
+	       : q < 1.5 ? erf_inverse_middle(1 - q)
+	                 : -erfc_inverse_small(2 - q);
 }
 
-/* Fresnel's integrals: the series near 0, else the continued fraction of the complementary error function (Press et al., Numerical Recipes, 6.9). */
+/* Fresnel's integrals: the series near 0, else the continued fraction of the
+ * complementary error function (Press et al., Numerical Recipes, 6.9). */
 static void fresnel(double x, double *c, double *s) {
 	const double a = fabs(x);
 	if (isnan(x) || a > 1e8) {
@@ -234,7 +265,8 @@ static void fresnel(double x, double *c, double *s) {
 		return;
 	}
 	/* t = pi a^2/2 exactly enough: its whole turns are taken out of a^2 */
-	const double square = a * a, low = fma(a, a, -square), turns = 4 * floor(square / 4), angle = M_PI_2 * (square - turns + low), pix2 = M_PI * square;
+	const double square = a * a, low = fma(a, a, -square), turns = 4 * floor(square / 4),
+				 angle = M_PI_2 * (square - turns + low), pix2 = M_PI * square;
 	double _Complex b = 1 - I * pix2, cc = 1e300, d = 1 / b, h = d;
 	double n = -1;
 	for (int k = 2; k < 200; k++) {
@@ -252,8 +284,16 @@ static void fresnel(double x, double *c, double *s) {
 	*c = copysign(creal(cs), x);
 	*s = copysign(cimag(cs), x);
 }
-static double fresnel_c(const double *x) { double c, s; fresnel(x[0], &c, &s); return c; }
-static double fresnel_s(const double *x) { double c, s; fresnel(x[0], &c, &s); return s; }
+static double fresnel_c(const double *x) {
+	double c, s;
+	fresnel(x[0], &c, &s);
+	return c;
+}
+static double fresnel_s(const double *x) {
+	double c, s;
+	fresnel(x[0], &c, &s);
+	return s;
+}
 
 BY_GSL1(dawson, gsl_sf_dawson_e)
 /* Its n-th derivative: by the recurrence, and where that cancels by the
@@ -274,14 +314,15 @@ static double dawson_slope(const double *p) {
 	for (double k = 1; k <= n; k++) term *= k / (long double)far;
 	for (double k = 0; k < 100; k++) {
 		sum += term;
-		const long double next =
-				term * (k + 0.5L) * (2 * k + 1 + n) * (2 * k + 2 + n) / ((2 * k + 1) * (2 * k + 2) * far * far);
+		const long double next = term * (k + 0.5L) * (2 * k + 1 + n) * (2 * k + 2 + n) /
+		                         ((2 * k + 1) * (2 * k + 2) * far * far);
 		if (next < 1e-20L * sum || next > term) break;
 		term = next;
 	}
 	return (double)(x < 0 || odd(n) ? -sum : sum);
 }
-/* share * Ei(x) of large |x| by the asymptotic series (DLMF 6.12.2), the power in two halves: GSL overflows early, and tells the sign wrong. */
+/* share * Ei(x) of large |x| by the asymptotic series (DLMF 6.12.2), the power in two halves: GSL overflows early, and tells the sign wrong.
+ */
 static double exp_int_i_far(double share, double x) {
 	if (isinf(x)) return x > 0 ? INFINITY : 0;
 	const double root = exp(0.5 * x);
@@ -294,13 +335,18 @@ static double exp_int_i_far(double share, double x) {
 }
 static double exp_int_i(const double *x) {
 	gsl_sf_result r;
-	return isnan(x[0]) ? NAN : fabs(x[0]) > 690 ? exp_int_i_far(1, x[0]) : gsl_number(gsl.gsl_sf_expint_Ei_e(x[0], &r), &r);
+	return isnan(x[0])        ? NAN
+	       : fabs(x[0]) > 690 ? exp_int_i_far(1, x[0])
+	                          : gsl_number(gsl.gsl_sf_expint_Ei_e(x[0], &r), &r);
 }
 static double sin_int(const double *x) {
 	gsl_sf_result r;
-	return isnan(x[0]) ? NAN : isinf(x[0]) ? copysign(M_PI_2, x[0]) : gsl_number(gsl.gsl_sf_Si_e(x[0], &r), &r);
+	return isnan(x[0])   ? NAN
+	       : isinf(x[0]) ? copysign(M_PI_2, x[0])
+	                     : gsl_number(gsl.gsl_sf_Si_e(x[0], &r), &r);
 }
-/* For large x by the asymptotic series of the auxiliary functions (DLMF 6.12.3, 6.12.4), where GSL loses digits of sin and cos. */
+/* For large x by the asymptotic series of the auxiliary functions (DLMF 6.12.3,
+ * 6.12.4), where GSL loses digits of sin and cos. */
 static double cos_int(const double *p) {
 	const double x = p[0], s = 1 / (x * x);
 	gsl_sf_result r;
@@ -317,14 +363,19 @@ static double cos_int(const double *p) {
 /* far out the half of Ei(|x|) */
 static double sinh_int(const double *x) {
 	gsl_sf_result r;
-	return isnan(x[0]) ? NAN : fabs(x[0]) > 690 ? copysign(exp_int_i_far(0.5, fabs(x[0])), x[0]) : gsl_number(gsl.gsl_sf_Shi_e(x[0], &r), &r);
+	return isnan(x[0])        ? NAN
+	       : fabs(x[0]) > 690 ? copysign(exp_int_i_far(0.5, fabs(x[0])), x[0])
+	                          : gsl_number(gsl.gsl_sf_Shi_e(x[0], &r), &r);
 }
 static double cosh_int(const double *x) {
 	gsl_sf_result r;
-	return isnan(x[0]) ? NAN : fabs(x[0]) > 690 ? exp_int_i_far(0.5, fabs(x[0])) : gsl_number(gsl.gsl_sf_Chi_e(x[0], &r), &r);
+	return isnan(x[0])        ? NAN
+	       : fabs(x[0]) > 690 ? exp_int_i_far(0.5, fabs(x[0]))
+	                          : gsl_number(gsl.gsl_sf_Chi_e(x[0], &r), &r);
 }
 
-/* E_n(x) of n >= 1: right of 1 the continued fraction (DLMF 8.19.17) by Lentz' method, which keeps exp(-x) apart from what underflows; left of it the series
+/* E_n(x) of n >= 1: right of 1 the continued fraction (DLMF 8.19.17) by Lentz'
+ * method, which keeps exp(-x) apart from what underflows; left of it the series
  * (8.19.8), whose term k = n - 1 has the logarithm. */
 static double exp_int_above(double n, double x) {
 	if (x > 1) {
@@ -353,7 +404,8 @@ static double exp_int_above(double n, double x) {
 	return (double)sum;
 }
 
-/* E_n(x) of x > 0, and of all x for n = 1; of orders below 0 by n E_{n+1} = exp(-x) - x E_n. */
+/* E_n(x) of x > 0, and of all x for n = 1; of orders below 0 by n E_{n+1} =
+ * exp(-x) - x E_n. */
 static double exp_int(const double *p) {
 	const double n = p[0], x = p[1];
 	gsl_sf_result r;
@@ -370,22 +422,22 @@ static double exp_int(const double *p) {
 	return (double)e;
 }
 
-/* ---- Airy functions -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- Airy functions ------------------------------------------------------ */
 
 /* GSL's phase left of 0 is rounded. */
-#define AIRY(name, f, which) \
-	static double name(const double *x) { \
-		gsl_sf_result r; \
-		if (isnan(x[0])) return NAN; \
-		if (x[0] <= -2 && x[0] > -1e100) return airy_left(x[0], which); \
-		return gsl_number(gsl.f(x[0], GSL_PREC_DOUBLE, &r), &r); \
+#define AIRY(name, f, which)                                                                       \
+	static double name(const double *x) {                                                          \
+		gsl_sf_result r;                                                                           \
+		if (isnan(x[0])) return NAN;                                                               \
+		if (x[0] <= -2 && x[0] > -1e100) return airy_left(x[0], which);                            \
+		return gsl_number(gsl.f(x[0], GSL_PREC_DOUBLE, &r), &r);                                   \
 	}
 AIRY(airy_ai, gsl_sf_airy_Ai_e, 0)
 AIRY(airy_bi, gsl_sf_airy_Bi_e, 1)
 AIRY(airy_ai_slope, gsl_sf_airy_Ai_deriv_e, 2)
 AIRY(airy_bi_slope, gsl_sf_airy_Bi_deriv_e, 3)
 
-/* ---- orthogonal polynomials, by their recurrences (DLMF 18.9) --------------------------------------------------------------------------------- */
+/* ---- orthogonal polynomials, by their recurrences (DLMF 18.9) ------------ */
 
 static double gegenbauer_of(double n, long double l, long double x) {
 	if (!order(n) || isnan(l + x)) return NAN;
@@ -436,14 +488,16 @@ static double laguerre(const double *p) {
 	}
 	return (double)now;
 }
-/* The sum of DLMF 18.5.8, which holds for all a and b; n <= JACOBI_SUM. Its terms are products from both ends, so that
- * nothing is divided by what may be 0. */
+/* The sum of DLMF 18.5.8, which holds for all a and b; n <= JACOBI_SUM. Its
+ * terms are products from both ends, so that nothing is divided by what may be
+ * 0. */
 enum { JACOBI_SUM = 301 };
 static long double jacobi_sum(double n, long double a, long double b, long double x) {
 	const int last = (int)n;
 	long double above[JACOBI_SUM + 1], below = 1, sum = 0;
 	above[last] = 1;
-	for (int s = last; s > 0; s--) above[s - 1] = above[s] * (s + a) / (last - s + 1) * 0.5L * (x + 1);
+	for (int s = last; s > 0; s--)
+		above[s - 1] = above[s] * (s + a) / (last - s + 1) * 0.5L * (x + 1);
 	for (int s = 0; s <= last; s++) {
 		sum += above[s] * below;
 		below *= (last - s + b) / (s + 1) * 0.5L * (x - 1);
@@ -455,7 +509,8 @@ static double jacobi(const double *p) {
 	if (!order(p[0]) || isnan(a + b + x)) return NAN;
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
-	/* the recurrence divides by k + a + b + 1 and 2k + a + b: it begins behind their zeros */
+	/* the recurrence divides by k + a + b + 1 and 2k + a + b: it begins behind
+	 * their zeros */
 	const double first = a + b < -1 ? fmin(ceil((double)-(a + b)), JACOBI_SUM - 1) : 0;
 	if (p[0] <= first + 1) return (double)jacobi_sum(p[0], a, b, x);
 	long double last = jacobi_sum(first, a, b, x), now = jacobi_sum(first + 1, a, b, x);
@@ -496,9 +551,10 @@ static double spherical_part(const double *p) {
 	return odd(m) && (p[1] < 0) != (sin(p[2]) < 0) ? -y : y;
 }
 
-/* ---- others ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- others -------------------------------------------------------------- */
 
-/* zeta far left of 0, where GSL overflows early: by reflection (DLMF 25.4.2), whose zeta(1 - s) is 1 to rounding */
+/* zeta far left of 0, where GSL overflows early: by reflection (DLMF 25.4.2),
+ * whose zeta(1 - s) is 1 to rounding */
 static double zeta_left(double s) {
 	if (fmod(s, 2) == 0) return 0;
 	long double product = 2 * sin_pi(0.5 * s), t = 1 - (long double)s;
@@ -509,29 +565,47 @@ static double zeta_left(double s) {
 static double zeta(const double *x) {
 	gsl_sf_result r;
 	if (x[0] < -160) return zeta_left(x[0]);
-	return x[0] == 1 || x[0] == INFINITY ? (x[0] == 1 ? INFINITY : 1) : isnan(x[0]) ? NAN : gsl_number(gsl.gsl_sf_zeta_e(x[0], &r), &r);
+	return x[0] == 1 || x[0] == INFINITY ? (x[0] == 1 ? INFINITY : 1)
+	       : isnan(x[0])                 ? NAN
+	                                     : gsl_number(gsl.gsl_sf_zeta_e(x[0], &r), &r);
 }
 BY_GSL2(hurwitz, gsl_sf_hzeta_e)
 BY_GSL1(dilog, gsl_sf_dilog_e)
 BY_GSL1(clausen, gsl_sf_clausen_e)
 
-/* w of w exp(w) = x next to the branch point -1/e (DLMF 4.13.6, whose coefficients these are), p = sqrt(2 (e x + 1)) for the branch above -1 and its negative
- * for the one below. */
+/* w of w exp(w) = x next to the branch point -1/e (DLMF 4.13.6, whose
+ * coefficients these are), p = sqrt(2 (e x + 1)) for the branch above -1 and
+ * its negative for the one below. */
 static long double lambert_near_branch(long double p) {
-	static const long double c[] = {-1, 1, -1 / 3.0L, 11 / 72.0L, -43 / 540.0L, 769 / 17280.0L, -221 / 8505.0L, 680863 / 43545600.0L, -1963 / 204120.0L,
-		226287557 / 37623398400.0L};
+	static const long double c[] = {-1,
+	                                1,
+	                                -1 / 3.0L,
+	                                11 / 72.0L,
+	                                -43 / 540.0L,
+	                                769 / 17280.0L,
+	                                -221 / 8505.0L,
+	                                680863 / 43545600.0L,
+	                                -1963 / 204120.0L,
+	                                226287557 / 37623398400.0L};
 	long double w = 0;
 	for (int k = (int)(sizeof c / sizeof *c) - 1; k >= 0; k--) w = w * p + c[k];
 	return w;
 }
-/* Halley's method on w exp(w) - x, from a first guess; far from 0 Newton's on w + log w - log x, which does not overflow. */
+/* Halley's method on w exp(w) - x, from a first guess; far from 0 Newton's on w
+ * + log w - log x, which does not overflow. */
 static double lambert_of(double x, bool below) {
-	const long double e = 2.71828182845904523536028747135266250L, low = -1.24287536727883631686e-17L; /* 1/e is a double and this */
-	const long double above = ((long double)x + 0.36787944117144233) + low, p = above > 0 ? sqrtl(2 * e * above) : 0, signed_p = below ? -p : p;
+	/* 1/e is a double and this */
+	const long double e = 2.71828182845904523536028747135266250L,
+					  low = -1.24287536727883631686e-17L;
+	const long double above = ((long double)x + 0.36787944117144233) + low,
+					  p = above > 0 ? sqrtl(2 * e * above) : 0, signed_p = below ? -p : p;
 	if (above < -4e-17L) return NAN; /* -1/e itself, rounded, is not left of it */
 	if (p < 0.01L) return (double)lambert_near_branch(signed_p);
 	const long double l = logl(fabsl(x));
-	long double w = p < 1 ? lambert_near_branch(signed_p) : below ? l - logl(-l) : x < 3 ? log1pl(x) * (1 - log1pl(log1pl(x)) / (2 + log1pl(x))) : l - logl(l);
+	long double w = p < 1   ? lambert_near_branch(signed_p)
+	                : below ? l - logl(-l)
+	                : x < 3 ? log1pl(x) * (1 - log1pl(log1pl(x)) / (2 + log1pl(x)))
+	                        : l - logl(l);
 	for (int k = 0; k < 60; k++) {
 		long double step;
 		if (fabsl(w) > 4) step = (w + logl(fabsl(w)) - l) / (1 + 1 / w);
@@ -544,29 +618,102 @@ static double lambert_of(double x, bool below) {
 	}
 	return (double)w;
 }
-static double lambert(const double *x) { return isnan(x[0]) || x[0] == 0 || x[0] == INFINITY ? x[0] : fabs(x[0]) < 1e-20 ? x[0] : lambert_of(x[0], false); }
-static double lambert_lower(const double *x) { return x[0] == 0 ? -INFINITY : x[0] < 0 ? lambert_of(x[0], true) : NAN; }
+static double lambert(const double *x) {
+	return isnan(x[0]) || x[0] == 0 || x[0] == INFINITY ? x[0]
+	       : fabs(x[0]) < 1e-20                         ? x[0]
+	                                                    : lambert_of(x[0], false);
+}
+static double lambert_lower(const double *x) {
+	return x[0] == 0 ? -INFINITY : x[0] < 0 ? lambert_of(x[0], true) : NAN;
+}
 
 const EachRow each_rows[] = {
-	{"gamma", 1, gamma_of, false}, {"lgamma", 1, log_gamma, false}, {"digamma", 1, digamma, true}, {"polygamma", 2, polygamma, true}, {"polygamma_rise", 3, polygamma_rise, true},
-	{"beta", 2, beta_of, false}, {"lbeta", 2, log_beta, false}, {"gamma_density", 2, gamma_density, false}, {"beta_density", 3, beta_density, false},
-	{"gamma_log_density", 2, gamma_log_density, false}, {"beta_log_density", 3, beta_log_density, false}, {"odds_log_density", 3, odds_log_density, false},
-	{"odds_density", 3, odds_density, false}, {"odds_inc", 3, odds_inc, false}, {"odds_inc_rest", 3, odds_inc_rest, false}, {"odds_inc_inverse", 3, odds_inc_inverse, false},
-	{"gammainc", 2, gamma_inc, false}, {"gammaincc", 2, gamma_inc_rest, false}, {"gamma_lower", 2, gamma_lower, false}, {"gamma_upper", 2, gamma_upper, false}, {"gammaincinv", 2, gamma_inc_inverse, false},
-	{"betainc", 3, beta_inc, false}, {"betaincc", 3, beta_inc_rest, false}, {"betaincinv", 3, beta_inc_inverse, false}, {"binomial", 2, binomial, false}, {"factorial", 1, factorial, false},
-	{"normal_tail", 1, normal_tail, false}, {"sinc", 1, sinc, false}, {"binomial_log", 3, binomial_log, false},
-	{"erfc", 1, erfc_of, false}, {"erfcx", 1, erfcx, false}, {"erfcx_integral", 2, erfcx_integral, false}, {"erfinv", 1, erf_inverse, false}, {"erfcinv", 1, erfc_inverse, false}, {"dawson", 1, dawson, true}, {"dawson_slope", 2, dawson_slope, true},
-	{"fresnelc", 1, fresnel_c, false}, {"fresnels", 1, fresnel_s, false}, {"expint", 2, exp_int, true}, {"expinti", 1, exp_int_i, true},
-	{"sinint", 1, sin_int, true}, {"cosint", 1, cos_int, true}, {"sinhint", 1, sinh_int, true}, {"coshint", 1, cosh_int, true},
-	{"besselj", 2, bessel_j, true}, {"bessely", 2, bessel_y, true}, {"besseli", 2, bessel_i, true}, {"besselk", 2, bessel_k, true},
-	{"besseli_scaled", 2, bessel_i_scaled, true}, {"besselk_scaled", 2, bessel_k_scaled, true},
-	{"sphericalj", 2, spherical_j, true}, {"sphericaly", 2, spherical_y, true}, {"sphericali", 2, spherical_i, true}, {"sphericalk", 2, spherical_k, true},
-	{"airyai", 1, airy_ai, true}, {"airybi", 1, airy_bi, true}, {"airyaiprime", 1, airy_ai_slope, true}, {"airybiprime", 1, airy_bi_slope, true},
-	{"ellipk", 1, ellip_k, true}, {"ellipe", 1, ellip_e, true}, {"ellipf", 2, ellip_f, true}, {"ellipeinc", 2, ellip_e_of, true}, {"ellipd", 2, ellip_d, true},
-	{"ellippi", 2, ellip_pi, true}, {"ellippiinc", 3, ellip_pi_of, true}, {"elliptic_slope", 5, elliptic_slope, false}, {"jacobiam", 2, jacobi_am, false}, {"jacobicn", 2, jacobi_cn, false},
-	{"hyp0f1", 2, hyp0f1, true}, {"hyp1f1", 3, hyp1f1, true}, {"hypu", 3, hyp_u, true}, {"hyp2f1", 4, hyp2f1, true},
-	{"legendre", 2, legendre, false}, {"assoclegendre", 3, legendre_of_order, false}, {"spherical_part", 3, spherical_part, true}, {"hermite", 2, hermite, false},
-	{"laguerre", 3, laguerre, false}, {"chebyshevt", 2, chebyshev_t, false}, {"chebyshevu", 2, chebyshev_u, false}, {"gegenbauer", 3, gegenbauer, false}, {"jacobi", 4, jacobi, false},
-	{"zeta", 1, zeta, true}, {"hurwitz", 2, hurwitz, true}, {"dilog", 1, dilog, true}, {"clausen", 1, clausen, true}, {"lambertw", 1, lambert, false}, {"lambertw_lower", 1, lambert_lower, false},
+	{"gamma", 1, gamma_of, false},
+	{"lgamma", 1, log_gamma, false},
+	{"digamma", 1, digamma, true},
+	{"polygamma", 2, polygamma, true},
+	{"polygamma_rise", 3, polygamma_rise, true},
+	{"beta", 2, beta_of, false},
+	{"lbeta", 2, log_beta, false},
+	{"gamma_density", 2, gamma_density, false},
+	{"beta_density", 3, beta_density, false},
+	{"gamma_log_density", 2, gamma_log_density, false},
+	{"beta_log_density", 3, beta_log_density, false},
+	{"odds_log_density", 3, odds_log_density, false},
+	{"odds_density", 3, odds_density, false},
+	{"odds_inc", 3, odds_inc, false},
+	{"odds_inc_rest", 3, odds_inc_rest, false},
+	{"odds_inc_inverse", 3, odds_inc_inverse, false},
+	{"gammainc", 2, gamma_inc, false},
+	{"gammaincc", 2, gamma_inc_rest, false},
+	{"gamma_lower", 2, gamma_lower, false},
+	{"gamma_upper", 2, gamma_upper, false},
+	{"gammaincinv", 2, gamma_inc_inverse, false},
+	{"betainc", 3, beta_inc, false},
+	{"betaincc", 3, beta_inc_rest, false},
+	{"betaincinv", 3, beta_inc_inverse, false},
+	{"binomial", 2, binomial, false},
+	{"factorial", 1, factorial, false},
+	{"normal_tail", 1, normal_tail, false},
+	{"sinc", 1, sinc, false},
+	{"binomial_log", 3, binomial_log, false},
+	{"erfc", 1, erfc_of, false},
+	{"erfcx", 1, erfcx, false},
+	{"erfcx_integral", 2, erfcx_integral, false},
+	{"erfinv", 1, erf_inverse, false},
+	{"erfcinv", 1, erfc_inverse, false},
+	{"dawson", 1, dawson, true},
+	{"dawson_slope", 2, dawson_slope, true},
+	{"fresnelc", 1, fresnel_c, false},
+	{"fresnels", 1, fresnel_s, false},
+	{"expint", 2, exp_int, true},
+	{"expinti", 1, exp_int_i, true},
+	{"sinint", 1, sin_int, true},
+	{"cosint", 1, cos_int, true},
+	{"sinhint", 1, sinh_int, true},
+	{"coshint", 1, cosh_int, true},
+	{"besselj", 2, bessel_j, true},
+	{"bessely", 2, bessel_y, true},
+	{"besseli", 2, bessel_i, true},
+	{"besselk", 2, bessel_k, true},
+	{"besseli_scaled", 2, bessel_i_scaled, true},
+	{"besselk_scaled", 2, bessel_k_scaled, true},
+	{"sphericalj", 2, spherical_j, true},
+	{"sphericaly", 2, spherical_y, true},
+	{"sphericali", 2, spherical_i, true},
+	{"sphericalk", 2, spherical_k, true},
+	{"airyai", 1, airy_ai, true},
+	{"airybi", 1, airy_bi, true},
+	{"airyaiprime", 1, airy_ai_slope, true},
+	{"airybiprime", 1, airy_bi_slope, true},
+	{"ellipk", 1, ellip_k, true},
+	{"ellipe", 1, ellip_e, true},
+	{"ellipf", 2, ellip_f, true},
+	{"ellipeinc", 2, ellip_e_of, true},
+	{"ellipd", 2, ellip_d, true},
+	{"ellippi", 2, ellip_pi, true},
+	{"ellippiinc", 3, ellip_pi_of, true},
+	{"elliptic_slope", 5, elliptic_slope, false},
+	{"jacobiam", 2, jacobi_am, false},
+	{"jacobicn", 2, jacobi_cn, false},
+	{"hyp0f1", 2, hyp0f1, true},
+	{"hyp1f1", 3, hyp1f1, true},
+	{"hypu", 3, hyp_u, true},
+	{"hyp2f1", 4, hyp2f1, true},
+	{"legendre", 2, legendre, false},
+	{"assoclegendre", 3, legendre_of_order, false},
+	{"spherical_part", 3, spherical_part, true},
+	{"hermite", 2, hermite, false},
+	{"laguerre", 3, laguerre, false},
+	{"chebyshevt", 2, chebyshev_t, false},
+	{"chebyshevu", 2, chebyshev_u, false},
+	{"gegenbauer", 3, gegenbauer, false},
+	{"jacobi", 4, jacobi, false},
+	{"zeta", 1, zeta, true},
+	{"hurwitz", 2, hurwitz, true},
+	{"dilog", 1, dilog, true},
+	{"clausen", 1, clausen, true},
+	{"lambertw", 1, lambert, false},
+	{"lambertw_lower", 1, lambert_lower, false},
 	{.name = NULL},
 };

@@ -2,8 +2,8 @@
  * double, where the last digits of a double are decided.
  *
  * Needs: nothing. Guarantees: each function is defined for every number as
- * solvers/special/special.c states it. A long double has 64 or 113 bits (x86-64,
- * aarch64); its three digits more pay for what powers, logarithms and
+ * solvers/special/special.c states it. A long double has 64 or 113 bits
+ * (x86-64, aarch64); its three digits more pay for what powers, logarithms and
  * cancelling sums cost.
  */
 #ifndef ATLED_SOLVERS_SPECIAL_SPECIAL_H

@@ -1,10 +1,11 @@
 /* dae.c - the host function "dae": F(t, y, y') = 0 by IDAS.
  *
- * Needs: dae.h; SUNDIALS' IDAS. Guarantees: as solvers.h describes it, for systems of index 1 (and implicit ones of
- * index 0).
+ * Needs: dae.h; SUNDIALS' IDAS. Guarantees: as solvers.h describes it, for
+ * systems of index 1 (and implicit ones of index 0).
  *
- * Consistent initial values: Brown, Hindmarsh and Petzold, SIAM J. Sci. Comput. 19 (1998) 1495: the differential part
- * of y0 is kept, its algebraic part and y' of the differential part are solved for.
+ * Consistent initial values: Brown, Hindmarsh and Petzold, SIAM J. Sci. Comput.
+ * 19 (1998) 1495: the differential part of y0 is kept, its algebraic part and
+ * y' of the differential part are solved for.
  */
 #include "solvers/sundials/dae.h"
 #include "solvers/sundials/ivp.h"
@@ -12,7 +13,7 @@
 
 static const GivenAt WHERE = {DAE_Y0, DAE_T0, DAE_T1, DAE_RTOL, DAE_ATOL, DAE_SAVEAT, DAE_MAX_STEP};
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------- */
 
 static int call_residual(double t, N_Vector y, N_Vector yp, N_Vector r, void *dae) {
 	Dae *o = dae;
@@ -23,8 +24,8 @@ static int call_residual(double t, N_Vector y, N_Vector yp, N_Vector r, void *da
 	return routine_into(&o->s, &o->f, 0, t, r);
 }
 
-static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector r, SUNMatrix m, void *dae, N_Vector x1,
-                         N_Vector x2, N_Vector x3) {
+static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector r, SUNMatrix m,
+                         void *dae, N_Vector x1, N_Vector x2, N_Vector x3) {
 	(void)r;
 	(void)x1;
 	(void)x2;
@@ -46,34 +47,42 @@ static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector 
 	return flag;
 }
 
-/* ---- a system from its operands -------------------------------------------------------------------------------- */
+/* ---- a system from its operands ------------------------------------------ */
 
 static Status read_operands(Dae *o, const Value *args) {
 	Solve *s = &o->s;
 	Status st = given_read(s, &o->in, &WHERE, args);
 	if (st != ST_OK) return st;
-	if (!solve_numbers(s, args[DAE_YP0], "the initial time derivative", o->in.n, &o->yp0)) return s->status;
-	if (!solve_numbers(s, args[DAE_ID], "the list of differential unknowns", o->in.n, &o->id)) return s->status;
+	if (!solve_numbers(s, args[DAE_YP0], "the initial time derivative", o->in.n, &o->yp0))
+		return s->status;
+	if (!solve_numbers(s, args[DAE_ID], "the list of differential unknowns", o->in.n, &o->id))
+		return s->status;
 	for (int64_t i = 0; i < o->in.n; i++) {
 		if (isfinite(o->yp0[i])) continue;
-		diag_error(s->c, E_VALUE, NO_SPAN, "initial time derivative %lld is %g", (long long)i, o->yp0[i]);
+		diag_error(s->c, E_VALUE, NO_SPAN, "initial time derivative %lld is %g", (long long)i,
+		           o->yp0[i]);
 		return ST_ERROR;
 	}
-	return pattern_begin(s, &o->pattern, o->in.n, o->call->options[DAE_LINEAR], args[DAE_COLPTR], args[DAE_ROWIND]);
+	return pattern_begin(s, &o->pattern, o->in.n, o->call->options[DAE_LINEAR], args[DAE_COLPTR],
+	                     args[DAE_ROWIND]);
 }
 
 Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
 	const int64_t *options = call->options;
-	*o = (Dae){.call = call, .captured = args + DAE_OPERANDS, .fix_initial = options[DAE_FIX_INITIAL] != 0};
+	*o = (Dae){.call = call,
+	           .captured = args + DAE_OPERANDS,
+	           .fix_initial = options[DAE_FIX_INITIAL] != 0};
 	o->in.dense = options[DAE_LINEAR] == 0;
 	o->in.degree = options[DAE_DEGREE] > 0 ? (uint32_t)options[DAE_DEGREE] : 5;
 	o->in.max_steps = options[DAE_MAX_STEPS] > 0 ? options[DAE_MAX_STEPS] : DEFAULT_MAX_STEPS;
 	Status st = solve_begin(&o->s, c);
 	if (st == ST_OK) st = read_operands(o, args);
 	const uint32_t nf = (uint32_t)options[1], njac = (uint32_t)options[2];
-	if (st == ST_OK) st = routine_begin(&o->s, &o->f, call->fns[DAE_F], "the residual", nf, o->captured);
 	if (st == ST_OK)
-		st = routine_begin(&o->s, &o->jac, call->fns[DAE_JAC], "the Jacobian of the residual", njac, o->captured + nf);
+		st = routine_begin(&o->s, &o->f, call->fns[DAE_F], "the residual", nf, o->captured);
+	if (st == ST_OK)
+		st = routine_begin(&o->s, &o->jac, call->fns[DAE_JAC], "the Jacobian of the residual", njac,
+		                   o->captured + nf);
 	if (st != ST_OK) return st;
 	o->f.of = 'e';
 	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
@@ -84,7 +93,8 @@ Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
 	return o->y && o->yp && o->id_vector && o->atol_vector ? ST_OK : ST_NOMEM;
 }
 
-/* Which equations have no y' in them: rows of F_y + c F_y' that are the same for every c. NULL: not known. */
+/* Which equations have no y' in them: rows of F_y + c F_y' that are the same
+ * for every c. NULL: not known. */
 static bool *algebraic_rows(Dae *o, N_Vector y, N_Vector yp, bool *rows) {
 	const int64_t n = o->in.n;
 	Value *args = o->jac.args + o->jac.ncaptured;
@@ -120,7 +130,8 @@ static Status not_consistent(Dae *o) {
 	if (s->status != ST_OK) return s->status;
 	if (flag) return gave_up(s, &o->in, GAVE_UP_NOT_FINITE, &at);
 	/* one without y' first: the others can be met by y' */
-	bool *rows = heap_alloc(s->c, (size_t)o->in.n * sizeof *rows), *algebraic = rows ? algebraic_rows(o, y, yp, rows) : NULL;
+	bool *rows = heap_alloc(s->c, (size_t)o->in.n * sizeof *rows),
+		 *algebraic = rows ? algebraic_rows(o, y, yp, rows) : NULL;
 	for (int pass = algebraic ? 0 : 1; pass < 2 && !(at.off > 0); pass++)
 		for (int64_t i = 0; i < o->in.n; i++) {
 			if (fabs(vector_data(r)[i]) <= at.off || (!pass && !algebraic[i])) continue;
@@ -140,14 +151,16 @@ static int consistent_values(Dae *o, double t) {
 	/* its Newton matrix is right for a short first step only */
 	int flag = IDA_CONV_FAIL;
 	const char *before = o->s.bad;
-	for (double part = 1; part > 1e-19 && (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL); part *= 1e-3) {
+	for (double part = 1; part > 1e-19 && (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL);
+	     part *= 1e-3) {
 		o->s.bad = before;
 		flag = sundials.IDACalcIC(o->mem, IDA_YA_YDP_INIT, t + part * (next - t));
 		if (o->s.status != ST_OK) return flag;
 		if (flag == IDA_ILL_INPUT && part < 1) flag = IDA_CONV_FAIL; /* too close to the start */
 	}
 	if (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL) {
-		/* the Jacobian of a doubled system lacks a block: Newton's method gets there in a few more steps, but the residual may grow on the way */
+		/* the Jacobian of a doubled system lacks a block: Newton's method gets
+		 * there in a few more steps, but the residual may grow on the way */
 		const char *bad = o->s.bad;
 		sundials.IDASetLineSearchOffIC(o->mem, SUNTRUE);
 		sundials.IDASetMaxNumItersIC(o->mem, 40);
@@ -168,16 +181,19 @@ static Status make_consistent(Dae *o) {
 		o->consistent = true;
 		return ST_OK;
 	}
-	return flag == IDA_MEM_FAIL || flag == IDA_ILL_INPUT ? dae_fail(o, flag, o->in.t0) : not_consistent(o);
+	return flag == IDA_MEM_FAIL || flag == IDA_ILL_INPUT ? dae_fail(o, flag, o->in.t0)
+	                                                     : not_consistent(o);
 }
 
 static Status attach_solvers(Dae *o) {
 	o->matrix = pattern_matrix(&o->s, &o->pattern);
 	o->linear = o->matrix ? pattern_solver(&o->s, &o->pattern, o->y, o->matrix) : NULL;
-	if (!o->linear || sundials.IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS) return ST_NOMEM;
+	if (!o->linear || sundials.IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS)
+		return ST_NOMEM;
 	if (sundials.IDASetJacFn(o->mem, call_jacobian) != IDALS_SUCCESS) return ST_NOMEM;
 	if (!newton_begin(&o->newton, &o->s, o->in.n, o->in.rtol, true)) return ST_NOMEM;
-	return sundials.IDASetNonlinearSolver(o->mem, o->newton.solver) == IDA_SUCCESS ? o->s.status : ST_NOMEM;
+	return sundials.IDASetNonlinearSolver(o->mem, o->newton.solver) == IDA_SUCCESS ? o->s.status
+	                                                                               : ST_NOMEM;
 }
 
 Status dae_start(Dae *o) {
@@ -188,12 +204,15 @@ Status dae_start(Dae *o) {
 	if (flag == IDA_SUCCESS) flag = sundials.IDASVtolerances(o->mem, o->in.rtol, o->atol_vector);
 	if (flag == IDA_SUCCESS) flag = sundials.IDASetUserData(o->mem, o);
 	if (flag == IDA_SUCCESS) flag = sundials.IDASetId(o->mem, o->id_vector);
-	if (flag == IDA_SUCCESS && o->in.max_step > 0) flag = sundials.IDASetMaxStep(o->mem, o->in.max_step);
-	if (flag == IDA_SUCCESS && o->in.t1 != o->in.t0) flag = sundials.IDASetStopTime(o->mem, o->in.t1);
+	if (flag == IDA_SUCCESS && o->in.max_step > 0)
+		flag = sundials.IDASetMaxStep(o->mem, o->in.max_step);
+	if (flag == IDA_SUCCESS && o->in.t1 != o->in.t0)
+		flag = sundials.IDASetStopTime(o->mem, o->in.t1);
 	if (flag != IDA_SUCCESS) return dae_fail(o, flag, o->in.t0);
 	Status st = attach_solvers(o);
 	if (st == ST_OK && o->sensitivity) st = dae_sensitivity_attach(o);
-	/* with sensitivities always: theirs must be consistent, and the library makes both together */
+	/* with sensitivities always: theirs must be consistent, and the library
+	 * makes both together */
 	return st == ST_OK && (o->fix_initial || o->sensitivity) ? make_consistent(o) : st;
 }
 
@@ -221,7 +240,7 @@ void dae_end(Dae *o) {
 	solve_end(&o->s);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 static Reason reason_of(int flag) {
 	switch (flag) {
@@ -248,20 +267,23 @@ Status dae_fail(Dae *o, int flag, double t) {
 	Solve *s = &o->s;
 	if (s->status != ST_OK) return s->status;
 	if (flag == IDA_MEM_FAIL) return ST_NOMEM;
-	if (t == o->in.t0 && !o->consistent && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
+	if (t == o->in.t0 && !o->consistent && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL))
+		return not_consistent(o);
 	Stand at = {.t = t, .y = o->y};
 	if (o->sensitivity) at.what = "solution with its derivatives";
 	if (t != o->in.t0) {
-		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors, sundials.IDAGetErrWeights);
+		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors,
+		                               sundials.IDAGetErrWeights);
 		if (st != ST_OK) return st;
 	}
 	sundials.IDAGetCurrentStep(o->mem, &at.step);
 	sundials.IDAGetTolScaleFactor(o->mem, &at.factor);
-	const bool too_close = flag == IDA_ILL_INPUT && strstr(s->said, "too close"); /* it has no code of its own */
+	/* it has no code of its own */
+	const bool too_close = flag == IDA_ILL_INPUT && strstr(s->said, "too close");
 	return gave_up(s, &o->in, too_close ? GAVE_UP_TOO_CLOSE : reason_of(flag), &at);
 }
 
-/* ---- the value ------------------------------------------------------------------------------------------------- */
+/* ---- the value ----------------------------------------------------------- */
 
 static void add_counts(Dae *o, int64_t counted[6]) {
 	long n[6] = {0};
@@ -285,7 +307,8 @@ static bool begin_anew(Dae *o) {
 	const double t = o->begun = o->t;
 	add_counts(o, o->counted);
 	if (sundials.IDAReInit(o->mem, t, o->y, o->yp) != IDA_SUCCESS) return false;
-	if (consistent_values(o, t) == IDA_SUCCESS && sundials.IDASetStopTime(o->mem, o->in.t1) == IDA_SUCCESS) {
+	if (consistent_values(o, t) == IDA_SUCCESS &&
+	    sundials.IDASetStopTime(o->mem, o->in.t1) == IDA_SUCCESS) {
 		o->s.bad = bad;
 		return o->s.status == ST_OK;
 	}
@@ -297,24 +320,27 @@ static int dae_step(void *dae, double *t) {
 	int flag = sundials.IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
 	if (o->s.status == ST_OK && (flag == IDA_CONV_FAIL || flag == IDA_ERR_FAIL) && begin_anew(o))
 		flag = sundials.IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
-	if (o->s.status != ST_OK) return IDA_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
+	/* a vector could not be cloned, or a callback refused */
+	if (o->s.status != ST_OK) return IDA_MEM_FAIL;
 	if (flag >= 0) *t = o->t;
 	return flag;
 }
 
-static Status march_failed(void *dae, int flag, double t) {
-	return dae_fail(dae, flag, t);
-}
+static Status march_failed(void *dae, int flag, double t) { return dae_fail(dae, flag, t); }
 
 March dae_march(Dae *o) { return march_over(o->s.c, &o->in, o, dae_step, march_failed); }
 
-/* ---- as ivp.h wants it ----------------------------------------------------------------------------------- */
+/* ---- as ivp.h wants it --------------------------------------------------- */
 
-static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *args) { return dae_begin(problem, c, call, args); }
+static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *args) {
+	return dae_begin(problem, c, call, args);
+}
 static Status start(void *problem) { return dae_start(problem); }
 static void end(void *problem) { dae_end(problem); }
 static void close_integrator(void *problem) { detach(problem); }
-static int state_at(void *problem, double t, N_Vector y) { return sundials.IDAGetDky(((Dae *)problem)->mem, t, 0, y); }
+static int state_at(void *problem, double t, N_Vector y) {
+	return sundials.IDAGetDky(((Dae *)problem)->mem, t, 0, y);
+}
 
 static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	Dae *o = problem;
@@ -322,7 +348,8 @@ static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	int64_t n[6];
 	add_counts(o, n);
 	sundials.IDAGetLastOrder(o->mem, &order);
-	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
+	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order},
+	       SOLVER_COUNTS * sizeof *counts);
 }
 
 static const OperandForm operands[DAE_OPERANDS] = {
@@ -357,27 +384,37 @@ static const Integrator integrator = {.noperands = DAE_OPERANDS,
 _Static_assert((int)DAE_NFNS == (int)SOLVER_FNS, "ivp.c knows of two functions");
 _Static_assert((int)DAE_OPTIONS <= (int)SOLVER_OPTIONS, "ivp.c has room for so many options");
 
-static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                       uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	Dae o = {0};
-	return integrate(&(Integration){.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t}, c, call, args, results);
+	return integrate(
+		&(Integration){
+			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
+		c, call, args, results);
 }
 
-static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	Dae o = {0};
-	return integrate_until(&(Integration){.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t}, c, call, args, results);
+	return integrate_until(
+		&(Integration){
+			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
+		c, call, args, results);
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
-static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                          TypeId *out, uint32_t cap) {
 	return integrator_types(&integrator, b, call, args, nargs, out, cap);
 }
 
-static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	return integrator_until_types(&integrator, b, call, args, nargs, out, cap);
 }
 
@@ -400,7 +437,14 @@ const Family dae_family = {.name = "dae",
                            .linear = DAE_LINEAR,
                            .implicit = true};
 
-const HostDef dae_host = {
-	.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp, .may_store = dae_may_store};
-const HostDef dae_until_host = {
-	.name = "dae_until", .ud = (void *)(uintptr_t)&dae_family, .types = until_types, .eval = until_eval, .jvp = events_jvp};
+const HostDef dae_host = {.name = "dae",
+                          .ud = (void *)(uintptr_t)&dae_family,
+                          .types = dae_types,
+                          .eval = dae_eval,
+                          .jvp = solver_jvp,
+                          .may_store = dae_may_store};
+const HostDef dae_until_host = {.name = "dae_until",
+                                .ud = (void *)(uintptr_t)&dae_family,
+                                .types = until_types,
+                                .eval = until_eval,
+                                .jvp = events_jvp};

@@ -1,7 +1,9 @@
-/* dae.h - a differential-algebraic system in IDAS, as "dae" and its derivatives use it.
+/* dae.h - a differential-algebraic system in IDAS, as "dae" and its derivatives
+ * use it.
  *
- * Needs: sensitivity_directions.h. Guarantees: dae_begin reads the operands and checks them, dae_start makes the integrator and,
- * where asked, consistent initial values, dae_end undoes both whatever failed in between.
+ * Needs: sensitivity_directions.h. Guarantees: dae_begin reads the operands and
+ * checks them, dae_start makes the integrator and, where asked, consistent
+ * initial values, dae_end undoes both whatever failed in between.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_DAE_H
 #define ATLED_SOLVERS_SUNDIALS_DAE_H
@@ -46,8 +48,8 @@ typedef struct Dae {
 	Routine f, jac;
 	void *mem; /* of IDAS */
 	N_Vector y, yp, id_vector, atol_vector;
-	double t; /* where y is the solution */
-	double begun; /* where it last began */
+	double t;           /* where y is the solution */
+	double begun;       /* where it last began */
 	int64_t counted[6]; /* what IDAS counted before that */
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
@@ -62,14 +64,19 @@ void dae_end(Dae *o);
 Status dae_fail(Dae *o, int flag, double t);
 March dae_march(Dae *o); /* without its `row` */
 
-/* Begins the sensitivities in ns directions, which are then set; dae_start integrates them along. */
+/* Begins the sensitivities in ns directions, which are then set; dae_start
+ * integrates them along. */
 Status dae_sensitivity_begin(DaeSensitivity *w, Dae *o, Active active, Fn *jvp, uint32_t ns);
 Status dae_sensitivity_attach(Dae *o); /* by dae_start, before initial values are made consistent */
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
 
 extern const Family dae_family;
-bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* storable.c */
-bool dae_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated);
-extern const HostDef dae_host, dae_until_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
+/* storable.c */
+bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                   uint32_t nresults, const TypeId *stated);
+bool dae_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                           uint32_t nresults, const TypeId *stated);
+extern const HostDef dae_host, dae_until_host, dae_tangent_host, dae_adjoint_host,
+	dae_curvature_host;
 
 #endif

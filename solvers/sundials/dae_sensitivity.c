@@ -1,12 +1,14 @@
-/* dae_sensitivity.c - forward sensitivities by IDAS, and the host functions "dae_tangent" and "dae_adjoint" that are
- * made of them.
+/* dae_sensitivity.c - forward sensitivities by IDAS, and the host functions
+ * "dae_tangent" and "dae_adjoint" that are made of them.
  *
- * Needs: dae.h. Guarantees: y is integrated again together with its sensitivities, under error control of both, and
- * read at the times of the primal solution. Initial sensitivities are made consistent with the initial values: those
- * of the differential unknowns are given, the others follow.
+ * Needs: dae.h. Guarantees: y is integrated again together with its
+ * sensitivities, under error control of both, and read at the times of the
+ * primal solution. Initial sensitivities are made consistent with the initial
+ * values: those of the differential unknowns are given, the others follow.
  *
- * The adjoint integrates the sensitivities of everything forward, some columns at a time, and contracts them with the
- * cotangents: its cost grows with the number of parameters. (Backward, an adjoint system of index 1 would need
+ * The adjoint integrates the sensitivities of everything forward, some columns
+ * at a time, and contracts them with the cotangents: its cost grows with the
+ * number of parameters. (Backward, an adjoint system of index 1 would need
  * consistent values at every jump.)
  */
 #include "solvers/sundials/dae.h"
@@ -15,10 +17,11 @@
 
 enum { COLUMNS = 16 }; /* integrated forward at a time */
 
-/* ---- the integration ------------------------------------------------------------------------------------------- */
+/* ---- the integration ----------------------------------------------------- */
 
-static int sensitivity_residual(int ns, double t, N_Vector y, N_Vector yp, N_Vector r, N_Vector *s, N_Vector *sp,
-                                N_Vector *out, void *dae, N_Vector x1, N_Vector x2, N_Vector x3) {
+static int sensitivity_residual(int ns, double t, N_Vector y, N_Vector yp, N_Vector r, N_Vector *s,
+                                N_Vector *sp, N_Vector *out, void *dae, N_Vector x1, N_Vector x2,
+                                N_Vector x3) {
 	(void)r;
 	(void)x1;
 	(void)x2;
@@ -49,7 +52,9 @@ Status dae_sensitivity_begin(DaeSensitivity *w, Dae *o, Active active, Fn *jvp, 
 	o->sensitivity = w;
 	const uint32_t ncaptured = (uint32_t)o->call->options[1];
 	Status st = directions_begin(&w->d, &o->s, &o->in, active, o->captured, ns);
-	if (st == ST_OK) st = routine_begin(&o->s, &w->jvp, jvp, "the derivative of the residual", ncaptured, o->captured);
+	if (st == ST_OK)
+		st = routine_begin(&o->s, &w->jvp, jvp, "the derivative of the residual", ncaptured,
+		                   o->captured);
 	if (st != ST_OK) return st;
 	w->s = solve_vectors(&o->s, ns, o->in.n);
 	w->sp = solve_vectors(&o->s, ns, o->in.n);
@@ -67,7 +72,8 @@ Status dae_sensitivity_attach(Dae *o) {
 	DaeSensitivity *w = o->sensitivity;
 	for (uint32_t k = 0; k < w->d.ns; k++)
 		memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
-	int flag = sundials.IDASensInit(o->mem, (int)w->d.ns, IDA_STAGGERED, sensitivity_residual, w->s, w->sp);
+	int flag = sundials.IDASensInit(o->mem, (int)w->d.ns, IDA_STAGGERED, sensitivity_residual, w->s,
+	                                w->sp);
 	if (flag == IDA_SUCCESS) flag = sundials.IDASensSVtolerances(o->mem, o->in.rtol, w->atol);
 	if (flag == IDA_SUCCESS) flag = sundials.IDASetSensErrCon(o->mem, SUNTRUE);
 	return flag == IDA_SUCCESS ? o->s.status : dae_fail(o, flag, o->in.t0);
@@ -84,7 +90,7 @@ void dae_sensitivity_end(DaeSensitivity *w, Dae *o) {
 	*w = (DaeSensitivity){0};
 }
 
-/* ---- the host functions ---------------------------------------------------------------------------------------- */
+/* ---- the host functions -------------------------------------------------- */
 
 typedef struct Run {
 	Dae o; /* first: march's callbacks that know a Dae only are given the Run */
@@ -134,13 +140,14 @@ static Status begin(Run *r, Ctx *c, const HostCall *call, const Value *args) {
 	const uint32_t base = family_base(&dae_family, call);
 	Status st = dae_begin(&r->o, c, call, args);
 	r->o.in.nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&r->o.s, args[base], "the times of the solution", r->o.in.nat, &r->o.in.at))
+	if (st == ST_OK &&
+	    !solve_numbers(&r->o.s, args[base], "the times of the solution", r->o.in.nat, &r->o.in.at))
 		st = r->o.s.status;
 	return st;
 }
 
-static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                           Value *results) {
+static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                           uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const Active active = active_of(&dae_family, call);
@@ -155,7 +162,8 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		st = o->s.status;
 	if (st == ST_OK) st = dae_sensitivity_begin(&r.w, o, active, call->fns[DAE_NFNS], 1);
 	if (st == ST_OK) st = direction_set(&r.w.d, 0, dy0, tangents + active.y0);
-	if (st == ST_OK) st = (out = tensor_zeros(c, DT_F64, 2, (int64_t[]){o->in.nat, o->in.n})) ? ST_OK : ST_NOMEM;
+	if (st == ST_OK)
+		st = (out = tensor_zeros(c, DT_F64, 2, (int64_t[]){o->in.nat, o->in.n})) ? ST_OK : ST_NOMEM;
 	if (st == ST_OK) r.out = (double *)(void *)out->data;
 	if (st == ST_OK && r.w.d.scale[0] > 0) st = integrate(&r, tangent_row);
 	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
@@ -166,8 +174,8 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	return st;
 }
 
-static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                           Value *results) {
+static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                           uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const Active active = active_of(&dae_family, call);
@@ -175,7 +183,8 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Run r = {0};
 	Status st = begin(&r, c, call, args);
 	Dae *o = &r.o;
-	if (st == ST_OK && !solve_numbers(&o->s, rows, "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows))
+	if (st == ST_OK && !solve_numbers(&o->s, rows, "the cotangents of the solution",
+	                                  o->in.nat * o->in.n, &r.w_rows))
 		st = o->s.status;
 	const int64_t count = st == ST_OK ? active_count(&o->in, active, o->captured) : 0;
 	const size_t bytes = (size_t)(count + 1) * sizeof *r.out;
@@ -185,7 +194,8 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		const uint32_t ns = count - r.first < COLUMNS ? (uint32_t)(count - r.first) : COLUMNS;
 		dae_rewind(o);
 		st = dae_sensitivity_begin(&r.w, o, active, call->fns[DAE_NFNS], ns);
-		for (uint32_t j = 0; j < ns && st == ST_OK; j++) st = direction_unit(&r.w.d, j, r.first + j);
+		for (uint32_t j = 0; j < ns && st == ST_OK; j++)
+			st = direction_unit(&r.w.d, j, r.first + j);
 		if (st == ST_OK) st = integrate(&r, adjoint_row);
 		dae_sensitivity_end(&r.w, o);
 	}
@@ -203,9 +213,12 @@ const HostDef dae_tangent_host = {.name = "dae_tangent",
                                   .jvp = tangent_jvp,
                                   .transpose = tangent_transpose,
                                   .may_store = dae_tangent_may_store};
-const HostDef dae_adjoint_host = {
-	.name = "dae_adjoint", .ud = (void *)(uintptr_t)&dae_family, .types = adjoint_types, .eval = adjoint_eval,
-	.jvp = adjoint_jvp, .transpose = adjoint_transpose};
+const HostDef dae_adjoint_host = {.name = "dae_adjoint",
+                                  .ud = (void *)(uintptr_t)&dae_family,
+                                  .types = adjoint_types,
+                                  .eval = adjoint_eval,
+                                  .jvp = adjoint_jvp,
+                                  .transpose = adjoint_transpose};
 const HostDef dae_curvature_host = {.name = "dae_curvature",
                                     .ud = (void *)(uintptr_t)&dae_family,
                                     .types = curvature_types,

@@ -1,4 +1,5 @@
-/* events.c - zeros of functions of the solution: looked for on the dense output of each step.
+/* events.c - zeros of functions of the solution: looked for on the dense output
+ * of each step.
  *
  * Needs: events.h. Guarantees: as stated there.
  */
@@ -11,7 +12,8 @@ static size_t scratch_size(uint32_t m) {
 }
 
 HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words) {
-	/* options begin with the number of functions and what each captures: one function less than there */
+	/* options begin with the number of functions and what each captures: one
+	 * function less than there */
 	words[0] = nfns;
 	for (uint32_t k = 0; k < nfns; k++) words[1 + k] = call->options[1 + k];
 	for (uint32_t k = 1 + nfns; k < noptions; k++) words[k] = call->options[k + 1];
@@ -35,7 +37,8 @@ void events_results(const Events *e, Value *results) {
 	results[4] = value_tensor(tensor_ref(e->which));
 }
 
-Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value signs, uint32_t ncaptured, const Value *captured) {
+Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value signs,
+                    uint32_t ncaptured, const Value *captured) {
 	const uint32_t m = (uint32_t)options[EVENTS_COUNT];
 	const int64_t *sign;
 	*e = (Events){.s = s, .m = m, .partial = options[EVENTS_PARTIAL] != 0};
@@ -75,7 +78,7 @@ void events_end(Events *e) {
 	*e = (Events){0};
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------ */
+/* ---- the search ---------------------------------------------------------- */
 
 /* g at (t, e->y), into e->value. */
 static int values_at(Events *e, double t) {
@@ -95,18 +98,19 @@ static int values_inside(Events *e, double t) {
 	return flag ? flag : values_at(e, t);
 }
 
-static int sign_of(double x) {
-	return (x > 0) - (x < 0);
-}
+static int sign_of(double x) { return (x > 0) - (x < 0); }
 
-/* Where g[k] has its sign no more, between `a`, where it still has, and `b`: bisection and inverse quadratic interpolation, as they can be trusted
- * (Chandrupatla, Adv. Eng. Software 28 (1997) 145). The later end of the last bracket: behind the zero, or on it. */
+/* Where g[k] has its sign no more, between `a`, where it still has, and `b`:
+ * bisection and inverse quadratic interpolation, as they can be trusted
+ * (Chandrupatla, Adv. Eng. Software 28 (1997) 145). The later end of the last
+ * bracket: behind the zero, or on it. */
 static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 	const int before = e->sign[k];
 	int flag = values_inside(e, b);
 	double fb = e->value[k], fa = 0, c = b, fc = fb;
 	if (flag) return flag;
-	/* at `a` itself g may be a zero that an event has left behind: towards it there is a place where g has its sign */
+	/* at `a` itself g may be a zero that an event has left behind: towards it
+	 * there is a place where g has its sign */
 	double lo = a;
 	for (int i = 0; i < 60; i++) {
 		flag = values_inside(e, lo);
@@ -151,7 +155,8 @@ static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 		const double xi = (p - q) / (c - q), phi = (fp - fq) / (fc - fq);
 		double u = 0.5;
 		if (phi * phi < xi && (1 - phi) * (1 - phi) < 1 - xi)
-			u = fp / (fq - fp) * fc / (fq - fc) + (c - p) / (q - p) * fp / (fc - fp) * fq / (fc - fq);
+			u = fp / (fq - fp) * fc / (fq - fc) +
+			    (c - p) / (q - p) * fp / (fc - fp) * fq / (fc - fq);
 		const double edge = fmin(0.5, 0.5 * least / fabs(b - a));
 		u = fmin(1 - edge, fmax(edge, u));
 		t = left ? u : 1 - u;
@@ -160,7 +165,8 @@ static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 	return 0;
 }
 
-/* Those that have lost their sign at a node are looked for between it and the one before; the earliest counts, and all within rounding of it. */
+/* Those that have lost their sign at a node are looked for between it and the
+ * one before; the earliest counts, and all within rounding of it. */
 static int first_between(Events *e, double a, double b, bool *found, double *at) {
 	int flag = 0;
 	double first = b;
@@ -182,13 +188,15 @@ static int first_between(Events *e, double a, double b, bool *found, double *at)
 	return flag;
 }
 
-/* Whether an event that counts is between the places `from` and t, at which e->value is g. */
+/* Whether an event that counts is between the places `from` and t, at which
+ * e->value is g. */
 static int look_at(Events *e, double from, double t, bool *found, double *at) {
 	bool any = false;
 	for (uint32_t k = 0; k < e->m; k++) {
 		const int now = sign_of(e->value[k]), before = e->sign[k];
 		e->crossed[k] = 0;
-		/* what stays at zero behind its event has no other one there, nor where it leaves it */
+		/* what stays at zero behind its event has no other one there, nor where
+		 * it leaves it */
 		if (e->zeros[k] && !now) continue;
 		const bool leaves = e->zeros[k] == SINCE_EVENT;
 		e->zeros[k] = 0;
@@ -203,9 +211,9 @@ static int look_at(Events *e, double from, double t, bool *found, double *at) {
 	return any ? first_between(e, from, t, found, at) : 0;
 }
 
-/* Whether g[k] has one sign at three nodes and may have another one between them: in
- * the middle it is nearer to 0 than it changes by on both sides. What an event has
- * left at 0 is no side of it. */
+/* Whether g[k] has one sign at three nodes and may have another one between
+ * them: in the middle it is nearer to 0 than it changes by on both sides. What
+ * an event has left at 0 is no side of it. */
 static bool may_dip(const Events *e, uint32_t k) {
 	const double a = e->left[k], b = e->middle[k], c = e->right[k], x = fabs(b);
 	if (e->zeros[k] || a * b <= 0 || b * c <= 0 || sign_of(b) != e->sign[k]) return false;
@@ -213,8 +221,8 @@ static bool may_dip(const Events *e, uint32_t k) {
 	return x <= fabs(a) && x <= fabs(c) && x < fabs(a - b) + fabs(c - b);
 }
 
-/* A place between lo and hi where g[k] has not the sign `side`, by the golden section;
- * `lo` where there is none. */
+/* A place between lo and hi where g[k] has not the sign `side`, by the golden
+ * section; `lo` where there is none. */
 static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, double *at) {
 	const double part = 0.6180339887498949, none = lo;
 	const double least = -1e-10 * fmax(fabs(e->left[k]), fabs(e->right[k]));
@@ -239,8 +247,8 @@ static int find_dip(Events *e, uint32_t k, int side, double lo, double hi, doubl
 	return 0;
 }
 
-/* Looks for two changes of sign between the nodes lo, mid and hi, where g is left,
- * middle and right. */
+/* Looks for two changes of sign between the nodes lo, mid and hi, where g is
+ * left, middle and right. */
 static int look_between(Events *e, double lo, double mid, double hi, bool *found, double *at) {
 	for (uint32_t k = 0; k < e->m && !*found; k++) {
 		double p = lo;
@@ -257,8 +265,8 @@ static int look_between(Events *e, double lo, double mid, double hi, bool *found
 	return 0;
 }
 
-/* Between an event at a and the first node t: what goes on and comes back has another
- * event there. */
+/* Between an event at a and the first node t: what goes on and comes back has
+ * another event there. */
 static int look_behind(Events *e, double a, double t) {
 	for (uint32_t k = 0; k < e->m; k++) {
 		double p = a;
@@ -270,7 +278,8 @@ static int look_behind(Events *e, double a, double t) {
 	return 0;
 }
 
-int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at) {
+int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values,
+                bool *found, double *at) {
 	const int64_t n = vector_tensor(e->y)->count;
 	const size_t size = e->m * sizeof *e->value;
 	double lo = a, mid = a;
@@ -291,12 +300,13 @@ int events_look(Events *e, double a, uint32_t rows, const double *times, const d
 		lo = mid;
 		mid = times[j];
 	}
-	/* what has its extremum behind the last node but one: the next step does not know it any more */
+	/* what has its extremum behind the last node but one: the next step does
+	 * not know it any more */
 	if (!flag && !*found && lo != mid) flag = look_between(e, lo, mid, mid, found, at);
 	return flag;
 }
 
-/* ---- the record ------------------------------------------------------------------------------------------------- */
+/* ---- the record ---------------------------------------------------------- */
 
 static Tensor *pushed(Ctx *c, Tensor *t, int64_t x) {
 	t = tensor_push_row(c, t);
@@ -335,7 +345,8 @@ uint32_t event_types(Builder *b, Ref y0, Ref saveat, TypeId *out) {
 	return n + 2;
 }
 
-void events_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+void events_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)b;
 	(void)call;
 	(void)nargs;

@@ -1,10 +1,12 @@
-/* ivp.c - the solution of a system in time, by whichever integrator: row by row, with events on the way.
+/* ivp.c - the solution of a system in time, by whichever integrator: row by
+ * row, with events on the way.
  *
  * Needs: ivp.h. Guarantees: as ivp.h says.
  */
 #include "solvers/sundials/ivp.h"
 
-March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t), Status (*fail)(void *ud, int flag, double t)) {
+March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t),
+                 Status (*fail)(void *ud, int flag, double t)) {
 	return (March){.c = c,
 	               .t0 = in->t0,
 	               .t1 = in->t1,
@@ -17,7 +19,7 @@ March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double
 	               .fail = fail};
 }
 
-/* ---- for march --------------------------------------------------------------------------------------------------- */
+/* ---- for march ----------------------------------------------------------- */
 
 static int take_step(void *run, double *t) {
 	Integration *r = run;
@@ -47,8 +49,10 @@ static Status store_row(void *run, int64_t k, double t) {
 static Status cut_at_event(void *run, int64_t k, double a, double *b, bool *found) {
 	Integration *r = run;
 	const int64_t n = r->in->n;
-	const double *times = (const double *)(const void *)r->rows.times->data, *values = (const double *)(const void *)r->rows.values->data;
-	int flag = events_look(r->events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n, found, b);
+	const double *times = (const double *)(const void *)r->rows.times->data,
+				 *values = (const double *)(const void *)r->rows.values->data;
+	int flag = events_look(r->events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n,
+	                       found, b);
 	if (flag) return r->by->fail(r->problem, MARCH_EVENTS, a);
 	if (*found) r->rows.used = k;
 	return ST_OK;
@@ -61,7 +65,7 @@ static Status note_event(void *run, int64_t k, bool *stop) {
 	return st;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 /* The counts; with events a ninth number, whether the solution is complete. */
 static Value stats_of(Integration *r) {
@@ -78,7 +82,8 @@ static Value stats_of(Integration *r) {
 static Status join_first(Integration *r) {
 	int64_t less;
 	const int64_t until = r->events ? events_first(r->events, r->rows.used - 1) : r->rows.used - 1;
-	const Status st = rows_join_first(r->s, &r->rows, r->in->degree, r->in->rtol, r->in->atol, until, &less);
+	const Status st =
+		rows_join_first(r->s, &r->rows, r->in->degree, r->in->rtol, r->in->atol, until, &less);
 	if (st == ST_OK && r->events) events_move(r->events, less);
 	return st;
 }
@@ -119,19 +124,25 @@ Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args
 	return st;
 }
 
-Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results) {
+Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args,
+                       Value *results) {
 	const uint32_t noptions = r->by->noptions, noperands = r->by->noperands, nfns = r->by->nfns;
 	int64_t words[SOLVER_OPTIONS];
 	const HostCall plain = events_plain_call(call, nfns, noptions, words);
-	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
+	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2],
+				   ng = (uint32_t)call->options[3];
 	const uint32_t nplain = noperands + nf + njac;
 	Events e = {0};
 	Value *operands = events_plain_operands(c, args, noperands, nplain);
 	if (!operands) return ST_NOMEM;
 	Status st = r->by->begin(r->problem, c, &plain, operands);
-	if (st == ST_OK) st = events_begin(&e, r->s, call->fns[nfns], call->options + noptions + 1, args[noperands], ng, args + nplain + 1);
+	if (st == ST_OK)
+		st = events_begin(&e, r->s, call->fns[nfns], call->options + noptions + 1, args[noperands],
+		                  ng, args + nplain + 1);
 	r->events = &e;
-	solve_names(r->s, call, (uint32_t)(noptions + 1 + EVENTS_WORDS + 2 * call->options[noptions + 1 + EVENTS_COUNT]));
+	solve_names(
+		r->s, call,
+		(uint32_t)(noptions + 1 + EVENTS_WORDS + 2 * call->options[noptions + 1 + EVENTS_COUNT]));
 	st = run_whole(r, st, results);
 	if (st == ST_OK) events_results(&e, results);
 	rows_end(&r->rows);
@@ -142,41 +153,59 @@ Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value
 	return st;
 }
 
-/* Whether a call with events has as many functions, operands and options as it must, and room for five results. */
-static bool until_is_whole(const Integrator *by, const HostCall *call, uint32_t nargs, uint32_t cap) {
+/* Whether a call with events has as many functions, operands and options as it
+ * must, and room for five results. */
+static bool until_is_whole(const Integrator *by, const HostCall *call, uint32_t nargs,
+                           uint32_t cap) {
 	const int64_t *w = call->options;
-	const uint32_t events = by->noptions + 1; /* where the options of the events begin, behind one more number of captured values */
-	return cap >= 5 && call->nfns == by->nfns + 1 && call->noptions >= events + EVENTS_WORDS && w[0] == by->nfns + 1 &&
-	       call->noptions >= events + EVENTS_WORDS + 2 * w[events + EVENTS_COUNT] && nargs == by->noperands + 1 + w[1] + w[2] + w[3] &&
-	       fn_nparams(call->fns[by->nfns]) == (uint32_t)w[3] + 2 && fn_nresults(call->fns[by->nfns]) == 1;
+	/* where the options of the events begin, behind one more number of
+	 * captured values */
+	const uint32_t events = by->noptions + 1;
+	return cap >= 5 && call->nfns == by->nfns + 1 && call->noptions >= events + EVENTS_WORDS &&
+	       w[0] == by->nfns + 1 &&
+	       call->noptions >= events + EVENTS_WORDS + 2 * w[events + EVENTS_COUNT] &&
+	       nargs == by->noperands + 1 + w[1] + w[2] + w[3] &&
+	       fn_nparams(call->fns[by->nfns]) == (uint32_t)w[3] + 2 &&
+	       fn_nresults(call->fns[by->nfns]) == 1;
 }
 
-static void check_operands(const Integrator *by, Builder *b, const HostCall *call, const Ref *args) {
+static void check_operands(const Integrator *by, Builder *b, const HostCall *call,
+                           const Ref *args) {
 	const char *name = call->def->name;
 	for (uint32_t k = 0; k < by->noperands; k++)
-		want_operand(b, name, by->operands[k].what, args[k], (Dtype)by->operands[k].dtype, by->operands[k].rank);
+		want_operand(b, name, by->operands[k].what, args[k], (Dtype)by->operands[k].dtype,
+		             by->operands[k].rank);
 	for (uint32_t k = 0; k < by->nfns; k++)
-		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + by->nparameters[k] || fn_nresults(call->fns[k]) != 1)
-			host_misuse(b, name, "function %u must take (%s) and give one array", k, by->parameters[k]);
+		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + by->nparameters[k] ||
+		    fn_nresults(call->fns[k]) != 1)
+			host_misuse(b, name, "function %u must take (%s) and give one array", k,
+			            by->parameters[k]);
 }
 
-uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
-	if (cap < 3 || call->nfns != by->nfns || call->noptions < by->noptions || call->options[0] != by->nfns || nargs != family_base(by->family, call))
-		host_misuse(b, call->def->name, "wants %u functions, %u operands and %u options", by->nfns, by->noperands, by->noptions - 1 - by->nfns);
+uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args,
+                          uint32_t nargs, TypeId *out, uint32_t cap) {
+	if (cap < 3 || call->nfns != by->nfns || call->noptions < by->noptions ||
+	    call->options[0] != by->nfns || nargs != family_base(by->family, call))
+		host_misuse(b, call->def->name, "wants %u functions, %u operands and %u options", by->nfns,
+		            by->noperands, by->noptions - 1 - by->nfns);
 	check_operands(by, b, call, args);
 	return solution_types(b, args[by->family->y0], args[by->family->saveat], out);
 }
 
-uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call,
+                                const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
 	if (!until_is_whole(by, call, nargs, cap))
-		host_misuse(b, call->def->name, "wants %u functions, %u operands and %u options, and what is said of the events", by->nfns + 1, by->noperands,
-		            by->noptions - 1 - by->nfns);
+		host_misuse(
+			b, call->def->name,
+			"wants %u functions, %u operands and %u options, and what is said of the events",
+			by->nfns + 1, by->noperands, by->noptions - 1 - by->nfns);
 	check_operands(by, b, call, args);
 	want_operand(b, call->def->name, "the signs of the events", args[by->noperands], DT_I64, 1);
 	return event_types(b, args[by->family->y0], args[by->family->saveat], out);
 }
 
-Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector), int (*weights)(void *, N_Vector)) {
+Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector),
+                    int (*weights)(void *, N_Vector)) {
 	at->errors = solve_vector(s, n);
 	at->weights = solve_vector(s, n);
 	if (!at->errors || !at->weights) return ST_NOMEM;

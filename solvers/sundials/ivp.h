@@ -1,7 +1,10 @@
-/* ivp.h - what the host functions "ode" and "dae", with events and without, have in common behind their integrators: the rows of the solution,
- * events on the way, counts at the end, where they stood when they gave up, the operands and types of a call.
+/* ivp.h - what the host functions "ode" and "dae", with events and without,
+ * have in common behind their integrators: the rows of the solution, events on
+ * the way, counts at the end, where they stood when they gave up, the operands
+ * and types of a call.
  *
- * Needs: rules.h, events.h. Guarantees: whatever fails in between, what was begun is ended; the results are those that solvers.h and events.h describe.
+ * Needs: rules.h, events.h. Guarantees: whatever fails in between, what was
+ * begun is ended; the results are those that solvers.h and events.h describe.
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_IVP_H
 #define ATLED_SOLVERS_SUNDIALS_IVP_H
@@ -10,7 +13,9 @@
 #include "solvers/sundials/events.h"
 
 enum { SOLVER_OPTIONS = 8 }; /* at most, of an integrator */
-enum { SOLVER_COUNTS = 8 };  /* steps, evaluations, Jacobians, set-ups, failed error tests, Newton iterations and their failures, last order */
+/* steps, evaluations, Jacobians, set-ups, failed error tests, Newton
+ * iterations and their failures, last order */
+enum { SOLVER_COUNTS = 8 };
 
 /* What an operand must be. */
 typedef struct OperandForm {
@@ -32,7 +37,8 @@ typedef struct Integrator {
 	int (*state)(void *problem, double t, N_Vector y); /* the solution inside the last step */
 	void (*counts)(void *problem, int64_t counts[SOLVER_COUNTS]);
 	Status (*fail)(void *problem, int flag, double t);
-	void (*close)(void *problem); /* gives up the integrator, and with it what refers to the events */
+	/* gives up the integrator, and with it what refers to the events */
+	void (*close)(void *problem);
 	void (*end)(void *problem);
 } Integrator;
 
@@ -50,17 +56,24 @@ typedef struct Integration {
 } Integration;
 
 /* The march over an interval, without its `row`. */
-March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t), Status (*fail)(void *ud, int flag, double t));
+March march_over(Ctx *c, const Given *in, void *ud, int (*step)(void *ud, double *t),
+                 Status (*fail)(void *ud, int flag, double t));
 
 /* The evaluations of "ode" and "dae", and of "ode_until" and "dae_until". */
 Status integrate(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results);
-Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args, Value *results);
+Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value *args,
+                       Value *results);
 
-/* The types of the results without events and with them. Throw unless functions, operands and options are those of the integrator. */
-uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
-uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
+/* The types of the results without events and with them. Throw unless
+ * functions, operands and options are those of the integrator. */
+uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args,
+                          uint32_t nargs, TypeId *out, uint32_t cap);
+uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call,
+                                const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
 
-/* Into `at` what the integrator `mem` knows of the errors of its step, by these functions of its library. */
-Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector), int (*weights)(void *, N_Vector));
+/* Into `at` what the integrator `mem` knows of the errors of its step, by these
+ * functions of its library. */
+Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector),
+                    int (*weights)(void *, N_Vector));
 
 #endif

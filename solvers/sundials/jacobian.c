@@ -1,8 +1,12 @@
-/* jacobian.c - Jacobians: from the values a function gives to SUNDIALS' dense, banded and sparse matrices and their solvers.
+/* jacobian.c - Jacobians: from the values a function gives to SUNDIALS' dense,
+ * banded and sparse matrices and their solvers.
  *
- * Needs: sundials.h; SUNDIALS' dense solver, modules/band.c for banded ones, modules/sparse.c for large sparse ones and KLU (SuiteSparse) for others. Guarantees: a pattern is checked
- * before it is used; elements named twice are summed; the diagonal is added where it is missing, for SUNMatScaleAddI
- * (A := I + cA) would otherwise make new storage at every step, and KLU would have to begin anew.
+ * Needs: sundials.h; SUNDIALS' dense solver, modules/band.c for banded ones,
+ * modules/sparse.c for large sparse ones and KLU (SuiteSparse) for others.
+ * Guarantees: a pattern is checked before it is used; elements named twice are
+ * summed; the diagonal is added where it is missing, for SUNMatScaleAddI (A :=
+ * I + cA) would otherwise make new storage at every step, and KLU would have to
+ * begin anew.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -25,9 +29,11 @@ static Status malformed(Solve *s, const char *what) {
 	return ST_ERROR;
 }
 
-/* Columns of the given pattern with repeats merged and the diagonal added. mark[i]: where row i stands in this
- * column, or -1. Without rowind and place (first pass) it only counts. */
-static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, int64_t *mark, Pattern *out) {
+/* Columns of the given pattern with repeats merged and the diagonal added.
+ * mark[i]: where row i stands in this column, or -1. Without rowind and place
+ * (first pass) it only counts. */
+static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, int64_t *mark,
+                             Pattern *out) {
 	int64_t nnz = 0;
 	for (int64_t j = 0; j < n; j++) {
 		const int64_t first = nnz;
@@ -46,16 +52,20 @@ static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, in
 	return nnz;
 }
 
-/* How systems are solved. Where the matrix becomes a band, places are those of SUNDIALS' matrix, column after column. Values of one place are summed as before. */
+/* How systems are solved. Where the matrix becomes a band, places are those of
+ * SUNDIALS' matrix, column after column. Values of one place are summed as
+ * before. */
 static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	const int64_t n = p->n;
 	const size_t bytes = (size_t)(2 * n) * sizeof *p->order;
 	int64_t *order = heap_alloc(s->c, bytes), *inverse = order + n;
 	Choice choice;
 	if (!order) return ST_NOMEM;
-	Status st = choose_way(s->c, n, p->colptr, p->rowind, (Way)(linear - 1), order, inverse, &choice);
+	Status st =
+		choose_way(s->c, n, p->colptr, p->rowind, (Way)(linear - 1), order, inverse, &choice);
 	p->chosen = linear - 1 != WAY_AUTO;
-	p->iterated = choice.way == WAY_ITERATED || (!p->chosen && choice.way == WAY_SPARSE && too_many(&choice));
+	p->iterated =
+		choice.way == WAY_ITERATED || (!p->chosen && choice.way == WAY_SPARSE && too_many(&choice));
 	p->banded = choice.way == WAY_BANDED;
 	p->fronts = choice.way == WAY_SPARSE && choice.fronts && !p->iterated;
 	if (st != ST_OK || (!p->banded && !p->iterated)) {
@@ -91,8 +101,10 @@ Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colp
 	*p = (Pattern){.dense = dense, .n = n, .nvalues = n * n, .nnz = n * n};
 	if (dense) return solve_can_count(s, n * n, "elements of a Jacobian") ? ST_OK : s->status;
 	const int64_t nvalues = value_count(rowind), *cp, *ri;
-	if (!solve_indices(s, colptr, "the column pointers of the Jacobian's pattern", n + 1, &cp)) return s->status;
-	if (!solve_indices(s, rowind, "the row indices of the Jacobian's pattern", nvalues, &ri)) return s->status;
+	if (!solve_indices(s, colptr, "the column pointers of the Jacobian's pattern", n + 1, &cp))
+		return s->status;
+	if (!solve_indices(s, rowind, "the row indices of the Jacobian's pattern", nvalues, &ri))
+		return s->status;
 	if (cp[0] != 0 || cp[n] != nvalues)
 		return malformed(s, "the column pointers must go from 0 to the number of row indices");
 	for (int64_t j = 0; j < n; j++)
@@ -143,7 +155,8 @@ Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	p->fronts = from->fronts;
 	p->iterated = from->iterated;
 	p->chosen = from->chosen;
-	int64_t *moved = heap_alloc(s->c, (size_t)(from->nnz + n + 1) * sizeof *moved), *next = moved + from->nnz;
+	int64_t *moved = heap_alloc(s->c, (size_t)(from->nnz + n + 1) * sizeof *moved),
+			*next = moved + from->nnz;
 	if (!moved) return ST_NOMEM;
 	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
 	if (st == ST_OK) {
@@ -184,12 +197,14 @@ SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix
 	if (sundials.SUNMatGetID(m) == SUNMATRIX_DENSE) return sundials.SUNLinSol_Dense(y, m, s->sun);
 	if (p->fronts || p->iterated) return sparse_solver(s, p, y);
 	SUNLinearSolver klu = sundials.SUNLinSol_KLU(y, m, s->sun);
-	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU does by itself, the factors of grids in two dimensions are a fraction */
+	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU
+	 * does by itself, the factors of grids in two dimensions are a fraction */
 	if (klu) sundials.SUNLinSol_KLUSetOrdering(klu, 0);
 	return klu;
 }
 
-void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, const double *y, double *sizes) {
+void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, const double *y,
+                       double *sizes) {
 	memset(sizes, 0, (size_t)p->n * sizeof *sizes);
 	if (p->dense) {
 		for (int64_t i = 0; i < p->n; i++)
@@ -204,11 +219,13 @@ void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, cons
 	} else {
 		const double *data = SM_DATA_S(m);
 		for (int64_t j = 0; j < p->n; j++)
-			for (int64_t k = p->colptr[j]; k < p->colptr[j + 1]; k++) sizes[p->rowind[k]] += fabs(data[k] * y[j]);
+			for (int64_t k = p->colptr[j]; k < p->colptr[j + 1]; k++)
+				sizes[p->rowind[k]] += fabs(data[k] * y[j]);
 	}
 }
 
-void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m) {
+void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed,
+                  SUNMatrix m) {
 	if (p->dense) { /* row by row to column by column */
 		for (int64_t j = 0; j < p->n; j++) {
 			double *column = sundials.SUNDenseMatrix_Column(m, (sunindextype)j);

@@ -1,10 +1,13 @@
 /* kinsol.c - the host function "kinsol": f(x) = 0 and x = g(x) by KINSOL.
  *
- * Needs: sundials.h; SUNDIALS' KINSOL and its linear solvers. Guarantees: as solvers.h describes it; one call is one solve, and nothing of it is left. Derivatives
- * are the library's affair (stdlib/optim/nonlinear.dsl): they follow from the zero and not from the way to it.
+ * Needs: sundials.h; SUNDIALS' KINSOL and its linear solvers. Guarantees: as
+ * solvers.h describes it; one call is one solve, and nothing of it is left.
+ * Derivatives are the library's affair (stdlib/optim/nonlinear.dsl): they
+ * follow from the zero and not from the way to it.
  *
- * Methods: Newton's with and without a line search, Picard and fixed-point iteration with Anderson's acceleration (Walker and Ni, SIAM J. Numer. Anal. 49, 2011;
- * Hindmarsh et al., ACM TOMS 31, 2005).
+ * Methods: Newton's with and without a line search, Picard and fixed-point
+ * iteration with Anderson's acceleration (Walker and Ni, SIAM J. Numer. Anal.
+ * 49, 2011; Hindmarsh et al., ACM TOMS 31, 2005).
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -34,7 +37,7 @@ static bool finite_vector(N_Vector v) {
 	return true;
 }
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------- */
 
 static int call_f(N_Vector x, N_Vector out, void *run) {
 	Run *r = run;
@@ -63,9 +66,10 @@ static int call_product(N_Vector v, N_Vector out, N_Vector x, sunbooleantype *ne
 	return routine_into(&r->s, &r->jac, 0, 0, out);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
-/* The equation that is furthest from holding, in the scale of f: its number, and by how much */
+/* The equation that is furthest from holding, in the scale of f: its number,
+ * and by how much */
 static int64_t worst_equation(Run *r, const double *scale, double *off) {
 	int64_t worst = 0;
 	*off = NAN;
@@ -78,13 +82,16 @@ static int64_t worst_equation(Run *r, const double *scale, double *off) {
 	return worst;
 }
 
-/* Whether the equations hold as well as they should, but for rounding and what the last step has changed */
+/* Whether the equations hold as well as they should, but for rounding and what
+ * the last step has changed */
 static bool reached(Run *r, const double *scale, double tol) {
 	N_Vector f = finite_vector(r->x) ? solve_vector(&r->s, r->n) : NULL;
 	if (!f || call_f(r->x, f, r)) return false;
 	for (int64_t i = 0; i < r->n; i++) {
 		const double x = vector_data(r->x)[i];
-		if (!(fabs(vector_data(f)[i] - (r->iteration ? x : 0)) * scale[i] <= 10 * tol + 1e-14 * fabs(x) * scale[i])) return false;
+		if (!(fabs(vector_data(f)[i] - (r->iteration ? x : 0)) * scale[i] <=
+		      10 * tol + 1e-14 * fabs(x) * scale[i]))
+			return false;
 	}
 	return true;
 }
@@ -100,19 +107,26 @@ static Status fail(Run *r, int flag, const double *f_scale, int64_t max_steps) {
 	const int64_t i = worst_equation(r, f_scale, &off);
 	if (s->status != ST_OK) return s->status;
 	if (i >= 0)
-		snprintf(where, sizeof where, "; after %ld steps equation %lld is off by %.3g, with x[%lld] = %.6g", steps, (long long)i, off, (long long)i, vector_data(r->x)[i]);
+		snprintf(where, sizeof where,
+		         "; after %ld steps equation %lld is off by %.3g, with x[%lld] = %.6g", steps,
+		         (long long)i, off, (long long)i, vector_data(r->x)[i]);
 	const char *what = s->said[0] ? s->said : "the iteration failed", *hint = NULL;
 	switch (flag) {
 	case KIN_MAXITER_REACHED: {
-		Diag *d = diag_error(s->c, E_SOLVER, NO_SPAN, "no zero found: %lld steps are used up%s", (long long)max_steps, where);
-		diag_hint(s->c, d, r->iteration ? "allow more with steps, keep more of the past with memory, or solve g(x) - x = 0 by Newton's method"
-		                                : "allow more with steps, or begin nearer: follow() leads there from an easier problem");
+		Diag *d = diag_error(s->c, E_SOLVER, NO_SPAN, "no zero found: %lld steps are used up%s",
+		                     (long long)max_steps, where);
+		diag_hint(s->c, d,
+		          r->iteration ? "allow more with steps, keep more of the past with memory, or "
+		                         "solve g(x) - x = 0 by Newton's method"
+		                       : "allow more with steps, or begin nearer: follow() leads there "
+		                         "from an easier problem");
 		return ST_ERROR;
 	}
 	case KIN_LINESEARCH_NONCONV:
 	case KIN_LINESEARCH_BCFAIL:
 	case KIN_STEP_LT_STPTOL:
-		what = "the steps became too small and f is not zero: this is a minimum of its norm, or rounding bars the way";
+		what = "the steps became too small and f is not zero: this is a minimum of its norm, or "
+			   "rounding bars the way";
 		hint = "begin elsewhere, loosen tol, or scale the unknowns and equations";
 		break;
 	case KIN_MXNEWT_5X_EXCEEDED:
@@ -129,7 +143,8 @@ static Status fail(Run *r, int flag, const double *f_scale, int64_t max_steps) {
 	case KIN_REPTD_SYSFUNC_ERR:
 	case KIN_SYSFUNC_FAIL:
 		what = "f is not finite there, however short the step";
-		hint = "a division by zero, or a root or logarithm of a negative number? nan_check(f, x; inf = true) names it";
+		hint = "a division by zero, or a root or logarithm of a negative number? nan_check(f, x; "
+			   "inf = true) names it";
 		break;
 	default: break;
 	}
@@ -138,13 +153,14 @@ static Status fail(Run *r, int flag, const double *f_scale, int64_t max_steps) {
 	return ST_ERROR;
 }
 
-/* ---- the solve ------------------------------------------------------------------------------------------------- */
+/* ---- the solve ----------------------------------------------------------- */
 
 static int attach(Run *r, int64_t hold) {
 	Solve *s = &r->s;
 	if (r->iteration) return KIN_SUCCESS;
 	if (r->krylov) {
-		r->linear = sundials.SUNLinSol_SPGMR(r->x, SUN_PREC_NONE, (int)(r->n < 60 ? r->n : 60), s->sun);
+		r->linear =
+			sundials.SUNLinSol_SPGMR(r->x, SUN_PREC_NONE, (int)(r->n < 60 ? r->n : 60), s->sun);
 		if (!r->linear) return KIN_MEM_FAIL;
 		sundials.SUNLinSol_SPGMRSetMaxRestarts(r->linear, 10);
 		int flag = sundials.KINSetLinearSolver(r->mem, r->linear, NULL);
@@ -164,7 +180,8 @@ static Status result(Run *r, Value *results) {
 	sundials.KINGetNumFuncEvals(r->mem, &count[1]);
 	if (!r->iteration && !r->krylov) sundials.KINGetNumJacEvals(r->mem, &count[2]);
 	if (r->krylov) sundials.KINGetNumLinIters(r->mem, &count[3]);
-	Tensor *x = tensor_new(r->s.c, DT_F64, 1, &r->n), *stats = tensor_new(r->s.c, DT_I64, 1, (int64_t[]){4});
+	Tensor *x = tensor_new(r->s.c, DT_F64, 1, &r->n),
+		   *stats = tensor_new(r->s.c, DT_I64, 1, (int64_t[]){4});
 	if (!x || !stats) {
 		tensor_unref(x);
 		tensor_unref(stats);
@@ -185,20 +202,25 @@ static void detach(Run *r) {
 	r->matrix = NULL;
 }
 
-static int start(Run *r, const int64_t *o, int64_t memory, double tol, N_Vector x_scale, N_Vector f_scale) {
+static int start(Run *r, const int64_t *o, int64_t memory, double tol, N_Vector x_scale,
+                 N_Vector f_scale) {
 	r->mem = sundials.KINCreate(r->s.sun);
 	if (!r->mem) return KIN_MEM_FAIL;
 	solve_listen_to(&r->s, r->mem, sundials.KINSetErrHandlerFn);
 	int flag = KIN_SUCCESS;
-	if (o[STRATEGY] == KIN_FP || o[STRATEGY] == KIN_PICARD) flag = sundials.KINSetMAA(r->mem, memory);
-	if (flag == KIN_SUCCESS) flag = sundials.KINSetNumMaxIters(r->mem, o[MAX_STEPS]); /* before KINInit, which makes room by it */
+	if (o[STRATEGY] == KIN_FP || o[STRATEGY] == KIN_PICARD)
+		flag = sundials.KINSetMAA(r->mem, memory);
+	/* before KINInit, which makes room by it */
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetNumMaxIters(r->mem, o[MAX_STEPS]);
 	if (flag == KIN_SUCCESS) flag = sundials.KINInit(r->mem, call_f, r->x);
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetUserData(r->mem, r);
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetFuncNormTol(r->mem, tol);
-	if (flag == KIN_SUCCESS) flag = sundials.KINSetMaxNewtonStep(r->mem, 1e100); /* its own limit follows from the start, which may be 0 */
+	/* its own limit follows from the start, which may be 0 */
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetMaxNewtonStep(r->mem, 1e100);
 	if (flag == KIN_SUCCESS) flag = sundials.KINSetScaledStepTol(r->mem, 1e-15);
 	if (flag == KIN_SUCCESS) flag = attach(r, o[HOLD]);
-	return flag == KIN_SUCCESS ? sundials.KINSol(r->mem, r->x, (int)o[STRATEGY], x_scale, f_scale) : flag;
+	return flag == KIN_SUCCESS ? sundials.KINSol(r->mem, r->x, (int)o[STRATEGY], x_scale, f_scale)
+	                           : flag;
 }
 
 static Status solve(Run *r, const HostCall *call, const Value *args, Value *results) {
@@ -210,29 +232,43 @@ static Status solve(Run *r, const HostCall *call, const Value *args, Value *resu
 	r->iteration = o[STRATEGY] == KIN_FP;
 	r->krylov = o[LINEAR] == KRYLOV && !r->iteration;
 	if (!r->n) {
-		diag_error(s->c, E_VALUE, NO_SPAN, "a system of equations needs an unknown: the start is empty");
+		diag_error(s->c, E_VALUE, NO_SPAN,
+		           "a system of equations needs an unknown: the start is empty");
 		return ST_ERROR;
 	}
 	if (!solve_can_count(s, r->n, "unknowns")) return s->status;
-	if (!solve_numbers(s, args[X0], "the start", r->n, &x0) || !solve_numbers(s, args[X_SCALE], "the scale of x", r->n, &x_scale) ||
-	    !solve_numbers(s, args[F_SCALE], "the scale of f", r->n, &f_scale) || !solve_number(s, args[TOL], "tol", &tol))
+	if (!solve_numbers(s, args[X0], "the start", r->n, &x0) ||
+	    !solve_numbers(s, args[X_SCALE], "the scale of x", r->n, &x_scale) ||
+	    !solve_numbers(s, args[F_SCALE], "the scale of f", r->n, &f_scale) ||
+	    !solve_number(s, args[TOL], "tol", &tol))
 		return s->status;
 	for (int64_t i = 0; i < r->n; i++) {
 		if (isfinite(x0[i]) && x_scale[i] > 0 && f_scale[i] > 0 && tol > 0) continue;
-		diag_error(s->c, E_VALUE, NO_SPAN, isfinite(x0[i]) ? "tol and the scales of a system of equations must be more than 0" : "the start must be finite numbers");
+		diag_error(s->c, E_VALUE, NO_SPAN,
+		           isfinite(x0[i])
+		               ? "tol and the scales of a system of equations must be more than 0"
+		               : "the start must be finite numbers");
 		return ST_ERROR;
 	}
-	Status st = r->iteration || r->krylov ? ST_OK : pattern_begin(s, &r->pattern, r->n, o[LINEAR] == DENSE ? 0 : 3, args[COLPTR], args[ROWIND]);
+	Status st = r->iteration || r->krylov
+	                ? ST_OK
+	                : pattern_begin(s, &r->pattern, r->n, o[LINEAR] == DENSE ? 0 : 3, args[COLPTR],
+	                                args[ROWIND]);
 	const uint32_t nf = (uint32_t)o[1], njac = (uint32_t)o[2];
-	if (st == ST_OK) st = routine_begin(s, &r->f, call->fns[F], "the function", nf, args + OPERANDS);
-	if (st == ST_OK) st = routine_begin(s, &r->jac, call->fns[JAC], "the Jacobian", njac, args + OPERANDS + nf);
+	if (st == ST_OK)
+		st = routine_begin(s, &r->f, call->fns[F], "the function", nf, args + OPERANDS);
+	if (st == ST_OK)
+		st = routine_begin(s, &r->jac, call->fns[JAC], "the Jacobian", njac, args + OPERANDS + nf);
 	if (st != ST_OK) return st;
 	r->x = solve_vector_of(s, r->n, x0);
 	N_Vector u = solve_vector_of(s, r->n, x_scale), v = solve_vector_of(s, r->n, f_scale);
 	if (!r->x || !u || !v) return ST_NOMEM;
-	/* Differences that have become dependent, as they do near the end, or where all unknowns are alike, spoil the acceleration, which KINSOL does not notice: then again
-	 * with fewer of them. */
-	int64_t memory = o[STRATEGY] != KIN_FP && o[STRATEGY] != KIN_PICARD ? 0 : o[MEMORY] < r->n ? o[MEMORY] : r->n - 1;
+	/* Differences that have become dependent, as they do near the end, or where
+	 * all unknowns are alike, spoil the acceleration, which KINSOL does not
+	 * notice: then again with fewer of them. */
+	int64_t memory = o[STRATEGY] != KIN_FP && o[STRATEGY] != KIN_PICARD ? 0
+	                 : o[MEMORY] < r->n                                 ? o[MEMORY]
+	                                                                    : r->n - 1;
 	int flag = start(r, o, memory, tol, u, v);
 	while (memory > 0 && s->status == ST_OK && !reached(r, f_scale, tol)) {
 		memory /= 2;
@@ -241,10 +277,13 @@ static Status solve(Run *r, const HostCall *call, const Value *args, Value *resu
 		flag = start(r, o, memory, tol, u, v);
 	}
 	if (s->status != ST_OK) return s->status;
-	return flag == KIN_SUCCESS || flag == KIN_INITIAL_GUESS_OK ? result(r, results) : fail(r, flag, f_scale, o[MAX_STEPS]);
+	return flag == KIN_SUCCESS || flag == KIN_INITIAL_GUESS_OK
+	           ? result(r, results)
+	           : fail(r, flag, f_scale, o[MAX_STEPS]);
 }
 
-static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                   uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
 	Run r = {0};
 	Status st = solve_begin(&r.s, c);
@@ -257,21 +296,32 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	return st;
 }
 
-static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                      TypeId *out, uint32_t cap) {
 	static const struct {
 		const char *what;
 		uint8_t dtype, rank;
-	} wanted[OPERANDS] = {[X0] = {"the start", DT_F64, 1}, [X_SCALE] = {"the scale of x", DT_F64, 1}, [F_SCALE] = {"the scale of f", DT_F64, 1}, [TOL] = {"tol", DT_F64, 0},
-	                      [COLPTR] = {"the column pointers", DT_I64, 1}, [ROWIND] = {"the row indices", DT_I64, 1}};
+	} wanted[OPERANDS] = {[X0] = {"the start", DT_F64, 1},
+	                      [X_SCALE] = {"the scale of x", DT_F64, 1},
+	                      [F_SCALE] = {"the scale of f", DT_F64, 1},
+	                      [TOL] = {"tol", DT_F64, 0},
+	                      [COLPTR] = {"the column pointers", DT_I64, 1},
+	                      [ROWIND] = {"the row indices", DT_I64, 1}};
 	const int64_t *o = call->options;
-	if (cap < 2 || call->nfns != NFNS || call->noptions < OPTIONS || o[0] != NFNS || nargs != OPERANDS + o[1] + o[2])
+	if (cap < 2 || call->nfns != NFNS || call->noptions < OPTIONS || o[0] != NFNS ||
+	    nargs != OPERANDS + o[1] + o[2])
 		host_misuse(b, call->def->name, "wants two functions, six operands and five options");
-	for (uint32_t k = 0; k < OPERANDS; k++) want_operand(b, call->def->name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
+	for (uint32_t k = 0; k < OPERANDS; k++)
+		want_operand(b, call->def->name, wanted[k].what, args[k], (Dtype)wanted[k].dtype,
+		             wanted[k].rank);
 	const bool product = o[LINEAR] == KRYLOV;
-	if (fn_nparams(call->fns[F]) != (uint32_t)o[1] + 1 || fn_nresults(call->fns[F]) != 1 || fn_nparams(call->fns[JAC]) != (uint32_t)o[2] + 1 + product ||
+	if (fn_nparams(call->fns[F]) != (uint32_t)o[1] + 1 || fn_nresults(call->fns[F]) != 1 ||
+	    fn_nparams(call->fns[JAC]) != (uint32_t)o[2] + 1 + product ||
 	    fn_nresults(call->fns[JAC]) != 1)
-		host_misuse(b, call->def->name, "its functions take x, and the product (x, v), and give one array each");
-	if (o[STRATEGY] < KIN_NONE || o[STRATEGY] > KIN_FP || o[LINEAR] < DENSE || o[LINEAR] > KRYLOV || o[MAX_STEPS] < 1 || o[MEMORY] < 0 || o[HOLD] < 1)
+		host_misuse(b, call->def->name,
+		            "its functions take x, and the product (x, v), and give one array each");
+	if (o[STRATEGY] < KIN_NONE || o[STRATEGY] > KIN_FP || o[LINEAR] < DENSE || o[LINEAR] > KRYLOV ||
+	    o[MAX_STEPS] < 1 || o[MEMORY] < 0 || o[HOLD] < 1)
 		host_misuse(b, call->def->name, "an option is out of range");
 	Ctx *c = build_ctx(b);
 	Dim n = build_canon(b, ref_ty(build_fn(b), args[X0])->dims[0]), four = dim_const(c, 4);

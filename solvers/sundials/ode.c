@@ -1,16 +1,17 @@
 /* ode.c - the host function "ode": y' = f(t, y) by CVODES.
  *
- * Needs: ode.h; SUNDIALS' CVODES. Guarantees: as solvers.h describes it. BDF solves its equations by Newton's method
- * with the Jacobian given; Adams, which is for problems that are not stiff, by fixed-point iteration, and never asks
+ * Needs: ode.h; SUNDIALS' CVODES. Guarantees: as solvers.h describes it. BDF
+ * solves its equations by Newton's method with the Jacobian given; Adams, which
+ * is for problems that are not stiff, by fixed-point iteration, and never asks
  * for the Jacobian.
  *
- * Method and error control: Hindmarsh et al., "SUNDIALS: Suite of nonlinear and differential/algebraic equation
- * solvers", ACM TOMS 31 (2005).
+ * Method and error control: Hindmarsh et al., "SUNDIALS: Suite of nonlinear and
+ * differential/algebraic equation solvers", ACM TOMS 31 (2005).
  */
 #include "solvers/sundials/ode.h"
 #include "solvers/sundials/ivp.h"
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------- */
 
 static int call_f(double t, N_Vector y, N_Vector ydot, void *ode) {
 	Ode *o = ode;
@@ -20,7 +21,8 @@ static int call_f(double t, N_Vector y, N_Vector ydot, void *ode) {
 	return routine_into(&o->s, &o->f, 0, t, ydot);
 }
 
-int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed, SUNMatrix m) {
+int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed,
+                 SUNMatrix m) {
 	Value *args = o->jac.args + o->jac.ncaptured;
 	const double *values;
 	args[0] = value_f64(t);
@@ -32,8 +34,8 @@ int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bo
 	return flag;
 }
 
-static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ode, N_Vector x1, N_Vector x2,
-                         N_Vector x3) {
+static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ode, N_Vector x1,
+                         N_Vector x2, N_Vector x3) {
 	(void)fy;
 	(void)x1;
 	(void)x2;
@@ -42,7 +44,7 @@ static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *o
 	return ode_jacobian(o, t, y, &o->pattern, 1, false, m);
 }
 
-/* ---- a problem from its operands ------------------------------------------------------------------------------- */
+/* ---- a problem from its operands ----------------------------------------- */
 
 static const GivenAt WHERE = {ODE_Y0, ODE_T0, ODE_T1, ODE_RTOL, ODE_ATOL, ODE_SAVEAT, ODE_MAX_STEP};
 
@@ -55,12 +57,14 @@ Status ode_begin(Ode *o, Ctx *c, const HostCall *call, const Value *args) {
 	Status st = solve_begin(&o->s, c);
 	if (st == ST_OK) st = given_read(&o->s, &o->in, &WHERE, args);
 	if (st == ST_OK && !o->adams)
-		st = pattern_begin(&o->s, &o->pattern, o->in.n, options[ODE_LINEAR], args[ODE_COLPTR], args[ODE_ROWIND]);
+		st = pattern_begin(&o->s, &o->pattern, o->in.n, options[ODE_LINEAR], args[ODE_COLPTR],
+		                   args[ODE_ROWIND]);
 	const uint32_t nf = (uint32_t)options[1], njac = (uint32_t)options[2];
-	if (st == ST_OK) st = routine_begin(&o->s, &o->f, call->fns[ODE_F], "the right-hand side", nf, o->captured);
 	if (st == ST_OK)
-		st = routine_begin(&o->s, &o->jac, call->fns[ODE_JAC], "the Jacobian of the right-hand side", njac,
-		                   o->captured + nf);
+		st = routine_begin(&o->s, &o->f, call->fns[ODE_F], "the right-hand side", nf, o->captured);
+	if (st == ST_OK)
+		st = routine_begin(&o->s, &o->jac, call->fns[ODE_JAC],
+		                   "the Jacobian of the right-hand side", njac, o->captured + nf);
 	if (st != ST_OK) return st;
 	o->f.of = 'y';
 	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
@@ -73,14 +77,18 @@ static Status attach_solvers(Ode *o) {
 	Solve *s = &o->s;
 	if (o->adams) {
 		o->nonlinear = sundials.SUNNonlinSol_FixedPoint(o->y, 0, s->sun);
-		return o->nonlinear && sundials.CVodeSetNonlinearSolver(o->mem, o->nonlinear) == CV_SUCCESS ? ST_OK : ST_NOMEM;
+		return o->nonlinear && sundials.CVodeSetNonlinearSolver(o->mem, o->nonlinear) == CV_SUCCESS
+		           ? ST_OK
+		           : ST_NOMEM;
 	}
 	o->matrix = pattern_matrix(s, &o->pattern);
 	o->linear = o->matrix ? pattern_solver(s, &o->pattern, o->y, o->matrix) : NULL;
-	if (!o->linear || sundials.CVodeSetLinearSolver(o->mem, o->linear, o->matrix) != CVLS_SUCCESS) return ST_NOMEM;
+	if (!o->linear || sundials.CVodeSetLinearSolver(o->mem, o->linear, o->matrix) != CVLS_SUCCESS)
+		return ST_NOMEM;
 	if (sundials.CVodeSetJacFn(o->mem, call_jacobian) != CVLS_SUCCESS) return ST_NOMEM;
 	if (!newton_begin(&o->newton, s, o->in.n, o->in.rtol, false)) return ST_NOMEM;
-	return sundials.CVodeSetNonlinearSolver(o->mem, o->newton.solver) == CV_SUCCESS ? ST_OK : ST_NOMEM;
+	return sundials.CVodeSetNonlinearSolver(o->mem, o->newton.solver) == CV_SUCCESS ? ST_OK
+	                                                                                : ST_NOMEM;
 }
 
 Status ode_start(Ode *o) {
@@ -91,10 +99,13 @@ Status ode_start(Ode *o) {
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSVtolerances(o->mem, o->in.rtol, o->atol_vector);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetUserData(o->mem, o);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxHnilWarns(o->mem, -1);
-	/* a step that ends before equations jump may be much shorter than the last, and each try is a quarter of it */
+	/* a step that ends before equations jump may be much shorter than the last,
+	 * and each try is a quarter of it */
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxConvFails(o->mem, 30);
-	if (flag == CV_SUCCESS && o->in.max_step > 0) flag = sundials.CVodeSetMaxStep(o->mem, o->in.max_step);
-	if (flag == CV_SUCCESS && o->in.t1 != o->in.t0) flag = sundials.CVodeSetStopTime(o->mem, o->in.t1);
+	if (flag == CV_SUCCESS && o->in.max_step > 0)
+		flag = sundials.CVodeSetMaxStep(o->mem, o->in.max_step);
+	if (flag == CV_SUCCESS && o->in.t1 != o->in.t0)
+		flag = sundials.CVodeSetStopTime(o->mem, o->in.t1);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
 	Status st = attach_solvers(o);
 	return o->s.status != ST_OK ? o->s.status : st;
@@ -125,7 +136,7 @@ void ode_end(Ode *o) {
 	solve_end(&o->s);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 static Reason reason_of(int flag) {
 	switch (flag) {
@@ -163,7 +174,8 @@ Status ode_fail(Ode *o, int flag, double t) {
 	Stand at = {.t = t, .y = o->y, .explicit_method = o->adams};
 	if (o->sensitivity) at.what = "solution with its derivatives";
 	if (t != o->in.t0) {
-		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.CVodeGetEstLocalErrors, sundials.CVodeGetErrWeights);
+		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.CVodeGetEstLocalErrors,
+		                               sundials.CVodeGetErrWeights);
 		if (st != ST_OK) return st;
 	}
 	sundials.CVodeGetCurrentStep(o->mem, &at.step);
@@ -174,33 +186,38 @@ Status ode_fail(Ode *o, int flag, double t) {
 Status ode_fail_backward(Ode *o, int flag, double t) {
 	if (o->s.status != ST_OK) return o->s.status;
 	if (flag == CV_MEM_FAIL) return ST_NOMEM;
-	const Stand at = {.t = t, .explicit_method = o->adams, .what = "adjoint solution (for a gradient, backward in time)"};
+	const Stand at = {.t = t,
+	                  .explicit_method = o->adams,
+	                  .what = "adjoint solution (for a gradient, backward in time)"};
 	return gave_up(&o->s, &o->in, reason_of(flag), &at);
 }
 
-/* ---- the value ------------------------------------------------------------------------------------------------- */
+/* ---- the value ----------------------------------------------------------- */
 
 int ode_step(void *ode, double *t) {
 	Ode *o = ode;
 	int flag = sundials.CVode(o->mem, o->in.t1, o->y, &o->t, CV_ONE_STEP);
-	if (o->s.status != ST_OK) return CV_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
+	/* a vector could not be cloned, or a callback refused */
+	if (o->s.status != ST_OK) return CV_MEM_FAIL;
 	if (flag >= 0) *t = o->t;
 	return flag;
 }
 
-static Status march_failed(void *ode, int flag, double t) {
-	return ode_fail(ode, flag, t);
-}
+static Status march_failed(void *ode, int flag, double t) { return ode_fail(ode, flag, t); }
 
 March ode_march(Ode *o) { return march_over(o->s.c, &o->in, o, ode_step, march_failed); }
 
-/* ---- as ivp.h wants it ----------------------------------------------------------------------------------- */
+/* ---- as ivp.h wants it --------------------------------------------------- */
 
-static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *args) { return ode_begin(problem, c, call, args); }
+static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *args) {
+	return ode_begin(problem, c, call, args);
+}
 static Status start(void *problem) { return ode_start(problem); }
 static void end(void *problem) { ode_end(problem); }
 static void close_integrator(void *problem) { detach(problem); }
-static int state_at(void *problem, double t, N_Vector y) { return sundials.CVodeGetDky(((Ode *)problem)->mem, t, 0, y); }
+static int state_at(void *problem, double t, N_Vector y) {
+	return sundials.CVodeGetDky(((Ode *)problem)->mem, t, 0, y);
+}
 
 static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	Ode *o = problem;
@@ -213,7 +230,8 @@ static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	sundials.CVodeGetNumNonlinSolvIters(o->mem, &n[4]);
 	sundials.CVodeGetNumNonlinSolvConvFails(o->mem, &n[5]);
 	sundials.CVodeGetLastOrder(o->mem, &order);
-	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
+	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order},
+	       SOLVER_COUNTS * sizeof *counts);
 }
 
 static const OperandForm operands[ODE_OPERANDS] = {
@@ -246,27 +264,37 @@ static const Integrator integrator = {.noperands = ODE_OPERANDS,
 _Static_assert((int)ODE_NFNS == (int)SOLVER_FNS, "ivp.c knows of two functions");
 _Static_assert((int)ODE_OPTIONS <= (int)SOLVER_OPTIONS, "ivp.c has room for so many options");
 
-static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                       uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	Ode o = {0};
-	return integrate(&(Integration){.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t}, c, call, args, results);
+	return integrate(
+		&(Integration){
+			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
+		c, call, args, results);
 }
 
-static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	Ode o = {0};
-	return integrate_until(&(Integration){.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t}, c, call, args, results);
+	return integrate_until(
+		&(Integration){
+			.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t},
+		c, call, args, results);
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
-static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                          TypeId *out, uint32_t cap) {
 	return integrator_types(&integrator, b, call, args, nargs, out, cap);
 }
 
-static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                            TypeId *out, uint32_t cap) {
 	return integrator_until_types(&integrator, b, call, args, nargs, out, cap);
 }
 
@@ -287,7 +315,14 @@ const Family ode_family = {.name = "ode",
                            .linear = ODE_LINEAR,
                            .backward = true};
 
-const HostDef ode_host = {
-	.name = "ode", .ud = (void *)(uintptr_t)&ode_family, .types = ode_types, .eval = ode_eval, .jvp = solver_jvp, .may_store = ode_may_store};
-const HostDef ode_until_host = {
-	.name = "ode_until", .ud = (void *)(uintptr_t)&ode_family, .types = until_types, .eval = until_eval, .jvp = events_jvp};
+const HostDef ode_host = {.name = "ode",
+                          .ud = (void *)(uintptr_t)&ode_family,
+                          .types = ode_types,
+                          .eval = ode_eval,
+                          .jvp = solver_jvp,
+                          .may_store = ode_may_store};
+const HostDef ode_until_host = {.name = "ode_until",
+                                .ud = (void *)(uintptr_t)&ode_family,
+                                .types = until_types,
+                                .eval = until_eval,
+                                .jvp = events_jvp};

@@ -1,14 +1,18 @@
-/* ode_adjoint.c - gradients through an initial value problem: the host function "ode_adjoint".
+/* ode_adjoint.c - gradients through an initial value problem: the host function
+ * "ode_adjoint".
  *
- * Needs: ode.h; CVODES' adjoint module. Guarantees: from w[k, i], the cotangents of y_i(t_k), come those of y0 and of
- * what f captures, to the tolerances of the primal solve.
+ * Needs: ode.h; CVODES' adjoint module. Guarantees: from w[k, i], the
+ * cotangents of y_i(t_k), come those of y0 and of what f captures, to the
+ * tolerances of the primal solve.
  *
- * Two ways. With few parameters, or with cotangents at very many times, the sensitivities of all of them are
- * integrated forward, some columns at a time, and contracted with w on the way. Otherwise backward in time
+ * Two ways. With few parameters, or with cotangents at very many times, the
+ * sensitivities of all of them are integrated forward, some columns at a time,
+ * and contracted with w on the way. Otherwise backward in time
  *     lambda' = -J^T lambda,   lambda jumps by w[k] at t_k,   wy0 = lambda(t0),   wp = integral of f_p^T lambda,
- * along the solution that CVODES keeps in checkpoints (Cao, Li, Petzold, Serban, SIAM J. Sci. Comput. 24 (2003)
- * 1076). Each jump starts the integration anew at order 1, which costs some twenty evaluations: that is what the
- * choice weighs.
+ * along the solution that CVODES keeps in checkpoints (Cao, Li, Petzold,
+ * Serban, SIAM J. Sci. Comput. 24 (2003) 1076). Each jump starts the
+ * integration anew at order 1, which costs some twenty evaluations: that is
+ * what the choice weighs.
  */
 #include "solvers/sundials/ode.h"
 #include "solvers/sundials/second_order.h"
@@ -41,11 +45,9 @@ typedef struct Run {
 	Newton newton;                /* of BDF */
 } Run;
 
-/* ---- forward, some columns at a time --------------------------------------------------------------------------- */
+/* ---- forward, some columns at a time ------------------------------------- */
 
-static int run_step(void *run, double *t) {
-	return ode_step(&((Run *)run)->o, t);
-}
+static int run_step(void *run, double *t) { return ode_step(&((Run *)run)->o, t); }
 
 static Status run_fail(void *run, int flag, double t) {
 	return ode_fail(&((Run *)run)->o, flag, t);
@@ -83,7 +85,7 @@ static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint
 	return st;
 }
 
-/* ---- backward -------------------------------------------------------------------------------------------------- */
+/* ---- backward ------------------------------------------------------------ */
 
 static int run_vjp(Run *r, Routine *f, double t, N_Vector y, N_Vector lambda) {
 	Value *args = f->args + f->ncaptured;
@@ -124,8 +126,8 @@ static int adjoint_quadrature(double t, N_Vector y, N_Vector lambda, N_Vector ou
 	return flag;
 }
 
-static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flambda, SUNMatrix m, void *run,
-                            N_Vector x1, N_Vector x2, N_Vector x3) {
+static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flambda, SUNMatrix m,
+                            void *run, N_Vector x1, N_Vector x2, N_Vector x3) {
 	(void)lambda;
 	(void)flambda;
 	(void)x1;
@@ -141,12 +143,13 @@ static double largest(const double *x, int64_t n) {
 	return most;
 }
 
-/* What is negligible in lambda and in the gradient: both scale with w, the gradient with what is differentiated by
- * too. */
+/* What is negligible in lambda and in the gradient: both scale with w, the
+ * gradient with what is differentiated by too. */
 static void adjoint_tolerances(Run *r) {
 	Ode *o = &r->o;
 	const double w = largest(r->w_rows, o->in.nat * o->in.n), small = 1e-3 * o->in.rtol;
-	double *a = vector_data(r->lambda_atol), y = fmax(largest(o->in.y0, o->in.n), largest(vector_data(o->y), o->in.n));
+	double *a = vector_data(r->lambda_atol),
+		   y = fmax(largest(o->in.y0, o->in.n), largest(vector_data(o->y), o->in.n));
 	for (int64_t i = 0; i < o->in.n; i++) a[i] = small * w;
 	if (!r->quadrature) return;
 	double *q = vector_data(r->quadrature_atol);
@@ -155,7 +158,8 @@ static void adjoint_tolerances(Run *r) {
 	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
 		const Value p = o->captured[r->active.captured[i]];
 		double size = 0, element = 0;
-		for (int64_t j = 0; p.kind == V_TENSOR && j < p.tensor->count; j++) { /* the largest, wherever it lies */
+		/* the largest, wherever it lies */
+		for (int64_t j = 0; p.kind == V_TENSOR && j < p.tensor->count; j++) {
 			int64_t index[MAX_RANK], rest = j;
 			for (uint32_t k = p.tensor->rank; k-- > 0;) {
 				index[k] = rest % p.tensor->shape[k];
@@ -173,31 +177,41 @@ static Status attach_backward(Run *r) {
 	Solve *s = &o->s;
 	if (o->adams) {
 		r->nonlinear = sundials.SUNNonlinSol_FixedPoint(r->lambda, 0, s->sun);
-		return r->nonlinear && sundials.CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) == CV_SUCCESS ? ST_OK
-		                                                                                              : ST_NOMEM;
+		return r->nonlinear && sundials.CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) ==
+		                           CV_SUCCESS
+		           ? ST_OK
+		           : ST_NOMEM;
 	}
 	Status st = pattern_transposed(s, &r->transposed, &o->pattern);
 	if (st != ST_OK) return st;
 	r->matrix = pattern_matrix(s, &r->transposed);
 	r->linear = r->matrix ? pattern_solver(s, &r->transposed, r->lambda, r->matrix) : NULL;
-	if (!r->linear || sundials.CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS) return ST_NOMEM;
-	if (sundials.CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) != CVLS_SUCCESS) return ST_NOMEM;
+	if (!r->linear ||
+	    sundials.CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS)
+		return ST_NOMEM;
+	if (sundials.CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) != CVLS_SUCCESS)
+		return ST_NOMEM;
 	if (!newton_begin(&r->newton, s, o->in.n, o->in.rtol, false)) return ST_NOMEM;
-	return sundials.CVodeSetNonlinearSolverB(o->mem, r->which, r->newton.solver) == CV_SUCCESS ? ST_OK : ST_NOMEM;
+	return sundials.CVodeSetNonlinearSolverB(o->mem, r->which, r->newton.solver) == CV_SUCCESS
+	           ? ST_OK
+	           : ST_NOMEM;
 }
 
 static Status backward_start(Run *r, double t) {
 	Ode *o = &r->o;
 	int flag = sundials.CVodeCreateB(o->mem, o->adams ? CV_ADAMS : CV_BDF, &r->which);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeInitB(o->mem, r->which, adjoint_rhs, t, r->lambda);
-	if (flag == CV_SUCCESS) flag = sundials.CVodeSVtolerancesB(o->mem, r->which, o->in.rtol, r->lambda_atol);
+	if (flag == CV_SUCCESS)
+		flag = sundials.CVodeSVtolerancesB(o->mem, r->which, o->in.rtol, r->lambda_atol);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetUserDataB(o->mem, r->which, r);
-	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->in.max_steps);
+	if (flag == CV_SUCCESS)
+		flag = sundials.CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->in.max_steps);
 	if (flag != CV_SUCCESS) return ode_fail_backward(o, flag, t);
 	Status st = attach_backward(r);
 	if (st != ST_OK || !r->quadrature) return st;
 	flag = sundials.CVodeQuadInitB(o->mem, r->which, adjoint_quadrature, r->quadrature);
-	if (flag == CV_SUCCESS) flag = sundials.CVodeQuadSVtolerancesB(o->mem, r->which, o->in.rtol, r->quadrature_atol);
+	if (flag == CV_SUCCESS)
+		flag = sundials.CVodeQuadSVtolerancesB(o->mem, r->which, o->in.rtol, r->quadrature_atol);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetQuadErrConB(o->mem, r->which, SUNTRUE);
 	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
@@ -206,7 +220,8 @@ static Status backward_start(Run *r, double t) {
 static Status backward_again(Run *r, double t) {
 	Ode *o = &r->o;
 	int flag = sundials.CVodeReInitB(o->mem, r->which, t, r->lambda);
-	if (flag == CV_SUCCESS && r->quadrature) flag = sundials.CVodeQuadReInitB(o->mem, r->which, r->quadrature);
+	if (flag == CV_SUCCESS && r->quadrature)
+		flag = sundials.CVodeQuadReInitB(o->mem, r->which, r->quadrature);
 	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
 
@@ -217,7 +232,8 @@ static Status backward_to(Run *r, double t, double to) {
 	int flag = sundials.CVodeB(o->mem, to, CV_NORMAL);
 	if (o->s.status != ST_OK) return o->s.status;
 	if (flag >= 0) flag = sundials.CVodeGetB(o->mem, r->which, &reached, r->lambda);
-	if (flag >= 0 && r->quadrature) flag = sundials.CVodeGetQuadB(o->mem, r->which, &reached, r->quadrature);
+	if (flag >= 0 && r->quadrature)
+		flag = sundials.CVodeGetQuadB(o->mem, r->which, &reached, r->quadrature);
 	return flag >= 0 ? ST_OK : ode_fail_backward(o, flag, t);
 }
 
@@ -227,9 +243,7 @@ static void jump(Run *r, int64_t k) {
 }
 
 /* A time that the integrator cannot tell from another. */
-static bool same_time(double a, double b) {
-	return fabs(a - b) <= 1e-14 * fmax(fabs(a), fabs(b));
-}
+static bool same_time(double a, double b) { return fabs(a - b) <= 1e-14 * fmax(fabs(a), fabs(b)); }
 
 /* The vjps and the vectors that the backward problem works with. */
 static Status backward_begin(Run *r, const HostCall *call) {
@@ -239,7 +253,8 @@ static Status backward_begin(Run *r, const HostCall *call) {
 	const char *what = "the adjoint of the right-hand side";
 	uint32_t fn = ODE_NFNS + 1;
 	Status st = ST_OK;
-	if (r->active.vjp_state) st = routine_begin(s, &r->state, call->fns[fn++], what, ncaptured, o->captured);
+	if (r->active.vjp_state)
+		st = routine_begin(s, &r->state, call->fns[fn++], what, ncaptured, o->captured);
 	if (r->active.vjp_captured && st == ST_OK)
 		st = routine_begin(s, &r->captured, call->fns[fn], what, ncaptured, o->captured);
 	if (st != ST_OK) return st;
@@ -261,9 +276,14 @@ static Status keep_solution(Run *r, double t) {
 	o->in.t1 = t;
 	Status st = ode_start(o);
 	if (st != ST_OK) return st;
-	int flag = sundials.CVodeAdjInit(o->mem, fit < 16 ? 16 : fit > CHECKPOINT ? CHECKPOINT : (long)fit, CV_POLYNOMIAL);
+	int flag = sundials.CVodeAdjInit(o->mem,
+	                                 fit < 16           ? 16
+	                                 : fit > CHECKPOINT ? CHECKPOINT
+	                                                    : (long)fit,
+	                                 CV_POLYNOMIAL);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxNumSteps(o->mem, (long)o->in.max_steps);
-	if (flag == CV_SUCCESS && o->s.status == ST_OK) flag = sundials.CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
+	if (flag == CV_SUCCESS && o->s.status == ST_OK)
+		flag = sundials.CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
 	return o->s.status != ST_OK ? o->s.status : flag < 0 ? ode_fail(o, flag, o->t) : ST_OK;
 }
 
@@ -297,20 +317,22 @@ static Status backward(Run *r, const HostCall *call) {
 		out += o->in.n;
 	}
 	if (r->quadrature)
-		memcpy(out, vector_data(r->quadrature), (size_t)vector_tensor(r->quadrature)->count * sizeof *out);
+		memcpy(out, vector_data(r->quadrature),
+		       (size_t)vector_tensor(r->quadrature)->count * sizeof *out);
 	return ST_OK;
 }
 
-/* ---- the host function ----------------------------------------------------------------------------------------- */
+/* ---- the host function --------------------------------------------------- */
 
 static bool forward_is_cheaper(const Run *r) {
 	int64_t jumps = 0;
-	for (int64_t k = 0; k < r->o.in.nat; k++) jumps += !row_is_zero(r->w_rows + k * r->o.in.n, r->o.in.n);
+	for (int64_t k = 0; k < r->o.in.nat; k++)
+		jumps += !row_is_zero(r->w_rows + k * r->o.in.n, r->o.in.n);
 	return r->count <= FEW + jumps / JUMPS_PER;
 }
 
-static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                           Value *results) {
+static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                           uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const uint32_t base = family_base(call->def->ud, call);
@@ -318,10 +340,11 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Status st = ode_begin(&r.o, c, call, args);
 	Ode *o = &r.o;
 	o->in.nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&o->s, args[base], "the times of the solution", o->in.nat, &o->in.at))
-		st = o->s.status;
 	if (st == ST_OK &&
-	    !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows))
+	    !solve_numbers(&o->s, args[base], "the times of the solution", o->in.nat, &o->in.at))
+		st = o->s.status;
+	if (st == ST_OK && !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution",
+	                                  o->in.nat * o->in.n, &r.w_rows))
 		st = o->s.status;
 	if (st == ST_OK) {
 		r.count = active_count(&o->in, r.active, o->captured);
@@ -339,7 +362,8 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		st = backward(&r, call);
 	}
 	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
-	if (st == ST_OK) st = gradient_cut(&o->s, r.active, args[ODE_Y0], o->captured, r.gradient, results);
+	if (st == ST_OK)
+		st = gradient_cut(&o->s, r.active, args[ODE_Y0], o->captured, r.gradient, results);
 	if (r.gradient) heap_free(c, r.gradient, (size_t)(r.count + 1) * sizeof *r.gradient);
 	if (o->mem) sundials.CVodeFree(&o->mem); /* before what it refers to */
 	if (r.linear) sundials.SUNLinSolFree(r.linear);

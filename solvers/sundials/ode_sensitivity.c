@@ -1,17 +1,19 @@
-/* ode_sensitivity.c - forward sensitivities by CVODES, and the host function "ode_tangent" that is made of them.
+/* ode_sensitivity.c - forward sensitivities by CVODES, and the host function
+ * "ode_tangent" that is made of them.
  *
- * Needs: ode.h. Guarantees: y is integrated again together with its sensitivities, under error control of both, and
- * read at the times of the primal solution.
+ * Needs: ode.h. Guarantees: y is integrated again together with its
+ * sensitivities, under error control of both, and read at the times of the
+ * primal solution.
  */
 #include "solvers/sundials/ode.h"
 #include "solvers/sundials/second_order.h"
 #include <math.h>
 
-/* ---- the integration ------------------------------------------------------------------------------------------- */
+/* ---- the integration ----------------------------------------------------- */
 
 /* CVODES calls this with its own user data, the Ode. */
-static int sensitivity_rhs(int ns, double t, N_Vector y, N_Vector ydot, int k, N_Vector s, N_Vector sdot, void *ode,
-                           N_Vector x1, N_Vector x2) {
+static int sensitivity_rhs(int ns, double t, N_Vector y, N_Vector ydot, int k, N_Vector s,
+                           N_Vector sdot, void *ode, N_Vector x1, N_Vector x2) {
 	(void)ns;
 	(void)ydot;
 	(void)x1;
@@ -36,7 +38,8 @@ Status sensitivity_begin(Sensitivity *w, Ode *o, Active active, Fn *jvp, uint32_
 	const uint32_t ncaptured = (uint32_t)o->call->options[1];
 	Status st = directions_begin(&w->d, &o->s, &o->in, active, o->captured, ns);
 	if (st == ST_OK)
-		st = routine_begin(&o->s, &w->jvp, jvp, "the derivative of the right-hand side", ncaptured, o->captured);
+		st = routine_begin(&o->s, &w->jvp, jvp, "the derivative of the right-hand side", ncaptured,
+		                   o->captured);
 	if (st != ST_OK) return st;
 	w->s = solve_vectors(&o->s, ns, o->in.n);
 	w->atol = solve_vectors(&o->s, ns, o->in.n);
@@ -60,7 +63,9 @@ Status sensitivity_start(Sensitivity *w) {
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
 	if (o->adams && o->s.status == ST_OK) {
 		w->nonlinear = sundials.SUNNonlinSol_FixedPointSens((int)w->d.ns, o->y, 0, o->s.sun);
-		if (!w->nonlinear || sundials.CVodeSetNonlinearSolverSensStg(o->mem, w->nonlinear) != CV_SUCCESS) return ST_NOMEM;
+		if (!w->nonlinear ||
+		    sundials.CVodeSetNonlinearSolverSensStg(o->mem, w->nonlinear) != CV_SUCCESS)
+			return ST_NOMEM;
 	}
 	return o->s.status;
 }
@@ -82,7 +87,7 @@ void sensitivity_end(Sensitivity *w) {
 	*w = (Sensitivity){0};
 }
 
-/* ---- the host function ----------------------------------------------------------------------------------------- */
+/* ---- the host function --------------------------------------------------- */
 
 typedef struct Run {
 	Ode o;
@@ -90,9 +95,7 @@ typedef struct Run {
 	Tensor *out;
 } Run;
 
-static int run_step(void *run, double *t) {
-	return ode_step(&((Run *)run)->o, t);
-}
+static int run_step(void *run, double *t) { return ode_step(&((Run *)run)->o, t); }
 
 static Status run_fail(void *run, int flag, double t) {
 	return ode_fail(&((Run *)run)->o, flag, t);
@@ -108,8 +111,8 @@ static Status run_row(void *run, int64_t k, double t) {
 	return ST_OK;
 }
 
-static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                           Value *results) {
+static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                           uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const uint32_t base = family_base(call->def->ud, call);
@@ -119,14 +122,17 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Run r = {0};
 	Status st = ode_begin(&r.o, c, call, args);
 	r.o.in.nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&r.o.s, args[base], "the times of the solution", r.o.in.nat, &r.o.in.at))
+	if (st == ST_OK &&
+	    !solve_numbers(&r.o.s, args[base], "the times of the solution", r.o.in.nat, &r.o.in.at))
 		st = r.o.s.status;
 	if (st == ST_OK && active.y0 &&
 	    !solve_numbers(&r.o.s, tangents[0], "the tangent of the initial value", r.o.in.n, &dy0))
 		st = r.o.s.status;
 	if (st == ST_OK) st = sensitivity_begin(&r.w, &r.o, active, call->fns[ODE_NFNS], 1);
 	if (st == ST_OK) st = direction_set(&r.w.d, 0, dy0, tangents + active.y0);
-	if (st == ST_OK) st = (r.out = tensor_zeros(c, DT_F64, 2, (int64_t[]){r.o.in.nat, r.o.in.n})) ? ST_OK : ST_NOMEM;
+	if (st == ST_OK)
+		st = (r.out = tensor_zeros(c, DT_F64, 2, (int64_t[]){r.o.in.nat, r.o.in.n})) ? ST_OK
+		                                                                             : ST_NOMEM;
 	if (st == ST_OK && r.w.d.scale[0] > 0) {
 		st = ode_start(&r.o);
 		if (st == ST_OK) st = sensitivity_start(&r.w);

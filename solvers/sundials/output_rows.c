@@ -1,7 +1,9 @@
-/* output_rows.c - the rows of a solution as it is made: times and values, in whole steps or at the times asked for.
+/* output_rows.c - the rows of a solution as it is made: times and values, in
+ * whole steps or at the times asked for.
  *
- * Needs: sundials.h. Guarantees: rows stay as they were written, but those of the first steps, which rows_join_first makes
- * the rows of one step whose polynomial is that of all of them to a part of the tolerances.
+ * Needs: sundials.h. Guarantees: rows stay as they were written, but those of
+ * the first steps, which rows_join_first makes the rows of one step whose
+ * polynomial is that of all of them to a part of the tolerances.
  */
 #include "solvers/sundials/sundials.h"
 #include <float.h>
@@ -38,19 +40,25 @@ void rows_end(Rows *r) {
 	*r = (Rows){0};
 }
 
-/* ---- the first steps ------------------------------------------------------------------------------------------- */
+/* ---- the first steps ----------------------------------------------------- */
 
-/* Integrators of many orders begin with steps of order 1, which may be 1e-12 of the whole. Their polynomials have the
- * values, but no second derivatives: a line has none, and roundings divided by 1e-24 are anything. */
+/* Integrators of many orders begin with steps of order 1, which may be 1e-12 of
+ * the whole. Their polynomials have the values, but no second derivatives: a
+ * line has none, and roundings divided by 1e-24 are anything. */
 enum { FIRST_STEPS = 32, DEGREE_MOST = 16 };
-/* Of the tolerances, by which one polynomial may miss what several were. A step may err by 1 itself. */
+/* Of the tolerances, by which one polynomial may miss what several were. A step
+ * may err by 1 itself. */
 #define PART 0.5
 
-static const double *times_of(const Rows *r) { return (const double *)(const void *)r->times->data; }
-static const double *row_of(const Rows *r, int64_t k) { return (const double *)(const void *)r->values->data + k * r->values->shape[1]; }
+static const double *times_of(const Rows *r) {
+	return (const double *)(const void *)r->times->data;
+}
+static const double *row_of(const Rows *r, int64_t k) {
+	return (const double *)(const void *)r->values->data + k * r->values->shape[1];
+}
 
-/* The weights at t of the values at the nodes of a step. One so short that its nodes are not what they were before they
- * were rounded is a line. */
+/* The weights at t of the values at the nodes of a step. One so short that its
+ * nodes are not what they were before they were rounded is a line. */
 static void weights_at(double t, const double *nodes, uint32_t degree, double *w) {
 	const double first = nodes[0], last = nodes[degree];
 	const bool line = fabs(last - first) <= 4 * degree * DBL_EPSILON * fabs(last);
@@ -65,16 +73,18 @@ static void weights_at(double t, const double *nodes, uint32_t degree, double *w
 	}
 }
 
-static double combined(const double *w, const double *values, uint32_t degree, int64_t n, int64_t i) {
+static double combined(const double *w, const double *values, uint32_t degree, int64_t n,
+                       int64_t i) {
 	double y = 0;
 	for (uint32_t j = 0; j <= degree; j++) y += w[j] * values[j * n + i];
 	return y;
 }
 
-/* The values of the first steps at the nodes of one that is as long as all of them. *fits: whether these tell the rows
- * between as the tolerances want them. Answers ^C and limits at each row. */
-static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t degree, double rtol, const double *atol,
-                      double *nodes, double *values, bool *fits) {
+/* The values of the first steps at the nodes of one that is as long as all of
+ * them. *fits: whether these tell the rows between as the tolerances want them.
+ * Answers ^C and limits at each row. */
+static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t degree, double rtol,
+                      const double *atol, double *nodes, double *values, bool *fits) {
 	const double *t = times_of(r);
 	const int64_t n = r->values->shape[1], rows = steps * degree;
 	double w[DEGREE_MOST + 1];
@@ -103,9 +113,11 @@ static Status one_for(const Solve *s, const Rows *r, int64_t steps, uint32_t deg
 }
 
 /* The rows behind the first `rows` follow those at nodes with these values. */
-static Status replace_first(Solve *s, Rows *r, int64_t rows, uint32_t degree, const double *nodes, const double *values) {
+static Status replace_first(Solve *s, Rows *r, int64_t rows, uint32_t degree, const double *nodes,
+                            const double *values) {
 	const int64_t n = r->values->shape[1], after = r->used - rows - 1, now = degree + 1 + after;
-	Tensor *times = tensor_new(s->c, DT_F64, 1, &now), *all = tensor_new(s->c, DT_F64, 2, (int64_t[]){now, n});
+	Tensor *times = tensor_new(s->c, DT_F64, 1, &now),
+		   *all = tensor_new(s->c, DT_F64, 2, (int64_t[]){now, n});
 	if (!times || !all) {
 		tensor_unref(times);
 		tensor_unref(all);
@@ -122,13 +134,15 @@ static Status replace_first(Solve *s, Rows *r, int64_t rows, uint32_t degree, co
 	return ST_OK;
 }
 
-Status rows_join_first(Solve *s, Rows *r, uint32_t degree, double rtol, const double *atol, int64_t until, int64_t *less) {
+Status rows_join_first(Solve *s, Rows *r, uint32_t degree, double rtol, const double *atol,
+                       int64_t until, int64_t *less) {
 	*less = 0;
 	if (r->fixed || degree < 2 || degree > DEGREE_MOST) return ST_OK;
 	int64_t steps = (until < r->used ? until : r->used - 1) / degree;
 	if (steps > FIRST_STEPS) steps = FIRST_STEPS;
 	const size_t size = (size_t)((degree + 1) * r->values->shape[1]);
-	double nodes[DEGREE_MOST + 1], *values = steps > 1 ? heap_alloc(s->c, size * sizeof *values) : NULL;
+	double nodes[DEGREE_MOST + 1],
+		*values = steps > 1 ? heap_alloc(s->c, size * sizeof *values) : NULL;
 	if (steps > 1 && !values) return ST_NOMEM;
 	Status st = ST_OK;
 	bool fits = false;

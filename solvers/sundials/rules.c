@@ -1,27 +1,32 @@
 /* rules.c - derivative rules of the solvers as IR.
  *
- * Needs: rules.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the
- * solver knows:
- *   t0 moves:  at fixed times the solution through (t0, y0) is the one that starts at y0 - y'(t0) dt0 instead, so
+ * Needs: rules.h. Guarantees: as stated there. Tangents of t0 and of the times
+ * wanted are turned into what the solver knows:
+ *   t0 moves:  at fixed times the solution through (t0, y0) is the one that
+ *   starts at y0 - y'(t0) dt0 instead, so
  *              dy0 := dy0 - y'(t0) dt0;
- *   a wanted time moves: its row moves by y' dt, and the time itself by dt;
- *   t0 or t1 moves where the integrator chose the times: the first row is at t0 and the last at t1, and they move with
- *   them as wanted times do. The rows between are where the integrator put them, and stay there.
- * The tolerances do not move the solution. Of an implicit system y' is not at hand: a first time and wanted times that
- * move are refused, and its last row stays at the t1 of the value (the library moves it along the interpolant instead,
- * _rows_of_dae in ode.dsl); a tangent of its y'(t0) is ignored, because it follows from the others.
+ *   a wanted time moves: its row moves by y' dt, and the time itself by dt; t0
+ *   or t1 moves where the integrator chose the times: the first row is at t0
+ *   and the last at t1, and they move with them as wanted times do. The rows
+ *   between are where the integrator put them, and stay there.
+ * The tolerances do not move the solution. Of an implicit system y' is not at
+ * hand: a first time and wanted times that move are refused, and its last row
+ * stays at the t1 of the value (the library moves it along the interpolant
+ * instead, _rows_of_dae in ode.dsl); a tangent of its y'(t0) is ignored,
+ * because it follows from the others.
  */
 #include "solvers/sundials/rules.h"
 
 Active active_of(const Family *m, const HostCall *call) {
 	const int64_t *w = call->options + m->noptions;
-	return (Active){
-		.y0 = w[0], .vjp_state = w[1], .vjp_captured = w[2], .ncaptured = (uint32_t)w[3], .captured = w + 4};
+	return (Active){.y0 = w[0],
+	                .vjp_state = w[1],
+	                .vjp_captured = w[2],
+	                .ncaptured = (uint32_t)w[3],
+	                .captured = w + 4};
 }
 
-static Arena *scratch(Builder *b) {
-	return build_fn(b)->arena;
-}
+static Arena *scratch(Builder *b) { return build_fn(b)->arena; }
 
 void refuse_derivative(Builder *b, const char *solver, const char *why) {
 	Ctx *c = build_ctx(b);
@@ -46,7 +51,8 @@ Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, 
 	return in;
 }
 
-/* A rate has the shape of what it is the rate of: where the function says its own lengths a guard says so, which holds, since the integration has run.
+/* A rate has the shape of what it is the rate of: where the function says its
+ * own lengths a guard says so, which holds, since the integration has run.
  * Lengths that never are equal fail here, as the integration would. */
 static Ref shaped_like(Builder *b, Ref rate, Ref like) {
 	Ctx *c = build_ctx(b);
@@ -54,7 +60,8 @@ static Ref shaped_like(Builder *b, Ref rate, Ref like) {
 	for (uint32_t k = 0; k < t.rank && r.rank == t.rank; k++) {
 		build_unify(b, r.dims[k], t.dims[k], atom(c, "the right-hand side and the unknowns"));
 		if (build_canon(b, r.dims[k]) == build_canon(b, t.dims[k])) continue;
-		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "the right-hand side gives another number of values than there are unknowns");
+		diag_error(c, E_SHAPE, span_of(c, build_span(b)),
+		           "the right-hand side gives another number of values than there are unknowns");
 		ctx_throw(c, ST_ERROR);
 	}
 	return build_convert(b, rate, (Dtype)t.dtype);
@@ -62,7 +69,8 @@ static Ref shaped_like(Builder *b, Ref rate, Ref like) {
 
 Ref rate_at(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y) {
 	Ref out;
-	build_call(b, call->fns[FAMILY_F], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, t, y), &out);
+	build_call(b, call->fns[FAMILY_F], (uint32_t)call->options[1] + 2,
+	           f_args(b, m, call, args, t, y), &out);
 	return shaped_like(b, out, y);
 }
 
@@ -75,7 +83,8 @@ Fn *rows_of_f(Builder *b, const HostCall *call) {
 }
 
 /* dt_k y'(t_k) for all rows k. */
-static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const Ref *args, const Ref *results, Ref dt) {
+static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const Ref *args,
+                      const Ref *results, Ref dt) {
 	Ref rate;
 	build_call(b, rows_of_f(b, call), (uint32_t)call->options[1] + 2,
 	           f_args(b, m, call, args, results[0], results[1]), &rate);
@@ -94,12 +103,14 @@ static Ref as_row(Builder *b, Ref x, Ref rows, bool last) {
 	return build_pad(b, build_reshape(b, x, t.rank, shape), low, t.dims, NULL);
 }
 
-/* What a first and a last time that move do to the times and the values of a whole solution. Where it has one row only, that row is the last. */
-static void moved_ends(Builder *b, const Family *m, const HostCall *call, const Ref *args, const Ref *results, Ref dt0, Ref dt1,
-                       Ref *dtimes, Ref *dvalues) {
+/* What a first and a last time that move do to the times and the values of a
+ * whole solution. Where it has one row only, that row is the last. */
+static void moved_ends(Builder *b, const Family *m, const HostCall *call, const Ref *args,
+                       const Ref *results, Ref dt0, Ref dt1, Ref *dtimes, Ref *dvalues) {
 	Ctx *c = build_ctx(b);
 	const Type t = *ref_ty(build_fn(b), results[1]);
-	const Dim one = dim_const(c, 1), none = dim_const(c, 0), at[2] = {dim_sub(c, t.dims[0], one), none};
+	const Dim one = dim_const(c, 1), none = dim_const(c, 0),
+			  at[2] = {dim_sub(c, t.dims[0], one), none};
 	if (dt0 != REF_NONE) {
 		Ref single = build2(b, OP_EQ, build_extent(b, t.dims[0]), build_extent(b, one));
 		dt0 = build_select(b, single, build_zeros(b, ref_type(build_fn(b), dt0)), dt0);
@@ -109,7 +120,8 @@ static void moved_ends(Builder *b, const Family *m, const HostCall *call, const 
 	}
 	if (dt1 == REF_NONE) return;
 	Ref end = build_reshape(b, build_slice(b, results[0], at, &one, NULL), 0, NULL);
-	Ref y = build_reshape(b, build_slice(b, results[1], at, (Dim[]){one, t.dims[1]}, NULL), 1, t.dims + 1);
+	Ref y = build_reshape(b, build_slice(b, results[1], at, (Dim[]){one, t.dims[1]}, NULL), 1,
+	                      t.dims + 1);
 	Ref by = times_number(b, rate_at(b, m, call, args, end, y), dt1);
 	*dtimes = tangent_sum(b, *dtimes, as_row(b, dt1, results[0], true));
 	*dvalues = tangent_sum(b, *dvalues, as_row(b, by, results[1], true));
@@ -118,23 +130,30 @@ static void moved_ends(Builder *b, const Family *m, const HostCall *call, const 
 /* The times are the integrator's own. */
 static bool whole_solution(Builder *b, const Family *m, const Ref *args) {
 	int64_t length;
-	return dim_is_const(build_ctx(b), build_canon(b, ref_ty(build_fn(b), args[m->saveat])->dims[0]), &length) && length == 0;
+	return dim_is_const(build_ctx(b), build_canon(b, ref_ty(build_fn(b), args[m->saveat])->dims[0]),
+	                    &length) &&
+	       length == 0;
 }
 
-static bool moves(Builder *b, const Family *m, const HostCall *call, const Ref *tangents, uint32_t captured) {
+static bool moves(Builder *b, const Family *m, const HostCall *call, const Ref *tangents,
+                  uint32_t captured) {
 	const Ref r = tangents[m->operands + captured];
 	if (r == REF_NONE) return false;
 	if (dtype_is_complex((Dtype)ref_ty(build_fn(b), r)->dtype))
-		refuse_derivative(b, call->def->name, "with respect to a complex number that its function captures");
+		refuse_derivative(b, call->def->name,
+		                  "with respect to a complex number that its function captures");
 	return true;
 }
 
-/* Options of a derived call: those of the primal one, and the words that active_of reads. */
-int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v, uint32_t *n) {
+/* Options of a derived call: those of the primal one, and the words that
+ * active_of reads. */
+int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v,
+                         uint32_t *n) {
 	*n = m->noptions + 4 + v.ncaptured;
 	int64_t *out = ARENA_ARRAY(scratch(b), int64_t, *n);
 	memcpy(out, options, m->noptions * sizeof *out);
-	memcpy(out + m->noptions, (int64_t[]){v.y0, v.vjp_state, v.vjp_captured, v.ncaptured}, 4 * sizeof *out);
+	memcpy(out + m->noptions, (int64_t[]){v.y0, v.vjp_state, v.vjp_captured, v.ncaptured},
+	       4 * sizeof *out);
 	if (v.ncaptured) memcpy(out + m->noptions + 4, v.captured, v.ncaptured * sizeof *out);
 	return out;
 }
@@ -145,7 +164,8 @@ static const HostDef *derived_host(Builder *b, const char *name) {
 	return def;
 }
 
-/* f as a function of the values that it captures, each of them once: at[k] says which of them the k-th is. With one reference. */
+/* f as a function of the values that it captures, each of them once: at[k] says
+ * which of them the k-th is. With one reference. */
 static Fn *capturing_once(Ctx *c, Fn *f, uint32_t ncaptured, const uint32_t *at) {
 	const uint32_t n = fn_nparams(f);
 	Builder *b = build_begin(c, f->name, f->span, f);
@@ -165,13 +185,17 @@ typedef struct Derived {
 	Ref *args, *tangents;
 } Derived;
 
-/* The same call with a right-hand side that captures nothing twice where something that moves is. Several functions in it may capture one parameter, and each of them
- * hands it over; there is one sensitivity of it and one cotangent. */
-static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *tangents) {
+/* The same call with a right-hand side that captures nothing twice where
+ * something that moves is. Several functions in it may capture one parameter,
+ * and each of them hands it over; there is one sensitivity of it and one
+ * cotangent. */
+static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                         const Ref *tangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t n = (uint32_t)call->options[1];
-	Derived d = {call, ARENA_ARRAY(scratch(b), Ref, nargs + 1), ARENA_ARRAY(scratch(b), Ref, nargs + 1)};
+	Derived d = {call, ARENA_ARRAY(scratch(b), Ref, nargs + 1),
+	             ARENA_ARRAY(scratch(b), Ref, nargs + 1)};
 	uint32_t *at = ARENA_ARRAY(scratch(b), uint32_t, n + 1), kept = 0;
 	bool moves_twice = false;
 	memcpy(d.args, args, m->operands * sizeof *args);
@@ -180,7 +204,10 @@ static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const
 	for (uint32_t k = 0; k < n; k++) {
 		const Ref x = args[m->operands + k];
 		const Ref dx = tangents[m->operands + k];
-		for (at[k] = 0; at[k] < kept && (captured[at[k]] != x || d.tangents[m->operands + at[k]] != dx); at[k]++) continue;
+		for (at[k] = 0;
+		     at[k] < kept && (captured[at[k]] != x || d.tangents[m->operands + at[k]] != dx);
+		     at[k]++)
+			continue;
 		if (at[k] < kept) {
 			moves_twice |= dx != REF_NONE;
 			continue;
@@ -188,7 +215,8 @@ static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const
 		captured[kept] = x;
 		d.tangents[m->operands + kept++] = dx;
 	}
-	const uint32_t from = m->operands + (moves_twice ? n : 0), to = m->operands + (moves_twice ? kept : 0);
+	const uint32_t from = m->operands + (moves_twice ? n : 0),
+				   to = m->operands + (moves_twice ? kept : 0);
 	memcpy(d.args + to, args + from, (nargs - from) * sizeof *args);
 	memcpy(d.tangents + to, tangents + from, (nargs - from) * sizeof *tangents);
 	if (!moves_twice) return d;
@@ -203,21 +231,26 @@ static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const
 	return d;
 }
 
-void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *given_args, const Ref *results,
-                const Ref *given_tangents, Ref *result_tangents) {
+void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *given_args,
+                const Ref *results, const Ref *given_tangents, Ref *result_tangents) {
 	Ctx *c = build_ctx(b);
 	const Derived d = each_once(b, given, nargs, given_args, given_tangents);
 	const HostCall *call = d.call;
 	const Ref *args = d.args, *tangents = d.tangents;
 	const Family *m = call->def->ud;
-	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call), nstates = m->implicit ? 2 : 1;
-	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt1 = tangents[m->t1], dt = tangents[m->saveat], dvalues = REF_NONE;
+	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call),
+				   nstates = m->implicit ? 2 : 1;
+	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt1 = tangents[m->t1],
+		dt = tangents[m->saveat], dvalues = REF_NONE;
 	result_tangents[0] = result_tangents[1] = result_tangents[2] = REF_NONE;
-	if (m->implicit && dt0 != REF_NONE) refuse_derivative(b, call->def->name, "with respect to the first time");
+	if (m->implicit && dt0 != REF_NONE)
+		refuse_derivative(b, call->def->name, "with respect to the first time");
 	if (m->implicit && dt != REF_NONE)
-		refuse_derivative(b, call->def->name, "with respect to the times at which the solution is wanted");
+		refuse_derivative(b, call->def->name,
+		                  "with respect to the times at which the solution is wanted");
 	if (dt0 != REF_NONE) {
-		Ref back = build1(b, OP_NEG, times_number(b, rate_at(b, m, call, args, args[m->t0], args[m->y0]), dt0));
+		Ref back = build1(
+			b, OP_NEG, times_number(b, rate_at(b, m, call, args, args[m->t0], args[m->y0]), dt0));
 		dy0 = tangent_sum(b, dy0, back);
 	}
 	Active v = {.y0 = dy0 != REF_NONE};
@@ -228,7 +261,8 @@ void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *gi
 	v.captured = which;
 	if (v.y0 || v.ncaptured) {
 		for (uint32_t k = 0; k < nstates; k++) active[ncaptured + 1 + k] = true;
-		Fn *fns[3] = {call->fns[0], call->fns[1], ir_services(c)->jvp(c, call->fns[0], active, &changes)};
+		Fn *fns[3] = {call->fns[0], call->fns[1],
+		              ir_services(c)->jvp(c, call->fns[0], active, &changes)};
 		uint32_t noptions, n = base;
 		const int64_t *options = derived_options(b, m, call->options, v, &noptions);
 		Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured);
@@ -236,12 +270,14 @@ void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *gi
 		/* the same numbers, and nothing's result */
 		operands[n++] = whole_solution(b, m, args) ? results[0] : args[m->saveat];
 		if (v.y0) operands[n++] = dy0;
-		for (uint32_t k = 0; k < v.ncaptured; k++) operands[n++] = tangents[m->operands + (uint32_t)which[k]];
-		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands,
-		           &dvalues, 1);
+		for (uint32_t k = 0; k < v.ncaptured; k++)
+			operands[n++] = tangents[m->operands + (uint32_t)which[k]];
+		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options),
+		           n, operands, &dvalues, 1);
 	}
 	if (whole_solution(b, m, args)) {
-		if (!m->implicit) moved_ends(b, m, call, args, results, dt0, dt1, &result_tangents[0], &dvalues);
+		if (!m->implicit)
+			moved_ends(b, m, call, args, results, dt0, dt1, &result_tangents[0], &dvalues);
 	} else if (dt != REF_NONE) {
 		dvalues = tangent_sum(b, dvalues, moved_rows(b, m, call, args, results, dt));
 		result_tangents[0] = dt;
@@ -249,7 +285,8 @@ void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *gi
 	result_tangents[1] = dvalues;
 }
 
-uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                       TypeId *out, uint32_t cap) {
 	const Family *m = call->def->ud;
 	const uint32_t base = family_base(m, call);
 	const Active v = active_of(m, call);
@@ -261,7 +298,8 @@ uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32
 	return 1;
 }
 
-uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                       TypeId *out, uint32_t cap) {
 	const Family *m = call->def->ud;
 	const Active v = active_of(m, call);
 	if (cap < v.y0 + v.ncaptured || nargs != family_base(m, call) + 2)
@@ -273,7 +311,8 @@ uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32
 	return n;
 }
 
-/* (parameters of f, w) -> cotangents of the active parameters; NULL when f does not depend on them. */
+/* (parameters of f, w) -> cotangents of the active parameters; NULL when f does
+ * not depend on them. */
 Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	Fn *primal, *linear;
 	uint32_t nresiduals;
@@ -284,7 +323,8 @@ Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	const uint32_t n = fn_nparams(f);
 	Builder *b = build_begin(c, atom_f(c, "%s vjp", atom_text(c, f->name)), f->span, f);
 	build_derivative(b);
-	Ref *args = ARENA_ARRAY(scratch(b), Ref, n + 1), *values = ARENA_ARRAY(scratch(b), Ref, nresiduals + 2);
+	Ref *args = ARENA_ARRAY(scratch(b), Ref, n + 1),
+		*values = ARENA_ARRAY(scratch(b), Ref, nresiduals + 2);
 	Ref *out = ARENA_ARRAY(scratch(b), Ref, fn_nresults(back) + 1);
 	for (uint32_t k = 0; k < n; k++) args[k] = build_param(b, ref_type(f, fn_param(f, k)), 0);
 	Ref w = build_param(b, ref_type(f, fn_result(f, 0)), 0);
@@ -294,8 +334,8 @@ Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	return build_end(b, fn_nresults(back), out);
 }
 
-void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                       const Ref *result_cotangents, Ref *cotangents) {
+void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t base = family_base(m, call), ncaptured = (uint32_t)call->options[1];
@@ -303,7 +343,8 @@ void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const R
 	Fn *fns[5] = {call->fns[0], call->fns[1], call->fns[2]}, *made[2] = {NULL, NULL};
 	uint32_t nfns = 3, noptions;
 	if (m->backward) {
-		bool *active = ARENA_ARRAY(scratch(b), bool, 2 * (ncaptured + 2)), *captured = active + ncaptured + 2;
+		bool *active = ARENA_ARRAY(scratch(b), bool, 2 * (ncaptured + 2)),
+			 *captured = active + ncaptured + 2;
 		active[ncaptured + 1] = true;
 		for (uint32_t k = 0; k < v.ncaptured; k++) captured[v.captured[k]] = true;
 		made[0] = vjp_of(c, call->fns[0], active);
@@ -314,7 +355,8 @@ void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const R
 		v.vjp_captured = made[1] != NULL;
 	}
 	const int64_t *options = derived_options(b, m, call->options, v, &noptions);
-	Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2), *results = ARENA_ARRAY(scratch(b), Ref, v.ncaptured + 2);
+	Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2),
+		*results = ARENA_ARRAY(scratch(b), Ref, v.ncaptured + 2);
 	memcpy(operands, args, (base + 1) * sizeof *operands);
 	operands[base + 1] = result_cotangents[0];
 	HostId id = host_call_intern(c, derived_host(b, m->adjoint), nfns, fns, noptions, options);

@@ -1,20 +1,23 @@
-/* rules.h - derivative rules of the solvers as IR: what "ode" and "dae" have in common.
+/* rules.h - derivative rules of the solvers as IR: what "ode" and "dae" have in
+ * common.
  *
- * Needs: lang/ir/host.h, and the transforms through ir_services. Guarantees: a rule only emits host calls; which
- * parameters are active is written behind the options of the call it comes from, so that the solver finds the
- * operands where they were.
+ * Needs: lang/ir/host.h, and the transforms through ir_services. Guarantees: a
+ * rule only emits host calls; which parameters are active is written behind the
+ * options of the call it comes from, so that the solver finds the operands
+ * where they were.
  *
  *     y = S(y0, p) ──jvp──▶ dy = tangent(operands of S, times; dy0, dp)
- *                               └──transpose──▶ (wy0, wp) = adjoint(operands of S, times, w)
+ *                               └──transpose──▶ (wy0, wp) = adjoint(operands of
+ *                               S, times, w)
  *
  *     tangent   operands: those of the primal call, times, tangents of y0 (if active) and of the active captured
  *               values of f
  *               functions: f, its Jacobian, the jvp of f
  *               result: f64[K, n]
  *     adjoint   operands: those of the primal call, times, w f64[K, n]
- *               functions: f, its Jacobian, the jvp of f, and where there are any the vjp for y, the vjp for what f
- *               captures
- *               results: cotangents of y0 (if active) and of the active captured values
+ *               functions: f, its Jacobian, the jvp of f, and where there are
+ *               any the vjp for y, the vjp for what f captures results:
+ *               cotangents of y0 (if active) and of the active captured values
  */
 #ifndef ATLED_SOLVERS_SUNDIALS_RULES_H
 #define ATLED_SOLVERS_SUNDIALS_RULES_H
@@ -32,8 +35,8 @@ typedef struct Family {
 	uint32_t y0, t0, t1, saveat, rtol, atol, colptr, rowind;
 	uint32_t yp0, id; /* of an implicit system */
 	uint32_t linear;  /* option: 0 when the Jacobian is dense */
-	bool implicit; /* f(t, y, y') = 0 instead of y' = f(t, y) */
-	bool backward; /* the adjoint wants vjps */
+	bool implicit;    /* f(t, y, y') = 0 instead of y' = f(t, y) */
+	bool backward;    /* the adjoint wants vjps */
 } Family;
 
 /* Which of y0 and f's captured values have tangents. */
@@ -45,29 +48,37 @@ typedef struct Active {
 } Active;
 Active active_of(const Family *m, const HostCall *call);
 static inline uint32_t family_base(const Family *m,
-                                   const HostCall *call) { /* where the operands of a derived call go on */
+                                   /* where the operands of a derived call go
+                                    * on */
+                                   const HostCall *call) {
 	return m->operands + (uint32_t)(call->options[1] + call->options[2]);
 }
 
 /* The three rules; HostDef.ud is the Family. */
-void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                const Ref *tangents, Ref *result_tangents);
-void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                       const Ref *result_cotangents, Ref *cotangents);
-uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
-uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
+void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                const Ref *results, const Ref *tangents, Ref *result_tangents);
+void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       const bool *linear, const Ref *result_cotangents, Ref *cotangents);
+uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                       TypeId *out, uint32_t cap);
+uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                       TypeId *out, uint32_t cap);
 
 /* Parts of the rules that second_order.c uses too. */
-/* (parameters of f, w) -> cotangents of the active parameters, with one reference; NULL when f does not depend on
- * them. */
+/* (parameters of f, w) -> cotangents of the active parameters, with one
+ * reference; NULL when f does not depend on them. */
 Fn *vjp_of(Ctx *c, Fn *f, const bool *active);
-/* m->noptions options and the words that active_of reads; lives as long as the function under construction. */
-int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v, uint32_t *n);
+/* m->noptions options and the words that active_of reads; lives as long as the
+ * function under construction. */
+int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v,
+                         uint32_t *n);
 /* The operands of f in a call of the family: what it captures, then t and y. */
 Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y);
-Ref rate_at(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y); /* y' */
+/* y' */
+Ref rate_at(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y);
 Fn *rows_of_f(Builder *b, const HostCall *call); /* f for one t and one y in each row */
-Ref tangent_sum(Builder *b, Ref x, Ref y); /* where one is REF_NONE, the other */
-_Noreturn void refuse_derivative(Builder *b, const char *solver, const char *why); /* "SOLVER has no derivative WHY" */
+Ref tangent_sum(Builder *b, Ref x, Ref y);       /* where one is REF_NONE, the other */
+/* "SOLVER has no derivative WHY" */
+_Noreturn void refuse_derivative(Builder *b, const char *solver, const char *why);
 
 #endif

@@ -1,33 +1,36 @@
-/* second_order.c - derivatives of the derivatives of "ode" and "dae": of their tangents and of their adjoints.
+/* second_order.c - derivatives of the derivatives of "ode" and "dae": of their
+ * tangents and of their adjoints.
  *
- * Needs: second_order.h; what is where in a call, the family says. Guarantees: derivatives of "ode" and "dae" of any order in every
- * mixture of modes; of "dae", by the times of what was taken backward there is none, which is refused by name.
+ * Needs: second_order.h; what is where in a call, the family says. Guarantees:
+ * derivatives of "ode" and "dae" of any order in every mixture of modes; of
+ * "dae", by the times of what was taken backward there is none, which is
+ * refused by name.
  *
- * The tangent s of a solution y solves an equation of its own, so (y, s) is the solution of a *doubled* system,
+ * The tangent s of a solution y solves an equation of its own, so (y, s) is the
+ * solution of a *doubled* system,
  *     z' = (f(t, y; p), J s + f_p dp),   z(t0) = (y0, dy0),   with parameters (p, dp),
- * and the derivative of the tangent is the tangent of the doubled system. Its Jacobian is (J, 0; *, J), of which the
- * lower left block is left out: Newton's method then errs by a nilpotent matrix only and needs an iteration more.
+ * and the derivative of the tangent is the tangent of the doubled system. Its
+ * Jacobian is (J, 0; *, J), of which the lower left block is left out: Newton's
+ * method then errs by a nilpotent matrix only and needs an iteration more.
  *
- * The adjoint gives g = (dY/dx)^T w for x = (y0, p). Its derivative in w is the adjoint again; in x it is the Hessian
- * of <w, Y(x)> times dx, which is symmetric, so that the curvature is its own transpose. It is the gradient, in x,
- * of <w, s> for the doubled system started in the direction dx, and so the adjoint of that system for the cotangents (0, w): its own
- * derivative is that adjoint's.
+ * The adjoint gives g = (dY/dx)^T w for x = (y0, p). Its derivative in w is the
+ * adjoint again; in x it is the Hessian of <w, Y(x)> times dx, which is
+ * symmetric, so that the curvature is its own transpose. It is the gradient, in
+ * x, of <w, s> for the doubled system started in the direction dx, and so the
+ * adjoint of that system for the cotangents (0, w): its own derivative is that
+ * adjoint's.
  */
 #include "solvers/sundials/second_order.h"
 
-static Arena *scratch(Builder *b) {
-	return build_fn(b)->arena;
-}
+static Arena *scratch(Builder *b) { return build_fn(b)->arena; }
 
-static Ref joined(Builder *b, Ref x, Ref y) {
-	return build_concat(b, 2, (Ref[]){x, y}, 0);
-}
+static Ref joined(Builder *b, Ref x, Ref y) { return build_concat(b, 2, (Ref[]){x, y}, 0); }
 
 static Ref or_zeros(Builder *b, Ref x, Ref like) {
 	return x != REF_NONE ? x : build_zeros(b, ref_type(build_fn(b), like));
 }
 
-/* ---- the doubled system ---------------------------------------------------------------------------------------- */
+/* ---- the doubled system -------------------------------------------------- */
 
 /* The parameter z of a doubled function that replaces y, and its halves. */
 typedef struct Halves {
@@ -41,7 +44,8 @@ static Halves halves_param(Builder *b, const Fn *f, Ref y) {
 	int64_t length;
 	const bool known = dim_is_const(c, n, &length);
 	const Dim both = known ? dim_const(c, 2 * length) : build_fresh_dim(b, atom(c, "n"), f->span);
-	return (Halves){build_param(b, type_tensor(c, DT_F64, 1, &both), 0), known ? n : dim_floordiv(c, both, 2)};
+	return (Halves){build_param(b, type_tensor(c, DT_F64, 1, &both), 0),
+	                known ? n : dim_floordiv(c, both, 2)};
 }
 
 static Ref half_of(Builder *b, Halves h, bool second) {
@@ -49,38 +53,44 @@ static Ref half_of(Builder *b, Halves h, bool second) {
 	return build_slice(b, h.z, &start, &h.half, NULL);
 }
 
-/* (captured..., dp of the active ones..., t, z) -> z', or with z' behind z the residual, from the jvp of f. */
+/* (captured..., dp of the active ones..., t, z) -> z', or with z' behind z the
+ * residual, from the jvp of f. */
 static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive, uint32_t nstates) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jvp->name)), jvp->span, jvp);
 	build_derivative(b);
 	const uint32_t behind = ncaptured + 1 + nstates; /* the tangents in the jvp */
-	Ref *args = ARENA_ARRAY(scratch(b), Ref, behind + nactive + nstates), out[2] = {REF_NONE, REF_NONE};
-	for (uint32_t k = 0; k < ncaptured; k++) args[k] = build_param(b, ref_type(jvp, fn_param(jvp, k)), 0);
+	Ref *args = ARENA_ARRAY(scratch(b), Ref, behind + nactive + nstates),
+		out[2] = {REF_NONE, REF_NONE};
+	for (uint32_t k = 0; k < ncaptured; k++)
+		args[k] = build_param(b, ref_type(jvp, fn_param(jvp, k)), 0);
 	for (uint32_t k = 0; k < nactive; k++) {
 		const uint32_t at = behind + k;
 		args[at] = build_param(b, ref_type(jvp, fn_param(jvp, at)), 0);
 	}
 	args[ncaptured] = build_param(b, type_scalar(c, DT_F64), 0);
 	Halves h = halves_param(b, jvp, fn_param(jvp, ncaptured + 1));
-	const Ref states[2] = {h.z, nstates > 1 ? build_param(b, ref_type(build_fn(b), h.z), 0) : REF_NONE};
+	const Ref states[2] = {h.z,
+	                       nstates > 1 ? build_param(b, ref_type(build_fn(b), h.z), 0) : REF_NONE};
 	for (uint32_t k = 0; k < nstates; k++) {
 		h.z = states[k];
 		args[ncaptured + 1 + k] = half_of(b, h, false);
 		args[behind + nactive + k] = half_of(b, h, true);
 	}
 	build_call(b, jvp, behind + nactive + nstates, args, out);
-	if (fn_nresults(jvp) < 2)
-		out[1] = build_zeros(b, ref_type(build_fn(b), args[ncaptured + 1])); /* f depends on nothing active */
+	if (fn_nresults(jvp) < 2) /* f depends on nothing active */
+		out[1] = build_zeros(b, ref_type(build_fn(b), args[ncaptured + 1]));
 	Ref r = joined(b, out[0], out[1]);
 	return build_end(b, 1, &r);
 }
 
-/* (captured..., t, z) -> the two diagonal blocks; of a residual (captured..., t, z, z', cj). */
+/* (captured..., t, z) -> the two diagonal blocks; of a residual (captured...,
+ * t, z, z', cj). */
 static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense, bool implicit) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jac->name)), jac->span, jac);
 	build_derivative(b);
 	Ref *args = ARENA_ARRAY(scratch(b), Ref, ncaptured + 4), j, r;
-	for (uint32_t k = 0; k <= ncaptured; k++) args[k] = build_param(b, ref_type(jac, fn_param(jac, k)), 0);
+	for (uint32_t k = 0; k <= ncaptured; k++)
+		args[k] = build_param(b, ref_type(jac, fn_param(jac, k)), 0);
 	Halves h = halves_param(b, jac, fn_param(jac, ncaptured + 1));
 	const Ref rate = implicit ? build_param(b, ref_type(build_fn(b), h.z), 0) : REF_NONE;
 	if (implicit) args[ncaptured + 3] = build_param(b, type_scalar(c, DT_F64), 0);
@@ -89,7 +99,8 @@ static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense, boo
 	build_call(b, jac, ncaptured + (implicit ? 4 : 2), args, &j);
 	if (dense) {
 		Ref zero = build_zeros(b, ref_type(build_fn(b), j));
-		r = joined(b, build_concat(b, 2, (Ref[]){j, zero}, 1), build_concat(b, 2, (Ref[]){zero, j}, 1));
+		r = joined(b, build_concat(b, 2, (Ref[]){j, zero}, 1),
+		           build_concat(b, 2, (Ref[]){zero, j}, 1));
 	} else {
 		r = joined(b, j, j);
 	}
@@ -108,10 +119,11 @@ static int64_t *doubled_options(Builder *b, const HostCall *call, uint32_t nacti
 static void doubled_functions(Ctx *c, const HostCall *call, Fn *jvp, uint32_t nactive, Fn **fns) {
 	const Family *m = call->def->ud;
 	fns[FAMILY_F] = doubled_f(c, jvp, (uint32_t)call->options[1], nactive, m->implicit ? 2 : 1);
-	fns[FAMILY_JAC] = doubled_jacobian(c, call->fns[FAMILY_JAC], (uint32_t)call->options[2], call->options[m->linear] == 0, m->implicit);
+	fns[FAMILY_JAC] = doubled_jacobian(c, call->fns[FAMILY_JAC], (uint32_t)call->options[2],
+	                                   call->options[m->linear] == 0, m->implicit);
 }
 
-/* ---- the derivative of the tangent ----------------------------------------------------------------------------- */
+/* ---- the derivative of the tangent --------------------------------------- */
 
 /* The largest element, or 0 of an array without any. */
 static Ref largest_of(Builder *b, Ref x) {
@@ -121,13 +133,16 @@ static Ref largest_of(Builder *b, Ref x) {
 	Dim one = dim_const(c, 1), all = one;
 	for (int k = 0; k < type.rank; k++) all = dim_mul(c, all, type.dims[k]);
 	Ref zero = build_zeros(b, type_tensor(c, DT_F64, 1, &one));
-	return build_reduce(b, OP_REDUCE_MAX, build_concat(b, 2, (Ref[]){zero, build_reshape(b, x, 1, &all)}, 0), 1, (int[]){0});
+	return build_reduce(b, OP_REDUCE_MAX,
+	                    build_concat(b, 2, (Ref[]){zero, build_reshape(b, x, 1, &all)}, 0), 1,
+	                    (int[]){0});
 }
 
-/* x + 0.01 max x, but 1 where all are 0: what sensitivity_directions.c takes for the size of values of magnitude x, up to a
- * factor of two. */
+/* x + 0.01 max x, but 1 where all are 0: what sensitivity_directions.c takes
+ * for the size of values of magnitude x, up to a factor of two. */
 static Ref largest_ratio(Builder *b, Ref p, Ref dp) {
-	Ref size = build_convert(b, build1(b, OP_ABS, p), DT_F64), ratio = build_convert(b, build1(b, OP_ABS, dp), DT_F64);
+	Ref size = build_convert(b, build1(b, OP_ABS, p), DT_F64),
+		ratio = build_convert(b, build1(b, OP_ABS, dp), DT_F64);
 	Ref most = largest_of(b, size);
 	Ref none = build2(b, OP_LE, most, build_f64(b, 0));
 	Ref least = build_select(b, none, build_f64(b, 1), build2(b, OP_MUL, build_f64(b, 0.01), most));
@@ -136,16 +151,20 @@ static Ref largest_ratio(Builder *b, Ref p, Ref dp) {
 }
 
 /* atol of (y, s): that of s is that of y times the size of the direction. */
-static Ref doubled_atol(Builder *b, const Family *m, const Ref *args, Active v, Ref dy0, const Ref *dp) {
+static Ref doubled_atol(Builder *b, const Family *m, const Ref *args, Active v, Ref dy0,
+                        const Ref *dp) {
 	Ref y0 = args[m->y0], size = build_f64(b, 1e-200); /* a direction of zeros: s stays 0 */
 	const TypeId vector = ref_type(build_fn(b), y0);
 	if (v.y0) size = build2(b, OP_MAX, size, largest_ratio(b, y0, dy0));
 	for (uint32_t k = 0; k < v.ncaptured; k++)
-		size = build2(b, OP_MAX, size, largest_ratio(b, args[m->operands + (uint32_t)v.captured[k]], dp[k]));
+		size = build2(b, OP_MAX, size,
+		              largest_ratio(b, args[m->operands + (uint32_t)v.captured[k]], dp[k]));
 	Ref some = build2(b, OP_MUL, build_f64(b, 1e-3), args[m->rtol]); /* where atol is 0 */
-	Ref atol = build2(b, OP_ADD, args[m->atol],
-	                  build2(b, OP_MUL, build_broadcast_scalar(b, some, vector), build1(b, OP_ABS, y0)));
-	return joined(b, args[m->atol], build2(b, OP_MUL, atol, build_broadcast_scalar(b, size, vector)));
+	Ref atol =
+		build2(b, OP_ADD, args[m->atol],
+	           build2(b, OP_MUL, build_broadcast_scalar(b, some, vector), build1(b, OP_ABS, y0)));
+	return joined(b, args[m->atol],
+	              build2(b, OP_MUL, atol, build_broadcast_scalar(b, size, vector)));
 }
 
 static void doubled_pattern(Builder *b, const HostCall *call, const Ref *args, Ref *in) {
@@ -160,10 +179,12 @@ static void doubled_pattern(Builder *b, const HostCall *call, const Ref *args, R
 	const Dim n = ref_ty(build_fn(b), args[m->y0])->dims[0], rest = dim_sub(c, nc, one);
 	Ref more = build2(b, OP_ADD, *colptr, build_broadcast_scalar(b, build_extent(b, nnz), tc));
 	*colptr = joined(b, *colptr, build_slice(b, more, &one, &rest, NULL));
-	*rowind = joined(b, *rowind, build2(b, OP_ADD, *rowind, build_broadcast_scalar(b, build_extent(b, n), tr)));
+	*rowind = joined(b, *rowind,
+	                 build2(b, OP_ADD, *rowind, build_broadcast_scalar(b, build_extent(b, n), tr)));
 }
 
-/* What is known of a call that is to be doubled: the operands of the call it comes from, its times, the direction and, where they are asked for, the
+/* What is known of a call that is to be doubled: the operands of the call it
+ * comes from, its times, the direction and, where they are asked for, the
  * tangents of all these. */
 typedef struct Doubling {
 	const Family *m;
@@ -175,10 +196,12 @@ typedef struct Doubling {
 	uint32_t dy0, dp;   /* where the direction is */
 } Doubling;
 
-/* The operands of the doubled call and its times behind them, and their tangents. Gives how many. */
+/* The operands of the doubled call and its times behind them, and their
+ * tangents. Gives how many. */
 static uint32_t doubled_operands(Builder *b, const Doubling *d, Ref *in, Ref *din) {
 	const Family *m = d->m;
-	const Ref *args = d->args, *t = d->tangents, y0 = args[m->y0], dy0 = or_zeros(b, d->v.y0 ? args[d->dy0] : REF_NONE, y0);
+	const Ref *args = d->args, *t = d->tangents, y0 = args[m->y0],
+			  dy0 = or_zeros(b, d->v.y0 ? args[d->dy0] : REF_NONE, y0);
 	const uint32_t njac = (uint32_t)d->call->options[2];
 	memcpy(in, args, m->operands * sizeof *in);
 	in[m->y0] = joined(b, y0, dy0);
@@ -199,7 +222,8 @@ static uint32_t doubled_operands(Builder *b, const Doubling *d, Ref *in, Ref *di
 	memset(din, 0, (n + 1) * sizeof *din);
 	din[m->t0] = t[m->t0];
 	const Ref ddy0 = d->v.y0 ? t[d->dy0] : REF_NONE;
-	if (t[m->y0] != REF_NONE || ddy0 != REF_NONE) din[m->y0] = joined(b, or_zeros(b, t[m->y0], y0), or_zeros(b, ddy0, y0));
+	if (t[m->y0] != REF_NONE || ddy0 != REF_NONE)
+		din[m->y0] = joined(b, or_zeros(b, t[m->y0], y0), or_zeros(b, ddy0, y0));
 	memcpy(din + m->operands, t + m->operands, d->ncaptured * sizeof *din);
 	memcpy(din + m->operands + d->ncaptured, t + d->dp, d->v.ncaptured * sizeof *din);
 	din[n] = t[d->times];
@@ -210,11 +234,12 @@ static uint32_t doubled_operands(Builder *b, const Doubling *d, Ref *in, Ref *di
 static Ref half_columns(Builder *b, Ref rows, Ref y0, bool second) {
 	const Dim half = ref_ty(build_fn(b), y0)->dims[0], none = dim_const(build_ctx(b), 0);
 	const Type t = *ref_ty(build_fn(b), rows);
-	return build_slice(b, rows, (Dim[]){none, second ? half : none}, (Dim[]){t.dims[0], half}, NULL);
+	return build_slice(b, rows, (Dim[]){none, second ? half : none}, (Dim[]){t.dims[0], half},
+	                   NULL);
 }
 
-void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                 const Ref *tangents, Ref *result_tangents) {
+void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                 const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)results;
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
@@ -222,40 +247,48 @@ void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 	const uint32_t base = family_base(m, call);
 	Fn *fns[FAMILY_NFNS];
 	doubled_functions(c, call, call->fns[FAMILY_NFNS], v.ncaptured, fns);
-	const HostId id = host_call_intern(c, host_find(c, m->name), FAMILY_NFNS, fns, m->noptions, doubled_options(b, call, v.ncaptured));
+	const HostId id = host_call_intern(c, host_find(c, m->name), FAMILY_NFNS, fns, m->noptions,
+	                                   doubled_options(b, call, v.ncaptured));
 	fn_unref(fns[0]);
 	fn_unref(fns[1]);
-	const Doubling d = {m, call, args, tangents, v, (uint32_t)call->options[1], base, base + 1, base + 1 + v.y0};
-	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + v.ncaptured + 2), *din = ARENA_ARRAY(scratch(b), Ref, nargs + v.ncaptured + 2);
+	const Doubling d = {m,    call,     args,           tangents, v, (uint32_t)call->options[1],
+	                    base, base + 1, base + 1 + v.y0};
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + v.ncaptured + 2),
+		*din = ARENA_ARRAY(scratch(b), Ref, nargs + v.ncaptured + 2);
 	Ref out[3] = {args[base], REF_NONE, REF_NONE}, dout[3];
 	const uint32_t n = doubled_operands(b, &d, in, din) - 1;
 	din[m->saveat] = tangents[base];
 	/* the doubled solution itself is wanted only where rows move */
 	if (tangents[base] != REF_NONE) build_host(b, id, n, in, out, 3);
 	solver_jvp(b, host_call(c, id), n, in, out, din, dout);
-	result_tangents[0] = dout[1] == REF_NONE ? REF_NONE : half_columns(b, dout[1], args[m->y0], true);
+	result_tangents[0] =
+		dout[1] == REF_NONE ? REF_NONE : half_columns(b, dout[1], args[m->y0], true);
 }
 
-/* ---- the derivative of the adjoint ----------------------------------------------------------------------------- */
+/* ---- the derivative of the adjoint --------------------------------------- */
 
-/* w is what an adjoint is linear in: cotangents g of its results give the tangent in the direction g. */
-void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                       const Ref *result_cotangents, Ref *cotangents) {
+/* w is what an adjoint is linear in: cotangents g of its results give the
+ * tangent in the direction g. */
+void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const Active v = active_of(m, call);
 	const uint32_t base = family_base(m, call);
 	for (uint32_t k = 0; k < nargs; k++)
-		if (linear[k] && k != base + 1) refuse_derivative(b, m->name, "by what its adjoint is not linear in");
+		if (linear[k] && k != base + 1)
+			refuse_derivative(b, m->name, "by what its adjoint is not linear in");
 	Ref *in = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured), out;
 	uint32_t n = base + 1;
 	memcpy(in, args, n * sizeof *in);
 	if (v.y0) in[n++] = or_zeros(b, result_cotangents[0], args[m->y0]);
 	for (uint32_t k = 0; k < v.ncaptured; k++)
-		in[n++] = or_zeros(b, result_cotangents[v.y0 + k], args[m->operands + (uint32_t)v.captured[k]]);
+		in[n++] =
+			or_zeros(b, result_cotangents[v.y0 + k], args[m->operands + (uint32_t)v.captured[k]]);
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	if (!linear[base + 1]) return;
-	HostId id = host_call_intern(c, host_find(c, m->tangent), 3, call->fns, call->noptions, call->options);
+	HostId id =
+		host_call_intern(c, host_find(c, m->tangent), 3, call->fns, call->noptions, call->options);
 	build_host(b, id, n, in, &out, 1);
 	cotangents[base + 1] = out;
 }
@@ -265,7 +298,8 @@ static Ref below_zeros(Builder *b, Ref w) {
 	return build_concat(b, 2, (Ref[]){build_zeros(b, ref_type(build_fn(b), w)), w}, 1);
 }
 
-/* What is active in an adjoint or has a tangent now (dy0: of y0): the Hessian is taken in all of it, to be symmetric. */
+/* What is active in an adjoint or has a tangent now (dy0: of y0): the Hessian
+ * is taken in all of it, to be symmetric. */
 static Active united(Builder *b, const HostCall *call, Ref dy0, const Ref *tangents) {
 	const Family *m = call->def->ud;
 	const Active v = active_of(m, call);
@@ -283,11 +317,13 @@ static Active united(Builder *b, const HostCall *call, Ref dy0, const Ref *tange
 static HostId curvature_call(Builder *b, const HostCall *call, Active u) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
-	const uint32_t ncaptured = (uint32_t)call->options[1], nd = ncaptured + u.ncaptured, nstates = m->implicit ? 2 : 1;
+	const uint32_t ncaptured = (uint32_t)call->options[1], nd = ncaptured + u.ncaptured,
+				   nstates = m->implicit ? 2 : 1;
 	bool *active = ARENA_ARRAY(scratch(b), bool, nd + 3), changes;
 	for (uint32_t k = 1; k <= nstates; k++) active[ncaptured + k] = true;
 	for (uint32_t k = 0; k < u.ncaptured; k++) active[u.captured[k]] = true;
-	Fn *jvp = ir_services(c)->jvp(c, call->fns[FAMILY_F], active, &changes), *fns[5], *made[4] = {NULL};
+	Fn *jvp = ir_services(c)->jvp(c, call->fns[FAMILY_F], active, &changes), *fns[5],
+	   *made[4] = {NULL};
 	doubled_functions(c, call, jvp, u.ncaptured, made);
 	fns[FAMILY_F] = made[0];
 	fns[FAMILY_JAC] = made[1];
@@ -303,14 +339,16 @@ static HostId curvature_call(Builder *b, const HostCall *call, Active u) {
 		if (made[k]) fns[nfns++] = made[k];
 	u.vjp_state = made[2] != NULL;
 	u.vjp_captured = made[3] != NULL;
-	const int64_t *options = derived_options(b, m, doubled_options(b, call, u.ncaptured), u, &noptions);
+	const int64_t *options =
+		derived_options(b, m, doubled_options(b, call, u.ncaptured), u, &noptions);
 	HostId id = host_call_intern(c, host_find(c, m->curvature), nfns, fns, noptions, options);
 	for (uint32_t k = 0; k < 4; k++)
 		if (made[k]) fn_unref(made[k]);
 	return id;
 }
 
-/* The cotangents that the adjoint gives, of y0 too, whether or not it is active. */
+/* The cotangents that the adjoint gives, of y0 too, whether or not it is
+ * active. */
 static void whole_adjoint(Builder *b, const HostCall *call, const Ref *args, Active v, Ref *out) {
 	Ctx *c = build_ctx(b);
 	uint32_t noptions;
@@ -320,9 +358,11 @@ static void whole_adjoint(Builder *b, const HostCall *call, const Ref *args, Act
 	build_host(b, id, family_base(call->def->ud, call) + 2, args, out, 1 + v.ncaptured);
 }
 
-/* The products of w with the derivatives of f, or of f for each row, by the active captured values (summed over the rows) and by y: out[0] is y's,
- * the others come behind it. Where f depends on none of these, all are REF_NONE. */
-static void pulled_back(Builder *b, const HostCall *call, Fn *f, Active v, const Ref *args, Ref t, Ref y, Ref w, Ref *out) {
+/* The products of w with the derivatives of f, or of f for each row, by the
+ * active captured values (summed over the rows) and by y: out[0] is y's, the
+ * others come behind it. Where f depends on none of these, all are REF_NONE. */
+static void pulled_back(Builder *b, const HostCall *call, Fn *f, Active v, const Ref *args, Ref t,
+                        Ref y, Ref w, Ref *out) {
 	const Family *m = call->def->ud;
 	const uint32_t n = (uint32_t)call->options[1];
 	bool *active = ARENA_ARRAY(scratch(b), bool, n + 2);
@@ -343,10 +383,14 @@ static Ref scaled(Builder *b, Ref x, Ref number) {
 	return build2(b, OP_MUL, x, build_broadcast_scalar(b, number, ref_type(build_fn(b), x)));
 }
 
-/* What times that move do to the adjoint's results, beyond a change of its cotangents (which is added to *dw) and of y0 (which *dy0 becomes):
- *   a row's time moves: dy(t_k)/dx moves by J dy/dx + f_p, so that w_k becomes w_k + J^T w_k dt_k, and the parameters gain f_p^T w_k dt_k;
- *   t0 moves: Y(x) becomes Y(y0 - f(t0, y0; p) dt0, p), whose chain rule adds -J^T g dt0 and -f_p^T g dt0 for the cotangent g of y0. */
-static void moved_times(Builder *b, const HostCall *call, const Ref *args, Active v, Ref dt0, Ref dt, Ref *dw, Ref *dy0, Ref *more) {
+/* What times that move do to the adjoint's results, beyond a change of its
+ * cotangents (which is added to *dw) and of y0 (which *dy0 becomes):
+ *   a row's time moves: dy(t_k)/dx moves by J dy/dx + f_p, so that w_k becomes
+ *   w_k + J^T w_k dt_k, and the parameters gain f_p^T w_k dt_k; t0 moves: Y(x)
+ *   becomes Y(y0 - f(t0, y0; p) dt0, p), whose chain rule adds -J^T g dt0 and
+ *   -f_p^T g dt0 for the cotangent g of y0. */
+static void moved_times(Builder *b, const HostCall *call, const Ref *args, Active v, Ref dt0,
+                        Ref dt, Ref *dw, Ref *dy0, Ref *more) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t base = family_base(m, call);
@@ -355,13 +399,15 @@ static void moved_times(Builder *b, const HostCall *call, const Ref *args, Activ
 		Ref *in = ARENA_ARRAY(scratch(b), Ref, base), solution[3], w = args[base + 1];
 		memcpy(in, args, base * sizeof *in);
 		in[m->saveat] = args[base];
-		HostId id = host_call_intern(c, host_find(c, m->name), FAMILY_NFNS, call->fns, m->noptions, call->options);
+		HostId id = host_call_intern(c, host_find(c, m->name), FAMILY_NFNS, call->fns, m->noptions,
+		                             call->options);
 		build_host(b, id, base, in, solution, 3);
 		const Type t = *ref_ty(build_fn(b), w);
 		w = build2(b, OP_MUL, w, build_broadcast(b, dt, 2, t.dims, (int[]){0}));
 		pulled_back(b, call, rows_of_f(b, call), v, args, args[base], solution[1], w, out);
 		*dw = tangent_sum(b, *dw, out[0]);
-		for (uint32_t k = 0; k < v.ncaptured; k++) more[v.y0 + k] = tangent_sum(b, more[v.y0 + k], out[1 + k]);
+		for (uint32_t k = 0; k < v.ncaptured; k++)
+			more[v.y0 + k] = tangent_sum(b, more[v.y0 + k], out[1 + k]);
 	}
 	if (dt0 == REF_NONE) return;
 	Ref back = build1(b, OP_NEG, dt0), t0 = args[m->t0], y0 = args[m->y0];
@@ -369,11 +415,12 @@ static void moved_times(Builder *b, const HostCall *call, const Ref *args, Activ
 	whole_adjoint(b, call, args, v, g);
 	pulled_back(b, call, call->fns[FAMILY_F], v, args, t0, y0, scaled(b, g[0], back), out);
 	if (v.y0) more[0] = tangent_sum(b, more[0], out[0]);
-	for (uint32_t k = 0; k < v.ncaptured; k++) more[v.y0 + k] = tangent_sum(b, more[v.y0 + k], out[1 + k]);
+	for (uint32_t k = 0; k < v.ncaptured; k++)
+		more[v.y0 + k] = tangent_sum(b, more[v.y0 + k], out[1 + k]);
 }
 
-void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                 const Ref *tangents, Ref *result_tangents) {
+void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                 const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	Ctx *c = build_ctx(b);
 	(void)results;
 	const Family *m = call->def->ud;
@@ -383,22 +430,28 @@ void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 	Ref dw = tangents[base + 1], dy0 = tangents[m->y0];
 	bool moves = false;
 	if (m->implicit && (dt0 != REF_NONE || dt != REF_NONE))
-		refuse_derivative(b, m->name, "with respect to times, of a derivative that was taken backward");
+		refuse_derivative(b, m->name,
+		                  "with respect to times, of a derivative that was taken backward");
 	for (uint32_t k = 0; k < nresults; k++) result_tangents[k] = REF_NONE;
 	moved_times(b, call, args, v, dt0, dt, &dw, &dy0, result_tangents);
 	if (dw != REF_NONE) {
-		Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs), *out = ARENA_ARRAY(scratch(b), Ref, nresults);
+		Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs),
+			*out = ARENA_ARRAY(scratch(b), Ref, nresults);
 		memcpy(in, args, nargs * sizeof *in);
 		in[base + 1] = dw;
-		HostId id = host_call_intern(c, call->def, call->nfns, call->fns, call->noptions, call->options);
+		HostId id =
+			host_call_intern(c, call->def, call->nfns, call->fns, call->noptions, call->options);
 		build_host(b, id, nargs, in, out, nresults);
-		for (uint32_t k = 0; k < nresults; k++) result_tangents[k] = tangent_sum(b, result_tangents[k], out[k]);
+		for (uint32_t k = 0; k < nresults; k++)
+			result_tangents[k] = tangent_sum(b, result_tangents[k], out[k]);
 	}
 	const Active u = united(b, call, dy0, tangents);
-	for (uint32_t k = 0; k < u.ncaptured; k++) moves |= tangents[m->operands + (uint32_t)u.captured[k]] != REF_NONE;
+	for (uint32_t k = 0; k < u.ncaptured; k++)
+		moves |= tangents[m->operands + (uint32_t)u.captured[k]] != REF_NONE;
 	if (!moves && dy0 == REF_NONE) return;
 	uint32_t n = base + 2, from = u.y0;
-	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 1 + u.ncaptured), *out = ARENA_ARRAY(scratch(b), Ref, u.ncaptured + 1);
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 1 + u.ncaptured),
+		*out = ARENA_ARRAY(scratch(b), Ref, u.ncaptured + 1);
 	memcpy(in, args, n * sizeof *in);
 	if (u.y0) in[n++] = or_zeros(b, dy0, args[m->y0]);
 	for (uint32_t k = 0; k < u.ncaptured; k++) {
@@ -413,44 +466,54 @@ void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 	}
 }
 
-uint32_t curvature_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+uint32_t curvature_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                         TypeId *out, uint32_t cap) {
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
 	const uint32_t base = family_base(m, call) - u.ncaptured;
 	if (cap < u.y0 + u.ncaptured || nargs != base + 2 + u.y0 + u.ncaptured)
 		refuse_derivative(b, call->def->name, "from operands like these");
-	for (uint32_t k = 0; k < u.y0 + u.ncaptured; k++) out[k] = ref_type(build_fn(b), args[base + 2 + k]);
+	for (uint32_t k = 0; k < u.y0 + u.ncaptured; k++)
+		out[k] = ref_type(build_fn(b), args[base + 2 + k]);
 	return u.y0 + u.ncaptured;
 }
 
-/* A curvature as what it is for the doubled system: its adjoint for (0, w), of whose result the first half counts. The call's functions and options are
+/* A curvature as what it is for the doubled system: its adjoint for (0, w), of
+ * whose result the first half counts. The call's functions and options are
  * those of the doubled adjoint. */
 static Doubling doubling_of_curvature(const HostCall *call, const Ref *args, const Ref *tangents) {
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
 	const uint32_t base = family_base(m, call) - u.ncaptured;
-	return (Doubling){m, call, args, tangents, u, (uint32_t)call->options[1] - u.ncaptured, base, base + 2, base + 2 + u.y0};
+	return (Doubling){m,        call,     args,
+	                  tangents, u,        (uint32_t)call->options[1] - u.ncaptured,
+	                  base,     base + 2, base + 2 + u.y0};
 }
 
-void curvature_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+void curvature_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                   const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
 	const uint32_t base = family_base(m, call) - u.ncaptured;
-	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + u.ncaptured + 2), *din = ARENA_ARRAY(scratch(b), Ref, nargs + u.ncaptured + 2);
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + u.ncaptured + 2),
+		*din = ARENA_ARRAY(scratch(b), Ref, nargs + u.ncaptured + 2);
 	const Doubling d = doubling_of_curvature(call, args, tangents);
 	const uint32_t n = doubled_operands(b, &d, in, din);
 	in[n] = below_zeros(b, args[base + 1]);
 	din[n] = tangents[base + 1] != REF_NONE ? below_zeros(b, tangents[base + 1]) : REF_NONE;
-	const HostId id = host_call_intern(c, host_find(c, m->adjoint), call->nfns, call->fns, call->noptions, call->options);
+	const HostId id = host_call_intern(c, host_find(c, m->adjoint), call->nfns, call->fns,
+	                                   call->noptions, call->options);
 	adjoint_jvp(b, host_call(c, id), n + 1, in, results, din, result_tangents);
 	if (!u.y0 || result_tangents[0] == REF_NONE) return;
 	const Dim half = ref_ty(build_fn(b), args[m->y0])->dims[0];
 	result_tangents[0] = build_slice(b, result_tangents[0], (Dim[]){dim_const(c, 0)}, &half, NULL);
 }
 
-/* <g, curvature of w in direction u> is <w, D^2 Y(g, u)>: the tangent in the direction g of the doubled solution's second half. */
-static void bilinear_in_w(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *g, Ref *cotangents) {
+/* <g, curvature of w in direction u> is <w, D^2 Y(g, u)>: the tangent in the
+ * direction g of the doubled solution's second half. */
+static void bilinear_in_w(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                          const Ref *g, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
@@ -460,15 +523,17 @@ static void bilinear_in_w(Builder *b, const HostCall *call, uint32_t nargs, cons
 	uint32_t n = doubled_operands(b, &d, in, NULL);
 	const Ref y0 = args[m->y0];
 	if (u.y0) in[n++] = joined(b, or_zeros(b, g[0], y0), or_zeros(b, REF_NONE, y0));
-	for (uint32_t k = 0; k < u.ncaptured; k++) in[n++] = or_zeros(b, g[u.y0 + k], args[m->operands + (uint32_t)u.captured[k]]);
-	const HostId id = host_call_intern(c, host_find(c, m->tangent), 3, call->fns, call->noptions, call->options);
+	for (uint32_t k = 0; k < u.ncaptured; k++)
+		in[n++] = or_zeros(b, g[u.y0 + k], args[m->operands + (uint32_t)u.captured[k]]);
+	const HostId id =
+		host_call_intern(c, host_find(c, m->tangent), 3, call->fns, call->noptions, call->options);
 	build_host(b, id, n, in, &out, 1);
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	cotangents[base + 1] = half_columns(b, out, y0, true);
 }
 
-void curvature_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                         const Ref *result_cotangents, Ref *cotangents) {
+void curvature_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                         const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
 	const uint32_t base = family_base(m, call) - u.ncaptured, nresults = u.y0 + u.ncaptured;
@@ -480,10 +545,12 @@ void curvature_transpose(Builder *b, const HostCall *call, uint32_t nargs, const
 	memcpy(in, args, (base + 2) * sizeof *in);
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	for (uint32_t k = 0; k < nresults; k++) {
-		const Ref like = u.y0 && k == 0 ? args[m->y0] : args[m->operands + (uint32_t)u.captured[k - u.y0]];
+		const Ref like =
+			u.y0 && k == 0 ? args[m->y0] : args[m->operands + (uint32_t)u.captured[k - u.y0]];
 		in[base + 2 + k] = or_zeros(b, result_cotangents[k], like);
 	}
-	HostId id = host_call_intern(build_ctx(b), call->def, call->nfns, call->fns, call->noptions, call->options);
+	HostId id = host_call_intern(build_ctx(b), call->def, call->nfns, call->fns, call->noptions,
+	                             call->options);
 	build_host(b, id, nargs, in, out, nresults);
 	for (uint32_t k = 0; k < nresults; k++)
 		if (linear[base + 2 + k]) cotangents[base + 2 + k] = out[k];

@@ -7,24 +7,27 @@
 
 #include "solvers/sundials/rules.h"
 
-/* "ode_curvature" and "dae_curvature", the second derivative of <w, Y> for a solution Y and fixed cotangents w, applied to a direction:
+/* "ode_curvature" and "dae_curvature", the second derivative of <w, Y> for a
+ * solution Y and fixed cotangents w, applied to a direction:
  *   operands   those of "ode" or "dae", times, w, the direction in y0 (where active) and in the active captured values: it is
  *              linear in these
  *   functions  of the doubled system: f, its Jacobian, its jvp, and where there are any the vjp for y, the vjp for
  *              what it captures
  *   options    those of the doubled system, and what is active in the original one
  *   results    for y0 (where active) and the active captured values */
-void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                 const Ref *tangents, Ref *result_tangents);
-void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                 const Ref *tangents, Ref *result_tangents);
-void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                       const Ref *result_cotangents, Ref *cotangents);
-void curvature_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
-                   Ref *result_tangents);
-Status curvature_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results);
-uint32_t curvature_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
-void curvature_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                         const Ref *result_cotangents, Ref *cotangents);
+void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                 const Ref *results, const Ref *tangents, Ref *result_tangents);
+void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                 const Ref *results, const Ref *tangents, Ref *result_tangents);
+void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                       const bool *linear, const Ref *result_cotangents, Ref *cotangents);
+void curvature_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                   const Ref *results, const Ref *tangents, Ref *result_tangents);
+Status curvature_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                      uint32_t nresults, Value *results);
+uint32_t curvature_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                         TypeId *out, uint32_t cap);
+void curvature_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                         const bool *linear, const Ref *result_cotangents, Ref *cotangents);
 
 #endif

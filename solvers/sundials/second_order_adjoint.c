@@ -1,6 +1,9 @@
-/* second_order_adjoint.c - the value of "ode_curvature" and "dae_curvature": the gradient of the doubled system.
+/* second_order_adjoint.c - the value of "ode_curvature" and "dae_curvature":
+ * the gradient of the doubled system.
  *
- * Needs: second_order.h, sensitivity_directions.h. Guarantees: as second_order.h says; the adjoint of the family computes it, from operands that are doubled here.
+ * Needs: second_order.h, sensitivity_directions.h. Guarantees: as
+ * second_order.h says; the adjoint of the family computes it, from operands
+ * that are doubled here.
  */
 #include "solvers/sundials/sensitivity_directions.h"
 #include "solvers/sundials/second_order.h"
@@ -13,21 +16,16 @@ typedef struct Doubled {
 	Tensor *yp0, *id; /* of an implicit system */
 } Doubled;
 
-static Tensor *vector_of(Ctx *c, Dtype d, int64_t n) {
-	return tensor_new(c, d, 1, &n);
-}
+static Tensor *vector_of(Ctx *c, Dtype d, int64_t n) { return tensor_new(c, d, 1, &n); }
 
-static double *doubles(Tensor *t) {
-	return (double *)(void *)t->data;
-}
+static double *doubles(Tensor *t) { return (double *)(void *)t->data; }
 
-static int64_t *integers(Tensor *t) {
-	return (int64_t *)(void *)t->data;
-}
+static int64_t *integers(Tensor *t) { return (int64_t *)(void *)t->data; }
 
 static Status double_pattern(Doubled *d, Ctx *c, const Family *m, int64_t n, const Value *args) {
 	const int64_t nnz = value_count(args[m->rowind]), *cp, *ri;
-	if (!solve_indices(&d->s, args[m->colptr], "the column pointers", n + 1, &cp)) return d->s.status;
+	if (!solve_indices(&d->s, args[m->colptr], "the column pointers", n + 1, &cp))
+		return d->s.status;
 	if (!solve_indices(&d->s, args[m->rowind], "the row indices", nnz, &ri)) return d->s.status;
 	d->colptr = vector_of(c, DT_I64, 2 * n + 1);
 	d->rowind = vector_of(c, DT_I64, 2 * nnz);
@@ -43,8 +41,8 @@ static Status double_pattern(Doubled *d, Ctx *c, const Family *m, int64_t n, con
 	return ST_OK;
 }
 
-static Status double_operands(Doubled *d, Ctx *c, const Family *m, Active u, bool dense, const Value *args, const Value *w,
-                              const Value *direction) {
+static Status double_operands(Doubled *d, Ctx *c, const Family *m, Active u, bool dense,
+                              const Value *args, const Value *w, const Value *direction) {
 	Solve *s = &d->s;
 	const int64_t n = value_count(args[m->y0]), rows = n ? value_count(*w) / n : 0;
 	const double *y0, *atol, *dy0 = NULL, *from;
@@ -52,12 +50,14 @@ static Status double_operands(Doubled *d, Ctx *c, const Family *m, Active u, boo
 	if (!solve_numbers(s, args[m->y0], "the initial value", n, &y0) ||
 	    !solve_numbers(s, args[m->atol], "atol", n, &atol))
 		return s->status;
-	if (!solve_number(s, args[m->rtol], "rtol", &rtol) || !solve_numbers(s, *w, "the cotangents", rows * n, &from))
+	if (!solve_number(s, args[m->rtol], "rtol", &rtol) ||
+	    !solve_numbers(s, *w, "the cotangents", rows * n, &from))
 		return s->status;
 	if (u.y0 && !solve_numbers(s, direction[0], "the direction", n, &dy0)) return s->status;
 	if (u.y0) size = fmax(size, relative_size_of(s, args[m->y0], direction[0]));
 	for (uint32_t k = 0; k < u.ncaptured; k++)
-		size = fmax(size, relative_size_of(s, args[m->operands + u.captured[k]], direction[u.y0 + k]));
+		size =
+			fmax(size, relative_size_of(s, args[m->operands + u.captured[k]], direction[u.y0 + k]));
 	d->y0 = vector_of(c, DT_F64, 2 * n);
 	d->atol = vector_of(c, DT_F64, 2 * n);
 	d->w = tensor_zeros(c, DT_F64, 2, (int64_t[]){rows, 2 * n});
@@ -71,7 +71,8 @@ static Status double_operands(Doubled *d, Ctx *c, const Family *m, Active u, boo
 	}
 	if (m->implicit) {
 		const double *yp0, *id;
-		if (!solve_numbers(s, args[m->yp0], "the initial time derivative", n, &yp0) || !solve_numbers(s, args[m->id], "the list of differential unknowns", n, &id))
+		if (!solve_numbers(s, args[m->yp0], "the initial time derivative", n, &yp0) ||
+		    !solve_numbers(s, args[m->id], "the list of differential unknowns", n, &id))
 			return s->status;
 		d->yp0 = tensor_zeros(c, DT_F64, 1, (int64_t[]){2 * n});
 		d->id = vector_of(c, DT_F64, 2 * n);
@@ -92,12 +93,13 @@ static Status first_half(Ctx *c, Value *v) {
 	return half ? ST_OK : ST_NOMEM;
 }
 
-Status curvature_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                             Value *results) {
+Status curvature_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                      uint32_t nresults, Value *results) {
 	const Family *m = call->def->ud;
 	const Active u = active_of(m, call);
 	const HostDef *adjoint = host_find(c, m->adjoint);
-	const uint32_t njac = (uint32_t)call->options[2], ncaptured = (uint32_t)call->options[1] - u.ncaptured;
+	const uint32_t njac = (uint32_t)call->options[2],
+				   ncaptured = (uint32_t)call->options[1] - u.ncaptured;
 	const uint32_t base = m->operands + ncaptured + njac, n = base + u.ncaptured + 2;
 	const Value *direction = args + base + 2;
 	const bool dense = call->options[m->linear] == 0;

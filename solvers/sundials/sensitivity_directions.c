@@ -2,11 +2,13 @@
  *
  * Needs: sensitivity_directions.h. Guarantees: as stated there.
  *
- * The error of a sensitivity is measured by rtol and the atol of y, which is right for dy = s dp when dp is of p's
- * own size (Maly and Petzold, Appl. Numer. Math. 20 (1996) 57; CVODES calls that size pbar). A direction is therefore
- * divided, before the integration, by the largest ratio of its elements to the sizes of p, and the result multiplied
- * again. An element's size is its magnitude, but no less than a hundredth of the largest in its array, and 1 in an
- * array of zeros.
+ * The error of a sensitivity is measured by rtol and the atol of y, which is
+ * right for dy = s dp when dp is of p's own size (Maly and Petzold, Appl.
+ * Numer. Math. 20 (1996) 57; CVODES calls that size pbar). A direction is
+ * therefore divided, before the integration, by the largest ratio of its
+ * elements to the sizes of p, and the result multiplied again. An element's
+ * size is its magnitude, but no less than a hundredth of the largest in its
+ * array, and 1 in an array of zeros.
  */
 #include "solvers/sundials/sensitivity_directions.h"
 #include <math.h>
@@ -20,7 +22,8 @@ static double as_double(Dtype d, const char *p) {
 static double relative_size(int64_t n, Dtype d, const char *p, const char *dp) {
 	const size_t step = dtype_size(d);
 	double largest = 0, ratio = 0;
-	for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(as_double(d, p + (size_t)i * step)));
+	for (int64_t i = 0; i < n; i++)
+		largest = fmax(largest, fabs(as_double(d, p + (size_t)i * step)));
 	const double least = largest > 0 ? largest / 100 : 1;
 	for (int64_t i = 0; i < n; i++) {
 		const double size = fmax(fabs(as_double(d, p + (size_t)i * step)), least);
@@ -36,7 +39,8 @@ static Tensor *copy_of(Solve *s, Value v) {
 	return t;
 }
 
-Status directions_begin(Directions *d, Solve *s, const Given *in, Active active, const Value *captured, uint32_t ns) {
+Status directions_begin(Directions *d, Solve *s, const Given *in, Active active,
+                        const Value *captured, uint32_t ns) {
 	*d = (Directions){.s = s, .in = in, .active = active, .captured = captured, .ns = ns};
 	const size_t nvalues = (size_t)ns * active.ncaptured;
 	d->start = solve_vectors(s, ns, in->n);
@@ -62,7 +66,9 @@ double relative_size_of(Solve *s, Value p, Value dp) {
 	const double size = alike ? relative_size(x->count, (Dtype)x->dtype, x->data, y->data) : NAN;
 	if (!x || !y) s->status = ST_NOMEM;
 	else if (!alike) { /* a call that came from a file */
-		diag_error(s->c, E_SHAPE, NO_SPAN, "the tangent of a captured value has %lld numbers, the value %lld", (long long)y->count, (long long)x->count);
+		diag_error(s->c, E_SHAPE, NO_SPAN,
+		           "the tangent of a captured value has %lld numbers, the value %lld",
+		           (long long)y->count, (long long)x->count);
 		s->status = ST_ERROR;
 	}
 	tensor_unref(x);
@@ -75,7 +81,9 @@ Status direction_set(Directions *d, uint32_t k, const double *dy0, const Value *
 	for (uint32_t i = 0; i < d->active.ncaptured; i++)
 		size = fmax(size, relative_size_of(d->s, d->captured[d->active.captured[i]], dp[i]));
 	if (d->s->status != ST_OK) return d->s->status;
-	if (dy0) size = fmax(size, relative_size(d->in->n, DT_F64, (const char *)d->in->y0, (const char *)dy0));
+	if (dy0)
+		size =
+			fmax(size, relative_size(d->in->n, DT_F64, (const char *)d->in->y0, (const char *)dy0));
 	if (!isfinite(size)) size = 1; /* a tangent that is not finite: the solver will say so */
 	d->scale[k] = size;
 	const double by = size > 0 ? size : 1;
@@ -114,7 +122,8 @@ Status direction_unit(Directions *d, uint32_t k, int64_t index) {
 		const size_t size = dtype_size((Dtype)t->dtype);
 		memset(t->data, 0, (size_t)t->count * size);
 		if (index >= before && index < before + t->count)
-			scalar_convert(DT_F64, &one, (Dtype)t->dtype, t->data + (size_t)(index - before) * size);
+			scalar_convert(DT_F64, &one, (Dtype)t->dtype,
+			               t->data + (size_t)(index - before) * size);
 		before += t->count;
 		dp[made] = value_from_tensor(t);
 	}
@@ -125,7 +134,7 @@ Status direction_unit(Directions *d, uint32_t k, int64_t index) {
 	return st;
 }
 
-/* ---- gradients ------------------------------------------------------------------------------------------------- */
+/* ---- gradients ----------------------------------------------------------- */
 
 int64_t active_count(const Given *in, Active active, const Value *captured) {
 	int64_t n = active.y0 ? in->n : 0;
@@ -133,7 +142,8 @@ int64_t active_count(const Given *in, Active active, const Value *captured) {
 	return n;
 }
 
-Status gradient_cut(Solve *s, Active active, Value y0, const Value *captured, const double *gradient, Value *results) {
+Status gradient_cut(Solve *s, Active active, Value y0, const Value *captured,
+                    const double *gradient, Value *results) {
 	for (uint32_t i = 0; i < active.y0 + active.ncaptured; i++) {
 		const Value like = active.y0 && i == 0 ? y0 : captured[active.captured[i - active.y0]];
 		Tensor *t = copy_of(s, like);

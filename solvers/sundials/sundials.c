@@ -1,7 +1,8 @@
 /* sundials.c - operands and compiled functions of a solve.
  *
- * Needs: sundials.h. Guarantees: as stated there. A callback never throws through SUNDIALS: it returns -1 after
- * leaving a status in the Solve, and the integrator gives up at once; it returns 1 for what a smaller step may cure.
+ * Needs: sundials.h. Guarantees: as stated there. A callback never throws
+ * through SUNDIALS: it returns -1 after leaving a status in the Solve, and the
+ * integrator gives up at once; it returns 1 for what a smaller step may cure.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -9,16 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- operands -------------------------------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------ */
 
-int64_t value_count(Value v) {
-	return v.kind == V_TENSOR ? v.tensor->count : 1;
-}
+int64_t value_count(Value v) { return v.kind == V_TENSOR ? v.tensor->count : 1; }
 
 bool solve_can_count(Solve *s, int64_t count, const char *what) {
 	if (count <= SUNDIALS_INDEX_MAX) return true;
-	diag_error(s->c, E_VALUE, NO_SPAN,
-	           "%lld %s are too many: the SUNDIALS here has 32-bit indices", (long long)count, what);
+	diag_error(s->c, E_VALUE, NO_SPAN, "%lld %s are too many: the SUNDIALS here has 32-bit indices",
+	           (long long)count, what);
 	s->status = ST_ERROR;
 	return false;
 }
@@ -93,16 +92,19 @@ static Status bad_value(Solve *s, const char *text) {
 }
 
 static Status check_values(Solve *s, const Given *in) {
-	if (in->rtol < 0 || in->max_step < 0) return bad_value(s, "rtol and the largest step cannot be negative");
+	if (in->rtol < 0 || in->max_step < 0)
+		return bad_value(s, "rtol and the largest step cannot be negative");
 	for (int64_t i = 0; i < in->n; i++) {
 		if (!isfinite(in->y0[i])) {
-			diag_error(s->c, E_VALUE, NO_SPAN, "initial value %lld is %s", (long long)i, isnan(in->y0[i]) ? "NaN" : "infinite");
+			diag_error(s->c, E_VALUE, NO_SPAN, "initial value %lld is %s", (long long)i,
+			           isnan(in->y0[i]) ? "NaN" : "infinite");
 			return ST_ERROR;
 		}
 		if (!(in->atol[i] >= 0)) return bad_value(s, "atol must be zero or more");
 		if (in->atol[i] > 0 || (in->rtol > 0 && in->y0[i] != 0)) continue;
 		diag_error(s->c, E_VALUE, NO_SPAN,
-		           "y[%lld] has nothing to measure its error by: its atol is 0, and rtol or its initial value too",
+		           "y[%lld] has nothing to measure its error by: its atol is 0, and rtol or its "
+		           "initial value too",
 		           (long long)i);
 		return ST_ERROR;
 	}
@@ -112,20 +114,22 @@ static Status check_values(Solve *s, const Given *in) {
 Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) {
 	in->n = value_count(args[where->y0]);
 	in->nat = value_count(args[where->saveat]);
-	if (!in->n) return bad_value(s, "a differential equation needs an unknown: the initial value is empty");
+	if (!in->n)
+		return bad_value(s, "a differential equation needs an unknown: the initial value is empty");
 	if (!solve_can_count(s, in->n, "unknowns")) return s->status;
 	if (!solve_numbers(s, args[where->y0], "the initial value", in->n, &in->y0)) return s->status;
 	if (!solve_number(s, args[where->t0], "the first time", &in->t0)) return s->status;
 	if (!solve_number(s, args[where->t1], "the last time", &in->t1)) return s->status;
 	if (!solve_number(s, args[where->rtol], "rtol", &in->rtol)) return s->status;
-	if (!solve_number(s, args[where->max_step], "the largest step", &in->max_step)) return s->status;
+	if (!solve_number(s, args[where->max_step], "the largest step", &in->max_step))
+		return s->status;
 	if (!solve_numbers(s, args[where->atol], "atol", in->n, &in->atol)) return s->status;
 	const char *what = "the times at which the solution is wanted";
 	if (in->nat && !solve_numbers(s, args[where->saveat], what, in->nat, &in->at)) return s->status;
 	return check_values(s, in);
 }
 
-/* ---- what things are called -------------------------------------------------------------------------------------- */
+/* ---- what things are called ---------------------------------------------- */
 
 void solve_names(Solve *s, const HostCall *call, uint32_t noptions) {
 	const char **out[2] = {&s->names, &s->equations};
@@ -155,11 +159,15 @@ const char *name_of(const char *names, int64_t i, char *out, size_t cap) {
 	return NULL;
 }
 
-/* ---- the functions handed over --------------------------------------------------------------------------------- */
+/* ---- the functions handed over ------------------------------------------- */
 
-Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured, const Value *captured) {
-	*r =
-		(Routine){.fn = fn, .what = what, .nargs = fn_nparams(fn), .nresults = fn_nresults(fn), .ncaptured = ncaptured};
+Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured,
+                     const Value *captured) {
+	*r = (Routine){.fn = fn,
+	               .what = what,
+	               .nargs = fn_nparams(fn),
+	               .nresults = fn_nresults(fn),
+	               .ncaptured = ncaptured};
 	r->code = code_of(s->c, fn);
 	r->args = heap_alloc(s->c, (r->nargs + r->nresults + 1u) * sizeof *r->args);
 	if (!r->code || !r->args) return ST_NOMEM;
@@ -175,24 +183,28 @@ void routine_end(Solve *s, Routine *r) {
 	*r = (Routine){0};
 }
 
-/* into: where result 0 goes if the routine can be called directly, which *there then says. */
+/* into: where result 0 goes if the routine can be called directly, which *there
+ * then says. */
 static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
 	if (s->status != ST_OK) return -1;
 	r->calls++;
 	*there = false;
 	Status st = ctx_poll(s->c, 1);
-	if (st == ST_OK && !r->direct && !r->indirect) r->direct = direct_begin(s->c, r->code, r->args, &r->indirect);
+	if (st == ST_OK && !r->direct && !r->indirect)
+		r->direct = direct_begin(s->c, r->code, r->args, &r->indirect);
 	if (st == ST_OK && r->direct) {
 		const Value *results;
 		st = direct_call(r->direct, r->args, into, &results);
 		*there = st == ST_OK && into;
-		for (uint32_t k = 0; st == ST_OK && k < r->nresults; k++) r->results[k] = value_ref(results[k]);
+		for (uint32_t k = 0; st == ST_OK && k < r->nresults; k++)
+			r->results[k] = value_ref(results[k]);
 	} else if (st == ST_OK) {
 		st = code_call(s->c, r->code, r->args, r->results);
 	}
 	if (st == ST_OK) return 0;
 	if (st == ST_ERROR && r->of && diag_total(s->c)) {
-		/* an error of the equations themselves: when it was, and the place of the solve where it is inside the library */
+		/* an error of the equations themselves: when it was, and the place of
+		 * the solve where it is inside the library */
 		Diag *d = (Diag *)(uintptr_t)diag_at(s->c, diag_total(s->c) - 1);
 		double t = 0;
 		value_as_f64(r->args[r->ncaptured], &t);
@@ -215,7 +227,8 @@ void routine_drop(Routine *r) {
 	}
 }
 
-/* 0 * x is 0 for every finite x; the sum stays 0 so long as all are, and the loop has no branch. */
+/* 0 * x is 0 for every finite x; the sum stays 0 so long as all are, and the
+ * loop has no branch. */
 static bool all_finite(const double *x, int64_t n) {
 	double sum = 0;
 	for (int64_t i = 0; i < n; i++) sum += 0 * x[i];
@@ -264,13 +277,14 @@ int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out) {
 	bool there;
 	if (run_into(s, r, k ? NULL : vector_tensor(out), &there)) return -1;
 	int64_t n = vector_tensor(out)->count;
-	int flag = there ? finite_or_told(s, r, t, n, vector_data(out)) : routine_numbers(s, r, k, n, t, &x);
+	int flag =
+		there ? finite_or_told(s, r, t, n, vector_data(out)) : routine_numbers(s, r, k, n, t, &x);
 	if (!flag && !there) memcpy(vector_data(out), x, (size_t)n * sizeof *x);
 	routine_drop(r);
 	return flag;
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 void host_misuse(Builder *b, const char *host, const char *format, ...) {
 	char text[200];
@@ -296,7 +310,8 @@ uint32_t solution_types(Builder *b, Ref y0, Ref saveat, TypeId *out) {
 	Dim rows = build_canon(b, ref_ty(build_fn(b), saveat)->dims[0]),
 		n = build_canon(b, ref_ty(build_fn(b), y0)->dims[0]);
 	int64_t length;
-	if (dim_is_const(c, rows, &length) && length == 0) rows = build_fresh_dim(b, atom(c, "times"), build_span(b));
+	if (dim_is_const(c, rows, &length) && length == 0)
+		rows = build_fresh_dim(b, atom(c, "times"), build_span(b));
 	const Dim eight = dim_const(c, 8);
 	out[0] = type_tensor(c, DT_F64, 1, &rows);
 	out[1] = type_tensor(c, DT_F64, 2, (Dim[]){rows, n});

@@ -1,13 +1,16 @@
-/* time_loop.c - from t0 to t1 step by step, and the rows of the result on the way.
+/* time_loop.c - from t0 to t1 step by step, and the rows of the result on the
+ * way.
  *
- * Needs: sundials.h. Guarantees: march calls row for the times that are due, in order, each inside the step just made
- * (or at t0); it stops where the integrator fails, no longer advances, or has used up its steps.
+ * Needs: sundials.h. Guarantees: march calls row for the times that are due, in
+ * order, each inside the step just made (or at t0); it stops where the
+ * integrator fails, no longer advances, or has used up its steps.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
 
-/* Steps in a row that leave t where it is before they count as a standstill: a solution that blows up makes the step
- * smaller than the last digit of t, and CVODES goes on with a warning. */
+/* Steps in a row that leave t where it is before they count as a standstill: a
+ * solution that blows up makes the step smaller than the last digit of t, and
+ * CVODES goes on with a warning. */
 enum { STANDSTILL = 10 };
 
 double march_node(double a, double b, uint32_t j, uint32_t degree) {
@@ -38,16 +41,19 @@ static Status go(March *m, Progress *p) {
 		if (still >= STANDSTILL) return m->fail(m->ud, MARCH_STUCK, t);
 		if (still) continue;
 		if (m->at) {
-			for (; k < m->nat && sign * (m->at[k] - t) <= 0 && st == ST_OK; k++) st = m->row(m->ud, k, m->at[k]);
+			for (; k < m->nat && sign * (m->at[k] - t) <= 0 && st == ST_OK; k++)
+				st = m->row(m->ud, k, m->at[k]);
 			continue;
 		}
 		/* the rows of the step; where events cut it, of its pieces */
 		for (double a = before; st == ST_OK && a != t;) {
 			double b = t;
 			bool cut = false, stop = false;
-			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
+			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++)
+				st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
 			if (st == ST_OK && m->cut) st = m->cut(m->ud, k, a, &b, &cut);
-			for (uint32_t j = 1; cut && j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
+			for (uint32_t j = 1; cut && j <= m->degree && st == ST_OK; j++)
+				st = m->row(m->ud, k + j - 1, march_node(a, b, j, m->degree));
 			k += m->degree;
 			if (st == ST_OK && cut) st = m->noted(m->ud, k - 1, &stop);
 			if (stop) return st;
@@ -71,9 +77,11 @@ Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n) {
 	const double sign = t1 < t0 ? -1 : 1;
 	for (int64_t i = 0; i < n; i++) {
 		const double before = i ? at[i - 1] : t0;
-		if (sign * (at[i] - before) >= 0 && sign * (at[i] - t1) <= 0) continue; /* false for NaN too */
+		/* false for NaN too */
+		if (sign * (at[i] - before) >= 0 && sign * (at[i] - t1) <= 0) continue;
 		diag_error(c, E_VALUE, NO_SPAN,
-		           "the times at which the solution is wanted must lie between %g and %g and go from the one to the "
+		           "the times at which the solution is wanted must lie between %g and %g and go "
+		           "from the one to the "
 		           "other; time %lld is %g",
 		           t0, t1, (long long)i, at[i]);
 		return ST_ERROR;

@@ -1,7 +1,10 @@
-/* check.c - any bytes as a program to check, never run: messages, or none, within limits of time and memory. No crash, no hang, no internal fault.
+/* check.c - any bytes as a program to check, never run: messages, or none,
+ * within limits of time and memory. No crash, no hang, no internal fault.
  *
- * Making a context and reading the library takes a hundred times as long as checking a short text: one context is made, which has read all of the
- * library, and each input finds it as it was (rewind.h), so that what one defines is nothing to the next.
+ * Making a context and reading the library takes a hundred times as long as
+ * checking a short text: one context is made, which has read all of the
+ * library, and each input finds it as it was (rewind.h), so that what one
+ * defines is nothing to the next.
  */
 #include "atled.h"
 #include "tests/fuzz/mutate_text.h"
@@ -32,12 +35,16 @@ static void drop(void *ud, const char *text, size_t n) {
 static atled_context *warm_context(void) {
 	static Names names;
 	rewind_start();
-	atled_engine *engine = atled_engine_new(&(atled_engine_config){.size = sizeof(atled_engine_config), .resize = rewind_resize, .threads = 1});
+	atled_engine *engine = atled_engine_new(&(atled_engine_config){
+		.size = sizeof(atled_engine_config), .resize = rewind_resize, .threads = 1});
 	atled_context *ctx = engine ? atled_context_new(engine) : NULL;
 	if (!ctx || atled_machine(ctx, ATLED_MACHINE_NEVER) != ATLED_OK) abort();
 	atled_library_names(ctx, note_name, &names);
-	for (size_t i = 0; i < names.n; i += strlen(names.text + i) + 1) atled_help(ctx, names.text + i, 0, drop, NULL); /* reads its module */
-	atled_limits(ctx, &(atled_limit){.size = sizeof(atled_limit), .memory = (size_t)1 << 29, .seconds = 5});
+	/* reads its module */
+	for (size_t i = 0; i < names.n; i += strlen(names.text + i) + 1)
+		atled_help(ctx, names.text + i, 0, drop, NULL);
+	atled_limits(
+		ctx, &(atled_limit){.size = sizeof(atled_limit), .memory = (size_t)1 << 29, .seconds = 5});
 	rewind_keep();
 	return ctx;
 }

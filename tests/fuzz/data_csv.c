@@ -3,4 +3,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return read_bytes("csv", data, size); }
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	return read_bytes("csv", data, size);
+}

@@ -1,9 +1,11 @@
-/* data_help.h - what the targets for readers of files share: any bytes, read as a file of some format, give a value or a message. */
+/* data_help.h - what the targets for readers of files share: any bytes, read as
+ * a file of some format, give a value or a message. */
 #include "data/io.h"
 
 #include <stdlib.h>
 
-/* libhdf5 loses some memory on damaged files; ours is counted by the context. */
+/* libhdf5 loses some memory on damaged files; ours is counted by the context.
+ */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 

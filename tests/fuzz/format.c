@@ -1,5 +1,6 @@
-/* format.c - any bytes as a program to lay out: a syntax error, or a text that says the same. The formatter checks that itself; here its word for it
- * that it could not is a fault. */
+/* format.c - any bytes as a program to lay out: a syntax error, or a text that
+ * says the same. The formatter checks that itself; here its word for it that it
+ * could not is a fault. */
 #include "tests/fuzz/mutate_text.h"
 
 #include <stdlib.h>

@@ -1,6 +1,9 @@
-/* ir_binary.c - any bytes as the binary form of functions: a diagnostic that names the byte, or a function that verifies and is written as the same bytes again.
+/* ir_binary.c - any bytes as the binary form of functions: a diagnostic that
+ * names the byte, or a function that verifies and is written as the same bytes
+ * again.
  *
- * Length and checksum are put right first, or hardly an input would come further than the head.
+ * Length and checksum are put right first, or hardly an input would come
+ * further than the head.
  */
 #include "lang/binary/format.h"
 
@@ -30,7 +33,9 @@ static void load(Ctx *c, void *arg) {
 	if (st == ST_OK) {
 		Value same;
 		Fn *g = fn_load(c, "again.air", once.at, once.n, &same);
-		if (!g || fn_store(&again, g, same) != ST_OK || once.n != again.n || memcmp(once.at, again.at, once.n) != 0) abort();
+		if (!g || fn_store(&again, g, same) != ST_OK || once.n != again.n ||
+		    memcmp(once.at, again.at, once.n) != 0)
+			abort();
 		value_unref(same);
 		fn_unref(g);
 	} else if (st != ST_ERROR) abort();

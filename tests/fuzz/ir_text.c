@@ -1,4 +1,5 @@
-/* ir_text.c - any bytes as the text form of functions: a diagnostic or a function that verifies. */
+/* ir_text.c - any bytes as the text form of functions: a diagnostic or a
+ * function that verifies. */
 #include "lang/ir/ir.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* load.c - any bytes as an object of the cache: an error, or code that is loaded and not called. */
+/* load.c - any bytes as an object of the cache: an error, or code that is
+ * loaded and not called. */
 #include "backend/native/jit/elf_loader.h"
 
 #include <stdlib.h>

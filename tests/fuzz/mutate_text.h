@@ -1,7 +1,10 @@
-/* mutate_text.h - changes of a program that tend to leave it one: whole words and lines are moved, doubled, dropped and put in the place of others of
- * their kind. Every other change is libFuzzer's own, of bytes and words of the dictionary.
+/* mutate_text.h - changes of a program that tend to leave it one: whole words
+ * and lines are moved, doubled, dropped and put in the place of others of their
+ * kind. Every other change is libFuzzer's own, of bytes and words of the
+ * dictionary.
  *
- * Include it in a target whose inputs are programs. Needs: parse_tokens. Guarantees: the same change for the same seed.
+ * Include it in a target whose inputs are programs. Needs: parse_tokens.
+ * Guarantees: the same change for the same seed.
  */
 #ifndef ATLED_TESTS_FUZZ_MUTATE_TEXT_H
 #define ATLED_TESTS_FUZZ_MUTATE_TEXT_H
@@ -10,7 +13,8 @@
 
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak)); /* not there when inputs are replayed */
+/* not there when inputs are replayed */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((weak));
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed);
 
 typedef struct Piece {
@@ -46,7 +50,8 @@ static uint32_t draw(uint64_t *state, uint32_t below) {
 }
 
 /* text[start, end) gives way to n other bytes. */
-static size_t put_for(uint8_t *data, size_t size, size_t most, uint32_t start, uint32_t end, const char *bytes, size_t n) {
+static size_t put_for(uint8_t *data, size_t size, size_t most, uint32_t start, uint32_t end,
+                      const char *bytes, size_t n) {
 	const size_t left = size - (end - start);
 	if (n > most || left > most - n) return size;
 	memmove(data + start + n, data + end, size - end);

@@ -1,4 +1,5 @@
-/* parse.c - any bytes as a program: read, never run. No crash, no hang, no internal fault. */
+/* parse.c - any bytes as a program: read, never run. No crash, no hang, no
+ * internal fault. */
 #include "lang/base/arena.h"
 #include "tests/fuzz/mutate_text.h"
 

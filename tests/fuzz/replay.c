@@ -1,7 +1,9 @@
 /* replay.c - runs a fuzz target on kept inputs, without the fuzzer.
  *
- * Use: replay FOLDER. Linked with a target in place of libFuzzer's own main. Guarantees: the empty input and every file of the folder are
- * run, in the order of their names; an input that fails ends the program, and its name is the last thing printed.
+ * Use: replay FOLDER. Linked with a target in place of libFuzzer's own main.
+ * Guarantees: the empty input and every file of the folder are run, in the
+ * order of their names; an input that fails ends the program, and its name is
+ * the last thing printed.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -11,17 +13,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int is_visible(const struct dirent *entry) {
-	return entry->d_name[0] != '.';
-}
+static int is_visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
-/* The bytes of a file, in memory of exactly that size so that a read past its end is seen. NULL when it cannot be read. */
+/* The bytes of a file, in memory of exactly that size so that a read past its
+ * end is seen. NULL when it cannot be read. */
 static uint8_t *read_file(const char *path, size_t *size) {
 	FILE *in = fopen(path, "rb");
 	if (!in) return NULL;
 	uint8_t *bytes = NULL;
 	long n = fseek(in, 0, SEEK_END) ? -1 : ftell(in);
-	if (n >= 0 && !fseek(in, 0, SEEK_SET) && (bytes = malloc((size_t)n + !n)) && fread(bytes, 1, (size_t)n, in) != (size_t)n) {
+	if (n >= 0 && !fseek(in, 0, SEEK_SET) && (bytes = malloc((size_t)n + !n)) &&
+	    fread(bytes, 1, (size_t)n, in) != (size_t)n) {
 		free(bytes);
 		bytes = NULL;
 	}

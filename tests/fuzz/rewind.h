@@ -1,9 +1,12 @@
-/* rewind.h - a host's memory that goes back: what was made in it once is, before every input, as it was then.
+/* rewind.h - a host's memory that goes back: what was made in it once is,
+ * before every input, as it was then.
  *
- * Use: rewind_start, make an engine with rewind_resize and a context in it, rewind_keep; then rewind_back after each input. All that a context
- * is lies in its host's memory, so that this undoes whatever an input did, for the price of the pages it wrote.
- * Guarantees: blocks are not used again before rewind_back; what is beside them, and what was freed, is poison to the address sanitizer. One
- * user in a process, whose context has one thread.
+ * Use: rewind_start, make an engine with rewind_resize and a context in it,
+ * rewind_keep; then rewind_back after each input. All that a context is lies in
+ * its host's memory, so that this undoes whatever an input did, for the price
+ * of the pages it wrote. Guarantees: blocks are not used again before
+ * rewind_back; what is beside them, and what was freed, is poison to the
+ * address sanitizer. One user in a process, whose context has one thread.
  */
 #ifndef ATLED_TESTS_FUZZ_REWIND_H
 #define ATLED_TESTS_FUZZ_REWIND_H
@@ -36,7 +39,9 @@
 #define REWIND_SIZE ((size_t)4 << 30) /* of addresses; pages come as they are touched */
 #define REWIND_GAP ((size_t)32)
 #define REWIND_PAGE ((size_t)1 << 16)
-#define REWIND_HELD ((size_t)16 << 20) /* fresh memory that keeps its pages, and what was in them, for the next input */
+/* fresh memory that keeps its pages, and what was in them, for the next
+ * input */
+#define REWIND_HELD ((size_t)16 << 20)
 
 /* A block from before rewind_keep that was freed since. */
 typedef struct RewindFreed {
@@ -58,20 +63,20 @@ static inline void rewind_fail(const char *what) {
 }
 
 static inline void rewind_start(void) {
-	rewind_memory.at = mmap(NULL, REWIND_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	rewind_memory.at = mmap(NULL, REWIND_SIZE, PROT_READ | PROT_WRITE,
+	                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (rewind_memory.at == MAP_FAILED) rewind_fail("rewind: no memory");
 }
 
-static inline size_t rewind_take(size_t bytes) {
-	return ((bytes + 15) & ~(size_t)15) + REWIND_GAP;
-}
+static inline size_t rewind_take(size_t bytes) { return ((bytes + 15) & ~(size_t)15) + REWIND_GAP; }
 
 /* atled_engine_config.resize */
 static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	(void)ud;
 	char *q = NULL;
 	if (new_bytes) {
-		if (new_bytes > REWIND_SIZE || rewind_take(new_bytes) > REWIND_SIZE - rewind_memory.used) return NULL;
+		if (new_bytes > REWIND_SIZE || rewind_take(new_bytes) > REWIND_SIZE - rewind_memory.used)
+			return NULL;
 		q = rewind_memory.at + rewind_memory.used;
 		rewind_memory.used += rewind_take(new_bytes);
 		poison(q, rewind_take(new_bytes));
@@ -83,7 +88,8 @@ static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 	if ((char *)p < rewind_memory.at + rewind_memory.kept) {
 		if (rewind_memory.nfreed == rewind_memory.freed_cap) {
 			rewind_memory.freed_cap = rewind_memory.freed_cap * 2 + 64;
-			rewind_memory.freed = realloc(rewind_memory.freed, rewind_memory.freed_cap * sizeof *rewind_memory.freed);
+			rewind_memory.freed =
+				realloc(rewind_memory.freed, rewind_memory.freed_cap * sizeof *rewind_memory.freed);
 			if (!rewind_memory.freed) rewind_fail("rewind: no memory");
 		}
 		rewind_memory.freed[rewind_memory.nfreed++] = (RewindFreed){p, old_bytes};
@@ -91,27 +97,33 @@ static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 	return q;
 }
 
-/* Word by word, since there is poison between the blocks, which memcpy and write would refuse. */
-__attribute__((no_sanitize("address"))) static inline void rewind_copy(volatile uint64_t *to, const uint64_t *from, size_t words) {
+/* Word by word, since there is poison between the blocks, which memcpy and
+ * write would refuse. */
+__attribute__((no_sanitize("address"))) static inline void
+rewind_copy(volatile uint64_t *to, const uint64_t *from, size_t words) {
 	for (size_t i = 0; i < words; i++) to[i] = from[i];
 }
 
 static inline void rewind_map(void) {
-	void *p = mmap(rewind_memory.at, rewind_memory.kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fileno(rewind_memory.image), 0);
+	void *p = mmap(rewind_memory.at, rewind_memory.kept, PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_FIXED, fileno(rewind_memory.image), 0);
 	if (p == MAP_FAILED) rewind_fail("rewind: cannot map");
 }
 
 static inline void rewind_keep(void) {
-	size_t n = rewind_memory.used = rewind_memory.kept = (rewind_memory.used + REWIND_PAGE - 1) & ~(REWIND_PAGE - 1);
+	size_t n = rewind_memory.used = rewind_memory.kept =
+		(rewind_memory.used + REWIND_PAGE - 1) & ~(REWIND_PAGE - 1);
 	rewind_memory.image = tmpfile();
-	if (!rewind_memory.image || ftruncate(fileno(rewind_memory.image), (off_t)n)) rewind_fail("rewind: no file");
+	if (!rewind_memory.image || ftruncate(fileno(rewind_memory.image), (off_t)n))
+		rewind_fail("rewind: no file");
 	void *image = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(rewind_memory.image), 0);
 	if (image == MAP_FAILED) rewind_fail("rewind: cannot map");
 	rewind_copy(image, (const uint64_t *)(void *)rewind_memory.at, n / sizeof(uint64_t));
 	munmap(image, n);
 	rewind_map();
 #ifdef REWIND_POISON
-	__lsan_register_root_region(rewind_memory.at, n); /* what it points to in other memory is no leak */
+	/* what it points to in other memory is no leak */
+	__lsan_register_root_region(rewind_memory.at, n);
 #endif
 }
 
@@ -119,7 +131,8 @@ static inline void rewind_back(void) {
 	char *fresh = rewind_memory.at + rewind_memory.kept;
 	const size_t n = rewind_memory.used - rewind_memory.kept;
 	rewind_map();
-	for (size_t i = 0; i < rewind_memory.nfreed; i++) unpoison(rewind_memory.freed[i].p, rewind_memory.freed[i].bytes);
+	for (size_t i = 0; i < rewind_memory.nfreed; i++)
+		unpoison(rewind_memory.freed[i].p, rewind_memory.freed[i].bytes);
 	rewind_memory.nfreed = 0;
 	if (n > REWIND_HELD) madvise(fresh + REWIND_HELD, n - REWIND_HELD, MADV_DONTNEED);
 	poison(fresh, n);

@@ -1,6 +1,7 @@
 /* compare.c - outcomes of engines, and whether they agree, as compare.h says.
  *
- * Needs: compare.h, generate.h for its random numbers. Guarantees: what is run here on the side leaves no diagnostic behind.
+ * Needs: compare.h, generate.h for its random numbers. Guarantees: what is run
+ * here on the side leaves no diagnostic behind.
  */
 #include "tests/random/compare.h"
 #include "backend/native/jit/tier.h"
@@ -11,7 +12,7 @@
 
 enum { SHAKES = 16 };
 
-/* ---- outcomes ---------------------------------------------------------------------------------------------------- */
+/* ---- outcomes ------------------------------------------------------------ */
 
 /* One engine runs at a time. */
 static uint64_t output_hash;
@@ -40,9 +41,7 @@ bool ask(Ctx *c, void *arg, void (*body)(Ctx *c, void *arg)) {
 	return false;
 }
 
-void capture_output(Ctx *c) {
-	ctx_set_output(c, take_output, NULL);
-}
+void capture_output(Ctx *c) { ctx_set_output(c, take_output, NULL); }
 
 Outcome outcome_of(Ctx *c, EngineRun run, Fn *f, const Value *args) {
 	Outcome o = {.n = fn_nresults(f), .code = -1};
@@ -54,7 +53,8 @@ Outcome outcome_of(Ctx *c, EngineRun run, Fn *f, const Value *args) {
 	o.printed = output_hash;
 	if (diag_total(c)) {
 		o.code = (int)diag_at(c, 0)->code;
-		snprintf(o.message, sizeof o.message, "%s %s", diag_code_id(diag_at(c, 0)->code), diag_at(c, 0)->message);
+		snprintf(o.message, sizeof o.message, "%s %s", diag_code_id(diag_at(c, 0)->code),
+		         diag_at(c, 0)->message);
 	}
 	diag_clear(c);
 	return o;
@@ -66,7 +66,7 @@ void outcome_free(Outcome *o) {
 	*o = (Outcome){.code = -1};
 }
 
-/* ---- other roundings --------------------------------------------------------------------------------------------- */
+/* ---- other roundings ----------------------------------------------------- */
 
 typedef struct Shake {
 	Fn *f, *out;
@@ -74,7 +74,8 @@ typedef struct Shake {
 	double f64_by, f32_by;
 } Shake;
 
-/* Every element by another amount, as engines round every element by itself: of two that are equal one becomes the larger. */
+/* Every element by another amount, as engines round every element by itself: of
+ * two that are equal one becomes the larger. */
 static Ref factors(Builder *b, const Type *t, uint64_t *state, double by) {
 	Ctx *c = build_fn(b)->ctx;
 	Ref phase = build_f64(b, random_between(state, -3, 3));
@@ -83,11 +84,14 @@ static Ref factors(Builder *b, const Type *t, uint64_t *state, double by) {
 	for (uint32_t k = 0; k < t->rank; k++) {
 		int axis = (int)k;
 		Ref along = build_iota(b, DT_F64, t->dims[k]);
-		along = build2(b, OP_MUL, along, build_full(b, type_tensor(c, DT_F64, 1, &t->dims[k]), random_between(state, 1, 5)));
+		along = build2(
+			b, OP_MUL, along,
+			build_full(b, type_tensor(c, DT_F64, 1, &t->dims[k]), random_between(state, 1, 5)));
 		sum = build2(b, OP_ADD, sum, build_broadcast(b, along, t->rank, t->dims, &axis));
 	}
 	TypeId all = type_tensor(c, DT_F64, t->rank, t->dims);
-	return build2(b, OP_ADD, build2(b, OP_MUL, build1(b, OP_SIN, sum), build_full(b, all, by)), build_full(b, all, 1));
+	return build2(b, OP_ADD, build2(b, OP_MUL, build1(b, OP_SIN, sum), build_full(b, all, by)),
+	              build_full(b, all, 1));
 }
 
 static Ref nudged(Builder *b, Ref r, uint64_t *state, const Shake *s) {
@@ -97,13 +101,29 @@ static Ref nudged(Builder *b, Ref r, uint64_t *state, const Shake *s) {
 	return build2(b, OP_MUL, r, build_convert(b, factors(b, &t, state, by), (Dtype)t.dtype));
 }
 
-/* What is moved or chosen, not computed: rounding does not touch it. A derivative compares the elements with their maximum, so that this
- * matters. */
+/* What is moved or chosen, not computed: rounding does not touch it. A
+ * derivative compares the elements with their maximum, so that this matters. */
 static bool is_exact(Op op, uint32_t nargs) {
 	switch (op) {
-	case OP_IOTA: case OP_UPDATE: case OP_GATHER: case OP_SCATTER_SET: case OP_CONCAT: case OP_PUSH: case OP_SELECT: case OP_STOP: return true;
-	case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_MAX: case OP_MIN: case OP_ABS: case OP_SIGN: case OP_FLOOR: case OP_ROUND: return true;
-	case OP_REDUCE_SUM: case OP_CUMSUM: case OP_FFT: return false;
+	case OP_IOTA:
+	case OP_UPDATE:
+	case OP_GATHER:
+	case OP_SCATTER_SET:
+	case OP_CONCAT:
+	case OP_PUSH:
+	case OP_SELECT:
+	case OP_STOP: return true;
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_ABS:
+	case OP_SIGN:
+	case OP_FLOOR:
+	case OP_ROUND: return true;
+	case OP_REDUCE_SUM:
+	case OP_CUMSUM:
+	case OP_FFT: return false;
 	default: return prims[op].deriv == DERIV_LINEAR && nargs == 1;
 	}
 }
@@ -131,8 +151,10 @@ static void shake_results(Builder *b, RefMap *m, const Inst *in) {
 	Shaking *k = m->copied_ud;
 	const uint32_t results = in->results, n = in->nresults;
 	if (k->again || is_exact((Op)in->op, in->nargs)) return;
-	if (in->op == OP_REDUCE_SUM || in->op == OP_CUMSUM || in->op == OP_DOT || in->op == OP_FFT) shake_terms(b, m, in);
-	for (uint32_t i = 0; i < n; i++) m->values[results + i] = nudged(b, m->values[results + i], &k->state, k->s);
+	if (in->op == OP_REDUCE_SUM || in->op == OP_CUMSUM || in->op == OP_DOT || in->op == OP_FFT)
+		shake_terms(b, m, in);
+	for (uint32_t i = 0; i < n; i++)
+		m->values[results + i] = nudged(b, m->values[results + i], &k->state, k->s);
 }
 
 /* Instructions are followed by a product, in loops and branches too. */
@@ -145,8 +167,10 @@ static void make_shaken(Ctx *c, void *arg) {
 	m.copied = shake_results;
 	m.copied_ud = &shaking;
 	const Region body = f->regions.at[0];
-	for (uint32_t k = 0; k < body.nparams; k++) refmap_set(&m, fn_param(f, k), build_param(b, ref_type(f, fn_param(f, k)), 0));
-	for (uint32_t i = 0; i < body.ninsts; i++) build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
+	for (uint32_t k = 0; k < body.nparams; k++)
+		refmap_set(&m, fn_param(f, k), build_param(b, ref_type(f, fn_param(f, k)), 0));
+	for (uint32_t i = 0; i < body.ninsts; i++)
+		build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
 	uint32_t n = fn_nresults(f);
 	Ref *results = ARENA_ARRAY(ctx_arena(c), Ref, n + 1);
 	for (uint32_t k = 0; k < n; k++) results[k] = refmap_get(b, &m, fn_result(f, k));
@@ -166,7 +190,7 @@ Fn *with_other_roundings(Ctx *c, Fn *f, uint64_t seed, double f64_by, double f32
 	return s.out;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays -------------------------------------------------------------- */
 
 typedef struct Numbers { /* real and imaginary parts in row-major order */
 	Dtype dtype;
@@ -185,7 +209,8 @@ static Numbers numbers_of(Ctx *c, Value v) {
 	memcpy(x.shape, flat->shape, sizeof x.shape);
 	x.at = malloc((size_t)(x.count + 1) * sizeof *x.at);
 	if (!x.at) abort();
-	for (int64_t i = 0; i < x.count; i++) scalar_convert(x.dtype, flat->data + (size_t)i * dtype_size(x.dtype), DT_C128, &x.at[i]);
+	for (int64_t i = 0; i < x.count; i++)
+		scalar_convert(x.dtype, flat->data + (size_t)i * dtype_size(x.dtype), DT_C128, &x.at[i]);
 	tensor_unref(flat);
 	tensor_unref(t);
 	return x;
@@ -193,7 +218,8 @@ static Numbers numbers_of(Ctx *c, Value v) {
 
 static double distance(double _Complex a, double _Complex b) {
 	double x[2] = {creal(a), cimag(a)}, y[2] = {creal(b), cimag(b)}, d[2];
-	for (int k = 0; k < 2; k++) d[k] = x[k] == y[k] || (isnan(x[k]) && isnan(y[k])) ? 0 : fabs(x[k] - y[k]);
+	for (int k = 0; k < 2; k++)
+		d[k] = x[k] == y[k] || (isnan(x[k]) && isnan(y[k])) ? 0 : fabs(x[k] - y[k]);
 	double both = hypot(d[0], d[1]);
 	return isnan(both) ? INFINITY : both;
 }
@@ -214,24 +240,29 @@ static void describe_place(const Numbers *x, int64_t flat, char *out, size_t cap
 		flat /= x->shape[k] ? x->shape[k] : 1;
 	}
 	size_t n = (size_t)snprintf(out, cap, "[");
-	for (uint32_t k = 0; k < x->rank && n + 24 < cap; k++) n += (size_t)snprintf(out + n, cap - n, "%s%lld", k ? ", " : "", (long long)index[k]);
+	for (uint32_t k = 0; k < x->rank && n + 24 < cap; k++)
+		n += (size_t)snprintf(out + n, cap - n, "%s%lld", k ? ", " : "", (long long)index[k]);
 	snprintf(out + n, cap - n, "]");
 }
 
-static void describe(char *out, size_t cap, const Numbers *x, const Numbers *y, int64_t i, double allowed) {
+static void describe(char *out, size_t cap, const Numbers *x, const Numbers *y, int64_t i,
+                     double allowed) {
 	char place[160];
 	describe_place(x, i, place, sizeof place);
 	if (dtype_is_complex(x->dtype))
-		snprintf(out, cap, "element %s is %.17g%+.17gi, not %.17g%+.17gi (off by %.3g, allowed %.3g)", place, creal(y->at[i]), cimag(y->at[i]),
-		         creal(x->at[i]), cimag(x->at[i]), distance(x->at[i], y->at[i]), allowed);
-	else
-		snprintf(out, cap, "element %s is %.17g, not %.17g (off by %.3g, allowed %.3g)", place, creal(y->at[i]), creal(x->at[i]),
+		snprintf(out, cap,
+		         "element %s is %.17g%+.17gi, not %.17g%+.17gi (off by %.3g, allowed %.3g)", place,
+		         creal(y->at[i]), cimag(y->at[i]), creal(x->at[i]), cimag(x->at[i]),
 		         distance(x->at[i], y->at[i]), allowed);
+	else
+		snprintf(out, cap, "element %s is %.17g, not %.17g (off by %.3g, allowed %.3g)", place,
+		         creal(y->at[i]), creal(x->at[i]), distance(x->at[i], y->at[i]), allowed);
 }
 
-/* ---- how far roundings move a result ------------------------------------------------------------------------------ */
+/* ---- how far roundings move a result ------------------------------------- */
 
-/* One batch of shaken runs at a time: most questions are answered by the first. */
+/* One batch of shaken runs at a time: most questions are answered by the first.
+ */
 typedef struct Sensitivity {
 	uint32_t most;    /* batches that may run */
 	uint32_t batches; /* that have run; the last one's outcomes are here */
@@ -250,15 +281,17 @@ static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(c, code, args, results) : ST_NOMEM;
 }
 
-/* Runs the next batch; false when there has been enough. In a chaotic program one
- * run in a hundred may differ. */
+/* Runs the next batch; false when there has been enough. In a chaotic program
+ * one run in a hundred may differ. */
 static bool measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
 	if (s->batches == s->most) return false;
 	forget(s);
 	const uint64_t first = (uint64_t)s->batches++ * SHAKES;
 	for (uint64_t k = first; k < first + SHAKES; k++) {
-		/* Large and small changes take turns: a small one can make a tie, a large one breaks it. */
-		Fn *g = with_other_roundings(c, f, k * 77 + 5, k % 2 ? 3e-16 : 1e-13, k % 2 ? 1.5e-7 : 1e-6);
+		/* Large and small changes take turns: a small one can make a tie, a
+		 * large one breaks it. */
+		Fn *g =
+			with_other_roundings(c, f, k * 77 + 5, k % 2 ? 3e-16 : 1e-13, k % 2 ? 1.5e-7 : 1e-6);
 		if (!g) continue;
 		Outcome o = outcome_of(c, run_evaluator, g, args);
 		fn_unref(g);
@@ -273,8 +306,10 @@ static bool measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
 	return true;
 }
 
-/* How far each element moved, no less than in earlier batches, or true when the result jumps. */
-static bool movement(Ctx *c, const Sensitivity *s, uint32_t k, const Numbers *want, double scale, double *moved) {
+/* How far each element moved, no less than in earlier batches, or true when the
+ * result jumps. */
+static bool movement(Ctx *c, const Sensitivity *s, uint32_t k, const Numbers *want, double scale,
+                     double *moved) {
 	bool jumps = false;
 	for (uint32_t run = 0; run < s->n && !jumps; run++) {
 		Numbers x = numbers_of(c, s->shaken[run].results[k]);
@@ -290,11 +325,12 @@ static bool movement(Ctx *c, const Sensitivity *s, uint32_t k, const Numbers *wa
 	return jumps;
 }
 
-/* ---- which results have been f32 on their way -------------------------------------------------------------------- */
+/* ---- which results have been f32 on their way ---------------------------- */
 
 static bool is_single(const Fn *f, Ref r) {
 	const Type *t = ref_ty(f, r);
-	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && dtype_real_of((Dtype)t->dtype) == DT_F32;
+	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) &&
+	       dtype_real_of((Dtype)t->dtype) == DT_F32;
 }
 
 bool holds_f32(const Fn *f) {
@@ -303,15 +339,18 @@ bool holds_f32(const Fn *f) {
 	const Fn **all = fn_reached(scratch, f, false, &n);
 	bool found = false;
 	for (uint32_t i = 0; i < n && !found; i++)
-		for (uint32_t k = 0; k < all[i]->vals.n && !found; k++) found = is_single(all[i], ref_value(k));
+		for (uint32_t k = 0; k < all[i]->vals.n && !found; k++)
+			found = is_single(all[i], ref_value(k));
 	arena_free(scratch);
 	return found;
 }
 
-/* Marks the values of a region that are f32 or follow from one, with what is in inner regions; true when there are any. */
+/* Marks the values of a region that are f32 or follow from one, with what is in
+ * inner regions; true when there are any. */
 static bool mark_single(const Ctx *c, const Fn *f, const Region *r, bool *marked) {
 	bool any = false;
-	for (uint32_t k = 0; k < r->nparams; k++) any |= marked[r->params + k] |= is_single(f, ref_value(r->params + k));
+	for (uint32_t k = 0; k < r->nparams; k++)
+		any |= marked[r->params + k] |= is_single(f, ref_value(r->params + k));
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[r->insts + i]];
 		bool single = false;
@@ -319,12 +358,14 @@ static bool mark_single(const Ctx *c, const Fn *f, const Region *r, bool *marked
 			Ref a = inst_arg(f, in, k);
 			single |= ref_is_value(a) ? marked[REF_INDEX(a)] : is_single(f, a);
 		}
-		for (uint32_t k = 0; k < in->nregions; k++) single |= mark_single(c, f, inst_region(f, in, k), marked);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			single |= mark_single(c, f, inst_region(f, in, k), marked);
 		if (in->op == OP_CALL) {
 			const Fn *callee = inst_callee(c, in);
 			single |= callee && callee != f && holds_f32(callee);
 		}
-		for (uint32_t k = 0; k < in->nresults; k++) marked[in->results + k] = single || is_single(f, inst_result(in, k));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			marked[in->results + k] = single || is_single(f, inst_result(in, k));
 		any |= single || (in->nresults && marked[in->results]);
 	}
 	for (uint32_t k = 0; k < r->nresults; k++) {
@@ -344,19 +385,23 @@ static bool comes_from_single(const Ctx *c, const Fn *f, uint32_t result) {
 	return single;
 }
 
-/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ------------------------------------------------------------ */
 
 /* false: result k differs, and v says how. */
-static bool arrays_agree(Ctx *c, Fn *f, const Value *args, Value a, Value b, uint32_t k, Sensitivity *s, Verdict *v) {
+static bool arrays_agree(Ctx *c, Fn *f, const Value *args, Value a, Value b, uint32_t k,
+                         Sensitivity *s, Verdict *v) {
 	if (!value_is_array(a) || !value_is_array(b)) {
 		if (a.kind == b.kind && (a.kind == V_TOKEN || value_identical(a, b))) return true;
 		snprintf(v->why, sizeof v->why, "the values are of different kinds or texts");
 		return false;
 	}
 	Numbers x = numbers_of(c, a), y = numbers_of(c, b);
-	bool shapes = x.dtype == y.dtype && x.rank == y.rank && !memcmp(x.shape, y.shape, x.rank * sizeof *x.shape);
+	bool shapes = x.dtype == y.dtype && x.rank == y.rank &&
+	              !memcmp(x.shape, y.shape, x.rank * sizeof *x.shape);
 	const bool single = comes_from_single(c, f, k);
-	double scale = fmax(largest(&x), single ? 0.1 : 0.01), base = !dtype_is_inexact(x.dtype) ? 0 : single ? 1e-4 : 1e-11;
+	double scale = fmax(largest(&x), single ? 0.1 : 0.01), base = !dtype_is_inexact(x.dtype) ? 0
+	                                                              : single                   ? 1e-4
+	                                                                       : 1e-11;
 	int64_t bad = -1;
 	for (int64_t i = 0; shapes && i < x.count && bad < 0; i++)
 		if (!(distance(x.at[i], y.at[i]) <= base * scale)) bad = i;
@@ -379,7 +424,8 @@ static bool arrays_agree(Ctx *c, Fn *f, const Value *args, Value a, Value b, uin
 			}
 		}
 		if (!good && shapes) describe(v->why, sizeof v->why, &x, &y, bad, allowed);
-		if (!good && !shapes) snprintf(v->why, sizeof v->why, "the results differ in dtype or shape");
+		if (!good && !shapes)
+			snprintf(v->why, sizeof v->why, "the results differ in dtype or shape");
 		free(moved);
 	}
 	free(x.at);
@@ -394,7 +440,9 @@ static void say_bits(Ctx *c, Value a, Value b, Verdict *v) {
 	if (x.count == y.count && x.rank == y.rank)
 		for (int64_t i = 0; i < x.count; i++) {
 			double d = distance(x.at[i], y.at[i]);
-			if (d == 0 && signbit(creal(x.at[i])) == signbit(creal(y.at[i])) && signbit(cimag(x.at[i])) == signbit(cimag(y.at[i]))) continue;
+			if (d == 0 && signbit(creal(x.at[i])) == signbit(creal(y.at[i])) &&
+			    signbit(cimag(x.at[i])) == signbit(cimag(y.at[i])))
+				continue;
 			describe(v->why, sizeof v->why, &x, &y, i, 0);
 			break;
 		}
@@ -402,13 +450,16 @@ static void say_bits(Ctx *c, Value a, Value b, Verdict *v) {
 	free(y.at);
 }
 
-Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact, uint32_t batches) {
+Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got,
+                         bool exact, uint32_t batches) {
 	Verdict v = {.same = true};
 	Sensitivity s = {.most = batches};
 	if (want->status != got->status || want->code != got->code) {
 		v.same = false;
-		snprintf(v.why, sizeof v.why, "status %d (%s) and not %d (%s)", got->status, got->message, want->status, want->message);
-		while (!v.same && !exact && measure(c, f, args, &s)) v.same = v.lenient = want->status == ST_OK ? s.failed : s.ended;
+		snprintf(v.why, sizeof v.why, "status %d (%s) and not %d (%s)", got->status, got->message,
+		         want->status, want->message);
+		while (!v.same && !exact && measure(c, f, args, &s))
+			v.same = v.lenient = want->status == ST_OK ? s.failed : s.ended;
 	} else if (want->status == ST_OK) {
 		for (uint32_t k = 0; k < want->n && v.same; k++) {
 			Value a = want->results[k], b = got->results[k];
@@ -423,8 +474,8 @@ Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, 
 	}
 	if (v.same && !v.lenient && want->printed != got->printed) {
 		s.batches = 0;
-		while (!v.lenient && !exact && measure(c, f, args, &s))
-			for (uint32_t k = 0; k < s.n; k++) v.lenient |= s.shaken[k].printed != want->printed; /* the argmax of a tie, say */
+		while (!v.lenient && !exact && measure(c, f, args, &s)) /* the argmax of a tie, say */
+			for (uint32_t k = 0; k < s.n; k++) v.lenient |= s.shaken[k].printed != want->printed;
 		v.same = v.lenient;
 		snprintf(v.why, sizeof v.why, "the output differs");
 	}

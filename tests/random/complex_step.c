@@ -1,11 +1,15 @@
 /* complex_step.c - functions at complex arguments, as complex_step.h says.
  *
- * Needs: complex_step.h, scalar operations and LAPACK at c128. Guarantees: comparisons, indices, lengths and what is piecewise constant are
- * taken of the real parts, so that the complex form takes the branches that the real one takes. What has no analytic form (abs, max, mod)
- * is extended along the branch of the real part, ties shared; what the engine has for real numbers only is written in parts, so that an
- * imaginary part of 1e-170 never meets a number of size one in a sum.
+ * Needs: complex_step.h, scalar operations and LAPACK at c128. Guarantees:
+ * comparisons, indices, lengths and what is piecewise constant are taken of the
+ * real parts, so that the complex form takes the branches that the real one
+ * takes. What has no analytic form (abs, max, mod) is extended along the branch
+ * of the real part, ties shared; what the engine has for real numbers only is
+ * written in parts, so that an imaginary part of 1e-170 never meets a number of
+ * size one in a sum.
  *
- * Complex steps: W. Squire, G. Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review 40 (1998) 110.
+ * Complex steps: W. Squire, G. Trapp, "Using complex variables to estimate
+ * derivatives of real functions", SIAM Review 40 (1998) 110.
  */
 #include "tests/random/complex_step.h"
 #include <math.h>
@@ -16,24 +20,22 @@ typedef struct Step {
 	Builder *b;
 	Fn *f;
 	const bool *active;
-	bool *flag;  /* by value of f: complex in the new function */
-	Ref *at;     /* by value of f: its complex form; the map holds the real part */
+	bool *flag; /* by value of f: complex in the new function */
+	Ref *at;    /* by value of f: its complex form; the map holds the real part */
 	RefMap map;
 	bool *complex_results;
 	Op why;
 	Fn *out;
 } Step;
 
-/* ---- what becomes complex ---------------------------------------------------------------------------------------- */
+/* ---- what becomes complex ------------------------------------------------ */
 
 static bool is_f64(const Step *s, Ref r) {
 	const Type *t = ref_ty(s->f, r);
 	return t->kind == TY_TENSOR && t->dtype == DT_F64;
 }
 
-static bool flagged(const Step *s, Ref r) {
-	return ref_is_value(r) && s->flag[REF_INDEX(r)];
-}
+static bool flagged(const Step *s, Ref r) { return ref_is_value(r) && s->flag[REF_INDEX(r)]; }
 
 static Ref result_of(const Step *s, const Region *g, uint32_t k) {
 	return s->f->args.at[g->results + k];
@@ -49,8 +51,18 @@ static bool find_region(Step *s, const Region *g);
 
 static bool has_complex_form(Op op) {
 	switch (op) {
-	case OP_REAL: case OP_IMAG: case OP_CONJ: case OP_FFT: case OP_EIGH: case OP_EIG: case OP_SVD: return false;
-	case OP_CALL: case OP_HOST: case OP_BOX: case OP_UNBOX: case OP_DYNAMIC: return false;
+	case OP_REAL:
+	case OP_IMAG:
+	case OP_CONJ:
+	case OP_FFT:
+	case OP_EIGH:
+	case OP_EIG:
+	case OP_SVD: return false;
+	case OP_CALL:
+	case OP_HOST:
+	case OP_BOX:
+	case OP_UNBOX:
+	case OP_DYNAMIC: return false;
 	default: return true;
 	}
 }
@@ -93,7 +105,8 @@ static bool find_inst(Step *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref r = inst_result(in, k);
 		if (is_f64(s, r)) raise_flag(s, r);
-		else if (type_has_tangent(s->c, ref_type(s->f, r))) whole = false; /* other precisions, complex values */
+		/* other precisions, complex values */
+		else if (type_has_tangent(s->c, ref_type(s->f, r))) whole = false;
 	}
 	if (!whole && !s->why) s->why = (Op)in->op;
 	return whole;
@@ -101,15 +114,14 @@ static bool find_inst(Step *s, const Inst *in) {
 
 static bool find_region(Step *s, const Region *g) {
 	bool good = true;
-	for (uint32_t i = 0; i < g->ninsts && good; i++) good = find_inst(s, &s->f->insts.at[s->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts && good; i++)
+		good = find_inst(s, &s->f->insts.at[s->f->inst_order.at[g->insts + i]]);
 	return good;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* ---- pieces -------------------------------------------------------------- */
 
-static Ref real_at(Step *s, Ref r) {
-	return refmap_get(s->b, &s->map, r);
-}
+static Ref real_at(Step *s, Ref r) { return refmap_get(s->b, &s->map, r); }
 
 static Ref complex_at(Step *s, Ref r) {
 	return flagged(s, r) ? s->at[REF_INDEX(r)] : build_convert(s->b, real_at(s, r), DT_C128);
@@ -120,48 +132,34 @@ static void set_complex(Step *s, Ref r, Ref z) {
 	refmap_set(&s->map, r, build1(s->b, OP_REAL, z));
 }
 
-static TypeId like(Step *s, Ref x) {
-	return ref_type(build_fn(s->b), x);
-}
+static TypeId like(Step *s, Ref x) { return ref_type(build_fn(s->b), x); }
 
 static TypeId complex_type(Step *s, TypeId t) {
 	const Type *old = type_of(s->c, t);
 	return type_tensor(s->c, DT_C128, old->rank, old->dims);
 }
 
-static Ref full(Step *s, Ref x, double value) {
-	return build_full(s->b, like(s, x), value);
-}
+static Ref full(Step *s, Ref x, double value) { return build_full(s->b, like(s, x), value); }
 
-static Ref re(Step *s, Ref z) {
-	return build1(s->b, OP_REAL, z);
-}
+static Ref re(Step *s, Ref z) { return build1(s->b, OP_REAL, z); }
 
-static Ref im(Step *s, Ref z) {
-	return build1(s->b, OP_IMAG, z);
-}
+static Ref im(Step *s, Ref z) { return build1(s->b, OP_IMAG, z); }
 
-static Ref add(Step *s, Ref x, Ref y) {
-	return build2(s->b, OP_ADD, x, y);
-}
+static Ref add(Step *s, Ref x, Ref y) { return build2(s->b, OP_ADD, x, y); }
 
-static Ref sub(Step *s, Ref x, Ref y) {
-	return build2(s->b, OP_SUB, x, y);
-}
+static Ref sub(Step *s, Ref x, Ref y) { return build2(s->b, OP_SUB, x, y); }
 
-static Ref mul(Step *s, Ref x, Ref y) {
-	return build2(s->b, OP_MUL, x, y);
-}
+static Ref mul(Step *s, Ref x, Ref y) { return build2(s->b, OP_MUL, x, y); }
 
-static Ref over(Step *s, Ref x, Ref y) {
-	return build2(s->b, OP_DIV, x, y);
-}
+static Ref over(Step *s, Ref x, Ref y) { return build2(s->b, OP_DIV, x, y); }
 
 /* x + iy of two reals. */
 static Ref parts(Step *s, Ref x, Ref y) {
 	double _Complex unit = __builtin_complex(0.0, 1.0);
-	Ref z = build_convert(s->b, y, DT_C128), i = build_const(s->b, value_scalar_from_bytes(DT_C128, &unit));
-	return add(s, build_convert(s->b, x, DT_C128), mul(s, z, build_broadcast_scalar(s->b, i, like(s, z))));
+	Ref z = build_convert(s->b, y, DT_C128),
+		i = build_const(s->b, value_scalar_from_bytes(DT_C128, &unit));
+	return add(s, build_convert(s->b, x, DT_C128),
+	           mul(s, z, build_broadcast_scalar(s->b, i, like(s, z))));
 }
 
 /* z where the condition holds, else w. */
@@ -169,18 +167,21 @@ static Ref choose(Step *s, Ref condition, Ref z, Ref w) {
 	return build_select(s->b, condition, z, w);
 }
 
-/* ---- element by element ------------------------------------------------------------------------------------------ */
+/* ---- element by element -------------------------------------------------- */
 
-/* d/(x^2 + 1) for the imaginary part d, by the logarithm of |1 + i z|^2 / |1 - i z|^2. */
+/* d/(x^2 + 1) for the imaginary part d, by the logarithm of |1 + i z|^2 / |1 - i z|^2.
+ */
 static Ref imag_of_atan(Step *s, Ref z) {
 	Ref x = re(s, z), d = im(s, z), below = sub(s, full(s, d, 1), d);
 	Ref q = over(s, mul(s, full(s, d, 4), d), add(s, mul(s, x, x), mul(s, below, below)));
 	return mul(s, full(s, d, 0.25), build1(s->b, OP_LOG1P, q));
 }
 
-/* W. Kahan, "Branch cuts for complex elementary functions": the parts of arcsin by square roots. */
+/* W. Kahan, "Branch cuts for complex elementary functions": the parts of arcsin
+ * by square roots. */
 static Ref complex_asin(Step *s, Ref z) {
-	Ref one = full(s, z, 1), low = build1(s->b, OP_SQRT, sub(s, one, z)), high = build1(s->b, OP_SQRT, add(s, one, z));
+	Ref one = full(s, z, 1), low = build1(s->b, OP_SQRT, sub(s, one, z)),
+		high = build1(s->b, OP_SQRT, add(s, one, z));
 	Ref angle = build2(s->b, OP_ATAN2, re(s, z), re(s, mul(s, low, high)));
 	return parts(s, angle, im(s, mul(s, build1(s->b, OP_CONJ, low), high)));
 }
@@ -188,8 +189,10 @@ static Ref complex_asin(Step *s, Ref z) {
 static Ref complex_atan2(Step *s, Ref a, Ref b) {
 	Ref x = re(s, b), y = re(s, a);
 	Ref flat = build2(s->b, OP_LE, build1(s->b, OP_ABS, y), build1(s->b, OP_ABS, x));
-	Ref by_x = imag_of_atan(s, over(s, a, choose(s, flat, b, full(s, b, 1)))), by_y = imag_of_atan(s, over(s, b, choose(s, flat, full(s, a, 1), a)));
-	return parts(s, build2(s->b, OP_ATAN2, y, x), choose(s, flat, by_x, build1(s->b, OP_NEG, by_y)));
+	Ref by_x = imag_of_atan(s, over(s, a, choose(s, flat, b, full(s, b, 1)))),
+		by_y = imag_of_atan(s, over(s, b, choose(s, flat, full(s, a, 1), a)));
+	return parts(s, build2(s->b, OP_ATAN2, y, x),
+	             choose(s, flat, by_x, build1(s->b, OP_NEG, by_y)));
 }
 
 static double splat_real(Step *s, Ref r) {
@@ -197,7 +200,8 @@ static double splat_real(Step *s, Ref r) {
 	return ref_splat(build_fn(s->b), r, &v) && v.kind == V_SCALAR && v.dtype == DT_F64 ? v.f : NAN;
 }
 
-/* Whole powers by products; others of positive numbers only: of a negative one the logarithm has an imaginary part of its own. */
+/* Whole powers by products; others of positive numbers only: of a negative one
+ * the logarithm has an imaginary part of its own. */
 static Ref complex_pow(Step *s, Ref z, Ref w, double exponent) {
 	if (exponent == floor(exponent) && fabs(exponent) <= 8) {
 		Ref y = full(s, z, 1);
@@ -215,7 +219,8 @@ static Ref complex_cbrt(Step *s, Ref z) {
 }
 
 static Ref complex_extreme(Step *s, Op op, Ref a, Ref b) {
-	Ref x = re(s, a), y = re(s, b), first = op == OP_MAX ? build2(s->b, OP_LT, y, x) : build2(s->b, OP_LT, x, y);
+	Ref x = re(s, a), y = re(s, b),
+		first = op == OP_MAX ? build2(s->b, OP_LT, y, x) : build2(s->b, OP_LT, x, y);
 	Ref both = mul(s, full(s, a, 0.5), add(s, a, b));
 	return choose(s, first, a, choose(s, build2(s->b, OP_EQ, x, y), both, b));
 }
@@ -233,9 +238,12 @@ static Ref unary(Step *s, Op op, Ref z) {
 	case OP_ASIN: return complex_asin(s, z);
 	case OP_ACOS: return sub(s, full(s, z, 1.5707963267948966), complex_asin(s, z));
 	case OP_ATAN: return parts(s, build1(b, OP_ATAN, re(s, z)), imag_of_atan(s, z));
-	case OP_ERF: { /* the one whose integrand stands here again: it has no other form of use over the whole line */
+	/* the one whose integrand stands here again: it has no other form of use
+	 * over the whole line */
+	case OP_ERF: {
 		Ref x = re(s, z), bell = build1(b, OP_EXP, build1(b, OP_NEG, mul(s, x, x)));
-		return parts(s, build1(b, OP_ERF, x), mul(s, mul(s, full(s, x, 2 / sqrt(3.14159265358979323846)), bell), im(s, z)));
+		return parts(s, build1(b, OP_ERF, x),
+		             mul(s, mul(s, full(s, x, 2 / sqrt(3.14159265358979323846)), bell), im(s, z)));
 	}
 	default: return build1(b, op, z);
 	}
@@ -245,7 +253,8 @@ static Ref binary(Step *s, Op op, Ref a, Ref b, double exponent) {
 	switch (op) {
 	case OP_POW: return complex_pow(s, a, b, exponent);
 	case OP_ATAN2: return complex_atan2(s, a, b);
-	case OP_MAX: case OP_MIN: return complex_extreme(s, op, a, b);
+	case OP_MAX:
+	case OP_MIN: return complex_extreme(s, op, a, b);
 	case OP_MOD: { /* x - y floor(x/y), the floor a constant */
 		Ref x = re(s, a), y = re(s, b);
 		Ref turns = build2(s->b, OP_FLOORDIV, x, y);
@@ -255,7 +264,7 @@ static Ref binary(Step *s, Op op, Ref a, Ref b, double exponent) {
 	}
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays -------------------------------------------------------------- */
 
 /* Of elements that tie the mean. */
 static Ref reduced_extreme(Step *s, const Inst *in, Ref z, Ref most) {
@@ -271,7 +280,8 @@ static Ref reduced_extreme(Step *s, const Inst *in, Ref z, Ref most) {
 	for (uint32_t i = 0; i < n; i++) gone[i] = (int)axes[i];
 	Ref ties = build2(s->b, OP_EQ, re(s, z), build_broadcast(s->b, most, t.rank, t.dims, kept));
 	Ref sum = build_reduce(s->b, OP_REDUCE_SUM, choose(s, ties, z, full(s, z, 0)), n, gone);
-	return over(s, sum, build_reduce(s->b, OP_REDUCE_SUM, build_convert(s->b, ties, DT_C128), n, gone));
+	return over(s, sum,
+	            build_reduce(s->b, OP_REDUCE_SUM, build_convert(s->b, ties, DT_C128), n, gone));
 }
 
 static Ref transposed(Step *s, Ref z) {
@@ -293,7 +303,8 @@ static Ref element(Step *s, Ref z, int64_t i, int64_t j) {
 	return build_slice(s->b, z, start, length, NULL);
 }
 
-/* L L' = A without conjugates, element by element; REF_NONE where the length is not a number. */
+/* L L' = A without conjugates, element by element; REF_NONE where the length is
+ * not a number. */
 static Ref complex_cholesky(Step *s, Ref a) {
 	enum { LONGEST = 8 };
 	Type t = *type_of(s->c, like(s, a));
@@ -313,17 +324,25 @@ static Ref complex_cholesky(Step *s, Ref a) {
 }
 
 static Ref triangular(Step *s, Ref t, Ref rhs, int64_t lower, int64_t adjoint, int64_t unit) {
-	if (adjoint) t = build1(s->b, OP_CONJ, t); /* the transpose, then: conjugates are not analytic */
-	return build(s->b, OP_TRISOLVE, 2, (Ref[]){t, rhs}, attr_intern(s->c, (int64_t[]){lower, adjoint, unit}, 3), NULL);
+	/* the transpose, then: conjugates are not analytic */
+	if (adjoint) t = build1(s->b, OP_CONJ, t);
+	return build(s->b, OP_TRISOLVE, 2, (Ref[]){t, rhs},
+	             attr_intern(s->c, (int64_t[]){lower, adjoint, unit}, 3), NULL);
 }
 
-/* A X = B, or with the transpose of A, by factors of the complex A: those that the program made are of a constant. */
+/* A X = B, or with the transpose of A, by factors of the complex A: those that
+ * the program made are of a constant. */
 static Ref complex_solution(Step *s, Ref a, Ref rhs, bool transpose) {
 	const int rows = (int)type_of(s->c, like(s, a))->rank - 2;
 	Ref lu[2];
 	build(s->b, OP_LU, 1, &a, 0, lu);
-	if (!transpose) return triangular(s, lu[0], triangular(s, lu[0], build_gather(s->b, rhs, lu[1], rows, rows), true, false, true), false, false, false);
-	const Ref x = triangular(s, lu[0], triangular(s, lu[0], rhs, false, true, false), true, true, true);
+	if (!transpose)
+		return triangular(
+			s, lu[0],
+			triangular(s, lu[0], build_gather(s->b, rhs, lu[1], rows, rows), true, false, true),
+			false, false, false);
+	const Ref x =
+		triangular(s, lu[0], triangular(s, lu[0], rhs, false, true, false), true, true, true);
 	return build_scatter(s->b, OP_SCATTER_SET, full(s, rhs, 0), lu[1], x, rows, rows);
 }
 
@@ -332,14 +351,15 @@ static bool complex_qr(Step *s, Ref a, Ref *out) {
 	Type t = *type_of(s->c, like(s, a));
 	int batch[MAX_RANK], rows = t.rank - 2;
 	for (int k = 0; k < rows; k++) batch[k] = k;
-	Ref gram = build_dot(s->b, a, a, 1, &rows, &rows, (uint32_t)rows, batch, batch), l = complex_cholesky(s, gram);
+	Ref gram = build_dot(s->b, a, a, 1, &rows, &rows, (uint32_t)rows, batch, batch),
+		l = complex_cholesky(s, gram);
 	if (l == REF_NONE) return false;
 	out[0] = transposed(s, triangular(s, l, transposed(s, a), true, false, false));
 	out[1] = transposed(s, l);
 	return true;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------------------------ */
+/* ---- instructions -------------------------------------------------------- */
 
 static _Noreturn void give_up(Step *s, const Inst *in) {
 	s->why = (Op)in->op;
@@ -358,11 +378,15 @@ static void emit_plain(Step *s, const Inst *in) {
 	switch (op) {
 	case OP_CONVERT: out[0] = z[0]; break;
 	case OP_SELECT: out[0] = choose(s, z[0], z[1], z[2]); break;
-	case OP_REDUCE_MAX: case OP_REDUCE_MIN:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
 		build_copy_inst(s->b, &s->map, in);
 		out[0] = reduced_extreme(s, in, z[0], real_at(s, inst_result(in, 0)));
 		break;
-	case OP_TRISOLVE: out[0] = triangular(s, z[0], z[1], attr_int(s->c, op, attr, 0), attr_int(s->c, op, attr, 1), attr_int(s->c, op, attr, 2)); break;
+	case OP_TRISOLVE:
+		out[0] = triangular(s, z[0], z[1], attr_int(s->c, op, attr, 0), attr_int(s->c, op, attr, 1),
+		                    attr_int(s->c, op, attr, 2));
+		break;
 	case OP_SOLVED: out[0] = complex_solution(s, z[0], z[3], attr_int(s->c, op, attr, 0)); break;
 	case OP_CHOLESKY: out[0] = complex_cholesky(s, z[0]); break;
 	case OP_QR:
@@ -370,7 +394,8 @@ static void emit_plain(Step *s, const Inst *in) {
 		break;
 	default:
 		if (prims[op].elementwise && in->nargs == 1) out[0] = unary(s, op, z[0]);
-		else if (prims[op].elementwise) out[0] = binary(s, op, z[0], z[1], splat_real(s, real_at(s, inst_arg(s->f, in, 1))));
+		else if (prims[op].elementwise)
+			out[0] = binary(s, op, z[0], z[1], splat_real(s, real_at(s, inst_arg(s->f, in, 1))));
 		else build(s->b, op, in->nargs, z, attr, out);
 	}
 	if (out[0] == REF_NONE) give_up(s, in);
@@ -383,11 +408,13 @@ static void emit_plain(Step *s, const Inst *in) {
 
 static void emit_region(Step *s, const Region *g);
 
-/* The results of a region, complex where `like` (results or parameters that follow each other) says. */
+/* The results of a region, complex where `like` (results or parameters that
+ * follow each other) says. */
 static RegionId close_region(Step *s, OpenRegion *open, const Region *g, Ref as) {
 	Ref *results = ARENA_ARRAY(ctx_arena(s->c), Ref, g->nresults + 1u);
 	for (uint32_t k = 0; k < g->nresults; k++)
-		results[k] = flagged(s, as + k) ? complex_at(s, result_of(s, g, k)) : real_at(s, result_of(s, g, k));
+		results[k] =
+			flagged(s, as + k) ? complex_at(s, result_of(s, g, k)) : real_at(s, result_of(s, g, k));
 	return build_region_end(s->b, open, g->nresults, results);
 }
 
@@ -424,7 +451,8 @@ static void emit_branches(Step *s, const Inst *in) {
 		emit_region(s, g);
 		regions[i] = close_region(s, open, g, inst_result(in, 0));
 	}
-	if (in->op == OP_IF) build_if(s->b, real_at(s, inst_arg(s->f, in, 0)), regions[0], regions[1], results);
+	if (in->op == OP_IF)
+		build_if(s->b, real_at(s, inst_arg(s->f, in, 0)), regions[0], regions[1], results);
 	else build_try(s->b, regions[0], regions[1], results);
 	set_results(s, in, results);
 }
@@ -432,7 +460,8 @@ static void emit_branches(Step *s, const Inst *in) {
 static void emit_loop(Step *s, const Inst *in) {
 	const uint32_t skip = in->op == OP_FOR, n = in->nresults;
 	const Region *body = inst_region(s->f, in, !skip);
-	Ref *init = ARENA_ARRAY(ctx_arena(s->c), Ref, n + 1u), *results = ARENA_ARRAY(ctx_arena(s->c), Ref, n + 1u);
+	Ref *init = ARENA_ARRAY(ctx_arena(s->c), Ref, n + 1u),
+		*results = ARENA_ARRAY(ctx_arena(s->c), Ref, n + 1u);
 	for (uint32_t k = 0; k < n; k++) {
 		Ref a = inst_arg(s->f, in, k + skip);
 		init[k] = flagged(s, ref_value(body->params + skip + k)) ? complex_at(s, a) : real_at(s, a);
@@ -441,7 +470,8 @@ static void emit_loop(Step *s, const Inst *in) {
 	if (!skip) {
 		const Region *g = inst_region(s->f, in, 0);
 		OpenRegion *open = open_region(s, g);
-		for (uint32_t i = 0; i < g->ninsts; i++) build_copy_inst(s->b, &s->map, &s->f->insts.at[s->f->inst_order.at[g->insts + i]]);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			build_copy_inst(s->b, &s->map, &s->f->insts.at[s->f->inst_order.at[g->insts + i]]);
 		Ref go_on = real_at(s, result_of(s, g, 0));
 		condition = build_region_end(s->b, open, 1, &go_on);
 	}
@@ -476,7 +506,8 @@ static void make(Ctx *c, void *arg) {
 	for (uint32_t k = 0; k < nparams; k++)
 		if (s->active[k]) raise_flag(s, fn_param(f, k));
 	if (!find_region(s, &f->regions.at[0])) ctx_throw(c, ST_ERROR);
-	Ref *params = ARENA_ARRAY(ctx_arena(c), Ref, nparams + 1u), *results = ARENA_ARRAY(ctx_arena(c), Ref, nresults + 1u);
+	Ref *params = ARENA_ARRAY(ctx_arena(c), Ref, nparams + 1u),
+		*results = ARENA_ARRAY(ctx_arena(c), Ref, nresults + 1u);
 	for (uint32_t k = 0; k < nparams; k++) {
 		TypeId t = ref_type(f, fn_param(f, k));
 		params[k] = build_param(s->b, s->active[k] ? complex_type(s, t) : t, 0);
@@ -488,14 +519,19 @@ static void make(Ctx *c, void *arg) {
 	emit_region(s, &f->regions.at[0]);
 	for (uint32_t k = 0; k < nresults; k++) {
 		s->complex_results[k] = flagged(s, fn_result(f, k));
-		results[k] = s->complex_results[k] ? complex_at(s, fn_result(f, k)) : real_at(s, fn_result(f, k));
+		results[k] =
+			s->complex_results[k] ? complex_at(s, fn_result(f, k)) : real_at(s, fn_result(f, k));
 	}
 	s->out = build_end(s->b, nresults, results);
 }
 
 Fn *at_complex_arguments(Ctx *c, Fn *f, const bool *active, bool *complex_results, Op *why) {
 	Fn *flat = fn_flatten(c, f);
-	Step s = {.c = c, .f = flat ? flat : f, .active = active, .complex_results = complex_results, .why = OP_NONE};
+	Step s = {.c = c,
+	          .f = flat ? flat : f,
+	          .active = active,
+	          .complex_results = complex_results,
+	          .why = OP_NONE};
 	uint32_t mark = build_mark(c);
 	if (ctx_protect(c, make, &s) != ST_OK) {
 		build_unwind(c, mark);

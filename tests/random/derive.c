@@ -1,7 +1,7 @@
 /* derive.c - transforms of a random program, as derive.h says.
  *
- * Needs: derive.h. Guarantees: arguments have the shapes that the original's have with the same lengths; residuals are what the primal
- * function gave.
+ * Needs: derive.h. Guarantees: arguments have the shapes that the original's
+ * have with the same lengths; residuals are what the primal function gave.
  */
 #include "tests/random/derive.h"
 #include "autodiff/autodiff.h"
@@ -17,9 +17,7 @@ typedef struct Deriving {
 	uint64_t rng;
 } Deriving;
 
-static bool chance(Deriving *d, int percent) {
-	return random_below(&d->rng, 100) < percent;
-}
+static bool chance(Deriving *d, int percent) { return random_below(&d->rng, 100) < percent; }
 
 Status run_reference(Ctx *c, Fn *f, const Value *args, Value *results) {
 	backend_set_threads(c, 1);
@@ -28,7 +26,7 @@ Status run_reference(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(c, code, args, results) : ST_NOMEM;
 }
 
-/* ---- cases ------------------------------------------------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
 /* A place for a case, or NULL. Takes over a reference to the function. */
 static Case *add_case(Deriving *d, Fn *f, const char *what, const Case *of) {
@@ -42,15 +40,14 @@ static Case *add_case(Deriving *d, Fn *f, const char *what, const Case *of) {
 	if (of) snprintf(k->how, sizeof k->how, "%s of %.60s", what, of->how);
 	else snprintf(k->how, sizeof k->how, "%s", what);
 	if (!fn_verify(f, k->how) && !cs->trouble[0]) {
-		snprintf(cs->trouble, sizeof cs->trouble, "%s does not verify: %s", k->how, diag_total(d->c) ? diag_at(d->c, 0)->message : "?");
+		snprintf(cs->trouble, sizeof cs->trouble, "%s does not verify: %s", k->how,
+		         diag_total(d->c) ? diag_at(d->c, 0)->message : "?");
 		diag_clear(d->c);
 	}
 	return k;
 }
 
-static Value *new_args(Case *k, int set) {
-	return k->args[set] = room(k->nargs, sizeof(Value));
-}
+static Value *new_args(Case *k, int set) { return k->args[set] = room(k->nargs, sizeof(Value)); }
 
 static void run_cases(Deriving *d, Case *k) {
 	for (int set = 0; set < SETS; set++)
@@ -70,7 +67,7 @@ void cases_free(Cases *cs) {
 	cs->n = 0;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static uint32_t shape_of(Value v, int64_t *shape) {
 	if (v.kind != V_TENSOR) return 0;
@@ -85,7 +82,8 @@ static Value random_like(Deriving *d, Value v) {
 	return random_value(d->c, &d->rng, value_dtype(v), rank, shape, false);
 }
 
-/* A scalar that selects a branch or counts turns should do both, so numbers come in all signs; lengths decide shapes only. */
+/* A scalar that selects a branch or counts turns should do both, so numbers
+ * come in all signs; lengths decide shapes only. */
 static bool first_args(Deriving *d, Case *k) {
 	for (int set = 0; set < SETS; set++) {
 		Value *args = new_args(k, set);
@@ -93,14 +91,15 @@ static bool first_args(Deriving *d, Case *k) {
 			Type t = *ref_ty(k->fn, fn_param(k->fn, i));
 			int64_t shape[MAX_RANK];
 			for (uint32_t a = 0; a < t.rank; a++)
-				if (!dim_eval(d->c, t.dims[a], d->program->lengths[set], SYMS_MOST, &shape[a])) return false;
+				if (!dim_eval(d->c, t.dims[a], d->program->lengths[set], SYMS_MOST, &shape[a]))
+					return false;
 			args[i] = random_value(d->c, &d->rng, (Dtype)t.dtype, t.rank, shape, d->program->wild);
 		}
 	}
 	return true;
 }
 
-/* ---- transforms, protected ---------------------------------------------------------------------------------------- */
+/* ---- transforms, protected ----------------------------------------------- */
 
 typedef enum Kind { JVP, VJP_CALLS, VJP_INLINE, VJP_PARTS, JET, BATCH } Kind;
 
@@ -122,7 +121,8 @@ Fn *vjp_function(Ctx *c, Fn *f, const Linearised *l, Fn *back, bool calls) {
 	Ref *gradients = ARENA_ARRAY(ctx_arena(c), Ref, fn_nresults(back) + 1);
 	for (uint32_t k = 0; k < n; k++) args[k] = build_param(b, ref_type(f, fn_param(f, k)), 0);
 	for (uint32_t k = 0; k < nresults; k++)
-		if (l->result_active[k]) given[l->nresiduals + at++] = build_param(b, ref_type(f, fn_result(f, k)), 0);
+		if (l->result_active[k])
+			given[l->nresiduals + at++] = build_param(b, ref_type(f, fn_result(f, k)), 0);
 	if (calls) build_call(b, l->primal, n, args, out);
 	else build_inline(b, l->primal, args, out);
 	for (uint32_t k = 0; k < l->nresiduals; k++) given[k] = out[nresults + k];
@@ -173,15 +173,17 @@ static bool ask_for(Deriving *d, Ask *q, const Case *of) {
 	if (st == ST_OK) return true;
 	build_unwind(d->c, mark);
 	const Diag *g = diag_total(d->c) ? diag_at(d->c, 0) : NULL;
-	const bool foreseen = g && g->code == E_SHAPE && always_fails(of); /* two lengths cannot be one: it sees so what the run would say */
+	/* two lengths cannot be one: it sees so what the run would say */
+	const bool foreseen = g && g->code == E_SHAPE && always_fails(of);
 	if (g && g->code == E_NO_RULE) d->cases->without_rule++;
 	else if (!foreseen && !d->cases->trouble[0])
-		snprintf(d->cases->trouble, sizeof d->cases->trouble, "%s of %s: %s", names[q->kind], of->how, g ? g->message : "it threw and said nothing");
+		snprintf(d->cases->trouble, sizeof d->cases->trouble, "%s of %s: %s", names[q->kind],
+		         of->how, g ? g->message : "it threw and said nothing");
 	diag_clear(d->c);
 	return false;
 }
 
-/* ---- one transform of one case ------------------------------------------------------------------------------------ */
+/* ---- one transform of one case ------------------------------------------- */
 
 /* Some parameters that have a tangent, one at least where there is one. */
 static bool choose_active(Deriving *d, const Fn *f, bool *active) {
@@ -198,19 +200,23 @@ static bool choose_active(Deriving *d, const Fn *f, bool *active) {
 }
 
 /* The arguments of `of`, then `each` random ones for every active parameter. */
-static void args_with_tangents(Deriving *d, Case *k, const Case *of, const bool *active, uint32_t each) {
+static void args_with_tangents(Deriving *d, Case *k, const Case *of, const bool *active,
+                               uint32_t each) {
 	for (int set = 0; set < SETS; set++) {
 		if (!of->args[set]) continue;
 		Value *args = new_args(k, set);
 		uint32_t at = of->nargs;
 		for (uint32_t i = 0; i < of->nargs; i++) args[i] = value_ref(of->args[set][i]);
 		for (uint32_t i = 0; i < of->nargs; i++)
-			for (uint32_t j = 0; active[i] && j < each; j++) args[at++] = random_like(d, of->args[set][i]);
+			for (uint32_t j = 0; active[i] && j < each; j++)
+				args[at++] = random_like(d, of->args[set][i]);
 	}
 }
 
 static Case *derive_forward(Deriving *d, const Case *of, Kind kind) {
-	Ask q = {.kind = kind, .f = of->fn, .order = kind == JET ? 1 + (uint32_t)random_below(&d->rng, 3) : 1};
+	Ask q = {.kind = kind,
+	         .f = of->fn,
+	         .order = kind == JET ? 1 + (uint32_t)random_below(&d->rng, 3) : 1};
 	char what[24] = "jvp";
 	if (kind == JET) snprintf(what, sizeof what, "jet %u", q.order);
 	if (!choose_active(d, of->fn, q.active) || !ask_for(d, &q, of)) return NULL;
@@ -220,7 +226,8 @@ static Case *derive_forward(Deriving *d, const Case *of, Kind kind) {
 }
 
 /* Cotangents of the results that have one, into args from `at` on. */
-static void cotangents(Deriving *d, const Ask *q, const Outcome *results, Value *args, uint32_t at) {
+static void cotangents(Deriving *d, const Ask *q, const Outcome *results, Value *args,
+                       uint32_t at) {
 	for (uint32_t i = 0; i < fn_nresults(q->f); i++)
 		if (q->result_active[i]) args[at++] = random_like(d, results->results[i]);
 }
@@ -247,7 +254,11 @@ static Case *derive_reverse(Deriving *d, const Case *of, Kind kind) {
 	if (!choose_active(d, of->fn, q.active)) return NULL;
 	if (kind != VJP_PARTS && !lengths_are_known(d->c, of->fn)) q.kind = kind = VJP_PARTS;
 	if (!ask_for(d, &q, of)) return NULL;
-	Case *k = add_case(d, q.out, kind == VJP_PARTS ? "primal" : kind == VJP_INLINE ? "vjp in line" : "vjp", of);
+	Case *k = add_case(d, q.out,
+	                   kind == VJP_PARTS    ? "primal"
+	                   : kind == VJP_INLINE ? "vjp in line"
+	                                        : "vjp",
+	                   of);
 	if (!k) {
 		if (q.second) fn_unref(q.second);
 		return NULL;
@@ -266,7 +277,8 @@ static Case *derive_reverse(Deriving *d, const Case *of, Kind kind) {
 	for (int set = 0; set < SETS; set++) {
 		if (!k->args[set] || k->want[set].status != ST_OK) continue;
 		Value *args = new_args(back, set);
-		for (uint32_t i = 0; i < q.nresiduals; i++) args[i] = value_ref(k->want[set].results[nresults + i]);
+		for (uint32_t i = 0; i < q.nresiduals; i++)
+			args[i] = value_ref(k->want[set].results[nresults + i]);
 		cotangents(d, &q, &k->want[set], args, q.nresiduals);
 	}
 	return back;
@@ -276,8 +288,10 @@ static double cost_of(Deriving *d, const Case *k) {
 	double most = 0;
 	int64_t lengths[SYMS_MOST];
 	for (int set = 0; set < SETS; set++) {
-		for (uint32_t s = 0; s < SYMS_MOST; s++) lengths[s] = d->program->lengths[set][s] < 0 ? 20 : d->program->lengths[set][s];
-		double cost = fn_cost(k->fn, lengths, k->fn->syms.n < SYMS_MOST ? k->fn->syms.n : SYMS_MOST);
+		for (uint32_t s = 0; s < SYMS_MOST; s++)
+			lengths[s] = d->program->lengths[set][s] < 0 ? 20 : d->program->lengths[set][s];
+		double cost =
+			fn_cost(k->fn, lengths, k->fn->syms.n < SYMS_MOST ? k->fn->syms.n : SYMS_MOST);
 		if (cost > most) most = cost;
 	}
 	return most;
@@ -298,7 +312,8 @@ static Case *derive_batch(Deriving *d, const Case *of) {
 	for (int set = 0; set < SETS && k; set++) {
 		if (!of->args[set]) continue;
 		Value *args = new_args(k, set);
-		int64_t lanes = cost_of(d, of) < 30000 ? (set ? 30 : 17) + random_below(&d->rng, 8) : 2 + random_below(&d->rng, 3);
+		int64_t lanes = cost_of(d, of) < 30000 ? (set ? 30 : 17) + random_below(&d->rng, 8)
+		                                       : 2 + random_below(&d->rng, 3);
 		for (uint32_t i = 0; i < n; i++) {
 			Value v = of->args[set][i];
 			if (!q.active[i]) {
@@ -317,7 +332,8 @@ static Case *derive_one(Deriving *d, const Case *of, int64_t which) {
 	Case *k;
 	if (of->fn->insts.n > LARGE) return NULL;
 	if (which < 28) k = derive_forward(d, of, JVP);
-	else if (which < 64) k = derive_reverse(d, of, which < 40 ? VJP_CALLS : which < 52 ? VJP_INLINE : VJP_PARTS);
+	else if (which < 64)
+		k = derive_reverse(d, of, which < 40 ? VJP_CALLS : which < 52 ? VJP_INLINE : VJP_PARTS);
 	else if (which < 76) k = derive_forward(d, of, JET);
 	else k = derive_batch(d, of);
 	if (k) run_cases(d, k);
@@ -342,7 +358,8 @@ void derive_cases(Ctx *c, const Sample *p, uint64_t seed, Cases *out) {
 	d.rng = random_mix(seed, 98);
 	uint32_t wanted = (uint32_t)random_below(&d.rng, 4);
 	for (uint32_t i = 0; i < wanted; i++) {
-		d.rng = random_mix(seed, 100 + i); /* the same, whatever the shrinker has left of the one before */
+		/* the same, whatever the shrinker has left of the one before */
+		d.rng = random_mix(seed, 100 + i);
 		Case *k = derive_one(&d, root, random_below(&d.rng, 100));
 		if (k && chance(&d, 30)) derive_one(&d, k, random_below(&d.rng, 100));
 	}

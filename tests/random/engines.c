@@ -1,6 +1,7 @@
 /* engines.c - the table of engines.
  *
- * Needs: engines.h. Guarantees: what an engine makes for a run it gives back after it.
+ * Needs: engines.h. Guarantees: what an engine makes for a run it gives back
+ * after it.
  */
 #include "tests/random/engines.h"
 #include "tests/random/derive.h"
@@ -12,7 +13,8 @@ static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(c, code, args, results) : ST_NOMEM;
 }
 
-/* Machine code for everything that can be: compiled at the first call, and the same code for all arguments and numbers of threads. */
+/* Machine code for everything that can be: compiled at the first call, and the
+ * same code for all arguments and numbers of threads. */
 static Status run_native(Ctx *c, Fn *f, const Value *args, Value *results) {
 	backend_set_native(c, NATIVE_ALWAYS);
 	Code *code = code_of(c, f);
@@ -32,7 +34,7 @@ static Status run_copy(Ctx *c, Fn *g, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- through the text form, and the binary one ------------------------------------------------------------------- */
+/* ---- through the text form, and the binary one --------------------------- */
 
 typedef struct Reading {
 	SourceId source;
@@ -44,15 +46,20 @@ static void read_back(Ctx *c, void *arg) {
 	r->out = fn_read(c, r->source);
 }
 
-/* Whether f prints the same once it has been written in the binary form and read back. */
+/* Whether f prints the same once it has been written in the binary form and
+ * read back. */
 static bool survives(Ctx *c, const Fn *f, const Text *before) {
 	Text bytes, after;
 	text_init(&bytes, c);
 	text_init(&after, c);
-	Fn *g = fn_store(&bytes, f, value_none()) == ST_OK ? fn_load(c, "random.air", bytes.at, bytes.n, NULL) : NULL;
+	Fn *g = fn_store(&bytes, f, value_none()) == ST_OK
+	            ? fn_load(c, "random.air", bytes.at, bytes.n, NULL)
+	            : NULL;
 	if (g) fn_print(&after, g);
 	bool same = g && before->n == after.n && !memcmp(before->at, after.at, after.n);
-	if (g && !same) diag_error(c, E_INTERNAL, NO_SPAN, "what was read back from the binary form prints otherwise");
+	if (g && !same)
+		diag_error(c, E_INTERNAL, NO_SPAN,
+		           "what was read back from the binary form prints otherwise");
 	if (g) fn_unref(g);
 	text_free(&bytes);
 	text_free(&after);
@@ -88,7 +95,7 @@ static Status run_text(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return run_copy(c, reread(c, f), args, results);
 }
 
-/* ---- compiled as what runs for long ------------------------------------------------------------------------------ */
+/* ---- compiled as what runs for long -------------------------------------- */
 
 /* A copy, since the function itself has been compiled quickly. */
 static Status run_optimised(Ctx *c, Fn *f, const Value *args, Value *results) {
@@ -102,17 +109,20 @@ static Status run_optimised(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- with other roundings ---------------------------------------------------------------------------------------- */
+/* ---- with other roundings ------------------------------------------------ */
 
-/* Stands for an engine that may round otherwise: if this one does not pass, the programs hang on roundings, and a comparison with native
- * code would tell nothing. */
+/* Stands for an engine that may round otherwise: if this one does not pass, the
+ * programs hang on roundings, and a comparison with native code would tell
+ * nothing. */
 static Status run_rounded(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return run_copy(c, with_other_roundings(c, f, 4711, 4e-16, 2e-7), args, results);
 }
 
-/* ---- data of the program around a function ----------------------------------------------------------------------------- */
+/* ---- data of the program around a function ------------------------------- */
 
-/* As a program is at top level, and as a function is that uses what lies around it: all lengths are numbers, and every other array that is not small is a constant. */
+/* As a program is at top level, and as a function is that uses what lies around
+ * it: all lengths are numbers, and every other array that is not small is a
+ * constant. */
 typedef struct Capturing {
 	Fn *f, *out;
 	const Value *args;
@@ -126,7 +136,8 @@ static void make_captured(Ctx *c, void *arg) {
 	Fn *f = k->f;
 	const uint32_t n = fn_nparams(f), nresults = fn_nresults(f);
 	Builder *b = build_begin(c, f->name, f->span, NULL);
-	Ref *params = ARENA_ARRAY(ctx_arena(c), Ref, n + 1), *results = ARENA_ARRAY(ctx_arena(c), Ref, nresults + 1);
+	Ref *params = ARENA_ARRAY(ctx_arena(c), Ref, n + 1),
+		*results = ARENA_ARRAY(ctx_arena(c), Ref, nresults + 1);
 	bool captures = true;
 	for (uint32_t i = 0; i < n; i++) {
 		const Value v = k->args[i];
@@ -138,7 +149,8 @@ static void make_captured(Ctx *c, void *arg) {
 		TypeId t = ref_type(f, fn_param(f, i));
 		if (v.kind == V_TENSOR) {
 			Dim dims[MAX_RANK];
-			for (uint32_t a = 0; a < v.tensor->rank; a++) dims[a] = dim_const(c, v.tensor->shape[a]);
+			for (uint32_t a = 0; a < v.tensor->rank; a++)
+				dims[a] = dim_const(c, v.tensor->shape[a]);
 			t = type_tensor(c, (Dtype)v.tensor->dtype, v.tensor->rank, dims);
 			captures = true;
 		}
@@ -155,7 +167,8 @@ static Status run_captured(Ctx *c, Fn *f, const Value *args, Value *results) {
 	if (fn_nparams(f) > sizeof given / sizeof *given) return run_reference(c, f, args, results);
 	const uint32_t mark = build_mark(c), told = diag_total(c);
 	if (ctx_protect(c, make_captured, &k) != ST_OK) build_unwind(c, mark);
-	/* a branch that does not run may hold lengths that cannot be: then such a function is refused when it is made */
+	/* a branch that does not run may hold lengths that cannot be: then such a
+	 * function is refused when it is made */
 	if (!k.out && diag_total(c) > told && diag_at(c, told)->code == E_SHAPE) {
 		diag_truncate(c, told);
 		return run_reference(c, f, args, results);
@@ -167,7 +180,7 @@ static Status run_captured(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- a broken one ------------------------------------------------------------------------------------------------ */
+/* ---- a broken one -------------------------------------------------------- */
 
 typedef struct Breaking {
 	Fn *f, *out;
@@ -179,11 +192,13 @@ static void make_broken(Ctx *c, void *arg) {
 	Builder *b = build_begin(c, f->name, f->span, f);
 	RefMap m = refmap_new(b, f, true);
 	const Region body = f->regions.at[0];
-	for (uint32_t i = 0; i < body.nparams; i++) refmap_set(&m, fn_param(f, i), build_param(b, ref_type(f, fn_param(f, i)), 0));
+	for (uint32_t i = 0; i < body.nparams; i++)
+		refmap_set(&m, fn_param(f, i), build_param(b, ref_type(f, fn_param(f, i)), 0));
 	for (uint32_t i = 0; i < body.ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[body.insts + i]];
 		if (in->op == OP_SUB) {
-			Ref x = refmap_get(b, &m, inst_arg(f, in, 0)), y = refmap_get(b, &m, inst_arg(f, in, 1));
+			Ref x = refmap_get(b, &m, inst_arg(f, in, 0)),
+				y = refmap_get(b, &m, inst_arg(f, in, 1));
 			refmap_set(&m, inst_result(in, 0), build2(b, OP_SUB, y, x));
 		} else {
 			build_copy_inst(b, &m, in);

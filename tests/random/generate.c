@@ -1,13 +1,16 @@
-/* generate.c - the frame of a random program: its draws, its parameters, the order of its steps, its results.
+/* generate.c - the frame of a random program: its draws, its parameters, the
+ * order of its steps, its results.
  *
- * Needs: generate_internal.h; the steps come from the other files of the generator. Guarantees: what generate.h says. Draws are made from
- * the name of a step, and a value is chosen from the pool by a contest of hashes (each candidate's key against the draw): the winner stays
- * the winner when others leave, so that skipping a step disturbs only what used it.
+ * Needs: generate_internal.h; the steps come from the other files of the
+ * generator. Guarantees: what generate.h says. Draws are made from the name of
+ * a step, and a value is chosen from the pool by a contest of hashes (each
+ * candidate's key against the draw): the winner stays the winner when others
+ * leave, so that skipping a step disturbs only what used it.
  */
 #include "tests/random/generate_internal.h"
 #include <stdlib.h>
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 uint64_t random_mix(uint64_t a, uint64_t b) {
 	uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x7f4a7c15u;
@@ -29,13 +32,9 @@ double random_between(uint64_t *state, double lo, double hi) {
 	return lo + (hi - lo) * (double)(random_next(state) >> 11) / 9007199254740992.0;
 }
 
-int64_t below(Gen *g, int64_t n) {
-	return random_below(&g->rng, n);
-}
+int64_t below(Gen *g, int64_t n) { return random_below(&g->rng, n); }
 
-bool chance(Gen *g, int percent) {
-	return below(g, 100) < percent;
-}
+bool chance(Gen *g, int percent) { return below(g, 100) < percent; }
 
 double between(Gen *g, double lo, double hi) {
 	return floor(random_between(&g->rng, lo, hi) * 1000) / 1000;
@@ -66,7 +65,8 @@ static void put_element(uint64_t *state, Dtype d, char *to, bool wild) {
 	scalar_convert(DT_C128, z, d, to);
 }
 
-Value random_value(Ctx *c, uint64_t *state, Dtype d, uint32_t rank, const int64_t *shape, bool wild) {
+Value random_value(Ctx *c, uint64_t *state, Dtype d, uint32_t rank, const int64_t *shape,
+                   bool wild) {
 	const size_t size = dtype_size(d);
 	if (!rank) {
 		_Alignas(16) char bytes[16] = {0};
@@ -89,15 +89,13 @@ Value random_value(Ctx *c, uint64_t *state, Dtype d, uint32_t rank, const int64_
 	return v ? value_tensor(v) : (Value){.kind = V_UNSET};
 }
 
-/* ---- types and lengths ------------------------------------------------------------------------------------------- */
+/* ---- types and lengths --------------------------------------------------- */
 
 TypeId type_id_at(const Gen *g, Ref r) {
 	return build_canon_type(g->b, ref_type(build_fn(g->b), r));
 }
 
-Type type_at(const Gen *g, Ref r) {
-	return *type_of(g->c, type_id_at(g, r));
-}
+Type type_at(const Gen *g, Ref r) { return *type_of(g->c, type_id_at(g, r)); }
 
 static bool length_in(const Gen *g, int set, Dim d, int64_t *out) {
 	return dim_eval(g->c, d, g->lengths[set], SYMS_MOST, out);
@@ -135,9 +133,7 @@ Dim plus(const Gen *g, Dim d, int64_t n) {
 	return n < 0 ? dim_sub(g->c, d, dim_const(g->c, -n)) : dim_add(g->c, d, dim_const(g->c, n));
 }
 
-Dim any_dim(Gen *g) {
-	return g->dims[below(g, g->ndims)];
-}
+Dim any_dim(Gen *g) { return g->dims[below(g, g->ndims)]; }
 
 Dim small_dim(Gen *g, int64_t lo, int64_t hi) {
 	return dim_const(g->c, lo + below(g, hi - lo + 1));
@@ -157,13 +153,15 @@ Dim born_dim(Gen *g, int64_t longest) {
 	return d;
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------------------------- */
+/* ---- the pool ------------------------------------------------------------ */
 
 void put(Gen *g, V v) {
 	Type t = type_at(g, v.ref);
 	if (g->npool == POOL_MOST || t.kind != TY_TENSOR || !affordable(g, t.rank, t.dims)) return;
-	if (dtype_is_int((Dtype)t.dtype)) v.mag = fmin(v.mag, t.dtype == DT_I32 ? 2147483648.0 : 9.3e18);
-	if (!(v.mag < 1e6) && !g->wild && (dtype_kind((Dtype)t.dtype) & KIND_INEXACT)) v = tame(g, v, 4);
+	if (dtype_is_int((Dtype)t.dtype))
+		v.mag = fmin(v.mag, t.dtype == DT_I32 ? 2147483648.0 : 9.3e18);
+	if (!(v.mag < 1e6) && !g->wild && (dtype_kind((Dtype)t.dtype) & KIND_INEXACT))
+		v = tame(g, v, 4);
 	g->pool[g->npool++] = (Entry){.v = v, .key = random_mix(g->step, ++g->serial)};
 }
 
@@ -177,10 +175,12 @@ typedef struct Wanted {
 static bool suits(const Gen *g, const Entry *e, const Wanted *w) {
 	if (w->typed) return type_id_at(g, e->v.ref) == w->type;
 	Type t = type_at(g, e->v.ref);
-	return (dtype_kind((Dtype)t.dtype) & w->kinds) && t.rank >= w->rank_from && t.rank <= w->rank_to;
+	return (dtype_kind((Dtype)t.dtype) & w->kinds) && t.rank >= w->rank_from &&
+	       t.rank <= w->rank_to;
 }
 
-/* The contest: each candidate runs a random time, shorter where nothing has used it yet; the first one wins. */
+/* The contest: each candidate runs a random time, shorter where nothing has
+ * used it yet; the first one wins. */
 static bool contest(Gen *g, const Wanted *w, V *out) {
 	uint64_t drawn = random_next(&g->rng);
 	double best = INFINITY;
@@ -213,7 +213,10 @@ bool choose_type(Gen *g, TypeId t, V *out) {
 V choose(Gen *g, unsigned kinds, uint32_t rank_from, uint32_t rank_to) {
 	V v;
 	if (choose_if(g, kinds, rank_from, rank_to, &v)) return v;
-	Dtype d = kinds & KIND_R ? g->real : kinds & KIND_I ? DT_I64 : kinds & KIND_C ? dtype_complex_of(g->real) : DT_BOOL;
+	Dtype d = kinds & KIND_R   ? g->real
+	          : kinds & KIND_I ? DT_I64
+	          : kinds & KIND_C ? dtype_complex_of(g->real)
+	                           : DT_BOOL;
 	if (!choose_if(g, KIND_ALL, 0, MAX_RANK, &v)) v = (V){build_f64(g->b, 0.5), 0.5};
 	Dim dims[MAX_RANK];
 	for (uint32_t k = 0; k < rank_from; k++) {
@@ -231,30 +234,23 @@ V partner(Gen *g, V x, unsigned kinds) {
 	return fit(g, as_dtype(g, y, (Dtype)t.dtype), t.rank, t.dims);
 }
 
-/* ---- small pieces ------------------------------------------------------------------------------------------------ */
+/* ---- small pieces -------------------------------------------------------- */
 
-AttrId words(Gen *g, uint32_t n, const int64_t *w) {
-	return attr_intern(g->c, w, n);
-}
+AttrId words(Gen *g, uint32_t n, const int64_t *w) { return attr_intern(g->c, w, n); }
 
-V apply1(Gen *g, Op op, V x) {
-	return (V){build1(g->b, op, x.ref), x.mag};
-}
+V apply1(Gen *g, Op op, V x) { return (V){build1(g->b, op, x.ref), x.mag}; }
 
 V apply2(Gen *g, Op op, V x, V y) {
 	double mag = fmax(x.mag, y.mag);
 	if (op == OP_ADD || op == OP_SUB) mag = x.mag + y.mag;
-	if (op == OP_MUL) mag = (dtype_is_complex((Dtype)type_at(g, x.ref).dtype) ? 2 : 1) * x.mag * y.mag;
+	if (op == OP_MUL)
+		mag = (dtype_is_complex((Dtype)type_at(g, x.ref).dtype) ? 2 : 1) * x.mag * y.mag;
 	return (V){build2(g->b, op, x.ref, y.ref), mag};
 }
 
-V konst(Gen *g, TypeId like, double x) {
-	return (V){build_full(g->b, like, x), fabs(x)};
-}
+V konst(Gen *g, TypeId like, double x) { return (V){build_full(g->b, like, x), fabs(x)}; }
 
-V times(Gen *g, V x, double by) {
-	return apply2(g, OP_MUL, x, konst(g, type_id_at(g, x.ref), by));
-}
+V times(Gen *g, V x, double by) { return apply2(g, OP_MUL, x, konst(g, type_id_at(g, x.ref), by)); }
 
 V shifted(Gen *g, V x, double by) {
 	return apply2(g, OP_ADD, x, konst(g, type_id_at(g, x.ref), by));
@@ -328,7 +324,8 @@ V positive(Gen *g, V x) {
 	return shifted(g, y, between(g, 0.25, 1.5));
 }
 
-/* Inputs and constants are whole or short often enough to meet a jump of floor or a comparison exactly; then rounding would decide. */
+/* Inputs and constants are whole or short often enough to meet a jump of floor
+ * or a comparison exactly; then rounding would decide. */
 V generic(Gen *g, V x) {
 	return shifted(g, times(g, x, between(g, 0.7, 1.9) + 0.00031415926), 0.13717421248);
 }
@@ -348,7 +345,8 @@ V as_dtype(Gen *g, V x, Dtype d) {
 		return (V){build2(g->b, OP_LT, konst(g, like, 0.13717421248).ref, x.ref), 1};
 	}
 	if (dtype_is_int(from)) {
-		if (d == DT_I64 || (d == DT_I32 && x.mag < 1e9)) return (V){build_convert(g->b, x.ref, d), x.mag};
+		if (d == DT_I64 || (d == DT_I32 && x.mag < 1e9))
+			return (V){build_convert(g->b, x.ref, d), x.mag};
 		if (x.mag > 100) x = tame(g, x, 23);
 		return (V){build_convert(g->b, x.ref, d), x.mag};
 	}
@@ -419,7 +417,8 @@ V fit(Gen *g, V x, uint32_t rank, const Dim *dims) {
 		uint32_t j = from;
 		while (j < rank && build_canon(g->b, dims[j]) != t.dims[k]) j++;
 		int64_t one;
-		if (j == rank && from < rank && dim_is_const(g->c, t.dims[k], &one) && one == 1) j = from; /* it is stretched */
+		/* it is stretched */
+		if (j == rank && from < rank && dim_is_const(g->c, t.dims[k], &one) && one == 1) j = from;
 		if (j == rank) {
 			drop[ndrop++] = (int)k;
 			continue;
@@ -460,10 +459,12 @@ V index_into(Gen *g, Dim length, uint32_t rank, const Dim *dims) {
 		k = fit(g, as_dtype(g, k, DT_I64), rank, dims);
 	}
 	if (g->failure == FAIL_INDEX && chance(g, 40)) return k;
-	/* a length that may be 0 has no valid index; taken modulo 1 there the index is 0, and fails in all engines alike */
+	/* a length that may be 0 has no valid index; taken modulo 1 there the index
+	 * is 0, and fails in all engines alike */
 	Ref extent = build_extent(g->b, length);
 	if (low < 1) extent = build2(g->b, OP_MAX, extent, build_i64(g->b, 1));
-	V y = apply2(g, OP_MOD, k, (V){build_broadcast_scalar(g->b, extent, like), (double)most(g, length)});
+	V y = apply2(g, OP_MOD, k,
+	             (V){build_broadcast_scalar(g->b, extent, like), (double)most(g, length)});
 	if (chance(g, 15)) y.ref = build_convert(g->b, y.ref, DT_I32);
 	return (V){y.ref, (double)most(g, length)};
 }
@@ -479,7 +480,7 @@ V condition(Gen *g) {
 	return as_dtype(g, v, DT_BOOL);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 Scope scope_open(Gen *g, double turns) {
 	Scope s = {.npool = g->npool, .depth = g->depth, .turns = g->turns};
@@ -542,13 +543,14 @@ void run_steps(Gen *g, uint64_t name, uint32_t n) {
 	g->serial = serial;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------- */
 
 static void add_dim(Gen *g, Dim d) {
 	if (g->ndims < DIMS_MOST) g->dims[g->ndims++] = d;
 }
 
-/* Lengths for the symbols: two sets, of which the second is sometimes long. A callee is bounded by what its callers may give it. */
+/* Lengths for the symbols: two sets, of which the second is sometimes long. A
+ * callee is bounded by what its callers may give it. */
 static void draw_lengths(Gen *g, uint32_t nsyms) {
 	static const int64_t shortest = DIM_SMALL + 1;
 	bool huge = !g->callee && chance(g, 3), large = !huge && !g->callee && chance(g, 12);
@@ -564,7 +566,8 @@ static void draw_lengths(Gen *g, uint32_t nsyms) {
 	}
 	g->cap = huge ? 300000 : large ? 60000 : 20000;
 	if (g->callee) g->cap = 8000;
-	if (g->failure == FAIL_GUARD && nsyms > 1) g->lengths[0][1] = g->lengths[0][0]; /* the first set passes, the second may not */
+	/* the first set passes, the second may not */
+	if (g->failure == FAIL_GUARD && nsyms > 1) g->lengths[0][1] = g->lengths[0][0];
 }
 
 static void add_param(Gen *g, Dtype d, uint32_t rank, const Dim *dims) {
@@ -594,7 +597,8 @@ static void add_params(Gen *g, uint32_t nsyms) {
 		if (s == 0 && g->style != STYLE_ARRAYS && chance(g, 60)) shape = 1;
 		if (shape == 0 || shape == 3) add_param(g, g->real, 1, dims);
 		else add_param(g, g->real, 2, dims + (shape == 2));
-		if (fn_nparams(build_fn(g->b)) <= s) add_param(g, g->real, 1, dims); /* the matrix was too large */
+		/* the matrix was too large */
+		if (fn_nparams(build_fn(g->b)) <= s) add_param(g, g->real, 1, dims);
 	}
 	add_param(g, g->real, 0, NULL);
 	uint32_t more = 1 + (uint32_t)below(g, g->callee ? 2 : 5);
@@ -628,7 +632,7 @@ static void draw_dims(Gen *g, uint32_t nsyms) {
 	for (uint32_t k = 0; k < numbers; k++) add_dim(g, small_dim(g, 1, 7));
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 static uint32_t choose_results(Gen *g, Ref *out) {
 	uint32_t n = 0, most_of = 1 + (uint32_t)below(g, 4);
@@ -647,7 +651,8 @@ static uint32_t choose_results(Gen *g, Ref *out) {
 		V sum = drop_axes(g, (V){out[n - 1], 1}, 0, NULL);
 		Type t = type_at(g, sum.ref);
 		int axes[MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-		if (dtype_is_real((Dtype)t.dtype)) out[n - 1] = build_reduce(g->b, OP_REDUCE_SUM, out[n - 1], t.rank, axes);
+		if (dtype_is_real((Dtype)t.dtype))
+			out[n - 1] = build_reduce(g->b, OP_REDUCE_SUM, out[n - 1], t.rank, axes);
 	}
 	if (g->token != REF_NONE) out[n++] = g->token;
 	if (g->plan->result >= 0 && (uint32_t)g->plan->result < n && !g->callee) {
@@ -657,7 +662,7 @@ static uint32_t choose_results(Gen *g, Ref *out) {
 	return n;
 }
 
-/* ---- whole functions --------------------------------------------------------------------------------------------- */
+/* ---- whole functions ----------------------------------------------------- */
 
 static Fn *make_function(Gen *g, uint64_t name, uint32_t nsteps) {
 	const char *called = g->callee ? "part" : "program";
@@ -710,5 +715,6 @@ void generate(Ctx *c, Plan *plan, Sample *out) {
 	g->failure = failure;
 	g->lengths = out->lengths;
 	out->fn = make_function(g, 1, (uint32_t)size);
-	for (uint32_t k = 0; k < g->ncallees; k++) fn_unref(g->callees[k]); /* the calls hold their own */
+	/* the calls hold their own */
+	for (uint32_t k = 0; k < g->ncallees; k++) fn_unref(g->callees[k]);
 }

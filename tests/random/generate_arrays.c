@@ -1,16 +1,20 @@
-/* generate_arrays.c - steps of one primitive each: element by element, shapes, indices, reductions, contractions.
+/* generate_arrays.c - steps of one primitive each: element by element, shapes,
+ * indices, reductions, contractions.
  *
- * Needs: generate_internal.h. Guarantees: every primitive on arrays that the evaluator takes has a step here or in the other two files;
- * operands are brought into its domain first, so that a failure is one that the program was chosen to have.
+ * Needs: generate_internal.h. Guarantees: every primitive on arrays that the
+ * evaluator takes has a step here or in the other two files; operands are
+ * brought into its domain first, so that a failure is one that the program was
+ * chosen to have.
  */
 #include "autodiff/core/rules.h"
 #include "tests/random/generate_internal.h"
 
-/* ---- element by element ------------------------------------------------------------------------------------------ */
+/* ---- element by element -------------------------------------------------- */
 
 static Op draw_op(Gen *g, int nargs) {
 	static const Op often[] = {OP_ADD, OP_SUB, OP_MUL, OP_MUL, OP_ADD, OP_DIV, OP_MAX};
-	if (nargs == 2 && chance(g, 40)) return often[below(g, (int64_t)(sizeof often / sizeof *often))];
+	if (nargs == 2 && chance(g, 40))
+		return often[below(g, (int64_t)(sizeof often / sizeof *often))];
 	for (;;) {
 		Op op = (Op)(1 + below(g, OP_COUNT - 1));
 		if (prims[op].elementwise && prims[op].nargs == nargs) return op;
@@ -25,29 +29,56 @@ static V operand_for(Gen *g, Op op) {
 	if (choose_if(g, liked, 0, 3, &x) || choose_if(g, kinds, 0, 3, &x)) return x;
 	x = choose(g, KIND_R, 0, 3);
 	Dtype d = (Dtype)type_at(g, x.ref).dtype;
-	return as_dtype(g, x, kinds & KIND_R ? d : kinds & KIND_C ? dtype_complex_of(d) : kinds & KIND_I ? DT_I64 : DT_BOOL);
+	return as_dtype(g, x,
+	                kinds & KIND_R   ? d
+	                : kinds & KIND_C ? dtype_complex_of(d)
+	                : kinds & KIND_I ? DT_I64
+	                                 : DT_BOOL);
 }
 
 static V unary_real(Gen *g, Op op, V x) {
 	if (g->wild && chance(g, 60)) return (V){build1(g->b, op, x.ref), INFINITY};
 	switch (op) {
-	case OP_SIGN: case OP_FLOOR: case OP_ROUND:
+	case OP_SIGN:
+	case OP_FLOOR:
+	case OP_ROUND:
 		x = generic(g, x);
 		x.mag += 1;
 		break;
-	case OP_SQRT: case OP_LOG: case OP_LOG1P: case OP_CBRT: x = positive(g, x); break;
-	case OP_EXP: case OP_EXPM1: case OP_SINH: case OP_COSH: x = tame(g, x, 2.5); break;
-	case OP_SIN: case OP_COS: x = tame(g, x, 30); break;
+	case OP_SQRT:
+	case OP_LOG:
+	case OP_LOG1P:
+	case OP_CBRT: x = positive(g, x); break;
+	case OP_EXP:
+	case OP_EXPM1:
+	case OP_SINH:
+	case OP_COSH: x = tame(g, x, 2.5); break;
+	case OP_SIN:
+	case OP_COS: x = tame(g, x, 30); break;
 	case OP_TAN: x = tame(g, x, 1.2); break;
-	case OP_ASIN: case OP_ACOS: x = tame(g, x, 0.9); break;
+	case OP_ASIN:
+	case OP_ACOS: x = tame(g, x, 0.9); break;
 	default: break;
 	}
 	V y = apply1(g, op, x);
 	switch (op) {
-	case OP_EXP: case OP_EXPM1: case OP_SINH: case OP_COSH: y.mag = exp(x.mag) + 1; break;
-	case OP_SIN: case OP_COS: case OP_TANH: case OP_ERF: case OP_SIGN: y.mag = 1; break;
-	case OP_TAN: case OP_ATAN: case OP_ASIN: case OP_ACOS: y.mag = 3; break;
-	case OP_SQRT: case OP_CBRT: case OP_LOG: case OP_LOG1P: y.mag = 2 + sqrt(x.mag); break;
+	case OP_EXP:
+	case OP_EXPM1:
+	case OP_SINH:
+	case OP_COSH: y.mag = exp(x.mag) + 1; break;
+	case OP_SIN:
+	case OP_COS:
+	case OP_TANH:
+	case OP_ERF:
+	case OP_SIGN: y.mag = 1; break;
+	case OP_TAN:
+	case OP_ATAN:
+	case OP_ASIN:
+	case OP_ACOS: y.mag = 3; break;
+	case OP_SQRT:
+	case OP_CBRT:
+	case OP_LOG:
+	case OP_LOG1P: y.mag = 2 + sqrt(x.mag); break;
 	default: break;
 	}
 	return y;
@@ -58,9 +89,11 @@ static V unary_complex(Gen *g, Op op, V x) {
 		x = tame(g, x, 4);
 		x = shifted(g, x, x.mag + 0.5);
 	}
-	if (op != OP_NEG && op != OP_REAL && op != OP_IMAG && op != OP_CONJ) x = tame(g, x, op == OP_TAN || op == OP_TANH ? 0.7 : 2);
+	if (op != OP_NEG && op != OP_REAL && op != OP_IMAG && op != OP_CONJ)
+		x = tame(g, x, op == OP_TAN || op == OP_TANH ? 0.7 : 2);
 	V y = apply1(g, op, x);
-	if (op == OP_EXP || op == OP_SIN || op == OP_COS || op == OP_SINH || op == OP_COSH) y.mag = exp(x.mag);
+	if (op == OP_EXP || op == OP_SIN || op == OP_COS || op == OP_SINH || op == OP_COSH)
+		y.mag = exp(x.mag);
 	if (op == OP_TAN || op == OP_TANH) y.mag = 4;
 	if (op == OP_LOG || op == OP_SQRT) y.mag = 4 + sqrt(x.mag);
 	return y;
@@ -70,13 +103,16 @@ static bool step_unary(Gen *g) {
 	Op op = draw_op(g, 1);
 	V x = operand_for(g, op);
 	Dtype d = (Dtype)type_at(g, x.ref).dtype;
-	put(g, dtype_is_real(d) ? unary_real(g, op, x) : dtype_is_complex(d) ? unary_complex(g, op, x) : apply1(g, op, x));
+	put(g, dtype_is_real(d)      ? unary_real(g, op, x)
+	       : dtype_is_complex(d) ? unary_complex(g, op, x)
+	                             : apply1(g, op, x));
 	return true;
 }
 
 /* x + iy, something done to it, and sometimes back to reals. */
 static bool step_complex(Gen *g) {
-	static const Op ops[] = {OP_CONJ, OP_EXP, OP_NEG, OP_CONJ, OP_SIN, OP_SQRT, OP_TANH, OP_COS, OP_LOG};
+	static const Op ops[] = {OP_CONJ, OP_EXP,  OP_NEG, OP_CONJ, OP_SIN,
+	                         OP_SQRT, OP_TANH, OP_COS, OP_LOG};
 	V x = tame(g, choose(g, KIND_R, 0, 2), 3), y = tame(g, partner(g, x, KIND_I | KIND_R), 3);
 	Dtype d = dtype_complex_of((Dtype)type_at(g, x.ref).dtype);
 	double _Complex unit = __builtin_complex(0.0, 1.0), bytes = 0;
@@ -135,12 +171,15 @@ static V binary_real(Gen *g, Op op, V x, V y) {
 		z = apply2(g, op, x, positive(g, y));
 		z.mag = 3.2;
 		return z;
-	case OP_MOD: case OP_FLOORDIV:
+	case OP_MOD:
+	case OP_FLOORDIV:
 		y = positive(g, y);
 		z = apply2(g, op, generic(g, tame(g, x, 100)), y);
 		z.mag = op == OP_MOD ? y.mag : 1000;
 		return z;
-	case OP_EQ: case OP_LT: case OP_LE: return apply2(g, op, generic(g, x), y);
+	case OP_EQ:
+	case OP_LT:
+	case OP_LE: return apply2(g, op, generic(g, x), y);
 	default: return apply2(g, op, x, y);
 	}
 }
@@ -162,13 +201,18 @@ static bool step_binary(Gen *g) {
 	Op op = draw_op(g, 2);
 	V x = operand_for(g, op), y = partner(g, x, KIND_ALL);
 	Dtype d = (Dtype)type_at(g, x.ref).dtype;
-	if (chance(g, 12) && d != DT_BOOL) y = konst(g, type_id_at(g, x.ref), dtype_is_int(d) ? (double)below(g, 7) : between(g, -2, 2));
+	if (chance(g, 12) && d != DT_BOOL)
+		y = konst(g, type_id_at(g, x.ref),
+		          dtype_is_int(d) ? (double)below(g, 7) : between(g, -2, 2));
 	if (chance(g, 30)) {
 		V z = x;
 		x = y;
 		y = z;
 	}
-	V z = dtype_is_real(d) ? binary_real(g, op, x, y) : dtype_is_complex(d) ? binary_complex(g, op, x, y) : d == DT_BOOL ? apply2(g, op, x, y) : binary_int(g, op, x, y);
+	V z = dtype_is_real(d)      ? binary_real(g, op, x, y)
+	      : dtype_is_complex(d) ? binary_complex(g, op, x, y)
+	      : d == DT_BOOL        ? apply2(g, op, x, y)
+	                            : binary_int(g, op, x, y);
 	put(g, z);
 	return true;
 }
@@ -197,7 +241,7 @@ static bool step_stop(Gen *g) {
 	return true;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes -------------------------------------------------------------- */
 
 static bool step_broadcast(Gen *g) {
 	V x = choose(g, KIND_ALL, 0, 2);
@@ -228,7 +272,8 @@ static bool step_reshape(Gen *g) {
 		} else if (way == 1 && k == at) { /* an axis of one more */
 			dims[n++] = dim_const(g->c, 1);
 			dims[n++] = t.dims[k];
-		} else if (way == 2 && k == at && dim_is_const(g->c, t.dims[k], &length) && length > 3 && length % 2 == 0) {
+		} else if (way == 2 && k == at && dim_is_const(g->c, t.dims[k], &length) && length > 3 &&
+		           length % 2 == 0) {
 			dims[n++] = dim_const(g->c, 2);
 			dims[n++] = dim_const(g->c, length / 2);
 		} else if (way == 3) { /* all become one */
@@ -241,7 +286,8 @@ static bool step_reshape(Gen *g) {
 	if (n > 4) return false;
 	V y = {build_reshape(g->b, x.ref, n, dims), x.mag};
 	put(g, y);
-	if (way == 3 && t.rank > 1 && t.dtype != DT_BOOL && chance(g, 50)) { /* and back after something has happened to it */
+	/* and back after something has happened to it */
+	if (way == 3 && t.rank > 1 && t.dtype != DT_BOOL && chance(g, 50)) {
 		y = tame(g, shifted(g, y, 1), 4);
 		put(g, (V){build_reshape(g->b, y.ref, t.rank, t.dims), y.mag});
 	}
@@ -342,13 +388,16 @@ V draw_update(Gen *g, V x, double bound) {
 	}
 	V v = fit(g, as_dtype(g, choose(g, KIND_ALL, 0, 3), (Dtype)t.dtype), t.rank, length);
 	if (bound > 0) v = tame(g, v, bound);
-	if ((dtype_kind((Dtype)t.dtype) & KIND_NUMBER) && chance(g, 50)) { /* from what is there, or beside it */
+	/* from what is there, or beside it */
+	if ((dtype_kind((Dtype)t.dtype) & KIND_NUMBER) && chance(g, 50)) {
 		Dim other[MAX_RANK];
 		memcpy(other, start, sizeof other);
-		bool moved = chance(g, 40) && stride[at] == 1 && least(g, plus(g, t.dims[at], -1)) > most(g, length[at]);
+		bool moved = chance(g, 40) && stride[at] == 1 &&
+		             least(g, plus(g, t.dims[at], -1)) > most(g, length[at]);
 		if (moved) other[at] = dim_const(g->c, 0);
 		V old = {build_slice(g->b, x.ref, other, length, stride), x.mag};
-		v = bound > 0 ? apply2(g, OP_ADD, times(g, old, 0.5), times(g, v, 0.5)) : apply2(g, OP_ADD, old, v);
+		v = bound > 0 ? apply2(g, OP_ADD, times(g, old, 0.5), times(g, v, 0.5))
+		              : apply2(g, OP_ADD, old, v);
 	}
 	if (!bound && g->failure == FAIL_INDEX && chance(g, 30)) start[at] = plus(g, start[at], 1);
 	return (V){build_update(g->b, x.ref, v.ref, start, stride), fmax(x.mag, v.mag)};
@@ -410,9 +459,10 @@ static bool step_push(Gen *g) {
 	return true;
 }
 
-/* ---- indices ----------------------------------------------------------------------------------------------------- */
+/* ---- indices ------------------------------------------------------------- */
 
-/* An index tensor for x along an axis, its batch axes first; what it selects has the type *out. */
+/* An index tensor for x along an axis, its batch axes first; what it selects
+ * has the type *out. */
 static V draw_index(Gen *g, const Type *x, uint32_t *axis, uint32_t *batch, Type *out) {
 	*axis = (uint32_t)below(g, x->rank);
 	*batch = *axis && chance(g, 25) ? 1 + (uint32_t)below(g, *axis) : 0;
@@ -420,7 +470,8 @@ static V draw_index(Gen *g, const Type *x, uint32_t *axis, uint32_t *batch, Type
 	uint32_t rank = 0, own = (uint32_t)below(g, 3);
 	for (uint32_t k = 0; k < *batch; k++) dims[rank++] = x->dims[k];
 	if (own == 2 && x->rank > 2) own = 1;
-	for (uint32_t k = 0; k < own; k++) dims[rank++] = k || chance(g, 50) ? small_dim(g, 1, 5) : any_dim(g);
+	for (uint32_t k = 0; k < own; k++)
+		dims[rank++] = k || chance(g, 50) ? small_dim(g, 1, 5) : any_dim(g);
 	*out = *x;
 	uint32_t n = *axis;
 	for (uint32_t k = *batch; k < rank; k++) out->dims[n++] = dims[k];
@@ -449,34 +500,39 @@ static bool step_scatter(Gen *g) {
 	if (least(g, t.dims[axis]) < 1 || !affordable(g, out.rank, out.dims)) return false;
 	V u = fit(g, as_dtype(g, choose(g, KIND_ALL, 0, 3), (Dtype)t.dtype), out.rank, out.dims);
 	double hits = op == OP_SCATTER_ADD ? count_most(g, out.rank, out.dims) : 1;
-	put(g, (V){build_scatter(g->b, op, x.ref, i.ref, u.ref, (int)axis, (int)batch), x.mag + u.mag * hits});
+	put(g, (V){build_scatter(g->b, op, x.ref, i.ref, u.ref, (int)axis, (int)batch),
+	           x.mag + u.mag * hits});
 	return true;
 }
 
-/* What is picked goes among zeros, or into a box of the array that it was picked from. */
+/* What is picked goes among zeros, or into a box of the array that it was
+ * picked from. */
 static V boxed(Gen *g, V some, V y, Dim length) {
 	const Dim none = dim_const(g->c, 0), one = dim_const(g->c, 1), longer = plus(g, length, 1);
 	if (chance(g, 50)) return (V){build_pad(g->b, some.ref, &one, &longer, NULL), some.mag};
 	return (V){build_update(g->b, times(g, y, 0.5).ref, some.ref, &none, NULL), y.mag};
 }
 
-/* The places where a condition holds, which may be nowhere, and what stands there. */
+/* The places where a condition holds, which may be nowhere, and what stands
+ * there. */
 static bool step_nonzero(Gen *g) {
 	V x, y;
-	if (!choose_if(g, KIND_B, 1, 1, &x)) {
-		x = as_dtype(g, choose(g, KIND_R, 1, 1), DT_BOOL);
-	}
+	if (!choose_if(g, KIND_B, 1, 1, &x)) { x = as_dtype(g, choose(g, KIND_R, 1, 1), DT_BOOL); }
 	const bool some = choose_if(g, KIND_R, 1, 2, &y);
 	Dim all = type_at(g, x.ref).dims[0], length = born_dim(g, most(g, all));
 	if (some) y = fit(g, y, 1, &all);
-	if (some && chance(g, 40)) x = apply2(g, OP_LT, konst(g, type_id_at(g, y.ref), 2 * y.mag + 1), y);
+	if (some && chance(g, 40))
+		x = apply2(g, OP_LT, konst(g, type_id_at(g, y.ref), 2 * y.mag + 1), y);
 	TypeId t = type_tensor(g->c, DT_I64, 1, &length);
-	V places = {build_typed(g->b, OP_NONZERO, 1, &x.ref, words(g, 1, (int64_t[]){length}), 1, &t, NULL), (double)most(g, all)};
+	V places = {
+		build_typed(g->b, OP_NONZERO, 1, &x.ref, words(g, 1, (int64_t[]){length}), 1, &t, NULL),
+		(double)most(g, all)};
 	put(g, places);
 	if (!some) return true;
 	V picked = {build_gather(g->b, y.ref, places.ref, 0, 0), y.mag};
 	put(g, picked);
-	put(g, chance(g, 50) ? boxed(g, picked, y, length) : reduced(g, OP_REDUCE_SUM, picked, 1, (int[]){0}));
+	put(g, chance(g, 50) ? boxed(g, picked, y, length)
+	                     : reduced(g, OP_REDUCE_SUM, picked, 1, (int[]){0}));
 	return true;
 }
 
@@ -485,16 +541,18 @@ static bool step_argsort(Gen *g) {
 	Type t = type_at(g, x.ref);
 	uint32_t axis = (uint32_t)below(g, t.rank);
 	double top = (double)most(g, t.dims[axis]);
-	V order = {build(g->b, OP_ARGSORT, 1, &x.ref, words(g, 2, (int64_t[]){axis, below(g, 2)}), NULL), top};
+	V order = {
+		build(g->b, OP_ARGSORT, 1, &x.ref, words(g, 2, (int64_t[]){axis, below(g, 2)}), NULL), top};
 	put(g, order);
 	if (t.rank == 1) put(g, (V){build_gather(g->b, x.ref, order.ref, 0, 0), x.mag});
 	return true;
 }
 
-/* ---- reductions and contractions --------------------------------------------------------------------------------- */
+/* ---- reductions and contractions ----------------------------------------- */
 
 static bool step_reduce(Gen *g) {
-	static const Op ops[] = {OP_REDUCE_SUM, OP_REDUCE_SUM, OP_REDUCE_SUM, OP_REDUCE_PROD, OP_REDUCE_MAX, OP_REDUCE_MIN};
+	static const Op ops[] = {OP_REDUCE_SUM,  OP_REDUCE_SUM, OP_REDUCE_SUM,
+	                         OP_REDUCE_PROD, OP_REDUCE_MAX, OP_REDUCE_MIN};
 	Op op = ops[below(g, 6)];
 	bool extreme = op == OP_REDUCE_MAX || op == OP_REDUCE_MIN;
 	V x = choose(g, extreme ? KIND_B | KIND_I | KIND_R : KIND_NUMBER, 1, 4);
@@ -531,7 +589,8 @@ static bool step_argmax(Gen *g) {
 	Type t = type_at(g, x.ref);
 	uint32_t axis = (uint32_t)below(g, t.rank);
 	if (least(g, t.dims[axis]) < 1) return false;
-	put(g, (V){build(g->b, OP_ARGMAX, 1, &x.ref, words(g, 1, (int64_t[]){axis}), NULL), (double)most(g, t.dims[axis])});
+	put(g, (V){build(g->b, OP_ARGMAX, 1, &x.ref, words(g, 1, (int64_t[]){axis}), NULL),
+	           (double)most(g, t.dims[axis])});
 	return true;
 }
 
@@ -545,11 +604,14 @@ static bool step_cumulate(Gen *g) {
 		x = shifted(g, tame(g, x, fmin(1, 3 / count)), 1);
 		mag = 40;
 	}
-	put(g, (V){build(g->b, sum ? OP_CUMSUM : OP_CUMPROD, 1, &x.ref, words(g, 2, (int64_t[]){axis, below(g, 2)}), NULL), mag});
+	put(g, (V){build(g->b, sum ? OP_CUMSUM : OP_CUMPROD, 1, &x.ref,
+	                 words(g, 2, (int64_t[]){axis, below(g, 2)}), NULL),
+	           mag});
 	return true;
 }
 
-/* Axes of two operands that can run together, some of them contracted, some batch axes. */
+/* Axes of two operands that can run together, some of them contracted, some
+ * batch axes. */
 static bool contracted(Gen *g, V x, V y, V *out) {
 	Type tx = type_at(g, x.ref), ty = type_at(g, y.ref);
 	int xc[MAX_RANK], yc[MAX_RANK], xb[MAX_RANK], yb[MAX_RANK];
@@ -581,7 +643,8 @@ static bool contracted(Gen *g, V x, V y, V *out) {
 	for (uint32_t j = 0; j < ty.rank; j++)
 		if (!used[j]) dims[n++] = ty.dims[j];
 	/* the work is a multiple of the result */
-	if (n > MAX_RANK || !(nc + nb) || n - nc > 4 || count_most(g, n, dims) * g->turns > 8 * g->cap) return false;
+	if (n > MAX_RANK || !(nc + nb) || n - nc > 4 || count_most(g, n, dims) * g->turns > 8 * g->cap)
+		return false;
 	double per = dtype_is_complex((Dtype)tx.dtype) ? 2 : 1;
 	*out = (V){build_dot(g->b, x.ref, y.ref, nc, xc, yc, nb, xb, yb), per * x.mag * y.mag * count};
 	return true;
@@ -602,7 +665,7 @@ static bool step_dot(Gen *g) {
 	return true;
 }
 
-/* ---- what makes arrays, and lengths ------------------------------------------------------------------------------- */
+/* ---- what makes arrays, and lengths -------------------------------------- */
 
 static bool step_iota(Gen *g) {
 	static const Dtype to[] = {DT_I64, DT_F64, DT_F32, DT_I32};
@@ -674,12 +737,13 @@ static bool step_fft(Gen *g) {
 	uint32_t axis = (uint32_t)below(g, t.rank);
 	if (least(g, t.dims[axis]) < 1) return false;
 	x = as_dtype(g, x, dtype_complex_of((Dtype)t.dtype));
-	V y = {build(g->b, OP_FFT, 1, &x.ref, words(g, 2, (int64_t[]){axis, below(g, 2)}), NULL), 2 * x.mag * (double)most(g, t.dims[axis])};
+	V y = {build(g->b, OP_FFT, 1, &x.ref, words(g, 2, (int64_t[]){axis, below(g, 2)}), NULL),
+	       2 * x.mag * (double)most(g, t.dims[axis])};
 	put(g, as_dtype(g, tame(g, y, 10), dtype_real_of((Dtype)t.dtype)));
 	return true;
 }
 
-/* ---- dense linear algebra, on small matrices that are far from singular -------------------------------------------- */
+/* ---- dense linear algebra, on small matrices that are far from singular ---- */
 
 static V matrix(Gen *g, uint32_t rank, const Dim *dims, int64_t n, bool symmetric, Dtype d) {
 	V x = tame(g, fit(g, as_dtype(g, choose(g, KIND_R, 0, 3), d), rank, dims), 0.2);
@@ -692,7 +756,8 @@ static V matrix(Gen *g, uint32_t rank, const Dim *dims, int64_t n, bool symmetri
 	value_unref(v);
 	if (!t) ctx_throw(g->c, ST_NOMEM);
 	double *at = (double *)(void *)t->data;
-	for (int64_t i = 0; i < n * n; i++) at[i] = at[i] * 0.1 + (i % (n + 1) ? 0 : 2 + 1.5 * (double)(i / (n + 1)));
+	for (int64_t i = 0; i < n * n; i++)
+		at[i] = at[i] * 0.1 + (i % (n + 1) ? 0 : 2 + 1.5 * (double)(i / (n + 1)));
 	V k = {build_const(g->b, value_tensor(t)), 10};
 	tensor_unref(t);
 	x = apply2(g, OP_ADD, x, fit(g, as_dtype(g, k, d), rank, dims));

@@ -1,23 +1,22 @@
-/* generate_control.c - steps that own regions or call: if, for, while, try, calls, recursion, boxed values, output.
+/* generate_control.c - steps that own regions or call: if, for, while, try,
+ * calls, recursion, boxed values, output.
  *
- * Needs: generate_internal.h. Guarantees: every loop ends: counts are small or lengths, and a while loop has a counter in its condition;
- * what goes round a loop stays small, whatever the number of turns.
+ * Needs: generate_internal.h. Guarantees: every loop ends: counts are small or
+ * lengths, and a while loop has a counter in its condition; what goes round a
+ * loop stays small, whatever the number of turns.
  */
 #include "tests/random/generate_internal.h"
 
 enum { CARRIED_MOST = 4 };
 
-static bool too_deep(const Gen *g) {
-	return g->depth >= REGION_DEPTH || g->turns > 60;
-}
+static bool too_deep(const Gen *g) { return g->depth >= REGION_DEPTH || g->turns > 60; }
 
-static uint32_t inner_steps(Gen *g) {
-	return 1 + (uint32_t)below(g, g->depth ? 3 : 6);
-}
+static uint32_t inner_steps(Gen *g) { return 1 + (uint32_t)below(g, g->depth ? 3 : 6); }
 
-/* ---- branches ---------------------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------ */
 
-/* A region without parameters that gives one value of each type, made from what its steps made. */
+/* A region without parameters that gives one value of each type, made from what
+ * its steps made. */
 static RegionId branch(Gen *g, uint64_t name, uint32_t n, const TypeId *types, const V *plain) {
 	OpenRegion *r = build_region_begin(g->b, 0, NULL, NULL);
 	Scope s = scope_open(g, 1);
@@ -102,7 +101,9 @@ static bool step_fail(Gen *g) {
 	Ref message = build_const(g->b, text), out;
 	value_unref(text);
 	OpenRegion *r = build_region_begin(g->b, 0, NULL, NULL);
-	if (chance(g, 30)) message = build(g->b, OP_FORMAT, 1, (Ref[]){c.ref}, words(g, 1, (int64_t[]){atom(g->c, "because {0}")}), NULL);
+	if (chance(g, 30))
+		message = build(g->b, OP_FORMAT, 1, (Ref[]){c.ref},
+		                words(g, 1, (int64_t[]){atom(g->c, "because {0}")}), NULL);
 	build(g->b, OP_FAIL, 1, &message, words(g, 1, (int64_t[]){E_USER}), NULL);
 	RegionId stop = build_region_end(g->b, r, 1, &x.ref);
 	r = build_region_begin(g->b, 0, NULL, NULL);
@@ -113,7 +114,7 @@ static bool step_fail(Gen *g) {
 	return true;
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 enum { LOOP_BOUND = 8 }; /* of floats that go round */
 
@@ -147,7 +148,9 @@ static V update_at(Gen *g, V x, V i, const Scope *s) {
 		V old = {build_gather(g->b, x.ref, at.ref, 0, 0), x.mag};
 		u = apply2(g, OP_SUB, u, times(g, old, 0.5));
 	}
-	return (V){build_scatter(g->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x.ref, at.ref, u.ref, 0, 0), LOOP_BOUND};
+	return (V){
+		build_scatter(g->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x.ref, at.ref, u.ref, 0, 0),
+		LOOP_BOUND};
 }
 
 /* What carried value k is after a turn. */
@@ -163,7 +166,9 @@ static Ref next_value(Gen *g, const Carried *c, uint32_t k, const Ref *now, V i,
 	case 1:
 		if (c->types[other] == c->types[k]) return now[other];
 		break;
-	case 2: case 3: case 4:
+	case 2:
+	case 3:
+	case 4:
 		if (t.rank && real && chance(g, 40)) {
 			V y = draw_update(g, x, LOOP_BOUND);
 			return chance(g, 40) ? draw_update(g, y, LOOP_BOUND).ref : y.ref;
@@ -227,7 +232,8 @@ static bool step_while(Gen *g) {
 	choose_carried(g, &c);
 	V limit = tame(g, as_dtype(g, fit(g, choose(g, KIND_I, 0, 1), 0, NULL), DT_I64), 6);
 	TypeId types[CARRIED_MOST + 1] = {type_scalar(g->c, DT_I64)};
-	Ref params[CARRIED_MOST + 1], out[CARRIED_MOST + 1], init[CARRIED_MOST + 1] = {build_i64(g->b, 0)};
+	Ref params[CARRIED_MOST + 1], out[CARRIED_MOST + 1],
+		init[CARRIED_MOST + 1] = {build_i64(g->b, 0)};
 	for (uint32_t k = 0; k < c.n; k++) {
 		types[k + 1] = c.types[k];
 		init[k + 1] = c.init[k].ref;
@@ -273,7 +279,9 @@ static bool step_for_push(Gen *g) {
 	memcpy(grown, dims, sizeof dims);
 	grown[0] = born_dim(g, 8);
 	Ref init[2] = {build_reshape(g->b, row.ref, t.rank + 1u, dims), row.ref}, params[3], out[2];
-	TypeId types[3] = {type_scalar(g->c, DT_I64), type_tensor(g->c, (Dtype)t.dtype, t.rank + 1u, grown), type_id_at(g, row.ref)};
+	TypeId types[3] = {type_scalar(g->c, DT_I64),
+	                   type_tensor(g->c, (Dtype)t.dtype, t.rank + 1u, grown),
+	                   type_id_at(g, row.ref)};
 	OpenRegion *r = build_region_begin(g->b, 3, types, params);
 	V next = {params[2], 4}, i = as_dtype(g, (V){params[0], 6}, (Dtype)t.dtype);
 	next = apply1(g, OP_COS, next);
@@ -290,9 +298,10 @@ static bool step_for_push(Gen *g) {
 	return true;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
-/* A length for a callee's symbol, long enough for what it was made for; false when there is none. */
+/* A length for a callee's symbol, long enough for what it was made for; false
+ * when there is none. */
 static bool dim_for_callee(Gen *g, Dim *out) {
 	for (int tries = 0; tries < 4 && !g->depth; tries++) {
 		*out = any_dim(g);
@@ -316,7 +325,10 @@ static bool step_call(Gen *g) {
 		Type ty = *type_of(g->c, t);
 		V v;
 		if (!affordable(g, ty.rank, ty.dims)) return false;
-		if (!choose_type(g, t, &v)) v = fit_type(g, choose(g, 1u << (dtype_kind((Dtype)ty.dtype) == KIND_C ? 2 : 1) | KIND_R, 0, 2), t);
+		if (!choose_type(g, t, &v))
+			v = fit_type(
+				g, choose(g, 1u << (dtype_kind((Dtype)ty.dtype) == KIND_C ? 2 : 1) | KIND_R, 0, 2),
+				t);
 		args[k] = tame(g, v, dtype_kind((Dtype)ty.dtype) & KIND_I ? 9 : 2).ref;
 	}
 	if (chance(g, 80)) build_call(g->b, f, fn_nparams(f), args, out);
@@ -325,7 +337,8 @@ static bool step_call(Gen *g) {
 	return true;
 }
 
-/* r(k, x) = if k <= 0 then x else r(k - 1, sin(x) * a + k), a function of its own. */
+/* r(k, x) = if k <= 0 then x else r(k - 1, sin(x) * a + k), a function of its
+ * own. */
 static bool step_recursion(Gen *g) {
 	V x = tame(g, choose(g, KIND_R, 0, 2), 4), k;
 	if (g->depth || g->callee) return false;
@@ -337,7 +350,8 @@ static bool step_recursion(Gen *g) {
 	Fn *self = build_fn(b);
 	Dim dims[MAX_RANK];
 	int64_t unused;
-	for (uint32_t i = 0; i < t.rank; i++) dims[i] = dim_is_const(g->c, t.dims[i], &unused) ? t.dims[i] : build_fresh_dim(b, 0, 0);
+	for (uint32_t i = 0; i < t.rank; i++)
+		dims[i] = dim_is_const(g->c, t.dims[i], &unused) ? t.dims[i] : build_fresh_dim(b, 0, 0);
 	TypeId own = type_tensor(g->c, (Dtype)t.dtype, t.rank, dims);
 	Ref n = build_param(b, type_scalar(g->c, DT_I64), 0), y = build_param(b, own, 0), out;
 	Ref done = build2(b, OP_LE, n, build_i64(b, 0));
@@ -358,9 +372,10 @@ static bool step_recursion(Gen *g) {
 	return true;
 }
 
-/* ---- dynamic values and output ----------------------------------------------------------------------------------- */
+/* ---- dynamic values and output ------------------------------------------- */
 
-/* An array in a dynamic value. Either of two, or the builder would see through it. */
+/* An array in a dynamic value. Either of two, or the builder would see through
+ * it. */
 static bool step_box(Gen *g) {
 	V x = choose(g, KIND_ALL, 0, 2), y = partner(g, x, KIND_ALL), c = condition(g);
 	Ref dyn, hole = build_const(g->b, (Value){.kind = V_UNSET});
@@ -381,7 +396,8 @@ static bool step_box(Gen *g) {
 static bool step_print(Gen *g) {
 	if (g->depth || g->callee) return false;
 	V x = choose(g, KIND_B | KIND_I, 0, 1);
-	Ref text = build(g->b, OP_FORMAT, 1, &x.ref, words(g, 1, (int64_t[]){atom(g->c, "x = {0}")}), NULL);
+	Ref text =
+		build(g->b, OP_FORMAT, 1, &x.ref, words(g, 1, (int64_t[]){atom(g->c, "x = {0}")}), NULL);
 	TypeId token = type_token(g->c);
 	if (g->token == REF_NONE) g->token = build_typed(g->b, OP_START, 0, NULL, 0, 1, &token, NULL);
 	g->token = build(g->b, OP_PRINT, 2, (Ref[]){g->token, text}, 0, NULL);

@@ -1,10 +1,13 @@
-/* generate_patterns.c - steps of several primitives that belong together: what a compiler fuses, and what programs are full of.
+/* generate_patterns.c - steps of several primitives that belong together: what
+ * a compiler fuses, and what programs are full of.
  *
- * Needs: generate_internal.h. Guarantees: each pattern can end in a shape that other steps take up; lengths are whatever the pool has.
+ * Needs: generate_internal.h. Guarantees: each pattern can end in a shape that
+ * other steps take up; lengths are whatever the pool has.
  */
 #include "tests/random/generate_internal.h"
 
-/* A real matrix with rows of some length: the first axis is usually a symbol. */
+/* A real matrix with rows of some length: the first axis is usually a symbol.
+ */
 static V rows(Gen *g, Dim *n, Dim *m) {
 	V x;
 	if (!choose_if(g, KIND_R, 2, 2, &x)) {
@@ -18,7 +21,8 @@ static V rows(Gen *g, Dim *n, Dim *m) {
 	return x;
 }
 
-/* A vector or a number spread over the shape of x, so that its first (rows) or last axis stays. */
+/* A vector or a number spread over the shape of x, so that its first (rows) or
+ * last axis stays. */
 static V along(Gen *g, V v, V x, int axis) {
 	Type t = type_at(g, x.ref);
 	return (V){build_broadcast(g->b, v.ref, t.rank, t.dims, &axis), v.mag};
@@ -96,7 +100,8 @@ static bool step_softmax(Gen *g) {
 	V p = apply2(g, OP_DIV, e, along(g, sum, x, 1 - axis));
 	p.mag = 1;
 	put(g, p);
-	if (chance(g, 50)) put(g, (V){build2(g->b, OP_ADD, build1(g->b, OP_LOG, sum.ref), top.ref), 30});
+	if (chance(g, 50))
+		put(g, (V){build2(g->b, OP_ADD, build1(g->b, OP_LOG, sum.ref), top.ref), 30});
 	return true;
 }
 
@@ -123,7 +128,8 @@ static bool step_layer(Gen *g) {
 	uint32_t layers = 1 + (uint32_t)below(g, 3);
 	for (uint32_t k = 0; k < layers; k++) {
 		m = type_at(g, x.ref).dims[1];
-		Dim shape[2] = {m, chance(g, 85) ? small_dim(g, 1, 7) : symbol_dim(g)}, out[2] = {n, shape[1]};
+		Dim shape[2] = {m, chance(g, 85) ? small_dim(g, 1, 7) : symbol_dim(g)},
+			out[2] = {n, shape[1]};
 		if (!affordable(g, 2, shape) || !affordable(g, 2, out)) return false;
 		V w, b;
 		TypeId t = type_tensor(g->c, d, 2, shape);
@@ -141,7 +147,8 @@ static bool step_layer(Gen *g) {
 		b = fit(g, as_dtype(g, choose(g, KIND_R, 0, 1), d), 1, &shape[1]);
 		z = apply2(g, OP_ADD, z, along(g, b, z, 1));
 		static const Op bends[] = {OP_TANH, OP_SIN, OP_ATAN, OP_ERF};
-		x = chance(g, 80) ? apply1(g, bends[below(g, 4)], z) : apply2(g, OP_MAX, z, konst(g, type_id_at(g, z.ref), 0));
+		x = chance(g, 80) ? apply1(g, bends[below(g, 4)], z)
+		                  : apply2(g, OP_MAX, z, konst(g, type_id_at(g, z.ref), 0));
 		x.mag = chance(g, 80) ? 1.6 : z.mag;
 	}
 	put(g, x);
@@ -152,7 +159,8 @@ static bool step_layer(Gen *g) {
 	return true;
 }
 
-/* a x[i-1] + b x[i] + c x[i+1], from slices of one array; sometimes put back among zeros, or with the ends joined. */
+/* a x[i-1] + b x[i] + c x[i+1], from slices of one array; sometimes put back
+ * among zeros, or with the ends joined. */
 static bool step_stencil(Gen *g) {
 	V x = tame(g, choose(g, KIND_R, 1, 2), 100);
 	Type t = type_at(g, x.ref);
@@ -161,7 +169,8 @@ static bool step_stencil(Gen *g) {
 	if (least(g, d) < 3) return false;
 	V y = {REF_NONE, 0};
 	if (chance(g, 30)) { /* periodic */
-		V last = sliced(g, x, axis, plus(g, d, -1), dim_const(g->c, 1), 1), first = sliced(g, x, axis, dim_const(g->c, 0), dim_const(g->c, 1), 1);
+		V last = sliced(g, x, axis, plus(g, d, -1), dim_const(g->c, 1), 1),
+		  first = sliced(g, x, axis, dim_const(g->c, 0), dim_const(g->c, 1), 1);
 		Ref parts[3] = {last.ref, x.ref, first.ref};
 		x = (V){build_concat(g->b, 3, parts, axis), x.mag};
 		d = plus(g, d, 2);
@@ -188,7 +197,8 @@ static bool step_stencil(Gen *g) {
 	return true;
 }
 
-/* Steps of an explicit integrator: a loop around element-wise work on one array and a stencil. */
+/* Steps of an explicit integrator: a loop around element-wise work on one array
+ * and a stencil. */
 static bool step_integrator(Gen *g) {
 	if (g->depth > 1 || g->turns > 60) return false;
 	V x = tame(g, choose(g, KIND_R, 0, 2), 2);
@@ -206,7 +216,8 @@ static bool step_integrator(Gen *g) {
 	if (ty.rank && least(g, d) >= 3 && chance(g, 60)) {
 		int axis = ty.rank - 1;
 		Dim inner = plus(g, d, -2), low[MAX_RANK];
-		V left = sliced(g, y, axis, dim_const(g->c, 0), inner, 1), right = sliced(g, y, axis, dim_const(g->c, 2), inner, 1);
+		V left = sliced(g, y, axis, dim_const(g->c, 0), inner, 1),
+		  right = sliced(g, y, axis, dim_const(g->c, 2), inner, 1);
 		for (int k = 0; k < ty.rank; k++) low[k] = dim_const(g->c, k == axis);
 		V slope = apply2(g, OP_SUB, right, left);
 		slope = (V){build_pad(g->b, slope.ref, low, ty.dims, NULL), 8};
@@ -232,14 +243,16 @@ static bool step_recurrence(Gen *g) {
 	Dim d = t.dims[0];
 	if (least(g, d) < 2 || most(g, d) > 200) return false;
 	x = tame(g, x, 4);
-	TypeId all = type_id_at(g, x.ref), row = type_tensor(g->c, (Dtype)t.dtype, t.rank - 1u, t.dims + 1);
+	TypeId all = type_id_at(g, x.ref),
+		   row = type_tensor(g->c, (Dtype)t.dtype, t.rank - 1u, t.dims + 1);
 	TypeId types[3] = {type_scalar(g->c, DT_I64), all, row};
 	Ref params[3], out[2], init[2] = {build_zeros(g->b, all)};
 	init[1] = build_full(g->b, row, 0.5);
 	OpenRegion *r = build_region_begin(g->b, 3, types, params);
 	V here = {build_gather(g->b, x.ref, params[0], 0, 0), 4}, before = {params[2], 8};
 	V y = times(g, before, 0.5);
-	y = apply2(g, OP_ADD, y, chance(g, 50) ? here : apply1(g, OP_SIN, apply2(g, OP_MUL, here, before)));
+	y = apply2(g, OP_ADD, y,
+	           chance(g, 50) ? here : apply1(g, OP_SIN, apply2(g, OP_MUL, here, before)));
 	out[0] = build_scatter(g->b, OP_SCATTER_SET, params[1], params[0], y.ref, 0, 0);
 	out[1] = y.ref;
 	RegionId body = build_region_end(g->b, r, 2, out);
@@ -255,7 +268,8 @@ static bool step_pairs(Gen *g) {
 	V x = tame(g, rows(g, &n, &m), 4);
 	Dim dims[3] = {n, n, m};
 	if (!affordable(g, 3, dims)) return false;
-	V a = {build_broadcast(g->b, x.ref, 3, dims, (int[]){0, 2}), x.mag}, b = {build_broadcast(g->b, x.ref, 3, dims, (int[]){1, 2}), x.mag};
+	V a = {build_broadcast(g->b, x.ref, 3, dims, (int[]){0, 2}), x.mag},
+	  b = {build_broadcast(g->b, x.ref, 3, dims, (int[]){1, 2}), x.mag};
 	V d = apply2(g, OP_SUB, a, b);
 	V q = reduced(g, OP_REDUCE_SUM, apply2(g, OP_MUL, d, d), 1, (int[]){2});
 	V k = apply1(g, OP_EXP, times(g, q, -0.5));
@@ -265,7 +279,8 @@ static bool step_pairs(Gen *g) {
 	return true;
 }
 
-/* A small matrix product in each row: [n, i, j] by [n, j, k], or by a shared [j, k]. */
+/* A small matrix product in each row: [n, i, j] by [n, j, k], or by a shared
+ * [j, k]. */
 static bool step_row_products(Gen *g) {
 	Dtype d = g->real;
 	Dim n = symbol_dim(g), left[3] = {n, small_dim(g, 2, 4)}, right[3] = {n};
@@ -274,13 +289,18 @@ static bool step_row_products(Gen *g) {
 	if (!affordable(g, 3, left) || !affordable(g, 3, right)) return false;
 	bool shared = chance(g, 40);
 	V x = tame(g, fit(g, as_dtype(g, choose(g, KIND_R, 1, 3), d), 3, left), 4);
-	V y = tame(g, fit(g, as_dtype(g, choose(g, KIND_R, 1, 3), d), shared ? 2 : 3, shared ? right + 1 : right), 4);
+	V y = tame(
+		g,
+		fit(g, as_dtype(g, choose(g, KIND_R, 1, 3), d), shared ? 2 : 3, shared ? right + 1 : right),
+		4);
 	if (chance(g, 60)) { /* so that the rows of a broadcast operand are not all alike */
 		V i = {build_iota(g->b, d, left[2]), 5};
-		x = apply2(g, OP_ADD, x, (V){build_broadcast(g->b, apply1(g, OP_COS, i).ref, 3, left, (int[]){2}), 1});
+		x = apply2(g, OP_ADD, x,
+		           (V){build_broadcast(g->b, apply1(g, OP_COS, i).ref, 3, left, (int[]){2}), 1});
 	}
 	Ref z = shared ? build_dot(g->b, x.ref, y.ref, 1, (int[]){2}, (int[]){0}, 0, NULL, NULL)
-	               : build_dot(g->b, x.ref, y.ref, 1, (int[]){2}, (int[]){1}, 1, (int[]){0}, (int[]){0});
+	               : build_dot(g->b, x.ref, y.ref, 1, (int[]){2}, (int[]){1}, 1, (int[]){0},
+	                           (int[]){0});
 	put(g, tame(g, (V){z, 5 * 5 * 4 * 4}, 20));
 	return true;
 }
@@ -290,14 +310,16 @@ static bool step_matmul(Gen *g) {
 	V x = choose(g, KIND_R, 1, 2), z;
 	Type t = type_at(g, x.ref);
 	Dim shape[2] = {t.dims[t.rank - 1], any_dim(g)}, out[2] = {t.dims[0], shape[1]};
-	if (!affordable(g, 2, shape) || !affordable(g, t.rank, t.rank == 2 ? out : out + 1)) return false;
+	if (!affordable(g, 2, shape) || !affordable(g, t.rank, t.rank == 2 ? out : out + 1))
+		return false;
 	V w = fit(g, as_dtype(g, choose(g, KIND_R, 1, 2), (Dtype)t.dtype), 2, shape);
 	z = (V){build_matmul(g->b, x.ref, w.ref), x.mag * w.mag * (double)most(g, shape[0])};
 	put(g, tame(g, z, 50));
 	return true;
 }
 
-/* Sum over segments: an index for each row, contributions added where they point. */
+/* Sum over segments: an index for each row, contributions added where they
+ * point. */
 static bool step_segments(Gen *g) {
 	V x;
 	if (!choose_if(g, KIND_R, 1, 2, &x)) return false;
@@ -306,7 +328,8 @@ static bool step_segments(Gen *g) {
 	for (uint32_t k = 1; k < t.rank; k++) dims[k] = t.dims[k];
 	V i = index_into(g, dims[0], 1, &t.dims[0]);
 	Ref zero = build_zeros(g->b, type_tensor(g->c, (Dtype)t.dtype, t.rank, dims));
-	V sum = {build_scatter(g->b, OP_SCATTER_ADD, zero, i.ref, x.ref, 0, 0), x.mag * (double)most(g, t.dims[0])};
+	V sum = {build_scatter(g->b, OP_SCATTER_ADD, zero, i.ref, x.ref, 0, 0),
+	         x.mag * (double)most(g, t.dims[0])};
 	put(g, sum);
 	if (chance(g, 50)) put(g, (V){build_gather(g->b, sum.ref, i.ref, 0, 0), sum.mag});
 	return true;

@@ -15,9 +15,7 @@ static size_t page(void) {
 	return bytes;
 }
 
-static size_t whole(size_t bytes, size_t unit) {
-	return (bytes + unit - 1) / unit * unit;
-}
+static size_t whole(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 static void *take(size_t bytes) {
 	if (bytes < GUARDED_LEAST) return malloc(bytes);
@@ -28,7 +26,8 @@ static void *take(size_t bytes) {
 	if (map == MAP_FAILED) return NULL;
 	char *at = map + page();
 	if (mprotect(at, room, PROT_READ | PROT_WRITE)) abort();
-	if (taken++ % 2) at += room - whole(bytes, ALIGNMENT); /* against the page behind it, else the one before */
+	/* against the page behind it, else the one before */
+	if (taken++ % 2) at += room - whole(bytes, ALIGNMENT);
 	memset(at, NO_NUMBER, bytes);
 	return at;
 }

@@ -1,6 +1,7 @@
 /* laws.c - the laws of batching and of derivatives, as laws.h says.
  *
- * Needs: laws.h, autodiff/autodiff.h. Guarantees: a transform that has no rule for something is passed over.
+ * Needs: laws.h, autodiff/autodiff.h. Guarantees: a transform that has no rule
+ * for something is passed over.
  */
 #include "tests/random/laws.h"
 #include "autodiff/autodiff.h"
@@ -22,7 +23,7 @@ typedef struct Law {
 	Fn *out; /* borrowed from the base */
 	const Linearised *linear;
 	int64_t snapshots; /* that loops keep in the vjp; 0: they keep tapes */
-	Fn *sums, *moved; /* one reference each */
+	Fn *sums, *moved;  /* one reference each */
 	uint32_t ncaptured;
 } Law;
 
@@ -59,15 +60,17 @@ static void ask_transpose(Ctx *c, void *arg) {
 	l->out = ad_transpose(c, l->linear->linear, l->linear->nresiduals);
 }
 
-/* ---- batches ----------------------------------------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------- */
 
 static Value lane_of(Ctx *c, Value v, int64_t lane) {
-	Tensor *x = v.tensor, *view = tensor_view(c, x, x->rank - 1u, x->shape + 1, x->stride + 1, lane * x->stride[0]);
+	Tensor *x = v.tensor, *view = tensor_view(c, x, x->rank - 1u, x->shape + 1, x->stride + 1,
+	                                          lane * x->stride[0]);
 	if (!view) abort();
 	return value_from_tensor(view);
 }
 
-/* Each lane draws random bits of its own, so there is no one program to compare it with. */
+/* Each lane draws random bits of its own, so there is no one program to compare
+ * it with. */
 static bool draws_random(const Fn *f) {
 	Text text;
 	text_init(&text, f->ctx);
@@ -102,7 +105,8 @@ static void check_batch(Law *l) {
 	Outcome lane[3] = {{.n = 0}, {.n = 0}, {.n = 0}};
 	bool all_good = true;
 	for (int64_t i = 0; i < lanes; i++) {
-		for (uint32_t k = 0; k < n; k++) of_lane[k] = l->active[k] ? lane_of(l->c, args[k], i) : value_ref(args[k]);
+		for (uint32_t k = 0; k < n; k++)
+			of_lane[k] = l->active[k] ? lane_of(l->c, args[k], i) : value_ref(args[k]);
 		lane[i] = outcome_of(l->c, run_reference, base->fn, of_lane);
 		all_good = all_good && lane[i].status == ST_OK;
 		for (uint32_t k = 0; k < n; k++) value_unref(of_lane[k]);
@@ -110,13 +114,17 @@ static void check_batch(Law *l) {
 	if (all_good && whole.status != ST_OK) complain(l, "batches", whole.message);
 	for (int64_t i = 0; i < lanes && all_good && whole.status == ST_OK; i++) {
 		Outcome part = {.n = lane[i].n, .code = -1, .results = room(lane[i].n, sizeof(Value))};
-		for (uint32_t k = 0; k < n; k++) of_lane[k] = l->active[k] ? lane_of(l->c, args[k], i) : value_ref(args[k]);
+		for (uint32_t k = 0; k < n; k++)
+			of_lane[k] = l->active[k] ? lane_of(l->c, args[k], i) : value_ref(args[k]);
 		for (uint32_t k = 0; k < part.n; k++) {
 			Value v = whole.results[k];
 			uint32_t rank = value_is_array(v) ? value_rank(v) : 0;
-			part.results[k] = rank && rank == value_rank(lane[i].results[k]) + 1 ? lane_of(l->c, v, i) : value_ref(v);
+			part.results[k] = rank && rank == value_rank(lane[i].results[k]) + 1
+			                      ? lane_of(l->c, v, i)
+			                      : value_ref(v);
 		}
-		Verdict v = compare_outcomes(l->c, base->fn, of_lane, &lane[i], &part, false, COMPARE_BATCHES);
+		Verdict v =
+			compare_outcomes(l->c, base->fn, of_lane, &lane[i], &part, false, COMPARE_BATCHES);
 		char why[600];
 		snprintf(why, sizeof why, "lane %lld, result %u: %s", (long long)i, v.result, v.why);
 		if (!v.same) complain(l, "batches", why);
@@ -129,9 +137,10 @@ static void check_batch(Law *l) {
 	free(of_lane);
 }
 
-/* ---- derivatives ------------------------------------------------------------------------------------------------- */
+/* ---- derivatives --------------------------------------------------------- */
 
-/* Re sum conj(a) b, and the sum of magnitudes; false when something in it is not finite. */
+/* Re sum conj(a) b, and the sum of magnitudes; false when something in it is
+ * not finite. */
 static bool inner(Ctx *c, Value a, Value b, double *sum, double *size) {
 	Tensor *s = value_to_tensor(c, a), *t = value_to_tensor(c, b);
 	if (!s || !t) abort();
@@ -189,7 +198,9 @@ static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
 			if (to >= 0 && from >= 0) sorted.results[to] = value_ref(got.results[from]);
 			double sum = 0, size = 0;
 			whole = whole && (to < 0 || from >= 0); /* one of the two knows more zeros */
-			whole = whole && (to < 0 || inner(l->c, want->results[to], want->results[to], &sum, &size)); /* no NaN times a zero that one knows */
+			/* no NaN times a zero that one knows */
+			whole =
+				whole && (to < 0 || inner(l->c, want->results[to], want->results[to], &sum, &size));
 		}
 		Verdict v = {.same = true};
 		if (whole) v = compare_outcomes(l->c, jvp, args, want, &sorted, false, COMPARE_BATCHES);
@@ -201,7 +212,8 @@ static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
 	outcome_free(&got);
 }
 
-double pairing_side(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double *size) {
+double pairing_side(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t *results,
+                    const Value *with, double *size) {
 	Outcome o = outcome_of(c, run_reference, f, args);
 	double sum = 0;
 	bool good = o.status == ST_OK;
@@ -211,7 +223,8 @@ double pairing_side(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t 
 	return good ? sum : NAN;
 }
 
-double pairing_moves(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double sum) {
+double pairing_moves(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t *results,
+                     const Value *with, double sum) {
 	double most = 0;
 	for (uint64_t k = 0; k < 6; k++) {
 		Fn *g = with_other_roundings(c, f, 31 * k + 7, 1e-13, 1e-6);
@@ -236,8 +249,10 @@ static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 		return true;
 	}
 	uint32_t n = fn_nresults(base->fn), at = lin->nresiduals, ngradients = 0, nresults = 0;
-	Value *given = room(at + n, sizeof *given), *cotangents = given + at, *tangents = room(base->nargs, sizeof *tangents);
-	int32_t *forwards = room(n, sizeof *forwards), *backwards = room(base->nargs, sizeof *backwards);
+	Value *given = room(at + n, sizeof *given), *cotangents = given + at,
+		  *tangents = room(base->nargs, sizeof *tangents);
+	int32_t *forwards = room(n, sizeof *forwards),
+			*backwards = room(base->nargs, sizeof *backwards);
 	for (uint32_t k = 0; k < at; k++) given[k] = value_ref(primal.results[n + k]);
 	for (uint32_t k = 0; k < n; k++) {
 		if (!lin->result_active[k]) continue;
@@ -251,13 +266,16 @@ static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 		ngradients++;
 	}
 	double size = 0;
-	double left = pairing_side(l->c, jvp, args, nresults, forwards, cotangents, &size), right = pairing_side(l->c, back, given, ngradients, backwards, tangents, &size);
+	double left = pairing_side(l->c, jvp, args, nresults, forwards, cotangents, &size),
+		   right = pairing_side(l->c, back, given, ngradients, backwards, tangents, &size);
 	double allowed = (holds_f32(back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
 	if (isfinite(left) && !(fabs(left - right) <= allowed)) {
 		allowed += 16 * pairing_moves(l->c, jvp, args, nresults, forwards, cotangents, left);
 		allowed += 16 * pairing_moves(l->c, back, given, ngradients, backwards, tangents, right);
 		char why[200];
-		snprintf(why, sizeof why, "the pairing is %.17g forwards and %.17g backwards (sizes %.3g, allowed %.3g)", left, right, size, allowed);
+		snprintf(why, sizeof why,
+		         "the pairing is %.17g forwards and %.17g backwards (sizes %.3g, allowed %.3g)",
+		         left, right, size, allowed);
 		if (!(fabs(left - right) <= allowed) && !isnan(right)) complain(l, law, why);
 	}
 	outcome_free(&primal);
@@ -272,7 +290,8 @@ static void check_derivatives(Law *l) {
 	const Case *base = l->base;
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < base->nargs; k++) {
-		l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) && random_below(&l->rng, 100) < 75;
+		l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) &&
+		               random_below(&l->rng, 100) < 75;
 		n += l->active[k];
 	}
 	if (!n || !ask(l->c, l, ask_jvp)) return;
@@ -281,22 +300,26 @@ static void check_derivatives(Law *l) {
 	Value *args = with_tangents(l, &nargs);
 	Outcome tangents = outcome_of(l->c, run_reference, jvp, args);
 	if (tangents.status != ST_OK) {
-		/* a factorisation of a singular matrix may have a value and no derivative */
+		/* a factorisation of a singular matrix may have a value and no
+		 * derivative */
 		if (tangents.code != E_SINGULAR) complain(l, "jvps", tangents.message);
 	} else {
 		check_jet(l, jvp, args, &tangents);
 		bool ruled = check_pairing(l, jvp, args);
 		l->snapshots = 1 + random_below(&l->rng, 4);
-		if (check_pairing(l, jvp, args) != ruled) complain(l, "vjps with snapshots", "they have rules, or not, where tapes are otherwise");
+		if (check_pairing(l, jvp, args) != ruled)
+			complain(l, "vjps with snapshots",
+			         "they have rules, or not, where tapes are otherwise");
 		l->snapshots = 0;
 	}
 	outcome_free(&tangents);
 	drop(nargs, args);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------- */
 
-/* The second coefficients along several straight lines, added up: what a Laplacian is made of. */
+/* The second coefficients along several straight lines, added up: what a
+ * Laplacian is made of. */
 static void ask_sums(Ctx *c, void *arg) {
 	Law *l = arg;
 	Fn *f = l->base->fn, *jet = ad_jet(c, f, 2, true, l->active, l->flags);
@@ -305,11 +328,13 @@ static void ask_sums(Ctx *c, void *arg) {
 	Fn *batch = ad_batch_partly(c, jet, l->other_flags, lanes);
 	Builder *b = build_begin(c, atom(c, "sums"), 0, batch);
 	Ref args[2 * MANY], results[3 * MANY];
-	for (uint32_t k = 0; k < fn_nparams(batch); k++) args[k] = build_param(b, ref_type(batch, fn_param(batch, k)), 0);
+	for (uint32_t k = 0; k < fn_nparams(batch); k++)
+		args[k] = build_param(b, ref_type(batch, fn_param(batch, k)), 0);
 	build_call(b, batch, fn_nparams(batch), args, results);
 	uint32_t n = 0;
 	for (uint32_t k = fn_nresults(f); k < fn_nresults(batch); k++)
-		if (lanes[k] && dtype_is_real((Dtype)ref_ty(build_fn(b), results[k])->dtype)) results[n++] = build_reduce(b, OP_REDUCE_SUM, results[k], 1, (int[]){0});
+		if (lanes[k] && dtype_is_real((Dtype)ref_ty(build_fn(b), results[k])->dtype))
+			results[n++] = build_reduce(b, OP_REDUCE_SUM, results[k], 1, (int[]){0});
 	l->sums = build_end(b, n, results);
 }
 
@@ -327,7 +352,9 @@ static void check_sums(Law *l) {
 	uint32_t n = base->nargs, active = 0;
 	if (draws_random(base->fn)) return;
 	for (uint32_t k = 0; k < n; k++)
-		active += l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) && random_below(&l->rng, 100) < 75;
+		active += l->active[k] =
+			type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) &&
+			random_below(&l->rng, 100) < 75;
 	if (!active || !ask(l->c, l, ask_sums)) return;
 	if (!ask(l->c, l, ask_moved)) complain(l, "sums", "moving them fails");
 	Value *args = room(2 * (size_t)n, sizeof *args);
@@ -341,7 +368,8 @@ static void check_sums(Law *l) {
 		args[n++] = random_value(l->c, &l->rng, value_dtype(v), rank + 1, shape, false);
 	}
 	if (l->moved) {
-		Outcome want = outcome_of(l->c, run_reference, l->sums, args), got = outcome_of(l->c, run_reference, l->moved, args);
+		Outcome want = outcome_of(l->c, run_reference, l->sums, args),
+				got = outcome_of(l->c, run_reference, l->moved, args);
 		if (want.status == ST_OK) {
 			Verdict v = compare_outcomes(l->c, l->sums, args, &want, &got, false, COMPARE_BATCHES);
 			char why[600];
@@ -356,7 +384,7 @@ static void check_sums(Law *l) {
 	fn_unref(l->sums);
 }
 
-/* ---- patterns ------------------------------------------------------------------------------------------------------ */
+/* ---- patterns ------------------------------------------------------------ */
 
 static void ask_sparsity(Ctx *c, void *arg) {
 	Law *l = arg;
@@ -370,19 +398,24 @@ static bool holds(const Sets *sets, int32_t set, int64_t input) {
 	return false;
 }
 
-/* Every element of the tangent that is other than zero must know of the input. */
+/* Every element of the tangent that is other than zero must know of the input.
+ */
 static void check_column(Law *l, const Sets *sets, Value numbers, Value tangent, int64_t input) {
 	Tensor *s = value_to_tensor(l->c, numbers), *t = value_to_tensor(l->c, tangent);
 	if (!s || !t) abort();
 	Tensor *x = tensor_contiguous(l->c, s), *y = tensor_contiguous(l->c, t);
 	if (!x || !y) abort();
-	if (!tensor_same_shape(x, y)) complain(l, "patterns", "the sets have another shape than the tangent");
+	if (!tensor_same_shape(x, y))
+		complain(l, "patterns", "the sets have another shape than the tangent");
 	for (int64_t i = 0; i < x->count && i < y->count && !l->trouble[0]; i++) {
 		double _Complex v;
-		scalar_convert((Dtype)y->dtype, y->data + (size_t)i * dtype_size((Dtype)y->dtype), DT_C128, &v);
-		if (v == 0 || v != v || holds(sets, ((const int32_t *)(const void *)x->data)[i], input)) continue;
+		scalar_convert((Dtype)y->dtype, y->data + (size_t)i * dtype_size((Dtype)y->dtype), DT_C128,
+		               &v);
+		if (v == 0 || v != v || holds(sets, ((const int32_t *)(const void *)x->data)[i], input))
+			continue;
 		char why[200];
-		snprintf(why, sizeof why, "element %lld depends on input %lld, and its set does not say so", (long long)i, (long long)input);
+		snprintf(why, sizeof why, "element %lld depends on input %lld, and its set does not say so",
+		         (long long)i, (long long)input);
 		complain(l, "patterns", why);
 	}
 	tensor_unref(x);
@@ -391,10 +424,12 @@ static void check_column(Law *l, const Sets *sets, Value numbers, Value tangent,
 	tensor_unref(t);
 }
 
-/* One parameter, some of its elements. What comes before it counts as captured, or all that is not active varies. */
+/* One parameter, some of its elements. What comes before it counts as captured,
+ * or all that is not active varies. */
 static void check_patterns(Law *l) {
 	const Case *base = l->base;
-	const uint32_t n = base->nargs, which = n ? (uint32_t)random_below(&l->rng, n) : 0, nresults = fn_nresults(base->fn);
+	const uint32_t n = base->nargs, which = n ? (uint32_t)random_below(&l->rng, n) : 0,
+				   nresults = fn_nresults(base->fn);
 	if (!n || draws_random(base->fn)) return;
 	const Type type = *ref_ty(base->fn, fn_param(base->fn, which));
 	if (type.kind != TY_TENSOR || !dtype_is_real((Dtype)type.dtype)) return;
@@ -413,8 +448,10 @@ static void check_patterns(Law *l) {
 	diag_clear(l->c);
 	if (inputs && sparsity_run(l->c, program, inputs, args, numbers, &sets) == ST_OK) {
 		for (uint32_t turn = 0; turn < 8 && !l->trouble[0]; turn++) {
-			const int64_t input = (int64_t)random_below(&l->rng, (uint64_t)inputs), none[MAX_RANK] = {0};
-			Tensor *unit = tensor_zeros(l->c, (Dtype)type.dtype, type.rank, x.kind == V_TENSOR ? x.tensor->shape : none);
+			const int64_t input = (int64_t)random_below(&l->rng, (uint64_t)inputs),
+						  none[MAX_RANK] = {0};
+			Tensor *unit = tensor_zeros(l->c, (Dtype)type.dtype, type.rank,
+			                            x.kind == V_TENSOR ? x.tensor->shape : none);
 			if (!unit) abort();
 			if (type.dtype == DT_F64) ((double *)(void *)unit->data)[input] = 1;
 			else ((float *)(void *)unit->data)[input] = 1;
@@ -441,7 +478,9 @@ static void check_patterns(Law *l) {
 void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t cap) {
 	trouble[0] = 0;
 	const Case *base = &cs->at[0];
-	if (!cs->n || !base->args[0] || base->want[0].status != ST_OK || base->nargs > MANY || base->want[0].n > MANY) return;
+	if (!cs->n || !base->args[0] || base->want[0].status != ST_OK || base->nargs > MANY ||
+	    base->want[0].n > MANY)
+		return;
 	Law *l = room(1, sizeof *l);
 	*l = (Law){.c = c, .base = base, .rng = random_mix(seed, 3333), .trouble = trouble, .cap = cap};
 	check_batch(l);
@@ -450,7 +489,9 @@ void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t ca
 	check_patterns(l);
 	for (uint32_t k = 1; k < cs->n; k++) {
 		l->base = &cs->at[k];
-		if (l->base->args[0] && l->base->want[0].status == ST_OK && l->base->nargs <= MANY && l->base->want[0].n <= MANY) check_batch(l);
+		if (l->base->args[0] && l->base->want[0].status == ST_OK && l->base->nargs <= MANY &&
+		    l->base->want[0].n <= MANY)
+			check_batch(l);
 	}
 	free(l);
 }

@@ -1,8 +1,9 @@
 /* main.c - random programs on several engines.
  *
- * Needs: derive.h, shrink.h; a context with autodiff, backend and the library's lines of calculus. Guarantees: the same options do the same;
- * the last line is "N passed, N failed", one for each program, and the exit status says whether nothing failed. `random_programs --help`
- * lists the options.
+ * Needs: derive.h, shrink.h; a context with autodiff, backend and the library's
+ * lines of calculus. Guarantees: the same options do the same; the last line is
+ * "N passed, N failed", one for each program, and the exit status says whether
+ * nothing failed. `random_programs --help` lists the options.
  */
 #include "autodiff/autodiff.h"
 #include "backend/native/jit/compile_service.h"
@@ -30,7 +31,7 @@ typedef struct Options {
 	int64_t jobs;
 	bool brief, shrink, print, coverage, self_test, times, lenient, guarded;
 	const char *only; /* engine */
-	int64_t orders; /* programs, at least, whose derivatives are to be compared in every mode */
+	int64_t orders;   /* programs, at least, whose derivatives are to be compared in every mode */
 } Options;
 
 typedef struct Tally {
@@ -39,7 +40,7 @@ typedef struct Tally {
 	Orders orders;
 } Tally;
 
-/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+/* ---- contexts ------------------------------------------------------------ */
 
 static Ctx *new_context(const Options *o) {
 	Ctx *c = ctx_new(o->guarded ? &guarded_memory : NULL);
@@ -51,7 +52,7 @@ static Ctx *new_context(const Options *o) {
 	return c;
 }
 
-/* ---- one program ------------------------------------------------------------------------------------------------- */
+/* ---- one program --------------------------------------------------------- */
 
 typedef struct Checked {
 	bool failed;
@@ -83,23 +84,35 @@ static void count_prims(const Cases *cs, Tally *t) {
 	}
 }
 
-/* The engine's outcome against another: of the reference, or (then `exact`) its own on another number of threads. */
-static void judge(Ctx *c, const Options *o, const Case *k, Checked found, const Outcome *want, const Outcome *got, bool exact, Checked *out, Tally *t) {
-	Verdict v = compare_outcomes(c, k->fn, k->args[found.set], want, got, exact, o->shrink ? 1 : COMPARE_BATCHES);
+/* The engine's outcome against another: of the reference, or (then `exact`) its
+ * own on another number of threads. */
+static void judge(Ctx *c, const Options *o, const Case *k, Checked found, const Outcome *want,
+                  const Outcome *got, bool exact, Checked *out, Tally *t) {
+	Verdict v = compare_outcomes(c, k->fn, k->args[found.set], want, got, exact,
+	                             o->shrink ? 1 : COMPARE_BATCHES);
 	t->lenient += v.lenient;
-	if (v.lenient && o->lenient) printf("not compared: %s, %s, lengths %d, result %u\n", found.engine->name, k->how, found.set, v.jumps);
+	if (v.lenient && o->lenient)
+		printf("not compared: %s, %s, lengths %d, result %u\n", found.engine->name, k->how,
+		       found.set, v.jumps);
 	if (v.same || out->failed) return;
 	*out = found;
-	snprintf(out->what, sizeof out->what, "%s on %d thread%s, %s, lengths %d, result %u: %s", found.engine->name, found.threads,
-	         found.threads == 1 ? "" : "s", k->how, found.set, v.result, v.why);
+	snprintf(out->what, sizeof out->what, "%s on %d thread%s, %s, lengths %d, result %u: %s",
+	         found.engine->name, found.threads, found.threads == 1 ? "" : "s", k->how, found.set,
+	         v.result, v.why);
 }
 
-/* An engine that uses threads runs with every number of them, and the number must not change a bit. */
-static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t which, int set, const Engine *e, Checked *out, Tally *t) {
+/* An engine that uses threads runs with every number of them, and the number
+ * must not change a bit. */
+static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t which, int set,
+                         const Engine *e, Checked *out, Tally *t) {
 	const Case *k = &cs->at[which];
 	Outcome first = {.code = -1};
 	for (uint32_t i = 0; i < (e->threads ? o->nthreads : 1); i++) {
-		Checked found = {.failed = true, .engine = e, .threads = e->threads ? o->threads[i] : 1, .set = set, .which = which};
+		Checked found = {.failed = true,
+		                 .engine = e,
+		                 .threads = e->threads ? o->threads[i] : 1,
+		                 .set = set,
+		                 .which = which};
 		backend_set_threads(c, found.threads);
 		Outcome got = outcome_of(c, e->run, k->fn, k->args[set]);
 		t->runs++;
@@ -116,10 +129,12 @@ static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t whi
 
 static bool wants(const Options *o, const Engine *e, uint64_t seed, bool derivative) {
 	if (o->only) return !strcmp(o->only, e->name);
-	return !o->brief || !((e->every && seed % e->every) || (derivative && e->derivatives_every && seed % e->derivatives_every));
+	return !o->brief || !((e->every && seed % e->every) ||
+	                      (derivative && e->derivatives_every && seed % e->derivatives_every));
 }
 
-/* They take longer than the engines: a third of the programs is asked, the others what follows. */
+/* They take longer than the engines: a third of the programs is asked, the
+ * others what follows. */
 static bool wants_laws(const Options *o, uint64_t seed) {
 	return !o->self_test && (o->only ? !strcmp(o->only, "laws") : seed % 3 == 0);
 }
@@ -128,7 +143,8 @@ static bool wants_orders(const Options *o, uint64_t seed) {
 	return !o->self_test && (o->only ? !strcmp(o->only, "orders") : seed % 3 != 0);
 }
 
-static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o, const Engine *table, Checked *out, Tally *t) {
+static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o,
+                        const Engine *table, Checked *out, Tally *t) {
 	for (uint32_t k = 0; k < cs->n && !out->failed; k++) {
 		t->cases++;
 		for (int set = 0; set < SETS; set++) {
@@ -136,7 +152,8 @@ static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o
 			t->errors += cs->at[k].want[set].status != ST_OK;
 			if (cs->at[k].want[set].status == ST_INTERNAL && !out->failed) {
 				*out = (Checked){.failed = true, .set = set, .which = k};
-				snprintf(out->what, sizeof out->what, "the reference fails with a fault in %s: %s", cs->at[k].how, cs->at[k].want[set].message);
+				snprintf(out->what, sizeof out->what, "the reference fails with a fault in %s: %s",
+				         cs->at[k].how, cs->at[k].want[set].message);
 			}
 			for (const Engine *e = table; e->name && !out->failed; e++) {
 				if (!wants(o, e, seed, k > 0) || (e->once && set)) continue;
@@ -148,12 +165,12 @@ static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o
 
 static Engine self_test_table[2]; /* the broken engine and the end */
 
-static const Engine *table_of(const Options *o) {
-	return o->self_test ? self_test_table : engines;
-}
+static const Engine *table_of(const Options *o) { return o->self_test ? self_test_table : engines; }
 
 /* `see` is called while the cases are there; may be NULL. */
-static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t, void (*see)(void *ud, Ctx *c, const Cases *cs, const Checked *k), void *ud) {
+static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t,
+                          void (*see)(void *ud, Ctx *c, const Cases *cs, const Checked *k),
+                          void *ud) {
 	Checked out = {.failed = false};
 	Sampling p = {.plan = plan};
 	uint32_t mark = build_mark(c);
@@ -161,7 +178,8 @@ static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t, void (
 	if (ctx_protect(c, run_generate, &p) != ST_OK) {
 		build_unwind(c, mark);
 		out.failed = true;
-		snprintf(out.what, sizeof out.what, "generating: %s", diag_total(c) ? diag_at(c, 0)->message : "it threw and said nothing");
+		snprintf(out.what, sizeof out.what, "generating: %s",
+		         diag_total(c) ? diag_at(c, 0)->message : "it threw and said nothing");
 		diag_clear(c);
 		return out;
 	}
@@ -190,11 +208,9 @@ static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t, void (
 	return out;
 }
 
-/* ---- showing a failure -------------------------------------------------------------------------------------------- */
+/* ---- showing a failure --------------------------------------------------- */
 
-static void show(const Text *t) {
-	fwrite(t->at, 1, t->n, stdout);
-}
+static void show(const Text *t) { fwrite(t->at, 1, t->n, stdout); }
 
 static void print_cases(void *ud, Ctx *c, const Cases *cs, const Checked *k) {
 	(void)ud;
@@ -207,7 +223,10 @@ static void print_cases(void *ud, Ctx *c, const Cases *cs, const Checked *k) {
 		show(&text);
 		text_free(&text);
 		for (int set = 0; set < SETS; set++)
-			if (cs->at[i].args[set]) printf("-- lengths %d: %s\n", set, cs->at[i].want[set].status == ST_OK ? "results" : cs->at[i].want[set].message);
+			if (cs->at[i].args[set])
+				printf("-- lengths %d: %s\n", set,
+				       cs->at[i].want[set].status == ST_OK ? "results"
+				                                           : cs->at[i].want[set].message);
 	}
 }
 
@@ -217,7 +236,12 @@ static void explain(void *ud, Ctx *c, const Cases *cs, const Checked *k) {
 	const Case *bad = &cs->at[k->which];
 	Text text;
 	text_init(&text, c);
-	explain_scene(&(Scene){.c = c, .engine = k->engine, .threads = k->threads, .fn = bad->fn, .args = bad->args[k->set]}, &text);
+	explain_scene(&(Scene){.c = c,
+	                       .engine = k->engine,
+	                       .threads = k->threads,
+	                       .fn = bad->fn,
+	                       .args = bad->args[k->set]},
+	              &text);
 	show(&text);
 	text_free(&text);
 }
@@ -234,7 +258,8 @@ static bool still_fails(void *ud, Plan *plan) {
 	Ctx *c = new_context(h->options);
 	Checked k = check_plan(c, plan, h->options, &ignored, NULL, NULL);
 	ctx_free(c);
-	return k.failed && k.engine == h->engine && (k.engine || !strncmp(k.what, h->words, strlen(h->words)));
+	return k.failed && k.engine == h->engine &&
+	       (k.engine || !strncmp(k.what, h->words, strlen(h->words)));
 }
 
 static Plan plan_of(uint64_t seed, const Options *o) {
@@ -252,7 +277,8 @@ static void show_failure(uint64_t seed, const Options *o, const Checked *k) {
 		memcpy(h.words, k->what, sizeof h.words - 1);
 		h.words[strcspn(h.words, ":")] = 0;
 		shrink_plan(plan, skipped, still_fails, &h);
-		printf("shrunk: %u steps are left out, %u remain%s\n", plan->nskipped, plan->nvisited, plan->small ? ", short lengths" : "");
+		printf("shrunk: %u steps are left out, %u remain%s\n", plan->nskipped, plan->nvisited,
+		       plan->small ? ", short lengths" : "");
 	}
 	Ctx *c = new_context(o);
 	Tally ignored = {0};
@@ -264,7 +290,7 @@ static void show_failure(uint64_t seed, const Options *o, const Checked *k) {
 	free(skipped);
 }
 
-/* ---- summary ----------------------------------------------------------------------------------------------------- */
+/* ---- summary ------------------------------------------------------------- */
 
 static void print_coverage(const Tally *t) {
 	uint32_t none = 0;
@@ -277,18 +303,22 @@ static void print_coverage(const Tally *t) {
 }
 
 static void print_orders(const Orders *o) {
-	printf("derivatives of orders 1 and 2 of %u programs, compared in every mode: %u (%u of them without a second one);", o->asked, o->all, o->linear);
-	for (int k = 0; k < MODE_COUNT; k++) printf(" %s %u%s", mode_names[k], o->compared[k], k + 1 < MODE_COUNT ? "," : "\n");
+	printf("derivatives of orders 1 and 2 of %u programs, compared in every mode: %u (%u of them "
+	       "without a second one);",
+	       o->asked, o->all, o->linear);
+	for (int k = 0; k < MODE_COUNT; k++)
+		printf(" %s %u%s", mode_names[k], o->compared[k], k + 1 < MODE_COUNT ? "," : "\n");
 	bool first = true;
 	for (uint32_t op = 1; op < OP_COUNT; op++) {
 		if (!o->no_form[op]) continue;
-		printf("%s %s %u", first ? "no form at complex arguments:" : ",", prims[op].name, o->no_form[op]);
+		printf("%s %s %u", first ? "no form at complex arguments:" : ",", prims[op].name,
+		       o->no_form[op]);
 		first = false;
 	}
 	if (!first) printf("\n");
 }
 
-/* ---- options ----------------------------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static void usage(FILE *to) {
 	fputs("use: random_programs [options]\n"
@@ -297,7 +327,8 @@ static void usage(FILE *to) {
 	      "  --brief         programs of a third of the steps; every twentieth as long as ever\n"
 	      "  --jobs N        N processes share the work (1); 0: one for each processor\n"
 	      "  --threads LIST  numbers of threads for engines that use them (1,2,3)\n"
-	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its transforms; or `orders`: its first and\n"
+	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its "
+	      "transforms; or `orders`: its first and\n"
 	      "                  second derivatives in every mode\n"
 	      "  --orders N      fail when fewer programs than N had all these derivatives compared\n"
 	      "  --shrink        a failing program is made smaller before it is shown\n"
@@ -305,7 +336,8 @@ static void usage(FILE *to) {
 	      "  --coverage      count how often each primitive occurs\n"
 	      "  --times         show programs that take longer than 0.1 s\n"
 	      "  --lenient       show which results are not compared because they hang on roundings\n"
-	      "  --guarded       behind each array is memory that nobody may read, so that who does ends the process\n"
+	      "  --guarded       behind each array is memory that nobody may read, so that who does "
+	      "ends the process\n"
 	      "  --self-test     an engine that is wrong on purpose must be found out\n",
 	      to);
 }
@@ -322,7 +354,8 @@ static bool read_threads(const char *text, Options *o) {
 	while (text && *text) {
 		char *end;
 		long n = strtol(text, &end, 10);
-		if (end == text || n < 1 || n > 64 || o->nthreads == THREADS_MOST || (*end && *end != ',')) return false;
+		if (end == text || n < 1 || n > 64 || o->nthreads == THREADS_MOST || (*end && *end != ','))
+			return false;
 		o->threads[o->nthreads++] = (int)n;
 		text = *end ? end + 1 : end;
 	}
@@ -363,7 +396,8 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Of the programs, in runs that share a context, every jobs-th run from the first on. */
+/* Of the programs, in runs that share a context, every jobs-th run from the
+ * first on. */
 static Tally run_share(const Options *o, int64_t first) {
 	Tally t = {0};
 	Ctx *c = NULL;
@@ -380,7 +414,8 @@ static Tally run_share(const Options *o, int64_t first) {
 		double start = now();
 		if (o->print || o->lenient) printf("seed %llu\n", (unsigned long long)seed);
 		Checked result = check_plan(c, plan, o, &t, o->print ? print_cases : NULL, NULL);
-		if (o->times && now() - start > 0.1) printf("seed %llu took %.2f s\n", (unsigned long long)seed, now() - start);
+		if (o->times && now() - start > 0.1)
+			printf("seed %llu took %.2f s\n", (unsigned long long)seed, now() - start);
 		if (!result.failed) {
 			t.passed++;
 			continue;
@@ -413,9 +448,11 @@ static void add_tally(Tally *to, const Tally *t) {
 	to->orders.linear += t->orders.linear;
 }
 
-/* A process for each share, which leaves its tally in memory that is shared; one that does not come to its end is a failure. */
+/* A process for each share, which leaves its tally in memory that is shared;
+ * one that does not come to its end is a failure. */
 static Tally run_jobs(const Options *o) {
-	Tally all = {0}, *of = mmap(NULL, (size_t)o->jobs * sizeof *of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	Tally all = {0}, *of = mmap(NULL, (size_t)o->jobs * sizeof *of, PROT_READ | PROT_WRITE,
+	                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t jobs[JOBS_MOST];
 	if (of == MAP_FAILED) abort();
 	fflush(stdout);
@@ -453,14 +490,17 @@ int main(int argc, char **argv) {
 	}
 	self_test_table[0] = broken_engine;
 	char why[256];
-	if (!native_codegen(why, sizeof why)) printf("skip: the engine `native` is the evaluator here: %s\n", why);
+	if (!native_codegen(why, sizeof why))
+		printf("skip: the engine `native` is the evaluator here: %s\n", why);
 	Tally t = o.jobs > 1 ? run_jobs(&o) : run_share(&o, 0);
 	if (o.coverage) print_coverage(&t);
-	printf("%u functions, %u runs, %u of them in error by design; %u results not compared because they hang on roundings; %u transforms without a rule\n",
+	printf("%u functions, %u runs, %u of them in error by design; %u results not compared because "
+	       "they hang on roundings; %u transforms without a rule\n",
 	       t.cases, t.runs, t.errors, t.lenient, t.without_rule);
 	if (t.orders.asked) print_orders(&t.orders);
 	if (t.orders.all < o.orders) {
-		printf("only %u programs had their derivatives compared in every mode; it should be %lld\n", t.orders.all, (long long)o.orders);
+		printf("only %u programs had their derivatives compared in every mode; it should be %lld\n",
+		       t.orders.all, (long long)o.orders);
 		t.failed++;
 	}
 	if (o.self_test) { /* then failing is passing */

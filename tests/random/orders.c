@@ -1,7 +1,9 @@
-/* orders.c - derivatives of first and second order by forward, reverse and Taylor mode and by complex steps, as orders.h says.
+/* orders.c - derivatives of first and second order by forward, reverse and
+ * Taylor mode and by complex steps, as orders.h says.
  *
- * Needs: orders.h, autodiff/autodiff.h. Guarantees: a mode that has no rule, fails where the derivative has a pole, or whose result hangs on
- * a rounding is passed over and not counted.
+ * Needs: orders.h, autodiff/autodiff.h. Guarantees: a mode that has no rule,
+ * fails where the derivative has a pole, or whose result hangs on a rounding is
+ * passed over and not counted.
  */
 #include "tests/random/orders.h"
 #include "tests/random/complex_step.h"
@@ -11,7 +13,8 @@
 
 enum { MANY = 256 };
 
-const char *const mode_names[MODE_COUNT] = {"jet", "vjp", "complex step", "second jet", "vjp of jvp", "jvp of vjp", "complex step of jvp"};
+const char *const mode_names[MODE_COUNT] = {
+	"jet", "vjp", "complex step", "second jet", "vjp of jvp", "jvp of vjp", "complex step of jvp"};
 
 typedef struct Asking {
 	Ctx *c;
@@ -19,7 +22,9 @@ typedef struct Asking {
 	uint64_t rng;
 	uint32_t n, nactive, nresults;
 	bool active[MANY], first[MANY]; /* parameters of f; results with a tangent */
-	bool x_of_jvp[MANY], second[2 * MANY]; /* the same parameters among those of the jvp; its results with a tangent by them */
+	/* the same parameters among those of the jvp; its results with a tangent
+	 * by them */
+	bool x_of_jvp[MANY], second[2 * MANY];
 	Value *args, *t, *u; /* of f; directions, one for each active parameter */
 	Outcome want1, want2;
 	Orders *tally;
@@ -33,10 +38,11 @@ typedef struct Asking {
 } Asking;
 
 static void complain(Asking *a, Mode mode, const char *why) {
-	if (!a->trouble[0]) snprintf(a->trouble, a->cap, "law of orders, %s: %s", mode_names[mode], why);
+	if (!a->trouble[0])
+		snprintf(a->trouble, a->cap, "law of orders, %s: %s", mode_names[mode], why);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
 static Tensor *numbers(Ctx *c, Value v) {
 	Tensor *t = value_to_tensor(c, v), *flat = t ? tensor_contiguous(c, t) : NULL;
@@ -120,31 +126,38 @@ static Value like(Asking *a, Value v) {
 	return random_value(a->c, &a->rng, value_dtype(v), rank, shape, false);
 }
 
-/* ---- where tangents stand ---------------------------------------------------------------------------------------- */
+/* ---- where tangents stand ------------------------------------------------ */
 
-/* The tangent of result k of a function among the results of its jvp; -1: it is zero. */
+/* The tangent of result k of a function among the results of its jvp; -1: it is
+ * zero. */
 static int32_t tangent_at(uint32_t nresults, const bool *flags, uint32_t k) {
 	int32_t at = (int32_t)nresults;
 	for (uint32_t i = 0; i < k; i++) at += flags[i];
 	return flags[k] ? at : -1;
 }
 
-/* The second derivative of result k of f among the results of the jvp of the jvp. */
+/* The second derivative of result k of f among the results of the jvp of the
+ * jvp. */
 static int32_t second_at(const Asking *a, uint32_t k) {
 	int32_t first = tangent_at(a->nresults, a->first, k);
 	return first < 0 ? -1 : tangent_at(fn_nresults(a->jvp), a->second, (uint32_t)first);
 }
 
-/* Some values against the results of `f` that stand at `at` (-1: what should be zero); V_UNSET: there is none. */
-static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome *want, const int32_t *at, uint32_t n, const Value *got) {
+/* Some values against the results of `f` that stand at `at` (-1: what should be
+ * zero); V_UNSET: there is none. */
+static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome *want,
+                  const int32_t *at, uint32_t n, const Value *got) {
 	Outcome other = {.n = want->n, .code = -1, .results = room(want->n, sizeof(Value))};
 	bool finite = true;
 	for (uint32_t k = 0; k < want->n; k++) other.results[k] = value_ref(want->results[k]);
 	for (uint32_t k = 0; k < n && finite; k++) {
 		if (at[k] < 0 && got[k].kind == V_UNSET) continue;
-		if (got[k].kind == V_UNSET) finite = largest(a->c, want->results[at[k]]) <= 1e-11; /* its mode knows it to be zero */
+		/* its mode knows it to be zero */
+		if (got[k].kind == V_UNSET) finite = largest(a->c, want->results[at[k]]) <= 1e-11;
 		else if (at[k] < 0) finite = largest(a->c, got[k]) <= 1e-11;
-		else finite = isfinite(largest(a->c, got[k])) && isfinite(largest(a->c, want->results[at[k]]));
+		else
+			finite =
+				isfinite(largest(a->c, got[k])) && isfinite(largest(a->c, want->results[at[k]]));
 		if (at[k] < 0 || got[k].kind == V_UNSET) {
 			if (!finite) complain(a, mode, "one is zero by construction, the other is not zero");
 			continue;
@@ -162,7 +175,7 @@ static void judge(Asking *a, Mode mode, Fn *f, const Value *args, const Outcome 
 	outcome_free(&other);
 }
 
-/* ---- jets -------------------------------------------------------------------------------------------------------- */
+/* ---- jets ---------------------------------------------------------------- */
 
 static void ask_jet(Ctx *c, void *arg) {
 	Asking *a = arg;
@@ -177,14 +190,17 @@ static void check_jets(Asking *a, const Value *args1, const Value *args2) {
 	bool good = true;
 	for (int i = 0; i < 2; i++) {
 		for (uint32_t k = 0; k < a->n; k++) args[k] = a->args[k];
-		for (uint32_t k = 0; k < a->nactive; k++) args[a->n + k] = combined(a->c, a->t[k], a->u[k], i ? -1 : 1);
+		for (uint32_t k = 0; k < a->nactive; k++)
+			args[a->n + k] = combined(a->c, a->t[k], a->u[k], i ? -1 : 1);
 		way[i] = outcome_of(a->c, run_reference, jet, args);
 		for (uint32_t k = 0; k < a->nactive; k++) value_unref(args[a->n + k]);
 		good = good && way[i].status == ST_OK;
-		if (way[i].status != ST_OK && way[i].code != E_SINGULAR) complain(a, FIRST_JET, way[i].message);
+		if (way[i].status != ST_OK && way[i].code != E_SINGULAR)
+			complain(a, FIRST_JET, way[i].message);
 	}
 	Value *first = room(a->nresults, sizeof *first), *second = room(a->nresults, sizeof *second);
-	int32_t *at1 = room(a->nresults, sizeof *at1), *at2 = room(a->nresults, sizeof *at2), from = (int32_t)a->nresults;
+	int32_t *at1 = room(a->nresults, sizeof *at1), *at2 = room(a->nresults, sizeof *at2),
+			from = (int32_t)a->nresults;
 	for (uint32_t k = 0; k < a->nresults && good; k++) {
 		at1[k] = tangent_at(a->nresults, a->first, k);
 		at2[k] = second_at(a, k);
@@ -209,15 +225,19 @@ static void check_jets(Asking *a, const Value *args1, const Value *args2) {
 	free(args);
 }
 
-/* ---- complex steps ----------------------------------------------------------------------------------------------- */
+/* ---- complex steps ------------------------------------------------------- */
 
-/* f at args + i h (directions of the active parameters), against the results of `known` at `at`. */
-static void check_step(Asking *a, Mode mode, Fn *f, const bool *active, const Value *args, const Value *directions, Fn *known,
-                       const Value *known_args, const Outcome *want, const int32_t *at) {
+/* f at args + i h (directions of the active parameters), against the results of
+ * `known` at `at`. */
+static void check_step(Asking *a, Mode mode, Fn *f, const bool *active, const Value *args,
+                       const Value *directions, Fn *known, const Value *known_args,
+                       const Outcome *want, const int32_t *at) {
 	bool flags[2 * MANY];
 	Op why;
 	Fn *g = at_complex_arguments(a->c, f, active, flags, &why);
-	if (!g && !why) complain(a, mode, diag_total(a->c) ? diag_at(a->c, 0)->message : "its complex form cannot be made");
+	if (!g && !why)
+		complain(a, mode,
+		         diag_total(a->c) ? diag_at(a->c, 0)->message : "its complex form cannot be made");
 	diag_clear(a->c);
 	if (!g) {
 		a->tally->no_form[why]++;
@@ -230,12 +250,15 @@ static void check_step(Asking *a, Mode mode, Fn *f, const bool *active, const Va
 	const uint32_t n = fn_nparams(f), m = fn_nresults(f);
 	uint32_t next = 0;
 	Value *given = room(n, sizeof *given), *got = room(m, sizeof *got);
-	for (uint32_t k = 0; k < n; k++) given[k] = active[k] ? stepped(a->c, args[k], directions[next++]) : value_ref(args[k]);
+	for (uint32_t k = 0; k < n; k++)
+		given[k] = active[k] ? stepped(a->c, args[k], directions[next++]) : value_ref(args[k]);
 	Outcome o = outcome_of(a->c, run_reference, g, given);
 	if (o.status == ST_OK) {
-		for (uint32_t k = 0; k < m; k++) got[k] = flags[k] ? step_taken(a->c, o.results[k]) : (Value){.kind = V_UNSET};
+		for (uint32_t k = 0; k < m; k++)
+			got[k] = flags[k] ? step_taken(a->c, o.results[k]) : (Value){.kind = V_UNSET};
 		bool finite = true; /* a power of a negative number */
-		for (uint32_t k = 0; k < m; k++) finite = finite && (!flags[k] || isfinite(largest(a->c, got[k])));
+		for (uint32_t k = 0; k < m; k++)
+			finite = finite && (!flags[k] || isfinite(largest(a->c, got[k])));
 		if (finite) judge(a, mode, known, known_args, want, at, m, got);
 	} else if (o.code != E_SINGULAR) {
 		complain(a, mode, o.message);
@@ -258,18 +281,20 @@ static void check_steps(Asking *a, const Value *args1, const Value *args2) {
 	free(at);
 }
 
-/* ---- reverse mode ------------------------------------------------------------------------------------------------ */
+/* ---- reverse mode -------------------------------------------------------- */
 
 static void ask_vjp(Ctx *c, void *arg) {
 	Asking *a = arg;
 	a->linear = ad_linearise(c, a->f, a->active);
-	a->out = vjp_function(c, a->f, a->linear, ad_transpose(c, a->linear->linear, a->linear->nresiduals), false);
+	a->out = vjp_function(c, a->f, a->linear,
+	                      ad_transpose(c, a->linear->linear, a->linear->nresiduals), false);
 }
 
 static void ask_vjp_of_jvp(Ctx *c, void *arg) {
 	Asking *a = arg;
 	a->linear = ad_linearise(c, a->jvp, a->x_of_jvp);
-	a->out = vjp_function(c, a->jvp, a->linear, ad_transpose(c, a->linear->linear, a->linear->nresiduals), false);
+	a->out = vjp_function(c, a->jvp, a->linear,
+	                      ad_transpose(c, a->linear->linear, a->linear->nresiduals), false);
 }
 
 typedef struct Side { /* of a pairing */
@@ -282,14 +307,17 @@ typedef struct Side { /* of a pairing */
 
 static void check_pairing(Asking *a, Mode mode, const Side *l, const Side *r) {
 	Ctx *c = a->c;
-	double size = 0, left = pairing_side(c, l->f, l->args, l->n, l->at, l->with, &size), right = pairing_side(c, r->f, r->args, r->n, r->at, r->with, &size);
+	double size = 0, left = pairing_side(c, l->f, l->args, l->n, l->at, l->with, &size),
+		   right = pairing_side(c, r->f, r->args, r->n, r->at, r->with, &size);
 	if (!isfinite(left) || !isfinite(right)) return;
 	double allowed = 1e-11 * fmax(size, 1e-3);
 	if (!(fabs(left - right) <= allowed)) {
 		allowed += 16 * pairing_moves(c, l->f, l->args, l->n, l->at, l->with, left);
 		allowed += 16 * pairing_moves(c, r->f, r->args, r->n, r->at, r->with, right);
 		char why[200];
-		snprintf(why, sizeof why, "the pairing is %.17g forwards and %.17g backwards (sizes %.3g, allowed %.3g)", left, right, size, allowed);
+		snprintf(why, sizeof why,
+		         "the pairing is %.17g forwards and %.17g backwards (sizes %.3g, allowed %.3g)",
+		         left, right, size, allowed);
 		if (!(fabs(left - right) <= allowed)) complain(a, mode, why);
 	}
 	a->compared[mode] = isfinite(allowed);
@@ -308,7 +336,8 @@ static void check_vjps(Asking *a, const Value *args1, const Value *args2) {
 	const uint32_t n = a->n, m = a->nresults;
 	uint32_t nw = 0;
 	Value *w = room(m, sizeof *w), *args = room(n + m + n, sizeof *args);
-	int32_t *at1 = room(m, sizeof *at1), *at2 = room(m, sizeof *at2), *gradients = room(n, sizeof *gradients);
+	int32_t *at1 = room(m, sizeof *at1), *at2 = room(m, sizeof *at2),
+			*gradients = room(n, sizeof *gradients);
 	for (uint32_t k = 0; k < m; k++) {
 		if (!a->linear->result_active[k]) continue;
 		at1[nw] = tangent_at(m, a->first, k);
@@ -322,7 +351,8 @@ static void check_vjps(Asking *a, const Value *args1, const Value *args2) {
 	check_pairing(a, FIRST_VJP, &forward, &back);
 	if (a->jvp2 && ask(a->c, a, ask_jvp_of_vjp)) {
 		int32_t *slopes = room(n, sizeof *slopes);
-		for (uint32_t k = 0; k < a->nactive; k++) slopes[k] = tangent_at(fn_nresults(vjp), a->flags, m + k);
+		for (uint32_t k = 0; k < a->nactive; k++)
+			slopes[k] = tangent_at(fn_nresults(vjp), a->flags, m + k);
 		for (uint32_t k = 0; k < a->nactive; k++) args[n + nw + k] = a->u[k];
 		forward = (Side){a->jvp2, args2, nw, at2, w};
 		back = (Side){a->out, args, a->nactive, slopes, a->t};
@@ -361,7 +391,7 @@ static void check_vjp_of_jvp(Asking *a, const Value *args1, const Value *args2) 
 	free(gradients);
 }
 
-/* ---- one program ------------------------------------------------------------------------------------------------- */
+/* ---- one program --------------------------------------------------------- */
 
 static void ask_jvp(Ctx *c, void *arg) {
 	Asking *a = arg;
@@ -377,7 +407,8 @@ static void ask_jvp_of_jvp(Ctx *c, void *arg) {
 static bool choose_active(Asking *a) {
 	for (uint32_t k = 0; k < a->n; k++) {
 		const Type *t = ref_ty(a->f, fn_param(a->f, k));
-		a->active[k] = a->x_of_jvp[k] = t->kind == TY_TENSOR && t->dtype == DT_F64 && random_below(&a->rng, 100) < 75;
+		a->active[k] = a->x_of_jvp[k] =
+			t->kind == TY_TENSOR && t->dtype == DT_F64 && random_below(&a->rng, 100) < 75;
 		a->nactive += a->active[k];
 	}
 	return a->nactive > 0;
@@ -426,24 +457,34 @@ static void count(Asking *a) {
 	a->tally->linear += all && linear;
 }
 
-/* Results that are complex or of other precisions have derivatives, but the arithmetic here is of doubles. */
+/* Results that are complex or of other precisions have derivatives, but the
+ * arithmetic here is of doubles. */
 static bool in_doubles(const Asking *a) {
 	for (uint32_t k = 0; k < a->nresults; k++)
 		if (a->first[k] && ref_ty(a->f, fn_result(a->f, k))->dtype != DT_F64) return false;
 	return true;
 }
 
-void check_orders(Ctx *c, uint64_t seed, const Cases *cs, Orders *tally, char *trouble, size_t cap) {
+void check_orders(Ctx *c, uint64_t seed, const Cases *cs, Orders *tally, char *trouble,
+                  size_t cap) {
 	const Case *base = &cs->at[0];
 	trouble[0] = 0;
-	if (!cs->n || !base->args[0] || base->want[0].status != ST_OK || base->nargs > MANY / 3 || base->want[0].n > MANY / 3) return;
+	if (!cs->n || !base->args[0] || base->want[0].status != ST_OK || base->nargs > MANY / 3 ||
+	    base->want[0].n > MANY / 3)
+		return;
 	if (holds_f32(base->fn)) return;
 	Asking *a = room(1, sizeof *a);
-	*a = (Asking){.c = c, .f = base->fn, .rng = random_mix(seed, 4444), .n = base->nargs, .nresults = base->want[0].n, .args = base->args[0]};
+	*a = (Asking){.c = c,
+	              .f = base->fn,
+	              .rng = random_mix(seed, 4444),
+	              .n = base->nargs,
+	              .nresults = base->want[0].n,
+	              .args = base->args[0]};
 	a->tally = tally;
 	a->trouble = trouble;
 	a->cap = cap;
-	if (choose_active(a) && ask(a->c, a, ask_jvp) && fn_nresults(a->jvp) > a->nresults && in_doubles(a)) {
+	if (choose_active(a) && ask(a->c, a, ask_jvp) && fn_nresults(a->jvp) > a->nresults &&
+	    in_doubles(a)) {
 		tally->asked++;
 		a->t = room(a->nactive, sizeof *a->t);
 		a->u = room(a->nactive, sizeof *a->u);

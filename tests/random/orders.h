@@ -1,32 +1,39 @@
-/* orders.h - first and second derivatives of a program in every mode there is: do they agree?
+/* orders.h - first and second derivatives of a program in every mode there is:
+ * do they agree?
  *
- * Needs: laws.h, complex_step.h. Guarantees: what is compared with what is listed below; tolerances are those of compare.h (1e-11 of the
- * largest element, and what roundings move it by), for pairings 1e-11 of the sum of their magnitudes and the same.
+ * Needs: laws.h, complex_step.h. Guarantees: what is compared with what is
+ * listed below; tolerances are those of compare.h (1e-11 of the largest
+ * element, and what roundings move it by), for pairings 1e-11 of the sum of
+ * their magnitudes and the same.
  */
 #ifndef ATLED_TESTS_RANDOM_ORDERS_H
 #define ATLED_TESTS_RANDOM_ORDERS_H
 
 #include "tests/random/laws.h"
 
-/* Each is compared with the jvp (order 1) or the jvp of the jvp (order 2) of the same program. */
+/* Each is compared with the jvp (order 1) or the jvp of the jvp (order 2) of
+ * the same program. */
 typedef enum Mode {
-	FIRST_JET,  /* coefficient 1 of a jet */
-	FIRST_VJP,  /* pairing */
-	FIRST_STEP, /* complex step of the program */
-	SECOND_JET, /* coefficient 2 along t + u and t - u, polarised */
+	FIRST_JET,              /* coefficient 1 of a jet */
+	FIRST_VJP,              /* pairing */
+	FIRST_STEP,             /* complex step of the program */
+	SECOND_JET,             /* coefficient 2 along t + u and t - u, polarised */
 	SECOND_REVERSE_FORWARD, /* vjp of the jvp */
 	SECOND_FORWARD_REVERSE, /* jvp of the vjp */
-	SECOND_STEP, /* complex step of the jvp */
+	SECOND_STEP,            /* complex step of the jvp */
 	MODE_COUNT
 } Mode;
 extern const char *const mode_names[MODE_COUNT];
 
 typedef struct Orders {
-	uint32_t asked, compared[MODE_COUNT], all, linear; /* programs; all: compared in every mode; linear: of those, without a second derivative */
+	/* programs; all: compared in every mode; linear: of those, without a
+	 * second derivative */
+	uint32_t asked, compared[MODE_COUNT], all, linear;
 	uint32_t no_form[OP_COUNT]; /* have no complex form because of this */
 } Orders;
 
-/* Asks the first case; nothing where it holds single precision, random numbers or no real argument. */
+/* Asks the first case; nothing where it holds single precision, random numbers
+ * or no real argument. */
 void check_orders(Ctx *c, uint64_t seed, const Cases *cs, Orders *tally, char *trouble, size_t cap);
 
 #endif

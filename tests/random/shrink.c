@@ -1,14 +1,15 @@
 /* shrink.c - shrinking plans and cutting functions, as shrink.h says.
  *
- * Needs: shrink.h, derive.h for the reference. Guarantees: functions made here are given back; a cut that does not build or verify counts as
- * one that does not differ.
+ * Needs: shrink.h, derive.h for the reference. Guarantees: functions made here
+ * are given back; a cut that does not build or verify counts as one that does
+ * not differ.
  */
 #include "tests/random/shrink.h"
 #include "tests/random/derive.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 enum { TRIES_MOST = 400 };
 
@@ -24,14 +25,15 @@ void shrink_plan(Plan *plan, uint64_t *skipped, bool (*fails)(void *ud, Plan *pl
 	}
 	uint64_t *visited = malloc(sizeof plan->visited);
 	if (!visited) abort();
-	/* larger runs of steps first, last ones first: what comes late is used by little */
+	/* larger runs of steps first, last ones first: what comes late is used by
+	 * little */
 	for (bool again = true; again && tries < TRIES_MOST;) {
 		again = false;
 		fails(ud, plan);
 		uint32_t n = plan->nvisited, size = n / 2 ? n / 2 : 1;
 		memcpy(visited, plan->visited, sizeof plan->visited);
 		for (; size && tries < TRIES_MOST; size /= 2) {
-			for (uint32_t end = n; end > 0 && tries < TRIES_MOST; end = end > size ? end - size : 0) {
+			for (uint32_t end = n; end > 0 && tries<TRIES_MOST; end = end> size ? end - size : 0) {
 				uint32_t from = end > size ? end - size : 0, before = plan->nskipped;
 				for (uint32_t i = from; i < end && plan->nskipped < STEPS_MOST; i++) {
 					bool gone = false;
@@ -49,7 +51,7 @@ void shrink_plan(Plan *plan, uint64_t *skipped, bool (*fails)(void *ud, Plan *pl
 	fails(ud, plan);
 }
 
-/* ---- scenes ------------------------------------------------------------------------------------------------------ */
+/* ---- scenes -------------------------------------------------------------- */
 
 bool scene_differs(const Scene *s, Verdict *v) {
 	Outcome want = outcome_of(s->c, run_reference, s->fn, s->args);
@@ -61,16 +63,21 @@ bool scene_differs(const Scene *s, Verdict *v) {
 	return !v->same;
 }
 
-/* ---- cutting ----------------------------------------------------------------------------------------------------- */
+/* ---- cutting ------------------------------------------------------------- */
 
-/* A function made from another: instructions of its body whose results become parameters, and what it gives. */
+/* A function made from another: instructions of its body whose results become
+ * parameters, and what it gives. */
 typedef struct Cut {
 	Fn *from, *out;
-	const bool *cut;   /* by position in the body */
-	const bool *drop;  /* by value of `from`: those of its parameters and of cut instructions that are gone; NULL: none */
+	const bool *cut; /* by position in the body */
+	/* by value of `from`: those of its parameters and of cut instructions
+	 * that are gone; NULL: none */
+	const bool *drop;
 	uint32_t nresults;
 	const Ref *results; /* of `from` */
-	Ref *params;        /* out: what each parameter of `out` stands for in `from`; room for all values */
+	/* out: what each parameter of `out` stands for in `from`; room for all
+	 * values */
+	Ref *params;
 	uint32_t nparams;
 } Cut;
 
@@ -126,7 +133,8 @@ static bool run_cut(Ctx *c, Cut *k) {
 	return true;
 }
 
-/* The values of all tensors of the body, by value of the function; V_UNSET where there is none. Owned. */
+/* The values of all tensors of the body, by value of the function; V_UNSET
+ * where there is none. Owned. */
 static Value *values_of(const Scene *s) {
 	Fn *f = s->fn;
 	const Region body = f->regions.at[0];
@@ -137,13 +145,16 @@ static Value *values_of(const Scene *s) {
 	for (uint32_t i = 0; i < body.ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[body.insts + i]];
 		for (uint32_t r = 0; r < in->nresults; r++)
-			if (type_is_tensor(s->c, ref_type(f, inst_result(in, r)))) results[n++] = inst_result(in, r);
+			if (type_is_tensor(s->c, ref_type(f, inst_result(in, r))))
+				results[n++] = inst_result(in, r);
 	}
-	for (uint32_t i = 0; i < body.nparams; i++) values[REF_INDEX(fn_param(f, i))] = value_ref(s->args[i]);
+	for (uint32_t i = 0; i < body.nparams; i++)
+		values[REF_INDEX(fn_param(f, i))] = value_ref(s->args[i]);
 	Cut all = {.from = f, .cut = none, .nresults = n, .results = results, .params = params};
 	if (run_cut(s->c, &all)) {
 		Outcome o = outcome_of(s->c, run_reference, all.out, s->args);
-		for (uint32_t k = 0; k < n && o.status == ST_OK; k++) values[REF_INDEX(results[k])] = value_ref(o.results[k]);
+		for (uint32_t k = 0; k < n && o.status == ST_OK; k++)
+			values[REF_INDEX(results[k])] = value_ref(o.results[k]);
 		outcome_free(&o);
 		fn_unref(all.out);
 	}
@@ -165,7 +176,8 @@ static bool have_all(const Cut *k, const Value *values) {
 	return true;
 }
 
-/* Whether the cut can be made and still differs; then the function stays in k->out. */
+/* Whether the cut can be made and still differs; then the function stays in
+ * k->out. */
 static bool cut_differs(const Scene *s, Cut *k, const Value *values, Verdict *v) {
 	if (!run_cut(s->c, k)) return false;
 	bool differs = false;
@@ -181,7 +193,7 @@ static bool cut_differs(const Scene *s, Cut *k, const Value *values, Verdict *v)
 	return differs;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 static void put_value(Text *out, const char *name, uint32_t k, Value v) {
 	text_format(out, "%s %u: ", name, k);
@@ -201,7 +213,8 @@ static void put_first_difference(const Scene *s, Text *out, Ref *result) {
 	for (uint32_t i = 0; i < body.ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[body.insts + i]];
 		for (uint32_t r = 0; r < in->nresults; r++)
-			if (type_is_tensor(s->c, ref_type(f, inst_result(in, r)))) results[n++] = inst_result(in, r);
+			if (type_is_tensor(s->c, ref_type(f, inst_result(in, r))))
+				results[n++] = inst_result(in, r);
 	}
 	Cut all = {.from = f, .cut = none, .nresults = n, .results = results, .params = params};
 	if (run_cut(s->c, &all)) {
@@ -225,7 +238,8 @@ static void put_first_difference(const Scene *s, Text *out, Ref *result) {
 	free(params);
 }
 
-/* Drops parameters that nothing uses and no length is read from. `drop` has room for all values. */
+/* Drops parameters that nothing uses and no length is read from. `drop` has
+ * room for all values. */
 static void drop_params(const Scene *s, Cut *k, bool *drop, const Value *values, Verdict *v) {
 	uint32_t n = k->nparams;
 	Ref *all = room(n, sizeof *all);
@@ -247,13 +261,19 @@ static void drop_params(const Scene *s, Cut *k, bool *drop, const Value *values,
 void explain_scene(const Scene *s, Text *out) {
 	Fn *f = s->fn;
 	const Region body = f->regions.at[0];
-	Ref only, *results = room(fn_nresults(f), sizeof *results), *params = room(f->vals.n, sizeof *params);
+	Ref only, *results = room(fn_nresults(f), sizeof *results),
+			  *params = room(f->vals.n, sizeof *params);
 	put_first_difference(s, out, &only);
 	bool *cut = room(body.ninsts, sizeof *cut), *drop = room(f->vals.n, sizeof *drop);
 	Value *values = values_of(s);
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = fn_result(f, k);
 	Verdict v = {.same = true};
-	Cut best = {.from = f, .cut = cut, .nresults = fn_nresults(f), .results = results, .params = params}, single = best;
+	Cut best = {.from = f,
+	            .cut = cut,
+	            .nresults = fn_nresults(f),
+	            .results = results,
+	            .params = params},
+		single = best;
 	bool have = false;
 	if (only != REF_NONE) {
 		single.nresults = 1;
@@ -277,8 +297,10 @@ void explain_scene(const Scene *s, Text *out) {
 		text_str(out, "cut down to\n");
 		fn_print(out, best.out);
 		fn_unref(best.out);
-		if (cut_differs(s, &best, values, &v)) { /* the last attempt filled `params` and `v` with something else */
-			for (uint32_t i = 0; i < best.nparams; i++) put_value(out, "argument", i, values[REF_INDEX(best.params[i])]);
+		/* the last attempt filled `params` and `v` with something else */
+		if (cut_differs(s, &best, values, &v)) {
+			for (uint32_t i = 0; i < best.nparams; i++)
+				put_value(out, "argument", i, values[REF_INDEX(best.params[i])]);
 			text_format(out, "result %u: %s\n", v.result, v.why);
 			fn_unref(best.out);
 		}

@@ -1,12 +1,15 @@
-/* frame.h - the evaluator from the inside: prepared programs, frames, and what every eval function may use.
+/* frame.h - the evaluator from the inside: prepared programs, frames, and what
+ * every eval function may use.
  *
- * Needs: code.h. Guarantees: a Step's operands and results are slots of the running frame (or constants of the code);
- * slots of rank-0 tensors always hold unboxed scalars. An eval function reads its operands, may take the ones that
- * die (take_operand), and writes every result on success; what a failed one leaves in its slots is swept. Releasing
- * what died is the runner's business.
+ * Needs: code.h. Guarantees: a Step's operands and results are slots of the
+ * running frame (or constants of the code); slots of rank-0 tensors always hold
+ * unboxed scalars. An eval function reads its operands, may take the ones that
+ * die (take_operand), and writes every result on success; what a failed one
+ * leaves in its slots is swept. Releasing what died is the runner's business.
  *
  *     Fn ──prepare.c──▶ Code { Block { Step... } }  ──interpreter.c──▶ values
- *                         ops: one function per primitive, found through the table that prims.def expands to
+ *                         ops: one function per primitive, found through the
+ *                         table that prims.def expands to
  */
 #ifndef ATLED_BACKEND_EVAL_CORE_FRAME_H
 #define ATLED_BACKEND_EVAL_CORE_FRAME_H
@@ -22,7 +25,7 @@ typedef struct Step Step;
 typedef struct Backend Backend;
 typedef Status (*EvalFn)(Frame *f, const Step *s);
 
-/* ---- prepared programs ------------------------------------------------------------------------------------------- */
+/* ---- prepared programs --------------------------------------------------- */
 
 /* A length: a number, a symbol, or a polynomial that dim_eval works out. */
 typedef struct DimRef {
@@ -32,14 +35,16 @@ typedef struct DimRef {
 } DimRef;
 enum { DIM_CONST = UINT32_MAX, DIM_GENERAL = UINT32_MAX - 1 };
 
-/* One attribute of the primitive's schema: its words, and the same as lengths when the letter is D. */
+/* One attribute of the primitive's schema: its words, and the same as lengths
+ * when the letter is D. */
 typedef struct Field {
 	uint32_t n;
 	const int64_t *words;
 	const DimRef *dims;
 } Field;
 
-/* Axis `axis` of value `from` gives symbol `sym` its length: (axis length - offset) / factor. */
+/* Axis `axis` of value `from` gives symbol `sym` its length: (axis length -
+ * offset) / factor. */
 typedef struct SymDef {
 	uint32_t from; /* slot */
 	uint32_t axis, sym;
@@ -56,17 +61,19 @@ typedef struct Block {
 	uint32_t nsteps, nparams, params; /* parameters are consecutive slots */
 	uint32_t nresults, ndead, nsyms, nowned;
 	Step *steps;
-	const int32_t *results;  /* operands */
-	const bool *takes;       /* result k moves out of its slot */
-	const bool *untouched;   /* no step of the block reads what becomes result k */
-	const uint32_t *dead;    /* slots to release before the first step: nobody uses them here */
-	const SymDef *syms;      /* that the parameters define */
-	const uint32_t *owned;   /* every slot of this block and the ones inside it that may hold a reference */
+	const int32_t *results; /* operands */
+	const bool *takes;      /* result k moves out of its slot */
+	const bool *untouched;  /* no step of the block reads what becomes result k */
+	const uint32_t *dead;   /* slots to release before the first step: nobody uses them here */
+	const SymDef *syms;     /* that the parameters define */
+	/* every slot of this block and the ones inside it that may hold a
+	 * reference */
+	const uint32_t *owned;
 	double scalar_operations; /* of the scalar steps, per run of the block */
 } Block;
 
 struct Step {
-	EvalFn eval;  /* what the runner calls: `inner`, or finish_step around it */
+	EvalFn eval; /* what the runner calls: `inner`, or finish_step around it */
 	EvalFn inner;
 	int32_t a, b, c; /* operands 0, 1, 2: >= 0 a slot, < 0 constant ~a */
 	uint32_t d;      /* slot of the first result; the others follow */
@@ -77,13 +84,15 @@ struct Step {
 	bool reports; /* a loop that says how far it has come: ctx_progress_enter */
 	uint32_t nargs, nresults, nsyms, nafter;
 	const int32_t *args;
-	const bool *dies;     /* operand k may be taken: this is its last use */
+	const bool *dies; /* operand k may be taken: this is its last use */
 	const Field *fields;
 	const Block *blocks;
-	const SymDef *syms;     /* that the results define */
-	const uint32_t *after;  /* slots to release when the step is done */
-	const TypeRef *types;   /* of the results, for values that come from outside */
-	void *site;             /* call: CallSite; host: const HostCall; loops: LoopSite; units of machine code: NativeUnit */
+	const SymDef *syms;    /* that the results define */
+	const uint32_t *after; /* slots to release when the step is done */
+	const TypeRef *types;  /* of the results, for values that come from outside */
+	/* call: CallSite; host: const HostCall; loops: LoopSite; units of
+	 * machine code: NativeUnit */
+	void *site;
 	SpanId span;
 	ChainId chain;
 };
@@ -112,14 +121,17 @@ struct Code {
 	const TypeRef *params;
 	Block body;
 	LoopSite *loops;
-	struct Tier *tier; /* where the function stands between the tiers; NULL until the first call, and of machine code itself */
+	/* where the function stands between the tiers; NULL until the first
+	 * call, and of machine code itself */
+	struct Tier *tier;
 };
 
-/* plan: which instructions run as units of machine code; NULL: none. NULL when memory fails. */
+/* plan: which instructions run as units of machine code; NULL: none. NULL when
+ * memory fails. */
 struct NativePlan;
 Code *prepare(Ctx *c, Fn *f, const struct NativePlan *plan);
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 struct Frame {
 	Value *slots;
@@ -128,11 +140,12 @@ struct Frame {
 	Backend *be;
 	Ctx *ctx;
 	const Code *code;
-	Tensor *const *places; /* by result: memory where it may be made, see code_call_into; NULL: none */
+	/* by result: memory where it may be made, see code_call_into; NULL: none */
+	Tensor *const *places;
 };
 
-/* Memory for frames: chunks in a list, of which those up to `now` are in use. Slots of free frames hold no
- * references. */
+/* Memory for frames: chunks in a list, of which those up to `now` are in use.
+ * Slots of free frames hold no references. */
 typedef struct Chunk {
 	struct Chunk *before, *next;
 	size_t used, room, bytes;
@@ -152,45 +165,49 @@ struct Backend {
 	int threads;
 	Pool *pool; /* NULL until a kernel is large enough */
 	struct FftPlans *fft;
-	struct Apart *apart; /* calls of libraries that were left behind */
+	struct Apart *apart;        /* calls of libraries that were left behind */
 	struct NativeState *native; /* memory of native calls; NULL until the first */
 	struct TierState *tiers;
-	uint32_t waiting; /* calls under way of functions whose machine code is being made, with what they call in it */
-	struct Profile *profile; /* NULL: units are not timed */
-	struct Observer *observer; /* NULL: nobody looks at the steps */
+	/* calls under way of functions whose machine code is being made, with
+	 * what they call in it */
+	uint32_t waiting;
+	struct Profile *profile;                            /* NULL: units are not timed */
+	struct Observer *observer;                          /* NULL: nobody looks at the steps */
 	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel code is not written */
 	void *dump_ud;
-	uint32_t told_diags, told_depth; /* of the failure whose calls, written out in place, have been told */
+	/* of the failure whose calls, written out in place, have been told */
+	uint32_t told_diags, told_depth;
 };
 
-/* Looks at a run, for as long as be->observer is it: the evaluator alone runs then, and machine code stands still. */
+/* Looks at a run, for as long as be->observer is it: the evaluator alone runs
+ * then, and machine code stands still. */
 typedef struct Observer {
-	/* Runs the step, s->inner, and finds results and operands in their slots before anything is released. */
+	/* Runs the step, s->inner, and finds results and operands in their slots
+	 * before anything is released. */
 	Status (*step)(struct Observer *o, Frame *f, const Step *s);
 	/* The block is about to run. */
 	void (*block)(struct Observer *o, Frame *f, const Block *b);
 } Observer;
 
-static inline Backend *backend_of(const Ctx *c) {
-	return ctx_slot(c, SLOT_BACKEND);
-}
+static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEND); }
 
 /* Polls come after so many units (one unit: a step or an element). */
 #define POLL_EVERY 1024u
 Status spend_poll(Backend *be);
 /* Arrays from here on do not stay in a cache. */
 #define PAST_CACHES ((size_t)16 << 20)
-/* body(ud, part) for all parts, begun in order; threads share them when `work` units in all are worth it. poll: pool_run's. */
-Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud));
-/* The caller's memory for result 0 of step s, when it is of that type and lies in no operand of the step; owned. NULL: there is none. */
+/* body(ud, part) for all parts, begun in order; threads share them when `work`
+ * units in all are worth it. poll: pool_run's. */
+Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part),
+                   void *ud, Status (*poll)(void *ud));
+/* The caller's memory for result 0 of step s, when it is of that type and lies
+ * in no operand of the step; owned. NULL: there is none. */
 Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape);
 static inline Status spend(Backend *be, uint64_t units) {
 	be->work += units;
 	return LIKELY(be->work < POLL_EVERY) ? ST_OK : spend_poll(be);
 }
-static inline void count_operations(Frame *f, double n) {
-	f->be->counters.scalar_operations += n;
-}
+static inline void count_operations(Frame *f, double n) { f->be->counters.scalar_operations += n; }
 
 Status run_block(Frame *f, const Block *b);
 /* Moves or copies the block's results to out. */
@@ -199,27 +216,35 @@ void bind_syms(Frame *f, uint32_t n, const SymDef *defs);
 /* Releases everything the block may still hold after a failure. */
 void sweep_block(Frame *f, const Block *b);
 /* Runs callee with args in a new frame; they are moved in, and left V_UNSET. */
-Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places, Value *results, SpanId span);
-/* While f->places: the memory that the frame's caller has for what the slot will hold, when nothing but the result is made of it; else NULL. */
+Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places,
+                 Value *results, SpanId span);
+/* While f->places: the memory that the frame's caller has for what the slot
+ * will hold, when nothing but the result is made of it; else NULL. */
 Tensor *place_of(const Frame *f, uint32_t slot);
 
 /* Records a diagnostic at the step; always ST_ERROR. */
-Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Warnings that a step gave stand in the user's text, where one of the calls that it came through has a place there. */
+Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Warnings that a step gave stand in the user's text, where one of the calls
+ * that it came through has a place there. */
 void step_warned(Frame *f, const Step *s, uint32_t diags_before);
-/* Tells of the calls that the step's instruction came through before they were written out in place. Once for each failure and frame. */
-/* A failure that has been told passes the call `in` of callee on its way out. */
+/* Tells of the calls that the step's instruction came through before they were
+ * written out in place. Once for each failure and frame. */
+/* A failure that has been told passes the call `in` of callee on its way out.
+ */
 void call_told(Backend *be, const Fn *callee, const Inst *in);
 Status step_told(Frame *f, const Step *s, Status st);
-/* Gives a place to a failure that was recorded without one, and tells of those calls. */
+/* Gives a place to a failure that was recorded without one, and tells of those
+ * calls. */
 Status step_failed(Frame *f, const Step *s, Status st);
-Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
+Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 Status fail_internal(Frame *f, const Step *s, const char *what); /* ST_INTERNAL */
 bool has_type(const Frame *f, Value v, const TypeRef *t);
 /* Records that v has not; `what` begins the message. Always ST_ERROR. */
 Status fail_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what);
 
-/* ---- operands, lengths, results ---------------------------------------------------------------------------------- */
+/* ---- operands, lengths, results ------------------------------------------ */
 
 static inline const Value *operand_at(const Frame *f, int32_t a) {
 	return a >= 0 ? f->slots + a : f->consts + ~a;
@@ -227,7 +252,9 @@ static inline const Value *operand_at(const Frame *f, int32_t a) {
 static inline const Value *operand(const Frame *f, const Step *s, uint32_t k) {
 	return operand_at(f, s->args[k]);
 }
-/* What a step leaves in its slot, member by member: of a Value made elsewhere and copied the copy waits until all its parts are written. `t` is taken over. */
+/* What a step leaves in its slot, member by member: of a Value made elsewhere
+ * and copied the copy waits until all its parts are written. `t` is taken over.
+ */
 static inline void put_owned(Frame *f, uint32_t slot, Tensor *t) {
 	f->slots[slot].kind = V_TENSOR;
 	f->slots[slot].tensor = t;
@@ -242,18 +269,22 @@ static inline void put_scalar(Frame *f, uint32_t slot, Dtype d, const void *byte
 	v->dtype = DT_F64;
 	memcpy(&v->f, bytes, sizeof v->f);
 }
-/* An owned value: moved out of the slot when the operand dies here, else one more reference. */
+/* An owned value: moved out of the slot when the operand dies here, else one
+ * more reference. */
 Value take_operand(Frame *f, const Step *s, uint32_t k);
 /* An owned tensor, also for a scalar; NULL when memory fails. */
 Tensor *operand_tensor(Frame *f, const Step *s, uint32_t k);
 /* An owned contiguous tensor. */
 Tensor *operand_contiguous(Frame *f, const Step *s, uint32_t k);
-/* The operand dies and its elements may be overwritten: it is contiguous and nobody else's. */
+/* The operand dies and its elements may be overwritten: it is contiguous and
+ * nobody else's. */
 static inline bool operand_is_free(const Frame *f, const Step *s, uint32_t k) {
 	const Value *v = operand(f, s, k);
-	return s->dies[k] && v->kind == V_TENSOR && v->tensor->contiguous && tensor_is_unshared(v->tensor);
+	return s->dies[k] && v->kind == V_TENSOR && v->tensor->contiguous &&
+	       tensor_is_unshared(v->tensor);
 }
-/* The operand's elements in an owned contiguous tensor that may be written: itself when it is free, else a copy. */
+/* The operand's elements in an owned contiguous tensor that may be written:
+ * itself when it is free, else a copy. */
 Tensor *operand_writable(Frame *f, const Step *s, uint32_t k);
 
 /* false, with a diagnostic, when a symbol is unknown or the length negative. */
@@ -268,7 +299,8 @@ static inline bool dim_length(Frame *f, const Step *s, const DimRef *d, int64_t 
 	}
 	return dim_slow(f, s, d, out);
 }
-/* The same for a position, which may be negative (it is checked against an axis later). */
+/* The same for a position, which may be negative (it is checked against an axis
+ * later). */
 bool dim_position(Frame *f, const Step *s, const DimRef *d, int64_t *out);
 bool dim_lengths(Frame *f, const Step *s, const Field *field, int64_t *out);
 
@@ -283,21 +315,24 @@ static inline Status put_object(Frame *f, const Step *s, uint32_t k, Value v) {
 	return ST_OK;
 }
 
-/* ---- tensors without a count ------------------------------------------------------------------------------------- */
+/* ---- tensors without a count --------------------------------------------- */
 
 /* Gives t another layout over its buffer. strides NULL: row-major. */
 void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, char *data);
-/* Operand k seen with another layout, starting `offset` elements further: in place when its record is nobody else's. */
-Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const int64_t *shape, const int64_t *strides,
-                     int64_t offset);
+/* Operand k seen with another layout, starting `offset` elements further: in
+ * place when its record is nobody else's. */
+Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const int64_t *shape,
+                     const int64_t *strides, int64_t offset);
 /* A part of t that is only passed down, never kept. */
-static inline Tensor part_of(const Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset) {
+static inline Tensor part_of(const Tensor *t, uint32_t rank, const int64_t *shape,
+                             const int64_t *strides, int64_t offset) {
 	Tensor p = *t;
 	set_layout(&p, rank, shape, strides, t->data + offset * (int64_t)dtype_size((Dtype)t->dtype));
 	return p;
 }
 
-/* A tensor's elements in row-major order, a run at a time, whatever its strides. */
+/* A tensor's elements in row-major order, a run at a time, whatever its
+ * strides. */
 typedef struct Stream {
 	enum { STREAM_FLAT, STREAM_SPLAT, STREAM_STRIDED } mode;
 	const char *data;
@@ -306,29 +341,32 @@ typedef struct Stream {
 } Stream;
 enum { STREAM_RUN = 1024 }; /* elements a reader's buffer holds */
 void stream_open(Stream *st, const Tensor *t);
-/* Elements pos .. pos+n-1 (one element for a splat): where they lie already, or copied to buffer. n <= STREAM_RUN
- * unless flat. */
+/* Elements pos .. pos+n-1 (one element for a splat): where they lie already, or
+ * copied to buffer. n <= STREAM_RUN unless flat. */
 const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer);
 
-/* ---- the eval functions ------------------------------------------------------------------------------------------ */
+/* ---- the eval functions -------------------------------------------------- */
 
 #define ST(ID, ...) Status eval_##ID(Frame *f, const Step *s);
 #include "lang/ir/prims.def"
 Status eval_elementwise1(Frame *f, const Step *s);
 Status eval_elementwise2(Frame *f, const Step *s);
-/* The step of an element-wise primitive on scalars; NULL when it does not take the dtype. */
+/* The step of an element-wise primitive on scalars; NULL when it does not take
+ * the dtype. */
 EvalFn scalar_step(Op op, Dtype d);
 
 /* Failures that machine code tells in the same words. */
 Status fail_arithmetic(Frame *f, const Step *s, int64_t y);
 Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length);
 Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t step, int64_t length);
-Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x, int64_t y, Atom of);
+Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x,
+                  int64_t y, Atom of);
 Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message);
-/* A zero pivot (cholesky: not positive), counted from 0, of a matrix of so many rows; which: of several matrices, -1 when there is one. */
+/* A zero pivot (cholesky: not positive), counted from 0, of a matrix of so many
+ * rows; which: of several matrices, -1 when there is one. */
 Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t which);
 
-/* ---- state of the thin files ------------------------------------------------------------------------------------- */
+/* ---- state of the thin files --------------------------------------------- */
 
 void fft_plans_free(Ctx *c, struct FftPlans *plans);
 void native_state_free(Ctx *c, struct NativeState *s);

@@ -1,11 +1,14 @@
-/* layout.c - shapes and strides: views of operands, and reading any layout in row-major order.
+/* layout.c - shapes and strides: views of operands, and reading any layout in
+ * row-major order.
  *
- * Needs: frame.h. Guarantees: no element is touched except by stream_read, which only reads.
+ * Needs: frame.h. Guarantees: no element is touched except by stream_read,
+ * which only reads.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
 
-void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, char *data) {
+void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides,
+                char *data) {
 	int64_t step = 1, kept_shape[MAX_RANK], kept_stride[MAX_RANK];
 	bool contiguous = true, empty = false;
 	for (uint32_t i = rank; i-- > 0;) {
@@ -24,8 +27,8 @@ void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *s
 	t->data = data;
 }
 
-Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const int64_t *shape, const int64_t *strides,
-                     int64_t offset) {
+Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const int64_t *shape,
+                     const int64_t *strides, int64_t offset) {
 	const Value *v = operand(f, s, k);
 	int64_t own[MAX_RANK], step = 1;
 	if (!strides) {
@@ -35,18 +38,21 @@ Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const i
 		}
 		strides = own;
 	}
-	if (v->kind == V_TENSOR && s->dies[k] && atomic_load_explicit(&v->tensor->refs, memory_order_acquire) == 1) {
+	if (v->kind == V_TENSOR && s->dies[k] &&
+	    atomic_load_explicit(&v->tensor->refs, memory_order_acquire) == 1) {
 		Tensor *t = take_operand(f, s, k).tensor;
 		bool empty = false;
 		for (uint32_t i = 0; i < rank; i++) empty |= !shape[i];
-		set_layout(t, rank, shape, strides, empty ? t->data : t->data + offset * (int64_t)dtype_size((Dtype)t->dtype));
+		set_layout(t, rank, shape, strides,
+		           empty ? t->data : t->data + offset * (int64_t)dtype_size((Dtype)t->dtype));
 		return t;
 	}
-	if (v->kind == V_SCALAR) return tensor_repeated(f->ctx, (Dtype)v->dtype, rank, shape, value_scalar_bytes(v));
+	if (v->kind == V_SCALAR)
+		return tensor_repeated(f->ctx, (Dtype)v->dtype, rank, shape, value_scalar_bytes(v));
 	return tensor_view(f->ctx, v->tensor, rank, shape, strides, offset);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
 
 void stream_open(Stream *st, const Tensor *t) {
 	st->data = t->data;
@@ -70,10 +76,10 @@ void stream_open(Stream *st, const Tensor *t) {
 	st->mode = splat ? STREAM_SPLAT : STREAM_STRIDED;
 }
 
-#define COPY_RUN(T)                                                       \
-	do {                                                                  \
-		T *to_ = (T *)(void *)to;                                         \
-		for (int64_t i = 0; i < n; i++, from += stride) to_[i] = *(const T *)(const void *)from; \
+#define COPY_RUN(T)                                                                                \
+	do {                                                                                           \
+		T *to_ = (T *)(void *)to;                                                                  \
+		for (int64_t i = 0; i < n; i++, from += stride) to_[i] = *(const T *)(const void *)from;   \
 	} while (0)
 
 static void copy_run(char *to, const char *from, int64_t n, int64_t stride, uint32_t size) {

@@ -1,11 +1,13 @@
 /* dot.c - the general contraction.
  *
- * Needs: frame.h, kernels.h, blas.h. Guarantees: operands are used where they lie when their free and their contracted
- * axes merge into one each, and copied otherwise; small products, products with a vector, and integers never touch
- * BLAS; a large product is cut in parts fixed by its size, which threads share, so results do not depend on their
- * number.
+ * Needs: frame.h, kernels.h, blas.h. Guarantees: operands are used where they
+ * lie when their free and their contracted axes merge into one each, and copied
+ * otherwise; small products, products with a vector, and integers never touch
+ * BLAS; a large product is cut in parts fixed by its size, which threads share,
+ * so results do not depend on their number.
  *
- * Every contraction becomes, for each position of the batch axes, out (m x n) = x (m x k) y (k x n).
+ * Every contraction becomes, for each position of the batch axes, out (m x n) =
+ * x (m x k) y (k x n).
  */
 #include "backend/numlib/blas.h"
 #include "backend/eval/core/frame.h"
@@ -13,22 +15,23 @@
 #include <limits.h>
 
 enum {
-	SMALL = 1024,      /* multiplications below which our own loops win over a call of BLAS */
-	PART_ROWS = 256,   /* rows of a part, at least: BLAS packs the other operand anew for each */
-	HALF_ROWS = 128,   /* when there would be one part only */
+	SMALL = 1024,    /* multiplications below which our own loops win over a call of BLAS */
+	PART_ROWS = 256, /* rows of a part, at least: BLAS packs the other operand anew for each */
+	HALF_ROWS = 128, /* when there would be one part only */
 	MOST_PARTS = 8,
-	SYRK_FROM = 16     /* rows */
+	SYRK_FROM = 16 /* rows */
 };
 
 typedef struct Side {
-	Tensor *t; /* owned */
+	Tensor *t;                              /* owned */
 	int64_t free, contracted;               /* merged lengths */
 	int64_t free_stride, contracted_stride; /* in elements */
 	int64_t batch[MAX_RANK];                /* strides of the batch axes */
 } Side;
 
 /* One length and stride for a list of axes; false when they do not merge. */
-static bool merge(const Tensor *t, uint32_t n, const uint32_t *axes, int64_t *length, int64_t *stride) {
+static bool merge(const Tensor *t, uint32_t n, const uint32_t *axes, int64_t *length,
+                  int64_t *stride) {
 	*length = 1;
 	*stride = 1;
 	for (uint32_t i = n; i-- > 0;) {
@@ -45,7 +48,8 @@ static void words_to_axes(const Field *w, uint32_t *axes) {
 }
 
 /* Puts t (consumed) into the form batch, free, contracted. */
-static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field *batch, Side *side, uint32_t *nfree, int64_t *free_shape) {
+static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field *batch, Side *side,
+                        uint32_t *nfree, int64_t *free_shape) {
 	uint32_t b[MAX_RANK], c[MAX_RANK], free[MAX_RANK], n = 0;
 	words_to_axes(contract, c);
 	words_to_axes(batch, b);
@@ -62,9 +66,12 @@ static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field 
 	    !merge(t, contract->n, c, &side->contracted, &side->contracted_stride)) {
 		int64_t shape[MAX_RANK], stride[MAX_RANK];
 		uint32_t at = 0;
-		for (uint32_t i = 0; i < batch->n; i++, at++) b[i] = (shape[at] = t->shape[b[i]], stride[at] = t->stride[b[i]], at);
-		for (uint32_t i = 0; i < n; i++, at++) free[i] = (shape[at] = t->shape[free[i]], stride[at] = t->stride[free[i]], at);
-		for (uint32_t i = 0; i < contract->n; i++, at++) c[i] = (shape[at] = t->shape[c[i]], stride[at] = t->stride[c[i]], at);
+		for (uint32_t i = 0; i < batch->n; i++, at++)
+			b[i] = (shape[at] = t->shape[b[i]], stride[at] = t->stride[b[i]], at);
+		for (uint32_t i = 0; i < n; i++, at++)
+			free[i] = (shape[at] = t->shape[free[i]], stride[at] = t->stride[free[i]], at);
+		for (uint32_t i = 0; i < contract->n; i++, at++)
+			c[i] = (shape[at] = t->shape[c[i]], stride[at] = t->stride[c[i]], at);
 		Tensor ordered = part_of(t, t->rank, shape, stride, 0);
 		Tensor *copy = tensor_copy(f->ctx, &ordered);
 		tensor_unref(t);
@@ -73,7 +80,8 @@ static Status open_side(Frame *f, Tensor *t, const Field *contract, const Field 
 		merge(t, n, free, &side->free, &side->free_stride);
 		merge(t, contract->n, c, &side->contracted, &side->contracted_stride);
 	}
-	for (uint32_t i = 0; i < batch->n; i++) side->batch[i] = t->shape[b[i]] == 1 ? 0 : t->stride[b[i]];
+	for (uint32_t i = 0; i < batch->n; i++)
+		side->batch[i] = t->shape[b[i]] == 1 ? 0 : t->stride[b[i]];
 	return ST_OK;
 }
 
@@ -91,18 +99,22 @@ static const char *element(const void *base, int64_t i, int64_t size) {
 	return (const char *)base + i * size;
 }
 
-/* A vector with stride 1, copied when it has not. *copy is to be freed by the caller. */
-static const void *packed(Frame *f, const void *x, int64_t n, int64_t stride, int64_t size, void **copy) {
+/* A vector with stride 1, copied when it has not. *copy is to be freed by the
+ * caller. */
+static const void *packed(Frame *f, const void *x, int64_t n, int64_t stride, int64_t size,
+                          void **copy) {
 	*copy = NULL;
 	if (stride == 1 || n == 1) return x;
 	char *p = *copy = heap_alloc(f->ctx, (size_t)(n * size));
-	for (int64_t i = 0; p && i < n; i++) memcpy(p + i * size, element(x, i * stride, size), (size_t)size);
+	for (int64_t i = 0; p && i < n; i++)
+		memcpy(p + i * size, element(x, i * stride, size), (size_t)size);
 	return p;
 }
 
-/* o (rows) = a (rows x k) v: by rows when they are contiguous, else by columns. */
-static Status matrix_vector(Frame *f, Dtype d, int64_t size, int64_t rows, int64_t k, BlasMatrix a, const void *v, int64_t v_stride,
-                            char *o) {
+/* o (rows) = a (rows x k) v: by rows when they are contiguous, else by columns.
+ */
+static Status matrix_vector(Frame *f, Dtype d, int64_t size, int64_t rows, int64_t k, BlasMatrix a,
+                            const void *v, int64_t v_stride, char *o) {
 	void *copy;
 	const void *vec = packed(f, v, k, v_stride, size, &copy);
 	if (!vec) return ST_NOMEM;
@@ -118,12 +130,14 @@ static Status matrix_vector(Frame *f, Dtype d, int64_t size, int64_t rows, int64
 			int64_t n = rows - from < 512 ? rows - from : 512;
 			memset(o + from * size, 0, (size_t)(n * size));
 			for (int64_t j = 0; j < k; j++)
-				kernel_axpy(d, n, element(vec, j, size), element(a.data, from + j * a.column_stride, size), o + from * size);
+				kernel_axpy(d, n, element(vec, j, size),
+				            element(a.data, from + j * a.column_stride, size), o + from * size);
 			st = spend(f->be, (uint64_t)(n * k));
 		}
 	} else {
 		for (int64_t i = 0; i < rows && st == ST_OK; i++) {
-			kernel_matmul(d, 1, 1, k, element(a.data, i * a.row_stride, size), 0, a.column_stride, vec, 1, 0, o + i * size);
+			kernel_matmul(d, 1, 1, k, element(a.data, i * a.row_stride, size), 0, a.column_stride,
+			              vec, 1, 0, o + i * size);
 			st = spend(f->be, (uint64_t)k);
 		}
 	}
@@ -151,14 +165,13 @@ static void *row_major_copy(Frame *f, BlasMatrix *a, int64_t rows, int64_t colum
 	if (!copy) return NULL;
 	for (int64_t i = 0; i < rows; i++)
 		for (int64_t j = 0; j < columns; j++)
-			memcpy(copy + (i * columns + j) * size, element(a->data, i * a->row_stride + j * a->column_stride, size), (size_t)size);
+			memcpy(copy + (i * columns + j) * size,
+			       element(a->data, i * a->row_stride + j * a->column_stride, size), (size_t)size);
 	*a = (BlasMatrix){.data = copy, .row_stride = columns, .column_stride = 1};
 	return copy;
 }
 
-static bool fits_int(int64_t x) {
-	return x <= INT_MAX && x >= -INT_MAX;
-}
+static bool fits_int(int64_t x) { return x <= INT_MAX && x >= -INT_MAX; }
 
 static Status large_product(Product *p, bool same) {
 	Frame *f = p->f;
@@ -168,8 +181,11 @@ static Status large_product(Product *p, bool same) {
 	void *copies[2] = {NULL, NULL};
 	const size_t bytes[2] = {(size_t)(p->m * p->k * p->size), (size_t)(p->k * p->n * p->size)};
 	Status st = ST_OK;
-	if (!blas_takes(&p->x, p->m, p->k) && !(copies[0] = row_major_copy(f, &p->x, p->m, p->k, p->size))) st = ST_NOMEM;
-	if (st == ST_OK && !same && !blas_takes(&p->y, p->k, p->n) && !(copies[1] = row_major_copy(f, &p->y, p->k, p->n, p->size)))
+	if (!blas_takes(&p->x, p->m, p->k) &&
+	    !(copies[0] = row_major_copy(f, &p->x, p->m, p->k, p->size)))
+		st = ST_NOMEM;
+	if (st == ST_OK && !same && !blas_takes(&p->y, p->k, p->n) &&
+	    !(copies[1] = row_major_copy(f, &p->y, p->k, p->n, p->size)))
 		st = ST_NOMEM;
 	if (st == ST_OK && same) {
 		blas_syrk(f->ctx, p->d, p->m, p->k, p->x, p->out);
@@ -207,7 +223,8 @@ typedef struct Inner {
 static void inner_piece(void *ud, int64_t part) {
 	const Inner *p = ud;
 	const int64_t from = part * PIECE;
-	kernel_inner(p->d, p->k - from < PIECE ? p->k - from : PIECE, p->x + from * p->size, p->y + from * p->size, p->parts + part * p->size);
+	kernel_inner(p->d, p->k - from < PIECE ? p->k - from : PIECE, p->x + from * p->size,
+	             p->y + from * p->size, p->parts + part * p->size);
 }
 
 static Status poll_inner(void *ud) {
@@ -227,7 +244,8 @@ static Status inner(const Product *q) {
 	p.parts = heap_alloc(be->ctx, bytes);
 	if (!p.parts) return ST_NOMEM;
 	Status st = share_parts(be, p.k, count, inner_piece, &p, poll_inner);
-	if (st == ST_OK) kernel_reduce_run(p.d == DT_BOOL ? OP_MAX : OP_ADD, p.d, count, p.parts, q->out);
+	if (st == ST_OK)
+		kernel_reduce_run(p.d == DT_BOOL ? OP_MAX : OP_ADD, p.d, count, p.parts, q->out);
 	heap_free(be->ctx, p.parts, bytes);
 	return st;
 }
@@ -243,28 +261,33 @@ static Status multiply(Product *p, bool same) {
 	if (m * n == 1 && p->x.column_stride == 1 && p->y.row_stride == 1) return inner(p);
 	const double work = (double)m * (double)n * (double)k;
 	if (work <= SMALL) {
-		kernel_matmul(p->d, m, n, k, p->x.data, p->x.row_stride, p->x.column_stride, p->y.data, p->y.row_stride,
-		              p->y.column_stride, p->out);
+		kernel_matmul(p->d, m, n, k, p->x.data, p->x.row_stride, p->x.column_stride, p->y.data,
+		              p->y.row_stride, p->y.column_stride, p->out);
 		return spend(f->be, (uint64_t)work);
 	}
-	if (n == 1) return matrix_vector(f, p->d, p->size, m, k, p->x, p->y.data, p->y.row_stride, p->out);
+	if (n == 1)
+		return matrix_vector(f, p->d, p->size, m, k, p->x, p->y.data, p->y.row_stride, p->out);
 	if (m == 1) {
-		BlasMatrix yt = {.data = p->y.data, .row_stride = p->y.column_stride, .column_stride = p->y.row_stride};
+		BlasMatrix yt = {
+			.data = p->y.data, .row_stride = p->y.column_stride, .column_stride = p->y.row_stride};
 		return matrix_vector(f, p->d, p->size, n, k, yt, p->x.data, p->x.column_stride, p->out);
 	}
-	if (dtype_is_inexact(p->d) && fits_int(m) && fits_int(n) && fits_int(k) && fits_int(p->x.row_stride) &&
-	    fits_int(p->x.column_stride) && fits_int(p->y.row_stride) && fits_int(p->y.column_stride))
+	if (dtype_is_inexact(p->d) && fits_int(m) && fits_int(n) && fits_int(k) &&
+	    fits_int(p->x.row_stride) && fits_int(p->x.column_stride) && fits_int(p->y.row_stride) &&
+	    fits_int(p->y.column_stride))
 		return large_product(p, same && m >= SYRK_FROM);
 	for (int64_t i = 0; i < m; i++) {
-		kernel_matmul(p->d, 1, n, k, element(p->x.data, i * p->x.row_stride, p->size), 0, p->x.column_stride, p->y.data,
-		              p->y.row_stride, p->y.column_stride, p->out + i * n * p->size);
+		kernel_matmul(p->d, 1, n, k, element(p->x.data, i * p->x.row_stride, p->size), 0,
+		              p->x.column_stride, p->y.data, p->y.row_stride, p->y.column_stride,
+		              p->out + i * n * p->size);
 		Status st = spend(f->be, (uint64_t)(n * k));
 		if (st != ST_OK) return st;
 	}
 	return ST_OK;
 }
 
-/* When every batch stride of one side is 0 and those of the other merge with its free axis, the batch is more rows. */
+/* When every batch stride of one side is 0 and those of the other merge with
+ * its free axis, the batch is more rows. */
 static bool fold_batch(uint32_t nbatch, const int64_t *length, Side *many, const Side *one) {
 	int64_t free = many->free, stride = many->free == 1 ? 0 : many->free_stride;
 	for (uint32_t i = nbatch; i-- > 0;) {
@@ -279,14 +302,22 @@ static bool fold_batch(uint32_t nbatch, const int64_t *length, Side *many, const
 	return true;
 }
 
-static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatch, const int64_t *length, char *out) {
-	Product p = {.f = f, .s = s, .d = (Dtype)s->out_dtype, .size = (int64_t)dtype_size((Dtype)s->out_dtype), .out = out};
+static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatch,
+                       const int64_t *length, char *out) {
+	Product p = {.f = f,
+	             .s = s,
+	             .d = (Dtype)s->out_dtype,
+	             .size = (int64_t)dtype_size((Dtype)s->out_dtype),
+	             .out = out};
 	int64_t at[MAX_RANK] = {0}, xo = 0, yo = 0;
-	if (nbatch && (fold_batch(nbatch, length, x, y) || (x->free == 1 && fold_batch(nbatch, length, y, x)))) nbatch = 0;
+	if (nbatch &&
+	    (fold_batch(nbatch, length, x, y) || (x->free == 1 && fold_batch(nbatch, length, y, x))))
+		nbatch = 0;
 	p.m = x->free;
 	p.n = y->free;
 	p.k = x->contracted;
-	const bool same = x->t->data == y->t->data && !nbatch && p.m == p.n && x->free_stride == y->free_stride &&
+	const bool same = x->t->data == y->t->data && !nbatch && p.m == p.n &&
+	                  x->free_stride == y->free_stride &&
 	                  x->contracted_stride == y->contracted_stride;
 	for (;;) {
 		p.x = (BlasMatrix){element(x->t->data, xo, p.size), x->free_stride, x->contracted_stride};
@@ -307,10 +338,16 @@ static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatc
 	}
 }
 
-/* The inner product of two vectors that lie in one piece, which loops do most. */
+/* The inner product of two vectors that lie in one piece, which loops do most.
+ */
 static Status dot_vectors(Frame *f, const Step *s, const Tensor *x, const Tensor *y) {
 	_Alignas(16) char scalar[16] = {0};
-	Product p = {.f = f, .s = s, .d = (Dtype)s->out_dtype, .size = (int64_t)dtype_size((Dtype)s->out_dtype), .k = x->count, .out = scalar};
+	Product p = {.f = f,
+	             .s = s,
+	             .d = (Dtype)s->out_dtype,
+	             .size = (int64_t)dtype_size((Dtype)s->out_dtype),
+	             .k = x->count,
+	             .out = scalar};
 	p.x = (BlasMatrix){x->data, 0, 1};
 	p.y = (BlasMatrix){y->data, 1, 0};
 	count_operations(f, 2.0 * (double)p.k);
@@ -322,16 +359,20 @@ static Status dot_vectors(Frame *f, const Step *s, const Tensor *x, const Tensor
 Status eval_DOT(Frame *f, const Step *s) {
 	const Field *fields = s->fields;
 	const Value *vx = operand(f, s, 0), *vy = operand(f, s, 1);
-	if (!s->out_rank && fields[0].n == 1 && !fields[2].n && vx->kind == V_TENSOR && vy->kind == V_TENSOR && vx->tensor->contiguous &&
-	    vy->tensor->contiguous && vx->tensor->count == vy->tensor->count) return dot_vectors(f, s, vx->tensor, vy->tensor);
+	if (!s->out_rank && fields[0].n == 1 && !fields[2].n && vx->kind == V_TENSOR &&
+	    vy->kind == V_TENSOR && vx->tensor->contiguous && vy->tensor->contiguous &&
+	    vx->tensor->count == vy->tensor->count)
+		return dot_vectors(f, s, vx->tensor, vy->tensor);
 	Side x = {0}, y = {0};
 	uint32_t nx = 0, ny = 0;
 	int64_t free_x[MAX_RANK], free_y[MAX_RANK], length[3 * MAX_RANK];
 	Tensor *tx = operand_tensor(f, s, 0), *ty = operand_tensor(f, s, 1);
 	Status st = tx && ty ? ST_OK : ST_NOMEM;
 	bool fits = st == ST_OK;
-	for (uint32_t i = 0; fits && i < fields[0].n; i++) fits = tx->shape[fields[0].words[i]] == ty->shape[fields[1].words[i]];
-	for (uint32_t i = 0; fits && i < fields[2].n; i++) fits = tx->shape[fields[2].words[i]] == ty->shape[fields[3].words[i]];
+	for (uint32_t i = 0; fits && i < fields[0].n; i++)
+		fits = tx->shape[fields[0].words[i]] == ty->shape[fields[1].words[i]];
+	for (uint32_t i = 0; fits && i < fields[2].n; i++)
+		fits = tx->shape[fields[2].words[i]] == ty->shape[fields[3].words[i]];
 	if (st == ST_OK && !fits) st = fail_internal(f, s, "axes of different lengths");
 	if (st != ST_OK) {
 		tensor_unref(tx);

@@ -1,12 +1,13 @@
 /* dynamic.c - dynamic values: box, unbox, and text made of values.
  *
- * Needs: frame.h. Guarantees: templates are constants and never changed; a box shares the leaves it holds.
+ * Needs: frame.h. Guarantees: templates are constants and never changed; a box
+ * shares the leaves it holds.
  */
 #include "backend/eval/core/frame.h"
 #include <limits.h>
 #include <stdlib.h>
 
-/* ---- box --------------------------------------------------------------------------------------------------------- */
+/* ---- box ----------------------------------------------------------------- */
 
 typedef struct Filling {
 	Frame *f;
@@ -28,14 +29,16 @@ static bool any_holes(const Value *items, uint32_t n) {
 static bool has_holes(Value t) {
 	switch (t.kind) {
 	case V_UNSET: return true;
-	case V_TUPLE: case V_LIST: return any_holes(((const SeqObject *)t.object)->items, t.object->n);
+	case V_TUPLE:
+	case V_LIST: return any_holes(((const SeqObject *)t.object)->items, t.object->n);
 	case V_RECORD: {
 		const RecordObject *r = (const RecordObject *)t.object;
 		for (uint32_t i = 0; i < r->head.n; i++)
 			if (has_holes(r->fields[i].value)) return true;
 		return false;
 	}
-	case V_FUNCTION: case V_PROBLEM: {
+	case V_FUNCTION:
+	case V_PROBLEM: {
 		const FunctionObject *fn = (const FunctionObject *)t.object;
 		for (uint32_t i = 0; i < fn->head.n; i++)
 			if (has_holes(fn->captured[i].value)) return true;
@@ -76,7 +79,8 @@ static Value fill_items(Filling *w, Value t) {
 			made = value_record(c, n, names, items);
 		} else {
 			const FunctionObject *fn = (const FunctionObject *)t.object;
-			made = value_function(c, (ValueKind)t.kind, fn->code_kind, fn->code_id, fn->code, fn->name, n, names, items);
+			made = value_function(c, (ValueKind)t.kind, fn->code_kind, fn->code_id, fn->code,
+			                      fn->name, n, names, items);
 		}
 	}
 	for (uint32_t i = 0; i < k; i++) value_unref(items[i]);
@@ -85,7 +89,8 @@ static Value fill_items(Filling *w, Value t) {
 }
 
 static Value fill(Filling *w, Value t) {
-	if (t.kind == V_UNSET) return w->next < w->s->nargs ? take_operand(w->f, w->s, w->next++) : value_none();
+	if (t.kind == V_UNSET)
+		return w->next < w->s->nargs ? take_operand(w->f, w->s, w->next++) : value_none();
 	return has_holes(t) ? fill_items(w, t) : value_ref(t);
 }
 
@@ -96,12 +101,13 @@ Status eval_BOX(Frame *f, const Step *s) {
 
 Status eval_UNBOX(Frame *f, const Step *s) {
 	const Value *v = operand_at(f, s->a);
-	if (UNLIKELY(!has_type(f, *v, &s->types[0]))) return fail_type(f, *v, &s->types[0], s->span, "this value");
+	if (UNLIKELY(!has_type(f, *v, &s->types[0])))
+		return fail_type(f, *v, &s->types[0], s->span, "this value");
 	f->slots[s->d] = take_operand(f, s, 0);
 	return ST_OK;
 }
 
-/* ---- format ------------------------------------------------------------------------------------------------------ */
+/* ---- format -------------------------------------------------------------- */
 
 enum { SHOW_ALL = 1000, EDGE = 3 }; /* larger tensors show so many elements at each end */
 
@@ -120,8 +126,10 @@ Status eval_FORMAT(Frame *f, const Step *s) {
 		t = stop;
 		if (!*t) break;
 		char *after;
-		unsigned long k = t[0] == '{' && t[1] >= '0' && t[1] <= '9' ? strtoul(t + 1, &after, 10) : ULONG_MAX;
-		const char *close = k < s->nargs && (*after == ':' || *after == '}') ? strchr(after, '}') : NULL;
+		unsigned long k =
+			t[0] == '{' && t[1] >= '0' && t[1] <= '9' ? strtoul(t + 1, &after, 10) : ULONG_MAX;
+		const char *close =
+			k < s->nargs && (*after == ':' || *after == '}') ? strchr(after, '}') : NULL;
 		char spec[64];
 		if (!close || (size_t)(close - after) > sizeof spec) { /* doubled braces stand for one */
 			text_add(&out, t, 1);
@@ -134,7 +142,8 @@ Status eval_FORMAT(Frame *f, const Step *s) {
 		print_operand(&out, operand(f, s, (uint32_t)k), spec);
 		t = close + 1;
 	}
-	Value v = out.failed ? (Value){.kind = V_UNSET} : value_string(f->ctx, out.n ? out.at : "", out.n);
+	Value v =
+		out.failed ? (Value){.kind = V_UNSET} : value_string(f->ctx, out.n ? out.at : "", out.n);
 	size_t n = out.n;
 	text_free(&out);
 	if (v.kind == V_UNSET) return ST_NOMEM;

@@ -1,8 +1,10 @@
 /* elementwise.c - element-wise primitives, select and convert over tensors.
  *
- * Needs: frame.h, kernels.h. Guarantees: an operand that dies here is overwritten when it is contiguous, nobody else's
- * and of the result's dtype; other layouts are read a run at a time. Large arrays are cut into parts of fixed size
- * that threads share, so results do not depend on their number. Between parts the poll point is served.
+ * Needs: frame.h, kernels.h. Guarantees: an operand that dies here is
+ * overwritten when it is contiguous, nobody else's and of the result's dtype;
+ * other layouts are read a run at a time. Large arrays are cut into parts of
+ * fixed size that threads share, so results do not depend on their number.
+ * Between parts the poll point is served.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
@@ -25,7 +27,8 @@ typedef struct Job {
 
 static void run_range(Job *j, int64_t from, int64_t n) {
 	_Alignas(64) char buffer[3][STREAM_RUN * 16];
-	const bool flat = j->in[0].mode != STREAM_STRIDED && (j->n_in < 2 || j->in[1].mode != STREAM_STRIDED) &&
+	const bool flat = j->in[0].mode != STREAM_STRIDED &&
+	                  (j->n_in < 2 || j->in[1].mode != STREAM_STRIDED) &&
 	                  (j->n_in < 3 || j->in[2].mode != STREAM_STRIDED);
 	const int64_t step = flat ? n : STREAM_RUN;
 	const uint32_t first = j->kernel ? 0 : 1; /* select: the condition is apart */
@@ -46,8 +49,9 @@ static void run_range(Job *j, int64_t from, int64_t n) {
 				}
 				memset(buffer[0], 1, sizeof buffer[0]);
 				for (int64_t i = 0; i < m; i += STREAM_RUN)
-					kernel_select(j->out_size, m - i < STREAM_RUN ? m - i : STREAM_RUN, o + i * j->out_size,
-					              (const bool *)buffer[0], p[chosen], p[chosen], KERNEL_X_SPLAT | KERNEL_Y_SPLAT);
+					kernel_select(j->out_size, m - i < STREAM_RUN ? m - i : STREAM_RUN,
+					              o + i * j->out_size, (const bool *)buffer[0], p[chosen],
+					              p[chosen], KERNEL_X_SPLAT | KERNEL_Y_SPLAT);
 				continue;
 			}
 			kernel_select(j->out_size, m, o, p[0], p[1], p[2], splats);
@@ -65,7 +69,8 @@ static void run_range(Job *j, int64_t from, int64_t n) {
 static void run_part(void *ud, int64_t part) {
 	Job *j = ud;
 	int64_t from = part * PART, n = j->count - from;
-	if (atomic_load_explicit(&j->failed, memory_order_relaxed) < 0) run_range(j, from, n < PART ? n : PART);
+	if (atomic_load_explicit(&j->failed, memory_order_relaxed) < 0)
+		run_range(j, from, n < PART ? n : PART);
 }
 
 static Status poll_part(void *ud) {
@@ -89,18 +94,22 @@ static bool same_shapes(const Tensor *const *t, uint32_t n) {
 	return true;
 }
 
-/* Where the result goes: an operand (from `first` on) that may be overwritten, else a new tensor. */
+/* Where the result goes: an operand (from `first` on) that may be overwritten,
+ * else a new tensor. */
 static Tensor *result_tensor(Frame *f, const Step *s, uint32_t first, const Tensor *like) {
 	for (uint32_t k = first; k < s->nargs; k++) {
 		const Value *v = operand(f, s, k);
-		if (v->kind == V_TENSOR && v->tensor->dtype == s->out_dtype && operand_is_free(f, s, k)) return take_operand(f, s, k).tensor;
+		if (v->kind == V_TENSOR && v->tensor->dtype == s->out_dtype && operand_is_free(f, s, k))
+			return take_operand(f, s, k).tensor;
 	}
 	Tensor *placed = placed_result(f, s, (Dtype)s->out_dtype, like->rank, like->shape);
 	return placed ? placed : tensor_new(f->ctx, (Dtype)s->out_dtype, like->rank, like->shape);
 }
 
-/* What a kernel that found no result at an index says. `out` may be the divisor's own tensor. */
-static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s, int64_t index, const Tensor *out) {
+/* What a kernel that found no result at an index says. `out` may be the
+ * divisor's own tensor. */
+static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s, int64_t index,
+                                                        const Tensor *out) {
 	const Value *y = operand(f, s, s->nargs - 1);
 	char element[16];
 	Stream ys;
@@ -116,19 +125,24 @@ static bool is_splat(const Tensor *t) {
 	return true;
 }
 
-/* Short operands, contiguous or splats as `splats` says: straight to the kernel. */
-static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, int splats, Tensor *out) {
+/* Short operands, contiguous or splats as `splats` says: straight to the
+ * kernel. */
+static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, int splats,
+                        Tensor *out) {
 	const int64_t n = t[0]->count;
 	f->be->counters.scalar_operations += (double)n;
 	if (n_in == 3) {
-		kernel_select((uint32_t)dtype_size((Dtype)s->out_dtype), n, out->data, (const bool *)t[0]->data, t[1]->data, t[2]->data, splats);
+		kernel_select((uint32_t)dtype_size((Dtype)s->out_dtype), n, out->data,
+		              (const bool *)t[0]->data, t[1]->data, t[2]->data, splats);
 		return spend(f->be, (uint64_t)n);
 	}
-	int64_t bad = ew_kernel((Dtype)s->dtype)((Op)s->op, n, out->data, t[0]->data, n_in > 1 ? t[1]->data : NULL, splats);
+	int64_t bad = ew_kernel((Dtype)s->dtype)((Op)s->op, n, out->data, t[0]->data,
+	                                         n_in > 1 ? t[1]->data : NULL, splats);
 	return UNLIKELY(bad >= 0) ? no_result(f, s, bad, out) : spend(f->be, (uint64_t)n);
 }
 
-static Status run_long(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, Tensor *out) {
+static Status run_long(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t,
+                       Tensor *out) {
 	Job j = {.op = (Op)s->op, .n_in = n_in, .count = t[0]->count, .be = f->be, .out = out->data};
 	atomic_init(&j.failed, -1);
 	for (uint32_t k = 0; k < n_in; k++) stream_open(&j.in[k], t[k]);
@@ -153,7 +167,8 @@ static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
 	if (UNLIKELY(!same_shapes(t, n_in))) return fail_internal(f, s, "operands of different shapes");
 	Tensor *out = result_tensor(f, s, first, t[0]);
 	if (UNLIKELY(!out)) return ST_NOMEM;
-	Status st = flat && out->count <= PART ? run_short(f, s, n_in, t, splats, out) : run_long(f, s, n_in, t, out);
+	Status st = flat && out->count <= PART ? run_short(f, s, n_in, t, splats, out)
+	                                       : run_long(f, s, n_in, t, out);
 	if (UNLIKELY(st != ST_OK)) {
 		tensor_unref(out);
 		return st;
@@ -162,13 +177,9 @@ static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
 	return ST_OK;
 }
 
-Status eval_elementwise1(Frame *f, const Step *s) {
-	return run_elementwise(f, s, 1);
-}
+Status eval_elementwise1(Frame *f, const Step *s) { return run_elementwise(f, s, 1); }
 
-Status eval_elementwise2(Frame *f, const Step *s) {
-	return run_elementwise(f, s, 2);
-}
+Status eval_elementwise2(Frame *f, const Step *s) { return run_elementwise(f, s, 2); }
 
 Status eval_SELECT(Frame *f, const Step *s) {
 	const Value *c = operand_at(f, s->a);

@@ -1,14 +1,17 @@
 /* fft.c - the discrete Fourier transform along an axis.
  *
- * Needs: frame.h, fftw.h. Guarantees: forward without a factor, inverse with 1/n; any strides.
+ * Needs: frame.h, fftw.h. Guarantees: forward without a factor, inverse with
+ * 1/n; any strides.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/numlib/fftw.h"
 #include <math.h>
 
 static void scale(Dtype d, int64_t n, double by, void *x) {
-	if (d == DT_C64) for (int64_t i = 0; i < 2 * n; i++) ((float *)x)[i] = (float)(((float *)x)[i] * by);
-	else for (int64_t i = 0; i < 2 * n; i++) ((double *)x)[i] *= by;
+	if (d == DT_C64)
+		for (int64_t i = 0; i < 2 * n; i++) ((float *)x)[i] = (float)(((float *)x)[i] * by);
+	else
+		for (int64_t i = 0; i < 2 * n; i++) ((double *)x)[i] *= by;
 }
 
 Status eval_FFT(Frame *f, const Step *s) {
@@ -24,7 +27,8 @@ Status eval_FFT(Frame *f, const Step *s) {
 	for (uint32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
 	if (st == ST_OK && x->count) {
 		const char *why;
-		st = fft_lines(f->ctx, &f->be->fft, &f->be->apart, (Dtype)x->dtype, inverse, outer, n, inner, x, out, &why);
+		st = fft_lines(f->ctx, &f->be->fft, &f->be->apart, (Dtype)x->dtype, inverse, outer, n,
+		               inner, x, out, &why);
 		if (st == ST_ERROR) st = fail_at(f, s, E_FILE, "%s", why);
 		const double work = 5.0 * (double)x->count * (n > 1 ? log2((double)n) : 1);
 		if (st == ST_OK && inverse) scale((Dtype)x->dtype, x->count, 1.0 / (double)n, out->data);

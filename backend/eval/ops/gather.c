@@ -1,11 +1,13 @@
 /* gather.c - gather, scatter_add, scatter_set, nonzero.
  *
- * Needs: frame.h, kernels.h. Guarantees: every index is checked before the element is touched; a scatter whose operand
- * dies writes in place; equal indices act in row-major order of the index tensor. One index is a view (gather) or a
- * single row (scatter).
+ * Needs: frame.h, kernels.h. Guarantees: every index is checked before the
+ * element is touched; a scatter whose operand dies writes in place; equal
+ * indices act in row-major order of the index tensor. One index is a view
+ * (gather) or a single row (scatter).
  *
- * A gather of x along `axis` with `batch` leading axes in common: for each position p over x's axes before `axis`,
- * and each index j in the part of the index tensor that p's first `batch` coordinates select, row x[p, j, ..] is
+ * A gather of x along `axis` with `batch` leading axes in common: for each
+ * position p over x's axes before `axis`, and each index j in the part of the
+ * index tensor that p's first `batch` coordinates select, row x[p, j, ..] is
  * read.
  */
 #include "backend/eval/core/frame.h"
@@ -13,24 +15,26 @@
 
 typedef struct Places {
 	uint32_t axis, batch;
-	int64_t length;      /* of the indexed axis */
-	int64_t outer;       /* positions before it */
-	int64_t per_batch;   /* positions for one choice of batch coordinates */
-	int64_t nindex;      /* indices for each position */
-	int64_t row;         /* elements after it */
+	int64_t length;    /* of the indexed axis */
+	int64_t outer;     /* positions before it */
+	int64_t per_batch; /* positions for one choice of batch coordinates */
+	int64_t nindex;    /* indices for each position */
+	int64_t row;       /* elements after it */
 	const int64_t *index;
 	Tensor *index_tensor; /* owned */
 } Places;
 
 __attribute__((cold)) Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length) {
-	Diag *d = diag_step(f, s, E_INDEX, "index %lld is out of range for an axis of length %lld", (long long)index, (long long)length);
+	Diag *d = diag_step(f, s, E_INDEX, "index %lld is out of range for an axis of length %lld",
+	                    (long long)index, (long long)length);
 	if (length > 0) diag_label(f->ctx, d, "the last index is %lld", (long long)length - 1);
 	return ST_ERROR;
 }
 
 /* Operand 1 as contiguous i64, every index checked. */
 static Status open_places(Frame *f, const Step *s, const Tensor *x, Places *p) {
-	*p = (Places){.axis = (uint32_t)s->fields[0].words[0], .batch = (uint32_t)s->fields[1].words[0]};
+	*p =
+		(Places){.axis = (uint32_t)s->fields[0].words[0], .batch = (uint32_t)s->fields[1].words[0]};
 	const Value *v = operand_at(f, s->b);
 	p->length = x->shape[p->axis];
 	p->outer = p->per_batch = p->row = p->nindex = 1;
@@ -105,7 +109,8 @@ static bool rows_are_contiguous(const Tensor *x, uint32_t axis) {
 static Status gather_one(Frame *f, const Step *s, const Tensor *x, uint32_t axis) {
 	const Value *v = operand_at(f, s->b);
 	const int64_t i = v->dtype == DT_I32 ? v->i32 : v->i;
-	if (UNLIKELY((uint64_t)i >= (uint64_t)x->shape[axis])) return fail_index(f, s, i, x->shape[axis]);
+	if (UNLIKELY((uint64_t)i >= (uint64_t)x->shape[axis]))
+		return fail_index(f, s, i, x->shape[axis]);
 	if (x->rank == 1) {
 		const size_t size = dtype_size((Dtype)x->dtype);
 		put_scalar(f, s->d, (Dtype)x->dtype, x->data + i * x->stride[0] * (int64_t)size);
@@ -118,7 +123,8 @@ static Status gather_one(Frame *f, const Step *s, const Tensor *x, uint32_t axis
 		length[n] = x->shape[k];
 		stride[n++] = x->stride[k];
 	}
-	return put_tensor(f, s, 0, operand_view(f, s, 0, n, length, stride, x->count ? i * x->stride[axis] : 0));
+	return put_tensor(f, s, 0,
+	                  operand_view(f, s, 0, n, length, stride, x->count ? i * x->stride[axis] : 0));
 }
 
 Status eval_GATHER(Frame *f, const Step *s) {
@@ -131,7 +137,8 @@ Status eval_GATHER(Frame *f, const Step *s) {
 	int64_t length[2 * MAX_RANK];
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < axis; i++) length[n++] = x->shape[i];
-	for (uint32_t i = p.batch; i < p.index_tensor->rank; i++) length[n++] = p.index_tensor->shape[i];
+	for (uint32_t i = p.batch; i < p.index_tensor->rank; i++)
+		length[n++] = p.index_tensor->shape[i];
 	for (uint32_t i = axis + 1; i < x->rank; i++) length[n++] = x->shape[i];
 	Tensor *whole = rows_are_contiguous(x, axis) ? NULL : tensor_copy(f->ctx, x);
 	if (!whole && !rows_are_contiguous(x, axis)) {
@@ -148,7 +155,8 @@ Status eval_GATHER(Frame *f, const Step *s) {
 		int64_t at[MAX_RANK] = {0};
 		for (int64_t k = 0; k < p.outer && st == ST_OK; k++) {
 			const int64_t *index = indices_at(&p, k);
-			for (int64_t j = 0; j < p.nindex; j++, to += bytes) copy_row(to, from + index[j] * step, bytes);
+			for (int64_t j = 0; j < p.nindex; j++, to += bytes)
+				copy_row(to, from + index[j] * step, bytes);
 			from = next_outer(x, axis, at, from);
 			st = spend(f->be, (uint64_t)(p.nindex * p.row));
 		}
@@ -160,7 +168,7 @@ Status eval_GATHER(Frame *f, const Step *s) {
 	return st;
 }
 
-/* ---- scatter ----------------------------------------------------------------------------------------------------- */
+/* ---- scatter ------------------------------------------------------------- */
 
 static inline void add_row(Dtype d, int64_t n, char *to, const char *from) {
 	if (n == 1 && d == DT_F64) {
@@ -182,8 +190,12 @@ static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
 	const int64_t row = out->count / out->shape[0];
 	const size_t bytes = (size_t)row * dtype_size((Dtype)out->dtype);
 	char *to = out->data + (size_t)i * bytes;
-	Tensor *copy = given->kind == V_TENSOR && !given->tensor->contiguous ? tensor_copy(f->ctx, given->tensor) : NULL;
-	const Tensor *u = copy ? copy : given->kind == V_TENSOR && given->tensor->contiguous ? given->tensor : NULL;
+	Tensor *copy = given->kind == V_TENSOR && !given->tensor->contiguous
+	                   ? tensor_copy(f->ctx, given->tensor)
+	                   : NULL;
+	const Tensor *u = copy                                                   ? copy
+	                  : given->kind == V_TENSOR && given->tensor->contiguous ? given->tensor
+	                                                                         : NULL;
 	Status st = ST_OK;
 	if (given->kind == V_TENSOR && !u) st = ST_NOMEM;
 	else if ((u ? u->count : 1) != row) st = fail_internal(f, s, "an update of another shape");
@@ -200,8 +212,10 @@ static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
 }
 
 static Status scatter(Frame *f, const Step *s, bool add) {
-	/* The update may be a part of x, in which case x is shared and copied: writing in place is safe. */
-	const uint64_t copied = operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
+	/* The update may be a part of x, in which case x is shared and copied:
+	 * writing in place is safe. */
+	const uint64_t copied =
+		operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
 	Tensor *out = operand_writable(f, s, 0);
 	if (!out) return ST_NOMEM;
 	if (!s->fields[0].words[0] && operand_at(f, s->b)->kind == V_SCALAR) {
@@ -218,7 +232,8 @@ static Status scatter(Frame *f, const Step *s, bool add) {
 	}
 	const size_t size = dtype_size((Dtype)out->dtype), bytes = (size_t)p.row * size;
 	const int64_t plane = p.length * p.row * (int64_t)size;
-	if (u->count != p.outer * p.nindex * p.row) st = fail_internal(f, s, "an update of another shape");
+	if (u->count != p.outer * p.nindex * p.row)
+		st = fail_internal(f, s, "an update of another shape");
 	char *to = out->data;
 	const char *from = u->data;
 	for (int64_t k = 0; k < p.outer && p.row && st == ST_OK; k++, to += plane) {
@@ -227,7 +242,8 @@ static Status scatter(Frame *f, const Step *s, bool add) {
 			for (int64_t j = 0; j < p.nindex; j++, from += bytes)
 				add_row((Dtype)out->dtype, p.row, to + index[j] * (int64_t)bytes, from);
 		} else {
-			for (int64_t j = 0; j < p.nindex; j++, from += bytes) copy_row(to + index[j] * (int64_t)bytes, from, bytes);
+			for (int64_t j = 0; j < p.nindex; j++, from += bytes)
+				copy_row(to + index[j] * (int64_t)bytes, from, bytes);
 		}
 		st = spend(f->be, (uint64_t)(p.nindex * p.row));
 	}
@@ -242,13 +258,9 @@ static Status scatter(Frame *f, const Step *s, bool add) {
 	return ST_OK;
 }
 
-Status eval_SCATTER_ADD(Frame *f, const Step *s) {
-	return scatter(f, s, true);
-}
+Status eval_SCATTER_ADD(Frame *f, const Step *s) { return scatter(f, s, true); }
 
-Status eval_SCATTER_SET(Frame *f, const Step *s) {
-	return scatter(f, s, false);
-}
+Status eval_SCATTER_SET(Frame *f, const Step *s) { return scatter(f, s, false); }
 
 Status eval_NONZERO(Frame *f, const Step *s) {
 	Tensor *x = operand_contiguous(f, s, 0);

@@ -1,10 +1,12 @@
 /* linalg.c - cholesky, lu, qr, eigh, eig, svd, trisolve over the last two axes.
  *
- * Needs: frame.h, small_linalg.h, lapack.h, blas.h. Guarantees: leading axes are a batch; results are row-major.
- * Small Cholesky and LU factorisations and triangular solves are done here, so that small programs never load LAPACK.
+ * Needs: frame.h, small_linalg.h, lapack.h, blas.h. Guarantees: leading axes
+ * are a batch; results are row-major. Small Cholesky and LU factorisations and
+ * triangular solves are done here, so that small programs never load LAPACK.
  *
- * LAPACK is column-major: it sees the transpose of what lies in memory. Where that is not simply the other triangle,
- * a transposed copy goes in or comes out; the comments say which.
+ * LAPACK is column-major: it sees the transpose of what lies in memory. Where
+ * that is not simply the other triangle, a transposed copy goes in or comes
+ * out; the comments say which.
  */
 #include "backend/numlib/blas.h"
 #include "backend/eval/core/frame.h"
@@ -18,7 +20,7 @@
 #include <stdio.h>
 #undef I
 
-/* ---- common ------------------------------------------------------------------------------------------------------ */
+/* ---- common -------------------------------------------------------------- */
 
 typedef struct Batch {
 	int64_t count, rows, columns, size; /* size: bytes of an element */
@@ -32,11 +34,15 @@ static Status open_batch(Frame *f, const Step *s, const Tensor *x, Batch *b) {
 	b->columns = x->shape[b->lead + 1];
 	b->size = (int64_t)dtype_size(b->d);
 	for (uint32_t i = 0; i < b->lead; i++) b->count *= x->shape[i];
-	return b->rows <= INT_MAX && b->columns <= INT_MAX ? ST_OK : fail_at(f, s, E_VALUE, "a matrix with more than %d rows", INT_MAX);
+	return b->rows <= INT_MAX && b->columns <= INT_MAX
+	           ? ST_OK
+	           : fail_at(f, s, E_VALUE, "a matrix with more than %d rows", INT_MAX);
 }
 
-/* A result with the batch's leading axes and one or two of its own (columns < 0: one). */
-static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, int64_t rows, int64_t columns) {
+/* A result with the batch's leading axes and one or two of its own (columns <
+ * 0: one). */
+static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, int64_t rows,
+                            int64_t columns) {
 	int64_t shape[MAX_RANK];
 	memcpy(shape, x->shape, sizeof shape);
 	shape[b->lead] = rows;
@@ -45,18 +51,21 @@ static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, 
 }
 
 /* By squares, which stay in a cache. */
-#define TRANSPOSE(T)                                                                                             \
-	do {                                                                                                         \
-		const T *x = from;                                                                                       \
-		T *o = to;                                                                                               \
-		for (int64_t i0 = 0; i0 < rows && !ctx_interrupted(c); i0 += EDGE)                                       \
-			for (int64_t j0 = 0; j0 < columns; j0 += EDGE)                                                       \
-				for (int64_t i = i0; i < rows && i < i0 + EDGE; i++)                                             \
-					for (int64_t j = j0; j < columns && j < j0 + EDGE; j++) o[j * rows + i] = x[i * columns + j]; \
+#define TRANSPOSE(T)                                                                               \
+	do {                                                                                           \
+		const T *x = from;                                                                         \
+		T *o = to;                                                                                 \
+		for (int64_t i0 = 0; i0 < rows && !ctx_interrupted(c); i0 += EDGE)                         \
+			for (int64_t j0 = 0; j0 < columns; j0 += EDGE)                                         \
+				for (int64_t i = i0; i < rows && i < i0 + EDGE; i++)                               \
+					for (int64_t j = j0; j < columns && j < j0 + EDGE; j++)                        \
+						o[j * rows + i] = x[i * columns + j];                                      \
 	} while (0)
 
-/* Row-major rows x columns to row-major columns x rows. When the context is interrupted the rest is left out, and the next poll says so. */
-static void transpose(const Ctx *c, int64_t size, int64_t rows, int64_t columns, const void *from, void *to) {
+/* Row-major rows x columns to row-major columns x rows. When the context is
+ * interrupted the rest is left out, and the next poll says so. */
+static void transpose(const Ctx *c, int64_t size, int64_t rows, int64_t columns, const void *from,
+                      void *to) {
 	enum { EDGE = 32 };
 	if (size == 4) TRANSPOSE(Bits4);
 	else if (size == 8) TRANSPOSE(Bits8);
@@ -65,18 +74,24 @@ static void transpose(const Ctx *c, int64_t size, int64_t rows, int64_t columns,
 
 static void conjugate(Dtype d, int64_t n, void *x) {
 	if (!dtype_is_complex(d)) return;
-	if (d == DT_C64) for (int64_t i = 0; i < n; i++) ((float *)x)[2 * i + 1] = -((float *)x)[2 * i + 1];
-	else for (int64_t i = 0; i < n; i++) ((double *)x)[2 * i + 1] = -((double *)x)[2 * i + 1];
+	if (d == DT_C64)
+		for (int64_t i = 0; i < n; i++) ((float *)x)[2 * i + 1] = -((float *)x)[2 * i + 1];
+	else
+		for (int64_t i = 0; i < n; i++) ((double *)x)[2 * i + 1] = -((double *)x)[2 * i + 1];
 }
 
-static Status matrix_failed(Frame *f, const Step *s, const char *problem, int64_t pivot, int64_t rows, int64_t which) {
+static Status matrix_failed(Frame *f, const Step *s, const char *problem, int64_t pivot,
+                            int64_t rows, int64_t which) {
 	char name[48] = "";
 	if (which >= 0) snprintf(name, sizeof name, "matrix %lld: ", (long long)which);
-	return fail_at(f, s, E_SINGULAR, "%s%s (pivot %lld of %lld)", name, problem, (long long)pivot, (long long)rows);
+	return fail_at(f, s, E_SINGULAR, "%s%s (pivot %lld of %lld)", name, problem, (long long)pivot,
+	               (long long)rows);
 }
 
-/* What LAPACK said, in the user's words. `where` is of the batch element; -1 when there is only one. */
-static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const Batch *b, int64_t where, const char *problem) {
+/* What LAPACK said, in the user's words. `where` is of the batch element; -1
+ * when there is only one. */
+static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const Batch *b,
+                            int64_t where, const char *problem) {
 	if (st != ST_ERROR) return st;
 	if (info == LAPACK_MISSING) return fail_at(f, s, E_FILE, "%s", lapack_why());
 	if (info < 0) return fail_internal(f, s, "LAPACK refuses an argument");
@@ -84,23 +99,31 @@ static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const 
 }
 
 Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t which) {
-	return matrix_failed(f, s, s->op == OP_CHOLESKY ? "the matrix is not positive definite" : "the matrix is singular", pivot, rows, which);
+	return matrix_failed(f, s,
+	                     s->op == OP_CHOLESKY ? "the matrix is not positive definite"
+	                                          : "the matrix is singular",
+	                     pivot, rows, which);
 }
 
-/* Eigenvalues and singular values of a matrix with a number that is not finite are NaN, and so are its vectors; LAPACK
- * must not see it (lapack.h). The count is of elements. */
+/* Eigenvalues and singular values of a matrix with a number that is not finite
+ * are NaN, and so are its vectors; LAPACK must not see it (lapack.h). The count
+ * is of elements. */
 static bool all_finite(Dtype d, int64_t count, const void *x) {
 	if (dtype_is_complex(d)) count *= 2;
 	bool finite = true;
-	if (dtype_real_of(d) == DT_F32) for (int64_t i = 0; i < count; i++) finite &= isfinite(((const float *)x)[i]) != 0;
-	else for (int64_t i = 0; i < count; i++) finite &= isfinite(((const double *)x)[i]) != 0;
+	if (dtype_real_of(d) == DT_F32)
+		for (int64_t i = 0; i < count; i++) finite &= isfinite(((const float *)x)[i]) != 0;
+	else
+		for (int64_t i = 0; i < count; i++) finite &= isfinite(((const double *)x)[i]) != 0;
 	return finite;
 }
 
 static void fill_nan(Dtype d, int64_t count, void *x) {
 	if (dtype_is_complex(d)) count *= 2;
-	if (dtype_real_of(d) == DT_F32) for (int64_t i = 0; i < count; i++) ((float *)x)[i] = NAN;
-	else for (int64_t i = 0; i < count; i++) ((double *)x)[i] = NAN;
+	if (dtype_real_of(d) == DT_F32)
+		for (int64_t i = 0; i < count; i++) ((float *)x)[i] = NAN;
+	else
+		for (int64_t i = 0; i < count; i++) ((double *)x)[i] = NAN;
 }
 
 static Status drop(Status st, uint32_t n, Tensor **t) {
@@ -109,21 +132,26 @@ static Status drop(Status st, uint32_t n, Tensor **t) {
 }
 
 static uint64_t cube(const Batch *b) {
-	return (uint64_t)(b->rows * b->columns) * (uint64_t)(b->rows < b->columns ? b->rows : b->columns);
+	return (uint64_t)(b->rows * b->columns) *
+	       (uint64_t)(b->rows < b->columns ? b->rows : b->columns);
 }
 
-/* ---- cholesky, lu ------------------------------------------------------------------------------------------------ */
+/* ---- cholesky, lu -------------------------------------------------------- */
 
 static void clear_above(Dtype d, int64_t n, char *a) {
 	const size_t size = dtype_size(d);
-	for (int64_t i = 0; i + 1 < n; i++) memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - 1 - i) * size);
+	for (int64_t i = 0; i + 1 < n; i++)
+		memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - 1 - i) * size);
 }
 
-/* A BLAS library may let a NaN pass for a pivot, which the small factorisation refuses. 1-based; 0: none is NaN. */
+/* A BLAS library may let a NaN pass for a pivot, which the small factorisation
+ * refuses. 1-based; 0: none is NaN. */
 static int first_nan_pivot(Dtype d, int64_t n, const char *a) {
 	const int64_t step = (n + 1) * (int64_t)dtype_size(d);
 	for (int64_t i = 0; i < n; i++, a += step) /* the real part comes first */
-		if (dtype_real_of(d) == DT_F32 ? isnan(*(const float *)(const void *)a) : isnan(*(const double *)(const void *)a)) return (int)i + 1;
+		if (dtype_real_of(d) == DT_F32 ? isnan(*(const float *)(const void *)a)
+		                               : isnan(*(const double *)(const void *)a))
+			return (int)i + 1;
 	return 0;
 }
 
@@ -131,12 +159,16 @@ static bool is_zero(Dtype d, const char *x) {
 	switch (d) {
 	case DT_F32: return *(const float *)(const void *)x == 0;
 	case DT_F64: return *(const double *)(const void *)x == 0;
-	case DT_C64: return ((const float *)(const void *)x)[0] == 0 && ((const float *)(const void *)x)[1] == 0;
-	default: return ((const double *)(const void *)x)[0] == 0 && ((const double *)(const void *)x)[1] == 0;
+	case DT_C64:
+		return ((const float *)(const void *)x)[0] == 0 && ((const float *)(const void *)x)[1] == 0;
+	default:
+		return ((const double *)(const void *)x)[0] == 0 &&
+		       ((const double *)(const void *)x)[1] == 0;
 	}
 }
 
-/* What LAPACK said: the pivot that fails, or a Status with words that have no place yet. */
+/* What LAPACK said: the pivot that fails, or a Status with words that have no
+ * place yet. */
 static Status lapack_outcome(Ctx *c, Status st, int info, int64_t *failed) {
 	if (st != ST_ERROR) return st;
 	if (info > 0) {
@@ -153,8 +185,8 @@ static bool is_large(Dtype d, int64_t squares, int64_t times) {
 	return (double)squares * (double)times * (dtype_is_complex(d) ? 4 : 1) > BLOCKS_FROM;
 }
 
-/* Our lower triangle is LAPACK's upper triangle of the transpose, which is conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ,
- * read by rows, is L. */
+/* Our lower triangle is LAPACK's upper triangle of the transpose, which is
+ * conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ, read by rows, is L. */
 Status matrix_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int64_t *failed) {
 	*failed = 0;
 	if (n <= SMALL_MATRIX) {
@@ -188,10 +220,13 @@ Status matrix_lu(Ctx *c, Dtype d, int64_t n, void *a, int64_t *p, int64_t *faile
 	return lapack_outcome(c, st, info, failed);
 }
 
-/* So many right-hand sides take less time one by one, reading the triangle each time, than all at once, for which it is packed: one a sixth of it from 256 rows on, three a third. */
+/* So many right-hand sides take less time one by one, reading the triangle each
+ * time, than all at once, for which it is packed: one a sixth of it from 256
+ * rows on, three a third. */
 enum { FEW_COLUMNS = 3 };
 
-Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *x, int64_t *failed) {
+Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit,
+                       const void *t, void *x, int64_t *failed) {
 	const int64_t size = (int64_t)dtype_size(d);
 	const char *why;
 	*failed = 0;
@@ -202,8 +237,10 @@ Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool a
 		}
 	if (n <= SMALL_MATRIX) small_trisolve(d, n, r, lower, adjoint, unit, t, x);
 	else if (blas_open(&why)) {
-		if (r > FEW_COLUMNS || is_large(d, n * n, r)) return blocked_trisolve(c, d, n, r, lower, adjoint, unit, t, x);
-		for (int64_t k = 0; k < r; k++) blas_trsv(d, n, lower, adjoint, unit, t, n, (char *)x + k * size, r);
+		if (r > FEW_COLUMNS || is_large(d, n * n, r))
+			return blocked_trisolve(c, d, n, r, lower, adjoint, unit, t, x);
+		for (int64_t k = 0; k < r; k++)
+			blas_trsv(d, n, lower, adjoint, unit, t, n, (char *)x + k * size, r);
 	} else {
 		diag_error(c, E_FILE, NO_SPAN, "%s", why);
 		return ST_ERROR;
@@ -211,10 +248,13 @@ Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool a
 	return ST_OK;
 }
 
-/* In the user's words, with its place: what one of these has found in matrix i. */
-static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const Batch *b, int64_t i) {
+/* In the user's words, with its place: what one of these has found in matrix i.
+ */
+static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const Batch *b,
+                          int64_t i) {
 	if (st == ST_ERROR) return step_failed(f, s, st);
-	return st != ST_OK || !failed ? st : fail_matrix(f, s, failed - 1, b->rows, b->count > 1 ? i : -1);
+	return st != ST_OK || !failed ? st
+	                              : fail_matrix(f, s, failed - 1, b->rows, b->count > 1 ? i : -1);
 }
 
 Status eval_CHOLESKY(Frame *f, const Step *s) {
@@ -240,7 +280,8 @@ Status eval_LU(Frame *f, const Step *s) {
 	const int64_t n = b.rows;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int64_t failed = 0;
-		st = matrix_lu(f->ctx, b.d, n, t[0]->data + i * n * n * b.size, (int64_t *)(void *)t[1]->data + i * n, &failed);
+		st = matrix_lu(f->ctx, b.d, n, t[0]->data + i * n * n * b.size,
+		               (int64_t *)(void *)t[1]->data + i * n, &failed);
 		st = matrix_told(f, s, st, failed, &b, i);
 		if (st == ST_OK) st = spend(f->be, cube(&b) / 3);
 	}
@@ -249,16 +290,16 @@ Status eval_LU(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* ---- qr ---------------------------------------------------------------------------------------------------------- */
+/* ---- qr ------------------------------------------------------------------ */
 
-#define POSITIVE_DIAGONAL(T)                                                            \
-	do {                                                                                \
-		T *q_ = q, *r_ = r;                                                             \
-		for (int64_t j = 0; j < columns; j++) {                                         \
-			if (!(creal(r_[j * columns + j]) < 0)) continue;                            \
-			for (int64_t i = 0; i < rows; i++) q_[j * rows + i] = -q_[j * rows + i];    \
-			for (int64_t k = j; k < columns; k++) r_[k * columns + j] = -r_[k * columns + j]; \
-		}                                                                               \
+#define POSITIVE_DIAGONAL(T)                                                                       \
+	do {                                                                                           \
+		T *q_ = q, *r_ = r;                                                                        \
+		for (int64_t j = 0; j < columns; j++) {                                                    \
+			if (!(creal(r_[j * columns + j]) < 0)) continue;                                       \
+			for (int64_t i = 0; i < rows; i++) q_[j * rows + i] = -q_[j * rows + i];               \
+			for (int64_t k = j; k < columns; k++) r_[k * columns + j] = -r_[k * columns + j];      \
+		}                                                                                          \
 	} while (0)
 
 /* Column-major Q (rows x columns) and R: LAPACK leaves the signs to chance. */
@@ -277,14 +318,16 @@ Status eval_QR(Frame *f, const Step *s) {
 	Batch b;
 	Status st = open_batch(f, s, a, &b);
 	if (st == ST_OK && b.rows < b.columns)
-		st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld", (long long)b.rows,
-		             (long long)b.columns);
+		st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld",
+		             (long long)b.rows, (long long)b.columns);
 	const int64_t q_bytes = b.rows * b.columns * b.size, r_bytes = b.columns * b.columns * b.size;
-	/* nobody asks for Q: least squares by R of [A b], where forming Q would be half of the work; what stands for it is the operand */
+	/* nobody asks for Q: least squares by R of [A b], where forming Q would be
+	 * half of the work; what stands for it is the operand */
 	bool form_q = true;
 	for (uint32_t k = 0; k < s->nafter; k++) form_q &= s->after[k] != s->d;
-	if (st == ST_OK && (!(t[0] = form_q ? batch_tensor(f, a, &b, b.d, b.rows, b.columns) : tensor_ref(a)) ||
-	                    !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
+	if (st == ST_OK &&
+	    (!(t[0] = form_q ? batch_tensor(f, a, &b, b.d, b.rows, b.columns) : tensor_ref(a)) ||
+	     !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
 		st = ST_NOMEM;
 	char *turned = NULL;
 	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes)))) st = ST_NOMEM;
@@ -309,16 +352,19 @@ Status eval_QR(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* ---- eigenvalues ------------------------------------------------------------------------------------------------- */
+/* ---- eigenvalues --------------------------------------------------------- */
 
-/* LAPACK sees conj(A) by its upper triangle; its eigenvectors are the conjugates of ours, one after the other. */
+/* LAPACK sees conj(A) by its upper triangle; its eigenvectors are the
+ * conjugates of ours, one after the other. */
 Status eval_EIGH(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[2] = {NULL, NULL};
 	if (!a) return ST_NOMEM;
 	Batch b;
 	Status st = open_batch(f, s, a, &b);
-	const int64_t n = b.rows, bytes = n * n * b.size, real = (int64_t)dtype_size(dtype_real_of(b.d));
-	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, dtype_real_of(b.d), n, -1)) || !(t[1] = batch_tensor(f, a, &b, b.d, n, n))))
+	const int64_t n = b.rows, bytes = n * n * b.size,
+				  real = (int64_t)dtype_size(dtype_real_of(b.d));
+	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, dtype_real_of(b.d), n, -1)) ||
+	                    !(t[1] = batch_tensor(f, a, &b, b.d, n, n))))
 		st = ST_NOMEM;
 	char *turned = NULL;
 	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)bytes))) st = ST_NOMEM;
@@ -356,7 +402,9 @@ Status eval_EIG(Frame *f, const Step *s) {
 	Status st = open_batch(f, s, a, &b);
 	const Dtype to = dtype_complex_of(b.d);
 	const int64_t n = b.rows, bytes = n * n * b.size, out_size = (int64_t)dtype_size(to);
-	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, to, n, -1)) || !(t[1] = batch_tensor(f, a, &b, to, n, n)))) st = ST_NOMEM;
+	if (st == ST_OK &&
+	    (!(t[0] = batch_tensor(f, a, &b, to, n, -1)) || !(t[1] = batch_tensor(f, a, &b, to, n, n))))
+		st = ST_NOMEM;
 	char *turned = NULL;
 	const int64_t vectors_at = (bytes + 15) & ~(int64_t)15;
 	const size_t scratch = (size_t)(vectors_at + n * n * out_size);
@@ -370,7 +418,8 @@ Status eval_EIG(Frame *f, const Step *s) {
 			continue;
 		}
 		transpose(f->ctx, b.size, n, n, a->data + i * bytes, turned);
-		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break; /* not all of it is there, and LAPACK might not come back */
+		/* not all of it is there, and LAPACK might not come back */
+		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break;
 		st = lapack_eig(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * out_size, vectors, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the eigenvalues did not converge");
@@ -386,19 +435,20 @@ Status eval_EIG(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* LAPACK sees Aᵀ = U₁ S V₁ᴴ (columns x rows), so A = conj(V₁) S U₁ᵀ: U = conj(V₁) is V₁ᴴ read by rows, and V =
- * conj(U₁). */
+/* LAPACK sees Aᵀ = U₁ S V₁ᴴ (columns x rows), so A = conj(V₁) S U₁ᵀ: U =
+ * conj(V₁) is V₁ᴴ read by rows, and V = conj(U₁). */
 Status eval_SVD(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[3] = {NULL, NULL, NULL};
 	if (!a) return ST_NOMEM;
 	Batch b;
 	Status st = open_batch(f, s, a, &b);
 	const int64_t k = b.rows < b.columns ? b.rows : b.columns;
-	const int64_t bytes = b.rows * b.columns * b.size, v_bytes = b.columns * k * b.size, u_bytes = b.rows * k * b.size;
+	const int64_t bytes = b.rows * b.columns * b.size, v_bytes = b.columns * k * b.size,
+				  u_bytes = b.rows * k * b.size;
 	const int64_t s_bytes = k * (int64_t)dtype_size(dtype_real_of(b.d));
-	if (st == ST_OK &&
-	    (!(t[0] = batch_tensor(f, a, &b, b.d, b.rows, k)) || !(t[1] = batch_tensor(f, a, &b, dtype_real_of(b.d), k, -1)) ||
-	     !(t[2] = batch_tensor(f, a, &b, b.d, b.columns, k))))
+	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, b.d, b.rows, k)) ||
+	                    !(t[1] = batch_tensor(f, a, &b, dtype_real_of(b.d), k, -1)) ||
+	                    !(t[2] = batch_tensor(f, a, &b, b.d, b.columns, k))))
 		st = ST_NOMEM;
 	char *scratch = NULL;
 	if (st == ST_OK && !(scratch = heap_alloc(f->ctx, (size_t)(bytes + v_bytes)))) st = ST_NOMEM;
@@ -411,8 +461,8 @@ Status eval_SVD(Frame *f, const Step *s) {
 			continue;
 		}
 		memcpy(scratch, a->data + i * bytes, (size_t)bytes);
-		st = lapack_svd(f->ctx, b.d, (int)b.columns, (int)b.rows, scratch, scratch + bytes, t[1]->data + i * s_bytes,
-		                t[0]->data + i * u_bytes, &info);
+		st = lapack_svd(f->ctx, b.d, (int)b.columns, (int)b.rows, scratch, scratch + bytes,
+		                t[1]->data + i * s_bytes, t[0]->data + i * u_bytes, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the singular values did not converge");
 			break;
@@ -428,20 +478,23 @@ Status eval_SVD(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-/* ---- triangular solves ------------------------------------------------------------------------------------------- */
+/* ---- triangular solves --------------------------------------------------- */
 
 Status eval_TRISOLVE(Frame *f, const Step *s) {
-	const bool lower = s->fields[0].words[0] != 0, adjoint = s->fields[1].words[0] != 0, unit = s->fields[2].words[0] != 0;
+	const bool lower = s->fields[0].words[0] != 0, adjoint = s->fields[1].words[0] != 0,
+			   unit = s->fields[2].words[0] != 0;
 	Tensor *t = operand_contiguous(f, s, 0), *x = t ? operand_writable(f, s, 1) : NULL;
 	if (!x) return drop(ST_NOMEM, 1, &t);
 	Batch b, bx;
 	Status st = open_batch(f, s, t, &b), sx = open_batch(f, s, x, &bx);
 	if (st == ST_OK) st = sx;
-	if (st == ST_OK && (b.rows != bx.rows || b.count != bx.count)) st = fail_internal(f, s, "operands of different shapes");
+	if (st == ST_OK && (b.rows != bx.rows || b.count != bx.count))
+		st = fail_internal(f, s, "operands of different shapes");
 	const int64_t n = b.rows, r = bx.columns;
 	for (int64_t i = 0; i < b.count && x->count && st == ST_OK; i++) {
 		int64_t failed = 0;
-		st = matrix_trisolve(f->ctx, b.d, n, r, lower, adjoint, unit, t->data + i * n * n * b.size, x->data + i * n * r * b.size, &failed);
+		st = matrix_trisolve(f->ctx, b.d, n, r, lower, adjoint, unit, t->data + i * n * n * b.size,
+		                     x->data + i * n * r * b.size, &failed);
 		st = matrix_told(f, s, st, failed, &b, i);
 		if (st == ST_OK) st = spend(f->be, (uint64_t)(n * n) * (uint64_t)r);
 	}

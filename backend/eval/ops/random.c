@@ -1,7 +1,7 @@
 /* random.c - random bits by counter.
  *
- * Needs: frame.h, philox.h. Guarantees: what philox.h says; the next state has the counter advanced by the number of
- * elements.
+ * Needs: frame.h, philox.h. Guarantees: what philox.h says; the next state has
+ * the counter advanced by the number of elements.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/philox.h"

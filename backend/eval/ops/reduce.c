@@ -1,11 +1,14 @@
 /* reduce.c - reductions over axes, argmax, running sums and products.
  *
- * Needs: frame.h, kernels.h. Guarantees: the order of a float sum depends on shape and layout alone; sums are
- * pairwise, down columns as well as along rows. NaN wins in max, min and argmax.
+ * Needs: frame.h, kernels.h. Guarantees: the order of a float sum depends on
+ * shape and layout alone; sums are pairwise, down columns as well as along
+ * rows. NaN wins in max, min and argmax.
  *
- * A reduction sees its operand as kept axes and reduced axes, each list merged as far as strides allow. Runs that are
- * contiguous along a reduced axis go to a kernel (row mode); when a kept axis is the contiguous one, whole rows are
- * accumulated (column mode); anything else is first copied into the order kept, reduced.
+ * A reduction sees its operand as kept axes and reduced axes, each list merged
+ * as far as strides allow. Runs that are contiguous along a reduced axis go to
+ * a kernel (row mode); when a kept axis is the contiguous one, whole rows are
+ * accumulated (column mode); anything else is first copied into the order kept,
+ * reduced.
  */
 #include "backend/eval/core/frame.h"
 #include "backend/kernels/kernels.h"
@@ -53,11 +56,12 @@ static void combine(const Reduction *r, int64_t n, void *into, const void *x) {
 	ew_kernel(r->d)(r->op, n, into, into, x, 0);
 }
 
-/* ---- row mode ---------------------------------------------------------------------------------------------------- */
+/* ---- row mode ------------------------------------------------------------ */
 
 enum { SHORT_RUN = 32 };
 
-/* Long runs go in pieces, which threads share; the pieces' results are joined pairwise, like the blocks in them. */
+/* Long runs go in pieces, which threads share; the pieces' results are joined
+ * pairwise, like the blocks in them. */
 enum { PIECE = 1 << 16 };
 typedef struct Pieces {
 	Backend *be;
@@ -71,7 +75,8 @@ typedef struct Pieces {
 static void reduce_piece(void *ud, int64_t k) {
 	const Pieces *p = ud;
 	const int64_t from = k * PIECE;
-	kernel_reduce_run(p->op, p->d, p->n - from < PIECE ? p->n - from : PIECE, p->x + from * p->size, p->parts + k * p->size);
+	kernel_reduce_run(p->op, p->d, p->n - from < PIECE ? p->n - from : PIECE, p->x + from * p->size,
+	                  p->parts + k * p->size);
 }
 
 static Status poll_piece(void *ud) {
@@ -87,7 +92,13 @@ static Status reduce_run(Backend *be, Op op, Dtype d, int64_t n, const char *x, 
 	}
 	int64_t count = (n + PIECE - 1) / PIECE;
 	const size_t bytes = (size_t)(count * size);
-	Pieces p = {.be = be, .op = op, .d = d, .size = size, .n = n, .x = x, .parts = heap_alloc(be->ctx, bytes)};
+	Pieces p = {.be = be,
+	            .op = op,
+	            .d = d,
+	            .size = size,
+	            .n = n,
+	            .x = x,
+	            .parts = heap_alloc(be->ctx, bytes)};
 	if (!p.parts) return ST_NOMEM;
 	Status st = share_parts(be, n, count, reduce_piece, &p, poll_piece);
 	if (st == ST_OK) kernel_reduce_run(op, d, count, p.parts, out);
@@ -120,11 +131,12 @@ static Status reduce_rows(Reduction *r) {
 	return ST_OK;
 }
 
-/* ---- column mode ------------------------------------------------------------------------------------------------- */
+/* ---- column mode --------------------------------------------------------- */
 
 enum { ROWS_IN_BLOCK = 64, COLUMNS = 1024, LEVELS = 60, FOLDED = 128 };
 
-/* Rows go into block sums, block sums into a binary counter of levels, all in scratch of LEVELS + 1 rows. */
+/* Rows go into block sums, block sums into a binary counter of levels, all in
+ * scratch of LEVELS + 1 rows. */
 typedef struct Columns {
 	int64_t width;
 	int64_t rows;    /* in the block */
@@ -159,8 +171,10 @@ static void columns_finish(const Reduction *r, Columns *c, char *out) {
 	}
 }
 
-/* All rows of width `width` at p: `fold` adjacent rows are taken as one while they last, then folded together. */
-static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int64_t fold, char *scratch, char *out) {
+/* All rows of width `width` at p: `fold` adjacent rows are taken as one while
+ * they last, then folded together. */
+static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int64_t fold,
+                                char *scratch, char *out) {
 	const Axes *q = &r->reduced;
 	const int64_t wide = width * fold;
 	Columns c = {.width = wide, .block = scratch, .level = scratch + wide * r->size};
@@ -174,7 +188,8 @@ static Status reduce_columns_at(Reduction *r, const char *p, int64_t width, int6
 		}
 		char joined[2 * FOLDED * 16];
 		columns_finish(r, &c, joined);
-		for (int64_t n = fold; n > 1; n -= n / 2) combine(r, n / 2 * width, joined, joined + (n - n / 2) * width * r->size);
+		for (int64_t n = fold; n > 1; n -= n / 2)
+			combine(r, n / 2 * width, joined, joined + (n - n / 2) * width * r->size);
 		for (int64_t i = 0; i < rest; i++, p += width * r->size) combine(r, width, joined, p);
 		memcpy(out, joined, (size_t)(width * r->size));
 		return st;
@@ -191,7 +206,8 @@ static Status reduce_columns(Reduction *r) {
 	const Axes *k = &r->kept, *q = &r->reduced;
 	const int64_t width = k->length[k->n - 1];
 	int64_t fold = 1, at[MAX_RANK] = {0};
-	if (q->n == 1 && q->stride[0] == width * r->size && width <= FOLDED / 2 && q->count >= FOLDED) fold = FOLDED / width;
+	if (q->n == 1 && q->stride[0] == width * r->size && width <= FOLDED / 2 && q->count >= FOLDED)
+		fold = FOLDED / width;
 	const int64_t most = fold > 1 ? width * fold : width < COLUMNS ? width : COLUMNS;
 	const size_t bytes = (size_t)(most * r->size) * (LEVELS + 1);
 	char *scratch = heap_alloc(r->f->ctx, bytes);
@@ -210,17 +226,21 @@ static Status reduce_columns(Reduction *r) {
 	return st;
 }
 
-/* ---- any reduction ----------------------------------------------------------------------------------------------- */
+/* ---- any reduction ------------------------------------------------------- */
 
-static void split_axes(Reduction *r, const Tensor *t, uint32_t nkept, const uint32_t *kept, uint32_t nreduced, const uint32_t *reduced) {
+static void split_axes(Reduction *r, const Tensor *t, uint32_t nkept, const uint32_t *kept,
+                       uint32_t nreduced, const uint32_t *reduced) {
 	r->kept = (Axes){.count = 1};
 	r->reduced = (Axes){.count = 1};
-	for (uint32_t i = 0; i < nkept; i++) axes_add(&r->kept, t->shape[kept[i]], t->stride[kept[i]] * r->size);
-	for (uint32_t i = 0; i < nreduced; i++) axes_add(&r->reduced, t->shape[reduced[i]], t->stride[reduced[i]] * r->size);
+	for (uint32_t i = 0; i < nkept; i++)
+		axes_add(&r->kept, t->shape[kept[i]], t->stride[kept[i]] * r->size);
+	for (uint32_t i = 0; i < nreduced; i++)
+		axes_add(&r->reduced, t->shape[reduced[i]], t->stride[reduced[i]] * r->size);
 	r->x = t->data;
 }
 
-/* What a reduction of nothing gives: any of no bools is false, all of them true; numbers have no extreme. */
+/* What a reduction of nothing gives: any of no bools is false, all of them
+ * true; numbers have no extreme. */
 static bool neutral(Op op, Dtype d, int64_t n, char *out) {
 	const bool extreme = op == OP_MAX || op == OP_MIN;
 	if (extreme && d != DT_BOOL) return false;
@@ -232,9 +252,7 @@ static bool neutral(Op op, Dtype d, int64_t n, char *out) {
 	return true;
 }
 
-static int64_t size_of_stride(int64_t s) {
-	return s < 0 ? -s : s;
-}
+static int64_t size_of_stride(int64_t s) { return s < 0 ? -s : s; }
 
 static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 	const Field *axes = &s->fields[0];
@@ -256,8 +274,11 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 			kept[nkept++] = i;
 			continue;
 		}
-		uint32_t k = nreduced++; /* the furthest steps first, so that the last axis is the one that runs */
-		for (; k && size_of_stride(x->stride[reduced[k - 1]]) < size_of_stride(x->stride[i]); k--) reduced[k] = reduced[k - 1];
+		/* the furthest steps first, so that the last axis is the one that
+		 * runs */
+		uint32_t k = nreduced++;
+		for (; k && size_of_stride(x->stride[reduced[k - 1]]) < size_of_stride(x->stride[i]); k--)
+			reduced[k] = reduced[k - 1];
 		reduced[k] = i;
 	}
 	_Alignas(16) char scalar[16]; /* a single number needs no tensor */
@@ -267,10 +288,15 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 	char *out_data = out ? out->data : scalar;
 	Status st = ST_OK;
 	if (!x->count) {
-		if (out_count && !neutral(op, (Dtype)x->dtype, out_count, out_data)) st = fail_at(f, s, E_VALUE, "%s", of_nothing);
+		if (out_count && !neutral(op, (Dtype)x->dtype, out_count, out_data))
+			st = fail_at(f, s, E_VALUE, "%s", of_nothing);
 	} else {
 		count_operations(f, (double)x->count);
-		Reduction r = {.f = f, .op = op, .d = (Dtype)x->dtype, .size = (int64_t)dtype_size((Dtype)x->dtype), .out = out_data};
+		Reduction r = {.f = f,
+		               .op = op,
+		               .d = (Dtype)x->dtype,
+		               .size = (int64_t)dtype_size((Dtype)x->dtype),
+		               .out = out_data};
 		split_axes(&r, x, nkept, kept, nreduced, reduced);
 		const bool runs = !r.reduced.n || r.reduced.stride[r.reduced.n - 1] == r.size;
 		const bool columns = r.kept.n && r.kept.stride[r.kept.n - 1] == r.size;
@@ -295,7 +321,8 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 			st = ST_NOMEM;
 		} else if (!r.reduced.n) {
 			Tensor same = part_of(copy ? copy : x, nkept, length, NULL, 0);
-			for (uint32_t i = 0; i < nkept; i++) same.stride[i] = (copy ? copy : x)->stride[kept[i]];
+			for (uint32_t i = 0; i < nkept; i++)
+				same.stride[i] = (copy ? copy : x)->stride[kept[i]];
 			set_layout(&same, nkept, same.shape, same.stride, same.data);
 			if (out) tensor_assign(out, &same);
 			else memcpy(scalar, same.data, (size_t)r.size);
@@ -313,13 +340,9 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 	return st;
 }
 
-Status eval_REDUCE_SUM(Frame *f, const Step *s) {
-	return reduce(f, s, OP_ADD, "");
-}
+Status eval_REDUCE_SUM(Frame *f, const Step *s) { return reduce(f, s, OP_ADD, ""); }
 
-Status eval_REDUCE_PROD(Frame *f, const Step *s) {
-	return reduce(f, s, OP_MUL, "");
-}
+Status eval_REDUCE_PROD(Frame *f, const Step *s) { return reduce(f, s, OP_MUL, ""); }
 
 Status eval_REDUCE_MAX(Frame *f, const Step *s) {
 	return reduce(f, s, OP_MAX, "the largest element of nothing");
@@ -329,10 +352,11 @@ Status eval_REDUCE_MIN(Frame *f, const Step *s) {
 	return reduce(f, s, OP_MIN, "the smallest element of nothing");
 }
 
-/* ---- along one axis ---------------------------------------------------------------------------------------------- */
+/* ---- along one axis ------------------------------------------------------ */
 
 /* Lengths before, on and after an axis of a contiguous tensor. */
-static void around_axis(const Tensor *x, uint32_t axis, int64_t *outer, int64_t *length, int64_t *inner) {
+static void around_axis(const Tensor *x, uint32_t axis, int64_t *outer, int64_t *length,
+                        int64_t *inner) {
 	*outer = *inner = 1;
 	*length = x->shape[axis];
 	for (uint32_t i = 0; i < axis; i++) *outer *= x->shape[i];
@@ -355,7 +379,8 @@ Status eval_ARGMAX(Frame *f, const Step *s) {
 	for (int64_t i = 0; i < outer && st == ST_OK; i++) {
 		for (int64_t k = 0; k < inner && st == ST_OK; k++) {
 			const char *line = x->data + (i * length * inner + k) * size;
-			((int64_t *)(void *)out->data)[i * inner + k] = kernel_argmax((Dtype)x->dtype, length, line, inner);
+			((int64_t *)(void *)out->data)[i * inner + k] =
+				kernel_argmax((Dtype)x->dtype, length, line, inner);
 			st = spend(f->be, (uint64_t)length);
 		}
 	}
@@ -365,8 +390,10 @@ Status eval_ARGMAX(Frame *f, const Step *s) {
 	return st;
 }
 
-/* Running sums along lines without gaps: lines in parts of SCAN_PART elements. A part first sums its own, then waits for what the part before it came to
- * (parts begin in order, so that one is under way), says what it comes to itself, and writes. Short lines: several to a part. */
+/* Running sums along lines without gaps: lines in parts of SCAN_PART elements.
+ * A part first sums its own, then waits for what the part before it came to
+ * (parts begin in order, so that one is under way), says what it comes to
+ * itself, and writes. Short lines: several to a part. */
 typedef struct Scan {
 	Backend *be;
 	Dtype d;
@@ -374,14 +401,16 @@ typedef struct Scan {
 	bool reverse, past; /* past: past the caches */
 	const char *x;
 	char *o;
-	_Atomic int64_t said;       /* parts whose end is known */
+	_Atomic int64_t said;        /* parts whose end is known */
 	_Alignas(16) char carry[16]; /* the end of the last of them */
 } Scan;
 
 static void scan_lines(const Scan *s, int64_t part) {
-	const int64_t from = part * s->part_lines, to = from + s->part_lines < s->lines ? from + s->part_lines : s->lines;
+	const int64_t from = part * s->part_lines,
+				  to = from + s->part_lines < s->lines ? from + s->part_lines : s->lines;
 	for (int64_t i = from; i < to; i++)
-		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, NULL, s->o + i * s->length * s->size, NULL, s->reverse, false);
+		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, NULL,
+		                 s->o + i * s->length * s->size, NULL, s->reverse, false);
 }
 
 static void scan_part(void *ud, int64_t part) {
@@ -391,10 +420,13 @@ static void scan_part(void *ud, int64_t part) {
 		return;
 	}
 	_Alignas(16) char before[16], end[16];
-	const int64_t line = part / s->line_parts, k = part % s->line_parts, rest = s->length - k * SCAN_PART;
-	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART, at = (line * s->length + (s->reverse ? rest - n : k * SCAN_PART)) * s->size;
+	const int64_t line = part / s->line_parts, k = part % s->line_parts,
+				  rest = s->length - k * SCAN_PART;
+	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART,
+				  at = (line * s->length + (s->reverse ? rest - n : k * SCAN_PART)) * s->size;
 	kernel_scan_total(s->d, n, s->x + at, end, s->reverse);
-	for (unsigned turn = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; turn++) pool_wait_briefly(turn);
+	for (unsigned turn = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; turn++)
+		pool_wait_briefly(turn);
 	memcpy(before, s->carry, (size_t)s->size);
 	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
 	memcpy(s->carry, end, (size_t)s->size);
@@ -402,7 +434,8 @@ static void scan_part(void *ud, int64_t part) {
 	/* most likely this thread's next part, and a hint only */
 	const int64_t next = at + (s->reverse ? -SCAN_PART : SCAN_PART) * s->threads * s->size;
 	const bool more = next >= 0 && next < s->lines * s->length * s->size;
-	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, more ? s->x + next : NULL, s->reverse, s->past);
+	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, more ? s->x + next : NULL,
+	                 s->reverse, s->past);
 }
 
 static Status poll_scan(void *ud) {
@@ -410,15 +443,22 @@ static Status poll_scan(void *ud) {
 	return spend(s->be, (uint64_t)(s->part_lines ? s->part_lines * s->length : SCAN_PART));
 }
 
-static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines, int64_t length, bool reverse) {
-	Scan s = {.be = f->be, .d = (Dtype)x->dtype, .size = (int64_t)dtype_size((Dtype)x->dtype), .length = length, .lines = lines, .reverse = reverse};
+static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines, int64_t length,
+                            bool reverse) {
+	Scan s = {.be = f->be,
+	          .d = (Dtype)x->dtype,
+	          .size = (int64_t)dtype_size((Dtype)x->dtype),
+	          .length = length,
+	          .lines = lines,
+	          .reverse = reverse};
 	s.x = x->data;
 	s.o = o->data;
 	s.threads = f->be->threads == 1 ? 1 : f->be->pool ? pool_width(f->be->pool) : pool_processors();
 	s.past = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
 	s.line_parts = (length + SCAN_PART - 1) / SCAN_PART;
 	if (s.line_parts == 1) s.part_lines = SCAN_PART / length;
-	const int64_t parts = s.part_lines ? (lines + s.part_lines - 1) / s.part_lines : lines * s.line_parts;
+	const int64_t parts =
+		s.part_lines ? (lines + s.part_lines - 1) / s.part_lines : lines * s.line_parts;
 	return share_parts(f->be, lines * length, parts, scan_part, &s, poll_scan);
 }
 
@@ -443,7 +483,8 @@ static Status running_sum(Frame *f, const Step *s) {
 			for (int64_t k = 0; k < length && st == ST_OK; k++) {
 				const int64_t at = (i * length + (reverse ? length - 1 - k : k)) * row;
 				if (!k) memmove(o->data + at, x->data + at, (size_t)row);
-				else ew_kernel(d)(OP_ADD, inner, o->data + at, x->data + at, o->data + at + back, 0);
+				else
+					ew_kernel(d)(OP_ADD, inner, o->data + at, x->data + at, o->data + at + back, 0);
 				st = spend(f->be, (uint64_t)inner);
 			}
 		}
@@ -483,10 +524,6 @@ static Status running_product(Frame *f, const Step *s) {
 	return st;
 }
 
-Status eval_CUMSUM(Frame *f, const Step *s) {
-	return running_sum(f, s);
-}
+Status eval_CUMSUM(Frame *f, const Step *s) { return running_sum(f, s); }
 
-Status eval_CUMPROD(Frame *f, const Step *s) {
-	return running_product(f, s);
-}
+Status eval_CUMPROD(Frame *f, const Step *s) { return running_product(f, s); }

@@ -1,7 +1,9 @@
-/* scalar.c - one small function for each element-wise primitive and dtype, on unboxed scalars.
+/* scalar.c - one small function for each element-wise primitive and dtype, on
+ * unboxed scalars.
  *
- * Needs: frame.h, and the expressions of prims.def through scalar_expr.h, so that loops over scalars, tensors and the
- * folding builder agree bit for bit. Guarantees: no allocation, and no failure except integer arithmetic without a
+ * Needs: frame.h, and the expressions of prims.def through scalar_expr.h, so
+ * that loops over scalars, tensors and the folding builder agree bit for bit.
+ * Guarantees: no allocation, and no failure except integer arithmetic without a
  * result.
  */
 #include "backend/eval/core/frame.h"
@@ -13,11 +15,11 @@
 #define R KIND_R
 #define C KIND_C
 
-#define PUT(NAME, T, DT, field)                  \
-	static inline void put_##NAME(Value *o, T x) { \
-		o->kind = V_SCALAR;                      \
-		o->dtype = DT;                           \
-		o->field = x;                            \
+#define PUT(NAME, T, DT, field)                                                                    \
+	static inline void put_##NAME(Value *o, T x) {                                                 \
+		o->kind = V_SCALAR;                                                                        \
+		o->dtype = DT;                                                                             \
+		o->field = x;                                                                              \
 	}
 PUT(bool, bool, DT_BOOL, b)
 PUT(i32, int32_t, DT_I32, i32)
@@ -27,9 +29,15 @@ PUT(f64, double, DT_F64, f)
 PUT(c64, float _Complex, DT_C64, c64)
 PUT(c128, double _Complex, DT_C128, c)
 
-#define PUT_AS(RES, o, x)                                                                                            \
-	_Generic((RES)0, bool: put_bool, int32_t: put_i32, int64_t: put_i64, float: put_f32, double: put_f64,            \
-	         float _Complex: put_c64, double _Complex: put_c128)(o, (RES)(x))
+#define PUT_AS(RES, o, x)                                                                          \
+	_Generic((RES)0, bool                                                                          \
+	         : put_bool, int32_t                                                                   \
+	         : put_i32, int64_t                                                                    \
+	         : put_i64, float                                                                      \
+	         : put_f32, double                                                                     \
+	         : put_f64, float _Complex                                                             \
+	         : put_c64, double _Complex                                                            \
+	         : put_c128)(o, (RES)(x))
 
 Status fail_arithmetic(Frame *f, const Step *s, int64_t y) {
 	if (s->op == OP_POW) {
@@ -37,50 +45,56 @@ Status fail_arithmetic(Frame *f, const Step *s, int64_t y) {
 		diag_hint(f->ctx, d, "make one of them a float");
 		return ST_ERROR;
 	}
-	return fail_at(f, s, E_ARITH, s->op == OP_MOD ? "remainder of an integer division by zero" : "integer division by zero");
+	return fail_at(f, s, E_ARITH,
+	               s->op == OP_MOD ? "remainder of an integer division by zero"
+	                               : "integer division by zero");
 }
 
 /* A row that does not take the type gives a function that is never reached. */
-#define SCALAR1(NAME, T, RES, K, ID, KINDS, field, expr)                    \
-	static Status ID##_##NAME(Frame *f, const Step *s) {                    \
-		if (!((KINDS) & (K))) return ST_INTERNAL;                           \
-		const EXPR_TYPE(KINDS, K, T) x = operand_at(f, s->a)->field;        \
-		PUT_AS(RES, &f->slots[s->d], expr);                                 \
-		return ST_OK;                                                       \
+#define SCALAR1(NAME, T, RES, K, ID, KINDS, field, expr)                                           \
+	static Status ID##_##NAME(Frame *f, const Step *s) {                                           \
+		if (!((KINDS) & (K))) return ST_INTERNAL;                                                  \
+		const EXPR_TYPE(KINDS, K, T) x = operand_at(f, s->a)->field;                               \
+		PUT_AS(RES, &f->slots[s->d], expr);                                                        \
+		return ST_OK;                                                                              \
 	}
-#define SCALAR2(NAME, T, RES, K, ID, KINDS, field, expr)                    \
-	static Status ID##_##NAME(Frame *f, const Step *s) {                    \
-		if (!((KINDS) & (K))) return ST_INTERNAL;                           \
-		const EXPR_TYPE(KINDS, K, T) x = operand_at(f, s->a)->field;        \
-		const EXPR_TYPE(KINDS, K, T) y = operand_at(f, s->b)->field;        \
-		PUT_AS(RES, &f->slots[s->d], expr);                                 \
-		return ST_OK;                                                       \
+#define SCALAR2(NAME, T, RES, K, ID, KINDS, field, expr)                                           \
+	static Status ID##_##NAME(Frame *f, const Step *s) {                                           \
+		if (!((KINDS) & (K))) return ST_INTERNAL;                                                  \
+		const EXPR_TYPE(KINDS, K, T) x = operand_at(f, s->a)->field;                               \
+		const EXPR_TYPE(KINDS, K, T) y = operand_at(f, s->b)->field;                               \
+		PUT_AS(RES, &f->slots[s->d], expr);                                                        \
+		return ST_OK;                                                                              \
 	}
 
-#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)                                                     \
-	SCALAR1(f32, float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, f32, expr)                                  \
-	SCALAR1(f64, double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, f, expr)                                 \
-	SCALAR1(c64, float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, c64, expr)                \
-	SCALAR1(c128, double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, c, expr)
-#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)                                            \
-	SCALAR2(f32, float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, f32, expr)                                  \
-	SCALAR2(f64, double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, f, expr)                                 \
-	SCALAR2(c64, float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, c64, expr)                \
-	SCALAR2(c128, double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, c, expr)
+#define EW1(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
+	SCALAR1(f32, float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, f32, expr)                  \
+	SCALAR1(f64, double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, f, expr)                 \
+	SCALAR1(c64, float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, c64,      \
+	        expr)                                                                                  \
+	SCALAR1(c128, double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, c,    \
+	        expr)
+#define EW2(ID, name, USER, KINDS, RESULT, DERIV, TRAITS, WORK, CODE, expr, lo, hi, doc)           \
+	SCALAR2(f32, float, OUT_##RESULT(float, float), KIND_R, ID, KINDS, f32, expr)                  \
+	SCALAR2(f64, double, OUT_##RESULT(double, double), KIND_R, ID, KINDS, f, expr)                 \
+	SCALAR2(c64, float _Complex, OUT_##RESULT(float _Complex, float), KIND_C, ID, KINDS, c64,      \
+	        expr)                                                                                  \
+	SCALAR2(c128, double _Complex, OUT_##RESULT(double _Complex, double), KIND_C, ID, KINDS, c,    \
+	        expr)
 #include "lang/ir/prims.def"
 
-#define INT1(NAME, T, field, ID, RESULT, expr)              \
-	static Status ID##_##NAME(Frame *f, const Step *s) {    \
-		const T x = operand_at(f, s->a)->field;             \
-		PUT_AS(OUT_##RESULT(T, T), &f->slots[s->d], expr);  \
-		return ST_OK;                                       \
+#define INT1(NAME, T, field, ID, RESULT, expr)                                                     \
+	static Status ID##_##NAME(Frame *f, const Step *s) {                                           \
+		const T x = operand_at(f, s->a)->field;                                                    \
+		PUT_AS(OUT_##RESULT(T, T), &f->slots[s->d], expr);                                         \
+		return ST_OK;                                                                              \
 	}
-#define INT2(NAME, T, field, ID, RESULT, expr)                                       \
-	static Status ID##_##NAME(Frame *f, const Step *s) {                             \
-		const T x = operand_at(f, s->a)->field, y = operand_at(f, s->b)->field;      \
-		if (int_fails(OP_##ID, (int64_t)y)) return fail_arithmetic(f, s, (int64_t)y); \
-		PUT_AS(OUT_##RESULT(T, T), &f->slots[s->d], expr);                           \
-		return ST_OK;                                                                \
+#define INT2(NAME, T, field, ID, RESULT, expr)                                                     \
+	static Status ID##_##NAME(Frame *f, const Step *s) {                                           \
+		const T x = operand_at(f, s->a)->field, y = operand_at(f, s->b)->field;                    \
+		if (int_fails(OP_##ID, (int64_t)y)) return fail_arithmetic(f, s, (int64_t)y);              \
+		PUT_AS(OUT_##RESULT(T, T), &f->slots[s->d], expr);                                         \
+		return ST_OK;                                                                              \
 	}
 #define I32_1(ID, RESULT, expr) INT1(i32, int32_t, i32, ID, RESULT, expr)
 #define I32_2(ID, RESULT, expr) INT2(i32, int32_t, i32, ID, RESULT, expr)
@@ -102,8 +116,10 @@ EvalFn scalar_step(Op op, Dtype d) {
 #define I32_ROW(ID, RESULT, expr) [OP_##ID] = ID##_i32,
 #define I64_ROW(ID, RESULT, expr) [OP_##ID] = ID##_i64,
 #define BOOL_ROW(ID, RESULT, expr) [OP_##ID] = ID##_bool,
-	static const EvalFn i32[OP_COUNT] = {INT_ROWS1(I32_ROW, int32_t, uint32_t) INT_ROWS2(I32_ROW, int32_t, uint32_t)};
-	static const EvalFn i64[OP_COUNT] = {INT_ROWS1(I64_ROW, int64_t, uint64_t) INT_ROWS2(I64_ROW, int64_t, uint64_t)};
+	static const EvalFn i32[OP_COUNT] = {INT_ROWS1(I32_ROW, int32_t, uint32_t)
+	                                         INT_ROWS2(I32_ROW, int32_t, uint32_t)};
+	static const EvalFn i64[OP_COUNT] = {INT_ROWS1(I64_ROW, int64_t, uint64_t)
+	                                         INT_ROWS2(I64_ROW, int64_t, uint64_t)};
 	static const EvalFn bools[OP_COUNT] = {BOOL_ROWS2(BOOL_ROW)};
 	if (!(prims[op].kinds & dtype_kind(d))) return NULL;
 	switch (d) {

@@ -1,13 +1,14 @@
-/* shape.c - shapes: broadcast, reshape, transpose, slice, pad, concat, push; lengths: iota, extent,
- * bind_dim, guard.
+/* shape.c - shapes: broadcast, reshape, transpose, slice, pad, concat, push;
+ * lengths: iota, extent, bind_dim, guard.
  *
- * Needs: frame.h. Guarantees: broadcast, transpose, slice, and reshape where strides allow, are views; positions are
- * checked against the axis before any element is touched.
+ * Needs: frame.h. Guarantees: broadcast, transpose, slice, and reshape where
+ * strides allow, are views; positions are checked against the axis before any
+ * element is touched.
  */
 #include "backend/eval/core/frame.h"
 #include <stdio.h>
 
-/* ---- views ------------------------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------- */
 
 Status eval_BROADCAST(Frame *f, const Step *s) {
 	const Field *shape = &s->fields[0], *axes = &s->fields[1];
@@ -17,15 +18,16 @@ Status eval_BROADCAST(Frame *f, const Step *s) {
 	for (uint32_t k = 0; k < axes->n; k++) {
 		int64_t own = v->tensor->shape[k], to = axes->words[k];
 		if (own != 1 && own != length[to]) {
-			return fail_at(f, s, E_SHAPE, "an axis of length %lld cannot be broadcast to %lld", (long long)own,
-			               (long long)length[to]);
+			return fail_at(f, s, E_SHAPE, "an axis of length %lld cannot be broadcast to %lld",
+			               (long long)own, (long long)length[to]);
 		}
 		stride[to] = own == 1 ? 0 : v->tensor->stride[k];
 	}
 	return put_tensor(f, s, 0, operand_view(f, s, 0, shape->n, length, stride, 0));
 }
 
-/* Strides of t under a new shape with the same elements in the same order; false when only a copy can have it. */
+/* Strides of t under a new shape with the same elements in the same order;
+ * false when only a copy can have it. */
 static bool reshape_strides(const Tensor *t, uint32_t rank, const int64_t *shape, int64_t *stride) {
 	int64_t old_shape[MAX_RANK], old_stride[MAX_RANK];
 	uint32_t n = 0;
@@ -66,7 +68,8 @@ Status eval_RESHAPE(Frame *f, const Step *s) {
 	const Value *v = operand_at(f, s->a);
 	const int64_t have = v->kind == V_TENSOR ? v->tensor->count : 1;
 	if (count != have) {
-		return fail_at(f, s, E_SHAPE, "%lld elements cannot be reshaped to %lld", (long long)have, (long long)count);
+		return fail_at(f, s, E_SHAPE, "%lld elements cannot be reshaped to %lld", (long long)have,
+		               (long long)count);
 	}
 	if (v->kind == V_SCALAR && !shape->n) {
 		f->slots[s->d] = *v;
@@ -94,23 +97,27 @@ Status eval_TRANSPOSE(Frame *f, const Step *s) {
 	return put_tensor(f, s, 0, operand_view(f, s, 0, perm->n, length, stride, 0));
 }
 
-/* True when start, start + step, ... (n of them) lie on an axis of the given length. */
+/* True when start, start + step, ... (n of them) lie on an axis of the given
+ * length. */
 static bool fits(int64_t start, int64_t n, int64_t step, int64_t length) {
 	int64_t reach, last;
 	if (!n) return true;
-	if (__builtin_mul_overflow(n - 1, step, &reach) || __builtin_add_overflow(start, reach, &last)) return false;
+	if (__builtin_mul_overflow(n - 1, step, &reach) || __builtin_add_overflow(start, reach, &last))
+		return false;
 	return start >= 0 && start < length && last >= 0 && last < length;
 }
 
 Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t step, int64_t length) {
 	if (s->op == OP_PAD)
-		return fail_at(f, s, E_INDEX, "%lld elements written from index %lld do not fit an axis of length %lld", (long long)n, (long long)start,
-		               (long long)length);
+		return fail_at(f, s, E_INDEX,
+		               "%lld elements written from index %lld do not fit an axis of length %lld",
+		               (long long)n, (long long)start, (long long)length);
 	if (s->op == OP_UPDATE && n == 1) return fail_index(f, s, start, length);
 	char by[40] = "";
 	if (step != 1) snprintf(by, sizeof by, " by %lld", (long long)step);
-	return fail_at(f, s, E_INDEX, "a slice of %lld elements from index %lld%s does not fit an axis of length %lld", (long long)n,
-	               (long long)start, by, (long long)length);
+	return fail_at(f, s, E_INDEX,
+	               "a slice of %lld elements from index %lld%s does not fit an axis of length %lld",
+	               (long long)n, (long long)start, by, (long long)length);
 }
 
 Status eval_SLICE(Frame *f, const Step *s) {
@@ -121,14 +128,15 @@ Status eval_SLICE(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < lengths->n; i++) {
 		int64_t start, step = steps->words[i];
 		if (!dim_position(f, s, &starts->dims[i], &start)) return ST_ERROR;
-		if (UNLIKELY(!fits(start, length[i], step, x->shape[i]))) return fail_slice(f, s, length[i], start, step, x->shape[i]);
+		if (UNLIKELY(!fits(start, length[i], step, x->shape[i])))
+			return fail_slice(f, s, length[i], start, step, x->shape[i]);
 		if (length[i]) offset += start * x->stride[i];
 		stride[i] = step * x->stride[i];
 	}
 	return put_tensor(f, s, 0, operand_view(f, s, 0, lengths->n, length, stride, offset));
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------ */
+/* ---- copies -------------------------------------------------------------- */
 
 Status eval_PAD(Frame *f, const Step *s) {
 	const Field *lows = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
@@ -161,10 +169,13 @@ Status eval_UPDATE(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < starts->n; i++) {
 		const int64_t length = operand_at(f, s->a)->tensor->shape[i], step = steps->words[i];
 		if (!dim_position(f, s, &starts->dims[i], &start[i])) return ST_ERROR;
-		if (UNLIKELY(!fits(start[i], v->shape[i], step, length))) return fail_slice(f, s, v->shape[i], start[i], step, length);
+		if (UNLIKELY(!fits(start[i], v->shape[i], step, length)))
+			return fail_slice(f, s, v->shape[i], start[i], step, length);
 	}
-	/* v may be a part of x, in which case x is shared and copied: writing in place is safe */
-	const uint64_t copied = operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
+	/* v may be a part of x, in which case x is shared and copied: writing in
+	 * place is safe */
+	const uint64_t copied =
+		operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
 	Tensor *out = operand_writable(f, s, 0);
 	if (!out) return ST_NOMEM;
 	for (uint32_t i = 0; i < starts->n; i++) {
@@ -187,7 +198,8 @@ Status eval_CONCAT(Frame *f, const Step *s) {
 	for (uint32_t k = 0; k < s->nargs; k++) {
 		const Tensor *t = operand(f, s, k)->tensor;
 		for (uint32_t i = 0; i < first->rank; i++)
-			if (i != axis && t->shape[i] != first->shape[i]) return fail_internal(f, s, "operands of different shapes");
+			if (i != axis && t->shape[i] != first->shape[i])
+				return fail_internal(f, s, "operands of different shapes");
 		if (__builtin_add_overflow(length[axis], t->shape[axis], &length[axis])) return ST_NOMEM;
 	}
 	Tensor *out = tensor_new(f->ctx, (Dtype)first->dtype, first->rank, length);
@@ -195,7 +207,8 @@ Status eval_CONCAT(Frame *f, const Step *s) {
 	int64_t at = 0;
 	for (uint32_t k = 0; k < s->nargs; k++) {
 		const Tensor *t = operand(f, s, k)->tensor;
-		Tensor into = part_of(out, t->rank, t->shape, out->stride, t->count ? at * out->stride[axis] : 0);
+		Tensor into =
+			part_of(out, t->rank, t->shape, out->stride, t->count ? at * out->stride[axis] : 0);
 		tensor_assign(&into, t);
 		at += t->shape[axis];
 	}
@@ -204,7 +217,8 @@ Status eval_CONCAT(Frame *f, const Step *s) {
 }
 
 Status eval_PUSH(Frame *f, const Step *s) {
-	Value row = value_ref(*operand_at(f, s->b)); /* the row may be a part of x, which push_row consumes */
+	/* the row may be a part of x, which push_row consumes */
+	Value row = value_ref(*operand_at(f, s->b));
 	Value x = take_operand(f, s, 0);
 	uint64_t copied = s->dies[0] ? 1 : (uint64_t)x.tensor->count;
 	Tensor *t = tensor_push_row(f->ctx, x.tensor);
@@ -226,12 +240,12 @@ Status eval_PUSH(Frame *f, const Step *s) {
 	return spend(f->be, copied);
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
-#define COUNT_UP(T)                                                \
-	do {                                                           \
-		T *o = (T *)(void *)out->data;                             \
-		for (int64_t i = 0; i < n; i++) o[i] = (T)i;               \
+#define COUNT_UP(T)                                                                                \
+	do {                                                                                           \
+		T *o = (T *)(void *)out->data;                                                             \
+		for (int64_t i = 0; i < n; i++) o[i] = (T)i;                                               \
 	} while (0)
 
 Status eval_IOTA(Frame *f, const Step *s) {
@@ -263,7 +277,8 @@ Status eval_BIND(Frame *f, const Step *s) {
 	int64_t n = operand_at(f, s->a)->i;
 	const DimRef *d = &s->fields[0].dims[0];
 	if (d->sym >= DIM_GENERAL) return fail_internal(f, s, "a length that is not a symbol");
-	if (UNLIKELY(n < 0)) return fail_at(f, s, E_VALUE, "a length cannot be negative: %lld", (long long)n);
+	if (UNLIKELY(n < 0))
+		return fail_at(f, s, E_VALUE, "a length cannot be negative: %lld", (long long)n);
 	f->syms[d->sym] = n;
 	return ST_OK;
 }
@@ -279,14 +294,18 @@ static void describe_length(Frame *f, const DimRef *d, int64_t value, char *out,
 	snprintf(out, cap, "%s = %lld", text, (long long)value);
 }
 
-Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x, int64_t y, Atom of) {
+Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x,
+                  int64_t y, Atom of) {
 	char a[96], b[96];
 	describe_length(f, left, x, a, sizeof a);
 	describe_length(f, right, y, b, sizeof b);
 	const char *what = atom_text(f->ctx, of);
 	Diag *d = diag_step(f, s, E_GUARD, "%s%s%s and %s differ", what, *what ? ": " : "", a, b);
 	/* of two operands, not of a product's inner axes */
-	if ((x == 1 || y == 1) && strstr(what, " and ")) diag_hint(f->ctx, d, "an axis of length 1 is stretched where its length is known before the program runs; v[0] is a number");
+	if ((x == 1 || y == 1) && strstr(what, " and "))
+		diag_hint(f->ctx, d,
+		          "an axis of length 1 is stretched where its length is known before the program "
+		          "runs; v[0] is a number");
 	const DimRef *both[2] = {left, right};
 	for (uint32_t k = 0; k < 2; k++) {
 		if (both[k]->sym >= DIM_GENERAL) continue;

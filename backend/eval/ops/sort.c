@@ -1,7 +1,8 @@
 /* sort.c - stable sorting permutations.
  *
- * Needs: frame.h. Guarantees: equal elements (-0 and +0 are equal) keep their order, ascending or descending; NaN
- * comes last in both. Elements become unsigned keys that sort like them; long lines are sorted by the digits of the
+ * Needs: frame.h. Guarantees: equal elements (-0 and +0 are equal) keep their
+ * order, ascending or descending; NaN comes last in both. Elements become
+ * unsigned keys that sort like them; long lines are sorted by the digits of the
  * keys, short ones by merging.
  */
 #include "backend/eval/core/frame.h"
@@ -46,12 +47,15 @@ static void insertion_sort(Item *a, int64_t n) {
 
 enum { DIGIT = 11, DIGITS = 6, VALUES = 1 << DIGIT, COUNTING_FROM = 768, INSERTED = 24 };
 
-/* Sorts a; b is scratch. Returns where the result is. Runs of insertion sort, then merging: for what fits the caches. */
+/* Sorts a; b is scratch. Returns where the result is. Runs of insertion sort,
+ * then merging: for what fits the caches. */
 static Item *merge_sort(Item *a, Item *b, int64_t n) {
-	for (int64_t i = 0; i < n; i += INSERTED) insertion_sort(a + i, n - i < INSERTED ? n - i : INSERTED);
+	for (int64_t i = 0; i < n; i += INSERTED)
+		insertion_sort(a + i, n - i < INSERTED ? n - i : INSERTED);
 	for (int64_t width = INSERTED; width < n; width *= 2) {
 		for (int64_t from = 0; from < n; from += 2 * width) {
-			int64_t middle = from + width < n ? from + width : n, end = middle + width < n ? middle + width : n;
+			int64_t middle = from + width < n ? from + width : n,
+					end = middle + width < n ? middle + width : n;
 			int64_t i = from, j = middle, k = from;
 			while (i < middle && j < end) {
 				const bool right = a[j].key < a[i].key; /* equal keys: the left one first */
@@ -70,21 +74,26 @@ static Item *merge_sort(Item *a, Item *b, int64_t n) {
 	return a;
 }
 
-enum { PIECE = 64, PAGE = 4096 }; /* items between two looks whether the context is interrupted: then the rest is left out */
+/* items between two looks whether the context is interrupted: then the rest
+ * is left out */
+enum { PIECE = 64, PAGE = 4096 };
 
-/* Has the system give each page of new memory now, where one can stop between any two: stores at places far from each other would fault in a large page each, between two looks. */
+/* Has the system give each page of new memory now, where one can stop between
+ * any two: stores at places far from each other would fault in a large page
+ * each, between two looks. */
 static void touch_pages(const Ctx *c, void *memory, size_t bytes) {
 	volatile char *p = memory;
 	for (size_t at = 0; at < bytes && !ctx_interrupted(c); at += PAGE) p[at] = 0;
 }
 
-/* The same by digits of the key, the lowest first; a digit that is equal in all keys is left out. counts: DIGITS x
- * VALUES. */
+/* The same by digits of the key, the lowest first; a digit that is equal in all
+ * keys is left out. counts: DIGITS x VALUES. */
 static Item *digit_sort(const Ctx *c, Item *a, Item *b, int64_t n, int64_t *counts) {
 	memset(counts, 0, DIGITS * VALUES * sizeof *counts);
 	for (int64_t i = 0; i < n; i++) {
 		if (!(i & (PIECE - 1)) && ctx_interrupted(c)) return a;
-		for (int d = 0; d < DIGITS; d++) counts[d * VALUES + (int)(a[i].key >> d * DIGIT & (VALUES - 1))]++;
+		for (int d = 0; d < DIGITS; d++)
+			counts[d * VALUES + (int)(a[i].key >> d * DIGIT & (VALUES - 1))]++;
 	}
 	for (int d = 0; d < DIGITS; d++) {
 		int64_t *start = counts + d * VALUES, sum = 0;
@@ -114,7 +123,8 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < axis; i++) outer *= x->shape[i];
 	for (uint32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
 	const bool by_digits = length >= COUNTING_FROM;
-	const size_t item_bytes = 2 * (size_t)length * sizeof(Item), bytes = item_bytes + (by_digits ? DIGITS * VALUES * sizeof(int64_t) : 0);
+	const size_t item_bytes = 2 * (size_t)length * sizeof(Item),
+				 bytes = item_bytes + (by_digits ? DIGITS * VALUES * sizeof(int64_t) : 0);
 	Tensor *out = tensor_new(f->ctx, DT_I64, x->rank, x->shape);
 	Item *items = heap_alloc(f->ctx, bytes);
 	Status st = out && items ? ST_OK : ST_NOMEM;
@@ -126,12 +136,15 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	for (int64_t i = 0; st == ST_OK && x->count && i < outer * inner; i++) {
 		const int64_t first = i / inner * length * inner + i % inner;
 		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++)
-			items[k] = (Item){key_at((Dtype)x->dtype, x->data + (first + k * inner) * size, descending), k};
+			items[k] = (Item){
+				key_at((Dtype)x->dtype, x->data + (first + k * inner) * size, descending), k};
 		Item *spare = items + length;
-		const Item *sorted = by_digits ? digit_sort(f->ctx, items, spare, length, (int64_t *)(void *)((char *)items + item_bytes))
+		const Item *sorted = by_digits ? digit_sort(f->ctx, items, spare, length,
+		                                            (int64_t *)(void *)((char *)items + item_bytes))
 		                               : merge_sort(items, spare, length);
 		int64_t *o = (int64_t *)(void *)out->data + first;
-		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++) o[k * inner] = sorted[k].index;
+		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++)
+			o[k * inner] = sorted[k].index;
 		st = spend(f->be, (uint64_t)length * 8);
 	}
 	if (items) heap_free(f->ctx, items, bytes);

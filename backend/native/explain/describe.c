@@ -1,6 +1,8 @@
-/* describe.c - the loops of a unit, as a scientist reads them: what is computed together, over what, where it is kept, and how much it is.
+/* describe.c - the loops of a unit, as a scientist reads them: what is computed
+ * together, over what, where it is kept, and how much it is.
  *
- * Needs: describe.h, loops/loops.h, op_counter.h. Guarantees: only reads what lowering has made. Operations are counted as kernel code does them: what is
+ * Needs: describe.h, loops/loops.h, op_counter.h. Guarantees: only reads what
+ * lowering has made. Operations are counted as kernel code does them: what is
  * computed twice counts twice.
  */
 #include "backend/native/explain/describe.h"
@@ -12,7 +14,7 @@
 #define MARGIN 14u /* columns for line numbers */
 #define WORDS_MOST 10u
 
-/* ---- pieces of text ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- pieces of text ------------------------------------------------------ */
 
 typedef struct UserPlace {
 	const Ctx *c;
@@ -34,7 +36,8 @@ void lines_add(Lines *lines, const Fn *f, const Inst *in) {
 	if (!u.span.source || source_is_library(f->ctx, u.span.source)) return;
 	if (!lines->n) lines->source = u.span.source;
 	/* statements are texts of their own under one name */
-	if (u.span.source != lines->source && strcmp(source_name(f->ctx, u.span.source), source_name(f->ctx, lines->source))) {
+	if (u.span.source != lines->source &&
+	    strcmp(source_name(f->ctx, u.span.source), source_name(f->ctx, lines->source))) {
 		lines->more = true;
 		return;
 	}
@@ -87,8 +90,10 @@ static void print_length(Text *out, const Fn *f, Dim d, const int64_t *syms) {
 	text_str(out, text);
 }
 
-/* "1000 x 3"; lengths that are not known by their names. syms: by symbol, -1 unknown. */
-static void describe_shape(Text *out, const Fn *f, uint32_t n, const Dim *dims, const int64_t *syms) {
+/* "1000 x 3"; lengths that are not known by their names. syms: by symbol, -1
+ * unknown. */
+static void describe_shape(Text *out, const Fn *f, uint32_t n, const Dim *dims,
+                           const int64_t *syms) {
 	for (uint32_t i = 0; i < n; i++) {
 		if (i) text_str(out, " x ");
 		print_length(out, f, dims[i], syms);
@@ -105,20 +110,21 @@ void describe_amount(Text *out, double n, const char *unit) {
 	text_format(out, n < 99.95 && k ? "%.2g %s%s" : "%.0f %s%s", n, prefixes[k], unit);
 }
 
-/* A line of notes: how far the unit itself is indented is not known yet, and goes where the tab is. */
+/* A line of notes: how far the unit itself is indented is not known yet, and
+ * goes where the tab is. */
 static void margin(Text *out, uint32_t depth, const Lines *lines) {
 	describe_margin(out, 0, lines);
 	text_str(out, "\t");
 	for (uint32_t i = 0; i < depth; i++) text_str(out, "  ");
 }
 
-/* ---- what is fused ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is fused ------------------------------------------------------- */
 
 /* The instructions that one loop computes. */
 typedef struct Fused {
 	const Lower *l;
 	const ArrayPlan *p;
-	bool *seen;      /* by node */
+	bool *seen;         /* by node */
 	VEC(uint32_t) list; /* to be cleared in `seen` */
 	Lines lines;
 	uint32_t nwords;
@@ -126,12 +132,19 @@ typedef struct Fused {
 	uint32_t counts[WORDS_MOST];
 	bool more;
 	double flops;
-	bool known;      /* all lengths are */
+	bool known; /* all lengths are */
 } Fused;
 
 static bool moves_only(Op op) {
 	switch (op) {
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_STOP: case OP_EXTENT: case OP_CONVERT: case OP_IOTA: return true;
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_STOP:
+	case OP_EXTENT:
+	case OP_CONVERT:
+	case OP_IOTA: return true;
 	default: return false;
 	}
 }
@@ -163,17 +176,25 @@ static double volume(Fused *u, uint32_t n, const Dim *dims) {
 
 static double operations(const ArrayPlan *p, const Inst *in) {
 	if (!in->nresults || moves_only((Op)in->op)) return 0;
-	const Type *t = ref_ty(p->l->f, in->nargs ? inst_arg(p->l->f, in, in->nargs - 1) : inst_result(in, 0));
+	const Type *t =
+		ref_ty(p->l->f, in->nargs ? inst_arg(p->l->f, in, in->nargs - 1) : inst_result(in, 0));
 	if (!dtype_is_real((Dtype)t->dtype)) return 0;
 	switch ((Op)in->op) {
 	case OP_DOT: return 2;
-	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_SCATTER_ADD:
-		return 1;
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_CUMSUM:
+	case OP_CUMPROD:
+	case OP_SCATTER_ADD: return 1;
 	default: return prims[in->op].elementwise ? 1 : 0;
 	}
 }
 
-/* n and what is inlined into it, each once; `times` elements of its result are computed. */
+/* n and what is inlined into it, each once; `times` elements of its result are
+ * computed. */
 static void gather(Fused *u, const Node *n, double times, bool top) {
 	const uint32_t id = (uint32_t)(n - u->p->nodes.at);
 	if (u->seen[id] || (n->kept && !top)) return;
@@ -188,7 +209,8 @@ static void gather(Fused *u, const Node *n, double times, bool top) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Node *x = plan_node(u->p, inst_arg(u->l->f, in, k));
 		if (!x || x->kept) continue;
-		/* a contraction's operand is copied once, not computed for each column */
+		/* a contraction's operand is copied once, not computed for each column
+		 */
 		gather(u, x, n->macro != MACRO_NONE ? volume(u, x->nresult, x->axes) : times, false);
 	}
 }
@@ -222,7 +244,7 @@ static void print_words(Text *out, const Fused *u, uint32_t from) {
 	if (!k) text_str(out, "copy");
 }
 
-/* ---- a plan's loops ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- a plan's loops ------------------------------------------------------ */
 
 typedef struct Describe {
 	const Lower *l;
@@ -239,8 +261,11 @@ static void print_operand_shape(const Describe *d, Ref r) {
 }
 
 static void print_contraction(const Describe *d, const Node *n, const Fused *u, const Inst *in) {
-	const char *const how[] = {"", "matrix product of the rows", "matrix product summed over the rows",
-	                           ktarget_has_large_tiles(&d->l->k.m->target) ? "matrix product by tiles" : "matrix product through BLAS", "matrix product of each row"};
+	const char *const how[] = {
+		"", "matrix product of the rows", "matrix product summed over the rows",
+		ktarget_has_large_tiles(&d->l->k.m->target) ? "matrix product by tiles"
+													: "matrix product through BLAS",
+		"matrix product of each row"};
 	text_format(d->out, "%s: ", how[n->macro]);
 	print_operand_shape(d, inst_arg(d->l->f, in, 0));
 	text_str(d->out, " by ");
@@ -282,7 +307,8 @@ static void print_place(const Describe *d, const ArrayPlan *p, const Group *g) {
 	if (sums) text_format(d->out, "%ssum over the rows", sep);
 }
 
-static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g, bool *seen, uint32_t depth) {
+static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g, bool *seen,
+                           uint32_t depth) {
 	Text *out = d->out;
 	const Fn *f = d->l->f;
 	Fused u = {.l = d->l, .p = p, .seen = seen, .known = true};
@@ -323,7 +349,8 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g
 	text_str(out, "\n");
 }
 
-static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegion *r, bool *seen, uint32_t depth) {
+static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegion *r, bool *seen,
+                            uint32_t depth) {
 	Text *out = d->out;
 	const Lines none = {0};
 	if (r->has_row) {
@@ -331,10 +358,13 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		text_str(out, "parallel over ");
 		print_length(out, d->l->f, r->row, d->syms);
 		text_str(out, " rows");
-		if (r->block && d->values && d->values[r->block].known) text_format(out, ", %lld at a time", (long long)d->values[r->block].v);
-		text_format(out, ", vectors along %s%s", r->lanes == LANES_ROWS ? "the rows" : "the last axis",
-		            r->product ? ", in strips, each followed by its part of the product behind" : "");
-		if (r->stream) text_format(out, ", block by block in one stream with the next %u", r->stream);
+		if (r->block && d->values && d->values[r->block].known)
+			text_format(out, ", %lld at a time", (long long)d->values[r->block].v);
+		text_format(
+			out, ", vectors along %s%s", r->lanes == LANES_ROWS ? "the rows" : "the last axis",
+			r->product ? ", in strips, each followed by its part of the product behind" : "");
+		if (r->stream)
+			text_format(out, ", block by block in one stream with the next %u", r->stream);
 		text_str(out, "\n");
 		depth++;
 	}
@@ -346,11 +376,12 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 			print_length(out, d->l->f, slab->axis, d->syms);
 			text_str(out, "\n");
 		}
-		if (r->groups.at[g].nodes.n) describe_group(d, p, &r->groups.at[g], seen, depth + (slab != NULL));
+		if (r->groups.at[g].nodes.n)
+			describe_group(d, p, &r->groups.at[g], seen, depth + (slab != NULL));
 	}
 }
 
-/* ---- control flow and small values --------------------------------------------------------------------------------------------------------- */
+/* ---- control flow and small values --------------------------------------- */
 
 /* Neighbours on registers are told as one. */
 typedef struct Registers {
@@ -378,7 +409,8 @@ static void describe_carries(const Describe *d, const Piece *p, uint32_t n) {
 		text_format(d->out, "%s%u changed in place", sep, kinds[CARRY_INPLACE]);
 		sep = ", ";
 	}
-	if (kinds[CARRY_PAIR]) text_format(d->out, "%s%u in two places that are swapped", sep, kinds[CARRY_PAIR]);
+	if (kinds[CARRY_PAIR])
+		text_format(d->out, "%s%u in two places that are swapped", sep, kinds[CARRY_PAIR]);
 }
 
 static void describe_sched(const Describe *d, const Sched *s, uint32_t depth);
@@ -447,7 +479,8 @@ static void describe_rows(const Describe *d, const Piece *p, uint32_t depth) {
 	margin(d->out, depth, &(Lines){0});
 	if (!p->lanes) text_str(d->out, "parallel over ");
 	print_length(d->out, d->l->f, p->row, d->syms);
-	text_str(d->out, p->lanes ? " elements in one vector, which the loop has in registers\n" : " rows, each in registers, vectors along the rows\n");
+	text_str(d->out, p->lanes ? " elements in one vector, which the loop has in registers\n"
+	                          : " rows, each in registers, vectors along the rows\n");
 	describe_row_insts(d, p->n, p->insts, depth + 1);
 }
 
@@ -459,7 +492,8 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 		if (p->kind == PIECE_RUN) {
 			flush(d, &small, depth);
 			bool *seen = ARENA_ARRAY(l->scratch, bool, p->plan->nodes.n + 1);
-			for (uint32_t r = 0; r < p->plan->regions.n; r++) describe_region(d, p->plan, &p->plan->regions.at[r], seen, depth);
+			for (uint32_t r = 0; r < p->plan->regions.n; r++)
+				describe_region(d, p->plan, &p->plan->regions.at[r], seen, depth);
 			continue;
 		}
 		if (p->kind == PIECE_ROWS) {
@@ -479,7 +513,9 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 			Lines lines = {0};
 			lines_add(&lines, l->f, in);
 			margin(d->out, depth, &lines);
-			text_str(d->out, in->op == OP_HOST ? "function of the host\n" : in->op == OP_TRISOLVE ? "triangular system in memory\n" : "matrix factorised in memory\n");
+			text_str(d->out, in->op == OP_HOST       ? "function of the host\n"
+			                 : in->op == OP_TRISOLVE ? "triangular system in memory\n"
+			                                         : "matrix factorised in memory\n");
 			continue;
 		}
 		if (p->kind == PIECE_DIRECT && writes_elements(in)) {
@@ -497,14 +533,15 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 	flush(d, &small, depth);
 }
 
-/* ---- the unit ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the unit ------------------------------------------------------------ */
 
 static void describe_costs(const Describe *d, const KCost *cost) {
 	Text *out = d->out;
 	const Unit *u = d->l->unit;
 	margin(out, 1, &(Lines){0});
-	text_format(out, "reads %u array%s and %u number%s, gives %u and %u; ", u->ninputs, u->ninputs == 1 ? "" : "s", u->nwords,
-	            u->nwords == 1 ? "" : "s", u->noutputs, u->nresults);
+	text_format(out, "reads %u array%s and %u number%s, gives %u and %u; ", u->ninputs,
+	            u->ninputs == 1 ? "" : "s", u->nwords, u->nwords == 1 ? "" : "s", u->noutputs,
+	            u->nresults);
 	describe_amount(out, cost->flops, "flop");
 	if (!cost->exact) text_str(out, " (loops of unknown length counted once)");
 	text_str(out, "; memory ");
@@ -530,6 +567,7 @@ void describe_unit(Text *out, const Lower *l) {
 	for (uint32_t i = 0; i < l->callees.n; i++) {
 		const Atom name = l->callees.at[i].fn->name;
 		margin(out, 1, &(Lines){0});
-		text_format(out, "calls `%s`, a recursive function on registers\n", name ? atom_text(l->c, name) : "a function");
+		text_format(out, "calls `%s`, a recursive function on registers\n",
+		            name ? atom_text(l->c, name) : "a function");
 	}
 }

@@ -1,19 +1,22 @@
 /* describe.h - native code in words, for plan(f, x) and native(f, x).
  *
- * Needs: schedule.h, tier.h. The text is for people: one or two lines for each loop, with the user's line numbers.
+ * Needs: schedule.h, tier.h. The text is for people: one or two lines for each
+ * loop, with the user's line numbers.
  */
 #ifndef ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
 #define ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
 
 #include "backend/native/unit/schedule.h"
 
-/* A unit that has just been lowered, while everything its lowering knew is there: what it costs under the hints, then its loops. Each line has a tab
+/* A unit that has just been lowered, while everything its lowering knew is
+ * there: what it costs under the hints, then its loops. Each line has a tab
  * where it may be indented further. */
 void describe_unit(Text *out, const Lower *l);
 
-/* ---- pieces of text, shared ---------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces of text, shared ---------------------------------------------- */
 
-/* The lines of the user's program that instructions came from, calls into the library as the user's line that calls. */
+/* The lines of the user's program that instructions came from, calls into the
+ * library as the user's line that calls. */
 typedef struct Lines {
 	SourceId source; /* of the first */
 	uint32_t n, at[12];

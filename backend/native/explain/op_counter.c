@@ -1,10 +1,14 @@
-/* op_counter.c - walks kernel code with the lengths of a call: operations and memory.
+/* op_counter.c - walks kernel code with the lengths of a call: operations and
+ * memory.
  *
- * Needs: op_counter.h. Guarantees: ends after a bounded number of instructions whatever the lengths; what cannot be known makes the answer inexact, never
- * an error.
+ * Needs: op_counter.h. Guarantees: ends after a bounded number of instructions
+ * whatever the lengths; what cannot be known makes the answer inexact, never an
+ * error.
  *
- * A loop's body is walked at its first, middle and last turn: that is exact where all turns but the last cost the same (blocks of rows) and where the
- * cost grows like a polynomial of degree up to three (triangular loops). Where the last one differs, a loop that is not long is walked turn by turn.
+ * A loop's body is walked at its first, middle and last turn: that is exact
+ * where all turns but the last cost the same (blocks of rows) and where the
+ * cost grows like a polynomial of degree up to three (triangular loops). Where
+ * the last one differs, a loop that is not long is walked turn by turn.
  */
 #include "backend/native/explain/op_counter.h"
 #include <math.h>
@@ -42,7 +46,7 @@ static KNumber operand(const KFn *f, const KNumber *values, const KInst *in, uin
 	return k < in->nargs ? values[f->refs.at[in->args + k]] : (KNumber){0};
 }
 
-/* ---- whole numbers ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- whole numbers ------------------------------------------------------- */
 
 static KNumber prim_of(Op op, KNumber x, KNumber y) {
 	KNumber r = {.known = x.known && y.known};
@@ -64,33 +68,35 @@ static KNumber prim_of(Op op, KNumber x, KNumber y) {
 	}
 }
 
-static bool is_whole(KType t) {
-	return t == KT_I64 || t == KT_BOOL;
-}
+static bool is_whole(KType t) { return t == KT_I64 || t == KT_BOOL; }
 
 /* Of an instruction with one uniform result. */
 static KNumber number_of(const Meter *w, const KFn *f, const KNumber *values, const KInst *in) {
 	const KNumber x = operand(f, values, in, 0), y = operand(f, values, in, 1), none = {0};
 	switch (in->op) {
 	case K_CONST: return is_whole((KType)in->type) ? (KNumber){.v = in->imm, .known = true} : none;
-	case K_WORD: return in->type == KT_I64 && (uint64_t)in->imm < w->nwords ? w->words[in->imm] : none;
-	case K_PRIM: return in->nargs == 2 && is_whole((KType)in->type) ? prim_of((Op)in->prim, x, y) : none;
+	case K_WORD:
+		return in->type == KT_I64 && (uint64_t)in->imm < w->nwords ? w->words[in->imm] : none;
+	case K_PRIM:
+		return in->nargs == 2 && is_whole((KType)in->type) ? prim_of((Op)in->prim, x, y) : none;
 	case K_SELECT: return !x.known ? none : x.v ? y : operand(f, values, in, 2);
 	case K_LOGIC:
 		if (!x.known || !y.known) return none;
-		return (KNumber){.v = in->imm == 0 ? x.v & y.v : in->imm == 1 ? x.v | y.v : x.v ^ y.v, .known = true};
+		return (KNumber){.v = in->imm == 0   ? x.v & y.v
+		                      : in->imm == 1 ? x.v | y.v
+		                                     : x.v ^ y.v,
+		                 .known = true};
 	case K_SHIFT:
 		if (!x.known || !y.known || y.v < 0 || y.v > 62 || x.v < 0) return none;
-		return (KNumber){.v = in->imm == 0 ? (int64_t)((uint64_t)x.v << y.v) : x.v >> y.v, .known = true};
+		return (KNumber){.v = in->imm == 0 ? (int64_t)((uint64_t)x.v << y.v) : x.v >> y.v,
+		                 .known = true};
 	default: return none;
 	}
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------- */
 
-static bool is_real(KType t) {
-	return t == KT_F32 || t == KT_F64;
-}
+static bool is_real(KType t) { return t == KT_F32 || t == KT_F64; }
 
 static double flops_of(const KFn *f, const KInst *in) {
 	const KType x = in->nargs ? (KType)f->vals.at[f->refs.at[in->args]].type : KT_NONE;
@@ -117,7 +123,8 @@ static double once(Meter *w, uint32_t fn, uint32_t at, const KInst *in, KNumber 
 }
 
 /* The k-th turn of a loop from lo. */
-static double turn(Meter *w, uint32_t fn, uint32_t at, const KInst *in, int64_t lo, int64_t k, Times t) {
+static double turn(Meter *w, uint32_t fn, uint32_t at, const KInst *in, int64_t lo, int64_t k,
+                   Times t) {
 	return once(w, fn, at, in, (KNumber){.v = lo + k * in->imm, .known = true}, t);
 }
 
@@ -138,13 +145,17 @@ static void walk_loop(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times
 	}
 	/* an even number of turns has two in the middle */
 	double middle = turn(w, fn, at, in, lo.v, (turns - 1) / 2, t);
-	if (turns % 2 == 0 && middle != first) middle = (middle + turn(w, fn, at, in, lo.v, turns / 2, t)) / 2;
+	if (turns % 2 == 0 && middle != first)
+		middle = (middle + turn(w, fn, at, in, lo.v, turns / 2, t)) / 2;
 	const double last = turn(w, fn, at, in, lo.v, turns - 1, t);
-	if (middle == first && last != first && turns <= TURNS_WALKED && w->steps < STEPS_FEW) { /* one shorter turn at the end, or several: such as fronts past it */
+	/* one shorter turn at the end, or several: such as fronts past it */
+	if (middle == first && last != first && turns <= TURNS_WALKED && w->steps < STEPS_FEW) {
 		for (int64_t k = 0; k < turns; k++) w->cost.flops += turn(w, fn, at, in, lo.v, k, t);
 		return;
 	}
-	w->cost.flops += turns == 3 ? first + middle + last : middle == first ? (n - 1) * first + last : n * (first + 4 * middle + last) / 6;
+	w->cost.flops += turns == 3        ? first + middle + last
+	                 : middle == first ? (n - 1) * first + last
+	                                   : n * (first + 4 * middle + last) / 6;
 }
 
 static void walk_vector(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times t) {
@@ -156,7 +167,8 @@ static void walk_vector(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Tim
 	} else {
 		w->cost.exact = false;
 	}
-	w->cost.flops += once(w, fn, at, in, (KNumber){0}, (Times){t.turns * turns, t.turns * elements});
+	w->cost.flops +=
+		once(w, fn, at, in, (KNumber){0}, (Times){t.turns * turns, t.turns * elements});
 }
 
 static void walk_parallel(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times t) {
@@ -184,7 +196,8 @@ static void walk_if(Meter *w, uint32_t fn, uint32_t at, uint32_t second, const K
 		return;
 	}
 	const KInst plain = {0};
-	const double yes = once(w, fn, at, &plain, (KNumber){0}, t), no = once(w, fn, second, &plain, (KNumber){0}, t);
+	const double yes = once(w, fn, at, &plain, (KNumber){0}, t),
+				 no = once(w, fn, second, &plain, (KNumber){0}, t);
 	if (yes != no && !(in->flags & KF_COLD)) w->cost.exact = false;
 	w->cost.flops += in->flags & KF_COLD ? no : fmax(yes, no);
 }
@@ -199,7 +212,9 @@ static void walk_call(Meter *w, uint32_t fn, const KInst *in, Times t) {
 	w->busy[callee] = true;
 	for (uint32_t i = 0; i < g->insts.n && g->insts.at[i].op != K_END; i++) {
 		const KInst *p = &g->insts.at[i];
-		if (p->op == K_PARAM) w->values[callee][p->results] = operand(w->m->fns.at[fn], w->values[fn], in, (uint32_t)p->imm);
+		if (p->op == K_PARAM)
+			w->values[callee][p->results] =
+				operand(w->m->fns.at[fn], w->values[fn], in, (uint32_t)p->imm);
 	}
 	walk(w, callee, 0, t);
 	w->busy[callee] = false;
@@ -207,7 +222,8 @@ static void walk_call(Meter *w, uint32_t fn, const KInst *in, Times t) {
 
 static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
 	const bool bias = in->op == K_CONTRACT && in->flags & KF_BIAS;
-	double n = in->op == K_GEMM || bias ? 2 : 2 + (in->nargs - 12); /* two for each further product */
+	/* two for each further product */
+	double n = in->op == K_GEMM || bias ? 2 : 2 + (in->nargs - 12);
 	for (uint32_t k = 9; k < 12; k++) {
 		const KNumber x = operand(w->m->fns.at[fn], w->values[fn], in, k);
 		if (x.known) n *= (double)x.v;
@@ -215,8 +231,10 @@ static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
 	}
 	w->cost.flops += t.turns * n;
 	if (bias) { /* one for each result */
-		const KNumber rows = operand(w->m->fns.at[fn], w->values[fn], in, 9), columns = operand(w->m->fns.at[fn], w->values[fn], in, 10);
-		if (rows.known && columns.known) w->cost.flops += t.turns * (double)rows.v * (double)columns.v;
+		const KNumber rows = operand(w->m->fns.at[fn], w->values[fn], in, 9),
+					  columns = operand(w->m->fns.at[fn], w->values[fn], in, 10);
+		if (rows.known && columns.known)
+			w->cost.flops += t.turns * (double)rows.v * (double)columns.v;
 	}
 }
 
@@ -240,15 +258,19 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 			walk(w, fn, second, t);
 			break;
 		case K_CALL: walk_call(w, fn, in, t); break;
-		case K_CONTRACT: case K_GEMM: walk_contraction(w, fn, in, t); break;
+		case K_CONTRACT:
+		case K_GEMM: walk_contraction(w, fn, in, t); break;
 		case K_FACTOR: {
 			const KNumber n = operand(f, values, in, 2), r = operand(f, values, in, 3);
 			const double rows = n.known ? (double)n.v : 0;
 			w->cost.exact = w->cost.exact && n.known && r.known;
-			w->cost.flops += t.turns * rows * rows * (in->prim == OP_TRISOLVE ? (r.known ? (double)r.v : 0) : rows * (in->prim == OP_LU ? 2 : 1) / 3);
+			w->cost.flops += t.turns * rows * rows *
+			                 (in->prim == OP_TRISOLVE ? (r.known ? (double)r.v : 0)
+			                                          : rows * (in->prim == OP_LU ? 2 : 1) / 3);
 			break;
 		}
-		case K_ARENA: case K_SCRATCH: {
+		case K_ARENA:
+		case K_SCRATCH: {
 			const KNumber n = operand(f, values, in, 0);
 			const double bytes = n.known && n.v > 0 ? (double)n.v : 0;
 			w->cost.exact = w->cost.exact && n.known;
@@ -264,7 +286,8 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 		}
 		if (in->op == K_PARAM) continue; /* walk_call has set it */
 		for (uint32_t k = 0; k < in->nresults; k++) values[in->results + k] = (KNumber){0};
-		if (in->nresults == 1 && !in->lanes && !nregions) values[in->results] = number_of(w, f, values, in);
+		if (in->nresults == 1 && !in->lanes && !nregions)
+			values[in->results] = number_of(w, f, values, in);
 		for (uint32_t k = 0; k < nregions; k++) at = skip(f, at);
 	}
 	return at;
@@ -274,7 +297,8 @@ KCost kmodule_measure(const KModule *m, uint32_t nwords, const KNumber *words, A
 	Meter w = {.m = m, .nwords = nwords, .words = words, .cost = {.exact = true}};
 	w.values = ARENA_ARRAY(scratch, KNumber *, m->fns.n + 1);
 	w.busy = ARENA_ARRAY(scratch, bool, m->fns.n + 1);
-	for (uint32_t k = 0; k < m->fns.n; k++) w.values[k] = ARENA_ARRAY(scratch, KNumber, m->fns.at[k]->vals.n + 1);
+	for (uint32_t k = 0; k < m->fns.n; k++)
+		w.values[k] = ARENA_ARRAY(scratch, KNumber, m->fns.at[k]->vals.n + 1);
 	w.busy[0] = true;
 	walk(&w, 0, 0, (Times){1, 1});
 	w.cost.values = w.values[0];

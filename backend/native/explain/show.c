@@ -1,7 +1,10 @@
-/* show.c - plan(f, x) and native(f, x): what machine code a function would become at these lengths, in words or as assembly.
+/* show.c - plan(f, x) and native(f, x): what machine code a function would
+ * become at these lengths, in words or as assembly.
  *
- * Needs: describe.h, tier.h, compile_service.h. Guarantees: changes nothing and runs nothing; shows what the tiers would compile, whether or not they have;
- * works without the code generator's library, except for assembly, where the text says why there is none.
+ * Needs: describe.h, tier.h, compile_service.h. Guarantees: changes nothing and
+ * runs nothing; shows what the tiers would compile, whether or not they have;
+ * works without the code generator's library, except for assembly, where the
+ * text says why there is none.
  */
 #include "backend/native/explain/describe.h"
 #include "backend/native/cpu.h"
@@ -35,7 +38,7 @@ typedef struct Show {
 	uint32_t units, steps;
 } Show;
 
-/* ---- why the evaluator keeps an instruction ------------------------------------------------------------------------------------------------ */
+/* ---- why the evaluator keeps an instruction ------------------------------ */
 
 static bool has_complex(const Fn *f, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -52,21 +55,37 @@ static bool has_complex(const Fn *f, const Inst *in) {
 static const char *reason(const Fn *f, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_HOST: return "a solver, or a function of the host";
-	case OP_PRINT: case OP_FORMAT: case OP_START: return "printing";
-	case OP_BOX: case OP_UNBOX: case OP_DYNAMIC: return "values whose types are known when it runs";
+	case OP_PRINT:
+	case OP_FORMAT:
+	case OP_START: return "printing";
+	case OP_BOX:
+	case OP_UNBOX:
+	case OP_DYNAMIC: return "values whose types are known when it runs";
 	case OP_FAIL: return "an error whose message is made when it happens";
-	case OP_CHOLESKY: case OP_LU: case OP_QR: case OP_EIGH: case OP_EIG: case OP_SVD: case OP_TRISOLVE: return "a library routine of linear algebra";
+	case OP_CHOLESKY:
+	case OP_LU:
+	case OP_QR:
+	case OP_EIGH:
+	case OP_EIG:
+	case OP_SVD:
+	case OP_TRISOLVE: return "a library routine of linear algebra";
 	case OP_FFT: return "a library routine for Fourier transforms";
 	case OP_ARGSORT: return "sorting";
 	case OP_RANDOM: return "random numbers";
-	case OP_NONZERO: case OP_BIND: return "it gives a length that is known when it runs";
+	case OP_NONZERO:
+	case OP_BIND: return "it gives a length that is known when it runs";
 	case OP_PUSH: return "an array that grows";
 	case OP_TRY: return "try";
 	case OP_CALL: return "a call of a function that is recursive or large, compiled by itself";
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_STOP:
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_STOP:
 		if (!has_complex(f, in)) return "views, which cost nothing";
 		break;
-	case OP_EXTENT: case OP_GUARD: return "lengths and checks";
+	case OP_EXTENT:
+	case OP_GUARD: return "lengths and checks";
 	case OP_DOT:
 		if (!has_complex(f, in)) return "a matrix product, through BLAS";
 		break;
@@ -81,11 +100,12 @@ static const char *reason(const Fn *f, const Inst *in) {
 		}
 	}
 	if (!lower_takes(f, in)) return "it gives a length that is known when it runs";
-	const bool small = !in->nresults || type_is_small(f->ctx, ref_type(f, inst_result(in, 0)), NULL);
+	const bool small =
+		!in->nresults || type_is_small(f->ctx, ref_type(f, inst_result(in, 0)), NULL);
 	return small ? "too little work for machine code" : "one loop, with nothing to fuse it with";
 }
 
-/* ---- functions to be shown ----------------------------------------------------------------------------------------------------------------- */
+/* ---- functions to be shown ----------------------------------------------- */
 
 static void add_function(Show *s, Fn *f, const char *role, const int64_t *syms) {
 	if (!f || !f->finished || s->n == FUNCTIONS_MOST) return;
@@ -107,7 +127,7 @@ static void add_handed(Show *s, const Inst *in) {
 	}
 }
 
-/* ---- the text ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the text ------------------------------------------------------------ */
 
 static void show_assembly(Show *s, const Unit *u, uint32_t number) {
 	char why[256];
@@ -118,7 +138,9 @@ static void show_assembly(Show *s, const Unit *u, uint32_t number) {
 		text_format(s->out, "; %s\n", why);
 		return;
 	}
-	const CodegenOptions o = {.entry = arena_printf(s->keep, "atled_unit_%u", number), .level = native_level(u->module), .assembly = true};
+	const CodegenOptions o = {.entry = arena_printf(s->keep, "atled_unit_%u", number),
+	                          .level = native_level(u->module),
+	                          .assembly = true};
 	CodegenOutput out = {0};
 	if (codegen(u->module, &o, &out) || !out.bytes) text_format(s->out, "; %.255s\n", out.error);
 	else text_add(s->out, out.bytes, out.n);
@@ -155,7 +177,8 @@ static void show_region(Show *s, RegionId id, uint32_t depth) {
 				continue;
 			}
 			Lines lines = {0};
-			for (uint32_t k = 0; k < u->ninsts; k++) lines_add(&lines, f, &f->insts.at[u->insts[k]]);
+			for (uint32_t k = 0; k < u->ninsts; k++)
+				lines_add(&lines, f, &f->insts.at[u->insts[k]]);
 			describe_margin(s->out, depth, &lines);
 			text_format(s->out, "unit %u of machine code\n", s->units);
 			for (const char *p = u->notes; p && *p; p++) {
@@ -180,7 +203,8 @@ static void show_region(Show *s, RegionId id, uint32_t depth) {
 			text_format(s->out, "`%s` by the evaluator: %s\n", prims[in->op].name, why);
 		}
 		kept = (Kept){0};
-		for (uint32_t k = 0; k < in->nregions; k++) show_region(s, f->region_ids.at[in->regions + k], depth + 1);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			show_region(s, f->region_ids.at[in->regions + k], depth + 1);
 	}
 	flush(s, &kept, depth);
 }
@@ -201,11 +225,14 @@ static void show_heading(Show *s, const Shown *w) {
 	Text *out = s->out;
 	double in = 0, res = 0;
 	bool known = true;
-	for (uint32_t k = 0; k < fn_nparams(s->flat); k++) in += bytes_of(s, fn_param(s->flat, k), &known);
-	for (uint32_t k = 0; k < fn_nresults(s->flat); k++) res += bytes_of(s, fn_result(s->flat, k), &known);
+	for (uint32_t k = 0; k < fn_nparams(s->flat); k++)
+		in += bytes_of(s, fn_param(s->flat, k), &known);
+	for (uint32_t k = 0; k < fn_nresults(s->flat); k++)
+		res += bytes_of(s, fn_result(s->flat, k), &known);
 	text_format(out, "%s", w->f->name ? atom_text(s->c, w->f->name) : "a function");
 	if (w->role) text_format(out, ", %s", w->role);
-	text_format(out, ": %u unit%s of machine code", s->plan->units.n, s->plan->units.n == 1 ? "" : "s");
+	text_format(out, ": %u unit%s of machine code", s->plan->units.n,
+	            s->plan->units.n == 1 ? "" : "s");
 	if (known) {
 		text_str(out, "; arguments ");
 		describe_amount(out, in, "B");
@@ -244,17 +271,21 @@ static void run_show(Ctx *c, void *arg) {
 		if (i && s->assembly) break;
 		if (i) text_str(s->out, "\n");
 		show_one(s, s->list[i]);
-		if (s->assembly && !s->units) text_str(s->out, "; no machine code: the evaluator runs all of it\n");
+		if (s->assembly && !s->units)
+			text_str(s->out, "; no machine code: the evaluator runs all of it\n");
 		end_one(s);
 	}
 }
 
-Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, bool assembly, Text *out) {
+Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, bool assembly,
+                   Text *out) {
 	if (!native_target()->vector_bytes) {
-		text_format(out, "%snative code is off: there is none for this machine\n", assembly ? "; " : "");
+		text_format(out, "%snative code is off: there is none for this machine\n",
+		            assembly ? "; " : "");
 		return out->failed ? ST_NOMEM : ST_OK;
 	}
-	Show s = {.c = c, .f = f, .lengths = lengths, .nlengths = nlengths, .assembly = assembly, .out = out};
+	Show s = {
+		.c = c, .f = f, .lengths = lengths, .nlengths = nlengths, .assembly = assembly, .out = out};
 	const uint32_t mark = build_mark(c);
 	Status st = ctx_protect(c, run_show, &s);
 	if (st != ST_OK) build_unwind(c, mark);

@@ -1,10 +1,14 @@
-/* code_cache.c - a directory of object files: read with suspicion, written beside and renamed, the oldest removed.
+/* code_cache.c - a directory of object files: read with suspicion, written
+ * beside and renamed, the oldest removed.
  *
- * Needs: code_cache.h. Guarantees: what code_cache.h says. The directory is opened and checked once and everything else goes through its descriptor, so
+ * Needs: code_cache.h. Guarantees: what code_cache.h says. The directory is
+ * opened and checked once and everything else goes through its descriptor, so
  * nobody can put another one in its place in between.
  *
- * A file is a header and the object; its name is the key, so a file of another key under this name (a copy, a damaged disk) shows in the
- * header. The times of files say when they were last used, to within an hour: a hit need not write to the disk.
+ * A file is a header and the object; its name is the key, so a file of another
+ * key under this name (a copy, a damaged disk) shows in the header. The times
+ * of files say when they were last used, to within an hour: a hit need not
+ * write to the disk.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -41,10 +45,12 @@ struct NativeCache {
 	int directory;
 	uint64_t bound;
 	pthread_mutex_t lock;
-	uint64_t written; /* since the directory was last counted; at first so much that the first file counts it */
+	/* since the directory was last counted; at first so much that the first
+	 * file counts it */
+	uint64_t written;
 };
 
-/* ---- hashing ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- hashing ------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t x) {
 	h = (h ^ x) * 0x9e3779b97f4a7c15u;
@@ -76,7 +82,7 @@ NativeKey native_key(KHash module, const char *cpu, uint64_t options, const char
 	return (NativeKey){h[0], h[1]};
 }
 
-/* ---- the directory ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- the directory ------------------------------------------------------- */
 
 /* A directory of ours that nobody else can enter; -1 when it is not. */
 static int open_directory(const char *path) {
@@ -92,7 +98,8 @@ static int open_directory(const char *path) {
 
 static int open_default(void) {
 	char path[4096];
-	const char *asked = secure_getenv("ATLED_CACHE"), *base = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	const char *asked = secure_getenv("ATLED_CACHE"), *base = secure_getenv("XDG_CACHE_HOME"),
+			   *home = secure_getenv("HOME");
 	if (asked && *asked) return strcmp(asked, "off") ? open_directory(asked) : -1;
 	int n;
 	if (base && *base == '/') {
@@ -108,7 +115,9 @@ static int open_default(void) {
 }
 
 NativeCache *native_cache_open(const char *directory, uint64_t bound) {
-	const int fd = !directory ? open_default() : strcmp(directory, "off") ? open_directory(directory) : -1;
+	const int fd = !directory                 ? open_default()
+	               : strcmp(directory, "off") ? open_directory(directory)
+	                                          : -1;
 	if (fd < 0) return NULL;
 	NativeCache *c = malloc(sizeof *c);
 	if (!c) {
@@ -129,7 +138,8 @@ void native_cache_close(NativeCache *c) {
 }
 
 static void file_name(NativeKey key, char name[NAME_BYTES]) {
-	snprintf(name, NAME_BYTES, "%016llx%016llx.o", (unsigned long long)key.hi, (unsigned long long)key.lo);
+	snprintf(name, NAME_BYTES, "%016llx%016llx.o", (unsigned long long)key.hi,
+	         (unsigned long long)key.lo);
 }
 
 /* One of ours: an object, or what a process that died left half-written. */
@@ -139,7 +149,7 @@ static bool is_ours(const char *name, bool *temporary) {
 	return *temporary || (hex == 32 && !strcmp(name + 32, ".o"));
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static bool read_all(int fd, char *to, size_t n) {
 	while (n) {
@@ -166,13 +176,15 @@ bool native_cache_load(NativeCache *c, NativeKey key, CachedObject *out) {
 	struct stat st;
 	char *block = NULL;
 	Header h;
-	bool good = !fstat(fd, &st) && trusted(&st) && st.st_size > (off_t)sizeof h && (uint64_t)st.st_size <= MOST_OBJECT;
+	bool good = !fstat(fd, &st) && trusted(&st) && st.st_size > (off_t)sizeof h &&
+	            (uint64_t)st.st_size <= MOST_OBJECT;
 	const size_t n = good ? (size_t)st.st_size - sizeof h : 0;
 	good = good && (block = malloc(n + sizeof h)) && read_all(fd, block, n + sizeof h);
 	if (good) {
 		memcpy(&h, block, sizeof h);
-		good = !memcmp(h.magic, magic, sizeof magic) && h.codegen == CODEGEN_VERSION && h.abi == NATIVE_ABI_VERSION && h.lo == key.lo &&
-		       h.hi == key.hi && h.bytes == n && h.checksum == mix_bytes(key.lo, block + sizeof h, n);
+		good = !memcmp(h.magic, magic, sizeof magic) && h.codegen == CODEGEN_VERSION &&
+		       h.abi == NATIVE_ABI_VERSION && h.lo == key.lo && h.hi == key.hi && h.bytes == n &&
+		       h.checksum == mix_bytes(key.lo, block + sizeof h, n);
 	}
 	if (good && time(NULL) - st.st_mtime > USED_WITHIN) futimens(fd, NULL);
 	close(fd);
@@ -191,7 +203,7 @@ void native_cache_drop(NativeCache *c, NativeKey key) {
 	unlinkat(c->directory, name, 0);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 static bool write_all(int fd, const void *from, size_t n) {
 	const char *p = from;
@@ -217,7 +229,8 @@ static int older_first(const void *x, const void *y) {
 	return a->used.tv_nsec < b->used.tv_nsec ? -1 : a->used.tv_nsec > b->used.tv_nsec;
 }
 
-/* Counts the files and removes the oldest until three quarters of the bound are used. Under the lock. */
+/* Counts the files and removes the oldest until three quarters of the bound are
+ * used. Under the lock. */
 static void evict(NativeCache *c) {
 	const int fd = openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -262,10 +275,16 @@ void native_cache_store(NativeCache *c, NativeKey key, const void *bytes, size_t
 	if (!c || !n || n > MOST_OBJECT - sizeof(Header) || n > c->bound) return;
 	char name[NAME_BYTES], temporary[NAME_BYTES];
 	file_name(key, name);
-	snprintf(temporary, sizeof temporary, "%.32s.%ld-%u.tmp", name, (long)getpid(), atomic_fetch_add(&number, 1));
-	const int fd = openat(c->directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(temporary, sizeof temporary, "%.32s.%ld-%u.tmp", name, (long)getpid(),
+	         atomic_fetch_add(&number, 1));
+	const int fd =
+		openat(c->directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) return;
-	Header h = {.codegen = CODEGEN_VERSION, .abi = NATIVE_ABI_VERSION, .lo = key.lo, .hi = key.hi, .bytes = n};
+	Header h = {.codegen = CODEGEN_VERSION,
+	            .abi = NATIVE_ABI_VERSION,
+	            .lo = key.lo,
+	            .hi = key.hi,
+	            .bytes = n};
 	h.checksum = mix_bytes(key.lo, bytes, n);
 	memcpy(h.magic, magic, sizeof magic);
 	bool good = write_all(fd, &h, sizeof h) && write_all(fd, bytes, n);

@@ -1,11 +1,16 @@
-/* compile_service.c - the compile service: a table of code in memory, the cache on disk, the library that compiles, and a thread that does it in the
+/* compile_service.c - the compile service: a table of code in memory, the cache
+ * on disk, the library that compiles, and a thread that does it in the
  * background.
  *
- * Needs: compile_service.h, dlfcn.h, pthreads. Guarantees: what compile_service.h says. What the process shares is in one struct under one lock; compiling and
- * loading happen outside of it, so two threads that want the same at once may both make it, and one result is thrown away.
+ * Needs: compile_service.h, dlfcn.h, pthreads. Guarantees: what
+ * compile_service.h says. What the process shares is in one struct under one
+ * lock; compiling and loading happen outside of it, so two threads that want
+ * the same at once may both make it, and one result is thrown away.
  *
- * After a fork the child has no background thread: requests that were under way are done there, without a result. A child of a process that was
- * compiling at that moment does not compile again, for LLVM's and the dynamic linker's locks may be taken for ever; what is on disk it still loads.
+ * After a fork the child has no background thread: requests that were under way
+ * are done there, without a result. A child of a process that was compiling at
+ * that moment does not compile again, for LLVM's and the dynamic linker's locks
+ * may be taken for ever; what is on disk it still loads.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -72,13 +77,14 @@ static struct Store {
 	pthread_t thread;
 	NativeRequest *first, *last, *running;
 } store = {
-    .life = PTHREAD_MUTEX_INITIALIZER,
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .wake = PTHREAD_COND_INITIALIZER,
-    .finished = PTHREAD_COND_INITIALIZER,
+	.life = PTHREAD_MUTEX_INITIALIZER,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = PTHREAD_COND_INITIALIZER,
+	.finished = PTHREAD_COND_INITIALIZER,
 };
 
-/* The library, found and opened under its own lock: opening takes milliseconds. */
+/* The library, found and opened under its own lock: opening takes milliseconds.
+ */
 static struct Library {
 	pthread_mutex_t lock;
 	bool looked, found;
@@ -91,15 +97,16 @@ static void say(char *why, size_t cap, const char *text) {
 	if (cap) snprintf(why, cap, "%s", text);
 }
 
-/* ---- the library ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the library --------------------------------------------------------- */
 
-/* What names the generator in keys: a library that was built anew is another one. */
+/* What names the generator in keys: a library that was built anew is another
+ * one. */
 static bool is_library(const char *path) {
 	struct stat st;
 	if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
 	snprintf(library.path, sizeof library.path, "%s", path);
-	snprintf(library.identity, sizeof library.identity, "%llu %lld.%09ld", (unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec,
-	         st.st_mtim.tv_nsec);
+	snprintf(library.identity, sizeof library.identity, "%llu %lld.%09ld",
+	         (unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 	return true;
 }
 
@@ -115,7 +122,8 @@ static bool own_folder(char folder[PATH_MAX]) {
 	Dl_info info;
 	struct link_map *map = NULL;
 	char path[PATH_MAX];
-	if (dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name && *map->l_name) {
+	if (dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name &&
+	    *map->l_name) {
 		if (!realpath(map->l_name, path)) return false;
 	} else {
 		const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -137,14 +145,20 @@ static bool find_library(void) {
 	char folder[PATH_MAX];
 	if (asked && *asked) {
 		library.found = *asked == '/' && is_library(asked);
-		if (!library.found) snprintf(library.why, sizeof library.why, "native code is off: ATLED_CODEGEN does not name a library by its full path");
+		if (!library.found)
+			snprintf(library.why, sizeof library.why,
+			         "native code is off: ATLED_CODEGEN does not name a library by its full path");
 		return library.found;
 	}
-	library.found = own_folder(folder) && (is_library_in(folder, "") || is_library_in(folder, "atled/") || is_library_in(folder, "../lib/atled/"));
+	library.found =
+		own_folder(folder) && (is_library_in(folder, "") || is_library_in(folder, "atled/") ||
+	                           is_library_in(folder, "../lib/atled/"));
 #ifdef ATLED_LIBDIR
 	library.found = library.found || is_library_in(ATLED_LIBDIR, "atled/");
 #endif
-	if (!library.found) snprintf(library.why, sizeof library.why, "native code is off: the code generator's library (" LIBRARY ") was not found");
+	if (!library.found)
+		snprintf(library.why, sizeof library.why,
+		         "native code is off: the code generator's library (" LIBRARY ") was not found");
 	return library.found;
 }
 
@@ -154,7 +168,8 @@ static CodegenFn open_library(void) {
 	const char *error = handle ? NULL : dlerror();
 	if (handle) *(void **)&library.codegen = dlsym(handle, "atled_codegen");
 	if (library.codegen) return library.codegen;
-	snprintf(library.why, sizeof library.why, "native code is off: %.200s", error ? error : LIBRARY " has no atled_codegen");
+	snprintf(library.why, sizeof library.why, "native code is off: %.200s",
+	         error ? error : LIBRARY " has no atled_codegen");
 	library.found = false;
 	return NULL;
 }
@@ -191,11 +206,9 @@ bool native_available(NativeService *s, char *why, size_t cap) {
 	return false;
 }
 
-/* ---- code -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- code ---------------------------------------------------------------- */
 
-static NativeCode **bucket_of(NativeKey key) {
-	return &store.buckets[key.lo % BUCKETS];
-}
+static NativeCode **bucket_of(NativeKey key) { return &store.buckets[key.lo % BUCKETS]; }
 
 /* With one more reference; under the lock. */
 static NativeCode *find_code(NativeKey key) {
@@ -244,13 +257,9 @@ void native_code_free(NativeCode *code) {
 	free(code);
 }
 
-NativeEntry native_code_entry(const NativeCode *code) {
-	return native_entry(code->object);
-}
+NativeEntry native_code_entry(const NativeCode *code) { return native_entry(code->object); }
 
-size_t native_code_bytes(const NativeCode *code) {
-	return native_object_bytes(code->object);
-}
+size_t native_code_bytes(const NativeCode *code) { return native_object_bytes(code->object); }
 
 uint32_t native_codes_alive(void) {
 	pthread_mutex_lock(&store.lock);
@@ -259,19 +268,23 @@ uint32_t native_codes_alive(void) {
 	return n;
 }
 
-/* "atled_NAME_0123456789abcdef": the name in letters that tools take, and the key. */
+/* "atled_NAME_0123456789abcdef": the name in letters that tools take, and the
+ * key. */
 static void entry_symbol(NativeKey key, const char *name, char symbol[ENTRY_BYTES]) {
 	char plain[NAME_BYTES];
 	size_t n = 0;
 	for (; name && name[n] && n + 1 < sizeof plain; n++) {
 		const char c = name[n];
-		plain[n] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+		plain[n] =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
 	}
 	plain[n] = 0;
-	snprintf(symbol, ENTRY_BYTES, "atled_%s%s%016llx", plain, n ? "_" : "", (unsigned long long)key.lo);
+	snprintf(symbol, ENTRY_BYTES, "atled_%s%s%016llx", plain, n ? "_" : "",
+	         (unsigned long long)key.lo);
 }
 
-static NativeObject *load_timed(const void *bytes, size_t n, const char *symbol, NativeCounters *counters, char *why, size_t cap) {
+static NativeObject *load_timed(const void *bytes, size_t n, const char *symbol,
+                                NativeCounters *counters, char *why, size_t cap) {
 	const double t = clock_seconds();
 	NativeObject *object = native_load(bytes, n, symbol, why, cap);
 	counters->load_seconds += clock_seconds() - t;
@@ -285,7 +298,8 @@ static bool begin_compiling(char *why, size_t cap) {
 	const bool good = !store.broken;
 	if (good) store.compiling++;
 	pthread_mutex_unlock(&store.lock);
-	if (!good) say(why, cap, "native code is off: this process was forked while code was being compiled");
+	if (!good)
+		say(why, cap, "native code is off: this process was forked while code was being compiled");
 	return good;
 }
 
@@ -295,13 +309,15 @@ static void end_compiling(void) {
 	pthread_mutex_unlock(&store.lock);
 }
 
-static NativeObject *compile(const KModule *m, const NativeOptions *o, NativeCache *cache, NativeKey key, const char *symbol,
-                             NativeCounters *counters, char *why, size_t cap) {
+static NativeObject *compile(const KModule *m, const NativeOptions *o, NativeCache *cache,
+                             NativeKey key, const char *symbol, NativeCounters *counters, char *why,
+                             size_t cap) {
 	if (!begin_compiling(why, cap)) return NULL;
 	NativeObject *object = NULL;
 	CodegenFn codegen = native_codegen(why, cap);
 	if (codegen) {
-		const CodegenOptions options = {.entry = symbol, .level = o->level, .once = o->once, .debug_lines = o->debug_lines};
+		const CodegenOptions options = {
+			.entry = symbol, .level = o->level, .once = o->once, .debug_lines = o->debug_lines};
 		CodegenOutput out = {0};
 		const double t = clock_seconds();
 		const int failed = codegen(m, &options, &out);
@@ -322,22 +338,28 @@ static NativeObject *compile(const KModule *m, const NativeOptions *o, NativeCac
 	return object;
 }
 
-/* Line tables tell numbers of this process's texts, which the module's hash leaves out. */
+/* Line tables tell numbers of this process's texts, which the module's hash
+ * leaves out. */
 static uint64_t hash_of_spans(const KModule *m) {
 	uint64_t h = 1;
 	for (uint32_t k = 0; k < m->fns.n; k++) {
 		const KFn *f = m->fns.at[k];
-		for (uint32_t i = 0; i < f->insts.n; i++) h = (h ^ f->insts.at[i].span) * 0x9e3779b97f4a7c15u;
+		for (uint32_t i = 0; i < f->insts.n; i++)
+			h = (h ^ f->insts.at[i].span) * 0x9e3779b97f4a7c15u;
 	}
 	return h >> 8;
 }
 
-/* What code of m is known by. False with `why`: nothing can be compiled here. */
-static bool key_of(const KModule *m, const NativeOptions *o, NativeKey *key, char *why, size_t cap) {
+/* What code of m is known by. False with `why`: nothing can be compiled here.
+ */
+static bool key_of(const KModule *m, const NativeOptions *o, NativeKey *key, char *why,
+                   size_t cap) {
 	char identity[64], generator[64 + NAME_BYTES + 1];
 	if (!library_identity(identity, why, cap)) return false;
-	snprintf(generator, sizeof generator, "%s %.*s", identity, NAME_BYTES - 1, o->name ? o->name : "");
-	const uint64_t options = (uint64_t)(unsigned)o->level | (o->once ? 64u : 0) | (o->debug_lines ? hash_of_spans(m) << 8 | 128u : 0);
+	snprintf(generator, sizeof generator, "%s %.*s", identity, NAME_BYTES - 1,
+	         o->name ? o->name : "");
+	const uint64_t options = (uint64_t)(unsigned)o->level | (o->once ? 64u : 0) |
+	                         (o->debug_lines ? hash_of_spans(m) << 8 | 128u : 0);
 	*key = native_key(kmodule_hash(m), m->target.cpu, options, generator);
 	return true;
 }
@@ -357,7 +379,8 @@ bool native_is_known(const KModule *m, const NativeOptions *o) {
 	return true;
 }
 
-static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters *counters, char *why, size_t cap) {
+static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters *counters,
+                        char *why, size_t cap) {
 	char symbol[ENTRY_BYTES];
 	NativeKey key;
 	if (cap) *why = 0;
@@ -391,11 +414,12 @@ static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters
 	return code;
 }
 
-NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why, size_t cap) {
+NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why,
+                           size_t cap) {
 	return make(m, o, &s->counters, why, cap);
 }
 
-/* ---- the background ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the background ------------------------------------------------------ */
 
 /* The service is there as long as any of its requests is not done. */
 static void set_done(NativeRequest *r) {
@@ -460,7 +484,8 @@ static void leave_service(NativeRequest *r) {
 	s->counters.code_bytes += r->counters.code_bytes;
 	s->counters.compile_seconds += r->counters.compile_seconds;
 	s->counters.load_seconds += r->counters.load_seconds;
-	kmodule_free(r->module); /* here: its memory is the context's, and this is the context's thread */
+	/* here: its memory is the context's, and this is the context's thread */
+	kmodule_free(r->module);
 	r->service = NULL;
 }
 
@@ -549,7 +574,7 @@ void native_request_cancel(NativeRequest *r) {
 	if (s) drop_abandoned(s);
 }
 
-/* ---- fork -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- fork ---------------------------------------------------------------- */
 
 static void before_fork(void) {
 	pthread_mutex_lock(&store.life);
@@ -581,11 +606,9 @@ static void after_fork_child(void) {
 	pthread_mutex_init(&library.lock, NULL);
 }
 
-static void watch_forks(void) {
-	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
 
-/* ---- services ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- services ------------------------------------------------------------ */
 
 NativeService *native_service_new(Ctx *c) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -599,7 +622,8 @@ NativeService *native_service_new(Ctx *c) {
 	return s;
 }
 
-/* With the last service the thread ends; nobody else can have requests then, and new services wait. */
+/* With the last service the thread ends; nobody else can have requests then,
+ * and new services wait. */
 void native_service_free(NativeService *s) {
 	if (!s) return;
 	for (NativeRequest *r = s->requests; r; r = r->next_mine) leave_queue(r);
@@ -631,6 +655,4 @@ void native_service_free(NativeService *s) {
 	heap_free(s->ctx, s, sizeof *s);
 }
 
-const NativeCounters *native_counters(const NativeService *s) {
-	return &s->counters;
-}
+const NativeCounters *native_counters(const NativeService *s) { return &s->counters; }

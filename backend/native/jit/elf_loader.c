@@ -1,16 +1,21 @@
-/* elf_loader.c - our own small linker: sections of an ELF relocatable object, or of several that refer to each other, into one mapping, relocations
+/* elf_loader.c - our own small linker: sections of an ELF relocatable object,
+ * or of several that refer to each other, into one mapping, relocations
  * applied, undefined symbols from a fixed table.
  *
- * Needs: elf_loader.h, elf.h, mmap; runtime.h for the addresses of the runtime. Guarantees: what elf_loader.h says: every offset, size and index that the
+ * Needs: elf_loader.h, elf.h, mmap; runtime.h for the addresses of the runtime.
+ * Guarantees: what elf_loader.h says: every offset, size and index that the
  * object gives is checked against what is there before it is used.
  *
- * One mapping of three zones, on pages of their own, at most MOST_BYTES long, so that code reaches data and other code by the displacements that
+ * One mapping of three zones, on pages of their own, at most MOST_BYTES long,
+ * so that code reaches data and other code by the displacements that
  * instructions have: 2 GB on x86-64, 128 MB for calls on AArch64.
  *
  *     code and stubs (read, execute) | constants, the table of addresses (read) | data (read, write)
  *
- * Functions of the program may be farther away, so calls go through a stub here: a jump to where the 8 bytes at its end say. Unwind tables
- * are left out: nothing unwinds through generated code. What relocations of each architecture do is a table; the rest is the same for both.
+ * Functions of the program may be farther away, so calls go through a stub
+ * here: a jump to where the 8 bytes at its end say. Unwind tables are left out:
+ * nothing unwinds through generated code. What relocations of each architecture
+ * do is a table; the rest is the same for both.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -53,7 +58,8 @@ typedef struct Section {
 	uint64_t at; /* in the mapping */
 } Section;
 
-/* Of a symbol that is referred to: its stub's and its address's place in their tables, plus 1. near: it is in the mapping and needs no stub. */
+/* Of a symbol that is referred to: its stub's and its address's place in their
+ * tables, plus 1. near: it is in the mapping and needs no stub. */
 typedef struct Slots {
 	uint32_t stub, address;
 	bool near;
@@ -80,15 +86,18 @@ typedef struct Loader {
 	char *map;
 } Loader;
 
-/* ---- architectures ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- architectures ------------------------------------------------------- */
 
-/* A relocation's value: a symbol with its addend, also without a sign; the distance to it; the distance of the 4 KiB pages; its place in such a page. */
+/* A relocation's value: a symbol with its addend, also without a sign; the
+ * distance to it; the distance of the 4 KiB pages; its place in such a page. */
 typedef enum Number { VALUE, UNSIGNED, DISTANCE, PAGES, IN_PAGE } Number;
 
-/* What is meant by a symbol: itself; itself, but its stub where it is not in the mapping; the 8 bytes that hold its address. */
+/* What is meant by a symbol: itself; itself, but its stub where it is not in
+ * the mapping; the 8 bytes that hold its address. */
 typedef enum Referent { ITSELF, NEAR, ADDRESS } Referent;
 
-/* What a relocation does: of its value, which has `bits` bits, those from bit `drop` on become a number of `width` bytes, or a field from bit `at` on of an
+/* What a relocation does: of its value, which has `bits` bits, those from bit
+ * `drop` on become a number of `width` bytes, or a field from bit `at` on of an
  * instruction. The dropped ones are zero. */
 typedef struct Relocation {
 	uint16_t type;
@@ -98,10 +107,12 @@ typedef struct Relocation {
 	uint8_t bits, drop, at;
 } Relocation;
 
-/* stub_code: a jump to where the 8 bytes behind it say. GAP: what is between functions, a trap. */
+/* stub_code: a jump to where the 8 bytes behind it say. GAP: what is between
+ * functions, a trap. */
 #if defined(__x86_64__)
 enum { MACHINE = EM_X86_64, GAP = 0xcc };
-static const unsigned char stub_code[STUB_BYTES - 8] = {0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90}; /* jmp *2(%rip) */
+/* jmp *2(%rip) */
+static const unsigned char stub_code[STUB_BYTES - 8] = {0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90};
 static const Relocation relocations[] = {
 	{R_X86_64_PC32, 4, DISTANCE, NEAR, 32, 0, 0},
 	{R_X86_64_PLT32, 4, DISTANCE, NEAR, 32, 0, 0},
@@ -116,7 +127,8 @@ static const Relocation relocations[] = {
 };
 #else
 enum { MACHINE = EM_AARCH64, GAP = 0 };
-static const unsigned char stub_code[STUB_BYTES - 8] = {0x50, 0, 0, 0x58, 0, 2, 0x1f, 0xd6}; /* ldr x16, 8; br x16 */
+/* ldr x16, 8; br x16 */
+static const unsigned char stub_code[STUB_BYTES - 8] = {0x50, 0, 0, 0x58, 0, 2, 0x1f, 0xd6};
 static const Relocation relocations[] = {
 	{R_AARCH64_CALL26, 4, DISTANCE, NEAR, 28, 2, 0},
 	{R_AARCH64_JUMP26, 4, DISTANCE, NEAR, 28, 2, 0},
@@ -138,7 +150,7 @@ static const Relocation relocations[] = {
 };
 #endif
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 static bool fail(Loader *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(Loader *l, const char *format, ...) {
@@ -149,21 +161,63 @@ static bool fail(Loader *l, const char *format, ...) {
 	return false;
 }
 
-/* ---- what undefined symbols may be ------------------------------------------------------------------------------------------------------- */
+/* ---- what undefined symbols may be --------------------------------------- */
 
 typedef void (*AnyFn)(void);
 
 static void *symbol_address(const char *name) {
-#define BOTH(name) {#name, (AnyFn)name}, {#name "f", (AnyFn)name##f}
+#define BOTH(name)                                                                                 \
+	{#name, (AnyFn)name}, { #name "f", (AnyFn)name##f }
 	static const struct {
 		const char *name;
 		AnyFn at;
 	} table[] = {
-	    {"memcpy", (AnyFn)memcpy}, {"memset", (AnyFn)memset}, {"memmove", (AnyFn)memmove}, {"memcmp", (AnyFn)memcmp},
-	    BOTH(floor), BOTH(ceil), BOTH(trunc), BOTH(rint), BOTH(nearbyint), BOTH(round), BOTH(fma), BOTH(sqrt), BOTH(fabs), BOTH(copysign),
-	    BOTH(fmin), BOTH(fmax), BOTH(fmod), BOTH(ldexp), BOTH(frexp), BOTH(logb), BOTH(pow), BOTH(exp), BOTH(exp2), BOTH(expm1), BOTH(log),
-	    BOTH(log2), BOTH(log10), BOTH(log1p), BOTH(sin), BOTH(cos), BOTH(tan), BOTH(asin), BOTH(acos), BOTH(atan), BOTH(atan2), BOTH(sinh),
-	    BOTH(cosh), BOTH(tanh), BOTH(asinh), BOTH(acosh), BOTH(atanh), BOTH(cbrt), BOTH(hypot), BOTH(erf), BOTH(erfc), BOTH(tgamma),
+		{"memcpy", (AnyFn)memcpy},
+		{"memset", (AnyFn)memset},
+		{"memmove", (AnyFn)memmove},
+		{"memcmp", (AnyFn)memcmp},
+		BOTH(floor),
+		BOTH(ceil),
+		BOTH(trunc),
+		BOTH(rint),
+		BOTH(nearbyint),
+		BOTH(round),
+		BOTH(fma),
+		BOTH(sqrt),
+		BOTH(fabs),
+		BOTH(copysign),
+		BOTH(fmin),
+		BOTH(fmax),
+		BOTH(fmod),
+		BOTH(ldexp),
+		BOTH(frexp),
+		BOTH(logb),
+		BOTH(pow),
+		BOTH(exp),
+		BOTH(exp2),
+		BOTH(expm1),
+		BOTH(log),
+		BOTH(log2),
+		BOTH(log10),
+		BOTH(log1p),
+		BOTH(sin),
+		BOTH(cos),
+		BOTH(tan),
+		BOTH(asin),
+		BOTH(acos),
+		BOTH(atan),
+		BOTH(atan2),
+		BOTH(sinh),
+		BOTH(cosh),
+		BOTH(tanh),
+		BOTH(asinh),
+		BOTH(acosh),
+		BOTH(atanh),
+		BOTH(cbrt),
+		BOTH(hypot),
+		BOTH(erf),
+		BOTH(erfc),
+		BOTH(tgamma),
 	};
 	if (!strncmp(name, "atled_rt_", 9)) return native_runtime_symbol(name);
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -175,7 +229,7 @@ static void *symbol_address(const char *name) {
 	return NULL;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static bool within(const Part *p, uint64_t at, uint64_t bytes) {
 	return at <= p->n && bytes <= p->n - at;
@@ -190,7 +244,8 @@ static bool find_parts(Loader *l, const char *bytes, size_t n) {
 		return true;
 	}
 	memcpy(&head, bytes, sizeof head);
-	if (!head.n || head.n > NATIVE_PARTS_MOST) return fail(l, "%llu objects in one", (unsigned long long)head.n);
+	if (!head.n || head.n > NATIVE_PARTS_MOST)
+		return fail(l, "%llu objects in one", (unsigned long long)head.n);
 	size_t at = sizeof head;
 	for (l->nparts = 0; l->nparts < head.n; l->nparts++) {
 		const uint64_t size = head.bytes[l->nparts];
@@ -206,7 +261,8 @@ static bool read_header(Loader *l, Part *p) {
 	if (p->n < sizeof *h) return fail(l, "not an object: %zu bytes", p->n);
 	memcpy(h, p->bytes, sizeof *h);
 	if (memcmp(h->e_ident, ELFMAG, SELFMAG)) return fail(l, "not an ELF object");
-	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != MACHINE)
+	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    h->e_machine != MACHINE)
 		return fail(l, "an object for another machine");
 	if (h->e_type != ET_REL) return fail(l, "not a relocatable object");
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum || h->e_shnum > MOST_SECTIONS ||
@@ -225,7 +281,9 @@ static const char *text_at(const Part *p, const Section *table, uint64_t at) {
 }
 
 static Zone zone_of(const Elf64_Shdr *h, const char *name) {
-	if (!(h->sh_flags & SHF_ALLOC) || h->sh_type == SHT_NOTE || h->sh_type == SHT_X86_64_UNWIND || !strcmp(name, ".eh_frame")) return ZONE_NONE;
+	if (!(h->sh_flags & SHF_ALLOC) || h->sh_type == SHT_NOTE || h->sh_type == SHT_X86_64_UNWIND ||
+	    !strcmp(name, ".eh_frame"))
+		return ZONE_NONE;
 	if (h->sh_flags & SHF_EXECINSTR) return ZONE_CODE;
 	if ((h->sh_flags & SHF_WRITE) && strncmp(name, ".data.rel.ro", 12)) return ZONE_DATA;
 	return ZONE_CONST;
@@ -237,10 +295,12 @@ static bool read_sections(Loader *l, Part *p) {
 		Elf64_Shdr *h = &p->sections[i].h;
 		memcpy(h, p->bytes + eh->e_shoff + (uint64_t)i * sizeof *h, sizeof *h);
 		p->sections[i].zone = ZONE_NONE;
-		if (h->sh_type != SHT_NOBITS && h->sh_type != SHT_NULL && !within(p, h->sh_offset, h->sh_size))
+		if (h->sh_type != SHT_NOBITS && h->sh_type != SHT_NULL &&
+		    !within(p, h->sh_offset, h->sh_size))
 			return fail(l, "section %u is not inside the object", i);
 	}
-	if (eh->e_shstrndx >= p->nsections || p->sections[eh->e_shstrndx].h.sh_type != SHT_STRTAB) return fail(l, "sections have no names");
+	if (eh->e_shstrndx >= p->nsections || p->sections[eh->e_shstrndx].h.sh_type != SHT_STRTAB)
+		return fail(l, "sections have no names");
 	for (uint32_t i = 1; i < p->nsections; i++) {
 		Section *s = &p->sections[i];
 		const char *name = text_at(p, &p->sections[eh->e_shstrndx], s->h.sh_name);
@@ -251,10 +311,13 @@ static bool read_sections(Loader *l, Part *p) {
 		}
 		s->zone = zone_of(&s->h, name);
 		if (s->zone == ZONE_NONE) continue;
-		if (s->h.sh_flags & SHF_TLS) return fail(l, "variables of threads (section %.40s) are not supported", name);
-		if (s->h.sh_type == SHT_INIT_ARRAY || s->h.sh_type == SHT_FINI_ARRAY || s->h.sh_type == SHT_PREINIT_ARRAY)
+		if (s->h.sh_flags & SHF_TLS)
+			return fail(l, "variables of threads (section %.40s) are not supported", name);
+		if (s->h.sh_type == SHT_INIT_ARRAY || s->h.sh_type == SHT_FINI_ARRAY ||
+		    s->h.sh_type == SHT_PREINIT_ARRAY)
 			return fail(l, "initialisers (section %.40s) are not supported", name);
-		if (s->h.sh_type != SHT_PROGBITS && s->h.sh_type != SHT_NOBITS) return fail(l, "section %.40s has an unknown type", name);
+		if (s->h.sh_type != SHT_PROGBITS && s->h.sh_type != SHT_NOBITS)
+			return fail(l, "section %.40s has an unknown type", name);
 		const uint64_t align = s->h.sh_addralign ? s->h.sh_addralign : 1;
 		if ((align & (align - 1)) || align > 4096 || s->h.sh_size > MOST_BYTES)
 			return fail(l, "section %.40s has a bad size or alignment", name);
@@ -262,8 +325,9 @@ static bool read_sections(Loader *l, Part *p) {
 	}
 	if (!p->symtab) return fail(l, "no symbols");
 	const Elf64_Shdr *t = &p->symtab->h;
-	if (t->sh_entsize != sizeof(Elf64_Sym) || t->sh_size % sizeof(Elf64_Sym) || t->sh_size / sizeof(Elf64_Sym) > MOST_SYMBOLS ||
-	    t->sh_link >= p->nsections || p->sections[t->sh_link].h.sh_type != SHT_STRTAB)
+	if (t->sh_entsize != sizeof(Elf64_Sym) || t->sh_size % sizeof(Elf64_Sym) ||
+	    t->sh_size / sizeof(Elf64_Sym) > MOST_SYMBOLS || t->sh_link >= p->nsections ||
+	    p->sections[t->sh_link].h.sh_type != SHT_STRTAB)
 		return fail(l, "the table of symbols is broken");
 	p->strtab = &p->sections[t->sh_link];
 	p->nsymbols = (uint32_t)(t->sh_size / sizeof(Elf64_Sym));
@@ -281,7 +345,7 @@ static const char *symbol_name(const Part *p, const Elf64_Sym *s) {
 	return name ? name : "?";
 }
 
-/* ---- relocations ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- relocations --------------------------------------------------------- */
 
 static const Relocation *relocation_of(const Elf64_Rela *r) {
 	for (size_t i = 0; i < sizeof relocations / sizeof *relocations; i++)
@@ -310,7 +374,9 @@ static bool put_number(const Relocation *how, char *place, uint64_t v) {
 	}
 	uint32_t in, field = (1u << (how->bits - how->drop)) - 1, bits = (uint32_t)v & field;
 	memcpy(&in, place, sizeof in);
-	if (how->value == PAGES) in = (in & ~(3u << 29 | field >> 2 << 5)) | (bits & 3) << 29 | bits >> 2 << 5; /* adrp has the low two elsewhere */
+	/* adrp has the low two elsewhere */
+	if (how->value == PAGES)
+		in = (in & ~(3u << 29 | field >> 2 << 5)) | (bits & 3) << 29 | bits >> 2 << 5;
 	else in = (in & ~(field << how->at)) | bits << how->at;
 	memcpy(place, &in, sizeof in);
 	return true;
@@ -321,12 +387,16 @@ static bool find_in_others(const Loader *l, const Part *mine, const char *name, 
 /* Checks a relocation and notes the stub or address it needs. */
 static bool check_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
 	const Relocation *how = relocation_of(r);
-	if (!how) return fail(l, "relocation type %u is not supported", (unsigned)ELF64_R_TYPE(r->r_info));
+	if (!how)
+		return fail(l, "relocation type %u is not supported", (unsigned)ELF64_R_TYPE(r->r_info));
 	if (!how->width) return true;
 	const uint64_t k = ELF64_R_SYM(r->r_info);
-	if (!k || k >= p->nsymbols) return fail(l, "a relocation names symbol %llu of %u", (unsigned long long)k, p->nsymbols);
-	if (r->r_offset > target->h.sh_size || how->width > target->h.sh_size - r->r_offset) return fail(l, "a relocation outside of its section");
-	if (target->h.sh_type == SHT_NOBITS) return fail(l, "a relocation in a section without contents");
+	if (!k || k >= p->nsymbols)
+		return fail(l, "a relocation names symbol %llu of %u", (unsigned long long)k, p->nsymbols);
+	if (r->r_offset > target->h.sh_size || how->width > target->h.sh_size - r->r_offset)
+		return fail(l, "a relocation outside of its section");
+	if (target->h.sh_type == SHT_NOBITS)
+		return fail(l, "a relocation in a section without contents");
 	if (how->value <= UNSIGNED && how->bits == 32) l->low = true;
 	if (how->way == ADDRESS) {
 		if (!p->slots[k].address) p->slots[k].address = ++l->naddresses;
@@ -341,15 +411,19 @@ static bool check_relocation(Loader *l, Part *p, const Section *target, const El
 
 /* Functions that are defined in code. */
 static bool is_function(const Part *p, const Elf64_Sym *s) {
-	return s->st_shndx < p->nsections && s->st_shndx != SHN_UNDEF && p->sections[s->st_shndx].zone == ZONE_CODE &&
-	       s->st_value < p->sections[s->st_shndx].h.sh_size && ELF64_ST_TYPE(s->st_info) <= STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_OBJECT;
+	return s->st_shndx < p->nsections && s->st_shndx != SHN_UNDEF &&
+	       p->sections[s->st_shndx].zone == ZONE_CODE &&
+	       s->st_value < p->sections[s->st_shndx].h.sh_size &&
+	       ELF64_ST_TYPE(s->st_info) <= STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_OBJECT;
 }
 
 /* A function that is defined and not local; its place in the mapping. */
 static bool find_function(const Part *p, const char *name, uint64_t *at) {
 	for (uint32_t k = 1; k < p->nsymbols; k++) {
 		const Elf64_Sym s = symbol(p, k);
-		if (!is_function(p, &s) || ELF64_ST_BIND(s.st_info) == STB_LOCAL || strcmp(symbol_name(p, &s), name)) continue;
+		if (!is_function(p, &s) || ELF64_ST_BIND(s.st_info) == STB_LOCAL ||
+		    strcmp(symbol_name(p, &s), name))
+			continue;
 		*at = p->sections[s.st_shndx].at + s.st_value;
 		return true;
 	}
@@ -378,7 +452,8 @@ static bool find_symbol(Loader *l, const Part *p, uint32_t k, uint64_t *address)
 		*address = s.st_value;
 		return true;
 	}
-	if (s.st_shndx >= p->nsections || p->sections[s.st_shndx].zone == ZONE_NONE || s.st_value > p->sections[s.st_shndx].h.sh_size)
+	if (s.st_shndx >= p->nsections || p->sections[s.st_shndx].zone == ZONE_NONE ||
+	    s.st_value > p->sections[s.st_shndx].h.sh_size)
 		return fail(l, "symbol %.60s is not in a section that is loaded", symbol_name(p, &s));
 	*address = (uint64_t)(uintptr_t)l->map + p->sections[s.st_shndx].at + s.st_value;
 	return true;
@@ -389,22 +464,28 @@ static bool apply_relocation(Loader *l, Part *p, const Section *target, const El
 	const uint32_t k = (uint32_t)ELF64_R_SYM(r->r_info);
 	if (!how->width) return true;
 	uint64_t s;
-	if (how->way == ADDRESS) s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (p->slots[k].address - 1u);
-	else if (how->way == NEAR && p->slots[k].stub) s = (uint64_t)(uintptr_t)l->map + l->stubs_at + (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
+	if (how->way == ADDRESS)
+		s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (p->slots[k].address - 1u);
+	else if (how->way == NEAR && p->slots[k].stub)
+		s = (uint64_t)(uintptr_t)l->map + l->stubs_at +
+		    (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
 	else if (!find_symbol(l, p, k, &s)) return false;
 	return put_number(how, l->map + target->at + r->r_offset, s + (uint64_t)r->r_addend) ||
 	       fail(l, "a relocation of type %u does not reach", (unsigned)how->type);
 }
 
 /* Runs `each` over all relocations of sections that are loaded. */
-static bool for_relocations(Loader *l, Part *p, bool (*each)(Loader *l, Part *p, const Section *target, const Elf64_Rela *r)) {
+static bool for_relocations(Loader *l, Part *p,
+                            bool (*each)(Loader *l, Part *p, const Section *target,
+                                         const Elf64_Rela *r)) {
 	for (uint32_t i = 1; i < p->nsections; i++) {
 		const Elf64_Shdr *h = &p->sections[i].h;
 		if (h->sh_type != SHT_RELA && h->sh_type != SHT_REL) continue;
 		if (h->sh_info >= p->nsections) return fail(l, "relocations for no section");
 		const Section *target = &p->sections[h->sh_info];
 		if (target->zone == ZONE_NONE) continue;
-		if (h->sh_type == SHT_REL || h->sh_entsize != sizeof(Elf64_Rela) || h->sh_link >= p->nsections || &p->sections[h->sh_link] != p->symtab)
+		if (h->sh_type == SHT_REL || h->sh_entsize != sizeof(Elf64_Rela) ||
+		    h->sh_link >= p->nsections || &p->sections[h->sh_link] != p->symtab)
 			return fail(l, "a table of relocations is broken");
 		for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= h->sh_size; at += sizeof(Elf64_Rela)) {
 			Elf64_Rela r;
@@ -415,11 +496,9 @@ static bool for_relocations(Loader *l, Part *p, bool (*each)(Loader *l, Part *p,
 	return true;
 }
 
-/* ---- the mapping ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the mapping --------------------------------------------------------- */
 
-static uint64_t round_up(uint64_t x, uint64_t align) {
-	return (x + align - 1) & ~(align - 1);
-}
+static uint64_t round_up(uint64_t x, uint64_t align) { return (x + align - 1) & ~(align - 1); }
 
 static bool lay_out(Loader *l) {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -432,7 +511,9 @@ static bool lay_out(Loader *l) {
 				if (s->zone != (Zone)zone) continue;
 				s->at = at = round_up(at, s->h.sh_addralign);
 				at += s->h.sh_size;
-				if (at > MOST_BYTES) return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
+				if (at > MOST_BYTES)
+					return fail(l, "an object of more than %llu MB",
+					            (unsigned long long)(MOST_BYTES >> 20));
 			}
 		if (zone == ZONE_CODE) {
 			l->stubs_at = at = round_up(at, STUB_BYTES);
@@ -444,7 +525,8 @@ static bool lay_out(Loader *l) {
 		at = round_up(at, page);
 		l->zone_bytes[zone] = at - l->zone_at[zone];
 	}
-	if (at > MOST_BYTES) return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
+	if (at > MOST_BYTES)
+		return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
 	if (!l->zone_bytes[ZONE_CODE]) return fail(l, "no code");
 	l->bytes_mapped = at;
 	return true;
@@ -461,7 +543,9 @@ static bool fill_tables(Loader *l, const Part *p) {
 			memcpy(stub, stub_code, sizeof stub_code);
 			memcpy(stub + sizeof stub_code, &address, sizeof address);
 		}
-		if (p->slots[k].address) memcpy(l->map + l->addresses_at + (uint64_t)8 * (p->slots[k].address - 1u), &address, sizeof address);
+		if (p->slots[k].address)
+			memcpy(l->map + l->addresses_at + (uint64_t)8 * (p->slots[k].address - 1u), &address,
+			       sizeof address);
 	}
 	return true;
 }
@@ -472,13 +556,15 @@ static bool fill(Loader *l) {
 	if (l->low) flags |= MAP_32BIT;
 #endif
 	void *map = mmap(NULL, l->bytes_mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
-	if (map == MAP_FAILED) return fail(l, "no memory for %llu bytes of code", (unsigned long long)l->bytes_mapped);
+	if (map == MAP_FAILED)
+		return fail(l, "no memory for %llu bytes of code", (unsigned long long)l->bytes_mapped);
 	l->map = map;
 	memset(l->map, GAP, l->zone_bytes[ZONE_CODE]);
 	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
 		for (uint32_t i = 1; i < p->nsections; i++) {
 			const Section *s = &p->sections[i];
-			if (s->zone != ZONE_NONE && s->h.sh_type != SHT_NOBITS) memcpy(l->map + s->at, p->bytes + s->h.sh_offset, s->h.sh_size);
+			if (s->zone != ZONE_NONE && s->h.sh_type != SHT_NOBITS)
+				memcpy(l->map + s->at, p->bytes + s->h.sh_offset, s->h.sh_size);
 		}
 	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
 		if (!fill_tables(l, p) || !for_relocations(l, p, apply_relocation)) return false;
@@ -491,7 +577,8 @@ static void register_threads(void) {
 }
 #endif
 
-/* Where instructions are fetched by another way than data are written, what was written is to be fetched, also by threads that fetched what lay at these
+/* Where instructions are fetched by another way than data are written, what was
+ * written is to be fetched, also by threads that fetched what lay at these
  * addresses before. */
 static void tell_processors(const Loader *l) {
 	char *code = l->map + l->zone_at[ZONE_CODE];
@@ -507,7 +594,8 @@ static bool protect(Loader *l) {
 	tell_processors(l);
 	static const int rights[NZONES] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
 	for (int zone = 0; zone < ZONE_DATA; zone++)
-		if (l->zone_bytes[zone] && mprotect(l->map + l->zone_at[zone], l->zone_bytes[zone], rights[zone]))
+		if (l->zone_bytes[zone] &&
+		    mprotect(l->map + l->zone_at[zone], l->zone_bytes[zone], rights[zone]))
 			return fail(l, "the system does not let us make code executable");
 	return true;
 }
@@ -523,13 +611,11 @@ static bool find_entry(Loader *l, const char *entry, NativeObject *o) {
 	return fail(l, "no function %.60s", entry);
 }
 
-/* ---- perf and gdb ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- perf and gdb -------------------------------------------------------- */
 
 static atomic_uint told;
 
-void native_tell(unsigned flags) {
-	atomic_fetch_or(&told, flags);
-}
+void native_tell(unsigned flags) { atomic_fetch_or(&told, flags); }
 
 static void ask_environment(void) {
 	const char *perf = getenv("ATLED_PERF"), *gdb = getenv("ATLED_GDB");
@@ -548,14 +634,16 @@ static void tell_perf(const Loader *l) {
 			if (!is_function(p, &s) || ELF64_ST_TYPE(s.st_info) != STT_FUNC) continue;
 			char line[200];
 			const uintptr_t at = (uintptr_t)(l->map + p->sections[s.st_shndx].at + s.st_value);
-			const int n = snprintf(line, sizeof line, "%llx %llx %.120s\n", (unsigned long long)at, (unsigned long long)s.st_size, symbol_name(p, &s));
+			const int n = snprintf(line, sizeof line, "%llx %llx %.120s\n", (unsigned long long)at,
+			                       (unsigned long long)s.st_size, symbol_name(p, &s));
 			if (write(fd, line, (size_t)n) != n) break;
 		}
 	close(fd);
 }
 
-/* gdb's JIT interface: it looks for these two names in the program's table of symbols and stops at the function. The object it reads is a copy
- * with the sections' addresses filled in. */
+/* gdb's JIT interface: it looks for these two names in the program's table of
+ * symbols and stops at the function. The object it reads is a copy with the
+ * sections' addresses filled in. */
 typedef struct GdbEntry {
 	struct GdbEntry *next, *before;
 	const char *object;
@@ -581,7 +669,9 @@ static GdbEntry *tell_gdb(const Loader *l) {
 	for (uint32_t i = 1; i < p->nsections; i++) {
 		if (p->sections[i].zone == ZONE_NONE) continue;
 		const uint64_t address = (uint64_t)(uintptr_t)l->map + p->sections[i].at;
-		memcpy(copy + p->eh.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &address, sizeof address);
+		memcpy(copy + p->eh.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr) +
+		           offsetof(Elf64_Shdr, sh_addr),
+		       &address, sizeof address);
 	}
 	*e = (GdbEntry){.object = copy, .bytes = p->n};
 	pthread_mutex_lock(&gdb_lock);
@@ -607,7 +697,7 @@ static void untell_gdb(GdbEntry *e) {
 	free(e);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static bool load(Loader *l, const char *entry, NativeObject *o) {
 	for (Part *p = l->parts; p < l->parts + l->nparts; p++) {
@@ -659,9 +749,7 @@ struct NativeObject {
 	NativeEntry entry;
 };
 
-void native_tell(unsigned flags) {
-	(void)flags;
-}
+void native_tell(unsigned flags) { (void)flags; }
 
 NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *error, size_t cap) {
 	(void)bytes;
@@ -671,16 +759,10 @@ NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *
 	return NULL;
 }
 
-void native_unload(NativeObject *o) {
-	free(o);
-}
+void native_unload(NativeObject *o) { free(o); }
 
 #endif
 
-NativeEntry native_entry(const NativeObject *o) {
-	return o->entry;
-}
+NativeEntry native_entry(const NativeObject *o) { return o->entry; }
 
-size_t native_object_bytes(const NativeObject *o) {
-	return o->bytes;
-}
+size_t native_object_bytes(const NativeObject *o) { return o->bytes; }

@@ -1,7 +1,10 @@
-/* osr.c - on-stack replacement: a loop that turns out to be long goes on as machine code. The loop from where it stands becomes a function of its own.
+/* osr.c - on-stack replacement: a loop that turns out to be long goes on as
+ * machine code. The loop from where it stands becomes a function of its own.
  *
- * Needs: tier.h. Guarantees: the function does the turns that are left, from the carried values of the moment, and everything the loop reads
- * from around it comes in as arguments; when anything is in the way the evaluator goes on with the loop.
+ * Needs: tier.h. Guarantees: the function does the turns that are left, from
+ * the carried values of the moment, and everything the loop reads from around
+ * it comes in as arguments; when anything is in the way the evaluator goes on
+ * with the loop.
  */
 #include "backend/native/jit/tier.h"
 
@@ -18,17 +21,14 @@ typedef struct Osr {
 	bool *inside, *met, *shown, *wanted, *known;
 } Osr;
 
-static const Region *region_of(const Osr *o, uint32_t k) {
-	return inst_region(o->f, o->in, k);
-}
+static const Region *region_of(const Osr *o, uint32_t k) { return inst_region(o->f, o->in, k); }
 
-static void want_sym(void *ud, SymId s) {
-	((Osr *)ud)->wanted[s] = true;
-}
+static void want_sym(void *ud, SymId s) { ((Osr *)ud)->wanted[s] = true; }
 
 static void want_type(Osr *o, TypeId t) {
 	Type ty = *type_of(o->f->ctx, t);
-	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++) dim_each_sym(o->f->ctx, ty.dims[i], want_sym, o);
+	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++)
+		dim_each_sym(o->f->ctx, ty.dims[i], want_sym, o);
 }
 
 static void meet_ref(Osr *o, Ref r) {
@@ -57,7 +57,8 @@ static void look_inside(Osr *o, const Region *g, bool mark) {
 			if (*t != ':') continue;
 			uint32_t n;
 			const int64_t *words = attr_field(f->ctx, (Op)in->op, in->attr, field++, &n);
-			for (uint32_t k = 0; k < n && t[1] == 'D'; k++) dim_each_sym(f->ctx, (Dim)words[k], want_sym, o);
+			for (uint32_t k = 0; k < n && t[1] == 'D'; k++)
+				dim_each_sym(f->ctx, (Dim)words[k], want_sym, o);
 			for (uint32_t k = 0; k < n && t[1] == 'y'; k++) want_type(o, (TypeId)words[k]);
 		}
 		for (uint32_t k = 0; k < in->nregions; k++) look_inside(o, inst_region(f, in, k), mark);
@@ -80,7 +81,9 @@ static void show_births(Osr *o, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
 		SymId s;
-		if (in->op == OP_BIND && dim_is_sym(f->ctx, (Dim)attr_int(f->ctx, OP_BIND, in->attr, 0), &s)) o->shown[s] = true;
+		if (in->op == OP_BIND &&
+		    dim_is_sym(f->ctx, (Dim)attr_int(f->ctx, OP_BIND, in->attr, 0), &s))
+			o->shown[s] = true;
 		for (uint32_t k = 0; k < in->nregions; k++) show_births(o, inst_region(f, in, k));
 	}
 }
@@ -92,7 +95,8 @@ static void know_type(Osr *o, TypeId t) {
 		if (dim_is_sym(o->f->ctx, ty.dims[i], &s)) o->known[s] = true;
 }
 
-/* Symbols that have their lengths before the loop is reached; whether it was. The others are born by results inside it. */
+/* Symbols that have their lengths before the loop is reached; whether it was.
+ * The others are born by results inside it. */
 static bool know_before(Osr *o, const Region *g) {
 	const Fn *f = o->f;
 	for (uint32_t k = 0; k < g->nparams; k++) know_type(o, f->vals.at[g->params + k].type);
@@ -102,26 +106,29 @@ static bool know_before(Osr *o, const Region *g) {
 		if (in == o->in) return true;
 		for (uint32_t k = 0; k < in->nregions; k++)
 			if (know_before(o, inst_region(f, in, k))) return true;
-		if (in->op == OP_BIND && dim_is_sym(f->ctx, (Dim)attr_int(f->ctx, OP_BIND, in->attr, 0), &s)) o->known[s] = true;
+		if (in->op == OP_BIND &&
+		    dim_is_sym(f->ctx, (Dim)attr_int(f->ctx, OP_BIND, in->attr, 0), &s))
+			o->known[s] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) know_type(o, f->vals.at[in->results + k].type);
 	}
 	return false;
 }
 
-static Ref mapped(Osr *o, Ref r) {
-	return refmap_get(o->b, &o->map, r);
-}
+static Ref mapped(Osr *o, Ref r) { return refmap_get(o->b, &o->map, r); }
 
 static RegionId copy_region(Osr *o, uint32_t k, Ref from) {
 	const Region g = *region_of(o, k);
 	Builder *b = o->b;
 	TypeId *types = ARENA_ARRAY(o->scratch, TypeId, g.nparams + 1);
-	Ref *params = ARENA_ARRAY(o->scratch, Ref, g.nparams + 1), *results = ARENA_ARRAY(o->scratch, Ref, g.nresults + 1);
+	Ref *params = ARENA_ARRAY(o->scratch, Ref, g.nparams + 1),
+		*results = ARENA_ARRAY(o->scratch, Ref, g.nresults + 1);
 	for (uint32_t i = 0; i < g.nparams; i++) types[i] = o->f->vals.at[g.params + i].type;
 	OpenRegion *open = build_region_begin(b, g.nparams, types, params);
-	for (uint32_t i = 0; i < g.nparams; i++) refmap_set(&o->map, ref_value(g.params + i), params[i]);
+	for (uint32_t i = 0; i < g.nparams; i++)
+		refmap_set(&o->map, ref_value(g.params + i), params[i]);
 	if (from) refmap_set(&o->map, ref_value(g.params), build2(b, OP_ADD, params[0], from));
-	for (uint32_t i = 0; i < g.ninsts; i++) build_copy_inst(b, &o->map, &o->f->insts.at[o->f->inst_order.at[g.insts + i]]);
+	for (uint32_t i = 0; i < g.ninsts; i++)
+		build_copy_inst(b, &o->map, &o->f->insts.at[o->f->inst_order.at[g.insts + i]]);
 	for (uint32_t i = 0; i < g.nresults; i++) results[i] = mapped(o, o->f->args.at[g.results + i]);
 	return build_region_end(b, open, g.nresults, results);
 }
@@ -139,9 +146,11 @@ static void run_osr(Ctx *c, void *arg) {
 	for (uint32_t k = 0; k < in->nregions; k++) look_inside(o, region_of(o, k), true);
 	for (uint32_t k = 0; k < in->nregions; k++) look_inside(o, region_of(o, k), false);
 	const uint32_t first = counted ? 1 : 0;
-	for (uint32_t k = 0; k < in->nresults; k++) show_type(o, ref_type(f, inst_arg(f, in, first + k)));
+	for (uint32_t k = 0; k < in->nresults; k++)
+		show_type(o, ref_type(f, inst_arg(f, in, first + k)));
 	for (uint32_t i = 0; i < o->free.n; i++) {
-		/* a length of which only a product is shown: machine code asks for it where it reads the array */
+		/* a length of which only a product is shown: machine code asks for it
+		 * where it reads the array */
 		want_type(o, f->vals.at[o->free.at[i]].type);
 		show_type(o, f->vals.at[o->free.at[i]].type);
 	}
@@ -155,9 +164,12 @@ static void run_osr(Ctx *c, void *arg) {
 	build_at(b, in->span);
 	o->map = refmap_new(b, f, true);
 	TypeId i64 = type_scalar(c, DT_I64);
-	Ref from = counted ? build_param(b, i64, 0) : REF_NONE, to = counted ? build_param(b, i64, 0) : REF_NONE;
-	Ref *carried = ARENA_ARRAY(o->scratch, Ref, in->nresults + 1), *results = ARENA_ARRAY(o->scratch, Ref, in->nresults + 1);
-	for (uint32_t k = 0; k < in->nresults; k++) carried[k] = build_param(b, ref_type(f, inst_arg(f, in, first + k)), 0);
+	Ref from = counted ? build_param(b, i64, 0) : REF_NONE,
+		to = counted ? build_param(b, i64, 0) : REF_NONE;
+	Ref *carried = ARENA_ARRAY(o->scratch, Ref, in->nresults + 1),
+		*results = ARENA_ARRAY(o->scratch, Ref, in->nresults + 1);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		carried[k] = build_param(b, ref_type(f, inst_arg(f, in, first + k)), 0);
 	for (uint32_t i = 0; i < o->free.n; i++) {
 		const Val *v = &f->vals.at[o->free.at[i]];
 		refmap_set(&o->map, ref_value(o->free.at[i]), build_param(b, v->type, v->name));
@@ -165,8 +177,11 @@ static void run_osr(Ctx *c, void *arg) {
 	Ref *lengths = ARENA_ARRAY(o->scratch, Ref, o->syms.n + 1);
 	for (uint32_t i = 0; i < o->syms.n; i++) lengths[i] = build_param(b, i64, 0);
 	for (uint32_t i = 0; i < o->syms.n; i++)
-		build(b, OP_BIND, 1, &lengths[i], attr_intern(c, (int64_t[]){dim_sym(c, o->syms.at[i])}, 1), NULL);
-	if (counted) build_for(b, build2(b, OP_SUB, to, from), in->nresults, carried, copy_region(o, 0, from), results);
+		build(b, OP_BIND, 1, &lengths[i], attr_intern(c, (int64_t[]){dim_sym(c, o->syms.at[i])}, 1),
+		      NULL);
+	if (counted)
+		build_for(b, build2(b, OP_SUB, to, from), in->nresults, carried, copy_region(o, 0, from),
+		          results);
 	else {
 		RegionId cond = copy_region(o, 0, REF_NONE), body = copy_region(o, 1, REF_NONE);
 		build_while(b, in->nresults, carried, cond, body, results);
@@ -175,19 +190,22 @@ static void run_osr(Ctx *c, void *arg) {
 	uint32_t *values = arena_alloc(o->keep, (o->free.n + o->syms.n + 1) * sizeof *values);
 	for (uint32_t i = 0; i < o->free.n; i++) values[i] = o->free.at[i];
 	for (uint32_t i = 0; i < o->syms.n; i++) values[o->free.n + i] = o->syms.at[i];
-	*made = (OsrLoop){.nfree = o->free.n, .nsyms = o->syms.n, .free = values, .syms = values + o->free.n};
+	*made = (OsrLoop){
+		.nfree = o->free.n, .nsyms = o->syms.n, .free = values, .syms = values + o->free.n};
 	made->fn = build_end(b, in->nresults, results);
 	o->made = made;
 }
 
-/* Carried types that change from turn to turn would need lengths of their own. */
+/* Carried types that change from turn to turn would need lengths of their own.
+ */
 static bool steady(const Fn *f, const Inst *in) {
 	const uint32_t first = in->op == OP_FOR ? 1 : 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		TypeId t = ref_type(f, inst_arg(f, in, first + k));
 		if (t != ref_type(f, inst_result(in, k))) return false;
 		for (uint32_t r = 0; r < in->nregions; r++)
-			if (t != f->vals.at[inst_region(f, in, r)->params + (in->op == OP_FOR) + k].type) return false;
+			if (t != f->vals.at[inst_region(f, in, r)->params + (in->op == OP_FOR) + k].type)
+				return false;
 	}
 	return true;
 }

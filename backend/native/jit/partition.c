@@ -1,11 +1,16 @@
-/* partition.c - which instructions of a function become units of machine code, and in what order everything runs.
+/* partition.c - which instructions of a function become units of machine code,
+ * and in what order everything runs.
  *
- * Needs: tier.h, lower/context.h. Guarantees: an instruction runs after what it reads, whether values or lengths, and after the guards in front of
- * it; checks and effects keep their order, so that the error told and the text printed are those of the program as it stands. Nothing moves past a reading of the clock.
+ * Needs: tier.h, lower/context.h. Guarantees: an instruction runs after what it
+ * reads, whether values or lengths, and after the guards in front of it; checks
+ * and effects keep their order, so that the error told and the text printed are
+ * those of the program as it stands. Nothing moves past a reading of the clock.
  *
- * Each region is sorted into levels: unit 0, instructions of the evaluator that need no more than it, unit 1, and so on. An instruction's level
- * is the highest of those it depends on, one more when it is for a unit and depends on one of the evaluator's. Time 2L is unit L, time 2L + 1
- * the evaluator's instructions of level L.
+ * Each region is sorted into levels: unit 0, instructions of the evaluator that
+ * need no more than it, unit 1, and so on. An instruction's level is the
+ * highest of those it depends on, one more when it is for a unit and depends on
+ * one of the evaluator's. Time 2L is unit L, time 2L + 1 the evaluator's
+ * instructions of level L.
  */
 #include "backend/native/jit/tier.h"
 #include "backend/native/lower/context.h"
@@ -19,23 +24,23 @@ typedef struct Planner {
 	const Fn *f;
 	const int64_t *hints;
 	Arena *scratch;
-	bool *native;      /* by instruction: may stand in a unit */
-	bool *bears;       /* by instruction: it, or something in it, gives a symbol its length */
-	uint32_t *at;      /* by value: position in the present region's list plus 1 of the instruction that makes it */
+	bool *native; /* by instruction: may stand in a unit */
+	bool *bears;  /* by instruction: it, or something in it, gives a symbol its length */
+	/* by value: position in the present region's list plus 1 of the
+	 * instruction that makes it */
+	uint32_t *at;
 	uint32_t *born_at; /* by symbol: the same */
 	uint32_t *uses;    /* by value, everywhere */
 	bool describe;
 } Planner;
 
-static const Inst *inst_of(const Planner *p, InstId i) {
-	return &p->f->insts.at[i];
-}
+static const Inst *inst_of(const Planner *p, InstId i) { return &p->f->insts.at[i]; }
 
-/* ---- who gives lengths --------------------------------------------------------------------------------------------------------------------- */
+/* ---- who gives lengths --------------------------------------------------- */
 
 typedef struct Births {
 	Planner *p;
-	bool *known;    /* by symbol */
+	bool *known; /* by symbol */
 	VEC(SymId) trail;
 } Births;
 
@@ -57,18 +62,22 @@ static bool births_in_region(Births *b, RegionId id) {
 	const Region *g = &f->regions.at[id];
 	uint32_t mark = b->trail.n;
 	bool any = false;
-	for (uint32_t k = 0; k < g->nparams; k++) any |= births_in_type(b, f->vals.at[g->params + k].type);
+	for (uint32_t k = 0; k < g->nparams; k++)
+		any |= births_in_type(b, f->vals.at[g->params + k].type);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		InstId n = f->inst_order.at[g->insts + i];
 		const Inst *in = inst_of(b->p, n);
 		bool here = in->op == OP_BIND;
 		SymId s;
-		if (here && dim_is_sym(b->p->c, (Dim)attr_int(b->p->c, OP_BIND, in->attr, 0), &s) && !b->known[s]) {
+		if (here && dim_is_sym(b->p->c, (Dim)attr_int(b->p->c, OP_BIND, in->attr, 0), &s) &&
+		    !b->known[s]) {
 			b->known[s] = true;
 			VEC_PUSH(b->p->scratch, &b->trail, s);
 		}
-		for (uint32_t r = 0; r < in->nregions; r++) here |= births_in_region(b, f->region_ids.at[in->regions + r]);
-		for (uint32_t k = 0; k < in->nresults; k++) here |= births_in_type(b, f->vals.at[in->results + k].type);
+		for (uint32_t r = 0; r < in->nregions; r++)
+			here |= births_in_region(b, f->region_ids.at[in->regions + r]);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			here |= births_in_type(b, f->vals.at[in->results + k].type);
 		b->p->bears[n] = here;
 		any |= here;
 	}
@@ -76,7 +85,7 @@ static bool births_in_region(Births *b, RegionId id) {
 	return any;
 }
 
-/* ---- what an instruction reads ------------------------------------------------------------------------------------------------------------- */
+/* ---- what an instruction reads ------------------------------------------- */
 
 typedef struct Reads {
 	Planner *p;
@@ -91,7 +100,8 @@ static void read_sym(void *ud, SymId s) {
 
 static void read_type(Reads *r, TypeId t) {
 	Type ty = *type_of(r->p->c, t);
-	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++) dim_each_sym(r->p->c, ty.dims[i], read_sym, r);
+	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++)
+		dim_each_sym(r->p->c, ty.dims[i], read_sym, r);
 }
 
 static void read_ref(Reads *r, Ref x) {
@@ -116,7 +126,8 @@ static void read_inst(Reads *r, const Inst *in) {
 	}
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *g = inst_region(f, in, k);
-		for (uint32_t i = 0; i < g->ninsts; i++) read_inst(r, &f->insts.at[f->inst_order.at[g->insts + i]]);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			read_inst(r, &f->insts.at[f->inst_order.at[g->insts + i]]);
 		for (uint32_t i = 0; i < g->nresults; i++) read_ref(r, f->args.at[g->results + i]);
 	}
 }
@@ -124,14 +135,17 @@ static void read_inst(Reads *r, const Inst *in) {
 /* Must keep its place among the others of which this holds. */
 static bool ordered(const Planner *p, const Inst *in) {
 	switch ((Op)in->op) {
-	case OP_MOD: case OP_FLOORDIV: case OP_POW: {
+	case OP_MOD:
+	case OP_FLOORDIV:
+	case OP_POW: {
 		Ref y = inst_arg(p->f, in, 1);
 		return dtype_is_int((Dtype)ref_ty(p->f, y)->dtype) && !ref_is_const(y);
 	}
 	case OP_GATHER: return true;
 	default: break;
 	}
-	if (!in->nregions) return prims[in->op].effect != EFFECT_PURE && in->op != OP_BIND && in->op != OP_PROGRESS;
+	if (!in->nregions)
+		return prims[in->op].effect != EFFECT_PURE && in->op != OP_BIND && in->op != OP_PROGRESS;
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *g = inst_region(p->f, in, k);
 		for (uint32_t i = 0; i < g->ninsts; i++)
@@ -140,7 +154,9 @@ static bool ordered(const Planner *p, const Inst *in) {
 	return false;
 }
 
-/* What is called with nothing, like clock(), says how things are at this moment: nothing moves past it, or a loop that measures what it does would measure nothing. */
+/* What is called with nothing, like clock(), says how things are at this
+ * moment: nothing moves past it, or a loop that measures what it does would
+ * measure nothing. */
 static bool is_moment(const Planner *p, const Inst *in) {
 	enum { TOKEN_STATE_CALLEE = 3 };
 	if (in->op == OP_DYNAMIC) return in->nargs == TOKEN_STATE_CALLEE;
@@ -152,7 +168,7 @@ static bool is_moment(const Planner *p, const Inst *in) {
 	return false;
 }
 
-/* ---- levels -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------- */
 
 typedef struct Levels {
 	Planner *p;
@@ -194,11 +210,15 @@ static void sort_levels(Levels *l) {
 	}
 }
 
-/* ---- worth --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- worth --------------------------------------------------------------- */
 
 static bool is_view(const Planner *p, const Inst *in) {
 	switch ((Op)in->op) {
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_STOP: break;
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_STOP: break;
 	case OP_GATHER:
 		if (ref_ty(p->f, inst_arg(p->f, in, 1))->rank) return false;
 		break;
@@ -207,16 +227,20 @@ static bool is_view(const Planner *p, const Inst *in) {
 	return !type_is_small(p->c, ref_type(p->f, inst_result(in, 0)), NULL);
 }
 
-/* A product of matrices that generated code does itself: of ones that are not large, or many of them, it needs no copying and no call for each; large ones it has tiles for on some
- * machines, on others they are BLAS's either way. A matrix by a vector is bound by memory. */
+/* A product of matrices that generated code does itself: of ones that are not
+ * large, or many of them, it needs no copying and no call for each; large ones
+ * it has tiles for on some machines, on others they are BLAS's either way. A
+ * matrix by a vector is bound by memory. */
 static bool is_own_product(const Planner *p, const Inst *in) {
 	enum { LARGE = 192 };
 	const Type *x = ref_ty(p->f, inst_arg(p->f, in, 0)), *y = ref_ty(p->f, inst_arg(p->f, in, 1));
 	uint32_t nc, nb;
 	const int64_t *sum = attr_field(p->c, OP_DOT, in->attr, 0, &nc);
 	attr_field(p->c, OP_DOT, in->attr, 2, &nb);
-	if (!dtype_is_real((Dtype)x->dtype) || x->rank <= nc + nb || y->rank <= nc + nb || !nc) return false;
-	if (nb || (nc == 1 && x->rank == 2 && y->rank == 2 && ktarget_has_large_tiles(native_target()))) return true;
+	if (!dtype_is_real((Dtype)x->dtype) || x->rank <= nc + nb || y->rank <= nc + nb || !nc)
+		return false;
+	if (nb || (nc == 1 && x->rank == 2 && y->rank == 2 && ktarget_has_large_tiles(native_target())))
+		return true;
 	const Type *o = ref_ty(p->f, inst_result(in, 0));
 	Dim lengths[MAX_RANK + 1];
 	uint32_t n = 0;
@@ -224,7 +248,8 @@ static bool is_own_product(const Planner *p, const Inst *in) {
 	lengths[n++] = x->dims[sum[0]];
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t v;
-		bool known = dim_is_const(p->c, lengths[i], &v) || (p->hints && dim_eval(p->c, lengths[i], p->hints, p->f->syms.n, &v) && v >= 0);
+		bool known = dim_is_const(p->c, lengths[i], &v) ||
+		             (p->hints && dim_eval(p->c, lengths[i], p->hints, p->f->syms.n, &v) && v >= 0);
 		if (known && v < LARGE) return true;
 	}
 	return false;
@@ -235,20 +260,25 @@ static uint32_t points(const Planner *p, const Inst *in) {
 		uint32_t sum = 1;
 		for (uint32_t k = 0; k < 2; k++) {
 			const Region *g = inst_region(p->f, in, k);
-			for (uint32_t i = 0; i < g->ninsts; i++) sum += points(p, inst_of(p, p->f->inst_order.at[g->insts + i]));
+			for (uint32_t i = 0; i < g->ninsts; i++)
+				sum += points(p, inst_of(p, p->f->inst_order.at[g->insts + i]));
 		}
 		return sum;
 	}
 	if (in->nregions || in->op == OP_CALL) return WORTH;
-	if (in->op == OP_GUARD || in->op == OP_EXTENT || in->op == OP_PROGRESS || is_view(p, in)) return 0;
+	if (in->op == OP_GUARD || in->op == OP_EXTENT || in->op == OP_PROGRESS || is_view(p, in))
+		return 0;
 	if (!in->nresults || type_is_small(p->c, ref_type(p->f, inst_result(in, 0)), NULL)) {
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (!type_is_small(p->c, ref_type(p->f, inst_arg(p->f, in, k)), NULL)) return in->op == OP_GATHER || in->op == OP_SLICE ? 1 : 3;
+			if (!type_is_small(p->c, ref_type(p->f, inst_arg(p->f, in, k)), NULL))
+				return in->op == OP_GATHER || in->op == OP_SLICE ? 1 : 3;
 		return 1;
 	}
 	switch ((Op)in->op) {
 	case OP_DOT: return is_own_product(p, in) ? WORTH : 1;
-	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return WORTH;
+	case OP_LU:
+	case OP_CHOLESKY:
+	case OP_TRISOLVE: return WORTH;
 	default: return prims[in->op].traits & TRAIT_MATHS ? WORTH : 3;
 	}
 }
@@ -258,9 +288,7 @@ typedef struct Readers {
 	bool *read; /* by position: by an instruction that is for a unit */
 } Readers;
 
-static void note_reader(void *ud, uint32_t position) {
-	((Readers *)ud)->read[position] = true;
-}
+static void note_reader(void *ud, uint32_t position) { ((Readers *)ud)->read[position] = true; }
 
 static void give_up_views(Planner *p, uint32_t n, const InstId *insts) {
 	Readers k = {.read = ARENA_ARRAY(p->scratch, bool, n + 1)};
@@ -273,7 +301,7 @@ static void give_up_views(Planner *p, uint32_t n, const InstId *insts) {
 	}
 }
 
-/* ---- regions ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static void plan_region(Planner *p, RegionId id);
 
@@ -281,12 +309,14 @@ static uint32_t count_insts(const Planner *p, const Inst *in) {
 	uint32_t n = 1;
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *g = inst_region(p->f, in, k);
-		for (uint32_t i = 0; i < g->ninsts; i++) n += count_insts(p, inst_of(p, p->f->inst_order.at[g->insts + i]));
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			n += count_insts(p, inst_of(p, p->f->inst_order.at[g->insts + i]));
 	}
 	return n;
 }
 
-/* false: some instructions cannot be lowered after all and are the evaluator's now; the region must be sorted again. */
+/* false: some instructions cannot be lowered after all and are the evaluator's
+ * now; the region must be sorted again. */
 static bool try_region(Planner *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	const InstId *insts = p->f->inst_order.at + g->insts;
@@ -298,7 +328,8 @@ static bool try_region(Planner *p, RegionId id) {
 	uint32_t made = 0;
 	InstId *chosen = ARENA_ARRAY(p->scratch, InstId, n + 1);
 	/* by level: which positions, in order */
-	uint32_t *start = ARENA_ARRAY(p->scratch, uint32_t, 2 * (l.highest + 1) + 2), *sorted = ARENA_ARRAY(p->scratch, uint32_t, n + 1);
+	uint32_t *start = ARENA_ARRAY(p->scratch, uint32_t, 2 * (l.highest + 1) + 2),
+			 *sorted = ARENA_ARRAY(p->scratch, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++) start[2 * l.level[i] + !p->native[insts[i]] + 1]++;
 	for (uint32_t t = 0; t < 2 * (l.highest + 1); t++) start[t + 1] += start[t];
 	uint32_t *fill = ARENA_ARRAY(p->scratch, uint32_t, 2 * (l.highest + 1) + 1);
@@ -317,15 +348,18 @@ static bool try_region(Planner *p, RegionId id) {
 		if (!(t & 1) && m && worth >= WORTH) {
 			item.unit = ARENA_NEW(p->p->keep, NativeUnit);
 			VEC_RESERVE(p->p->keep, &p->p->units, p->p->units.n + 1);
-			Unit *u = lower_unit(p->c, p->f, m, chosen, native_target(), p->hints, p->p->keep, p->describe);
+			Unit *u = lower_unit(p->c, p->f, m, chosen, native_target(), p->hints, p->p->keep,
+			                     p->describe);
 			if (!u) {
 				for (uint32_t k = 0; k < m; k++) p->native[chosen[k]] = false;
-				for (uint32_t k = p->p->units.n - made; k < p->p->units.n; k++) kmodule_free(p->p->units.at[k]->unit->module);
+				for (uint32_t k = p->p->units.n - made; k < p->p->units.n; k++)
+					kmodule_free(p->p->units.at[k]->unit->module);
 				p->p->units.n -= made;
 				return false;
 			}
 			item.unit->unit = u;
-			p->p->units.at[p->p->units.n++] = item.unit; /* at once, and without failing: who gives up frees what is there */
+			/* at once, and without failing: who gives up frees what is there */
+			p->p->units.at[p->p->units.n++] = item.unit;
 			made++;
 			VEC_PUSH(p->p->keep, &items, item);
 			for (uint32_t k = 0; k < m; k++) in_units += count_insts(p, inst_of(p, chosen[k]));
@@ -349,11 +383,13 @@ static void note_births(Planner *p, const Region *g, bool on) {
 		for (uint32_t k = 0; k < in->nresults; k++) p->at[in->results + k] = on ? i + 1 : 0;
 		if (!p->bears[n]) continue;
 		SymId s;
-		if (in->op == OP_BIND && dim_is_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), &s)) p->born_at[s] = on ? i + 1 : 0;
+		if (in->op == OP_BIND && dim_is_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), &s))
+			p->born_at[s] = on ? i + 1 : 0;
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Type t = *type_of(p->c, p->f->vals.at[in->results + k].type);
 			for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++)
-				if (dim_is_sym(p->c, t.dims[a], &s) && (!on || !p->born_at[s])) p->born_at[s] = on ? i + 1 : 0;
+				if (dim_is_sym(p->c, t.dims[a], &s) && (!on || !p->born_at[s]))
+					p->born_at[s] = on ? i + 1 : 0;
 		}
 	}
 }
@@ -367,7 +403,8 @@ static void plan_region(Planner *p, RegionId id) {
 	for (uint32_t i = 0; i < items.n; i++) {
 		if (items.at[i].unit) continue;
 		const Inst *in = inst_of(p, items.at[i].inst);
-		for (uint32_t k = 0; k < in->nregions; k++) plan_region(p, p->f->region_ids.at[in->regions + k]);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			plan_region(p, p->f->region_ids.at[in->regions + k]);
 	}
 }
 
@@ -384,7 +421,8 @@ NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, 
 	p.born_at = ARENA_ARRAY(keep, uint32_t, f->syms.n + 1);
 	Births b = {.p = &p, .known = ARENA_ARRAY(keep, bool, f->syms.n + 1)};
 	births_in_region(&b, 0);
-	for (uint32_t i = 0; i < f->insts.n; i++) p.native[i] = !p.bears[i] && lower_takes(f, inst_of(&p, i));
+	for (uint32_t i = 0; i < f->insts.n; i++)
+		p.native[i] = !p.bears[i] && lower_takes(f, inst_of(&p, i));
 	plan_region(&p, 0);
 	return plan;
 }
@@ -395,7 +433,8 @@ void native_plan_drop(NativePlan *p) {
 		if (u->request) native_request_cancel(u->request);
 		native_code_free(u->code);
 		if (u->unit->module && !u->request) kmodule_free(u->unit->module);
-		for (uint32_t i = 0; u->constants && i < u->unit->ninputs; i++) tensor_unref(u->constants[i]);
+		for (uint32_t i = 0; u->constants && i < u->unit->ninputs; i++)
+			tensor_unref(u->constants[i]);
 		u->request = NULL;
 		u->code = NULL;
 		u->unit->module = NULL;

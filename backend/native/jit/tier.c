@@ -1,47 +1,62 @@
 /* tier.c - when a function becomes machine code.
  *
- * Needs: tier.h, partition.c, compile_service.h. Guarantees: whatever goes wrong on the way leaves the function to the evaluator and the
- * program none the wiser; a function is compiled once, for all lengths.
+ * Needs: tier.h, partition.c, compile_service.h. Guarantees: whatever goes
+ * wrong on the way leaves the function to the evaluator and the program none
+ * the wiser; a function is compiled once, for all lengths.
  *
- * The evaluator's time for a call is estimated beforehand: instructions by their elements,
- * loops by their turns where a number or an argument says how many. A loop that nobody can
- * count beforehand adds what it has taken. A call that will take longer than the compiler is
- * worth waiting for it; the time of shorter ones adds up until the compiler is worth its while
- * in the background, and the machine code takes over at a later call. What is called by a
- * function whose code is being made is written out in that code and not compiled by itself
- * until it is there, nor is a statement, which runs once. A loop that turns out to be long is
- * compiled in the background, and goes on as machine code from where it stands then. What
- * turns out, once it is planned, to take the compiler longer than it can be worth so far is
- * put off, unless its code is at hand.
+ * The evaluator's time for a call is estimated beforehand: instructions by
+ * their elements, loops by their turns where a number or an argument says how
+ * many. A loop that nobody can count beforehand adds what it has taken. A call
+ * that will take longer than the compiler is worth waiting for it; the time of
+ * shorter ones adds up until the compiler is worth its while in the background,
+ * and the machine code takes over at a later call. What is called by a function
+ * whose code is being made is written out in that code and not compiled by
+ * itself until it is there, nor is a statement, which runs once. A loop that
+ * turns out to be long is compiled in the background, and goes on as machine
+ * code from where it stands then. What turns out, once it is planned, to take
+ * the compiler longer than it can be worth so far is put off, unless its code
+ * is at hand.
  */
 #include "backend/native/jit/tier.h"
 #include "lang/base/clock.h"
 #include <math.h>
 #include <stdlib.h>
 
-#define STEP_SECONDS 40e-9      /* of the evaluator, for one instruction */
-#define ELEMENT_SECONDS 0.7e-9  /* and one element, */
-#define MATHS_SECONDS 8e-9      /* of a function of vector mathematics */
-#define WAIT_SECONDS 5e-3       /* a call that takes the evaluator longer waits for the compiler */
-#define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions, before anything is known of its code: */
+#define STEP_SECONDS 40e-9     /* of the evaluator, for one instruction */
+#define ELEMENT_SECONDS 0.7e-9 /* and one element, */
+#define MATHS_SECONDS 8e-9     /* of a function of vector mathematics */
+#define WAIT_SECONDS 5e-3      /* a call that takes the evaluator longer waits for the compiler */
+/* of a function, and for each of its instructions, before anything is known
+ * of its code: */
+#define COMPILE_SECONDS 2e-3
 #define COMPILE_INST_SECONDS 10e-6
 #define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
-#define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
-#define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
-#define LEFT_TIMES 1.0          /* what does not say how long it will go on is taken to go on for so many times as long as it has taken */
-#define WAITING_SECONDS 0.25    /* a loop in a function whose code is being made: for this call alone it must be worth another compilation */
-#define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
+/* of a loop nobody can count beforehand; if there are many, tier_loop()
+ * hears of it */
+#define SOME_TURNS 20
+/* of the machine, about: larger modules are compiled quickly rather than
+ * well */
+#define FULL_LEVEL_INSTS 30000
+/* what does not say how long it will go on is taken to go on for so many
+ * times as long as it has taken */
+#define LEFT_TIMES 1.0
+/* a loop in a function whose code is being made: for this call alone it must
+ * be worth another compilation */
+#define WAITING_SECONDS 0.25
+#define DEPTH_MOST 12 /* of calls and of expressions that are looked into */
 
 typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierStage;
 
 typedef struct Tier {
 	TierStage stage;
 	uint64_t calls, next_estimate;
-	double call_seconds, spent; /* of the evaluator: a call at the very least, and all so far as a guess */
+	/* of the evaluator: a call at the very least, and all so far as a guess */
+	double call_seconds, spent;
 	double guess_seconds;
-	double compile_seconds;     /* estimated */
-	bool put_off;               /* planned, and found to take the compiler longer than it is worth so far */
-	Fn *flat;                   /* NULL: the function itself */
+	double compile_seconds; /* estimated */
+	/* planned, and found to take the compiler longer than it is worth so far */
+	bool put_off;
+	Fn *flat; /* NULL: the function itself */
 	Arena *keep;
 	NativePlan *plan;
 	Code *hot;
@@ -53,14 +68,17 @@ typedef struct TierState {
 	bool asked, available;
 } TierState;
 
-/* ---- settings ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- settings ------------------------------------------------------------ */
 
 static TierState *state_of(Backend *be) {
 	if (be->tiers) return be->tiers;
 	TierState *s = heap_alloc(be->ctx, sizeof *s);
 	if (!s) return NULL;
 	const char *word = getenv("ATLED_NATIVE");
-	NativeMode mode = !word ? NATIVE_ON : !strcmp(word, "off") ? NATIVE_OFF : !strcmp(word, "always") ? NATIVE_ALWAYS : NATIVE_ON;
+	NativeMode mode = !word                     ? NATIVE_ON
+	                  : !strcmp(word, "off")    ? NATIVE_OFF
+	                  : !strcmp(word, "always") ? NATIVE_ALWAYS
+	                                            : NATIVE_ON;
 	*s = (TierState){.mode = mode};
 	return be->tiers = s;
 }
@@ -85,15 +103,17 @@ static bool is_available(Ctx *c, TierState *s) {
 	return s->available;
 }
 
-/* ---- how long the evaluator will take ------------------------------------------------------------------------------------------------------ */
+/* ---- how long the evaluator will take ------------------------------------ */
 
 typedef struct Estimate {
 	const Fn *f;
-	const int64_t *syms;  /* lengths, -1 unknown */
-	const Value *args;    /* NULL: unknown */
+	const int64_t *syms; /* lengths, -1 unknown */
+	const Value *args;   /* NULL: unknown */
 	const struct Estimate *caller;
 	uint32_t depth;
-	double guess;         /* turns of a loop, and calls of a recursion, that nobody can count beforehand */
+	/* turns of a loop, and calls of a recursion, that nobody can count
+	 * beforehand */
+	double guess;
 } Estimate;
 
 static double length_of(const Estimate *e, Dim d) {
@@ -115,21 +135,36 @@ static bool known_number(const Estimate *e, Ref r, uint32_t depth, double *out) 
 	if (!ref_is_value(r) || !depth) return false;
 	const Region *body = &e->f->regions.at[0];
 	uint32_t v = REF_INDEX(r);
-	if (v >= body->params && v < body->params + body->nparams) return e->args && value_as_f64(e->args[v - body->params], out);
+	if (v >= body->params && v < body->params + body->nparams)
+		return e->args && value_as_f64(e->args[v - body->params], out);
 	const Inst *in = ref_inst(e->f, r);
 	if (!in) return false;
 	double x, y;
 	int64_t n;
 	switch ((Op)in->op) {
 	case OP_EXTENT:
-		if (!dim_eval(e->f->ctx, (Dim)attr_int(e->f->ctx, OP_EXTENT, in->attr, 0), e->syms, e->f->syms.n, &n)) return false;
+		if (!dim_eval(e->f->ctx, (Dim)attr_int(e->f->ctx, OP_EXTENT, in->attr, 0), e->syms,
+		              e->f->syms.n, &n))
+			return false;
 		*out = (double)n;
 		return true;
 	case OP_CONVERT: return known_number(e, inst_arg(e->f, in, 0), depth - 1, out);
-	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MAX: case OP_MIN: case OP_FLOORDIV:
-		if (!known_number(e, inst_arg(e->f, in, 0), depth - 1, &x) || !known_number(e, inst_arg(e->f, in, 1), depth - 1, &y)) return false;
-		*out = in->op == OP_ADD ? x + y : in->op == OP_SUB ? x - y : in->op == OP_MUL ? x * y : in->op == OP_MAX ? fmax(x, y) : in->op == OP_MIN ? fmin(x, y)
-		                                                                                                                        : floor(x / y);
+	case OP_ADD:
+	case OP_SUB:
+	case OP_MUL:
+	case OP_DIV:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_FLOORDIV:
+		if (!known_number(e, inst_arg(e->f, in, 0), depth - 1, &x) ||
+		    !known_number(e, inst_arg(e->f, in, 1), depth - 1, &y))
+			return false;
+		*out = in->op == OP_ADD   ? x + y
+		       : in->op == OP_SUB ? x - y
+		       : in->op == OP_MUL ? x * y
+		       : in->op == OP_MAX ? fmax(x, y)
+		       : in->op == OP_MIN ? fmin(x, y)
+		                          : floor(x / y);
 		return isfinite(*out);
 	default: return false;
 	}
@@ -148,10 +183,13 @@ static double call_seconds(const Estimate *e, const Inst *in) {
 	for (uint32_t s = 0; s < g->syms.n; s++) syms[s] = -1;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Type *want = ref_ty(g, fn_param(g, k)), *have = ref_ty(e->f, inst_arg(e->f, in, k));
-		for (uint32_t a = 0; want->kind == TY_TENSOR && have->kind == TY_TENSOR && a < want->rank; a++) {
+		for (uint32_t a = 0; want->kind == TY_TENSOR && have->kind == TY_TENSOR && a < want->rank;
+		     a++) {
 			SymId s;
 			int64_t n;
-			if (dim_is_sym(c, want->dims[a], &s) && dim_eval(c, have->dims[a], e->syms, e->f->syms.n, &n)) syms[s] = n;
+			if (dim_is_sym(c, want->dims[a], &s) &&
+			    dim_eval(c, have->dims[a], e->syms, e->f->syms.n, &n))
+				syms[s] = n;
 		}
 	}
 	Estimate inner = {.f = g, .syms = syms, .caller = e, .depth = e->depth + 1, .guess = e->guess};
@@ -165,12 +203,21 @@ static double inst_seconds(const Estimate *e, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_CALL: return STEP_SECONDS + call_seconds(e, in);
 	case OP_IF:
-	case OP_TRY: return STEP_SECONDS + fmax(region_seconds(e, inst_region(e->f, in, 0)), region_seconds(e, inst_region(e->f, in, 1)));
+	case OP_TRY:
+		return STEP_SECONDS + fmax(region_seconds(e, inst_region(e->f, in, 0)),
+		                           region_seconds(e, inst_region(e->f, in, 1)));
 	case OP_FOR:
 		if (!known_number(e, inst_arg(e->f, in, 0), DEPTH_MOST, &turns)) turns = e->guess;
 		return turns > 0 ? turns * region_seconds(e, inst_region(e->f, in, 0)) : 0;
-	case OP_WHILE: return e->guess * (region_seconds(e, inst_region(e->f, in, 0)) + region_seconds(e, inst_region(e->f, in, 1)));
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_HOST: case OP_PRINT: return STEP_SECONDS;
+	case OP_WHILE:
+		return e->guess * (region_seconds(e, inst_region(e->f, in, 0)) +
+		                   region_seconds(e, inst_region(e->f, in, 1)));
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_HOST:
+	case OP_PRINT: return STEP_SECONDS;
 	case OP_DOT:
 		n = elements_of(e, inst_arg(e->f, in, 0)) + elements_of(e, inst_result(in, 0));
 		break;
@@ -178,16 +225,19 @@ static double inst_seconds(const Estimate *e, const Inst *in) {
 		for (uint32_t k = 0; k < in->nargs; k++) n = fmax(n, elements_of(e, inst_arg(e->f, in, k)));
 		if (in->nresults) n = fmax(n, elements_of(e, inst_result(in, 0)));
 	}
-	return STEP_SECONDS + n * (prims[in->op].traits & TRAIT_MATHS ? MATHS_SECONDS : ELEMENT_SECONDS);
+	return STEP_SECONDS +
+	       n * (prims[in->op].traits & TRAIT_MATHS ? MATHS_SECONDS : ELEMENT_SECONDS);
 }
 
 static double region_seconds(const Estimate *e, const Region *g) {
 	double t = STEP_SECONDS;
-	for (uint32_t i = 0; i < g->ninsts; i++) t += inst_seconds(e, &e->f->insts.at[e->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		t += inst_seconds(e, &e->f->insts.at[e->f->inst_order.at[g->insts + i]]);
 	return t;
 }
 
-/* Instructions of the function and of what it calls, to that depth and for each call. */
+/* Instructions of the function and of what it calls, to that depth and for each
+ * call. */
 static double insts_of(const Fn *f, uint32_t depth) {
 	double n = f->insts.n;
 	if (!depth) return n;
@@ -212,7 +262,8 @@ static void lengths_of(const Code *code, const Value *args, int64_t *syms) {
 }
 
 static void estimate(Tier *t, Code *code, const Value *args) {
-	int64_t few[16], *syms = code->nsyms <= 16 ? few : heap_alloc(code->ctx, code->nsyms * sizeof *syms);
+	int64_t few[16],
+		*syms = code->nsyms <= 16 ? few : heap_alloc(code->ctx, code->nsyms * sizeof *syms);
 	t->next_estimate = 2 * t->calls + 1;
 	if (!syms) return;
 	lengths_of(code, args, syms);
@@ -221,10 +272,11 @@ static void estimate(Tier *t, Code *code, const Value *args) {
 	e.guess = SOME_TURNS;
 	t->guess_seconds = region_seconds(&e, &code->fn->regions.at[0]);
 	if (syms != few) heap_free(code->ctx, syms, code->nsyms * sizeof *syms);
-	if (!t->compile_seconds) t->compile_seconds = COMPILE_SECONDS + COMPILE_INST_SECONDS * insts_of(code->fn, 4);
+	if (!t->compile_seconds)
+		t->compile_seconds = COMPILE_SECONDS + COMPILE_INST_SECONDS * insts_of(code->fn, 4);
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------- */
 
 typedef struct Making {
 	Tier *t;
@@ -247,11 +299,10 @@ static void drop_plan(Tier *t) {
 	t->flat = NULL;
 }
 
-static Fn *plan_fn(const Tier *t, const Code *code) {
-	return t->flat ? t->flat : code->fn;
-}
+static Fn *plan_fn(const Tier *t, const Code *code) { return t->flat ? t->flat : code->fn; }
 
-/* Everything before the compiler. The hints are the caller's symbols, which the flat function's begin with. */
+/* Everything before the compiler. The hints are the caller's symbols, which the
+ * flat function's begin with. */
 static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	t->flat = fn_flatten_to_run(c, code->fn);
 	const Fn *f = plan_fn(t, code);
@@ -273,9 +324,12 @@ static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	return true;
 }
 
-/* What takes one instruction for each register of a vector takes more of them where registers are short: LLVM's time goes by those, and more than in proportion. */
+/* What takes one instruction for each register of a vector takes more of them
+ * where registers are short: LLVM's time goes by those, and more than in
+ * proportion. */
 int native_level(const KModule *m) {
-	const uint32_t wide = m->target.vector_bytes ? m->target.vector_bytes : (uint32_t)sizeof(double);
+	const uint32_t wide =
+		m->target.vector_bytes ? m->target.vector_bytes : (uint32_t)sizeof(double);
 	uint64_t n = 0;
 	for (uint32_t k = 0; k < m->fns.n; k++)
 		for (uint32_t i = 0; i < m->fns.at[k]->insts.n; i++) {
@@ -286,10 +340,14 @@ int native_level(const KModule *m) {
 	return n > FULL_LEVEL_INSTS ? 0 : 2;
 }
 
-/* What is compiled only because everything is may as well be compiled quickly. */
+/* What is compiled only because everything is may as well be compiled quickly.
+ */
 static NativeOptions options_of(Ctx *c, const Code *code, const Unit *u) {
-	const bool quick = backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS;
-	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL, .level = quick ? 0 : native_level(u->module), .once = quick};
+	const bool quick =
+		backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS;
+	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL,
+	                       .level = quick ? 0 : native_level(u->module),
+	                       .once = quick};
 }
 
 typedef struct Constants {
@@ -303,7 +361,9 @@ static bool take_constants(Ctx *c, Tier *t, const Fn *f) {
 		NativeUnit *nu = t->plan->units.at[k];
 		for (uint32_t i = 0; i < nu->unit->ninputs; i++) {
 			const Const *x = ref_constant(f, nu->unit->inputs[i].ref);
-			if (x && !nu->constants[i] && !(nu->constants[i] = tensor_contiguous(c, x->value.tensor))) return false;
+			if (x && !nu->constants[i] &&
+			    !(nu->constants[i] = tensor_contiguous(c, x->value.tensor)))
+				return false;
 		}
 	}
 	return true;
@@ -322,8 +382,10 @@ static void make_tables(Ctx *c, void *arg) {
 static bool finish(Backend *be, Tier *t, Code *code) {
 	Ctx *c = be->ctx;
 	Constants k = {.t = t};
-	if (ctx_protect(c, make_tables, &k) != ST_OK || !take_constants(c, t, plan_fn(t, code))) return false;
-	for (uint32_t i = 0; i < t->plan->units.n; i++) t->plan->units.at[i]->entry = native_code_entry(t->plan->units.at[i]->code);
+	if (ctx_protect(c, make_tables, &k) != ST_OK || !take_constants(c, t, plan_fn(t, code)))
+		return false;
+	for (uint32_t i = 0; i < t->plan->units.n; i++)
+		t->plan->units.at[i]->entry = native_code_entry(t->plan->units.at[i]->code);
 	t->hot = prepare(c, plan_fn(t, code), t->plan);
 	if (!t->hot) return false;
 	be->counters.units_compiled += t->plan->units.n;
@@ -345,7 +407,8 @@ double native_module_seconds(const KModule *m) {
 /* How long the compiler will take for what has been planned. */
 static double planned_seconds(const Tier *t) {
 	double seconds = COMPILE_SECONDS;
-	for (uint32_t i = 0; i < t->plan->units.n; i++) seconds += native_module_seconds(t->plan->units.at[i]->unit->module);
+	for (uint32_t i = 0; i < t->plan->units.n; i++)
+		seconds += native_module_seconds(t->plan->units.at[i]->unit->module);
 	return seconds;
 }
 
@@ -378,7 +441,8 @@ static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code) {
 static bool take_over(Backend *be, Tier *t, Code *code) {
 	char why[256];
 	for (uint32_t i = 0; i < t->plan->units.n; i++)
-		if (t->plan->units.at[i]->request && !native_request_done(t->plan->units.at[i]->request)) return true;
+		if (t->plan->units.at[i]->request && !native_request_done(t->plan->units.at[i]->request))
+			return true;
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
 		nu->code = native_request_take(nu->request, why, sizeof why);
@@ -397,15 +461,19 @@ static bool is_known(Backend *be, const Tier *t, const Code *code) {
 	return true;
 }
 
-/* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. What the compiler would need more than `worth` seconds for
- * is put off, unless its code is at hand. */
-static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead, double worth) {
+/* Plans and compiles: at once where the evaluator would take longer than the
+ * compiler for what lies ahead, else in the background. What the compiler would
+ * need more than `worth` seconds for is put off, unless its code is at hand. */
+static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args,
+                        double ahead, double worth) {
 	const double from = clock_seconds();
 	bool good = make_plan(be->ctx, t, code, args);
 	if (good) t->compile_seconds = planned_seconds(t);
 	t->put_off = good && t->compile_seconds > worth && !is_known(be, t, code);
 	good = good && !t->put_off;
-	if (good) good = ahead > planned_seconds(t) ? compile_now(be, s, t, code) : compile_behind(be, s, t, code);
+	if (good)
+		good = ahead > planned_seconds(t) ? compile_now(be, s, t, code)
+		                                  : compile_behind(be, s, t, code);
 	be->counters.compile_seconds += clock_seconds() - from;
 	return good;
 }
@@ -424,16 +492,19 @@ uint64_t backend_native_pending(Ctx *c) {
 	return s && s->service ? native_requests_pending(s->service) : 0;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- choosing ------------------------------------------------------------ */
 
-/* One instruction gains nothing, unless it is a product of matrices or calls what may. */
+/* One instruction gains nothing, unless it is a product of matrices or calls
+ * what may. */
 static bool may_gain(const Fn *f) {
 	if (f->insts.n != 1) return f->insts.n > 1;
 	const uint16_t op = f->insts.at[0].op;
 	return op == OP_DOT || op == OP_CALL;
 }
 
-/* Code of a function under way is being made. Once it is there it serves a later call of that function, which may never come: what this call still calls is looked after as ever. */
+/* Code of a function under way is being made. Once it is there it serves a
+ * later call of that function, which may never come: what this call still calls
+ * is looked after as ever. */
 static bool waiting(const Backend *be, const TierState *s) {
 	return be->waiting && native_requests_pending(s->service);
 }
@@ -461,8 +532,11 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
 			t->spent += t->guess_seconds;
-			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
-			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
+			/* a statement is run once: what is long in its first call are
+			 * loops, which go on as machine code by themselves, and calls,
+			 * which come again */
+			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s))
+				good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -479,9 +553,7 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	return choose(be, code, args);
 }
 
-bool tier_pending(const Code *code) {
-	return code->tier && code->tier->stage == TIER_PENDING;
-}
+bool tier_pending(const Code *code) { return code->tier && code->tier->stage == TIER_PENDING; }
 
 Code *tier_ready(const Backend *be, const Code *code, bool *never) {
 	const Tier *t = code->tier;
@@ -491,7 +563,7 @@ Code *tier_ready(const Backend *be, const Code *code, bool *never) {
 	return !*never && t && t->stage == TIER_HOT ? t->hot : NULL;
 }
 
-/* ---- loops under way ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- loops under way ----------------------------------------------------- */
 
 /* The loop as a function, or NULL: for good. */
 static Code *loop_code(Frame *f, LoopSite *site) {
@@ -501,20 +573,26 @@ static Code *loop_code(Frame *f, LoopSite *site) {
 }
 
 double tier_loop_worth(int64_t from, int64_t to, double seconds) {
-	return to > from && from > 0 ? seconds / (double)from * (double)(to - from) : LEFT_TIMES * seconds;
+	return to > from && from > 0 ? seconds / (double)from * (double)(to - from)
+	                             : LEFT_TIMES * seconds;
 }
 
-bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st, bool *soon) {
+bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
+               Status *st, bool *soon) {
 	LoopSite *site = s->site;
 	Backend *be = f->be;
 	TierState *state = state_of(be);
 	*soon = false;
-	/* what the loop has taken counts for its function: a guess of its turns may be far too low */
-	if (f->code->tier) f->code->tier->spent += seconds > site->seen ? seconds - site->seen : seconds;
+	/* what the loop has taken counts for its function: a guess of its turns may
+	 * be far too low */
+	if (f->code->tier)
+		f->code->tier->spent += seconds > site->seen ? seconds - site->seen : seconds;
 	site->seen = seconds;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
-	/* what is left of a counted loop must be worth the compiler as well; where it has been at work before, there is nothing to wait for */
-	const double worth = tier_loop_worth(from, to, seconds), left = to > from && from > 0 ? worth : seconds;
+	/* what is left of a counted loop must be worth the compiler as well; where
+	 * it has been at work before, there is nothing to wait for */
+	const double worth = tier_loop_worth(from, to, seconds),
+				 left = to > from && from > 0 ? worth : seconds;
 	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
 	const double least = waiting(be, state) ? WAITING_SECONDS : WAIT_SECONDS;
 	if (!asked && (seconds < least || left < least)) return false;
@@ -552,7 +630,8 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		if (code->tier) {
 			t = code->tier;
 			estimate(t, code, args);
-			if (!(t->put_off && t->compile_seconds > worth) && !compile_for(be, state, t, code, args, 0, worth)) {
+			if (!(t->put_off && t->compile_seconds > worth) &&
+			    !compile_for(be, state, t, code, args, 0, worth)) {
 				drop_plan(t);
 				if (!t->put_off) t->stage = TIER_NEVER;
 			}

@@ -1,6 +1,8 @@
-/* builder.c - building kernel code: one function per instruction, types and lanes inferred, constants and index arithmetic folded.
+/* builder.c - building kernel code: one function per instruction, types and
+ * lanes inferred, constants and index arithmetic folded.
  *
- * Needs: kir.h. Guarantees: what is built here verifies (kir/text.c); everything lives in the module's arena; building throws when memory fails.
+ * Needs: kir.h. Guarantees: what is built here verifies (kir/text.c);
+ * everything lives in the module's arena; building throws when memory fails.
  */
 #include "backend/native/kir/kir.h"
 #include "backend/native/abi.h"
@@ -29,18 +31,15 @@ uint32_t k_declare(KModule *m, uint32_t nresults, const KType *result_types) {
 }
 
 void k_function(KBuilder *b, KModule *m, uint32_t k) {
-	*b = (KBuilder){.m = m, .f = m->fns.at[k], .fn = k, .buckets = ARENA_ARRAY(m->arena, uint32_t, K_BUCKETS)};
+	*b = (KBuilder){
+		.m = m, .f = m->fns.at[k], .fn = k, .buckets = ARENA_ARRAY(m->arena, uint32_t, K_BUCKETS)};
 }
 
-KType k_type(const KBuilder *b, KRef x) {
-	return (KType)b->f->vals.at[x].type;
-}
+KType k_type(const KBuilder *b, KRef x) { return (KType)b->f->vals.at[x].type; }
 
-uint32_t k_lanes_of(const KBuilder *b, KRef x) {
-	return b->f->vals.at[x].lanes;
-}
+uint32_t k_lanes_of(const KBuilder *b, KRef x) { return b->f->vals.at[x].lanes; }
 
-/* ---- emission ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- emission ------------------------------------------------------------ */
 
 static KRef new_value(KBuilder *b, KType t, uint32_t lanes) {
 	KVal v = {.type = (uint8_t)t, .lanes = (uint16_t)lanes, .def = b->f->insts.n - 1};
@@ -49,7 +48,12 @@ static KRef new_value(KBuilder *b, KType t, uint32_t lanes) {
 }
 
 static KInst *emit(KBuilder *b, KOp op, KType t, uint32_t nargs, const KRef *args) {
-	KInst in = {.op = (uint8_t)op, .type = (uint8_t)t, .nargs = nargs, .args = b->f->refs.n, .span = b->span, .origin = b->origin};
+	KInst in = {.op = (uint8_t)op,
+	            .type = (uint8_t)t,
+	            .nargs = nargs,
+	            .args = b->f->refs.n,
+	            .span = b->span,
+	            .origin = b->origin};
 	for (uint32_t i = 0; i < nargs; i++) VEC_PUSH(b->m->arena, &b->f->refs, args[i]);
 	VEC_PUSH(b->m->arena, &b->f->insts, in);
 	return &b->f->insts.at[b->f->insts.n - 1];
@@ -63,17 +67,24 @@ static uint32_t widest(const KBuilder *b, uint32_t n, const KRef *args) {
 }
 
 static uint32_t bucket_of(const KBuilder *b, const KInst *in) {
-	uint64_t h = (in->op | (uint64_t)in->type << 8 | (uint64_t)in->prim << 16 | (uint64_t)in->lanes << 32) * 0x9e3779b97f4a7c15ull + (uint64_t)in->imm;
-	for (uint32_t i = 0; i < in->nargs; i++) h = (h ^ b->f->refs.at[in->args + i]) * 0xd6e8feb86659fd93ull;
+	uint64_t h =
+		(in->op | (uint64_t)in->type << 8 | (uint64_t)in->prim << 16 | (uint64_t)in->lanes << 32) *
+			0x9e3779b97f4a7c15ull +
+		(uint64_t)in->imm;
+	for (uint32_t i = 0; i < in->nargs; i++)
+		h = (h ^ b->f->refs.at[in->args + i]) * 0xd6e8feb86659fd93ull;
 	return (uint32_t)(h >> 40) % K_BUCKETS;
 }
 
 static bool same_inst(const KBuilder *b, const KInst *x, const KInst *y) {
-	return x->op == y->op && x->type == y->type && x->prim == y->prim && x->lanes == y->lanes && x->imm == y->imm && x->nargs == y->nargs &&
-	       (!x->nargs || !memcmp(b->f->refs.at + x->args, b->f->refs.at + y->args, x->nargs * sizeof(KRef)));
+	return x->op == y->op && x->type == y->type && x->prim == y->prim && x->lanes == y->lanes &&
+	       x->imm == y->imm && x->nargs == y->nargs &&
+	       (!x->nargs ||
+	        !memcmp(b->f->refs.at + x->args, b->f->refs.at + y->args, x->nargs * sizeof(KRef)));
 }
 
-/* An instruction with one result: a new one, or, when it is pure, an equal one in scope. Its fields are complete. */
+/* An instruction with one result: a new one, or, when it is pure, an equal one
+ * in scope. Its fields are complete. */
 static KRef finish1(KBuilder *b, KInst wanted, uint32_t nargs, const KRef *args) {
 	KFn *f = b->f;
 	wanted.args = f->refs.n;
@@ -104,15 +115,21 @@ static KRef finish1(KBuilder *b, KInst wanted, uint32_t nargs, const KRef *args)
 	return result;
 }
 
-static KRef simple1(KBuilder *b, KOp op, KType t, uint32_t lanes, int64_t imm, uint32_t nargs, const KRef *args) {
-	return finish1(b, (KInst){.op = (uint8_t)op, .type = (uint8_t)t, .lanes = (uint16_t)lanes, .imm = imm}, nargs, args);
+static KRef simple1(KBuilder *b, KOp op, KType t, uint32_t lanes, int64_t imm, uint32_t nargs,
+                    const KRef *args) {
+	return finish1(
+		b, (KInst){.op = (uint8_t)op, .type = (uint8_t)t, .lanes = (uint16_t)lanes, .imm = imm},
+		nargs, args);
 }
 
 static KRef prim1(KBuilder *b, Op prim, KType t, uint32_t lanes, uint32_t nargs, const KRef *args) {
-	return finish1(b, (KInst){.op = K_PRIM, .type = (uint8_t)t, .lanes = (uint16_t)lanes, .prim = (uint16_t)prim}, nargs, args);
+	return finish1(
+		b,
+		(KInst){.op = K_PRIM, .type = (uint8_t)t, .lanes = (uint16_t)lanes, .prim = (uint16_t)prim},
+		nargs, args);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------- */
 
 KRef k_bits(KBuilder *b, KType t, uint64_t bits) {
 	return simple1(b, K_CONST, t, 0, (int64_t)bits, 0, NULL);
@@ -136,16 +153,12 @@ KRef k_const(KBuilder *b, KType t, double x) {
 		break;
 	}
 	case KT_F64: memcpy(&bits, &x, sizeof bits); break;
-	default:
-		i64 = (int64_t)x;
-		bits = (uint64_t)i64;
+	default: i64 = (int64_t)x; bits = (uint64_t)i64;
 	}
 	return k_bits(b, t, bits);
 }
 
-KRef k_int(KBuilder *b, int64_t x) {
-	return k_bits(b, KT_I64, (uint64_t)x);
-}
+KRef k_int(KBuilder *b, int64_t x) { return k_bits(b, KT_I64, (uint64_t)x); }
 
 bool k_is_int(const KBuilder *b, KRef x, int64_t *v) {
 	if (!x || k_type(b, x) != KT_I64 || k_lanes_of(b, x)) return false;
@@ -164,27 +177,17 @@ bool k_is_bool(const KBuilder *b, KRef x, bool *v) {
 	return true;
 }
 
-static KRef k_bool(KBuilder *b, bool v) {
-	return k_bits(b, KT_BOOL, v);
-}
+static KRef k_bool(KBuilder *b, bool v) { return k_bits(b, KT_BOOL, v); }
 
-KRef k_param(KBuilder *b, KType t) {
-	return simple1(b, K_PARAM, t, 0, b->f->nparams++, 0, NULL);
-}
+KRef k_param(KBuilder *b, KType t) { return simple1(b, K_PARAM, t, 0, b->f->nparams++, 0, NULL); }
 
-KRef k_buffer(KBuilder *b, uint32_t k) {
-	return simple1(b, K_BUFFER, KT_PTR, 0, k, 0, NULL);
-}
+KRef k_buffer(KBuilder *b, uint32_t k) { return simple1(b, K_BUFFER, KT_PTR, 0, k, 0, NULL); }
 
-KRef k_word(KBuilder *b, KType t, uint32_t k) {
-	return simple1(b, K_WORD, t, 0, k, 0, NULL);
-}
+KRef k_word(KBuilder *b, KType t, uint32_t k) { return simple1(b, K_WORD, t, 0, k, 0, NULL); }
 
-void k_result(KBuilder *b, uint32_t k, KRef x) {
-	emit(b, K_RESULT, k_type(b, x), 1, &x)->imm = k;
-}
+void k_result(KBuilder *b, uint32_t k, KRef x) { emit(b, K_RESULT, k_type(b, x), 1, &x)->imm = k; }
 
-/* ---- arithmetic -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------- */
 
 KRef k_prim1(KBuilder *b, Op prim, KRef x) {
 	KType t = prims[prim].result == RESULT_BOOL ? KT_BOOL : k_type(b, x);
@@ -241,7 +244,9 @@ static KRef fold_int(KBuilder *b, Op prim, KRef x, KRef y) {
 	if ((prim == OP_ADD || prim == OP_SUB) && cq && q == 0) return x;
 	if (prim == OP_MUL && cp && p == 1) return y;
 	if (prim == OP_MUL && cq && q == 1) return x;
-	if (prim == OP_MUL && ((cp && p == 0) || (cq && q == 0)) && !k_lanes_of(b, x) && !k_lanes_of(b, y)) return k_int(b, 0);
+	if (prim == OP_MUL && ((cp && p == 0) || (cq && q == 0)) && !k_lanes_of(b, x) &&
+	    !k_lanes_of(b, y))
+		return k_int(b, 0);
 	if (prim == OP_LT || prim == OP_LE) return fold_compare(b, prim, x, y);
 	return 0;
 }
@@ -259,16 +264,16 @@ KRef k_prim2(KBuilder *b, Op prim, KRef x, KRef y) {
 static KRef choose(KBuilder *b, KRef c, KRef x, KRef y, int64_t imm) {
 	bool known;
 	KRef all[3] = {c, x, y};
-	if (k_is_bool(b, c, &known) && k_lanes_of(b, known ? x : y) == widest(b, 3, all)) return known ? x : y;
+	if (k_is_bool(b, c, &known) && k_lanes_of(b, known ? x : y) == widest(b, 3, all))
+		return known ? x : y;
 	int64_t lo, hi, from, to;
 	KRef z = simple1(b, K_SELECT, k_type(b, x), widest(b, 3, all), imm, 3, all);
-	if (k_type(b, x) == KT_I64 && bounds(b, x, &lo, &hi) && bounds(b, y, &from, &to)) k_bound(b, z, lo < from ? lo : from, hi > to ? hi : to);
+	if (k_type(b, x) == KT_I64 && bounds(b, x, &lo, &hi) && bounds(b, y, &from, &to))
+		k_bound(b, z, lo < from ? lo : from, hi > to ? hi : to);
 	return z;
 }
 
-KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) {
-	return choose(b, c, x, y, 0);
-}
+KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) { return choose(b, c, x, y, 0); }
 
 KRef k_cut(KBuilder *b, KRef outside, KRef index) {
 	return choose(b, outside, k_int(b, 0), index, 1);
@@ -295,9 +300,7 @@ KRef k_logic(KBuilder *b, int which, KRef x, KRef y) {
 	return simple1(b, K_LOGIC, k_type(b, x), widest(b, 2, args), which, 2, args);
 }
 
-KRef k_not(KBuilder *b, KRef x) {
-	return k_logic(b, 2, x, k_bits(b, KT_BOOL, 1));
-}
+KRef k_not(KBuilder *b, KRef x) { return k_logic(b, 2, x, k_bits(b, KT_BOOL, 1)); }
 
 KRef k_shift(KBuilder *b, int which, KRef x, KRef n) {
 	KRef args[2] = {x, n};
@@ -309,23 +312,23 @@ KRef k_muladd(KBuilder *b, KRef x, KRef y, KRef z) {
 	return simple1(b, K_MULADD, k_type(b, x), widest(b, 3, args), 0, 3, args);
 }
 
-KRef k_lane(KBuilder *b) {
-	return simple1(b, K_LANE, KT_I64, b->lanes, 0, 0, NULL);
-}
+KRef k_lane(KBuilder *b) { return simple1(b, K_LANE, KT_I64, b->lanes, 0, 0, NULL); }
 
-KRef k_mask(KBuilder *b) {
-	return simple1(b, K_MASK, KT_BOOL, b->lanes, 0, 0, NULL);
-}
+KRef k_mask(KBuilder *b) { return simple1(b, K_MASK, KT_BOOL, b->lanes, 0, 0, NULL); }
 
 KRef k_fold(KBuilder *b, Op prim, KRef x) {
-	return finish1(b, (KInst){.op = K_FOLD, .type = (uint8_t)k_type(b, x), .prim = (uint16_t)prim}, 1, &x);
+	return finish1(b, (KInst){.op = K_FOLD, .type = (uint8_t)k_type(b, x), .prim = (uint16_t)prim},
+	               1, &x);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef stride) {
 	KRef args[3] = {pointer, index, stride};
-	KInst in = {.op = K_LOAD, .type = (uint8_t)t, .mode = (uint8_t)mode, .lanes = (uint16_t)(mode == KM_UNIFORM ? 0 : b->lanes)};
+	KInst in = {.op = K_LOAD,
+	            .type = (uint8_t)t,
+	            .mode = (uint8_t)mode,
+	            .lanes = (uint16_t)(mode == KM_UNIFORM ? 0 : b->lanes)};
 	return finish1(b, in, mode == KM_STRIDED ? 3 : 2, args);
 }
 
@@ -356,17 +359,11 @@ KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes) {
 	return simple1(b, K_PTRADD, KT_PTR, 0, element_bytes, 2, args);
 }
 
-KRef k_stack(KBuilder *b, int64_t bytes) {
-	return simple1(b, K_STACK, KT_PTR, 0, bytes, 0, NULL);
-}
+KRef k_stack(KBuilder *b, int64_t bytes) { return simple1(b, K_STACK, KT_PTR, 0, bytes, 0, NULL); }
 
-KRef k_arena(KBuilder *b, KRef bytes) {
-	return simple1(b, K_ARENA, KT_PTR, 0, 0, 1, &bytes);
-}
+KRef k_arena(KBuilder *b, KRef bytes) { return simple1(b, K_ARENA, KT_PTR, 0, 0, 1, &bytes); }
 
-KRef k_scratch(KBuilder *b, KRef bytes) {
-	return simple1(b, K_SCRATCH, KT_PTR, 0, 0, 1, &bytes);
-}
+KRef k_scratch(KBuilder *b, KRef bytes) { return simple1(b, K_SCRATCH, KT_PTR, 0, 0, 1, &bytes); }
 
 void k_copy(KBuilder *b, KRef to, KRef from, KRef bytes) {
 	KRef args[3] = {to, from, bytes};
@@ -387,9 +384,7 @@ void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b) {
 	in->lanes = (uint16_t)widest(b, 3, args);
 }
 
-void k_poll(KBuilder *b, KRef work) {
-	emit(b, K_POLL, KT_NONE, 1, &work);
-}
+void k_poll(KBuilder *b, KRef work) { emit(b, K_POLL, KT_NONE, 1, &work); }
 
 void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands) {
 	emit(b, K_PROGRESS, KT_NONE, n, operands)->imm = site;
@@ -428,10 +423,12 @@ void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *re
 	const KFn *callee = b->m->fns.at[fn];
 	in->nresults = callee->nresults;
 	in->results = b->f->vals.n;
-	for (uint32_t i = 0; i < callee->nresults; i++) results[i] = new_value(b, (KType)callee->result_types[i], 0);
+	for (uint32_t i = 0; i < callee->nresults; i++)
+		results[i] = new_value(b, (KType)callee->result_types[i], 0);
 }
 
-void k_call_at(KBuilder *b, uint32_t site, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results) {
+void k_call_at(KBuilder *b, uint32_t site, uint32_t fn, uint32_t nargs, const KRef *args,
+               KRef *results) {
 	k_call(b, fn, nargs, args, results);
 	b->f->insts.at[b->f->insts.n - 1].params = site + 1;
 }
@@ -440,10 +437,13 @@ void k_return(KBuilder *b, uint32_t nresults, const KRef *results) {
 	emit(b, K_RETURN, KT_NONE, nresults, results);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static void open_region(KBuilder *b, uint32_t inst, uint32_t region) {
-	KOpen o = {.inst = inst, .region = (uint16_t)region, .outer_lanes = (uint16_t)b->lanes, .known = b->known.n};
+	KOpen o = {.inst = inst,
+	           .region = (uint16_t)region,
+	           .outer_lanes = (uint16_t)b->lanes,
+	           .known = b->known.n};
 	VEC_PUSH(b->m->arena, &b->open, o);
 }
 
@@ -459,8 +459,10 @@ static uint32_t close_region(KBuilder *b, uint32_t nresults, const KRef *results
 	return o.inst;
 }
 
-/* The results of an instruction with regions are numbered when its last region closes. */
-static void region_results(KBuilder *b, uint32_t inst, uint32_t n, const KRef *like, KRef *results) {
+/* The results of an instruction with regions are numbered when its last region
+ * closes. */
+static void region_results(KBuilder *b, uint32_t inst, uint32_t n, const KRef *like,
+                           KRef *results) {
 	uint32_t first = b->f->vals.n;
 	for (uint32_t i = 0; i < n; i++) {
 		KVal v = b->f->vals.at[like[i]];
@@ -473,7 +475,8 @@ static void region_results(KBuilder *b, uint32_t inst, uint32_t n, const KRef *l
 	in->results = first;
 }
 
-void k_loop_begin(KBuilder *b, KRef lo, KRef hi, int64_t step, uint32_t ncarried, const KRef *init, KRef *params) {
+void k_loop_begin(KBuilder *b, KRef lo, KRef hi, int64_t step, uint32_t ncarried, const KRef *init,
+                  KRef *params) {
 	KRef head[2] = {lo, hi};
 	uint32_t at = b->f->insts.n;
 	emit(b, K_LOOP, KT_NONE, 2, head)->imm = step;
@@ -483,7 +486,8 @@ void k_loop_begin(KBuilder *b, KRef lo, KRef hi, int64_t step, uint32_t ncarried
 	in->nparams = 1 + ncarried;
 	in->params = b->f->vals.n;
 	params[0] = new_value(b, KT_I64, 0);
-	for (uint32_t i = 0; i < ncarried; i++) params[1 + i] = new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
+	for (uint32_t i = 0; i < ncarried; i++)
+		params[1 + i] = new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
 	open_region(b, at, 0);
 }
 
@@ -501,7 +505,8 @@ void k_loop_end(KBuilder *b, const KRef *carried, KRef *results) {
 	b->f->insts.at[owner].results = first;
 }
 
-void k_vloop_begin(KBuilder *b, uint32_t lanes, uint32_t flags, KRef n, uint32_t ncarried, const KRef *init, const bool *varying, KRef *params) {
+void k_vloop_begin(KBuilder *b, uint32_t lanes, uint32_t flags, KRef n, uint32_t ncarried,
+                   const KRef *init, const bool *varying, KRef *params) {
 	uint32_t at = b->f->insts.n;
 	KInst *in = emit(b, K_VLOOP, KT_NONE, 1, &n);
 	in->lanes = (uint16_t)lanes;
@@ -530,8 +535,11 @@ void k_while_begin(KBuilder *b, uint32_t ncarried, const KRef *init, KRef *param
 	KInst *in = &b->f->insts.at[at];
 	in->nparams = ncarried;
 	in->params = b->f->vals.n;
-	for (uint32_t i = 0; i < ncarried; i++) params[i] = new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
-	for (uint32_t i = 0; i < ncarried; i++) new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i])); /* the second region's */
+	for (uint32_t i = 0; i < ncarried; i++)
+		params[i] = new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
+	/* the second region's */
+	for (uint32_t i = 0; i < ncarried; i++)
+		new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
 	open_region(b, at, 0);
 }
 
@@ -568,7 +576,8 @@ void k_if_else(KBuilder *b, uint32_t nresults, const KRef *results) {
 }
 
 void k_if_end(KBuilder *b, const KRef *else_results, KRef *results) {
-	/* the first region's END says how many results there are, and of what type */
+	/* the first region's END says how many results there are, and of what type
+	 */
 	uint32_t owner = b->open.at[b->open.n - 1].inst;
 	uint32_t depth = 0, n = 0;
 	const KRef *first = NULL;
@@ -583,7 +592,9 @@ void k_if_end(KBuilder *b, const KRef *else_results, KRef *results) {
 		}
 	}
 	KRef *like = arena_alloc(b->m->arena, (n + 1) * sizeof *like);
-	for (uint32_t i = 0; i < n; i++) like[i] = k_lanes_of(b, else_results[i]) > k_lanes_of(b, first[i]) ? else_results[i] : first[i];
+	for (uint32_t i = 0; i < n; i++)
+		like[i] =
+			k_lanes_of(b, else_results[i]) > k_lanes_of(b, first[i]) ? else_results[i] : first[i];
 	close_region(b, n, else_results);
 	region_results(b, owner, n, like, results);
 }
@@ -599,6 +610,4 @@ KRef k_parallel_begin(KBuilder *b, KRef nparts) {
 	return part;
 }
 
-void k_parallel_end(KBuilder *b) {
-	close_region(b, 0, NULL);
-}
+void k_parallel_end(KBuilder *b) { close_region(b, 0, NULL); }

@@ -1,13 +1,18 @@
-/* outline.c - instructions just emitted become a function of the module, and equal functions one.
+/* outline.c - instructions just emitted become a function of the module, and
+ * equal functions one.
  *
- * Needs: kir.h. The loops of one layer of a network are those of the next with other pointers. Emitted once and called many times, a deep network compiles
- * as fast as a shallow one. What the instructions use from outside becomes parameters in order of first use (constants are copied in), and
- * values are numbered anew, so that equal work gives equal functions whatever surrounds it.
+ * Needs: kir.h. The loops of one layer of a network are those of the next with
+ * other pointers. Emitted once and called many times, a deep network compiles
+ * as fast as a shallow one. What the instructions use from outside becomes
+ * parameters in order of first use (constants are copied in), and values are
+ * numbered anew, so that equal work gives equal functions whatever surrounds
+ * it.
  */
 #include "backend/native/kir/kir.h"
 
 KMark k_mark(const KBuilder *b) {
-	return (KMark){.insts = b->f->insts.n, .vals = b->f->vals.n, .refs = b->f->refs.n, .known = b->known.n};
+	return (KMark){
+		.insts = b->f->insts.n, .vals = b->f->vals.n, .refs = b->f->refs.n, .known = b->known.n};
 }
 
 typedef struct Outline {
@@ -15,9 +20,9 @@ typedef struct Outline {
 	const KFn *from;
 	KMark mark;
 	KFn *to;
-	KRef *map;           /* by value of `from` */
-	bool *unused;        /* by instruction from the mark on: nothing needs it */
-	VEC(KRef) captured;  /* in order of first use */
+	KRef *map;          /* by value of `from` */
+	bool *unused;       /* by instruction from the mark on: nothing needs it */
+	VEC(KRef) captured; /* in order of first use */
 } Outline;
 
 static KRef add_value(Outline *o, KVal like, uint32_t def) {
@@ -40,7 +45,8 @@ static void add_leaf(Outline *o, KInst in, KRef old) {
 /* Not missed when nobody uses what it gives. */
 static bool may_go(KOp op) { return kop_is_pure(op) || op == K_LOAD || op == K_FOLD; }
 
-/* What was computed for the sake of something that came out otherwise would make equal work unequal. Users stand after what they use. */
+/* What was computed for the sake of something that came out otherwise would
+ * make equal work unequal. Users stand after what they use. */
 static void find_unused(Outline *o) {
 	Arena *a = o->b->m->arena;
 	bool *used = ARENA_ARRAY(a, bool, o->from->vals.n);
@@ -48,7 +54,8 @@ static void find_unused(Outline *o) {
 	for (uint32_t i = o->from->insts.n; i-- > o->mark.insts;) {
 		const KInst *in = &o->from->insts.at[i];
 		o->unused[i - o->mark.insts] = may_go((KOp)in->op) && !used[in->results];
-		for (uint32_t k = 0; k < in->nargs && !o->unused[i - o->mark.insts]; k++) used[o->from->refs.at[in->args + k]] = true;
+		for (uint32_t k = 0; k < in->nargs && !o->unused[i - o->mark.insts]; k++)
+			used[o->from->refs.at[in->args + k]] = true;
 	}
 }
 
@@ -64,7 +71,8 @@ static void take_captured(Outline *o) {
 				add_leaf(o, *def, x);
 				continue;
 			}
-			KInst param = {.op = K_PARAM, .type = o->from->vals.at[x].type, .imm = o->to->nparams++};
+			KInst param = {
+				.op = K_PARAM, .type = o->from->vals.at[x].type, .imm = o->to->nparams++};
 			add_leaf(o, param, x);
 			VEC_PUSH(o->b->m->arena, &o->captured, x);
 		}
@@ -93,11 +101,14 @@ static void copy_insts(Outline *o) {
 		uint32_t regions = kinst_regions(&in), args = in.args;
 		in.args = o->to->refs.n;
 		in.span = in.origin = 0;
-		for (uint32_t k = 0; k < in.nargs; k++) VEC_PUSH(a, &o->to->refs, o->map[o->from->refs.at[args + k]]);
+		for (uint32_t k = 0; k < in.nargs; k++)
+			VEC_PUSH(a, &o->to->refs, o->map[o->from->refs.at[args + k]]);
 		VEC_PUSH(a, &o->to->insts, in);
 		uint32_t at = o->to->insts.n - 1;
 		KInst *copy = &o->to->insts.at[at];
-		copy->results = copy->params = 0; /* of the old numbers nothing may stay, where there are no new ones either */
+		/* of the old numbers nothing may stay, where there are no new ones
+		 * either */
+		copy->results = copy->params = 0;
 		if (regions) {
 			uint32_t params = in.nparams * (in.op == K_WHILE ? 2 : 1), fresh = 0;
 			map_range(o, in.params, params, &fresh);
@@ -125,16 +136,21 @@ static void copy_insts(Outline *o) {
 }
 
 static bool same_function(const KFn *x, const KFn *y) {
-	if (x->insts.n != y->insts.n || x->vals.n != y->vals.n || x->refs.n != y->refs.n || x->nparams != y->nparams || x->nresults != y->nresults) return false;
+	if (x->insts.n != y->insts.n || x->vals.n != y->vals.n || x->refs.n != y->refs.n ||
+	    x->nparams != y->nparams || x->nresults != y->nresults)
+		return false;
 	if (memcmp(x->refs.at, y->refs.at, x->refs.n * sizeof(KRef))) return false;
 	for (uint32_t i = 0; i < x->insts.n; i++) {
 		const KInst *p = &x->insts.at[i], *q = &y->insts.at[i];
-		if (p->op != q->op || p->type != q->type || p->mode != q->mode || p->flags != q->flags || p->prim != q->prim || p->lanes != q->lanes ||
-		    p->nargs != q->nargs || p->nresults != q->nresults || p->results != q->results || p->nparams != q->nparams || p->imm != q->imm)
+		if (p->op != q->op || p->type != q->type || p->mode != q->mode || p->flags != q->flags ||
+		    p->prim != q->prim || p->lanes != q->lanes || p->nargs != q->nargs ||
+		    p->nresults != q->nresults || p->results != q->results || p->nparams != q->nparams ||
+		    p->imm != q->imm)
 			return false;
 	}
 	for (uint32_t i = 1; i < x->vals.n; i++)
-		if (x->vals.at[i].type != y->vals.at[i].type || x->vals.at[i].lanes != y->vals.at[i].lanes) return false;
+		if (x->vals.at[i].type != y->vals.at[i].type || x->vals.at[i].lanes != y->vals.at[i].lanes)
+			return false;
 	return true;
 }
 

@@ -1,7 +1,10 @@
-/* text.c - kernel code as text for people, as a hash for the cache, and checked.
+/* text.c - kernel code as text for people, as a hash for the cache, and
+ * checked.
  *
- * Needs: kir.h. Guarantees: the hash covers everything that determines the generated code and nothing else (no spans, no addresses); a
- * module that verifies has every operand defined before its use, in scope, with the type and lanes its instruction wants.
+ * Needs: kir.h. Guarantees: the hash covers everything that determines the
+ * generated code and nothing else (no spans, no addresses); a module that
+ * verifies has every operand defined before its use, in scope, with the type
+ * and lanes its instruction wants.
  */
 #include "backend/native/kir/kir.h"
 #include "backend/native/abi.h"
@@ -9,13 +12,13 @@
 
 static const char *const op_names[K_COUNT] = {
 #define K(ID, name, doc) name,
-    KIR_OPS(K)
+	KIR_OPS(K)
 #undef K
 };
 static const char *const type_names[] = {"-", "bool", "i32", "i64", "f32", "f64", "ptr"};
 static const char *const mode_names[] = {"uniform", "unit", "strided", "indexed"};
 
-/* ---- text -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 static void print_const(Text *out, const KInst *in) {
 	double d;
@@ -46,7 +49,8 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	if (in->op == K_FOLD) text_format(out, ".%s", prims[in->prim].name);
 	if (in->op == K_LOAD || in->op == K_STORE) text_format(out, ".%s", mode_names[in->mode]);
 	if (in->op == K_CONST) print_const(out, in);
-	for (uint32_t i = 0; i < in->nargs; i++) text_format(out, "%s%%%u", i ? ", " : " ", f->refs.at[in->args + i]);
+	for (uint32_t i = 0; i < in->nargs; i++)
+		text_format(out, "%s%%%u", i ? ", " : " ", f->refs.at[in->args + i]);
 	switch (in->op) {
 	case K_PARAM:
 	case K_BUFFER:
@@ -66,11 +70,17 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	case K_VLOOP: text_format(out, " lanes %u", in->lanes); break;
 	default: break;
 	}
-	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit", "cold", "alone", "uncounted", "exact"};
+	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit",
+	                                         "cold",   "alone",      "uncounted",  "exact"};
 	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
 		/* some bits say different things of different instructions */
 		const bool contract = in->op == K_CONTRACT;
-		const char *name = contract && 1u << i == KF_FIVES ? "fives" : contract && 1u << i == KF_TURN ? "turn" : contract && 1u << i == KF_BIAS ? "bias" : contract && 1u << i == KF_HELD ? "held" : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once" : flag_names[i];
+		const char *name = contract && 1u << i == KF_FIVES           ? "fives"
+		                   : contract && 1u << i == KF_TURN          ? "turn"
+		                   : contract && 1u << i == KF_BIAS          ? "bias"
+		                   : contract && 1u << i == KF_HELD          ? "held"
+		                   : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once"
+		                                                             : flag_names[i];
 		if (in->flags >> i & 1) text_format(out, " %s", name);
 	}
 }
@@ -89,14 +99,16 @@ static void print_params(Text *out, const KFn *f, uint32_t first, uint32_t n) {
 	text_str(out, ") {\n");
 }
 
-/* Prints the region that begins at instruction `at`; returns the instruction after its END. */
+/* Prints the region that begins at instruction `at`; returns the instruction
+ * after its END. */
 static uint32_t print_region(Text *out, const KFn *f, uint32_t at, uint32_t depth) {
 	while (at < f->insts.n) {
 		const KInst *in = &f->insts.at[at++];
 		indent(out, depth);
 		if (in->op == K_END) {
 			text_str(out, "end");
-			for (uint32_t i = 0; i < in->nargs; i++) text_format(out, "%s%%%u", i ? ", " : " ", f->refs.at[in->args + i]);
+			for (uint32_t i = 0; i < in->nargs; i++)
+				text_format(out, "%s%%%u", i ? ", " : " ", f->refs.at[in->args + i]);
 			text_str(out, "\n");
 			return at;
 		}
@@ -107,13 +119,15 @@ static uint32_t print_region(Text *out, const KFn *f, uint32_t at, uint32_t dept
 				indent(out, depth);
 				text_str(out, "}");
 			}
-			print_params(out, f, in->params + (in->op == K_WHILE ? k * in->nparams : 0), in->nparams);
+			print_params(out, f, in->params + (in->op == K_WHILE ? k * in->nparams : 0),
+			             in->nparams);
 			at = print_region(out, f, at, depth + 1);
 		}
 		if (nregions) {
 			indent(out, depth);
 			text_str(out, "}");
-			for (uint32_t i = 0; i < in->nresults; i++) text_format(out, "%s%%%u", i ? ", " : " -> ", in->results + i);
+			for (uint32_t i = 0; i < in->nresults; i++)
+				text_format(out, "%s%%%u", i ? ", " : " -> ", in->results + i);
 		}
 		text_str(out, "\n");
 	}
@@ -129,9 +143,10 @@ void kmodule_print(Text *out, const KModule *m) {
 	}
 }
 
-/* ---- hash -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- hash ---------------------------------------------------------------- */
 
-/* Two multiply-and-fold lanes of 64 bits; not against adversaries (the cache directory is the owner's), only against accidents. */
+/* Two multiply-and-fold lanes of 64 bits; not against adversaries (the cache
+ * directory is the owner's), only against accidents. */
 static void mix(KHash *h, uint64_t x) {
 	__uint128_t p = (__uint128_t)(h->lo ^ x) * 0x9e3779b97f4a7c15ull;
 	h->lo = (uint64_t)p ^ (uint64_t)(p >> 64);
@@ -153,7 +168,8 @@ KHash kmodule_hash(const KModule *m) {
 		mix(&h, f->insts.n);
 		for (uint32_t i = 0; i < f->insts.n; i++) {
 			const KInst *in = &f->insts.at[i];
-			mix(&h, in->op | (uint64_t)in->type << 8 | (uint64_t)in->mode << 16 | (uint64_t)in->flags << 24 | (uint64_t)in->prim << 32 |
+			mix(&h, in->op | (uint64_t)in->type << 8 | (uint64_t)in->mode << 16 |
+			            (uint64_t)in->flags << 24 | (uint64_t)in->prim << 32 |
 			            (uint64_t)in->lanes << 48);
 			mix(&h, in->nargs | (uint64_t)in->nresults << 32);
 			mix(&h, in->results | (uint64_t)in->params << 32);
@@ -162,12 +178,13 @@ KHash kmodule_hash(const KModule *m) {
 			for (uint32_t j = 0; j < in->nargs; j++) mix(&h, f->refs.at[in->args + j]);
 		}
 		mix(&h, f->vals.n);
-		for (uint32_t i = 0; i < f->vals.n; i++) mix(&h, f->vals.at[i].type | (uint64_t)f->vals.at[i].lanes << 8);
+		for (uint32_t i = 0; i < f->vals.n; i++)
+			mix(&h, f->vals.at[i].type | (uint64_t)f->vals.at[i].lanes << 8);
 	}
 	return h;
 }
 
-/* ---- verification ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- verification -------------------------------------------------------- */
 
 typedef struct Verify {
 	const KModule *m;
@@ -231,7 +248,10 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		KRef x = operand_of(v, in, i);
 		want(v, x && x < v->f->vals.n && v->visible[x], "an operand that is not in scope");
 		KVal val = value_of(v, x);
-		want(v, !val.lanes || val.lanes == lanes || in->op == K_FOLD || in->op == K_VLOOP || in->op == K_END, "an operand of another number of lanes");
+		want(v,
+		     !val.lanes || val.lanes == lanes || in->op == K_FOLD || in->op == K_VLOOP ||
+		         in->op == K_END,
+		     "an operand of another number of lanes");
 	}
 	if (!v->ok) return;
 	switch (in->op) {
@@ -239,12 +259,16 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		const Prim *p = &prims[in->prim];
 		want(v, p->elementwise && in->nargs == (uint32_t)p->nargs, "operands of the primitive");
 		for (uint32_t i = 1; i < in->nargs; i++)
-			want(v, value_of(v, operand_of(v, in, i)).type == value_of(v, operand_of(v, in, 0)).type, "operands of different types");
+			want(v,
+			     value_of(v, operand_of(v, in, i)).type == value_of(v, operand_of(v, in, 0)).type,
+			     "operands of different types");
 		break;
 	}
 	case K_SELECT:
-		want(v, in->nargs == 3 && value_of(v, operand_of(v, in, 0)).type == KT_BOOL, "the condition");
-		want(v, value_of(v, operand_of(v, in, 1)).type == value_of(v, operand_of(v, in, 2)).type, "operands of different types");
+		want(v, in->nargs == 3 && value_of(v, operand_of(v, in, 0)).type == KT_BOOL,
+		     "the condition");
+		want(v, value_of(v, operand_of(v, in, 1)).type == value_of(v, operand_of(v, in, 2)).type,
+		     "operands of different types");
 		break;
 	case K_LANE:
 	case K_MASK: want(v, lanes, "outside of a vector loop"); break;
@@ -264,29 +288,44 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		want_uniform(v, in, 0, 1, KT_I64);
 		want(v, !lanes, "a parallel loop in a vector loop");
 		break;
-	case K_IF:
-		want_uniform(v, in, 0, 1, KT_BOOL);
-		break;
+	case K_IF: want_uniform(v, in, 0, 1, KT_BOOL); break;
 	case K_CONTRACT:
 	case K_GEMM:
-		if (in->op == K_CONTRACT && in->flags & KF_BIAS) want(v, in->nargs == 13 && in->flags & (KF_B_COL_UNIT | KF_TURN), "bias");
-		else want(v, in->nargs == 12 || (in->op == K_CONTRACT ? in->nargs > 12 && in->nargs % 2 == 0 : in->nargs == 13), "operands");
+		if (in->op == K_CONTRACT && in->flags & KF_BIAS)
+			want(v, in->nargs == 13 && in->flags & (KF_B_COL_UNIT | KF_TURN), "bias");
+		else
+			want(v,
+			     in->nargs == 12 || (in->op == K_CONTRACT ? in->nargs > 12 && in->nargs % 2 == 0
+			                                              : in->nargs == 13),
+			     "operands");
 		want_uniform(v, in, 0, in->nargs, KT_NONE);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;
 	case K_FACTOR:
-		want(v, in->nargs == 4 && (in->prim == OP_LU || in->prim == OP_CHOLESKY || in->prim == OP_TRISOLVE), "operands");
+		want(v,
+		     in->nargs == 4 &&
+		         (in->prim == OP_LU || in->prim == OP_CHOLESKY || in->prim == OP_TRISOLVE),
+		     "operands");
 		want_uniform(v, in, 0, 2, KT_PTR);
 		want_uniform(v, in, 2, 4, KT_I64);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;
 	case K_HOST:
 		want(v, in->nargs == 12, "operands");
-		for (uint32_t k = 0; k < in->nargs && k < 12; k++) want_uniform(v, in, k, k + 1, k % 2 ? KT_I64 : KT_PTR);
+		for (uint32_t k = 0; k < in->nargs && k < 12; k++)
+			want_uniform(v, in, k, k + 1, k % 2 ? KT_I64 : KT_PTR);
 		break;
-	case K_CALL: want(v, (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams && in->params <= v->m->nsites, "the callee"); break;
+	case K_CALL:
+		want(v,
+		     (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams &&
+		         in->params <= v->m->nsites,
+		     "the callee");
+		break;
 	case K_PROGRESS:
-		want(v, !in->nargs ? in->imm == PROGRESS_ENTER || in->imm == PROGRESS_LEAVE : in->imm == PROGRESS_TURN || (uint64_t)in->imm < v->m->nsites, "no such site");
+		want(v,
+		     !in->nargs ? in->imm == PROGRESS_ENTER || in->imm == PROGRESS_LEAVE
+		                : in->imm == PROGRESS_TURN || (uint64_t)in->imm < v->m->nsites,
+		     "no such site");
 		want(v, in->nargs != 1 && in->nargs <= 10, "operands");
 		want_uniform(v, in, 0, in->nargs < 2 ? in->nargs : 2, KT_I64);
 		if (in->nargs > 2) want_uniform(v, in, 2, in->nargs, KT_F64);
@@ -296,7 +335,8 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 	}
 }
 
-static uint32_t verify_region(Verify *v, uint32_t at, uint32_t lanes, const KInst *owner, uint32_t which) {
+static uint32_t verify_region(Verify *v, uint32_t at, uint32_t lanes, const KInst *owner,
+                              uint32_t which) {
 	VEC(KRef) mine = {0};
 	Arena *scratch = v->m->arena;
 	for (uint32_t i = 0; owner && i < owner->nparams; i++) {
@@ -311,14 +351,17 @@ static uint32_t verify_region(Verify *v, uint32_t at, uint32_t lanes, const KIns
 		verify_inst(v, in, lanes);
 		if (in->op == K_END) {
 			closed = true;
-			if (owner && (owner->op == K_LOOP || owner->op == K_VLOOP)) want(v, in->nargs + 1 == owner->nparams, "carried values");
-			if (owner && owner->op == K_WHILE) want(v, in->nargs == (which ? owner->nparams : 1), "carried values");
+			if (owner && (owner->op == K_LOOP || owner->op == K_VLOOP))
+				want(v, in->nargs + 1 == owner->nparams, "carried values");
+			if (owner && owner->op == K_WHILE)
+				want(v, in->nargs == (which ? owner->nparams : 1), "carried values");
 			break;
 		}
 		for (uint32_t k = 0; k < kinst_regions(in) && v->ok; k++)
 			at = verify_region(v, at, in->op == K_VLOOP ? in->lanes : lanes, in, k);
 		for (uint32_t i = 0; i < in->nresults && v->ok; i++) {
-			want(v, in->results && in->results + i < v->f->vals.n && !v->visible[in->results + i], "a value defined twice");
+			want(v, in->results && in->results + i < v->f->vals.n && !v->visible[in->results + i],
+			     "a value defined twice");
 			if (!v->ok) break;
 			v->visible[in->results + i] = true;
 			VEC_PUSH(scratch, &mine, in->results + i);

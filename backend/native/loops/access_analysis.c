@@ -1,15 +1,21 @@
-/* access_analysis.c - where the nests of a plan read arrays, row by row: what loops need to know that go along the rows of several at once.
+/* access_analysis.c - where the nests of a plan read arrays, row by row: what
+ * loops need to know that go along the rows of several at once.
  *
- * Needs: loops/loops.h. Follows the index from a nest through what is inlined into it to what is kept or comes from outside, as `pull` will, but without emitting: of
- * an index only that matters which runs along one of the nest's axes, perhaps moved by a fixed number. Guarantees: whoever asks sees every place where something that is not
- * inlined is read, each with its index; it may be seen several times. What is inlined and has a form that is not known here ends it, as a place that cannot be followed.
+ * Needs: loops/loops.h. Follows the index from a nest through what is inlined
+ * into it to what is kept or comes from outside, as `pull` will, but without
+ * emitting: of an index only that matters which runs along one of the nest's
+ * axes, perhaps moved by a fixed number. Guarantees: whoever asks sees every
+ * place where something that is not inlined is read, each with its index; it
+ * may be seen several times. What is inlined and has a form that is not known
+ * here ends it, as a place that cannot be followed.
  */
 #include "backend/native/loops/loops.h"
 
 static bool reaches(Reach *w, Ref r, const Index *at);
 
 static bool same_index(Index x, Index y) {
-	return x.kind == y.kind && (x.kind == IX_OTHER || (x.number == y.number && (x.kind == IX_NUMBER || x.axis == y.axis)));
+	return x.kind == y.kind && (x.kind == IX_OTHER || (x.number == y.number &&
+	                                                   (x.kind == IX_NUMBER || x.axis == y.axis)));
 }
 
 static bool reaches_operands(Reach *w, const Inst *in, const Index *at) {
@@ -26,15 +32,16 @@ static bool reaches_operands(Reach *w, const Inst *in, const Index *at) {
 	case OP_REDUCE_SUM:
 	case OP_REDUCE_PROD:
 	case OP_REDUCE_MAX:
-	case OP_REDUCE_MIN:
-		reduce_index(w->p, in, at, x);
-		return reaches(w, inst_arg(f, in, 0), x);
+	case OP_REDUCE_MIN: reduce_index(w->p, in, at, x); return reaches(w, inst_arg(f, in, 0), x);
 	case OP_CUMSUM:
 	case OP_CUMPROD: return reaches(w, inst_arg(f, in, 0), at);
-	case OP_PAD: { /* outside of what is padded the nearest element is read, and not used: that is nearer than `low` says */
+	/* outside of what is padded the nearest element is read, and not used:
+	 * that is nearer than `low` says */
+	case OP_PAD: {
 		const Ref r = inst_arg(f, in, 0);
 		uint32_t n;
-		const int64_t *low = attr_field(c, OP_PAD, in->attr, 0, &n), *stride = attr_field(c, OP_PAD, in->attr, 2, &n);
+		const int64_t *low = attr_field(c, OP_PAD, in->attr, 0, &n),
+					  *stride = attr_field(c, OP_PAD, in->attr, 2, &n);
 		for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) {
 			int64_t by;
 			x[i] = unknown;
@@ -48,17 +55,20 @@ static bool reaches_operands(Reach *w, const Inst *in, const Index *at) {
 	case OP_CONCAT:
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			const Ref r = inst_arg(f, in, k);
-			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = i == attr_int(c, OP_CONCAT, in->attr, 0) ? unknown : at[i];
+			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++)
+				x[i] = i == attr_int(c, OP_CONCAT, in->attr, 0) ? unknown : at[i];
 			if (!reaches(w, r, x)) return false;
 		}
 		return true;
 	case OP_UPDATE: {
 		const Ref r = inst_arg(f, in, 0);
-		for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) y[i] = side_takes_all(c, inst_side(f, in, i)) ? at[i] : unknown;
+		for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++)
+			y[i] = side_takes_all(c, inst_side(f, in, i)) ? at[i] : unknown;
 		return reaches(w, r, at) && reaches(w, inst_arg(f, in, 1), y);
 	}
 	default:
-		if (in->nregions || (!prims[in->op].elementwise && in->op != OP_BROADCAST && in->op != OP_RESHAPE && in->op != OP_TRANSPOSE && in->op != OP_SLICE &&
+		if (in->nregions || (!prims[in->op].elementwise && in->op != OP_BROADCAST &&
+		                     in->op != OP_RESHAPE && in->op != OP_TRANSPOSE && in->op != OP_SLICE &&
 		                     in->op != OP_STOP && in->op != OP_CONVERT && in->op != OP_SELECT))
 			return false;
 		for (uint32_t k = 0; k < in->nargs; k++) {
@@ -92,7 +102,8 @@ static bool reaches(Reach *w, Ref r, const Index *at) {
 	return reaches_operands(w, node_inst(w->p, n), all);
 }
 
-/* What a join along its row reads: a part that begins with row k of the join is read k rows before. */
+/* What a join along its row reads: a part that begins with row k of the join is
+ * read k rows before. */
 static bool reaches_parts(Reach *w, const Inst *in, Index *at) {
 	const Fn *f = w->p->l->f;
 	Ctx *c = w->p->l->c;
@@ -111,11 +122,13 @@ static bool reaches_parts(Reach *w, const Inst *in, Index *at) {
 bool reach_nest(Reach *w, const Node *n) {
 	const Inst *in = node_inst(w->p, n);
 	Index at[MAX_AXES];
-	if (n->row < 0 || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_GUARD) return false;
+	if (n->row < 0 || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_GUARD)
+		return false;
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
 	w->ix = (IndexContext){.p = w->p, .shifts = true};
 	w->row = (uint32_t)n->row;
 	w->seen.n = 0;
 	if (n->kind == NODE_JOIN) return joins_rows(w->p, n) && reaches_parts(w, in, at);
-	return n->kind == NODE_UPDATE ? reaches(w, inst_arg(w->p->l->f, in, 1), at) : reaches_operands(w, in, at);
+	return n->kind == NODE_UPDATE ? reaches(w, inst_arg(w->p->l->f, in, 1), at)
+	                              : reaches_operands(w, in, at);
 }

@@ -1,19 +1,24 @@
-/* box_update.c - boxes of arrays: what slice, pad and update reach, and the frame that an update leaves as it was.
+/* box_update.c - boxes of arrays: what slice, pad and update reach, and the
+ * frame that an update leaves as it was.
  *
- * Needs: loops/loops.h. Guarantees: nothing outside of an axis is read or written, since what is not known to lie on it is checked first; the frame and the
- * box of an update together are the array, once each, where strides are 1 or -1; where the updated array lies in the result's memory nothing is copied.
+ * Needs: loops/loops.h. Guarantees: nothing outside of an axis is read or
+ * written, since what is not known to lie on it is checked first; the frame and
+ * the box of an update together are the array, once each, where strides are 1
+ * or -1; where the updated array lies in the result's memory nothing is copied.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/unit/schedule.h"
 
-/* ---- sides --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- sides --------------------------------------------------------------- */
 
 Side inst_side(const Fn *f, const Inst *in, uint32_t axis) {
 	Ctx *c = f->ctx;
 	uint32_t n;
-	const Dim x = ref_ty(f, inst_arg(f, in, 0))->dims[axis], y = ref_ty(f, inst_result(in, 0))->dims[axis];
+	const Dim x = ref_ty(f, inst_arg(f, in, 0))->dims[axis],
+			  y = ref_ty(f, inst_result(in, 0))->dims[axis];
 	const int strides = in->op == OP_UPDATE ? 1 : 2;
-	Side s = {.start = (Dim)attr_field(c, (Op)in->op, in->attr, 0, &n)[axis], .length = x, .whole = y};
+	Side s = {
+		.start = (Dim)attr_field(c, (Op)in->op, in->attr, 0, &n)[axis], .length = x, .whole = y};
 	s.stride = attr_field(c, (Op)in->op, in->attr, (uint32_t)strides, &n)[axis];
 	if (in->op == OP_SLICE) s = (Side){s.start, y, x, s.stride};
 	else if (in->op == OP_UPDATE) s.length = ref_ty(f, inst_arg(f, in, 1))->dims[axis];
@@ -29,17 +34,20 @@ static bool at_least_zero(Ctx *c, Dim d) {
 /* The lowest position of a side that is not empty, and the highest. */
 static Dim side_low(Ctx *c, Side s) {
 	if (s.stride > 0) return s.start;
-	return dim_add(c, s.start, dim_mul(c, dim_sub(c, s.length, dim_const(c, 1)), dim_const(c, s.stride)));
+	return dim_add(c, s.start,
+	               dim_mul(c, dim_sub(c, s.length, dim_const(c, 1)), dim_const(c, s.stride)));
 }
 static Dim side_high(Ctx *c, Side s) {
 	if (s.stride < 0) return s.start;
-	return dim_add(c, s.start, dim_mul(c, dim_sub(c, s.length, dim_const(c, 1)), dim_const(c, s.stride)));
+	return dim_add(c, s.start,
+	               dim_mul(c, dim_sub(c, s.length, dim_const(c, 1)), dim_const(c, s.stride)));
 }
 
 static bool side_fits(Ctx *c, Side s) {
 	int64_t none;
 	if (dim_is_const(c, s.length, &none) && !none) return true;
-	return at_least_zero(c, side_low(c, s)) && at_least_zero(c, dim_sub(c, dim_sub(c, s.whole, dim_const(c, 1)), side_high(c, s)));
+	return at_least_zero(c, side_low(c, s)) &&
+	       at_least_zero(c, dim_sub(c, dim_sub(c, s.whole, dim_const(c, 1)), side_high(c, s)));
 }
 
 bool side_takes_all(Ctx *c, Side s) {
@@ -53,16 +61,21 @@ bool sides_apart(Ctx *c, Side x, Side y) {
 	if (dim_is_const(c, y.length, &ny) && ny == 0) return true;
 	int64_t gap;
 	const Dim one = dim_const(c, 1);
-	return (dim_is_const(c, dim_sub(c, side_low(c, x), dim_add(c, side_high(c, y), one)), &gap) && gap >= 0) ||
-	       (dim_is_const(c, dim_sub(c, side_low(c, y), dim_add(c, side_high(c, x), one)), &gap) && gap >= 0);
+	return (dim_is_const(c, dim_sub(c, side_low(c, x), dim_add(c, side_high(c, y), one)), &gap) &&
+	        gap >= 0) ||
+	       (dim_is_const(c, dim_sub(c, side_low(c, y), dim_add(c, side_high(c, x), one)), &gap) &&
+	        gap >= 0);
 }
 
-/* Element by element is only where the place of the box is known, or nearly free to look at: along short axes. */
+/* Element by element is only where the place of the box is known, or nearly
+ * free to look at: along short axes. */
 bool update_by_box(const Fn *f, const Inst *in) {
 	const Type *t = ref_ty(f, inst_arg(f, in, 0));
 	int64_t v;
 	for (uint32_t i = 0; i < t->rank; i++)
-		if (!side_takes_all(f->ctx, inst_side(f, in, i)) && !(dim_is_const(f->ctx, t->dims[i], &v) && v <= DIM_SMALL)) return true;
+		if (!side_takes_all(f->ctx, inst_side(f, in, i)) &&
+		    !(dim_is_const(f->ctx, t->dims[i], &v) && v <= DIM_SMALL))
+			return true;
 	return false;
 }
 
@@ -75,9 +88,12 @@ void lower_check_sides(Lower *l, const Inst *in) {
 		if (fits && known) continue;
 		KRef zero = k_int(k, 0), length = lower_dim(l, s.length), bad = k_lt(k, length, zero);
 		if (!fits) {
-			KRef first = lower_dim(l, s.start), last = k_add(k, first, k_mul(k, k_sub(k, length, k_int(k, 1)), k_int(k, s.stride)));
+			KRef first = lower_dim(l, s.start),
+				 last =
+					 k_add(k, first, k_mul(k, k_sub(k, length, k_int(k, 1)), k_int(k, s.stride)));
 			KRef low = s.stride > 0 ? first : last, high = s.stride > 0 ? last : first;
-			KRef outside = k_logic(k, 1, k_lt(k, low, zero), k_prim2(k, OP_LE, lower_dim(l, s.whole), high));
+			KRef outside =
+				k_logic(k, 1, k_lt(k, low, zero), k_prim2(k, OP_LE, lower_dim(l, s.whole), high));
 			bad = k_logic(k, 1, bad, k_logic(k, 0, k_lt(k, zero, length), outside));
 		}
 		k_fail_if(k, bad, lower_site(l, SITE_SLICE, in), k_int(k, i), zero);
@@ -89,11 +105,12 @@ void check_run(ArrayEmit *e) {
 	for (uint32_t i = 0; i < e->p->n; i++) {
 		const Inst *in = &f->insts.at[e->p->insts[i]];
 		e->k->span = in->span;
-		if (in->op == OP_SLICE || in->op == OP_PAD || in->op == OP_UPDATE) lower_check_sides(e->l, in);
+		if (in->op == OP_SLICE || in->op == OP_PAD || in->op == OP_UPDATE)
+			lower_check_sides(e->l, in);
 	}
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- updates ------------------------------------------------------------- */
 
 void box_index(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
 	const Inst *in = node_inst(e->p, n);
@@ -103,7 +120,8 @@ void box_index(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
 	}
 }
 
-/* Along axis i: the positions of the box, low .. high - 1, and the axis's length. */
+/* Along axis i: the positions of the box, low .. high - 1, and the axis's
+ * length. */
 typedef struct Bounds {
 	KRef low, high, length;
 	bool all;
@@ -122,8 +140,10 @@ static Bounds bounds_of(ArrayEmit *e, const Inst *in, uint32_t i) {
 	return b;
 }
 
-/* x's elements at positions from[i] .. to[i] - 1 of each axis, with axis 0 left to an open loop where `first` is 1. Lanes along the last axis. */
-static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *from, const KRef *to, Index *at) {
+/* x's elements at positions from[i] .. to[i] - 1 of each axis, with axis 0 left
+ * to an open loop where `first` is 1. Lanes along the last axis. */
+static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *from,
+                       const KRef *to, Index *at) {
 	enum { LANES = 8 };
 	KBuilder *k = e->k;
 	const uint32_t rank = n->nresult, last = rank - 1;
@@ -133,7 +153,8 @@ static void copy_block(ArrayEmit *e, const Node *n, uint32_t first, const KRef *
 		k_loop_begin(k, from[a], to[a], 1, 0, NULL, &i);
 		at[a] = (Index){.kind = IX_OTHER, .base = i};
 	}
-	k_vloop_begin(k, ktype_size(node_type_of(e, n)) == 8 ? LANES : 2 * LANES, 0, k_sub(k, to[last], from[last]), 0, NULL, NULL, &base);
+	k_vloop_begin(k, ktype_size(node_type_of(e, n)) == 8 ? LANES : 2 * LANES, 0,
+	              k_sub(k, to[last], from[last]), 0, NULL, NULL, &base);
 	at[last] = (Index){.kind = IX_OTHER, .base = k_add(k, from[last], base), .lane = k_int(k, 1)};
 	store_memory(e, n, at, pull(e, inst_arg(e->l->f, node_inst(e->p, n), 0), at));
 	k_vloop_end(k, NULL, NULL);
@@ -146,10 +167,15 @@ static void copy_parallel(ArrayEmit *e, const Node *n, KRef *from, KRef *to) {
 	enum { PART_WORK_LOG = 16 };
 	KBuilder *k = e->k;
 	KRef one = k_int(k, 1), elements = k_int(k, 1), count = k_sub(k, to[0], from[0]);
-	for (uint32_t i = 0; i < n->nresult; i++) elements = k_mul(k, elements, k_sub(k, to[i], from[i]));
-	KRef nparts = k_max(k, one, k_min(k, k_min(k, k_shift(k, 1, elements, k_int(k, PART_WORK_LOG)), k_int(k, MAX_PARTS)), count));
+	for (uint32_t i = 0; i < n->nresult; i++)
+		elements = k_mul(k, elements, k_sub(k, to[i], from[i]));
+	KRef nparts = k_max(
+		k, one,
+		k_min(k, k_min(k, k_shift(k, 1, elements, k_int(k, PART_WORK_LOG)), k_int(k, MAX_PARTS)),
+	          count));
 	KRef part = k_parallel_begin(k, nparts);
-	KRef low = k_prim2(k, OP_FLOORDIV, k_mul(k, part, count), nparts), high = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, part, one), count), nparts);
+	KRef low = k_prim2(k, OP_FLOORDIV, k_mul(k, part, count), nparts),
+		 high = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, part, one), count), nparts);
 	KRef begin[MAX_RANK], end[MAX_RANK];
 	Index at[MAX_RANK];
 	memcpy(begin, from, sizeof begin);
@@ -162,7 +188,8 @@ static void copy_parallel(ArrayEmit *e, const Node *n, KRef *from, KRef *to) {
 
 static bool stays(ArrayEmit *e, const Node *n) {
 	KRef from;
-	return in_memory(e, inst_arg(e->l->f, node_inst(e->p, n), 0), &from) && from == node_memory(e, n);
+	return in_memory(e, inst_arg(e->l->f, node_inst(e->p, n), 0), &from) &&
+	       from == node_memory(e, n);
 }
 
 /* The two may be one when it runs, which only a whole copy sees. */
@@ -181,10 +208,12 @@ static bool is_dense(const ArrayEmit *e, const Inst *in, uint32_t rank) {
 }
 
 bool frame_by_rows(ArrayEmit *e, const Node *n) {
-	return !e->tiled && e->r->has_row && e->r->lanes == LANES_INNER && n->row == 0 && n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
+	return !e->tiled && e->r->has_row && e->r->lanes == LANES_INNER && n->row == 0 &&
+	       n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
 }
 
-/* The frame is cut at the box's ends axis by axis: before the cut at an axis only what the box covers of the axes before it is left. */
+/* The frame is cut at the box's ends axis by axis: before the cut at an axis
+ * only what the box covers of the axes before it is left. */
 void emit_frame(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	KRef array;
@@ -217,7 +246,8 @@ void emit_frame(ArrayEmit *e, const Node *n) {
 	}
 }
 
-/* In the open loop over the box's rows: what lies beside the box in this row. */
+/* In the open loop over the box's rows: what lies beside the box in this row.
+ */
 void emit_row_frame(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (stays(e, n) || may_stay(e, n) || !frame_by_rows(e, n)) return;

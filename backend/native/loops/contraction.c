@@ -1,16 +1,20 @@
-/* contraction.c - contractions of a plan: which operand lies how, and the strides that kernel code's CONTRACT and GEMM take.
+/* contraction.c - contractions of a plan: which operand lies how, and the
+ * strides that kernel code's CONTRACT and GEMM take.
  *
- * Needs: loops/loops.h. A contraction here has one contracted axis. Within a region it is a product of small matrices for each block of rows:
+ * Needs: loops/loops.h. A contraction here has one contracted axis. Within a
+ * region it is a product of small matrices for each block of rows:
  *
  *     rows times matrix      y[r, j] = sum_k x[r, k] w[k, j]      lanes along the rows: y' = w' x', with columns = rows of the block
  *     columns times columns  s[i, j] += sum_r x[r, i] y[r, j]     added to this part's sums
  *     of each row            y[r, i, j] = sum_k u[r, i, k] v[r, k, j]
  *
- * and outside of regions one large product through BLAS. Further axes that both operands run along are loops around the product.
+ * and outside of regions one large product through BLAS. Further axes that both
+ * operands run along are loops around the product.
  */
 #include "backend/native/loops/loops.h"
 
-/* An operand where it lies: pointer to its element at the block's first row (or at 0), and strides in elements by its own axes. */
+/* An operand where it lies: pointer to its element at the block's first row (or
+ * at 0), and strides in elements by its own axes. */
 typedef struct Matrix {
 	KRef pointer;
 	KRef stride[MAX_RANK];
@@ -19,7 +23,8 @@ typedef struct Matrix {
 } Matrix;
 
 /* Strides of r through the transposes in front of `base`. */
-static void through_transposes(ArrayEmit *e, Ref r, Ref base, const KRef *base_stride, KRef *stride) {
+static void through_transposes(ArrayEmit *e, Ref r, Ref base, const KRef *base_stride,
+                               KRef *stride) {
 	uint32_t rank = ref_ty(e->l->f, r)->rank, n;
 	if (r == base) {
 		memcpy(stride, base_stride, rank * sizeof *stride);
@@ -47,8 +52,9 @@ static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
 	return axis_along(e, r, at, ROW_AXIS);
 }
 
-/* Copies the operand's block of rows into scratch, elements pulled: operands that lie in no scratch, or are computed. `turn`: the axis of which only the present
- * turn of a slab's loop is copied; -1: none. */
+/* Copies the operand's block of rows into scratch, elements pulled: operands
+ * that lie in no scratch, or are computed. `turn`: the axis of which only the
+ * present turn of a slab's loop is copied; -1: none. */
 static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 	KBuilder *k = e->k;
 	Type t = *ref_ty(e->l->f, r);
@@ -98,7 +104,8 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 	}
 	KRef base = 0, offset = k_int(k, 0);
 	if (rows || lane >= 0) {
-		k_vloop_begin(k, ktype_size(m.type) == 8 ? 8 : 16, 0, rows ? e->rows : lower_dim(e->l, t.dims[lane]), 0, NULL, NULL, &base);
+		k_vloop_begin(k, ktype_size(m.type) == 8 ? 8 : 16, 0,
+		              rows ? e->rows : lower_dim(e->l, t.dims[lane]), 0, NULL, NULL, &base);
 		if (rows) {
 			e->row_local = base;
 			e->axes[ROW_AXIS] = (Axis){.base = k_add(k, e->row_start, base), .lane = k_int(k, 1)};
@@ -141,7 +148,8 @@ static Matrix row_matrix(ArrayEmit *e, const Node *product, uint32_t operand, in
 	const Node *n = plan_node(e->p, base);
 	KRef stride[MAX_RANK];
 	Matrix m = {.scratch = true};
-	if (n && n->kept && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) && n->scratch_at) {
+	if (n && n->kept && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) &&
+	    n->scratch_at) {
 		m.type = ktype_of((Dtype)ref_ty(e->l->f, base)->dtype);
 		m.pointer = n->scratch_at;
 		scratch_strides(e, n, stride);
@@ -149,10 +157,12 @@ static Matrix row_matrix(ArrayEmit *e, const Node *product, uint32_t operand, in
 		return m;
 	}
 	if (e->r->lanes == LANES_INNER && whole_matrix(e, r, &m)) {
-		m.pointer = k_ptradd(e->k, m.pointer, k_mul(e->k, e->row_start, m.stride[row]), ktype_size(m.type));
+		m.pointer =
+			k_ptradd(e->k, m.pointer, k_mul(e->k, e->row_start, m.stride[row]), ktype_size(m.type));
 		return m;
 	}
-	return copied(e, r, row, e->slab ? slab_operand_axis(e->p, product, operand) : -1, product->copy_area[operand]);
+	return copied(e, r, row, e->slab ? slab_operand_axis(e->p, product, operand) : -1,
+	              product->copy_area[operand]);
 }
 
 static bool is_one(ArrayEmit *e, KRef x) {
@@ -163,52 +173,75 @@ static bool is_one(ArrayEmit *e, KRef x) {
 typedef struct Product {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
 	int64_t rows, columns, terms; /* m, n and k as they are expected; terms 0: not looked at */
-	bool turn; /* see worth_turning */
-	KRef bias; /* of one product with lanes along the columns: what is added to each row of C; 0: nothing */
+	bool turn;                    /* see worth_turning */
+	/* of one product with lanes along the columns: what is added to each row
+	 * of C; 0: nothing */
+	KRef bias;
 } Product;
 
-/* Is a B that lies by columns worth being copied turned, so that lanes run along the columns? Copying costs what a few rows cost. By the lengths that
- * are expected, not those of the call: the order of a sum must not change with them. */
-static bool worth_turning(int64_t rows, int64_t columns) {
-	return rows >= 48 && columns >= 8;
-}
+/* Is a B that lies by columns worth being copied turned, so that lanes run
+ * along the columns? Copying costs what a few rows cost. By the lengths that
+ * are expected, not those of the call: the order of a sum must not change with
+ * them. */
+static bool worth_turning(int64_t rows, int64_t columns) { return rows >= 48 && columns >= 8; }
 
-/* Do tiles of five rows waste less than those of `tile`? Which of them it is makes no difference to a bit. */
+/* Do tiles of five rows waste less than those of `tile`? Which of them it is
+ * makes no difference to a bit. */
 static bool fit_in_fives(int64_t rows, int64_t tile) {
 	return (rows + 4) / 5 * 5 < (rows + tile - 1) / tile * tile;
 }
 
 /* Rows of a tile where lanes run along the columns. */
-static int64_t tile_rows(const ArrayEmit *e) {
-	return e->k->m->target.registers >= 32 ? 8 : 4;
-}
+static int64_t tile_rows(const ArrayEmit *e) { return e->k->m->target.registers >= 32 ? 8 : 4; }
 
-/* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. Further products of the same shape and
- * strides are added to the first. */
-static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op, uint32_t nmore, const Product *more) {
+/* Chooses where the lanes run; swaps the roles of the operands when only that
+ * makes the columns contiguous. Further products of the same shape and strides
+ * are added to the first. */
+static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op, uint32_t nmore,
+                          const Product *more) {
 	bool swapped = false;
 	if (op == K_CONTRACT && !(is_one(e, q.b_col) && is_one(e, q.c_col))) {
 		if (is_one(e, q.a_row) && is_one(e, q.c_row)) {
-			Product s = {.c = q.c, .c_row = q.c_col, .c_col = q.c_row, .a = q.b, .a_row = q.b_col, .a_k = q.b_k, .b = q.a, .b_k = q.a_k, .b_col = q.a_row,
-			             .m = q.n, .n = q.m, .k = q.k, .rows = q.columns, .columns = q.rows};
+			Product s = {.c = q.c,
+			             .c_row = q.c_col,
+			             .c_col = q.c_row,
+			             .a = q.b,
+			             .a_row = q.b_col,
+			             .a_k = q.b_k,
+			             .b = q.a,
+			             .b_k = q.a_k,
+			             .b_col = q.a_row,
+			             .m = q.n,
+			             .n = q.m,
+			             .k = q.k,
+			             .rows = q.columns,
+			             .columns = q.rows};
 			q = s;
 			swapped = true;
 		}
 	}
 	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
-	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
+	else if (is_one(e, q.a_k) && is_one(e, q.b_k))
+		flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
 	const bool dots = (flags & (KF_K_UNIT | KF_TURN)) == KF_K_UNIT;
-	if (op == K_CONTRACT && fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e))) flags |= KF_FIVES;
-	if (op == K_CONTRACT && flags & KF_B_COL_UNIT && !nmore && !q.bias && q.terms == 16 && q.columns == 64 / (int64_t)ktype_size(t)) flags |= KF_HELD;
-	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 13 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
+	if (op == K_CONTRACT &&
+	    fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e)))
+		flags |= KF_FIVES;
+	if (op == K_CONTRACT && flags & KF_B_COL_UNIT && !nmore && !q.bias && q.terms == 16 &&
+	    q.columns == 64 / (int64_t)ktype_size(t))
+		flags |= KF_HELD;
+	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 13 + 2 * nmore),
+		 first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k,
+	                  q.b, q.b_k,   q.b_col, q.m, q.n,     q.k};
 	memcpy(operands, first, sizeof first);
 	for (uint32_t i = 0; i < nmore; i++) {
 		operands[12 + 2 * i] = swapped ? more[i].b : more[i].a;
 		operands[13 + 2 * i] = swapped ? more[i].a : more[i].b;
 	}
 	if (q.bias) {
-		if (swapped || nmore || !is_one(e, q.c_col) || !(flags & (KF_B_COL_UNIT | KF_TURN))) e->l->failed = true;
+		if (swapped || nmore || !is_one(e, q.c_col) || !(flags & (KF_B_COL_UNIT | KF_TURN)))
+			e->l->failed = true;
 		operands[12] = q.bias;
 		flags |= KF_BIAS;
 	}
@@ -219,29 +252,36 @@ static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp o
 	emit_products(e, t, q, flags, op, 0, NULL);
 }
 
-/* ---- matrices with zeros on one side of a diagonal ---------------------------------------------------------------------------------------------- */
+/* ---- matrices with zeros on one side of a diagonal ----------------------- */
 
-/* Columns that are done together, of some four times as many: the more, the more of the zeros are multiplied, the fewer, the more often the rows are read. Whole
- * tiles. 0: it does not pay. */
+/* Columns that are done together, of some four times as many: the more, the
+ * more of the zeros are multiplied, the fewer, the more often the rows are
+ * read. Whole tiles. 0: it does not pay. */
 static int64_t band_columns(const ArrayEmit *e, const Product *q) {
 	const int64_t tile = fit_in_fives(q->columns, tile_rows(e)) ? 5 : 4;
 	return q->columns < 8 || q->columns > 512 ? 0 : ((q->columns + 3) / 4 + tile - 1) / tile * tile;
 }
 
-/* sum + 0, or NaN where one of `rows` neighbours from element `at` on is not finite. Four vectors at once, since each addition waits for the one before. */
+/* sum + 0, or NaN where one of `rows` neighbours from element `at` on is not
+ * finite. Four vectors at once, since each addition waits for the one before.
+ */
 static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KRef sum) {
 	const bool varying = true;
 	const KRef zero = k_const(k, t, 0);
 	KRef params[2], lanes;
 	k_vloop_begin(k, ktype_size(t) == 8 ? 32 : 64, 0, rows, 1, &zero, &varying, params);
-	KRef next = k_add(k, params[1], k_mul(k, k_load(k, t, KM_UNIT, pointer, k_add(k, at, params[0]), 0), zero));
+	KRef next = k_add(k, params[1],
+	                  k_mul(k, k_load(k, t, KM_UNIT, pointer, k_add(k, at, params[0]), 0), zero));
 	k_vloop_end(k, &next, &lanes);
 	return k_add(k, sum, k_fold(k, OP_ADD, lanes));
 }
 
-/* The product without the terms that the band leaves out; all of them where a number that they would have multiplied by 0 is not finite. Such a number makes one
- * of the results not finite that use most of the terms, so only those results are looked at, and what even they do not use. */
-static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Band band, int64_t step) {
+/* The product without the terms that the band leaves out; all of them where a
+ * number that they would have multiplied by 0 is not finite. Such a number
+ * makes one of the results not finite that use most of the terms, so only those
+ * results are looked at, and what even they do not use. */
+static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Band band,
+                           int64_t step) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1), last = k_sub(k, q.n, one);
 	const uint32_t size = ktype_size(t);
@@ -249,8 +289,10 @@ static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Ban
 	k_loop_begin(k, zero, q.n, step, 0, NULL, &turn);
 	Product part = q;
 	part.n = k_min(k, k_int(k, step), k_sub(k, q.n, turn));
-	if (band.has_low) from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, turn, k_int(k, band.low))));
-	if (band.has_high) to = k_min(k, q.k, k_add(k, k_add(k, turn, part.n), k_int(k, band.high - 1)));
+	if (band.has_low)
+		from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, turn, k_int(k, band.low))));
+	if (band.has_high)
+		to = k_min(k, q.k, k_add(k, k_add(k, turn, part.n), k_int(k, band.high - 1)));
 	part.k = k_max(k, one, k_sub(k, to, from)); /* at least one, so that something is written */
 	part.c = k_ptradd(k, q.c, k_mul(k, turn, q.c_col), size);
 	part.a = k_ptradd(k, q.a, k_mul(k, from, q.a_k), size);
@@ -258,10 +300,12 @@ static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Ban
 	emit_product(e, t, part, flags, K_CONTRACT);
 	k_loop_end(k, NULL, NULL);
 	/* of a low band the first result uses most terms, of a high one the last */
-	const KRef best = band.has_low ? zero : last, edge = k_add(k, best, k_int(k, band.has_low ? band.low : band.high));
+	const KRef best = band.has_low ? zero : last,
+			   edge = k_add(k, best, k_int(k, band.has_low ? band.low : band.high));
 	sum = add_doubt(k, t, q.c, k_mul(k, best, q.c_col), q.m, sum);
 	KRef rest[2];
-	k_loop_begin(k, band.has_low ? zero : k_max(k, zero, edge), band.has_low ? k_min(k, q.k, edge) : q.k, 1, 1, &sum, rest);
+	k_loop_begin(k, band.has_low ? zero : k_max(k, zero, edge),
+	             band.has_low ? k_min(k, q.k, edge) : q.k, 1, 1, &sum, rest);
 	KRef next = add_doubt(k, t, q.a, k_mul(k, rest[0], q.a_k), q.m, rest[1]);
 	k_loop_end(k, &next, &sum);
 	k_if_begin(k, k_not(k, k_prim2(k, OP_EQ, sum, k_const(k, t, 0))), KF_COLD);
@@ -270,11 +314,14 @@ static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Ban
 	k_if_end(k, NULL, NULL);
 }
 
-/* The matrix of a product of rows times a matrix: its contracted axis and its free one. false: it has others, or none. */
-static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k, uint32_t *along_free) {
+/* The matrix of a product of rows times a matrix: its contracted axis and its
+ * free one. false: it has others, or none. */
+static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k,
+                         uint32_t *along_free) {
 	const Inst *in = node_inst(e->p, n);
 	Index at[MAX_AXES], x_at[2][MAX_RANK];
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	for (uint32_t i = 0; i < n->naxes; i++)
+		at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
 	dot_indices(e->p, in, at, x_at[0], x_at[1]);
 	const Index *wi = x_at[n->swapped ? 0 : 1];
 	*w = inst_arg(e->l->f, in, n->swapped ? 0 : 1);
@@ -284,8 +331,12 @@ static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k,
 	return wi[*along_k].axis == n->nresult && wi[*along_free].axis < n->nresult;
 }
 
-/* A matrix whose columns are contiguous (the W' of x @ W') is turned once for each part of the rows and not in each block of them, where it is small and a part has some blocks (turning one here costs
- * what a product does for four): for 20 x 20 that was a sixteenth of the time in f64, an eighth in f32. Where lengths are other than at the first call, it is the same product with the same bits. */
+/* A matrix whose columns are contiguous (the W' of x @ W') is turned once for
+ * each part of the rows and not in each block of them, where it is small and a
+ * part has some blocks (turning one here costs what a product does for four):
+ * for 20 x 20 that was a sixteenth of the time in f64, an eighth in f32. Where
+ * lengths are other than at the first call, it is the same product with the
+ * same bits. */
 void copy_weights(ArrayEmit *e) {
 	enum { MOST_BYTES = 32768, LEAST_ROWS = 4 * 64 * MAX_PARTS };
 	KBuilder *k = e->k;
@@ -298,25 +349,36 @@ void copy_weights(ArrayEmit *e) {
 		Ref w;
 		uint32_t along_k, along_free;
 		Matrix m;
-		if (r->lanes != LANES_INNER || n->macro != MACRO_ROWS || !weights_axes(e, n, &w, &along_k, &along_free) || !whole_matrix(e, w, &m)) continue;
-		const int64_t columns = lower_hint(e->l, n->axes[n->nresult - 1], 1000), terms = lower_hint(e->l, n->axes[n->nresult], 1000);
-		if (!is_one(e, m.stride[along_k]) || !worth_turning(64, columns) || columns * terms * (int64_t)ktype_size(m.type) > MOST_BYTES) continue;
+		if (r->lanes != LANES_INNER || n->macro != MACRO_ROWS ||
+		    !weights_axes(e, n, &w, &along_k, &along_free) || !whole_matrix(e, w, &m))
+			continue;
+		const int64_t columns = lower_hint(e->l, n->axes[n->nresult - 1], 1000),
+					  terms = lower_hint(e->l, n->axes[n->nresult], 1000);
+		if (!is_one(e, m.stride[along_k]) || !worth_turning(64, columns) ||
+		    columns * terms * (int64_t)ktype_size(m.type) > MOST_BYTES)
+			continue;
 		const Type *t = ref_ty(e->l->f, w);
 		const int64_t lanes = 64 / ktype_size(m.type);
-		const KRef zero = k_int(k, 0), length = lower_dim(e->l, t->dims[along_k]), free_length = lower_dim(e->l, t->dims[along_free]);
+		const KRef zero = k_int(k, 0), length = lower_dim(e->l, t->dims[along_k]),
+				   free_length = lower_dim(e->l, t->dims[along_free]);
 		KRef row, column, from = m.pointer;
-		n->weights_step = k_mul(k, k_prim2(k, OP_FLOORDIV, k_add(k, free_length, k_int(k, lanes - 1)), k_int(k, lanes)), k_int(k, lanes));
-		n->weights = k_scratch(k, k_mul(k, k_mul(k, length, n->weights_step), k_int(k, ktype_size(m.type))));
+		n->weights_step = k_mul(
+			k, k_prim2(k, OP_FLOORDIV, k_add(k, free_length, k_int(k, lanes - 1)), k_int(k, lanes)),
+			k_int(k, lanes));
+		n->weights =
+			k_scratch(k, k_mul(k, k_mul(k, length, n->weights_step), k_int(k, ktype_size(m.type))));
 		k_loop_begin(k, zero, free_length, 1, 0, NULL, &column);
 		KRef place = k_mul(k, column, m.stride[along_free]);
 		k_loop_begin(k, zero, length, 1, 0, NULL, &row);
-		k_store(k, KM_UNIFORM, n->weights, k_add(k, k_mul(k, row, n->weights_step), column), k_load(k, m.type, KM_UNIFORM, from, k_add(k, place, row), 0), 0);
+		k_store(k, KM_UNIFORM, n->weights, k_add(k, k_mul(k, row, n->weights_step), column),
+		        k_load(k, m.type, KM_UNIFORM, from, k_add(k, place, row), 0), 0);
 		k_loop_end(k, NULL, NULL);
 		k_loop_end(k, NULL, NULL);
 	}
 }
 
-/* The array along the columns that operand k of an addition of two [row, column] arrays is in each row; 0: it is none. */
+/* The array along the columns that operand k of an addition of two [row,
+ * column] arrays is in each row; 0: it is none. */
 static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) {
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
 	IndexContext ix = {.p = e->p};
@@ -331,7 +393,10 @@ static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) 
 	const Node *from = plan_node(e->p, r);
 	KRef pointer;
 	const bool here = from && (!from->kept || from->region == (uint32_t)(e->r - e->p->regions.at));
-	return !here && t->rank == 1 && t->dims[0] == columns && y[0].kind == IX_AXIS && y[0].axis == 0 && in_memory(e, r, &pointer) ? r : 0;
+	return !here && t->rank == 1 && t->dims[0] == columns && y[0].kind == IX_AXIS &&
+	               y[0].axis == 0 && in_memory(e, r, &pointer)
+	           ? r
+	           : 0;
 }
 
 /* Will the product's lanes run along its columns? */
@@ -339,12 +404,18 @@ static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
 	Ref w;
 	uint32_t along_k, along_free;
 	Matrix m;
-	if (e->k->m->target.vector_bytes < 16 || !weights_axes(e, n, &w, &along_k, &along_free) || !whole_matrix(e, w, &m)) return false;
-	return is_one(e, m.stride[along_free]) || (is_one(e, m.stride[along_k]) && worth_turning(64, lower_hint(e->l, n->axes[n->nresult - 1], 1000)));
+	if (e->k->m->target.vector_bytes < 16 || !weights_axes(e, n, &w, &along_k, &along_free) ||
+	    !whole_matrix(e, w, &m))
+		return false;
+	return is_one(e, m.stride[along_free]) ||
+	       (is_one(e, m.stride[along_k]) &&
+	        worth_turning(64, lower_hint(e->l, n->axes[n->nresult - 1], 1000)));
 }
 
-/* x @ w + b, where nothing else needs the product: the tiles add b to their finished sums and write where the sum belongs, which is one pass over the block's rows less. The same operations
- * in the same order, hence the same bits. What is large enough to go past the caches keeps its pass. */
+/* x @ w + b, where nothing else needs the product: the tiles add b to their
+ * finished sums and write where the sum belongs, which is one pass over the
+ * block's rows less. The same operations in the same order, hence the same
+ * bits. What is large enough to go past the caches keeps its pass. */
 void choose_biased(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
@@ -354,11 +425,15 @@ void choose_biased(ArrayEmit *e) {
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_INNER && !r->product; i++) {
 		Node *m = &e->p->nodes.at[r->nodes.at[i]];
 		const Inst *in = node_inst(e->p, m);
-		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->lies_in || m->strip || m->nresult != 2 || m->naxes != 2 || m->row != 0) continue;
+		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->lies_in || m->strip ||
+		    m->nresult != 2 || m->naxes != 2 || m->row != 0)
+			continue;
 		if (r->groups.at[m->group].nodes.n != 1 || slab_of(r, m->group)) continue;
 		for (uint32_t k = 0; k < 2 && !m->biased; k++) {
 			Node *n = plan_node(e->p, inst_arg(e->l->f, in, k));
-			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory || n->uses != 1 || n->nresult != 2 || n->row != 0 || slab_of(r, n->group)) continue;
+			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory ||
+			    n->uses != 1 || n->nresult != 2 || n->row != 0 || slab_of(r, n->group))
+				continue;
 			n->bias = along_columns(e, in, 1 - k, m->axes[1]);
 			if (!n->bias || !has_lanes_along_columns(e, n)) continue;
 			n->sum = (uint32_t)(m - e->p->nodes.at) + 1;
@@ -367,13 +442,15 @@ void choose_biased(ArrayEmit *e) {
 	}
 }
 
-/* y[r, ...] over the row operand's other free axes (open loops), columns along the matrix's free axis. To `sum`, where it is there, with the bias. */
+/* y[r, ...] over the row operand's other free axes (open loops), columns along
+ * the matrix's free axis. To `sum`, where it is there, with the bias. */
 static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index at[MAX_AXES], x_at[2][MAX_RANK];
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	for (uint32_t i = 0; i < n->naxes; i++)
+		at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
 	dot_indices(e->p, in, at, x_at[0], x_at[1]);
 	uint32_t with = n->swapped ? 1 : 0;
 	Ref x = inst_arg(f, in, with), w = inst_arg(f, in, 1 - with);
@@ -394,7 +471,8 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	} else {
 		Type t = *ref_ty(f, n->ref);
 		memory_strides(e, &t, c_stride);
-		c.pointer = k_ptradd(k, node_memory(e, sum ? sum : n), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
+		c.pointer = k_ptradd(k, node_memory(e, sum ? sum : n),
+		                     k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
 	}
 	uint32_t w_free = 0, w_k = 0, x_k = 0;
 	for (uint32_t i = 0; i < wrank; i++) {
@@ -426,19 +504,33 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 		x_at0 = k_ptradd(k, x_at0, k_mul(k, index, b.stride[i]), ktype_size(b.type));
 		c_at0 = k_ptradd(k, c_at0, k_mul(k, index, c_stride[xi[i].axis]), ktype_size(c.type));
 		int same = axis_along(e, w, wi, xi[i].axis);
-		if (same >= 0) w_at0 = k_ptradd(k, w_at0, k_mul(k, index, a.stride[same]), ktype_size(a.type));
+		if (same >= 0)
+			w_at0 = k_ptradd(k, w_at0, k_mul(k, index, a.stride[same]), ktype_size(a.type));
 	}
-	KRef length = lower_dim(e->l, n->axes[contracted]), columns = lower_dim(e->l, n->axes[free_axis]);
-	/* m runs along the block's rows; emit_product exchanges the operands when the rows are contiguous */
-	Product q = {.c = c_at0, .c_row = c_stride[n->row], .c_col = c_stride[free_axis], .a = x_at0, .a_row = b.stride[row], .a_k = b.stride[x_k],
-	             .b = w_at0, .b_k = a.stride[w_k], .b_col = a.stride[w_free], .m = e->rows, .n = columns, .k = length};
+	KRef length = lower_dim(e->l, n->axes[contracted]),
+		 columns = lower_dim(e->l, n->axes[free_axis]);
+	/* m runs along the block's rows; emit_product exchanges the operands when
+	 * the rows are contiguous */
+	Product q = {.c = c_at0,
+	             .c_row = c_stride[n->row],
+	             .c_col = c_stride[free_axis],
+	             .a = x_at0,
+	             .a_row = b.stride[row],
+	             .a_k = b.stride[x_k],
+	             .b = w_at0,
+	             .b_k = a.stride[w_k],
+	             .b_col = a.stride[w_free],
+	             .m = e->rows,
+	             .n = columns,
+	             .k = length};
 	q.rows = 64, q.columns = lower_hint(e->l, n->axes[free_axis], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	if (sum && !in_memory(e, n->bias, &q.bias)) e->l->failed = true;
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
 	const Band band = band_of(e->p, w, wi, contracted, free_axis);
 	const int64_t step = band_columns(e, &q);
-	if (step && band.has_low != band.has_high && is_one(e, q.a_row) && is_one(e, q.c_row)) banded_product(e, c.type, q, padded ? KF_PADDED : 0, band, step);
+	if (step && band.has_low != band.has_high && is_one(e, q.a_row) && is_one(e, q.c_row))
+		banded_product(e, c.type, q, padded ? KF_PADDED : 0, band, step);
 	else emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
 	while (nopen) {
 		k_loop_end(k, NULL, NULL);
@@ -447,16 +539,19 @@ static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	if (uses_scratch(e, n) && n->memory && !sum) copy_to_memory(e, n);
 }
 
-/* One product after the other: of a row's own matrices, for each of the block's rows and whatever other axes both operands run along. */
+/* One product after the other: of a row's own matrices, for each of the block's
+ * rows and whatever other axes both operands run along. */
 static void products_of_rows(ArrayEmit *e, Node *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	for (uint32_t i = 0; i < n->naxes; i++)
+		at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
 	dot_indices(e->p, in, at, xi, yi);
 	Ref x = inst_arg(f, in, 0), y = inst_arg(f, in, 1);
-	Matrix a = row_matrix(e, n, 0, axis_with_row(e, x, xi)), b = row_matrix(e, n, 1, axis_with_row(e, y, yi));
+	Matrix a = row_matrix(e, n, 0, axis_with_row(e, x, xi)),
+		   b = row_matrix(e, n, 1, axis_with_row(e, y, yi));
 	KRef c_stride[MAX_RANK], c;
 	KType t = node_type_of(e, n);
 	if (uses_scratch(e, n)) {
@@ -465,23 +560,37 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 	} else {
 		Type type = *ref_ty(f, n->ref);
 		memory_strides(e, &type, c_stride);
-		c = k_ptradd(k, lower_destination(e->l, n->ref), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(t));
+		c = k_ptradd(k, lower_destination(e->l, n->ref), k_mul(k, e->row_start, c_stride[n->row]),
+		             ktype_size(t));
 	}
 	uint32_t nbatch = n->nresult - 2, mark[MAX_AXES], sum = n->nresult;
 	for (uint32_t i = 0; i < nbatch; i++) {
 		KRef index;
 		uint32_t axis = (int)i == n->row ? ROW_AXIS : i;
 		mark[i] = e->memo.n;
-		k_loop_begin(k, k_int(k, 0), (int)i == n->row ? e->rows : lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
-		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, axis)]), ktype_size(a.type));
-		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, axis)]), ktype_size(b.type));
+		k_loop_begin(k, k_int(k, 0), (int)i == n->row ? e->rows : lower_dim(e->l, n->axes[i]), 1, 0,
+		             NULL, &index);
+		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, axis)]),
+		                     ktype_size(a.type));
+		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, axis)]),
+		                     ktype_size(b.type));
 		c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
 	}
-	Product q = {.c = c, .c_row = c_stride[nbatch], .c_col = c_stride[nbatch + 1], .a = a.pointer, .a_row = a.stride[axis_along(e, x, xi, nbatch)],
-	             .a_k = a.stride[axis_along(e, x, xi, sum)], .b = b.pointer, .b_k = b.stride[axis_along(e, y, yi, sum)],
-	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)], .m = lower_dim(e->l, n->axes[nbatch]), .n = lower_dim(e->l, n->axes[nbatch + 1]),
+	Product q = {.c = c,
+	             .c_row = c_stride[nbatch],
+	             .c_col = c_stride[nbatch + 1],
+	             .a = a.pointer,
+	             .a_row = a.stride[axis_along(e, x, xi, nbatch)],
+	             .a_k = a.stride[axis_along(e, x, xi, sum)],
+	             .b = b.pointer,
+	             .b_k = b.stride[axis_along(e, y, yi, sum)],
+	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)],
+	             .m = lower_dim(e->l, n->axes[nbatch]),
+	             .n = lower_dim(e->l, n->axes[nbatch + 1]),
 	             .k = lower_dim(e->l, n->axes[sum])};
-	q.rows = lower_hint(e->l, n->axes[nbatch], 1000), q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000), q.terms = lower_hint(e->l, n->axes[sum], 1000);
+	q.rows = lower_hint(e->l, n->axes[nbatch], 1000),
+	q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000),
+	q.terms = lower_hint(e->l, n->axes[sum], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	emit_product(e, t, q, 0, K_CONTRACT);
 	for (uint32_t i = nbatch; i-- > 0;) {
@@ -496,19 +605,22 @@ typedef struct Around {
 	uint32_t n, mark[MAX_AXES];
 } Around;
 
-/* A term that is added to this part's sums: contracted axes other than the row, and what both operands run along, become open loops. */
+/* A term that is added to this part's sums: contracted axes other than the row,
+ * and what both operands run along, become open loops. */
 static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *open) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	for (uint32_t i = 0; i < n->naxes; i++)
+		at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
 	dot_indices(e->p, in, at, xi, yi);
 	Ref x = inst_arg(f, in, 0), y = inst_arg(f, in, 1);
 	int x_row = axis_with_row(e, x, xi), y_row = axis_with_row(e, y, yi);
 	Matrix a = row_matrix(e, n, 0, x_row), b = row_matrix(e, n, 1, y_row);
 	const uint32_t first = n->nresult - 2, second = n->nresult - 1;
-	KRef m = lower_dim(e->l, n->axes[first]), columns = lower_dim(e->l, n->axes[second]), c_stride[MAX_RANK];
+	KRef m = lower_dim(e->l, n->axes[first]), columns = lower_dim(e->l, n->axes[second]),
+		 c_stride[MAX_RANK];
 	Type type = *ref_ty(f, n->ref);
 	memory_strides(e, &type, c_stride);
 	open->n = 0;
@@ -522,23 +634,38 @@ static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *ope
 			k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
 		}
 		if (i < first) c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
-		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, i)]), ktype_size(a.type));
-		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, i)]), ktype_size(b.type));
+		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, i)]),
+		                     ktype_size(a.type));
+		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, i)]),
+		                     ktype_size(b.type));
 	}
-	Product q = {.c = c, .c_row = columns, .c_col = k_int(k, 1), .a = a.pointer, .a_row = a.stride[axis_along(e, x, xi, first)], .a_k = a.stride[x_row],
-	             .b = b.pointer, .b_k = b.stride[y_row], .b_col = b.stride[axis_along(e, y, yi, second)], .m = m, .n = columns, .k = e->rows};
-	q.rows = lower_hint(e->l, n->axes[first], 1000), q.columns = lower_hint(e->l, n->axes[second], 1000);
+	Product q = {.c = c,
+	             .c_row = columns,
+	             .c_col = k_int(k, 1),
+	             .a = a.pointer,
+	             .a_row = a.stride[axis_along(e, x, xi, first)],
+	             .a_k = a.stride[x_row],
+	             .b = b.pointer,
+	             .b_k = b.stride[y_row],
+	             .b_col = b.stride[axis_along(e, y, yi, second)],
+	             .m = m,
+	             .n = columns,
+	             .k = e->rows};
+	q.rows = lower_hint(e->l, n->axes[first], 1000),
+	q.columns = lower_hint(e->l, n->axes[second], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	return q;
 }
 
 /* Are both operands of the two products laid out in the same way? */
 static bool same_layout(const Product *p, const Product *q) {
-	return p->c == q->c && p->c_row == q->c_row && p->c_col == q->c_col && p->a_row == q->a_row && p->a_k == q->a_k && p->b_k == q->b_k && p->b_col == q->b_col &&
-	       p->m == q->m && p->n == q->n && p->k == q->k && p->turn == q->turn;
+	return p->c == q->c && p->c_row == q->c_row && p->c_col == q->c_col && p->a_row == q->a_row &&
+	       p->a_k == q->a_k && p->b_k == q->b_k && p->b_col == q->b_col && p->m == q->m &&
+	       p->n == q->n && p->k == q->k && p->turn == q->turn;
 }
 
-/* All terms of the sum; neighbours that are laid out alike as one instruction, which joins its partial sums once for all of them. */
+/* All terms of the sum; neighbours that are laid out alike as one instruction,
+ * which joins its partial sums once for all of them. */
 static void columns_times_columns(ArrayEmit *e, Node *n) {
 	enum { TOGETHER = 16 };
 	KType t = node_type_of(e, n);
@@ -548,7 +675,8 @@ static void columns_times_columns(ArrayEmit *e, Node *n) {
 	for (uint32_t i = 0; i <= n->terms.n; i++) {
 		Node *term = i ? &e->p->nodes.at[n->terms.at[i - 1]] : n;
 		const bool loops = term->naxes > 3;
-		if (length && loops) emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1), length = 0;
+		if (length && loops)
+			emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1), length = 0;
 		Around open;
 		Product q = outer_product(e, term, t, c, &open);
 		if (loops) {
@@ -579,10 +707,20 @@ void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how) {
 	}
 	uint32_t x_k = xi[0].axis == 2 ? 0 : 1, y_k = yi[0].axis == 2 ? 0 : 1;
 	KRef columns = lower_dim(e->l, n->axes[1]);
-	Product q = {.c = node_memory(e, n), .c_row = columns, .c_col = k_int(e->k, 1), .a = a.pointer, .a_row = a.stride[1 - x_k],
-	             .a_k = a.stride[x_k], .b = b.pointer, .b_k = b.stride[y_k], .b_col = b.stride[1 - y_k], .m = lower_dim(e->l, n->axes[0]), .n = columns,
+	Product q = {.c = node_memory(e, n),
+	             .c_row = columns,
+	             .c_col = k_int(e->k, 1),
+	             .a = a.pointer,
+	             .a_row = a.stride[1 - x_k],
+	             .a_k = a.stride[x_k],
+	             .b = b.pointer,
+	             .b_k = b.stride[y_k],
+	             .b_col = b.stride[1 - y_k],
+	             .m = lower_dim(e->l, n->axes[0]),
+	             .n = columns,
 	             .k = terms ? terms : lower_dim(e->l, n->axes[2])};
-	KRef operands[13] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k, how};
+	KRef operands[13] = {q.c,   q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b,
+	                     q.b_k, q.b_col, q.m,     q.n, q.k,     how};
 	k_contract(e->k, K_GEMM, node_type_of(e, n), 0, how ? 13 : 12, operands);
 }
 

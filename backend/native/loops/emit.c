@@ -1,15 +1,19 @@
-/* emit.c - the loops of an array plan: regions over blocks of rows in parallel, groups of nests inside, sums over the rows joined after.
+/* emit.c - the loops of an array plan: regions over blocks of rows in parallel,
+ * groups of nests inside, sums over the rows joined after.
  *
- * Needs: loops/loops.h. Guarantees: what is computed depends on the lengths and not on the number of threads; nothing is allocated inside loops; a
- * store reaches only elements of its array, or padding that belongs to it.
+ * Needs: loops/loops.h. Guarantees: what is computed depends on the lengths and
+ * not on the number of threads; nothing is allocated inside loops; a store
+ * reaches only elements of its array, or padding that belongs to it.
  *
- * Every loop body is written as for one element; kernel code's vector loops make lanes of it.
+ * Every loop body is written as for one element; kernel code's vector loops
+ * make lanes of it.
  */
 #include "backend/native/loops/loops.h"
 
-/* ---- open loops -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- open loops ---------------------------------------------------------- */
 
-/* Loops over inner axes of a group. Axes of fixed length are written out in the innermost body while that is little text. */
+/* Loops over inner axes of a group. Axes of fixed length are written out in the
+ * innermost body while that is little text. */
 #define FEW_LANES 8 /* elements that are hardly worth a vector */
 
 typedef struct Loops {
@@ -24,24 +28,30 @@ typedef struct Loops {
 static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims, int64_t most) {
 	Loops s = {.naxes = naxes, .dims = dims, .combinations = 1, .lane = -1};
 	for (uint32_t i = naxes; i-- > 0;) {
-		s.fixed[i] = dim_number(e->p, dims[i], &s.length[i]) && s.combinations * s.length[i] <= most;
+		s.fixed[i] =
+			dim_number(e->p, dims[i], &s.length[i]) && s.combinations * s.length[i] <= most;
 		if (s.fixed[i]) s.combinations *= s.length[i];
 	}
 	return s;
 }
 
-/* Lanes along a handful of elements that lie apart would be mostly empty: rather the last axis, where it is longer, though it could be written out. */
+/* Lanes along a handful of elements that lie apart would be mostly empty:
+ * rather the last axis, where it is longer, though it could be written out. */
 static void prefer_last_axis(ArrayEmit *e, Loops *s) {
 	const uint32_t last = s->naxes ? s->naxes - 1 : 0;
 	uint32_t open = s->naxes;
 	int64_t n;
 	while (open > 0 && s->fixed[open - 1]) open--;
-	if (!open || open > last || !dim_number(e->p, s->dims[open - 1], &n) || n >= FEW_LANES || s->length[last] <= n) return;
+	if (!open || open > last || !dim_number(e->p, s->dims[open - 1], &n) || n >= FEW_LANES ||
+	    s->length[last] <= n)
+		return;
 	s->fixed[last] = false;
 	s->combinations /= s->length[last];
 }
 
-/* The index of combination c of the fixed axes; the others are open loops. An axis of length 0 counts as one of length 1: what is summed over it has a place. */
+/* The index of combination c of the fixed axes; the others are open loops. An
+ * axis of length 0 counts as one of length 1: what is summed over it has a
+ * place. */
 static void combination(const Loops *s, int64_t c, Index *at) {
 	for (uint32_t i = s->naxes; i-- > 0;) {
 		if (!s->fixed[i]) {
@@ -89,10 +99,11 @@ static void lanes_along_rows(ArrayEmit *e, KRef base) {
 /* A node's index from that of its group: the row where it has it. */
 static void node_index(const Node *n, const Index *inner, Index *at) {
 	uint32_t j = 0;
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : inner[j++];
+	for (uint32_t i = 0; i < n->naxes; i++)
+		at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : inner[j++];
 }
 
-/* ---- sums over the rows ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sums over the rows -------------------------------------------------- */
 
 KType node_type_of(const ArrayEmit *e, const Node *n) {
 	return ktype_of((Dtype)ref_ty(e->l->f, n->ref)->dtype);
@@ -100,21 +111,25 @@ KType node_type_of(const ArrayEmit *e, const Node *n) {
 
 static KRef result_count(ArrayEmit *e, const Node *n) {
 	KRef count = k_int(e->k, 1);
-	for (uint32_t i = 0; i < n->nresult; i++) count = k_mul(e->k, count, lower_dim(e->l, n->axes[i]));
+	for (uint32_t i = 0; i < n->nresult; i++)
+		count = k_mul(e->k, count, lower_dim(e->l, n->axes[i]));
 	return count;
 }
 
 KRef partial_of(ArrayEmit *e, const Node *n) {
 	KRef all = e->l->slots.at[n->partial - 1].pointer;
-	return k_ptradd(e->k, all, k_mul(e->k, e->part, result_count(e, n)), ktype_size(node_type_of(e, n)));
+	return k_ptradd(e->k, all, k_mul(e->k, e->part, result_count(e, n)),
+	                ktype_size(node_type_of(e, n)));
 }
 
 static Op join_prim(const ArrayEmit *e, const Node *n) {
 	return fold_prim((Op)node_inst(e->p, n)->op);
 }
 
-/* The largest or smallest of real numbers, exactly (NaN wins, +0 is above -0), at the price of a plain comparison and three bitwise operations for each
- * element: the largest but for NaN and the zeros' signs; the sign bits of all, of which only a result of zero needs any; and whether there was a NaN. What
+/* The largest or smallest of real numbers, exactly (NaN wins, +0 is above -0),
+ * at the price of a plain comparison and three bitwise operations for each
+ * element: the largest but for NaN and the zeros' signs; the sign bits of all,
+ * of which only a result of zero needs any; and whether there was a NaN. What
  * is right follows when all are seen. */
 typedef enum ExtremePart { EXTREME_VALUE, EXTREME_SIGNS, EXTREME_NAN, EXTREME_PARTS } ExtremePart;
 
@@ -130,7 +145,8 @@ static KType extreme_type(KType t, ExtremePart part) {
 
 static KRef extreme_identity(ArrayEmit *e, Op op, KType t, ExtremePart part) {
 	if (part == EXTREME_VALUE) return identity_of(e, op, t);
-	return k_const(e->k, extreme_type(t, part), part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? -1 : 0);
+	return k_const(e->k, extreme_type(t, part),
+	               part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? -1 : 0);
 }
 
 static KRef extreme_next(ArrayEmit *e, Op op, ExtremePart part, KRef old, KRef x) {
@@ -140,11 +156,15 @@ static KRef extreme_next(ArrayEmit *e, Op op, ExtremePart part, KRef old, KRef x
 	switch (part) {
 	case EXTREME_VALUE: return k_select(k, max ? k_lt(k, old, x) : k_lt(k, x, old), x, old);
 	case EXTREME_SIGNS: return k_logic(k, max ? 0 : 1, old, k_recast(k, x, bits));
-	default: return k_logic(k, 1, old, k_select(k, k_prim2(k, OP_EQ, x, x), k_const(k, bits, 0), k_const(k, bits, -1)));
+	default:
+		return k_logic(
+			k, 1, old,
+			k_select(k, k_prim2(k, OP_EQ, x, x), k_const(k, bits, 0), k_const(k, bits, -1)));
 	}
 }
 
-/* Parts of two halves; over the lanes of one. Of the bits only the sign counts. */
+/* Parts of two halves; over the lanes of one. Of the bits only the sign counts.
+ */
 static KRef extreme_join(ArrayEmit *e, Op op, ExtremePart part, KRef x, KRef y) {
 	if (part == EXTREME_VALUE) return k_prim2(e->k, fold_prim(op), x, y);
 	return k_logic(e->k, part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? 0 : 1, x, y);
@@ -159,8 +179,10 @@ static KRef extreme_result(ArrayEmit *e, const KRef *parts) {
 	KBuilder *k = e->k;
 	KType t = k_type(k, parts[EXTREME_VALUE]);
 	KRef zero = k_const(k, extreme_type(t, EXTREME_SIGNS), 0);
-	KRef signed_zero = k_select(k, k_lt(k, parts[EXTREME_SIGNS], zero), k_const(k, t, -0.0), k_const(k, t, 0));
-	KRef value = k_select(k, k_prim2(k, OP_EQ, parts[EXTREME_VALUE], k_const(k, t, 0)), signed_zero, parts[EXTREME_VALUE]);
+	KRef signed_zero =
+		k_select(k, k_lt(k, parts[EXTREME_SIGNS], zero), k_const(k, t, -0.0), k_const(k, t, 0));
+	KRef value = k_select(k, k_prim2(k, OP_EQ, parts[EXTREME_VALUE], k_const(k, t, 0)), signed_zero,
+	                      parts[EXTREME_VALUE]);
 	return k_select(k, k_lt(k, parts[EXTREME_NAN], zero), k_const(k, t, __builtin_nan("")), value);
 }
 
@@ -215,7 +237,8 @@ static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 	KRef init = identity_of(e, (Op)node_inst(e->p, n)->op, t), params[2], sum;
 	if (!n->nresult) {
 		k_loop_begin(k, k_int(k, 0), nparts, 1, 1, &init, params);
-		KRef next = k_prim2(k, join_prim(e, n), params[1], k_load(k, t, KM_UNIFORM, from, params[0], 0));
+		KRef next =
+			k_prim2(k, join_prim(e, n), params[1], k_load(k, t, KM_UNIFORM, from, params[0], 0));
 		k_loop_end(k, &next, &sum);
 		lower_set_small(e->l, n->ref, 1, &sum);
 		return;
@@ -234,13 +257,16 @@ static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 	k_vloop_end(k, NULL, NULL);
 }
 
-/* ---- may lanes run past the end? --------------------------------------------------------------------------------------------------------- */
+/* ---- may lanes run past the end? ----------------------------------------- */
 
-/* With lanes along the rows: true when nothing in the tree reads memory at a stride from row to row, or at computed places. */
+/* With lanes along the rows: true when nothing in the tree reads memory at a
+ * stride from row to row, or at computed places. */
 static bool tree_pads(ArrayEmit *e, Ref r);
 
 static bool inst_pads(ArrayEmit *e, const Inst *in) {
-	if (in->op == OP_GATHER || in->op == OP_PAD || in->op == OP_RESHAPE || in->op == OP_SLICE || in->op == OP_UPDATE) return false;
+	if (in->op == OP_GATHER || in->op == OP_PAD || in->op == OP_RESHAPE || in->op == OP_SLICE ||
+	    in->op == OP_UPDATE)
+		return false;
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (!tree_pads(e, inst_arg(e->l->f, in, k))) return false;
 	return true;
@@ -269,12 +295,14 @@ static bool group_pads(ArrayEmit *e, const Group *g) {
 	return true;
 }
 
-/* ---- groups without inner reductions ----------------------------------------------------------------------------------------------------- */
+/* ---- groups without inner reductions ------------------------------------- */
 
 typedef struct Sum {
 	Node *n;
 	int64_t combination;
-	uint32_t nparts; /* of the running value: EXTREME_PARTS for an extreme, 0 for its parts after the first */
+	/* of the running value: EXTREME_PARTS for an extreme, 0 for its parts
+	 * after the first */
+	uint32_t nparts;
 } Sum;
 
 static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
@@ -288,7 +316,8 @@ static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
 	if (n->memory && n->nresult) store_memory(e, n, at, value);
 }
 
-/* The operand of a sum over the rows (or the product of a contraction's), at the nest's index. */
+/* The operand of a sum over the rows (or the product of a contraction's), at
+ * the nest's index. */
 static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -316,7 +345,8 @@ static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
 	return g->naxes;
 }
 
-/* The axis along which memory is contiguous for most of the group: the last axis of the first node's (first operand's) array. */
+/* The axis along which memory is contiguous for most of the group: the last
+ * axis of the first node's (first operand's) array. */
 static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 	int last = -1;
 	for (uint32_t i = 0; i < s->naxes; i++)
@@ -328,27 +358,34 @@ static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 	for (uint32_t i = 0; i < s->naxes; i++) inner[i] = index_axis(i);
 	node_index(n, inner, at);
 	bool argmax = false;
-	for (uint32_t i = 0; i < g->nodes.n; i++) argmax = argmax || node_inst(e->p, &e->p->nodes.at[g->nodes.at[i]])->op == OP_ARGMAX;
+	for (uint32_t i = 0; i < g->nodes.n; i++)
+		argmax = argmax || node_inst(e->p, &e->p->nodes.at[g->nodes.at[i]])->op == OP_ARGMAX;
 	if (n->kind == NODE_REDUCE && n->naxes > n->nresult) {
 		uint32_t rank = ref_ty(e->l->f, inst_arg(e->l->f, in, 0))->rank;
 		if (in->op == OP_DOT) {
 			uint32_t yrank = ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->rank;
 			dot_indices(e->p, in, at, x, y);
-			/* the second operand's last axis, which is the result's last, unless it is the row */
-			if (yrank && y[yrank - 1].kind == IX_AXIS && y[yrank - 1].axis != ROW_AXIS && !s->fixed[y[yrank - 1].axis])
+			/* the second operand's last axis, which is the result's last,
+			 * unless it is the row */
+			if (yrank && y[yrank - 1].kind == IX_AXIS && y[yrank - 1].axis != ROW_AXIS &&
+			    !s->fixed[y[yrank - 1].axis])
 				return (int)y[yrank - 1].axis;
 		} else {
 			reduce_index(e->p, in, at, x);
 		}
-		if (rank && x[rank - 1].kind == IX_AXIS && x[rank - 1].axis != ROW_AXIS && !s->fixed[x[rank - 1].axis]) last = (int)x[rank - 1].axis;
+		if (rank && x[rank - 1].kind == IX_AXIS && x[rank - 1].axis != ROW_AXIS &&
+		    !s->fixed[x[rank - 1].axis])
+			last = (int)x[rank - 1].axis;
 	}
 	/* positions are compared in order, so not in lanes along what is reduced */
 	if (argmax && last >= (int)first_reduced(e, g)) return -1;
 	return last;
 }
 
-/* Stores across lines of the cache cost twice. Where the group writes a box, whose beginning is anywhere, how many elements come before the first whole
- * line; 0: nothing is gained. `lane`: the group's axis or ROW_AXIS. The result's memory itself begins with a line, or nearly always does. */
+/* Stores across lines of the cache cost twice. Where the group writes a box,
+ * whose beginning is anywhere, how many elements come before the first whole
+ * line; 0: nothing is gained. `lane`: the group's axis or ROW_AXIS. The
+ * result's memory itself begins with a line, or nearly always does. */
 static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, KRef length) {
 	enum { LINE = 64 };
 	KBuilder *k = e->k;
@@ -360,12 +397,15 @@ static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, 
 		combination(s, 0, inner);
 		node_index(n, inner, at);
 		const uint32_t last = n->nresult - 1;
-		if (at[last].kind != IX_AXIS || at[last].axis != (uint32_t)lane || inst_side(e->l->f, node_inst(e->p, n), last).stride != 1) return 0;
+		if (at[last].kind != IX_AXIS || at[last].axis != (uint32_t)lane ||
+		    inst_side(e->l->f, node_inst(e->p, n), last).stride != 1)
+			return 0;
 		Axis here = e->axes[lane];
 		e->axes[lane] = (Axis){.base = lane == (int)ROW_AXIS ? e->row_start : k_int(k, 0)};
 		box_index(e, n, at, whole);
 		memory_strides(e, ref_ty(e->l->f, n->ref), stride);
-		for (uint32_t a = 0; a < n->nresult; a++) position = k_add(k, position, k_mul(k, index_base(&e->ix, whole[a]), stride[a]));
+		for (uint32_t a = 0; a < n->nresult; a++)
+			position = k_add(k, position, k_mul(k, index_base(&e->ix, whole[a]), stride[a]));
 		e->axes[lane] = here;
 		KRef beyond = k_sub(k, k_int(k, LINE / ktype_size(node_type_of(e, n))), one);
 		return k_min(k, k_logic(k, 0, k_sub(k, k_int(k, 0), position), beyond), length);
@@ -373,13 +413,16 @@ static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, 
 	return 0;
 }
 
-/* While a row is worked on in the cache, memory would idle: the first loop that goes along the row after others have read it asks for the next one. */
+/* While a row is worked on in the cache, memory would idle: the first loop that
+ * goes along the row after others have read it asks for the next one. */
 static bool asks_ahead(ArrayEmit *e, const Group *g) {
 	const Group *first = &e->r->groups.at[0];
-	return e->row_reads.n && g != first && g->naxes == 1 && first->naxes == 1 && g->axes[0] == first->axes[0];
+	return e->row_reads.n && g != first && g->naxes == 1 && first->naxes == 1 &&
+	       g->axes[0] == first->axes[0];
 }
 
-/* Axes are written out while the sums over the rows, one for each combination, stay in registers. */
+/* Axes are written out while the sums over the rows, one for each combination,
+ * stay in registers. */
 static int64_t most_combinations(const ArrayEmit *e, const Group *g) {
 	enum { SUMS = 8 };
 	int64_t sums = 0;
@@ -417,32 +460,47 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 			for (uint32_t part = 0; part < sum.nparts; part++) {
 				Sum s1 = {n, c, part ? 0 : sum.nparts};
 				VEC_PUSH(e->l->scratch, &sums, s1);
-				VEC_PUSH(e->l->scratch, &init, extreme_identity(e, (Op)node_inst(e->p, n)->op, node_type_of(e, n), (ExtremePart)part));
+				VEC_PUSH(e->l->scratch, &init,
+				         extreme_identity(e, (Op)node_inst(e->p, n)->op, node_type_of(e, n),
+				                          (ExtremePart)part));
 			}
 		}
 	}
 	bool vectors = rows || s.lane >= 0;
-	KRef *params = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1), *next = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1);
+	KRef *params = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1),
+		 *next = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1);
 	bool *varying = ARENA_ARRAY(e->l->scratch, bool, sums.n + 1);
 	memset(varying, 1, sums.n + 1);
 	uint32_t inside = e->memo.n;
 	const bool ahead = vectors && !rows && asks_ahead(e, g);
-	KRef length = !vectors ? 0 : rows ? e->rows : lower_dim(e->l, s.dims[s.lane]), head = 0, offset = 0;
+	KRef length = !vectors ? 0
+	              : rows   ? e->rows
+	                       : lower_dim(e->l, s.dims[s.lane]),
+		 head = 0, offset = 0;
 	if (vectors && !sums.n) head = update_head(e, g, &s, rows ? (int)ROW_AXIS : s.lane, length);
 	const int64_t whole = g->wide ? 8 : 16;
-	if (e->tiled && vectors && !sums.n) { /* what is written is not read, so elements may be made twice: whole vectors at both ends, no masks */
+	/* what is written is not read, so elements may be made twice: whole
+	 * vectors at both ends, no masks */
+	if (e->tiled && vectors && !sums.n) {
 		enum { FIRST, MIDDLE, LAST };
 		KRef turn;
 		if (!head) head = k_int(k, 0);
 		mark[nopen++] = e->memo.n;
 		k_loop_begin(k, k_int(k, FIRST), k_int(k, LAST + 1), 1, 0, NULL, &turn);
-		const KRef zero = k_int(k, 0), vector = k_int(k, whole), first = k_prim2(k, OP_EQ, turn, zero), last = k_lt(k, k_int(k, MIDDLE), turn);
-		const KRef fits = k_prim2(k, OP_LE, vector, length), rest = k_sub(k, length, head), inside = k_logic(k, 0, rest, k_int(k, -whole));
-		const KRef before = k_select(k, fits, k_select(k, k_lt(k, zero, head), vector, zero), length);
+		const KRef zero = k_int(k, 0), vector = k_int(k, whole),
+				   first = k_prim2(k, OP_EQ, turn, zero), last = k_lt(k, k_int(k, MIDDLE), turn);
+		const KRef fits = k_prim2(k, OP_LE, vector, length), rest = k_sub(k, length, head),
+				   inside = k_logic(k, 0, rest, k_int(k, -whole));
+		const KRef before =
+			k_select(k, fits, k_select(k, k_lt(k, zero, head), vector, zero), length);
 		const KRef behind = k_select(k, k_logic(k, 0, fits, k_lt(k, inside, rest)), vector, zero);
-		offset = k_select(k, first, zero, k_select(k, last, k_max(k, zero, k_sub(k, length, vector)), head));
-		length = k_select(k, first, before, k_select(k, last, behind, k_select(k, fits, inside, zero)));
-	} else if (head) { /* two turns: up to the first whole line of the result's memory, and the rest */
+		offset = k_select(k, first, zero,
+		                  k_select(k, last, k_max(k, zero, k_sub(k, length, vector)), head));
+		length =
+			k_select(k, first, before, k_select(k, last, behind, k_select(k, fits, inside, zero)));
+	} else if (head) {
+		/* two turns: up to the first whole line of the result's memory, and
+		 * the rest */
 		KRef turn;
 		mark[nopen++] = e->memo.n;
 		k_loop_begin(k, k_int(k, 0), k_int(k, 2), 1, 0, NULL, &turn);
@@ -482,7 +540,8 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 			Op op = (Op)node_inst(e->p, n)->op;
 			for (uint32_t part = 0, nparts = sums.at[sum].nparts; part < nparts; part++) {
 				KRef old = params[1 + sum];
-				KRef joined = nparts > 1 ? extreme_next(e, op, (ExtremePart)part, old, term) : k_prim2(k, fold_prim(op), old, term);
+				KRef joined = nparts > 1 ? extreme_next(e, op, (ExtremePart)part, old, term)
+				                         : k_prim2(k, fold_prim(op), old, term);
 				next[sum++] = k_select(k, k_mask(k), joined, old);
 			}
 		}
@@ -498,7 +557,8 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 			node_index(n, inner, at);
 			KRef parts[EXTREME_PARTS];
 			for (uint32_t part = 0; part < sums.at[i].nparts; part++)
-				parts[part] = extreme_fold(e, (Op)node_inst(e->p, n)->op, (ExtremePart)part, results[i + part]);
+				parts[part] = extreme_fold(e, (Op)node_inst(e->p, n)->op, (ExtremePart)part,
+				                           results[i + part]);
 			add_to_partial(e, n, at, sums.at[i].nparts > 1 ? extreme_result(e, parts) : parts[0]);
 		}
 	}
@@ -506,12 +566,14 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	if (e->r->has_row) e->memo.n = outermost;
 }
 
-/* ---- groups that reduce inner axes ------------------------------------------------------------------------------------------------------- */
+/* ---- groups that reduce inner axes --------------------------------------- */
 
 typedef struct Reduction {
 	Node *n;
 	int64_t combination; /* of the fixed result axes */
-	uint32_t part;       /* of several accumulators: ExtremePart, or for argmax 0 the value and 1 its position */
+	/* of several accumulators: ExtremePart, or for argmax 0 the value and 1
+	 * its position */
+	uint32_t part;
 } Reduction;
 
 typedef struct ReduceEmit {
@@ -520,7 +582,9 @@ typedef struct ReduceEmit {
 	const Loops *s;
 	uint32_t from; /* first reduced axis */
 	VEC(Reduction) accs;
-	int64_t outs, ins, step; /* combinations of fixed result axes, of fixed reduced axes; from one of the former to the next */
+	/* combinations of fixed result axes, of fixed reduced axes; from one of
+	 * the former to the next */
+	int64_t outs, ins, step;
 } ReduceEmit;
 
 static int64_t fixed_product(const Loops *s, uint32_t from, uint32_t to) {
@@ -530,7 +594,8 @@ static int64_t fixed_product(const Loops *s, uint32_t from, uint32_t to) {
 	return n;
 }
 
-/* One turn of the innermost body: every node at every combination of the fixed axes. */
+/* One turn of the innermost body: every node at every combination of the fixed
+ * axes. */
 static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 	ArrayEmit *e = r->e;
 	KBuilder *k = e->k;
@@ -555,7 +620,8 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 		next[i] = old[i];
 		if (a->part) continue; /* follows the value before it */
 		bool extreme = is_extreme(e, a->n);
-		for (uint32_t part = 1; extreme && part < EXTREME_PARTS; part++) next[i + part] = old[i + part];
+		for (uint32_t part = 1; extreme && part < EXTREME_PARTS; part++)
+			next[i + part] = old[i + part];
 		for (int64_t c = 0; c < r->ins; c++) {
 			combination(r->s, a->combination * r->step + c, inner);
 			node_index(a->n, inner, at);
@@ -566,7 +632,8 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 				KRef better = k_lt(k, best, x);
 				KType t = k_type(k, x);
 				if (t == KT_F64 || t == KT_F32) {
-					KRef nan = k_not(k, k_prim2(k, OP_EQ, x, x)), number = k_prim2(k, OP_EQ, best, best);
+					KRef nan = k_not(k, k_prim2(k, OP_EQ, x, x)),
+						 number = k_prim2(k, OP_EQ, best, best);
 					better = k_logic(k, 1, better, k_logic(k, 0, nan, number));
 				}
 				KRef position = index_value(&e->ix, at[a->n->nresult]);
@@ -577,7 +644,8 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			if (extreme) {
 				KRef x = pull_term(e, a->n, at);
 				for (uint32_t part = 0; part < EXTREME_PARTS; part++) {
-					KRef *to = &next[i + part], more = extreme_next(e, (Op)in->op, (ExtremePart)part, *to, x);
+					KRef *to = &next[i + part],
+						 more = extreme_next(e, (Op)in->op, (ExtremePart)part, *to, x);
 					*to = mask ? k_select(k, k_mask(k), more, *to) : more;
 				}
 				continue;
@@ -587,7 +655,8 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			if (in->op == OP_DOT && real) {
 				Index x[MAX_RANK], y[MAX_RANK];
 				dot_indices(e->p, in, at, x, y);
-				KRef p = pull(e, inst_arg(e->l->f, in, 0), x), q = pull(e, inst_arg(e->l->f, in, 1), y);
+				KRef p = pull(e, inst_arg(e->l->f, in, 0), x),
+					 q = pull(e, inst_arg(e->l->f, in, 1), y);
 				joined = k_muladd(k, p, q, next[i]);
 			} else {
 				joined = k_prim2(k, fold_prim((Op)in->op), next[i], pull_term(e, a->n, at));
@@ -598,13 +667,15 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 	}
 }
 
-/* Loops over the reduced axes that are not fixed, from axis `axis` on, carrying the accumulators. */
+/* Loops over the reduced axes that are not fixed, from axis `axis` on, carrying
+ * the accumulators. */
 static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *results) {
 	ArrayEmit *e = r->e;
 	KBuilder *k = e->k;
 	uint32_t n = r->accs.n;
 	while (axis < r->s->naxes && (r->s->fixed[axis] || (int)axis == r->s->lane)) axis++;
-	KRef *params = ARENA_ARRAY(e->l->scratch, KRef, n + 1), *next = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
+	KRef *params = ARENA_ARRAY(e->l->scratch, KRef, n + 1),
+		 *next = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
 	uint32_t mark = e->memo.n;
 	if (axis < r->s->naxes) {
 		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, r->s->dims[axis]), 1, n, init, params);
@@ -618,15 +689,18 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 		reduce_turn(r, init, results, false);
 		return;
 	}
-	KRef *fresh = ARENA_ARRAY(e->l->scratch, KRef, n + 1), *lanes = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
+	KRef *fresh = ARENA_ARRAY(e->l->scratch, KRef, n + 1),
+		 *lanes = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
 	bool *varying = ARENA_ARRAY(e->l->scratch, bool, n + 1);
 	memset(varying, 1, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const Reduction *a = &r->accs.at[i];
-		fresh[i] = extreme_identity(e, (Op)node_inst(e->p, a->n)->op, node_type_of(e, a->n), (ExtremePart)a->part);
+		fresh[i] = extreme_identity(e, (Op)node_inst(e->p, a->n)->op, node_type_of(e, a->n),
+		                            (ExtremePart)a->part);
 	}
 	const bool ahead = asks_ahead(e, r->g);
-	k_vloop_begin(k, r->g->wide ? 16 : 32, 0, lower_dim(e->l, r->s->dims[r->s->lane]), n, fresh, varying, params);
+	k_vloop_begin(k, r->g->wide ? 16 : 32, 0, lower_dim(e->l, r->s->dims[r->s->lane]), n, fresh,
+	              varying, params);
 	e->axes[r->s->lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
 	if (ahead) ask_for_next_row(e, r->g->wide ? 16 : 32);
 	reduce_turn(r, params + 1, next, true);
@@ -639,7 +713,8 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	}
 }
 
-/* `nothing` to be the largest of is an error, but for conditions: any and all have an answer. */
+/* `nothing` to be the largest of is an error, but for conditions: any and all
+ * have an answer. */
 static void check_empty(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && in->op != OP_ARGMAX) return;
@@ -676,7 +751,8 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	}
 	uint32_t vmark = e->memo.n;
 	if (rows) {
-		k_vloop_begin(k, g->wide ? 8 : 16, group_pads(e, g) ? KF_PADDED : 0, e->rows, 0, NULL, NULL, &base);
+		k_vloop_begin(k, g->wide ? 8 : 16, group_pads(e, g) ? KF_PADDED : 0, e->rows, 0, NULL, NULL,
+		              &base);
 		lanes_along_rows(e, base);
 	}
 	for (uint32_t i = e->slab ? 1 : 0; i < r.from; i++) {
@@ -686,7 +762,8 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	}
 	if (!rows && vectors) {
 		vmark = e->memo.n;
-		k_vloop_begin(k, g->wide ? 8 : 16, 0, lower_dim(e->l, s.dims[s.lane]), 0, NULL, NULL, &base);
+		k_vloop_begin(k, g->wide ? 8 : 16, 0, lower_dim(e->l, s.dims[s.lane]), 0, NULL, NULL,
+		              &base);
 		e->axes[s.lane] = (Axis){.base = base, .lane = k_int(k, 1)};
 	}
 	VEC(KRef) init = {0};
@@ -694,14 +771,20 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 		Node *n = &e->p->nodes.at[g->nodes.at[i]];
 		if (n->naxes == n->nresult + (n->row_sum ? 1u : 0u)) continue;
 		Op op = (Op)node_inst(e->p, n)->op;
-		KType t = op == OP_ARGMAX ? ktype_of((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, node_inst(e->p, n), 0))->dtype) : node_type_of(e, n);
+		KType t =
+			op == OP_ARGMAX
+				? ktype_of((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, node_inst(e->p, n), 0))->dtype)
+				: node_type_of(e, n);
 		for (int64_t c = 0; c < r.outs; c++) {
-			/* inside a vector loop the accumulators are vectors from the start */
+			/* inside a vector loop the accumulators are vectors from the start
+			 */
 			KRef mask = vectors ? k_mask(k) : 0;
 			uint32_t nparts = op == OP_ARGMAX ? 2 : is_extreme(e, n) ? EXTREME_PARTS : 1;
 			for (uint32_t part = 0; part < nparts; part++) {
 				Reduction a = {n, c, part};
-				KRef first = op != OP_ARGMAX ? extreme_identity(e, op, t, (ExtremePart)part) : part ? k_int(k, 0) : identity_of(e, OP_REDUCE_MAX, t);
+				KRef first = op != OP_ARGMAX ? extreme_identity(e, op, t, (ExtremePart)part)
+				             : part          ? k_int(k, 0)
+				                             : identity_of(e, OP_REDUCE_MAX, t);
 				VEC_PUSH(e->l->scratch, &r.accs, a);
 				VEC_PUSH(e->l->scratch, &init, mask ? k_select(k, mask, first, first) : first);
 			}
@@ -734,9 +817,10 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	if (e->r->has_row) e->memo.n = outermost;
 }
 
-/* ---- running sums, scatters, joins ------------------------------------------------------------------------------------------------------- */
+/* ---- running sums, scatters, joins --------------------------------------- */
 
-/* Loops over axes of an array except `skip`, with lanes along the region's rows or the last long axis; returns how many are open. */
+/* Loops over axes of an array except `skip`, with lanes along the region's rows
+ * or the last long axis; returns how many are open. */
 typedef struct Open {
 	uint32_t n, mark[MAX_AXES + 2];
 	bool vector[MAX_AXES + 2];
@@ -748,7 +832,8 @@ static void open_vector(ArrayEmit *e, Open *o, KRef n, bool wide, KRef *base) {
 	k_vloop_begin(e->k, wide ? 8 : 16, 0, n, 0, NULL, NULL, base);
 }
 
-static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, int row, int skip, bool wide, Index *at) {
+static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, int row, int skip,
+                      bool wide, Index *at) {
 	bool rows = row >= 0 && e->r->lanes == LANES_ROWS;
 	int lane = -1;
 	KRef base;
@@ -756,7 +841,8 @@ static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, in
 	o->n = 0;
 	for (int i = (int)naxes - 1; i >= 0 && lane < 0 && !rows; i--)
 		if (i != row && i != skip && !dim_number(e->p, dims[i], &v)) lane = i;
-	if (lane >= 0 && skip > lane) lane = -1; /* lanes would be apart by the length of the axis that is walked along */
+	/* lanes would be apart by the length of the axis that is walked along */
+	if (lane >= 0 && skip > lane) lane = -1;
 	if (row >= 0 && !rows) {
 		o->mark[o->n] = e->memo.n;
 		o->vector[o->n++] = false;
@@ -798,11 +884,13 @@ static void close_nest(ArrayEmit *e, Open *o) {
 static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
-	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0), reverse = attr_int(e->l->c, (Op)in->op, in->attr, 1);
+	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0),
+			reverse = attr_int(e->l->c, (Op)in->op, in->attr, 1);
 	Index at[MAX_AXES];
 	Open o;
 	open_nest(e, &o, n->naxes, n->axes, n->row, (int)axis, g->wide, at);
-	KRef length = lower_dim(e->l, n->axes[axis]), params[2], sum = identity_of(e, (Op)in->op, node_type_of(e, n));
+	KRef length = lower_dim(e->l, n->axes[axis]), params[2],
+		 sum = identity_of(e, (Op)in->op, node_type_of(e, n));
 	if (k->lanes) sum = k_select(k, k_mask(k), sum, sum);
 	k_loop_begin(k, k_int(k, 0), length, 1, 1, &sum, params);
 	uint32_t mark = e->memo.n;
@@ -815,7 +903,8 @@ static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
 	close_nest(e, &o);
 }
 
-/* Parts are nests of their own; along the region's row each has the rows of the block that are its own, the others' have none. */
+/* Parts are nests of their own; along the region's row each has the rows of the
+ * block that are its own, the others' have none. */
 static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	KBuilder *k = e->k;
@@ -830,19 +919,24 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 		Open o;
 		const Node *part = plan_node(e->p, r);
 		const KRef end = k_add(k, before, lower_dim(e->l, t.dims[axis]));
-		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n && join_place(e->p, n, r) == j) { /* is there */
+		/* is there */
+		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n &&
+		    join_place(e->p, n, r) == j) {
 			before = end;
 			continue;
 		}
 		if (by_rows) {
-			const KRef from = k_max(k, start, before), to_row = k_min(k, k_add(k, start, rows), end);
+			const KRef from = k_max(k, start, before),
+					   to_row = k_min(k, k_add(k, start, rows), end);
 			e->row_start = k_sub(k, from, before);
 			e->rows = k_max(k, k_int(k, 0), k_sub(k, to_row, from));
 		}
 		open_nest(e, &o, t.rank, t.dims, n->row, -1, g->wide, at);
 		KRef value = pull(e, r, at);
 		memcpy(to, at, sizeof to);
-		to[axis] = (Index){.kind = IX_OTHER, .base = k_add(k, index_base(&e->ix, at[axis]), before), .lane = index_lane(&e->ix, at[axis])};
+		to[axis] = (Index){.kind = IX_OTHER,
+		                   .base = k_add(k, index_base(&e->ix, at[axis]), before),
+		                   .lane = index_lane(&e->ix, at[axis])};
 		keep(e, n, to, value);
 		close_nest(e, &o);
 		before = end;
@@ -859,7 +953,8 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Ref x = inst_arg(f, in, 0), which = inst_arg(f, in, 1), update = inst_arg(f, in, 2);
-	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0), batch = attr_int(e->l->c, (Op)in->op, in->attr, 1);
+	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0),
+			batch = attr_int(e->l->c, (Op)in->op, in->attr, 1);
 	KRef to = node_memory(e, n), from;
 	Index at[MAX_AXES];
 	Open o;
@@ -874,7 +969,8 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	bool tail = u.rank > first_tail;
 	uint32_t nopen = 0, mark[MAX_AXES];
 	int lane = tail ? (int)u.rank - 1 : -1;
-	/* Each part goes through all indices and writes the positions of its own: elements meet in their order, whoever adds them. */
+	/* Each part goes through all indices and writes the positions of its own:
+	 * elements meet in their order, whoever adds them. */
 	KRef work = k_int(k, 1), one = k_int(k, 1), length = lower_dim(e->l, n->axes[axis]);
 	double expected = 1;
 	for (uint32_t i = 0; i < u.rank; i++) {
@@ -882,12 +978,14 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 		expected *= (double)lower_hint(e->l, u.dims[i], 1);
 	}
 	const bool parted = expected >= 2 * SCATTER_WORK;
-	KRef nparts = k_max(k, one, k_min(k, k_int(k, SCATTER_PARTS), k_shift(k, 1, work, k_int(k, 15))));
+	KRef nparts =
+		k_max(k, one, k_min(k, k_int(k, SCATTER_PARTS), k_shift(k, 1, work, k_int(k, 15))));
 	_Static_assert(SCATTER_WORK == 1 << 15, "the shift above");
 	const uint32_t outside_mark = e->memo.n;
 	KRef part = parted ? k_parallel_begin(k, nparts) : k_int(k, 0);
 	KRef from_row = parted ? k_prim2(k, OP_FLOORDIV, k_mul(k, part, length), nparts) : 0;
-	KRef to_row = parted ? k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, part, one), length), nparts) : 0;
+	KRef to_row =
+		parted ? k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, part, one), length), nparts) : 0;
 	Index i_at[MAX_RANK], x_at[MAX_RANK];
 	for (uint32_t i = 0; i < u.rank; i++) at[i] = index_axis(i);
 	for (uint32_t i = 0; i < u.rank; i++) {
@@ -895,25 +993,30 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 		mark[nopen++] = e->memo.n;
 		open_loop(e, i, u.dims[i]);
 	}
-	for (uint32_t i = 0; i < index_type.rank; i++) i_at[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
+	for (uint32_t i = 0; i < index_type.rank; i++)
+		i_at[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
 	KRef row = k_convert(k, pull(e, which, i_at), KT_I64);
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, outside, lower_site(e->l, SITE_INDEX, in), row, length);
 	uint32_t vmark = e->memo.n;
-	if (parted) k_if_begin(k, k_logic(k, 0, k_prim2(k, OP_LE, from_row, row), k_lt(k, row, to_row)), 0);
+	if (parted)
+		k_if_begin(k, k_logic(k, 0, k_prim2(k, OP_LE, from_row, row), k_lt(k, row, to_row)), 0);
 	KRef base;
 	if (lane >= 0) {
 		k_vloop_begin(k, g->wide ? 8 : 16, 0, lower_dim(e->l, u.dims[lane]), 0, NULL, NULL, &base);
 		e->axes[lane] = (Axis){.base = base, .lane = k_int(k, 1)};
 	}
 	for (uint32_t i = 0; i < n->nresult; i++)
-		x_at[i] = i == axis ? (Index){.kind = IX_OTHER, .base = row} : i < axis ? at[i] : at[i - 1 + extra];
+		x_at[i] = i == axis  ? (Index){.kind = IX_OTHER, .base = row}
+		          : i < axis ? at[i]
+		                     : at[i - 1 + extra];
 	KRef value = pull(e, update, at);
 	if (in->op == OP_SCATTER_ADD) {
 		KRef stride[MAX_RANK], where = k_int(k, 0);
 		Type t = *ref_ty(f, n->ref);
 		memory_strides(e, &t, stride);
-		for (uint32_t i = 0; i < n->nresult; i++) where = k_add(k, where, k_mul(k, index_base(&e->ix, x_at[i]), stride[i]));
+		for (uint32_t i = 0; i < n->nresult; i++)
+			where = k_add(k, where, k_mul(k, index_base(&e->ix, x_at[i]), stride[i]));
 		KRef old = k_load(k, node_type_of(e, n), lane >= 0 ? KM_UNIT : KM_UNIFORM, to, where, 0);
 		value = k_add(k, old, value);
 	}
@@ -932,8 +1035,10 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 
 static void emit_guard(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
-	KRef a = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 0)), b = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 1));
-	k_fail_if(e->k, k_not(e->k, k_prim2(e->k, OP_EQ, a, b)), lower_site(e->l, SITE_GUARD, in), a, b);
+	KRef a = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 0)),
+		 b = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 1));
+	k_fail_if(e->k, k_not(e->k, k_prim2(e->k, OP_EQ, a, b)), lower_site(e->l, SITE_GUARD, in), a,
+	          b);
 }
 
 void copy_to_memory(ArrayEmit *e, Node *n) {
@@ -945,7 +1050,7 @@ void copy_to_memory(ArrayEmit *e, Node *n) {
 	close_nest(e, &o);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 static void emit_group(ArrayEmit *e, const Group *g) {
 	if (!g->nodes.n) return; /* its contraction is done with another one */
@@ -980,7 +1085,8 @@ static void emit_slab(ArrayEmit *e, const Slab *s) {
 	for (uint32_t i = 0; i < s->again.n; i++) {
 		const Node *n = &e->p->nodes.at[s->again.at[i]];
 		const Group *own = &e->r->groups.at[n->group];
-		Group g = {.naxes = own->naxes, .wide = own->wide, .nodes = {.n = 1, .at = &s->again.at[i]}};
+		Group g = {
+			.naxes = own->naxes, .wide = own->wide, .nodes = {.n = 1, .at = &s->again.at[i]}};
 		memcpy(g.axes, own->axes, sizeof g.axes);
 		e->axes[0] = (Axis){.base = index};
 		emit_group(e, &g);
@@ -995,40 +1101,62 @@ static void emit_slab(ArrayEmit *e, const Slab *s) {
 	k_loop_end(k, NULL, NULL);
 }
 
-/* Rows in a block. With lanes along the rows as many as keep the scratch near the second cache: contractions over a block's rows want it long, and a
- * third over costs nothing (Zen 3, network of 8 layers of 20: 47 ms with half of the cache, 33 with three quarters, 30 with seven quarters, 32 with four
- * times). A block of plain vectors is long, so that what is done once for each block is little. */
+/* Rows in a block. With lanes along the rows as many as keep the scratch near
+ * the second cache: contractions over a block's rows want it long, and a third
+ * over costs nothing (Zen 3, network of 8 layers of 20: 47 ms with half of the
+ * cache, 33 with three quarters, 30 with seven quarters, 32 with four times). A
+ * block of plain vectors is long, so that what is done once for each block is
+ * little. */
 static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t budget = e->k->m->target.l2_bytes / 2 * 3;
 	bool contracts = false;
-	for (uint32_t i = 0; i < r->nodes.n; i++) contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
-	if (!r->area_elements.n && r->lanes == LANES_ROWS) { /* of few rows shorter ones: 10000 in five blocks are three for one thread and two for the other */
-		KRef share = k_shift(k, 0, k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 16 * MAX_PARTS - 1)), k_int(k, 8)), k_int(k, 4));
+	for (uint32_t i = 0; i < r->nodes.n; i++)
+		contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
+	/* of few rows shorter ones: 10000 in five blocks are three for one
+	 * thread and two for the other */
+	if (!r->area_elements.n && r->lanes == LANES_ROWS) {
+		KRef share =
+			k_shift(k, 0,
+		            k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 16 * MAX_PARTS - 1)),
+		                    k_int(k, 8)),
+		            k_int(k, 4));
 		_Static_assert(16 * MAX_PARTS == 1 << 8, "the shift above");
 		return k_max(k, k_int(k, 256), k_min(k, share, k_int(k, 2048)));
 	}
 	if (!r->area_elements.n) return k_int(k, contracts ? 64 : 1);
 	if (r->lanes == LANES_INNER && !contracts) return k_int(k, 1);
 	bool plain = r->lanes == LANES_ROWS;
-	for (uint32_t i = 0; i < r->groups.n; i++) plain = plain && !r->groups.at[i].naxes && !r->groups.at[i].alone;
-	if (plain) { /* stages: scratch in the first cache, blocks long enough for the loops' ends not to count */
-		KRef most = k_prim2(k, OP_FLOORDIV, k_int(k, e->k->m->target.l1_bytes / 2), k_max(k, row_bytes, k_int(k, 1)));
+	for (uint32_t i = 0; i < r->groups.n; i++)
+		plain = plain && !r->groups.at[i].naxes && !r->groups.at[i].alone;
+	/* stages: scratch in the first cache, blocks long enough for the loops'
+	 * ends not to count */
+	if (plain) {
+		KRef most = k_prim2(k, OP_FLOORDIV, k_int(k, e->k->m->target.l1_bytes / 2),
+		                    k_max(k, row_bytes, k_int(k, 1)));
 		most = k_shift(k, 0, k_shift(k, 1, most, k_int(k, 4)), k_int(k, 4));
 		return k_max(k, k_min(k, most, k_int(k, 2048)), k_int(k, 64));
 	}
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, budget), k_max(k, row_bytes, k_int(k, 1)));
 	if (r->lanes == LANES_INNER) {
-		/* of a few rows, as a small product has them, half: two threads, tiles of eight rows */
-		KRef half = k_add(k, k_shift(k, 0, k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 7)), k_int(k, 4)), k_int(k, 3)), k_int(k, 8));
-		return k_max(k, k_min(k, fit, k_min(k, k_int(k, 64), k_max(k, half, k_int(k, 16)))), k_int(k, 4));
+		/* of a few rows, as a small product has them, half: two threads, tiles
+		 * of eight rows */
+		KRef half = k_add(
+			k,
+			k_shift(k, 0,
+		            k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 7)), k_int(k, 4)),
+		            k_int(k, 3)),
+			k_int(k, 8));
+		return k_max(k, k_min(k, fit, k_min(k, k_int(k, 64), k_max(k, half, k_int(k, 16)))),
+		             k_int(k, 4));
 	}
 	fit = k_shift(k, 0, k_shift(k, 1, fit, k_int(k, 4)), k_int(k, 4));
 	return k_max(k, k_min(k, fit, k_int(k, 128)), k_int(k, contracts ? 64 : 16));
 }
 
-/* Operations for one row, roughly: how many parts are worth it. A polynomial of lengths, which the caller works out. */
+/* Operations for one row, roughly: how many parts are worth it. A polynomial of
+ * lengths, which the caller works out. */
 static KRef row_work(ArrayEmit *e) {
 	Ctx *c = e->l->c;
 	Dim sum = dim_const(c, 0);
@@ -1042,7 +1170,8 @@ static KRef row_work(ArrayEmit *e) {
 	return lower_dim(e->l, sum);
 }
 
-/* Bytes of scratch for a row before area a; for all of them with a past the last. */
+/* Bytes of scratch for a row before area a; for all of them with a past the
+ * last. */
 static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	KBuilder *k = e->k;
 	Ctx *c = e->l->c;
@@ -1059,12 +1188,16 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	return k_mul(k, sum, k_int(k, e->element_bytes));
 }
 
-/* Where it is large and nothing of the region reads it: a line that is written whole need not be read first, and pushes nothing out. */
+/* Where it is large and nothing of the region reads it: a line that is written
+ * whole need not be read first, and pushes nothing out. */
 KRef goes_past(ArrayEmit *e, const Node *n) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
-	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE || n->kind == NODE_UPDATE) return 0; /* a box ends within lines */
+	/* a box ends within lines */
+	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE ||
+	    n->kind == NODE_UPDATE)
+		return 0;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
 		for (uint32_t j = 0; j < m->reads.n; j++)
@@ -1073,10 +1206,12 @@ KRef goes_past(ArrayEmit *e, const Node *n) {
 	return k_prim2(k, OP_LE, k_int(k, at / ktype_size(node_type_of(e, n))), result_count(e, n));
 }
 
-/* Parts by twos, so that two threads or four have the same to do: of five one has three, the other two. */
+/* Parts by twos, so that two threads or four have the same to do: of five one
+ * has three, the other two. */
 KRef even_parts(KBuilder *k, KRef n) {
 	KRef parts = k_int(k, MAX_PARTS);
-	for (int64_t some = MAX_PARTS / 2; some > 2; some /= 2) parts = k_select(k, k_prim2(k, OP_LE, n, k_int(k, some)), k_int(k, some), parts);
+	for (int64_t some = MAX_PARTS / 2; some > 2; some /= 2)
+		parts = k_select(k, k_prim2(k, OP_LE, n, k_int(k, some)), k_int(k, some), parts);
 	return k_select(k, k_prim2(k, OP_LE, n, k_int(k, 2)), k_max(k, n, k_int(k, 1)), parts);
 }
 
@@ -1091,7 +1226,8 @@ void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	KRef one = k_int(k, 1);
 	w->nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, w->n, k_sub(k, e->block, one)), e->block);
 	w->work = row_work(e);
-	w->nparts = k_min(k, even_parts(k, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16))), w->nblocks);
+	w->nparts =
+		k_min(k, even_parts(k, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16))), w->nblocks);
 	_Static_assert(PART_WORK == 1 << 16, "the shift above");
 }
 
@@ -1101,10 +1237,12 @@ void rows_elements(ArrayEmit *e) {
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
 		check_empty(e, m);
-		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes) e->element_bytes = ktype_size(node_type_of(e, m));
+		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes)
+			e->element_bytes = ktype_size(node_type_of(e, m));
 	}
 	for (uint32_t i = 0; i < r->turned.n; i++) {
-		const uint32_t size = (uint32_t)dtype_size((Dtype)ref_ty(e->l->f, r->turned.at[i].ref)->dtype);
+		const uint32_t size =
+			(uint32_t)dtype_size((Dtype)ref_ty(e->l->f, r->turned.at[i].ref)->dtype);
 		if (size > e->element_bytes) e->element_bytes = size;
 	}
 }
@@ -1112,7 +1250,8 @@ void rows_elements(ArrayEmit *e) {
 void rows_frames(ArrayEmit *e) {
 	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
-		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE) emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
+		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE)
+			emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
 }
 
 void rows_clear(ArrayEmit *e) {
@@ -1132,7 +1271,8 @@ void rows_part(ArrayEmit *e, const RowLoop *w) {
 	if (r->area_elements.n) {
 		KRef at = k_scratch(k, k_mul(k, w->row_bytes, e->block));
 		e->areas = ARENA_ARRAY(e->l->scratch, KRef, r->area_elements.n);
-		for (uint32_t a = 0; a < r->area_elements.n; a++) e->areas[a] = k_ptradd(k, at, k_mul(k, area_offset(e, a), e->block), 1);
+		for (uint32_t a = 0; a < r->area_elements.n; a++)
+			e->areas[a] = k_ptradd(k, at, k_mul(k, area_offset(e, a), e->block), 1);
 		for (uint32_t i = 0; i < r->nodes.n; i++) {
 			Node *m = &e->p->nodes.at[r->nodes.at[i]];
 			m->scratch_at = m->scratch ? e->areas[m->area] : 0;
@@ -1172,7 +1312,8 @@ void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to) {
 	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, k_int(k, 1)), count), w->nparts);
 	rows_part(e, w);
 	KRef block;
-	k_loop_begin(k, all ? first : k_add(k, from, first), all ? last : k_add(k, from, last), 1, 0, NULL, &block);
+	k_loop_begin(k, all ? first : k_add(k, from, first), all ? last : k_add(k, from, last), 1, 0,
+	             NULL, &block);
 	e->row_start = k_mul(k, block, e->block);
 	e->rows = k_min(k, e->block, k_sub(k, w->n, e->row_start));
 	rows_block(e, w);
@@ -1224,7 +1365,8 @@ void spill_outside(ArrayEmit *e) {
 			if (place->kind != PLACE_SMALL || place->count < 2) continue;
 			KType t = ktype_of((Dtype)ref_ty(f, r)->dtype);
 			KRef at = k_stack(e->k, (int64_t)place->count * ktype_size(t) + 64);
-			for (uint32_t n = 0; n < place->count; n++) k_store(e->k, KM_UNIFORM, at, k_int(e->k, n), place->elements[n], 0);
+			for (uint32_t n = 0; n < place->count; n++)
+				k_store(e->k, KM_UNIFORM, at, k_int(e->k, n), place->elements[n], 0);
 			e->spilled[REF_INDEX(r)] = at;
 		}
 	}
@@ -1233,9 +1375,12 @@ void spill_outside(ArrayEmit *e) {
 /* Results that are wanted in registers are read back. */
 static void give_small(ArrayEmit *e, const Node *n) {
 	uint32_t count;
-	if (!n->wanted || !n->memory || !n->nresult || !type_is_small(e->l->c, ref_type(e->l->f, n->ref), &count)) return;
+	if (!n->wanted || !n->memory || !n->nresult ||
+	    !type_is_small(e->l->c, ref_type(e->l->f, n->ref), &count))
+		return;
 	KRef from = node_memory(e, n), elements[SMALL_COUNT];
-	for (uint32_t i = 0; i < count; i++) elements[i] = k_load(e->k, node_type_of(e, n), KM_UNIFORM, from, k_int(e->k, i), 0);
+	for (uint32_t i = 0; i < count; i++)
+		elements[i] = k_load(e->k, node_type_of(e, n), KM_UNIFORM, from, k_int(e->k, i), 0);
 	lower_set_small(e->l, n->ref, count, elements);
 }
 
@@ -1254,7 +1399,8 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		const RowRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
 			const Node *n = &p->nodes.at[r->nodes.at[k]];
-			if (n->memory && n->nresult && !n->into && !n->windowed) lower_set_memory(l, n->ref, node_memory(&e, n));
+			if (n->memory && n->nresult && !n->into && !n->windowed)
+				lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
 		if (r->within || r->streamed) {
 			/* done with a region before */
@@ -1272,7 +1418,8 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			for (uint32_t g = 0; g < r->groups.n; g++) {
 				const Group *group = &r->groups.at[g];
 				for (uint32_t k = 0; k < group->nodes.n; k++)
-					if (p->nodes.at[group->nodes.at[k]].kind == NODE_UPDATE) emit_frame(&e, &p->nodes.at[group->nodes.at[k]]);
+					if (p->nodes.at[group->nodes.at[k]].kind == NODE_UPDATE)
+						emit_frame(&e, &p->nodes.at[group->nodes.at[k]]);
 				emit_group(&e, group);
 			}
 		}

@@ -1,10 +1,14 @@
-/* fusion.c - what a run of array instructions keeps, which nests it has, and which of them share a loop.
+/* fusion.c - what a run of array instructions keeps, which nests it has, and
+ * which of them share a loop.
  *
- * Needs: loops/loops.h. Establishes: for every kept value its nest, region and group, such that
- *   - a nest reads kept values of earlier regions, of earlier groups of its own region at its own row, or of its own group at its own index;
+ * Needs: loops/loops.h. Establishes: for every kept value its nest, region and
+ * group, such that
+ *   - a nest reads kept values of earlier regions, of earlier groups of its own
+ *     region at its own row, or of its own group at its own index;
  *   - regions with the same row that could be one are one; so are groups;
  *   - a value that costs something is computed once.
- * The greedy order (earliest region, earliest group that the reads allow) keeps a whole network's forward and backward pass in one region.
+ * The greedy order (earliest region, earliest group that the reads allow) keeps
+ * a whole network's forward and backward pass in one region.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/unit/schedule.h"
@@ -22,7 +26,7 @@ typedef struct Visit {
 	VEC(Outside) outside;
 } Visit;
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 static Type result_type(const ArrayPlan *p, const Inst *in) {
 	return *type_of(p->l->c, p->l->f->vals.at[in->results].type);
@@ -68,7 +72,8 @@ static NodeKind kind_of(const ArrayPlan *p, const Inst *in) {
 	case OP_CONCAT: {
 		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0), n;
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (!dim_number(p, ref_ty(p->l->f, inst_arg(p->l->f, in, k))->dims[axis], &n)) return NODE_JOIN;
+			if (!dim_number(p, ref_ty(p->l->f, inst_arg(p->l->f, in, k))->dims[axis], &n))
+				return NODE_JOIN;
 		return NODE_POINT;
 	}
 	default: return NODE_POINT;
@@ -92,16 +97,21 @@ static void make_nodes(ArrayPlan *p) {
 		n.naxes = n.nresult;
 		if (n.kind == NODE_REDUCE) n.naxes += reduced_axes(p, in, n.axes + n.nresult);
 		int64_t turns = fixed_count(p, n.naxes - n.nresult, n.axes + n.nresult);
-		bool inlined = n.kind == NODE_POINT || (n.kind == NODE_REDUCE && in->op != OP_ARGMAX && turns >= 0 && turns <= 16);
+		bool inlined = n.kind == NODE_POINT ||
+		               (n.kind == NODE_REDUCE && in->op != OP_ARGMAX && turns >= 0 && turns <= 16);
 		n.kept = n.wanted || !inlined || !n.naxes;
 		VEC_PUSH(p->a, &p->nodes, n);
 	}
 }
 
-/* Not only where numbers lie: the lengths of those that do are checked where they are worked out. */
-static bool computes(const Inst *in) { return prims[in->op].elementwise || prims[in->op].effect != EFFECT_PURE; }
+/* Not only where numbers lie: the lengths of those that do are checked where
+ * they are worked out. */
+static bool computes(const Inst *in) {
+	return prims[in->op].elementwise || prims[in->op].effect != EFFECT_PURE;
+}
 
-/* What may fail is done for every element, as the program says: by itself where it would only be asked for some of its elements, or for none. */
+/* What may fail is done for every element, as the program says: by itself where
+ * it would only be asked for some of its elements, or for none. */
 static void keep_failing(ArrayPlan *p) {
 	const Fn *f = p->l->f;
 	bool *whole = ARENA_ARRAY(p->a, bool, p->nodes.n + 1); /* something asks for all its elements */
@@ -112,7 +122,8 @@ static void keep_failing(ArrayPlan *p) {
 		if (!n->kept && !whole[i]) continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			const Node *x = plan_node(p, inst_arg(f, in, k));
-			const bool some = !k && (in->op == OP_SLICE || in->op == OP_GATHER || in->op == OP_UPDATE);
+			const bool some =
+				!k && (in->op == OP_SLICE || in->op == OP_GATHER || in->op == OP_UPDATE);
 			if (x && !some) whole[x - p->nodes.at] = true;
 		}
 	}
@@ -126,15 +137,17 @@ static void cost_node(ArrayPlan *p, Node *n) {
 		const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
 		if (x && !x->kept) cost += x->cost;
 	}
-	int64_t turns = n->kind == NODE_REDUCE ? fixed_count(p, n->naxes - n->nresult, n->axes + n->nresult) : 1;
+	int64_t turns =
+		n->kind == NODE_REDUCE ? fixed_count(p, n->naxes - n->nresult, n->axes + n->nresult) : 1;
 	if (turns > 0) cost *= (uint64_t)turns;
 	n->cost = cost > 100000 ? 100000 : (uint32_t)cost;
 }
 
-/* ---- what a nest reads ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a nest reads --------------------------------------------------- */
 
 static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
-	for (uint32_t i = 0; i < MAX_RANK; i++) axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
 }
 
 uint32_t axes_along(const int8_t *axis_of) {
@@ -153,7 +166,8 @@ static void visit(Visit *v, Ref r, const Index *at) {
 		Outside o = {.ref = r};
 		follow(at, ref_ty(p->l->f, r)->rank, o.axis_of);
 		for (uint32_t i = 0; i < v->outside.n; i++)
-			if (v->outside.at[i].ref == r && !memcmp(v->outside.at[i].axis_of, o.axis_of, MAX_RANK)) return;
+			if (v->outside.at[i].ref == r && !memcmp(v->outside.at[i].axis_of, o.axis_of, MAX_RANK))
+				return;
 		if (ref_is_value(r) && ref_ty(p->l->f, r)->rank) VEC_PUSH(p->a, &v->outside, o);
 		return;
 	}
@@ -164,16 +178,20 @@ static void visit(Visit *v, Ref r, const Index *at) {
 	follow(at, rank, pull.axis_of);
 	if (n->kept) {
 		for (uint32_t i = 0; i < nest->reads.n; i++)
-			if (nest->reads.at[i].node == id && !memcmp(nest->reads.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
+			if (nest->reads.at[i].node == id &&
+			    !memcmp(nest->reads.at[i].axis_of, pull.axis_of, MAX_RANK))
+				return;
 		Access a = {.node = id};
 		memcpy(a.axis_of, pull.axis_of, MAX_RANK);
 		VEC_PUSH(p->a, &nest->reads, a);
 		return;
 	}
 	for (uint32_t i = 0; i < v->pulls.n; i++)
-		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
+		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK))
+			return;
 	VEC_PUSH(p->a, &v->pulls, pull);
-	/* what it sums over itself is written out in this nest, along none of its axes */
+	/* what it sums over itself is written out in this nest, along none of its
+	 * axes */
 	Index all[MAX_AXES];
 	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
 	visit_operands(v, node_inst(p, n), all);
@@ -199,9 +217,12 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at) {
 		visit(v, inst_arg(f, in, 0), x);
 		return;
 	case OP_GATHER: {
-		int64_t axis = attr_int(p->l->c, OP_GATHER, in->attr, 0), batch = attr_int(p->l->c, OP_GATHER, in->attr, 1);
-		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank, extra = ref_ty(f, inst_arg(f, in, 1))->rank - (uint32_t)batch;
-		for (uint32_t i = 0; i < rank; i++) x[i] = i < axis ? at[i] : i == axis ? unknown : at[i - 1 + extra];
+		int64_t axis = attr_int(p->l->c, OP_GATHER, in->attr, 0),
+				batch = attr_int(p->l->c, OP_GATHER, in->attr, 1);
+		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank,
+				 extra = ref_ty(f, inst_arg(f, in, 1))->rank - (uint32_t)batch;
+		for (uint32_t i = 0; i < rank; i++)
+			x[i] = i < axis ? at[i] : i == axis ? unknown : at[i - 1 + extra];
 		visit(v, inst_arg(f, in, 0), x);
 		operand_index(&v->ix, in, 1, at, y);
 		visit(v, inst_arg(f, in, 1), y);
@@ -210,10 +231,12 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at) {
 	case OP_PAD: {
 		Type xt = *ref_ty(f, inst_arg(f, in, 0)), yt = result_type(p, in);
 		uint32_t n;
-		const int64_t *low = attr_field(p->l->c, OP_PAD, in->attr, 0, &n), *stride = attr_field(p->l->c, OP_PAD, in->attr, 2, &n);
+		const int64_t *low = attr_field(p->l->c, OP_PAD, in->attr, 0, &n),
+					  *stride = attr_field(p->l->c, OP_PAD, in->attr, 2, &n);
 		int64_t zero;
 		for (uint32_t i = 0; i < xt.rank; i++) {
-			bool same = dim_number(p, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 && xt.dims[i] == yt.dims[i];
+			bool same = dim_number(p, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 &&
+			            xt.dims[i] == yt.dims[i];
 			x[i] = same ? at[i] : unknown;
 		}
 		visit(v, inst_arg(f, in, 0), x);
@@ -280,7 +303,7 @@ OutsideList plan_reads(ArrayPlan *p, uint32_t node) {
 	return (OutsideList){v.outside.n, v.outside.at};
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 typedef struct Volume {
 	Dim dim;
@@ -296,7 +319,8 @@ static bool reduces_last(const ArrayPlan *p, const Node *n) {
 	const Inst *in = node_inst(p, n);
 	if ((n->kind != NODE_REDUCE && n->kind != NODE_SCAN) || in->op == OP_DOT) return false;
 	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, in, 0))->rank;
-	if (n->kind == NODE_SCAN || in->op == OP_ARGMAX) return rank && attr_int(p->l->c, (Op)in->op, in->attr, 0) == rank - 1;
+	if (n->kind == NODE_SCAN || in->op == OP_ARGMAX)
+		return rank && attr_int(p->l->c, (Op)in->op, in->attr, 0) == rank - 1;
 	uint32_t count;
 	const int64_t *axes = attr_field(p->l->c, (Op)in->op, in->attr, 0, &count);
 	for (uint32_t i = 0; i < count; i++)
@@ -304,7 +328,8 @@ static bool reduces_last(const ArrayPlan *p, const Node *n) {
 	return false;
 }
 
-/* Which of two is the better row, the first when they are equal. plain: nothing is summed or multiplied as matrices, so lanes run along the last axis. */
+/* Which of two is the better row, the first when they are equal. plain: nothing
+ * is summed or multiplied as matrices, so lanes run along the last axis. */
 static bool better_row(const Volume *x, const Volume *y, bool plain) {
 	enum { ROWS_ENOUGH = MAX_PARTS };
 	const bool own = x->around && !x->reduced, theirs = y->around && !y->reduced;
@@ -342,9 +367,12 @@ static void choose_rows(ArrayPlan *p) {
 			all.at[j].last = all.at[j].last || (nlong > 1 && k + 1 == n->naxes);
 		}
 	}
-	/* the longest of those that have nearly as much work as any; among equals the first met, which is an outer axis. But one whose rows are reduced each for
-	 * itself (softmax) goes before all that are not, however long: along the last axis lanes are neighbours, and what a row needs again is in the cache. Where
-	 * all is element by element the last axis is no row for the same reason, if another one is long enough to be shared out. */
+	/* the longest of those that have nearly as much work as any; among equals
+	 * the first met, which is an outer axis. But one whose rows are reduced
+	 * each for itself (softmax) goes before all that are not, however long:
+	 * along the last axis lanes are neighbours, and what a row needs again is
+	 * in the cache. Where all is element by element the last axis is no row for
+	 * the same reason, if another one is long enough to be shared out. */
 	p->rows.n = 0;
 	bool *taken = ARENA_ARRAY(p->a, bool, all.n + 1);
 	for (uint32_t i = 0; i < all.n; i++) {
@@ -366,8 +394,10 @@ static bool long_axis(const ArrayPlan *p, Dim d) {
 	return !dim_number(p, d, &v);
 }
 
-/* A join along the first axis goes by its rows where a long part is copied, or made by the copying. What this plan keeps is made in its place instead (join_in_place), and what is left to copy
- * then, the cells outside of an end, is a few rows. */
+/* A join along the first axis goes by its rows where a long part is copied, or
+ * made by the copying. What this plan keeps is made in its place instead
+ * (join_in_place), and what is left to copy then, the cells outside of an end,
+ * is a few rows. */
 static bool copies_rows(const ArrayPlan *p, const Node *n) {
 	const Inst *in = node_inst(p, n);
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -384,21 +414,28 @@ static bool may_be_row(const ArrayPlan *p, const Node *n, uint32_t axis) {
 	case NODE_SCATTER:
 	case NODE_GUARD: return false;
 	case NODE_SCAN: return axis != (uint32_t)attr_int(p->l->c, (Op)in->op, in->attr, 0);
-	case NODE_JOIN: return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0) || (!axis && copies_rows(p, n));
-	case NODE_REDUCE: /* a row that is reduced is summed by parts: sums, products and extremes can be, positions cannot */
-		return in->op != OP_ARGMAX || axis < n->nresult;
+	case NODE_JOIN:
+		return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0) ||
+		       (!axis && copies_rows(p, n));
+	/* a row that is reduced is summed by parts: sums, products and extremes
+	 * can be, positions cannot */
+	case NODE_REDUCE: return in->op != OP_ARGMAX || axis < n->nresult;
 	default: return true;
 	}
 }
 
-#define NARROW 6 /* fixed lengths below it are not worth a product of matrices: their sums are written out in registers */
+/* fixed lengths below it are not worth a product of matrices: their sums are
+ * written out in registers */
+#define NARROW 6
 
 static bool wide_axis(const ArrayPlan *p, Dim d) {
 	int64_t v;
 	return !dim_number(p, d, &v) || v >= NARROW;
 }
 
-#define EACH_WORK 512 /* multiplications from which on a row's own product is code of its own, not one of many lanes */
+/* multiplications from which on a row's own product is code of its own, not
+ * one of many lanes */
+#define EACH_WORK 512
 
 /* How a contraction of real numbers is done, given the row. */
 static Macro macro_of(const ArrayPlan *p, Node *n) {
@@ -419,7 +456,10 @@ static Macro macro_of(const ArrayPlan *p, Node *n) {
 		return work >= EACH_WORK ? MACRO_EACH : MACRO_NONE;
 	}
 	if ((uint32_t)n->row >= n->nresult)
-		return xfree == 1 && yfree == 1 && (wide_axis(p, n->axes[nb]) || wide_axis(p, n->axes[nb + 1])) ? MACRO_OUTER : MACRO_NONE;
+		return xfree == 1 && yfree == 1 &&
+		               (wide_axis(p, n->axes[nb]) || wide_axis(p, n->axes[nb + 1]))
+		           ? MACRO_OUTER
+		           : MACRO_NONE;
 	if (nc != 1 || !wide_axis(p, n->axes[n->nresult])) return MACRO_NONE;
 	n->swapped = (uint32_t)n->row >= nb + xfree;
 	uint32_t others = n->swapped ? xfree : yfree;
@@ -429,7 +469,8 @@ static Macro macro_of(const ArrayPlan *p, Node *n) {
 
 static bool is_large_product(const ArrayPlan *p, const Node *n) {
 	const Inst *in = node_inst(p, n);
-	if (in->op != OP_DOT || n->kind != NODE_REDUCE || n->naxes != 3 || n->nresult != 2) return false;
+	if (in->op != OP_DOT || n->kind != NODE_REDUCE || n->naxes != 3 || n->nresult != 2)
+		return false;
 	if (!dtype_is_real((Dtype)ref_ty(p->l->f, n->ref)->dtype)) return false;
 	uint32_t nb;
 	attr_field(p->l->c, OP_DOT, in->attr, 2, &nb);
@@ -454,7 +495,7 @@ static void choose_row(ArrayPlan *p, Node *n) {
 	n->macro = macro_of(p, n);
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- regions ------------------------------------------------------------- */
 
 /* The result axis that runs along the region's row; -1: none. */
 static int row_of_value(const Node *n) {
@@ -463,12 +504,14 @@ static int row_of_value(const Node *n) {
 
 static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
 	const Node *x = &p->nodes.at[a->node];
-	int row = x->kind == NODE_UPDATE || joins_rows(p, x) ? -1 : row_of_value(x); /* an update's nest runs over its box, a join's over parts of its rows */
+	/* an update's nest runs over its box, a join's over parts of its rows */
+	int row = x->kind == NODE_UPDATE || joins_rows(p, x) ? -1 : row_of_value(x);
 	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
 }
 
 static bool stands_alone(const Node *n) {
-	return n->macro != MACRO_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER || n->kind == NODE_JOIN || n->kind == NODE_GUARD ||
+	return n->macro != MACRO_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER ||
+	       n->kind == NODE_JOIN || n->kind == NODE_GUARD ||
 	       (n->kind == NODE_REDUCE && n->naxes > n->nresult && n->cost >= 100000);
 }
 
@@ -480,13 +523,16 @@ static void place_in_region(ArrayPlan *p, uint32_t id) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Node *x = &p->nodes.at[n->reads.at[i].node];
 		const RowRegion *r = &p->regions.at[x->region];
-		bool here = r->has_row == has_row && !r->whole && !whole && (has_row ? r->row == row && reads_own_row(p, n, &n->reads.at[i]) : !x->row_sum);
+		bool here = r->has_row == has_row && !r->whole && !whole &&
+		            (has_row ? r->row == row && reads_own_row(p, n, &n->reads.at[i]) : !x->row_sum);
 		uint32_t from = here ? x->region : x->region + 1;
 		if (from > least) least = from;
 	}
 	for (uint32_t i = least; i < p->regions.n && !whole; i++) {
 		RowRegion *r = &p->regions.at[i];
-		if (r->has_row != has_row || r->whole || (has_row && r->row != row) || joins_rows(p, &p->nodes.at[r->nodes.at[0]]) != joins_rows(p, n)) continue;
+		if (r->has_row != has_row || r->whole || (has_row && r->row != row) ||
+		    joins_rows(p, &p->nodes.at[r->nodes.at[0]]) != joins_rows(p, n))
+			continue;
 		n->region = i;
 		VEC_PUSH(p->a, &r->nodes, id);
 		return;
@@ -497,7 +543,7 @@ static void place_in_region(ArrayPlan *p, uint32_t id) {
 	VEC_PUSH(p->a, &p->regions.at[n->region].nodes, id);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- groups -------------------------------------------------------------- */
 
 static uint32_t inner_axes(const Node *n, Dim *out) {
 	uint32_t k = 0;
@@ -510,7 +556,8 @@ static uint32_t inner_reduced(const Node *n) {
 	return n->naxes - n->nresult - (n->row_sum ? 1u : 0u);
 }
 
-/* Does the nest read this value of its own region at its own index, axis by axis? */
+/* Does the nest read this value of its own region at its own index, axis by
+ * axis? */
 static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) {
 	const Node *x = &p->nodes.at[a->node];
 	uint32_t axis = 0;
@@ -534,7 +581,8 @@ static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, c
 	uint32_t reduced = inner_reduced(n);
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const Node *m = &p->nodes.at[g->nodes.at[i]];
-		/* sums over the rows want the lanes' loop innermost, sums over inner axes outermost; without inner axes it is both */
+		/* sums over the rows want the lanes' loop innermost, sums over inner
+		 * axes outermost; without inner axes it is both */
 		if (k && ((n->row_sum && inner_reduced(m)) || (m->row_sum && reduced))) return false;
 		if (reduced && inner_reduced(m) && inner_reduced(m) != reduced) return false;
 	}
@@ -565,7 +613,8 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Node *x = &p->nodes.at[n->reads.at[i].node];
 		if (x->region != region) continue;
-		bool here = x->stage == n->stage && !stands_alone(x) && !stands_alone(n) && x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
+		bool here = x->stage == n->stage && !stands_alone(x) && !stands_alone(n) &&
+		            x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
 		uint32_t from = here ? x->group : x->group + 1;
 		if (from > least) least = from;
 	}
@@ -578,16 +627,20 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 		VEC_PUSH(p->a, &g->nodes, id);
 		return;
 	}
-	Group fresh = {.stage = n->stage, .reduces = inner_reduced(n) > 0, .alone = stands_alone(n), .wide = tree_is_wide(p, n)};
+	Group fresh = {.stage = n->stage,
+	               .reduces = inner_reduced(n) > 0,
+	               .alone = stands_alone(n),
+	               .wide = tree_is_wide(p, n)};
 	fresh.naxes = inner_axes(n, fresh.axes);
 	n->group = r->groups.n;
 	VEC_PUSH(p->a, &r->groups, fresh);
 	VEC_PUSH(p->a, &r->groups.at[n->group].nodes, id);
 }
 
-/* ---- one round of planning --------------------------------------------------------------------------------------------------------------- */
+/* ---- one round of planning ----------------------------------------------- */
 
-/* An operand of a contraction without the transposes in front of it: those are strides. */
+/* An operand of a contraction without the transposes in front of it: those are
+ * strides. */
 Ref matrix_operand(const ArrayPlan *p, Ref r) {
 	const Node *x = plan_node(p, r);
 	while (x && !x->kept) {
@@ -604,7 +657,8 @@ typedef struct Pulled {
 	bool twice, wider;
 } Pulled;
 
-/* For each node the one other that uses it; NO_NODE where there are several, or it is a result. */
+/* For each node the one other that uses it; NO_NODE where there are several, or
+ * it is a result. */
 static uint32_t *only_users(const ArrayPlan *p) {
 	enum { NONE_YET = NO_NODE - 1 };
 	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n + 1);
@@ -623,16 +677,20 @@ static uint32_t *only_users(const ArrayPlan *p) {
 	return user;
 }
 
-/* Is a value only needed for another of the same shape, which is to be kept as well? That one then, the last of a chain. */
+/* Is a value only needed for another of the same shape, which is to be kept as
+ * well? That one then, the last of a chain. */
 static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, const Pulled *by) {
 	if (user == NO_NODE || n->kind != NODE_POINT) return false;
 	const Node *u = &p->nodes.at[user];
 	const Op op = (Op)node_inst(p, u)->op;
-	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work || !(by[user].twice || by[user].wider) || u->nresult != n->nresult) return false;
+	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !prims[op].work ||
+	    !(by[user].twice || by[user].wider) || u->nresult != n->nresult)
+		return false;
 	return !memcmp(u->axes, n->axes, n->nresult * sizeof *n->axes);
 }
 
-/* Keeps values that more than one loop, or a longer loop than their own, would compute at a cost. True when something changed. */
+/* Keeps values that more than one loop, or a longer loop than their own, would
+ * compute at a cost. True when something changed. */
 static bool keep_shared(ArrayPlan *p) {
 	enum { WORTH = 4 };
 	bool changed = false;
@@ -646,7 +704,9 @@ static bool keep_shared(ArrayPlan *p) {
 		for (uint32_t k = 0; k < v.pulls.n; k++) {
 			const Pull *q = &v.pulls.at[k];
 			Pulled *b = &by[q->node];
-			if (b->region != UINT32_MAX && (b->region != n->region || b->group != n->group || stands_alone(n))) b->twice = true;
+			if (b->region != UINT32_MAX &&
+			    (b->region != n->region || b->group != n->group || stands_alone(n)))
+				b->twice = true;
 			for (uint32_t j = 0; j < k; j++)
 				if (v.pulls.at[j].node == q->node) b->twice = true; /* at another index */
 			b->region = n->region;
@@ -663,8 +723,10 @@ static bool keep_shared(ArrayPlan *p) {
 		if (n->kept && n->macro != MACRO_NONE) {
 			for (uint32_t k = 0; k < 2; k++) {
 				Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
-				/* an operand with the row can be copied into scratch as it is pulled; the other must lie in memory */
-				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH || (n->macro == MACRO_ROWS && k == n->swapped);
+				/* an operand with the row can be copied into scratch as it is
+				 * pulled; the other must lie in memory */
+				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH ||
+				               (n->macro == MACRO_ROWS && k == n->swapped);
 				if (!x || x->kept || (has_row && x->cost == 0)) continue;
 				x->kept = true;
 				changed = true;
@@ -701,20 +763,24 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 			if (n > longest) longest = n;
 		}
 	}
-	/* rows in the lanes pay for turning what comes from memory, once; short inner axes fill no vector */
+	/* rows in the lanes pay for turning what comes from memory, once; short
+	 * inner axes fill no vector */
 	const uint32_t enough = longest <= 64 ? 2 : longest <= 1024 ? 3 : UINT32_MAX;
 	/* nor do sums along them, which end across the lanes */
 	const bool across = longest <= 64 && contractions && reductions > 1;
 	r->lanes = (!inner && !each) || contractions >= enough || across ? LANES_ROWS : LANES_INNER;
-	/* with a row in each lane, products of each row's own matrices are sums like others */
+	/* with a row in each lane, products of each row's own matrices are sums
+	 * like others */
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
 		Node *n = &p->nodes.at[r->nodes.at[i]];
 		if (n->macro == MACRO_EACH) n->macro = MACRO_NONE;
 	}
 }
 
-/* Sets `late` for what depends on the row with the most work, and for all that follows a check of lengths. The rest goes first: what is prepared from
- * weights alone must not stand between two halves of what is done for each sample. */
+/* Sets `late` for what depends on the row with the most work, and for all that
+ * follows a check of lengths. The rest goes first: what is prepared from
+ * weights alone must not stand between two halves of what is done for each
+ * sample. */
 static void find_late(const ArrayPlan *p, bool *late) {
 	bool checked = false;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
@@ -753,9 +819,10 @@ static void plan_round(ArrayPlan *p) {
 	}
 }
 
-/* ---- sums of contractions over the rows ---------------------------------------------------------------------------------------------------- */
+/* ---- sums of contractions over the rows ---------------------------------- */
 
-/* The last of the additions that the node's only users, one after the other, are; NULL when there is none. */
+/* The last of the additions that the node's only users, one after the other,
+ * are; NULL when there is none. */
 static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *user) {
 	const Node *last = NULL;
 	for (;;) {
@@ -767,13 +834,15 @@ static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *use
 }
 
 static bool same_result(const Node *n, const Node *m) {
-	bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->nresult == n->nresult;
+	bool same =
+		m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->nresult == n->nresult;
 	for (uint32_t i = 0; i < n->nresult; i++) same = same && m->axes[i] == n->axes[i];
 	return same;
 }
 
-/* The gradient of a weight that several channels share is a sum of contractions over the rows. They are one contraction with a longer sum: the
- * terms are done together, where the last of them would be. */
+/* The gradient of a weight that several channels share is a sum of contractions
+ * over the rows. They are one contraction with a longer sum: the terms are done
+ * together, where the last of them would be. */
 static void join_terms(ArrayPlan *p) {
 	const Fn *f = p->l->f;
 	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n);
@@ -829,8 +898,10 @@ static void choose_storage(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD) continue;
-		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE) n->memory = true;
-		/* a contraction's result is made in scratch and copied, except where it is accumulated over the rows */
+		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE)
+			n->memory = true;
+		/* a contraction's result is made in scratch and copied, except where it
+		 * is accumulated over the rows */
 		if (n->macro == MACRO_ROWS || n->macro == MACRO_EACH) {
 			n->scratch = true;
 			if (n->last_group < n->group) n->last_group = n->group;
@@ -848,7 +919,8 @@ bool needs_copy(const ArrayPlan *p, const Node *n, Ref r) {
 
 uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last) {
 	uint32_t a = 0;
-	while (a < r->area_elements.n && (r->area_elements.at[a] != elements || r->area_free.at[a] > g)) a++;
+	while (a < r->area_elements.n && (r->area_elements.at[a] != elements || r->area_free.at[a] > g))
+		a++;
 	if (a == r->area_elements.n) {
 		VEC_PUSH(p->a, &r->area_elements, elements);
 		VEC_PUSH(p->a, &r->area_free, 0u);
@@ -857,7 +929,8 @@ uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_
 	return a;
 }
 
-/* The axis of a contraction's operand that a slab's loop goes along; -1: none. */
+/* The axis of a contraction's operand that a slab's loop goes along; -1: none.
+ */
 int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand) {
 	Index at[MAX_AXES], x[2][MAX_RANK];
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
@@ -888,21 +961,25 @@ static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
 	}
 }
 
-/* Scratch areas: one for each value at a time, handed on when its last reader is done. */
+/* Scratch areas: one for each value at a time, handed on when its last reader
+ * is done. */
 static void share_areas(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n; g++) {
 		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
 			Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
 			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER || n->macro == MACRO_EACH) {
 				copy_areas(p, r, n, g);
-				for (uint32_t t = 0; t < n->terms.n; t++) copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);
+				for (uint32_t t = 0; t < n->terms.n; t++)
+					copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);
 			}
 			if (!n->scratch) continue;
 			Dim dims[MAX_AXES];
 			uint32_t m = 0, from = g, last = n->last_group > g ? n->last_group : g;
 			for (uint32_t i = 0; i < n->nresult; i++)
-				if ((int)i != n->row && !(n->slab_local && (int)i == slab_axis(n))) dims[m++] = n->axes[i];
-			/* what outlives a turn of a slab's loop is there at every turn, before its group and after its last reader */
+				if ((int)i != n->row && !(n->slab_local && (int)i == slab_axis(n)))
+					dims[m++] = n->axes[i];
+			/* what outlives a turn of a slab's loop is there at every turn,
+			 * before its group and after its last reader */
 			const Slab *first = slab_of(r, g), *end = slab_of(r, last);
 			const bool turns = !n->slab_local || first != end;
 			if (first && turns) from = first->from;
@@ -912,13 +989,16 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 	}
 }
 
-/* An array of the run that lies in memory and that an update changes where it lies is made where the update's result belongs. */
+/* An array of the run that lies in memory and that an update changes where it
+ * lies is made where the update's result belongs. */
 static void share_memory(ArrayPlan *p, const Piece *run) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
 		if (n->kind != NODE_UPDATE) continue;
 		Node *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
-		if (x && x->kept && x->memory && !x->row_sum && x->nresult && run_takes_memory(p->l, run, node_inst(p, n))) x->lies_in = i + 1;
+		if (x && x->kept && x->memory && !x->row_sum && x->nresult &&
+		    run_takes_memory(p->l, run, node_inst(p, n)))
+			x->lies_in = i + 1;
 	}
 }
 
@@ -931,7 +1011,8 @@ uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part) {
 }
 
 bool joins_rows(const ArrayPlan *p, const Node *n) {
-	return n->kind == NODE_JOIN && n->row >= 0 && n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
+	return n->kind == NODE_JOIN && n->row >= 0 &&
+	       n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
 }
 
 /* A long part of a join along the first axis is made where it belongs, rather
@@ -942,16 +1023,21 @@ static void join_in_place(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		if (n->kind != NODE_JOIN || !n->kept || !n->memory || n->wanted || n->lies_in || attr_int(p->l->c, OP_CONCAT, in->attr, 0)) continue;
+		if (n->kind != NODE_JOIN || !n->kept || !n->memory || n->wanted || n->lies_in ||
+		    attr_int(p->l->c, OP_CONCAT, in->attr, 0))
+			continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			Node *x = plan_node(p, inst_arg(p->l->f, in, k));
-			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip || x->into || x->kind != NODE_POINT) continue;
+			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip ||
+			    x->into || x->kind != NODE_POINT)
+				continue;
 			if (x->nresult && long_axis(p, x->axes[0])) x->lies_in = i + 1;
 		}
 	}
 }
 
-/* Regions one after the other, but for those that are done with the one before: in which step each is. */
+/* Regions one after the other, but for those that are done with the one before:
+ * in which step each is. */
 static uint32_t *region_steps(const ArrayPlan *p) {
 	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
 	for (uint32_t i = 1; i < p->regions.n; i++) {
@@ -965,8 +1051,9 @@ typedef struct Life {
 	uint32_t from, to;
 } Life;
 
-/* What is needed after the run lives to its end, the rest from the step that makes it to the last that reads it, so that what different steps need may share memory. There are no more steps than
- * instructions. */
+/* What is needed after the run lives to its end, the rest from the step that
+ * makes it to the last that reads it, so that what different steps need may
+ * share memory. There are no more steps than instructions. */
 static Life *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
 	Life *life = ARENA_ARRAY(p->a, Life, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
@@ -994,12 +1081,19 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD || n->into || n->windowed) continue;
-		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, life[i].from, life[i].to); /* a number is a register */
-		if (n->strip) l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
+		/* a number is a register */
+		if (n->memory && n->nresult > 0 && !n->lies_in)
+			lower_slot(l, n->ref, life[i].from, life[i].to);
+		if (n->strip)
+			l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
 		if (!n->row_sum) continue;
-		Dim elements = dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
+		Dim elements =
+			dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
 		const uint32_t at = from + step[n->region];
-		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = at, .to = at};
+		MemorySlot s = {.elements = elements,
+		                .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype),
+		                .from = at,
+		                .to = at};
 		VEC_PUSH(l->scratch, &l->slots, s);
 		n->partial = l->slots.n;
 	}

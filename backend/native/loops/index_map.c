@@ -1,7 +1,10 @@
-/* index_map.c - shape changes as arithmetic on indices: where an operand is read for an element of the result.
+/* index_map.c - shape changes as arithmetic on indices: where an operand is
+ * read for an element of the result.
  *
- * Needs: loops/loops.h. Guarantees: the same rules serve planning, where only the axes that an index follows matter, and emission, where
- * the arithmetic is emitted; an index that stays an axis of the nest stays one through every rule that does not move it.
+ * Needs: loops/loops.h. Guarantees: the same rules serve planning, where only
+ * the axes that an index follows matter, and emission, where the arithmetic is
+ * emitted; an index that stays an axis of the nest stays one through every rule
+ * that does not move it.
  */
 #include "backend/native/loops/loops.h"
 
@@ -15,13 +18,9 @@ Dim dims_product(Ctx *c, uint32_t n, const Dim *dims) {
 	return d;
 }
 
-Index index_number(int64_t v) {
-	return (Index){.kind = IX_NUMBER, .number = v};
-}
+Index index_number(int64_t v) { return (Index){.kind = IX_NUMBER, .number = v}; }
 
-Index index_axis(uint32_t axis) {
-	return (Index){.kind = IX_AXIS, .axis = axis};
-}
+Index index_axis(uint32_t axis) { return (Index){.kind = IX_AXIS, .axis = axis}; }
 
 bool index_equal(Index a, Index b) {
 	if (a.kind != b.kind) return false;
@@ -30,9 +29,7 @@ bool index_equal(Index a, Index b) {
 	return a.base == b.base && a.lane == b.lane && a.varying == b.varying;
 }
 
-static KBuilder *builder(IndexContext *ix) {
-	return &ix->p->l->k;
-}
+static KBuilder *builder(IndexContext *ix) { return &ix->p->l->k; }
 
 KRef index_base(IndexContext *ix, Index i) {
 	if (i.kind == IX_NUMBER) return k_int(builder(ix), i.number);
@@ -52,9 +49,7 @@ KRef index_value(IndexContext *ix, Index i) {
 	return k_add(k, k_mul(k, k_lane(k), lane), base);
 }
 
-static Index other(void) {
-	return (Index){.kind = IX_OTHER};
-}
+static Index other(void) { return (Index){.kind = IX_OTHER}; }
 
 Index index_affine(IndexContext *ix, Index i, Dim start, int64_t stride) {
 	int64_t s;
@@ -79,10 +74,12 @@ Index index_affine(IndexContext *ix, Index i, Dim start, int64_t stride) {
 	return out;
 }
 
-/* ---- reshape ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reshape ------------------------------------------------------------- */
 
-/* The position of axes [from, to) of a row-major block with the given lengths. */
-static Index linear(IndexContext *ix, const Index *at, const Dim *dims, uint32_t from, uint32_t to) {
+/* The position of axes [from, to) of a row-major block with the given lengths.
+ */
+static Index linear(IndexContext *ix, const Index *at, const Dim *dims, uint32_t from,
+                    uint32_t to) {
 	bool numbers = true;
 	int64_t sum = 0, n;
 	for (uint32_t i = from; i < to && numbers; i++) {
@@ -118,14 +115,16 @@ static Index linear(IndexContext *ix, const Index *at, const Dim *dims, uint32_t
 }
 
 /* Takes a position apart into axes [from, to). */
-static void apart(IndexContext *ix, Index position, const Dim *dims, uint32_t from, uint32_t to, Index *out) {
+static void apart(IndexContext *ix, Index position, const Dim *dims, uint32_t from, uint32_t to,
+                  Index *out) {
 	if (to - from == 1) {
 		out[from] = position;
 		return;
 	}
 	int64_t n;
 	bool numbers = position.kind == IX_NUMBER;
-	for (uint32_t i = from; i < to; i++) numbers = numbers && dim_is_const(ix->p->l->c, dims[i], &n) && n > 0;
+	for (uint32_t i = from; i < to; i++)
+		numbers = numbers && dim_is_const(ix->p->l->c, dims[i], &n) && n > 0;
 	if (numbers) {
 		int64_t rest = position.number;
 		for (uint32_t i = to; i-- > from;) {
@@ -159,8 +158,10 @@ static bool is_one(IndexContext *ix, Dim d) {
 	return dim_is_const(ix->p->l->c, d, &n) && n == 1;
 }
 
-/* Axes of equal length are followed from both ends, and axes of length 1 passed over; what remains in the middle is counted through. */
-static void reshape_index(IndexContext *ix, const Type *from, const Type *to, const Index *at, Index *out) {
+/* Axes of equal length are followed from both ends, and axes of length 1 passed
+ * over; what remains in the middle is counted through. */
+static void reshape_index(IndexContext *ix, const Type *from, const Type *to, const Index *at,
+                          Index *out) {
 	uint32_t a = 0, b = 0, c = from->rank, d = to->rank;
 	for (;;) {
 		if (a < c && b < d && from->dims[a] == to->dims[b]) out[a++] = at[b++];
@@ -178,7 +179,7 @@ static void reshape_index(IndexContext *ix, const Type *from, const Type *to, co
 	apart(ix, linear(ix, at, to->dims, b, d), from->dims, a, c, out);
 }
 
-/* ---- the rules --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the rules ----------------------------------------------------------- */
 
 void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at, Index *out) {
 	const Fn *f = ix->p->l->f;
@@ -189,7 +190,8 @@ void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at
 	case OP_BROADCAST: {
 		const int64_t *axes = attr_field(c, OP_BROADCAST, in->attr, 1, &n);
 		for (uint32_t i = 0; i < x.rank; i++) {
-			/* an operand axis of length 1 is stretched, unless the result's is 1 as well */
+			/* an operand axis of length 1 is stretched, unless the result's is
+			 * 1 as well */
 			out[i] = is_one(ix, x.dims[i]) ? index_number(0) : at[axes[i]];
 		}
 		return;
@@ -201,13 +203,17 @@ void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at
 		return;
 	}
 	case OP_SLICE: {
-		const int64_t *start = attr_field(c, OP_SLICE, in->attr, 0, &n), *stride = attr_field(c, OP_SLICE, in->attr, 2, &n);
-		for (uint32_t i = 0; i < y.rank; i++) out[i] = index_affine(ix, at[i], (Dim)start[i], stride[i]);
+		const int64_t *start = attr_field(c, OP_SLICE, in->attr, 0, &n),
+					  *stride = attr_field(c, OP_SLICE, in->attr, 2, &n);
+		for (uint32_t i = 0; i < y.rank; i++)
+			out[i] = index_affine(ix, at[i], (Dim)start[i], stride[i]);
 		return;
 	}
 	case OP_GATHER: { /* the index array: the result's batch axes, then the axes that it brings */
-		int64_t axis = attr_int(c, OP_GATHER, in->attr, 0), batch = attr_int(c, OP_GATHER, in->attr, 1);
-		for (uint32_t i = 0; i < x.rank; i++) out[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
+		int64_t axis = attr_int(c, OP_GATHER, in->attr, 0),
+				batch = attr_int(c, OP_GATHER, in->attr, 1);
+		for (uint32_t i = 0; i < x.rank; i++)
+			out[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
 		return;
 	}
 	default: /* element-wise, select, convert, stop_gradient */
@@ -228,13 +234,18 @@ void dot_indices(const ArrayPlan *p, const Inst *in, const Index *at, Index *x, 
 	const Fn *f = p->l->f;
 	Ctx *c = p->l->c;
 	uint32_t nc, nb, k, next;
-	const int64_t *xc = attr_field(c, OP_DOT, in->attr, 0, &nc), *yc = attr_field(c, OP_DOT, in->attr, 1, &nc);
-	const int64_t *xb = attr_field(c, OP_DOT, in->attr, 2, &nb), *yb = attr_field(c, OP_DOT, in->attr, 3, &nb);
-	uint32_t xrank = ref_ty(f, inst_arg(f, in, 0))->rank, yrank = ref_ty(f, inst_arg(f, in, 1))->rank;
+	const int64_t *xc = attr_field(c, OP_DOT, in->attr, 0, &nc),
+				  *yc = attr_field(c, OP_DOT, in->attr, 1, &nc);
+	const int64_t *xb = attr_field(c, OP_DOT, in->attr, 2, &nb),
+				  *yb = attr_field(c, OP_DOT, in->attr, 3, &nb);
+	uint32_t xrank = ref_ty(f, inst_arg(f, in, 0))->rank,
+			 yrank = ref_ty(f, inst_arg(f, in, 1))->rank;
 	uint32_t nresult = type_of(c, f->vals.at[in->results].type)->rank;
 	next = nb;
-	for (uint32_t i = 0; i < xrank; i++) x[i] = listed(xb, nb, i, &k) ? at[k] : listed(xc, nc, i, &k) ? at[nresult + k] : at[next++];
-	for (uint32_t i = 0; i < yrank; i++) y[i] = listed(yb, nb, i, &k) ? at[k] : listed(yc, nc, i, &k) ? at[nresult + k] : at[next++];
+	for (uint32_t i = 0; i < xrank; i++)
+		x[i] = listed(xb, nb, i, &k) ? at[k] : listed(xc, nc, i, &k) ? at[nresult + k] : at[next++];
+	for (uint32_t i = 0; i < yrank; i++)
+		y[i] = listed(yb, nb, i, &k) ? at[k] : listed(yc, nc, i, &k) ? at[nresult + k] : at[next++];
 }
 
 void reduce_index(const ArrayPlan *p, const Inst *in, const Index *at, Index *x) {

@@ -1,12 +1,19 @@
-/* loop_collapse.c - short rows in one go: a group whose elements lie row after row without gaps is one loop along all rows of a block.
+/* loop_collapse.c - short rows in one go: a group whose elements lie row after
+ * row without gaps is one loop along all rows of a block.
  *
- * Needs: loops/loops.h. With lanes along the last inner axis a row of 20 is two whole vectors of 8 and a half empty one, which costs as much as a whole one and
- * more: masks, and a loop that begins anew for each row. Where all that a group reads and writes is either an array with the row and the inner axis, in this
- * order, or one along the inner axis alone (a bias), the rows of a block are one long row: the index of the row stands still, that of the inner axis runs on
- * over the rows, and since rows follow each other without gaps the addresses are right. An array along the inner axis alone is read from a copy that goes
- * on with its beginning for another vector, at the index modulo the row's length, which is carried along.
+ * Needs: loops/loops.h. With lanes along the last inner axis a row of 20 is two
+ * whole vectors of 8 and a half empty one, which costs as much as a whole one
+ * and more: masks, and a loop that begins anew for each row. Where all that a
+ * group reads and writes is either an array with the row and the inner axis, in
+ * this order, or one along the inner axis alone (a bias), the rows of a block
+ * are one long row: the index of the row stands still, that of the inner axis
+ * runs on over the rows, and since rows follow each other without gaps the
+ * addresses are right. An array along the inner axis alone is read from a copy
+ * that goes on with its beginning for another vector, at the index modulo the
+ * row's length, which is carried along.
  *
- * Guarantees: each element is computed by the same operations as otherwise, so the results are the same bits.
+ * Guarantees: each element is computed by the same operations as otherwise, so
+ * the results are the same bits.
  */
 #include "backend/native/loops/loops.h"
 
@@ -20,9 +27,7 @@ typedef struct Join {
 	VEC(uint32_t) dense; /* nodes */
 } Join;
 
-static bool is_axis(Index i, uint32_t axis) {
-	return i.kind == IX_AXIS && i.axis == axis;
-}
+static bool is_axis(Index i, uint32_t axis) { return i.kind == IX_AXIS && i.axis == axis; }
 
 /* A value that lies somewhere, read at `at`. */
 static bool joins_leaf(Join *j, Ref r, const Index *at) {
@@ -32,25 +37,32 @@ static bool joins_leaf(Join *j, Ref r, const Index *at) {
 	const bool here = n && n->region == (uint32_t)(e->r - e->p->regions.at);
 	if (!t.rank) return true;
 	if (t.rank == 2) {
-		if (t.dims[0] != e->r->row || t.dims[1] != j->g->axes[0] || !is_axis(at[0], ROW_AXIS) || !is_axis(at[1], 0)) return false;
-		if (here && uses_scratch(e, n)) VEC_PUSH(e->l->scratch, &j->dense, (uint32_t)(n - e->p->nodes.at));
+		if (t.dims[0] != e->r->row || t.dims[1] != j->g->axes[0] || !is_axis(at[0], ROW_AXIS) ||
+		    !is_axis(at[1], 0))
+			return false;
+		if (here && uses_scratch(e, n))
+			VEC_PUSH(e->l->scratch, &j->dense, (uint32_t)(n - e->p->nodes.at));
 		return true;
 	}
 	KRef pointer;
-	if (here || t.rank != 1 || t.dims[0] != j->g->axes[0] || !is_axis(at[0], 0) || !in_memory(e, r, &pointer)) return false;
+	if (here || t.rank != 1 || t.dims[0] != j->g->axes[0] || !is_axis(at[0], 0) ||
+	    !in_memory(e, r, &pointer))
+		return false;
 	VEC_PUSH(e->l->scratch, &j->periods, r);
 	return true;
 }
 
 /* Of whole numbers: which element is told of must not depend on the order. */
 static bool may_fail(const ArrayEmit *e, const Inst *in) {
-	return (in->op == OP_MOD || in->op == OP_FLOORDIV || in->op == OP_POW) && dtype_is_int((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->dtype);
+	return (in->op == OP_MOD || in->op == OP_FLOORDIV || in->op == OP_POW) &&
+	       dtype_is_int((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->dtype);
 }
 
 static bool joins(Join *j, Ref r, const Index *at);
 
 static bool joins_inst(Join *j, const Inst *in, const Index *at) {
-	const bool moves = in->op == OP_BROADCAST || in->op == OP_STOP || in->op == OP_CONVERT || in->op == OP_SELECT;
+	const bool moves =
+		in->op == OP_BROADCAST || in->op == OP_STOP || in->op == OP_CONVERT || in->op == OP_SELECT;
 	if ((!moves && !prims[in->op].elementwise) || may_fail(j->e, in)) return false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		Index x[MAX_RANK];
@@ -71,11 +83,15 @@ static bool group_joins(Join *j) {
 	ArrayEmit *e = j->e;
 	const Group *g = j->g;
 	int64_t fixed;
-	if (g->reduces || g->alone || g->naxes != 1 || dim_number(e->p, g->axes[0], &fixed) || lower_hint(e->l, g->axes[0], 1000) >= SHORT_ROW) return false;
+	if (g->reduces || g->alone || g->naxes != 1 || dim_number(e->p, g->axes[0], &fixed) ||
+	    lower_hint(e->l, g->axes[0], 1000) >= SHORT_ROW)
+		return false;
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
 	for (uint32_t i = 0; i < g->nodes.n; i++) {
 		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
-		if (n->kind != NODE_POINT || n->row != 0 || n->nresult != 2 || n->row_sum || !joins_inst(j, node_inst(e->p, n), at)) return false;
+		if (n->kind != NODE_POINT || n->row != 0 || n->nresult != 2 || n->row_sum ||
+		    !joins_inst(j, node_inst(e->p, n), at))
+			return false;
 		if (uses_scratch(e, n)) VEC_PUSH(e->l->scratch, &j->dense, g->nodes.at[i]);
 	}
 	return g->nodes.n > 0;
@@ -89,12 +105,14 @@ void choose_joined(ArrayEmit *e) {
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		Group *g = &r->groups.at[i];
 		Join j = {.e = e, .g = g, .ix = {.p = e->p}};
-		g->joined = r->lanes == LANES_INNER && !(k_is_int(e->k, e->block, &block) && block == 1) && group_joins(&j);
+		g->joined = r->lanes == LANES_INNER && !(k_is_int(e->k, e->block, &block) && block == 1) &&
+		            group_joins(&j);
 		if (!g->joined) continue;
 		for (uint32_t k = 0; k < j.dense.n; k++) e->p->nodes.at[j.dense.at[k]].dense = true;
 		for (uint32_t k = 0; k < j.periods.n; k++) {
 			bool known = false;
-			for (uint32_t q = 0; q < e->periods.n; q++) known = known || e->periods.at[q].ref == j.periods.at[k];
+			for (uint32_t q = 0; q < e->periods.n; q++)
+				known = known || e->periods.at[q].ref == j.periods.at[k];
 			Period p = {.ref = j.periods.at[k]};
 			if (!known) VEC_PUSH(e->l->scratch, &e->periods, p);
 		}
@@ -103,11 +121,13 @@ void choose_joined(ArrayEmit *e) {
 
 enum { MOST_LANES = 64 };
 
-/* A vector is a register; where a turn has few operations it is four, since what goes round with the loop (the index modulo the row's length, how results are
- * stored) takes as long as they do. */
+/* A vector is a register; where a turn has few operations it is four, since
+ * what goes round with the loop (the index modulo the row's length, how results
+ * are stored) takes as long as they do. */
 static uint32_t lanes_of(const ArrayEmit *e, const Group *g) {
 	enum { FEW = 4 };
-	const uint32_t lanes = g->wide ? 8 : 16, four = 4 * e->k->m->target.vector_bytes / (g->wide ? 8 : 4);
+	const uint32_t lanes = g->wide ? 8 : 16,
+				   four = 4 * e->k->m->target.vector_bytes / (g->wide ? 8 : 4);
 	uint64_t cost = 0;
 	for (uint32_t i = 0; i < g->nodes.n; i++) cost += e->p->nodes.at[g->nodes.at[i]].cost;
 	return cost <= FEW && four > lanes && four <= MOST_LANES ? four : lanes;
@@ -124,7 +144,8 @@ void copy_periods(ArrayEmit *e) {
 		KRef room = k_select(k, k_lt(k, zero, n), k_add(k, n, k_int(k, MOST_LANES)), zero);
 		p->copy = k_scratch(k, k_mul(k, room, k_int(k, ktype_size(type))));
 		k_loop_begin(k, zero, room, 1, 1, &zero, params);
-		k_store(k, KM_UNIFORM, p->copy, params[0], k_load(k, type, KM_UNIFORM, from, params[1], 0), 0);
+		k_store(k, KM_UNIFORM, p->copy, params[0], k_load(k, type, KM_UNIFORM, from, params[1], 0),
+		        0);
 		KRef next = k_add(k, params[1], k_int(k, 1));
 		next = k_select(k, k_lt(k, next, n), next, zero);
 		k_loop_end(k, &next, at);
@@ -133,16 +154,20 @@ void copy_periods(ArrayEmit *e) {
 
 KRef pull_period(ArrayEmit *e, Ref r) {
 	for (uint32_t i = 0; i < e->periods.n; i++)
-		if (e->periods.at[i].ref == r) return k_load(e->k, ktype_of((Dtype)ref_ty(e->l->f, r)->dtype), KM_UNIT, e->periods.at[i].copy, e->phase, 0);
+		if (e->periods.at[i].ref == r)
+			return k_load(e->k, ktype_of((Dtype)ref_ty(e->l->f, r)->dtype), KM_UNIT,
+			              e->periods.at[i].copy, e->phase, 0);
 	return 0;
 }
 
-void emit_joined_group(ArrayEmit *e, const Group *g, void (*keep)(ArrayEmit *e, Node *n, const Index *at, KRef value)) {
+void emit_joined_group(ArrayEmit *e, const Group *g,
+                       void (*keep)(ArrayEmit *e, Node *n, const Index *at, KRef value)) {
 	KBuilder *k = e->k;
 	const uint32_t mark = e->memo.n;
 	KRef n = lower_dim(e->l, g->axes[0]), zero = k_int(k, 0), params[2], last;
 	const bool varying = false;
-	/* a vector further: the index on the inner axis modulo its length, without a division */
+	/* a vector further: the index on the inner axis modulo its length, without
+	 * a division */
 	KRef length = k_max(k, n, k_int(k, 1)), lanes = k_int(k, lanes_of(e, g));
 	KRef step = k_sub(k, lanes, k_mul(k, k_prim2(k, OP_FLOORDIV, lanes, length), length));
 	e->row_local = zero;
@@ -155,7 +180,8 @@ void emit_joined_group(ArrayEmit *e, const Group *g, void (*keep)(ArrayEmit *e, 
 		Node *node = &e->p->nodes.at[g->nodes.at[i]];
 		keep(e, node, at, pull_computed(e, node, at));
 	}
-	/* both candidates follow from the present one, so that a vector waits for an addition and a choice and no more */
+	/* both candidates follow from the present one, so that a vector waits for
+	 * an addition and a choice and no more */
 	KRef back = k_add(k, e->phase, k_sub(k, step, length));
 	KRef next = k_select(k, k_lt(k, back, zero), k_add(k, e->phase, step), back);
 	k_vloop_end(k, &next, &last);

@@ -1,11 +1,18 @@
-/* outer_loop_fusion.c - neighbouring groups of a region that go along the same axis as one loop over it.
+/* outer_loop_fusion.c - neighbouring groups of a region that go along the same
+ * axis as one loop over it.
  *
- * Needs: loops/loops.h. A model that is mapped over (the 25 components of a mixture, the heads of an attention) has loops over [25, 10] behind loops over [25, 10], each for a whole
- * block of rows: what one gives the next is 25 times as much as has to exist at a time, and goes through the second cache. Where the groups only read each other at
- * their own index on the first axis, and none sums over it, they are done turn by turn: all of them for the first component, then for the second. What no other
- * group reads needs scratch for one turn, which stays in the first cache. What is cheap and needed by a later slab again is made again there.
+ * Needs: loops/loops.h. A model that is mapped over (the 25 components of a
+ * mixture, the heads of an attention) has loops over [25, 10] behind loops over
+ * [25, 10], each for a whole block of rows: what one gives the next is 25 times
+ * as much as has to exist at a time, and goes through the second cache. Where
+ * the groups only read each other at their own index on the first axis, and
+ * none sums over it, they are done turn by turn: all of them for the first
+ * component, then for the second. What no other group reads needs scratch for
+ * one turn, which stays in the first cache. What is cheap and needed by a later
+ * slab again is made again there.
  *
- * Guarantees: each element is computed by the same operations in the same order, so the results are the same bits.
+ * Guarantees: each element is computed by the same operations in the same
+ * order, so the results are the same bits.
  */
 #include "backend/native/loops/loops.h"
 
@@ -43,17 +50,20 @@ static bool slab_group(const ArrayPlan *p, const Group *g, Dim *axis) {
 			if (g->alone) return false;
 			continue;
 		}
-		if ((n->macro != MACRO_ROWS && n->macro != MACRO_OUTER) || !loops_over(p, n, a)) return false;
+		if ((n->macro != MACRO_ROWS && n->macro != MACRO_OUTER) || !loops_over(p, n, a))
+			return false;
 		if (n->macro == MACRO_ROWS && n->memory) return false;
 		for (uint32_t k = 0; k < n->terms.n; k++) {
 			const Node *term = &p->nodes.at[n->terms.at[k]];
-			if (slab_axis(term) != a || term->axes[a] != *axis || !loops_over(p, term, a)) return false;
+			if (slab_axis(term) != a || term->axes[a] != *axis || !loops_over(p, term, a))
+				return false;
 		}
 	}
 	return g->nodes.n > 0;
 }
 
-/* Does the node read what groups from .. make at its own index on the axis only? */
+/* Does the node read what groups from .. make at its own index on the axis
+ * only? */
 static bool reads_own_turn(const ArrayPlan *p, const Node *n, uint32_t from) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Access *a = &n->reads.at[i];
@@ -75,8 +85,10 @@ static bool group_reads_own_turn(const ArrayPlan *p, const Group *g, uint32_t fr
 	return true;
 }
 
-/* What reads x, a node or a term of one, in this region: is it all in slabs along the same axis, at x's index? */
-static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x, const Slab *own, bool *elsewhere) {
+/* What reads x, a node or a term of one, in this region: is it all in slabs
+ * along the same axis, at x's index? */
+static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x, const Slab *own,
+                             bool *elsewhere) {
 	const Node *nx = &p->nodes.at[x];
 	const int axis = slab_axis(nx);
 	*elsewhere = false;
@@ -87,14 +99,16 @@ static bool readers_in_slabs(const ArrayPlan *p, const RowRegion *r, uint32_t x,
 			if (n->reads.at[k].node != x) continue;
 			if (n->region != nx->region) return false;
 			const Slab *s = slab_of(r, n->group);
-			if (!s || s->axis != own->axis || n->reads.at[k].axis_of[axis] != slab_axis(n)) return false;
+			if (!s || s->axis != own->axis || n->reads.at[k].axis_of[axis] != slab_axis(n))
+				return false;
 			if (s != own) *elsewhere = true;
 		}
 	}
 	return true;
 }
 
-/* Only from what lies outside of the region is it computed, so that it can be made at any time. */
+/* Only from what lies outside of the region is it computed, so that it can be
+ * made at any time. */
 static bool from_outside(const ArrayPlan *p, const Node *n) {
 	for (uint32_t i = 0; i < n->reads.n; i++)
 		if (p->nodes.at[n->reads.at[i].node].region == n->region) return false;
@@ -109,7 +123,9 @@ static void find_slabs(ArrayPlan *p, RowRegion *r) {
 		for (; end < r->groups.n; end++) {
 			const Group *group = &r->groups.at[end];
 			if (!group->nodes.n) continue; /* its contraction is done with another one */
-			if (!slab_group(p, group, &axis) || (members && (axis != s.axis || !group_reads_own_turn(p, group, g)))) break;
+			if (!slab_group(p, group, &axis) ||
+			    (members && (axis != s.axis || !group_reads_own_turn(p, group, g))))
+				break;
 			s.axis = axis;
 			s.to = end;
 			members++;
@@ -128,15 +144,20 @@ void choose_slabs(ArrayPlan *p, uint32_t region) {
 		Node *n = &p->nodes.at[id];
 		const Slab *own = slab_of(r, n->group);
 		bool elsewhere;
-		if (!own || !n->scratch || n->memory || n->row_sum || !readers_in_slabs(p, r, id, own, &elsewhere)) continue;
-		if (elsewhere && (n->kind != NODE_POINT || n->cost >= CHEAP || !from_outside(p, n))) continue;
+		if (!own || !n->scratch || n->memory || n->row_sum ||
+		    !readers_in_slabs(p, r, id, own, &elsewhere))
+			continue;
+		if (elsewhere && (n->kind != NODE_POINT || n->cost >= CHEAP || !from_outside(p, n)))
+			continue;
 		n->slab_local = true;
 		for (uint32_t k = 0; k < r->slabs.n && elsewhere; k++) {
 			Slab *s = &r->slabs.at[k];
 			bool read = false;
 			for (uint32_t j = 0; j < r->nodes.n && s != own; j++) {
 				const Node *m = &p->nodes.at[r->nodes.at[j]];
-				for (uint32_t q = 0; q < m->reads.n; q++) read = read || (m->reads.at[q].node == id && s->from <= m->group && m->group <= s->to);
+				for (uint32_t q = 0; q < m->reads.n; q++)
+					read = read ||
+					       (m->reads.at[q].node == id && s->from <= m->group && m->group <= s->to);
 			}
 			if (read) VEC_PUSH(p->a, &s->again, id);
 		}

@@ -1,11 +1,13 @@
-/* pull.c - the element of a value at an index: loaded where it is kept, computed in the loop where it is not.
+/* pull.c - the element of a value at an index: loaded where it is kept,
+ * computed in the loop where it is not.
  *
- * Needs: loops/loops.h. Guarantees: within the open loops an element is computed once (a memo keyed by value and index); loads of lanes that are
- * no element of the loop stay inside the padding of their array, or are masked.
+ * Needs: loops/loops.h. Guarantees: within the open loops an element is
+ * computed once (a memo keyed by value and index); loads of lanes that are no
+ * element of the loop stay inside the padding of their array, or are masked.
  */
 #include "backend/native/loops/loops.h"
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
 	const Node *n = plan_node(e->p, r);
@@ -45,7 +47,8 @@ bool uses_scratch(const ArrayEmit *e, const Node *n) {
 	return n->scratch && !(e->r->lanes == LANES_INNER && n->memory);
 }
 
-/* Inner axes row-major; the row is innermost with lanes along the rows, else outermost with its length rounded up to whole vectors. */
+/* Inner axes row-major; the row is innermost with lanes along the rows, else
+ * outermost with its length rounded up to whole vectors. */
 void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride) {
 	bool rows = e->r->lanes == LANES_ROWS;
 	KRef s = rows ? e->block : k_int(e->k, 1);
@@ -98,13 +101,16 @@ static KRef load_at(ArrayEmit *e, KType t, KRef pointer, Address a) {
 	KBuilder *k = e->k;
 	int64_t one;
 	if (e->nonempty) pointer = k_select(k, e->nonempty, pointer, e->l->nowhere);
-	if (a.varying) return k_load(k, t, k_lanes_of(k, a.varying) ? KM_INDEXED : KM_UNIFORM, pointer, a.varying, 0);
+	if (a.varying)
+		return k_load(k, t, k_lanes_of(k, a.varying) ? KM_INDEXED : KM_UNIFORM, pointer, a.varying,
+		              0);
 	if (!a.lane) return k_load(k, t, KM_UNIFORM, pointer, a.base, 0);
 	if (k_is_int(k, a.lane, &one) && one == 1) return k_load(k, t, KM_UNIT, pointer, a.base, 0);
 	return k_load(k, t, KM_STRIDED, pointer, a.base, a.lane);
 }
 
-/* exact: nothing but the array's elements; past: past the caches where that holds. */
+/* exact: nothing but the array's elements; past: past the caches where that
+ * holds. */
 static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exact, KRef past) {
 	KBuilder *k = e->k;
 	int64_t one;
@@ -112,17 +118,22 @@ static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exa
 		k_store_exact(k, pointer, a.base, value, past);
 		return;
 	}
-	if (a.varying) k_store(k, k_lanes_of(k, a.varying) ? KM_INDEXED : KM_UNIFORM, pointer, a.varying, value, 0);
+	if (a.varying)
+		k_store(k, k_lanes_of(k, a.varying) ? KM_INDEXED : KM_UNIFORM, pointer, a.varying, value,
+		        0);
 	else if (!a.lane) k_store(k, KM_UNIFORM, pointer, a.base, value, 0);
 	else if (k_is_int(k, a.lane, &one) && one == 1) k_store(k, KM_UNIT, pointer, a.base, value, 0);
 	else k_store(k, KM_STRIDED, pointer, a.base, value, a.lane);
 }
 
-/* The index in the block of rows: what follows the region's row is counted from the block's first. */
+/* The index in the block of rows: what follows the region's row is counted from
+ * the block's first. */
 static void local_row(ArrayEmit *e, const Node *n, const Index *at, Index *out) {
 	for (uint32_t i = 0; i < n->nresult; i++) {
 		out[i] = at[i];
-		if ((int)i == n->row) out[i] = (Index){.kind = IX_OTHER, .base = e->row_local, .lane = e->axes[ROW_AXIS].lane};
+		if ((int)i == n->row)
+			out[i] =
+				(Index){.kind = IX_OTHER, .base = e->row_local, .lane = e->axes[ROW_AXIS].lane};
 	}
 }
 
@@ -140,7 +151,7 @@ void store_memory(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 	store_at(e, node_memory(e, n), address(e, n->nresult, at, stride), value, true, n->past);
 }
 
-/* ---- constants and reductions ------------------------------------------------------------------------------------------------------------ */
+/* ---- constants and reductions -------------------------------------------- */
 
 Op fold_prim(Op reduction) {
 	switch (reduction) {
@@ -166,7 +177,7 @@ KRef identity_of(ArrayEmit *e, Op op, KType t) {
 	}
 }
 
-/* ---- computing --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- computing ----------------------------------------------------------- */
 
 static KType type_of_ref(const ArrayEmit *e, Ref r) {
 	return ktype_of((Dtype)ref_ty(e->l->f, r)->dtype);
@@ -206,7 +217,8 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
 	Ref x = inst_arg(f, in, 0), i = inst_arg(f, in, 1);
-	int64_t axis = attr_int(e->l->c, OP_GATHER, in->attr, 0), batch = attr_int(e->l->c, OP_GATHER, in->attr, 1);
+	int64_t axis = attr_int(e->l->c, OP_GATHER, in->attr, 0),
+			batch = attr_int(e->l->c, OP_GATHER, in->attr, 1);
 	uint32_t rank = ref_ty(f, x)->rank, extra = ref_ty(f, i)->rank - (uint32_t)batch;
 	Index which[MAX_RANK], from[MAX_RANK];
 	operand_index(&e->ix, in, 1, at, which);
@@ -262,14 +274,16 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 	Ref r = inst_arg(f, in, 0);
 	Type x = *ref_ty(f, r), y = *type_of(c, f->vals.at[in->results].type);
 	uint32_t n;
-	const int64_t *low = attr_field(c, OP_PAD, in->attr, 0, &n), *stride = attr_field(c, OP_PAD, in->attr, 2, &n);
+	const int64_t *low = attr_field(c, OP_PAD, in->attr, 0, &n),
+				  *stride = attr_field(c, OP_PAD, in->attr, 2, &n);
 	Index from[MAX_RANK];
 	KRef inside = 0;
 	KType t = type_of_ref(e, r);
 	const Moved moved = begin_moved(e);
 	for (uint32_t i = 0; i < x.rank; i++) {
 		int64_t zero, length;
-		if (dim_is_const(c, (Dim)low[i], &zero) && stride[i] == 1 && at[i].kind == IX_NUMBER && dim_is_const(c, x.dims[i], &length)) {
+		if (dim_is_const(c, (Dim)low[i], &zero) && stride[i] == 1 && at[i].kind == IX_NUMBER &&
+		    dim_is_const(c, x.dims[i], &length)) {
 			int64_t p = at[i].number - zero;
 			if (p < 0 || p >= length) {
 				end_moved(e, moved);
@@ -278,7 +292,8 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 			from[i] = index_number(p);
 			continue;
 		}
-		if (dim_is_const(c, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 && x.dims[i] == y.dims[i]) {
+		if (dim_is_const(c, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 &&
+		    x.dims[i] == y.dims[i]) {
 			from[i] = at[i];
 			continue;
 		}
@@ -319,7 +334,8 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 			from[i] = at[i];
 			continue;
 		}
-		if (at[i].kind == IX_NUMBER && dim_is_const(e->l->c, s.start, &start) && dim_is_const(e->l->c, s.length, &length)) {
+		if (at[i].kind == IX_NUMBER && dim_is_const(e->l->c, s.start, &start) &&
+		    dim_is_const(e->l->c, s.length, &length)) {
 			int64_t p = at[i].number - start;
 			if (p % s.stride || p / s.stride < 0 || p / s.stride >= length) {
 				end_moved(e, moved);
@@ -328,7 +344,8 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 			from[i] = index_number(p / s.stride);
 			continue;
 		}
-		KRef p = k_sub(k, index_value(&e->ix, at[i]), lower_dim(e->l, s.start)), len = lower_dim(e->l, s.length), fits = 0;
+		KRef p = k_sub(k, index_value(&e->ix, at[i]), lower_dim(e->l, s.start)),
+			 len = lower_dim(e->l, s.length), fits = 0;
 		if (s.stride != 1) {
 			KRef step = k_int(k, s.stride), q = k_prim2(k, OP_FLOORDIV, p, step);
 			fits = k_prim2(k, OP_EQ, k_mul(k, q, step), p);
@@ -348,7 +365,8 @@ static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
 	return inside ? k_select(k, inside, value, pull(e, x, at)) : value;
 }
 
-/* Along an axis of fixed lengths: the operand is known, or chosen by comparing. */
+/* Along an axis of fixed lengths: the operand is known, or chosen by comparing.
+ */
 static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
 	const Fn *f = e->l->f;
@@ -376,7 +394,10 @@ static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 		}
 		before += length;
 	}
-	return value ? value : k_const(k, ktype_of((Dtype)type_of(e->l->c, f->vals.at[in->results].type)->dtype), 0);
+	return value
+	           ? value
+	           : k_const(k, ktype_of((Dtype)type_of(e->l->c, f->vals.at[in->results].type)->dtype),
+	                     0);
 }
 
 /* A reduction over a few elements, or none, written out. */
@@ -391,7 +412,8 @@ static KRef pull_reduction(ArrayEmit *e, const Node *n, const Index *at) {
 	}
 	KType t = ktype_of((Dtype)type_of(e->l->c, f->vals.at[in->results].type)->dtype);
 	if ((in->op == OP_REDUCE_MAX || in->op == OP_REDUCE_MIN) && turns == 0 && t != KT_BOOL)
-		k_fail_if(k, k_bits(k, KT_BOOL, 1), lower_site(e->l, SITE_EMPTY, in), k_int(k, 0), k_int(k, 0));
+		k_fail_if(k, k_bits(k, KT_BOOL, 1), lower_site(e->l, SITE_EMPTY, in), k_int(k, 0),
+		          k_int(k, 0));
 	KRef sum = 0;
 	Index full[MAX_AXES], x[MAX_RANK], y[MAX_RANK];
 	for (uint32_t i = 0; i < n->nresult; i++) full[i] = at[i];
@@ -426,7 +448,8 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	KBuilder *k = e->k;
 	uint32_t rank = n->nresult, span = k->span, origin = k->origin;
 	KRef value;
-	if (n->kind == NODE_UPDATE) return pull(e, inst_arg(f, in, 1), at); /* its nest is the box's: not to be taken for an element of the array */
+	/* its nest is the box's: not to be taken for an element of the array */
+	if (n->kind == NODE_UPDATE) return pull(e, inst_arg(f, in, 1), at);
 	if (memo_find(e, n->ref, rank, at, &value)) return value;
 	k->span = in->span;
 	k->origin = n->inst + 1;
@@ -451,14 +474,18 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 		operand_index(&e->ix, in, 0, at, x);
 		value = pull(e, inst_arg(f, in, 0), x);
 		break;
-	case OP_CONVERT: value = k_convert(k, pull(e, inst_arg(f, in, 0), at), type_of_ref(e, n->ref)); break;
+	case OP_CONVERT:
+		value = k_convert(k, pull(e, inst_arg(f, in, 0), at), type_of_ref(e, n->ref));
+		break;
 	case OP_SELECT: {
-		KRef c = pull(e, inst_arg(f, in, 0), at), a = pull(e, inst_arg(f, in, 1), at), b = pull(e, inst_arg(f, in, 2), at);
+		KRef c = pull(e, inst_arg(f, in, 0), at), a = pull(e, inst_arg(f, in, 1), at),
+			 b = pull(e, inst_arg(f, in, 2), at);
 		value = k_select(k, c, a, b);
 		break;
 	}
 	default: {
-		KRef a = pull(e, inst_arg(f, in, 0), at), b = in->nargs > 1 ? pull(e, inst_arg(f, in, 1), at) : 0;
+		KRef a = pull(e, inst_arg(f, in, 0), at),
+			 b = in->nargs > 1 ? pull(e, inst_arg(f, in, 1), at) : 0;
 		value = lower_element(e->l, in, a, b, mask_of(e));
 	}
 	}
@@ -468,7 +495,8 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	return value;
 }
 
-/* The element from the region's turned copy, where it is read at the region's own row. */
+/* The element from the region's turned copy, where it is read at the region's
+ * own row. */
 static bool load_turned(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
 	const Turned *t = turned_array(e, r);
 	if (!t || at[t->row].kind != IX_AXIS || at[t->row].axis != ROW_AXIS) return false;
@@ -477,11 +505,14 @@ static bool load_turned(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
 	KRef stride[MAX_RANK];
 	for (uint32_t i = 0; i < type.rank; i++) {
 		local[i] = at[i];
-		if (i == t->row) local[i] = (Index){.kind = IX_OTHER, .base = e->row_local, .lane = e->axes[ROW_AXIS].lane};
+		if (i == t->row)
+			local[i] =
+				(Index){.kind = IX_OTHER, .base = e->row_local, .lane = e->axes[ROW_AXIS].lane};
 		else if (at[i].kind == IX_OTHER && at[i].varying) return false;
 	}
 	turned_strides(e, t, stride);
-	*value = load_at(e, ktype_of((Dtype)type.dtype), e->areas[t->area], address(e, type.rank, local, stride));
+	*value = load_at(e, ktype_of((Dtype)type.dtype), e->areas[t->area],
+	                 address(e, type.rank, local, stride));
 	return true;
 }
 
@@ -492,7 +523,9 @@ static bool is_unit(ArrayEmit *e, Address a) {
 
 static void note_row_read(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, Address a) {
 	int64_t block;
-	if (!e->r || !e->r->has_row || e->r->lanes != LANES_INNER || !k_is_int(e->k, e->block, &block) || block != 1 || !is_unit(e, a)) return;
+	if (!e->r || !e->r->has_row || e->r->lanes != LANES_INNER ||
+	    !k_is_int(e->k, e->block, &block) || block != 1 || !is_unit(e, a))
+		return;
 	RowRead read = {.ref = r, .rank = rank};
 	bool row = false;
 	for (uint32_t i = 0; i < rank; i++) {
@@ -523,13 +556,15 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
 		if (!in_memory(e, q->ref, &pointer)) continue;
 		memory_strides(e, &t, stride);
 		Address a = address(e, q->rank, q->at, stride);
-		for (uint32_t l = 0; l < lanes; l += LINE / ktype_size(type)) k_ahead(k, type, pointer, k_add(k, a.base, k_int(k, l)));
+		for (uint32_t l = 0; l < lanes; l += LINE / ktype_size(type))
+			k_ahead(k, type, pointer, k_add(k, a.base, k_int(k, l)));
 	}
 	e->axes[ROW_AXIS] = here;
 	e->row_reads.n = 0;
 }
 
-/* A value from outside of the plan: a number, a few in registers, or an array. */
+/* A value from outside of the plan: a number, a few in registers, or an array.
+ */
 static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	const Type *t = ref_ty(e->l->f, r);
 	KRef pointer, stride[MAX_RANK];
@@ -547,7 +582,8 @@ static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	}
 	Type copy = *t;
 	if (!in_memory(e, r, &pointer)) {
-		e->l->failed = true; /* a small value that was not spilled: planning and emission disagree */
+		/* a small value that was not spilled: planning and emission disagree */
+		e->l->failed = true;
 		return k_const(e->k, ktype_of((Dtype)copy.dtype), 0);
 	}
 	memory_strides(e, &copy, stride);
@@ -585,7 +621,8 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 		return value;
 	}
 	if (!n) value = pull_outside(e, r, at);
-	else if (e->r && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) && n->scratch_at) {
+	else if (e->r && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) &&
+	         n->scratch_at) {
 		Index local[MAX_RANK];
 		local_row(e, n, at, local);
 		scratch_strides(e, n, stride);

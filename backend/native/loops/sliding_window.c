@@ -1,38 +1,52 @@
-/* sliding_window.c - regions that follow each other along nearly the same rows, done block by block in one parallel loop: values at faces, the fluxes of them, what
- * comes in less what goes out.
+/* sliding_window.c - regions that follow each other along nearly the same rows,
+ * done block by block in one parallel loop: values at faces, the fluxes of
+ * them, what comes in less what goes out.
  *
- * Needs: loops/loops.h. A region ends where something reads the rows beside its own: those must be there first. But they are near, at a fixed distance. In a stream each part of
- * the rows of the last region goes through all regions block by block: of a block the first region does its rows as far ahead as the others will read, then the second, and
- * so on, so that each finds what it reads in the first cache, made by the same thread, and threads wait for each other once instead of after each region:
+ * Needs: loops/loops.h. A region ends where something reads the rows beside its
+ * own: those must be there first. But they are near, at a fixed distance. In a
+ * stream each part of the rows of the last region goes through all regions
+ * block by block: of a block the first region does its rows as far ahead as the
+ * others will read, then the second, and so on, so that each finds what it
+ * reads in the first cache, made by the same thread, and threads wait for each
+ * other once instead of after each region:
  *
  *     values at faces   |----------------|----------|----------|       |: ends of blocks; each region goes on where it stopped in the block before
  *     fluxes            |-------------|----------|----------|
  *     cells             |----------|----------|----------|
  *
- * Only where a part begins rows are done that the part before has done as well; both write the same numbers to the same place, as an element has the same bits in every
- * position of a vector. What nobody reads but the stream itself lies nowhere: each part has a window of rows that goes along with its blocks. Other arrays lie in memory as they would
- * without streams.
+ * Only where a part begins rows are done that the part before has done as well;
+ * both write the same numbers to the same place, as an element has the same
+ * bits in every position of a vector. What nobody reads but the stream itself
+ * lies nowhere: each part has a window of rows that goes along with its blocks.
+ * Other arrays lie in memory as they would without streams.
  *
- * Guarantees: each element is computed by the operations it has without streams, so the bits are the same, and parts are cut by lengths alone. Sums over rows belong to the
- * last region, whose rows no two parts have in common. Left as they are: contractions, updates (which may be made where others read), what is read at places that are computed, and what
- * may fail, since of several failures the first must be told.
+ * Guarantees: each element is computed by the operations it has without
+ * streams, so the bits are the same, and parts are cut by lengths alone. Sums
+ * over rows belong to the last region, whose rows no two parts have in common.
+ * Left as they are: contractions, updates (which may be made where others
+ * read), what is read at places that are computed, and what may fail, since of
+ * several failures the first must be told.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/unit/schedule.h"
 
 enum {
 	MOST_REGIONS = 8,
-	MOST_ROWS = 64,  /* that a region may be ahead or behind by, or longer than another */
-	LEAST_ROWS = 64, /* of a part, for each row that it does a second time; half of it where parts are rounded up */
-	ROW_VECTOR = 8   /* with lanes along the rows, regions are ahead by whole vectors */
+	MOST_ROWS = 64, /* that a region may be ahead or behind by, or longer than another */
+	/* of a part, for each row that it does a second time; half of it where
+	 * parts are rounded up */
+	LEAST_ROWS = 64,
+	ROW_VECTOR = 8 /* with lanes along the rows, regions are ahead by whole vectors */
 };
 
-/* ---- which regions ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- which regions ------------------------------------------------------- */
 
 typedef struct Stream {
 	ArrayPlan *p;
 	uint32_t first, reader; /* the regions from `first` on are there, this one is looked at */
-	bool reads[MOST_REGIONS][MOST_REGIONS]; /* region by region that it reads, from `first` on: in rows lowest .. highest beside its own */
+	/* region by region that it reads, from `first` on: in rows lowest ..
+	 * highest beside its own */
+	bool reads[MOST_REGIONS][MOST_REGIONS];
 	int64_t lowest[MOST_REGIONS][MOST_REGIONS], highest[MOST_REGIONS][MOST_REGIONS];
 } Stream;
 
@@ -47,7 +61,9 @@ static Reached streams(Reach *w, Ref r, const Node *n, const Index *at) {
 	if (!n) return REACHED;
 	if (!n->kept) return fails_in_loop(s->p, node_inst(s->p, n)) ? REACHED_ASTRAY : REACHED_THROUGH;
 	if (n->region < s->first || n->region == s->reader) return REACHED;
-	if (n->row < 0 || n->row >= (int)n->nresult || at[n->row].kind != IX_AXIS || at[n->row].axis != w->row) return REACHED_ASTRAY;
+	if (n->row < 0 || n->row >= (int)n->nresult || at[n->row].kind != IX_AXIS ||
+	    at[n->row].axis != w->row)
+		return REACHED_ASTRAY;
 	const uint32_t i = s->reader - s->first, j = n->region - s->first;
 	const int64_t by = at[n->row].number;
 	if (!s->reads[i][j]) s->lowest[i][j] = s->highest[i][j] = by;
@@ -61,8 +77,14 @@ static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
 	if (!r->has_row || r->whole || r->product || r->within || r->turned.n) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const Node *n = &p->nodes.at[r->nodes.at[i]];
-		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN && !joins_rows(p, n)) || n->macro != MACRO_NONE || n->strip || n->into) return false;
-		if ((n->row_sum && !last) || (n->lies_in && p->nodes.at[n->lies_in - 1].kind != NODE_JOIN) || fails_in_loop(p, node_inst(p, n))) return false;
+		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN &&
+		     !joins_rows(p, n)) ||
+		    n->macro != MACRO_NONE || n->strip || n->into)
+			return false;
+		if ((n->row_sum && !last) ||
+		    (n->lies_in && p->nodes.at[n->lies_in - 1].kind != NODE_JOIN) ||
+		    fails_in_loop(p, node_inst(p, n)))
+			return false;
 	}
 	return true;
 }
@@ -74,7 +96,9 @@ static bool goes_along(Stream *s, uint32_t id) {
 	const uint32_t i = id - s->first;
 	int64_t longer;
 	if (i >= MOST_REGIONS || !may_stream(p, r, true)) return false;
-	if (!dim_is_const(p->l->c, dim_sub(p->l->c, r->row, p->regions.at[s->first].row), &longer) || longer > MOST_ROWS || longer < -MOST_ROWS) return false;
+	if (!dim_is_const(p->l->c, dim_sub(p->l->c, r->row, p->regions.at[s->first].row), &longer) ||
+	    longer > MOST_ROWS || longer < -MOST_ROWS)
+		return false;
 	s->reader = id;
 	memset(s->reads[i], 0, sizeof s->reads[i]);
 	Reach w = {.p = p, .ud = s, .leaf = streams};
@@ -85,7 +109,8 @@ static bool goes_along(Stream *s, uint32_t id) {
 	return reads;
 }
 
-/* How far each of the regions first .. last is ahead of the last one; false: too far. */
+/* How far each of the regions first .. last is ahead of the last one; false:
+ * too far. */
 static bool set_distances(const Stream *s, uint32_t last) {
 	ArrayPlan *p = s->p;
 	for (uint32_t id = last + 1; id-- > s->first;) {
@@ -95,16 +120,20 @@ static bool set_distances(const Stream *s, uint32_t last) {
 			const uint32_t i = q - s->first, j = id - s->first;
 			if (!s->reads[i][j]) continue;
 			const RowRegion *reader = &p->regions.at[q];
-			if (reader->before - s->lowest[i][j] > r->before) r->before = reader->before - s->lowest[i][j];
-			if (reader->ahead + s->highest[i][j] > r->ahead) r->ahead = reader->ahead + s->highest[i][j];
+			if (reader->before - s->lowest[i][j] > r->before)
+				r->before = reader->before - s->lowest[i][j];
+			if (reader->ahead + s->highest[i][j] > r->ahead)
+				r->ahead = reader->ahead + s->highest[i][j];
 		}
-		if (r->lanes == LANES_ROWS) r->ahead = (r->ahead + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
+		if (r->lanes == LANES_ROWS)
+			r->ahead = (r->ahead + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
 		if (r->before > MOST_ROWS || r->ahead > MOST_ROWS) return false;
 	}
 	return true;
 }
 
-/* Elements of a row where that is a number; -1: it is not, or rows do not follow each other. */
+/* Elements of a row where that is a number; -1: it is not, or rows do not
+ * follow each other. */
 static int64_t row_elements(const ArrayPlan *p, const Node *n) {
 	int64_t product = 1, v;
 	if (n->row != 0) return -1;
@@ -115,20 +144,23 @@ static int64_t row_elements(const ArrayPlan *p, const Node *n) {
 	return product;
 }
 
-/* What needs no more than a window: rows are few numbers, and only regions of the stream read it. */
+/* What needs no more than a window: rows are few numbers, and only regions of
+ * the stream read it. */
 static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 	bool *outside = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *m = &p->nodes.at[i];
 		if (!m->kept) continue;
-		if (m->wanted || m->lies_in || m->row_sum || m->region < first || m->region > last) outside[i] = true;
+		if (m->wanted || m->lies_in || m->row_sum || m->region < first || m->region > last)
+			outside[i] = true;
 		if (m->lies_in) outside[m->lies_in - 1] = true;
 		for (uint32_t k = 0; k < m->reads.n; k++)
 			if (m->region < first || m->region > last) outside[m->reads.at[k].node] = true;
 	}
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
-		n->windowed = n->windowed || (n->kept && n->memory && n->nresult && !outside[i] && row_elements(p, n) > 0);
+		n->windowed = n->windowed ||
+		              (n->kept && n->memory && n->nresult && !outside[i] && row_elements(p, n) > 0);
 	}
 }
 
@@ -136,7 +168,9 @@ void choose_streams(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		Stream s = {.p = p, .first = i};
 		uint32_t last = i;
-		while (last + 1 < p->regions.n && may_stream(p, &p->regions.at[last], false) && goes_along(&s, last + 1) && set_distances(&s, last + 1)) last++;
+		while (last + 1 < p->regions.n && may_stream(p, &p->regions.at[last], false) &&
+		       goes_along(&s, last + 1) && set_distances(&s, last + 1))
+			last++;
 		if (last == i || !set_distances(&s, last)) continue;
 		p->regions.at[i].stream = last - i;
 		for (uint32_t j = i + 1; j <= last; j++) p->regions.at[j].streamed = true;
@@ -145,7 +179,7 @@ void choose_streams(ArrayPlan *p) {
 	}
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the loop ------------------------------------------------------------ */
 
 /* A region while its stream is open: what ArrayEmit holds for one. */
 typedef struct Member {
@@ -192,18 +226,21 @@ static KRef bytes_made(ArrayEmit *e, const RowRegion *r) {
 	return lower_dim(e->l, sum);
 }
 
-/* Rows of the last region in a block: what is made for them in half of the first cache; where that is few, in a quarter of the second, up to so many. */
+/* Rows of the last region in a block: what is made for them in half of the
+ * first cache; where that is few, in a quarter of the second, up to so many. */
 static KRef stream_block(ArrayEmit *e, KRef bytes) {
 	enum { FEW = 64, MANY = 2048 };
 	KBuilder *k = e->k;
 	const KRef one = k_int(k, 1), few = k_int(k, FEW);
 	bytes = k_max(k, bytes, one);
-	KRef near = k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l1_bytes / 2), bytes), far = k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 4), bytes);
+	KRef near = k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l1_bytes / 2), bytes),
+		 far = k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 4), bytes);
 	near = k_min(k, k_shift(k, 0, k_shift(k, 1, near, k_int(k, 4)), k_int(k, 4)), k_int(k, MANY));
 	return k_max(k, k_max(k, near, k_min(k, far, few)), one);
 }
 
-/* The region's rows from .. to - 1; with scratch as many at a time as fit there. */
+/* The region's rows from .. to - 1; with scratch as many at a time as fit
+ * there. */
 static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0), count = k_max(k, zero, k_sub(k, to, from));
@@ -214,7 +251,10 @@ static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 		return;
 	}
 	KRef turn;
-	k_loop_begin(k, zero, k_prim2(k, OP_FLOORDIV, k_add(k, count, k_sub(k, m->block, k_int(k, 1))), m->block), 1, 0, NULL, &turn);
+	k_loop_begin(
+		k, zero,
+		k_prim2(k, OP_FLOORDIV, k_add(k, count, k_sub(k, m->block, k_int(k, 1))), m->block), 1, 0,
+		NULL, &turn);
 	const KRef done = k_mul(k, turn, m->block);
 	e->row_start = k_add(k, from, done);
 	e->rows = k_min(k, m->block, k_sub(k, count, done));
@@ -222,7 +262,8 @@ static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 	k_loop_end(k, NULL, NULL);
 }
 
-/* In each part: room for the windows. The first row lies on a vector, as in memory. */
+/* In each part: room for the windows. The first row lies on a vector, as in
+ * memory. */
 static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
 	KBuilder *k = e->k;
 	int64_t longer = 0;
@@ -234,11 +275,13 @@ static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
 		const Node *n = &e->p->nodes.at[m->r->nodes.at[i]];
 		if (!n->windowed) continue;
 		const int64_t bytes = row_elements(e->p, n) * ktype_size(node_type_of(e, n));
-		m->buffers[i] = k_scratch(k, k_mul(k, k_add(k, block, k_int(k, m->below + m->above)), k_int(k, bytes)));
+		m->buffers[i] =
+			k_scratch(k, k_mul(k, k_add(k, block, k_int(k, m->below + m->above)), k_int(k, bytes)));
 	}
 }
 
-/* The windows are those of the block from row `low` on; what the blocks before made of their rows is moved to their beginning. */
+/* The windows are those of the block from row `low` on; what the blocks before
+ * made of their rows is moved to their beginning. */
 static void move_windows(ArrayEmit *e, const Member *m, KRef begins, KRef low, KRef block) {
 	KBuilder *k = e->k;
 	const KRef zero = k_int(k, 0);
@@ -247,12 +290,16 @@ static void move_windows(ArrayEmit *e, const Member *m, KRef begins, KRef low, K
 		if (!n->windowed) continue;
 		const KType t = node_type_of(e, n);
 		const KRef row = k_int(k, row_elements(e->p, n));
-		n->window = k_ptradd(k, m->buffers[i], k_mul(k, k_sub(k, k_int(k, m->below), low), row), ktype_size(t));
+		n->window = k_ptradd(k, m->buffers[i], k_mul(k, k_sub(k, k_int(k, m->below), low), row),
+		                     ktype_size(t));
 		lower_set_memory(e->l, n->ref, n->window);
-		const KRef count = k_select(k, begins, zero, k_mul(k, k_int(k, m->below + m->r->ahead), row)), by = k_mul(k, block, row);
+		const KRef count =
+					   k_select(k, begins, zero, k_mul(k, k_int(k, m->below + m->r->ahead), row)),
+				   by = k_mul(k, block, row);
 		KRef at;
 		k_vloop_begin(k, ktype_size(t) == 8 ? 8 : 16, 0, count, 0, NULL, NULL, &at);
-		k_store(k, KM_UNIT, m->buffers[i], at, k_load(k, t, KM_UNIT, m->buffers[i], k_add(k, at, by), 0), 0);
+		k_store(k, KM_UNIT, m->buffers[i], at,
+		        k_load(k, t, KM_UNIT, m->buffers[i], k_add(k, at, by), 0), 0);
 		k_vloop_end(k, NULL, NULL);
 	}
 }
@@ -260,7 +307,8 @@ static void move_windows(ArrayEmit *e, const Member *m, KRef begins, KRef low, K
 void emit_stream(ArrayEmit *e, uint32_t region) {
 	KBuilder *k = e->k;
 	ArrayPlan *p = e->p;
-	const uint32_t count = p->regions.at[region].stream + 1, end = region + count - 1, outside = e->memo.n;
+	const uint32_t count = p->regions.at[region].stream + 1, end = region + count - 1,
+				   outside = e->memo.n;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1);
 	Member *members = ARENA_ARRAY(e->l->scratch, Member, count);
 	KRef work = zero, bytes = zero;
@@ -270,7 +318,8 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 		m->r = e->r = &p->regions.at[region + i];
 		for (uint32_t j = 0; j < m->r->nodes.n; j++) {
 			const Node *n = &p->nodes.at[m->r->nodes.at[j]];
-			if (n->memory && n->nresult && !n->windowed) lower_set_memory(e->l, n->ref, node_memory(e, n));
+			if (n->memory && n->nresult && !n->windowed)
+				lower_set_memory(e->l, n->ref, node_memory(e, n));
 		}
 		rows_elements(e);
 		rows_sizes(e, &m->w);
@@ -281,7 +330,8 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 			n->past = read_later(e, n, region + i + 1, end) ? 0 : goes_past(e, n);
 			n->dense = false;
 		}
-		for (uint32_t j = 0; j < m->r->groups.n; j++) p->regions.at[region + i].groups.at[j].joined = false;
+		for (uint32_t j = 0; j < m->r->groups.n; j++)
+			p->regions.at[region + i].groups.at[j].joined = false;
 		work = k_add(k, work, m->w.work);
 		bytes = k_add(k, bytes, bytes_made(e, m->r));
 		if (m->r->before + m->r->ahead > twice) twice = m->r->before + m->r->ahead;
@@ -290,12 +340,15 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	Member *last = &members[count - 1];
 	const KRef n = last->w.n, block = stream_block(e, bytes);
 	/* one block even where the last region has no rows: others may have some */
-	const KRef nblocks = k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, block, one)), block));
-	KRef nparts = k_min(k, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)), k_prim2(k, OP_FLOORDIV, n, k_int(k, LEAST_ROWS * twice)));
+	const KRef nblocks =
+		k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, block, one)), block));
+	KRef nparts = k_min(k, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)),
+	                    k_prim2(k, OP_FLOORDIV, n, k_int(k, LEAST_ROWS * twice)));
 	nparts = k_min(k, even_parts(k, nparts), nblocks);
 	e->part = k_parallel_begin(k, nparts);
 	const KRef first_block = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
-	const KRef end_block = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
+	const KRef end_block =
+		k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
 	for (uint32_t i = 0; i < count; i++) {
 		enter(e, &members[i]);
 		rows_part(e, &members[i].w);
@@ -304,14 +357,17 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	}
 	KRef index;
 	k_loop_begin(k, first_block, end_block, 1, 0, NULL, &index);
-	const KRef begins = k_prim2(k, OP_EQ, index, first_block), ends = k_prim2(k, OP_EQ, k_add(k, index, one), nblocks);
+	const KRef begins = k_prim2(k, OP_EQ, index, first_block),
+			   ends = k_prim2(k, OP_EQ, k_add(k, index, one), nblocks);
 	const KRef low = k_mul(k, index, block), high = k_min(k, n, k_add(k, low, block));
 	for (uint32_t i = 0; i < count; i++) move_windows(e, &members[i], begins, low, block);
 	for (uint32_t i = 0; i < count; i++) {
 		const Member *m = &members[i];
 		enter(e, m);
-		const KRef goes_on = k_min(k, m->w.n, k_add(k, low, k_int(k, m->r->ahead))), stops = k_min(k, m->w.n, k_add(k, high, k_int(k, m->r->ahead)));
-		const KRef from = k_select(k, begins, k_max(k, zero, k_sub(k, low, k_int(k, m->r->before))), goes_on);
+		const KRef goes_on = k_min(k, m->w.n, k_add(k, low, k_int(k, m->r->ahead))),
+				   stops = k_min(k, m->w.n, k_add(k, high, k_int(k, m->r->ahead)));
+		const KRef from =
+			k_select(k, begins, k_max(k, zero, k_sub(k, low, k_int(k, m->r->before))), goes_on);
 		member_rows(e, m, from, k_select(k, ends, m->w.n, stops));
 	}
 	k_loop_end(k, NULL, NULL);

@@ -1,23 +1,34 @@
-/* strip_mining.c - a region's rows in strips, each followed by its part of the product that alone reads what the region makes: J'J without all of J.
+/* strip_mining.c - a region's rows in strips, each followed by its part of the
+ * product that alone reads what the region makes: J'J without all of J.
  *
- * Needs: loops/loops.h. A matrix with a row for each residual, sample or equation is often made only to be multiplied by its own transpose (Gauss-Newton, Levenberg-Marquardt, least
- * squares). Where a region is followed by such a product, summed over the region's rows, of matrices that nobody else wants, both go together: STRIP_ROWS
- * rows of the matrices are made by all threads, and while they are in the caches their product is added to the result.
+ * Needs: loops/loops.h. A matrix with a row for each residual, sample or
+ * equation is often made only to be multiplied by its own transpose
+ * (Gauss-Newton, Levenberg-Marquardt, least squares). Where a region is
+ * followed by such a product, summed over the region's rows, of matrices that
+ * nobody else wants, both go together: STRIP_ROWS rows of the matrices are made
+ * by all threads, and while they are in the caches their product is added to
+ * the result.
  *
- * Guarantees: a strip is some whole blocks, by lengths and the target alone, so that results do not depend on the number of threads. Sums over the rows that the region has
- * besides go on from strip to strip, in a place for each part as ever. Memory for the matrices is that of a strip.
+ * Guarantees: a strip is some whole blocks, by lengths and the target alone, so
+ * that results do not depend on the number of threads. Sums over the rows that
+ * the region has besides go on from strip to strip, in a place for each part as
+ * ever. Memory for the matrices is that of a strip.
  */
 #include "backend/native/loops/loops.h"
 
-/* The matrix that operand k of the product is but for transposes, where it can be made strip by strip: rows of memory that this region makes. */
+/* The matrix that operand k of the product is but for transposes, where it can
+ * be made strip by strip: rows of memory that this region makes. */
 static Node *stripped(ArrayPlan *p, const Node *product, uint32_t k, uint32_t region) {
 	const RowRegion *r = &p->regions.at[region];
 	Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, node_inst(p, product), k)));
-	if (!x || !x->kept || x->region != region || !x->memory || x->wanted || x->lies_in || x->row_sum || x->nresult != 2) return NULL;
+	if (!x || !x->kept || x->region != region || !x->memory || x->wanted || x->lies_in ||
+	    x->row_sum || x->nresult != 2)
+		return NULL;
 	return x->row == 0 && x->axes[0] == r->row && x->axes[1] != r->row ? x : NULL;
 }
 
-/* Does any nest but the product and those of the region, which are at the same row, read it? */
+/* Does any nest but the product and those of the region, which are at the same
+ * row, read it? */
 static bool is_read_elsewhere(const ArrayPlan *p, const Node *x, const Node *product) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *m = &p->nodes.at[i];
@@ -33,11 +44,16 @@ void choose_strips(ArrayPlan *p) {
 		RowRegion *r = &p->regions.at[i], *next = r + 1;
 		if (!r->has_row || !next->whole || next->nodes.n != 1) continue;
 		const Node *product = &p->nodes.at[next->nodes.at[0]];
-		if (product->macro != MACRO_WHOLE || product->axes[2] != r->row || product->axes[0] == r->row || product->axes[1] == r->row || product->lies_in) continue;
+		if (product->macro != MACRO_WHOLE || product->axes[2] != r->row ||
+		    product->axes[0] == r->row || product->axes[1] == r->row || product->lies_in)
+			continue;
 		bool plain = true;
-		for (uint32_t k = 0; k < r->nodes.n; k++) plain = plain && p->nodes.at[r->nodes.at[k]].kind != NODE_UPDATE;
+		for (uint32_t k = 0; k < r->nodes.n; k++)
+			plain = plain && p->nodes.at[r->nodes.at[k]].kind != NODE_UPDATE;
 		Node *a = stripped(p, product, 0, i), *b = stripped(p, product, 1, i);
-		if (!plain || !a || !b || is_read_elsewhere(p, a, product) || is_read_elsewhere(p, b, product)) continue;
+		if (!plain || !a || !b || is_read_elsewhere(p, a, product) ||
+		    is_read_elsewhere(p, b, product))
+			continue;
 		a->strip = b->strip = true;
 		r->product = next->nodes.at[0] + 1;
 		next->within = true;
@@ -48,7 +64,8 @@ Dim strip_elements(const ArrayPlan *p, const Node *n) {
 	return dim_mul(p->l->c, n->axes[1], dim_const(p->l->c, STRIP_ROWS));
 }
 
-/* All that is made strip by strip lies so that its row number `start` is the first one in memory. */
+/* All that is made strip by strip lies so that its row number `start` is the
+ * first one in memory. */
 static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
@@ -56,7 +73,10 @@ static void move_memory(ArrayEmit *e, const KRef *base, KRef start) {
 		const Node *n = &e->p->nodes.at[r->nodes.at[i]];
 		if (!n->strip) continue;
 		KRef *at = &e->l->slots.at[e->l->slot_of[REF_INDEX(n->ref)] - 1].pointer;
-		*at = start ? k_ptradd(k, base[i], k_sub(k, k_int(k, 0), k_mul(k, start, lower_dim(e->l, n->axes[1]))), ktype_size(node_type_of(e, n))) : base[i];
+		*at = start ? k_ptradd(k, base[i],
+		                       k_sub(k, k_int(k, 0), k_mul(k, start, lower_dim(e->l, n->axes[1]))),
+		                       ktype_size(node_type_of(e, n)))
+		            : base[i];
 		lower_set_memory(e->l, n->ref, *at);
 	}
 }
@@ -67,11 +87,13 @@ void emit_strips(ArrayEmit *e, RowLoop *w) {
 	const Node *product = &e->p->nodes.at[r->product - 1];
 	KRef zero = k_int(k, 0), one = k_int(k, 1), strip, part;
 	KRef blocks = k_prim2(k, OP_FLOORDIV, k_int(k, STRIP_ROWS), e->block);
-	KRef nstrips = k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, w->nblocks, k_sub(k, blocks, one)), blocks));
+	KRef nstrips =
+		k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, w->nblocks, k_sub(k, blocks, one)), blocks));
 	w->nparts = k_min(k, w->nparts, blocks);
 	KRef *base = ARENA_ARRAY(e->l->scratch, KRef, r->nodes.n + 1);
 	for (uint32_t i = 0; i < r->nodes.n; i++)
-		if (e->p->nodes.at[r->nodes.at[i]].strip) base[i] = node_memory(e, &e->p->nodes.at[r->nodes.at[i]]);
+		if (e->p->nodes.at[r->nodes.at[i]].strip)
+			base[i] = node_memory(e, &e->p->nodes.at[r->nodes.at[i]]);
 	k_loop_begin(k, zero, w->nparts, 1, 0, NULL, &part);
 	e->part = part;
 	rows_clear(e);
@@ -79,7 +101,8 @@ void emit_strips(ArrayEmit *e, RowLoop *w) {
 	w->cleared = true;
 	k_loop_begin(k, zero, nstrips, 1, 0, NULL, &strip);
 	const uint32_t outside = e->memo.n;
-	KRef from = k_mul(k, strip, blocks), to = k_min(k, w->nblocks, k_add(k, from, blocks)), start = k_mul(k, from, e->block);
+	KRef from = k_mul(k, strip, blocks), to = k_min(k, w->nblocks, k_add(k, from, blocks)),
+		 start = k_mul(k, from, e->block);
 	KRef rows = k_sub(k, k_min(k, w->n, k_mul(k, to, e->block)), start);
 	move_memory(e, base, start);
 	emit_row_blocks(e, w, from, to);

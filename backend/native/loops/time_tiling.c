@@ -1,21 +1,31 @@
-/* time_tiling.c - several turns of a loop at once, tile by tile: a `for` whose arrays are made anew in each turn by stencils along one axis.
+/* time_tiling.c - several turns of a loop at once, tile by tile: a `for` whose
+ * arrays are made anew in each turn by stencils along one axis.
  *
- * Needs: loops/loops.h, schedule.h. Arrays that do not fit the second cache come through it once in each turn of such a loop. But a row of the next turn needs
- * only rows of this one that are near (at most `reach` away), so that many turns of some rows can be made while those rows are in the cache. The loop is cut
- * into blocks of turns, the rows of each block into two kinds of tiles:
+ * Needs: loops/loops.h, schedule.h. Arrays that do not fit the second cache
+ * come through it once in each turn of such a loop. But a row of the next turn
+ * needs only rows of this one that are near (at most `reach` away), so that
+ * many turns of some rows can be made while those rows are in the cache. The
+ * loop is cut into blocks of turns, the rows of each block into two kinds of
+ * tiles:
  *
  *     turn   first tiles             second tiles
  *      3        ____     ____          \    /          a tile of the first kind gets narrower by `skew` rows at either end with each turn (not at
  *      2      _/    \___/    \_         \  /           the ends of the axis), one of the second kind fills the gap at the boundary of two;
  *      1     /       \ /       \         \/            all tiles of a kind are a parallel loop
  *
- * Within a tile fronts of rows go along the axis: turn t of a block is t * skew rows behind, all turns of one front before the next front. The loop's two
- * places are enough: the row that turn t + 2 puts over that of turn t is needed by turn t + 1 only within `reach` of it, and those rows are made by then,
- * since a front's turns follow each other and the narrower tile leaves what the gap beside it reads.
+ * Within a tile fronts of rows go along the axis: turn t of a block is t * skew
+ * rows behind, all turns of one front before the next front. The loop's two
+ * places are enough: the row that turn t + 2 puts over that of turn t is needed
+ * by turn t + 1 only within `reach` of it, and those rows are made by then,
+ * since a front's turns follow each other and the narrower tile leaves what the
+ * gap beside it reads.
  *
- * Guarantees: each element is computed once, by the operations that the loop turn by turn has, so the results are the same bits, and what is computed does
- * not depend on the number of threads. Loops with anything else in a turn (numbers carried along, sums over the rows, checks that may fail, several loops one
- * after the other, arrays read at places that the turn computes) are left as they are.
+ * Guarantees: each element is computed once, by the operations that the loop
+ * turn by turn has, so the results are the same bits, and what is computed does
+ * not depend on the number of threads. Loops with anything else in a turn
+ * (numbers carried along, sums over the rows, checks that may fail, several
+ * loops one after the other, arrays read at places that the turn computes) are
+ * left as they are.
  */
 #include "backend/native/loops/loops.h"
 #include "backend/native/unit/schedule.h"
@@ -25,14 +35,14 @@
 struct Tiles {
 	ArrayPlan *plan;
 	const RowRegion *region;
-	int64_t reach;     /* rows */
+	int64_t reach; /* rows */
 	uint32_t npairs;
 	uint32_t *pairs;   /* carried values that are made anew */
 	const Node **made; /* by what */
 	int64_t *shift;    /* row r of the region makes row r + shift of the array */
 };
 
-/* ---- which loops ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- which loops --------------------------------------------------------- */
 
 typedef struct Follow {
 	const Tiles *t;
@@ -40,7 +50,8 @@ typedef struct Follow {
 	int64_t most;
 } Follow;
 
-/* Arrays that the loop makes anew: their row must follow the nest's. What the region itself keeps is of this turn, so read at the row that is there. */
+/* Arrays that the loop makes anew: their row must follow the nest's. What the
+ * region itself keeps is of this turn, so read at the row that is there. */
 static Reached follows(Reach *w, Ref r, const Node *n, const Index *at) {
 	Follow *u = w->ud;
 	for (uint32_t i = 0; i < u->t->npairs; i++) {
@@ -54,19 +65,26 @@ static Reached follows(Reach *w, Ref r, const Node *n, const Index *at) {
 	}
 	if (!n) return REACHED; /* it does not change in the loop */
 	if (!n->kept) return REACHED_THROUGH;
-	const bool there = n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS && at[n->row].axis == w->row && !at[n->row].number;
+	const bool there = n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS &&
+	                   at[n->row].axis == w->row && !at[n->row].number;
 	return there ? REACHED : REACHED_ASTRAY;
 }
 
 /* What makes carried value k anew, in its second place. */
 static bool finds_pair(Lower *l, Tiles *t, const Region *body, uint32_t k) {
 	const Node *n = plan_node(t->plan, l->f->args.at[body->results + k]);
-	if (!n || !n->kept || !n->memory || n->lies_in || n->row < 0 || n->row_sum || (uint32_t)n->row >= n->nresult) return false;
+	if (!n || !n->kept || !n->memory || n->lies_in || n->row < 0 || n->row_sum ||
+	    (uint32_t)n->row >= n->nresult)
+		return false;
 	int64_t shift = 0;
-	if (n->kind == NODE_UPDATE) { /* what lies around its box stays the same for ever, and is put in both places once */
+	/* what lies around its box stays the same for ever, and is put in both
+	 * places once */
+	if (n->kind == NODE_UPDATE) {
 		const Inst *in = node_inst(t->plan, n);
 		const Side s = inst_side(l->f, in, (uint32_t)n->row);
-		if (inst_arg(l->f, in, 0) != ref_value(body->params + 1 + k) || s.stride != 1 || !dim_is_const(l->c, s.start, &shift)) return false;
+		if (inst_arg(l->f, in, 0) != ref_value(body->params + 1 + k) || s.stride != 1 ||
+		    !dim_is_const(l->c, s.start, &shift))
+			return false;
 	}
 	t->pairs[t->npairs] = k;
 	t->made[t->npairs] = n;
@@ -83,9 +101,12 @@ const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
 		if (q->kind == PIECE_RUN ? plan != NULL : q->kind != PIECE_SMALL) return NULL;
 		if (q->kind == PIECE_RUN) plan = q->plan;
 		for (uint32_t k = 0; k < (plan && q->kind == PIECE_RUN ? q->n : 1); k++)
-			if (flow_may_fail(l->f, &l->f->insts.at[q->kind == PIECE_RUN ? q->insts[k] : q->inst])) return NULL;
+			if (flow_may_fail(l->f, &l->f->insts.at[q->kind == PIECE_RUN ? q->insts[k] : q->inst]))
+				return NULL;
 	}
-	if (!plan || plan->regions.n != 1 || !plan->regions.at[0].has_row || plan->regions.at[0].whole || plan->regions.at[0].turned.n) return NULL;
+	if (!plan || plan->regions.n != 1 || !plan->regions.at[0].has_row ||
+	    plan->regions.at[0].whole || plan->regions.at[0].turned.n)
+		return NULL;
 	Tiles *t = ARENA_NEW(l->scratch, Tiles);
 	t->plan = plan;
 	t->region = &plan->regions.at[0];
@@ -111,9 +132,10 @@ const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
 	return t;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------ */
 
-/* Whole vectors where lanes run along the rows, so that each turn's rows begin where a vector does. */
+/* Whole vectors where lanes run along the rows, so that each turn's rows begin
+ * where a vector does. */
 static int64_t skew_of(const Tiles *t) {
 	enum { VECTOR = 16 };
 	const int64_t reach = t->reach > 1 ? t->reach : 1;
@@ -136,21 +158,27 @@ static KRef bytes_of_row(Lower *l, const Tiles *t) {
 		const Type type = *ref_ty(l->f, t->made[i]->ref);
 		KRef elements = k_int(k, 2 * ktype_size(ktype_of((Dtype)type.dtype)));
 		for (uint32_t a = 0; a < type.rank; a++)
-			if ((int)a != t->made[i]->row) elements = k_mul(k, elements, lower_dim(l, type.dims[a]));
+			if ((int)a != t->made[i]->row)
+				elements = k_mul(k, elements, lower_dim(l, type.dims[a]));
 		sum = k_add(k, sum, elements);
 	}
 	return k_max(k, sum, k_int(k, 1));
 }
 
-/* Rows that a front goes on by: without scratch as many as are an eighth of the second cache, since each turn of each front costs some tens of operations, and
- * of neighbours the second finds what the first has read in the first cache. */
+/* Rows that a front goes on by: without scratch as many as are an eighth of the
+ * second cache, since each turn of each front costs some tens of operations,
+ * and of neighbours the second finds what the first has read in the first
+ * cache. */
 static KRef front_rows(ArrayEmit *e, const Tiles *t) {
 	KBuilder *k = e->k;
 	if (t->region->area_elements.n || t->region->lanes == LANES_ROWS) return e->block;
-	return k_max(k, e->block, k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 8), bytes_of_row(e->l, t)));
+	return k_max(
+		k, e->block,
+		k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 8), bytes_of_row(e->l, t)));
 }
 
-/* As many turns as keep the rows between the first and the last of them in half of the second cache, and tiles of the first kind half as wide at the last. */
+/* As many turns as keep the rows between the first and the last of them in half
+ * of the second cache, and tiles of the first kind half as wide at the last. */
 KRef tiles_turns(Lower *l, const Tiles *t) {
 	KBuilder *k = &l->k;
 	ArrayEmit e;
@@ -158,26 +186,31 @@ KRef tiles_turns(Lower *l, const Tiles *t) {
 	begin(l, t, &e, &w);
 	const KRef one = k_int(k, 1), skew = k_int(k, skew_of(t));
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, l->k.m->target.l2_bytes / 2), bytes_of_row(l, t));
-	fit = k_prim2(k, OP_FLOORDIV, k_sub(k, fit, k_add(k, front_rows(&e, t), k_int(k, 2 * t->reach))), skew);
+	fit = k_prim2(k, OP_FLOORDIV,
+	              k_sub(k, fit, k_add(k, front_rows(&e, t), k_int(k, 2 * t->reach))), skew);
 	KRef wide = k_mul(k, k_prim2(k, OP_FLOORDIV, w.nblocks, w.nparts), e.block);
 	wide = k_prim2(k, OP_FLOORDIV, wide, k_int(k, 4 * skew_of(t)));
 	wide = k_select(k, k_prim2(k, OP_EQ, w.nparts, one), k_int(k, MOST_TURNS), wide);
 	return k_max(k, one, k_min(k, k_min(k, fit, wide), k_int(k, MOST_TURNS)));
 }
 
-/* The body's arrays lie where turn t of the block has them: it reads the third place of each pair in turns 2, 4 ..., which is written in turns 1, 3 ... */
+/* The body's arrays lie where turn t of the block has them: it reads the third
+ * place of each pair in turns 2, 4 ..., which is written in turns 1, 3 ... */
 static void set_places(Lower *l, const Tiles *t, const Region *body, const KRef *at, KRef turn) {
 	KBuilder *k = &l->k;
-	const KRef odd = k_prim2(k, OP_EQ, k_logic(k, 0, turn, k_int(k, 1)), k_int(k, 1)), first = k_prim2(k, OP_EQ, turn, k_int(k, 0));
+	const KRef odd = k_prim2(k, OP_EQ, k_logic(k, 0, turn, k_int(k, 1)), k_int(k, 1)),
+			   first = k_prim2(k, OP_EQ, turn, k_int(k, 0));
 	for (uint32_t i = 0; i < t->npairs; i++, at += 3) {
 		const Ref result = t->made[i]->ref;
-		lower_set_memory(l, ref_value(body->params + 1 + t->pairs[i]), k_select(k, first, at[0], k_select(k, odd, at[1], at[2])));
+		lower_set_memory(l, ref_value(body->params + 1 + t->pairs[i]),
+		                 k_select(k, first, at[0], k_select(k, odd, at[1], at[2])));
 		l->flow->classes[flow_class(l, REF_INDEX(result))].dynamic = k_select(k, odd, at[2], at[1]);
 	}
 }
 
 /* What no turn changes, before the first: in both places. */
-static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef from_turn, const KRef *at) {
+static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef from_turn,
+                        const KRef *at) {
 	KBuilder *k = e->k;
 	k_if_begin(k, k_prim2(k, OP_EQ, from_turn, k_int(k, 0)), 0);
 	for (int64_t turn = 0; turn < 2; turn++) {
@@ -185,7 +218,8 @@ static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef f
 		for (uint32_t i = 0; i < t->npairs; i++) {
 			memcpy(from, at + 3 * i, sizeof from);
 			lower_set_memory(e->l, ref_value(body->params + 1 + t->pairs[i]), from[0]);
-			e->l->flow->classes[flow_class(e->l, REF_INDEX(t->made[i]->ref))].dynamic = from[1 + turn];
+			e->l->flow->classes[flow_class(e->l, REF_INDEX(t->made[i]->ref))].dynamic =
+				from[1 + turn];
 		}
 		rows_frames(e);
 		e->memo.n = 0;
@@ -214,44 +248,59 @@ static void emit_turn(ArrayEmit *e, const RowLoop *w, const Piece *p, KRef numbe
 	}
 }
 
-/* at: of each pair the place that is read, the one that is written, and the one after that. */
-void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns, KRef most, const KRef *at) {
+/* at: of each pair the place that is read, the one that is written, and the one
+ * after that. */
+void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns, KRef most,
+                const KRef *at) {
 	KBuilder *k = &l->k;
 	const Region *body = p->regions[0]->region;
-	const KRef zero = k_int(k, 0), one = k_int(k, 1), skew = k_int(k, skew_of(t)), back = k_int(k, -skew_of(t));
+	const KRef zero = k_int(k, 0), one = k_int(k, 1), skew = k_int(k, skew_of(t)),
+			   back = k_int(k, -skew_of(t));
 	ArrayEmit e;
 	RowLoop w = {0};
 	begin(l, t, &e, &w);
 	check_run(&e);
 	emit_frames(&e, t, body, from, at);
-	for (uint32_t i = 0; i < t->region->nodes.n; i++) t->plan->nodes.at[t->region->nodes.at[i]].past = 0; /* it is read again soon */
+	/* it is read again soon */
+	for (uint32_t i = 0; i < t->region->nodes.n; i++)
+		t->plan->nodes.at[t->region->nodes.at[i]].past = 0;
 	choose_joined(&e);
-	const KRef front = front_rows(&e, t), several = k_logic(k, 0, k_lt(k, one, turns), k_lt(k, one, w.nparts));
+	const KRef front = front_rows(&e, t),
+			   several = k_logic(k, 0, k_lt(k, one, turns), k_lt(k, one, w.nparts));
 	KRef kind, index, number, turn;
 	k_loop_begin(k, zero, k_select(k, several, k_int(k, 2), one), 1, 0, NULL, &kind);
 	const KRef second = k_lt(k, zero, kind);
 	e.part = k_parallel_begin(k, k_sub(k, w.nparts, kind));
 	const KRef next = k_add(k, e.part, one);
-	const KRef begins = k_mul(k, k_prim2(k, OP_FLOORDIV, k_mul(k, e.part, w.nblocks), w.nparts), e.block);
-	const KRef ends = k_min(k, w.n, k_mul(k, k_prim2(k, OP_FLOORDIV, k_mul(k, next, w.nblocks), w.nparts), e.block));
+	const KRef begins =
+		k_mul(k, k_prim2(k, OP_FLOORDIV, k_mul(k, e.part, w.nblocks), w.nparts), e.block);
+	const KRef ends = k_min(
+		k, w.n, k_mul(k, k_prim2(k, OP_FLOORDIV, k_mul(k, next, w.nblocks), w.nparts), e.block));
 	/* turn t has rows low + t * low_by .. high + t * high_by - 1 */
 	const KRef low = k_select(k, second, ends, begins), high = ends;
-	const KRef low_by = k_select(k, second, back, k_select(k, k_prim2(k, OP_EQ, e.part, zero), zero, skew));
-	const KRef high_by = k_select(k, second, skew, k_select(k, k_prim2(k, OP_EQ, next, w.nparts), zero, back));
+	const KRef low_by =
+		k_select(k, second, back, k_select(k, k_prim2(k, OP_EQ, e.part, zero), zero, skew));
+	const KRef high_by =
+		k_select(k, second, skew, k_select(k, k_prim2(k, OP_EQ, next, w.nparts), zero, back));
 	rows_part(&e, &w);
-	/* for a whole block, though the last may have fewer turns: so the number is known where that of the turns is not, to those who read kernel code */
+	/* for a whole block, though the last may have fewer turns: so the number is
+	 * known where that of the turns is not, to those who read kernel code */
 	const KRef far = k_add(k, high, k_mul(k, k_sub(k, most, one), k_add(k, high_by, skew)));
-	const KRef fronts = k_prim2(k, OP_FLOORDIV, k_add(k, k_sub(k, far, low), k_sub(k, front, one)), front);
+	const KRef fronts =
+		k_prim2(k, OP_FLOORDIV, k_add(k, k_sub(k, far, low), k_sub(k, front, one)), front);
 	k_loop_begin(k, zero, fronts, 1, 0, NULL, &index);
 	k_loop_begin(k, zero, turns, 1, 0, NULL, &turn);
 	const KRef top = k_sub(k, k_add(k, low, k_mul(k, index, front)), k_mul(k, turn, skew));
 	e.row_start = k_max(k, top, k_add(k, low, k_mul(k, turn, low_by)));
-	/* the last part may be shorter than the others, so a gap may go to the end of the axis */
-	const KRef end = k_min(k, k_min(k, k_add(k, top, front), w.n), k_add(k, high, k_mul(k, turn, high_by)));
+	/* the last part may be shorter than the others, so a gap may go to the end
+	 * of the axis */
+	const KRef end =
+		k_min(k, k_min(k, k_add(k, top, front), w.n), k_add(k, high, k_mul(k, turn, high_by)));
 	e.rows = k_max(k, zero, k_sub(k, end, e.row_start));
 	number = k_add(k, from, turn);
 	set_places(l, t, body, at, turn);
-	for (uint32_t i = 0; i < t->npairs; i++) lower_set_memory(l, t->made[i]->ref, node_memory(&e, t->made[i]));
+	for (uint32_t i = 0; i < t->npairs; i++)
+		lower_set_memory(l, t->made[i]->ref, node_memory(&e, t->made[i]));
 	const uint32_t mark = e.memo.n;
 	emit_turn(&e, &w, p, number);
 	e.memo.n = mark;
@@ -259,6 +308,7 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 	k_loop_end(k, NULL, NULL);
 	k_parallel_end(k);
 	k_loop_end(k, NULL, NULL);
-	for (uint32_t i = 0; i < t->region->nodes.n; i++) t->plan->nodes.at[t->region->nodes.at[i]].scratch_at = 0;
+	for (uint32_t i = 0; i < t->region->nodes.n; i++)
+		t->plan->nodes.at[t->region->nodes.at[i]].scratch_at = 0;
 	t->plan->regions.at[0].block = front;
 }

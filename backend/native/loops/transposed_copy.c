@@ -1,16 +1,24 @@
-/* transposed_copy.c - arrays from outside of a region that several of its loops read across: a block's rows of them, turned once.
+/* transposed_copy.c - arrays from outside of a region that several of its loops
+ * read across: a block's rows of them, turned once.
  *
- * Needs: loops/loops.h. With lanes along the rows, an array [row, axis] in memory is read at a stride from lane to lane, each lane by a load of its own. A loop that goes along
- * further axes (of 25 means, the distance of each row to each of them) would do that again at every turn. Where that happens the block's rows are copied into
- * scratch first, as what the region computes lies there: [axis][row in block].
+ * Needs: loops/loops.h. With lanes along the rows, an array [row, axis] in
+ * memory is read at a stride from lane to lane, each lane by a load of its own.
+ * A loop that goes along further axes (of 25 means, the distance of each row to
+ * each of them) would do that again at every turn. Where that happens the
+ * block's rows are copied into scratch first, as what the region computes lies
+ * there: [axis][row in block].
  *
- * Guarantees: only what is read at the region's own row is read from the copy; it has the same bits.
+ * Guarantees: only what is read at the region's own row is read from the copy;
+ * it has the same bits.
  */
 #include "backend/native/loops/loops.h"
 
-#define MOST_TURNED 256 /* elements of a row: a copy is to stay in the first caches with what is computed from it */
+/* elements of a row: a copy is to stay in the first caches with what is
+ * computed from it */
+#define MOST_TURNED 256
 
-/* The array's axis that is the region's row, where there is exactly one and it is not the last. */
+/* The array's axis that is the region's row, where there is exactly one and it
+ * is not the last. */
 static bool row_axis(const ArrayPlan *p, Dim row, Ref ref, uint32_t *axis) {
 	const Type *t = ref_ty(p->l->f, ref);
 	uint32_t found = 0;
@@ -27,14 +35,17 @@ static double row_elements(const ArrayPlan *p, Ref ref, uint32_t row) {
 	return n;
 }
 
-/* How often nest n loads an element of an array that its axes run along like this: at each turn of its other loops, unless those are written out, and load it once. An
- * operand of a contraction is copied into scratch once in any case. */
+/* How often nest n loads an element of an array that its axes run along like
+ * this: at each turn of its other loops, unless those are written out, and load
+ * it once. An operand of a contraction is copied into scratch once in any case.
+ */
 static double times_loaded(const ArrayPlan *p, const Node *n, const int8_t *axis_of) {
 	const uint32_t along = axes_along(axis_of);
 	double times = 1;
 	int64_t fixed;
 	for (uint32_t k = 0; k < n->naxes && n->macro == MACRO_NONE; k++)
-		if ((int)k != n->row && !(along >> k & 1) && !dim_number(p, n->axes[k], &fixed)) times *= (double)lower_hint(p->l, n->axes[k], 1000);
+		if ((int)k != n->row && !(along >> k & 1) && !dim_number(p, n->axes[k], &fixed))
+			times *= (double)lower_hint(p->l, n->axes[k], 1000);
 	return times;
 }
 
@@ -46,7 +57,9 @@ static void turn(ArrayPlan *p, RowRegion *r, Ref ref, uint32_t row) {
 		if (r->turned.at[i].ref == ref) return;
 	for (uint32_t k = 0; k < type.rank; k++)
 		if (k != row) dims[m++] = type.dims[k];
-	Turned t = {.ref = ref, .row = row, .area = take_area(p, r, dims_product(p->l->c, m, dims), 0, r->groups.n)};
+	Turned t = {.ref = ref,
+	            .row = row,
+	            .area = take_area(p, r, dims_product(p->l->c, m, dims), 0, r->groups.n)};
 	VEC_PUSH(p->a, &r->turned, t);
 }
 
@@ -62,8 +75,11 @@ void choose_turned(ArrayPlan *p, uint32_t region) {
 			const int8_t *axis_of = a ? a->axis_of : list.at[k].axis_of;
 			const Ref ref = a ? p->nodes.at[a->node].ref : list.at[k].ref;
 			uint32_t row = 0;
-			if ((a && p->nodes.at[a->node].region == region) || !ref || !row_axis(p, r->row, ref, &row) || axis_of[row] != n->row) continue;
-			if (times_loaded(p, n, axis_of) >= 2 && row_elements(p, ref, row) <= MOST_TURNED) turn(p, r, ref, row);
+			if ((a && p->nodes.at[a->node].region == region) || !ref ||
+			    !row_axis(p, r->row, ref, &row) || axis_of[row] != n->row)
+				continue;
+			if (times_loaded(p, n, axis_of) >= 2 && row_elements(p, ref, row) <= MOST_TURNED)
+				turn(p, r, ref, row);
 		}
 	}
 }

@@ -1,14 +1,18 @@
 /* triangular.c - matrices of which one side of a diagonal is known to be zero.
  *
- * Needs: loops/loops.h. Nothing is known of a matrix but the instructions that make it. Where these choose between an element and 0 by comparing the element's place
- * along two axes (`where(i > j, x, 0)`, tril, triu, a mask that was computed before and turned), products need no terms from the other side. Places are
- * followed back through shape changes to what counts them (iota), as sums of the two axes and a number.
+ * Needs: loops/loops.h. Nothing is known of a matrix but the instructions that
+ * make it. Where these choose between an element and 0 by comparing the
+ * element's place along two axes (`where(i > j, x, 0)`, tril, triu, a mask that
+ * was computed before and turned), products need no terms from the other side.
+ * Places are followed back through shape changes to what counts them (iota), as
+ * sums of the two axes and a number.
  *
  * Guarantees: band_of tells nothing that is not so for all lengths.
  */
 #include "backend/native/loops/loops.h"
 
-/* k times the place along the first axis, plus j times that along the second, plus a number. */
+/* k times the place along the first axis, plus j times that along the second,
+ * plus a number. */
 typedef struct Line {
 	int64_t k, j, number;
 } Line;
@@ -55,8 +59,10 @@ static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
 	case OP_ADD:
 	case OP_SUB: {
 		const int64_t sign = in->op == OP_ADD ? 1 : -1, most = (int64_t)1 << 40;
-		if (!line_of(w, inst_arg(f, in, 0), at, &x) || !line_of(w, inst_arg(f, in, 1), at, &y)) return false;
-		if (x.number > most || x.number < -most || y.number > most || y.number < -most) return false;
+		if (!line_of(w, inst_arg(f, in, 0), at, &x) || !line_of(w, inst_arg(f, in, 1), at, &y))
+			return false;
+		if (x.number > most || x.number < -most || y.number > most || y.number < -most)
+			return false;
 		*out = (Line){x.k + sign * y.k, x.j + sign * y.j, x.number + sign * y.number};
 		return true;
 	}
@@ -66,8 +72,10 @@ static bool line_of(Follow *w, Ref r, const Index *at, Line *out) {
 
 /* What follows from d < 0. */
 static void below_zero(Band *band, Line d) {
-	if (d.k == 1 && d.j == -1 && (!band->has_high || -d.number < band->high)) band->has_high = true, band->high = -d.number;
-	if (d.k == -1 && d.j == 1 && (!band->has_low || d.number + 1 > band->low)) band->has_low = true, band->low = d.number + 1;
+	if (d.k == 1 && d.j == -1 && (!band->has_high || -d.number < band->high))
+		band->has_high = true, band->high = -d.number;
+	if (d.k == -1 && d.j == 1 && (!band->has_low || d.number + 1 > band->low))
+		band->has_low = true, band->low = d.number + 1;
 }
 
 /* What follows from element `at` of the bool r being `value`. */
@@ -83,9 +91,12 @@ static void from_condition(Follow *w, Ref r, const Index *at, bool value) {
 		from_condition(w, inst_arg(f, in, 0), inner, value);
 		return;
 	}
-	const Ref a = in->nargs > 0 ? inst_arg(f, in, 0) : REF_NONE, b = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE;
-	if (in->op == OP_EQ && ref_splat(f, b, &v) && v.dtype == DT_BOOL) from_condition(w, a, at, v.b ? value : !value);
-	if ((in->op != OP_LT && in->op != OP_LE) || !line_of(w, a, at, &x) || !line_of(w, b, at, &y)) return;
+	const Ref a = in->nargs > 0 ? inst_arg(f, in, 0) : REF_NONE,
+			  b = in->nargs > 1 ? inst_arg(f, in, 1) : REF_NONE;
+	if (in->op == OP_EQ && ref_splat(f, b, &v) && v.dtype == DT_BOOL)
+		from_condition(w, a, at, v.b ? value : !value);
+	if ((in->op != OP_LT && in->op != OP_LE) || !line_of(w, a, at, &x) || !line_of(w, b, at, &y))
+		return;
 	/* x < y is x - y < 0, its contrary y - x - 1 < 0; and so on */
 	const int64_t less = in->op == OP_LT ? 0 : 1;
 	if (value) below_zero(w->band, (Line){x.k - y.k, x.j - y.j, x.number - y.number - less});

@@ -1,9 +1,13 @@
-/* scalarise.c - instructions on scalars and small fixed shapes: every element is a register, everything is unrolled.
+/* scalarise.c - instructions on scalars and small fixed shapes: every element
+ * is a register, everything is unrolled.
  *
- * Needs: lower/context.h. Guarantees: the same values and the same failures as the evaluator; sums are joined pairwise, so they may differ from it in the
- * last bits. An index that is a number picks; one known at run time selects among a few elements, or goes through the stack.
+ * Needs: lower/context.h. Guarantees: the same values and the same failures as
+ * the evaluator; sums are joined pairwise, so they may differ from it in the
+ * last bits. An index that is a number picks; one known at run time selects
+ * among a few elements, or goes through the stack.
  *
- * Where lanes are rows (map_vectorise.c) an array has one axis more than what is here: axes in attributes are counted without it.
+ * Where lanes are rows (map_vectorise.c) an array has one axis more than what
+ * is here: axes in attributes are counted without it.
  */
 #include "backend/native/lower/context.h"
 
@@ -44,7 +48,8 @@ Shape lower_shape(const Lower *l, Ref r) {
 	return s;
 }
 
-/* Words of an attribute, one for each axis of r, without that of its row axis. */
+/* Words of an attribute, one for each axis of r, without that of its row axis.
+ */
 static uint32_t local_words(const Lower *l, Ref r, uint32_t n, const int64_t *words, int64_t *out) {
 	const int row = lower_row_axis(l, r);
 	uint32_t m = 0;
@@ -81,15 +86,11 @@ static uint32_t position_of(const Shape *s, const int64_t *x) {
 	return (uint32_t)at;
 }
 
-static KRef *room(Lower *l, uint32_t n) {
-	return ARENA_ARRAY(l->scratch, KRef, n + 1);
-}
+static KRef *room(Lower *l, uint32_t n) { return ARENA_ARRAY(l->scratch, KRef, n + 1); }
 
-static KRef always(Lower *l) {
-	return k_bits(&l->k, KT_BOOL, 1);
-}
+static KRef always(Lower *l) { return k_bits(&l->k, KT_BOOL, 1); }
 
-/* ---- one element --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- one element --------------------------------------------------------- */
 
 static bool constant_bits(const KBuilder *b, KRef x, int64_t *v) {
 	const KInst *in = &b->f->insts.at[b->f->vals.at[x].def];
@@ -110,13 +111,14 @@ KRef lower_element(Lower *l, const Inst *in, KRef x, KRef y, KRef mask) {
 		if (!constant_bits(b, y, &v) || (power ? v < 0 : v == 0)) {
 			KRef zero = k_const(b, t, 0), bad = k_prim2(b, power ? OP_LT : OP_EQ, y, zero);
 			if (mask) bad = k_logic(b, 0, bad, mask);
-			k_fail_if(b, bad, lower_site(l, power ? SITE_POWER : SITE_DIVIDE, in), k_convert(b, y, KT_I64), k_int(b, 0));
+			k_fail_if(b, bad, lower_site(l, power ? SITE_POWER : SITE_DIVIDE, in),
+			          k_convert(b, y, KT_I64), k_int(b, 0));
 		}
 	}
 	return k_prim2(b, op, x, y);
 }
 
-/* ---- shapes: where each element of the result comes from ----------------------------------------------------------------------------------- */
+/* ---- shapes: where each element of the result comes from ----------------- */
 
 /* Every start is a number and the run lies on the axis. */
 static bool fixed_run(Ctx *c, Dim start, int64_t n, int64_t step, int64_t length, int64_t *first) {
@@ -127,12 +129,14 @@ static bool fixed_run(Ctx *c, Dim start, int64_t n, int64_t step, int64_t length
 }
 
 /* Where a slice, pad or update begins and its strides. */
-static void run_words(const Lower *l, const Inst *in, int64_t *start, int64_t *stride, uint32_t *n) {
+static void run_words(const Lower *l, const Inst *in, int64_t *start, int64_t *stride,
+                      uint32_t *n) {
 	uint32_t all;
 	const int strides = in->op == OP_UPDATE ? 1 : 2;
 	const int64_t *first = attr_field(l->c, (Op)in->op, in->attr, 0, &all);
 	*n = local_words(l, inst_result(in, 0), all, first, start);
-	local_words(l, inst_result(in, 0), all, attr_field(l->c, (Op)in->op, in->attr, strides, &all), stride);
+	local_words(l, inst_result(in, 0), all, attr_field(l->c, (Op)in->op, in->attr, strides, &all),
+	            stride);
 }
 
 static bool fixed_slice(const Lower *l, const Inst *in, int64_t *first) {
@@ -169,16 +173,19 @@ static void small_broadcast(Lower *l, const Inst *in, const KRef *x, KRef *out) 
 	uint32_t n;
 	int64_t axes[MAX_RANK] = {0}; /* of the operand's axes, in the result */
 	const int64_t *all = attr_field(l->c, OP_BROADCAST, in->attr, 1, &n);
-	const int row = lower_row_axis(l, inst_arg(l->f, in, 0)), to_row = lower_row_axis(l, inst_result(in, 0));
+	const int row = lower_row_axis(l, inst_arg(l->f, in, 0)),
+			  to_row = lower_row_axis(l, inst_result(in, 0));
 	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0, k = 0; i < n; i++) {
 		if ((int)i == row) continue;
-		axes[k++] = all[i] == to_row ? -1 : local_axis(l, inst_result(in, 0), all[i]); /* -1: one element for all rows */
+		/* -1: one element for all rows */
+		axes[k++] = all[i] == to_row ? -1 : local_axis(l, inst_result(in, 0), all[i]);
 	}
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK], source[MAX_RANK];
 		coordinates(&to, i, at);
-		for (uint32_t k = 0; k < from.rank; k++) source[k] = from.n[k] == 1 || axes[k] < 0 ? 0 : at[axes[k]];
+		for (uint32_t k = 0; k < from.rank; k++)
+			source[k] = from.n[k] == 1 || axes[k] < 0 ? 0 : at[axes[k]];
 		out[i] = x[position_of(&from, source)];
 	}
 }
@@ -216,7 +223,8 @@ static void small_pad(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	int64_t first[MAX_RANK], stride[MAX_RANK];
 	run_words(l, in, first, stride, &n);
 	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
-	KRef zero = to.count ? k_const(&l->k, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0) : 0;
+	KRef zero =
+		to.count ? k_const(&l->k, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0) : 0;
 	fixed_pad(l, in, first);
 	for (uint32_t i = 0; i < to.count; i++) out[i] = zero;
 	for (uint32_t i = 0; i < from.count; i++) {
@@ -243,7 +251,8 @@ static void small_update(Lower *l, const Inst *in, const KRef *x, const KRef *v,
 }
 
 static void small_concat(Lower *l, const Inst *in, KRef *out) {
-	int64_t axis = local_axis(l, inst_result(in, 0), attr_int(l->c, OP_CONCAT, in->attr, 0)), offset = 0;
+	int64_t axis = local_axis(l, inst_result(in, 0), attr_int(l->c, OP_CONCAT, in->attr, 0)),
+			offset = 0;
 	Shape to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		Shape from = lower_shape(l, inst_arg(l->f, in, k));
@@ -258,7 +267,7 @@ static void small_concat(Lower *l, const Inst *in, KRef *out) {
 	}
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------- */
 
 static KRef join(Lower *l, Op op, const KRef *x, uint32_t n) {
 	if (n == 1) return x[0];
@@ -267,7 +276,10 @@ static KRef join(Lower *l, Op op, const KRef *x, uint32_t n) {
 }
 
 static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
-	Op op = in->op == OP_REDUCE_SUM ? OP_ADD : in->op == OP_REDUCE_PROD ? OP_MUL : in->op == OP_REDUCE_MAX ? OP_MAX : OP_MIN;
+	Op op = in->op == OP_REDUCE_SUM    ? OP_ADD
+	        : in->op == OP_REDUCE_PROD ? OP_MUL
+	        : in->op == OP_REDUCE_MAX  ? OP_MAX
+	                                   : OP_MIN;
 	uint32_t n;
 	int64_t axes[MAX_RANK];
 	const int64_t *all = attr_field(l->c, (Op)in->op, in->attr, 0, &n);
@@ -278,8 +290,12 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	KType t = ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype);
 	if (!from.count) {
 		bool extreme = (op == OP_MAX || op == OP_MIN) && t != KT_BOOL;
-		if (extreme && to.count) k_fail_if(&l->k, always(l), lower_site(l, SITE_EMPTY, in), k_int(&l->k, 0), k_int(&l->k, 0));
-		for (uint32_t i = 0; i < to.count; i++) out[i] = t == KT_BOOL ? k_bits(&l->k, t, op == OP_MIN || op == OP_MUL) : k_const(&l->k, t, op == OP_MUL);
+		if (extreme && to.count)
+			k_fail_if(&l->k, always(l), lower_site(l, SITE_EMPTY, in), k_int(&l->k, 0),
+			          k_int(&l->k, 0));
+		for (uint32_t i = 0; i < to.count; i++)
+			out[i] = t == KT_BOOL ? k_bits(&l->k, t, op == OP_MIN || op == OP_MUL)
+			                      : k_const(&l->k, t, op == OP_MUL);
 		return;
 	}
 	KRef *part = room(l, from.count);
@@ -297,7 +313,8 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	}
 }
 
-/* The positions of a run along `axis`: first + k * step, for each of the other coordinates. */
+/* The positions of a run along `axis`: first + k * step, for each of the other
+ * coordinates. */
 typedef struct Lines {
 	uint32_t n, length, step, inner;
 } Lines;
@@ -319,8 +336,10 @@ static uint32_t line_start(const Lines *r, uint32_t k) {
 static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	KBuilder *b = &l->k;
 	Shape from = lower_shape(l, inst_arg(l->f, in, 0));
-	Lines r = lines_of(&from, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, OP_ARGMAX, in->attr, 0)));
-	if (!r.length && r.n) k_fail_if(b, always(l), lower_site(l, SITE_EMPTY, in), k_int(b, 0), k_int(b, 0));
+	Lines r = lines_of(
+		&from, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, OP_ARGMAX, in->attr, 0)));
+	if (!r.length && r.n)
+		k_fail_if(b, always(l), lower_site(l, SITE_EMPTY, in), k_int(b, 0), k_int(b, 0));
 	for (uint32_t i = 0; i < r.n; i++) {
 		out[i] = k_int(b, 0);
 		if (!r.length) continue;
@@ -342,7 +361,8 @@ static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 
 static void small_running(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	Shape s = lower_shape(l, inst_arg(l->f, in, 0));
-	Lines r = lines_of(&s, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0)));
+	Lines r =
+		lines_of(&s, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0)));
 	bool reverse = attr_int(l->c, (Op)in->op, in->attr, 1);
 	for (uint32_t i = 0; i < r.n; i++) {
 		KRef sum = 0;
@@ -377,9 +397,10 @@ static DotShape dot_shape(const Lower *l, const Inst *in) {
 	return d;
 }
 
-/* Puts the coordinates of the axes that are neither batched nor contracted where they belong; gives the next result axis. */
-static uint32_t free_axes(const Shape *s, uint32_t nc, const int64_t *contract, uint32_t nb, const int64_t *batch, const int64_t *at, uint32_t next,
-                          int64_t *out) {
+/* Puts the coordinates of the axes that are neither batched nor contracted
+ * where they belong; gives the next result axis. */
+static uint32_t free_axes(const Shape *s, uint32_t nc, const int64_t *contract, uint32_t nb,
+                          const int64_t *batch, const int64_t *at, uint32_t next, int64_t *out) {
 	for (uint32_t i = 0; i < s->rank; i++) {
 		bool taken = false;
 		for (uint32_t k = 0; k < nc; k++) taken |= contract[k] == i;
@@ -409,13 +430,15 @@ static void small_dot(Lower *l, const Inst *in, const KRef *x, const KRef *y, KR
 				rest = (uint32_t)(rest / n);
 			}
 			KRef u = x[position_of(&d.x, p)], v = y[position_of(&d.y, q)];
-			sum = !sum ? k_mul(b, u, v) : inexact ? k_muladd(b, u, v, sum) : k_add(b, sum, k_mul(b, u, v));
+			sum = !sum      ? k_mul(b, u, v)
+			      : inexact ? k_muladd(b, u, v, sum)
+			                : k_add(b, sum, k_mul(b, u, v));
 		}
 		out[i] = sum ? sum : k_const(b, t, 0);
 	}
 }
 
-/* ---- indices ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- indices ------------------------------------------------------------- */
 
 /* A gather or scatter as gather.c sees it. */
 typedef struct Places {
@@ -426,12 +449,18 @@ typedef struct Places {
 
 static Places places_of(Lower *l, const Inst *in, bool check) {
 	KBuilder *b = &l->k;
-	uint32_t axis = (uint32_t)local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0));
+	uint32_t axis =
+		(uint32_t)local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0));
 	uint32_t batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
 	const int together = lower_row_axis(l, inst_arg(l->f, in, 1));
 	if (together >= 0 && together < (int)batch) batch--;
 	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), index = lower_shape(l, inst_arg(l->f, in, 1));
-	Places p = {.length = (uint32_t)x.n[axis], .outer = 1, .per_batch = 1, .nindex = 1, .row = 1, .count = index.count};
+	Places p = {.length = (uint32_t)x.n[axis],
+	            .outer = 1,
+	            .per_batch = 1,
+	            .nindex = 1,
+	            .row = 1,
+	            .count = index.count};
 	for (uint32_t i = 0; i < axis; i++) {
 		p.outer *= (uint32_t)x.n[i];
 		if (i >= batch) p.per_batch *= (uint32_t)x.n[i];
@@ -445,7 +474,8 @@ static Places places_of(Lower *l, const Inst *in, bool check) {
 		int64_t v;
 		wide[i] = constant_bits(b, given[i], &v) ? k_int(b, v) : k_convert(b, given[i], KT_I64);
 		if (k_is_int(b, wide[i], &v) && v >= 0 && v < p.length) continue;
-		KRef bad = k_logic(b, 1, k_lt(b, wide[i], k_int(b, 0)), k_prim2(b, OP_LE, k_int(b, p.length), wide[i]));
+		KRef bad = k_logic(b, 1, k_lt(b, wide[i], k_int(b, 0)),
+		                   k_prim2(b, OP_LE, k_int(b, p.length), wide[i]));
 		k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), wide[i], k_int(b, p.length));
 	}
 	p.index = wide;
@@ -493,7 +523,8 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t total = p.outer * p.length * p.row, n = 0;
 	if (!total) { /* every index has failed, if there was one */
 		uint32_t count = lower_shape(l, inst_result(in, 0)).count;
-		for (uint32_t i = 0; i < count; i++) out[i] = k_const(b, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0);
+		for (uint32_t i = 0; i < count; i++)
+			out[i] = k_const(b, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0);
 		return;
 	}
 	KType t = k_type(b, x[0]);
@@ -509,14 +540,16 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 		for (uint32_t j = 0; j < p.nindex; j++) {
 			int64_t v;
 			bool number = k_is_int(b, index[j], &v) && v >= 0 && v < p.length;
-			if (!number && p.length > SELECT_MOST && !memory.at) memory = spill(l, x, total, t, varying);
+			if (!number && p.length > SELECT_MOST && !memory.at)
+				memory = spill(l, x, total, t, varying);
 			for (uint32_t r = 0; r < p.row; r++, n++) {
 				if (number) {
 					out[n] = x[plane + (uint32_t)v * p.row + r];
 				} else if (p.length <= SELECT_MOST) {
 					out[n] = x[plane + r];
 					for (uint32_t k = 1; k < p.length; k++)
-						out[n] = k_select(b, k_prim2(b, OP_EQ, index[j], k_int(b, k)), x[plane + k * p.row + r], out[n]);
+						out[n] = k_select(b, k_prim2(b, OP_EQ, index[j], k_int(b, k)),
+						                  x[plane + k * p.row + r], out[n]);
 				} else {
 					KRef at = k_add(b, k_mul(b, index[j], k_int(b, p.row)), k_int(b, plane + r));
 					out[n] = spilled(l, memory, at, t, 0);
@@ -535,9 +568,12 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 	KType t = k_type(b, x[0]);
 	bool add = in->op == OP_SCATTER_ADD, numbers = true;
 	int64_t v;
-	for (uint32_t i = 0; i < p.count; i++) numbers &= k_is_int(b, p.index[i], &v) && v >= 0 && v < p.length;
-	const bool varying = is_varying(l, x, total) || is_varying(l, p.index, p.count) || is_varying(l, u, p.outer * p.nindex * p.row);
-	const Spilled memory = !numbers && p.length > SELECT_MOST ? spill(l, x, total, t, varying) : (Spilled){0};
+	for (uint32_t i = 0; i < p.count; i++)
+		numbers &= k_is_int(b, p.index[i], &v) && v >= 0 && v < p.length;
+	const bool varying = is_varying(l, x, total) || is_varying(l, p.index, p.count) ||
+	                     is_varying(l, u, p.outer * p.nindex * p.row);
+	const Spilled memory =
+		!numbers && p.length > SELECT_MOST ? spill(l, x, total, t, varying) : (Spilled){0};
 	for (uint32_t o = 0; o < p.outer; o++) {
 		const KRef *index = p.index + o / p.per_batch * p.nindex;
 		uint32_t plane = o * p.length * p.row;
@@ -549,20 +585,23 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 					out[at] = add ? k_add(b, out[at], u[n]) : u[n];
 				} else if (memory.at) {
 					KRef at = k_add(b, k_mul(b, index[j], k_int(b, p.row)), k_int(b, plane + r));
-					spilled(l, memory, at, t, add ? k_add(b, spilled(l, memory, at, t, 0), u[n]) : u[n]);
+					spilled(l, memory, at, t,
+					        add ? k_add(b, spilled(l, memory, at, t, 0), u[n]) : u[n]);
 				} else {
 					for (uint32_t k = 0; k < p.length; k++) {
 						KRef *to = &out[plane + k * p.row + r];
-						*to = k_select(b, k_prim2(b, OP_EQ, index[j], k_int(b, k)), add ? k_add(b, *to, u[n]) : u[n], *to);
+						*to = k_select(b, k_prim2(b, OP_EQ, index[j], k_int(b, k)),
+						               add ? k_add(b, *to, u[n]) : u[n], *to);
 					}
 				}
 			}
 		}
 	}
-	for (uint32_t i = 0; memory.at && i < total; i++) out[i] = spilled(l, memory, k_int(b, i), t, 0);
+	for (uint32_t i = 0; memory.at && i < total; i++)
+		out[i] = spilled(l, memory, k_int(b, i), t, 0);
 }
 
-/* ---- which, and how much ------------------------------------------------------------------------------------------------------------------- */
+/* ---- which, and how much ------------------------------------------------- */
 
 bool small_takes(const Lower *l, const Inst *in) {
 	uint32_t count = 0, out = 0;
@@ -579,15 +618,35 @@ bool small_takes(const Lower *l, const Inst *in) {
 bool small_rule(const Lower *l, const Inst *in, uint32_t out) {
 	int64_t first[MAX_RANK];
 	switch ((Op)in->op) {
-	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_CONCAT: case OP_REDUCE_SUM:
-	case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_IOTA: case OP_EXTENT:
-	case OP_GUARD: case OP_FAIL: case OP_PROGRESS: return true;
-	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return factor_takes_type(l->c, in, ref_type(l->f, inst_arg(l->f, in, 0)));
+	case OP_SELECT:
+	case OP_CONVERT:
+	case OP_STOP:
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_CONCAT:
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_CUMSUM:
+	case OP_CUMPROD:
+	case OP_IOTA:
+	case OP_EXTENT:
+	case OP_GUARD:
+	case OP_FAIL:
+	case OP_PROGRESS: return true;
+	case OP_LU:
+	case OP_CHOLESKY:
+	case OP_TRISOLVE: return factor_takes_type(l->c, in, ref_type(l->f, inst_arg(l->f, in, 0)));
 	case OP_SLICE: return fixed_slice(l, in, first);
 	case OP_PAD: return fixed_pad(l, in, first);
 	case OP_UPDATE: return fixed_update(l, in, first);
 	case OP_DOT: return dot_shape(l, in).terms * out <= WORK_MOST;
-	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: {
+	case OP_GATHER:
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET: {
 		Places p = places_of((Lower *)(uintptr_t)l, in, false); /* looks only */
 		return p.outer * p.nindex * p.row * (p.length <= SELECT_MOST ? p.length : 1) <= WORK_MOST;
 	}
@@ -596,8 +655,10 @@ bool small_rule(const Lower *l, const Inst *in, uint32_t out) {
 }
 
 static void small_guard(Lower *l, const Inst *in) {
-	KRef x = lower_dim(l, (Dim)attr_int(l->c, OP_GUARD, in->attr, 0)), y = lower_dim(l, (Dim)attr_int(l->c, OP_GUARD, in->attr, 1));
-	k_fail_if(&l->k, k_not(&l->k, k_prim2(&l->k, OP_EQ, x, y)), lower_site(l, SITE_GUARD, in), x, y);
+	KRef x = lower_dim(l, (Dim)attr_int(l->c, OP_GUARD, in->attr, 0)),
+		 y = lower_dim(l, (Dim)attr_int(l->c, OP_GUARD, in->attr, 1));
+	k_fail_if(&l->k, k_not(&l->k, k_prim2(&l->k, OP_EQ, x, y)), lower_site(l, SITE_GUARD, in), x,
+	          y);
 }
 
 void lower_small(Lower *l, const Inst *in) {
@@ -609,7 +670,8 @@ void lower_small(Lower *l, const Inst *in) {
 	}
 	if (in->op == OP_PROGRESS) {
 		KRef told[2 + PROGRESS_VALUES];
-		for (uint32_t k = 0; k < in->nargs; k++) told[k] = lower_place(l, inst_arg(l->f, in, k))->elements[0];
+		for (uint32_t k = 0; k < in->nargs; k++)
+			told[k] = lower_place(l, inst_arg(l->f, in, k))->elements[0];
 		k_progress(b, lower_site(l, SITE_PROGRESS, in), in->nargs, told);
 		return;
 	}
@@ -620,7 +682,9 @@ void lower_small(Lower *l, const Inst *in) {
 		for (uint32_t k = 0; text && k < text->nargs; k++) {
 			KRef v = lower_place(l, inst_arg(l->f, text, k))->elements[0];
 			KType t = k_type(b, v);
-			told[k] = t == KT_F64 ? k_recast(b, v, KT_I64) : t == KT_F32 ? k_convert(b, k_recast(b, v, KT_I32), KT_I64) : k_convert(b, v, KT_I64);
+			told[k] = t == KT_F64   ? k_recast(b, v, KT_I64)
+			          : t == KT_F32 ? k_convert(b, k_recast(b, v, KT_I32), KT_I64)
+			                        : k_convert(b, v, KT_I64);
 		}
 		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), told[0], told[1]);
 		return;
@@ -629,7 +693,8 @@ void lower_small(Lower *l, const Inst *in) {
 		lower_factor(l, in);
 		return;
 	}
-	for (uint32_t k = 0; k < in->nargs && k < 3; k++) x[k] = lower_place(l, inst_arg(l->f, in, k))->elements;
+	for (uint32_t k = 0; k < in->nargs && k < 3; k++)
+		x[k] = lower_place(l, inst_arg(l->f, in, k))->elements;
 	Ref result = inst_result(in, 0);
 	Shape to = lower_shape(l, result);
 	KType t = ktype_of((Dtype)ref_ty(l->f, result)->dtype);
@@ -667,7 +732,8 @@ void lower_small(Lower *l, const Inst *in) {
 		break;
 	case OP_EXTENT: out[0] = lower_dim(l, (Dim)attr_int(l->c, OP_EXTENT, in->attr, 0)); break;
 	default:
-		for (uint32_t i = 0; i < to.count; i++) out[i] = lower_element(l, in, x[0][i], x[1] ? x[1][i] : 0, 0);
+		for (uint32_t i = 0; i < to.count; i++)
+			out[i] = lower_element(l, in, x[0][i], x[1] ? x[1][i] : 0, 0);
 	}
 	lower_set_small(l, result, to.count, out);
 }

@@ -1,9 +1,12 @@
-/* small_linalg.c - factorisations and triangular solves: of small matrices every element a register, everything unrolled; of others in memory, by the
+/* small_linalg.c - factorisations and triangular solves: of small matrices
+ * every element a register, everything unrolled; of others in memory, by the
  * runtime; and calls of host functions, which are made in the same way.
  *
- * Needs: lower/context.h. Guarantees: factorisations do the operations of kernels/small_linalg.c in the same order, so that pivots, bits, and what counts as singular
- * are the evaluator's; solves fuse products and differences, as contractions do. Pivots are chosen by selection, not by branches: with varying
- * elements each lane pivots for itself.
+ * Needs: lower/context.h. Guarantees: factorisations do the operations of
+ * kernels/small_linalg.c in the same order, so that pivots, bits, and what
+ * counts as singular are the evaluator's; solves fuse products and differences,
+ * as contractions do. Pivots are chosen by selection, not by branches: with
+ * varying elements each lane pivots for itself.
  */
 #include "backend/native/unit/schedule.h"
 #include "lang/ir/host.h"
@@ -15,8 +18,9 @@ static uint32_t matrix_count(const Shape *s) {
 	return n;
 }
 
-/* The first failure of a row's matrices, found without branches. Only `any` is computed where nothing fails: the rest is told, and so belongs to
- * the branch that tells. */
+/* The first failure of a row's matrices, found without branches. Only `any` is
+ * computed where nothing fails: the rest is told, and so belongs to the branch
+ * that tells. */
 typedef struct Failure {
 	KRef any;           /* bool; 0: nothing can fail */
 	KRef pivot, matrix; /* i64: where `any` holds */
@@ -31,7 +35,8 @@ static void note_failure(Lower *l, Failure *all, KRef bad, int64_t pivot) {
 	all->any = all->any ? k_logic(b, 1, all->any, bad) : bad;
 }
 
-/* Stops where there is one; told are the pivot and which matrix it is, -1 when there is no other. */
+/* Stops where there is one; told are the pivot and which matrix it is, -1 when
+ * there is no other. */
 static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t count) {
 	KBuilder *b = &l->k;
 	if (!all->any) return;
@@ -46,10 +51,12 @@ static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t
 	k_fail_if(b, all->any, lower_site(l, SITE_SINGULAR, in), all->pivot, which);
 }
 
-/* ---- the algorithms ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the algorithms ------------------------------------------------------ */
 
-/* Column j's entries from row j on: where[i] says that row i is the one that belongs in row j, larger[i] that it is larger than all before it. */
-static void choose_pivot(Lower *l, uint32_t n, uint32_t j, const KRef *a, KRef *larger, KRef *where) {
+/* Column j's entries from row j on: where[i] says that row i is the one that
+ * belongs in row j, larger[i] that it is larger than all before it. */
+static void choose_pivot(Lower *l, uint32_t n, uint32_t j, const KRef *a, KRef *larger,
+                         KRef *where) {
 	KBuilder *b = &l->k;
 	KRef most = k_prim1(b, OP_ABS, a[j * n + j]), later = 0;
 	for (uint32_t i = j + 1; i < n; i++) {
@@ -63,8 +70,10 @@ static void choose_pivot(Lower *l, uint32_t n, uint32_t j, const KRef *a, KRef *
 	}
 }
 
-/* x[j] and the entry that belongs there change places; entries are `step` apart. */
-static void swap_rows(Lower *l, uint32_t n, uint32_t j, const KRef *larger, const KRef *where, KRef *x, uint32_t step) {
+/* x[j] and the entry that belongs there change places; entries are `step`
+ * apart. */
+static void swap_rows(Lower *l, uint32_t n, uint32_t j, const KRef *larger, const KRef *where,
+                      KRef *x, uint32_t step) {
 	KBuilder *b = &l->k;
 	KRef old = x[j * step], chosen = old;
 	for (uint32_t i = j + 1; i < n; i++) chosen = k_select(b, larger[i], x[i * step], chosen);
@@ -85,7 +94,8 @@ static void lu_matrix(Lower *l, uint32_t n, KRef *a, KRef *p, Failure *failed) {
 		note_failure(l, failed, k_prim2(b, OP_EQ, pivot, k_const(b, k_type(b, pivot), 0)), j);
 		for (uint32_t i = j + 1; i < n; i++) {
 			KRef factor = a[i * n + j] = k_prim2(b, OP_DIV, a[i * n + j], pivot);
-			for (uint32_t k = j + 1; k < n; k++) a[i * n + k] = k_sub(b, a[i * n + k], k_mul(b, factor, a[j * n + k]));
+			for (uint32_t k = j + 1; k < n; k++)
+				a[i * n + k] = k_sub(b, a[i * n + k], k_mul(b, factor, a[j * n + k]));
 		}
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -95,13 +105,15 @@ static void lu_matrix(Lower *l, uint32_t n, KRef *a, KRef *p, Failure *failed) {
 	VEC_PUSH(l->scratch, &l->exchanges, x);
 }
 
-bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, const KRef *x, KRef *out) {
+bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, const KRef *x,
+                    KRef *out) {
 	for (uint32_t e = l->exchanges.n; e-- > 0 && n > 1;) {
 		const Exchanges *y = &l->exchanges.at[e];
 		if (y->n != n || memcmp(y->p, index, n * sizeof *index)) continue;
 		memcpy(out, x, (size_t)n * width * sizeof *out);
 		for (uint32_t j = 0; j < n; j++)
-			for (uint32_t k = 0; k < width; k++) swap_rows(l, n, j, y->larger[j], y->where[j], out + k, width);
+			for (uint32_t k = 0; k < width; k++)
+				swap_rows(l, n, j, y->larger[j], y->where[j], out + k, width);
 		return true;
 	}
 	return false;
@@ -112,7 +124,8 @@ static void cholesky_matrix(Lower *l, uint32_t n, KRef *a, Failure *failed) {
 	for (uint32_t j = 0; j < n; j++) {
 		for (uint32_t i = j; i < n; i++) {
 			KRef sum = a[i * n + j], zero = k_const(b, k_type(b, sum), 0);
-			for (uint32_t k = 0; k < j; k++) sum = k_sub(b, sum, k_mul(b, a[i * n + k], a[j * n + k]));
+			for (uint32_t k = 0; k < j; k++)
+				sum = k_sub(b, sum, k_mul(b, a[i * n + k], a[j * n + k]));
 			if (i == j) note_failure(l, failed, k_not(b, k_lt(b, zero, sum)), j);
 			a[i * n + j] = i > j ? k_prim2(b, OP_DIV, sum, a[j * n + j]) : k_prim1(b, OP_SQRT, sum);
 		}
@@ -121,31 +134,38 @@ static void cholesky_matrix(Lower *l, uint32_t n, KRef *a, Failure *failed) {
 }
 
 /* op(T) X = B in place; r columns. */
-static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjoint, bool unit, const KRef *t, KRef *x, Failure *failed) {
+static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjoint, bool unit,
+                         const KRef *t, KRef *x, Failure *failed) {
 	KBuilder *b = &l->k;
 	const bool forward = lower != adjoint;
-	for (uint32_t i = 0; i < n && !unit; i++) note_failure(l, failed, k_prim2(b, OP_EQ, t[i * (n + 1)], k_const(b, k_type(b, t[0]), 0)), i);
+	for (uint32_t i = 0; i < n && !unit; i++)
+		note_failure(l, failed, k_prim2(b, OP_EQ, t[i * (n + 1)], k_const(b, k_type(b, t[0]), 0)),
+		             i);
 	for (uint32_t step = 0; step < n; step++) {
 		const uint32_t i = forward ? step : n - 1 - step;
 		for (uint32_t back = 0; back < step; back++) {
 			const uint32_t k = forward ? back : n - 1 - back;
 			const KRef factor = adjoint ? t[k * n + i] : t[i * n + k];
 			const KRef minus = k_prim1(b, OP_NEG, factor);
-			for (uint32_t j = 0; j < r; j++) x[i * r + j] = k_muladd(b, minus, x[k * r + j], x[i * r + j]);
+			for (uint32_t j = 0; j < r; j++)
+				x[i * r + j] = k_muladd(b, minus, x[k * r + j], x[i * r + j]);
 		}
-		for (uint32_t j = 0; j < r && !unit; j++) x[i * r + j] = k_prim2(b, OP_DIV, x[i * r + j], t[i * (n + 1)]);
+		for (uint32_t j = 0; j < r && !unit; j++)
+			x[i * r + j] = k_prim2(b, OP_DIV, x[i * r + j], t[i * (n + 1)]);
 	}
 }
 
-/* ---- matrices in memory --------------------------------------------------------------------------------------------------------------------- */
+/* ---- matrices in memory -------------------------------------------------- */
 
-/* A host function that machine code may call: numbers and vectors, of which one result. */
+/* A host function that machine code may call: numbers and vectors, of which one
+ * result. */
 static bool host_takes(const Fn *f, const Inst *in) {
 	const HostDef *def = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0))->def;
 	if (!def->direct || in->nresults != 1 || in->nargs + 1 > HOST_DIRECT_MOST) return false;
 	for (uint32_t k = 0; k <= in->nargs; k++) {
 		const Type *t = ref_ty(f, k < in->nargs ? inst_arg(f, in, k) : inst_result(in, 0));
-		if (t->kind != TY_TENSOR || t->rank > 1 || (t->dtype != DT_F64 && t->dtype != DT_I64)) return false;
+		if (t->kind != TY_TENSOR || t->rank > 1 || (t->dtype != DT_F64 && t->dtype != DT_I64))
+			return false;
 	}
 	return true;
 }
@@ -155,12 +175,14 @@ bool matrix_takes(const Fn *f, const Inst *in) {
 	if (in->op != OP_LU && in->op != OP_CHOLESKY && in->op != OP_TRISOLVE) return false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Type *t = ref_ty(f, inst_arg(f, in, k));
-		if (t->kind != TY_TENSOR || t->rank != 2 || (t->dtype != DT_F64 && t->dtype != DT_F32)) return false;
+		if (t->kind != TY_TENSOR || t->rank != 2 || (t->dtype != DT_F64 && t->dtype != DT_F32))
+			return false;
 	}
 	return true;
 }
 
-/* The operand's elements copied to where the runtime may write, or be shown them: `to`, or 0 for a place on the stack. */
+/* The operand's elements copied to where the runtime may write, or be shown
+ * them: `to`, or 0 for a place on the stack. */
 static KRef in_memory(Lower *l, Ref r, KRef to, bool written) {
 	KBuilder *b = &l->k;
 	const Place *p = lower_place(l, r);
@@ -171,11 +193,13 @@ static KRef in_memory(Lower *l, Ref r, KRef to, bool written) {
 	}
 	const uint32_t size = ktype_size(ktype_of((Dtype)ref_ty(l->f, r)->dtype));
 	if (!to) to = k_stack(b, (int64_t)p->count * size);
-	for (uint32_t i = 0; i < p->count; i++) k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
+	for (uint32_t i = 0; i < p->count; i++)
+		k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
 	return to;
 }
 
-/* Memory for result k: its own, or the stack's where the result is going to be registers. */
+/* Memory for result k: its own, or the stack's where the result is going to be
+ * registers. */
 static KRef result_memory(Lower *l, Ref r) {
 	uint32_t count;
 	if (!type_is_small(l->c, ref_type(l->f, r), &count)) return lower_destination(l, r);
@@ -190,7 +214,8 @@ static void set_result(Lower *l, Ref r, KRef at) {
 		return;
 	}
 	KRef *out = ARENA_ARRAY(l->scratch, KRef, count + 1);
-	for (uint32_t i = 0; i < count; i++) out[i] = k_load(b, ktype_of((Dtype)ref_ty(l->f, r)->dtype), KM_UNIFORM, at, k_int(b, i), 0);
+	for (uint32_t i = 0; i < count; i++)
+		out[i] = k_load(b, ktype_of((Dtype)ref_ty(l->f, r)->dtype), KM_UNIFORM, at, k_int(b, i), 0);
 	lower_set_small(l, r, count, out);
 }
 
@@ -226,9 +251,12 @@ void lower_matrix(Lower *l, const Inst *in) {
 	KRef failed;
 	if (in->op == OP_TRISOLVE) {
 		const Ref right = inst_arg(l->f, in, 1);
-		for (uint32_t k = 0; k < 3; k++) flags |= attr_int(l->c, OP_TRISOLVE, in->attr, k) ? 1 << k : 0;
+		for (uint32_t k = 0; k < 3; k++)
+			flags |= attr_int(l->c, OP_TRISOLVE, in->attr, k) ? 1 << k : 0;
 		const KRef x = in_memory(l, right, result_memory(l, result), true);
-		failed = k_factor(b, OP_TRISOLVE, t, flags, (KRef[]){in_memory(l, first, 0, false), x, n, lower_dim(l, ref_ty(l->f, right)->dims[1])});
+		failed = k_factor(b, OP_TRISOLVE, t, flags,
+		                  (KRef[]){in_memory(l, first, 0, false), x, n,
+		                           lower_dim(l, ref_ty(l->f, right)->dims[1])});
 		set_result(l, result, x);
 	} else {
 		const KRef a = in_memory(l, first, result_memory(l, result), true);
@@ -238,19 +266,22 @@ void lower_matrix(Lower *l, const Inst *in) {
 		if (in->op == OP_LU) set_result(l, inst_result(in, 1), p);
 	}
 	if (flags & 4) return; /* a unit triangle has no pivots */
-	k_fail_if(b, k_lt(b, k_int(b, 0), failed), lower_site(l, SITE_MATRIX, in), k_sub(b, failed, k_int(b, 1)), n);
+	k_fail_if(b, k_lt(b, k_int(b, 0), failed), lower_site(l, SITE_MATRIX, in),
+	          k_sub(b, failed, k_int(b, 1)), n);
 	if (in->op != OP_LU) return;
 	const Place *order = lower_place(l, inst_result(in, 1));
-	for (uint32_t i = 0; order->kind == PLACE_SMALL && i < order->count; i++) k_bound(b, order->elements[i], 0, (int64_t)order->count - 1);
+	for (uint32_t i = 0; order->kind == PLACE_SMALL && i < order->count; i++)
+		k_bound(b, order->elements[i], 0, (int64_t)order->count - 1);
 }
 
-/* ---- instructions -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- instructions -------------------------------------------------------- */
 
 bool factor_takes_type(Ctx *c, const Inst *in, TypeId t) {
 	const Type *ty = type_of(c, t);
 	int64_t n;
 	if (in->op != OP_LU && in->op != OP_CHOLESKY && in->op != OP_TRISOLVE) return false;
-	return ty->rank >= 2 && dtype_is_real((Dtype)ty->dtype) && dim_is_const(c, ty->dims[ty->rank - 2], &n) && n <= FACTOR_ROWS;
+	return ty->rank >= 2 && dtype_is_real((Dtype)ty->dtype) &&
+	       dim_is_const(c, ty->dims[ty->rank - 2], &n) && n <= FACTOR_ROWS;
 }
 
 void lower_factor(Lower *l, const Inst *in) {
@@ -262,7 +293,8 @@ void lower_factor(Lower *l, const Inst *in) {
 	if (in->op == OP_TRISOLVE) {
 		Shape right = lower_shape(l, inst_arg(f, in, 1));
 		const uint32_t r = (uint32_t)right.n[right.rank - 1];
-		const bool lower = attr_int(l->c, OP_TRISOLVE, in->attr, 0), adjoint = attr_int(l->c, OP_TRISOLVE, in->attr, 1);
+		const bool lower = attr_int(l->c, OP_TRISOLVE, in->attr, 0),
+				   adjoint = attr_int(l->c, OP_TRISOLVE, in->attr, 1);
 		const bool unit = attr_int(l->c, OP_TRISOLVE, in->attr, 2);
 		const KRef *given = lower_place(l, inst_arg(f, in, 1))->elements;
 		KRef *out = ARENA_ARRAY(l->scratch, KRef, right.count + 1);
@@ -275,7 +307,8 @@ void lower_factor(Lower *l, const Inst *in) {
 		lower_set_small(l, inst_result(in, 0), right.count, out);
 		return;
 	}
-	KRef *out = ARENA_ARRAY(l->scratch, KRef, s.count + 1), *p = ARENA_ARRAY(l->scratch, KRef, count * n + 1);
+	KRef *out = ARENA_ARRAY(l->scratch, KRef, s.count + 1),
+		 *p = ARENA_ARRAY(l->scratch, KRef, count * n + 1);
 	memcpy(out, x, s.count * sizeof *out);
 	for (uint32_t m = 0; m < count && n; m++) {
 		KRef *a = out + m * n * n;

@@ -1,8 +1,11 @@
-/* direct_call.c - a function that is one unit of machine code, called without a frame: what an integrator does with a right-hand side.
+/* direct_call.c - a function that is one unit of machine code, called without a
+ * frame: what an integrator does with a right-hand side.
  *
- * Needs: tier.h, runtime.h. Guarantees: the record of the call, its lengths and the memory of its results are made once; a call sets pointers and
- * numbers and enters the code. Whatever the direct way cannot do (operands of another form, a check that fails and must be told) goes the ordinary
- * way, with the same results.
+ * Needs: tier.h, runtime.h. Guarantees: the record of the call, its lengths and
+ * the memory of its results are made once; a call sets pointers and numbers and
+ * enters the code. Whatever the direct way cannot do (operands of another form,
+ * a check that fails and must be told) goes the ordinary way, with the same
+ * results.
  */
 #include "backend/native/jit/tier.h"
 #include "backend/native/run/runtime.h"
@@ -29,15 +32,18 @@ struct DirectCall {
 	Arena *arena;
 };
 
-/* The only step of the code, when it is a unit and gives all of the function's results. */
+/* The only step of the code, when it is a unit and gives all of the function's
+ * results. */
 static const Step *only_unit(const Code *hot) {
 	const Block *b = &hot->body;
 	if (b->nsteps != 1 || b->steps->inner != eval_native || b->steps->nsyms) return NULL;
 	const NativeUnit *nu = b->steps->site;
 	for (uint32_t k = 0; k < b->nresults; k++) {
 		bool found = false;
-		for (uint32_t i = 0; i < nu->unit->noutputs && b->results[k] >= 0; i++) found |= REF_INDEX(nu->unit->outputs[i].ref) == (uint32_t)b->results[k];
-		for (uint32_t i = 0; i < nu->unit->nresults && b->results[k] >= 0; i++) found |= REF_INDEX(nu->unit->results[i]) == (uint32_t)b->results[k];
+		for (uint32_t i = 0; i < nu->unit->noutputs && b->results[k] >= 0; i++)
+			found |= REF_INDEX(nu->unit->outputs[i].ref) == (uint32_t)b->results[k];
+		for (uint32_t i = 0; i < nu->unit->nresults && b->results[k] >= 0; i++)
+			found |= REF_INDEX(nu->unit->results[i]) == (uint32_t)b->results[k];
 		if (!found) return NULL;
 	}
 	return b->steps;
@@ -61,7 +67,8 @@ static bool settle(DirectCall *d, const Step *s, Frame *f) {
 	for (uint32_t k = 0; k < d->nresults; k++) {
 		d->results[k] = (Value){.kind = V_UNSET};
 		for (uint32_t i = 0; i < u->nresults; i++)
-			if (REF_INDEX(u->results[i]) == (uint32_t)b->results[k]) d->result_from[k] = ~(int32_t)i;
+			if (REF_INDEX(u->results[i]) == (uint32_t)b->results[k])
+				d->result_from[k] = ~(int32_t)i;
 	}
 	for (uint32_t i = 0; i < u->noutputs; i++) {
 		const TypeRef *t = &d->unit->outputs[i];
@@ -94,7 +101,12 @@ static bool settle_in_frame(DirectCall *d, const Step *s, const Value *args) {
 	for (uint32_t i = 0; i < hot->nslots; i++) slots[i] = (Value){.kind = V_UNSET};
 	for (uint32_t i = 0; i < hot->nsyms; i++) syms[i] = -1;
 	for (uint32_t k = 0; k < d->nparams; k++) slots[hot->body.params + k] = args[k];
-	Frame f = {.slots = slots, .consts = hot->consts, .syms = syms, .be = backend_of(d->c), .ctx = d->c, .code = hot};
+	Frame f = {.slots = slots,
+	           .consts = hot->consts,
+	           .syms = syms,
+	           .be = backend_of(d->c),
+	           .ctx = d->c,
+	           .code = hot};
 	bind_syms(&f, hot->body.nsyms, hot->body.syms);
 	bool ok = true;
 	for (uint32_t k = 0; k < d->nparams && ok; k++) ok = has_type(&f, args[k], &hot->params[k]);
@@ -118,7 +130,13 @@ static void make(Ctx *c, void *arg) {
 	const Unit *u = nu->unit;
 	Arena *a = m->arena = arena_new(c);
 	DirectCall *d = m->made = ARENA_ARRAY(a, DirectCall, 1);
-	*d = (DirectCall){.c = c, .code = m->code, .hot = m->hot, .unit = nu, .nparams = m->hot->body.nparams, .nresults = m->hot->body.nresults, .arena = a};
+	*d = (DirectCall){.c = c,
+	                  .code = m->code,
+	                  .hot = m->hot,
+	                  .unit = nu,
+	                  .nparams = m->hot->body.nparams,
+	                  .nresults = m->hot->body.nresults,
+	                  .arena = a};
 	d->arrays = ARENA_ARRAY(a, Source, u->ninputs + 1);
 	d->words = ARENA_ARRAY(a, Source, u->nwords + 1);
 	d->counts = ARENA_ARRAY(a, int64_t, d->nparams + 1);
@@ -147,7 +165,8 @@ DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never) {
 	DirectCall *d = m.made;
 	fn_ref(code->fn);
 	bool ok = settle_in_frame(d, s, args);
-	for (uint32_t k = 0; k < d->nparams; k++) d->counts[k] = args[k].kind == V_TENSOR ? args[k].tensor->count : -1;
+	for (uint32_t k = 0; k < d->nparams; k++)
+		d->counts[k] = args[k].kind == V_TENSOR ? args[k].tensor->count : -1;
 	const int32_t first = d->nresults ? d->result_from[0] : -1;
 	d->first = first >= 0 ? first : -1;
 	if (ok) return d;
@@ -180,7 +199,8 @@ static Status ordinary(DirectCall *d, const Value *args, Tensor *into, const Val
 	if (from->count == into->count && from->dtype == into->dtype) tensor_convert_into(into, from);
 	else st = ST_INTERNAL;
 	tensor_unref(from);
-	if (st == ST_INTERNAL) diag_error(d->c, E_INTERNAL, NO_SPAN, "a function changed the length of its result");
+	if (st == ST_INTERNAL)
+		diag_error(d->c, E_INTERNAL, NO_SPAN, "a function changed the length of its result");
 	return st;
 }
 
@@ -189,19 +209,23 @@ static bool has_memory(DirectCall *d) {
 	for (uint32_t k = 0; k < d->nresults; k++) {
 		if (d->result_from[k] < 0) continue;
 		const Value *v = &d->results[k];
-		if (v->kind != V_TENSOR || !v->tensor->contiguous || !tensor_is_unshared(v->tensor)) return false;
+		if (v->kind != V_TENSOR || !v->tensor->contiguous || !tensor_is_unshared(v->tensor))
+			return false;
 		d->buffers[d->unit->unit->ninputs + (uint32_t)d->result_from[k]] = v->tensor->data;
 	}
 	return true;
 }
 
-/* Not where machine code would read past its end, or reads a constant there that the caller knows nothing of. */
+/* Not where machine code would read past its end, or reads a constant there
+ * that the caller knows nothing of. */
 bool direct_can_fill(const DirectCall *d, const Tensor *into) {
 	if (!unit_reads(into)) return false;
 	const char *end = into->data + (size_t)into->count * dtype_size((Dtype)into->dtype);
 	for (uint32_t i = 0; i < d->unit->unit->ninputs; i++) {
 		const Tensor *x = d->unit->constants[i];
-		if (x && x->data < end && into->data < x->data + (size_t)x->count * dtype_size((Dtype)x->dtype)) return false;
+		if (x && x->data < end &&
+		    into->data < x->data + (size_t)x->count * dtype_size((Dtype)x->dtype))
+			return false;
 	}
 	return true;
 }
@@ -213,18 +237,26 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	const uint32_t nwords = u->nwords + u->nsyms + u->ndims;
 	char here = 0;
 	bool never;
-	if (!be->depth) be->told_diags = UINT32_MAX, be->stack_base = &here; /* from outside, as in code_call_into */
-	bool direct = tier_ready(be, d->code, &never) == d->hot && has_memory(d) && (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));
-	for (uint32_t k = 0; k < d->nparams; k++) direct &= d->counts[k] == (args[k].kind == V_TENSOR ? args[k].tensor->count : -1);
+	/* from outside, as in code_call_into */
+	if (!be->depth) be->told_diags = UINT32_MAX, be->stack_base = &here;
+	bool direct = tier_ready(be, d->code, &never) == d->hot && has_memory(d) &&
+	              (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));
+	for (uint32_t k = 0; k < d->nparams; k++)
+		direct &= d->counts[k] == (args[k].kind == V_TENSOR ? args[k].tensor->count : -1);
 	for (uint32_t i = 0; i < u->ninputs && direct; i++) {
 		const Value *v = nu->constants[i] ? NULL : source_value(d->arrays[i], args);
 		direct = !v || (v->kind == V_TENSOR && unit_reads(v->tensor));
 		if (direct) d->buffers[i] = v ? v->tensor->data : nu->constants[i]->data;
 	}
 	if (UNLIKELY(!direct)) return ordinary(d, args, into, results);
-	for (uint32_t i = 0; i < u->nwords; i++) d->memory[i] = unit_word(source_value(d->words[i], args));
+	for (uint32_t i = 0; i < u->nwords; i++)
+		d->memory[i] = unit_word(source_value(d->words[i], args));
 	if (into && d->first >= 0) d->buffers[u->ninputs + (uint32_t)d->first] = into->data;
-	NativeCall call = {.buffers = d->buffers, .words = d->memory, .results = d->memory + nwords, .hosts = u->hosts, .unit = u};
+	NativeCall call = {.buffers = d->buffers,
+	                   .words = d->memory,
+	                   .results = d->memory + nwords,
+	                   .hosts = u->hosts,
+	                   .unit = u};
 	const double from = UNLIKELY(be->profile != NULL) ? clock_seconds() : 0;
 	Status st = native_run(be, nu->entry, &call);
 	if (UNLIKELY(be->profile != NULL)) profile_add(be, d->unit, clock_seconds() - from);
@@ -232,7 +264,9 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	be->counters.calls++;
 	if (UNLIKELY(st != ST_OK)) return call.site >= 0 ? ordinary(d, args, into, results) : st;
 	for (uint32_t k = 0; k < d->nresults; k++)
-		if (d->result_from[k] < 0) d->results[k] = unit_number(nu->result_dtypes[~d->result_from[k]], call.results[~d->result_from[k]]);
+		if (d->result_from[k] < 0)
+			d->results[k] = unit_number(nu->result_dtypes[~d->result_from[k]],
+			                            call.results[~d->result_from[k]]);
 	*results = d->results;
 	return ST_OK;
 }

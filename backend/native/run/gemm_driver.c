@@ -1,13 +1,23 @@
-/* gemm_driver.c - a large product of matrices by the code generator's register tiles.
+/* gemm_driver.c - a large product of matrices by the code generator's register
+ * tiles.
  *
- * Needs: gemm_driver.h, cpu.h for the caches. Guarantees: what gemm_driver.h says.
+ * Needs: gemm_driver.h, cpu.h for the caches. Guarantees: what gemm_driver.h
+ * says.
  *
- * Of B blocks of TILES_DEPTH rows are packed panel by panel, each as wide as a tile, once for all threads; blocks of A's rows stay in the second cache and pass all panels. Where A's
- * columns are no neighbours its blocks are packed, too, a vector's length of rows with a column as neighbours. A B by rows of four times the second cache at most is read where it lies: packed
- * by two threads it has to come from the other's cache, and 256 x 256 in f64 took 1.39 times as long where these are far from each other, 1.05 where they are near (f32: 1.33 and 1.11); at twice
- * this size it makes no difference, and 2048 x 2048 takes 5 % longer. A by rows as it lies is 1 to 3 % faster than packed at all these sizes. Measured on a Zen 5 (one thread, processor time, beside a busy
- * machine) at n = 1024: depths of 128, 256, 384 and 512 take 1.18, 1, 0.97 and 0.95 in f64; panels of 2 vectors instead of 3 are some 5 % slower; panels for twice the second cache
- * instead of once 1 % faster, since A is packed less often.
+ * Of B blocks of TILES_DEPTH rows are packed panel by panel, each as wide as a
+ * tile, once for all threads; blocks of A's rows stay in the second cache and
+ * pass all panels. Where A's columns are no neighbours its blocks are packed,
+ * too, a vector's length of rows with a column as neighbours. A B by rows of
+ * four times the second cache at most is read where it lies: packed by two
+ * threads it has to come from the other's cache, and 256 x 256 in f64 took 1.39
+ * times as long where these are far from each other, 1.05 where they are near
+ * (f32: 1.33 and 1.11); at twice this size it makes no difference, and 2048 x
+ * 2048 takes 5 % longer. A by rows as it lies is 1 to 3 % faster than packed at
+ * all these sizes. Measured on a Zen 5 (one thread, processor time, beside a
+ * busy machine) at n = 1024: depths of 128, 256, 384 and 512 take 1.18, 1, 0.97
+ * and 0.95 in f64; panels of 2 vectors instead of 3 are some 5 % slower; panels
+ * for twice the second cache instead of once 1 % faster, since A is packed less
+ * often.
  */
 #include "backend/native/run/gemm_driver.h"
 #include "backend/native/cpu.h"
@@ -15,9 +25,7 @@
 
 enum { BLOCK_ROWS = 96 /* a multiple of all lanes */, LINES = 8 };
 
-static int64_t up(int64_t x, int64_t unit) {
-	return (x + unit - 1) / unit * unit;
-}
+static int64_t up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
 int64_t tiles_columns(const NativeTiles *t, int64_t size) {
 	const int64_t fit = 2 * (int64_t)native_target()->l2_bytes / (TILES_DEPTH * size);
@@ -34,17 +42,21 @@ int64_t tiles_panels_room(const NativeTiles *t, int64_t size, int64_t columns) {
 }
 
 /* Of each block of depth in turn, all panels. */
-static int64_t panel_at(const NativeTiles *t, int64_t size, int64_t n, int64_t p, int64_t depth, int64_t j) {
+static int64_t panel_at(const NativeTiles *t, int64_t size, int64_t n, int64_t p, int64_t depth,
+                        int64_t j) {
 	return (p * up(n, t->columns) + j * depth) * size;
 }
 
-/* `wide` neighbours of each of k lines that are `step` bytes apart, one line after the other; past the first `there` of them 0. */
-#define PACK_LINES(BYTES)                                                                                    \
+/* `wide` neighbours of each of k lines that are `step` bytes apart, one line
+ * after the other; past the first `there` of them 0. */
+#define PACK_LINES(BYTES)                                                                          \
 	for (int64_t p = 0; p < k; p++, o += (BYTES), from += step) memcpy(o, from, (BYTES))
-static void pack_lines(char *o, const char *from, int64_t step, int64_t k, int64_t wide, int64_t there, int64_t size) {
+static void pack_lines(char *o, const char *from, int64_t step, int64_t k, int64_t wide,
+                       int64_t there, int64_t size) {
 	if (there < wide) {
 		memset(o, 0, (size_t)(k * wide * size));
-		for (int64_t p = 0; p < k; p++, o += wide * size, from += step) memcpy(o, from, (size_t)(there * size));
+		for (int64_t p = 0; p < k; p++, o += wide * size, from += step)
+			memcpy(o, from, (size_t)(there * size));
 		return;
 	}
 	switch (wide * size) { /* what tiles have */
@@ -55,23 +67,30 @@ static void pack_lines(char *o, const char *from, int64_t step, int64_t k, int64
 }
 
 /* The same for any strides. */
-#define PACK_APART(T)                                                                                        \
-	for (int64_t p = 0; p < k; p++)                                                                          \
-		for (int64_t j = 0; j < wide; j++) ((T *)(void *)o)[p * wide + j] = j < there ? ((const T *)(const void *)from)[p * step + j * apart] : 0
-static void pack_apart(char *o, const char *from, int64_t step, int64_t apart, int64_t k, int64_t wide, int64_t there, int64_t size) {
+#define PACK_APART(T)                                                                              \
+	for (int64_t p = 0; p < k; p++)                                                                \
+		for (int64_t j = 0; j < wide; j++)                                                         \
+	((T *)(void *)o)[p * wide + j] =                                                               \
+		j < there ? ((const T *)(const void *)from)[p * step + j * apart] : 0
+static void pack_apart(char *o, const char *from, int64_t step, int64_t apart, int64_t k,
+                       int64_t wide, int64_t there, int64_t size) {
 	if (size == 8) PACK_APART(double);
 	else PACK_APART(float);
 }
 
-/* Panels of `wide` out of n, of each k lines; panels are `lines` long. A panel that is turned writes a few lines further than it goes, which come later; for the last one
- * there is room. */
-static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, int64_t apart, int64_t k, int64_t lines, int64_t n, int64_t wide, int64_t size) {
+/* Panels of `wide` out of n, of each k lines; panels are `lines` long. A panel
+ * that is turned writes a few lines further than it goes, which come later; for
+ * the last one there is room. */
+static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, int64_t apart,
+                 int64_t k, int64_t lines, int64_t n, int64_t wide, int64_t size) {
 	const char *from = data;
 	/* a few lines from one end to the other, as they lie in memory */
 	for (int64_t p = 0; apart == 1 && p < k; p += LINES)
 		for (int64_t j = 0; j < n; j += wide)
-			pack_lines(o + (j * lines + p * wide) * size, from + (p * step + j) * size, step * size, k - p < LINES ? k - p : LINES, wide, n - j < wide ? n - j : wide, size);
-	for (int64_t j = 0; apart != 1 && j < n; j += wide, o += wide * lines * size, from += wide * apart * size) {
+			pack_lines(o + (j * lines + p * wide) * size, from + (p * step + j) * size, step * size,
+			           k - p < LINES ? k - p : LINES, wide, n - j < wide ? n - j : wide, size);
+	for (int64_t j = 0; apart != 1 && j < n;
+	     j += wide, o += wide * lines * size, from += wide * apart * size) {
 		const int64_t there = n - j < wide ? n - j : wide;
 		if (step == 1) t->turn(o, from, apart * size, there, wide, k);
 		else pack_apart(o, from, step, apart, k, wide, there, size);
@@ -81,66 +100,89 @@ static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, 
 /* So many lines of all panels are a part. */
 enum { PACK_LINES_IN_PART = 64 };
 
-int64_t tiles_packs(int64_t k) {
-	return (k + PACK_LINES_IN_PART - 1) / PACK_LINES_IN_PART;
-}
+int64_t tiles_packs(int64_t k) { return (k + PACK_LINES_IN_PART - 1) / PACK_LINES_IN_PART; }
 
-void tiles_pack(const NativeTiles *t, int64_t size, int64_t n, int64_t k, BlasMatrix b, int64_t part, char *panels) {
-	const int64_t first = part * PACK_LINES_IN_PART, p = first / TILES_DEPTH * TILES_DEPTH, depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
+void tiles_pack(const NativeTiles *t, int64_t size, int64_t n, int64_t k, BlasMatrix b,
+                int64_t part, char *panels) {
+	const int64_t first = part * PACK_LINES_IN_PART, p = first / TILES_DEPTH * TILES_DEPTH,
+				  depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
 	int64_t lines = k - first < PACK_LINES_IN_PART ? k - first : PACK_LINES_IN_PART;
-	if (depth % t->lanes) { /* what is turned goes on into the next panel: the first part does all of them in order */
+	/* what is turned goes on into the next panel: the first part does all of
+	 * them in order */
+	if (depth % t->lanes) {
 		if (first != p) return;
 		lines = depth;
 	}
 	const char *from = (const char *)b.data + first * b.row_stride * size;
-	pack(t, panels + (panel_at(t, size, n, p, depth, 0) + (first - p) * t->columns * size), from, b.row_stride, b.column_stride, lines, depth, n, t->columns, size);
+	pack(t, panels + (panel_at(t, size, n, p, depth, 0) + (first - p) * t->columns * size), from,
+	     b.row_stride, b.column_stride, lines, depth, n, t->columns, size);
 }
 
 bool tiles_read(int64_t size, int64_t n, int64_t k, BlasMatrix b) {
-	return b.column_stride == 1 && (double)n * (double)k * (double)size <= 4.0 * (double)native_target()->l2_bytes;
+	return b.column_stride == 1 &&
+	       (double)n * (double)k * (double)size <= 4.0 * (double)native_target()->l2_bytes;
 }
 
-/* One tile's rows by the panel at column j; of the last one, where a vector of columns or more is missing, vector by vector. Operands as numbers: of structures
- * compilers move two words at a time through the lower part of a vector register, and so wait for the last tile's sums, a twentieth of all the time. */
-static void tile(const NativeTiles *t, int64_t size, int64_t rows, int64_t n, int64_t depth, int64_t j, const char *a, int64_t a_row, int64_t a_step, const char *b, int64_t b_step, char *o,
-                 int64_t leading, bool add) {
+/* One tile's rows by the panel at column j; of the last one, where a vector of
+ * columns or more is missing, vector by vector. Operands as numbers: of
+ * structures compilers move two words at a time through the lower part of a
+ * vector register, and so wait for the last tile's sums, a twentieth of all the
+ * time. */
+static void tile(const NativeTiles *t, int64_t size, int64_t rows, int64_t n, int64_t depth,
+                 int64_t j, const char *a, int64_t a_row, int64_t a_step, const char *b,
+                 int64_t b_step, char *o, int64_t leading, bool add) {
 	const int64_t left = n - j;
 	if (left > t->columns - t->lanes) {
-		(left < t->columns ? t->ragged : t->whole)(o, leading * size, size, a, a_row, a_step, b, b_step, rows, depth, left, add, 1, NULL);
+		(left < t->columns ? t->ragged : t->whole)(o, leading * size, size, a, a_row, a_step, b,
+		                                           b_step, rows, depth, left, add, 1, NULL);
 		return;
 	}
-	for (int64_t v = 0; v < left; v += t->lanes) t->single(o + v * size, leading * size, size, a, a_row, a_step, b + v * size, b_step, rows, depth, left - v, add, 1, NULL);
+	for (int64_t v = 0; v < left; v += t->lanes)
+		t->single(o + v * size, leading * size, size, a, a_row, a_step, b + v * size, b_step, rows,
+		          depth, left - v, add, 1, NULL);
 }
 
-void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, BlasMatrix b, const char *panels, char *o, int64_t leading,
-                   bool accumulate, char *room) {
+void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n,
+                   int64_t k, BlasMatrix a, BlasMatrix b, const char *panels, char *o,
+                   int64_t leading, bool accumulate, char *room) {
 	const bool packed = a.column_stride != 1;
 	const int64_t at_once = packed ? t->rows : BLOCK_ROWS;
-	const int64_t a_row = packed ? size : a.row_stride * size, a_step = packed ? t->lanes * size : size, b_step = panels ? t->columns * size : b.row_stride * size;
+	const int64_t a_row = packed ? size : a.row_stride * size,
+				  a_step = packed ? t->lanes * size : size,
+				  b_step = panels ? t->columns * size : b.row_stride * size;
 	for (int64_t p = 0; p < k; p += TILES_DEPTH) {
 		const int64_t depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
 		for (int64_t i = 0; i < m; i += BLOCK_ROWS) {
 			if (ctx_interrupted(c)) return;
 			const int64_t high = m - i < BLOCK_ROWS ? m - i : BLOCK_ROWS;
-			const char *rows = (const char *)a.data + (i * a.row_stride + p * a.column_stride) * size;
-			if (packed) pack(t, room, rows, a.column_stride, a.row_stride, depth, depth, high, t->lanes, size);
+			const char *rows =
+				(const char *)a.data + (i * a.row_stride + p * a.column_stride) * size;
+			if (packed)
+				pack(t, room, rows, a.column_stride, a.row_stride, depth, depth, high, t->lanes,
+				     size);
 			for (int64_t j = 0; j < n; j += t->columns) {
-				const char *of_b = panels ? panels + panel_at(t, size, n, p, depth, j) : (const char *)b.data + (p * b.row_stride + j) * size;
+				const char *of_b = panels ? panels + panel_at(t, size, n, p, depth, j)
+				                          : (const char *)b.data + (p * b.row_stride + j) * size;
 				for (int64_t r = 0; r < high; r += at_once) {
-					const char *of_a = packed ? room + (r / t->lanes * t->lanes * depth + r % t->lanes) * size : rows + r * a_row;
-					tile(t, size, high - r < at_once ? high - r : at_once, n, depth, j, of_a, a_row, a_step, of_b, b_step, o + ((i + r) * leading + j) * size, leading, accumulate || p);
+					const char *of_a =
+						packed ? room + (r / t->lanes * t->lanes * depth + r % t->lanes) * size
+							   : rows + r * a_row;
+					tile(t, size, high - r < at_once ? high - r : at_once, n, depth, j, of_a, a_row,
+					     a_step, of_b, b_step, o + ((i + r) * leading + j) * size, leading,
+					     accumulate || p);
 				}
 			}
 		}
 	}
 }
 
-/* ---- a matrix by its own transpose ------------------------------------------------------------------------------------------------------------- */
+/* ---- a matrix by its own transpose --------------------------------------- */
 
 int64_t tiles_own_parts(const NativeTiles *t, int64_t m) {
 	const int64_t high = TILES_OWN_ROWS, wide = up(TILES_OWN_COLUMNS, t->columns);
 	int64_t parts = 0;
-	for (int64_t i = 0; i < m; i += high) parts += ((i + high < m ? i + high : m) + wide - 1) / wide;
+	for (int64_t i = 0; i < m; i += high)
+		parts += ((i + high < m ? i + high : m) + wide - 1) / wide;
 	return parts;
 }
 
@@ -148,7 +190,8 @@ TilesBlock tiles_own_block(const NativeTiles *t, int64_t m, int64_t part) {
 	const int64_t wide = up(TILES_OWN_COLUMNS, t->columns);
 	int64_t i = (m - 1) / TILES_OWN_ROWS * TILES_OWN_ROWS;
 	for (;; i -= TILES_OWN_ROWS) {
-		const int64_t end = i + TILES_OWN_ROWS < m ? i + TILES_OWN_ROWS : m, across = (end + wide - 1) / wide;
+		const int64_t end = i + TILES_OWN_ROWS < m ? i + TILES_OWN_ROWS : m,
+					  across = (end + wide - 1) / wide;
 		if (part >= across) {
 			part -= across;
 			continue;
@@ -157,13 +200,18 @@ TilesBlock tiles_own_block(const NativeTiles *t, int64_t m, int64_t part) {
 	}
 }
 
-void tiles_own_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t k, TilesBlock b, const char *panels, char *o, int64_t leading, bool accumulate) {
+void tiles_own_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t k,
+                       TilesBlock b, const char *panels, char *o, int64_t leading,
+                       bool accumulate) {
 	for (int64_t p = 0; p < k; p += TILES_DEPTH) {
 		const int64_t depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
 		if (ctx_interrupted(c)) return;
 		for (int64_t j = b.column; j < b.columns_end; j += t->columns)
 			for (int64_t r = j > b.row ? j : b.row; r < b.rows_end; r += t->rows)
-				tile(t, size, b.rows_end - r < t->rows ? b.rows_end - r : t->rows, m, depth, j, panels + panel_at(t, size, m, p, depth, r / t->columns * t->columns) + r % t->columns * size,
-				     size, t->columns * size, panels + panel_at(t, size, m, p, depth, j), t->columns * size, o + (r * leading + j) * size, leading, accumulate || p);
+				tile(t, size, b.rows_end - r < t->rows ? b.rows_end - r : t->rows, m, depth, j,
+				     panels + panel_at(t, size, m, p, depth, r / t->columns * t->columns) +
+				         r % t->columns * size,
+				     size, t->columns * size, panels + panel_at(t, size, m, p, depth, j),
+				     t->columns * size, o + (r * leading + j) * size, leading, accumulate || p);
 	}
 }

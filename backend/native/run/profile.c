@@ -1,7 +1,10 @@
-/* profile.c - how often and how long each piece of machine code ran, by the user's lines; and kernel code for developers to look at.
+/* profile.c - how often and how long each piece of machine code ran, by the
+ * user's lines; and kernel code for developers to look at.
  *
- * Needs: describe.h, tier.h. Guarantees: costs a comparison for each call while it is off; figures stay when the functions they are of are gone; where
- * memory fails a call is not counted. One kernel is one function and one set of lines: a function that is compiled again counts on.
+ * Needs: describe.h, tier.h. Guarantees: costs a comparison for each call while
+ * it is off; figures stay when the functions they are of are gone; where memory
+ * fails a call is not counted. One kernel is one function and one set of lines:
+ * a function that is compiled again counts on.
  */
 #include "backend/native/explain/describe.h"
 #include "backend/native/jit/tier.h"
@@ -29,7 +32,8 @@ static Figure *figure_of(Backend *be, const Unit *u) {
 	lines_print(&place, &lines);
 	text_add(&place, "", 1);
 	Figure *k = be->profile->first;
-	while (k && !place.failed && (strcmp(k->shown.name, name) || strcmp(k->shown.place, place.at))) k = k->next;
+	while (k && !place.failed && (strcmp(k->shown.name, name) || strcmp(k->shown.place, place.at)))
+		k = k->next;
 	const size_t n = strlen(name) + 1, bytes = sizeof *k + n + place.n;
 	if (!k && !place.failed && (k = heap_alloc(c, bytes))) {
 		*k = (Figure){.next = be->profile->first, .bytes = bytes};
@@ -50,7 +54,8 @@ void profile_add(Backend *be, NativeUnit *nu, double seconds) {
 
 bool backend_profile(Ctx *c) {
 	Backend *be = backend_of(c);
-	if (!be->profile && (be->profile = heap_alloc(c, sizeof *be->profile))) *be->profile = (Profile){0};
+	if (!be->profile && (be->profile = heap_alloc(c, sizeof *be->profile)))
+		*be->profile = (Profile){0};
 	return be->profile != NULL;
 }
 
@@ -68,7 +73,7 @@ void profile_free(Ctx *c, Profile *p) {
 	if (p) heap_free(c, p, sizeof *p);
 }
 
-/* ---- kernel code --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- kernel code --------------------------------------------------------- */
 
 void backend_set_dump(Ctx *c, void (*write)(void *ud, const char *text, size_t n), void *ud) {
 	Backend *be = backend_of(c);
@@ -80,7 +85,8 @@ void dump_units(Backend *be, const NativePlan *p) {
 	for (uint32_t i = 0; i < p->units.n; i++) {
 		Text t;
 		text_init(&t, be->ctx);
-		text_format(&t, "unit %u of %s\n", i + 1, p->f->name ? atom_text(be->ctx, p->f->name) : "a function without a name");
+		text_format(&t, "unit %u of %s\n", i + 1,
+		            p->f->name ? atom_text(be->ctx, p->f->name) : "a function without a name");
 		kmodule_print(&t, p->units.at[i]->unit->module);
 		if (!t.failed) be->dump(be->dump_ud, t.at, t.n);
 		text_free(&t);

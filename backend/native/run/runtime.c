@@ -1,11 +1,15 @@
-/* runtime.c - what generated code calls: parallel loops, polls, scratch memory, copies, large products; and the way into it.
+/* runtime.c - what generated code calls: parallel loops, polls, scratch memory,
+ * copies, large products; and the way into it.
  *
- * Needs: runtime.h, thread_pool.h, blas.h. Guarantees: results, and which failure is told, do not depend on the number of threads; the memory a call
+ * Needs: runtime.h, thread_pool.h, blas.h. Guarantees: results, and which
+ * failure is told, do not depend on the number of threads; the memory a call
  * takes is charged to its context; a call that fails leaves nothing behind.
  *
- * Each call of an entry has a Run on the C stack, and each part of a parallel loop has its own, with its own copy of the call's record: nothing
- * that generated code writes into the record is shared between threads. Scratch memory lies on stacks of slabs: one for the call (arena), one
- * for the calling thread and one for each worker (scratch), all kept in the backend's state.
+ * Each call of an entry has a Run on the C stack, and each part of a parallel
+ * loop has its own, with its own copy of the call's record: nothing that
+ * generated code writes into the record is shared between threads. Scratch
+ * memory lies on stacks of slabs: one for the call (arena), one for the calling
+ * thread and one for each worker (scratch), all kept in the backend's state.
  */
 #include "backend/native/run/runtime.h"
 #include "backend/native/unit.h"
@@ -19,13 +23,14 @@
 #include <sys/mman.h>
 
 #define LINE ((size_t)64)
-#define SLAB_BYTES ((size_t)64 * 1024)        /* the first slab of a stack */
+#define SLAB_BYTES ((size_t)64 * 1024) /* the first slab of a stack */
 #define SLAB_GROWS_TO ((size_t)16 * 1024 * 1024)
-#define KEEP_BYTES ((size_t)32 * 1024 * 1024)  /* of scratch that stays allocated between calls */
+#define KEEP_BYTES ((size_t)32 * 1024 * 1024)    /* of scratch that stays allocated between calls */
 #define STACK_BYTES ((ptrdiff_t)5 * 1024 * 1024) /* of an 8 MB stack, as in run.c */
-#define CALL_BYTES ((ptrdiff_t)2048)           /* of it that one nested call of generated code is taken to need */
+/* of it that one nested call of generated code is taken to need */
+#define CALL_BYTES ((ptrdiff_t)2048)
 
-/* ---- scratch memory ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- scratch memory ------------------------------------------------------ */
 
 typedef struct Slab {
 	struct Slab *next;
@@ -33,12 +38,15 @@ typedef struct Slab {
 	char *at;
 } Slab;
 
-/* A thread's. Blocks after `now` are unused. Those of different threads are on different lines. */
+/* A thread's. Blocks after `now` are unused. Those of different threads are on
+ * different lines. */
 typedef struct Stack {
 	_Alignas(64) Slab *first;
 	Slab *now;
 	size_t bytes;
-	uint64_t work; /* that its parts of parallel loops did, ever; who runs them writes it, the loop's caller reads it afterwards */
+	/* that its parts of parallel loops did, ever; who runs them writes it,
+	 * the loop's caller reads it afterwards */
+	uint64_t work;
 } Stack;
 
 typedef struct Mark {
@@ -50,16 +58,14 @@ typedef struct NativeState {
 	Stack arena, scratch;
 	Stack *workers; /* of the pool's workers 1 .. nworkers */
 	uint32_t nworkers, depth;
-	uint64_t counted; /* of the stacks' work */
-	NativeTrace trace;   /* of the call that failed last */
-	size_t bytes;        /* of this record */
+	uint64_t counted;  /* of the stacks' work */
+	NativeTrace trace; /* of the call that failed last */
+	size_t bytes;      /* of this record */
 	void *block, *workers_block;
 	size_t workers_bytes;
 } NativeState;
 
-static Mark stack_mark(const Stack *s) {
-	return (Mark){s->now, s->now ? s->now->used : 0};
-}
+static Mark stack_mark(const Stack *s) { return (Mark){s->now, s->now ? s->now->used : 0}; }
 
 static void stack_release(Stack *s, Mark m) {
 	if (s->now == m.now) {
@@ -85,7 +91,8 @@ static Slab *slab_new(Ctx *c, size_t room) {
 	return b;
 }
 
-/* `bytes` from a 64-byte boundary with 64 more behind them; NULL when memory fails. */
+/* `bytes` from a 64-byte boundary with 64 more behind them; NULL when memory
+ * fails. */
 static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 	if (bytes < 0 || bytes > INT64_MAX / 4) return NULL;
 	const size_t need = (((size_t)bytes + LINE - 1) & ~(LINE - 1)) + LINE;
@@ -95,7 +102,9 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 		b = b->next;
 	}
 	if (!b) {
-		size_t room = s->bytes < SLAB_BYTES ? SLAB_BYTES : s->bytes < SLAB_GROWS_TO ? s->bytes : SLAB_GROWS_TO;
+		size_t room = s->bytes < SLAB_BYTES      ? SLAB_BYTES
+		              : s->bytes < SLAB_GROWS_TO ? s->bytes
+		                                         : SLAB_GROWS_TO;
 #ifdef ATLED_STRESS
 		room = 0;
 #endif
@@ -114,14 +123,15 @@ static void *stack_push(Ctx *c, Stack *s, int64_t bytes) {
 
 static void *nowhere;
 
-/* Reserves up to 256 GiB of addresses, less where the system refuses. Pages that
- * are only read take no memory. A read beyond the reserve would need an empty
- * array whose other axes have that many bytes. */
+/* Reserves up to 256 GiB of addresses, less where the system refuses. Pages
+ * that are only read take no memory. A read beyond the reserve would need an
+ * empty array whose other axes have that many bytes. */
 static void reserve_nowhere(void) {
 	static const char little[4096] __attribute__((aligned(64)));
 	nowhere = (void *)(uintptr_t)little;
 	for (int bits = 38; bits > 16; bits -= 3) {
-		void *at = mmap(NULL, (size_t)1 << bits, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		void *at = mmap(NULL, (size_t)1 << bits, PROT_READ,
+		                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (at == MAP_FAILED) continue;
 #ifdef MADV_DONTDUMP
 		madvise(at, (size_t)1 << bits, MADV_DONTDUMP);
@@ -136,7 +146,6 @@ void *native_nowhere(void) {
 	pthread_once(&once, reserve_nowhere);
 	return nowhere;
 }
-
 
 static void stack_free(Ctx *c, Stack *s) {
 	for (Slab *b = s->first; b;) {
@@ -188,9 +197,7 @@ void native_state_free(Ctx *c, NativeState *s) {
 	heap_free(c, s->block, s->bytes);
 }
 
-size_t native_state_bytes(const Backend *be) {
-	return be->native ? stacks_bytes(be->native) : 0;
-}
+size_t native_state_bytes(const Backend *be) { return be->native ? stacks_bytes(be->native) : 0; }
 
 /* Room for the stacks of a pool of that width; no part is running. */
 static bool reserve_workers(Ctx *c, NativeState *s, uint32_t n) {
@@ -208,20 +215,23 @@ static bool reserve_workers(Ctx *c, NativeState *s, uint32_t n) {
 	return true;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
-/* One parallel loop, shared by its parts. What a part begins with is one line of the cache, which is written where something fails. */
+/* One parallel loop, shared by its parts. What a part begins with is one line
+ * of the cache, which is written where something fails. */
 typedef struct Shared {
 	_Alignas(64) Backend *be;
 	NativeState *state;
-	const NativeCall *call; /* as it was when the loop began; nobody changes it until the loop ends */
+	/* as it was when the loop began; nobody changes it until the loop ends */
+	const NativeCall *call;
 	NativeBody body;
 	void *env;
-	Stack *workers;             /* of the state, whose own line the caller writes to at each loop */
-	atomic_int halt;            /* a Status: everybody stops */
-	_Atomic int64_t lowest;     /* failed part of the lowest number so far: parts above it need not run */
-	pthread_mutex_t lock;       /* of the arena, and of: */
-	int32_t status;             /* how part `lowest` failed */
+	Stack *workers;  /* of the state, whose own line the caller writes to at each loop */
+	atomic_int halt; /* a Status: everybody stops */
+	/* failed part of the lowest number so far: parts above it need not run */
+	_Atomic int64_t lowest;
+	pthread_mutex_t lock; /* of the arena, and of: */
+	int32_t status;       /* how part `lowest` failed */
 	int64_t site, fail_a, fail_b;
 	NativeTrace trace;
 } Shared;
@@ -233,13 +243,11 @@ typedef struct Run {
 	int64_t granted; /* poll_left as it was last set */
 	Shared *shared;  /* NULL outside of parallel loops */
 	int64_t part, worked;
-	bool worker;     /* not the context's thread */
+	bool worker; /* not the context's thread */
 	NativeTrace *trace;
 } Run;
 
-static Run *run_of(const NativeCall *call) {
-	return call->runtime;
-}
+static Run *run_of(const NativeCall *call) { return call->runtime; }
 
 /* Work since the last poll; grants more. */
 static uint64_t work_done(NativeCall *call, Run *r) {
@@ -264,7 +272,8 @@ int32_t atled_rt_poll(NativeCall *call) {
 	}
 	const int halted = atomic_load_explicit(&s->halt, memory_order_relaxed);
 	if (halted) return halted;
-	if (atomic_load_explicit(&s->lowest, memory_order_relaxed) < r->part) return ST_INTERRUPTED; /* nobody will ask why */
+	/* nobody will ask why */
+	if (atomic_load_explicit(&s->lowest, memory_order_relaxed) < r->part) return ST_INTERRUPTED;
 	if (r->worker) {
 		r->worked += (int64_t)used;
 		return NATIVE_OK;
@@ -273,7 +282,8 @@ int32_t atled_rt_poll(NativeCall *call) {
 	return st == ST_OK ? NATIVE_OK : halt(s, st);
 }
 
-void atled_rt_progress(NativeCall *call, int64_t site, int64_t step, int64_t steps, const void *values) {
+void atled_rt_progress(NativeCall *call, int64_t site, int64_t step, int64_t steps,
+                       const void *values) {
 	Ctx *c = run_of(call)->be->ctx;
 	const Unit *u = call->unit;
 	switch (site) {
@@ -305,14 +315,15 @@ void *atled_rt_scratch(NativeCall *call, int64_t bytes) {
 }
 
 void atled_rt_copy(void *to, const void *from, int64_t bytes) {
-	if (bytes > 0 && to != from) memmove(to, from, (size_t)bytes); /* an output may have its input's memory */
+	/* an output may have its input's memory */
+	if (bytes > 0 && to != from) memmove(to, from, (size_t)bytes);
 }
 
 void atled_rt_zero(void *at, int64_t bytes) {
 	if (bytes > 0) memset(at, 0, (size_t)bytes);
 }
 
-/* ---- parallel loops ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- parallel loops ------------------------------------------------------ */
 
 static void part_failed(Shared *s, const NativeCall *call, int64_t part, int32_t status) {
 	pthread_mutex_lock(&s->lock);
@@ -336,11 +347,18 @@ static inline void end_streams(void) {
 
 static void run_part(void *ud, int64_t part) {
 	Shared *s = ud;
-	if (atomic_load_explicit(&s->halt, memory_order_relaxed) || atomic_load_explicit(&s->lowest, memory_order_relaxed) < part) return;
+	if (atomic_load_explicit(&s->halt, memory_order_relaxed) ||
+	    atomic_load_explicit(&s->lowest, memory_order_relaxed) < part)
+		return;
 	const int w = pool_worker();
 	NativeTrace trace;
 	trace.n = 0;
-	Run r = {.be = s->be, .state = s->state, .shared = s, .part = part, .worker = w != 0, .trace = &trace};
+	Run r = {.be = s->be,
+	         .state = s->state,
+	         .shared = s,
+	         .part = part,
+	         .worker = w != 0,
+	         .trace = &trace};
 	r.scratch = w ? &s->workers[w - 1] : &s->state->scratch;
 	NativeCall call = *s->call;
 	call.runtime = &r;
@@ -354,7 +372,8 @@ static void run_part(void *ud, int64_t part) {
 	if (st != NATIVE_OK) part_failed(s, &call, part, st);
 }
 
-/* Work of parts is accounted for where it is done or at the end, so this poll is for the interrupt and the clock. */
+/* Work of parts is accounted for where it is done or at the end, so this poll
+ * is for the interrupt and the clock. */
 static Status watch_parts(void *ud) {
 	Shared *s = ud;
 	Status st = (Status)atomic_load_explicit(&s->halt, memory_order_relaxed);
@@ -393,8 +412,15 @@ static int32_t parallel_alone(NativeCall *call, NativeBody body, void *env, int6
 int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts) {
 	Run *r = run_of(call);
 	Pool *pool = nparts > 1 && !r->shared ? pool_of(r->be) : NULL;
-	if (!pool || !reserve_workers(r->be->ctx, r->state, (uint32_t)pool_width(pool) - 1)) return parallel_alone(call, body, env, nparts);
-	Shared s = {.be = r->be, .state = r->state, .call = call, .body = body, .env = env, .workers = r->state->workers, .lowest = INT64_MAX};
+	if (!pool || !reserve_workers(r->be->ctx, r->state, (uint32_t)pool_width(pool) - 1))
+		return parallel_alone(call, body, env, nparts);
+	Shared s = {.be = r->be,
+	            .state = r->state,
+	            .call = call,
+	            .body = body,
+	            .env = env,
+	            .workers = r->state->workers,
+	            .lowest = INT64_MAX};
 	pthread_mutex_init(&s.lock, NULL);
 	pool_run_watched(pool, nparts, run_part, &s, watch_parts);
 	pthread_mutex_destroy(&s.lock);
@@ -410,15 +436,26 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 	return s.status;
 }
 
-/* ---- large products ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- large products ------------------------------------------------------ */
 
-/* BLAS packs the other operand anew for each part: parts of 128 rows cost 3 to 9 %, of 256 rows 1 to 7 % (f64, 256 .. 1024 rows; by columns it is
- * twice that). Without parts there would be no threads, so: from 128 rows on up to 8 parts, then by 256. Where C is wide, parts that are nearly squares pack
- * less of both operands, (rows + columns) k numbers: 512 x 1024 of 2048 x 2048 is 3 to 10 % faster than 256 x 2048. At 1024 and less squares gained nothing. */
+/* BLAS packs the other operand anew for each part: parts of 128 rows cost 3 to
+ * 9 %, of 256 rows 1 to 7 % (f64, 256 .. 1024 rows; by columns it is twice
+ * that). Without parts there would be no threads, so: from 128 rows on up to 8
+ * parts, then by 256. Where C is wide, parts that are nearly squares pack less
+ * of both operands, (rows + columns) k numbers: 512 x 1024 of 2048 x 2048 is 3
+ * to 10 % faster than 256 x 2048. At 1024 and less squares gained nothing. */
 /* Of 941 x 941 in 4, 6 and 8 parts: 1.00, 1.03, 1.08 times as long. */
-enum { PART_ROWS = 128, FEW_PARTS = 8, TRIANGLE_ROWS = 150, PART_COLUMNS = 256, WIDE_COLUMNS = 1024, MOST_PARTS = 64 };
-enum { TILES_LEAST = 64, PIECE = 512 }; /* by tiles: rows of a part, at least; rows that are done between two polls */
-#define PARTS_FROM 4e6   /* multiplications */
+enum {
+	PART_ROWS = 128,
+	FEW_PARTS = 8,
+	TRIANGLE_ROWS = 150,
+	PART_COLUMNS = 256,
+	WIDE_COLUMNS = 1024,
+	MOST_PARTS = 64
+};
+/* by tiles: rows of a part, at least; rows that are done between two polls */
+enum { TILES_LEAST = 64, PIECE = 512 };
+#define PARTS_FROM 4e6 /* multiplications */
 #define TILES_MANY 1e8
 
 typedef struct Gemm {
@@ -431,41 +468,50 @@ typedef struct Gemm {
 	char *c;
 	int64_t leading;
 	bool accumulate, blas;
-	bool symmetric; /* B = A' and C is written where it lies: only what is on or below the diagonal is computed (of its blocks, without BLAS, all) */
+	/* B = A' and C is written where it lies: only what is on or below the
+	 * diagonal is computed (of its blocks, without BLAS, all) */
+	bool symmetric;
 	const NativeTiles *tiles; /* NULL: through BLAS */
 	char *panels, *room;      /* for tiles: what is packed of B, and of A by each thread */
-	int64_t room_bytes, rooms; /* one, where the product is a part of another loop or has one part */
-	bool last;                 /* of a matrix by its own transpose: the last terms are being added */
-	bool strips, more;         /* see GEMM_STRIPS */
-	uint64_t work;            /* of each part, as it is counted */
+	/* one, where the product is a part of another loop or has one part */
+	int64_t room_bytes, rooms;
+	/* of a matrix by its own transpose: the last terms are being added */
+	bool last;
+	bool strips, more; /* see GEMM_STRIPS */
+	uint64_t work;     /* of each part, as it is counted */
 } Gemm;
 
 /* C += A B, for when there is no BLAS, or sizes that it cannot be told. */
-#define PLAIN(T)                                                                                         \
-	do {                                                                                                 \
-		for (int64_t i = 0; i < rows; i++) {                                                             \
-			T *o = (T *)(void *)c + i * g->leading;                                                      \
-			if (!g->accumulate) memset(o, 0, (size_t)columns * sizeof *o);                               \
-			for (int64_t p = 0; p < g->k; p++) {                                                         \
-				const T x = ((const T *)a.data)[i * a.row_stride + p * a.column_stride];                 \
-				const T *y = (const T *)b.data + p * b.row_stride;                                       \
-				for (int64_t j = 0; j < columns; j++) o[j] += x * y[j * b.column_stride];                \
-			}                                                                                            \
-		}                                                                                                \
+#define PLAIN(T)                                                                                   \
+	do {                                                                                           \
+		for (int64_t i = 0; i < rows; i++) {                                                       \
+			T *o = (T *)(void *)c + i * g->leading;                                                \
+			if (!g->accumulate) memset(o, 0, (size_t)columns * sizeof *o);                         \
+			for (int64_t p = 0; p < g->k; p++) {                                                   \
+				const T x = ((const T *)a.data)[i * a.row_stride + p * a.column_stride];           \
+				const T *y = (const T *)b.data + p * b.row_stride;                                 \
+				for (int64_t j = 0; j < columns; j++) o[j] += x * y[j * b.column_stride];          \
+			}                                                                                      \
+		}                                                                                          \
 	} while (0)
 
-/* o (rows x columns, rows `leading` apart) = the matrix, by blocks that stay in the nearest cache whichever way it lies. */
-static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char *o, int64_t leading) {
+/* o (rows x columns, rows `leading` apart) = the matrix, by blocks that stay in
+ * the nearest cache whichever way it lies. */
+static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char *o,
+                 int64_t leading) {
 	enum { EDGE = 32 };
 	for (int64_t i0 = 0; i0 < rows; i0 += EDGE) {
 		for (int64_t j0 = 0; j0 < columns; j0 += EDGE) {
-			const int64_t i1 = i0 + EDGE < rows ? i0 + EDGE : rows, j1 = j0 + EDGE < columns ? j0 + EDGE : columns;
+			const int64_t i1 = i0 + EDGE < rows ? i0 + EDGE : rows,
+						  j1 = j0 + EDGE < columns ? j0 + EDGE : columns;
 			for (int64_t i = i0; i < i1; i++) {
 				const char *from = (const char *)a.data + i * a.row_stride * size;
 				if (size == 8)
-					for (int64_t j = j0; j < j1; j++) memcpy(o + (i * leading + j) * 8, from + j * a.column_stride * 8, 8);
+					for (int64_t j = j0; j < j1; j++)
+						memcpy(o + (i * leading + j) * 8, from + j * a.column_stride * 8, 8);
 				else
-					for (int64_t j = j0; j < j1; j++) memcpy(o + (i * leading + j) * 4, from + j * a.column_stride * 4, 4);
+					for (int64_t j = j0; j < j1; j++)
+						memcpy(o + (i * leading + j) * 4, from + j * a.column_stride * 4, 4);
 			}
 		}
 	}
@@ -473,12 +519,14 @@ static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char
 
 /* What is below the diagonal goes above it. */
 static void mirror(int64_t size, int64_t n, char *block, int64_t leading) {
-	for (int64_t i = 1; i < n; i++) pack(size, i, 1, (BlasMatrix){block + i * leading * size, 1, i}, block + i * size, leading);
+	for (int64_t i = 1; i < n; i++)
+		pack(size, i, 1, (BlasMatrix){block + i * leading * size, 1, i}, block + i * size, leading);
 }
 
 static void gemm_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
-	if (g->symmetric) part = (g->m - 1) / g->rows - part; /* the longest first, so that no thread is left alone with it */
+	/* the longest first, so that no thread is left alone with it */
+	if (g->symmetric) part = (g->m - 1) / g->rows - part;
 	const int64_t row = part / g->across * g->rows, column = part % g->across * g->columns;
 	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows;
 	int64_t columns = g->n - column < g->columns ? g->n - column : g->columns;
@@ -496,8 +544,10 @@ static void gemm_part(void *ud, int64_t part) {
 		blas_syrk_lower(ctx, g->d, rows, g->k, a, block, g->leading, g->accumulate);
 		mirror(g->size, rows, block, g->leading);
 	}
-	/* What is left of the part's diagonal block goes above it, where no other part writes. */
-	if (g->symmetric && row) pack(g->size, row, rows, (BlasMatrix){c, 1, g->leading}, g->c + row * g->size, g->leading);
+	/* What is left of the part's diagonal block goes above it, where no other
+	 * part writes. */
+	if (g->symmetric && row)
+		pack(g->size, row, rows, (BlasMatrix){c, 1, g->leading}, g->c + row * g->size, g->leading);
 }
 
 /* By tiles: rows of C, whose panels are packed. */
@@ -507,7 +557,8 @@ static void tiles_part(void *ud, int64_t part) {
 	BlasMatrix a = g->a;
 	a.data = (const char *)a.data + row * a.row_stride * g->size;
 	char *room = g->room + (g->rooms > 1 ? pool_worker() * g->room_bytes : 0);
-	tiles_product(run_of(g->call)->be->ctx, g->tiles, g->size, rows, g->n, g->k, a, g->b, g->panels, g->c + row * g->leading * g->size, g->leading, g->accumulate, room);
+	tiles_product(run_of(g->call)->be->ctx, g->tiles, g->size, rows, g->n, g->k, a, g->b, g->panels,
+	              g->c + row * g->leading * g->size, g->leading, g->accumulate, room);
 }
 
 static void pack_part(void *ud, int64_t part) {
@@ -515,18 +566,26 @@ static void pack_part(void *ud, int64_t part) {
 	tiles_pack(g->tiles, g->size, g->n, g->k, g->b, part, g->panels);
 }
 
-/* A block of a triangle; when it is done it goes above the diagonal, where no other part writes. */
+/* A block of a triangle; when it is done it goes above the diagonal, where no
+ * other part writes. */
 static void own_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
 	const TilesBlock b = tiles_own_block(g->tiles, g->m, part);
-	tiles_own_product(run_of(g->call)->be->ctx, g->tiles, g->size, g->m, g->k, b, g->panels, g->c, g->leading, g->accumulate);
+	tiles_own_product(run_of(g->call)->be->ctx, g->tiles, g->size, g->m, g->k, b, g->panels, g->c,
+	                  g->leading, g->accumulate);
 	if (!g->last) return;
-	const int64_t l = g->leading, from = b.column > b.row ? b.column : b.row, left = b.columns_end < from ? b.columns_end : from;
+	const int64_t l = g->leading, from = b.column > b.row ? b.column : b.row,
+				  left = b.columns_end < from ? b.columns_end : from;
 	/* columns left of the block's own rows, the triangle, what is below it */
-	if (b.column < left) pack(g->size, left - b.column, b.rows_end - b.row, (BlasMatrix){g->c + (b.row * l + b.column) * g->size, 1, l}, g->c + (b.column * l + b.row) * g->size, l);
+	if (b.column < left)
+		pack(g->size, left - b.column, b.rows_end - b.row,
+		     (BlasMatrix){g->c + (b.row * l + b.column) * g->size, 1, l},
+		     g->c + (b.column * l + b.row) * g->size, l);
 	if (from >= b.columns_end) return;
 	mirror(g->size, b.columns_end - from, g->c + from * (l + 1) * g->size, l);
-	pack(g->size, b.columns_end - from, b.rows_end - b.columns_end, (BlasMatrix){g->c + (b.columns_end * l + from) * g->size, 1, l}, g->c + (from * l + b.columns_end) * g->size, l);
+	pack(g->size, b.columns_end - from, b.rows_end - b.columns_end,
+	     (BlasMatrix){g->c + (b.columns_end * l + from) * g->size, 1, l},
+	     g->c + (from * l + b.columns_end) * g->size, l);
 }
 
 static Status poll_work(const Gemm *g, uint64_t work) {
@@ -547,7 +606,8 @@ static uint64_t work_of(const Gemm *g) {
 }
 
 /* All parts. What is counted, `work`, is the same however many there are. */
-static Status run_parts(Gemm *g, int64_t parts, Pool *pool, void (*body)(void *, int64_t), uint64_t work) {
+static Status run_parts(Gemm *g, int64_t parts, Pool *pool, void (*body)(void *, int64_t),
+                        uint64_t work) {
 	g->work = work / (uint64_t)parts;
 	Status st = ST_OK;
 	if (pool) st = pool_run(pool, parts, body, g, poll_gemm);
@@ -558,7 +618,9 @@ static Status run_parts(Gemm *g, int64_t parts, Pool *pool, void (*body)(void *,
 	return st == ST_OK ? poll_work(g, work % (uint64_t)parts) : st;
 }
 
-/* Terms at a time: first their panels are packed, which threads share, then come the parts. They go on where that is in the third cache; one thread alone in its second. */
+/* Terms at a time: first their panels are packed, which threads share, then
+ * come the parts. They go on where that is in the third cache; one thread alone
+ * in its second. */
 static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void *, int64_t)) {
 	const BlasMatrix a = g->a, b = g->b;
 	const int64_t k = g->k, most = pool || g->symmetric ? TILES_TERMS : TILES_DEPTH;
@@ -580,8 +642,11 @@ static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void 
 	return st;
 }
 
-/* Some columns of C at a time, and of those blocks of rows for the threads there are: tiles add up in the same order wherever they are. More blocks than threads, so that a
- * thread that was held up can be helped. When each block packed for itself that was a sixth of the time of 1024 x 1024 in f32 with two threads. */
+/* Some columns of C at a time, and of those blocks of rows for the threads
+ * there are: tiles add up in the same order wherever they are. More blocks than
+ * threads, so that a thread that was held up can be helped. When each block
+ * packed for itself that was a sixth of the time of 1024 x 1024 in f32 with two
+ * threads. */
 static Status tiles_parts(Gemm *g) {
 	Run *r = run_of(g->call);
 	const NativeTiles *t = g->tiles;
@@ -592,7 +657,8 @@ static Status tiles_parts(Gemm *g) {
 		g->panels = atled_rt_scratch(g->call, tiles_panels_room(t, g->size, n));
 		return g->panels ? tiles_terms(g, pool, tiles_own_parts(t, g->m), own_part) : ST_NOMEM;
 	}
-	const int64_t across = (n + most - 1) / most, wide = ((n + across - 1) / across + t->columns - 1) / t->columns * t->columns;
+	const int64_t across = (n + most - 1) / most,
+				  wide = ((n + across - 1) / across + t->columns - 1) / t->columns * t->columns;
 	int64_t parts = threads == 1 ? 1 : work < TILES_MANY ? threads : 4 * threads;
 	if (parts > g->m / TILES_LEAST) parts = g->m / TILES_LEAST > 0 ? g->m / TILES_LEAST : 1;
 	if (parts < g->m / PIECE) parts = g->m / PIECE;
@@ -602,7 +668,9 @@ static Status tiles_parts(Gemm *g) {
 	g->room_bytes = (tiles_rows_room(t, g->size) + 63) / 64 * 64;
 	g->room = atled_rt_scratch(g->call, g->room_bytes * g->rooms);
 	const bool packed = !tiles_read(g->size, n, g->k, g->b);
-	g->panels = g->room && packed ? atled_rt_scratch(g->call, tiles_panels_room(t, g->size, wide < n ? wide : n)) : NULL;
+	g->panels = g->room && packed
+	                ? atled_rt_scratch(g->call, tiles_panels_room(t, g->size, wide < n ? wide : n))
+	                : NULL;
 	Status st = g->room && (g->panels || !packed) ? ST_OK : ST_NOMEM;
 	char *const c = g->c;
 	for (int64_t j = 0; j < n && st == ST_OK; j += wide) {
@@ -616,15 +684,15 @@ static Status tiles_parts(Gemm *g) {
 	return st;
 }
 
-static bool fits_int(int64_t x) {
-	return x <= INT_MAX && x >= -INT_MAX;
-}
+static bool fits_int(int64_t x) { return x <= INT_MAX && x >= -INT_MAX; }
 
 /* The matrix as BLAS takes it: where it lies, or copied to scratch. */
 static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t columns, BlasMatrix *a) {
 	if (blas_takes(a, rows, columns)) return true;
 	int64_t bytes;
-	if (__builtin_mul_overflow(rows, columns, &bytes) || __builtin_mul_overflow(bytes, size, &bytes)) return false;
+	if (__builtin_mul_overflow(rows, columns, &bytes) ||
+	    __builtin_mul_overflow(bytes, size, &bytes))
+		return false;
 	char *copy = atled_rt_scratch(call, bytes);
 	if (!copy) return false;
 	pack(size, rows, columns, *a, copy, columns);
@@ -632,48 +700,56 @@ static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t column
 	return true;
 }
 
-#define ADD_BACK(T)                                                                                                \
-	for (int64_t i = 0; i < g->m; i++)                                                                             \
-		for (int64_t j = 0; j < g->n; j++) {                                                                       \
-			T *to = (T *)c + i * c_row + j * c_col;                                                                \
-			*to = (accumulate ? *to : (T)0) + ((const T *)(const void *)g->c)[i * g->leading + j];                 \
+#define ADD_BACK(T)                                                                                \
+	for (int64_t i = 0; i < g->m; i++)                                                             \
+		for (int64_t j = 0; j < g->n; j++) {                                                       \
+			T *to = (T *)c + i * c_row + j * c_col;                                                \
+			*to = (accumulate ? *to : (T)0) + ((const T *)(const void *)g->c)[i * g->leading + j]; \
 		}
 
-/* C is cut into parts that the sizes alone determine, so that no sum depends on the number of threads: OpenBLAS itself runs on one thread. (With
- * threads of its own it would cut differently for each number of them, and they would spin beside ours; see blas.c.) */
+/* C is cut into parts that the sizes alone determine, so that no sum depends on
+ * the number of threads: OpenBLAS itself runs on one thread. (With threads of
+ * its own it would cut differently for each number of them, and they would spin
+ * beside ours; see blas.c.) */
 static Status gemm_parts(Gemm *g) {
 	NativeCall *call = g->call;
 	Run *r = run_of(call);
 	int64_t parts = 1;
 	if ((double)g->m * (double)g->n * (double)g->k >= PARTS_FROM) {
 		parts = g->m / PART_ROWS;
-		if (parts > FEW_PARTS) parts = g->m / (2 * PART_ROWS) > FEW_PARTS ? g->m / (2 * PART_ROWS) : FEW_PARTS;
+		if (parts > FEW_PARTS)
+			parts = g->m / (2 * PART_ROWS) > FEW_PARTS ? g->m / (2 * PART_ROWS) : FEW_PARTS;
 		if (parts > MOST_PARTS) parts = MOST_PARTS;
 	}
 	g->rows = g->m;
 	g->columns = g->n;
 	g->across = 1;
-	/* of a triangle the last part is the longest: enough of them that threads can share it, few enough that BLAS packs what is left of each only so often */
+	/* of a triangle the last part is the longest: enough of them that threads
+	 * can share it, few enough that BLAS packs what is left of each only so
+	 * often */
 	if (g->symmetric && parts > 1 && parts <= FEW_PARTS) {
 		parts = g->m / TRIANGLE_ROWS;
 		parts = parts < 4 ? 4 : parts < FEW_PARTS ? parts : FEW_PARTS;
 	}
 	if (parts > 1) {
-		while (!g->symmetric && parts % 2 == 0 && g->n / g->across >= 2 * WIDE_COLUMNS && g->m / parts < g->n / g->across / 2) {
+		while (!g->symmetric && parts % 2 == 0 && g->n / g->across >= 2 * WIDE_COLUMNS &&
+		       g->m / parts < g->n / g->across / 2) {
 			parts /= 2;
 			g->across *= 2;
 		}
 		g->rows = (g->m + parts - 1) / parts;
 		g->columns = (g->n + g->across - 1) / g->across;
 		parts = (g->m + g->rows - 1) / g->rows * g->across;
-	} else if ((double)g->m * (double)g->n * (double)g->k >= PARTS_FROM && g->n >= 2 * PART_COLUMNS) {
+	} else if ((double)g->m * (double)g->n * (double)g->k >= PARTS_FROM &&
+	           g->n >= 2 * PART_COLUMNS) {
 		parts = g->n / PART_COLUMNS < FEW_PARTS ? g->n / PART_COLUMNS : FEW_PARTS;
 		g->columns = (g->n + parts - 1) / parts;
 		g->across = parts = (g->n + g->columns - 1) / g->columns;
 	} else {
 		parts = 1;
 	}
-	return run_parts(g, parts, parts > 1 && !r->shared ? pool_of(r->be) : NULL, gemm_part, work_of(g));
+	return run_parts(g, parts, parts > 1 && !r->shared ? pool_of(r->be) : NULL, gemm_part,
+	                 work_of(g));
 }
 
 static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
@@ -681,7 +757,8 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 	if (g->m <= 0 || g->n <= 0) return NATIVE_OK;
 	/* C by columns is its transpose by rows: C' = B' A' */
 	if (c_col != 1 && g->n > 1 && (c_row == 1 || g->m == 1)) {
-		const BlasMatrix a = {g->b.data, g->b.column_stride, g->b.row_stride}, b = {g->a.data, g->a.column_stride, g->a.row_stride};
+		const BlasMatrix a = {g->b.data, g->b.column_stride, g->b.row_stride},
+						 b = {g->a.data, g->a.column_stride, g->a.row_stride};
 		int64_t t = g->m;
 		g->m = g->n;
 		g->n = t;
@@ -699,7 +776,8 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 	const bool in_place = (c_col == 1 || g->n == 1) && g->leading >= g->n;
 	if (!in_place) {
 		int64_t bytes;
-		const bool fits = !__builtin_mul_overflow(g->m, g->n, &bytes) && !__builtin_mul_overflow(bytes, g->size, &bytes);
+		const bool fits = !__builtin_mul_overflow(g->m, g->n, &bytes) &&
+		                  !__builtin_mul_overflow(bytes, g->size, &bytes);
 		g->c = fits ? atled_rt_scratch(g->call, bytes) : NULL;
 		g->leading = g->n;
 		g->accumulate = false;
@@ -707,10 +785,16 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 		g->c = c;
 	}
 	Status st = g->c ? ST_OK : ST_NOMEM;
-	g->blas = !tiles && g->k > 0 && fits_int(g->m) && fits_int(g->n) && fits_int(g->k) && fits_int(g->leading) && blas_open(&why);
-	if (st == ST_OK && g->blas && !(to_blas(g->call, g->size, g->m, g->k, &g->a) && to_blas(g->call, g->size, g->k, g->n, &g->b))) st = ST_NOMEM;
-	g->blas = g->blas && fits_int(g->a.row_stride) && fits_int(g->a.column_stride) && fits_int(g->b.row_stride) && fits_int(g->b.column_stride);
-	g->symmetric = in_place && (!g->accumulate || g->strips) && g->m == g->n && g->a.data == g->b.data && g->a.row_stride == g->b.column_stride &&
+	g->blas = !tiles && g->k > 0 && fits_int(g->m) && fits_int(g->n) && fits_int(g->k) &&
+	          fits_int(g->leading) && blas_open(&why);
+	if (st == ST_OK && g->blas &&
+	    !(to_blas(g->call, g->size, g->m, g->k, &g->a) &&
+	      to_blas(g->call, g->size, g->k, g->n, &g->b)))
+		st = ST_NOMEM;
+	g->blas = g->blas && fits_int(g->a.row_stride) && fits_int(g->a.column_stride) &&
+	          fits_int(g->b.row_stride) && fits_int(g->b.column_stride);
+	g->symmetric = in_place && (!g->accumulate || g->strips) && g->m == g->n &&
+	               g->a.data == g->b.data && g->a.row_stride == g->b.column_stride &&
 	               g->a.column_stride == g->b.row_stride;
 	if (st == ST_OK) st = tiles ? tiles_parts(g) : gemm_parts(g);
 	if (st == ST_OK && !in_place) {
@@ -721,10 +805,18 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 	return (int32_t)st;
 }
 
-int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k,
-                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
+int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_col,
+                          const double *a, int64_t a_row, int64_t a_k, const double *b, int64_t b_k,
+                          int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
                           const NativeTiles *tiles) {
-	Gemm g = {.call = call, .d = DT_F64, .size = 8, .m = m, .n = n, .k = k, .a = {a, a_row, a_k}, .b = {b, b_k, b_col}};
+	Gemm g = {.call = call,
+	          .d = DT_F64,
+	          .size = 8,
+	          .m = m,
+	          .n = n,
+	          .k = k,
+	          .a = {a, a_row, a_k},
+	          .b = {b, b_k, b_col}};
 	g.tiles = tiles;
 	g.accumulate = how & GEMM_ADD;
 	g.strips = how & GEMM_STRIPS;
@@ -732,10 +824,17 @@ int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_
 	return gemm(&g, c, c_row, c_col);
 }
 
-int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a, int64_t a_row, int64_t a_k,
-                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
-                          const NativeTiles *tiles) {
-	Gemm g = {.call = call, .d = DT_F32, .size = 4, .m = m, .n = n, .k = k, .a = {a, a_row, a_k}, .b = {b, b_k, b_col}};
+int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a,
+                          int64_t a_row, int64_t a_k, const float *b, int64_t b_k, int64_t b_col,
+                          int64_t m, int64_t n, int64_t k, int32_t how, const NativeTiles *tiles) {
+	Gemm g = {.call = call,
+	          .d = DT_F32,
+	          .size = 4,
+	          .m = m,
+	          .n = n,
+	          .k = k,
+	          .a = {a, a_row, a_k},
+	          .b = {b, b_k, b_col}};
 	g.tiles = tiles;
 	g.accumulate = how & GEMM_ADD;
 	g.strips = how & GEMM_STRIPS;
@@ -743,7 +842,7 @@ int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_c
 	return gemm(&g, c, c_row, c_col);
 }
 
-/* ---- factorisations ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- factorisations ------------------------------------------------------ */
 
 int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r, int64_t what) {
 	const Dtype d = what & FACTOR_SINGLE ? DT_F32 : DT_F64;
@@ -761,20 +860,24 @@ int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r
 	switch (what & 3) {
 	case FACTOR_LU: st = matrix_lu(c, d, n, a, x, &failed); break;
 	case FACTOR_CHOLESKY: st = matrix_cholesky(c, d, n, a, &failed); break;
-	default: st = matrix_trisolve(c, d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT, what & FACTOR_UNIT, a, x, &failed);
+	default:
+		st = matrix_trisolve(c, d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT,
+		                     what & FACTOR_UNIT, a, x, &failed);
 	}
 	return st == ST_OK ? failed : -(int64_t)st;
 }
 
-int32_t atled_rt_host(NativeCall *call, int64_t host, void *p0, int64_t n0, void *p1, int64_t n1, void *p2, int64_t n2, void *p3, int64_t n3, void *p4, int64_t n4,
-                      void *p5, int64_t n5) {
+int32_t atled_rt_host(NativeCall *call, int64_t host, void *p0, int64_t n0, void *p1, int64_t n1,
+                      void *p2, int64_t n2, void *p3, int64_t n3, void *p4, int64_t n4, void *p5,
+                      int64_t n5) {
 	const HostCall *h = call->hosts[host];
-	const HostArray all[HOST_DIRECT_MOST] = {{p0, n0}, {p1, n1}, {p2, n2}, {p3, n3}, {p4, n4}, {p5, n5}};
+	const HostArray all[HOST_DIRECT_MOST] = {{p0, n0}, {p1, n1}, {p2, n2},
+	                                         {p3, n3}, {p4, n4}, {p5, n5}};
 	call->poll_left -= n0;
 	return (int32_t)h->def->direct(run_of(call)->be->ctx, h, all + 1, all);
 }
 
-/* ---- the way in -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the way in ---------------------------------------------------------- */
 
 const NativeTrace *native_trace(const Backend *be) {
 	static const NativeTrace none;
@@ -787,13 +890,19 @@ void *native_runtime_symbol(const char *name) {
 		const char *name;
 		void (*at)(void);
 	} table[] = {
-	    {"atled_rt_parallel", (void (*)(void))atled_rt_parallel}, {"atled_rt_poll", (void (*)(void))atled_rt_poll},
-	    {"atled_rt_progress", (void (*)(void))atled_rt_progress},
-	    {"atled_rt_arena", (void (*)(void))atled_rt_arena},       {"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
-	    {"atled_rt_called", (void (*)(void))atled_rt_called},     {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
-	    {"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64}, {"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
-	    {"atled_rt_factor", (void (*)(void))atled_rt_factor},     {"atled_rt_host", (void (*)(void))atled_rt_host},
-	    {"atled_rt_huge_angle", (void (*)(void))atled_rt_huge_angle},
+		{"atled_rt_parallel", (void (*)(void))atled_rt_parallel},
+		{"atled_rt_poll", (void (*)(void))atled_rt_poll},
+		{"atled_rt_progress", (void (*)(void))atled_rt_progress},
+		{"atled_rt_arena", (void (*)(void))atled_rt_arena},
+		{"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
+		{"atled_rt_called", (void (*)(void))atled_rt_called},
+		{"atled_rt_copy", (void (*)(void))atled_rt_copy},
+		{"atled_rt_zero", (void (*)(void))atled_rt_zero},
+		{"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64},
+		{"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
+		{"atled_rt_factor", (void (*)(void))atled_rt_factor},
+		{"atled_rt_host", (void (*)(void))atled_rt_host},
+		{"atled_rt_huge_angle", (void (*)(void))atled_rt_huge_angle},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].name, name)) {
@@ -820,7 +929,11 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	call->site = -1;
 	call->fail_a = call->fail_b = 0;
 	if (UNLIKELY(!s)) return ST_NOMEM;
-	Run r = {.be = be, .state = s, .scratch = &s->scratch, .granted = NATIVE_POLL_EVERY, .trace = &s->trace};
+	Run r = {.be = be,
+	         .state = s,
+	         .scratch = &s->scratch,
+	         .granted = NATIVE_POLL_EVERY,
+	         .trace = &s->trace};
 	s->trace.n = 0;
 	call->runtime = &r;
 	call->poll_left = NATIVE_POLL_EVERY;
@@ -835,7 +948,9 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	ctx_progress_reset(be->ctx, loops);
 	stack_release(&s->arena, arena);
 	stack_release(&s->scratch, scratch);
-	if (UNLIKELY(!s->depth && s->arena.bytes + s->scratch.bytes > KEEP_BYTES / 2) && stacks_bytes(s) > KEEP_BYTES) free_stacks(be->ctx, s);
+	if (UNLIKELY(!s->depth && s->arena.bytes + s->scratch.bytes > KEEP_BYTES / 2) &&
+	    stacks_bytes(s) > KEEP_BYTES)
+		free_stacks(be->ctx, s);
 	call->runtime = NULL;
 	const uint64_t used = work_done(call, &r);
 	if (LIKELY(result == NATIVE_OK)) return spend(be, used);
@@ -843,10 +958,12 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	if (result == NATIVE_FAILED_AT_SITE && call->site >= 0) return ST_ERROR;
 	if (result != NATIVE_FAILED_AT_SITE) call->site = -1;
 	if (result == NATIVE_TOO_DEEP) {
-		diag_error(be->ctx, E_DEPTH, NO_SPAN, "the recursion is more than %lld calls deep", (long long)(be->depth + depth));
+		diag_error(be->ctx, E_DEPTH, NO_SPAN, "the recursion is more than %lld calls deep",
+		           (long long)(be->depth + depth));
 		return ST_LIMIT;
 	}
 	if (result > ST_OK && result <= ST_INTERNAL) return (Status)result;
-	diag_error(be->ctx, E_INTERNAL, NO_SPAN, "generated code came back with %d at site %lld", (int)result, (long long)call->site);
+	diag_error(be->ctx, E_INTERNAL, NO_SPAN, "generated code came back with %d at site %lld",
+	           (int)result, (long long)call->site);
 	return ST_INTERNAL;
 }

@@ -1,8 +1,11 @@
-/* unit_step.c - a unit as one step of a prepared block: operands in, one call of machine code, results out; and what is said when a check fails.
+/* unit_step.c - a unit as one step of a prepared block: operands in, one call
+ * of machine code, results out; and what is said when a check fails.
  *
- * Needs: tier.h, runtime.h. Guarantees: nothing is allocated but the outputs and copies of operands that machine code cannot read as they are; an
- * operand that dies here and is nobody else's may give its memory to an output; a failed check is told in the evaluator's words, at the
- * instruction that failed.
+ * Needs: tier.h, runtime.h. Guarantees: nothing is allocated but the outputs
+ * and copies of operands that machine code cannot read as they are; an operand
+ * that dies here and is nobody else's may give its memory to an output; a
+ * failed check is told in the evaluator's words, at the instruction that
+ * failed.
  */
 #include "backend/native/jit/tier.h"
 #include "backend/native/lower/context.h"
@@ -11,7 +14,7 @@
 
 enum { FEW = 32 }; /* arrays and words for which there is room on the C stack */
 
-/* ---- failures ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- failures ------------------------------------------------------------ */
 
 static DimRef general_dim(Ctx *c, Dim d) {
 	DimRef r = {.sym = DIM_GENERAL, .dim = d};
@@ -23,13 +26,16 @@ static DimRef general_dim(Ctx *c, Dim d) {
 
 static Status slice_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, uint32_t axis) {
 	Side side = inst_side(fn, in, axis);
-	DimRef start = general_dim(f->ctx, side.start), length = general_dim(f->ctx, side.length), whole = general_dim(f->ctx, side.whole);
+	DimRef start = general_dim(f->ctx, side.start), length = general_dim(f->ctx, side.length),
+		   whole = general_dim(f->ctx, side.whole);
 	int64_t at = 0, count = 0, of = 0;
-	if (!dim_position(f, s, &start, &at) || !dim_length(f, s, &length, &count) || !dim_length(f, s, &whole, &of)) return ST_ERROR;
+	if (!dim_position(f, s, &start, &at) || !dim_length(f, s, &length, &count) ||
+	    !dim_length(f, s, &whole, &of))
+		return ST_ERROR;
 	return fail_slice(f, s, count, at, side.stride, of);
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- operands ------------------------------------------------------------ */
 
 int64_t unit_word(const Value *v) {
 	int64_t w = 0;
@@ -53,7 +59,8 @@ Value unit_number(Dtype d, int64_t w) {
 }
 
 /* The user's error, with the numbers that came with it in its text. */
-static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, int64_t a, int64_t b) {
+static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, int64_t a,
+                             int64_t b) {
 	const Const *k = ref_constant(fn, inst_arg(fn, in, 0));
 	const int64_t code = in->attr ? attr_int(f->ctx, OP_FAIL, in->attr, 0) : E_USER;
 	if (k) return fail_user(f, s, code, &k->value);
@@ -62,7 +69,8 @@ static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *
 	int32_t args[2] = {~0, ~1};
 	for (uint32_t i = 0; i < text->nargs; i++) {
 		const Const *x = ref_constant(fn, inst_arg(fn, text, i));
-		numbers[i] = x ? x->value : unit_number((Dtype)ref_ty(fn, inst_arg(fn, text, i))->dtype, i ? b : a);
+		numbers[i] =
+			x ? x->value : unit_number((Dtype)ref_ty(fn, inst_arg(fn, text, i))->dtype, i ? b : a);
 	}
 	uint32_t n;
 	Field template = {.n = 1, .words = attr_field(f->ctx, OP_FORMAT, text->attr, 0, &n)};
@@ -94,7 +102,9 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 	case SITE_DIVIDE:
 	case SITE_POWER: st = fail_arithmetic(f, &s, a); break;
 	case SITE_EMPTY:
-		st = fail_at(f, &s, E_VALUE, in->op == OP_REDUCE_MIN ? "the smallest element of nothing" : "the largest element of nothing");
+		st = fail_at(f, &s, E_VALUE,
+		             in->op == OP_REDUCE_MIN ? "the smallest element of nothing"
+		                                     : "the largest element of nothing");
 		break;
 	case SITE_FAIL: st = message_failed(f, &s, site->fn, in, a, b); break;
 	case SITE_GUARD: {
@@ -118,12 +128,14 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 }
 
 /* With the place and the calls around it as the evaluator tells them. */
-static __attribute__((cold, noinline)) Status unit_failed(Frame *f, const Step *s, const Unit *u, const NativeCall *call, Status st) {
+static __attribute__((cold, noinline)) Status unit_failed(Frame *f, const Step *s, const Unit *u,
+                                                          const NativeCall *call, Status st) {
 	const NativeTrace t = *native_trace(f->be);
 	uint32_t k = 0;
 	if (call->site >= 0) {
 		st = site_failed(f, s, &u->sites[call->site], call->fail_a, call->fail_b);
-	} else if (st == ST_LIMIT && t.n && diag_total(f->ctx) && diag_at(f->ctx, diag_total(f->ctx) - 1)->code == E_DEPTH) {
+	} else if (st == ST_LIMIT && t.n && diag_total(f->ctx) &&
+	           diag_at(f->ctx, diag_total(f->ctx) - 1)->code == E_DEPTH) {
 		const UnitSite *site = &u->sites[t.sites[k++]];
 		Step refused = *s;
 		refused.span = site->fn->insts.at[site->inst].span;
@@ -145,8 +157,9 @@ bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	return dim_position(f, s, d, out); /* a polynomial may be a position, and negative */
 }
 
-/* Machine code reads whole vectors: to the next multiple of 64 bytes from the first element on. Past the end of memory that is not ours (a
- * host's array) that is harmless as long as it stays in the page of the last element. */
+/* Machine code reads whole vectors: to the next multiple of 64 bytes from the
+ * first element on. Past the end of memory that is not ours (a host's array)
+ * that is harmless as long as it stays in the page of the last element. */
 bool unit_reads(const Tensor *t) {
 	enum { PAGE = 4096 }; /* the smallest there is */
 	const Buffer *b = t->buffer;
@@ -157,32 +170,40 @@ bool unit_reads(const Tensor *t) {
 	return !bytes || ((uintptr_t)end - 1) / PAGE == ((uintptr_t)t->data + bytes - 1) / PAGE;
 }
 
-/* The array's elements as machine code wants them; *copy is owned when it had to be made. */
+/* The array's elements as machine code wants them; *copy is owned when it had
+ * to be made. */
 static void *array_of(Frame *f, const Value *v, Tensor **copy) {
 	if (LIKELY(v->kind == V_TENSOR && unit_reads(v->tensor))) return v->tensor->data;
 	*copy = v->kind == V_TENSOR ? tensor_copy(f->ctx, v->tensor) : value_to_tensor(f->ctx, *v);
 	return *copy ? (*copy)->data : NULL;
 }
 
-/* The caller's memory for output k, when machine code can write to it. It must not lie in what the unit reads, for which the caller cannot answer where it
+/* The caller's memory for output k, when machine code can write to it. It must
+ * not lie in what the unit reads, for which the caller cannot answer where it
  * is not an argument. */
-static Tensor *usable_place(const Frame *f, const NativeUnit *u, uint32_t k, void *const *buffers, const int64_t *shape) {
+static Tensor *usable_place(const Frame *f, const NativeUnit *u, uint32_t k, void *const *buffers,
+                            const int64_t *shape) {
 	const TypeRef *t = &u->outputs[k];
 	Tensor *p = place_of(f, REF_INDEX(u->unit->outputs[k].ref));
-	if (!p || p->dtype != t->dtype || p->rank != t->rank || memcmp(p->shape, shape, t->rank * sizeof *shape) || !unit_reads(p)) return NULL;
+	if (!p || p->dtype != t->dtype || p->rank != t->rank ||
+	    memcmp(p->shape, shape, t->rank * sizeof *shape) || !unit_reads(p))
+		return NULL;
 	const char *end = p->data + (size_t)p->count * dtype_size((Dtype)p->dtype);
 	for (uint32_t i = 0; i < u->unit->ninputs; i++) {
 		const Tensor *x = u->constants[i];
 		const char *from = buffers[i];
-		if (x && from < end && p->data < from + (size_t)x->count * dtype_size((Dtype)x->dtype)) return NULL;
+		if (x && from < end && p->data < from + (size_t)x->count * dtype_size((Dtype)x->dtype))
+			return NULL;
 	}
 	return p;
 }
 
-static Tensor *output_of(Frame *f, const Step *s, const NativeUnit *u, uint32_t k, void **buffers, Status *st) {
+static Tensor *output_of(Frame *f, const Step *s, const NativeUnit *u, uint32_t k, void **buffers,
+                         Status *st) {
 	const UnitArray *a = &u->unit->outputs[k];
 	const TypeRef *t = &u->outputs[k];
-	if (a->may_reuse && operand_is_free(f, s, a->reuse) && buffers[a->reuse] == operand(f, s, a->reuse)->tensor->data)
+	if (a->may_reuse && operand_is_free(f, s, a->reuse) &&
+	    buffers[a->reuse] == operand(f, s, a->reuse)->tensor->data)
 		return take_operand(f, s, a->reuse).tensor;
 	int64_t shape[MAX_RANK];
 	for (uint32_t i = 0; i < t->rank; i++) {
@@ -208,7 +229,8 @@ Status eval_native(Frame *f, const Step *s) {
 	Tensor **made = few_made;
 	int64_t *words = few_words;
 	void *block = NULL;
-	const size_t block_bytes = narrays * (sizeof *buffers + sizeof *made) + (nwords + u->nresults) * sizeof *words;
+	const size_t block_bytes =
+		narrays * (sizeof *buffers + sizeof *made) + (nwords + u->nresults) * sizeof *words;
 	if (UNLIKELY(narrays > FEW || nwords + u->nresults > 2 * FEW)) {
 		block = heap_alloc(f->ctx, block_bytes);
 		if (!block) return ST_NOMEM;
@@ -222,7 +244,8 @@ Status eval_native(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < u->nsyms + u->ndims && st == ST_OK; i++)
 		if (!unit_length(f, s, &nu->lengths[i], &words[u->nwords + i])) st = ST_ERROR;
 	for (uint32_t i = 0; i < u->ninputs && st == ST_OK; i++) {
-		buffers[i] = nu->constants[i] ? nu->constants[i]->data : array_of(f, operand(f, s, i), &made[i]);
+		buffers[i] =
+			nu->constants[i] ? nu->constants[i]->data : array_of(f, operand(f, s, i), &made[i]);
 		if (UNLIKELY(!buffers[i])) st = ST_NOMEM;
 	}
 	for (uint32_t k = 0; k < u->noutputs && st == ST_OK; k++) {
@@ -231,7 +254,11 @@ Status eval_native(Frame *f, const Step *s) {
 	}
 	buffers[narrays - 1] = native_nowhere();
 	if (LIKELY(st == ST_OK)) {
-		NativeCall call = {.buffers = buffers, .words = words, .results = words + nwords, .hosts = u->hosts, .unit = u};
+		NativeCall call = {.buffers = buffers,
+		                   .words = words,
+		                   .results = words + nwords,
+		                   .hosts = u->hosts,
+		                   .unit = u};
 		const double from = UNLIKELY(f->be->profile != NULL) ? clock_seconds() : 0;
 		st = native_run(f->be, nu->entry, &call);
 		if (UNLIKELY(f->be->profile != NULL)) profile_add(f->be, nu, clock_seconds() - from);
@@ -240,7 +267,8 @@ Status eval_native(Frame *f, const Step *s) {
 	}
 	for (uint32_t i = 0; i < u->ninputs; i++) tensor_unref(made[i]);
 	if (LIKELY(st == ST_OK)) {
-		for (uint32_t k = 0; k < u->noutputs; k++) f->slots[REF_INDEX(u->outputs[k].ref)] = value_tensor(made[u->ninputs + k]);
+		for (uint32_t k = 0; k < u->noutputs; k++)
+			f->slots[REF_INDEX(u->outputs[k].ref)] = value_tensor(made[u->ninputs + k]);
 		for (uint32_t k = 0; k < u->nresults; k++) {
 			const uint32_t slot = REF_INDEX(u->results[k]);
 			f->slots[slot] = unit_number(nu->result_dtypes[k], words[nwords + k]);

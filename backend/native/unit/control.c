@@ -1,37 +1,34 @@
-/* control.c - emission of a unit's pieces in order: branches, loops with what they carry, single elements of arrays in memory.
+/* control.c - emission of a unit's pieces in order: branches, loops with what
+ * they carry, single elements of arrays in memory.
  *
- * Needs: schedule.h, with every class's memory known. Guarantees: indices are checked as the evaluator checks them; every loop polls after about
- * a thousand operations; a loop's result lies where its class has its memory.
+ * Needs: schedule.h, with every class's memory known. Guarantees: indices are
+ * checked as the evaluator checks them; every loop polls after about a thousand
+ * operations; a loop's result lies where its class has its memory.
  */
 #include "backend/native/unit/schedule.h"
 
-#define UNROLL_TURNS 16 /* of a loop that is written out at most */
+#define UNROLL_TURNS 16  /* of a loop that is written out at most */
 #define UNROLL_SIZE 1024 /* operations it may become */
 
-static const Inst *inst_at(const Lower *l, InstId i) {
-	return &l->f->insts.at[i];
-}
+static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
 
-static bool is_small(const Lower *l, Ref r) {
-	return type_is_small(l->c, ref_type(l->f, r), NULL);
-}
+static bool is_small(const Lower *l, Ref r) { return type_is_small(l->c, ref_type(l->f, r), NULL); }
 
-static KRef *room(Lower *l, uint32_t n) {
-	return ARENA_ARRAY(l->scratch, KRef, n + 1);
-}
+static KRef *room(Lower *l, uint32_t n) { return ARENA_ARRAY(l->scratch, KRef, n + 1); }
 
 void lower_copy(Lower *l, Ref like, KRef to, KRef from) {
 	if (to == from) return;
 	KBuilder *b = &l->k;
-	k_copy(b, to, from, k_mul(b, lower_count(l, ref_type(l->f, like)), k_int(b, ktype_size(lower_ktype(l, like)))));
+	k_copy(
+		b, to, from,
+		k_mul(b, lower_count(l, ref_type(l->f, like)), k_int(b, ktype_size(lower_ktype(l, like)))));
 }
 
-static KRef pointer_of(Lower *l, Ref r) {
-	return lower_place(l, r)->pointer;
-}
+static KRef pointer_of(Lower *l, Ref r) { return lower_place(l, r)->pointer; }
 
-/* Lengths that a guard made equal need not be written alike: what one type has in registers may lie in memory, and the other way round. So r as the elements of
- * `like`, whose type is small, ... */
+/* Lengths that a guard made equal need not be written alike: what one type has
+ * in registers may lie in memory, and the other way round. So r as the elements
+ * of `like`, whose type is small, ... */
 static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
 	KBuilder *b = &l->k;
 	const Place *p = lower_place(l, r);
@@ -39,7 +36,8 @@ static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
 	if (p->kind == PLACE_SMALL && p->count == *count) return p->elements;
 	KRef *out = room(l, *count);
 	l->failed |= p->kind != PLACE_MEMORY;
-	for (uint32_t i = 0; i < *count && p->kind == PLACE_MEMORY; i++) out[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, p->pointer, k_int(b, i), 0);
+	for (uint32_t i = 0; i < *count && p->kind == PLACE_MEMORY; i++)
+		out[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, p->pointer, k_int(b, i), 0);
 	return out;
 }
 
@@ -49,10 +47,11 @@ static void put_at(Lower *l, Ref r, KRef to) {
 	const Place *p = lower_place(l, r);
 	l->failed |= p->kind == PLACE_NONE;
 	if (p->kind == PLACE_MEMORY) lower_copy(l, r, to, p->pointer);
-	for (uint32_t i = 0; p->kind == PLACE_SMALL && i < p->count; i++) k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
+	for (uint32_t i = 0; p->kind == PLACE_SMALL && i < p->count; i++)
+		k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
 }
 
-/* ---- single elements ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- single elements ----------------------------------------------------- */
 
 typedef struct Rows {
 	int64_t outer, per_batch, nindex, row;
@@ -77,13 +76,15 @@ static KRef checked_index(Lower *l, const Inst *in, KRef given, KRef length) {
 
 static Rows open_rows(Lower *l, const Inst *in) {
 	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), given = *ref_ty(l->f, inst_arg(l->f, in, 1));
-	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
+	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0),
+			 batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
 	Rows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
 	/* what is gathered is small; a length of x may be known from there alone */
 	if (in->op == OP_GATHER) {
 		const Type *small = ref_ty(l->f, inst_result(in, 0));
 		for (uint32_t i = 0; i < axis; i++) x.dims[i] = small->dims[i];
-		for (uint32_t i = 1; i < x.rank - axis; i++) x.dims[x.rank - i] = small->dims[small->rank - i];
+		for (uint32_t i = 1; i < x.rank - axis; i++)
+			x.dims[x.rank - i] = small->dims[small->rank - i];
 	}
 	for (uint32_t i = 0; i < axis; i++) {
 		r.outer *= fixed(l, x.dims[i]);
@@ -94,7 +95,8 @@ static Rows open_rows(Lower *l, const Inst *in) {
 	r.length = lower_dim(l, x.dims[axis]);
 	const Place *at = lower_place(l, inst_arg(l->f, in, 1));
 	KRef *index = room(l, at->count);
-	for (uint32_t i = 0; i < at->count; i++) index[i] = checked_index(l, in, at->elements[i], r.length);
+	for (uint32_t i = 0; i < at->count; i++)
+		index[i] = checked_index(l, in, at->elements[i], r.length);
 	r.index = index;
 	return r;
 }
@@ -116,19 +118,22 @@ static void direct_gather(Lower *l, const Inst *in) {
 	for (int64_t o = 0; o < r.outer; o++)
 		for (int64_t j = 0; j < r.nindex; j++) {
 			KRef at = row_start(l, &r, o, j);
-			for (int64_t k = 0; k < r.row; k++) out[n++] = k_load(b, t, KM_UNIFORM, x, k_add(b, at, k_int(b, k)), 0);
+			for (int64_t k = 0; k < r.row; k++)
+				out[n++] = k_load(b, t, KM_UNIFORM, x, k_add(b, at, k_int(b, k)), 0);
 		}
 	lower_set_small(l, inst_result(in, 0), n, out);
 }
 
-/* One index for whole rows that lie in memory: a row of u for each position before the axis. */
+/* One index for whole rows that lie in memory: a row of u for each position
+ * before the axis. */
 static void scatter_rows(Lower *l, const Inst *in, KRef to, KRef index) {
 	KBuilder *b = &l->k;
 	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0));
 	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0);
 	KType t = lower_ktype(l, inst_arg(l->f, in, 0));
 	const uint32_t bytes = ktype_size(t), lanes = l->k.m->target.vector_bytes / bytes;
-	KRef from = pointer_of(l, inst_arg(l->f, in, 2)), outer = k_int(b, 1), row = k_int(b, 1), length = lower_dim(l, x.dims[axis]);
+	KRef from = pointer_of(l, inst_arg(l->f, in, 2)), outer = k_int(b, 1), row = k_int(b, 1),
+		 length = lower_dim(l, x.dims[axis]);
 	for (uint32_t i = 0; i < axis; i++) outer = k_mul(b, outer, lower_dim(l, x.dims[i]));
 	for (uint32_t i = axis + 1; i < x.rank; i++) row = k_mul(b, row, lower_dim(l, x.dims[i]));
 	KRef at;
@@ -137,15 +142,18 @@ static void scatter_rows(Lower *l, const Inst *in, KRef to, KRef index) {
 	int64_t one;
 	if (k_is_int(b, row, &one) && one == 1) {
 		KRef value = k_load(b, t, KM_UNIFORM, from, source, 0);
-		if (in->op == OP_SCATTER_ADD) value = k_add(b, k_load(b, t, KM_UNIFORM, to, start, 0), value);
+		if (in->op == OP_SCATTER_ADD)
+			value = k_add(b, k_load(b, t, KM_UNIFORM, to, start, 0), value);
 		k_store(b, KM_UNIFORM, to, start, value, 0);
 	} else if (in->op == OP_SCATTER_SET) {
-		k_copy(b, k_ptradd(b, to, start, bytes), k_ptradd(b, from, source, bytes), k_mul(b, row, k_int(b, bytes)));
+		k_copy(b, k_ptradd(b, to, start, bytes), k_ptradd(b, from, source, bytes),
+		       k_mul(b, row, k_int(b, bytes)));
 	} else {
 		KRef base;
 		k_vloop_begin(b, lanes ? lanes : 1, 0, row, 0, NULL, NULL, &base);
 		KRef place = k_add(b, start, base);
-		KRef sum = k_add(b, k_load(b, t, KM_UNIT, to, place, 0), k_load(b, t, KM_UNIT, from, k_add(b, source, base), 0));
+		KRef sum = k_add(b, k_load(b, t, KM_UNIT, to, place, 0),
+		                 k_load(b, t, KM_UNIT, from, k_add(b, source, base), 0));
 		k_store(b, KM_UNIT, to, place, sum, 0);
 		k_vloop_end(b, NULL, NULL);
 	}
@@ -158,7 +166,8 @@ static void direct_scatter(Lower *l, const Inst *in) {
 	Ref result = inst_result(in, 0), x = inst_arg(l->f, in, 0);
 	if (!is_small(l, inst_arg(l->f, in, 2))) {
 		KRef length = lower_dim(l, ref_ty(l->f, x)->dims[attr_int(l->c, (Op)in->op, in->attr, 0)]);
-		KRef index = checked_index(l, in, lower_place(l, inst_arg(l->f, in, 1))->elements[0], length);
+		KRef index =
+			checked_index(l, in, lower_place(l, inst_arg(l->f, in, 1))->elements[0], length);
 		if (!l->needed[REF_INDEX(result)]) return;
 		KRef whole = lower_destination(l, result);
 		lower_copy(l, x, whole, pointer_of(l, x));
@@ -178,7 +187,8 @@ static void direct_scatter(Lower *l, const Inst *in) {
 			KRef at = row_start(l, &r, o, j);
 			for (int64_t k = 0; k < r.row; k++, n++) {
 				KRef place = k_add(b, at, k_int(b, k)), value = u->elements[n];
-				if (in->op == OP_SCATTER_ADD) value = k_add(b, k_load(b, t, KM_UNIFORM, to, place, 0), value);
+				if (in->op == OP_SCATTER_ADD)
+					value = k_add(b, k_load(b, t, KM_UNIFORM, to, place, 0), value);
 				k_store(b, KM_UNIFORM, to, place, value, 0);
 			}
 		}
@@ -186,7 +196,8 @@ static void direct_scatter(Lower *l, const Inst *in) {
 }
 
 /* Positions of the elements of a box of fixed lengths, in row-major order. */
-static KRef *box_positions(Lower *l, const Inst *in, uint32_t count, const Type *box, const Type *whole) {
+static KRef *box_positions(Lower *l, const Inst *in, uint32_t count, const Type *box,
+                           const Type *whole) {
 	KBuilder *b = &l->k;
 	KRef start[MAX_RANK], stride[MAX_RANK], size = k_int(b, 1), *at = room(l, count);
 	lower_check_sides(l, in);
@@ -201,7 +212,9 @@ static KRef *box_positions(Lower *l, const Inst *in, uint32_t count, const Type 
 		for (uint32_t i = whole->rank; i-- > 0;) {
 			int64_t n = fixed(l, box->dims[i]), k = rest % n;
 			rest /= n;
-			at[e] = k_add(b, at[e], k_mul(b, k_add(b, start[i], k_int(b, k * inst_side(l->f, in, i).stride)), stride[i]));
+			at[e] = k_add(b, at[e],
+			              k_mul(b, k_add(b, start[i], k_int(b, k * inst_side(l->f, in, i).stride)),
+			                    stride[i]));
 		}
 	}
 	return at;
@@ -212,8 +225,10 @@ static void direct_slice(Lower *l, const Inst *in) {
 	Type whole = *ref_ty(l->f, x), box = *ref_ty(l->f, result);
 	uint32_t count;
 	type_is_small(l->c, ref_type(l->f, result), &count);
-	KRef *at = box_positions(l, in, count, &box, &whole), *out = room(l, count), from = pointer_of(l, x);
-	for (uint32_t e = 0; e < count; e++) out[e] = k_load(&l->k, lower_ktype(l, result), KM_UNIFORM, from, at[e], 0);
+	KRef *at = box_positions(l, in, count, &box, &whole), *out = room(l, count),
+		 from = pointer_of(l, x);
+	for (uint32_t e = 0; e < count; e++)
+		out[e] = k_load(&l->k, lower_ktype(l, result), KM_UNIFORM, from, at[e], 0);
 	lower_set_small(l, result, count, out);
 }
 
@@ -225,15 +240,18 @@ static void direct_update(Lower *l, const Inst *in) {
 	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are wanted */
 	KRef to = lower_destination(l, result);
 	lower_copy(l, x, to, pointer_of(l, x));
-	for (uint32_t e = 0; e < u->count; e++) k_store(&l->k, KM_UNIFORM, to, at[e], u->elements[e], 0);
+	for (uint32_t e = 0; e < u->count; e++)
+		k_store(&l->k, KM_UNIFORM, to, at[e], u->elements[e], 0);
 	lower_set_memory(l, result, to);
 }
 
-/* ---- branches ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- branches ------------------------------------------------------------ */
 
 static bool always_fails(const Lower *l, const Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++)
-		if (s->pieces.at[i]->kind == PIECE_SMALL && inst_at(l, s->pieces.at[i]->inst)->op == OP_FAIL) return true;
+		if (s->pieces.at[i]->kind == PIECE_SMALL &&
+		    inst_at(l, s->pieces.at[i]->inst)->op == OP_FAIL)
+			return true;
 	return false;
 }
 
@@ -287,7 +305,7 @@ static void emit_if(Lower *l, const Piece *p, const Inst *in) {
 	}
 }
 
-/* ---- tapes -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tapes --------------------------------------------------------------- */
 
 /* One number for all elements. */
 static void fill(Lower *l, Ref like, KRef to, const Value *v) {
@@ -297,14 +315,18 @@ static void fill(Lower *l, Ref like, KRef to, const Value *v) {
 	int64_t whole = 0;
 	value_as_f64(*v, &x);
 	value_as_i64(*v, &whole);
-	KRef value = t == KT_F64 || t == KT_F32 ? k_const(b, t, x) : k_bits(b, t, t == KT_BOOL ? v->b : (uint64_t)whole), base;
-	k_vloop_begin(b, t == KT_F64 || t == KT_I64 ? 8 : 16, 0, lower_count(l, ref_type(l->f, like)), 0, NULL, NULL, &base);
+	KRef value = t == KT_F64 || t == KT_F32 ? k_const(b, t, x)
+	                                        : k_bits(b, t, t == KT_BOOL ? v->b : (uint64_t)whole),
+		 base;
+	k_vloop_begin(b, t == KT_F64 || t == KT_I64 ? 8 : 16, 0, lower_count(l, ref_type(l->f, like)),
+	              0, NULL, NULL, &base);
 	k_store(b, KM_UNIT, to, base, value, 0);
 	k_vloop_end(b, NULL, NULL);
 }
 
-/* The tape has what it had before the loop. That is one number mostly, and each turn writes the elements at its own number: then nothing is put there
- * unless there are fewer turns than places. */
+/* The tape has what it had before the loop. That is one number mostly, and each
+ * turn writes the elements at its own number: then nothing is put there unless
+ * there are fewer turns than places. */
 void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
@@ -323,14 +345,16 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	const Dim length = ref_ty(f, tape)->dims[attr_int(l->c, OP_SCATTER_SET, write->attr, 0)];
 	const bool by_turn = inst_arg(f, write, 1) == ref_value(body->params);
 	ref_splat(f, init, &v);
-	if (by_turn) k_if_begin(b, k_lt(b, lower_place(l, inst_arg(f, in, 0))->elements[0], lower_dim(l, length)), 0);
+	if (by_turn)
+		k_if_begin(
+			b, k_lt(b, lower_place(l, inst_arg(f, in, 0))->elements[0], lower_dim(l, length)), 0);
 	fill(l, tape, to, &v);
 	if (!by_turn) return;
 	k_if_else(b, 0, NULL);
 	k_if_end(b, NULL, NULL);
 }
 
-/* ---- loops --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 typedef struct Looping {
 	Lower *l;
@@ -342,7 +366,8 @@ typedef struct Looping {
 	KRef *init, *at, *next;
 } Looping;
 
-/* What the kernel code's loop starts with; arrays that are changed in place are brought where that happens. */
+/* What the kernel code's loop starts with; arrays that are changed in place are
+ * brought where that happens. */
 static void collect_init(Looping *w, bool odd_known, KRef odd) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
@@ -359,9 +384,12 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 		case CARRY_SAME: break;
 		case CARRY_INPLACE: put_at(l, init, lower_destination(l, out)); break;
 		case CARRY_PAIR: {
-			KRef first = lower_destination(l, out), second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
+			KRef first = lower_destination(l, out),
+				 second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
 			KRef *present = &w->init[w->n++];
-			if (odd_known) { /* an even number of turns starts beside, so that the last turn writes where the result belongs */
+			/* an even number of turns starts beside, so that the last turn
+			 * writes where the result belongs */
+			if (odd_known) {
 				KRef x = k_select(b, odd, first, second), y = k_select(b, odd, second, first);
 				first = x;
 				second = y;
@@ -389,7 +417,9 @@ static void set_params(Looping *w, const Region *r, uint32_t skip, bool body) {
 			lower_set_small(l, param, count, at);
 			at += count;
 			break;
-		case CARRY_SAME: lower_set_memory(l, param, pointer_of(l, inst_arg(l->f, w->in, w->first + k))); break;
+		case CARRY_SAME:
+			lower_set_memory(l, param, pointer_of(l, inst_arg(l->f, w->in, w->first + k)));
+			break;
 		case CARRY_INPLACE: lower_set_memory(l, param, lower_destination(l, out)); break;
 		case CARRY_PAIR:
 			lower_set_memory(l, param, at[0]);
@@ -430,7 +460,8 @@ static void collect_next(Looping *w, const Region *r) {
 	}
 }
 
-/* Places of the loop's results, from the values in `at`. untouched: the present array of a pair does not lie where the result belongs. */
+/* Places of the loop's results, from the values in `at`. untouched: the present
+ * array of a pair does not lie where the result belongs. */
 static void set_results(Looping *w, KRef untouched) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
@@ -499,15 +530,18 @@ void lower_poll(Lower *l, KRef turn, KRef turns, uint32_t work) {
 }
 
 void lower_progress(Lower *l, const Inst *in, bool begins) {
-	if (loop_reports(l->f, in)) k_progress(&l->k, begins ? PROGRESS_ENTER : PROGRESS_LEAVE, 0, NULL);
+	if (loop_reports(l->f, in))
+		k_progress(&l->k, begins ? PROGRESS_ENTER : PROGRESS_LEAVE, 0, NULL);
 }
 
-/* ---- short loops written out --------------------------------------------------------------------------------------------------------------- */
+/* ---- short loops written out --------------------------------------------- */
 
 typedef struct Written {
-	double size;  /* operations */
-	bool indexes; /* registers are chosen by a computed number, which costs one operation for each of them */
-	bool runs;    /* array instructions: not to be written more than once */
+	double size; /* operations */
+	/* registers are chosen by a computed number, which costs one operation
+	 * for each of them */
+	bool indexes;
+	bool runs; /* array instructions: not to be written more than once */
 } Written;
 
 static void add_written(const Lower *l, const Sched *s, double times, Written *w) {
@@ -518,20 +552,26 @@ static void add_written(const Lower *l, const Sched *s, double times, Written *w
 		const Inst *in = inst_at(l, p->inst);
 		const bool scatters = in->op == OP_SCATTER_ADD || in->op == OP_SCATTER_SET;
 		uint32_t count = 1;
-		if (in->nresults) type_is_small(l->c, ref_type(l->f, scatters ? inst_arg(l->f, in, 2) : inst_result(in, 0)), &count);
+		if (in->nresults)
+			type_is_small(l->c,
+			              ref_type(l->f, scatters ? inst_arg(l->f, in, 2) : inst_result(in, 0)),
+			              &count);
 		w->size += times * count;
-		if (p->kind == PIECE_SMALL && (scatters || in->op == OP_GATHER)) w->indexes |= !ref_is_const(inst_arg(l->f, in, 1));
+		if (p->kind == PIECE_SMALL && (scatters || in->op == OP_GATHER))
+			w->indexes |= !ref_is_const(inst_arg(l->f, in, 1));
 		if (p->kind != PIECE_CONTROL) continue;
 		double inner = 1;
 		if (in->op == OP_FOR) {
 			const Const *turns = ref_constant(l->f, inst_arg(l->f, in, 0));
 			if (!turns || !value_as_f64(turns->value, &inner)) inner = UNROLL_TURNS / 4;
 		}
-		for (uint32_t r = 0; r < (in->op == OP_FOR ? 1 : 2); r++) add_written(l, p->regions[r], times * inner, w);
+		for (uint32_t r = 0; r < (in->op == OP_FOR ? 1 : 2); r++)
+			add_written(l, p->regions[r], times * inner, w);
 	}
 }
 
-/* A short loop over the elements of small arrays: with its counter known in each turn they stay in registers that need no choosing. */
+/* A short loop over the elements of small arrays: with its counter known in
+ * each turn they stay in registers that need no choosing. */
 static bool is_written_out(const Lower *l, const Piece *p, const Inst *in, int64_t turns) {
 	if (turns < 1 || turns > UNROLL_TURNS) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -560,7 +600,8 @@ static void write_out(Looping *w, int64_t turns) {
 	set_results(w, 0);
 }
 
-/* Blocks of turns that are done at once. What is carried is arrays in two places. */
+/* Blocks of turns that are done at once. What is carried is arrays in two
+ * places. */
 static void emit_tiled(Looping *w, KRef count, KRef *params, KRef *out) {
 	Lower *l = w->l;
 	KBuilder *b = &l->k;
@@ -612,7 +653,8 @@ static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 	set_params(&w, body->region, 1, true);
 	uint32_t work = flow_work(l, body);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], count, work);
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK)
+		lower_poll(l, params[0], count, work);
 	lower_pieces(l, body);
 	collect_next(&w, body->region);
 	KRef *out = room(l, size);
@@ -656,7 +698,7 @@ static void emit_while(Lower *l, const Piece *p, const Inst *in) {
 	set_results(&w, k_not(b, odd));
 }
 
-/* ---- pieces -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------- */
 
 void lower_pieces(Lower *l, const Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
@@ -679,7 +721,9 @@ void lower_pieces(Lower *l, const Sched *s) {
 			else lower_small(l, in);
 			break;
 		case PIECE_MATRIX: lower_matrix(l, in); break;
-		case PIECE_ALIAS: lower_set_memory(l, inst_result(in, 0), pointer_of(l, inst_arg(l->f, in, 0))); break;
+		case PIECE_ALIAS:
+			lower_set_memory(l, inst_result(in, 0), pointer_of(l, inst_arg(l->f, in, 0)));
+			break;
 		case PIECE_DIRECT:
 			if (in->op == OP_GATHER) direct_gather(l, in);
 			else if (in->op == OP_SLICE) direct_slice(l, in);

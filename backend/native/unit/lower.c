@@ -1,7 +1,9 @@
-/* lower.c - the frame of a unit: what goes in and comes out, lengths, memory, and the functions of the program that it calls.
+/* lower.c - the frame of a unit: what goes in and comes out, lengths, memory,
+ * and the functions of the program that it calls.
  *
- * Needs: schedule.h. Guarantees: the module verifies; it reads what the unit says it reads and writes every output and result; scalars and
- * small arrays that come in are read once, at the entry; all memory is laid out there.
+ * Needs: schedule.h. Guarantees: the module verifies; it reads what the unit
+ * says it reads and writes every output and result; scalars and small arrays
+ * that come in are read once, at the entry; all memory is laid out there.
  */
 #include "backend/native/explain/describe.h"
 #include <stdio.h>
@@ -10,7 +12,7 @@
 #define CALLEE_RESULTS 16 /* KFn.result_types */
 #define CALLEE_PARAMS 32
 
-/* ---- what may stand in a unit -------------------------------------------------------------------------------------------------------------- */
+/* ---- what may stand in a unit -------------------------------------------- */
 
 typedef struct Asked { /* functions that are being looked at, so that recursion ends */
 	const Fn *fn[16];
@@ -21,7 +23,8 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only);
 
 static bool takes_type(const Fn *f, TypeId t, bool small_only) {
 	const Type *ty = type_of(f->ctx, t);
-	return ty->kind == TY_TENSOR && !dtype_is_complex((Dtype)ty->dtype) && (!small_only || type_is_small(f->ctx, t, NULL));
+	return ty->kind == TY_TENSOR && !dtype_is_complex((Dtype)ty->dtype) &&
+	       (!small_only || type_is_small(f->ctx, t, NULL));
 }
 
 /* A loop hands this on untouched, whatever it is. */
@@ -35,7 +38,10 @@ static bool takes_carried(const Fn *f, const Inst *in, bool small_only) {
 	const uint32_t first = in->op == OP_FOR;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Type *t = ref_ty(f, inst_result(in, k));
-		if (t->kind != TY_TENSOR ? !passes(f, in, k) || small_only : !takes_type(f, ref_type(f, inst_arg(f, in, first + k)), small_only)) return false;
+		if (t->kind != TY_TENSOR
+		        ? !passes(f, in, k) || small_only
+		        : !takes_type(f, ref_type(f, inst_arg(f, in, first + k)), small_only))
+			return false;
 	}
 	return true;
 }
@@ -43,13 +49,18 @@ static bool takes_carried(const Fn *f, const Inst *in, bool small_only) {
 static bool takes_region(const Fn *f, const Region *g, Asked *asked, bool small_only) {
 	for (uint32_t k = 0; k < g->nparams; k++) {
 		TypeId t = f->vals.at[g->params + k].type;
-		if (type_of(f->ctx, t)->kind == TY_TENSOR && !takes_type(f, t, small_only)) return false; /* others: takes_carried */
+		/* others: takes_carried */
+		if (type_of(f->ctx, t)->kind == TY_TENSOR && !takes_type(f, t, small_only)) return false;
 	}
 	for (uint32_t i = 0; i < g->ninsts; i++)
-		if (!takes(f, &f->insts.at[f->inst_order.at[g->insts + i]], asked, small_only)) return false;
+		if (!takes(f, &f->insts.at[f->inst_order.at[g->insts + i]], asked, small_only))
+			return false;
 	for (uint32_t k = 0; k < g->nresults; k++) {
 		TypeId t = ref_type(f, f->args.at[g->results + k]);
-		if (type_of(f->ctx, t)->kind == TY_TENSOR ? !takes_type(f, t, small_only) : g->owner == NO_INST || f->insts.at[g->owner].op == OP_IF) return false;
+		if (type_of(f->ctx, t)->kind == TY_TENSOR
+		        ? !takes_type(f, t, small_only)
+		        : g->owner == NO_INST || f->insts.at[g->owner].op == OP_IF)
+			return false;
 	}
 	return true;
 }
@@ -63,12 +74,8 @@ static uint32_t flat_types(const Fn *f, uint32_t n, Ref (*which)(const Fn *, uin
 	return all;
 }
 
-static Ref param_of(const Fn *f, uint32_t k) {
-	return fn_param(f, k);
-}
-static Ref result_of(const Fn *f, uint32_t k) {
-	return fn_result(f, k);
-}
+static Ref param_of(const Fn *f, uint32_t k) { return fn_param(f, k); }
+static Ref result_of(const Fn *f, uint32_t k) { return fn_result(f, k); }
 
 /* A function on small values all the way down. */
 static bool takes_callee(const Fn *g, Asked *asked) {
@@ -77,13 +84,15 @@ static bool takes_callee(const Fn *g, Asked *asked) {
 		if (asked->fn[i] == g) return true;
 	if (asked->n == 16) return false;
 	asked->fn[asked->n++] = g;
-	return flat_types(g, fn_nparams(g), param_of) <= CALLEE_PARAMS && flat_types(g, fn_nresults(g), result_of) <= CALLEE_RESULTS &&
+	return flat_types(g, fn_nparams(g), param_of) <= CALLEE_PARAMS &&
+	       flat_types(g, fn_nresults(g), result_of) <= CALLEE_RESULTS &&
 	       takes_region(g, &g->regions.at[0], asked, true);
 }
 
 /* The format around a text that is there already. */
 static bool is_wrapper(const Fn *f, const Inst *in) {
-	return in->op == OP_FORMAT && in->nargs == 1 && ref_ty(f, inst_arg(f, in, 0))->kind == TY_DYN && ref_inst(f, inst_arg(f, in, 0)) &&
+	return in->op == OP_FORMAT && in->nargs == 1 && ref_ty(f, inst_arg(f, in, 0))->kind == TY_DYN &&
+	       ref_inst(f, inst_arg(f, in, 0)) &&
 	       !strcmp(atom_text(f->ctx, (Atom)attr_int(f->ctx, OP_FORMAT, in->attr, 0)), "{0}");
 }
 
@@ -94,7 +103,8 @@ const Inst *message_text(const Fn *f, Ref r) {
 }
 
 /* The callee's parameters are registers. An argument whose extent is equal by a
- * guard, but no constant here, is in memory, so the evaluator makes the call. */
+ * guard, but no constant here, is in memory, so the evaluator makes the call.
+ */
 static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
 	const Fn *g = inst_callee(f->ctx, in);
 	if (!takes_callee(g, asked)) return false;
@@ -105,10 +115,12 @@ static bool takes_call(const Fn *f, const Inst *in, Asked *asked) {
 	return true;
 }
 
-/* Text that is only made to fail with: the numbers in it go with the failure. */
+/* Text that is only made to fail with: the numbers in it go with the failure.
+ */
 static bool is_message(const Fn *f, const Inst *in) {
 	const Inst *text = in->op == OP_FORMAT ? message_text(f, inst_result(in, 0)) : NULL;
-	if (!text || text->op != OP_FORMAT || text->parent != in->parent || text->nargs > 2) return false;
+	if (!text || text->op != OP_FORMAT || text->parent != in->parent || text->nargs > 2)
+		return false;
 	for (uint32_t k = 0; k < text->nargs; k++) {
 		const Type *t = ref_ty(f, inst_arg(f, text, k));
 		if (t->kind != TY_TENSOR || t->rank || dtype_is_complex((Dtype)t->dtype)) return false;
@@ -118,7 +130,8 @@ static bool is_message(const Fn *f, const Inst *in) {
 		const Inst *u = &f->insts.at[f->inst_order.at[g->insts + i]];
 		if (u->nregions) return false;
 		for (uint32_t k = 0; u->op != OP_FAIL && k < u->nargs; k++)
-			if (inst_arg(f, u, k) == inst_result(in, 0) && !(is_wrapper(f, u) && is_message(f, u))) return false;
+			if (inst_arg(f, u, k) == inst_result(in, 0) && !(is_wrapper(f, u) && is_message(f, u)))
+				return false;
 	}
 	for (uint32_t k = 0; k < g->nresults; k++)
 		if (f->args.at[g->results + k] == inst_result(in, 0)) return false;
@@ -146,12 +159,35 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 		if (!takes_type(f, ref_type(f, inst_result(in, k)), small_only)) return false;
 	if (prims[in->op].elementwise) return true;
 	switch ((Op)in->op) {
-	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: case OP_CONCAT: case OP_UPDATE:
-	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN:
-	case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_DOT: case OP_IOTA: case OP_EXTENT: case OP_GUARD: case OP_PROGRESS: return true;
+	case OP_SELECT:
+	case OP_CONVERT:
+	case OP_STOP:
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_PAD:
+	case OP_CONCAT:
+	case OP_UPDATE:
+	case OP_GATHER:
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_CUMSUM:
+	case OP_CUMPROD:
+	case OP_DOT:
+	case OP_IOTA:
+	case OP_EXTENT:
+	case OP_GUARD:
+	case OP_PROGRESS: return true;
 	case OP_IF:
 		/* a branch that gives lengths of its own has nowhere to put them */
-		return takes_region(f, inst_region(f, in, 0), asked, small_only) && takes_region(f, inst_region(f, in, 1), asked, small_only);
+		return takes_region(f, inst_region(f, in, 0), asked, small_only) &&
+		       takes_region(f, inst_region(f, in, 1), asked, small_only);
 	case OP_LU:
 	case OP_CHOLESKY:
 	case OP_TRISOLVE: {
@@ -174,16 +210,15 @@ bool lower_takes(const Fn *f, const Inst *in) {
 	return takes(f, in, &asked, false);
 }
 
-/* ---- lengths ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
-KType lower_ktype(const Lower *l, Ref r) {
-	return ktype_of((Dtype)ref_ty(l->f, r)->dtype);
-}
+KType lower_ktype(const Lower *l, Ref r) { return ktype_of((Dtype)ref_ty(l->f, r)->dtype); }
 
 KRef lower_dim(Lower *l, Dim d) {
 	int64_t v;
 	SymId s;
-	/* a large number is a word like any length: the code is the same for other numbers */
+	/* a large number is a word like any length: the code is the same for other
+	 * numbers */
 	if (dim_is_const(l->c, d, &v) && v <= DIM_SMALL) return k_int(&l->k, v);
 	if (dim_is_sym(l->c, d, &s) && l->syms[s]) return l->syms[s];
 	uint32_t k = 0;
@@ -242,7 +277,7 @@ static void note_attr(Lower *l, const Inst *in) {
 	}
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------- */
 
 static const void *constant_element(const Tensor *t, uint32_t at) {
 	int64_t offset = 0;
@@ -264,7 +299,8 @@ static KRef number(Lower *l, Dtype d, const void *bytes) {
 	return k_bits(&l->k, ktype_of(d), bits);
 }
 
-/* Constants are made anew where they are used: they cost nothing, and belong to the region they stand in. */
+/* Constants are made anew where they are used: they cost nothing, and belong to
+ * the region they stand in. */
 static const Place *constant_place(Lower *l, Ref r, const Const *k) {
 	Place *p = ARENA_NEW(l->scratch, Place);
 	const Type *t = type_of(l->c, k->type);
@@ -274,7 +310,8 @@ static const Place *constant_place(Lower *l, Ref r, const Const *k) {
 	(void)r;
 	for (uint32_t i = 0; i < p->count; i++)
 		p->elements[i] = number(l, (Dtype)t->dtype,
-		                        k->value.kind == V_SCALAR ? value_scalar_bytes(&k->value) : constant_element(k->value.tensor, i));
+		                        k->value.kind == V_SCALAR ? value_scalar_bytes(&k->value)
+		                                                  : constant_element(k->value.tensor, i));
 	return p;
 }
 
@@ -318,7 +355,9 @@ void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements) {
 
 void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
 	uint32_t v = REF_INDEX(r);
-	if (l->flow->values[v].owned && l->needed[v] && !type_is_small(l->c, ref_type(l->f, r), NULL)) return; /* its class has memory */
+	/* its class has memory */
+	if (l->flow->values[v].owned && l->needed[v] && !type_is_small(l->c, ref_type(l->f, r), NULL))
+		return;
 	if (l->slot_of[v]) {
 		MemorySlot *s = &l->slots.at[l->slot_of[v] - 1];
 		if (from < s->from) s->from = from;
@@ -326,7 +365,10 @@ void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
 		return;
 	}
 	Type t = *ref_ty(l->f, r);
-	MemorySlot s = {.elements = dim_const(l->c, 1), .element_bytes = (uint32_t)dtype_size((Dtype)t.dtype), .from = from, .to = to};
+	MemorySlot s = {.elements = dim_const(l->c, 1),
+	                .element_bytes = (uint32_t)dtype_size((Dtype)t.dtype),
+	                .from = from,
+	                .to = to};
 	for (uint32_t i = 0; i < t.rank; i++) s.elements = dim_mul(l->c, s.elements, t.dims[i]);
 	VEC_PUSH(l->scratch, &l->slots, s);
 	l->slot_of[v] = l->slots.n;
@@ -348,20 +390,22 @@ int64_t lower_site(Lower *l, SiteKind kind, const Inst *in) {
 	Lower *root = l->root;
 	InstId id = (InstId)(in - l->f->insts.at);
 	for (uint32_t i = root->sites.n; i-- > 0;)
-		if (root->sites.at[i].kind == kind && root->sites.at[i].inst == id && root->sites.at[i].fn == l->f) return i;
+		if (root->sites.at[i].kind == kind && root->sites.at[i].inst == id &&
+		    root->sites.at[i].fn == l->f)
+			return i;
 	UnitSite s = {.kind = kind, .inst = id, .fn = l->f};
 	VEC_PUSH(l->scratch, &root->sites, s);
 	l->k.m->nsites = root->sites.n;
 	return root->sites.n - 1;
 }
 
-/* ---- what goes in and comes out ------------------------------------------------------------------------------------------------------------ */
+/* ---- what goes in and comes out ------------------------------------------ */
 
 typedef struct Scan {
 	Lower *l;
 	Arena *keep;
-	bool *inside;  /* by value: defined in the unit */
-	bool *met;     /* by value */
+	bool *inside; /* by value: defined in the unit */
+	bool *met;    /* by value */
 	bool *met_const;
 	VEC(Ref) words;
 	VEC(UnitArray) inputs;
@@ -398,7 +442,8 @@ static void scan_inside(Scan *s, const Inst *in) {
 			s->inside[g->params + k] = true;
 			note_type(l, l->f->vals.at[g->params + k].type);
 		}
-		for (uint32_t i = 0; i < g->ninsts; i++) scan_inside(s, &l->f->insts.at[l->f->inst_order.at[g->insts + i]]);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			scan_inside(s, &l->f->insts.at[l->f->inst_order.at[g->insts + i]]);
 	}
 }
 
@@ -437,7 +482,7 @@ static void scan(Lower *l, Arena *keep, const uint32_t *total_uses) {
 	u->nresults = results.n;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 /* A piece of the arena that slots take one after the other. */
 typedef struct Area {
@@ -447,10 +492,12 @@ typedef struct Area {
 } Area;
 
 /* Declares the buffer native_nowhere() where a pad or an update may need it. It
- * stands at the function's beginning, since code that declares one stays inline. */
+ * stands at the function's beginning, since code that declares one stays
+ * inline. */
 static void find_nowhere(Lower *l) {
 	for (uint32_t i = 0; i < l->f->insts.n && !l->nowhere; i++)
-		if (l->f->insts.at[i].op == OP_PAD || l->f->insts.at[i].op == OP_UPDATE) l->nowhere = k_buffer(&l->k, l->unit->ninputs + l->unit->noutputs);
+		if (l->f->insts.at[i].op == OP_PAD || l->f->insts.at[i].op == OP_UPDATE)
+			l->nowhere = k_buffer(&l->k, l->unit->ninputs + l->unit->noutputs);
 }
 
 static void lay_out(Lower *l) {
@@ -459,7 +506,8 @@ static void lay_out(Lower *l) {
 	uint32_t *order = ARENA_ARRAY(l->scratch, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++) { /* by beginning of life; mostly in order already */
 		uint32_t k = i;
-		for (; k > 0 && l->slots.at[order[k - 1]].from > l->slots.at[i].from; k--) order[k] = order[k - 1];
+		for (; k > 0 && l->slots.at[order[k - 1]].from > l->slots.at[i].from; k--)
+			order[k] = order[k - 1];
 		order[k] = i;
 	}
 	VEC(Area) areas = {0};
@@ -468,11 +516,15 @@ static void lay_out(Lower *l) {
 		uint32_t a = 0;
 		for (; a < areas.n; a++) {
 			const Area *x = &areas.at[a];
-			if (x->elements == s->elements && x->element_bytes == s->element_bytes && x->free_from <= s->from) break;
+			if (x->elements == s->elements && x->element_bytes == s->element_bytes &&
+			    x->free_from <= s->from)
+				break;
 		}
 		if (a == areas.n) {
 			KRef bytes = k_mul(b, lower_dim(l, s->elements), k_int(b, s->element_bytes));
-			Area fresh = {.elements = s->elements, .element_bytes = s->element_bytes, .pointer = k_arena(b, bytes)};
+			Area fresh = {.elements = s->elements,
+			              .element_bytes = s->element_bytes,
+			              .pointer = k_arena(b, bytes)};
 			VEC_PUSH(l->scratch, &areas, fresh);
 		}
 		s->pointer = areas.at[a].pointer;
@@ -480,7 +532,7 @@ static void lay_out(Lower *l) {
 	}
 }
 
-/* ---- internal functions -------------------------------------------------------------------------------------------------------------------- */
+/* ---- internal functions -------------------------------------------------- */
 
 static uint32_t callee_number(Lower *l, const Fn *g) {
 	Lower *root = l->root;
@@ -491,7 +543,8 @@ static uint32_t callee_number(Lower *l, const Fn *g) {
 	for (uint32_t k = 0; k < fn_nresults(g); k++) {
 		uint32_t count;
 		type_is_small(l->c, ref_type(g, fn_result(g, k)), &count);
-		for (uint32_t i = 0; i < count; i++) types[n++] = ktype_of((Dtype)ref_ty(g, fn_result(g, k))->dtype);
+		for (uint32_t i = 0; i < count; i++)
+			types[n++] = ktype_of((Dtype)ref_ty(g, fn_result(g, k))->dtype);
 	}
 	UnitCallee y = {.fn = g, .number = k_declare(l->k.m, n, types)};
 	/* calls of it may be built before it is, and are checked against this */
@@ -541,7 +594,8 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 		KRef elements[SMALL_COUNT];
 		uint32_t count;
 		type_is_small(l.c, ref_type(g, fn_param(g, k)), &count);
-		for (uint32_t i = 0; i < count; i++) elements[i] = k_param(&l.k, lower_ktype(&l, fn_param(g, k)));
+		for (uint32_t i = 0; i < count; i++)
+			elements[i] = k_param(&l.k, lower_ktype(&l, fn_param(g, k)));
 		lower_set_small(&l, fn_param(g, k), count, elements);
 	}
 	find_nowhere(&l);
@@ -558,7 +612,7 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 	k_return(&l.k, n, results);
 }
 
-/* ---- the unit ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the unit ------------------------------------------------------------ */
 
 static void emit_entry(Lower *l) {
 	KBuilder *b = &l->k;
@@ -568,7 +622,8 @@ static void emit_entry(Lower *l) {
 		lower_set_small(l, u->words[k], 1, &x);
 	}
 	for (uint32_t k = 0; k < u->nsyms; k++) l->syms[u->syms[k]] = k_word(b, KT_I64, u->nwords + k);
-	for (uint32_t k = 0; k < l->dims.n; k++) l->dims.at[k].value = k_word(b, KT_I64, u->nwords + u->nsyms + k);
+	for (uint32_t k = 0; k < l->dims.n; k++)
+		l->dims.at[k].value = k_word(b, KT_I64, u->nwords + u->nsyms + k);
 	for (uint32_t k = 0; k < u->ninputs; k++) {
 		KRef p = k_buffer(b, k);
 		Ref r = u->inputs[k].ref;
@@ -580,11 +635,13 @@ static void emit_entry(Lower *l) {
 			continue;
 		}
 		KRef elements[SMALL_COUNT];
-		for (uint32_t i = 0; i < count; i++) elements[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, p, k_int(b, i), 0);
+		for (uint32_t i = 0; i < count; i++)
+			elements[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, p, k_int(b, i), 0);
 		lower_set_small(l, r, count, elements);
 	}
 	for (uint32_t k = 0; k < u->noutputs; k++)
-		l->places[l->f->vals.n + u->ninputs + k] = (Place){.kind = PLACE_MEMORY, .pointer = k_buffer(b, u->ninputs + k)};
+		l->places[l->f->vals.n + u->ninputs + k] =
+			(Place){.kind = PLACE_MEMORY, .pointer = k_buffer(b, u->ninputs + k)};
 	find_nowhere(l);
 	lay_out(l);
 }
@@ -600,35 +657,44 @@ static void emit_outputs(Lower *l) {
 			l->failed = true;
 			return;
 		}
-		for (uint32_t i = 0; p->kind == PLACE_SMALL && i < p->count; i++) k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
+		for (uint32_t i = 0; p->kind == PLACE_SMALL && i < p->count; i++)
+			k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
 		if (p->kind == PLACE_MEMORY) lower_copy(l, r, to, p->pointer);
 	}
 	for (uint32_t k = 0; k < u->nresults; k++) {
 		const Place *p = lower_place(l, u->results[k]);
 		if (p->kind == PLACE_SMALL && p->count == 1) k_result(b, k, p->elements[0]);
-		else if (p->kind == PLACE_MEMORY) k_result(b, k, k_load(b, lower_ktype(l, u->results[k]), KM_UNIFORM, p->pointer, k_int(b, 0), 0));
+		else if (p->kind == PLACE_MEMORY)
+			k_result(
+				b, k,
+				k_load(b, lower_ktype(l, u->results[k]), KM_UNIFORM, p->pointer, k_int(b, 0), 0));
 		else l->failed = true;
 	}
 }
 
-/* Output `output` (plus 1; 0: none) may have the memory of input x, of which it is a changed copy. */
+/* Output `output` (plus 1; 0: none) may have the memory of input x, of which it
+ * is a changed copy. */
 static void offer_reuse(Lower *l, Ref x, uint32_t output) {
 	const uint32_t input = input_of(l, x);
 	if (input == UINT32_MAX || !output || ref_is_const(x)) return;
 	UnitArray *o = &l->unit->outputs[output - 1];
 	bool taken = ref_type(l->f, o->ref) != ref_type(l->f, x);
-	for (uint32_t j = 0; j < l->unit->noutputs; j++) taken |= l->unit->outputs[j].may_reuse && l->unit->outputs[j].reuse == input;
+	for (uint32_t j = 0; j < l->unit->noutputs; j++)
+		taken |= l->unit->outputs[j].may_reuse && l->unit->outputs[j].reuse == input;
 	if (taken) return;
 	o->may_reuse = true;
 	o->reuse = input;
 }
 
 bool lower_may_reuse(const Lower *l, Ref x, Ref r) {
-	const uint32_t input = input_of(l, x), output = l->flow->classes[flow_class(l, REF_INDEX(r))].output;
-	return input != UINT32_MAX && output && l->unit->outputs[output - 1].may_reuse && l->unit->outputs[output - 1].reuse == input;
+	const uint32_t input = input_of(l, x),
+				   output = l->flow->classes[flow_class(l, REF_INDEX(r))].output;
+	return input != UINT32_MAX && output && l->unit->outputs[output - 1].may_reuse &&
+	       l->unit->outputs[output - 1].reuse == input;
 }
 
-/* An array that comes in and is at once copied to where an output is changed in place: when nobody else has it, the copy is not needed. */
+/* An array that comes in and is at once copied to where an output is changed in
+ * place: when nobody else has it, the copy is not needed. */
 static void find_reuse(Lower *l) {
 	const Sched *top = l->flow->top;
 	for (uint32_t i = 0; i < top->pieces.n; i++) {
@@ -636,7 +702,8 @@ static void find_reuse(Lower *l) {
 		for (uint32_t k = 0; p->kind == PIECE_RUN && k < p->n; k++) {
 			const Inst *in = &l->f->insts.at[p->insts[k]];
 			Ref x;
-			if (run_changes(l, p, in, &x)) offer_reuse(l, x, l->flow->classes[flow_class(l, in->results)].output);
+			if (run_changes(l, p, in, &x))
+				offer_reuse(l, x, l->flow->classes[flow_class(l, in->results)].output);
 		}
 		if (p->kind != PIECE_DIRECT && !p->carries) continue;
 		const Inst *in = &l->f->insts.at[p->inst];
@@ -645,7 +712,8 @@ static void find_reuse(Lower *l) {
 			bool inplace = p->carries ? p->carries[k].kind == CARRY_INPLACE : writes_elements(in);
 			if (!inplace) continue;
 			Ref x = inst_arg(l->f, in, p->carries ? first + k : 0), out = inst_result(in, k);
-			if (flow_dies_at(l, x, p)) offer_reuse(l, x, l->flow->classes[flow_class(l, REF_INDEX(out))].output);
+			if (flow_dies_at(l, x, p))
+				offer_reuse(l, x, l->flow->classes[flow_class(l, REF_INDEX(out))].output);
 		}
 	}
 }
@@ -661,14 +729,15 @@ typedef struct Lowering {
 } Lowering;
 
 /* Code that breaks the rules of kir.h could write outside of an array: false
- * leaves the unit to the evaluator. Where everything is verified ($ATLED_VERIFY)
- * it ends the program instead, so that a test finds it. */
+ * leaves the unit to the evaluator. Where everything is verified
+ * ($ATLED_VERIFY) it ends the program instead, so that a test finds it. */
 static bool is_sound(Ctx *c, const Fn *f, const KModule *m) {
 	Text why;
 	text_init(&why, c);
 	const bool sound = kmodule_verify(m, &why);
 	if (!sound && ctx_verifies(c)) {
-		fprintf(stderr, "kernel code of '%s' is unsound: %.*s\n", atom_text(c, f->name), (int)why.n, why.at);
+		fprintf(stderr, "kernel code of '%s' is unsound: %.*s\n", atom_text(c, f->name), (int)why.n,
+		        why.at);
 		abort();
 	}
 	text_free(&why);
@@ -697,7 +766,8 @@ static void run_lower(Ctx *c, void *arg) {
 		lower_pieces(&l, l.flow->top);
 		emit_outputs(&l);
 		k_return(&l.k, 0, NULL);
-		for (uint32_t i = 0; i < l.callees.n && !l.failed; i++) build_callee(&l, l.callees.at[i].fn, l.callees.at[i].number);
+		for (uint32_t i = 0; i < l.callees.n && !l.failed; i++)
+			build_callee(&l, l.callees.at[i].fn, l.callees.at[i].number);
 	}
 	u->ndims = l.dims.n;
 	u->dims = ARENA_ARRAY(w->keep, Dim, l.dims.n + 1);
@@ -714,7 +784,8 @@ static void run_lower(Ctx *c, void *arg) {
 	}
 }
 
-Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target, const int64_t *hints, Arena *keep, bool describe) {
+Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target,
+                 const int64_t *hints, Arena *keep, bool describe) {
 	Unit *u = ARENA_NEW(keep, Unit);
 	InstId *own = ARENA_ARRAY(keep, InstId, ninsts + 1);
 	memcpy(own, insts, ninsts * sizeof *own);

@@ -1,27 +1,40 @@
-/* map_vectorise.c - instructions that treat each row of their arrays for itself, loops and branches with them: lanes are rows, a row is registers.
+/* map_vectorise.c - instructions that treat each row of their arrays for
+ * itself, loops and branches with them: lanes are rows, a row is registers.
  *
- * Needs: schedule.h, scalarise.c for the instructions, which see one row. What `map` makes of a function on small values has one axis more, the
- * row, and never looks along it. Such instructions are done row by row: a parallel loop over blocks, a vector loop over a block's rows, and inside
- * it the program as it was before it was mapped, so that a loop of the program carries registers and not arrays.
+ * Needs: schedule.h, scalarise.c for the instructions, which see one row. What
+ * `map` makes of a function on small values has one axis more, the row, and
+ * never looks along it. Such instructions are done row by row: a parallel loop
+ * over blocks, a vector loop over a block's rows, and inside it the program as
+ * it was before it was mapped, so that a loop of the program carries registers
+ * and not arrays.
  *
- * Tapes. What a derivative keeps of each turn is an array with an axis of turns beside that of rows. It stays in memory: a turn stores its row's elements
- * there (a loop at the piece's own level may carry it), and reads them again by the number of a turn.
+ * Tapes. What a derivative keeps of each turn is an array with an axis of turns
+ * beside that of rows. It stays in memory: a turn stores its row's elements
+ * there (a loop at the piece's own level may carry it), and reads them again by
+ * the number of a turn.
  *
- * Masks. Where rows part ways (`while`, `if` and `for` under map, autodiff/batch/batch.c) a mask says which rows go on, and the others keep what they have:
- * every result is select(mask, new, old). Then it makes no difference to a row whether a turn runs that only others need, and "some row goes on" may be
- * asked of one vector of rows. Rows that do not go on are fed the operands of one that does (gather by select(mask, iota, argmax(mask)));
- * here it is one of the same vector, or they are left alone where nothing can come of it.
+ * Masks. Where rows part ways (`while`, `if` and `for` under map,
+ * autodiff/batch/batch.c) a mask says which rows go on, and the others keep
+ * what they have: every result is select(mask, new, old). Then it makes no
+ * difference to a row whether a turn runs that only others need, and "some row
+ * goes on" may be asked of one vector of rows. Rows that do not go on are fed
+ * the operands of one that does (gather by select(mask, iota, argmax(mask)));
+ * here it is one of the same vector, or they are left alone where nothing can
+ * come of it.
  *
- * Lanes. Small arrays of a loop with an axis of fixed length in common, say f64[2, 14] and f64[14], are taken in the same way: the axis is what rows are,
- * and all of it lies in one vector. Sums over it join lanes and give one number for all, so that here a value without the axis may
- * follow from those that have it, be carried, and be a result. There are no masks: everything else that looks along the axis is not taken.
+ * Lanes. Small arrays of a loop with an axis of fixed length in common, say
+ * f64[2, 14] and f64[14], are taken in the same way: the axis is what rows are,
+ * and all of it lies in one vector. Sums over it join lanes and give one number
+ * for all, so that here a value without the axis may follow from those that
+ * have it, be carried, and be a result. There are no masks: everything else
+ * that looks along the axis is not taken.
  */
 #include "backend/native/unit/schedule.h"
 #include <math.h>
 
-#define ROW_COUNT 64     /* elements of one row of a value */
-#define ROWS_WORK 6000   /* element operations that may be written out */
-#define BLOCK_ROWS 256   /* between two polls */
+#define ROW_COUNT 64   /* elements of one row of a value */
+#define ROWS_WORK 6000 /* element operations that may be written out */
+#define BLOCK_ROWS 256 /* between two polls */
 #define MAX_PARTS 16
 #define TURNS_GUESSED 16 /* of a loop whose count is not known */
 #define MASKS_MOST 8     /* nested */
@@ -32,7 +45,7 @@
 #define UNROLL_TURNS 16  /* of a loop that is written out at most */
 #define UNROLL_WORK 1500 /* operations it may become */
 
-/* ---- values -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 /* A few numbers are registers all at once. */
 static bool is_long(Ctx *c, Dim d) {
@@ -59,7 +72,8 @@ static bool row_type(Ctx *c, TypeId t, Dim row, bool *has_row) {
 	return *has_row || type_is_small(c, t, NULL);
 }
 
-/* The length of the one axis that is not a small number; false: none, or several. */
+/* The length of the one axis that is not a small number; false: none, or
+ * several. */
 static bool only_long(Ctx *c, TypeId t, Dim *row) {
 	const Type *ty = type_of(c, t);
 	uint32_t n = 0;
@@ -77,17 +91,19 @@ bool rows_take_factor(const Fn *f, const Inst *in, Dim *row) {
 	const TypeId first = ref_type(f, inst_arg(f, in, 0));
 	if (!factor_takes_type(c, in, first) || !only_long(c, first, row)) return false;
 	for (uint32_t k = 0; k < in->nargs + in->nresults; k++) {
-		const TypeId t = ref_type(f, k < in->nargs ? inst_arg(f, in, k) : inst_result(in, k - in->nargs));
+		const TypeId t =
+			ref_type(f, k < in->nargs ? inst_arg(f, in, k) : inst_result(in, k - in->nargs));
 		const Type *ty = type_of(c, t);
 		if (!row_type(c, t, *row, &has) || !has) return false;
-		const uint32_t own = k >= in->nargs && k - in->nargs == 1 ? 1 : 2; /* the permutation's rows are vectors */
+		/* the permutation's rows are vectors */
+		const uint32_t own = k >= in->nargs && k - in->nargs == 1 ? 1 : 2;
 		for (uint32_t i = ty->rank - own; i < ty->rank; i++)
 			if (ty->dims[i] == *row) return false;
 	}
 	return true;
 }
 
-/* ---- masks --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- masks --------------------------------------------------------------- */
 
 /* A bool for each row, or its opposite. */
 typedef struct Mask {
@@ -95,22 +111,23 @@ typedef struct Mask {
 	bool off;
 } Mask;
 
-static bool same_mask(Mask x, Mask y) {
-	return x.r == y.r && x.off == y.off;
-}
+static bool same_mask(Mask x, Mask y) { return x.r == y.r && x.off == y.off; }
 
 typedef enum Across { /* what looks along the rows, and is understood */
-	ACROSS_NOT,
-	ACROSS_COUNT,  /* how many rows are in the mask */
-	ACROSS_ANY,    /* is one? */
-	ACROSS_FIRST,  /* the number of the first */
-	ACROSS_SPREAD, /* the same for each row */
-	ACROSS_FEED    /* each row's own number where it is in the mask, else the first's */
+	                  ACROSS_NOT,
+	                  ACROSS_COUNT,  /* how many rows are in the mask */
+	                  ACROSS_ANY,    /* is one? */
+	                  ACROSS_FIRST,  /* the number of the first */
+	                  ACROSS_SPREAD, /* the same for each row */
+	                  /* each row's own number where it is in the mask, else
+	                   * the first's */
+	                  ACROSS_FEED
 } Across;
 
 static bool is_mask(const Lower *l, Ref r) {
 	const Type *t = ref_ty(l->f, r);
-	return ref_is_value(r) && t->kind == TY_TENSOR && t->dtype == DT_BOOL && t->rank == 1 && t->dims[0] == l->row;
+	return ref_is_value(r) && t->kind == TY_TENSOR && t->dtype == DT_BOOL && t->rank == 1 &&
+	       t->dims[0] == l->row;
 }
 
 /* The mask that r is, seen through negations. */
@@ -144,7 +161,8 @@ static Across across(const Lower *l, Ref r, Mask *mask) {
 	switch ((Op)in->op) {
 	case OP_REDUCE_SUM:
 		x = ref_inst(f, inst_arg(f, in, 0));
-		if (!x || x->op != OP_CONVERT || ref_ty(f, r)->rank || ref_ty(f, r)->dtype != DT_I64) return ACROSS_NOT;
+		if (!x || x->op != OP_CONVERT || ref_ty(f, r)->rank || ref_ty(f, r)->dtype != DT_I64)
+			return ACROSS_NOT;
 		given = inst_arg(f, x, 0);
 		if (!is_mask(l, given)) return ACROSS_NOT;
 		*mask = mask_from(l, given);
@@ -157,13 +175,16 @@ static Across across(const Lower *l, Ref r, Mask *mask) {
 		if (!is_mask(l, given)) return ACROSS_NOT;
 		*mask = mask_from(l, given);
 		return ACROSS_FIRST;
-	case OP_BROADCAST: return across(l, inst_arg(f, in, 0), mask) == ACROSS_FIRST ? ACROSS_SPREAD : ACROSS_NOT;
+	case OP_BROADCAST:
+		return across(l, inst_arg(f, in, 0), mask) == ACROSS_FIRST ? ACROSS_SPREAD : ACROSS_NOT;
 	case OP_SELECT:
 		if (!is_mask(l, inst_arg(f, in, 0))) return ACROSS_NOT;
 		for (uint32_t k = 0; k < 2; k++) { /* the builder turns a choice by a negation round */
 			Mask own = mask_from(l, inst_arg(f, in, 0));
 			own.off ^= k != 0;
-			if (!is_own_number(l, inst_arg(f, in, 1 + k)) || across(l, inst_arg(f, in, 2 - k), mask) != ACROSS_SPREAD) continue;
+			if (!is_own_number(l, inst_arg(f, in, 1 + k)) ||
+			    across(l, inst_arg(f, in, 2 - k), mask) != ACROSS_SPREAD)
+				continue;
 			return same_mask(own, *mask) ? ACROSS_FEED : ACROSS_NOT;
 		}
 		return ACROSS_NOT;
@@ -173,32 +194,41 @@ static Across across(const Lower *l, Ref r, Mask *mask) {
 
 /* gather(x, i) where i feeds rows. */
 static bool is_feed(const Lower *l, const Inst *in, Mask *mask) {
-	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 0) || attr_int(l->c, OP_GATHER, in->attr, 1)) return false;
-	return lower_row_axis(l, inst_arg(l->f, in, 0)) == 0 && across(l, inst_arg(l->f, in, 1), mask) == ACROSS_FEED;
+	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 0) ||
+	    attr_int(l->c, OP_GATHER, in->attr, 1))
+		return false;
+	return lower_row_axis(l, inst_arg(l->f, in, 0)) == 0 &&
+	       across(l, inst_arg(l->f, in, 1), mask) == ACROSS_FEED;
 }
 
 /* The mask that r, a condition for each element, is made of. */
 static Mask mask_of(const Lower *l, Ref r) {
 	const Inst *in = ref_inst(l->f, r);
 	if (is_mask(l, r)) return mask_from(l, r);
-	if (in && in->op == OP_BROADCAST && lower_row_axis(l, r) == 0 && is_mask(l, inst_arg(l->f, in, 0))) return mask_from(l, inst_arg(l->f, in, 0));
+	if (in && in->op == OP_BROADCAST && lower_row_axis(l, r) == 0 &&
+	    is_mask(l, inst_arg(l->f, in, 0)))
+		return mask_from(l, inst_arg(l->f, in, 0));
 	return (Mask){.r = REF_NONE};
 }
 
 static bool same_value(const Lower *l, Ref x, Ref y) {
 	Value p, q;
 	if (x == y) return true;
-	if (!ref_splat(l->f, x, &p) || !ref_splat(l->f, y, &q) || p.dtype != q.dtype || dtype_is_complex((Dtype)p.dtype)) return false;
+	if (!ref_splat(l->f, x, &p) || !ref_splat(l->f, y, &q) || p.dtype != q.dtype ||
+	    dtype_is_complex((Dtype)p.dtype))
+		return false;
 	return !memcmp(value_scalar_bytes(&p), value_scalar_bytes(&q), dtype_size((Dtype)p.dtype));
 }
 
 static bool is_nothing(const Lower *l, Ref r) {
 	Value v;
 	double x;
-	return ref_splat(l->f, r, &v) && !dtype_is_complex((Dtype)v.dtype) && value_as_f64(v, &x) && x == 0;
+	return ref_splat(l->f, r, &v) && !dtype_is_complex((Dtype)v.dtype) && value_as_f64(v, &x) &&
+	       x == 0;
 }
 
-/* next is what old is for rows outside of the mask. Gives the mask, or finds that it is the one given. */
+/* next is what old is for rows outside of the mask. Gives the mask, or finds
+ * that it is the one given. */
 static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 	if (next == old) return true;
 	const Inst *in = ref_inst(l->f, next);
@@ -209,7 +239,9 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 			m.off = !m.off;
 			if (!same_value(l, inst_arg(l->f, in, 1), old)) return false;
 		}
-	} else if (in && in->op == OP_ADD && (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) { /* nothing is added outside */
+	} else if (in && in->op == OP_ADD &&
+	           (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) {
+		/* nothing is added outside */
 		const Inst *term = ref_inst(l->f, inst_arg(l->f, in, inst_arg(l->f, in, 0) == old));
 		if (!term || term->op != OP_SELECT) return false;
 		m = mask_of(l, inst_arg(l->f, term, 0));
@@ -217,7 +249,8 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 			m.off = !m.off;
 			if (!is_nothing(l, inst_arg(l->f, term, 1))) return false;
 		}
-	} else if (in && in->op == OP_MIN && is_mask(l, next) && (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) {
+	} else if (in && in->op == OP_MIN && is_mask(l, next) &&
+	           (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) {
 		m = mask_from(l, old);
 	}
 	if (!m.r || (mask->r && !same_mask(*mask, m))) return false;
@@ -225,13 +258,15 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 	return true;
 }
 
-/* ---- what can be done by rows -------------------------------------------------------------------------------------------------------------- */
+/* ---- what can be done by rows -------------------------------------------- */
 
 typedef struct Taking {
-	Lower l; /* with in_rows */
+	Lower l;        /* with in_rows */
 	uint32_t depth; /* open regions */
 	double work;
-	double along, joins; /* element-wise operations on rows, and sums over all: written out, turns not counted */
+	/* element-wise operations on rows, and sums over all: written out, turns
+	 * not counted */
+	double along, joins;
 	Mask masks[MASKS_MOST];
 	uint32_t nmasks;
 } Taking;
@@ -244,39 +279,46 @@ static Taking taking(const Lower *l, Dim row, uint32_t lanes);
 static bool is_tape(const Lower *l, Ref r) {
 	bool row;
 	const Type *t = ref_ty(l->f, r);
-	return (ref_is_value(r) || ref_constant(l->f, r)) && t->kind == TY_TENSOR && !dtype_is_complex((Dtype)t->dtype) && (l->row_lanes || lower_row_axis(l, r) >= 0) &&
+	return (ref_is_value(r) || ref_constant(l->f, r)) && t->kind == TY_TENSOR &&
+	       !dtype_is_complex((Dtype)t->dtype) && (l->row_lanes || lower_row_axis(l, r) >= 0) &&
 	       !row_type(l->c, ref_type(l->f, r), l->row, &row);
 }
 
-/* gather or scatter_set along an axis of a tape at a number that all rows share; the axes besides that and the row are few elements. */
+/* gather or scatter_set along an axis of a tape at a number that all rows
+ * share; the axes besides that and the row are few elements. */
 static bool at_turn(const Lower *l, const Inst *in) {
-	if ((in->op != OP_GATHER && in->op != OP_SCATTER_SET) || !is_tape(l, inst_arg(l->f, in, 0))) return false;
+	if ((in->op != OP_GATHER && in->op != OP_SCATTER_SET) || !is_tape(l, inst_arg(l->f, in, 0)))
+		return false;
 	const Type *t = ref_ty(l->f, inst_arg(l->f, in, 0));
-	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0), row = lower_row_axis(l, inst_arg(l->f, in, 0));
+	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0),
+			  row = lower_row_axis(l, inst_arg(l->f, in, 0));
 	int64_t n;
-	if (axis == row || attr_int(l->c, (Op)in->op, in->attr, 1) || ref_ty(l->f, inst_arg(l->f, in, 1))->rank) return false;
+	if (axis == row || attr_int(l->c, (Op)in->op, in->attr, 1) ||
+	    ref_ty(l->f, inst_arg(l->f, in, 1))->rank)
+		return false;
 	for (int i = 0; i < t->rank; i++)
-		if (i != row && (t->dims[i] == l->row || (i != axis && !dim_is_const(l->c, t->dims[i], &n)))) return false;
+		if (i != row &&
+		    (t->dims[i] == l->row || (i != axis && !dim_is_const(l->c, t->dims[i], &n))))
+			return false;
 	return true;
 }
 
 /* The loop carries result k as a tape that a turn only writes on. */
 static bool carries_tape(const Lower *l, const Inst *in, uint32_t k) {
-	if (in->op != OP_FOR || !is_tape(l, inst_result(in, k)) || !ref_is_value(inst_arg(l->f, in, 1 + k))) return false;
+	if (in->op != OP_FOR || !is_tape(l, inst_result(in, k)) ||
+	    !ref_is_value(inst_arg(l->f, in, 1 + k)))
+		return false;
 	const Region *body = inst_region(l->f, in, 0);
 	const Ref param = ref_value(body->params + 1 + k), next = l->f->args.at[body->results + k];
 	const Inst *write = ref_inst(l->f, next);
-	return write && write->op == OP_SCATTER_SET && at_turn(l, write) && inst_arg(l->f, write, 0) == param && l->uses[REF_INDEX(param)] == 1 &&
+	return write && write->op == OP_SCATTER_SET && at_turn(l, write) &&
+	       inst_arg(l->f, write, 0) == param && l->uses[REF_INDEX(param)] == 1 &&
 	       l->uses[REF_INDEX(next)] == 1;
 }
 
-static bool has_row(const Taking *w, Ref r) {
-	return lower_row_axis(&w->l, r) >= 0;
-}
+static bool has_row(const Taking *w, Ref r) { return lower_row_axis(&w->l, r) >= 0; }
 
-static uint32_t first_of(const Inst *in) {
-	return in->op == OP_FOR;
-}
+static uint32_t first_of(const Inst *in) { return in->op == OP_FOR; }
 
 static Ref region_result(const Lower *l, const Region *g, uint32_t k) {
 	return l->f->args.at[g->results + k];
@@ -294,10 +336,13 @@ static bool takes_region(Taking *w, const Region *g, bool any_result) {
 	bool row, good = true;
 	w->depth++;
 	for (uint32_t k = 0; k < g->nparams && good; k++)
-		good = row_type(w->l.c, w->l.f->vals.at[g->params + k].type, w->l.row, &row) || is_tape(&w->l, ref_value(g->params + k));
-	for (uint32_t i = 0; i < g->ninsts && good; i++) good = takes_inst(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
+		good = row_type(w->l.c, w->l.f->vals.at[g->params + k].type, w->l.row, &row) ||
+		       is_tape(&w->l, ref_value(g->params + k));
+	for (uint32_t i = 0; i < g->ninsts && good; i++)
+		good = takes_inst(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
 	for (uint32_t k = 0; k < g->nresults && good; k++)
-		good = any_result || takes_ref(w, region_result(&w->l, g, k)) || is_tape(&w->l, region_result(&w->l, g, k));
+		good = any_result || takes_ref(w, region_result(&w->l, g, k)) ||
+		       is_tape(&w->l, region_result(&w->l, g, k));
 	w->depth--;
 	return good;
 }
@@ -312,7 +357,8 @@ static bool push_mask(Taking *w, Mask mask) {
 static Mask body_mask(const Lower *l, const Inst *in, const Region *body) {
 	Mask mask = {.r = REF_NONE};
 	for (uint32_t k = 0; k < in->nresults && !l->row_lanes; k++)
-		if (!keeps(l, region_result(l, body, k), ref_value(body->params + first_of(in) + k), &mask)) return (Mask){.r = REF_NONE};
+		if (!keeps(l, region_result(l, body, k), ref_value(body->params + first_of(in) + k), &mask))
+			return (Mask){.r = REF_NONE};
 	return mask;
 }
 
@@ -341,14 +387,19 @@ static bool takes_loop(Taking *w, const Inst *in) {
 		if (across(l, go_on, &any) == ACROSS_ANY) {
 			/* the mask is carried, and the same for test and body */
 			mask = body_mask(l, in, body);
-			if (!mask.r || mask.off || any.off || REF_INDEX(mask.r) < body->params || REF_INDEX(mask.r) >= body->params + body->nparams) return false;
+			if (!mask.r || mask.off || any.off || REF_INDEX(mask.r) < body->params ||
+			    REF_INDEX(mask.r) >= body->params + body->nparams)
+				return false;
 			if (any.r != ref_value(test->params + (REF_INDEX(mask.r) - body->params))) return false;
 		} else if (!takes_ref(w, go_on)) {
 			return false;
 		}
 	}
-	for (uint32_t k = 0; k < in->nresults && mask.r; k++) /* how many turns there are differs from vector to vector */
-		if (!has_row(w, inst_result(in, k)) && region_result(l, body, k) != ref_value(body->params + first_of(in) + k)) return false;
+	/* how many turns there are differs from vector to vector */
+	for (uint32_t k = 0; k < in->nresults && mask.r; k++)
+		if (!has_row(w, inst_result(in, k)) &&
+		    region_result(l, body, k) != ref_value(body->params + first_of(in) + k))
+			return false;
 	if (mask.r && !push_mask(w, mask)) return false;
 	if (!takes_region(w, body, false)) return false;
 	w->nmasks -= mask.r != REF_NONE;
@@ -356,8 +407,10 @@ static bool takes_loop(Taking *w, const Inst *in) {
 	return true;
 }
 
-/* Residuals. What a derivative keeps of a branch that some rows take comes out of it for all rows, chosen or not. It may be anything for rows that are not,
- * as long as it is read only where they are not chosen either: in branches of the same mask, that give nothing to other rows. */
+/* Residuals. What a derivative keeps of a branch that some rows take comes out
+ * of it for all rows, chosen or not. It may be anything for rows that are not,
+ * as long as it is read only where they are not chosen either: in branches of
+ * the same mask, that give nothing to other rows. */
 typedef struct Residuals {
 	uint32_t first, n; /* values */
 	const bool *is;
@@ -366,7 +419,8 @@ typedef struct Residuals {
 
 static void look_for_residual(void *ud, Ref r) {
 	Residuals *x = ud;
-	if (ref_is_value(r) && REF_INDEX(r) - x->first < x->n && x->is[REF_INDEX(r) - x->first]) x->read = true;
+	if (ref_is_value(r) && REF_INDEX(r) - x->first < x->n && x->is[REF_INDEX(r) - x->first])
+		x->read = true;
 }
 
 static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual);
@@ -388,18 +442,21 @@ static bool residuals_stay(const Taking *w, const Inst *in, Mask mask, const boo
 		x.read = false;
 		for (uint32_t k = 0; k < user->nargs; k++) look_for_residual(&x, inst_arg(f, user, k));
 		for (uint32_t k = 0; k < no->nresults; k++) look_for_residual(&x, region_result(l, no, k));
-		for (uint32_t k = 0; k < no->ninsts; k++) inst_refs(f, &f->insts.at[f->inst_order.at[no->insts + k]], look_for_residual, &x);
+		for (uint32_t k = 0; k < no->ninsts; k++)
+			inst_refs(f, &f->insts.at[f->inst_order.at[no->insts + k]], look_for_residual, &x);
 		Taking own = taking(l, l->row, l->row_lanes);
 		Mask theirs = {.r = REF_NONE};
 		bool *residual = ARENA_ARRAY(l->scratch, bool, user->nresults + 1);
-		if (x.read || !takes_branches(&own, user, &theirs, residual) || !same_mask(theirs, mask)) return false;
+		if (x.read || !takes_branches(&own, user, &theirs, residual) || !same_mask(theirs, mask))
+			return false;
 		for (uint32_t k = 0; k < user->nresults; k++)
 			if (residual[k]) return false;
 	}
 	return !x.read;
 }
 
-/* mask: that of a branch for some rows, which is on while the branch runs. residual: by result, not kept as it was for rows outside of it. */
+/* mask: that of a branch for some rows, which is on while the branch runs.
+ * residual: by result, not kept as it was for rows outside of it. */
 static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
@@ -409,7 +466,8 @@ static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual
 		if (is_tape(l, inst_result(in, k))) return false;
 	if (across(l, inst_arg(f, in, 0), &any) == ACROSS_ANY) {
 		*mask = any;
-		for (uint32_t k = 0; k < in->nresults; k++) residual[k] = !keeps(l, region_result(l, yes, k), region_result(l, no, k), mask);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			residual[k] = !keeps(l, region_result(l, yes, k), region_result(l, no, k), mask);
 		if (!push_mask(w, *mask)) return false;
 	} else if (!takes_ref(w, inst_arg(f, in, 0))) {
 		return false;
@@ -432,7 +490,8 @@ static bool same_front(const Lower *l, Ref x, Ref y) {
 	int64_t front[2] = {1, 1}, n;
 	for (uint32_t k = 0; k < 2; k++) {
 		const Type *t = ref_ty(l->f, k ? y : x);
-		for (int i = 0; i < lower_row_axis(l, k ? y : x); i++) front[k] *= dim_is_const(l->c, t->dims[i], &n) ? n : 0;
+		for (int i = 0; i < lower_row_axis(l, k ? y : x); i++)
+			front[k] *= dim_is_const(l->c, t->dims[i], &n) ? n : 0;
 	}
 	return front[0] == front[1];
 }
@@ -442,9 +501,13 @@ static bool row_untouched(const Lower *l, const Inst *in) {
 	const int row = lower_row_axis(l, x);
 	uint32_t n;
 	int64_t start;
-	if (row != lower_row_axis(l, y) || (in->op == OP_UPDATE && row != lower_row_axis(l, inst_arg(l->f, in, 1)))) return false;
+	if (row != lower_row_axis(l, y) ||
+	    (in->op == OP_UPDATE && row != lower_row_axis(l, inst_arg(l->f, in, 1))))
+		return false;
 	if (row < 0) return true;
-	if (!dim_is_const(l->c, (Dim)attr_field(l->c, (Op)in->op, in->attr, 0, &n)[row], &start) || start) return false;
+	if (!dim_is_const(l->c, (Dim)attr_field(l->c, (Op)in->op, in->attr, 0, &n)[row], &start) ||
+	    start)
+		return false;
 	return attr_field(l->c, (Op)in->op, in->attr, in->op == OP_UPDATE ? 1 : 2, &n)[row] == 1;
 }
 
@@ -461,16 +524,20 @@ static bool dot_by_rows(const Lower *l, const Inst *in) {
 	uint32_t n[4], at[2] = {0, 0};
 	const int64_t *list[4];
 	for (uint32_t k = 0; k < 4; k++) list[k] = attr_field(l->c, OP_DOT, in->attr, k, &n[k]);
-	const int row[2] = {lower_row_axis(l, inst_arg(l->f, in, 0)), lower_row_axis(l, inst_arg(l->f, in, 1))};
+	const int row[2] = {lower_row_axis(l, inst_arg(l->f, in, 0)),
+	                    lower_row_axis(l, inst_arg(l->f, in, 1))};
 	for (uint32_t k = 0; k < 2; k++)
 		if (row[k] >= 0 && in_list(n[k], list[k], row[k], &at[k])) return false;
-	const bool x = row[0] >= 0 && in_list(n[2], list[2], row[0], &at[0]), y = row[1] >= 0 && in_list(n[3], list[3], row[1], &at[1]);
+	const bool x = row[0] >= 0 && in_list(n[2], list[2], row[0], &at[0]),
+			   y = row[1] >= 0 && in_list(n[3], list[3], row[1], &at[1]);
 	return row[0] >= 0 && row[1] >= 0 ? x && y && at[0] == at[1] : !x && !y;
 }
 
 static bool index_by_rows(const Lower *l, const Inst *in) {
-	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (int)attr_int(l->c, (Op)in->op, in->attr, 1);
-	const int x = lower_row_axis(l, inst_arg(l->f, in, 0)), i = lower_row_axis(l, inst_arg(l->f, in, 1));
+	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0),
+			  batch = (int)attr_int(l->c, (Op)in->op, in->attr, 1);
+	const int x = lower_row_axis(l, inst_arg(l->f, in, 0)),
+			  i = lower_row_axis(l, inst_arg(l->f, in, 1));
 	if (x >= 0 && i >= 0) return x == i && x < batch;
 	if (x >= 0) return x != axis && x >= batch;
 	return in->op == OP_GATHER && i >= batch;
@@ -481,52 +548,74 @@ static bool takes_rows(const Lower *l, const Inst *in) {
 	const Ref out = inst_result(in, 0);
 	uint32_t n, count;
 	Dim row;
-	const int at = lower_row_axis(l, out), from = in->nargs ? lower_row_axis(l, inst_arg(f, in, 0)) : -1;
+	const int at = lower_row_axis(l, out),
+			  from = in->nargs ? lower_row_axis(l, inst_arg(f, in, 0)) : -1;
 	if (prims[in->op].elementwise) return true;
 	switch ((Op)in->op) {
-	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_TRANSPOSE: case OP_IOTA: return true;
-	case OP_BROADCAST: return from < 0 || attr_field(l->c, OP_BROADCAST, in->attr, 1, &n)[from] == at;
+	case OP_SELECT:
+	case OP_CONVERT:
+	case OP_STOP:
+	case OP_TRANSPOSE:
+	case OP_IOTA: return true;
+	case OP_BROADCAST:
+		return from < 0 || attr_field(l->c, OP_BROADCAST, in->attr, 1, &n)[from] == at;
 	case OP_RESHAPE: return at >= 0 && from >= 0 && same_front(l, inst_arg(f, in, 0), out);
-	case OP_SLICE: case OP_PAD: case OP_UPDATE:
+	case OP_SLICE:
+	case OP_PAD:
+	case OP_UPDATE:
 		if (!row_untouched(l, in)) return false;
 		break;
 	case OP_CONCAT:
 		if (attr_int(l->c, OP_CONCAT, in->attr, 0) == at) return false;
 		break;
-	case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD:
+	case OP_ARGMAX:
+	case OP_CUMSUM:
+	case OP_CUMPROD:
 		if (attr_int(l->c, (Op)in->op, in->attr, 0) == from) return false;
 		break;
-	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: break;
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN: break;
 	case OP_DOT:
 		if (!dot_by_rows(l, in)) return false;
 		break;
-	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET:
+	case OP_GATHER:
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
 		if (!index_by_rows(l, in)) return false;
 		break;
-	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return rows_take_factor(f, in, &row) && row == l->row;
+	case OP_LU:
+	case OP_CHOLESKY:
+	case OP_TRISOLVE: return rows_take_factor(f, in, &row) && row == l->row;
 	default: return false;
 	}
 	count = lower_shape(l, out).count;
 	return small_rule(l, in, count);
 }
 
-/* Elements of an array that is the same for all rows and too large for registers: it lies in memory, since what is computed by rows is small. */
+/* Elements of an array that is the same for all rows and too large for
+ * registers: it lies in memory, since what is computed by rows is small. */
 static bool is_lookup(const Lower *l, const Inst *in) {
 	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 1)) return false;
 	const Ref x = inst_arg(l->f, in, 0);
 	const Type *t = ref_ty(l->f, x);
 	const int64_t axis = attr_int(l->c, OP_GATHER, in->attr, 0);
 	int64_t n;
-	if (type_is_small(l->c, ref_type(l->f, x), NULL) || dtype_is_complex((Dtype)t->dtype)) return false;
+	if (type_is_small(l->c, ref_type(l->f, x), NULL) || dtype_is_complex((Dtype)t->dtype))
+		return false;
 	for (uint32_t i = 0; i < t->rank; i++)
-		if (t->dims[i] == l->row || (i != axis && !dim_is_const(l->c, t->dims[i], &n))) return false;
+		if (t->dims[i] == l->row || (i != axis && !dim_is_const(l->c, t->dims[i], &n)))
+			return false;
 	return true;
 }
 
 static bool takes_lookup(Taking *w, const Inst *in) {
 	const Ref out = inst_result(in, 0), index = inst_arg(w->l.f, in, 1);
 	bool row;
-	if (!takes_ref(w, index) || !row_type(w->l.c, ref_type(w->l.f, out), w->l.row, &row) || row != has_row(w, index)) return false;
+	if (!takes_ref(w, index) || !row_type(w->l.c, ref_type(w->l.f, out), w->l.row, &row) ||
+	    row != has_row(w, index))
+		return false;
 	w->work += 2 * lower_shape(&w->l, out).count;
 	return true;
 }
@@ -536,7 +625,8 @@ static bool takes_turn(Taking *w, const Inst *in) {
 	bool row;
 	const Ref x = in->op == OP_GATHER ? inst_result(in, 0) : inst_arg(l->f, in, 2);
 	w->work += 2;
-	return takes_ref(w, inst_arg(l->f, in, 1)) && row_type(l->c, ref_type(l->f, x), l->row, &row) && (row || l->row_lanes) && ref_is_value(x);
+	return takes_ref(w, inst_arg(l->f, in, 1)) && row_type(l->c, ref_type(l->f, x), l->row, &row) &&
+	       (row || l->row_lanes) && ref_is_value(x);
 }
 
 /* A sum over the axis that lies in the lanes. */
@@ -546,7 +636,10 @@ static bool joins_lanes(const Lower *l, const Inst *in) {
 	int row[2];
 	if (!l->row_lanes) return false;
 	switch ((Op)in->op) {
-	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN:
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
 		axes[0] = attr_field(l->c, (Op)in->op, in->attr, 0, &n[0]);
 		return in_list(n[0], axes[0], lower_row_axis(l, inst_arg(l->f, in, 0)), &at[0]);
 	case OP_DOT:
@@ -560,14 +653,17 @@ static bool joins_lanes(const Lower *l, const Inst *in) {
 	}
 }
 
-/* Whether what goes into the instruction's results has the row where they have it: a length that a guard makes equal is another one here. */
+/* Whether what goes into the instruction's results has the row where they have
+ * it: a length that a guard makes equal is another one here. */
 static bool rows_alike(const Taking *w, const Inst *in) {
 	const Fn *f = w->l.f;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const int row = lower_row_axis(&w->l, inst_result(in, k));
-		if (in->op != OP_IF && lower_row_axis(&w->l, inst_arg(f, in, first_of(in) + k)) != row) return false;
+		if (in->op != OP_IF && lower_row_axis(&w->l, inst_arg(f, in, first_of(in) + k)) != row)
+			return false;
 		for (uint32_t r = in->op == OP_WHILE; r < in->nregions; r++)
-			if (lower_row_axis(&w->l, region_result(&w->l, inst_region(f, in, r), k)) != row) return false;
+			if (lower_row_axis(&w->l, region_result(&w->l, inst_region(f, in, r), k)) != row)
+				return false;
 	}
 	return true;
 }
@@ -577,10 +673,13 @@ static bool takes_inst(Taking *w, const Inst *in) {
 	const Fn *f = l->f;
 	Mask mask;
 	bool rows = false, row;
-	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return true; /* who reads it has to understand it */
+	/* who reads it has to understand it */
+	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return true;
 	if (in->op == OP_FOR || in->op == OP_WHILE || in->op == OP_IF) {
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) && !is_tape(l, inst_result(in, k))) return false;
+			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) &&
+			    !is_tape(l, inst_result(in, k)))
+				return false;
 		return rows_alike(w, in) && (in->op == OP_IF ? takes_if(w, in) : takes_loop(w, in));
 	}
 	if (in->nregions || in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) return false;
@@ -600,7 +699,9 @@ static bool takes_inst(Taking *w, const Inst *in) {
 	}
 	const bool joins = joins_lanes(l, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) || (joins ? row : row < rows)) return false;
+		if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) ||
+		    (joins ? row : row < rows))
+			return false;
 		rows = rows || row;
 	}
 	if (joins) {
@@ -619,10 +720,12 @@ static double written(const Taking *w, const Inst *in) {
 	double n = 1;
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *g = inst_region(w->l.f, in, k);
-		for (uint32_t i = 0; i < g->ninsts; i++) n += written(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			n += written(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
 	}
 	for (uint32_t k = 0; !in->nregions && !is_lookup(&w->l, in) && k < in->nargs; k++)
-		if (!is_tape(&w->l, inst_arg(w->l.f, in, k))) n += lower_shape(&w->l, inst_arg(w->l.f, in, k)).count;
+		if (!is_tape(&w->l, inst_arg(w->l.f, in, k)))
+			n += lower_shape(&w->l, inst_arg(w->l.f, in, k)).count;
 	return in->op == OP_LU ? n * FACTOR_ROWS : n;
 }
 
@@ -642,10 +745,13 @@ bool rows_take(const Lower *l, const Inst *in, Dim row) {
 		const Ref out = inst_result(in, k);
 		if (across(&w.l, out, &mask) != ACROSS_NOT) return false;
 		if (has_row(&w, out)) continue;
-		/* there is no row whose number this would be, unless nothing happens to it or nobody asks */
+		/* there is no row whose number this would be, unless nothing happens to
+		 * it or nobody asks */
 		if (in->op != OP_FOR && in->op != OP_WHILE) return false;
 		const Region *body = inst_region(l->f, in, in->op == OP_FOR ? 0 : 1);
-		if (l->uses[REF_INDEX(out)] && region_result(l, body, k) != ref_value(body->params + first_of(in) + k)) return false;
+		if (l->uses[REF_INDEX(out)] &&
+		    region_result(l, body, k) != ref_value(body->params + first_of(in) + k))
+			return false;
 	}
 	return written(&w, in) <= ROWS_WORK;
 }
@@ -656,7 +762,8 @@ bool rows_tape(const Lower *l, Ref r, const Piece *p) {
 }
 
 bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p) {
-	return in->op == OP_FOR && k && rows_tape(l, inst_result(in, k - 1), p) && flow_fills_tape(l, in, k - 1);
+	return in->op == OP_FOR && k && rows_tape(l, inst_result(in, k - 1), p) &&
+	       flow_fills_tape(l, in, k - 1);
 }
 
 bool rows_understand(const Lower *l, const Inst *in, Dim row) {
@@ -666,7 +773,8 @@ bool rows_understand(const Lower *l, const Inst *in, Dim row) {
 }
 
 bool rows_must(const Lower *l, const Inst *in, Dim *row) {
-	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE) return rows_take_factor(l->f, in, row);
+	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE)
+		return rows_take_factor(l->f, in, row);
 	if (in->op != OP_FOR && in->op != OP_WHILE && in->op != OP_IF) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (only_long(l->c, ref_type(l->f, inst_result(in, k)), row)) return rows_take(l, in, *row);
@@ -686,7 +794,9 @@ static void note_lengths(const Lower *l, const Region *g, Lengths *out) {
 		const Type *t = in->nresults ? ref_ty(l->f, inst_result(in, 0)) : NULL;
 		int64_t n;
 		uint32_t at = 0;
-		if (!prims[in->op].elementwise || t->kind != TY_TENSOR || !t->rank || !dim_is_const(l->c, t->dims[t->rank - 1], &n)) continue;
+		if (!prims[in->op].elementwise || t->kind != TY_TENSOR || !t->rank ||
+		    !dim_is_const(l->c, t->dims[t->rank - 1], &n))
+			continue;
 		if (n < LANES_LEAST || n > LANES_MOST) continue;
 		while (at < out->n && out->at[at] > n) at++;
 		if ((at < out->n && out->at[at] == n) || out->n == LENGTHS_MOST) continue;
@@ -703,13 +813,16 @@ bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
 		*row = dim_const(l->c, lengths.at[k]);
 		for (*lanes = LANES_LEAST; *lanes < lengths.at[k]; *lanes *= 2) {}
 		Taking w = taking(l, *row, *lanes);
-		/* to join the lanes of a vector takes as long as a few operations on it */
-		if (takes_inst(&w, in) && written(&w, in) <= ROWS_WORK && w.along >= LANES_WORK && w.along >= 2 * w.joins) return true;
+		/* to join the lanes of a vector takes as long as a few operations on it
+		 */
+		if (takes_inst(&w, in) && written(&w, in) <= ROWS_WORK && w.along >= LANES_WORK &&
+		    w.along >= 2 * w.joins)
+			return true;
 	}
 	return false;
 }
 
-/* ---- emission ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- emission ------------------------------------------------------------ */
 
 typedef struct RowsEmit {
 	Lower *l;
@@ -719,9 +832,7 @@ typedef struct RowsEmit {
 
 static void emit_inst(RowsEmit *e, const Inst *in);
 
-static KRef *room(Lower *l, uint32_t n) {
-	return ARENA_ARRAY(l->scratch, KRef, n + 1);
-}
+static KRef *room(Lower *l, uint32_t n) { return ARENA_ARRAY(l->scratch, KRef, n + 1); }
 
 static const Inst *inst_in(const Lower *l, const Region *g, uint32_t i) {
 	return &l->f->insts.at[l->f->inst_order.at[g->insts + i]];
@@ -732,7 +843,8 @@ static KRef spread(KBuilder *b, KRef x) {
 	return k_lanes_of(b, x) ? x : k_select(b, k_mask(b), x, x);
 }
 
-/* A mask that was made before this piece, and looked along there, is not here: its rows cannot be told apart. */
+/* A mask that was made before this piece, and looked along there, is not here:
+ * its rows cannot be told apart. */
 static bool is_here(RowsEmit *e, Mask mask) {
 	return lower_place(e->l, mask.r)->kind == PLACE_SMALL;
 }
@@ -748,9 +860,7 @@ static KRef rows_in(RowsEmit *e, Mask mask) {
 	return k_logic(b, 0, k_mask(b), mask.off ? k_not(b, x) : x);
 }
 
-static KRef any_row(RowsEmit *e, Mask mask) {
-	return k_fold(&e->l->k, OP_MAX, rows_in(e, mask));
-}
+static KRef any_row(RowsEmit *e, Mask mask) { return k_fold(&e->l->k, OP_MAX, rows_in(e, mask)); }
 
 /* x where the mask holds, elsewhere the x of a lane where it holds. */
 static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
@@ -758,7 +868,9 @@ static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
 	KBuilder *b = &l->k;
 	const Place *x = lower_place(l, inst_arg(l->f, in, 0));
 	KRef *out = room(l, x->count);
-	KRef chosen = e->feeds ? rows_in(e, mask) : 0, lane = e->feeds ? k_fold(b, OP_MIN, k_select(b, chosen, k_lane(b), k_int(b, b->lanes - 1))) : 0;
+	KRef chosen = e->feeds ? rows_in(e, mask) : 0,
+		 lane = e->feeds ? k_fold(b, OP_MIN, k_select(b, chosen, k_lane(b), k_int(b, b->lanes - 1)))
+	                     : 0;
 	for (uint32_t i = 0; i < x->count; i++) {
 		out[i] = x->elements[i];
 		if (!e->feeds || !k_lanes_of(b, out[i])) continue;
@@ -773,18 +885,21 @@ static void emit_lookup(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	const Type x = *ref_ty(l->f, inst_arg(l->f, in, 0));
-	const Place *from = lower_place(l, inst_arg(l->f, in, 0)), *index = lower_place(l, inst_arg(l->f, in, 1));
+	const Place *from = lower_place(l, inst_arg(l->f, in, 0)),
+				*index = lower_place(l, inst_arg(l->f, in, 1));
 	const int64_t axis = attr_int(l->c, OP_GATHER, in->attr, 0);
 	const KType t = lower_ktype(l, inst_result(in, 0));
 	int64_t outer = 1, row = 1, v;
 	for (int64_t i = 0; i < x.rank; i++)
 		if (i != axis) *(i < axis ? &outer : &row) *= dim_is_const(l->c, x.dims[i], &v) ? v : 1;
 	l->failed |= from->kind != PLACE_MEMORY;
-	KRef length = lower_dim(l, x.dims[axis]), *out = room(l, (uint32_t)(outer * row) * index->count), *checked = room(l, index->count);
+	KRef length = lower_dim(l, x.dims[axis]),
+		 *out = room(l, (uint32_t)(outer * row) * index->count), *checked = room(l, index->count);
 	uint32_t n = 0;
 	for (uint32_t j = 0; j < index->count; j++) {
 		checked[j] = k_convert(b, index->elements[j], KT_I64);
-		KRef bad = k_logic(b, 1, k_lt(b, checked[j], k_int(b, 0)), k_prim2(b, OP_LE, length, checked[j]));
+		KRef bad =
+			k_logic(b, 1, k_lt(b, checked[j], k_int(b, 0)), k_prim2(b, OP_LE, length, checked[j]));
 		k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), checked[j], length);
 	}
 	for (int64_t o = 0; o < outer; o++)
@@ -792,7 +907,8 @@ static void emit_lookup(RowsEmit *e, const Inst *in) {
 			for (int64_t r = 0; r < row; r++) {
 				KRef at = k_add(b, checked[j], k_mul(b, length, k_int(b, o)));
 				at = k_add(b, k_mul(b, at, k_int(b, row)), k_int(b, r));
-				out[n++] = k_load(b, t, k_lanes_of(b, at) ? KM_INDEXED : KM_UNIFORM, from->pointer, at, 0);
+				out[n++] =
+					k_load(b, t, k_lanes_of(b, at) ? KM_INDEXED : KM_UNIFORM, from->pointer, at, 0);
 			}
 	lower_set_small(l, inst_result(in, 0), n, out);
 }
@@ -826,13 +942,16 @@ static void need(const Lower *l, const Region *g, Ref r, bool *needs) {
 	}
 }
 
-/* What a loop carries in kernel values: `at` gets them for r, the count is given back. */
+/* What a loop carries in kernel values: `at` gets them for r, the count is
+ * given back. */
 static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
 	if (is_tape(e->l, r)) return 0;
 	const Place *p = lower_place(e->l, r);
 	const bool varying = spreads && lower_row_axis(e->l, r) >= 0;
 	const uint32_t n = lower_shape(e->l, r).count;
-	if (p->count != n) { /* a constant along the rows: one number for all of them, or the loop is not for rows */
+	/* a constant along the rows: one number for all of them, or the loop is
+	 * not for rows */
+	if (p->count != n) {
 		bool one = p->count > 0;
 		for (uint32_t i = 1; i < p->count; i++) one = one && p->elements[i] == p->elements[0];
 		e->l->failed |= !one;
@@ -840,7 +959,8 @@ static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
 		for (uint32_t i = 0; i < n; i++) at[i] = varying ? spread(&e->l->k, first) : first;
 		return n;
 	}
-	for (uint32_t i = 0; i < p->count; i++) at[i] = varying ? spread(&e->l->k, p->elements[i]) : p->elements[i];
+	for (uint32_t i = 0; i < p->count; i++)
+		at[i] = varying ? spread(&e->l->k, p->elements[i]) : p->elements[i];
 	return p->count;
 }
 
@@ -849,12 +969,14 @@ static uint32_t count_of(const Lower *l, Ref r) {
 	return is_tape(l, r) ? 0 : lower_shape(l, r).count;
 }
 
-/* The loop's carried values become those of parameters or results; what the body hands on as it is, is what went in. */
+/* The loop's carried values become those of parameters or results; what the
+ * body hands on as it is, is what went in. */
 static void set_carried(RowsEmit *e, const Inst *in, uint32_t first, const KRef *at) {
 	Lower *l = e->l;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const uint32_t n = count_of(l, inst_result(in, k));
-		if (is_tape(l, inst_result(in, k))) lower_set_memory(l, ref_value(first + k), lower_destination(l, inst_result(in, k)));
+		if (is_tape(l, inst_result(in, k)))
+			lower_set_memory(l, ref_value(first + k), lower_destination(l, inst_result(in, k)));
 		else lower_set_small(l, ref_value(first + k), n, at);
 		at += n;
 	}
@@ -862,7 +984,8 @@ static void set_carried(RowsEmit *e, const Inst *in, uint32_t first, const KRef 
 
 static uint32_t carried(RowsEmit *e, const Inst *in, KRef *init) {
 	uint32_t n = 0;
-	for (uint32_t k = 0; k < in->nresults; k++) n += flat(e, inst_arg(e->l->f, in, first_of(in) + k), true, init + n);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		n += flat(e, inst_arg(e->l->f, in, first_of(in) + k), true, init + n);
 	return n;
 }
 
@@ -880,14 +1003,17 @@ static uint32_t region_work(const Lower *l, const Region *g) {
 	return n < 1e6 ? (uint32_t)n : 1000000;
 }
 
-/* One turn: a body whose rows part ways runs where some row of the vector needs it. */
-static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask, uint32_t n, const KRef *old, KRef *next) {
+/* One turn: a body whose rows part ways runs where some row of the vector needs
+ * it. */
+static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask, uint32_t n,
+                      const KRef *old, KRef *next) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	uint32_t m = 0;
 	if (!mask.r) {
 		emit_region(e, body, NULL, false);
-		for (uint32_t k = 0; k < in->nresults; k++) m += flat(e, region_result(l, body, k), false, next + m);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			m += flat(e, region_result(l, body, k), false, next + m);
 		return;
 	}
 	bool *needs = ARENA_ARRAY(l->scratch, bool, body->ninsts + 1);
@@ -896,7 +1022,8 @@ static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask
 	KRef *yes = room(l, n), *no = room(l, n);
 	k_if_begin(b, any_row(e, mask), 0);
 	emit_region(e, body, needs, false);
-	for (uint32_t k = 0; k < in->nresults; k++) m += flat(e, region_result(l, body, k), true, yes + m);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		m += flat(e, region_result(l, body, k), true, yes + m);
 	k_if_else(b, n, yes);
 	for (uint32_t i = 0; i < n; i++) no[i] = old[i];
 	k_if_end(b, no, next);
@@ -909,16 +1036,20 @@ static bool picks(const Lower *l, const Region *g) {
 		for (uint32_t k = 0; k < in->nregions; k++)
 			if (picks(l, inst_region(l->f, in, k))) return true;
 		if (in->op != OP_GATHER && in->op != OP_SCATTER_ADD && in->op != OP_SCATTER_SET) continue;
-		if (!ref_is_const(inst_arg(l->f, in, 1)) && !is_tape(l, inst_arg(l->f, in, 0)) && !is_lookup(l, in)) return true;
+		if (!ref_is_const(inst_arg(l->f, in, 1)) && !is_tape(l, inst_arg(l->f, in, 0)) &&
+		    !is_lookup(l, in))
+			return true;
 	}
 	return false;
 }
 
-/* A short loop that picks by its counter is written out: then the numbers are known. */
+/* A short loop that picks by its counter is written out: then the numbers are
+ * known. */
 static bool is_written_out(const Lower *l, const Inst *in, const Region *body, KRef count) {
 	const Taking w = taking(l, l->row, l->row_lanes);
 	int64_t turns;
-	return k_is_int(&l->k, count, &turns) && turns > 0 && turns <= UNROLL_TURNS && written(&w, in) * (double)turns <= UNROLL_WORK && picks(l, body);
+	return k_is_int(&l->k, count, &turns) && turns > 0 && turns <= UNROLL_TURNS &&
+	       written(&w, in) * (double)turns <= UNROLL_WORK && picks(l, body);
 }
 
 static void emit_for(RowsEmit *e, const Inst *in) {
@@ -926,7 +1057,8 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 	KBuilder *b = &l->k;
 	const Region *body = inst_region(l->f, in, 0);
 	const uint32_t most = carried_most(l, in);
-	KRef *init = room(l, most), *params = room(l, most), *next = room(l, most), *out = room(l, most);
+	KRef *init = room(l, most), *params = room(l, most), *next = room(l, most),
+		 *out = room(l, most);
 	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
 	const uint32_t n = carried(e, in, init), work = region_work(l, body);
 	if (is_written_out(l, in, body, count)) {
@@ -949,7 +1081,8 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 	lower_set_small(l, ref_value(body->params), 1, params);
 	set_carried(e, in, body->params + 1, params + 1);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], count, work);
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK)
+		lower_poll(l, params[0], count, work);
 	emit_turn(e, in, body, body_mask(l, in, body), n, params + 1, next);
 	k_loop_end(b, next, out);
 	l->loops -= l->row_lanes > 0;
@@ -973,7 +1106,8 @@ static void emit_while(RowsEmit *e, const Inst *in) {
 	set_carried(e, in, test->params, at);
 	emit_region(e, test, NULL, false);
 	const Ref go_on = region_result(l, test, 0);
-	KRef c = across(l, go_on, &any) == ACROSS_ANY ? any_row(e, any) : lower_place(l, go_on)->elements[0];
+	KRef c =
+		across(l, go_on, &any) == ACROSS_ANY ? any_row(e, any) : lower_place(l, go_on)->elements[0];
 	k_while_body(b, c, at);
 	set_carried(e, in, body->params, at);
 	lower_poll(l, at[counter], k_int(b, -1), region_work(l, test) + region_work(l, body));
@@ -991,14 +1125,18 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	const uint32_t most = carried_most(l, in);
 	KRef *values[2] = {room(l, most), room(l, most)}, *out = room(l, most);
 	Mask any;
-	const Place *all = lower_place(l, inst_arg(l->f, in, 0)); /* whether a row of any vector is in the mask, where that was asked before */
-	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY && (is_here(e, any) || all->kind != PLACE_SMALL);
+	/* whether a row of any vector is in the mask, where that was asked
+	 * before */
+	const Place *all = lower_place(l, inst_arg(l->f, in, 0));
+	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY &&
+	                   (is_here(e, any) || all->kind != PLACE_SMALL);
 	k_if_begin(b, parts ? any_row(e, any) : all->elements[0], 0);
 	for (uint32_t r = 0; r < 2; r++) {
 		const Region *g = inst_region(l->f, in, r);
 		uint32_t n = 0;
 		emit_region(e, g, NULL, false);
-		for (uint32_t k = 0; k < in->nresults; k++) n += flat(e, region_result(l, g, k), true, values[r] + n);
+		for (uint32_t k = 0; k < in->nresults; k++)
+			n += flat(e, region_result(l, g, k), true, values[r] + n);
 		if (!r) k_if_else(b, n, values[0]);
 	}
 	k_if_end(b, values[1], out);
@@ -1011,20 +1149,25 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	KBuilder *b = &l->k;
 	const bool reads = in->op == OP_GATHER;
 	const Type t = *ref_ty(l->f, inst_arg(l->f, in, 0));
-	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0), row = lower_row_axis(l, inst_arg(l->f, in, 0));
+	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0),
+			  row = lower_row_axis(l, inst_arg(l->f, in, 0));
 	const Place *tape = lower_place(l, inst_arg(l->f, in, 0));
-	KRef turn = k_convert(b, lower_place(l, inst_arg(l->f, in, 1))->elements[0], KT_I64), length = lower_dim(l, t.dims[axis]);
-	KRef bad = k_logic(b, 1, k_lt(b, turn, k_int(b, 0)), k_prim2(b, OP_LE, length, turn)), stride[MAX_RANK];
+	KRef turn = k_convert(b, lower_place(l, inst_arg(l->f, in, 1))->elements[0], KT_I64),
+		 length = lower_dim(l, t.dims[axis]);
+	KRef bad = k_logic(b, 1, k_lt(b, turn, k_int(b, 0)), k_prim2(b, OP_LE, length, turn)),
+		 stride[MAX_RANK];
 	k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), turn, length);
 	l->failed |= tape->kind != PLACE_MEMORY;
 	int64_t count = 1, n, unit;
 	for (int i = t.rank; i-- > 0;) {
-		stride[i] = i + 1 < t.rank ? k_mul(b, stride[i + 1], lower_dim(l, t.dims[i + 1])) : k_int(b, 1);
+		stride[i] =
+			i + 1 < t.rank ? k_mul(b, stride[i + 1], lower_dim(l, t.dims[i + 1])) : k_int(b, 1);
 		if (i != axis && i != row) count *= dim_is_const(l->c, t.dims[i], &n) ? n : 1;
 	}
 	const bool along = row < 0 || (k_is_int(b, stride[row], &unit) && unit == 1);
 	const KMode mode = row < 0 ? KM_UNIFORM : along ? KM_UNIT : KM_STRIDED;
-	const KRef step = along ? 0 : stride[row], first = k_mul(b, turn, stride[axis]), start = row < 0 ? first : k_add(b, first, k_mul(b, e->base, stride[row]));
+	const KRef step = along ? 0 : stride[row], first = k_mul(b, turn, stride[axis]),
+			   start = row < 0 ? first : k_add(b, first, k_mul(b, e->base, stride[row]));
 	const KRef *x = reads ? NULL : lower_place(l, inst_arg(l->f, in, 2))->elements;
 	KRef *out = room(l, (uint32_t)count);
 	for (int64_t k = 0; k < count; k++) {
@@ -1035,7 +1178,8 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 			at = k_add(b, at, k_mul(b, k_int(b, rest % n), stride[i]));
 			rest /= n;
 		}
-		if (reads) out[k] = k_load(b, lower_ktype(l, inst_result(in, 0)), mode, tape->pointer, at, step);
+		if (reads)
+			out[k] = k_load(b, lower_ktype(l, inst_result(in, 0)), mode, tape->pointer, at, step);
 		else k_store(b, mode, tape->pointer, at, x[k], step);
 	}
 	if (reads) lower_set_small(l, inst_result(in, 0), (uint32_t)count, out);
@@ -1055,12 +1199,17 @@ static KRef nothing_of(KBuilder *b, Op op, KType t) {
 static void emit_join(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
-	const Op op = in->op == OP_REDUCE_PROD ? OP_MUL : in->op == OP_REDUCE_MAX ? OP_MAX : in->op == OP_REDUCE_MIN ? OP_MIN : OP_ADD;
+	const Op op = in->op == OP_REDUCE_PROD  ? OP_MUL
+	              : in->op == OP_REDUCE_MAX ? OP_MAX
+	              : in->op == OP_REDUCE_MIN ? OP_MIN
+	                                        : OP_ADD;
 	lower_small(l, in);
 	const Place own = *lower_place(l, inst_result(in, 0));
 	KRef *out = room(l, own.count);
 	for (uint32_t i = 0; i < own.count; i++)
-		out[i] = k_fold(b, op, k_select(b, k_mask(b), own.elements[i], nothing_of(b, op, k_type(b, own.elements[i]))));
+		out[i] = k_fold(
+			b, op,
+			k_select(b, k_mask(b), own.elements[i], nothing_of(b, op, k_type(b, own.elements[i]))));
 	lower_set_small(l, inst_result(in, 0), own.count, out);
 }
 
@@ -1081,10 +1230,11 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
 		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
 		lower_set_small(l, inst_result(in, 0), 1, &number);
-	} else if (in->op != OP_PROGRESS || l->row_lanes) lower_small(l, in); /* many rows have no one value to tell */
+		/* many rows have no one value to tell */
+	} else if (in->op != OP_PROGRESS || l->row_lanes) lower_small(l, in);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 typedef struct Inputs {
 	Lower *l;
@@ -1114,13 +1264,15 @@ static void note_input(void *ud, Ref r) {
 	VEC_PUSH(s->l->scratch, &s->list, r);
 }
 
-/* Element i of the rows of lanes: its index for lane 0, and the step from row to row. */
+/* Element i of the rows of lanes: its index for lane 0, and the step from row
+ * to row. */
 static KRef element_at(RowsEmit *e, Ref r, uint32_t i, int64_t *step) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	const Type t = *ref_ty(l->f, r);
 	int64_t inner = 1, n;
-	for (int a = lower_row_axis(l, r) + 1; a < t.rank; a++) inner *= dim_is_const(l->c, t.dims[a], &n) ? n : 1;
+	for (int a = lower_row_axis(l, r) + 1; a < t.rank; a++)
+		inner *= dim_is_const(l->c, t.dims[a], &n) ? n : 1;
 	KRef row = e->base;
 	if (i / inner) row = k_add(b, row, k_mul(b, lower_dim(l, l->row), k_int(b, i / inner)));
 	*step = inner;
@@ -1135,7 +1287,8 @@ static void load_rows(RowsEmit *e, Ref r, KRef pointer) {
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t step;
 		KRef at = element_at(e, r, i, &step);
-		x[i] = step == 1 ? k_load(b, lower_ktype(l, r), KM_UNIT, pointer, at, 0) : k_load(b, lower_ktype(l, r), KM_STRIDED, pointer, at, k_int(b, step));
+		x[i] = step == 1 ? k_load(b, lower_ktype(l, r), KM_UNIT, pointer, at, 0)
+		                 : k_load(b, lower_ktype(l, r), KM_STRIDED, pointer, at, k_int(b, step));
 	}
 	lower_set_small(l, r, n, x);
 }
@@ -1147,11 +1300,12 @@ static void store_rows(RowsEmit *e, Ref r, KRef to) {
 	for (uint32_t i = 0; i < p->count; i++) {
 		int64_t step;
 		KRef at = element_at(e, r, i, &step);
-		k_store(b, step == 1 ? KM_UNIT : KM_STRIDED, to, at, p->elements[i], step == 1 ? 0 : k_int(b, step));
+		k_store(b, step == 1 ? KM_UNIT : KM_STRIDED, to, at, p->elements[i],
+		        step == 1 ? 0 : k_int(b, step));
 	}
 }
 
-/* ---- a run --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 /* May a row that does not go on fail, or go on for ever? */
 static bool has_hazard(const Lower *l, const Inst *in, bool masked) {
@@ -1189,18 +1343,23 @@ static bool is_arithmetic(const Lower *l, const Inst *in) {
 	return true;
 }
 
-/* A row's operations mostly wait for each other, so rows of f64 are taken two registers at a time, or where there is nothing but arithmetic four: more values go to the stack,
- * which costs less. Four are too many for vector maths, which has enough to do with two; and where rows differ in their turns, all of a vector wait for the last. */
+/* A row's operations mostly wait for each other, so rows of f64 are taken two
+ * registers at a time, or where there is nothing but arithmetic four: more
+ * values go to the stack, which costs less. Four are too many for vector maths,
+ * which has enough to do with two; and where rows differ in their turns, all of
+ * a vector wait for the last. */
 static uint32_t row_lanes(const Lower *l, bool wide, bool arithmetic) {
 	const uint32_t bytes = l->k.m->target.vector_bytes;
 	return !wide || bytes >= 64 || (arithmetic && bytes >= 32) ? 16 : 8;
 }
 
-/* An array in registers, of which each element is one, in memory of the frame. */
+/* An array in registers, of which each element is one, in memory of the frame.
+ */
 static KRef laid_down(Lower *l, const Place *p, KType t, uint32_t lanes) {
 	KBuilder *b = &l->k;
 	KRef at = k_stack(b, (int64_t)(p->count + lanes) * ktype_size(t));
-	for (uint32_t i = 0; i < p->count; i++) k_store(b, KM_UNIFORM, at, k_int(b, i), p->elements[i], 0);
+	for (uint32_t i = 0; i < p->count; i++)
+		k_store(b, KM_UNIFORM, at, k_int(b, i), p->elements[i], 0);
 	return at;
 }
 
@@ -1209,11 +1368,13 @@ static void take_up(Lower *l, Ref r, KRef from) {
 	uint32_t count = 0;
 	type_is_small(l->c, ref_type(l->f, r), &count);
 	KRef *x = room(l, count);
-	for (uint32_t i = 0; i < count; i++) x[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, from, k_int(b, i), 0);
+	for (uint32_t i = 0; i < count; i++)
+		x[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, from, k_int(b, i), 0);
 	lower_set_small(l, r, count, x);
 }
 
-/* Elements that are one value for the whole row need no vector: zeros, mostly. */
+/* Elements that are one value for the whole row need no vector: zeros, mostly.
+ */
 static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
 	const Type t = *ref_ty(l->f, r);
 	const int row = lower_row_axis(l, r);
@@ -1228,7 +1389,8 @@ static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
 	return true;
 }
 
-/* A loop whose rows are one vector: what it carries without the axis leaves the vector loop, which has one turn, as one number. */
+/* A loop whose rows are one vector: what it carries without the axis leaves the
+ * vector loop, which has one turn, as one number. */
 /* A value that all rows share may have been computed in every lane. Then its
  * lanes go to the frame, whose address is returned, and *x becomes `nothing`.
  * Returns 0 for a value that is uniform already. */
@@ -1246,7 +1408,9 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	const Fn *f = l->f;
 	const Inst *in = &f->insts.at[p->insts[0]];
 	RowsEmit e = {.l = l};
-	Inputs s = {.l = l, .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1), .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
+	Inputs s = {.l = l,
+	            .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1),
+	            .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
 	l->in_rows = true;
 	l->row = p->row;
 	l->row_lanes = p->lanes;
@@ -1264,17 +1428,20 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	}
 	uint32_t ncarried = 0, most = 1;
 	for (uint32_t k = 0; k < in->nresults; k++) most += count_of(l, inst_result(in, k));
-	KRef *init = room(l, most), *params = room(l, most), *out = room(l, most), *first = room(l, most);
+	KRef *init = room(l, most), *params = room(l, most), *out = room(l, most),
+		 *first = room(l, most);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		if (is_tape(l, r)) {
 			lower_begin_tape(l, in, k);
 		} else if (lower_row_axis(l, r) < 0) {
-			for (uint32_t i = 0; i < count_of(l, r); i++) init[ncarried++] = k_const(b, lower_ktype(l, r), 0);
+			for (uint32_t i = 0; i < count_of(l, r); i++)
+				init[ncarried++] = k_const(b, lower_ktype(l, r), 0);
 		} else if (type_is_small(l->c, ref_type(f, r), NULL)) {
 			int64_t length = 1;
 			dim_is_const(l->c, l->row, &length);
-			to[k] = k_stack(b, (count_of(l, r) * length + p->lanes) * ktype_size(lower_ktype(l, r)));
+			to[k] =
+				k_stack(b, (count_of(l, r) * length + p->lanes) * ktype_size(lower_ktype(l, r)));
 		} else if (l->needed[REF_INDEX(r)]) {
 			to[k] = lower_destination(l, r);
 		}
@@ -1295,7 +1462,8 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	for (uint32_t i = 0; i < ncarried; i++) first[i] = in_first_lane(l, &out[i], init[i]);
 	k_vloop_end(b, out, params);
 	for (uint32_t i = 0; i < ncarried; i++)
-		if (first[i]) params[i] = k_load(b, k_type(b, init[i]), KM_UNIFORM, first[i], k_int(b, 0), 0);
+		if (first[i])
+			params[i] = k_load(b, k_type(b, init[i]), KM_UNIFORM, first[i], k_int(b, 0), 0);
 
 	for (uint32_t i = 0; i < s.list.n; i++) lower_set_place(l, s.list.at[i], before[i]);
 	n = 0;
@@ -1321,7 +1489,9 @@ void rows_emit(Lower *l, const Piece *p) {
 	const Fn *f = l->f;
 	RowsEmit e = {.l = l};
 	Taking w = taking(l, p->row, 0);
-	Inputs s = {.l = l, .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1), .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
+	Inputs s = {.l = l,
+	            .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1),
+	            .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
 	bool wide = false, arithmetic = true;
 	l->in_rows = true;
 	l->row = p->row;
@@ -1365,7 +1535,8 @@ void rows_emit(Lower *l, const Piece *p) {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0 && !is_tape(l, inst_result(in, k)))
+			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0 &&
+			    !is_tape(l, inst_result(in, k)))
 				store_rows(&e, inst_result(in, k), lower_destination(l, inst_result(in, k)));
 	}
 	k_vloop_end(b, NULL, NULL);

@@ -1,30 +1,30 @@
-/* schedule.c - the order of a unit's instructions, lifetimes, and who shares memory with whom.
+/* schedule.c - the order of a unit's instructions, lifetimes, and who shares
+ * memory with whom.
  *
- * Needs: schedule.h. Establishes what that header says. The order keeps array instructions together, so that one plan sees as many as
- * possible: what does not depend on the run being gathered goes before it. Checks keep their order among each other.
+ * Needs: schedule.h. Establishes what that header says. The order keeps array
+ * instructions together, so that one plan sees as many as possible: what does
+ * not depend on the run being gathered goes before it. Checks keep their order
+ * among each other.
  *
- * Memory. A loop that changes an array only at single elements (scatter), or hands it through branches and loops that do, changes it in place:
- * chain() follows the loop's result backwards to the parameter and collects the values on the way into one class. Everything else that a loop
- * computes anew alternates between two places.
+ * Memory. A loop that changes an array only at single elements (scatter), or
+ * hands it through branches and loops that do, changes it in place: chain()
+ * follows the loop's result backwards to the parameter and collects the values
+ * on the way into one class. Everything else that a loop computes anew
+ * alternates between two places.
  */
 #include "backend/native/unit/schedule.h"
 
 #define FOREVER UINT32_MAX
 
-static bool is_small(const Lower *l, Ref r) {
-	return type_is_small(l->c, ref_type(l->f, r), NULL);
-}
+static bool is_small(const Lower *l, Ref r) { return type_is_small(l->c, ref_type(l->f, r), NULL); }
 
-static const Inst *inst_at(const Lower *l, InstId i) {
-	return &l->f->insts.at[i];
-}
+static const Inst *inst_at(const Lower *l, InstId i) { return &l->f->insts.at[i]; }
 
-static bool is_run(const Piece *p) {
-	return p->kind == PIECE_RUN || p->kind == PIECE_ROWS;
-}
+static bool is_run(const Piece *p) { return p->kind == PIECE_RUN || p->kind == PIECE_ROWS; }
 
 static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
-	for (uint32_t i = 0; i < g->ninsts; i++) inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
 	for (uint32_t k = 0; k < g->nresults; k++) visit(ud, f->args.at[g->results + k]);
 }
 
@@ -33,13 +33,26 @@ void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 	for (uint32_t r = 0; r < in->nregions; r++) region_refs(f, inst_region(f, in, r), visit, ud);
 }
 
-/* ---- which instructions are what ----------------------------------------------------------------------------------------------------------- */
+/* ---- which instructions are what ----------------------------------------- */
 
 bool flow_may_fail(const Fn *f, const Inst *in) {
 	switch ((Op)in->op) {
-	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_GUARD: case OP_FAIL: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX:
-	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: case OP_CALL: case OP_HOST: return true;
-	case OP_MOD: case OP_FLOORDIV: case OP_POW: {
+	case OP_GATHER:
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
+	case OP_GUARD:
+	case OP_FAIL:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_LU:
+	case OP_CHOLESKY:
+	case OP_TRISOLVE:
+	case OP_CALL:
+	case OP_HOST: return true;
+	case OP_MOD:
+	case OP_FLOORDIV:
+	case OP_POW: {
 		const Type *t = ref_ty(f, inst_arg(f, in, 1));
 		return dtype_is_int((Dtype)t->dtype) && !ref_is_const(inst_arg(f, in, 1));
 	}
@@ -55,11 +68,14 @@ bool flow_may_fail(const Fn *f, const Inst *in) {
 
 bool flow_fills_tape(const Lower *l, const Inst *in, uint32_t k) {
 	Value v;
-	if (in->op != OP_FOR || is_small(l, inst_result(in, k)) || !ref_splat(l->f, inst_arg(l->f, in, 1 + k), &v) || dtype_is_complex((Dtype)v.dtype)) return false;
+	if (in->op != OP_FOR || is_small(l, inst_result(in, k)) ||
+	    !ref_splat(l->f, inst_arg(l->f, in, 1 + k), &v) || dtype_is_complex((Dtype)v.dtype))
+		return false;
 	const Region *body = inst_region(l->f, in, 0);
 	const Ref param = ref_value(body->params + 1 + k), next = l->f->args.at[body->results + k];
 	const Inst *write = ref_inst(l->f, next);
-	return write && write->op == OP_SCATTER_SET && inst_arg(l->f, write, 0) == param && direct_takes(l, write) && l->uses[REF_INDEX(param)] == 1 &&
+	return write && write->op == OP_SCATTER_SET && inst_arg(l->f, write, 0) == param &&
+	       direct_takes(l, write) && l->uses[REF_INDEX(param)] == 1 &&
 	       l->uses[REF_INDEX(next)] == 1 && !ref_ty(l->f, inst_arg(l->f, write, 1))->rank;
 }
 
@@ -69,34 +85,39 @@ bool writes_elements(const Inst *in) {
 
 bool direct_takes(const Lower *l, const Inst *in) {
 	switch ((Op)in->op) {
-	case OP_GATHER: return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
+	case OP_GATHER:
+		return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_result(in, 0)) &&
+		       !is_small(l, inst_arg(l->f, in, 0));
 	case OP_SLICE: return is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
 	case OP_UPDATE: return is_small(l, inst_arg(l->f, in, 1)) && !is_small(l, inst_result(in, 0));
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: {
 		uint32_t count;
-		if (is_small(l, inst_arg(l->f, in, 0)) || !type_is_small(l->c, ref_type(l->f, inst_arg(l->f, in, 1)), &count)) return false;
-		/* one index: whole rows, such as a loop writes on its tape, one in each turn */
-		return is_small(l, inst_arg(l->f, in, 2)) || (count == 1 && !attr_int(l->c, (Op)in->op, in->attr, 1));
+		if (is_small(l, inst_arg(l->f, in, 0)) ||
+		    !type_is_small(l->c, ref_type(l->f, inst_arg(l->f, in, 1)), &count))
+			return false;
+		/* one index: whole rows, such as a loop writes on its tape, one in each
+		 * turn */
+		return is_small(l, inst_arg(l->f, in, 2)) ||
+		       (count == 1 && !attr_int(l->c, (Op)in->op, in->attr, 1));
 	}
 	default: return false;
 	}
 }
 
 static bool alias_takes(const Lower *l, const Inst *in) {
-	return (in->op == OP_RESHAPE || in->op == OP_STOP) && !is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
+	return (in->op == OP_RESHAPE || in->op == OP_STOP) && !is_small(l, inst_result(in, 0)) &&
+	       !is_small(l, inst_arg(l->f, in, 0));
 }
 
-/* ---- uses ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- uses ---------------------------------------------------------------- */
 
-static ValueFlow *flow_of(const Lower *l, Ref r) {
-	return &l->flow->values[REF_INDEX(r)];
-}
+static ValueFlow *flow_of(const Lower *l, Ref r) { return &l->flow->values[REF_INDEX(r)]; }
 
 typedef struct Using {
 	Lower *l;
-	Sched *s;    /* where the using piece stands */
-	Piece *p;    /* NULL: the region's results */
+	Sched *s; /* where the using piece stands */
+	Piece *p; /* NULL: the region's results */
 	uint32_t at;
 } Using;
 
@@ -129,7 +150,7 @@ static void define(Lower *l, Sched *s, Piece *p, Ref r) {
 	v->piece = p;
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
 static void schedule(Lower *l, Sched *s);
 
@@ -140,7 +161,8 @@ static Piece *new_piece(Lower *l, Sched *s, PieceKind kind) {
 	return p;
 }
 
-static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts, Dim row, uint32_t lanes) {
+static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts, Dim row,
+                     uint32_t lanes) {
 	Flow *w = l->flow;
 	if (!n) return;
 	Piece *p = new_piece(l, s, kind);
@@ -156,15 +178,18 @@ static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstI
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			define(l, s, p, inst_result(in, k));
 			w->in_run[in->results + k] = false;
-			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p)) l->needed[in->results + k] = true;
+			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p))
+				l->needed[in->results + k] = true;
 		}
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		Using u = {l, s, p, p->from};
 		const Inst *in = inst_at(l, insts[i]);
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (kind != PIECE_ROWS || !rows_fill_tape(l, in, k, p)) note_use(&u, inst_arg(l->f, in, k));
-		for (uint32_t r = 0; r < in->nregions; r++) region_refs(l->f, inst_region(l->f, in, r), note_use, &u);
+			if (kind != PIECE_ROWS || !rows_fill_tape(l, in, k, p))
+				note_use(&u, inst_arg(l->f, in, k));
+		for (uint32_t r = 0; r < in->nregions; r++)
+			region_refs(l->f, inst_region(l->f, in, r), note_use, &u);
 	}
 }
 
@@ -172,17 +197,18 @@ static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId
 	put_rows(l, s, kind, n, insts, l->flow->row, 0);
 }
 
-/* A run in which some instructions must be done row by row. By position in the run: */
+/* A run in which some instructions must be done row by row. By position in the
+ * run: */
 typedef struct Split {
-	uint32_t *at;       /* by value: position plus 1 of the instruction that computes it */
-	bool *rows;         /* done by rows */
-	bool *for_rows;     /* read by one that is done by rows */
-	bool *for_arrays;   /* read by one that is not */
-	uint32_t *inside;   /* uses of the first result within the run */
+	uint32_t *at;     /* by value: position plus 1 of the instruction that computes it */
+	bool *rows;       /* done by rows */
+	bool *for_rows;   /* read by one that is done by rows */
+	bool *for_arrays; /* read by one that is not */
+	uint32_t *inside; /* uses of the first result within the run */
 	bool reads_rows, reads_arrays; /* of the instruction whose operands are visited */
 	uint32_t *stage, now;
-	uint32_t *latest;   /* stage that its users leave it */
-	bool mark;          /* visiting marks the operands; else it looks at them */
+	uint32_t *latest; /* stage that its users leave it */
+	bool mark;        /* visiting marks the operands; else it looks at them */
 } Split;
 
 static void split_ref(void *ud, Ref r) {
@@ -208,7 +234,8 @@ static void delay_ref(void *ud, Ref r) {
 	if (by < x->latest[k - 1]) x->latest[k - 1] = by;
 }
 
-/* What cannot fail is done in the last stage that its users leave, together with as much as possible. */
+/* What cannot fail is done in the last stage that its users leave, together
+ * with as much as possible. */
 static void delay(Lower *l, Split *x, uint32_t n, const InstId *insts, uint32_t last) {
 	x->latest = ARENA_ARRAY(l->scratch, uint32_t, n);
 	for (uint32_t i = 0; i < n; i++) x->latest[i] = last;
@@ -227,12 +254,15 @@ static void visit_operands(Lower *l, Split *x, uint32_t i, bool mark) {
 	inst_refs(l->f, inst_at(l, l->flow->run.at[i]), split_ref, x);
 }
 
-/* By rows is what must be, what only leads to it, and what follows from it and leads to nothing else. Then stages: the arrays' part of each before
- * the rows'. */
+/* By rows is what must be, what only leads to it, and what follows from it and
+ * leads to nothing else. Then stages: the arrays' part of each before the
+ * rows'. */
 static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	const Flow *w = l->flow;
 	Arena *a = l->scratch;
-	Split x = {.at = ARENA_ARRAY(a, uint32_t, l->f->vals.n + 1), .rows = ARENA_ARRAY(a, bool, n), .for_rows = ARENA_ARRAY(a, bool, n)};
+	Split x = {.at = ARENA_ARRAY(a, uint32_t, l->f->vals.n + 1),
+	           .rows = ARENA_ARRAY(a, bool, n),
+	           .for_rows = ARENA_ARRAY(a, bool, n)};
 	x.for_arrays = ARENA_ARRAY(a, bool, n);
 	x.stage = ARENA_ARRAY(a, uint32_t, n);
 	x.inside = ARENA_ARRAY(a, uint32_t, n);
@@ -247,7 +277,9 @@ static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	}
 	for (uint32_t i = n; i-- > 0;) {
 		if (able[i] && x.for_rows[i]) x.rows[i] = true;
-		if (across[i] && !x.for_arrays[i] && x.for_rows[i] && x.inside[i] == l->uses[inst_at(l, insts[i])->results]) x.rows[i] = true;
+		if (across[i] && !x.for_arrays[i] && x.for_rows[i] &&
+		    x.inside[i] == l->uses[inst_at(l, insts[i])->results])
+			x.rows[i] = true;
 		visit_operands(l, &x, i, true);
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -258,7 +290,9 @@ static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
 	memset(x.for_arrays, 0, n * sizeof *x.for_arrays);
 	memset(x.for_rows, 0, n * sizeof *x.for_rows);
 	for (uint32_t i = n; i-- > 0;) {
-		if (x.rows[i] && x.for_arrays[i] && !x.for_rows[i] && !across[i] && !rows_must(l, inst_at(l, insts[i]), &row)) x.rows[i] = false;
+		if (x.rows[i] && x.for_arrays[i] && !x.for_rows[i] && !across[i] &&
+		    !rows_must(l, inst_at(l, insts[i]), &row))
+			x.rows[i] = false;
 		visit_operands(l, &x, i, true);
 	}
 	uint32_t last = 0, m = 0;
@@ -305,8 +339,9 @@ static void want_ref(void *ud, Ref r) {
 	if (ref_is_value(r)) ((Wanting *)ud)->wanted[REF_INDEX(r)] = true;
 }
 
-/* Emits what the instruction needs of the run; the rest stays, to be done together with what follows. All of it where the order of what may fail
- * would change. */
+/* Emits what the instruction needs of the run; the rest stays, to be done
+ * together with what follows. All of it where the order of what may fail would
+ * change. */
 static void flush_for(Lower *l, Sched *s, const Inst *in) {
 	Flow *w = l->flow;
 	const uint32_t n = w->run.n;
@@ -355,10 +390,12 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	Piece *p = new_piece(l, s, kind);
 	p->inst = i;
 	p->from = p->to = l->flow->next++;
-	/* the operands are read at the beginning; what regions read comes while they are scheduled */
+	/* the operands are read at the beginning; what regions read comes while
+	 * they are scheduled */
 	Using u = {l, s, p, p->from};
 	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
-	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared++;
+	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0)))
+		flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == PIECE_CONTROL) {
 		Flow *w = l->flow;
 		/* a run that is being gathered outside goes on after this piece */
@@ -400,7 +437,9 @@ static bool depends_on_run(const Lower *l, const Inst *in) {
 
 /* The array whose memory r may have under another shape. */
 static Ref alias_root(const Lower *l, Ref r) {
-	for (const Inst *in = ref_inst(l->f, r); in && (in->op == OP_RESHAPE || in->op == OP_STOP); in = ref_inst(l->f, r)) r = inst_arg(l->f, in, 0);
+	for (const Inst *in = ref_inst(l->f, r); in && (in->op == OP_RESHAPE || in->op == OP_STOP);
+	     in = ref_inst(l->f, r))
+		r = inst_arg(l->f, in, 0);
 	return r;
 }
 
@@ -411,7 +450,9 @@ static bool run_reads_operands(const Lower *l, const Inst *in) {
 		const Inst *r = inst_at(l, w->run.at[i]);
 		for (uint32_t k = 0; k < r->nargs; k++)
 			for (uint32_t j = 0; j < in->nargs; j++)
-				if (alias_root(l, inst_arg(l->f, r, k)) == alias_root(l, inst_arg(l->f, in, j)) && !is_small(l, inst_arg(l->f, in, j))) return true;
+				if (alias_root(l, inst_arg(l->f, r, k)) == alias_root(l, inst_arg(l->f, in, j)) &&
+				    !is_small(l, inst_arg(l->f, in, j)))
+					return true;
 	}
 	return false;
 }
@@ -427,7 +468,8 @@ static bool run_fails_by_rows(const Lower *l, Dim row) {
 
 static void schedule(Lower *l, Sched *s) {
 	if (s->region)
-		for (uint32_t k = 0; k < s->region->nparams; k++) define(l, s, NULL, ref_value(s->region->params + k));
+		for (uint32_t k = 0; k < s->region->nparams; k++)
+			define(l, s, NULL, ref_value(s->region->params + k));
 	for (uint32_t n = 0; n < s->ninsts; n++) {
 		InstId i = s->insts[n];
 		const Inst *in = inst_at(l, i);
@@ -436,11 +478,13 @@ static void schedule(Lower *l, Sched *s) {
 		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
 		Dim row;
 		uint32_t lanes;
-		/* the first failure is told: what is done by rows is done together, the rest before or after */
+		/* the first failure is told: what is done by rows is done together, the
+		 * rest before or after */
 		if (l->flow->by_rows && ordered && !rows_take(l, in, l->flow->row)) flush(l, s);
 		dependent = depends_on_run(l, in);
 		if (rows_must(l, in, &row)) {
-			if (l->flow->by_rows ? l->flow->row != row : ordered && !run_fails_by_rows(l, row)) flush(l, s);
+			if (l->flow->by_rows ? l->flow->row != row : ordered && !run_fails_by_rows(l, row))
+				flush(l, s);
 			l->flow->by_rows = true;
 			l->flow->row = row;
 			append(l, i);
@@ -456,7 +500,8 @@ static void schedule(Lower *l, Sched *s) {
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_SMALL, i);
 		} else if (small_takes(l, in)) {
-			const bool whole = in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE; /* no element follows from a few others */
+			/* no element follows from a few others */
+			const bool whole = in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE;
 			if (dependent && !whole) {
 				append(l, i);
 				continue;
@@ -468,9 +513,13 @@ static void schedule(Lower *l, Sched *s) {
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_MATRIX, i);
-			for (uint32_t k = 0; k < in->nresults; k++) l->needed[in->results + k] = true; /* the runtime makes all of them */
-		} else if (direct_takes(l, in) && (writes_elements(in) || !(ref_is_value(inst_arg(l->f, in, 0)) && l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))]))) {
-			if (ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in))) flush(l, s);
+			/* the runtime makes all of them */
+			for (uint32_t k = 0; k < in->nresults; k++) l->needed[in->results + k] = true;
+		} else if (direct_takes(l, in) &&
+		           (writes_elements(in) || !(ref_is_value(inst_arg(l->f, in, 0)) &&
+		                                     l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))]))) {
+			if (ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in)))
+				flush(l, s);
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_DIRECT, i);
 		} else if (alias_takes(l, in) && !dependent) {
@@ -485,10 +534,11 @@ static void schedule(Lower *l, Sched *s) {
 	s->end = l->flow->next++;
 	if (!s->region) return;
 	Using u = {l, s, NULL, s->end};
-	for (uint32_t k = 0; k < s->region->nresults; k++) note_use(&u, l->f->args.at[s->region->results + k]);
+	for (uint32_t k = 0; k < s->region->nresults; k++)
+		note_use(&u, l->f->args.at[s->region->results + k]);
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- classes ------------------------------------------------------------- */
 
 uint32_t flow_class(const Lower *l, uint32_t v) {
 	while (l->flow->values[v].joined) v = l->flow->values[v].joined - 1;
@@ -516,16 +566,18 @@ static bool used_between(const ValueFlow *v, uint32_t after, uint32_t to) {
 /* Within the region s: nothing reads r from after the beginning of p on. */
 static bool dead_after(const Lower *l, Ref r, const Piece *p, const Sched *s) {
 	const ValueFlow *v = flow_of(l, r);
-	return uses_at(v, p->from) == 1 && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
+	return uses_at(v, p->from) == 1 && !used_between(v, p->from, s->end) && !v->outside &&
+	       !v->shared;
 }
 
 bool flow_dies_at(const Lower *l, Ref x, const Piece *p) {
 	if (!ref_is_value(x)) return false;
 	const ValueFlow *v = flow_of(l, x);
-	return v->last == p && !v->at_end && !v->outside && !v->shared && uses_at(v, p->from) == 1 && !used_between(v, p->from, p->to);
+	return v->last == p && !v->at_end && !v->outside && !v->shared && uses_at(v, p->from) == 1 &&
+	       !used_between(v, p->from, p->to);
 }
 
-/* ---- updates of boxes where the array lies --------------------------------------------------------------------------------------------------- */
+/* ---- updates of boxes where the array lies ------------------------------- */
 
 /* What of the updated array a value is computed from. */
 enum { FROM_OWN = 1, FROM_BESIDE = 2 };
@@ -562,12 +614,15 @@ static bool number_as_dim(const Lower *l, Ref r, Dim *out) {
 		*out = (Dim)attr_int(l->c, OP_EXTENT, in->attr, 0);
 		return true;
 	}
-	if (!in || in->op != OP_ADD || !number_as_dim(l, inst_arg(l->f, in, 0), &x) || !number_as_dim(l, inst_arg(l->f, in, 1), &y)) return false;
+	if (!in || in->op != OP_ADD || !number_as_dim(l, inst_arg(l->f, in, 0), &x) ||
+	    !number_as_dim(l, inst_arg(l->f, in, 1), &y))
+		return false;
 	*out = dim_add(l->c, x, y);
 	return true;
 }
 
-/* Along an axis of x: what a slice takes, or a gather of one index that is known as a length. */
+/* Along an axis of x: what a slice takes, or a gather of one index that is
+ * known as a length. */
 static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) {
 	if (in->op == OP_SLICE) {
 		*out = inst_side(l->f, in, axis);
@@ -581,7 +636,8 @@ static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) 
 	return number_as_dim(l, inst_arg(l->f, in, 1), &out->start);
 }
 
-/* What is read of the updated array: exactly what is written, elements that stay, or (0) perhaps some of both. */
+/* What is read of the updated array: exactly what is written, elements that
+ * stay, or (0) perhaps some of both. */
 static uint8_t read_against(const Lower *l, const Inst *read, const Inst *update) {
 	bool own = read->op == OP_SLICE, beside = false;
 	for (uint32_t i = 0; i < ref_ty(l->f, inst_result(update, 0))->rank; i++) {
@@ -594,7 +650,8 @@ static uint8_t read_against(const Lower *l, const Inst *read, const Inst *update
 }
 
 static bool keeps_index(const Inst *in) {
-	return prims[in->op].elementwise || in->op == OP_SELECT || in->op == OP_CONVERT || in->op == OP_STOP;
+	return prims[in->op].elementwise || in->op == OP_SELECT || in->op == OP_CONVERT ||
+	       in->op == OP_STOP;
 }
 
 bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in) {
@@ -612,7 +669,8 @@ bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in) {
 				uint8_t part = k == 0 ? read_against(l, u, in) : 0;
 				if (!part) return false;
 				from[i] |= part;
-			} else if (ref_is_value(r) && l->flow->values[REF_INDEX(r)].piece == p && run_def(l, p, r, &d) && from[d]) {
+			} else if (ref_is_value(r) && l->flow->values[REF_INDEX(r)].piece == p &&
+			           run_def(l, p, r, &d) && from[d]) {
 				if ((from[d] & FROM_OWN) && !keeps_index(u)) return false;
 				from[i] |= from[d];
 			}
@@ -627,10 +685,12 @@ bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in) {
 	Ref x = inst_arg(l->f, in, 0);
 	const ValueFlow *v = flow_of(l, x);
 	if (v->piece == p) return !l->needed[REF_INDEX(x)];
-	return v->last == p && !v->at_end && !v->outside && !v->shared && !used_between(v, p->from, p->to);
+	return v->last == p && !v->at_end && !v->outside && !v->shared &&
+	       !used_between(v, p->from, p->to);
 }
 
-/* Within a run: where the array of r came from before the updates that are made in place. */
+/* Within a run: where the array of r came from before the updates that are made
+ * in place. */
 static Ref run_source(const Lower *l, const Piece *p, Ref r) {
 	uint32_t at;
 	for (;;) {
@@ -642,9 +702,7 @@ static Ref run_source(const Lower *l, const Piece *p, Ref r) {
 	}
 }
 
-static uint32_t first_init(const Inst *in) {
-	return in->op == OP_FOR ? 1 : 0;
-}
+static uint32_t first_init(const Inst *in) { return in->op == OP_FOR ? 1 : 0; }
 static const Sched *body_of(const Inst *in, const Piece *p) {
 	return p->regions[in->op == OP_FOR ? 0 : 1];
 }
@@ -659,13 +717,16 @@ typedef struct Chain {
 	VEC(Ref) members;
 } Chain;
 
-/* Is r, a value visible at the end of s, what in-place changes make of the array `from`, which s (or an outer region) has? Collects the values
- * on the way. */
+/* Is r, a value visible at the end of s, what in-place changes make of the
+ * array `from`, which s (or an outer region) has? Collects the values on the
+ * way. */
 static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out);
 
 static bool chain_if(Lower *l, const Piece *p, uint32_t result, Ref from, Chain *out) {
 	for (uint32_t k = 0; k < 2; k++)
-		if (!chain(l, p->regions[k], l->f->args.at[p->regions[k]->region->results + result], from, out)) return false;
+		if (!chain(l, p->regions[k], l->f->args.at[p->regions[k]->region->results + result], from,
+		           out))
+			return false;
 	return true;
 }
 
@@ -675,8 +736,10 @@ static bool is_within(const Sched *s, const Sched *region) {
 	return false;
 }
 
-/* The operand that the array of a result of piece p comes from, when p changes it in place. written: where what p gives is changed next. */
-static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref from, uint32_t written, Ref *source, Chain *out) {
+/* The operand that the array of a result of piece p comes from, when p changes
+ * it in place. written: where what p gives is changed next. */
+static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref from,
+                       uint32_t written, Ref *source, Chain *out) {
 	const Inst *in = p->kind == PIECE_RUN ? ref_inst(l->f, result) : inst_at(l, p->inst);
 	const uint32_t which = REF_INDEX(result) - in->results;
 	switch (p->kind) {
@@ -691,7 +754,8 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref
 		*source = inst_arg(l->f, in, 0);
 		if (!ref_is_value(*source)) return false;
 		const ValueFlow *v = flow_of(l, *source);
-		return uses_at(v, p->from) == 1 && !used_between(v, written, s->end) && uses_at(v, written) == (written == p->from) && !v->outside && v->shared == 1;
+		return uses_at(v, p->from) == 1 && !used_between(v, written, s->end) &&
+		       uses_at(v, written) == (written == p->from) && !v->outside && v->shared == 1;
 	}
 	case PIECE_DIRECT:
 		if (!writes_elements(in)) return false;
@@ -699,16 +763,23 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref
 		return ref_is_value(*source) && dead_after(l, *source, p, s);
 	case PIECE_CONTROL:
 		if (in->op == OP_IF) {
-			/* both branches must lead to the same array; it is `from` itself, or what the region made of it before */
+			/* both branches must lead to the same array; it is `from` itself,
+			 * or what the region made of it before */
 			Ref r = l->f->args.at[p->regions[0]->region->results + which];
 			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
 				const ValueFlow *v = flow_of(l, r);
-				if (!is_within(v->home, p->regions[0]) || !v->piece) break; /* in a branch of a branch, too */
+				/* in a branch of a branch, too */
+				if (!is_within(v->home, p->regions[0]) || !v->piece) break;
 				const Inst *d = ref_inst(l->f, r);
-				if (v->piece->kind == PIECE_ROWS || (v->piece->kind == PIECE_RUN && d->op != OP_UPDATE)) return false;
+				if (v->piece->kind == PIECE_ROWS ||
+				    (v->piece->kind == PIECE_RUN && d->op != OP_UPDATE))
+					return false;
 				if (writes_elements(d) || v->piece->kind == PIECE_ALIAS) r = inst_arg(l->f, d, 0);
-				else if (d->op == OP_FOR || d->op == OP_WHILE) r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
-				else if (d->op == OP_IF) r = l->f->args.at[v->piece->regions[0]->region->results + REF_INDEX(r) - d->results];
+				else if (d->op == OP_FOR || d->op == OP_WHILE)
+					r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
+				else if (d->op == OP_IF)
+					r = l->f->args
+					        .at[v->piece->regions[0]->region->results + REF_INDEX(r) - d->results];
 				else return false;
 			}
 			if (!ref_is_value(r)) return false;
@@ -721,7 +792,8 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref
 		*source = inst_arg(l->f, in, first_init(in) + which);
 		if (!ref_is_value(*source) || !dead_after(l, *source, p, s)) return false;
 		VEC_PUSH(l->scratch, &out->members, body_param(in, p, which));
-		return chain(l, body_of(in, p), body_result(l, in, p, which), body_param(in, p, which), out);
+		return chain(l, body_of(in, p), body_result(l, in, p, which), body_param(in, p, which),
+		             out);
 	default: return false;
 	}
 }
@@ -731,7 +803,8 @@ static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
 	while (r != from) {
 		if (!ref_is_value(r)) return false;
 		const ValueFlow *v = flow_of(l, r);
-		/* the result is read once: by the end of the region, or by the step that changes it further */
+		/* the result is read once: by the end of the region, or by the step
+		 * that changes it further */
 		if (v->home != s || !v->piece || v->piece->kind == PIECE_ROWS || v->outside) return false;
 		VEC_PUSH(l->scratch, &out->members, r);
 		Ref source;
@@ -746,7 +819,8 @@ static void join_chain(Lower *l, Ref with, const Chain *c) {
 	for (uint32_t i = 0; i < c->members.n; i++) unite(l, with, c->members.at[i]);
 }
 
-/* May the memory of x, which has a class of its own, be taken over by what piece p makes of it? */
+/* May the memory of x, which has a class of its own, be taken over by what
+ * piece p makes of it? */
 static bool gives_memory(const Lower *l, const Sched *s, const Piece *p, Ref x) {
 	if (!ref_is_value(x)) return false;
 	const ValueFlow *v = flow_of(l, x);
@@ -757,7 +831,8 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 	uint32_t n = in->nresults, first = first_init(in);
 	p->carries = ARENA_ARRAY(l->scratch, Carry, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
-		Ref init = inst_arg(l->f, in, first + k), param = body_param(in, p, k), result = body_result(l, in, p, k), out = inst_result(in, k);
+		Ref init = inst_arg(l->f, in, first + k), param = body_param(in, p, k),
+			result = body_result(l, in, p, k), out = inst_result(in, k);
 		Carry *y = &p->carries[k];
 		if (is_small(l, param)) continue;
 		l->needed[REF_INDEX(out)] = true; /* the loop itself needs its memory */
@@ -766,7 +841,8 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 		if (result == param) {
 			y->kind = CARRY_SAME;
 			flow_of(l, param)->alias = true;
-			if (in->op == OP_WHILE) flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
+			if (in->op == OP_WHILE)
+				flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
 			if (gives_memory(l, s, p, init)) unite(l, init, out);
 			else {
 				flow_of(l, out)->alias = true;
@@ -779,25 +855,30 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 			y->kind = CARRY_INPLACE;
 			unite(l, out, param);
 			join_chain(l, out, &c);
-			if (in->op == OP_WHILE) flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
+			if (in->op == OP_WHILE)
+				flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
 			if (gives_memory(l, s, p, init)) unite(l, init, out);
 			continue;
 		}
 		y->kind = CARRY_PAIR;
 		flow_of(l, param)->alias = true;
-		if (in->op == OP_WHILE) flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
+		if (in->op == OP_WHILE)
+			flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
 		flow_of(l, out)->owned = true;
-		y->direct = once && end->home == body_of(in, p) && end->piece && end->piece->kind != PIECE_ALIAS;
+		y->direct =
+			once && end->home == body_of(in, p) && end->piece && end->piece->kind != PIECE_ALIAS;
 	}
 }
 
 bool run_changes(const Lower *l, const Piece *p, const Inst *in, Ref *x) {
 	Ref r = in->nresults ? inst_result(in, 0) : REF_NONE;
-	if (in->op != OP_UPDATE || !l->needed[REF_INDEX(r)] || !run_takes_memory(l, p, in)) return false;
+	if (in->op != OP_UPDATE || !l->needed[REF_INDEX(r)] || !run_takes_memory(l, p, in))
+		return false;
 	*x = run_source(l, p, r);
 	if (*x == r || !ref_is_value(*x)) return false;
 	const ValueFlow *v = flow_of(l, *x);
-	return v->piece != p && v->last == p && !v->at_end && !v->outside && !v->shared && !used_between(v, p->from, p->to);
+	return v->piece != p && v->last == p && !v->at_end && !v->outside && !v->shared &&
+	       !used_between(v, p->from, p->to);
 }
 
 static void link_run(Lower *l, Sched *s, Piece *p) {
@@ -811,12 +892,16 @@ static void link_run(Lower *l, Sched *s, Piece *p) {
 	}
 }
 
-/* What a branch computes for one result of its `if`, and for nothing else after it, is computed where that has its place. */
+/* What a branch computes for one result of its `if`, and for nothing else after
+ * it, is computed where that has its place. */
 static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref out) {
 	const Ref r = l->f->args.at[branch->region->results + k];
 	if (!ref_is_value(r)) return;
 	const ValueFlow *v = flow_of(l, r);
-	if (v->home != branch || !v->piece || (v->piece->kind != PIECE_RUN && v->piece->kind != PIECE_ROWS) || v->joined || v->owned || uses_at(v, branch->end) != 1) return;
+	if (v->home != branch || !v->piece ||
+	    (v->piece->kind != PIECE_RUN && v->piece->kind != PIECE_ROWS) || v->joined || v->owned ||
+	    uses_at(v, branch->end) != 1)
+		return;
 	unite(l, out, r);
 }
 
@@ -830,7 +915,8 @@ static void link(Lower *l, Sched *s) {
 		if (p->kind == PIECE_ROWS) {
 			for (uint32_t k = 0; k < p->n; k++) {
 				const Inst *in = inst_at(l, p->insts[k]);
-				for (uint32_t r = 0; r < in->nresults; r++) flow_of(l, inst_result(in, r))->owned = true;
+				for (uint32_t r = 0; r < in->nresults; r++)
+					flow_of(l, inst_result(in, r))->owned = true;
 				/* a tape goes on where it lies */
 				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
 					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
@@ -843,13 +929,15 @@ static void link(Lower *l, Sched *s) {
 		if (p->kind == PIECE_ALIAS) {
 			flow_of(l, inst_result(in, 0))->alias = true;
 		} else if (p->kind == PIECE_MATRIX) {
-			for (uint32_t k = 0; k < in->nresults; k++) flow_of(l, inst_result(in, k))->owned = true;
+			for (uint32_t k = 0; k < in->nresults; k++)
+				flow_of(l, inst_result(in, k))->owned = true;
 			if (in->op == OP_HOST) continue; /* its result is not made where an operand lies */
 			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
 			if (!is_small(l, x) && gives_memory(l, s, p, x)) unite(l, x, inst_result(in, 0));
 		} else if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flow_of(l, inst_result(in, 0))->owned = true;
-			if (gives_memory(l, s, p, inst_arg(l->f, in, 0))) unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));
+			if (gives_memory(l, s, p, inst_arg(l->f, in, 0)))
+				unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));
 		} else if (p->kind == PIECE_CONTROL) {
 			if (in->op != OP_IF) link_loop(l, s, p, in);
 			for (uint32_t k = 0; in->op == OP_IF && k < in->nresults; k++) {
@@ -857,8 +945,11 @@ static void link(Lower *l, Sched *s) {
 				Ref out = inst_result(in, k), source;
 				if (is_small(l, out)) continue;
 				flow_of(l, out)->owned = true;
-				const ValueFlow *v = chain_step(l, s, p, out, REF_NONE, s->end, &source, &c) ? flow_of(l, source) : NULL;
-				if (!v || v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) {
+				const ValueFlow *v = chain_step(l, s, p, out, REF_NONE, s->end, &source, &c)
+				                         ? flow_of(l, source)
+				                         : NULL;
+				if (!v || v->home != s || !v->owned || v->alias || v->last != p || v->at_end ||
+				    v->outside) {
 					for (uint32_t r = 0; r < 2; r++) link_branch_result(l, p->regions[r], k, out);
 					continue;
 				}
@@ -870,13 +961,18 @@ static void link(Lower *l, Sched *s) {
 	}
 }
 
-/* ---- lifetimes ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lifetimes ----------------------------------------------------------- */
 
 static void live_to(ValueFlow *v) {
-	v->lives_to = v->outside ? FOREVER : v->at_end && v->home ? v->home->end : v->last ? v->last->to : v->piece ? v->piece->to : 0;
+	v->lives_to = v->outside             ? FOREVER
+	              : v->at_end && v->home ? v->home->end
+	              : v->last              ? v->last->to
+	              : v->piece             ? v->piece->to
+	                                     : 0;
 }
 
-/* Who shares another's memory without owning it keeps it alive: later pieces first. */
+/* Who shares another's memory without owning it keeps it alive: later pieces
+ * first. */
 static void extend(Lower *l, const Sched *s) {
 	for (uint32_t i = s->pieces.n; i-- > 0;) {
 		const Piece *p = s->pieces.at[i];
@@ -888,7 +984,8 @@ static void extend(Lower *l, const Sched *s) {
 			Ref source = inst_arg(l->f, in, p->kind == PIECE_ALIAS ? 0 : first_init(in) + k);
 			if (!ref_is_value(source)) continue;
 			ValueFlow *v = flow_of(l, source);
-			/* a source from further out lives as long as the piece at its own level anyway */
+			/* a source from further out lives as long as the piece at its own
+			 * level anyway */
 			if (v->home == s && out->lives_to > v->lives_to) v->lives_to = out->lives_to;
 		}
 		for (uint32_t r = 0; r < in->nregions; r++) extend(l, p->regions[r]);
@@ -904,7 +1001,9 @@ static void lifetimes(Lower *l) {
 		const ValueFlow *x = &w->values[v];
 		if (!x->owned) continue;
 		Class *y = &w->classes[flow_class(l, v)];
-		uint32_t from = x->piece ? x->piece->from : x->home && x->home->owner ? x->home->owner->from : 0;
+		uint32_t from = x->piece                    ? x->piece->from
+		                : x->home && x->home->owner ? x->home->owner->from
+		                                            : 0;
 		if (from < y->from) y->from = from;
 		if (x->lives_to > y->to) y->to = x->lives_to;
 		/* a branch writes its results before the piece ends */
@@ -920,13 +1019,16 @@ static Dim count_of(Ctx *c, TypeId t) {
 }
 
 static uint32_t add_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
-	MemorySlot s = {.elements = count_of(l->c, ref_type(l->f, r)), .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, r)->dtype), .from = from,
+	MemorySlot s = {.elements = count_of(l->c, ref_type(l->f, r)),
+	                .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, r)->dtype),
+	                .from = from,
 	                .to = to};
 	VEC_PUSH(l->scratch, &l->slots, s);
 	return l->slots.n;
 }
 
-/* Outputs have buffers; what a body computes for its next turn has the loop's; the rest gets slots. */
+/* Outputs have buffers; what a body computes for its next turn has the loop's;
+ * the rest gets slots. */
 static void assign(Lower *l, Sched *s) {
 	Flow *w = l->flow;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
@@ -937,7 +1039,8 @@ static void assign(Lower *l, Sched *s) {
 			for (uint32_t r = 0; r < in->nresults; r++) {
 				Ref out = inst_result(in, r);
 				const ValueFlow *v = flow_of(l, out);
-				if (!v->owned || v->alias || is_small(l, out) || !l->needed[REF_INDEX(out)]) continue;
+				if (!v->owned || v->alias || is_small(l, out) || !l->needed[REF_INDEX(out)])
+					continue;
 				Class *y = &w->classes[flow_class(l, REF_INDEX(out))];
 				if (y->slot || y->output || y->is_dynamic) continue;
 				y->slot = add_slot(l, out, y->from, y->to);
@@ -948,7 +1051,9 @@ static void assign(Lower *l, Sched *s) {
 				y->other = add_slot(l, inst_result(in, r), p->from, p->to);
 				Ref result = body_result(l, in, p, r);
 				Class *body = y->direct ? &w->classes[flow_class(l, REF_INDEX(result))] : NULL;
-				if (body && (body->slot || body->output || body->is_dynamic || !flow_of(l, result)->owned)) y->direct = false;
+				if (body &&
+				    (body->slot || body->output || body->is_dynamic || !flow_of(l, result)->owned))
+					y->direct = false;
 				else if (body) body->is_dynamic = true;
 			}
 			for (uint32_t r = 0; r < in->nregions && !is_run(p); r++) assign(l, p->regions[r]);
@@ -987,7 +1092,7 @@ void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *in
 	assign(l, w->top);
 }
 
-/* ---- plans of runs ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- plans of runs ------------------------------------------------------- */
 
 static void plan_runs(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n && !l->failed; i++) {
@@ -999,13 +1104,12 @@ static void plan_runs(Lower *l, Sched *s) {
 		}
 		for (uint32_t r = 0; r < 2; r++)
 			if (p->regions[r]) plan_runs(l, p->regions[r]);
-		if (p->kind == PIECE_CONTROL && inst_at(l, p->inst)->op == OP_FOR && !l->failed) p->tiles = tiles_plan(l, p, inst_at(l, p->inst));
+		if (p->kind == PIECE_CONTROL && inst_at(l, p->inst)->op == OP_FOR && !l->failed)
+			p->tiles = tiles_plan(l, p, inst_at(l, p->inst));
 	}
 }
 
-void flow_plan(Lower *l) {
-	plan_runs(l, l->flow->top);
-}
+void flow_plan(Lower *l) { plan_runs(l, l->flow->top); }
 
 uint32_t flow_work(const Lower *l, const Sched *s) {
 	double work = 1;
@@ -1016,7 +1120,8 @@ uint32_t flow_work(const Lower *l, const Sched *s) {
 			double n = 1;
 			if (in->nresults) {
 				const Type *t = ref_ty(l->f, inst_result(in, 0));
-				for (uint32_t a = 0; is_run(p) && a < t->rank; a++) n *= (double)lower_hint(l, t->dims[a], 100);
+				for (uint32_t a = 0; is_run(p) && a < t->rank; a++)
+					n *= (double)lower_hint(l, t->dims[a], 100);
 			}
 			work += n;
 		}

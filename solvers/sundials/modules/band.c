@@ -1,7 +1,10 @@
-/* band.c - SUNDIALS' linear solver for banded Jacobians, by the factors of band.c.
+/* band.c - SUNDIALS' linear solver for banded Jacobians, by the factors of
+ * band.c.
  *
- * Needs: sundials.h, band.h. Guarantees: the matrix is not changed; nothing is allocated after the solver is made; a matrix that is singular is what a smaller step may cure. The
- * unknowns may stand in another order in the matrix than in the vectors: then they are copied there and back.
+ * Needs: sundials.h, band.h. Guarantees: the matrix is not changed; nothing is
+ * allocated after the solver is made; a matrix that is singular is what a
+ * smaller step may cure. The unknowns may stand in another order in the matrix
+ * than in the vectors: then they are copied there and back.
  */
 #include "solvers/sundials/sundials.h"
 #include <math.h>
@@ -30,16 +33,20 @@ static int band_initialize(SUNLinearSolver s) {
 	return SUN_SUCCESS;
 }
 
-static sunindextype band_last_flag(SUNLinearSolver s) { return ((BandContent *)s->content)->failed; }
+static sunindextype band_last_flag(SUNLinearSolver s) {
+	return ((BandContent *)s->content)->failed;
+}
 
 /* From columns to rows. */
 static void take_matrix(BandContent *k, SUNMatrix m) {
 	const Band b = k->p->band;
-	const int64_t stride = band_stride(b), from = sundials.SUNBandMatrix_LDim(m), upper = sundials.SUNBandMatrix_StoredUpperBandwidth(m);
+	const int64_t stride = band_stride(b), from = sundials.SUNBandMatrix_LDim(m),
+				  upper = sundials.SUNBandMatrix_StoredUpperBandwidth(m);
 	const double *data = sundials.SUNBandMatrix_Data(m);
 	memset(k->factors, 0, (size_t)(b.n * stride) * sizeof *k->factors);
 	for (int64_t j = 0; j < b.n; j++) {
-		const int64_t first = j > b.above ? j - b.above : 0, last = j + b.below < b.n ? j + b.below : b.n - 1;
+		const int64_t first = j > b.above ? j - b.above : 0,
+					  last = j + b.below < b.n ? j + b.below : b.n - 1;
 		const double *column = data + j * from + upper - j;
 		double *to = k->factors + band_place(b, first, j);
 		for (int64_t i = first; i <= last; i++, to += stride - 1) *to = column[i];
@@ -61,7 +68,8 @@ static int band_setup(SUNLinearSolver s, SUNMatrix m) {
 	return k->failed ? SUNLS_LUFACT_FAIL : SUN_SUCCESS;
 }
 
-static int band_solve_vectors(SUNLinearSolver s, SUNMatrix m, N_Vector x, N_Vector b, double tolerance) {
+static int band_solve_vectors(SUNLinearSolver s, SUNMatrix m, N_Vector x, N_Vector b,
+                              double tolerance) {
 	(void)m, (void)tolerance;
 	BandContent *k = s->content;
 	const int64_t n = k->p->n, *order = k->p->order;
@@ -87,7 +95,9 @@ SUNLinearSolver band_solver(Solve *s, const Pattern *p) {
 	SUNLinearSolver made = sundials.SUNLinSolNewEmpty(s->sun);
 	BandContent *k = made ? heap_alloc(s->c, sizeof *k) : NULL;
 	const int64_t numbers = p->n * band_stride(p->band);
-	if (k) *k = (BandContent){.c = s->c, .p = p, .bytes = (size_t)(numbers + 2 * p->n) * sizeof(double)};
+	if (k)
+		*k = (BandContent){
+			.c = s->c, .p = p, .bytes = (size_t)(numbers + 2 * p->n) * sizeof(double)};
 	if (k) k->factors = heap_alloc(s->c, k->bytes);
 	if (!k || !k->factors) {
 		if (k) heap_free(s->c, k, sizeof *k);

@@ -4,8 +4,8 @@
  * their division differs by version. A package with MPI loads UCX, whose
  * initialiser would take over signals and start a thread; its settings in the
  * environment prevent both while the libraries are loaded, and are restored.
- * setenv is not safe beside a getenv on another thread: a host with such threads
- * sets these variables itself.
+ * setenv is not safe beside a getenv on another thread: a host with such
+ * threads sets these variables itself.
  */
 #include "solvers/sundials/modules/library.h"
 #include "lang/base/dynlib.h"
@@ -58,8 +58,10 @@ static void open_library(void) {
 #define NAME(f) DYN_NAME(sundials, f),
 	static const DynName names[] = {SUNDIALS_CALLED(NAME)};
 #undef NAME
-	const bool all = find_no_comm(libraries) && dynlib_find(libraries, NFILES, names, sizeof names / sizeof *names);
-	why = all ? NULL : "the SUNDIALS that is installed here is not the one that Atled was built with";
+	const bool all = find_no_comm(libraries) &&
+	                 dynlib_find(libraries, NFILES, names, sizeof names / sizeof *names);
+	why =
+		all ? NULL : "the SUNDIALS that is installed here is not the one that Atled was built with";
 }
 
 const char *sundials_open(void) {

@@ -24,8 +24,8 @@ static void leave_out_rounding(const Newton *w, N_Vector weights, double size) {
  * is has small corrections, which a norm of all does not show, but what is left
  * of it stays; unless that is within what is allowed, or rounding. */
 static bool all_shrink(const Newton *w, N_Vector weights, double enough) {
-	const double *left = vector_data(w->left), *before = vector_data(w->before), *now = vector_data(w->now),
-				 *weight = vector_data(weights);
+	const double *left = vector_data(w->left), *before = vector_data(w->before),
+				 *now = vector_data(w->now), *weight = vector_data(weights);
 	for (int64_t i = 0; i < w->n; i++) {
 		const bool none = w->sizes ? fabs(left[i]) <= 100 * DBL_EPSILON * w->sizes[i]
 		                           : weight[i] * fabs(left[i]) <= enough || now[i] == 0;
@@ -34,7 +34,8 @@ static bool all_shrink(const Newton *w, N_Vector weights, double enough) {
 	return true;
 }
 
-/* Whether as much is left of the equations as is allowed. Where they jump there is no more to be had. */
+/* Whether as much is left of the equations as is allowed. Where they jump there
+ * is no more to be had. */
 static bool all_small(const Newton *w, N_Vector weights, double enough) {
 	const double *left = vector_data(w->left), *weight = vector_data(weights);
 	for (int64_t i = 0; i < w->n; i++)
@@ -42,7 +43,8 @@ static bool all_small(const Newton *w, N_Vector weights, double enough) {
 	return true;
 }
 
-static int iterate(Newton *w, N_Vector y0, N_Vector y, N_Vector weights, double enough, bool current, void *mem) {
+static int iterate(Newton *w, N_Vector y0, N_Vector y, N_Vector weights, double enough,
+                   bool current, void *mem) {
 	const double most = sundials.N_VMaxNorm(y0);
 	double last = 0;
 	for (int k = 0; k < w->most; k++) {
@@ -65,17 +67,19 @@ static int iterate(Newton *w, N_Vector y0, N_Vector y, N_Vector weights, double 
 		if (size <= w->rounding) return SUN_NLS_SUCCESS;
 		if (k == 0 && current && 3 * size <= enough) return SUN_NLS_SUCCESS;
 		if (k > 0) {
-			if (!w->sizes && size <= enough && all_small(w, weights, enough)) return SUN_NLS_SUCCESS;
+			if (!w->sizes && size <= enough && all_small(w, weights, enough))
+				return SUN_NLS_SUCCESS;
 			if (rate >= 0.9) return SUN_NLS_CONV_RECVR;
-			if (size * rate <= enough * (1 - rate) && (current || all_shrink(w, weights, enough))) return SUN_NLS_SUCCESS;
+			if (size * rate <= enough * (1 - rate) && (current || all_shrink(w, weights, enough)))
+				return SUN_NLS_SUCCESS;
 		}
 		last = size;
 	}
 	return SUN_NLS_CONV_RECVR;
 }
 
-static int solve(SUNNonlinearSolver solver, N_Vector y0, N_Vector y, N_Vector weights, sunrealtype enough,
-                 sunbooleantype prepare, void *mem) {
+static int solve(SUNNonlinearSolver solver, N_Vector y0, N_Vector y, N_Vector weights,
+                 sunrealtype enough, sunbooleantype prepare, void *mem) {
 	Newton *w = solver->content;
 	bool again = w->prepare && prepare, bad = false;
 	w->iterations = w->failures = 0;
@@ -92,7 +96,7 @@ static int solve(SUNNonlinearSolver solver, N_Vector y0, N_Vector y, N_Vector we
 	}
 }
 
-/* ---- as SUNDIALS asks for it ------------------------------------------------------------------------------------ */
+/* ---- as SUNDIALS asks for it --------------------------------------------- */
 
 static SUNNonlinearSolver_Type root_finding(SUNNonlinearSolver solver) {
 	(void)solver;
@@ -133,9 +137,14 @@ bool newton_begin(Newton *w, Solve *s, int64_t n, double rtol, bool sized) {
 	w->before = w->vectors[2];
 	w->sizes = sized ? vector_data(w->vectors[3]) : NULL;
 	w->solver->content = w;
-	*w->solver->ops = (struct _generic_SUNNonlinearSolver_Ops){
-		.gettype = root_finding, .solve = solve, .setsysfn = set_equations, .setlsetupfn = set_prepare, .setlsolvefn = set_correct,
-		.setmaxiters = set_most, .getnumiters = get_iterations, .getnumconvfails = get_failures};
+	*w->solver->ops = (struct _generic_SUNNonlinearSolver_Ops){.gettype = root_finding,
+	                                                           .solve = solve,
+	                                                           .setsysfn = set_equations,
+	                                                           .setlsetupfn = set_prepare,
+	                                                           .setlsolvefn = set_correct,
+	                                                           .setmaxiters = set_most,
+	                                                           .getnumiters = get_iterations,
+	                                                           .getnumconvfails = get_failures};
 	return true;
 }
 

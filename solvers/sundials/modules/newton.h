@@ -20,13 +20,16 @@ typedef struct Newton {
 	SUNNonlinSolLSolveFn correct;
 	Solve *s;
 	N_Vector *vectors;
-	N_Vector now, left, before; /* a correction; what was left of the equations before it, and before the last one */
+	/* a correction; what was left of the equations before it, and before the
+	 * last one */
+	N_Vector now, left, before;
 	int64_t n;
-	double rounding;            /* corrections below it say nothing; in units of the tolerances */
-	double *sizes;              /* of the parts of each equation, written with each matrix; NULL: equations are in
-	                             * units of the unknowns, as those of CVODES are */
-	int most;                   /* iterations */
-	long iterations, failures;  /* of the last step */
+	double rounding; /* corrections below it say nothing; in units of the tolerances */
+	/* of the parts of each equation, written with each matrix; NULL:
+	 * equations are in units of the unknowns, as those of CVODES are */
+	double *sizes;
+	int most;                  /* iterations */
+	long iterations, failures; /* of the last step */
 } Newton;
 
 /* For n unknowns. sized: whether w->sizes are wanted. false: no memory */

@@ -1,17 +1,21 @@
 /* nvector.c - SUNDIALS' vectors over tensors.
  *
- * Needs: sundials.h. Guarantees: a vector's elements are a tensor's (aligned, padded, counted by the context's heap),
- * so that a compiled function takes the vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS
- * clones all of its work vectors from the one it is given, so they are tensors too. Every vector is on its Solve's
- * list, and solve_end frees what a failure inside SUNDIALS left behind.
+ * Needs: sundials.h. Guarantees: a vector's elements are a tensor's (aligned,
+ * padded, counted by the context's heap), so that a compiled function takes the
+ * vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS
+ * clones all of its work vectors from the one it is given, so they are tensors
+ * too. Every vector is on its Solve's list, and solve_end frees what a failure
+ * inside SUNDIALS left behind.
  *
- * N_VClone of SUNDIALS 6 does not survive a clone that is NULL. So a Solve has a spare vector of each length: where
- * memory fails a clone is the spare, whatever it holds, and the Solve's status says ST_NOMEM; callbacks then refuse,
- * and the next check ends the run.
+ * N_VClone of SUNDIALS 6 does not survive a clone that is NULL. So a Solve has
+ * a spare vector of each length: where memory fails a clone is the spare,
+ * whatever it holds, and the Solve's status says ST_NOMEM; callbacks then
+ * refuse, and the next check ends the run.
  */
 #include "solvers/sundials/sundials.h"
 
-#define SPARES (sizeof((Solve *)0)->spare / sizeof(N_Vector)) /* lengths in use: unknowns, parameters */
+/* lengths in use: unknowns, parameters */
+#define SPARES (sizeof((Solve *)0)->spare / sizeof(N_Vector))
 
 struct VectorContent {
 	struct _N_VectorContent_Serial serial; /* first: SUNDIALS' serial operations read it */
@@ -22,17 +26,11 @@ struct VectorContent {
 	VectorContent *before, *next;
 };
 
-static VectorContent *content_of(N_Vector v) {
-	return v->content;
-}
+static VectorContent *content_of(N_Vector v) { return v->content; }
 
-Tensor *vector_tensor(N_Vector v) {
-	return content_of(v)->tensor;
-}
+Tensor *vector_tensor(N_Vector v) { return content_of(v)->tensor; }
 
-double *vector_data(N_Vector v) {
-	return content_of(v)->serial.data;
-}
+double *vector_data(N_Vector v) { return content_of(v)->serial.data; }
 
 static void destroy(N_Vector v) {
 	VectorContent *k = content_of(v);

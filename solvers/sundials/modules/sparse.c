@@ -1,19 +1,32 @@
-/* sparse.c - SUNDIALS' linear solver for Jacobians whose exact factors fill in: by fronts (UMFPACK), or GMRES with incomplete factors.
+/* sparse.c - SUNDIALS' linear solver for Jacobians whose exact factors fill in:
+ * by fronts (UMFPACK), or GMRES with incomplete factors.
  *
- * Needs: sundials.h, factor_cache.h; SUNDIALS' GMRES. Guarantees: the matrix is not changed; nothing is allocated in GMRES after the first setup; a singular matrix is what a smaller step may cure.
+ * Needs: sundials.h, factor_cache.h; SUNDIALS' GMRES. Guarantees: the matrix is
+ * not changed; nothing is allocated in GMRES after the first setup; a singular
+ * matrix is what a smaller step may cure.
  *
- * Iterated: the preconditioner is L U with the pattern of the matrix, ILU(0), in reverse Cuthill-McKee order, which brings the unknowns of one place next to each other; what falls outside the
- * pattern goes to the diagonal, so that slow waves are kept (relaxed ILU: without it diffusion on 256 x 256 points does not converge), except where that would make the pivot small. The columns of A are the rows of A', so what is factored is A' = L U, and A = U' L'. Where a pivot is zero, or GMRES does not converge several times in a row, exact
- * factors take over and stay, unless iterations were asked for: then SUNDIALS tries smaller steps. Sources: Meijerink and van der Vorst, Math. Comp. 31 (1977); Gustafsson, BIT 18 (1978); Axelsson and Lindskog, Numer. Math. 48 (1986); Saad and Schultz, SIAM J.
- * Sci. Stat. Comput. 7 (1986); the order: Duff and Meurant, BIT 29 (1989).
+ * Iterated: the preconditioner is L U with the pattern of the matrix, ILU(0),
+ * in reverse Cuthill-McKee order, which brings the unknowns of one place next
+ * to each other; what falls outside the pattern goes to the diagonal, so that
+ * slow waves are kept (relaxed ILU: without it diffusion on 256 x 256 points
+ * does not converge), except where that would make the pivot small. The columns
+ * of A are the rows of A', so what is factored is A' = L U, and A = U' L'.
+ * Where a pivot is zero, or GMRES does not converge several times in a row,
+ * exact factors take over and stay, unless iterations were asked for: then
+ * SUNDIALS tries smaller steps. Sources: Meijerink and van der Vorst, Math.
+ * Comp. 31 (1977); Gustafsson, BIT 18 (1978); Axelsson and Lindskog, Numer.
+ * Math. 48 (1986); Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); the
+ * order: Duff and Meurant, BIT 29 (1989).
  */
 #include "solvers/linear/factor_cache.h"
 #include "solvers/sundials/sundials.h"
 #include <math.h>
 
 enum { KRYLOV = 20, RESTARTS = 5, PATIENCE = 3 };
-/* How much of what is dropped goes to the diagonal; how much more exactly systems are solved than SUNDIALS asks, since what is left of them enters its estimate of a step's error: with its own
- * tolerance reaction and diffusion take four times the steps. */
+/* How much of what is dropped goes to the diagonal; how much more exactly
+ * systems are solved than SUNDIALS asks, since what is left of them enters its
+ * estimate of a step's error: with its own tolerance reaction and diffusion
+ * take four times the steps. */
 #define RELAXED 0.99
 #define TIGHTER 0.01
 
@@ -22,7 +35,8 @@ typedef struct Sparse {
 	const Pattern *p;
 	bool iterated;
 	int64_t failed_solves; /* in a row */
-	/* the matrix by columns in its order, rows ascending; from: which value of SUNDIALS' matrix; diagonal: where it stands (iterated) */
+	/* the matrix by columns in its order, rows ascending; from: which value of
+	 * SUNDIALS' matrix; diagonal: where it stands (iterated) */
 	int64_t *start, *row, *from, *diagonal, *place;
 	double *values, *moved;
 	size_t bytes;
@@ -34,7 +48,7 @@ typedef struct Sparse {
 
 static Sparse *sparse_of(SUNLinearSolver s) { return s->content; }
 
-/* ---- the matrix in its order ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the matrix in its order --------------------------------------------- */
 
 /* By columns in the order, twice transposed, so that rows ascend. */
 static Status arrange(Sparse *k, const int64_t *order) {
@@ -77,9 +91,10 @@ static Status arrange(Sparse *k, const int64_t *order) {
 	return ST_OK;
 }
 
-/* ---- incomplete factors ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- incomplete factors -------------------------------------------------- */
 
-/* A' = L U on the pattern of A', whose rows are start, row; the diagonal becomes its inverse. false: a pivot is zero or no number. */
+/* A' = L U on the pattern of A', whose rows are start, row; the diagonal
+ * becomes its inverse. false: a pivot is zero or no number. */
 static bool incomplete(Sparse *k) {
 	const int64_t n = k->p->n, *start = k->start, *row = k->row, *diagonal = k->diagonal;
 	int64_t *place = k->place; /* of a column in this row */
@@ -130,7 +145,8 @@ static int precondition(void *content, N_Vector r, N_Vector z, double tolerance,
 	const int64_t n = k->p->n, *order = k->p->order;
 	const double *from = vector_data(r);
 	double *to = vector_data(z), *x = order ? k->moved : to;
-	if (ctx_poll(k->s->c, (uint64_t)(2 * k->p->nnz)) != ST_OK) { /* it is raised again where SUNDIALS asks next */
+	/* it is raised again where SUNDIALS asks next */
+	if (ctx_poll(k->s->c, (uint64_t)(2 * k->p->nnz)) != ST_OK) {
 		k->s->status = ST_INTERRUPTED;
 		return -1;
 	}
@@ -153,7 +169,7 @@ static int multiply(void *content, N_Vector v, N_Vector z) {
 	return 0;
 }
 
-/* ---- exact factors ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- exact factors ------------------------------------------------------- */
 
 /* From here on, in the order that UMFPACK finds. */
 static int begin_factors(Sparse *k) {
@@ -185,7 +201,7 @@ static void give_up_iterations(Sparse *k) {
 	k->failed_solves = 0;
 }
 
-/* ---- SUNDIALS' operations --------------------------------------------------------------------------------------------------------------------- */
+/* ---- SUNDIALS' operations ------------------------------------------------ */
 
 static SUNLinearSolver_Type type_direct(SUNLinearSolver s) {
 	(void)s;
@@ -205,12 +221,20 @@ static int initialize(SUNLinearSolver s) {
 }
 static sunindextype last_flag(SUNLinearSolver s) { return sparse_of(s)->flag; }
 
-static int set_scaling(SUNLinearSolver s, N_Vector left, N_Vector right) { return sundials.SUNLinSolSetScalingVectors(sparse_of(s)->gmres, left, right); }
-static int set_zero_guess(SUNLinearSolver s, sunbooleantype on) { return sundials.SUNLinSolSetZeroGuess(sparse_of(s)->gmres, on); }
+static int set_scaling(SUNLinearSolver s, N_Vector left, N_Vector right) {
+	return sundials.SUNLinSolSetScalingVectors(sparse_of(s)->gmres, left, right);
+}
+static int set_zero_guess(SUNLinearSolver s, sunbooleantype on) {
+	return sundials.SUNLinSolSetZeroGuess(sparse_of(s)->gmres, on);
+}
 /* With no iterations SUNDIALS takes the residual for the solution. */
-static int iterations(SUNLinearSolver s) { return sparse_of(s)->iterated ? sundials.SUNLinSolNumIters(sparse_of(s)->gmres) : 1; }
+static int iterations(SUNLinearSolver s) {
+	return sparse_of(s)->iterated ? sundials.SUNLinSolNumIters(sparse_of(s)->gmres) : 1;
+}
 static N_Vector residual(SUNLinearSolver s) { return sundials.SUNLinSolResid(sparse_of(s)->gmres); }
-static double residual_norm(SUNLinearSolver s) { return sparse_of(s)->iterated ? sundials.SUNLinSolResNorm(sparse_of(s)->gmres) : 0; }
+static double residual_norm(SUNLinearSolver s) {
+	return sparse_of(s)->iterated ? sundials.SUNLinSolResNorm(sparse_of(s)->gmres) : 0;
+}
 
 static int setup(SUNLinearSolver s, SUNMatrix m) {
 	Sparse *k = sparse_of(s);
@@ -258,15 +282,21 @@ static int sparse_free(SUNLinearSolver s) {
 static bool make_gmres(Sparse *k, N_Vector y) {
 	const int most = k->p->n < KRYLOV ? (int)k->p->n : KRYLOV;
 	k->gmres = sundials.SUNLinSol_SPGMR(y, SUN_PREC_LEFT, most, k->s->sun);
-	return k->gmres && sundials.SUNLinSol_SPGMRSetMaxRestarts(k->gmres, RESTARTS) == SUN_SUCCESS && sundials.SUNLinSolSetATimes(k->gmres, k, multiply) == SUN_SUCCESS &&
-	       sundials.SUNLinSolSetPreconditioner(k->gmres, k, NULL, precondition) == SUN_SUCCESS && sundials.SUNLinSolInitialize(k->gmres) == SUN_SUCCESS;
+	return k->gmres && sundials.SUNLinSol_SPGMRSetMaxRestarts(k->gmres, RESTARTS) == SUN_SUCCESS &&
+	       sundials.SUNLinSolSetATimes(k->gmres, k, multiply) == SUN_SUCCESS &&
+	       sundials.SUNLinSolSetPreconditioner(k->gmres, k, NULL, precondition) == SUN_SUCCESS &&
+	       sundials.SUNLinSolInitialize(k->gmres) == SUN_SUCCESS;
 }
 
 SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y) {
 	SUNLinearSolver made = sundials.SUNLinSolNewEmpty(s->sun);
 	Sparse *k = made ? heap_alloc(s->c, sizeof *k) : NULL;
 	const int64_t words = 3 * p->n + 1 + 2 * p->nnz, numbers = p->nnz + p->n;
-	if (k) *k = (Sparse){.s = s, .p = p, .iterated = p->iterated, .bytes = (size_t)(words + numbers) * sizeof(int64_t)};
+	if (k)
+		*k = (Sparse){.s = s,
+		              .p = p,
+		              .iterated = p->iterated,
+		              .bytes = (size_t)(words + numbers) * sizeof(int64_t)};
 	if (k) k->start = heap_alloc(s->c, k->bytes);
 	if (!k || !k->start) {
 		if (k) heap_free(s->c, k, sizeof *k);
@@ -294,7 +324,9 @@ SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y) {
 		made->ops->resnorm = residual_norm;
 		made->ops->resid = residual;
 	}
-	if (p->iterated ? arrange(k, p->order) == ST_OK && make_gmres(k, y) : begin_factors(k) == SUN_SUCCESS) return made;
+	if (p->iterated ? arrange(k, p->order) == ST_OK && make_gmres(k, y)
+	                : begin_factors(k) == SUN_SUCCESS)
+		return made;
 	sparse_free(made);
 	return NULL;
 }

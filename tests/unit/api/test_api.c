@@ -1,7 +1,8 @@
-/* test_api.c - the public interface: life, programs, functions, derivatives, callbacks, tensors, limits, errors,
- * threads, failing memory.
+/* test_api.c - the public interface: life, programs, functions, derivatives,
+ * callbacks, tensors, limits, errors, threads, failing memory.
  *
- * Needs: atled.h only. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
+ * Needs: atled.h only. Prints "N passed, N failed"; the exit status is 0 when
+ * nothing failed.
  */
 #include "atled.h"
 #include "tests/unit/support/check_of.h"
@@ -32,7 +33,8 @@ static void fine_at(T *t, atled_status st, const char *what, int line) {
 	CHECK_AT(t, st == ATLED_OK, what, line);
 	if (st == ATLED_OK) return;
 	printf("  status %d\n", (int)st);
-	for (size_t i = 0; i < atled_error_count(t->x); i++) atled_error_write(t->x, i, ATLED_ERROR_TEXT, to_stdout, NULL);
+	for (size_t i = 0; i < atled_error_count(t->x); i++)
+		atled_error_write(t->x, i, ATLED_ERROR_TEXT, to_stdout, NULL);
 }
 #define FINE(t, x) fine_at((t), (x), #x, __LINE__)
 
@@ -63,7 +65,9 @@ static double number(T *t, const char *text) {
 static atled_tensor *scalar(T *t, double d) {
 	atled_tensor *s = NULL;
 	atled_array a = {.size = sizeof a};
-	if (atled_tensor_new(t->x, ATLED_F64, 0, NULL, &s) != ATLED_OK || atled_tensor_view(s, &a) != ATLED_OK) return NULL;
+	if (atled_tensor_new(t->x, ATLED_F64, 0, NULL, &s) != ATLED_OK ||
+	    atled_tensor_view(s, &a) != ATLED_OK)
+		return NULL;
 	*(double *)a.data = d;
 	return s;
 }
@@ -71,7 +75,9 @@ static atled_tensor *scalar(T *t, double d) {
 static atled_tensor *vector(T *t, int64_t n, const double *from) {
 	atled_tensor *s = NULL;
 	atled_array a = {.size = sizeof a};
-	if (atled_tensor_new(t->x, ATLED_F64, 1, &n, &s) != ATLED_OK || atled_tensor_view(s, &a) != ATLED_OK) return NULL;
+	if (atled_tensor_new(t->x, ATLED_F64, 1, &n, &s) != ATLED_OK ||
+	    atled_tensor_view(s, &a) != ATLED_OK)
+		return NULL;
 	memcpy(a.data, from, (size_t)n * sizeof *from);
 	return s;
 }
@@ -89,7 +95,7 @@ static void free_all(int n, atled_tensor **s) {
 	}
 }
 
-/* ---- life and programs ------------------------------------------------------------------------------------------- */
+/* ---- life and programs --------------------------------------------------- */
 
 static void test_life(T *t) {
 	CHECK(t, atled_version() == ATLED_VERSION);
@@ -114,7 +120,8 @@ static void test_life(T *t) {
 	atled_tensor *out = NULL;
 	CHECK(t, atled_call(b, f, 1, &s, 1, &out) == ATLED_MISUSE && !out);
 	atled_array view = {.size = sizeof view};
-	CHECK(t, atled_tensor_view(s, &view) == ATLED_OK && view.count == 1 && *(int64_t *)view.data == 1);
+	CHECK(t,
+	      atled_tensor_view(s, &view) == ATLED_OK && view.count == 1 && *(int64_t *)view.data == 1);
 	atled_tensor_free(s);
 	atled_value_free(v);
 	atled_function_free(f);
@@ -124,7 +131,8 @@ static void test_life(T *t) {
 	atled_value_free(NULL);
 	atled_function_free(NULL);
 	atled_tensor_free(NULL);
-	CHECK(t, atled_compile(NULL, "", 0, NULL) == ATLED_MISUSE && atled_compile(t->x, NULL, 0, NULL) == ATLED_MISUSE);
+	CHECK(t, atled_compile(NULL, "", 0, NULL) == ATLED_MISUSE &&
+	             atled_compile(t->x, NULL, 0, NULL) == ATLED_MISUSE);
 }
 
 static void count_results(void *ud, const atled_value *v, uint32_t line) {
@@ -138,13 +146,15 @@ typedef struct Profiled {
 	bool placed;
 } Profiled;
 
-static void note_figure(void *ud, const char *function, const char *place, uint64_t calls, double seconds) {
+static void note_figure(void *ud, const char *function, const char *place, uint64_t calls,
+                        double seconds) {
 	Profiled *p = ud;
 	p->calls += calls;
 	p->placed |= !strcmp(function, "sines") && !strcmp(place, "here.dsl:2") && calls && seconds > 0;
 }
 
-/* Settings and figures of machine code; where there is none, nothing is counted. */
+/* Settings and figures of machine code; where there is none, nothing is
+ * counted. */
 static void machine_code(T *t) {
 	Said said = {.n = 0};
 	Profiled profile = {0};
@@ -153,12 +163,15 @@ static void machine_code(T *t) {
 	FINE(t, atled_profile(t->x));
 	FINE(t, atled_dump(t->x, "kir", hear, &said));
 	FINE(t, atled_stats(t->x, &before));
-	FINE(t, atled_eval(t->x, "\nsines(x) = sum(sin(x) * x)\nsines(ones(50)) + sines(ones(60))", ATLED_ZERO, "here.dsl", NULL));
+	FINE(t, atled_eval(t->x, "\nsines(x) = sum(sin(x) * x)\nsines(ones(50)) + sines(ones(60))",
+	                   ATLED_ZERO, "here.dsl", NULL));
 	FINE(t, atled_stats(t->x, &after));
 	FINE(t, atled_profile_read(t->x, note_figure, &profile));
 	const bool native = after.native_calls > before.native_calls;
 	CHECK(t, native == (after.native_units > before.native_units) && native == (profile.calls > 0));
-	CHECK(t, !native || (after.units_compiled + after.units_found > before.units_compiled + before.units_found && said.n > 0));
+	CHECK(t, !native || (after.units_compiled + after.units_found >
+	                         before.units_compiled + before.units_found &&
+	                     said.n > 0));
 	CHECK(t, after.compile_seconds >= before.compile_seconds);
 	FINE(t, atled_dump(t->x, "kir", NULL, NULL));
 	FINE(t, atled_machine(t->x, ATLED_MACHINE_NEVER));
@@ -179,12 +192,13 @@ static void test_programs(T *t) {
 	CHECK(t, shown == 13);
 	FINE(t, atled_run(t->x, "7 and text that is not read", 1, NULL, NULL, NULL));
 	/* a failed statement changes nothing, those before it stay */
-	CHECK(t, atled_compile(t->x, "y = 5\nx = x + [1, 2] + [1, 2, 3]", ATLED_ZERO, NULL) == ATLED_ERROR);
+	CHECK(t, atled_compile(t->x, "y = 5\nx = x + [1, 2] + [1, 2, 3]", ATLED_ZERO, NULL) ==
+	             ATLED_ERROR);
 	CHECK(t, number(t, "10 * y + x") == 52.5);
 	CHECK(t, atled_check(t->x, "a = 1 + 2\nnope(3)", ATLED_ZERO, "c") == ATLED_ERROR);
 	CHECK(t, atled_check(t->x, "a = 1 + 2", ATLED_ZERO, "c") == ATLED_OK);
-	CHECK(t, atled_incomplete("f(x) = {", ATLED_ZERO) && !atled_incomplete("f(x) = {}", ATLED_ZERO) &&
-	             atled_incomplete("[1,", 3));
+	CHECK(t, atled_incomplete("f(x) = {", ATLED_ZERO) &&
+	             !atled_incomplete("f(x) = {}", ATLED_ZERO) && atled_incomplete("[1,", 3));
 	FINE(t, atled_seed(t->x, 7));
 	double a = number(t, "rand()"), b = number(t, "rand()");
 	FINE(t, atled_seed(t->x, 7));
@@ -202,12 +216,13 @@ static void test_programs(T *t) {
 	CHECK(t, strstr(said.text, "x + x"));
 	atled_stat stat = {.size = sizeof stat};
 	FINE(t, atled_stats(t->x, &stat));
-	CHECK(t, stat.memory > 0 && stat.memory_peak >= stat.memory && stat.allocations > 0 && stat.calls > 0);
+	CHECK(t, stat.memory > 0 && stat.memory_peak >= stat.memory && stat.allocations > 0 &&
+	             stat.calls > 0);
 	CHECK(t, stat.run_seconds > 0 && stat.run_seconds >= stat.compile_seconds);
 	machine_code(t);
 	const char *code, *title;
-	CHECK(t,
-	      atled_error_kind(0, &code, &title) && code[0] == 'E' && *title && !atled_error_kind(100000, &code, &title));
+	CHECK(t, atled_error_kind(0, &code, &title) && code[0] == 'E' && *title &&
+	             !atled_error_kind(100000, &code, &title));
 	CHECK(t, atled_keyword(0) && !atled_keyword(10000));
 }
 
@@ -235,46 +250,56 @@ static void test_looking(T *t) {
 	CHECK(t, found == 11);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 static void test_errors(T *t) {
-	CHECK(t, atled_compile(t->x, "a = [1, 2, 3]\nb = [1, 2, 3, 4]\na + b", ATLED_ZERO, "shapes.dsl") == ATLED_ERROR);
+	CHECK(t, atled_compile(t->x, "a = [1, 2, 3]\nb = [1, 2, 3, 4]\na + b", ATLED_ZERO,
+	                       "shapes.dsl") == ATLED_ERROR);
 	const atled_error *e = atled_last_error(t->x);
-	CHECK(t, e && !strcmp(e->code, "E0302") && !strcmp(e->file, "shapes.dsl") && e->line == 3 && e->column == 1);
-	CHECK(t,
-	      e && e->end_line == 3 && e->end_column == 6 && strstr(e->message, "i64[3]") && strstr(e->message, "i64[4]"));
+	CHECK(t, e && !strcmp(e->code, "E0302") && !strcmp(e->file, "shapes.dsl") && e->line == 3 &&
+	             e->column == 1);
+	CHECK(t, e && e->end_line == 3 && e->end_column == 6 && strstr(e->message, "i64[3]") &&
+	             strstr(e->message, "i64[4]"));
 	CHECK(t, e && e->status == ATLED_ERROR && !e->warning && *e->title);
 	Said said = {.n = 0};
 	CHECK(t, atled_error_write(t->x, 0, ATLED_ERROR_TEXT, hear, &said) == ATLED_OK);
 	CHECK(t, strstr(said.text, "shapes.dsl:3:1") && strstr(said.text, "^^^^^"));
 	said.n = 0;
 	CHECK(t, atled_error_write(t->x, 0, ATLED_ERROR_JSON, hear, &said) == ATLED_OK);
-	CHECK(t, said.text[0] == '{' && strstr(said.text, "\"code\":\"E0302\"") && said.text[said.n - 1] == '\n');
+	CHECK(t, said.text[0] == '{' && strstr(said.text, "\"code\":\"E0302\"") &&
+	             said.text[said.n - 1] == '\n');
 	atled_error small = {.size = offsetof(atled_error, code)};
-	CHECK(t, atled_error_at(t->x, 0, &small) == ATLED_OK && !small.code && small.status == ATLED_ERROR);
+	CHECK(t, atled_error_at(t->x, 0, &small) == ATLED_OK && !small.code &&
+	             small.status == ATLED_ERROR);
 	CHECK(t, atled_error_at(t->x, 99, &small) == ATLED_MISUSE &&
 	             atled_error_write(t->x, 99, 0, hear, &said) == ATLED_MISUSE);
 	FINE(t, atled_compile(t->x, "1", ATLED_ZERO, NULL));
 	CHECK(t, !atled_last_error(t->x) && atled_error_count(t->x) == 0);
-	CHECK(t, atled_compile(t->x, "(1\n[2", ATLED_ZERO, NULL) == ATLED_ERROR && atled_error_count(t->x) >= 1);
+	CHECK(t, atled_compile(t->x, "(1\n[2", ATLED_ZERO, NULL) == ATLED_ERROR &&
+	             atled_error_count(t->x) >= 1);
 	CHECK(t, atled_compile(t->x, "error(\"so it is\")", ATLED_ZERO, NULL) == ATLED_ERROR);
-	CHECK(t, (e = atled_last_error(t->x)) && !strcmp(e->code, "E0604") && strstr(e->message, "so it is"));
+	CHECK(t, (e = atled_last_error(t->x)) && !strcmp(e->code, "E0604") &&
+	             strstr(e->message, "so it is"));
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------- */
 
 static void test_calls(T *t) {
 	atled_function *f = NULL;
-	FINE(t, atled_compile(t->x, "scale(v, a) = v * a\nboth(x) = (x + 1, x * [1.0, 2.0])\nrev(v) = v[.. by -1]",
-	                      ATLED_ZERO, NULL));
+	FINE(t,
+	     atled_compile(
+			 t->x, "scale(v, a) = v * a\nboth(x) = (x + 1, x * [1.0, 2.0])\nrev(v) = v[.. by -1]",
+			 ATLED_ZERO, NULL));
 	FINE(t, atled_lookup(t->x, "scale", "(f64[n], f64) -> f64[n]", &f));
-	CHECK(t, f && !strcmp(atled_function_type(f), "(f64[n], f64) -> f64[n]") && atled_function_inputs(f) == 2 &&
-	             atled_function_outputs(f) == 1);
-	atled_tensor *in[2] = {vector(t, 3, (double[]){1, 2, 3}), scalar(t, 10)}, *out[2] = {NULL, NULL};
+	CHECK(t, f && !strcmp(atled_function_type(f), "(f64[n], f64) -> f64[n]") &&
+	             atled_function_inputs(f) == 2 && atled_function_outputs(f) == 1);
+	atled_tensor *in[2] = {vector(t, 3, (double[]){1, 2, 3}), scalar(t, 10)},
+				 *out[2] = {NULL, NULL};
 	FINE(t, atled_call(t->x, f, 2, in, 1, out));
 	CHECK(t, element(out[0], 0) == 10 && element(out[0], 2) == 30);
 	/* longer ones need nothing new */
-	atled_tensor *long_in[2] = {vector(t, 20, (double[20]){[19] = 4}), in[1]}, *long_out[1] = {NULL};
+	atled_tensor *long_in[2] = {vector(t, 20, (double[20]){[19] = 4}), in[1]},
+				 *long_out[1] = {NULL};
 	FINE(t, atled_call(t->x, f, 2, long_in, 1, long_out));
 	CHECK(t, element(long_out[0], 19) == 40);
 	/* wrong calls */
@@ -289,7 +314,8 @@ static void test_calls(T *t) {
 	double memory[3] = {1, 2, 3};
 	int64_t three = 3;
 	atled_tensor *place = NULL;
-	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, &three, NULL, memory, ATLED_WRITABLE, NULL, NULL, &place));
+	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, &three, NULL, memory, ATLED_WRITABLE, NULL, NULL,
+	                          &place));
 	FINE(t, atled_call(t->x, f, 2, (atled_tensor *[]){place, in[1]}, 1, &place));
 	CHECK(t, memory[0] == 10 && memory[1] == 20 && memory[2] == 30);
 	atled_function_free(f);
@@ -298,7 +324,8 @@ static void test_calls(T *t) {
 	FINE(t, atled_call(t->x, f, 1, &place, 1, &place));
 	CHECK(t, memory[0] == 30 && memory[1] == 20 && memory[2] == 10);
 	atled_tensor *readable = NULL;
-	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, &three, NULL, memory, ATLED_READ_ONLY, NULL, NULL, &readable));
+	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, &three, NULL, memory, ATLED_READ_ONLY, NULL, NULL,
+	                          &readable));
 	CHECK(t, atled_call(t->x, f, 1, &place, 1, &readable) == ATLED_MISUSE && memory[0] == 30);
 	atled_tensor *wrong = scalar(t, 0);
 	CHECK(t, atled_call(t->x, f, 1, &place, 1, &wrong) == ATLED_MISUSE);
@@ -340,7 +367,8 @@ static void test_types(T *t) {
 	                                  "(f64,)",
 	                                  "(f64[n][m])"};
 	FINE(t, atled_compile(t->x,
-	                      "id(x) = x\nmat(a, b) = a @ b\nannotated(w: f64[m, n], x: f64[n]) = w @ x\nnoisy() = rand()",
+	                      "id(x) = x\nmat(a, b) = a @ b\nannotated(w: f64[m, n], x: f64[n]) = w @ "
+	                      "x\nnoisy() = rand()",
 	                      ATLED_ZERO, NULL));
 	atled_function *f = NULL;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -348,9 +376,11 @@ static void test_types(T *t) {
 		CHECK(t, st == ATLED_MISUSE && !f && atled_last_error(t->x));
 		if (st != ATLED_MISUSE) printf("  \"%s\" gave %d\n", bad[i], (int)st);
 	}
-	CHECK(t, atled_lookup(t->x, "nobody", "()", &f) == ATLED_ERROR && !strcmp(atled_last_error(t->x)->code, "E0201"));
+	CHECK(t, atled_lookup(t->x, "nobody", "()", &f) == ATLED_ERROR &&
+	             !strcmp(atled_last_error(t->x)->code, "E0201"));
 	CHECK(t, atled_lookup(t->x, "id", "(f64) -> f32", &f) == ATLED_ERROR);
-	CHECK(t, strstr(atled_last_error(t->x)->message, "f64") && strstr(atled_last_error(t->x)->message, "f32"));
+	CHECK(t, strstr(atled_last_error(t->x)->message, "f64") &&
+	             strstr(atled_last_error(t->x)->message, "f32"));
 	CHECK(t, atled_lookup(t->x, "id", "(f64[3]) -> f64[4]", &f) == ATLED_ERROR);
 	CHECK(t, atled_lookup(t->x, "id", "(f64) -> (f64, f64)", &f) == ATLED_ERROR);
 	CHECK(t, atled_lookup(t->x, "mat", "(f64[2, 3], f64[4, 5])", &f) == ATLED_ERROR);
@@ -369,26 +399,36 @@ static void test_types(T *t) {
 	Said stored = {.n = 0};
 	FINE(t, atled_lookup(t->x, "annotated", NULL, &f));
 	FINE(t, atled_store(t->x, f, hear, &stored));
-	CHECK(t, stored.n > 100 && stored.n % 8 == 0 && !memcmp(stored.text, "\x89" "AIR", 4));
+	CHECK(t, stored.n > 100 && stored.n % 8 == 0 &&
+	             !memcmp(stored.text,
+	                     "\x89"
+	                     "AIR",
+	                     4));
 	atled_function_free(f);
 	T fresh = {.x = atled_context_new(NULL)};
 	FINE(&fresh, atled_load(fresh.x, "annotated.air", stored.text, stored.n, NULL, &f));
 	CHECK(t, f && fresh.x && !fresh.failed && strstr(atled_function_type(f), "f64["));
 	atled_function_free(f);
-	FINE(&fresh, atled_load(fresh.x, "annotated.air", stored.text, stored.n, "(f64[2, 2], f64[2]) -> f64[2]", &f));
+	FINE(&fresh, atled_load(fresh.x, "annotated.air", stored.text, stored.n,
+	                        "(f64[2, 2], f64[2]) -> f64[2]", &f));
 	atled_function *jac = NULL;
 	FINE(&fresh, atled_derive(fresh.x, f, "jacobian 1", &jac));
 	atled_raw call = NULL;
 	void *ud = NULL;
 	double m[4] = {1, 2, 3, 4}, v[2] = {5, 6}, mv[2] = {0}, j[4] = {0};
 	FINE(&fresh, atled_entry(fresh.x, f, &call, &ud));
-	CHECK(t, call && call(ud, NULL, (const void *[]){m, v}, (void *[]){mv}) == ATLED_OK && mv[0] == 17 && mv[1] == 39);
+	CHECK(t, call && call(ud, NULL, (const void *[]){m, v}, (void *[]){mv}) == ATLED_OK &&
+	             mv[0] == 17 && mv[1] == 39);
 	FINE(&fresh, atled_entry(fresh.x, jac, &call, &ud));
-	CHECK(t, call && call(ud, NULL, (const void *[]){m, v}, (void *[]){j}) == ATLED_OK && j[0] == 1 && j[1] == 2 && j[2] == 3 && j[3] == 4);
+	CHECK(t, call && call(ud, NULL, (const void *[]){m, v}, (void *[]){j}) == ATLED_OK &&
+	             j[0] == 1 && j[1] == 2 && j[2] == 3 && j[3] == 4);
 	atled_function_free(jac);
 	atled_function_free(f);
-	CHECK(t, atled_load(fresh.x, "it.air", stored.text, stored.n, "(f64[2], f64[2])", &f) == ATLED_ERROR && !f);
-	CHECK(t, atled_load(fresh.x, "it.air", stored.text, stored.n - 8, NULL, &f) == ATLED_ERROR && strstr(atled_last_error(fresh.x)->message, "it.air: byte 16: "));
+	CHECK(t, atled_load(fresh.x, "it.air", stored.text, stored.n, "(f64[2], f64[2])", &f) ==
+	                 ATLED_ERROR &&
+	             !f);
+	CHECK(t, atled_load(fresh.x, "it.air", stored.text, stored.n - 8, NULL, &f) == ATLED_ERROR &&
+	             strstr(atled_last_error(fresh.x)->message, "it.air: byte 16: "));
 	CHECK(t, atled_load(fresh.x, NULL, stored.text, stored.n, NULL, &f) == ATLED_MISUSE);
 	t->passed += fresh.passed;
 	t->failed += fresh.failed;
@@ -410,10 +450,10 @@ static double call1(T *t, const atled_function *f, int n, const double *args, in
 
 static void test_derive(T *t) {
 	atled_function *f = NULL, *g = NULL, *h = NULL;
-	FINE(t,
-	     atled_compile(
-			 t->x, "p(x, y) = x^3 * sin(y)\nr(v) = sum(100(v[1..] - v[..-1]^2)^2 + (1 - v[..-1])^2)\nq(v) = v * v[0]",
-			 ATLED_ZERO, NULL));
+	FINE(t, atled_compile(t->x,
+	                      "p(x, y) = x^3 * sin(y)\nr(v) = sum(100(v[1..] - v[..-1]^2)^2 + (1 - "
+	                      "v[..-1])^2)\nq(v) = v * v[0]",
+	                      ATLED_ZERO, NULL));
 	FINE(t, atled_lookup(t->x, "p", "(f64, f64) -> f64", &f));
 	double xy[2] = {1.3, 0.7};
 	FINE(t, atled_derive(t->x, f, "grad", &g));
@@ -426,8 +466,8 @@ static void test_derive(T *t) {
 	CHECK(t, g && !strcmp(atled_function_type(g), "(f64, f64, f64) -> (f64, f64)"));
 	atled_tensor *in[3] = {scalar(t, 1.3), scalar(t, 0.7), scalar(t, 2)}, *out[2] = {NULL, NULL};
 	FINE(t, atled_call(t->x, g, 3, in, 2, out));
-	CHECK(t,
-	      near(element(out[0], 0), 2.197 * sin(0.7), 1e-14) && near(element(out[1], 0), 2 * 2.197 * cos(0.7), 1e-14));
+	CHECK(t, near(element(out[0], 0), 2.197 * sin(0.7), 1e-14) &&
+	             near(element(out[1], 0), 2 * 2.197 * cos(0.7), 1e-14));
 	free_all(2, out);
 	atled_function_free(g);
 	FINE(t, atled_derive(t->x, f, "vjp 0", &g));
@@ -446,8 +486,8 @@ static void test_derive(T *t) {
 	free_all(2, in);
 	atled_function_free(g);
 	CHECK(t, atled_derive(t->x, f, "grad 2", &g) == ATLED_MISUSE && !g);
-	CHECK(t,
-	      atled_derive(t->x, f, "grad x", &g) == ATLED_MISUSE && atled_derive(t->x, f, "gradient", &g) == ATLED_MISUSE);
+	CHECK(t, atled_derive(t->x, f, "grad x", &g) == ATLED_MISUSE &&
+	             atled_derive(t->x, f, "gradient", &g) == ATLED_MISUSE);
 	atled_function_free(f);
 	FINE(t, atled_lookup(t->x, "r", "(f64[n]) -> f64", &f));
 	FINE(t, atled_derive(t->x, f, "grad", &g));
@@ -460,7 +500,8 @@ static void test_derive(T *t) {
 	FINE(t, atled_derive(t->x, f, "hvp", &g));
 	in[1] = vector(t, 3, (double[]){1, 0, 0});
 	FINE(t, atled_call(t->x, g, 2, in, 1, out));
-	CHECK(t, near(element(out[0], 0), 1200 * 1.44 - 400 * 1 + 2, 1e-12) && near(element(out[0], 1), -400 * 1.2, 1e-12));
+	CHECK(t, near(element(out[0], 0), 1200 * 1.44 - 400 * 1 + 2, 1e-12) &&
+	             near(element(out[0], 1), -400 * 1.2, 1e-12));
 	free_all(1, out);
 	atled_function_free(g);
 	FINE(t, atled_derive(t->x, f, "hessian", &g));
@@ -476,8 +517,8 @@ static void test_derive(T *t) {
 	FINE(t, atled_call(t->x, g, 1, in, 1, out));
 	atled_array a = {.size = sizeof a};
 	CHECK(t, atled_tensor_view(out[0], &a) == ATLED_OK && a.rank == 2);
-	CHECK(t,
-	      a.rank == 2 && ((double *)a.data)[a.strides[0]] == 3 && ((double *)a.data)[a.strides[0] + a.strides[1]] == 2);
+	CHECK(t, a.rank == 2 && ((double *)a.data)[a.strides[0]] == 3 &&
+	             ((double *)a.data)[a.strides[0] + a.strides[1]] == 2);
 	CHECK(t, atled_derive(t->x, f, "grad", &h) == ATLED_ERROR && !h); /* no real number */
 	free_all(1, out);
 	free_all(1, in);
@@ -509,15 +550,18 @@ static void test_entry(T *t) {
 	for (int i = 0; i < rounds; i++) raw(ud, &five, (const void *[]){v, &a}, (void *[]){&s, w});
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	printf("an entry takes %.0f ns\n",
-	       ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / rounds);
+	       ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
+	           rounds);
 	atled_function_free(f);
 	FINE(t, atled_lookup(t->x, "self", "(f64[n]) -> f64[n]", &f));
 	FINE(t, atled_entry(t->x, f, &raw, &ud));
-	CHECK(t, raw(ud, &five, (const void *[]){v}, (void *[]){w}) == ATLED_OK && !memcmp(v, w, sizeof v));
+	CHECK(t, raw(ud, &five, (const void *[]){v}, (void *[]){w}) == ATLED_OK &&
+	             !memcmp(v, w, sizeof v));
 	atled_function_free(f);
 }
 
-/* The same once there is machine code, which an entry then calls without a frame: other lengths, results over arguments, failures. */
+/* The same once there is machine code, which an entry then calls without a
+ * frame: other lengths, results over arguments, failures. */
 static void test_entry_machine_code(T *main) {
 	const char *before = getenv("ATLED_NATIVE");
 	char kept[32];
@@ -527,7 +571,9 @@ static void test_entry_machine_code(T *main) {
 	atled_function *f = NULL;
 	atled_raw raw;
 	void *ud;
-	FINE(t, atled_compile(t->x, "g(v, a) = exp(0v)*a + v\npick(v, i) = v[i]*2 + 1\nproduct(a, b) = a @ b", ATLED_ZERO, NULL));
+	FINE(t, atled_compile(t->x,
+	                      "g(v, a) = exp(0v)*a + v\npick(v, i) = v[i]*2 + 1\nproduct(a, b) = a @ b",
+	                      ATLED_ZERO, NULL));
 	FINE(t, atled_lookup(t->x, "g", "(f64[n], f64) -> f64[n]", &f));
 	FINE(t, atled_entry(t->x, f, &raw, &ud));
 	static const int64_t lengths[] = {5, 5, 5, 3, 3, 0, 0, 5, 5, 1, 5};
@@ -540,16 +586,20 @@ static void test_entry_machine_code(T *main) {
 	}
 	const double one = 1;
 	const int64_t five = 5, two = 2, bad = -1;
-	for (int k = 0; k < 3; k++) CHECK(t, raw(ud, &five, (const void *[]){v, &one}, (void *[]){v}) == ATLED_OK && v[0] == 2 + k && v[4] == 6 + k);
+	for (int k = 0; k < 3; k++)
+		CHECK(t, raw(ud, &five, (const void *[]){v, &one}, (void *[]){v}) == ATLED_OK &&
+		             v[0] == 2 + k && v[4] == 6 + k);
 	CHECK(t, raw(ud, &bad, (const void *[]){v, &one}, (void *[]){w}) == ATLED_MISUSE);
-	CHECK(t, raw(ud, &two, (const void *[]){v + 1, &one}, (void *[]){w}) == ATLED_OK && w[0] == 6 && w[1] == 7);
+	CHECK(t, raw(ud, &two, (const void *[]){v + 1, &one}, (void *[]){w}) == ATLED_OK && w[0] == 6 &&
+	             w[1] == 7);
 	atled_function_free(f);
 	FINE(t, atled_lookup(t->x, "pick", "(f64[n], i64) -> f64", &f));
 	FINE(t, atled_entry(t->x, f, &raw, &ud));
 	for (int64_t i = 0; i < 7; i++) {
 		double x = 0;
 		const atled_status st = raw(ud, &five, (const void *[]){v, &i}, (void *[]){&x});
-		CHECK(t, i < 5 ? st == ATLED_OK && x == 2 * v[i] + 1 : st == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "5"));
+		CHECK(t, i < 5 ? st == ATLED_OK && x == 2 * v[i] + 1
+		               : st == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "5"));
 	}
 	atled_function_free(f);
 	/* as many elements, another shape */
@@ -559,8 +609,10 @@ static void test_entry_machine_code(T *main) {
 	for (int k = 0; k < 6; k++) {
 		double c[9] = {0};
 		const bool wide = k / 2 % 2;
-		CHECK(t, raw(ud, wide ? (int64_t[]){3, 2, 3} : (int64_t[]){2, 3, 2}, (const void *[]){a, b}, (void *[]){c}) == ATLED_OK);
-		CHECK(t, wide ? c[0] == 3 && c[2] == 8 && c[8] == 28 : c[0] == 5 && c[1] == 11 && c[2] == 14 && c[3] == 23);
+		CHECK(t, raw(ud, wide ? (int64_t[]){3, 2, 3} : (int64_t[]){2, 3, 2}, (const void *[]){a, b},
+		             (void *[]){c}) == ATLED_OK);
+		CHECK(t, wide ? c[0] == 3 && c[2] == 8 && c[8] == 28
+		              : c[0] == 5 && c[1] == 11 && c[2] == 14 && c[3] == 23);
 	}
 	atled_function_free(f);
 	main->passed += fresh.passed;
@@ -570,7 +622,7 @@ static void test_entry_machine_code(T *main) {
 	else unsetenv("ATLED_NATIVE");
 }
 
-/* ---- functions of the host --------------------------------------------------------------------------------------- */
+/* ---- functions of the host ----------------------------------------------- */
 
 /* y[i] = x[i]^2 * a */
 static int square_value(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
@@ -581,18 +633,20 @@ static int square_value(void *ud, atled_context *ctx, const atled_array *in, atl
 	return 0;
 }
 
-static int square_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx,
-                      atled_array *out) {
-	const double *x = in[0].data, a = *(double *)in[1].data, *d = dx[0].data, da = *(double *)dx[1].data;
+static int square_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                      const atled_array *dx, atled_array *out) {
+	const double *x = in[0].data, a = *(double *)in[1].data, *d = dx[0].data,
+				 da = *(double *)dx[1].data;
 	(void)ctx;
 	(void)ud;
 	(void)y;
-	for (int64_t i = 0; i < in[0].count; i++) ((double *)out[0].data)[i] = 2 * x[i] * d[i] * a + x[i] * x[i] * da;
+	for (int64_t i = 0; i < in[0].count; i++)
+		((double *)out[0].data)[i] = 2 * x[i] * d[i] * a + x[i] * x[i] * da;
 	return 0;
 }
 
-static int square_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w,
-                      atled_array *out) {
+static int square_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                      const atled_array *w, atled_array *out) {
 	const double *x = in[0].data, a = *(double *)in[1].data, *c = w[0].data;
 	(void)ctx;
 	(void)ud;
@@ -609,7 +663,8 @@ static int failing(void *ud, atled_context *ctx, const atled_array *in, atled_ar
 	(void)out;
 	if (*(double *)in[0].data > 0) {
 		atled_value *v = NULL;
-		if (atled_eval(ctx, "1", 1, NULL, &v) != ATLED_BUSY) atled_raise(ctx, "the context could be entered twice");
+		if (atled_eval(ctx, "1", 1, NULL, &v) != ATLED_BUSY)
+			atled_raise(ctx, "the context could be entered twice");
 		else atled_raise(ctx, "the pump is off");
 	}
 	return 1;
@@ -622,8 +677,11 @@ static void count_free(void *ud) {
 }
 
 static atled_status define(T *t, const char *name, bool jvp, bool vjp, int *calls) {
-	atled_host h = {
-		.size = sizeof h, .name = name, .type = "(f64[n], f64) -> f64[n]", .ud = calls, .value = square_value};
+	atled_host h = {.size = sizeof h,
+	                .name = name,
+	                .type = "(f64[n], f64) -> f64[n]",
+	                .ud = calls,
+	                .value = square_value};
 	if (jvp) h.jvp = square_jvp;
 	if (vjp) h.vjp = square_vjp;
 	return atled_define_host(t->x, &h);
@@ -640,14 +698,15 @@ static void test_host(T *t) {
 	CHECK(t, number(t, "jvp(x -> sq(x, 2.0), [1.0, 2.0], [1.0, 0.5])[1][1]") == 4);
 	CHECK(t, number(t, "grad(x -> sum(sq(x, 3.0)))([1.0, 2.0])[1]") == 12);
 	CHECK(t, number(t, "grad(a -> sum(sq([1.0, 2.0], a)))(3.0)") == 5);
-	CHECK(t, fabs(number(t, "grad(x -> sum(sq(sin(x), 3.0)))([0.5])[0]") - 6 * sin(0.5) * cos(0.5)) < 1e-15);
+	CHECK(t, fabs(number(t, "grad(x -> sum(sq(sin(x), 3.0)))([0.5])[0]") -
+	              6 * sin(0.5) * cos(0.5)) < 1e-15);
 	CHECK(t, number(t, "sum(map(x -> sq([x, 1.0], 1.0), [1.0, 2.0, 3.0]))") == 17);
 	CHECK(t, number(t, "jvp(x -> sqj(x, 2.0), [1.0, 2.0], [1.0, 0.5])[1][1]") == 4);
 	CHECK(t, number(t, "grad(x -> sum(sqv(x, 3.0)))([1.0, 2.0])[1]") == 12);
-	static const char *const missing[] = {"grad(x -> sum(sqj(x, 3.0)))([1.0, 2.0])",
-	                                      "jvp(x -> sqv(x, 2.0), [1.0], [1.0])", "grad(x -> sum(sq0(x, 3.0)))([1.0])",
-	                                      "jvp(x -> sq0(x, 2.0), [1.0], [1.0])",
-	                                      "grad(y -> grad(x -> sum(sq([x], 3.0)))(y))(1.0)"};
+	static const char *const missing[] = {
+		"grad(x -> sum(sqj(x, 3.0)))([1.0, 2.0])", "jvp(x -> sqv(x, 2.0), [1.0], [1.0])",
+		"grad(x -> sum(sq0(x, 3.0)))([1.0])", "jvp(x -> sq0(x, 2.0), [1.0], [1.0])",
+		"grad(y -> grad(x -> sum(sq([x], 3.0)))(y))(1.0)"};
 	static const char *const named[] = {"sqj", "sqv", "sq0", "sq0", "sq"};
 	for (size_t i = 0; i < 5; i++) {
 		CHECK(t, atled_compile(t->x, missing[i], ATLED_ZERO, NULL) == ATLED_ERROR);
@@ -668,7 +727,8 @@ static void test_host(T *t) {
 	atled_function_free(g);
 	atled_function_free(f);
 	/* wrong definitions and uses */
-	atled_host bad = {.size = sizeof bad, .name = "bad", .type = "(f64[n]) -> f64[m]", .value = square_value};
+	atled_host bad = {
+		.size = sizeof bad, .name = "bad", .type = "(f64[n]) -> f64[m]", .value = square_value};
 	CHECK(t, atled_define_host(t->x, &bad) == ATLED_MISUSE);
 	bad.type = "(f64)";
 	CHECK(t, atled_define_host(t->x, &bad) == ATLED_MISUSE);
@@ -679,11 +739,15 @@ static void test_host(T *t) {
 	             !strcmp(atled_last_error(t->x)->code, "E0202"));
 	CHECK(t, atled_compile(t->x, "sq(1.0, 2.0)", ATLED_ZERO, NULL) == ATLED_ERROR &&
 	             strstr(atled_last_error(t->x)->message, "f64[n]"));
-	bad = (atled_host){
-		.size = sizeof bad, .name = "fails", .type = "(f64) -> f64", .value = failing, .free_ud = count_free};
+	bad = (atled_host){.size = sizeof bad,
+	                   .name = "fails",
+	                   .type = "(f64) -> f64",
+	                   .value = failing,
+	                   .free_ud = count_free};
 	FINE(t, atled_define_host(t->x, &bad));
 	CHECK(t, atled_compile(t->x, "fails(1.0)", ATLED_ZERO, "f") == ATLED_ERROR);
-	CHECK(t, strstr(atled_last_error(t->x)->message, "the pump is off") && atled_last_error(t->x)->line == 1);
+	CHECK(t, strstr(atled_last_error(t->x)->message, "the pump is off") &&
+	             atled_last_error(t->x)->line == 1);
 	CHECK(t, atled_compile(t->x, "fails(-1.0)", ATLED_ZERO, NULL) == ATLED_ERROR &&
 	             strstr(atled_last_error(t->x)->message, "fails"));
 	CHECK(t, number(t, "try { fails(1.0) } catch e { 7.0 }") == 7 && !atled_last_error(t->x));
@@ -697,28 +761,37 @@ typedef struct Power {
 static int power_value(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
 	const Power *f = ud;
 	(void)ctx;
-	for (int64_t i = 0; i < in[0].count; i++) ((double *)out[0].data)[i] = f->c * pow(((const double *)in[0].data)[i], f->p);
+	for (int64_t i = 0; i < in[0].count; i++)
+		((double *)out[0].data)[i] = f->c * pow(((const double *)in[0].data)[i], f->p);
 	return 0;
 }
-static int power_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx, atled_array *out) {
+static int power_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                     const atled_array *dx, atled_array *out) {
 	const Power *f = ud;
 	(void)ctx, (void)y;
 	for (int64_t i = 0; i < in[0].count; i++)
-		((double *)out[0].data)[i] = f->p * f->c * pow(((const double *)in[0].data)[i], f->p - 1) * ((const double *)dx[0].data)[i];
+		((double *)out[0].data)[i] = f->p * f->c * pow(((const double *)in[0].data)[i], f->p - 1) *
+		                             ((const double *)dx[0].data)[i];
 	return 0;
 }
-static int power_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w, atled_array *out) {
+static int power_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                     const atled_array *w, atled_array *out) {
 	return power_jvp(ud, ctx, in, y, w, out);
 }
 /* Wrong in the last element. */
-static int wrong_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx, atled_array *out) {
+static int wrong_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y,
+                     const atled_array *dx, atled_array *out) {
 	power_jvp(ud, ctx, in, y, dx, out);
 	((double *)out[0].data)[in[0].count - 1] *= 1.5;
 	return 0;
 }
 
 static atled_status define_power(T *t, const char *name, Power *f, bool jvp, bool vjp, bool wrong) {
-	atled_host h = {.size = sizeof h, .name = name, .type = "(f64[n]) -> f64[n]", .ud = f, .value = power_value};
+	atled_host h = {.size = sizeof h,
+	                .name = name,
+	                .type = "(f64[n]) -> f64[n]",
+	                .ud = f,
+	                .value = power_value};
 	if (jvp) h.jvp = wrong ? wrong_jvp : power_jvp;
 	if (vjp) h.vjp = wrong ? wrong_jvp : power_vjp;
 	return atled_define_host(t->x, &h);
@@ -732,23 +805,30 @@ static bool gives_error(T *t, const char *text, const char *code, const char *pa
 	return good;
 }
 
-/* Rules that the program gives to functions of the host, of other functions of the host. */
+/* Rules that the program gives to functions of the host, of other functions of
+ * the host. */
 static void test_host_rules(T *t) {
 	static Power cube = {1, 3}, slope = {3, 2}, curve = {6, 1};
 	FINE(t, define_power(t, "cube", &cube, false, false, false));
 	FINE(t, define_power(t, "cube_slope", &slope, false, false, false));
 	FINE(t, define_power(t, "cube_curve", &curve, true, true, false));
 	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([2.0])", "E0401", "cube"));
-	FINE(t, atled_compile(t->x, "derivative cube(x) = cube_slope(x)\nderivative cube_slope(x), dx = dx * cube_curve(x)\n", ATLED_ZERO, NULL));
+	FINE(t, atled_compile(t->x,
+	                      "derivative cube(x) = cube_slope(x)\nderivative cube_slope(x), dx = dx * "
+	                      "cube_curve(x)\n",
+	                      ATLED_ZERO, NULL));
 	CHECK(t, number(t, "sum(cube([1.0, 2]))") == 9);
 	CHECK(t, number(t, "jvp(cube, [1.0, 2], [1.0, 10])[1][1]") == 120);
 	CHECK(t, number(t, "grad(x -> sum(cube(x)))([1.0, 2])[1]") == 12);
 	CHECK(t, number(t, "hessian(x -> sum(cube(x)))([1.0, 2])[1, 1]") == 12);
 	CHECK(t, number(t, "hessian(x -> sum(cube(x)))([1.0, 2])[0, 1]") == 0);
 	CHECK(t, number(t, "hvp(x -> sum(cube(2x)), [1.0, 2], [0.0, 1])[1]") == 96);
-	/* the third derivative is the host's own rule of cube_curve, the fourth has none */
+	/* the third derivative is the host's own rule of cube_curve, the fourth has
+	 * none */
 	CHECK(t, number(t, "grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])([2.0])[0]") == 6);
-	CHECK(t, gives_error(t, "grad(z -> grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])(z)[0])([2.0])", "E0401", "cube_curve"));
+	CHECK(t,
+	      gives_error(t, "grad(z -> grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])(z)[0])([2.0])",
+	                  "E0401", "cube_curve"));
 	CHECK(t, number(t, "sum(map(x -> cube(x), [1.0, 2; 3, 4]))") == 100);
 	CHECK(t, number(t, "map(grad(x -> sum(cube(x))), [1.0, 2; 3, 4])[1, 0]") == 27);
 	CHECK(t, number(t, "map(x -> hessian(y -> sum(cube(y)))(x), [1.0, 2; 3, 4])[1, 0, 0]") == 18);
@@ -773,13 +853,17 @@ static void test_rule_checks(T *t) {
 	CHECK(t, number(t, "sum(right([1.0, 2]))") == 9);
 	CHECK(t, number(t, "grad(x -> sum(right(x)))([1.0, 2])[1]") == 12);
 	CHECK(t, number(t, "sum(map(x -> sum(right(x)), [1.0, 2; 3, 4]))") == 100);
-	for (int again = 0; again < 2; again++) CHECK(t, gives_error(t, "wrong([1.0, 2])", "E0405", "the jvp of `wrong`"));
+	for (int again = 0; again < 2; again++)
+		CHECK(t, gives_error(t, "wrong([1.0, 2])", "E0405", "the jvp of `wrong`"));
 	const atled_error *told = atled_last_error(t->x);
 	CHECK(t, told && strstr(told->message, "of y[1] by argument 0[1]") && told->line == 1);
-	CHECK(t, gives_error(t, "sum(wrong_back(linspace(1.0, 2, 50)))", "E0405", "the vjp of `wrong_back`"));
-	CHECK(t, gives_error(t, "map(x -> grad(y -> sum(wrong_back(y)))(x), [1.0, 2; 3, 4])", "E0405", "wrong_back"));
+	CHECK(t, gives_error(t, "sum(wrong_back(linspace(1.0, 2, 50)))", "E0405",
+	                     "the vjp of `wrong_back`"));
+	CHECK(t, gives_error(t, "map(x -> grad(y -> sum(wrong_back(y)))(x), [1.0, 2; 3, 4])", "E0405",
+	                     "wrong_back"));
 	FINE(t, atled_compile(t->x, "derivative cube(x) = 2 * cube_slope(x)", ATLED_ZERO, "rules.dsl"));
-	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([1.0, 2])", "E0405", "the derivative rule of `cube`"));
+	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([1.0, 2])", "E0405",
+	                     "the derivative rule of `cube`"));
 	CHECK(t, number(t, "try { sum(cube([1.0])) } catch e { 7.0 }") == 7);
 	FINE(t, atled_compile(t->x, "derivative cube(x) = cube_slope(x)", ATLED_ZERO, NULL));
 	CHECK(t, number(t, "grad(x -> sum(cube(x)))([1.0, 2])[1]") == 12);
@@ -787,16 +871,19 @@ static void test_rule_checks(T *t) {
 	FINE(t, atled_check_rules(t->x, ATLED_RULES_WARN));
 	FINE(t, atled_compile(t->x, "half(x) = x^2\nderivative half(x) = x\n", ATLED_ZERO, NULL));
 	CHECK(t, number(t, "half'(3.0)") == 3);
-	FINE(t, atled_compile(t->x, "half(x) = x^2\nderivative half(x) = x\nz = half'(3.0)", ATLED_ZERO, NULL));
+	FINE(t, atled_compile(t->x, "half(x) = x^2\nderivative half(x) = x\nz = half'(3.0)", ATLED_ZERO,
+	                      NULL));
 	atled_error e = {.size = sizeof e};
-	CHECK(t, atled_error_count(t->x) == 1 && atled_error_at(t->x, 0, &e) == ATLED_OK && e.warning && !strcmp(e.code, "E0405"));
+	CHECK(t, atled_error_count(t->x) == 1 && atled_error_at(t->x, 0, &e) == ATLED_OK && e.warning &&
+	             !strcmp(e.code, "E0405"));
 	FINE(t, atled_check_rules(t->x, ATLED_RULES_TRUSTED));
-	FINE(t, atled_compile(t->x, "third(x) = x^2\nderivative third(x) = x\nz = third'(3.0)", ATLED_ZERO, NULL));
+	FINE(t, atled_compile(t->x, "third(x) = x^2\nderivative third(x) = x\nz = third'(3.0)",
+	                      ATLED_ZERO, NULL));
 	CHECK(t, atled_error_count(t->x) == 0);
 }
 
-static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args,
-                                atled_value **result) {
+static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs,
+                                const atled_value *const *args, atled_value **result) {
 	Said *said = ud;
 	for (uint32_t i = 0; i < nargs; i++) {
 		atled_value_describe(args[i], 0, hear, said);
@@ -808,12 +895,14 @@ static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs, co
 	}
 	if (atled_value_kind(args[0]) == ATLED_FUNCTION) {
 		atled_value *three = atled_value_of_f64(ctx, 3);
-		atled_status st = atled_value_call(ctx, args[0], 1, (const atled_value *const[]){three}, result);
+		atled_status st =
+			atled_value_call(ctx, args[0], 1, (const atled_value *const[]){three}, result);
 		atled_value_free(three);
 		return st;
 	}
 	atled_value *items[2] = {atled_value_of_i64(ctx, nargs), atled_value_copy(args[0])};
-	*result = atled_value_of_fields(ctx, 2, (const char *const[]){"n", "first"}, (const atled_value *const *)items);
+	*result = atled_value_of_fields(ctx, 2, (const char *const[]){"n", "first"},
+	                                (const atled_value *const *)items);
 	atled_value_free(items[0]);
 	atled_value_free(items[1]);
 	return *result ? ATLED_OK : ATLED_NOMEM;
@@ -831,33 +920,40 @@ static void test_native(T *t) {
 	CHECK(t, atled_compile(t->x, "pair(x -> error(\"inner\"))", ATLED_ZERO, "n") == ATLED_ERROR &&
 	             strstr(atled_last_error(t->x)->message, "inner"));
 	CHECK(t, atled_define_native(t->x, "1x", native_pair, NULL) == ATLED_MISUSE);
-	/* What the library needs of the program around it is asked for by name, and missing here. */
+	/* What the library needs of the program around it is asked for by name, and
+	 * missing here. */
 	CHECK(t, atled_eval(t->x, "plot([1, 2])", ATLED_ZERO, "test", NULL) == ATLED_ERROR);
 	const atled_error *missing = atled_last_error(t->x);
-	CHECK(t, missing && !strcmp(missing->code, "E0803") && strstr(missing->message, "of the program around it"));
+	CHECK(t, missing && !strcmp(missing->code, "E0803") &&
+	             strstr(missing->message, "of the program around it"));
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
 static void test_values(T *t) {
 	atled_value *v = NULL;
-	FINE(t, atled_eval(t->x, "(a = [1.0, 2.0], b = \"hé\", c = (1, true), d = list(none, 2..9 by 3), f = x -> x)",
-	                   ATLED_ZERO, NULL, &v));
+	FINE(t,
+	     atled_eval(
+			 t->x,
+			 "(a = [1.0, 2.0], b = \"hé\", c = (1, true), d = list(none, 2..9 by 3), f = x -> x)",
+			 ATLED_ZERO, NULL, &v));
 	CHECK(t, atled_value_kind(v) == ATLED_RECORD && atled_value_count(v) == 5 &&
 	             !strcmp(atled_value_field_name(v, 1), "b"));
-	atled_value *b = atled_value_field(v, "b"), *c = atled_value_field(v, "c"), *d = atled_value_item(v, 3),
-				*f = atled_value_field(v, "f");
+	atled_value *b = atled_value_field(v, "b"), *c = atled_value_field(v, "c"),
+				*d = atled_value_item(v, 3), *f = atled_value_field(v, "f");
 	size_t n = 0;
 	const char *text = atled_value_string(b, &n);
 	CHECK(t, text && n == 3 && !strcmp(text, "hé"));
 	CHECK(t, atled_value_kind(c) == ATLED_TUPLE && atled_value_kind(d) == ATLED_LIST &&
 	             atled_value_kind(f) == ATLED_FUNCTION);
-	atled_value *yes = atled_value_item(c, 1), *range = atled_value_item(d, 1), *none = atled_value_item(d, 0);
+	atled_value *yes = atled_value_item(c, 1), *range = atled_value_item(d, 1),
+				*none = atled_value_item(d, 0);
 	int flag = 0;
 	int64_t start, stop, step;
 	double x;
 	CHECK(t, atled_value_bool(yes, &flag) && flag == 1 && atled_value_kind(none) == ATLED_NONE);
-	CHECK(t, atled_value_range(range, &start, &stop, &step) && start == 2 && stop == 9 && step == 3);
+	CHECK(t,
+	      atled_value_range(range, &start, &stop, &step) && start == 2 && stop == 9 && step == 3);
 	CHECK(t, !atled_value_f64(b, &x) && !atled_value_string(c, NULL) && !atled_value_tensor(b) &&
 	             !atled_value_item(v, 9) && !atled_value_field(v, "z"));
 	Said said = {.n = 0};
@@ -876,8 +972,10 @@ static void test_values(T *t) {
 	atled_value *list = atled_value_of_items(t->x, ATLED_LIST, 3, (const atled_value *const *)made);
 	FINE(t, atled_set(t->x, "given", list));
 	CHECK(t, number(t, "len(given[0]) + len(given)") == 5);
-	CHECK(t, atled_set(t->x, "for", list) == ATLED_MISUSE && atled_set(t->x, "", list) == ATLED_MISUSE);
-	CHECK(t, !atled_value_of_items(t->x, ATLED_RECORD, 0, NULL) && !atled_value_of_items(t->x, ATLED_LIST, 1, NULL));
+	CHECK(t, atled_set(t->x, "for", list) == ATLED_MISUSE &&
+	             atled_set(t->x, "", list) == ATLED_MISUSE);
+	CHECK(t, !atled_value_of_items(t->x, ATLED_RECORD, 0, NULL) &&
+	             !atled_value_of_items(t->x, ATLED_LIST, 1, NULL));
 	atled_value *five = atled_value_of_f64(t->x, 5), *result = NULL;
 	FINE(t, atled_value_call(t->x, f, 1, (const atled_value *const *)&five, &result));
 	CHECK(t, atled_value_f64(result, &x) && x == 5);
@@ -886,11 +984,12 @@ static void test_values(T *t) {
 	FINE(t, atled_function_of(t->x, f, "(f64) -> f64", &fn));
 	CHECK(t, fn != NULL);
 	atled_function_free(fn);
-	atled_value *all[] = {v, a, b, c, d, f, yes, range, none, made[0], made[1], made[2], list, five, result};
+	atled_value *all[] = {v,    a,       b,       c,       d,    f,    yes,   range,
+	                      none, made[0], made[1], made[2], list, five, result};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) atled_value_free(all[i]);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors ------------------------------------------------------------- */
 
 static void note_release(void *ud, void *data) { *(void **)ud = data; }
 
@@ -899,18 +998,19 @@ static void test_tensors(T *t) {
 	void *released = NULL;
 	atled_tensor *s = NULL;
 	/* the transpose of a 2 x 3 matrix, and every second element backwards */
-	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, memory, ATLED_READ_ONLY,
-	                          note_release, &released, &s));
+	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, memory,
+	                          ATLED_READ_ONLY, note_release, &released, &s));
 	atled_value *v = atled_value_of_tensor(t->x, s);
 	FINE(t, atled_set(t->x, "w", v));
 	CHECK(t, number(t, "w[2, 1] * 10 + w[1, 0]") == 62);
-	CHECK(t, number(t, "w[0, 0] = 100\nw[0, 0]") == 100 && memory[0] == 1); /* the host's memory is not touched */
+	/* the host's memory is not touched */
+	CHECK(t, number(t, "w[0, 0] = 100\nw[0, 0]") == 100 && memory[0] == 1);
 	atled_tensor_free(s);
 	atled_value_free(v);
 	FINE(t, atled_compile(t->x, "w = 0", ATLED_ZERO, NULL));
 	CHECK(t, released == memory);
-	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, (int64_t[]){3}, (int64_t[]){-2}, memory + 4, ATLED_READ_ONLY, NULL,
-	                          NULL, &s));
+	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, (int64_t[]){3}, (int64_t[]){-2}, memory + 4,
+	                          ATLED_READ_ONLY, NULL, NULL, &s));
 	v = atled_value_of_tensor(t->x, s);
 	FINE(t, atled_set(t->x, "w", v));
 	CHECK(t, number(t, "w[0] * 100 + w[1] * 10 + w[2]") == 531);
@@ -919,16 +1019,17 @@ static void test_tensors(T *t) {
 	/* DLPack there and back */
 	struct DLManagedTensor *dl = NULL;
 	FINE(t, atled_tensor_to_dlpack(t->x, s, &dl));
-	CHECK(t, dl && dl->dl_tensor.ndim == 1 && dl->dl_tensor.dtype.code == 2 && dl->dl_tensor.dtype.bits == 64 &&
-	             dl->dl_tensor.data == memory + 4);
+	CHECK(t, dl && dl->dl_tensor.ndim == 1 && dl->dl_tensor.dtype.code == 2 &&
+	             dl->dl_tensor.dtype.bits == 64 && dl->dl_tensor.data == memory + 4);
 	atled_tensor_free(s);
 	atled_tensor *back = NULL;
 	FINE(t, atled_tensor_from_dlpack(t->x, dl, &back));
 	atled_array a = {.size = sizeof a};
-	CHECK(t, atled_tensor_view(back, &a) == ATLED_OK && a.data == memory + 4 && a.strides[0] == -2 && a.shape[0] == 3 &&
-	             !a.writable);
+	CHECK(t, atled_tensor_view(back, &a) == ATLED_OK && a.data == memory + 4 &&
+	             a.strides[0] == -2 && a.shape[0] == 3 && !a.writable);
 	atled_tensor_free(back);
-	DLManagedTensor foreign = {.dl_tensor = {.data = memory, .device = {2, 0}, .ndim = 0, .dtype = {2, 64, 1}}};
+	DLManagedTensor foreign = {
+		.dl_tensor = {.data = memory, .device = {2, 0}, .ndim = 0, .dtype = {2, 64, 1}}};
 	CHECK(t, atled_tensor_from_dlpack(t->x, &foreign, &back) == ATLED_MISUSE && !back);
 	foreign.dl_tensor.device.device_type = 1;
 	foreign.dl_tensor.dtype.bits = 16;
@@ -936,12 +1037,13 @@ static void test_tensors(T *t) {
 	CHECK(t, atled_tensor_new(t->x, (atled_dtype)99, 0, NULL, &s) == ATLED_MISUSE && !s);
 	CHECK(t, atled_tensor_new(t->x, ATLED_F64, 9, (int64_t[9]){0}, &s) == ATLED_MISUSE);
 	CHECK(t, atled_tensor_new(t->x, ATLED_F64, 1, (int64_t[]){-1}, &s) == ATLED_MISUSE);
-	CHECK(t, atled_tensor_new(t->x, ATLED_F64, 2, (int64_t[]){INT64_MAX, INT64_MAX}, &s) == ATLED_NOMEM);
+	CHECK(t, atled_tensor_new(t->x, ATLED_F64, 2, (int64_t[]){INT64_MAX, INT64_MAX}, &s) ==
+	             ATLED_NOMEM);
 	FINE(t, atled_tensor_new(t->x, ATLED_C128, 2, (int64_t[]){0, 3}, &s));
 	atled_tensor_free(s);
 }
 
-/* ---- limits, grants, interrupts, threads ------------------------------------------------------------------------- */
+/* ---- limits, grants, interrupts, threads --------------------------------- */
 
 #define ENDLESS "k = 1.0\nwhile k > 0 { k = k + 1 }\nk"
 
@@ -964,7 +1066,8 @@ static void test_limits(T *t) {
 	FINE(o, atled_limits(x, &l));
 	FINE(o, atled_compile(x, "a = 1", ATLED_ZERO, NULL));
 	double from = seconds();
-	CHECK(o, atled_compile(x, "a = 2\n" ENDLESS, ATLED_ZERO, NULL) == ATLED_LIMIT && seconds() - from < 5);
+	CHECK(o, atled_compile(x, "a = 2\n" ENDLESS, ATLED_ZERO, NULL) == ATLED_LIMIT &&
+	             seconds() - from < 5);
 	CHECK(o, atled_last_error(x) && !strcmp(atled_last_error(x)->code, "E0903"));
 	CHECK(o, number(o, "a") == 2); /* each call has its own time */
 	l.seconds = 1e6;               /* wider: stays */
@@ -974,7 +1077,8 @@ static void test_limits(T *t) {
 	CHECK(o, number(o, "a + 1") == 3);
 	l = (atled_limit){.size = sizeof l, .memory = 8 << 20};
 	FINE(o, atled_limits(x, &l));
-	CHECK(o, atled_compile(x, "big = zeros(100) + randn(1000, 1000, 10)[0, 0, 0]", ATLED_ZERO, NULL) != ATLED_OK);
+	CHECK(o, atled_compile(x, "big = zeros(100) + randn(1000, 1000, 10)[0, 0, 0]", ATLED_ZERO,
+	                       NULL) != ATLED_OK);
 	const atled_error *e = atled_last_error(x);
 	CHECK(o, e && (e->status == ATLED_NOMEM || e->status == ATLED_LIMIT));
 	CHECK(o, number(o, "a") == 2);
@@ -1021,29 +1125,43 @@ static void hear_progress(void *ud, const atled_progress_state *s) {
 }
 
 static void test_progress(T *t) {
-	/* the evaluator, machine code, an integrator of the library, one of SUNDIALS: each tells, and is stopped by it */
+	/* the evaluator, machine code, an integrator of the library, one of
+	 * SUNDIALS: each tells, and is stopped by it */
 	static const struct {
 		const char *mode, *text;
 		bool loss, time;
 	} cases[] = {
-	    {"off", "f(1000000000)", true, false},
-	    {"always", "f(1000000000)", true, false},
-	    {"off", "for i in 0..2 { progress(i, 2); f(1000000000) }", true, false},
-	    {"always", "g(1000000000)", false, false},
-	    {"off", "s = 0.0; for i in 0..1000000000 { s = s + sin(f64(i)) }", false, false},
-	    {"on", "ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 1e9); method = tsit5(max_steps = 1000000000), saveat = [1e9]).times", false, true},
-	    {"on", "ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 1e9); method = adams(max_steps = 1000000000), saveat = [1e9]).times", false, true},
+		{"off", "f(1000000000)", true, false},
+		{"always", "f(1000000000)", true, false},
+		{"off", "for i in 0..2 { progress(i, 2); f(1000000000) }", true, false},
+		{"always", "g(1000000000)", false, false},
+		{"off", "s = 0.0; for i in 0..1000000000 { s = s + sin(f64(i)) }", false, false},
+		{"on",
+	     "ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 1e9); method = tsit5(max_steps = "
+	     "1000000000), saveat = [1e9]).times",
+	     false, true},
+		{"on",
+	     "ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 1e9); method = adams(max_steps = "
+	     "1000000000), saveat = [1e9]).times",
+	     false, true},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		Heard h = {.x = t->x, .loss = NAN};
-		FINE(t, atled_machine(t->x, !strcmp(cases[i].mode, "off") ? ATLED_MACHINE_NEVER : !strcmp(cases[i].mode, "on") ? ATLED_MACHINE_WHEN_WORTH : ATLED_MACHINE_ALWAYS));
-		FINE(t, atled_compile(t->x, "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k + 1, n; loss = abs(x)) }; x }\n"
-		                            "g(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)) }; x }\n", ATLED_ZERO, "p.dsl"));
+		FINE(t, atled_machine(t->x, !strcmp(cases[i].mode, "off")  ? ATLED_MACHINE_NEVER
+		                            : !strcmp(cases[i].mode, "on") ? ATLED_MACHINE_WHEN_WORTH
+		                                                           : ATLED_MACHINE_ALWAYS));
+		FINE(t, atled_compile(t->x,
+		                      "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); "
+		                      "progress(k + 1, n; loss = abs(x)) }; x }\n"
+		                      "g(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)) }; x }\n",
+		                      ATLED_ZERO, "p.dsl"));
 		FINE(t, atled_progress(t->x, hear_progress, &h));
 		const atled_status st = atled_eval(t->x, cases[i].text, ATLED_ZERO, "p", NULL);
 		CHECK(t, st == ATLED_INTERRUPTED);
 		atled_clear_interrupt(t->x);
-		CHECK(t, h.calls > 0 && (cases[i].time ? h.time > 0 && h.time < 1e9 : h.most > 0 && h.most < h.steps && h.steps == 1000000000));
+		CHECK(t, h.calls > 0 &&
+		             (cases[i].time ? h.time > 0 && h.time < 1e9
+		                            : h.most > 0 && h.most < h.steps && h.steps == 1000000000));
 		CHECK(t, cases[i].loss == (h.loss >= 0 && h.loss <= 2));
 		CHECK(t, (h.inside > 0) == (i == 2));
 		/* what failed has left nothing behind */
@@ -1071,7 +1189,9 @@ static void test_interrupt(T *t) {
 	CHECK(t, number(t, "kept") == 5);
 }
 
-static void *busy_body(void *ud) { return (void *)(intptr_t)atled_compile(ud, ENDLESS, ATLED_ZERO, NULL); }
+static void *busy_body(void *ud) {
+	return (void *)(intptr_t)atled_compile(ud, ENDLESS, ATLED_ZERO, NULL);
+}
 
 static void *own_context(void *ud) {
 	atled_context *x = atled_context_new(ud);
@@ -1080,7 +1200,8 @@ static void *own_context(void *ud) {
 		char text[200];
 		double d;
 		atled_value *v = NULL;
-		snprintf(text, sizeof text, "f(x) = x^3 + %d\ngrad(f)(2.0) + sum([i * 1.0 for i in 0..%d])", i, i + 2);
+		snprintf(text, sizeof text, "f(x) = x^3 + %d\ngrad(f)(2.0) + sum([i * 1.0 for i in 0..%d])",
+		         i, i + 2);
 		if (atled_eval(x, text, ATLED_ZERO, NULL, &v) == ATLED_OK && atled_value_f64(v, &d) &&
 		    d == 12 + (i + 2) * (i + 1) / 2)
 			good++;
@@ -1120,12 +1241,13 @@ static void test_float_environment(T *t) {
 	fegetenv(&env);
 	fesetround(FE_UPWARD);
 	feclearexcept(FE_ALL_EXCEPT);
-	CHECK(t, number(t, "1.0 / 3.0") == 0x1.5555555555555p-2); /* to nearest, whatever the host has */
+	/* to nearest, whatever the host has */
+	CHECK(t, number(t, "1.0 / 3.0") == 0x1.5555555555555p-2);
 	CHECK(t, fegetround() == FE_UPWARD && !fetestexcept(FE_ALL_EXCEPT));
 	fesetenv(&env);
 }
 
-/* ---- failing memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing memory ------------------------------------------------------ */
 
 static const char *const programs[] = {
 	"x = [1.0, 2.0]\ny = x * 2 + 1\nsum(y)",
@@ -1136,11 +1258,13 @@ static const char *const programs[] = {
 	"s = 0.0\nfor i in 0..5 { s = s + i }\ns",
 	"h(x",
 	"sq([1.0, 2.0], 3.0)",
-	"n(x) = { for i in 0..3 { x = sqrt(x - 1) / 0 }\nx }\nnan_check(grad(x -> sum(n(x))), [1.0, 3.0]).message",
+	"n(x) = { for i in 0..3 { x = sqrt(x - 1) / 0 }\nx }\nnan_check(grad(x -> sum(n(x))), [1.0, "
+	"3.0]).message",
 	"k(x) = x^2\nderivative k(x) = 2x\nk'(2.0) + sum(sq([1.0], 2.0))",
 };
 
-/* One use of the interface; what it makes is given back however far it comes. */
+/* One use of the interface; what it makes is given back however far it comes.
+ */
 static atled_status use(atled_context *x, int which) {
 	atled_value *v = NULL;
 	if (which == 9) atled_check_rules(x, ATLED_RULES_FAIL);
@@ -1182,7 +1306,8 @@ static void test_failing_memory(T *t) {
 				else if (st != ATLED_OK && st != ATLED_ERROR) bad++;
 				atled_value *v = NULL;
 				int64_t i = 0;
-				if (atled_eval(x, "kept", ATLED_ZERO, NULL, &v) != ATLED_OK || !atled_value_i64(v, &i) || i != 42)
+				if (atled_eval(x, "kept", ATLED_ZERO, NULL, &v) != ATLED_OK ||
+				    !atled_value_i64(v, &i) || i != 42)
 					unusable++;
 				atled_value_free(v);
 				st = use(x, which);
@@ -1193,8 +1318,8 @@ static void test_failing_memory(T *t) {
 			}
 			CHECK(t, bad == 0 && unusable == 0 && refused > 0);
 			if (bad || unusable || !refused)
-				printf("  program %d, forever %d: %u strange, %u unusable, %u refused of %u\n", which, forever, bad,
-				       unusable, refused, n);
+				printf("  program %d, forever %d: %u strange, %u unusable, %u refused of %u\n",
+				       which, forever, bad, unusable, refused, n);
 		}
 	}
 	/* the making of a context */
@@ -1229,7 +1354,9 @@ static void test_allocator(T *t) {
 		if (x) {
 			made++;
 			m.left = -1;
-			if (atled_compile(x, "f(x) = x * 2\nf([1.0, 2.0])\nmissing", ATLED_ZERO, NULL) != ATLED_ERROR) lost++;
+			if (atled_compile(x, "f(x) = x * 2\nf([1.0, 2.0])\nmissing", ATLED_ZERO, NULL) !=
+			    ATLED_ERROR)
+				lost++;
 		}
 		atled_context_free(x);
 		atled_engine_free(e);

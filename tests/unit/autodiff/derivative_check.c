@@ -1,7 +1,7 @@
 /* derivative_check.c - the check of derivatives, as derivative_check.h says.
  *
- * Needs: derivative_check.h. Guarantees: the lines of calculus come from here, built with the Builder, so that neither parser nor library
- * is needed.
+ * Needs: derivative_check.h. Guarantees: the lines of calculus come from here,
+ * built with the Builder, so that neither parser nor library is needed.
  */
 #include "tests/unit/autodiff/derivative_check.h"
 #include <math.h>
@@ -29,7 +29,8 @@ static void to_stdout(void *ud, const char *text, size_t n) {
 }
 
 void show_diags(T *t) {
-	for (uint32_t i = 0; i < diag_total(t->c); i++) diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
+	for (uint32_t i = 0; i < diag_total(t->c); i++)
+		diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
 	diag_clear(t->c);
 }
 
@@ -39,9 +40,11 @@ double uniform(T *t, double lo, double hi) {
 	return lo + (hi - lo) * (double)(t->random >> 11) / 9007199254740992.0;
 }
 
-/* ---- lines of calculus ------------------------------------------------------------------------------------------- */
+/* ---- lines of calculus --------------------------------------------------- */
 
-static Ref splat(Builder *b, Ref like, double x) { return build_full(b, ref_type(build_fn(b), like), x); }
+static Ref splat(Builder *b, Ref like, double x) {
+	return build_full(b, ref_type(build_fn(b), like), x);
+}
 Ref mul(Builder *b, Ref x, Ref y) { return build2(b, OP_MUL, x, y); }
 Ref add(Builder *b, Ref x, Ref y) { return build2(b, OP_ADD, x, y); }
 Ref sub(Builder *b, Ref x, Ref y) { return build2(b, OP_SUB, x, y); }
@@ -50,7 +53,8 @@ static Ref inverse(Builder *b, Ref x) { return divide(b, splat(b, x, 1), x); }
 
 static Ref share(Builder *b, Op less, Ref x, Ref y) {
 	Ref first = less == OP_MAX ? build2(b, OP_LT, y, x) : build2(b, OP_LT, x, y);
-	return build_select(b, first, splat(b, x, 1), build_select(b, build2(b, OP_EQ, x, y), splat(b, x, 0.5), splat(b, x, 0)));
+	return build_select(b, first, splat(b, x, 1),
+	                    build_select(b, build2(b, OP_EQ, x, y), splat(b, x, 0.5), splat(b, x, 0)));
 }
 
 static bool write_rule(Builder *b, Op op, const Ref *x, Ref y, Ref *d) {
@@ -67,12 +71,17 @@ static bool write_rule(Builder *b, Op op, const Ref *x, Ref y, Ref *d) {
 	case OP_COS: d[0] = build1(b, OP_NEG, build1(b, OP_SIN, x[0])); break;
 	case OP_TAN: d[0] = add(b, one, mul(b, y, y)); break;
 	case OP_ASIN: d[0] = inverse(b, build1(b, OP_SQRT, sub(b, one, mul(b, x[0], x[0])))); break;
-	case OP_ACOS: d[0] = build1(b, OP_NEG, inverse(b, build1(b, OP_SQRT, sub(b, one, mul(b, x[0], x[0]))))); break;
+	case OP_ACOS:
+		d[0] = build1(b, OP_NEG, inverse(b, build1(b, OP_SQRT, sub(b, one, mul(b, x[0], x[0])))));
+		break;
 	case OP_ATAN: d[0] = inverse(b, add(b, one, mul(b, x[0], x[0]))); break;
 	case OP_SINH: d[0] = build1(b, OP_COSH, x[0]); break;
 	case OP_COSH: d[0] = build1(b, OP_SINH, x[0]); break;
 	case OP_TANH: d[0] = sub(b, one, mul(b, y, y)); break;
-	case OP_ERF: d[0] = mul(b, splat(b, y, 2 / sqrt(M_PI)), build1(b, OP_EXP, build1(b, OP_NEG, mul(b, x[0], x[0])))); break;
+	case OP_ERF:
+		d[0] = mul(b, splat(b, y, 2 / sqrt(M_PI)),
+		           build1(b, OP_EXP, build1(b, OP_NEG, mul(b, x[0], x[0]))));
+		break;
 	case OP_DIV:
 		d[0] = inverse(b, x[1]);
 		d[1] = build1(b, OP_NEG, divide(b, y, x[1]));
@@ -119,12 +128,13 @@ static Fn *elementwise_rule(Ctx *c, Op op, Dtype d) {
 static Fn *structural_rule(Ctx *c, const Fn *f, const Inst *in) {
 	T *t = ctx_slot(c, SLOT_API);
 	(void)f;
-	if (!t->rule || in->op != OP_CALL || (FnId)attr_int(c, OP_CALL, in->attr, 0) != t->ruled->id) return NULL;
+	if (!t->rule || in->op != OP_CALL || (FnId)attr_int(c, OP_CALL, in->attr, 0) != t->ruled->id)
+		return NULL;
 	fn_ref(t->rule);
 	return t->rule;
 }
 
-/* ---- values as flat numbers -------------------------------------------------------------------------------------- */
+/* ---- values as flat numbers ---------------------------------------------- */
 
 static uint32_t width(Dtype d) { return dtype_is_complex(d) ? 2 : 1; }
 
@@ -206,7 +216,8 @@ static double difference(T *t, Value a, Value b) {
 	double *x = malloc((n + 1) * sizeof *x), *y = malloc((n + 1) * sizeof *y), most = 0;
 	flatten(t, a, x);
 	flatten(t, b, y);
-	for (size_t i = 0; i < n; i++) most = isnan(x[i] - y[i]) ? HUGE_VAL : fmax(most, fabs(x[i] - y[i]));
+	for (size_t i = 0; i < n; i++)
+		most = isnan(x[i] - y[i]) ? HUGE_VAL : fmax(most, fabs(x[i] - y[i]));
 	free(x);
 	free(y);
 	return most;
@@ -232,19 +243,21 @@ void release(uint32_t n, Value *v) {
 	for (uint32_t i = 0; i < n; i++) value_unref(v[i]);
 }
 
-/* ---- the check --------------------------------------------------------------------------------------------------- */
+/* ---- the check ----------------------------------------------------------- */
 
 const Bounds usual = {2e-3, 1e-11, 1e-13, 1e-13};
 
 bool run(T *t, Fn *f, const Value *args, Value *results) {
 	Status s = ir_services(t->c)->run(t->c, f, args, results);
 	if (s == ST_OK) return true;
-	check_at(t, false, __FILE__, __LINE__, "running %s ends with status %d", atom_text(t->c, f->name), s);
+	check_at(t, false, __FILE__, __LINE__, "running %s ends with status %d",
+	         atom_text(t->c, f->name), s);
 	show_diags(t);
 	return false;
 }
 
-/* (parameters of f, a cotangent for each active result) -> cotangents of the active parameters. */
+/* (parameters of f, a cotangent for each active result) -> cotangents of the
+ * active parameters. */
 Fn *reverse_of(T *t, Fn *f, const bool *active) {
 	const Linearised *l = ad_linearise(t->c, f, active);
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
@@ -262,7 +275,8 @@ Fn *reverse_of(T *t, Fn *f, const bool *active) {
 	return build_end(b, fn_nresults(back), out);
 }
 
-static double numeric_jvp(T *t, Fn *f, const Bounds *bounds, const Value *args, const Value *dx, uint32_t result, Value found) {
+static double numeric_jvp(T *t, Fn *f, const Bounds *bounds, const Value *args, const Value *dx,
+                          uint32_t result, Value found) {
 	static const double weight[4] = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
 	uint32_t n = fn_nparams(f), m = fn_nresults(f);
 	size_t size = flatten(t, found, NULL);
@@ -271,7 +285,8 @@ static double numeric_jvp(T *t, Fn *f, const Bounds *bounds, const Value *args, 
 		for (int side = -1; side <= 1; side += 2) {
 			Value at[MOST], y[MOST];
 			for (uint32_t i = 0; i < n; i++)
-				at[i] = dx[i].kind != V_UNSET ? moved(t, args[i], dx[i], side * k * bounds->step) : value_ref(args[i]);
+				at[i] = dx[i].kind != V_UNSET ? moved(t, args[i], dx[i], side * k * bounds->step)
+				                              : value_ref(args[i]);
 			bool ran = run(t, f, at, y);
 			release(n, at);
 			if (!ran) {
@@ -299,7 +314,8 @@ static bool near(T *t, Value a, Value b, const Bounds *bounds) {
 	return value_identical(a, b) || difference(t, a, b) <= bounds->agree * fmax(1, largest(t, b));
 }
 
-static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const Bounds *bounds, const char *path) {
+static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const Bounds *bounds,
+                           const char *path) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f), nactive = 0;
 	bool active[MOST] = {false}, moves[MOST];
 	Value dx[MOST], in[MOST], y[MOST], out[MOST], w[MOST];
@@ -318,7 +334,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	for (uint32_t k = 0; k < m; k++) {
 		if (!moves[k]) continue;
 		double e = numeric_jvp(t, f, bounds, args, dx, k, y[m + nmoves++]);
-		check_at(t, e <= bounds->difference, __FILE__, __LINE__, "%s jvp of result %u is off by %.2g", path, k, e);
+		check_at(t, e <= bounds->difference, __FILE__, __LINE__,
+		         "%s jvp of result %u is off by %.2g", path, k, e);
 	}
 	if (order > 1) check_function(t, jvp, in, order - 1, bounds, "jvp,");
 
@@ -326,7 +343,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
 	if (!run(t, l->primal, args, out)) goto no_primal;
 	for (uint32_t k = 0; k < m; k++)
-		check_at(t, !is_active(out[k]) || near(t, out[k], y[k], bounds), __FILE__, __LINE__, "%s primal result %u differs", path, k);
+		check_at(t, !is_active(out[k]) || near(t, out[k], y[k], bounds), __FILE__, __LINE__,
+		         "%s primal result %u differs", path, k);
 	memcpy(in, out + m, l->nresiduals * sizeof *in);
 	at = l->nresiduals;
 	for (uint32_t k = 0; k < n; k++)
@@ -335,7 +353,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	if (run(t, l->linear, in, linear)) {
 		double left = 0, right = 0, scale = 1e-300;
 		for (uint32_t k = 0; k < nmoves; k++) {
-			check_at(t, near(t, linear[k], y[m + k], bounds), __FILE__, __LINE__, "%s linear result %u is off by %.2g", path, k,
+			check_at(t, near(t, linear[k], y[m + k], bounds), __FILE__, __LINE__,
+			         "%s linear result %u is off by %.2g", path, k,
 			         difference(t, linear[k], y[m + k]));
 			w[k] = random_like(t, linear[k]);
 			left += pairing(t, w[k], linear[k], &scale);
@@ -344,8 +363,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 		if (run(t, back, in, ct)) {
 			for (uint32_t k = 0, j = 0; k < n; k++)
 				if (active[k]) right += pairing(t, ct[j++], dx[k], &scale);
-			check_at(t, fabs(left - right) <= bounds->pairing * scale, __FILE__, __LINE__, "%s <w, J dx> = %.17g, <J^T w, dx> = %.17g",
-			         path, left, right);
+			check_at(t, fabs(left - right) <= bounds->pairing * scale, __FILE__, __LINE__,
+			         "%s <w, J dx> = %.17g, <J^T w, dx> = %.17g", path, left, right);
 			release(nactive, ct);
 			if (order > 1) {
 				Fn *vjp = reverse_of(t, f, active);
@@ -392,7 +411,7 @@ void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bound
 	fn_unref(f);
 }
 
-/* ---- words for programs ------------------------------------------------------------------------------------------ */
+/* ---- words for programs -------------------------------------------------- */
 
 Dim len(T *t, int64_t n) { return dim_const(t->c, n); }
 TypeId num(T *t) { return type_scalar(t->c, DT_F64); }
@@ -460,7 +479,7 @@ Ref with_ints(T *t, Op op, Ref x, uint32_t n, const int64_t *words) {
 Ref first_of(T *t, Ref x) { return build_gather(t->b, x, build_i64(t->b, 0), 0, 0); }
 Ref element(T *t, Ref x, Ref i) { return build_gather(t->b, x, i, 0, 0); }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 typedef struct Attempt {
 	Fn *f;
@@ -477,7 +496,8 @@ static void attempt(Ctx *c, void *arg) {
 	ad_transpose(c, l->linear, l->nresiduals);
 }
 
-/* Twice, because what a failure leaves behind must not be taken for a result. Releases f. */
+/* Twice, because what a failure leaves behind must not be taken for a result.
+ * Releases f. */
 void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line) {
 	for (int round = 0; round < 2; round++) {
 		Attempt a = {f, reverse};
@@ -486,14 +506,14 @@ void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, i
 		build_unwind(t->c, mark);
 		const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
 		bool good = s == ST_ERROR && d && d->code == code && strstr(d->message, words);
-		check_at(t, good, __FILE__, line, "expected an error with \"%s\", got \"%s\"",
-		         words, d ? d->message : "none");
+		check_at(t, good, __FILE__, line, "expected an error with \"%s\", got \"%s\"", words,
+		         d ? d->message : "none");
 		diag_clear(t->c);
 	}
 	fn_unref(f);
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 typedef struct Running {
 	T *t;

@@ -1,13 +1,16 @@
-/* derivative_check.h - what the tests of derivatives share: lines of calculus, the check of a function at a point, words for programs.
+/* derivative_check.h - what the tests of derivatives share: lines of calculus,
+ * the check of a function at a point, words for programs.
  *
- * Needs: lang/, autodiff/, backend/ (the evaluator runs what the transforms make). Guarantees: prints a line for each failure only.
+ * Needs: lang/, autodiff/, backend/ (the evaluator runs what the transforms
+ * make). Guarantees: prints a line for each failure only.
  *
  * The check of a function f at a point:
  *   jvp        against the eighth-order central difference along a random direction
  *   linearise  primal results and residuals, then the linear part: the same results and tangents as the jvp
  *   transpose  <w, J dx> = <J^T w, dx>
- * and the same for its jvp and its vjp as functions of their own, which gives forward over forward, reverse over forward, forward over
- * reverse and reverse over reverse.
+ * and the same for its jvp and its vjp as functions of their own, which gives
+ * forward over forward, reverse over forward, forward over reverse and reverse
+ * over reverse.
  */
 #ifndef ATLED_TESTS_UNIT_AUTODIFF_DERIVATIVE_CHECK_H
 #define ATLED_TESTS_UNIT_AUTODIFF_DERIVATIVE_CHECK_H
@@ -36,17 +39,20 @@ typedef struct Named {
 	const char *name;
 	void (*test)(T *t);
 } Named;
-/* Runs the tests whose names contain the word (NULL: all), each in a context of its own; prints the count. The exit status. */
+/* Runs the tests whose names contain the word (NULL: all), each in a context of
+ * its own; prints the count. The exit status. */
 int run_tests(const Named *tests, uint32_t n, const char *word);
 
-void check_at(T *t, bool good, const char *file, int line, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void check_at(T *t, bool good, const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 #define CHECK(t, x) check_at((t), (x), __FILE__, __LINE__, "%s", #x)
 void show_diags(T *t);
 double uniform(T *t, double lo, double hi);
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
-/* Every real and imaginary part in row-major order; returns how many. `out` may be NULL. */
+/* Every real and imaginary part in row-major order; returns how many. `out` may
+ * be NULL. */
 size_t flatten(T *t, Value v, double *out);
 Value shaped(T *t, Value v, const double *numbers); /* of v's type and shape */
 void release(uint32_t n, Value *v);
@@ -58,7 +64,7 @@ Value numbers(T *t, int64_t n, const double *x);
 Value integers(T *t, int64_t n, const int64_t *x);
 bool run(T *t, Fn *f, const Value *args, Value *results);
 
-/* ---- the check --------------------------------------------------------------------------------------------------- */
+/* ---- the check ----------------------------------------------------------- */
 
 typedef struct Bounds {
 	double step;       /* of the difference */
@@ -68,14 +74,16 @@ typedef struct Bounds {
 } Bounds;
 extern const Bounds usual;
 
-/* (parameters of f, a cotangent for each active result) -> cotangents of the active parameters. Owned. */
+/* (parameters of f, a cotangent for each active result) -> cotangents of the
+ * active parameters. Owned. */
 Fn *reverse_of(T *t, Fn *f, const bool *active);
 /* Checks f at args to the given order of derivatives; releases both. */
 void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bounds *bounds);
-/* Its jvp (or, in reverse, its vjp) cannot be made: the first diagnostic has the code and the words. Releases f. */
+/* Its jvp (or, in reverse, its vjp) cannot be made: the first diagnostic has
+ * the code and the words. Releases f. */
 void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line);
 
-/* ---- words for programs ------------------------------------------------------------------------------------------ */
+/* ---- words for programs -------------------------------------------------- */
 
 void begin(T *t, const char *name);
 Fn *end(T *t, uint32_t n, const Ref *results);

@@ -29,7 +29,7 @@ void jb_show_fn(const Fn *f) {
 	text_free(&text);
 }
 
-/* ---- the lines of calculus --------------------------------------------------------------------------------------- */
+/* ---- the lines of calculus ----------------------------------------------- */
 
 /* T stands for the dtype, #1 for the number in it. */
 static const struct Line {
@@ -42,41 +42,49 @@ static const struct Line {
 	{OP_EXP, "fn @exp(%0: T, %1: T) -> (T) { return %1 }"},
 	{OP_EXPM1, "fn @expm1(%0: T, %1: T) -> (T) { %2: T = add %1, #1 return %2 }"},
 	{OP_LOG, "fn @log(%0: T, %1: T) -> (T) { %2: T = div #1, %0 return %2 }"},
-	{OP_LOG1P, "fn @log1p(%0: T, %1: T) -> (T) { %2: T = add #1, %0 %3: T = div #1, %2 return %3 }"},
+	{OP_LOG1P,
+     "fn @log1p(%0: T, %1: T) -> (T) { %2: T = add #1, %0 %3: T = div #1, %2 return %3 }"},
 	{OP_SIN, "fn @sin(%0: T, %1: T) -> (T) { %2: T = cos %0 return %2 }"},
 	{OP_COS, "fn @cos(%0: T, %1: T) -> (T) { %2: T = sin %0 %3: T = neg %2 return %3 }"},
 	{OP_TAN, "fn @tan(%0: T, %1: T) -> (T) { %2: T = mul %1, %1 %3: T = add #1, %2 return %3 }"},
-	{OP_ASIN, "fn @asin(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = sub #1, %2 %4: T = sqrt %3 %5: T = div #1, "
-	          "%4 return %5 }"},
-	{OP_ACOS, "fn @acos(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = sub #1, %2 %4: T = sqrt %3 %5: T = div #-1, "
-	          "%4 return %5 }"},
-	{OP_ATAN, "fn @atan(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = add #1, %2 %4: T = div #1, %3 return %4 }"},
+	{OP_ASIN, "fn @asin(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = sub #1, %2 %4: T = sqrt "
+              "%3 %5: T = div #1, "
+              "%4 return %5 }"},
+	{OP_ACOS, "fn @acos(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = sub #1, %2 %4: T = sqrt "
+              "%3 %5: T = div #-1, "
+              "%4 return %5 }"},
+	{OP_ATAN, "fn @atan(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = add #1, %2 %4: T = div "
+              "#1, %3 return %4 }"},
 	{OP_SINH, "fn @sinh(%0: T, %1: T) -> (T) { %2: T = cosh %0 return %2 }"},
 	{OP_COSH, "fn @cosh(%0: T, %1: T) -> (T) { %2: T = sinh %0 return %2 }"},
 	{OP_TANH, "fn @tanh(%0: T, %1: T) -> (T) { %2: T = mul %1, %1 %3: T = sub #1, %2 return %3 }"},
-	{OP_ERF, "fn @erf(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = neg %2 %4: T = exp %3 %5: T = mul "
-	         "#1.1283791670955126, %4 "
-	         "return %5 }"},
-	{OP_DIV,
-	 "fn @div(%0: T, %1: T, %2: T) -> (T, T) { %3: T = div #1, %1 %4: T = div %2, %1 %5: T = neg %4 return %3, %5 }"},
-	{OP_POW,
-	 "fn @pow(%0: T, %1: T, %2: T) -> (T, T) { %3: T = sub %1, #1 %4: T = pow %0, %3 %5: T = mul %1, %4 %6: T = log %0 "
-	 "%7: T = mul %2, %6 return %5, %7 }"},
-	{OP_ATAN2, "fn @atan2(%0: T, %1: T, %2: T) -> (T, T) { %3: T = mul %0, %0 %4: T = mul %1, %1 %5: T = add %3, %4 "
-	           "%6: T = div %1, %5 "
-	           "%7: T = div %0, %5 %8: T = neg %7 return %6, %8 }"},
-	{OP_MAX,
-	 "fn @max(%0: T, %1: T, %2: T) -> (T, T) { %3: bool = lt %1, %0 %4: bool = eq %0, %1 %5: T = select %4, #0.5, #0 "
-	 "%6: T = select %3, #1, %5 %7: T = sub #1, %6 return %6, %7 }"},
-	{OP_MIN,
-	 "fn @min(%0: T, %1: T, %2: T) -> (T, T) { %3: bool = lt %0, %1 %4: bool = eq %0, %1 %5: T = select %4, #0.5, #0 "
-	 "%6: T = select %3, #1, %5 %7: T = sub #1, %6 return %6, %7 }"},
-	{OP_MOD, "fn @mod(%0: T, %1: T, %2: T) -> (T, T) { %3: T = floordiv %0, %1 %4: T = neg %3 return #1, %4 }"},
+	{OP_ERF,
+     "fn @erf(%0: T, %1: T) -> (T) { %2: T = mul %0, %0 %3: T = neg %2 %4: T = exp %3 %5: T = mul "
+     "#1.1283791670955126, %4 "
+     "return %5 }"},
+	{OP_DIV, "fn @div(%0: T, %1: T, %2: T) -> (T, T) { %3: T = div #1, %1 %4: T = div %2, %1 %5: T "
+             "= neg %4 return %3, %5 }"},
+	{OP_POW, "fn @pow(%0: T, %1: T, %2: T) -> (T, T) { %3: T = sub %1, #1 %4: T = pow %0, %3 %5: T "
+             "= mul %1, %4 %6: T = log %0 "
+             "%7: T = mul %2, %6 return %5, %7 }"},
+	{OP_ATAN2, "fn @atan2(%0: T, %1: T, %2: T) -> (T, T) { %3: T = mul %0, %0 %4: T = mul %1, %1 "
+               "%5: T = add %3, %4 "
+               "%6: T = div %1, %5 "
+               "%7: T = div %0, %5 %8: T = neg %7 return %6, %8 }"},
+	{OP_MAX, "fn @max(%0: T, %1: T, %2: T) -> (T, T) { %3: bool = lt %1, %0 %4: bool = eq %0, %1 "
+             "%5: T = select %4, #0.5, #0 "
+             "%6: T = select %3, #1, %5 %7: T = sub #1, %6 return %6, %7 }"},
+	{OP_MIN, "fn @min(%0: T, %1: T, %2: T) -> (T, T) { %3: bool = lt %0, %1 %4: bool = eq %0, %1 "
+             "%5: T = select %4, #0.5, #0 "
+             "%6: T = select %3, #1, %5 %7: T = sub #1, %6 return %6, %7 }"},
+	{OP_MOD, "fn @mod(%0: T, %1: T, %2: T) -> (T, T) { %3: T = floordiv %0, %1 %4: T = neg %3 "
+             "return #1, %4 }"},
 };
 
 static void put_number(char *out, size_t cap, const char *digits, Dtype d) {
 	double x = strtod(digits, NULL);
-	if (dtype_is_complex(d)) snprintf(out, cap, "complex(%.17g, 0.0)%s", x, d == DT_C64 ? ":c64" : "");
+	if (dtype_is_complex(d))
+		snprintf(out, cap, "complex(%.17g, 0.0)%s", x, d == DT_C64 ? ":c64" : "");
 	else snprintf(out, cap, x == floor(x) ? "%.1f%s" : "%.17g%s", x, d == DT_F32 ? ":f32" : "");
 }
 
@@ -119,7 +127,7 @@ void jb_free_lines(Ctx *c, void *state) {
 	free(all);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
 double jb_random_in(Test *t, double lo, double hi) {
 	t->random = t->random * 6364136223846793005u + 1442695040888963407u;
@@ -135,8 +143,12 @@ Tensor *jb_random_tensor(Test *t, const Fill *fill, Dtype d, uint32_t rank, cons
 		if (square && i / n % n == i % n) re += fill->diagonal * (1 + (double)(i % n) / 2);
 		switch (d) {
 		case DT_BOOL: ((bool *)x->data)[i] = jb_random_in(t, 0, 1) < 0.5; break;
-		case DT_I32: ((int32_t *)x->data)[i] = (int32_t)jb_random_in(t, 0, (double)fill->ints); break;
-		case DT_I64: ((int64_t *)x->data)[i] = (int64_t)jb_random_in(t, 0, (double)fill->ints); break;
+		case DT_I32:
+			((int32_t *)x->data)[i] = (int32_t)jb_random_in(t, 0, (double)fill->ints);
+			break;
+		case DT_I64:
+			((int64_t *)x->data)[i] = (int64_t)jb_random_in(t, 0, (double)fill->ints);
+			break;
 		case DT_F32: ((float *)x->data)[i] = (float)re; break;
 		case DT_F64: ((double *)x->data)[i] = re; break;
 		case DT_C64: ((float complex *)x->data)[i] = __builtin_complex((float)re, (float)im); break;
@@ -146,7 +158,8 @@ Tensor *jb_random_tensor(Test *t, const Fill *fill, Dtype d, uint32_t rank, cons
 	return x;
 }
 
-static const int64_t lengths[] = {3, 4, 2, 5, 2, 3, 2, 3, 2, 3, 2, 3}; /* of the symbols of a case, in order */
+/* of the symbols of a case, in order */
+static const int64_t lengths[] = {3, 4, 2, 5, 2, 3, 2, 3, 2, 3, 2, 3};
 
 static void shape_of(Test *t, const Type *ty, int64_t *shape) {
 	for (uint32_t k = 0; k < ty->rank; k++)
@@ -164,7 +177,8 @@ Value jb_random_value(Test *t, const Fill *fill, const Type *ty, int64_t lanes) 
 
 Value jb_lane_of(Test *t, Value batched, int64_t lane) {
 	Tensor *x = value_to_tensor(t->c, batched);
-	Tensor *view = tensor_view(t->c, x, x->rank - 1u, x->shape + 1, x->stride + 1, lane * x->stride[0]);
+	Tensor *view =
+		tensor_view(t->c, x, x->rank - 1u, x->shape + 1, x->stride + 1, lane * x->stride[0]);
 	tensor_unref(x);
 	if (!view->rank) { /* scalars are unboxed */
 		Tensor *own = tensor_copy(t->c, view);
@@ -178,11 +192,13 @@ double complex jb_element(const Tensor *x, const int64_t *index) {
 	int64_t at = 0;
 	double complex z;
 	for (uint32_t k = 0; k < x->rank; k++) at += index[k] * x->stride[k];
-	scalar_convert((Dtype)x->dtype, x->data + at * (int64_t)dtype_size((Dtype)x->dtype), DT_C128, &z);
+	scalar_convert((Dtype)x->dtype, x->data + at * (int64_t)dtype_size((Dtype)x->dtype), DT_C128,
+	               &z);
 	return z;
 }
 
-/* Largest difference relative to the largest jb_number (or 1), INFINITY when the shapes differ. */
+/* Largest difference relative to the largest jb_number (or 1), INFINITY when
+ * the shapes differ. */
 double jb_difference(Test *t, Value a, Value b) {
 	if (!value_is_array(a) || !value_is_array(b)) return value_identical(a, b) ? 0 : INFINITY;
 	Tensor *x = value_to_tensor(t->c, a), *y = value_to_tensor(t->c, b);
@@ -223,7 +239,7 @@ bool jb_run(Test *t, Fn *f, const Value *args, Value *results) {
 	return good;
 }
 
-/* ---- the transforms, protected ----------------------------------------------------------------------------------- */
+/* ---- the transforms, protected ------------------------------------------- */
 
 void jb_ask_jet(Ctx *c, void *ud) {
 	Ask *q = ud;
@@ -253,7 +269,8 @@ Fn *jb_protected(Test *t, void (*ask)(Ctx *, void *), Ask *q) {
 }
 
 Fn *jb_jet_of(Test *t, Fn *f, uint32_t order, const bool *active, bool *flags) {
-	Fn *out = jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = order, .mask = active, .flags = flags});
+	Fn *out =
+		jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = order, .mask = active, .flags = flags});
 	if (!out) jb_show_diags(t);
 	return out;
 }

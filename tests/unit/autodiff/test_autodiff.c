@@ -1,6 +1,8 @@
-/* test_autodiff.c - derivatives of every primitive that has a rule, to second order, and the stated conventions; costs.
+/* test_autodiff.c - derivatives of every primitive that has a rule, to second
+ * order, and the stated conventions; costs.
  *
- * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests by name.
+ * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0
+ * when nothing failed. An argument chooses tests by name.
  */
 #include "autodiff/core/rules.h"
 #include "tests/unit/autodiff/derivative_check.h"
@@ -8,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- element-wise primitives ------------------------------------------------------------------------------------- */
+/* ---- element-wise primitives --------------------------------------------- */
 
 static void domain(Op op, double *lo, double *hi) {
 	double margin = 0.2 * (prims[op].hi - prims[op].lo);
@@ -30,7 +32,8 @@ static void test_elementwise(T *t) {
 			Dtype d = is_complex ? DT_C128 : DT_F64;
 			Dim n = sym(t, "n");
 			Ref x[2];
-			for (int k = 0; k < p->nargs; k++) x[k] = build_param(t->b, type_tensor(t->c, d, 1, &n), 0);
+			for (int k = 0; k < p->nargs; k++)
+				x[k] = build_param(t->b, type_tensor(t->c, d, 1, &n), 0);
 			Ref y = build(t->b, op, (uint32_t)p->nargs, x, 0, NULL);
 			Value args[2];
 			double lo, hi;
@@ -59,14 +62,16 @@ static void test_f32(T *t) {
 	begin(t, "f32");
 	Dim n = sym(t, "n");
 	Ref x = param(t, type_tensor(t->c, DT_F32, 1, &n), "x"), y = param(t, vec(t, n), "y");
-	Ref z = mul(t->b, build1(t->b, OP_SIN, x), build_convert(t->b, build1(t->b, OP_EXP, y), DT_F32));
+	Ref z =
+		mul(t->b, build1(t->b, OP_SIN, x), build_convert(t->b, build1(t->b, OP_EXP, y), DT_F32));
 	Ref wide = add(t->b, build_convert(t->b, z, DT_F64), y);
 	int64_t length = 4;
 	Value args[2] = {array(t, DT_F32, 1, &length, -1, 1), array(t, DT_F64, 1, &length, -1, 1)};
 	check_all(t, end(t, 2, (Ref[]){z, wide}), 2, args, 1, &coarse);
 }
 
-/* Ties share, the corner of abs has slope 0, integers and bools have no tangent. */
+/* Ties share, the corner of abs has slope 0, integers and bools have no
+ * tangent. */
 static void test_conventions(T *t) {
 	Builder *b;
 	begin(t, "conventions");
@@ -74,14 +79,19 @@ static void test_conventions(T *t) {
 	Ref x = param(t, num(t), "x"), y = param(t, num(t), "y"), v = param(t, vec(t, len(t, 4)), "v");
 	Ref whole = build_convert(b, build_convert(b, x, DT_I64), DT_F64);
 	Ref less = build_convert(b, build2(b, OP_LT, x, y), DT_F64);
-	Ref results[7] = {build2(b, OP_MAX, x, y), build2(b, OP_MIN, x, y), build1(b, OP_ABS, sub(b, x, y)), add(b, whole, less),
-	                  build_reduce(b, OP_REDUCE_MAX, v, 1, (int[]){0}), mul(b, build1(b, OP_STOP, x), x), build_f64(b, 3)};
+	Ref results[7] = {build2(b, OP_MAX, x, y),
+	                  build2(b, OP_MIN, x, y),
+	                  build1(b, OP_ABS, sub(b, x, y)),
+	                  add(b, whole, less),
+	                  build_reduce(b, OP_REDUCE_MAX, v, 1, (int[]){0}),
+	                  mul(b, build1(b, OP_STOP, x), x),
+	                  build_f64(b, 3)};
 	Fn *f = end(t, 7, results);
 	bool active[3] = {true, true, true}, moves[7];
 	Fn *jvp = ad_jvp(t->c, f, active, moves);
 	CHECK(t, moves[0] && moves[1] && moves[2] && !moves[3] && moves[4] && moves[5] && !moves[6]);
-	Value args[6] = {value_f64(2), value_f64(2), numbers(t, 4, (double[]){1, 5, 5, -2}), value_f64(1), value_f64(3),
-	                 numbers(t, 4, (double[]){10, 20, 40, 80})};
+	Value args[6] = {value_f64(2), value_f64(2), numbers(t, 4, (double[]){1, 5, 5, -2}),
+	                 value_f64(1), value_f64(3), numbers(t, 4, (double[]){10, 20, 40, 80})};
 	Value out[12];
 	if (run(t, jvp, args, out)) {
 		CHECK(t, out[7].f == 2); /* (1 + 3) / 2 */
@@ -92,7 +102,9 @@ static void test_conventions(T *t) {
 		release(12, out);
 	}
 	Fn *back = reverse_of(t, f, active);
-	Value in[8] = {args[0], args[1], args[2], value_f64(1), value_f64(0), value_f64(0), value_f64(4), value_f64(0)}, ct[3];
+	Value in[8] = {args[0],      args[1],      args[2],      value_f64(1),
+	               value_f64(0), value_f64(0), value_f64(4), value_f64(0)},
+		  ct[3];
 	if (run(t, back, in, ct)) {
 		double g[4];
 		CHECK(t, ct[0].f == 0.5 && ct[1].f == 0.5);
@@ -105,7 +117,7 @@ static void test_conventions(T *t) {
 	fn_unref(f);
 }
 
-/* ---- structural primitives --------------------------------------------------------------------------------------- */
+/* ---- structural primitives ----------------------------------------------- */
 
 static void test_shapes(T *t) {
 	Builder *b;
@@ -114,7 +126,8 @@ static void test_shapes(T *t) {
 	Dim n = sym(t, "n");
 	Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, n), "y");
 	Ref r = build_select(b, build2(b, OP_LT, x, y), mul(b, x, x), build1(b, OP_SIN, y));
-	Value args[3] = {numbers(t, 3, (double[]){1, 0.2, -0.5}), numbers(t, 3, (double[]){0.5, 0.7, 0.1})};
+	Value args[3] = {numbers(t, 3, (double[]){1, 0.2, -0.5}),
+	                 numbers(t, 3, (double[]){0.5, 0.7, 0.1})};
 	check_all(t, end1(t, r), 2, args, 2, &usual);
 
 	begin(t, "broadcast");
@@ -124,7 +137,8 @@ static void test_shapes(T *t) {
 	y = param(t, mat(t, len(t, 1), n), "y");
 	Ref s = param(t, num(t), "s");
 	Dim shape[3] = {len(t, 2), len(t, 3), n};
-	r = mul(b, build_broadcast(b, x, 3, shape, (int[]){2}), build_broadcast(b, y, 3, shape, (int[]){1, 2}));
+	r = mul(b, build_broadcast(b, x, 3, shape, (int[]){2}),
+	        build_broadcast(b, y, 3, shape, (int[]){1, 2}));
 	r = add(b, r, build_broadcast_scalar(b, build1(b, OP_EXP, s), ref_type(build_fn(b), r)));
 	Value three[3] = {vector(t, 4, -1, 1), matrix(t, 1, 4), number(t, -1, 1)};
 	check_all(t, end1(t, r), 3, three, 2, &usual);
@@ -135,7 +149,8 @@ static void test_shapes(T *t) {
 	Dim m = sym(t, "m");
 	x = param(t, mat(t, n, m), "x");
 	Dim flat = dim_mul(t->c, n, m);
-	r = build_reshape(b, build_transpose(b, mul(b, x, build1(b, OP_COS, x)), (int[]){1, 0}), 1, &flat);
+	r = build_reshape(b, build_transpose(b, mul(b, x, build1(b, OP_COS, x)), (int[]){1, 0}), 1,
+	                  &flat);
 	args[0] = matrix(t, 3, 5);
 	check_all(t, end1(t, r), 1, args, 2, &usual);
 
@@ -144,8 +159,10 @@ static void test_shapes(T *t) {
 	n = sym(t, "n");
 	x = param(t, mat(t, n, len(t, 6)), "x");
 	Dim zero = len(t, 0);
-	r = build_slice(b, mul(b, x, x), (Dim[]){zero, len(t, 5)}, (Dim[]){n, len(t, 3)}, (int64_t[]){1, -2});
-	Ref p = build_pad(b, r, (Dim[]){len(t, 1), zero}, (Dim[]){dim_add(t->c, n, len(t, 2)), len(t, 7)}, (int64_t[]){1, 3});
+	r = build_slice(b, mul(b, x, x), (Dim[]){zero, len(t, 5)}, (Dim[]){n, len(t, 3)},
+	                (int64_t[]){1, -2});
+	Ref p = build_pad(b, r, (Dim[]){len(t, 1), zero},
+	                  (Dim[]){dim_add(t->c, n, len(t, 2)), len(t, 7)}, (int64_t[]){1, 3});
 	args[0] = matrix(t, 4, 6);
 	check_all(t, end(t, 2, (Ref[]){p, build1(b, OP_SIN, r)}), 1, args, 2, &usual);
 
@@ -153,9 +170,14 @@ static void test_shapes(T *t) {
 	b = t->b;
 	n = sym(t, "n");
 	x = param(t, mat(t, n, len(t, 6)), "x");
-	r = build_slice(b, mul(b, x, x), (Dim[]){len(t, 1), zero}, (Dim[]){dim_sub(t->c, n, len(t, 2)), len(t, 3)}, (int64_t[]){1, 2});
-	Ref written = build_update(b, build1(b, OP_SIN, x), r, (Dim[]){zero, len(t, 5)}, (int64_t[]){1, -2});
-	Ref moved = build_update(b, written, build_slice(b, written, (Dim[]){len(t, 1), zero}, (Dim[]){dim_sub(t->c, n, len(t, 1)), len(t, 6)}, NULL), (Dim[]){zero, zero}, NULL);
+	r = build_slice(b, mul(b, x, x), (Dim[]){len(t, 1), zero},
+	                (Dim[]){dim_sub(t->c, n, len(t, 2)), len(t, 3)}, (int64_t[]){1, 2});
+	Ref written =
+		build_update(b, build1(b, OP_SIN, x), r, (Dim[]){zero, len(t, 5)}, (int64_t[]){1, -2});
+	Ref moved = build_update(b, written,
+	                         build_slice(b, written, (Dim[]){len(t, 1), zero},
+	                                     (Dim[]){dim_sub(t->c, n, len(t, 1)), len(t, 6)}, NULL),
+	                         (Dim[]){zero, zero}, NULL);
 	args[0] = matrix(t, 5, 6);
 	check_all(t, end(t, 2, (Ref[]){mul(b, moved, moved), written}), 1, args, 2, &usual);
 
@@ -179,7 +201,8 @@ static void test_shapes(T *t) {
 	Ref z = param(t, vectors, "z");
 	x = param(t, vec(t, n), "x");
 	Ref w = mul(b, build1(b, OP_CONJ, z), build_convert(b, x, DT_C128));
-	Ref parts[3] = {mul(b, build1(b, OP_REAL, w), build1(b, OP_IMAG, z)), build_convert(b, mul(b, w, z), DT_F64), mul(b, w, w)};
+	Ref parts[3] = {mul(b, build1(b, OP_REAL, w), build1(b, OP_IMAG, z)),
+	                build_convert(b, mul(b, w, z), DT_F64), mul(b, w, w)};
 	int64_t length = 3;
 	args[0] = array(t, DT_C128, 1, &length, -1, 1);
 	args[1] = vector(t, 3, -1, 1);
@@ -190,8 +213,7 @@ static void test_indexing(T *t) {
 	Builder *b;
 	static const int64_t index[4] = {2, 0, 2, 1};
 	for (int k = 0; k < 3; k++) {
-		begin(t, k == 0 ? "gather" : k == 1 ? "scatter_add"
-		                                    : "scatter_set");
+		begin(t, k == 0 ? "gather" : k == 1 ? "scatter_add" : "scatter_set");
 		b = t->b;
 		Dim n = sym(t, "n");
 		Ref x = param(t, mat(t, n, len(t, 3)), "x"), u = param(t, mat(t, n, len(t, 4)), "u");
@@ -203,11 +225,13 @@ static void test_indexing(T *t) {
 		check_all(t, end1(t, mul(b, r, r)), 2, args, 2, &usual);
 	}
 	for (int k = 0; k < 3; k++) {
-		begin(t, k == 0 ? "gather, batched" : k == 1 ? "scatter_add, batched"
-		                                             : "scatter_set, batched");
+		begin(t, k == 0   ? "gather, batched"
+		         : k == 1 ? "scatter_add, batched"
+		                  : "scatter_set, batched");
 		b = t->b;
 		Dim n = sym(t, "n");
-		Ref x = param(t, mat(t, len(t, 2), n), "x"), u = param(t, mat(t, len(t, 2), len(t, 2)), "u");
+		Ref x = param(t, mat(t, len(t, 2), n), "x"),
+			u = param(t, mat(t, len(t, 2), len(t, 2)), "u");
 		Tensor *flat = tensor_new(t->c, DT_I64, 2, (int64_t[]){2, 2});
 		memcpy(flat->data, index, sizeof index);
 		Ref i = constant(t, value_from_tensor(flat));
@@ -244,7 +268,8 @@ static void test_reductions(T *t) {
 			Dim dims[3] = {len(t, 2), n, len(t, 3)};
 			Ref x = param(t, type_tensor(t->c, DT_F64, 3, dims), "x");
 			static const int axes[3][2] = {{1, 0}, {0, 2}, {2, 0}};
-			Ref y = build_reduce(b, ops[k].op, build1(b, OP_SIN, x), which == 1 ? 2 : 1, axes[which]);
+			Ref y =
+				build_reduce(b, ops[k].op, build1(b, OP_SIN, x), which == 1 ? 2 : 1, axes[which]);
 			Value args[1] = {array(t, DT_F64, 3, (int64_t[]){2, 4, 3}, -1.2, 1.2)};
 			check_all(t, end1(t, mul(b, y, y)), 1, args, 2, &usual);
 		}
@@ -253,9 +278,12 @@ static void test_reductions(T *t) {
 	begin(t, "products with zeros");
 	b = t->b;
 	Ref x = param(t, vec(t, len(t, 4)), "x"), y = param(t, vec(t, len(t, 4)), "y");
-	Ref r[4] = {build_reduce(b, OP_REDUCE_PROD, x, 1, (int[]){0}), build_reduce(b, OP_REDUCE_PROD, y, 1, (int[]){0}),
-	            with_ints(t, OP_CUMPROD, x, 2, (int64_t[]){0, 0}), with_ints(t, OP_CUMPROD, y, 2, (int64_t[]){0, 1})};
-	Value args[2] = {numbers(t, 4, (double[]){2, 0, 0.5, 3}), numbers(t, 4, (double[]){0, 1, 0, -2})};
+	Ref r[4] = {build_reduce(b, OP_REDUCE_PROD, x, 1, (int[]){0}),
+	            build_reduce(b, OP_REDUCE_PROD, y, 1, (int[]){0}),
+	            with_ints(t, OP_CUMPROD, x, 2, (int64_t[]){0, 0}),
+	            with_ints(t, OP_CUMPROD, y, 2, (int64_t[]){0, 1})};
+	Value args[2] = {numbers(t, 4, (double[]){2, 0, 0.5, 3}),
+	                 numbers(t, 4, (double[]){0, 1, 0, -2})};
 	check_all(t, end(t, 4, r), 2, args, 3, &usual);
 
 	for (int k = 0; k < 4; k++) {
@@ -263,7 +291,8 @@ static void test_reductions(T *t) {
 		b = t->b;
 		Dim n = sym(t, "n");
 		x = param(t, mat(t, n, len(t, 3)), "x");
-		y = with_ints(t, k < 2 ? OP_CUMSUM : OP_CUMPROD, build1(b, OP_SIN, x), 2, (int64_t[]){k & 1, k & 1});
+		y = with_ints(t, k < 2 ? OP_CUMSUM : OP_CUMPROD, build1(b, OP_SIN, x), 2,
+		              (int64_t[]){k & 1, k & 1});
 		args[0] = matrix(t, 4, 3);
 		check_all(t, end1(t, mul(b, y, y)), 1, args, 2, &usual);
 	}
@@ -276,9 +305,11 @@ static void test_contractions(T *t) {
 		Builder *b = t->b;
 		Dim n = sym(t, "n"), m = sym(t, "m");
 		Dim left[4] = {m, len(t, 2), n, len(t, 3)}, right[4] = {n, len(t, 3), len(t, 4), len(t, 2)};
-		Ref x = param(t, type_tensor(t->c, d, 4, left), "x"), y = param(t, type_tensor(t->c, d, 4, right), "y");
+		Ref x = param(t, type_tensor(t->c, d, 4, left), "x"),
+			y = param(t, type_tensor(t->c, d, 4, right), "y");
 		Ref z = build_dot(b, x, y, 2, (int[]){3, 2}, (int[]){1, 0}, 1, (int[]){1}, (int[]){3});
-		Value args[2] = {array(t, d, 4, (int64_t[]){2, 2, 3, 3}, -1, 1), array(t, d, 4, (int64_t[]){3, 3, 4, 2}, -1, 1)};
+		Value args[2] = {array(t, d, 4, (int64_t[]){2, 2, 3, 3}, -1, 1),
+		                 array(t, d, 4, (int64_t[]){3, 3, 4, 2}, -1, 1)};
 		check_all(t, end1(t, mul(b, z, z)), 2, args, 2, &usual);
 
 		begin(t, is_complex ? "matmul, complex" : "matmul");
@@ -289,7 +320,8 @@ static void test_contractions(T *t) {
 		Ref v = build_matmul(b, x, y);
 		args[0] = array(t, d, 2, (int64_t[]){2, 3}, -1, 1);
 		args[1] = array(t, d, 1, (int64_t[]){3}, -1, 1);
-		check_all(t, end(t, 2, (Ref[]){build_matmul(b, v, x), build_matmul(b, y, y)}), 2, args, 2, &usual);
+		check_all(t, end(t, 2, (Ref[]){build_matmul(b, v, x), build_matmul(b, y, y)}), 2, args, 2,
+		          &usual);
 	}
 	for (int inverse = 0; inverse < 2; inverse++) {
 		begin(t, inverse ? "inverse fft" : "fft");
@@ -302,16 +334,19 @@ static void test_contractions(T *t) {
 	}
 }
 
-/* ---- factorisations ---------------------------------------------------------------------------------------------- */
+/* ---- factorisations ------------------------------------------------------ */
 
-/* x x^H + n I: positive definite, with well separated eigenvalues for most x. */
+/* x x^H + n I: positive definite, with well separated eigenvalues for most x.
+ */
 static Ref definite(T *t, Ref x) {
 	Builder *b = t->b;
 	Type ty = *ref_ty(build_fn(b), x);
 	Ref h = build_transpose(b, x, (int[]){1, 0});
 	if (dtype_is_complex((Dtype)ty.dtype)) h = build1(b, OP_CONJ, h);
-	Ref row = build_broadcast(b, build_iota(b, DT_I64, ty.dims[0]), 2, (Dim[]){ty.dims[0], ty.dims[0]}, (int[]){0});
-	Ref column = build_broadcast(b, build_iota(b, DT_I64, ty.dims[0]), 2, (Dim[]){ty.dims[0], ty.dims[0]}, (int[]){1});
+	Ref row = build_broadcast(b, build_iota(b, DT_I64, ty.dims[0]), 2,
+	                          (Dim[]){ty.dims[0], ty.dims[0]}, (int[]){0});
+	Ref column = build_broadcast(b, build_iota(b, DT_I64, ty.dims[0]), 2,
+	                             (Dim[]){ty.dims[0], ty.dims[0]}, (int[]){1});
 	Ref eye = build_convert(b, build2(b, OP_EQ, row, column), (Dtype)ty.dtype);
 	return add(b, build_matmul(b, x, h), add(b, eye, eye));
 }
@@ -342,7 +377,8 @@ static void test_factorisations(T *t) {
 		args[0] = array(t, d, 2, (int64_t[]){3, 3}, -1, 1);
 		check_all(t, end1(t, y), 1, args, 2, &looser);
 
-		begin(t, is_complex ? "cholesky of a lower triangle, complex" : "cholesky of a lower triangle");
+		begin(t, is_complex ? "cholesky of a lower triangle, complex"
+		                    : "cholesky of a lower triangle");
 		x = param(t, type_tensor(t->c, d, 2, (Dim[]){len(t, 2), len(t, 2)}), "x");
 		y = build(t->b, OP_CHOLESKY, 1, &x, 0, NULL);
 		if (is_complex) {
@@ -381,24 +417,33 @@ static void test_factorisations(T *t) {
 		begin(t, is_complex ? "eig, complex" : "eig");
 		x = param(t, type_tensor(t->c, d, 2, (Dim[]){len(t, 3), len(t, 3)}), "x");
 		build(t->b, OP_EIG, 1, &x, 0, out);
-		/* of a real matrix LAPACK may turn a vector round from one point to the next */
+		/* of a real matrix LAPACK may turn a vector round from one point to the
+		 * next */
 		Ref vectors = out[1], weighted = mul(t->b, vectors, in_columns(t, out[0], vectors));
-		out[2] = build_matmul(t->b, weighted, build1(t->b, OP_CONJ, build_transpose(t->b, vectors, (int[]){1, 0})));
+		out[2] = build_matmul(t->b, weighted,
+		                      build1(t->b, OP_CONJ, build_transpose(t->b, vectors, (int[]){1, 0})));
 		if (!is_complex) out[1] = squares(t, vectors);
 		args[0] = array(t, d, 2, (int64_t[]){3, 3}, -1, 1);
 		check_all(t, end(t, 3, out), 1, args, 2, &looser);
 
 		for (int wide = 0; wide < 2; wide++) {
 			begin(t, is_complex ? "svd, complex" : "svd");
-			x = param(t, type_tensor(t->c, d, 2, (Dim[]){len(t, wide ? 3 : 4), len(t, wide ? 4 : 3)}), "x");
+			x = param(t,
+			          type_tensor(t->c, d, 2, (Dim[]){len(t, wide ? 3 : 4), len(t, wide ? 4 : 3)}),
+			          "x");
 			build(t->b, OP_SVD, 1, &x, 0, out);
-			/* u_i conj(v_j) summed over k with weights does not depend on the phase that u and v share */
+			/* u_i conj(v_j) summed over k with weights does not depend on the
+			 * phase that u and v share */
 			Ref scaled_u = mul(t->b, out[0], build_convert(t->b, in_columns(t, out[1], out[0]), d));
 			Ref vh = build_transpose(t->b, out[2], (int[]){1, 0});
 			if (is_complex) vh = build1(t->b, OP_CONJ, vh);
-			Ref polar = build_matmul(t->b, out[0], vh), square = build_matmul(t->b, mul(t->b, scaled_u, scaled_u), mul(t->b, vh, vh));
+			Ref polar = build_matmul(t->b, out[0], vh),
+				square = build_matmul(t->b, mul(t->b, scaled_u, scaled_u), mul(t->b, vh, vh));
 			args[0] = array(t, d, 2, (int64_t[]){wide ? 3 : 4, wide ? 4 : 3}, -1, 1);
-			check_all(t, end(t, 5, (Ref[]){out[1], squares(t, out[0]), squares(t, out[2]), polar, square}), 1, args, 2, &looser);
+			check_all(
+				t,
+				end(t, 5, (Ref[]){out[1], squares(t, out[0]), squares(t, out[2]), polar, square}),
+				1, args, 2, &looser);
 		}
 		for (int64_t k = 0; k < 8; k++) {
 			begin(t, is_complex ? "trisolve, complex" : "trisolve");
@@ -411,7 +456,9 @@ static void test_factorisations(T *t) {
 			args[1] = array(t, d, 2, (int64_t[]){3, 2}, -1, 1);
 			check_all(t, end1(t, solved), 2, args, 2, &looser);
 		}
-		for (int adjoint = 0; adjoint < 2; adjoint++) { /* the derivatives are by the matrix and the right side, not by the factors */
+		/* the derivatives are by the matrix and the right side, not by the
+		 * factors */
+		for (int adjoint = 0; adjoint < 2; adjoint++) {
 			begin(t, is_complex ? "solved, complex" : "solved");
 			n = sym(t, "n");
 			x = param(t, type_tensor(t->c, d, 2, (Dim[]){n, n}), "a");
@@ -429,7 +476,8 @@ static void test_factorisations(T *t) {
 	build(t->b, OP_LU, 1, &wide, 0, factors);
 	expect_error(t, end1(t, factors[0]), false, E_NO_RULE, "square matrices only", __LINE__);
 
-	/* Equal eigenvalues: what does not depend on the basis chosen is differentiated rightly. */
+	/* Equal eigenvalues: what does not depend on the basis chosen is
+	 * differentiated rightly. */
 	begin(t, "eigh of the identity");
 	Ref x = param(t, mat(t, len(t, 3), len(t, 3)), "x"), out[2];
 	build(t->b, OP_EIGH, 1, &x, 0, out);
@@ -463,10 +511,14 @@ static void test_many_matrices(T *t) {
 		Ref x = param(t, type_tensor(t->c, DT_F64, 3, dims), "x"), out[3] = {0};
 		/* symmetric, and diagonally dominant, with distinct eigenvalues */
 		Ref turned = build_transpose(b, x, (int[]){0, 2, 1});
-		Value shift = array(t, DT_F64, 2, (int64_t[]){3, 3}, 0, 0), diagonal = shaped(t, shift, (double[]){4, 0, 0, 0, 6, 0, 0, 0, 9});
+		Value shift = array(t, DT_F64, 2, (int64_t[]){3, 3}, 0, 0),
+			  diagonal = shaped(t, shift, (double[]){4, 0, 0, 0, 6, 0, 0, 0, 9});
 		value_unref(shift);
-		Ref a = add(b, add(b, x, turned), build_broadcast(b, constant(t, diagonal), 3, dims, (int[]){1, 2}));
-		if (ops[k] == OP_TRISOLVE) build(b, OP_TRISOLVE, 2, (Ref[]){a, x}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), out);
+		Ref a = add(b, add(b, x, turned),
+		            build_broadcast(b, constant(t, diagonal), 3, dims, (int[]){1, 2}));
+		if (ops[k] == OP_TRISOLVE)
+			build(b, OP_TRISOLVE, 2, (Ref[]){a, x}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3),
+			      out);
 		else build(b, ops[k], 1, &a, 0, out);
 		uint32_t m = 1;
 		if (ops[k] == OP_QR) m = 2;
@@ -485,8 +537,10 @@ static void test_partly(T *t) {
 	for (int side = 0; side < 2; side++) {
 		begin(t, "one operand of two");
 		Builder *b = t->b;
-		Ref x = param(t, mat(t, len(t, 3), len(t, 3)), "x"), i = constant(t, integers(t, 3, (int64_t[]){2, 0, 2}));
-		Ref k = constant(t, matrix(t, 3, 3)), row = constant(t, vector(t, 3, 1, 2)), xr = first_of(t, x);
+		Ref x = param(t, mat(t, len(t, 3), len(t, 3)), "x"),
+			i = constant(t, integers(t, 3, (int64_t[]){2, 0, 2}));
+		Ref k = constant(t, matrix(t, 3, 3)), row = constant(t, vector(t, 3, 1, 2)),
+			xr = first_of(t, x);
 		Ref p = side ? k : x, q = side ? x : k, out[10];
 		int64_t words[3] = {1, 0, 1};
 		out[0] = add(b, p, q);
@@ -504,7 +558,8 @@ static void test_partly(T *t) {
 	}
 }
 
-/* A function that is not linear in its operand is refused when it is to be run backwards, whatever it is. */
+/* A function that is not linear in its operand is refused when it is to be run
+ * backwards, whatever it is. */
 static void run_transpose(Ctx *c, void *arg) { ad_transpose(c, arg, 0); }
 
 static void refused(T *t, Ref y) {
@@ -524,7 +579,8 @@ static void test_not_linear(T *t) {
 		begin(t, p->name);
 		if (p->elementwise && (p->kinds & KIND_R) && p->deriv != DERIV_LINEAR) {
 			x = param(t, num(t), "x");
-			refused(t, build(t->b, op, (uint32_t)p->nargs, (Ref[]){x, build1(t->b, OP_NEG, x)}, 0, NULL));
+			refused(t, build(t->b, op, (uint32_t)p->nargs, (Ref[]){x, build1(t->b, OP_NEG, x)}, 0,
+			                 NULL));
 			continue;
 		}
 		x = param(t, mat(t, len(t, 3), len(t, 3)), "x");
@@ -543,15 +599,22 @@ static void test_not_linear(T *t) {
 			refused(t, out[0]);
 			break;
 		case OP_DOT: refused(t, build_matmul(t->b, x, x)); break;
-		case OP_TRISOLVE: refused(t, build(t->b, op, 2, (Ref[]){x, x}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL)); break;
-		case OP_ARGMAX: refused(t, build_convert(t->b, with_ints(t, op, x, 1, (int64_t[]){0}), DT_F64)); break;
-		case OP_CONVERT: refused(t, build_convert(t->b, build_convert(t->b, x, DT_I64), DT_F64)); break;
+		case OP_TRISOLVE:
+			refused(t, build(t->b, op, 2, (Ref[]){x, x}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3),
+			                 NULL));
+			break;
+		case OP_ARGMAX:
+			refused(t, build_convert(t->b, with_ints(t, op, x, 1, (int64_t[]){0}), DT_F64));
+			break;
+		case OP_CONVERT:
+			refused(t, build_convert(t->b, build_convert(t->b, x, DT_I64), DT_F64));
+			break;
 		default: build_abandon(t->b);
 		}
 	}
 }
 
-/* ---- costs ------------------------------------------------------------------------------------------------------- */
+/* ---- costs --------------------------------------------------------------- */
 
 static double operations(T *t, Fn *f, const Value *args) {
 	Value *out = calloc(fn_nresults(f) + 1, sizeof *out);
@@ -565,7 +628,8 @@ static void test_cost(T *t) {
 	begin(t, "cost");
 	Builder *b = t->b;
 	Dim n = sym(t, "n"), m = sym(t, "m");
-	Ref x = param(t, mat(t, n, m), "x"), y = param(t, mat(t, m, n), "y"), z = build_matmul(b, x, y), p[2], r;
+	Ref x = param(t, mat(t, n, m), "x"), y = param(t, mat(t, m, n), "y"), z = build_matmul(b, x, y),
+		p[2], r;
 	TypeId types[2] = {type_scalar(t->c, DT_I64), mat(t, n, n)};
 	OpenRegion *open = build_region_begin(b, 2, types, p);
 	Ref w = build1(b, OP_TANH, build_matmul(b, p[1], z));
@@ -615,49 +679,68 @@ static void test_costs(T *t) {
 		AttrId attr = rows[k].nwords ? attr_intern(t->c, rows[k].words, rows[k].nwords) : 0;
 		build(t->b, rows[k].op, 1, &x, attr, out);
 		double cost = cost_of(t, rows[k].nresults, out);
-		check_at(t, fabs(cost - rows[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g", cost, rows[k].expected);
+		check_at(t, fabs(cost - rows[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g",
+		         cost, rows[k].expected);
 	}
 	static const struct {
 		Op op;
 		double expected;
-	} square[] = {{OP_CHOLESKY, 512 / 3.0}, {OP_EIGH, 9 * 512}, {OP_EIG, 25 * 512}, {OP_QR, 4 * 512 - 4 * 512 / 3.0}};
+	} square[] = {{OP_CHOLESKY, 512 / 3.0},
+	              {OP_EIGH, 9 * 512},
+	              {OP_EIG, 25 * 512},
+	              {OP_QR, 4 * 512 - 4 * 512 / 3.0}};
 	for (size_t k = 0; k < sizeof square / sizeof *square; k++) {
 		begin(t, prims[square[k].op].name);
 		Dim n = sym(t, "n");
 		Ref x = param(t, mat(t, n, n), "x"), out[3];
 		build(t->b, square[k].op, 1, &x, 0, out);
 		double cost = cost_of(t, 1, out);
-		check_at(t, fabs(cost - square[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g", cost, square[k].expected);
+		check_at(t, fabs(cost - square[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g",
+		         cost, square[k].expected);
 	}
 	begin(t, "control");
 	Builder *b = t->b;
 	Dim n = sym(t, "n"), k = sym(t, "k"), two = len(t, 2);
 	Ref x = param(t, vec(t, n), "x"), c = param(t, type_scalar(t->c, DT_BOOL), "c"), p[2], r;
-	Ref z = param(t, type_tensor(t->c, DT_C128, 1, &n), "z"), seed = param(t, type_tensor(t->c, DT_I64, 1, &two), "seed"), bits[2];
+	Ref z = param(t, type_tensor(t->c, DT_C128, 1, &n), "z"),
+		seed = param(t, type_tensor(t->c, DT_I64, 1, &two), "seed"), bits[2];
 	Ref m = param(t, mat(t, n, n), "m");
 	OpenRegion *open = build_region_begin(b, 0, NULL, NULL);
 	RegionId yes = build_region_end(b, open, 1, (Ref[]){build1(b, OP_SIN, mul(b, x, x))}); /* 16 */
 	open = build_region_begin(b, 0, NULL, NULL);
 	RegionId no = build_region_end(b, open, 1, (Ref[]){build1(b, OP_COS, x)}); /* 8 */
 	build_if(b, c, yes, no, &r);
-	Ref f = with_ints(t, OP_FFT, z, 2, (int64_t[]){0, 0});                                                           /* 5 * 8 * 3 */
-	build(b, OP_RANDOM, 1, &seed, attr_intern(t->c, (int64_t[]){1, n}, 2), bits);                                    /* 8 */
-	Ref some = build(b, OP_NONZERO, 1, (Ref[]){build2(b, OP_LT, x, r)}, attr_intern(t->c, (int64_t[]){k}, 1), NULL); /* 8 */
+	/* 5 * 8 * 3 */
+	Ref f = with_ints(t, OP_FFT, z, 2, (int64_t[]){0, 0});
+	/* 8 */
+	build(b, OP_RANDOM, 1, &seed, attr_intern(t->c, (int64_t[]){1, n}, 2), bits);
+	/* 8 */
+	Ref some = build(b, OP_NONZERO, 1, (Ref[]){build2(b, OP_LT, x, r)},
+	                 attr_intern(t->c, (int64_t[]){k}, 1), NULL);
 	Ref picked = build1(b, OP_TAN, build_gather(b, x, some, 0, 0));
 	/* ... of unknown length: 1 */
-	Ref added = build_scatter(b, OP_SCATTER_ADD, x, some, picked, 0, 0);                                    /* 1 */
-	Ref solved = build(b, OP_TRISOLVE, 2, (Ref[]){m, m}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL); /* 8^3 */
+	/* 1 */
+	Ref added = build_scatter(b, OP_SCATTER_ADD, x, some, picked, 0, 0);
+	/* 8^3 */
+	Ref solved =
+		build(b, OP_TRISOLVE, 2, (Ref[]){m, m}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL);
 	TypeId type = vec(t, n);
 	open = build_region_begin(b, 1, &type, p);
-	RegionId cond = build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, first_of(t, p[0]), build_f64(b, 1))}); /* 1 */
+	/* 1 */
+	RegionId cond =
+		build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, first_of(t, p[0]), build_f64(b, 1))});
 	open = build_region_begin(b, 1, &type, p);
-	RegionId body = build_region_end(b, open, 1, (Ref[]){build_select(b, build2(b, OP_LT, x, p[0]), x, add(b, p[0], p[0]))}); /* 24 */
+	/* 24 */
+	RegionId body = build_region_end(
+		b, open, 1, (Ref[]){build_select(b, build2(b, OP_LT, x, p[0]), x, add(b, p[0], p[0]))});
 	build_while(b, 1, &added, cond, body, &r);
 	double cost = cost_of(t, 4, (Ref[]){r, f, bits[0], solved});
-	check_at(t, cost == 16 + 120 + 8 + 8 + 1 + 1 + 512 + 1 + 24, __FILE__, __LINE__, "costs %g", cost);
+	check_at(t, cost == 16 + 120 + 8 + 8 + 1 + 1 + 512 + 1 + 24, __FILE__, __LINE__, "costs %g",
+	         cost);
 }
 
-/* sum over i of x[i] sin(x[i - 1]) by a loop that reads one element at a time. */
+/* sum over i of x[i] sin(x[i - 1]) by a loop that reads one element at a time.
+ */
 static Fn *walking_loop(T *t) {
 	begin(t, "a gradient costs a constant times the function");
 	Builder *b = t->b;
@@ -672,7 +755,8 @@ static Fn *walking_loop(T *t) {
 	return end1(t, r[0]);
 }
 
-/* The n-th derivative of sin(x) exp(x) by n times a jvp along 1, each written into the next: its size and its value. */
+/* The n-th derivative of sin(x) exp(x) by n times a jvp along 1, each written
+ * into the next: its size and its value. */
 static void test_sizes(T *t) {
 	begin(t, "n-th derivative");
 	Ref x = param(t, num(t), "x");
@@ -686,7 +770,8 @@ static void test_sizes(T *t) {
 		Fn *next = end1(t, out[1]);
 		fn_unref(f);
 		f = next;
-		check_at(t, f->insts.n <= 4 + 2 * n, __FILE__, __LINE__, "%u instructions of order %u", f->insts.n, n);
+		check_at(t, f->insts.n <= 4 + 2 * n, __FILE__, __LINE__, "%u instructions of order %u",
+		         f->insts.n, n);
 		/* (sin x e^x)^(n) = 2^(n/2) e^x sin(x + n pi / 4) */
 		Value at = value_f64(0.7), y;
 		double expected = pow(2, n / 2.0) * exp(0.7) * sin(0.7 + n * M_PI / 4);
@@ -707,12 +792,15 @@ static void test_found(T *t) {
 	CHECK(t, one != two);
 	const size_t before = arena_bytes(f->arena);
 	bool same = true;
-	for (int k = 0; k < 10000; k++) same &= ad_jvp(t->c, f, first, NULL) == one && ad_jvp(t->c, f, both, NULL) == two && ad_linearise(t->c, f, both) == linear;
+	for (int k = 0; k < 10000; k++)
+		same &= ad_jvp(t->c, f, first, NULL) == one && ad_jvp(t->c, f, both, NULL) == two &&
+		        ad_linearise(t->c, f, both) == linear;
 	CHECK(t, same && arena_bytes(f->arena) == before);
 	fn_unref(f);
 }
 
-/* What is kept grows with what was done, and the cotangent of an array is updated in place. */
+/* What is kept grows with what was done, and the cotangent of an array is
+ * updated in place. */
 static void test_scaling(T *t) {
 	Fn *f = walking_loop(t), *back = reverse_of(t, f, (bool[]){true});
 	double work[2];
@@ -723,15 +811,17 @@ static void test_scaling(T *t) {
 		Ctx *c = t->c;
 		work[k] = operations(t, back, args);
 		peak[k] = heap_peak(c);
-		check_at(t, work[k] < 12 * operations(t, f, args), __FILE__, __LINE__, "%g operations backwards", work[k]);
+		check_at(t, work[k] < 12 * operations(t, f, args), __FILE__, __LINE__,
+		         "%g operations backwards", work[k]);
 		release(2, args);
 	}
-	check_at(t, work[1] < 2.1 * work[0] && peak[1] < 2.5 * (double)peak[0], __FILE__, __LINE__, "%g, then %g operations", work[0], work[1]);
+	check_at(t, work[1] < 2.1 * work[0] && peak[1] < 2.5 * (double)peak[0], __FILE__, __LINE__,
+	         "%g, then %g operations", work[0], work[1]);
 	fn_unref(back);
 	fn_unref(f);
 }
 
-/* ---- when memory fails ------------------------------------------------------------------------------------------- */
+/* ---- when memory fails --------------------------------------------------- */
 
 static void derive_both(Ctx *c, void *arg) {
 	Fn *f = arg;
@@ -739,7 +829,8 @@ static void derive_both(Ctx *c, void *arg) {
 	ad_transpose(c, l->linear, l->nresiduals);
 }
 
-/* Allocation 1, 2, ... fails, once and then for good, until all comes through: each time the context stays usable. */
+/* Allocation 1, 2, ... fails, once and then for good, until all comes through:
+ * each time the context stays usable. */
 static void test_memory(T *t) {
 	for (int forever = 0; forever < 2; forever++) {
 		bool through = false;
@@ -752,7 +843,8 @@ static void test_memory(T *t) {
 			heap_fail_at(t->c, 0, false);
 			build_unwind(t->c, mark);
 			through = s == ST_OK;
-			check_at(t, through || s == ST_NOMEM, __FILE__, __LINE__, "status %d when allocation %d fails", s, (int)n);
+			check_at(t, through || s == ST_NOMEM, __FILE__, __LINE__,
+			         "status %d when allocation %d fails", s, (int)n);
 			diag_clear(t->c);
 			if (ctx_protect(t->c, derive_both, f) != ST_OK) CHECK(t, false);
 			fn_unref(f);
@@ -761,7 +853,7 @@ static void test_memory(T *t) {
 	}
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {

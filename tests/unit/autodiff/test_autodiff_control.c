@@ -1,30 +1,35 @@
-/* test_autodiff_control.c - derivatives through branches, loops, failures, calls, recursion, host functions and written rules, to
- * third order; what cannot be differentiated, and random programs.
+/* test_autodiff_control.c - derivatives through branches, loops, failures,
+ * calls, recursion, host functions and written rules, to third order; what
+ * cannot be differentiated, and random programs.
  *
- * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests by name.
+ * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0
+ * when nothing failed. An argument chooses tests by name.
  */
 #include "tests/unit/autodiff/derivative_check.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- control flow ------------------------------------------------------------------------------------------------ */
+/* ---- control flow -------------------------------------------------------- */
 
 static void test_branches(T *t) {
 	for (int side = 0; side < 2; side++) {
 		begin(t, "if");
 		Builder *b = t->b;
 		Dim n = sym(t, "n");
-		Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, n), "y"), s = param(t, num(t), "s"), r[3];
+		Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, n), "y"), s = param(t, num(t), "s"),
+			r[3];
 		Ref z = mul(b, x, y);
 		OpenRegion *open = build_region_begin(b, 0, NULL, NULL);
 		Ref big = build1(b, OP_EXP, z);
 		RegionId yes = build_region_end(b, open, 3, (Ref[]){mul(b, big, x), total(t, big), x});
 		open = build_region_begin(b, 0, NULL, NULL);
-		RegionId no = build_region_end(b, open, 3, (Ref[]){y, build_f64(b, 2), build1(b, OP_SIN, z)});
+		RegionId no =
+			build_region_end(b, open, 3, (Ref[]){y, build_f64(b, 2), build1(b, OP_SIN, z)});
 		build_if(b, build2(b, OP_LT, s, build_f64(b, 0)), yes, no, r);
 		Value args[3] = {vector(t, 3, -1, 1), vector(t, 3, -1, 1), value_f64(side ? 0.7 : -0.7)};
-		check_all(t, end(t, 3, (Ref[]){mul(b, r[0], z), mul(b, r[1], s), r[2]}), 3, args, 3, &usual);
+		check_all(t, end(t, 3, (Ref[]){mul(b, r[0], z), mul(b, r[1], s), r[2]}), 3, args, 3,
+		          &usual);
 	}
 	/* A length that only the branch knows. */
 	for (int side = 0; side < 2; side++) {
@@ -34,22 +39,28 @@ static void test_branches(T *t) {
 		Ref x = param(t, vec(t, n), "x"), s = param(t, num(t), "s"), r[2];
 		OpenRegion *open = build_region_begin(b, 0, NULL, NULL);
 		Ref positive = build2(b, OP_LT, build_zeros(b, vec(t, n)), x);
-		Ref places = build(b, OP_NONZERO, 1, &positive, attr_intern(t->c, (int64_t[]){sym(t, "k")}, 1), NULL);
+		Ref places = build(b, OP_NONZERO, 1, &positive,
+		                   attr_intern(t->c, (int64_t[]){sym(t, "k")}, 1), NULL);
 		Ref some = build_gather(b, mul(b, x, x), places, 0, 0);
-		RegionId yes = build_region_end(b, open, 2, (Ref[]){total(t, mul(b, some, build1(b, OP_SIN, some))), mul(b, some, some)});
+		RegionId yes = build_region_end(
+			b, open, 2,
+			(Ref[]){total(t, mul(b, some, build1(b, OP_SIN, some))), mul(b, some, some)});
 		open = build_region_begin(b, 0, NULL, NULL);
 		RegionId no = build_region_end(b, open, 2, (Ref[]){total(t, x), x});
 		build_if(b, build2(b, OP_LT, s, build_f64(b, 0)), yes, no, r);
-		Value args[2] = {numbers(t, 5, (double[]){0.5, -1, 0.7, -0.3, 0.9}), value_f64(side ? 1 : -1)};
+		Value args[2] = {numbers(t, 5, (double[]){0.5, -1, 0.7, -0.3, 0.9}),
+		                 value_f64(side ? 1 : -1)};
 		check_all(t, end(t, 2, (Ref[]){mul(b, r[0], s), mul(b, r[1], r[1])}), 2, args, 3, &usual);
 	}
-	/* The middle of an array whose length the values decide, outside any region. */
+	/* The middle of an array whose length the values decide, outside any
+	 * region. */
 	begin(t, "nonzero");
 	Builder *b = t->b;
 	Dim n = sym(t, "n");
 	Ref x = param(t, vec(t, n), "x");
 	Ref positive = build2(b, OP_LT, build_zeros(b, vec(t, n)), x);
-	Ref places = build(b, OP_NONZERO, 1, &positive, attr_intern(t->c, (int64_t[]){sym(t, "k")}, 1), NULL);
+	Ref places =
+		build(b, OP_NONZERO, 1, &positive, attr_intern(t->c, (int64_t[]){sym(t, "k")}, 1), NULL);
 	Ref some = build_gather(b, x, places, 0, 0);
 	Value args[1] = {numbers(t, 5, (double[]){0.5, -1, 0.7, -0.3, 0.9})};
 	check_all(t, end(t, 2, (Ref[]){mul(b, some, some), total(t, some)}), 1, args, 3, &usual);
@@ -59,7 +70,8 @@ static void test_try(T *t) {
 	for (int fails = 0; fails < 2; fails++) {
 		begin(t, "try");
 		Builder *b = t->b;
-		Ref x = param(t, vec(t, len(t, 3)), "x"), i = param(t, type_scalar(t->c, DT_I64), "i"), r, message;
+		Ref x = param(t, vec(t, len(t, 3)), "x"), i = param(t, type_scalar(t->c, DT_I64), "i"), r,
+			message;
 		OpenRegion *open = build_region_begin(b, 0, NULL, NULL);
 		Ref picked = element(t, mul(b, x, x), i);
 		RegionId body = build_region_end(b, open, 1, (Ref[]){mul(b, picked, total(t, x))});
@@ -78,14 +90,17 @@ static Fn *loop_program(T *t, bool symbolic) {
 	begin(t, symbolic ? "for, n turns" : "for, 5 turns");
 	Builder *b = t->b;
 	Dim n = sym(t, "n");
-	Ref x = param(t, vec(t, n), "x"), a = param(t, vec(t, n), "a"), w = param(t, vec(t, len(t, 6)), "w");
+	Ref x = param(t, vec(t, n), "x"), a = param(t, vec(t, n), "a"),
+		w = param(t, vec(t, len(t, 6)), "w");
 	Ref turns = symbolic ? param(t, type_scalar(t->c, DT_I64), "turns") : build_i64(b, 5);
 	TypeId types[4] = {type_scalar(t->c, DT_I64), vec(t, n), vec(t, n), num(t)};
 	Ref p[4], r[3];
 	OpenRegion *open = build_region_begin(b, 4, types, p);
 	Ref wi = element(t, w, p[0]);
-	Ref next = add(b, build1(b, OP_SIN, mul(b, p[1], p[2])), mul(b, p[1], build_broadcast_scalar(b, wi, vec(t, n))));
-	Ref out[3] = {p[2], next, add(b, p[3], mul(b, wi, total(t, next)))}; /* the two arrays change places */
+	Ref next = add(b, build1(b, OP_SIN, mul(b, p[1], p[2])),
+	               mul(b, p[1], build_broadcast_scalar(b, wi, vec(t, n))));
+	/* the two arrays change places */
+	Ref out[3] = {p[2], next, add(b, p[3], mul(b, wi, total(t, next)))};
 	RegionId last = build_region_end(b, open, 3, out);
 	build_for(b, turns, 3, (Ref[]){x, a, build_f64(b, 0.5)}, last, r);
 	return end(t, 3, r);
@@ -109,7 +124,8 @@ static void test_for(T *t) {
 	TypeId types[3] = {type_scalar(t->c, DT_I64), mat(t, n, len(t, 2)), num(t)};
 	OpenRegion *open = build_region_begin(b, 3, types, p);
 	Ref row = element(t, p[1], p[0]), previous = element(t, x, p[0]);
-	Ref changed = mul(b, mul(b, row, build1(b, OP_COS, previous)), build_broadcast_scalar(b, p[2], vec(t, len(t, 2))));
+	Ref changed = mul(b, mul(b, row, build1(b, OP_COS, previous)),
+	                  build_broadcast_scalar(b, p[2], vec(t, len(t, 2))));
 	Ref updated = build_scatter(b, OP_SCATTER_SET, p[1], p[0], changed, 0, 0);
 	updated = build_scatter(b, OP_SCATTER_ADD, updated, build_i64(b, 0), row, 0, 0);
 	RegionId last = build_region_end(b, open, 2, (Ref[]){updated, mul(b, p[2], s)});
@@ -117,7 +133,8 @@ static void test_for(T *t) {
 	Value two[2] = {matrix(t, 4, 2), number(t, 0.5, 1)};
 	check_all(t, end(t, 2, r), 2, two, 3, &usual);
 
-	/* The inner count depends on the outer turn, so what the inner loop keeps has another length each time. */
+	/* The inner count depends on the outer turn, so what the inner loop keeps
+	 * has another length each time. */
 	begin(t, "for in for");
 	b = t->b;
 	n = sym(t, "n");
@@ -127,7 +144,8 @@ static void test_for(T *t) {
 	open = build_region_begin(b, 2, number_types, p);
 	OpenRegion *open_inner = build_region_begin(b, 2, number_types, q);
 	Ref scale = build_broadcast_scalar(b, element(t, x, p[0]), vec(t, n));
-	RegionId turn = build_region_end(b, open_inner, 1, (Ref[]){build1(b, OP_SIN, add(b, mul(b, q[1], q[1]), scale))});
+	RegionId turn = build_region_end(b, open_inner, 1,
+	                                 (Ref[]){build1(b, OP_SIN, add(b, mul(b, q[1], q[1]), scale))});
 	build_for(b, add(b, p[0], build_i64(b, 1)), 1, &p[1], turn, inner);
 	turn = build_region_end(b, open, 1, (Ref[]){mul(b, inner[0], p[1])});
 	build_for(b, build_i64(b, 4), 1, &x, turn, r);
@@ -135,36 +153,45 @@ static void test_for(T *t) {
 	check_all(t, end1(t, r[0]), 1, two, 2, &usual);
 }
 
-/* Halves x until it is small, squaring on the way: the number of turns is in the data. */
+/* Halves x until it is small, squaring on the way: the number of turns is in
+ * the data. */
 static Ref shrink(T *t, Ref x, Ref weight) {
 	Builder *b = t->b;
 	TypeId types[2] = {num(t), num(t)};
 	Ref p[2], r[2];
 	OpenRegion *open = build_region_begin(b, 2, types, p);
-	RegionId cond = build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, build_f64(b, 0.3), build1(b, OP_ABS, p[0]))});
+	RegionId cond = build_region_end(
+		b, open, 1, (Ref[]){build2(b, OP_LT, build_f64(b, 0.3), build1(b, OP_ABS, p[0]))});
 	open = build_region_begin(b, 2, types, p);
-	Ref half = mul(b, mul(b, p[0], build_f64(b, 0.6)), build1(b, OP_COS, mul(b, p[0], build_f64(b, 0.1))));
+	Ref half =
+		mul(b, mul(b, p[0], build_f64(b, 0.6)), build1(b, OP_COS, mul(b, p[0], build_f64(b, 0.1))));
 	Ref squared = mul(b, mul(b, p[1], p[1]), build_f64(b, 0.25));
-	RegionId body = build_region_end(b, open, 2, (Ref[]){half, add(b, squared, mul(b, weight, half))});
+	RegionId body =
+		build_region_end(b, open, 2, (Ref[]){half, add(b, squared, mul(b, weight, half))});
 	build_while(b, 2, (Ref[]){x, weight}, cond, body, r);
 	return r[1];
 }
 
-/* x := tanh(x) / (1 + exp(x)), 5 turns: tanh, exp and the quotient are kept of each turn, not what their derivatives are made of them: 1 - tanh^2 and the square of 1/(1 + exp). */
+/* x := tanh(x) / (1 + exp(x)), 5 turns: tanh, exp and the quotient are kept of
+ * each turn, not what their derivatives are made of them: 1 - tanh^2 and the
+ * square of 1/(1 + exp). */
 static void test_tapes(T *t) {
 	begin(t, "tapes");
 	Builder *b = t->b;
 	TypeId three = vec(t, len(t, 3));
-	Ref x = param(t, three, "x"), one = build_broadcast_scalar(b, build_f64(b, 1), three), r, params[2];
+	Ref x = param(t, three, "x"), one = build_broadcast_scalar(b, build_f64(b, 1), three), r,
+		params[2];
 	TypeId types[2] = {type_scalar(t->c, DT_I64), three};
 	OpenRegion *open = build_region_begin(b, 2, types, params);
-	Ref next = mul(b, build1(b, OP_TANH, params[1]), build2(b, OP_DIV, one, add(b, one, build1(b, OP_EXP, params[1]))));
+	Ref next = mul(b, build1(b, OP_TANH, params[1]),
+	               build2(b, OP_DIV, one, add(b, one, build1(b, OP_EXP, params[1]))));
 	RegionId body = build_region_end(b, open, 1, &next);
 	build_for(b, build_i64(b, 5), 1, &x, body, &r);
 	Fn *f = end1(t, r);
 	const Fn *primal = ad_linearise(t->c, f, (bool[]){true})->primal;
 	uint32_t tapes = 0;
-	for (uint32_t i = 0; i < primal->insts.n; i++) tapes += primal->insts.at[i].op == OP_SCATTER_SET;
+	for (uint32_t i = 0; i < primal->insts.n; i++)
+		tapes += primal->insts.at[i].op == OP_SCATTER_SET;
 	CHECK(t, tapes == 3);
 	Value args[1] = {vector(t, 3, -1, 1)};
 	check_all(t, f, 1, args, 3, &usual);
@@ -198,10 +225,13 @@ static void test_while(T *t) {
 	Ref q[2], s[2], inner[1], middle[1];
 	open = build_region_begin(b, 2, types, p);
 	OpenRegion *open_cond = build_region_begin(b, 1, &types[1], q);
-	RegionId cond = build_region_end(b, open_cond, 1, (Ref[]){build2(b, OP_LT, build_f64(b, 0.5), q[0])});
+	RegionId cond =
+		build_region_end(b, open_cond, 1, (Ref[]){build2(b, OP_LT, build_f64(b, 0.5), q[0])});
 	OpenRegion *open_body = build_region_begin(b, 1, &types[1], q);
 	OpenRegion *open_inner = build_region_begin(b, 2, types, s);
-	RegionId turn = build_region_end(b, open_inner, 1, (Ref[]){mul(b, s[1], build1(b, OP_COS, mul(b, s[1], element(t, x, s[0]))))});
+	RegionId turn = build_region_end(
+		b, open_inner, 1,
+		(Ref[]){mul(b, s[1], build1(b, OP_COS, mul(b, s[1], element(t, x, s[0]))))});
 	build_for(b, add(b, p[0], build_i64(b, 1)), 1, &q[0], turn, inner);
 	RegionId body = build_region_end(b, open_body, 1, (Ref[]){mul(b, inner[0], build_f64(b, 0.8))});
 	build_while(b, 1, (Ref[]){add(b, element(t, x, p[0]), p[1])}, cond, body, middle);
@@ -225,9 +255,11 @@ static void test_while(T *t) {
 	Ref w[2];
 	build_while(b, 2, (Ref[]){x, build_zeros(b, vec(t, len(t, 0)))}, cond, body, w);
 	args[0] = value_f64(0.95);
-	check_all(t, end(t, 2, (Ref[]){mul(b, w[1], w[1]), total(t, build1(b, OP_SIN, w[1]))}), 1, args, 3, &usual);
+	check_all(t, end(t, 2, (Ref[]){mul(b, w[1], w[1]), total(t, build1(b, OP_SIN, w[1]))}), 1, args,
+	          3, &usual);
 
-	/* The list is used whole inside the loop as well: what is kept changes its shape from turn to turn. */
+	/* The list is used whole inside the loop as well: what is kept changes its
+	 * shape from turn to turn. */
 	begin(t, "for, using a growing list");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -244,9 +276,10 @@ static void test_while(T *t) {
 	check_all(t, end(t, 2, (Ref[]){mul(b, w[0], w[0]), w[1]}), 1, args, 3, &usual);
 }
 
-/* ---- calls, recursion, host functions, rules --------------------------------------------------------------------- */
+/* ---- calls, recursion, host functions, rules ----------------------------- */
 
-/* (a: [m], b: [m], turns) -> sin(a) b + a_0, and the sum of b over `turns` shrinking steps. */
+/* (a: [m], b: [m], turns) -> sin(a) b + a_0, and the sum of b over `turns`
+ * shrinking steps. */
 static Fn *make_callee(T *t) {
 	begin(t, "callee");
 	Builder *b = t->b;
@@ -264,8 +297,12 @@ static void test_calls(T *t) {
 	Dim n = sym(t, "n");
 	Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, n), "y"), r[2], q[2];
 	build_call(b, callee, 3, (Ref[]){mul(b, x, y), y, first_of(t, x)}, r);
-	Ref still = constant(t, numbers(t, 3, (double[]){1, 2, 3})); /* another mask of active operands */
-	build_call(b, callee, 3, (Ref[]){still, build_slice(b, r[0], (Dim[]){len(t, 0)}, (Dim[]){len(t, 3)}, NULL), build_f64(b, 0.7)}, q);
+	/* another mask of active operands */
+	Ref still = constant(t, numbers(t, 3, (double[]){1, 2, 3}));
+	build_call(b, callee, 3,
+	           (Ref[]){still, build_slice(b, r[0], (Dim[]){len(t, 0)}, (Dim[]){len(t, 3)}, NULL),
+	                   build_f64(b, 0.7)},
+	           q);
 	Value args[2] = {numbers(t, 4, (double[]){1.1, 0.5, -0.3, 0.2}), vector(t, 4, -1, 1)};
 	check_all(t, end(t, 4, (Ref[]){r[0], r[1], mul(b, q[0], q[0]), q[1]}), 2, args, 3, &usual);
 
@@ -281,7 +318,8 @@ static void test_calls(T *t) {
 	RegionId turn = build_region_end(b, open, 1, (Ref[]){build1(b, OP_SIN, r[1])});
 	build_for(b, build_extent(b, n), 1, (Ref[]){build_f64(b, 0.4)}, turn, s);
 	args[0] = numbers(t, 4, (double[]){0.9, 0.5, 1.1, 0.2});
-	static const Bounds finer = {5e-4, 2e-11, 1e-13, 1e-13}; /* it bends more, and rounding weighs 1/step */
+	/* it bends more, and rounding weighs 1/step */
+	static const Bounds finer = {5e-4, 2e-11, 1e-13, 1e-13};
 	check_all(t, end1(t, s[0]), 1, args, 2, &finer);
 	fn_unref(callee);
 }
@@ -298,14 +336,16 @@ static Ref one_less(T *t, Ref n) { return sub(t->b, n, build_i64(t->b, 1)); }
 
 static void test_recursion(T *t) {
 	TypeId whole = type_scalar(t->c, DT_I64);
-	/* f(x, a, n) = if n <= 0 then (x, a) else let (y, s) = f(sin(x) a, a x, n - 1) in (y x, s + y) */
+	/* f(x, a, n) = if n <= 0 then (x, a) else let (y, s) = f(sin(x) a, a x, n -
+	 * 1) in (y x, s + y) */
 	begin(t, "recursion");
 	Builder *b = t->b;
 	Ref x = param(t, num(t), "x"), a = param(t, num(t), "a"), n = param(t, whole, "n"), r[2], y[2];
 	OpenRegion *open = build_region_begin(b, 0, NULL, NULL);
 	RegionId done = build_region_end(b, open, 2, (Ref[]){x, a});
 	open = build_region_begin(b, 0, NULL, NULL);
-	call_self(t, build_fn(b), 3, (Ref[]){mul(b, build1(b, OP_SIN, x), a), mul(b, a, x), one_less(t, n)}, 2, y);
+	call_self(t, build_fn(b), 3,
+	          (Ref[]){mul(b, build1(b, OP_SIN, x), a), mul(b, a, x), one_less(t, n)}, 2, y);
 	RegionId deeper = build_region_end(b, open, 2, (Ref[]){mul(b, y[0], x), add(b, y[1], y[0])});
 	build_if(b, is_done(t, n), done, deeper, r);
 	Fn *f = end(t, 2, r);
@@ -316,7 +356,8 @@ static void test_recursion(T *t) {
 	}
 	fn_unref(f);
 
-	/* Two calls of itself, of which only one operand carries a derivative in from outside. */
+	/* Two calls of itself, of which only one operand carries a derivative in
+	 * from outside. */
 	begin(t, "tree recursion");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -333,7 +374,8 @@ static void test_recursion(T *t) {
 	Value args[2] = {value_f64(0.8), value_i64(4)};
 	check_all(t, end1(t, r[0]), 2, args, 3, &usual);
 
-	/* even(x, n) calls odd(x, n), which calls even again: the second function is finished while the first is not. */
+	/* even(x, n) calls odd(x, n), which calls even again: the second function
+	 * is finished while the first is not. */
 	begin(t, "even");
 	Builder *even = t->b;
 	Ref ex = param(t, num(t), "x"), en = param(t, whole, "n");
@@ -362,15 +404,18 @@ static void test_recursion(T *t) {
 	fn_unref(odd_fn);
 }
 
-/* host: (x, y) -> x^2 y with its rules; its jvp is built on a second one that is linear in its last operand: (a, d) -> a d. */
-static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+/* host: (x, y) -> x^2 y with its rules; its jvp is built on a second one that
+ * is linear in its last operand: (a, d) -> a d. */
+static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	(void)call;
 	(void)nargs;
 	(void)cap;
 	out[0] = ref_type(build_fn(b), args[0]);
 	return 1;
 }
-static Status host_cube(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status host_cube(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
 	(void)c;
 	(void)call;
 	(void)nargs;
@@ -378,7 +423,8 @@ static Status host_cube(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 	results[0] = value_f64(args[0].f * args[0].f * args[1].f);
 	return ST_OK;
 }
-static Status host_scale(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status host_scale(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                         uint32_t nresults, Value *results) {
 	(void)c;
 	(void)call;
 	(void)nargs;
@@ -389,24 +435,26 @@ static Status host_scale(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 static const HostDef host_defs[5];
 static Ref call_host(Builder *b, int which, Ref x, Ref y) {
 	Ref out;
-	build_host(b, host_call_intern(build_ctx(b), &host_defs[which], 0, NULL, 0, NULL), 2, (Ref[]){x, y}, &out, 1);
+	build_host(b, host_call_intern(build_ctx(b), &host_defs[which], 0, NULL, 0, NULL), 2,
+	           (Ref[]){x, y}, &out, 1);
 	return out;
 }
-static void host_cube_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
-                          Ref *result_tangents) {
+static void host_cube_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                          const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)call;
 	(void)nargs;
 	(void)results;
 	Ref sum = REF_NONE;
-	if (tangents[0]) sum = call_host(b, 1, mul(b, mul(b, args[0], args[1]), build_f64(b, 2)), tangents[0]);
+	if (tangents[0])
+		sum = call_host(b, 1, mul(b, mul(b, args[0], args[1]), build_f64(b, 2)), tangents[0]);
 	if (tangents[1]) {
 		Ref part = call_host(b, 1, mul(b, args[0], args[0]), tangents[1]);
 		sum = sum ? add(b, sum, part) : part;
 	}
 	result_tangents[0] = sum;
 }
-static void host_scale_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
-                           Ref *result_tangents) {
+static void host_scale_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                           const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)call;
 	(void)nargs;
 	(void)results;
@@ -418,15 +466,17 @@ static void host_scale_jvp(Builder *b, const HostCall *call, uint32_t nargs, con
 	}
 	result_tangents[0] = sum;
 }
-static void host_scale_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
-                                 const Ref *result_cotangents, Ref *cotangents) {
+static void host_scale_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                                 const bool *linear, const Ref *result_cotangents,
+                                 Ref *cotangents) {
 	(void)call;
 	(void)nargs;
 	for (int k = 0; k < 2; k++)
 		if (linear[k]) cotangents[k] = call_host(b, 1, args[1 - k], result_cotangents[0]);
 }
 /* (x, label) -> 3 x, linear in x; the label is a dynamic value. */
-static Status host_labelled(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status host_labelled(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                            uint32_t nresults, Value *results) {
 	(void)c;
 	(void)call;
 	(void)nargs;
@@ -434,14 +484,15 @@ static Status host_labelled(Ctx *c, const HostCall *call, uint32_t nargs, const 
 	results[0] = value_f64(3 * args[0].f);
 	return ST_OK;
 }
-static void host_labelled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
-                              Ref *result_tangents) {
+static void host_labelled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                              const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)call;
 	(void)nargs;
 	(void)results;
 	result_tangents[0] = call_host(b, 3, tangents[0], args[1]);
 }
-static void host_labelled_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
+static void host_labelled_transpose(Builder *b, const HostCall *call, uint32_t nargs,
+                                    const Ref *args, const bool *linear,
                                     const Ref *result_cotangents, Ref *cotangents) {
 	(void)call;
 	(void)nargs;
@@ -449,8 +500,8 @@ static void host_labelled_transpose(Builder *b, const HostCall *call, uint32_t n
 	cotangents[0] = call_host(b, 3, result_cotangents[0], args[1]);
 }
 /* (x, y) -> x y, whose tangent is itself, and has no way back. */
-static void host_one_way_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
-                             Ref *result_tangents) {
+static void host_one_way_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                             const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)call;
 	(void)nargs;
 	(void)results;
@@ -458,9 +509,17 @@ static void host_one_way_jvp(Builder *b, const HostCall *call, uint32_t nargs, c
 }
 static const HostDef host_defs[5] = {
 	{.name = "cube", .types = host_types, .eval = host_cube, .jvp = host_cube_jvp},
-	{.name = "scale", .types = host_types, .eval = host_scale, .jvp = host_scale_jvp, .transpose = host_scale_transpose},
+	{.name = "scale",
+     .types = host_types,
+     .eval = host_scale,
+     .jvp = host_scale_jvp,
+     .transpose = host_scale_transpose},
 	{.name = "secret", .types = host_types, .eval = host_scale},
-	{.name = "labelled", .types = host_types, .eval = host_labelled, .jvp = host_labelled_jvp, .transpose = host_labelled_transpose},
+	{.name = "labelled",
+     .types = host_types,
+     .eval = host_labelled,
+     .jvp = host_labelled_jvp,
+     .transpose = host_labelled_transpose},
 	{.name = "one way", .types = host_types, .eval = host_scale, .jvp = host_one_way_jvp},
 };
 
@@ -477,9 +536,11 @@ static void test_host(T *t) {
 
 	begin(t, "host without a way back");
 	x = param(t, num(t), "x");
-	expect_error(t, end1(t, call_host(t->b, 4, x, build_f64(t->b, 2))), true, E_NO_RULE, "one way", __LINE__);
+	expect_error(t, end1(t, call_host(t->b, 4, x, build_f64(t->b, 2))), true, E_NO_RULE, "one way",
+	             __LINE__);
 
-	/* A dynamic value that the linear part needs: kept in a branch and across a call, not across the turns of a loop. */
+	/* A dynamic value that the linear part needs: kept in a branch and across a
+	 * call, not across the turns of a loop. */
 	for (int where = 0; where < 3; where++) {
 		begin(t, "dynamic residual");
 		Builder *b = t->b;
@@ -488,7 +549,8 @@ static void test_host(T *t) {
 		TypeId types[2] = {type_scalar(t->c, DT_I64), num(t)};
 		OpenRegion *open = where == 2 ? NULL : build_region_begin(b, where ? 2 : 0, types, q);
 		Ref inner = where == 1 ? q[1] : x;
-		Ref label = build(b, OP_FORMAT, 1, &inner, attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
+		Ref label = build(b, OP_FORMAT, 1, &inner,
+		                  attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
 		z = call_host(b, 3, build1(b, OP_SIN, inner), label);
 		if (where == 0) {
 			RegionId yes = build_region_end(b, open, 1, &z);
@@ -542,7 +604,8 @@ static void test_rules(T *t) {
 	fn_unref(f);
 	fn_unref(t->rule);
 
-	/* A rule that is not linear in the tangents is found when it is run backwards. */
+	/* A rule that is not linear in the tangents is found when it is run
+	 * backwards. */
 	begin(t, "g.bad");
 	for (int k = 0; k < 5; k++) p[k] = param(t, num(t), "p");
 	t->rule = end1(t, build1(t->b, OP_SIN, p[3]));
@@ -560,7 +623,8 @@ static void test_rules(T *t) {
 	expect_error(t, end1(t, r), false, E_RULE, "takes 4 values", __LINE__);
 	fn_unref(t->rule);
 
-	/* stop_gradient in a rule: the value passes in both directions, and only the derivative of the rule stops there. */
+	/* stop_gradient in a rule: the value passes in both directions, and only
+	 * the derivative of the rule stops there. */
 	begin(t, "g.stopped");
 	for (int k = 0; k < 5; k++) p[k] = param(t, num(t), "p");
 	t->rule = end1(t, mul(t->b, build1(t->b, OP_STOP, add(t->b, p[3], p[4])), build_f64(t->b, 3)));
@@ -581,7 +645,8 @@ static void test_rules(T *t) {
 	begin(t, "line.short");
 	t->rules[OP_SIN][DT_F64] = end1(t, param(t, num(t), "x"));
 	begin(t, "a line with too few operands");
-	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "takes its 1 operands", __LINE__);
+	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE,
+	             "takes its 1 operands", __LINE__);
 	fn_unref(t->rules[OP_SIN][DT_F64]);
 	begin(t, "line.loop");
 	x = param(t, num(t), "x");
@@ -592,7 +657,8 @@ static void test_rules(T *t) {
 	build_for(t->b, build_i64(t->b, 3), 1, &x, last, &r);
 	t->rules[OP_SIN][DT_F64] = end1(t, r);
 	begin(t, "a line with a loop");
-	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "`for`", __LINE__);
+	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "`for`",
+	             __LINE__);
 	fn_unref(t->rules[OP_SIN][DT_F64]);
 	begin(t, "line.zero");
 	param(t, num(t), "x");
@@ -647,7 +713,8 @@ static void test_dynamic(T *t) {
 	expect_error(t, end1(t, handed), false, E_NO_RULE, "dynamic value", __LINE__);
 	fn_unref(callee);
 
-	/* A list of what is differentiated may be made, as long as no number comes back out of it. */
+	/* A list of what is differentiated may be made, as long as no number comes
+	 * back out of it. */
 	begin(t, "into a dynamic value");
 	b = t->b;
 	x = param(t, num(t), "x");
@@ -692,24 +759,27 @@ static void test_failures(T *t) {
 	}
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
 static void test_lengths(T *t) {
 	Builder *b;
-	/* Nothing that is kept has the length: the linear part must learn it all the same. */
+	/* Nothing that is kept has the length: the linear part must learn it all
+	 * the same. */
 	begin(t, "sum");
 	b = t->b;
 	Dim n = sym(t, "n"), m = sym(t, "m");
 	Ref x = param(t, mat(t, n, m), "x");
 	Value args[3] = {matrix(t, 3, 2)};
-	check_all(t, end(t, 2, (Ref[]){total(t, x), build_reduce(b, OP_REDUCE_SUM, x, 1, (int[]){0})}), 1, args, 3, &usual);
+	check_all(t, end(t, 2, (Ref[]){total(t, x), build_reduce(b, OP_REDUCE_SUM, x, 1, (int[]){0})}),
+	          1, args, 3, &usual);
 
 	begin(t, "differences, of n + 1 points");
 	b = t->b;
 	n = sym(t, "n");
 	Dim more = dim_add(t->c, n, len(t, 1));
 	x = param(t, vec(t, more), "x");
-	Ref low = build_slice(b, x, (Dim[]){len(t, 0)}, &n, NULL), high = build_slice(b, x, (Dim[]){len(t, 1)}, &n, NULL);
+	Ref low = build_slice(b, x, (Dim[]){len(t, 0)}, &n, NULL),
+		high = build_slice(b, x, (Dim[]){len(t, 1)}, &n, NULL);
 	Ref d = sub(b, high, low);
 	args[0] = vector(t, 5, -1, 1);
 	check_all(t, end(t, 2, (Ref[]){mul(b, d, d), total(t, d)}), 1, args, 3, &usual);
@@ -724,7 +794,8 @@ static void test_lengths(T *t) {
 	for (int k = 0; k < 9; k++) all = all ? add(t->b, all, total(t, nine[k])) : total(t, nine[k]);
 	check_all(t, end1(t, all), 9, shapes, 2, &usual);
 
-	/* Two lengths that turn out equal, at the top, in a branch and in a loop. */
+	/* Two lengths that turn out equal, at the top, in a branch and in a loop.
+	 */
 	for (int where = 0; where < 3; where++) {
 		begin(t, "guard");
 		b = t->b;
@@ -763,15 +834,18 @@ static void test_lengths(T *t) {
 	TypeId types[2] = {type_scalar(t->c, DT_I64), vec(t, n)};
 	OpenRegion *open = build_region_begin(b, 2, types, p);
 	Ref large = build2(b, OP_LT, build_full(b, vec(t, n), 0.2), p[1]);
-	Ref places = build(b, OP_NONZERO, 1, &large, attr_intern(t->c, (int64_t[]){sym(t, "k")}, 1), NULL);
+	Ref places =
+		build(b, OP_NONZERO, 1, &large, attr_intern(t->c, (int64_t[]){sym(t, "k")}, 1), NULL);
 	Ref some = build_gather(b, p[1], places, 0, 0);
 	Ref changed = mul(b, some, build1(b, OP_COS, some));
-	RegionId turn = build_region_end(b, open, 1, (Ref[]){build_scatter(b, OP_SCATTER_SET, p[1], places, changed, 0, 0)});
+	RegionId turn = build_region_end(
+		b, open, 1, (Ref[]){build_scatter(b, OP_SCATTER_SET, p[1], places, changed, 0, 0)});
 	build_for(b, build_i64(b, 4), 1, &x, turn, &r);
 	args[0] = numbers(t, 5, (double[]){0.9, -1, 0.7, 0.1, 0.5});
 	check_all(t, end(t, 2, (Ref[]){mul(b, r, r), total(t, r)}), 1, args, 2, &usual);
 
-	/* A callee that finds a length k out gives 2k numbers, k + 1 or both, and k itself is no length of its results. */
+	/* A callee that finds a length k out gives 2k numbers, k + 1 or both, and k
+	 * itself is no length of its results. */
 	for (int which = 1; which < 4; which++) {
 		begin(t, "doubles");
 		b = t->b;
@@ -780,8 +854,11 @@ static void test_lengths(T *t) {
 		k = build2(b, OP_ADD, build_convert(b, k, DT_I64), build_i64(b, 2));
 		Dim length = sym(t, "k");
 		build(b, OP_BIND, 1, &k, attr_intern(t->c, (int64_t[]){length}, 1), NULL);
-		Ref steps = mul(b, build_iota(b, DT_F64, length), build_broadcast_scalar(b, a, vec(t, length)));
-		Ref twice = build_concat(b, 2, (Ref[]){steps, build1(b, OP_SIN, steps)}, 0), longer = build_concat(b, 2, (Ref[]){steps, build_broadcast_scalar(b, a, vec(t, len(t, 1)))}, 0);
+		Ref steps =
+			mul(b, build_iota(b, DT_F64, length), build_broadcast_scalar(b, a, vec(t, length)));
+		Ref twice = build_concat(b, 2, (Ref[]){steps, build1(b, OP_SIN, steps)}, 0),
+			longer = build_concat(
+				b, 2, (Ref[]){steps, build_broadcast_scalar(b, a, vec(t, len(t, 1)))}, 0);
 		uint32_t ngiven = 0;
 		if (which & 1) given[ngiven++] = twice;
 		if (which & 2) given[ngiven++] = longer;
@@ -793,7 +870,12 @@ static void test_lengths(T *t) {
 		open = build_region_begin(b, 2, one, p);
 		build_call(b, doubles, 1, &p[1], given);
 		s = mul(b, p[1], build_f64(b, 0.5));
-		for (uint32_t g = 0; g < ngiven; g++) s = add(b, s, total(t, build1(b, OP_SIN, mul(b, given[g], build_broadcast_scalar(b, p[1], ref_type(build_fn(b), given[g]))))));
+		for (uint32_t g = 0; g < ngiven; g++)
+			s = add(b, s,
+			        total(t, build1(b, OP_SIN,
+			                        mul(b, given[g],
+			                            build_broadcast_scalar(b, p[1],
+			                                                   ref_type(build_fn(b), given[g]))))));
 		turn = build_region_end(b, open, 1, &s);
 		build_for(b, build_i64(b, 2), 1, &x, turn, &r);
 		args[0] = value_f64(0.4);
@@ -836,7 +918,7 @@ static void test_services(T *t) {
 	fn_unref(f);
 }
 
-/* ---- linear functions that no split made ------------------------------------------------------------------------- */
+/* ---- linear functions that no split made --------------------------------- */
 
 static void check_transpose(T *t, Fn *f, uint32_t nresiduals, const Value *args) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f);
@@ -865,7 +947,8 @@ static void check_transpose(T *t, Fn *f, uint32_t nresiduals, const Value *args)
 			flatten(t, ct[k - nresiduals], c);
 			for (size_t j = 0; j < size; j++) right += a[j] * c[j];
 		}
-		check_at(t, fabs(left - right) <= 1e-13 * scale, __FILE__, __LINE__, "<w, F x> = %.17g, <F^T w, x> = %.17g", left, right);
+		check_at(t, fabs(left - right) <= 1e-13 * scale, __FILE__, __LINE__,
+		         "<w, F x> = %.17g, <F^T w, x> = %.17g", left, right);
 		release(n - nresiduals, ct);
 	}
 	release(m, y);
@@ -881,7 +964,8 @@ static void test_linear(T *t) {
 	TypeId types[3] = {type_scalar(t->c, DT_I64), num(t), vec(t, len(t, 3))};
 	OpenRegion *open = build_region_begin(b, 3, types, p);
 	Ref next = mul(b, p[2], build_broadcast_scalar(b, p[1], types[2]));
-	RegionId turn = build_region_end(b, open, 2, (Ref[]){build1(b, OP_SIN, mul(b, p[1], a)), add(b, next, x)});
+	RegionId turn =
+		build_region_end(b, open, 2, (Ref[]){build1(b, OP_SIN, mul(b, p[1], a)), add(b, next, x)});
 	build_for(b, build_i64(b, 4), 2, (Ref[]){a, x}, turn, r);
 	Fn *f = end1(t, r[1]);
 	Value args[2] = {value_f64(1.3), vector(t, 3, -1, 1)};
@@ -904,7 +988,8 @@ static void test_linear(T *t) {
 	Value turned[2] = {value_ref(args[1]), value_ref(args[0])};
 	check_all(t, g, 2, turned, 2, &usual);
 
-	/* A loop of both kinds beside a call of something that is linear by its making. */
+	/* A loop of both kinds beside a call of something that is linear by its
+	 * making. */
 	Fn *l;
 	{
 		begin(t, "square");
@@ -959,7 +1044,8 @@ static void test_linear_errors(T *t) {
 	uint32_t before = build_mark(t->c);
 	Status refused = ctx_protect(t->c, run_transpose, sign);
 	build_unwind(t->c, before);
-	CHECK(t, refused == ST_ERROR && diag_total(t->c) && strstr(diag_at(t->c, 0)->message, "not linear"));
+	CHECK(t, refused == ST_ERROR && diag_total(t->c) &&
+	             strstr(diag_at(t->c, 0)->message, "not linear"));
 	diag_clear(t->c);
 	fn_unref(sign);
 	begin(t, "an unknown length");
@@ -968,34 +1054,41 @@ static void test_linear_errors(T *t) {
 	uint32_t mark = build_mark(t->c);
 	Status s = ctx_protect(t->c, run_transpose, f);
 	build_unwind(t->c, mark);
-	CHECK(t, s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE && strstr(diag_at(t->c, 0)->message, "how long"));
+	CHECK(t, s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE &&
+	             strstr(diag_at(t->c, 0)->message, "how long"));
 	diag_clear(t->c);
 	fn_unref(f);
 }
 
-/* What is kept of y[..by 2] is made before two lengths are said to be one, and of these only the other is known to the linear part. */
+/* What is kept of y[..by 2] is made before two lengths are said to be one, and
+ * of these only the other is known to the linear part. */
 static void test_equal_later(T *t) {
 	begin(t, "equal later");
 	Builder *b = t->b;
-	Dim n = sym(t, "n"), m = sym(t, "m"), none = len(t, 0), half = dim_floordiv(t->c, dim_add(t->c, m, len(t, 1)), 2);
-	Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, m), "y"), part = build_slice(b, y, &none, &half, (int64_t[]){2});
-	Ref zero = build_zeros(b, vec(t, half)), some = build_select(b, build2(b, OP_LT, zero, part), part, zero);
+	Dim n = sym(t, "n"), m = sym(t, "m"), none = len(t, 0),
+		half = dim_floordiv(t->c, dim_add(t->c, m, len(t, 1)), 2);
+	Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, m), "y"),
+		part = build_slice(b, y, &none, &half, (int64_t[]){2});
+	Ref zero = build_zeros(b, vec(t, half)),
+		some = build_select(b, build2(b, OP_LT, zero, part), part, zero);
 	CHECK(t, build_unify(b, n, m, atom(t->c, "x + y")));
 	Fn *f = end1(t, mul(b, total(t, some), total(t, build1(b, OP_SIN, add(b, x, y)))));
-	Value args[2] = {vector(t, 19, -1, 1), vector(t, 19, -1, 1)}, kept[16] = {{0}}, given[16], gradients[2] = {{0}};
+	Value args[2] = {vector(t, 19, -1, 1), vector(t, 19, -1, 1)}, kept[16] = {{0}}, given[16],
+		  gradients[2] = {{0}};
 	const Linearised *l = ad_linearise(t->c, f, (bool[]){true, true});
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
 	uint32_t r = l->nresiduals;
 	CHECK(t, r < 15 && run(t, l->primal, args, kept));
 	memcpy(given, kept + 1, r * sizeof *given);
 	given[r] = value_f64(1);
-	CHECK(t, run(t, back, given, gradients) && flatten(t, gradients[0], NULL) == 19 && flatten(t, gradients[1], NULL) == 19);
+	CHECK(t, run(t, back, given, gradients) && flatten(t, gradients[0], NULL) == 19 &&
+	             flatten(t, gradients[1], NULL) == 19);
 	release(r + 1, kept);
 	release(2, gradients);
 	check_all(t, f, 2, args, 2, &usual);
 }
 
-/* ---- random numbers and printing in loops ------------------------------------------------------------------------ */
+/* ---- random numbers and printing in loops -------------------------------- */
 
 static void count_lines(void *ud, const char *text, size_t n) {
 	for (size_t i = 0; i < n; i++) *(uint32_t *)ud += text[i] == '\n';
@@ -1011,7 +1104,8 @@ static void test_effects(T *t) {
 	OpenRegion *open = build_region_begin(b, 3, types, p);
 	build(b, OP_RANDOM, 1, &p[1], attr_intern(t->c, (int64_t[]){1, n}, 2), bits);
 	Ref noise = mul(b, build_convert(b, bits[0], DT_F64), build_full(b, vec(t, n), 0x1p-64));
-	RegionId turn = build_region_end(b, open, 2, (Ref[]){bits[1], build1(b, OP_SIN, mul(b, p[2], noise))});
+	RegionId turn =
+		build_region_end(b, open, 2, (Ref[]){bits[1], build1(b, OP_SIN, mul(b, p[2], noise))});
 	build_for(b, build_i64(b, 3), 2, (Ref[]){seed, x}, turn, r);
 	Value args[2] = {vector(t, 3, -1, 1), integers(t, 2, (int64_t[]){7, 0})};
 	check_all(t, end(t, 2, (Ref[]){r[1], r[0]}), 2, args, 2, &usual);
@@ -1023,7 +1117,8 @@ static void test_effects(T *t) {
 	Ref tok = build(b, OP_START, 0, NULL, 0, NULL), q[3];
 	TypeId carried[3] = {type_scalar(t->c, DT_I64), type_token(t->c), num(t)};
 	open = build_region_begin(b, 3, carried, q);
-	Ref text = build(b, OP_FORMAT, 1, &q[2], attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
+	Ref text =
+		build(b, OP_FORMAT, 1, &q[2], attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
 	Ref printed = build(b, OP_PRINT, 2, (Ref[]){q[1], text}, 0, NULL);
 	turn = build_region_end(b, open, 2, (Ref[]){printed, mul(b, q[2], build1(b, OP_COS, q[2]))});
 	build_for(b, build_i64(b, 3), 2, (Ref[]){tok, x}, turn, r);
@@ -1044,10 +1139,11 @@ static void test_effects(T *t) {
 	fn_unref(f);
 }
 
-/* ---- random programs --------------------------------------------------------------------------------------------- */
+/* ---- random programs ----------------------------------------------------- */
 
-/* Statements over vectors of one length and numbers; everything stays bounded, and conditions depend on numbers that
- * are not differentiated, so that a difference quotient never sees a jump. */
+/* Statements over vectors of one length and numbers; everything stays bounded,
+ * and conditions depend on numbers that are not differentiated, so that a
+ * difference quotient never sees a jump. */
 typedef struct Program {
 	T *t;
 	Dim n;
@@ -1061,7 +1157,9 @@ typedef struct Program {
 static uint32_t pick(T *t, uint32_t n) { return (uint32_t)uniform(t, 0, n); }
 static Ref some_vector(Program *p) { return p->vectors[pick(p->t, p->nvectors)]; }
 static Ref some_number(Program *p) { return p->numbers[pick(p->t, p->nnumbers)]; }
-static Ref some_seed(Program *p) { return element(p->t, p->seeds, build_i64(p->t->b, pick(p->t, 6))); }
+static Ref some_seed(Program *p) {
+	return element(p->t, p->seeds, build_i64(p->t->b, pick(p->t, 6)));
+}
 
 static void put_vector(Program *p, Ref x) {
 	if (p->nvectors < 64) p->vectors[p->nvectors++] = x;
@@ -1085,18 +1183,34 @@ static void simple_statement(Program *p) {
 	case 3: put_vector(p, build1(b, OP_TANH, mul(b, x, y))); break;
 	case 4: put_number(p, build1(b, OP_SIN, total(p->t, mul(b, x, y)))); break;
 	case 5: put_number(p, element(p->t, x, i)); break;
-	case 6: put_vector(p, build_scatter(b, OP_SCATTER_SET, x, i, build1(b, OP_COS, s), 0, 0)); break;
-	case 7: put_vector(p, build_scatter(b, OP_SCATTER_ADD, build1(b, OP_SIN, x), i, s, 0, 0)); break;
-	case 8: put_vector(p, build1(b, OP_TANH, with_ints(p->t, OP_CUMSUM, x, 2, (int64_t[]){0, (int64_t)pick(p->t, 2)}))); break;
-	case 9: put_number(p, build1(b, OP_TANH, build_dot(b, x, y, 1, &axis, &axis, 0, NULL, NULL))); break;
-	case 10: put_vector(p, build_slice(b, x, (Dim[]){dim_sub(p->t->c, p->n, len(p->t, 1))}, &p->n, (int64_t[]){-1})); break;
+	case 6:
+		put_vector(p, build_scatter(b, OP_SCATTER_SET, x, i, build1(b, OP_COS, s), 0, 0));
+		break;
+	case 7:
+		put_vector(p, build_scatter(b, OP_SCATTER_ADD, build1(b, OP_SIN, x), i, s, 0, 0));
+		break;
+	case 8:
+		put_vector(
+			p, build1(b, OP_TANH,
+		              with_ints(p->t, OP_CUMSUM, x, 2, (int64_t[]){0, (int64_t)pick(p->t, 2)})));
+		break;
+	case 9:
+		put_number(p, build1(b, OP_TANH, build_dot(b, x, y, 1, &axis, &axis, 0, NULL, NULL)));
+		break;
+	case 10:
+		put_vector(p, build_slice(b, x, (Dim[]){dim_sub(p->t->c, p->n, len(p->t, 1))}, &p->n,
+		                          (int64_t[]){-1}));
+		break;
 	case 11: {
-		Ref less = build2(b, OP_LT, build_convert(b, build_iota(b, DT_I64, p->n), DT_F64), build_full(b, vectors, 1.5));
+		Ref less = build2(b, OP_LT, build_convert(b, build_iota(b, DT_I64, p->n), DT_F64),
+		                  build_full(b, vectors, 1.5));
 		put_vector(p, build_select(b, less, x, y));
 		break;
 	}
 	case 12: put_number(p, mul(b, s, some_number(p))); break;
-	case 13: put_vector(p, build2(b, OP_DIV, x, add(b, build_full(b, vectors, 2), mul(b, y, y)))); break;
+	case 13:
+		put_vector(p, build2(b, OP_DIV, x, add(b, build_full(b, vectors, 2), mul(b, y, y))));
+		break;
 	}
 }
 
@@ -1115,7 +1229,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 	Builder *b = t->b;
 	uint32_t nv = p->nvectors, nn = p->nnumbers;
 	TypeId whole = type_scalar(t->c, DT_I64), types[4] = {whole, vec(t, p->n), num(t), whole};
-	Ref seed = build2(b, OP_MOD, some_seed(p), build_i64(b, 4)), out[3], r[3], q[4], init[3] = {some_vector(p), some_number(p), seed};
+	Ref seed = build2(b, OP_MOD, some_seed(p), build_i64(b, 4)), out[3], r[3], q[4],
+		init[3] = {some_vector(p), some_number(p), seed};
 	OpenRegion *open;
 	switch (pick(t, 5)) {
 	case 0: { /* if */
@@ -1141,7 +1256,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 	case 2: { /* while: counts down */
 		TypeId down[3] = {types[1], types[2], whole};
 		open = build_region_begin(b, 3, down, q);
-		RegionId cond = build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, build_i64(b, 0), q[2])});
+		RegionId cond =
+			build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, build_i64(b, 0), q[2])});
 		open = build_region_begin(b, 3, down, q);
 		put_vector(p, q[0]);
 		put_number(p, q[1]);
@@ -1169,7 +1285,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 	}
 	default:
 		if (!p->callee) return;
-		build_call(b, p->callee, 4, (Ref[]){some_vector(p), some_vector(p), some_number(p), p->seeds}, r);
+		build_call(b, p->callee, 4,
+		           (Ref[]){some_vector(p), some_vector(p), some_number(p), p->seeds}, r);
 	}
 	p->nvectors = nv;
 	p->nnumbers = nn;
@@ -1207,7 +1324,8 @@ static void test_programs(T *t) {
 		Fn *callee = random_program(t, NULL, 2), *f = random_program(t, callee, 3);
 		int64_t seeds[6];
 		for (int k = 0; k < 6; k++) seeds[k] = pick(t, 9);
-		Value args[4] = {vector(t, 3, -1, 1), vector(t, 3, -1, 1), number(t, -1, 1), integers(t, 6, seeds)};
+		Value args[4] = {vector(t, 3, -1, 1), vector(t, 3, -1, 1), number(t, -1, 1),
+		                 integers(t, 6, seeds)};
 		snprintf(name, sizeof name, "program %d", (int)seed);
 		t->name = name;
 		check_all(t, f, 4, args, seed % 5 ? 1 : 2, &wide);
@@ -1216,7 +1334,7 @@ static void test_programs(T *t) {
 	}
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {

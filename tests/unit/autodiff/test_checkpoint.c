@@ -1,7 +1,9 @@
-/* test_checkpoint.c - loops that keep snapshots: turns counted against the optimum, derivatives of the programs made, memory against the budget.
+/* test_checkpoint.c - loops that keep snapshots: turns counted against the
+ * optimum, derivatives of the programs made, memory against the budget.
  *
- * Needs: derivative_check.h, parser/session/session.h, solvers/solvers.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests
- * by name.
+ * Needs: derivative_check.h, parser/session/session.h, solvers/solvers.h.
+ * Prints "N passed, N failed"; the exit status is 0 when nothing failed. An
+ * argument chooses tests by name.
  */
 #include "lang/ir/host.h"
 #include "parser/session/session.h"
@@ -12,18 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- turns, counted ---------------------------------------------------------------------------------------------- */
+/* ---- turns, counted ------------------------------------------------------ */
 
 static int64_t ticks; /* of the one thread that a test runs on */
 
-static uint32_t tick_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t tick_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	(void)call;
 	(void)nargs;
 	if (cap) out[0] = ref_type(build_fn(b), args[0]);
 	return 1;
 }
 
-static Status tick_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status tick_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
 	(void)c;
 	(void)call;
 	(void)nargs;
@@ -33,7 +37,8 @@ static Status tick_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 	return ST_OK;
 }
 
-static void tick_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+static void tick_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
+                     const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)b;
 	(void)call;
 	(void)nargs;
@@ -42,14 +47,17 @@ static void tick_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref
 	result_tangents[0] = tangents[0];
 }
 
-static const HostDef tick_def = {.name = "tick", .types = tick_types, .eval = tick_eval, .jvp = tick_jvp};
+static const HostDef tick_def = {
+	.name = "tick", .types = tick_types, .eval = tick_eval, .jvp = tick_jvp};
 
-/* s := s + 0.1 sin(tick(s)) x, n times, by a for or a while. The second parameter is n. */
+/* s := s + 0.1 sin(tick(s)) x, n times, by a for or a while. The second
+ * parameter is n. */
 static Fn *ticking(T *t, bool counted) {
 	begin(t, counted ? "ticking for" : "ticking while");
 	Builder *b = t->b;
 	TypeId number = type_scalar(t->c, DT_I64), types[2] = {number, num(t)};
-	Ref x = param(t, num(t), "x"), n = param(t, number, "n"), p[2], tick, init[2] = {build_i64(b, 0), x}, r[2];
+	Ref x = param(t, num(t), "x"), n = param(t, number, "n"), p[2], tick,
+		init[2] = {build_i64(b, 0), x}, r[2];
 	RegionId cond = 0;
 	if (!counted) {
 		OpenRegion *open = build_region_begin(b, 2, types, p);
@@ -58,14 +66,16 @@ static Fn *ticking(T *t, bool counted) {
 	}
 	OpenRegion *open = build_region_begin(b, 2, types, p);
 	build_host(b, host_call_intern(t->c, &tick_def, 0, NULL, 0, NULL), 1, &p[1], &tick, 1);
-	Ref out[2] = {add(b, p[0], build_i64(b, 1)), add(b, p[1], mul(b, mul(b, build1(b, OP_SIN, tick), x), build_f64(b, 0.1)))};
+	Ref out[2] = {add(b, p[0], build_i64(b, 1)),
+	              add(b, p[1], mul(b, mul(b, build1(b, OP_SIN, tick), x), build_f64(b, 0.1)))};
 	RegionId turn = build_region_end(b, open, counted ? 1 : 2, counted ? out + 1 : out);
 	if (counted) build_for(b, n, 1, init + 1, turn, r + 1);
 	else build_while(b, 2, init, cond, turn, r);
 	return end1(t, r[1]);
 }
 
-/* Turns that an optimal schedule runs for nothing but the state: the recursion itself, without the closed form. */
+/* Turns that an optimal schedule runs for nothing but the state: the recursion
+ * itself, without the closed form. */
 static int64_t fewest(int64_t *known, int64_t n, int64_t s, int64_t most) {
 	if (n <= 1) return 0;
 	if (s == 1) return n * (n - 1) / 2;
@@ -101,12 +111,17 @@ static void test_turns(T *t) {
 			for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
 				int64_t n = lengths[k], again = fewest(known, n, s, 20);
 				double x = slope(t, back, n);
-				/* linearised once each; a `for` finds the last state on its way, a `while` counts first */
+				/* linearised once each; a `for` finds the last state on its
+				 * way, a `while` counts first */
 				int64_t want = n + again + (counted ? n > 0 : n), have = ticks;
-				check_at(t, have == want, __FILE__, __LINE__, "n = %d, s = %d: %d turns, %d expected", (int)n, (int)s, (int)have, (int)want);
+				check_at(t, have == want, __FILE__, __LINE__,
+				         "n = %d, s = %d: %d turns, %d expected", (int)n, (int)s, (int)have,
+				         (int)want);
 				double y = slope(t, tape, n);
-				check_at(t, ticks == n, __FILE__, __LINE__, "the tape's %d turns of %d", (int)ticks, (int)n);
-				check_at(t, fabs(x - y) <= 1e-14 * fabs(y), __FILE__, __LINE__, "n = %d, s = %d: %.17g, not %.17g", (int)n, (int)s, x, y);
+				check_at(t, ticks == n, __FILE__, __LINE__, "the tape's %d turns of %d", (int)ticks,
+				         (int)n);
+				check_at(t, fabs(x - y) <= 1e-14 * fabs(y), __FILE__, __LINE__,
+				         "n = %d, s = %d: %.17g, not %.17g", (int)n, (int)s, x, y);
 			}
 			fn_unref(back);
 		}
@@ -123,10 +138,11 @@ static void test_turns(T *t) {
 	free(known);
 }
 
-/* ---- derivatives ------------------------------------------------------------------------------------------------- */
+/* ---- derivatives --------------------------------------------------------- */
 
 /* Forward, reverse and their mixtures, as of any function. */
-static void check_checkpointed(T *t, Fn *f, int64_t snapshots, int64_t bytes, uint32_t n, Value *args, uint32_t order) {
+static void check_checkpointed(T *t, Fn *f, int64_t snapshots, int64_t bytes, uint32_t n,
+                               Value *args, uint32_t order) {
 	Fn *g = ad_checkpoint(t->c, f, snapshots, bytes);
 	fn_ref(g);
 	static const Bounds wide = {1e-3, 1e-9, 1e-12, 1e-12};
@@ -142,12 +158,14 @@ static void test_derivatives(T *t) {
 			check_checkpointed(t, f, s, 0, 2, args, 3);
 		}
 	}
-	/* Arrays of any length that change places, one from outside that is differentiated, a loop in the loop. */
+	/* Arrays of any length that change places, one from outside that is
+	 * differentiated, a loop in the loop. */
 	for (int64_t s = 0; s < 3; s++) {
 		begin(t, "a loop in a loop");
 		Builder *b = t->b;
 		Dim n = sym(t, "n");
-		Ref x = param(t, vec(t, n), "x"), a = param(t, vec(t, n), "a"), w = param(t, vec(t, len(t, 6)), "w"), p[4], q[2], r[2];
+		Ref x = param(t, vec(t, n), "x"), a = param(t, vec(t, n), "a"),
+			w = param(t, vec(t, len(t, 6)), "w"), p[4], q[2], r[2];
 		TypeId types[3] = {type_scalar(t->c, DT_I64), vec(t, n), vec(t, n)};
 		OpenRegion *open = build_region_begin(b, 3, types, p);
 		Ref wi = build_broadcast_scalar(b, element(t, w, p[0]), vec(t, n));
@@ -164,9 +182,10 @@ static void test_derivatives(T *t) {
 	}
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
-/* g of the program; most: bytes, 0 for no limit; *peak: the most that was held at once, by the program. */
+/* g of the program; most: bytes, 0 for no limit; *peak: the most that was held
+ * at once, by the program. */
 static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	Ctx *c = ctx_new(NULL);
 	ctx_grant(c, GRANT_ALL);
@@ -185,10 +204,12 @@ static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	return x;
 }
 
-/* 300,000 states of four numbers are 9.6 MB, the tape is a multiple of that; 1 MB holds a part of them. */
+/* 300,000 states of four numbers are 9.6 MB, the tape is a multiple of that; 1
+ * MB holds a part of them. */
 static void test_memory(T *t) {
 	t->name = "memory";
-	const char *loops[] = {"t = 0; while t < 300000 { u = turn(u, w); t += 1 }", "for t in 0..300000 { u = turn(u, w) }"};
+	const char *loops[] = {"t = 0; while t < 300000 { u = turn(u, w); t += 1 }",
+	                       "for t in 0..300000 { u = turn(u, w) }"};
 	for (int k = 0; k < 2; k++) {
 		char text[600];
 		snprintf(text, sizeof text,
@@ -200,42 +221,59 @@ static void test_memory(T *t) {
 		char *at = strstr(text, "grad(f)");
 		snprintf(at, (size_t)(text + sizeof text - at), "grad(checkpoint(f; memory = 1e6))(1.3)");
 		double have = in_session(t, text, 6 << 20, NULL);
-		check_at(t, fabs(have - want) <= 1e-11 * fabs(want), __FILE__, __LINE__, "%.17g, not %.17g", have, want);
+		check_at(t, fabs(have - want) <= 1e-11 * fabs(want), __FILE__, __LINE__, "%.17g, not %.17g",
+		         have, want);
 	}
 }
 
-/* An integration that is differentiated backwards keeps the rows of its steps, degree times n + 1 numbers, while they are found up to twice since they are joined piece by
- * piece, and the state of each step. What a step needs inside, some hundred numbers, is there for one step at a time; where states would take more than a quarter of the limit, as many as fit. */
+/* An integration that is differentiated backwards keeps the rows of its steps,
+ * degree times n + 1 numbers, while they are found up to twice since they are
+ * joined piece by piece, and the state of each step. What a step needs inside,
+ * some hundred numbers, is there for one step at a time; where states would
+ * take more than a quarter of the limit, as many as fit. */
 static void test_integrations(T *t) {
 	t->name = "integrations";
 	static const struct {
 		const char *method, *limit;
 		int n, degree;
-	} rows[] = {{"rk4", "%g", 3, 3}, {"tsit5", "max_step = %g, first_step = 1e-4, max_steps = 100000", 3, 4}, {"dop853", "max_step = %g, max_steps = 100000", 3, 7},
-	            {"rodas5p", "max_step = %g", 3, 4}, {"radau5", "max_step = %g", 3, 3}, {"radau9", "max_step = %g", 3, 5}, {"radau13", "max_step = %g", 3, 7}};
+	} rows[] = {{"rk4", "%g", 3, 3},
+	            {"tsit5", "max_step = %g, first_step = 1e-4, max_steps = 100000", 3, 4},
+	            {"dop853", "max_step = %g, max_steps = 100000", 3, 7},
+	            {"rodas5p", "max_step = %g", 3, 4},
+	            {"radau5", "max_step = %g", 3, 3},
+	            {"radau9", "max_step = %g", 3, 5},
+	            {"radau13", "max_step = %g", 3, 7}};
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		size_t peak[2];
 		const int turns[2] = {2000, 8000};
-		const double rows_each = 8.0 * rows[k].degree * (rows[k].n + 1), most = 2.5 * rows_each + 8 * rows[k].n;
+		const double rows_each = 8.0 * rows[k].degree * (rows[k].n + 1),
+					 most = 2.5 * rows_each + 8 * rows[k].n;
 		double each = INFINITY;
-		/* where machine code is ready during one of the two and not the other, they cannot be compared: then once more */
+		/* where machine code is ready during one of the two and not the other,
+		 * they cannot be compared: then once more */
 		for (int i = 0, turn = 0; turn < 6 && each >= most; turn++, i = turn % 2) {
 			char option[100], text[900];
 			snprintf(option, sizeof option, rows[k].limit, 1.0 / turns[i]);
-			snprintf(text, sizeof text,
-			         "f(p) = ode((t, u) -> [p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0] * u[1] - p[2] * u[2]], [1.0, 0, 0], (0.0, 1.0); "
-			         "method = %s(%s), saveat = [1.0]).values[0, 0]\ng = sum(grad(f)([10.0, 28, 8/3]))",
-			         rows[k].method, option);
+			snprintf(
+				text, sizeof text,
+				"f(p) = ode((t, u) -> [p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0] * "
+				"u[1] - p[2] * u[2]], [1.0, 0, 0], (0.0, 1.0); "
+				"method = %s(%s), saveat = [1.0]).values[0, 0]\ng = sum(grad(f)([10.0, 28, 8/3]))",
+				rows[k].method, option);
 			CHECK(t, isfinite(in_session(t, text, 0, &peak[i])));
 			if (i) each = ((double)peak[1] - (double)peak[0]) / (turns[1] - turns[0]);
 		}
-		check_at(t, each < most, __FILE__, __LINE__, "%s: %g bytes for each step, whose rows are %g", rows[k].method, each, rows_each);
+		check_at(t, each < most, __FILE__, __LINE__,
+		         "%s: %g bytes for each step, whose rows are %g", rows[k].method, each, rows_each);
 	}
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
-	static const Named tests[] = {{"turns", test_turns}, {"derivatives", test_derivatives}, {"memory", test_memory}, {"integrations", test_integrations}};
+	static const Named tests[] = {{"turns", test_turns},
+	                              {"derivatives", test_derivatives},
+	                              {"memory", test_memory},
+	                              {"integrations", test_integrations}};
 	return run_tests(tests, sizeof tests / sizeof *tests, argc > 1 ? argv[1] : NULL);
 }

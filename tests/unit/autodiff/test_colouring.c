@@ -1,7 +1,10 @@
-/* test_colouring.c - numbered sets, and colourings on random patterns, which are what they are called by definition and give back every element of a
- * matrix from its compressed products; their numbers of colours on patterns for which the least is known.
+/* test_colouring.c - numbered sets, and colourings on random patterns, which
+ * are what they are called by definition and give back every element of a
+ * matrix from its compressed products; their numbers of colours on patterns for
+ * which the least is known.
  *
- * Needs: autodiff/sparse/index_sets.h, autodiff/sparse/colouring.h. Guarantees: the numbers are made from fixed seeds.
+ * Needs: autodiff/sparse/index_sets.h, autodiff/sparse/colouring.h. Guarantees:
+ * the numbers are made from fixed seeds.
  */
 #include "autodiff/sparse/colouring.h"
 #include "autodiff/sparse/index_sets.h"
@@ -31,7 +34,10 @@ static Matrix random_matrix(bool symmetric) {
 	const int64_t kind = below(4), sparsity = below(8) + 2;
 	for (int64_t i = 0; i < a.m; i++) {
 		for (int64_t j = 0; j < a.n; j++) {
-			bool on = kind == 0 ? below(sparsity) == 0 : kind == 1 ? llabs(i - j) <= sparsity / 3 : kind == 2 ? i == j || !i || !j : below(10) == 0 || i % 7 == 3;
+			bool on = kind == 0   ? below(sparsity) == 0
+			          : kind == 1 ? llabs(i - j) <= sparsity / 3
+			          : kind == 2 ? i == j || !i || !j
+			                      : below(10) == 0 || i % 7 == 3;
 			a.at[i][j] = on ? (double)below(1000) + 1 : 0;
 		}
 	}
@@ -42,7 +48,10 @@ static Matrix random_matrix(bool symmetric) {
 
 static RowPattern pattern_of(Ctx *c, const Matrix *a) {
 	int64_t nnz = 0;
-	RowPattern p = {.m = a->m, .n = a->n, .start_bytes = (size_t)(a->m + 1) * sizeof(int64_t), .column_bytes = MOST * MOST * sizeof(int32_t)};
+	RowPattern p = {.m = a->m,
+	                .n = a->n,
+	                .start_bytes = (size_t)(a->m + 1) * sizeof(int64_t),
+	                .column_bytes = MOST * MOST * sizeof(int32_t)};
 	p.start = heap_alloc(c, p.start_bytes);
 	p.column = heap_alloc(c, p.column_bytes);
 	if (!p.start || !p.column) abort();
@@ -79,7 +88,8 @@ static int64_t root_of(const int64_t *up, int64_t v) {
 	return v;
 }
 
-/* By definition: neighbours differ, and in what any two colours induce there is no cycle, and for a star colouring no path of four vertices. */
+/* By definition: neighbours differ, and in what any two colours induce there is
+ * no cycle, and for a star colouring no path of four vertices. */
 static bool is_colouring(const Matrix *a, const Colouring *k, bool star) {
 	const int64_t n = a->n;
 	for (int64_t first = 0; first < k->p; first++) {
@@ -89,10 +99,13 @@ static bool is_colouring(const Matrix *a, const Colouring *k, bool star) {
 			for (int pass = 0; pass < 2; pass++) {
 				for (int64_t v = 0; v < n; v++) {
 					for (int64_t w = v + 1; w < n; w++) {
-						const int64_t low = k->column[v] < k->column[w] ? k->column[v] : k->column[w], high = k->column[v] + k->column[w] - low;
+						const int64_t low =
+										  k->column[v] < k->column[w] ? k->column[v] : k->column[w],
+									  high = k->column[v] + k->column[w] - low;
 						if (a->at[v][w] == 0 || low != first || high != second) continue;
 						if (low == high) return false;
-						if (pass && star && degree[v] > 1 && degree[w] > 1) return false; /* an edge in the middle of a path */
+						/* an edge in the middle of a path */
+						if (pass && star && degree[v] > 1 && degree[w] > 1) return false;
 						if (pass) continue;
 						degree[v]++;
 						degree[w]++;
@@ -112,7 +125,8 @@ static void check_symmetric(Ctx *c, const Matrix *a, Recovery recovery, Colourin
 	double *out = products(a, k);
 	bool right = true;
 	for (int64_t j = 0; j < a->n; j++)
-		for (int64_t e = p.start[j]; e < p.start[j + 1]; e++) right &= out[k->place[e]] == a->at[p.column[e]][j];
+		for (int64_t e = p.start[j]; e < p.start[j + 1]; e++)
+			right &= out[k->place[e]] == a->at[p.column[e]][j];
 	CHECK(right);
 	CHECK(is_colouring(a, k, !k->nsums && recovery != RECOVERY_SUBSTITUTION));
 	CHECK(k->most_terms <= a->n / 2 + 1 && (k->nsums > 0) == (k->most_terms > 1));
@@ -147,13 +161,15 @@ static void check_general(Ctx *c) {
 	bool right = true;
 	int64_t rows = 0, columns = 0;
 	for (int64_t j = 0; j < a.n; j++) {
-		for (int64_t e = q.start[j]; e < q.start[j + 1]; e++) right &= out[k.place[e]] == a.at[q.column[e]][j];
+		for (int64_t e = q.start[j]; e < q.start[j + 1]; e++)
+			right &= out[k.place[e]] == a.at[q.column[e]][j];
 		if (q.start[j + 1] - q.start[j] > rows) rows = q.start[j + 1] - q.start[j];
 	}
 	for (int64_t i = 0; i < a.m; i++)
 		if (p.start[i + 1] - p.start[i] > columns) columns = p.start[i + 1] - p.start[i];
 	CHECK(right);
-	CHECK(k.p + 2 * k.q <= a.n + !columns && k.p + 2 * k.q <= 2 * a.m + !columns); /* no dearer than one by one */
+	/* no dearer than one by one */
+	CHECK(k.p + 2 * k.q <= a.n + !columns && k.p + 2 * k.q <= 2 * a.m + !columns);
 	free(out);
 	colouring_free(c, &k);
 	row_pattern_free(c, &p);
@@ -164,10 +180,12 @@ static void put(Matrix *a, int64_t i, int64_t j) {
 	a->at[i][j] = a->at[j][i] = (double)below(1000) + 1;
 }
 
-/* Colours of a star and of an acyclic colouring, where both are known: the least for paths, stars, cliques, trees and even cycles. */
+/* Colours of a star and of an acyclic colouring, where both are known: the
+ * least for paths, stars, cliques, trees and even cycles. */
 static void check_known(Ctx *c) {
 	enum { PATH, ARROW, CLIQUE, CYCLE, TREE, GRID, DIAGONAL, KINDS };
-	static const int64_t star[KINDS] = {3, 2, 20, 3, 3, 5, 1}, acyclic[KINDS] = {2, 2, 20, 3, 2, 4, 1};
+	static const int64_t star[KINDS] = {3, 2, 20, 3, 3, 5, 1},
+						 acyclic[KINDS] = {2, 2, 20, 3, 2, 4, 1};
 	for (int kind = 0; kind < KINDS; kind++) {
 		for (int sample = 0; sample < (kind == TREE ? 50 : 1); sample++) {
 			Matrix a = {.m = kind == GRID ? 36 : 20, .n = kind == GRID ? 36 : 20};
@@ -183,7 +201,9 @@ static void check_known(Ctx *c) {
 			}
 			Colouring k;
 			check_symmetric(c, &a, RECOVERY_DIRECT, &k);
-			CHECK(kind == TREE ? k.p >= 2 && k.p <= star[kind] + 1 : kind == GRID ? k.p <= star[kind] : k.p == star[kind]);
+			CHECK(kind == TREE   ? k.p >= 2 && k.p <= star[kind] + 1
+			      : kind == GRID ? k.p <= star[kind]
+			                     : k.p == star[kind]);
 			colouring_free(c, &k);
 			check_symmetric(c, &a, RECOVERY_SUBSTITUTION, &k);
 			CHECK(kind == GRID ? k.p <= acyclic[kind] : k.p == acyclic[kind]);
@@ -195,7 +215,10 @@ static void check_known(Ctx *c) {
 
 /* A long path: two colours while no sum is too long, three beyond. */
 static void check_length(Ctx *c, int64_t n, bool substituted) {
-	RowPattern p = {.m = n, .n = n, .start_bytes = (size_t)(n + 1) * sizeof(int64_t), .column_bytes = (size_t)(3 * n) * sizeof(int32_t)};
+	RowPattern p = {.m = n,
+	                .n = n,
+	                .start_bytes = (size_t)(n + 1) * sizeof(int64_t),
+	                .column_bytes = (size_t)(3 * n) * sizeof(int32_t)};
 	p.start = heap_alloc(c, p.start_bytes);
 	p.column = heap_alloc(c, p.column_bytes);
 	if (!p.start || !p.column) abort();
@@ -207,7 +230,8 @@ static void check_length(Ctx *c, int64_t n, bool substituted) {
 	p.start[n] = nnz;
 	Colouring k;
 	CHECK(colour_symmetric(c, &p, RECOVERY_ANY, &k) == ST_OK);
-	CHECK(k.p == (substituted ? 2 : 3) && (k.nsums > 0) == substituted && k.most_terms <= COLOURING_TERMS);
+	CHECK(k.p == (substituted ? 2 : 3) && (k.nsums > 0) == substituted &&
+	      k.most_terms <= COLOURING_TERMS);
 	colouring_free(c, &k);
 	CHECK(colour_symmetric(c, &p, RECOVERY_SUBSTITUTION, &k) == ST_OK);
 	CHECK(k.p == 2 && k.most_terms == n / 2);
@@ -215,13 +239,18 @@ static void check_length(Ctx *c, int64_t n, bool substituted) {
 	row_pattern_free(c, &p);
 }
 
-/* Rows that share no column are had together, whatever they hold; a few dense rows beside short ones by themselves. */
+/* Rows that share no column are had together, whatever they hold; a few dense
+ * rows beside short ones by themselves. */
 static void check_rows(Ctx *c) {
 	for (int kind = 0; kind < 3; kind++) {
 		Matrix a = {.m = kind == 2 ? 30 : 6, .n = 30};
 		for (int64_t i = 0; i < a.m; i++)
-			for (int64_t j = 0; j < a.n; j++) /* blocks in a row; two that overlap in turn; two dense rows and a diagonal */
-				a.at[i][j] = kind == 0 ? j / 5 == i : kind == 1 ? j / 5 == i || j / 5 == (i + 1) % 6 : i == j || i == 3 || i == 17;
+			/* blocks in a row; two that overlap in turn; two dense rows and
+			 * a diagonal */
+			for (int64_t j = 0; j < a.n; j++)
+				a.at[i][j] = kind == 0   ? j / 5 == i
+				             : kind == 1 ? j / 5 == i || j / 5 == (i + 1) % 6
+				                         : i == j || i == 3 || i == 17;
 		RowPattern p = pattern_of(c, &a), q;
 		Colouring k;
 		CHECK(row_pattern_transposed(c, &p, &q) == ST_OK);
@@ -233,7 +262,8 @@ static void check_rows(Ctx *c) {
 	}
 }
 
-/* Allocation 1, 2, ... fails until all comes through: each time everything is given back. */
+/* Allocation 1, 2, ... fails until all comes through: each time everything is
+ * given back. */
 static void check_memory(Ctx *c) {
 	Matrix a = {.m = 30, .n = 30}; /* two dense rows, and a band */
 	for (int64_t i = 0; i < a.m; i++)
@@ -247,7 +277,8 @@ static void check_memory(Ctx *c) {
 			Colouring k;
 			const size_t before = heap_used(c);
 			heap_fail_at(c, (uint64_t)n, false);
-			const Status st = kind ? colour_symmetric(c, &p, (Recovery)(kind - 1), &k) : colour_general(c, &p, &q, &k);
+			const Status st = kind ? colour_symmetric(c, &p, (Recovery)(kind - 1), &k)
+			                       : colour_general(c, &p, &q, &k);
 			heap_fail_at(c, 0, false);
 			through = st == ST_OK;
 			CHECK(through || st == ST_NOMEM);

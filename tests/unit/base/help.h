@@ -1,6 +1,8 @@
-/* help.h - what the tests of the ground floor of lang/ share: counting checks, and an allocator that keeps accounts.
+/* help.h - what the tests of the ground floor of lang/ share: counting checks,
+ * and an allocator that keeps accounts.
  *
- * Needs: lang/base/value.h. Guarantees: every program that includes this has counts of its own.
+ * Needs: lang/base/value.h. Guarantees: every program that includes this has
+ * counts of its own.
  */
 #ifndef ATLED_TESTS_UNIT_BASE_HELP_H
 #define ATLED_TESTS_UNIT_BASE_HELP_H
@@ -20,7 +22,8 @@ static inline void check_text(int line, const char *got, const char *want) {
 }
 #define CHECK_TEXT(got, want) check_text(__LINE__, (got), (want))
 
-/* Checks that the sizes it is told are those it gave, and counts what is alive. */
+/* Checks that the sizes it is told are those it gave, and counts what is alive.
+ */
 typedef struct Counting {
 	long blocks;
 	size_t bytes;

@@ -1,8 +1,10 @@
-/* test_context.c - the ground floor of lang/: context, arena, diagnostics, dims and types.
+/* test_context.c - the ground floor of lang/: context, arena, diagnostics, dims
+ * and types.
  *
  * Needs: the lang/ objects context arena diag type, and nothing else.
- * Guarantees: exit status 0 when every check held; the last line counts them. Each check compares with a figure that
- * was worked out by hand or by an independent and slower way in this file.
+ * Guarantees: exit status 0 when every check held; the last line counts them.
+ * Each check compares with a figure that was worked out by hand or by an
+ * independent and slower way in this file.
  */
 #include "tests/unit/base/help.h"
 #include "lang/base/page_pool.h"
@@ -15,7 +17,7 @@ static Status protect(Ctx *c, void (*body)(Ctx *c, void *arg)) {
 	return ctx_protect(c, body, NULL);
 }
 
-/* ---- context ---------------------------------------------------------------------------------------------------- */
+/* ---- context ------------------------------------------------------------- */
 
 static void test_heap(void) {
 	Counting k = {.fail_after = -1};
@@ -78,7 +80,8 @@ static void test_ctx_new_failures(void) {
 	CHECK(failures >= 3);
 }
 
-/* Small blocks that were given back serve the next request of their size, are counted as free, make room at the limit, and go back with the context. */
+/* Small blocks that were given back serve the next request of their size, are
+ * counted as free, make room at the limit, and go back with the context. */
 static void test_spare_blocks(void) {
 	Counting k = {.fail_after = -1};
 	HostAllocator host = {.resize = counting_resize, .ud = &k};
@@ -132,7 +135,8 @@ static void quiet(Ctx *c, void *arg) {
 	*(int *)arg = 5;
 }
 
-/* Outside every protected region a throw ends like a failed assertion, in a process of its own here. */
+/* Outside every protected region a throw ends like a failed assertion, in a
+ * process of its own here. */
 static void test_throw_unprotected(void) {
 	pid_t child = fork();
 	if (child == 0) {
@@ -141,7 +145,8 @@ static void test_throw_unprotected(void) {
 		ctx_throw(ctx_new(NULL), ST_ERROR);
 	}
 	int status;
-	CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+	      WTERMSIG(status) == SIGABRT);
 }
 
 static void test_protect(void) {
@@ -254,9 +259,11 @@ static void test_grants_output_slots(void) {
 	Ctx *c = ctx_new(NULL);
 	CHECK(!ctx_granted(c, GRANT_FILES));
 	ctx_grant(c, GRANT_FILES | GRANT_CLOCK);
-	CHECK(ctx_granted(c, GRANT_FILES) && !ctx_granted(c, GRANT_OUTPUT) && !ctx_granted(c, GRANT_ALL));
+	CHECK(ctx_granted(c, GRANT_FILES) && !ctx_granted(c, GRANT_OUTPUT) &&
+	      !ctx_granted(c, GRANT_ALL));
 	ctx_grant(c, GRANT_CLOCK | GRANT_OUTPUT);
-	CHECK(!ctx_granted(c, GRANT_FILES) && ctx_granted(c, GRANT_CLOCK) && !ctx_granted(c, GRANT_OUTPUT));
+	CHECK(!ctx_granted(c, GRANT_FILES) && ctx_granted(c, GRANT_CLOCK) &&
+	      !ctx_granted(c, GRANT_OUTPUT));
 	ctx_write(c, "dropped", 7);
 	Sink s = {.n = 0};
 	ctx_set_output(c, sink, &s);
@@ -267,12 +274,13 @@ static void test_grants_output_slots(void) {
 	ctx_set_slot(c, SLOT_IR, &one, note_free);
 	ctx_set_slot(c, SLOT_API, &two, note_free);
 	ctx_set_slot(c, SLOT_IR, &three, note_free);
-	CHECK(freed == 1 && freed_order[0] == 1 && ctx_slot(c, SLOT_IR) == &three && !ctx_slot(c, SLOT_PARSER));
+	CHECK(freed == 1 && freed_order[0] == 1 && ctx_slot(c, SLOT_IR) == &three &&
+	      !ctx_slot(c, SLOT_PARSER));
 	ctx_free(c);
 	CHECK(freed == 3 && freed_order[1] == 2 && freed_order[2] == 3);
 }
 
-/* ---- arena ------------------------------------------------------------------------------------------------------ */
+/* ---- arena --------------------------------------------------------------- */
 
 static void huge_in_arena(Ctx *c, void *arg) {
 	(void)c;
@@ -297,7 +305,8 @@ static void test_arena(void) {
 		memset(kept[i], i & 0x7f, (size_t)i * 7);
 	}
 	bool intact = true;
-	for (int i = 1; i < 300; i++) intact &= kept[i][0] == (i & 0x7f) && kept[i][i * 7 - 1] == (i & 0x7f);
+	for (int i = 1; i < 300; i++)
+		intact &= kept[i][0] == (i & 0x7f) && kept[i][i * 7 - 1] == (i & 0x7f);
 	CHECK(intact);
 	char *large = arena_zalloc(a, 3 << 20);
 	CHECK(large[0] == 0 && large[(3 << 20) - 1] == 0);
@@ -326,7 +335,7 @@ static void test_arena(void) {
 	CHECK(k.blocks == 0 && !k.wrong);
 }
 
-/* ---- diagnostics ------------------------------------------------------------------------------------------------ */
+/* ---- diagnostics --------------------------------------------------------- */
 
 static const char *render(Ctx *c, const Diag *d, Sink *s) {
 	s->n = 0;
@@ -366,11 +375,13 @@ static void test_sources(void) {
 	CHECK(span_intern(c, NO_SPAN) == 0 && !span_of(c, 0).source && !span_of(c, 12345).source);
 	SpanId first = span_intern(c, span_made(s, 3, 4));
 	for (uint32_t i = 0; i < 2000; i++) span_intern(c, span_made(s, i, i + 2));
-	CHECK(span_intern(c, span_made(s, 3, 4)) == first && span_of(c, first).start == 3 && span_of(c, first).end == 4);
+	CHECK(span_intern(c, span_made(s, 3, 4)) == first && span_of(c, first).start == 3 &&
+	      span_of(c, first).end == 4);
 	CHECK(span_intern(c, span_made(s, 1999, 2001)) == first + 2000);
 	Span inside = span_made(s, 3, 4);
 	inside.inside = true;
-	CHECK(span_intern(c, inside) != first && span_of(c, span_intern(c, inside)).inside && !span_of(c, first).inside);
+	CHECK(span_intern(c, inside) != first && span_of(c, span_intern(c, inside)).inside &&
+	      !span_of(c, first).inside);
 	Span joined = span_join(span_made(1, 5, 9), span_made(1, 2, 7));
 	CHECK(joined.start == 2 && joined.end == 9 && span_join(NO_SPAN, joined).end == 9 &&
 	      span_join(joined, NO_SPAN).end == 9);
@@ -380,10 +391,12 @@ static void test_sources(void) {
 static void test_render(void) {
 	Ctx *c = ctx_new(NULL);
 	static Sink s;
-	const char text[] = "layer(W, x) = {\n  n = 20\n  y = W @ x\n  u_t + u*u_x == ν*u_xx\n  名前 = é + x\n\tz = w\r\n"
-	                    "  sum(a +\n    b)\n";
+	const char text[] = "layer(W, x) = {\n  n = 20\n  y = W @ x\n  u_t + u*u_x == ν*u_xx\n  名前 = "
+						"é + x\n\tz = w\r\n"
+						"  sum(a +\n    b)\n";
 	SourceId id = source_add(c, "layer.dsl", text, sizeof text - 1);
-	Diag *d = diag_error(c, E_SHAPE, span_at(c, id, "W @ x"), "cannot multiply %s by %s", "f64[m, n]", "f64[k]");
+	Diag *d = diag_error(c, E_SHAPE, span_at(c, id, "W @ x"), "cannot multiply %s by %s",
+	                     "f64[m, n]", "f64[k]");
 	diag_label(c, d, "these");
 	diag_second(c, d, span_at(c, id, "n = 20"), "n = 20 came from here");
 	diag_hint(c, d, "write x @ W");
@@ -396,11 +409,13 @@ static void test_render(void) {
 	                             "  hint: write x @ W\n");
 	s.n = 0;
 	diag_render_json(c, d, sink, &s);
-	CHECK_TEXT(s.at,
-	           "{\"code\":\"E0302\",\"severity\":\"error\",\"message\":\"cannot multiply f64[m, n] by f64[k]\","
-	           "\"file\":\"layer.dsl\",\"line\":3,\"column\":7,\"end_line\":3,\"end_column\":12,\"label\":\"these\","
-	           "\"second\":{\"file\":\"layer.dsl\",\"line\":2,\"column\":3,\"end_line\":2,\"end_column\":9,"
-	           "\"label\":\"n = 20 came from here\"},\"hint\":\"write x @ W\"}\n");
+	CHECK_TEXT(s.at, "{\"code\":\"E0302\",\"severity\":\"error\",\"message\":\"cannot multiply "
+	                 "f64[m, n] by f64[k]\","
+	                 "\"file\":\"layer.dsl\",\"line\":3,\"column\":7,\"end_line\":3,\"end_column\":"
+	                 "12,\"label\":\"these\","
+	                 "\"second\":{\"file\":\"layer.dsl\",\"line\":2,\"column\":3,\"end_line\":2,"
+	                 "\"end_column\":9,"
+	                 "\"label\":\"n = 20 came from here\"},\"hint\":\"write x @ W\"}\n");
 	d = diag_error(c, E_PROBLEM_CONDITION, span_at(c, id, "u_xx"), "no condition");
 	CHECK_TEXT(render(c, d, &s), "layer.dsl:4:20: no condition [E0503]\n"
 	                             "  4 |   u_t + u*u_x == ν*u_xx\n"
@@ -433,14 +448,18 @@ static void test_render(void) {
 	diag_trace(c, d, "in f");
 	diag_trace(c, d, "in gradient of %s", "g");
 	diag_second(c, d, NO_SPAN, "a note");
-	CHECK_TEXT(render(c, d, &s), "warning: no place [2J [E0801]\n  a note\n  in f\n  in gradient of g\n");
+	CHECK_TEXT(render(c, d, &s),
+	           "warning: no place [2J [E0801]\n  a note\n  in f\n  in gradient of g\n");
 	s.n = 0;
 	diag_render_json(c, d, sink, &s);
-	CHECK_TEXT(s.at, "{\"code\":\"E0801\",\"severity\":\"warning\",\"message\":\"no place\\u001b[2J\","
-	                 "\"second\":{\"label\":\"a note\"},\"trace\":\"in f\\nin gradient of g\"}\n");
+	CHECK_TEXT(s.at,
+	           "{\"code\":\"E0801\",\"severity\":\"warning\",\"message\":\"no place\\u001b[2J\","
+	           "\"second\":{\"label\":\"a note\"},\"trace\":\"in f\\nin gradient of g\"}\n");
 	s.n = 0;
 	diag_render_json(c, diag_error(c, E_USER, NO_SPAN, "say \"\\\" \xff"), sink, &s);
-	CHECK_TEXT(s.at, "{\"code\":\"E0604\",\"severity\":\"error\",\"message\":\"say \\\"\\\\\\\" \\ufffd\"}\n");
+	CHECK_TEXT(
+		s.at,
+		"{\"code\":\"E0604\",\"severity\":\"error\",\"message\":\"say \\\"\\\\\\\" \\ufffd\"}\n");
 	s.n = 0;
 	diag_render(c, diag_at(c, 0), true, sink, &s);
 	CHECK(strstr(s.at, "\033[1m") && strstr(s.at, "\033[0m") && s.at[s.n - 1] == '\n');
@@ -449,7 +468,8 @@ static void test_render(void) {
 	diag_render_json(c, NULL, sink, &s);
 	CHECK(s.n == 0);
 
-	/* A line of a thousand columns is shown as a window, with the caret still under its character. */
+	/* A line of a thousand columns is shown as a window, with the caret still
+	 * under its character. */
 	char wide[1200];
 	memset(wide, 'a', sizeof wide);
 	wide[700] = 'Z';
@@ -466,9 +486,9 @@ static void test_render(void) {
 	CHECK(strchr(second, '^') - second == second - first - 2);
 	SourceId bad = source_add(c, "bad", "x = \xff\xc3 \xe2\x82\n", 10);
 	d = diag_error(c, E_CHAR, span_made(bad, 4, 5), "not UTF-8 %c", 0);
-	CHECK_TEXT(render(c, d, &s),
-	           "bad:1:5: not UTF-8   [E0101]\n  1 | x = \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\n"
-	           "    |     ^\n");
+	CHECK_TEXT(render(c, d, &s), "bad:1:5: not UTF-8   [E0101]\n  1 | x = \xef\xbf\xbd\xef\xbf\xbd "
+	                             "\xef\xbf\xbd\xef\xbf\xbd\n"
+	                             "    |     ^\n");
 	CHECK(text_columns("名前 νe\xcc\x81", 12) == 7);
 	ctx_free(c);
 }
@@ -484,7 +504,8 @@ static void test_diag_store(void) {
 		diag_trace(c, last, "trace");
 	}
 	diag_warning(c, E_NAME, NO_SPAN, "w");
-	CHECK(last && diag_count(c, SEV_ERROR) == 30 && diag_count(c, SEV_WARNING) == 1 && diag_total(c) == 21);
+	CHECK(last && diag_count(c, SEV_ERROR) == 30 && diag_count(c, SEV_WARNING) == 1 &&
+	      diag_total(c) == 21);
 	CHECK(!strcmp(diag_at(c, 19)->message, "error 19") && !strcmp(diag_at(c, 19)->hint, "hint 19"));
 	CHECK(diag_at(c, 20)->severity == SEV_WARNING && !diag_at(c, 21));
 	diag_truncate(c, 5);
@@ -498,7 +519,8 @@ static void test_diag_store(void) {
 	CHECK(diag_total(c) == 0 && diag_count(c, SEV_ERROR) == 0);
 	CHECK(!strcmp(diag_code_id(E_SHAPE), "E0302") && strstr(diag_code_title(E_SHAPE), "shapes"));
 	CHECK(!strcmp(diag_code_title(DIAG_COUNT), ""));
-	for (int i = 1; i < DIAG_COUNT; i++) CHECK(strcmp(diag_code_id((DiagCode)(i - 1)), diag_code_id((DiagCode)i)) < 0);
+	for (int i = 1; i < DIAG_COUNT; i++)
+		CHECK(strcmp(diag_code_id((DiagCode)(i - 1)), diag_code_id((DiagCode)i)) < 0);
 
 	for (uint64_t n = 1; n <= 6; n++) {
 		diag_clear(c);
@@ -536,7 +558,7 @@ static void test_nearest(void) {
 	CHECK(!NEAREST(large));
 }
 
-/* ---- dims and types --------------------------------------------------------------------------------------------- */
+/* ---- dims and types ------------------------------------------------------ */
 
 static const char *show(Ctx *c, Dim d) {
 	static char text[512];
@@ -552,7 +574,8 @@ static const char *letters(void *ud, SymId s) {
 
 static void test_dtypes(void) {
 	Dtype d;
-	for (int i = 0; i < DT_COUNT; i++) CHECK(dtype_from_name(dtype_name((Dtype)i), &d) && d == (Dtype)i);
+	for (int i = 0; i < DT_COUNT; i++)
+		CHECK(dtype_from_name(dtype_name((Dtype)i), &d) && d == (Dtype)i);
 	CHECK(!dtype_from_name("f16", &d) && !strcmp(dtype_name(DT_COUNT), "?"));
 	CHECK(dtype_promote(DT_BOOL, DT_I32) == DT_I32 && dtype_promote(DT_I64, DT_F32) == DT_F32);
 	CHECK(dtype_promote(DT_F64, DT_F32) == DT_F64 && dtype_promote(DT_C64, DT_F32) == DT_C64);
@@ -572,13 +595,17 @@ static void test_dim_algebra(void) {
 	CHECK(dim_const(c, 0) == 0 && dim_is_const(c, 0, &v) && v == 0);
 	CHECK(dim_is_const(c, three, &v) && v == 3 && !dim_is_const(c, n, NULL) &&
 	      !dim_is_const(c, dim_add(c, n, two), &v));
-	CHECK(dim_is_sym(c, n, &s) && s == 1 && !dim_is_sym(c, dim_mul(c, n, two), &s) && !dim_is_sym(c, two, NULL));
+	CHECK(dim_is_sym(c, n, &s) && s == 1 && !dim_is_sym(c, dim_mul(c, n, two), &s) &&
+	      !dim_is_sym(c, two, NULL));
 	CHECK(dim_add(c, m, n) == dim_add(c, n, m) && dim_mul(c, m, n) == dim_mul(c, n, m));
-	CHECK(dim_sub(c, n, n) == 0 && dim_sub(c, dim_add(c, n, two), two) == n && dim_sub(c, n, 0) == n);
-	CHECK(dim_mul(c, dim_add(c, m, n), dim_sub(c, m, n)) == dim_sub(c, dim_mul(c, m, m), dim_mul(c, n, n)));
+	CHECK(dim_sub(c, n, n) == 0 && dim_sub(c, dim_add(c, n, two), two) == n &&
+	      dim_sub(c, n, 0) == n);
+	CHECK(dim_mul(c, dim_add(c, m, n), dim_sub(c, m, n)) ==
+	      dim_sub(c, dim_mul(c, m, m), dim_mul(c, n, n)));
 	CHECK(dim_mul(c, n, 0) == 0 && dim_mul(c, n, dim_const(c, 1)) == n);
 	CHECK_TEXT(show(c, dim_sub(c, n, two)), "n1 - 2");
-	CHECK_TEXT(show(c, dim_add(c, dim_mul(c, m, dim_mul(c, n, m)), dim_sub(c, three, n))), "n0^2*n1 - n1 + 3");
+	CHECK_TEXT(show(c, dim_add(c, dim_mul(c, m, dim_mul(c, n, m)), dim_sub(c, three, n))),
+	           "n0^2*n1 - n1 + 3");
 	CHECK_TEXT(show(c, dim_mul(c, dim_const(c, -2), n)), "-2*n1");
 	CHECK_TEXT(show(c, dim_sub(c, 0, n)), "-n1");
 	CHECK_TEXT(show(c, dim_const(c, INT64_MIN)), "-9223372036854775808");
@@ -591,9 +618,12 @@ static void test_dim_algebra(void) {
 	CHECK(dim_floordiv(c, dim_mul(c, n, two), 4) == half);
 	CHECK(dim_floordiv(c, dim_add(c, dim_mul(c, n, two), dim_const(c, 1)), 2) == n);
 	CHECK(dim_floordiv(c, half, 2) == dim_floordiv(c, n, 4));
-	CHECK(dim_floordiv(c, dim_add(c, half, dim_const(c, 1)), 2) == dim_floordiv(c, dim_add(c, n, two), 4));
-	CHECK(dim_floordiv(c, dim_const(c, -7), 2) == dim_const(c, -4) && dim_floordiv(c, dim_const(c, INT64_MIN), 3) != 0);
-	CHECK_TEXT(show(c, dim_floordiv(c, dim_sub(c, n, dim_const(c, 1)), 2)), "floor((n1 + 1)/2) - 1");
+	CHECK(dim_floordiv(c, dim_add(c, half, dim_const(c, 1)), 2) ==
+	      dim_floordiv(c, dim_add(c, n, two), 4));
+	CHECK(dim_floordiv(c, dim_const(c, -7), 2) == dim_const(c, -4) &&
+	      dim_floordiv(c, dim_const(c, INT64_MIN), 3) != 0);
+	CHECK_TEXT(show(c, dim_floordiv(c, dim_sub(c, n, dim_const(c, 1)), 2)),
+	           "floor((n1 + 1)/2) - 1");
 
 	CHECK(dim_mentions(c, half, 1) && !dim_mentions(c, half, 0) && !dim_mentions(c, two, 0));
 	int64_t values[] = {5, 9};
@@ -602,28 +632,37 @@ static void test_dim_algebra(void) {
 	values[1] = -1;
 	CHECK(!dim_eval(c, half, values, 2, &v));
 	values[1] = INT64_MAX;
-	CHECK(!dim_eval(c, dim_mul(c, n, n), values, 2, &v) && !dim_eval(c, dim_add(c, n, two), values, 2, &v));
+	CHECK(!dim_eval(c, dim_mul(c, n, n), values, 2, &v) &&
+	      !dim_eval(c, dim_add(c, n, two), values, 2, &v));
 
 	Dim map[] = {dim_add(c, n, two), UINT32_MAX};
-	CHECK(dim_subst(c, dim_mul(c, m, n), map, 2) == dim_add(c, dim_mul(c, n, n), dim_mul(c, two, n)));
+	CHECK(dim_subst(c, dim_mul(c, m, n), map, 2) ==
+	      dim_add(c, dim_mul(c, n, n), dim_mul(c, two, n)));
 	CHECK(dim_subst(c, dim_floordiv(c, m, 2), map, 1) == dim_add(c, half, dim_const(c, 1)));
 	CHECK(dim_subst(c, three, map, 2) == three && dim_subst(c, 0, map, 2) == 0);
 
 	Dim value;
 	CHECK(dim_solve(c, m, n, &s, &value) && s == 1 && value == m);
-	CHECK(dim_solve(c, dim_add(c, m, two), three, &s, &value) && s == 0 && value == dim_const(c, 1));
-	CHECK(dim_solve(c, three, dim_sub(c, two, m), &s, &value) && s == 0 && value == dim_const(c, -1));
+	CHECK(dim_solve(c, dim_add(c, m, two), three, &s, &value) && s == 0 &&
+	      value == dim_const(c, 1));
+	CHECK(dim_solve(c, three, dim_sub(c, two, m), &s, &value) && s == 0 &&
+	      value == dim_const(c, -1));
 	CHECK(!dim_solve(c, dim_mul(c, m, two), three, &s, &value) && !dim_solve(c, m, m, &s, &value));
-	CHECK(!dim_solve(c, dim_add(c, m, dim_mul(c, m, m)), three, &s, &value) && !dim_solve(c, two, three, &s, &value));
-	CHECK(dim_solve(c, dim_add(c, m, half), n, &s, &value) && s == 0 && value == dim_sub(c, n, half));
+	CHECK(!dim_solve(c, dim_add(c, m, dim_mul(c, m, m)), three, &s, &value) &&
+	      !dim_solve(c, two, three, &s, &value));
+	CHECK(dim_solve(c, dim_add(c, m, half), n, &s, &value) && s == 0 &&
+	      value == dim_sub(c, n, half));
 
-	CHECK(dim_never_zero(c, three) && !dim_never_zero(c, 0) && !dim_never_zero(c, m) && !dim_never_zero(c, dim_sub(c, m, three)));
-	CHECK(dim_never_zero(c, dim_add(c, dim_mul(c, m, n), three)) && dim_never_zero(c, dim_sub(c, dim_const(c, -1), m)));
+	CHECK(dim_never_zero(c, three) && !dim_never_zero(c, 0) && !dim_never_zero(c, m) &&
+	      !dim_never_zero(c, dim_sub(c, m, three)));
+	CHECK(dim_never_zero(c, dim_add(c, dim_mul(c, m, n), three)) &&
+	      dim_never_zero(c, dim_sub(c, dim_const(c, -1), m)));
 	CHECK(!dim_never_zero(c, dim_add(c, dim_floordiv(c, dim_sub(c, n, dim_const(c, 6)), 4), two)));
 	ctx_free(c);
 }
 
-/* Random expressions: the canonical form has the value that the operations have, and equal forms have equal ids. */
+/* Random expressions: the canonical form has the value that the operations
+ * have, and equal forms have equal ids. */
 static void test_dim_random(void) {
 	Ctx *c = ctx_new(NULL);
 	uint64_t seed = 42;
@@ -643,9 +682,7 @@ static void test_dim_random(void) {
 				if (i < 6) d[i] = dim_mul(c, d[a], d[b]), want[i] = want[a] * want[b];
 				else d[i] = dim_const(c, k), want[i] = k;
 				break;
-			default:
-				d[i] = dim_floordiv(c, d[a], k);
-				want[i] = want[a] / k - (want[a] % k < 0);
+			default: d[i] = dim_floordiv(c, d[a], k); want[i] = want[a] / k - (want[a] % k < 0);
 			}
 			CHECK(dim_eval(c, d[i], values, 2, &got) && got == want[i]);
 		}
@@ -680,7 +717,8 @@ static void too_high_degree(Ctx *c, void *arg) {
 static void too_deep_floor(Ctx *c, void *arg) {
 	(void)arg;
 	Dim d = dim_sym(c, 0);
-	for (int i = 0; i < 100000; i++) d = dim_floordiv(c, dim_add(c, dim_mul(c, d, dim_sym(c, 1)), d), 2);
+	for (int i = 0; i < 100000; i++)
+		d = dim_floordiv(c, dim_add(c, dim_mul(c, d, dim_sym(c, 1)), d), 2);
 }
 static void divide_by_zero(Ctx *c, void *arg) {
 	(void)arg;
@@ -694,21 +732,20 @@ static void rank_nine(Ctx *c, void *arg) {
 
 static void test_dim_overflow(void) {
 	Ctx *c = ctx_new(NULL);
-	void (*const bodies[])(Ctx *, void *) = {overflow_mul, overflow_add, overflow_sub, too_many_terms, too_high_degree,
-	                                         too_deep_floor};
+	void (*const bodies[])(Ctx *, void *) = {overflow_mul,   overflow_add,    overflow_sub,
+	                                         too_many_terms, too_high_degree, too_deep_floor};
 	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
 		diag_clear(c);
 		CHECK(protect(c, bodies[i]) == ST_ERROR);
-		CHECK(diag_total(c) == 1 && diag_at(c, 0)->code == E_SHAPE && strstr(diag_at(c, 0)->message, "size overflow"));
+		CHECK(diag_total(c) == 1 && diag_at(c, 0)->code == E_SHAPE &&
+		      strstr(diag_at(c, 0)->message, "size overflow"));
 	}
 	CHECK(protect(c, divide_by_zero) == ST_INTERNAL);
 	CHECK(protect(c, rank_nine) == ST_ERROR);
 	ctx_free(c);
 }
 
-static void count_symbol(void *ud, SymId s) {
-	((int *)ud)[s]++;
-}
+static void count_symbol(void *ud, SymId s) { ((int *)ud)[s]++; }
 
 static void test_types(void) {
 	Ctx *c = ctx_new(NULL);
@@ -718,8 +755,10 @@ static void test_types(void) {
 	      t != type_tensor(c, DT_F64, 1, dims));
 	CHECK(type_of(c, t)->rank == 2 && type_of(c, t)->dims[0] == n && type_is_tensor(c, t));
 	CHECK(type_with_dtype(c, t, DT_I64) == type_tensor(c, DT_I64, 2, dims));
-	CHECK(type_has_tangent(c, t) && !type_has_tangent(c, type_scalar(c, DT_I64)) && !type_has_tangent(c, type_dyn(c)));
-	CHECK(type_scalar(c, DT_C64) == type_tensor(c, DT_C64, 0, NULL) && type_has_tangent(c, type_scalar(c, DT_C64)));
+	CHECK(type_has_tangent(c, t) && !type_has_tangent(c, type_scalar(c, DT_I64)) &&
+	      !type_has_tangent(c, type_dyn(c)));
+	CHECK(type_scalar(c, DT_C64) == type_tensor(c, DT_C64, 0, NULL) &&
+	      type_has_tangent(c, type_scalar(c, DT_C64)));
 	CHECK(type_of(c, type_dyn(c))->kind == TY_DYN && type_of(c, type_token(c))->kind == TY_TOKEN);
 	CHECK(type_with_dtype(c, type_dyn(c), DT_F64) == type_dyn(c) &&
 	      type_subst(c, type_token(c), dims, 2) == type_token(c));
@@ -769,7 +808,8 @@ static void test_dim_failures(void) {
 		heap_fail_at(c, 0, false);
 		CHECK(s == ST_OK || s == ST_NOMEM);
 		CHECK(protect(c, make_many_dims) == ST_OK);
-		CHECK(dim_sub(c, dim_add(c, dim_sym(c, 5), dim_sym(c, 599)), dim_sym(c, 599)) == dim_sym(c, 5));
+		CHECK(dim_sub(c, dim_add(c, dim_sym(c, 5), dim_sym(c, 599)), dim_sym(c, 599)) ==
+		      dim_sym(c, 5));
 		ctx_free(c);
 		if (s == ST_OK) break;
 #ifdef ATLED_STRESS
@@ -778,10 +818,12 @@ static void test_dim_failures(void) {
 	}
 }
 
-/* ---- large blocks: what was written is kept apart, and freed pages serve blocks of other sizes ------------------------------------------------------- */
+/* ---- large blocks: what was written is kept apart, and freed pages serve blocks of other sizes ---- */
 
 static void test_large_blocks(void) {
-	const size_t page = (size_t)2 << 20, sizes[] = {page, 3 * page, LARGE_LEAST, LARGE_LEAST + 5000, 2 * page + 1, LARGE_LEAST};
+	const size_t page = (size_t)2 << 20,
+				 sizes[] = {page,         3 * page,   LARGE_LEAST, LARGE_LEAST + 5000,
+	                        2 * page + 1, LARGE_LEAST};
 	enum { N = sizeof sizes / sizeof *sizes };
 	unsigned char *p[N];
 	for (int turn = 0; turn < 50; turn++) {
@@ -792,7 +834,9 @@ static void test_large_blocks(void) {
 			p[i][0] = p[i][bytes - 1] = (unsigned char)(i + turn);
 		}
 		bool kept = true;
-		for (int i = 0; i < N; i++) kept = kept && p[i][0] == (unsigned char)(i + turn) && p[i][sizes[(i * 5 + turn) % N] - 1] == (unsigned char)(i + turn);
+		for (int i = 0; i < N; i++)
+			kept = kept && p[i][0] == (unsigned char)(i + turn) &&
+			       p[i][sizes[(i * 5 + turn) % N] - 1] == (unsigned char)(i + turn);
 		CHECK(kept);
 		for (int i = 0; i < N; i++) large_free(p[i], sizes[(i * 5 + turn) % N]);
 	}
@@ -823,11 +867,27 @@ static void test_large_blocks(void) {
 
 int main(void) {
 	static void (*const tests[])(void) = {
-		test_heap, test_spare_blocks, test_ctx_new_failures, test_protect, test_throw_unprotected,
-		test_atoms, test_atom_failures, test_polls, test_grants_output_slots,
-		test_arena, test_sources, test_render, test_diag_store,
-		test_nearest, test_dtypes, test_dim_algebra, test_dim_random,
-		test_dim_overflow, test_types, test_dim_failures, test_large_blocks,
+		test_heap,
+		test_spare_blocks,
+		test_ctx_new_failures,
+		test_protect,
+		test_throw_unprotected,
+		test_atoms,
+		test_atom_failures,
+		test_polls,
+		test_grants_output_slots,
+		test_arena,
+		test_sources,
+		test_render,
+		test_diag_store,
+		test_nearest,
+		test_dtypes,
+		test_dim_algebra,
+		test_dim_random,
+		test_dim_overflow,
+		test_types,
+		test_dim_failures,
+		test_large_blocks,
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tests[i]();
 	printf("%d passed, %d failed\n", passed, failed);

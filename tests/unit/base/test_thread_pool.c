@@ -1,6 +1,8 @@
-/* test_thread_pool.c - the pool of threads: every part once, whoever shares the threads, and nothing left running.
+/* test_thread_pool.c - the pool of threads: every part once, whoever shares the
+ * threads, and nothing left running.
  *
- * Needs: lang/base/thread_pool.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended, so that there
+ * Needs: lang/base/thread_pool.h. Guarantees: exit status 0 when every check
+ * held; the last line counts them. Four processors are pretended, so that there
  * are threads to speak of on any machine.
  */
 #ifndef _GNU_SOURCE
@@ -43,7 +45,7 @@ static int threads_of_process(void) {
 	return n;
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------- */
 
 enum { MOST = 5000 };
 typedef struct Job {
@@ -96,7 +98,8 @@ static void test_parts(Ctx *c) {
 		for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 			for (int round = 0; round < 5; round++) {
 				Job *j = job_new(p);
-				CHECK(pool_run(p, counts[i], count_part, j, round & 1 ? count_poll : NULL) == ST_OK);
+				CHECK(pool_run(p, counts[i], count_part, j, round & 1 ? count_poll : NULL) ==
+				      ST_OK);
 				CHECK(once_each(j, counts[i]) && !j->strange);
 				CHECK(j->polls == (round & 1 ? counts[i] : 0));
 				if (round == 2) doze(0.001); /* workers asleep */
@@ -122,7 +125,7 @@ static void test_many_jobs(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* ---- stopping ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------ */
 
 static void test_polls(Ctx *c) {
 	Pool *p = pool_new(c, 0);
@@ -147,7 +150,8 @@ static void test_polls(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* Part 0 runs on for a while wherever it is; the caller, when it waits, must look around. */
+/* Part 0 runs on for a while wherever it is; the caller, when it waits, must
+ * look around. */
 typedef struct Long {
 	atomic_bool stop, began;
 	atomic_int watches;
@@ -182,12 +186,13 @@ static void test_watch(Ctx *c) {
 	const Status st = pool_run_watched(p, 2, long_part, &l, watch_long);
 	if (!l.on_caller) CHECK(st == ST_LIMIT && l.watches == 6 && seconds(CLOCK_MONOTONIC) - t < 4);
 	Job *j = job_new(p);
-	CHECK(pool_run_watched(p, 100, count_part, j, count_poll) == ST_OK && once_each(j, 100) && j->polls <= 101);
+	CHECK(pool_run_watched(p, 100, count_part, j, count_poll) == ST_OK && once_each(j, 100) &&
+	      j->polls <= 101);
 	free(j);
 	pool_free(c, p);
 }
 
-/* ---- own shares ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- own shares ---------------------------------------------------------- */
 
 typedef struct Shares {
 	atomic_int begun;
@@ -226,30 +231,33 @@ static void test_shares(Ctx *c) {
 	for (int parts = 1; parts <= 40; parts++)
 		for (int turn = 0; turn < 20; turn++) {
 			memset(&s, 0, sizeof s);
-			CHECK(pool_run_watched(p, parts, quick_part, &s, no_watch) == ST_OK && s.begun == parts);
+			CHECK(pool_run_watched(p, parts, quick_part, &s, no_watch) == ST_OK &&
+			      s.begun == parts);
 			bool all = true, ascending = true;
 			for (int k = 0; k < parts; k++) all = all && s.by[k];
 			/* a thread goes through its own share from the first */
 			for (int k = 1; k < parts && parts <= 32; k++) {
-				const int own = k * width / parts; /* whose part it may be: only parts of one share are compared */
-				if (parts % width == 0 && own == (k - 1) * width / parts && s.by[k] == own + 1 && s.by[k - 1] == own + 1) ascending = ascending && s.order[k] > s.order[k - 1];
+				/* whose part it may be: only parts of one share are compared */
+				const int own = k * width / parts;
+				if (parts % width == 0 && own == (k - 1) * width / parts && s.by[k] == own + 1 &&
+				    s.by[k - 1] == own + 1)
+					ascending = ascending && s.order[k] > s.order[k - 1];
 			}
 			CHECK(all && ascending);
 		}
 	pool_free(c, p);
 }
 
-/* ---- jobs within and beside each other --------------------------------------------------------------------------------------------------- */
+/* ---- jobs within and beside each other ----------------------------------- */
 
-static void inner_part(void *ud, int64_t part) {
-	atomic_fetch_add(&((Job *)ud)->sum, part + 1);
-}
+static void inner_part(void *ud, int64_t part) { atomic_fetch_add(&((Job *)ud)->sum, part + 1); }
 
 static void outer_part(void *ud, int64_t part) {
 	Job *j = ud;
 	const int me = pool_worker();
 	atomic_fetch_add(&j->times[part], 1);
-	if (pool_run(j->pool, j->parts, inner_part, j, NULL) != ST_OK || pool_worker() != me) atomic_fetch_add(&j->strange, 1);
+	if (pool_run(j->pool, j->parts, inner_part, j, NULL) != ST_OK || pool_worker() != me)
+		atomic_fetch_add(&j->strange, 1);
 }
 
 static void test_nested(Ctx *c) {
@@ -269,7 +277,8 @@ static void *one_context(void *unused) {
 		for (int i = 0; i < 50; i++) {
 			Job *j = job_new(p);
 			const int64_t parts = 1 + (i * 37) % 300;
-			CHECK(pool_run(p, parts, count_part, j, i & 1 ? count_poll : NULL) == ST_OK && once_each(j, parts) && !j->strange);
+			CHECK(pool_run(p, parts, count_part, j, i & 1 ? count_poll : NULL) == ST_OK &&
+			      once_each(j, parts) && !j->strange);
 			free(j);
 		}
 		pool_free(c, p);
@@ -284,7 +293,7 @@ static void test_contexts(void) {
 	for (int i = 0; i < 4; i++) pthread_join(ids[i], NULL);
 }
 
-/* ---- the process around it --------------------------------------------------------------------------------------------------------------- */
+/* ---- the process around it ----------------------------------------------- */
 
 static void test_life(Ctx *c) {
 	const int before = threads_of_process();
@@ -335,13 +344,15 @@ static void test_fork(Ctx *c) {
 		if (!child) {
 			alarm(60);
 			Job *k = job_new(p);
-			bool good = pool_run(p, 300, count_part, k, count_poll) == ST_OK && once_each(k, 300) && threads_of_process() == 1;
+			bool good = pool_run(p, 300, count_part, k, count_poll) == ST_OK && once_each(k, 300) &&
+			            threads_of_process() == 1;
 			pool_free(c, p);
 			if (!SANITIZED) { /* and new ones of its own (which the thread sanitizer forbids) */
 				Pool *q = pool_new(c, 3);
 				memset(k, 0, sizeof *k);
 				k->width = 3;
-				good = good && q && threads_of_process() == 3 && pool_run(q, 300, count_part, k, NULL) == ST_OK && once_each(k, 300);
+				good = good && q && threads_of_process() == 3 &&
+				       pool_run(q, 300, count_part, k, NULL) == ST_OK && once_each(k, 300);
 				pool_free(c, q);
 			}
 			_exit(good ? 0 : 1);
@@ -357,12 +368,8 @@ static void test_fork(Ctx *c) {
 /* As usual; denormals flushed; rounding down; as usual. */
 #if defined(__x86_64__)
 static const unsigned modes[] = {0x1f80, 0x9fc0, 0x3f80, 0x1f80};
-static unsigned get_modes(void) {
-	return __builtin_ia32_stmxcsr();
-}
-static void set_modes(unsigned to) {
-	__builtin_ia32_ldmxcsr(to);
-}
+static unsigned get_modes(void) { return __builtin_ia32_stmxcsr(); }
+static void set_modes(unsigned to) { __builtin_ia32_ldmxcsr(to); }
 enum { MODES = 0xffc0 };
 #else
 static const unsigned modes[] = {0, 1 << 24, 2 << 22, 0};
@@ -371,9 +378,7 @@ static unsigned get_modes(void) {
 	__asm__ volatile("mrs %0, fpcr" : "=r"(now));
 	return (unsigned)now;
 }
-static void set_modes(unsigned to) {
-	__asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)to));
-}
+static void set_modes(unsigned to) { __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)to)); }
 enum { MODES = -1 };
 #endif
 
@@ -399,7 +404,7 @@ static void test_modes(Ctx *c) {
 	pool_free(c, p);
 }
 
-/* ---- figures ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------- */
 
 static void nothing(void *ud, int64_t part) {
 	(void)ud;
@@ -432,8 +437,9 @@ static void measure(Ctx *c) {
 		double alone = seconds(CLOCK_MONOTONIC);
 		for (int i = 0; i < 100; i++) body(x, 0);
 		alone = (seconds(CLOCK_MONOTONIC) - alone) / 100;
-		printf("%d threads, %s: median %.2f us, tenth %.2f us a job; one part alone %.2f us\n", pool_width(p),
-		       k ? "parts of some microseconds" : "empty parts", t[1000] * 1e6, t[200] * 1e6, alone * 1e6);
+		printf("%d threads, %s: median %.2f us, tenth %.2f us a job; one part alone %.2f us\n",
+		       pool_width(p), k ? "parts of some microseconds" : "empty parts", t[1000] * 1e6,
+		       t[200] * 1e6, alone * 1e6);
 	}
 	for (int i = 0; i < 200; i++) {
 		doze(0.0005);
@@ -466,7 +472,8 @@ static void meet(void *ud, int64_t part) {
 	if (other && other != 1 + pool_worker()) atomic_store(&m->met, true);
 }
 
-/* Sleepers are woken, each time: one worker and several, by jobs for all of them and for some. And what was counted meanwhile. */
+/* Sleepers are woken, each time: one worker and several, by jobs for all of
+ * them and for some. And what was counted meanwhile. */
 static void test_waking(Ctx *c) {
 	for (int threads = 2; threads <= 4; threads++) {
 		Pool *p = pool_new(c, threads);
@@ -491,7 +498,8 @@ static void test_waking(Ctx *c) {
 	}
 }
 
-/* Part 0 is the caller's and short; a worker's takes as long as one that has no processor. */
+/* Part 0 is the caller's and short; a worker's takes as long as one that has no
+ * processor. */
 static void hold_up(void *ud, int64_t part) {
 	atomic_int *by = ud;
 	atomic_fetch_add(&by[part], 1);
@@ -499,9 +507,7 @@ static void hold_up(void *ud, int64_t part) {
 	else if (!part) doze(0.001);
 }
 
-static void share_nothing(void *ud, int64_t part) {
-	atomic_fetch_add((atomic_int *)ud + part, 1);
-}
+static void share_nothing(void *ud, int64_t part) { atomic_fetch_add((atomic_int *)ud + part, 1); }
 
 static void long_job(void *ud, int64_t part) {
 	atomic_int *by = ud;
@@ -510,7 +516,8 @@ static void long_job(void *ud, int64_t part) {
 	doze(0.002);
 }
 
-/* A worker that holds up a job is left out for a while, in which a long job tries it again; each part is run once whatever happens. */
+/* A worker that holds up a job is left out for a while, in which a long job
+ * tries it again; each part is run once whatever happens. */
 static void test_held_up(Ctx *c) {
 	Pool *p = pool_new(c, 2);
 	for (int own = 0; own < 2; own++) {
@@ -534,7 +541,8 @@ static void test_held_up(Ctx *c) {
 			left_out = pool_counters().paused == before.paused + 1;
 		}
 		CHECK(left_out);
-		/* of 24 parts of 2 ms the worker has some, although the pause may not be over */
+		/* of 24 parts of 2 ms the worker has some, although the pause may not
+		 * be over */
 		for (int attempt = 0; attempt < 20 && !tried; attempt++) {
 			atomic_int many[64] = {0};
 			if (own) CHECK(pool_run_watched(p, 24, long_job, many, NULL) == ST_OK);

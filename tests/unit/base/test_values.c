@@ -1,15 +1,17 @@
-/* test_values.c - tensors, values and texts: their lives, views, copies, conversions, and how they are printed.
+/* test_values.c - tensors, values and texts: their lives, views, copies,
+ * conversions, and how they are printed.
  *
- * Needs: the lang/ objects context arena diag type tensor value text, and nothing else.
- * Guarantees: exit status 0 when every check held; the last line counts them. Each check compares with a figure that
- * was worked out by hand or by an independent and slower way in this file.
+ * Needs: the lang/ objects context arena diag type tensor value text, and
+ * nothing else. Guarantees: exit status 0 when every check held; the last line
+ * counts them. Each check compares with a figure that was worked out by hand or
+ * by an independent and slower way in this file.
  */
 #include "tests/unit/base/help.h"
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
 
-/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+/* ---- tensors ------------------------------------------------------------- */
 
 static Tensor *iota(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape) {
 	Tensor *t = tensor_new(c, DT_F64, rank, shape), *r = tensor_new(c, dtype, rank, shape);
@@ -31,8 +33,8 @@ static void test_tensor_life(void) {
 	size_t before = heap_used(c);
 	int64_t shape[] = {3, 5};
 	Tensor *t = tensor_zeros(c, DT_F64, 2, shape);
-	CHECK(((uintptr_t)t->data & 63) == 0 && t->buffer->bytes == 128 && t->count == 15 && t->contiguous &&
-	      !t->read_only);
+	CHECK(((uintptr_t)t->data & 63) == 0 && t->buffer->bytes == 128 && t->count == 15 &&
+	      t->contiguous && !t->read_only);
 	CHECK(t->stride[0] == 5 && t->stride[1] == 1);
 	bool zero = true;
 	for (int i = 0; i < 128; i++) zero &= t->data[i] == 0;
@@ -45,16 +47,20 @@ static void test_tensor_life(void) {
 	tensor_unref(again);
 	tensor_unref(NULL);
 
-	CHECK(!tensor_new(c, DT_F64, 2, (int64_t[]){INT64_MAX, 2}) && !tensor_new(c, DT_F64, 1, (int64_t[]){-1}));
-	CHECK(!tensor_new(c, DT_F64, 1, (int64_t[]){INT64_MAX / 8}) && !tensor_new(c, DT_F64, 9, (int64_t[9]){0}));
+	CHECK(!tensor_new(c, DT_F64, 2, (int64_t[]){INT64_MAX, 2}) &&
+	      !tensor_new(c, DT_F64, 1, (int64_t[]){-1}));
+	CHECK(!tensor_new(c, DT_F64, 1, (int64_t[]){INT64_MAX / 8}) &&
+	      !tensor_new(c, DT_F64, 9, (int64_t[9]){0}));
 	CHECK(!tensor_new(c, DT_F64, 3, (int64_t[]){0, INT64_MAX, 4}));
-	Tensor *empty = tensor_new(c, DT_F32, 2, (int64_t[]){0, 4}), *scalar = tensor_new(c, DT_C128, 0, NULL);
+	Tensor *empty = tensor_new(c, DT_F32, 2, (int64_t[]){0, 4}),
+		   *scalar = tensor_new(c, DT_C128, 0, NULL);
 	CHECK(empty->count == 0 && empty->contiguous && scalar->count == 1 && scalar->contiguous);
 	tensor_unref(empty);
 	tensor_unref(scalar);
 
 	Tensor *view = tensor_view(c, t, 2, (int64_t[]){5, 3}, (int64_t[]){1, 5}, 0);
-	CHECK(!view->contiguous && view->buffer == t->buffer && !tensor_is_unshared(t) && !tensor_is_unshared(view));
+	CHECK(!view->contiguous && view->buffer == t->buffer && !tensor_is_unshared(t) &&
+	      !tensor_is_unshared(view));
 	tensor_unref(t);
 	CHECK(tensor_is_unshared(view)); /* a transpose still has each element once */
 	Tensor *gaps = tensor_view(c, view, 3, (int64_t[]){2, 2, 2}, (int64_t[]){1, 8, -2}, 2);
@@ -73,7 +79,8 @@ static void test_tensor_life(void) {
 
 	double memory[6] = {1, 2, 3, 4, 5, 6};
 	int released = 0;
-	Tensor *w = tensor_wrap(c, DT_F64, 2, (int64_t[]){2, 3}, NULL, memory, false, count_release, &released);
+	Tensor *w =
+		tensor_wrap(c, DT_F64, 2, (int64_t[]){2, 3}, NULL, memory, false, count_release, &released);
 	CHECK(w->data == (char *)memory && w->contiguous && tensor_is_unshared(w));
 	Tensor *row = tensor_view(c, w, 1, (int64_t[]){3}, (int64_t[]){1}, 3);
 	tensor_unref(w);
@@ -86,10 +93,12 @@ static void test_tensor_life(void) {
 	CHECK(row->read_only);
 	tensor_unref(row);
 	tensor_unref(w);
-	CHECK(!tensor_wrap(c, DT_F64, 1, (int64_t[]){3}, (int64_t[]){INT64_MAX}, memory, false, count_release, &released));
+	CHECK(!tensor_wrap(c, DT_F64, 1, (int64_t[]){3}, (int64_t[]){INT64_MAX}, memory, false,
+	                   count_release, &released));
 	for (uint64_t n = 1; n <= 2; n++) {
 		heap_fail_at(c, n, false);
-		CHECK(!tensor_wrap(c, DT_F64, 1, (int64_t[]){3}, NULL, memory, false, count_release, &released));
+		CHECK(!tensor_wrap(c, DT_F64, 1, (int64_t[]){3}, NULL, memory, false, count_release,
+		                   &released));
 	}
 	CHECK(released == 1);
 	heap_fail_at(c, 0, false);
@@ -147,7 +156,8 @@ static void test_walk(void) {
 	WalkLog w = {0};
 	tensor_walk(2, (Tensor *[]){t, t}, log_walk, &w);
 	CHECK(w.calls == 1 && w.elements == 60 && w.sum == 59 * 60 / 2);
-	/* The same transpose of two contiguous tensors is one run; beside a row-major tensor it is not. */
+	/* The same transpose of two contiguous tensors is one run; beside a
+	 * row-major tensor it is not. */
 	Tensor *p = tensor_view(c, t, 3, (int64_t[]){5, 3, 4}, (int64_t[]){1, 20, 5}, 0);
 	w = (WalkLog){0};
 	tensor_walk(2, (Tensor *[]){p, p}, log_walk, &w);
@@ -158,7 +168,8 @@ static void test_walk(void) {
 	double want = 0;
 	for (int64_t i = 0; i < 5; i++) {
 		for (int64_t j = 0; j < 3; j++) {
-			for (int64_t k = 0; k < 4; k++) want += (double)((i * 3 + j) * 4 + k) * (double)(i + j * 20 + k * 5);
+			for (int64_t k = 0; k < 4; k++)
+				want += (double)((i * 3 + j) * 4 + k) * (double)(i + j * 20 + k * 5);
 		}
 	}
 	CHECK(w.weighted == want && w.elements == 60 && w.calls == 5 && w.run == 12);
@@ -180,7 +191,8 @@ static void test_walk(void) {
 	tensor_walk(2, (Tensor *[]){empty, empty}, log_walk, &w);
 	tensor_walk(0, NULL, log_walk, &w);
 	CHECK(w.calls == 0);
-	/* Every view of a 4-d box by axis order, start, step and direction against element-wise reads. */
+	/* Every view of a 4-d box by axis order, start, step and direction against
+	 * element-wise reads. */
 	Tensor *box = iota(c, DT_I32, 4, (int64_t[]){4, 3, 2, 5});
 	bool right = true;
 	for (int order = 0; order < 24; order++) {
@@ -202,9 +214,10 @@ static void test_walk(void) {
 		}
 		Tensor *v = tensor_view(c, box, 4, s, st, offset), *flat = tensor_contiguous(c, v);
 		for (int64_t i = 0; i < 120; i++) {
-			int64_t index[4] = {i / (s[1] * s[2] * s[3]), i / (s[2] * s[3]) % s[1], i / s[3] % s[2], i % s[3]};
-			right &=
-				tensor_get(flat, index) == tensor_get(v, index) && ((int32_t *)flat->data)[i] == tensor_get(v, index);
+			int64_t index[4] = {i / (s[1] * s[2] * s[3]), i / (s[2] * s[3]) % s[1], i / s[3] % s[2],
+			                    i % s[3]};
+			right &= tensor_get(flat, index) == tensor_get(v, index) &&
+			         ((int32_t *)flat->data)[i] == tensor_get(v, index);
 		}
 		tensor_unref(flat);
 		tensor_unref(v);
@@ -220,8 +233,10 @@ static void test_copies(void) {
 	const Dtype dtypes[] = {DT_BOOL, DT_I32, DT_F64, DT_C128};
 	for (int i = 0; i < 4; i++) {
 		Tensor *t = iota(c, dtypes[i], 2, (int64_t[]){4, 6});
-		Tensor *v = tensor_view(c, t, 2, (int64_t[]){3, 4}, (int64_t[]){2, 6}, 1), *copy = tensor_contiguous(c, v);
-		CHECK(copy != v && copy->contiguous && tensor_same_shape(copy, v) && !tensor_same_shape(copy, t));
+		Tensor *v = tensor_view(c, t, 2, (int64_t[]){3, 4}, (int64_t[]){2, 6}, 1),
+			   *copy = tensor_contiguous(c, v);
+		CHECK(copy != v && copy->contiguous && tensor_same_shape(copy, v) &&
+		      !tensor_same_shape(copy, t));
 		bool same = true;
 		for (int64_t r = 0; r < 3; r++) {
 			for (int64_t q = 0; q < 4; q++)
@@ -230,7 +245,8 @@ static void test_copies(void) {
 		CHECK(same);
 		Tensor *zeros = tensor_zeros(c, dtypes[i], 2, v->shape);
 		tensor_assign(v, zeros);
-		CHECK(tensor_get(t, (int64_t[]){0, 1}) == 0 && tensor_get(t, (int64_t[]){1, 2}) == (i ? 8 : 1));
+		CHECK(tensor_get(t, (int64_t[]){0, 1}) == 0 &&
+		      tensor_get(t, (int64_t[]){1, 2}) == (i ? 8 : 1));
 		Tensor *self = tensor_contiguous(c, t);
 		CHECK(self == t);
 		Tensor *all[] = {t, t, v, copy, zeros};
@@ -241,18 +257,21 @@ static void test_copies(void) {
 
 static void test_convert(void) {
 	Ctx *c = ctx_new(NULL);
-	/* Each pair, contiguous and strided, on values that every dtype but bool holds. */
+	/* Each pair, contiguous and strided, on values that every dtype but bool
+	 * holds. */
 	for (int from = 0; from < DT_COUNT; from++) {
 		Tensor *source = iota(c, (Dtype)from, 1, (int64_t[]){7});
 		Tensor *reversed = tensor_view(c, source, 1, (int64_t[]){7}, (int64_t[]){-1}, 6);
 		for (int to = 0; to < DT_COUNT; to++) {
-			Tensor *a = tensor_new(c, (Dtype)to, 1, (int64_t[]){7}), *b = tensor_new(c, (Dtype)to, 1, (int64_t[]){7});
+			Tensor *a = tensor_new(c, (Dtype)to, 1, (int64_t[]){7}),
+				   *b = tensor_new(c, (Dtype)to, 1, (int64_t[]){7});
 			tensor_convert_into(a, source);
 			tensor_convert_into(b, reversed);
 			bool right = true;
 			for (int64_t i = 0; i < 7; i++) {
 				double want = from == DT_BOOL || to == DT_BOOL ? i != 0 : (double)i;
-				right &= tensor_get(a, (int64_t[]){i}) == want && tensor_get(b, (int64_t[]){6 - i}) == want;
+				right &= tensor_get(a, (int64_t[]){i}) == want &&
+				         tensor_get(b, (int64_t[]){6 - i}) == want;
 			}
 			CHECK(right);
 			tensor_unref(a);
@@ -270,8 +289,10 @@ static void test_convert(void) {
 	                           -2, 2147483647, -2147483648, INT64_MAX, INT64_MIN, 0};
 	const bool want_bool[N] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
 	Tensor *h = tensor_wrap(c, DT_F64, 1, (int64_t[]){N}, NULL, hard, true, NULL, NULL);
-	Tensor *i32 = tensor_new(c, DT_I32, 1, (int64_t[]){N}), *i64 = tensor_new(c, DT_I64, 1, (int64_t[]){N});
-	Tensor *b = tensor_new(c, DT_BOOL, 1, (int64_t[]){N}), *f32 = tensor_new(c, DT_F32, 1, (int64_t[]){N});
+	Tensor *i32 = tensor_new(c, DT_I32, 1, (int64_t[]){N}),
+		   *i64 = tensor_new(c, DT_I64, 1, (int64_t[]){N});
+	Tensor *b = tensor_new(c, DT_BOOL, 1, (int64_t[]){N}),
+		   *f32 = tensor_new(c, DT_F32, 1, (int64_t[]){N});
 	tensor_convert_into(i32, h);
 	tensor_convert_into(i64, h);
 	tensor_convert_into(b, h);
@@ -279,19 +300,20 @@ static void test_convert(void) {
 	CHECK(!memcmp(b->data, want_bool, sizeof want_bool));
 	tensor_convert_into(f32, h);
 	tensor_convert_into(i32, f32);
-	CHECK(((int32_t *)i32->data)[0] == 0 && ((int32_t *)i32->data)[3] == INT32_MAX && ((int32_t *)i32->data)[6] == -2);
+	CHECK(((int32_t *)i32->data)[0] == 0 && ((int32_t *)i32->data)[3] == INT32_MAX &&
+	      ((int32_t *)i32->data)[6] == -2);
 	tensor_convert_into(i64, f32);
 	CHECK(((int64_t *)i64->data)[9] == INT64_MAX && ((int64_t *)i64->data)[10] == INT64_MIN);
 	int64_t exact[] = {INT64_MAX, INT64_MIN, (INT64_C(1) << 53) + 1, 5};
 	Tensor *e = tensor_wrap(c, DT_I64, 1, (int64_t[]){4}, NULL, exact, true, NULL, NULL),
-	       *narrow = tensor_new(c, DT_I32, 1, e->shape);
+		   *narrow = tensor_new(c, DT_I32, 1, e->shape);
 	tensor_convert_into(narrow, e);
 	const int32_t want_narrow[] = {INT32_MAX, INT32_MIN, INT32_MAX, 5};
 	CHECK(!memcmp(narrow->data, want_narrow, sizeof want_narrow));
 	double _Complex z[] = {3.5 - 2.0 * I, 2.0 * I};
 	Tensor *zt = tensor_wrap(c, DT_C128, 1, (int64_t[]){2}, NULL, z, true, NULL, NULL);
 	Tensor *zf = tensor_new(c, DT_F64, 1, zt->shape), *zb = tensor_new(c, DT_BOOL, 1, zt->shape),
-	       *z64 = tensor_new(c, DT_C64, 1, zt->shape);
+		   *z64 = tensor_new(c, DT_C64, 1, zt->shape);
 	tensor_convert_into(zf, zt);
 	tensor_convert_into(zb, zt);
 	tensor_convert_into(z64, zt);
@@ -311,13 +333,15 @@ static void test_push_row(void) {
 		t = tensor_push_row(c, t);
 		for (int k = 0; k < 3; k++) ((double *)t->data)[i * 3 + k] = (double)(i + k);
 	}
-	CHECK(t->shape[0] == 10000 && t->count == 30000 && t->contiguous && heap_allocation_count(c) - allocations < 60);
+	CHECK(t->shape[0] == 10000 && t->count == 30000 && t->contiguous &&
+	      heap_allocation_count(c) - allocations < 60);
 	bool right = true;
 	for (int64_t i = 0; i < 10000; i++) right &= ((double *)t->data)[i * 3 + 2] == (double)(i + 2);
 	CHECK(right && t->buffer->bytes < 3 * 10000 * 3 * 8);
 
 	Tensor *shared = tensor_ref(t), *grown = tensor_push_row(c, t);
-	CHECK(grown != shared && shared->shape[0] == 10000 && grown->shape[0] == 10001 && grown->data != shared->data);
+	CHECK(grown != shared && shared->shape[0] == 10000 && grown->shape[0] == 10001 &&
+	      grown->data != shared->data);
 	CHECK(!memcmp(grown->data, shared->data, 240000));
 	tensor_unref(grown);
 	Tensor *v = tensor_view(c, shared, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, 0);
@@ -341,7 +365,8 @@ static void test_push_row(void) {
 	tensor_unref(one);
 	CHECK(!tensor_push_row(c, tensor_new(c, DT_F64, 0, NULL)));
 	double memory[2] = {1, 2};
-	Tensor *w = tensor_push_row(c, tensor_wrap(c, DT_F64, 1, (int64_t[]){1}, NULL, memory, false, NULL, NULL));
+	Tensor *w = tensor_push_row(
+		c, tensor_wrap(c, DT_F64, 1, (int64_t[]){1}, NULL, memory, false, NULL, NULL));
 	CHECK(w->data != (char *)memory && tensor_get(w, (int64_t[]){0}) == 1 && memory[1] == 2);
 	tensor_unref(w);
 	CHECK(heap_used(c) == before);
@@ -367,7 +392,7 @@ static void test_tensor_failures(void) {
 	}
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static char printed[4096];
 
@@ -384,13 +409,9 @@ static const char *print_spec(Ctx *c, Value v, const char *spec, int edge) {
 	return finish_text(&t);
 }
 
-static const char *print(Ctx *c, Value v) {
-	return print_spec(c, v, "", 0);
-}
+static const char *print(Ctx *c, Value v) { return print_spec(c, v, "", 0); }
 
-static Value f32(float x) {
-	return (Value){.kind = V_SCALAR, .dtype = DT_F32, .f32 = x};
-}
+static Value f32(float x) { return (Value){.kind = V_SCALAR, .dtype = DT_F32, .f32 = x}; }
 
 static void test_print_scalars(void) {
 	Ctx *c = ctx_new(NULL);
@@ -425,7 +446,8 @@ static void test_print_scalars(void) {
 	CHECK_TEXT(print(c, value_bool(true)), "true");
 	CHECK_TEXT(print(c, value_c128(3 + 2 * I)), "3 + 2im");
 	CHECK_TEXT(print(c, value_c128(0.1 - 2.5 * I)), "0.1 - 2.5im");
-	CHECK_TEXT(print(c, (Value){.kind = V_SCALAR, .dtype = DT_C64, .c64 = 0.1f + 1.0f * I}), "0.1 + 1im");
+	CHECK_TEXT(print(c, (Value){.kind = V_SCALAR, .dtype = DT_C64, .c64 = 0.1f + 1.0f * I}),
+	           "0.1 + 1im");
 	CHECK_TEXT(print(c, value_none()), "none");
 	CHECK_TEXT(print(c, (Value){.kind = V_TOKEN}), "token");
 	CHECK_TEXT(print(c, (Value){0}), "");
@@ -438,16 +460,19 @@ static void test_print_scalars(void) {
 	CHECK_TEXT(print_spec(c, value_i64(5), ".2f", 0), "5.00");
 	CHECK_TEXT(print_spec(c, value_i64(5), "04d", 0), "0005");
 	CHECK_TEXT(print_spec(c, value_i64(255), "#x", 0), "0xff");
-	CHECK_TEXT(print_spec(c, (Value){.kind = V_SCALAR, .dtype = DT_I32, .i32 = -1}, "x", 0), "ffffffff");
+	CHECK_TEXT(print_spec(c, (Value){.kind = V_SCALAR, .dtype = DT_I32, .i32 = -1}, "x", 0),
+	           "ffffffff");
 	CHECK_TEXT(print_spec(c, value_bool(true), "3d", 0), "  1");
 	CHECK_TEXT(print_spec(c, value_bool(true), "6s", 0), "  true");
 	CHECK_TEXT(print_spec(c, value_c128(1 - 2 * I), ".1f", 0), "1.0 - 2.0im");
-	static const char *const bad[] = {"n", "s%n", "%d", "1000f", ".1000f", "lld", "1000", "*d", "99999999999999f"};
+	static const char *const bad[] = {"n",   "s%n",  "%d", "1000f",          ".1000f",
+	                                  "lld", "1000", "*d", "99999999999999f"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		CHECK_TEXT(print_spec(c, value_f64(1.5), bad[i], 0), "1.5");
 		CHECK(!value_spec_valid(bad[i]));
 	}
-	CHECK(value_spec_valid("") && value_spec_valid("-8.3e") && value_spec_valid("5") && value_spec_valid(".3"));
+	CHECK(value_spec_valid("") && value_spec_valid("-8.3e") && value_spec_valid("5") &&
+	      value_spec_valid(".3"));
 	CHECK_TEXT(print_spec(c, value_f64(1.5), "5", 0), "  1.5");
 	CHECK_TEXT(print_spec(c, value_f64(1.23456), ".3", 0), "1.23");
 	CHECK(strlen(print_spec(c, value_f64(1e308), "999.999f", 0)) == 309 + 1 + 999);
@@ -460,7 +485,8 @@ static void test_print_tensors(void) {
 	double memory[] = {1, 2.5, -3, 1.0 / 3, NAN, 1e10};
 	Tensor *t = tensor_wrap(c, DT_F64, 2, (int64_t[]){2, 3}, NULL, memory, true, NULL, NULL);
 	CHECK_TEXT(print(c, value_tensor(t)), "[[1, 2.5, -3], [0.333333, nan, 1e+10]]");
-	CHECK_TEXT(print_spec(c, value_tensor(t), ".1f", 0), "[[1.0, 2.5, -3.0], [0.3, nan, 10000000000.0]]");
+	CHECK_TEXT(print_spec(c, value_tensor(t), ".1f", 0),
+	           "[[1.0, 2.5, -3.0], [0.3, nan, 10000000000.0]]");
 	Tensor *v = tensor_view(c, t, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, 0);
 	CHECK_TEXT(print(c, value_tensor(v)), "[[1, 0.333333], [2.5, nan], [-3, 1e+10]]");
 	Tensor *n = iota(c, DT_I64, 1, (int64_t[]){10}), *m = iota(c, DT_I64, 2, (int64_t[]){5, 5});
@@ -483,16 +509,19 @@ static void test_print_tensors(void) {
 	CHECK_TEXT(HEADER(value_tensor(z)), "c64[2]  16 B  min abs 0  max abs 1  nan 0");
 	CHECK_TEXT(HEADER(value_tensor(e)), "f32[2, 0]  0 B");
 	CHECK_TEXT(HEADER(value_f64(1)), "f64");
-	Tensor *big = tensor_zeros(c, DT_F64, 2, (int64_t[]){64, 64}), *odd = tensor_zeros(c, DT_F64, 1, (int64_t[]){192});
+	Tensor *big = tensor_zeros(c, DT_F64, 2, (int64_t[]){64, 64}),
+		   *odd = tensor_zeros(c, DT_F64, 1, (int64_t[]){192});
 	CHECK_TEXT(HEADER(value_tensor(big)), "f64[64, 64]  32 KB  min 0  max 0  nan 0");
 	CHECK_TEXT(HEADER(value_tensor(odd)), "f64[192]  1.5 KB  min 0  max 0  nan 0");
 
-	/* Output does not follow the host's locale, where one with a comma is installed. */
+	/* Output does not follow the host's locale, where one with a comma is
+	 * installed. */
 	const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
 	for (int i = 0; i < 3; i++) {
 		if (!setlocale(LC_NUMERIC, locales[i])) continue;
 		CHECK_TEXT(print(c, value_f64(2.5)), "2.5");
-		CHECK_TEXT(print_spec(c, value_tensor(t), ".1f", 1), "[[1.0, ..., -3.0], [0.3, ..., 10000000000.0]]");
+		CHECK_TEXT(print_spec(c, value_tensor(t), ".1f", 1),
+		           "[[1.0, ..., -3.0], [0.3, ..., 10000000000.0]]");
 		break;
 	}
 	setlocale(LC_NUMERIC, "C");
@@ -508,15 +537,16 @@ static void test_containers(void) {
 	size_t before = heap_used(c);
 	Atom names[] = {atom(c, "W"), atom(c, "b")};
 	before = heap_used(c);
-	Value w = value_tensor(iota(c, DT_F64, 2, (int64_t[]){2, 2})), s = value_string(c, "a\"b\n\\é\x01", 8);
+	Value w = value_tensor(iota(c, DT_F64, 2, (int64_t[]){2, 2})),
+		  s = value_string(c, "a\"b\n\\é\x01", 8);
 	Value r = value_record(c, 2, names, (Value[]){w, value_f64(0)});
 	Value range = value_range(c, 0, 5, 1), by = value_range(c, 10, 0, -2);
 	Value f = value_function(c, V_FUNCTION, 1, 7, "code", names[0], 1, names, &w);
 	Value anonymous = value_function(c, V_FUNCTION, 1, 8, "code", 0, 0, NULL, NULL);
 	Value problem = value_function(c, V_PROBLEM, 2, 9, "code", names[1], 0, NULL, NULL);
 	Value tuple = value_seq(c, V_TUPLE, 3, (Value[]){value_i64(1), s, value_none()});
-	Value list = value_seq(c, V_LIST, 2, (Value[]){r, f}), single = value_seq(c, V_TUPLE, 1, &range),
-	      none = value_seq(c, V_TUPLE, 0, NULL);
+	Value list = value_seq(c, V_LIST, 2, (Value[]){r, f}),
+		  single = value_seq(c, V_TUPLE, 1, &range), none = value_seq(c, V_TUPLE, 0, NULL);
 	CHECK_TEXT(print(c, r), "(W = [[0, 1], [2, 3]], b = 0.0)");
 	CHECK_TEXT(print(c, s), "a\"b\n\\é\x01");
 	CHECK_TEXT(print_spec(c, s, "10.1s", 0), "         a");
@@ -542,11 +572,13 @@ static void test_containers(void) {
 	CHECK(value_field(r, atom(c, "")).kind == V_UNSET && value_field(s, names[0]).kind == V_UNSET);
 	Value copy = value_tensor(tensor_copy(c, w.tensor));
 	Value r2 = value_record(c, 2, names, (Value[]){copy, value_f64(0)}),
-	      r3 = value_record(c, 2, names, (Value[]){copy, value_f64(-0.0)});
-	CHECK(value_identical(r, r2) && value_identical(r, r) && !value_identical(r, r3) && !value_identical(r, s));
-	Value s2 = value_string(c, "x", 1), f2 = value_function(c, V_FUNCTION, 1, 7, "code", names[0], 1, names, &copy);
-	CHECK(!value_identical(s, s2) && !value_identical(range, by) && !value_identical(f, anonymous) &&
-	      !value_identical(tuple, none));
+		  r3 = value_record(c, 2, names, (Value[]){copy, value_f64(-0.0)});
+	CHECK(value_identical(r, r2) && value_identical(r, r) && !value_identical(r, r3) &&
+	      !value_identical(r, s));
+	Value s2 = value_string(c, "x", 1),
+		  f2 = value_function(c, V_FUNCTION, 1, 7, "code", names[0], 1, names, &copy);
+	CHECK(!value_identical(s, s2) && !value_identical(range, by) &&
+	      !value_identical(f, anonymous) && !value_identical(tuple, none));
 	Value s3 = value_string(c, "y", 1), s4 = value_string(c, "y", 1);
 	CHECK(!value_identical(s2, s3) && value_identical(s3, s4));
 	value_unref(s3);
@@ -557,9 +589,11 @@ static void test_containers(void) {
 	FunctionObject *code = (FunctionObject *)f.object, *code2 = (FunctionObject *)f2.object;
 	code2->code = code->code;
 	CHECK(value_identical(f, f2) && code->code_id == 7 && code->captured[0].name == names[0]);
-	CHECK(value_identical(value_f64(NAN), value_f64(NAN)) && !value_identical(value_f64(0), value_i64(0)));
+	CHECK(value_identical(value_f64(NAN), value_f64(NAN)) &&
+	      !value_identical(value_f64(0), value_i64(0)));
 	const double nan_one[] = {NAN, 1}, minus_nan_one[] = {-NAN, 1};
-	CHECK(value_identical(value_scalar_from_bytes(DT_C128, nan_one), value_scalar_from_bytes(DT_C128, minus_nan_one)));
+	CHECK(value_identical(value_scalar_from_bytes(DT_C128, nan_one),
+	                      value_scalar_from_bytes(DT_C128, minus_nan_one)));
 	CHECK(!value_identical(value_c128(1), value_c128(I)));
 
 	Value held = value_ref(list);
@@ -571,7 +605,8 @@ static void test_containers(void) {
 	value_unref(value_f64(1));
 	CHECK(heap_used(c) == before);
 
-	/* A list nested a hundred thousand deep is printed in part, compared and released in bounded C stack. */
+	/* A list nested a hundred thousand deep is printed in part, compared and
+	 * released in bounded C stack. */
 	Value deep = value_none(), deep2 = value_none();
 	for (int i = 0; i < 100000; i++) {
 		Value next = value_seq(c, V_LIST, 1, &deep), next2 = value_seq(c, V_TUPLE, 1, &next);
@@ -591,7 +626,7 @@ static void test_containers(void) {
 	deep = value_none(), deep2 = value_none();
 	for (int i = 0; i < 60; i++) {
 		Value next = value_seq(c, V_LIST, 2, (Value[]){deep, deep}),
-		      next2 = value_seq(c, V_LIST, 2, (Value[]){deep2, deep2});
+			  next2 = value_seq(c, V_LIST, 2, (Value[]){deep2, deep2});
 		value_unref(deep);
 		value_unref(deep2);
 		deep = next, deep2 = next2;
@@ -614,16 +649,18 @@ static void test_conversions(void) {
 	double x;
 	int64_t i;
 	bool b;
-	Value i32 = {.kind = V_SCALAR, .dtype = DT_I32, .i32 = -4}, c64 = {.kind = V_SCALAR, .dtype = DT_C64, .c64 = 1};
+	Value i32 = {.kind = V_SCALAR, .dtype = DT_I32, .i32 = -4},
+		  c64 = {.kind = V_SCALAR, .dtype = DT_C64, .c64 = 1};
 	CHECK(value_as_f64(value_f64(2.5), &x) && x == 2.5 && value_as_f64(value_i64(3), &x) && x == 3);
 	CHECK(value_as_f64(i32, &x) && x == -4 && value_as_f64(f32(0.5f), &x) && x == 0.5 &&
 	      value_as_f64(value_bool(1), &x) && x == 1);
 	CHECK(!value_as_f64(c64, &x) && !value_as_f64(value_none(), &x));
 	CHECK(value_as_i64(value_f64(2), &i) && i == 2 && !value_as_i64(value_f64(2.5), &i) &&
 	      !value_as_i64(value_f64(NAN), &i));
-	CHECK(!value_as_i64(value_f64(0x1p63), &i) && value_as_i64(value_f64(-0x1p63), &i) && i == INT64_MIN);
-	CHECK(value_as_i64(i32, &i) && i == -4 && value_as_i64(f32(7), &i) && i == 7 && value_as_i64(value_bool(0), &i) &&
-	      i == 0);
+	CHECK(!value_as_i64(value_f64(0x1p63), &i) && value_as_i64(value_f64(-0x1p63), &i) &&
+	      i == INT64_MIN);
+	CHECK(value_as_i64(i32, &i) && i == -4 && value_as_i64(f32(7), &i) && i == 7 &&
+	      value_as_i64(value_bool(0), &i) && i == 0);
 	CHECK(!value_as_i64(c64, &i) && value_as_i64(value_i64(INT64_MAX), &i) && i == INT64_MAX);
 	CHECK(value_as_bool(value_bool(true), &b) && b && !value_as_bool(value_i64(1), &b) &&
 	      !value_as_bool(value_none(), &b));
@@ -631,7 +668,8 @@ static void test_conversions(void) {
 		Tensor *t = tensor_zeros(c, (Dtype)d, 0, NULL);
 		t->data[0] = 1;
 		Value v = value_from_tensor(t);
-		CHECK(v.kind == V_SCALAR && value_dtype(v) == (Dtype)d && value_rank(v) == 0 && value_is_array(v));
+		CHECK(v.kind == V_SCALAR && value_dtype(v) == (Dtype)d && value_rank(v) == 0 &&
+		      value_is_array(v));
 		Tensor *back = value_to_tensor(c, v);
 		CHECK(back->data[0] == 1 && back->dtype == d && back->rank == 0);
 		CHECK(value_identical(value_scalar_from_bytes((Dtype)d, back->data), v));
@@ -699,9 +737,18 @@ static void test_text(void) {
 
 int main(void) {
 	static void (*const tests[])(void) = {
-		test_tensor_life, test_tensor_threads, test_walk, test_copies,
-		test_convert, test_push_row, test_tensor_failures, test_print_scalars,
-		test_print_tensors, test_containers, test_conversions, test_value_failures,
+		test_tensor_life,
+		test_tensor_threads,
+		test_walk,
+		test_copies,
+		test_convert,
+		test_push_row,
+		test_tensor_failures,
+		test_print_scalars,
+		test_print_tensors,
+		test_containers,
+		test_conversions,
+		test_value_failures,
 		test_text,
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tests[i]();

@@ -1,6 +1,9 @@
-/* help.h - what the tests of the code generator run on: counting checks, a runtime that keeps accounts, compiled code, guarded memory.
+/* help.h - what the tests of the code generator run on: counting checks, a
+ * runtime that keeps accounts, compiled code, guarded memory.
  *
- * Needs: as test_kir_semantics.c, which alone includes it. Guarantees: results lie before a page that may not be touched; nothing here looks at what kernel code means.
+ * Needs: as test_kir_semantics.c, which alone includes it. Guarantees: results
+ * lie before a page that may not be touched; nothing here looks at what kernel
+ * code means.
  */
 #ifndef ATLED_TESTS_UNIT_CODEGEN_HELP_H
 #define ATLED_TESTS_UNIT_CODEGEN_HELP_H
@@ -25,10 +28,13 @@ static Ctx *ctx;
 static KTarget target;
 static int level;
 static bool once; /* CodegenOptions.once */
-static bool compile_only; /* for a target that this machine does not run: only that it compiles is checked, by reports from line 0 */
+/* for a target that this machine does not run: only that it compiles is
+ * checked, by reports from line 0 */
+static bool compile_only;
 static char folder[] = "/tmp/test_kir_semantics.XXXXXX";
 
-static void report(bool ok, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void report(bool ok, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static void report(bool ok, int line, const char *format, ...) {
 	if (compile_only && line) return;
 	if (ok) {
@@ -38,7 +44,8 @@ static void report(bool ok, int line, const char *format, ...) {
 	failed++;
 	va_list args;
 	va_start(args, format);
-	fprintf(stderr, "test_kir_semantics.c:%d: failed (%s, level %d%s): ", line, target.cpu, level, once ? ", once" : "");
+	fprintf(stderr, "test_kir_semantics.c:%d: failed (%s, level %d%s): ", line, target.cpu, level,
+	        once ? ", once" : "");
 	vfprintf(stderr, format, args);
 	fprintf(stderr, "\n");
 	va_end(args);
@@ -52,7 +59,7 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the runtime: serial, and counted --------------------------------------------------------------------------------------------------------- */
+/* ---- the runtime: serial, and counted ------------------------------------ */
 
 static int64_t polls, parts_run;
 static int32_t poll_answer;
@@ -88,14 +95,12 @@ static void *rt_arena(NativeCall *call, int64_t bytes) {
 	arena_left -= taken;
 	return at;
 }
-static void rt_copy(void *to, const void *from, int64_t bytes) {
-	memcpy(to, from, (size_t)bytes);
-}
-static void rt_zero(void *at, int64_t bytes) {
-	memset(at, 0, (size_t)bytes);
-}
-static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k, const double *b, int64_t b_k,
-                       int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate, const NativeTiles *tiles) {
+static void rt_copy(void *to, const void *from, int64_t bytes) { memcpy(to, from, (size_t)bytes); }
+static void rt_zero(void *at, int64_t bytes) { memset(at, 0, (size_t)bytes); }
+static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a,
+                       int64_t a_row, int64_t a_k, const double *b, int64_t b_k, int64_t b_col,
+                       int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                       const NativeTiles *tiles) {
 	(void)call, (void)tiles;
 	for (int64_t i = 0; i < m; i++)
 		for (int64_t j = 0; j < n; j++) {
@@ -106,11 +111,15 @@ static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col
 	return 0;
 }
 
-/* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------- */
 
-/* Jumps through a table that is filled when the code is loaded, in the order of `runtime`. */
-static const char *const runtime_names[] = {"parallel", "poll", "arena", "scratch", "copy", "zero", "gemm_f64", "huge_angle"};
-static void *const runtime[] = {(void *)rt_parallel, (void *)rt_poll, (void *)rt_arena, (void *)rt_arena, (void *)rt_copy, (void *)rt_zero, (void *)rt_gemm, (void *)atled_rt_huge_angle};
+/* Jumps through a table that is filled when the code is loaded, in the order of
+ * `runtime`. */
+static const char *const runtime_names[] = {"parallel", "poll", "arena",    "scratch",
+                                            "copy",     "zero", "gemm_f64", "huge_angle"};
+static void *const runtime[] = {
+	(void *)rt_parallel, (void *)rt_poll, (void *)rt_arena, (void *)rt_arena,
+	(void *)rt_copy,     (void *)rt_zero, (void *)rt_gemm,  (void *)atled_rt_huge_angle};
 enum { NRUNTIME = sizeof runtime / sizeof *runtime };
 
 static bool make_stubs(void) {
@@ -118,9 +127,13 @@ static bool make_stubs(void) {
 	snprintf(path, sizeof path, "%s/stubs.s", folder);
 	FILE *f = fopen(path, "w");
 	if (!f) return false;
-	fprintf(f, ".section .note.GNU-stack,\"\",@progbits\n.bss\n.balign 8\n.globl runtime_table\nruntime_table: .skip %d\n.text\n", 8 * NRUNTIME);
+	fprintf(f,
+	        ".section .note.GNU-stack,\"\",@progbits\n.bss\n.balign 8\n.globl "
+	        "runtime_table\nruntime_table: .skip %d\n.text\n",
+	        8 * NRUNTIME);
 	for (int i = 0; i < NRUNTIME; i++) {
-		fprintf(f, ".globl atled_rt_%s\n.hidden atled_rt_%s\natled_rt_%s: ", runtime_names[i], runtime_names[i], runtime_names[i]);
+		fprintf(f, ".globl atled_rt_%s\n.hidden atled_rt_%s\natled_rt_%s: ", runtime_names[i],
+		        runtime_names[i], runtime_names[i]);
 #if defined(__aarch64__)
 		fprintf(f, "adrp x16, table+%d\nldr x16, [x16, :lo12:table+%d]\nbr x16\n", 8 * i, 8 * i);
 #else
@@ -151,7 +164,8 @@ static bool write_object(int number, uint32_t part, const char *bytes, size_t n)
 /* A file for each object; their number. */
 static uint32_t write_objects(int number, const CodegenOutput *out) {
 	NativeParts head;
-	if (out->n < sizeof head || memcmp(out->bytes, NATIVE_PARTS_MAGIC, sizeof head.magic)) return write_object(number, 0, out->bytes, out->n);
+	if (out->n < sizeof head || memcmp(out->bytes, NATIVE_PARTS_MAGIC, sizeof head.magic))
+		return write_object(number, 0, out->bytes, out->n);
 	memcpy(&head, out->bytes, sizeof head);
 	size_t at = sizeof head;
 	for (uint32_t k = 0; k < head.n; at += head.bytes[k++])
@@ -176,12 +190,19 @@ static Code compile(KModule *m) {
 	}
 	text_free(&why);
 	if (getenv("TEST_CODEGEN_IR") || getenv("TEST_CODEGEN_ASM")) {
-		CodegenOptions options = {.entry = "entry", .level = level, .once = once, .ir = getenv("TEST_CODEGEN_IR"), .assembly = true};
+		CodegenOptions options = {.entry = "entry",
+		                          .level = level,
+		                          .once = once,
+		                          .ir = getenv("TEST_CODEGEN_IR"),
+		                          .assembly = true};
 		CodegenOutput out;
 		if (!codegen(m, &options, &out)) fputs(out.bytes, stdout);
 		free(out.bytes);
 	}
-	CodegenOptions options = {.entry = "entry", .level = level, .once = once, .debug_lines = getenv("TEST_CODEGEN_LINES")};
+	CodegenOptions options = {.entry = "entry",
+	                          .level = level,
+	                          .once = once,
+	                          .debug_lines = getenv("TEST_CODEGEN_LINES")};
 	CodegenOutput out;
 	double begin = now();
 	int rc = codegen(m, &options, &out);
@@ -194,9 +215,12 @@ static Code compile(KModule *m) {
 	code.parts = write_objects(number, &out);
 	free(out.bytes);
 	if (!code.parts) return code;
-	/* what is loaded finds what it calls in this program, or not at all; to have the linker look through the C library takes longer than all else */
+	/* what is loaded finds what it calls in this program, or not at all; to
+	 * have the linker look through the C library takes longer than all else */
 	const char *defined = compile_only ? "-z defs -lm -lc" : "";
-	snprintf(command, sizeof command, "exec ld -shared -z noexecstack -o %s/%d.so %s/%d-*.o %s/stubs.o %s", folder, number, folder, number, folder, defined);
+	snprintf(command, sizeof command,
+	         "exec ld -shared -z noexecstack -o %s/%d.so %s/%d-*.o %s/stubs.o %s", folder, number,
+	         folder, number, folder, defined);
 	if (system(command)) {
 		report(false, 0, "the object does not link");
 		return code;
@@ -223,18 +247,22 @@ static void forget(Code *code) {
 static NativeCall last; /* the record after the last call */
 static int32_t call(const Code *code, void **buffers, const int64_t *words, int64_t *results) {
 	if (!code->entry) return -1;
-	last = (NativeCall){.buffers = buffers, .words = words, .results = results, .poll_left = 1000, .depth_left = 2000, .site = -1};
+	last = (NativeCall){.buffers = buffers,
+	                    .words = words,
+	                    .results = results,
+	                    .poll_left = 1000,
+	                    .depth_left = 2000,
+	                    .site = -1};
 	return code->entry(&last);
 }
 
-/* ---- memory that ends at a page that may not be touched ------------------------------------------------------------------------------------------ */
+/* ---- memory that ends at a page that may not be touched ------------------ */
 
 enum { ROOM = 1 << 16 }; /* of whole pages, of whatever size the system's are */
-static size_t page(void) {
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
+static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 static char *guarded(void) {
-	char *map = mmap(NULL, ROOM + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *map =
+		mmap(NULL, ROOM + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED || mprotect(map + ROOM, page(), PROT_NONE)) exit(2);
 	return map;
 }

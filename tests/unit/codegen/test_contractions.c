@@ -1,8 +1,12 @@
-/* test_contractions.c - contractions in generated code: every form, flag, stride and remainder against a plain loop in long double.
+/* test_contractions.c - contractions in generated code: every form, flag,
+ * stride and remainder against a plain loop in long double.
  *
- * Needs: the code generator's library (libatled-codegen.so beside the tests' folder, or where ATLED_CODEGEN says), ld to link what it makes, and
- * native/kir.c. Guarantees: exit status 0 when every check held; the last line counts them. Arrays end at a page that may not be touched, and what lies
- * between rows of C must stay as it was. --bench prints speeds instead: GF/s beside the peak of this core and OpenBLAS.
+ * Needs: the code generator's library (libatled-codegen.so beside the tests'
+ * folder, or where ATLED_CODEGEN says), ld to link what it makes, and
+ * native/kir.c. Guarantees: exit status 0 when every check held; the last line
+ * counts them. Arrays end at a page that may not be touched, and what lies
+ * between rows of C must stay as it was. --bench prints speeds instead: GF/s
+ * beside the peak of this core and OpenBLAS.
  */
 #include "backend/native/abi.h"
 #include "backend/native/jit/codegen.h"
@@ -20,9 +24,10 @@ static int passed, failed;
 static CodegenFn codegen;
 static Ctx *ctx;
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- compiling ----------------------------------------------------------- */
 
-/* One entry: its form, and which extents are constants of the code (-1: words of the call). */
+/* One entry: its form, and which extents are constants of the code (-1: words
+ * of the call). */
 typedef struct Entry {
 	KType t;
 	uint32_t flags;
@@ -41,7 +46,8 @@ static KModule *make(const Entry *x) {
 	KModule *module = kmodule_new(ctx, x->target);
 	KBuilder b;
 	KRef operands[12 + 2 * PRODUCTS];
-	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k, further a and b; the words are the strides and the extents */
+	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k, further
+	 * a and b; the words are the strides and the extents */
 	k_function(&b, module, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		operands[3 * i] = k_buffer(&b, i);
@@ -49,10 +55,12 @@ static KModule *make(const Entry *x) {
 		operands[3 * i + 2] = k_word(&b, KT_I64, 2 * i + 1);
 	}
 	const int64_t extents[] = {x->m, x->n, x->k};
-	for (uint32_t i = 0; i < 3; i++) operands[9 + i] = extents[i] >= 0 ? k_int(&b, extents[i]) : k_word(&b, KT_I64, 6 + i);
+	for (uint32_t i = 0; i < 3; i++)
+		operands[9 + i] = extents[i] >= 0 ? k_int(&b, extents[i]) : k_word(&b, KT_I64, 6 + i);
 	for (uint32_t i = 0; i < 2 * x->more; i++) operands[12 + i] = k_buffer(&b, 3 + i);
 	if (x->flags & KF_BIAS) operands[12] = k_buffer(&b, 3);
-	k_contract(&b, K_CONTRACT, x->t, x->flags, x->flags & KF_BIAS ? 13 : 12 + 2 * x->more, operands);
+	k_contract(&b, K_CONTRACT, x->t, x->flags, x->flags & KF_BIAS ? 13 : 12 + 2 * x->more,
+	           operands);
 	k_return(&b, 0, NULL);
 	return module;
 }
@@ -74,7 +82,8 @@ static bool write_parts(const char *prefix, const CodegenOutput *out) {
 	return true;
 }
 
-/* Compiles all entries and links them together. whole: nothing in them is precompiled. */
+/* Compiles all entries and links them together. whole: nothing in them is
+ * precompiled. */
 static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 	static int batch;
 	char path[128], command[512];
@@ -102,12 +111,16 @@ static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 		if (!write_parts(path, &out)) return false;
 		free(out.bytes);
 	}
-	/* a module that was cut has its functions' names in common with others: they are for its own parts */
+	/* a module that was cut has its functions' names in common with others:
+	 * they are for its own parts */
 	snprintf(command, sizeof command,
-	         "cd %s && for f in %d_*_1.o; do [ -e $f ] || continue; e=${f%%_1.o}; ld -r -o $e.whole ${e}_*.o && objcopy --localize-hidden $e.whole && rm ${e}_*.o && mv $e.whole ${e}_0.o || exit; done",
+	         "cd %s && for f in %d_*_1.o; do [ -e $f ] || continue; e=${f%%_1.o}; ld -r -o "
+	         "$e.whole ${e}_*.o && objcopy --localize-hidden $e.whole && rm ${e}_*.o && mv "
+	         "$e.whole ${e}_0.o || exit; done",
 	         folder, batch);
 	if (system(command)) return false;
-	snprintf(command, sizeof command, "ld -shared -z noexecstack -o %s/%d.so %s/%d_*.o", folder, batch, folder, batch);
+	snprintf(command, sizeof command, "ld -shared -z noexecstack -o %s/%d.so %s/%d_*.o", folder,
+	         batch, folder, batch);
 	if (system(command)) return false;
 	snprintf(path, sizeof path, "%s/%d.so", folder, batch);
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -125,19 +138,21 @@ static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 }
 
 /* ab: A and B of each product, or of one and its bias. */
-static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *const *ab, int64_t a_row, int64_t a_k, int64_t b_k, int64_t b_col, int64_t m,
-                 int64_t n, int64_t k) {
+static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *const *ab,
+                 int64_t a_row, int64_t a_k, int64_t b_k, int64_t b_col, int64_t m, int64_t n,
+                 int64_t k) {
 	int64_t words[] = {c_row, c_col, a_row, a_k, b_k, b_col, m, n, k};
 	void *buffers[1 + 2 * PRODUCTS] = {c};
 	memcpy(buffers + 1, ab, (x->flags & KF_BIAS ? 3 : 2 * (1 + x->more)) * sizeof *ab);
-	NativeCall record = {.buffers = buffers, .words = words, .poll_left = INT64_MAX, .depth_left = 1000};
+	NativeCall record = {
+		.buffers = buffers, .words = words, .poll_left = INT64_MAX, .depth_left = 1000};
 	if (x->call(&record)) {
 		failed++;
 		fprintf(stderr, "the entry returned a failure\n");
 	}
 }
 
-/* ---- correctness ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- correctness --------------------------------------------------------- */
 
 static uint64_t seed = 88172645463325252u;
 static uint64_t random_bits(void) {
@@ -146,12 +161,8 @@ static uint64_t random_bits(void) {
 	seed ^= seed << 17;
 	return seed;
 }
-static int64_t below(int64_t n) {
-	return (int64_t)(random_bits() >> 11) % n;
-}
-static double random_number(void) {
-	return (double)(random_bits() >> 11) * 0x1p-52 - 1;
-}
+static int64_t below(int64_t n) { return (int64_t)(random_bits() >> 11) % n; }
+static double random_number(void) { return (double)(random_bits() >> 11) * 0x1p-52 - 1; }
 
 /* A block that ends, or begins, at a page that must not be touched. */
 typedef struct Guarded {
@@ -159,12 +170,13 @@ typedef struct Guarded {
 	size_t bytes;
 } Guarded;
 enum { ROOM = 1 << 20 }; /* of whole pages, of whatever size the system's are */
-static size_t page(void) {
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
+static size_t page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 static Guarded guarded(void) {
-	Guarded g = {.map = mmap(NULL, ROOM + 2 * page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
-	if (g.map == MAP_FAILED || mprotect(g.map, page(), PROT_NONE) || mprotect(g.map + page() + ROOM, page(), PROT_NONE)) exit(2);
+	Guarded g = {.map = mmap(NULL, ROOM + 2 * page(), PROT_READ | PROT_WRITE,
+	                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+	if (g.map == MAP_FAILED || mprotect(g.map, page(), PROT_NONE) ||
+	    mprotect(g.map + page() + ROOM, page(), PROT_NONE))
+		exit(2);
 	return g;
 }
 static void place(Guarded *g, size_t bytes, bool at_end) {
@@ -182,7 +194,8 @@ static void store(KType t, void *p, int64_t i, double x) {
 	else ((float *)p)[i] = (float)x;
 }
 
-/* Where element (i, j) of a rows x columns array is: strides and the place of (0, 0), which is not the first when a stride is negative. */
+/* Where element (i, j) of a rows x columns array is: strides and the place of
+ * (0, 0), which is not the first when a stride is negative. */
 typedef struct Layout {
 	int64_t row, col, origin, count;
 } Layout;
@@ -215,10 +228,13 @@ static Layout layout(int64_t rows, int64_t cols, bool unit_cols, bool unit_rows,
 
 static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	KType t = x->t;
-	uint32_t size = ktype_size(t), lanes = x->target->vector_bytes >= 16 ? x->target->vector_bytes / size : 1;
-	bool columns = x->flags & KF_B_COL_UNIT, dots = !columns && x->flags & KF_K_UNIT, padded = x->flags & KF_PADDED;
+	uint32_t size = ktype_size(t),
+			 lanes = x->target->vector_bytes >= 16 ? x->target->vector_bytes / size : 1;
+	bool columns = x->flags & KF_B_COL_UNIT, dots = !columns && x->flags & KF_K_UNIT,
+		 padded = x->flags & KF_PADDED;
 	int64_t pad = padded && columns ? lanes : 0;
-	Layout lc = layout(m, n, columns || x->flags & KF_TURN, false, pad), la = layout(m, k, dots, false, 0), lb = layout(k, n, columns, dots, pad);
+	Layout lc = layout(m, n, columns || x->flags & KF_TURN, false, pad),
+		   la = layout(m, k, dots, false, 0), lb = layout(k, n, columns, dots, pad);
 	bool end = below(2);
 	place(&mem_c, (size_t)lc.count * size, end);
 	place(&mem_old, (size_t)lc.count * size, end);
@@ -238,24 +254,31 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	}
 	for (int64_t i = 0; i < lc.count; i++) store(t, mem_c.at, i, random_number());
 	memcpy(mem_old.at, mem_c.at, mem_c.bytes);
-	call(x, mem_c.at + lc.origin * size, lc.row, lc.col, ab, la.row, la.col, lb.row, lb.col, m, n, k);
+	call(x, mem_c.at + lc.origin * size, lc.row, lc.col, ab, la.row, la.col, lb.row, lb.col, m, n,
+	     k);
 	double eps = t == KT_F64 ? 0x1p-53 : 0x1p-24;
 	bool right = true;
 	for (int64_t i = 0; i < m && right; i++)
 		for (int64_t j = 0; j < n; j++) {
 			int64_t at = lc.origin + i * lc.row + j * lc.col;
-			long double want = x->flags & KF_ACCUMULATE ? load(t, mem_old.at, at) : 0, bound = fabsl(want);
+			long double want = x->flags & KF_ACCUMULATE ? load(t, mem_old.at, at) : 0,
+						bound = fabsl(want);
 			for (int64_t s = 0; s < k * (1 + x->more); s++) {
 				const void *a = ab[s / k * 2], *b = ab[s / k * 2 + 1];
-				long double product = (long double)load(t, a, i * la.row + s % k * la.col) * load(t, b, s % k * lb.row + j * lb.col);
+				long double product = (long double)load(t, a, i * la.row + s % k * la.col) *
+				                      load(t, b, s % k * lb.row + j * lb.col);
 				want += product;
 				bound += fabsl(product);
 			}
 			if (x->flags & KF_BIAS) want += load(t, ab[2], j), bound += fabs(load(t, ab[2], j));
 			double got = load(t, mem_c.at, at);
 			if (!(fabsl(got - want) <= (long double)(k * (1 + x->more) + 3) * eps * bound)) {
-				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld, %u products: C[%lld,%lld] is %.17g, not %.17Lg\n", t == KT_F64 ? "f64" : "f32", x->flags,
-				        x->target->cpu, (long long)m, (long long)n, (long long)k, 1 + x->more, (long long)i, (long long)j, got, want);
+				fprintf(stderr,
+				        "%s flags %u %s extents %lld %lld %lld, %u products: C[%lld,%lld] is "
+				        "%.17g, not %.17Lg\n",
+				        t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m,
+				        (long long)n, (long long)k, 1 + x->more, (long long)i, (long long)j, got,
+				        want);
 				right = false;
 				break;
 			}
@@ -268,18 +291,22 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 		}
 	if (padded && columns) {
 		int64_t wide = (n + lanes - 1) / lanes * lanes;
-		for (int64_t i = 0; i < m; i++) memcpy(mem_old.at + (i * lc.row + n) * size, mem_c.at + (i * lc.row + n) * size, (size_t)(wide - n) * size);
+		for (int64_t i = 0; i < m; i++)
+			memcpy(mem_old.at + (i * lc.row + n) * size, mem_c.at + (i * lc.row + n) * size,
+			       (size_t)(wide - n) * size);
 	}
 	if (right && memcmp(mem_old.at, mem_c.at, mem_c.bytes)) {
 		right = false;
-		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: wrote outside of C\n", t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m,
-		        (long long)n, (long long)k);
+		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: wrote outside of C\n",
+		        t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m, (long long)n,
+		        (long long)k);
 	}
 	if (right) passed++;
 	else failed++;
 }
 
-/* A product in one piece and in pieces of rows and columns has the same bits. */
+/* A product in one piece and in pieces of rows and columns has the same bits.
+ */
 static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	enum { MOST = 70 };
 	static double a[MOST * 600], b[MOST * 600], whole[MOST * MOST], pieces[MOST * MOST];
@@ -299,49 +326,107 @@ static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
 		rows = 1 + below(m - i);
 		for (int64_t j = 0, cols; j < n; j += cols) {
 			cols = 1 + below(n - j);
-			call(x, (char *)pieces + (i * n + j) * size, n, 1, (void *[]){(char *)a + i * k * size, (char *)b + j * b_col * size}, k, 1, b_k, b_col, rows, cols, k);
+			call(x, (char *)pieces + (i * n + j) * size, n, 1,
+			     (void *[]){(char *)a + i * k * size, (char *)b + j * b_col * size}, k, 1, b_k,
+			     b_col, rows, cols, k);
 		}
 	}
 	if (memcmp(whole, pieces, (size_t)(m * n) * size)) {
 		failed++;
-		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: pieces differ from the whole\n", t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu,
-		        (long long)m, (long long)n, (long long)k);
+		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: pieces differ from the whole\n",
+		        t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m, (long long)n,
+		        (long long)k);
 	} else passed++;
 }
 
 #if defined(__aarch64__)
-static const KTarget neon = {.cpu = "aarch64", .vector_bytes = 16, .registers = 32, .has_fma = true, .l1_bytes = 65536, .l2_bytes = 1048576};
+static const KTarget neon = {.cpu = "aarch64",
+                             .vector_bytes = 16,
+                             .registers = 32,
+                             .has_fma = true,
+                             .l1_bytes = 65536,
+                             .l2_bytes = 1048576};
 /* In shape what AVX2 and AVX-512 get; and no vectors at all. */
-static const KTarget narrow = {.cpu = "aarch64", .vector_bytes = 32, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 524288};
-static const KTarget wide = {.cpu = "aarch64", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
-static const KTarget scalar = {.cpu = "aarch64", .vector_bytes = 8, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 262144};
+static const KTarget narrow = {.cpu = "aarch64",
+                               .vector_bytes = 32,
+                               .registers = 16,
+                               .has_fma = true,
+                               .l1_bytes = 32768,
+                               .l2_bytes = 524288};
+static const KTarget wide = {.cpu = "aarch64",
+                             .vector_bytes = 64,
+                             .registers = 32,
+                             .has_fma = true,
+                             .has_masks = true,
+                             .l1_bytes = 32768,
+                             .l2_bytes = 524288};
+static const KTarget scalar = {.cpu = "aarch64",
+                               .vector_bytes = 8,
+                               .registers = 16,
+                               .has_fma = true,
+                               .l1_bytes = 32768,
+                               .l2_bytes = 262144};
 #else
-static const KTarget avx2 = {.cpu = "x86-64-v3", .vector_bytes = 32, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 524288};
-static const KTarget avx512 = {
-	.cpu = "x86-64-v4", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1048576};
-static const KTarget sse2 = {.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
-/* In shape what NEON and, on a machine that has AVX2, AVX-512 get; and no vectors at all. */
-static const KTarget neon = {.cpu = "x86-64-v3", .vector_bytes = 16, .registers = 32, .has_fma = true, .l1_bytes = 65536, .l2_bytes = 1048576};
-static const KTarget wide = {
-	.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
-static const KTarget scalar = {.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
+static const KTarget avx2 = {.cpu = "x86-64-v3",
+                             .vector_bytes = 32,
+                             .registers = 16,
+                             .has_fma = true,
+                             .l1_bytes = 32768,
+                             .l2_bytes = 524288};
+static const KTarget avx512 = {.cpu = "x86-64-v4",
+                               .vector_bytes = 64,
+                               .registers = 32,
+                               .has_fma = true,
+                               .has_masks = true,
+                               .l1_bytes = 32768,
+                               .l2_bytes = 1048576};
+static const KTarget sse2 = {
+	.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
+/* In shape what NEON and, on a machine that has AVX2, AVX-512 get; and no
+ * vectors at all. */
+static const KTarget neon = {.cpu = "x86-64-v3",
+                             .vector_bytes = 16,
+                             .registers = 32,
+                             .has_fma = true,
+                             .l1_bytes = 65536,
+                             .l2_bytes = 1048576};
+static const KTarget wide = {.cpu = "x86-64-v3",
+                             .vector_bytes = 64,
+                             .registers = 32,
+                             .has_fma = true,
+                             .has_masks = true,
+                             .l1_bytes = 32768,
+                             .l2_bytes = 524288};
+static const KTarget scalar = {
+	.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
 #endif
 
-/* What is checked: whether the library has precompiled functions for it, and whether it has the forms of check_own_code. */
+/* What is checked: whether the library has precompiled functions for it, and
+ * whether it has the forms of check_own_code. */
 static const struct Machine {
 	const KTarget *target;
 	bool precompiled, own_code;
 } machines[] = {
 #if defined(__aarch64__)
-	{&neon, true, true}, {&narrow, false, true}, {&wide, false, false}, {&scalar, false, true},
+	{&neon, true, true},
+	{&narrow, false, true},
+	{&wide, false, false},
+	{&scalar, false, true},
 #else
-	{&sse2, true, true}, {&scalar, false, true}, {&avx2, true, true}, {&wide, false, false}, {&neon, false, true},
+	{&sse2, true, true},   {&scalar, false, true}, {&avx2, true, true},
+	{&wide, false, false}, {&neon, false, true},
 #endif
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
 enum { FORMS = 7 };
-static const uint32_t forms[FORMS] = {KF_B_COL_UNIT,           KF_K_UNIT, 0, KF_K_UNIT | KF_TURN, KF_B_COL_UNIT | KF_FIVES, KF_K_UNIT | KF_FIVES, KF_K_UNIT | KF_TURN | KF_FIVES};
+static const uint32_t forms[FORMS] = {KF_B_COL_UNIT,
+                                      KF_K_UNIT,
+                                      0,
+                                      KF_K_UNIT | KF_TURN,
+                                      KF_B_COL_UNIT | KF_FIVES,
+                                      KF_K_UNIT | KF_FIVES,
+                                      KF_K_UNIT | KF_TURN | KF_FIVES};
 
 static void check_target(const KTarget *target) {
 	static Entry entries[64];
@@ -351,7 +436,17 @@ static void check_target(const KTarget *target) {
 		for (uint32_t f = 0; f < FORMS; f++)
 			for (uint32_t flags = 0; flags < 4; flags++) {
 				if (!(forms[f] & KF_B_COL_UNIT) && flags & KF_PADDED) continue;
-				entries[n++] = (Entry){types[t], forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0), -1, -1, -1, target, 0, 0, 0, 0};
+				entries[n++] = (Entry){
+					types[t],
+					forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0),
+					-1,
+					-1,
+					-1,
+					target,
+					0,
+					0,
+					0,
+					0};
 			}
 	if (!compile(entries, n, 2, false)) {
 		failed++;
@@ -373,7 +468,8 @@ static void check_target(const KTarget *target) {
 			check(x, 1 + below(8), 1 + below(20), 150 + below(500));
 			check(x, 180 + below(40), 1 + below(20), 1 + below(20));
 			check(x, 1 + below(10), 100 + below(100), 1 + below(20));
-			if (!(x->flags & KF_PADDED)) check_pieces(x, 1 + below(70), 1 + below(70), 1 + below(turn % 2 ? 600 : 40));
+			if (!(x->flags & KF_PADDED))
+				check_pieces(x, 1 + below(70), 1 + below(70), 1 + below(turn % 2 ? 600 : 40));
 		}
 	}
 }
@@ -385,29 +481,58 @@ static void check_sums(const KTarget *target) {
 	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t more = 1; more < PRODUCTS; more++)
 			for (uint32_t accumulate = 0; accumulate < 2; accumulate++)
-				entries[n++] = (Entry){more & 1 ? KT_F64 : KT_F32, forms[f] | (accumulate ? KF_ACCUMULATE : 0), -1, -1, -1, target, 0, 0, 0, more};
+				entries[n++] = (Entry){more & 1 ? KT_F64 : KT_F32,
+				                       forms[f] | (accumulate ? KF_ACCUMULATE : 0),
+				                       -1,
+				                       -1,
+				                       -1,
+				                       target,
+				                       0,
+				                       0,
+				                       0,
+				                       more};
 	if (!compile(entries, n, 2, false)) {
 		failed++;
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t turn = 0; turn < 200; turn++) check(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
+		for (uint32_t turn = 0; turn < 200; turn++)
+			check(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
 }
 
-/* What has code of its own: 16 terms by one vector of columns, in the place of a call too; a few rows by four vectors and multiples of them; a row that is added in the end. */
+/* What has code of its own: 16 terms by one vector of columns, in the place of
+ * a call too; a few rows by four vectors and multiples of them; a row that is
+ * added in the end. */
 static void check_own_code(const KTarget *target) {
-	static const uint32_t flags[] = {KF_B_COL_UNIT, KF_B_COL_UNIT | KF_HELD, KF_B_COL_UNIT | KF_BIAS, KF_K_UNIT | KF_TURN | KF_BIAS, KF_B_COL_UNIT | KF_FIVES | KF_BIAS};
-	const uint32_t some = target->vector_bytes < 16 ? 2 : sizeof flags / sizeof *flags, N = 4 * some; /* without vectors nothing is turned */
+	static const uint32_t flags[] = {KF_B_COL_UNIT, KF_B_COL_UNIT | KF_HELD,
+	                                 KF_B_COL_UNIT | KF_BIAS, KF_K_UNIT | KF_TURN | KF_BIAS,
+	                                 KF_B_COL_UNIT | KF_FIVES | KF_BIAS};
+	/* without vectors nothing is turned */
+	const uint32_t some = target->vector_bytes < 16 ? 2 : sizeof flags / sizeof *flags,
+				   N = 4 * some;
 	static Entry entries[4 * sizeof flags / sizeof *flags];
 	for (uint32_t i = 0; i < N; i++)
-		entries[i] = (Entry){i & 1 ? KT_F32 : KT_F64, flags[i / 4] | (i & 2 ? KF_ACCUMULATE : 0), -1, -1, -1, target, 0, 0, 0, 0};
+		entries[i] = (Entry){i & 1 ? KT_F32 : KT_F64,
+		                     flags[i / 4] | (i & 2 ? KF_ACCUMULATE : 0),
+		                     -1,
+		                     -1,
+		                     -1,
+		                     target,
+		                     0,
+		                     0,
+		                     0,
+		                     0};
 	if (!compile(entries, N, 2, false)) {
 		failed++;
 		return;
 	}
 	for (uint32_t i = 0; i < N; i++) {
-		const int64_t lanes = target->vector_bytes / ktype_size(entries[i].t) > 0 ? target->vector_bytes / ktype_size(entries[i].t) : 1;
-		const int64_t columns[] = {lanes, lanes - 1, 1, 4 * lanes, 8 * lanes, 4 * lanes - 1, 2 * lanes + 4, lanes + 3, 20, 9 * lanes + 2};
+		const int64_t lanes = target->vector_bytes / ktype_size(entries[i].t) > 0
+		                          ? target->vector_bytes / ktype_size(entries[i].t)
+		                          : 1;
+		const int64_t columns[] = {
+			lanes,         lanes - 1,     1,         4 * lanes, 8 * lanes,
+			4 * lanes - 1, 2 * lanes + 4, lanes + 3, 20,        9 * lanes + 2};
 		for (int64_t m = 0; m <= 60; m += m < 20 ? 1 : 5)
 			for (uint32_t c = 0; c < sizeof columns / sizeof *columns; c++) {
 				check(&entries[i], m, columns[c], 16);
@@ -419,16 +544,28 @@ static void check_own_code(const KTarget *target) {
 /* The same with constants in the code. */
 static void check_constants(const KTarget *target, int level) {
 	static Entry entries[120];
-	static const int64_t rows[] = {-1, -1, 1, 2, 3, 5, 8, 24, 9}, columns[] = {1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 20, 24, 28, 33, 40, 64, -1, 96};
+	static const int64_t rows[] = {-1, -1, 1, 2, 3, 5, 8, 24, 9},
+						 columns[] = {1,  2,  3,  4,  5,  7,  8,  12, 13,
+	                                  16, 20, 24, 28, 33, 40, 64, -1, 96};
 	static const int64_t sums[] = {-1, 1, 2, 3, 4, 5, 8, 20, 33, 128, 129, 0};
 	uint32_t n = 0;
-	/* one row is computed in the widest panels, here with the last one partly past the end */
+	/* one row is computed in the widest panels, here with the last one partly
+	 * past the end */
 	entries[n++] = (Entry){KT_F64, KF_B_COL_UNIT, 1, 31, -1, target, 0, 0, 0, 0};
 	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0, 0};
 	while (n < sizeof entries / sizeof *entries) {
 		uint32_t f = (uint32_t)below(FORMS);
-		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0) | (forms[f] & KF_B_COL_UNIT && below(2) ? KF_PADDED : 0), rows[below(9)],
-		                       columns[below(18)], sums[below(12)], target, 0, 0, 0, 0};
+		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32,
+		                       forms[f] | (below(2) ? KF_ACCUMULATE : 0) |
+		                           (forms[f] & KF_B_COL_UNIT && below(2) ? KF_PADDED : 0),
+		                       rows[below(9)],
+		                       columns[below(18)],
+		                       sums[below(12)],
+		                       target,
+		                       0,
+		                       0,
+		                       0,
+		                       0};
 	}
 	if (!compile(entries, n, level, level == 0)) {
 		failed++;
@@ -437,29 +574,43 @@ static void check_constants(const KTarget *target, int level) {
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t turn = 0; turn < 6; turn++) {
 			const Entry *x = &entries[i];
-			check(x, x->m >= 0 ? x->m : below(60), x->n >= 0 ? x->n : below(60), x->k >= 0 ? x->k : below(turn ? 40 : 400));
+			check(x, x->m >= 0 ? x->m : below(60), x->n >= 0 ? x->n : below(60),
+			      x->k >= 0 ? x->k : below(turn ? 40 : 400));
 		}
 }
 
-/* What is precompiled is what would be made in its place: the same bits. Unknown extents and known ones, at both levels. */
+/* What is precompiled is what would be made in its place: the same bits.
+ * Unknown extents and known ones, at both levels. */
 static void check_precompiled(const KTarget *target) {
 	enum { N = 10 * FORMS, MOST = 48 };
 	static Entry entries[3][N];
 	static double c[3][MOST * MOST], a[MOST * MOST], b[MOST * MOST];
-	static const int64_t rows[] = {-1, 1, 2, 3, 9}, columns[] = {-1, 1, 4, 7, 8, 12, 16, 19, 20, 36};
+	static const int64_t rows[] = {-1, 1, 2, 3, 9},
+						 columns[] = {-1, 1, 4, 7, 8, 12, 16, 19, 20, 36};
 	for (uint32_t i = 0; i < N; i++) {
 		const uint32_t f = i % FORMS;
-		const Entry x = {i / FORMS % 2 ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0), rows[below(5)], columns[below(10)], -1, target, 0, 0, 0, 0};
+		const Entry x = {i / FORMS % 2 ? KT_F64 : KT_F32,
+		                 forms[f] | (below(2) ? KF_ACCUMULATE : 0),
+		                 rows[below(5)],
+		                 columns[below(10)],
+		                 -1,
+		                 target,
+		                 0,
+		                 0,
+		                 0,
+		                 0};
 		for (uint32_t way = 0; way < 3; way++) entries[way][i] = x;
 	}
-	if (!compile(entries[0], N, 2, true) || !compile(entries[1], N, 2, false) || !compile(entries[2], N, 0, false)) {
+	if (!compile(entries[0], N, 2, true) || !compile(entries[1], N, 2, false) ||
+	    !compile(entries[2], N, 0, false)) {
 		failed++;
 		return;
 	}
 	for (uint32_t i = 0; i < N; i++)
 		for (uint32_t turn = 0; turn < 4; turn++) {
 			const Entry *x = &entries[0][i];
-			const int64_t m = x->m >= 0 ? x->m : 1 + below(MOST), n = x->n >= 0 ? x->n : 1 + below(MOST), k = 1 + below(MOST);
+			const int64_t m = x->m >= 0 ? x->m : 1 + below(MOST),
+						  n = x->n >= 0 ? x->n : 1 + below(MOST), k = 1 + below(MOST);
 			const bool by_columns = !(x->flags & KF_B_COL_UNIT) && x->flags & KF_K_UNIT;
 			for (uint32_t e = 0; e < MOST * MOST; e++) {
 				store(x->t, a, e, random_number());
@@ -469,31 +620,40 @@ static void check_precompiled(const KTarget *target) {
 			memcpy(c[1], c[0], sizeof c[0]);
 			memcpy(c[2], c[0], sizeof c[0]);
 			for (uint32_t way = 0; way < 3; way++)
-				call(&entries[way][i], c[way], n, 1, (void *[]){a, b}, k, 1, by_columns ? 1 : n, by_columns ? k : 1, m, n, k);
+				call(&entries[way][i], c[way], n, 1, (void *[]){a, b}, k, 1, by_columns ? 1 : n,
+				     by_columns ? k : 1, m, n, k);
 			if (!memcmp(c[0], c[1], sizeof c[0]) && !memcmp(c[0], c[2], sizeof c[0])) passed++;
 			else {
 				failed++;
-				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: precompiled code has another result\n", x->t == KT_F64 ? "f64" : "f32", x->flags,
-				        target->cpu, (long long)m, (long long)n, (long long)k);
+				fprintf(
+					stderr,
+					"%s flags %u %s extents %lld %lld %lld: precompiled code has another result\n",
+					x->t == KT_F64 ? "f64" : "f32", x->flags, target->cpu, (long long)m,
+					(long long)n, (long long)k);
 			}
 		}
 }
 
-/* For a target that the library has functions for, a product of any form is made of them; for another one it is not. */
+/* For a target that the library has functions for, a product of any form is
+ * made of them; for another one it is not. */
 static void check_uses_precompiled(const KTarget *target, bool wanted) {
 	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t t = 0; t < 2; t++)
 			for (int64_t n = -1; n < 80; n += 9) {
-				Entry x = {t ? KT_F32 : KT_F64, forms[f], n % 2 ? -1 : 1, n, -1, target, 0, 0, 0, 0};
+				Entry x = {
+					t ? KT_F32 : KT_F64, forms[f], n % 2 ? -1 : 1, n, -1, target, 0, 0, 0, 0};
 				KModule *module = make(&x);
-				CodegenOptions options = {.entry = "entry", .level = 1}; /* at level 2 large modules are cut into parts, too */
+				/* at level 2 large modules are cut into parts, too */
+				CodegenOptions options = {.entry = "entry", .level = 1};
 				CodegenOutput out;
 				const bool made = !codegen(module, &options, &out);
 				const bool parts = made && !memcmp(out.bytes, NATIVE_PARTS_MAGIC, 8);
 				if (made && parts == wanted) passed++;
 				else {
 					failed++;
-					fprintf(stderr, "%s form %u, %lld columns: %s\n", target->cpu, f, (long long)n, made ? "precompiled is what should not be, or the other way" : out.error);
+					fprintf(stderr, "%s form %u, %lld columns: %s\n", target->cpu, f, (long long)n,
+					        made ? "precompiled is what should not be, or the other way"
+					             : out.error);
 				}
 				free(out.bytes);
 				kmodule_free(module);
@@ -519,7 +679,7 @@ static void check_compiles(const KTarget *target) {
 }
 #endif
 
-/* ---- speed ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- speed --------------------------------------------------------------- */
 
 static double now(void) {
 	struct timespec t;
@@ -541,14 +701,17 @@ typedef double Vector __attribute__((vector_size(32)));
 #define FROM "x"
 __attribute__((target("avx2,fma"))) static
 #endif
-__attribute__((noinline)) double peak_once(int64_t turns) {
-	Vector y = (Vector){0} + 0.5, x0 = y, x1 = y, x2 = y, x3 = y, x4 = y, x5 = y, x6 = y, x7 = y, x8 = y, x9 = y;
+	__attribute__((noinline)) double
+	peak_once(int64_t turns) {
+	Vector y = (Vector){0} + 0.5, x0 = y, x1 = y, x2 = y, x3 = y, x4 = y, x5 = y, x6 = y, x7 = y,
+		   x8 = y, x9 = y;
 	double start = now();
 	for (int64_t i = 0; i < turns; i++)
-		__asm__ volatile(MULTIPLY_ADD(0) MULTIPLY_ADD(1) MULTIPLY_ADD(2) MULTIPLY_ADD(3) MULTIPLY_ADD(4) MULTIPLY_ADD(5) MULTIPLY_ADD(6) MULTIPLY_ADD(7)
-		                 MULTIPLY_ADD(8) MULTIPLY_ADD(9)
-		                 : IN(x0), IN(x1), IN(x2), IN(x3), IN(x4), IN(x5), IN(x6), IN(x7), IN(x8), IN(x9)
-		                 : FROM(y));
+		__asm__ volatile(
+			MULTIPLY_ADD(0) MULTIPLY_ADD(1) MULTIPLY_ADD(2) MULTIPLY_ADD(3) MULTIPLY_ADD(4)
+				MULTIPLY_ADD(5) MULTIPLY_ADD(6) MULTIPLY_ADD(7) MULTIPLY_ADD(8) MULTIPLY_ADD(9)
+			: IN(x0), IN(x1), IN(x2), IN(x3), IN(x4), IN(x5), IN(x6), IN(x7), IN(x8), IN(x9)
+			: FROM(y));
 	return (double)turns * 20 * (sizeof y / sizeof(double)) * 1e-9 / (now() - start);
 }
 
@@ -567,21 +730,31 @@ static double peak(void) {
 }
 
 enum { ROW_MAJOR = 101, NORMAL = 111, TRANSPOSED = 112 };
-typedef void DoubleGemm(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
-typedef void SingleGemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+typedef void DoubleGemm(int, int, int, int, int, int, double, const double *, int, const double *,
+                        int, double, double *, int);
+typedef void SingleGemm(int, int, int, int, int, int, float, const float *, int, const float *, int,
+                        float, float *, int);
 
-/* C = A B in one of four ways: n: row-major all; t: A stored [k, m], as in a gradient; k: B stored [n, k]; d: the same with B turned. */
+/* C = A B in one of four ways: n: row-major all; t: A stored [k, m], as in a
+ * gradient; k: B stored [n, k]; d: the same with B turned. */
 typedef struct Shape {
 	char way;
 	int64_t m, n, k;
 } Shape;
 
 static void bench(bool constants) {
-	static const Shape shapes[] = {{'n', 10000, 20, 20}, {'n', 10000, 64, 64}, {'n', 10000, 128, 128}, {'k', 10000, 20, 20}, {'k', 10000, 64, 64},
-	                               {'k', 10000, 128, 128}, {'t', 20, 20, 10000}, {'t', 64, 64, 10000}, {'t', 128, 128, 10000}, {'k', 20, 20, 10000},
-	                               {'k', 64, 64, 10000}, {'k', 128, 128, 10000}, {'d', 10000, 20, 20}, {'d', 10000, 128, 128}, {'d', 64, 64, 128}, {'d', 128, 128, 64}, {'k', 128, 128, 64}, {'n', 4, 4, 4}, {'n', 8, 8, 8}, {'n', 16, 16, 16}, {'n', 32, 32, 32}, {'n', 64, 64, 64},
-	                               {'n', 100, 100, 100}, {'n', 128, 128, 128}, {'n', 200, 200, 200}, {'n', 256, 256, 256}, {'n', 512, 512, 512},
-	                               {'n', 10000, 20, 1}, {'n', 10000, 20, 2}, {'n', 10000, 1, 20}, {'n', 10000, 3, 20}, {'k', 1, 200, 200}, {'k', 10000, 1, 20}};
+	static const Shape shapes[] = {
+		{'n', 10000, 20, 20}, {'n', 10000, 64, 64},   {'n', 10000, 128, 128},
+		{'k', 10000, 20, 20}, {'k', 10000, 64, 64},   {'k', 10000, 128, 128},
+		{'t', 20, 20, 10000}, {'t', 64, 64, 10000},   {'t', 128, 128, 10000},
+		{'k', 20, 20, 10000}, {'k', 64, 64, 10000},   {'k', 128, 128, 10000},
+		{'d', 10000, 20, 20}, {'d', 10000, 128, 128}, {'d', 64, 64, 128},
+		{'d', 128, 128, 64},  {'k', 128, 128, 64},    {'n', 4, 4, 4},
+		{'n', 8, 8, 8},       {'n', 16, 16, 16},      {'n', 32, 32, 32},
+		{'n', 64, 64, 64},    {'n', 100, 100, 100},   {'n', 128, 128, 128},
+		{'n', 200, 200, 200}, {'n', 256, 256, 256},   {'n', 512, 512, 512},
+		{'n', 10000, 20, 1},  {'n', 10000, 20, 2},    {'n', 10000, 1, 20},
+		{'n', 10000, 3, 20},  {'k', 1, 200, 200},     {'k', 10000, 1, 20}};
 	enum { N = sizeof shapes / sizeof *shapes, BATCHES = 5 };
 	static Entry entries[2 * N];
 #if defined(__aarch64__)
@@ -593,8 +766,18 @@ static void bench(bool constants) {
 		for (int i = 0; i < N; i++) {
 			const Shape *s = &shapes[i];
 			int64_t c = constants;
-			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64, s->way == 'k' ? KF_K_UNIT : s->way == 'd' ? KF_K_UNIT | KF_TURN : KF_B_COL_UNIT, c && s->m < 1000 ? s->m : -1,
-			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, best, 0, 0, 0, 0};
+			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64,
+			                             s->way == 'k'   ? KF_K_UNIT
+			                             : s->way == 'd' ? KF_K_UNIT | KF_TURN
+			                                             : KF_B_COL_UNIT,
+			                             c && s->m < 1000 ? s->m : -1,
+			                             c && s->n < 1000 ? s->n : -1,
+			                             c && s->k < 1000 ? s->k : -1,
+			                             best,
+			                             0,
+			                             0,
+			                             0,
+			                             0};
 		}
 	if (!compile(entries, 2 * N, 2, false)) return;
 	const char *file = getenv("TEST_CONTRACT_BLAS");
@@ -610,37 +793,51 @@ static void bench(bool constants) {
 	}
 	char *(*core)(void) = NULL;
 	if (blas) *(void **)&core = dlsym(blas, "openblas_get_corename");
-	printf("OpenBLAS core: %s; extents below 1000 are %s\n", core ? core() : "none", constants ? "constants" : "words");
-	printf("%-4s %-3s %18s %8s %6s %8s %7s %7s\n", "type", "way", "m x n x k", "GF/s", "peak", "BLAS", "ms", "bytes");
+	printf("OpenBLAS core: %s; extents below 1000 are %s\n", core ? core() : "none",
+	       constants ? "constants" : "words");
+	printf("%-4s %-3s %18s %8s %6s %8s %7s %7s\n", "type", "way", "m x n x k", "GF/s", "peak",
+	       "BLAS", "ms", "bytes");
 	size_t most = (size_t)10000 * 128 * 8;
 	char *a = aligned_alloc(64, most), *b = aligned_alloc(64, most), *c = aligned_alloc(64, most);
 	for (int x = 0; x < 2 * N; x++) {
 		const Entry *e = &entries[x];
 		const Shape *s = &shapes[x % N];
-		for (size_t i = 0; i < most / ktype_size(e->t); i++) store(e->t, a, (int64_t)i, 1e-3), store(e->t, b, (int64_t)i, 1e-3), store(e->t, c, (int64_t)i, 0);
-		double flops = 2.0 * (double)s->m * (double)s->n * (double)s->k, own[BATCHES], other[BATCHES], top[BATCHES];
+		for (size_t i = 0; i < most / ktype_size(e->t); i++)
+			store(e->t, a, (int64_t)i, 1e-3), store(e->t, b, (int64_t)i, 1e-3),
+				store(e->t, c, (int64_t)i, 0);
+		double flops = 2.0 * (double)s->m * (double)s->n * (double)s->k, own[BATCHES],
+			   other[BATCHES], top[BATCHES];
 		int64_t turns = (int64_t)(6e8 / flops) + 1, m = s->m, n = s->n, k = s->k;
-		int64_t a_row = s->way == 't' ? 1 : k, a_k = s->way == 't' ? m : 1, b_k = s->way == 'k' || s->way == 'd' ? 1 : n, b_col = b_k == 1 ? k : 1;
+		int64_t a_row = s->way == 't' ? 1 : k, a_k = s->way == 't' ? m : 1,
+				b_k = s->way == 'k' || s->way == 'd' ? 1 : n, b_col = b_k == 1 ? k : 1;
 		for (int batch = 0; batch < BATCHES; batch++) {
 			top[batch] = peak_once(300000);
 			double start = now();
-			for (int64_t i = 0; i < turns; i++) call(e, c, n, 1, (void *[]){a, b}, a_row, a_k, b_k, b_col, m, n, k);
+			for (int64_t i = 0; i < turns; i++)
+				call(e, c, n, 1, (void *[]){a, b}, a_row, a_k, b_k, b_col, m, n, k);
 			own[batch] = flops * (double)turns * 1e-9 / (now() - start);
 			start = now();
-			int ta = s->way == 't' ? TRANSPOSED : NORMAL, tb = b_k == 1 ? TRANSPOSED : NORMAL, lda = (int)(s->way == 't' ? m : k);
+			int ta = s->way == 't' ? TRANSPOSED : NORMAL, tb = b_k == 1 ? TRANSPOSED : NORMAL,
+				lda = (int)(s->way == 't' ? m : k);
 			int ldb = (int)(b_k == 1 ? k : n);
 			for (int64_t i = 0; i < turns && dgemm && sgemm; i++) {
 				if (e->t == KT_F64)
-					dgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (double *)a, lda, (double *)b, ldb, 0, (double *)c, (int)n);
-				else sgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (float *)a, lda, (float *)b, ldb, 0, (float *)c, (int)n);
+					dgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (double *)a, lda,
+					      (double *)b, ldb, 0, (double *)c, (int)n);
+				else
+					sgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (float *)a, lda, (float *)b,
+					      ldb, 0, (float *)c, (int)n);
 			}
 			other[batch] = flops * (double)turns * 1e-9 / (now() - start);
 		}
 		char extents[40];
-		snprintf(extents, sizeof extents, "%lld x %lld x %lld", (long long)m, (long long)n, (long long)k);
-		double speed = median(own, BATCHES), limit = median(top, BATCHES) * (e->t == KT_F32 ? 2 : 1);
-		printf("%-4s %-3c %18s %8.1f %5.0f%% %8.1f %7.2f %7zu\n", e->t == KT_F64 ? "f64" : "f32", s->way, extents, speed, 100 * speed / limit,
-		       dgemm ? median(other, BATCHES) : 0, e->ms, e->bytes);
+		snprintf(extents, sizeof extents, "%lld x %lld x %lld", (long long)m, (long long)n,
+		         (long long)k);
+		double speed = median(own, BATCHES),
+			   limit = median(top, BATCHES) * (e->t == KT_F32 ? 2 : 1);
+		printf("%-4s %-3c %18s %8.1f %5.0f%% %8.1f %7.2f %7zu\n", e->t == KT_F64 ? "f64" : "f32",
+		       s->way, extents, speed, 100 * speed / limit, dgemm ? median(other, BATCHES) : 0,
+		       e->ms, e->bytes);
 		fflush(stdout);
 	}
 	free(a);
@@ -651,7 +848,8 @@ static void bench(bool constants) {
 int main(int argc, char **argv) {
 	char path[4096];
 	const char *where = getenv("ATLED_CODEGEN"), *slash = strrchr(argv[0], '/');
-	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
+	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1,
+	         slash ? argv[0] : ".");
 	void *library = dlopen(where ? where : path, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		fprintf(stderr, "test_contractions: %s\n", dlerror());

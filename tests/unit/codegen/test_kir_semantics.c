@@ -1,13 +1,17 @@
-/* test_kir_semantics.c - the code generator: what it makes of kernel code against lang's scalar primitives and plain C.
+/* test_kir_semantics.c - the code generator: what it makes of kernel code
+ * against lang's scalar primitives and plain C.
  *
- * Needs: the code generator's library (libatled-codegen.so beside the tests' folder, or where ATLED_CODEGEN says), cc and ld to link what it
- * makes, native/kir.c and native/target.c. Guarantees: exit status 0 when every check held; the last line counts them. Every target that this machine runs is tested, at
- * both levels; arrays end at a page that may not be touched. TEST_ONLY names one target, or "rest" for what concerns no target or all of them.
- * --bench prints compile times and speeds instead.
+ * Needs: the code generator's library (libatled-codegen.so beside the tests'
+ * folder, or where ATLED_CODEGEN says), cc and ld to link what it makes,
+ * native/kir.c and native/target.c. Guarantees: exit status 0 when every check
+ * held; the last line counts them. Every target that this machine runs is
+ * tested, at both levels; arrays end at a page that may not be touched.
+ * TEST_ONLY names one target, or "rest" for what concerns no target or all of
+ * them. --bench prints compile times and speeds instead.
  */
 #include "tests/unit/codegen/help.h"
 
-/* ---- primitives ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- primitives ---------------------------------------------------------- */
 
 static const Dtype dtypes[] = {DT_BOOL, DT_I32, DT_I64, DT_F32, DT_F64};
 
@@ -18,8 +22,11 @@ static void put(Dtype d, void *at, double x) {
 
 /* Special numbers, then numbers of every size, then small ones. */
 static void fill(Dtype d, char *at, int n, double lo, double hi, int shift) {
-	static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2, -2, 0.5, -0.5, 2.5, 3, -3.5, 1e300, -1e300, 1e-310, 64, 1e17, 4503599627370497.5};
-	static const int64_t whole[] = {0, 1, -1, 2, -2, 3, -3, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 63, 64};
+	static const double special[] = {
+		0.0,  -0.0, 1, -1,   INFINITY, -INFINITY, NAN,    2,  -2,   0.5,
+		-0.5, 2.5,  3, -3.5, 1e300,    -1e300,    1e-310, 64, 1e17, 4503599627370497.5};
+	static const int64_t whole[] = {0, 1,         -1,        2,         -2,        3,  -3,
+	                                7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 63, 64};
 	size_t size = dtype_size(d);
 	for (int i = 0; i < n; i++) {
 		int k = i / (shift ? 23 : 1) % 23;
@@ -29,7 +36,9 @@ static void fill(Dtype d, char *at, int n, double lo, double hi, int shift) {
 		switch (d) {
 		case DT_BOOL: *(bool *)to = random_bits() & 1; break;
 		case DT_I32: *(int32_t *)to = (int32_t)(k < 14 ? whole[k] : w); break;
-		case DT_I64: *(int64_t *)to = k < 14 ? whole[k] : i % 7 == 0 ? (int64_t)random_bits() : w; break;
+		case DT_I64:
+			*(int64_t *)to = k < 14 ? whole[k] : i % 7 == 0 ? (int64_t)random_bits() : w;
+			break;
 		default: put(d, to, k < 20 ? special[k] : k == 20 ? x * 1e6 : x);
 		}
 	}
@@ -46,7 +55,8 @@ static int64_t as_ordered(Dtype d, const void *at) {
 	return bits < 0 ? INT64_MIN - bits : bits;
 }
 
-/* Distance in units of the last place; NaN beside NaN is 0, beside a number endless. */
+/* Distance in units of the last place; NaN beside NaN is 0, beside a number
+ * endless. */
 static double distance(Dtype d, const void *x, const void *y) {
 	if (d != DT_F32 && d != DT_F64) return memcmp(x, y, dtype_size(d)) ? INFINITY : 0;
 	double p, q;
@@ -62,7 +72,8 @@ static double to_double(Dtype d, const void *x) {
 	return v;
 }
 
-/* Primitives that go through the vector maths, and so need not agree to the bit; where the C library's own error counts too. */
+/* Primitives that go through the vector maths, and so need not agree to the
+ * bit; where the C library's own error counts too. */
 static double allowed(Op op) {
 	switch (op) {
 	case OP_CBRT:
@@ -88,7 +99,9 @@ static double allowed(Op op) {
 
 enum { N_PRIM = 23 * 23 + 5 };
 
-/* All primitives that take dtype d in one kernel: buffers 0 and 1 are the operands, 2 + k the results of the k-th. lanes 0: a plain loop on uniform values. */
+/* All primitives that take dtype d in one kernel: buffers 0 and 1 are the
+ * operands, 2 + k the results of the k-th. lanes 0: a plain loop on uniform
+ * values. */
 static void test_prims(Dtype d, uint32_t lanes) {
 	Op list[OP_COUNT];
 	uint32_t n = 0;
@@ -98,7 +111,8 @@ static void test_prims(Dtype d, uint32_t lanes) {
 	KBuilder b;
 	KType t = ktype_of(d);
 	k_function(&b, m, 0);
-	KRef in[2] = {k_buffer(&b, 0), k_buffer(&b, 1)}, out[OP_COUNT], count = k_word(&b, KT_I64, 0), i;
+	KRef in[2] = {k_buffer(&b, 0), k_buffer(&b, 1)}, out[OP_COUNT], count = k_word(&b, KT_I64, 0),
+		 i;
 	for (uint32_t k = 0; k < n; k++) out[k] = k_buffer(&b, 2 + k);
 	KMode mode = lanes ? KM_UNIT : KM_UNIFORM;
 	if (lanes) k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &i);
@@ -119,7 +133,8 @@ static void test_prims(Dtype d, uint32_t lanes) {
 	for (uint32_t k = 0; k < 2 + n; k++) buffers[k] = memory[k];
 	size_t size = dtype_size(d);
 	for (int round = 0; round < 2; round++) {
-		/* second round: the domain that prims.def gives, for each primitive's own */
+		/* second round: the domain that prims.def gives, for each primitive's
+		 * own */
 		for (uint32_t k = 0; k < (round ? n : 1); k++) {
 			const Prim *own = &prims[list[k]];
 			if (round && !(d == DT_F32 || d == DT_F64)) break;
@@ -136,7 +151,9 @@ static void test_prims(Dtype d, uint32_t lanes) {
 				Dtype rd = prims[list[j]].result == RESULT_BOOL ? DT_BOOL : d;
 				for (int e = 0; e < N_PRIM; e++) {
 					uint64_t want = 0;
-					const char *px = memory[0] + (size_t)e * size, *py = memory[1] + (size_t)e * size, *got = memory[2 + j] + (size_t)e * dtype_size(rd);
+					const char *px = memory[0] + (size_t)e * size,
+							   *py = memory[1] + (size_t)e * size,
+							   *got = memory[2 + j] + (size_t)e * dtype_size(rd);
 					if (scalar_apply(list[j], d, px, py, &want)) continue;
 					double off = distance(rd, got, &want);
 					if (off > worst) worst = off;
@@ -144,10 +161,15 @@ static void test_prims(Dtype d, uint32_t lanes) {
 				}
 				if (bad) {
 					uint64_t want = 0;
-					const char *px = memory[0] + (size_t)first * size, *py = memory[1] + (size_t)first * size, *got = memory[2 + j] + (size_t)first * dtype_size(rd);
+					const char *px = memory[0] + (size_t)first * size,
+							   *py = memory[1] + (size_t)first * size,
+							   *got = memory[2 + j] + (size_t)first * dtype_size(rd);
 					scalar_apply(list[j], d, px, py, &want);
-					report(false, __LINE__, "%s of %s, lanes %u: %d wrong, first x=%.17g y=%.17g got %.17g want %.17g (%g ulp)", prims[list[j]].name, dtype_name(d), lanes,
-					       bad, to_double(d, px), to_double(d, py), to_double(rd, got), to_double(rd, &want), worst);
+					report(false, __LINE__,
+					       "%s of %s, lanes %u: %d wrong, first x=%.17g y=%.17g got %.17g want "
+					       "%.17g (%g ulp)",
+					       prims[list[j]].name, dtype_name(d), lanes, bad, to_double(d, px),
+					       to_double(d, py), to_double(rd, got), to_double(rd, &want), worst);
 				} else passed++;
 			}
 		}
@@ -155,7 +177,7 @@ static void test_prims(Dtype d, uint32_t lanes) {
 	forget(&code);
 }
 
-/* ---- conversions -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- conversions --------------------------------------------------------- */
 
 /* From d to every dtype: buffer 0 in, 1 + k out; lanes 0: uniform. */
 static void test_convert(Dtype d, uint32_t lanes) {
@@ -168,43 +190,63 @@ static void test_convert(Dtype d, uint32_t lanes) {
 	if (lanes) k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &i);
 	else k_loop_begin(&b, k_int(&b, 0), count, 1, 0, NULL, &i);
 	KRef x = k_load(&b, ktype_of(d), mode, in, i, 0);
-	for (uint32_t k = 0; k < 5; k++) k_store(&b, mode, out[k], i, k_convert(&b, x, ktype_of(dtypes[k])), 0);
+	for (uint32_t k = 0; k < 5; k++)
+		k_store(&b, mode, out[k], i, k_convert(&b, x, ktype_of(dtypes[k])), 0);
 	if (lanes) k_vloop_end(&b, NULL, NULL);
 	else k_loop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
 	static char memory[6][(N_PRIM + 64) * 8] __attribute__((aligned(64)));
 	void *buffers[6] = {memory[0], memory[1], memory[2], memory[3], memory[4], memory[5]};
-	static const double edges[] = {2147483647.0, 2147483648.0, 2147483647.5, -2147483648.0, -2147483648.5, -2147483649.0, 9223372036854775807.0, -9223372036854775808.0,
-	                               9.3e18, -9.3e18, 0.99, -0.99, 16777217, 3e38, 4e38, 1e-46};
+	static const double edges[] = {2147483647.0,
+	                               2147483648.0,
+	                               2147483647.5,
+	                               -2147483648.0,
+	                               -2147483648.5,
+	                               -2147483649.0,
+	                               9223372036854775807.0,
+	                               -9223372036854775808.0,
+	                               9.3e18,
+	                               -9.3e18,
+	                               0.99,
+	                               -0.99,
+	                               16777217,
+	                               3e38,
+	                               4e38,
+	                               1e-46};
 	size_t size = dtype_size(d);
 	fill(d, memory[0], N_PRIM, -1e10, 1e10, 0);
-	for (uint32_t k = 0; k < sizeof edges / sizeof *edges; k++) put(d, memory[0] + (30 + k) * size, edges[k]);
+	for (uint32_t k = 0; k < sizeof edges / sizeof *edges; k++)
+		put(d, memory[0] + (30 + k) * size, edges[k]);
 	CHECK(call(&code, buffers, (int64_t[]){N_PRIM}, NULL) == 0);
 	for (uint32_t k = 0; k < 5; k++) {
 		int bad = 0;
 		for (int e = 0; e < N_PRIM; e++) {
 			uint64_t want = 0;
-			const char *px = memory[0] + (size_t)e * size, *got = memory[1 + k] + (size_t)e * dtype_size(dtypes[k]);
+			const char *px = memory[0] + (size_t)e * size,
+					   *got = memory[1 + k] + (size_t)e * dtype_size(dtypes[k]);
 			scalar_convert(d, px, dtypes[k], &want);
 			if (distance(dtypes[k], got, &want) != 0 && !bad++)
-				report(false, __LINE__, "%s to %s, lanes %u: %.17g gives %.17g", dtype_name(d), dtype_name(dtypes[k]), lanes, to_double(d, px), to_double(dtypes[k], got));
+				report(false, __LINE__, "%s to %s, lanes %u: %.17g gives %.17g", dtype_name(d),
+				       dtype_name(dtypes[k]), lanes, to_double(d, px), to_double(dtypes[k], got));
 		}
 		CHECK(!bad);
 	}
 	forget(&code);
 }
 
-/* ---- tails, masks, folds ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- tails, masks, folds ------------------------------------------------- */
 
-/* out[i] = x[i] + x[i] (or of bools), and the sum (or any) of x by carried lanes and a fold, for every length. */
+/* out[i] = x[i] + x[i] (or of bools), and the sum (or any) of x by carried
+ * lanes and a fold, for every length. */
 static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	KType t = ktype_of(d);
 	Op op = d == DT_BOOL ? OP_MAX : OP_ADD;
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), init = k_const(&b, t, 0), params[2], sum;
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0),
+		 init = k_const(&b, t, 0), params[2], sum;
 	k_vloop_begin(&b, lanes, flags, count, 1, &init, (bool[]){true}, params);
 	KRef x = k_load(&b, t, KM_UNIT, in, params[0], 0);
 	k_store(&b, KM_UNIT, out, params[0], k_prim2(&b, op, x, x), 0);
@@ -228,7 +270,9 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 		}
 		int64_t result = -1;
 		ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n}, &result) == 0;
-		for (int64_t e = 0; e < n; e++) ok &= to_double(d, y0 + (size_t)e * size) == to_double(d, x0 + (size_t)e * size) * (d == DT_BOOL ? 1 : 2);
+		for (int64_t e = 0; e < n; e++)
+			ok &= to_double(d, y0 + (size_t)e * size) ==
+			      to_double(d, x0 + (size_t)e * size) * (d == DT_BOOL ? 1 : 2);
 		ok &= untouched(to, bytes + room);
 		double want = 0;
 		for (uint32_t l = 0; l < lanes; l++) want += lane[l];
@@ -236,7 +280,9 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 		put(d, &word, want);
 		if (d == DT_I32) word = (uint64_t)(int64_t)(int32_t)word;
 		if (word != (uint64_t)result && ok) {
-			report(false, __LINE__, "sum of %lld %s in %u lanes, flags %u: %llx, not %llx", (long long)n, dtype_name(d), lanes, flags, (unsigned long long)result, (unsigned long long)word);
+			report(false, __LINE__, "sum of %lld %s in %u lanes, flags %u: %llx, not %llx",
+			       (long long)n, dtype_name(d), lanes, flags, (unsigned long long)result,
+			       (unsigned long long)word);
 			ok = false;
 		}
 	}
@@ -246,15 +292,18 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	forget(&code);
 }
 
-/* out[i] = x[i] + x[i], where[i] = i with nothing carried, for every length: the rest may go by half vectors. Of numbers in an inner loop too. */
+/* out[i] = x[i] + x[i], where[i] = i with nothing carried, for every length:
+ * the rest may go by half vectors. Of numbers in an inner loop too. */
 static void test_rests(Dtype d, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	KType t = ktype_of(d);
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), where = k_buffer(&b, 2), count = k_word(&b, KT_I64, 0), base, p[2], twice;
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), where = k_buffer(&b, 2),
+		 count = k_word(&b, KT_I64, 0), base, p[2], twice;
 	k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &base);
-	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), none = k_select(&b, k_mask(&b), k_const(&b, t, 0), x);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0),
+		 none = k_select(&b, k_mask(&b), k_const(&b, t, 0), x);
 	k_loop_begin(&b, k_int(&b, 0), k_int(&b, 2), 1, 1, &none, p);
 	KRef more = k_prim2(&b, d == DT_BOOL ? OP_MAX : OP_ADD, p[1], x);
 	k_loop_end(&b, &more, &twice);
@@ -269,11 +318,15 @@ static void test_rests(Dtype d, uint32_t lanes) {
 	bool ok = true;
 	for (int64_t n = 0; n <= 3 * lanes + 1; n++) {
 		const size_t bytes = (size_t)n * size;
-		char *x0 = at_end(from, bytes), *y0 = at_end(to, bytes), *z0 = at_end(places, (size_t)n * 8);
-		for (int64_t e = 0; e < n; e++) put(d, x0 + (size_t)e * size, d == DT_BOOL ? e % 3 == 0 : floor(random_number(-99, 99)));
+		char *x0 = at_end(from, bytes), *y0 = at_end(to, bytes),
+			 *z0 = at_end(places, (size_t)n * 8);
+		for (int64_t e = 0; e < n; e++)
+			put(d, x0 + (size_t)e * size,
+			    d == DT_BOOL ? e % 3 == 0 : floor(random_number(-99, 99)));
 		ok &= call(&code, (void *[]){x0, y0, z0}, (int64_t[]){n}, NULL) == 0;
 		for (int64_t e = 0; e < n; e++) {
-			ok &= to_double(d, y0 + (size_t)e * size) == to_double(d, x0 + (size_t)e * size) * (d == DT_BOOL ? 1 : 2);
+			ok &= to_double(d, y0 + (size_t)e * size) ==
+			      to_double(d, x0 + (size_t)e * size) * (d == DT_BOOL ? 1 : 2);
 			ok &= ((const int64_t *)(const void *)z0)[e] == e;
 		}
 		ok &= untouched(to, bytes) && untouched(places, (size_t)n * 8);
@@ -303,27 +356,37 @@ static void test_folds(Dtype d, uint32_t lanes) {
 	size_t size = dtype_size(d);
 	for (int round = 0; round < 20; round++) {
 		uint64_t x0[64], results[4], tree[64];
-		for (uint32_t l = 0; l < lanes; l++) put(d, (char *)x0 + l * size, d == DT_BOOL ? (double)(random_bits() & 1) : round % 5 == 4 && l == lanes / 2 ? NAN : random_number(-9, 9));
+		for (uint32_t l = 0; l < lanes; l++)
+			put(d, (char *)x0 + l * size,
+			    d == DT_BOOL                       ? (double)(random_bits() & 1)
+			    : round % 5 == 4 && l == lanes / 2 ? NAN
+			                                       : random_number(-9, 9));
 		CHECK(call(&code, (void *[]){x0}, NULL, (int64_t *)results) == 0);
 		for (uint32_t k = from; k < 4; k++) {
 			memcpy(tree, x0, lanes * size);
 			for (uint32_t half = lanes / 2; half; half /= 2)
-				for (uint32_t l = 0; l < half; l++) scalar_apply(ops[k], d, (char *)tree + l * size, (char *)tree + (l + half) * size, (char *)tree + l * size);
+				for (uint32_t l = 0; l < half; l++)
+					scalar_apply(ops[k], d, (char *)tree + l * size,
+					             (char *)tree + (l + half) * size, (char *)tree + l * size);
 			if (distance(d, &results[k], tree) != 0)
-				report(false, __LINE__, "fold %s of %s in %u lanes: %.17g not %.17g", prims[ops[k]].name, dtype_name(d), lanes, to_double(d, &results[k]), to_double(d, tree));
+				report(false, __LINE__, "fold %s of %s in %u lanes: %.17g not %.17g",
+				       prims[ops[k]].name, dtype_name(d), lanes, to_double(d, &results[k]),
+				       to_double(d, tree));
 			else passed++;
 		}
 	}
 	forget(&code);
 }
 
-/* Stores that keep to the loop's elements although its loads need not, past the caches or not, at any alignment; and lines asked for that nobody has. */
+/* Stores that keep to the loop's elements although its loads need not, past the
+ * caches or not, at any alignment; and lines asked for that nobody has. */
 static void test_exact(Dtype d, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	KType t = ktype_of(d);
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), past = k_word(&b, KT_BOOL, 1), base;
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0),
+		 past = k_word(&b, KT_BOOL, 1), base;
 	k_vloop_begin(&b, lanes, KF_PADDED, count, 0, NULL, NULL, &base);
 	KRef x = k_load(&b, t, KM_UNIT, in, base, 0);
 	k_ahead(&b, t, in, k_add(&b, base, k_int(&b, 1 << 20)));
@@ -339,25 +402,32 @@ static void test_exact(Dtype d, uint32_t lanes) {
 			for (size_t shift = 0; shift < 64; shift += 16) {
 				size_t bytes = (size_t)n * size;
 				char *x0 = at_end(from, bytes + 64 + lanes * size), *y0 = at_end(to, bytes + shift);
-				for (int64_t e = 0; e < n; e++) put(d, x0 + (size_t)e * size, d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
+				for (int64_t e = 0; e < n; e++)
+					put(d, x0 + (size_t)e * size,
+					    d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
 				memset(y0, 0x5a, bytes + shift);
-				ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n, how}, NULL) == 0 && !memcmp(x0, y0, bytes);
+				ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n, how}, NULL) == 0 &&
+				      !memcmp(x0, y0, bytes);
 				for (size_t i = 0; i < shift; i++) ok &= y0[bytes + i] == 0x5a;
 			}
 	CHECK(ok);
 	forget(&code);
 }
 
-/* ---- strides, indices ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- strides, indices ---------------------------------------------------- */
 
-/* out[start + i*to_stride] = x[first + i*from_stride]; strides known to the code, or words. */
-static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t to_stride, bool known) {
+/* out[start + i*to_stride] = x[first + i*from_stride]; strides known to the
+ * code, or words. */
+static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t to_stride,
+                         bool known) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	KType t = ktype_of(d);
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), first = k_word(&b, KT_I64, 1), start = k_word(&b, KT_I64, 2), base;
-	KRef fs = known ? k_int(&b, from_stride) : k_word(&b, KT_I64, 3), ts = known ? k_int(&b, to_stride) : k_word(&b, KT_I64, 4);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0),
+		 first = k_word(&b, KT_I64, 1), start = k_word(&b, KT_I64, 2), base;
+	KRef fs = known ? k_int(&b, from_stride) : k_word(&b, KT_I64, 3),
+		 ts = known ? k_int(&b, to_stride) : k_word(&b, KT_I64, 4);
 	k_vloop_begin(&b, lanes, KF_PADDED, count, 0, NULL, NULL, &base);
 	KRef x = k_load(&b, t, KM_STRIDED, in, k_add(&b, first, k_mul(&b, base, fs)), fs);
 	k_store(&b, KM_STRIDED, out, k_add(&b, start, k_mul(&b, base, ts)), x, ts);
@@ -368,33 +438,42 @@ static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t t
 	size_t size = dtype_size(d);
 	bool ok = true;
 	for (int64_t n = 0; n <= 2 * lanes + 3; n++) {
-		int64_t fspan = n ? llabs(from_stride) * (n - 1) + 1 : 0, tspan = n ? llabs(to_stride) * (n - 1) + 1 : 0;
+		int64_t fspan = n ? llabs(from_stride) * (n - 1) + 1 : 0,
+				tspan = n ? llabs(to_stride) * (n - 1) + 1 : 0;
 		char *x0 = at_end(from, (size_t)fspan * size), *y0 = at_end(to, (size_t)tspan * size);
 		char was[ROOM / 8];
-		for (int64_t e = 0; e < fspan; e++) put(d, x0 + (size_t)e * size, d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
+		for (int64_t e = 0; e < fspan; e++)
+			put(d, x0 + (size_t)e * size,
+			    d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
 		memcpy(was, y0, (size_t)tspan * size);
 		int64_t f0 = from_stride < 0 ? fspan - 1 : 0, t0 = to_stride < 0 ? tspan - 1 : 0;
-		ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n, f0, t0, from_stride, to_stride}, NULL) == 0;
+		ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n, f0, t0, from_stride, to_stride},
+		           NULL) == 0;
 		for (int64_t e = 0; e < n; e++)
 			if (to_stride || e == n - 1) {
-				ok &= !memcmp(y0 + (size_t)(t0 + e * to_stride) * size, x0 + (size_t)(f0 + e * from_stride) * size, size);
-				memcpy(was + (size_t)(t0 + e * to_stride) * size, y0 + (size_t)(t0 + e * to_stride) * size, size);
+				ok &= !memcmp(y0 + (size_t)(t0 + e * to_stride) * size,
+				              x0 + (size_t)(f0 + e * from_stride) * size, size);
+				memcpy(was + (size_t)(t0 + e * to_stride) * size,
+				       y0 + (size_t)(t0 + e * to_stride) * size, size);
 			}
 		ok &= !memcmp(was, y0, (size_t)tspan * size) && untouched(to, (size_t)tspan * size);
 	}
-	report(ok, __LINE__, "strides %lld to %lld of %s in %u lanes, known %d", (long long)from_stride, (long long)to_stride, dtype_name(d), lanes, known);
+	report(ok, __LINE__, "strides %lld to %lld of %s in %u lanes, known %d", (long long)from_stride,
+	       (long long)to_stride, dtype_name(d), lanes, known);
 	munmap(from, ROOM + page());
 	munmap(to, ROOM + page());
 	forget(&code);
 }
 
-/* out[j[i]] = x[j[i]] over a permutation; then the last of equal places stays. */
+/* out[j[i]] = x[j[i]] over a permutation; then the last of equal places stays.
+ */
 static void test_indices(Dtype d, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	KType t = ktype_of(d);
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), index = k_buffer(&b, 2), count = k_word(&b, KT_I64, 0), base;
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), index = k_buffer(&b, 2),
+		 count = k_word(&b, KT_I64, 0), base;
 	k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &base);
 	KRef j = k_load(&b, KT_I64, KM_UNIT, index, base, 0);
 	k_store(&b, KM_INDEXED, out, j, k_load(&b, t, KM_INDEXED, in, j, 0), 0);
@@ -410,7 +489,8 @@ static void test_indices(Dtype d, uint32_t lanes) {
 		char *x0 = at_end(from, (size_t)n * size), *y0 = at_end(to, (size_t)(n + 2) * size);
 		int64_t *j0 = at_end(where, (size_t)n * 8), last_of[2] = {-1, -1};
 		for (int64_t e = 0; e < n; e++) {
-			put(d, x0 + (size_t)e * size, d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
+			put(d, x0 + (size_t)e * size,
+			    d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
 			j0[e] = e;
 		}
 		for (int64_t e = n - 1; e > 0; e--) {
@@ -422,7 +502,8 @@ static void test_indices(Dtype d, uint32_t lanes) {
 		ok &= call(&code, (void *[]){x0, y0, j0}, (int64_t[]){n}, NULL) == 0;
 		ok &= !memcmp(x0, y0, (size_t)n * size) && untouched(to, (size_t)(n + 2) * size);
 		for (int k = 0; k < 2; k++)
-			if (last_of[k] >= 0) ok &= !memcmp(y0 + (size_t)(n + k) * size, x0 + (size_t)last_of[k] * size, size);
+			if (last_of[k] >= 0)
+				ok &= !memcmp(y0 + (size_t)(n + k) * size, x0 + (size_t)last_of[k] * size, size);
 	}
 	report(ok, __LINE__, "indices of %s in %u lanes", dtype_name(d), lanes);
 	munmap(from, ROOM + page());
@@ -431,9 +512,10 @@ static void test_indices(Dtype d, uint32_t lanes) {
 	forget(&code);
 }
 
-/* ---- control ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- control ------------------------------------------------------------- */
 
-/* Words in and out in every type; shifts, logic, bits, muladd; if, while and nested loops against C. */
+/* Words in and out in every type; shifts, logic, bits, muladd; if, while and
+ * nested loops against C. */
 static void test_control(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -475,7 +557,9 @@ static void test_control(void) {
 	k_zero(&b, s, k_int(&b, 256));
 	k_store(&b, KM_UNIFORM, s, k_int(&b, 3), n, 0);
 	k_copy(&b, a, k_ptradd(&b, s, k_int(&b, 2), 8), k_int(&b, 64));
-	k_result(&b, 13, k_add(&b, k_load(&b, KT_I64, KM_UNIFORM, a, k_int(&b, 1), 0), k_load(&b, KT_I64, KM_UNIFORM, a, k_int(&b, 2), 0)));
+	k_result(&b, 13,
+	         k_add(&b, k_load(&b, KT_I64, KM_UNIFORM, a, k_int(&b, 1), 0),
+	               k_load(&b, KT_I64, KM_UNIFORM, a, k_int(&b, 2), 0)));
 	k_result(&b, 14, k_select(&b, k_not(&b, odd == 0 ? odd : k_word(&b, KT_BOOL, 0)), n, zero));
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
@@ -491,7 +575,8 @@ static void test_control(void) {
 	for (int64_t i = 0; i < 27; i++)
 		for (int64_t j = i; j < 27; j += 3) want += i * j;
 	CHECK(results[7] == want);
-	CHECK(results[8] == -77 * 8 && results[9] == -77 >> 3 && results[10] == (int64_t)(int32_t)((uint32_t)-77 >> 3));
+	CHECK(results[8] == -77 * 8 && results[9] == -77 >> 3 &&
+	      results[10] == (int64_t)(int32_t)((uint32_t)-77 >> 3));
 	double got;
 	memcpy(&got, &results[11], 8);
 	CHECK(got == (target.has_fma ? fma(wide, wide, -1) : wide * wide - 1));
@@ -503,23 +588,30 @@ static void test_control(void) {
 	forget(&code);
 }
 
-/* Rows of a matrix on "threads": captured pointers, a float, a bool and a constant; a failing part; nested in a loop. */
+/* Rows of a matrix on "threads": captured pointers, a float, a bool and a
+ * constant; a failing part; nested in a loop. */
 static void test_parallel(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	m->nsites = 3;
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), rows = k_word(&b, KT_I64, 0), columns = k_word(&b, KT_I64, 1), scale = k_word(&b, KT_F64, 2);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), rows = k_word(&b, KT_I64, 0),
+		 columns = k_word(&b, KT_I64, 1), scale = k_word(&b, KT_F64, 2);
 	KRef flip = k_word(&b, KT_BOOL, 3), bad = k_word(&b, KT_I64, 4), i, base;
 	k_loop_begin(&b, k_int(&b, 0), k_int(&b, 2), 1, 0, NULL, &i);
 	KRef part = k_parallel_begin(&b, rows);
 	k_fail_if(&b, k_prim2(&b, OP_LE, bad, part), 2, part, k_int(&b, 5));
-	KRef at = k_ptradd(&b, in, k_mul(&b, part, columns), 8), to = k_ptradd(&b, out, k_mul(&b, part, columns), 8);
+	KRef at = k_ptradd(&b, in, k_mul(&b, part, columns), 8),
+		 to = k_ptradd(&b, out, k_mul(&b, part, columns), 8);
 	KRef room = k_scratch(&b, k_int(&b, 64));
 	k_store(&b, KM_UNIFORM, room, k_int(&b, 0), scale, 0);
 	k_vloop_begin(&b, target.vector_bytes / 8, 0, columns, 0, NULL, NULL, &base);
-	KRef x = k_mul(&b, k_load(&b, KT_F64, KM_UNIT, at, base, 0), k_load(&b, KT_F64, KM_UNIFORM, room, k_int(&b, 0), 0));
-	k_store(&b, KM_UNIT, to, base, k_select(&b, flip, k_prim1(&b, OP_NEG, x), k_prim2(&b, OP_ADD, x, k_convert(&b, i, KT_F64))), 0);
+	KRef x = k_mul(&b, k_load(&b, KT_F64, KM_UNIT, at, base, 0),
+	               k_load(&b, KT_F64, KM_UNIFORM, room, k_int(&b, 0), 0));
+	k_store(&b, KM_UNIT, to, base,
+	        k_select(&b, flip, k_prim1(&b, OP_NEG, x),
+	                 k_prim2(&b, OP_ADD, x, k_convert(&b, i, KT_F64))),
+	        0);
 	k_vloop_end(&b, NULL, NULL);
 	k_parallel_end(&b);
 	k_loop_end(&b, NULL, NULL);
@@ -538,13 +630,12 @@ static void test_parallel(void) {
 		CHECK(ok);
 	}
 	words[4] = 4;
-	CHECK(call(&code, (void *[]){x0, y0}, words, NULL) == NATIVE_FAILED_AT_SITE && last.site == 2 && last.fail_a == 4 && last.fail_b == 5);
+	CHECK(call(&code, (void *[]){x0, y0}, words, NULL) == NATIVE_FAILED_AT_SITE && last.site == 2 &&
+	      last.fail_a == 4 && last.fail_b == 5);
 	forget(&code);
 }
 
-static int64_t fib_in_c(int64_t n) {
-	return n < 2 ? n : fib_in_c(n - 1) + fib_in_c(n - 2);
-}
+static int64_t fib_in_c(int64_t n) { return n < 2 ? n : fib_in_c(n - 1) + fib_in_c(n - 2); }
 
 static KModule *fib_module(void) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -568,19 +659,22 @@ static KModule *fib_module(void) {
 	return m;
 }
 
-/* Recursion to its limit; several results of several types; failure through several calls. */
+/* Recursion to its limit; several results of several types; failure through
+ * several calls. */
 static void test_calls(void) {
 	Code code = compile(fib_module());
 	int64_t results[8];
 	bool ok = true;
-	for (int64_t n = 0; n < 25; n++) ok &= call(&code, NULL, &n, results) == 0 && results[0] == fib_in_c(n);
+	for (int64_t n = 0; n < 25; n++)
+		ok &= call(&code, NULL, &n, results) == 0 && results[0] == fib_in_c(n);
 	CHECK(ok);
 	forget(&code);
 
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	m->nsites = 8;
-	uint32_t down = k_declare(m, 3, (KType[]){KT_I64, KT_F64, KT_BOOL}), other = k_declare(m, 3, (KType[]){KT_I64, KT_F64, KT_BOOL});
+	uint32_t down = k_declare(m, 3, (KType[]){KT_I64, KT_F64, KT_BOOL}),
+			 other = k_declare(m, 3, (KType[]){KT_I64, KT_F64, KT_BOOL});
 	uint32_t helper = k_declare(m, 0, NULL);
 	k_function(&b, m, helper);
 	k_poll(&b, k_param(&b, KT_I64));
@@ -592,10 +686,12 @@ static void test_calls(void) {
 	k_call(&b, down, 3, args, r);
 	for (uint32_t k = 0; k < 3; k++) k_result(&b, k, r[k]);
 	k_return(&b, 0, NULL);
-	/* down(n, x, trap) = n <= 0 ? (n, x, n == 0) : other(n - 1, x + x, trap), and the other way round; fails where n == trap */
+	/* down(n, x, trap) = n <= 0 ? (n, x, n == 0) : other(n - 1, x + x, trap),
+	 * and the other way round; fails where n == trap */
 	for (uint32_t f = down; f <= other; f++) {
 		k_function(&b, m, f);
-		KRef n = k_param(&b, KT_I64), x = k_param(&b, KT_F64), trap = k_param(&b, KT_I64), zero = k_int(&b, 0);
+		KRef n = k_param(&b, KT_I64), x = k_param(&b, KT_F64), trap = k_param(&b, KT_I64),
+			 zero = k_int(&b, 0);
 		k_fail_if(&b, k_prim2(&b, OP_EQ, n, trap), 7, n, k_int(&b, f));
 		k_if_begin(&b, k_prim2(&b, OP_LE, n, zero), 0);
 		KRef end[3] = {n, x, k_prim2(&b, OP_EQ, n, zero)};
@@ -606,21 +702,25 @@ static void test_calls(void) {
 		k_return(&b, 3, r);
 	}
 	code = compile(m);
-	CHECK(call(&code, NULL, (int64_t[]){10, -1}, results) == 0 && results[0] == 0 && results[2] == 1);
+	CHECK(call(&code, NULL, (int64_t[]){10, -1}, results) == 0 && results[0] == 0 &&
+	      results[2] == 1);
 	double x;
 	memcpy(&x, &results[1], 8);
 	CHECK(x == 1024);
-	CHECK(call(&code, NULL, (int64_t[]){10, 3}, results) == NATIVE_FAILED_AT_SITE && last.site == 7 && last.fail_a == 3 && last.fail_b == (int64_t)other);
+	CHECK(call(&code, NULL, (int64_t[]){10, 3}, results) == NATIVE_FAILED_AT_SITE &&
+	      last.site == 7 && last.fail_a == 3 && last.fail_b == (int64_t)other);
 	CHECK(call(&code, NULL, (int64_t[]){1999, -1}, results) == 0);
 	CHECK(call(&code, NULL, (int64_t[]){2000, -1}, results) == NATIVE_TOO_DEEP);
 	CHECK(call(&code, NULL, (int64_t[]){100000, -1}, results) == NATIVE_TOO_DEEP);
 	CHECK(last.depth_left == 2000);
-	last = (NativeCall){.words = (int64_t[]){0, -1}, .results = results, .poll_left = 1000, .depth_left = 1};
+	last = (NativeCall){
+		.words = (int64_t[]){0, -1}, .results = results, .poll_left = 1000, .depth_left = 1};
 	CHECK(compile_only || (code.entry(&last) == 0 && last.poll_left == 1000));
 	forget(&code);
 }
 
-/* A check in a vector loop names its first lane, in the main part and in the tail, and looks at no lane past the end. */
+/* A check in a vector loop names its first lane, in the main part and in the
+ * tail, and looks at no lane past the end. */
 static void test_failures(uint32_t flags) {
 	uint32_t lanes = target.vector_bytes / 8;
 	KModule *m = kmodule_new(ctx, &target);
@@ -640,21 +740,27 @@ static void test_failures(uint32_t flags) {
 	bool ok = true;
 	for (int64_t n = 0; n < 40; n++)
 		for (int64_t bad = 0; bad < n + 3; bad++) {
-			for (int64_t k = 0; k < 64; k++) x0[k] = k >= bad && (k >= n || k % 2 == bad % 2) ? -k - 1 : k;
+			for (int64_t k = 0; k < 64; k++)
+				x0[k] = k >= bad && (k >= n || k % 2 == bad % 2) ? -k - 1 : k;
 			int32_t status = call(&code, (void *[]){x0}, (int64_t[]){n, 0}, NULL);
-			ok &= bad < n ? status == NATIVE_FAILED_AT_SITE && last.site == 5 && last.fail_a == -bad - 1 && last.fail_b == bad : status == 0;
+			ok &= bad < n ? status == NATIVE_FAILED_AT_SITE && last.site == 5 &&
+			                    last.fail_a == -bad - 1 && last.fail_b == bad
+			              : status == 0;
 		}
 	report(ok, __LINE__, "failures in vector loops, flags %u", flags);
 	polls = 0;
-	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 400}, NULL) == 0 && polls == 0 && last.poll_left == 0);
-	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 401}, NULL) == 0 && polls == 1 && last.poll_left == 1000);
+	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 400}, NULL) == 0 && polls == 0 &&
+	      last.poll_left == 0);
+	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 401}, NULL) == 0 && polls == 1 &&
+	      last.poll_left == 1000);
 	poll_answer = 3;
 	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 401}, NULL) == 3);
 	poll_answer = 0;
 	forget(&code);
 }
 
-/* A long stretch of everything that may stand in one, with two checks on its way. */
+/* A long stretch of everything that may stand in one, with two checks on its
+ * way. */
 static Code long_stretch(KType t, uint32_t lanes) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -662,14 +768,20 @@ static Code long_stretch(KType t, uint32_t lanes) {
 	k_function(&b, m, 0);
 	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), base;
 	k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &base);
-	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), at = k_add(&b, base, k_lane(&b)), y = k_convert(&b, at, t), odd = 0, z = k_const(&b, t, 1);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), at = k_add(&b, base, k_lane(&b)),
+		 y = k_convert(&b, at, t), odd = 0, z = k_const(&b, t, 1);
 	for (int k = 0; k < 12; k++) {
-		y = k_add(&b, k_mul(&b, y, k_const(&b, t, 0.25)), k_prim2(&b, OP_DIV, x, k_const(&b, t, k + 3)));
+		y = k_add(&b, k_mul(&b, y, k_const(&b, t, 0.25)),
+		          k_prim2(&b, OP_DIV, x, k_const(&b, t, k + 3)));
 		KRef less = k_lt(&b, y, x);
 		odd = odd ? k_logic(&b, k % 3, odd, less) : less;
 		z = k_select(&b, odd, k_sub(&b, z, y), k_prim1(&b, OP_FLOOR, k_add(&b, x, z)));
-		if (k == 4) k_fail_if(&b, k_prim2(&b, OP_EQ, x, k_const(&b, t, -7)), 3, at, k_shift(&b, 0, at, k_int(&b, 1)));
-		if (k == 8) k_fail_if(&b, k_logic(&b, 0, k_mask(&b), k_lt(&b, x, k_const(&b, t, -8))), 4, k_convert(&b, x, KT_I64), at);
+		if (k == 4)
+			k_fail_if(&b, k_prim2(&b, OP_EQ, x, k_const(&b, t, -7)), 3, at,
+			          k_shift(&b, 0, at, k_int(&b, 1)));
+		if (k == 8)
+			k_fail_if(&b, k_logic(&b, 0, k_mask(&b), k_lt(&b, x, k_const(&b, t, -8))), 4,
+			          k_convert(&b, x, KT_I64), at);
 	}
 	KRef whole = k_prim1(&b, OP_NEG, k_convert(&b, k_muladd(&b, z, x, y), KT_I64));
 	k_store(&b, KM_UNIT, out, base, k_select(&b, odd, k_convert(&b, whole, t), z), 0);
@@ -688,7 +800,8 @@ static void test_stretch(Dtype d) {
 		Code code = long_stretch(ktype_of(d), times * one);
 		bool same = true, told = true;
 		for (int64_t n = 0; n < 70; n++) {
-			for (int64_t k = 0; k < 70; k++) put(d, memory[0] + (size_t)k * dtype_size(d), random_number(-3, 3));
+			for (int64_t k = 0; k < 70; k++)
+				put(d, memory[0] + (size_t)k * dtype_size(d), random_number(-3, 3));
 			memset(memory[1], 1, sizeof memory[1]);
 			memset(memory[2], 1, sizeof memory[2]);
 			same &= call(&plain, (void *[]){memory[0], memory[1]}, (int64_t[]){n}, NULL) == 0;
@@ -697,13 +810,17 @@ static void test_stretch(Dtype d) {
 			for (int64_t bad = 0; bad < n; bad += 3) {
 				const int first = bad % 2;
 				put(d, memory[0] + (size_t)bad * dtype_size(d), first ? -7 : -9);
-				told &= call(&code, (void *[]){memory[0], memory[2]}, (int64_t[]){n}, NULL) == NATIVE_FAILED_AT_SITE && last.site == (first ? 3 : 4);
+				told &= call(&code, (void *[]){memory[0], memory[2]}, (int64_t[]){n}, NULL) ==
+				            NATIVE_FAILED_AT_SITE &&
+				        last.site == (first ? 3 : 4);
 				told &= last.fail_a == (first ? bad : -9) && last.fail_b == (first ? 2 * bad : bad);
 				put(d, memory[0] + (size_t)bad * dtype_size(d), 1);
 			}
 		}
-		report(same, __LINE__, "a long stretch of %s on vectors of %u registers", dtype_name(d), times);
-		report(told, __LINE__, "failures in a long stretch of %s on vectors of %u registers", dtype_name(d), times);
+		report(same, __LINE__, "a long stretch of %s on vectors of %u registers", dtype_name(d),
+		       times);
+		report(told, __LINE__, "failures in a long stretch of %s on vectors of %u registers",
+		       dtype_name(d), times);
 		forget(&code);
 	}
 	forget(&plain);
@@ -714,7 +831,8 @@ static KModule *stencil(KType t, uint32_t lanes, uint64_t seed) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	k_function(&b, m, 0);
-	KRef from[2] = {k_buffer(&b, 0), k_buffer(&b, 1)}, row = k_word(&b, KT_I64, 1), n = k_word(&b, KT_I64, 0), base;
+	KRef from[2] = {k_buffer(&b, 0), k_buffer(&b, 1)}, row = k_word(&b, KT_I64, 1),
+		 n = k_word(&b, KT_I64, 0), base;
 	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
 	KRef sum = k_const(&b, t, 1), here = k_add(&b, row, base);
 	for (int k = 0; k < 16; k++) {
@@ -724,22 +842,27 @@ static KModule *stencil(KType t, uint32_t lanes, uint64_t seed) {
 			k_store(&b, KM_UNIT, from[1], here, sum, 0);
 			continue;
 		}
-		KRef at = r & 8 ? k_sub(&b, here, k_int(&b, 2 - (int)(r % 5))) : k_add(&b, row, k_add(&b, base, k_int(&b, (int)(r % 5) - 2)));
-		sum = k_add(&b, k_mul(&b, sum, k_const(&b, t, 3)), r >> 4 & 3 ? k_load(&b, t, KM_UNIT, from[0], at, 0) : k_load(&b, t, KM_UNIT, from[1], here, 0));
+		KRef at = r & 8 ? k_sub(&b, here, k_int(&b, 2 - (int)(r % 5)))
+		                : k_add(&b, row, k_add(&b, base, k_int(&b, (int)(r % 5) - 2)));
+		sum = k_add(&b, k_mul(&b, sum, k_const(&b, t, 3)),
+		            r >> 4 & 3 ? k_load(&b, t, KM_UNIT, from[0], at, 0)
+		                       : k_load(&b, t, KM_UNIT, from[1], here, 0));
 	}
 	k_vloop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
 	return m;
 }
 
-/* Neighbours made of each other are what they would be by themselves, and nothing behind the array is read. */
+/* Neighbours made of each other are what they would be by themselves, and
+ * nothing behind the array is read. */
 static void test_neighbours(Dtype d, uint32_t lanes) {
 	const int as_asked = level;
 	const size_t size = dtype_size(d), bytes = 80 * size;
 	char *from = guarded(), *to = guarded();
 	bool same = true;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		static const int64_t lengths[] = {76, 71, 66, 32, 17, 8, 3, 0}; /* whole vectors and not, several turns, one and none */
+		/* whole vectors and not, several turns, one and none */
+		static const int64_t lengths[] = {76, 71, 66, 32, 17, 8, 3, 0};
 		enum { LENGTHS = sizeof lengths / sizeof *lengths };
 		static char result[2][LENGTHS][80 * 8];
 		for (int which = 0; which < 2; which++) {
@@ -747,8 +870,11 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 			Code code = compile(stencil(ktype_of(d), lanes, seed));
 			for (int k = 0; k < LENGTHS; k++) {
 				const int64_t n = lengths[k];
-				char *x = at_end(from, (size_t)(n + 4) * size), *y = at_end(to, (size_t)(n + 4) * size);
-				for (int64_t i = 0; i < n + 4; i++) put(d, x + (size_t)i * size, (double)(i * i % 17)), put(d, y + (size_t)i * size, (double)(i % 5));
+				char *x = at_end(from, (size_t)(n + 4) * size),
+					 *y = at_end(to, (size_t)(n + 4) * size);
+				for (int64_t i = 0; i < n + 4; i++)
+					put(d, x + (size_t)i * size, (double)(i * i % 17)),
+						put(d, y + (size_t)i * size, (double)(i % 5));
 				same &= call(&code, (void *[]){x, y}, (int64_t[]){n, 2}, NULL) == 0;
 				memset(result[which][k], 0, bytes);
 				memcpy(result[which][k], y, (size_t)(n + 4) * size);
@@ -763,42 +889,53 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 
 enum { ROWS = 9, MOST_IN_ROW = 19 };
 
-/* Of row j[i], all numbers in an order of their own, some twice, as to[k][i]: stores between loads, so that not all loads are neighbours in the text. */
+/* Of row j[i], all numbers in an order of their own, some twice, as to[k][i]:
+ * stores between loads, so that not all loads are neighbours in the text. */
 static KModule *rows_of_numbers(KType t, uint32_t lanes, int width) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	k_function(&b, m, 0);
-	KRef from = k_buffer(&b, 0), to = k_buffer(&b, 1), which = k_buffer(&b, 2), n = k_word(&b, KT_I64, 0), base, x[MOST_IN_ROW];
+	KRef from = k_buffer(&b, 0), to = k_buffer(&b, 1), which = k_buffer(&b, 2),
+		 n = k_word(&b, KT_I64, 0), base, x[MOST_IN_ROW];
 	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
 	KRef row = k_mul(&b, k_load(&b, KT_I64, KM_UNIT, which, base, 0), k_int(&b, width));
 	for (int k = 0; k < width; k++) {
 		const int at = (5 * k + 2) % width;
 		x[at] = k_load(&b, t, KM_INDEXED, from, k_add(&b, row, k_int(&b, at)), 0);
-		if (k % 7 == 6) k_store(&b, KM_UNIT, to, k_add(&b, base, k_mul(&b, n, k_int(&b, at))), x[at], 0);
+		if (k % 7 == 6)
+			k_store(&b, KM_UNIT, to, k_add(&b, base, k_mul(&b, n, k_int(&b, at))), x[at], 0);
 	}
-	for (int k = 0; k < width; k++) k_store(&b, KM_UNIT, to, k_add(&b, base, k_mul(&b, n, k_int(&b, k))), x[k], 0);
+	for (int k = 0; k < width; k++)
+		k_store(&b, KM_UNIT, to, k_add(&b, base, k_mul(&b, n, k_int(&b, k))), x[k], 0);
 	k_vloop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
 	return m;
 }
 
-/* Rows at places of each lane's own: the numbers are those that are there, and nothing outside of the array is read, though its last row is used. */
+/* Rows at places of each lane's own: the numbers are those that are there, and
+ * nothing outside of the array is read, though its last row is used. */
 static void test_rows(Dtype d, uint32_t lanes) {
 	const size_t size = dtype_size(d);
 	char *from = guarded(), *to = guarded();
 	bool same = true;
-	static const int widths[] = {2, 3, 11, MOST_IN_ROW}; /* no multiples of five, so that the order of the loads is one of all of them */
+	/* no multiples of five, so that the order of the loads is one of all of
+	 * them */
+	static const int widths[] = {2, 3, 11, MOST_IN_ROW};
 	for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
 		const int width = widths[w];
 		Code code = compile(rows_of_numbers(ktype_of(d), lanes, width));
 		for (int64_t n = 0; n <= 37; n += 1 + n / 3) {
-			char *x = at_end(from, (size_t)(ROWS * width) * size), *y = at_end(to, (size_t)(n * width) * size);
+			char *x = at_end(from, (size_t)(ROWS * width) * size),
+				 *y = at_end(to, (size_t)(n * width) * size);
 			int64_t which[64];
 			for (int i = 0; i < ROWS * width; i++) put(d, x + (size_t)i * size, i + 1);
-			for (int64_t i = 0; i < n; i++) which[i] = i % 4 ? (int64_t)(random_bits() % ROWS) : i % 8 ? ROWS - 1 : 0;
+			for (int64_t i = 0; i < n; i++)
+				which[i] = i % 4 ? (int64_t)(random_bits() % ROWS) : i % 8 ? ROWS - 1 : 0;
 			same &= call(&code, (void *[]){x, y, which}, (int64_t[]){n}, NULL) == 0;
 			for (int64_t i = 0; i < n; i++)
-				for (int k = 0; k < width; k++) same &= !memcmp(y + (size_t)(k * n + i) * size, x + (size_t)(which[i] * width + k) * size, size);
+				for (int k = 0; k < width; k++)
+					same &= !memcmp(y + (size_t)(k * n + i) * size,
+					                x + (size_t)(which[i] * width + k) * size, size);
 		}
 		forget(&code);
 	}
@@ -807,21 +944,28 @@ static void test_rows(Dtype d, uint32_t lanes) {
 	munmap(to, ROOM + page());
 }
 
-/* Of two rows' numbers by two lists of places, one after the other with checks of both lists and a store elsewhere in between: pairs at a checked place, or (not `pairs`) a
- * number and, behind a check of its own, the one after it. to: the first numbers of the first, the second numbers of it, the first ones of the other. */
+/* Of two rows' numbers by two lists of places, one after the other with checks
+ * of both lists and a store elsewhere in between: pairs at a checked place, or
+ * (not `pairs`) a number and, behind a check of its own, the one after it. to:
+ * the first numbers of the first, the second numbers of it, the first ones of
+ * the other. */
 static KModule *checked_rows(KType t, uint32_t lanes, bool pairs) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	m->nsites = 3;
 	k_function(&b, m, 0);
-	KRef from = k_buffer(&b, 0), to = k_buffer(&b, 1), lists[2] = {k_buffer(&b, 2), k_buffer(&b, 3)}, n = k_word(&b, KT_I64, 0), length = k_word(&b, KT_I64, 1), base, at[2], x[3];
+	KRef from = k_buffer(&b, 0), to = k_buffer(&b, 1),
+		 lists[2] = {k_buffer(&b, 2), k_buffer(&b, 3)}, n = k_word(&b, KT_I64, 0),
+		 length = k_word(&b, KT_I64, 1), base, at[2], x[3];
 	KRef room = k_stack(&b, 64 * 8);
 	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
 	KRef inside = k_mask(&b), zero = k_int(&b, 0);
 	for (int k = 0; k < 2; k++) {
-		KRef place = k_load(&b, KT_I64, KM_UNIT, lists[k], base, 0), outside = k_logic(&b, 1, k_lt(&b, place, zero), k_prim2(&b, OP_LE, length, place));
+		KRef place = k_load(&b, KT_I64, KM_UNIT, lists[k], base, 0),
+			 outside = k_logic(&b, 1, k_lt(&b, place, zero), k_prim2(&b, OP_LE, length, place));
 		k_fail_if(&b, k_logic(&b, 0, outside, inside), k, place, length);
-		at[k] = pairs ? k_mul(&b, k_cut(&b, outside, place), k_int(&b, 2)) : k_select(&b, outside, zero, place);
+		at[k] = pairs ? k_mul(&b, k_cut(&b, outside, place), k_int(&b, 2))
+		              : k_select(&b, outside, zero, place);
 		x[k] = k_load(&b, t, KM_INDEXED, from, at[k], 0);
 	}
 	k_store(&b, KM_UNIT, room, base, x[0], 0);
@@ -836,7 +980,9 @@ static KModule *checked_rows(KType t, uint32_t lanes, bool pairs) {
 	return m;
 }
 
-/* A check between two loads of a row does not part them; one that a load needs is looked at before it, with the last number of the array before a page that cannot be read. */
+/* A check between two loads of a row does not part them; one that a load needs
+ * is looked at before it, with the last number of the array before a page that
+ * cannot be read. */
 static void test_checked_rows(Dtype d, uint32_t lanes) {
 	const size_t size = dtype_size(d);
 	char *from = guarded(), *to = guarded();
@@ -846,7 +992,8 @@ static void test_checked_rows(Dtype d, uint32_t lanes) {
 		const int width = pairs ? 2 : 1;
 		for (int64_t n = 0; n <= 37; n += 1 + n / 3)
 			for (int64_t wrong = -1; wrong < n; wrong += 1 + n / 5) {
-				char *x = at_end(from, (size_t)(ROWS * width) * size), *y = at_end(to, (size_t)(3 * n) * size);
+				char *x = at_end(from, (size_t)(ROWS * width) * size),
+					 *y = at_end(to, (size_t)(3 * n) * size);
 				int64_t lists[2][64];
 				for (int i = 0; i < ROWS * width; i++) put(d, x + (size_t)i * size, i + 1);
 				for (int64_t i = 0; i < n; i++) {
@@ -854,10 +1001,13 @@ static void test_checked_rows(Dtype d, uint32_t lanes) {
 					lists[1][i] = i % 3 ? ROWS - 1 : 0;
 				}
 				if (wrong >= 0) lists[pairs][wrong] = pairs ? ROWS + 5 * wrong : ROWS - 1;
-				same &= (call(&code, (void *[]){x, y, lists[0], lists[1]}, (int64_t[]){n, ROWS}, NULL) == 0) == (wrong < 0);
+				same &= (call(&code, (void *[]){x, y, lists[0], lists[1]}, (int64_t[]){n, ROWS},
+				              NULL) == 0) == (wrong < 0);
 				for (int64_t i = 0; i < n && wrong < 0; i++)
 					for (int k = 0; k < 3; k++)
-						same &= !memcmp(y + (size_t)(k * n + i) * size, x + (size_t)(lists[k == 2][i] * width + (k == 1)) * size, size);
+						same &=
+							!memcmp(y + (size_t)(k * n + i) * size,
+						            x + (size_t)(lists[k == 2][i] * width + (k == 1)) * size, size);
 			}
 		forget(&code);
 	}
@@ -866,7 +1016,8 @@ static void test_checked_rows(Dtype d, uint32_t lanes) {
 	munmap(to, ROOM + page());
 }
 
-/* Numbers that use each other at random, some of them several times: many more than there are registers. */
+/* Numbers that use each other at random, some of them several times: many more
+ * than there are registers. */
 static KModule *tangle(KType t, uint64_t seed) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -878,14 +1029,17 @@ static KModule *tangle(KType t, uint64_t seed) {
 	for (int k = 8; k < 208; k++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		const uint32_t r = (uint32_t)(seed >> 33);
-		const KRef x = v[k - 1 - (int)(r % 8 % (uint32_t)k)], y = v[r / 8 % 4 ? (r / 32) % (uint32_t)k : (uint32_t)k - 1];
+		const KRef x = v[k - 1 - (int)(r % 8 % (uint32_t)k)],
+				   y = v[r / 8 % 4 ? (r / 32) % (uint32_t)k : (uint32_t)k - 1];
 		switch (r >> 20 & 7) {
 		case 0: v[k] = k_mul(&b, x, k_const(&b, t, 0.5 + k)); break;
 		case 1: v[k] = k_prim2(&b, OP_DIV, x, k_add(&b, k_mul(&b, y, y), k_const(&b, t, 1))); break;
 		case 2: v[k] = k_select(&b, k_lt(&b, x, y), k_sub(&b, y, x), y); break;
 		case 3: v[k] = k_mul(&b, k_prim1(&b, OP_NEG, x), k_const(&b, t, 1.0 / 3)); break;
 		case 4: v[k] = k_sub(&b, x, x); break;
-		default: v[k] = k_add(&b, k_mul(&b, x, k_const(&b, t, 0.25)), k_mul(&b, y, k_const(&b, t, 0.625)));
+		default:
+			v[k] =
+				k_add(&b, k_mul(&b, x, k_const(&b, t, 0.25)), k_mul(&b, y, k_const(&b, t, 0.625)));
 		}
 	}
 	for (int k = 0; k < 20; k++) k_store(&b, KM_UNIFORM, out, k_int(&b, k), v[207 - 7 * k], 0);
@@ -913,20 +1067,23 @@ static void test_order(Dtype d) {
 	report(same, __LINE__, "a long stretch of numbers of %s", dtype_name(d));
 }
 
-/* An output in the memory of its input, read twice around the store; two outputs; memory of the call. */
+/* An output in the memory of its input, read twice around the store; two
+ * outputs; memory of the call. */
 static void test_in_place(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	uint32_t lanes = target.vector_bytes / 8;
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), two = k_buffer(&b, 2), n = k_word(&b, KT_I64, 0), base;
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), two = k_buffer(&b, 2),
+		 n = k_word(&b, KT_I64, 0), base;
 	KRef hold = k_arena(&b, k_mul(&b, n, k_int(&b, 8)));
 	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
 	KRef x = k_load(&b, KT_F64, KM_UNIT, in, base, 0);
 	k_store(&b, KM_UNIT, hold, base, x, 0);
 	k_store(&b, KM_UNIT, out, base, k_add(&b, x, k_const(&b, KT_F64, 1)), 0);
 	KRef again = k_load(&b, KT_F64, KM_UNIT, in, base, 0); /* the new value where out is in */
-	k_store(&b, KM_UNIT, two, base, k_sub(&b, again, k_load(&b, KT_F64, KM_UNIT, hold, base, 0)), 0);
+	k_store(&b, KM_UNIT, two, base, k_sub(&b, again, k_load(&b, KT_F64, KM_UNIT, hold, base, 0)),
+	        0);
 	k_vloop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
@@ -942,19 +1099,23 @@ static void test_in_place(void) {
 	forget(&code);
 }
 
-/* Loops in vector loops: column sums by a loop that carries lanes; a branch that gives lanes one way and a number the other; Newton's method until every lane
- * has come to rest, which takes a fold. Vector loops in loops: the carried lanes of one go into the next. */
+/* Loops in vector loops: column sums by a loop that carries lanes; a branch
+ * that gives lanes one way and a number the other; Newton's method until every
+ * lane has come to rest, which takes a fold. Vector loops in loops: the carried
+ * lanes of one go into the next. */
 static void test_nests(void) {
 	uint32_t lanes = target.vector_bytes / 8;
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), columns = k_word(&b, KT_I64, 0), rows = k_word(&b, KT_I64, 1), base, p[3], zero = k_const(&b, KT_F64, 0), two;
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), columns = k_word(&b, KT_I64, 0),
+		 rows = k_word(&b, KT_I64, 1), base, p[3], zero = k_const(&b, KT_F64, 0), two;
 	two = k_const(&b, KT_F64, 2);
 	k_vloop_begin(&b, lanes, 0, columns, 0, NULL, NULL, &base);
 	KRef start = k_load(&b, KT_F64, KM_UNIT, in, base, 0), sum, chosen, root;
 	k_loop_begin(&b, k_int(&b, 1), rows, 1, 1, &start, p);
-	KRef next = k_add(&b, p[1], k_load(&b, KT_F64, KM_UNIT, in, k_add(&b, base, k_mul(&b, p[0], columns)), 0));
+	KRef next = k_add(
+		&b, p[1], k_load(&b, KT_F64, KM_UNIT, in, k_add(&b, base, k_mul(&b, p[0], columns)), 0));
 	k_loop_end(&b, &next, &sum);
 	k_if_begin(&b, k_prim2(&b, OP_LT, rows, k_int(&b, 3)), 0);
 	k_if_else(&b, 1, &two);
@@ -962,8 +1123,10 @@ static void test_nests(void) {
 	KRef init[2] = {k_add(&b, sum, two), k_bits(&b, KT_BOOL, 1)};
 	k_while_begin(&b, 2, init, p);
 	k_while_body(&b, p[1], p);
-	KRef better = k_mul(&b, k_const(&b, KT_F64, 0.5), k_add(&b, p[0], k_prim2(&b, OP_DIV, sum, p[0])));
-	KRef moving = k_logic(&b, 0, k_prim2(&b, OP_LT, better, p[0]), k_mask(&b)), again[2] = {k_prim2(&b, OP_MIN, better, p[0]), k_fold(&b, OP_MAX, moving)}, done[2];
+	KRef better =
+		k_mul(&b, k_const(&b, KT_F64, 0.5), k_add(&b, p[0], k_prim2(&b, OP_DIV, sum, p[0])));
+	KRef moving = k_logic(&b, 0, k_prim2(&b, OP_LT, better, p[0]), k_mask(&b)),
+		 again[2] = {k_prim2(&b, OP_MIN, better, p[0]), k_fold(&b, OP_MAX, moving)}, done[2];
 	k_while_end(&b, again, done);
 	root = done[0];
 	k_store(&b, KM_UNIT, out, base, k_add(&b, chosen, root), 0);
@@ -972,10 +1135,18 @@ static void test_nests(void) {
 	bool varying[1] = {true};
 	KRef lane_sums, all;
 	k_vloop_begin(&b, lanes, 0, columns, 1, &zero, varying, p);
-	k_vloop_end(&b, (KRef[]){k_add(&b, p[1], k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, in, p[0], 0), zero))}, &lane_sums);
+	k_vloop_end(
+		&b,
+		(KRef[]){k_add(&b, p[1],
+	                   k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, in, p[0], 0), zero))},
+		&lane_sums);
 	KRef row = k_ptradd(&b, in, columns, 8);
 	k_vloop_begin(&b, lanes, 0, columns, 1, &lane_sums, NULL, p);
-	k_vloop_end(&b, (KRef[]){k_add(&b, p[1], k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, row, p[0], 0), zero))}, &all);
+	k_vloop_end(
+		&b,
+		(KRef[]){k_add(&b, p[1],
+	                   k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, row, p[0], 0), zero))},
+		&all);
 	k_result(&b, 0, k_fold(&b, OP_ADD, all));
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
@@ -1017,16 +1188,19 @@ static KModule *chain_module(KType t, uint32_t lanes, uint32_t flags) {
 	k_function(&b, m, 0);
 	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), n = k_word(&b, KT_I64, 0), base;
 	k_vloop_begin(&b, lanes, flags, n, 0, NULL, NULL, &base);
-	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), y = k_load(&b, t, KM_UNIT, in, k_add(&b, base, n), 0);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0),
+		 y = k_load(&b, t, KM_UNIT, in, k_add(&b, base, n), 0);
 	k_store(&b, KM_UNIT, out, base, chain(&b, t, x, y), 0);
 	k_vloop_end(&b, NULL, NULL);
 	k_return(&b, 0, NULL);
 	return m;
 }
 
-/* One element's result is the same whatever the lanes, its place and the padding. */
+/* One element's result is the same whatever the lanes, its place and the
+ * padding. */
 static void test_same_bits(void) {
-	static double x[160] __attribute__((aligned(64))), y[128] __attribute__((aligned(64))), first[128];
+	static double x[160] __attribute__((aligned(64))), y[128] __attribute__((aligned(64))),
+		first[128];
 	for (int real = 0; real < 2; real++) {
 		KType t = real ? KT_F32 : KT_F64;
 		bool ok = true, any = false;
@@ -1051,20 +1225,23 @@ static void test_same_bits(void) {
 	CodegenOptions options = {.entry = "entry", .level = level};
 	CodegenOutput one, two;
 	KModule *m = chain_module(KT_F64, target.vector_bytes / 8, 0);
-	CHECK(!codegen(m, &options, &one) && !codegen(m, &options, &two) && one.n == two.n && !memcmp(one.bytes, two.bytes, one.n));
+	CHECK(!codegen(m, &options, &one) && !codegen(m, &options, &two) && one.n == two.n &&
+	      !memcmp(one.bytes, two.bytes, one.n));
 	free(one.bytes);
 	free(two.bytes);
 	kmodule_free(m);
 }
 
-/* The seconds this program has computed for: what runs beside it does not count. */
+/* The seconds this program has computed for: what runs beside it does not
+ * count. */
 static double own_seconds(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The compiler's seconds for a block with so many stores of which any may be to the same place. */
+/* The compiler's seconds for a block with so many stores of which any may be to
+ * the same place. */
 static double seconds_of_stores(uint32_t n) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
@@ -1090,11 +1267,13 @@ static double seconds_of_stores(uint32_t n) {
 	return least;
 }
 
-/* Eight times the stores take about eight times as long: without a bound on what the scheduler compares it is ten times that. */
+/* Eight times the stores take about eight times as long: without a bound on
+ * what the scheduler compares it is ten times that. */
 static void test_long_blocks(void) {
 	double ratio = HUGE_VAL;
 	/* what runs beside it takes caches, too */
-	for (int turn = 0; turn < 4 && ratio >= 20; turn++) ratio = fmin(ratio, seconds_of_stores(2000) / seconds_of_stores(250));
+	for (int turn = 0; turn < 4 && ratio >= 20; turn++)
+		ratio = fmin(ratio, seconds_of_stores(2000) / seconds_of_stores(250));
 	CHECK(ratio < 20);
 }
 
@@ -1106,7 +1285,8 @@ static void *compile_often(void *at) {
 	if (codegen(m, &options, &first)) return at;
 	bool same = true;
 	for (int k = 0; k < 3; k++) {
-		same &= !codegen(m, &options, &next) && next.n == first.n && !memcmp(next.bytes, first.bytes, first.n);
+		same &= !codegen(m, &options, &next) && next.n == first.n &&
+		        !memcmp(next.bytes, first.bytes, first.n);
 		free(next.bytes);
 	}
 	free(first.bytes);
@@ -1152,7 +1332,8 @@ static void test_errors(void) {
 	k_result(&b, 0, k_word(&b, KT_F64, 0));
 	k_return(&b, 0, NULL);
 	options.ir = options.debug_lines = true;
-	CHECK(codegen(m, &options, &out) == 0 && strstr(out.bytes, "define i32 @entry") && strstr(out.bytes, "line: 17"));
+	CHECK(codegen(m, &options, &out) == 0 && strstr(out.bytes, "define i32 @entry") &&
+	      strstr(out.bytes, "line: 17"));
 	free(out.bytes);
 	options.ir = false;
 	options.assembly = true;
@@ -1164,7 +1345,8 @@ static void test_errors(void) {
 	kmodule_free(m);
 }
 
-/* out[i] = 2 in[i], as the work of one layer, after a loop that leaves nothing behind; `more` is computed and not used. */
+/* out[i] = 2 in[i], as the work of one layer, after a loop that leaves nothing
+ * behind; `more` is computed and not used. */
 static void outlined_work(KBuilder *b, KRef in, KRef out, KRef count, bool more) {
 	KMark mark = k_mark(b);
 	KRef base;
@@ -1179,12 +1361,14 @@ static void outlined_work(KBuilder *b, KRef in, KRef out, KRef count, bool more)
 	k_outline(b, mark);
 }
 
-/* Equal work is one function, also where something was computed on the way that nobody uses. */
+/* Equal work is one function, also where something was computed on the way that
+ * nobody uses. */
 static void test_outlined(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	k_function(&b, m, 0);
-	KRef first = k_buffer(&b, 0), second = k_buffer(&b, 1), third = k_buffer(&b, 2), count = k_word(&b, KT_I64, 0);
+	KRef first = k_buffer(&b, 0), second = k_buffer(&b, 1), third = k_buffer(&b, 2),
+		 count = k_word(&b, KT_I64, 0);
 	outlined_work(&b, first, second, count, false);
 	outlined_work(&b, second, third, count, true);
 	k_return(&b, 0, NULL);
@@ -1197,7 +1381,8 @@ static void test_outlined(void) {
 	forget(&code);
 }
 
-/* A module of some size: bodies of parallel loops that call what has the loops, and one that has them itself. */
+/* A module of some size: bodies of parallel loops that call what has the loops,
+ * and one that has them itself. */
 enum { LAYERS = 24, LAYER_TERMS = 30, WIDTH = 13 };
 
 static void layer(KBuilder *b, KRef in, KRef out, KRef count, int number) {
@@ -1205,7 +1390,8 @@ static void layer(KBuilder *b, KRef in, KRef out, KRef count, int number) {
 	KRef base;
 	k_vloop_begin(b, 4, 0, count, 0, NULL, NULL, &base);
 	KRef x = k_load(b, KT_F64, KM_UNIT, in, base, 0), sum = k_const(b, KT_F64, number);
-	for (int i = 0; i < LAYER_TERMS; i++) sum = k_add(b, k_mul(b, sum, x), k_const(b, KT_F64, (number + i) / 16.0));
+	for (int i = 0; i < LAYER_TERMS; i++)
+		sum = k_add(b, k_mul(b, sum, x), k_const(b, KT_F64, (number + i) / 16.0));
 	if (number % 5 == 0) sum = k_prim1(b, OP_SIN, sum);
 	k_store(b, KM_UNIT, out, base, sum, 0);
 	k_vloop_end(b, NULL, NULL);
@@ -1220,7 +1406,8 @@ static void layer_in_c(const double *in, double *out, int number) {
 	}
 }
 
-/* Runs code whose results begin with those of all layers, and compares these. */
+/* Runs code whose results begin with those of all layers, and compares these.
+ */
 static bool layers_agree(const Code *code, double *x, double *y) {
 	int64_t words[1 + LAYERS] = {WIDTH};
 	double want[WIDTH];
@@ -1228,12 +1415,14 @@ static bool layers_agree(const Code *code, double *x, double *y) {
 	bool ok = call(code, (void *[]){x, y}, words, NULL) == 0;
 	for (int i = 0; i < LAYERS; i++) {
 		layer_in_c(x, want, i);
-		for (int k = 0; k < WIDTH; k++) ok &= fabs(y[i * WIDTH + k] - want[k]) <= (i % 5 ? 0 : 1e-13);
+		for (int k = 0; k < WIDTH; k++)
+			ok &= fabs(y[i * WIDTH + k] - want[k]) <= (i % 5 ? 0 : 1e-13);
 	}
 	return ok;
 }
 
-/* It is cut into several objects, which are one program and the same each time. */
+/* It is cut into several objects, which are one program and the same each time.
+ */
 static void test_cut(void) {
 	CodegenOutput out[2];
 	Code code = {0};
@@ -1242,7 +1431,8 @@ static void test_cut(void) {
 		KBuilder b;
 		k_function(&b, m, 0);
 		KRef in = k_buffer(&b, 0), to = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), at[LAYERS];
-		for (int i = 0; i < LAYERS; i++) at[i] = k_ptradd(&b, to, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), 8);
+		for (int i = 0; i < LAYERS; i++)
+			at[i] = k_ptradd(&b, to, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), 8);
 		KRef part = k_parallel_begin(&b, k_int(&b, 1));
 		for (int i = 0; i < LAYERS; i++)
 			if (i % 7) layer(&b, in, k_ptradd(&b, at[i], part, 8), count, i);
@@ -1277,8 +1467,10 @@ static bool text_has(const KModule *m, const char *word) {
 	return has;
 }
 
-/* What registers are for is there in the code. For AVX-512: vectors, masks for the rest, neighbours by a permutation of two registers. For NEON: vectors. And the same kernel code
- * gives the same bits in AVX-512's shape, in that of a machine without vectors, and in this machine's own. */
+/* What registers are for is there in the code. For AVX-512: vectors, masks for
+ * the rest, neighbours by a permutation of two registers. For NEON: vectors.
+ * And the same kernel code gives the same bits in AVX-512's shape, in that of a
+ * machine without vectors, and in this machine's own. */
 static void test_wide(void) {
 	static const char *const names[] = {"v3", "neon", "v4-shape", "neon-shape", "scalar-shape"};
 	enum { NAMES = sizeof names / sizeof *names };
@@ -1288,7 +1480,9 @@ static void test_wide(void) {
 	CHECK(neon || native_target_named("v4", &target));
 	KModule *m = stencil(KT_F64, 16, 2);
 	if (neon) CHECK(text_has(m, ".2d"));
-	else CHECK(text_has(m, "%zmm") && (text_has(m, "vpermt2pd") || text_has(m, "valignq")) && text_has(m, "{%k"));
+	else
+		CHECK(text_has(m, "%zmm") && (text_has(m, "vpermt2pd") || text_has(m, "valignq")) &&
+		      text_has(m, "{%k"));
 	kmodule_free(m);
 	static double x[300], y[NAMES][300];
 	for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -1297,7 +1491,8 @@ static void test_wide(void) {
 			if (!native_target_named(names[k], &target) || !native_target_runs(&target)) continue;
 			Code code = compile(stencil(KT_F64, 16, seed));
 			for (int i = 0; i < 300; i++) x[i] = (i * i % 23 - 11) / 7.0, y[made][i] = i % 5;
-			CHECK(call(&code, (void *[]){x, y[made]}, (int64_t[]){291, 2}, NULL) == 0 && !memcmp(y[made], y[0], sizeof y[0]));
+			CHECK(call(&code, (void *[]){x, y[made]}, (int64_t[]){291, 2}, NULL) == 0 &&
+			      !memcmp(y[made], y[0], sizeof y[0]));
 			made++;
 			forget(&code);
 		}
@@ -1305,31 +1500,41 @@ static void test_wide(void) {
 	target = own;
 }
 
-/* In a large module the loops of an entry and of a body that otherwise only passes pointers on become functions of their own, with what they leave behind. */
+/* In a large module the loops of an entry and of a body that otherwise only
+ * passes pointers on become functions of their own, with what they leave
+ * behind. */
 static void test_apart(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	k_function(&b, m, 0);
-	KRef in = k_buffer(&b, 0), to = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), at[LAYERS], params[2], block;
-	for (int i = 0; i < LAYERS; i++) at[i] = k_ptradd(&b, to, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), 8);
+	KRef in = k_buffer(&b, 0), to = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), at[LAYERS],
+		 params[2], block;
+	for (int i = 0; i < LAYERS; i++)
+		at[i] = k_ptradd(&b, to, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), 8);
 	for (int i = 0; i < LAYERS; i++)
 		if (i % 7) layer(&b, in, at[i], count, i);
 	k_parallel_begin(&b, k_int(&b, 1));
-	for (int i = 0; i < LAYERS; i++) at[i] = k_ptradd(&b, to, k_add(&b, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), k_int(&b, 0)), 8);
+	for (int i = 0; i < LAYERS; i++)
+		at[i] = k_ptradd(&b, to,
+		                 k_add(&b, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), k_int(&b, 0)), 8);
 	k_loop_begin(&b, k_int(&b, 0), k_int(&b, 2), 1, 0, NULL, &block);
 	for (int i = 0; i < LAYERS; i += 7) layer(&b, in, at[i], count, i);
 	k_poll(&b, count);
 	k_loop_end(&b, NULL, NULL);
 	k_parallel_end(&b);
 	/* a sum in lanes, and a product and its number of factors */
-	KRef zero = k_const(&b, KT_F64, 0), init[2] = {k_const(&b, KT_F64, 1), k_int(&b, 0)}, sum, left[2], turn[3];
+	KRef zero = k_const(&b, KT_F64, 0), init[2] = {k_const(&b, KT_F64, 1), k_int(&b, 0)}, sum,
+		 left[2], turn[3];
 	const bool varying[1] = {true};
 	k_vloop_begin(&b, 4, 0, count, 1, &zero, varying, params);
-	KRef next = k_select(&b, k_mask(&b), k_add(&b, params[1], k_load(&b, KT_F64, KM_UNIT, in, params[0], 0)), params[1]);
+	KRef next =
+		k_select(&b, k_mask(&b),
+	             k_add(&b, params[1], k_load(&b, KT_F64, KM_UNIT, in, params[0], 0)), params[1]);
 	k_vloop_end(&b, &next, &sum);
 	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH), k_fold(&b, OP_ADD, sum), 0);
 	k_loop_begin(&b, k_int(&b, 0), count, 1, 2, init, turn);
-	KRef further[2] = {k_mul(&b, turn[1], k_load(&b, KT_F64, KM_UNIFORM, in, turn[0], 0)), k_add(&b, turn[2], k_int(&b, 1))};
+	KRef further[2] = {k_mul(&b, turn[1], k_load(&b, KT_F64, KM_UNIFORM, in, turn[0], 0)),
+	                   k_add(&b, turn[2], k_int(&b, 1))};
 	k_loop_end(&b, further, left);
 	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH + 1), left[0], 0);
 	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH + 2), k_convert(&b, left[1], KT_F64), 0);
@@ -1345,7 +1550,8 @@ static void test_apart(void) {
 		product *= x[i];
 	}
 	CHECK(layers_agree(&code, x, y));
-	CHECK(fabs(y[LAYERS * WIDTH] - total) < 1e-14 && y[LAYERS * WIDTH + 1] == product && y[LAYERS * WIDTH + 2] == WIDTH);
+	CHECK(fabs(y[LAYERS * WIDTH] - total) < 1e-14 && y[LAYERS * WIDTH + 1] == product &&
+	      y[LAYERS * WIDTH + 2] == WIDTH);
 	forget(&code);
 }
 
@@ -1446,7 +1652,8 @@ static void test_target(void) {
 int main(int argc, char **argv) {
 	char path[512];
 	const char *library = getenv("ATLED_CODEGEN"), *slash = strrchr(argv[0], '/');
-	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
+	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1,
+	         slash ? argv[0] : ".");
 	if (!library && access(path, F_OK)) {
 		printf("test_kir_semantics: no %s: skipped\n0 passed, 0 failed\n", path);
 		return 0;
@@ -1459,8 +1666,10 @@ int main(int argc, char **argv) {
 	*(void **)&codegen = dlsym(so, "atled_codegen");
 	if (!codegen || !mkdtemp(folder) || !make_stubs()) return 1;
 	ctx = ctx_new(NULL);
-	/* machines of this architecture; then lanes, registers and masks of others, and no vectors at all, by this machine's instructions */
-	static const char *const names[] = {"x86-64", "v3", "v4", "neon", "v4-shape", "neon-shape", "scalar-shape"};
+	/* machines of this architecture; then lanes, registers and masks of others,
+	 * and no vectors at all, by this machine's instructions */
+	static const char *const names[] = {"x86-64",   "v3",         "v4",          "neon",
+	                                    "v4-shape", "neon-shape", "scalar-shape"};
 	enum { NAMES = sizeof names / sizeof *names };
 	target = *native_target();
 	if (argc > 1 && !strcmp(argv[1], "--bench")) {
@@ -1473,7 +1682,8 @@ int main(int argc, char **argv) {
 	for (int k = 0; k < NAMES; k++) {
 		if ((only && strcmp(names[k], only)) || !native_target_named(names[k], &target)) continue;
 		compile_only = !native_target_runs(&target);
-		for (level = compile_only || strstr(names[k], "shape") ? 2 : 0; level <= 2; level += 2) test_target();
+		for (level = compile_only || strstr(names[k], "shape") ? 2 : 0; level <= 2; level += 2)
+			test_target();
 		if (!compile_only) test_once();
 	}
 	compile_only = false;

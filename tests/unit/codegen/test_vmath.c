@@ -1,9 +1,14 @@
-/* test_vmath.c - the vector maths against MPFR: errors in units in the last place, special values, and one result for all widths and machines.
+/* test_vmath.c - the vector maths against MPFR: errors in units in the last
+ * place, special values, and one result for all widths and machines.
  *
- * Use: test_vmath [--full] [--table] [--bits] [NAME...]. --bits: the table of results on all machines, as it should stand here. --full (or ATLED_VMATH_FULL=1): 10^7 arguments for each function and, for f32, every
- * 1009th of all bit patterns (a quarter of an hour). --table: the largest error of each function and its time for one element. NAMEs: these only.
- * Needs: the loops of backend/vmath/loops.h, MPFR. Guarantees: exit status 0 when every check held; the last line counts them. Without
- * the loops (no clang-19 when it was built) or without MPFR's header it says so and skips.
+ * Use: test_vmath [--full] [--table] [--bits] [NAME...]. --bits: the table of
+ * results on all machines, as it should stand here. --full (or
+ * ATLED_VMATH_FULL=1): 10^7 arguments for each function and, for f32, every
+ * 1009th of all bit patterns (a quarter of an hour). --table: the largest error
+ * of each function and its time for one element. NAMEs: these only. Needs: the
+ * loops of backend/vmath/loops.h, MPFR. Guarantees: exit status 0 when every
+ * check held; the last line counts them. Without the loops (no clang-19 when it
+ * was built) or without MPFR's header it says so and skips.
  *
  * An error is |result - exact value| over the distance of floats at the correctly rounded value, denormals included.
  */
@@ -18,7 +23,8 @@
 
 #if !__has_include(<mpfr.h>)
 int main(void) {
-	puts("skip: the vector maths is not tested, since MPFR's header is missing\n0 passed, 0 failed, 1 skipped");
+	puts("skip: the vector maths is not tested, since MPFR's header is missing\n0 passed, 0 "
+	     "failed, 1 skipped");
 	return 0;
 }
 #else
@@ -43,7 +49,7 @@ static void check(bool holds, const char *name, int bits, const char *what) {
 	}
 }
 
-/* ---- the functions ----------------------------------------------------------------------------------------------------------- */
+/* ---- the functions ------------------------------------------------------- */
 
 enum Arguments {
 	PLAIN,  /* spread over [lo, hi], and over [-near, near] */
@@ -91,7 +97,8 @@ static const Function functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-static const VmathLoop *const widths[] = {vmath_loops_1, vmath_loops_2, vmath_loops_4, vmath_loops_8};
+static const VmathLoop *const widths[] = {vmath_loops_1, vmath_loops_2, vmath_loops_4,
+                                          vmath_loops_8};
 static const int width_lanes[] = {1, 2, 4, 8};
 
 static const VmathLoop *find(int width, const char *name) {
@@ -100,7 +107,7 @@ static const VmathLoop *find(int width, const char *name) {
 	return l->name ? l : NULL;
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 /* splitmix64: the same arguments in every run */
 static uint64_t random_state;
@@ -135,13 +142,15 @@ static double spread(double lo, double hi) {
 	return random_bits() & 1 ? -x : x;
 }
 
-/* a float next to a multiple of pi/2; for large ones that is luck for a double, so it only starts from one */
+/* a float next to a multiple of pi/2; for large ones that is luck for a double,
+ * so it only starts from one */
 static double near_turn(int bits) {
 	double k = floor(exp2(uniform(0, bits == 64 ? 32 : 18)));
 	double x = (double)(k * 1.57079632679489661923132169163975144L);
 	x = bits == 64 ? x : (double)(float)x;
 	for (int step = (int)(random_bits() % 5) - 2; step; step += step < 0 ? 1 : -1)
-		x = bits == 64 ? nextafter(x, step < 0 ? 0 : INFINITY) : (double)nextafterf((float)x, step < 0 ? 0 : INFINITY);
+		x = bits == 64 ? nextafter(x, step < 0 ? 0 : INFINITY)
+		               : (double)nextafterf((float)x, step < 0 ? 0 : INFINITY);
 	return x;
 }
 
@@ -184,25 +193,124 @@ static void argument(const Function *f, int bits, double *x, double *y) {
 }
 
 static const double special[] = {
-	0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1.0 / 3, -1.0 / 3, 1.5, -1.5, 4, 8, -8, 27, 64, 0x1p-1022, -0x1p-1022,
-	0x1p-1074, -0x1p-1074, 0x1.fffffffffffffp-1023, 0x1.fffffffffffffp1023, -0x1.fffffffffffffp1023, 0x1p-126, -0x1p-126, 0x1p-149,
-	-0x1p-149, 0x1.fffffep127, -0x1.fffffep127, 0x1p-54, -0x1p-54, 0x1p-25, -0x1p-25, 0x1.fffffffffffffp-1, -0x1.fffffffffffffp-1,
-	0x1.0000000000001p0, 0x1.fffffep-1, -0x1.fffffep-1, 0x1.000002p0, 709.78271289338397, 709.782712893384, 710.4758600739439,
-	710.47586007394398, -745.13321910194122, -745.1332191019411, -708.39641853226408, 88.72283, 88.722839, 89.415985, -103.97207, -103.97208,
-	-87.336544, 0x1p52, 0x1p53, -0x1p53, 9007199254740993.0, 9007199254740995.0, 0x1p23, 0x1p24, 16777215, -16777215, 0x1p30, 0x1.0000000000001p30,
-	-0x1p31, 1e5, 100001, 1e22, 1e300, 0x1.6ac5b262ca1ffp849, 0x1.921fb54442d18p0, 0x1.921fb54442d18p1, 0x1.921fb6p0, 0x1.921fb6p1,
-	0x1.921fb54442d18p-1, 16, 32, 37.5, 19.0619, 20, 21, 9.011, 10, 11, 0.85, 0.84999999, 5.9, 6, 6.5, 3.9, 4.1, -37, -36.7, -17.4, 0x1.6a09e667f3bcdp-1,
-	0x1.6a09e6p-1, 0x1.6a09e667f3bccp-1, 1e-8, -1e-8, 1e-300, 1e-310, 1e-40,
+	0.0,
+	-0.0,
+	INFINITY,
+	-INFINITY,
+	NAN,
+	1,
+	-1,
+	0.5,
+	-0.5,
+	2,
+	-2,
+	3,
+	-3,
+	1.0 / 3,
+	-1.0 / 3,
+	1.5,
+	-1.5,
+	4,
+	8,
+	-8,
+	27,
+	64,
+	0x1p-1022,
+	-0x1p-1022,
+	0x1p-1074,
+	-0x1p-1074,
+	0x1.fffffffffffffp-1023,
+	0x1.fffffffffffffp1023,
+	-0x1.fffffffffffffp1023,
+	0x1p-126,
+	-0x1p-126,
+	0x1p-149,
+	-0x1p-149,
+	0x1.fffffep127,
+	-0x1.fffffep127,
+	0x1p-54,
+	-0x1p-54,
+	0x1p-25,
+	-0x1p-25,
+	0x1.fffffffffffffp-1,
+	-0x1.fffffffffffffp-1,
+	0x1.0000000000001p0,
+	0x1.fffffep-1,
+	-0x1.fffffep-1,
+	0x1.000002p0,
+	709.78271289338397,
+	709.782712893384,
+	710.4758600739439,
+	710.47586007394398,
+	-745.13321910194122,
+	-745.1332191019411,
+	-708.39641853226408,
+	88.72283,
+	88.722839,
+	89.415985,
+	-103.97207,
+	-103.97208,
+	-87.336544,
+	0x1p52,
+	0x1p53,
+	-0x1p53,
+	9007199254740993.0,
+	9007199254740995.0,
+	0x1p23,
+	0x1p24,
+	16777215,
+	-16777215,
+	0x1p30,
+	0x1.0000000000001p30,
+	-0x1p31,
+	1e5,
+	100001,
+	1e22,
+	1e300,
+	0x1.6ac5b262ca1ffp849,
+	0x1.921fb54442d18p0,
+	0x1.921fb54442d18p1,
+	0x1.921fb6p0,
+	0x1.921fb6p1,
+	0x1.921fb54442d18p-1,
+	16,
+	32,
+	37.5,
+	19.0619,
+	20,
+	21,
+	9.011,
+	10,
+	11,
+	0.85,
+	0.84999999,
+	5.9,
+	6,
+	6.5,
+	3.9,
+	4.1,
+	-37,
+	-36.7,
+	-17.4,
+	0x1.6a09e667f3bcdp-1,
+	0x1.6a09e6p-1,
+	0x1.6a09e667f3bccp-1,
+	1e-8,
+	-1e-8,
+	1e-300,
+	1e-310,
+	1e-40,
 };
 enum { SPECIALS = sizeof special / sizeof *special };
 
-/* ---- errors -------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static double libm(const Function *f, double x, double y) {
 	return f->libm ? f->libm(x) : f->libm2(x, y);
 }
 
-/* The error of `got` = f(x, y); 1e300 where one is NaN, infinite or zero with the wrong sign and the other is not. */
+/* The error of `got` = f(x, y); 1e300 where one is NaN, infinite or zero with
+ * the wrong sign and the other is not. */
 static double error_of(const Function *f, int bits, double x, double y, double got) {
 	static mpfr_t mx, my, exact, rest;
 	static bool ready;
@@ -212,14 +320,16 @@ static double error_of(const Function *f, int bits, double x, double y, double g
 		mpfr_init2(rest, 240);
 		ready = true;
 	}
-	const int precision = bits == 64 ? 53 : 24, highest = bits == 64 ? 1023 : 127, lowest = bits == 64 ? -1022 : -126;
+	const int precision = bits == 64 ? 53 : 24, highest = bits == 64 ? 1023 : 127,
+			  lowest = bits == 64 ? -1022 : -126;
 	mpfr_set_prec(exact, bits == 64 ? 120 : 80);
 	mpfr_set_d(mx, x, MPFR_RNDN);
 	mpfr_set_d(my, y, MPFR_RNDN);
 	if (f->exact) f->exact(exact, mx, MPFR_RNDN);
 	else f->exact2(exact, mx, my, MPFR_RNDN);
 	if (mpfr_nan_p(exact) || isnan(got)) return mpfr_nan_p(exact) && isnan(got) ? 0 : 1e300;
-	if (mpfr_zero_p(exact) && (got == 0 || isinf(got))) return got == 0 && !signbit(got) == !mpfr_signbit(exact) ? 0 : 1e300;
+	if (mpfr_zero_p(exact) && (got == 0 || isinf(got)))
+		return got == 0 && !signbit(got) == !mpfr_signbit(exact) ? 0 : 1e300;
 	double value = mpfr_get_d(exact, MPFR_RNDN);
 	if (bits == 32) value = (double)mpfr_get_flt(exact, MPFR_RNDN);
 	if (got == 0 && !signbit(got) != !mpfr_signbit(exact)) return 1e300;
@@ -239,19 +349,25 @@ static double error_of(const Function *f, int bits, double x, double y, double g
 	return fabs(mpfr_get_d(rest, MPFR_RNDN));
 }
 
-/* Whether the error is below a limit for sure, by the C library's long double, which is 2000 times finer than double: then MPFR need not
- * be asked, which takes 50 times as long. It is asked all the same for whatever may be the largest error, for one argument in sixteen,
- * and where long double is no better than double. */
-static bool surely_below(const Function *f, int bits, double x, double y, double got, double limit) {
+/* Whether the error is below a limit for sure, by the C library's long double,
+ * which is 2000 times finer than double: then MPFR need not be asked, which
+ * takes 50 times as long. It is asked all the same for whatever may be the
+ * largest error, for one argument in sixteen, and where long double is no
+ * better than double. */
+static bool surely_below(const Function *f, int bits, double x, double y, double got,
+                         double limit) {
 	const int precision = bits == 64 ? 53 : 24, lowest = bits == 64 ? -1022 : -126;
 	if (LDBL_MANT_DIG < 64 || !isfinite(got)) return false;
-	long double value = f->long_libm ? f->long_libm((long double)x) : f->long_libm2((long double)x, (long double)y);
-	if (!(fabsl(value) < (bits == 64 ? (long double)DBL_MAX : (long double)FLT_MAX)) || value == 0) return false;
+	long double value =
+		f->long_libm ? f->long_libm((long double)x) : f->long_libm2((long double)x, (long double)y);
+	if (!(fabsl(value) < (bits == 64 ? (long double)DBL_MAX : (long double)FLT_MAX)) || value == 0)
+		return false;
 	int e = ilogbl(value);
 	return e > lowest && ldexpl(fabsl((long double)got - value), precision - 1 - e) < limit - 0.02L;
 }
 
-/* Batches that have both precisions' arrays; a batch is what the loops take at once. */
+/* Batches that have both precisions' arrays; a batch is what the loops take at
+ * once. */
 enum { BATCH = 4096 };
 static double x64[BATCH], y64[BATCH], out64[4][BATCH];
 static float x32[BATCH], y32[BATCH], out32[4][BATCH];
@@ -270,7 +386,8 @@ static bool same(double a, double b) {
 	return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
 
-/* Runs every width over the n arguments in the arrays and measures; n need not be a multiple of 16. */
+/* Runs every width over the n arguments in the arrays and measures; n need not
+ * be a multiple of 16. */
 static void measure(const Function *f, int bits, int n, Worst *w) {
 	int whole = (n + 15) & ~15;
 	for (int i = n; i < whole; i++) {
@@ -283,12 +400,15 @@ static void measure(const Function *f, int bits, int n, Worst *w) {
 		else l->f32(out32[v], x32, y32, whole);
 	}
 	for (int i = 0; i < n; i++) {
-		double x = bits == 64 ? x64[i] : (double)x32[i], y = bits == 64 ? y64[i] : (double)y32[i], got = result(2, bits, i);
+		double x = bits == 64 ? x64[i] : (double)x32[i], y = bits == 64 ? y64[i] : (double)y32[i],
+			   got = result(2, bits, i);
 		for (int v = 0; v < 4; v++)
-			if (!same(result(v, bits, i), got) && !w->widths_differ) w->widths_differ = true, w->differ_x = x, w->differ_y = y;
+			if (!same(result(v, bits, i), got) && !w->widths_differ)
+				w->widths_differ = true, w->differ_x = x, w->differ_y = y;
 		if (i % 16 && surely_below(f, bits, x, y, got, w->error)) continue;
 		double error = error_of(f, bits, x, y, got);
-		if (error > w->error) *w = (Worst){error, x, y, got, w->widths_differ, w->differ_x, w->differ_y};
+		if (error > w->error)
+			*w = (Worst){error, x, y, got, w->widths_differ, w->differ_x, w->differ_y};
 	}
 }
 
@@ -297,7 +417,7 @@ static void put(int bits, int i, double x, double y) {
 	else x32[i] = (float)x, y32[i] = (float)y;
 }
 
-/* ---- special values --------------------------------------------------------------------------------------------------------------- */
+/* ---- special values ------------------------------------------------------ */
 
 /* Annex F, and what everybody expects to be exact. */
 typedef struct Exact {
@@ -305,27 +425,115 @@ typedef struct Exact {
 	double x, y, result;
 } Exact;
 static const Exact exact[] = {
-	{"exp", 0.0, 0, 1}, {"exp", -0.0, 0, 1}, {"exp", -INFINITY, 0, 0}, {"exp", INFINITY, 0, INFINITY}, {"exp", 1000, 0, INFINITY},
-	{"exp", -1000, 0, 0.0}, {"expm1", -0.0, 0, -0.0}, {"expm1", 0.0, 0, 0.0}, {"expm1", -INFINITY, 0, -1}, {"expm1", INFINITY, 0, INFINITY},
-	{"log", 1, 0, 0.0}, {"log", 0.0, 0, -INFINITY}, {"log", -0.0, 0, -INFINITY}, {"log", -1, 0, NAN}, {"log", INFINITY, 0, INFINITY},
-	{"log", -INFINITY, 0, NAN}, {"log1p", -1, 0, -INFINITY}, {"log1p", -0.0, 0, -0.0}, {"log1p", -2, 0, NAN}, {"log1p", INFINITY, 0, INFINITY},
-	{"sin", -0.0, 0, -0.0}, {"sin", 0.0, 0, 0.0}, {"sin", INFINITY, 0, NAN}, {"cos", 0.0, 0, 1}, {"cos", -0.0, 0, 1}, {"cos", 1e-20, 0, 1},
-	{"cos", -INFINITY, 0, NAN}, {"tan", -0.0, 0, -0.0}, {"tan", INFINITY, 0, NAN}, {"asin", -0.0, 0, -0.0}, {"asin", 1.5, 0, NAN},
-	{"acos", 1, 0, 0.0}, {"acos", -2, 0, NAN}, {"atan", -0.0, 0, -0.0}, {"sinh", -0.0, 0, -0.0}, {"sinh", -INFINITY, 0, -INFINITY},
-	{"cosh", 0.0, 0, 1}, {"cosh", -INFINITY, 0, INFINITY}, {"tanh", -0.0, 0, -0.0}, {"tanh", INFINITY, 0, 1}, {"tanh", -INFINITY, 0, -1},
-	{"tanh", 30, 0, 1}, {"erf", -0.0, 0, -0.0}, {"erf", INFINITY, 0, 1}, {"erf", -INFINITY, 0, -1}, {"erf", 7, 0, 1}, {"cbrt", -0.0, 0, -0.0},
-	{"cbrt", -8, 0, -2}, {"cbrt", 27, 0, 3}, {"cbrt", 1e15, 0, 1e5}, {"cbrt", -INFINITY, 0, -INFINITY}, {"cbrt", 1, 0, 1}, {"sqrt", -0.0, 0, -0.0},
-	{"sqrt", -1, 0, NAN}, {"sqrt", INFINITY, 0, INFINITY}, {"pow", NAN, 0.0, 1}, {"pow", NAN, -0.0, 1}, {"pow", 1, NAN, 1}, {"pow", 1, INFINITY, 1},
-	{"pow", -1, INFINITY, 1}, {"pow", -1, -INFINITY, 1}, {"pow", -8, 1.0 / 3, NAN}, {"pow", -2, 3, -8}, {"pow", -2, 2, 4}, {"pow", 0.0, -1, INFINITY},
-	{"pow", -0.0, -1, -INFINITY}, {"pow", -0.0, -3, -INFINITY}, {"pow", -0.0, -2, INFINITY}, {"pow", -0.0, -0.5, INFINITY}, {"pow", -0.0, 3, -0.0},
-	{"pow", -0.0, 2, 0.0}, {"pow", -0.0, 0.5, 0.0}, {"pow", 0.5, -INFINITY, INFINITY}, {"pow", 0.5, INFINITY, 0.0}, {"pow", 2, INFINITY, INFINITY},
-	{"pow", 2, -INFINITY, 0.0}, {"pow", -2, INFINITY, INFINITY}, {"pow", -0.5, INFINITY, 0.0}, {"pow", -INFINITY, 3, -INFINITY},
-	{"pow", -INFINITY, -3, -0.0}, {"pow", -INFINITY, 2.5, INFINITY}, {"pow", -INFINITY, -2, 0.0}, {"pow", INFINITY, -1, 0.0}, {"pow", INFINITY, 0.5, INFINITY},
-	{"pow", 0.0, -INFINITY, INFINITY}, {"pow", 0.0, INFINITY, 0.0}, {"pow", 3, 4, 81}, {"pow", 10, 3, 1000}, {"pow", 7, 1, 7}, {"pow", 4, 0.5, 2},
-	{"pow", 4, -0.5, 0.5}, {"pow", 2, -149, 0x1p-149}, {"pow", -1, 16777215, -1}, {"pow", -1, 16777216, 1}, {"pow", NAN, 2, NAN}, {"pow", 2, NAN, NAN},
-	{"pow", 5, 2, 25}, {"pow", 1.5, 2, 2.25}, {"pow", -3, -1, -1.0 / 3},
-	{"atan2", 0.0, 1, 0.0}, {"atan2", -0.0, 1, -0.0}, {"atan2", 0.0, 0.0, 0.0}, {"atan2", -0.0, 0.0, -0.0}, {"atan2", 0.0, INFINITY, 0.0},
-	{"atan2", -1, INFINITY, -0.0}, {"atan2", NAN, 1, NAN}, {"atan2", 1, NAN, NAN}, {"atan2", NAN, INFINITY, NAN}, {"atan2", 0.0, NAN, NAN},
+	{"exp", 0.0, 0, 1},
+	{"exp", -0.0, 0, 1},
+	{"exp", -INFINITY, 0, 0},
+	{"exp", INFINITY, 0, INFINITY},
+	{"exp", 1000, 0, INFINITY},
+	{"exp", -1000, 0, 0.0},
+	{"expm1", -0.0, 0, -0.0},
+	{"expm1", 0.0, 0, 0.0},
+	{"expm1", -INFINITY, 0, -1},
+	{"expm1", INFINITY, 0, INFINITY},
+	{"log", 1, 0, 0.0},
+	{"log", 0.0, 0, -INFINITY},
+	{"log", -0.0, 0, -INFINITY},
+	{"log", -1, 0, NAN},
+	{"log", INFINITY, 0, INFINITY},
+	{"log", -INFINITY, 0, NAN},
+	{"log1p", -1, 0, -INFINITY},
+	{"log1p", -0.0, 0, -0.0},
+	{"log1p", -2, 0, NAN},
+	{"log1p", INFINITY, 0, INFINITY},
+	{"sin", -0.0, 0, -0.0},
+	{"sin", 0.0, 0, 0.0},
+	{"sin", INFINITY, 0, NAN},
+	{"cos", 0.0, 0, 1},
+	{"cos", -0.0, 0, 1},
+	{"cos", 1e-20, 0, 1},
+	{"cos", -INFINITY, 0, NAN},
+	{"tan", -0.0, 0, -0.0},
+	{"tan", INFINITY, 0, NAN},
+	{"asin", -0.0, 0, -0.0},
+	{"asin", 1.5, 0, NAN},
+	{"acos", 1, 0, 0.0},
+	{"acos", -2, 0, NAN},
+	{"atan", -0.0, 0, -0.0},
+	{"sinh", -0.0, 0, -0.0},
+	{"sinh", -INFINITY, 0, -INFINITY},
+	{"cosh", 0.0, 0, 1},
+	{"cosh", -INFINITY, 0, INFINITY},
+	{"tanh", -0.0, 0, -0.0},
+	{"tanh", INFINITY, 0, 1},
+	{"tanh", -INFINITY, 0, -1},
+	{"tanh", 30, 0, 1},
+	{"erf", -0.0, 0, -0.0},
+	{"erf", INFINITY, 0, 1},
+	{"erf", -INFINITY, 0, -1},
+	{"erf", 7, 0, 1},
+	{"cbrt", -0.0, 0, -0.0},
+	{"cbrt", -8, 0, -2},
+	{"cbrt", 27, 0, 3},
+	{"cbrt", 1e15, 0, 1e5},
+	{"cbrt", -INFINITY, 0, -INFINITY},
+	{"cbrt", 1, 0, 1},
+	{"sqrt", -0.0, 0, -0.0},
+	{"sqrt", -1, 0, NAN},
+	{"sqrt", INFINITY, 0, INFINITY},
+	{"pow", NAN, 0.0, 1},
+	{"pow", NAN, -0.0, 1},
+	{"pow", 1, NAN, 1},
+	{"pow", 1, INFINITY, 1},
+	{"pow", -1, INFINITY, 1},
+	{"pow", -1, -INFINITY, 1},
+	{"pow", -8, 1.0 / 3, NAN},
+	{"pow", -2, 3, -8},
+	{"pow", -2, 2, 4},
+	{"pow", 0.0, -1, INFINITY},
+	{"pow", -0.0, -1, -INFINITY},
+	{"pow", -0.0, -3, -INFINITY},
+	{"pow", -0.0, -2, INFINITY},
+	{"pow", -0.0, -0.5, INFINITY},
+	{"pow", -0.0, 3, -0.0},
+	{"pow", -0.0, 2, 0.0},
+	{"pow", -0.0, 0.5, 0.0},
+	{"pow", 0.5, -INFINITY, INFINITY},
+	{"pow", 0.5, INFINITY, 0.0},
+	{"pow", 2, INFINITY, INFINITY},
+	{"pow", 2, -INFINITY, 0.0},
+	{"pow", -2, INFINITY, INFINITY},
+	{"pow", -0.5, INFINITY, 0.0},
+	{"pow", -INFINITY, 3, -INFINITY},
+	{"pow", -INFINITY, -3, -0.0},
+	{"pow", -INFINITY, 2.5, INFINITY},
+	{"pow", -INFINITY, -2, 0.0},
+	{"pow", INFINITY, -1, 0.0},
+	{"pow", INFINITY, 0.5, INFINITY},
+	{"pow", 0.0, -INFINITY, INFINITY},
+	{"pow", 0.0, INFINITY, 0.0},
+	{"pow", 3, 4, 81},
+	{"pow", 10, 3, 1000},
+	{"pow", 7, 1, 7},
+	{"pow", 4, 0.5, 2},
+	{"pow", 4, -0.5, 0.5},
+	{"pow", 2, -149, 0x1p-149},
+	{"pow", -1, 16777215, -1},
+	{"pow", -1, 16777216, 1},
+	{"pow", NAN, 2, NAN},
+	{"pow", 2, NAN, NAN},
+	{"pow", 5, 2, 25},
+	{"pow", 1.5, 2, 2.25},
+	{"pow", -3, -1, -1.0 / 3},
+	{"atan2", 0.0, 1, 0.0},
+	{"atan2", -0.0, 1, -0.0},
+	{"atan2", 0.0, 0.0, 0.0},
+	{"atan2", -0.0, 0.0, -0.0},
+	{"atan2", 0.0, INFINITY, 0.0},
+	{"atan2", -1, INFINITY, -0.0},
+	{"atan2", NAN, 1, NAN},
+	{"atan2", 1, NAN, NAN},
+	{"atan2", NAN, INFINITY, NAN},
+	{"atan2", 0.0, NAN, NAN},
 };
 
 static double call(const char *name, int bits, double x, double y) {
@@ -339,7 +547,8 @@ static double call(const char *name, int bits, double x, double y) {
 static void check_exact(const Function *f, int bits) {
 	for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
 		if (strcmp(exact[i].name, f->name)) continue;
-		double y = bits == 64 ? exact[i].y : (double)(float)exact[i].y, want = bits == 64 ? exact[i].result : (double)(float)exact[i].result;
+		double y = bits == 64 ? exact[i].y : (double)(float)exact[i].y,
+			   want = bits == 64 ? exact[i].result : (double)(float)exact[i].result;
 		char what[160];
 		double got = call(f->name, bits, exact[i].x, y);
 		snprintf(what, sizeof what, "(%g, %g) is %a, not %a", exact[i].x, y, got, want);
@@ -347,7 +556,8 @@ static void check_exact(const Function *f, int bits) {
 	}
 }
 
-/* All special arguments, or pairs of them: the C library's value where it is zero, infinite or NaN, else within the bound. */
+/* All special arguments, or pairs of them: the C library's value where it is
+ * zero, infinite or NaN, else within the bound. */
 static void check_specials(const Function *f, int bits) {
 	int wrong = 0, in_batch = 0;
 	Worst w = {0};
@@ -357,30 +567,37 @@ static void check_specials(const Function *f, int bits) {
 		in_batch = SPECIALS;
 		measure(f, bits, in_batch, &w);
 		for (int i = 0; i < SPECIALS; i++) {
-			double x = bits == 64 ? x64[i] : (double)x32[i], y = bits == 64 ? y64[i] : (double)y32[i];
+			double x = bits == 64 ? x64[i] : (double)x32[i],
+				   y = bits == 64 ? y64[i] : (double)y32[i];
 			double want = libm(f, x, y), got = result(2, bits, i);
 			if (bits == 32) {
-				/* an f64 result that f32 does not hold says nothing of zeros and infinities there: the measured error does */
+				/* an f64 result that f32 does not hold says nothing of zeros
+				 * and infinities there: the measured error does */
 				if (want != 0 && !isinf(want) && !isnan(want)) continue;
 			}
-			if ((want == 0 || isinf(want) || isnan(want)) && !same(want, got) && fabs(want) != 0x1p-1074) {
+			if ((want == 0 || isinf(want) || isnan(want)) && !same(want, got) &&
+			    fabs(want) != 0x1p-1074) {
 				if (bits == 64 && want == 0 && fabs(got) == 0x1p-1074) continue;
 				wrong++, worst_x = x, worst_y = y;
 			}
 		}
 	}
 	char what[160];
-	snprintf(what, sizeof what, "%d special values differ from C's, such as at (%a, %a)", wrong, worst_x, worst_y);
+	snprintf(what, sizeof what, "%d special values differ from C's, such as at (%a, %a)", wrong,
+	         worst_x, worst_y);
 	check(!wrong, f->name, bits, what);
-	snprintf(what, sizeof what, "error of %.3g units at the special value (%a, %a): %a", w.error, w.x, w.y, w.got);
+	snprintf(what, sizeof what, "error of %.3g units at the special value (%a, %a): %a", w.error,
+	         w.x, w.y, w.got);
 	check(w.error <= f->bound, f->name, bits, what);
-	snprintf(what, sizeof what, "widths differ at the special value (%a, %a)", w.differ_x, w.differ_y);
+	snprintf(what, sizeof what, "widths differ at the special value (%a, %a)", w.differ_x,
+	         w.differ_y);
 	check(!w.widths_differ, f->name, bits, what);
 }
 
-/* ---- the same bits on every machine ----------------------------------------------------------------------------------------------------- */
+/* ---- the same bits on every machine -------------------------------------- */
 
-/* Of each function, for f64 and f32: its results for arguments that are the same everywhere, mixed to one number (--bits). */
+/* Of each function, for f64 and f32: its results for arguments that are the
+ * same everywhere, mixed to one number (--bits). */
 static const struct Bits {
 	const char *name;
 	uint64_t of[2];
@@ -405,12 +622,20 @@ static const struct Bits {
 	{"atan2", {0x9dd5330c4b0f40fb, 0xab538ed09ed39d99}},
 };
 
-/* Arguments by exact arithmetic alone: the C library's functions and long double differ from machine to machine. */
+/* Arguments by exact arithmetic alone: the C library's functions and long
+ * double differ from machine to machine. */
 static void plain_argument(const Function *f, int bits, double *x, double *y) {
 	const uint64_t way = random_bits() % 4;
-	const double lo = f->libm2 ? -20 : bits == 64 ? f->lo : f->lo32, hi = f->libm2 ? 20 : bits == 64 ? f->hi : f->hi32;
+	const double lo = f->libm2     ? -20
+	                  : bits == 64 ? f->lo
+	                               : f->lo32,
+				 hi = f->libm2     ? 20
+	                  : bits == 64 ? f->hi
+	                               : f->hi32;
 	*x = way == 0 ? any_bits(bits) : way == 1 ? special[random_bits() % SPECIALS] : uniform(lo, hi);
-	*y = way == 0 ? any_bits(bits) : way == 1 ? special[random_bits() % SPECIALS] : uniform(-20, 20);
+	*y = way == 0   ? any_bits(bits)
+	     : way == 1 ? special[random_bits() % SPECIALS]
+	                : uniform(-20, 20);
 }
 
 static uint64_t mixed(uint64_t h, double x) {
@@ -437,7 +662,8 @@ static uint64_t results_of(const VmathLoop *loops, const Function *f, int bits) 
 	return h;
 }
 
-/* By the loops of all widths, and by those of the evaluator that this machine runs. */
+/* By the loops of all widths, and by those of the evaluator that this machine
+ * runs. */
 static void check_bits(const Function *f, int bits) {
 	uint64_t want = 0;
 	char what[80];
@@ -449,21 +675,26 @@ static void check_bits(const Function *f, int bits) {
 	}
 #if defined(WITH_VMATH) && defined(__x86_64__)
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		check(results_of(vmath_for_avx2, f, bits) == want, f->name, bits, "other bits than elsewhere in the evaluator, with AVX2");
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-		check(results_of(vmath_for_avx512, f, bits) == want, f->name, bits, "other bits than elsewhere in the evaluator, with AVX-512");
+		check(results_of(vmath_for_avx2, f, bits) == want, f->name, bits,
+		      "other bits than elsewhere in the evaluator, with AVX2");
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl"))
+		check(results_of(vmath_for_avx512, f, bits) == want, f->name, bits,
+		      "other bits than elsewhere in the evaluator, with AVX-512");
 #elif defined(WITH_VMATH)
-	check(results_of(vmath_for_neon, f, bits) == want, f->name, bits, "other bits than elsewhere in the evaluator, with NEON");
+	check(results_of(vmath_for_neon, f, bits) == want, f->name, bits,
+	      "other bits than elsewhere in the evaluator, with NEON");
 #endif
 }
 
 static void print_bits(void) {
 	for (int k = 0; k < FUNCTIONS; k++)
-		printf("\t{\"%s\", {0x%016llx, 0x%016llx}},\n", functions[k].name, (unsigned long long)results_of(widths[0], &functions[k], 64),
+		printf("\t{\"%s\", {0x%016llx, 0x%016llx}},\n", functions[k].name,
+		       (unsigned long long)results_of(widths[0], &functions[k], 64),
 		       (unsigned long long)results_of(widths[0], &functions[k], 32));
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the rest ------------------------------------------------------------ */
 
 static double now(void) {
 	struct timespec t;
@@ -471,12 +702,15 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ns for one element, arguments of the typical range in the first-level cache, the best of many runs. */
+/* ns for one element, arguments of the typical range in the first-level cache,
+ * the best of many runs. */
 static double time_of(const Function *f, int bits, int width) {
 	enum { N = 1024, TIMES = 200 };
 	for (int i = 0; i < N; i++) {
 		double near = f->near > 0 ? f->near : 1;
-		put(bits, i, f->libm == log || f->libm == sqrt || f->libm2 ? uniform(0.1, 4) : uniform(-near, near), uniform(-3, 3));
+		put(bits, i,
+		    f->libm == log || f->libm == sqrt || f->libm2 ? uniform(0.1, 4) : uniform(-near, near),
+		    uniform(-3, 3));
 	}
 	const VmathLoop *l = find(width, f->name);
 	double best = 1e9;
@@ -513,7 +747,8 @@ static void check_random(const Function *f, int bits, Worst *w) {
 		if (i) measure(f, bits, i, w);
 	}
 	char what[200];
-	snprintf(what, sizeof what, "error of %.3g units at (%a, %a) = (%g, %g): %a", w->error, w->x, w->y, w->x, w->y, w->got);
+	snprintf(what, sizeof what, "error of %.3g units at (%a, %a) = (%g, %g): %a", w->error, w->x,
+	         w->y, w->x, w->y, w->got);
 	check(w->error <= f->bound, f->name, bits, what);
 	snprintf(what, sizeof what, "widths differ at (%a, %a)", w->differ_x, w->differ_y);
 	check(!w->widths_differ, f->name, bits, what);
@@ -529,20 +764,24 @@ int main(int n, char **words) {
 		else chosen = true;
 	}
 	if (!widths[0]) {
-		puts("skip: the vector maths is not tested, since clang-19 was missing when this was built\n0 passed, 0 failed, 1 skipped");
+		puts("skip: the vector maths is not tested, since clang-19 was missing when this was "
+		     "built\n0 passed, 0 failed, 1 skipped");
 		return 0;
 	}
 	if (bits_asked) {
 		print_bits();
 		return 0;
 	}
-	if (table) printf("%-8s %9s %9s   ns for one element, f64 in vectors of 1 2 4, f32 of 1 8\n", "", "ulp f64", "ulp f32");
+	if (table)
+		printf("%-8s %9s %9s   ns for one element, f64 in vectors of 1 2 4, f32 of 1 8\n", "",
+		       "ulp f64", "ulp f32");
 	for (int k = 0; k < FUNCTIONS; k++) {
 		const Function *f = &functions[k];
 		bool wanted = !chosen;
 		for (int i = 1; i < n; i++) wanted |= !strcmp(words[i], f->name);
 		if (!wanted) continue;
-		for (int v = 0; v < 4; v++) check(find(v, f->name) != NULL, f->name, width_lanes[v], "is not in the loops");
+		for (int v = 0; v < 4; v++)
+			check(find(v, f->name) != NULL, f->name, width_lanes[v], "is not in the loops");
 		Worst worst[2];
 		memset(worst, 0, sizeof worst);
 		for (int p = 0; p < 2; p++) {
@@ -555,7 +794,8 @@ int main(int n, char **words) {
 		}
 		if (table) {
 			printf("%-8s %9.3f %9.3f  ", f->name, worst[0].error, worst[1].error);
-			printf("%8.2f %7.2f %7.2f  %8.2f %7.2f\n", time_of(f, 64, 0), time_of(f, 64, 1), time_of(f, 64, 2), time_of(f, 32, 0), time_of(f, 32, 2));
+			printf("%8.2f %7.2f %7.2f  %8.2f %7.2f\n", time_of(f, 64, 0), time_of(f, 64, 1),
+			       time_of(f, 64, 2), time_of(f, 32, 0), time_of(f, 32, 2));
 			fflush(stdout);
 		}
 	}

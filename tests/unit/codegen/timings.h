@@ -1,6 +1,9 @@
-/* timings.h - what test_kir_semantics --bench prints: how long the code generator takes, and how fast its code is, beside C.
+/* timings.h - what test_kir_semantics --bench prints: how long the code
+ * generator takes, and how fast its code is, beside C.
  *
- * Needs: help.h; test_kir_semantics.c, which alone includes it, behind chain_module(), fib_module() and fib_in_c(). Guarantees: nothing is checked here.
+ * Needs: help.h; test_kir_semantics.c, which alone includes it, behind
+ * chain_module(), fib_module() and fib_in_c(). Guarantees: nothing is checked
+ * here.
  */
 #ifndef ATLED_TESTS_UNIT_CODEGEN_TIMINGS_H
 #define ATLED_TESTS_UNIT_CODEGEN_TIMINGS_H
@@ -47,12 +50,14 @@ static int64_t collatz_in_c(int64_t n) {
 	return steps;
 }
 
-/* A damped pendulum by Euler's method in single numbers: uniform arithmetic and scalar maths. */
+/* A damped pendulum by Euler's method in single numbers: uniform arithmetic and
+ * scalar maths. */
 static KModule *pendulum_module(void) {
 	KModule *m = kmodule_new(ctx, &target);
 	KBuilder b;
 	k_function(&b, m, 0);
-	KRef init[2] = {k_const(&b, KT_F64, 1), k_const(&b, KT_F64, 0)}, h = k_const(&b, KT_F64, 1e-3), p[3], done[2];
+	KRef init[2] = {k_const(&b, KT_F64, 1), k_const(&b, KT_F64, 0)}, h = k_const(&b, KT_F64, 1e-3),
+		 p[3], done[2];
 	k_loop_begin(&b, k_int(&b, 0), k_word(&b, KT_I64, 0), 1, 2, init, p);
 	KRef pull = k_add(&b, k_prim1(&b, OP_SIN, p[1]), k_mul(&b, p[2], k_const(&b, KT_F64, 0.1)));
 	KRef next[2] = {k_add(&b, p[1], k_mul(&b, h, p[2])), k_sub(&b, p[2], k_mul(&b, h, pull))};
@@ -73,9 +78,12 @@ static double pendulum_in_c(int64_t n) {
 }
 
 static void bench(void) {
-	static double x[4096 + 64] __attribute__((aligned(64))), y[4096 + 64] __attribute__((aligned(64)));
+	static double x[4096 + 64] __attribute__((aligned(64))),
+		y[4096 + 64] __attribute__((aligned(64)));
 	void *buffers[2] = {x, y};
-	printf("%s, milliseconds of processor time\ntype lanes padded level  compile ms  bytes  ns/element\n", target.cpu);
+	printf("%s, milliseconds of processor time\ntype lanes padded level  compile ms  bytes  "
+	       "ns/element\n",
+	       target.cpu);
 	for (int real = 0; real < 2; real++)
 		for (uint32_t wide = 1; wide <= 4; wide *= 2)
 			for (uint32_t flags = 0; flags < 2; flags++)
@@ -92,7 +100,9 @@ static void bench(void) {
 					for (int k = 0; k < 4096; k++)
 						if (real) ((float *)x)[k] = (float)random_number(-2, 2);
 						else x[k] = random_number(-2, 2);
-					printf("%s %5u %6u %5d %11.2f %6zu %11.3f\n", real ? "f32 " : "f64 ", lanes, flags, level, ms, code.bytes, quickest(&code, buffers, 1000, 300) / 1000 * 1e9);
+					printf("%s %5u %6u %5d %11.2f %6zu %11.3f\n", real ? "f32 " : "f64 ", lanes,
+					       flags, level, ms, code.bytes,
+					       quickest(&code, buffers, 1000, 300) / 1000 * 1e9);
 					forget(&code);
 				}
 	volatile double sink = 0;
@@ -101,20 +111,29 @@ static void bench(void) {
 		double in_c = 1e9;
 		for (int k = 0; k < 5; k++) {
 			double begin = now();
-			sink += which == 0 ? (double)fib_in_c(n) : which == 1 ? (double)collatz_in_c(n) : pendulum_in_c(n);
+			sink += which == 0   ? (double)fib_in_c(n)
+			        : which == 1 ? (double)collatz_in_c(n)
+			                     : pendulum_in_c(n);
 			if (now() - begin < in_c) in_c = now() - begin;
 		}
 		(void)sink;
-		printf("%s: C here %.1f ms", which == 0 ? "fib(35)" : which == 1 ? "collatz" : "pendulum", in_c * 1e3);
+		printf("%s: C here %.1f ms",
+		       which == 0   ? "fib(35)"
+		       : which == 1 ? "collatz"
+		                    : "pendulum",
+		       in_c * 1e3);
 		for (level = 0; level <= 2; level++) {
 			Code code = {0};
 			double ms = 1e9;
 			for (int k = 0; k < 5; k++) {
 				forget(&code);
-				code = compile(which == 0 ? fib_module() : which == 1 ? collatz_module() : pendulum_module());
+				code = compile(which == 0   ? fib_module()
+				               : which == 1 ? collatz_module()
+				                            : pendulum_module());
 				if (code.seconds * 1e3 < ms) ms = code.seconds * 1e3;
 			}
-			printf("; level %d %.1f ms, compiled in %.2f ms, %zu bytes", level, quickest(&code, NULL, n, 1) * 1e3, ms, code.bytes);
+			printf("; level %d %.1f ms, compiled in %.2f ms, %zu bytes", level,
+			       quickest(&code, NULL, n, 1) * 1e3, ms, code.bytes);
 			forget(&code);
 		}
 		printf("\n");

@@ -15,17 +15,20 @@ static void to_stdout(void *ud, const char *text, size_t n) {
 }
 
 void ev_show_diags(T *t) {
-	for (uint32_t i = 0; i < diag_total(t->c); i++) diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
+	for (uint32_t i = 0; i < diag_total(t->c); i++)
+		diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
 }
 
-/* ---- numbers and tensors ----------------------------------------------------------------------------------------- */
+/* ---- numbers and tensors ------------------------------------------------- */
 
 uint64_t ev_bits(T *t) {
 	t->seed = t->seed * 6364136223846793005u + 1442695040888963407u;
 	return t->seed >> 16 ^ t->seed << 20;
 }
 
-double ev_uniform(T *t, double lo, double hi) { return lo + (hi - lo) * (double)(ev_bits(t) % 1000003) / 1000003; }
+double ev_uniform(T *t, double lo, double hi) {
+	return lo + (hi - lo) * (double)(ev_bits(t) % 1000003) / 1000003;
+}
 
 int64_t ev_below(T *t, int64_t n) { return (int64_t)(ev_bits(t) % (uint64_t)n); }
 
@@ -38,7 +41,8 @@ double _Complex ev_at(const Tensor *x, const int64_t *index) {
 	int64_t offset = 0;
 	for (uint32_t i = 0; i < x->rank; i++) offset += index[i] * x->stride[i];
 	double _Complex z;
-	scalar_convert((Dtype)x->dtype, x->data + offset * (int64_t)dtype_size((Dtype)x->dtype), DT_C128, &z);
+	scalar_convert((Dtype)x->dtype, x->data + offset * (int64_t)dtype_size((Dtype)x->dtype),
+	               DT_C128, &z);
 	return z;
 }
 
@@ -89,15 +93,16 @@ double ev_distance(Value v, const double _Complex *want) {
 	return worst;
 }
 
-/* ---- building and running ---------------------------------------------------------------------------------------- */
+/* ---- building and running ------------------------------------------------ */
 
 TypeId ev_type_like(T *t, Value v, bool symbolic) {
 	if (!value_is_array(v)) return type_dyn(t->c);
 	if (v.kind == V_SCALAR) return type_scalar(t->c, (Dtype)v.dtype);
 	Dim dims[MAX_RANK];
 	for (uint32_t i = 0; i < v.tensor->rank; i++)
-		dims[i] = symbolic && v.tensor->shape[i] > DIM_SMALL ? build_fresh_dim(t->b, atom_f(t->c, "n%u", i), 0)
-		                                                     : dim_const(t->c, v.tensor->shape[i]);
+		dims[i] = symbolic && v.tensor->shape[i] > DIM_SMALL
+		              ? build_fresh_dim(t->b, atom_f(t->c, "n%u", i), 0)
+		              : dim_const(t->c, v.tensor->shape[i]);
 	return type_tensor(t->c, (Dtype)v.tensor->dtype, v.tensor->rank, dims);
 }
 
@@ -141,7 +146,8 @@ Status ev_call(T *t, const Value *args, Value *results) {
 }
 
 /* Builds, runs once, drops the function. */
-Status ev_once(T *t, void (*make)(T *, const void *), const void *what, const Value *args, Value *results) {
+Status ev_once(T *t, void (*make)(T *, const void *), const void *what, const Value *args,
+               Value *results) {
 	if (!ev_build_it(t, make, what)) return ST_INTERNAL;
 	Status st = ev_call(t, args, results);
 	fn_unref(t->f);
@@ -166,13 +172,14 @@ bool ev_failed_with(T *t, Status st, Status want, DiagCode code, const char *wor
 	return good;
 }
 
-/* ---- the runner -------------------------------------------------------------------------------------------------- */
+/* ---- the runner ---------------------------------------------------------- */
 
 int ev_run_tests(const char *file, size_t n, const TestCase *tests) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	T t = {.file = file, .c = ctx_new(NULL), .seed = 12345};
 	if (!t.c || backend_init(t.c) != ST_OK) return 1;
-	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF); /* it is the evaluator that is tested here */
+	/* it is the evaluator that is tested here */
+	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF);
 	ctx_grant(t.c, GRANT_ALL);
 	text_init(&t.printed, t.c);
 	for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,8 @@
-/* help.h - what the tests of the evaluator share: random tensors, running a function that is built on the spot,
- * comparing.
+/* help.h - what the tests of the evaluator share: random tensors, running a
+ * function that is built on the spot, comparing.
  *
- * Needs: backend/eval/code.h. Guarantees: random numbers depend on the seed in T alone.
+ * Needs: backend/eval/code.h. Guarantees: random numbers depend on the seed in
+ * T alone.
  */
 #ifndef ATLED_TESTS_UNIT_EVAL_HELP_H
 #define ATLED_TESTS_UNIT_EVAL_HELP_H
@@ -47,7 +48,8 @@ TypeId ev_vec(T *t, Dtype d, int64_t n);
 TypeId ev_vec_of(T *t, Dtype d, Dim n);
 bool ev_build_it(T *t, void (*make)(T *, const void *), const void *what);
 Status ev_call(T *t, const Value *args, Value *results);
-Status ev_once(T *t, void (*make)(T *, const void *), const void *what, const Value *args, Value *results);
+Status ev_once(T *t, void (*make)(T *, const void *), const void *what, const Value *args,
+               Value *results);
 void ev_drop(Value *v, uint32_t n);
 bool ev_failed_with(T *t, Status st, Status want, DiagCode code, const char *words);
 

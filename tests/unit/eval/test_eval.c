@@ -1,15 +1,17 @@
-/* test_eval.c - the evaluator: element-wise primitives and views against plain loops, writing in place, control flow,
- * guards, errors, try, recursion, budgets, allocation failure, interrupts, threads. test_eval_arrays.c has the rest
- * of the primitives.
+/* test_eval.c - the evaluator: element-wise primitives and views against plain
+ * loops, writing in place, control flow, guards, errors, try, recursion,
+ * budgets, allocation failure, interrupts, threads. test_eval_arrays.c has the
+ * rest of the primitives.
  *
- * Needs: help.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
+ * Needs: help.h. Prints "N passed, N failed"; the exit status is 0 when nothing
+ * failed.
  */
 #include "backend/kernels/kernels.h"
 #include "backend/vmath/vmath.h"
 #include "tests/unit/eval/help.h"
 #include <math.h>
 
-/* ---- element-wise ------------------------------------------------------------------------------------------------ */
+/* ---- element-wise -------------------------------------------------------- */
 
 typedef struct Ew {
 	Op op;
@@ -23,15 +25,17 @@ static void make_ew(T *t, const void *what) {
 	Ref x[3], r;
 	TypeId first = ev_type_like(t, e->args[e->op == OP_SELECT], true);
 	for (uint32_t k = 0; k < e->n; k++) {
-		TypeId type = e->args[0].kind == V_SCALAR ? ev_type_like(t, e->args[k], false)
-		                                          : type_with_dtype(t->c, first, value_dtype(e->args[k]));
+		TypeId type = e->args[0].kind == V_SCALAR
+		                  ? ev_type_like(t, e->args[k], false)
+		                  : type_with_dtype(t->c, first, value_dtype(e->args[k]));
 		x[k] = ev_param(t, type);
 	}
 	r = build(t->b, e->op, e->n, x, 0, NULL);
 	t->f = build_end(t->b, 1, &r);
 }
 
-/* Two views of the same numbers: contiguous, transposed, every other element, one element stretched. */
+/* Two views of the same numbers: contiguous, transposed, every other element,
+ * one element stretched. */
 enum { FLAT, TURNED, SPARSE, SPLAT, LAYOUTS };
 
 static Tensor *laid_out(T *t, Dtype d, int layout, int64_t n, double lo, double hi) {
@@ -51,23 +55,27 @@ static Tensor *laid_out(T *t, Dtype d, int layout, int64_t n, double lo, double 
 }
 
 static const char *element_at(const Tensor *x, int64_t i) {
-	return x->data +
-	       (i / x->shape[1] * x->stride[0] + i % x->shape[1] * x->stride[1]) * (int64_t)dtype_size((Dtype)x->dtype);
+	return x->data + (i / x->shape[1] * x->stride[0] + i % x->shape[1] * x->stride[1]) *
+	                     (int64_t)dtype_size((Dtype)x->dtype);
 }
 
-/* Sines and their like of floats: an element is what it is by itself, and within four units in the last place of the C library's, whose cbrt is off by as many. */
+/* Sines and their like of floats: an element is what it is by itself, and
+ * within four units in the last place of the C library's, whose cbrt is off by
+ * as many. */
 static bool is_maths(Op op, Dtype d) {
 	static const char *const names[] = {
 #define NAME(name) #name,
-	    VMATH_FUNCTIONS(NAME, NAME)};
+		VMATH_FUNCTIONS(NAME, NAME)};
 	if ((d != DT_F32 && d != DT_F64) || op == OP_SQRT || op == OP_POW) return false;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(names[i], prims[op].name)) return true;
 	return false;
 }
-static bool maths_agrees(Op op, Dtype d, const void *x, const void *y, const void *want, const void *got) {
+static bool maths_agrees(Op op, Dtype d, const void *x, const void *y, const void *want,
+                         const void *got) {
 	char alone[16] = {0};
-	if (ew_kernel(d)(op, 1, alone, x, y, 0) >= 0 || memcmp(alone, got, dtype_size(d)) != 0) return false;
+	if (ew_kernel(d)(op, 1, alone, x, y, 0) >= 0 || memcmp(alone, got, dtype_size(d)) != 0)
+		return false;
 	if (d == DT_F32) {
 		const float w = *(const float *)want, g = *(const float *)got;
 		return fabsf(g - w) <= 4 * 0x1p-23f * fabsf(w);
@@ -93,8 +101,10 @@ static bool ew_agrees(T *t, Ew *e) {
 		size_t size = dtype_size((Dtype)r.tensor->dtype);
 		const char *ex = element_at(x, i), *ey = y ? element_at(y, i) : NULL;
 		good = scalar_apply(e->op, d, ex, ey, want) == ST_OK &&
-		       (is_maths(e->op, d) ? maths_agrees(e->op, d, ex, ey, want, got) : !memcmp(want, got, size));
-		if (!good) printf("%s of %s differs at %lld\n", prims[e->op].name, dtype_name(d), (long long)i);
+		       (is_maths(e->op, d) ? maths_agrees(e->op, d, ex, ey, want, got)
+		                           : !memcmp(want, got, size));
+		if (!good)
+			printf("%s of %s differs at %lld\n", prims[e->op].name, dtype_name(d), (long long)i);
 	}
 	ev_drop(&r, 1);
 	return good;
@@ -114,7 +124,8 @@ static void test_elementwise(T *t) {
 				if (prims[op].nargs == 1 && layout >= LAYOUTS) continue;
 				int64_t n = layout == 0 ? 3001 : 400;
 				Ew e = {.op = op, .n = (uint32_t)prims[op].nargs};
-				e.args[0] = value_tensor(laid_out(t, d, layout % LAYOUTS, n, op == OP_POW || !whole ? lo : -6, hi));
+				e.args[0] = value_tensor(
+					laid_out(t, d, layout % LAYOUTS, n, op == OP_POW || !whole ? lo : -6, hi));
 				if (e.n > 1) e.args[1] = value_tensor(laid_out(t, d, layout / LAYOUTS, n, lo, hi));
 				CHECK(t, ew_agrees(t, &e));
 				ev_drop(e.args, e.n);
@@ -162,14 +173,17 @@ static void test_extremes(T *t) {
 static void test_integer_errors(T *t) {
 	for (int k = 0; k < 3; k++) {
 		static const Op ops[] = {OP_MOD, OP_FLOORDIV, OP_POW};
-		Tensor *x = ev_tensor(t, DT_I64, SHAPE(20000), 1, 9), *y = ev_tensor(t, DT_I64, SHAPE(20000), 1, 4);
+		Tensor *x = ev_tensor(t, DT_I64, SHAPE(20000), 1, 9),
+			   *y = ev_tensor(t, DT_I64, SHAPE(20000), 1, 4);
 		((int64_t *)(void *)y->data)[17000] = k == 2 ? -3 : 0;
 		Ew e = {.op = ops[k], .n = 2, .args = {value_tensor(x), value_tensor(y)}};
 		Value r;
-		CHECK(t, ev_failed_with(t, ev_once(t, make_ew, &e, e.args, &r), ST_ERROR, E_ARITH, k == 2 ? "-3" : "zero"));
+		CHECK(t, ev_failed_with(t, ev_once(t, make_ew, &e, e.args, &r), ST_ERROR, E_ARITH,
+		                        k == 2 ? "-3" : "zero"));
 		ev_drop(e.args, 2);
 		Ew s = {.op = ops[k], .n = 2, .args = {value_i64(5), value_i64(k == 2 ? -3 : 0)}};
-		CHECK(t, ev_failed_with(t, ev_once(t, make_ew, &s, s.args, &r), ST_ERROR, E_ARITH, k == 2 ? "-3" : "zero"));
+		CHECK(t, ev_failed_with(t, ev_once(t, make_ew, &s, s.args, &r), ST_ERROR, E_ARITH,
+		                        k == 2 ? "-3" : "zero"));
 	}
 }
 
@@ -230,13 +244,14 @@ static void test_convert(T *t) {
 	CHECK(t, ev_once(t, make_cast, &k, &k.x, &r) == ST_OK && r.dtype == DT_I32 && r.i32 == -2);
 }
 
-/* ---- structure --------------------------------------------------------------------------------------------------- */
+/* ---- structure ----------------------------------------------------------- */
 
 static void make_structure(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
 	Dim n = build_fresh_dim(t->b, atom(t->c, "n"), 0), m = ev_len(t, 3);
-	Ref x = ev_param(t, type_tensor(t->c, DT_F64, 2, (Dim[]){n, m})), s = ev_param(t, ev_num(t, DT_F64));
+	Ref x = ev_param(t, type_tensor(t->c, DT_F64, 2, (Dim[]){n, m})),
+		s = ev_param(t, ev_num(t, DT_F64));
 	Ref r[12];
 	Dim one = ev_len(t, 1), two = ev_len(t, 2);
 	r[0] = build_transpose(t->b, x, (int[]){1, 0});
@@ -244,10 +259,13 @@ static void make_structure(T *t, const void *what) {
 	r[2] = build_reshape(t->b, r[0], 1, (Dim[]){dim_mul(t->c, n, m)});
 	r[3] = build_broadcast(t->b, x, 3, (Dim[]){two, n, m}, (int[]){1, 2});
 	r[4] = build_broadcast(t->b, s, 2, (Dim[]){n, two}, (int[]){0});
-	r[5] = build_slice(t->b, x, (Dim[]){one, two}, (Dim[]){dim_sub(t->c, n, two), two}, (int64_t[]){1, -2});
-	r[6] = build_slice(t->b, x, (Dim[]){dim_sub(t->c, n, one), ev_len(t, 0)}, (Dim[]){n, m}, (int64_t[]){-1, 1});
+	r[5] = build_slice(t->b, x, (Dim[]){one, two}, (Dim[]){dim_sub(t->c, n, two), two},
+	                   (int64_t[]){1, -2});
+	r[6] = build_slice(t->b, x, (Dim[]){dim_sub(t->c, n, one), ev_len(t, 0)}, (Dim[]){n, m},
+	                   (int64_t[]){-1, 1});
 	r[7] = build_pad(t->b, x, (Dim[]){two, ev_len(t, 4)},
-	                 (Dim[]){dim_add(t->c, dim_mul(t->c, two, n), two), ev_len(t, 6)}, (int64_t[]){2, -2});
+	                 (Dim[]){dim_add(t->c, dim_mul(t->c, two, n), two), ev_len(t, 6)},
+	                 (int64_t[]){2, -2});
 	r[8] = build_concat(t->b, 3, (Ref[]){x, r[6], x}, 0);
 	r[9] = build_concat(t->b, 2, (Ref[]){r[0], r[0]}, 1);
 	r[10] = build_iota(t->b, DT_F32, n);
@@ -270,14 +288,16 @@ static void test_structure(T *t) {
 	k = 0;
 	for (int j = 0; j < 3; j++)
 		for (int i = 0; i < N; i++) w[k++] = v[i][j];
-	CHECK(t, ev_distance(r[0], w) == 0 && r[0].tensor->buffer == x->buffer && r[0].tensor->shape[1] == N);
+	CHECK(t, ev_distance(r[0], w) == 0 && r[0].tensor->buffer == x->buffer &&
+	             r[0].tensor->shape[1] == N);
 	CHECK(t, ev_distance(r[2], w) == 0 && r[2].tensor->rank == 1);
 	k = 0;
 	for (int c = 0; c < 2; c++)
 		for (int i = 0; i < N; i++)
 			for (int j = 0; j < 3; j++) w[k++] = v[i][j];
 	CHECK(t, ev_distance(r[1], w) == 0 && r[1].tensor->buffer == x->buffer);
-	CHECK(t, ev_distance(r[3], w) == 0 && r[3].tensor->buffer == x->buffer && r[3].tensor->stride[0] == 0);
+	CHECK(t, ev_distance(r[3], w) == 0 && r[3].tensor->buffer == x->buffer &&
+	             r[3].tensor->stride[0] == 0);
 	for (k = 0; k < 2 * N; k++) w[k] = 7;
 	CHECK(t, ev_distance(r[4], w) == 0 && r[4].tensor->count == 2 * N);
 	k = 0;
@@ -326,11 +346,14 @@ static void test_bounds(T *t) {
 	CHECK(t, ev_once(t, make_bad_slice, NULL, args, &r) == ST_OK && r.tensor->count == 18);
 	ev_drop(&r, 1);
 	args[1] = value_i64(19);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX, "length 20"));
+	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX,
+	                        "length 20"));
 	args[1] = value_i64(-1);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_VALUE, "negative"));
+	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_VALUE,
+	                        "negative"));
 	args[1] = value_i64(INT64_MAX);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX, NULL));
+	CHECK(t,
+	      ev_failed_with(t, ev_once(t, make_bad_slice, NULL, args, &r), ST_ERROR, E_INDEX, NULL));
 	ev_drop(args, 1);
 }
 
@@ -343,9 +366,10 @@ static void make_push(T *t, const void *what) {
 	Ref p[3];
 	Ref init[2] = {build_zeros(t->b, ev_vec_of(t, DT_I64, none)),
 	               build_zeros(t->b, type_tensor(t->c, DT_F64, 2, (Dim[]){none, two}))};
-	OpenRegion *o = build_region_begin(
-		t->b, 3, (TypeId[]){ev_num(t, DT_I64), ev_vec_of(t, DT_I64, k), type_tensor(t->c, DT_F64, 2, (Dim[]){k, two})},
-		p);
+	OpenRegion *o = build_region_begin(t->b, 3,
+	                                   (TypeId[]){ev_num(t, DT_I64), ev_vec_of(t, DT_I64, k),
+	                                              type_tensor(t->c, DT_F64, 2, (Dim[]){k, two})},
+	                                   p);
 	Ref row = build_broadcast(t->b, build_convert(t->b, p[0], DT_F64), 1, &two, NULL);
 	Ref r[2] = {build(t->b, OP_PUSH, 2, (Ref[]){p[1], p[0]}, 0, NULL),
 	            build(t->b, OP_PUSH, 2, (Ref[]){p[2], row}, 0, NULL)};
@@ -359,20 +383,23 @@ static void test_push(T *t) {
 	CHECK(t, ev_call(t, &n, r) == ST_OK);
 	bool good = r[0].tensor->count == 1000 && r[1].tensor->shape[0] == 1000;
 	for (int64_t i = 0; good && i < 1000; i++)
-		good = creal(ev_at(r[0].tensor, &i)) == (double)i && creal(ev_at(r[1].tensor, (int64_t[]){i, 1})) == (double)i;
+		good = creal(ev_at(r[0].tensor, &i)) == (double)i &&
+		       creal(ev_at(r[1].tensor, (int64_t[]){i, 1})) == (double)i;
 	CHECK(t, good);
 	ev_drop(r, 2);
 	uint64_t before = heap_allocation_count(t->c);
 	CHECK(t, ev_call(t, &n, r) == ST_OK);
 	CHECK(t,
-	      heap_allocation_count(t->c) - before < 5000); /* rows: a broadcast view each; the arrays grow by doubling */
+	      /* rows: a broadcast view each; the arrays grow by doubling */
+	      heap_allocation_count(t->c) - before < 5000);
 	ev_drop(r, 2);
 	fn_unref(t->f);
 }
 
-/* ---- control ----------------------------------------------------------------------------------------------------- */
+/* ---- control ------------------------------------------------------------- */
 
-/* fib(n) = if n < 2 { n } else { fib(n-1) + fib(n-2) }, or an endless recursion. */
+/* fib(n) = if n < 2 { n } else { fib(n-1) + fib(n-2) }, or an endless
+ * recursion. */
 static void make_recursion(T *t, const void *what) {
 	const bool endless = *(const bool *)what;
 	ev_begin(t);
@@ -415,25 +442,29 @@ static void test_recursion(T *t) {
 	}
 }
 
-/* while x < limit { x = 2x + 1; k = k + 1 }, carrying a tensor that is changed in place under an `if`. */
+/* while x < limit { x = 2x + 1; k = k + 1 }, carrying a tensor that is changed
+ * in place under an `if`. */
 static void make_while(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
-	TypeId f64 = ev_num(t, DT_F64), i64 = ev_num(t, DT_I64), v = ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0));
+	TypeId f64 = ev_num(t, DT_F64), i64 = ev_num(t, DT_I64),
+		   v = ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0));
 	Ref limit = ev_param(t, f64), x0 = ev_param(t, v), p[3], r[3];
 	TypeId types[3] = {f64, i64, v};
 	OpenRegion *o = build_region_begin(t->b, 3, types, p);
 	Ref more = build2(t->b, OP_LT, p[0], limit);
 	RegionId cond = build_region_end(t->b, o, 1, &more);
 	o = build_region_begin(t->b, 3, types, p);
-	Ref y[3] = {build2(t->b, OP_ADD, build2(t->b, OP_MUL, p[0], build_f64(t->b, 2)), build_f64(t->b, 1)),
-	            build2(t->b, OP_ADD, p[1], build_i64(t->b, 1)), REF_NONE};
+	Ref y[3] = {
+		build2(t->b, OP_ADD, build2(t->b, OP_MUL, p[0], build_f64(t->b, 2)), build_f64(t->b, 1)),
+		build2(t->b, OP_ADD, p[1], build_i64(t->b, 1)), REF_NONE};
 	OpenRegion *in = build_region_begin(t->b, 0, NULL, NULL);
 	Ref set = build_scatter(t->b, OP_SCATTER_SET, p[2], p[1], p[0], 0, 0);
 	RegionId yes = build_region_end(t->b, in, 1, &set);
 	in = build_region_begin(t->b, 0, NULL, NULL);
 	RegionId no = build_region_end(t->b, in, 1, &p[2]);
-	Ref odd = build2(t->b, OP_EQ, build2(t->b, OP_MOD, p[1], build_i64(t->b, 2)), build_i64(t->b, 1));
+	Ref odd =
+		build2(t->b, OP_EQ, build2(t->b, OP_MOD, p[1], build_i64(t->b, 2)), build_i64(t->b, 1));
 	build_if(t->b, odd, yes, no, &y[2]);
 	RegionId body = build_region_end(t->b, o, 3, y);
 	build_while(t->b, 3, (Ref[]){build_f64(t->b, 1), build_i64(t->b, 0), x0}, cond, body, r);
@@ -448,7 +479,8 @@ static void test_while(T *t) {
 	ev_drop(r, 3);
 	uint64_t before = heap_allocation_count(t->c);
 	CHECK(t, ev_call(t, args, r) == ST_OK);
-	CHECK(t, heap_allocation_count(t->c) - before < 12); /* the first write copies, the others are in place */
+	/* the first write copies, the others are in place */
+	CHECK(t, heap_allocation_count(t->c) - before < 12);
 	CHECK(t, r[0].f == 1048575 && r[1].i == 19);
 	CHECK(t, creal(ev_at(r[2].tensor, (int64_t[]){3})) == 15 &&
 	             creal(ev_at(r[2].tensor, (int64_t[]){2})) == creal(ev_at(keep, (int64_t[]){2})));
@@ -459,7 +491,8 @@ static void test_while(T *t) {
 	fn_unref(t->f);
 }
 
-/* try { big = x + 1; y = x[k]; y + sum(big) } catch e { print-able e } : message comes out as a value */
+/* try { big = x + 1; y = x[k]; y + sum(big) } catch e { print-able e } :
+ * message comes out as a value */
 static void make_try(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
@@ -527,7 +560,8 @@ static void test_guard(T *t) {
 	Status st = ev_call(t, args, &r);
 	const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
 	CHECK(t, st == ST_ERROR && d && d->span.end == 5 && d->second.source && d->second.end == 1);
-	CHECK(t, ev_failed_with(t, st, ST_ERROR, E_GUARD, "cannot add f64[n] and f64[m]: n = 20 and m = 21 differ"));
+	CHECK(t, ev_failed_with(t, st, ST_ERROR, E_GUARD,
+	                        "cannot add f64[n] and f64[m]: n = 20 and m = 21 differ"));
 	ev_drop(&args[1], 1);
 	args[1] = value_ref(args[0]);
 	CHECK(t, ev_call(t, args, &r) == ST_OK && r.tensor->count == 20);
@@ -535,7 +569,8 @@ static void test_guard(T *t) {
 	/* arguments of other types, whoever passes them */
 	ev_drop(&args[1], 1);
 	args[1] = value_f64(1);
-	CHECK(t, ev_failed_with(t, ev_call(t, args, &r), ST_ERROR, E_TYPE, "argument 2 of f: expected f64[m], found"));
+	CHECK(t, ev_failed_with(t, ev_call(t, args, &r), ST_ERROR, E_TYPE,
+	                        "argument 2 of f: expected f64[m], found"));
 	ev_drop(args, 2);
 	fn_unref(t->f);
 }
@@ -569,7 +604,7 @@ static void test_trace(T *t) {
 	fn_unref(callee);
 }
 
-/* ---- dynamic values, effects, host functions --------------------------------------------------------------------- */
+/* ---- dynamic values, effects, host functions ----------------------------- */
 
 static void make_dynamic(T *t, const void *what) {
 	(void)what;
@@ -580,7 +615,8 @@ static void make_dynamic(T *t, const void *what) {
 	Value hole = {.kind = V_UNSET};
 	Value items[3] = {value_f64(0.5), hole, hole};
 	Value inner = value_seq(c, V_TUPLE, 2, items + 1);
-	Value rec = value_record(c, 2, (Atom[]){atom(c, "a"), atom(c, "b")}, (Value[]){items[0], inner});
+	Value rec =
+		value_record(c, 2, (Atom[]){atom(c, "a"), atom(c, "b")}, (Value[]){items[0], inner});
 	Ref template = build_const(t->b, rec);
 	ev_drop(&inner, 1);
 	ev_drop(&rec, 1);
@@ -600,8 +636,8 @@ static void make_dynamic(T *t, const void *what) {
 	t->f = build_end(t->b, 6, r);
 }
 
-static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, const Value *args, Value *state, Value *result,
-                           SpanId span) {
+static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, const Value *args, Value *state,
+                           Value *result, SpanId span) {
 	(void)f;
 	(void)span;
 	if (nargs != 2) return ST_INTERNAL;
@@ -627,7 +663,8 @@ static void test_dynamic(T *t) {
 	Value b = value_field(r[0], atom(t->c, "b"));
 	CHECK(t, b.kind == V_TUPLE && ((SeqObject *)b.object)->items[0].tensor == args[0].tensor &&
 	             ((SeqObject *)b.object)->items[1].i == 42);
-	CHECK(t, value_identical(r[1], args[0]) && value_identical(r[4], args[0]) && value_identical(r[5], args[0]));
+	CHECK(t, value_identical(r[1], args[0]) && value_identical(r[4], args[0]) &&
+	             value_identical(r[5], args[0]));
 	CHECK(t, creal(ev_at(r[3].tensor, (int64_t[]){1})) == 5);
 	const char *text = ((StringObject *)r[2].object)->text;
 	CHECK(t, !strncmp(text, "{s} = ", 6) && strstr(text, "|42|"));
@@ -666,9 +703,11 @@ static void make_unbox(T *t, const void *what) {
 static void test_user_errors(T *t) {
 	Value yes = value_bool(true), r;
 	int code = E_ASSERT;
-	CHECK(t, ev_failed_with(t, ev_once(t, make_fail, &code, &yes, &r), ST_ERROR, E_ASSERT, "no such thing"));
+	CHECK(t, ev_failed_with(t, ev_once(t, make_fail, &code, &yes, &r), ST_ERROR, E_ASSERT,
+	                        "no such thing"));
 	Value x = value_f64(1);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_TYPE, "this value: expected f64["));
+	CHECK(t, ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_TYPE,
+	                        "this value: expected f64["));
 	x = value_tensor(ev_tensor(t, DT_F64, SHAPE(20, 4), 0, 1));
 	CHECK(t, ev_failed_with(t, ev_once(t, make_unbox, NULL, &x, &r), ST_ERROR, E_SHAPE, "3]"));
 	ev_drop(&x, 1);
@@ -678,16 +717,16 @@ static void test_user_errors(T *t) {
 	ev_drop(&x, 1);
 }
 
-static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                           uint32_t cap) {
+static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	(void)nargs;
 	(void)cap;
 	(void)call;
 	out[0] = ref_type(build_fn(b), args[0]);
 	return 1;
 }
-static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                        Value *results) {
+static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
 	if (call->options[0] == 1) return ST_ERROR;
@@ -695,13 +734,15 @@ static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 		results[0] = value_f64(3);
 		return ST_OK;
 	}
-	return ir_services(c)->run(c, call->fns[0], args, results); /* the evaluator inside the evaluator */
+	/* the evaluator inside the evaluator */
+	return ir_services(c)->run(c, call->fns[0], args, results);
 }
 
 static void make_square(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
-	Ref x = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))), r = build2(t->b, OP_MUL, x, x);
+	Ref x = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))),
+		r = build2(t->b, OP_MUL, x, x);
 	t->f = build_end(t->b, 1, &r);
 }
 
@@ -724,22 +765,26 @@ static void test_host(T *t) {
 	Hosted h = {.fn = t->f};
 	Value x = value_tensor(ev_tensor(t, DT_F64, SHAPE(50), 0, 2)), r;
 	CHECK(t, ev_once(t, make_host, &h, &x, &r) == ST_OK &&
-	             ev_off(ev_at(r.tensor, (int64_t[]){7}), cpow(ev_at(x.tensor, (int64_t[]){7}), 2)) < 1e-15);
+	             ev_off(ev_at(r.tensor, (int64_t[]){7}), cpow(ev_at(x.tensor, (int64_t[]){7}), 2)) <
+	                 1e-15);
 	ev_drop(&r, 1);
 	h.option = 1;
-	CHECK(t, ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_HOST, "square failed"));
+	CHECK(t,
+	      ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_HOST, "square failed"));
 	h.option = 2;
-	CHECK(t, ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_TYPE, "square: expected f64["));
+	CHECK(t, ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_TYPE,
+	                        "square: expected f64["));
 	ev_drop(&x, 1);
 	fn_unref(h.fn);
 }
 
-/* ---- writing in place -------------------------------------------------------------------------------------------- */
+/* ---- writing in place ---------------------------------------------------- */
 
 enum { STEPS = 40, LENGTH = 24 };
 
-/* A random straight program over vectors, whose results are its last `shown` values: with all of them shown nothing
- * may be overwritten, with one shown nearly everything may, and the last value must be the same. */
+/* A random straight program over vectors, whose results are its last `shown`
+ * values: with all of them shown nothing may be overwritten, with one shown
+ * nearly everything may, and the last value must be the same. */
 typedef struct Straight {
 	uint64_t seed;
 	int shown;
@@ -755,25 +800,37 @@ static void make_straight(T *t, const void *what) {
 	for (int k = 0; k < 3; k++) v[k] = ev_param(t, ev_vec(t, DT_F64, LENGTH));
 	Ref i = ev_param(t, ev_num(t, DT_I64)), index = build_iota(b, DT_I64, n);
 	for (int k = 3; k < STEPS + 3; k++) {
-		Ref x = v[k - 1 - ev_below(&own, k < 6 ? k : 6)], y = v[k - 1 - ev_below(&own, k < 6 ? k : 6)];
+		Ref x = v[k - 1 - ev_below(&own, k < 6 ? k : 6)],
+			y = v[k - 1 - ev_below(&own, k < 6 ? k : 6)];
 		switch (ev_below(&own, 11)) {
 		case 0: v[k] = build2(b, OP_ADD, x, y); break;
 		case 1: v[k] = build2(b, OP_SUB, y, x); break;
 		case 2: v[k] = build1(b, OP_NEG, x); break;
-		case 3: v[k] = build_scatter(b, OP_SCATTER_SET, x, i, build_gather(b, y, i, 0, 0), 0, 0); break;
+		case 3:
+			v[k] = build_scatter(b, OP_SCATTER_SET, x, i, build_gather(b, y, i, 0, 0), 0, 0);
+			break;
 		case 4: v[k] = build_scatter(b, OP_SCATTER_ADD, x, index, y, 0, 0); break;
-		case 5: v[k] = build_slice(b, x, (Dim[]){ev_len(t, LENGTH - 1)}, &n, (int64_t[]){-1}); break;
+		case 5:
+			v[k] = build_slice(b, x, (Dim[]){ev_len(t, LENGTH - 1)}, &n, (int64_t[]){-1});
+			break;
 		case 6: v[k] = build_select(b, build2(b, OP_LT, x, y), x, y); break;
-		case 7: v[k] = build(b, OP_CUMSUM, 1, &x, attr_intern(t->c, (int64_t[]){0, ev_below(&own, 2)}, 2), NULL); break;
+		case 7:
+			v[k] = build(b, OP_CUMSUM, 1, &x,
+			             attr_intern(t->c, (int64_t[]){0, ev_below(&own, 2)}, 2), NULL);
+			break;
 		case 8:
 			v[k] = build_reshape(
-				b, build_transpose(b, build_reshape(b, x, 2, (Dim[]){ev_len(t, 4), ev_len(t, 6)}), (int[]){1, 0}), 1,
-				&n);
+				b,
+				build_transpose(b, build_reshape(b, x, 2, (Dim[]){ev_len(t, 4), ev_len(t, 6)}),
+			                    (int[]){1, 0}),
+				1, &n);
 			break;
 		case 9: {
 			Ref p[2];
-			OpenRegion *o = build_region_begin(b, 2, (TypeId[]){ev_num(t, DT_I64), ev_vec(t, DT_F64, LENGTH)}, p);
-			Ref u = build_scatter(b, OP_SCATTER_ADD, p[1], p[0], build_gather(b, y, p[0], 0, 0), 0, 0);
+			OpenRegion *o = build_region_begin(
+				b, 2, (TypeId[]){ev_num(t, DT_I64), ev_vec(t, DT_F64, LENGTH)}, p);
+			Ref u =
+				build_scatter(b, OP_SCATTER_ADD, p[1], p[0], build_gather(b, y, p[0], 0, 0), 0, 0);
 			build_for(b, i, 1, &x, build_region_end(b, o, 1, &u), &v[k]);
 			break;
 		}
@@ -806,7 +863,8 @@ static void test_in_place(T *t) {
 		Straight q = {seed, STEPS};
 		bool good = ev_once(t, make_straight, &q, args, all) == ST_OK;
 		q.shown = 1;
-		good = good && ev_once(t, make_straight, &q, args, &last) == ST_OK && value_identical(last, all[STEPS - 1]);
+		good = good && ev_once(t, make_straight, &q, args, &last) == ST_OK &&
+		       value_identical(last, all[STEPS - 1]);
 		for (int k = 0; k < 3; k++) good = good && value_identical(args[k], keep[k]);
 		if (!good) printf("program %llu\n", (unsigned long long)seed);
 		CHECK(t, good);
@@ -836,13 +894,14 @@ static void test_chain(T *t) {
 	run_counters(t->c)->instructions = 0;
 	CHECK(t, ev_call(t, &x, &r) == ST_OK);
 	CHECK(t, heap_allocation_count(t->c) - before <= 3); /* one tensor for twenty steps */
-	CHECK(t, run_counters(t->c)->scalar_operations == 2000 && run_counters(t->c)->instructions == 20);
+	CHECK(t,
+	      run_counters(t->c)->scalar_operations == 2000 && run_counters(t->c)->instructions == 20);
 	ev_drop(&r, 1);
 	ev_drop(&x, 1);
 	fn_unref(t->f);
 }
 
-/* ---- budgets, allocation failure, threads ------------------------------------------------------------------------ */
+/* ---- budgets, allocation failure, threads -------------------------------- */
 
 /* A bit of everything, with failing parts inside try. */
 static void make_mixture(T *t, const void *what) {
@@ -850,12 +909,14 @@ static void make_mixture(T *t, const void *what) {
 	ev_begin(t);
 	Builder *b = t->b;
 	Dim n = build_fresh_dim(b, atom(t->c, "n"), 0);
-	Ref a = ev_param(t, type_tensor(t->c, DT_F64, 2, (Dim[]){n, n})), k = ev_param(t, ev_num(t, DT_I64)), r[6], p[2], q;
+	Ref a = ev_param(t, type_tensor(t->c, DT_F64, 2, (Dim[]){n, n})),
+		k = ev_param(t, ev_num(t, DT_I64)), r[6], p[2], q;
 	Ref at_ = build_transpose(b, a, (int[]){1, 0});
 	Ref s = build_matmul(b, a, at_);
 	Ref z = build2(b, OP_ADD, build1(b, OP_TANH, at_), s);
 	r[0] = build_reduce(b, OP_REDUCE_SUM, z, 1, (int[]){0});
-	OpenRegion *o = build_region_begin(b, 2, (TypeId[]){ev_num(t, DT_I64), ref_type(build_fn(b), r[0])}, p);
+	OpenRegion *o =
+		build_region_begin(b, 2, (TypeId[]){ev_num(t, DT_I64), ref_type(build_fn(b), r[0])}, p);
 	Ref u = build2(b, OP_ADD, p[1], build_gather(b, a, p[0], 0, 0));
 	build_for(b, k, 1, &r[0], build_region_end(b, o, 1, &u), &r[0]);
 	build(b, OP_LU, 1, &z, 0, r + 1); /* r[1], r[2] */
@@ -869,7 +930,8 @@ static void make_mixture(T *t, const void *what) {
 	RegionId handler = build_region_end(b, o, 1, &w);
 	build_try(b, body, handler, &r[3]);
 	r[4] = build(b, OP_PUSH, 2, (Ref[]){a, r[3]}, 0, NULL);
-	r[5] = build(b, OP_FORMAT, 1, &r[0], attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
+	r[5] =
+		build(b, OP_FORMAT, 1, &r[0], attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
 	t->f = build_end(b, 6, r);
 }
 
@@ -880,7 +942,8 @@ static bool same_results(const Value *a, const Value *b, uint32_t n) {
 }
 
 static void test_allocation_failure(T *t) {
-	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(30, 30), -1, 1)), value_i64(7)}, want[6], r[6];
+	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(30, 30), -1, 1)), value_i64(7)},
+		  want[6], r[6];
 	if (!ev_build_it(t, make_mixture, NULL)) return;
 	CHECK(t, ev_call(t, args, want) == ST_OK);
 	bool good = true;
@@ -896,12 +959,14 @@ static void test_allocation_failure(T *t) {
 				break;
 			}
 			if (st != ST_NOMEM || !diag_total(t->c) || diag_at(t->c, 0)->code != E_MEMORY)
-				printf("allocation %llu: status %d\n", (unsigned long long)n, (int)st), ev_show_diags(t);
+				printf("allocation %llu: status %d\n", (unsigned long long)n, (int)st),
+					ev_show_diags(t);
 			good = good && st == ST_NOMEM && r[0].kind == V_UNSET && diag_total(t->c) > 0 &&
 			       diag_at(t->c, 0)->code == E_MEMORY;
 			diag_clear(t->c);
 			if (heap_used(t->c) > used + 4096)
-				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
+				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n,
+				       heap_used(t->c) - used);
 			good = good && heap_used(t->c) <= used + 4096; /* diag.c may keep what it grew */
 		}
 	}
@@ -927,7 +992,8 @@ static void test_allocation_failure(T *t) {
 }
 
 static void test_interrupts(T *t) {
-	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(60, 60), -1, 1)), value_i64(50)}, want[6], r[6];
+	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(60, 60), -1, 1)), value_i64(50)},
+		  want[6], r[6];
 	if (!ev_build_it(t, make_mixture, NULL)) return;
 	CHECK(t, ev_call(t, args, want) == ST_OK);
 	uint64_t n = 1;
@@ -939,8 +1005,8 @@ static void test_interrupts(T *t) {
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 		if (st == ST_OK) break;
-		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT &&
-		       heap_used(t->c) <= used + 4096;
+		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 &&
+		       diag_at(t->c, 0)->code == E_INTERRUPT && heap_used(t->c) <= used + 4096;
 		diag_clear(t->c);
 	}
 	CHECK(t, good && n > 10 && same_results(want, r, 6));
@@ -973,7 +1039,8 @@ static void make_endless(T *t, const void *what) {
 static void test_endless(T *t) {
 	Value one = value_i64(1), r;
 	ctx_set_time_limit(t->c, 0.05);
-	CHECK(t, ev_failed_with(t, ev_once(t, make_endless, NULL, &one, &r), ST_LIMIT, E_BUDGET, "time"));
+	CHECK(t,
+	      ev_failed_with(t, ev_once(t, make_endless, NULL, &one, &r), ST_LIMIT, E_BUDGET, "time"));
 	ctx_set_time_limit(t->c, 0);
 }
 

@@ -1,7 +1,10 @@
-/* test_parallel_kernels.c - what long arrays and odd numbers must not change: extremes, sines and their like, running sums, results in the caller's memory and past the caches.
+/* test_parallel_kernels.c - what long arrays and odd numbers must not change:
+ * extremes, sines and their like, running sums, results in the caller's memory
+ * and past the caches.
  *
- * Needs: help.h. Each program runs in the evaluator and as machine code (where there is a code generator), with 1, 2 and 3 threads, at lengths around
- * the edges of vectors, runs, parts and pieces. Threads may not change a bit.
+ * Needs: help.h. Each program runs in the evaluator and as machine code (where
+ * there is a code generator), with 1, 2 and 3 threads, at lengths around the
+ * edges of vectors, runs, parts and pieces. Threads may not change a bit.
  */
 #include "tests/unit/eval/help.h"
 #include "backend/numlib/blocked_factor.h"
@@ -21,7 +24,8 @@ static Program program(T *t, const char *text, NativeMode mode) {
 	return p;
 }
 
-static bool run(T *t, const Program *p, int threads, const Value *args, Tensor *const *places, Value *results) {
+static bool run(T *t, const Program *p, int threads, const Value *args, Tensor *const *places,
+                Value *results) {
 	backend_set_native(t->c, p->mode);
 	backend_set_threads(t->c, threads);
 	Status st = p->f ? code_call_into(t->c, code_of(t->c, p->f), args, places, results) : ST_ERROR;
@@ -43,7 +47,7 @@ static bool same_bits(const Value *a, const Value *b) {
 	return n == m && !memcmp(x, y, n);
 }
 
-/* ---- extremes -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- extremes ------------------------------------------------------------ */
 
 /* As the language has them, one after the other. */
 static double largest(double x, double y) {
@@ -58,10 +62,12 @@ static bool same_number(double x, double y) {
 
 static double at(const Value *v, int64_t i) {
 	if (v->kind == V_SCALAR) return v->dtype == DT_F32 ? (double)v->f32 : v->f;
-	return v->tensor->dtype == DT_F32 ? (double)((const float *)(const void *)v->tensor->data)[i] : ((const double *)(const void *)v->tensor->data)[i];
+	return v->tensor->dtype == DT_F32 ? (double)((const float *)(const void *)v->tensor->data)[i]
+	                                  : ((const double *)(const void *)v->tensor->data)[i];
 }
 
-/* Kinds of contents: numbers; none above 0, with zeros of both signs; zeros; only -0; only -inf; the same with one NaN somewhere. */
+/* Kinds of contents: numbers; none above 0, with zeros of both signs; zeros;
+ * only -0; only -inf; the same with one NaN somewhere. */
 enum { CONTENTS = 10 };
 static double odd_number(T *t, int kind) {
 	switch (kind % (CONTENTS / 2)) {
@@ -73,7 +79,8 @@ static double odd_number(T *t, int kind) {
 	}
 }
 
-static Value odd_numbers(T *t, Dtype d, int kind, bool negated, uint32_t rank, const int64_t *shape) {
+static Value odd_numbers(T *t, Dtype d, int kind, bool negated, uint32_t rank,
+                         const int64_t *shape) {
 	Tensor *x = tensor_new(t->c, d, rank, shape);
 	const int64_t nan = kind >= CONTENTS / 2 && x->count ? ev_below(t, x->count) : -1;
 	for (int64_t i = 0; i < x->count; i++) {
@@ -83,16 +90,20 @@ static Value odd_numbers(T *t, Dtype d, int kind, bool negated, uint32_t rank, c
 	return value_tensor(x);
 }
 
-/* max and min of all, along rows, down columns, each of x alone and of a product. */
+/* max and min of all, along rows, down columns, each of x alone and of a
+ * product. */
 static const char extremes[] =
 	"fn @f[n, m](%0: f64[n, m], %1: f64) -> (f64, f64, f64[n], f64[n], f64[m], f64[m]) {\n"
 	"  %2: f64[n, m] = broadcast %1 {shape: [n, m], axes: []}\n  %3: f64[n, m] = mul %0, %2\n"
 	"  %4: f64 = reduce_max %3 {axes: [0, 1]}\n  %5: f64 = reduce_min %3 {axes: [0, 1]}\n"
 	"  %6: f64[n] = reduce_max %3 {axes: [1]}\n  %7: f64[n] = reduce_min %3 {axes: [1]}\n"
-	"  %8: f64[m] = reduce_max %3 {axes: [0]}\n  %9: f64[m] = reduce_min %3 {axes: [0]}\n  return %4, %5, %6, %7, %8, %9\n}\n";
+	"  %8: f64[m] = reduce_max %3 {axes: [0]}\n  %9: f64[m] = reduce_min %3 {axes: [0]}\n  return "
+	"%4, %5, %6, %7, %8, %9\n}\n";
 static const char extremes_of_one[] =
-	"fn @f[n](%0: f32[n], %1: f64[n]) -> (f32, f32, f64, f64) {\n  %2: f32 = reduce_max %0 {axes: [0]}\n  %3: f32 = reduce_min %0 {axes: [0]}\n"
-	"  %4: f64 = reduce_max %1 {axes: [0]}\n  %5: f64 = reduce_min %1 {axes: [0]}\n  return %2, %3, %4, %5\n}\n";
+	"fn @f[n](%0: f32[n], %1: f64[n]) -> (f32, f32, f64, f64) {\n  %2: f32 = reduce_max %0 {axes: "
+	"[0]}\n  %3: f32 = reduce_min %0 {axes: [0]}\n"
+	"  %4: f64 = reduce_max %1 {axes: [0]}\n  %5: f64 = reduce_min %1 {axes: [0]}\n  return %2, "
+	"%3, %4, %5\n}\n";
 
 static bool matrix_is_right(const Value *x, const Value *r, int64_t n, int64_t m) {
 	double all[2] = {-INFINITY, -INFINITY};
@@ -100,7 +111,8 @@ static bool matrix_is_right(const Value *x, const Value *r, int64_t n, int64_t m
 	for (int64_t i = 0; i < n; i++) {
 		double row[2] = {-INFINITY, -INFINITY};
 		for (int64_t j = 0; j < m; j++)
-			for (int k = 0; k < 2; k++) row[k] = largest(row[k], k ? -at(x, i * m + j) : at(x, i * m + j));
+			for (int k = 0; k < 2; k++)
+				row[k] = largest(row[k], k ? -at(x, i * m + j) : at(x, i * m + j));
 		for (int k = 0; k < 2; k++) {
 			good = good && same_number(k ? -row[k] : row[k], at(&r[2 + k], i));
 			all[k] = largest(all[k], row[k]);
@@ -109,25 +121,33 @@ static bool matrix_is_right(const Value *x, const Value *r, int64_t n, int64_t m
 	for (int64_t j = 0; j < m; j++) {
 		double column[2] = {-INFINITY, -INFINITY};
 		for (int64_t i = 0; i < n; i++)
-			for (int k = 0; k < 2; k++) column[k] = largest(column[k], k ? -at(x, i * m + j) : at(x, i * m + j));
-		for (int k = 0; k < 2; k++) good = good && same_number(k ? -column[k] : column[k], at(&r[4 + k], j));
+			for (int k = 0; k < 2; k++)
+				column[k] = largest(column[k], k ? -at(x, i * m + j) : at(x, i * m + j));
+		for (int k = 0; k < 2; k++)
+			good = good && same_number(k ? -column[k] : column[k], at(&r[4 + k], j));
 	}
 	return good && same_number(all[0], at(&r[0], 0)) && same_number(-all[1], at(&r[1], 0));
 }
 
 static void test_extremes(T *t) {
-	static const int64_t shapes[][2] = {{1, 1}, {3, 7}, {5, 8}, {4, 33}, {70, 17}, {1, 1000}, {2000, 2}, {300, 129}};
+	static const int64_t shapes[][2] = {{1, 1},   {3, 7},    {5, 8},    {4, 33},
+	                                    {70, 17}, {1, 1000}, {2000, 2}, {300, 129}};
 	for (int k = 0; k < 2; k++) {
 		Program p = program(t, extremes, modes[k]);
 		for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
 			for (int kind = 0; kind < 2 * CONTENTS; kind++) {
-				Value args[2] = {odd_numbers(t, DT_F64, kind % CONTENTS, kind >= CONTENTS, 2, shapes[s]), value_f64(1)}, r[6], one[6];
+				Value args[2] = {odd_numbers(t, DT_F64, kind % CONTENTS, kind >= CONTENTS, 2,
+				                             shapes[s]),
+				                 value_f64(1)},
+					  r[6], one[6];
 				if (!run(t, &p, 3, args, NULL, r) || !run(t, &p, 1, args, NULL, one)) {
 					CHECK(t, false);
 					continue;
 				}
 				const bool good = matrix_is_right(&args[0], r, shapes[s][0], shapes[s][1]);
-				if (!good) printf("mode %d, contents %d, %lld x %lld\n", k, kind, (long long)shapes[s][0], (long long)shapes[s][1]);
+				if (!good)
+					printf("mode %d, contents %d, %lld x %lld\n", k, kind, (long long)shapes[s][0],
+					       (long long)shapes[s][1]);
 				CHECK(t, good);
 				for (int i = 0; i < 6; i++) CHECK(t, same_bits(&r[i], &one[i]));
 				ev_drop(r, 6);
@@ -142,11 +162,14 @@ static void test_extremes_of_one(T *t) {
 	Program p = program(t, extremes_of_one, NATIVE_OFF);
 	for (int64_t n = 1; n < 140000; n = n < 70 ? n + 1 : n * 5 + 3)
 		for (int kind = 0; kind < 2 * CONTENTS; kind++) {
-			Value args[2] = {odd_numbers(t, DT_F32, kind % CONTENTS, kind >= CONTENTS, 1, &n), odd_numbers(t, DT_F64, kind % CONTENTS, kind >= CONTENTS, 1, &n)}, r[4];
+			Value args[2] = {odd_numbers(t, DT_F32, kind % CONTENTS, kind >= CONTENTS, 1, &n),
+			                 odd_numbers(t, DT_F64, kind % CONTENTS, kind >= CONTENTS, 1, &n)},
+				  r[4];
 			bool good = run(t, &p, 2, args, NULL, r);
 			for (int k = 0; k < 4 && good; k++) {
 				double want = -INFINITY;
-				for (int64_t i = 0; i < n; i++) want = largest(want, k % 2 ? -at(&args[k / 2], i) : at(&args[k / 2], i));
+				for (int64_t i = 0; i < n; i++)
+					want = largest(want, k % 2 ? -at(&args[k / 2], i) : at(&args[k / 2], i));
 				good = same_number(k % 2 ? -want : want, at(&r[k], 0));
 			}
 			if (!good) printf("contents %d, %lld\n", kind, (long long)n);
@@ -157,7 +180,8 @@ static void test_extremes_of_one(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* One element decides, wherever it lies: the largest of many, the only +0 among -0, a NaN. */
+/* One element decides, wherever it lies: the largest of many, the only +0 among
+ * -0, a NaN. */
 static void test_one_element_decides(T *t) {
 	Program p = program(t, extremes_of_one, NATIVE_OFF);
 	static const int64_t lengths[] = {8191, 8192, 8200, 16384, 24575, 40003, 65536, 65569};
@@ -165,20 +189,27 @@ static void test_one_element_decides(T *t) {
 	for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
 		for (int kind = 0; kind < 6; kind++) {
 			const int64_t n = lengths[l];
-			const double sign = kind < 3 ? 1 : -1, other = sign * others[kind % 3], one = sign * ones[kind % 3];
+			const double sign = kind < 3 ? 1 : -1, other = sign * others[kind % 3],
+						 one = sign * ones[kind % 3];
 			Value args[2], r[4];
 			for (int k = 0; k < 2; k++) {
 				Tensor *x = tensor_new(t->c, k ? DT_F64 : DT_F32, 1, &n);
-				for (int64_t i = 0; i < n; i++) ev_put((Dtype)x->dtype, x->data + i * (k ? 8 : 4), other, 0);
+				for (int64_t i = 0; i < n; i++)
+					ev_put((Dtype)x->dtype, x->data + i * (k ? 8 : 4), other, 0);
 				args[k] = value_tensor(x);
 			}
 			bool good = true;
 			for (int64_t from = 0; from < n && good; from += 1 + ev_below(t, n / 20)) {
-				for (int k = 0; k < 2; k++) ev_put(k ? DT_F64 : DT_F32, args[k].tensor->data + from * (k ? 8 : 4), one, 0);
+				for (int k = 0; k < 2; k++)
+					ev_put(k ? DT_F64 : DT_F32, args[k].tensor->data + from * (k ? 8 : 4), one, 0);
 				good = run(t, &p, 2, args, NULL, r);
-				for (int k = 0; k < 2 && good; k++) good = same_number(at(&r[2 * k + (kind < 3 ? 0 : 1)], 0), one);
-				for (int k = 0; k < 2; k++) ev_put(k ? DT_F64 : DT_F32, args[k].tensor->data + from * (k ? 8 : 4), other, 0);
-				if (!good) printf("kind %d, element %lld of %lld\n", kind, (long long)from, (long long)n);
+				for (int k = 0; k < 2 && good; k++)
+					good = same_number(at(&r[2 * k + (kind < 3 ? 0 : 1)], 0), one);
+				for (int k = 0; k < 2; k++)
+					ev_put(k ? DT_F64 : DT_F32, args[k].tensor->data + from * (k ? 8 : 4), other,
+					       0);
+				if (!good)
+					printf("kind %d, element %lld of %lld\n", kind, (long long)from, (long long)n);
 			}
 			CHECK(t, good);
 			ev_drop(args, 2);
@@ -186,12 +217,16 @@ static void test_one_element_decides(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* ---- sines and their like -------------------------------------------------------------------------------------------------------------------- */
+/* ---- sines and their like ------------------------------------------------ */
 
-/* Arguments as they are met, and those at which functions do something else: zeros, infinities, NaN, subnormal, huge, the ends of domains. */
+/* Arguments as they are met, and those at which functions do something else:
+ * zeros, infinities, NaN, subnormal, huge, the ends of domains. */
 static double argument(T *t, Dtype d, int64_t i) {
-	const double least = d == DT_F32 ? 0x1p-149 : 0x1p-1074, most = d == DT_F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
-	const double special[] = {0, INFINITY, NAN, least, 1000 * least, most, 1, 0.5, 709.9, 88.8, 745.2, 103.9, 1e5, 1e15, 1e22, 1e-9, M_PI, M_PI / 2, 20, 9.1};
+	const double least = d == DT_F32 ? 0x1p-149 : 0x1p-1074,
+				 most = d == DT_F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+	const double special[] = {0,    INFINITY, NAN,  least,    1000 * least, most, 1,
+	                          0.5,  709.9,    88.8, 745.2,    103.9,        1e5,  1e15,
+	                          1e22, 1e-9,     M_PI, M_PI / 2, 20,           9.1};
 	enum { SPECIAL = sizeof special / sizeof *special };
 	const double sign = ev_below(t, 2) ? -1 : 1;
 	switch (i % 4) {
@@ -204,42 +239,63 @@ static double argument(T *t, Dtype d, int64_t i) {
 
 static Value arguments(T *t, Dtype d, int64_t n) {
 	Tensor *x = tensor_new(t->c, d, 1, &n);
-	for (int64_t i = 0; i < n; i++) ev_put(d, x->data + i * (int64_t)dtype_size(d), argument(t, d, i), 0);
+	for (int64_t i = 0; i < n; i++)
+		ev_put(d, x->data + i * (int64_t)dtype_size(d), argument(t, d, i), 0);
 	return value_tensor(x);
 }
 
-/* The evaluator's loops over arrays and machine code have the same functions, so the same bits, at every length; but for the bits within a NaN. Without a code generator, or on
- * a machine for which the evaluator has no such loops, there is nothing to compare. */
+/* The evaluator's loops over arrays and machine code have the same functions,
+ * so the same bits, at every length; but for the bits within a NaN. Without a
+ * code generator, or on a machine for which the evaluator has no such loops,
+ * there is nothing to compare. */
 static void test_maths(T *t) {
-	static const char *const names[] = {"cbrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "atan2"};
+	static const char *const names[] = {"cbrt", "exp",  "expm1", "log",  "log1p", "sin",
+	                                    "cos",  "tan",  "asin",  "acos", "atan",  "sinh",
+	                                    "cosh", "tanh", "erf",   "atan2"};
 	static const int64_t lengths[] = {1, 7, 8, 15, 16, 17, 33, 255, 256, 257, 1000, 5003};
 	double zero = 0, one;
 	if (!kernel_maths_f64(OP_SIN, 1, &one, &zero, NULL, 0)) return;
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-		for (int form = 0; form < 4; form++) { /* f64 and f32; of two arrays and of an array and a number */
+		/* f64 and f32; of two arrays and of an array and a number */
+		for (int form = 0; form < 4; form++) {
 			const bool two = !strcmp(names[k], "atan2"), number = form > 1;
 			if (number && !two) continue;
 			const Dtype d = form % 2 ? DT_F32 : DT_F64;
 			const char *type = form % 2 ? "f32" : "f64";
 			char text[400]; /* of two instructions: one alone stays in the evaluator */
-			if (!two) snprintf(text, sizeof text, "fn @f[n](%%0: %s[n]) -> (%s[n], %s[n]) {\n  %%1: %s[n] = %s %%0\n  %%2: %s[n] = neg %%1\n  return %%1, %%2\n}\n", type, type, type, type, names[k], type);
-			else if (!number) snprintf(text, sizeof text, "fn @f[n](%%0: %s[n], %%1: %s[n]) -> (%s[n], %s[n]) {\n  %%2: %s[n] = %s %%0, %%1\n  %%3: %s[n] = neg %%2\n  return %%2, %%3\n}\n", type, type, type, type, type, names[k], type);
+			if (!two)
+				snprintf(text, sizeof text,
+				         "fn @f[n](%%0: %s[n]) -> (%s[n], %s[n]) {\n  %%1: %s[n] = %s %%0\n  %%2: "
+				         "%s[n] = neg %%1\n  return %%1, %%2\n}\n",
+				         type, type, type, type, names[k], type);
+			else if (!number)
+				snprintf(text, sizeof text,
+				         "fn @f[n](%%0: %s[n], %%1: %s[n]) -> (%s[n], %s[n]) {\n  %%2: %s[n] = %s "
+				         "%%0, %%1\n  %%3: %s[n] = neg %%2\n  return %%2, %%3\n}\n",
+				         type, type, type, type, type, names[k], type);
 			else
 				snprintf(text, sizeof text,
-				         "fn @f[n](%%0: %s[n], %%1: %s) -> (%s[n], %s[n]) {\n  %%2: %s[n] = broadcast %%1 {shape: [n], axes: []}\n  %%3: %s[n] = %s %%0, %%2\n"
+				         "fn @f[n](%%0: %s[n], %%1: %s) -> (%s[n], %s[n]) {\n  %%2: %s[n] = "
+				         "broadcast %%1 {shape: [n], axes: []}\n  %%3: %s[n] = %s %%0, %%2\n"
 				         "  %%4: %s[n] = %s %%2, %%0\n  return %%3, %%4\n}\n",
 				         type, type, type, type, type, type, names[k], type, names[k]);
 			Program p[2] = {program(t, text, modes[0]), program(t, text, modes[1])};
 			for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
 				Value args[2] = {arguments(t, d, lengths[l]), {0}}, r[2][2];
-				args[1] = !number ? arguments(t, d, lengths[l]) : d == DT_F32 ? (Value){.kind = V_SCALAR, .dtype = DT_F32, .f32 = 0.75f} : value_f64(0.75);
-				const bool good = run(t, &p[0], 1, args, NULL, r[0]) && run(t, &p[1], 1, args, NULL, r[1]);
+				args[1] = !number       ? arguments(t, d, lengths[l])
+				          : d == DT_F32 ? (Value){.kind = V_SCALAR, .dtype = DT_F32, .f32 = 0.75f}
+				                        : value_f64(0.75);
+				const bool good =
+					run(t, &p[0], 1, args, NULL, r[0]) && run(t, &p[1], 1, args, NULL, r[1]);
 				CHECK(t, good);
 				for (int j = 0; j < 2 && good; j++) {
 					int64_t wrong = -1;
 					for (int64_t i = 0; i < lengths[l] && wrong < 0; i++)
 						if (!same_number(at(&r[0][j], i), at(&r[1][j], i))) wrong = i;
-					if (wrong >= 0) printf("%s of %s, length %lld: of %.17g %.17g and %.17g\n", names[k], type, (long long)lengths[l], at(&args[0], wrong), at(&r[0][j], wrong), at(&r[1][j], wrong));
+					if (wrong >= 0)
+						printf("%s of %s, length %lld: of %.17g %.17g and %.17g\n", names[k], type,
+						       (long long)lengths[l], at(&args[0], wrong), at(&r[0][j], wrong),
+						       at(&r[1][j], wrong));
 					CHECK(t, wrong < 0);
 				}
 				if (good) ev_drop(r[0], 2), ev_drop(r[1], 2);
@@ -250,25 +306,30 @@ static void test_maths(T *t) {
 		}
 }
 
-/* ---- running sums ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running sums -------------------------------------------------------- */
 
 static Program running(T *t, const char *type, bool flat, int axis, bool reverse) {
 	char text[300], shape[40];
 	snprintf(shape, sizeof shape, "%s[%s]", type, flat ? "n" : "n, m");
-	snprintf(text, sizeof text, "fn @f[n%s](%%0: %s) -> (%s) {\n  %%1: %s = cumsum %%0 {axis: %d, reverse: %d}\n  return %%1\n}\n", flat ? "" : ", m", shape, shape, shape,
-	         axis, reverse);
+	snprintf(text, sizeof text,
+	         "fn @f[n%s](%%0: %s) -> (%s) {\n  %%1: %s = cumsum %%0 {axis: %d, reverse: %d}\n  "
+	         "return %%1\n}\n",
+	         flat ? "" : ", m", shape, shape, shape, axis, reverse);
 	return program(t, text, NATIVE_OFF);
 }
 
 /* Whole numbers: every order gives the same. */
-static bool whole_sums_are_right(const Tensor *x, const Tensor *y, int64_t lines, int64_t length, int64_t step, bool reverse) {
+static bool whole_sums_are_right(const Tensor *x, const Tensor *y, int64_t lines, int64_t length,
+                                 int64_t step, bool reverse) {
 	const int64_t between = step == 1 ? length : 1;
 	double _Complex a, b;
 	for (int64_t l = 0; l < lines; l++) {
 		double _Complex sum = 0;
 		for (int64_t k = 0; k < length; k++) {
 			const int64_t i = l * between + (reverse ? length - 1 - k : k) * step;
-			const int64_t index[2] = {i / (x->rank > 1 ? x->shape[1] : x->shape[0] + 1), x->rank > 1 ? i % x->shape[1] : 0}, *of = x->rank > 1 ? index : &i;
+			const int64_t index[2] = {i / (x->rank > 1 ? x->shape[1] : x->shape[0] + 1),
+			                          x->rank > 1 ? i % x->shape[1] : 0},
+						  *of = x->rank > 1 ? index : &i;
 			a = ev_at(x, of);
 			b = ev_at(y, of);
 			sum += a;
@@ -279,24 +340,32 @@ static bool whole_sums_are_right(const Tensor *x, const Tensor *y, int64_t lines
 }
 
 static void test_running_sums(T *t) {
-	static const int64_t lengths[] = {1, 2, 7, 8, 9, 1031, 1032, 1033, 1034, 1035, 1039, 2064, 4095, 4096, 4097, 4098, 5129, 8191, 8192, 8193, 8200, 16511, 70001};
+	static const int64_t lengths[] = {1,    2,    7,    8,    9,    1031,  1032, 1033,
+	                                  1034, 1035, 1039, 2064, 4095, 4096,  4097, 4098,
+	                                  5129, 8191, 8192, 8193, 8200, 16511, 70001};
 	static const struct {
 		Dtype d;
 		const char *name;
-	} types[] = {{DT_I32, "i32"}, {DT_I64, "i64"}, {DT_F32, "f32"}, {DT_F64, "f64"}, {DT_C64, "c64"}, {DT_C128, "c128"}};
+	} types[] = {{DT_I32, "i32"}, {DT_I64, "i64"}, {DT_F32, "f32"},
+	             {DT_F64, "f64"}, {DT_C64, "c64"}, {DT_C128, "c128"}};
 	for (size_t d = 0; d < sizeof types / sizeof *types; d++)
 		for (int form = 0; form < 3; form++) /* a line, lines, columns */
 			for (int reverse = 0; reverse < 2; reverse++) {
 				Program p = running(t, types[d].name, form == 0, form == 1, reverse);
 				for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-					const int64_t n = lengths[k], lines = form ? 3 : 1, shape[2] = {form == 1 ? lines : n, form == 1 ? n : lines};
+					const int64_t n = lengths[k], lines = form ? 3 : 1,
+								  shape[2] = {form == 1 ? lines : n, form == 1 ? n : lines};
 					Tensor *x = tensor_new(t->c, types[d].d, form ? 2 : 1, shape);
 					for (int64_t i = 0; i < x->count; i++)
-						ev_put(types[d].d, x->data + i * (int64_t)dtype_size(types[d].d), (double)(ev_below(t, 9) - 4), (double)(ev_below(t, 9) - 4));
+						ev_put(types[d].d, x->data + i * (int64_t)dtype_size(types[d].d),
+						       (double)(ev_below(t, 9) - 4), (double)(ev_below(t, 9) - 4));
 					Value arg = value_tensor(x), r;
 					bool good = run(t, &p, 1 + (int)(k % 3), &arg, NULL, &r);
-					good = good && whole_sums_are_right(x, r.tensor, lines, n, form == 2 ? lines : 1, reverse);
-					if (!good) printf("%s, form %d, reverse %d, length %lld\n", types[d].name, form, reverse, (long long)n);
+					good = good && whole_sums_are_right(x, r.tensor, lines, n,
+					                                    form == 2 ? lines : 1, reverse);
+					if (!good)
+						printf("%s, form %d, reverse %d, length %lld\n", types[d].name, form,
+						       reverse, (long long)n);
 					CHECK(t, good);
 					ev_drop(&r, 1);
 					ev_drop(&arg, 1);
@@ -305,7 +374,8 @@ static void test_running_sums(T *t) {
 			}
 }
 
-/* Numbers that round: close to the exact sums, never falling where nothing is negative, the same bits for every number of threads, in memory of the
+/* Numbers that round: close to the exact sums, never falling where nothing is
+ * negative, the same bits for every number of threads, in memory of the
  * caller's and over the operand's own. */
 static void test_running_rounding(T *t) {
 	for (int reverse = 0; reverse < 2; reverse++) {
@@ -316,8 +386,10 @@ static void test_running_rounding(T *t) {
 			Value arg = value_tensor(x), r[3];
 			Tensor *place = tensor_new(t->c, DT_F64, SHAPE(n));
 			bool good = true;
-			for (int k = 0; k < 3; k++) good = run(t, &p, k + 1, &arg, k == 2 ? &place : NULL, &r[k]) && good;
-			CHECK(t, good && r[2].tensor == place && same_bits(&r[0], &r[1]) && same_bits(&r[0], &r[2]));
+			for (int k = 0; k < 3; k++)
+				good = run(t, &p, k + 1, &arg, k == 2 ? &place : NULL, &r[k]) && good;
+			CHECK(t, good && r[2].tensor == place && same_bits(&r[0], &r[1]) &&
+			             same_bits(&r[0], &r[2]));
 			long double sum = 0;
 			double before = 0;
 			bool near = true, rising = true;
@@ -338,14 +410,17 @@ static void test_running_rounding(T *t) {
 	}
 }
 
-/* Wherever a part lies, in or past the caches, by whatever vectors: the same bits, and its total is the last of them. */
+/* Wherever a part lies, in or past the caches, by whatever vectors: the same
+ * bits, and its total is the last of them. */
 static void test_running_places(T *t) {
 	static const int64_t lengths[] = {1000, 1033, 4000, 4095, SCAN_PART};
 	static const Dtype types[] = {DT_F32, DT_F64, DT_C64, DT_C128};
 	_Alignas(64) static char x[SCAN_PART * 16], first[SCAN_PART * 16], again[SCAN_PART * 16 + 64];
 	for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
 		const int64_t size = (int64_t)dtype_size(types[d]);
-		for (int64_t i = 0; i < SCAN_PART; i++) ev_put(types[d], x + i * size, (double)ev_below(t, 1000) * 1e-3, (double)ev_below(t, 1000) / 7);
+		for (int64_t i = 0; i < SCAN_PART; i++)
+			ev_put(types[d], x + i * size, (double)ev_below(t, 1000) * 1e-3,
+			       (double)ev_below(t, 1000) / 7);
 		for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
 			for (int reverse = 0; reverse < 2; reverse++) {
 				const int64_t n = lengths[k];
@@ -362,31 +437,39 @@ static void test_running_places(T *t) {
 	}
 }
 
-/* ---- sums of long arrays ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- sums of long arrays ------------------------------------------------- */
 
 static void test_long_sums(T *t) {
-	Program p = program(t,
-	                    "fn @f[n](%0: f64[n], %1: f64[n]) -> (f64, f64) {\n  %2: f64 = reduce_sum %0 {axes: [0]}\n"
-	                    "  %3: f64 = dot %0, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n  return %2, %3\n}\n",
-	                    NATIVE_OFF);
+	Program p = program(
+		t,
+		"fn @f[n](%0: f64[n], %1: f64[n]) -> (f64, f64) {\n  %2: f64 = reduce_sum %0 {axes: [0]}\n"
+		"  %3: f64 = dot %0, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n  return "
+		"%2, %3\n}\n",
+		NATIVE_OFF);
 	static const int64_t lengths[] = {65535, 65536, 65537, 131072, 131073, 1000003};
 	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), 0, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), 0, 1))}, r[3][2];
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), 0, 1)),
+		                 value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), 0, 1))},
+			  r[3][2];
 		bool good = true;
-		for (int threads = 1; threads <= 3; threads++) good = run(t, &p, threads, args, NULL, r[threads - 1]) && good;
+		for (int threads = 1; threads <= 3; threads++)
+			good = run(t, &p, threads, args, NULL, r[threads - 1]) && good;
 		long double sum = 0, dot = 0;
 		for (int64_t i = 0; i < lengths[k]; i++) {
 			sum += at(&args[0], i);
 			dot += (long double)at(&args[0], i) * at(&args[1], i);
 		}
-		CHECK(t, good && fabsl(r[0][0].f - sum) <= 1e-14L * sum && fabsl(r[0][1].f - dot) <= 1e-14L * dot);
-		for (int i = 0; i < 2; i++) CHECK(t, same_bits(&r[0][i], &r[1][i]) && same_bits(&r[0][i], &r[2][i]));
+		CHECK(t, good && fabsl(r[0][0].f - sum) <= 1e-14L * sum &&
+		             fabsl(r[0][1].f - dot) <= 1e-14L * dot);
+		for (int i = 0; i < 2; i++)
+			CHECK(t, same_bits(&r[0][i], &r[1][i]) && same_bits(&r[0][i], &r[2][i]));
 		ev_drop(args, 2);
 	}
 	if (p.f) fn_unref(p.f);
 }
 
-/* Added where their positions meet, in their order: the bits of a plain loop, whatever the engine and the threads. */
+/* Added where their positions meet, in their order: the bits of a plain loop,
+ * whatever the engine and the threads. */
 static void test_scatters(T *t) {
 	static const int64_t lengths[] = {100, 30000, 70001}, widths[] = {1, 3, 11}, rows = 777;
 	for (int tail = 0; tail < 2; tail++)
@@ -395,24 +478,33 @@ static void test_scatters(T *t) {
 				for (int m = 0; m < 2; m++) {
 					if (!tail && w) continue;
 					const int64_t n = lengths[k], width = tail ? widths[w] : 1;
-					Program p = program(t,
-					                    tail ? "fn @f[n, m, w](%0: f64[m, w], %1: i64[n], %2: f64[n, w]) -> (f64[m, w]) {\n"
-					                           "  %3: f64[m, w] = scatter_add %0, %1, %2 {axis: 0, batch: 0}\n  return %3\n}\n"
-					                         : "fn @f[n, m](%0: f64[m], %1: i64[n], %2: f64[n]) -> (f64[m]) {\n"
-					                           "  %3: f64[m] = scatter_add %0, %1, %2 {axis: 0, batch: 0}\n  return %3\n}\n",
-					                    modes[m]);
+					Program p = program(
+						t,
+						tail ? "fn @f[n, m, w](%0: f64[m, w], %1: i64[n], %2: f64[n, w]) -> "
+							   "(f64[m, w]) {\n"
+							   "  %3: f64[m, w] = scatter_add %0, %1, %2 {axis: 0, batch: 0}\n  "
+							   "return %3\n}\n"
+							 : "fn @f[n, m](%0: f64[m], %1: i64[n], %2: f64[n]) -> (f64[m]) {\n"
+							   "  %3: f64[m] = scatter_add %0, %1, %2 {axis: 0, batch: 0}\n  "
+							   "return %3\n}\n",
+						modes[m]);
 					const int rank = tail ? 2 : 1;
 					const int64_t to[2] = {rows, width}, from[2] = {n, width};
-					Tensor *x = tensor_new(t->c, DT_F64, rank, to), *at_row = tensor_new(t->c, DT_I64, 1, &n), *u = tensor_new(t->c, DT_F64, rank, from);
-					double *sum = malloc((size_t)(rows * width) * sizeof *sum), *of = (double *)(void *)x->data, *add = (double *)(void *)u->data;
+					Tensor *x = tensor_new(t->c, DT_F64, rank, to),
+						   *at_row = tensor_new(t->c, DT_I64, 1, &n),
+						   *u = tensor_new(t->c, DT_F64, rank, from);
+					double *sum = malloc((size_t)(rows * width) * sizeof *sum),
+						   *of = (double *)(void *)x->data, *add = (double *)(void *)u->data;
 					int64_t *row = (int64_t *)(void *)at_row->data;
 					for (int64_t i = 0; i < rows * width; i++) of[i] = sum[i] = sin((double)i);
 					for (int64_t i = 0; i < n; i++) row[i] = (i * i * 31 + 7 * i) % rows;
-					for (int64_t i = 0; i < n * width; i++) sum[row[i / width] * width + i % width] += add[i] = sin(0.37 * (double)i);
+					for (int64_t i = 0; i < n * width; i++)
+						sum[row[i / width] * width + i % width] += add[i] = sin(0.37 * (double)i);
 					Value args[3] = {value_tensor(x), value_tensor(at_row), value_tensor(u)}, r;
 					for (int threads = 1; threads <= 3; threads++) {
 						const bool good = run(t, &p, threads, args, NULL, &r);
-						CHECK(t, good && !memcmp(r.tensor->data, sum, (size_t)(rows * width) * sizeof *sum));
+						CHECK(t, good && !memcmp(r.tensor->data, sum,
+						                         (size_t)(rows * width) * sizeof *sum));
 						if (good) ev_drop(&r, 1);
 					}
 					free(sum);
@@ -421,47 +513,56 @@ static void test_scatters(T *t) {
 				}
 }
 
-/* The order of a sum, as it is written in the house: blocks of 1024 over 16 partial sums, and the blocks, pieces of 64 of them first, in a tree. Changes
+/* The order of a sum, as it is written in the house: blocks of 1024 over 16
+ * partial sums, and the blocks, pieces of 64 of them first, in a tree. Changes
  * to the kernels must not change a bit of it. */
 enum { LANES = 16, BLOCK = 1024, PIECE = 64 * BLOCK };
-#define TREE(T)                                                                          \
-	static T tree_##T(const T *x, int64_t n) {                                           \
-		if (n > BLOCK) {                                                                 \
-			const int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                            \
-			return tree_##T(x, half) + tree_##T(x + half, n - half);                     \
-		}                                                                                \
-		T sum[LANES] = {0};                                                              \
-		if (n < 2 * LANES) {                                                             \
-			for (int64_t i = 0; i < n; i++) sum[0] = i ? sum[0] + x[i] : x[i];           \
-			return sum[0];                                                               \
-		}                                                                                \
+#define TREE(T)                                                                                    \
+	static T tree_##T(const T *x, int64_t n) {                                                     \
+		if (n > BLOCK) {                                                                           \
+			const int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                                      \
+			return tree_##T(x, half) + tree_##T(x + half, n - half);                               \
+		}                                                                                          \
+		T sum[LANES] = {0};                                                                        \
+		if (n < 2 * LANES) {                                                                       \
+			for (int64_t i = 0; i < n; i++) sum[0] = i ? sum[0] + x[i] : x[i];                     \
+			return sum[0];                                                                         \
+		}                                                                                          \
 		for (int64_t i = 0; i < n; i++) sum[i % LANES] = i < LANES ? x[i] : sum[i % LANES] + x[i]; \
-		for (int half = LANES / 2; half; half /= 2)                                      \
-			for (int l = 0; l < half; l++) sum[l] += sum[l + half];                      \
-		return sum[0];                                                                   \
-	}                                                                                    \
-	static T sum_##T(const void *data, int64_t n) {                                      \
-		const T *x = data;                                                               \
-		T pieces[BLOCK];                                                                 \
-		int64_t count = 0;                                                               \
-		for (int64_t i = 0; i < n; i += PIECE) pieces[count++] = tree_##T(x + i, n - i < PIECE ? n - i : PIECE); \
-		return tree_##T(pieces, count);                                                  \
+		for (int half = LANES / 2; half; half /= 2)                                                \
+			for (int l = 0; l < half; l++) sum[l] += sum[l + half];                                \
+		return sum[0];                                                                             \
+	}                                                                                              \
+	static T sum_##T(const void *data, int64_t n) {                                                \
+		const T *x = data;                                                                         \
+		T pieces[BLOCK];                                                                           \
+		int64_t count = 0;                                                                         \
+		for (int64_t i = 0; i < n; i += PIECE)                                                     \
+			pieces[count++] = tree_##T(x + i, n - i < PIECE ? n - i : PIECE);                      \
+		return tree_##T(pieces, count);                                                            \
 	}
 TREE(float)
 TREE(double)
 
 static void test_order_of_sums(T *t) {
 	Program p = program(t,
-	                    "fn @f[n](%0: f32[n], %1: f64[n]) -> (f32, f64) {\n  %2: f32 = reduce_sum %0 {axes: [0]}\n  %3: f64 = reduce_sum %1 {axes: [0]}\n"
+	                    "fn @f[n](%0: f32[n], %1: f64[n]) -> (f32, f64) {\n  %2: f32 = reduce_sum "
+	                    "%0 {axes: [0]}\n  %3: f64 = reduce_sum %1 {axes: [0]}\n"
 	                    "  return %2, %3\n}\n",
 	                    NATIVE_OFF);
-	static const int64_t lengths[] = {1, 15, 16, 17, 31, 32, 33, 1000, 1023, 1024, 1025, 2048, 3072, 4095, 4096, 4097, 5120, 7168, 8192, 12288, 20480, 24576, 28672, 65535, 65536, 65537, 69632, 300000};
+	static const int64_t lengths[] = {1,     15,    16,    17,    31,    32,    33,
+	                                  1000,  1023,  1024,  1025,  2048,  3072,  4095,
+	                                  4096,  4097,  5120,  7168,  8192,  12288, 20480,
+	                                  24576, 28672, 65535, 65536, 65537, 69632, 300000};
 	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-		Value args[2] = {value_tensor(ev_tensor(t, DT_F32, SHAPE(lengths[k]), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), -1, 1))}, r[2];
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F32, SHAPE(lengths[k]), -1, 1)),
+		                 value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), -1, 1))},
+			  r[2];
 		bool good = run(t, &p, 1 + (int)(k % 3), args, NULL, r);
 		const float want = sum_float(args[0].tensor->data, lengths[k]);
 		const double want64 = sum_double(args[1].tensor->data, lengths[k]);
-		good = good && !memcmp(&want, &r[0].f32, sizeof want) && !memcmp(&want64, &r[1].f, sizeof want64);
+		good = good && !memcmp(&want, &r[0].f32, sizeof want) &&
+		       !memcmp(&want64, &r[1].f, sizeof want64);
 		if (!good) printf("length %lld\n", (long long)lengths[k]);
 		CHECK(t, good);
 		ev_drop(args, 2);
@@ -469,12 +570,14 @@ static void test_order_of_sums(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* ---- the caller's memory ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the caller's memory ------------------------------------------------- */
 
 /* A chain long enough for several stages, and a product of 2 axes. */
 static const char chain[] =
-	"fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], f64[n]) {\n  %2: f64[n] = add %0, %1\n  %3: f64[n] = tanh %2\n  %4: f64[n] = mul %3, %0\n  %5: f64[n] = exp %4\n"
-	"  %6: f64[n] = div %5, %3\n  %7: f64[n] = sub %6, %2\n  %8: f64[n] = sin %7\n  %9: f64[n] = mul %8, %5\n  %10: f64[n] = tanh %9\n  %11: f64[n] = add %10, %4\n"
+	"fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], f64[n]) {\n  %2: f64[n] = add %0, %1\n  %3: "
+	"f64[n] = tanh %2\n  %4: f64[n] = mul %3, %0\n  %5: f64[n] = exp %4\n"
+	"  %6: f64[n] = div %5, %3\n  %7: f64[n] = sub %6, %2\n  %8: f64[n] = sin %7\n  %9: f64[n] = "
+	"mul %8, %5\n  %10: f64[n] = tanh %9\n  %11: f64[n] = add %10, %4\n"
 	"  return %9, %11\n}\n";
 static const char fill = 0x5a;
 
@@ -484,7 +587,8 @@ static bool untouched(const char *p, size_t n) {
 	return true;
 }
 
-/* Results in the middle of memory whose other bytes must stay, at any alignment of an element: short ones, and one that goes past the caches. */
+/* Results in the middle of memory whose other bytes must stay, at any alignment
+ * of an element: short ones, and one that goes past the caches. */
 static void test_places(T *t) {
 	static const int64_t lengths[] = {1, 5, 8, 63, 64, 65, 287, 288, 289, 4095, 20011, 2100003};
 	enum { BEFORE = 256, AFTER = 256 };
@@ -493,13 +597,16 @@ static void test_places(T *t) {
 		for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
 			const int64_t n = lengths[k];
 			const size_t bytes = (size_t)n * 8;
-			Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2)), value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2))}, want[2], r[2];
+			Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2)),
+			                 value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2))},
+				  want[2], r[2];
 			if (!run(t, &p, 1, args, NULL, want)) {
 				CHECK(t, false);
 				continue;
 			}
-			char *memory[2] = {malloc(BEFORE + bytes + AFTER + 64), malloc(BEFORE + bytes + AFTER + 64)};
-			for (size_t shift = 0; shift < 64; shift += n > 100000 ? 24 : 8) {
+			char *memory[2] = {malloc(BEFORE + bytes + AFTER + 64),
+			                   malloc(BEFORE + bytes + AFTER + 64)};
+			for (size_t shift = 0; shift<64; shift += n> 100000 ? 24 : 8) {
 				Tensor *places[2];
 				char *from[2];
 				for (int i = 0; i < 2; i++) {
@@ -509,10 +616,14 @@ static void test_places(T *t) {
 				}
 				bool good = run(t, &p, 3, args, places, r);
 				for (int i = 0; i < 2 && good; i++) {
-					good = same_bits(&want[i], &r[i]) && untouched(memory[i], (size_t)(from[i] - memory[i])) && untouched(from[i] + bytes, AFTER);
-					/* made where it should be, unless a vector's end lies on another page */
+					good = same_bits(&want[i], &r[i]) &&
+					       untouched(memory[i], (size_t)(from[i] - memory[i])) &&
+					       untouched(from[i] + bytes, AFTER);
+					/* made where it should be, unless a vector's end lies on
+					 * another page */
 					const uintptr_t last = (uintptr_t)(from[i] + bytes) & 4095;
-					if (mode && run_counters(t->c)->native_calls) CHECK(t, r[i].tensor == places[i] || last < 64 || last > 4096 - 64);
+					if (mode && run_counters(t->c)->native_calls)
+						CHECK(t, r[i].tensor == places[i] || last < 64 || last > 4096 - 64);
 				}
 				if (!good) printf("mode %d, length %lld, shift %zu\n", mode, (long long)n, shift);
 				CHECK(t, good);
@@ -527,18 +638,24 @@ static void test_places(T *t) {
 	}
 }
 
-/* A value that something else is made of, one that is a result twice, and one of another shape are not made in the caller's memory; what comes back is
+/* A value that something else is made of, one that is a result twice, and one
+ * of another shape are not made in the caller's memory; what comes back is
  * right all the same. */
 static void test_places_refused(T *t) {
 	for (int mode = 0; mode < 2; mode++) {
-		Program p = program(t,
-		                    "fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], i64[n], i64[n]) {\n  %2: f64[n] = add %0, %1\n  %3: f64[n] = tanh %2\n"
-		                    "  %4: i64[n] = argsort %3 {axis: 0, descending: 0}\n  return %3, %4, %4\n}\n",
-		                    modes[mode]);
+		Program p =
+			program(t,
+		            "fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], i64[n], i64[n]) {\n  %2: f64[n] "
+		            "= add %0, %1\n  %3: f64[n] = tanh %2\n"
+		            "  %4: i64[n] = argsort %3 {axis: 0, descending: 0}\n  return %3, %4, %4\n}\n",
+		            modes[mode]);
 		if (!p.f) continue;
 		const int64_t n = 3000, other = 2999;
-		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1))}, want[3], r[3];
-		Tensor *places[3] = {tensor_new(t->c, DT_F64, 1, &n), tensor_new(t->c, DT_I64, 1, &other), tensor_new(t->c, DT_I64, 1, &n)};
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1)),
+		                 value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1))},
+			  want[3], r[3];
+		Tensor *places[3] = {tensor_new(t->c, DT_F64, 1, &n), tensor_new(t->c, DT_I64, 1, &other),
+		                     tensor_new(t->c, DT_I64, 1, &n)};
 		CHECK(t, run(t, &p, 2, args, NULL, want) && run(t, &p, 2, args, places, r));
 		CHECK(t, r[0].tensor != places[0] && r[1].tensor != places[1]);
 		for (int i = 0; i < 3; i++) CHECK(t, same_bits(&want[i], &r[i]));
@@ -550,22 +667,30 @@ static void test_places_refused(T *t) {
 	}
 }
 
-/* A product of matrices is made in the caller's memory where that is no operand's: as one, as several and with a vector. */
+/* A product of matrices is made in the caller's memory where that is no
+ * operand's: as one, as several and with a vector. */
 static void test_products_in_place(T *t) {
-	Program p = program(t,
-	                    "fn @f[b, m, n, k](%0: f64[b, m, k], %1: f64[b, k, n]) -> (f64[b, m, n]) {\n"
-	                    "  %2: f64[b, m, n] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  return %2\n}\n",
-	                    NATIVE_OFF);
-	static const int64_t sizes[][4] = {{1, 5, 7, 3}, {3, 40, 30, 50}, {1, 300, 1, 70}, {1, 1, 300, 70}, {1, 300, 280, 64}, {2, 257, 129, 33}, {2, 3, 4, 0}};
+	Program p =
+		program(t,
+	            "fn @f[b, m, n, k](%0: f64[b, m, k], %1: f64[b, k, n]) -> (f64[b, m, n]) {\n"
+	            "  %2: f64[b, m, n] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], "
+	            "rbatch: [0]}\n  return %2\n}\n",
+	            NATIVE_OFF);
+	static const int64_t sizes[][4] = {{1, 5, 7, 3},    {3, 40, 30, 50},   {1, 300, 1, 70},
+	                                   {1, 1, 300, 70}, {1, 300, 280, 64}, {2, 257, 129, 33},
+	                                   {2, 3, 4, 0}};
 	for (size_t k = 0; p.f && k < sizeof sizes / sizeof *sizes; k++) {
 		const int64_t *s = sizes[k], shape[3] = {s[0], s[1], s[2]};
 		const size_t bytes = (size_t)(s[0] * s[1] * s[2]) * 8;
-		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(s[0], s[1], s[3]), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(s[0], s[3], s[2]), -1, 1))}, want, r;
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(s[0], s[1], s[3]), -1, 1)),
+		                 value_tensor(ev_tensor(t, DT_F64, SHAPE(s[0], s[3], s[2]), -1, 1))},
+			  want, r;
 		char *memory = malloc(bytes + 128);
 		memset(memory, fill, bytes + 128);
 		Tensor *place = tensor_wrap(t->c, DT_F64, 3, shape, NULL, memory + 64, true, NULL, NULL);
 		CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 2, args, &place, &r));
-		CHECK(t, r.tensor == place && same_bits(&want, &r) && untouched(memory, 64) && untouched(memory + 64 + bytes, 64));
+		CHECK(t, r.tensor == place && same_bits(&want, &r) && untouched(memory, 64) &&
+		             untouched(memory + 64 + bytes, 64));
 		ev_drop(&want, 1);
 		ev_drop(&r, 1);
 		ev_drop(args, 2);
@@ -574,9 +699,13 @@ static void test_products_in_place(T *t) {
 	}
 	/* over an operand: somewhere else */
 	const int64_t n = 70, shape[3] = {1, n, n};
-	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1))}, want, r;
-	Tensor *place = tensor_wrap(t->c, DT_F64, 3, shape, NULL, args[1].tensor->data, true, NULL, NULL);
-	CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 1, args, &place, &r) && r.tensor != place && same_bits(&want, &r));
+	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1)),
+	                 value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1))},
+		  want, r;
+	Tensor *place =
+		tensor_wrap(t->c, DT_F64, 3, shape, NULL, args[1].tensor->data, true, NULL, NULL);
+	CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 1, args, &place, &r) &&
+	             r.tensor != place && same_bits(&want, &r));
 	ev_drop(&want, 1);
 	ev_drop(&r, 1);
 	tensor_unref(place);
@@ -584,10 +713,12 @@ static void test_products_in_place(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
-/* ---- QR by panels ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- QR by panels -------------------------------------------------------- */
 
-/* Columns m of Q (rows x columns) and R for what was `a`: the largest difference of Q R from it, and of QᴴQ from 1. */
-static double worst_of_qr(int64_t rows, int64_t columns, const double *a, const double *q, const double *r) {
+/* Columns m of Q (rows x columns) and R for what was `a`: the largest
+ * difference of Q R from it, and of QᴴQ from 1. */
+static double worst_of_qr(int64_t rows, int64_t columns, const double *a, const double *q,
+                          const double *r) {
 	double worst = 0;
 	for (int64_t j = 0; j < columns; j++)
 		for (int64_t i = 0; i < rows; i += 7) {
@@ -604,31 +735,45 @@ static double worst_of_qr(int64_t rows, int64_t columns, const double *a, const 
 	return worst;
 }
 
-/* One panel, several, the last one narrow, so many rows that panels are narrow: a factorisation, R the same to the bit whether Q is formed or not and with any number of threads; an interrupt and
- * want of memory come back as they are. */
+/* One panel, several, the last one narrow, so many rows that panels are narrow:
+ * a factorisation, R the same to the bit whether Q is formed or not and with
+ * any number of threads; an interrupt and want of memory come back as they are.
+ */
 static void test_qr_panels(T *t) {
-	static const int64_t sizes[][2] = {{1, 1}, {40, 32}, {33, 33}, {130, 65}, {400, 257}, {300, 300}, {140000, 20}};
+	static const int64_t sizes[][2] = {{1, 1},     {40, 32},   {33, 33},    {130, 65},
+	                                   {400, 257}, {300, 300}, {140000, 20}};
 	static const Dtype types[] = {DT_F64, DT_C128, DT_F32, DT_C64};
 	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
 		for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
-			const int64_t rows = sizes[n][0], columns = sizes[n][1], size = (int64_t)dtype_size(types[d]);
-			const size_t bytes = (size_t)(rows * columns * size), r_bytes = (size_t)(columns * columns * size);
-			char *a = malloc(bytes), *q = malloc(bytes), *first = malloc(bytes), *r = malloc(r_bytes), *want = malloc(r_bytes);
-			for (int64_t i = 0; i < rows * columns; i++) ev_put(types[d], a + i * size, (double)ev_below(t, 2001) * 1e-3 - 1, (double)ev_below(t, 2001) * 1e-3 - 1);
+			const int64_t rows = sizes[n][0], columns = sizes[n][1],
+						  size = (int64_t)dtype_size(types[d]);
+			const size_t bytes = (size_t)(rows * columns * size),
+						 r_bytes = (size_t)(columns * columns * size);
+			char *a = malloc(bytes), *q = malloc(bytes), *first = malloc(bytes),
+				 *r = malloc(r_bytes), *want = malloc(r_bytes);
+			for (int64_t i = 0; i < rows * columns; i++)
+				ev_put(types[d], a + i * size, (double)ev_below(t, 2001) * 1e-3 - 1,
+				       (double)ev_below(t, 2001) * 1e-3 - 1);
 			for (int k = 0; k < 6; k++) {
 				int info = 1;
 				memcpy(q, a, bytes);
 				backend_set_threads(t->c, 1 + k / 2);
-				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, k ? r : want, k % 2 == 0, &info) == ST_OK && !info);
+				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, k ? r : want, k % 2 == 0,
+				                    &info) == ST_OK &&
+				             !info);
 				if (!k) memcpy(first, q, bytes);
 				else CHECK(t, !memcmp(r, want, r_bytes));
 				if (k % 2 == 0) CHECK(t, !memcmp(q, first, bytes));
 			}
-			if (types[d] == DT_F64) CHECK(t, worst_of_qr(rows, columns, (double *)(void *)a, (double *)(void *)first, (double *)(void *)want) < 1e-12 * sqrt((double)rows));
+			if (types[d] == DT_F64)
+				CHECK(t, worst_of_qr(rows, columns, (double *)(void *)a, (double *)(void *)first,
+				                     (double *)(void *)want) < 1e-12 * sqrt((double)rows));
 			if (columns > 256) {
 				int info;
 				ctx_interrupt_at_poll(t->c, 3);
-				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) == ST_INTERRUPTED && !info);
+				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) ==
+				                 ST_INTERRUPTED &&
+				             !info);
 				ctx_interrupt_at_poll(t->c, 0);
 				ctx_clear_interrupt(t->c);
 				diag_clear(t->c);
@@ -641,7 +786,7 @@ static void test_qr_panels(T *t) {
 		}
 }
 
-/* ---- LU, Cholesky and triangular solves by blocks ------------------------------------------------------------------------------------------------- */
+/* ---- LU, Cholesky and triangular solves by blocks ------------------------ */
 
 static double _Complex value_at(Dtype d, const char *a, int64_t i) {
 	switch (d) {
@@ -652,43 +797,55 @@ static double _Complex value_at(Dtype d, const char *a, int64_t i) {
 	}
 }
 
-/* Element i, j of L U, where both stand in one matrix (unit: L has a diagonal of ones), or of L Lᴴ. */
-static double _Complex of_product(Dtype d, int64_t n, const char *f, int64_t i, int64_t j, bool own) {
+/* Element i, j of L U, where both stand in one matrix (unit: L has a diagonal
+ * of ones), or of L Lᴴ. */
+static double _Complex of_product(Dtype d, int64_t n, const char *f, int64_t i, int64_t j,
+                                  bool own) {
 	double _Complex sum = 0;
 	const int64_t last = i < j ? i : j;
 	for (int64_t k = 0; k <= last; k++) {
-		const double _Complex l = !own && k == i ? 1 : value_at(d, f, i * n + k), u = own ? conj(value_at(d, f, j * n + k)) : value_at(d, f, k * n + j);
+		const double _Complex l = !own && k == i ? 1 : value_at(d, f, i * n + k),
+							  u = own ? conj(value_at(d, f, j * n + k)) : value_at(d, f, k * n + j);
 		sum += l * u;
 	}
 	return sum;
 }
 
-/* a n x n of numbers in -1 .. 1; with a diagonal that makes it positive definite and Hermitian where `definite` holds. */
+/* a n x n of numbers in -1 .. 1; with a diagonal that makes it positive
+ * definite and Hermitian where `definite` holds. */
 static void fill_square(T *t, Dtype d, int64_t n, char *a, bool definite) {
 	const int64_t size = (int64_t)dtype_size(d);
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j <= (definite ? i : n - 1); j++) {
-			const double re = (double)ev_below(t, 2001) * 1e-3 - 1, im = definite && i == j ? 0 : (double)ev_below(t, 2001) * 1e-3 - 1;
+			const double re = (double)ev_below(t, 2001) * 1e-3 - 1,
+						 im = definite && i == j ? 0 : (double)ev_below(t, 2001) * 1e-3 - 1;
 			ev_put(d, a + (i * n + j) * size, definite && i == j ? 2.0 * (double)n : re, im);
 			if (definite) ev_put(d, a + (j * n + i) * size, i == j ? 2.0 * (double)n : re, -im);
 		}
 }
 
-/* A factorisation with 1, 2 and 3 threads: the same to the bit, and a product that gives the matrix, its rows exchanged as it says. */
+/* A factorisation with 1, 2 and 3 threads: the same to the bit, and a product
+ * that gives the matrix, its rows exchanged as it says. */
 static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 	const size_t bytes = (size_t)(n * n) * dtype_size(d);
 	char *a = malloc(bytes), *f = malloc(bytes), *first = malloc(bytes);
-	int *pivots = malloc((size_t)n * sizeof *pivots), *kept = malloc((size_t)n * sizeof *kept), info = 1;
+	int *pivots = malloc((size_t)n * sizeof *pivots), *kept = malloc((size_t)n * sizeof *kept),
+		info = 1;
 	int64_t *rows = malloc((size_t)n * sizeof *rows);
 	fill_square(t, d, n, a, definite);
 	for (uint32_t threads = 1; threads <= 3; threads++) {
 		memcpy(f, a, bytes);
 		memset(pivots, 0, (size_t)n * sizeof *pivots);
 		backend_set_threads(t->c, threads);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_OK && !info);
-		for (int64_t i = 0; i < n && definite; i++) memset(f + (i * n + i + 1) * (int64_t)dtype_size(d), 0, (size_t)(n - 1 - i) * dtype_size(d));
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_OK &&
+		             !info);
+		for (int64_t i = 0; i < n && definite; i++)
+			memset(f + (i * n + i + 1) * (int64_t)dtype_size(d), 0,
+			       (size_t)(n - 1 - i) * dtype_size(d));
 		if (threads == 1) memcpy(first, f, bytes), memcpy(kept, pivots, (size_t)n * sizeof *pivots);
-		else CHECK(t, !memcmp(f, first, bytes) && !memcmp(pivots, kept, (size_t)n * sizeof *pivots));
+		else
+			CHECK(t, !memcmp(f, first, bytes) && !memcmp(pivots, kept, (size_t)n * sizeof *pivots));
 	}
 	for (int64_t i = 0; i < n; i++) rows[i] = i;
 	for (int64_t i = 0; i < n && !definite; i++) {
@@ -700,48 +857,67 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 	const int64_t step = n < 120 ? 1 : 7;
 	for (int64_t i = 0; i < n; i += step)
 		for (int64_t j = 0; j < n; j += step) {
-			worst = fmax(worst, cabs(of_product(d, n, f, i, j, definite) - value_at(d, a, rows[i] * n + j)));
-			if (!definite && j < i) multiplier = fmax(multiplier, fmax(fabs(creal(value_at(d, f, i * n + j))), fabs(cimag(value_at(d, f, i * n + j)))));
+			worst = fmax(
+				worst, cabs(of_product(d, n, f, i, j, definite) - value_at(d, a, rows[i] * n + j)));
+			if (!definite && j < i)
+				multiplier = fmax(multiplier, fmax(fabs(creal(value_at(d, f, i * n + j))),
+				                                   fabs(cimag(value_at(d, f, i * n + j)))));
 		}
-	CHECK(t, worst < (dtype_real_of(d) == DT_F32 ? 2e-5 : 4e-14) * (double)n && multiplier <= 1.4143);
+	CHECK(t,
+	      worst < (dtype_real_of(d) == DT_F32 ? 2e-5 : 4e-14) * (double)n && multiplier <= 1.4143);
 	/* what stops it */
 	if (n > 256) {
 		ctx_interrupt_at_poll(t->c, 3);
 		memcpy(f, a, bytes);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_INTERRUPTED && !info);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_INTERRUPTED &&
+		             !info);
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 		diag_clear(t->c);
 		heap_fail_at(t->c, 1, false);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_NOMEM);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_NOMEM);
 		heap_fail_at(t->c, 0, false);
 	}
-	/* a pivot that is none, in the first block, the last one and between: a column of zeros, and a diagonal that is below 0 */
+	/* a pivot that is none, in the first block, the last one and between: a
+	 * column of zeros, and a diagonal that is below 0 */
 	for (int64_t k = 0; k < 3; k++) {
 		const int64_t place = k * (n - 1) / 2;
 		memcpy(f, a, bytes);
-		for (int64_t i = 0; i < n && !definite; i++) ev_put(d, f + (i * n + place) * (int64_t)dtype_size(d), 0, 0);
+		for (int64_t i = 0; i < n && !definite; i++)
+			ev_put(d, f + (i * n + place) * (int64_t)dtype_size(d), 0, 0);
 		if (definite) ev_put(d, f + place * (n + 1) * (int64_t)dtype_size(d), -1, 0);
-		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_ERROR && info == place + 1);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
+		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_ERROR &&
+		             info == place + 1);
 	}
 	backend_set_threads(t->c, 0);
 	free(a), free(f), free(first), free(pivots), free(kept), free(rows);
 }
 
-/* op(T) X = B, one strip of columns or several, rows by rows or blocks of them: what comes back gives B, the same to the bit with any number of threads. */
-static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit) {
+/* op(T) X = B, one strip of columns or several, rows by rows or blocks of them:
+ * what comes back gives B, the same to the bit with any number of threads. */
+static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint,
+                           bool unit) {
 	const int64_t size = (int64_t)dtype_size(d);
 	const size_t bytes = (size_t)(n * r * size);
-	char *m = malloc((size_t)(n * n * size)), *b = malloc(bytes), *x = malloc(bytes), *first = malloc(bytes);
+	char *m = malloc((size_t)(n * n * size)), *b = malloc(bytes), *x = malloc(bytes),
+		 *first = malloc(bytes);
 	fill_square(t, d, n, m, false);
-	/* what is on the other side is never read, nor the diagonal where it is taken for ones */
+	/* what is on the other side is never read, nor the diagonal where it is
+	 * taken for ones */
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < n; j++) {
 			if (i == j) ev_put(d, m + (i * n + j) * size, unit ? NAN : 4, 0);
 			else if ((j > i) == lower) ev_put(d, m + (i * n + j) * size, NAN, 0);
-			else ev_put(d, m + (i * n + j) * size, creal(value_at(d, m, i * n + j)) / (double)n, cimag(value_at(d, m, i * n + j)) / (double)n);
+			else
+				ev_put(d, m + (i * n + j) * size, creal(value_at(d, m, i * n + j)) / (double)n,
+				       cimag(value_at(d, m, i * n + j)) / (double)n);
 		}
-	for (int64_t i = 0; i < n * r; i++) ev_put(d, b + i * size, (double)ev_below(t, 2001) * 1e-3 - 1, (double)ev_below(t, 2001) * 1e-3 - 1);
+	for (int64_t i = 0; i < n * r; i++)
+		ev_put(d, b + i * size, (double)ev_below(t, 2001) * 1e-3 - 1,
+		       (double)ev_below(t, 2001) * 1e-3 - 1);
 	for (uint32_t threads = 1; threads <= 3; threads++) {
 		memcpy(x, b, bytes);
 		backend_set_threads(t->c, threads);
@@ -756,7 +932,10 @@ static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool
 			double _Complex sum = 0;
 			for (int64_t k = 0; k < n; k++) {
 				const bool stored = adjoint ? (lower ? k >= i : k <= i) : lower ? k <= i : k >= i;
-				const double _Complex e = k == i && unit ? 1 : !stored ? 0 : adjoint ? conj(value_at(d, m, k * n + i)) : value_at(d, m, i * n + k);
+				const double _Complex e = k == i && unit ? 1
+				                          : !stored      ? 0
+				                          : adjoint      ? conj(value_at(d, m, k * n + i))
+				                                         : value_at(d, m, i * n + k);
 				if (stored) sum += e * value_at(d, x, k * r + j);
 			}
 			worst = fmax(worst, cabs(sum - value_at(d, b, i * r + j)));
@@ -767,15 +946,18 @@ static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool
 
 static void test_factor_blocks(T *t) {
 	static const Dtype types[] = {DT_F64, DT_C128, DT_F32, DT_C64};
-	static const int64_t sizes[] = {1, 15, 16, 17, 25, 32, 47, 48, 49, 95, 96, 97, 112, 150, 300, 1040};
+	static const int64_t sizes[] = {1,  15, 16, 17, 25,  32,  47,  48,
+	                                49, 95, 96, 97, 112, 150, 300, 1040};
 	for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
 		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
 			for (int definite = 0; definite < 2; definite++)
-				if (sizes[k] < 1000 || types[d] == DT_F64) check_factors(t, types[d], sizes[k], definite);
+				if (sizes[k] < 1000 || types[d] == DT_F64)
+					check_factors(t, types[d], sizes[k], definite);
 		for (int how = 0; how < 8; how++) {
 			check_trisolve(t, types[d], 30, 5, how & 1, how & 2, how & 4);
 			check_trisolve(t, types[d], 97, 130, how & 1, how & 2, how & 4);
-			check_trisolve(t, types[d], 600, dtype_is_complex(types[d]) ? 200 : 800, how & 1, how & 2, how & 4);
+			check_trisolve(t, types[d], 600, dtype_is_complex(types[d]) ? 200 : 800, how & 1,
+			               how & 2, how & 4);
 		}
 	}
 }

@@ -1,6 +1,9 @@
-/* test_io.c - files of data where things go wrong: every sample cut off at every byte and with bytes changed, memory that fails, interrupts, disks that are full.
+/* test_io.c - files of data where things go wrong: every sample cut off at
+ * every byte and with bytes changed, memory that fails, interrupts, disks that
+ * are full.
  *
- * Needs: data/io.h, tests/io/samples. Guarantees: exit status 0 when every check held; the last line counts them.
+ * Needs: data/io.h, tests/io/samples. Guarantees: exit status 0 when every
+ * check held; the last line counts them.
  */
 #include "data/io.h"
 #include "tests/unit/support/check.h"
@@ -47,7 +50,9 @@ static Status load(Ctx *c, const char *path, Value *out) {
 }
 
 static Status save(Ctx *c, const char *path, Value v, bool compress) {
-	Value args[6] = {text(c, path), v, text(c, ""), value_bool(true), text(c, ""), value_bool(compress)}, none;
+	Value args[6] = {text(c, path),    v,           text(c, ""),
+	                 value_bool(true), text(c, ""), value_bool(compress)},
+		  none;
 	Status st = call(c, "_save", 6, args, &none);
 	for (int i = 0; i < 6; i++)
 		if (i != 1) value_unref(args[i]);
@@ -69,7 +74,8 @@ static uint8_t *read_file(const char *path, size_t *n) {
 	return bytes;
 }
 
-/* libhdf5 loses some memory on damaged files; ours is counted by the context. */
+/* libhdf5 loses some memory on damaged files; ours is counted by the context.
+ */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
@@ -83,11 +89,15 @@ static bool sound(Ctx *c, const char *format, const uint8_t *bytes, size_t n, St
 	if (__lsan_disable && *format == 'h') __lsan_disable();
 	*st = data_read_memory(c, format, "cut.file", exact, n, &v);
 	if (__lsan_enable && *format == 'h') __lsan_enable();
-	bool ok = *st == ST_OK ? v.kind != V_UNSET && !diag_total(c) : v.kind == V_UNSET && diag_total(c) && strstr(diag_at(c, 0)->message, "cut.file") == diag_at(c, 0)->message;
+	bool ok = *st == ST_OK
+	              ? v.kind != V_UNSET && !diag_total(c)
+	              : v.kind == V_UNSET && diag_total(c) &&
+	                    strstr(diag_at(c, 0)->message, "cut.file") == diag_at(c, 0)->message;
 	value_unref(v);
 	diag_clear(c);
 	free(exact);
-	return ok && heap_used(c) < held + 70000; /* names and messages stay, in blocks of the context's */
+	/* names and messages stay, in blocks of the context's */
+	return ok && heap_used(c) < held + 70000;
 }
 
 static void test_cut_and_changed(const char *name) {
@@ -107,7 +117,8 @@ static void test_cut_and_changed(const char *name) {
 		accepted += st == ST_OK;
 	}
 	CHECK(bytes && !strange);
-	/* what is left without the last bytes can be whole: trailing blanks, texts of XML behind the last element */
+	/* what is left without the last bytes can be whole: trailing blanks, texts
+	 * of XML behind the last element */
 	if (!lines) CHECK(accepted <= 40);
 	unsigned seed = 12345;
 	for (int k = 0; bytes && k < 300; k++) {
@@ -166,14 +177,17 @@ static int files_there(void) {
 	return n;
 }
 
-/* Saving and loading with each allocation failing in turn: an error, the old file, and nothing beside it. */
+/* Saving and loading with each allocation failing in turn: an error, the old
+ * file, and nothing beside it. */
 static void test_memory(const char *ending) {
 	char path[300];
 	snprintf(path, sizeof path, "%s/memory.%s", folder, ending);
 	Ctx *c = fresh();
 	Value v = sample_record(c, 100), first = sample_record(c, 3), back;
-	const bool table = !strcmp(ending, "csv"), array = !strcmp(ending, "npy") || !strcmp(ending, "vti");
-	Value small = table || array ? ((RecordObject *)first.object)->fields[0].value : first, large = table || array ? ((RecordObject *)v.object)->fields[0].value : v;
+	const bool table = !strcmp(ending, "csv"),
+			   array = !strcmp(ending, "npy") || !strcmp(ending, "vti");
+	Value small = table || array ? ((RecordObject *)first.object)->fields[0].value : first,
+		  large = table || array ? ((RecordObject *)v.object)->fields[0].value : v;
 	CHECK(save(c, path, small, true) == ST_OK);
 	size_t n;
 	uint8_t *old = read_file(path, &n);
@@ -240,7 +254,8 @@ static void test_stopped(const char *ending) {
 	diag_clear(c);
 	Status st = save(c, path, large, false);
 	setrlimit(RLIMIT_FSIZE, &was);
-	CHECK(st == ST_ERROR && diag_total(c) && strstr(diag_at(c, 0)->message, path) && files_there() == there && (!old || same_bytes(path, old, n)));
+	CHECK(st == ST_ERROR && diag_total(c) && strstr(diag_at(c, 0)->message, path) &&
+	      files_there() == there && (!old || same_bytes(path, old, n)));
 	diag_clear(c);
 	CHECK(save(c, path, large, false) == ST_OK);
 	stopped = 0;
@@ -269,29 +284,36 @@ static void test_places(void) {
 	Ctx *c = fresh();
 	snprintf(path, sizeof path, "%s/target.npy", folder);
 	snprintf(other, sizeof other, "%s/link.npy", folder);
-	CHECK(save(c, path, value_f64(1), false) == ST_OK && !chmod(path, 0640) && !symlink(path, other));
+	CHECK(save(c, path, value_f64(1), false) == ST_OK && !chmod(path, 0640) &&
+	      !symlink(path, other));
 	CHECK(save(c, other, value_f64(2), false) == ST_OK);
 	struct stat about;
-	CHECK(!lstat(other, &about) && S_ISLNK(about.st_mode) && !stat(path, &about) && (about.st_mode & 0777) == 0640);
+	CHECK(!lstat(other, &about) && S_ISLNK(about.st_mode) && !stat(path, &about) &&
+	      (about.st_mode & 0777) == 0640);
 	Value v;
 	CHECK(load(c, path, &v) == ST_OK && v.kind == V_SCALAR && v.f == 2);
 	unlink(path);
 	unlink(other);
-	CHECK(save(c, "/nowhere/at/all.npy", value_f64(1), false) == ST_ERROR && strstr(diag_at(c, diag_total(c) - 1)->message, "the folder does not exist"));
+	CHECK(save(c, "/nowhere/at/all.npy", value_f64(1), false) == ST_ERROR &&
+	      strstr(diag_at(c, diag_total(c) - 1)->message, "the folder does not exist"));
 	CHECK(save(c, "/tmp", value_f64(1), false) == ST_ERROR);
 	CHECK(load(c, folder, &v) == ST_ERROR);
 	ctx_free(c);
 	c = ctx_new(NULL); /* granted nothing */
-	CHECK(load(c, path, &v) == ST_DENIED && save(c, path, value_f64(1), false) == ST_DENIED && access(path, F_OK));
+	CHECK(load(c, path, &v) == ST_DENIED && save(c, path, value_f64(1), false) == ST_DENIED &&
+	      access(path, F_OK));
 	ctx_free(c);
 }
 
 /* A series: `times` images of n x n numbers. */
 static Value series(Ctx *c, int64_t times, int64_t n) {
-	Tensor *t = tensor_new(c, DT_F64, 1, &times), *u = tensor_new(c, DT_F64, 3, (int64_t[]){times, n, n});
+	Tensor *t = tensor_new(c, DT_F64, 1, &times),
+		   *u = tensor_new(c, DT_F64, 3, (int64_t[]){times, n, n});
 	for (int64_t i = 0; i < times; i++) ((double *)(void *)t->data)[i] = 0.5 * (double)i;
-	for (int64_t i = 0; i < u->count; i++) ((double *)(void *)u->data)[i] = (double)(i % 1000) + (double)times;
-	Value v[2] = {value_tensor(u), {.kind = V_UNSET}}, point = value_record(c, 1, (Atom[]){atom(c, "u")}, v);
+	for (int64_t i = 0; i < u->count; i++)
+		((double *)(void *)u->data)[i] = (double)(i % 1000) + (double)times;
+	Value v[2] = {value_tensor(u), {.kind = V_UNSET}},
+		  point = value_record(c, 1, (Atom[]){atom(c, "u")}, v);
 	v[0] = value_tensor(t);
 	v[1] = point;
 	Value made = value_record(c, 2, (Atom[]){atom(c, "times"), atom(c, "point")}, v);
@@ -301,7 +323,9 @@ static Value series(Ctx *c, int64_t times, int64_t n) {
 	return made;
 }
 
-/* A set of files appears whole or not at all: with each allocation failing in turn, interrupts, a full disk, and a file among them that cannot be written. */
+/* A set of files appears whole or not at all: with each allocation failing in
+ * turn, interrupts, a full disk, and a file among them that cannot be written.
+ */
 static void test_series(void) {
 	char path[300], piece[300], blocked[300];
 	snprintf(path, sizeof path, "%s/series & one.pvd", folder);
@@ -311,14 +335,18 @@ static void test_series(void) {
 	Value small = series(c, 2, 3), large = series(c, 5, 200), back;
 	CHECK(save(c, path, small, false) == ST_OK && files_there() == 3);
 	CHECK(load(c, path, &back) == ST_OK);
-	Value times = value_field(back, atom(c, "times")), pieces = value_field(back, atom(c, "pieces"));
-	CHECK(times.kind == V_TENSOR && times.tensor->count == 2 && ((double *)(void *)times.tensor->data)[1] == 0.5 && pieces.kind == V_LIST && pieces.object->n == 2);
+	Value times = value_field(back, atom(c, "times")),
+		  pieces = value_field(back, atom(c, "pieces"));
+	CHECK(times.kind == V_TENSOR && times.tensor->count == 2 &&
+	      ((double *)(void *)times.tensor->data)[1] == 0.5 && pieces.kind == V_LIST &&
+	      pieces.object->n == 2);
 	value_unref(back);
 	size_t n, m;
 	uint8_t *old = read_file(path, &n), *first = read_file(piece, &m);
 	const int there = files_there();
 	int failures = 0;
-#define UNTOUCHED() (files_there() == there && same_bytes(path, old, n) && same_bytes(piece, first, m))
+#define UNTOUCHED()                                                                                \
+	(files_there() == there && same_bytes(path, old, n) && same_bytes(piece, first, m))
 	for (uint64_t k = 1; k < 2000; k++) {
 		diag_clear(c);
 		fail_at = k;
@@ -358,7 +386,8 @@ static void test_series(void) {
 	CHECK(st == ST_ERROR && UNTOUCHED());
 	CHECK(!mkdir(blocked, 0700));
 	diag_clear(c);
-	CHECK(save(c, path, large, false) == ST_ERROR && strstr(diag_at(c, 0)->message, "this is a folder") && files_there() == there + 1);
+	CHECK(save(c, path, large, false) == ST_ERROR &&
+	      strstr(diag_at(c, 0)->message, "this is a folder") && files_there() == there + 1);
 	rmdir(blocked);
 	CHECK(UNTOUCHED());
 #undef UNTOUCHED

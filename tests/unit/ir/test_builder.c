@@ -1,6 +1,8 @@
-/* test_builder.c - the builder: folding, sharing, lengths, calls, loops, dead code, rewrite rules.
+/* test_builder.c - the builder: folding, sharing, lengths, calls, loops, dead
+ * code, rewrite rules.
  *
- * Needs: lang/ only. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
+ * Needs: lang/ only. Prints "N passed, N failed"; the exit status is 0 when
+ * nothing failed.
  */
 #include "lang/builder/internal.h"
 #include "tests/unit/support/check_of.h"
@@ -20,31 +22,19 @@ typedef struct T { /* what one test has at hand */
 
 #define CHECK(t, x) CHECK_OF((t)->tally, x)
 
-/* ---- short words ------------------------------------------------------------------------------------------------- */
+/* ---- short words --------------------------------------------------------- */
 
-static TypeId vec(T *t, Dtype d, Dim n) {
-	return type_tensor(t->c, d, 1, &n);
-}
+static TypeId vec(T *t, Dtype d, Dim n) { return type_tensor(t->c, d, 1, &n); }
 
-static TypeId mat(T *t, Dtype d, Dim n, Dim m) {
-	return type_tensor(t->c, d, 2, (Dim[]){n, m});
-}
+static TypeId mat(T *t, Dtype d, Dim n, Dim m) { return type_tensor(t->c, d, 2, (Dim[]){n, m}); }
 
-static TypeId num(T *t, Dtype d) {
-	return type_scalar(t->c, d);
-}
+static TypeId num(T *t, Dtype d) { return type_scalar(t->c, d); }
 
-static Dim len(T *t, int64_t v) {
-	return dim_const(t->c, v);
-}
+static Dim len(T *t, int64_t v) { return dim_const(t->c, v); }
 
-static Dim sym(T *t, const char *name) {
-	return build_fresh_dim(t->b, atom(t->c, name), 0);
-}
+static Dim sym(T *t, const char *name) { return build_fresh_dim(t->b, atom(t->c, name), 0); }
 
-static Ref param(T *t, TypeId type) {
-	return build_param(t->b, type, 0);
-}
+static Ref param(T *t, TypeId type) { return build_param(t->b, type, 0); }
 
 static bool is_f64(T *t, Ref r, double x) {
 	Value v;
@@ -61,9 +51,7 @@ static bool is_op(T *t, Ref r, Op op) {
 	return in && in->op == op;
 }
 
-static Ref arg_of(T *t, Ref r, uint32_t k) {
-	return inst_arg(t->b->fn, ref_inst(t->b->fn, r), k);
-}
+static Ref arg_of(T *t, Ref r, uint32_t k) { return inst_arg(t->b->fn, ref_inst(t->b->fn, r), k); }
 
 static uint32_t count_op(const Fn *f, Op op) {
 	uint32_t n = 0;
@@ -84,11 +72,11 @@ static Ref ints(T *t, uint32_t n, const int64_t *x) {
 
 static bool holds_ints(T *t, Ref r, uint32_t n, const int64_t *x) {
 	const Const *k = ref_constant(t->b->fn, r);
-	return k && k->value.kind == V_TENSOR && k->value.tensor->dtype == DT_I64 && k->value.tensor->count == n &&
-	       !memcmp(k->value.tensor->data, x, n * sizeof *x);
+	return k && k->value.kind == V_TENSOR && k->value.tensor->dtype == DT_I64 &&
+	       k->value.tensor->count == n && !memcmp(k->value.tensor->data, x, n * sizeof *x);
 }
 
-/* ---- constants and folding --------------------------------------------------------------------------------------- */
+/* ---- constants and folding ----------------------------------------------- */
 
 static void test_constants(T *t) {
 	Builder *b = t->b;
@@ -98,7 +86,8 @@ static void test_constants(T *t) {
 	CHECK(t, build_f64(b, 1) != build_scalar(b, DT_F32, 1));
 	CHECK(t, ints(t, 3, (int64_t[]){1, 2, 3}) == ints(t, 3, (int64_t[]){1, 2, 3}));
 	CHECK(t, ints(t, 3, (int64_t[]){1, 2, 3}) != ints(t, 3, (int64_t[]){1, 2, 4}));
-	Value s1 = value_string(t->c, "abc", 3), s2 = value_string(t->c, "abc", 3), s3 = value_string(t->c, "abd", 3);
+	Value s1 = value_string(t->c, "abc", 3), s2 = value_string(t->c, "abc", 3),
+		  s3 = value_string(t->c, "abd", 3);
 	CHECK(t, build_const(b, s1) == build_const(b, s2));
 	CHECK(t, build_const(b, s1) != build_const(b, s3));
 	CHECK(t, ref_type(b->fn, build_const(b, s1)) == type_dyn(t->c));
@@ -115,7 +104,8 @@ static void test_folding(T *t) {
 	CHECK(t, is_f64(t, build2(b, OP_ADD, build_f64(b, 2), build_f64(b, 3)), 5));
 	CHECK(t, is_f64(t, build1(b, OP_EXP, build_f64(b, 1)), exp(1)));
 	Ref nan = build2(b, OP_SUB, build_f64(b, INFINITY), build_f64(b, INFINITY));
-	CHECK(t, is_op(t, nan, OP_SUB)); /* for nan_check to find; made of a NaN, it is a number like any other */
+	/* for nan_check to find; made of a NaN, it is a number like any other */
+	CHECK(t, is_op(t, nan, OP_SUB));
 	nan = build2(b, OP_SUB, build_f64(b, NAN), build_f64(b, 1));
 	CHECK(t, ref_is_const(nan) && isnan(ref_constant(b->fn, nan)->value.f));
 	Ref zero = build1(b, OP_NEG, build_f64(b, 0.0));
@@ -130,8 +120,10 @@ static void test_folding(T *t) {
 	CHECK(t, is_op(t, two, OP_BROADCAST) && is_f64(t, sum, 5) && ref_type(b->fn, sum) == tn);
 	CHECK(t, is_f64(t, build1(b, OP_SQRT, build_full(b, tn, 4)), 2));
 	Ref v = ints(t, 4, (int64_t[]){4, 5, 6, 7});
-	CHECK(t, holds_ints(t, build2(b, OP_MUL, v, build_full(b, ref_type(b->fn, v), 2)), 4, (int64_t[]){8, 10, 12, 14}));
-	CHECK(t, holds_ints(t, build_gather(b, v, ints(t, 2, (int64_t[]){3, 0}), 0, 0), 2, (int64_t[]){7, 4}));
+	CHECK(t, holds_ints(t, build2(b, OP_MUL, v, build_full(b, ref_type(b->fn, v), 2)), 4,
+	                    (int64_t[]){8, 10, 12, 14}));
+	CHECK(t, holds_ints(t, build_gather(b, v, ints(t, 2, (int64_t[]){3, 0}), 0, 0), 2,
+	                    (int64_t[]){7, 4}));
 	CHECK(t, is_i64(t, build_gather(b, v, build_i64(b, 2), 0, 0), 6));
 	CHECK(t, is_op(t, build_gather(b, v, build_i64(b, 9), 0, 0), OP_GATHER));
 	Dim one = len(t, 1), half = len(t, 2);
@@ -141,16 +133,17 @@ static void test_folding(T *t) {
 	CHECK(t, holds_ints(t, build_slice(b, v, &last, &half, &back), 2, (int64_t[]){7, 5}));
 	Ref square = build_reshape(b, v, 2, (Dim[]){half, half});
 	CHECK(t, holds_ints(t, build_transpose(b, square, (int[]){1, 0}), 4, (int64_t[]){4, 6, 5, 7}));
-	CHECK(t, holds_ints(t, build_concat(b, 2, (Ref[]){v, build_slice(b, v, &one, &half, NULL)}, 0), 6,
-	                    (int64_t[]){4, 5, 6, 7, 5, 6}));
-	CHECK(t, holds_ints(t, build_gather(b, square, ints(t, 1, (int64_t[]){1}), 1, 0), 2, (int64_t[]){5, 7}));
+	CHECK(t, holds_ints(t, build_concat(b, 2, (Ref[]){v, build_slice(b, v, &one, &half, NULL)}, 0),
+	                    6, (int64_t[]){4, 5, 6, 7, 5, 6}));
+	CHECK(t, holds_ints(t, build_gather(b, square, ints(t, 1, (int64_t[]){1}), 1, 0), 2,
+	                    (int64_t[]){5, 7}));
 	CHECK(t, is_i64(t, build_extent(b, len(t, 12)), 12));
 	CHECK(t, is_op(t, build_extent(b, n), OP_EXTENT));
 	Ref x = build_select(b, build_bool(b, true), two, sum);
 	CHECK(t, x == two);
 }
 
-/* ---- sharing ----------------------------------------------------------------------------------------------------- */
+/* ---- sharing ------------------------------------------------------------- */
 
 static void test_sharing(T *t) {
 	Builder *b = t->b;
@@ -176,13 +169,14 @@ static void test_sharing(T *t) {
 	CHECK(t, build2(b, OP_ADD, x, y) == sum);
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+/* ---- lengths ------------------------------------------------------------- */
 
 static void test_lengths(T *t) {
 	Builder *b = t->b;
 	Atom what = atom(t->c, "x + y");
 	Dim n = sym(t, "n"), m = sym(t, "m"), k = sym(t, "k");
-	Ref x = param(t, vec(t, DT_F64, n)), y = param(t, vec(t, DT_F64, m)), z = param(t, vec(t, DT_F64, k));
+	Ref x = param(t, vec(t, DT_F64, n)), y = param(t, vec(t, DT_F64, m)),
+		z = param(t, vec(t, DT_F64, k));
 	Ref c = param(t, num(t, DT_BOOL)), i = param(t, num(t, DT_I64));
 	CHECK(t, !build_unify(b, len(t, 2), len(t, 3), what));
 	CHECK(t, !build_unify(b, n, dim_add(t->c, n, len(t, 1)), what));
@@ -211,7 +205,8 @@ static void test_lengths(T *t) {
 	/* Polynomials. */
 	CHECK(t, build_unify(b, k, dim_add(t->c, n, m), what));
 	CHECK(t, build_canon(b, k) == dim_add(t->c, n, m));
-	CHECK(t, build_same_type(b, ref_type(b->fn, build_concat(b, 2, (Ref[]){x, y}, 0)), ref_type(b->fn, z)));
+	CHECK(t, build_same_type(b, ref_type(b->fn, build_concat(b, 2, (Ref[]){x, y}, 0)),
+	                         ref_type(b->fn, z)));
 	Dim nm = dim_mul(t->c, n, m), n2 = dim_mul(t->c, n, n);
 	CHECK(t, build_unify(b, nm, n2, what) && build_same_dim(b, nm, n2));
 	OpenRegion *whole = build_region_begin(b, 0, NULL, NULL);
@@ -222,44 +217,56 @@ static void test_lengths(T *t) {
 	CHECK(t, build_same_dim(b, dim_mul(t->c, q, len(t, 50)), dim_mul(t->c, v, w)));
 	build_region_end(b, whole, 0, NULL);
 	CHECK(t, !build_same_dim(b, dim_mul(t->c, p, q), dim_mul(t->c, v, w)));
-	/* What follows from an equality, in whatever order its sides were met: rows of steps of seven, all but the first. */
+	/* What follows from an equality, in whatever order its sides were met: rows
+	 * of steps of seven, all but the first. */
 	for (int turned = 0; turned < 2; turned++) {
 		whole = build_region_begin(b, 0, NULL, NULL);
-		Dim steps = dim_floordiv(t->c, dim_add(t->c, p, len(t, 6)), 7), seven = dim_mul(t->c, steps, len(t, 7));
+		Dim steps = dim_floordiv(t->c, dim_add(t->c, p, len(t, 6)), 7),
+			seven = dim_mul(t->c, steps, len(t, 7));
 		Dim all = dim_sub(t->c, p, len(t, 1)), rows = dim_sub(t->c, seven, len(t, 7));
 		dims_assume(b, turned ? all : rows, turned ? rows : all);
-		CHECK(t, build_same_dim(b, rows, all) && build_same_dim(b, dim_sub(t->c, seven, len(t, 6)), p));
-		CHECK(t, build_same_dim(b, dim_sub(t->c, q, dim_mul(t->c, seven, len(t, 2))),
-		                        dim_sub(t->c, q, dim_mul(t->c, dim_add(t->c, p, len(t, 6)), len(t, 2)))));
+		CHECK(t, build_same_dim(b, rows, all) &&
+		             build_same_dim(b, dim_sub(t->c, seven, len(t, 6)), p));
+		CHECK(t, build_same_dim(
+					 b, dim_sub(t->c, q, dim_mul(t->c, seven, len(t, 2))),
+					 dim_sub(t->c, q, dim_mul(t->c, dim_add(t->c, p, len(t, 6)), len(t, 2)))));
 		CHECK(t, !build_same_dim(b, steps, p) && !build_same_dim(b, seven, p));
-		CHECK(t, build_canon(b, build_canon(b, seven)) == build_canon(b, seven) && build_canon(b, steps) == steps);
+		CHECK(t, build_canon(b, build_canon(b, seven)) == build_canon(b, seven) &&
+		             build_canon(b, steps) == steps);
 		build_region_end(b, whole, 0, NULL);
 	}
 	whole = build_region_begin(b, 0, NULL, NULL);
 	Dim half = dim_floordiv(t->c, p, 2);
 	dims_assume(b, dim_sub(t->c, p, half), half);
-	CHECK(t, build_same_dim(b, dim_sub(t->c, p, half), half) && build_same_dim(b, dim_mul(t->c, half, len(t, 2)), p));
+	CHECK(t, build_same_dim(b, dim_sub(t->c, p, half), half) &&
+	             build_same_dim(b, dim_mul(t->c, half, len(t, 2)), p));
 	build_region_end(b, whole, 0, NULL);
-	/* Nor that of a value that has been made on the way to the equality; in a branch beside it there may be another. */
+	/* Nor that of a value that has been made on the way to the equality; in a
+	 * branch beside it there may be another. */
 	whole = build_region_begin(b, 0, NULL, NULL);
 	Dim past = dim_sub(t->c, p, len(t, 2)), first = len(t, 2);
 	Ref line = build_iota(b, DT_F64, p);
 	build_slice(b, line, &first, &past, NULL);
-	CHECK(t, !build_unify(b, p, dim_mul(t->c, p, len(t, 2)), what) && !build_unify(b, p, len(t, 1), what) && build_canon(b, p) == p);
+	CHECK(t, !build_unify(b, p, dim_mul(t->c, p, len(t, 2)), what) &&
+	             !build_unify(b, p, len(t, 1), what) && build_canon(b, p) == p);
 	CHECK(t, build_unify(b, p, len(t, 2), what) && build_canon(b, past) == len(t, 0));
 	build_region_end(b, whole, 0, NULL);
 	whole = build_region_begin(b, 0, NULL, NULL);
 	CHECK(t, build_unify(b, p, len(t, 1), what) && build_canon(b, p) == len(t, 1));
 	build_region_end(b, whole, 0, NULL);
-	/* So it is with what a loop made that went round, not with what one may have made. */
+	/* So it is with what a loop made that went round, not with what one may
+	 * have made. */
 	for (int sure = 0; sure < 2; sure++) {
 		whole = build_region_begin(b, 0, NULL, NULL);
 		TypeId loop[2] = {num(t, DT_I64), num(t, DT_F64)};
 		Ref carried[2], start = build_f64(b, 0), end;
 		OpenRegion *body = build_region_begin(b, 2, loop, carried);
-		Ref sum = build_reduce(b, OP_REDUCE_SUM, build_slice(b, build_iota(b, DT_F64, p), &first, &past, NULL), 1, (int[]){0});
+		Ref sum = build_reduce(b, OP_REDUCE_SUM,
+		                       build_slice(b, build_iota(b, DT_F64, p), &first, &past, NULL), 1,
+		                       (int[]){0});
 		sum = build2(b, OP_ADD, sum, carried[1]);
-		build_for(b, sure ? build_i64(b, 3) : i, 1, &start, build_region_end(b, body, 1, &sum), &end);
+		build_for(b, sure ? build_i64(b, 3) : i, 1, &start, build_region_end(b, body, 1, &sum),
+		          &end);
 		CHECK(t, build_unify(b, p, dim_mul(t->c, p, len(t, 2)), what) == !sure);
 		build_region_end(b, whole, 0, NULL);
 	}
@@ -267,9 +274,11 @@ static void test_lengths(T *t) {
 	whole = build_region_begin(b, 0, NULL, NULL);
 	uint32_t guards = count_op(b->fn, OP_GUARD);
 	Dim odd = dim_add(t->c, dim_mul(t->c, p, len(t, 2)), len(t, 1));
-	CHECK(t, !build_unify(b, odd, p, what) && !build_unify(b, p, odd, what) && build_canon(b, p) == p);
+	CHECK(t,
+	      !build_unify(b, odd, p, what) && !build_unify(b, p, odd, what) && build_canon(b, p) == p);
 	CHECK(t, !build_unify(b, dim_mul(t->c, odd, q), dim_sub(t->c, len(t, -3), v), what));
-	CHECK(t, count_op(b->fn, OP_GUARD) == guards && build_unify(b, q, dim_sub(t->c, p, len(t, 5)), what));
+	CHECK(t, count_op(b->fn, OP_GUARD) == guards &&
+	             build_unify(b, q, dim_sub(t->c, p, len(t, 5)), what));
 	CHECK(t, !build_unify(b, q, len(t, -2), what) && !build_unify(b, p, len(t, 3), what));
 	CHECK(t, build_canon(b, q) == dim_sub(t->c, p, len(t, 5)));
 	CHECK(t, build_unify(b, p, len(t, 7), what) && build_canon(b, q) == len(t, 2));
@@ -279,14 +288,18 @@ static void test_lengths(T *t) {
 	CHECK(t, build_dim_of(b, e, 0) == n);
 	Ref twice = build2(b, OP_MUL, build_i64(b, 2), e);
 	CHECK(t, build_dim_of(b, build2(b, OP_ADD, twice, build_i64(b, 1)), 0) ==
-	         dim_add(t->c, dim_mul(t->c, n, len(t, 2)), len(t, 1)));
-	CHECK(t, build_dim_of(b, build2(b, OP_SUB, e, build_i64(b, 2)), 0) == dim_sub(t->c, n, len(t, 2)));
-	CHECK(t, build_dim_of(b, build2(b, OP_FLOORDIV, e, build_i64(b, 2)), 0) == dim_floordiv(t->c, n, 2));
+	             dim_add(t->c, dim_mul(t->c, n, len(t, 2)), len(t, 1)));
+	CHECK(t,
+	      build_dim_of(b, build2(b, OP_SUB, e, build_i64(b, 2)), 0) == dim_sub(t->c, n, len(t, 2)));
+	CHECK(t, build_dim_of(b, build2(b, OP_FLOORDIV, e, build_i64(b, 2)), 0) ==
+	             dim_floordiv(t->c, n, 2));
 	CHECK(t, build_dim_of(b, build_i64(b, 40), 0) == len(t, 40));
 	Dim d = build_dim_of(b, i, atom(t->c, "d"));
 	SymId s;
-	CHECK(t, dim_is_sym(t->c, d, &s) && build_dim_of(b, i, 0) == d && count_op(b->fn, OP_BIND) == 1);
-	CHECK(t, build_dim_of(b, build2(b, OP_ADD, i, build_i64(b, 1)), 0) == dim_add(t->c, d, len(t, 1)));
+	CHECK(t,
+	      dim_is_sym(t->c, d, &s) && build_dim_of(b, i, 0) == d && count_op(b->fn, OP_BIND) == 1);
+	CHECK(t,
+	      build_dim_of(b, build2(b, OP_ADD, i, build_i64(b, 1)), 0) == dim_add(t->c, d, len(t, 1)));
 	/* A bind of what is known is a definition. */
 	Dim known = sym(t, "known");
 	int64_t word = known;
@@ -299,15 +312,17 @@ static void test_lengths(T *t) {
 	fn_unref(f);
 }
 
-/* Equalities that hold for certain lengths, in any order: what is said of a length by them holds for these lengths, too, a number
- * stays what it is, and both sides are one from then on. */
+/* Equalities that hold for certain lengths, in any order: what is said of a
+ * length by them holds for these lengths, too, a number stays what it is, and
+ * both sides are one from then on. */
 static uint64_t next_random(uint64_t *state) {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;
 	return *state >> 33;
 }
 static Dim random_length(T *t, const Dim *syms, uint32_t nsyms, uint64_t *state) {
 	Dim d = len(t, 1 + (int64_t)(next_random(state) % 3));
-	for (uint64_t i = next_random(state) % 4; i > 0; i--) d = dim_mul(t->c, d, syms[next_random(state) % nsyms]);
+	for (uint64_t i = next_random(state) % 4; i > 0; i--)
+		d = dim_mul(t->c, d, syms[next_random(state) % nsyms]);
 	return d;
 }
 static int64_t value_there(T *t, Dim d, const int64_t *lengths, uint32_t n) {
@@ -334,26 +349,29 @@ static void test_equalities(T *t) {
 		for (uint32_t i = 0; i < LENGTHS; i++) all[i] = random_length(t, syms, SYMS, &state);
 		for (uint32_t i = 0; i < LENGTHS; i++) { /* pairs that are equal there */
 			const uint32_t j = (uint32_t)(next_random(&state) % LENGTHS);
-			const int64_t x = value_there(t, all[i], lengths, SYMS), y = value_there(t, all[j], lengths, SYMS);
+			const int64_t x = value_there(t, all[i], lengths, SYMS),
+						  y = value_there(t, all[j], lengths, SYMS);
 			dims_assume(b, all[i], x == y ? all[j] : len(t, x));
 			CHECK(t, build_same_dim(b, all[i], x == y ? all[j] : len(t, x)));
 			if (next_random(&state) % 12 == 0) break;
 		}
 		for (uint32_t i = 0; i < LENGTHS; i++) {
 			const Dim d = build_canon(b, all[i]);
-			CHECK(t, value_there(t, d, lengths, SYMS) == value_there(t, all[i], lengths, SYMS) && build_canon(b, d) == d);
+			CHECK(t, value_there(t, d, lengths, SYMS) == value_there(t, all[i], lengths, SYMS) &&
+			             build_canon(b, d) == d);
 		}
 		for (uint32_t i = 1; i < 100; i++) CHECK(t, build_canon(b, len(t, i)) == len(t, i));
 		build_region_end(b, r, 0, NULL);
 	}
 }
 
-/* ---- branches ---------------------------------------------------------------------------------------------------- */
+/* ---- branches ------------------------------------------------------------ */
 
 static void test_branches(T *t) {
 	Builder *b = t->b;
 	Dim n = sym(t, "n"), m = sym(t, "m");
-	Ref x = param(t, vec(t, DT_F64, n)), y = param(t, vec(t, DT_F64, m)), c = param(t, num(t, DT_BOOL));
+	Ref x = param(t, vec(t, DT_F64, n)), y = param(t, vec(t, DT_F64, m)),
+		c = param(t, num(t, DT_BOOL));
 	/* A known condition leaves the contents of its region. */
 	OpenRegion *r = build_region_begin(b, 0, NULL, NULL);
 	build_unify(b, n, m, atom(t->c, "lengths"));
@@ -398,18 +416,21 @@ static void test_branches(T *t) {
 	fn_unref(f);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------- */
+/* ---- loops --------------------------------------------------------------- */
 
 static void test_loops(T *t) {
 	Builder *b = t->b;
 	Dim n = sym(t, "n");
-	Ref x = param(t, vec(t, DT_F64, n)), count = param(t, num(t, DT_I64)), s = param(t, num(t, DT_F64));
-	/* An array that grows, one that does not, and a value that no turn changes. */
+	Ref x = param(t, vec(t, DT_F64, n)), count = param(t, num(t, DT_I64)),
+		s = param(t, num(t, DT_F64));
+	/* An array that grows, one that does not, and a value that no turn changes.
+	 */
 	Dim k = sym(t, "k");
 	TypeId types[4] = {num(t, DT_I64), vec(t, DT_F64, k), vec(t, DT_F64, n), num(t, DT_F64)};
 	Ref p[4];
 	OpenRegion *r = build_region_begin(b, 4, types, p);
-	Ref after[3] = {build(b, OP_PUSH, 2, (Ref[]){p[1], p[3]}, 0, NULL), build2(b, OP_MUL, p[2], p[2]), p[3]};
+	Ref after[3] = {build(b, OP_PUSH, 2, (Ref[]){p[1], p[3]}, 0, NULL),
+	                build2(b, OP_MUL, p[2], p[2]), p[3]};
 	RegionId body = build_region_end(b, r, 3, after);
 	Ref none = build_zeros(b, vec(t, DT_F64, len(t, 0))), init[3] = {none, x, s}, out[3];
 	build_for(b, count, 3, init, body, out);
@@ -434,7 +455,8 @@ static void test_loops(T *t) {
 	Ref unturned;
 	build_for(b, build_i64(b, 0), 1, &x, body, &unturned);
 	CHECK(t, unturned == x);
-	/* while, with a symbol in each parameter list; and a length that a guard inside makes right. */
+	/* while, with a symbol in each parameter list; and a length that a guard
+	 * inside makes right. */
 	Dim w = sym(t, "w");
 	TypeId tw = vec(t, DT_F64, w);
 	r = build_region_begin(b, 1, &tw, p);
@@ -445,7 +467,8 @@ static void test_loops(T *t) {
 	body = build_region_end(b, r, 1, &doubled);
 	Ref wide;
 	build_while(b, 1, &x, cond, body, &wide);
-	CHECK(t, dim_is_sym(t->c, ref_ty(b->fn, wide)->dims[0], &grown) && ref_ty(b->fn, wide)->dims[0] != n);
+	CHECK(t, dim_is_sym(t->c, ref_ty(b->fn, wide)->dims[0], &grown) &&
+	             ref_ty(b->fn, wide)->dims[0] != n);
 	TypeId fixed[2] = {num(t, DT_I64), vec(t, DT_F64, n)};
 	r = build_region_begin(b, 2, fixed, p);
 	Dim wl = ref_ty(b->fn, wide)->dims[0];
@@ -463,9 +486,10 @@ static void test_loops(T *t) {
 	fn_unref(f);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
-/* (x: f64[n], y: f64[n], z: bool[n - 1]) -> (f64[n + 1], i64[k], i64[k]) with k known to the run only. */
+/* (x: f64[n], y: f64[n], z: bool[n - 1]) -> (f64[n + 1], i64[k], i64[k]) with k
+ * known to the run only. */
 static Fn *make_callee(T *t) {
 	Builder *b = build_begin(t->c, atom(t->c, "callee"), 0, NULL);
 	Dim n = build_fresh_dim(b, atom(t->c, "n"), 0), k = build_fresh_dim(b, atom(t->c, "k"), 0);
@@ -490,7 +514,8 @@ static void test_calls(T *t) {
 	Ref args[3] = {x, y, z}, out[3], again[3];
 	build_call(b, callee, 3, args, out);
 	CHECK(t, count_op(b->fn, OP_GUARD) == 1 && build_same_dim(b, m, l));
-	CHECK(t, ref_type(b->fn, out[0]) == vec(t, DT_F64, dim_add(t->c, build_canon(b, m), len(t, 1))));
+	CHECK(t,
+	      ref_type(b->fn, out[0]) == vec(t, DT_F64, dim_add(t->c, build_canon(b, m), len(t, 1))));
 	SymId s;
 	CHECK(t, dim_is_sym(t->c, ref_ty(b->fn, out[1])->dims[0], &s) && s > 1);
 	CHECK(t, ref_type(b->fn, out[1]) == ref_type(b->fn, out[2]));
@@ -508,7 +533,8 @@ static void test_calls(T *t) {
 	Ref results[2] = {out[0], out[2]};
 	Fn *f = build_end(b, 2, results);
 	t->b = NULL;
-	/* The call of tail stays though nobody uses it: n - 2 may come out negative in it. */
+	/* The call of tail stays though nobody uses it: n - 2 may come out negative
+	 * in it. */
 	CHECK(t, count_op(f, OP_CALL) == 2 && tail->may_fail && tail->refs == 2 && callee->refs == 2);
 	fn_unref(tail);
 	FnId id = callee->id;
@@ -518,12 +544,13 @@ static void test_calls(T *t) {
 	CHECK(t, fn_get(t->c, id) == NULL);
 }
 
-/* ---- dead code --------------------------------------------------------------------------------------------------- */
+/* ---- dead code ----------------------------------------------------------- */
 
 static void test_dead_code(T *t) {
 	Builder *b = t->b;
 	Dim n = sym(t, "n"), k = sym(t, "k"), j = sym(t, "j");
-	Ref x = param(t, vec(t, DT_F64, n)), mask = param(t, vec(t, DT_BOOL, n)), count = param(t, num(t, DT_I64));
+	Ref x = param(t, vec(t, DT_F64, n)), mask = param(t, vec(t, DT_BOOL, n)),
+		count = param(t, num(t, DT_I64));
 	build1(b, OP_EXP, x);
 	build_gather(b, x, count, 0, 0);
 	int64_t word = k;
@@ -542,7 +569,8 @@ static void test_dead_code(T *t) {
 	word = E_USER;
 	build(b, OP_FAIL, 1, &message, attr_intern(t->c, &word, 1), NULL);
 	build_for(b, count, 1, &init, build_region_end(b, r, 1, r1), &out);
-	/* What may fail stays, used or not, but for what a derivative or a transform adds on its own account. */
+	/* What may fail stays, used or not, but for what a derivative or a
+	 * transform adds on its own account. */
 	const bool asked = build_unasked(b, true);
 	build_gather(b, x, build_i64(b, 7), 0, 0);
 	build_unasked(b, asked);
@@ -552,8 +580,10 @@ static void test_dead_code(T *t) {
 	build2(b, OP_ADD, out, unused);
 	Fn *f = build_end(b, 1, &length);
 	t->b = NULL;
-	CHECK(t, !count_op(f, OP_EXP) && count_op(f, OP_GATHER) == 1 && !count_op(f, OP_FLOORDIV) && count_op(f, OP_NONZERO) == 1);
-	CHECK(t, count_op(f, OP_FOR) == 1 && count_op(f, OP_FAIL) == 1 && count_op(f, OP_COS) == 1 && !count_op(f, OP_SIN));
+	CHECK(t, !count_op(f, OP_EXP) && count_op(f, OP_GATHER) == 1 && !count_op(f, OP_FLOORDIV) &&
+	             count_op(f, OP_NONZERO) == 1);
+	CHECK(t, count_op(f, OP_FOR) == 1 && count_op(f, OP_FAIL) == 1 && count_op(f, OP_COS) == 1 &&
+	             !count_op(f, OP_SIN));
 	CHECK(t, f->must_run && f->may_fail && !f->effects);
 	bool found = false;
 	for (uint32_t i = 0; i < f->consts.n; i++)
@@ -568,7 +598,7 @@ static void test_dead_code(T *t) {
 	fn_unref(f);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------- */
 
 static void test_number_rules(T *t) {
 	Builder *b = t->b;
@@ -576,8 +606,10 @@ static void test_number_rules(T *t) {
 		c = param(t, num(t, DT_BOOL));
 	Ref z = param(t, num(t, DT_C128)), h = param(t, num(t, DT_F32));
 	Ref zero = build_f64(b, 0), one = build_f64(b, 1), neg_x = build1(b, OP_NEG, x);
-	CHECK(t, build2(b, OP_ADD, x, zero) == x && build2(b, OP_ADD, zero, x) == x && rule_hits(b, "add_zero") == 2);
-	CHECK(t, build2(b, OP_SUB, x, zero) == x && build2(b, OP_MUL, x, one) == x && build2(b, OP_DIV, x, one) == x);
+	CHECK(t, build2(b, OP_ADD, x, zero) == x && build2(b, OP_ADD, zero, x) == x &&
+	             rule_hits(b, "add_zero") == 2);
+	CHECK(t, build2(b, OP_SUB, x, zero) == x && build2(b, OP_MUL, x, one) == x &&
+	             build2(b, OP_DIV, x, one) == x);
 	CHECK(t, is_op(t, build2(b, OP_MUL, x, zero), OP_MUL));
 	CHECK(t, is_i64(t, build2(b, OP_MUL, i, build_i64(b, 0)), 0));
 	CHECK(t, build2(b, OP_SUB, zero, x) == neg_x && build1(b, OP_NEG, neg_x) == x);
@@ -587,7 +619,8 @@ static void test_number_rules(T *t) {
 	CHECK(t, build2(b, OP_MUL, neg_x, y) == build1(b, OP_NEG, build2(b, OP_MUL, x, y)));
 	CHECK(t, build2(b, OP_DIV, y, neg_x) == build1(b, OP_NEG, build2(b, OP_DIV, y, x)));
 	CHECK(t, build2(b, OP_MUL, neg_x, build_f64(b, 3)) == build2(b, OP_MUL, x, build_f64(b, -3)));
-	CHECK(t, build1(b, OP_NEG, build2(b, OP_MUL, x, build_f64(b, 3))) == build2(b, OP_MUL, x, build_f64(b, -3)));
+	CHECK(t, build1(b, OP_NEG, build2(b, OP_MUL, x, build_f64(b, 3))) ==
+	             build2(b, OP_MUL, x, build_f64(b, -3)));
 	CHECK(t, build2(b, OP_DIV, x, build_f64(b, 4)) == build2(b, OP_MUL, x, build_f64(b, 0.25)));
 	CHECK(t, is_op(t, build2(b, OP_DIV, x, build_f64(b, 3)), OP_DIV));
 	Ref square = build2(b, OP_MUL, x, x);
@@ -602,14 +635,19 @@ static void test_number_rules(T *t) {
 	CHECK(t, i3 == build2(b, OP_ADD, i, build_i64(b, 3)) && is_i64(t, build2(b, OP_SUB, i, i), 0));
 	CHECK(t, build2(b, OP_MUL, build2(b, OP_MUL, i, build_i64(b, 5)), build_i64(b, 2)) ==
 	             build2(b, OP_MUL, i, build_i64(b, 10)));
-	CHECK(t, build2(b, OP_FLOORDIV, i, build_i64(b, 1)) == i && is_i64(t, build2(b, OP_MOD, i, build_i64(b, 1)), 0));
+	CHECK(t, build2(b, OP_FLOORDIV, i, build_i64(b, 1)) == i &&
+	             is_i64(t, build2(b, OP_MOD, i, build_i64(b, 1)), 0));
 	CHECK(t, build2(b, OP_MAX, x, x) == x && build2(b, OP_MAX, c, build_bool(b, false)) == c);
 	CHECK(t, build2(b, OP_MIN, c, build_bool(b, false)) == build_bool(b, false));
-	CHECK(t, build2(b, OP_EQ, i, i) == build_bool(b, true) && is_op(t, build2(b, OP_EQ, x, x), OP_EQ));
-	CHECK(t, build2(b, OP_LT, x, x) == build_bool(b, false) && build2(b, OP_LE, i, i) == build_bool(b, true));
+	CHECK(t,
+	      build2(b, OP_EQ, i, i) == build_bool(b, true) && is_op(t, build2(b, OP_EQ, x, x), OP_EQ));
+	CHECK(t, build2(b, OP_LT, x, x) == build_bool(b, false) &&
+	             build2(b, OP_LE, i, i) == build_bool(b, true));
 	Ref not_c = build2(b, OP_EQ, c, build_bool(b, false));
-	CHECK(t, build2(b, OP_EQ, not_c, build_bool(b, false)) == c && build2(b, OP_EQ, c, build_bool(b, true)) == c);
-	CHECK(t, build_select(b, c, x, x) == x && build_select(b, not_c, x, y) == build_select(b, c, y, x));
+	CHECK(t, build2(b, OP_EQ, not_c, build_bool(b, false)) == c &&
+	             build2(b, OP_EQ, c, build_bool(b, true)) == c);
+	CHECK(t, build_select(b, c, x, x) == x &&
+	             build_select(b, not_c, x, y) == build_select(b, c, y, x));
 	CHECK(t, build_select(b, c, build_bool(b, true), build_bool(b, false)) == c);
 	CHECK(t, build1(b, OP_CONJ, build1(b, OP_CONJ, z)) == z);
 	CHECK(t, build1(b, OP_REAL, build_convert(b, x, DT_C128)) == x);
@@ -617,7 +655,8 @@ static void test_number_rules(T *t) {
 	CHECK(t, build_convert(b, x, DT_F64) == x);
 	CHECK(t, build_convert(b, build_convert(b, c, DT_I64), DT_F64) == build_convert(b, c, DT_F64));
 	CHECK(t, build_convert(b, build_convert(b, h, DT_F64), DT_F32) == h);
-	CHECK(t, is_op(t, arg_of(t, build_convert(b, build_convert(b, x, DT_F32), DT_F64), 0), OP_CONVERT));
+	CHECK(t, is_op(t, arg_of(t, build_convert(b, build_convert(b, x, DT_F32), DT_F64), 0),
+	               OP_CONVERT));
 	CHECK(t, build1(b, OP_ABS, neg_x) == build1(b, OP_ABS, x));
 }
 
@@ -629,7 +668,8 @@ static void test_shape_rules(T *t) {
 	Ref x = param(t, tnm), v = param(t, vec(t, DT_F64, m)), s = param(t, num(t, DT_F64)),
 		u = param(t, vec(t, DT_F64, m));
 	int swap[2] = {1, 0};
-	CHECK(t, build_transpose(b, build_transpose(b, x, swap), swap) == x && build_transpose(b, x, (int[]){0, 1}) == x);
+	CHECK(t, build_transpose(b, build_transpose(b, x, swap), swap) == x &&
+	             build_transpose(b, x, (int[]){0, 1}) == x);
 	CHECK(t, build_reshape(b, build_reshape(b, x, 1, &nm), 2, (Dim[]){n, m}) == x);
 	Ref bs = build_broadcast_scalar(b, s, tnm);
 	CHECK(t, build_transpose(b, bs, swap) == build_broadcast_scalar(b, s, mat(t, DT_F64, m, n)));
@@ -638,52 +678,67 @@ static void test_shape_rules(T *t) {
 		bu = build_broadcast(b, u, 2, (Dim[]){n, m}, (int[]){1});
 	Ref first = build_broadcast(b, v, 2, (Dim[]){m, n}, (int[]){0});
 	CHECK(t, build_transpose(b, bv, swap) == first);
-	CHECK(t, build_broadcast(b, build_broadcast_scalar(b, s, vec(t, DT_F64, m)), 2, (Dim[]){n, m}, (int[]){1}) == bs);
+	CHECK(t, build_broadcast(b, build_broadcast_scalar(b, s, vec(t, DT_F64, m)), 2, (Dim[]){n, m},
+	                         (int[]){1}) == bs);
 	/* Computing before copying. */
-	CHECK(t, build1(b, OP_EXP, bv) == build_broadcast(b, build1(b, OP_EXP, v), 2, (Dim[]){n, m}, (int[]){1}));
-	CHECK(t, build2(b, OP_ADD, bv, bu) == build_broadcast(b, build2(b, OP_ADD, v, u), 2, (Dim[]){n, m}, (int[]){1}));
+	CHECK(t, build1(b, OP_EXP, bv) ==
+	             build_broadcast(b, build1(b, OP_EXP, v), 2, (Dim[]){n, m}, (int[]){1}));
+	CHECK(t, build2(b, OP_ADD, bv, bu) ==
+	             build_broadcast(b, build2(b, OP_ADD, v, u), 2, (Dim[]){n, m}, (int[]){1}));
 	Ref scaled = build2(b, OP_MUL, bv, bs);
 	CHECK(t, is_op(t, scaled, OP_BROADCAST) && is_op(t, arg_of(t, scaled, 0), OP_MUL));
-	CHECK(t, is_op(t, build2(b, OP_ADD, bs, bs), OP_BROADCAST) && is_op(t, build2(b, OP_MUL, x, bs), OP_MUL));
+	CHECK(t, is_op(t, build2(b, OP_ADD, bs, bs), OP_BROADCAST) &&
+	             is_op(t, build2(b, OP_MUL, x, bs), OP_MUL));
 	/* Slices. */
-	Dim two = len(t, 2), less = dim_sub(c, n, two), less4 = dim_sub(c, n, len(t, 4)), start[2] = {two, zero};
+	Dim two = len(t, 2), less = dim_sub(c, n, two), less4 = dim_sub(c, n, len(t, 4)),
+		start[2] = {two, zero};
 	CHECK(t, build_slice(b, x, (Dim[]){zero, zero}, (Dim[]){n, m}, NULL) == x);
 	CHECK(t, build_pad(b, x, (Dim[]){zero, zero}, (Dim[]){n, m}, NULL) == x);
 	Ref tail = build_slice(b, x, start, (Dim[]){less, m}, NULL);
 	CHECK(t, build_slice(b, tail, start, (Dim[]){less4, m}, NULL) ==
-	         build_slice(b, x, (Dim[]){len(t, 4), zero}, (Dim[]){less4, m}, NULL));
-	CHECK(t,
-	      build_slice(b, bs, start, (Dim[]){less, m}, NULL) == build_broadcast_scalar(b, s, mat(t, DT_F64, less, m)));
-	CHECK(t,
-	      build_slice(b, bv, start, (Dim[]){less, m}, NULL) == build_broadcast(b, v, 2, (Dim[]){less, m}, (int[]){1}));
+	             build_slice(b, x, (Dim[]){len(t, 4), zero}, (Dim[]){less4, m}, NULL));
+	CHECK(t, build_slice(b, bs, start, (Dim[]){less, m}, NULL) ==
+	             build_broadcast_scalar(b, s, mat(t, DT_F64, less, m)));
+	CHECK(t, build_slice(b, bv, start, (Dim[]){less, m}, NULL) ==
+	             build_broadcast(b, v, 2, (Dim[]){less, m}, (int[]){1}));
 	Ref joined = build_concat(b, 2, (Ref[]){x, tail}, 0);
 	CHECK(t, build_slice(b, joined, (Dim[]){n, zero}, (Dim[]){less, m}, NULL) == tail);
 	CHECK(t, build_concat(b, 1, &x, 0) == x);
 	CHECK(t, build_concat(b, 2, (Ref[]){x, build_zeros(b, mat(t, DT_F64, zero, m))}, 0) == x);
-	CHECK(t, is_f64(t, build_pad(b, build_zeros(b, tnm), start, (Dim[]){dim_add(c, n, two), m}, NULL), 0));
+	CHECK(t,
+	      is_f64(t, build_pad(b, build_zeros(b, tnm), start, (Dim[]){dim_add(c, n, two), m}, NULL),
+	             0));
 	/* Updates of a box. */
 	Dim one = len(t, 1), six = dim_sub(c, n, len(t, 6)), four[2] = {len(t, 4), zero};
-	Ref own = build_slice(b, x, start, (Dim[]){less4, m}, NULL), part = build1(b, OP_SIN, own), w = build_update(b, x, part, start, NULL);
+	Ref own = build_slice(b, x, start, (Dim[]){less4, m}, NULL), part = build1(b, OP_SIN, own),
+		w = build_update(b, x, part, start, NULL);
 	CHECK(t, is_op(t, w, OP_UPDATE) && build_slice(b, w, start, (Dim[]){less4, m}, NULL) == part);
-	CHECK(t, build_slice(b, w, (Dim[]){zero, zero}, (Dim[]){two, m}, NULL) == build_slice(b, x, (Dim[]){zero, zero}, (Dim[]){two, m}, NULL));
+	CHECK(t, build_slice(b, w, (Dim[]){zero, zero}, (Dim[]){two, m}, NULL) ==
+	             build_slice(b, x, (Dim[]){zero, zero}, (Dim[]){two, m}, NULL));
 	CHECK(t, build_slice(b, w, (Dim[]){dim_sub(c, n, one), zero}, (Dim[]){one, m}, NULL) ==
 	             build_slice(b, x, (Dim[]){dim_sub(c, n, one), zero}, (Dim[]){one, m}, NULL));
-	CHECK(t, build_slice(b, w, four, (Dim[]){six, m}, NULL) == build_slice(b, part, start, (Dim[]){six, m}, NULL));
-	CHECK(t, arg_of(t, build_slice(b, w, start, (Dim[]){less, m}, NULL), 0) == w); /* two rows more than the box */
+	CHECK(t, build_slice(b, w, four, (Dim[]){six, m}, NULL) ==
+	             build_slice(b, part, start, (Dim[]){six, m}, NULL));
+	/* two rows more than the box */
+	CHECK(t, arg_of(t, build_slice(b, w, start, (Dim[]){less, m}, NULL), 0) == w);
 	CHECK(t, rule_hits(b, "slice_update") == 4);
-	CHECK(t, build_update(b, x, own, start, NULL) == x && build_update(b, w, own, start, NULL) == x && build_update(b, x, bs, (Dim[]){zero, zero}, NULL) == bs);
+	CHECK(t, build_update(b, x, own, start, NULL) == x &&
+	             build_update(b, w, own, start, NULL) == x &&
+	             build_update(b, x, bs, (Dim[]){zero, zero}, NULL) == bs);
 	CHECK(t, build_update(b, x, build_zeros(b, mat(t, DT_F64, zero, m)), start, NULL) == x);
-	CHECK(t, arg_of(t, build_update(b, w, build_zeros(b, mat(t, DT_F64, less4, m)), start, NULL), 0) == x);
+	CHECK(t, arg_of(t, build_update(b, w, build_zeros(b, mat(t, DT_F64, less4, m)), start, NULL),
+	                0) == x);
 	CHECK(t, arg_of(t, build_update(b, w, part, four, NULL), 0) == w);
 	/* Reductions. */
 	CHECK(t, build_reduce(b, OP_REDUCE_SUM, x, 0, NULL) == x);
 	Ref total = build_reduce(b, OP_REDUCE_SUM, x, 2, (int[]){1, 0});
-	CHECK(t, build_reduce(b, OP_REDUCE_SUM, build_reduce(b, OP_REDUCE_SUM, x, 1, (int[]){0}), 1, (int[]){0}) == total);
+	CHECK(t, build_reduce(b, OP_REDUCE_SUM, build_reduce(b, OP_REDUCE_SUM, x, 1, (int[]){0}), 1,
+	                      (int[]){0}) == total);
 	Ref times = build_convert(b, build_extent(b, n), DT_F64);
 	CHECK(t, build_reduce(b, OP_REDUCE_SUM, bv, 1, (int[]){0}) ==
-	         build2(b, OP_MUL, v, build_broadcast_scalar(b, times, ref_type(b->fn, v))));
+	             build2(b, OP_MUL, v, build_broadcast_scalar(b, times, ref_type(b->fn, v))));
 	CHECK(t, build_reduce(b, OP_REDUCE_SUM, bv, 2, (int[]){0, 1}) ==
-	         build2(b, OP_MUL, build_reduce(b, OP_REDUCE_SUM, v, 1, (int[]){0}), times));
+	             build2(b, OP_MUL, build_reduce(b, OP_REDUCE_SUM, v, 1, (int[]){0}), times));
 	Ref ones = build_full(b, mat(t, DT_F64, len(t, 3), len(t, 5)), 1);
 	CHECK(t, is_f64(t, build_reduce(b, OP_REDUCE_SUM, ones, 2, (int[]){0, 1}), 15));
 	Ref unit = build_reshape(b, v, 2, (Dim[]){len(t, 1), m});
@@ -692,40 +747,57 @@ static void test_shape_rules(T *t) {
 	Dim fresh = sym(t, "fresh");
 	int64_t word = vec(t, DT_F64, fresh);
 	Ref boxed = build(b, OP_BOX, 2, (Ref[]){build_const(b, (Value){.kind = V_UNSET}), v}, 0, NULL);
-	CHECK(t, build(b, OP_UNBOX, 1, &boxed, attr_intern(c, &word, 1), NULL) == v && build_canon(b, fresh) == m);
+	CHECK(t, build(b, OP_UNBOX, 1, &boxed, attr_intern(c, &word, 1), NULL) == v &&
+	             build_canon(b, fresh) == m);
 }
 
 /* Axes that a broadcast makes are made as late as they can be. */
 static void test_broadcast_rules(T *t) {
 	Builder *b = t->b;
 	Ctx *c = t->c;
-	Dim n = sym(t, "n"), m = sym(t, "m"), k = sym(t, "k"), two = len(t, 2), one = len(t, 1), left[] = {n, two, k}, right[] = {n, m, k};
-	Ref x = param(t, mat(t, DT_F64, n, m)), w = param(t, mat(t, DT_F64, m, k)), a = param(t, vec(t, DT_F64, n)), z = param(t, mat(t, DT_F64, two, k));
-	Ref y = param(t, type_tensor(c, DT_F64, 3, left)), y2 = param(t, type_tensor(c, DT_F64, 3, right));
-	Ref bx = build_broadcast(b, x, 3, (Dim[]){n, two, m}, (int[]){0, 2}), first = build_broadcast(b, x, 3, (Dim[]){two, n, m}, (int[]){1, 2});
+	Dim n = sym(t, "n"), m = sym(t, "m"), k = sym(t, "k"), two = len(t, 2), one = len(t, 1),
+		left[] = {n, two, k}, right[] = {n, m, k};
+	Ref x = param(t, mat(t, DT_F64, n, m)), w = param(t, mat(t, DT_F64, m, k)),
+		a = param(t, vec(t, DT_F64, n)), z = param(t, mat(t, DT_F64, two, k));
+	Ref y = param(t, type_tensor(c, DT_F64, 3, left)),
+		y2 = param(t, type_tensor(c, DT_F64, 3, right));
+	Ref bx = build_broadcast(b, x, 3, (Dim[]){n, two, m}, (int[]){0, 2}),
+		first = build_broadcast(b, x, 3, (Dim[]){two, n, m}, (int[]){1, 2});
 	/* free axes of the first operand, of the second, and beside a batch */
-	Ref xw = build_dot(b, x, w, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL), wx = build_dot(b, w, x, 1, (int[]){0}, (int[]){1}, 0, NULL, NULL);
+	Ref xw = build_dot(b, x, w, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL),
+		wx = build_dot(b, w, x, 1, (int[]){0}, (int[]){1}, 0, NULL, NULL);
 	Ref each = build_dot(b, x, y2, 1, (int[]){1}, (int[]){1}, 1, (int[]){0}, (int[]){0});
-	CHECK(t, build_dot(b, bx, w, 1, (int[]){2}, (int[]){0}, 0, NULL, NULL) == build_broadcast(b, xw, 3, left, (int[]){0, 2}));
-	CHECK(t, build_dot(b, w, bx, 1, (int[]){0}, (int[]){2}, 0, NULL, NULL) == build_broadcast(b, wx, 3, (Dim[]){k, n, two}, (int[]){0, 1}));
-	CHECK(t, build_dot(b, first, y2, 1, (int[]){2}, (int[]){1}, 1, (int[]){1}, (int[]){0}) == build_broadcast(b, each, 3, left, (int[]){0, 2}));
+	CHECK(t, build_dot(b, bx, w, 1, (int[]){2}, (int[]){0}, 0, NULL, NULL) ==
+	             build_broadcast(b, xw, 3, left, (int[]){0, 2}));
+	CHECK(t, build_dot(b, w, bx, 1, (int[]){0}, (int[]){2}, 0, NULL, NULL) ==
+	             build_broadcast(b, wx, 3, (Dim[]){k, n, two}, (int[]){0, 1}));
+	CHECK(t, build_dot(b, first, y2, 1, (int[]){2}, (int[]){1}, 1, (int[]){1}, (int[]){0}) ==
+	             build_broadcast(b, each, 3, left, (int[]){0, 2}));
 	CHECK(t, rule_hits(b, "dot_of_broadcast") == 3);
 	/* contracted ones, while another is left */
 	Ref sum = build_reduce(b, OP_REDUCE_SUM, y, 1, (int[]){1});
-	CHECK(t, build_dot(b, bx, y, 2, (int[]){0, 1}, (int[]){0, 1}, 0, NULL, NULL) == build_dot(b, x, sum, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
-	CHECK(t, build_dot(b, y, first, 2, (int[]){1, 0}, (int[]){0, 1}, 0, NULL, NULL) == build_dot(b, sum, x, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
+	CHECK(t, build_dot(b, bx, y, 2, (int[]){0, 1}, (int[]){0, 1}, 0, NULL, NULL) ==
+	             build_dot(b, x, sum, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
+	CHECK(t, build_dot(b, y, first, 2, (int[]){1, 0}, (int[]){0, 1}, 0, NULL, NULL) ==
+	             build_dot(b, sum, x, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
 	CHECK(t, rule_hits(b, "dot_along_broadcast") == 2);
 	CHECK(t, is_op(t, build_dot(b, bx, z, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL), OP_DOT));
 	/* two broadcasts that have an axis in common; unit axes */
-	Ref ba = build_broadcast(b, a, 3, (Dim[]){n, two, m}, (int[]){0}), spread = build_broadcast(b, a, 2, (Dim[]){n, m}, (int[]){0});
-	CHECK(t, build2(b, OP_MUL, ba, bx) == build_broadcast(b, build2(b, OP_MUL, spread, x), 3, (Dim[]){n, two, m}, (int[]){0, 2}));
-	CHECK(t, build_reshape(b, bx, 4, (Dim[]){n, two, one, m}) == build_broadcast(b, x, 4, (Dim[]){n, two, one, m}, (int[]){0, 3}));
-	Ref column = build_reshape(b, a, 2, (Dim[]){n, one}), bc = build_broadcast(b, column, 3, (Dim[]){n, two, one}, (int[]){0, 2});
-	CHECK(t, build_reshape(b, bc, 2, (Dim[]){n, two}) == build_broadcast(b, a, 2, (Dim[]){n, two}, (int[]){0}));
-	CHECK(t, is_op(t, build_reshape(b, bx, 1, (Dim[]){dim_mul(c, dim_mul(c, n, two), m)}), OP_RESHAPE));
+	Ref ba = build_broadcast(b, a, 3, (Dim[]){n, two, m}, (int[]){0}),
+		spread = build_broadcast(b, a, 2, (Dim[]){n, m}, (int[]){0});
+	CHECK(t, build2(b, OP_MUL, ba, bx) == build_broadcast(b, build2(b, OP_MUL, spread, x), 3,
+	                                                      (Dim[]){n, two, m}, (int[]){0, 2}));
+	CHECK(t, build_reshape(b, bx, 4, (Dim[]){n, two, one, m}) ==
+	             build_broadcast(b, x, 4, (Dim[]){n, two, one, m}, (int[]){0, 3}));
+	Ref column = build_reshape(b, a, 2, (Dim[]){n, one}),
+		bc = build_broadcast(b, column, 3, (Dim[]){n, two, one}, (int[]){0, 2});
+	CHECK(t, build_reshape(b, bc, 2, (Dim[]){n, two}) ==
+	             build_broadcast(b, a, 2, (Dim[]){n, two}, (int[]){0}));
+	CHECK(t, is_op(t, build_reshape(b, bx, 1, (Dim[]){dim_mul(c, dim_mul(c, n, two), m)}),
+	               OP_RESHAPE));
 }
 
-/* ---- contracts, state -------------------------------------------------------------------------------------------- */
+/* ---- contracts, state ---------------------------------------------------- */
 
 typedef struct Breach {
 	T *t;
@@ -736,7 +808,8 @@ static void breach(Ctx *c, void *arg) {
 	Breach *a = arg;
 	Builder *b = build_begin(c, atom(c, "wrong"), 0, NULL);
 	Dim n = build_fresh_dim(b, atom(c, "n"), 0), m = build_fresh_dim(b, atom(c, "m"), 0);
-	Ref x = build_param(b, type_tensor(c, DT_F64, 1, &n), 0), y = build_param(b, type_tensor(c, DT_F64, 1, &m), 0);
+	Ref x = build_param(b, type_tensor(c, DT_F64, 1, &n), 0),
+		y = build_param(b, type_tensor(c, DT_F64, 1, &m), 0);
 	switch (a->which) {
 	case 0: build2(b, OP_ADD, x, y); break;
 	case 1: build2(b, OP_ADD, x, build_f64(b, 1)); break;
@@ -748,7 +821,10 @@ static void breach(Ctx *c, void *arg) {
 	case 7: build(b, OP_CONCAT, 0, NULL, 0, NULL); break;
 	case 8: build1(b, OP_CHOLESKY, x); break;
 	case 9: build_gather(b, x, x, 0, 0); break;
-	case 10: build_region_begin(b, 0, NULL, NULL); build_end(b, 0, NULL); break;
+	case 10:
+		build_region_begin(b, 0, NULL, NULL);
+		build_end(b, 0, NULL);
+		break;
 	default: build_broadcast(b, x, 1, &m, (int[]){0});
 	}
 }
@@ -796,8 +872,10 @@ static void test_negative(T *t) {
 	Ctx *c = t->c;
 	for (int which = 0; which < 5; which++) {
 		Builder *b = build_begin(c, atom(c, "shorter"), 0, NULL);
-		Dim n = build_fresh_dim(b, atom(c, "n"), 0), two = dim_const(c, 2), less = dim_sub(c, n, two);
-		Ref cond = build_param(b, type_scalar(c, DT_BOOL), 0), x = build_param(b, type_tensor(c, DT_F64, 1, &n), 0);
+		Dim n = build_fresh_dim(b, atom(c, "n"), 0), two = dim_const(c, 2),
+			less = dim_sub(c, n, two);
+		Ref cond = build_param(b, type_scalar(c, DT_BOOL), 0),
+			x = build_param(b, type_tensor(c, DT_F64, 1, &n), 0);
 		Ref out[2] = {x, REF_NONE};
 		if (!which) out[0] = build_slice(b, x, &two, &less, NULL);
 		if (which) { /* as a result its length is n - 2 only without the `if` */
@@ -813,21 +891,22 @@ static void test_negative(T *t) {
 		Status st = ctx_protect(c, shorter, &a);
 		build_unwind(c, mark);
 		CHECK(t, st == (which == 3 ? ST_OK : ST_ERROR));
-		if (which != 3) CHECK(t, diag_total(c) == before + 1 && diag_at(c, before)->code == E_SHAPE &&
-		                         !strcmp(diag_at(c, before)->message, "a length cannot be negative: -1"));
+		if (which != 3)
+			CHECK(t, diag_total(c) == before + 1 && diag_at(c, before)->code == E_SHAPE &&
+			             !strcmp(diag_at(c, before)->message, "a length cannot be negative: -1"));
 		diag_truncate(c, before);
 		fn_unref(a.f);
 	}
 }
 
-static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                        Value *results) {
+static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args,
+                        uint32_t nresults, Value *results) {
 	(void)c, (void)call, (void)nargs, (void)args, (void)nresults, (void)results;
 	return ST_ERROR;
 }
 
-static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                           uint32_t cap) {
+static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs,
+                           TypeId *out, uint32_t cap) {
 	(void)call, (void)nargs, (void)cap;
 	out[0] = ref_type(build_fn(b), args[0]);
 	return 1;
@@ -836,8 +915,8 @@ static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, ui
 static void test_state(T *t) {
 	Ctx *c = t->c;
 	int64_t words[3] = {2, 7, 9};
-	CHECK(t,
-	      attr_intern(c, words, 3) == attr_intern(c, words, 3) && attr_intern(c, words, 2) != attr_intern(c, words, 3));
+	CHECK(t, attr_intern(c, words, 3) == attr_intern(c, words, 3) &&
+	             attr_intern(c, words, 2) != attr_intern(c, words, 3));
 	CHECK(t, !attr_intern(c, NULL, 0));
 	Words w = {.n = 0};
 	words_ints(&w, 2, (int[]){3, 4});
@@ -848,7 +927,8 @@ static void test_state(T *t) {
 	uint32_t n;
 	CHECK(t, attr_field(c, OP_DOT, a, 1, &n)[1] == 6 && n == 2);
 	CHECK(t, attr_int(c, OP_DOT, a, 2) == 7 && attr_field(c, OP_DOT, a, 3, &n) && n == 0);
-	CHECK(t, !strcmp(chain_text(c, chain_push(c, chain_push(c, 0, "jvp"), "transpose")), "jvp transpose"));
+	CHECK(t, !strcmp(chain_text(c, chain_push(c, chain_push(c, 0, "jvp"), "transpose")),
+	                 "jvp transpose"));
 	CHECK(t, prim_from_name("tanh") == OP_TANH && prim_from_name("nothing") == OP_NONE);
 	CHECK(t, prims[OP_ADD].traits == (TRAIT_COMMUTES | TRAIT_ASSOCIATES) &&
 	             prims[OP_SQRT].kinds == (KIND_R | KIND_C));
@@ -856,7 +936,8 @@ static void test_state(T *t) {
 	HostDef def = {.name = "probe", .types = host_types, .eval = host_eval};
 	HostId id = host_call_intern(c, &def, 1, &callee, 1, words);
 	CHECK(t, host_call_intern(c, &def, 1, &callee, 1, words) == id && callee->refs == 2);
-	CHECK(t, host_call_intern(c, &def, 1, &callee, 2, words) != id && host_call(c, id)->noptions == 1);
+	CHECK(t,
+	      host_call_intern(c, &def, 1, &callee, 2, words) != id && host_call(c, id)->noptions == 1);
 	Ref x = param(t, num(t, DT_F64)), out;
 	CHECK(t, build_host(t->b, id, 1, &x, &out, 1) == 1 && is_op(t, out, OP_HOST));
 	Ref twice;
@@ -889,7 +970,7 @@ static void test_verbatim(T *t) {
 	fn_unref(f);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 typedef struct Job {
 	void (*test)(T *t);
@@ -915,7 +996,8 @@ static void run(void (*test)(T *t), Tally *tally) {
 	if (s != ST_OK || diag_total(c)) {
 		tally->failed++;
 		printf("a test ended with status %d\n", (int)s);
-		for (uint32_t i = 0; i < diag_total(c); i++) diag_render(c, diag_at(c, i), false, print_text, NULL);
+		for (uint32_t i = 0; i < diag_total(c); i++)
+			diag_render(c, diag_at(c, i), false, print_text, NULL);
 	}
 	ctx_free(c);
 }
@@ -927,7 +1009,8 @@ static void *counted(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	return NULL;
 }
 
-/* Every allocation fails once: nothing may leak, and the only answer is ST_NOMEM. */
+/* Every allocation fails once: nothing may leak, and the only answer is
+ * ST_NOMEM. */
 static void starve(void (*test)(T *t), Tally *tally) {
 	Tally ignored = {0};
 	for (uint64_t n = 1; n < 4000; n++) {
@@ -944,16 +1027,19 @@ static void starve(void (*test)(T *t), Tally *tally) {
 		if (good) tally->passed++;
 		else tally->failed++;
 		if (!good)
-			printf("allocation %llu: status %d, %lld bytes left\n", (unsigned long long)n, (int)s, (long long)used);
+			printf("allocation %llu: status %d, %lld bytes left\n", (unsigned long long)n, (int)s,
+			       (long long)used);
 		if (!reached || !good) break;
 	}
 }
 
 int main(void) {
 	Tally tally = {0};
-	void (*const tests[])(T *t) = {test_constants, test_folding, test_sharing, test_lengths, test_equalities, test_branches, test_loops,
-	                               test_calls, test_dead_code, test_number_rules, test_shape_rules, test_broadcast_rules, test_contracts,
-	                               test_negative, test_state, test_verbatim};
+	void (*const tests[])(T * t) = {
+		test_constants,  test_folding,      test_sharing,     test_lengths,
+		test_equalities, test_branches,     test_loops,       test_calls,
+		test_dead_code,  test_number_rules, test_shape_rules, test_broadcast_rules,
+		test_contracts,  test_negative,     test_state,       test_verbatim};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) run(tests[i], &tally);
 	starve(test_folding, &tally);
 	starve(test_loops, &tally);

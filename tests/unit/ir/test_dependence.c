@@ -1,14 +1,15 @@
 /* test_dependence.c - what results depend on, and how, decided by dataflow.
  *
- * Needs: lang/ only. Guarantees: prints each failure with its line, then "N passed, N failed"; the
- * exit status says whether all passed.
+ * Needs: lang/ only. Guarantees: prints each failure with its line, then "N
+ * passed, N failed"; the exit status says whether all passed.
  */
 #include "lang/passes/dependence.h"
 #include "tests/unit/support/check.h"
 #include <stdlib.h>
 
-/* The function of a text; what it depends on as text, one letter an argument and its factors:
- * "a(b)" where it depends on a with a slope that b may change. */
+/* The function of a text; what it depends on as text, one letter an argument
+ * and its factors: "a(b)" where it depends on a with a slope that b may change.
+ */
 static void shows(int line, const char *text, const char *want) {
 	Ctx *c = ctx_new(NULL);
 	Fn *f = fn_read(c, source_add(c, "test.ir", text, strlen(text)));
@@ -45,27 +46,32 @@ static void test_arithmetic(void) {
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = add %0, %1\n"
 	      "  return %2\n"
-	      "}", "a() b()");
+	      "}",
+	      "a() b()");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = mul %0, %1\n"
 	      "  return %2\n"
-	      "}", "a(b) b(a)");
+	      "}",
+	      "a(b) b(a)");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = div %0, %1\n"
 	      "  return %2\n"
-	      "}", "a(b) b(ab)");
+	      "}",
+	      "a(b) b(ab)");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = sin %0\n"
 	      "  %3: f64 = add %2, %1\n"
 	      "  return %3\n"
-	      "}", "a(a) b()");
+	      "}",
+	      "a(a) b()");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = sin %0\n  return %1\n}", "b()");
 	/* a whole number made of a number jumps */
 	SHOWS("fn @f(%0 a: f64) -> (f64) {\n"
 	      "  %1: i64 = convert %0 {to: i64}\n"
 	      "  %2: f64 = convert %1 {to: f64}\n"
 	      "  return %2\n"
-	      "}", "a(a)");
+	      "}",
+	      "a(a)");
 }
 
 static void test_choices(void) {
@@ -73,7 +79,8 @@ static void test_choices(void) {
 	      "  %2: bool = lt %0, 5.0\n"
 	      "  %3: f64 = select %2, %1, 0.0\n"
 	      "  return %3\n"
-	      "}", "a(ab) b(a)");
+	      "}",
+	      "a(ab) b(a)");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64, %2 c: f64) -> (f64) {\n"
 	      "  %3: bool = lt %0, 5.0\n"
 	      "  %4: f64 = if %3 {\n"
@@ -87,7 +94,8 @@ static void test_choices(void) {
 }
 
 static void test_loops(void) {
-	/* a number is carried round and multiplied: after some turns it is a product of all */
+	/* a number is carried round and multiplied: after some turns it is a
+	 * product of all */
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64 = for 3, %0 {\n"
 	      "    (%3: i64, %4: f64):\n"
@@ -95,8 +103,10 @@ static void test_loops(void) {
 	      "    yield %5\n"
 	      "  }\n"
 	      "  return %2\n"
-	      "}", "a(b) b(ab)");
-	/* two numbers change places: what one depends on reaches the other in a later turn */
+	      "}",
+	      "a(b) b(ab)");
+	/* two numbers change places: what one depends on reaches the other in a
+	 * later turn */
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
 	      "  %2: f64, %3: f64 = for 3, %0, 0.0 {\n"
 	      "    (%4: i64, %5: f64, %6: f64):\n"

@@ -1,7 +1,8 @@
-/* test_ir.c - scalar semantics, the text form, the verifier, copying and inlining.
+/* test_ir.c - scalar semantics, the text form, the verifier, copying and
+ * inlining.
  *
- * Needs: lang/ only. Guarantees: prints each failure with its line, then "N passed, N failed"; the exit status says
- * whether all passed.
+ * Needs: lang/ only. Guarantees: prints each failure with its line, then "N
+ * passed, N failed"; the exit status says whether all passed.
  */
 #include "lang/builder/internal.h"
 #include "lang/ir/scalar_expr.h"
@@ -42,9 +43,7 @@ static char *print_fn(const Fn *f) {
 static Fn *read_bytes(Ctx *c, const char *text, size_t n) {
 	return fn_read(c, source_add(c, "test.ir", text, n));
 }
-static Fn *read_fn(Ctx *c, const char *text) {
-	return read_bytes(c, text, strlen(text));
-}
+static Fn *read_fn(Ctx *c, const char *text) { return read_bytes(c, text, strlen(text)); }
 
 static void show_diags(Ctx *c) {
 	for (uint32_t i = 0; i < diag_total(c); i++)
@@ -52,7 +51,7 @@ static void show_diags(Ctx *c) {
 	diag_clear(c);
 }
 
-/* ---- scalars --------------------------------------------------------------------------------------------------- */
+/* ---- scalars ------------------------------------------------------------- */
 
 typedef struct RealRow {
 	Op op;
@@ -149,9 +148,13 @@ static void test_real_rows(Test *t) {
 		const RealRow *r = &real_rows[i];
 		double out = 0;
 		float x = (float)r->x, y = (float)r->y, out32 = 0;
-		bool good = scalar_apply(r->op, DT_F64, &r->x, &r->y, &out) == ST_OK && same_real(out, r->want) &&
-		            scalar_apply(r->op, DT_F32, &x, &y, &out32) == ST_OK && same_real((double)out32, r->want);
-		if (!good) printf("  row %zu: %s(%g, %g) = %g, %g\n", i, prims[r->op].name, r->x, r->y, out, (double)out32);
+		bool good = scalar_apply(r->op, DT_F64, &r->x, &r->y, &out) == ST_OK &&
+		            same_real(out, r->want) &&
+		            scalar_apply(r->op, DT_F32, &x, &y, &out32) == ST_OK &&
+		            same_real((double)out32, r->want);
+		if (!good)
+			printf("  row %zu: %s(%g, %g) = %g, %g\n", i, prims[r->op].name, r->x, r->y, out,
+			       (double)out32);
 		CHECK(t, good);
 	}
 	/* f32 is computed in float: double would round this otherwise. */
@@ -168,19 +171,26 @@ typedef struct IntRow {
 } IntRow;
 
 static const IntRow int_rows[] = {
-	{OP_NEG, 5, 0, false, -5},       {OP_ABS, -5, 0, false, 5},       {OP_SIGN, -9, 0, false, -1},
-	{OP_SIGN, 0, 0, false, 0},       {OP_ADD, 2, 3, false, 5},        {OP_SUB, 2, 3, false, -1},
-	{OP_MUL, -4, 3, false, -12},     {OP_POW, 3, 4, false, 81},       {OP_POW, -2, 3, false, -8},
-	{OP_POW, 0, 0, false, 1},        {OP_POW, 5, 1, false, 5},        {OP_POW, 2, -1, true, 0},
-	{OP_POW, 1, -1, true, 0},        {OP_POW, 0, -1, true, 0},        {OP_MAX, -1, 1, false, 1},
-	{OP_MIN, -1, 1, false, -1},      {OP_MOD, 7, 3, false, 1},        {OP_MOD, -7, 3, false, 2},
-	{OP_MOD, 7, -3, false, -2},      {OP_MOD, -7, -3, false, -1},     {OP_MOD, 6, -3, false, 0},
-	{OP_MOD, 5, 0, true, 0},         {OP_MOD, 5, -1, false, 0},       {OP_FLOORDIV, 7, 3, false, 2},
-	{OP_FLOORDIV, -7, 3, false, -3}, {OP_FLOORDIV, 7, -3, false, -3}, {OP_FLOORDIV, -7, -3, false, 2},
-	{OP_FLOORDIV, -6, 3, false, -2}, {OP_FLOORDIV, 1, 0, true, 0},    {OP_FLOORDIV, 5, -1, false, -5},
-	{OP_BITAND, 12, 10, false, 8},   {OP_BITAND, -1, 7, false, 7},    {OP_BITXOR, 12, 10, false, 6},
-	{OP_BITXOR, -1, 7, false, -8},   {OP_SHIFT, 3, 2, false, 12},     {OP_SHIFT, 12, -2, false, 3},
-	{OP_SHIFT, 5, 0, false, 5},      {OP_SHIFT, 5, 64, false, 0},     {OP_SHIFT, 5, -70, false, 0},
+	{OP_NEG, 5, 0, false, -5},       {OP_ABS, -5, 0, false, 5},
+	{OP_SIGN, -9, 0, false, -1},     {OP_SIGN, 0, 0, false, 0},
+	{OP_ADD, 2, 3, false, 5},        {OP_SUB, 2, 3, false, -1},
+	{OP_MUL, -4, 3, false, -12},     {OP_POW, 3, 4, false, 81},
+	{OP_POW, -2, 3, false, -8},      {OP_POW, 0, 0, false, 1},
+	{OP_POW, 5, 1, false, 5},        {OP_POW, 2, -1, true, 0},
+	{OP_POW, 1, -1, true, 0},        {OP_POW, 0, -1, true, 0},
+	{OP_MAX, -1, 1, false, 1},       {OP_MIN, -1, 1, false, -1},
+	{OP_MOD, 7, 3, false, 1},        {OP_MOD, -7, 3, false, 2},
+	{OP_MOD, 7, -3, false, -2},      {OP_MOD, -7, -3, false, -1},
+	{OP_MOD, 6, -3, false, 0},       {OP_MOD, 5, 0, true, 0},
+	{OP_MOD, 5, -1, false, 0},       {OP_FLOORDIV, 7, 3, false, 2},
+	{OP_FLOORDIV, -7, 3, false, -3}, {OP_FLOORDIV, 7, -3, false, -3},
+	{OP_FLOORDIV, -7, -3, false, 2}, {OP_FLOORDIV, -6, 3, false, -2},
+	{OP_FLOORDIV, 1, 0, true, 0},    {OP_FLOORDIV, 5, -1, false, -5},
+	{OP_BITAND, 12, 10, false, 8},   {OP_BITAND, -1, 7, false, 7},
+	{OP_BITXOR, 12, 10, false, 6},   {OP_BITXOR, -1, 7, false, -8},
+	{OP_SHIFT, 3, 2, false, 12},     {OP_SHIFT, 12, -2, false, 3},
+	{OP_SHIFT, 5, 0, false, 5},      {OP_SHIFT, 5, 64, false, 0},
+	{OP_SHIFT, 5, -70, false, 0},
 };
 
 static const IntRow wrap_rows[] = {
@@ -199,8 +209,10 @@ static void test_int_rows(Test *t) {
 		int64_t out = 0;
 		int32_t x = (int32_t)r->x, y = (int32_t)r->y, out32 = 0;
 		Status want = r->fails ? ST_ERROR : ST_OK;
-		bool good = scalar_apply(r->op, DT_I64, &r->x, &r->y, &out) == want && (r->fails || out == r->want) &&
-		            scalar_apply(r->op, DT_I32, &x, &y, &out32) == want && (r->fails || out32 == r->want);
+		bool good = scalar_apply(r->op, DT_I64, &r->x, &r->y, &out) == want &&
+		            (r->fails || out == r->want) &&
+		            scalar_apply(r->op, DT_I32, &x, &y, &out32) == want &&
+		            (r->fails || out32 == r->want);
 		if (!good) printf("  row %zu: %s = %" PRId64 ", %d\n", i, prims[r->op].name, out, out32);
 		CHECK(t, good);
 	}
@@ -239,12 +251,13 @@ static void test_bools_and_comparisons(Test *t) {
 	CHECK(t, scalar_apply(OP_EQ, DT_C128, &z, &z, &out) == ST_OK && out);
 	CHECK(t, scalar_apply(OP_LT, DT_C128, &z, &z, &out) == ST_INTERNAL);
 	CHECK(t, scalar_apply(OP_ABS, DT_C128, &z, NULL, &zz) == ST_INTERNAL);
-	CHECK(t, scalar_apply(OP_POW, DT_C128, &z, &two, &zz) == ST_OK && creal(zz) == -1 && cimag(zz) == 0);
+	CHECK(t, scalar_apply(OP_POW, DT_C128, &z, &two, &zz) == ST_OK && creal(zz) == -1 &&
+	             cimag(zz) == 0);
 	CHECK(t, scalar_apply(OP_IMAG, DT_C128, &z, NULL, &part) == ST_OK && part == 1);
 	CHECK(t, scalar_apply(OP_CONJ, DT_C128, &z, NULL, &zz) == ST_OK && cimag(zz) == -1);
 	zz = -1;
-	CHECK(t, scalar_apply(OP_SQRT, DT_C128, &zz, NULL, &zz) == ST_OK && fabs(cimag(zz) - 1) < 1e-15 &&
-	             fabs(creal(zz)) < 1e-15);
+	CHECK(t, scalar_apply(OP_SQRT, DT_C128, &zz, NULL, &zz) == ST_OK &&
+	             fabs(cimag(zz) - 1) < 1e-15 && fabs(creal(zz)) < 1e-15);
 	double _Complex nil = 0, half = 0.5;
 	CHECK(t, scalar_apply(OP_POW, DT_C128, &nil, &nil, &zz) == ST_OK && zz == 1);
 	CHECK(t, scalar_apply(OP_POW, DT_C128, &nil, &half, &zz) == ST_OK && zz == 0);
@@ -286,7 +299,8 @@ static void test_convert(Test *t) {
 	CHECK(t, to_int(2.9, DT_I64) == 2 && to_int(-2.9, DT_I64) == -2 && to_int(NAN, DT_I64) == 0);
 	CHECK(t, to_int(1e300, DT_I64) == INT64_MAX && to_int(-1e300, DT_I64) == INT64_MIN);
 	CHECK(t, to_int(9223372036854774784.0, DT_I64) == INT64_C(9223372036854774784));
-	CHECK(t, to_int(2147483647.5, DT_I32) == INT32_MAX && to_int(2147483648.0, DT_I32) == INT32_MAX);
+	CHECK(t,
+	      to_int(2147483647.5, DT_I32) == INT32_MAX && to_int(2147483648.0, DT_I32) == INT32_MAX);
 	CHECK(t, to_int(-2147483648.5, DT_I32) == INT32_MIN && to_int(INFINITY, DT_I32) == INT32_MAX);
 	int64_t big = INT64_C(0x1ffffffff), tie = INT64_C(0x4000004000000001);
 	int32_t i32;
@@ -321,44 +335,56 @@ static void test_convert(Test *t) {
 		}
 }
 
-/* ---- the text form --------------------------------------------------------------------------------------------- */
+/* ---- the text form ------------------------------------------------------- */
 
 /* Texts as the writer writes them. */
 static const char *const texts[] = {
 	"fn @empty() -> () {\n  return\n}\n",
 	"fn @kept(%0: f64) -> (f64) @1:2:9 snapshots(20, 0) {\n  return %0\n}\n",
 	"fn @kept(%0: f64, %1: i64) -> (f64) snapshots(0, 64000000) by_lane(1) {\n  return %0\n}\n",
-	"fn @names[n, n.1, _.2, _.3 = \"_\", floor.4, _.5 = \"a b\"](%0 x: f64[n, n.1], %1 \"odd name\": i32[_.2, "
+	"fn @names[n, n.1, _.2, _.3 = \"_\", floor.4, _.5 = \"a b\"](%0 x: f64[n, n.1], %1 \"odd "
+	"name\": i32[_.2, "
 	"_.3, floor.4, _.5]) -> (f64[n, n.1]) {\n  return %0\n}\n",
-	"fn @dims[n, m](%0: f64[n + 1, n*m, 2*n - 2, floor(n/2), n^2 + m - 3]) -> (f64[n + 1, n*m, 2*n - 2, "
+	"fn @dims[n, m](%0: f64[n + 1, n*m, 2*n - 2, floor(n/2), n^2 + m - 3]) -> (f64[n + 1, n*m, 2*n "
+	"- 2, "
 	"floor(n/2), n^2 + m - 3]) {\n  return %0\n}\n",
 	"fn @constants() -> (f64, f64, f64, f64, f64, f64, f64, f64) {\n"
 	"  return 1.5, -0.0, inf, -inf, nan, nan(0xfff8000000000000), 0.1, 1e+300\n}\n",
 	"fn @more() -> (i64, i32, f32, f32, bool, bool, c64, c128, i64, f32, f32) {\n"
-	"  return -3, 7:i32, 0.1:f32, nan(0x7f800001):f32, true, false, complex(1.0, -0.0):c64, complex(nan, 2.5), "
+	"  return -3, 7:i32, 0.1:f32, nan(0x7f800001):f32, true, false, complex(1.0, -0.0):c64, "
+	"complex(nan, 2.5), "
 	"-9223372036854775808, -inf:f32, 1.17549e-38:f32\n}\n",
 	"fn @tensors() -> (f64[2, 2], bool[3], i64[0], i32[1], f32[2], c128[1], c64[1]) {\n"
-	"  return f64[2, 2]{1.0, 2.0, 3.0, -0.0}, bool[3]{true, false, true}, i64[0]{}, i32[1]{-1}, f32[2]{0.1, "
+	"  return f64[2, 2]{1.0, 2.0, 3.0, -0.0}, bool[3]{true, false, true}, i64[0]{}, i32[1]{-1}, "
+	"f32[2]{0.1, "
 	"nan(0x7fc00001)}, c128[1]{complex(0.0, 1.0)}, c64[1]{complex(0.5, 0.25)}\n}\n",
 	"fn @dyn() -> (dyn, dyn, dyn, dyn, dyn, dyn, dyn, dyn) {\n"
-	"  return dyn \"a \\\"quoted\\\" \\\\ line\\n\\x01 naïve\", dyn none, dyn (1, 2.5, (true)), dyn [], "
+	"  return dyn \"a \\\"quoted\\\" \\\\ line\\n\\x01 naïve\", dyn none, dyn (1, 2.5, (true)), "
+	"dyn [], "
 	"dyn {a: 1, \"b c\": [_, none]}, dyn range(0, 10, -2), dyn _, dyn token\n}\n",
-	"fn @spans[n @1:0:3](%0: f64[n]) -> (f64[n]) @1:2:9 {\n  %1 y: f64[n] = neg %0 !jvp !transpose @1:4:5\n"
+	"fn @spans[n @1:0:3](%0: f64[n]) -> (f64[n]) @1:2:9 {\n  %1 y: f64[n] = neg %0 !jvp !transpose "
+	"@1:4:5\n"
 	"  %2: f64[n] = sin %1 @1:4:6\n  %3: f64[n] = cos %2 !batch\n  return %3\n}\n",
-	"fn @select[n](%0: bool[n], %1: f64[n]) -> (f64[n], f32[n], f64[n]) {\n  %2: f64[n] = select %0, %1, %1\n"
-	"  %3: f32[n] = convert %2 {to: f32}\n  %4: f64[n] = stop_gradient %2\n  return %2, %3, %4\n}\n",
+	"fn @select[n](%0: bool[n], %1: f64[n]) -> (f64[n], f32[n], f64[n]) {\n  %2: f64[n] = select "
+	"%0, %1, %1\n"
+	"  %3: f32[n] = convert %2 {to: f32}\n  %4: f64[n] = stop_gradient %2\n  return %2, %3, "
+	"%4\n}\n",
 	"fn @shapes[n, m](%0: f64[n, m], %1: f64) -> (f64[m, n, 2]) {\n"
 	"  %2: f64[n, m, 2] = broadcast %0 {shape: [n, m, 2], axes: [0, 1]}\n"
-	"  %3: f64 = broadcast %1 {shape: [], axes: []}\n  %4: f64[n*m, 2] = reshape %2 {shape: [n*m, 2]}\n"
+	"  %3: f64 = broadcast %1 {shape: [], axes: []}\n  %4: f64[n*m, 2] = reshape %2 {shape: [n*m, "
+	"2]}\n"
 	"  %5: f64[m, n, 2] = transpose %2 {perm: [1, 0, 2]}\n"
 	"  %6: f64[n - 2, m] = slice %0 {start: [1, 0], length: [n - 2, m], stride: [1, 1]}\n"
 	"  %7: f64[n, m] = pad %6 {low: [1, 0], length: [n, m], stride: [1, 1]}\n"
-	"  %8: f64[2*n, m] = concat %0, %7 {axis: 0}\n  %9: f64[n, m] = update %0, %6 {start: [n - 1, 0], stride: [-1, 1]}\n"
+	"  %8: f64[2*n, m] = concat %0, %7 {axis: 0}\n  %9: f64[n, m] = update %0, %6 {start: [n - 1, "
+	"0], stride: [-1, 1]}\n"
 	"  return %5\n}\n",
-	"fn @indexing[n, k](%0: f64[n, 3], %1: i64[k], %2: f64[k, 3], %3: f64[3]) -> (f64[n, 3], f64[n + 1, 3]) {\n"
+	"fn @indexing[n, k](%0: f64[n, 3], %1: i64[k], %2: f64[k, 3], %3: f64[3]) -> (f64[n, 3], f64[n "
+	"+ 1, 3]) {\n"
 	"  %4: f64[k, 3] = gather %0, %1 {axis: 0, batch: 0}\n"
 	"  %5: f64[n, 3] = scatter_add %0, %1, %4 {axis: 0, batch: 0}\n"
-	"  %6: f64[n, 3] = scatter_set %5, %1, %2 {axis: 0, batch: 0}\n  %7: f64[n + 1, 3] = push %0, %3\n"
+	"  %6: f64[n, 3] = scatter_set %5, %1, %2 {axis: 0, batch: 0}\n  %7: f64[n + 1, 3] = push %0, "
+	"%3\n"
 	"  return %6, %7\n}\n",
 	"fn @reductions[n, m](%0: f64[n, m], %1: f64[m, 3]) -> (f64[n, 3]) {\n"
 	"  %2: f64[m] = reduce_sum %0 {axes: [0]}\n  %3: f64 = reduce_prod %0 {axes: [0, 1]}\n"
@@ -367,12 +393,15 @@ static const char *const texts[] = {
 	"  %8: f64[n, m] = cumprod %0 {axis: 0, reverse: 1}\n"
 	"  %9: f64[n, 3] = dot %0, %1 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
 	"  %10: i64[n, m] = argsort %0 {axis: 0, descending: 1}\n  return %9\n}\n",
-	"fn @makers[n, k](%0: bool[n], %1: i64[2], %2: c128[n]) -> (i64[k], i64[3, n], i64[2], f64[n], c128[n]) {\n"
+	"fn @makers[n, k](%0: bool[n], %1: i64[2], %2: c128[n]) -> (i64[k], i64[3, n], i64[2], f64[n], "
+	"c128[n]) {\n"
 	"  %3: i64[k] = nonzero %0 {length: k}\n  %4: f64[n] = iota {to: f64, length: n}\n"
-	"  %5: i64[3, n], %6: i64[2] = random_bits %1 {shape: [3, n]}\n  %7: c128[n] = fft %2 {axis: 0, inverse: 1}\n"
+	"  %5: i64[3, n], %6: i64[2] = random_bits %1 {shape: [3, n]}\n  %7: c128[n] = fft %2 {axis: "
+	"0, inverse: 1}\n"
 	"  return %3, %5, %6, %4, %7\n}\n",
 	"fn @dense[n, k](%0: f64[n, n], %1: f64[n, 2], %2: f64[n, k]) -> (f64[n, 2]) {\n"
-	"  %3: f64[n, n] = cholesky %0\n  %4: f64[n, n], %5: i64[n] = lu %0\n  %6: f64[n, 2], %7: f64[2, 2] = qr %1\n"
+	"  %3: f64[n, n] = cholesky %0\n  %4: f64[n, n], %5: i64[n] = lu %0\n  %6: f64[n, 2], %7: "
+	"f64[2, 2] = qr %1\n"
 	"  %8: f64[n], %9: f64[n, n] = eigh %0\n  %10: c128[n], %11: c128[n, n] = eig %0\n"
 	"  %12: f64[n, n], %13: f64[n], %14: f64[n, n] = svd %0\n"
 	"  %15: f64[n, 2] = trisolve %3, %1 {lower: 1, adjoint: 0, unit: 0}\n"
@@ -381,32 +410,44 @@ static const char *const texts[] = {
 	"  %3: i64 = extent {dim: n + m}\n  bind_dim %2 {dim: k}\n"
 	"  guard {left: n, right: m, what: \"the operands of +\"}\n  %4: f64[n] = add %0, %1\n"
 	"  %5: f64[k] = iota {to: f64, length: k}\n  return %4, %3, %5\n}\n",
-	"fn @control[n](%0: f64[n], %1: i64, %2: bool) -> (f64[n], f64, f64[n], dyn) {\n  %3: f64[n] = if %2 {\n"
+	"fn @control[n](%0: f64[n], %1: i64, %2: bool) -> (f64[n], f64, f64[n], dyn) {\n  %3: f64[n] = "
+	"if %2 {\n"
 	"    %4: f64[n] = sin %0\n    yield %4\n  } {\n    yield %0\n  } @1:3:4\n"
 	"  %5: f64, %6: f64[n] = for %1, 0.0, %3 {\n    (%7 i: i64, %8 s: f64, %9: f64[n]):\n"
 	"    %10: f64 = add %8, 1.0\n    %11: f64[n] = mul %9, %0\n    yield %10, %11\n  }\n"
 	"  %12: f64[n] = while %6 {\n    (%13: f64[n]):\n    %14: f64 = reduce_sum %13 {axes: [0]}\n"
-	"    %15: bool = lt %14, 10.0\n    yield %15\n  } {\n    (%16: f64[n]):\n    %17: f64[n] = add %16, %16\n"
-	"    yield %17\n  }\n  %18: dyn = try {\n    fail dyn \"no\" {code: 2}\n    yield dyn none\n  } {\n"
+	"    %15: bool = lt %14, 10.0\n    yield %15\n  } {\n    (%16: f64[n]):\n    %17: f64[n] = add "
+	"%16, %16\n"
+	"    yield %17\n  }\n  %18: dyn = try {\n    fail dyn \"no\" {code: 2}\n    yield dyn none\n  "
+	"} {\n"
 	"    (%19: dyn):\n    yield %19\n  }\n  return %12, %5, %6, %18\n}\n",
-	"fn @grow[k, j, r](%0: f64[1]) -> (f64[r]) {\n  %1: f64[r] = for 5, %0 {\n    (%2: i64, %3: f64[k]):\n"
+	"fn @grow[k, j, r](%0: f64[1]) -> (f64[r]) {\n  %1: f64[r] = for 5, %0 {\n    (%2: i64, %3: "
+	"f64[k]):\n"
 	"    %4: f64[k + 1] = push %3, 2.0\n    yield %4\n  }\n  return %1\n}\n",
 	"fn @inner[n](%0: f64[n]) -> (f64[n]) {\n  %1: f64[n] = exp %0\n  return %1\n}\n\n"
 	"fn @inner.1(%0: f64) -> (f64) {\n  %1: f64 = log %0\n  return %1\n}\n\n"
-	"fn @outer[m](%0: f64[m], %1: f64) -> (f64[m], f64) {\n  %2: f64[m] = call %0 {callee: @inner}\n"
-	"  %3: f64 = call %1 {callee: @inner.1}\n  %4: f64[m] = call %2 {callee: @inner}\n  return %4, %3\n}\n",
+	"fn @outer[m](%0: f64[m], %1: f64) -> (f64[m], f64) {\n  %2: f64[m] = call %0 {callee: "
+	"@inner}\n"
+	"  %3: f64 = call %1 {callee: @inner.1}\n  %4: f64[m] = call %2 {callee: @inner}\n  return %4, "
+	"%3\n}\n",
 	"fn @fact(%0: i64) -> (i64) {\n  %1: bool = le %0, 1\n  %2: i64 = if %1 {\n    yield 1\n  } {\n"
-	"    %3: i64 = sub %0, 1\n    %4: i64 = call %3 {callee: @fact}\n    %5: i64 = mul %0, %4\n    yield %5\n"
+	"    %3: i64 = sub %0, 1\n    %4: i64 = call %3 {callee: @fact}\n    %5: i64 = mul %0, %4\n    "
+	"yield %5\n"
 	"  }\n  return %2\n}\n",
-	"fn @odd(%0: i64) -> (bool) {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    yield false\n  } {\n"
-	"    %3: i64 = sub %0, 1\n    %4: bool = call %3 {callee: @even}\n    yield %4\n  }\n  return %2\n}\n\n"
-	"fn @even(%0: i64) -> (bool) {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    yield true\n  } {\n"
-	"    %3: i64 = sub %0, 1\n    %4: bool = call %3 {callee: @odd}\n    yield %4\n  }\n  return %2\n}\n",
+	"fn @odd(%0: i64) -> (bool) {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    yield false\n  "
+	"} {\n"
+	"    %3: i64 = sub %0, 1\n    %4: bool = call %3 {callee: @even}\n    yield %4\n  }\n  return "
+	"%2\n}\n\n"
+	"fn @even(%0: i64) -> (bool) {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    yield true\n  "
+	"} {\n"
+	"    %3: i64 = sub %0, 1\n    %4: bool = call %3 {callee: @odd}\n    yield %4\n  }\n  return "
+	"%2\n}\n",
 	"fn @effects(%0: token, %1: i64[2], %2: dyn, %3: f64) -> (token, i64[2], dyn, f64[3]) {\n"
 	"  %4: dyn = box dyn (_, 1), %3\n  %5: token, %6: i64[2], %7: dyn = dynamic %0, %1, %2, %4\n"
 	"  %8: f64[3] = unbox %7 {to: f64[3]}\n  %9: dyn = format %3 {template: \"x = {0:.3f}\"}\n"
 	"  %10: token = print %5, %9\n  %11: token = start\n  return %10, %6, %7, %8\n}\n",
-	"fn @told(%0: i64, %1: f64, %2: dyn) -> () {\n  progress %0, 10, %1 {names: \"loss\"}\n  warn %2\n  return\n}\n",
+	"fn @told(%0: i64, %1: f64, %2: dyn) -> () {\n  progress %0, 10, %1 {names: \"loss\"}\n  warn "
+	"%2\n  return\n}\n",
 };
 #define NTEXTS (sizeof texts / sizeof *texts)
 
@@ -427,7 +468,8 @@ static void round_trip(Test *t, const char *text, bool *seen) {
 	if (seen) note_ops(f, seen);
 	char *out = print_fn(f);
 	CHECK(t, out && !strcmp(out, text));
-	if (!out || strcmp(out, text)) printf("--- wanted\n%s--- got\n%s", text, out ? out : "(nothing)");
+	if (!out || strcmp(out, text))
+		printf("--- wanted\n%s--- got\n%s", text, out ? out : "(nothing)");
 	free(out);
 	fn_unref(f);
 	show_diags(t->c);
@@ -441,12 +483,14 @@ static void test_round_trips(Test *t) {
 		for (int d = 0; d < DT_COUNT; d++) {
 			if (!(prims[op].kinds & dtype_kind((Dtype)d))) continue;
 			const char *in = dtype_name((Dtype)d);
-			const char *out = prims[op].result == RESULT_BOOL   ? "bool"
-			                  : prims[op].result == RESULT_REAL ? dtype_name(dtype_real_of((Dtype)d))
-			                                                    : in;
+			const char *out = prims[op].result == RESULT_BOOL ? "bool"
+			                  : prims[op].result == RESULT_REAL
+			                      ? dtype_name(dtype_real_of((Dtype)d))
+			                      : in;
 			char text[400];
 			snprintf(text, sizeof text,
-			         "fn @f[n](%%0 x: %s[n], %%1 y: %s[n]) -> (%s[n]) {\n  %%2: %s[n] = %s %%0%s\n  return %%2\n}\n",
+			         "fn @f[n](%%0 x: %s[n], %%1 y: %s[n]) -> (%s[n]) {\n  %%2: %s[n] = %s %%0%s\n "
+			         " return %%2\n}\n",
 			         in, in, out, out, prims[op].name, prims[op].nargs == 2 ? ", %1" : "");
 			round_trip(t, text, seen);
 		}
@@ -459,12 +503,17 @@ static void test_round_trips(Test *t) {
 
 /* Blanks, comments and numbering are free when reading. */
 static void test_reading_is_lenient(Test *t) {
-	Fn *f = read_fn(
-		t->c, "; a comment\n  fn @f ( %10 x : f64 [ 3 ] ) -> ( f64[3] ) { ; more\n %7:f64[3]=add %10,%10\nreturn %7 }");
+	Fn *f = read_fn(t->c, "; a comment\n  fn @f ( %10 x : f64 [ 3 ] ) -> ( f64[3] ) { ; more\n "
+	                      "%7:f64[3]=add %10,%10\nreturn %7 }");
 	CHECK(t, f);
 	show_diags(t->c);
 	char *out = f ? print_fn(f) : NULL;
-	CHECK(t, out && !strcmp(out, "fn @f(%0 x: f64[3]) -> (f64[3]) {\n  %1: f64[3] = add %0, %0\n  return %1\n}\n"));
+	CHECK(
+		t,
+		out &&
+			!strcmp(
+				out,
+				"fn @f(%0 x: f64[3]) -> (f64[3]) {\n  %1: f64[3] = add %0, %0\n  return %1\n}\n"));
 	free(out);
 	fn_unref(f);
 	f = read_fn(t->c, "fn @f() -> (f64) {\n  return 1e5\n}\n");
@@ -475,7 +524,7 @@ static void test_reading_is_lenient(Test *t) {
 	show_diags(t->c);
 }
 
-/* ---- malformed text -------------------------------------------------------------------------------------------- */
+/* ---- malformed text ------------------------------------------------------ */
 
 #define WRAP(body) "fn @f[n](%0: f64[n], %1: f64[n], %2: bool, %3: i64) -> (f64[n]) {\n" body "}\n"
 static const char *const bad_texts[] = {
@@ -570,14 +619,20 @@ static const char *const bad_texts[] = {
 	WRAP("  %4: f64[n] = for %3, %0 { yield %0 }\n  return %4\n"),
 	WRAP("  %4: f64[n] = for %3, %0 { (%5: i64, %6: f64[3]): yield %6 }\n  return %4\n"),
 	WRAP("  %4: f64[n] = for %3, %0 { (%5: i64, %6: f64[n]): yield %5 }\n  return %4\n"),
-	WRAP("  %4: f64[n] = while %0 { (%5: f64[n]): yield %5 } { (%6: f64[n]): yield %6 }\n  return %4\n"),
+	WRAP("  %4: f64[n] = while %0 { (%5: f64[n]): yield %5 } { (%6: f64[n]): yield %6 }\n  return "
+         "%4\n"),
 	WRAP("  %4: f64[n] = add %0, %1 { yield }\n  return %4\n"),
 	WRAP("  %4: f64[n] = add %0, %1 !\n  return %4\n"),
-	"fn @f[n, k](%0: f64[n]) -> (f64[k]) {\n  %1: f64[k] = iota {to: f64, length: k}\n  return %1\n}\n",
-	"fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[n]) {\n  %2: f64[n] = add %0, %1\n  return %2\n}\n",
-	"fn @f(%0: token, %1: dyn) -> () {\n  %2: token = print %0, %1\n  %3: token = print %0, %1\n  return\n}\n",
-	"fn @f(%0: token, %1: dyn) -> () {\n  for 3 {\n (%2: i64):\n %3: token = print %0, %1\n yield\n }\n return\n}\n",
-	"fn @f() -> (f64) {\n  %0: f64 = call {callee: @g}\n  return %0\n}\nfn @g() -> (f64) {\n  return 1\n}\n",
+	"fn @f[n, k](%0: f64[n]) -> (f64[k]) {\n  %1: f64[k] = iota {to: f64, length: k}\n  return "
+	"%1\n}\n",
+	"fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[n]) {\n  %2: f64[n] = add %0, %1\n  return "
+	"%2\n}\n",
+	"fn @f(%0: token, %1: dyn) -> () {\n  %2: token = print %0, %1\n  %3: token = print %0, %1\n  "
+	"return\n}\n",
+	"fn @f(%0: token, %1: dyn) -> () {\n  for 3 {\n (%2: i64):\n %3: token = print %0, %1\n "
+	"yield\n }\n return\n}\n",
+	"fn @f() -> (f64) {\n  %0: f64 = call {callee: @g}\n  return %0\n}\nfn @g() -> (f64) {\n  "
+	"return 1\n}\n",
 };
 
 static void expect_rejected(Test *t, const char *text, size_t n) {
@@ -597,8 +652,9 @@ static void test_malformed(Test *t) {
 	for (size_t i = 0; i < sizeof bad_texts / sizeof *bad_texts; i++)
 		expect_rejected(t, bad_texts[i], strlen(bad_texts[i]));
 	/* Nesting without end, of each kind. */
-	static const char *const openers[] = {"fn @f() -> (dyn) { return dyn ", "(",     "fn @f[n](%0: f64[", "(",
-	                                      "fn @f() -> () { try ",           "{ try "};
+	static const char *const openers[] = {
+		"fn @f() -> (dyn) { return dyn ", "(",     "fn @f[n](%0: f64[", "(",
+		"fn @f() -> () { try ",           "{ try "};
 	for (int k = 0; k < 6; k += 2) {
 		size_t head = strlen(openers[k]), step = strlen(openers[k + 1]), n = head + 100000 * step;
 		char *text = malloc(n);
@@ -609,12 +665,14 @@ static void test_malformed(Test *t) {
 	}
 }
 
-/* Whatever mutation does to a text, reading ends, and what is accepted verifies and comes back as itself. */
+/* Whatever mutation does to a text, reading ends, and what is accepted verifies
+ * and comes back as itself. */
 static void test_mutations(Test *t) {
 	uint64_t state = 0x9e3779b97f4a7c15u;
 	int accepted = 0, bad = 0;
 	for (int round = 0; round < 6000; round++) {
-#define NEXT() (state = state * 6364136223846793005u + 1442695040888963407u, (uint32_t)(state >> 33))
+#define NEXT()                                                                                     \
+	(state = state * 6364136223846793005u + 1442695040888963407u, (uint32_t)(state >> 33))
 		const char *base = texts[NEXT() % NTEXTS];
 		size_t n = strlen(base);
 		char *text = malloc(n * 2 + 64);
@@ -625,8 +683,14 @@ static void test_mutations(Test *t) {
 			switch (NEXT() % 5) {
 			case 0: text[at] = (char)NEXT(); break;
 			case 1: text[at] = "%{}[]():,.=@\"0123456789nfe-+!"[NEXT() % 30]; break;
-			case 2: memmove(text + at, text + at + len, n - at - len); n -= len; break;
-			case 3: memmove(text + at + len, text + at, n - at); n += len; break;
+			case 2:
+				memmove(text + at, text + at + len, n - at - len);
+				n -= len;
+				break;
+			case 3:
+				memmove(text + at + len, text + at, n - at);
+				n += len;
+				break;
 			default: n = at; break;
 			}
 		}
@@ -638,7 +702,8 @@ static void test_mutations(Test *t) {
 			if (again) second = print_fn(again);
 			if (!again || !second || strcmp(first, second) || !fn_verify(f, "reading")) {
 				bad++;
-				printf("--- does not come back:\n%s--- but\n%s\n", first ? first : "", second ? second : "");
+				printf("--- does not come back:\n%s--- but\n%s\n", first ? first : "",
+				       second ? second : "");
 				show_diags(t->c);
 			}
 			free(first);
@@ -654,20 +719,21 @@ static void test_mutations(Test *t) {
 	CHECK(t, !bad && accepted > 100);
 }
 
-/* ---- the verifier ---------------------------------------------------------------------------------------------- */
+/* ---- the verifier -------------------------------------------------------- */
 
-/* f64[n], f64[n], i64 -> a loop with a branch inside: something of everything. */
-static const char *const victim =
-	"fn @victim[n](%0: f64[n], %1: f64[n], %2: i64) -> (f64[n]) {\n"
-	"  %3: f64[n] = add %0, %1\n"
-	"  %4: f64[n] = for %2, %3 {\n"
-	"    (%5: i64, %6: f64[n]):\n"
-	"    %7: bool = lt %5, 3\n"
-	"    %8: f64[n] = if %7 {\n      %9: f64[n] = sin %6\n      yield %9\n    } {\n      yield %6\n    }\n"
-	"    yield %8\n  }\n"
-	"  %10: f64 = reduce_sum %4 {axes: [0]}\n"
-	"  %11: f64[n] = broadcast %10 {shape: [n], axes: []}\n"
-	"  return %11\n}\n";
+/* f64[n], f64[n], i64 -> a loop with a branch inside: something of everything.
+ */
+static const char *const victim = "fn @victim[n](%0: f64[n], %1: f64[n], %2: i64) -> (f64[n]) {\n"
+								  "  %3: f64[n] = add %0, %1\n"
+								  "  %4: f64[n] = for %2, %3 {\n"
+								  "    (%5: i64, %6: f64[n]):\n"
+								  "    %7: bool = lt %5, 3\n"
+								  "    %8: f64[n] = if %7 {\n      %9: f64[n] = sin %6\n      "
+								  "yield %9\n    } {\n      yield %6\n    }\n"
+								  "    yield %8\n  }\n"
+								  "  %10: f64 = reduce_sum %4 {axes: [0]}\n"
+								  "  %11: f64[n] = broadcast %10 {shape: [n], axes: []}\n"
+								  "  return %11\n}\n";
 
 static InstId find_op(const Fn *f, Op op) {
 	for (uint32_t i = 0; i < f->insts.n; i++)
@@ -682,7 +748,7 @@ static void break_it(Fn *f, int fault) {
 	Inst *wide = &f->insts.at[find_op(f, OP_BROADCAST)];
 	Ctx *c = f->ctx;
 	switch (fault) {
-	case 0: f->args.at[add->args] = inst_result(sum, 0); break; /* used before its definition */
+	case 0: f->args.at[add->args] = inst_result(sum, 0); break;  /* used before its definition */
 	case 1: f->args.at[sum->args] = inst_result(sine, 0); break; /* from an inner region */
 	case 2: f->args.at[add->args] = ref_value(100000); break;
 	case 3: f->args.at[add->args] = ref_const(100000); break;
@@ -696,12 +762,17 @@ static void break_it(Fn *f, int fault) {
 		f->vals.at[add->results].type = type_with_dtype(c, f->vals.at[add->results].type, DT_BOOL);
 		break;
 	case 10: add->op = OP_COUNT; break;
-	case 11: add->op = OP_CONJ; add->nargs = 1; break;
+	case 11:
+		add->op = OP_CONJ;
+		add->nargs = 1;
+		break;
 	case 12: sum->attr = 0; break;
 	case 13: sum->attr = attr_intern(c, (int64_t[]){1, 5}, 2); break;
 	case 14: sum->attr = attr_intern(c, (int64_t[]){9, 0}, 2); break;
 	case 15: add->parent = 1; break;
-	case 16: f->inst_order.at[f->regions.at[0].insts + 1] = f->inst_order.at[f->regions.at[0].insts]; break;
+	case 16:
+		f->inst_order.at[f->regions.at[0].insts + 1] = f->inst_order.at[f->regions.at[0].insts];
+		break;
 	case 17: f->region_ids.at[branch->regions + 1] = f->region_ids.at[branch->regions]; break;
 	case 18: f->region_ids.at[branch->regions] = 1000; break;
 	case 19: f->region_ids.at[loop->regions] = 0; break;
@@ -724,7 +795,10 @@ static void break_it(Fn *f, int fault) {
 	case 31: f->inst_order.at[f->regions.at[0].insts] = 100000; break;
 	case 32: add->nresults = 100000; break;
 	case 33: add->args = UINT32_MAX - 1; break;
-	case 34: add->op = OP_CALL; add->attr = attr_intern(c, (int64_t[]){1000}, 1); break;
+	case 34:
+		add->op = OP_CALL;
+		add->attr = attr_intern(c, (int64_t[]){1000}, 1);
+		break;
 	case 35: f->regions.n = 0; break;
 	}
 }
@@ -741,8 +815,8 @@ static void test_verifier(Test *t) {
 		/* What is broken is put back, so that freeing finds everything. */
 		Fn kept = *f;
 		Arena *a = arena_new(t->c);
-#define KEEP(field)                                                     \
-	void *field = arena_alloc(a, f->field.n * sizeof *f->field.at + 1); \
+#define KEEP(field)                                                                                \
+	void *field = arena_alloc(a, f->field.n * sizeof *f->field.at + 1);                            \
 	memcpy(field, f->field.at, f->field.n * sizeof *f->field.at)
 		KEEP(vals);
 		KEEP(insts);
@@ -782,7 +856,7 @@ static void test_verifier(Test *t) {
 	fn_unref(f);
 }
 
-/* ---- copying and inlining -------------------------------------------------------------------------------------- */
+/* ---- copying and inlining ------------------------------------------------ */
 
 /* A copy through the builder, with the same symbols or with others. */
 static Fn *copy_fn(Ctx *c, const Fn *f, bool same_symbols) {
@@ -795,7 +869,8 @@ static Fn *copy_fn(Ctx *c, const Fn *f, bool same_symbols) {
 	for (uint32_t i = 0; i < f->regions.at[0].ninsts; i++)
 		build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[f->regions.at[0].insts + i]]);
 	Ref results[16];
-	for (uint32_t i = 0; i < fn_nresults(f) && i < 16; i++) results[i] = refmap_get(b, &m, fn_result(f, i));
+	for (uint32_t i = 0; i < fn_nresults(f) && i < 16; i++)
+		results[i] = refmap_get(b, &m, fn_result(f, i));
 	return build_end(b, fn_nresults(f), results);
 }
 
@@ -805,12 +880,15 @@ static void test_copy(Test *t) {
 			Fn *f = read_fn(t->c, texts[i]);
 			Fn *copy = f ? copy_fn(t->c, f, same) : NULL;
 			CHECK(t, copy && fn_verify(copy, "copying"));
-			CHECK(t, copy && fn_nresults(copy) == fn_nresults(f) && fn_nparams(copy) == fn_nparams(f));
-			/* A copy of the copy is the same again: nothing is left to simplify. */
+			CHECK(t,
+			      copy && fn_nresults(copy) == fn_nresults(f) && fn_nparams(copy) == fn_nparams(f));
+			/* A copy of the copy is the same again: nothing is left to
+			 * simplify. */
 			Fn *again = copy ? copy_fn(t->c, copy, true) : NULL;
 			char *x = copy ? print_fn(copy) : NULL, *y = again ? print_fn(again) : NULL;
 			CHECK(t, x && y && !strcmp(x, y));
-			if (!x || !y || strcmp(x, y)) printf("--- copy\n%s--- its copy\n%s", x ? x : "", y ? y : "");
+			if (!x || !y || strcmp(x, y))
+				printf("--- copy\n%s--- its copy\n%s", x ? x : "", y ? y : "");
 			free(x);
 			free(y);
 			fn_unref(again);
@@ -821,7 +899,8 @@ static void test_copy(Test *t) {
 }
 
 static void test_spans_survive(Test *t) {
-	Fn *f = read_fn(t->c, "fn @f(%0: f64) -> (f64) {\n  %1 y: f64 = sin %0 !jvp @1:4:5\n  return %1\n}\n");
+	Fn *f = read_fn(
+		t->c, "fn @f(%0: f64) -> (f64) {\n  %1 y: f64 = sin %0 !jvp @1:4:5\n  return %1\n}\n");
 	Fn *g = copy_fn(t->c, f, true);
 	char *x = print_fn(g);
 	CHECK(t, strstr(x, "%1 y: f64 = sin %0 !jvp @1:4:5\n"));
@@ -843,15 +922,18 @@ static void test_spans_survive(Test *t) {
 
 static void test_inline(Test *t) {
 	Ctx *c = t->c;
-	/* Symbols take the arguments' lengths; those born inside become new ones each time. */
-	Fn *f = read_fn(c, "fn @f[n, k](%0: f64[n], %1: bool[n]) -> (f64[n], i64[k]) {\n  %2: f64[n] = neg %0\n"
-	                   "  %3: i64[k] = nonzero %1 {length: k}\n  return %2, %3\n}\n");
+	/* Symbols take the arguments' lengths; those born inside become new ones
+	 * each time. */
+	Fn *f = read_fn(
+		c, "fn @f[n, k](%0: f64[n], %1: bool[n]) -> (f64[n], i64[k]) {\n  %2: f64[n] = neg %0\n"
+		   "  %3: i64[k] = nonzero %1 {length: k}\n  return %2, %3\n}\n");
 	CHECK(t, f);
 	Builder *b = build_begin(c, atom(c, "g"), 0, NULL);
 	Dim four = dim_const(c, 4), m = build_fresh_dim(b, atom(c, "m"), 0);
 	Ref x4 = build_param(b, type_tensor(c, DT_F64, 1, &four), 0);
 	Ref c4 = build_param(b, type_tensor(c, DT_BOOL, 1, &four), 0);
-	Ref xm = build_param(b, type_tensor(c, DT_F64, 1, &m), 0), cm = build_param(b, type_tensor(c, DT_BOOL, 1, &m), 0);
+	Ref xm = build_param(b, type_tensor(c, DT_F64, 1, &m), 0),
+		cm = build_param(b, type_tensor(c, DT_BOOL, 1, &m), 0);
 	Ref r1[2], r2[2];
 	build_inline(b, f, (Ref[]){x4, c4}, r1);
 	build_inline(b, f, (Ref[]){xm, cm}, r2);
@@ -865,15 +947,18 @@ static void test_inline(Test *t) {
 	fn_unref(g);
 	fn_unref(f);
 
-	/* Lengths that must be equal are guarded, and a loop comes along with its regions. */
+	/* Lengths that must be equal are guarded, and a loop comes along with its
+	 * regions. */
 	f = read_fn(c, victim);
 	b = build_begin(c, atom(c, "g"), 0, NULL);
 	Dim p = build_fresh_dim(b, atom(c, "p"), 0), q = build_fresh_dim(b, atom(c, "q"), 0);
-	Ref xp = build_param(b, type_tensor(c, DT_F64, 1, &p), 0), xq = build_param(b, type_tensor(c, DT_F64, 1, &q), 0);
+	Ref xp = build_param(b, type_tensor(c, DT_F64, 1, &p), 0),
+		xq = build_param(b, type_tensor(c, DT_F64, 1, &q), 0);
 	Ref n = build_param(b, type_scalar(c, DT_I64), 0), r;
 	build_inline(b, f, (Ref[]){xp, xq, n}, &r);
 	g = build_end(b, 1, &r);
-	CHECK(t, find_op(g, OP_GUARD) != NO_INST && find_op(g, OP_FOR) != NO_INST && find_op(g, OP_IF) != NO_INST);
+	CHECK(t, find_op(g, OP_GUARD) != NO_INST && find_op(g, OP_FOR) != NO_INST &&
+	             find_op(g, OP_IF) != NO_INST);
 	CHECK(t, fn_verify(g, "inlining"));
 	char *out = print_fn(g);
 	Fn *again = read_fn(c, out);
@@ -888,20 +973,22 @@ static void test_inline(Test *t) {
 	fn_count_uses(g, uses);
 	uint32_t total = 0;
 	for (uint32_t i = 0; i < g->vals.n; i++) total += uses[i];
-	CHECK(t, uses[REF_INDEX(fn_param(g, 0))] == 1 && uses[REF_INDEX(fn_result(g, 0))] == 1 && total > 8);
+	CHECK(t, uses[REF_INDEX(fn_param(g, 0))] == 1 && uses[REF_INDEX(fn_result(g, 0))] == 1 &&
+	             total > 8);
 	free(uses);
 	fn_unref(g);
 	fn_unref(f);
 	show_diags(t->c);
 }
 
-/* A HOST call prints by name and number, and is read back where the number is known. */
+/* A HOST call prints by name and number, and is read back where the number is
+ * known. */
 static void test_host_text(Test *t) {
 	HostDef def = {.name = "solver"};
 	HostId id = host_call_intern(t->c, &def, 0, NULL, 0, NULL);
 	char text[200];
-	static const char *const format =
-		"fn @f(%%0: f64) -> (f64) {\n  %%1: f64 = host %%0 {host: \"solver\"#%u, options: [1, 2]}\n  return %%1\n}\n";
+	static const char *const format = "fn @f(%%0: f64) -> (f64) {\n  %%1: f64 = host %%0 {host: "
+									  "\"solver\"#%u, options: [1, 2]}\n  return %%1\n}\n";
 	snprintf(text, sizeof text, format, id);
 	round_trip(t, text, NULL);
 	Fn *f = read_fn(t->c, text);
@@ -913,7 +1000,8 @@ static void test_host_text(Test *t) {
 	fn_unref(f);
 }
 
-/* Allocation failure at every point of reading and printing ends in NULL, not in a crash or a leak. */
+/* Allocation failure at every point of reading and printing ends in NULL, not
+ * in a crash or a leak. */
 static void test_memory(Test *t) {
 	bool done = false;
 	for (uint64_t n = 1; !done && n < 3000; n += 1 + n / 16) {

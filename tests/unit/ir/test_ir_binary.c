@@ -1,7 +1,11 @@
-/* test_ir_binary.c - the binary form of functions: what is written is read back to the letter, here and in another session, and damaged bytes are refused.
+/* test_ir_binary.c - the binary form of functions: what is written is read back
+ * to the letter, here and in another session, and damaged bytes are refused.
  *
- * Needs: the rooms of a session, tests/language, tests/derivatives, tests/fuzz/corpus/ir_binary/form.air. Guarantees: `N passed, N failed` on the last line. `test_ir_binary FILE...` takes every function
- * that the programs in these files make, instead of those of a few; `test_ir_binary --write FILE` writes the sample that pins the form.
+ * Needs: the rooms of a session, tests/language, tests/derivatives,
+ * tests/fuzz/corpus/ir_binary/form.air. Guarantees: `N passed, N failed` on the
+ * last line. `test_ir_binary FILE...` takes every function that the programs in
+ * these files make, instead of those of a few; `test_ir_binary --write FILE`
+ * writes the sample that pins the form.
  */
 #include "lang/builder/internal.h"
 #include "lang/binary/format.h"
@@ -26,13 +30,16 @@ static char *read_file(const char *path, size_t *n) {
 	return text;
 }
 
-static bool same_text(const Text *x, const Text *y) { return !x->failed && !y->failed && x->n == y->n && !memcmp(x->at, y->at, x->n); }
+static bool same_text(const Text *x, const Text *y) {
+	return !x->failed && !y->failed && x->n == y->n && !memcmp(x->at, y->at, x->n);
+}
 
-/* ---- every function of a session ---------------------------------------------------------------------------------------------------------------- */
+/* ---- every function of a session ----------------------------------------- */
 
 static int whole, refused;
 
-/* In its own session it prints the same; one without functions in its constants is, in a fresh one, written as the same bytes. */
+/* In its own session it prints the same; one without functions in its constants
+ * is, in a fresh one, written as the same bytes. */
 static void round_trip(Fn *f) {
 	Ctx *c = f->ctx;
 	Text bytes, before, after;
@@ -58,7 +65,9 @@ static void round_trip(Fn *f) {
 			CHECK(fn_store(&again, h, value_none()) == ST_OK);
 			CHECK(same_text(&bytes, &again));
 			fn_unref(h);
-		} else CHECK(strstr(diag_at(other, 0)->message, "functions as values cannot be read here") || strstr(diag_at(other, 0)->message, "of the program around is not known here"));
+		} else
+			CHECK(strstr(diag_at(other, 0)->message, "functions as values cannot be read here") ||
+			      strstr(diag_at(other, 0)->message, "of the program around is not known here"));
 		text_free(&again);
 		ctx_free(other);
 		whole++;
@@ -91,22 +100,34 @@ static void functions_of(const char *path) {
 	free(text);
 }
 
-/* ---- something of everything ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- something of everything --------------------------------------------- */
 
 static const char everything[] =
-	"fn @even(%0 n: i64) -> (bool) @1:0:4 {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    yield true\n  } {\n    %3: i64 = sub %0, 1\n    %4: bool = call %3 {callee: @odd}\n    yield %4\n  }\n  return %2\n}\n"
-	"fn @odd(%0 n: i64) -> (bool) {\n  %1: bool = call %0 {callee: @even}\n  %2: bool = eq %1, false\n  return %2\n}\n"
-	"fn @\"an odd name\"[n, m.1 = \"m\" @1:3:9, _.2](%0 x: f64[n, 3], %1: i64, %2: f64[n*m.1 + floor((n + 2*m.1)/5) - 1], %3: f64[m.1], %4: f64[_.2]) -> (f64[n, 3], bool, dyn) @1:0:40 snapshots(5, 0) by_lane(1) {\n"
-	"  %5: f64[n, 3] = for %1, %0 {\n    (%6: i64, %7 y: f64[n, 3]):\n    %8: f64[n, 3] = mul %7, %7 !jvp !transpose @1:10:14\n    yield %8\n  }\n"
-	"  %9: f64[16] = mul f64[16]{1.0, 2.0, 3.0, nan, inf, -0.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0}, f64[16]{1.0, 2.0, 3.0, nan(0x7ff8000000000012), inf, -0.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0}\n"
-	"  %10: c64[2] = mul c64[2]{complex(1.0, 2.0), complex(nan, -inf)}, c64[2]{complex(1.0, 2.0), complex(0.5, 0.25)}\n"
-	"  %11: f32 = add 1.5:f32, nan(0x7fc00001):f32\n  %12: i32 = add 7:i32, -8:i32\n  %13: bool[3] = max bool[3]{true, false, true}, bool[3]{false, false, true}\n"
+	"fn @even(%0 n: i64) -> (bool) @1:0:4 {\n  %1: bool = eq %0, 0\n  %2: bool = if %1 {\n    "
+	"yield true\n  } {\n    %3: i64 = sub %0, 1\n    %4: bool = call %3 {callee: @odd}\n    yield "
+	"%4\n  }\n  return %2\n}\n"
+	"fn @odd(%0 n: i64) -> (bool) {\n  %1: bool = call %0 {callee: @even}\n  %2: bool = eq %1, "
+	"false\n  return %2\n}\n"
+	"fn @\"an odd name\"[n, m.1 = \"m\" @1:3:9, _.2](%0 x: f64[n, 3], %1: i64, %2: f64[n*m.1 + "
+	"floor((n + 2*m.1)/5) - 1], %3: f64[m.1], %4: f64[_.2]) -> (f64[n, 3], bool, dyn) @1:0:40 "
+	"snapshots(5, 0) by_lane(1) {\n"
+	"  %5: f64[n, 3] = for %1, %0 {\n    (%6: i64, %7 y: f64[n, 3]):\n    %8: f64[n, 3] = mul %7, "
+	"%7 !jvp !transpose @1:10:14\n    yield %8\n  }\n"
+	"  %9: f64[16] = mul f64[16]{1.0, 2.0, 3.0, nan, inf, -0.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, "
+	"13.0, 14.0, 15.0, 16.0}, f64[16]{1.0, 2.0, 3.0, nan(0x7ff8000000000012), inf, -0.0, 7.0, 8.0, "
+	"9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0}\n"
+	"  %10: c64[2] = mul c64[2]{complex(1.0, 2.0), complex(nan, -inf)}, c64[2]{complex(1.0, 2.0), "
+	"complex(0.5, 0.25)}\n"
+	"  %11: f32 = add 1.5:f32, nan(0x7fc00001):f32\n  %12: i32 = add 7:i32, -8:i32\n  %13: bool[3] "
+	"= max bool[3]{true, false, true}, bool[3]{false, false, true}\n"
 	"  %14: bool = call %1 {callee: @even}\n"
-	"  return %5, %14, dyn {a: none, b: (_, \"text\", [range(1, 20, 3), 2:i32]), c: complex(1.0, 2.0)}\n}\n";
+	"  return %5, %14, dyn {a: none, b: (_, \"text\", [range(1, 20, 3), 2:i32]), c: complex(1.0, "
+	"2.0)}\n}\n";
 
 static Fn *read_everything(Ctx *c) {
 	Fn *f = fn_read(c, source_add(c, "form.ir", everything, sizeof everything - 1));
-	for (uint32_t i = 0; i < diag_total(c); i++) printf("%u: %s\n", diag_at(c, i)->span.start, diag_at(c, i)->message);
+	for (uint32_t i = 0; i < diag_total(c); i++)
+		printf("%u: %s\n", diag_at(c, i)->span.start, diag_at(c, i)->message);
 	return f;
 }
 
@@ -117,7 +138,8 @@ static void write_everything(Ctx *c, Text *out) {
 	const int64_t shape[2] = {4, 5};
 	Tensor *t = tensor_zeros(c, DT_F64, 2, shape);
 	for (int i = 0; i < 20; i++) ((double *)(void *)t->data)[i] = 0.1 * i;
-	const Value items[2] = {value_string(c, "what goes with it", 17), value_tensor(t)}, about = value_record(c, 2, names, items);
+	const Value items[2] = {value_string(c, "what goes with it", 17), value_tensor(t)},
+				about = value_record(c, 2, names, items);
 	CHECK(f && fn_store(out, f, about) == ST_OK);
 	value_unref(about);
 	value_unref(items[0]);
@@ -146,7 +168,8 @@ static void test_everything(void) {
 		fn_unref(f);
 		fn_unref(first);
 		const Value w = value_field(about, atom(c, "weights"));
-		CHECK(w.kind == V_TENSOR && w.tensor->count == 20 && ((double *)(void *)w.tensor->data)[19] == 0.1 * 19);
+		CHECK(w.kind == V_TENSOR && w.tensor->count == 20 &&
+		      ((double *)(void *)w.tensor->data)[19] == 0.1 * 19);
 		/* arrays lie where a map of the file could be read as they are */
 		const uint64_t arrays = binary_load((unsigned char *)bytes.at + AT_ARRAYS, 8);
 		CHECK(arrays % 64 == 0 && bytes.n % 64 == 0 && bytes.n - arrays == 128 + 128 + 192);
@@ -166,7 +189,8 @@ static void test_everything(void) {
 	ctx_free(c);
 }
 
-/* What an older Atled wrote stays readable, or has another version: this file changes only with BINARY_VERSION. */
+/* What an older Atled wrote stays readable, or has another version: this file
+ * changes only with BINARY_VERSION. */
 static void test_golden(void) {
 	size_t n;
 	char *file = read_file(SAMPLE, &n);
@@ -190,7 +214,7 @@ static void test_golden(void) {
 	free(file);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- damage -------------------------------------------------------------- */
 
 /* An error of one sentence that names the byte, or a function that verifies. */
 static bool refused_or_whole(Ctx *c, const unsigned char *bytes, size_t n, bool *accepted) {
@@ -199,8 +223,11 @@ static bool refused_or_whole(Ctx *c, const unsigned char *bytes, size_t n, bool 
 	Fn *f = fn_load(c, "bad.air", bytes, n, &about);
 	*accepted = f != NULL;
 	if (!f) {
-		const bool said = diag_total(c) >= 1 && diag_at(c, 0)->code == E_FILE && strstr(diag_at(c, 0)->message, "bad.air: byte ");
-		if (!said) printf("%s %s\n", diag_total(c) ? diag_code_id(diag_at(c, 0)->code) : "nothing said", diag_total(c) ? diag_at(c, 0)->message : "");
+		const bool said = diag_total(c) >= 1 && diag_at(c, 0)->code == E_FILE &&
+		                  strstr(diag_at(c, 0)->message, "bad.air: byte ");
+		if (!said)
+			printf("%s %s\n", diag_total(c) ? diag_code_id(diag_at(c, 0)->code) : "nothing said",
+			       diag_total(c) ? diag_at(c, 0)->message : "");
 		return said;
 	}
 	const bool good = fn_verify(f, "reading");
@@ -238,12 +265,15 @@ static void test_damage(void) {
 	}
 	CHECK(!bad && !wrongly);
 	unsigned char *copy = malloc(n);
-	for (size_t bit = 0; bit < 8 * n; bit++) { /* one bit is another: seen by the checksum, and by the reader alone */
+	/* one bit is another: seen by the checksum, and by the reader alone */
+	for (size_t bit = 0; bit < 8 * n; bit++) {
 		memcpy(copy, bytes.at, n);
 		copy[bit / 8] ^= (unsigned char)(1 << bit % 8);
 		bad += !refused_or_whole(c, copy, n, &accepted);
 		wrongly += accepted;
-		if (bit / 8 < HEAD_BYTES || (bit / 8 >= binary_load((unsigned char *)bytes.at + AT_ARRAYS, 8) && bit % 64)) continue;
+		if (bit / 8 < HEAD_BYTES ||
+		    (bit / 8 >= binary_load((unsigned char *)bytes.at + AT_ARRAYS, 8) && bit % 64))
+			continue;
 		seal(copy, n);
 		bad += !refused_or_whole(c, copy, n, &accepted);
 		flips += accepted;
@@ -288,7 +318,9 @@ static void test_memory(void) {
 }
 
 int main(int argc, char **argv) {
-	static const char *const some[] = {"ir_values", "functions", "strings", "reflection", "complex", "updates", "integers", "literals", "indexing"};
+	static const char *const some[] = {"ir_values",  "functions", "strings",
+	                                   "reflection", "complex",   "updates",
+	                                   "integers",   "literals",  "indexing"};
 	if (argc == 3 && !strcmp(argv[1], "--write")) {
 		Ctx *c = ctx_new(NULL);
 		Text out;

@@ -1,6 +1,9 @@
-/* test_code_cache.c - the cache of objects on disk: what went in comes out, and whatever else lies there is a miss.
+/* test_code_cache.c - the cache of objects on disk: what went in comes out, and
+ * whatever else lies there is a miss.
  *
- * Needs: backend/native/jit/code_cache.h. Guarantees: exit status 0 when every check held; the last line counts them. Works in folders of its own below /tmp.
+ * Needs: backend/native/jit/code_cache.h. Guarantees: exit status 0 when every
+ * check held; the last line counts them. Works in folders of its own below
+ * /tmp.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -28,7 +31,8 @@ static NativeKey key_of(uint64_t k) {
 
 /* The file of a key, found by its name. */
 static const char *file_of(const char *where, NativeKey k) {
-	snprintf(path, sizeof path, "%s/%016llx%016llx.o", where, (unsigned long long)k.hi, (unsigned long long)k.lo);
+	snprintf(path, sizeof path, "%s/%016llx%016llx.o", where, (unsigned long long)k.hi,
+	         (unsigned long long)k.lo);
 	return path;
 }
 
@@ -85,11 +89,9 @@ static bool misses(NativeCache *c, NativeKey k) {
 	return !hit && !o.bytes && !o.block;
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------- */
 
-static bool same_key(NativeKey a, NativeKey b) {
-	return a.lo == b.lo && a.hi == b.hi;
-}
+static bool same_key(NativeKey a, NativeKey b) { return a.lo == b.lo && a.hi == b.hi; }
 
 static void test_keys(void) {
 	const NativeKey k = native_key((KHash){1, 2}, "x86-64-v3", 0, "g");
@@ -99,14 +101,15 @@ static void test_keys(void) {
 	CHECK(!same_key(k, native_key((KHash){1, 2}, "x86-64-v4", 0, "g")));
 	CHECK(!same_key(k, native_key((KHash){1, 2}, "x86-64-v3", 1, "g")));
 	CHECK(!same_key(k, native_key((KHash){1, 2}, "x86-64-v3", 0, "h")));
-	CHECK(!same_key(native_key((KHash){1, 2}, "ab", 0, "c"), native_key((KHash){1, 2}, "a", 0, "bc")));
+	CHECK(!same_key(native_key((KHash){1, 2}, "ab", 0, "c"),
+	                native_key((KHash){1, 2}, "a", 0, "bc")));
 	CHECK(k.lo != k.hi);
 	for (uint64_t i = 0; i < 100; i++)
 		for (uint64_t j = 0; j < i; j++)
 			if (key_of(i).lo == key_of(j).lo || key_of(i).hi == key_of(j).hi) failed++;
 }
 
-/* ---- contents ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- contents ------------------------------------------------------------ */
 
 static void test_contents(void) {
 	char where[120];
@@ -215,7 +218,7 @@ static void test_damage(void) {
 	remove_folder(where);
 }
 
-/* ---- folders ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- folders ------------------------------------------------------------- */
 
 static bool opens(void) {
 	NativeCache *c = native_cache_open(NULL, 0);
@@ -278,7 +281,7 @@ static void test_folders(void) {
 	setenv("HOME", folder, 1);
 }
 
-/* ---- the bound --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the bound ----------------------------------------------------------- */
 
 static void set_age(const char *name, time_t seconds) {
 	struct timespec t[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - seconds}};
@@ -291,7 +294,8 @@ static void test_bound(void) {
 	enum { EACH = 10000, FILES = 30 };
 	static char bytes[EACH];
 	NativeCache *c = native_cache_open(where, 100000);
-	write_file(below("bound/notes.txt"), bytes, 200000 < EACH ? 0 : EACH); /* not ours: neither counted nor removed */
+	/* not ours: neither counted nor removed */
+	write_file(below("bound/notes.txt"), bytes, 200000 < EACH ? 0 : EACH);
 	write_file(below("bound/0123456789abcdef0123456789abcdef.1-1.tmp"), bytes, 100);
 	write_file(below("bound/0123456789abcdef0123456789abcdef.2-2.tmp"), bytes, 100);
 	set_age(below("bound/0123456789abcdef0123456789abcdef.1-1.tmp"), 100000);
@@ -315,7 +319,8 @@ static void test_bound(void) {
 		gap += here && i < FILES - 11;
 	}
 	CHECK(gap == 0);
-	CHECK(!access(below("bound/notes.txt"), F_OK) && files_in(where, ".tmp") == 1); /* the new one may be somebody's work */
+	/* the new one may be somebody's work */
+	CHECK(!access(below("bound/notes.txt"), F_OK) && files_in(where, ".tmp") == 1);
 	static char large[200000];
 	native_cache_store(c, key_of(99), large, sizeof large); /* more than everything */
 	CHECK(misses(c, key_of(99)));
@@ -323,7 +328,7 @@ static void test_bound(void) {
 	remove_folder(where);
 }
 
-/* ---- many at once, and a disk that is full ----------------------------------------------------------------------------------------------- */
+/* ---- many at once, and a disk that is full ------------------------------- */
 
 static void *share(void *arg) {
 	NativeCache *c = arg;
@@ -413,7 +418,8 @@ static void measure(void) {
 		clock_gettime(CLOCK_MONOTONIC, &t0);
 		for (int i = 0; i < 50; i++) (void)holds(c, key_of(1), bytes, sizeof bytes);
 		clock_gettime(CLOCK_MONOTONIC, &t1);
-		const double t = ((double)(t1.tv_sec - t0.tv_sec) * 1e9 + (double)(t1.tv_nsec - t0.tv_nsec)) / 50;
+		const double t =
+			((double)(t1.tv_sec - t0.tv_sec) * 1e9 + (double)(t1.tv_nsec - t0.tv_nsec)) / 50;
 		if (t < best) best = t;
 	}
 	printf("read and check 5000 bytes: %.1f us\n", best * 1e-3);

@@ -1,8 +1,11 @@
-/* test_compile_service.c - the compile service: memory, disk, library, background, with a code generator made for the purpose.
+/* test_compile_service.c - the compile service: memory, disk, library,
+ * background, with a code generator made for the purpose.
  *
- * Needs: backend/native/jit/compile_service.h; a C compiler at test time ($CC, else cc): it makes a small object and a stand-in for the code generator's
- * library, which returns that object for every module, counts its calls in a file, and does as ATLED_TEST_CODEGEN says. Guarantees: exit status
- * 0 when every check held; the last line counts them.
+ * Needs: backend/native/jit/compile_service.h; a C compiler at test time ($CC,
+ * else cc): it makes a small object and a stand-in for the code generator's
+ * library, which returns that object for every module, counts its calls in a
+ * file, and does as ATLED_TEST_CODEGEN says. Guarantees: exit status 0 when
+ * every check held; the last line counts them.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -31,26 +34,35 @@
 #define THREAD_SANITIZER 0
 #endif
 
-/* ---- the stand-in ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the stand-in -------------------------------------------------------- */
 
-/* It compiles a function named as asked that returns the level; the name is put in by cc, which is slow, as a compiler should be. */
+/* It compiles a function named as asked that returns the level; the name is put
+ * in by cc, which is slow, as a compiler should be. */
 static const char *const generator =
-    "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
-    "typedef struct { const char *entry; int level; _Bool once, assembly, ir, debug_lines; } Options;\n"
-    "typedef struct { char *bytes; size_t n; char error[256]; double seconds; } Output;\n"
-    "int atled_codegen(const void *m, const Options *o, Output *out) {\n"
-    "  const char *how = getenv(\"ATLED_TEST_CODEGEN\"), *folder = getenv(\"ATLED_TEST_FOLDER\"), *cc = getenv(\"CC\");\n"
-    "  char name[300], command[2000]; int self;\n"
-    "  snprintf(name, sizeof name, \"%s/calls\", folder); FILE *f = fopen(name, \"a\"); if (f) { fputc('x', f); fclose(f); }\n"
-    "  if (how && !strcmp(how, \"fail\")) { strcpy(out->error, \"it was told to fail\"); return -1; }\n"
-    "  if (how && !strcmp(how, \"slow\")) usleep(200000);\n"
-    "  if (how && !strcmp(how, \"junk\")) { out->bytes = malloc(100); memset(out->bytes, 7, 100); out->n = 100; return 0; }\n"
-    "  snprintf(name, sizeof name, \"%s/g%p\", folder, (void *)&self);\n"
-    "  if (!cc || !*cc) cc = \"cc\";\n"
-    "  snprintf(command, sizeof command, \"echo 'int %s(void *c) { return %d; }' | %s -x c -c -O1 -fPIC -w - -o '%s'\",\n"
-    "           o->entry, o->level + 40, cc, name);\n"
-    "  if (system(command) || !(f = fopen(name, \"rb\"))) { strcpy(out->error, \"no compiler\"); return -1; }\n"
-    "  out->bytes = malloc(20000); out->n = fread(out->bytes, 1, 20000, f); fclose(f); unlink(name); return 0; }\n";
+	"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+	"typedef struct { const char *entry; int level; _Bool once, assembly, ir, debug_lines; } "
+	"Options;\n"
+	"typedef struct { char *bytes; size_t n; char error[256]; double seconds; } Output;\n"
+	"int atled_codegen(const void *m, const Options *o, Output *out) {\n"
+	"  const char *how = getenv(\"ATLED_TEST_CODEGEN\"), *folder = getenv(\"ATLED_TEST_FOLDER\"), "
+	"*cc = getenv(\"CC\");\n"
+	"  char name[300], command[2000]; int self;\n"
+	"  snprintf(name, sizeof name, \"%s/calls\", folder); FILE *f = fopen(name, \"a\"); if (f) { "
+	"fputc('x', f); fclose(f); }\n"
+	"  if (how && !strcmp(how, \"fail\")) { strcpy(out->error, \"it was told to fail\"); return "
+	"-1; }\n"
+	"  if (how && !strcmp(how, \"slow\")) usleep(200000);\n"
+	"  if (how && !strcmp(how, \"junk\")) { out->bytes = malloc(100); memset(out->bytes, 7, 100); "
+	"out->n = 100; return 0; }\n"
+	"  snprintf(name, sizeof name, \"%s/g%p\", folder, (void *)&self);\n"
+	"  if (!cc || !*cc) cc = \"cc\";\n"
+	"  snprintf(command, sizeof command, \"echo 'int %s(void *c) { return %d; }' | %s -x c -c -O1 "
+	"-fPIC -w - -o '%s'\",\n"
+	"           o->entry, o->level + 40, cc, name);\n"
+	"  if (system(command) || !(f = fopen(name, \"rb\"))) { strcpy(out->error, \"no compiler\"); "
+	"return -1; }\n"
+	"  out->bytes = malloc(20000); out->n = fread(out->bytes, 1, 20000, f); fclose(f); "
+	"unlink(name); return 0; }\n";
 
 static char folder[64], library[100], cache[100];
 
@@ -62,7 +74,8 @@ static bool make_library(const char *text, const char *to) {
 	fputs(text, f);
 	fclose(f);
 	const char *cc = getenv("CC");
-	snprintf(command, sizeof command, "%s -shared -fPIC -O1 -w '%s' -o '%s'", cc && *cc ? cc : "cc", source, to);
+	snprintf(command, sizeof command, "%s -shared -fPIC -O1 -w '%s' -o '%s'", cc && *cc ? cc : "cc",
+	         source, to);
 	const bool good = !system(command);
 	unlink(source);
 	return good;
@@ -85,7 +98,8 @@ static void empty_cache(void) {
 	if (d) closedir(d);
 }
 
-/* A module with a number in it, so that there are as many different ones as are wanted. */
+/* A module with a number in it, so that there are as many different ones as are
+ * wanted. */
 typedef struct Making {
 	KModule *m;
 	double x;
@@ -110,9 +124,10 @@ static int result_of(NativeCode *code) {
 	return code ? native_code_entry(code)(&call) : -1;
 }
 
-/* ---- cases ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
-static const NativeOptions full = {.name = "a function of 2 words", .level = 2}, quick = {.level = 0};
+static const NativeOptions full = {.name = "a function of 2 words", .level = 2},
+						   quick = {.level = 0};
 
 static void test_order(void) {
 	char why[300] = "";
@@ -124,7 +139,8 @@ static void test_order(void) {
 	NativeCode *a = native_compile(s, m, &full, why, sizeof why);
 	CHECK(a && result_of(a) == 42 && calls() == 1 && native_counters(s)->compiled == 1);
 	if (!a) fprintf(stderr, "%s\n", why);
-	NativeCode *b = native_compile(t, same, &full, why, sizeof why); /* another context, another module, the same code */
+	/* another context, another module, the same code */
+	NativeCode *b = native_compile(t, same, &full, why, sizeof why);
 	CHECK(b == a && calls() == 0 && native_counters(t)->from_memory == 1);
 	NativeCode *q = native_compile(s, m, &quick, why, sizeof why);
 	CHECK(q && q != a && result_of(q) == 40 && calls() == 1);
@@ -143,8 +159,10 @@ static void test_order(void) {
 	native_code_free(NULL);
 	CHECK(native_codes_alive() == 0);
 	b = native_compile(t, same, &full, why, sizeof why);
-	CHECK(b && result_of(b) == 42 && calls() == 0 && native_counters(t)->from_disk == 1 && native_counters(t)->compiled == 0);
-	CHECK(native_counters(t)->code_bytes > 0 && native_counters(t)->load_seconds > 0 && native_code_bytes(b) > 0);
+	CHECK(b && result_of(b) == 42 && calls() == 0 && native_counters(t)->from_disk == 1 &&
+	      native_counters(t)->compiled == 0);
+	CHECK(native_counters(t)->code_bytes > 0 && native_counters(t)->load_seconds > 0 &&
+	      native_code_bytes(b) > 0);
 	native_code_free(b);
 	/* a name of its own is code of its own: perf and gdb show it */
 	const NativeOptions named = {.name = "b", .level = 2};
@@ -164,7 +182,8 @@ static void test_order(void) {
 	ctx_free(d);
 }
 
-/* Files of the cache that are damaged, or whose content does not load, are compiled anew. */
+/* Files of the cache that are damaged, or whose content does not load, are
+ * compiled anew. */
 static void test_damage(void) {
 	Ctx *c = ctx_new(NULL);
 	NativeService *s = native_service_new(c);
@@ -201,7 +220,8 @@ static void test_failures(void) {
 	CHECK(!native_compile(s, m, &full, NULL, 0));
 	unsetenv("ATLED_TEST_CODEGEN");
 	CHECK(native_counters(s)->failed == 3 && native_counters(s)->compiled == 0);
-	NativeCode *code = native_compile(s, m, &full, why, sizeof why); /* what failed is not remembered */
+	/* what failed is not remembered */
+	NativeCode *code = native_compile(s, m, &full, why, sizeof why);
 	CHECK(code && !*why);
 	native_code_free(code);
 	calls();
@@ -218,7 +238,8 @@ static void test_failures(void) {
 	CHECK(make_library("int nothing;\n", path));
 	setenv("ATLED_CODEGEN", path, 1);
 	native_forget_library();
-	CHECK(native_available(s, why, sizeof why)); /* it is there; that it is of no use shows when it is opened */
+	/* it is there; that it is of no use shows when it is opened */
+	CHECK(native_available(s, why, sizeof why));
 	CHECK(!native_compile(s, m, &full, why, sizeof why) && strstr(why, "atled_codegen"));
 	CHECK(!native_available(s, why, sizeof why));
 	unlink(path);
@@ -267,7 +288,8 @@ static void test_background(void) {
 	native_request_cancel(NULL);
 	const long n = calls();
 	CHECK(n >= 3 && n <= 6);
-	for (int i = 0; i < 3000 && !native_request_done(r[3]); i++) usleep(1000); /* nobody reads the environment while it changes */
+	/* nobody reads the environment while it changes */
+	for (int i = 0; i < 3000 && !native_request_done(r[3]); i++) usleep(1000);
 	/* failure in the background */
 	setenv("ATLED_TEST_CODEGEN", "fail", 1);
 	NativeRequest *bad = native_request(s, module_of(c, 200), &quick);
@@ -275,19 +297,21 @@ static void test_background(void) {
 	/* at the end everything is cancelled, what is running is waited for */
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
 	NativeRequest *late[4];
-	for (int i = 0; i < 4; i++) CHECK((late[i] = native_request(s, module_of(c, 300 + i), &quick)) != NULL);
+	for (int i = 0; i < 4; i++)
+		CHECK((late[i] = native_request(s, module_of(c, 300 + i), &quick)) != NULL);
 	usleep(50000);
 	native_service_free(s); /* r[3] too */
 	unsetenv("ATLED_TEST_CODEGEN");
 	CHECK(calls() <= 3);
 	ctx_free(c);
 	for (int i = 0; i < 3; i++) { /* who holds them learns of it, whenever they ask */
-		CHECK(native_request_done(late[i]) && !native_request_take(late[i], why, sizeof why) && !strcmp(why, "cancelled"));
+		CHECK(native_request_done(late[i]) && !native_request_take(late[i], why, sizeof why) &&
+		      !strcmp(why, "cancelled"));
 	}
 	native_request_cancel(late[3]);
 	CHECK(!native_request_take(r[3], why, sizeof why));
 	CHECK(native_codes_alive() == 1); /* the first one was never given back */
-	c = ctx_new(NULL); /* it can be had again, now by the cancelled one's owner */
+	c = ctx_new(NULL);                /* it can be had again, now by the cancelled one's owner */
 	s = native_service_new(c);
 	KModule *m = module_of(c, 100);
 	NativeCode *code = native_compile(s, m, &full, why, sizeof why);
@@ -300,7 +324,8 @@ static void test_background(void) {
 	ctx_free(c);
 }
 
-/* Of those that are cancelled one after the other, in the order in which they were asked for, none is begun, and none is waited for. */
+/* Of those that are cancelled one after the other, in the order in which they
+ * were asked for, none is begun, and none is waited for. */
 static void test_cancelled_in_order(void) {
 	enum { MANY = 5 };
 	Ctx *c = ctx_new(NULL);
@@ -308,11 +333,13 @@ static void test_cancelled_in_order(void) {
 	NativeRequest *r[MANY];
 	calls();
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
-	for (int i = 0; i < MANY; i++) CHECK((r[i] = native_request(s, module_of(c, 600 + i), &quick)) != NULL);
+	for (int i = 0; i < MANY; i++)
+		CHECK((r[i] = native_request(s, module_of(c, 600 + i), &quick)) != NULL);
 	usleep(50000);
 	CHECK(native_requests_pending(s) == MANY && !native_request_done(r[0]));
 	for (int i = 0; i < MANY; i++) native_request_cancel(r[i]);
-	CHECK(native_requests_pending(s) == 1 && native_counters(s)->compiled == 0); /* the first one is still at it */
+	/* the first one is still at it */
+	CHECK(native_requests_pending(s) == 1 && native_counters(s)->compiled == 0);
 	/* what comes then is made after it, and finds it put away */
 	NativeCode *code = native_request_take(native_request(s, module_of(c, 700), &quick), NULL, 0);
 	CHECK(result_of(code) == 40);
@@ -381,7 +408,8 @@ static int exit_of(pid_t child) {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* Children of a process that is compiling in the background, and of one that is not. */
+/* Children of a process that is compiling in the background, and of one that is
+ * not. */
 static void test_fork(void) {
 	Ctx *c = ctx_new(NULL);
 	NativeService *s = native_service_new(c);
@@ -407,17 +435,20 @@ static void test_fork(void) {
 	}
 	CHECK(exit_of(child) == 0);
 	setenv("ATLED_TEST_CODEGEN", "slow", 1);
-	NativeRequest *slow = native_request(s, module_of(c, 1002), &full), *queued = native_request(s, module_of(c, 1003), &full);
+	NativeRequest *slow = native_request(s, module_of(c, 1002), &full),
+				  *queued = native_request(s, module_of(c, 1003), &full);
 	usleep(50000);
 	child = fork();
 	if (!child) {
 		char why[300] = "";
 		alarm(60);
-		bool good = native_request_done(slow) && !native_request_take(slow, why, sizeof why) && strstr(why, "forked");
+		bool good = native_request_done(slow) && !native_request_take(slow, why, sizeof why) &&
+		            strstr(why, "forked");
 		native_request_cancel(queued);
 		KModule *n = module_of(c, 1004);
 		good = good && !native_compile(s, n, &full, why, sizeof why) && strstr(why, "forked");
-		NativeCode *again = native_compile(s, m, &full, why, sizeof why); /* what is there still serves */
+		/* what is there still serves */
+		NativeCode *again = native_compile(s, m, &full, why, sizeof why);
 		good = good && again == code;
 		native_service_free(s);
 		_exit(good ? 0 : 1);

@@ -1,6 +1,8 @@
-/* test_direct_call.c - a function that is one piece of machine code, called on memory as it lies: values, failures, no allocation.
+/* test_direct_call.c - a function that is one piece of machine code, called on
+ * memory as it lies: values, failures, no allocation.
  *
- * Needs: help.h, backend/eval/code.h, the code generator's library beside the tests' folder or named by ATLED_CODEGEN; without it one skip.
+ * Needs: help.h, backend/eval/code.h, the code generator's library beside the
+ * tests' folder or named by ATLED_CODEGEN; without it one skip.
  */
 #include "tests/unit/eval/help.h"
 
@@ -16,9 +18,11 @@ static void make_sums(T *t, const void *what) {
 	Builder *b = t->b;
 	Dim n = build_fresh_dim(b, atom(t->c, "n"), 0);
 	const TypeId vec = ev_vec_of(t, DT_F64, n);
-	Ref time = ev_param(t, ev_num(t, DT_F64)), y = ev_param(t, vec), w = ev_param(t, vec), k = ev_param(t, ev_num(t, DT_I64));
+	Ref time = ev_param(t, ev_num(t, DT_F64)), y = ev_param(t, vec), w = ev_param(t, vec),
+		k = ev_param(t, ev_num(t, DT_I64));
 	Ref ty = build2(b, OP_MUL, build_broadcast_scalar(b, time, vec), y);
-	Ref results[3] = {build2(b, OP_ADD, ty, w), build_reduce(b, OP_REDUCE_SUM, y, 1, (int[]){0}), build_gather(b, y, k, 0, 0)};
+	Ref results[3] = {build2(b, OP_ADD, ty, w), build_reduce(b, OP_REDUCE_SUM, y, 1, (int[]){0}),
+	                  build_gather(b, y, k, 0, 0)};
 	t->f = build_end(b, 3, results);
 }
 
@@ -31,7 +35,8 @@ static void make_same(T *t, const void *what) {
 	t->f = build_end(t->b, 2, results);
 }
 
-/* Once by the ordinary way, so that there is machine code; then the direct call. */
+/* Once by the ordinary way, so that there is machine code; then the direct
+ * call. */
 static DirectCall *begin(T *t, const Value *args, uint32_t nresults, bool *never) {
 	Value results[4];
 	Code *code = code_of(t->c, t->f);
@@ -41,19 +46,16 @@ static DirectCall *begin(T *t, const Value *args, uint32_t nresults, bool *never
 	return direct_begin(t->c, code, args, never);
 }
 
-static Value vector(T *t, int64_t n) {
-	return value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1));
-}
+static Value vector(T *t, int64_t n) { return value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1)); }
 
-static double element(Value v, int64_t i) {
-	return tensor_get(v.tensor, &i);
-}
+static double element(Value v, int64_t i) { return tensor_get(v.tensor, &i); }
 
 static void check_sums(T *t, const Value *args, const Value *r, const Tensor *first) {
 	double sum = 0, worst = 0;
 	for (int64_t i = 0; i < args[1].tensor->count; i++) {
 		sum += element(args[1], i);
-		worst = fmax(worst, fabs(tensor_get(first, &i) - (args[0].f * element(args[1], i) + element(args[2], i))));
+		worst = fmax(worst, fabs(tensor_get(first, &i) -
+		                         (args[0].f * element(args[1], i) + element(args[2], i))));
 	}
 	CHECK(t, worst < 1e-15);
 	CHECK(t, r[1].kind == V_SCALAR && fabs(r[1].f - sum) < 1e-13);
@@ -71,7 +73,8 @@ static void values(T *t) {
 	if (!d) return;
 	CHECK(t, direct_call(d, args, NULL, &r) == ST_OK);
 	check_sums(t, args, r, r[0].tensor);
-	/* other numbers, other memory, a place for the first result: and nothing is allocated */
+	/* other numbers, other memory, a place for the first result: and nothing is
+	 * allocated */
 	Value other = vector(t, N), before = args[1];
 	uint64_t allocations = heap_allocation_count(t->c), calls = run_counters(t->c)->native_calls;
 	for (int i = 0; i < 50; i++) {
@@ -107,7 +110,8 @@ static void values(T *t) {
 	CHECK(t, direct_call(d, args, NULL, &r) == ST_OK);
 	check_sums(t, args, r, r[0].tensor);
 
-	/* a check that fails is told as any call tells it, and the next call is as good as the first */
+	/* a check that fails is told as any call tells it, and the next call is as
+	 * good as the first */
 	args[3] = value_i64(N);
 	Status st = direct_call(d, args, into, &r);
 	CHECK(t, ev_failed_with(t, st, ST_ERROR, E_INDEX, "37"));
@@ -173,12 +177,14 @@ int main(int argc, char **argv) {
 	(void)argc;
 	char path[PATH_MAX], full[PATH_MAX];
 	const char *slash = strrchr(argv[0], '/');
-	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
+	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1,
+	         slash ? argv[0] : ".");
 	if (!getenv("ATLED_CODEGEN") && realpath(path, full)) setenv("ATLED_CODEGEN", full, 1);
 	if (!getenv("ATLED_CODEGEN")) {
 		printf("no machine code here: skipped\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
-	const TestCase tests[] = {{"values", run_values}, {"not possible", run_not_possible}, {"memory", run_memory}};
+	const TestCase tests[] = {
+		{"values", run_values}, {"not possible", run_not_possible}, {"memory", run_memory}};
 	return ev_run_tests("test_direct_call.c", sizeof tests / sizeof *tests, tests);
 }

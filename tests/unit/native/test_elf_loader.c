@@ -1,8 +1,11 @@
-/* test_elf_loader.c - the loader of objects: what it loads runs as the linker's would, and what is broken is refused.
+/* test_elf_loader.c - the loader of objects: what it loads runs as the linker's
+ * would, and what is broken is refused.
  *
- * Needs: backend/native/jit/elf_loader.h; a C compiler at test time ($CC, else cc), for the objects. Guarantees: exit status 0 when every check held; the last
- * line counts them. Broken objects are made from good ones: cut at every length, and with bytes changed where structure is; they are loaded but
- * not called.
+ * Needs: backend/native/jit/elf_loader.h; a C compiler at test time ($CC, else
+ * cc), for the objects. Guarantees: exit status 0 when every check held; the
+ * last line counts them. Broken objects are made from good ones: cut at every
+ * length, and with bytes changed where structure is; they are loaded but not
+ * called.
  */
 #include "backend/native/jit/elf_loader.h"
 #include "backend/native/jit/codegen.h"
@@ -48,7 +51,8 @@ static Bytes object_of(const char *text, const char *flags) {
 	fputs(text, f);
 	fclose(f);
 	const char *cc = getenv("CC");
-	snprintf(command, sizeof command, "%s -c -w -fno-stack-protector -fno-builtin %s '%s' -o '%s'", cc && *cc ? cc : "cc", flags, source, object);
+	snprintf(command, sizeof command, "%s -c -w -fno-stack-protector -fno-builtin %s '%s' -o '%s'",
+	         cc && *cc ? cc : "cc", flags, source, object);
 	if (system(command)) return (Bytes){0};
 	Bytes b = read_file(object);
 	unlink(source);
@@ -57,26 +61,32 @@ static Bytes object_of(const char *text, const char *flags) {
 }
 
 static const char *const call_record =
-    "typedef long long i64;\n"
-    "typedef struct { void **buffers; const i64 *words; i64 *results; i64 poll_left, depth_left, site, a, b; void *runtime; } Call;\n";
+	"typedef long long i64;\n"
+	"typedef struct { void **buffers; const i64 *words; i64 *results; i64 poll_left, depth_left, "
+	"site, a, b; void *runtime; } Call;\n";
 
 /* Everything that compilers put into objects of this kind. */
 static const char *const everything =
-    "double floor(double); double fma(double, double, double); float nearbyintf(float);\n"
-    "void *memcpy(void *, const void *, unsigned long); void *memset(void *, int, unsigned long); void atled_rt_zero(void *, i64);\n"
-    "static const double table[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};\n"
-    "static i64 counter = 40; static i64 cleared[1000]; i64 shared_counter = 7;\n"
-    "static i64 twice(i64 x) { return 2 * x; }\n"
-    "static i64 thrice(i64 x) { return 3 * x; }\n"
-    "i64 (*const chosen[2])(i64) = {twice, thrice};\n"
-    "__attribute__((noinline)) i64 kind(i64 k) { switch (k) { case 0: return 11; case 1: return 5; case 2: return 77; case 3: return 2;\n"
-    "  case 4: return 9; case 5: return 1; case 6: return 1000; default: return -1; } }\n"
-    "int entry(Call *c) {\n"
-    "  i64 *o = c->results; double *d = c->buffers[0];\n"
-    "  o[0] = ++counter; cleared[c->words[0]] += 3; o[1] = cleared[c->words[0]]; o[2] = (i64)table[c->words[0] & 7];\n"
-    "  o[3] = chosen[c->words[1] & 1](21); o[4] = kind(c->words[0]); d[0] = floor(d[0]); d[1] = fma(d[1], d[1], 1.0);\n"
-    "  memcpy(d + 2, d, 16); memset(d + 4, 0, 8); atled_rt_zero(d + 5, 8); o[5] = (i64)nearbyintf(2.5f); o[6] = ++shared_counter;\n"
-    "  o[7] = (i64)(void *)&table % 64; return 0; }\n";
+	"double floor(double); double fma(double, double, double); float nearbyintf(float);\n"
+	"void *memcpy(void *, const void *, unsigned long); void *memset(void *, int, unsigned long); "
+	"void atled_rt_zero(void *, i64);\n"
+	"static const double table[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};\n"
+	"static i64 counter = 40; static i64 cleared[1000]; i64 shared_counter = 7;\n"
+	"static i64 twice(i64 x) { return 2 * x; }\n"
+	"static i64 thrice(i64 x) { return 3 * x; }\n"
+	"i64 (*const chosen[2])(i64) = {twice, thrice};\n"
+	"__attribute__((noinline)) i64 kind(i64 k) { switch (k) { case 0: return 11; case 1: return 5; "
+	"case 2: return 77; case 3: return 2;\n"
+	"  case 4: return 9; case 5: return 1; case 6: return 1000; default: return -1; } }\n"
+	"int entry(Call *c) {\n"
+	"  i64 *o = c->results; double *d = c->buffers[0];\n"
+	"  o[0] = ++counter; cleared[c->words[0]] += 3; o[1] = cleared[c->words[0]]; o[2] = "
+	"(i64)table[c->words[0] & 7];\n"
+	"  o[3] = chosen[c->words[1] & 1](21); o[4] = kind(c->words[0]); d[0] = floor(d[0]); d[1] = "
+	"fma(d[1], d[1], 1.0);\n"
+	"  memcpy(d + 2, d, 16); memset(d + 4, 0, 8); atled_rt_zero(d + 5, 8); o[5] = "
+	"(i64)nearbyintf(2.5f); o[6] = ++shared_counter;\n"
+	"  o[7] = (i64)(void *)&table % 64; return 0; }\n";
 
 static void run_everything(const char *flags) {
 	char text[4000], error[200] = "";
@@ -92,7 +102,8 @@ static void run_everything(const char *flags) {
 		int64_t words[2] = {6, 1}, results[8] = {0};
 		NativeCall call = {.buffers = buffers, .words = words, .results = results};
 		CHECK(native_entry(o)(&call) == 0);
-		CHECK(results[0] == 41 && results[1] == 3 && results[2] == 64 && results[3] == 63 && results[4] == 1000);
+		CHECK(results[0] == 41 && results[1] == 3 && results[2] == 64 && results[3] == 63 &&
+		      results[4] == 1000);
 		CHECK(results[5] == 2 && results[6] == 8 && results[7] == 0);
 		CHECK(d[0] == 2 && d[1] == 10 && d[2] == 2 && d[3] == 10 && d[4] == 0 && d[5] == 0);
 		CHECK(native_entry(o)(&call) == 0 && results[0] == 42 && results[1] == 6);
@@ -108,8 +119,14 @@ static void run_everything(const char *flags) {
 }
 
 static void test_kinds(void) {
-	static const char *const flags[] = {"-O2 -fPIC", "-O0 -fPIC", "-O2 -fPIC -fno-plt", "-O2 -fno-pic -mcmodel=small", "-O0 -fno-pic",
-	                                    "-Os -fPIE", "-O3 -fPIC -ffunction-sections -fdata-sections", "-O2 -fPIC -g",
+	static const char *const flags[] = {"-O2 -fPIC",
+	                                    "-O0 -fPIC",
+	                                    "-O2 -fPIC -fno-plt",
+	                                    "-O2 -fno-pic -mcmodel=small",
+	                                    "-O0 -fno-pic",
+	                                    "-Os -fPIE",
+	                                    "-O3 -fPIC -ffunction-sections -fdata-sections",
+	                                    "-O2 -fPIC -g",
 	                                    "-O2 -fPIC -ftree-vectorize"};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) run_everything(flags[i]);
 #if defined(__x86_64__)
@@ -118,7 +135,8 @@ static void test_kinds(void) {
 #endif
 }
 
-static const char *const small = "int entry(Call *c) { static const i64 t[3] = {5, 6, 7}; c->results[0] = t[c->words[0]]; return 0; }\n";
+static const char *const small = "int entry(Call *c) { static const i64 t[3] = {5, 6, 7}; "
+								 "c->results[0] = t[c->words[0]]; return 0; }\n";
 
 static Bytes small_object(void) {
 	char text[1000];
@@ -140,10 +158,14 @@ static Bytes joined(Bytes x, Bytes y) {
 }
 
 static Bytes two_objects(void) {
-	static const char *const caller = "i64 other(i64 x); double floor(double); static i64 five = 5; __attribute__((visibility(\"hidden\"))) i64 half(i64 x);\n"
-	                                  "int entry(Call *c) { i64 (*volatile f)(i64) = half; c->results[0] = other(c->words[0]) + f(five) + (i64)floor(0.5); return 0; }\n";
-	static const char *const callee = "double floor(double); static i64 t[3] = {50, 60, 70}; i64 half(i64 x) { return x / 2; }\n"
-	                                  "i64 other(i64 x) { return t[x] + half(9) + (i64)floor(1.5); }\n";
+	static const char *const caller =
+		"i64 other(i64 x); double floor(double); static i64 five = 5; "
+		"__attribute__((visibility(\"hidden\"))) i64 half(i64 x);\n"
+		"int entry(Call *c) { i64 (*volatile f)(i64) = half; c->results[0] = other(c->words[0]) + "
+		"f(five) + (i64)floor(0.5); return 0; }\n";
+	static const char *const callee =
+		"double floor(double); static i64 t[3] = {50, 60, 70}; i64 half(i64 x) { return x / 2; }\n"
+		"i64 other(i64 x) { return t[x] + half(9) + (i64)floor(1.5); }\n";
 	char text[1500];
 	snprintf(text, sizeof text, "%s%s", call_record, caller);
 	Bytes first = object_of(text, "-O1 -fPIC");
@@ -163,7 +185,8 @@ static void test_joined(void) {
 	native_unload(o);
 	NativeParts head;
 	memcpy(&head, b.at, sizeof head);
-	for (uint64_t n = 0; n <= NATIVE_PARTS_MOST + 1; n++) { /* one object more or less than there are */
+	/* one object more or less than there are */
+	for (uint64_t n = 0; n <= NATIVE_PARTS_MOST + 1; n++) {
 		NativeParts other = head;
 		other.n = n;
 		memcpy(b.at, &other, sizeof other);
@@ -191,21 +214,28 @@ static void refuses(const char *text, const char *flags, const char *entry, cons
 static void test_refusals(void) {
 	char error[100];
 	refuses(small, "-O1 -fPIC", "another", "no function another");
-	refuses("static int entry(Call *c) { return 1; } int (*keep)(Call *) = entry;", "-O1 -fPIC", "entry", "no function");
+	refuses("static int entry(Call *c) { return 1; } int (*keep)(Call *) = entry;", "-O1 -fPIC",
+	        "entry", "no function");
 	refuses("int entry = 3;", "-O1 -fPIC", "entry", "no code");
-	refuses("int abort_now(void); int entry(Call *c) { return abort_now(); }", "-O1 -fPIC", "entry", "undefined symbol abort_now");
-	refuses("int atled_rt_no(void); int entry(Call *c) { return atled_rt_no(); }", "-O1 -fPIC", "entry", "undefined symbol atled_rt_no");
+	refuses("int abort_now(void); int entry(Call *c) { return abort_now(); }", "-O1 -fPIC", "entry",
+	        "undefined symbol abort_now");
+	refuses("int atled_rt_no(void); int entry(Call *c) { return atled_rt_no(); }", "-O1 -fPIC",
+	        "entry", "undefined symbol atled_rt_no");
 	refuses("__thread int t; int entry(Call *c) { return t++; }", "-O1 -fPIC", "entry", "threads");
-	refuses("volatile int n; static __attribute__((constructor)) void first(void) { n++; } int entry(Call *c) { return 0; }", "-O1 -fPIC", "entry",
-	        "initialisers");
-	refuses("static char big[300000000]; int entry(Call *c) { return big[c->words[0]]++; }", "-O1 -fPIC", "entry", "bad size");
-	refuses("static char a[70000000], b[70000000]; int entry(Call *c) { return a[c->words[0]]++ + b[c->words[0]]++; }",
+	refuses("volatile int n; static __attribute__((constructor)) void first(void) { n++; } int "
+	        "entry(Call *c) { return 0; }",
+	        "-O1 -fPIC", "entry", "initialisers");
+	refuses("static char big[300000000]; int entry(Call *c) { return big[c->words[0]]++; }",
+	        "-O1 -fPIC", "entry", "bad size");
+	refuses("static char a[70000000], b[70000000]; int entry(Call *c) { return a[c->words[0]]++ + "
+	        "b[c->words[0]]++; }",
 	        "-O1 -fPIC -ffunction-sections -fdata-sections", "entry", "more than 128 MB");
 	CHECK(!native_load("", 0, "entry", error, sizeof error) && *error);
 	CHECK(!native_load("short", 5, "entry", error, sizeof error) && *error);
 	char zeros[4096] = {0};
 	CHECK(!native_load(zeros, sizeof zeros, "entry", error, sizeof error) && strstr(error, "ELF"));
-	Bytes self = read_file("/proc/self/exe"); /* (its length is not what seek says; whatever is read is not an object) */
+	/* (its length is not what seek says; whatever is read is not an object) */
+	Bytes self = read_file("/proc/self/exe");
 	if (self.n) CHECK(!native_load(self.at, self.n, "entry", error, sizeof error) && *error);
 	free(self.at);
 	native_unload(NULL);
@@ -238,8 +268,11 @@ static void test_broken(Bytes b) {
 	int whole = 0;
 	for (size_t n = 0; n < b.n; n++) whole += loads(b.at, n);
 	CHECK(whole == 0); /* the table of sections comes last */
-	/* numbers that matter, in places that matter: headers of file and sections, symbols, relocations */
-	static const uint64_t numbers[] = {0, 1, 2, 0x7f, 0xff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, (uint64_t)1 << 63,
+	/* numbers that matter, in places that matter: headers of file and sections,
+	 * symbols, relocations */
+	static const uint64_t numbers[] = {0,           1,          2,         0x7f,
+	                                   0xff,        0x8000,     0xffff,    0x7fffffff,
+	                                   0x80000000,  0xffffffff, INT64_MAX, (uint64_t)1 << 63,
 	                                   ~(uint64_t)0};
 	int loaded = 0, tried = 0;
 	for (size_t at = 0; at + 8 <= b.n; at++) {
@@ -257,7 +290,8 @@ static void test_broken(Bytes b) {
 		char *copy = malloc(b.n);
 		if (!copy) break;
 		memcpy(copy, b.at, b.n);
-		for (uint64_t k = 1 + random_bits() % 6; k--;) copy[random_bits() % b.n] = (char)random_bits();
+		for (uint64_t k = 1 + random_bits() % 6; k--;)
+			copy[random_bits() % b.n] = (char)random_bits();
 		loaded += loads(copy, b.n);
 		tried++;
 		free(copy);
@@ -314,24 +348,30 @@ static void test_threads(void) {
 	free(b.at);
 }
 
-/* Memory that the system does not give; in a child, because it stays like that. */
+/* Memory that the system does not give; in a child, because it stays like that.
+ */
 static void test_no_memory(void) {
 	char text[1000], error[100];
-	snprintf(text, sizeof text, "%sstatic char big[100000000]; int entry(Call *c) { return big[c->words[0]]++; }", call_record);
+	snprintf(text, sizeof text,
+	         "%sstatic char big[100000000]; int entry(Call *c) { return big[c->words[0]]++; }",
+	         call_record);
 	Bytes b = object_of(text, "-O1 -fPIC");
 	CHECK(b.n > 0);
 	if (!SANITIZED) {
 		const pid_t child = fork();
 		if (!child) {
 			struct rlimit r = {80000000, 80000000};
-			if (setrlimit(RLIMIT_AS, &r) || getrlimit(RLIMIT_AS, &r) || r.rlim_cur != 80000000) _exit(2);
-			const bool refused = !native_load(b.at, b.n, "entry", error, sizeof error) && strstr(error, "no memory");
+			if (setrlimit(RLIMIT_AS, &r) || getrlimit(RLIMIT_AS, &r) || r.rlim_cur != 80000000)
+				_exit(2);
+			const bool refused =
+				!native_load(b.at, b.n, "entry", error, sizeof error) && strstr(error, "no memory");
 			_exit(refused ? 0 : 1);
 		}
 		int status = -1;
 		waitpid(child, &status, 0);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 2) { /* as emulators of a processor do */
-			printf("skip: want of memory for code: the system does not limit a process's addresses\n");
+			printf(
+				"skip: want of memory for code: the system does not limit a process's addresses\n");
 			skipped++;
 		} else CHECK(status == 0);
 	}
@@ -372,9 +412,11 @@ static void measure(void) {
 		for (int round = 0; round < 20; round++) {
 			struct timespec t0, t1;
 			clock_gettime(CLOCK_MONOTONIC, &t0);
-			for (int i = 0; i < 50; i++) native_unload(native_load(both[k]->at, both[k]->n, "entry", NULL, 0));
+			for (int i = 0; i < 50; i++)
+				native_unload(native_load(both[k]->at, both[k]->n, "entry", NULL, 0));
 			clock_gettime(CLOCK_MONOTONIC, &t1);
-			const double t = ((double)(t1.tv_sec - t0.tv_sec) * 1e9 + (double)(t1.tv_nsec - t0.tv_nsec)) / 50;
+			const double t =
+				((double)(t1.tv_sec - t0.tv_sec) * 1e9 + (double)(t1.tv_nsec - t0.tv_nsec)) / 50;
 			if (t < best) best = t;
 		}
 		printf("load and unload %zu bytes: %.1f us\n", both[k]->n, best * 1e-3);

@@ -1,6 +1,8 @@
-/* test_runtime.c - what generated code calls, called by C functions that stand for generated code.
+/* test_runtime.c - what generated code calls, called by C functions that stand
+ * for generated code.
  *
- * Needs: backend/native/run/runtime.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended.
+ * Needs: backend/native/run/runtime.h. Guarantees: exit status 0 when every
+ * check held; the last line counts them. Four processors are pretended.
  */
 #include "backend/native/run/runtime.h"
 #include "tests/unit/support/check.h"
@@ -38,7 +40,7 @@ static DiagCode last_code(const Ctx *c) {
 	return diag_total(c) ? diag_at(c, diag_total(c) - 1)->code : (DiagCode)0;
 }
 
-/* ---- statuses ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- statuses ------------------------------------------------------------ */
 
 static int32_t returns(NativeCall *call) {
 	if (env.status == NATIVE_FAILED_AT_SITE) {
@@ -54,9 +56,11 @@ static void test_statuses(void) {
 	NativeCall call = {0};
 	env = (Env){0};
 	CHECK(run(c, returns, &call) == ST_OK && call.site == -1);
-	for (env.status = ST_ERROR; env.status <= ST_INTERNAL; env.status++) CHECK(run(c, returns, &call) == (Status)env.status && call.site == -1);
+	for (env.status = ST_ERROR; env.status <= ST_INTERNAL; env.status++)
+		CHECK(run(c, returns, &call) == (Status)env.status && call.site == -1);
 	env.status = NATIVE_FAILED_AT_SITE;
-	CHECK(run(c, returns, &call) == ST_ERROR && call.site == 12 && call.fail_a == -3 && call.fail_b == 4);
+	CHECK(run(c, returns, &call) == ST_ERROR && call.site == 12 && call.fail_a == -3 &&
+	      call.fail_b == 4);
 	CHECK(diag_total(c) == 0);
 	env.status = NATIVE_TOO_DEEP;
 	CHECK(run(c, returns, &call) == ST_LIMIT && call.site == -1 && last_code(c) == E_DEPTH);
@@ -91,7 +95,7 @@ static void test_depth(void) {
 	ctx_free(c);
 }
 
-/* ---- polls ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- polls --------------------------------------------------------------- */
 
 static int32_t works(NativeCall *call) {
 	for (int64_t done = 0; done < env.units; done += 1000) {
@@ -112,19 +116,22 @@ static void test_polls(void) {
 	CHECK(run(c, works, &call) == ST_OK && ctx_steps(c) - before == 1000000);
 	env = (Env){.units = 10};
 	run(c, works, &call);
-	CHECK(backend_of(c)->work == 1000 || ctx_steps(c) == before + 1001000); /* accounted for, now or with the next poll */
+	/* accounted for, now or with the next poll */
+	CHECK(backend_of(c)->work == 1000 || ctx_steps(c) == before + 1001000);
 	env = (Env){.units = 10000000};
 	ctx_interrupt_at_poll(c, 10);
-	CHECK(run(c, works, &call) == ST_INTERRUPTED && env.ran < 400000 && last_code(c) == E_INTERRUPT && call.site == -1);
+	CHECK(run(c, works, &call) == ST_INTERRUPTED && env.ran < 400000 &&
+	      last_code(c) == E_INTERRUPT && call.site == -1);
 	ctx_clear_interrupt(c);
 	env = (Env){.units = 10000000};
 	ctx_set_step_limit(c, 500000);
-	CHECK(run(c, works, &call) == ST_LIMIT && env.ran >= 480000 && env.ran < 540000 && last_code(c) == E_BUDGET);
+	CHECK(run(c, works, &call) == ST_LIMIT && env.ran >= 480000 && env.ran < 540000 &&
+	      last_code(c) == E_BUDGET);
 	ctx_set_step_limit(c, 0);
 	ctx_free(c);
 }
 
-/* ---- scratch ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- scratch ------------------------------------------------------------- */
 
 static bool usable(char *p, int64_t bytes) {
 	if (!p || (uintptr_t)p % 64) return false;
@@ -194,10 +201,12 @@ static void test_scratch(void) {
 	/* a lot is not kept, some is */
 	const size_t used = heap_used(c);
 	env.bytes = 100 << 20;
-	CHECK(run(c, takes_bytes, &call) == ST_OK && native_state_bytes(backend_of(c)) == 0 && heap_used(c) < used);
+	CHECK(run(c, takes_bytes, &call) == ST_OK && native_state_bytes(backend_of(c)) == 0 &&
+	      heap_used(c) < used);
 	CHECK(heap_peak(c) >= (size_t)100 << 20);
 	env.bytes = 1 << 20;
-	CHECK(run(c, takes_bytes, &call) == ST_OK && native_state_bytes(backend_of(c)) > (size_t)1 << 20);
+	CHECK(run(c, takes_bytes, &call) == ST_OK && native_state_bytes(backend_of(c)) > (size_t)1
+	                                                                                     << 20);
 	/* within the context's limit */
 	heap_set_limit(c, heap_used(c) + 100000);
 	env.bytes = 8 << 20;
@@ -223,7 +232,7 @@ static void test_scratch(void) {
 	}
 }
 
-/* ---- parallel loops ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- parallel loops ------------------------------------------------------ */
 
 static int32_t part(NativeCall *call, void *e, int64_t k) {
 	Env *v = e;
@@ -249,9 +258,7 @@ static int32_t part(NativeCall *call, void *e, int64_t k) {
 	return 0;
 }
 
-static int32_t loops(NativeCall *call) {
-	return atled_rt_parallel(call, part, &env, env.parts);
-}
+static int32_t loops(NativeCall *call) { return atled_rt_parallel(call, part, &env, env.parts); }
 
 static int32_t inner_part(NativeCall *call, void *e, int64_t k) {
 	Env *v = e;
@@ -276,8 +283,10 @@ static void test_parallel(void) {
 			const int64_t n = counts[i];
 			env = (Env){.parts = n, .fail_part = -100, .bytes = 400, .units = 20000};
 			const uint64_t before = ctx_steps(c) + backend_of(c)->work;
-			CHECK(run(c, loops, &call) == ST_OK && env.ran == n && !env.wrong && env.sum == (n - 1) * n * (2 * n - 1) / 6);
-			CHECK(ctx_steps(c) + backend_of(c)->work - before == (uint64_t)(n * 20000)); /* whoever did it */
+			CHECK(run(c, loops, &call) == ST_OK && env.ran == n && !env.wrong &&
+			      env.sum == (n - 1) * n * (2 * n - 1) / 6);
+			/* whoever did it */
+			CHECK(ctx_steps(c) + backend_of(c)->work - before == (uint64_t)(n * 20000));
 		}
 		env = (Env){.parts = -5};
 		CHECK(run(c, loops, &call) == ST_OK && !env.ran);
@@ -286,7 +295,8 @@ static void test_parallel(void) {
 		/* the lowest failing part is told, however many threads there are */
 		for (int64_t k = 0; k < 200; k += 13) {
 			env = (Env){.parts = 200, .fail_part = k, .units = 100};
-			CHECK(run(c, loops, &call) == ST_ERROR && call.site == k && call.fail_a == 10 * k && call.fail_b == -k);
+			CHECK(run(c, loops, &call) == ST_ERROR && call.site == k && call.fail_a == 10 * k &&
+			      call.fail_b == -k);
 			CHECK(env.ran >= k + 1);
 		}
 		env = (Env){.parts = 5, .fail_part = 3}; /* in a loop inside */
@@ -301,16 +311,20 @@ static void test_parallel_stops(void) {
 	NativeCall call = {0};
 	for (int threads = 1; threads <= 4; threads += 3) {
 		Ctx *c = context(threads);
-		/* parts of milliseconds: few end while the thread that counts polls waits for its processor */
+		/* parts of milliseconds: few end while the thread that counts polls
+		 * waits for its processor */
 		env = (Env){.parts = 1000, .fail_part = -100, .units = 1000000000};
 		ctx_interrupt_at_poll(c, 20);
-		CHECK(run(c, loops, &call) == ST_INTERRUPTED && env.ran < 50 && last_code(c) == E_INTERRUPT && call.site == -1);
+		CHECK(run(c, loops, &call) == ST_INTERRUPTED && env.ran < 50 &&
+		      last_code(c) == E_INTERRUPT && call.site == -1);
 		ctx_clear_interrupt(c);
 		env = (Env){.parts = 100000, .fail_part = -100, .units = 20000};
 		ctx_set_step_limit(c, 2000000);
-		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET && env.ran < (SANITIZED ? env.parts : 5000));
+		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET &&
+		      env.ran < (SANITIZED ? env.parts : 5000));
 		ctx_set_step_limit(c, 0);
-		env = (Env){.parts = 1000000000, .fail_part = -100, .units = 20000}; /* for half a minute: a part takes some 40 ns */
+		/* for half a minute: a part takes some 40 ns */
+		env = (Env){.parts = 1000000000, .fail_part = -100, .units = 20000};
 		ctx_set_time_limit(c, 0.02);
 		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET && env.ran < env.parts);
 		ctx_set_time_limit(c, 0);
@@ -324,7 +338,8 @@ static void test_parallel_memory(void) {
 	int fails = 0;
 	for (uint64_t n = 1; n < 40; n++) {
 		Ctx *c = context(4);
-		env = (Env){.parts = 50, .fail_part = -100, .bytes = 70000, .units = 100, .be = backend_of(c)};
+		env = (Env){
+			.parts = 50, .fail_part = -100, .bytes = 70000, .units = 100, .be = backend_of(c)};
 		heap_fail_at(c, n, n & 1);
 		const Status st = native_run(env.be, loops, &call);
 		heap_fail_at(c, 0, false);
@@ -369,7 +384,8 @@ static void *own_context(void *arg) {
 		NativeCall call = {.buffers = buffers};
 		const Status st = native_run(backend_of(o->c), own_loops, &call);
 		const bool fails = !(i % 3) && i % 40 < o->env.parts;
-		o->good += !o->env.wrong && (fails ? st == ST_ERROR && call.site == i % 40 : st == ST_OK && o->env.ran == o->env.parts);
+		o->good += !o->env.wrong && (fails ? st == ST_ERROR && call.site == i % 40
+		                                   : st == ST_OK && o->env.ran == o->env.parts);
 	}
 	ctx_free(o->c);
 	return NULL;
@@ -385,7 +401,7 @@ static void test_contexts(void) {
 	}
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- copies -------------------------------------------------------------- */
 
 static void test_copies(void) {
 	char a[100], b[100];
@@ -401,10 +417,11 @@ static void test_copies(void) {
 	atled_rt_copy(NULL, NULL, 0);
 	atled_rt_zero(b + 20, -5);
 	CHECK(b[20] == 20);
-	CHECK(native_runtime_symbol("atled_rt_poll") && !native_runtime_symbol("atled_rt_pol") && !native_runtime_symbol(""));
+	CHECK(native_runtime_symbol("atled_rt_poll") && !native_runtime_symbol("atled_rt_pol") &&
+	      !native_runtime_symbol(""));
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------ */
 
 typedef struct Shape {
 	int64_t m, n, k;
@@ -417,19 +434,22 @@ typedef struct Shape {
 static Shape shape;
 static void *data[3];
 
-/* What the code generator makes for tiles, in C: of 4 x 24, with vectors of 8. A panel's last rows and columns are not written where there are none. */
+/* What the code generator makes for tiles, in C: of 4 x 24, with vectors of 8.
+ * A panel's last rows and columns are not written where there are none. */
 enum { TILE_ROWS = 4, TILE_COLUMNS = 24, TILE_LANES = 8 };
 static _Atomic int64_t panels_run;
 
-#define PANEL(T, WIDE)                                                                                                                                  \
-	for (int64_t i = 0; i < m; i++)                                                                                                                  \
-		for (int64_t j = 0; j < (WIDE) && j < left; j++) {                                                                                    \
-			T *to = (T *)(void *)((char *)c + i * c_row + j * c_col), sum = 0;                                                                       \
-			for (int64_t p = 0; p < k; p++)                                                                                                          \
-				sum += *(const T *)(const void *)((const char *)a + i * a_row + p * a_k) * ((const T *)(const void *)((const char *)b + p * b_step))[j]; \
-			*to = add ? *to + sum : sum;                                                                                                             \
+#define PANEL(T, WIDE)                                                                             \
+	for (int64_t i = 0; i < m; i++)                                                                \
+		for (int64_t j = 0; j < (WIDE) && j < left; j++) {                                         \
+			T *to = (T *)(void *)((char *)c + i * c_row + j * c_col), sum = 0;                     \
+			for (int64_t p = 0; p < k; p++)                                                        \
+				sum += *(const T *)(const void *)((const char *)a + i * a_row + p * a_k) *         \
+				       ((const T *)(const void *)((const char *)b + p * b_step))[j];               \
+			*to = add ? *to + sum : sum;                                                           \
 		}
-static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
+static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k,
+                  const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
                   int64_t panels, const void *bias) {
 	(void)bias;
 	CHECK(m > 0 && panels == 1);
@@ -441,7 +461,8 @@ static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t 
 	}
 }
 
-static void single(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
+static void single(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k,
+                   const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
                    int64_t panels, const void *bias) {
 	(void)bias;
 	CHECK(m > 0 && panels == 1);
@@ -453,11 +474,17 @@ static void single(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t
 	}
 }
 
-static void turn(void *panel, const void *from, int64_t step, int64_t left, int64_t width, int64_t k) {
-	const int64_t size = shape.single ? 4 : 8, lines = (k + TILE_LANES - 1) / TILE_LANES * TILE_LANES; /* all of them are written, as vectors are */
+static void turn(void *panel, const void *from, int64_t step, int64_t left, int64_t width,
+                 int64_t k) {
+	/* all of them are written, as vectors are */
+	const int64_t size = shape.single ? 4 : 8,
+				  lines = (k + TILE_LANES - 1) / TILE_LANES * TILE_LANES;
 	for (int64_t p = 0; p < lines; p++)
 		for (int64_t j = 0; j < width; j++)
-			memcpy((char *)panel + (p * width + j) * size, (const char *)from + (j < left ? j : left - 1) * step + (p < k ? p : k - 1) * size, (size_t)size);
+			memcpy((char *)panel + (p * width + j) * size,
+			       (const char *)from + (j < left ? j : left - 1) * step +
+			           (p < k ? p : k - 1) * size,
+			       (size_t)size);
 }
 static const NativeTiles in_c = {panel, panel, single, turn, TILE_ROWS, TILE_COLUMNS, TILE_LANES};
 
@@ -465,10 +492,14 @@ static const NativeTiles in_c = {panel, panel, single, turn, TILE_ROWS, TILE_COL
 static int32_t multiply_terms(NativeCall *call, int64_t from, int64_t to, int32_t how) {
 	const Shape *s = &shape;
 	if (s->single)
-		return atled_rt_gemm_f32(call, (float *)data[0] + s->shift[0], s->c_row, s->c_col, (float *)data[1] + s->shift[1] + from * s->a_k, s->a_row, s->a_k,
-		                         (float *)data[2] + s->shift[2] + from * s->b_k, s->b_k, s->b_col, s->m, s->n, to - from, how, s->tiles ? &in_c : NULL);
-	return atled_rt_gemm_f64(call, (double *)data[0] + s->shift[0], s->c_row, s->c_col, (double *)data[1] + s->shift[1] + from * s->a_k, s->a_row, s->a_k,
-	                         (double *)data[2] + s->shift[2] + from * s->b_k, s->b_k, s->b_col, s->m, s->n, to - from, how, s->tiles ? &in_c : NULL);
+		return atled_rt_gemm_f32(call, (float *)data[0] + s->shift[0], s->c_row, s->c_col,
+		                         (float *)data[1] + s->shift[1] + from * s->a_k, s->a_row, s->a_k,
+		                         (float *)data[2] + s->shift[2] + from * s->b_k, s->b_k, s->b_col,
+		                         s->m, s->n, to - from, how, s->tiles ? &in_c : NULL);
+	return atled_rt_gemm_f64(call, (double *)data[0] + s->shift[0], s->c_row, s->c_col,
+	                         (double *)data[1] + s->shift[1] + from * s->a_k, s->a_row, s->a_k,
+	                         (double *)data[2] + s->shift[2] + from * s->b_k, s->b_k, s->b_col,
+	                         s->m, s->n, to - from, how, s->tiles ? &in_c : NULL);
 }
 
 static int32_t multiply(NativeCall *call) {
@@ -476,7 +507,8 @@ static int32_t multiply(NativeCall *call) {
 	int32_t st = 0, first = shape.accumulate ? GEMM_ADD : 0;
 	if (n <= 1) return multiply_terms(call, 0, k, first);
 	for (int64_t i = 0; i < n && !st; i++)
-		st = multiply_terms(call, k * i / n, k * (i + 1) / n, GEMM_STRIPS | (i ? GEMM_ADD : first) | (i + 1 < n ? GEMM_MORE : 0));
+		st = multiply_terms(call, k * i / n, k * (i + 1) / n,
+		                    GEMM_STRIPS | (i ? GEMM_ADD : first) | (i + 1 < n ? GEMM_MORE : 0));
 	return st;
 }
 
@@ -500,7 +532,8 @@ static int64_t below(int64_t n) {
 	return (int64_t)((seed >> 33) % (uint64_t)n);
 }
 
-/* Strides of rows and columns: by rows or columns, with gaps, reversed, or both apart. */
+/* Strides of rows and columns: by rows or columns, with gaps, reversed, or both
+ * apart. */
 static void strides(int64_t rows, int64_t columns, int which, int64_t *row, int64_t *column) {
 	const int64_t gap = below(3) ? 0 : below(5);
 	switch (below(6)) {
@@ -522,13 +555,16 @@ static double *expected(void) {
 	for (int64_t i = 0; want && i < s->m; i++)
 		for (int64_t j = 0; j < s->n; j++) {
 			double sum = s->accumulate ? element(0, i * s->c_row + j * s->c_col) : 0;
-			for (int64_t p = 0; p < s->k; p++) sum += element(1, i * s->a_row + p * s->a_k) * element(2, p * s->b_k + j * s->b_col);
+			for (int64_t p = 0; p < s->k; p++)
+				sum +=
+					element(1, i * s->a_row + p * s->a_k) * element(2, p * s->b_k + j * s->b_col);
 			want[i * s->n + j] = sum;
 		}
 	return want;
 }
 
-/* Fills C, A and B with small integers, so that every order of adding gives the same. */
+/* Fills C, A and B with small integers, so that every order of adding gives the
+ * same. */
 static void make_data(void) {
 	const size_t size = shape.single ? 4 : 8;
 	for (int w = 0; w < 3; w++) {
@@ -551,14 +587,16 @@ static void test_products(void) {
 	int wrong = 0, told = 0;
 	for (int i = 0; i < 600; i++) {
 		static const int64_t sizes[] = {1, 1, 2, 3, 5, 8, 17, 31, 64, 130, 300};
-		shape = (Shape){.m = sizes[below(11)], .n = sizes[below(11)], .k = i % 29 ? sizes[below(11)] : 0};
+		shape = (Shape){
+			.m = sizes[below(11)], .n = sizes[below(11)], .k = i % 29 ? sizes[below(11)] : 0};
 		shape.accumulate = below(2);
 		shape.single = below(2);
 		shape.in_part = !below(4);
 		shape.tiles = below(2);
 		if (i % 100 == 11) shape.k = 2000 + below(100); /* the sum in several blocks */
 		if (i % 150 == 7) shape.m = 100, shape.n = 1100, shape.k = 60; /* in parts by columns */
-		if (i % 150 == 31) shape.m = i < 300 ? 260 : 520, shape.n = 2051, shape.k = 11; /* in parts that are nearly squares */
+		/* in parts that are nearly squares */
+		if (i % 150 == 31) shape.m = i < 300 ? 260 : 520, shape.n = 2051, shape.k = 11;
 		strides(shape.m, shape.n, 0, &shape.c_row, &shape.c_col);
 		strides(shape.m, shape.k ? shape.k : 1, 1, &shape.a_row, &shape.a_k);
 		strides(shape.k ? shape.k : 1, shape.n, 2, &shape.b_k, &shape.b_col);
@@ -570,8 +608,10 @@ static void test_products(void) {
 		const bool own = !below(6); /* by its own transpose */
 		if (own) {
 			shape.n = shape.m, shape.accumulate = false;
-			shape.c_row = shape.m + below(3), shape.c_col = 1, shape.reach[0] = shape.m * shape.c_row, shape.shift[0] = 0;
-			shape.b_k = shape.a_k, shape.b_col = shape.a_row, shape.shift[2] = shape.shift[1], shape.reach[2] = shape.reach[1];
+			shape.c_row = shape.m + below(3), shape.c_col = 1,
+			shape.reach[0] = shape.m * shape.c_row, shape.shift[0] = 0;
+			shape.b_k = shape.a_k, shape.b_col = shape.a_row, shape.shift[2] = shape.shift[1],
+			shape.reach[2] = shape.reach[1];
 		}
 		shape.strips = below(3) ? 0 : 1 + below(4);
 		make_data();
@@ -581,11 +621,14 @@ static void test_products(void) {
 		const Status st = run(c[i & 1], multiplies, &call);
 		bool good = st == ST_OK && want;
 		for (int64_t r = 0; good && r < shape.m; r++)
-			for (int64_t k = 0; good && k < shape.n; k++) good = element(0, r * shape.c_row + k * shape.c_col) == want[r * shape.n + k];
+			for (int64_t k = 0; good && k < shape.n; k++)
+				good = element(0, r * shape.c_row + k * shape.c_col) == want[r * shape.n + k];
 		if (!good && told++ < 5)
-			fprintf(stderr, "wrong product: %lld %lld %lld, C %lld %lld, A %lld %lld, B %lld %lld\n", (long long)shape.m, (long long)shape.n,
-			        (long long)shape.k, (long long)shape.c_row, (long long)shape.c_col, (long long)shape.a_row, (long long)shape.a_k,
-			        (long long)shape.b_k, (long long)shape.b_col);
+			fprintf(stderr,
+			        "wrong product: %lld %lld %lld, C %lld %lld, A %lld %lld, B %lld %lld\n",
+			        (long long)shape.m, (long long)shape.n, (long long)shape.k,
+			        (long long)shape.c_row, (long long)shape.c_col, (long long)shape.a_row,
+			        (long long)shape.a_k, (long long)shape.b_k, (long long)shape.b_col);
 		wrong += !good;
 		free(want);
 		data[2] = second;
@@ -593,11 +636,21 @@ static void test_products(void) {
 	}
 	CHECK(wrong == 0);
 	/* nothing to do */
-	shape = (Shape){.m = 0, .n = 5, .k = 5, .c_row = 5, .c_col = 1, .a_row = 5, .a_k = 1, .b_k = 5, .b_col = 1};
+	shape = (Shape){
+		.m = 0, .n = 5, .k = 5, .c_row = 5, .c_col = 1, .a_row = 5, .a_k = 1, .b_k = 5, .b_col = 1};
 	data[0] = data[1] = data[2] = NULL;
 	CHECK(run(c[0], multiplies, &call) == ST_OK);
 	/* memory for a copy fails */
-	shape = (Shape){.m = 50, .n = 50, .k = 50, .c_row = 50, .c_col = 1, .a_row = 100, .a_k = 2, .b_k = 50, .b_col = 1, .reach = {2500, 5000, 2500}};
+	shape = (Shape){.m = 50,
+	                .n = 50,
+	                .k = 50,
+	                .c_row = 50,
+	                .c_col = 1,
+	                .a_row = 100,
+	                .a_k = 2,
+	                .b_k = 50,
+	                .b_col = 1,
+	                .reach = {2500, 5000, 2500}};
 	make_data();
 	Ctx *small = context(1);
 	heap_fail_at(small, 2, true); /* the first is the state */
@@ -610,7 +663,8 @@ static void test_products(void) {
 	ctx_free(c[1]);
 }
 
-/* The same bits whatever the number of threads, on the main thread and in a part; an interrupt stops large ones. */
+/* The same bits whatever the number of threads, on the main thread and in a
+ * part; an interrupt stops large ones. */
 static void large_products(bool tiles) {
 	enum { M = 700, N = 300, K = 257 };
 	NativeCall call = {0};
@@ -619,7 +673,17 @@ static void large_products(bool tiles) {
 	for (int64_t i = 0; i < K * N; i++) b[i] = cos((double)i * 1.3);
 	for (int i = 0; i < 4; i++) {
 		Ctx *c = context(i < 3 ? i + 1 : 4);
-		shape = (Shape){.m = M, .n = N, .k = K, .c_row = N, .c_col = 1, .a_row = K, .a_k = 1, .b_k = N, .b_col = 1, .in_part = i == 3, .tiles = tiles};
+		shape = (Shape){.m = M,
+		                .n = N,
+		                .k = K,
+		                .c_row = N,
+		                .c_col = 1,
+		                .a_row = K,
+		                .a_k = 1,
+		                .b_k = N,
+		                .b_col = 1,
+		                .in_part = i == 3,
+		                .tiles = tiles};
 		data[0] = o[i];
 		data[1] = a;
 		data[2] = b;
@@ -628,7 +692,8 @@ static void large_products(bool tiles) {
 		const uint64_t steps = ctx_steps(c);
 		CHECK(steps >= (uint64_t)M * N * K && steps < (uint64_t)M * N * K * 5 / 4);
 		ctx_interrupt_at_poll(c, tiles && !i ? 1 : 2); /* by tiles one thread has one part */
-		if (i < 3) CHECK(run(c, multiplies, &call) == ST_INTERRUPTED); /* (in a part, the polls are those of the loop around it) */
+		/* (in a part, the polls are those of the loop around it) */
+		if (i < 3) CHECK(run(c, multiplies, &call) == ST_INTERRUPTED);
 		ctx_free(c);
 	}
 	double worst = 0;
@@ -645,11 +710,12 @@ static void test_large_products(void) {
 	large_products(false);
 	panels_run = 0;
 	large_products(true);
-	/* by four products that end; how far those come that are interrupted is up to the threads */
+	/* by four products that end; how far those come that are interrupted is up
+	 * to the threads */
 	CHECK(panels_run >= 4 * (700 / TILE_ROWS) * (300 / TILE_COLUMNS + 1));
 }
 
-/* ---- figures ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------- */
 
 static double seconds(void) {
 	struct timespec t;
@@ -694,7 +760,15 @@ static void measure(void) {
 	for (int threads = 1; threads <= 2; threads++) {
 		c = context(threads);
 		for (int64_t n = 128; n <= 1024; n *= 2) {
-			shape = (Shape){.m = n, .n = n, .k = n, .c_row = n, .c_col = 1, .a_row = n, .a_k = 1, .b_k = n, .b_col = 1};
+			shape = (Shape){.m = n,
+			                .n = n,
+			                .k = n,
+			                .c_row = n,
+			                .c_col = 1,
+			                .a_row = n,
+			                .a_k = 1,
+			                .b_k = n,
+			                .b_col = 1};
 			for (int w = 0; w < 3; w++) shape.reach[w] = n * n;
 			make_data();
 			double best = 1e9;
@@ -703,7 +777,8 @@ static void measure(void) {
 				run(c, multiplies, &call);
 				if (seconds() - t < best) best = seconds() - t;
 			}
-			printf("product of %lld x %lld, %d threads: %.1f Gflop/s\n", (long long)n, (long long)n, threads, 2e-9 * (double)(n * n * n) / best);
+			printf("product of %lld x %lld, %d threads: %.1f Gflop/s\n", (long long)n, (long long)n,
+			       threads, 2e-9 * (double)(n * n * n) / best);
 			free_data();
 		}
 		ctx_free(c);

@@ -1,6 +1,8 @@
-/* help.h - what the tests of the parser share: counts, reading a text in a context, and what holds of every tree, token and message.
+/* help.h - what the tests of the parser share: counts, reading a text in a
+ * context, and what holds of every tree, token and message.
  *
- * Needs: lang/ and the reading half of parser/ (lexer, parser, ast). Guarantees: prints each failure with what was read.
+ * Needs: lang/ and the reading half of parser/ (lexer, parser, ast).
+ * Guarantees: prints each failure with what was read.
  */
 #ifndef ATLED_TESTS_UNIT_PARSER_HELP_H
 #define ATLED_TESTS_UNIT_PARSER_HELP_H
@@ -14,18 +16,21 @@ typedef struct Test {
 	int passed, failed;
 } Test;
 
-static inline bool check(Test *t, bool good, const char *file, int line, const char *what, const char *text) {
+static inline bool check(Test *t, bool good, const char *file, int line, const char *what,
+                         const char *text) {
 	if (good) t->passed++;
 	else {
 		t->failed++;
-		printf("%s:%d: failed: %s%s%s\n", file, line, what, text ? "\n  reading: " : "", text ? text : "");
+		printf("%s:%d: failed: %s%s%s\n", file, line, what, text ? "\n  reading: " : "",
+		       text ? text : "");
 	}
 	return good;
 }
 #define CHECK(t, condition) check((t), (condition), __FILE__, __LINE__, #condition, NULL)
-#define CHECK_TEXT(t, condition, text) check((t), (condition), __FILE__, __LINE__, #condition, (text))
+#define CHECK_TEXT(t, condition, text)                                                             \
+	check((t), (condition), __FILE__, __LINE__, #condition, (text))
 
-/* ---- reading a text in a context of its own ---------------------------------------------------------------------- */
+/* ---- reading a text in a context of its own ------------------------------ */
 
 typedef struct Reading {
 	Ctx *c;
@@ -77,7 +82,7 @@ static inline char *parse_and_print(const char *text, bool *ok) {
 	return printed;
 }
 
-/* ---- what holds of every tree ------------------------------------------------------------------------------------ */
+/* ---- what holds of every tree -------------------------------------------- */
 
 typedef struct Walk {
 	const Ast *parent;
@@ -90,7 +95,8 @@ static inline void walk_node(void *ud, const Ast *a) {
 	Walk *w = ud;
 	const Ast *parent = w->parent;
 	w->nodes++;
-	bool inside = !parent || (a->span.start >= parent->span.start && a->span.end <= parent->span.end);
+	bool inside =
+		!parent || (a->span.start >= parent->span.start && a->span.end <= parent->span.end);
 	w->good &= inside && a->span.source && a->span.start <= a->span.end && a->span.end <= w->n;
 	w->good &= a->id && (!parent || a->id != parent->id);
 	w->parent = a;
@@ -126,7 +132,8 @@ static inline bool diags_are_sound(const Reading *r) {
 	bool good = r->ok == (diag_count(r->c, SEV_ERROR) == 0);
 	for (uint32_t i = 0; i < diag_total(r->c); i++) {
 		const Diag *d = diag_at(r->c, i);
-		good &= d->span.source && d->span.start <= d->span.end && d->span.end <= r->n && d->message[0];
+		good &=
+			d->span.source && d->span.start <= d->span.end && d->span.end <= r->n && d->message[0];
 		good &= !d->second.source || (d->second.start < d->second.end && d->second.end <= r->n);
 	}
 	return good;

@@ -1,8 +1,12 @@
-/* test_format.c - the formatter: what it makes of single lines, and what holds of it on every program of the tree.
+/* test_format.c - the formatter: what it makes of single lines, and what holds
+ * of it on every program of the tree.
  *
- * Needs: parser/ (lexer, parser, ast, format); the folders stdlib, examples, bench/programs and tests below the working directory. Guarantees: prints
- * each failure, then "N passed, N failed". For every .dsl: formatting twice changes nothing more, the comments are the same ones, and so
- * are the trees, except for spans; one with syntax errors is refused. The programs in examples/ and bench/programs are formatted already.
+ * Needs: parser/ (lexer, parser, ast, format); the folders stdlib, examples,
+ * bench/programs and tests below the working directory. Guarantees: prints each
+ * failure, then "N passed, N failed". For every .dsl: formatting twice changes
+ * nothing more, the comments are the same ones, and so are the trees, except
+ * for spans; one with syntax errors is refused. The programs in examples/ and
+ * bench/programs are formatted already.
  */
 #include "tests/unit/support/check.h"
 #include "parser/syntax/ast.h"
@@ -11,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- formatting in a context of its own -------------------------------------------------------------------------- */
+/* ---- formatting in a context of its own ---------------------------------- */
 
 static char *format(const char *text, size_t n, Status *st) {
 	Ctx *c = ctx_new(NULL);
@@ -25,7 +29,7 @@ static char *format(const char *text, size_t n, Status *st) {
 	return copy;
 }
 
-/* ---- trees and comments, found in other ways than the formatter's ------------------------------------------------ */
+/* ---- trees and comments, found in other ways than the formatter's -------- */
 
 typedef struct Reading {
 	const char *text;
@@ -84,7 +88,7 @@ static bool same(char *a, char *b) {
 	return equal;
 }
 
-/* ---- single lines ------------------------------------------------------------------------------------------------ */
+/* ---- single lines -------------------------------------------------------- */
 
 static const char *const cases[][2] = {
 	{"x=1", "x = 1\n"},
@@ -109,10 +113,13 @@ static const char *const cases[][2] = {
 	{"if a {\n1\n}\nelse {\n2\n}", "if a {\n  1\n} else {\n  2\n}\n"},
 	{"if a { 1 }\nelse { 2 }", "if a { 1 }\nelse { 2 }\n"},
 	{"use nn  as n", "use nn as n\n"},
-	{"layer(p:(W:f64[m,n],b:f64[m]),x:f64[n])->f64[m]=tanh(p.W@x+p.b)", "layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W@x + p.b)\n"},
+	{"layer(p:(W:f64[m,n],b:f64[m]),x:f64[n])->f64[m]=tanh(p.W@x+p.b)",
+     "layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W@x + p.b)\n"},
 	{"problem p{domain t in [0,1],(x,y) in box([0,1],[0,1]);field u;u_t==Δ(u);u==0 at t=0}",
-     "problem p { domain t in [0, 1], (x, y) in box([0, 1], [0, 1]); field u; u_t == Δ(u); u == 0 at t = 0 }\n"},
-	{"problem p {\nfield u\nu == 0\nat t = 0\n}\nat (x) = 1", "problem p {\n  field u\n  u == 0\n    at t = 0\n}\nat(x) = 1\n"},
+     "problem p { domain t in [0, 1], (x, y) in box([0, 1], [0, 1]); field u; u_t == Δ(u); u == 0 "
+     "at t = 0 }\n"},
+	{"problem p {\nfield u\nu == 0\nat t = 0\n}\nat (x) = 1",
+     "problem p {\n  field u\n  u == 0\n    at t = 0\n}\nat(x) = 1\n"},
 	{"\n\n\na=1\n\n\n\nb=2\n\n", "a = 1\n\nb = 2\n"},
 	{"f(x)={\n\n\ta=1\r\n\t\tb = 2   \n\n}", "f(x) = {\n  a = 1\n  b = 2\n}\n"},
 	{"a = 1   #> 1\nbb = 2  #> 2", "a = 1   #> 1\nbb = 2  #> 2\n"},
@@ -120,9 +127,11 @@ static const char *const cases[][2] = {
 	{"f(x) = {\n# one\nx # two\n# three\n}", "f(x) = {\n  # one\n  x  # two\n  # three\n}\n"},
 	{"a   = 1\nbbb = 2", "a   = 1\nbbb = 2\n"},
 	{"a    = 1\nbbbb = 2+x\nc  =3", "a    = 1\nbbbb = 2 + x\nc = 3\n"},
-	{"problem p {\nu == 0         at x = 1\nu == -sin(π*x) at t = 0\n}", "problem p {\n  u == 0         at x = 1\n  u == -sin(π*x) at t = 0\n}\n"},
+	{"problem p {\nu == 0         at x = 1\nu == -sin(π*x) at t = 0\n}",
+     "problem p {\n  u == 0         at x = 1\n  u == -sin(π*x) at t = 0\n}\n"},
 	{"M = [  1,  20;\n     300,   4]", "M = [1,  20;\n     300, 4]\n"},
-	{"s = \"a  {x+1 = } {f( x ):.3e}\"+\"b\n   c\"", "s = \"a  {x+1 = } {f( x ):.3e}\" + \"b\n   c\"\n"},
+	{"s = \"a  {x+1 = } {f( x ):.3e}\"+\"b\n   c\"",
+     "s = \"a  {x+1 = } {f( x ):.3e}\" + \"b\n   c\"\n"},
 	{"x = a +\nb\n* c", "x = a +\n  b\n  * c\n"},
 	{"map(k->{\nk\n},xs)", "map(k -> {\n  k\n}, xs)\n"},
 	{"f(a,\nb)", "f(a,\n  b)\n"},
@@ -143,15 +152,23 @@ static const char *const cases[][2] = {
 	{"sum(x[i]*y[i]for i in 0..n if i>2)", "sum(x[i]*y[i] for i in 0..n if i > 2)\n"},
 	{"C[ i,k ]:=sum(A[i,j]*B[j,k] for j)", "C[i, k] := sum(A[i, j]*B[j, k] for j)\n"},
 	/* lines that are too long */
-	{"value = first_function_of_many(argument_number_one, argument_number_two) + second_function(argument_number_three, argument_number_four)",
-     "value = first_function_of_many(argument_number_one, argument_number_two) +\n  second_function(argument_number_three, argument_number_four)\n"},
-	{"definition_of(argument) = some_function_with_a_name(argument_number_one, argument_number_two, argument_number_three, argument_number_four)",
-     "definition_of(argument) =\n  some_function_with_a_name(argument_number_one, argument_number_two, argument_number_three, argument_number_four)\n"},
-	{"choice = if some_condition_of(the_argument) { the_result_of_the_first(the_argument, 1) } else { the_result_of_the_second(the_argument, 2) }",
-     "choice = if some_condition_of(the_argument) {\n  the_result_of_the_first(the_argument, 1)\n} else {\n"
+	{"value = first_function_of_many(argument_number_one, argument_number_two) + "
+     "second_function(argument_number_three, argument_number_four)",
+     "value = first_function_of_many(argument_number_one, argument_number_two) +\n  "
+     "second_function(argument_number_three, argument_number_four)\n"},
+	{"definition_of(argument) = some_function_with_a_name(argument_number_one, "
+     "argument_number_two, argument_number_three, argument_number_four)",
+     "definition_of(argument) =\n  some_function_with_a_name(argument_number_one, "
+     "argument_number_two, argument_number_three, argument_number_four)\n"},
+	{"choice = if some_condition_of(the_argument) { the_result_of_the_first(the_argument, 1) } "
+     "else { the_result_of_the_second(the_argument, 2) }",
+     "choice = if some_condition_of(the_argument) {\n  the_result_of_the_first(the_argument, 1)\n} "
+     "else {\n"
      "  the_result_of_the_second(the_argument, 2)\n}\n"},
-	{"numbers = [1000000000000001, 1000000000000002, 1000000000000003, 1000000000000004, 1000000000000005, 1000000000000006, 1000000000000007,\n1000000000000008, 9]",
-     "numbers = [1000000000000001, 1000000000000002, 1000000000000003, 1000000000000004, 1000000000000005, 1000000000000006,\n"
+	{"numbers = [1000000000000001, 1000000000000002, 1000000000000003, 1000000000000004, "
+     "1000000000000005, 1000000000000006, 1000000000000007,\n1000000000000008, 9]",
+     "numbers = [1000000000000001, 1000000000000002, 1000000000000003, 1000000000000004, "
+     "1000000000000005, 1000000000000006,\n"
      "  1000000000000007, 1000000000000008, 9]\n"},
 };
 
@@ -161,7 +178,9 @@ static void test_cases(void) {
 		char *out = format(cases[i][0], strlen(cases[i][0]), &st);
 		bool good = cases[i][1] ? st == ST_OK && !strcmp(out, cases[i][1]) : st == ST_ERROR;
 		CHECK(good);
-		if (!good) printf("formatting:\n%s\ngave:\n%s\nnot:\n%s\n", cases[i][0], out, cases[i][1] ? cases[i][1] : "an error");
+		if (!good)
+			printf("formatting:\n%s\ngave:\n%s\nnot:\n%s\n", cases[i][0], out,
+			       cases[i][1] ? cases[i][1] : "an error");
 		if (st == ST_OK) {
 			char *again = format(out, strlen(out), &again_st);
 			CHECK(again_st == ST_OK && !strcmp(out, again));
@@ -171,7 +190,7 @@ static void test_cases(void) {
 	}
 }
 
-/* ---- every program of the tree ----------------------------------------------------------------------------------- */
+/* ---- every program of the tree ------------------------------------------- */
 
 static int programs, refused;
 
@@ -180,7 +199,8 @@ static char *read_file(const char *path, size_t *n) {
 	if (!in) return NULL;
 	char *text = NULL;
 	long size = fseek(in, 0, SEEK_END) ? -1 : ftell(in);
-	if (size >= 0 && !fseek(in, 0, SEEK_SET) && (text = calloc((size_t)size + 1, 1))) *n = fread(text, 1, (size_t)size, in);
+	if (size >= 0 && !fseek(in, 0, SEEK_SET) && (text = calloc((size_t)size + 1, 1)))
+		*n = fread(text, 1, (size_t)size, in);
 	fclose(in);
 	return text;
 }

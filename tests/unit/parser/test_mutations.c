@@ -1,9 +1,11 @@
-/* test_mutations.c - programs that are almost right: statements of the corpus, cut up, mixed, and run through the whole road in the company of
- * the others.
+/* test_mutations.c - programs that are almost right: statements of the corpus,
+ * cut up, mixed, and run through the whole road in the company of the others.
  *
- * Needs: parser/session/session.h and the rooms it runs on; the corpus (found from the repository's root, or from where $ATLED_BUILD lies). Guarantees:
- * prints each program that ends in an internal error, and the one that runs when the process dies or hangs; then "N passed, N failed".
- * Arguments: the number of the first round (the seed) and how many rounds.
+ * Needs: parser/session/session.h and the rooms it runs on; the corpus (found
+ * from the repository's root, or from where $ATLED_BUILD lies). Guarantees:
+ * prints each program that ends in an internal error, and the one that runs
+ * when the process dies or hangs; then "N passed, N failed". Arguments: the
+ * number of the first round (the seed) and how many rounds.
  */
 #include "autodiff/autodiff.h"
 #include "backend/eval/code.h"
@@ -19,7 +21,7 @@
 #define MAX_PIECES 4000
 #define PROGRAM_BYTES 4096
 
-static char *pieces[MAX_PIECES]; /* lines, or blocks of lines that belong together */
+static char *pieces[MAX_PIECES];            /* lines, or blocks of lines that belong together */
 static uint32_t npieces, files[64], nfiles; /* files: their first pieces */
 static char program[PROGRAM_BYTES + 1];
 static uint64_t state;
@@ -31,7 +33,7 @@ static uint32_t below(uint32_t n) { /* xorshift64* (Vigna 2016) */
 	return (uint32_t)((state * 2685821657736338717u) >> 33) % n;
 }
 
-/* ---- what is mutated ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is mutated ----------------------------------------------------- */
 
 static void add_piece(const char *text, size_t n) {
 	if (npieces == MAX_PIECES || n < 2) return;
@@ -62,8 +64,12 @@ static void read_corpus_file(const char *path) {
 	fclose(f);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
-static int is_program(const struct dirent *e) { return strlen(e->d_name) > 4 && !strcmp(e->d_name + strlen(e->d_name) - 4, ".dsl"); }
+static int by_name(const struct dirent **a, const struct dirent **b) {
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+static int is_program(const struct dirent *e) {
+	return strlen(e->d_name) > 4 && !strcmp(e->d_name + strlen(e->d_name) - 4, ".dsl");
+}
 
 static void read_folder(const char *folder) {
 	struct dirent **entries = NULL;
@@ -77,11 +83,13 @@ static void read_folder(const char *folder) {
 	free(entries);
 }
 
-/* ---- mutation ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- mutation ------------------------------------------------------------ */
 
 typedef struct Tokens {
 	const char *text;
-	struct { uint32_t start, end; } at[600];
+	struct {
+		uint32_t start, end;
+	} at[600];
 	uint32_t n;
 } Tokens;
 
@@ -107,10 +115,97 @@ static void replace(uint32_t start, uint32_t end, const char *with, size_t n) {
 }
 
 static const char *const words[] = {
-	"0", "1", "-1", "2.5", "1e308", "0.0", "9223372036854775807", "100000", "inf", "nan", "2im", "true", "none", "\"s\"", "[1, 2]", "[1.0, 2; 3, 4]", "[]", "()",
-	"(1, 2)", "(a = 1)", "0..3", "x", "f", "sin", "+", "-", "*", "/", "//", "%", "^", "@", "'", "==", "<", "and", "not ", ",", ";", "\n", "..", "...", "|>", "∘", ":=", "=", "+=",
-	"[", "]", "(", ")", "{", "}", "if ", "else ", "for ", " in ", "while ", "break", "continue", "return ", "try ", "catch e ", "grad", "map", "jvp", "hessian", "taylor", "sum", "len",
-	"zeros", "reshape", "rand", "push", "list", "where", "linsolve", "fft", "sort", "cumsum", "error", "assert", "->", "x -> ", "f(", "x[", "list()", "concat", "max", "stop_gradient", "i",
+	"0",
+	"1",
+	"-1",
+	"2.5",
+	"1e308",
+	"0.0",
+	"9223372036854775807",
+	"100000",
+	"inf",
+	"nan",
+	"2im",
+	"true",
+	"none",
+	"\"s\"",
+	"[1, 2]",
+	"[1.0, 2; 3, 4]",
+	"[]",
+	"()",
+	"(1, 2)",
+	"(a = 1)",
+	"0..3",
+	"x",
+	"f",
+	"sin",
+	"+",
+	"-",
+	"*",
+	"/",
+	"//",
+	"%",
+	"^",
+	"@",
+	"'",
+	"==",
+	"<",
+	"and",
+	"not ",
+	",",
+	";",
+	"\n",
+	"..",
+	"...",
+	"|>",
+	"∘",
+	":=",
+	"=",
+	"+=",
+	"[",
+	"]",
+	"(",
+	")",
+	"{",
+	"}",
+	"if ",
+	"else ",
+	"for ",
+	" in ",
+	"while ",
+	"break",
+	"continue",
+	"return ",
+	"try ",
+	"catch e ",
+	"grad",
+	"map",
+	"jvp",
+	"hessian",
+	"taylor",
+	"sum",
+	"len",
+	"zeros",
+	"reshape",
+	"rand",
+	"push",
+	"list",
+	"where",
+	"linsolve",
+	"fft",
+	"sort",
+	"cumsum",
+	"error",
+	"assert",
+	"->",
+	"x -> ",
+	"f(",
+	"x[",
+	"list()",
+	"concat",
+	"max",
+	"stop_gradient",
+	"i",
 };
 
 static void mutate(void) {
@@ -142,7 +237,8 @@ static void mutate(void) {
 		if (!o.n) return;
 		uint32_t m = below(o.n), to = m + 1 + below(4);
 		if (to > o.n) to = o.n;
-		replace(start, below(2) ? end : start, other + o.at[m].start, o.at[to - 1].end - o.at[m].start);
+		replace(start, below(2) ? end : start, other + o.at[m].start,
+		        o.at[to - 1].end - o.at[m].start);
 		break;
 	}
 	default: { /* a run of tokens goes */
@@ -160,7 +256,7 @@ static void make_program(uint32_t piece) {
 	for (uint32_t m = 1 + below(3); m-- > 0;) mutate();
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static void drop(void *ud, const char *text, size_t n) {
 	(void)ud;
@@ -173,7 +269,8 @@ static uint32_t piece_now;
 
 static void died(int signal_number) {
 	char text[100];
-	int n = snprintf(text, sizeof text, "\nsignal %d in round %llu, statement %u:\n", signal_number, (unsigned long long)round_now, piece_now);
+	int n = snprintf(text, sizeof text, "\nsignal %d in round %llu, statement %u:\n", signal_number,
+	                 (unsigned long long)round_now, piece_now);
 	if (write(1, text, (size_t)n) < 0 || write(1, program, strlen(program)) < 0) _exit(2);
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
@@ -196,16 +293,21 @@ static Ctx *open_session(void) {
 	return c;
 }
 
-/* Runs what stands in `program`; false when it ends in a way that no program may. */
+/* Runs what stands in `program`; false when it ends in a way that no program
+ * may. */
 static bool run(Ctx *c) {
 	diag_clear(c);
 	ctx_set_time_limit(c, 1);
-	Status st = session_run(session_of(c), "mutant.dsl", program, strlen(program), NULL, NULL, NULL);
+	Status st =
+		session_run(session_of(c), "mutant.dsl", program, strlen(program), NULL, NULL, NULL);
 	bool good = st != ST_INTERNAL && (st == ST_OK || diag_total(c) > 0);
-	for (uint32_t i = 0; i < diag_total(c); i++) good &= diag_at(c, i)->code != E_INTERNAL && diag_at(c, i)->message[0];
+	for (uint32_t i = 0; i < diag_total(c); i++)
+		good &= diag_at(c, i)->code != E_INTERNAL && diag_at(c, i)->message[0];
 	if (good) return true;
-	printf("round %llu, statement %u, status %d:\n%s\n", (unsigned long long)round_now, piece_now, st, program);
-	for (uint32_t i = 0; i < diag_total(c); i++) diag_render(c, diag_at(c, i), false, write_out, NULL);
+	printf("round %llu, statement %u, status %d:\n%s\n", (unsigned long long)round_now, piece_now,
+	       st, program);
+	for (uint32_t i = 0; i < diag_total(c); i++)
+		diag_render(c, diag_at(c, i), false, write_out, NULL);
 	return false;
 }
 
@@ -233,14 +335,16 @@ int main(int argc, char **argv) {
 	char path[1024];
 	static const char *const folders[] = {"derivatives", "language", "native"};
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		snprintf(path, sizeof path, "%s%stests/%s", root ? root : "", root ? "/../" : "", folders[i]);
+		snprintf(path, sizeof path, "%s%stests/%s", root ? root : "", root ? "/../" : "",
+		         folders[i]);
 		read_folder(path);
 	}
 	if (!npieces) {
 		printf("there is no corpus here\n0 passed, 1 failed\n");
 		return 1;
 	}
-	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1,
+			 rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	uint32_t share = argc > 2 ? 1 : 3; /* by default one statement of three */
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) signal(signals[i], died);
@@ -248,7 +352,8 @@ int main(int argc, char **argv) {
 	for (round_now = first; round_now < first + rounds; round_now++) {
 		state = round_now * 0x9e3779b97f4a7c15u + 1;
 		for (int i = 0; i < 4; i++) below(2);
-		for (uint32_t f = 0; f < nfiles; f++) run_file(files[f], f + 1 < nfiles ? files[f + 1] : npieces, share, &passed, &failed);
+		for (uint32_t f = 0; f < nfiles; f++)
+			run_file(files[f], f + 1 < nfiles ? files[f + 1] : npieces, share, &passed, &failed);
 	}
 	for (uint32_t i = 0; i < npieces; i++) free(pieces[i]);
 	printf("%d passed, %d failed\n", passed, failed);

@@ -1,13 +1,15 @@
-/* test_parser.c - the lexer and the parser: trees, constants, spans, whole programs, and what is left of them after random changes.
+/* test_parser.c - the lexer and the parser: trees, constants, spans, whole
+ * programs, and what is left of them after random changes.
  *
- * Needs: help.h. Guarantees: prints each failure with what was read, then "N passed, N failed"; the exit status says whether all passed. An
- * argument is the seed of the random part.
+ * Needs: help.h. Guarantees: prints each failure with what was read, then "N
+ * passed, N failed"; the exit status says whether all passed. An argument is
+ * the seed of the random part.
  */
 #include "tests/unit/parser/help.h"
 
 #include <inttypes.h>
 
-/* ---- trees ------------------------------------------------------------------------------------------------------- */
+/* ---- trees --------------------------------------------------------------- */
 
 typedef struct Golden {
 	const char *text, *tree;
@@ -47,7 +49,7 @@ static const Golden goldens[] = {
 	{"\"a\\n\\t\\\"\\\\\\{\\}\\u{3b1}\"", "\"a\\n\\t\\\"\\\\{}α\""},
 	{"\"{x}\"", "(str (x))"},
 	{"\"x = {x:.3e}, {y=}, {z=:.2f}.\"",
-	 "(str \"x = \" (x \".3e\") \", \" (y = \"y\") \", \" (z = \"z\" \".2f\") \".\")"},
+     "(str \"x = \" (x \".3e\") \", \" (y = \"y\") \", \" (z = \"z\" \".2f\") \".\")"},
 	{"\"{f(\"a\", {1})}\"", "(str ((call f \"a\" (block 1))))"},
 	{"\"{a, b}\"", "(str ((tuple a b)))"},
 	{"\"\"", "\"\""},
@@ -237,9 +239,11 @@ static const Golden goldens[] = {
 	{"f(x, y = 2; k = 1, tol) = x", "(def f (x (y = 2) ; (k = 1) tol) x)"},
 	{"f() = 1", "(def f () 1)"},
 	{"f(x) = { x }", "(def f (x) (block x))"},
-	{"f(p: (W: f64[m, n], b: f64), g: function, x: f64[...], y: i64[_, n + 1], z: [n]) -> f64[m] = x",
-	 "(def f ((p : (record (W : f64[m n]) (b : f64))) (g : function) (x : f64[...]) (y : i64[_ (+ n 1)]) "
-	 "(z : _[n])) -> f64[m] x)"},
+	{"f(p: (W: f64[m, n], b: f64), g: function, x: f64[...], y: i64[_, n + 1], z: [n]) -> f64[m] = "
+     "x",
+     "(def f ((p : (record (W : f64[m n]) (b : f64))) (g : function) (x : f64[...]) (y : i64[_ (+ "
+     "n 1)]) "
+     "(z : _[n])) -> f64[m] x)"},
 	{"f((a, b)) = a", "(def f ((tuple a b)) a)"},
 	{"Δ(x) = x", "(def lap (x) x)"},
 	{"f(x) == 3", "(== (call f x) 3)"},
@@ -247,10 +251,12 @@ static const Golden goldens[] = {
 	{"derivative f(x, p), dx, dp = { dx }", "(derivative f (x p) (dx dp) (block dx))"},
 	{"derivative = 3", "(= derivative 3)"},
 	{"C[i, k] := sum(A[i, j] * B[j, k] for j)",
-	 "(:= C [i k] (call sum (gen (* (index A i j) (index B j k)) (for j))))"},
+     "(:= C [i k] (call sum (gen (* (index A i j) (index B j k)) (for j))))"},
 	{"L[i] := u[i+1] for i in 1..n-1", "(:= L [i] (index u (+ i 1)) (for i in (.. 1 (- n 1))))"},
-	{"T[i, j] := 1 for i in 0..n for j in 0..m", "(:= T [i j] 1 (for i in (.. 0 n)) (for j in (.. 0 m)))"},
-	{"T[i, j] := 1 for i in 0..n, j in 0..m", "(:= T [i j] 1 (for i in (.. 0 n)) (for j in (.. 0 m)))"},
+	{"T[i, j] := 1 for i in 0..n for j in 0..m",
+     "(:= T [i j] 1 (for i in (.. 0 n)) (for j in (.. 0 m)))"},
+	{"T[i, j] := 1 for i in 0..n, j in 0..m",
+     "(:= T [i j] 1 (for i in (.. 0 n)) (for j in (.. 0 m)))"},
 	{"use ode", "(use ode)"},
 	{"use nn, optim", "(use nn)\n(use optim)"},
 	{"use \"my.dsl\" as my", "(use \"my.dsl\" as my)"},
@@ -262,19 +268,23 @@ static const Golden goldens[] = {
 	{"problem = 3", "(= problem 3)"},
 	{"problem p { }", "(problem p ())"},
 	{"problem p(a = 1; b: f64) { domain t in [0, 1], x in [-1, 1] periodic, (x, y) in disk(1); "
-	 "field u, v[2], p; eigen λ }",
-	 "(problem p ((a = 1) ; (b : f64)) (domain t in 0 1) (domain x in (- 1) 1 periodic) "
-	 "(domain x y in (call disk 1)) (field u) (field v 2) (field p) (field λ) (eigen λ))"},
-	{"problem p { domain x in line(0, 1) periodic; field u; u_t == ∂x²(u) at x = 0, left, (0, 1); u == 1 at boundary }",
-	 "(problem p () (domain x in (call line 0 1) periodic) (field u) (== u_t (call d u x 2) (at x 0) "
-	 "(at left) (at (tuple 0 1))) (== u 1 (at boundary)))"},
+     "field u, v[2], p; eigen λ }",
+     "(problem p ((a = 1) ; (b : f64)) (domain t in 0 1) (domain x in (- 1) 1 periodic) "
+     "(domain x y in (call disk 1)) (field u) (field v 2) (field p) (field λ) (eigen λ))"},
+	{"problem p { domain x in line(0, 1) periodic; field u; u_t == ∂x²(u) at x = 0, left, (0, 1); "
+     "u == 1 at boundary }",
+     "(problem p () (domain x in (call line 0 1) periodic) (field u) (== u_t (call d u x 2) (at x "
+     "0) "
+     "(at left) (at (tuple 0 1))) (== u 1 (at boundary)))"},
 	{"problem p { k = 2; f(x) = x^2; k*u == f(u) }",
-	 "(problem p () (= k 2) (def f (x) (^ x 2)) (== (* k u) (call f u)))"},
-	{"problem p { event e: h falling { h = 0; v = -0.9v }; event g: x; event s: x - 1 rising terminal }",
-	 "(problem p () (event e h falling (block (= h 0); (= v (- (juxt 0.9 v))))) (event g x) "
-	 "(event s (- x 1) rising terminal))"},
+     "(problem p () (= k 2) (def f (x) (^ x 2)) (== (* k u) (call f u)))"},
+	{"problem p { event e: h falling { h = 0; v = -0.9v }; event g: x; event s: x - 1 rising "
+     "terminal }",
+     "(problem p () (event e h falling (block (= h 0); (= v (- (juxt 0.9 v))))) (event g x) "
+     "(event s (- x 1) rising terminal))"},
 	{"problem p { field == 1; domain == 2; event(x) == 3; eigen = 2; at == 1 at at = 1 }",
-	 "(problem p () (= eigen 2) (== field 1) (== domain 2) (== (call event x) 3) (== at 1 (at at 1)))"},
+     "(problem p () (= eigen 2) (== field 1) (== domain 2) (== (call event x) 3) (== at 1 (at at "
+     "1)))"},
 
 	/* lines */
 	{"a +\nb", "(+ a b)"},
@@ -294,7 +304,8 @@ static const Golden goldens[] = {
 	{"(a\n+ b)", "(+ a b)"},
 	{"(a\n(b))", "(call a b)"},
 	{"if c { a }\nelse { b }", "(if c (block a) (block b))"},
-	{"if c {\n a\n}\nelse if d {\n b\n} else {\n c\n}", "(if c (block a) (if d (block b) (block c)))"},
+	{"if c {\n a\n}\nelse if d {\n b\n} else {\n c\n}",
+     "(if c (block a) (if d (block b) (block c)))"},
 	{"try { a }\ncatch e { b }", "(try (block a) e (block b))"},
 	{"a\n(b)", "a\nb"},
 	{"a\n[b]", "a\n[b]"},
@@ -316,7 +327,7 @@ static const Golden goldens[] = {
 	{"\"a\\\nb\"", "\"ab\""},
 	{"\"{\n  x\n}\"", "(str (x))"},
 	{"problem p {\n  u == 1\n    at x = 0,\n  x = 1\n  at == 2\n}",
-	 "(problem p () (== u 1 (at x 0) (at x 1)) (== at 2))"},
+     "(problem p () (== u 1 (at x 0) (at x 1)) (== at 2))"},
 	{"problem p {\n  u == 1 +\n    2; v == 3\n\n}", "(problem p () (== u (+ 1 2)) (== v 3))"},
 	{"for i in\n  xs {\n}", "(for i xs (block))"},
 	{"A′", "(prime A 1)"},
@@ -330,8 +341,12 @@ static const Golden goldens[] = {
 	{"x\xcc\x82' + \xe2\x84\xab", "(+ (prime x\xcc\x82 1) \xc3\x85)"},
 	{"A\xcc\x8a", "\xc3\x85"},
 	{"\xe2\x84\xa6 + \xce\xa9", "(+ \xce\xa9 \xce\xa9)"},
-	{"\xef\xbb\xbf" "a", "a"},
-	{"a\xc2\xa0+\xe3\x80\x80" "b", "(+ a b)"},
+	{"\xef\xbb\xbf"
+     "a",
+     "a"},
+	{"a\xc2\xa0+\xe3\x80\x80"
+     "b",
+     "(+ a b)"},
 };
 
 static void test_goldens(Test *t) {
@@ -414,7 +429,8 @@ static const struct {
 static void test_precedence(Test *t) {
 	for (size_t i = 0; i < sizeof precedences / sizeof *precedences; i++) {
 		bool ok1, ok2;
-		char *a = parse_and_print(precedences[i].plain, &ok1), *b = parse_and_print(precedences[i].grouped, &ok2);
+		char *a = parse_and_print(precedences[i].plain, &ok1),
+			 *b = parse_and_print(precedences[i].grouped, &ok2);
 		bool good = ok1 && ok2 && precedences[i].same == !strcmp(a, b);
 		if (!CHECK_TEXT(t, good, precedences[i].plain)) printf("  %s\n  %s\n", a, b);
 		free(a);
@@ -422,7 +438,7 @@ static void test_precedence(Test *t) {
 	}
 }
 
-/* ---- constants --------------------------------------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------- */
 
 static const struct {
 	const char *text;
@@ -465,21 +481,27 @@ static void test_constants(Test *t) {
 			const Ast *a = r.program.items[0];
 			Value v = a->constant.value;
 			bool number = v.kind == V_SCALAR && v.dtype != DT_BOOL;
-			CHECK_TEXT(t, v.kind == constants[i].kind && (v.kind == V_NONE || v.dtype == constants[i].dtype), text);
+			CHECK_TEXT(t,
+			           v.kind == constants[i].kind &&
+			               (v.kind == V_NONE || v.dtype == constants[i].dtype),
+			           text);
 			CHECK_TEXT(t, a->weak == number, text);
 			if (number && v.dtype == DT_I64) CHECK_TEXT(t, v.i == constants[i].integer, text);
 			if (number && v.dtype == DT_F64) CHECK_TEXT(t, v.f == constants[i].real, text);
-			if (number && v.dtype == DT_C128) CHECK_TEXT(t, creal(v.c) == 0 && cimag(v.c) == constants[i].real, text);
-			if (v.dtype == DT_BOOL && v.kind == V_SCALAR) CHECK_TEXT(t, v.b == (constants[i].integer == 1), text);
+			if (number && v.dtype == DT_C128)
+				CHECK_TEXT(t, creal(v.c) == 0 && cimag(v.c) == constants[i].real, text);
+			if (v.dtype == DT_BOOL && v.kind == V_SCALAR)
+				CHECK_TEXT(t, v.b == (constants[i].integer == 1), text);
 		}
 		ctx_free(c);
 	}
 }
 
-/* ---- spans ------------------------------------------------------------------------------------------------------- */
+/* ---- spans --------------------------------------------------------------- */
 
 static const struct {
-	const char *text, *tree, *slice; /* the node that prints as `tree` stands for `slice` of the text */
+	/* the node that prints as `tree` stands for `slice` of the text */
+	const char *text, *tree, *slice;
 } spans[] = {
 	{"x = (a + b) * c", "(+ a b)", "a + b"},
 	{"x = (a + b) * c", "(* (+ a b) c)", "(a + b) * c"},
@@ -554,8 +576,11 @@ static const Ast *find_node(const Reading *r, const char *tree) {
 
 static bool span_is(const Reading *r, Span at, const char *slice) {
 	size_t n = strlen(slice);
-	bool good = at.source && at.end - at.start == n && at.end <= r->n && !memcmp(r->text + at.start, slice, n);
-	if (!good) printf("  expected the span of: %s\n  got: %.*s\n", slice, (int)(at.end - at.start), r->text + at.start);
+	bool good = at.source && at.end - at.start == n && at.end <= r->n &&
+	            !memcmp(r->text + at.start, slice, n);
+	if (!good)
+		printf("  expected the span of: %s\n  got: %.*s\n", slice, (int)(at.end - at.start),
+		       r->text + at.start);
 	return good;
 }
 
@@ -564,7 +589,8 @@ static void test_spans(Test *t) {
 		Ctx *c = ctx_new(NULL);
 		Reading r = read_text(c, spans[i].text);
 		const Ast *a = find_node(&r, spans[i].tree);
-		if (CHECK_TEXT(t, r.ok && a, spans[i].text)) CHECK_TEXT(t, span_is(&r, a->span, spans[i].slice), spans[i].text);
+		if (CHECK_TEXT(t, r.ok && a, spans[i].text))
+			CHECK_TEXT(t, span_is(&r, a->span, spans[i].slice), spans[i].text);
 		ctx_free(c);
 	}
 }
@@ -576,9 +602,11 @@ static void test_inner_spans(Test *t) {
 	CHECK(t, span_is(&r, r.program.items[0]->binary.op_span, "+"));
 	r = read_text(c, "f(x, (y) , k = 1; l=2)");
 	const Ast *call = r.program.items[0];
-	CHECK(t, span_is(&r, call->call.args[1].span, "(y)") && span_is(&r, call->call.args[1].value->span, "y"));
+	CHECK(t, span_is(&r, call->call.args[1].span, "(y)") &&
+	             span_is(&r, call->call.args[1].value->span, "y"));
 	CHECK(t, call->call.args[1].value->paren && !call->call.args[0].value->paren);
-	CHECK(t, span_is(&r, call->call.args[2].span, "k = 1") && span_is(&r, call->call.args[3].span, "l=2"));
+	CHECK(t, span_is(&r, call->call.args[2].span, "k = 1") &&
+	             span_is(&r, call->call.args[3].span, "l=2"));
 	r = read_text(c, "f(x, y: f64 = 2; k) -> f64 = x");
 	const Ast *def = r.program.items[0];
 	CHECK(t, span_is(&r, def->function.head, "f(x, y: f64 = 2; k) -> f64"));
@@ -590,8 +618,9 @@ static void test_inner_spans(Test *t) {
 	CHECK(t, span_is(&r, r.program.items[0]->index_def.name_span, "Tij"));
 	r = read_text(c, "derivative foo(x) = 1");
 	CHECK(t, span_is(&r, r.program.items[0]->derivative.name_span, "foo"));
-	r = read_text(c, "problem pp { domain (x, y) in disk(1) periodic, t in [0, 1]; field u, v[2]; eigen λ\n"
-	                 "u  ==  1 at t = 0, left, (0, 1)\n event e: u - 1 falling { u = 2 } }");
+	r = read_text(
+		c, "problem pp { domain (x, y) in disk(1) periodic, t in [0, 1]; field u, v[2]; eigen λ\n"
+		   "u  ==  1 at t = 0, left, (0, 1)\n event e: u - 1 falling { u = 2 } }");
 	const Ast *p = r.program.items[0];
 	CHECK(t, r.ok && p->kind == A_PROBLEM);
 	CHECK(t, span_is(&r, p->problem->name_span, "pp"));
@@ -609,9 +638,11 @@ static void test_inner_spans(Test *t) {
 	const StringPiece *piece = &r.program.items[0]->string.pieces[0];
 	CHECK(t, piece->debug && !strcmp(piece->source, "x + y ") && !strcmp(piece->spec, ".3e"));
 	r = read_text(c, "\"{x}\"");
-	CHECK(t, !r.program.items[0]->string.pieces[0].debug && !r.program.items[0]->string.pieces[0].spec);
+	CHECK(t, !r.program.items[0]->string.pieces[0].debug &&
+	             !r.program.items[0]->string.pieces[0].spec);
 	r = read_text(c, "a; b\nc;");
-	CHECK(t, r.program.items[0]->hidden && !r.program.items[1]->hidden && r.program.items[2]->hidden);
+	CHECK(t,
+	      r.program.items[0]->hidden && !r.program.items[1]->hidden && r.program.items[2]->hidden);
 	uint32_t first = r.program.items[0]->id;
 	r = read_text(c, "d");
 	CHECK(t, r.program.items[0]->id > first); /* ids go on through the session */
@@ -619,7 +650,7 @@ static void test_inner_spans(Test *t) {
 	ctx_free(c);
 }
 
-/* ---- whole programs ---------------------------------------------------------------------------------------------- */
+/* ---- whole programs ------------------------------------------------------ */
 
 static const struct {
 	const char *name;
@@ -627,132 +658,136 @@ static const struct {
 	const char *text;
 } programs[] = {
 	{"a page of it", 25,
-	"# values: immutable tensors; names may be rebound\n"
-	"a = 2.5                                  # f64\n"
-	"v = [1, 2, 3]                            # i64[3]\n"
-	"A = [1, 2; 3, 4]                         # i64[2,2]; rows end with ;   (same as [[1,2],[3,4]])\n"
-	"x = linspace(-1, 1, 101)\n"
-	"z = 3 + 2im                              # c128\n"
-	"# functions are equations\n"
-	"f(x) = x^2 * sin(x)                      # 2x, 2π, x² are read as in mathematics\n"
-	"f'(1.0)                                  # derivative of a function;  A' is the transpose of a matrix\n"
-	"f''(1.0)\n"
-	"rosen(x) = sum(100(x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2)\n"
-	"grad(rosen)([1.2, 1, 0.9])\n"
-	"hessian(rosen)([1.2, 1, 0.9])\n"
-	"# shapes may be said, and then they are checked and bound before anything runs\n"
-	"layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W @ x + p.b)\n"
-	"# index notation\n"
-	"C[i, k] := sum(A[i, j] * B[j, k] for j)  # becomes one contraction\n"
-	"L[i]    := u[i+1] - 2u[i] + u[i-1] for i in 1..n-1\n"
-	"s = max(abs(r[i]) for i)\n"
-	"# blocks are expressions; assignment inside a loop carries the value round it\n"
-	"newton(f, x; tol = 1e-12) = {\n"
-	"  for k in 0..50 {\n"
-	"    dx = f(x) / f'(x)\n"
-	"    x = x - dx\n"
-	"    if abs(dx) < tol { break }\n"
-	"  }\n"
-	"  x\n"
-	"}\n"
-	"newton(x -> x^2 - 2, 1.0)\n"
-	"# a differential equation is a statement, and says nothing of how it is solved\n"
-	"problem burgers(ν = 0.01/π) {\n"
-	"  domain t in [0, 1], x in [-1, 1]\n"
-	"  field u\n"
-	"  u_t + u*u_x == ν*u_xx\n"
-	"  u == -sin(π*x)   at t = 0\n"
-	"  u == 0           at x = -1, x = 1\n"
-	"}\n"
-	"a = solve(burgers(), fd(n = 512))\n"
-	"b = solve(burgers(), chebyshev(n = 256))\n"
-	"c = solve(burgers(), pinn(hidden = [20, 20, 20]))\n"
-	"compare(a, b, c)                         # a table, and a verdict scripts can use\n"
-	"plot(a, c)\n"
-	"a.u(0.5, 0.25)                           # solutions are functions of t, x ... and can be differentiated\n"
-	"grad(ν -> solve(burgers(ν), fd(n = 256)).u(1, 0.5))(0.02)\n"},
+     "# values: immutable tensors; names may be rebound\n"
+     "a = 2.5                                  # f64\n"
+     "v = [1, 2, 3]                            # i64[3]\n"
+     "A = [1, 2; 3, 4]                         # i64[2,2]; rows end with ;   (same as "
+     "[[1,2],[3,4]])\n"
+     "x = linspace(-1, 1, 101)\n"
+     "z = 3 + 2im                              # c128\n"
+     "# functions are equations\n"
+     "f(x) = x^2 * sin(x)                      # 2x, 2π, x² are read as in mathematics\n"
+     "f'(1.0)                                  # derivative of a function;  A' is the transpose of "
+     "a matrix\n"
+     "f''(1.0)\n"
+     "rosen(x) = sum(100(x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2)\n"
+     "grad(rosen)([1.2, 1, 0.9])\n"
+     "hessian(rosen)([1.2, 1, 0.9])\n"
+     "# shapes may be said, and then they are checked and bound before anything runs\n"
+     "layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W @ x + p.b)\n"
+     "# index notation\n"
+     "C[i, k] := sum(A[i, j] * B[j, k] for j)  # becomes one contraction\n"
+     "L[i]    := u[i+1] - 2u[i] + u[i-1] for i in 1..n-1\n"
+     "s = max(abs(r[i]) for i)\n"
+     "# blocks are expressions; assignment inside a loop carries the value round it\n"
+     "newton(f, x; tol = 1e-12) = {\n"
+     "  for k in 0..50 {\n"
+     "    dx = f(x) / f'(x)\n"
+     "    x = x - dx\n"
+     "    if abs(dx) < tol { break }\n"
+     "  }\n"
+     "  x\n"
+     "}\n"
+     "newton(x -> x^2 - 2, 1.0)\n"
+     "# a differential equation is a statement, and says nothing of how it is solved\n"
+     "problem burgers(ν = 0.01/π) {\n"
+     "  domain t in [0, 1], x in [-1, 1]\n"
+     "  field u\n"
+     "  u_t + u*u_x == ν*u_xx\n"
+     "  u == -sin(π*x)   at t = 0\n"
+     "  u == 0           at x = -1, x = 1\n"
+     "}\n"
+     "a = solve(burgers(), fd(n = 512))\n"
+     "b = solve(burgers(), chebyshev(n = 256))\n"
+     "c = solve(burgers(), pinn(hidden = [20, 20, 20]))\n"
+     "compare(a, b, c)                         # a table, and a verdict scripts can use\n"
+     "plot(a, c)\n"
+     "a.u(0.5, 0.25)                           # solutions are functions of t, x ... and can be "
+     "differentiated\n"
+     "grad(ν -> solve(burgers(ν), fd(n = 256)).u(1, 0.5))(0.02)\n"},
 	{"ball.dsl", 4,
-	"problem ball(g = 9.81, e = 0.8) {\n"
-	"  domain t in [0, 10]\n"
-	"  field h, v\n"
-	"  h_t == v\n"
-	"  v_t == -g\n"
-	"  h == 10 at t = 0\n"
-	"  v == 0  at t = 0\n"
-	"  event bounce: h falling { v = -e*v }\n"
-	"}\n"
-	"s = solve(ball())\n"
-	"print(s.events.bounce[..6])\n"
-	"grad(e -> solve(ball(e = e)).h(5.0))(0.8)\n"},
+     "problem ball(g = 9.81, e = 0.8) {\n"
+     "  domain t in [0, 10]\n"
+     "  field h, v\n"
+     "  h_t == v\n"
+     "  v_t == -g\n"
+     "  h == 10 at t = 0\n"
+     "  v == 0  at t = 0\n"
+     "  event bounce: h falling { v = -e*v }\n"
+     "}\n"
+     "s = solve(ball())\n"
+     "print(s.events.bounce[..6])\n"
+     "grad(e -> solve(ball(e = e)).h(5.0))(0.8)\n"},
 	{"cavity.dsl", 4,
-	"problem cavity(Re = 100) {\n"
-	"  domain (x, y) in box([0, 1], [0, 1])\n"
-	"  field v[2], p\n"
-	"  v·grad(v) == -grad(p) + Δ(v)/Re\n"
-	"  div(v) == 0\n"
-	"  v == [1, 0] at y = 1\n"
-	"  v == [0, 0] at x = 0, x = 1, y = 0\n"
-	"  p == 0      at (0, 0)\n"
-	"}\n"
-	"a = solve(cavity(), fem(h = 1/64, order = 2))\n"
-	"b = solve(cavity(), pinn(hidden = [60, 60, 60]))\n"
-	"compare(a, b)\n"},
+     "problem cavity(Re = 100) {\n"
+     "  domain (x, y) in box([0, 1], [0, 1])\n"
+     "  field v[2], p\n"
+     "  v·grad(v) == -grad(p) + Δ(v)/Re\n"
+     "  div(v) == 0\n"
+     "  v == [1, 0] at y = 1\n"
+     "  v == [0, 0] at x = 0, x = 1, y = 0\n"
+     "  p == 0      at (0, 0)\n"
+     "}\n"
+     "a = solve(cavity(), fem(h = 1/64, order = 2))\n"
+     "b = solve(cavity(), pinn(hidden = [60, 60, 60]))\n"
+     "compare(a, b)\n"},
 	{"inverse.dsl", 4,
-	"problem diffusion(D = 0.1, v = 0.0) {\n"
-	"  domain t in [0, 1], x in [-1, 1]\n"
-	"  field u\n"
-	"  u_t + v*u_x == ∂x(D*u_x)\n"
-	"  u == exp(-(x + 0.5)^2 / 0.04) at t = 0\n"
-	"  u == 0 at x = -1, x = 1\n"
-	"}\n"
-	"data = load(\"observations.csv\")                    # columns t, x, u\n"
-	"r = fit(diffusion, data, for = (D, v), by = fd(n = 400))\n"
-	"print(\"D = {r.D:.4f} ± {r.std.D:.1e}, v = {r.v:.4f} ± {r.std.v:.1e}\")\n"},
+     "problem diffusion(D = 0.1, v = 0.0) {\n"
+     "  domain t in [0, 1], x in [-1, 1]\n"
+     "  field u\n"
+     "  u_t + v*u_x == ∂x(D*u_x)\n"
+     "  u == exp(-(x + 0.5)^2 / 0.04) at t = 0\n"
+     "  u == 0 at x = -1, x = 1\n"
+     "}\n"
+     "data = load(\"observations.csv\")                    # columns t, x, u\n"
+     "r = fit(diffusion, data, for = (D, v), by = fd(n = 400))\n"
+     "print(\"D = {r.D:.4f} ± {r.std.D:.1e}, v = {r.v:.4f} ± {r.std.v:.1e}\")\n"},
 	{"kdv.dsl", 6,
-	"problem kdv {\n"
-	"  domain t in [0, 1], x in [-10, 10] periodic\n"
-	"  field u\n"
-	"  u_t + 6u*u_x + u_xxx == 0\n"
-	"  u == 6*sech(x)^2 at t = 0\n"
-	"}\n"
-	"a = solve(kdv, fourier(n = 512))\n"
-	"b = solve(kdv, fd(n = 2000, order = 6))\n"
-	"r = compare(a, b, tol = 1e-3)\n"
-	"assert(r.agree, \"the two methods disagree: {r}\")\n"
-	"animate(a.u, \"kdv.png\")\n"},
+     "problem kdv {\n"
+     "  domain t in [0, 1], x in [-10, 10] periodic\n"
+     "  field u\n"
+     "  u_t + 6u*u_x + u_xxx == 0\n"
+     "  u == 6*sech(x)^2 at t = 0\n"
+     "}\n"
+     "a = solve(kdv, fourier(n = 512))\n"
+     "b = solve(kdv, fd(n = 2000, order = 6))\n"
+     "r = compare(a, b, tol = 1e-3)\n"
+     "assert(r.agree, \"the two methods disagree: {r}\")\n"
+     "animate(a.u, \"kdv.png\")\n"},
 	{"mlp.dsl", 9,
-	"use nn, optim\n"
-	"net = nn.mlp([2, 32, 32, 1], activation = tanh)    # a record of weights and a function\n"
-	"x = rand(1000, 2)\n"
-	"y = sin(3x[.., 0]) * x[.., 1]\n"
-	"loss(w) = mean((nn.apply(net, w, x)[.., 0] - y)^2)\n"
-	"r = optim.minimize(loss, net.weights, lbfgs(), steps = 500, progress = true)\n"
-	"print(\"loss {r.value:.2e}\")\n"
-	"per_example = map((xi, yi) -> grad(w -> (nn.apply(net, w, xi)[0] - yi)^2)(r.x), x, y)\n"},
+     "use nn, optim\n"
+     "net = nn.mlp([2, 32, 32, 1], activation = tanh)    # a record of weights and a function\n"
+     "x = rand(1000, 2)\n"
+     "y = sin(3x[.., 0]) * x[.., 1]\n"
+     "loss(w) = mean((nn.apply(net, w, x)[.., 0] - y)^2)\n"
+     "r = optim.minimize(loss, net.weights, lbfgs(), steps = 500, progress = true)\n"
+     "print(\"loss {r.value:.2e}\")\n"
+     "per_example = map((xi, yi) -> grad(w -> (nn.apply(net, w, xi)[0] - yi)^2)(r.x), x, y)\n"},
 	{"poisson_L.dsl", 4,
-	"problem membrane {\n"
-	"  domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])\n"
-	"  field u\n"
-	"  eigen λ\n"
-	"  -Δ(u) == λ*u\n"
-	"  u == 0 at boundary\n"
-	"}\n"
-	"s = solve(membrane, fem(h = 0.02, order = 2), count = 5)\n"
-	"print(s.λ)\n"
-	"plot(s.u[0])\n"},
+     "problem membrane {\n"
+     "  domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])\n"
+     "  field u\n"
+     "  eigen λ\n"
+     "  -Δ(u) == λ*u\n"
+     "  u == 0 at boundary\n"
+     "}\n"
+     "s = solve(membrane, fem(h = 0.02, order = 2), count = 5)\n"
+     "print(s.λ)\n"
+     "plot(s.u[0])\n"},
 	{"robertson.dsl", 4,
-	"problem robertson(k = [0.04, 1e4, 3e7]) {\n"
-	"  domain t in [0, 4e10]\n"
-	"  field y[3]\n"
-	"  r1 = k[0]*y[0]\n"
-	"  r2 = k[1]*y[1]*y[2]\n"
-	"  r3 = k[2]*y[1]^2\n"
-	"  y_t == [r2 - r1, r1 - r2 - r3, r3]\n"
-	"  y == [1, 0, 0] at t = 0\n"
-	"}\n"
-	"s = solve(robertson(), bdf(), rtol = 1e-8, atol = [1e-12, 1e-16, 1e-12])\n"
-	"print(s.y(40.0), s.stats.steps)\n"
-	"J = jacobian(k -> solve(robertson(k), bdf(), rtol = 1e-10, atol = 1e-16).y(0.4))([0.04, 1e4, 3e7]) # f64[3, 3]\n"},
+     "problem robertson(k = [0.04, 1e4, 3e7]) {\n"
+     "  domain t in [0, 4e10]\n"
+     "  field y[3]\n"
+     "  r1 = k[0]*y[0]\n"
+     "  r2 = k[1]*y[1]*y[2]\n"
+     "  r3 = k[2]*y[1]^2\n"
+     "  y_t == [r2 - r1, r1 - r2 - r3, r3]\n"
+     "  y == [1, 0, 0] at t = 0\n"
+     "}\n"
+     "s = solve(robertson(), bdf(), rtol = 1e-8, atol = [1e-12, 1e-16, 1e-12])\n"
+     "print(s.y(40.0), s.stats.steps)\n"
+     "J = jacobian(k -> solve(robertson(k), bdf(), rtol = 1e-10, atol = 1e-16).y(0.4))([0.04, 1e4, "
+     "3e7]) # f64[3, 3]\n"},
 };
 
 static void test_programs(Test *t) {
@@ -769,7 +804,7 @@ static void test_programs(Test *t) {
 	}
 }
 
-/* ---- random mutations -------------------------------------------------------------------------------------------- */
+/* ---- random mutations ---------------------------------------------------- */
 
 static uint64_t random_bits(uint64_t *state) {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -778,9 +813,7 @@ static uint64_t random_bits(uint64_t *state) {
 	return z ^ z >> 31;
 }
 
-static size_t below(uint64_t *state, size_t n) {
-	return n ? (size_t)(random_bits(state) % n) : 0;
-}
+static size_t below(uint64_t *state, size_t n) { return n ? (size_t)(random_bits(state) % n) : 0; }
 
 #define MUTANT_MOST 700
 
@@ -793,17 +826,24 @@ static size_t insert(char *text, size_t n, size_t at, const char *what, size_t l
 
 static size_t mutate(uint64_t *state, char *text, size_t n) {
 	static const char *const snippets[] = {
-		"(", ")", "[", "]", "{", "}", "\"", "\"{", "}\"", "'", ";", "\n", ",", "=", "==", ":=", "->", "..", "...",
-		".", ":", "+", "-", "*", "/", "^", "@", "|>", "<", "and", "or", "not ", " if ", " else ", " for ", " in ",
-		"while ", "try ", "catch", "return ", "break", "²", "∂x", "∂", "∇", "∇·", "√", "π", "∘", "·", "×", "≤", "→",
-		"₀", "0x", "1e", "1.", ".5", "2im", "1_", "#", "\\", "\\u{", "problem p {", "domain ", "field ", " at ",
-		" by ", "event e: ", "derivative f(x)", "use ", "x", "f(", "Δ(", "9.8<m>", "\xff", "\xc3", "\xe2\x88", "\r",
-		"\t", "&&", "!", "++", "**", "none", "true", " as ", "eigen ", "periodic", "f(x) = ", "x[", "_",
+		"(",           ")",       "[",      "]",      "{",        "}",         "\"",
+		"\"{",         "}\"",     "'",      ";",      "\n",       ",",         "=",
+		"==",          ":=",      "->",     "..",     "...",      ".",         ":",
+		"+",           "-",       "*",      "/",      "^",        "@",         "|>",
+		"<",           "and",     "or",     "not ",   " if ",     " else ",    " for ",
+		" in ",        "while ",  "try ",   "catch",  "return ",  "break",     "²",
+		"∂x",          "∂",       "∇",      "∇·",     "√",        "π",         "∘",
+		"·",           "×",       "≤",      "→",      "₀",        "0x",        "1e",
+		"1.",          ".5",      "2im",    "1_",     "#",        "\\",        "\\u{",
+		"problem p {", "domain ", "field ", " at ",   " by ",     "event e: ", "derivative f(x)",
+		"use ",        "x",       "f(",     "Δ(",     "9.8<m>",   "\xff",      "\xc3",
+		"\xe2\x88",    "\r",      "\t",     "&&",     "!",        "++",        "**",
+		"none",        "true",    " as ",   "eigen ", "periodic", "f(x) = ",   "x[",
+		"_",
 	};
 	size_t at = below(state, n + 1), length;
 	switch (below(state, 7)) {
-	case 0: /* a random byte */
-		return insert(text, n, at, (char[]){(char)random_bits(state)}, 1);
+	case 0: /* a random byte */ return insert(text, n, at, (char[]){(char)random_bits(state)}, 1);
 	case 1:
 	case 2: { /* a word or sign of the language */
 		const char *s = snippets[below(state, sizeof snippets / sizeof *snippets)];
@@ -818,8 +858,7 @@ static size_t mutate(uint64_t *state, char *text, size_t n) {
 		char piece[40];
 		memcpy(piece, text + at, length);
 		return insert(text, n, below(state, n + 1), piece, length);
-	case 5: /* cut off */
-		return below(state, 8) ? n : at;
+	case 5: /* cut off */ return below(state, 8) ? n : at;
 	default: /* a bit flipped */
 		if (at < n) text[at] = (char)(text[at] ^ 1 << below(state, 8));
 		return n;

@@ -1,6 +1,8 @@
-/* test_session.c - what a session promises beyond values: one specialisation for all lengths, failed statements without a trace.
+/* test_session.c - what a session promises beyond values: one specialisation
+ * for all lengths, failed statements without a trace.
  *
- * Needs: parser/session/session.h and the rooms it runs on. Ends with `N passed, N failed`.
+ * Needs: parser/session/session.h and the rooms it runs on. Ends with `N
+ * passed, N failed`.
  */
 #include "parser/specialise/internal.h"
 #include "tests/unit/support/check.h"
@@ -20,7 +22,8 @@ static double number(Ctx *c, const char *name) {
 	return x;
 }
 
-/* Runs a text that may use the library for the first time, then others like it, and says how many specialisations the latter made. */
+/* Runs a text that may use the library for the first time, then others like it,
+ * and says how many specialisations the latter made. */
 static int64_t added(Ctx *c, const char *first, const char *second) {
 	CHECK(run(c, first) == ST_OK);
 	uint64_t before = session_specialised(session_of(c));
@@ -30,8 +33,10 @@ static int64_t added(Ctx *c, const char *first, const char *second) {
 
 static void lengths(void) {
 	Ctx *c = open_session();
-	CHECK(run(c, "f(x) = { s = 0.0; for i in 0..len(x) { s = s + x[i]^2 }; s + sum(sin(x)) * sum(x[1..] * x[..-1]) }") == ST_OK);
-	CHECK(added(c, "a = f(linspace(0, 1, 100))", "b = f(linspace(0, 1, 200)); d = f(linspace(0, 2, 4321))") == 0);
+	CHECK(run(c, "f(x) = { s = 0.0; for i in 0..len(x) { s = s + x[i]^2 }; s + sum(sin(x)) * "
+	             "sum(x[1..] * x[..-1]) }") == ST_OK);
+	CHECK(added(c, "a = f(linspace(0, 1, 100))",
+	            "b = f(linspace(0, 1, 200)); d = f(linspace(0, 2, 4321))") == 0);
 	CHECK(added(c, "g = grad(f)(linspace(0, 1, 100))", "g = grad(f)(linspace(0, 1, 300))") == 0);
 	/* two arrays of lengths of their own: equal or not is found when it runs */
 	CHECK(run(c, "h(x, y) = x @ y") == ST_OK);
@@ -42,7 +47,8 @@ static void lengths(void) {
 	CHECK(session_specialised(session_of(c)) - before <= 1);
 	/* small lengths are part of the type, and so are ranks and dtypes */
 	CHECK(added(c, "a = h(ones(3), ones(3))", "b = h(ones(4), ones(4))") == 1);
-	/* a number that decides a shape is known to the function; one that does not is data */
+	/* a number that decides a shape is known to the function; one that does not
+	 * is data */
 	CHECK(run(c, "k(x, n) = x * n") == ST_OK);
 	CHECK(added(c, "a = k(2.0, 3)", "b = k(2.0, 4)") == 0);
 	CHECK(run(c, "r(x, axis) = sum(sum(x; axis = axis))") == ST_OK);
@@ -68,16 +74,22 @@ static void failures(void) {
 	CHECK(number(c, "x") == 1.0);
 	CHECK(run(c, "x = 3.0") == ST_OK);
 	CHECK(number(c, "x") == 3.0);
-	/* functions are looked up when they are called, data when they are defined */
-	CHECK(run(c, "a = 2.0\ng(x) = x + 1\nf(x) = a * g(x)\na = 5.0\ng(x) = x + 10\ny = f(1.0)") == ST_OK);
+	/* functions are looked up when they are called, data when they are defined
+	 */
+	CHECK(run(c, "a = 2.0\ng(x) = x + 1\nf(x) = a * g(x)\na = 5.0\ng(x) = x + 10\ny = f(1.0)") ==
+	      ST_OK);
 	CHECK(number(c, "y") == 22.0);
 	ctx_free(c);
 }
 
-/* What a text that is only checked defines is nobody's afterwards, and is there while it is checked. */
+/* What a text that is only checked defines is nobody's afterwards, and is there
+ * while it is checked. */
 static void checking(void) {
 	Ctx *c = open_session();
-	static const char rule[] = "derivative f(x), dx = 100 * dx", module[] = "use stats as s\ns.mean([1.0, 3])", both[] = "use stats as s\nf(x) = x^3\nderivative f(x), dx = x * dx\nf'(s.mean([1.0, 3]))";
+	static const char
+		rule[] = "derivative f(x), dx = 100 * dx",
+		module[] = "use stats as s\ns.mean([1.0, 3])",
+		both[] = "use stats as s\nf(x) = x^3\nderivative f(x), dx = x * dx\nf'(s.mean([1.0, 3]))";
 	CHECK(run(c, "f(x) = x^2\nuse stats as t") == ST_OK);
 	CHECK(session_check(session_of(c), "c", rule, sizeof rule - 1) == ST_OK);
 	CHECK(run(c, "y = f'(3.0)") == ST_OK);
@@ -95,9 +107,11 @@ static void checking(void) {
 	ctx_free(c);
 }
 
-/* Allocation n fails, for every n: no crash, no leak (under ASan), and the session goes on. */
+/* Allocation n fails, for every n: no crash, no leak (under ASan), and the
+ * session goes on. */
 static void allocation(void) {
-	static const char text[] = "f(x) = { s = 0.0; for i in 0..3 { s = s + x^i }; s }\ny = grad(x -> sum(map(f, [x, 2x])))(1.5) + f(2.0)";
+	static const char text[] = "f(x) = { s = 0.0; for i in 0..3 { s = s + x^i }; s }\ny = grad(x "
+							   "-> sum(map(f, [x, 2x])))(1.5) + f(2.0)";
 	int ok = 0;
 	for (uint64_t n = 1; n < 400; n += 7) {
 		Ctx *c = open_session();
@@ -113,13 +127,16 @@ static void allocation(void) {
 	CHECK(ok < 57);
 }
 
-/* No module of the library defines what is built in: the builtin would be silently replaced for all of them. */
+/* No module of the library defines what is built in: the builtin would be
+ * silently replaced for all of them. */
 static void library_names(void) {
 	for (const LibraryText *t = library_texts; t->name; t++)
-		for (const char *line = t->text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
+		for (const char *line = t->text; *line;
+		     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
 			char name[64];
 			const size_t n = strcspn(line, " (.[,;:#\n\t");
-			if (!n || n >= sizeof name || !(line[n] == '(' || !strncmp(line + n, " = ", 3))) continue;
+			if (!n || n >= sizeof name || !(line[n] == '(' || !strncmp(line + n, " = ", 3)))
+				continue;
 			memcpy(name, line, n);
 			name[n] = 0;
 			if (builtin_find(name)) printf("%s.dsl defines %s, which is built in\n", t->name, name);

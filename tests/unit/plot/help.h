@@ -1,7 +1,9 @@
-/* help.h - what the tests of pictures share: a folder of their own, random numbers, files and texts that were written, where texts lie, and
- * memory that is counted and fails when it is told to.
+/* help.h - what the tests of pictures share: a folder of their own, random
+ * numbers, files and texts that were written, where texts lie, and memory that
+ * is counted and fails when it is told to.
  *
- * Needs: repl/plot/, check_of.h. Guarantees: the folder is under $TMPDIR or /tmp, and test_end fails where it is not empty.
+ * Needs: repl/plot/, check_of.h. Guarantees: the folder is under $TMPDIR or
+ * /tmp, and test_end fails where it is not empty.
  */
 #ifndef ATLED_TESTS_UNIT_PLOT_HELP_H
 #define ATLED_TESTS_UNIT_PLOT_HELP_H
@@ -24,7 +26,8 @@ typedef struct Test {
 /* Makes the folder; says so where that fails. */
 static inline bool test_begin(Test *t, const char *name) {
 	const char *base = getenv("TMPDIR");
-	snprintf(t->folder, sizeof t->folder, "%.150s/%.30s-XXXXXX", base && *base ? base : "/tmp", name);
+	snprintf(t->folder, sizeof t->folder, "%.150s/%.30s-XXXXXX", base && *base ? base : "/tmp",
+	         name);
 	if (mkdtemp(t->folder)) return true;
 	printf("cannot make a folder for the test\n");
 	return false;
@@ -64,7 +67,7 @@ static inline char *read_whole(const char *path, size_t *n) {
 	return bytes;
 }
 
-/* ---- where texts lie ------------------------------------------------------------------------- */
+/* ---- where texts lie ----------------------------------------------------- */
 
 static inline PlotRect text_box(const Prim *p) {
 	double width = font_width(p->text, p->size), x = p->points[0].x, y = p->points[0].y;
@@ -74,29 +77,38 @@ static inline PlotRect text_box(const Prim *p) {
 	return (PlotRect){x - shift, y - up, x - shift + width, y + low};
 }
 
-static inline bool apart(PlotRect a, PlotRect b) { return a.x1 <= b.x0 || b.x1 <= a.x0 || a.y1 <= b.y0 || b.y1 <= a.y0; }
+static inline bool apart(PlotRect a, PlotRect b) {
+	return a.x1 <= b.x0 || b.x1 <= a.x0 || a.y1 <= b.y0 || b.y1 <= a.y0;
+}
 
-static inline bool is_upright_text(const Prim *p) { return p->kind == PRIM_TEXT && (p->angle == 0 || p->angle == 90); }
+static inline bool is_upright_text(const Prim *p) {
+	return p->kind == PRIM_TEXT && (p->angle == 0 || p->angle == 90);
+}
 
-/* Texts that stand upright or level: none over another, none further outside than that. */
+/* Texts that stand upright or level: none over another, none further outside
+ * than that. */
 static inline void check_texts(Test *t, const Scene *s, double outside) {
 	bool inside = true, clear = true;
 	for (const Prim *p = s->first; p; p = p->next) {
 		if (!is_upright_text(p)) continue;
 		PlotRect a = text_box(p);
-		inside = inside && a.x0 >= -outside && a.y0 >= -outside && a.x1 <= s->width + outside && a.y1 <= s->height + outside;
+		inside = inside && a.x0 >= -outside && a.y0 >= -outside && a.x1 <= s->width + outside &&
+		         a.y1 <= s->height + outside;
 		for (const Prim *q = p->next; q; q = q->next) {
 			if (!is_upright_text(q) || apart(a, text_box(q))) continue;
 			clear = false;
-			printf("  \"%s\" lies over \"%s\" at %g by %g\n", p->text, q->text, s->width, s->height);
+			printf("  \"%s\" lies over \"%s\" at %g by %g\n", p->text, q->text, s->width,
+			       s->height);
 		}
-		if (!inside) printf("  \"%s\" leaves %g by %g: %g %g %g %g\n", p->text, s->width, s->height, a.x0, a.y0, a.x1, a.y1);
+		if (!inside)
+			printf("  \"%s\" leaves %g by %g: %g %g %g %g\n", p->text, s->width, s->height, a.x0,
+			       a.y0, a.x1, a.y1);
 	}
 	CHECK(inside);
 	CHECK(clear);
 }
 
-/* ---- what is written to a terminal ----------------------------------------------------------- */
+/* ---- what is written to a terminal --------------------------------------- */
 
 typedef struct Text {
 	char *at;
@@ -113,7 +125,7 @@ static inline void take_text(void *ud, const char *text, size_t n) {
 	out->calls++;
 }
 
-/* ---- memory that runs out -------------------------------------------------------------------- */
+/* ---- memory that runs out ------------------------------------------------ */
 
 /* Calls from fail_from on fail (-1: none), fail_for of them (0: all). */
 typedef struct Meter {
@@ -135,7 +147,9 @@ static inline void *meter_resize(void *ud, void *p, size_t old_bytes, size_t new
 		return NULL;
 	}
 	long call = m->calls++;
-	if (m->fail_from >= 0 && call >= m->fail_from && (!m->fail_for || call < m->fail_from + m->fail_for)) return NULL;
+	if (m->fail_from >= 0 && call >= m->fail_from &&
+	    (!m->fail_for || call < m->fail_from + m->fail_for))
+		return NULL;
 	size_t *block = realloc(head, new_bytes + 2 * sizeof *block);
 	if (!block) return NULL;
 	block[0] = new_bytes;

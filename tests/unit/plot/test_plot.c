@@ -1,8 +1,9 @@
-/* test_plot.c - the plotting part: ticks, font, colours, fields, layout, SVG, PNG, terminal, files, and everything
- * failing.
+/* test_plot.c - the plotting part: ticks, font, colours, fields, layout, SVG,
+ * PNG, terminal, files, and everything failing.
  *
- * Needs: repl/plot/, libpng. Guarantees: self-contained; writes only into a folder of its own under $TMPDIR or /tmp and
- * removes it; prints "N passed, N failed" and ends with 1 when anything failed.
+ * Needs: repl/plot/, libpng. Guarantees: self-contained; writes only into a
+ * folder of its own under $TMPDIR or /tmp and removes it; prints "N passed, N
+ * failed" and ends with 1 when anything failed.
  */
 #include "tests/unit/plot/help.h"
 
@@ -22,31 +23,34 @@ static int files_in_folder(Test *t) {
 	int n = 0;
 	DIR *d = opendir(t->folder);
 	if (!d) return -1;
-	for (struct dirent *e; (e = readdir(d));) n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	for (struct dirent *e; (e = readdir(d));)
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
 	closedir(d);
 	return n;
 }
 
-/* ---- ticks ----------------------------------------------------------------------------------- */
+/* ---- ticks --------------------------------------------------------------- */
 
-/* The number a label stands for: minus signs, powers of ten and products of them are understood. */
+/* The number a label stands for: minus signs, powers of ten and products of
+ * them are understood. */
 static double label_value(const char *label) {
 	char plain[200];
 	size_t n = 0;
 	for (const char *p = label; *p && n < sizeof plain - 4;) {
 		uint32_t c = plot_utf8(&p);
-		plain[n++] = c == 0x2212 ? '-' : c == 0xd7 ? '*'
-		                                           : (char)c;
+		plain[n++] = c == 0x2212 ? '-' : c == 0xd7 ? '*' : (char)c;
 	}
 	plain[n] = 0;
 	char *power = strstr(plain, "10^{");
 	if (!power) return strtod(plain, NULL);
 	double scale = pow(10, atoi(power + 4));
 	double sign = plain[0] == '-' && power == plain + 1 ? -1 : 1;
-	return power[0] && power > plain && power[-1] == '*' ? strtod(plain, NULL) * scale : sign * scale;
+	return power[0] && power > plain && power[-1] == '*' ? strtod(plain, NULL) * scale
+	                                                     : sign * scale;
 }
 
-/* Factor and offset of a multiplier: "×10^{-3}", "+ 10^{9}", "×10^{-7} - 1.5". */
+/* Factor and offset of a multiplier: "×10^{-3}", "+ 10^{9}", "×10^{-7} - 1.5".
+ */
 static void multiplier_value(const char *text, double *factor, double *offset) {
 	*factor = 1;
 	*offset = 0;
@@ -67,17 +71,17 @@ static void check_ticks(Test *t, double lo, double hi, int most, bool log) {
 	PlotTicks ticks;
 	ticks_find(&span, most, &ticks);
 	CHECK(ticks.n <= most);
-	CHECK(ticks.n >= (most >= 5 ? 2 : log ? 0
-	                                      : 1) ||
-	      (log && hi / lo < 1.2));
+	CHECK(ticks.n >= (most >= 5 ? 2 : log ? 0 : 1) || (log && hi / lo < 1.2));
 	double factor, offset, room = log ? 0 : (hi - lo) * 1e-8;
 	multiplier_value(ticks.multiplier, &factor, &offset);
 	bool inside = true, rising = true, exact = true, unique = true;
 	for (int i = 0; i < ticks.n; i++) {
 		double at = ticks.major[i].at;
-		inside = inside && (log ? at >= lo * 0.999999 && at <= hi * 1.000001 : at >= lo - room && at <= hi + room);
+		inside = inside && (log ? at >= lo * 0.999999 && at <= hi * 1.000001
+		                        : at >= lo - room && at <= hi + room);
 		rising = rising && (!i || at > ticks.major[i - 1].at);
-		for (int j = 0; j < i; j++) unique = unique && strcmp(ticks.major[i].label, ticks.major[j].label);
+		for (int j = 0; j < i; j++)
+			unique = unique && strcmp(ticks.major[i].label, ticks.major[j].label);
 		double said = label_value(ticks.major[i].label) * factor + offset;
 		double grain = plot_max(fabs(at), fabs(offset)) * 1e-14 + (log ? 0 : (hi - lo) * 1e-9);
 		exact = exact && fabs(said - at) <= grain;
@@ -88,14 +92,17 @@ static void check_ticks(Test *t, double lo, double hi, int most, bool log) {
 	CHECK(unique);
 	CHECK(exact);
 	if (!exact)
-		printf("  [%.17g, %.17g] most %d log %d: %s %s\n", lo, hi, most, log, ticks.major[0].label, ticks.multiplier);
+		printf("  [%.17g, %.17g] most %d log %d: %s %s\n", lo, hi, most, log, ticks.major[0].label,
+		       ticks.multiplier);
 	if (!log && ticks.n >= 2) {
-		double step = ticks.major[1].at - ticks.major[0].at, e = floor(log10(step) + 1e-6), m = step / pow(10, e);
+		double step = ticks.major[1].at - ticks.major[0].at, e = floor(log10(step) + 1e-6),
+			   m = step / pow(10, e);
 		bool round = fabs(m - 1) < 1e-3 || fabs(m - 2) < 1e-3 || fabs(m - 5) < 1e-3;
 		CHECK(round || (hi - lo) < 1e-11 * fabs(hi) || e < -300);
 	}
 	bool minors = true;
-	for (int i = 0; i < ticks.minors; i++) minors = minors && ticks.minor[i] >= lo && ticks.minor[i] <= hi;
+	for (int i = 0; i < ticks.minors; i++)
+		minors = minors && ticks.minor[i] >= lo && ticks.minor[i] <= hi;
 	CHECK(minors);
 }
 
@@ -103,7 +110,8 @@ static void test_ticks(Test *t) {
 	PlotTicks ticks;
 	PlotSpan unit = {0, 1, false, false};
 	ticks_find(&unit, 6, &ticks);
-	CHECK(ticks.n == 6 && !strcmp(ticks.major[1].label, "0.2") && !strcmp(ticks.major[5].label, "1.0"));
+	CHECK(ticks.n == 6 && !strcmp(ticks.major[1].label, "0.2") &&
+	      !strcmp(ticks.major[5].label, "1.0"));
 	PlotSpan around = {-1, 1, false, false};
 	ticks_find(&around, 5, &ticks);
 	CHECK(ticks.n == 5 &&
@@ -131,16 +139,8 @@ static void test_ticks(Test *t) {
 	CHECK(ticks.n <= PLOT_TICKS);
 
 	static const double hard[][2] = {
-		{0, 1e-300},
-		{-1e307, 1e307},
-		{1e306, 1.0001e306},
-		{0.1, 0.1000001},
-		{-5e-5, 5e-5},
-		{99999, 1e5},
-		{123456, 123456.01},
-		{-1e9 - 1, -1e9},
-		{0, 7},
-		{1e15, 1e15 + 64},
+		{0, 1e-300},  {-1e307, 1e307},     {1e306, 1.0001e306}, {0.1, 0.1000001}, {-5e-5, 5e-5},
+		{99999, 1e5}, {123456, 123456.01}, {-1e9 - 1, -1e9},    {0, 7},           {1e15, 1e15 + 64},
 	};
 	for (size_t i = 0; i < sizeof hard / sizeof *hard; i++)
 		for (int most = 2; most <= 12; most++) check_ticks(t, hard[i][0], hard[i][1], most, false);
@@ -154,7 +154,7 @@ static void test_ticks(Test *t) {
 	}
 }
 
-/* ---- font and colours ------------------------------------------------------------------------ */
+/* ---- font and colours ---------------------------------------------------- */
 
 typedef struct Bounds {
 	double x0, y0, x1, y1;
@@ -187,16 +187,17 @@ static void test_font(Test *t) {
 		CHECK(r.pieces > 0 && width >= 20 && width <= 100);
 		CHECK(r.x0 >= 0 && r.x1 <= width && r.y0 >= -80 && r.y1 <= 20);
 	}
-	static const char science[] =
-		"αβγδεζηθικλμνξοπρςστυφχψωϑϕϵΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ−×·²³¹⁰⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉∂∇∫∑∏√∞±÷≤≥≠≈≡∼∝∈"
-		"°′″‖ℓℏħ→←↔⇒…–—äöüßéñÅ⟨⟩⊕⊗µ";
+	static const char science[] = "αβγδεζηθικλμνξοπρςστυφχψωϑϕϵΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ−×·²³¹⁰⁴⁵⁶⁷⁸"
+								  "⁹⁺⁻₀₁₂₃₄₅₆₇₈₉∂∇∫∑∏√∞±÷≤≥≠≈≡∼∝∈"
+								  "°′″‖ℓℏħ→←↔⇒…–—äöüßéñÅ⟨⟩⊕⊗µ";
 	for (const char *p = science; *p;) {
 		uint32_t c = plot_utf8(&p);
 		const PlotGlyphAlias *alias = glyph_alias(c);
 		CHECK(glyph_find(alias ? alias->base : c) != NULL);
 		text[plot_utf8_write(c, text)] = 0;
 		Bounds r = bounds_of(text);
-		CHECK(r.pieces > 0 && r.x0 >= -1 && r.x1 <= font_width(text, 100) + 1 && r.y0 >= -95 && r.y1 <= 25);
+		CHECK(r.pieces > 0 && r.x0 >= -1 && r.x1 <= font_width(text, 100) + 1 && r.y0 >= -95 &&
+		      r.y1 <= 25);
 	}
 	CHECK(font_width("", 10) == 0 && font_width(" ", 10) > 0);
 	CHECK(font_width("iii", 10) < font_width("mmm", 10));
@@ -204,11 +205,13 @@ static void test_font(Test *t) {
 	CHECK(font_width("10^{3}", 10) < font_width("103", 10));
 	CHECK(fabs(font_width("x^{2}", 10) - font_width("x²", 10)) < 1e-9);
 	CHECK(bounds_of("x^{2}").y0 < bounds_of("x2").y0 && bounds_of("u_{x}").y1 > bounds_of("ux").y1);
-	CHECK(font_width("u_x", 10) > font_width("u_{x}", 10));    /* a bare _ is itself */
-	CHECK(font_width("a\xcc\x82", 10) == font_width("a", 10)); /* a combining accent takes no room */
-	CHECK(font_width("\xe6\xbc\xa2", 10) > 0);                 /* unknown: a box */
+	CHECK(font_width("u_x", 10) > font_width("u_{x}", 10)); /* a bare _ is itself */
+	/* a combining accent takes no room */
+	CHECK(font_width("a\xcc\x82", 10) == font_width("a", 10));
+	CHECK(font_width("\xe6\xbc\xa2", 10) > 0); /* unknown: a box */
 	CHECK(font_width("^{", 10) == 0 && font_width("^{^{^{^{^{^{^{^{^{^{x", 10) > 0);
-	CHECK(fabs(font_width("^{f{a}}b", 10) - font_width("^{f{a}}", 10) - font_width("b", 10)) < 1e-9);
+	CHECK(fabs(font_width("^{f{a}}b", 10) - font_width("^{f{a}}", 10) - font_width("b", 10)) <
+	      1e-9);
 
 	static const char bad[] = "\xff\xc0\xaf\xed\xa0\x80\xf5\xe2\x82x";
 	int characters = 0, wrong = 0;
@@ -218,7 +221,8 @@ static void test_font(Test *t) {
 
 static double luminance(PlotColour c) {
 	double v[3] = {c.r / 255.0, c.g / 255.0, c.b / 255.0};
-	for (int i = 0; i < 3; i++) v[i] = v[i] <= 0.04045 ? v[i] / 12.92 : pow((v[i] + 0.055) / 1.055, 2.4);
+	for (int i = 0; i < 3; i++)
+		v[i] = v[i] <= 0.04045 ? v[i] / 12.92 : pow((v[i] + 0.055) / 1.055, 2.4);
 	return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2];
 }
 
@@ -228,7 +232,8 @@ static void test_colours(Test *t) {
 	for (int m = 0; m < 2; m++) {
 		plot_map_colours(maps[m], map);
 		bool rises = true;
-		for (int i = 4; i < PLOT_MAP_COLOURS; i++) rises = rises && luminance(map[i]) > luminance(map[i - 4]);
+		for (int i = 4; i < PLOT_MAP_COLOURS; i++)
+			rises = rises && luminance(map[i]) > luminance(map[i - 4]);
 		CHECK(rises);
 		CHECK(luminance(map[0]) < 0.03 && luminance(map[PLOT_MAP_COLOURS - 1]) > 0.6);
 	}
@@ -250,17 +255,16 @@ static void test_colours(Test *t) {
 	PlotSpan z = {-2, 2, false, false};
 	CHECK(plot_map_index(&z, -2) == 0 && plot_map_index(&z, 0) == PLOT_MAP_COLOURS / 2 &&
 	      plot_map_index(&z, 99) == PLOT_MAP_COLOURS - 1);
-	CHECK(plot_map_index(&z, NAN) == PLOT_MAP_MISSING && plot_map_index(&z, INFINITY) == PLOT_MAP_OUTSIDE);
+	CHECK(plot_map_index(&z, NAN) == PLOT_MAP_MISSING &&
+	      plot_map_index(&z, INFINITY) == PLOT_MAP_OUTSIDE);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
+/* ---- fields -------------------------------------------------------------- */
 
 static void test_fields(Test *t) {
-	enum { NX = 7,
-		   NY = 5,
-		   W = 60,
-		   H = 40 };
-	double x[NX] = {-1, -0.7, -0.1, 0, 0.4, 0.9, 1}, y[NY] = {0, 1, 3, 3.5, 4}, z[NX * NY], down[NX], out[W * H];
+	enum { NX = 7, NY = 5, W = 60, H = 40 };
+	double x[NX] = {-1, -0.7, -0.1, 0, 0.4, 0.9, 1}, y[NY] = {0, 1, 3, 3.5, 4}, z[NX * NY],
+		   down[NX], out[W * H];
 	for (int i = 0; i < NX; i++)
 		for (int j = 0; j < NY; j++) z[i * NY + j] = 2 * x[i] - 3 * y[j];
 	for (int i = 0; i < NX; i++) down[i] = x[NX - 1 - i];
@@ -268,16 +272,18 @@ static void test_fields(Test *t) {
 	Figure *f = figure_new(NULL, 1, 1);
 	PlotAxes axes;
 
-	/* A linear function comes back exactly, on uneven coordinates, through interpolation. */
+	/* A linear function comes back exactly, on uneven coordinates, through
+	 * interpolation. */
 	CHECK(panel_field(f, 0, &(PlotField){.x = x, .y = y, .z = z, .nx = NX, .ny = NY}) == PLOT_OK);
 	CHECK(panel_axes(f, 0, &axes) == PLOT_OK);
-	CHECK(axes.axis[0].lo == -1 && axes.axis[0].hi == 1 && axes.axis[1].hi == 4 && axes.map == PLOT_MAP_DIVERGING);
+	CHECK(axes.axis[0].lo == -1 && axes.axis[0].hi == 1 && axes.axis[1].hi == 4 &&
+	      axes.map == PLOT_MAP_DIVERGING);
 	CHECK(field_resample(&f->panels[0].field, &axes, &arena, W, H, out));
 	double worst = 0;
 	for (int r = 0; r < H; r++)
 		for (int c = 0; c < W; c++)
-			worst =
-				plot_max(worst, fabs(out[r * W + c] - (2 * (-1 + 2 * (c + 0.5) / W) - 3 * (4 - 4 * (r + 0.5) / H))));
+			worst = plot_max(worst, fabs(out[r * W + c] - (2 * (-1 + 2 * (c + 0.5) / W) -
+			                                               3 * (4 - 4 * (r + 0.5) / H))));
 	CHECK(worst < 1e-12);
 
 	/* Falling coordinates and a turned axis change nothing but the order. */
@@ -295,11 +301,13 @@ static void test_fields(Test *t) {
 	CHECK(field_resample(&turned, &axes, &arena, W, H, again));
 	worst = 0;
 	for (int r = 0; r < H; r++)
-		for (int c = 0; c < W; c++) worst = plot_max(worst, fabs(out[r * W + c] - again[r * W + W - 1 - c]));
+		for (int c = 0; c < W; c++)
+			worst = plot_max(worst, fabs(out[r * W + c] - again[r * W + W - 1 - c]));
 	CHECK(worst < 1e-12);
 	figure_free(f);
 
-	/* Cells are flat; a missing one is missing alone; beyond the field there is nothing. */
+	/* Cells are flat; a missing one is missing alone; beyond the field there is
+	 * nothing. */
 	double cells[6] = {1, 2, 3, NAN, 5, 6};
 	f = figure_new(NULL, 1, 1);
 	CHECK(panel_field(f, 0, &(PlotField){.z = cells, .nx = 3, .ny = 2, .cells = true}) == PLOT_OK);
@@ -307,7 +315,8 @@ static void test_fields(Test *t) {
 	CHECK(panel_axes(f, 0, &axes) == PLOT_OK);
 	CHECK(axes.axis[1].lo == -0.5 && axes.axis[1].hi == 1.5);
 	CHECK(field_resample(&f->panels[0].field, &axes, &arena, 8, 4, out));
-	CHECK(out[3 * 8 + 0] == 1 && out[3 * 8 + 1] == 1 && out[0] == 2 && out[3 * 8 + 2] == 3 && out[3 * 8 + 5] == 5);
+	CHECK(out[3 * 8 + 0] == 1 && out[3 * 8 + 1] == 1 && out[0] == 2 && out[3 * 8 + 2] == 3 &&
+	      out[3 * 8 + 5] == 5);
 	CHECK(isnan(out[2]) && isnan(out[3]) && isinf(out[6]) && isinf(out[7]) && out[5] == 6);
 	figure_free(f);
 
@@ -316,7 +325,8 @@ static void test_fields(Test *t) {
 	for (int i = 0; i < 400 * 400; i++) board[i] = (i / 400 + i) % 2 ? 1 : -1;
 	for (int flat = 0; flat < 2; flat++) {
 		f = figure_new(NULL, 1, 1);
-		CHECK(panel_field(f, 0, &(PlotField){.z = board, .nx = 400, .ny = 400, .cells = flat}) == PLOT_OK);
+		CHECK(panel_field(f, 0, &(PlotField){.z = board, .nx = 400, .ny = 400, .cells = flat}) ==
+		      PLOT_OK);
 		CHECK(panel_axes(f, 0, &axes) == PLOT_OK && axes.map == PLOT_MAP_DIVERGING);
 		CHECK(field_resample(&f->panels[0].field, &axes, &arena, 20, 20, out));
 		worst = 0;
@@ -331,15 +341,15 @@ static void test_fields(Test *t) {
 	CHECK(panel_field(f, 0, &(PlotField){.z = both, .nx = 2, .ny = 1}) == PLOT_OK);
 	CHECK(panel_field(f, 1, &(PlotField){.z = one, .nx = 2, .ny = 1}) == PLOT_OK);
 	CHECK(panel_axes(f, 0, &axes) == PLOT_OK && axes.axis[2].lo == -3 && axes.axis[2].hi == 3);
-	CHECK(panel_axes(f, 1, &axes) == PLOT_OK && axes.axis[2].lo == -0.01 && axes.map == PLOT_MAP_SEQUENTIAL);
+	CHECK(panel_axes(f, 1, &axes) == PLOT_OK && axes.axis[2].lo == -0.01 &&
+	      axes.map == PLOT_MAP_SEQUENTIAL);
 	figure_free(f);
 	plot_arena_free(&arena);
 }
 
-/* ---- figures to look at ---------------------------------------------------------------------- */
+/* ---- figures to look at -------------------------------------------------- */
 
-enum { SAMPLES = 201,
-	   TIMES = 41 };
+enum { SAMPLES = 201, TIMES = 41 };
 typedef struct Data {
 	double x[SAMPLES], t[TIMES], u[TIMES][SAMPLES], h[7], e[3][7], noise[2000];
 } Data;
@@ -349,7 +359,8 @@ static void fill_data(Test *t, Data *d) {
 	for (int j = 0; j < TIMES; j++) {
 		d->t[j] = (double)j / (TIMES - 1);
 		for (int i = 0; i < SAMPLES; i++)
-			d->u[j][i] = -sin(PLOT_PI * d->x[i]) * exp(-d->t[j]) + 0.2 * tanh(20 * d->x[i] * d->t[j]);
+			d->u[j][i] =
+				-sin(PLOT_PI * d->x[i]) * exp(-d->t[j]) + 0.2 * tanh(20 * d->x[i] * d->t[j]);
 	}
 	for (int i = 0; i < 7; i++) {
 		d->h[i] = pow(2, -2 - i);
@@ -366,7 +377,11 @@ static Figure *figure_lines(const Data *d, const PlotAllocator *alloc) {
 	panel_label(f, 0, PLOT_X, "x");
 	panel_label(f, 0, PLOT_Y, "u(t, x)");
 	for (int k = 0; k < 3; k++) {
-		PlotSeries s = {.x = d->x, .y = d->u[k * 20], .n = SAMPLES, .label = names[k], .colour = PLOT_COLOUR_AUTO};
+		PlotSeries s = {.x = d->x,
+		                .y = d->u[k * 20],
+		                .n = SAMPLES,
+		                .label = names[k],
+		                .colour = PLOT_COLOUR_AUTO};
 		panel_line(f, 0, &s);
 	}
 	return f;
@@ -380,17 +395,29 @@ static Figure *figure_panels(const Data *d, const PlotAllocator *alloc) {
 	panel_label(f, 0, PLOT_X, "x");
 	panel_label(f, 0, PLOT_Y, "t");
 	panel_label(f, 0, PLOT_Z, "u(t, x)");
-	panel_field(
-		f, 0,
-		&(PlotField){
-			.x = d->x, .y = d->t, .z = &d->u[0][0], .nx = SAMPLES, .ny = TIMES, .x_step = 1, .y_step = SAMPLES});
-	panel_line(f, 1,
-	           &(PlotSeries){.y = d->noise, .n = 2000, .label = "noise", .colour = PLOT_COLOUR_AUTO, .width = 0.5});
-	panel_scatter(
-		f, 1, &(PlotSeries){.x = d->noise, .y = d->noise + 9, .n = 50, .label = "points", .colour = PLOT_COLOUR_AUTO});
+	panel_field(f, 0,
+	            &(PlotField){.x = d->x,
+	                         .y = d->t,
+	                         .z = &d->u[0][0],
+	                         .nx = SAMPLES,
+	                         .ny = TIMES,
+	                         .x_step = 1,
+	                         .y_step = SAMPLES});
+	panel_line(
+		f, 1,
+		&(PlotSeries){
+			.y = d->noise, .n = 2000, .label = "noise", .colour = PLOT_COLOUR_AUTO, .width = 0.5});
+	panel_scatter(f, 1,
+	              &(PlotSeries){.x = d->noise,
+	                            .y = d->noise + 9,
+	                            .n = 50,
+	                            .label = "points",
+	                            .colour = PLOT_COLOUR_AUTO});
 	panel_scale(f, 2, PLOT_X, PLOT_LOG);
 	panel_scale(f, 2, PLOT_Y, PLOT_LOG);
-	panel_title(f, 2, "a long title of a convergence plot that has to be made smaller or cut somewhere to fit");
+	panel_title(
+		f, 2,
+		"a long title of a convergence plot that has to be made smaller or cut somewhere to fit");
 	panel_label(f, 2, PLOT_Y, "‖u_{h} − u‖");
 	panel_grid(f, 2, true);
 	for (int k = 0; k < 3; k++) {
@@ -416,7 +443,8 @@ static Figure *figure_awkward(const Data *d, const PlotAllocator *alloc) {
 	}
 	panel_title(f, 0, "offsets and factors on both axes");
 	panel_label(f, 0, PLOT_X, "a label of some length for x / m");
-	panel_line(f, 0, &(PlotSeries){.x = small, .y = far, .n = SAMPLES, .label = "straight", .colour = 9});
+	panel_line(f, 0,
+	           &(PlotSeries){.x = small, .y = far, .n = SAMPLES, .label = "straight", .colour = 9});
 	panel_legend(f, 1, PLOT_LEGEND_OUTSIDE);
 	panel_limits(f, 1, PLOT_X, 0.5, -0.5);
 	for (int k = 0; k < 12; k++) {
@@ -433,7 +461,7 @@ static Figure *figure_awkward(const Data *d, const PlotAllocator *alloc) {
 typedef Figure *(*MakeFigure)(const Data *d, const PlotAllocator *alloc);
 static const MakeFigure makers[3] = {figure_lines, figure_panels, figure_awkward};
 
-/* ---- layout ---------------------------------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------- */
 
 /* No text lies over another or leaves the picture. */
 static void check_texts_of(Test *t, Figure *f, double width, double height) {
@@ -447,7 +475,8 @@ static void check_texts_of(Test *t, Figure *f, double width, double height) {
 static void test_layout(Test *t, const Data *d) {
 	for (int k = 0; k < 3; k++) {
 		Figure *f = makers[k](d, NULL);
-		for (int i = 0; i < 60; i++) check_texts_of(t, f, 200 + 900 * uniform(t), 150 + 700 * uniform(t));
+		for (int i = 0; i < 60; i++)
+			check_texts_of(t, f, 200 + 900 * uniform(t), 150 + 700 * uniform(t));
 		figure_free(f);
 	}
 	for (int i = 0; i < 200; i++) { /* ticks of every size on both axes */
@@ -461,15 +490,14 @@ static void test_layout(Test *t, const Data *d) {
 		panel_title(f, 0, "title");
 		panel_label(f, 0, PLOT_X, "abscissa");
 		panel_label(f, 0, PLOT_Y, "ordinate");
-		if (i % 2)
-			panel_field(f, 0, &(PlotField){.x = x, .z = z, .nx = 2, .ny = 1});
-		else
-			panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 2});
+		if (i % 2) panel_field(f, 0, &(PlotField){.x = x, .z = z, .nx = 2, .ny = 1});
+		else panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 2});
 		check_texts_of(t, f, 480, 340);
 		figure_free(f);
 	}
 
-	/* The legend goes where no line is: lines from corner to corner of three corners leave the fourth. */
+	/* The legend goes where no line is: lines from corner to corner of three
+	 * corners leave the fourth. */
 	for (int free_corner = 0; free_corner < 4; free_corner++) {
 		double x[60], y[60];
 		int n = 0;
@@ -502,7 +530,7 @@ static void test_layout(Test *t, const Data *d) {
 	figure_free(f);
 }
 
-/* ---- PNG ------------------------------------------------------------------------------------- */
+/* ---- PNG ----------------------------------------------------------------- */
 
 typedef struct Image {
 	int width, height;
@@ -547,8 +575,8 @@ static void test_png(Test *t, const Data *d) {
 	CHECK(count_pixels(&im, plot_series_colour(4)) == 0);
 	CHECK(count_pixels(&im, (PlotColour){255, 255, 255, 255}) > 960 * 680 / 2);
 
-	/* Picture and scene agree: each line has its colour on the pixels its points lie in, unless a later line covers
-	 * them. */
+	/* Picture and scene agree: each line has its colour on the pixels its
+	 * points lie in, unless a later line covers them. */
 	Scene s;
 	CHECK(figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
 	int on = 0, all = 0;
@@ -557,8 +585,8 @@ static void test_png(Test *t, const Data *d) {
 		for (size_t i = 10; i + 10 < p->n; i++) {
 			bool hit = false;
 			for (int k = 0; k < 3; k++)
-				hit = hit ||
-				      pixel_is(&im, (int)(p->points[i].x * 2), (int)(p->points[i].y * 2), plot_series_colour(k), 12);
+				hit = hit || pixel_is(&im, (int)(p->points[i].x * 2), (int)(p->points[i].y * 2),
+				                      plot_series_colour(k), 12);
 			on += hit;
 			all++;
 		}
@@ -572,10 +600,12 @@ static void test_png(Test *t, const Data *d) {
 	free(im.rgb);
 	figure_free(f);
 
-	/* A thick level line, and one with a gap: coloured where there is data, white in the gap. */
+	/* A thick level line, and one with a gap: coloured where there is data,
+	 * white in the gap. */
 	double x[5] = {0, 1, 2, 3, 4}, y[5] = {1, 1, NAN, 1, 1};
 	f = figure_new(NULL, 1, 1);
-	CHECK(panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 5, .colour = 1, .width = 6}) == PLOT_OK);
+	CHECK(panel_line(f, 0, &(PlotSeries){.x = x, .y = y, .n = 5, .colour = 1, .width = 6}) ==
+	      PLOT_OK);
 	CHECK(panel_limits(f, 0, PLOT_Y, 0, 2) == PLOT_OK);
 	CHECK(figure_write_png(f, path, 960, 680) == PLOT_OK);
 	im = read_png(path);
@@ -611,7 +641,8 @@ static void test_png(Test *t, const Data *d) {
 	for (int k = 0; image && k < 4; k++) {
 		double px = image->rect.x0 + (k / 2 ? 0.75 : 0.25) * (image->rect.x1 - image->rect.x0);
 		double py = image->rect.y0 + (k % 2 ? 0.25 : 0.75) * (image->rect.y1 - image->rect.y0);
-		CHECK(pixel_is(&im, (int)(px * 2), (int)(py * 2), map[(int)(k / 3.0 * (PLOT_MAP_COLOURS - 1) + 0.5)], 1));
+		CHECK(pixel_is(&im, (int)(px * 2), (int)(py * 2),
+		               map[(int)(k / 3.0 * (PLOT_MAP_COLOURS - 1) + 0.5)], 1));
 	}
 	plot_arena_free(&s.arena);
 	free(im.rgb);
@@ -624,11 +655,11 @@ static void test_png(Test *t, const Data *d) {
 	unlink(path);
 }
 
-/* ---- SVG ------------------------------------------------------------------------------------- */
+/* ---- SVG ----------------------------------------------------------------- */
 
 static bool name_character(char c) {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == ':' ||
-	       c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+	       c == ':' || c == '_';
 }
 
 /* Moves over &name; of the five known ones. */
@@ -642,8 +673,8 @@ static bool entity(const char **p) {
 	return false;
 }
 
-/* A small XML: tags nest, attributes are quoted and not repeated, texts are clean. Returns the elements, -1 when it is
- * wrong. */
+/* A small XML: tags nest, attributes are quoted and not repeated, texts are
+ * clean. Returns the elements, -1 when it is wrong. */
 static int well_formed(const char *p) {
 	char open[32][24];
 	int depth = 0, elements = 0, roots = 0;
@@ -656,7 +687,8 @@ static int well_formed(const char *p) {
 			continue;
 		}
 		if (*p != '<') {
-			if (*p == '>' || ((unsigned char)*p < 32 && *p != '\n') || (!depth && *p != '\n')) return -1;
+			if (*p == '>' || ((unsigned char)*p < 32 && *p != '\n') || (!depth && *p != '\n'))
+				return -1;
 			p++;
 			continue;
 		}
@@ -703,9 +735,10 @@ static void test_svg(Test *t, const Data *d) {
 	char path[300];
 	file_in(t, "a.svg", path);
 	CHECK(well_formed("<a><b c=\"1\"/>x &amp; y</a>") == 2);
-	CHECK(well_formed("<a><b></a></b>") < 0 && well_formed("<a b=1/>") < 0 && well_formed("<a>&</a>") < 0 &&
-	      well_formed("<a/><a/>") < 0);
-	CHECK(well_formed("<a b=\"1\" b=\"2\"/>") < 0 && well_formed("<a>\xff</a>") < 0 && well_formed("<a>") < 0);
+	CHECK(well_formed("<a><b></a></b>") < 0 && well_formed("<a b=1/>") < 0 &&
+	      well_formed("<a>&</a>") < 0 && well_formed("<a/><a/>") < 0);
+	CHECK(well_formed("<a b=\"1\" b=\"2\"/>") < 0 && well_formed("<a>\xff</a>") < 0 &&
+	      well_formed("<a>") < 0);
 	for (int k = 0; k < 3; k++) {
 		Figure *f = makers[k](d, NULL);
 		CHECK(figure_write_svg(f, path) == PLOT_OK);
@@ -714,19 +747,22 @@ static void test_svg(Test *t, const Data *d) {
 		CHECK(text && well_formed(text) > 40);
 		if (text && k == 0) {
 			CHECK(strstr(text, ">Burgers equation, ν = 0.01/π</text>") != NULL);
-			CHECK(strstr(text, "rotate(-90 ") && strstr(text, ">u(t, x)</text>") && strstr(text, "#0068b2"));
+			CHECK(strstr(text, "rotate(-90 ") && strstr(text, ">u(t, x)</text>") &&
+			      strstr(text, "#0068b2"));
 			CHECK(n < 60000);
 		}
 		if (text && k == 1) {
-			CHECK(strstr(text, "&amp; &lt;more&gt;") && strstr(text, "data:image/png;base64,iVBOR"));
-			CHECK(strstr(text, "<tspan dy=") && strstr(text, "stroke-dasharray") && strstr(text, "<circle") &&
-			      strstr(text, "clip-path"));
+			CHECK(strstr(text, "&amp; &lt;more&gt;") &&
+			      strstr(text, "data:image/png;base64,iVBOR"));
+			CHECK(strstr(text, "<tspan dy=") && strstr(text, "stroke-dasharray") &&
+			      strstr(text, "<circle") && strstr(text, "clip-path"));
 		}
 		free(text);
 		figure_free(f);
 	}
 
-	/* Hostile texts: controls, wrong UTF-8, marks that never close, and a very long one. */
+	/* Hostile texts: controls, wrong UTF-8, marks that never close, and a very
+	 * long one. */
 	char *longer = malloc(100001);
 	memset(longer, 'w', 100000);
 	longer[100000] = 0;
@@ -773,7 +809,7 @@ static void test_svg(Test *t, const Data *d) {
 	unlink(path);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 static void test_files(Test *t, const Data *d) {
 	char path[300], other[300];
@@ -782,7 +818,8 @@ static void test_files(Test *t, const Data *d) {
 	CHECK(figure_write_svg(f, file_in(t, "missing/a.svg", path)) == PLOT_IO_ERROR &&
 	      strstr(figure_error(f), "missing"));
 	CHECK(figure_write_png(f, file_in(t, "missing/a.png", path), 0, 0) == PLOT_IO_ERROR);
-	CHECK(figure_write_svg(f, t->folder) == PLOT_IO_ERROR && figure_write_svg(f, "") == PLOT_IO_ERROR);
+	CHECK(figure_write_svg(f, t->folder) == PLOT_IO_ERROR &&
+	      figure_write_svg(f, "") == PLOT_IO_ERROR);
 	CHECK(files_in_folder(t) == 0);
 
 	/* A device must not be renamed away. */
@@ -790,7 +827,8 @@ static void test_files(Test *t, const Data *d) {
 	struct stat st;
 	CHECK(!stat("/dev/null", &st) && S_ISCHR(st.st_mode));
 
-	/* A disk that is full after 100 bytes: the old file stays, nothing else appears. */
+	/* A disk that is full after 100 bytes: the old file stays, nothing else
+	 * appears. */
 	file_in(t, "kept.svg", path);
 	FILE *file = fopen(path, "w");
 	if (file) {
@@ -802,7 +840,8 @@ static void test_files(Test *t, const Data *d) {
 	small.rlim_max = old.rlim_max;
 	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
 	CHECK(!setrlimit(RLIMIT_FSIZE, &small));
-	PlotStatus svg = figure_write_svg(f, path), png = figure_write_png(f, file_in(t, "new.png", other), 0, 0);
+	PlotStatus svg = figure_write_svg(f, path),
+			   png = figure_write_png(f, file_in(t, "new.png", other), 0, 0);
 	setrlimit(RLIMIT_FSIZE, &old);
 	signal(SIGXFSZ, handler);
 	CHECK(svg == PLOT_IO_ERROR && png == PLOT_IO_ERROR && *figure_error(f));
@@ -834,7 +873,7 @@ static void test_files(Test *t, const Data *d) {
 	figure_free(f);
 }
 
-/* ---- terminal -------------------------------------------------------------------------------- */
+/* ---- terminal ------------------------------------------------------------ */
 
 /* Checks widths and colour codes; returns the number of lines. */
 static int check_lines(Test *t, const Text *text, int columns, bool colour) {
@@ -872,15 +911,16 @@ static void test_terminal(Test *t, const Data *d) {
 			bool colour = i % 2;
 			Text out = {0};
 			CHECK(figure_write_terminal(f, columns, rows, colour, take_text, &out) == PLOT_OK);
-			int lines = check_lines(t, &out, columns, colour), panels = k == 0 ? 1 : k == 1 ? 3
-			                                                                                : 2;
+			int lines = check_lines(t, &out, columns, colour), panels = k == 0 ? 1 : k == 1 ? 3 : 2;
 			CHECK(out.calls == 1 && (lines <= rows || (panels > 1 && lines <= panels * rows + 1)));
 			if (columns >= 120 && rows >= 40) CHECK(lines <= rows);
 			free(out.at);
 		}
 		Text none = {0};
-		CHECK(figure_write_terminal(f, 19, 20, false, take_text, &none) == PLOT_TOO_SMALL && none.calls == 0);
-		CHECK(figure_write_terminal(f, 80, 5, false, take_text, &none) == PLOT_TOO_SMALL && none.calls == 0);
+		CHECK(figure_write_terminal(f, 19, 20, false, take_text, &none) == PLOT_TOO_SMALL &&
+		      none.calls == 0);
+		CHECK(figure_write_terminal(f, 80, 5, false, take_text, &none) == PLOT_TOO_SMALL &&
+		      none.calls == 0);
 		CHECK(figure_write_terminal(f, 80, 20, false, NULL, NULL) == PLOT_BAD_ARGUMENT);
 		Text huge = {0};
 		CHECK(figure_write_terminal(f, 1000000, 1000000, false, take_text, &huge) == PLOT_OK);
@@ -891,8 +931,8 @@ static void test_terminal(Test *t, const Data *d) {
 	Figure *f = figure_lines(d, NULL);
 	Text out = {0};
 	CHECK(figure_write_terminal(f, 80, 24, false, take_text, &out) == PLOT_OK);
-	CHECK(out.at && strstr(out.at, "Burgers") && strstr(out.at, "u(t, x)") && strstr(out.at, "t = 0.5") &&
-	      strstr(out.at, "-1.0"));
+	CHECK(out.at && strstr(out.at, "Burgers") && strstr(out.at, "u(t, x)") &&
+	      strstr(out.at, "t = 0.5") && strstr(out.at, "-1.0"));
 	int dots = 0;
 	for (const char *p = out.at; p && *p;) {
 		uint32_t c = plot_utf8(&p);
@@ -905,8 +945,8 @@ static void test_terminal(Test *t, const Data *d) {
 	f = figure_panels(d, NULL);
 	out = (Text){0};
 	CHECK(figure_write_terminal(f, 100, 50, true, take_text, &out) == PLOT_OK);
-	CHECK(out.at && strstr(out.at, "uₜ + u uₓ = ν uₓₓ") && strstr(out.at, "▀") && strstr(out.at, "48;5;") &&
-	      strstr(out.at, "10⁻"));
+	CHECK(out.at && strstr(out.at, "uₜ + u uₓ = ν uₓₓ") && strstr(out.at, "▀") &&
+	      strstr(out.at, "48;5;") && strstr(out.at, "10⁻"));
 	free(out.at);
 	figure_free(f);
 
@@ -924,7 +964,7 @@ static void test_terminal(Test *t, const Data *d) {
 	figure_free(f);
 }
 
-/* ---- what cannot be drawn -------------------------------------------------------------------- */
+/* ---- what cannot be drawn ------------------------------------------------ */
 
 static void write_everything(Test *t, Figure *f, PlotStatus want) {
 	char path[300];
@@ -967,12 +1007,16 @@ static void test_degenerate(Test *t, const Data *d) {
 				panel_scale(f, 0, PLOT_X, log & 1 ? PLOT_LOG : PLOT_LINEAR);
 				panel_scale(f, 0, PLOT_Y, log & 2 ? PLOT_LOG : PLOT_LINEAR);
 				CHECK(panel_line(f, 0,
-				                 &(PlotSeries){
-									 .x = sets[a], .y = sets[b], .n = 6, .label = "l", .marker = PLOT_MARKER_PLUS}) ==
-				      PLOT_OK);
+				                 &(PlotSeries){.x = sets[a],
+				                               .y = sets[b],
+				                               .n = 6,
+				                               .label = "l",
+				                               .marker = PLOT_MARKER_PLUS}) == PLOT_OK);
 				CHECK(panel_scatter(f, 0,
-				                    &(PlotSeries){.x = sets[b], .y = sets[a], .n = 1 + (a + b) % 6, .label = "p"}) ==
-				      PLOT_OK);
+				                    &(PlotSeries){.x = sets[b],
+				                                  .y = sets[a],
+				                                  .n = 1 + (a + b) % 6,
+				                                  .label = "p"}) == PLOT_OK);
 				write_everything(t, f, PLOT_OK);
 				figure_free(f);
 			}
@@ -982,27 +1026,35 @@ static void test_degenerate(Test *t, const Data *d) {
 			figure_size(f, 240, 180);
 			panel_scale(f, 0, PLOT_Z, k & 1 ? PLOT_LOG : PLOT_LINEAR);
 			panel_scale(f, 0, PLOT_X, k & 2 ? PLOT_LOG : PLOT_LINEAR);
-			size_t nx = k & 4 ? 6 : a % 2 ? 1
-			                              : 3;
-			CHECK(panel_field(f, 0, &(PlotField){.z = sets[a], .nx = nx, .ny = 6 / nx, .cells = a % 3 == 0}) ==
+			size_t nx = k & 4 ? 6 : a % 2 ? 1 : 3;
+			CHECK(panel_field(
+					  f, 0,
+					  &(PlotField){.z = sets[a], .nx = nx, .ny = 6 / nx, .cells = a % 3 == 0}) ==
 			      PLOT_OK);
 			write_everything(t, f, PLOT_OK);
 			figure_free(f);
 		}
 	}
 
-	/* Nothing at all, a series without samples, one sample, widths out of the ordinary. */
+	/* Nothing at all, a series without samples, one sample, widths out of the
+	 * ordinary. */
 	Figure *f = figure_new(NULL, 1, 1);
 	write_everything(t, f, PLOT_OK);
 	CHECK(panel_line(f, 0, &(PlotSeries){.n = 0, .label = "none"}) == PLOT_OK);
 	write_everything(t, f, PLOT_OK);
-	CHECK(panel_line(f, 0, &(PlotSeries){.y = d->x, .n = 1, .dash = PLOT_DOTTED, .width = 1e-300}) == PLOT_OK);
 	CHECK(
-		panel_line(f, 0, &(PlotSeries){.x = d->x, .y = d->noise, .n = SAMPLES, .dash = PLOT_DOTTED, .width = 1e-300}) ==
+		panel_line(f, 0, &(PlotSeries){.y = d->x, .n = 1, .dash = PLOT_DOTTED, .width = 1e-300}) ==
 		PLOT_OK);
-	CHECK(
-		panel_line(f, 0, &(PlotSeries){.x = d->x, .y = d->noise, .n = SAMPLES, .dash = PLOT_DASH_DOT, .width = 100}) ==
-		PLOT_OK);
+	CHECK(panel_line(
+			  f, 0,
+			  &(PlotSeries){
+				  .x = d->x, .y = d->noise, .n = SAMPLES, .dash = PLOT_DOTTED, .width = 1e-300}) ==
+	      PLOT_OK);
+	CHECK(panel_line(
+			  f, 0,
+			  &(PlotSeries){
+				  .x = d->x, .y = d->noise, .n = SAMPLES, .dash = PLOT_DASH_DOT, .width = 100}) ==
+	      PLOT_OK);
 	write_everything(t, f, PLOT_OK);
 	figure_free(f);
 	f = figure_new(NULL, 3, 3);
@@ -1010,10 +1062,12 @@ static void test_degenerate(Test *t, const Data *d) {
 	figure_free(f);
 
 	/* Limits far inside or outside of the data. */
-	static const double limits[][2] = {{1e-9, 2e-9}, {-1e300, 1e300}, {0.5, 0.5000001}, {100, 200}, {1, -1}};
+	static const double limits[][2] = {
+		{1e-9, 2e-9}, {-1e300, 1e300}, {0.5, 0.5000001}, {100, 200}, {1, -1}};
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		f = figure_lines(d, NULL);
-		for (int a = 0; a < 2; a++) CHECK(panel_limits(f, 0, (PlotAxis)a, limits[i][0], limits[i][1]) == PLOT_OK);
+		for (int a = 0; a < 2; a++)
+			CHECK(panel_limits(f, 0, (PlotAxis)a, limits[i][0], limits[i][1]) == PLOT_OK);
 		write_everything(t, f, PLOT_OK);
 		figure_free(f);
 	}
@@ -1023,7 +1077,8 @@ static void test_degenerate(Test *t, const Data *d) {
 	double *many = malloc(n * sizeof *many);
 	for (size_t i = 0; i < n; i++) many[i] = uniform(t);
 	f = figure_new(NULL, 1, 2);
-	CHECK(panel_line(f, 0, &(PlotSeries){.y = many, .n = n, .marker = PLOT_MARKER_CIRCLE}) == PLOT_OK);
+	CHECK(panel_line(f, 0, &(PlotSeries){.y = many, .n = n, .marker = PLOT_MARKER_CIRCLE}) ==
+	      PLOT_OK);
 	CHECK(panel_scatter(f, 1, &(PlotSeries){.x = many, .y = many + n / 2, .n = n / 2}) == PLOT_OK);
 	char path[300];
 	CHECK(figure_write_svg(f, file_in(t, "m.svg", path)) == PLOT_OK);
@@ -1040,32 +1095,39 @@ static void test_arguments(Test *t) {
 	figure_free(NULL);
 	CHECK(*figure_error(NULL) && figure_title(NULL, "x") == PLOT_BAD_ARGUMENT &&
 	      figure_size(NULL, 100, 100) == PLOT_BAD_ARGUMENT);
-	CHECK(panel_title(NULL, 0, "x") == PLOT_BAD_ARGUMENT && figure_write_svg(NULL, "x") == PLOT_BAD_ARGUMENT);
+	CHECK(panel_title(NULL, 0, "x") == PLOT_BAD_ARGUMENT &&
+	      figure_write_svg(NULL, "x") == PLOT_BAD_ARGUMENT);
 	CHECK(figure_write_png(NULL, "x", 0, 0) == PLOT_BAD_ARGUMENT &&
 	      figure_write_terminal(NULL, 80, 20, 0, take_text, NULL) == PLOT_BAD_ARGUMENT);
 	Figure *f = figure_new(NULL, 2, 2);
 	CHECK(!*figure_error(f));
 	CHECK(panel_title(f, 4, "x") == PLOT_BAD_ARGUMENT && strstr(figure_error(f), "no panel 4"));
-	CHECK(panel_title(f, -1, "x") == PLOT_BAD_ARGUMENT && panel_label(f, 0, (PlotAxis)7, "x") == PLOT_BAD_ARGUMENT);
+	CHECK(panel_title(f, -1, "x") == PLOT_BAD_ARGUMENT &&
+	      panel_label(f, 0, (PlotAxis)7, "x") == PLOT_BAD_ARGUMENT);
 	CHECK(panel_scale(f, 0, PLOT_X, (PlotScale)9) == PLOT_BAD_ARGUMENT &&
 	      panel_legend(f, 0, (PlotLegend)99) == PLOT_BAD_ARGUMENT);
 	CHECK(panel_limits(f, 0, PLOT_X, 1, 1) == PLOT_BAD_ARGUMENT &&
 	      panel_limits(f, 0, PLOT_X, NAN, 1) == PLOT_BAD_ARGUMENT);
-	CHECK(panel_line(f, 0, NULL) == PLOT_BAD_ARGUMENT && panel_line(f, 0, &(PlotSeries){.n = 3}) == PLOT_BAD_ARGUMENT);
+	CHECK(panel_line(f, 0, NULL) == PLOT_BAD_ARGUMENT &&
+	      panel_line(f, 0, &(PlotSeries){.n = 3}) == PLOT_BAD_ARGUMENT);
 	CHECK(panel_line(f, 0, &(PlotSeries){.y = v, .n = 3, .width = -1}) == PLOT_BAD_ARGUMENT);
 	CHECK(panel_line(f, 0, &(PlotSeries){.y = v, .n = 3, .width = NAN}) == PLOT_BAD_ARGUMENT);
-	CHECK(panel_line(f, 0, &(PlotSeries){.y = v, .n = 3, .dash = (PlotDash)77}) == PLOT_BAD_ARGUMENT);
-	CHECK(panel_field(f, 0, NULL) == PLOT_BAD_ARGUMENT && panel_field(f, 0, &(PlotField){.z = v}) == PLOT_BAD_ARGUMENT);
+	CHECK(panel_line(f, 0, &(PlotSeries){.y = v, .n = 3, .dash = (PlotDash)77}) ==
+	      PLOT_BAD_ARGUMENT);
+	CHECK(panel_field(f, 0, NULL) == PLOT_BAD_ARGUMENT &&
+	      panel_field(f, 0, &(PlotField){.z = v}) == PLOT_BAD_ARGUMENT);
 	CHECK(panel_field(f, 0, &(PlotField){.x = v, .z = v, .nx = 4, .ny = 1}) == PLOT_BAD_DATA &&
 	      strstr(figure_error(f), "number 3"));
 	CHECK(panel_field(f, 0, &(PlotField){.y = bad, .z = v, .nx = 1, .ny = 3}) == PLOT_BAD_DATA);
-	CHECK(panel_field(f, 0, &(PlotField){.z = v, .nx = 2, .ny = 2, .map = (PlotMap)8}) == PLOT_BAD_ARGUMENT);
+	CHECK(panel_field(f, 0, &(PlotField){.z = v, .nx = 2, .ny = 2, .map = (PlotMap)8}) ==
+	      PLOT_BAD_ARGUMENT);
 	CHECK(panel_field(f, 0, &(PlotField){.z = v, .nx = 2, .ny = 2}) == PLOT_OK);
 	CHECK(panel_field(f, 0, &(PlotField){.z = v, .nx = 2, .ny = 2}) == PLOT_BAD_ARGUMENT);
-	CHECK(figure_size(f, 10, 100) == PLOT_BAD_ARGUMENT && figure_size(f, NAN, 100) == PLOT_BAD_ARGUMENT &&
-	      figure_size(f, 500, 400) == PLOT_OK);
+	CHECK(figure_size(f, 10, 100) == PLOT_BAD_ARGUMENT &&
+	      figure_size(f, NAN, 100) == PLOT_BAD_ARGUMENT && figure_size(f, 500, 400) == PLOT_OK);
 	CHECK(panel_title(f, 1, "limits") == PLOT_OK);
-	CHECK(panel_limits(f, 1, PLOT_Y, -1, 1) == PLOT_OK && panel_scale(f, 1, PLOT_Y, PLOT_LOG) == PLOT_OK);
+	CHECK(panel_limits(f, 1, PLOT_Y, -1, 1) == PLOT_OK &&
+	      panel_scale(f, 1, PLOT_Y, PLOT_LOG) == PLOT_OK);
 	write_everything(t, f, PLOT_BAD_DATA);
 	CHECK(panel_limits(f, 1, PLOT_Y, 1, 1 + 1e-15) == PLOT_OK);
 	write_everything(t, f, PLOT_BAD_DATA);
@@ -1084,7 +1146,7 @@ static void test_arguments(Test *t) {
 	figure_free(f);
 }
 
-/* ---- memory that runs out -------------------------------------------------------------------- */
+/* ---- memory that runs out ------------------------------------------------ */
 
 /* One whole use of the library; true when every step worked. */
 static bool use(Test *t, const Data *d, Meter *m, int kind) {

@@ -22,7 +22,8 @@ double terminal_seconds(void) {
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void terminal_start(Terminal *t, int rows, int columns, const char *const *arguments, const char *const *environment) {
+void terminal_start(Terminal *t, int rows, int columns, const char *const *arguments,
+                    const char *const *environment) {
 	const double slower = t->slower;
 	struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
 	memset(t, 0, sizeof *t);
@@ -48,7 +49,7 @@ void terminal_resize(Terminal *t, int rows, int columns) {
 	ioctl(t->fd, TIOCSWINSZ, &size);
 }
 
-/* ---- what comes -------------------------------------------------------------------------------------------------- */
+/* ---- what comes ---------------------------------------------------------- */
 
 static void down(Terminal *t) {
 	if (t->row + 1 < t->rows) {
@@ -78,7 +79,8 @@ static void sgr(Terminal *t, const int *p, int n) {
 		if (p[i] == 0) t->pen = (Cell){0};
 		else if (p[i] == 1) t->pen.bold = true;
 		else if (p[i] == 4) t->pen.underlined = true;
-		else if ((p[i] >= 30 && p[i] <= 37) || (p[i] >= 90 && p[i] <= 97)) t->pen.colour = (uint8_t)p[i];
+		else if ((p[i] >= 30 && p[i] <= 37) || (p[i] >= 90 && p[i] <= 97))
+			t->pen.colour = (uint8_t)p[i];
 		else if (p[i] == 39) t->pen.colour = 0;
 		else if (p[i] == 2) t->pen.bold = false;
 		else if (p[i] != 22) t->unknown = true;
@@ -133,7 +135,8 @@ static void come(Terminal *t, unsigned char ch) {
 		if (ch >= '@' && ch <= '~') {
 			t->escape = 0;
 			csi(t, (char)ch);
-		} else if (t->nparameters + 1 < (int)sizeof t->parameters) t->parameters[t->nparameters++] = (char)ch;
+		} else if (t->nparameters + 1 < (int)sizeof t->parameters)
+			t->parameters[t->nparameters++] = (char)ch;
 	} else if (t->escape == 3) {
 		if (ch == '\a') t->escape = 0;
 	} else if (t->more) {
@@ -161,7 +164,7 @@ bool terminal_take(Terminal *t, double seconds) {
 	return true;
 }
 
-/* ---- what stands there ------------------------------------------------------------------------------------------- */
+/* ---- what stands there --------------------------------------------------- */
 
 static char *put_code(char *to, uint32_t code) {
 	if (code < 0x80) *to++ = (char)code;
@@ -184,7 +187,8 @@ static char *put_code(char *to, uint32_t code) {
 static char *put_row(const Terminal *t, char *to, int row) {
 	int end = t->columns;
 	while (end && (!t->cell[row][end - 1].code || t->cell[row][end - 1].code == ' ')) end--;
-	for (int i = 0; i < end; i++) to = put_code(to, t->cell[row][i].code ? t->cell[row][i].code : ' ');
+	for (int i = 0; i < end; i++)
+		to = put_code(to, t->cell[row][i].code ? t->cell[row][i].code : ' ');
 	return to;
 }
 
@@ -244,7 +248,8 @@ bool terminal_ends(Terminal *t, const char *line) {
 	while (!ends_now(t, line))
 		if (terminal_seconds() > end || !terminal_take(t, 0.05)) {
 			if (ends_now(t, line)) return true;
-			printf("  wanted as the last line: `%s`\n  cursor: %d, %d\n  screen: %s\n", line, t->row, t->column, terminal_text(t));
+			printf("  wanted as the last line: `%s`\n  cursor: %d, %d\n  screen: %s\n", line,
+			       t->row, t->column, terminal_text(t));
 			return false;
 		}
 	return true;
@@ -252,7 +257,8 @@ bool terminal_ends(Terminal *t, const char *line) {
 
 void terminal_settle(Terminal *t) {
 	const double end = terminal_seconds() + 2 * t->slower;
-	for (double quiet = terminal_seconds(); terminal_seconds() < end && terminal_seconds() - quiet < 0.05 * t->slower;) {
+	for (double quiet = terminal_seconds();
+	     terminal_seconds() < end && terminal_seconds() - quiet < 0.05 * t->slower;) {
 		const unsigned before = t->bytes;
 		if (!terminal_take(t, 0.01)) return;
 		if (t->bytes != before) quiet = terminal_seconds();
@@ -278,7 +284,8 @@ int terminal_finish(Terminal *t) {
 	while (terminal_seconds() < end) {
 		terminal_take(t, 0.02);
 		if (waitpid(t->pid, &status, WNOHANG) == t->pid) {
-			while (poll(&(struct pollfd){.fd = t->fd, .events = POLLIN}, 1, 20) > 0 && terminal_take(t, 0)) {}
+			while (poll(&(struct pollfd){.fd = t->fd, .events = POLLIN}, 1, 20) > 0 &&
+			       terminal_take(t, 0)) {}
 			close(t->fd);
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		}
@@ -289,11 +296,13 @@ int terminal_finish(Terminal *t) {
 	return -1;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------ */
+/* ---- trials -------------------------------------------------------------- */
 
 bool trial_begin(Trial *t, const char *name, int *status) {
 	const char *kind = getenv("ATLED_KIND");
-	*t = (Trial){.program = getenv("ATLED"), .sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress"))};
+	*t = (Trial){.program = getenv("ATLED"),
+	             .sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") ||
+	                                   !strcmp(kind, "stress"))};
 	*status = 0;
 	if (!t->program || access(t->program, X_OK)) {
 		puts("skip: ATLED names no program");

@@ -1,8 +1,9 @@
-/* test_edit.c - editing at the prompt, seen on an emulated terminal: colours, blocks of lines, suggestions, pasting, history,
- * completion, commands, and how fast it answers.
+/* test_edit.c - editing at the prompt, seen on an emulated terminal: colours,
+ * blocks of lines, suggestions, pasting, history, completion, commands, and how
+ * fast it answers.
  *
- * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
- * nothing failed.
+ * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N
+ * skipped"; the exit status is 0 when nothing failed.
  */
 #include "tests/unit/support/check_of.h"
 #include "tests/unit/repl/terminal.h"
@@ -29,7 +30,15 @@ typedef struct T {
 static void start(T *t, int rows, int columns, const char *what) {
 	static char home[80];
 	snprintf(home, sizeof home, "HOME=%s", t->trial.home);
-	const char *environment[] = {home, "TERM=xterm-256color", "INPUTRC=/dev/null", "LC_ALL=C.UTF-8", "-XDG_STATE_HOME", "-NO_COLOR", "PS1=", what, NULL};
+	const char *environment[] = {home,
+	                             "TERM=xterm-256color",
+	                             "INPUTRC=/dev/null",
+	                             "LC_ALL=C.UTF-8",
+	                             "-XDG_STATE_HOME",
+	                             "-NO_COLOR",
+	                             "PS1=",
+	                             what,
+	                             NULL};
 	const char *arguments[] = {t->trial.program, NULL};
 	terminal_start(&t->at, rows, columns, arguments, environment);
 	CHECK(t, terminal_ends(&t->at, "atled> "));
@@ -60,7 +69,8 @@ static void type(T *t, const char *text) {
 
 static bool sees(T *t, const char *text) { return terminal_sees(&t->at, text); }
 
-/* The cursor comes to stand there; row -1: whichever. It moves after what is painted. */
+/* The cursor comes to stand there; row -1: whichever. It moves after what is
+ * painted. */
 static bool stands(T *t, int row, int column) {
 	const double end = terminal_seconds() + 5 * t->at.slower;
 	while (!(row < 0 || t->at.row == row) || t->at.column != column)
@@ -103,7 +113,8 @@ static void test_colours(T *t) {
 	CHECK(t, colour_of(t, "# c") == 90);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* a string that is not closed yet is one all the same; :commands; the bracket that belongs to the cursor's */
+	/* a string that is not closed yet is one all the same; :commands; the
+	 * bracket that belongs to the cursor's */
 	type(t, "\"abc");
 	CHECK(t, colour_of(t, "\"abc") == 32);
 	keys(t, "\003");
@@ -114,7 +125,8 @@ static void test_colours(T *t) {
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	type(t, "(a[1])");
-	CHECK(t, terminal_find(&t->at, "(a[1")->underlined && terminal_find(&t->at, "(a[1")[5].underlined);
+	CHECK(t,
+	      terminal_find(&t->at, "(a[1")->underlined && terminal_find(&t->at, "(a[1")[5].underlined);
 	CHECK(t, !terminal_find(&t->at, "(a[1")[2].underlined);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
@@ -141,7 +153,8 @@ static void test_colours(T *t) {
 	CHECK(t, leave(t) == 0);
 }
 
-/* A ^C and what is typed after it come together: the one cancels, nothing of the other is lost. */
+/* A ^C and what is typed after it come together: the one cancels, nothing of
+ * the other is lost. */
 static void test_typed_ahead(T *t) {
 	for (int plain = 0; plain < 2; plain++) {
 		start(t, 24, 80, plain ? "TERM=dumb" : NULL);
@@ -169,14 +182,17 @@ static void test_blocks(T *t) {
 	CHECK(t, terminal_ends(&t->at, "  ...> }"));
 	/* up to the second line, where the one becomes ten; returned from there */
 	type(t, UP UP);
-	CHECK(t, t->at.row == t->at.rows - 1 || !strcmp(terminal_row(&t->at, t->at.row), "  ...>   b = a + 1"));
-	type(t, "\005" "0");
+	CHECK(t, t->at.row == t->at.rows - 1 ||
+	             !strcmp(terminal_row(&t->at, t->at.row), "  ...>   b = a + 1"));
+	type(t, "\005"
+	        "0");
 	CHECK(t, sees(t, "b = a + 10\n"));
 	type(t, "\r");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, sees(t, "atled> f(a) = {\n  ...>   b = a + 10\n  ...>   b^2\n  ...> }\natled>"));
 	CHECK(t, line(t, "f(2)", "\n144\n"));
-	/* recalled as one, the cursor at the end of its first line; the next goes on up, down comes back */
+	/* recalled as one, the cursor at the end of its first line; the next goes
+	 * on up, down comes back */
 	keys(t, "\014");
 	type(t, UP UP);
 	CHECK(t, sees(t, "atled> f(a) = {\n  ...>   b = a + 10\n  ...>   b^2\n  ...> }\n"));
@@ -190,7 +206,7 @@ static void test_blocks(T *t) {
 	type(t, UP DOWN DOWN);
 	type(t, "\001");
 	CHECK(t, stands(t, 2, 7)); /* the beginning of the line */
-	type(t, "\013b\r"); /* its rest goes */
+	type(t, "\013b\r");        /* its rest goes */
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, line(t, "f(2)", "\n12\n"));
 	/* a new line where the text is whole; keys of a line stay in it */
@@ -205,14 +221,23 @@ static void test_blocks(T *t) {
 	/* rows that are longer than the terminal is wide */
 	keys(t, "\014");
 	type(t, "\"0123456789012345678901234567890123456789012345678901234567890123456789\"");
-	CHECK(t, sees(t, "atled> \"012345678901234567890123456789012345678901234567890\n1234567890123456789\"\n"));
+	CHECK(t,
+	      sees(t,
+	           "atled> "
+	           "\"012345678901234567890123456789012345678901234567890\n1234567890123456789\"\n"));
 	CHECK(t, stands(t, 1, 20));
 	type(t, "\001");
 	CHECK(t, stands(t, 0, 7));
 	terminal_resize(&t->at, 24, 100);
-	memset(t->at.cell, 0, sizeof t->at.cell); /* as it is wrapped anew depends on the terminal: only what is painted counts */
+	/* as it is wrapped anew depends on the terminal: only what is painted
+	 * counts */
+	memset(t->at.cell, 0, sizeof t->at.cell);
 	t->at.row = t->at.column = 0;
-	CHECK(t, sees(t, "atled> \"0123456789012345678901234567890123456789012345678901234567890123456789\"\n"));
+	CHECK(
+		t,
+		sees(
+			t,
+			"atled> \"0123456789012345678901234567890123456789012345678901234567890123456789\"\n"));
 	terminal_settle(&t->at);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
@@ -269,7 +294,8 @@ static void test_paste(T *t) {
 	start(t, 24, 80, NULL);
 	CHECK(t, t->at.pastes);
 	/* a transcript: prompts and results go, the rest is one text that waits */
-	keys(t, "\033[200~atled> h(x) = {\r\n  ...>   x + 5\r\n  ...> }\r\natled> h(2)\r\n7\r\n\033[201~");
+	keys(t,
+	     "\033[200~atled> h(x) = {\r\n  ...>   x + 5\r\n  ...> }\r\natled> h(2)\r\n7\r\n\033[201~");
 	CHECK(t, sees(t, "atled> h(x) = {\n  ...>   x + 5\n  ...> }\n  ...> h(2)\n"));
 	CHECK(t, !strstr(terminal_text(&t->at), "\n7"));
 	keys(t, "\r");
@@ -286,7 +312,8 @@ static void test_paste(T *t) {
 	CHECK(t, sees(t, "atled> 1 +\n  ...> 2\n"));
 	keys(t, "\037");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* without brackets around the paste: keys that come together are not indented */
+	/* without brackets around the paste: keys that come together are not
+	 * indented */
 	keys(t, "\014m(x) = {\r  x + 7\r}\rm(1)\r");
 	CHECK(t, sees(t, "\n8\n"));
 	CHECK(t, leave(t) == 0);
@@ -296,12 +323,15 @@ static void test_symbols(T *t) {
 	const char *name, *text, *before = "";
 	size_t n = 0;
 	for (bool sorted = true; symbol_at(n, &name, &text); n++) {
-		CHECK(t, (sorted = sorted && strcmp(before, name) < 0) && symbol_find(name, strlen(name)) == text);
+		CHECK(t, (sorted = sorted && strcmp(before, name) < 0) &&
+		             symbol_find(name, strlen(name)) == text);
 		before = name;
 	}
 	CHECK(t, n >= 500);
-	static const char *const some[][2] = {{"alpha", "α"}, {"Omega", "Ω"},  {"nabla", "∇"}, {"partial", "∂"}, {"_1", "₁"},  {"^2", "²"},   {"^-", "⁻"},
-	                                      {"to", "→"},    {"otimes", "⊗"}, {"le", "≤"},    {"infty", "∞"},   {"bbR", "ℝ"}, {"hbar", "ℏ"}, {"varepsilon", "ϵ"}};
+	static const char *const some[][2] = {
+		{"alpha", "α"}, {"Omega", "Ω"}, {"nabla", "∇"}, {"partial", "∂"},   {"_1", "₁"},
+		{"^2", "²"},    {"^-", "⁻"},    {"to", "→"},    {"otimes", "⊗"},    {"le", "≤"},
+		{"infty", "∞"}, {"bbR", "ℝ"},   {"hbar", "ℏ"},  {"varepsilon", "ϵ"}};
 	for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
 		const char *found = symbol_find(some[i][0], strlen(some[i][0]));
 		CHECK(t, found && !strcmp(found, some[i][1]));
@@ -469,15 +499,18 @@ static void test_history(T *t) {
 	CHECK(t, sees(t, "atled> # 1 a comment first"));
 	type(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
-	/* searching: what is found stands there with what is looked for; a key that is no part of it takes it over */
+	/* searching: what is found stands there with what is looked for; a key that
+	 * is no part of it takes it over */
 	keys(t, "\014");
-	type(t, "\022" "p(x");
+	type(t, "\022"
+	        "p(x");
 	CHECK(t, sees(t, "(reverse-i-search)`p(x': p(x) = {\n  ...> #1\n"));
 	type(t, "\r");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, line(t, "p(1)", "\n1001\n"));
 	keys(t, "\014");
-	type(t, "\022" "22");
+	type(t, "\022"
+	        "22");
 	CHECK(t, sees(t, "22 * 2"));
 	type(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
@@ -490,8 +523,12 @@ static void test_help(T *t) {
 	CHECK(t, sees(t, "derivative sin(x) = cos(x)\n"));
 	CHECK(t, line(t, "?linspace", "linspace(a, b, n = 50): f64[n], evenly spaced"));
 	CHECK(t, line(t, "??linspace", "linspace(a, b, n = 50) ="));
-	CHECK(t, line(t, "# twice(x): doubles\033\r#     twice(2)   #> 4\033\rtwice(x) = 2x\rderivative twice(x) = 2", ""));
-	CHECK(t, line(t, "?twice", "twice(x): doubles\n    twice(2)   #> 4\nderivative twice(x) = 2\n"));
+	CHECK(t, line(t,
+	              "# twice(x): doubles\033\r#     twice(2)   #> 4\033\rtwice(x) = 2x\rderivative "
+	              "twice(x) = 2",
+	              ""));
+	CHECK(t,
+	      line(t, "?twice", "twice(x): doubles\n    twice(2)   #> 4\nderivative twice(x) = 2\n"));
 	CHECK(t, line(t, "??twice", "\ntwice(x) = 2x\n"));
 	CHECK(t, line(t, "??sin", "built in"));
 	CHECK(t, line(t, "?nobody", "no `nobody`"));
@@ -505,7 +542,8 @@ static void test_results(T *t) {
 	CHECK(t, line(t, "ans + 1", "\n8\n"));
 	CHECK(t, line(t, "9 * 9;", ""));
 	CHECK(t, !strstr(terminal_text(&t->at), "81"));
-	CHECK(t, line(t, "reshape(linspace(-1.2, 3.4, 4096), (64, 64))", "f64[64, 64]  32 KB  min -1.2  max 3.4  nan 0\n"));
+	CHECK(t, line(t, "reshape(linspace(-1.2, 3.4, 4096), (64, 64))",
+	              "f64[64, 64]  32 KB  min -1.2  max 3.4  nan 0\n"));
 	CHECK(t, sees(t, "\n[[-1.2, ") && sees(t, "...") && sees(t, " 3.4]]\n"));
 	CHECK(t, line(t, "[1, 2; 3, 4]", "\n[[1, 2],\n [3, 4]]\n"));
 	CHECK(t, leave(t) == 0);
@@ -543,13 +581,15 @@ static void test_commands(T *t) {
 	snprintf(path, sizeof path, "%s/saved.dsl", t->trial.home);
 	snprintf(text, sizeof text, ":save %s", path);
 	CHECK(t, line(t, text, "8 statements in "));
-	CHECK(t, file_is(path, "x = 2\nf(a) = {\na * x\n}\nf(10)\ny = 3\nans = f(y)\nans\nz = ans + 1\nw = 1\nz + w\n"));
+	CHECK(t, file_is(path, "x = 2\nf(a) = {\na * x\n}\nf(10)\ny = 3\nans = f(y)\nans\nz = ans + "
+	                       "1\nw = 1\nz + w\n"));
 	snprintf(text, sizeof text, "'%s' %s > %s/out", t->trial.program, path, t->trial.home);
 	CHECK(t, !system(text));
 	snprintf(path, sizeof path, "%s/out", t->trial.home);
 	CHECK(t, file_is(path, "20\n6\n8\n"));
 	CHECK(t, line(t, ":save /nowhere/at/all.dsl", "No such file"));
-	/* what is replaced keeps its name, its links and its permissions; a device stays */
+	/* what is replaced keeps its name, its links and its permissions; a device
+	 * stays */
 	char named[140];
 	struct stat about;
 	snprintf(path, sizeof path, "%s/kept.dsl", t->trial.home);
@@ -612,36 +652,51 @@ static void test_progress(T *t) {
 	CHECK(t, line(t, "f(t, y) = [y[1], -sin(y[0]) + sum(0.0 * sin(iota(1000) * 1.0))]", ""));
 	keys(t, "\014ode(f, [1.0, 0.0], (0.0, 1e5), method = bdf(max_steps = 100000000))\r");
 	from = terminal_seconds();
-	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "t = ") && !strstr(terminal_text(&t->at), "E0")) terminal_take(&t->at, 0.05);
+	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "t = ") &&
+	       !strstr(terminal_text(&t->at), "E0"))
+		terminal_take(&t->at, 0.05);
 	CHECK(t, sees(t, " of 1e+05  dt "));
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
 	CHECK(t, leave(t) == 0);
-	/* machine code says what its loop says, and counts the turns of one that says nothing */
+	/* machine code says what its loop says, and counts the turns of one that
+	 * says nothing */
 	start(t, 24, 100, "ATLED_NATIVE=always");
-	CHECK(t, line(t, "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k + 1, n; loss = abs(x)) }; x }", ""));
+	CHECK(t, line(t,
+	              "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k + 1, n; "
+	              "loss = abs(x)) }; x }",
+	              ""));
 	CHECK(t, line(t, "f(1)", "0.0"));
 	keys(t, "\014f(1000000000000)\r");
 	from = terminal_seconds();
-	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "loss ")) terminal_take(&t->at, 0.05);
+	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "loss "))
+		terminal_take(&t->at, 0.05);
 	CHECK(t, terminal_seconds() - from > 1.9);
 	CHECK(t, sees(t, " of 1000000000000  loss 0.") || sees(t, " of 1000000000000  loss 1."));
 	keys(t, "\003");
 	from = terminal_seconds();
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
 	CHECK(t, terminal_seconds() - from < 0.5); /* test_interrupts has the milliseconds */
-	CHECK(t, !strstr(terminal_text(&t->at), "loss 0.") && !strstr(terminal_text(&t->at), "loss 1."));
+	CHECK(t,
+	      !strstr(terminal_text(&t->at), "loss 0.") && !strstr(terminal_text(&t->at), "loss 1."));
 	CHECK(t, line(t, "g(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)) }; x }", ""));
 	CHECK(t, line(t, "g(1)", "0.0"));
 	keys(t, "\014g(1000000000000)\r");
 	CHECK(t, sees(t, " of 1000000000000  "));
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
-	/* an optimiser inside a loop: how far the loop is and when it will be over, and how the optimiser does; gone at the end */
-	CHECK(t, line(t, "slow(x) = { s = 0.0; for k in 0..300000 { s = s + sin(0.001*k + x[0])^2 }; s + (x[0] - 1)^2 }", ""));
-	keys(t, "\014for k in 0..30 { progress(k, 30); minimize(slow, [0.3], adam(rate = 1e-3); steps = 40, tol = 0.0) }\r");
+	/* an optimiser inside a loop: how far the loop is and when it will be over,
+	 * and how the optimiser does; gone at the end */
+	CHECK(t, line(t,
+	              "slow(x) = { s = 0.0; for k in 0..300000 { s = s + sin(0.001*k + x[0])^2 }; s + "
+	              "(x[0] - 1)^2 }",
+	              ""));
+	keys(t, "\014for k in 0..30 { progress(k, 30); minimize(slow, [0.3], adam(rate = 1e-3); steps "
+	        "= 40, tol = 0.0) }\r");
 	from = terminal_seconds();
-	while (terminal_seconds() - from < 60 && !(strstr(terminal_text(&t->at), " left") && strstr(terminal_text(&t->at), "value "))) terminal_take(&t->at, 0.05);
+	while (terminal_seconds() - from < 60 &&
+	       !(strstr(terminal_text(&t->at), " left") && strstr(terminal_text(&t->at), "value ")))
+		terminal_take(&t->at, 0.05);
 	CHECK(t, sees(t, " of 30  ") && sees(t, " left") && sees(t, " of 40  value "));
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
@@ -653,16 +708,24 @@ static int by_size(const void *a, const void *b) {
 	return (x > y) - (x < y);
 }
 
-/* Milliseconds until the prompt stands there, of the best of several starts: others use the machine, too. */
+/* Milliseconds until the prompt stands there, of the best of several starts:
+ * others use the machine, too. */
 static double start_time(T *t) {
 	double took[9];
 	for (int i = 0; i < 9; i++) {
 		const double from = terminal_seconds();
 		static char home[80];
 		snprintf(home, sizeof home, "HOME=%s", t->trial.home);
-		const char *environment[] = {home, "TERM=xterm-256color", "INPUTRC=/dev/null", "LC_ALL=C.UTF-8", "-XDG_STATE_HOME", "-NO_COLOR", NULL};
+		const char *environment[] = {home,
+		                             "TERM=xterm-256color",
+		                             "INPUTRC=/dev/null",
+		                             "LC_ALL=C.UTF-8",
+		                             "-XDG_STATE_HOME",
+		                             "-NO_COLOR",
+		                             NULL};
 		terminal_start(&t->at, 24, 80, (const char *const[]){t->trial.program, NULL}, environment);
-		while (terminal_seconds() - from < 5 && !strstr(terminal_row(&t->at, 1), "atled>")) terminal_take(&t->at, 0.001);
+		while (terminal_seconds() - from < 5 && !strstr(terminal_row(&t->at, 1), "atled>"))
+			terminal_take(&t->at, 0.001);
 		took[i] = 1e3 * (terminal_seconds() - from);
 		keys(t, "\004");
 		terminal_finish(&t->at);
@@ -680,7 +743,8 @@ static void test_speed(T *t) {
 	start(t, 40, 100, NULL);
 	Buffer text = {0};
 	buffer_str(&text, "\033[200~big(x) = {\n");
-	for (int i = 1; i < 1999; i++) buffer_format(&text, "  y%d = x + %d * sin(%d.5) # line %d\n", i, i, i, i);
+	for (int i = 1; i < 1999; i++)
+		buffer_format(&text, "  y%d = x + %d * sin(%d.5) # line %d\n", i, i, i, i);
 	buffer_str(&text, "  y7\n}\033[201~");
 	const double from = terminal_seconds();
 	keys(t, text.at);
@@ -694,11 +758,13 @@ static void test_speed(T *t) {
 		const unsigned before = t->at.bytes;
 		const double pressed = terminal_seconds();
 		keys(t, i % 2 ? "\010" : "z");
-		while (t->at.bytes == before && terminal_seconds() - pressed < 1) terminal_take(&t->at, 0.001);
+		while (t->at.bytes == before && terminal_seconds() - pressed < 1)
+			terminal_take(&t->at, 0.001);
 		took[i] = 1e3 * (terminal_seconds() - pressed);
 	}
 	qsort(took, 100, sizeof *took, by_size);
-	printf("test_edit: a key in 2,000 lines after %.2f ms, 90 of 100 within %.2f ms\n", took[50], took[90]);
+	printf("test_edit: a key in 2,000 lines after %.2f ms, 90 of 100 within %.2f ms\n", took[50],
+	       took[90]);
 	CHECK(t, t->trial.sanitized || took[50] < 5);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
@@ -714,7 +780,19 @@ int main(void) {
 	static const struct {
 		const char *name;
 		void (*run)(T *t);
-	} tests[] = {{"colours", test_colours}, {"typed ahead", test_typed_ahead}, {"blocks", test_blocks}, {"suggestions", test_suggestions}, {"paste", test_paste}, {"symbols", test_symbols}, {"completion", test_completion}, {"history", test_history}, {"help", test_help}, {"results", test_results}, {"commands", test_commands}, {"progress", test_progress}, {"speed", test_speed}};
+	} tests[] = {{"colours", test_colours},
+	             {"typed ahead", test_typed_ahead},
+	             {"blocks", test_blocks},
+	             {"suggestions", test_suggestions},
+	             {"paste", test_paste},
+	             {"symbols", test_symbols},
+	             {"completion", test_completion},
+	             {"history", test_history},
+	             {"help", test_help},
+	             {"results", test_results},
+	             {"commands", test_commands},
+	             {"progress", test_progress},
+	             {"speed", test_speed}};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		if (!only || strstr(only, tests[i].name)) tests[i].run(&t);
 	return trial_end(&t.trial);

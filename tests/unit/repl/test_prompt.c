@@ -1,7 +1,8 @@
-/* test_prompt.c - the interactive prompt through a terminal of its own: keys in, screen out.
+/* test_prompt.c - the interactive prompt through a terminal of its own: keys
+ * in, screen out.
  *
- * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
- * nothing failed.
+ * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N
+ * skipped"; the exit status is 0 when nothing failed.
  */
 #include "tests/unit/support/check_of.h"
 #include "tests/unit/repl/terminal.h"
@@ -70,7 +71,8 @@ static bool take(T *t, double wait) {
 	return true;
 }
 
-/* Waits until the text stands on the screen, then again for the prompt if that is wanted. */
+/* Waits until the text stands on the screen, then again for the prompt if that
+ * is wanted. */
 static bool sees(T *t, const char *text) {
 	double end = terminal_seconds() + 10 * t->slower;
 	while (!(t->n && strstr(t->screen, text)))
@@ -98,7 +100,8 @@ static bool line(T *t, const char *text, const char *shows) {
 	double end = terminal_seconds() + 10 * t->slower;
 	while (terminal_seconds() < end) {
 		const char *at = strstr(t->screen, shows), *prompt = NULL;
-		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p; p = strstr(p + 1, "atled> "))
+		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p;
+		     p = strstr(p + 1, "atled> "))
 			prompt = p;
 		if (prompt && !prompt[7]) return true;
 		if (!take(t, 0.1)) return false;
@@ -203,11 +206,18 @@ static void test_completion(T *t) {
 	CHECK(t, sees(t, ":help"));
 	CHECK(t, line(t, "", "??name"));
 	CHECK(t, line(t, "?sin", "sine"));
-	/* what has matrices in it is shown with its parts below one another, strings in quotes; long rows go on behind a comma, under their bracket */
-	CHECK(t, line(t, "(A = [1, 2; 3, 4], s = \"a, \\\"b\", x = 7)", "(A = [[1, 2],\n      [3, 4]],\n s = \"a, \\\"b\",\n x = 7)\n"));
-	CHECK(t, line(t, "(n = iota(17), s = \"a\\nb\", t = \"012345678901234567890123456789\\n012345678901234567890123456789\\n\")",
-	         "(n = i64[17]  136 B  min 0  max 16\n     [0, 1, 2, ..., 14, 15, 16],\n s = \"a\\nb\",\n t = \"012345678901234567890123456789 ...\")\n"));
-	CHECK(t, line(t, "(eye(2), rand(300) * 0)", "([[1, 0],\n  [0, 1]],\n f64[300]  2.3 KB  min 0  max 0  nan 0\n [0, 0, 0, ..., 0, 0, 0])\n"));
+	/* what has matrices in it is shown with its parts below one another,
+	 * strings in quotes; long rows go on behind a comma, under their bracket */
+	CHECK(t, line(t, "(A = [1, 2; 3, 4], s = \"a, \\\"b\", x = 7)",
+	              "(A = [[1, 2],\n      [3, 4]],\n s = \"a, \\\"b\",\n x = 7)\n"));
+	CHECK(t, line(t,
+	              "(n = iota(17), s = \"a\\nb\", t = "
+	              "\"012345678901234567890123456789\\n012345678901234567890123456789\\n\")",
+	              "(n = i64[17]  136 B  min 0  max 16\n     [0, 1, 2, ..., 14, 15, 16],\n s = "
+	              "\"a\\nb\",\n t = \"012345678901234567890123456789 ...\")\n"));
+	CHECK(t, line(t, "(eye(2), rand(300) * 0)",
+	              "([[1, 0],\n  [0, 1]],\n f64[300]  2.3 KB  min 0  max 0  nan 0\n [0, 0, 0, ..., "
+	              "0, 0, 0])\n"));
 	CHECK(t, line(t, "zeros(60)", "0, 0,\n 0, 0,"));
 	/* sentences are broken at blanks: no line is wider than the terminal */
 	CHECK(t, line(t, "?minimize", "#~ [2, 2.5]"));
@@ -224,13 +234,16 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, "?nobody", "no `nobody`"));
 	CHECK(t, line(t, ":type rec", "record (first: i64, second: i64)"));
 	CHECK(t, line(t, ":type [1.0, 2.0] * 2", "f64[2]"));
-	CHECK(t, line(t, ":type (rec, \"a\", h, none, [1.0])", "tuple (record (first: i64, second: i64), string, function, none, f64[1])"));
+	CHECK(t, line(t, ":type (rec, \"a\", h, none, [1.0])",
+	              "tuple (record (first: i64, second: i64), string, function, none, f64[1])"));
 	CHECK(t, line(t, ":type none", "none  0 scalar operations"));
-	/* what is wrong is said of what was typed, not of what a command puts round it */
+	/* what is wrong is said of what was typed, not of what a command puts round
+	 * it */
 	CHECK(t, line(t, ":type 1 +", "<type>:1:4: expected an expression, found the end of the text"));
 	CHECK(t, line(t, ":bench 6 + nothing_here", "<bench>:1:5: no `nothing_here`"));
 	CHECK(t, line(t, ":ir h(2.0)", "add"));
-	/* the whole of an expression is looked at, not only the function in front */
+	/* the whole of an expression is looked at, not only the function in front
+	 */
 	CHECK(t, line(t, ":ir h(sin(2.0 + rand()))", "sin"));
 	CHECK(t, line(t, ":time h(1)", "\n42\n"));
 	CHECK(t, strstr(t->screen, "scalar operations"));
@@ -242,7 +255,8 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, ":bench error(\"so it is\")", "so it is"));
 	CHECK(t, line(t, ":nan log(2 - 5) * h(2.0)", "gives the first NaN: log(-3.0)"));
 	CHECK(t, !strstr(t->screen, "nan_check"));
-	CHECK(t, line(t, ":nan h(log(1 - my_long_name))", "`log(1 - my_long_name)` gives the first NaN: log(-6.0)"));
+	CHECK(t, line(t, ":nan h(log(1 - my_long_name))",
+	              "`log(1 - my_long_name)` gives the first NaN: log(-6.0)"));
 	CHECK(t, line(t, "bad = sqrt(my_long_name - 9) + 1;", ""));
 	CHECK(t, line(t, ":nan", "`sqrt(my_long_name - 9)` gives the first NaN: sqrt(-2.0)"));
 	CHECK(t, line(t, ":nan 3", "no NaN"));

@@ -1,13 +1,16 @@
-/* test_solvers.c - SUNDIALS as host functions: values against references, dense output, step counts against plain C,
- * sensitivities both ways, differential-algebraic systems, failures in words, interrupts, allocation failure.
+/* test_solvers.c - SUNDIALS as host functions: values against references, dense
+ * output, step counts against plain C, sensitivities both ways,
+ * differential-algebraic systems, failures in words, interrupts, allocation
+ * failure.
  *
- * Needs: solvers/, autodiff/, backend/. Prints "N passed, N failed"; the exit status is 0 when nothing
- * failed.
+ * Needs: solvers/, autodiff/, backend/. Prints "N passed, N failed"; the exit
+ * status is 0 when nothing failed.
  *
- * References, to all digits printed: end values of Robertson's and van der Pol's problems and sensitivities of
- * Robertson's and the Lotka-Volterra equations were computed with a Radau IIA method of order 13 in quadruple
- * precision; Robertson's and van der Pol's end values agree with the Bari Test Set for IVP Solvers (Mazzia and
- * Magherini) to 13 digits.
+ * References, to all digits printed: end values of Robertson's and van der
+ * Pol's problems and sensitivities of Robertson's and the Lotka-Volterra
+ * equations were computed with a Radau IIA method of order 13 in quadruple
+ * precision; Robertson's and van der Pol's end values agree with the Bari Test
+ * Set for IVP Solvers (Mazzia and Magherini) to 13 digits.
  */
 #include "autodiff/autodiff.h"
 #include "backend/eval/code.h"
@@ -37,22 +40,25 @@ static void to_stdout(void *ud, const char *text, size_t n) {
 }
 
 static void show_diags(T *t) {
-	for (uint32_t i = 0; i < diag_total(t->c); i++) diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
+	for (uint32_t i = 0; i < diag_total(t->c); i++)
+		diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
 }
 
 static void near_at(T *t, double got, double want, double tolerance, int line) {
 	double off = fabs(got - want) / fabs(want);
-	if (!(off <= tolerance)) printf("test_solvers.c:%d: %.15g instead of %.15g: off by %.2g\n", line, got, want, off);
+	if (!(off <= tolerance))
+		printf("test_solvers.c:%d: %.15g instead of %.15g: off by %.2g\n", line, got, want, off);
 	CHECK_AT(t, off <= tolerance, "relative difference", line);
 }
 #define NEAR(t, got, want, tolerance) near_at((t), (got), (want), (tolerance), __LINE__)
 
 /* So many rows for each step, of which the first ones, at most 32, are one. */
 static bool rows_of_steps(int64_t rows, int64_t degree, int64_t steps) {
-	return (rows - 1) % degree == 0 && rows <= 1 + degree * steps && rows > 1 + degree * (steps - 32);
+	return (rows - 1) % degree == 0 && rows <= 1 + degree * steps &&
+	       rows > 1 + degree * (steps - 32);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static Value vector(T *t, int64_t n, const double *x) {
 	Tensor *v = tensor_new(t->c, DT_F64, 1, &n);
@@ -68,7 +74,9 @@ static Value filled(T *t, int64_t n, double x) {
 	return value_tensor(w);
 }
 
-static double number(Value v, int64_t i) { return ((const double *)(const void *)v.tensor->data)[i]; }
+static double number(Value v, int64_t i) {
+	return ((const double *)(const void *)v.tensor->data)[i];
+}
 
 static void drop(Value *v, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++) {
@@ -77,7 +85,7 @@ static void drop(Value *v, uint32_t n) {
 	}
 }
 
-/* ---- arithmetic on scalars in the function being built --------------------------------------------------------- */
+/* ---- arithmetic on scalars in the function being built ------------------- */
 
 static Ref K(T *t, double x) { return build_f64(t->b, x); }
 static Ref add(T *t, Ref x, Ref y) { return build2(t->b, OP_ADD, x, y); }
@@ -86,17 +94,19 @@ static Ref mul(T *t, Ref x, Ref y) { return build2(t->b, OP_MUL, x, y); }
 static Ref neg(T *t, Ref x) { return build1(t->b, OP_NEG, x); }
 
 static Ref element(T *t, Ref v, int64_t i) {
-	return build_reshape(t->b, build_slice(t->b, v, (Dim[]){dim_const(t->c, i)}, (Dim[]){dim_const(t->c, 1)}, NULL), 0,
-	                     NULL);
+	return build_reshape(
+		t->b, build_slice(t->b, v, (Dim[]){dim_const(t->c, i)}, (Dim[]){dim_const(t->c, 1)}, NULL),
+		0, NULL);
 }
 
 static Ref gathered(T *t, uint32_t n, const Ref *x) {
 	Ref parts[MOST * MOST];
-	for (uint32_t i = 0; i < n; i++) parts[i] = build_reshape(t->b, x[i], 1, (Dim[]){dim_const(t->c, 1)});
+	for (uint32_t i = 0; i < n; i++)
+		parts[i] = build_reshape(t->b, x[i], 1, (Dim[]){dim_const(t->c, 1)});
 	return n == 1 ? parts[0] : build_concat(t->b, n, parts, 0);
 }
 
-/* ---- problems -------------------------------------------------------------------------------------------------- */
+/* ---- problems ------------------------------------------------------------ */
 
 typedef struct Problem {
 	const char *name;
@@ -119,7 +129,8 @@ static void decay_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out)
 
 static void robertson(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	(void)time;
-	Ref a = mul(t, p[0], y[0]), b = mul(t, mul(t, p[1], y[1]), y[2]), c = mul(t, mul(t, p[2], y[1]), y[1]);
+	Ref a = mul(t, p[0], y[0]), b = mul(t, mul(t, p[1], y[1]), y[2]),
+		c = mul(t, mul(t, p[2], y[1]), y[1]);
 	out[0] = sub(t, b, a);
 	out[1] = sub(t, sub(t, a, b), c);
 	out[2] = c;
@@ -187,7 +198,8 @@ static void root_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) 
 	out[0] = K(t, 1);
 }
 
-/* Three times Lotka-Volterra with the same parameters: more unknowns and parameters than forward columns are worth. */
+/* Three times Lotka-Volterra with the same parameters: more unknowns and
+ * parameters than forward columns are worth. */
 static void herds(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	for (int k = 0; k < 6; k += 2) lotka_volterra(t, p, time, y + k, out + k);
 }
@@ -228,7 +240,8 @@ static void refusing(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 	(void)p;
 	Value text = value_string(t->c, "that is far enough", 18);
 	OpenRegion *r = build_region_begin(t->b, 0, NULL, NULL);
-	build(t->b, OP_FAIL, 1, (Ref[]){build_const(t->b, text)}, attr_intern(t->c, (int64_t[]){E_USER}, 1), NULL);
+	build(t->b, OP_FAIL, 1, (Ref[]){build_const(t->b, text)},
+	      attr_intern(t->c, (int64_t[]){E_USER}, 1), NULL);
 	RegionId then = build_region_end(t->b, r, 0, NULL);
 	r = build_region_begin(t->b, 0, NULL, NULL);
 	RegionId otherwise = build_region_end(t->b, r, 0, NULL);
@@ -238,11 +251,14 @@ static void refusing(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 }
 
 static const Problem DECAY = {"decay", 1, 1, {1}, {2}, 3, decay, decay_jacobian};
-static const Problem ROBERTSON = {"robertson", 3, 3, {1, 0, 0}, {0.04, 1e4, 3e7}, 4e5, robertson, robertson_jacobian};
-static const Problem VAN_DER_POL = {"van der pol", 2, 1, {2, 0}, {1000}, 2000, van_der_pol, van_der_pol_jacobian};
-static const Problem LOTKA_VOLTERRA = {"lotka-volterra",       2, 4, {1, 1}, {1.5, 1, 3, 1}, 10, lotka_volterra,
-                                       lotka_volterra_jacobian};
-static const Problem HERDS = {"herds", 6, 4, {1, 1, 1.5, 0.7, 0.8, 2}, {1.5, 1, 3, 1}, 10, herds, herds_jacobian};
+static const Problem ROBERTSON = {"robertson",      3,   3,         {1, 0, 0},
+                                  {0.04, 1e4, 3e7}, 4e5, robertson, robertson_jacobian};
+static const Problem VAN_DER_POL = {"van der pol", 2,    1,           {2, 0},
+                                    {1000},        2000, van_der_pol, van_der_pol_jacobian};
+static const Problem LOTKA_VOLTERRA = {
+	"lotka-volterra", 2, 4, {1, 1}, {1.5, 1, 3, 1}, 10, lotka_volterra, lotka_volterra_jacobian};
+static const Problem HERDS = {"herds",        6,  4,     {1, 1, 1.5, 0.7, 0.8, 2},
+                              {1.5, 1, 3, 1}, 10, herds, herds_jacobian};
 static const Problem RESERVOIR = {"reservoir",      6,  3,         {1, 0, 0, 0, 0, 0},
                                   {0.04, 1e4, 3e7}, 50, reservoir, reservoir_jacobian};
 static const Problem WAVE = {"wave", 1, 1, {1}, {2}, 3, wave, wave_jacobian};
@@ -260,7 +276,7 @@ typedef struct Setting {
 	int64_t nat;
 } Setting;
 
-/* ---- building -------------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------ */
 
 typedef struct Making {
 	T *t;
@@ -279,7 +295,8 @@ static Fn *make_function(T *t, const Problem *p, int which, bool sparse) {
 	t->b = build_begin(t->c, atom_f(t->c, "%s%s", p->name, which ? " jacobian" : ""), 0, NULL);
 	Ref caps[4], y[MOST], out[MOST * MOST] = {REF_NONE};
 	for (uint32_t k = 0; k < p->np; k++) caps[k] = build_param(t->b, scalar(t), 0);
-	Ref time = build_param(t->b, scalar(t), 0), v = build_param(t->b, vector_type(t, DT_F64, p->n), 0), r;
+	Ref time = build_param(t->b, scalar(t), 0),
+		v = build_param(t->b, vector_type(t, DT_F64, p->n), 0), r;
 	for (uint32_t i = 0; i < p->n; i++) y[i] = element(t, v, i);
 	(which ? p->jacobian : p->f)(t, caps, time, y, out);
 	if (!which) {
@@ -343,7 +360,8 @@ static void make_solve(Ctx *c, void *arg) {
 	}
 	Ref colptr, rowind;
 	make_pattern(t, p, w->sparse, &colptr, &rowind);
-	memcpy(operands, (Ref[]){in[0], in[1], in[2], in[3], in[4], colptr, rowind, in[5], in[6]}, 9 * sizeof(Ref));
+	memcpy(operands, (Ref[]){in[0], in[1], in[2], in[3], in[4], colptr, rowind, in[5], in[6]},
+	       9 * sizeof(Ref));
 	for (uint32_t k = 0; k < 2 * p->np; k++) operands[9 + k] = in[7 + k % p->np];
 	int64_t options[] = {2, p->np, p->np, w->adams, w->sparse, w->degree, w->max_steps};
 	HostId id = host_call_intern(c, host_find(c, "ode"), 2, fns, 7, options);
@@ -415,21 +433,26 @@ static bool failed_with(T *t, Status st, Status want, DiagCode code, const char 
 	return good;
 }
 
-static int64_t stat(Value stats, int64_t i) { return ((const int64_t *)(const void *)stats.tensor->data)[i]; }
+static int64_t stat(Value stats, int64_t i) {
+	return ((const int64_t *)(const void *)stats.tensor->data)[i];
+}
 
 static double last(Value values, int64_t i) {
 	return number(values, (values.tensor->shape[0] - 1) * values.tensor->shape[1] + i);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static void test_decay(T *t) {
 	Value r[3];
 	double worst[2] = {0};
 	for (int adams = 0; adams < 2; adams++) {
 		for (int k = 0; k < 2; k++) {
-			Setting w = {
-				.adams = adams, .degree = adams ? 12 : 5, .t1 = 3, .rtol = k ? 1e-10 : 1e-6, .atol = k ? 1e-12 : 1e-8};
+			Setting w = {.adams = adams,
+			             .degree = adams ? 12 : 5,
+			             .t1 = 3,
+			             .rtol = k ? 1e-10 : 1e-6,
+			             .atol = k ? 1e-12 : 1e-8};
 			if (!solved(t, &DECAY, &w, r)) continue;
 			int64_t rows = r[0].tensor->shape[0], steps = stat(r[2], 0);
 			CHECK(t, rows_of_steps(rows, w.degree, steps) && r[1].tensor->shape[0] == rows);
@@ -465,7 +488,8 @@ static void test_decay(T *t) {
 	}
 }
 
-/* The dense output is the integrator's interpolant: between the nodes of a step it is as accurate as at the nodes. */
+/* The dense output is the integrator's interpolant: between the nodes of a step
+ * it is as accurate as at the nodes. */
 static void test_dense_output(T *t) {
 	Value r[3];
 	Setting w = {.degree = 5, .t1 = 10, .rtol = 1e-7, .atol = 1e-9};
@@ -483,12 +507,14 @@ static void test_dense_output(T *t) {
 		for (int i = 0; i < 64; i++) {
 			int64_t step = 0;
 			while (step < steps - 1 && number(r[0], 5 * (step + 1)) < at[i]) step++;
-			for (int component = 0; component < 2; component++) { /* Lagrange's formula on the six nodes */
+			/* Lagrange's formula on the six nodes */
+			for (int component = 0; component < 2; component++) {
 				double sum = 0;
 				for (int64_t j = 5 * step; j <= 5 * step + 5; j++) {
 					double term = number(r[1], 2 * j + component);
 					for (int64_t k = 5 * step; k <= 5 * step + 5; k++)
-						if (k != j) term *= (at[i] - number(r[0], k)) / (number(r[0], j) - number(r[0], k));
+						if (k != j)
+							term *= (at[i] - number(r[0], k)) / (number(r[0], j) - number(r[0], k));
 					sum += term;
 				}
 				worst = fmax(worst, fabs(sum - number(s[1], 2 * i + component)));
@@ -500,7 +526,7 @@ static void test_dense_output(T *t) {
 	drop(r, 3);
 }
 
-/* ---- against plain C ------------------------------------------------------------------------------------------- */
+/* ---- against plain C ----------------------------------------------------- */
 
 static int plain_f(double time, N_Vector y, N_Vector ydot, void *ud) {
 	(void)time;
@@ -512,8 +538,8 @@ static int plain_f(double time, N_Vector y, N_Vector ydot, void *ud) {
 	return 0;
 }
 
-static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a, N_Vector b,
-                          N_Vector c) {
+static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a,
+                          N_Vector b, N_Vector c) {
 	(void)time;
 	(void)fy;
 	(void)ud;
@@ -531,7 +557,8 @@ static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, voi
 	return 0;
 }
 
-/* The steps that a C program makes which uses CVODES as its example cvsRoberts_dns does. */
+/* The steps that a C program makes which uses CVODES as its example
+ * cvsRoberts_dns does. */
 static long plain_steps(double t1, double rtol, const double *atol) {
 	SUNContext sun;
 	if (SUNContext_Create(SUN_COMM_NULL, &sun)) return -1;
@@ -543,9 +570,9 @@ static long plain_steps(double t1, double rtol, const double *atol) {
 	SUNLinearSolver ls = SUNLinSol_Dense(y, m, sun);
 	long steps = -1;
 	double at;
-	if (!CVodeInit(mem, plain_f, 0, y) && !CVodeSVtolerances(mem, rtol, a) && !CVodeSetLinearSolver(mem, ls, m) &&
-	    !CVodeSetJacFn(mem, plain_jacobian) && !CVodeSetMaxNumSteps(mem, 1000000) &&
-	    CVode(mem, t1, y, &at, CV_NORMAL) == CV_SUCCESS)
+	if (!CVodeInit(mem, plain_f, 0, y) && !CVodeSVtolerances(mem, rtol, a) &&
+	    !CVodeSetLinearSolver(mem, ls, m) && !CVodeSetJacFn(mem, plain_jacobian) &&
+	    !CVodeSetMaxNumSteps(mem, 1000000) && CVode(mem, t1, y, &at, CV_NORMAL) == CV_SUCCESS)
 		CVodeGetNumSteps(mem, &steps);
 	CVodeFree(&mem);
 	SUNLinSolFree(ls);
@@ -558,8 +585,10 @@ static long plain_steps(double t1, double rtol, const double *atol) {
 
 static void test_robertson(T *t) {
 	static const double fine[] = {1e-12, 1e-16, 1e-12}, coarse[] = {1e-8, 1e-14, 1e-6};
-	static const double want[] = {4.938274520979815560e-03, 1.984994087954375437e-08, 9.950617056290793049e-01};
-	static const double late[] = {2.083340149701294231e-08, 8.333360770334783401e-14, 9.999999791665151694e-01};
+	static const double want[] = {4.938274520979815560e-03, 1.984994087954375437e-08,
+	                              9.950617056290793049e-01};
+	static const double late[] = {2.083340149701294231e-08, 8.333360770334783401e-14,
+	                              9.999999791665151694e-01};
 	Value r[3];
 	for (int sparse = 0; sparse < 2; sparse++) {
 		Setting w = {.sparse = sparse, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine};
@@ -572,11 +601,14 @@ static void test_robertson(T *t) {
 		for (int i = 0; i < 3; i++) NEAR(t, last(r[1], i), late[i], 1e-4);
 		double drift = 0;
 		for (int64_t k = 0; k < r[0].tensor->count; k++)
-			drift = fmax(drift, fabs(number(r[1], 3 * k) + number(r[1], 3 * k + 1) + number(r[1], 3 * k + 2) - 1));
+			drift = fmax(drift, fabs(number(r[1], 3 * k) + number(r[1], 3 * k + 1) +
+			                         number(r[1], 3 * k + 2) - 1));
 		CHECK(t, drift < 1e-10);
 		drop(r, 3);
-		/* Other factors have other last bits, and a change of rtol by a rounding error moves the number of steps by 4.5 %
-		 * (one standard deviation): of factors that are not SUNDIALS' own, means are compared, with three standard errors. */
+		/* Other factors have other last bits, and a change of rtol by a
+		 * rounding error moves the number of steps by 4.5 % (one standard
+		 * deviation): of factors that are not SUNDIALS' own, means are
+		 * compared, with three standard errors. */
 		double ours = 0, plain = 0;
 		const int runs = sparse ? 16 : 1;
 		for (int k = 0; k < runs; k++) {
@@ -591,7 +623,8 @@ static void test_robertson(T *t) {
 	}
 }
 
-/* 50,000 unknowns are 2.5e9 elements: more than 32 bits count, nothing to 64. Nothing is allocated. */
+/* 50,000 unknowns are 2.5e9 elements: more than 32 bits count, nothing to 64.
+ * Nothing is allocated. */
 static void test_index_width(T *t) {
 	enum { N = 50000 };
 	const bool fits = (int64_t)N * N <= SUNDIALS_INDEX_MAX;
@@ -601,7 +634,9 @@ static void test_index_width(T *t) {
 	if (solve_begin(&s, t->c) != ST_OK) return;
 	CHECK(t, pattern_begin(&s, &p, N, 0, none, none) == (fits ? ST_OK : ST_ERROR));
 	CHECK(t, diag_total(t->c) == (fits ? 0 : 1));
-	if (!fits) CHECK(t, strstr(diag_at(t->c, 0)->message, "2500000000 elements of a Jacobian are too many"));
+	if (!fits)
+		CHECK(t,
+		      strstr(diag_at(t->c, 0)->message, "2500000000 elements of a Jacobian are too many"));
 	diag_clear(t->c);
 	solve_end(&s);
 }
@@ -609,7 +644,11 @@ static void test_index_width(T *t) {
 static void test_van_der_pol(T *t) {
 	Value r[3];
 	for (int k = 0; k < 2; k++) {
-		Setting w = {.sparse = k, .degree = 5, .t1 = 2000, .rtol = k ? 1e-10 : 1e-8, .atol = k ? 1e-13 : 1e-11};
+		Setting w = {.sparse = k,
+		             .degree = 5,
+		             .t1 = 2000,
+		             .rtol = k ? 1e-10 : 1e-8,
+		             .atol = k ? 1e-13 : 1e-11};
 		if (!solved(t, &VAN_DER_POL, &w, r)) continue;
 		NEAR(t, last(r[1], 0), 1.706167732170465008, k ? 1e-8 : 1e-6);
 		NEAR(t, last(r[1], 1), -8.928097010248165478e-04, k ? 3e-8 : 1e-6);
@@ -619,8 +658,8 @@ static void test_van_der_pol(T *t) {
 
 static void test_saveat(T *t) {
 	Value r[3];
-	static const double forth[] = {0, 0, 0.5, 0.5, 1.25, 3}, back[] = {3, 2, 0.25}, wrong[] = {0, 2, 1},
-						beyond[] = {1, 3.5};
+	static const double forth[] = {0, 0, 0.5, 0.5, 1.25, 3}, back[] = {3, 2, 0.25},
+						wrong[] = {0, 2, 1}, beyond[] = {1, 3.5};
 	Setting w = {.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = forth, .nat = 6};
 	if (solved(t, &DECAY, &w, r)) {
 		CHECK(t, r[0].tensor->count == 6 && r[1].tensor->shape[0] == 6);
@@ -644,9 +683,10 @@ static void test_saveat(T *t) {
 	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "time 1 is 3.5"));
 }
 
-/* ---- derivatives ----------------------------------------------------------------------------------------------- */
+/* ---- derivatives --------------------------------------------------------- */
 
-/* A solve made ready for differentiation with respect to y0, t0 and the parameters. */
+/* A solve made ready for differentiation with respect to y0, t0 and the
+ * parameters. */
 typedef struct Diff {
 	const Problem *p;
 	const Setting *w;
@@ -700,7 +740,8 @@ static bool told(T *t, Status st, const char *what) {
 	return false;
 }
 
-/* dY in the direction (dy0, dt0, dp); NULL: zero. times gets the times, where wanted. */
+/* dY in the direction (dy0, dt0, dp); NULL: zero. times gets the times, where
+ * wanted. */
 static Value push(T *t, Diff *d, const double *dy0, double dt0, const double *dp, Value *times) {
 	Value in[32], out[5];
 	memcpy(in, d->args, d->n * sizeof *in);
@@ -717,8 +758,9 @@ static Value push(T *t, Diff *d, const double *dy0, double dt0, const double *dp
 	return dy;
 }
 
-/* Cotangents of y0 (out[0], n numbers), t0 (out[1]) and the parameters, from w, K n numbers; w NULL: 1 for component
- * `unit` of the last row. false when it failed. */
+/* Cotangents of y0 (out[0], n numbers), t0 (out[1]) and the parameters, from w,
+ * K n numbers; w NULL: 1 for component `unit` of the last row. false when it
+ * failed. */
 static bool pull(T *t, Diff *d, const double *w, uint32_t unit, Value *out) {
 	Value first[64], in[64];
 	if (!told(t, run(t, d->linear_primal, d->args, first), d->p->name)) return false;
@@ -739,10 +781,12 @@ static bool pull(T *t, Diff *d, const double *w, uint32_t unit, Value *out) {
 
 /* d(x, y)/d(a, b, c, d, x0, y0) of Lotka-Volterra at t = 10 */
 static const double LV_END[] = {1.026344767575089319, 9.096910781360416175e-01};
-static const double LV[6][2] = {
-	{2.160557523562618032, -6.256770517220815998},     {1.885687770780593063e-01, -6.979775889893584813e-01},
-	{5.631827941681977204e-01, -1.709017680597934827}, {9.396512871530797615e-01, -2.743979155920181058},
-	{1.965996054728169081, -2.743979155920181058},     {1.885687770780593063e-01, 2.117134891466831363e-01}};
+static const double LV[6][2] = {{2.160557523562618032, -6.256770517220815998},
+                                {1.885687770780593063e-01, -6.979775889893584813e-01},
+                                {5.631827941681977204e-01, -1.709017680597934827},
+                                {9.396512871530797615e-01, -2.743979155920181058},
+                                {1.965996054728169081, -2.743979155920181058},
+                                {1.885687770780593063e-01, 2.117134891466831363e-01}};
 
 static void check_lv_forward(T *t, Diff *d, double tolerance) {
 	const int64_t n = d->p->n;
@@ -752,7 +796,8 @@ static void check_lv_forward(T *t, Diff *d, double tolerance) {
 		else dy0[k - 4] = 1;
 		Value v = push(t, d, dy0, 0, dp, NULL);
 		if (v.kind == V_UNSET) continue;
-		for (int i = 0; i < 2; i++) NEAR(t, number(v, (v.tensor->shape[0] - 1) * n + i), LV[k][i], tolerance);
+		for (int i = 0; i < 2; i++)
+			NEAR(t, number(v, (v.tensor->shape[0] - 1) * n + i), LV[k][i], tolerance);
 		value_unref(v);
 	}
 }
@@ -763,7 +808,8 @@ static void check_lv_adjoint(T *t, Diff *d, double tolerance) {
 		if (!pull(t, d, NULL, i, g)) continue;
 		for (int k = 0; k < 4; k++) NEAR(t, g[2 + k].f, LV[k][i], tolerance);
 		for (int k = 4; k < 6; k++) NEAR(t, number(g[0], k - 4), LV[k][i], tolerance);
-		/* t0 earlier is the same as the start moved along the flow: x' = 0.5, y' = -2 at (1, 1) */
+		/* t0 earlier is the same as the start moved along the flow: x' = 0.5,
+		 * y' = -2 at (1, 1) */
 		NEAR(t, g[1].f, -(0.5 * LV[4][i] - 2 * LV[5][i]), 20 * tolerance);
 		drop(g, 6);
 	}
@@ -772,8 +818,12 @@ static void check_lv_adjoint(T *t, Diff *d, double tolerance) {
 static void test_sensitivities(T *t) {
 	Diff d;
 	for (int way = 0; way < 3; way++) {
-		Setting w = {
-			.sparse = way == 1, .adams = way == 2, .degree = way == 2 ? 12 : 5, .t1 = 10, .rtol = 1e-10, .atol = 1e-13};
+		Setting w = {.sparse = way == 1,
+		             .adams = way == 2,
+		             .degree = way == 2 ? 12 : 5,
+		             .t1 = 10,
+		             .rtol = 1e-10,
+		             .atol = 1e-13};
 		Value r[3];
 		if (solved(t, &LOTKA_VOLTERRA, &w, r)) {
 			for (int i = 0; i < 2; i++) NEAR(t, last(r[1], i), LV_END[i], 1e-7);
@@ -809,13 +859,20 @@ static void test_sensitivities(T *t) {
 	}
 }
 
-/* <w, dY> = <w pulled back, direction> where times are given and all rows count: jumps, both ways. */
+/* <w, dY> = <w pulled back, direction> where times are given and all rows
+ * count: jumps, both ways. */
 static void test_dot_product(T *t) {
 	static const double at[] = {0, 0.5, 0.5, 1.7, 4.2, 6, 9, 9.5};
 	const Problem *problems[] = {&LOTKA_VOLTERRA, &HERDS};
 	for (int k = 0; k < 4; k++) {
 		const Problem *p = problems[k % 2];
-		Setting w = {.degree = 5, .sparse = k >= 2, .t1 = 10, .rtol = 1e-10, .atol = 1e-13, .at = at, .nat = 8};
+		Setting w = {.degree = 5,
+		             .sparse = k >= 2,
+		             .t1 = 10,
+		             .rtol = 1e-10,
+		             .atol = 1e-13,
+		             .at = at,
+		             .nat = 8};
 		Diff d;
 		if (!diff_begin(t, &d, p, &w)) continue;
 		double weights[8 * MOST], dy0[MOST], dp[4], left = 0, right = 0, dt0 = 0.3;
@@ -840,15 +897,18 @@ static void test_stiff_sensitivities(T *t) {
 		{-3.559525659828555673e-01, 3.902544053818218536e-04, 3.555623115774737454e-01},
 		{9.542381427849768570e-08, -2.130961030193646397e-10, -9.521071817547832105e-08},
 		{-1.583176635557634939e-11, -5.290041093214814328e-13, 1.636077046489783082e-11}};
-	static const double late[3][3] = {{-2.363337329023166419e-01, -4.584078560621531164e-07, 2.363341913101727040e-01},
-	                                  {9.450271940430043973e-07, 1.832507152873991819e-12, -9.450290265501572713e-07},
-	                                  {-1.575048453535638869e-10, -6.362514778422549911e-16, 1.575054816050417291e-10}};
-	static const double integral[] = {1.734140891449772886e+02, -5.059191405586188276e-04, 8.432346465422596833e-08};
+	static const double late[3][3] = {
+		{-2.363337329023166419e-01, -4.584078560621531164e-07, 2.363341913101727040e-01},
+		{9.450271940430043973e-07, 1.832507152873991819e-12, -9.450290265501572713e-07},
+		{-1.575048453535638869e-10, -6.362514778422549911e-16, 1.575054816050417291e-10}};
+	static const double integral[] = {1.734140891449772886e+02, -5.059191405586188276e-04,
+	                                  8.432346465422596833e-08};
 	static const double fine[] = {1e-12, 1e-16, 1e-12, 1e-10, 1e-14, 1e-10};
 	Diff d;
 	for (int k = 0; k < 4; k++) {
 		const bool is_late = k >= 2;
-		Setting w = {.sparse = k % 2, .degree = 5, .t1 = is_late ? 4e5 : 0.4, .rtol = 1e-10, .atols = fine};
+		Setting w = {
+			.sparse = k % 2, .degree = 5, .t1 = is_late ? 4e5 : 0.4, .rtol = 1e-10, .atols = fine};
 		if (!diff_begin(t, &d, &ROBERTSON, &w)) continue;
 		for (int j = 0; j < 3; j++) {
 			double dp[3] = {0};
@@ -856,7 +916,8 @@ static void test_stiff_sensitivities(T *t) {
 			Value v = push(t, &d, NULL, 0, dp, NULL);
 			if (v.kind == V_UNSET) continue;
 			for (int i = 0; i < 3; i++)
-				NEAR(t, number(v, 3 * v.tensor->shape[0] - 3 + i), is_late ? late[j][i] : forward[j][i], 1e-6);
+				NEAR(t, number(v, 3 * v.tensor->shape[0] - 3 + i),
+				     is_late ? late[j][i] : forward[j][i], 1e-6);
 			value_unref(v);
 		}
 		diff_end(&d);
@@ -909,7 +970,8 @@ static void test_flat_derivatives(T *t) {
 static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults);
 static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults);
 
-/* args of a solve -> cotangents of y0, t0 and the parameters, for w all ones: the gradient of the sum of all values. */
+/* args of a solve -> cotangents of y0, t0 and the parameters, for w all ones:
+ * the gradient of the sum of all values. */
 typedef struct Gradient {
 	T *t;
 	Diff *d;
@@ -940,20 +1002,20 @@ static void make_gradient(Ctx *c, void *arg) {
 	g->second = ad_jvp(c, d->jvp, twice, more); /* forward over forward */
 }
 
-/* A derivative in y0[0] and the last parameter of a derivative in p[0], four ways: differences of the gradient, and
- * the three modes. */
+/* A derivative in y0[0] and the last parameter of a derivative in p[0], four
+ * ways: differences of the gradient, and the three modes. */
 static void test_second_derivatives(T *t) {
 	static const double at[] = {1, 2, 4};
 	for (int k = 0; k < 6; k++) {
 		const Problem *p = k % 2 ? &HERDS : &LOTKA_VOLTERRA; /* forward columns; backward in time */
 		Setting w = {.sparse = k / 2 == 1,
-		         .adams = k / 2 == 2,
-		         .degree = 5,
-		         .t1 = 4,
-		         .rtol = 1e-10,
-		         .atol = 1e-12,
-		         .at = at,
-		         .nat = 3};
+		             .adams = k / 2 == 2,
+		             .degree = 5,
+		             .t1 = 4,
+		             .rtol = 1e-10,
+		             .atol = 1e-12,
+		             .at = at,
+		             .nat = 3};
 		Diff d;
 		if (!diff_begin(t, &d, p, &w)) continue;
 		Gradient g = {.t = t, .d = &d};
@@ -998,7 +1060,8 @@ static void test_second_derivatives(T *t) {
 				in[3] = rtol;
 			}
 		}
-		/* reverse over reverse: the Hessian is symmetric, so the cotangent (e_0, 0, e_last) gives the same */
+		/* reverse over reverse: the Hessian is symmetric, so the cotangent
+		 * (e_0, 0, e_last) gives the same */
 		if (told(t, run(t, g.primal, d.args, out), "primal")) {
 			Value back[8], cts[96];
 			memcpy(cts, out + 2 + np, g.nresiduals * sizeof *cts);
@@ -1034,7 +1097,7 @@ static void test_second_derivatives(T *t) {
 	}
 }
 
-/* ---- differential-algebraic systems ---------------------------------------------------------------------------- */
+/* ---- differential-algebraic systems -------------------------------------- */
 
 typedef struct System {
 	const char *name;
@@ -1059,7 +1122,8 @@ static void robertson_system_jacobian(T *t, const Ref *p, const Ref *y, Ref cj, 
 	for (int i = 6; i < 9; i++) out[i] = K(t, 1);
 }
 
-/* y' = -p z, z = y^2: y = 1/(1 + p t) from y = 1; the given z is wrong, and the equation multiplied by 2 */
+/* y' = -p z, z = y^2: y = 1/(1 + p t) from y = 1; the given z is wrong, and the
+ * equation multiplied by 2 */
 static void square_system(T *t, const Ref *p, Ref time, const Ref *y, const Ref *yp, Ref *out) {
 	(void)time;
 	out[0] = mul(t, K(t, 2), add(t, yp[0], mul(t, p[0], y[1])));
@@ -1087,10 +1151,17 @@ static void hopeless_system_jacobian(T *t, const Ref *p, const Ref *y, Ref cj, R
 	out[3] = mul(t, K(t, 2), y[1]);
 }
 
-static const System ROBERTSON_SYSTEM = {
-	"robertson system",       3, 3, {1, 0, 0}, {-0.04, 0.04, 0}, {1, 1, 0}, {0.04, 1e4, 3e7}, robertson_system,
-	robertson_system_jacobian};
-static const System SQUARE = {"square", 2, 1, {1, 0.3}, {0, 0}, {1, 0}, {2}, square_system, square_system_jacobian};
+static const System ROBERTSON_SYSTEM = {"robertson system",
+                                        3,
+                                        3,
+                                        {1, 0, 0},
+                                        {-0.04, 0.04, 0},
+                                        {1, 1, 0},
+                                        {0.04, 1e4, 3e7},
+                                        robertson_system,
+                                        robertson_system_jacobian};
+static const System SQUARE = {
+	"square", 2, 1, {1, 0.3}, {0, 0}, {1, 0}, {2}, square_system, square_system_jacobian};
 static const System HOPELESS = {
 	"hopeless", 2, 0, {1, 1}, {1, 0}, {1, 0}, {0}, hopeless_system, hopeless_system_jacobian};
 
@@ -1106,7 +1177,8 @@ static Fn *make_system_function(T *t, const System *p, int which, bool sparse) {
 	t->b = build_begin(t->c, atom_f(t->c, "%s%s", p->name, which ? " jacobian" : ""), 0, NULL);
 	Ref caps[4], y[MOST], yp[MOST], out[MOST * MOST] = {REF_NONE}, in[4], r;
 	for (uint32_t k = 0; k < p->np; k++) caps[k] = build_param(t->b, scalar(t), 0);
-	for (int k = 0; k < 3 + which; k++) in[k] = build_param(t->b, k % 3 ? vector_type(t, DT_F64, p->n) : scalar(t), 0);
+	for (int k = 0; k < 3 + which; k++)
+		in[k] = build_param(t->b, k % 3 ? vector_type(t, DT_F64, p->n) : scalar(t), 0);
 	for (uint32_t i = 0; i < p->n; i++) y[i] = element(t, in[1], i);
 	for (uint32_t i = 0; i < p->n; i++) yp[i] = element(t, in[2], i);
 	if (!which) {
@@ -1123,7 +1195,8 @@ static Fn *make_system_function(T *t, const System *p, int which, bool sparse) {
 		some[n++] = out[at] == REF_NONE ? K(t, 0) : out[at];
 	}
 	r = gathered(t, n, some);
-	if (!sparse) r = build_reshape(t->b, r, 2, (Dim[]){dim_const(t->c, p->n), dim_const(t->c, p->n)});
+	if (!sparse)
+		r = build_reshape(t->b, r, 2, (Dim[]){dim_const(t->c, p->n), dim_const(t->c, p->n)});
 	return build_end(t->b, 1, &r);
 }
 
@@ -1135,25 +1208,31 @@ static Ref indices(T *t, int64_t n, const int64_t *x) {
 	return r;
 }
 
-/* (y0, yp0, id, t0, t1, rtol, atol, saveat, max_step, p...) -> times, values, stats */
+/* (y0, yp0, id, t0, t1, rtol, atol, saveat, max_step, p...) -> times, values,
+ * stats */
 static void make_system(Ctx *c, void *arg) {
 	MakingSystem *m = arg;
 	T *t = m->t;
 	const System *p = m->p;
 	const Setting *w = m->w;
 	const int64_t n = p->n;
-	Fn *fns[2] = {make_system_function(t, p, 0, w->sparse), make_system_function(t, p, 1, w->sparse)};
+	Fn *fns[2] = {make_system_function(t, p, 0, w->sparse),
+	              make_system_function(t, p, 1, w->sparse)};
 	t->b = build_begin(c, atom(c, "solve"), 0, NULL);
 	Ref in[16], operands[11 + 8], results[3];
 	for (uint32_t k = 0; k < 9 + p->np; k++) {
-		TypeId type = k < 3 || k == 6 ? vector_type(t, DT_F64, n) : k == 7 ? vector_type(t, DT_F64, w->nat) : scalar(t);
+		TypeId type = k < 3 || k == 6 ? vector_type(t, DT_F64, n)
+		              : k == 7        ? vector_type(t, DT_F64, w->nat)
+		                              : scalar(t);
 		in[k] = build_param(t->b, type, 0);
 	}
 	int64_t colptr[MOST + 1], rowind[MOST * MOST];
 	for (int64_t j = 0; j <= n; j++) colptr[j] = j * n;
 	for (int64_t k = 0; k < n * n; k++) rowind[k] = k % n;
-	Ref cp = indices(t, w->sparse ? n + 1 : 0, colptr), ri = indices(t, w->sparse ? n * n : 0, rowind);
-	memcpy(operands, (Ref[]){in[0], in[1], in[2], in[3], in[4], in[5], in[6], cp, ri, in[7], in[8]}, 11 * sizeof(Ref));
+	Ref cp = indices(t, w->sparse ? n + 1 : 0, colptr),
+		ri = indices(t, w->sparse ? n * n : 0, rowind);
+	memcpy(operands, (Ref[]){in[0], in[1], in[2], in[3], in[4], in[5], in[6], cp, ri, in[7], in[8]},
+	       11 * sizeof(Ref));
 	for (uint32_t k = 0; k < 2 * p->np; k++) operands[11 + k] = in[9 + k % p->np];
 	int64_t options[] = {2, p->np, p->np, w->sparse, w->degree, w->max_steps, m->fix};
 	HostId id = host_call_intern(c, host_find(c, "dae"), 2, fns, 7, options);
@@ -1198,8 +1277,15 @@ static void test_systems(T *t) {
 		{4.938274520979815560e-03, 1.984994087954375437e-08, 9.950617056290793049e-01}};
 	Value r[3];
 	for (int k = 0; k < 4; k++) {
-		Setting w = {.sparse = k % 2, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine, .at = at, .nat = k < 2 ? 4 : 0};
-		if (!told(t, solve_system(t, &ROBERTSON_SYSTEM, &w, k % 2, r), "robertson system")) continue;
+		Setting w = {.sparse = k % 2,
+		             .degree = 5,
+		             .t1 = 4e5,
+		             .rtol = 1e-8,
+		             .atols = fine,
+		             .at = at,
+		             .nat = k < 2 ? 4 : 0};
+		if (!told(t, solve_system(t, &ROBERTSON_SYSTEM, &w, k % 2, r), "robertson system"))
+			continue;
 		if (w.nat) {
 			for (int row = 1; row < 4; row++)
 				for (int i = 0; i < 3; i++) NEAR(t, number(r[1], 3 * row + i), want[row][i], 5e-6);
@@ -1210,13 +1296,15 @@ static void test_systems(T *t) {
 		}
 		drop(r, 3);
 	}
-	/* wrong initial values are put right, and every node of the dense output is on the solution */
+	/* wrong initial values are put right, and every node of the dense output is
+	 * on the solution */
 	Setting w = {.degree = 5, .t1 = 3, .rtol = 1e-8, .atol = 1e-10};
 	if (told(t, solve_system(t, &SQUARE, &w, true, r), "square")) {
 		double worst = 0;
 		for (int64_t k = 0; k < r[0].tensor->count; k++) {
 			double y = 1 / (1 + 2 * number(r[0], k));
-			worst = fmax(worst, fmax(fabs(number(r[1], 2 * k) - y), fabs(number(r[1], 2 * k + 1) - y * y)));
+			worst = fmax(
+				worst, fmax(fabs(number(r[1], 2 * k) - y), fabs(number(r[1], 2 * k + 1) - y * y)));
 		}
 		CHECK(t, worst < 1e-6);
 		drop(r, 3);
@@ -1228,12 +1316,13 @@ static void test_systems(T *t) {
 	}
 	w.t1 = 3;
 	/* the equation without y' is told: the other could be met by y' */
-	CHECK(t,
-	      failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT, "equation 1 is off by 0.7"));
-	CHECK(t,
-	      failed_with(t, solve_system(t, &HOPELESS, &w, true, r), ST_ERROR, E_SOLVER_INIT, "equation 1 is off by 3"));
+	CHECK(t, failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT,
+	                     "equation 1 is off by 0.7"));
+	CHECK(t, failed_with(t, solve_system(t, &HOPELESS, &w, true, r), ST_ERROR, E_SOLVER_INIT,
+	                     "equation 1 is off by 3"));
 	w.max_steps = 3;
-	CHECK(t, failed_with(t, solve_system(t, &SQUARE, &w, true, r), ST_ERROR, E_SOLVER_STEPS, "3 steps"));
+	CHECK(t, failed_with(t, solve_system(t, &SQUARE, &w, true, r), ST_ERROR, E_SOLVER_STEPS,
+	                     "3 steps"));
 }
 
 typedef struct SystemDiff {
@@ -1259,17 +1348,18 @@ static void transform_system_twice(Ctx *c, void *arg) {
 }
 
 static void test_system_derivatives(T *t) {
-	static const double late[3] = {-2.363337329023166419e-01, -4.584078560621531164e-07, 2.363341913101727040e-01};
+	static const double late[3] = {-2.363337329023166419e-01, -4.584078560621531164e-07,
+	                               2.363341913101727040e-01};
 	static const double fine[] = {1e-12, 1e-16, 1e-12}, at[] = {0, 1, 3};
 	for (int k = 0; k < 2; k++) {
 		const System *p = k ? &ROBERTSON_SYSTEM : &SQUARE;
 		Setting w = {.degree = 5,
-		         .t1 = k ? 4e5 : 3,
-		         .rtol = 1e-9,
-		         .atol = 1e-12,
-		         .atols = k ? fine : NULL,
-		         .at = at,
-		         .nat = k ? 0 : 3};
+		             .t1 = k ? 4e5 : 3,
+		             .rtol = 1e-9,
+		             .atol = 1e-12,
+		             .atols = k ? fine : NULL,
+		             .at = at,
+		             .nat = k ? 0 : 3};
 		MakingSystem m = {t, p, &w, true, NULL};
 		Value args[32], out[4], first[64], g[5];
 		if (ctx_protect(t->c, make_system, &m) != ST_OK) {
@@ -1284,7 +1374,8 @@ static void test_system_derivatives(T *t) {
 		if (told(t, run(t, d.jvp, args, out), p->name)) {
 			const int64_t rows = out[3].tensor->shape[0];
 			if (k) {
-				for (int i = 0; i < 3; i++) NEAR(t, number(out[3], 3 * rows - 3 + i), late[i], 1e-5);
+				for (int i = 0; i < 3; i++)
+					NEAR(t, number(out[3], 3 * rows - 3 + i), late[i], 1e-5);
 			} else {
 				for (int i = 1; i < 3; i++) {
 					double q = 1 + 2 * at[i];
@@ -1305,14 +1396,17 @@ static void test_system_derivatives(T *t) {
 			in[d.nresiduals] = value_tensor(ct);
 			if (told(t, run(t, d.back, in, g), p->name)) {
 				NEAR(t, g[1].f, k ? late[1] : -2 * 3 / (7.0 * 7 * 7), 1e-5);
-				if (!k) NEAR(t, number(g[0], 0), 2 / (7.0 * 7 * 7), 1e-6);               /* z = (y0/(1 + y0 p t))^2 */
-				if (!k) CHECK(t, number(g[0], 1) == 0 || fabs(number(g[0], 1)) < 1e-12); /* it follows from y0 */
+				/* z = (y0/(1 + y0 p t))^2 */
+				if (!k) NEAR(t, number(g[0], 0), 2 / (7.0 * 7 * 7), 1e-6);
+				/* it follows from y0 */
+				if (!k) CHECK(t, number(g[0], 1) == 0 || fabs(number(g[0], 1)) < 1e-12);
 				drop(g, 1 + p->np);
 			}
 			tensor_unref(ct);
 			drop(first, 3 + d.nresiduals);
 		}
-		/* a second derivative is there, too; its values are in tests/ode/sensitivity.dsl */
+		/* a second derivative is there, too; its values are in
+		 * tests/ode/sensitivity.dsl */
 		uint32_t mark = build_mark(t->c);
 		Status st = ctx_protect(t->c, transform_system_twice, &d);
 		build_unwind(t->c, mark);
@@ -1323,7 +1417,7 @@ static void test_system_derivatives(T *t) {
 	}
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 static void test_failures(T *t) {
 	Value r[3];
@@ -1337,19 +1431,22 @@ static void test_failures(T *t) {
 		CHECK(t, fabs(when - 1) < 1e-3);
 		CHECK(t, strstr(text, "y[0]") != NULL && diag_at(t->c, 0)->hint);
 		CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_SOLVER_STEP);
-		if (st != ST_ERROR || diag_total(t->c) != 1 || diag_at(t->c, 0)->code != E_SOLVER_STEP) show_diags(t);
+		if (st != ST_ERROR || diag_total(t->c) != 1 || diag_at(t->c, 0)->code != E_SOLVER_STEP)
+			show_diags(t);
 		diag_clear(t->c);
 	}
 	Setting w = {.degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
 	Status st = solve(t, &ROOT, &w, r);
 	CHECK(t, failed_with(t, st, ST_ERROR, E_SOLVER, "the right-hand side is not finite at t = 1"));
 	w.t0 = 1.5;
-	CHECK(t, failed_with(t, solve(t, &ROOT, &w, r), ST_ERROR, E_SOLVER,
-	                     "beyond t = 1.5: the right-hand side is not finite at t = 1.5 (element 1)"));
+	CHECK(t,
+	      failed_with(t, solve(t, &ROOT, &w, r), ST_ERROR, E_SOLVER,
+	                  "beyond t = 1.5: the right-hand side is not finite at t = 1.5 (element 1)"));
 	w.t0 = 0;
 	CHECK(t, failed_with(t, solve(t, &REFUSING, &w, r), ST_ERROR, E_USER, "that is far enough"));
 	w.max_steps = 7;
-	CHECK(t, failed_with(t, solve(t, &LOTKA_VOLTERRA, &w, r), ST_ERROR, E_SOLVER_STEPS, "7 steps are used up"));
+	CHECK(t, failed_with(t, solve(t, &LOTKA_VOLTERRA, &w, r), ST_ERROR, E_SOLVER_STEPS,
+	                     "7 steps are used up"));
 	w.max_steps = 0;
 	w.rtol = 1e-20;
 	w.atol = 1e-30;
@@ -1373,7 +1470,8 @@ static bool same_results(const Value *a, const Value *b, uint32_t n) {
 	return true;
 }
 
-/* The interrupt flag goes up at poll 1, 2, ...: the run stops, nothing leaks, and one after it gives the same bits. */
+/* The interrupt flag goes up at poll 1, 2, ...: the run stops, nothing leaks,
+ * and one after it gives the same bits. */
 static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults) {
 	Value want[16], r[16];
 	Status st = run(t, f, args, want);
@@ -1388,8 +1486,8 @@ static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresul
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 		if (st == ST_OK) break;
-		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT &&
-		       heap_used(t->c) <= used + 4096;
+		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 &&
+		       diag_at(t->c, 0)->code == E_INTERRUPT && heap_used(t->c) <= used + 4096;
 		diag_clear(t->c);
 	}
 	CHECK(t, good && st == ST_OK && n > 10);
@@ -1419,7 +1517,8 @@ static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) 
 			}
 			diag_clear(t->c);
 			if (heap_used(t->c) > used + 4096)
-				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
+				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n,
+				       heap_used(t->c) - used);
 			good = good && one && heap_used(t->c) <= used + 4096;
 		}
 		CHECK(t, st == ST_OK && n > 20 && same_results(want, r, nresults));
@@ -1431,7 +1530,12 @@ static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) 
 
 static void test_interrupts_and_memory(T *t) {
 	for (int way = 0; way < 3; way++) {
-		Setting w = {.sparse = way == 1, .adams = way == 2, .degree = 5, .t1 = 1, .rtol = 1e-5, .atol = 1e-7};
+		Setting w = {.sparse = way == 1,
+		             .adams = way == 2,
+		             .degree = 5,
+		             .t1 = 1,
+		             .rtol = 1e-5,
+		             .atol = 1e-7};
 		Fn *f = protected_make(t, make_solve, &LOTKA_VOLTERRA, &w);
 		if (!f) continue;
 		Value args[16];
@@ -1458,7 +1562,8 @@ static void test_interrupts_and_memory(T *t) {
 		value_unref(in[d.n]);
 		if (told(t, run(t, d.linear_primal, d.args, first), p->name)) {
 			memcpy(in, first + 3, d.nresiduals * sizeof *in);
-			for (uint32_t i = 0; i < 2; i++) in[d.nresiduals + i] = value_ref(first[i]); /* cotangents like times and values */
+			/* cotangents like times and values */
+			for (uint32_t i = 0; i < 2; i++) in[d.nresiduals + i] = value_ref(first[i]);
 			interrupt_everywhere(t, d.back, in, 2 + p->np);
 			fail_allocations(t, d.back, in, 2 + p->np);
 			drop(in + d.nresiduals, 2);
@@ -1472,7 +1577,8 @@ int main(void) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	T t = {.c = ctx_new(NULL)};
 	if (!t.c || backend_init(t.c) != ST_OK || solvers_init(t.c) != ST_OK) return 1;
-	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF); /* what is allocated and when is the evaluator's here */
+	/* what is allocated and when is the evaluator's here */
+	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF);
 	autodiff_init(t.c);
 	ctx_grant(t.c, GRANT_ALL);
 	static const struct {

@@ -1,7 +1,10 @@
-/* test_special.c - every special function at every number that could hurt it: none may crash, end the process, or take long.
+/* test_special.c - every special function at every number that could hurt it:
+ * none may crash, end the process, or take long.
  *
- * Needs: solvers/special/elementwise.h, solvers/special/gsl.h. Guarantees: all rows of the table with all combinations of the arguments below (of four and more: some 3,000 drawn
- * from them): NaN gives NaN, no call takes a tenth of a second, and results do not depend on the calls before.
+ * Needs: solvers/special/elementwise.h, solvers/special/gsl.h. Guarantees: all
+ * rows of the table with all combinations of the arguments below (of four and
+ * more: some 3,000 drawn from them): NaN gives NaN, no call takes a tenth of a
+ * second, and results do not depend on the calls before.
  */
 #include "solvers/special/elementwise.h"
 #include "solvers/special/gsl.h"
@@ -12,8 +15,47 @@
 #include <time.h>
 
 static const double numbers[] = {
-	0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 0.1, 1.5, 3, 7, -7, 20.25, -20.25, 100, -100, 1e3, -1e3, 12345.678, 1e6, -1e6, 1e8, 999999999, -1e9, 1e12, 1e100, -1e100, 1e308, -1e308,
-	1e-5, -1e-5, 1e-20, 1e-300, -1e-300, 5e-324, 0.99999999999999989, 1.0000000000000002, INFINITY, -INFINITY, NAN,
+	0.0,
+	-0.0,
+	1,
+	-1,
+	2,
+	-2,
+	0.5,
+	-0.5,
+	0.1,
+	1.5,
+	3,
+	7,
+	-7,
+	20.25,
+	-20.25,
+	100,
+	-100,
+	1e3,
+	-1e3,
+	12345.678,
+	1e6,
+	-1e6,
+	1e8,
+	999999999,
+	-1e9,
+	1e12,
+	1e100,
+	-1e100,
+	1e308,
+	-1e308,
+	1e-5,
+	-1e-5,
+	1e-20,
+	1e-300,
+	-1e-300,
+	5e-324,
+	0.99999999999999989,
+	1.0000000000000002,
+	INFINITY,
+	-INFINITY,
+	NAN,
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers, DRAWN = 3000 };
 
@@ -55,10 +97,15 @@ static void try_row(const EachRow *row) {
 			}
 			if (took > longest) {
 				slow++;
-				fprintf(stderr, "%s(%g, %g, %g, %g) takes %.2f s\n", row->name, x[0], row->nargs > 1 ? x[1] : 0, row->nargs > 2 ? x[2] : 0, row->nargs > 3 ? x[3] : 0, took);
+				fprintf(stderr, "%s(%g, %g, %g, %g) takes %.2f s\n", row->name, x[0],
+				        row->nargs > 1 ? x[1] : 0, row->nargs > 2 ? x[2] : 0,
+				        row->nargs > 3 ? x[3] : 0, took);
 			}
 			if (nan && !isnan(y)) {
-				if (!lost) fprintf(stderr, "%s(%g, %g, %g, %g) is %g\n", row->name, x[0], row->nargs > 1 ? x[1] : 0, row->nargs > 2 ? x[2] : 0, row->nargs > 3 ? x[3] : 0, y);
+				if (!lost)
+					fprintf(stderr, "%s(%g, %g, %g, %g) is %g\n", row->name, x[0],
+					        row->nargs > 1 ? x[1] : 0, row->nargs > 2 ? x[2] : 0,
+					        row->nargs > 3 ? x[3] : 0, y);
 				lost++;
 			}
 			if (!again) first[i] = y;
@@ -76,7 +123,8 @@ int main(void) {
 	uint32_t rows = 0;
 	for (const EachRow *row = each_rows; row->name; row++, rows++) {
 		CHECK(row->nargs >= 1 && row->nargs <= EACH_ARGS);
-		for (const EachRow *other = each_rows; other != row; other++) CHECK(strcmp(other->name, row->name));
+		for (const EachRow *other = each_rows; other != row; other++)
+			CHECK(strcmp(other->name, row->name));
 		try_row(row);
 	}
 	CHECK(rows > 60);
