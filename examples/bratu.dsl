@@ -1,5 +1,6 @@
-# Bratu's problem u'' = -λ exp(u) with u = 0 at both ends: two solutions below the fold, none beyond it. The curve of solutions is followed round the
-# fold by asking for the height in the middle and taking λ as the unknown number.
+# Bratu's problem u'' = -λ exp(u) with u = 0 at both ends: two solutions below
+# the fold, none beyond it. The curve of solutions is followed round the fold by
+# asking for the height in the middle and taking λ as the unknown number.
 
 # as an unknown λ, u(1/2) given: conditions at three places
 at_height(h, guess, λ) =
@@ -19,7 +20,8 @@ z = map(h -> acosh(exp(h / 2)), heights)
 print("largest error of λ: {max(abs(λ - 8z^2 / cosh(z)^2)):.1e}")
 assert(max(abs(λ - 8z^2 / cosh(z)^2)) < 1e-7)
 
-# the fold, where dλ/dh = 0: the curve is differentiable, so Newton's method finds it
+# the fold, where dλ/dh = 0: the curve is differentiable, so Newton's method
+# finds it
 height = h -> at_height(h, x -> [4x * (1 - x) * h, 4 * (1 - 2x) * h], 3.5).parameters[0]
 top = root(h -> height'(h), 1.2)
 print("fold at λ = {height(top):.9f}, u(1/2) = {top:.7f}")

@@ -1,4 +1,5 @@
-# Principal components: a cloud of points in twenty dimensions that is really two-dimensional, by the singular value decomposition.
+# Principal components: a cloud of points in twenty dimensions that is really
+# two-dimensional, by the singular value decomposition.
 
 seed(6)
 (points, dimensions) = (300, 20)
@@ -11,7 +12,8 @@ explained = s^2 / sum(s^2)
 print("share of the variance: {explained[..4]}")
 assert(explained[0] + explained[1] > 0.95)
 
-# the two directions span the plane that the cloud was made in: all cosines of the angles between the planes are near 1
+# the two directions span the plane that the cloud was made in: all cosines of
+# the angles between the planes are near 1
 cosines = svd(directions' @ V[.., ..2])[1]
 print("cosines {cosines}")
 assert(min(cosines) > 0.999)

@@ -1,4 +1,5 @@
-# Three bodies chase each other along a figure of eight (Moore 1993, Chenciner and Montgomery 2000), by a symplectic method of order four.
+# Three bodies chase each other along a figure of eight (Moore 1993, Chenciner
+# and Montgomery 2000), by a symplectic method of order four.
 
 acceleration(q) =
   [sum(if k == i { 0.0 } else { (q[k, d] - q[i, d]) / norm(q[k] - q[i])^3 } for k in 0..3) for i in 0..3, d in 0..2]

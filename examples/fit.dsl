@@ -1,4 +1,5 @@
-# Non-linear least squares: a damped oscillation seen through noise, and how well its parameters are known.
+# Non-linear least squares: a damped oscillation seen through noise, and how
+# well its parameters are known.
 
 seed(3)
 model(p, t) = p.a * exp(-p.k * t) * cos(p.ω * t)

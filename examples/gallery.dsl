@@ -1,4 +1,5 @@
-# gallery.dsl - every kind of picture that Atled draws, each in a few lines, written as gallery-NAME.png.
+# gallery.dsl - every kind of picture that Atled draws, each in a few lines,
+# written as gallery-NAME.png.
 
 to(name) = "gallery-{name}.png"
 

@@ -1,4 +1,5 @@
-# The Mandelbrot set: how soon z -> z^2 + c leaves the disc of radius 2, for every c of a grid at once.
+# The Mandelbrot set: how soon z -> z^2 + c leaves the disc of radius 2, for
+# every c of a grid at once.
 
 escape(c; most = 200) = {
   z = 0 * c

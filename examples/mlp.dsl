@@ -1,4 +1,5 @@
-# A small neural network learns a function: the parameters are a list of records, and the gradient has their form.
+# A small neural network learns a function: the parameters are a list of
+# records, and the gradient has their form.
 
 seed(1)
 net = mlp([1, 16, 16, 1])
@@ -17,7 +18,8 @@ r = minimize(loss, net.weights, lbfgs(), steps = 300)
 print("after {r.iterations} steps of L-BFGS {r.value:.2e}")
 assert(r.value < 1e-4)
 
-# the network is a function: it can be evaluated between the samples, and differentiated
+# the network is a function: it can be evaluated between the samples, and
+# differentiated
 f(s) = apply(net, r.x, [s])[0]
 print("at 0.123: {f(0.123):.4f}, wanted {target(0.123):.4f}; slope {f'(0.123):.3f}, wanted {target'(0.123):.3f}")
 assert(abs(f(0.123) - target(0.123)) < 0.02 and abs(f'(0.123) - target'(0.123)) < 0.2)

@@ -1,4 +1,5 @@
-# Newton's method with exact derivatives: for a number, for a system, and differentiated itself.
+# Newton's method with exact derivatives: for a number, for a system, and
+# differentiated itself.
 
 newton(f, x; tol = 1e-14, steps = 50) = {
   for k in 0..steps {
@@ -25,7 +26,8 @@ p = newton_system(F, [2.0, 0.5])
 print("circle and hyperbola meet at ({p[0]:.6f}, {p[1]:.6f})")
 assert(norm(F(p)) < 1e-14)
 
-# The root as a function of a parameter, and its derivative through the iteration: d sqrt(a)/da = 1/(2 sqrt(a)).
+# The root as a function of a parameter, and its derivative through the
+# iteration: d sqrt(a)/da = 1/(2 sqrt(a)).
 root(a) = newton(x -> x^2 - a, 1.0)
 print("d sqrt(a)/da at 2 = {root'(2.0):.12g}")
 assert(abs(root'(2.0) - 0.5/sqrt(2)) < 1e-12)

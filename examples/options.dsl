@@ -1,4 +1,5 @@
-# A price that moves like dS = r S dt + σ S dW: the value of a call option as a mean over paths, its derivatives (the greeks) along the same paths, and
+# A price that moves like dS = r S dt + σ S dW: the value of a call option as a
+# mean over paths, its derivatives (the greeks) along the same paths, and
 # Heston's model, where σ² moves as well.
 
 S0 = 100.0

@@ -1,4 +1,5 @@
-# A pendulum that swings far: its period against the complete elliptic integral, and how it depends on the amplitude.
+# A pendulum that swings far: its period against the complete elliptic integral,
+# and how it depends on the amplitude.
 
 problem pendulum(θ0) {
   domain t in [0, 10]

@@ -1,5 +1,8 @@
-# A square plate, clamped at its edges, under a uniform load: ΔΔu = 1 with u and its normal derivative zero on the boundary. Stated once, solved by Chebyshev collocation and by finite differences,
-# held against the deflection in the middle that textbooks print (0.00126 of Timoshenko and Woinowsky-Krieger), and against each other; then its lowest frequencies.
+# A square plate, clamped at its edges, under a uniform load: ΔΔu = 1 with u and
+# its normal derivative zero on the boundary. Stated once, solved by Chebyshev
+# collocation and by finite differences, held against the deflection in the
+# middle that textbooks print (0.00126 of Timoshenko and Woinowsky-Krieger), and
+# against each other; then its lowest frequencies.
 
 problem plate {
   domain x in [0, 1], y in [0, 1]

@@ -1,4 +1,5 @@
-# Robertson's reaction: rates from 0.04 to 3e7, and a time that runs over eleven decades. Stiff, so bdf().
+# Robertson's reaction: rates from 0.04 to 3e7, and a time that runs over eleven
+# decades. Stiff, so bdf().
 
 problem robertson(k1 = 0.04, k2 = 3e7, k3 = 1e4) {
   domain t in [0, 1e11]

@@ -1,4 +1,5 @@
-# Rosenbrock's banana: gradient, Hessian, and three ways to its minimum at (1, 1, ..., 1).
+# Rosenbrock's banana: gradient, Hessian, and three ways to its minimum at (1,
+# 1, ..., 1).
 
 rosen(x) = sum(100(x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2)
 

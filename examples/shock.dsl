@@ -1,5 +1,7 @@
-# Burgers' equation without viscosity: a smooth wave steepens until it breaks at t = 1/(2π), and goes on as a shock. Before that the exact solution is u = sin(2π(x - ut)),
-# found here point by point; after it the shock stands at x = 1/2 by symmetry, and what goes round keeps its sum.
+# Burgers' equation without viscosity: a smooth wave steepens until it breaks at
+# t = 1/(2π), and goes on as a shock. Before that the exact solution is u =
+# sin(2π(x - ut)), found here point by point; after it the shock stands at x =
+# 1/2 by symmetry, and what goes round keeps its sum.
 
 problem burgers() {
   domain t in [0, 0.6], x in [0, 1] periodic

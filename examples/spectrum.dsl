@@ -1,4 +1,5 @@
-# Two tones under noise: found by the Fourier transform, and the noise filtered away.
+# Two tones under noise: found by the Fourier transform, and the noise filtered
+# away.
 
 seed(2)
 rate = 500.0

@@ -1,4 +1,5 @@
-# High derivatives by Taylor expansion: one propagation gives all of them, and the cost grows with the square of the order.
+# High derivatives by Taylor expansion: one propagation gives all of them, and
+# the cost grows with the square of the order.
 
 f(x) = exp(sin(x))
 
@@ -12,7 +13,8 @@ series = sum(c[k] * s^k for k in 0..11)
 print("series {series:.12f}, function {f(0.3 + s):.12f}")
 assert(abs(series - f(0.3 + s)) < 1e-10)
 
-# the second coefficient is half the second derivative, which nesting finds as well
+# the second coefficient is half the second derivative, which nesting finds as
+# well
 assert(abs(2 * c[2] - f''(0.3)) < 1e-14)
 
 # derivatives of sin at 0 are 0, 1, 0, -1, ...

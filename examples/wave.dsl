@@ -1,4 +1,5 @@
-# A free quantum wave packet: i ψ_t = -ψ_xx/2 as two real equations, against the exact solution.
+# A free quantum wave packet: i ψ_t = -ψ_xx/2 as two real equations, against the
+# exact solution.
 
 problem packet(k = 1.0) {
   domain t in [0, 1], x in [-10, 10] periodic

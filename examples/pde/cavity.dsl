@@ -1,7 +1,11 @@
-# The driven cavity: a lid drags the fluid in a square box, Re = 100, here with a lid whose speed 16x²(1 - x)² goes to rest at its ends, so that the solution is smooth (the regularised cavity). Velocity is
-# (ψ_y, -ψ_x) of one stream function, and the pressure is gone. Every method is held against chebyshev() of 28 by 28; fem() has no elements for equations of order 4.
-# What rfm() and pinn() call their error is what is left of the equation, which is of order 4 and more than the error of ψ by far:
-# partial = true takes their solutions all the same.
+# The driven cavity: a lid drags the fluid in a square box, Re = 100, here with
+# a lid whose speed 16x²(1 - x)² goes to rest at its ends, so that the solution
+# is smooth (the regularised cavity). Velocity is (ψ_y, -ψ_x) of one stream
+# function, and the pressure is gone. Every method is held against chebyshev()
+# of 28 by 28; fem() has no elements for equations of order 4.
+# What rfm() and pinn() call their error is what is left of the equation, which
+# is of order 4 and more than the error of ψ by far: partial = true takes their
+# solutions all the same.
 
 problem cavity(Re = 100) {
   domain (x, y) in box([0, 1], [0, 1])

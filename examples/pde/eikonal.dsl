@@ -1,6 +1,10 @@
-# The eikonal equation with a little viscosity: u is nearly the distance from the boundary of a square, and its ridges are rounded over a width ε. With w = exp(-u/ε) it becomes linear,
-# ε²Δw = w with w = 1 on the boundary, whose sum of sines and hyperbolic cosines is the exact solution (the transformation of E. Hopf 1950 and J. D. Cole 1951). Errors are relative, in L2.
-# pinn() is left out: from its random start it settles at -u, which satisfies the equation but for layers on the ridges.
+# The eikonal equation with a little viscosity: u is nearly the distance from
+# the boundary of a square, and its ridges are rounded over a width ε. With w =
+# exp(-u/ε) it becomes linear, ε²Δw = w with w = 1 on the boundary, whose sum of
+# sines and hyperbolic cosines is the exact solution (the transformation of E.
+# Hopf 1950 and J. D. Cole 1951). Errors are relative, in L2.
+# pinn() is left out: from its random start it settles at -u, which satisfies
+# the equation but for layers on the ridges.
 
 problem eikonal(ε = 0.1) {
   domain (x, y) in box([0, 1], [0, 1])

@@ -1,5 +1,9 @@
-# Eigenvalues of the L: the drum that the logo of a well-known program shows. λ1 = 9.6397238440219 (Fox, Henrici and Moler 1967; Betcke and Trefethen 2005) belongs to a mode that is singular at the
-# corner that points inwards; the third is sin(πx) sin(πy), smooth, with λ3 = 2π². For regions that are not boxes there is one method, fem(): the orders differ in the third and hardly in the first.
+# Eigenvalues of the L: the drum that the logo of a well-known program shows. λ1
+# = 9.6397238440219 (Fox, Henrici and Moler 1967; Betcke and Trefethen 2005)
+# belongs to a mode that is singular at the corner that points inwards; the
+# third is sin(πx) sin(πy), smooth, with λ3 = 2π². For regions that are not
+# boxes there is one method, fem(): the orders differ in the third and hardly in
+# the first.
 
 problem membrane {
   domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])

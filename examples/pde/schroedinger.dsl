@@ -1,5 +1,8 @@
-# Schrödinger's equation: of the harmonic oscillator, i ψ_t = -ψ_xx/2 + x²ψ/2, for the real and the imaginary part of ψ. A packet put aside swings like a particle and keeps its form
-# (E. Schrödinger, Naturwissenschaften 14, 1926). ∫|ψ|² = 1 stays, and nothing is damped. The packet comes nowhere near the ends, where it is put to 0. fourier() wants a period.
+# Schrödinger's equation: of the harmonic oscillator, i ψ_t = -ψ_xx/2 + x²ψ/2,
+# for the real and the imaginary part of ψ. A packet put aside swings like a
+# particle and keeps its form (E. Schrödinger, Naturwissenschaften 14, 1926).
+# ∫|ψ|² = 1 stays, and nothing is damped. The packet comes nowhere near the
+# ends, where it is put to 0. fourier() wants a period.
 
 start(x) = exp(-(x - 1)^2/2)/π^0.25
 problem oscillator {

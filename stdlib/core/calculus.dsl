@@ -1,7 +1,9 @@
-# calculus.dsl - one line of calculus for each element-wise primitive. In each, y is the result.
+# calculus.dsl - one line of calculus for each element-wise primitive. In each,
+# y is the result.
 #
-# From these lines come forward mode, reverse mode and Taylor mode of any order. Conventions: abs'(0) = 0, ties of max and min share
-# equally, log and sqrt follow IEEE arithmetic at the ends of their domains.
+# From these lines come forward mode, reverse mode and Taylor mode of any order.
+# Conventions: abs'(0) = 0, ties of max and min share equally, log and sqrt
+# follow IEEE arithmetic at the ends of their domains.
 
 derivative abs(x) = sign(x)
 derivative sqrt(x) = 0.5 / y

@@ -1,15 +1,20 @@
-# complex.dsl - inverse trigonometric and hyperbolic functions, log1p and expm1 of complex numbers; asin and its brothers call them by themselves.
+# complex.dsl - inverse trigonometric and hyperbolic functions, log1p and expm1
+# of complex numbers; asin and its brothers call them by themselves.
 #
-# Principal values with the branch cuts of DLMF 4.23 and 4.37; on a cut the sign of a zero part says which side is meant. Computed from the real and the
-# imaginary part in double precision, without overflow or cancellation: T. E. Hull, T. F. Fairgrieve and P. T. P. Tang, ACM Trans. Math. Softw. 23 (1997), for
-# asin and acos; W. Kahan, Branch cuts for complex elementary functions (1987), for atanh.
+# Principal values with the branch cuts of DLMF 4.23 and 4.37; on a cut the sign
+# of a zero part says which side is meant. Computed from the real and the
+# imaginary part in double precision, without overflow or cancellation: T. E.
+# Hull, T. F. Fairgrieve and P. T. P. Tang, ACM Trans. Math. Softw. 23 (1997),
+# for asin and acos; W. Kahan, Branch cuts for complex elementary functions
+# (1987), for atanh.
 
 _complex_asin(z) = {
   (x, y) = _real_parts(z)
   (s, c, h) = _sine_inverted(abs(x), abs(y))
   _of_real_parts(z, _signed(x, s), _signed(y, h))
 }
-# 1/sqrt(1 - z^2) in factors that keep the sign of a zero part, which z + 1 and 1 - z do not
+# 1/sqrt(1 - z^2) in factors that keep the sign of a zero part, which z + 1 and
+# 1 - z do not
 derivative _complex_asin(z) = 1 / (sqrt(-(z - 1)) * sqrt(z - (-1)))
 _complex_acos(z) = {
   (x, y) = _real_parts(z)
@@ -85,7 +90,8 @@ _sine_inverted(x, y) = {
   a = 0.5 * (r + s) # cosh of the imaginary part
   b = x / a         # sin of the real part
   inside = x <= 1
-  # a - 1 and sqrt(a^2 - 1); left of 1 they have a factor y, which may underflow in y^2
+  # a - 1 and sqrt(a^2 - 1); left of 1 they have a factor y, which may underflow
+  # in y^2
   q = 0.5 * (1 / (r + (x + 1)) + 1 / (s + (1 - x)))
   less = where(x < 1, y * y * q, 0.5 * (y * y / (r + (x + 1)) + (s + (x - 1))))
   root = where(x < 1, y * sqrt(q * (a + 1)), sqrt(less * (a + 1)))

@@ -1,4 +1,5 @@
-# prelude.dsl - what is always there: constants, everyday array functions, and derivatives in terms of the builtin transforms.
+# prelude.dsl - what is always there: constants, everyday array functions, and
+# derivatives in terms of the builtin transforms.
 
 # pi, π, e, inf, nan, im: constants; im is the imaginary unit
 #     e^(im * π)                    #~ -1
@@ -9,7 +10,8 @@ e = 2.718281828459045
 inf = 1 / 0.0
 nan = 0.0 / 0.0
 im = 1im
-# args: what follows the file's name on the command line, a list of texts; without any it is empty
+# args: what follows the file's name on the command line, a list of texts;
+# without any it is empty
 #     len(args)                     #> 0
 args = list()
 
@@ -18,7 +20,8 @@ args = list()
 # ceil(x): smallest whole number not below x
 #     ceil([-1.5, 1.5])             #> [-1, 2]
 ceil(x) = -floor(-x)
-# by powers of ten that are whole, so exact up to 10^22; what has no digits behind the place stays
+# by powers of ten that are whole, so exact up to 10^22; what has no digits
+# behind the place stays
 _round_to(x, n) = {
   up = 10.0^max(n, 0)
   down = 10.0^max(-n, 0)
@@ -35,7 +38,8 @@ isnan(x) = not (x == x)
 # isfinite(x): whether each element is neither infinite nor NaN
 #     isfinite([1, nan, inf])       #> [true, false, false]
 isfinite(x) = abs(x) < inf
-# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions, of complex numbers their principal values
+# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions, of complex numbers
+# their principal values
 #     asinh(sinh(0.5))              #~ 0.5
 #     acosh(cosh(0.5))              #~ 0.5
 #     atanh([0.5, 2 + 0im])         #~ [0.5493061443340549, 0.5493061443340549 + π/2*im]
@@ -72,7 +76,8 @@ derivative sech(x) = -y * tanh(x)
 #     log10(1000.0)                 #> 3.0
 log2(x) = _log_to(x, 2.0, 0.6931471805599453)
 log10(x) = _log_to(x, 10.0, 2.302585092994046)
-# Next to a whole number n the logarithm is n + log(x / base^n), of which rounding takes nothing.
+# Next to a whole number n the logarithm is n + log(x / base^n), of which
+# rounding takes nothing.
 _log_to(x, base, scale) = {
   y = log(x) / scale
   if _is_complex(x) { y } else {
@@ -106,8 +111,8 @@ derivative softplus(x) = sigmoid(x)
 # angle(z): argument of a complex number, radians
 #     angle(1im)                    #~ π/2
 angle(z) = atan2(imag(z), real(z))
-# what atan2(a, b) changes by with a and with b, in units of the larger one, whose
-# square may be beyond all numbers
+# what atan2(a, b) changes by with a and with b, in units of the larger one,
+# whose square may be beyond all numbers
 _slopes_of_angle(a, b) = {
   t = 1 / max(abs(a), abs(b))
   s = stop_gradient(where(t < inf, where(t > 0, t, 1), 1))
@@ -124,10 +129,14 @@ _as_real_of(t, x) = if dtype(x) == "f32" or dtype(x) == "c64" { f32(t) } else { 
 
 # ---- derivatives
 
-# jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f'): forwards, a
-# column for each element of x, or backwards, a row for each element of f(x) where these are at most half as many. jacobian(f; sparse = true): a sparse
-# matrix, size(f(x)) by size(x), x any real array or structure of them; its pattern is found for these lengths and captured values, once; sparse =
-# sparsity(f, x): on this pattern. Of f(x, p) it is jacobian(f)(x, p), by x; hessian, laplacian, divergence and curl alike
+# jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector
+# (a scalar x gives f'): forwards, a column for each element of x, or backwards,
+# a row for each element of f(x) where these are at most half as many.
+# jacobian(f; sparse = true): a sparse matrix, size(f(x)) by size(x), x any real
+# array or structure of them; its pattern is found for these lengths and
+# captured values, once; sparse =
+# sparsity(f, x): on this pattern. Of f(x, p) it is jacobian(f)(x, p), by x;
+# hessian, laplacian, divergence and curl alike
 #     jacobian(x -> [x[0] * x[1], x[1]^2])([2.0, 3])   #> [[3, 2], [0, 6]]
 jacobian(f; sparse = false) = {
   _want_function("jacobian", f)
@@ -136,8 +145,9 @@ jacobian(f; sparse = false) = {
     if kind(sparse) != "array" { _jacobian_on(g, x, sparse) } else if sparse { _sparse_jacobian(g, x) } else { _jacobian(g, x) }
   }
 }
-# f as a function of its first argument, the others as they are. A number beside others is refused: the matrix by all of
-# them is as likely meant as the derivative by one.
+# f as a function of its first argument, the others as they are. A number beside
+# others is refused: the matrix by all of them is as likely meant as the
+# derivative by one.
 _by_first(who, f, x, others) = if len(others) == 0 { f } else if kind(x) == "array" and rank(x) == 0 {
   (v, x) = if len(others) == 1 { ("v[0], v[1]", "x, y") } else { ("v[0], v[1], ...", "x, y, ...") }
   _refuse("{who} is that of a function of one vector: {who}(v -> f({v}))([{x}]); by one number of several it is ∂(f, i)({x})")
@@ -167,7 +177,8 @@ _by_rows(f, x) = {
   J = map(w -> back(reshape(w, shape(y))), eye(size(y)))
   reshape(J, list(...shape(y), ...shape(x)))
 }
-# hessian(f): x -> matrix of second derivatives of a real function. hessian(f; sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
+# hessian(f): x -> matrix of second derivatives of a real function. hessian(f;
+# sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
 # symmetric = true): on this pattern
 #     hessian(x -> x[0]^2 * x[1])([2.0, 3])   #> [[6, 4], [4, 0]]
 hessian(f; sparse = false) = {
@@ -213,7 +224,8 @@ curl(f) = (x, ...others) -> {
   J = _jacobian(g, x)
   [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
 }
-# taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a leading axis; c_k = f^(k)(x)/k!
+# taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a
+# leading axis; c_k = f^(k)(x)/k!
 #     taylor(exp, 0.0, 4)           #~ [1, 1, 1/2, 1/6, 1/24]
 taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   at = x + 0.0
@@ -222,7 +234,8 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
 }
 _directions(x, n) =
   map(k -> if k == 0 { if rank(x) == 0 { _as_real_of(1.0, x) } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
-# jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
+# jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where
+# d_k is the k-th derivative of x(s)
 #     (y, d) = jet(exp, 0.0, (1.0, 0.0, 0.0))
 #     d                             #> (1.0, 1.0, 1.0)
 jet(f, x, dxs) = {
@@ -245,11 +258,13 @@ _factorial(n) = (
   1.2696403353658276e73, 7.109985878048635e74, 4.0526919504877214e76, 2.3505613312828785e78, 1.3868311854568984e80,
   8.32098711274139e81, 5.075802138772248e83, 3.146997326038794e85, 1.98260831540444e87, 1.2688693218588417e89
 )[n]
-# nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor expansion
+# nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor
+# expansion
 #     nth_derivative(sin, 0.0, 5)   #~ 1
 nth_derivative(f, x, n) = taylor(f, x, n)[-1] * _factorial(n)
 
-# check_grad(f, x): largest disagreement between reverse mode, forward mode and central differences, relative to the gradient
+# check_grad(f, x): largest disagreement between reverse mode, forward mode and
+# central differences, relative to the gradient
 #     check_grad(x -> sum(exp(x)), [0.0, 1]).reverse_forward < 1e-14   #> true
 check_grad(f, x) = {
   (v, back) = flatten(x)
@@ -262,8 +277,10 @@ check_grad(f, x) = {
   (reverse_forward = norm(r - fwd) / scale, differences = norm(r - diffs) / scale)
 }
 
-# Turns of a loop that are run for nothing but the state after them, when it is run backwards with s snapshots, one of them the state at the
-# beginning: r n - C(s + r, r - 1) with the least r for which n <= C(s + r, s). Griewank and Walther, ACM Trans. Math. Softw. 26 (2000).
+# Turns of a loop that are run for nothing but the state after them, when it is
+# run backwards with s snapshots, one of them the state at the
+# beginning: r n - C(s + r, r - 1) with the least r for which n <= C(s + r, s).
+# Griewank and Walther, ACM Trans. Math. Softw. 26 (2000).
 _repeated_turns(n, s) = {
   r = 0
   all = 1
@@ -275,7 +292,8 @@ _repeated_turns(n, s) = {
   }
 }
 
-# why a loop keeps tapes, in the order of TapeReason (autodiff/reverse/linearise.h)
+# why a loop keeps tapes, in the order of TapeReason
+# (autodiff/reverse/linearise.h)
 _tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it",
   "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
 _explain_loop(loop) = if loop[1] < 0 {

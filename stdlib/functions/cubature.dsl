@@ -1,16 +1,30 @@
-# cubature.dsl - integrals over boxes in several dimensions: adaptive, and by points that fill the box evenly.
+# cubature.dsl - integrals over boxes in several dimensions: adaptive, and by
+# points that fill the box evenly.
 #
 # Regions are chosen without derivatives; what they add up to has them.
 
-# cubature(f, lower, upper; rtol = 1e-6, atol = 0, limit = 10000): integral of f over the box between the vectors lower and upper, whose elements may be infinite
-#   f takes a vector and gives a number or an array, whose largest element then counts. Two and more dimensions by the rule of Genz and Malik of degree 7, whose difference from one of degree 5 is the
-#   estimate: the region with the largest is halved, across the axis along which f bends most, until they sum to max(atol, rtol * |result|), or `limit` regions
-#   are there (an error). One dimension: as integrate. For some six dimensions; a region takes 2^d + 2d² + 2d + 1 values of f. Under map each turn takes time by `limit`.
-#   Peaks are looked for at 1000 places, and where all these are 0 at 20000, to infinity at distances up to 1000. One counts that is ten times as large as what is
-#   beside it. In two dimensions one whose foot is a thirtieth of each side is seen, to infinity one as wide as it is far. A narrower one, or one on a base, may be missed,
-#   and the error does not tell: cut the box there.
-#   Gives a record: value, error (an estimate, no derivative), evaluations. Derivatives, of every order, by what f captures and by finite ends, on the regions found. What a jump of f at a place that moves adds is not in them, and a warning says so.
-#   [Genz and Malik, J. Comput. Appl. Math. 6, 1980; van Dooren and de Ridder 1976]
+# cubature(f, lower, upper; rtol = 1e-6, atol = 0, limit = 10000): integral of f
+# over the box between the vectors lower and upper, whose elements may be
+# infinite
+#   f takes a vector and gives a number or an array, whose largest element then
+#   counts. Two and more dimensions by the rule of Genz and Malik of degree 7,
+#   whose difference from one of degree 5 is the
+#   estimate: the region with the largest is halved, across the axis along which
+#   f bends most, until they sum to max(atol, rtol * |result|), or `limit`
+#   regions
+#   are there (an error). One dimension: as integrate. For some six dimensions;
+#   a region takes 2^d + 2d² + 2d + 1 values of f. Under map each turn takes
+#   time by `limit`.
+#   Peaks are looked for at 1000 places, and where all these are 0 at 20000, to
+#   infinity at distances up to 1000. One counts that is ten times as large as
+#   what is beside it. In two dimensions one whose foot is a thirtieth of each
+#   side is seen, to infinity one as wide as it is far. A narrower one, or one
+#   on a base, may be missed, and the error does not tell: cut the box there.
+#   Gives a record: value, error (an estimate, no derivative), evaluations.
+#   Derivatives, of every order, by what f captures and by finite ends, on the
+#   regions found. What a jump of f at a place that moves adds is not in them,
+#   and a warning says so. [Genz and Malik, J. Comput. Appl. Math. 6, 1980; van
+#   Dooren and de Ridder 1976]
 #     cubature(x -> exp(-x @ x), [-inf, -inf], [inf, inf]).value   #~ π tol 1e-6
 #     (p -> cubature(x -> cos(p * x[0] * x[1]), [0.0, 0], [1.0, 2]).value)'(0.0)   #~ 0 tol 1e-9
 cubature(f, lower, upper; rtol = 1e-6, atol = 0.0, limit = 10000) = {
@@ -28,7 +42,8 @@ cubature(f, lower, upper; rtol = 1e-6, atol = 0.0, limit = 10000) = {
       evaluations = s.evaluations)
   }
 }
-# v, whose derivative by what f captures says when f may jump at places that move: what that adds is not in it.
+# v, whose derivative by what f captures says when f may jump at places that
+# move: what that adds is not in it.
 _of_smooth(f, v, x) = v
 derivative _of_smooth(f, v, x), df, dv, dx = {
   if not _absent(df) {
@@ -39,7 +54,9 @@ derivative _of_smooth(f, v, x), df, dv, dx = {
   }
   if _absent(dv) { 0 * v } else { dv }
 }
-# The place in the box, and how much it is stretched there, of a place in the unit cube: x = a + u/(1 - u), b - (1 - u)/u and (2u - 1)/(u(1 - u)) to infinity.
+# The place in the box, and how much it is stretched there, of a place in the
+# unit cube: x = a + u/(1 - u), b - (1 - u)/u and (2u - 1)/(u(1 - u)) to
+# infinity.
 _in_box(u, a, b) = {
   below = a == -inf
   above = b == inf
@@ -62,7 +79,8 @@ _plastic(d) = {
 # Halved so often along an axis, a region is as thin as numbers beside 1 tell
 # apart: what is still missed there is not a matter of more regions.
 _thinnest = 2.0^-46
-# Points in [-1, 1]^d and weights for a volume of 1: of degree 7 and of degree 5; `first` where the points along the axes begin.
+# Points in [-1, 1]^d and weights for a volume of 1: of degree 7 and of degree
+# 5; `first` where the points along the axes begin.
 _genz_malik(d) = {
   (l2, l3, l5) = (sqrt(9 / 70), sqrt(9 / 10), sqrt(9 / 19))
   I = eye(d)
@@ -126,9 +144,11 @@ _lost_beside(centre, half, tops, places, tolerance) = {
   place = clamp(places[order[j]], centre[k] - half[k], centre[k] + half[k])
   (if sum(best) > tolerance { k } else { -1 }, tops[order[j]], place)
 }
-# n places all over a unit box of d dimensions, by the multiples of irrational numbers (Korobov's kind of lattice)
+# n places all over a unit box of d dimensions, by the multiples of irrational
+# numbers (Korobov's kind of lattice)
 _lattice(n, d) = (0.5 + expand(1.0 + iota(n), 1) * 1 / (_plastic(d)^(1.0 + iota(d)))) % 1.0
-# the same for the box from a to b, towards infinite ends at distances from 1 to 1000, spread by their logarithms
+# the same for the box from a to b, towards infinite ends at distances from 1 to
+# 1000, spread by their logarithms
 _far_lattice(n, a, b) = {
   t = _lattice(n, len(a))
   (below, above) = (a == -inf, b == inf)

@@ -1,4 +1,5 @@
-# fourier.dsl - transforms, convolutions and spectra, made from fft and ifft; linear, so that their derivatives are transforms, too.
+# fourier.dsl - transforms, convolutions and spectra, made from fft and ifft;
+# linear, so that their derivatives are transforms, too.
 
 # x with `axis` and the last axis exchanged; twice is x again
 _last_axis(x, axis) = {
@@ -14,7 +15,8 @@ _transform_axis(x, axis) = {
   (axis + r) % r
 }
 
-# rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x; the others are their conjugates
+# rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x; the others
+# are their conjugates
 #     rfft([1.0, 2, 3, 4])        #> [10 + 0im, -2 + 2im, -2 + 0im]
 rfft(x; axis = -1) = {
   _want_real("rfft", x)
@@ -23,7 +25,8 @@ rfft(x; axis = -1) = {
   y = fft(h)
   _last_axis(y[..., ..shape(y)[-1] // 2 + 1], axis)
 }
-# irfft(y; n, axis): the real x of length n with rfft(x) = y; n = 2(len(y) - 1) unless given
+# irfft(y; n, axis): the real x of length n with rfft(x) = y; n = 2(len(y) - 1)
+# unless given
 #     irfft(rfft([1.0, 2, 3]); n = 3)   #~ [1, 2, 3]
 irfft(y; n = none, axis = -1) = {
   h = _last_axis(y, axis)
@@ -38,7 +41,8 @@ irfft(y; n = none, axis = -1) = {
   mine = where(at == 0 or 2 * at == m, real(h[..., ..first]) + 0im, h[..., ..first])
   _last_axis(real(ifft(concat(mine, other; axis = rank(h) - 1))), axis)
 }
-# fft2(x), ifft2(x): two-dimensional Fourier transform of the last two axes, and its inverse
+# fft2(x), ifft2(x): two-dimensional Fourier transform of the last two axes, and
+# its inverse
 #     fft2([1, 2; 3, 4])          #> [[10 + 0im, -2 + 0im], [-4 + 0im, 0 + 0im]]
 fft2(x) = fft(fft(x; axis = -1); axis = -2)
 # ifft2(x): see fft2
@@ -58,7 +62,8 @@ ifftn(x) = {
   for k in each(rank(x)) { y = ifft(y; axis = k) }
   y
 }
-# fftshift(x; axis): moves frequency 0 to the middle of an axis, of all unless one is given
+# fftshift(x; axis): moves frequency 0 to the middle of an axis, of all unless
+# one is given
 #     fftshift([0, 1, 2, -2, -1])   #> [-2, -1, 0, 1, 2]
 fftshift(x; axis = none) = _shifted(x, axis, 1)
 # ifftshift(x; axis): the inverse of fftshift
@@ -74,7 +79,8 @@ _turned(x, axis, up) = {
   k = (shape(y)[-1] + up) // 2
   _last_axis(concat(y[..., k..], y[..., ..k]; axis = rank(y) - 1), axis)
 }
-# fftfreq(n; d): frequencies of the elements of fft of n samples at distance d, in turns per unit
+# fftfreq(n; d): frequencies of the elements of fft of n samples at distance d,
+# in turns per unit
 #     fftfreq(4)                  #> [0, 0.25, -0.5, -0.25]
 fftfreq(n; d = 1.0) = {
   k = iota(n)
@@ -84,8 +90,12 @@ fftfreq(n; d = 1.0) = {
 #     rfftfreq(4)                 #> [0, 0.25, 0.5]
 rfftfreq(n; d = 1.0) = iota(n // 2 + 1) / (n * d)
 
-# dct(x; type, axis, ortho): discrete cosine transform of type 1, 2 (unless given) or 3
-#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n cos(pi k (2n + 1) / (2N)); ortho = true: scaled so that the matrix is orthogonal (types 2 and 3). [Britanak, Yip, Rao, Discrete Cosine and Sine Transforms, 2007]
+# dct(x; type, axis, ortho): discrete cosine transform of type 1, 2 (unless
+# given) or 3
+#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n cos(pi k
+#   (2n + 1) / (2N)); ortho = true: scaled so that the matrix is orthogonal
+#   (types 2 and 3). [Britanak, Yip, Rao, Discrete Cosine and Sine Transforms,
+#   2007]
 #     dct([1.0, 2, 3])            #~ [12, -2sqrt(3), 0]
 dct(x; type = 2, axis = -1, ortho = false) =
   _by_parts(x -> _last_axis(_dct(_last_axis(x, axis), type, ortho), axis), x)
@@ -127,7 +137,8 @@ _dct(x, type, ortho) = {
   } }
 }
 # dst(x; type, axis): discrete sine transform of type 1, 2 (unless given) or 3
-#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n sin(pi (k + 1) (2n + 1) / (2N))
+#   of complex numbers that of both parts. type 2: y_k = 2 sum_n x_n sin(pi (k +
+#   1) (2n + 1) / (2N))
 #     dst([1.0, 1])               #~ [2sqrt(2), 0]
 dst(x; type = 2, axis = -1) = _by_parts(x -> _sines(x, type, axis), x)
 _sines(x, type, axis) = if type == 1 and dtype(x) == "f64" {
@@ -160,8 +171,10 @@ _dst_of_some(x, type) = {
   }
 }
 
-# Real lines (solvers/fft/real_transforms.c), along an axis from 0 on: the real parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as many numbers as the line has;
-# from these the line; and sums of 2 x_j sin(π (j + 1)(k + 1)/(n + 1)), and their inverse.
+# Real lines (solvers/fft/real_transforms.c), along an axis from 0 on: the real
+# parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as
+# many numbers as the line has; from these the line; and sums of 2 x_j sin(π (j
+# + 1)(k + 1)/(n + 1)), and their inverse.
 _half_waves(x, axis) = _host("real_lines", (), (x,), (0, axis, 1))[0]
 _from_half_waves(w, axis) = _host("real_lines", (), (w,), (1, axis, 1))[0]
 _sine_sums(x, axis) = _host("real_lines", (), (x,), (2, axis, 1))[0]
@@ -169,7 +182,8 @@ _from_sine_sums(x, axis) = _host("real_lines", (), (x,), (3, axis, 1))[0]
 # The same of two lines behind each other
 _half_waves_of_two(x) = _host("real_lines", (), (x,), (0, 0, 2))[0]
 _two_from_half_waves(w) = _host("real_lines", (), (w,), (1, 0, 2))[0]
-# The rows of the transform are orthogonal; their squares, in the shape of the axis.
+# The rows of the transform are orthogonal; their squares, in the shape of the
+# axis.
 _half_squares(x, axis) = {
   n = shape(x)[axis]
   k = iota(n)
@@ -186,9 +200,13 @@ derivative _sine_sums(x, axis), dx, daxis = linear_map(v -> _sine_sums(v, axis),
 derivative _from_sine_sums(x, axis), dx, daxis =
   linear_map(v -> _from_sine_sums(v, axis), v -> _from_sine_sums(v, axis), dx)
 
-# convolve(a, b; mode, method): convolution of vectors, sum over j of a_j b_{k-j}
-#   mode "full": all len(a) + len(b) - 1 elements, "same": as many as the longer has, from the middle, "valid": those that do not reach beyond the longer one. method "direct": sums, "fft": by transforms, with
-#   rounding errors relative to the largest element; else whichever is cheaper, for whole numbers the exact sums.
+# convolve(a, b; mode, method): convolution of vectors, sum over j of a_j
+# b_{k-j}
+#   mode "full": all len(a) + len(b) - 1 elements, "same": as many as the longer
+#   has, from the middle, "valid": those that do not reach beyond the longer
+#   one. method "direct": sums, "fft": by transforms, with rounding errors
+#   relative to the largest element; else whichever is cheaper, for whole
+#   numbers the exact sums.
 #     convolve([1, 2, 3], [1, 1])   #> [1, 3, 5, 3]
 #     convolve([1, 2, 3], [1, 1]; mode = "valid")   #> [3, 5]
 convolve(a, b; mode = "full", method = "auto") = {
@@ -221,11 +239,14 @@ _convolve_fft(a, b) = {
   y = ifft(fft(concat(a + 0.0, zeros(len(b) - 1))) * fft(concat(b + 0.0, zeros(len(a) - 1))))
   if dtype(a[0] * b[0]) == "c128" or dtype(a[0] * b[0]) == "c64" { y } else { real(y) }
 }
-# correlate(a, b; mode, method): cross-correlation of vectors, sum over j of a_{j+k} conj(b_j), for k from -(len(b) - 1) on; modes and methods of convolve
+# correlate(a, b; mode, method): cross-correlation of vectors, sum over j of
+# a_{j+k} conj(b_j), for k from -(len(b) - 1) on; modes and methods of convolve
 #     correlate([1, 2, 3], [0, 1, 0.5])   #> [0.5, 2, 3.5, 3, 0]
 correlate(a, b; mode = "full", method = "auto") = convolve(a, conj(b[.. by -1]); mode = mode, method = method)
-# spectral_derivative(u; length, order, axis): derivative of a periodic function from its samples at equal distances over one period of this length
-#   exact for trigonometric polynomials that the samples determine. [Trefethen, Spectral Methods in MATLAB, 2000, ch. 3]
+# spectral_derivative(u; length, order, axis): derivative of a periodic function
+# from its samples at equal distances over one period of this length
+#   exact for trigonometric polynomials that the samples determine. [Trefethen,
+#   Spectral Methods in MATLAB, 2000, ch. 3]
 #     x = 2π * iota(16) / 16
 #     max(abs(spectral_derivative(sin(x)) - cos(x))) < 1e-13   #> true
 spectral_derivative(u; length = 6.283185307179586, order = 1, axis = -1) = {
@@ -237,7 +258,8 @@ spectral_derivative(u; length = 6.283185307179586, order = 1, axis = -1) = {
   y = ifft(fft(h) * (im * kept)^order)
   _last_axis(if dtype(u) == "c128" or dtype(u) == "c64" { y } else { real(y) }, axis)
 }
-# hilbert(x; axis): the analytic signal, x + im H(x) with the Hilbert transform H(x) of a real x
+# hilbert(x; axis): the analytic signal, x + im H(x) with the Hilbert transform
+# H(x) of a real x
 #     hilbert(cos(2π * iota(8) / 8))[1]   #~ (1 + 1im) / sqrt(2)
 hilbert(x; axis = -1) = {
   _want_real("hilbert", x)
@@ -249,7 +271,8 @@ hilbert(x; axis = -1) = {
 
 # ---- windows and spectra
 
-# hann(n; periodic), hamming(n; periodic), blackman(n; periodic), bartlett(n; periodic): windows of n samples, symmetric, or of period n for spectra
+# hann(n; periodic), hamming(n; periodic), blackman(n; periodic), bartlett(n;
+# periodic): windows of n samples, symmetric, or of period n for spectra
 #     hann(5)                     #~ [0, 0.5, 1, 0.5, 0]
 hann(n; periodic = false) = 0.5 - 0.5 * cos(_window_angle(n, periodic))
 # hamming(n; periodic): see hann
@@ -267,8 +290,10 @@ kaiser(n, beta; periodic = false) =
   besseli(0, beta * sqrt(max(1 - (_window_angle(n, periodic) / π - 1)^2, 0.0))) / besseli(0, beta)
 # one sample alone stands in the middle
 _window_angle(n, periodic) = if n == 1 { 0.0 * iota(n) + π } else { 2 * π * iota(n) / (if periodic { n } else { n - 1 }) }
-# periodogram(x; rate, window): (frequency, power): power density of a real signal sampled `rate` times per unit, one-sided, its mean taken off
-#   window: n factors, or none. The sum of power times the step of frequency is the mean square of the signal.
+# periodogram(x; rate, window): (frequency, power): power density of a real
+# signal sampled `rate` times per unit, one-sided, its mean taken off
+#   window: n factors, or none. The sum of power times the step of frequency is
+#   the mean square of the signal.
 #     p = periodogram(sin(2π * 0.25 * iota(64)))
 #     p.frequency[argmax(p.power)]   #~ 0.25
 periodogram(x; rate = 1.0, window = none) = {
@@ -280,8 +305,10 @@ _power(x, weight, n, rate) = {
   k = iota(n // 2 + 1)
   (frequency = rfftfreq(n; d = 1 / rate), power = where(k == 0 or 2 * k == n, 1.0, 2.0) * abs(rfft(x))^2 / (rate * weight))
 }
-# welch(x; rate, segment, overlap): (frequency, power): the mean of the periodograms of segments with Hann's window, each less its mean
-#   overlap: samples that neighbours share, half a segment unless given. [Welch, IEEE Trans. Audio Electroacoust. 15, 1967]
+# welch(x; rate, segment, overlap): (frequency, power): the mean of the
+# periodograms of segments with Hann's window, each less its mean
+#   overlap: samples that neighbours share, half a segment unless given. [Welch,
+#   IEEE Trans. Audio Electroacoust. 15, 1967]
 #     p = welch(sin(2π * 0.25 * iota(512)); segment = 64)
 #     p.frequency[argmax(p.power)]   #~ 0.25
 welch(x; rate = 1.0, segment = 256, overlap = none) = {

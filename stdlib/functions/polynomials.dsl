@@ -1,16 +1,22 @@
-# polynomials.dsl - polynomials as vectors of coefficients, Chebyshev series, and the nodes and weights of Gaussian quadrature.
+# polynomials.dsl - polynomials as vectors of coefficients, Chebyshev series,
+# and the nodes and weights of Gaussian quadrature.
 #
-# Coefficients ascend: c[k] belongs to x^k, as taylor(f, x, n) gives them. (root(f, x0) finds a zero of any function; all those of a polynomial are polyroots(c).)
+# Coefficients ascend: c[k] belongs to x^k, as taylor(f, x, n) gives them.
+# (root(f, x0) finds a zero of any function; all those of a polynomial are
+# polyroots(c).)
 
 # polyval(c, x): value of the polynomial with coefficients c at x, any shape
 #   Horner's scheme. Derivatives by c and x.
 #     polyval([1, 2, 3], 2)       #> 17
 polyval(c, x) = {
-  y = zeros_like(x) + (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] }) # of no coefficients 0
+  # of no coefficients 0
+  y = zeros_like(x) + (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] })
   for k in 1..len(c) { y = y * x + c[len(c) - 1 - k] }
   y
 }
-# Of a list of numbers, by Estrin's scheme: pairs, pairs of pairs, and so on. Of n terms log2(n) wait for each other rather than n, which is what counts in a function that is mapped over elements
+# Of a list of numbers, by Estrin's scheme: pairs, pairs of pairs, and so on. Of
+# n terms log2(n) wait for each other rather than n, which is what counts in a
+# function that is mapped over elements
 _estrin(c, x) = if len(c) == 1 { c[0] } else {
   n = len(c)
   _estrin(map(i -> if 2 * i + 1 < n { c[2 * i] + c[2 * i + 1] * x } else { c[2 * i] }, each((n + 1) // 2)), x * x)
@@ -26,10 +32,12 @@ polyder(c, m = 1) = {
   for k in 0..m { factor = factor * (i + k + 1) }
   if len(c) > m { c[min(m, len(c) - 1) + i] * factor } else { 0 * c[..min(1, len(c))] }
 }
-# polyint(c; constant): coefficients of the antiderivative that is `constant` at 0
+# polyint(c; constant): coefficients of the antiderivative that is `constant` at
+# 0
 #     polyint([2.0, 6]; constant = 1)   #> [1, 2, 3]
 polyint(c; constant = 0) = concat(constant + 0.0, c / (iota(len(c)) + 1))
-# polyadd(a, b), polysub(a, b), polymul(a, b): sum, difference and product of polynomials
+# polyadd(a, b), polysub(a, b), polymul(a, b): sum, difference and product of
+# polynomials
 #     polyadd([1, 2, 3], [1, 1])  #> [2, 3, 3]
 #     polymul([1, 1], [1, 1])     #> [1, 2, 1]
 polyadd(a, b) = {
@@ -48,7 +56,8 @@ polysub(a, b) = {
 #     polymul([1, 2], [3, 4])     #> [3, 10, 8]
 polymul(a, b) = convolve(a, b)
 _lengthened(c, n) = concat(c, broadcast_to(sum(c[..0]), max(n - len(c), 0)))
-# polydiv(a, b): (quotient, remainder) of polynomials: a = b quotient + remainder, of lower degree than b
+# polydiv(a, b): (quotient, remainder) of polynomials: a = b quotient +
+# remainder, of lower degree than b
 #   the last coefficient of b must not be 0
 #     polydiv([-1.0, 0, 0, 1], [-1.0, 1])   #> ([1, 1, 1], [0])
 polydiv(a, b) = {
@@ -71,7 +80,9 @@ polydiv(a, b) = {
   }
 }
 # polyroots(c): the zeros of a polynomial, complex, as many as its degree
-#   eigenvalues of the companion matrix. The leading coefficient must not be 0. Derivatives of every order, by the implicit function theorem; NaN or infinite where zeros coincide.
+#   eigenvalues of the companion matrix. The leading coefficient must not be 0.
+#   Derivatives of every order, by the implicit function theorem; NaN or
+#   infinite where zeros coincide.
 #     sort(real(polyroots([6.0, -5, 1])))   #~ [2, 3]
 polyroots(c) = {
   _want_vector("polyroots", c)
@@ -86,7 +97,8 @@ _polyroots(c) = {
   C[.., n - 1] -= c[..n] / c[n]
   eig(C)[0]
 }
-# polyfromroots(r): coefficients of the polynomial with these zeros and leading coefficient 1
+# polyfromroots(r): coefficients of the polynomial with these zeros and leading
+# coefficient 1
 #     polyfromroots([2, 3])       #> [6, -5, 1]
 polyfromroots(r) = {
   n = len(r)
@@ -97,8 +109,10 @@ polyfromroots(r) = {
   }
   c
 }
-# polyfit(x, y, n): coefficients of the polynomial of degree n that is nearest to the points (x, y) in the sense of least squares
-#   x, y vectors of one length, at least n + 1. Powers of x are scaled by its largest element; by QR. Derivatives by x and y.
+# polyfit(x, y, n): coefficients of the polynomial of degree n that is nearest
+# to the points (x, y) in the sense of least squares
+#   x, y vectors of one length, at least n + 1. Powers of x are scaled by its
+#   largest element; by QR. Derivatives by x and y.
 #     polyfit([0, 1, 2, 3], [1, 2, 5, 10], 2)   #~ [1, 0, 1]
 polyfit(x, y, n) = {
   assert(len(x) == len(y), "polyfit takes as many x as y")
@@ -117,8 +131,11 @@ polyfit(x, y, n) = {
 
 # ---- Chebyshev series: records of coefficients c and the interval a .. b
 
-# chebfit(f, n; domain): the Chebyshev series of degree n that agrees with f at the n + 1 Chebyshev points of the interval `domain`, as a record (c, a, b)
-#   f takes a vector. The error falls faster than any power of n where f is smooth. [Trefethen, Approximation Theory and Approximation Practice, 2013, ch. 3]
+# chebfit(f, n; domain): the Chebyshev series of degree n that agrees with f at
+# the n + 1 Chebyshev points of the interval `domain`, as a record (c, a, b)
+#   f takes a vector. The error falls faster than any power of n where f is
+#   smooth. [Trefethen, Approximation Theory and Approximation Practice, 2013,
+#   ch. 3]
 #     s = chebfit(exp, 20)
 #     chebval(s, 0.3)             #~ exp(0.3)
 chebfit(f, n; domain = (-1.0, 1.0)) = {
@@ -155,7 +172,8 @@ chebder(s) = {
   d[0] = 0.5 * d[0]
   (...s, c = d[..max(n - 1, 1)] * (2 / (s.b - s.a)))
 }
-# chebint(s): the antiderivative of a Chebyshev series that is 0 at the beginning of its interval
+# chebint(s): the antiderivative of a Chebyshev series that is 0 at the
+# beginning of its interval
 #     chebval(chebint(chebfit(cos, 20)), 1)   #~ 2sin(1)
 chebint(s) = {
   n = len(s.c)
@@ -169,8 +187,10 @@ chebint(s) = {
 
 # ---- Gaussian quadrature
 
-# gauss_legendre(n; a, b): (nodes, weights) of the rule with n points that integrates polynomials of degree 2n - 1 exactly, between a and b
-#   eigenvalues of the Jacobi matrix (Golub and Welsch, Math. Comp. 23, 1969), then one step of Newton's method
+# gauss_legendre(n; a, b): (nodes, weights) of the rule with n points that
+# integrates polynomials of degree 2n - 1 exactly, between a and b
+#   eigenvalues of the Jacobi matrix (Golub and Welsch, Math. Comp. 23, 1969),
+#   then one step of Newton's method
 #     (x, w) = gauss_legendre(5)
 #     sum(w * exp(x))             #~ 2sinh(1) tol 1e-9
 gauss_legendre(n; a = -1.0, b = 1.0) = {
@@ -185,14 +205,16 @@ _legendre_slope(n, x) = gegenbauer(n - 1, 1.5, x)
 #     (x, w) = gauss_hermite(5)
 #     sum(w * x^2)                #~ sqrt(pi) / 2
 gauss_hermite(n) = _golub_welsch(zeros(n), sqrt(0.5 * (iota(n - 1) + 1)), sqrt(π))
-# gauss_laguerre(n; alpha): (nodes, weights) for integrals of x^alpha exp(-x) f(x) from 0 to infinity
+# gauss_laguerre(n; alpha): (nodes, weights) for integrals of x^alpha exp(-x)
+# f(x) from 0 to infinity
 #     (x, w) = gauss_laguerre(4)
 #     sum(w * x^5)                #~ 120
 gauss_laguerre(n; alpha = 0.0) = {
   k = iota(n - 1) + 1.0
   _golub_welsch(2 * iota(n) + 1 + alpha, sqrt(k * (k + alpha)), gamma(alpha + 1))
 }
-# gauss_jacobi(n, a, b): (nodes, weights) for integrals of (1-x)^a (1+x)^b f(x) from -1 to 1
+# gauss_jacobi(n, a, b): (nodes, weights) for integrals of (1-x)^a (1+x)^b f(x)
+# from -1 to 1
 #     (x, w) = gauss_jacobi(4, 0.5, 0.5)
 #     sum(w * x^2)                #~ pi / 8
 gauss_jacobi(n, a, b) = {
@@ -205,7 +227,8 @@ gauss_jacobi(n, a, b) = {
   side = sqrt(4 * k * (k + a) * (k + b) / (t^2 * (t + 1)) * where(k == 1, 1.0, (k + a + b) / where(k == 1, 1.0, t - 1)))
   _golub_welsch(centre, side, 2^(a + b + 1) * beta(a + 1, b + 1))
 }
-# gauss_chebyshev(n): (nodes, weights) for integrals of f(x) / sqrt(1 - x^2) from -1 to 1
+# gauss_chebyshev(n): (nodes, weights) for integrals of f(x) / sqrt(1 - x^2)
+# from -1 to 1
 #     (x, w) = gauss_chebyshev(4)
 #     sum(w * x^2)                #~ pi / 2
 gauss_chebyshev(n) = (-cos(π * (2 * iota(n) + 1) / (2.0 * n)), 0.0 * iota(n) + π / n)
@@ -219,8 +242,9 @@ _golub_welsch(centre, side, total) = {
   x = x - _christoffel(x, centre, side)[0]
   (x, total * _christoffel(x, centre, side)[1])
 }
-# (step of Newton's method to the zero of p_n next to x, 1 / sum of p_k(x)^2 for k < n), of the orthonormal polynomials
-# p_k, whose squares are summed in units of 2^300 where they are large. Weights from eigenvectors have no digits below
+# (step of Newton's method to the zero of p_n next to x, 1 / sum of p_k(x)^2 for
+# k < n), of the orthonormal polynomials p_k, whose squares are summed in units
+# of 2^300 where they are large. Weights from eigenvectors have no digits below
 # 1e-16 of the largest. [Gautschi, Orthogonal Polynomials, 2004, 3.1]
 _christoffel(x, centre, side) = {
   n = len(centre)

@@ -1,34 +1,40 @@
-# quad.dsl - integrals of functions of a number, as accurate as is asked for, and differentiated as integrals; oscillating integrands; Gauss's rules.
+# quad.dsl - integrals of functions of a number, as accurate as is asked for,
+# and differentiated as integrals; oscillating integrands; Gauss's rules.
 #
-# The Gauss-Kronrod pair of 7 and 15 points, globally adaptive; a change of the variable takes infinite ends to finite ones and weakens singularities at the
+# The Gauss-Kronrod pair of 7 and 15 points, globally adaptive; a change of the
+# variable takes infinite ends to finite ones and weakens singularities at the
 # ends (Shampine, Vectorized adaptive quadrature in MATLAB, J. Comput. Appl.
 # Math. 211, 2008), at which integrals are extrapolated by the epsilon algorithm
 # (Wynn 1956; Piessens et al., QUADPACK, 1983); or the tanh-sinh rule. Several
 # dimensions are in cubature.dsl.
 
-# integrate(f, a, b; rtol, atol, limit, rule): integral of f from a to b, either of which may be infinite. f takes a number and gives a number or an array, whose largest
-# element then counts. The error is estimated to be below max(atol, rtol * |result|), or as small as rounding allows; an error says when that is not reached
-# with `limit` more intervals than the ten it begins with. f may be infinite at
-# the ends, as x^-0.99 is, and fall as slowly as x^-1.01 to infinity; integrals
-# that diverge, or whose ends cannot be told, as of 1/(x log(x)^2), are refused.
+# integrate(f, a, b; rtol, atol, limit, rule): integral of f from a to b, either
+# of which may be infinite. f takes a number and gives a number or an array,
+# whose largest element then counts. The error is estimated to be below
+# max(atol, rtol * |result|), or as small as rounding allows; an error says when
+# that is not reached with `limit` more intervals than the ten it begins with. f
+# may be infinite at the ends, as x^-0.99 is, and fall as slowly as x^-1.01 to
+# infinity; integrals that diverge, or whose ends cannot be told, as of 1/(x
+# log(x)^2), are refused.
 # Peaks are looked for at some hundred places more, ever nearer to the ends and
 # to 0: one is found whose foot, where f is more than the tolerance, reaches
 # over a hundredth of a finite interval, or doubles its distance from 0; over a
-# thousandth where f is 0 at most of these places; to
-# infinity, a fifth of a distance of 1 from the finite end, or a fiftieth of one
-# of 10 to 1000. On a base, it must besides rise at one of these places by half
-# of what the base changes by around. A narrower one between them may be missed,
-# and the error does not tell: cut the interval where one is known to be. Where f compares its argument with
-# something (`if x < 2`) the interval is cut: what is there for a short while
-# counts, however short it is.
+# thousandth where f is 0 at most of these places; to infinity, a fifth of a
+# distance of 1 from the finite end, or a fiftieth of one of 10 to 1000. On a
+# base, it must besides rise at one of these places by half of what the base
+# changes by around. A narrower one between them may be missed, and the error
+# does not tell: cut the interval where one is known to be. Where f compares its
+# argument with something (`if x < 2`) the interval is cut: what is there for a
+# short while counts, however short it is.
 #   rule: "gauss_kronrod", or "tanh_sinh" for smooth functions with poles at the
-#   ends, such as x^-0.9: each level of it doubles the points, 12 at most, which is
-#   not enough for kinks. What it leaves out at the ends counts to the error.
+#   ends, such as x^-0.9: each level of it doubles the points, 12 at most, which
+#   is not enough for kinks. What it leaves out at the ends counts to the error.
 #   [Takahasi and Mori 1974]
-#   Derivatives, of every order: by what f captures the integral of the derivative, by a and b the value there (Leibniz).
+#   Derivatives, of every order: by what f captures the integral of the
+#   derivative, by a and b the value there (Leibniz).
 #   A jump of f at a place that moves counts: its place is a zero of what f
-#   compares, or a knot of a table that f searches. Of a jump that is found in no
-#   other way than by trying (in a while without a counter, of the order of
+#   compares, or a knot of a table that f searches. Of a jump that is found in
+#   no other way than by trying (in a while without a counter, of the order of
 #   elements) an error tells the place.
 #     integrate(x -> exp(-x^2), -inf, inf)    #~ sqrt(π)
 #     integrate(x -> (1 - x)^-0.9, 0, 1)      #~ 10 tol 1e-10
@@ -38,13 +44,15 @@
 integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule)).value
 
-# quadrature(f, a, b; rtol, atol, limit, rule): as integrate, a record: value, error (an estimate, no derivative), evaluations of f
+# quadrature(f, a, b; rtol, atol, limit, rule): as integrate, a record: value,
+# error (an estimate, no derivative), evaluations of f
 #     q = quadrature(exp, 0, 1);
 #     (q.error < 1e-10, q.evaluations)      #> (true, 425)
 quadrature(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule))
 
-# The change of f along the tangents t of what it captures is linear in t; so is its integral, whose adjoint is the integral of the adjoint.
+# The change of f along the tangents t of what it captures is linear in t; so is
+# its integral, whose adjoint is the integral of the adjoint.
 derivative _integral(f, a, b, o), df, da, db, do = {
   inner = if _absent(df) { 0 * y.value } else {
     (t, still) = _moves(df)
@@ -59,10 +67,13 @@ derivative _integral(f, a, b, o), df, da, db, do = {
   jumps = if _absent(df) { 0 * y.value } else { _jump_terms(f, df, a, b, y.value) }
   (value = inner + jumps + upper - lower, error = 0.0, evaluations = y.evaluations)
 }
-# Where the integrand jumps at a place p that moves, the integral changes by (f before p - f behind p) dp. Such places are zeros of what f compares,
-# also of what stands, or bends (_moving_turns): of c(x) they move by -dc/c'. Changes of sign are looked for in 256 parts of the way, so that two zeros of
-# one comparison closer than that are not seen. What does not jump there has equal values on both sides. Where several are at one place each counts what it
-# alone changes (_jump_of_one).
+# Where the integrand jumps at a place p that moves, the integral changes by (f
+# before p - f behind p) dp. Such places are zeros of what f compares, also of
+# what stands, or bends (_moving_turns): of c(x) they move by -dc/c'. Changes of
+# sign are looked for in 256 parts of the way, so that two zeros of one
+# comparison closer than that are not seen. What does not jump there has equal
+# values on both sides. Where several are at one place each counts what it alone
+# changes (_jump_of_one).
 _jump_terms(f, df, a, b, like) = {
   # what is compared does not depend on the tangents
   still = _moved(df, _moves(df)[1])
@@ -93,7 +104,8 @@ _jump_terms(f, df, a, b, like) = {
             }
             place = 0.5 * (lo + hi)
           }
-          # what is compared may jump there, as a table does by whole numbers: then the place does not move
+          # what is compared may jump there, as a table does by whole numbers:
+          # then the place does not move
           fixed = abs(stop_gradient(c(place)[k])) > 1e-9 * (abs(A[k]) + abs(B[k]))
           p = _zero_at(x -> c(x)[k], place)
           side = if left < right { 1.0 } else { -1.0 }
@@ -112,8 +124,10 @@ _jump_terms(f, df, a, b, like) = {
     total
   }
 }
-# What comparison k alone changes f by at its zero p: `whole` if no other changes within `beside` of p. Else it is the mean of
-# two orders of changes, that in which they stand and its reverse. For two comparisons these are all orders.
+# What comparison k alone changes f by at its zero p: `whole` if no other
+# changes within `beside` of p. Else it is the mean of two orders of changes,
+# that in which they stand and its reverse. For two comparisons these are all
+# orders.
 _jump_of_one(f, c, k, p, whole, beside) = {
   (q, near) = (stop_gradient(p), stop_gradient(beside))
   met = (stop_gradient(c(q - near)) <= 0) != (stop_gradient(c(q + near)) <= 0)
@@ -128,7 +142,8 @@ _jump_of_one(f, c, k, p, whole, beside) = {
     0.5 * (alone(order < k) + alone(order > k))
   }
 }
-# the place behind a share t of the way from a to b, of which an end may be infinite; never quite there
+# the place behind a share t of the way from a to b, of which an end may be
+# infinite; never quite there
 _on_the_way(a, b, t) = {
   (short, least) = (1e-12, 1e-30)
   if abs(a) == inf and abs(b) == inf {
@@ -145,8 +160,8 @@ _on_the_way(a, b, t) = {
     }
   }
 }
-# Parts end where f switches by the variable alone, and at knots of tables where something may hide between places
-# that are looked at or where f bends.
+# Parts end where f switches by the variable alone, and at knots of tables where
+# something may hide between places that are looked at or where f bends.
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
   s = _switches_between(x -> _own_switches(f, x),
@@ -303,11 +318,11 @@ _unrest(ends, q) = {
   1.1e-16 * max(abs(x), where(q > 0, finite(ends.a), finite(ends.b))) / max(abs(dx), 1e-300)
 }
 # The intervals so far, from left and with a width: parts of the integral, sizes
-# (integrals of the absolute value), least and most (values at nodes, of the sum of
-# elements), tops (the largest value at nodes), lost
-# (what rounding of places makes of them), errors; shell: see _cut_in_two. tip:
-# the intervals at the ends, depth: how often they have been halved, deep: how
-# often they must be, extrapolated: whether their parts are extrapolations.
+# (integrals of the absolute value), least and most (values at nodes, of the sum
+# of elements), tops (the largest value at nodes), lost (what rounding of places
+# makes of them), errors; shell: see _cut_in_two. tip: the intervals at the
+# ends, depth: how often they have been halved, deep: how often they must be,
+# extrapolated: whether their parts are extrapolations.
 _ten_intervals(g, ends, m) = {
   left = 0.2 * (iota(10) - 5)
   width = zeros(10) + 0.2
@@ -497,8 +512,9 @@ _overlooked(q, values, s, o) = {
   i = argmax(more)
   (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, q[i])
 }
-# The same where f, the sum of its elements, is by more than half of what it changes by within its interval above or
-# below all that the nodes there show: a peak on a base. Not at the ends, where f may be singular.
+# The same where f, the sum of its elements, is by more than half of what it
+# changes by within its interval above or below all that the nodes there show: a
+# peak on a base. Not at the ends, where f may be singular.
 _unforeseen(q, sums, s, o, m) = {
   k = _intervals_of(q, s)
   (least, most) = (s.least[k], s.most[k])
@@ -552,7 +568,8 @@ _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
 _kronrod(g, ends, left, width, m) = {
   s = expand(left + 0.5 * width, 1) + expand(0.5 * width, 1) * _kronrod_nodes
   values = reshape(map(g, ravel(s)), len(left), 15, m)
-  # where f is infinite at one place only that a node hits, the value a few roundings beside it serves
+  # where f is infinite at one place only that a node hits, the value a few
+  # roundings beside it serves
   values = if all(abs(values) < inf) { values } else {
     beside = map(q -> g(q + 8 * sign(q) * _unrest(ends, q)), ravel(s))
     where(abs(values) < inf, values, reshape(beside, len(left), 15, m))
@@ -569,8 +586,9 @@ _kronrod(g, ends, left, width, m) = {
   (value = I, size = A, least = min(sums; axis = 1), most = max(sums; axis = 1),
     top = max(max(abs(values); axis = 2); axis = 1), lost = lost + where(blurred, A, 0.0), error = abs(I - G))
 }
-# Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros of the Legendre and Stieltjes polynomials; the Gauss weights have zeros
-# where only the larger rule has a node.
+# Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros
+# of the Legendre and Stieltjes polynomials; the Gauss weights have zeros where
+# only the larger rule has a node.
 _kronrod_half = [0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945, 0.5860872354676911,
   0.4058451513773972, 0.2077849550078985]
 _kronrod_nodes = concat(-_kronrod_half, [0.0], flip(_kronrod_half))
@@ -582,8 +600,11 @@ _gauss_weights = concat(_gauss_half_weights, [0.4179591836734694], flip(_gauss_h
 
 # ---- double exponential
 
-# Sums over t = j h of f(x(t)) x'(t), with x(t) so that x' vanishes double exponentially: between a and b by tanh(π/2 sinh t), to infinity by exp(π/2 sinh t), both ways
-# by sinh(π/2 sinh t). h is halved until two sums agree; the last is then much better than that. Places are told by their distance from the nearer end.
+# Sums over t = j h of f(x(t)) x'(t), with x(t) so that x' vanishes double
+# exponentially: between a and b by tanh(π/2 sinh t), to infinity by exp(π/2
+# sinh t), both ways by sinh(π/2 sinh t). h is halved until two sums agree; the
+# last is then much better than that. Places are told by their distance from the
+# nearer end.
 _tanh_sinh(f, a, b, o) = {
   both = abs(a) == inf and abs(b) == inf
   up = not both and abs(b) == inf
@@ -655,7 +676,8 @@ _tanh_sinh(f, a, b, o) = {
     tops = concat(ravel(stack(tops[..-1], max(abs(values); axis = 1); axis = 1)), tops[-1..])
     (oldest, former, change) = (former, change, max(abs(total - last)))
     if not (change < inf) { error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}") }
-    # twice the digits of the change, once the last two have come so; else, as at a kink, they fall by a ratio
+    # twice the digits of the change, once the last two have come so; else, as
+    # at a kink, they fall by a ratio
     whole = max(max(abs(total)), 1e-300)
     doubled = (p, q) -> q < whole * (p / whole)^1.5
     miss = if level < 3 { change } else if doubled(former, change) and doubled(oldest, former) {
@@ -664,7 +686,8 @@ _tanh_sinh(f, a, b, o) = {
     miss = miss + lost
     level = level + 1
     tolerance = max(max(o.atol, o.rtol * max(abs(total))), 1e-15 * max(abs(total)))
-    # a place where it is half as large again as at both nodes beside it: a peak between these
+    # a place where it is half as large again as at both nodes beside it: a peak
+    # between these
     left = clamp(i64(floor(at / h)) + n, 0, 2 * n - 1)
     peak = max(where(seen > 1.5 * max(tops[left], tops[left + 1]), seen * h, 0.0))
     miss = if peak > tolerance { max(miss, peak) } else { miss }
@@ -698,12 +721,22 @@ _finite(v) = where(abs(v) < inf, v, 0 * stop_gradient(where(abs(v) < inf, v, 1.0
 
 # ---- oscillating integrands
 
-# oscillatory(f, phase, a, b; part = "exp", rtol, atol, limit): integral of f(x) exp(i phase(x)) from a to b; of f(x) cos or sin(phase(x)) with part = "cos" or "sin"
-#   phase: a number ω, for ω x, or a function; f takes a number and gives one, real or complex. The cost does not grow with the phase. a and b may be infinite for a phase ω x and an f that
-#   falls to 0 at last without oscillating itself. Where the phase turns far, p' + i phase' p = f is solved by collocation at 17 Chebyshev points, on intervals that are halved. The first turns behind a and
-#   before b, and what hardly turns at all, are integrated as by integrate, so that f may be infinite at the ends; peaks of f are looked for at the places of integrate.
-#   To infinity, integrals over half periods are extrapolated by the epsilon algorithm.
-#   Derivatives, of every order, by what f and phase capture and by a and b, on the intervals found. [Levin, Math. Comp. 38, 1982; Chen, Serkh and Bremer 2022; Wynn 1956]
+# oscillatory(f, phase, a, b; part = "exp", rtol, atol, limit): integral of f(x)
+# exp(i phase(x)) from a to b; of f(x) cos or sin(phase(x)) with part = "cos" or
+# "sin"
+#   phase: a number ω, for ω x, or a function; f takes a number and gives one,
+#   real or complex. The cost does not grow with the phase. a and b may be
+#   infinite for a phase ω x and an f that falls to 0 at last without
+#   oscillating itself. Where the phase turns far, p' + i phase' p = f is solved
+#   by collocation at 17 Chebyshev points, on intervals that are halved. The
+#   first turns behind a and before b, and what hardly turns at all, are
+#   integrated as by integrate, so that f may be infinite at the ends; peaks of
+#   f are looked for at the places of integrate.
+#   To infinity, integrals over half periods are extrapolated by the epsilon
+#   algorithm.
+#   Derivatives, of every order, by what f and phase capture and by a and b, on
+#   the intervals found. [Levin, Math. Comp. 38, 1982; Chen, Serkh and Bremer
+#   2022; Wynn 1956]
 #     oscillatory(x -> 1 / (1 + x), 1000.0, 0, 1; part = "cos")    #~ 4.142989629867e-4 tol 1e-12
 #     oscillatory(x -> 1 / x, 1.0, 0, inf; part = "sin")  #~ π/2 tol 1e-9
 #     oscillatory(x -> exp(-x^2), 2.0, -inf, inf; part = "cos")   #~ sqrt(π) / e tol 1e-9
@@ -729,8 +762,10 @@ _oscillating_far(f, omega, a, b, o) = {
   } else if abs(b) == inf { if a < b { up(f, omega, a, o) } else { -up(back, -omega, -a, o) } }
   else { if a < b { up(back, -omega, -b, o) } else { -up(f, omega, b, o) } }
 }
-# Between finite ends. The parts of the way where intervals end are found without derivatives; what they add up to has
-# derivatives. Without `look`, which is for short parts of a smooth tail, neither ends nor places are special.
+# Between finite ends. The parts of the way where intervals end are found
+# without derivatives; what they add up to has derivatives. Without `look`,
+# which is for short parts of a smooth tail, neither ends nor places are
+# special.
 _oscillating(f, g, a, b, look, o) = {
   (p, q) = (stop_gradient(a), stop_gradient(b))
   (first, last) = if not look { (0.0, 0.0) } else if _turn(g, p, q - p) < 20 { (1.0, 0.0) } else {
@@ -753,15 +788,18 @@ _oscillating(f, g, a, b, look, o) = {
 # integrate takes real numbers
 _parts_as_reals(v) = if _is_complex(v) { stack(real(v), imag(v)) } else { v }
 _as_oscillating(r, like) = (value = if _is_complex(like) { r.value[0] + im * r.value[1] } else { r.value }, error = r.error)
-# how far the phase turns on an interval, if it does not turn back more than once
+# how far the phase turns on an interval, if it does not turn back more than
+# once
 _turn(g, l, w) = abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
-# the part of the way from l on in which it turns by 10 at most; 0 where numbers do not tell it from l
+# the part of the way from l on in which it turns by 10 at most; 0 where numbers
+# do not tell it from l
 _first_turns(g, l, w) = {
   t = 0.25
   while _turn(g, l, t * w) > 10 and abs(t * w) > 1e-14 * abs(l) + 1e-290 { t = 0.5 * t }
   if abs(t * w) > 1e-14 * abs(l) + 1e-290 { t } else { 0.0 }
 }
-# The panels (left, width) from `first` on, as parts of the way, that the tolerance needs; known: what is added to them.
+# The panels (left, width) from `first` on, as parts of the way, that the
+# tolerance needs; known: what is added to them.
 _panels(f, g, a, b, first, whole, known, look, o) = {
   (part, rtol, atol, limit) = (o.part, o.rtol, o.atol, o.limit)
   at = (l, w) -> {
@@ -788,7 +826,8 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
     k = argmax(errors)
     open = miss > tolerance
     if not open and look {
-      # where f is ten times as large at a place as at all nodes of its panel, and that counts
+      # where f is ten times as large at a place as at all nodes of its panel,
+      # and that counts
       order = argsort(where(iota(limit + 1) < n, left, inf))
       panel = order[clamp(searchsorted(left[order][..n], shares) - 1, 0, n - 1)]
       hidden = where(values > 10 * tops[panel], values * width[panel] * abs(b - a), 0.0)
@@ -811,7 +850,8 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
       parts[n] = I2
       tops[k] = top1
       tops[n] = top2
-      # what is as exact as rounding allows, or too short to be cut, is not looked at again
+      # what is as exact as rounding allows, or too short to be cut, is not
+      # looked at again
       short = w < 1e-15
       rough = rough + (if short { E1 + E2 } else { 0.0 })
       errors[k] = if short or E1 <= 1e-15 * abs(I1) { 0.0 } else { E1 }
@@ -821,7 +861,8 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
   }
   (left[..n], width[..n])
 }
-# (parts of the way, |f| there) where integrate would look, more densely where all of it is 0
+# (parts of the way, |f| there) where integrate would look, more densely where
+# all of it is 0
 _sizes_at_places(f, a, b, first, whole) = {
   ends = _ends(a, b)
   at = q -> {
@@ -833,7 +874,8 @@ _sizes_at_places(f, a, b, first, whole) = {
   (t, v) = at(_tried(ends))
   if max(v) > 0 { (t, v) } else { at(_tried_densely(ends)) }
 }
-# One interval: (integral, estimate of its error, the largest value of f at nodes)
+# One interval: (integral, estimate of its error, the largest value of f at
+# nodes)
 _levin_panel(f, g, l, w, part) = {
   if _turn(g, l, w) < 10 {
     x = l + 0.5 * w * (1 + _kronrod_nodes)
@@ -866,7 +908,8 @@ _levin(v, slope, right, left, w, D, part) = {
   }
 }
 _chebyshev_points(n) = -cos(π * iota(n + 1) / n)
-# differentiation at Chebyshev points (Trefethen, Spectral Methods in MATLAB, 2000, chapter 6; the diagonal by sums of rows)
+# differentiation at Chebyshev points (Trefethen, Spectral Methods in MATLAB,
+# 2000, chapter 6; the diagonal by sums of rows)
 _chebyshev_slopes(n) = {
   x = _chebyshev_points(n)
   i = iota(n + 1)
@@ -878,8 +921,9 @@ _levin_nodes = _chebyshev_points(16)
 _levin_matrix = _chebyshev_slopes(16)
 _levin_matrix_half = _chebyshev_slopes(8)
 
-# To infinity: half periods, and Wynn's epsilon algorithm for their sums. The first of them end where f is behind its
-# peaks, as places tell, and where the phase has a whole number of turns.
+# To infinity: half periods, and Wynn's epsilon algorithm for their sums. The
+# first of them end where f is behind its peaks, as places tell, and where the
+# phase has a whole number of turns.
 _oscillating_on(f, omega, a, o) = {
   g = x -> omega * x
   if not (abs(omega) < inf) { error("oscillatory: the phase is ω x with a finite number ω, not {omega}") }

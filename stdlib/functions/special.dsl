@@ -1,9 +1,16 @@
 # special.dsl - special functions, each with its derivatives.
 #
-# The values come from the C library, GSL, or series, fractions and recurrences of our own (solvers/special/special.c and beside it); docs/reference/special.md says how exact they are.
-# What is written here are names, rules and what can be said by other functions. All are computed element by element, with broadcasting, in f64: of f32 the result is rounded to f32, whole numbers count as real, complex numbers
-# are an error. Outside of its domain a function is NaN, at a pole an infinity or NaN. A rule mentions functions of this file, so that derivatives of every order and mode
-# follow. An order or parameter by which there is no derivative (whole orders, parameters of hypergeometric functions) says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
+# The values come from the C library, GSL, or series, fractions and recurrences
+# of our own (solvers/special/special.c and beside it);
+# docs/reference/special.md says how exact they are.
+# What is written here are names, rules and what can be said by other functions.
+# All are computed element by element, with broadcasting, in f64: of f32 the
+# result is rounded to f32, whole numbers count as real, complex numbers are an
+# error. Outside of its domain a function is NaN, at a pole an infinity or NaN.
+# A rule mentions functions of this file, so that derivatives of every order and
+# mode follow. An order or parameter by which there is no derivative (whole
+# orders, parameters of hypergeometric functions) says so before the program
+# runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
 
 # What a rule says of an argument that it has no derivative for.
 _fixed(name, what, argument, d) =
@@ -14,7 +21,8 @@ _fixed(name, what, argument, d) =
 # ---- the gamma function and its family
 
 # gamma(x): the gamma function, (x - 1)! of whole numbers
-#   x real, any shape; NaN at 0, -1, -2 ... Derivative: gamma(x) digamma(x). Relative error below 4e-15 (C library). [DLMF 5.2.1]
+#   x real, any shape; NaN at 0, -1, -2 ... Derivative: gamma(x) digamma(x).
+#   Relative error below 4e-15 (C library). [DLMF 5.2.1]
 #     gamma([5, 0.5])^2           #~ [576, pi]
 gamma(x) = _each("gamma", x)
 derivative gamma(x) = y * digamma(x)
@@ -29,14 +37,16 @@ derivative lgamma(x) = digamma(x)
 digamma(x) = _each("digamma", x)
 derivative digamma(x) = polygamma(1, x)
 # polygamma(n, x): the n-th derivative of digamma
-#   n whole, 0 and up; for x below -1000 and n above 1 NaN. No derivative by n. [DLMF 5.15; GSL]
+#   n whole, 0 and up; for x below -1000 and n above 1 NaN. No derivative by n.
+#   [DLMF 5.15; GSL]
 #     polygamma(1, 1)             #~ pi^2 / 6
 polygamma(n, x) = _each("polygamma", n, x)
 derivative polygamma(n, x), dn, dx = {
   _fixed("polygamma", "order", "n", dn)
   polygamma(n + 1, x) * dx
 }
-# beta(a, b): Euler's integral of the first kind, gamma(a) gamma(b) / gamma(a + b)
+# beta(a, b): Euler's integral of the first kind, gamma(a) gamma(b) / gamma(a +
+# b)
 #     beta(2, 3)                  #~ 1/12
 #     beta'(2.0, 3.0)             #~ (digamma(2) - digamma(5)) / 12
 beta(a, b) = _each("beta", a, b)
@@ -54,14 +64,18 @@ derivative lbeta(a, b) = (-_polygamma_rise(0, a, b), -_polygamma_rise(0, b, a))
 #     factorial([0, 5, 10])       #~ [1, 120, 3628800]
 factorial(n) = _each("factorial", n)
 derivative factorial(n) = y * digamma(n + 1)
-# binomial(n, k): number of ways to choose k of n; of real numbers by the gamma function
-#   exact up to 4e15; 0 for whole k below 0, or above a whole n >= 0. [DLMF 1.2, 5.21]
+# binomial(n, k): number of ways to choose k of n; of real numbers by the gamma
+# function
+#   exact up to 4e15; 0 for whole k below 0, or above a whole n >= 0. [DLMF 1.2,
+#   5.21]
 #     binomial(5, [0, 1, 2, 6])   #> [1, 5, 10, 0]
 binomial(n, k) = _each("binomial", n, k)
 derivative binomial(n, k) = (y * _polygamma_rise(0, n - k + 1, k), y * _polygamma_rise(0, k + 1, n - 2 * k))
 
-# gammainc(a, x): the regularised lower incomplete gamma function, integral of t^(a-1) exp(-t) / gamma(a) from 0 to x
-#   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2]
+# gammainc(a, x): the regularised lower incomplete gamma function, integral of
+# t^(a-1) exp(-t) / gamma(a) from 0 to x
+#   a, x >= 0. Derivatives by x and a, of every order; those by a are series and
+#   continued fractions, differentiated. [DLMF 8.2]
 #     gammainc(1, 2)              #~ 1 - exp(-2)
 gammainc(a, x) = _each("gammainc", a, x)
 derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx + (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
@@ -83,8 +97,10 @@ derivative gammaincinv(a, p), da, dp = {
   change = if _absent(da) { dp } else { dp - jvp(a -> gammainc(a, y + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] }
   change / _gamma_density(a, y)
 }
-# gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions, integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity
-#   the upper one also for a <= 0 and x > 0, there with a derivative by a from -0.2 on. [DLMF 8.2]
+# gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions,
+# integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity
+#   the upper one also for a <= 0 and x > 0, there with a derivative by a from
+#   -0.2 on. [DLMF 8.2]
 #     gamma_lower(3, 2) + gamma_upper(3, 2)   #~ gamma(3)
 gamma_lower(a, x) = _each("gamma_lower", a, x)
 derivative gamma_lower(a, x), da, dx = x^(a - 1) * exp(-x) * dx +
@@ -94,15 +110,18 @@ derivative gamma_lower(a, x), da, dx = x^(a - 1) * exp(-x) * dx +
 gamma_upper(a, x) = _each("gamma_upper", a, x)
 derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx +
   (if _absent(da) { 0.0 } else { _gamma_upper_slope(a, x) * da })
-# betainc(a, b, x): the regularised incomplete beta function, integral of t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
-#   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the continued fraction. [DLMF 8.17]
+# betainc(a, b, x): the regularised incomplete beta function, integral of
+# t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
+#   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the
+#   continued fraction. [DLMF 8.17]
 #     betainc(2, 3, 0.5)          #~ 11/16
 betainc(a, b, x) = _each("betainc", a, b, x)
 derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx + _betainc_by_parameters(a, b, x, y, da, db)
 _betainc_by_parameters(a, b, x, y, da, db) =
   (if _absent(da) { 0.0 } else { _betainc_slope(a, b, x, 1.0, 0.0) * da }) +
   (if _absent(db) { 0.0 } else { _betainc_slope(a, b, x, 0.0, 1.0) * db })
-# u times the slope by a plus v times that by b, u and v constants; by x those of the density, which are right at the ends, too
+# u times the slope by a plus v times that by b, u and v constants; by x those
+# of the density, which are right at the ends, too
 _betainc_slope(a, b, x, u, v) = {
   like = 0.0 * (a + b + x)
   jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + like, b + like), (u + stop_gradient(like), v + stop_gradient(like)))[1]
@@ -119,10 +138,11 @@ derivative _betainc_slope(a, b, x, u, v), da, db, dx, du, dv =
 betaincinv(a, b, p) = _each("betaincinv", a, b, p)
 derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, y, y, da, db)) / _beta_density(a, b, y)
 
-# x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for large parameters
+# x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for
+# large parameters
 _gamma_density(a, x) = _each("gamma_density", a, x)
-# By x the rules are (a-1)/x and the like times the density; at the ends, where that is 0/0 or 0 times infinity, powers that have their
-# derivatives there.
+# By x the rules are (a-1)/x and the like times the density; at the ends, where
+# that is 0/0 or 0 times infinity, powers that have their derivatives there.
 derivative _gamma_density(a, x) = (
   _gamma_density_by_a(a, x),
   where(x == 0, _slope_of_power(a - 1, x) * exp(-x) / gamma(a), y * (a - 1) / x) - y
@@ -178,8 +198,9 @@ derivative _binomial_log(n, k, p) = (_polygamma_rise(0, n - k + 1, k) + log1p(-p
 # 1 - betainc(a, b, x), also where it is nearly 1 or nearly 0
 _betaincc(a, b, x) = _each("betaincc", a, b, x)
 derivative _betaincc(a, b, x), da, db, dx = -_beta_density(a, b, x) * dx - _betainc_by_parameters(a, b, x, y, da, db)
-# betainc and its relatives by the odds r = x/(1 - x) from 0 to infinity, in which neither end is rounded away. The density is
-# r^(a-1) (1 + r)^(-a-b) / beta(a, b), that of the ratio of two gamma variables.
+# betainc and its relatives by the odds r = x/(1 - x) from 0 to infinity, in
+# which neither end is rounded away. The density is r^(a-1) (1 + r)^(-a-b) /
+# beta(a, b), that of the ratio of two gamma variables.
 _odds_inc(a, b, r) = _each("odds_inc", a, b, r)
 derivative _odds_inc(a, b, r), da, db, dr = _odds_density(a, b, r) * dr + _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
 _odds_inc_rest(a, b, r) = _each("odds_inc_rest", a, b, r)
@@ -199,8 +220,10 @@ derivative _odds_log_density(a, b, r) =
 _of_odds(r) = where(r < 1, min(r, 1.0) / (1 + min(r, 1.0)), 1 / (1 + 1 / max(r, 1.0)))
 _log_of_odds(r) = where(r < 1, log(r) - log1p(r), -log1p(1 / where(r < 1, 1.0, r)))
 
-# gammainc in steps that can be differentiated by a: the power series (DLMF 8.11.4) left of x = a + 1, right of it the continued fraction (DLMF 8.9.2). The number of
-# turns is the same for all elements; each is fed arguments of its own side only.
+# gammainc in steps that can be differentiated by a: the power series (DLMF
+# 8.11.4) left of x = a + 1, right of it the continued fraction (DLMF 8.9.2).
+# The number of turns is the same for all elements; each is fed arguments of its
+# own side only.
 _gammainc_sum(a, x) = {
   left = x < a + 1
   xs = where(left, x, 0.5)
@@ -215,13 +238,15 @@ _gammainc_sum(a, x) = {
   where(left, exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(1 + as)) * where(xs == 0, 0.0, total),
     1 - af * exp(af * log(xf) - xf - lgamma(1 + af)) / f)
 }
-# x^a exp(-x) / gamma_upper(a, x) by n turns of x + 1 - a - 1(1 - a) / (x + 3 - a - 2(2 - a) / (x + 5 - a - ..., from the far end
+# x^a exp(-x) / gamma_upper(a, x) by n turns of x + 1 - a - 1(1 - a) / (x + 3 -
+# a - 2(2 - a) / (x + 5 - a - ..., from the far end
 _upper_fraction(a, x, n) = {
   f = x + 2 * n + 1 - a
   for k in 0..n { m = n - k; f = x + 2 * m - 1 - a - m * (m - a) / f }
   f
 }
-# betainc likewise, by its continued fraction (DLMF 8.17.22) on the side where that converges fast.
+# betainc likewise, by its continued fraction (DLMF 8.17.22) on the side where
+# that converges fast.
 _betainc_sum(a, b, x) = {
   swap = x > (a + 1) / (a + b + 2)
   p = where(swap, b, a)
@@ -244,7 +269,8 @@ _betainc_sum(a, b, x) = {
 
 # ---- the error function and its family
 
-# erfc(x): 1 - erf(x), without cancellation: accurate until it underflows at 26.5
+# erfc(x): 1 - erf(x), without cancellation: accurate until it underflows at
+# 26.5
 #     erfc(10)                    #~ 2.088487583762545e-45 tol 1e-58
 erfc(x) = _each("erfc", x)
 derivative erfc(x) = -1.1283791670955126 * exp(-x * x)
@@ -268,13 +294,15 @@ derivative erfinv(x) = 0.886226925452758 * exp(y * y)
 #     erfcinv(1e-100)             #~ 15.065574702592645
 erfcinv(x) = _each("erfcinv", x)
 derivative erfcinv(x) = -0.886226925452758 * exp(y * y)
-# dawson(x): Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x
+# dawson(x): Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0
+# to x
 #     dawson(1)                   #~ 0.5380795069127684
 dawson(x) = _each("dawson", x)
 derivative dawson(x) = _dawson_slope(1, x)
 _dawson_slope(n, x) = _each("dawson_slope", n, x)
 derivative _dawson_slope(n, x), dn, dx = _dawson_slope(n + 1, x) * dx
-# fresnels(x), fresnelc(x): Fresnel's integrals of sin(pi t^2/2) and cos(pi t^2/2) from 0 to x
+# fresnels(x), fresnelc(x): Fresnel's integrals of sin(pi t^2/2) and cos(pi
+# t^2/2) from 0 to x
 #   [DLMF 7.2(iii); series, and a continued fraction from 1.5 on]
 #     fresnels(1)                 #~ 0.4382591473903548
 fresnels(x) = _each("fresnels", x)
@@ -285,8 +313,10 @@ fresnelc(x) = _each("fresnelc", x)
 derivative fresnelc(x) = _cos_half_square(x)
 _sin_half_square(x) = sin(1.5707963267948966 * (x * x))
 _cos_half_square(x) = cos(1.5707963267948966 * (x * x))
-# expint(x; n): the exponential integral E_n(x), integral of exp(-x t) / t^n from 1 to infinity; n = 1 unless given
-#   x > 0; with n = 1 also x < 0, the principal value. No derivative by n. [DLMF 6.2.1, 8.19]
+# expint(x; n): the exponential integral E_n(x), integral of exp(-x t) / t^n
+# from 1 to infinity; n = 1 unless given
+#   x > 0; with n = 1 also x < 0, the principal value. No derivative by n. [DLMF
+#   6.2.1, 8.19]
 #     expint(1)                   #~ 0.21938393439552029
 #     expint(1; n = 2)            #~ 0.14849550677592205
 expint(x; n = 1) = _expint(n, x)
@@ -295,7 +325,8 @@ derivative _expint(n, x), dn, dx = {
   _fixed("expint", "order", "n", dn)
   where(n == 1, -exp(-x) / x, -_expint(where(n == 1, 2, n) - 1, abs(x))) * dx
 }
-# expinti(x): the exponential integral Ei(x), principal value of the integral of exp(t)/t from -infinity to x
+# expinti(x): the exponential integral Ei(x), principal value of the integral of
+# exp(t)/t from -infinity to x
 #     expinti(1)                  #~ 1.8951178163559368
 expinti(x) = _each("expinti", x)
 derivative expinti(x) = exp(x) / x
@@ -307,7 +338,8 @@ derivative sinint(x) = sphericalj(0, x)
 #     cosint(1)                   #~ 0.3374039229009681
 cosint(x) = _each("cosint", x)
 derivative cosint(x) = cos(x) / x
-# sinhint(x), coshint(x): the hyperbolic sine and cosine integrals; the latter for x > 0
+# sinhint(x), coshint(x): the hyperbolic sine and cosine integrals; the latter
+# for x > 0
 #     sinhint(1)                  #~ 1.0572508753757286
 sinhint(x) = _each("sinhint", x)
 derivative sinhint(x) = sphericali(0, x)
@@ -322,9 +354,12 @@ derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
 
 # ---- Bessel functions
 
-# besselj(n, x), bessely(n, x): Bessel functions of the first and second kind, of order n
-#   n any real number; x >= 0, of besselj with whole n any real x. Derivatives by x, and by n for x > 0 (of besselj for n > 0 also at 0): those by n are Schlaefli's integrals, differentiated. [DLMF 10.2,
-#   10.9.6, 10.9.7; Temme 1975, Barnett 1981; GSL for whole orders]
+# besselj(n, x), bessely(n, x): Bessel functions of the first and second kind,
+# of order n
+#   n any real number; x >= 0, of besselj with whole n any real x. Derivatives
+#   by x, and by n for x > 0 (of besselj for n > 0 also at 0): those by n are
+#   Schlaefli's integrals, differentiated. [DLMF 10.2, 10.9.6, 10.9.7; Temme
+#   1975, Barnett 1981; GSL for whole orders]
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
 derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx +
@@ -333,8 +368,10 @@ derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x))
 #     bessely(0, 2)               #~ 0.5103756726497451
 bessely(n, x) = _each("bessely", n, x)
 derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx + _by_order(_bessely_integral, n, x, y, dn)
-# besseli(n, x; scaled): modified Bessel function of the first kind; scaled = true: times exp(-|x|)
-#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by n for x > 0, for n > 0 also at 0. [DLMF 10.25, 10.32.4; Temme 1975]
+# besseli(n, x; scaled): modified Bessel function of the first kind; scaled =
+# true: times exp(-|x|)
+#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by
+#   n for x > 0, for n > 0 also at 0. [DLMF 10.25, 10.32.4; Temme 1975]
 #     besseli(0, 2)               #~ 2.2795853023360673
 #     besseli(0, 1000; scaled = true)   #~ 0.01261724045589125
 besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
@@ -349,7 +386,8 @@ derivative _besseli_scaled(n, x), dn, dx = {
   even = sign(x) * where(x < 0, 1 - 2 * (n % 2), 1.0)
   _or_far(-1.0, n, x, y, near, even, dn, dx)
 }
-# besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
+# besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0;
+# scaled = true: times exp(x)
 #   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; Temme 1975]
 #     besselk(0, 2)               #~ 0.11389387274953344
 besselk(n, x; scaled = false) = if scaled { _besselk_scaled(n, x) } else { _besselk(n, x) }
@@ -361,8 +399,9 @@ derivative _besselk_scaled(n, x), dn, dx = {
   near = (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx + _by_order(_besselk_integral, n, x, y, dn)
   _or_far(1.0, n, x, y, near, 1.0, dn, dx)
 }
-# Far out neighbours are as good as equal, and slopes those of the expansion by 1/x, term by term: of the scaled I
-# for sign = -1, of K for 1. [DLMF 10.40.1, 10.40.2]
+# Far out neighbours are as good as equal, and slopes those of the expansion by
+# 1/x, term by term: of the scaled I for sign = -1, of K for 1. [DLMF 10.40.1,
+# 10.40.2]
 _or_far(sign, n, x, y, near, factor, dn, dx) = {
   # by n there are slopes right of 0 only
   far = (if _absent(dn) { abs(x) } else { x }) > 30 + n^2 / 8 and abs(x) < inf
@@ -386,21 +425,28 @@ _scaled_far(sign, n, x) = {
 }
 
 # ---- Bessel functions as integrals, which can be differentiated by the order
-# They are (1/2 pi i) times the integral of exp(x sinh z - n z), of I exp(x cosh z - n z), from infinity - i pi to infinity + i pi. The path goes along the rays to
-# a +- i pi and up between them (Schlaefli's has a = 0): through the saddle point, x cosh a = n or x sinh a = n, what is summed is as large as the result, and orders far
-# above x cost no digits. The path does not depend on the order, so the saddle is held fixed; what is left out is below exp(-46) of the rest.
+# They are (1/2 pi i) times the integral of exp(x sinh z - n z), of I exp(x cosh
+# z - n z), from infinity - i pi to infinity + i pi. The path goes along the
+# rays to a +- i pi and up between them (Schlaefli's has a = 0): through the
+# saddle point, x cosh a = n or x sinh a = n, what is summed is as large as the
+# result, and orders far above x cost no digits. The path does not depend on the
+# order, so the saddle is held fixed; what is left out is below exp(-46) of the
+# rest.
 
 _by_order(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   inside = 0 < x and x < inf and abs(n) < inf and y == y
   at = where(inside, x + 0.0 * y, 1.0)
   where(inside, 1.0, nan) * jvp(n -> f(n, at + 0 * n), where(inside, n + 0.0 * y, 1.0), dn + 0.0 * y)[1]
 }
-# Of functions that begin as (x/2)^n does at x = 0, where all derivatives by the order are those of x^n log(x), or infinite as these.
+# Of functions that begin as (x/2)^n does at x = 0, where all derivatives by the
+# order are those of x^n log(x), or infinite as these.
 _by_order_from_0(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   begins = x == 0 and n > 0
   where(begins, _power_log(where(begins, n, 1.0), x) * dn, _by_order(f, n, x, y, dn))
 }
-# The integral of f from a to b by Gauss' rule of 20 points in as many panels as the most swiftly changing exponent needs, `change` its change from a to b. [DLMF 3.5(v)]
+# The integral of f from a to b by Gauss' rule of 20 points in as many panels as
+# the most swiftly changing exponent needs, `change` its change from a to b.
+# [DLMF 3.5(v)]
 _over_panels(f, a, b, change) = {
   panels = i64(4 + ceil(max(change) / 12))
   total = 0.0 * a
@@ -476,8 +522,10 @@ _besselk_integral(n, x) = {
     c * (m + 24) + 92)
 }
 
-# sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order l >= 0
-#   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs no division by x. [DLMF 10.47, 10.51]
+# sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order
+# l >= 0
+#   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs
+#   no division by x. [DLMF 10.47, 10.51]
 #     sphericalj([0, 1], 2.0)     #~ [sin(2) / 2, sin(2) / 4 - cos(2) / 2]
 sphericalj(l, x) = _each("sphericalj", l, x)
 derivative sphericalj(l, x), dl, dx = {
@@ -491,7 +539,8 @@ derivative sphericaly(l, x), dl, dx = {
   _fixed("sphericaly", "order", "l", dl)
   (where(l == 0, 0.0, l * sphericaly(max(l - 1, 0), x)) - (l + 1) * sphericaly(l + 1, x)) / (2 * l + 1) * dx
 }
-# sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
+# sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions
+# sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
 #   l whole, l >= 0; sphericalk for x > 0. [DLMF 10.47(ii)]
 #     sphericali(0, 2)            #~ sinh(2) / 2
 sphericali(l, x) = _each("sphericali", l, x)
@@ -526,7 +575,8 @@ derivative airybiprime(x) = x * airybi(x)
 
 # ---- elliptic integrals and functions, by the parameter m = k^2
 
-# ellipk(m), ellipe(m): complete elliptic integrals of the first and second kind, m <= 1
+# ellipk(m), ellipe(m): complete elliptic integrals of the first and second
+# kind, m <= 1
 #   of the parameter m = k^2, which may be negative. [DLMF 19.2, 19.25; GSL]
 #     ellipk(0.5)                 #~ 1.8540746773013719
 #     ellipe(0.5)                 #~ 1.3506438810476755
@@ -536,17 +586,20 @@ derivative ellipk(m) = 0.39269908169872414 * hyp2f1(1.5, 1.5, 2, m)
 #     ellipe(0)                   #~ pi / 2
 ellipe(m) = _each("ellipe", m)
 derivative ellipe(m) = -0.39269908169872414 * hyp2f1(0.5, 1.5, 2, m)
-# ellipf(phi, m): elliptic integral of the first kind, of 1 / sqrt(1 - m sin(t)^2) from 0 to phi
+# ellipf(phi, m): elliptic integral of the first kind, of 1 / sqrt(1 - m
+# sin(t)^2) from 0 to phi
 #   m sin(phi)^2 <= 1. Derivatives by phi and m. [DLMF 19.2.4; GSL]
 #     ellipf(pi/2, 0.5)           #~ ellipk(0.5)
 ellipf(phi, m) = _each("ellipf", phi, m)
 derivative ellipf(phi, m) = (1 / _delta(phi, m), 0.5 * _elliptic_slope(0, 1, 0, phi, m))
-# ellipeinc(phi, m): elliptic integral of the second kind, of sqrt(1 - m sin(t)^2) from 0 to phi
+# ellipeinc(phi, m): elliptic integral of the second kind, of sqrt(1 - m
+# sin(t)^2) from 0 to phi
 #     ellipeinc(pi/2, 0.5)        #~ ellipe(0.5)
 ellipeinc(phi, m) = _each("ellipeinc", phi, m)
 derivative ellipeinc(phi, m) = (_delta(phi, m), -0.5 * _ellipd(phi, m))
 # ellippi(n, m): complete elliptic integral of the third kind, n < 1, m < 1
-#   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m sin(t)^2)). Derivatives by n and m. [DLMF 19.2.7; GSL]
+#   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m
+#   sin(t)^2)). Derivatives by n and m. [DLMF 19.2.7; GSL]
 #     ellippi(0.2, 0.5)           #~ 2.092956582731876
 ellippi(n, m) = _each("ellippi", n, m)
 derivative ellippi(n, m) =
@@ -556,8 +609,9 @@ derivative ellippi(n, m) =
 ellippiinc(n, phi, m) = _each("ellippiinc", n, phi, m)
 derivative ellippiinc(n, phi, m) = (
   _elliptic_slope(1, 0, n, phi, m), 1 / ((1 - n * sin(phi)^2) * _delta(phi, m)), 0.5 * _elliptic_slope(0, 1, n, phi, m))
-# ellippiinc differentiated k times by n and j times by m, but for a factor: the integral of
-# sin^(2k + 2j) (1 - n sin^2)^(-1 - k) delta^(-2j - 1), in which nothing cancels
+# ellippiinc differentiated k times by n and j times by m, but for a factor: the
+# integral of sin^(2k + 2j) (1 - n sin^2)^(-1 - k) delta^(-2j - 1), in which
+# nothing cancels
 _elliptic_slope(k, j, n, phi, m) = _each("elliptic_slope", k, j, n, phi, m)
 derivative _elliptic_slope(k, j, n, phi, m), dk, dj, dn, dphi, dm =
   (if _absent(dn) { 0.0 } else { (k + 1) * _elliptic_slope(k + 1, j, n, phi, m) * dn }) +
@@ -571,7 +625,8 @@ derivative _delta(phi, m) = (-0.5 * m * sin(2 * phi) / y, -0.5 * sin(phi)^2 / y)
 _ellipd(phi, m) = _each("ellipd", phi, m)
 derivative _ellipd(phi, m) = (sin(phi)^2 / _delta(phi, m), 0.5 * _elliptic_slope(1, 1, 0, phi, m))
 # jacobiam(u, m): Jacobi's amplitude: ellipf(jacobiam(u, m), m) = u, m <= 1
-#   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16, 22.20(ii)]
+#   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16,
+#   22.20(ii)]
 #     ellipf(jacobiam(0.7, 0.3), 0.3)   #~ 0.7
 jacobiam(u, m) = _each("jacobiam", u, m)
 derivative jacobiam(u, m) = (_delta(y, m), _amplitude_by_m(m, y))
@@ -597,8 +652,9 @@ ellipj(u, m) = {
 # ---- hypergeometric functions
 
 # hyp0f1(b, x), hyp1f1(a, b, x), hyp2f1(a, b, c, x): hypergeometric functions
-#   hyp2f1 for x <= 1. No derivatives by the parameters. [DLMF 13, 15: series, expansions for large arguments, and the
-#   differential equation towards 1. NaN where none of them keeps its digits]
+#   hyp2f1 for x <= 1. No derivatives by the parameters. [DLMF 13, 15: series,
+#   expansions for large arguments, and the differential equation towards 1. NaN
+#   where none of them keeps its digits]
 #     hyp1f1(1, 2, 3)             #~ (exp(3) - 1) / 3
 #     hyp2f1(1, 1, 2, -3)         #~ log(4) / 3
 hyp0f1(b, x) = _each("hyp0f1", b, x)
@@ -642,7 +698,8 @@ derivative legendre(n, x), dn, dx = {
   _fixed("legendre", "degree", "n", dn)
   gegenbauer(n - 1, 1.5, x) * dx
 }
-# chebyshevt(n, x), chebyshevu(n, x): Chebyshev polynomials of the first and second kind
+# chebyshevt(n, x), chebyshevu(n, x): Chebyshev polynomials of the first and
+# second kind
 #     chebyshevt(5, cos(0.3))     #~ cos(1.5)
 chebyshevt(n, x) = _each("chebyshevt", n, x)
 derivative chebyshevt(n, x), dn, dx = {
@@ -663,7 +720,8 @@ derivative hermite(n, x), dn, dx = {
   _fixed("hermite", "degree", "n", dn)
   2 * n * hermite(n - 1, x) * dx
 }
-# laguerre(n, x; alpha): Laguerre polynomial L_n(x), with alpha the generalised one
+# laguerre(n, x; alpha): Laguerre polynomial L_n(x), with alpha the generalised
+# one
 #   Derivatives by x and alpha. [DLMF 18.9]
 #     laguerre(2, 3)              #~ -1/2
 laguerre(n, x; alpha = 0) = _laguerre(n, alpha, x)
@@ -697,7 +755,8 @@ derivative jacobi(n, a, b, x), dn, da, db, dx = {
       ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
   })
 }
-# p_n of p_k = step(k, p_{k-1}, p_{k-2}), p_0 = 1, p_{-1} = 0, in steps that can be differentiated by a parameter; `like` has its shape
+# p_n of p_k = step(k, p_{k-1}, p_{k-2}), p_0 = 1, p_{-1} = 0, in steps that can
+# be differentiated by a parameter; `like` has its shape
 _by_recurrence(n, like, step) = {
   q = 0.0 * like
   p = 1.0 + 0.0 * like
@@ -708,7 +767,8 @@ _by_recurrence(n, like, step) = {
   }
   where(n < 0, 0.0, p)
 }
-# its recurrence, DLMF 18.9.2, which divides by k + a + b and 2k + a + b - 2: it begins behind their zeros
+# its recurrence, DLMF 18.9.2, which divides by k + a + b and 2k + a + b - 2: it
+# begins behind their zeros
 _jacobi_sum(n, a, b, x) = {
   sum_of_both = stop_gradient(a + b)
   zeros_end = where(sum_of_both < -1, min(ceil(-sum_of_both) + 1, 300), 0.0)
@@ -736,7 +796,8 @@ _jacobi_terms(n, a, b, x) = {
   }
   total
 }
-# assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with the phase (-1)^m
+# assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with
+# the phase (-1)^m
 #   l and m whole; 0 where |m| > l. Derivative by x. [DLMF 14.10]
 #     assoclegendre(2, 1, 0.5)    #~ -1.5 * sqrt(0.75)
 assoclegendre(l, m, x) = _each("assoclegendre", l, m, x)
@@ -745,8 +806,9 @@ derivative assoclegendre(l, m, x), dl, dm, dx = {
   _fixed("assoclegendre", "order", "m", dm)
   _assoclegendre_slope(l, m, x, y) * dx
 }
-# y is c w^(k/2) G, w = 1 - x^2 and G Gegenbauer's polynomial: in the derivative of that nothing cancels towards the
-# ends. Where c is beyond all numbers it is the recurrence's. [DLMF 14.6.1, 18.9.19]
+# y is c w^(k/2) G, w = 1 - x^2 and G Gegenbauer's polynomial: in the derivative
+# of that nothing cancels towards the ends. Where c is beyond all numbers it is
+# the recurrence's. [DLMF 14.6.1, 18.9.19]
 _assoclegendre_slope(l, m, x, y) = {
   large = abs(m) > 60 or (m < 0 and l - m > 160)
   n = where(large, 0, max(l, 0))
@@ -758,8 +820,10 @@ _assoclegendre_slope(l, m, x, y) = {
   far = (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) / where(large, x^2 - 1, 1.0)
   where(abs(m) > l, 0.0, where(large, far, slope))
 }
-# spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from the pole and the azimuth phi
-#   orthonormal over the sphere, with the phase (-1)^m. Derivatives by both angles, also at the poles. [DLMF 14.30]
+# spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from
+# the pole and the azimuth phi
+#   orthonormal over the sphere, with the phase (-1)^m. Derivatives by both
+#   angles, also at the poles. [DLMF 14.30]
 #     abs(spherical_harmonic(1, 0, 0.0, 0.0))^2   #~ 3 / (4pi)
 spherical_harmonic(l, m, theta, phi) = _spherical_part(l, m, theta) * exp(im * (m * phi))
 _spherical_part(l, m, theta) = _each("spherical_part", l, m, theta)
@@ -772,8 +836,10 @@ derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
 
 # ---- others
 
-# zeta(s), zeta(s; a): Riemann's zeta function, with a > 0 Hurwitz' (s > 1): the sum of (k + a)^-s over k = 0, 1, ...
-#   s real; inf at 1. Derivatives of every order by s (Euler and Maclaurin's formula) and by a. [DLMF 25.2, 25.11; GSL]
+# zeta(s), zeta(s; a): Riemann's zeta function, with a > 0 Hurwitz' (s > 1): the
+# sum of (k + a)^-s over k = 0, 1, ...
+#   s real; inf at 1. Derivatives of every order by s (Euler and Maclaurin's
+#   formula) and by a. [DLMF 25.2, 25.11; GSL]
 #     zeta(2)                     #~ pi^2 / 6
 #     zeta(2; a = 0.5)            #~ pi^2 / 2
 zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
@@ -815,11 +881,13 @@ _dilog_slope(x) = {
   total
 }
 # clausen(x): Clausen's function, the sum of sin(k x) / k^2 over k = 1, 2, ...
-#   any real x; of period 2 pi. Derivative: -log|2 sin(x/2)|. [DLMF 25.12.9; GSL]
+#   any real x; of period 2 pi. Derivative: -log|2 sin(x/2)|. [DLMF 25.12.9;
+#   GSL]
 #     clausen(pi/2)               #~ 0.915965594177219
 clausen(x) = _each("clausen", x)
 derivative clausen(x) = -log(abs(2 * sin(0.5 * x)))
-# lambertw(x; lower): w with w exp(w) = x, the principal branch; lower = true: the branch below -1, for -1/e <= x < 0
+# lambertw(x; lower): w with w exp(w) = x, the principal branch; lower = true:
+# the branch below -1, for -1/e <= x < 0
 #     lambertw(1)                 #~ 0.5671432904097838
 #     lambertw(-0.1; lower = true)   #~ -3.577152063957297
 lambertw(x; lower = false) = if lower { _lambertw_lower(x) } else { _lambertw(x) }
@@ -830,8 +898,10 @@ derivative _lambertw_lower(x) = exp(-y) / (1 + y)
 
 # ---- whole numbers
 
-# gcd(a, b), lcm(a, b): greatest common divisor and least common multiple of whole numbers
-#   integer arrays that broadcast; never negative; gcd(0, 0) is 0. Euclid's algorithm, element by element.
+# gcd(a, b), lcm(a, b): greatest common divisor and least common multiple of
+# whole numbers
+#   integer arrays that broadcast; never negative; gcd(0, 0) is 0. Euclid's
+#   algorithm, element by element.
 #     gcd([12, 18, 0], 8)         #> [4, 2, 8]
 gcd(a, b) = {
   _want_whole("gcd", a)
@@ -885,7 +955,8 @@ isprime(n) = {
   }
   prime
 }
-# factorize(n): the prime factors of a whole number n >= 1, ascending, as often as they divide it
+# factorize(n): the prime factors of a whole number n >= 1, ascending, as often
+# as they divide it
 #     factorize(360)              #> [2, 2, 2, 3, 3, 5]
 factorize(n) = {
   _want_whole("factorize", n)

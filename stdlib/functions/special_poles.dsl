@@ -1,9 +1,12 @@
-# special_poles.dsl - functions of the gamma family near the poles of gamma(a) at a = 0, in forms that can be differentiated there.
+# special_poles.dsl - functions of the gamma family near the poles of gamma(a)
+# at a = 0, in forms that can be differentiated there.
 #
-# Near a pole, rules made of gamma(a) and digamma(a) are differences of powers of 1/a, in which digits are lost.
+# Near a pole, rules made of gamma(a) and digamma(a) are differences of powers
+# of 1/a, in which digits are lost.
 # Here the pole 1/a is a term of its own, and the rest a smooth function of a.
 
-# ∫ f(s) ds from 0 to 1 by Gauss's rule with eight nodes, of f without a singularity within a distance of 2
+# ∫ f(s) ds from 0 to 1 by Gauss's rule with eight nodes, of f without a
+# singularity within a distance of 2
 _gauss_mean(f) = {
   total = 0.0
   for (d, w) in list((0.0917173212478249, 0.18134189168918099), (0.26276620495816449, 0.15685332293894365),
@@ -23,8 +26,8 @@ _exp_slope(z) = {
 
 # ---- the beta function
 
-# h with lbeta(a, b) = log(1/a + 1/b) - a b h: the sum of (-1)^k zeta(k)/k ((a + b)^k - a^k - b^k)/(a b) from k = 2 on
-# (DLMF 5.7.3); |a|, |b| <= 0.2
+# h with lbeta(a, b) = log(1/a + 1/b) - a b h: the sum of (-1)^k zeta(k)/k ((a +
+# b)^k - a^k - b^k)/(a b) from k = 2 on (DLMF 5.7.3); |a|, |b| <= 0.2
 _beta_bend(a, b) = {
   z = zeta(f64(2..46)) / f64(2..46)
   (total, power, pa, pb) = (0.0 * (a + b), 0.0 * (a + b), 1.0 + 0.0 * a, 1.0 + 0.0 * b)
@@ -75,8 +78,9 @@ _lbeta_rest(p, q) = {
 
 # ---- the upper incomplete gamma function
 
-# gamma_upper(a, x) for x > 0 and -0.2 <= a <= 0.25: left of 1.5 (gamma(1 + a) - x^a)/a less the rest of the series of the lower
-# function (DLMF 8.7.1), right of it the continued fraction (DLMF 8.9.2)
+# gamma_upper(a, x) for x > 0 and -0.2 <= a <= 0.25: left of 1.5 (gamma(1 + a) -
+# x^a)/a less the rest of the series of the lower function (DLMF 8.7.1), right
+# of it the continued fraction (DLMF 8.9.2)
 _gamma_upper_by_pole(a, x) = {
   left = x < 1.5
   (xs, xf) = (where(left, x, 1.0), where(left, 3.0, x))

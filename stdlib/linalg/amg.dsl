@@ -1,20 +1,39 @@
 # amg.dsl - algebraic multigrid as a preconditioner: smoothed aggregation.
 #
-# Unknowns that depend on each other strongly are put together; what the matrix makes nearly zero (a constant; the motions of a rigid body), restricted to such an aggregate and smoothed
-# once, is what the next coarser matrix P' A P has unknowns for. What a sweep of Gauss and Seidel leaves of an error is such, so that the number of iterations hardly grows with the matrix.
+# Unknowns that depend on each other strongly are put together; what the matrix
+# makes nearly zero (a constant; the motions of a rigid body), restricted to
+# such an aggregate and smoothed once, is what the next coarser matrix P' A P
+# has unknowns for. What a sweep of Gauss and Seidel leaves of an error is such,
+# so that the number of iterations hardly grows with the matrix.
 #
-# All levels lie one behind the other: the matrices are the blocks of one matrix by rows, unknowns and right sides the parts of one vector, and a prolongation has columns in the next
-# part. So their number need not be known before, and a cycle is a loop over the parts. Everything here is loops over elements, which become machine code.
+# All levels lie one behind the other: the matrices are the blocks of one matrix
+# by rows, unknowns and right sides the parts of one vector, and a prolongation
+# has columns in the next part. So their number need not be known before, and a
+# cycle is a loop over the parts. Everything here is loops over elements, which
+# become machine code.
 
-# amg(A; levels, coarsest, strength, sweeps, near_null, nodes): smoothed aggregation for a sparse matrix, as a preconditioner for cg, minres, gmres and bicgstab
-#   A symmetric positive definite, as of diffusion or elasticity; near such a matrix it serves gmres and bicgstab, too. near_null: what A makes smallest, a vector or the columns of a matrix, 1
-#   everywhere unless given; of elasticity rigid_modes. nodes: i64[n], to which node each unknown belongs: those of a node stay together. levels: matrices at most, the last of which is
-#   factorised; coarsest: unknowns that are few enough for that. strength: of elements that count, beside the root of the product of their diagonal elements (of nodes, their blocks' norms),
-#   halved from level to level. sweeps: of Gauss and Seidel's method, forwards before and backwards after the coarser levels.
-#   A record: apply and adjoint, as the solvers take them; sizes, the unknowns of each level; complexity, the elements of all matrices beside those of A. Symmetric V-cycles; no derivatives: a
-#   preconditioner does not change the solution. Time and memory grow with the elements of A: the matrices of all levels, and once more the largest while they are made.
-#   Errors: a matrix that is not square, a diagonal that is not positive, near_null or nodes of another length.
-#   [Vaněk, Mandel and Brezina, Computing 56, 1996]
+# amg(A; levels, coarsest, strength, sweeps, near_null, nodes): smoothed
+# aggregation for a sparse matrix, as a preconditioner for cg, minres, gmres and
+# bicgstab
+#   A symmetric positive definite, as of diffusion or elasticity; near such a
+#   matrix it serves gmres and bicgstab, too. near_null: what A makes smallest,
+#   a vector or the columns of a matrix, 1 everywhere unless given; of
+#   elasticity rigid_modes. nodes: i64[n], to which node each unknown belongs:
+#   those of a node stay together. levels: matrices at most, the last of which
+#   is
+#   factorised; coarsest: unknowns that are few enough for that. strength: of
+#   elements that count, beside the root of the product of their diagonal
+#   elements (of nodes, their blocks' norms), halved from level to level.
+#   sweeps: of Gauss and Seidel's method, forwards before and backwards after
+#   the coarser levels.
+#   A record: apply and adjoint, as the solvers take them; sizes, the unknowns
+#   of each level; complexity, the elements of all matrices beside those of A.
+#   Symmetric V-cycles; no derivatives: a preconditioner does not change the
+#   solution. Time and memory grow with the elements of A: the matrices of all
+#   levels, and once more the largest while they are made.
+#   Errors: a matrix that is not square, a diagonal that is not positive,
+#   near_null or nodes of another length. [Vaněk, Mandel and Brezina, Computing
+#   56, 1996]
 #     T = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 40);
 #     A = kron(T, speye(40)) + kron(speye(40), T);
 #     M = amg(A; coarsest = 200);
@@ -40,7 +59,8 @@ amg(A; levels = 16, coarsest = 1000, strength = 0.08, sweeps = 1, near_null = no
 _cycles(H, sweeps) =
   (apply = r -> _v_cycle(H, H.by_rows, H.coarse, sweeps, r), adjoint = r -> _v_cycle(H, H.by_columns, H.coarse', sweeps, r),
     sizes = H.level[1..] - H.level[..-1], complexity = len(H.by_rows.values) / max(1, H.by_rows.starts[H.level[1]]))
-# The hierarchy of nothing, for where a program decides when it runs whether there is one
+# The hierarchy of nothing, for where a program decides when it runs whether
+# there is one
 _no_hierarchy() = {
   (i, v) = (i64(zeros(0)), zeros(0))
   A = (starts = [0], columns = i, values = v, at = i, inverse = v)
@@ -48,8 +68,11 @@ _no_hierarchy() = {
     coarse = (rows = i, columns = i, values = v, column_start = [0], row_start = [0]))
 }
 
-# rigid_modes(places, components): the motions of a rigid body, which elasticity makes zero: the columns that amg takes as near_null
-#   places: f64[n, d], where each unknown is, d 2 or 3; components: i64[n], which component of the displacement it is. Columns: d displacements, and 1 or 3 rotations about the middle.
+# rigid_modes(places, components): the motions of a rigid body, which elasticity
+# makes zero: the columns that amg takes as near_null
+#   places: f64[n, d], where each unknown is, d 2 or 3; components: i64[n],
+#   which component of the displacement it is. Columns: d displacements, and 1
+#   or 3 rotations about the middle.
 #     rigid_modes([0.0, 0; 0, 0; 2, 0; 2, 0], [0, 1, 0, 1])     #~ [[1, 0, 0], [0, 1, -1], [1, 0, 0], [0, 1, 1]]
 rigid_modes(places, components) = {
   d = shape(places)[1]
@@ -90,7 +113,8 @@ _turned_over(starts, columns, values, m) = {
   }
   (begin, across, v)
 }
-# The product of two, the columns of a row in no order; m columns. A row is summed in places that are marked with its number.
+# The product of two, the columns of a row in no order; m columns. A row is
+# summed in places that are marked with its number.
 _multiplied(starts, columns, values, starts2, columns2, values2, m) = {
   n = len(starts) - 1
   mark = i64(zeros(m)) - 1
@@ -138,7 +162,8 @@ _diagonal_of(starts, columns, values) = {
   for i in 0..len(d) { for p in starts[i]..starts[i + 1] { if columns[p] == i { d[i] = values[p] } } }
   d
 }
-# A bound of the largest eigenvalue of the matrix with its rows divided by d: some steps of the power method, and a tenth more
+# A bound of the largest eigenvalue of the matrix with its rows divided by d:
+# some steps of the power method, and a tenth more
 _largest_scaled(starts, columns, values, d) = {
   n = len(d)
   x = sin(1.0 + iota(n))
@@ -243,7 +268,9 @@ _with_diagonal(starts, columns, values) = {
   (starts = starts, columns = columns, values = values, at = at, inverse = inverse)
 }
 
-# From a matrix by rows, the nodes of its unknowns and what it makes small: the prolongation from the next level by rows, and what is small there, and the nodes there
+# From a matrix by rows, the nodes of its unknowns and what it makes small: the
+# prolongation from the next level by rows, and what is small there, and the
+# nodes there
 _prolongation(starts, columns, values, node, near, strength) = {
   d = _diagonal_of(starts, columns, values)
   (which, count) = _aggregates(..._strong(starts, columns, values, node, strength))
@@ -297,7 +324,8 @@ _prolongation(starts, columns, values, node, near, strength) = {
   }
   (begin, c, v, near_, node_)
 }
-# The matrix without its weak elements, which join the diagonal so that what was made small still is; where too little would be left there, the row stays
+# The matrix without its weak elements, which join the diagonal so that what was
+# made small still is; where too little would be left there, the row stays
 _filtered(starts, columns, values, d, near, strength) = {
   F = values
   f = d
@@ -367,7 +395,8 @@ _strong(starts, columns, values, node, strength) = {
   }
   (begin, to, weight)
 }
-# Neighbourhoods: first those that are whole, then neighbours of these, then what is left. A node without neighbours is in none: sweeps do for it.
+# Neighbourhoods: first those that are whole, then neighbours of these, then
+# what is left. A node without neighbours is in none: sweeps do for it.
 _aggregates(starts, to, weight) = {
   n = len(starts) - 1
   which = i64(zeros(n)) - 1
@@ -404,8 +433,10 @@ _aggregates(starts, to, weight) = {
   }
   (which, count)
 }
-# What is small, made orthonormal on each aggregate by Gram and Schmidt's method: a matrix, the number that each of its columns on each aggregate has on the next level, or -1 where it
-# depends on those before, and what is small there
+# What is small, made orthonormal on each aggregate by Gram and Schmidt's
+# method: a matrix, the number that each of its columns on each aggregate has on
+# the next level, or -1 where it depends on those before, and what is small
+# there
 _tentative(aggregate, count, near) = {
   (n, k) = shape(near)
   T = near

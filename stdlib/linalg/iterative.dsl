@@ -1,28 +1,43 @@
-# iterative.dsl - linear systems by Krylov methods: only products with the matrix are needed; and preconditioners for them.
+# iterative.dsl - linear systems by Krylov methods: only products with the
+# matrix are needed; and preconditioners for them.
 #
-# A is a matrix, a sparse one, or a function x -> A x. Each solver stops when |b - A x| is below tol |b|, as its recurrence tells, and an error says when that is
-# not reached in `steps` products. A preconditioner is a function r -> an approximate solution, or a record of such functions, apply and adjoint, as jacobi, ilu0 and ichol0 make.
-# Derivatives, of every order, by b and whatever A is made of, take a solution each, a gradient one with the adjoint matrix (of a function by its transpose, which is derived). With report =
-# true the result is a record: x, residual (|b - A x| / |b|), iterations.
+# A is a matrix, a sparse one, or a function x -> A x. Each solver stops when |b
+# - A x| is below tol |b|, as its recurrence tells, and an error says when that
+# is not reached in `steps` products. A preconditioner is a function r -> an
+# approximate solution, or a record of such functions, apply and adjoint, as
+# jacobi, ilu0 and ichol0 make.
+# Derivatives, of every order, by b and whatever A is made of, take a solution
+# each, a gradient one with the adjoint matrix (of a function by its transpose,
+# which is derived). With report = true the result is a record: x, residual (|b
+# - A x| / |b|), iterations.
 
-# cg(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by conjugate gradients, A symmetric (Hermitian) and positive definite
-#   steps: 10 times as many as unknowns unless given. The preconditioner is symmetric and positive definite, too. [Hestenes and Stiefel 1952]
+# cg(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by
+# conjugate gradients, A symmetric (Hermitian) and positive definite
+#   steps: 10 times as many as unknowns unless given. The preconditioner is
+#   symmetric and positive definite, too. [Hestenes and Stiefel 1952]
 #     cg([4.0, 1; 1, 3], [1.0, 2])  #~ [1, 7] / 11
 #     cg(x -> 2x, [2.0, 4])         #~ [1, 2]
 cg(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("cg", _cg, A, b, tol, steps, preconditioner, 0, true, report)
-# minres(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by minimal residuals, A symmetric (Hermitian), also indefinite
-#   The preconditioner is symmetric and positive definite, and residuals are measured by it. [Paige and Saunders, SIAM J. Numer. Anal. 12, 1975]
+# minres(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by
+# minimal residuals, A symmetric (Hermitian), also indefinite
+#   The preconditioner is symmetric and positive definite, and residuals are
+#   measured by it. [Paige and Saunders, SIAM J. Numer. Anal. 12, 1975]
 #     minres([1.0, 2; 2, 1], [3.0, 3])        #~ [1, 1]
 minres(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("minres", _minres, A, b, tol, steps, preconditioner, 0, true, report)
-# gmres(A, b; restart = 30, tol = 1e-10, steps, preconditioner, report): x with A x = b by generalised minimal residuals, any A, begun anew after `restart` products
-#   [Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; preconditioned from the right]
+# gmres(A, b; restart = 30, tol = 1e-10, steps, preconditioner, report): x with
+# A x = b by generalised minimal residuals, any A, begun anew after `restart`
+# products
+#   [Saad and Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; preconditioned from
+#   the right]
 #     gmres([1.0, 2; -3, 1], [3.0, -2])       #~ [1, 1]
 gmres(A, b; restart = 30, tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("gmres", _gmres, A, b, tol, steps, preconditioner, restart, false, report)
-# bicgstab(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by stabilised biconjugate gradients, any A, with eight vectors of memory
-#   [van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992; preconditioned from the right]
+# bicgstab(A, b; tol = 1e-10, steps, preconditioner, report): x with A x = b by
+# stabilised biconjugate gradients, any A, with eight vectors of memory
+#   [van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992; preconditioned from the
+#   right]
 #     bicgstab([1.0, 2; -3, 4], [3.0, 1])     #~ [1, 1]
 bicgstab(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false) =
   _krylov("bicgstab", _bicgstab, A, b, tol, steps, preconditioner, 0, false, report)
@@ -50,7 +65,8 @@ _krylov(name, run, A, b, tol, steps, preconditioner, restart, symmetric, report)
     r.x
   }
 }
-# f, whose results are as long as what it takes, so that loops know the lengths of what they carry
+# f, whose results are as long as what it takes, so that loops know the lengths
+# of what they carry
 _as_long(f) = x -> f(x)[iota(len(x))]
 derivative _solved_by(f, back, b, M, Mback, o), df, dback, db, dM, dMback, do = {
   change = (if _absent(db) { 0 * y.x } else { db }) - (if _absent(df) { 0 * y.x } else { df(y.x) })
@@ -72,7 +88,9 @@ _cg(f, b, M, o) = {
   if not good { error("cg: the matrix is not positive definite") }
   (x, k, norm(r))
 }
-# Conjugate gradients from 0, until over(residual r, r'M r, what that was at first), or after `steps` products, or where a curvature is not positive. Gives x, products, residual, and whether all curvatures were.
+# Conjugate gradients from 0, until over(residual r, r'M r, what that was at
+# first), or after `steps` products, or where a curvature is not positive. Gives
+# x, products, residual, and whether all curvatures were.
 _conjugate(f, b, M, steps, over) = {
   x = 0 * b
   r = b
@@ -134,8 +152,9 @@ _minres(f, b, M, o) = {
     x = x + phi * w
     k = k + 1
   }
-  # What is asked for is told in the preconditioner's norm, in which the recurrence has phibar; of a
-  # singular matrix that says nothing, but the residual itself does.
+  # What is asked for is told in the preconditioner's norm, in which the
+  # recurrence has phibar; of a singular matrix that says nothing, but the
+  # residual itself does.
   rest = b - f(x)
   (x, k, if sqrt(max(real(_inner(rest, M(rest))), 0.0)) <= 10 * o.tol * beta1 { 0.0 } else { norm(rest) })
 }
@@ -234,15 +253,19 @@ _bicgstab(f, b, M, o) = {
 
 # ---- preconditioners
 
-# jacobi_preconditioner(A): division by the diagonal of a matrix or a sparse matrix
+# jacobi_preconditioner(A): division by the diagonal of a matrix or a sparse
+# matrix
 #     cg([4.0, 1; 1, 3], [1.0, 2]; preconditioner = jacobi_preconditioner([4.0, 1; 1, 3]))      #~ [1, 7] / 11
 jacobi_preconditioner(A) = {
   d = stop_gradient(diagonal(A))
   assert(all(d != 0), "jacobi_preconditioner: there is a 0 on the diagonal")
   (apply = r -> r / d, adjoint = r -> r / conj(d))
 }
-# ilu0(A): the incomplete LU factors of a sparse matrix on its own pattern, as a preconditioner; every diagonal element is stored
-#   Exact where LU does not fill in. No derivatives: a preconditioner does not change the solution. [Saad, Iterative Methods for Sparse Linear Systems, 2003, section 10.3]
+# ilu0(A): the incomplete LU factors of a sparse matrix on its own pattern, as a
+# preconditioner; every diagonal element is stored
+#   Exact where LU does not fill in. No derivatives: a preconditioner does not
+#   change the solution. [Saad, Iterative Methods for Sparse Linear Systems,
+#   2003, section 10.3]
 #     A = spdiags((4.0, -1.0, -2.0), (0, 1, -1), 50);
 #     gmres(A, ones(50); preconditioner = ilu0(A), report = true).iterations      #> 1
 ilu0(A) = {
@@ -252,8 +275,11 @@ ilu0(A) = {
   (apply = r -> _upper_solve(starts, rows, diagonal, V, _lower_solve(starts, rows, diagonal, V, r, true)),
     adjoint = r -> _lower_adjoint(starts, rows, diagonal, V, _upper_adjoint(starts, rows, diagonal, V, r), true))
 }
-# ichol0(A): the incomplete Cholesky factor of a symmetric positive sparse matrix on its own pattern, as a preconditioner; A may be given by its lower half or whole
-#   An error says when a pivot is not positive. [Meijerink and van der Vorst, Math. Comp. 31, 1977]
+# ichol0(A): the incomplete Cholesky factor of a symmetric positive sparse
+# matrix on its own pattern, as a preconditioner; A may be given by its lower
+# half or whole
+#   An error says when a pivot is not positive. [Meijerink and van der Vorst,
+#   Math. Comp. 31, 1977]
 #     A = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 50);
 #     cg(A, ones(50); preconditioner = ichol0(A), report = true).iterations      #> 1
 ichol0(A) = {
@@ -262,7 +288,8 @@ ichol0(A) = {
   solve = r -> _lower_adjoint(starts, rows, diagonal, V, _lower_solve(starts, rows, diagonal, V, r, false), false)
   (apply = solve, adjoint = solve)
 }
-# Column after column (left-looking): w holds where the column's elements stand. Gives starts, rows, the place of each diagonal element, values.
+# Column after column (left-looking): w holds where the column's elements stand.
+# Gives starts, rows, the place of each diagonal element, values.
 _ilu0(starts, rows, values) = {
   n = len(starts) - 1
   V = values + 0.0

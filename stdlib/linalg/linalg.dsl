@@ -1,22 +1,31 @@
-# linalg.dsl - linear algebra: systems and factors, functions of matrices, norms and ranks, special matrices. Iterative solvers are in iterative.dsl.
+# linalg.dsl - linear algebra: systems and factors, functions of matrices, norms
+# and ranks, special matrices. Iterative solvers are in iterative.dsl.
 #
-# A matrix is [m, n]. What is factored is f64 or c128 (f32 and c64 stay so). Derivatives are there in every mode and order, unless a text says more.
+# A matrix is [m, n]. What is factored is f64 or c128 (f32 and c64 stay so).
+# Derivatives are there in every mode and order, unless a text says more.
 
 # ---- systems and factors
 
 # linsolve(A, b): x with A x = b, by LU with partial pivoting
-#   b a vector or a matrix; A a matrix, what factor(A) gives, or a sparse one (f64): Cholesky factors by CHOLMOD when it is symmetric and positive definite, else LU by KLU or, where that
-#   would fill in, UMFPACK; the last few factorisations are kept, and found again by pattern and values. A singular A is an error. A derivative, of any order, takes a
-#   solution with the same factors for each direction, a gradient one with the adjoint matrix.
+#   b a vector or a matrix; A a matrix, what factor(A) gives, or a sparse one
+#   (f64): Cholesky factors by CHOLMOD when it is symmetric and positive
+#   definite, else LU by KLU or, where that would fill in, UMFPACK; the last few
+#   factorisations are kept, and found again by pattern and values. A singular A
+#   is an error. A derivative, of any order, takes a solution with the same
+#   factors for each direction, a gradient one with the adjoint matrix.
 #     linsolve([2.0, 1; 1, 3], [3.0, 4])  #> [1, 1]
 linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else if kind(A) == "record" { _by_factors(A, b) } else {
   (F, p) = _lu(stop_gradient(A))
   _with_factors(A, F, p, _right_side(A, b))
 }
 _with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
-# factor(A; method = "auto"): the factors of a square matrix, for many right-hand sides: linsolve(factor(A), b)
-#   A a matrix (LU with partial pivoting) or a sparse one: method "auto", "klu", "umfpack" or "cholmod". A record: matrix, method, and of a dense one LU and pivots. A singular dense
-#   matrix is an error here, a sparse one in linsolve, where its factors are made, and kept. Derivatives by A and b as of linsolve(A, b).
+# factor(A; method = "auto"): the factors of a square matrix, for many
+# right-hand sides: linsolve(factor(A), b)
+#   A a matrix (LU with partial pivoting) or a sparse one: method "auto", "klu",
+#   "umfpack" or "cholmod". A record: matrix, method, and of a dense one LU and
+#   pivots. A singular dense matrix is an error here, a sparse one in linsolve,
+#   where its factors are made, and kept. Derivatives by A and b as of
+#   linsolve(A, b).
 #     F = factor([2.0, 1; 1, 3])
 #     linsolve(F, [3.0, 4])         #> [1, 1]
 #     linsolve(F, [1.0, 0])         #~ [0.6, -0.2]
@@ -31,9 +40,12 @@ _by_factors(F, b) =
   } else {
     _with_factors(F.matrix, F.LU, F.pivots, _right_side(F.matrix, b))
   }
-# conditioning(A, x, b): how good the solution x of A x = b is, A a square matrix, a sparse one or its factors: a record without derivatives
-#   condition: an estimate of norm(A, 1) * norm(inv(A), 1), within a factor of 3 nearly always; residual: norm(b - A x) / (norm(A, 1) norm(x) + norm(b)); error: the product of both, which bounds the relative
-#   error of x but for small factors. [Higham, ACM TOMS 14, 1988, algorithm 4.1]
+# conditioning(A, x, b): how good the solution x of A x = b is, A a square
+# matrix, a sparse one or its factors: a record without derivatives
+#   condition: an estimate of norm(A, 1) * norm(inv(A), 1), within a factor of 3
+#   nearly always; residual: norm(b - A x) / (norm(A, 1) norm(x) + norm(b));
+#   error: the product of both, which bounds the relative error of x but for
+#   small factors. [Higham, ACM TOMS 14, 1988, algorithm 4.1]
 #     A = [1.0, 1; 1, 1.0001]
 #     conditioning(A, linsolve(A, [2.0, 2]), [2.0, 2]).condition   #~ 40004.0001 tol 1e-3
 conditioning(A, x, b) = {
@@ -67,7 +79,8 @@ conditioning(A, x, b) = {
   condition = stop_gradient(size * estimate)
   (condition = condition, residual = residual, error = condition * residual)
 }
-# inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
+# inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b)
+# is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = if kind(A) == "sparse" { linsolve(A, eye(len(A))) } else {
   _want_matrix("inv", A)
@@ -110,7 +123,8 @@ _lu_of_singular(A) = {
   (F, p)
 }
 # det(A): determinant, by LU with partial pivoting
-#   Derivatives, of every order, are those of the polynomial that it is, also where A is singular or nearly so.
+#   Derivatives, of every order, are those of the polynomial that it is, also
+#   where A is singular or nearly so.
 #     det([1.0, 2; 3, 4])           #~ -2
 #     (t -> det([t, 1.0; 1, t]))''(1.0)       #~ 2
 det(A) = if kind(A) == "sparse" { _refuse("det takes a matrix with all its elements: det(dense(A))") } else { _det(A) }
@@ -124,7 +138,8 @@ _permutation_sign(p) = {
   swaps = sum((expand(p, 1) > p) and (expand(i, 1) < i))
   where(swaps % 2 == 0, 1.0, -1.0)
 }
-# The matrix of the derivatives of det(A) by the elements of A, without a division by what may vanish.
+# The matrix of the derivatives of det(A) by the elements of A, without a
+# division by what may vanish.
 _cofactors(A) =
   if len(A) == 2 { [A[1, 1], -A[1, 0]; -A[0, 1], A[0, 0]] } else if len(A) == 3 {
     stack(cross(A[1], A[2]), cross(A[2], A[0]), cross(A[0], A[1]))
@@ -132,10 +147,14 @@ _cofactors(A) =
     (U, s, V) = svd(stop_gradient(A + 0.0))
     _cofactors_by(A + 0.0, U, s, V)
   }
-# With A = U S V' here, B = A + U Q Q V' has all singular values that are small raised to the largest, and det(A) = det(B) det(1 - Q V' inv(B) U Q).
-# The m rows and columns with small values are a block H, the others of 1, so that the second factor is e, the sum of the principal minors of H of
-# size m. It and its derivative N come from Faddeev's recurrence (Faddeev and Sominskii 1949), which divides by whole numbers only; of A
-# they are a polynomial of degree m, so what is small stays small in derivatives, and B is far from singular.
+# With A = U S V' here, B = A + U Q Q V' has all singular values that are small
+# raised to the largest, and det(A) = det(B) det(1 - Q V' inv(B) U Q).
+# The m rows and columns with small values are a block H, the others of 1, so
+# that the second factor is e, the sum of the principal minors of H of size m.
+# It and its derivative N come from Faddeev's recurrence (Faddeev and Sominskii
+# 1949), which divides by whole numbers only; of A they are a polynomial of
+# degree m, so what is small stays small in derivatives, and B is far from
+# singular.
 _cofactors_by(A, U, s, V) = {
   largest = max(s)
   top = where(largest > 0, largest, 1.0)
@@ -243,7 +262,8 @@ _pinv(A, rtol) = {
 }
 # the largest of singular values, 0 where there are none
 _largest_singular(s) = if len(s) == 0 { sum(s) } else { s[0] }
-# slogdet(A): (sign, logarithm of the absolute value) of the determinant; of a singular matrix (0, -inf). Derivative: that of the logarithm, tr(A^-1 dA)
+# slogdet(A): (sign, logarithm of the absolute value) of the determinant; of a
+# singular matrix (0, -inf). Derivative: that of the logarithm, tr(A^-1 dA)
 #     slogdet([1.0, 2; 3, 4])       #~ (-1, log(2))
 slogdet(A) = try { _slogdet(A + 0.0) } catch m { (0.0 * sum(A), real(0.0 * sum(A)) - 1 / 0.0) }
 _slogdet(A) = {
@@ -253,13 +273,17 @@ _slogdet(A) = {
 }
 derivative _log_det_by(A, F, p), dA, dF, dp = real(sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA))
 _log_det_by(A, F, p) = sum(log(abs(diag(F))))
-# logdet(A): logarithm of the determinant of a matrix, which is positive; else NaN
+# logdet(A): logarithm of the determinant of a matrix, which is positive; else
+# NaN
 #     logdet([2.0, 1; 1, 3])        #~ log(5)
 logdet(A) = { (s, l) = slogdet(A); where(real(s) > 0, l, 0 / 0.0) }
-# Where eigenvalues or singular values meet, derivatives of a function f of the whole decomposition are those of the even polynomial through
-# f(A + e S) at the places e of _apart_steps, at e = 0: eight places, so that what is left out is of order e^8. S = V diag(d) V' has the vectors of A and
-# moves apart, in steps of h times their size, what is closer than h/10: no gap may be left between that and what the largest e spans. Singular
-# values also meet 0, where vectors of a matrix that is not square divide by them; they are moved away from it.
+# Where eigenvalues or singular values meet, derivatives of a function f of the
+# whole decomposition are those of the even polynomial through f(A + e S) at the
+# places e of _apart_steps, at e = 0: eight places, so that what is left out is
+# of order e^8. S = V diag(d) V' has the vectors of A and moves apart, in steps
+# of h times their size, what is closer than h/10: no gap may be left between
+# that and what the largest e spans. Singular values also meet 0, where vectors
+# of a matrix that is not square divide by them; they are moved away from it.
 _apart_symmetric(A, e) = if rank(A) == 3 { map(B -> _apart_symmetric(B, e), A) } else {
   (w, V) = eigh(stop_gradient(A))
   A + (V * expand(_as_real_of(e, A) * _apart_by(w, false), 0)) @ V'
@@ -276,7 +300,8 @@ _some_meet(w) = if rank(w) == 2 { any(map(_some_meet, w); axis = 0) } else if le
   [any(gap <= 0.1 * h), any(gap <= (if dtype(w) == "f32" { 1e-5 } else { 1e-11 }))]
 }
 _some_singular_meet(s) = if rank(s) == 2 { any(map(_some_singular_meet, s); axis = 0) } else { _some_meet(_with_zero(s)) }
-# (distances of neighbours, the step), of values in order; relative to the larger of both, or to the largest of all where both are small
+# (distances of neighbours, the step), of values in order; relative to the
+# larger of both, or to the largest of all where both are small
 _near_values(w) = {
   n = len(w)
   largest = max(abs(w))
@@ -291,7 +316,8 @@ _near_values(w) = {
 _size_near(size, largest) = where(size > 0.01 * largest, size, where(largest > 0, largest, 1.0))
 _apart_by(w, singular) = if len(w) < 2 { 0 * w } else {
   (gap, h) = _near_values(w)
-  # the number of the group, of the place in it, and of all its places; the group of a singular 0, the last, begins there
+  # the number of the group, of the place in it, and of all its places; the
+  # group of a singular 0, the last, begins there
   group = cumsum(concat([0], i64(gap > 0.1 * h)))
   same = expand(group, 1) == group
   place = sum(same and expand(iota(len(w)), 1) > iota(len(w)); axis = 1)
@@ -301,7 +327,8 @@ _apart_by(w, singular) = if len(w) < 2 { 0 * w } else {
   from = if singular { where(group == group[-1], count - 1.0, centre) } else { centre }
   _as_real_of(h * (from - place), w) * _size_near(first, max(abs(w)))
 }
-# eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a symmetric or Hermitian matrix, ascending; singular values, descending
+# eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a
+# symmetric or Hermitian matrix, ascending; singular values, descending
 #     eigvalsh([2.0, 1; 1, 2])      #~ [1, 3]
 #     svdvals([3.0, 0; 0, 4])       #~ [4, 3]
 #     sort(real(eigvals([4.0, 1; 2, 3])))     #~ [2, 5]
@@ -311,7 +338,8 @@ svdvals(A) = svd(A)[1]
 
 # ---- functions of matrices
 
-# matrix_power(A, n): A @ A @ ... n times, by repeated squaring; n = 0 gives the identity, n < 0 powers of the inverse
+# matrix_power(A, n): A @ A @ ... n times, by repeated squaring; n = 0 gives the
+# identity, n < 0 powers of the inverse
 #     matrix_power([1, 1; 1, 0], 10)      #> [[89, 55], [55, 34]]
 #     matrix_power([2.0, 0; 0, 4], -1)    #> [[0.5, 0], [0, 0.25]]
 matrix_power(A, n) = if kind(A) == "sparse" { _sparse_power(A, n) } else { _matrix_power(A, n) }
@@ -336,7 +364,8 @@ _matrix_power(A, n) = {
 _is_inexact(A) = not (dtype(A) == "i64" or dtype(A) == "i32" or dtype(A) == "bool")
 # the identity matrix of A's size and dtype
 _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_like(A))
-# expm(A): exponential of a matrix, by scaling, a rational approximation of degree 13, and squaring
+# expm(A): exponential of a matrix, by scaling, a rational approximation of
+# degree 13, and squaring
 #   How far A is scaled follows from norms of its powers, which may be much
 #   smaller than powers of its norm. Derivatives are those of these steps.
 #   Source: Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), algorithm
@@ -396,7 +425,8 @@ _pade13() = (
   64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
   670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
 )
-# sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the product form of the iteration of Denman and Beavers with scaling
+# sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the
+# product form of the iteration of Denman and Beavers with scaling
 #   Complex, as eigvals is: of an eigenvalue on the negative real axis the root
 #   on the positive imaginary one is taken; real(sqrtm(A)) is the root of a real
 #   A without such. A may be singular, if it has as many eigenvalues 0 as
@@ -415,7 +445,8 @@ _any_root(A) = {
   _assure_known("sqrtm", s)
   small = s <= len(A) * _rounding(A) * max(s)
   X = if all(s == 0) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
-    # a small singular value beside a large one need not be an eigenvalue near 0: what is a root tells
+    # a small singular value beside a large one need not be an eigenvalue near
+    # 0: what is a root tells
     Y = try { _singular_root(A, U, V, s, small) } catch m { nan * stop_gradient(A) + 0im }
     if _is_root(stop_gradient(Y), stop_gradient(A)) { Y } else {
       try { _turned_root(A) } catch m { _singular_root(A, U, V, s, small) }
@@ -428,8 +459,8 @@ _any_root(A) = {
 }
 _is_root(X, A) = norm(X @ X - A) <= (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-2 } else { 1e-6 }) * norm(A)
 _singular_root(A, U, V, s, small) = {
-  # P projects onto what A maps to 0, along its range. A + c P is not singular, and its root is that of
-  # A and sqrt(c) P.
+  # P projects onto what A maps to 0, along its range. A + c P is not singular,
+  # and its root is that of A and sqrt(c) P.
   mask = expand(where(small, 0 * s + 1, 0.0), 0)
   P = (V * mask) @ pinv((U * mask)' @ (V * mask); rtol = 1e-8) @ (U * mask)'
   if abs(trace(P) - count(small)) > 1e-6 {
@@ -463,7 +494,8 @@ _sqrtm(A) = {
   open = true
   while open {
     W = inv(M)
-    # scaled until it is near, where the plain iteration converges quadratically; one turn more than the value needs, for the derivatives
+    # scaled until it is near, where the plain iteration converges
+    # quadratically; one turn more than the value needs, for the derivatives
     m = if norm(stop_gradient(M) - I) > 0.1 { exp(-slogdet(stop_gradient(M))[1] / (2n)) } else { 1.0 }
     X = (0.5 * m) * (X @ (I + W / m^2))
     M = 0.5 * (I + 0.5 * (m^2 * M + W / m^2))
@@ -474,13 +506,14 @@ _sqrtm(A) = {
   }
   X
 }
-# logm(A): the principal logarithm of a matrix, X with expm(X) = A, by square roots until A is near the identity, and a rational approximation
+# logm(A): the principal logarithm of a matrix, X with expm(X) = A, by square
+# roots until A is near the identity, and a rational approximation
 #   Complex, as sqrtm is: of an eigenvalue on the negative real axis the
 #   logarithm has the imaginary part π. A singular matrix has none, which is an
 #   error. Each of the square roots costs accuracy: some 1e-13 is left for a
 #   matrix of moderate size. Source: Higham, Functions of Matrices (2008),
-#   chapter 11:
-#   inverse scaling and squaring with partial fractions at the points of Gauss and Legendre.
+#   chapter 11: inverse scaling and squaring with partial fractions at the
+#   points of Gauss and Legendre.
 #     logm([1.0, 1; 0, 1])          #~ [0, 1; 0, 0]
 #     logm([-1.0, 0; 0, 1])         #~ [1im * π, 0; 0, 0]
 #     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
@@ -533,7 +566,8 @@ _trace(A) = {
   _want_matrix("trace", A)
   sum(where(expand(iota(len(A)), 1) == iota(shape(A)[1]), A + 0.0, 0.0))
 }
-# kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; a vector beside a matrix is a row; with a sparse matrix sparse
+# kron(A, B): Kronecker product of matrices or of vectors: each element of A
+# times B; a vector beside a matrix is a row; with a sparse matrix sparse
 #     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
 #     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
 kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
@@ -549,9 +583,13 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
   (p, q) = shape(B)
   reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
 }
-# norm(x, p = 2; axis, keepdims): without p the root of the sum of the squares of all elements; with axis that of each vector along it
-#   Of a vector with p: (sum |x|^p)^(1/p), p = inf the largest, -inf the smallest absolute value, p = 0 how many are not 0. Of a matrix with p: 1 the largest sum of a
-#   column's absolute values, inf of a row's, 2 the largest singular value (-1, -inf, -2 the smallest), "fro" as without p, "nuc" the sum of the singular values. No derivative at 0.
+# norm(x, p = 2; axis, keepdims): without p the root of the sum of the squares
+# of all elements; with axis that of each vector along it
+#   Of a vector with p: (sum |x|^p)^(1/p), p = inf the largest, -inf the
+#   smallest absolute value, p = 0 how many are not 0. Of a matrix with p: 1 the
+#   largest sum of a column's absolute values, inf of a row's, 2 the largest
+#   singular value (-1, -inf, -2 the smallest), "fro" as without p, "nuc" the
+#   sum of the singular values. No derivative at 0.
 #     norm([3, 4])                  #> 5.0
 #     norm([1, -2, 3], 1)           #> 6.0
 #     norm([1, -2, 3], inf)         #> 3.0
@@ -565,9 +603,9 @@ _norm(x, p, axis) =
 else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
 else { _vector_norm(x, p, 0) }
-# The root of the sum of the squares, in units of the largest element where these
-# overflow or vanish. No branch decides about what has a derivative, so that what
-# a condition leaves out, as of sums over pairs, has none.
+# The root of the sum of the squares, in units of the largest element where
+# these overflow or vanish. No branch decides about what has a derivative, so
+# that what a condition leaves out, as of sums over pairs, has none.
 _root_of_squares(x) = {
   s = _square_unit(stop_gradient(x))
   s * sqrt(sum(abs(x / s)^2))
@@ -639,10 +677,12 @@ _matrix_norm(A, p) = if kind(p) == "string" {
   else if p == -2 { svdvals(A)[-1] }
   else { error("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\", not {p}") }
 }
-# normalize(x; axis): x divided by its norm, of all elements or of each vector along an axis
+# normalize(x; axis): x divided by its norm, of all elements or of each vector
+# along an axis
 #     normalize([3.0, 4])           #> [0.6, 0.8]
 normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / norm(x; axis = axis, keepdims = true) }
-# cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the ratio of the largest and the smallest singular value
+# cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the
+# ratio of the largest and the smallest singular value
 #   inf of a singular matrix, also of one of zeros
 #     cond([1.0, 0; 0, 4])          #~ 4
 #     cond(zeros(3, 3))             #> inf
@@ -669,7 +709,8 @@ matrix_rank(A; rtol = none) = {
 # count as 0
 _assure_known(who, s) = assert(all(s < inf), "{who} of a matrix with elements that are not finite")
 _rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
-# null_space(A; rtol): orthonormal vectors, the columns of the result, that span what A maps to 0; singular values as for matrix_rank
+# null_space(A; rtol): orthonormal vectors, the columns of the result, that span
+# what A maps to 0; singular values as for matrix_rank
 #     N = null_space([1.0, 1, 0; 0, 0, 1])
 #     abs(N)                        #~ [sqrt(0.5); sqrt(0.5); 0]
 null_space(A; rtol = none) = {
@@ -680,7 +721,8 @@ null_space(A; rtol = none) = {
   _assure_known("null_space", s)
   transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * _largest_singular(s)])
 }
-# orth(A; rtol): orthonormal vectors, the columns of the result, that span the columns of A; singular values as for matrix_rank
+# orth(A; rtol): orthonormal vectors, the columns of the result, that span the
+# columns of A; singular values as for matrix_rank
 #     Q = orth([1.0, 2; 2, 4])
 #     Q @ Q'                        #~ [1, 2; 2, 4] / 5
 orth(A; rtol = none) = {
@@ -692,7 +734,8 @@ orth(A; rtol = none) = {
 
 # ---- special matrices
 
-# block_diag(parts): the matrices of a tuple or list along the diagonal, zeros elsewhere
+# block_diag(parts): the matrices of a tuple or list along the diagonal, zeros
+# elsewhere
 #     block_diag(([1, 2; 3, 4], [5]))     #> [[1, 2, 0], [3, 4, 0], [0, 0, 5]]
 block_diag(parts) = {
   blocks = list()
@@ -709,7 +752,8 @@ block_diag(parts) = {
   }
   concat(rows)
 }
-# toeplitz(c, r = conj(c)): the matrix whose diagonals are constant, c its first column, r its first row; r[0] is not used
+# toeplitz(c, r = conj(c)): the matrix whose diagonals are constant, c its first
+# column, r its first row; r[0] is not used
 #     toeplitz([1, 2, 3])           #> [[1, 2, 3], [2, 1, 2], [3, 2, 1]]
 #     toeplitz([1, 2], [9, 8, 7])   #> [[1, 8, 7], [2, 1, 8]]
 toeplitz(c, r = none) = {
@@ -719,7 +763,8 @@ toeplitz(c, r = none) = {
   v = concat(flip(row[min(1, len(row))..]), c)
   v[expand(iota(len(c)), 1) - iota(len(row)) + (len(row) - 1)]
 }
-# hankel(c, r): the matrix whose antidiagonals are constant, c its first column, r its last row (zeros when not given); r[0] is not used
+# hankel(c, r): the matrix whose antidiagonals are constant, c its first column,
+# r its last row (zeros when not given); r[0] is not used
 #     hankel([1, 2, 3])             #> [[1, 2, 3], [2, 3, 0], [3, 0, 0]]
 hankel(c, r = none) = {
   row = if kind(r) == "none" { zeros_like(c) } else { r }
@@ -727,13 +772,15 @@ hankel(c, r = none) = {
   _want_vector("hankel", row)
   concat(c, row[min(1, len(row))..])[expand(iota(len(c)), 1) + iota(len(row))]
 }
-# circulant(c): the square matrix with first column c, each other one place further down; circulant(c) @ x is the cyclic convolution
+# circulant(c): the square matrix with first column c, each other one place
+# further down; circulant(c) @ x is the cyclic convolution
 #     circulant([1, 2, 3])          #> [[1, 3, 2], [2, 1, 3], [3, 2, 1]]
 circulant(c) = {
   _want_vector("circulant", c)
   c[(expand(iota(len(c)), 1) - iota(len(c))) % len(c)]
 }
-# vander(x, n; increasing = false): powers of x in columns, n of them (len(x)), from x^(n-1) to 1, or the other way round
+# vander(x, n; increasing = false): powers of x in columns, n of them (len(x)),
+# from x^(n-1) to 1, or the other way round
 #     vander([2, 3], 3)             #> [[4, 2, 1], [9, 3, 1]]
 vander(x, n = none; increasing = false) = {
   _want_vector("vander", x)

@@ -1,18 +1,26 @@
-# sparse.dsl - sparse matrices, and derivatives that are sparse: pattern, colouring, compressed evaluation.
+# sparse.dsl - sparse matrices, and derivatives that are sparse: pattern,
+# colouring, compressed evaluation.
 #
-# A sparse matrix is a record of arrays in compressed column form, its elements column after column and ascending within each:
+# A sparse matrix is a record of arrays in compressed column form, its elements
+# column after column and ascending within each:
 #   rows, columns   i64[nnz], where each element stands
 #   values          [nnz]
 #   column_start    i64[n + 1], where each column begins, and the last ends
-#   row_start       i64[m + 1], where each row would begin if the elements came row by row
-# so that the numbers of rows and columns are lengths, and a function of such matrices serves all sizes. Whatever the language does with records it
-# does with these; A @ x, A', A + B, 2A and the like know what is meant.
+#   row_start       i64[m + 1], where each row would begin if the elements came
+#                   row by row
+# so that the numbers of rows and columns are lengths, and a function of such
+# matrices serves all sizes. Whatever the language does with records it does
+# with these; A @ x, A', A + B, 2A and the like know what is meant.
 
-# sparsity(f, x): where the derivative of f by x can be other than zero, at any x of these lengths, as a record that jacobian(f; sparse = ...) takes:
-# rows, columns, column_start, row_start as in a sparse matrix, colour (of each column, -1 where rows give all), and what else the evaluation needs;
-# explain(p) says what that takes. symmetric = true: f is a gradient; then elements may follow from others along a tree, with rounding errors below
-# 1e-12 of the largest element of the tree, unless direct = true asks for each from one product. An index or a length of f may depend on what f
-# captures; an index that depends on x makes a dense row, a length that does is an error.
+# sparsity(f, x): where the derivative of f by x can be other than zero, at any
+# x of these lengths, as a record that jacobian(f; sparse = ...) takes: rows,
+# columns, column_start, row_start as in a sparse matrix, colour (of each
+# column, -1 where rows give all), and what else the evaluation needs;
+# explain(p) says what that takes. symmetric = true: f is a gradient; then
+# elements may follow from others along a tree, with rounding errors below 1e-12
+# of the largest element of the tree, unless direct = true asks for each from
+# one product. An index or a length of f may depend on what f captures; an index
+# that depends on x makes a dense row, a length that does is an error.
 #     p = sparsity(u -> u[1..] - u[..-1], zeros(5));
 #     print(p.columns)
 #     #> [0, 1, 1, 2, 2, 3, 3, 4]
@@ -22,7 +30,8 @@ sparsity(f, x; symmetric = false, direct = false) = if kind(x) == "array" { _pat
 }
 _flat(y) = if kind(y) == "array" { y } else { flatten(y)[0] }
 
-# The pattern of f(...args) by argument `which`, whatever the values of all arguments.
+# The pattern of f(...args) by argument `which`, whatever the values of all
+# arguments.
 _pattern(f, args, which, symmetric, direct = false) = {
   kept = map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args))))
   r = _host("sparsity", ((f, args),), kept, (which, if symmetric { if direct { 2 } else { 1 } } else { 0 }))
@@ -39,7 +48,8 @@ _explain_pattern(p) = {
   if len(p.term) > 0 { text = "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms" }
   if len(p.row_start) == len(p.column_start) { "{text}; {_explain_systems(p)}" } else { text }
 }
-# How systems with such a matrix and a shifted diagonal are solved step by step, and why.
+# How systems with such a matrix and a shifted diagonal are solved step by step,
+# and why.
 _explain_systems(p) = {
   (plan, _, _) = _host("shifted_plan", (), (p.column_start, p.rows), (0,))
   (way, below, above, ordered, banded, other) = (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
@@ -70,12 +80,15 @@ _sparse_hessian(f, x) = if kind(x) == "array" { _jacobian_on(grad(f), x, sparsit
 _jacobian_on(f, x, p) =
   (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
 
-# Its elements: products with the sums of the columns of one colour, where rows are heavy of the transpose with sums of such rows, and sums of these.
-# Each branch ends with the elements, whose number is known before: a loop in which this stands has no lengths of its own.
+# Its elements: products with the sums of the columns of one colour, where rows
+# are heavy of the transpose with sums of such rows, and sums of these.
+# Each branch ends with the elements, whose number is known before: a loop in
+# which this stands has no lengths of its own.
 _compressed(f, x, p) = if len(p.heavy_sizes) == 0 { _recovered(_forward(f, x, p), p) } else {
   (y, pull) = vjp(f, x)
   row = w -> ravel(pull(reshape(w, shape(y))))
-  whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) } # a cotangent of x, which is real, is the real part of conj(w) J
+  # a cotangent of x, which is real, is the real part of conj(w) J
+  whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) }
   backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
   if len(p.group_sizes) == 0 { _recovered(backward, p) } else { _recovered(concat(_forward(f, x, p), backward), p) }
 }
@@ -101,7 +114,8 @@ dense(A) = {
   D
 }
 
-# sparse(rows, columns, values, m, n): the m by n matrix with these elements; those at one place are summed
+# sparse(rows, columns, values, m, n): the m by n matrix with these elements;
+# those at one place are summed
 #     A = sparse([0, 1, 1], [0, 0, 1], [2.0, 1, 4], 2, 2);
 #     A @ [1.0, 2]                   #> [2, 9]
 #     linsolve(A, [2.0, 9])          #> [1, 2]
@@ -125,8 +139,11 @@ sparse(rows, columns, values, m, n) = {
 # speye(n): the sparse identity matrix
 #     dense(speye(2))               #> [[1, 0], [0, 1]]
 speye(n) = (rows = iota(n), columns = iota(n), values = ones(n), column_start = iota(n + 1), row_start = iota(n + 1))
-# spdiags(diagonals, offsets, m, n = m): the sparse m by n matrix with these vectors on its diagonals: offset 0 the main one, 1 the one above, -1 the one below
-#   A diagonal is as long as the matrix has room for, or a number for all of its elements.
+# spdiags(diagonals, offsets, m, n = m): the sparse m by n matrix with these
+# vectors on its diagonals: offset 0 the main one, 1 the one above, -1 the one
+# below
+#   A diagonal is as long as the matrix has room for, or a number for all of its
+#   elements.
 #     dense(spdiags((-2, 1, 1), (0, 1, -1), 3))     #> [[-2, 1, 0], [1, -2, 1], [0, 1, -2]]
 spdiags(diagonals, offsets, m, n = none) = {
   width = if kind(n) == "none" { m } else { n }
@@ -144,7 +161,8 @@ spdiags(diagonals, offsets, m, n = none) = {
   sparse(concat(rows), concat(columns), concat(values), m, width)
 }
 # to_sparse(A): the elements of a matrix other than 0, as a sparse matrix
-#   Which these are is decided by the values, and has no derivative; the values have.
+#   Which these are is decided by the values, and has no derivative; the values
+#   have.
 #     to_sparse([0, 5; 6, 0]).values      #> [6, 5]
 to_sparse(A) = if kind(A) == "sparse" { A } else {
   _want_matrix("to_sparse", A)
@@ -162,7 +180,8 @@ _want_stored(who, A) = if kind(A) != "sparse" {
   _refuse("{who} takes a sparse matrix, not {_axes_in_words(A)}; to_sparse(A) makes one of a matrix")
 }
 
-# Where each of n groups begins when they come in order, and the last ends: at[k] is the group of element k.
+# Where each of n groups begins when they come in order, and the last ends:
+# at[k] is the group of element k.
 _starts(at, n) = {
   count = i64(zeros(n + 1))
   count[at + 1] += 1
@@ -194,8 +213,10 @@ _sparse_sum(A, axis) = if kind(axis) == "none" { sum(A.values) } else {
   (m, n) = shape(A)
   if axis % 2 == 0 { _rows_summed(A.values, A.columns, n) } else { _rows_summed(A.values, A.rows, m) }
 }
-# A[i, j]: i and j numbers: the element; else the part as a sparse matrix, or a vector where one of them is a number. i and j come as a number, a vector of
-# places or of conditions, or the ends and step of a range, with none where it is open.
+# A[i, j]: i and j numbers: the element; else the part as a sparse matrix, or a
+# vector where one of them is a number. i and j come as a number, a vector of
+# places or of conditions, or the ends and step of a range, with none where it
+# is open.
 _sparse_item(A, i, j) = {
   (m, n) = shape(A)
   one = x -> if kind(x) == "array" { rank(x) == 0 } else { false }
@@ -280,7 +301,8 @@ _sparse_solve_by(A, b, method) = {
   assert(m == n and len(b) == n, "a sparse system of {m} by {n} has no right-hand side of {len(b)} rows")
   _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)), (0, method))[0]
 }
-# factorisations(): (made, found): how many sparse matrices this process has factored, and how often the factors of an earlier one served again
+# factorisations(): (made, found): how many sparse matrices this process has
+# factored, and how often the factors of an earlier one served again
 #     A = spdiags((3.0, -1.0), (0, 1), 5);
 #     x = linsolve(A, ones(5));
 #     (before, _) = factorisations()
@@ -293,7 +315,8 @@ _factor_method(name) =
     error("factor: a method is \"auto\", \"klu\", \"umfpack\" or \"cholmod\"")
   }
 
-# Least squares by the factors of a sparse QR decomposition, which serve the adjoint, too: x = A^+ b, and y = (A^+)' w, the least y with A'y = w.
+# Least squares by the factors of a sparse QR decomposition, which serve the
+# adjoint, too: x = A^+ b, and y = (A^+)' w, the least y with A'y = w.
 _sparse_lstsq(A, b) = {
   (m, n) = shape(A)
   assert(len(b) == m, "a sparse matrix of {m} rows has no right-hand side of {len(b)}")
@@ -333,10 +356,16 @@ _least_norm_linear(A, w) = {
 
 # ---- some eigenvalues
 
-# eigsh(A, k = 6; which = "LM", sigma = none): (values, vectors): k eigenvalues of a symmetric sparse matrix, ascending, and their orthonormal vectors, columns
-#   k below the number of rows. which: "LM" or "SM", of largest or smallest magnitude, "LA" or "SA", the largest or the smallest. With sigma those nearest to it, of all by far the fastest for what is
-#   not at the ends of the spectrum: by the factors of A - sigma I. [Lanczos iteration, implicitly restarted: ARPACK]
-#   Derivatives of values by v'dA v, of vectors by a bordered system for each; both in all modes and of every order, only of simple eigenvalues.
+# eigsh(A, k = 6; which = "LM", sigma = none): (values, vectors): k eigenvalues
+# of a symmetric sparse matrix, ascending, and their orthonormal vectors,
+# columns
+#   k below the number of rows. which: "LM" or "SM", of largest or smallest
+#   magnitude, "LA" or "SA", the largest or the smallest. With sigma those
+#   nearest to it, of all by far the fastest for what is not at the ends of the
+#   spectrum: by the factors of A - sigma I. [Lanczos iteration, implicitly
+#   restarted: ARPACK] Derivatives of values by v'dA v, of vectors by a bordered
+#   system for each; both in all modes and of every order, only of simple
+#   eigenvalues.
 #     (w, V) = eigsh(spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100), 2; sigma = 0.0);
 #     w                             #~ 2 - 2cos(π * [1, 2] / 101) tol 1e-10
 eigsh(A, k = 6; which = "LM", sigma = none) = {
@@ -396,7 +425,8 @@ derivative _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, 
   for j in 0..len(w) { dV[.., j] = -_apart_from(A, w[j], V[.., j], DV[.., j]) }
   (dw, dV)
 }
-# The pseudo-inverse of A - w I times b, for an eigenvector v of the simple eigenvalue w: a symmetric map
+# The pseudo-inverse of A - w I times b, for an eigenvector v of the simple
+# eigenvalue w: a symmetric map
 _apart_from(A, w, v, b) = {
   solve = b -> _bordered(A, w, v, b)
   linear_map(solve, solve, b)
@@ -410,10 +440,14 @@ _bordered(A, w, v, b) = {
   linsolve(S, concat(b, [0.0]))[..n]
 }
 
-# eigs(A, k = 6; which = "LM", sigma = none): (values, vectors), complex: k eigenvalues of any real sparse matrix, and their vectors of length 1, columns
-#   k below the number of rows by two. which: "LM" or "SM", of largest or smallest magnitude, "LR" or "SR", largest or smallest real part, "LI" or "SI" imaginary part. With sigma, a real
-#   number, those nearest to it. In the order of their distance from sigma, else of falling magnitude. [Arnoldi iteration, implicitly restarted: ARPACK]
-#   Derivatives forwards of values that are simple, by the left vectors; vectors have none.
+# eigs(A, k = 6; which = "LM", sigma = none): (values, vectors), complex: k
+# eigenvalues of any real sparse matrix, and their vectors of length 1, columns
+#   k below the number of rows by two. which: "LM" or "SM", of largest or
+#   smallest magnitude, "LR" or "SR", largest or smallest real part, "LI" or
+#   "SI" imaginary part. With sigma, a real number, those nearest to it. In the
+#   order of their distance from sigma, else of falling magnitude. [Arnoldi
+#   iteration, implicitly restarted: ARPACK] Derivatives forwards of values that
+#   are simple, by the left vectors; vectors have none.
 #     (w, V) = eigs(spdiags((2.0, -1.0, -3.0), (0, 1, -1), 50), 2; which = "LR");
 #     real(w)                       #~ 2 + 2sqrt(3) * cos(π * [1, 2] / 51) tol 1e-8
 eigs(A, k = 6; which = "LM", sigma = none) = {
@@ -442,7 +476,8 @@ derivative _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, n
   (w, V) = y
   A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   T = _sparse_adjoint(A)
-  # of the transpose: its values are the same, its vectors the left ones of the conjugate
+  # of the transpose: its values are the same, its vectors the left ones of the
+  # conjugate
   (u, U) = _eigs_of(T.column_start, T.rows, T.columns, T.row_start, T.values, k, which, sigma, near)
   D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
   DV = D @ V

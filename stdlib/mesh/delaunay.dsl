@@ -1,9 +1,14 @@
 # delaunay.dsl - Delaunay's triangulation of points of the plane.
 
-# delaunay(P): the triangles i64[m, 3], anticlockwise, of Delaunay's triangulation of points f64[n, 2]
-#   Points are inserted one after the other in a biased random order, each into its triangle, whose sides are flipped until no circle around a triangle has a point inside
-#   (Lawson 1977; order: Amenta, Choi and Rote 2003). Points on one line or circle are told apart by moving them by 1e-7 of their mean distance for the tests,
-#   so that thin triangles between points on a straight hull may be there or not. [O(n log n)]
+# delaunay(P): the triangles i64[m, 3], anticlockwise, of Delaunay's
+# triangulation of points f64[n, 2]
+#   Points are inserted one after the other in a biased random order, each into
+#   its triangle, whose sides are flipped until no circle around a triangle has
+#   a point inside
+#   (Lawson 1977; order: Amenta, Choi and Rote 2003). Points on one line or
+#   circle are told apart by moving them by 1e-7 of their mean distance for the
+#   tests, so that thin triangles between points on a straight hull may be there
+#   or not. [O(n log n)]
 #     delaunay([0, 0; 1, 0; 1, 1; 0, 1.2])       #> [[0, 1, 2], [0, 2, 3]]
 delaunay(P) = {
   assert(rank(P) == 2 and shape(P)[-1] == 2, "delaunay(P) takes points of the plane, f64[n, 2]")
@@ -26,7 +31,8 @@ delaunay(P) = {
 _take_each(A, k) = map((row, i) -> row[i], A, k)
 # Numbers between 0 and 1 without an order, the same in every run
 _noise(n) = mod(abs(_scrambled(iota(n) + 1.0, 0.0)), 1.0)
-# A half of the points last, a quarter before them ..., each of these parts along a snake of squares
+# A half of the points last, a quarter before them ..., each of these parts
+# along a snake of squares
 _insertion_order(X) = {
   n = len(X)
   r = _noise(n)
@@ -44,7 +50,8 @@ _triangulated(X) = {
   x = X[.., 0]
   y = X[.., 1]
   most = 2 * n + 2
-  # corners and neighbours, opposite to the corners, of triangle t at 3t ..; one more for what is not to be kept
+  # corners and neighbours, opposite to the corners, of triangle t at 3t ..; one
+  # more for what is not to be kept
   T = zeros_like(iota(3 * most + 3))
   N = T - 1
   T[0] = n

@@ -1,23 +1,38 @@
-# mesh.dsl - meshes of intervals, triangles, tetrahedra and boxes: made for boxes and regions, read from Gmsh's files, refined, searched, drawn.
+# mesh.dsl - meshes of intervals, triangles, tetrahedra and boxes: made for
+# boxes and regions, read from Gmsh's files, refined, searched, drawn.
 #
 # A mesh is a record:
 #   points   f64[n, d]
-#   cells    i64[m, d + 1], the corners of each; of boxes i64[m, 2^d], in the order of their coordinates, the last one fastest
-#   faces    i64[b, d], the corners of each face on the boundary (an end, an edge, a triangle); of boxes i64[b, 2^(d - 1)]
+#   cells    i64[m, d + 1], the corners of each; of boxes i64[m, 2^d], in the
+#            order of their coordinates, the last one fastest
+#   faces    i64[b, d], the corners of each face on the boundary (an end, an
+#            edge, a triangle); of boxes i64[b, 2^(d - 1)]
 #   tags     i64[b], which of names the face belongs to
 #   names    list of the names of the boundary's parts
-#   region   what it is a mesh of: refinement puts new corners of the boundary where the region's boundary is. Of a file what its cells fill, with the names of
-#            its physical groups: domain (x, y) in mesh("part.msh").region
+#   region   what it is a mesh of: refinement puts new corners of the boundary
+#            where the region's boundary is. Of a file what its cells fill, with
+#            the names of its physical groups: domain (x, y) in
+#            mesh("part.msh").region
 #   bisection  what refine knows of simplices that it has cut in two
-#   axes     of boxes: a list of the coordinates of their corners along each axis, of which points are all combinations, the last axis fastest
-# save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes it for ParaView.
+#   axes     of boxes: a list of the coordinates of their corners along each
+#            axis, of which points are all combinations, the last axis fastest
+# save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes
+# it for ParaView.
 
-# mesh(what, h; cells): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh"), whose region is what it fills
-#   cells: "simplices", or "boxes", which rectangles and boxes can be cut into, too. Boxes are cut into equal boxes and these into triangles or tetrahedra; other regions of the plane get points on their boundary at distances h, corners kept, a lattice of
-#   equilateral triangles inside, and Delaunay's triangulation of both, whose points are moved to the middle of their neighbours. A ball is a box drawn onto it. Curved
-#   boundaries become polygons with corners on the curve; elements of order 2 and 3 bend their sides. Other regions of space are for Gmsh, a program of its own that nothing here needs: of its files the text
-#   formats 2.2 and 4.1 are read; physical groups name the parts of the boundary, what has none is "boundary".
-#   Errors: a region that no mesher here serves, boxes of a region that is none, a file that is none of Gmsh's, with its line.
+# mesh(what, h; cells): the mesh of a region with cells of about size h, or of a
+# file of Gmsh, mesh("part.msh"), whose region is what it fills
+#   cells: "simplices", or "boxes", which rectangles and boxes can be cut into,
+#   too. Boxes are cut into equal boxes and these into triangles or tetrahedra;
+#   other regions of the plane get points on their boundary at distances h,
+#   corners kept, a lattice of equilateral triangles inside, and Delaunay's
+#   triangulation of both, whose points are moved to the middle of their
+#   neighbours. A ball is a box drawn onto it. Curved boundaries become polygons
+#   with corners on the curve; elements of order 2 and 3 bend their sides. Other
+#   regions of space are for Gmsh, a program of its own that nothing here needs:
+#   of its files the text formats 2.2 and 4.1 are read; physical groups name the
+#   parts of the boundary, what has none is "boundary".
+#   Errors: a region that no mesher here serves, boxes of a region that is none,
+#   a file that is none of Gmsh's, with its line.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     shape(m.cells)                #> (8, 3)
 #     sum(cell_sizes(m))            #> 1.0
@@ -49,7 +64,8 @@ cell_sizes(m) = {
   X = m.points[_framed(cell, m.cells)]
   abs(_det_inverse(_directions_of(X), d)[0]) / (if cell.boxes { 1.0 } else if d == 3 { 6.0 } else { f64(d) })
 }
-# Columns are the directions from the first corner: X f64[.., d + 1, d] gives f64[.., d, d]
+# Columns are the directions from the first corner: X f64[.., d + 1, d] gives
+# f64[.., d, d]
 _directions_of(X) = {
   A = X[..., 1.., ..] - X[..., ..1, ..]
   swapaxes(A, rank(A) - 2, rank(A) - 1)
@@ -57,7 +73,8 @@ _directions_of(X) = {
 
 # ---- faces
 
-# The faces of all cells, face f being the one without corner f: i64[m, d + 1, d], with corners in ascending order
+# The faces of all cells, face f being the one without corner f: i64[m, d + 1,
+# d], with corners in ascending order
 _cell_faces(cells) = {
   n = shape(cells)[1]
   stack(...map(f -> cells[.., concat(iota(f), iota(n - 1 - f) + f + 1)], each(n)); axis = 1)
@@ -81,7 +98,8 @@ _boundary_faces(cells, n) = {
   F[order[single]]
 }
 
-# The cell that each face of the mesh belongs to, and which of its faces it is: cells with ascending corners
+# The cell that each face of the mesh belongs to, and which of its faces it is:
+# cells with ascending corners
 _owners(cells, faces, n) = {
   F = _cell_faces(cells)
   key = ravel(_face_keys(F, n))
@@ -107,9 +125,11 @@ _box_axes(b, h) = {
     (map(x -> len(x) - 1, cut), cut)
   } else { (n, axes) }
 }
-# Nodes along one axis with more of them at the cuts, which take the place of inner nodes that are almost there.
-# Between two of them with fewer cells than half of `parts` there are so many: else what is there would look alike
-# on all meshes. Where there are few the mesh with nodes y says, of which others are coarser or finer.
+# Nodes along one axis with more of them at the cuts, which take the place of
+# inner nodes that are almost there.
+# Between two of them with fewer cells than half of `parts` there are so many:
+# else what is there would look alike on all meshes. Where there are few the
+# mesh with nodes y says, of which others are coarser or finer.
 _cut_axis(x, y, cuts, region) = {
   inner = _inner_nodes(x, cuts)
   before = _inner_nodes(y, cuts)
@@ -162,7 +182,8 @@ _box_mesh(b, h) = {
   }
   (points = points, cells = cells, faces = F, tags = tags, names = b.names, region = b)
 }
-# Each rectangle by the diagonal that leads to the nearest corner of the box, so that no triangle has two sides on the boundary
+# Each rectangle by the diagonal that leads to the nearest corner of the box, so
+# that no triangle has two sides on the boundary
 _box_triangles(x, y, nx, ny) = {
   points = stack(ravel(expand(x, 1) + 0 * y), ravel(0 * expand(x, 1) + y); axis = 1)
   i = ravel(expand(iota(nx), 1) + 0 * iota(ny))
@@ -190,7 +211,8 @@ _box_tetrahedra(axes, nx, ny, nz) = {
 
 # ---- where points lie
 
-# How far outside of a cell, in its coordinates, a point may be: next to a curved boundary, which the mesh cuts off, further than else
+# How far outside of a cell, in its coordinates, a point may be: next to a
+# curved boundary, which the mesh cuts off, further than else
 _slack(m) = if kind(m.region) == "none" { 1e-6 } else {
   if len(m.region.lo) == 2 {
     if max(concat([0.0], m.region.curves[.., 0])) > 0 { 0.1 } else { 1e-6 }
@@ -214,8 +236,11 @@ _grid_locator(axes) = X -> {
   ξ = stack(...ξ; axis = 1)
   (cell, ξ, min(min(stop_gradient(ξ), 1 - stop_gradient(ξ)); axis = 1) > -1e-6)
 }
-# place(X f64[n, d]) -> (cell i64[n], its coordinates f64[n, d] there, whether the point is in the mesh, or as near as a curved boundary may be). Cells are found by the
-# boxes of a grid that they overlap, these being by a part `wide` larger than the nodes of a cell need. reference(cells, X): the coordinates of X in cells.
+# place(X f64[n, d]) -> (cell i64[n], its coordinates f64[n, d] there, whether
+# the point is in the mesh, or as near as a curved boundary may be). Cells are
+# found by the boxes of a grid that they overlap, these being by a part `wide`
+# larger than the nodes of a cell need. reference(cells, X): the coordinates of
+# X in cells.
 _locator(corners, nodes, slack, wide, reference) = {
   (m, d) = (len(corners), shape(corners)[2])
   (from, to) = (min(nodes; axis = (0, 1)), max(nodes; axis = (0, 1)))

@@ -1,7 +1,11 @@
-# mesh_generation.dsl - meshes of regions that are no boxes, their refinement, and meshes from Gmsh's files.
+# mesh_generation.dsl - meshes of regions that are no boxes, their refinement,
+# and meshes from Gmsh's files.
 
-# Of the plane: points on the boundary at distances h, a lattice of equilateral triangles inside, Delaunay's triangulation, and again after points have moved to the middle of
-# their neighbours. That the boundary's edges are in it is seen from its area; where they are not, as between near parts of the boundary, h is halved there for another try.
+# Of the plane: points on the boundary at distances h, a lattice of equilateral
+# triangles inside, Delaunay's triangulation, and again after points have moved
+# to the middle of their neighbours. That the boundary's edges are in it is seen
+# from its area; where they are not, as between near parts of the boundary, h is
+# halved there for another try.
 _region_mesh(r, h) = {
   d = _known(len(r.lo), "the dimension")
   if d == 2 { _plane_mesh(r, h) } else if r.region == "ball" { _ball_mesh(r, h) } else {
@@ -23,7 +27,8 @@ _plane_mesh(r, h) = {
   (_, piece, _) = _curve_distance(r.curves, mean(P[F]; axis = 1))
   (points = P, cells = T, faces = F, tags = r.part[piece], names = r.names, region = r)
 }
-# (points, triangles, whether they fill the polygon through the points of the boundary)
+# (points, triangles, whether they fill the polygon through the points of the
+# boundary)
 _plane_attempt(r, h) = {
   C = r.curves
   many =
@@ -62,7 +67,8 @@ _inner_triangles(X, r, h) = {
   T = T[findall(_triangle_areas(X, T) > 1e-4 * h^2)]
   T[findall(_is_inside(r, mean(X[T]; axis = 1)))]
 }
-# Points behind the first `fixed` ones in the mean of their neighbours, a few times
+# Points behind the first `fixed` ones in the mean of their neighbours, a few
+# times
 _smoothed(X, T, fixed) = {
   n = len(X)
   (a, b) = (concat(T[.., 0], T[.., 1], T[.., 2]), concat(T[.., 1], T[.., 2], T[.., 0]))
@@ -91,10 +97,17 @@ _ball_mesh(r, h) = {
 
 # ---- refinement
 
-# refine(m; marked): a mesh with each cell cut into 2, 4 or 8 by the middles of its edges, or with those cells cut in two that are marked, a vector of conditions, and what keeps the mesh whole
-#   Marked triangles are cut by newest-vertex bisection: from the corner that came last to the middle of the side opposite to it (Mitchell 1991); in the first mesh the longest side
-#   counts as that. Marked tetrahedra are cut through an edge that each has and two faces from corners to edges of theirs, so that again only finitely many shapes come about
-#   (Arnold, Mukherjee and Pouly, SIAM J. Sci. Comput. 22, 2000). Boxes are cut all of them only. The angles stay away from 0. New corners of a curved boundary lie on the region's boundary.
+# refine(m; marked): a mesh with each cell cut into 2, 4 or 8 by the middles of
+# its edges, or with those cells cut in two that are marked, a vector of
+# conditions, and what keeps the mesh whole
+#   Marked triangles are cut by newest-vertex bisection: from the corner that
+#   came last to the middle of the side opposite to it (Mitchell 1991); in the
+#   first mesh the longest side counts as that. Marked tetrahedra are cut
+#   through an edge that each has and two faces from corners to edges of theirs,
+#   so that again only finitely many shapes come about (Arnold, Mukherjee and
+#   Pouly, SIAM J. Sci. Comput. 22, 2000). Boxes are cut all of them only. The
+#   angles stay away from 0. New corners of a curved boundary lie on the
+#   region's boundary.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     len(refine(m).cells)                                       #> 32
 #     len(refine(m; marked = cell_sizes(m) * iota(8) > 0.8).cells) < 16   #> true
@@ -134,7 +147,8 @@ _refined_mesh(m) = {
     concat(stack(v(0), g(0), g(1); axis = 1), stack(g(0), v(1), g(2); axis = 1), stack(g(1), g(2), v(2); axis = 1),
       stack(g(0), g(2), g(1); axis = 1); axis = 0)
   } else {
-    # edges 01, 02, 03, 12, 13, 23; the octahedron inside along the diagonal from 02 to 13 (Bey 1995)
+    # edges 01, 02, 03, 12, 13, 23; the octahedron inside along the diagonal
+    # from 02 to 13 (Bey 1995)
     concat(stack(v(0), g(0), g(1), g(2); axis = 1), stack(g(0), v(1), g(3), g(4); axis = 1),
       stack(g(1), g(3), v(2), g(5); axis = 1), stack(g(2), g(4), g(5), v(3); axis = 1), stack(g(0), g(1), g(2), g(4); axis = 1),
       stack(g(0), g(1), g(3), g(4); axis = 1), stack(g(1), g(2), g(4), g(5); axis = 1), stack(g(1), g(3), g(4), g(5); axis = 1);
@@ -142,7 +156,8 @@ _refined_mesh(m) = {
   }
   _unbisected(_with_boundary(m, X, cells))
 }
-# The boundary of a refined mesh: each face belongs to the part whose old face its middle lies on, and new corners go where the region's boundary is
+# The boundary of a refined mesh: each face belongs to the part whose old face
+# its middle lies on, and new corners go where the region's boundary is
 _with_boundary(m, X, cells) = {
   d = shape(X)[1]
   F = _boundary_faces(cells, len(X))
@@ -174,7 +189,9 @@ _onto_boundary(m, X, F) = {
 _nearest_segments(C, X) = concat(...list(map(x -> _curve_distance(C, expand(x, 0))[1][0], X)))
 _nearest_rows(A, X) = map(x -> argmin(sum((A - x)^2; axis = 1)), X)
 
-# A mesh that can be bisected knows of its triangles that their corners are in order, of its tetrahedra which edges of their faces are to be cut; before that, that it does not
+# A mesh that can be bisected knows of its triangles that their corners are in
+# order, of its tetrahedra which edges of their faces are to be cut; before
+# that, that it does not
 _unbisected(m) = {
   d = _known(shape(m.points)[1], "the dimension")
   if d == 1 { m } else if d == 2 { (...m, bisection = false) } else {
@@ -214,7 +231,8 @@ _bisected(m, marked) = {
   split_ = cut[at] > 0
   v = k -> T[.., k]
   e = k -> new[at[.., k]]
-  # children (2, 0, e2) and (1, 2, e2), each cut once more where its edge 20 or 12 is
+  # children (2, 0, e2) and (1, 2, e2), each cut once more where its edge 20 or
+  # 12 is
   piece = (a, b, c, where_) -> stack(a, b, c; axis = 1)[findall(where_)]
   (s0, s1, s2) = (split_[.., 0], split_[.., 1], split_[.., 2])
   cells = concat(piece(v(0), v(1), v(2), not s2), piece(v(2), v(0), e(2), s2 and not s1), piece(e(2), v(2), e(1), s2 and s1),
@@ -228,9 +246,13 @@ _longest_first(X, T) = {
   stack(...map(j -> _take_each(T, (k + 1 + j) % 3), list(0, 1, 2)); axis = 1)
 }
 
-# Of each tetrahedron the edge from corner 0 to corner 1 is cut next. Each face has an edge, too: those with corners 0 and 1 this one, the face without corner i (0 or 1) what
-# is left of it without corner q[i]. When the tetrahedron is cut, its two halves are cut at the edges of these faces next; a cut face's edge is then the one opposite to the new
-# corner, and so it is in the face between the halves, except where flag is set and the three edges lie in one plane. tags are of the faces, that without corner i at i; -1 inside.
+# Of each tetrahedron the edge from corner 0 to corner 1 is cut next. Each face
+# has an edge, too: those with corners 0 and 1 this one, the face without corner
+# i (0 or 1) what is left of it without corner q[i]. When the tetrahedron is
+# cut, its two halves are cut at the edges of these faces next; a cut face's
+# edge is then the one opposite to the new corner, and so it is in the face
+# between the halves, except where flag is set and the three edges lie in one
+# plane. tags are of the faces, that without corner i at i; -1 inside.
 _bisected_solid(m, marked) = {
   m = _to_be_bisected(m)
   T = m.cells
@@ -275,7 +297,8 @@ _bisected_solid(m, marked) = {
   (...m, points = _onto_boundary(m, X, faces), cells = T, faces = faces, tags = ravel(tags)[outer],
     bisection = (q = q, flag = flag, tags = tags))
 }
-# The half that keeps corner p (0 or 1) of tetrahedra S, with the new corner z in the other's place: cells, q, tags. q: of the face without the other corner.
+# The half that keeps corner p (0 or 1) of tetrahedra S, with the new corner z
+# in the other's place: cells, q, tags. q: of the face without the other corner.
 _half_solid(S, q, t, z, p, turned) = {
   (a, c, d) = (S[.., p], S[.., 2], S[.., 3])
   (ta, tc, td) = (t[.., 1 - p], t[.., 2], t[.., 3])
@@ -285,7 +308,8 @@ _half_solid(S, q, t, z, p, turned) = {
     stack(where(q >= 2 and not turned, 2, 3), where(q >= 2, 2, 3); axis = 1),
     pick(list(none_, tc, ta, td), list(none_, td, ta, tc), list(tc, td, none_, ta)))
 }
-# Before the first cut: the longest edge of each tetrahedron and of each face; of edges of the same length the one that comes later among all
+# Before the first cut: the longest edge of each tetrahedron and of each face;
+# of edges of the same length the one that comes later among all
 _edges_to_cut(m) = {
   T = _ascending(m.cells)
   n = len(m.points)
@@ -313,7 +337,9 @@ _edges_to_cut(m) = {
 
 # ---- Gmsh
 
-# The mesh in a .msh file: of the cells of the highest dimension there are, the faces of which belong to the physical groups that name them, else to "boundary"
+# The mesh in a .msh file: of the cells of the highest dimension there are, the
+# faces of which belong to the physical groups that name them, else to
+# "boundary"
 _read_msh(path) = _mesh_of_tables(load(path; format = "msh"))
 _mesh_of_tables(r) = _mesh_of_parts(r.points, r.lines, r.line_parts, r.triangles, r.triangle_parts, r.tetrahedra, r.names)
 _mesh_of_parts(points: f64[n, 3], lines: i64[a, 2], line_parts: i64[a], triangles: i64[b, 3], triangle_parts: i64[b],
@@ -346,7 +372,9 @@ _mesh_from(points, cells, faces, parts, names) = {
   own = (points = points[used], cells = T, faces = F, tags = tags, names = push(names, "boundary"))
   (...own, region = _region_of_mesh(own))
 }
-# What a mesh fills: in the plane a polygon, whose sides are the mesh's, in space what its cells say. The mesh goes with it, and is what mesh(region, h) refines.
+# What a mesh fills: in the plane a polygon, whose sides are the mesh's, in
+# space what its cells say. The mesh goes with it, and is what mesh(region, h)
+# refines.
 _region_of_mesh(m) = {
   X = m.points
   d = shape(X)[1]
@@ -366,7 +394,8 @@ _region_of_mesh(m) = {
     (region = "mesh", lo = lo, hi = hi, names = m.names, curves = curves, part = part, mesh = m)
   }
 }
-# The mesh of such a region with cells of size h at most, by its own cells where h is none
+# The mesh of such a region with cells of size h at most, by its own cells where
+# h is none
 _mesh_in_region(r, h) = {
   m = _unbisected((...r.mesh, region = r))
   longest = M -> max(norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1))

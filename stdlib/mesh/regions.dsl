@@ -1,14 +1,19 @@
-# regions.dsl - regions of the line, the plane and space: boxes, disks, balls, polygons with holes, their unions, differences and intersections.
+# regions.dsl - regions of the line, the plane and space: boxes, disks, balls,
+# polygons with holes, their unions, differences and intersections.
 #
 # A region is a record:
-#   region     "box", "disk", "ball", "polygon", "mesh" (of a file, in space), "union", "difference" or "intersection"
+#   region     "box", "disk", "ball", "polygon", "mesh" (of a file, in space),
+#              "union", "difference" or "intersection"
 #   lo, hi     f64[d], its bounding box
 #   names      list of the names of its boundary's parts
-#   curves     in the plane: f64[k, 6], the pieces of its boundary with the region at their left: (0, x0, y0, x1, y1, 0), a line, or (1, x, y, r, a, b), an arc
-#              around (x, y) of radius r from angle a to angle b; elsewhere f64[0, 6]
+#   curves     in the plane: f64[k, 6], the pieces of its boundary with the
+#              region at their left: (0, x0, y0, x1, y1, 0), a line, or (1, x,
+#              y, r, a, b), an arc around (x, y) of radius r from angle a to
+#              angle b; elsewhere f64[0, 6]
 #   part       i64[k], which of names each piece has
 #   and what it is made of: centre and radius, or first and second
-# inside, signed_distance, sample and sample_boundary take points f64[n, d] or one point f64[d].
+# inside, signed_distance, sample and sample_boundary take points f64[n, d] or
+# one point f64[d].
 
 # box([a, b], [c, d], ...): an interval, a rectangle, a box
 #   Parts of the boundary: left and right, bottom and top, back and front.
@@ -114,7 +119,8 @@ _number_of(n, names) = { at = -1; for (k, m) in enumerate(names) { if m == n { a
 
 # ---- curves
 
-# Points of pieces C f64[k, 6] at s f64[k] in [0, 1], and the outer normals there: f64[k, 2]
+# Points of pieces C f64[k, 6] at s f64[k] in [0, 1], and the outer normals
+# there: f64[k, 2]
 _on_curves(C, s) = {
   arc = C[.., 0] == 1
   θ = C[.., 4] + s * (C[.., 5] - C[.., 4])
@@ -141,7 +147,8 @@ _cut(C, a, b) = {
     where(arc, C[.., 3], C[.., 1] + b * dx), where(arc, C[.., 4] + a * dθ, C[.., 2] + b * dy), where(arc, C[.., 4] + b * dθ, 0.0);
     axis = 1)
 }
-# Distance of points X f64[n, 2] from pieces, which piece is nearest, and the nearest point on it
+# Distance of points X f64[n, 2] from pieces, which piece is nearest, and the
+# nearest point on it
 _curve_distance(C, X) = {
   x = expand(X[.., 0], 1)
   y = expand(X[.., 1], 1)
@@ -160,7 +167,8 @@ _curve_distance(C, X) = {
   at = iota(len(X))
   (sqrt(D[at, k]), k, stack(px[at, k], py[at, k]; axis = 1))
 }
-# What of pieces C is boundary of a region: where it is inside at the left and outside at the right. Found on a grid of each piece, its ends by bisection.
+# What of pieces C is boundary of a region: where it is inside at the left and
+# outside at the right. Found on a grid of each piece, its ends by bisection.
 _kept(r, C, width, drop) = {
   n = 256
   ε = 1e-9 * width
@@ -203,7 +211,8 @@ _as_points(r, X) = {
   reshape(P, -1, shape(P)[-1])
 }
 
-# inside(region, points): whether points are in a region; on the boundary either may be said
+# inside(region, points): whether points are in a region; on the boundary either
+# may be said
 #     inside(box([0, 1], [0, 1]), [0.5, 0.5])          #> true
 inside(r, X) = {
   y = _is_inside(r, _as_points(r, X))
@@ -227,8 +236,11 @@ _crossings(C, X) = {
   sum(i64(spans and x < at); axis = 1)
 }
 
-# signed_distance(region, points): the distance from the boundary, negative inside
-#   Exact in the plane and for boxes and balls; of unions, differences and intersections in space a bound that is 0 on the boundary and has the right sign.
+# signed_distance(region, points): the distance from the boundary, negative
+# inside
+#   Exact in the plane and for boxes and balls; of unions, differences and
+#   intersections in space a bound that is 0 on the boundary and has the right
+#   sign.
 #     signed_distance(disk([0, 0], 1), [0, 0; 3, 4])   #> [-1, 4]
 signed_distance(r, X) = {
   P = _as_points(r, X)
@@ -278,8 +290,10 @@ _sample_region(r, n) = {
   }
 }
 
-# sample_boundary(region, n; part): n points on the boundary, evenly spread by its length or area, as a record: points f64[n, d], normals f64[n, d], outer, of
-# length 1, and names, of each point the number of its part in region.names. part: the name of one part, for points of that alone.
+# sample_boundary(region, n; part): n points on the boundary, evenly spread by
+# its length or area, as a record: points f64[n, d], normals f64[n, d], outer,
+# of length 1, and names, of each point the number of its part in region.names.
+# part: the name of one part, for points of that alone.
 #     b = sample_boundary(disk([0, 0], 2), 50);
 #     max(abs(b.points - 2 * b.normals)) < 1e-12       #> true
 sample_boundary(r, n; part = "") = {

@@ -1,16 +1,35 @@
-# bvp.dsl - boundary value problems y' = f(t, y, p), c(y(a), ..., y(b), p) = 0: collocation with mesh refinement, multiple shooting, eigenvalues and other unknown parameters.
+# bvp.dsl - boundary value problems y' = f(t, y, p), c(y(a), ..., y(b), p) = 0:
+# collocation with mesh refinement, multiple shooting, eigenvalues and other
+# unknown parameters.
 #
-# A method finds numbers z that solve a system of equations G(z) = 0, by Newton's method with exact Jacobians, which are sparse: blocks along the interval, and the conditions. Its
-# derivatives do not ask how z was found: G_z dz = -dG (see _collocated), so that they are there in every order and mode, by whatever f and the conditions capture and by both ends.
-# Sources: U. Ascher, R. Mattheij and R. Russell, Numerical Solution of Boundary Value Problems for Ordinary Differential Equations, SIAM 1995; J. Kierzenka and L. Shampine, ACM Trans. Math.
-# Softw. 27 (2001) 299-316 (residual control); P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, ch. 3 and 8 (damping, shooting).
+# A method finds numbers z that solve a system of equations G(z) = 0, by
+# Newton's method with exact Jacobians, which are sparse: blocks along the
+# interval, and the conditions. Its derivatives do not ask how z was found: G_z
+# dz = -dG (see _collocated), so that they are there in every order and mode, by
+# whatever f and the conditions capture and by both ends.
+# Sources: U. Ascher, R. Mattheij and R. Russell, Numerical Solution of Boundary
+# Value Problems for Ordinary Differential Equations, SIAM 1995; J. Kierzenka
+# and L. Shampine, ACM Trans. Math.
+# Softw. 27 (2001) 299-316 (residual control); P. Deuflhard, Newton Methods for
+# Nonlinear Problems, Springer 2004, ch. 3 and 8 (damping, shooting).
 
-# bvp(f, conditions, (a, b), guess; parameters, at, method, rtol, atol, partial): y' = f(t, y) between a and b, with as many conditions(y(a), y(b)) == 0 as there are unknowns, y f64[n]
-#   guess: y as it may be, a vector, a function of t, or the solution of a similar problem; instead of (a, b) a vector gives the mesh to begin with. parameters: a guess of further unknown numbers p (a
-#   number or a vector), for each of which there is one more condition: f(t, y, p), conditions(ya, yb, p). at: the places, ends included, at which conditions are told of y: conditions(Y), Y[j] = y(at[j]).
-#   method: collocation(order), shooting(segments). rtol, atol: an interval's residual times its length is below atol + rtol * max abs(y[i]). Gives a record: y, a function of t;
-#   times and values, the nodes; parameters; error, an estimate for each unknown; residual, the largest beside what is allowed; stats; method; complete. partial = true: where the mesh would become too fine, what
-#   there is, with complete = false. What goes wrong is said with equation, place and last values. Derivatives by the place of a jump of f are an error: the nodes at it do not move.
+# bvp(f, conditions, (a, b), guess; parameters, at, method, rtol, atol,
+# partial): y' = f(t, y) between a and b, with as many conditions(y(a), y(b)) ==
+# 0 as there are unknowns, y f64[n]
+#   guess: y as it may be, a vector, a function of t, or the solution of a
+#   similar problem; instead of (a, b) a vector gives the mesh to begin with.
+#   parameters: a guess of further unknown numbers p (a number or a vector), for
+#   each of which there is one more condition: f(t, y, p), conditions(ya, yb,
+#   p). at: the places, ends included, at which conditions are told of y:
+#   conditions(Y), Y[j] = y(at[j]).
+#   method: collocation(order), shooting(segments). rtol, atol: an interval's
+#   residual times its length is below atol + rtol * max abs(y[i]). Gives a
+#   record: y, a function of t; times and values, the nodes; parameters; error,
+#   an estimate for each unknown; residual, the largest beside what is allowed;
+#   stats; method; complete. partial = true: where the mesh would become too
+#   fine, what there is, with complete = false. What goes wrong is said with
+#   equation, place and last values. Derivatives by the place of a jump of f are
+#   an error: the nodes at it do not move.
 #     s = bvp((t, y) -> [y[1], -exp(y[0])], (ya, yb) -> [ya[0], yb[0]], (0.0, 1.0), [0.0, 0.0]);
 #     s.y(0.5)[0]                      #~ 0.140539214 tol 1e-7
 #     m = bvp((t, y, p) -> [y[1], -p[0] * y[0]], (ya, yb, p) -> [ya[0], yb[0], ya[1] - 1], (0.0, π), t -> [sin(t), cos(t)]; parameters = 1.2);
@@ -77,9 +96,13 @@ _check_between(P) = {
 
 # ---- collocation
 
-# collocation(order; nodes, max_nodes, steps): piecewise polynomials that satisfy the equation at Lobatto's points: order 4 (cubics), 6 or 8, on a mesh that is fitted to the solution
-#   nodes: of the mesh to begin with (21); max_nodes: 20000; steps: of Newton's method on one mesh. The polynomials are the dense output.
-#   [Source: implicit Runge-Kutta methods Lobatto IIIA, as in Kierzenka and Shampine 2001 for order 4]
+# collocation(order; nodes, max_nodes, steps): piecewise polynomials that
+# satisfy the equation at Lobatto's points: order 4 (cubics), 6 or 8, on a mesh
+# that is fitted to the solution
+#   nodes: of the mesh to begin with (21); max_nodes: 20000; steps: of Newton's
+#   method on one mesh. The polynomials are the dense output. [Source: implicit
+#   Runge-Kutta methods Lobatto IIIA, as in Kierzenka and Shampine 2001 for
+#   order 4]
 #     bvp((t, y) -> [y[1], y[0]], (ya, yb) -> [ya[0] - 1, yb[0]], (0.0, 1.0), [0.0, 0.0]; method = collocation(8)).y(0.5)[0]   #~ sinh(0.5) / sinh(1) tol 1e-8
 collocation(order = 4; nodes = 21, max_nodes = 20000, steps = 50) = {
   order = _known(order, "order")
@@ -88,8 +111,11 @@ collocation(order = 4; nodes = 21, max_nodes = 20000, steps = 50) = {
     solve = _solve_between)
 }
 
-# Points and weights of a step: c, Lobatto's points in [0, 1]; A[j, k] = ∫ l_k to c_j, where l_k is 1 at c_k and 0 at the others; at Gauss's points g, one more than there are of c, with the
-# weights w: L and B, the l_k there and their integrals up to there; E[j, i]: weights that integrate up to c_j what is known at the points g.
+# Points and weights of a step: c, Lobatto's points in [0, 1]; A[j, k] = ∫ l_k
+# to c_j, where l_k is 1 at c_k and 0 at the others; at Gauss's points g, one
+# more than there are of c, with the
+# weights w: L and B, the l_k there and their integrals up to there; E[j, i]:
+# weights that integrate up to c_j what is known at the points g.
 _lobatto(order) = {
   c = if order == 4 { [0.0, 0.5, 1.0] }
   else if order == 6 { [0.0, 0.5 - 0.5 / sqrt(5.0), 0.5 + 0.5 / sqrt(5.0), 1.0] }
@@ -97,7 +123,8 @@ _lobatto(order) = {
   s = len(c)
   (x, w) = gauss_legendre(s + 1)
   g = 0.5 + 0.5 * x
-  # coefficients of l_k by powers, in the columns, and what powers and their integrals are at points
+  # coefficients of l_k by powers, in the columns, and what powers and their
+  # integrals are at points
   powers = (t, m) -> expand(t, 1)^expand(f64(iota(m)), 0)
   sums = (t, m) -> expand(t, 1)^expand(f64(iota(m) + 1), 0) / expand(f64(iota(m) + 1), 0)
   V = inv(powers(c, s))
@@ -105,7 +132,8 @@ _lobatto(order) = {
     E = sums(c, s + 1) @ inv(powers(g, s + 1)), V = V)
 }
 
-# z: y at all points, node, inner points, node ..., then p. What depends on the mesh σ = (nodes - a)/(b - a) alone:
+# z: y at all points, node, inner points, node ..., then p. What depends on the
+# mesh σ = (nodes - a)/(b - a) alone:
 _mesh_of(P, q, σ, n, k) = {
   N = len(σ) - 1
   s = len(q.c)
@@ -172,16 +200,20 @@ _matrix_between(P, q, g, z) = {
 _collocated(G, A, z) = z
 derivative _collocated(G, A, z), dG, dA, dz = -linsolve(A(y), dG(y))
 
-# What corrections are measured by: of y the largest on the mesh, unknown by unknown
+# What corrections are measured by: of y the largest on the mesh, unknown by
+# unknown
 _weights_between(P, g, z) = {
   (U, p) = _split_between(g, z)
   size = max(abs(U); axis = 0)
   concat(ravel(size + _least_of(P, size) + 0 * U), abs(p) + P.atol / P.rtol)
 }
 
-# Newton's method with damping by the natural criterion: a correction with the old Jacobian is to be shorter than the one before (Deuflhard's NLEQ-ERR). Gives z, how it ended and how
-# many turns it took: 0 found, 1 the matrix is singular, 2 no way down, 3 turns used up, 4 G is not finite at the beginning, 5 corrections are small and G is not: of each equation more
-# than 100 times `loose` of its parts, which are what weights make of it
+# Newton's method with damping by the natural criterion: a correction with the
+# old Jacobian is to be shorter than the one before (Deuflhard's NLEQ-ERR).
+# Gives z, how it ended and how many turns it took: 0 found, 1 the matrix is
+# singular, 2 no way down, 3 turns used up, 4 G is not finite at the beginning,
+# 5 corrections are small and G is not: of each equation more than 100 times
+# `loose` of its parts, which are what weights make of it
 _newton_damped(G, A, weights, z, tol, loose, steps) = {
   v = G(z)
   state = if sum(i64(not (abs(v) < inf))) > 0 { 4 } else { -1 }
@@ -239,7 +271,9 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
   (z, state, turn)
 }
 
-# Slopes, residuals and what they say: of each interval the residual's size times its length beside what is allowed, and of which unknown; and the error that follows from it
+# Slopes, residuals and what they say: of each interval the residual's size
+# times its length beside what is allowed, and of which unknown; and the error
+# that follows from it
 _residuals(P, q, g, z) = {
   (U, p) = _split_between(g, z)
   F = map((t, u) -> P.f(t, u, p), _times_between(P, g.point), U)
@@ -289,7 +323,8 @@ _searched(m, P, q, n, k) = {
   fixed = unique((concat(P.at, P.switches) - a) / length)
   σ = if len(P.mesh) > 1 { (P.mesh - a) / length } else { linspace(0.0, 1.0, max(m.nodes, 2)) }
   σ = unique(concat(σ, fixed))
-  # nodes that conditions stand at take the place of neighbours that are almost there
+  # nodes that conditions stand at take the place of neighbours that are almost
+  # there
   σ = σ[concat([true], σ[1..] - σ[..-1] > 1e-10)]
   σ = concat(σ[..-1], [1.0])
   g = _mesh_of(P, q, σ, n, k)
@@ -354,9 +389,10 @@ _searched(m, P, q, n, k) = {
   if state == 0 and not P.partial { _check_conditions(P, q, g, z) }
   (σ, z, error_at, worst, [newton, meshes, rhs, state])
 }
-# An error where conditions that differ a little have no solution near, so that z is one of many if it is one at
-# all. On a mesh the answer to such conditions is finite, but it is off by its own size, and it grows with finer
-# meshes; that of a problem with layers is off, too, but stays.
+# An error where conditions that differ a little have no solution near, so that
+# z is one of many if it is one at all. On a mesh the answer to such conditions
+# is finite, but it is off by its own size, and it grows with finer meshes; that
+# of a problem with layers is off, too, but stays.
 _check_conditions(P, q, g, z) = {
   A = _matrix_between(P, q, g, z)
   w = _moved_by_conditions(P, g, z, A)
@@ -380,8 +416,9 @@ _check_conditions(P, q, g, z) = {
   }
 }
 _units_between(P, g, z) = { sizes = _weights_between(P, g, z); where(sizes > 0, sizes, 1.0) }
-# By how many of their sizes the unknowns, whose matrix is A, move where the conditions are changed by as
-# much as their parts; nan where the matrix is singular.
+# By how many of their sizes the unknowns, whose matrix is A, move where the
+# conditions are changed by as much as their parts; nan where the matrix is
+# singular.
 _moved_by_conditions(P, g, z, A) = {
   weights = _units_between(P, g, z)
   inner = (g.points - 1) * g.n
@@ -405,7 +442,9 @@ _integral_to(q, x, f) = {
   y
 }
 
-# A mesh on which each interval would have the same residual, a third of what is allowed: between 0.4 and 4 intervals for one, neighbours not too unlike, and a node wherever conditions stand
+# A mesh on which each interval would have the same residual, a third of what is
+# allowed: between 0.4 and 4 intervals for one, neighbours not too unlike, and a
+# node wherever conditions stand
 _refined(g, size, order, fixed, before, worst) = {
   m = clamp((size / 0.3)^(1 / order), 0.4, 4.0)
   far = concat(m[1..], m[-1..])
@@ -465,10 +504,15 @@ _lost_between(m, P, q, G, g, z, how, turns) = {
 
 # ---- multiple shooting
 
-# shooting(segments; method, steps): initial value problems from guessed states at the beginning of each segment, whose ends are to meet (multiple shooting; 1: simple shooting)
-#   method: an integrator for them, dop853() when not given, whose derivatives by the initial values are those of its steps. As good as the integrator, and cheap in nodes, where solutions of
-#   the equation do not run apart by many powers of ten within a segment; the solution is integrated again wherever it is asked for.
-#   [Source: P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, ch. 7.1]
+# shooting(segments; method, steps): initial value problems from guessed states
+# at the beginning of each segment, whose ends are to meet (multiple shooting;
+# 1: simple shooting)
+#   method: an integrator for them, dop853() when not given, whose derivatives
+#   by the initial values are those of its steps. As good as the integrator, and
+#   cheap in nodes, where solutions of the equation do not run apart by many
+#   powers of ten within a segment; the solution is integrated again wherever it
+#   is asked for. [Source: P. Deuflhard, Newton Methods for Nonlinear Problems,
+#   Springer 2004, ch. 7.1]
 #     s = bvp((t, y) -> [y[1], -sin(y[0])], (ya, yb) -> [ya[0] - 1, yb[0]], (0.0, 2.0), [1.0, 0.0]; method = shooting(4), rtol = 1e-9);
 #     (s.y(2.0)[1]^2 - s.y(0.0)[1]^2) / 2 - 1 + cos(1)       #~ 0 tol 1e-7
 shooting(segments = 8; method = dop853(), steps = 50) =
@@ -479,7 +523,8 @@ _by_shooting(m, P) = {
   k = len(P.p0)
   q = (c = [0.0, 1.0],)
   o = _integration(zeros(n), none, (rtol = 0.1 * P.rtol, atol = 0.1 * P.atol, saveat = []))
-  # over [0, 1], so that a time that moves is a parameter like others; sizes: of the unknowns over all segments
+  # over [0, 1], so that a time that moves is a parameter like others; sizes: of
+  # the unknowns over all segments
   run_to = part -> (t0, t1, y, p, sizes) -> {
     f = (x, u) -> (t1 - t0) * P.f(t0 + x * (t1 - t0), u, p)
     own = (...o, rtol = part * o.rtol, saveat = [1.0], atol = zeros_like(y) + part * 0.1 * _atol_by_sizes(P, sizes))
@@ -512,11 +557,13 @@ _shot(m, P, q, run, finer, n, k) = {
       max(0.1 * P.rtol, 1e-13), P.rtol, m.steps)
   if (how == 0 or how == 2 or how == 3) and not P.partial { _check_meetings(P, run, finer, g, found) }
   if how != 0 { _lost_between(m, P, q, v -> _meetings(P, run, g, v), g, found, how, turns) }
-  # lengths of their own: what stands behind _primal cannot name those of the mesh in here
+  # lengths of their own: what stands behind _primal cannot name those of the
+  # mesh in here
   (σ[σ >= 0], found[found == found], [turns])
 }
-# An error where conditions that differ a little move the unknowns far, and farther the finer the integration is: only
-# its errors keep the matrix from being singular.
+# An error where conditions that differ a little move the unknowns far, and
+# farther the finer the integration is: only its errors keep the matrix from
+# being singular.
 _check_meetings(P, run, finer, g, z) = {
   most = max(abs(_moved_by_conditions(P, g, z, _meeting_matrix(P, run, g, z))))
   if most > 1e3 {
@@ -560,14 +607,16 @@ _is_between(info) = {
   far
 }
 
-# Whether the only coordinate goes round: the solution is sought among periodic functions.
+# Whether the only coordinate goes round: the solution is sought among periodic
+# functions.
 _is_loop(info) = len(info.coords) == 1 and info.periodic[0]
 _refuse_loop(info, m) = if _is_loop(info) {
   _refuse(
     "{info.coords[0]} of {info.name} is periodic, and {m.name}() goes from one end of an interval to the other: fourier(), chebyshev() and fd() seek periodic solutions")
 }
 
-# Whether the equations determine the highest derivatives, which collocation and shooting go by
+# Whether the equations determine the highest derivatives, which collocation and
+# shooting go by
 _is_plain_between(info) = {
   S = info.structure
   plain = S.left < 0
@@ -616,7 +665,8 @@ _solve_between(info, m, o) = {
       error = _relative_between(info, orders, P, r), residual = r.residual, complete = r.complete)
   if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }
 }
-# The error as every method of solve tells it: of each field's own values, beside them in the mean square.
+# The error as every method of solve tells it: of each field's own values,
+# beside them in the mean square.
 _relative_between(info, orders, P, r) = if kind(r.error) == "none" { none } else {
   h = r.times[1..] - r.times[..-1]
   w = (concat(h, [0.0]) + concat([0.0], h)) / (2 * sum(h))
@@ -631,9 +681,12 @@ _relative_between(info, orders, P, r) = if kind(r.error) == "none" { none } else
   }
   stop_gradient(worst)
 }
-# The highest derivatives as functions of the coordinate and the state. At an end where the equations do not determine them, since what stands before them is 0 there or other terms are
-# infinite (a regular singular point, as r == 0 is for r*u_rr + u_r), they are what makes the equations hold at a place a hundred-millionth of the interval inside, to
-# which the state is taken by these very derivatives: the limit, by the rule of l'Hôpital.
+# The highest derivatives as functions of the coordinate and the state. At an
+# end where the equations do not determine them, since what stands before them
+# is 0 there or other terms are infinite (a regular singular point, as r == 0 is
+# for r*u_rr + u_r), they are what makes the equations hold at a place a
+# hundred-millionth of the interval inside, to which the state is taken by these
+# very derivatives: the limit, by the rule of l'Hôpital.
 _tops_between(info, S, a, b, guess) = {
   sizes = info.sizes
   (tops, _, _) = _explicit_rates(info, S)
@@ -681,7 +734,8 @@ _rate_names(info, orders) = {
   }
   out
 }
-# The state that a guess stands for, at t: of each field its value and its derivatives, those of functions by differentiation; nothing said is 0
+# The state that a guess stands for, at t: of each field its value and its
+# derivatives, those of functions by differentiation; nothing said is 0
 _guessed(info, orders, guess, t) = {
   parts = list()
   for (k, name) in enumerate(info.fields) {

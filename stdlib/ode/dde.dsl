@@ -1,17 +1,29 @@
-# dde.dsl - delay differential equations: y'(t) = f(t, y(t), y(t - lag), ...), by the method of steps on the dense output of any integrator.
+# dde.dsl - delay differential equations: y'(t) = f(t, y(t), y(t - lag), ...),
+# by the method of steps on the dense output of any integrator.
 #
-# The solution is continued in pieces that end where a delayed time comes to a breaking point: the beginning, where the history need not fit, and what follows
-# from it, each a derivative smoother than the one before. Inside a piece every delayed state is a smooth function of time that is already known, so that the
-# piece is a problem for an integrator of ordinary differential equations. Where a lag is too short for that, the piece is iterated on itself: a lag that is zero, or one
-# that is far shorter than the steps of the solution, once every breaking point that it can come to is smoother than the method sees. How long such a piece may be, the
-# iteration says: one that does not settle is halved, one that settles fast is doubled. The length of the interval decides nothing.
-# Source: A. Bellen and M. Zennaro, Numerical Methods for Delay Differential Equations, Oxford 2003, ch. 3 and 4.
+# The solution is continued in pieces that end where a delayed time comes to a
+# breaking point: the beginning, where the history need not fit, and what
+# follows from it, each a derivative smoother than the one before. Inside a
+# piece every delayed state is a smooth function of time that is already known,
+# so that the piece is a problem for an integrator of ordinary differential
+# equations. Where a lag is too short for that, the piece is iterated on itself:
+# a lag that is zero, or one that is far shorter than the steps of the solution,
+# once every breaking point that it can come to is smoother than the method
+# sees. How long such a piece may be, the
+# iteration says: one that does not settle is halved, one that settles fast is
+# doubled. The length of the interval decides nothing.
+# Source: A. Bellen and M. Zennaro, Numerical Methods for Delay Differential
+# Equations, Oxford 2003, ch. 3 and 4.
 
-# dde(f, y0, (t0, t1); lags, past, method, rtol, atol, saveat): y' = f(t, y, Z) with Z[j] = y(t - lag j), from y(t0) = y0
-#   lags: numbers or functions (t, y) -> lag, none below 0; one, or several in a list, which may be empty. past: y before t0, a function of t; y0 when not given. f gives f64[n], Z is
-#   f64[number of lags, n]. method: an integrator of y' = f(t, y), dop853() when not given.
-#   Gives a record: y, a function of t from the past on; times; values; stats; breaks: the times at which pieces end. Derivatives by y0, times, lags and what the
-#   functions capture are those of the pieces.
+# dde(f, y0, (t0, t1); lags, past, method, rtol, atol, saveat): y' = f(t, y, Z)
+# with Z[j] = y(t - lag j), from y(t0) = y0
+#   lags: numbers or functions (t, y) -> lag, none below 0; one, or several in a
+#   list, which may be empty. past: y before t0, a function of t; y0 when not
+#   given. f gives f64[n], Z is f64[number of lags, n]. method: an integrator of
+#   y' = f(t, y), dop853() when not given.
+#   Gives a record: y, a function of t from the past on; times; values; stats;
+#   breaks: the times at which pieces end. Derivatives by y0, times, lags and
+#   what the functions capture are those of the pieces.
 #     r = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 5.0); lags = 1.0, past = t -> [0.0], rtol = 1e-10, atol = 1e-12);
 #     r.y(2.5)                       #~ [-3/8] tol 1e-8
 #     r.y(5.0)                       #~ [5/24] tol 1e-8
@@ -46,7 +58,8 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
     (...r, y = _with_past(before, t0, t1, r.y), breaks = [t0])
   } else { _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, kind(past) != "none") }
 }
-# What was before t0 and what a function of one t makes of it until t1, of times in any shape
+# What was before t0 and what a function of one t makes of it until t1, of times
+# in any shape
 _with_past(before, t0, t1, one) = t -> _for_each(s -> if stop_gradient(s) < stop_gradient(t0) { before(s) } else { one(s) },
   _known_at("t", -inf, t1, f64(t)))
 _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, told) = {
@@ -71,14 +84,16 @@ _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, tol
 
 _lag(l, t, y) = if kind(l) == "function" { f64(l(t, y)) } else { f64(l) }
 
-# y at s out of rows, in the step that holds s or, where that lies outside of [lo, hi], the first or last step inside
+# y at s out of rows, in the step that holds s or, where that lies outside of
+# [lo, hi], the first or last step inside
 _looked_up(T, Y, starts, ends, d, lo, hi, s) = {
   inside = 1e-9 * (hi - lo)
   k = searchsorted(ends, clamp(stop_gradient(s), lo + inside, hi - inside); side = "left")
   _through_one(T, Y, starts[min(k, len(starts) - 1)], d, s)
 }
 
-# s, some roundings inside of what is between lo and hi, where a history may jump
+# s, some roundings inside of what is between lo and hi, where a history may
+# jump
 _kept_between(lo, hi, size, s) = {
   some = 8 * 2.3e-16
   near = max(some * abs(stop_gradient(s)), min(some * size, 1e-10 * (hi - lo)))
@@ -88,12 +103,14 @@ _kept_between(lo, hi, size, s) = {
 _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = {
   n = len(y0)
   many = len(lags)
-  # a step before the first, so that there always is one to look into: y0, which nobody is shown
+  # a step before the first, so that there always is one to look into: y0, which
+  # nobody is shown
   d = m.degree
   T = stop_gradient(t0) - 1 + iota(d + 1) / d
   Y = expand(y0, 0) + 0.0 * expand(T, 1)
   starts = iota(1)
-  # breaking points, which move with what makes them, and how often each has been smoothed
+  # breaking points, which move with what makes them, and how often each has
+  # been smoothed
   B = concat(jumps, expand(t0, 0))
   level = i64(zeros(len(B)))
   # what f compares by t alone ends pieces, too
@@ -107,14 +124,17 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
   span = abs(stop_gradient(t1 - t0))
   fastest = 0.0   # rates of changes, where steps have to see them
   far = 0.02 * span   # how long a piece is that is iterated on itself
-  plain = 0   # pieces of one step, one after the other, which say that steps could be longer than the lag
+  # pieces of one step, one after the other, which say that steps could be
+  # longer than the lag
+  plain = 0
   open = t != t1
   pieces = 0
   while open {
     now = _numbers(map(l -> stop_gradient(t - _lag(l, t, y)), lags))
     if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {t:.9g}; y is {y}") }
     tiny = 1e-12 * (span + abs(t))
-    # how far each delayed time may go in this piece: to the next breaking point, which the present is if nothing else comes before
+    # how far each delayed time may go in this piece: to the next breaking
+    # point, which the present is if nothing else comes before
     reach = map(a -> {
       ahead = where(B > a + tiny, stop_gradient(B), inf)
       if min(ahead) <= t { B[argmin(ahead)] } else { stop_gradient(t) }
@@ -131,12 +151,14 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
       stack(list(...map(j -> state(T, Y, starts, ends, from[j], stop_gradient(reach[j]), s - _lag(lags[j], s, u)),
         each(many))))
     shortest = min(stop_gradient(t) - now)
-    # breaking points that a delayed time is still to come to, the present among them, are not stepped over
+    # breaking points that a delayed time is still to come to, the present among
+    # them, are not stepped over
     broken = max(map(a -> max(f64(B > a + tiny)), now)) > 0
     short = shortest <= tiny or (not broken and shortest < far / 8)
     end = if short { min(t + far, stops[piece]) } else { stops[piece] }
     if not short {
-      # a lag that is a function is watched on the way, and its delayed time not let run far beyond what is known
+      # a lag that is a function is watched on the way, and its delayed time not
+      # let run far beyond what is known
       for (j, l) in enumerate(lags) {
         known = if kind(l) != "function" { reach[j] + _lag(l, t, y) } else { _foreseen(l, f, Z, t, y, now[j], reach[j]) }
         # where both are at one time it is that of a switch or of the end
@@ -173,7 +195,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
         at = (lo, hi, s) -> state(T, Y, starts, T[starts + m.degree], lo, hi, s)
         (y, breaking) = _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
       }
-      # what was at the point that a delayed time has come to is here once more, one derivative smoother
+      # what was at the point that a delayed time has come to is here once more,
+      # one derivative smoother
       hit = 99
       for j in 0..many {
         a = stop_gradient(t - _lag_at(lags, j, t, y))
@@ -213,9 +236,9 @@ _foreseen(l, f, Z, t, y, now, reach) = {
   speed = 1 - jvp(q -> _lag(l, q[0], q[1]), (t, u), (1.0, f(t, u, stop_gradient(Z(t, u)))))[1]
   t + stop_gradient(if speed > 0 { min(1.05 * (reach - now) / speed, 4 * (t - now)) } else { t - now })
 }
-# y, the state at t, where several delayed times may have come to breaking points, or one
-# where f switches, between the times `crossed` if these differ (_one_by_one); and t as a
-# breaking point.
+# y, the state at t, where several delayed times may have come to breaking
+# points, or one where f switches, between the times `crossed` if these differ
+# (_one_by_one); and t as a breaking point.
 _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) = {
   m = len(lags)
   over = (s, u) -> _numbers(map(l -> s - _lag(l, s, u), lags)) - reach
@@ -252,8 +275,10 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
     }
   }
 }
-# t, a breaking point to which several delayed times have come at once. It is one point, though each comes to it by its own
-# time: where the rate jumps there, second derivatives want all of them, where its slope does, third ones. They are refused.
+# t, a breaking point to which several delayed times have come at once. It is
+# one point, though each comes to it by its own
+# time: where the rate jumps there, second derivatives want all of them, where
+# its slope does, third ones. They are refused.
 # comes: when each comes to its own.
 _met_at(rate, hit, comes, t, y) = {
   none_yet = zeros_like(hit)
@@ -282,9 +307,12 @@ _say_apart(what, which) = error(
   "dde: lags that are equal come to a jump of {what} at one time, and {which} derivatives by them are not known; by lags that differ by 1e-6 they are")
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
-# One piece whose delayed times keep to what is known: to `end`, or to where one that depends on the state comes to the point that it may not pass.
-# Where a change is faster than the solution, which may rest, the piece is integrated once more in shorter steps.
-# fastest: how fast changes of earlier pieces were; the last result is the same with this piece.
+# One piece whose delayed times keep to what is known: to `end`, or to where one
+# that depends on the state comes to the point that it may not pass.
+# Where a change is faster than the solution, which may rest, the piece is
+# integrated once more in shorter steps.
+# fastest: how fast changes of earlier pieces were; the last result is the same
+# with this piece.
 _piece(F, lags, reach, t, y, end, m, o, fastest) = {
   jac = (s, u) -> _rows_jacobian(v -> F(s, v), u)
   events = list()
@@ -329,7 +357,8 @@ derivative _unfollowed(rows, rate), drows, drate = _unfollowed_change(rate) * dr
 _unfollowed_change(rate) = { if rate > 0 { _say_unfollowed(rate) }; 1.0 }
 _say_unfollowed(rate) = error(
   "dde: a change of this solution, which rests, is as fast as {rate:.3g} a unit of time, and its derivative would take more than 100000 steps: an implicit method, as rodas5p(), has it if the change decays")
-# One piece whose delayed times fall into itself: first as if it stood still, then with what came of that, until nothing changes. The last number is that of
+# One piece whose delayed times fall into itself: first as if it stood still,
+# then with what came of that, until nothing changes. The last number is that of
 # the turns; more than _most_turns say that it did not settle.
 _most_turns() = 12
 _iterated(f, before, lags, t0, T0, Y0, starts0, t, y, end, m, o) = {

@@ -1,18 +1,29 @@
-# events.dsl - events of differential equations: what happens where a function of the solution passes through zero.
+# events.dsl - events of differential equations: what happens where a function
+# of the solution passes through zero.
 #
-# A method that can, looks for zeros itself (its field `until`); for the others each piece is integrated and then searched. What a zero does to derivatives does
-# not depend on how it was found: it moves as the implicit function theorem says, the state there moves with the flow, and the next piece starts at a time and a
-# state that move. So that derivatives of every order, by parameters, initial values and times, follow from those of the pieces.
+# A method that can, looks for zeros itself (its field `until`); for the others
+# each piece is integrated and then searched. What a zero does to derivatives
+# does not depend on how it was found: it moves as the implicit function theorem
+# says, the state there moves with the flow, and the next piece starts at a time
+# and a state that move. So that derivatives of every order, by parameters,
+# initial values and times, follow from those of the pieces.
 
-# event(g; direction, terminal, then, name): an event for ode(...; events = ...): g(t, y) passes through 0.
-#   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the solution. terminal: the solution ends there.
-#   then (t, y) -> y: the state after the event, from which the solution goes on. A right-hand side that jumps where g = 0 wants then = (t, y) -> y, by which the
-#   integrator starts again there and does not step across.
-#   Two zeros between two nodes of a step are found if g has one extremum between them.
-#   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event. One at the very end is, within rounding, and what comes after it
-#   shows in events.after alone. Several at one time act in the order in which they are given, and derivatives are those of problems in which they do so; one at a time at
-#   which the clock switches something comes behind that. name: the result has what this event did in events by that name, as
-#   records of times, states and after.
+# event(g; direction, terminal, then, name): an event for ode(...; events =
+# ...): g(t, y) passes through 0.
+#   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the
+#   solution. terminal: the solution ends there. then (t, y) -> y: the state
+#   after the event, from which the solution goes on. A right-hand side that
+#   jumps where g = 0 wants then = (t, y) -> y, by which the integrator starts
+#   again there and does not step across.
+#   Two zeros between two nodes of a step are found if g has one extremum
+#   between them.
+#   A zero at the very beginning is no event, nor is one at the beginning of a
+#   piece, behind another event. One at the very end is, within rounding, and
+#   what comes after it shows in events.after alone. Several at one time act in
+#   the order in which they are given, and derivatives are those of problems in
+#   which they do so; one at a time at which the clock switches something comes
+#   behind that. name: the result has what this event did in events by that
+#   name, as records of times, states and after.
 #     drop = event((t, y) -> y[0]; terminal = true)
 #     r = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = drop, rtol = 1e-10);
 #     r.events.times                 #~ [sqrt(20/9.81)] tol 1e-9
@@ -43,18 +54,21 @@ _event_value(e, t, y) = {
 }
 _stops(e) = e.terminal or kind(e.then) != "none"
 
-# v, with the derivative of run(), whose value it is: what has been computed is not computed again before a derivative is asked for
+# v, with the derivative of run(), whose value it is: what has been computed is
+# not computed again before a derivative is asked for
 _value_of(run, v) = v
 derivative _value_of(run, v), drun, dv = drun()
 
-# y(t) where the solution goes through (s, y), for t = s: y itself, moving with all three as one step of Kutta's says, to the fourth derivative
+# y(t) where the solution goes through (s, y), for t = s: y itself, moving with
+# all three as one step of Kutta's says, to the fourth derivative
 _flow(f, s, y, t) = _value_of(() -> _rk4(f).step(s, y, t - s, f(s, y))[0], y)
 
 # The time s at which g[k] is zero on the solution through (s, y)
 _event_time(f, g, k, s, y) = _zero_at(t -> g(t, _flow(f, s, y, t))[k], s)
 
-# y' = f(t, y) with events. Gives times, values, the first row of each step (the dense output goes through degree + 1 rows from there), counts, and
-# what happened.
+# y' = f(t, y) with events. Gives times, values, the first row of each step (the
+# dense output goes through degree + 1 rows from there), counts, and what
+# happened.
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
@@ -68,12 +82,14 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     } else {
       _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, b, o))
     },
-    # where a method gave up it may do so a little earlier the next time: partial rows are all that is asked for again
+    # where a method gave up it may do so a little earlier the next time:
+    # partial rows are all that is asked for again
     known = (t, y, times, rows, short, keeping) -> _value_of(() -> {
       until = _ended_before(times, short)
       o = (...o, saveat = until, quiet = o.partial)
       if has(m, "until") { _go(m, f, jac, y, t, until[-1], o)[1] } else {
-        # the steps that are differentiated are not quite those that found the event, and look no more behind it
+        # the steps that are differentiated are not quite those that found the
+        # event, and look no more behind it
         aside = keeping()
         kept = F -> (s, u) -> { a = aside(s, u); F(s + a[0], u + a[1..]) }
         _go(m, kept(f), kept(jac), y, t, until[-1], o)[1]
@@ -90,8 +106,9 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   }), g, all, y0, t0, t1, o)
 }
 
-# F(t, y, y') == 0 with events. Near an event the solution moves as that of the equation y' = rate(t, y) that it satisfies, too: so rows
-# and times have derivatives of every order.
+# F(t, y, y') == 0 with events. Near an event the solution moves as that of the
+# equation y' = rate(t, y) that it satisfies, too: so rows and times have
+# derivatives of every order.
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
@@ -117,9 +134,12 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
     beside = (aside, slope, side, s) -> _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
     g, all, y0, t0, t1, o)
 }
-# f: y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose unknowns are the rates of what is differentiated (id = 1)
-# and the values of the rest: what these come to is a function of t and of what is differentiated, whose rate of change is that of the rest. The
-# slope of the integrator's polynomial is what Newton's method begins with. A singular matrix, as of higher index, is an error.
+# f: y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose
+# unknowns are the rates of what is differentiated (id = 1) and the values of
+# the rest: what these come to is a function of t and of what is differentiated,
+# whose rate of change is that of the rest. The slope of the integrator's
+# polynomial is what Newton's method begins with. A singular matrix, as of
+# higher index, is an error.
 _rate_of_implicit(F, id, slope) = {
   differs = id > 0
   solved = _solved_implicit(F, id, slope)
@@ -150,8 +170,9 @@ _ended_before(times, short) = {
   if stop_gradient(short) < 0 { max(times, end) } else { min(times, end) }
 }
 
-# Where events are at (t, y), which changes at the rate v: the derivatives of their expressions by t and y, f64[k, n + 1]; along the
-# solution; and what of each may be rounding.
+# Where events are at (t, y), which changes at the rate v: the derivatives of
+# their expressions by t and y, f64[k, n + 1]; along the solution; and what of
+# each may be rounding.
 _slopes_of_events(g, t, y, v) = {
   (t, y) = (stop_gradient(t), stop_gradient(y))
   by_t = stop_gradient(jvp(s -> g(s, y), t, 1.0)[1])
@@ -160,12 +181,14 @@ _slopes_of_events(g, t, y, v) = {
   (by = concat(expand(by_t, 1), by_y; axis = 1), speed = speed,
     off = 1.5e-14 * (abs(speed) * abs(t) + abs(by_y) @ abs(y)))
 }
-# How long before an event at `end`, of a piece from t on, its expressions are not zero but for rounding
+# How long before an event at `end`, of a piece from t on, its expressions are
+# not zero but for rounding
 _how_long_beside(slopes, met, t, end, t1) = {
   short = max(where(met > 0 and slopes.speed != 0, slopes.off / abs(slopes.speed), 0.0))
   stop_gradient(min(min(short, 1e-3 * _behind(t, t1)), 0.25 * abs(end - t)))
 }
-# (t, y) -> the step aside from there to before the zeros to which `onward` leads, for where the solution has not passed them since it was there
+# (t, y) -> the step aside from there to before the zeros to which `onward`
+# leads, for where the solution has not passed them since it was there
 _keeping_before(g, slopes, onward, way, times, rows) = {
   (T, Y) = (stop_gradient(times), stop_gradient(rows))
   behind = expand(onward, 0) * map((t, y) -> g(t, y), T, Y) > 0 and expand(iota(len(T)) < len(T) - 1, 1)
@@ -175,8 +198,10 @@ _keeping_before(g, slopes, onward, way, times, rows) = {
     _aside(slopes, -onward * where(way * stop_gradient(t) > since, max(over, 0.0), 0.0))
   }
 }
-# The least step in t and y by which these expressions change by d: f64[n + 1]. A right-hand side that jumps at a zero is looked at so far from
-# it, on the side that counts; and of several that are zero at one time on one side of each.
+# The least step in t and y by which these expressions change by d: f64[n + 1].
+# A right-hand side that jumps at a zero is looked at so far from it, on the
+# side that counts; and of several that are zero at one time on one side of
+# each.
 _aside(slopes, d) = {
   # in t only of what depends on nothing else, so that times go one way
   (by_t, by_y) = (slopes.by[.., 0], slopes.by[.., 1..])
@@ -211,8 +236,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   fired = 0 * stops
   swift = 0
   held = 0
-  # Pieces end at the switches, too. Where t1 may be one, what is left of the way there is
-  # gone only for an event, and the first piece begins behind t0.
+  # Pieces end at the switches, too. Where t1 may be one, what is left of the
+  # way there is gone only for an event, and the first piece begins behind t0.
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
   switches = w.switches
   gap = way * _gaps(t0, switches, t1, w.sharp)
@@ -223,7 +248,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   } else { (begins, concat(ends_at, expand(t1, 0))) }
   t = if w.sharp { t0 + gap[0] } else { t }
   piece = 0
-  # whether a piece begins before its switch, so as to find what happens at that, too
+  # whether a piece begins before its switch, so as to find what happens at
+  # that, too
   early = false
   # the switch before the piece, and times on its sides
   passed = zeros(3) + t0
@@ -240,7 +266,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     slopes = _slopes_of_events(g, times[-1], rows[-1], slope(last))
     stopped = sum(where(at == last, stops[which], 0)) > 0
     if stats[8] == 1 and (stopped or way * (t1 - b) <= near_end) {
-      # what comes to its zero within the rounding of both is there at the same time
+      # what comes to its zero within the rounding of both is there at the same
+      # time
       v = stop_gradient(g(times[-1], rows[-1]))
       coming = abs(v) <= slopes.off and way * v * slopes.speed < 0 and (wanted == 0 or wanted * v < 0) and
         (fired == 0 or abs(times[-1] - t) > _behind(t, t1))
@@ -298,9 +325,11 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       fired = met
       again = again * fired > 0
       near = _unresolved(g, times, rows, again, o)
-      # what touches its zero within the tolerances, at a speed that is zero within them, rests there: no new event, and nothing that accumulates
+      # what touches its zero within the tolerances, at a speed that is zero
+      # within them, rests there: no new event, and nothing that accumulates
       rests = near and w.rests(again, moved, state, o)
-      # one that is found again at the place where it just was, which its expression has not left by more than rounding, is the same
+      # one that is found again at the place where it just was, which its
+      # expression has not left by more than rounding, is the same
       same = if sum(i64(fired > 0 and not again)) == 0 and abs(moved - t) <= _behind(t, t1) and not ended {
         _still_zero(g, w.rate, fired, t, y)
       } else { false }
@@ -401,23 +430,28 @@ _named_events(all, seen) = {
   if len(names) == 0 { seen } else { (...seen, ...record((...names,), (...own,))) }
 }
 
-# What `until` of a method gives, for one that has none: its rows, as far as behind the first event that stops it, searched for changes of sign; where one counts, the step is cut.
+# What `until` of a method gives, for one that has none: its rows, as far as
+# behind the first event that stops it, searched for changes of sign; where one
+# counts, the step is cut.
 _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   d = m.degree
-  # an event that ends the solution may lie before the place where the method gives up
+  # an event that ends the solution may lie before the place where the method
+  # gives up
   wanted = stack(directions)
   stopping = stack(stops)
   (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1,
     (...o, quiet = 1, halt = (g = g, wanted = wanted, stopping = stopping, signs = signs)))
   nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   sign = signs
-  # nothing but zeros were seen since the beginning, 1, or the last event, 2; what stays at zero behind its
-  # event has no other one there, nor where it leaves it
+  # nothing but zeros were seen since the beginning, 1, or the last event, 2;
+  # what stays at zero behind its event has no other one there, nor where it
+  # leaves it
   zeros_since = 0 * signs + 1
   at = i64(zeros(0))
   which = i64(zeros(0))
   ended = false
-  # the last two values before row j, and the last row at which two changes of sign were looked for
+  # the last two values before row j, and the last row at which two changes of
+  # sign were looked for
   (before, last, looked) = (g(T[0], Y[0]), g(T[0], Y[0]), T[0])
   j = 1
   while j < len(T) {
@@ -428,7 +462,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       k = argmax(f64(dips))
       s = _place_beyond(g, T, Y, max(j - 2, 0), j, d, k, if last[k] > 0 { 1.0 } else { -1.0 }, 1e-10 * abs(before[k]))
       if s == s {
-        # the step with s becomes two, so that there is a row with the other sign
+        # the step with s becomes two, so that there is a row with the other
+        # sign
         i = if (T[j - 1] - s) * (t1 - t0) > 0 { j - 1 } else { j }
         base = (i - 1) // d * d
         (X, P) = (T[base..base + d + 1], Y[base..base + d + 1])
@@ -508,11 +543,12 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   }
   (T, Y, _counts(counted), at, which)
 }
-# Which of g, with values a, b and c at three rows, may have another sign between them: in the middle it is nearer to 0
-# than it changes by on both sides.
+# Which of g, with values a, b and c at three rows, may have another sign
+# between them: in the middle it is nearer to 0 than it changes by on both
+# sides.
 _dips_of_events(a, b, c) = a * b > 0 and b * c > 0 and abs(b) <= abs(a) and abs(b) <= abs(c) and abs(b) < abs(a - b) + abs(c - b)
-# A place between rows i and j, in one step or two, where number k of g, times `side`, is below -least, by the
-# golden section, or nan.
+# A place between rows i and j, in one step or two, where number k of g, times
+# `side`, is below -least, by the golden section, or nan.
 _place_beyond(g, T, Y, i, j, d, k, side, least) = {
   of = t -> {
     row = if (T[j - 1] - t) * (T[j] - T[j - 1]) > 0 { j - 1 } else { j }
@@ -521,8 +557,9 @@ _place_beyond(g, T, Y, i, j, d, k, side, least) = {
   }
   _below(of, T[i], T[j], -least)
 }
-# Rows of the step from X[0] on to these events, which were found at the end of head and P1, by a right-hand
-# side that is looked at on the side of them where the step begins.
+# Rows of the step from X[0] on to these events, which were found at the end of
+# head and P1, by a right-hand side that is looked at on the side of them where
+# the step begins.
 _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) = {
   k = argmax(f64(fired))
   onward = f64(fired) * -sign
@@ -546,8 +583,11 @@ _step_before(m, f, jac, g, fired, sign, X, P, head, P1, o) = {
   }
   (head, P1)
 }
-# The signs of the expressions after a step that ends at (t, y), and whether it went over an event that stops the solution: the search finds it, so that further steps would be in vain.
-# Methods look where o.halt is given. A change of sign inside of a step that is taken back within it is the search's affair alone.
+# The signs of the expressions after a step that ends at (t, y), and whether it
+# went over an event that stops the solution: the search finds it, so that
+# further steps would be in vain.
+# Methods look where o.halt is given. A change of sign inside of a step that is
+# taken back within it is the search's affair alone.
 _halted(w, signs, t, y) = {
   v = stop_gradient(w.g(t, y))
   now = i64(v > 0) - i64(v < 0)
@@ -560,7 +600,8 @@ _counts(s) =
   i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0,
     if has(s, "complete") { i64(s.complete == 1) } else { 1 })))
 
-# Where f has the sign s no more, between a, where it has or has just left a zero, and b
+# Where f has the sign s no more, between a, where it has or has just left a
+# zero, and b
 _sign_lost(f, s, a, b) = {
   lo = a
   tries = 0
@@ -590,7 +631,8 @@ _still_zero(g, f, fired, t, y) = {
 }
 # How long behind an event its zero is not another one
 _behind(t, t1) = 1e-9 * (abs(t) + abs(t1 - t))
-# The sign of each g just behind (t, y): that of its rate of change where g is zero, or an event has just left it so but for rounding.
+# The sign of each g just behind (t, y): that of its rate of change where g is
+# zero, or an event has just left it so but for rounding.
 _signs_behind(f, g, t, y, t1, fired) = {
   (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
   by = where(fired > 0, _behind(t, t1), 0.0)
@@ -598,7 +640,8 @@ _signs_behind(f, g, t, y, t1, fired) = {
   i64(w > 0) - i64(w < 0)
 }
 
-# Whether an event that began this piece and ends it has not got away from its zero by more than a hundred times what errors may be
+# Whether an event that began this piece and ends it has not got away from its
+# zero by more than a hundred times what errors may be
 _unresolved(g, times, rows, again, o) = {
   if sum(i64(again)) == 0 { false } else {
     high = max(abs(map((t, y) -> g(t, y), stop_gradient(times), stop_gradient(rows))); axis = 0)
@@ -607,7 +650,8 @@ _unresolved(g, times, rows, again, o) = {
     sum(where(again, i64(high <= 100 * off), 0)) > 0
   }
 }
-# Whether the expressions of these events change no faster than errors of the state would make them: 100 times what errors may be
+# Whether the expressions of these events change no faster than errors of the
+# state would make them: 100 times what errors may be
 _rests_on(g, f, again, t, y, o) = {
   (t, y) = (stop_gradient(t), stop_gradient(y))
   speed = u -> jvp(q -> g(q[0], q[1]), (t, u), (1.0, f(t, u)))[1]

@@ -1,20 +1,34 @@
-# ode_auto.dsl - what integrates where no method is named: it begins as if a problem were not stiff, and finds out.
+# ode_auto.dsl - what integrates where no method is named: it begins as if a
+# problem were not stiff, and finds out.
 
-# auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
-#   The implicit method is rodas5p() for up to 32 unknowns (for low tolerances radau() of order 9, or of order 13 where there are more than 16), bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
-#   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
-#   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of the steps that were taken where all were explicit, or with one time in saveat and
-#   up to 16 unknowns, compiled with them; else those of bdf(), from sensitivity equations or the adjoint problem, at the times of the value. Events, and equations
-#   whose time derivatives do not stand alone, are found and solved as with bdf(). Options as for tsit5().
-#   [Source of the test: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, IV.2, (2.26)]
+# auto(; max_steps, first_step, max_step): what ode and solve take without a
+# method: dop853() as long as its steps are as long as the error allows; where
+# stability keeps them short, an implicit method from there on
+#   The implicit method is rodas5p() for up to 32 unknowns (for low tolerances
+#   radau() of order 9, or of order 13 where there are more than 16), bdf() for
+#   more; there the Jacobian is sparse where at most a tenth of its elements can
+#   be other than zero, and wherever sparse = true. The explicit one goes on
+#   until 8 more steps than others suffer, so that what a stiff problem costs
+#   besides is some hundred evaluations; rodas5p() gives way to it again where
+#   its steps are not so much longer as they are dearer. Derivatives are those
+#   of the steps that were taken where all were explicit, or with one time in
+#   saveat and up to 16 unknowns, compiled with them; else those of bdf(), from
+#   sensitivity equations or the adjoint problem, at the times of the value.
+#   Events, and equations whose time derivatives do not stand alone, are found
+#   and solved as with bdf(). Options as for tsit5(). [Source of the test: E.
+#   Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
+#   Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
 auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
     explicit = true, integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
     solve = _solve_ode)
 
-# The value by the steps of the methods. Its derivative by the same steps once more (ode_reverse.dsl): where all were explicit, whatever is asked for and however many
-# unknowns; where some were implicit, of up to 16 unknowns at one time. Otherwise by CVODES, from the equations: by Adams' methods where the steps were explicit, but too many to be kept.
+# The value by the steps of the methods. Its derivative by the same steps once
+# more (ode_reverse.dsl): where all were explicit, whatever is asked for and
+# however many unknowns; where some were implicit, of up to 16 unknowns at one
+# time. Otherwise by CVODES, from the equations: by Adams' methods where the
+# steps were explicit, but too many to be kept.
 _by_auto(m, f, jac, y0, t0, t1, o) =
   _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _by_auto_clock(m, f, jac, y0, t0, t1, o))
 _by_auto_clock(m, f, jac, y0, t0, t1, o) = {
@@ -25,7 +39,8 @@ _by_auto_clock(m, f, jac, y0, t0, t1, o) = {
   (at, rows, _stats(counts))
 }
 
-# The whole solution, of which the rows are there, by steps that have derivatives
+# The whole solution, of which the rows are there, by steps that have
+# derivatives
 _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
   by_equations = w -> {
     at = T
@@ -78,10 +93,12 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
     }
   }
 }
-# Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each step and each step that is gone through for its inside, as measured
+# Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each
+# step and each step that is gone through for its inside, as measured
 _auto_kept(n, steps, inside) = n * (25.0 * steps + 8.0 * inside) <= 3.2e7
 _auto_hardest(how) = max(concat(how, i64(zeros(1))))
-# For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2 radau(order = 9)
+# For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2
+# radau(order = 9)
 _auto_turn(m, f, jac, o) = {
   (one, _) = _dop853_turn(m, f, jac, o)
   (two, _) = _rodas5p_turn(m, f, jac, o)
@@ -95,7 +112,8 @@ _auto_turn(m, f, jac, o) = {
   }
   (step, none)
 }
-# The stages of Radau IIA from the rows at sevenths of its step, which are those of a polynomial
+# The stages of Radau IIA from the rows at sevenths of its step, which are those
+# of a polynomial
 _auto_stages(y, inner, nodes) = {
   stages = list()
   for x in nodes {
@@ -110,8 +128,11 @@ _auto_stages(y, inner, nodes) = {
   stack(...stages)
 }
 
-# Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay, so is
-# over after a dozen steps, lets the next one come eight times as late. Where a method cannot go on, the implicit one tries from the beginning, then CVODE, and says why not.
+# Explicit steps as long as they are the cheaper ones, then implicit ones as
+# long as they are, and so on. An implicit phase that does not pay, so is over
+# after a dozen steps, lets the next one come eight times as late. Where a
+# method cannot go on, the implicit one tries from the beginning, then CVODE,
+# and says why not.
 _auto_rows(m, f, jac, y0, t0, t1, o) = if not _auto_fits(f(t0, y0), y0) { _auto_plain(m, f, jac, y0, t0, t1, o) } else {
   if not _auto_sound(y0, t0, t1, o) { _auto_plain(m, f, jac, y0, t0, t1, o) } else { _auto_phases(m, f, jac, y0, t0, t1, o) }
 }
@@ -147,7 +168,8 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   while s.going {
     at_once = s.patience == 0 or s.lost > 0
     until = where(at_once, s.t, t1)
-    # errors as small as at the edge of stability are allowed inside of it only: the lower they are to be, the sooner a step is held back
+    # errors as small as at the edge of stability are allowed inside of it only:
+    # the lower they are to be, the sooner a step is held back
     (e, times, Y) =
       _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.06), f, s.y, s.t, until,
         _auto_from(s.t, until, o))
@@ -155,7 +177,8 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     s.going = false
     gone = e.status == 1 or e.status == 2
     if (e.status == 3 or at_once) and not gone {
-      h = where(s.lost == 2, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
+      # the step that is just stable; 0: for CVODE
+      h = where(s.lost == 2, 0.0, where(at_once, inf, abs(e.h)))
       (t, y, times, Y, counts, back, lost, how) =
         _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
       s = _auto_joined(s, t1, o, t, y, times, Y, counts, how)
@@ -167,13 +190,15 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   }
   (s.times, s.Y, s.counts, s.how)
 }
-# Whether explicit steps would be used up long before t1: one look at a small Jacobian, where a strongly stiff problem would need a dozen steps to show
+# Whether explicit steps would be used up long before t1: one look at a small
+# Jacobian, where a strongly stiff problem would need a dozen steps to show
 _auto_hopeless(jac, y0, t0, t1, o) = if kind(o.pattern) != "none" { false } else {
   if _is_fixed(len(y0)) { _row_sums(jac(t0, y0)) * abs(t1 - t0) > 1e7 } else {
     if len(y0) <= 32 { _row_sums(jac(t0, y0)) * abs(t1 - t0) > 1e7 } else { false }
   }
 }
-# What is asked of a phase that begins at t: the times before it are asked for at once, so that there are as many rows whatever t is
+# What is asked of a phase that begins at t: the times before it are asked for
+# at once, so that there are as many rows whatever t is
 _auto_from(t, t1, o) = if _asks_all(o.saveat) { o } else {
   (...o, saveat = where(sign(t1 - t) * (o.saveat - t) > 0, o.saveat, t))
 }
@@ -189,8 +214,9 @@ _auto_joined(s, t1, o, t, y, times, Y, counts, how) = {
   }
 }
 
-# From where explicit steps of length h are as long as is stable: how far the implicit method came, its rows, whether explicit ones are cheaper there, and whether it does
-# not get further.
+# From where explicit steps of length h are as long as is stable: how far the
+# implicit method came, its rows, whether explicit ones are cheaper there, and
+# whether it does not get further.
 _auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
   if _is_fixed(len(y0)) {
     if h == 0 { _auto_large(m, f, jac, y0, t0, t1, o) } else { _auto_small(m, f, jac, y0, t0, t1, o, h) }
@@ -209,8 +235,12 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
   _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false, 3)
 }
-# A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA of order 9 twice that, of six
-# unknowns and more, whose factors are in memory, five times; of a number only known when it runs right-hand sides and stages in memory weigh as much as the linear systems. Few long steps go to low errors by Radau IIA: measured, from five digits on where all is in registers, from nine on beyond.
+# A step of Rodas5P costs about as much as n of DOP853 while both are registers,
+# one of Radau IIA of order 9 twice that, of six unknowns and more, whose
+# factors are in memory, five times; of a number only known when it runs
+# right-hand sides and stages in memory weigh as much as the linear systems. Few
+# long steps go to low errors by Radau IIA: measured, from five digits on where
+# all is in registers, from nine on beyond.
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < (if len(y0) <= 5 { 2e-5 } else { 2e-9 }) {
     _auto_radau(m, f, jac, y0, t0, t1, o, h, (if len(y0) <= 5 { 2 } else { 5 }) * len(y0))
@@ -248,14 +278,16 @@ _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code) = {
   if _asks_all(o.saveat) {
     (times, Y) = _with_degree(times, Y, _step_fractions(stiff), m.degree)
     (t, y, times, Y, counts, back, lost, _auto_how(times, m, o, code))
-  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost, _auto_how(times, m, o, code)) }   # as many rows as times, in every lane of a map
+  # as many rows as times, in every lane of a map
+  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost, _auto_how(times, m, o, code)) }
 }
 
 # Where the rows of a step stand, as fractions of it
 _step_fractions(stiff) = if has(stiff, "turn") and stiff.name != "rodas5p" { list(0.0, ..._radau(stiff.order).c) } else {
   list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), each(stiff.degree + 1)))
 }
-# Rows at e + 1 equal parts of each step instead of at the nodes c, on the same polynomials. By fractions and not by times, which are rounded.
+# Rows at e + 1 equal parts of each step instead of at the nodes c, on the same
+# polynomials. By fractions and not by times, which are rounded.
 _with_degree(times, Y, c, e) = {
   d = len(c) - 1
   steps = (len(times) - 1) // d

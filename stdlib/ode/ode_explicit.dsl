@@ -1,33 +1,49 @@
-# ode_explicit.dsl - explicit integrators written in the language itself: Runge-Kutta of orders 5 and 8 with step control and dense output, fixed steps of Euler
-# and Runge-Kutta, symplectic compositions. ode.dsl says what a method is.
+# ode_explicit.dsl - explicit integrators written in the language itself:
+# Runge-Kutta of orders 5 and 8 with step control and dense output, fixed steps
+# of Euler and Runge-Kutta, symplectic compositions. ode.dsl says what a method
+# is.
 #
-# A method here is made of one step; marching is the same for all. The loops are whiles over numbers and vectors of known length, so that the right-hand side,
-# the stages and the step control are one piece of machine code with all of it in registers, also for each lane of a map.
+# A method here is made of one step; marching is the same for all. The loops are
+# whiles over numbers and vectors of known length, so that the right-hand side,
+# the stages and the step control are one piece of machine code with all of it
+# in registers, also for each lane of a map.
 #
-# Derivatives are those of the steps as they were taken (the step sizes count as constants), in every mode and order; the ends of the interval and saveat carry
+# Derivatives are those of the steps as they were taken (the step sizes count as
+# constants), in every mode and order; the ends of the interval and saveat carry
 # their tangents through the step that reaches them.
 
-# tsit5(; max_steps, first_step, max_step): explicit Runge-Kutta of order 5 with an error estimate of order 4 and dense output of order 4; not stiff, rtol from 1e-3 to 1e-7
-#   max_steps: 500000 when 0; first_step: found automatically when 0; max_step: no step is longer.
-#   For the tightest tolerances dop853() needs fewer evaluations; for stiff problems see bdf(). Seven stages, the last of which is the first of the next step.
-#   [Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, Comput. Math. Appl. 62 (2011) 770-775]
+# tsit5(; max_steps, first_step, max_step): explicit Runge-Kutta of order 5 with
+# an error estimate of order 4 and dense output of order 4; not stiff, rtol from
+# 1e-3 to 1e-7
+#   max_steps: 500000 when 0; first_step: found automatically when 0; max_step:
+#   no step is longer.
+#   For the tightest tolerances dop853() needs fewer evaluations; for stiff
+#   problems see bdf(). Seven stages, the last of which is the first of the next
+#   step. [Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying
+#   only the first column simplifying assumption, Comput. Math. Appl. 62 (2011)
+#   770-775]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = tsit5(), rtol = 1e-8, atol = 1e-10).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-6
 tsit5(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "tsit5", degree = 4, explicit = true, max_steps = max_steps, first_step = first_step, max_step = max_step,
     integrate = _by_tsit5, turn = _tsit5_turn, implicit = none, solve = _solve_ode)
 _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o)
 
-# dop853(; max_steps, first_step, max_step): explicit Runge-Kutta of order 8 with error estimates of orders 5 and 3 and dense output of order 7; not stiff, rtol from 1e-6 to 1e-13
-#   Options as for tsit5(). Twelve stages, and three more in steps whose inside is wanted.
-#   [Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer 1993, II.5 and II.6]
+# dop853(; max_steps, first_step, max_step): explicit Runge-Kutta of order 8
+# with error estimates of orders 5 and 3 and dense output of order 7; not stiff,
+# rtol from 1e-6 to 1e-13
+#   Options as for tsit5(). Twelve stages, and three more in steps whose inside
+#   is wanted. [Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary
+#   Differential Equations I, 2nd ed., Springer 1993, II.5 and II.6]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = dop853(), rtol = 1e-12, atol = 1e-14).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-10
 dop853(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "dop853", degree = 7, explicit = true, max_steps = max_steps, first_step = first_step, max_step = max_step,
     integrate = _by_dop853, turn = _dop853_turn, implicit = none, solve = _solve_ode)
 _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1, o)
 
-# rk4(h): the classical Runge-Kutta method of order 4 in equal steps of at most h; no error control, so rtol and atol make no difference
-#   Between the steps the cubic through values and slopes. [Source: W. Kutta, Z. Math. Phys. 46 (1901) 435-453]
+# rk4(h): the classical Runge-Kutta method of order 4 in equal steps of at most
+# h; no error control, so rtol and atol make no difference
+#   Between the steps the cubic through values and slopes. [Source: W. Kutta, Z.
+#   Math. Phys. 46 (1901) 435-453]
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.01)).y(1.0)   #~ [exp(1)] tol 1e-9
 rk4(h; max_steps = 0) =
   (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_rk4, turn = _rk4_turn,
@@ -41,15 +57,22 @@ euler(h; max_steps = 0) =
   (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_euler, turn = _euler_turn,
     implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0),
     finer = _in_halves)
-# The same method with each of its steps in two, those of a piece that is shorter than a step as well
+# The same method with each of its steps in two, those of a piece that is
+# shorter than a step as well
 _in_halves(m) = (...m, cut = 2 * _pieces_of_step(m))
 _pieces_of_step(m) = if has(m, "cut") { m.cut } else { 1 }
 _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 
-# symplectic(h; order): symplectic, symmetric integration of a separable Hamiltonian system in equal steps of at most h: its energy errs by a bounded amount over long times
-#   y = (q, p), an even number of unknowns: first all positions, then all momenta; q' must depend on p alone and p' on q alone (and both on t); an error says when they do not.
-#   order 2: Störmer-Verlet, one force a step; 4: six forces; 6: ten; 8: seventeen.
-#   [Source: order 4 and 6: S. Blanes and P. C. Moan, J. Comput. Appl. Math. 142 (2002) 313-330, S6 and S10; order 8: W. Kahan and R.-C. Li, Math. Comp. 66 (1997) 1089-1099, 17 stages]
+# symplectic(h; order): symplectic, symmetric integration of a separable
+# Hamiltonian system in equal steps of at most h: its energy errs by a bounded
+# amount over long times
+#   y = (q, p), an even number of unknowns: first all positions, then all
+#   momenta; q' must depend on p alone and p' on q alone (and both on t); an
+#   error says when they do not.
+#   order 2: Störmer-Verlet, one force a step; 4: six forces; 6: ten; 8:
+#   seventeen. [Source: order 4 and 6: S. Blanes and P. C. Moan, J. Comput.
+#   Appl. Math. 142 (2002) 313-330, S6 and S10; order 8: W. Kahan and R.-C. Li,
+#   Math. Comp. 66 (1997) 1089-1099, 17 stages]
 #     pendulum = (t, y) -> [y[1], -sin(y[0])]
 #     energy(y) = y[1]^2 / 2 - cos(y[0])
 #     s = ode(pendulum, [1.0, 0], (0.0, 1000.0); method = symplectic(0.1; order = 4));
@@ -62,7 +85,8 @@ symplectic(h; order = 2, max_steps = 0) = {
 _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
   if n % 2 != 0 { error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}") }
-  # the tangent of q' along any q is 0, as is that of p' along any p: one direction with unlike elements tells
+  # the tangent of q' along any q is 0, as is that of p' along any p: one
+  # direction with unlike elements tells
   way = sin(1.0 + iota(n))
   (_, by_q) = jvp(y -> f(t0, y), stop_gradient(y0), way * f64(iota(n) < n // 2))
   (_, by_p) = jvp(y -> f(t0, y), stop_gradient(y0), way * f64(iota(n) >= n // 2))
@@ -79,11 +103,17 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 
 # ---- marching
 #
-# One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; slope(t, y, x): y' of it; step(t, y, h, x) -> (y at t + h,
-# what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value;
-# refused(x, new), where there is one: what is carried on after a step that was not taken, of which new came;
-# rate(t, y), where there is one: what the first step is found by instead of the whole right-hand side; lands, where there is one: steps end at the times of saveat.
-# strain(t, y, h, z, q), where there is one: h times an estimate of the largest eigenvalue of the Jacobian, by the step that is just stable.
+# One step is a record: order, by which errors go down with the step; begin(t,
+# y): what is carried from step to step besides t and y; slope(t, y, x): y' of
+# it; step(t, y, h, x) -> (y at t + h, what is carried on, the size of the error
+# with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q):
+# what a polynomial in θ = 0..1 needs, at(c, θ): its value;
+# refused(x, new), where there is one: what is carried on after a step that was
+# not taken, of which new came;
+# rate(t, y), where there is one: what the first step is found by instead of the
+# whole right-hand side; lands, where there is one: steps end at the times of
+# saveat. strain(t, y, h, z, q), where there is one: h times an estimate of the
+# largest eigenvalue of the Jacobian, by the step that is just stable.
 
 _marched(one, m, f, y0, t0, t1, o) = {
   (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
@@ -144,9 +174,12 @@ _check_saveat(times, t0, t1) = {
   if len(s) > 1 { if not all(s[1..] >= s[..-1]) { error("the times of saveat must be in order, from {t0} to {t1}") } }
 }
 
-# Where the integration stands: h the next step; past the logarithm of the last accepted step's error; stiff how often stability and not the error held the step back of late;
-# status 0 on the way, 1 the step is too small, 2 steps are used up, 4 an equal step leaves the finite numbers, 3 the problem is stiff: m.patience more steps than others had a strain above m.edge (where the
-# method has `watch`).
+# Where the integration stands: h the next step; past the logarithm of the last
+# accepted step's error; stiff how often stability and not the error held the
+# step back of late; status 0 on the way, 1 the step is too small, 2 steps are
+# used up, 4 an equal step leaves the finite numbers, 3 the problem is stiff:
+# m.patience more steps than others had a strain above m.edge (where the method
+# has `watch`).
 _start(one, m, f, y0, t0, t1, o) = {
   x = one.begin(t0, y0)
   span = stop_gradient(t1 - t0)
@@ -168,7 +201,8 @@ _stood(one, s) = if one.adaptive { s } else {
   if s.status == 4 { (...s, ...s.before, steps = s.steps - 1) } else { s }
 }
 
-# Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's error, and the change of the slope over it, a hundredth of what is allowed
+# Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's
+# error, and the change of the slope over it, a hundredth of what is allowed
 _first_step(f, order, t0, y0, span, o) = {
   way = where(span < 0, -1.0, 1.0)
   scale = stop_gradient(o.atol + o.rtol * abs(y0))
@@ -185,8 +219,9 @@ _first_step(f, order, t0, y0, span, o) = {
 }
 _rms(v) = sqrt(sum(v * v) / len(v))
 
-# One step towards t1, taken or not. The proportional-integral control is that of Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2: exponents
-# 1/q - 0.75 β and β.
+# One step towards t1, taken or not. The proportional-integral control is that
+# of Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2:
+# exponents 1/q - 0.75 β and β.
 _advance(one, m, s, t1) = {
   left = t1 - s.t
   last = abs(left) <= (if one.adaptive { 1.01 } else { 1 + 1e-9 }) * abs(s.h)
@@ -195,7 +230,9 @@ _advance(one, m, s, t1) = {
   c = (h = h, z = z, q = q)
   t = if last { t1 } else { s.t + h }
   if kind(e) == "none" {
-    # equal steps cannot get shorter: where values are no longer finite it ends. The loop asks, and nothing else waits for the answer: where it stood is carried along (_stood)
+    # equal steps cannot get shorter: where values are no longer finite it ends.
+    # The loop asks, and nothing else waits for the answer: where it stood is
+    # carried along (_stood)
     v = one.slope(t, z, x)
     finite = abs(stop_gradient(sum(z) + where(last, 0.0, sum(v)))) < inf
     steps = s.steps + 1
@@ -204,7 +241,8 @@ _advance(one, m, s, t1) = {
       before = (t = s.t, y = s.y, x = s.x)),
       finite, c)
   } else {
-    # whatever is computed here is a number without a tangent: choices by `where` leave one straight line for all lanes of a map
+    # whatever is computed here is a number without a tangent: choices by
+    # `where` leave one straight line for all lanes of a map
     e = stop_gradient(e)
     taken = e <= 1
     le = log(max(e, 1e-10))
@@ -218,7 +256,8 @@ _advance(one, m, s, t1) = {
     failures = s.failures + 1 - count
     stuck = abs(next) <= 1e-15 * max(abs(stop_gradient(s.t)), 1e-290)
     used = steps + failures >= _most_steps(m)
-    # steps at the edge of stability come in turns, some of them just inside, some refused
+    # steps at the edge of stability come in turns, some of them just inside,
+    # some refused
     stiff = if has(m, "watch") {
       where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > m.edge, s.stiff + 1, max(0, s.stiff - 3))
     } else { 0 }
@@ -270,7 +309,8 @@ _march_through(one, m, f, y0, t0, t1, o) = {
   (_stood(one, s), o.saveat, Y)
 }
 
-# The same where steps end at those times: one that is cut short there says nothing against the length of the next
+# The same where steps end at those times: one that is cut short there says
+# nothing against the length of the next
 _march_by(one, m, f, y0, t0, t1, o) = {
   count = len(o.saveat)
   end = o.saveat[-1]
@@ -292,7 +332,8 @@ _march_by(one, m, f, y0, t0, t1, o) = {
   (_stood(one, s), o.saveat, Y)
 }
 
-# Rows of every step, a chunk of steps at a time, each twice as long as the one before
+# Rows of every step, a chunk of steps at a time, each twice as long as the one
+# before
 _march_whole(one, m, f, y0, t0, t1, o) = {
   n = len(y0)
   d = m.degree
@@ -349,8 +390,10 @@ _why(one, s, f, t1, o, say) = {
 
 # ---- Runge-Kutta methods from their coefficients
 
-# Slopes of a step are a list of vectors when there are few unknowns: stages are then written out, with the coefficients in them and all else in registers. Of systems with more
-# unknowns the right-hand side would be there as often as there are stages, so that they are rows of a matrix, filled in a loop.
+# Slopes of a step are a list of vectors when there are few unknowns: stages are
+# then written out, with the coefficients in them and all else in registers. Of
+# systems with more unknowns the right-hand side would be there as often as
+# there are stages, so that they are rows of a matrix, filled in a loop.
 _slopes(x, rows) = if _is_fixed(len(x)) { list(x) } else {
   K = zeros(rows, len(x))
   K[0] = x
@@ -380,7 +423,8 @@ _stages(f, t, y, h, k, m, a, c) = {
 }
 _scaled(e, y, z, o) = e / (o.atol + o.rtol * max(abs(y), abs(z)))
 
-# Coefficients and interpolant: Tsitouras 2011, section 4. The last row is the weights of the step.
+# Coefficients and interpolant: Tsitouras 2011, section 4. The last row is the
+# weights of the step.
 _tsit5(f, o) = {
   c = list(0.161, 0.327, 0.9, 0.9800255409045097, 1.0)
   a = list(list(0.161), list(-0.008480655492356989, 0.335480655492357),
@@ -396,7 +440,8 @@ _tsit5(f, o) = {
            list(-2.763706197274826, 0.1317, 3.9302962368947516, -12.411077166933676, 37.50931341651104, -27.896526289197286, 1.5),
            list(1.0))
   step = (t, y, h, x) -> {
-    k = _stages(f, t, y, h, _slopes(x, 7), 1, push(a, b), push(c, 1.0))   # the last stage is the slope at z
+    # the last stage is the slope at z
+    k = _stages(f, t, y, h, _slopes(x, 7), 1, push(a, b), push(c, 1.0))
     z = y + h * _weighted(b, k)
     (z, k[6], _rms(_scaled(h * _weighted(e, k), y, z, o)), k)
   }
@@ -405,7 +450,8 @@ _tsit5(f, o) = {
     at = (c, θ) -> c[0] + θ * (c[1][3] + θ * (c[1][2] + θ * (c[1][1] + θ * c[1][0]))))
 }
 
-# Coefficients: Hairer, Norsett and Wanner 1993, II.5 (the method), II.10 (the error estimate of orders 5 and 3, section "DOP853"), II.6 (dense output)
+# Coefficients: Hairer, Norsett and Wanner 1993, II.5 (the method), II.10 (the
+# error estimate of orders 5 and 3, section "DOP853"), II.6 (dense output)
 _dop853(f, o) = {
   c = list(0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726, 1 / 3, 0.25, 4 / 13,
     0.6512820512820513, 0.6, 6 / 7, 1.0)
@@ -461,7 +507,8 @@ _dop853(f, o) = {
     error = abs(h) * s5 / sqrt(len(y) * (if both == 0 { 1.0 } else { both }))
     (z, k[12], error, k)
   }
-  # Hairer and Wanner II, IV.2: the last two stages are at one time and near each other
+  # Hairer and Wanner II, IV.2: the last two stages are at one time and near
+  # each other
   strain = (t, y, h, z, k) -> {
     u = y + h * _weighted(a[10], k)
     abs(h) * sqrt(sum((k[12] - k[11])^2) / max(sum((z - u)^2), 1e-300)) / 6.1
@@ -499,7 +546,8 @@ _euler(f) = (order = 1, adaptive = false, start = 1, stages = 1, begin = f, slop
   },
   dense = (t, y, h, z, q) -> _two_point((y,), (z,)), at = _two_point_at)
 
-# The polynomial with given values and derivatives (the j-th times h^j / j!) at θ = 0 and θ = 1: divided differences, and Newton's form of it
+# The polynomial with given values and derivatives (the j-th times h^j / j!) at
+# θ = 0 and θ = 1: divided differences, and Newton's form of it
 _two_point(left, right) = {
   m = len(left)
   level = list(...map(i -> if i < m { left[0] } else { right[0] }, each(2 * m)))
@@ -522,7 +570,8 @@ _two_point_at(c, θ) = {
   p
 }
 
-# ---- symplectic compositions: momenta by a[i], positions by b[i], and so on, momenta last. The last force is the first of the next step.
+# ---- symplectic compositions: momenta by a[i], positions by b[i], and so on,
+# momenta last. The last force is the first of the next step.
 
 _composition(f, order) = {
   (a, b) = _symplectic_weights(order)
@@ -578,7 +627,8 @@ _symplectic_weights(order) = {
     (list(0.5 * g[0], ...map(i -> 0.5 * (g[i] + g[i + 1]), each(16)), 0.5 * g[16]), g)
   } else { error("symplectic() has the orders 2, 4, 6 and 8, not {order}") } } } }
 }
-# All weights of a symmetric composition from the first ones: the middle a makes their sum 1, and so does the middle pair of b
+# All weights of a symmetric composition from the first ones: the middle a makes
+# their sum 1, and so does the middle pair of b
 _mirrored(a, b) = {
   middle = 1.0
   for v in a { middle = middle - 2 * v }

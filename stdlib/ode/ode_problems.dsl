@@ -1,17 +1,26 @@
-# ode_problems.dsl - problems whose only coordinate is t: from equations of any order, with or without algebraic ones among them, to a system that a method takes.
+# ode_problems.dsl - problems whose only coordinate is t: from equations of any
+# order, with or without algebraic ones among them, to a system that a method
+# takes.
 #
-# The state has every field with its derivatives below the highest; the highest ones are the "tops". Three ways lead to a method:
-#   1  every field has a time derivative and the equations are linear in the tops: y' = f(t, y), where the tops solve a linear system (none where each
+# The state has every field with its derivatives below the highest; the highest
+# ones are the "tops". Three ways lead to a method:
+#   1  every field has a time derivative and the equations are linear in the
+#      tops: y' = f(t, y), where the tops solve a linear system (none where each
 #      equation is u_t.. == something by itself)
-#   2  some field has none, or the tops enter otherwise, or the matrix before them is singular at the beginning and either constant or without some columns: F(t, y, y') == 0, of index 1, for a
-#      method that takes such
-#   3  the equations must be differentiated before they determine the tops (index 2 and more): how often is found by structural analysis (parser/problem/structural_index.c;
-#      Pryce, BIT 41 (2001) 364). Then again y' = f(t, y), on the set where the equations and their derivatives hold, h(t, y) = 0, to which the term
-#      -γ H' (H H')⁻¹ h with H = h_y leads back (Ascher, Chin and Reich, Numer. Math. 67 (1994) 131).
+#   2  some field has none, or the tops enter otherwise, or the matrix before
+#      them is singular at the beginning and either constant or without some
+#      columns: F(t, y, y') == 0, of index 1, for a method that takes such
+#   3  the equations must be differentiated before they determine the tops
+#      (index 2 and more): how often is found by structural analysis
+#      (parser/problem/structural_index.c; Pryce, BIT 41 (2001) 364). Then again
+#      y' = f(t, y), on the set where the equations and their derivatives hold,
+#      h(t, y) = 0, to which the term -γ H' (H H')⁻¹ h with H = h_y leads back
+#      (Ascher, Chin and Reich, Numer. Math. 67 (1994) 131).
 
 # ---- states
 
-# The fields of a state vector: a list of numbers (fields without a size) and vectors.
+# The fields of a state vector: a list of numbers (fields without a size) and
+# vectors.
 _split(v, sizes) = {
   out = list()
   at = 0
@@ -23,7 +32,8 @@ _split(v, sizes) = {
 }
 _join(fields) = concat(...fields)
 
-# For each field the list of its derivatives 0..orders[k] - 1 out of a state vector, and the vector again
+# For each field the list of its derivatives 0..orders[k] - 1 out of a state
+# vector, and the vector again
 _parts(v, sizes, orders) = {
   out = list()
   at = 0
@@ -54,7 +64,8 @@ _order_of(info, field, coordinate) = {
   o
 }
 
-# Equation i differentiated p times, as a function of t and the list of lists of all derivatives of all fields; the next one of the highest is 0
+# Equation i differentiated p times, as a function of t and the list of lists of
+# all derivatives of all fields; the next one of the highest is 0
 _equation(info, i, p) = {
   F = (t, all) -> info.equations[i].residual((t,), _jets_of(info, all))
   for k in each(p) { F = _total_rate(F) }
@@ -64,8 +75,9 @@ _total_rate(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> 
 
 # ---- initial values
 
-# For each field its derivatives below orders[k] at the start, from the conditions: each says one of them, or all together determine them. Those that none
-# is about are 0.
+# For each field its derivatives below orders[k] at the start, from the
+# conditions: each says one of them, or all together determine them. Those that
+# none is about are 0.
 _start_parts(info, orders) = {
   t0 = info.lo[0]
   zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, each(orders[k])),
@@ -128,8 +140,9 @@ _solve_ode(info, m, o) = {
     _judged_in_time(info, s, _error_in_time(m, (...o, t = span), s, state, jumps, own, again), o)
   }
 }
-# Where a state of this many numbers has the fields themselves, not their derivatives. That of an implicit
-# system has all fields, that of an explicit one those with a rate.
+# Where a state of this many numbers has the fields themselves, not their
+# derivatives. That of an implicit system has all fields, that of an explicit
+# one those with a rate.
 _places_of_fields(info, count) = {
   explicit = _structure_of(info).orders
   n = 0
@@ -145,7 +158,8 @@ _places_of_fields(info, count) = {
   i64(out)
 }
 _wants_error(o) = if has(o, "estimate") { if kind(o.estimate) == "none" { true } else { o.estimate } } else { false }
-# What the conditions say of the beginning; nothing where there are none that a method could start from, which it says itself
+# What the conditions say of the beginning; nothing where there are none that a
+# method could start from, which it says itself
 _known_start(info) = {
   if len(info.coords) != 1 or _is_between(info) {
     zeros(1)
@@ -177,7 +191,8 @@ _solve_in_time(info, m, o) = {
   if differentiated and not linear {
     _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly")
   }
-  # an algebraic equation that is linear in its unknown goes either way; with events it is solved for, because then y' is at hand where they happen
+  # an algebraic equation that is linear in its unknown goes either way; with
+  # events it is solved for, because then y' is at hand where they happen
   if differentiated or (linear and (not algebraic or kind(m.implicit) == "none" or len(info.events) > 0)) {
     _solve_explicit(info, m, o, S, tspan, differentiated)
   } else {
@@ -188,13 +203,15 @@ _solve_in_time(info, m, o) = {
     _solve_implicit(info, m, o, tspan)
   }
 }
-# Where some equations are for components of a field, how often each must be differentiated is not asked: it is a system of index 0 or 1, or refused where it begins.
+# Where some equations are for components of a field, how often each must be
+# differentiated is not asked: it is a system of index 0 or 1, or refused where
+# it begins.
 _structure_of(info) = if kind(info.structure) != "none" { info.structure } else {
   (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), each(len(info.sizes))),
     left = -1)
 }
-# Whether the equations are jointly linear in the tops, proven from their code: a factor that
-# switches with a top is not.
+# Whether the equations are jointly linear in the tops, proven from their code:
+# a factor that switches with a top is not.
 _is_linear_in_tops(info, S) = {
   d = _dependence((r, t) -> _top_residual(info, S, t, _zero_parts(info, S.orders), r), _split(_flat_zero(info), info.sizes),
     info.lo[0])
@@ -223,7 +240,8 @@ _hidden(info, S, t, parts) = {
   concat(...out)
 }
 
-# Where the equations are linear in the tops: the tops as functions of t and the state, the state's slope, and whether each equation has its top by itself
+# Where the equations are linear in the tops: the tops as functions of t and the
+# state, the state's slope, and whether each equation has its top by itself
 _explicit_rates(info, S) = {
   sizes = info.sizes
   own_slope = len(info.equations) == len(sizes)
@@ -267,12 +285,14 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   } else {
     _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders), _split(r, sizes)), zero))
   }
-  # algebraic equations among those of a vector, or in the rows of a matrix before the rates: the system as it is written, for a method that takes it so
+  # algebraic equations among those of a vector, or in the rows of a matrix
+  # before the rates: the system as it is written, for a method that takes it so
   disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and len(info.events) == 0 and
     not o.partial
   refuse = () -> error(
     "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
-  # at a regular singular point the matrix, or the rates, have a value behind the beginning only
+  # at a regular singular point the matrix, or the rates, have a value behind
+  # the beginning only
   clocked = not differentiated and len(info.events) == 0 and not o.partial and _depends_on_coordinate(info)
   for d in S.orders { if d == 0 { clocked = false } }
   inside = if clocked { _begins_singular(flow, y0, f64(tspan[0]), f64(tspan[1])) } else { false }
@@ -312,7 +332,9 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   }
 }
 
-# x with A x = b, or nan where A is singular: at the places that an implicit step or a stage tries in vain, which the method takes back as it does where a function has no value.
+# x with A x = b, or nan where A is singular: at the places that an implicit
+# step or a stage tries in vain, which the method takes back as it does where a
+# function has no value.
 _solved_or_nan(A, b) = try { linsolve(A, b) } catch e { 0 * b + nan }
 
 _is_singular(A) = {
@@ -329,7 +351,8 @@ _top_names(info, S) = {
   s
 }
 
-# Initial values of a system that has been differentiated: what the conditions leave open is solved for; what they say must fit.
+# Initial values of a system that has been differentiated: what the conditions
+# leave open is solved for; what they say must fit.
 _consistent(info, S, h, t0, y0) = {
   given = map(k -> map(j -> 0.0, each(S.orders[k])), each(len(info.sizes)))
   for c in info.conditions {
@@ -344,7 +367,8 @@ _consistent(info, S, h, t0, y0) = {
     y = y0
     for turn in 0..20 {
       H = _jacobian(u -> h(t0, u), y) * expand(free, 0)
-      # of the solutions of H dy = -h the shortest; where there is none, that of the smallest residual
+      # of the solutions of H dy = -h the shortest; where there is none, that of
+      # the smallest residual
       y = y - H' @ linsolve(H @ H' + 1e-14 * (trace(H @ H') + 1e-300) * eye(len(H)), h(t0, y))
     }
     y
@@ -381,7 +405,8 @@ _hidden_names(info, S) = {
   out
 }
 
-# The rows of an implicit method on as many points in each step as those of another one
+# The rows of an implicit method on as many points in each step as those of
+# another one
 _of_degree(degree, o, r) = {
   (times, Y, stats) = r
   if _asks_all(o.saveat) {
@@ -390,7 +415,9 @@ _of_degree(degree, o, r) = {
   (times, Y, stats)
 }
 
-# The equations as F(t, y, y') == 0 of a state with at least every field itself: how many derivatives of each field are in it, F, where it begins, and all derivatives out of state and rate
+# The equations as F(t, y, y') == 0 of a state with at least every field itself:
+# how many derivatives of each field are in it, F, where it begins, and all
+# derivatives out of state and rate
 _implicit_system(info) = {
   sizes = info.sizes
   tops = map(k -> _order_of(info, k, 0), each(len(sizes)))
@@ -413,9 +440,14 @@ _implicit_system(info) = {
   id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), each(len(sizes))))
   (orders, F, _state(start), id, all)
 }
-# Its rows, by an implicit method. Which components have a rate is asked of the equations, not of the fields: of up to 31 unknowns, where the matrix D before y' is proven constant, new
-# unknowns z with y = T z are taken, of which those that D T leaves without a rate are algebraic; else a component is algebraic that no equation has the rate of.
-# refuse: what is said where neither is so, and rates that are not determined at the beginning may be later; none where it is known that the system is implicit.
+# Its rows, by an implicit method. Which components have a rate is asked of the
+# equations, not of the fields: of up to 31 unknowns, where the matrix D before
+# y' is proven constant, new unknowns z with y = T z are taken, of which those
+# that D T leaves without a rate are algebraic; else a component is algebraic
+# that no equation has the rate of.
+# refuse: what is said where neither is so, and rates that are not determined at
+# the beginning may be later; none where it is known that the system is
+# implicit.
 _implicit_rows(info, m, o, tspan, refuse) = {
   (orders, F, y0, id, all) = _implicit_system(info)
   o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders), switches = _clock_of(info))
@@ -430,7 +462,9 @@ _implicit_rows(info, m, o, tspan, refuse) = {
     (T, back, id) = _primal(() -> _rate_basis(_rows_jacobian(v -> F(t0, y0, v), zeros_like(y0))))
     plain = max(abs(T - eye(n))) == 0
     G = (t, z, zp) -> F(t, T @ z, T @ zp)
-    # what stands in the rates is kept, and what is algebraic by itself is found from where it is given; but the parts of a combination are all given, and must fit
+    # what stands in the rates is kept, and what is algebraic by itself is found
+    # from where it is given; but the parts of a combination are all given, and
+    # must fit
     (z, _) = _dae_start(G, none, back @ y0, id, t0, (rtol = o.rtol, atol = o.atol + 0.0 * y0, pattern = none))
     off = stop_gradient(where(max(abs(T - eye(n)); axis = 1) > 0, abs(T @ z - y0), 0.0))
     if max(off) > 1e-6 * (1 + max(abs(stop_gradient(y0)))) {
@@ -445,8 +479,10 @@ _implicit_rows(info, m, o, tspan, refuse) = {
     run(F, y0, id * f64(map(j -> sum(i64(present == j)) > 0, iota(n))))
   }
 }
-# Unknowns z with y = T z for which each column of D T is zero or independent of the others, T^-1, and 0 for those with a zero column: by elimination with complete pivoting, where
-# a pivot below 1e-12 of its row is none. A column of D that is zero leaves its unknown as it is.
+# Unknowns z with y = T z for which each column of D T is zero or independent of
+# the others, T^-1, and 0 for those with a zero column: by elimination with
+# complete pivoting, where a pivot below 1e-12 of its row is none. A column of D
+# that is zero leaves its unknown as it is.
 _rate_basis(D) = {
   n = len(D)
   size = max(abs(D); axis = 1)
@@ -490,7 +526,8 @@ _solve_implicit(info, m, o, tspan) = {
   }
 }
 
-# Times and values whose last row is at t1, wherever that goes. The rule of "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
+# Times and values whose last row is at t1, wherever that goes. The rule of
+# "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
 # hand, and the row moves along the integrator's polynomial.
 _to_the_end(times, Y, d, t1) = {
   ends = times
@@ -524,7 +561,8 @@ _updated(info, orders, e, t, y, all) = {
   }
   _state(parts)
 }
-# ---- for messages: what the numbers of a state are called, and how the equations read
+# ---- for messages: what the numbers of a state are called, and how the
+# equations read
 
 _state_names(info, orders) = {
   s = ""
@@ -551,8 +589,8 @@ _equation_names(info, orders) = {
 
 # ---- the solution
 
-# all(t, y): every derivative of every field; orders: how many of them are in the state; state is known
-# from the first to the last of `known`
+# all(t, y): every derivative of every field; orders: how many of them are in
+# the state; state is known from the first to the last of `known`
 _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   names = list()
   values = list()
@@ -566,7 +604,8 @@ _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   (...record(names, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
     info = _info_known(info, 0, known))
 }
-# What a solution keeps of a statement: along a coordinate it is known between the first and the last of `known`
+# What a solution keeps of a statement: along a coordinate it is known between
+# the first and the last of `known`
 _info_known(info, axis, known) = {
   (a, b) = (f64(known[0]), f64(known[-1]))
   put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, each(len(info.coords))),)

@@ -1,16 +1,26 @@
-# ode_reverse.dsl - reverse mode of the integrators that are written in the language: their steps once more, one by one, from where each of them began.
+# ode_reverse.dsl - reverse mode of the integrators that are written in the
+# language: their steps once more, one by one, from where each of them began.
 #
-# A march finds its steps while it runs, some of them in vain; a tape of all that would grow with every number it meets. What reverse mode takes instead (`_in_reverse`) marches
-# without derivatives and keeps the rows of the solution alone. Then the steps that were taken are gone through again with the lengths they had, each from its row, so that
-# the derivative is exactly theirs; backwards that needs nothing but the row of each step, n + 1 numbers, and where `checkpoint` allows less, fewer of them.
+# A march finds its steps while it runs, some of them in vain; a tape of all
+# that would grow with every number it meets. What reverse mode takes instead
+# (`_in_reverse`) marches without derivatives and keeps the rows of the solution
+# alone. Then the steps that were taken are gone through again with the lengths
+# they had, each from its row, so that the derivative is exactly theirs;
+# backwards that needs nothing but the row of each step, n + 1 numbers, and
+# where `checkpoint` allows less, fewer of them.
 #
-# Where a solution rests its steps say nothing of its derivatives; ode_rest.dsl says what does.
+# Where a solution rests its steps say nothing of its derivatives; ode_rest.dsl
+# says what does.
 #
 # A method that can be replayed has the field
-#   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner, how) -> (z, p), one step from (t, y) to z, where inner has its degree rows as they were found, and how is what
-#         o.how says of the step where there is such a field; at (p, y, z, x): the solution at the fraction x of the step, where more than the end is wanted
+#   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner, how) -> (z, p),
+#         one step from (t, y) to z, where inner has its degree rows as they
+#         were found, and how is what o.how says of the step where there is such
+#         a field; at (p, y, z, x): the solution at the fraction x of the step,
+#         where more than the end is wanted
 
-# integrate of a method, with derivatives by its steps once more, or where it rests by equations. With saveat the last of these times is the end.
+# integrate of a method, with derivatives by its steps once more, or where it
+# rests by equations. With saveat the last of these times is the end.
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "until") {
   (times, Y, stats) = m.integrate(m, f, jac, y0, t0, t1, o)
   if not _asks_all(o.saveat) { (times, Y, stats) } else {
@@ -50,13 +60,15 @@ _marched_once(m, f, jac, y0, t0, t1, o) = {
   }
   (times, Y, _stats(counts))
 }
-# The same, as the form for reverse mode: by few numbers a gradient goes forwards
+# The same, as the form for reverse mode: by few numbers a gradient goes
+# forwards
 _marched_back(m, f, jac, y0, t0, t1, o) = _marched_once(m, f, jac, y0, t0, t1, o)
 _marched_rows(m, f, jac, y0, t0, t1, o) = {
   (T, Y, s) = m.integrate(m, f, jac, y0, t0, t1, o)
   (T, Y, _counts(s))
 }
-# Whether the steps are the caller's, as of equal ones, and of a method of one's own
+# Whether the steps are the caller's, as of equal ones, and of a method of one's
+# own
 _is_given_steps(m) = not has(m, "max_step") or (has(m, "finer") and not has(m, "equal"))
 # Times and rows, which are there, with derivatives
 _once_more(m, f, jac, y0, t0, t1, o, times, R) = {
@@ -78,7 +90,8 @@ _by_its_steps(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
   _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
 } else { m.integrate(m, f, jac, y0, t0, t1, o) }
 
-# Rows of the whole solution. Where first and last time are the same the only row is the last as well, and moves with that.
+# Rows of the whole solution. Where first and last time are the same the only
+# row is the last as well, and moves with that.
 _also_last(f, y0, t0, t1, times, Y) = if t0 != t1 { (times, Y) } else { (times + (t1 - t0), Y + (t1 - t0) * f(t0, y0)) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
 
@@ -102,7 +115,8 @@ _replayed_from(m, f, jac, y, t0, t1, o, T, Y) = {
   }
 }
 
-# Times and rows of a march of which T and Y are the rows there were, and its end; at saveat where there are such times
+# Times and rows of a march of which T and Y are the rows there were, and its
+# end; at saveat where there are such times
 _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
   d = m.degree
   (t, h, Z) = _replay_all(m, f, jac, o, y0, t0, t1, T, Y)

@@ -1,12 +1,18 @@
-# ode_rosenbrock.dsl - integrators for small and middling stiff systems, written in the language: a Rosenbrock method, and what it shares with those of Radau (ode_radau.dsl).
+# ode_rosenbrock.dsl - integrators for small and middling stiff systems, written
+# in the language: a Rosenbrock method, and what it shares with those of Radau
+# (ode_radau.dsl).
 #
-# The loop over the steps is one program with the right-hand side, its exact Jacobian and the linear systems inside, and compiles into one piece of code. It
-# writes into arrays with room for a number of steps; when they are full they are made larger, and the loop goes on where it was.
+# The loop over the steps is one program with the right-hand side, its exact
+# Jacobian and the linear systems inside, and compiles into one piece of code.
+# It writes into arrays with room for a number of steps; when they are full they
+# are made larger, and the loop goes on where it was.
 
 # ---- Rodas5P
 
-# Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations package, BIT 63:27 (2023),
-# table 1, in the form without products by the Jacobian (Hairer and Wanner II, IV.7, (7.25)).
+# Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical
+# benchmarks within the Julia Differential Equations package, BIT 63:27 (2023),
+# table 1, in the form without products by the Jacobian (Hairer and Wanner II,
+# IV.7, (7.25)).
 _rodas5p_step(f, L, t, y, h, J, ft) = {
   g = 0.21193756319429014
   F = L.factors(J, 1 / (g * h))
@@ -59,10 +65,16 @@ _rodas5p_step(f, L, t, y, h, J, ft) = {
   (u + k8, k8, a, b, c, F)
 }
 
-# rodas5p(; max_steps, first_step, max_step): a Rosenbrock method of order 5, for stiff problems of up to some hundred unknowns: 8 stages, L-stable, stiffly accurate, dense output of order 4
-#   Compiled with the right-hand side and its exact Jacobian in one loop, so that small problems take microseconds; each step takes a Jacobian, one by t, a factorisation and 8
-#   right-hand sides. The error is that of an embedded method of order 4. Derivatives, of every order, are those of the steps that were made, whose lengths count as fixed; it can be mapped
-#   with saveat. max_steps: 500000 when not given. Source: Steinebach, BIT Numerical Mathematics 63:27 (2023), table 1.
+# rodas5p(; max_steps, first_step, max_step): a Rosenbrock method of order 5,
+# for stiff problems of up to some hundred unknowns: 8 stages, L-stable, stiffly
+# accurate, dense output of order 4
+#   Compiled with the right-hand side and its exact Jacobian in one loop, so
+#   that small problems take microseconds; each step takes a Jacobian, one by t,
+#   a factorisation and 8 right-hand sides. The error is that of an embedded
+#   method of order 4. Derivatives, of every order, are those of the steps that
+#   were made, whose lengths count as fixed; it can be mapped
+#   with saveat. max_steps: 500000 when not given. Source: Steinebach, BIT
+#   Numerical Mathematics 63:27 (2023), table 1.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = rodas5p()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
 rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
@@ -102,8 +114,8 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
     s.rhs = s.rhs + 8
     s.factorisations = s.factorisations + 1
     if error <= 1 {
-      # What is stiff follows f at the stages, and may do anything between
-      # them. The defect of the polynomial in the first gap, the largest, shows it.
+      # What is stiff follows f at the stages, and may do anything between them.
+      # The defect of the polynomial in the first gap, the largest, shows it.
       (inner, slope) = jvp(x -> _rodas5p_between(x, s.y, y, a, b, c), 0.2, 1.0)
       inner = stop_gradient(L.solve(F, f(s.t + 0.2 * h, inner) - slope / h) / scale)
       s.rhs = s.rhs + 1
@@ -167,8 +179,10 @@ _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + 
 
 # ---- what the methods share
 
-# How far a march has come, and the rows that it leaves; h is the first step. state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up its steps,
-# 4 has a step that is too small, 5 its steps, times the size of the Jacobian, are less than o.worth.
+# How far a march has come, and the rows that it leaves; h is the first step.
+# state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up
+# its steps, 4 has a step that is too small, 5 its steps, times the size of the
+# Jacobian, are less than o.worth.
 _stiff_begin(m, f, y0, t0, t1, o, order) = {
   _check_given((adaptive = true,), m, f, y0, t0, t1, o)
   count = len(o.saveat)
@@ -203,7 +217,8 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
 
 # The largest sum of magnitudes in a row, a measure of how stiff a problem is
 _row_sums(J) = max(sum(abs(stop_gradient(J)); axis = 1))
-# The element with the largest error; one that is no number is larger than all others.
+# The element with the largest error; one that is no number is larger than all
+# others.
 _worst(e) = argmax(where(abs(e) < inf, abs(e), inf))
 
 # Room for twice as many rows, where it is not known how many there will be.
@@ -231,9 +246,11 @@ _stiff_end(m, f, s, t1, o) = {
 _stiff_why(m, f, s, t1, o, say) = {
   v = f(s.t, s.y)
   i = _not_finite(v)
-  # no step whose error was too large, or an error that is no number, names nobody: then the unknown that changes fastest
+  # no step whose error was too large, or an error that is no number, names
+  # nobody: then the unknown that changes fastest
   k = if s.error > 0 and s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
-  # a text for each case: one that differs from lane to lane is nothing that a map has
+  # a text for each case: one that differs from lane to lane is nothing that a
+  # map has
   stuck = why -> say(
     "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and {why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The right-hand side may jump there, back and forth: make the place of the jump an event, or smooth it. Or the solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
@@ -250,11 +267,16 @@ _stiff_why(m, f, s, t1, o, say) = {
 }
 
 # The linear systems of a method's steps, with matrices a I - J, as a record:
-#   jacobian    (t, y) -> J, as the array that goes round the loop: a matrix, or the elements of a pattern by columns
+#   jacobian    (t, y) -> J, as the array that goes round the loop: a matrix, or
+#               the elements of a pattern by columns
 #   product     (J, x) -> J x
 #   factors     (J, a) -> the factors of a I - J, and solve (factors, r) -> x
-#   pair        (P, J, a, b) -> the factors of (a + i b) I - J, and solve_pair (factors, p, q) -> the real and the imaginary part of what solves for p + i q
-# Of a matrix everything is inside the compiled loop. On a pattern the host has bands and sparse factors (solvers/linear/shifted_system.c), whichever are the faster for it.
+#   pair        (P, J, a, b) -> the factors of (a + i b) I - J, and solve_pair
+#               (factors, p, q) -> the real and the imaginary part of what
+#               solves for p + i q
+# Of a matrix everything is inside the compiled loop. On a pattern the host has
+# bands and sparse factors (solvers/linear/shifted_system.c), whichever are the
+# faster for it.
 _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (jacobian = given, product = (J, x) -> J @ x, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
     pair = (P, J, a, b) -> if _is_small(J) { _small_pair(P.p, J, a, b) } else {
@@ -296,13 +318,15 @@ derivative _shifted_adjoint(plan, F, rows, columns, J, a, r), dplan, dF, drows, 
   linear_map(b -> _shifted_adjoint(plan, F, rows, columns, J, a, b), b -> _shifted_solve(plan, F, rows, columns, J, a, b), change)
 }
 
-# y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
+# y, with the length that the slopes have: that it is the same is what makes the
+# loop over the steps one of fixed lengths.
 _as_long_as(y, slope) = {
   assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
   y + zeros(len(slope))
 }
 
-# A matrix that many systems have in common: its factors, with the reciprocals of the pivots taken out, since a solve waits for each division.
+# A matrix that many systems have in common: its factors, with the reciprocals
+# of the pivots taken out, since a solve waits for each division.
 _factors(A) = {
   (F, p) = _lu(stop_gradient(A))
   d = 1 / diag(F)
@@ -313,8 +337,11 @@ _by_step_factors(F, r) = {
   _solved(F.A, F.F, F.p, r, x)
 }
 
-# Complex factors of (a + i b) I - J with few unknowns, all of them in registers; as real ones of twice the size they would be twice the work in memory. Rows have the order p in which those of a
-# real shift are eliminated, nearly the same matrix, so that no pivot is looked for; should that go wrong once, iterations do not converge and the step becomes shorter.
+# Complex factors of (a + i b) I - J with few unknowns, all of them in
+# registers; as real ones of twice the size they would be twice the work in
+# memory. Rows have the order p in which those of a real shift are eliminated,
+# nearly the same matrix, so that no pivot is looked for; should that go wrong
+# once, iterations do not converge and the step becomes shorter.
 _is_small(J) = if _is_fixed(len(J)) { len(J) <= 5 } else { false }
 _small_pair(p, J, a, b) = {
   n = len(J)

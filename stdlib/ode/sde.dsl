@@ -1,19 +1,39 @@
-# sde.dsl - stochastic differential equations dx = f(t, x) dt + g(t, x) dW, in Itô's or Stratonovich's sense, on Brownian paths that are functions of a seed.
+# sde.dsl - stochastic differential equations dx = f(t, x) dt + g(t, x) dW, in
+# Itô's or Stratonovich's sense, on Brownian paths that are functions of a seed.
 #
-# A path is a binary tree over the interval: of each cell the increment of W and its first moment H are known, and cutting the cell in two draws both for the
-# halves, given those of the whole, from random bits that depend on the seed and on the cell's place in the tree alone. So a path does not change with
-# the steps that are taken along it, and nothing of it is stored but what waits on the way down. Steps are cells; one that is refused is cut.
-# Sources: J. Foster, T. Lyons and H. Oberhauser, An optimal polynomial approximation of Brownian motion, SIAM J. Numer. Anal. 58 (2020) 1393-1421 (W and H
-# together; the split follows from the covariances, see _halves); C. Rackauckas and Q. Nie, Discrete Contin. Dyn. Syst. B 22 (2017) 2731-2761 (bridges where a step is refused).
+# A path is a binary tree over the interval: of each cell the increment of W and
+# its first moment H are known, and cutting the cell in two draws both for the
+# halves, given those of the whole, from random bits that depend on the seed and
+# on the cell's place in the tree alone. So a path does not change with the
+# steps that are taken along it, and nothing of it is stored but what waits on
+# the way down. Steps are cells; one that is refused is cut.
+# Sources: J. Foster, T. Lyons and H. Oberhauser, An optimal polynomial
+# approximation of Brownian motion, SIAM J. Numer. Anal. 58 (2020) 1393-1421 (W
+# and H together; the split follows from the covariances, see _halves); C.
+# Rackauckas and Q. Nie, Discrete Contin. Dyn. Syst. B 22 (2017) 2731-2761
+# (bridges where a step is refused).
 
-# sde(f, g, x0, (t0, t1); noise, calculus, method, rtol, atol, saveat, seed): dx = f(t, x) dt + g(t, x) dW from x(t0) = x0, x0 f64[n], t1 after t0
-#   g gives f64[n], a Wiener process for each unknown (noise = "diagonal") or one for all (noise = "scalar"), or f64[n, m], m processes ("general"). calculus: "ito" or "stratonovich".
-#   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a step of sri() may err by. saveat: times at which values are wanted; all steps when none.
-#   Steps end where f and g switch by the clock, and derivatives move with these times.
-#   seed: a whole number that names the path; the same for the same interval and number of processes, whatever the method, its steps and saveat. Drawn when not given.
-#   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these times; y, a function of t, straight between the rows; stats; method; seed. Derivatives, of every order, by x0 and
-#   whatever f and g capture are those of the steps along the fixed path; by t0, t1 and saveat they are those with the normal numbers fixed that the path is made of, so that it is
-#   stretched from each of these times to the next (a path itself has no slope): right for means of what is had at these times, and of dx/dt = f the usual ones. What goes wrong is said with the time and the last values.
+# sde(f, g, x0, (t0, t1); noise, calculus, method, rtol, atol, saveat, seed): dx
+# = f(t, x) dt + g(t, x) dW from x(t0) = x0, x0 f64[n], t1 after t0
+#   g gives f64[n], a Wiener process for each unknown (noise = "diagonal") or
+#   one for all (noise = "scalar"), or f64[n, m], m processes ("general").
+#   calculus: "ito" or "stratonovich".
+#   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a
+#   step of sri() may err by. saveat: times at which values are wanted; all
+#   steps when none.
+#   Steps end where f and g switch by the clock, and derivatives move with these
+#   times.
+#   seed: a whole number that names the path; the same for the same interval and
+#   number of processes, whatever the method, its steps and saveat. Drawn when
+#   not given.
+#   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these
+#   times; y, a function of t, straight between the rows; stats; method; seed.
+#   Derivatives, of every order, by x0 and whatever f and g capture are those of
+#   the steps along the fixed path; by t0, t1 and saveat they are those with the
+#   normal numbers fixed that the path is made of, so that it is stretched from
+#   each of these times to the next (a path itself has no slope): right for
+#   means of what is had at these times, and of dx/dt = f the usual ones. What
+#   goes wrong is said with the time and the last values.
 #     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
 #     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
 sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = none, seed = none) = {
@@ -50,8 +70,9 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   wanted = if kind(saveat) == "none" { zeros(0) } else { _moving_times(f64(saveat), t0) }
   _along_path(method, one, x, t0, t1, wanted, _path(key, m, stop_gradient(t1 - t0)))
 }
-# m with longest, the longest step that sees what is narrow, or none, and breaks, f64[n], where
-# f and g begin anew, and steps end. Of equal steps it is a warning that they are too long.
+# m with longest, the longest step that sees what is narrow, or none, and
+# breaks, f64[n], where f and g begin anew, and steps end. Of equal steps it is
+# a warning that they are too long.
 _seeing_on_path(m, f, g, x, t0, t1) = {
   both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
   clock =
@@ -76,7 +97,8 @@ derivative _moving_times(saveat, t0), ds, dt0 = {
   ds
 }
 
-# brownian((t0, t1); seed, n): the path of n Wiener processes that sde takes with this seed, as a function of t: f64[n], 0 at t0
+# brownian((t0, t1); seed, n): the path of n Wiener processes that sde takes
+# with this seed, as a function of t: f64[n], 0 at t0
 #     W = brownian((0.0, 1.0); seed = 3);
 #     s = sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 3);
 #     W(0.5)                           #~ s.y(0.5) tol 1e-12
@@ -94,12 +116,17 @@ brownian(span; seed = none, n = 1) = {
 
 # ---- methods: records with
 #   sense   "ito" or "stratonovich": which equation the steps solve
-#   adaptive steps by rtol and atol; else equal steps of at most h, a power of two of them
+#   adaptive steps by rtol and atol; else equal steps of at most h, a power of
+#   two of them
 #   check   (m, g, noise, t, x), which refuses noise that the method is not for
-#   areas   whether the step asks for Lévy areas where the noise does not commute (o.areas)
-#   step    (f, g, noise, o) -> (t, x, h, W, H, area) -> (x at t + h, the size of the error with 1 as the limit); area() the antisymmetric matrix of Lévy areas
+#   areas   whether the step asks for Lévy areas where the noise does not
+#           commute (o.areas)
+#   step    (f, g, noise, o) -> (t, x, h, W, H, area) -> (x at t + h, the size
+#           of the error with 1 as the limit); area() the antisymmetric matrix
+#           of Lévy areas
 
-# euler_maruyama(h): x + f h + g ΔW in equal steps of at most h; strong order 1/2 (1 where g does not depend on x), weak order 1, for all noise
+# euler_maruyama(h): x + f h + g ΔW in equal steps of at most h; strong order
+# 1/2 (1 where g does not depend on x), weak order 1, for all noise
 #   [Source: G. Maruyama, Rend. Circ. Mat. Palermo 4 (1955) 48-90]
 #     sde((t, x) -> -x, (t, x) -> 0*x, [1.0], (0.0, 1.0); method = euler_maruyama(0.5)).values[-1]   #> [0.25]
 euler_maruyama(h; max_steps = 0) =
@@ -107,16 +134,22 @@ euler_maruyama(h; max_steps = 0) =
     step = _by_maruyama)
 _by_maruyama(f, g, way, o) = (t, x, h, W, H, area) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
 
-# milstein(h): with the second iterated integrals, by the derivative of g, in equal steps of at most h; strong and weak order 1
-#   For all noise. Where general noise does not commute (g_j' g_k = g_k' g_j, tried at the beginning) Lévy areas come in: those of the path, which is cut further below each step, as many
-#   times as steps were cut out of the interval, so that the order stays 1 and the work grows with the square of the number of steps.
-#   [Source: G. N. Milstein, Theory Probab. Appl. 19 (1974) 557-562; Foster, Lyons and Oberhauser 2020 for what an area is on average, given W and H]
+# milstein(h): with the second iterated integrals, by the derivative of g, in
+# equal steps of at most h; strong and weak order 1
+#   For all noise. Where general noise does not commute (g_j' g_k = g_k' g_j,
+#   tried at the beginning) Lévy areas come in: those of the path, which is cut
+#   further below each step, as many times as steps were cut out of the
+#   interval, so that the order stays 1 and the work grows with the square of
+#   the number of steps. [Source: G. N. Milstein, Theory Probab. Appl. 19 (1974)
+#   557-562; Foster, Lyons and Oberhauser 2020 for what an area is on average,
+#   given W and H]
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = milstein(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 milstein(h; max_steps = 0) =
   (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, areas = true,
     check = _any_general_noise, step = _by_milstein)
-# Σ_jk (g_k' g_j) (½ (ΔW_j ΔW_k - δ_jk h) + A_jk), the first part along g ΔW at once
+# Σ_jk (g_k' g_j) (½ (ΔW_j ΔW_k - δ_jk h) + A_jk), the first part along g ΔW at
+# once
 _by_milstein(f, g, way, o) = (t, x, h, W, H, area) -> {
   v = _along(way, g(t, x), W)
   z = x + h * f(t, x) + v + 0.5 * (jvp(u -> _along(way, g(t, u), W), x, v)[1] - h * _twist(g, way, t, x))
@@ -128,7 +161,9 @@ _along_areas(g, t, x, A) = {
   sum(map((e, d) -> jvp(u -> g(t, u) @ e, x, d)[1], eye(shape(G)[1]), transpose(G @ A)); axis = 0)
 }
 
-# heun(h): Heun's method, which takes the equation in Stratonovich's sense (Itô's is converted), in equal steps of at most h; strong order 1 for noise that commutes, else 1/2
+# heun(h): Heun's method, which takes the equation in Stratonovich's sense
+# (Itô's is converted), in equal steps of at most h; strong order 1 for noise
+# that commutes, else 1/2
 #   [Source: W. Rümelin, SIAM J. Numer. Anal. 19 (1982) 604-613]
 #     s = sde((t, x) -> 0*x, (t, x) -> x, [1.0], (0.0, 1.0); calculus = "stratonovich", method = heun(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
@@ -140,10 +175,14 @@ _by_heun(f, g, way, o) = (t, x, h, W, H, area) -> {
   (x + 0.5 * (a + h * f(t + h, x + a) + _along(way, g(t + h, x + a), W)), 0.0)
 }
 
-# sri(h): Runge-Kutta with strong order 1.5, weak order 2, for diagonal and scalar noise; without h steps are as long as rtol and atol allow
-#   Two evaluations of f and four of g a step; the error is measured against the method of order 1 inside. Where f or g jumps with the
-#   state there is no such order: without h steps beside such a place are as short as what the jump may do to them. g of diagonal noise has g[i] depend on x[i] alone.
-#   [Source: A. Rößler, SIAM J. Numer. Anal. 48 (2010) 922-952, SRI1W1; error estimate: Rackauckas and Nie 2017]
+# sri(h): Runge-Kutta with strong order 1.5, weak order 2, for diagonal and
+# scalar noise; without h steps are as long as rtol and atol allow
+#   Two evaluations of f and four of g a step; the error is measured against the
+#   method of order 1 inside. Where f or g jumps with the state there is no such
+#   order: without h steps beside such a place are as short as what the jump may
+#   do to them. g of diagonal noise has g[i] depend on x[i] alone. [Source: A.
+#   Rößler, SIAM J. Numer. Anal. 48 (2010) 922-952, SRI1W1; error estimate:
+#   Rackauckas and Nie 2017]
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = sri(), rtol = 1e-4, seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 5e-3
 sri(h = none; max_steps = 0) =
@@ -170,9 +209,9 @@ _by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
   (z, e)
 }
 
-# (t, x, z, h, f, g) -> f64[n]: what a step from x to z may err by because f or g jumps where
-# the state crosses what it is compared with, which no stage may have seen. What only bends
-# there counts for nothing.
+# (t, x, z, h, f, g) -> f64[n]: what a step from x to z may err by because f or
+# g jumps where the state crosses what it is compared with, which no stage may
+# have seen. What only bends there counts for nothing.
 _jumps_near(f, g) = (t, x, z, h, v, G) -> {
   c = (t, x) -> _own_switches(q -> concat(ravel(f(q[0], q[1..]) + 0.0), ravel(g(q[0], q[1..]) + 0.0)), concat(expand(t, 0), x))
   (t, x, z) = (stop_gradient(t), stop_gradient(x), stop_gradient(z))
@@ -224,13 +263,15 @@ _diagonal_noise(m, g, way, t, x) = if way == "general" {
   }
 }
 _any_general_noise(m, g, way, t, x) = if way != "general" { _diagonal_noise(m, g, way, t, x) }
-# Whether general noise is not proven to commute, as one process does, and what x does not change
+# Whether general noise is not proven to commute, as one process does, and what
+# x does not change
 _is_twisted(g, t, x) = shape(g(t, x))[1] > 1 and _dependence(g, t, x).depends[1]
 
 # ---- paths
 
-# Philox 4x32 with 10 rounds, as rand has it: 128 bits for a key and a counter of two whole numbers
-# (Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011)
+# Philox 4x32 with 10 rounds, as rand has it: 128 bits for a key and a counter
+# of two whole numbers (Salmon, Moraes, Dror and Shaw, Parallel random numbers:
+# as easy as 1, 2, 3, SC 2011)
 _philox(key, counter, more) = {
   low = 4294967295
   k0 = bitand(key, low)
@@ -262,13 +303,15 @@ _normals(p, cell) = {
 
 # Cells: 1 is the whole, 2c and 2c + 1 the halves of c
 _path(key, n, length) = (key = key, of = iota(n), length = length)
-# W and H of the whole: of variance h and h/12, where H = (1/h) ∫ (W(s) - s/h W(h)) ds
+# W and H of the whole: of variance h and h/12, where H = (1/h) ∫ (W(s) - s/h
+# W(h)) ds
 _whole(p) = {
   (a, b) = _normals(p, 0)
   (sqrt(p.length) * a, sqrt(p.length / 12) * b)
 }
-# W and H of the halves of a cell of length h. W = W₁ + W₂ and H = (H₁ + H₂)/2 + (W₁ - W₂)/4; given these, W₁ - W₂ has mean 3H and variance h/4, H₁ + H₂ = 2H - (W₁ - W₂)/2, and
-# H₁ - H₂ of variance h/12 is independent of all.
+# W and H of the halves of a cell of length h. W = W₁ + W₂ and H = (H₁ + H₂)/2 +
+# (W₁ - W₂)/4; given these, W₁ - W₂ has mean 3H and variance h/4, H₁ + H₂ = 2H -
+# (W₁ - W₂)/2, and H₁ - H₂ of variance h/12 is independent of all.
 _halves(p, cell, h, W, H) = {
   (a, b) = _normals(p, cell)
   d = 3 * H + 0.5 * sqrt(h) * a
@@ -298,7 +341,8 @@ _path_part(p, cell, level, h, W, H, part) = {
   (w, area / part - 0.5 * w)
 }
 
-# The Lévy areas ½ ∫ (W_j dW_k - W_k dW_j) of a cell: its parts `deep` levels below, each with what its area is on average, given its W and H.
+# The Lévy areas ½ ∫ (W_j dW_k - W_k dW_j) of a cell: its parts `deep` levels
+# below, each with what its area is on average, given its W and H.
 _areas(p, cell, h, W, H, deep) = {
   m = len(W)
   (w, a, cells) = (expand(W, 0), expand(H, 0), expand([cell], 1))
@@ -318,13 +362,19 @@ _areas(p, cell, h, W, H, deep) = {
 
 # ---- along a path
 
-# Where it stands: t, x; at: W from the beginning; cell and level, h, W and H of the cell that comes next; waitingW[level], waitingH[level]: those of the second halves that come later.
-# want: how long the next step should be; status 0 on the way, 1 the cell is too short, 2 steps are used up.
-# lost: where x is no longer finite, for equal steps. With m.together these go on all the same, so that in a map all lanes are at one time and rows are written where they lie; else
-# each lane has its own loop, with all that it carries in registers.
+# Where it stands: t, x; at: W from the beginning; cell and level, h, W and H of
+# the cell that comes next; waitingW[level], waitingH[level]: those of the
+# second halves that come later.
+# want: how long the next step should be; status 0 on the way, 1 the cell is too
+# short, 2 steps are used up.
+# lost: where x is no longer finite, for equal steps. With m.together these go
+# on all the same, so that in a map all lanes are at one time and rows are
+# written where they lie; else each lane has its own loop, with all that it
+# carries in registers.
 _along_path(m, one, x0, t0, t1, saveat, p) = {
   count = len(saveat)
-  # what is known before the program runs decides here: with saveat there are as many rows as it has, also in each lane of a map
+  # what is known before the program runs decides here: with saveat there are as
+  # many rows as it has, also in each lane of a map
   few = _is_fixed(count)
   whole = if few { count == 0 } else { false }
   if not whole { if count > 0 { _check_saveat(saveat, t0, t1) } }
@@ -405,8 +455,11 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
   }
 }
 
-# When the first `part` of a cell begins that stands at t, how long it is, and its W and H, all as they move with the times in nodes. From one of these to the next the path is stretched, W by the
-# root of the factor; a part with nodes inside is put together from those between them. The values are those that were given.
+# When the first `part` of a cell begins that stands at t, how long it is, and
+# its W and H, all as they move with the times in nodes. From one of these to
+# the next the path is stretched, W by the root of the factor; a part with nodes
+# inside is put together from those between them. The values are those that were
+# given.
 _stretched(p, nodes, t, c, part, w, H) = {
   (begin, k, r) = _moving_with(nodes, t)
   at = stop_gradient(nodes)
@@ -427,7 +480,8 @@ _stretched(p, nodes, t, c, part, w, H) = {
   (_placed(t, begin), _placed(part, h), _placed(w, W), _placed(H, B / h - 0.5 * W))
 }
 
-# t as it moves with the nodes, the last of these that is not behind it, and by what the path is stretched behind each
+# t as it moves with the nodes, the last of these that is not behind it, and by
+# what the path is stretched behind each
 _moving_with(nodes, t) = {
   at = stop_gradient(nodes)
   between = at[1..] - at[..-1]
@@ -435,8 +489,9 @@ _moving_with(nodes, t) = {
   k = clamp(sum(i64(at <= t)) - 1, 0, len(r) - 1)
   (nodes[k] + r[k] * (t - at[k]), k, r)
 }
-# x behind the first `part` of a cell that stands at t, the error and W: a step, or several that end where f and g begin
-# anew, between which the path is held and not stretched.
+# x behind the first `part` of a cell that stands at t, the error and W: a step,
+# or several that end where f and g begin anew, between which the path is held
+# and not stretched.
 _over(m, one, p, nodes, t, x, c, part, W, H, area) = {
   (from, long, W, first) = _stretched(p, nodes, t, c, part, W, H)
   if _is_fixed(len(m.breaks)) { (...one(from, x, long, W, first, () -> area(long)), W) } else {
@@ -466,7 +521,9 @@ _over(m, one, p, nodes, t, x, c, part, W, H, area) = {
   }
 }
 
-# One step, taken or not: (where it then stands, whether it was taken, the cell that it was tried on). Of a cell that is too long the first half is taken, and the second waits.
+# One step, taken or not: (where it then stands, whether it was taken, the cell
+# that it was tried on). Of a cell that is too long the first half is taken, and
+# the second waits.
 _move(m, one, s, t0, t1, p, deepest, nodes) = {
   (cell, level, h, W, H) = (s.cell, s.level, s.h, s.W, s.H)
   (waitingW, waitingH) = (s.waitingW, s.waitingH)

@@ -1,11 +1,13 @@
-# singular_start.dsl - problems in one coordinate that begin where their equations have no value: at regular singular
-# points, as r == 0 is for r*u_rr + 2*u_r + r*u == 0.
+# singular_start.dsl - problems in one coordinate that begin where their
+# equations have no value: at regular singular points, as r == 0 is for r*u_rr +
+# 2*u_r + r*u == 0.
 #
-# Just behind such a point the equations have values, and solutions that are smooth there satisfy them in the
-# limit. In a first piece the solution is a polynomial that begins with the initial values and satisfies the
-# equations at Chebyshev's points behind them (as boundary value problems do, bvp.dsl). Its length is halved until
-# two degrees agree to the tolerances. A solution that is not smooth there, which no polynomial comes near, is
-# refused as before.
+# Just behind such a point the equations have values, and solutions that are
+# smooth there satisfy them in the limit. In a first piece the solution is a
+# polynomial that begins with the initial values and satisfies the equations at
+# Chebyshev's points behind them (as boundary value problems do, bvp.dsl). Its
+# length is halved until two degrees agree to the tolerances. A solution that is
+# not smooth there, which no polynomial comes near, is refused as before.
 
 _singular_degrees = (8, 12)
 
@@ -19,7 +21,8 @@ _depends_on_coordinate(info) = {
   for q in info.equations { if _residual_dependence(info, q).depends[0] { any = true } }
   any
 }
-# Where and how the rest begins, and what is to be saved of it: behind a singular point, or where the whole does
+# Where and how the rest begins, and what is to be saved of it: behind a
+# singular point, or where the whole does
 _first_piece(f, y0, tspan, o, singular) = {
   (t0, t1) = (f64(tspan[0]), f64(tspan[1]))
   way = sign(t1 - t0)
@@ -34,7 +37,8 @@ _first_piece(f, y0, tspan, o, singular) = {
   (found = found, times = times, rows = rows, end = end, state = if found { rows[-1] } else { y0 },
     saveat = if found { behind } else { asked })
 }
-# The rows of the first piece but its last; where all are asked for of steps of `degree` equal parts
+# The rows of the first piece but its last; where all are asked for of steps of
+# `degree` equal parts
 _early_rows(piece, o, degree) = {
   n = len(piece.state)
   if not piece.found { (zeros(0), zeros(0, n)) } else if _asks_all(o.saveat) {
@@ -48,8 +52,9 @@ _early_rows(piece, o, degree) = {
   }
 }
 
-# The first piece: whether there is one, its times, which are Chebyshev's points, and the states there. It ends at `first`,
-# the first time behind t0 at which the solution is asked for, or before.
+# The first piece: whether there is one, its times, which are Chebyshev's
+# points, and the states there. It ends at `first`, the first time behind t0 at
+# which the solution is asked for, or before.
 _past_singular(f, y0, t0, t1, first, o) = {
   many = _singular_degrees[1]
   (found, h, Z) = _primal(() -> _agreeing(f, y0, t0, sign(t1 - t0) * min(0.25 * abs(t1 - t0), abs(first - t0)), o))
@@ -58,7 +63,8 @@ _past_singular(f, y0, t0, t1, first, o) = {
   rows = concat(expand(y0, 0), reshape(U, many, len(y0)))
   (found > 0, t0 + h * x, rows)
 }
-# Whether polynomials of both degrees agree on a piece as long as h or shorter, its length, and the longer polynomial
+# Whether polynomials of both degrees agree on a piece as long as h or shorter,
+# its length, and the longer polynomial
 _agreeing(f, y0, t0, h, o) = {
   (few, many) = _singular_degrees
   (found, turn) = (false, 0)

@@ -1,6 +1,8 @@
-# constraints.dsl - minimisation under constraints: the augmented Lagrangian, and derivatives of what it finds by the conditions of Karush, Kuhn and Tucker.
+# constraints.dsl - minimisation under constraints: the augmented Lagrangian,
+# and derivatives of what it finds by the conditions of Karush, Kuhn and Tucker.
 
-# f on vectors, equal and below functions that give vectors, or none; back gives parameters their form.
+# f on vectors, equal and below functions that give vectors, or none; back gives
+# parameters their form.
 _constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial) = {
   c = if kind(equal) == "none" { w -> 0 * w[..0] } else { equal }
   h = if kind(below) == "none" { w -> 0 * w[..0] } else { below }
@@ -13,9 +15,12 @@ _constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial)
     violation = r.violation, multipliers = (equal = r.equal, below = r.below), converged = r.status == 1, message = message)
 }
 
-# f + m.c + |c|^2 w/2 + (|max(0, n + w h)|^2 - |n|^2) / 2w is minimised again and again within the bounds, for multipliers m and n that follow the constraints' values, and a
-# weight w that grows where these do not fall (Powell 1969, Hestenes 1969, Rockafellar 1973; Nocedal and Wright 2006, section 17.4). Near the end Newton's method
-# for the conditions of optimality takes over, with those constraints and bounds that bind.
+# f + m.c + |c|^2 w/2 + (|max(0, n + w h)|^2 - |n|^2) / 2w is minimised again
+# and again within the bounds, for multipliers m and n that follow the
+# constraints' values, and a weight w that grows where these do not fall (Powell
+# 1969, Hestenes 1969, Rockafellar 1973; Nocedal and Wright 2006, section 17.4).
+# Near the end Newton's method for the conditions of optimality takes over, with
+# those constraints and bounds that bind.
 _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
   x = start
   m = 0 * c(x)
@@ -100,8 +105,9 @@ _polished(f, c, h, x, m, n, b) = {
   }
   (x, m, n)
 }
-# The matrix of what changes of x, m and n do to those conditions: L_xx dx + C' dm + H' dn, C dx, and H dx where h binds, dn where it does not; unknowns
-# that stand at a bound are held.
+# The matrix of what changes of x, m and n do to those conditions: L_xx dx + C'
+# dm + H' dn, C dx, and H dx where h binds, dn where it does not; unknowns that
+# stand at a bound are held.
 _optimality(f, c, h, x, m, n, fixed, binds) = {
   C = _jacobian(c, x)
   H = _jacobian(h, x)
@@ -115,7 +121,8 @@ _optimality(f, c, h, x, m, n, fixed, binds) = {
 }
 _sum_of_squares(v) = v @ v
 
-# Changes of f, c and h are made up for by dx, dm and dn; what stands at a bound moves with it.
+# Changes of f, c and h are made up for by dx, dm and dn; what stands at a bound
+# moves with it.
 derivative _constrained_minimum(f, c, h, start, lower, upper, o, steps, tol), df, dc, dh, dstart, dlower, dupper, do, dsteps,
   dtol = {
   (x, m, n) = (y.x, y.equal, y.below)

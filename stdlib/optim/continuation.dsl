@@ -1,9 +1,17 @@
-# continuation.dsl - curves of solutions: zeros of f(x, p) followed as p changes, round folds, too.
+# continuation.dsl - curves of solutions: zeros of f(x, p) followed as p
+# changes, round folds, too.
 
-# follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until, tol): the curve of zeros of f(x, p) through a zero near x0 at p0, by pseudo-arclength
-#   f takes a vector x and a number p and gives as many numbers as x has. step: the first step along the curve, in x and p together, its sign the direction in p; steps are halved where Newton's method
-#   does not converge in 8 turns and grow where it does quickly, between least and most. Ends after `steps` points, or where p leaves `until` = (low, high).
-#   Gives a record: p [k], x [k, n], folds (the points, by number, behind which p has turned round). No derivatives. [Keller, 1977; Allgower and Georg, Introduction to Numerical Continuation Methods, 2003, chapter 6]
+# follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until,
+# tol): the curve of zeros of f(x, p) through a zero near x0 at p0, by
+# pseudo-arclength
+#   f takes a vector x and a number p and gives as many numbers as x has. step:
+#   the first step along the curve, in x and p together, its sign the direction
+#   in p; steps are halved where Newton's method does not converge in 8 turns
+#   and grow where it does quickly, between least and most. Ends after `steps`
+#   points, or where p leaves `until` = (low, high).
+#   Gives a record: p [k], x [k, n], folds (the points, by number, behind which
+#   p has turned round). No derivatives. [Keller, 1977; Allgower and Georg,
+#   Introduction to Numerical Continuation Methods, 2003, chapter 6]
 #     c = follow((x, p) -> x^2 + p^2 - 1, [0.0], 1.0; step = -0.1, steps = 40);
 #     max(abs(c.x[.., 0]^2 + c.p^2 - 1)) < 1e-10      #> true
 follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-inf, inf), tol = 1e-11) = {

@@ -1,17 +1,18 @@
 # determined.dsl - whether equations determine their unknowns, to rounding
 #
-# Of a problem without time a condition that switches may leave the solution open,
-# and no proof says where. What roundings of its equations move it by is known
-# from the factors at hand.
+# Of a problem without time a condition that switches may leave the solution
+# open, and no proof says where. What roundings of its equations move it by is
+# known from the factors at hand.
 
 # x with A x == -v; nan where the matrix is singular
 _correction(A, v) = try { -linsolve(A, v) } catch m { 0 * v + nan }
 _undetermined(name; why = "roundings alone move it") =
   "{name}: equations and conditions do not determine the solution, or this grid does not: {why}. Say more of it, as its value at a place, or try another guess, fewer points or another method"
 
-# By what part of their sizes f64[n] unknowns move where each entry of the matrix A
-# of their equations is changed by a rounding (Skeel, J. ACM 26, 1979), tried with
-# signs that have no pattern, and then with those of what moved; inf where A is
+# By what part of their sizes f64[n] unknowns move where each entry of the
+# matrix A of their equations is changed by a rounding (Skeel, J. ACM 26, 1979),
+# tried with signs that have no pattern, and then with those of what moved; inf
+# where A is
 # singular. Time: four solves. Where unknowns are not determined it is about 1.
 _moved_by_rounding(A, sizes) = {
   top = max(sizes)

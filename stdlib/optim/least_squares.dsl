@@ -1,10 +1,18 @@
-# least_squares.dsl - the methods of least_squares: Levenberg-Marquardt by QR, by J'J or by products with it, Gauss-Newton, dogleg. Networks (pinn.dsl) take their steps from here, too.
+# least_squares.dsl - the methods of least_squares: Levenberg-Marquardt by QR,
+# by J'J or by products with it, Gauss-Newton, dogleg. Networks (pinn.dsl) take
+# their steps from here, too.
 #
-# A method is a function run(r, both, x, b, o, steps, tol) of a function that gives a vector, of one that gives it together with its Jacobian, where to begin, bounds (vectors or
-# none), options and when to stop; it gives (x, value, gradient_norm, iterations, evaluations, status) as those of line_search.dsl do. Unknowns are measured in units of the largest norm that
-# their column of the Jacobian has had (Moré 1978), so that their scale does not matter; systems are solved by QR or SVD of the Jacobian, and by its square only where that is asked for (the second half of this file).
+# A method is a function run(r, both, x, b, o, steps, tol) of a function that
+# gives a vector, of one that gives it together with its Jacobian, where to
+# begin, bounds (vectors or none), options and when to stop; it gives (x, value,
+# gradient_norm, iterations, evaluations, status) as those of line_search.dsl
+# do. Unknowns are measured in units of the largest norm that their column of
+# the Jacobian has had (Moré 1978), so that their scale does not matter; systems
+# are solved by QR or SVD of the Jacobian, and by its square only where that is
+# asked for (the second half of this file).
 
-# One place: residual, gradient, scaled Jacobian of the unknowns that may move, its orthogonal factor R with Q'r.
+# One place: residual, gradient, scaled Jacobian of the unknowns that may move,
+# its orthogonal factor R with Q'r.
 _residuals_at(both, x, b, units) = {
   (res, J) = both(x)
   (m, n) = shape(J)
@@ -35,7 +43,8 @@ _undamped(p) = {
   large = s > 1e-13 * max(s)
   -(V @ where(large, (p.Qr @ U) / where(large, s, 1.0), 0.0)) / c
 }
-# The undamped step is so small that the place is good to the root of tol: what is left is rounding.
+# The undamped step is so small that the place is good to the root of tol: what
+# is left is rounding.
 _settled(p, x, tol) = _is_short(p, _undamped(p) / p.scale, x, max(1e-7, sqrt(tol)))
 # Is a step a small part of x, both by what they make of the residual now?
 _is_short(p, step, x, part) = norm(p.now * step) <= part * (1e-300 + norm(p.now * x))
@@ -46,16 +55,17 @@ _ended_at(both, p, x, x0, b, k, count, status, tol) = {
   (x = x, value = p.value, gradient_norm = norm(p.free * p.g), iterations = k, evaluations = count,
     status = if at_rest { 1 } else if status == 0 { 3 } else { status })
 }
-# Is x a minimum by the whole second derivative, J'J and what the bend of the residual adds? That tells
-# where J vanishes with the gradient.
+# Is x a minimum by the whole second derivative, J'J and what the bend of the
+# residual adds? That tells where J vanishes with the gradient.
 _is_least(both, p, x, v, b, tol) = {
   # of J'r with r as it is here
   bend = _curvatures(w -> (0.0, p.res @ both(w)[1]), x, v, b) * outer(p.free, p.free)
   R = p.R * p.scale
   _is_lowest(R' @ R + bend, p.free * p.g, v, p.value, tol)
 }
-# Is the place x1 better, whose sum of squares is v1? Where the difference is rounding, of the sum or of the terms that the residual is the small rest of, the part of the residual that the
-# Jacobian reaches tells.
+# Is the place x1 better, whose sum of squares is v1? Where the difference is
+# rounding, of the sum or of the terms that the residual is the small rest of,
+# the part of the residual that the Jacobian reaches tells.
 _improves(both, x1, v1, p, b) =
   if abs(v1 - p.value) <= 1e-13 * p.value + 1e-16 * norm(p.scale * x1) * sqrt(p.value) {
     norm(_residuals_at(both, x1, b, p.units).Qr) < norm(p.Qr)
@@ -79,7 +89,8 @@ _levenberg(r, both, x, b, o, steps, tol) = {
     v = _damped(p, l, p.Qr)
     x1 = x + v / p.scale
     if o.geodesic {
-      # to second order the step follows the geodesic, which the residual makes straight
+      # to second order the step follows the geodesic, which the residual makes
+      # straight
       bend = jvp(x -> jvp(r, x, v / p.scale)[1], x, v / p.scale)[1]
       a = _damped(p, l, bend @ p.Q)
       if norm(a) <= 0.75 * norm(v) { x1 = x1 + 0.5 * a / p.scale }
@@ -96,15 +107,17 @@ _levenberg(r, both, x, b, o, steps, tol) = {
       l = max(l / 5, 1e-20)
       raise = 2.0
       again = true
-      # a short step may be the damping's doing: only the undamped one says that this is the end
+      # a short step may be the damping's doing: only the undamped one says that
+      # this is the end
       if _reached(p, tol) { status = 1 } else if small {
         if _is_short(p, _undamped(p) / p.scale, x, tol) { status = 1 } else { l = 0.01 * l }
       }
     } else {
       l = raise * l
       raise = 2 * raise
-      # Rounding decides, or the step is too long. Steps that vanish end the search, but
-      # where the undamped one does not, all dampings from the least one on come first.
+      # Rounding decides, or the step is too long. Steps that vanish end the
+      # search, but where the undamped one does not, all dampings from the least
+      # one on come first.
       if step <= 1e-15 * norm(p.scale * x) or step < 1e-300 {
         if again and not _settled(p, x, tol) {
           again = false
@@ -159,7 +172,8 @@ _dogleg(r, both, x, b, o, steps, tol) = {
   status = if not (p.value < inf) { 4 } else if _reached(p, tol) { 1 } else { 0 }
   far = _undamped(p)
   while status == 0 and k < steps {
-    # down the gradient to the model's minimum, then towards that of Gauss and Newton, as far as the radius
+    # down the gradient to the model's minimum, then towards that of Gauss and
+    # Newton, as far as the radius
     g = p.Qr @ p.R
     near = -((g @ g) / (1e-300 + sum((p.R @ g)^2))) * g
     v = if norm(far) <= radius { far } else { if norm(near) >= radius { near * (radius / norm(near)) } else {
@@ -195,7 +209,8 @@ _dogleg(r, both, x, b, o, steps, tol) = {
   _ended_at(both, p, x, x0, b, k, count, status, tol)
 }
 
-# ---- a damping found by trial: for many residuals, where J'J or products with J are to be had cheaper than QR of J
+# ---- a damping found by trial: for many residuals, where J'J or products with
+# J are to be had cheaper than QR of J
 
 _by_trials(r, both, x, b, o, steps, tol) = {
   if kind(b.lower) != "none" {
@@ -228,14 +243,20 @@ _by_trials(r, both, x, b, o, steps, tol) = {
 }
 # Half the sum of the squares, with its gradient
 _half_square(r) = w -> { (res, pull) = vjp(r, w); (0.5 * (res @ res), pull(res)) }
-# How many rows the sketch has for n unknowns: at first, and after a direction that took so many turns; between the products that more rows save and what these cost themselves
+# How many rows the sketch has for n unknowns: at first, and after a direction
+# that took so many turns; between the products that more rows save and what
+# these cost themselves
 _sketch_rows(o, n, most) = if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
 _more_rows(o, rows, n, turns) =
   if o.sketch == 0 and turns > 15 + rows // 50 { max(rows, min(3 * rows // 2, min(n // 2, 2000))) } else { rows }
 
-# One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value. Each of several dampings gives a direction, bent by geodesic acceleration (Transtrum and Sethna 2012); the damping is
-# judged by the bent step, which may be much longer than the straight one. What solves the damped equations: a system, by normal equations (_normal) or by conjugate gradients (_sketched).
-# Gives x, loss, damping, how much of the residual the step could reach, how many products with J'J there were; loss is as before when nothing was better.
+# One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value.
+# Each of several dampings gives a direction, bent by geodesic acceleration
+# (Transtrum and Sethna 2012); the damping is judged by the bent step, which may
+# be much longer than the straight one. What solves the damped equations: a
+# system, by normal equations (_normal) or by conjugate gradients (_sketched).
+# Gives x, loss, damping, how much of the residual the step could reach, how
+# many products with J'J there were; loss is as before when nothing was better.
 _searched_step(r, system, x, value, lambda) = {
   (res, pull) = vjp(r, x)
   h = 0.1
@@ -245,7 +266,8 @@ _searched_step(r, system, x, value, lambda) = {
   floor_ = 1e-17 * max(system.trace, 1e-300) / len(x)
   (least, out, best_l, reach) = (value, x, 100 * lambda, inf)
   (count, turns) = (0, 0)
-  # two dampings around the last one, then on towards the better one while that helps; upwards where no step is good at all
+  # two dampings around the last one, then on towards the better one while that
+  # helps; upwards where no step is good at all
   (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
   (last, low) = (inf, l)
   done = false
@@ -274,8 +296,11 @@ _searched_step(r, system, x, value, lambda) = {
   }
   (x = out, value = least, damping = best_l, reach = reach, products = count, turns = turns)
 }
-# What solves damped equations. directions: from a place p (the residual function r, x, what r and its transposed derivative are there, the right-hand side of bends) to a function that gives for a damping l the
-# direction, its bend, the derivative of r along it, and how many products with J'J each of the two took. trace: of J'J.
+# What solves damped equations. directions: from a place p (the residual
+# function r, x, what r and its transposed derivative are there, the right-hand
+# side of bends) to a function that gives for a damping l the direction, its
+# bend, the derivative of r along it, and how many products with J'J each of the
+# two took. trace: of J'J.
 # By G = J'J and g = J'r
 _normal(G, g) = (trace = trace(G), directions = p -> l -> _factored_directions(G, g, p, l))
 _factored_directions(G, g, p, l) = {
@@ -287,7 +312,8 @@ _factored_directions(G, g, p, l) = {
   more = trisolve(L, trisolve(L, stack(e, -p.bend_of(d, Jd); axis = 1)); adjoint = true)
   (d + more[.., 0], more[.., 1], Jd, 0, 0)
 }
-# By products with J and J'. A: some rows whose A'A is J'J in the mean. enough, most: see _preconditioned.
+# By products with J and J'. A: some rows whose A'A is J'J in the mean. enough,
+# most: see _preconditioned.
 _sketched(A, enough, most) = (trace = sum(A^2), directions = p -> {
   (K, g, push) = (A @ A', p.pull(p.res), linearize(p.r, p.x)[1])
   l -> _product_directions(_smoother(A, K, l), g, push, enough, most, p, l)
@@ -311,21 +337,27 @@ _damped_factor(G, l) = {
   }
   L
 }
-# z -> (A'A + l I)^-1 z by a factor of K + l I, K = AA', which is as large as A has rows (Sherman, Morrison and Woodbury)
+# z -> (A'A + l I)^-1 z by a factor of K + l I, K = AA', which is as large as A
+# has rows (Sherman, Morrison and Woodbury)
 _smoother(A, K, l) = {
   L = _damped_factor(K, l)
   z -> (z - trisolve(L, trisolve(L, A @ z); adjoint = true) @ A) / l
 }
-# Preconditioned conjugate gradients until the residual in the preconditioner's norm is `enough` of what it was, or after `most` products; a curvature that is not positive is rounding, and ends them, too. Gives the solution
-# and the number of products.
+# Preconditioned conjugate gradients until the residual in the preconditioner's
+# norm is `enough` of what it was, or after `most` products; a curvature that is
+# not positive is rounding, and ends them, too. Gives the solution and the
+# number of products.
 _preconditioned(product, smooth, b, enough, most) = {
   (d, k, r, good) = _conjugate(product, b, smooth, most, (r, rho, first) -> not (rho > enough^2 * first))
   (d, k)
 }
-# Random signs without random numbers, so that what is random elsewhere stays what it is: f64[m, n]
+# Random signs without random numbers, so that what is random elsewhere stays
+# what it is: f64[m, n]
 _signs(m, n) = {
   t = _scrambled(expand(iota(m) + 1.0, 1), iota(n) + 1.0)
   where(t - floor(t) < 0.5, -1.0, 1.0)
 }
-# How accurately a step is worth being solved for when the loss is `value` and was `first`: a power of the residual's norm (Dembo and Steihaug 1983; Eisenstat and Walker 1996)
+# How accurately a step is worth being solved for when the loss is `value` and
+# was `first`: a power of the residual's norm (Dembo and Steihaug 1983;
+# Eisenstat and Walker 1996)
 _forcing(value, first) = clamp(0.03 * (value / first)^0.125, 1e-3, 0.03)

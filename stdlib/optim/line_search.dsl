@@ -1,9 +1,13 @@
-# line_search.dsl - the methods of minimize that go along lines: line search, quasi-Newton, conjugate gradients, first order, simplex.
+# line_search.dsl - the methods of minimize that go along lines: line search,
+# quasi-Newton, conjugate gradients, first order, simplex.
 #
-# A method is a function run(f, x, b, o, steps, tol) of a real function of a vector, where to begin, bounds (vectors or none), its options and when to stop; it gives
-# (x, value, gradient_norm, iterations, evaluations, status), status 1 converged, 2 stuck, 3 steps used up, 4 not finite. Within bounds, the
-# unknowns that stand at a bound which the gradient pushes against are held, the others follow the method's direction, and steps are bent along the bounds (Bertsekas,
-# SIAM J. Control Optim. 20, 1982).
+# A method is a function run(f, x, b, o, steps, tol) of a real function of a
+# vector, where to begin, bounds (vectors or none), its options and when to
+# stop; it gives (x, value, gradient_norm, iterations, evaluations, status),
+# status 1 converged, 2 stuck, 3 steps used up, 4 not finite. Within bounds, the
+# unknowns that stand at a bound which the gradient pushes against are held, the
+# others follow the method's direction, and steps are bent along the bounds
+# (Bertsekas, SIAM J. Control Optim. 20, 1982).
 
 # The unknowns that may move: not at a bound with the gradient pushing outwards.
 _free(x, g, b) =
@@ -36,11 +40,13 @@ _at_rest(vg, x, span, g, gn, b, value, tol, seen) =
   if gn == 0 { (true, seen, 0) } else if gn <= tol * (1 + abs(value)) and gn <= 0.1 * seen {
     (_vanishes_beside(x, g, b, tol, _change_over(vg, x, g, b, _own_size(x, span))), gn, 1)
   } else { (false, seen, 0) }
-# Does a place have a minimum beside it, by the gradient g and second derivatives H there? The step to
-# where the gradient vanishes is a small part of v, the unknowns' size and the way they came, or would
-# lower the value by less than rounding.
+# Does a place have a minimum beside it, by the gradient g and second
+# derivatives H there? The step to where the gradient vanishes is a small part
+# of v, the unknowns' size and the way they came, or would lower the value by
+# less than rounding.
 _is_lowest(H, g, v, value, tol) = {
-  # units in which the curvature along each unknown is 1, since rounding goes by these
+  # units in which the curvature along each unknown is 1, since rounding goes by
+  # these
   curved = diag(H) > 0
   units = where(curved, 1 / sqrt(where(curved, diag(H), 1.0)), 1.0)
   (w, V) = eigh(H * outer(units, units))
@@ -60,9 +66,10 @@ _curvatures(vg, x, v, b) = {
   }, iota(len(x)))
   0.5 * (H + H')
 }
-# What an end without convergence means. Where no step lowers f any more (status 2), that is rounding
-# if second derivatives foresee nothing lower; of many unknowns, whose second derivatives are too
-# many, if the gradient is small beside its change.
+# What an end without convergence means. Where no step lowers f any more (status
+# 2), that is rounding if second derivatives foresee nothing lower; of many
+# unknowns, whose second derivatives are too many, if the gradient is small
+# beside its change.
 _judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 and len(x) <= 100 {
   free = f64(_free(x, g, b))
   v = _whole_size(x, span)
@@ -88,8 +95,9 @@ _runs_away(value, gn) = not (abs(value) < inf and gn < inf)
 
 # ---- places at rest that are no minimum
 
-# What run(x, steps) comes to, and on from there where f falls beside it: from a maximum, a saddle, an
-# inflection. Each such start is a step, so that the steps end it.
+# What run(x, steps) comes to, and on from there where f falls beside it: from a
+# maximum, a saddle, an inflection. Each such start is a step, so that the steps
+# end it.
 _onwards(run, vg, x, b, steps) = {
   r = run(x, steps)
   at_rest = r -> r.status == 1 or r.gradient_norm == 0
@@ -104,9 +112,10 @@ _onwards(run, vg, x, b, steps) = {
   }
   r
 }
-# Does f fall beside a place x at rest, with the gradient g, more than that gradient makes it fall? Looked at
-# is the direction of the lowest curvature that ten gradients show (Lanczos), in units of the unknowns'
-# sizes, both ways. Gives the answer, a lower place, and how many evaluations that took.
+# Does f fall beside a place x at rest, with the gradient g, more than that
+# gradient makes it fall? Looked at is the direction of the lowest curvature
+# that ten gradients show (Lanczos), in units of the unknowns' sizes, both ways.
+# Gives the answer, a lower place, and how many evaluations that took.
 _lower_beside(vg, x, value, g, span, b) = {
   n = len(x)
   k = min(n, 10)
@@ -154,9 +163,11 @@ _lower_beside(vg, x, value, g, span, b) = {
 
 # ---- line search
 
-# Along x + a d from a = step: (x, value, gradient, evaluations, found). Without bounds the strong conditions of Wolfe are asked for, by bracketing and cubic
-# interpolation (Nocedal and Wright 2006, algorithms 3.5, 3.6), or where differences of f are rounding those on slopes alone (Hager and Zhang 2005, eq. 4.3); with bounds, sufficient decrease
-# along the bent line.
+# Along x + a d from a = step: (x, value, gradient, evaluations, found). Without
+# bounds the strong conditions of Wolfe are asked for, by bracketing and cubic
+# interpolation (Nocedal and Wright 2006, algorithms 3.5, 3.6), or where
+# differences of f are rounding those on slopes alone (Hager and Zhang 2005, eq.
+# 4.3); with bounds, sufficient decrease along the bent line.
 _line_search(vg, x, d, value, g, step, curvature, b) =
   if kind(b.lower) == "none" { _wolfe(vg, x, d, value, g, step, curvature) } else { _bent(vg, x, d, value, g, step, b) }
 _wolfe(vg, x, d, value, g, step, curvature) = {
@@ -268,7 +279,8 @@ _ended(vg, x, span, g, gn, b, value, tol, status, k, count) = {
     status = if rests { 1 } else { _judged(status, vg, x, span, g, gn, b, value, tol) })
 }
 
-# The inverse Hessian after a step s = length * (-H g) that changed the gradient g by q; fresh: H was a guess
+# The inverse Hessian after a step s = length * (-H g) that changed the gradient
+# g by q; fresh: H was a guess
 _bfgs_update(H, s, q, g, length, fresh) = {
   sq = s @ q
   H = if fresh { (sq / (q @ q)) * H } else { H }
@@ -276,7 +288,9 @@ _bfgs_update(H, s, q, g, length, fresh) = {
   H + ((1 + (q @ Hq) / sq) / sq) * outer(s, s) - (outer(Hq, s) + outer(s, Hq)) / sq
 }
 
-# Self-scaled Broyden: a member of Broyden's class and a scaling of the old matrix, both chosen anew at each step (Al-Baali 1998; Al-Baali and Khalfan 2005; for networks: Urbán, Stefanou and Pons 2025)
+# Self-scaled Broyden: a member of Broyden's class and a scaling of the old
+# matrix, both chosen anew at each step (Al-Baali 1998; Al-Baali and Khalfan
+# 2005; for networks: Urbán, Stefanou and Pons 2025)
 _ssbroyden_update(H, s, q, g, length, fresh) = {
   n = max(2, len(s))
   r = 1 / (s @ q)
@@ -294,7 +308,8 @@ _ssbroyden_update(H, s, q, g, length, fresh) = {
   (H - outer(Hq, Hq) / qHq + (1 - θ) / σ * qHq * outer(v, v)) / τ + r * outer(s, s)
 }
 
-# Pairs with too little curvature are left out; of pairs that count, only the part in the unknowns that may move.
+# Pairs with too little curvature are left out; of pairs that count, only the
+# part in the unknowns that may move.
 _lbfgs(f, x, b, o, steps, tol) = {
   vg = value_and_grad(f)
   (x0, span) = (x, 0 * x)
@@ -362,7 +377,8 @@ _lbfgs(f, x, b, o, steps, tol) = {
   _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
 
-# Hager and Zhang's conjugate gradients: beta = (y - 2 d |y|^2 / d'y)' g / d'y, not below -1/(|d| min(0.01, |g|)).
+# Hager and Zhang's conjugate gradients: beta = (y - 2 d |y|^2 / d'y)' g / d'y,
+# not below -1/(|d| min(0.01, |g|)).
 _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
   vg = value_and_grad(f)
   (x0, span) = (x, 0 * x)
@@ -405,7 +421,8 @@ _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x
 
 # ---- first order
 
-# Step k, from 1, with gradient g: where it leads, and the method's new state. What that is only the method knows; it begins with o.start(x, matrices).
+# Step k, from 1, with gradient g: where it leads, and the method's new state.
+# What that is only the method knows; it begins with o.start(x, matrices).
 _first_order_step(o, x, state, g, k) = {
   rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
   (state, d) = o.update(state, g, k, o.matrices)
@@ -437,7 +454,8 @@ _first_order(f, x, b, o, steps, tol) = {
     status = if status == 0 { 3 } else { status })
 }
 
-# SOAP: the mean of gradients, that of their squares in the eigenvectors, and for each matrix the means of G G' and G'G with their eigenvectors
+# SOAP: the mean of gradients, that of their squares in the eigenvectors, and
+# for each matrix the means of G G' and G'G with their eigenvectors
 _soap_start(x, matrices, largest) = (zeros_like(x), zeros_like(x), map(at -> {
   side = n -> if n <= largest { n } else { 0 }
   (r, c) = (side(at[1]), side(at[2]))
@@ -459,7 +477,8 @@ _soap_update(s, g, k, matrices, o) = {
     }, sides, matrices)
   }
   if k % o.every == 0 {
-    # eigenvectors follow by a step of orthogonal iteration, the largest first, and the squares go with them
+    # eigenvectors follow by a step of orthogonal iteration, the largest first,
+    # and the squares go with them
     for (i, at) in enumerate(matrices) {
       (U, rows) = _soap_follow(sides[i].L, sides[i].U, at[1])
       (V, columns) = _soap_follow(sides[i].R, sides[i].V, at[2])
@@ -479,7 +498,8 @@ _soap_follow(L, U, n) = if len(L) == 0 { (U, iota(n)) } else {
   order = argsort(sum(U * (L @ U); axis = 0); descending = true)
   (qr(L @ U[.., order])[0], order)
 }
-# A vector of parameters whose matrices are turned into their eigenvectors, or back
+# A vector of parameters whose matrices are turned into their eigenvectors, or
+# back
 _soap_turned(x, sides, matrices, there) = {
   for (i, at) in enumerate(matrices) {
     (a, r, c) = at
@@ -493,8 +513,9 @@ _soap_turned(x, sides, matrices, there) = {
 
 # ---- simplex
 
-# Rows of X are the corners, in no order; coefficients 1, 1 + 2/n, 3/4 - 1/(2n), 1 - 1/n of Gao and Han for reflection, expansion, contraction and shrinking. Points
-# beyond a bound are moved onto it.
+# Rows of X are the corners, in no order; coefficients 1, 1 + 2/n, 3/4 - 1/(2n),
+# 1 - 1/n of Gao and Han for reflection, expansion, contraction and shrinking.
+# Points beyond a bound are moved onto it.
 _nelder_mead(f, x, b, o, steps, tol) = {
   n = len(x)
   at = w -> { v = f(_within(w, b)); if v == v { v } else { inf } }

@@ -1,14 +1,23 @@
-# nonlinear.dsl - systems of nonlinear equations by KINSOL, for root and fixed_point: large ones, with sparse matrices or none at all.
+# nonlinear.dsl - systems of nonlinear equations by KINSOL, for root and
+# fixed_point: large ones, with sparse matrices or none at all.
 #
-# A zero's derivatives do not ask how it was found (roots.dsl); what is done here with linear systems of the same kind as in the search, so that a system that is too
-# large for a dense matrix is so in no place.
+# A zero's derivatives do not ask how it was found (roots.dsl); what is done
+# here with linear systems of the same kind as in the search, so that a system
+# that is too large for a dense matrix is so in no place.
 
-# kinsol(; strategy, linear, tol, memory, hold, scale_x, scale_f, L): a method for root(f, x0, kinsol()) and fixed_point(g, x0, kinsol()): SUNDIALS' KINSOL
-#   strategy: "linesearch" (Newton's method with a line search), "newton" (whole steps), "picard" (x - L⁻¹ f(x), L a constant matrix near the Jacobian, which is what it is at the start unless
-#   given; accelerated by Anderson's method with `memory` earlier steps). fixed_point iterates and accelerates.
-#   linear: "dense"; "sparse" (the pattern of f, by KLU), "krylov" (GMRES with exact products, no matrix; for systems that it solves without a preconditioner). hold: steps that share a Jacobian.
-#   Stops when max(abs(f(x) * scale_f)) <= tol. scale_x, scale_f: numbers or vectors by which unknowns and equations become of size 1; both 1 unless given.
-#   [Hindmarsh et al., ACM TOMS 31, 2005; Walker and Ni, SIAM J. Numer. Anal. 49, 2011]
+# kinsol(; strategy, linear, tol, memory, hold, scale_x, scale_f, L): a method
+# for root(f, x0, kinsol()) and fixed_point(g, x0, kinsol()): SUNDIALS' KINSOL
+#   strategy: "linesearch" (Newton's method with a line search), "newton" (whole
+#   steps), "picard" (x - L⁻¹ f(x), L a constant matrix near the Jacobian, which
+#   is what it is at the start unless given; accelerated by Anderson's method
+#   with `memory` earlier steps). fixed_point iterates and accelerates.
+#   linear: "dense"; "sparse" (the pattern of f, by KLU), "krylov" (GMRES with
+#   exact products, no matrix; for systems that it solves without a
+#   preconditioner). hold: steps that share a Jacobian.
+#   Stops when max(abs(f(x) * scale_f)) <= tol. scale_x, scale_f: numbers or
+#   vectors by which unknowns and equations become of size 1; both 1 unless
+#   given. [Hindmarsh et al., ACM TOMS 31, 2005; Walker and Ni, SIAM J. Numer.
+#   Anal. 49, 2011]
 #     root(x -> [x[0]^2 + x[1]^2 - 1, x[0] - x[1]], [1.0, 0], kinsol())     #~ [1, 1] / √2
 #     bratu(u) = concat(u[1..], [0]) - 2u + concat([0], u[..-1]) + exp(u) / 1001^2
 #     max(root(bratu, zeros(1000), kinsol(linear = "sparse")))    #~ 0.140539 tol 1e-5

@@ -1,20 +1,30 @@
-# optim.dsl - minimisation: of anything smooth, of sums of squares, within bounds and under constraints.
+# optim.dsl - minimisation: of anything smooth, of sums of squares, within
+# bounds and under constraints.
 #
-# Parameters may be arrays, records, tuples or lists of arrays; results have the same form. Where the gradient vanishes, at x(p), its change does: f_xx dx + f_xp dp = 0.
-# That is the derivative of a minimum, of every order, whatever the method, and by it the value changes by f_p dp alone. The methods themselves are in line_search.dsl (along lines),
-# trust_region.dsl (within a radius), least_squares.dsl (sums of squares) and constraints.dsl.
+# Parameters may be arrays, records, tuples or lists of arrays; results have the
+# same form. Where the gradient vanishes, at x(p), its change does: f_xx dx +
+# f_xp dp = 0.
+# That is the derivative of a minimum, of every order, whatever the method, and
+# by it the value changes by f_p dp alone. The methods themselves are in
+# line_search.dsl (along lines), trust_region.dsl (within a radius),
+# least_squares.dsl (sums of squares) and constraints.dsl.
 
 # ---- methods for minimize
 
-# lbfgs(; memory = 10): limited-memory BFGS, for many unknowns: `memory` pairs of steps and changes of the gradient stand for the Hessian
-#   Each step ends a line search for the strong conditions of Wolfe. [Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4, 7.5]
+# lbfgs(; memory = 10): limited-memory BFGS, for many unknowns: `memory` pairs
+# of steps and changes of the gradient stand for the Hessian
+#   Each step ends a line search for the strong conditions of Wolfe. [Nocedal
+#   and Wright, Numerical Optimization, 2006, algorithms 7.4, 7.5]
 #     minimize(x -> (x - 3)^2, 0.0, lbfgs()).x            #~ 3 tol 1e-6
 lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
-# bfgs(): the method of Broyden, Fletcher, Goldfarb and Shanno, with a whole matrix: some hundred unknowns. Within bounds it is lbfgs(memory = 20)
+# bfgs(): the method of Broyden, Fletcher, Goldfarb and Shanno, with a whole
+# matrix: some hundred unknowns. Within bounds it is lbfgs(memory = 20)
 #   [Nocedal and Wright 2006, algorithm 6.1]
 #     minimize(x -> sum((x - [1, 2])^4 + x^2), [0.0, 0], bfgs()).converged  #> true
 bfgs() = (name = "bfgs", memory = 20, run = _bfgs, update = _bfgs_update)
-# ssbroyden(): self-scaled Broyden, as bfgs() with a member of Broyden's class and a scaling chosen at each step (Al-Baali and Khalfan 2005): for losses of small networks. Within bounds it is
+# ssbroyden(): self-scaled Broyden, as bfgs() with a member of Broyden's class
+# and a scaling chosen at each step (Al-Baali and Khalfan 2005): for losses of
+# small networks. Within bounds it is
 #   lbfgs(memory = 20)
 #     minimize(x -> 100 * (x[1] - x[0]^2)^2 + (1 - x[0])^2, [-1.2, 1.0], ssbroyden()).x   #~ [1, 1] tol 1e-6
 ssbroyden() = (name = "ssbroyden", memory = 20, run = _bfgs, update = _ssbroyden_update)
@@ -22,20 +32,30 @@ ssbroyden() = (name = "ssbroyden", memory = 20, run = _bfgs, update = _ssbroyden
 #   [Hager and Zhang, SIAM J. Optim. 16, 2005, eqs. 1.2-1.6]
 #     minimize(x -> sum([1.0, 10, 100] * (x - 1)^2), zeros(3), conjugate_gradient()).x   #~ [1, 1, 1] tol 1e-6
 conjugate_gradient() = (name = "conjugate_gradient", memory = 10, run = _nonlinear_cg)
-# newton(; radius = 1.0): Newton's method with the whole Hessian within a trust radius, whose steps are exact minima of the quadratic model, also where it bends downwards
-#   An eigenvalue problem each step: some hundred unknowns. [Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983; Nocedal and Wright 2006, section 4.3]
+# newton(; radius = 1.0): Newton's method with the whole Hessian within a trust
+# radius, whose steps are exact minima of the quadratic model, also where it
+# bends downwards
+#   An eigenvalue problem each step: some hundred unknowns. [Moré and Sorensen,
+#   SIAM J. Sci. Stat. Comput. 4, 1983; Nocedal and Wright 2006, section 4.3]
 #     minimize(x -> (x[0]^2 - 1)^2 + x[1]^2, [0.0, 1], newton()).value      #~ 0 tol 1e-12
 newton(; radius = 1.0) = (name = "newton", radius = radius, run = _trust_newton)
-# newton_cg(; radius = 1.0): Newton's method with products of the Hessian and vectors only, by conjugate gradients within a trust radius: many unknowns
-#   [Steihaug, SIAM J. Numer. Anal. 20, 1983; Nocedal and Wright 2006, algorithm 7.2]
+# newton_cg(; radius = 1.0): Newton's method with products of the Hessian and
+# vectors only, by conjugate gradients within a trust radius: many unknowns
+#   [Steihaug, SIAM J. Numer. Anal. 20, 1983; Nocedal and Wright 2006, algorithm
+#   7.2]
 #     minimize(x -> sum((x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2), zeros(5), newton_cg()).x      #~ ones(5) tol 1e-8
 newton_cg(; radius = 1.0) = (name = "newton_cg", radius = radius, run = _trust_cg)
-# nelder_mead(; size = 0.1): the simplex method, which takes values of f only: a few unknowns, functions with kinks
-#   size: of the first simplex, relative to 1 + |x|. Stops when the values at its corners agree. Coefficients by the number of unknowns. [Nelder and Mead 1965; Gao and Han, Comput. Optim. Appl. 51, 2012]
+# nelder_mead(; size = 0.1): the simplex method, which takes values of f only: a
+# few unknowns, functions with kinks
+#   size: of the first simplex, relative to 1 + |x|. Stops when the values at
+#   its corners agree. Coefficients by the number of unknowns. [Nelder and Mead
+#   1965; Gao and Han, Comput. Optim. Appl. 51, 2012]
 #     minimize(x -> abs(x[0] - 1) + abs(x[1] - 2), [0.0, 0], nelder_mead(), steps = 400).x      #~ [1, 2] tol 1e-5
 nelder_mead(; size = 0.1) = (name = "nelder_mead", size = size, run = _nelder_mead)
-# adam(; rate = 1e-3, beta1, beta2): Adam, steps by running means of the gradient and of its squares; for gradients that are noisy or come in millions
-#   rate: a number, or a function of the number of the step, from 1. [Kingma and Ba, 2015, algorithm 1]
+# adam(; rate = 1e-3, beta1, beta2): Adam, steps by running means of the
+# gradient and of its squares; for gradients that are noisy or come in millions
+#   rate: a number, or a function of the number of the step, from 1. [Kingma and
+#   Ba, 2015, algorithm 1]
 #     minimize(x -> (x - 3)^2, 2.0, adam(rate = 0.1), steps = 500).x   #~ 3 tol 1e-3
 adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "adam", rate, 0.0,
@@ -44,11 +64,13 @@ adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
     v = beta2 * v + (1 - beta2) * g^2
     (m, v, (m / (1 - beta1^k)) / (sqrt(v / (1 - beta2^k)) + 1e-8))
 })
-# adamw(; rate, beta1, beta2, decay = 1e-2): Adam, with weights that decay by rate * decay each step [Loshchilov and Hutter, 2019]
+# adamw(; rate, beta1, beta2, decay = 1e-2): Adam, with weights that decay by
+# rate * decay each step [Loshchilov and Hutter, 2019]
 #     minimize(x -> (x - 3)^2, 2.0, adamw(rate = 0.05, decay = 0.0), steps = 800).x   #~ 3 tol 1e-3
 adamw(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999, decay = 1e-2) =
   (...adam(rate = rate, beta1 = beta1, beta2 = beta2), name = "adamw", decay = decay)
-# adamax(; rate, beta1, beta2): Adam with the largest recent gradient in place of the mean square [Kingma and Ba, 2015, algorithm 2]
+# adamax(; rate, beta1, beta2): Adam with the largest recent gradient in place
+# of the mean square [Kingma and Ba, 2015, algorithm 2]
 #     minimize(x -> (x - 3)^2, 2.9, adamax(rate = 0.02), steps = 800).x   #~ 3 tol 1e-2
 adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "adamax", rate, 0.0,
@@ -67,20 +89,23 @@ nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
     ahead = beta1 * m / (1 - beta1^(k + 1)) + (1 - beta1) * g / (1 - beta1^k)
     (m, v, ahead / (sqrt(v / (1 - beta2^k)) + 1e-8))
 })
-# rmsprop(; rate, decay = 0.9): steps by the root of a running mean of squared gradients [Tieleman and Hinton, 2012]
+# rmsprop(; rate, decay = 0.9): steps by the root of a running mean of squared
+# gradients [Tieleman and Hinton, 2012]
 #     minimize(x -> (x - 3)^2, 2.0, rmsprop(rate = k -> 0.5 / k), steps = 800).x   #~ 3 tol 1e-2
 rmsprop(; rate = 1e-2, decay = 0.9) = _first_order_method(
   "rmsprop", rate, 0.0, (m, v, g, k) -> {
     v = decay * v + (1 - decay) * g^2
     (m, v, g / (sqrt(v) + 1e-8))
 })
-# adagrad(; rate): steps by the root of the sum of all squared gradients [Duchi, Hazan and Singer, 2011]
+# adagrad(; rate): steps by the root of the sum of all squared gradients [Duchi,
+# Hazan and Singer, 2011]
 #     minimize(x -> (x - 3)^2, 2.0, adagrad(rate = 0.5), steps = 800).x   #~ 3 tol 1e-3
 adagrad(; rate = 1e-2) = _first_order_method("adagrad", rate, 0.0, (m, v, g, k) -> {
   v = v + g^2
   (m, v, g / (sqrt(v) + 1e-10))
 })
-# gradient_descent(; rate, momentum = 0.0, nesterov = false): steps of rate times the gradient, with momentum
+# gradient_descent(; rate, momentum = 0.0, nesterov = false): steps of rate
+# times the gradient, with momentum
 #   [Nesterov's: Sutskever et al., 2013]
 #     minimize(x -> (x - 3)^2, 2.0, gradient_descent(rate = 0.1, momentum = 0.5, nesterov = true), steps = 200).x    #~ 3 tol 1e-6
 gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order_method(
@@ -89,15 +114,21 @@ gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order
     m = momentum * m + g
     (m, v, if nesterov { g + momentum * m } else { m })
 })
-# soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000): Adam in the eigenvectors of Shampoo's preconditioner: for networks, whose weights are matrices
-#   Each matrix among the parameters has running means of G G' and G'G of its gradient G; Adam's squares are taken in their eigenvectors, which follow by a step of orthogonal iteration `every` steps.
-#   Sides longer than `largest`, and what is no matrix, are treated as by adam(). [Vyas et al., arXiv:2409.11321, algorithms 3 and 4]
+# soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000):
+# Adam in the eigenvectors of Shampoo's preconditioner: for networks, whose
+# weights are matrices
+#   Each matrix among the parameters has running means of G G' and G'G of its
+#   gradient G; Adam's squares are taken in their eigenvectors, which follow by
+#   a step of orthogonal iteration `every` steps.
+#   Sides longer than `largest`, and what is no matrix, are treated as by
+#   adam(). [Vyas et al., arXiv:2409.11321, algorithms 3 and 4]
 #     minimize(W -> sum((W @ [1.0, 0.9; 0.9, 1] - eye(2))^2), zeros(2, 2), soap(rate = k -> 0.5 / sqrt(k)), steps = 1000).value < 1e-3      #> true
 soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000) =
   (name = "soap", rate = rate, decay = 0.0, start = (x, matrices) -> _soap_start(x, matrices, largest),
     update = (s, g, k, matrices) -> _soap_update(s, g, k, matrices, (beta1 = beta1, beta2 = beta2, every = every)),
     run = _first_order)
-# update(mean, square, gradient, step) gives new means, and the direction that is followed `rate` far.
+# update(mean, square, gradient, step) gives new means, and the direction that
+# is followed `rate` far.
 _first_order_method(name, rate, decay, update) = (name = name, rate = rate, decay = decay,
   start = (x, matrices) -> (zeros_like(x), zeros_like(x)), update = (s, g, k, matrices) -> {
     (m, v, d) = update(s[0], s[1], g, 1.0 * k)
@@ -106,23 +137,28 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 
 # ---- minimize
 
-# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol, progress, partial):
-# x with the least f(x) near x0
-#   f takes parameters like x0 and gives a real number. lower, upper: bounds, numbers or in the form of x0. equal: a function of x, whose values shall be 0; below: one whose values shall not
-#   be above 0; these numbers or vectors (augmented Lagrangian, whose inner method is `method`).
-#   Gives a record: x, value, gradient_norm (within bounds of the part that they leave free), iterations, evaluations (of f), converged, message, and with constraints violation and
-#   multipliers (equal, below). Stops when the gradient's norm is below tol * (1
-#   + |f|) and each element of the gradient below tol times its own change over
-#   |x|, whatever constant is added to f and whatever its units are, or where no
-#   step lowers f any more, by rounding. Where the gradient vanishes and f falls
-#   beside it, at a maximum, a saddle or an inflection, it goes on from there:
-#   looked at is the direction of the lowest curvature that ten gradients show,
-#   a hundredth of the unknowns' sizes far. An f or a gradient that is not finite,
-#   at x0 or where f falls without a bound, is an error; with partial = true a
-#   record that says so.
+# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol,
+# progress, partial): x with the least f(x) near x0
+#   f takes parameters like x0 and gives a real number. lower, upper: bounds,
+#   numbers or in the form of x0. equal: a function of x, whose values shall be
+#   0; below: one whose values shall not be above 0; these numbers or vectors
+#   (augmented Lagrangian, whose inner method is `method`).
+#   Gives a record: x, value, gradient_norm (within bounds of the part that they
+#   leave free), iterations, evaluations (of f), converged, message, and with
+#   constraints violation and multipliers (equal, below). Stops when the
+#   gradient's norm is below tol * (1 + |f|) and each element of the gradient
+#   below tol times its own change over |x|, whatever constant is added to f and
+#   whatever its units are, or where no step lowers f any more, by rounding.
+#   Where the gradient vanishes and f falls beside it, at a maximum, a saddle or
+#   an inflection, it goes on from there: looked at is the direction of the
+#   lowest curvature that ten gradients show, a hundredth of the unknowns' sizes
+#   far. An f or a gradient that is not finite, at x0 or where f falls without a
+#   bound, is an error; with partial = true a record that says so.
 #   progress = false: it does not tell how far it has come.
-#   Derivatives of x and value, of every order, are those of the minimum by whatever f, bounds and constraints are made of; its Hessian must not be singular. x0 has none. Under map the
-#   result's fields can be asked for, not the message.
+#   Derivatives of x and value, of every order, are those of the minimum by
+#   whatever f, bounds and constraints are made of; its Hessian must not be
+#   singular. x0 has none. Under map the result's fields can be asked for, not
+#   the message.
 #     minimize(x -> (x[0] - 1)^2 + 10 * (x[1] - x[0]^2)^2, [0.0, 0]).x   #~ [1, 1] tol 1e-6
 #     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
 #     minimize(cos, 0.0).x                                               #~ pi tol 1e-6
@@ -160,7 +196,8 @@ _assure_finite(who, what, r, partial) = if r.status == 4 and not partial {
   error(
     "{who}: {what} is {r.value}, and its gradient has the norm {r.gradient_norm}, after {r.iterations} steps, where the unknowns are {r.x}; partial = true gives what was reached")
 }
-# Where the matrices of parameters lie in their vector, as (where it begins, rows, columns), and where the next ones begin, the first at n.
+# Where the matrices of parameters lie in their vector, as (where it begins,
+# rows, columns), and where the next ones begin, the first at n.
 _matrices_in(x, n) = if kind(x) == "array" {
   (if rank(x) == 2 { list((n, shape(x)[0], shape(x)[1])) } else { list() }, n + prod(shape(x)))
 } else {
@@ -175,7 +212,8 @@ _matrices_in(x, n) = if kind(x) == "array" {
 _bound(b, v, default) = if kind(b) == "none" { 0 * v + default } else if kind(b) == "array" {
   if rank(b) == 0 { 0 * v + b } else { ravel(b + 0.0) }
 } else { flatten(b)[0] }
-# A constraint as a function of the vector of parameters that gives a vector; none stays none.
+# A constraint as a function of the vector of parameters that gives a vector;
+# none stays none.
 _of_vector(c, back) = if kind(c) == "none" { none } else { w -> ravel(_flat(c(back(w))) + 0.0) }
 # What bounds there are when there are none.
 _nowhere = (lower = none, upper = none)
@@ -213,10 +251,14 @@ _bounded_minimum(f, v, lower, upper, o, steps, tol) = _lowest_by(f, v, (lower = 
 
 # ---- sums of squares
 
-# lm(; geodesic = true, damping = 1e-3, equations = "qr"): Levenberg-Marquardt: steps of Gauss and Newton, damped by the scale of each unknown, with geodesic acceleration from second
-# derivatives along the step
-#   damping: of the first step, relative. The damping is divided by 5 after a good step, doubled after a bad one. equations = "normal": J'J is factored instead of J, and each step takes the best of
-#   several dampings: many residuals, some hundred unknowns, no bounds, half of the digits. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
+# lm(; geodesic = true, damping = 1e-3, equations = "qr"): Levenberg-Marquardt:
+# steps of Gauss and Newton, damped by the scale of each unknown, with geodesic
+# acceleration from second derivatives along the step
+#   damping: of the first step, relative. The damping is divided by 5 after a
+#   good step, doubled after a bad one. equations = "normal": J'J is factored
+#   instead of J, and each step takes the best of
+#   several dampings: many residuals, some hundred unknowns, no bounds, half of
+#   the digits. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(geodesic = false)).x     #~ [1, 1]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(equations = "normal")).x  #~ [1, 1] tol 1e-6
 lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
@@ -225,31 +267,42 @@ lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
   (name = "lm", geodesic = geodesic, damping = damping, equations = equations,
     run = if equations == "qr" { _levenberg } else { _by_trials })
 }
-# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150): steps of Levenberg and Marquardt, bent and damped by trial as those of lm(equations = "normal"), whose equations are solved by
-# conjugate gradients with products of J and J' with vectors only: thousands of unknowns
-#   The preconditioner is A'A + λI, A being `sketch` random combinations of the rows of J (0: by the number of unknowns). turns: at most so many products for a direction. No bounds.
-#   Directions are solved for the more accurately the less is left of the residual (Dembo and Steihaug, Math. Programming 26, 1983). [Nocedal and Wright 2006, section 10.3; Clarkson and Woodruff, J. ACM 63, 2017]
+# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150): steps of Levenberg
+# and Marquardt, bent and damped by trial as those of lm(equations = "normal"),
+# whose equations are solved by conjugate gradients with products of J and J'
+# with vectors only: thousands of unknowns
+#   The preconditioner is A'A + λI, A being `sketch` random combinations of the
+#   rows of J (0: by the number of unknowns). turns: at most so many products
+#   for a direction. No bounds.
+#   Directions are solved for the more accurately the less is left of the
+#   residual (Dembo and Steihaug, Math. Programming 26, 1983). [Nocedal and
+#   Wright 2006, section 10.3; Clarkson and Woodruff, J. ACM 63, 2017]
 #     r(x) = concat(10 * (x[1..] - x[..-1]^2), 1 - x[..-1])
 #     least_squares(r, zeros(20), gauss_newton_cg()).x     #~ ones(20) tol 1e-6
 gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150) = (name = "gauss_newton_cg", damping = damping, sketch = sketch,
   turns = turns, run = _by_trials)
-# gauss_newton(): undamped steps, shortened until they lower the sum (and of least norm where the Jacobian has no full rank): good starts, small residuals
+# gauss_newton(): undamped steps, shortened until they lower the sum (and of
+# least norm where the Jacobian has no full rank): good starts, small residuals
 #   [Nocedal and Wright 2006, section 10.3]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], gauss_newton()).x     #~ [1, 1]
 gauss_newton() = (name = "gauss_newton", run = _gauss_newton)
-# dogleg(; radius = 1.0): within a trust radius, between the step of Gauss and Newton and steepest descent
+# dogleg(; radius = 1.0): within a trust radius, between the step of Gauss and
+# Newton and steepest descent
 #   [Powell 1970; Nocedal and Wright 2006, section 4.1]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], dogleg()).x     #~ [1, 1]
 dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 
-# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress, partial):
-# x with the least sum(r(x)^2)/2 near x0
-#   r takes parameters like x0 and gives an array, its Jacobian is exact. lower, upper as for minimize. jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r), x0 then a vector.
-#   Gives a record: x, value, gradient_norm, iterations, evaluations (of r), converged, message. Stops when a step, or the part of the residual that the Jacobian can reach, is below tol, relative
-#   to x and to the residual, or where no step lowers the sum any more, and the
-#   gradient vanishes as minimize has it; from maxima and saddles it goes on as
-#   that does. A residual that is not finite is an
-#   error, with partial = true a record that says so.
+# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress,
+# partial): x with the least sum(r(x)^2)/2 near x0
+#   r takes parameters like x0 and gives an array, its Jacobian is exact. lower,
+#   upper as for minimize. jac(x) gives (r, J) together when it can be had
+#   cheaper than by jacobian(r), x0 then a vector.
+#   Gives a record: x, value, gradient_norm, iterations, evaluations (of r),
+#   converged, message. Stops when a step, or the part of the residual that the
+#   Jacobian can reach, is below tol, relative to x and to the residual, or
+#   where no step lowers the sum any more, and the gradient vanishes as minimize
+#   has it; from maxima and saddles it goes on as that does. A residual that is
+#   not finite is an error, with partial = true a record that says so.
 #   Derivatives as of minimize, with the whole Hessian.
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8

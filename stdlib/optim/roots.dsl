@@ -1,15 +1,22 @@
-# roots.dsl - zeros and fixed points: found by iteration, differentiated by the implicit function theorem.
+# roots.dsl - zeros and fixed points: found by iteration, differentiated by the
+# implicit function theorem.
 #
-# Where f(x, p) = 0 holds at x(p), its derivative does not ask how x was found: f_x dx + f_p dp = 0. The rule below says so, and mentions only the zero
-# itself, so that derivatives of every order follow from it: one linear system for each direction, one adjoint system for a gradient.
+# Where f(x, p) = 0 holds at x(p), its derivative does not ask how x was found:
+# f_x dx + f_p dp = 0. The rule below says so, and mentions only the zero
+# itself, so that derivatives of every order follow from it: one linear system
+# for each direction, one adjoint system for a gradient.
 
-# root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method with a line search, and where that fails a bracket found around x0. x0 a pair
-# of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla 1997). x0 a vector, matrix or record, f of the same form: Newton's method
-# with a line search. Stops when x moves by less than tol relative to |x|, or at
-# rounding, where steps are below tol relative to |x - x0|. An error says when there is none to be found, as where f
-# changes its sign at a pole or a jump.
-# method: kinsol(...) for large systems: sparse matrices, none at all, other strategies; its own tol is about f.
-# Derivatives, of every order, are those of the solution by whatever f captures; x0 has none.
+# root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method
+# with a line search, and where that fails a bracket found around x0. x0 a pair
+# of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla
+# 1997). x0 a vector, matrix or record, f of the same form: Newton's method with
+# a line search. Stops when x moves by less than tol relative to |x|, or at
+# rounding, where steps are below tol relative to |x - x0|. An error says when
+# there is none to be found, as where f changes its sign at a pole or a jump.
+# method: kinsol(...) for large systems: sparse matrices, none at all, other
+# strategies; its own tol is about f.
+# Derivatives, of every order, are those of the solution by whatever f captures;
+# x0 has none.
 #     root(x -> x^2 - 2, 1.0)        #~ sqrt(2)
 #     root(cos, (1.0, 2.0))          #~ π/2
 #     (p -> root(x -> x^2 - p, 1.0))'(4.0)   #~ 0.25
@@ -30,11 +37,14 @@ _root_of_parts(f, x0, tol, steps) = {
   back(_root_of_system(w -> flatten(f(back(w)))[0], stop_gradient(v), tol, steps))
 }
 
-# fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
-# x0 an array or a record, g of the same form. method: kinsol(...), whose tol
-# and memory count then. Stops when g(x) - x is below tol relative to |x|, or,
-# where it falls no more, to |x - x0|; an error says when it does not get there.
-# Derivatives, of every order, are those of the solution by whatever g captures, as in root; x0 has none.
+# fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson
+# acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain
+# iteration). x0 an array or a record, g of the same form. method: kinsol(...),
+# whose tol and memory count then. Stops when g(x) - x is below tol relative to
+# |x|, or, where it falls no more, to |x - x0|; an error says when it does not
+# get there.
+# Derivatives, of every order, are those of the solution by whatever g captures,
+# as in root; x0 has none.
 #     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
 fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
   if kind(method) != "none" {
@@ -46,8 +56,9 @@ fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
   }
 }
 
-# implicit(f, x): x, found in any way, as the zero of f that it is near: its derivatives, of every order, are those of that zero by whatever f captures.
-# x a number, an array or a record, f of the same form
+# implicit(f, x): x, found in any way, as the zero of f that it is near: its
+# derivatives, of every order, are those of that zero by whatever f captures. x
+# a number, an array or a record, f of the same form
 #     square_root(p) = implicit(x -> x^2 - p, sqrt(p))
 #     square_root'(4.0)              #~ 0.25
 implicit(f, x) = {
@@ -60,8 +71,8 @@ implicit(f, x) = {
     }
   }
 }
-# A place between a and b where f is below `level`, or nan. The golden section goes towards a minimum of f, with 62
-# values at most.
+# A place between a and b where f is below `level`, or nan. The golden section
+# goes towards a minimum of f, with 62 values at most.
 _below(f, a, b, level) = {
   part = 0.6180339887498949
   (lo, hi) = (a, b)
@@ -96,8 +107,10 @@ _moved_zeros(f, df, x) = -linsolve(_jacobian(f, x), df(x))
 # ---- one equation
 
 derivative _root_between(f, a, b, tol, steps), df, da, db, dtol, dsteps = _moved_zero(f, df, y)
-# Chandrupatla, A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function, Adv. Eng. Software 28 (1997): inverse
-# quadratic interpolation where the last three points say that it can be trusted, else bisection.
+# Chandrupatla, A new hybrid quadratic/bisection algorithm for finding the zero
+# of a nonlinear function, Adv. Eng. Software 28 (1997): inverse quadratic
+# interpolation where the last three points say that it can be trusted, else
+# bisection.
 _root_between(f, a, b, tol, steps) = {
   if not (abs(a) < inf and abs(b) < inf) { error("root: a bracket is two finite numbers, not {a} and {b}") }
   fa = f(a)
@@ -114,7 +127,8 @@ _root_between(f, a, b, tol, steps) = {
     m = a + t * (b - a)
     fm = f(m)
     if not (fm == fm) { error("root: f is NaN at {m}") }
-    # the three last points: m, the end of its sign that it replaces, and the end across the zero
+    # the three last points: m, the end of its sign that it replaces, and the
+    # end across the zero
     same_side = (fm > 0) == (fa > 0)
     c = if same_side { a } else { b }
     fc = if same_side { fa } else { fb }
@@ -149,7 +163,9 @@ _root_near(f, x0, tol, steps) = {
   v = f(x)
   k = 0
   state = if v == 0 { 1 } else { 0 }   # 1: found, 2: Newton's method does not get on
-  near = false   # beside the way from x0, which a zero next to 0 is long before its digits are right
+  # beside the way from x0, which a zero next to 0 is long before its digits are
+  # right
+  near = false
   while state == 0 and k < (if near { 20 * steps } else { steps }) {
     slope = jvp(f, x, zeros_like(x) + 1)[1]
     step = -v / slope
@@ -172,7 +188,8 @@ _root_near(f, x0, tol, steps) = {
   }
   if state == 1 or state == 0 and near { x } else { _root_around(f, x0, x, v, tol, steps) }
 }
-# Newton's method has failed: a change of sign is looked for further and further away from where it began. Complex numbers have no sign.
+# Newton's method has failed: a change of sign is looked for further and further
+# away from where it began. Complex numbers have no sign.
 _root_around(f, x0, x, v, tol, steps) = {
   if dtype(x0) == "c128" or dtype(x0) == "c64" {
     error("root: no convergence from {x0}; the last x was {x}, where f is {v}")
@@ -228,7 +245,8 @@ _root_of_system(f, x0, tol, steps) = {
     }
     better = norm(v1) < norm(v)
     step = norm(d)
-    # when the whole step is at rounding, or the last digits make no difference any more, the zero is reached
+    # when the whole step is at rounding, or the last digits make no difference
+    # any more, the zero is reached
     near = step <= tol * (norm(x) + norm(x - x0))
     state = if norm(v1) == 0 or step <= tol * norm(x1) { 1 } else {
       if better { 0 } else { if step <= 1e-9 * (norm(x) + norm(x - x0)) { 1 } else { 2 } }
@@ -258,7 +276,8 @@ _fixed_vector(g, x0, tol, steps, memory) = {
   near = found
   while not found and k < steps {
     x1 = if memory > 0 and k > 0 {
-      # min |f - F' c|, with a trace of damping where the differences are nearly dependent
+      # min |f - F' c|, with a trace of damping where the differences are nearly
+      # dependent
       A = F @ F'
       c = linsolve(A + (1e-15 * trace(A) + 1e-300) * eye(m), F @ f)
       gx - c @ G

@@ -1,9 +1,12 @@
-# trust_region.dsl - the methods of minimize that trust a quadratic model within a radius: Newton's with the whole Hessian, and by conjugate gradients.
+# trust_region.dsl - the methods of minimize that trust a quadratic model within
+# a radius: Newton's with the whole Hessian, and by conjugate gradients.
 #
-# They follow the conventions of line_search.dsl. Steps that the model foretells badly are taken back and the radius shrinks; it grows where the model is good
+# They follow the conventions of line_search.dsl. Steps that the model foretells
+# badly are taken back and the radius shrinks; it grows where the model is good
 # and the step ends at it (Nocedal and Wright 2006, algorithm 4.1).
 
-# solve(g, free, radius) gives the model's step at x; it is made anew at each place by `model`.
+# solve(g, free, radius) gives the model's step at x; it is made anew at each
+# place by `model`.
 _trusting(f, x, b, o, steps, tol, model) = {
   vg = value_and_grad(f)
   (x0, span) = (x, 0 * x)
@@ -20,7 +23,8 @@ _trusting(f, x, b, o, steps, tol, model) = {
       s = model(x, g, free, radius)
       x1 = _within(x + s, b)
       if kind(b.lower) != "none" {
-        # what the step takes to a bound stays there, the others go on to the least of the model
+        # what the step takes to a bound stays there, the others go on to the
+        # least of the model
         turn = 0
         while any(x + s != x1) and turn < 20 {
           free = free * f64(x + s == x1)
@@ -68,8 +72,10 @@ _trust_newton(f, x, b, o, steps, tol) = _trusting(f, x, b, o, steps, tol, (x, g,
   # what is held has a stiffness of its own, and no force
   _exact_step(0.5 * (H + H') + diag((1 - free) * (1 + max(abs(H)))), free * g, radius)
 })
-# The least of g'p + p'Hp/2 for |p| <= radius: p = -(H + s I)^-1 g with s >= 0 so large that H + s I is positive, from the eigenvalues of H, s by Newton's method for
-# 1/radius - 1/|p(s)| (Moré and Sorensen 1983). Where g is orthogonal to the lowest eigenvectors, a part along one of them fills up the radius.
+# The least of g'p + p'Hp/2 for |p| <= radius: p = -(H + s I)^-1 g with s >= 0
+# so large that H + s I is positive, from the eigenvalues of H, s by Newton's
+# method for 1/radius - 1/|p(s)| (Moré and Sorensen 1983). Where g is orthogonal
+# to the lowest eigenvectors, a part along one of them fills up the radius.
 _exact_step(H, g, radius) = {
   (w, V) = eigh(H)
   c = V' @ g
@@ -109,7 +115,9 @@ _trust_cg(f, x, b, o, steps, tol) = _trusting(f, x, b, o, steps, tol, (x, g, fre
   (value, push) = linearize(grad(f), x)
   _steihaug(p -> free * push(free * p), free * g, radius)
 })
-# Conjugate gradients for H p = -g, ended at the radius, at a direction that bends downwards, or when good enough for Newton's method to converge faster than linearly.
+# Conjugate gradients for H p = -g, ended at the radius, at a direction that
+# bends downwards, or when good enough for Newton's method to converge faster
+# than linearly.
 _steihaug(product, g, radius) = {
   p = 0 * g
   r = g

@@ -1,9 +1,14 @@
-# compare_solutions.dsl - how far solutions of one problem agree with each other, with a reference, and with the problem.
+# compare_solutions.dsl - how far solutions of one problem agree with each
+# other, with a reference, and with the problem.
 #
-# A solution is a record of functions, so it can be put into the statement again: its derivatives are those of the functions, whatever method made them. Nothing here asks how a solution was made.
+# A solution is a record of functions, so it can be put into the statement
+# again: its derivatives are those of the functions, whatever method made them.
+# Nothing here asks how a solution was made.
 
-# compare(a, b, ...; reference, tol, nt, nx): relative L2 differences of solutions of one problem on a common grid of points, or of each against a
-# reference (a function of (t, x), or of t). Prints a table; gives (agree, differences, worst).
+# compare(a, b, ...; reference, tol, nt, nx): relative L2 differences of
+# solutions of one problem on a common grid of points, or of each against a
+# reference (a function of (t, x), or of t). Prints a table; gives (agree,
+# differences, worst).
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -12,10 +17,16 @@
 #     }
 #     r = compare(solve(decay(), bdf()), solve(decay(), adams()); tol = 1e-3);
 #     r.agree                        #> true
-# compare(problem, a, b, ...; reference, tol): with the problem first, how right each solution is, of one or up to three: it is put into the equations and the conditions, compared with the others,
-# and judged in words. Equations of second order in space and first in t, on lines and in the plane, are integrated against smooth test functions: so a flux that a jump loses is found, and
-# elements are not blamed for second derivatives that they do not have. Others are taken at points. Faults that all solutions share are found as well as those of one. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty): at is where the first
-# two are farthest apart, none of a single one; faulty the numbers of those to blame.
+# compare(problem, a, b, ...; reference, tol): with the problem first, how right
+# each solution is, of one or up to three: it is put into the equations and the
+# conditions, compared with the others, and judged in words. Equations of second
+# order in space and first in t, on lines and in the plane, are integrated
+# against smooth test functions: so a flux that a jump loses is found, and
+# elements are not blamed for second derivatives that they do not have. Others
+# are taken at points. Faults that all solutions share are found as well as
+# those of one. Gives (agree, verdict, residuals, conditions, differences,
+# worst, at, faulty): at is where the first two are farthest apart, none of a
+# single one; faulty the numbers of those to blame.
 #     r = compare(decay(), solve(decay(), bdf()));
 #     r.faulty                       #> []
 compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = if kind(a) == "problem" or _is_made(a) {
@@ -26,7 +37,8 @@ compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 20
   if kind(d) != "none" { all = push(all, d) }
   worst = 0.0
   differences = list()
-  # where all of them are known: events may have ended one a little earlier than another
+  # where all of them are known: events may have ended one a little earlier than
+  # another
   info = a.info
   for s in all {
     info = (...info, lo = map(i -> max(info.lo[i], s.info.lo[i]), (...(0..len(info.coords)),)),
@@ -59,7 +71,8 @@ compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 20
 }
 
 _sample(s, info, nt, nx) = concat(...map(f -> ravel(_sample_function(field(s, f), info, nt, nx)), (...info.fields,)))
-# Values on the product of nt times and nx points of the first space coordinate, or as many in all of the others.
+# Values on the product of nt times and nx points of the first space coordinate,
+# or as many in all of the others.
 _sample_function(f, info, nt, nx) = {
   time = _time_of(info)
   space = (..._space_of(info),)
@@ -82,8 +95,11 @@ _sample_function(f, info, nt, nx) = {
 
 _those(b, c, d) = if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
 
-# All jets of a solution at points: t a number, the others vectors; vector fields [points, m]. across: none, or a coordinate and a distance, over which its first derivatives are
-# differences: slopes of elements at a boundary are of lower order than their values.
+# All jets of a solution at points: t a number, the others vectors; vector
+# fields [points, m]. across: none, or a coordinate and a distance, over which
+# its first derivatives are
+# differences: slopes of elements at a boundary are of lower order than their
+# values.
 _jets_by(info, s, X, across = none) = map(j -> {
   f = field(s, info.fields[j[0]])
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
@@ -99,7 +115,8 @@ _jets_by(info, s, X, across = none) = map(j -> {
   if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
 }, (...info.jets,))
 
-# A derivative of the k-th field; of higher order in space than a solution is smooth inside of cells (`smooth`) it is 0
+# A derivative of the k-th field; of higher order in space than a solution is
+# smooth inside of cells (`smooth`) it is 0
 _inside_cells(info, s, k, orders) = {
   f = field(s, info.fields[k])
   order = 0
@@ -108,8 +125,10 @@ _inside_cells(info, s, k, orders) = {
   if flat { (...X) -> 0.0 * f(...X) } else { _derived_by(f, orders) }
 }
 
-# Residual of one equation or condition at points, and its size: what its parts add up to without their signs. (points), (points). A part counts at least for a thousandth of what it is when
-# the field changes by its size over the domain, so that rounding is not held against what is at rest.
+# Residual of one equation or condition at points, and its size: what its parts
+# add up to without their signs. (points), (points). A part counts at least for
+# a thousandth of what it is when the field changes by its size over the domain,
+# so that rounding is not held against what is at rest.
 _left_at_points(info, q, s, X, sizes, across = none) = {
   jets = _jets_by(info, s, X, across)
   d = len(info.coords)
@@ -136,7 +155,8 @@ _left_at_points(info, q, s, X, sizes, across = none) = {
   (value, size + where(abs(rest) < inf, rest, 0.0))
 }
 
-# The mean of the smaller nine tenths: a shock or a corner is not held against a solution
+# The mean of the smaller nine tenths: a shock or a corner is not held against a
+# solution
 _most(v) = { s = sort(v); n = len(s); mean(s[..max(1, (9 * n) // 10)]) }
 
 _times_inside(info) = if info.time < 0 { list(0.0) } else {
@@ -144,7 +164,8 @@ _times_inside(info) = if info.time < 0 { list(0.0) } else {
   map(z -> a + z * (b - a), list(0.137, 0.311, 0.523, 0.689, 0.871, 0.963))
 }
 
-# Relative residual of each equation: by its size where it is larger than a thousandth of what it is in the mean
+# Relative residual of each equation: by its size where it is larger than a
+# thousandth of what it is in the mean
 _equation_residuals(info, s, n, sizes) = {
   ks = _space_indices(info)
   map(q -> {
@@ -163,9 +184,12 @@ _equation_residuals(info, s, n, sizes) = {
   }, (...info.equations,))
 }
 
-# ---- the weak form: against test functions that are 0 around a part of the domain, so that of a solution no second derivatives are needed, and what a flux loses at a jump is seen
+# ---- the weak form: against test functions that are 0 around a part of the
+# domain, so that of a solution no second derivatives are needed, and what a
+# flux loses at a jump is seen
 
-# What each equation leaves over: in its weak form, where it has one, else at points
+# What each equation leaves over: in its weak form, where it has one, else at
+# points
 _left_over(info, s, n, sizes) = {
   P = _weak_statement(info)
   if kind(P) == "none" { _equation_residuals(info, s, n, sizes) } else {
@@ -177,7 +201,8 @@ _left_over(info, s, n, sizes) = {
     }
   }
 }
-# The record of weak.dsl for statements of second order in space and first in t on lines and in the plane; none for others
+# The record of weak.dsl for statements of second order in space and first in t
+# on lines and in the plane; none for others
 _weak_statement(info) = {
   nf = len(info.fields)
   d = len(info.space)
@@ -204,7 +229,8 @@ _weak_statement(info) = {
     (info = info, d = d, nf = nf, first = first, nc = nc, eqs = each(nf), name = "compare", nodes = nodes)
   }
 }
-# Test functions (1 - ξ²)² on parts of an interval that overlap by half, and their slopes, at the middles of n small cells: f64[parts, n] each
+# Test functions (1 - ξ²)² on parts of an interval that overlap by half, and
+# their slopes, at the middles of n small cells: f64[parts, n] each
 _test_functions(a, b, parts, n) = {
   h = (b - a) / (parts + 1)
   x = a + (b - a) * (iota(n) + 0.5) / n
@@ -237,7 +263,8 @@ _weak_residuals(P, rule, s, sizes) = {
     v = if info.time < 0 { 0.0 * z[.., .., 0] } else { all(info.time) }
     W = map((x, z, v) -> _weak_at(P, rule, t, x, z, v, 0.0), stack(...X; axis = 1), z, v)
     big = _sizes_at(P, at, z, v, sizes)
-    # of a flux what changes within a test counts: one that is the same everywhere leaves nothing over
+    # of a flux what changes within a test counts: one that is the same
+    # everywhere leaves nothing over
     G = abs(F[.., .., 1..])
     Q = W[.., .., 1..]
     whole = [sum(G[k, p, a] for p) for k, a]
@@ -254,7 +281,9 @@ _weak_residuals(P, rule, s, sizes) = {
     sqrt(mean(own[0]^2)) / max(1e-300, mean(own[1]))
   }, (...(0..P.nf),))
 }
-# How large the parts of the equations without second derivatives are at points: f64[points, nc]. As at points a part counts for a thousandth of its usual size at least.
+# How large the parts of the equations without second derivatives are at points:
+# f64[points, nc]. As at points a part counts for a thousandth of its usual size
+# at least.
 _sizes_at(P, at, z, v, sizes) = {
   info = P.info
   jets = _jets_of_values(P, z, v)
@@ -295,7 +324,8 @@ _jets_of_values(P, z, v) = {
 # Relative residual of each condition on a face, at a point, or at the beginning
 _condition_residuals(info, s, n, scales) = {
   ks = _space_indices(info)
-  # how far apart the values are that a mesh has: a corner on, or two where corners need not lie behind each other
+  # how far apart the values are that a mesh has: a corner on, or two where
+  # corners need not lie behind each other
   apart = if has(s, "mesh") {
     M = s.mesh
     len(ks) * max(norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1))
@@ -320,7 +350,8 @@ _condition_residuals(info, s, n, scales) = {
         worst = max(worst, if start or slopes == 0 or len(ks) == 0 { own } else {
           # a smooth solution by its slopes, one of elements by its values
           least = (info.hi[c.at.coord] - info.lo[c.at.coord]) / 80
-          # whole cells, at whose corners the values of elements are better than elsewhere
+          # whole cells, at whose corners the values of elements are better than
+          # elsewhere
           far = if apart > 0 { apart * ceil(least / apart - 1e-6) } else { least }
           min(own, left((c.at.coord, (1 - 2 * c.at.side) * far)))
         })
@@ -404,7 +435,8 @@ _audit(problem, all, reference, tol) = {
     other = if p[1] < count { all[p[1]].method } else { "exact" }
     print("  {all[p[0]].method} - {other}: relative difference {differences[k]:.2e}")
   }
-  # who is to blame for a difference: whoever is farther from what is exact, or leaves more over
+  # who is to blame for a difference: whoever is farther from what is exact, or
+  # leaves more over
   score = map(k -> max(residuals[k]) + max(conditions[k]), (...(0..count),))
   apart = map(k -> {
     blamed = false
@@ -436,7 +468,8 @@ _audit(problem, all, reference, tol) = {
     worst = worst, at = at,
     faulty = findall(flags))
 }
-# Where two solutions are farthest apart among the points that are compared: all coordinates
+# Where two solutions are farthest apart among the points that are compared: all
+# coordinates
 _where(info, f, g, sizes) = {
   ks = _space_indices(info)
   best = -1.0

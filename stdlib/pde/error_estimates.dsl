@@ -1,19 +1,24 @@
-# error_estimates.dsl - how far a solution is off: what solve gives as `error`, and what it says of solutions that are far off.
+# error_estimates.dsl - how far a solution is off: what solve gives as `error`,
+# and what it says of solutions that are far off.
 #
-# A solution on a grid or a mesh is compared with two of the same method on coarser ones (finer ones
-# where it has too few points for that). Three solutions show the order with which the error falls,
-# which is less than the formal one where the solution is not smooth or not resolved, and is never
-# taken for more (Richardson 1911; Roache, Verification and Validation, 1998). The error in time is
-# that of the coarsest one: it is solved once more in half the steps, or to a tenth of the tolerances.
+# A solution on a grid or a mesh is compared with two of the same method on
+# coarser ones (finer ones where it has too few points for that). Three
+# solutions show the order with which the error falls, which is less than the
+# formal one where the solution is not smooth or not resolved, and is never
+# taken for more (Richardson 1911; Roache, Verification and Validation, 1998).
+# The error in time is that of the coarsest one: it is solved once more in half
+# the steps, or to a tenth of the tolerances.
 # Both parts are added.
 #
-# A method says by a field `others` what it is on two other grids, or by `coarser` what it is on one
-# with half as many points, with the factor by which its error is then larger. `in_halves` says what a
-# method is in half the steps whose steps no tolerance decides. Methods whose error is that of the whole
+# A method says by a field `others` what it is on two other grids, or by
+# `coarser` what it is on one with half as many points, with the factor by which
+# its error is then larger. `in_halves` says what a method is in half the steps
+# whose steps no tolerance decides. Methods whose error is that of the whole
 # solution already (rfm, pinn, collocation) keep it.
 
-# The solution s of a problem by the method m with options o, with its error. A method that would
-# have to refine a mesh that it was given is estimated where estimate = true asks for it.
+# The solution s of a problem by the method m with options o, with its error. A
+# method that would have to refine a mesh that it was given is estimated where
+# estimate = true asks for it.
 _with_error(info, m, o, s) = if kind(s) != "record" { s } else {
   own = if has(s, "error") { s.error } else { none }
   grids = len(info.space) > 0 and (has(m, "others") or has(m, "coarser"))
@@ -36,11 +41,13 @@ _with_error(info, m, o, s) = if kind(s) != "record" { s } else {
 _is_asked(o) = if kind(o.estimate) == "none" { false } else { o.estimate }
 _is_declined(o) = if kind(o.estimate) == "none" { false } else { not o.estimate }
 
-# Whether a solution with this error is given: above 30 % only where partial = true asks for it, and
-# above 1 %, or what was asked where that is more, with a warning, and so where it is not known.
+# Whether a solution with this error is given: above 30 % only where partial =
+# true asks for it, and above 1 %, or what was asked where that is more, with a
+# warning, and so where it is not known.
 _judged_by_error(info, m, o, s) = {
   e = if kind(s) != "record" { none } else if has(s, "error") { s.error } else { none }
-  # What is left of the equations of a network, beside their parts, is no error of its values.
+  # What is left of the equations of a network, beside their parts, is no error
+  # of its values.
   if kind(e) == "array" and m.name != "pinn" {
     if e > max(0.01, o.rtol) {
       if e > max(0.3, o.rtol) and not o.partial {
@@ -70,26 +77,30 @@ _better(m) = {
 
 # ---- parts
 
-# The parts of the relative error, f64[2]: that of the grid, and that of the steps in time. Both are
-# of the mean square over points of the box, or of the mesh, at three times, the last of which is the
-# end (of times that were wanted, at the last), and the largest counts. The second is 0 where there is no time, and where the steps follow from
-# the grid, so that the first has both. nan: another grid has no solution.
+# The parts of the relative error, f64[2]: that of the grid, and that of the
+# steps in time. Both are of the mean square over points of the box, or of the
+# mesh, at three times, the last of which is the end (of times that were wanted,
+# at the last), and the largest counts. The second is 0 where there is no time,
+# and where the steps follow from the grid, so that the first has both. nan:
+# another grid has no solution.
 _error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s) } catch e {
   try { _parts_by_finer(info, m, o, s) } catch e { [nan, nan] }
 })
 
-# The ends of the time of a solution, the times at which it is compared, those that another one is wanted
-# at, and options for that one
+# The ends of the time of a solution, the times at which it is compared, those
+# that another one is wanted at, and options for that one
 _comparison_of(info, m, o, s) = {
   (a, b) =
     if info.time < 0 { (0.0, 0.0) } else if kind(o.t) == "none" { (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0) } else {
       (f64(o.t[0]), f64(o.t[1]))
     }
-  # between times that were wanted a solution is an interpolation only: the last of them counts then
+  # between times that were wanted a solution is an interpolation only: the last
+  # of them counts then
   taus = if info.time < 0 { [0.0] } else if _asks_all(o.saveat) { stack(a + (b - a) / 3, a + 2 * (b - a) / 3, b) } else {
     stack(f64(o.saveat)[-1])
   }
-  # steps that no tolerance chooses end at all times that are wanted, and so do those they are compared with
+  # steps that no tolerance chooses end at all times that are wanted, and so do
+  # those they are compared with
   wanted = if info.time < 0 { o.saveat } else if has(m, "in_halves") and _asks_all(o.saveat) { s.times } else { taus }
   quiet = (...o, progress = false, estimate = false, partial = true, saveat = wanted,
     guess = if has(m, "grid") and info.time < 0 { s } else { o.guess })
@@ -116,7 +127,8 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   chance = _roughness(info, s)
   (next, h, l) = (_gap(m, A, B, size, meshed), others[0].h, others[-1].h)
   space = _by_gaps(m, s, chance, others, gap, next, top)
-  # Before a solution is refused, or a smooth one warned of, one that is finer says more than two that are coarser.
+  # Before a solution is refused, or a smooth one warned of, one that is finer
+  # says more than two that are coarser.
   # On a line it is cheap, and asked where coarser ones show no order either.
   large = space > (if chance == 2 or (len(info.space) > 1 and _hides_jumps(info, s)) { 0.3 } else { 0.01 })
   unclear = len(info.space) == 1 and chance < 2 and len(others) > 1 and space > 10 * max(o.rtol + 0.0) and
@@ -131,7 +143,8 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
     } catch e { space }
     if space > 0.3 { seen } else { min(space, seen) }
   } else { space }
-  # where factors switch with the unknowns, fd's equations can have solutions of their own, on every grid
+  # where factors switch with the unknowns, fd's equations can have solutions of
+  # their own, on every grid
   space = if info.time >= 0 or m.name != "fd" or not _has_jumps(info) { space } else {
     apart = try { _gap(m, X, _values_at_all(info, _by_elements(info, quiet), at, taus), size, true) } catch e { 0.0 }
     if apart > 0.1 { max(space, apart) } else { space }
@@ -143,27 +156,33 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   }
   stack(space, time)
 }
-# The error of a solution from its difference `gap` from one on another grid, and from that of this one from a third
+# The error of a solution from its difference `gap` from one on another grid,
+# and from that of this one from a third
 _by_gaps(m, s, rough, others, gap, next, top) = {
   (h, l) = (others[0].h, others[-1].h)
   if len(others) == 1 { gap / abs(h - 1) } else if rough == 2 {
-    # where a jump stands within its cell, which decides the error, is another on each grid
+    # where a jump stands within its cell, which decides the error, is another
+    # on each grid
     max(gap, next) / abs(h^0.5 - 1)
   } else if rough == 1 {
-    # what comes of a bend in a cell is left to chance, too, but falls with the square of the width
+    # what comes of a bend in a cell is left to chance, too, but falls with the
+    # square of the width
     if m.name == "fd" or has(s, "mesh") { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, next, h, l, top) }
 }
-# What chance decides where a problem switches within cells. 2: the error. 1: a part of it that falls with the square of the
+# What chance decides where a problem switches within cells. 2: the error. 1: a
+# part of it that falls with the square of the
 # width of cells. 0: nothing.
 _roughness(info, s) = {
   told = if _jumps_in_cells(info, s) { 2 } else if not _hides_bends(info, s) { 0 }
   else if _jumps_at_switches(info) { 2 } else { 1 }
-  # elements end at jumps of tables that are seen, and are of low order where they bend
+  # elements end at jumps of tables that are seen, and are of low order where
+  # they bend
   if s.method == "fem" or s.method == "fv" { told } else { max(told, _roughness_of_tables(info)) }
 }
-# Whether the differences of three grids are far from the order k of method m: the estimate `space` is more than three
-# times what `gap` says by that order, or `gap` is less than half of what `next` says.
+# Whether the differences of three grids are far from the order k of method m:
+# the estimate `space` is more than three times what `gap` says by that order,
+# or `gap` is less than half of what `next` says.
 _shows_no_order(m, space, gap, next, h, l) = {
   k = if has(m, "order") and m.order > 0 { m.order + (if m.name == "fem" { 1.0 } else { 0.0 }) } else { 8.0 }
   space * abs(h^k - 1) > 3 * gap or next * abs(h^k - 1) > 2 * abs(l^k - h^k) * gap
@@ -171,7 +190,8 @@ _shows_no_order(m, space, gap, next, h, l) = {
 
 # ---- eigenvalues
 
-# The relative error of each of them, as that of other solutions, by the nearest ones of other grids, which are asked for
+# The relative error of each of them, as that of other solutions, by the nearest
+# ones of other grids, which are asked for
 # more of them. nan: another grid has none.
 _errors_of_values(info, m, o, s) = _primal(() -> {
   (others, top, finer) = _others_of(info, m, s)
@@ -199,11 +219,13 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
   series = if has(m, "order") { m.order == 0 } else { false }
   by_gaps = _errors_by_gaps(m, s, _roughness(info, s), others, gaps, next, top)
   e = _with_neighbours(V, by_gaps, max(gaps, next), rough, several, series)
-  # One grid that is finer says more than two that are coarser. Where it is dear, only a large error is worth it.
+  # One grid that is finer says more than two that are coarser. Where it is
+  # dear, only a large error is worth it.
   d = len(info.space)
   dear = d > 2 or (d == 2 and series and s.stats.unknowns > 500)
   enough = dear and all(e <= 0.01)
-  # what rounding does to values of one grid says nothing of what it does to those of another
+  # what rounding does to values of one grid says nothing of what it does to
+  # those of another
   own = if has(s, "rounding") { s.rounding() / size } else { 0.0 * V }
   if enough or kind(finer) == "none" or others[0].h < 1 { max(e, own) } else {
     more = finer()
@@ -211,18 +233,20 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
     if all(F == F) {
       fine = max(abs(_nearest_of(F, V) - V), abs(_at_the_same_place(F, V, size) - V)) / size
       round = R[_nearest_at(F, V)] / size
-      # where rounding of the finer grid explains its difference, that says no more of the error than how large it may be
+      # where rounding of the finer grid explains its difference, that says no
+      # more of the error than how large it may be
       hidden = fine <= 4 * round
       told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h, top, series)
       told = where(hidden and gaps <= 4 * own, told, _with_neighbours(V, told, max(gaps, fine), rough, several, series))
-      # its bound is of the worst case: of two other grids both show less of it where neither shows half
+      # its bound is of the worst case: of two other grids both show less of it
+      # where neither shows half
       shown = where(hidden and gaps < own, 2 * max(gaps, fine * own / max(round, 1e-300)), own)
       max(told, min(own, shown))
     } else { max(e, own) }
   }
 })
-# By what the errors of eigenvalues V are measured: each by itself, or where it is nearly 0 by a thousandth of how far the
-# nearest other one among W is.
+# By what the errors of eigenvalues V are measured: each by itself, or where it
+# is nearly 0 by a thousandth of how far the nearest other one among W is.
 _sizes_of_values(V: f64[n], W) = {
   out = abs(V)
   top = max(abs(W))
@@ -232,12 +256,14 @@ _sizes_of_values(V: f64[n], W) = {
   }
   out
 }
-# Errors of eigenvalues V grow from each to the next, more or less, as a power does. Where the difference of two grids has
-# less, their errors are the same by chance: it is what the neighbours have. Where a place within its cell decides them,
-# or of which coordinate a mode is, it is the largest of theirs (rough). apart: the larger difference among three grids,
-# which are not much nearer to each other by chance. In several coordinates (several) neighbours may be modes of another
-# one. Of series, whose errors are of many sizes, no more is taken from them than how much of its own difference each has
-# as its error.
+# Errors of eigenvalues V grow from each to the next, more or less, as a power
+# does. Where the difference of two grids has less, their errors are the same by
+# chance: it is what the neighbours have. Where a place within its cell decides
+# them, or of which coordinate a mode is, it is the largest of theirs (rough).
+# apart: the larger difference among three grids, which are not much nearer to
+# each other by chance. In several coordinates (several) neighbours may be modes
+# of another one. Of series, whose errors are of many sizes, no more is taken
+# from them than how much of its own difference each has as its error.
 _with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough, several, series) = {
   order = argsort(V)
   (told, out, own) = (e[order], e, apart[order])
@@ -270,7 +296,8 @@ _nearest_at(w: f64[m], v: f64[n]) = {
   for k in 0..n { out[k] = argmin(where(w == w, abs(w - v[k]), inf)) }
   out
 }
-# For each of them that of w which stands where it does, if that is near: the nearest may be another one's
+# For each of them that of w which stands where it does, if that is near: the
+# nearest may be another one's
 _at_the_same_place(w: f64[m], v: f64[n], size: f64[n]) = {
   out = v
   for k in 0..min(m, n) { if abs(w[k] - v[k]) <= 0.1 * size[k] { out[k] = w[k] } }
@@ -281,12 +308,14 @@ _errors_by_gaps(m, s, rough, others, gaps: f64[n], next: f64[n], top) = {
   for k in 0..n { e[k] = _by_gaps(m, s, rough, others, gaps[k], next[k], top) }
   e
 }
-# series: the error of a smooth function falls by powers of the number of points, faster than any order
+# series: the error of a smooth function falls by powers of the number of
+# points, faster than any order
 _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, series) = {
   e = fine
   for k in 0..n {
     told = if gaps[k] == gaps[k] { _by_both(fine[k], gaps[k], h, l, top) } else { fine[k] / abs(1 - h) }
-    # what falls faster than it can from the coarser grid may stand still by chance to the finer one
+    # what falls faster than it can from the coarser grid may stand still by
+    # chance to the finer one
     slow = gaps[k] / (l^top - 1.0)
     coarse = if series and next[k] > gaps[k] { min(slow, gaps[k] * (gaps[k] / next[k])^l) } else { slow }
     e[k] = if hidden[k] { if coarse < told { coarse } else { told } } else if coarse > told { sqrt(coarse * told) } else { told }
@@ -294,10 +323,12 @@ _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, se
   e
 }
 
-# Whether the answer to some sources, the same on all grids, grows by more than grids become finer: there is none
-# then, so that the equations determine nothing, whatever solutions of the grids have in common. Where a value at a
-# point stands for a balance such sources have none, and their answer may grow by right. Fewer than three values of
-# a field along each axis miss most of any answer, and other grids show more of it.
+# Whether the answer to some sources, the same on all grids, grows by more than
+# grids become finer: there is none then, so that the equations determine
+# nothing, whatever solutions of the grids have in common. Where a value at a
+# point stands for a balance such sources have none, and their answer may grow
+# by right. Fewer than three values of a field along each axis miss most of any
+# answer, and other grids show more of it.
 _grows_without_end(info, s, first, last, others) = {
   told = len(others) > 1 and has(s.stats, "response") and not _has_values_at_points(info)
   if told {
@@ -315,8 +346,8 @@ _has_values_at_points(info) = {
   any
 }
 
-# The same where a coarser grid has no solution: from one that is finer, to tighter tolerances, with an
-# error that may be of first order.
+# The same where a coarser grid has no solution: from one that is finer, to
+# tighter tolerances, with an error that may be of first order.
 _parts_by_finer(info, m, o, s) = {
   (_, _, taus, _, quiet) = _comparison_of(info, m, o, s)
   (_, _, finer) = _others_of(info, m, s)
@@ -330,26 +361,32 @@ _parts_by_finer(info, m, o, s) = {
   }
 }
 
-# Whether an equation derives what may jump elsewhere than where elements of the solution end
+# Whether an equation derives what may jump elsewhere than where elements of the
+# solution end
 _jumps_in_cells(info, s) = _has_jumps(info) and
   not (_is_cut(s) and _jumps_at_places(info) and not _jumps_across(info) and not _hides_switches_in_space(info))
-# Whether something is compared within the cells of a solution, of which there is one value (fv() has means)
+# Whether something is compared within the cells of a solution, of which there
+# is one value (fv() has means)
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
   _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
 }
-# Whether chance decides the error there, or of a bend a part of higher order. Elements have many
-# points for the quadrature where a comparison is of several coordinates, so that it does neither.
+# Whether chance decides the error there, or of a bend a part of higher order.
+# Elements have many points for the quadrature where a comparison is of several
+# coordinates, so that it does neither.
 _hides_bends(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
-# The error of a solution on a grid of width 1 from its difference from one of width h and from the
-# difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
-# which both differences are parts of one error. Where errors seem to fall faster than that, the error
-# of width h may have been small by chance: the geometric mean of both readings is taken.
+# The error of a solution on a grid of width 1 from its difference from one of
+# width h and from the difference of that from one of width l. The order k,
+# between 1/2 and the formal one, is that with which both differences are parts
+# of one error. Where errors seem to fall faster than that, the error of width h
+# may have been small by chance: the geometric mean of both readings is taken.
 _by_three(first, second, h, l, top) = {
   proportion = k -> abs(l^k - h^k) / abs(h^k - 1)
-  # where coarse grids differ by this much, what they show is not yet the way in which errors fall
+  # where coarse grids differ by this much, what they show is not yet the way in
+  # which errors fall
   (low, high) = (0.5, if l < h { top + 0.0 } else if first > 0.2 { 1.0 } else if first > 0.05 { 2.0 } else { top + 0.0 })
-  # towards coarser grids the proportion grows with the order, towards finer ones it falls
+  # towards coarser grids the proportion grows with the order, towards finer
+  # ones it falls
   rising = if l > h { 1.0 } else { -1.0 }
   for turn in 0..50 {
     k = 0.5 * (low + high)
@@ -362,10 +399,12 @@ _by_three(first, second, h, l, top) = {
   } else { least }
 }
 
-# The same from its difference from a finer solution, of width h < 1, and from a coarser one, of width l.
+# The same from its difference from a finer solution, of width h < 1, and from a
+# coarser one, of width l.
 _by_both(fine, coarse, h, l, top) = {
   apart = max(fine, coarse)
-  # as above: what grids show that differ by this much is not yet the way in which errors fall
+  # as above: what grids show that differ by this much is not yet the way in
+  # which errors fall
   (low, high) = (0.5, if apart > 0.1 { 1.0 } else if apart > 0.03 { 2.0 } else { top + 0.0 })
   for turn in 0..50 {
     k = 0.5 * (low + high)
@@ -374,16 +413,17 @@ _by_both(fine, coarse, h, l, top) = {
   fine / (1 - h^low)
 }
 
-# Two other grids, (method, h) each with h their width beside that of s, the formal order, and a function
-# for one that is finer, none where the two may be.
+# Two other grids, (method, h) each with h their width beside that of s, the
+# formal order, and a function for one that is finer, none where the two may be.
 _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
   (a, factor) = m.coarser(info, m, s)
   (b, _) = a.coarser(info, a, s)
   (((method = a, h = 2.0), (method = b, h = 4.0)), log2(factor) + 1, none)
 }
 
-# The method with which `last` was found, in finer steps with options for it, and how far its difference
-# may be below the error of s; none where a method takes its steps from the grid alone.
+# The method with which `last` was found, in finer steps with options for it,
+# and how far its difference may be below the error of s; none where a method
+# takes its steps from the grid alone.
 _in_finer_steps(info, m, o, last, s, a, b) = if has(m, "in_halves") { m.in_halves(info, m, o, last, s, a) } else {
   given = if has(m, "step") { m.step } else { none }
   spectral = m.name == "fourier" and (if kind(given) == "none" { true } else { has(given, "spectral") })
@@ -408,7 +448,8 @@ _to_finer_tolerances(m, o) = {
 
 # ---- values
 
-# Points where solutions are compared: of the box, or inside the cells of another mesh.
+# Points where solutions are compared: of the box, or inside the cells of
+# another mesh.
 _places_in_common(info, s, r) = {
   d = len(info.space)
   if has(r, "mesh") {
@@ -430,9 +471,10 @@ _values_at_all(info, s, at, taus) = map(f -> {
   stack(...rows)
 }, list(...info.fields))
 
-# By what the differences of each field are measured at each time: its size there, or at other times
-# (_own_sizes). Nothing is smaller than a hundredth of the size at which an absolute tolerance that was
-# given takes over from the relative one; where none was given, of a millionth of the largest field.
+# By what the differences of each field are measured at each time: its size
+# there, or at other times (_own_sizes). Nothing is smaller than a hundredth of
+# the size at which an absolute tolerance that was given takes over from the
+# relative one; where none was given, of a millionth of the largest field.
 _sizes(info, m, o, X) = {
   own = map(u -> _length(m, where(abs(u) < inf, u, 0.0)), X)
   all = max(stack(...map(v -> max(v), own)))
@@ -440,11 +482,13 @@ _sizes(info, m, o, X) = {
   least = min(given, if _is_by_size(o) { 1e-8 * all } else { all }) + 1e-300
   map(v -> _own_sizes(info, v, max(v), least), own)
 }
-# Rows are measured in the mean square; of finite volumes by the mean, in which the error of a shock falls
-# with the width of a cell and not with its root.
+# Rows are measured in the mean square; of finite volumes by the mean, in which
+# the error of a shock falls with the width of a cell and not with its root.
 _length(m, u) = if m.name == "fv" { sum(abs(u); axis = 1) } else { norm(u; axis = 1) }
-# The largest difference of any field at any time. Of meshes points at the rim may be known to one only.
-# nan: the other solution, as of a grid on which the equations are singular, is none.
+# The largest difference of any field at any time. Of meshes points at the rim
+# may be known to one only.
+# nan: the other solution, as of a grid on which the equations are singular, is
+# none.
 _gap(m, X, Y, size, meshed) = {
   (worst, lost) = (0.0, false)
   for i in each(len(X)) {
@@ -460,8 +504,8 @@ _gap(m, X, Y, size, meshed) = {
 
 # ---- tolerances
 
-# Of a method in one coordinate that integrates by tolerances, or in fixed steps: from a second solution to
-# wider ones, or in steps of twice the length.
+# Of a method in one coordinate that integrates by tolerances, or in fixed
+# steps: from a second solution to wider ones, or in steps of twice the length.
 _error_by_tolerances(info, m, o, s) = {
   (rough, factor) = if has(m, "coarser") { m.coarser(info, m, s) } else { (m, 16.0) }
   r = rough.solve(info, rough, (...o, rtol = min(0.1, factor * o.rtol), atol = factor * o.atol, progress = false))
@@ -474,9 +518,10 @@ _error_by_tolerances(info, m, o, s) = {
 
 # ---- other grids
 
-# Of fd, chebyshev and fourier: half and a quarter of the points, or less far apart where that is too
-# few; more points where even that is too few, and where they cost next to nothing, on a line without
-# t or by series of 32 terms at most. Series take steps of the same proportion.
+# Of fd, chebyshev and fourier: half and a quarter of the points, or less far
+# apart where that is too few; more points where even that is too few, and where
+# they cost next to nothing, on a line without t or by series of 32 terms at
+# most. Series take steps of the same proportion.
 _grid_others(info, m, s) = {
   count = len(info.space)
   local = m.name == "fd"
@@ -491,14 +536,16 @@ _grid_others(info, m, s) = {
     for p in each(count) { if points[p] * num // den < least[p] { all_ = false } }
     all_
   }
-  # Finer grids cost more than the solution itself where there are several coordinates.
+  # Finer grids cost more than the solution itself where there are several
+  # coordinates.
   (eighths, beyond) = if count == 1 { (12, 16) } else if count == 2 { (10, 12) } else { (9, 10) }
   # of few points that would be as many again
   n = min(...points)
   step = if local { 1 } else { 2 }
   more = max(eighths * n // 8, n + step)
   larger = ((more, n), (max(beyond * n // 8, more + step), n))
-  # of eigenproblems fewer points are better known, too: those of many are lost in rounding
+  # of eigenproblems fewer points are better known, too: those of many are lost
+  # in rounding
   ((a, b), (c, d)) = if count == 1 and info.eigen == "" and (info.time < 0 or (not local and points[0] <= 32)) { larger }
   else if local and fits(1, 4) { ((1, 2), (1, 4)) }
   else if local and fits(4, 9) { ((2, 3), (4, 9)) }
@@ -511,7 +558,8 @@ _grid_others(info, m, s) = {
     if _jumps_in_cells(info, s) or _hides_jumps(info, s) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
     () -> (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
-# Series keep whether their number is even: an even function is seen in the same way then.
+# Series keep whether their number is even: an even function is seen in the same
+# way then.
 _fewer(m, n, num, den) = {
   k = n * num // den
   if m.name == "fd" { k } else { k + (k + n) % 2 }
@@ -524,12 +572,14 @@ _widening(info, m, n, num, den) = {
   k = _fewer(m, n, num, den)
   if m.name == "fd" and not info.periodic[info.space[0]] { (n - 1.0) / (k - 1.0) } else { f64(n) / k }
 }
-# Of fv half and a quarter of the cells, where there are few twice and four times as many; of first order,
-# as at shocks, or up to second. Steps grow with the cells, also where sources or pulses decide their length.
-# Where they end at times that are wanted they do not: then as many are taken as of s, so that what these leave
-# is a part of its own.
+# Of fv half and a quarter of the cells, where there are few twice and four
+# times as many; of first order, as at shocks, or up to second. Steps grow with
+# the cells, also where sources or pulses decide their length.
+# Where they end at times that are wanted they do not: then as many are taken as
+# of s, so that what these leave is a part of its own.
 _fv_others(info, m, s) = {
-  # what begins at a time may leave errors of first order behind, whatever two grids make of it by chance
+  # what begins at a time may leave errors of first order behind, whatever two
+  # grids make of it by chance
   top = if _switches_by_clock(info) { 1.0 } else { 2.0 }
   many = true
   for n in (if kind(m.n) == "tuple" or kind(m.n) == "list" { m.n } else { (m.n,) }) { if n < 16 { many = false } }
@@ -542,7 +592,8 @@ _with_cells(m, num, den, s) = {
     calm = 1.0, pace = f64(num) / den, at_least = if _fv_ends_often(s) { f64(s.stats.steps) } else { 0.0 })
 }
 _fv_ends_often(s) = s.stats.steps < 4 * len(s.times)
-# Twice as many steps as of `last`, also where they end at times that are wanted.
+# Twice as many steps as of `last`, also where they end at times that are
+# wanted.
 _fv_in_halves(info, m, o, last, s, a) = {
   order = if _switches_by_clock(info) or m.steps == "euler" { 1.0 } else { 2.0 }
   times = f64(o.saveat)[f64(o.saveat) > a]
@@ -553,8 +604,9 @@ _fv_in_halves(info, m, o, last, s, a) = {
     o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol),
     factor = if _fv_ends_often(s) { (f64(last.stats.steps) / s.stats.steps)^order / (1 - 0.5^order) } else { 0.0 })
 }
-# Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
-# given one with all cells cut, and the error is not taken to fall faster than with the first power.
+# Elements of twice and four times the length; where there are few, of shorter
+# ones. Of a mesh that was given one with all cells cut, and the error is not
+# taken to fall faster than with the first power.
 _fem_others(info, m, s) = {
   top = if _jumps_in_cells(info, s) or _hides_jumps(info, s) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
   if kind(m.mesh) != "none" { (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none) } else {
@@ -573,7 +625,8 @@ _fem_others(info, m, s) = {
       mesh(if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }, h; cells = cells)
     }
     made = (by, least) -> {
-      # where cells are as large as the region, those of somewhat shorter edges are the same
+      # where cells are as large as the region, those of somewhat shorter edges
+      # are the same
       if by < 1 { while len(cut_by(by).cells) <= least { by = 0.7by } }
       N = cut_by(by)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))

@@ -1,12 +1,15 @@
-# initial_values.dsl - what conditions at the ends of t say of the state of all fields there
+# initial_values.dsl - what conditions at the ends of t say of the state of all
+# fields there
 #
-# Methods that go on in t want a condition for each field, and for each of its rates below
-# its order, that gives it at the beginning. A statement may say these together, or at the end.
+# Methods that go on in t want a condition for each field, and for each of its
+# rates below its order, that gives it at the beginning. A statement may say
+# these together, or at the end.
 
 # ---- at the beginning
 
-# The statement with a condition for each part of the state that its conditions at the beginning tell,
-# wherever one of them tells more than one part, or not by itself. Parts that nothing tells stay untold.
+# The statement with a condition for each part of the state that its conditions
+# at the beginning tell, wherever one of them tells more than one part, or not
+# by itself. Parts that nothing tells stay untold.
 _with_plain_starts(info) = {
   plain = true
   (starts, others) = (list(), list())
@@ -23,7 +26,8 @@ _is_plain_start(info, c) = if len(c.jets) != 1 { false } else {
   n = len(info.coords)
   _is_state(info, i) and c.rows == info.sizes[info.jets[i][0]] and not _residual_dependence(info, c).factors[n + i][n + i]
 }
-# Whether jet i is a part of the state: a field, or a rate of it below its order.
+# Whether jet i is a part of the state: a field, or a rate of it below its
+# order.
 _is_state(info, i) =
   _space_order(info, i) == 0 and info.jets[i][1 + info.time] < max(1, _order_of(info, info.jets[i][0], info.time))
 _space_order(info, i) = {
@@ -31,8 +35,8 @@ _space_order(info, i) = {
   for d in list(...info.space) { order = order + info.jets[i][1 + d] }
   order
 }
-# Conditions are taken as they can be: first those that tell one part that is not known yet, then all others
-# together whose slopes are known.
+# Conditions are taken as they can be: first those that tell one part that is
+# not known yet, then all others together whose slopes are known.
 _told_states(info, starts) = {
   for c in starts {
     for i in c.jets {
@@ -91,7 +95,8 @@ _place_of_state(info, i, known) = {
   for (a, k) in enumerate(known) { if info.jets[k][0] == j[0] and info.jets[k][t] == j[t] { at = a } }
   at
 }
-# The states that conditions tell together, (number of the jet, its value as a function of a point) each
+# The states that conditions tell together, (number of the jet, its value as a
+# function of a point) each
 _solved_states(info, of, known, told) = {
   n = len(info.coords)
   unknown = list()
@@ -124,7 +129,8 @@ _solved_states(info, of, known, told) = {
     z[first[a]..first[a] + info.sizes[info.jets[unknown[a]][0]]]
   }
   zero = _zero_jets(info)
-  # what is left of the conditions at a point where the unknown states have the values z
+  # what is left of the conditions at a point where the unknown states have the
+  # values z
   left = (X, z) -> {
     jets = map(i -> {
       own = -1
@@ -150,7 +156,8 @@ _slope_along(f, d, n) = X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k]
 
 # ---- at the end
 
-# At which ends of t the statement has conditions: "", "beginning", "end" or "both"
+# At which ends of t the statement has conditions: "", "beginning", "end" or
+# "both"
 _ends_told(info) = {
   (first, last) = (false, false)
   for c in info.conditions {
@@ -158,8 +165,8 @@ _ends_told(info) = {
   }
   if first and last { "both" } else if last { "end" } else if first { "beginning" } else { "" }
 }
-# The statement with s = lo + hi - t in place of t, for methods that go on from the beginning: every derivative of odd
-# order by t changes its sign.
+# The statement with s = lo + hi - t in place of t, for methods that go on from
+# the beginning: every derivative of odd order by t changes its sign.
 _turned_in_time(info) = {
   a = info.time
   odd = list()
@@ -217,8 +224,8 @@ _signs_turned(info, s) = {
   if n * len(signs) == shape(s.values)[1] { repeat(signs, n) } else { 1.0 }
 }
 
-# Which statement a method m that goes on from the beginning takes for this one, and options for it; turned: whether
-# it is to be turned back.
+# Which statement a method m that goes on from the beginning takes for this one,
+# and options for it; turned: whether it is to be turned back.
 _as_gone_through(info, m, o) = {
   if not _begins_at_end(info) or not (if len(info.space) == 0 { has(m, "integrate") } else { _goes_on(m) }) {
     (info = info, o = o, turned = false)
@@ -240,8 +247,9 @@ _as_gone_through(info, m, o) = {
 # Whether all that is said of t stands at its end
 _begins_at_end(info) = info.eigen == "" and _ends_told(info) == "end"
 _goes_on(m) = has(m, "grid") or m.name == "fv" or m.name == "fem"
-# With conditions at both ends t is a coordinate as any other, for these and where none is given. Alone it is so for
-# all that take coordinates of space, and of eigenproblems.
+# With conditions at both ends t is a coordinate as any other, for these and
+# where none is given. Alone it is so for all that take coordinates of space,
+# and of eigenproblems.
 _with_ends_alike(info, m) = {
   goes_on = if kind(m) == "none" { true } else { _goes_on(m) }
   alone = info.time >= 0 and len(info.space) == 0 and len(info.events) == 0 and (if kind(m) == "none" {

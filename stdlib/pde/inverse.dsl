@@ -1,7 +1,12 @@
-# inverse.dsl - parameters of a problem from data: fit(problem, data; for = ...).
+# inverse.dsl - parameters of a problem from data: fit(problem, data; for =
+# ...).
 #
-# The model that is fitted is the solution itself, evaluated where something was measured; the Jacobian of the residuals by the parameters comes from the derivative of solve, whichever method it takes:
-# sensitivities of the semi-discrete equations for the classical ones. A method that has a way of its own (a network, whose weights are unknowns like the parameters) says so by a field `fit`.
+# The model that is fitted is the solution itself, evaluated where something was
+# measured; the Jacobian of the residuals by the parameters comes from the
+# derivative of solve, whichever method it takes: sensitivities of the
+# semi-discrete equations for the classical ones. A method that has a way of its
+# own (a network, whose weights are unknowns like the parameters) says so by a
+# field `fit`.
 
 # What fit(problem, data; ...) does; o are the options that it was given.
 _fit_problem(problem, data, o) = {
@@ -34,7 +39,8 @@ _fit_problem(problem, data, o) = {
     answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false, estimate = false)
     values_of = (s, x) -> concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen))
     y = concat(...map(name -> ravel(field(data, name) + 0.0), seen))
-    # a trial at which the problem has no solution, as one that has grown out of bounds, is one that does not fit
+    # a trial at which the problem has no solution, as one that has grown out of
+    # bounds, is one that does not fit
     model = (p, x) -> try { values_of(answer(p), x) } catch m { nan + 0.0 * y }
     given = record(names, map(name -> _as_real(field(known, name)), names))
     p0 = _first_solved(given, p -> all(abs(_primal(() -> model(p, at))) < inf), p -> _primal(() -> values_of(answer(p), at)))
@@ -43,8 +49,10 @@ _fit_problem(problem, data, o) = {
     (...f.p, ...f, std = f.stderr, solution = answer(f.p))
   }
 }
-# Features and networks meet measurements also where they do not meet the equations, and then say little of parameters: a solution with these by the method that solve takes
-# is to meet the measurements about as well. Where it cannot be had nothing is said.
+# Features and networks meet measurements also where they do not meet the
+# equations, and then say little of parameters: a solution with these by the
+# method that solve takes is to meet the measurements about as well. Where it
+# cannot be had nothing is said.
 _refuse_misfit(info, problem, f, name, seen, at, data) = {
   (off, own, usual) = _primal(() -> {
     columns = g -> concat(...map(k -> ravel(g(k) + 0.0), seen))
@@ -57,8 +65,10 @@ _refuse_misfit(info, problem, f, name, seen, at, data) = {
       "fit(by = {name}()): with the parameters that were found a solution of {info.name} by {_choose(info).name}() misses the measurements by {100 * off / usual:.2g} %, that of {name}() by {100 * own / usual:.2g} %: it does not satisfy the equations well enough to say what they are. Without `by`, or by = {_choose(info).name}(), solutions themselves are fitted")
   }
 }
-# Parameters to begin with: those given, where the problem has a solution with them, else the nearest of those that are times a power of 2, all together or one by one, with which
-# it has. Where none has, what solve says of the given ones is the error.
+# Parameters to begin with: those given, where the problem has a solution with
+# them, else the nearest of those that are times a power of 2, all together or
+# one by one, with which it has. Where none has, what solve says of the given
+# ones is the error.
 _first_solved(given, solved, tell) = {
   (v, back) = flatten(given)
   n = len(v)
@@ -91,17 +101,24 @@ _measured(names, data) = {
   for name in names { if has(data, name) { found = push(found, name) } }
   found
 }
-# Standard deviations for all columns behind each other: one number for all, or a record with a number or a column for each
+# Standard deviations for all columns behind each other: one number for all, or
+# a record with a number or a column for each
 _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
   concat(...map(name -> ravel(field(sigma, name) + 0.0 * field(data, name)), seen))
 } else { sigma }
 
-# ---- by a network: its weights and the parameters are unknowns of one least-squares problem, whose rows are the equations, the conditions that are not built in, and the measurements (Raissi,
-# Perdikaris and Karniadakis 2019). How measured values move with a parameter is how the network has to move so that the equations stay as they are to first order: from this come standard errors, as for
-# any other method, and, where the measurements have noise, steps of Gauss and Newton of the parameters, which make them those of least squares among solutions of the equations.
+# ---- by a network: its weights and the parameters are unknowns of one
+# least-squares problem, whose rows are the equations, the conditions that are
+# not built in, and the measurements (Raissi, Perdikaris and Karniadakis 2019).
+# How measured values move with a parameter is how the network has to move so
+# that the equations stay as they are to first order: from this come standard
+# errors, as for any other method, and, where the measurements have noise, steps
+# of Gauss and Newton of the parameters, which make them those of least squares
+# among solutions of the equations.
 
-# The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with). Only symmetries that are told are built in: what the statement has at the first
-# values of its parameters it may not have at others.
+# The method's hook: unknowns are (net = weights, p = parameters in units of
+# what they begin with). Only symmetries that are told are built in: what the
+# statement has at the first values of its parameters it may not have at others.
 _fit_pinn(bound, data, names, o) = {
   method = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
@@ -118,7 +135,8 @@ _fit_pinn(bound, data, names, o) = {
   begun = _problem_info(bound)
   _box_only(begun, method)
   seen = _measured(begun.fields, data)
-  # units of the statement with the parameters' first values, and of what was measured
+  # units of the statement with the parameters' first values, and of what was
+  # measured
   scales = _units_of(begun,
     map(f -> if contains(seen, f) { y = field(data, f) + 0.0; list(min(y), max(y)) } else { list() }, list(...begun.fields)))
   stated = q -> _in_units(_problem_info(bound(...(...known, ...real_(q)))), scales)
@@ -154,11 +172,13 @@ _fit_pinn(bound, data, names, o) = {
   for turn in 0..4 {
     share = if turn == 3 { share } else { min(share, _measured_share(info, blocks, measured, back(v))) }
     if turn == 0 { first = share }
-    # noise is what stays of the measurements while the equations come to be satisfied
+    # noise is what stays of the measurements while the equations come to be
+    # satisfied
     noisy = turn == 3 and share < 0.3 * first
     n = 0
     if noisy {
-      # towards the least squares among solutions of the equations; the network follows, with the measurements as a hint only
+      # towards the least squares among solutions of the equations; the network
+      # follows, with the measurements as a hint only
       J = along_of(left, v, _responses(m, blocks, v, back, np))
       A = J' @ J
       q = v[-np..] - linsolve(A + diag(zeros(np) + 1e-10 * trace(A)), J' @ left(v))
@@ -190,7 +210,8 @@ _fit_pinn(bound, data, names, o) = {
   now = _in_units(_problem_info(bound(...(...known, ...f.p))), scales)
   (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, none, u, w, w.net, loss, k))
 }
-# How the unknowns move with each parameter while the equations stay as they are: columns of weights and parameters
+# How the unknowns move with each parameter while the equations stay as they
+# are: columns of weights and parameters
 _responses(m, blocks, v, back, n) = {
   (X, a) = (map(b -> b.X, blocks), len(v) - n)
   soft = _block_weights(m, blocks, v, back, X)
@@ -207,7 +228,8 @@ _responses(m, blocks, v, back, n) = {
     l = 1e-13 * sum(A^2) / a
     smooth = _smoother(A, A @ A', l)
     product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p
-    # combinations of parameters that move the equations at right angles, so that what depends on each other still does so to rounding
+    # combinations of parameters that move the equations at right angles, so
+    # that what depends on each other still does so to rounding
     (U, s, V) = svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], each(n)); axis = 1))
     Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], 1e-6, 6 * trainer.turns)[0], each(n));
       axis = 1)
@@ -223,7 +245,8 @@ _output_sizes(info, seen, data) = concat(...map(k -> {
   zeros(max(1, info.sizes[k])) + s
 }, each(len(info.fields))))
 
-# Rows of the measurements in units of their standard deviations, or of the sizes of what was measured: points are coordinates, values and units
+# Rows of the measurements in units of their standard deviations, or of the
+# sizes of what was measured: points are coordinates, values and units
 _measured_block(info, seen, data, o, u) = {
   n = len(field(data, info.coords[0]))
   d = len(info.coords)
@@ -241,7 +264,8 @@ _measured_block(info, seen, data, o, u) = {
   (rows = (w, x) -> _damp_outliers(o.loss, (at(w, x) - x[d..d + c]) / x[d + c..]), X = X, at = at, Y = Y, S = S)
 }
 _place_of(names, f) = { k = 0; for (i, n) in enumerate(names) { if n == f { k = i } }; k }
-# Root mean square of what is left of the equations beside that of the measurements; what is left of rates counts for all of the time
+# Root mean square of what is left of the equations beside that of the
+# measurements; what is left of rates counts for all of the time
 _measured_share(info, blocks, measured, w) = {
   e = map(x -> blocks[0].rows(w, x), blocks[0].X)
   r = map(x -> measured.rows(w, x), measured.X)

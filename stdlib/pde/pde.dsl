@@ -1,25 +1,43 @@
-# pde.dsl - from a problem to its solution: solve, the choice of a method, explain, and the methods on grids: fd, chebyshev, fourier.
+# pde.dsl - from a problem to its solution: solve, the choice of a method,
+# explain, and the methods on grids: fd, chebyshev, fourier.
 #
-# A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it derivatives made by its own
-# operators (grids.dsl), point by point; the partial derivatives of that function times those operators are the exact Jacobian (method_of_lines.dsl, steady.dsl).
+# A problem gives, for each equation, a function on jet space (the fields and
+# their derivatives at a point). A method feeds it derivatives made by its own
+# operators (grids.dsl), point by point; the partial derivatives of that
+# function times those operators are the exact Jacobian (method_of_lines.dsl,
+# steady.dsl).
 
-# solve(problem, method; t, rtol, atol, saveat, partial, guess, start, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
-# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time, or for rfm() and pinn(): a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
-#   error of the solution: how far it is off, relative to itself, in the mean square. Of solutions on
-#   grids and on fem's own meshes it is found by two more solutions on coarser grids, whose differences show
-#   with which order errors fall, and in time by one more in half the steps, or to a tenth of the
-#   tolerances; error_parts = (space, time) has both. It costs about as much again on a line, less in
-#   the plane. rfm and collocation know it of one solution; pinn has what is left of its equations.
-#   error of a problem in t alone: relative, from a second solution to a tenth of the tolerances (or in
-#   half the steps), which costs about one and a half times the first. It is that of the state in the mean
-#   square over the interval or, where that is more, at the end. atol is 1e-8 when not given, of a problem
-#   in t alone a millionth of its first state where that is less.
-#   error of an eigenproblem: the largest relative one of its eigenvalues, from other grids; errors has that of each.
-#   estimate = false solves without; estimate = true has it for a mesh that was given, too, whose cells are
+# solve(problem, method; t, rtol, atol, saveat, partial, guess, start,
+# estimate): the solution as a record with one function per field, of all
+# coordinates in the order of the domains.
+# Without a method, a sensible one is chosen; explain(problem) says which and
+# why. guess, of a problem without time, or for rfm() and pinn(): a record of
+# numbers or functions for the fields, or a solution. solve(A, b) with a matrix
+# is linsolve(A, b).
+#   error of the solution: how far it is off, relative to itself, in the mean
+#   square. Of solutions on grids and on fem's own meshes it is found by two
+#   more solutions on coarser grids, whose differences show with which order
+#   errors fall, and in time by one more in half the steps, or to a tenth of the
+#   tolerances; error_parts = (space, time) has both. It costs about as much
+#   again on a line, less in the plane. rfm and collocation know it of one
+#   solution; pinn has what is left of its equations. error of a problem in t
+#   alone: relative, from a second solution to a tenth of the tolerances (or in
+#   half the steps), which costs about one and a half times the first. It is
+#   that of the state in the mean square over the interval or, where that is
+#   more, at the end. atol is 1e-8 when not given, of a problem in t alone a
+#   millionth of its first state where that is less. error of an eigenproblem:
+#   the largest relative one of its eigenvalues, from other grids; errors has
+#   that of each. estimate = false solves without; estimate = true has it for a
+#   mesh that was given, too, whose cells are
 #   then all cut. nan: another grid has no solution; none: it was not estimated.
-#   Above 1 % (or rtol) a solution comes with a warning, above 30 % it is an error unless partial = true.
-#   start: a solution of a problem in the same coordinates, by any method, one that was loaded, too; what it is at its end, or at the first of the times t = (from, to), stands instead of the conditions at the beginning.
-# What every solution has: method, settings (the method's arguments), info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
+#   Above 1 % (or rtol) a solution comes with a warning, above 30 % it is an
+#   error unless partial = true.
+#   start: a solution of a problem in the same coordinates, by any method, one
+#   that was loaded, too; what it is at its end, or at the first of the times t
+#   = (from, to), stands instead of the conditions at the beginning.
+# What every solution has: method, settings (the method's arguments), info,
+# times, values, stats, error, and text, the problem as it is written, which is
+# the same for all methods.
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -84,8 +102,9 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
     }
   }
 
-# The fields of a solution, and the derivatives by t that it has beside them. Called without coordinates they say
-# what they are (solution_plot.dsl asks), and with a wrong number of them refuse by name.
+# The fields of a solution, and the derivatives by t that it has beside them.
+# Called without coordinates they say what they are (solution_plot.dsl asks),
+# and with a wrong number of them refuse by name.
 _named_fields(info, s, still) = {
   (names, functions) = (list(), list())
   for f in list(...s.info.fields) {
@@ -114,8 +133,9 @@ _named_fields(info, s, still) = {
   }
   record(names, functions)
 }
-# asked: along each coordinate 1 where a field is known between lo and hi alone, 2 where it is periodic, 0 where
-# the field says itself what it knows, as a region does by its mesh
+# asked: along each coordinate 1 where a field is known between lo and hi alone,
+# 2 where it is periodic, 0 where the field says itself what it knows, as a
+# region does by its mesh
 _field_says(info, s, label) = (label = label, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi,
   mesh = if has(s, "mesh") { s.mesh } else { none },
   asked = map(i -> if info.periodic[i] { 2 } else if i != info.time and kind(info.region) != "none" { 0 } else { 1 },
@@ -130,15 +150,17 @@ _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
   }, (...(0..len(point)),)))
 }
 
-# The texts of a list with commas between. join() of texts that are made while a program runs counts as an effect, which a
-# function that is called for its value alone may not have.
+# The texts of a list with commas between. join() of texts that are made while a
+# program runs counts as an effect, which a function that is called for its
+# value alone may not have.
 _listed(texts) = {
   all_ = ""
   for (k, text) in enumerate(texts) { all_ = if k == 0 { text } else { "{all_}, {text}" } }
   all_
 }
 
-# The arguments of a method that are numbers, texts and lists of them; of one inside it its name. What goes with a saved solution.
+# The arguments of a method that are numbers, texts and lists of them; of one
+# inside it its name. What goes with a saved solution.
 _settings(m) = {
   (names, values_) = (list(), list())
   for k in list(...keys(m)) {
@@ -153,8 +175,9 @@ _settings(m) = {
   record(names, values_)
 }
 
-# Of a scalar law of first order what enters at an end is known where the state there is: fv() lets
-# ends without conditions be open, other methods want to be told.
+# Of a scalar law of first order what enters at an end is known where the state
+# there is: fv() lets ends without conditions be open, other methods want to be
+# told.
 _refuse_open_ends(info, m) = if info.time >= 0 and len(info.fields) == 1 and info.sizes[0] == 0 and m.name != "fv" {
   for i in info.space {
     told = info.periodic[i] or kind(info.region) != "none"
@@ -196,8 +219,9 @@ _has_linear_modes(info) = if info.eigen == "" or len(info.coords) > 1 { false } 
   for c in info.conditions { if _tells_eigenvalue(info, c) { told = true } }
   _bends_in_modes(info) == "" and not told
 }
-# Of these: by elements, which end where a coefficient jumps, where there is a form for them; else by series, of which the
-# highest are lost in rounding where derivatives are high.
+# Of these: by elements, which end where a coefficient jumps, where there is a
+# form for them; else by series, of which the highest are lost in rounding where
+# derivatives are high.
 _choose_for_modes(info) = if _has_jumps(info) or _has_modes_by_elements(info) {
   fem(order = 3)
 } else if _top_by(info, info.space[0]) > 2 {
@@ -223,7 +247,8 @@ _is_of_even_orders(info) = {
   }
   fine
 }
-# Waves of third order in space: between walls, differences of order above 2 and Chebyshev's make them grow.
+# Waves of third order in space: between walls, differences of order above 2 and
+# Chebyshev's make them grow.
 _is_of_third_order(info) = info.type == "dispersive" and _top_by(info, info.space[0]) == 3
 # Whether all space coordinates are.
 _is_periodic(info) = {
@@ -238,9 +263,14 @@ _any_is_periodic(info) = {
   any
 }
 
-# explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
-# bytes, and how often a turn is run before it is differentiated (the recompute factor), and why a loop keeps tapes instead. It runs f to count turns, and f' must exist there.
-# explain(sparsity(f, x)): how many products a sparse derivative takes, and of what kind. explain(solution): its method, what that counted (stats), and the estimate of the error where there is one.
+# explain(problem): what solve would choose and why, as text.
+# explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and
+# what that costs: bytes, and how often a turn is run before it is
+# differentiated (the recompute factor), and why a loop keeps tapes instead. It
+# runs f to count turns, and f' must exist there.
+# explain(sparsity(f, x)): how many products a sparse derivative takes, and of
+# what kind. explain(solution): its method, what that counted (stats), and the
+# estimate of the error where there is one.
 #     print(explain(sparsity(u -> u[1..] - u[..-1], zeros(100))))
 #     #> 99 by 100, 198 elements: 2 products with the derivative
 explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
@@ -256,7 +286,8 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
   } else { _explain_problem(subject) }
 }
 
-# How a solution came about: its method, what that counted, and what is known of the error
+# How a solution came about: its method, what that counted, and what is known of
+# the error
 _explain_solution(s) = {
   if not has(s, "method") or not has(s, "stats") {
     error("explain takes a problem, a solution, a function with its arguments, or a pattern that sparsity gave")
@@ -336,13 +367,26 @@ _explain_choice(info) = {
   }
 }
 
-# fd(n, order; cluster, time, count, near): finite differences of order 2, 4, 6 or 8 on intervals and boxes of one to three dimensions
-#   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
-#   BDF follows with short steps only), or time, a method for ordinary differential equations; where an equation has no rate, or one whose factor t or an unknown changes, or where a condition is not linear with factors that t does not change, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
-#   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
-#   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
-#   Derivatives of what may jump (docs/methods/problems.md) are differences of fluxes between neighbouring points, of order 2 whatever order says.
-#   Errors: fewer points than the order needs; a pressure between walls, with modes on one grid that no equation sees: fem(order = 2) has it.
+# fd(n, order; cluster, time, count, near): finite differences of order 2, 4, 6
+# or 8 on intervals and boxes of one to three dimensions
+#   n points in each coordinate, or one number for each; cluster = (x0, w):
+#   points drawn together around x0 over a width w. In t: BDF with the exact
+#   sparse Jacobian (radau5 for waves on a line, whose oscillations BDF follows
+#   with short steps only), or time, a method for ordinary differential
+#   equations; where an equation has no rate, or one whose factor t or an
+#   unknown changes, or where a condition is not linear with factors that t does
+#   not change, all of them together by IDA. Without t: Newton's method with
+#   sparse factors, from solve's guess; with constant factors, uniform points
+#   and order = 2 by fast sine and Fourier transforms. An eigenproblem: the
+#   count eigenvalues nearest to near; the solution then has mode(k) beside the
+#   values.
+#   Beside walls, where differences are one-sided, order 8 makes waves grow and
+#   is refused, as is order 6 where they are of first order in space, and what
+#   is above 2 where they are of third.
+#   Derivatives of what may jump (docs/methods/problems.md) are differences of
+#   fluxes between neighbouring points, of order 2 whatever order says.
+#   Errors: fewer points than the order needs; a pressure between walls, with
+#   modes on one grid that no equation sees: fem(order = 2) has it.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
 #       field u
@@ -355,7 +399,9 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
   (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid, count = count, near = near,
     solve = _solve_grid, others = _grid_others)
-# chebyshev(n; cluster, time, count, near): collocation in n + 1 Chebyshev-Lobatto points of each coordinate, Fourier's in those that are periodic
+# chebyshev(n; cluster, time, count, near): collocation in n + 1
+# Chebyshev-Lobatto points of each coordinate, Fourier's in those that are
+# periodic
 #   The arguments are those of fd. Smooth solutions converge exponentially.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -369,10 +415,15 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
   (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster,
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _chebyshev_grid, count = count, near = near,
     solve = _solve_grid, others = _grid_others)
-# fourier(n; time, dealias, count, near): Fourier collocation for problems that are periodic in all space coordinates; n even points in each, or one number for each
-#   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where all highest derivatives have constant factors; else bdf() with differentiation matrices. A pressure, in the rates by its gradient and
-#   determined by div(v) == 0, follows wave by wave (in two dimensions and three); between walls fem() has it. dealias = true leaves only
-#   the lower two thirds of the waves.
+# fourier(n; time, dealias, count, near): Fourier collocation for problems that
+# are periodic in all space coordinates; n even points in each, or one number
+# for each
+#   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where
+#   all highest derivatives have constant factors; else bdf() with
+#   differentiation matrices. A pressure, in the rates by its gradient and
+#   determined by div(v) == 0, follows wave by wave (in two dimensions and
+#   three); between walls fem() has it. dealias = true leaves only the lower two
+#   thirds of the waves.
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u

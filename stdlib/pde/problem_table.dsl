@@ -1,6 +1,8 @@
-# problem_table.dsl - what a statement says, as a table: its type, orders, and the conditions of each face.
+# problem_table.dsl - what a statement says, as a table: its type, orders, and
+# the conditions of each face.
 
-# The statement of a problem in space, for explain: type, equations, orders of each unknown, what stands at which end.
+# The statement of a problem in space, for explain: type, equations, orders of
+# each unknown, what stands at which end.
 _explain_statement(info) = {
   type = if info.type == "" { "" } else { "{info.type}, " }
   n = len(info.fields) - (if info.eigen == "" { 0 } else { 1 })

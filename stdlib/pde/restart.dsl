@@ -1,9 +1,15 @@
-# restart.dsl - a solve that goes on from another solution: what solve(...; start = s) makes of a statement.
+# restart.dsl - a solve that goes on from another solution: what solve(...;
+# start = s) makes of a statement.
 #
-# The conditions at the beginning of t are replaced by the state of s at that time, of each field its value and its derivatives by t below its order, and the interval of t begins there. That is a statement
-# as any other, so that every method goes on from a solution of any method, on the same grid or on another one. A function's values at its own nodes are what stands there, to rounding.
+# The conditions at the beginning of t are replaced by the state of s at that
+# time, of each field its value and its derivatives by t below its order, and
+# the interval of t begins there. That is a statement as any other, so that
+# every method goes on from a solution of any method, on the same grid or on
+# another one. A function's values at its own nodes are what stands there, to
+# rounding.
 
-# The statement info that begins with the state of the solution s at the first of the times t, at its end where t is none.
+# The statement info that begins with the state of the solution s at the first
+# of the times t, at its end where t is none.
 _restarted(info, s, t) = {
   axis = info.time
   name = if axis < 0 { "t" } else { info.coords[axis] }
@@ -67,7 +73,9 @@ _jet_of_state(info, k, level, axis) = {
   at
 }
 
-# A field of s, or its derivative by t, at one time, as a function of a point X in the order of the problem's coordinates. Where a solution has the derivative as a part of its state, that is taken.
+# A field of s, or its derivative by t, at one time, as a function of a point X
+# in the order of the problem's coordinates. Where a solution has the derivative
+# as a part of its state, that is taken.
 _state_of(info, s, k, level, axis, time) = {
   name = _state_name(info, k, level, axis)
   kept = level > 0 and has(s, name)

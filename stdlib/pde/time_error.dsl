@@ -30,9 +30,9 @@ _error_found(m, o, s, state, jumps, own, again) = {
   few = min(count, 64)
   # half-way between rows, where the method's polynomial is what there is, each
   # for the length of its own step, so that short steps at a jump stand for no
-  # more than they are; or wanted times; of a solution that jumps places that are
-  # no multiples of anything, so that its events, which both solutions have at
-  # slightly different times, are not among them; and the end
+  # more than they are; or wanted times; of a solution that jumps places that
+  # are no multiples of anything, so that its events, which both solutions have
+  # at slightly different times, are not among them; and the end
   times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else {
     if _asks_all(o.saveat) {
       pick = _few_rows(count, shape(s.values)[1])
@@ -75,8 +75,8 @@ _error_found(m, o, s, state, jumps, own, again) = {
     (error, gap, surely, inside, fields)
   }
 }
-# Some of this many rows of n numbers, evenly: few of large states, and many where a few may be what
-# matters, as at jumps
+# Some of this many rows of n numbers, evenly: few of large states, and many
+# where a few may be what matters, as at jumps
 _few_rows(count, n) = {
   few = min(count, if n > 1000 { 64 } else { 256 })
   (iota(few) * max(0, count - 2)) // max(1, few - 1)

@@ -1,10 +1,16 @@
-# verification.dsl - how right a method is: problems with a known solution, orders under refinement, conserved quantities. Points spread through boxes, for these and for compare_solutions.dsl.
+# verification.dsl - how right a method is: problems with a known solution,
+# orders under refinement, conserved quantities. Points spread through boxes,
+# for these and for compare_solutions.dsl.
 #
 # A solution is a record of functions; nothing here asks how it was made.
 
-# manufacture(problem; u = (t, x, ...) -> ..., ...): the problem whose solution is what is given, one function for each field: the equations get a source, the conditions and initial values what the
-# functions say, all by derivatives of the functions. solve takes it as it takes the problem; exact are the functions, and problem is what it was made of.
-#   A vector field has a function that gives a vector. Events stay what they were. [Source: P. J. Roache, J. Fluids Eng. 124 (2002) 4-10]
+# manufacture(problem; u = (t, x, ...) -> ..., ...): the problem whose solution
+# is what is given, one function for each field: the equations get a source, the
+# conditions and initial values what the functions say, all by derivatives of
+# the functions. solve takes it as it takes the problem; exact are the
+# functions, and problem is what it was made of.
+#   A vector field has a function that gives a vector. Events stay what they
+#   were. [Source: P. J. Roache, J. Fluids Eng. 124 (2002) 4-10]
 #     problem burgers(ν = 0.1) {
 #       domain t in [0, 0.5], x in [0, 1]
 #       field u
@@ -39,7 +45,8 @@ manufacture(problem; ...exact) = {
 }
 _is_made(p) = if kind(p) == "record" { has(p, "statement") } else { false }
 
-# The derivative of f by its i-th argument: of numbers, or of arrays element by element
+# The derivative of f by its i-th argument: of numbers, or of arrays element by
+# element
 _put_by(f, i) = (...X) -> jvp(y -> f(..._put(X, i, y)), f64(X[i]), ones_like(f64(X[i])))[1]
 _put(X, i, y) = map(k -> if k == i { y } else { X[k] }, (...(0..len(X)),))
 _derived_by(f, orders) = {
@@ -63,9 +70,14 @@ _at_all(f, X) = {
   }
 }
 
-# convergence(problem, family, ns; exact, rtol, atol): how fast a method's error falls. family(n) is the method with n points or cells; the error is that of all fields at the end of the time
-# interval (or everywhere, without t), relative, in the mean square over points off the grid. exact: a record of functions; of a problem by manufacture its own; none: differences between one n and the next.
-#   Prints a table; gives (n, errors, orders, order), order the last. fd(n) has n - 1 intervals: n -> fd(n = n + 1) is what n halves.
+# convergence(problem, family, ns; exact, rtol, atol): how fast a method's error
+# falls. family(n) is the method with n points or cells; the error is that of
+# all fields at the end of the time interval (or everywhere, without t),
+# relative, in the mean square over points off the grid. exact: a record of
+# functions; of a problem by manufacture its own; none: differences between one
+# n and the next.
+#   Prints a table; gives (n, errors, orders, order), order the last. fd(n) has
+#   n - 1 intervals: n -> fd(n = n + 1) is what n halves.
 #     problem heat() {
 #       domain t in [0, 0.5], x in [0, 1]
 #       field u
@@ -97,7 +109,8 @@ convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
   (n = stack(...ns), errors = stack(...errors), orders = if len(orders) > 0 { stack(...orders) } else { zeros(0) },
     order = if len(orders) > 0 { orders[len(orders) - 1] } else { none })
 }
-# Points spread through a box by powers of the root of x^(d+1) = x + 1 (R_d of M. Roberts), n in each of d coordinates, away from the ends by a hundredth
+# Points spread through a box by powers of the root of x^(d+1) = x + 1 (R_d of
+# M. Roberts), n in each of d coordinates, away from the ends by a hundredth
 _points_in_box(info, ks, n) = {
   d = len(ks)
   φ = 1.5
@@ -121,8 +134,11 @@ _with_time(info, ks, t, points) =
   map(i -> if i == info.time { t } else { points[if info.time >= 0 and i > info.time { i - 1 } else { i }] },
     (...(0..len(info.coords)),))
 
-# conserved(s, density; n): the integral over space of density(fields ...) at the times that a solution keeps: (times, values, drift), drift its largest change by its largest value
-#   By the midpoint rule on n points along each coordinate. What leaves through the ends is lost, of course.
+# conserved(s, density; n): the integral over space of density(fields ...) at
+# the times that a solution keeps: (times, values, drift), drift its largest
+# change by its largest value
+#   By the midpoint rule on n points along each coordinate. What leaves through
+#   the ends is lost, of course.
 #     problem ring() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u

@@ -1,23 +1,40 @@
-# plot.dsl - pictures: curves, marks, fields, surfaces, vectors, histograms, panels and films; in the terminal, and as PNG and SVG files.
+# plot.dsl - pictures: curves, marks, fields, surfaces, vectors, histograms,
+# panels and films; in the terminal, and as PNG and SVG files.
 #
-# Each function here makes a picture, which is a value: as a result it is shown in the terminal, `file = "name.png"` or ".svg" writes it instead,
-# `overlay` lays pictures over one another and `subplots` puts them side by side. docs/methods/plots.md shows every kind.
+# Each function here makes a picture, which is a value: as a result it is shown
+# in the terminal, `file = "name.png"` or ".svg" writes it instead, `overlay`
+# lays pictures over one another and `subplots` puts them side by side.
+# docs/methods/plots.md shows every kind.
 #
-# A picture is a record with kind "figure", whose panels are records with layers; repl/core/plot_bridge.c says what they may hold.
+# A picture is a record with kind "figure", whose panels are records with
+# layers; repl/core/plot_bridge.c says what they may hold.
 
 # ---- Curves
 
-# plot(x, y, y2, y3, ...; label, labels, colour, style, width, marker, opacity, title, xlabel, ylabel, file, ...): curves y(x)
-#   x, y real vectors of one length; a matrix y gives a curve for each column. plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
-#   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: of one coordinate curves, of t and x a heat map of the first and profiles at `times`; of the plane heat maps, with t at
-#   `times` (at the end), of vectors their length and streamlines; of space the plane through its middle. plot(s.u): one field of a solution. plot(m): a mesh of the plane.
+# plot(x, y, y2, y3, ...; label, labels, colour, style, width, marker, opacity,
+# title, xlabel, ylabel, file, ...): curves y(x)
+#   x, y real vectors of one length; a matrix y gives a curve for each column.
+#   plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
+#   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: of one
+#   coordinate curves, of t and x a heat map of the first and profiles at
+#   `times`; of the plane heat maps, with t at `times` (at the end), of vectors
+#   their length and streamlines; of space the plane through its middle.
+#   plot(s.u): one field of a solution. plot(m): a mesh of the plane.
 #   NaN and infinite values leave gaps.
-#   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
-#   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown", "black", "#rrggbb", or the number of one of the first eight. style: "solid", "dashed",
-#   "dotted", "dashdot", "none". marker: "circle", "square", "diamond", "up", "down", "plus", "cross", "auto". width: of lines, in 1/96 inch. opacity: 0 to 1.
-#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to), which may be turned around, or have none on one side; logx, logy; legend: "auto" (where it covers no data),
-#   "none", "top left", "top right", "bottom left", "bottom right", "outside"; grid; aspect: 1 for equal units; xticks, yticks: places, and xnames,
-#   ynames: their texts; size: (width, height) in inches; dpi: of PNG files; file: ends in .png or .svg.
+#   labels: a list of texts for the legend; label: the text of a single curve.
+#   Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
+#   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown",
+#   "black", "#rrggbb", or the number of one of the first eight. style: "solid",
+#   "dashed", "dotted", "dashdot", "none". marker: "circle", "square",
+#   "diamond", "up", "down", "plus", "cross", "auto". width: of lines, in 1/96
+#   inch. opacity: 0 to 1.
+#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to),
+#   which may be turned around, or have none on one side; logx, logy; legend:
+#   "auto" (where it covers no data), "none", "top left", "top right", "bottom
+#   left", "bottom right", "outside"; grid; aspect: 1 for equal units; xticks,
+#   yticks: places, and xnames,
+#   ynames: their texts; size: (width, height) in inches; dpi: of PNG files;
+#   file: ends in .png or .svg.
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
 #     plot(x -> x^2, (-1, 1), title = "y = x^2");
@@ -39,7 +56,8 @@ plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", 
 }
 
 # loglog(x, y, ...): plot with both axes logarithmic
-#   Values that are not positive are left out, and the picture says how many. Takes everything that plot takes.
+#   Values that are not positive are left out, and the picture says how many.
+#   Takes everything that plot takes.
 #     h = 0.5^iota(8)
 #     loglog(h, h^2, 0.1*h^4, marker = "auto", labels = list("second order", "fourth order"), xlabel = "h", ylabel = "error");
 loglog(x, y, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
@@ -56,8 +74,11 @@ semilogy(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
 semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
   plot(x, y, y2, y3, y4, y5; logx = true, ...options)
 
-# scatter(x, y; values, label, colour, marker, width, opacity, map, ...): a marker at each point
-#   values: a vector shown by the colours of the markers, with a colour bar. map: "viridis", "inferno", "diverging", "cyclic", "grey". Takes what every picture takes (see plot).
+# scatter(x, y; values, label, colour, marker, width, opacity, map, ...): a
+# marker at each point
+#   values: a vector shown by the colours of the markers, with a colour bar.
+#   map: "viridis", "inferno", "diverging", "cyclic", "grey". Takes what every
+#   picture takes (see plot).
 #     x = linspace(0.0, 6, 60)
 #     scatter(x, sin(x), values = cos(x), xlabel = "x", map = "diverging");
 scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0, ...options) = {
@@ -69,7 +90,8 @@ scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, 
 }
 
 # errorbars(x, y, e; xerr, label, colour, marker, ...): points with error bars
-#   e: a vector, e below and above; or a pair (below, above) of vectors; xerr: the same along x. Takes what every picture takes (see plot).
+#   e: a vector, e below and above; or a pair (below, above) of vectors; xerr:
+#   the same along x. Takes what every picture takes (see plot).
 #     x = linspace(1.0, 5, 9)
 #     errorbars(x, sqrt(x), 0.1 + 0*x, label = "measured");
 errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, ...options) = {
@@ -83,7 +105,8 @@ errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circ
       width = width)); ...options)
 }
 
-# fill_between(x, low, high; label, colour, opacity, ...): the area between two curves
+# fill_between(x, low, high; label, colour, opacity, ...): the area between two
+# curves
 #   high may be a number. Takes what every picture takes (see plot).
 #     x = linspace(0.0, 6, 100)
 #     overlay(fill_between(x, sin(x) - 0.2, sin(x) + 0.2), plot(x, sin(x)));
@@ -96,7 +119,9 @@ fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, ...opti
 }
 
 # stairs(x, y; at, ...): a curve that stays level and jumps
-#   at: where y changes to the value of a sample: "post" (until the next sample; the default), "pre" (since the one before) or "mid". Takes what plot takes for one curve.
+#   at: where y changes to the value of a sample: "post" (until the next sample;
+#   the default), "pre" (since the one before) or "mid". Takes what plot takes
+#   for one curve.
 #     stairs(iota(6), [0, 1, 1, 2, 3, 5], xlabel = "n");
 stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, ...options) = {
   _same_length("stairs", x, y, "x", "y")
@@ -112,7 +137,8 @@ stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, mark
       style = style, width = width, marker = marker, opacity = opacity)); ...options)
 }
 
-# stem(x, y; base, ...): a thin line from the base to a marker for each sample, for signals in steps
+# stem(x, y; base, ...): a thin line from the base to a marker for each sample,
+# for signals in steps
 #     n = iota(30)
 #     stem(n, exp(-0.1*n)*cos(0.6*n), xlabel = "n");
 stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, ...options) = {
@@ -123,8 +149,10 @@ stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, 
 }
 
 # bar(x, y; labels, stacked, horizontal, width, ...): bars of heights y at x
-#   x: a vector, or a list of texts, one for each bar. y: a vector, or a matrix with a column for each of several groups, side by side or `stacked`.
-#   width: of the bars of one place together, over the distance of the places. Takes what every picture takes (see plot).
+#   x: a vector, or a list of texts, one for each bar. y: a vector, or a matrix
+#   with a column for each of several groups, side by side or `stacked`.
+#   width: of the bars of one place together, over the distance of the places.
+#   Takes what every picture takes (see plot).
 #     bar(list("a", "b", "c"), [3, 5, 2], ylabel = "count");
 #     bar([1, 2, 3], [1, 2; 3, 1; 2, 2], labels = list("old", "new"));
 bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8, colour = none, opacity = 0,
@@ -155,9 +183,13 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
     }, ynames = if named and horizontal { x } else { ynames }, ...options)
 }
 
-# hist(x; bins, range, density, ...): how many of the values lie in each of some intervals of one length
-#   bins: their number, or 0 for as many as suits the data (Freedman and Diaconis 1981, at least as many as Sturges 1926). range: (from, to). density: bars whose areas sum to 1.
-#   NaN and infinite values are left out. Takes what every picture takes (see plot).
+# hist(x; bins, range, density, ...): how many of the values lie in each of some
+# intervals of one length
+#   bins: their number, or 0 for as many as suits the data (Freedman and
+#   Diaconis 1981, at least as many as Sturges 1926). range: (from, to).
+#   density: bars whose areas sum to 1.
+#   NaN and infinite values are left out. Takes what every picture takes (see
+#   plot).
 #     seed(1)
 #     hist(randn(2000), xlabel = "x", density = true);
 hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0, ylabel = "", ...options) = {
@@ -191,14 +223,17 @@ _hist_bins(x, lo, hi) = {
 
 # ---- Lines, areas and words
 
-# hline(y; label, colour, style, width): lines across the plot, at one height or several
-#   For use in overlay. vline(x), hspan(y0, y1) and vspan(x0, x1) are the others.
+# hline(y; label, colour, style, width): lines across the plot, at one height or
+# several
+#   For use in overlay. vline(x), hspan(y0, y1) and vspan(x0, x1) are the
+#   others.
 #     x = linspace(0.0, 6, 100)
 #     overlay(plot(x, sin(x)), hline([-1.0, 1.0], style = "dashed"), vspan(2, 3));
 hline(y; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
   _bare((kind = "rules", y = _vector(y), label = label, colour = colour, style = style, width = width, opacity = opacity))
 
-# vline(x; label, colour, style, width): lines down the plot, at one place or several
+# vline(x; label, colour, style, width): lines down the plot, at one place or
+# several
 #     overlay(plot(sin, (0, 6)), vline(3.14159, label = "π"));
 vline(x; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
   _bare((kind = "rules", x = _vector(x), label = label, colour = colour, style = style, width = width, opacity = opacity))
@@ -214,7 +249,8 @@ vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) =
   _bare((kind = "rules", x = _vector(x0), a = _vector(x1), label = label, colour = colour, opacity = opacity))
 
 # annotate(text, x, y; to, align, colour, size): words at a point of the plot
-#   to: a point (x, y) that an arrow leads to. align: "centre", "left" (the text ends there) or "right" (it begins there). size: of the text, in 1/96 inch.
+#   to: a point (x, y) that an arrow leads to. align: "centre", "left" (the text
+#   ends there) or "right" (it begins there). size: of the text, in 1/96 inch.
 #     overlay(plot(sin, (0, 6)), annotate("maximum", 3.0, 0.6, to = (1.571, 1.0)));
 annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = {
   anchor = if align == "left" { 1 } else { if align == "right" { -1 } else { 0 } }
@@ -223,9 +259,12 @@ annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = 
     b = if kind(to) == "none" { none } else { _vector(to[1]) }, anchor = anchor, colour = colour, width = size))
 }
 
-# polygon(x, y; label, colour, opacity, ...): the area inside of a closed line, drawn
-# polygon(P; holes, names): the region of the plane inside of a polygon with corners P f64[n, 2], without those in the list holes
-#   names: of the sides, side k from corner k to the next; without them the sides are "outline". Those of holes are "hole".
+# polygon(x, y; label, colour, opacity, ...): the area inside of a closed line,
+# drawn
+# polygon(P; holes, names): the region of the plane inside of a polygon with
+# corners P f64[n, 2], without those in the list holes
+#   names: of the sides, side k from corner k to the next; without them the
+#   sides are "outline". Those of holes are "hole".
 #     polygon([0.0, 1, 0.5], [0.0, 0, 1], aspect = 1);
 #     inside(polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2]), [1.5, 1.5])    #> false
 polygon(x, y = none; holes = list(), names = none, label = "", colour = none, opacity = 0.5, ...options) = if kind(y) == "none" {
@@ -237,11 +276,17 @@ polygon(x, y = none; holes = list(), names = none, label = "", colour = none, op
 
 # ---- Fields
 
-# heatmap(x, y, z; map, cells, zlabel, zlim, logz, ...): a field z(x, y) by colour, with a colour bar
-#   x f64[m], y f64[n] rising or falling, z f64[m, n]: z[i, j] stands at (x[i], y[j]); or z a function of (x, y). heatmap(z): over 0, 1, 2 ... heatmap(s), heatmap(s, "u"), heatmap(s.u): a field of a
-#   solution over t and x, or over the plane at the end.
-#   map: "viridis", "inferno", "diverging" (white at 0; the default where both signs occur), "cyclic" (angles), "grey". cells: each value a flat cell instead of a
-#   smooth picture. zlabel, zlim, logz: of the colours. Takes what every picture takes (see plot). NaN is grey.
+# heatmap(x, y, z; map, cells, zlabel, zlim, logz, ...): a field z(x, y) by
+# colour, with a colour bar
+#   x f64[m], y f64[n] rising or falling, z f64[m, n]: z[i, j] stands at (x[i],
+#   y[j]); or z a function of (x, y). heatmap(z): over 0, 1, 2 ... heatmap(s),
+#   heatmap(s, "u"), heatmap(s.u): a field of a solution over t and x, or over
+#   the plane at the end.
+#   map: "viridis", "inferno", "diverging" (white at 0; the default where both
+#   signs occur), "cyclic" (angles), "grey". cells: each value a flat cell
+#   instead of a
+#   smooth picture. zlabel, zlim, logz: of the colours. Takes what every picture
+#   takes (see plot). NaN is grey.
 #     x = linspace(-2.0, 2, 80)
 #     heatmap(x, x, (x, y) -> exp(-x^2 - y^2), xlabel = "x", ylabel = "y");
 heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel = "", ...options) = {
@@ -251,7 +296,8 @@ heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel =
     ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
-# image(A; map, ...): a matrix as it is written: row 0 at the top, each element a square cell
+# image(A; map, ...): a matrix as it is written: row 0 at the top, each element
+# a square cell
 #     image([1.0, 2, 3; 4, 5, 6]);
 image(A; aspect = 1, ...options) = {
   assert(kind(A) == "array" and rank(A) == 2, "image: the picture is of a matrix")
@@ -259,9 +305,13 @@ image(A; aspect = 1, ...options) = {
   _coloured(list(layer); ylim = (shape(A)[0] - 0.5, -0.5), aspect = aspect, ...options)
 }
 
-# contour(x, y, z; levels, numbers, colour, map, ...): lines of equal z, with their values on them
-#   x, y, z as for heatmap. levels: a vector of values, or about how many. numbers: write the values on the lines. colour: of all lines; else they are coloured by z.
-#   Takes what every picture takes (see plot). Marching squares; a saddle is decided by the mean of its corners.
+# contour(x, y, z; levels, numbers, colour, map, ...): lines of equal z, with
+# their values on them
+#   x, y, z as for heatmap. levels: a vector of values, or about how many.
+#   numbers: write the values on the lines. colour: of all lines; else they are
+#   coloured by z.
+#   Takes what every picture takes (see plot). Marching squares; a saddle is
+#   decided by the mean of its corners.
 #     x = linspace(-2.0, 2, 60)
 #     contour(x, x, (x, y) -> x^2 - y^2, aspect = 1);
 contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "", width = 0, ...options) = {
@@ -272,8 +322,10 @@ contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = 
   _coloured(list(layer); ...options)
 }
 
-# contourf(x, y, z; levels, map, ...): areas between lines of equal z, with a colour bar
-#   x, y, z and levels as for contour. Takes what every picture takes (see plot).
+# contourf(x, y, z; levels, map, ...): areas between lines of equal z, with a
+# colour bar
+#   x, y, z and levels as for contour. Takes what every picture takes (see
+#   plot).
 #     x = linspace(-2.0, 2, 60)
 #     contourf(x, x, (x, y) -> sin(2x) * cos(2y));
 contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
@@ -287,8 +339,11 @@ contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
 # ---- Vectors
 
 # quiver(x, y, u, v; scale, colour, width, ...): arrows (u, v)
-#   x, y, u, v vectors of one length: arrows that start at points; or x f64[m], y f64[n] and u, v f64[m, n] or functions of (x, y): arrows centred on a grid, thinned where they
-#   would be too many. The longest arrow is about as long as the distance between them, or scale says how many units of (u, v) are 1/96 inch.
+#   x, y, u, v vectors of one length: arrows that start at points; or x f64[m],
+#   y f64[n] and u, v f64[m, n] or functions of (x, y): arrows centred on a
+#   grid, thinned where they would be too many. The longest arrow is about as
+#   long as the distance between them, or scale says how many units of (u, v)
+#   are 1/96 inch.
 #     x = linspace(-2.0, 2, 15)
 #     quiver(x, x, (x, y) -> -y, (x, y) -> x, aspect = 1);
 quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) = {
@@ -303,8 +358,10 @@ quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) 
   _picture(list(layer); ...options)
 }
 
-# streamlines(x, y, u, v; density, colour, width, ...): lines along the vectors (u, v), evenly spread
-#   x f64[m], y f64[n]; u, v f64[m, n] or functions of (x, y). density: 2 for twice as many lines along each axis.
+# streamlines(x, y, u, v; density, colour, width, ...): lines along the vectors
+# (u, v), evenly spread
+#   x f64[m], y f64[n]; u, v f64[m, n] or functions of (x, y). density: 2 for
+#   twice as many lines along each axis.
 #     x = linspace(-2.0, 2, 40)
 #     streamlines(x, x, (x, y) -> y, (x, y) -> -sin(2x), xlabel = "θ");
 streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, ...options) =
@@ -320,8 +377,10 @@ _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
 
 # ---- In space
 
-# surface(x, y, z; view, mesh, map, zlabel, zlim, ...): a field z(x, y) as a surface in perspective
-#   x, y, z as for heatmap. view: (azimuth, elevation) of the eye in degrees. mesh: lines on the surface. colour: one colour instead of colours by height.
+# surface(x, y, z; view, mesh, map, zlabel, zlim, ...): a field z(x, y) as a
+# surface in perspective
+#   x, y, z as for heatmap. view: (azimuth, elevation) of the eye in degrees.
+#   mesh: lines on the surface. colour: one colour instead of colours by height.
 #     x = linspace(-3.0, 3, 50)
 #     surface(x, x, (x, y) -> exp(-x^2 - y^2) * x, xlabel = "x", ylabel = "y", zlabel = "z");
 surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, zlabel = "", xlabel = "",
@@ -332,7 +391,8 @@ surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour
     ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
-# plot3(x, y, z; view, label, colour, style, width, marker, ...): a curve in space
+# plot3(x, y, z; view, label, colour, style, width, marker, ...): a curve in
+# space
 #     t = linspace(0.0, 20, 400)
 #     plot3(cos(t), sin(t), t, xlabel = "x", ylabel = "y", zlabel = "t");
 plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, ...options) = {
@@ -357,7 +417,9 @@ scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker
 # ---- Putting pictures together
 
 # overlay(p, q, ...; title, xlabel, ...): pictures over one another, in one plot
-#   Up to twelve pictures of one panel each, or a list of them. Titles, labels, limits and scales are those of the first picture that has them, unless given here.
+#   Up to twelve pictures of one panel each, or a list of them. Titles, labels,
+#   limits and scales are those of the first picture that has them, unless given
+#   here.
 #   Flat pictures and pictures in space do not go together.
 #     x = linspace(0.0, 6, 50)
 #     overlay(plot(x, sin(x), label = "sin"), scatter(x[.. by 5], sin(x[.. by 5]), label = "samples"), hline(0), title = "both");
@@ -387,9 +449,13 @@ overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8
     size = if kind(size) == "none" { width } else { size }, dpi = if dpi == 0 { sharp } else { dpi }), file)
 }
 
-# right_axis(p; mark): the picture p, measured by a second y axis at the right: for use in overlay
-#   p is any flat picture of one panel; what it says of y (ylabel, ylim, logy, yticks, ynames) is said of the axis at the right. x is shared. In overlay the same can be said
-#   as y2label, y2lim, logy2, y2ticks and y2names. One legend holds the labels of both; those of the right get a mark "(right)" unless mark = false. Colours go on counting.
+# right_axis(p; mark): the picture p, measured by a second y axis at the right:
+# for use in overlay
+#   p is any flat picture of one panel; what it says of y (ylabel, ylim, logy,
+#   yticks, ynames) is said of the axis at the right. x is shared. In overlay
+#   the same can be said as y2label, y2lim, logy2, y2ticks and y2names. One
+#   legend holds the labels of both; those of the right get a mark "(right)"
+#   unless mark = false. Colours go on counting.
 #     t = linspace(0.0, 24, 100)
 #     T = 15 + 8*sin(t/4)
 #     overlay(plot(t, T, label = "temperature", ylabel = "T / °C", xlabel = "t / h"), right_axis(plot(t, exp(T/5), label = "growth", ylabel = "1/h", logy = true)));
@@ -408,8 +474,10 @@ right_axis(p; mark = true) = {
     y2names = q.ynames, ylabel = "", ylim = none, logy = false, yticks = none, ynames = none)))
 }
 
-# subplots(p, q, ...; cols, title, size, dpi, file): pictures side by side, row by row
-#   Up to sixteen pictures, or a list of them; of any kinds. cols: panels in a row. title: over all of them. Plots in a row or column share their edges.
+# subplots(p, q, ...; cols, title, size, dpi, file): pictures side by side, row
+# by row
+#   Up to sixteen pictures, or a list of them; of any kinds. cols: panels in a
+#   row. title: over all of them. Plots in a row or column share their edges.
 #     x = linspace(0.0, 6, 50)
 #     subplots(plot(x, sin(x)), plot(x, cos(x)), hist(sin(x)), stem(x, cos(x)), cols = 2, title = "four views");
 subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none,
@@ -430,7 +498,8 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
     dpi = dpi), file)
 }
 
-# show(p; file, size, dpi): draws a picture now: inside of functions and loops, or into a file
+# show(p; file, size, dpi): draws a picture now: inside of functions and loops,
+# or into a file
 #   Without a file in the terminal; file ends in .png or .svg.
 #     p = plot([1, 3, 2])
 #     for k in 0..2 { show(p) }
@@ -441,9 +510,13 @@ show(p; file = "", size = none, dpi = 0) = {
 }
 
 # animate(frames, n; file, fps, dpi): a film of pictures
-#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution with t, or a field of one, through n times, 60: profiles in x, or the plane as plot draws it. file, also in the place of n:
-#   ends in .gif, or in .png or .apng for an animated PNG, which is smaller and sharper. fps: pictures a second. Axes without limits of their own show what all frames need; for
-#   that a function is asked twice for each frame. One frame is in memory at a time; the file appears when the last one is done.
+#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of
+#   pictures; or a solution with t, or a field of one, through n times, 60:
+#   profiles in x, or the plane as plot draws it. file, also in the place of n:
+#   ends in .gif, or in .png or .apng for an animated PNG, which is smaller and
+#   sharper. fps: pictures a second. Axes without limits of their own show what
+#   all frames need; for that a function is asked twice for each frame. One
+#   frame is in memory at a time; the file appears when the last one is done.
 #     x = linspace(0.0, 6.3, 100)
 #     animate(k -> plot(x, sin(x - 0.3k), title = "t = {0.3k:.1f}"), 20, file = "wave.gif")
 animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {

@@ -1,12 +1,18 @@
-# solution_plot.dsl - pictures of solutions, and of their fields one by one: curves, profiles, heat maps with streamlines, slices, films. plot, heatmap, contour, surface
-# and animate ask here when they are given one.
+# solution_plot.dsl - pictures of solutions, and of their fields one by one:
+# curves, profiles, heat maps with streamlines, slices, films. plot, heatmap,
+# contour, surface and animate ask here when they are given one.
 #
-# What is drawn follows from the coordinates: of one, curves; of t and x, a heat map and profiles; of the plane, a heat map for each time asked for, of vectors their
-# length and the lines along them; of space, the plane through its middle. A field that solve() made says what it is when it is called without coordinates.
+# What is drawn follows from the coordinates: of one, curves; of t and x, a heat
+# map and profiles; of the plane, a heat map for each time asked for, of vectors
+# their length and the lines along them; of space, the plane through its middle.
+# A field that solve() made says what it is when it is called without
+# coordinates.
 
 # ---- what there is to draw
 
-# The fields of a solution, or one field, as records: u a function of (t, space...), label, coords, lo, hi, time the place of t or -1, size 0 for a number or the number of components, mesh or none.
+# The fields of a solution, or one field, as records: u a function of (t,
+# space...), label, coords, lo, hi, time the place of t or -1, size 0 for a
+# number or the number of components, mesh or none.
 _drawn_fields(name, what) = if kind(what) == "function" {
   assert(accepts(what, 0), "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
   here = what()
@@ -53,8 +59,9 @@ _component(F, c) = if F.size == 0 { F } else {
 }
 _components(F) = if F.size == 0 { list(F) } else { map(c -> _component(F, c), each(F.size)) }
 
-# A field at a time on a grid of about n by n points, as far apart along x as along y, of the plane of its first two space coordinates, through the middle of the third:
-# values [m, n], or [m, n, components]
+# A field at a time on a grid of about n by n points, as far apart along x as
+# along y, of the plane of its first two space coordinates, through the middle
+# of the third: values [m, n], or [m, n, components]
 _sampled_plane(F, t, n) = {
   (a, b) = (F.space[0], F.space[1])
   r = sqrt(clamp((F.hi[a] - F.lo[a]) / (F.hi[b] - F.lo[b]), 1 / 6, 6.0))
@@ -66,7 +73,8 @@ _sampled_plane(F, t, n) = {
   (x = x, y = y, z = F.u(...at))
 }
 
-# What heatmap, contour and surface draw of a solution, or of a field: over t and x, or over the plane at the end
+# What heatmap, contour and surface draw of a solution, or of a field: over t
+# and x, or over the plane at the end
 _field_samples(name, what, label) = {
   F = _drawn_field(name, what, label)
   assert(F.size == 0, "{name}: {F.label} is a vector; plot draws it, and {name} its components as arrays")
@@ -155,7 +163,8 @@ _plain_curves(all, look) = {
   layers
 }
 
-# The end of what a solution in one coordinate reaches: a part of the interval where it was stopped
+# The end of what a solution in one coordinate reaches: a part of the interval
+# where it was stopped
 _reached_by(s, F) = if kind(s) == "record" { if len(s.times) > 0 { s.times[-1] } else { F.hi[0] } } else { F.hi[0] }
 
 # of one coordinate: all fields of all solutions
@@ -176,7 +185,8 @@ _curves_over(all, look, logx) = {
   layers
 }
 
-# of t and x: the first solution as a heat map, and as profiles at some times, those of the others as marks on them
+# of t and x: the first solution as a heat map, and as profiles at some times,
+# those of the others as marks on them
 _profile_panels(all, k, F, times, base) = {
   (T, S) = (F.time, F.space[0])
   (t0, t1) = (F.lo[T], F.hi[T])
@@ -221,8 +231,10 @@ _drawn_like(F, label) = {
 
 # ---- fields of the plane, and planes of space
 
-# Of a field a panel for each time, with colours that mean the same in all of them: a number as a heat map, a vector with two components of the plane as its length with lines along it,
-# other vectors component by component. On a mesh with its boundary.
+# Of a field a panel for each time, with colours that mean the same in all of
+# them: a number as a heat map, a vector with two components of the plane as its
+# length with lines along it, other vectors component by component. On a mesh
+# with its boundary.
 _plane_panels(F, times, by, xlabel, ylabel, base) = {
   out = list()
   flow = F.size == 2 and len(F.space) == 2
@@ -264,7 +276,8 @@ _plane_panels(F, times, by, xlabel, ylabel, base) = {
 
 # ---- films
 
-# Through time: in one space coordinate the profiles of all fields, in more a panel for each field
+# Through time: in one space coordinate the profiles of all fields, in more a
+# panel for each field
 _solution_film(what, count) = {
   fields = _drawn_fields("animate", what)
   F = fields[0]

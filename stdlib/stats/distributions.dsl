@@ -1,13 +1,21 @@
 # distributions.dsl - probability distributions, and draws from arrays.
 #
-# A distribution is a record with its name and parameters: d = Normal(0, 2). What is asked of it: pdf(d, x), logpdf(d, x), cdf(d, x), ccdf(d, x), icdf(d, p), sample(d, n), moments(d). Of a
-# discrete one pdf is the probability of x. x, p and the parameters are numbers or arrays that broadcast. All can be differentiated by x, p and the parameters, in every
-# mode and order; of parameters that no distribution has, such as a sigma below 0, everything is NaN, and there is no sample. Samples have derivatives as well, since those of continuous distributions move with the parameters at fixed random bits (reparameterisation).
-# Definitions: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, 1994; Univariate Discrete Distributions, 2005.
+# A distribution is a record with its name and parameters: d = Normal(0, 2).
+# What is asked of it: pdf(d, x), logpdf(d, x), cdf(d, x), ccdf(d, x), icdf(d,
+# p), sample(d, n), moments(d). Of a discrete one pdf is the probability of x.
+# x, p and the parameters are numbers or arrays that broadcast. All can be
+# differentiated by x, p and the parameters, in every mode and order; of
+# parameters that no distribution has, such as a sigma below 0, everything is
+# NaN, and there is no sample. Samples have derivatives as well, since those of
+# continuous distributions move with the parameters at fixed random bits
+# (reparameterisation).
+# Definitions: Johnson, Kotz and Balakrishnan, Continuous Univariate
+# Distributions, 1994; Univariate Discrete Distributions, 2005.
 
 # ---- which there are
 
-# Normal(mu, sigma): normal distribution of this mean and standard deviation; Normal() is the standard one
+# Normal(mu, sigma): normal distribution of this mean and standard deviation;
+# Normal() is the standard one
 #     pdf(Normal(0, 2), 0)        #~ 1 / sqrt(8pi)
 #     cdf(Normal(), 1.96)         #~ 0.9750021048517795
 Normal(mu = 0.0, sigma = 1.0) =
@@ -19,22 +27,27 @@ Uniform(a = 0.0, b = 1.0) =
 # Exponential(scale): exponential distribution of this mean
 #     cdf(Exponential(2), 2)      #~ 1 - exp(-1)
 Exponential(scale = 1.0) = (family = "Exponential", scale = _above_zero_or_none("Exponential", "scale", scale))
-# Gamma(shape, scale): gamma distribution, density proportional to x^(shape-1) exp(-x/scale)
+# Gamma(shape, scale): gamma distribution, density proportional to x^(shape-1)
+# exp(-x/scale)
 #     moments(Gamma(3, 2)).mean   #~ 6
 Gamma(shape, scale = 1.0) =
   (family = "Gamma", shape = _above_zero_or_none("Gamma", "shape", shape), scale = _above_zero_or_none("Gamma", "scale", scale))
-# Beta(a, b): beta distribution on 0 .. 1, density proportional to x^(a-1) (1-x)^(b-1)
+# Beta(a, b): beta distribution on 0 .. 1, density proportional to x^(a-1)
+# (1-x)^(b-1)
 #     cdf(Beta(2, 3), 0.5)        #~ 11/16
 Beta(a, b) = (family = "Beta", a = _above_zero_or_none("Beta", "a", a), b = _above_zero_or_none("Beta", "b", b))
-# ChiSquared(nu): distribution of the sum of the squares of nu standard normal numbers
+# ChiSquared(nu): distribution of the sum of the squares of nu standard normal
+# numbers
 #     icdf(ChiSquared(1), 0.95)   #~ 3.841458820694124
 ChiSquared(nu) = (family = "ChiSquared", nu = _above_zero_or_none("ChiSquared", "nu", nu))
-# StudentT(nu; mu, sigma): Student's t distribution with nu degrees of freedom, moved by mu and stretched by sigma
+# StudentT(nu; mu, sigma): Student's t distribution with nu degrees of freedom,
+# moved by mu and stretched by sigma
 #     icdf(StudentT(10), 0.975)   #~ 2.228138851986274
 StudentT(nu; mu = 0.0, sigma = 1.0) =
   (family = "StudentT", nu = _above_zero_or_none("StudentT", "nu", nu), mu = _finite_or_none("StudentT", "mu", mu),
     sigma = _above_zero_or_none("StudentT", "sigma", sigma))
-# FDist(d1, d2): distribution of the ratio of two means of squares with d1 and d2 degrees of freedom (Fisher's F)
+# FDist(d1, d2): distribution of the ratio of two means of squares with d1 and
+# d2 degrees of freedom (Fisher's F)
 #     icdf(FDist(5, 10), 0.95)    #~ 3.3258345304130126
 FDist(d1, d2) = (family = "FDist", d1 = _above_zero_or_none("FDist", "d1", d1), d2 = _above_zero_or_none("FDist", "d2", d2))
 # LogNormal(mu, sigma): distribution of exp(x) for x of Normal(mu, sigma)
@@ -51,7 +64,8 @@ Weibull(shape, scale = 1.0) =
 Cauchy(location = 0.0, scale = 1.0) =
   (family = "Cauchy", location = _finite_or_none("Cauchy", "location", location),
     scale = _above_zero_or_none("Cauchy", "scale", scale))
-# Laplace(location, scale): Laplace distribution, density exp(-|x - location|/scale) / (2 scale)
+# Laplace(location, scale): Laplace distribution, density exp(-|x -
+# location|/scale) / (2 scale)
 #     pdf(Laplace(), 0)           #~ 0.5
 Laplace(location = 0.0, scale = 1.0) =
   (family = "Laplace", location = _finite_or_none("Laplace", "location", location),
@@ -61,12 +75,14 @@ Laplace(location = 0.0, scale = 1.0) =
 Logistic(location = 0.0, scale = 1.0) =
   (family = "Logistic", location = _finite_or_none("Logistic", "location", location),
     scale = _above_zero_or_none("Logistic", "scale", scale))
-# Gumbel(location, scale): Gumbel distribution of the largest of many, cdf exp(-exp(-(x - location)/scale))
+# Gumbel(location, scale): Gumbel distribution of the largest of many, cdf
+# exp(-exp(-(x - location)/scale))
 #     cdf(Gumbel(), 0)            #~ exp(-1)
 Gumbel(location = 0.0, scale = 1.0) =
   (family = "Gumbel", location = _finite_or_none("Gumbel", "location", location),
     scale = _above_zero_or_none("Gumbel", "scale", scale))
-# Pareto(shape, scale): Pareto distribution, cdf 1 - (scale/x)^shape from scale on
+# Pareto(shape, scale): Pareto distribution, cdf 1 - (scale/x)^shape from scale
+# on
 #     cdf(Pareto(3, 2), 4)        #~ 7/8
 Pareto(shape, scale = 1.0) =
   (family = "Pareto", shape = _above_zero_or_none("Pareto", "shape", shape),
@@ -87,12 +103,15 @@ Bernoulli(p) = Binomial(1, p)
 #     cdf(Geometric(0.5), 2)      #~ 7/8
 Geometric(p) =
   (family = "NegativeBinomial", r = 1.0, p = _or_none("Geometric takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
-# NegativeBinomial(r, p): number of failures before the r-th success; r may be any number above 0
+# NegativeBinomial(r, p): number of failures before the r-th success; r may be
+# any number above 0
 #     pdf(NegativeBinomial(2, 0.5), 1)   #~ 1/4
 NegativeBinomial(r, p) =
   (family = "NegativeBinomial", r = _above_zero_or_none("NegativeBinomial", "r", r),
     p = _or_none("NegativeBinomial takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
-# MultivariateNormal(mu, covariance): normal distribution of vectors, f64[k]; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
+# MultivariateNormal(mu, covariance): normal distribution of vectors, f64[k];
+# pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k];
+# there is no cdf
 #   covariance symmetric and positive definite, else an error
 #     logpdf(MultivariateNormal([0.0, 0], eye(2)), [1.0, 2])   #~ -2.5 - log(2pi)
 MultivariateNormal(mu, covariance) = {
@@ -100,13 +119,15 @@ MultivariateNormal(mu, covariance) = {
   _want("MultivariateNormal", "takes a symmetric covariance, all finite", abs(C - transpose(C)) <= 1e-8 * max(abs(C)))
   (family = "MultivariateNormal", mu = _finite_or_none("MultivariateNormal", "mu", mu) + 0.0, covariance = C)
 }
-# Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
+# Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and
+# logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there
+# is no cdf
 #   pdf is 0 where the sum is off 1 by more than 1e-6
 #     pdf(Dirichlet([1.0, 1, 1]), [0.2, 0.3, 0.5])   #~ 2
 Dirichlet(alpha) = (family = "Dirichlet", alpha = _above_zero_or_none("Dirichlet", "alpha", alpha) + 0.0)
 
-# A parameter, NaN where it is none: a fit that steps there learns it from a density that is NaN. One that is written as a number
-# is refused.
+# A parameter, NaN where it is none: a fit that steps there learns it from a
+# density that is NaN. One that is written as a number is refused.
 _or_none(why, x, good) = if _is_fixed(all(ravel(good))) {
   if all(ravel(good)) { x } else { _refuse(why) }
 } else { where(good, x, nan) }
@@ -136,14 +157,18 @@ ccdf(d, x) = {
   f = _family(d, "ccdf")
   _of_known(d, if has(f, "ccdf") { f.ccdf(d, x) } else { 1 - _asked(d, "cdf")(d, x) })
 }
-# icdf(d, p): quantile: x with cdf(d, x) = p; of a discrete distribution the smallest whole x with cdf(d, x) >= p
-#   NaN unless 0 <= p <= 1. Derivatives by p and the parameters, of continuous ones
+# icdf(d, p): quantile: x with cdf(d, x) = p; of a discrete distribution the
+# smallest whole x with cdf(d, x) >= p
+#   NaN unless 0 <= p <= 1. Derivatives by p and the parameters, of continuous
+#   ones
 #     icdf(Normal(), 0.975)       #~ 1.959963984540054
 #     icdf(Poisson(3), [0.1, 0.5])   #> [1, 3]
 icdf(d, p) = _of_known(d, _asked(d, "icdf")(d, p))
-# sample(d, n): n numbers drawn from a distribution; n may be a tuple of lengths, and when it is left out there is one number. sample(region, n): points f64[n, d] inside a region,
-#   evenly spread
-#   the same for the same seed on every machine. Normal numbers by Box and Muller, others by icdf of uniform ones.
+# sample(d, n): n numbers drawn from a distribution; n may be a tuple of
+# lengths, and when it is left out there is one number. sample(region, n):
+# points f64[n, d] inside a region,
+#   evenly spread the same for the same seed on every machine. Normal numbers by
+#   Box and Muller, others by icdf of uniform ones.
 #     shape(sample(Gamma(2.0), (3, 4)))   #> (3, 4)
 sample(d, n = ()) = if _is_region(d) { _sample_region(d, n) } else {
   f = _family(d, "sample")
@@ -187,7 +212,8 @@ _asked(d, what) = {
 _root2 = 1.4142135623730951
 _root_2pi = 2.5066282746310002
 _log_root_2pi = 0.9189385332046728
-# Inside of its support the value that f gives, outside another, and NaN of NaN; f is fed a number from inside there.
+# Inside of its support the value that f gives, outside another, and NaN of NaN;
+# f is fed a number from inside there.
 _inside_or(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), where(x == x, outside, nan))
 # p, and NaN outside of 0 .. 1
 _probability(p) = where(0 <= p and p <= 1, p, nan)
@@ -416,7 +442,8 @@ _families = (
 _lengths(n, k) = if kind(n) == "tuple" or kind(n) == "list" { (...n, k) } else { (n, k) }
 # A density like x^(a-1) at 0
 _at_zero(a, value) = where(a < 1, inf, where(a == 1, value, 0.0))
-# lgamma(1 + 2h) - 2 lgamma(1 + h), near 0 by the series of lgamma (DLMF 5.7.3), in which what cancels is left out
+# lgamma(1 + 2h) - 2 lgamma(1 + h), near 0 by the series of lgamma (DLMF 5.7.3),
+# in which what cancels is left out
 _log_gamma_bend(h) = {
   near = h < 0.05
   t = where(near, h, 0.0)
@@ -457,7 +484,8 @@ _least_whole(F, p) = {
 
 # ---- Student's t
 
-# x^2/nu are odds. Beyond _T_FAR roots of nu their square would overflow, and the tail is a power of them to rounding.
+# x^2/nu are odds. Beyond _T_FAR roots of nu their square would overflow, and
+# the tail is a power of them to rounding.
 _T_FAR = 1e100
 _t_logpdf(nu, x) = -0.5 * (nu + 1) * _log1p_square(x / sqrt(nu)) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
 _t_cdf(nu, x) = {
@@ -469,7 +497,8 @@ _t_cdf(nu, x) = {
 derivative _t_cdf(nu, x), dnu, dx = exp(_t_logpdf(nu, x)) * dx + _t_by_nu(nu, x, y, dnu)
 _t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
   fixed = x + 0.0 * y
-  # what moves with nu at fixed x: the parameter and the argument of betainc(1/2, nu/2, x^2/(nu + x^2)), half of it on each side
+  # what moves with nu at fixed x: the parameter and the argument of
+  # betainc(1/2, nu/2, x^2/(nu + x^2)), half of it on each side
   moved = nu -> 0.5 * sign(fixed) * (1 - _betainc_sum(0.5 * nu, 0.5 + 0.0 * fixed, nu / (nu + where(fixed == 0, 1.0, fixed^2))))
   where(fixed == 0, 0.0, jvp(moved, nu + 0.0 * y, dnu + 0.0 * y)[1])
 }
@@ -486,9 +515,11 @@ derivative _t_icdf(nu, p), dnu, dp = (dp - _t_by_nu(nu, y, y, dnu)) / exp(_t_log
 
 # ---- draws from arrays
 
-# randint(a, b, n): n whole numbers from a to b - 1, each as likely; n may be a tuple of lengths, and when it is left out there is one number
+# randint(a, b, n): n whole numbers from a to b - 1, each as likely; n may be a
+# tuple of lengths, and when it is left out there is one number
 #     seed(1)
-#   error unless a < b, and for more than 2^53 numbers, which rand does not tell apart
+#   error unless a < b, and for more than 2^53 numbers, which rand does not tell
+#   apart
 #     shape(randint(0, 10, (2, 3)))   #> (2, 3)
 randint(a, b, n = ()) = {
   many = b - a
@@ -502,8 +533,10 @@ permutation(n) = argsort(rand(n))
 # shuffle(x): the rows of an array in a random order
 #     sort(shuffle([3, 1, 2]))    #> [1, 2, 3]
 shuffle(x) = x[permutation(len(x))]
-# choice(x, n; replace, p): n rows of an array at random; x may be a number of which 0 .. x-1 are drawn
-#   replace = false: no row twice, n <= len(x). p: how likely each row is, in proportion (with replacement only). Without n one row.
+# choice(x, n; replace, p): n rows of an array at random; x may be a number of
+# which 0 .. x-1 are drawn
+#   replace = false: no row twice, n <= len(x). p: how likely each row is, in
+#   proportion (with replacement only). Without n one row.
 #     shape(choice([1.0, 2, 3], 10))  #> (10,)
 choice(x, n = (); replace = true, p = none) = {
   if rank(x) == 0 { _want("choice", "takes an array, or a whole number above 0, not {x}", x > 0) }

@@ -1,25 +1,46 @@
-# fitting.dsl - models fitted to data: parameters, how well the data determine them, and what they do not determine at all.
+# fitting.dsl - models fitted to data: parameters, how well the data determine
+# them, and what they do not determine at all.
 
-# fit(model, x, y, p0, method = lm(); sigma, lower, upper, loss, level = 0.95, steps, tol): parameters p of model(p, x) that come nearest to y, from p0
-#   model gives an array like y; p0 an array, record, tuple or list; x whatever model takes. sigma: standard deviations of y, a number or like y; without it they are taken as equal, and as large as the
-#   residuals say. lower, upper, method, steps, tol as for least_squares. loss: "squares", or "huber", "soft_l1" or "cauchy", under which residuals beyond sigma count less (outliers).
-#   Gives a record: p and stderr (standard errors), lower and upper (ends of the confidence intervals of this level, by Student's distribution), each in the form of p0; covariance, correlation
-#   [n, n] in the order of flatten(p0); residuals (y - model), chi2 (sum of
-#   squares of residuals over sigma), dof (degrees of freedom), deviation (root
-#   of chi2 / dof, inf where dof is 0), r2, aic, bic; identifiability; value(x)
-#   the fitted
-#   model, band(x) the half-width of its confidence interval; iterations, evaluations, converged, message. report(r) says it in words.
-#   identifiability: what J, the Jacobian of the residuals by relative changes of the parameters, says: singular_values, condition, undetermined (how many combinations of parameters
-#   leave the model as it is, to first order), directions (these combinations, rows of relative changes), names. A parameter that makes less than a thousandth of what the largest makes counts in units of that. Of an undetermined parameter the standard error is inf; one that stands at a bound counts as known.
-#   Derivatives by y, x, sigma and what model captures: of all of these. [Bates and Watts, Nonlinear Regression Analysis, 1988, sections 2.3, 2.5; Transtrum, Machta and Sethna, Phys. Rev. E 83, 2011]
+# fit(model, x, y, p0, method = lm(); sigma, lower, upper, loss, level = 0.95,
+# steps, tol): parameters p of model(p, x) that come nearest to y, from p0
+#   model gives an array like y; p0 an array, record, tuple or list; x whatever
+#   model takes. sigma: standard deviations of y, a number or like y; without it
+#   they are taken as equal, and as large as the residuals say. lower, upper,
+#   method, steps, tol as for least_squares. loss: "squares", or "huber",
+#   "soft_l1" or "cauchy", under which residuals beyond sigma count less
+#   (outliers).
+#   Gives a record: p and stderr (standard errors), lower and upper (ends of the
+#   confidence intervals of this level, by Student's distribution), each in the
+#   form of p0; covariance, correlation [n, n] in the order of flatten(p0);
+#   residuals (y - model), chi2 (sum of squares of residuals over sigma), dof
+#   (degrees of freedom), deviation (root of chi2 / dof, inf where dof is 0),
+#   r2, aic, bic; identifiability; value(x) the fitted model, band(x) the
+#   half-width of its confidence interval; iterations, evaluations, converged,
+#   message. report(r) says it in words.
+#   identifiability: what J, the Jacobian of the residuals by relative changes
+#   of the parameters, says: singular_values, condition, undetermined (how many
+#   combinations of parameters leave the model as it is, to first order),
+#   directions (these combinations, rows of relative changes), names. A
+#   parameter that makes less than a thousandth of what the largest makes counts
+#   in units of that. Of an undetermined parameter the standard error is inf;
+#   one that stands at a bound counts as known.
+#   Derivatives by y, x, sigma and what model captures: of all of these. [Bates
+#   and Watts, Nonlinear Regression Analysis, 1988, sections 2.3, 2.5;
+#   Transtrum, Machta and Sethna, Phys. Rev. E 83, 2011]
 #     x = [0.0, 1, 2, 3]
 #     f = fit((p, x) -> p.a * exp(-p.k * x), x, 2 * exp(-0.5 * x), (a = 1.0, k = 1.0))
 #     f.p.k                         #~ 0.5 tol 1e-10
 #     f.identifiability.undetermined    #> 0
 #
-#   fit(problem, data; for = (a, b), by = method, start, rtol = 1e-8, atol = 1e-10, ...): these parameters of a problem, from a record of columns (load("file.csv")): each coordinate, and what was measured of the
-#   unknowns; without `for` all parameters. They begin with the values in start, else with those that the problem has. by: a method of solve. The record has besides what is above each parameter by its name,
-#   std (their standard errors), and solution. by = pinn(...) trains a network and the parameters together, by = rfm(...) finds amplitudes of random features with them. sigma may be a record with a number or column for each unknown that was measured.
+#   fit(problem, data; for = (a, b), by = method, start, rtol = 1e-8, atol =
+#   1e-10, ...): these parameters of a problem, from a record of columns
+#   (load("file.csv")): each coordinate, and what was measured of the unknowns;
+#   without `for` all parameters. They begin with the values in start, else with
+#   those that the problem has. by: a method of solve. The record has besides
+#   what is above each parameter by its name, std (their standard errors), and
+#   solution. by = pinn(...) trains a network and the parameters together, by =
+#   rfm(...) finds amplitudes of random features with them. sigma may be a
+#   record with a number or column for each unknown that was measured.
 #     problem decay(k = 1.0) {
 #       domain t in [0, 4]
 #       field u
@@ -57,8 +78,10 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
     z -> model(back(v), z), z -> _jacobian(w -> predict(w, z), v), y - model(back(v), x), q)
 }
 
-# What a fit has found, as a record: parameters v with their form, those that are held, weighted residuals and their Jacobian by the parameters, the data, the fitted model and its Jacobian at a place,
-# plain residuals, and how the search ended.
+# What a fit has found, as a record: parameters v with their form, those that
+# are held, weighted residuals and their Jacobian by the parameters, the data,
+# the fitted model and its Jacobian at a place, plain residuals, and how the
+# search ended.
 _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   (m, n) = (len(r), len(v))
   moving = sum(i64(not held))
@@ -67,8 +90,9 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   dof = m - moving
   # as many parameters as data leave nothing to tell the spread by
   spread = if dof > 0 { chi2 / dof } else { inf }
-  # Relative changes of the parameters that are not held. One whose own change makes nearly nothing
-  # of the model beside the others', as where it is 0, has a size by what its column makes.
+  # Relative changes of the parameters that are not held. One whose own change
+  # makes nearly nothing of the model beside the others', as where it is 0, has
+  # a size by what its column makes.
   columns = sqrt(sum(J^2; axis = 0))
   most = max(columns * abs(v))
   least = (if most > 0 { 1e-3 * most } else { 1.0 }) / where(columns > 0, columns, 1.0)
@@ -96,10 +120,12 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
 }
 _flat_bound(b, v) = if kind(b) == "none" { none } else { _bound(b, v, 0.0) }
 _weighted_mean(y, w) = sum(w^2 * y) / sum(w^2 + 0 * y)
-# -2 log of the likelihood of normal errors, up to a constant, and a price for each parameter
+# -2 log of the likelihood of normal errors, up to a constant, and a price for
+# each parameter
 _information(chi2, m, n, price, sigma) =
   if kind(sigma) == "none" { m * log(chi2 / m) + price * (n + 1) } else { chi2 + price * n }
-# s(r) with s^2 the loss, whose sum least_squares finds the least of: r^2 near 0 (Triggs et al., Bundle Adjustment, 2000, section 4.3)
+# s(r) with s^2 the loss, whose sum least_squares finds the least of: r^2 near 0
+# (Triggs et al., Bundle Adjustment, 2000, section 4.3)
 _damp_outliers(loss, r) = if loss == "squares" {
   r
 } else if loss == "soft_l1" {
@@ -113,7 +139,8 @@ _damp_outliers(loss, r) = if loss == "squares" {
   r * where(near, 1 - q / 4 + 13 / 96 * q^2, sqrt(log1p(where(near, 1.0, q)) / where(near, 1.0, q)))
 } else { error("fit: a loss is \"squares\", \"huber\", \"soft_l1\" or \"cauchy\"") }
 
-# What each element of flatten(p) is called: a record's fields by their names, elements of arrays by their places.
+# What each element of flatten(p) is called: a record's fields by their names,
+# elements of arrays by their places.
 _names_of(p) = _named("p", p)
 _named(name, p) = if kind(p) == "array" {
   if rank(p) == 0 { list(name) } else if rank(p) == 1 { _numbered(name, len(p)) } else { _numbered(name, size(p)) }
@@ -131,7 +158,8 @@ _numbered(name, n) = {
   all
 }
 
-# report(r): the result of fit as text: each parameter with its standard error and interval, how good the fit is, and which combinations the data leave open
+# report(r): the result of fit as text: each parameter with its standard error
+# and interval, how good the fit is, and which combinations the data leave open
 #     f = fit((p, x) -> p[0] + p[1] * x, [0.0, 1, 2, 3], [1.0, 3, 5, 7.1], [0.0, 0]);
 #     print(report(f)[..6])         #> p[0] =
 report(r) = {

@@ -9,8 +9,9 @@
 # are halved (Hooke and Jeeves 1961). What is smooth and narrow is looked at on
 # an even lattice, so that what is narrower than its cells may be missed.
 
-# What equations and initial values make of places p, f64[coordinates]: numbers, and
-# not functions, since a problem may hold a whole solution and each function would.
+# What equations and initial values make of places p, f64[coordinates]: numbers,
+# and not functions, since a problem may hold a whole solution and each function
+# would.
 _by_places(info) = _of_places(info, list(...info.equations, ..._beginnings(info)))
 # The initial values
 _beginnings(info) = {
@@ -70,7 +71,8 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
 # Whether there are values to look at, and not those of very many unknowns
 _is_watched(of, p) = { n = len(_watched_at(of, p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
 
-# Whether there is a spot, and a place in it, at one of three times or in a flash
+# Whether there is a spot, and a place in it, at one of three times or in a
+# flash
 _hidden_spot(info, of, s, axes, flashes) = {
   points = if has(s, "mesh") { s.mesh.points } else { none }
   span = if info.time < 0 { [0.0] } else { info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89] }
@@ -207,8 +209,8 @@ _moved_along(p, axis, x) = {
   y[axis] = x
   y
 }
-# From where to where about x something is so, looked for as far as a fiftieth of
-# the way from lo to hi on each side
+# From where to where about x something is so, looked for as far as a fiftieth
+# of the way from lo to hi on each side
 _chord(is_so, x, lo, hi) = {
   end = (way, last) -> {
     most = min(0.02 * (hi - lo), abs(last - x))
@@ -242,7 +244,8 @@ _peak_hidden(info, of, axes, points, τ) = {
         i = if above > below { all.highest[k] } else { all.lowest[k] }
         p = at(i)
         top = _watched_at(of, p)[k]
-        # it ends on both sides along each axis: what grows towards a boundary or a corner is none
+        # it ends on both sides along each axis: what grows towards a boundary
+        # or a corner is none
         ends = true
         for axis in list(...info.space) {
           for way in [-1.0, 1] {

@@ -16,9 +16,10 @@ _watched(f, t, ...more) = {
   }
 }
 
-# Where a problem is to begin anew between a and b, or to have its nodes: f64[n],
-# the way from a to b. along: compared, watched, tables and, if what the library
-# compares is to be looked at, others, functions of one coordinate (_clock_of).
+# Where a problem is to begin anew between a and b, or to have its nodes:
+# f64[n], the way from a to b. along: compared, watched, tables and, if what the
+# library compares is to be looked at, others, functions of one coordinate
+# (_clock_of).
 # all: at all knots about which a table rises and falls, else at those that are
 # near each other.
 _breaks_along(along, a, b, all) = {
@@ -47,8 +48,8 @@ _with_jumps(along, s, a, b) = {
   jumps = _primal(() -> map(t -> f64(_jumps_in(watched, t, t, abs(b - a))), stop_gradient(t)))
   _with_breaks(s, t[jumps > 0], a, b)
 }
-# Whether f, f64[k], jumps between lo and hi, in an interval of this length: what
-# stays between both sides where these come nearer by a hundred is a jump.
+# Whether f, f64[k], jumps between lo and hi, in an interval of this length:
+# what stays between both sides where these come nearer by a hundred is a jump.
 _jumps_in(f, lo, hi, length) = {
   (V, W) = (f(lo - 1e-10 * length), f(hi + 1e-10 * length))
   (near, far) = (abs(W - V), abs(f(hi + 1e-8 * length) - f(lo - 1e-8 * length)))
@@ -56,8 +57,9 @@ _jumps_in(f, lo, hi, length) = {
 }
 
 # s with the places where abs, max and min, or the knots of tables, make what is
-# watched bend or jump. Of each kind 256 at most count where they bend, 10,000 where
-# they jump. A step ends there, so that derivatives by the place are right.
+# watched bend or jump. Of each kind 256 at most count where they bend, 10,000
+# where they jump. A step ends there, so that derivatives by the place are
+# right.
 _with_bends(along, s, a, b) = {
   watched = along.watched
   s = if len(along.bends(a + 0.0)) == 0 { s } else { _with_bent(watched, s, _switch_times(along.bends, a, b), a, b, 256) }
@@ -80,9 +82,11 @@ _with_bent(watched, s, t, a, b, most) = if _is_fixed(len(t)) and len(t) == 0 { s
   }))
   _with_breaks(s, t[counts > 0], a, b)
 }
-# 0. Its derivative is an error where f searches a table whose knots move with what is
-# differentiated by, and what is watched jumps at one of these between a and b. Which
-# knots move is read off f (_moving_knots). time: these are times, and not places.
+# 0. Its derivative is an error where f searches a table whose knots move with
+#    what is
+# differentiated by, and what is watched jumps at one of these between a and b.
+# Which knots move is read off f (_moving_knots). time: these are times, and not
+# places.
 _kept_knots(f, watched, a, b, time) = 0.0
 derivative _kept_knots(f, watched, a, b, time), df, dw, da, db,
   dtime = _kept_knots_of(_moved(df, _moves(df)[1]), watched, a, b, time)
@@ -104,17 +108,18 @@ _kept_knots_of(df, watched, a, b, time) = {
   0.0
 }
 
-# Whether f, f64[k], has another slope behind t than before it, in an interval of
-# this length: the difference of slopes over ten times as far would be ten times as
-# large.
+# Whether f, f64[k], has another slope behind t than before it, in an interval
+# of
+# this length: the difference of slopes over ten times as far would be ten times
+# as large.
 _bends_at(f, t, length) = {
   h = 1e-7 * length
   turn = h -> abs((f(t + h) - f(t)) - (f(t) - f(t - h))) / h
   (near, far) = (turn(h), turn(10 * h))
   any(near > 0.3 * far and near * length > 1e-6 * abs(f(t)) and near * h > 1e-12 * abs(f(t)))
 }
-# When what is searched for in a table, table(t) = (f64[m], knots), passes its knots
-# between a and b, moving with both: upwards.
+# When what is searched for in a table, table(t) = (f64[m], knots), passes its
+# knots between a and b, moving with both: upwards.
 _knot_times(table, a, b) = {
   (lo, hi) = (stop_gradient(a + 0.0), stop_gradient(b + 0.0))
   found = _now(() -> _primal(() -> {
@@ -130,12 +135,13 @@ _knot_times(table, a, b) = {
 }
 
 # The places of knots about which values rise and fall again, by more than a
-# hundredth of their range: all those in one of n even parts, within which nothing
-# else looks, that go beyond both of its ends; and those that go beyond both of
-# their neighbours, with these, if one is nearer than four parts or `all` is set.
-# What only rises is seen by what comes later. f64[k], upwards. Time: n + 1 values,
-# and those at all knots, whose places are found by halving unless what is searched
-# for grows evenly.
+# hundredth of their range: all those in one of n even parts, within which
+# nothing else looks, that go beyond both of its ends; and those that go beyond
+# both of their neighbours, with these, if one is nearer than four parts or
+# `all` is set.
+# What only rises is seen by what comes later. f64[k], upwards. Time: n + 1
+# values, and those at all knots, whose places are found by halving unless what
+# is searched for grows evenly.
 _sharp_knots(watched, tables, a, b, n, all) = {
   places = a + (b - a) * f64(iota(n + 1)) / n
   V = _seen_at(watched, places)
@@ -169,7 +175,8 @@ _sharp_knots(watched, tables, a, b, n, all) = {
   out = sort(out)
   out[_are_apart(out, _near_knots(out, a, b))]
 }
-# How near to places between a and b others are that were found by halving and are the same
+# How near to places between a and b others are that were found by halving and
+# are the same
 _near_knots(at, a, b) = stop_gradient(1e-13 * abs(at) + _least_place(a, b))
 # Which of ascending places are not so near to the one before
 _are_apart(at, near) = at - concat([-inf], at)[..len(at)] > near

@@ -1,11 +1,11 @@
 # flashes.dsl - what is narrow in time and in space at once
 #
 # What depends on one coordinate alone is looked at in fine parts of its span
-# (narrow_peaks.dsl). A flash, as exp(-(x - a)²/w² - (t - b)²/w²), is seen along t only
-# at places near a, and along x only at times near b. So values that depend on
-# all coordinates are looked at in 4096 points that lie evenly, and where they
-# are largest and least lines are laid along each coordinate. Of a flash whose
-# tails go on, such a point need not be in it.
+# (narrow_peaks.dsl). A flash, as exp(-(x - a)²/w² - (t - b)²/w²), is seen along
+# t only at places near a, and along x only at times near b. So values that
+# depend on all coordinates are looked at in 4096 points that lie evenly, and
+# where they are largest and least lines are laid along each coordinate. Of a
+# flash whose tails go on, such a point need not be in it.
 
 # Of problems in t and space: at: f64[n, coordinates], those places, for the
 # first four values; brief: f64[n], 1 where a value is so only for a while, and
@@ -40,9 +40,10 @@ _flashes_among(info, of, many, asked) = {
   }
   (at = at, brief = brief)
 }
-# Number i of points that lie evenly among all coordinates, f64[coordinates]: its
-# coordinates are multiples of powers of the root of x^(d + 1) == x + 1.
-# [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018]
+# Number i of points that lie evenly among all coordinates, f64[coordinates]:
+# its coordinates are multiples of powers of the root of x^(d + 1) == x + 1.
+# [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences,
+# 2018]
 _even_point(info, i) =
   stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), each(len(info.coords))))
 _even_part(info, i, j) = (0.5 + (i + 1) * _plastic(len(info.coords))^(-1.0 - j)) % 1.0

@@ -15,7 +15,8 @@ _jumps_at_switches(info) = if _hides_switches_in_space(info) { true } else {
   of = _of_what_counts(info)
   if len(_compared_at(of, _middle_of(info))) == 0 { false } else { frame = _frame(info); _primal(() -> _may_jump(frame, of)) }
 }
-# Whether it compares anything, so that the solution may have derivatives that jump
+# Whether it compares anything, so that the solution may have derivatives that
+# jump
 _compares_values(info) = len(_compared_at(_of_what_counts(info), _middle_of(info))) > 0
 _of_what_counts(info) =
   _of_places(info, list(...info.equations, ...(if len(info.space) > 1 { _stated(info) } else { _beginnings(info) })))
@@ -70,9 +71,9 @@ _jumps_between(of, at, k, a, b) = {
   }
   _jumps_in(s -> _full_at(of, at(s)), lo, hi, 1.0)
 }
-# The same of the knots of tables along each coordinate of space: 2 where values jump
-# at one, 1 where they bend, else 0. Of a table 64 knots are looked at, evenly, and
-# where there are several coordinates on 8 lines.
+# The same of the knots of tables along each coordinate of space: 2 where values
+# jump at one, 1 where they bend, else 0. Of a table 64 knots are looked at,
+# evenly, and where there are several coordinates on 8 lines.
 _roughness_of_tables(info) = {
   rough = 0
   for axis in list(...info.space) {

@@ -1,4 +1,5 @@
-# narrow_peaks.dsl - what is narrow among values that depend on one coordinate alone
+# narrow_peaks.dsl - what is narrow among values that depend on one coordinate
+# alone
 #
 # A step in time goes over a pulse, and a grid over a narrow load, also where
 # these are smooth and nothing is compared. So the values that depend on
@@ -8,11 +9,11 @@
 # Into how many parts a span is cut for that
 _parts_seen = 1000
 
-# m with no step longer than half of a spike in what it integrates from t0 to t1:
-# before a wide one, too, rates may be as small as if there were none.
-# watched: t -> f64[k], what depends on the time alone, maybe nothing; s: f64[n],
-# where it switches and begins anew. Of a method whose steps are given it is a
-# warning that they are longer. Time: 2002 values of watched.
+# m with no step longer than half of a spike in what it integrates from t0 to
+# t1: before a wide one, too, rates may be as small as if there were none.
+# watched: t -> f64[k], what depends on the time alone, maybe nothing; s:
+# f64[n], where it switches and begins anew. Of a method whose steps are given
+# it is a warning that they are longer. Time: 2002 values of watched.
 _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
   h = _longest_seeing(watched, s, t0, t1)
   if has(m, "finer") {
@@ -23,7 +24,8 @@ _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
     (...m, max_step = if has(m, "max_step") { min(f64(m.max_step), h) } else { h })
   }
 }
-# By what the longest steps are shortened: tolerances do not do it, so that estimates ask for it
+# By what the longest steps are shortened: tolerances do not do it, so that
+# estimates ask for it
 _shorter(m) = if has(m, "shorter") { m.shorter } else { 1.0 }
 _warn_of_narrow(name, step, h) =
   _warning(
@@ -57,8 +59,9 @@ _hidden_jumps(c, s, a, b) = {
   r = _narrow(c, s, a, b)
   _jumps_within(c, r.steep[..r.edges])
 }
-# Where numbers of c jump in parts at hand, each the number, where it begins and where it ends: f64[n, 3]. To
-# rounding, and of several jumps in a part the largest eight.
+# Where numbers of c jump in parts at hand, each the number, where it begins and
+# where it ends: f64[n, 3]. To rounding, and of several jumps in a part the
+# largest eight.
 _jumps_within(c, parts: f64[n, 3]) = {
   out = zeros(0)
   for i in 0..n {
@@ -89,10 +92,11 @@ _jumps_within(c, parts: f64[n, 3]) = {
   out
 }
 
-# Where an integration from a to b begins anew, f64[n], the way from a to b: where
-# what depends on the time alone breaks (_breaks_along) or, if it is asked for, bends,
-# across pulses that are over so soon that even parts of the way do not see them, and
-# where steps are chosen at those of which two parts see no more than a value.
+# Where an integration from a to b begins anew, f64[n], the way from a to b:
+# where what depends on the time alone breaks (_breaks_along) or, if it is asked
+# for, bends, across pulses that are over so soon that even parts of the way do
+# not see them, and where steps are chosen at those of which two parts see no
+# more than a value.
 # per_octave: see _early_pulses.
 _restarts_along(clock, a, b, per_octave) = {
   s = _breaks_along(clock, a, b, false)
@@ -106,9 +110,10 @@ _restarts_along(clock, a, b, per_octave) = {
     if per_octave > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
   }
 }
-# Ends of the parts between a and b where a number of c is above or below what it is
-# two parts before and behind, by 0.3 of all it changes by; of a number 48 at most,
-# and of one with more none. In loops, since for few values each array costs more.
+# Ends of the parts between a and b where a number of c is above or below what
+# it is two parts before and behind, by 0.3 of all it changes by; of a number 48
+# at most, and of one with more none. In loops, since for few values each array
+# costs more.
 _lone_values(c, a, b) = {
   n = _parts_seen
   places = a + (b - a) * f64(iota(n + 1)) / n
@@ -132,8 +137,8 @@ _lone_values(c, a, b) = {
   found = sort(found[..count])
   found[found > concat([-inf], found)[..len(found)]]
 }
-# Half of the time that the shortest of these lasts, or inf: where a number is halfway
-# back to what it is a part before and behind, to a factor of two
+# Half of the time that the shortest of these lasts, or inf: where a number is
+# halfway back to what it is a part before and behind, to a factor of two
 _shortest_lone(c, a, b) = {
   part = (b - a) / _parts_seen
   shortest = inf
@@ -146,19 +151,20 @@ _shortest_lone(c, a, b) = {
   }
   shortest
 }
-# Whether what depends on the time alone may jump or bend, and an end of the way be
-# such a place, of which an integration must not see the other side
+# Whether what depends on the time alone may jump or bend, and an end of the way
+# be such a place, of which an integration must not see the other side
 _is_sharp(clock, t) = len(clock.compared(t)) > 0 or len(clock.tables(t)) > 0 or
   (if has(clock, "bends") { len(clock.bends(t)) > 0 } else { false })
 # Of a method whose steps are given, and of one that chooses them: see below
 _parts_of_pulses(m) = if has(m, "finer") { 8 } else { 1 }
-# Places across each pulse of c, f64[k], in the first 256th of the way from a to b:
-# where it begins, where it is over, to 1e-12 of its height, and between these and
-# its peak `per_octave` in each of seven octaves: 1 for steps that are chosen, else 8 or
-# more. So a step behind it that is a million times as long takes nothing of it. c is
-# looked at in eight places of each octave, down to 1e-12 of the way. Of each of its
-# numbers the largest rise and the largest fall count, if they come back, are a
-# millionth of the integral and not one of many. Time: 256 values of c.
+# Places across each pulse of c, f64[k], in the first 256th of the way from a to
+# b: where it begins, where it is over, to 1e-12 of its height, and between
+# these and its peak `per_octave` in each of seven octaves: 1 for steps that are
+# chosen, else 8 or more. So a step behind it that is a million times as long
+# takes nothing of it. c is looked at in eight places of each octave, down to
+# 1e-12 of the way. Of each of its numbers the largest rise and the largest fall
+# count, if they come back, are a millionth of the integral and not one of many.
+# Time: 256 values of c.
 _early_pulses(c, a, b, per_octave) = {
   way = 2^((iota(256) - 255) / 8.0) / 256
   w = _pulses_in(_seen_at(c, a + (b - a) * way), way, per_octave)
@@ -213,14 +219,16 @@ _seen_at(c, places) = {
 }
 # Narrow are changes that happen in an eighth of the parts; such with fewer than
 # four parts between them are one. What switches at s is known, and taken away:
-# there are places on each side of it, so that a spike upon it is none the less one.
+# there are places on each side of it, so that a spike upon it is none the less
+# one.
 # shortest: how many parts the shortest spike has, however wide, or two narrow
-# steps that follow each other, or inf. places: of what is narrow, the first 64 of
-# three numbers each, and how many numbers count.
-# steep: a number and the ends of a part in which it makes a third of such a change,
-# and edges how many.
+# steps that follow each other, or inf. places: of what is narrow, the first 64
+# of three numbers each, and how many numbers count.
+# steep: a number and the ends of a part in which it makes a third of such a
+# change, and edges how many.
 # tails: the same of two numbers each, where changes are a millionth of the
-# largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
+# largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss
+# curve.
 _narrow(c, s, a, b) = {
   parts = _parts_seen
   (places, known) = _places_beside(s, a, b, parts)
@@ -240,7 +248,8 @@ _narrow(c, s, a, b) = {
     changes = d > where(top < inf and top > least, 0.01 * top, inf)
     narrow = 8 * sum(i64(changes)) < n
     if any(changes) {
-      # of the changes at hand, from part `first` to `last`; before: where those before began
+      # of the changes at hand, from part `first` to `last`; before: where those
+      # before began
       (first, last, before) = (-1, -10, -n)
       (low, high, lowest, highest, steepest) = (0.0, 0.0, 0, 0, 0)
       for i in 0..n + 1 {
@@ -293,10 +302,11 @@ _narrow(c, s, a, b) = {
   }
   (shortest = shortest, places = found, count = count, tails = tails, far = far, steep = steep, edges = edges)
 }
-# How far beside a place between a and b it is looked at, which is known to rounding
+# How far beside a place between a and b it is looked at, which is known to
+# rounding
 _beside(a, b) = 1e-9 * abs(b - a) + 1e-14 * (abs(a) + abs(b))
-# Ends of so many parts between a and b and places on both sides of s; and which of
-# the parts between them all are those of s
+# Ends of so many parts between a and b and places on both sides of s; and which
+# of the parts between them all are those of s
 _places_beside(s, a, b, parts) = {
   even = a + (b - a) * f64(iota(parts + 1)) / parts
   if len(s) == 0 { (even, zeros(len(even) - 1) > 1) } else {

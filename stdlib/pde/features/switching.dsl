@@ -10,12 +10,12 @@
 # Functions of t for a problem. compared: f64[k], what its equations and
 # conditions compare by the time alone; k may be 0. watched: f64[k], what they
 # make of the time alone, and at one place. whole: what is left of all of them
-# at one place. lines: what they make of it at a place x, f64[coordinates]; searched:
-# the tables that they search on this line.
-# full: what is left at such a place by three values of all derivatives, of which
-# one is 0.
-# bends: what of the time alone abs, max and min bend. hides: whether they compare it in
-# a way that is not known (_hides_switches). firm: 0, see _firm.
+# at one place. lines: what they make of it at a place x, f64[coordinates];
+# searched: the tables that they search on this line.
+# full: what is left at such a place by three values of all derivatives, of
+# which one is 0.
+# bends: what of the time alone abs, max and min bend. hides: whether they
+# compare it in a way that is not known (_hides_switches). firm: 0, see _firm.
 _clock_of(info) =
   _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
 # The conditions that are stated, and not those that take over from a solution,
@@ -25,8 +25,8 @@ _stated(info) = {
   for c in info.conditions { if not has(c, "solved") { all = push(all, c) } }
   all
 }
-# The same with lines through flashes among what is watched; brief: of those only
-# that are there for a while.
+# The same with lines through flashes among what is watched; brief: of those
+# only that are there for a while.
 _with_flashes(info, brief, along) = {
   found = _flashes_of(info, brief)
   if _is_fixed(len(found.at)) and len(found.at) == 0 { along } else {
@@ -188,10 +188,11 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   }
   if known { _check_spots(info, m, o, s, axes) }
 }
-# Whether what is between two places along an axis from lo to hi is what is beside
-# them. Where a formula would fail, as sin(x)/x at 0, another one is often taken.
-# watched: t -> f64[k]; full: see _compared_along; beside: f64[parts, coordinates],
-# where the equations are looked at, 64 places at most.
+# Whether what is between two places along an axis from lo to hi is what is
+# beside them. Where a formula would fail, as sin(x)/x at 0, another one is
+# often taken.
+# watched: t -> f64[k]; full: see _compared_along; beside: f64[parts,
+# coordinates], where the equations are looked at, 64 places at most.
 _is_mended(watched, full, beside, a, b, lo, hi) = {
   mended = len(beside) > 0 and len(beside) <= 64 and _is_continued(watched, a, b, lo, hi)
   for x in beside { mended = mended and _is_continued(t -> full(t, x), a, b, lo, hi) }
@@ -256,8 +257,8 @@ _switches_in_space(info) = {
   }
   found
 }
-# Whether it may switch there at places that cannot be read off the program, as where a
-# loop without a counter compares.
+# Whether it may switch there at places that cannot be read off the program, as
+# where a loop without a counter compares.
 _hides_switches_in_space(info) = {
   found = false
   for axis in list(...info.space) {
@@ -280,13 +281,16 @@ _unmoved_change(df, t) = {
   0.0
 }
 
-# 0. Its derivative is an error where f(t) may jump at a time that moves with what is
-# differentiated by and cannot be read off f, as where a loop without a counter compares.
+# 0. Its derivative is an error where f(t) may jump at a time that moves with
+#    what is
+# differentiated by and cannot be read off f, as where a loop without a counter
+# compares.
 _firm(f, t) = 0.0
 derivative _firm(f, t), df, dt = 0.0 * _refuse_hidden(_moved(df, _moves(df)[1]), t)
 
-# 0, whose second derivative is refused where a bend of what depends on the time alone
-# moves with what is differentiated by: steps go over it, or end at a time that stands.
+# 0, whose second derivative is refused where a bend of what depends on the time
+# alone moves with what is differentiated by: steps go over it, or end at a time
+# that stands.
 _unbent(clock, t) = {
   c = clock.bends(t)
   if _is_fixed(len(c)) and len(c) == 0 { 0.0 } else { _kept_straight(c) }
@@ -299,16 +303,17 @@ derivative _kept_slope(c), dc = _refuse(
 
 # The first times behind the zeros of c between t0 and t1, from t0 on: f64[n].
 # They move as the zeros do. A comparison that changes its sign once is always
-# found, and one that does so twice within one of 2048 parts of the span if it has
-# one extremum there, as that of abs(t - a) < w. Others that change twice in a part
-# may be missed; what jumps is looked at anew behind its jumps. Time: 2048 values of
-# c, some 50 for each zero and 40 for each extremum near 0.
+# found, and one that does so twice within one of 2048 parts of the span if it
+# has one extremum there, as that of abs(t - a) < w. Others that change twice in
+# a part may be missed; what jumps is looked at anew behind its jumps. Time:
+# 2048 values of c, some 50 for each zero and 40 for each extremum near 0.
 _switch_times(c, t0, t1) = {
   (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
   _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, _least_place(a, b))
 }
-# What no place between a and b but 0 is as near to 0 as. A place itself says how
-# near others are to it: what happens in the first second of 1e10 of them counts.
+# What no place between a and b but 0 is as near to 0 as. A place itself says
+# how near others are to it: what happens in the first second of 1e10 of them
+# counts.
 _least_place(a, b) = 1e-30 * (abs(a) + abs(b))
 # The same between the places of a row that goes one way. Of what is not
 # farther apart than some roundings of its place and `least` the first counts.
@@ -336,10 +341,10 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
-# Where one of the comparisons c(t), which are C at places, has another sign than at the
-# places around. Where it is nearer to 0 at a place than it changes by on both sides its
-# extremum is looked for. at: f64[n]; from, to: the places around, of which first and
-# last are the numbers.
+# Where one of the comparisons c(t), which are C at places, has another sign
+# than at the places around. Where it is nearer to 0 at a place than it changes
+# by on both sides its extremum is looked for. at: f64[n]; from, to: the places
+# around, of which first and last are the numbers.
 _dips(c, places, C) = {
   (n, width) = (shape(C)[0], shape(C)[1])
   (first, last) = (max(iota(n) - 1, 0), min(iota(n) + 1, n - 1))
@@ -391,11 +396,12 @@ _sign_changes(c, from, to, A, B) = {
 _moving_zero(c, t) = if jvp(c, t, 1.0)[1] == 0 { stop_gradient(t) } else { _zero_at(c, t) }
 
 # run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give
-# times, rows and counts. sharp: these, t0 and t1 may be where something jumps or
-# bends (_is_sharp). Then a piece ends a few roundings before s, and the next one
-# begins as much behind it, so that neither sees anything of the other side. One
-# straight step, of `degree` rows, leads from one to the next. across(y, s, a, b): what a
-# state becomes at the switch s between the times a and b (_across).
+# times, rows and counts. sharp: these, t0 and t1 may be where something jumps
+# or bends (_is_sharp). Then a piece ends a few roundings before s, and the next
+# one begins as much behind it, so that neither sees anything of the other side.
+# One straight step, of `degree` rows, leads from one to the next. across(y, s,
+# a, b): what a state becomes at the switch s between the times a and b
+# (_across).
 _in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
   gap = way * _gaps(t0, s, t1, sharp)
@@ -430,7 +436,8 @@ _in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
   }
 }
 
-# y, the state of y' = f(t, y) at the switch s between the times a and b (_one_by_one)
+# y, the state of y' = f(t, y) at the switch s between the times a and b
+# (_one_by_one)
 _across(f, y, s, a, b) = {
   c = t -> _clock_turns(f, t, stop_gradient(y))
   if _is_fixed(len(c(s))) and len(c(s)) < 2 { y } else {
@@ -444,10 +451,12 @@ _across(f, y, s, a, b) = {
     }
   }
 }
-# y, the state at s, where several things change, those that are met: f64[k] of 0 and 1.
-# It moves as if they did so one after the other, each at its own time. Where it matters
-# which is first its derivative is half of both, as max has it.
-# rate(place, i): y' = rate where those have changed whose place is below i; time(k, f,
+# y, the state at s, where several things change, those that are met: f64[k] of
+# 0 and 1.
+# It moves as if they did so one after the other, each at its own time. Where it
+# matters which is first its derivative is half of both, as max has it.
+# rate(place, i): y' = rate where those have changed whose place is below i;
+# time(k, f,
 # t, y): when k does, where y' = f(t, y) leads on from (t, y).
 _one_by_one(rate, time, y, s, met) = {
   n = i64(sum(met))
@@ -464,12 +473,13 @@ _one_by_one(rate, time, y, s, met) = {
   place = i64(cumsum(met)) - 1
   _value_of(() -> 0.5 * (in_order(place) + in_order(n - 1 - place)), y)
 }
-# On which sides what is compared is when i of n have changed, for _clock_sides: what
-# hangs on others of these follows them in between.
+# On which sides what is compared is when i of n have changed, for _clock_sides:
+# what hangs on others of these follows them in between.
 _sides_after(changes, met, place, i, n) = if i == 0 { -changes } else if i >= n { changes } else {
   met * where(place < i, 1.0, -1.0)
 }
-# Which elements of c change their signs between a and b, and which of these are zero
+# Which elements of c change their signs between a and b, and which of these are
+# zero
 # there: what jumps does so where something else is zero. f64[k] both.
 _turns_between(c, a, b) = {
   far = 1000 * (b - a)
@@ -477,8 +487,8 @@ _turns_between(c, a, b) = {
   changes = (A <= 0) != (B <= 0)
   (f64(changes), f64(changes and abs(A) + abs(B) <= 0.1 * (abs(c(a - far)) + abs(c(b + far)))))
 }
-# f as it is before or behind all that changes at the switch at[0] between the times
-# at[1] and at[2], or as it is: side -1, 1 or 0
+# f as it is before or behind all that changes at the switch at[0] between the
+# times at[1] and at[2], or as it is: side -1, 1 or 0
 _on_side(f, side, y, at) = {
   (s, a, b) = (at[0], at[1], at[2])
   changes = _primal(() -> _turns_between(t -> _clock_turns(f, t, y), a, b))[0]
@@ -486,10 +496,10 @@ _on_side(f, side, y, at) = {
   beside = stop_gradient(stack(a, b) - s) + 4e-14 * abs(stop_gradient(s)) * sign(b - a) * [-1.0, 1.0]
   (t, u) -> _clock_sides(f, side * changes, t + beside[0], t + beside[1], t, u)
 }
-# How far from t0, from the switches s on the way and from t1 pieces end and begin:
-# f64[len(s) + 2]. Some roundings of what is compared, which may be as large as t0 or
-# t1; but no more than 1e-10 of the way to the next of them, if that is more than
-# some roundings of the place. 0 where nothing is sharp.
+# How far from t0, from the switches s on the way and from t1 pieces end and
+# begin: f64[len(s) + 2]. Some roundings of what is compared, which may be as
+# large as t0 or t1; but no more than 1e-10 of the way to the next of them, if
+# that is more than some roundings of the place. 0 where nothing is sharp.
 _gaps(t0, s, t1, sharp) = if not sharp { zeros(len(s) + 2) } else {
   all = stop_gradient(concat(expand(t0, 0), s, expand(t1, 0)))
   apart = abs(all[1..] - all[..-1])

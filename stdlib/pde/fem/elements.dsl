@@ -1,9 +1,15 @@
-# elements.dsl - simplices and boxes: shape functions of Lagrange's elements, quadrature, and the numbering of unknowns on a mesh.
+# elements.dsl - simplices and boxes: shape functions of Lagrange's elements,
+# quadrature, and the numbering of unknowns on a mesh.
 #
-# A reference cell is a record (d, boxes): the simplex with the corners 0, e_1 ... e_d, or, where boxes is true, the box [0, 1]^d, whose corners and nodes come in the order of their
-# coordinates, the last one fastest. Simplices come with their corners in ascending order of their numbers, so that an edge or a face looks the same from all cells that share
-# it, and what lies on it needs no orientation; boxes are those of a grid, with the directions of its axes. Face f of a simplex is the one without corner f, face 2a and 2a + 1 of
-# a box where its coordinate a is 0 and 1. A box is drawn as the simplex of its first corner and of those beside it, its frame, for that is the same affine map.
+# A reference cell is a record (d, boxes): the simplex with the corners 0, e_1
+# ... e_d, or, where boxes is true, the box [0, 1]^d, whose corners and nodes
+# come in the order of their coordinates, the last one fastest. Simplices come
+# with their corners in ascending order of their numbers, so that an edge or a
+# face looks the same from all cells that share it, and what lies on it needs no
+# orientation; boxes are those of a grid, with the directions of its axes. Face
+# f of a simplex is the one without corner f, face 2a and 2a + 1 of a box where
+# its coordinate a is 0 and 1. A box is drawn as the simplex of its first corner
+# and of those beside it, its frame, for that is the same affine map.
 
 # ---- shape functions
 
@@ -23,13 +29,17 @@ _simplex_monomial(X, e) = {
   y
 }
 
-# The corners that the nodes of an element of order k stand on: for each entity (vertices, edges, faces) the corners, and the barycentric coordinates of its nodes.
+# The corners that the nodes of an element of order k stand on: for each entity
+# (vertices, edges, faces) the corners, and the barycentric coordinates of its
+# nodes.
 _edges_of(d) = if d == 1 { [0, 1] } else if d == 2 { [0, 1, 0, 2, 1, 2] } else { [0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3] }
 _edge_pairs(d) = reshape(_edges_of(d), -1, 2)
 _faces_of(d) = if d == 2 { [0, 1, 2] } else { [0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3] }
 _face_triples(d) = reshape(_faces_of(d), -1, 3)
 
-# Barycentric coordinates of the nodes: corners, then k - 1 on each edge, from its lower corner to the upper one, then those inside of each triangle, then of the tetrahedron.
+# Barycentric coordinates of the nodes: corners, then k - 1 on each edge, from
+# its lower corner to the upper one, then those inside of each triangle, then of
+# the tetrahedron.
 _node_weights(d, k) = {
   (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
   I = eye(d + 1)
@@ -46,10 +56,12 @@ _node_weights(d, k) = {
   if k > 3 and d > 2 { parts = push(parts, _inner_weights(4, k)) }
   concat(...parts; axis = 0)
 }
-# The nodes of an edge between its ends: Lobatto's, so that integrals of what is fixed on the boundary are of order 2k
+# The nodes of an edge between its ends: Lobatto's, so that integrals of what is
+# fixed on the boundary are of order 2k
 _edge_points(k) =
   if k == 2 { [0.5] } else if k == 3 { 0.5 + 0.5 * [-1, 1] / sqrt(5.0) } else { 0.5 + 0.5 * sqrt(3.0 / 7) * [-1, 0, 1] }
-# Of the nodes inside of a triangle (n = 3) or tetrahedron (4): multiples of 1/k that are all positive
+# Of the nodes inside of a triangle (n = 3) or tetrahedron (4): multiples of 1/k
+# that are all positive
 _inner_weights(n, k) = {
   rows = list()
   for e in _simplex_exponents(n - 1, k - n) {
@@ -72,10 +84,12 @@ _box_places(d, k) = {
 }
 # Nodes of an interval, ascending
 _line_nodes(k) = if k == 1 { [0.0, 1.0] } else { concat([0.0], _edge_points(k), [1.0]) }
-# Coordinates of the nodes of an element of order k f64[nb, d], corners for k = 1
+# Coordinates of the nodes of an element of order k f64[nb, d], corners for k =
+# 1
 _node_places(cell, k) = if cell.boxes { _line_nodes(k)[_box_places(cell.d, k)] } else { _node_weights(cell.d, k)[.., 1..] }
 _node_count(cell, k) = if cell.boxes { (k + 1)^cell.d } else { len(_simplex_exponents(cell.d, k)) }
-# Nodes that lie on each face of the reference cell, of order 1 its corners: i64[faces, n]
+# Nodes that lie on each face of the reference cell, of order 1 its corners:
+# i64[faces, n]
 _face_nodes(cell, k) = {
   k = _known(k, "the order")
   if cell.boxes {
@@ -89,21 +103,25 @@ _face_nodes(cell, k) = {
 # Corners of cells i64[m, corners] that frame them: i64[m, d + 1]
 _framed(cell, cells) =
   if cell.boxes { cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), each(cell.d))))] } else { cells }
-# Of each face the slope of what is 0 there and grows into the cell, from the inverse of the cell's directions
+# Of each face the slope of what is 0 there and grows into the cell, from the
+# inverse of the cell's directions
 _inward_slopes(cell, I) = if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * cell.d, cell.d) } else {
   concat(expand(-sum(I; axis = 0), 0), I; axis = 0)
 }
 
 # ---- elements
 
-# The element of order k: coefficients C such that the shape functions of a simplex are monomials @ C; those of a box are products of such for an interval, place says of which
+# The element of order k: coefficients C such that the shape functions of a
+# simplex are monomials @ C; those of a box are products of such for an
+# interval, place says of which
 _element(cell, k) = {
   k = _known(k, "the order")
   if cell.boxes {
     (d = cell.d, k = k, C = inv(_simplex_monomials(expand(_line_nodes(k), 1), 1, k)), place = _box_places(cell.d, k))
   } else { (d = cell.d, k = k, C = inv(_simplex_monomials(_node_places(cell, k), cell.d, k)), place = none) }
 }
-# Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n, nb, d]
+# Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n,
+# nb, d]
 _shapes(el, X) = if kind(el.place) == "none" { _simplex_monomials(X, el.d, el.k) @ el.C } else {
   y = 1.0
   for a in each(el.d) { y = y * (_simplex_monomials(X[.., a..a + 1], 1, el.k) @ el.C)[.., el.place[.., a]] }
@@ -114,7 +132,9 @@ _shape_slopes(el, X) =
 
 # ---- quadrature
 
-# (points f64[n, d], weights f64[n]) that integrate polynomials of degree p over the reference cell exactly, in a box of degree p in each coordinate: products of Gauss's rule
+# (points f64[n, d], weights f64[n]) that integrate polynomials of degree p over
+# the reference cell exactly, in a box of degree p in each coordinate: products
+# of Gauss's rule
 _cell_rule(cell, p) = if cell.boxes {
   n = (_known(p, "the degree") + 2) // 2
   (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
@@ -135,7 +155,8 @@ _face_rule(cell, p) = {
   (rule, map(f -> W @ V[F[f]], each(len(F))))
 }
 # Over the reference simplex. Of low degree the symmetric rules (Strang and Fix
-# 1973; Hammer, Marlowe and Stroud 1956), else products of Gauss and Jacobi, collapsed (Stroud 1971).
+# 1973; Hammer, Marlowe and Stroud 1956), else products of Gauss and Jacobi,
+# collapsed (Stroud 1971).
 _simplex_rule(d, p) = {
   (d, p) = (_known(d, "the dimension"), _known(p, "the degree"))
   if d == 0 { (zeros(1, 0), ones(1)) }
@@ -176,7 +197,8 @@ _collapsed(d, n) = {
 
 # ---- unknowns
 
-# Different rows of pairs or triples of corners among all cells, as numbers: (how many, where each stands i64[m, ne], the corners of each).
+# Different rows of pairs or triples of corners among all cells, as numbers:
+# (how many, where each stands i64[m, ne], the corners of each).
 _shared(cells, local, n) = {
   (m, ne) = (len(cells), len(local))
   key = 0
@@ -185,7 +207,8 @@ _shared(cells, local, n) = {
   (len(all), reshape(at, m, ne), all)
 }
 
-# All combinations of elements of some vectors, a list of columns, the last one fastest
+# All combinations of elements of some vectors, a list of columns, the last one
+# fastest
 _lattice_columns(lines) = {
   total = 1
   for x in lines { total = total * len(x) }
@@ -198,7 +221,8 @@ _lattice_columns(lines) = {
   }
   out
 }
-# On the grid of some axes, cells numbered as points are: (count, cells' nodes, coordinates), as below
+# On the grid of some axes, cells numbered as points are: (count, cells' nodes,
+# coordinates), as below
 _grid_nodes(axes, k) = {
   (d, k) = (len(axes), _known(k, "the order"))
   s = _line_nodes(k)[..-1]
@@ -211,7 +235,8 @@ _grid_nodes(axes, k) = {
   }
   (count, nodes, stack(..._lattice_columns(lines); axis = 1))
 }
-# The cells on the sides of such a grid, side after side, and which of their faces these are
+# The cells on the sides of such a grid, side after side, and which of their
+# faces these are
 _grid_sides(axes) = {
   (owner, side) = (list(), list())
   I = _lattice_columns(map(x -> iota(len(x) - 1), axes))
@@ -224,7 +249,8 @@ _grid_sides(axes) = {
   }
   (concat(...owner), concat(...side))
 }
-# The nodes of elements of order k on a mesh with sorted cells: (count, cells' nodes i64[m, nb], coordinates f64[count, d]).
+# The nodes of elements of order k on a mesh with sorted cells: (count, cells'
+# nodes i64[m, nb], coordinates f64[count, d]).
 _nodes(M, cells, k) = if has(M, "axes") { _grid_nodes(M.axes, k) } else { _simplex_nodes(M.points, cells, k) }
 _simplex_nodes(points, cells, k) = {
   k = _known(k, "the order")
@@ -259,7 +285,8 @@ _simplex_nodes(points, cells, k) = {
   }
 }
 
-# Inverse and determinant of the matrix A[.., .., d, d] of directions to the corners
+# Inverse and determinant of the matrix A[.., .., d, d] of directions to the
+# corners
 _det_inverse(A, d) = {
   d = _known(d, "the dimension")
   if d == 1 { (A[..., 0, 0], 1 / A) } else if d == 2 {

@@ -1,30 +1,64 @@
-# fem.dsl - finite elements: assembly of a weak form (weak.dsl) on a mesh (mesh.dsl), Newton's method, eigenproblems, the method of lines.
+# fem.dsl - finite elements: assembly of a weak form (weak.dsl) on a mesh
+# (mesh.dsl), Newton's method, eigenproblems, the method of lines.
 #
-# Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
-# scattered into a sparse matrix whose pattern is found once.
+# Unknowns are values at nodes, component after component. Residual and exact
+# Jacobian come from one function of a cell, which is applied to all cells by
+# map, and are scattered into a sparse matrix whose pattern is found once.
 
-# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns, linear, cells): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
-#   cells: "simplices", or "boxes", which rectangles and boxes are cut into: products of polynomials of degree 1, 2 or 3 in each coordinate (Q1, Q2, Q3), for smooth solutions better
-#   with as many unknowns. mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
-#   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
-#   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
-#   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
-#   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's method
-#   does not converge, the nonlinear terms are brought in little by little, which in flow is continuation in the Reynolds number.
-#   adapt: the relative error that is wanted, of problems in space alone: the mesh is refined where the slopes are worst until elements of one order more say that their error is
-#   below it, or there are max_unknowns; without h it begins with an eighth of the region's width. goal: a function of the solution, such as s -> s.u(0.5, 0.5) or
-#   s -> s.integral(q -> q.u), for whose value, a number, this is done instead. solution.error is then the estimate. A guess begins Newton's method, as solutions on a coarser mesh do.
-#   linear: "direct", sparse factors; for problems in space alone whose matrix is symmetric and positive definite "amg", conjugate gradients with algebraic multigrid (amg), or "cg", with
-#   the diagonal as a preconditioner; "auto": multigrid in three dimensions from 20,000 unknowns on, where the matrix is symmetric and, as conjugate gradients find, positive
-#   definite, else factors. solution.stats.linear and explain(solution) say which it was, and with how many iterations.
-#   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error; and of a problem in space alone
-#   solution.integral(f; at): of f(q) over the mesh, or with at over a part of the boundary; q has x, the fields by their names, slopes, a record of theirs, and on the boundary normal
-#   solution.flux(part): a record of ∮ q · n for each field, where F = div q + S is its equation, left side minus right; twice as accurate as the integral of slopes
-#   solution.indicator(): for each cell an estimate of the error of the slopes there, by which refine can mark cells
-#   solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
-#   solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
+# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns,
+# linear, cells): finite elements of order 1, 2 or 3 on intervals, triangles or
+# tetrahedra of about size h
+#   cells: "simplices", or "boxes", which rectangles and boxes are cut into:
+#   products of polynomials of degree 1, 2 or 3 in each coordinate (Q1, Q2, Q3),
+#   for smooth solutions better with as many unknowns. mesh: a mesh instead (of
+#   mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials
+#   that quadrature integrates exactly. steps: of Newton's method.
+#   near: of eigenvalues those nearest to this number, 0. path: nodes of the
+#   integral over slopes by which the flux is found where coefficients of second
+#   derivatives depend on them (8, else 1).
+#   Serves equations and systems of second order in space that have a weak form:
+#   -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a
+#   first derivative in t, or with an eigenvalue; on boxes and on regions. A
+#   field whose own equation does not mention it (a pressure) has elements of
+#   one order less: Taylor
+#   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the
+#   flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's
+#   method does not converge, the nonlinear terms are brought in little by
+#   little, which in flow is continuation in the Reynolds number.
+#   adapt: the relative error that is wanted, of problems in space alone: the
+#   mesh is refined where the slopes are worst until elements of one order more
+#   say that their error is below it, or there are max_unknowns; without h it
+#   begins with an eighth of the region's width. goal: a function of the
+#   solution, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u), for whose
+#   value, a number, this is done instead. solution.error is then the estimate.
+#   A guess begins Newton's method, as solutions on a coarser mesh do.
+#   linear: "direct", sparse factors; for problems in space alone whose matrix
+#   is symmetric and positive definite "amg", conjugate gradients with algebraic
+#   multigrid (amg), or "cg", with the diagonal as a preconditioner; "auto":
+#   multigrid in three dimensions from 20,000 unknowns on, where the matrix is
+#   symmetric and, as conjugate gradients find, positive definite, else factors.
+#   solution.stats.linear and explain(solution) say which it was, and with how
+#   many iterations.
+#   The solution's fields are functions of the coordinates; solution.mesh,
+#   solution.stats, solution.error; and of a problem in space alone
+#   solution.integral(f; at): of f(q) over the mesh, or with at over a part of
+#   the boundary; q has x, the fields by their names, slopes, a record of
+#   theirs, and on the boundary normal
+#   solution.flux(part): a record of ∮ q · n for each field, where F = div q + S
+#   is its equation, left side minus right; twice as accurate as the integral of
+#   slopes
+#   solution.indicator(): for each cell an estimate of the error of the slopes
+#   there, by which refine can mark cells
+#   solution.slopes_error(): the relative error of the slopes (of a pressure,
+#   its values) in the mean square, as elements of one order more see it
+#   solution.error_in(goal): value, correction, an estimate of what its value
+#   lacks, with its sign, corrected, their sum, relative, and indicator, where
+#   it comes from [dual weighted
 #   residuals: Becker and Rannacher, Acta Numerica 10, 2001]
-#   Errors: a statement without such a form, an h above the length of the whole domain, boxes on a region that is none or with adapt, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
+#   Errors: a statement without such a form, an h above the length of the whole
+#   domain, boxes on a region that is none or with adapt, conditions that give
+#   neither values nor the flux, unknowns that are determined up to a constant
+#   only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -86,7 +120,8 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
     assert(f64(m.h) <= wide * (1 + 1e-9),
       "fem(h = {m.h}): such cells are larger than the whole domain of {info.name}, which is {wide:.3g} long; h is their size in units of the coordinates")
   }
-  # what jumps along a coordinate does so between cells, and none hides inside of one
+  # what jumps along a coordinate does so between cells, and none hides inside
+  # of one
   cuts = if r.region != "box" { list() } else {
     map(a -> _primal(() -> _places_of_switches(info, a, false, true)), list(...info.space))
   }
@@ -192,7 +227,8 @@ _check_form(P, D, m, t0) = {
   }
 }
 
-# Values, and slopes in space, of all components at the quadrature points of a cell, from its unknowns: f64[nq, nc, 1 + d]
+# Values, and slopes in space, of all components at the quadrature points of a
+# cell, from its unknowns: f64[nq, nc, 1 + d]
 _local_starts(P) = {
   out = list()
   at = 0
@@ -200,9 +236,12 @@ _local_starts(P) = {
   push(out, at)
 }
 
-# Values and slopes of shape functions at points of the reference cell: f64[n, nb, 1 + d]
+# Values and slopes of shape functions at points of the reference cell: f64[n,
+# nb, 1 + d]
 _shape_table(el, ξ) = concat(expand(_shapes(el, ξ), 2), _shape_slopes(el, ξ); axis = 2)
-# Of each two components what of a cell's matrix, by rows, comes from each element of a form at each point: f64[nb nb, n, 1 + d, 1 + d]; none where this is too much
+# Of each two components what of a cell's matrix, by rows, comes from each
+# element of a form at each point: f64[nb nb, n, 1 + d, 1 + d]; none where this
+# is too much
 _products(P, tables, degree) = {
   many = map(k -> _node_count(P.cell, k), P.orders)
   points = ((_known(degree, "the degree") + 2) // 2)^P.d
@@ -213,8 +252,9 @@ _products(P, tables, degree) = {
   (...map(r -> (...map(c -> pair(r, c), each(P.nc)),), each(P.nc)),)
 }
 
-# Forms are taken by the coordinates of the cell, in which shape functions are the same in all cells: what takes slopes by these to slopes by x, beside values, f64[1 + d, 1 + d], of
-# curved cells at each point
+# Forms are taken by the coordinates of the cell, in which shape functions are
+# the same in all cells: what takes slopes by these to slopes by x, beside
+# values, f64[1 + d, 1 + d], of curved cells at each point
 _turning(I) = if rank(I) == 2 {
   d = shape(I)[0]
   concat(expand(concat([1.0], zeros(d)), 0), concat(zeros(d, 1), I; axis = 1); axis = 0)
@@ -226,7 +266,8 @@ _at_points(P, T, F, U) = {
   if rank(F) == 2 { [sum(z[q, c, b] * F[b, a] for b) for q, c, a] } else { [sum(z[q, c, b] * F[q, b, a] for b) for q, c, a] }
 }
 
-# What stands at the quadrature points of a cell: weights, what takes slopes to those by x, places, values and slopes, rates
+# What stands at the quadrature points of a cell: weights, what takes slopes to
+# those by x, places, values and slopes, rates
 _cell_points(P, D, places, U, V) = {
   (det, I, x) = _drawn(D, places, ...D.drawing)
   F = _turning(I)
@@ -239,7 +280,8 @@ _tested(P, T, W, F, w) = {
   }
   concat(...map(c -> { B = T[c]; [sum(B[q, i, a] * y[q, c, a] for q, a) for i] }, each(P.nc)))
 }
-# Of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 + d, nc, 1], the sums of each test and each shape function: f64[nl, nl]
+# Of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 + d, nc, 1], the
+# sums of each test and each shape function: f64[nl, nl]
 _tested_twice(P, T, products, W, F, J) = {
   rates = shape(J)[4] == 1
   blocks = r -> c -> {
@@ -397,15 +439,18 @@ _with_fixed(P, D, fixed, t, U) = {
   for q in fixed { U[q.nodes] = map(x -> _told_value(P, q.condition, t, x, q.row, q.which), D.X[q.nodes]) }
   U
 }
-# Component `which` as row r of a condition tells it, in which it stands linearly
+# Component `which` as row r of a condition tells it, in which it stands
+# linearly
 _told_value(P, c, t, x, r, which) = {
   at = v -> _condition_at(P, c, t, x, expand(v * f64(iota(P.nc) == which), 1) * f64(iota(1 + P.d) == 0), zeros(P.d))[r]
   a = at(0.0)
   -a / (at(1.0) - a)
 }
 
-# Fluxes that conditions with slopes give: a list of (conditions, field, faces): of the equation that is tested with the functions of this field, the conditions at one place, with
-# their fields, on whose slopes its flux depends. In a system this need not be the field's own equation.
+# Fluxes that conditions with slopes give: a list of (conditions, field, faces):
+# of the equation that is tested with the functions of this field, the
+# conditions at one place, with their fields, on whose slopes its flux depends.
+# In a system this need not be the field's own equation.
 _fluxes(P, D, t) = {
   told = list()
   for c in P.info.conditions {
@@ -450,7 +495,8 @@ _fluxes(P, D, t) = {
   out
 }
 _same_place(a, b) = a.at.coord == b.at.coord and a.at.side == b.at.side and a.at.name == b.at.name
-# Whether the equation that is tested with the functions of field g has second derivatives of field f
+# Whether the equation that is tested with the functions of field g has second
+# derivatives of field f
 _bends_by(P, g, f) = {
   any = false
   for k in P.info.equations[P.eqs[g]].jets {
@@ -461,7 +507,8 @@ _bends_by(P, g, f) = {
   }
   any
 }
-# Where the values of g are given at the same place its equation is not tested there, and the flux would be lost: as of a clamped plate in two equations
+# Where the values of g are given at the same place its equation is not tested
+# there, and the flux would be lost: as of a clamped plate in two equations
 _refuse_lost(P, own, g) = {
   c0 = own[0].condition
   for c in P.info.conditions {
@@ -480,9 +527,13 @@ _normal_flux(P, rule, t, x, z, n, f) = {
   c = P.first[f]
   (_flux(P, rule, t, x, z, zeros(P.nc), P.lambda) @ n)[c..c + max(1, P.info.sizes[f])]
 }
-# What conditions b == 0 make of the flux q·n: q·n - Q B⁻¹ b, where Q and B are the derivatives of q·n and b by the slopes across the boundary. That is right where b is γ q·n and what
-# has no slopes but along the boundary, and where both are linear in slopes; it then does not depend on slopes across. Those along the boundary are there where mixed derivatives
-# may be split between q's components in more than one way, as in elasticity; across the faces between cells what they add cancels.
+# What conditions b == 0 make of the flux q·n: q·n - Q B⁻¹ b, where Q and B are
+# the derivatives of q·n and b by the slopes across the boundary. That is right
+# where b is γ q·n and what has no slopes but along the boundary, and where both
+# are linear in slopes; it then does not depend on slopes across. Those along
+# the boundary are there where mixed derivatives may be split between q's
+# components in more than one way, as in elasticity; across the faces between
+# cells what they add cancels.
 _given_flux(P, rule, cs, g, t, x, z, n) = {
   q = _told_by(P, rule, cs, g, t, x, z, n)
   # at a coordinate's singular place, as 1/r*r at r = 0, what it is just inside
@@ -502,12 +553,14 @@ _told_by(P, rule, cs, g, t, x, z, n) = {
     lost = max(abs(stop_gradient(B))) == 0
     free = if m == 1 { b / where(lost, 1.0, B[.., 0]) } else { linsolve(where(lost, eye(m), B), b) }
     q = q - Q[.., columns] @ where(lost, where(b == 0, 0.0, nan), free)
-    # of components whose slopes no condition has there is no flux, or their values are given
+    # of components whose slopes no condition has there is no flux, or their
+    # values are given
     if o.field == g and m < len(q) { q = q * f64(map(k -> any(stack(...o.components) == k), iota(len(q)))) }
   }
   q
 }
-# Conditions on slopes at one place by their fields, with the components whose slopes they have, proven from their code
+# Conditions on slopes at one place by their fields, with the components whose
+# slopes they have, proven from their code
 _told_fields(P, cs) = {
   (fields, out) = (list(), list())
   for c in cs { if not contains(fields, c.field) { fields = push(fields, c.field) } }
@@ -539,7 +592,8 @@ _tells_slope(P, c, f, a) = {
 # Derivatives of g by the slopes along n of all components: f64[rows, nc]
 _slopes_across(g, z, n) =
   _jacobian(s -> g(z + concat(zeros(len(s), 1), expand(s, 1) * n; axis = 1)), 0 * z[.., 0])
-# How much of the slopes across is left in a flux that is told by conditions, at a few faces with numbers there
+# How much of the slopes across is left in a flux that is told by conditions, at
+# a few faces with numbers there
 _flux_defect(P, D, cs, g, t, on) = {
   whole = true
   for o in _told_fields(P, cs) {
@@ -561,7 +615,9 @@ _flux_defect(P, D, cs, g, t, on) = {
   }
 }
 
-# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, what takes their slopes to those by x, places, values and slopes, outer normals
+# What stands at the quadrature points of a face of a cell, side saying which:
+# weights, shape functions, what takes their slopes to those by x, places,
+# values and slopes, outer normals
 _on_face(P, D, places, side, U) = {
   (det, I, x) = _drawn(D, places, D.face_drawing[0][side], D.face_drawing[1][side])
   inward = I -> _inward_slopes(P.cell, I)[side]
@@ -570,7 +626,8 @@ _on_face(P, D, places, side, U) = {
   (T, F) = (map(T -> T[side], D.face_tables), _turning(I))
   (D.face_rule[1] * abs(det) * length, T, F, x, _at_points(P, T, F, U), -g / expand(length, 1))
 }
-# Residual and Jacobian of one face with a given flux, by all unknowns of its cell
+# Residual and Jacobian of one face with a given flux, by all unknowns of its
+# cell
 _face_forms(P, D, cs, f, t, places, side, U) = {
   (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
@@ -583,7 +640,9 @@ _face_forms(P, D, cs, f, t, places, side, U) = {
 
 # ---- the matrix
 
-# Where the elements of all cells' matrices lie in that of the unknowns that are free: a sparse matrix without values, and their places; the one behind the last is for none
+# Where the elements of all cells' matrices lie in that of the unknowns that are
+# free: a sparse matrix without values, and their places; the one behind the
+# last is for none
 _pattern_of(P, D, fluxes, number, n) = {
   B = D.coupled
   for q in fluxes { B = _coupled_by_flux(P, q, B) }
@@ -592,7 +651,8 @@ _pattern_of(P, D, fluxes, number, n) = {
   (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place, flip = flip,
     mirrored = mirrored == 1)
 }
-# A matrix that is symmetric but for rounding made so, because one that is and positive definite is solved by Cholesky's factors
+# A matrix that is symmetric but for rounding made so, because one that is and
+# positive definite is solved by Cholesky's factors
 _symmetrised(S, A) = {
   T = A.values[S.flip]
   small = 1e-13 * max(abs(A.values))
@@ -603,17 +663,20 @@ _matrix_on(S, K) = {
   v[ravel(S.place)] += ravel(K)
   (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start, row_start = S.row_start)
 }
-# Of which components values, slopes and rates can be in the equation of which component: bool[nc, nc]
+# Of which components values, slopes and rates can be in the equation of which
+# component: bool[nc, nc]
 _couplings(P, nodes, t, x) = {
   n = 1 + P.d
-  # t and the place are arguments, too: what couples elsewhere need not do so here
+  # t and the place are arguments, too: what couples elsewhere need not do so
+  # here
   p = _pattern((y, t, x) -> ravel(_weak_at(P, nodes, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
     (zeros(P.nc * (n + 1)) + 0.7, t, x), 0, false)
   B = eye(P.nc) > 2
   B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true
   B
 }
-# The same with what conditions bring into the flux that they give (_given_flux), whose own components are there
+# The same with what conditions bring into the flux that they give
+# (_given_flux), whose own components are there
 _coupled_by_flux(P, q, B) = {
   n = 1 + P.d
   (g, rows) = (P.first[q.field], max(1, P.info.sizes[q.field]))
@@ -624,7 +687,8 @@ _coupled_by_flux(P, q, B) = {
       (zeros(P.nc * n) + 0.7, 0.1, zeros(P.d) + 0.1, zeros(P.d) + 0.5), 0, false)
     told = zeros(m, P.nc)
     told[p.rows, p.columns // n] = 1.0
-    # what each row says of slopes of the field; each for itself, if it has its own only
+    # what each row says of slopes of the field; each for itself, if it has its
+    # own only
     slopes = zeros(m, P.nc)
     slopes[p.rows, p.columns // n] += where(p.columns % n > 0, 1.0, 0.0)
     mixed = sum(slopes[.., a..a + m] * (1 - eye(m))) > 0
@@ -640,7 +704,8 @@ _of_unknowns(P, B) = {
   B[expand(owner, 1), expand(owner, 0)]
 }
 
-# The residual of all unknowns, and the matrix of those that are free, at U and rates V
+# The residual of all unknowns, and the matrix of those that are free, at U and
+# rates V
 _assembled(P, D, S, fluxes, t, lambda, U, V) = {
   (R, K) = map((p, u, v) -> _cell_forms(P, D, t, lambda, p, u, v), D.places, U[D.dofs], V[D.dofs])
   out = zeros(D.total)
@@ -698,7 +763,8 @@ _fem_values(P, D, m, first) = {
   (U, (unknowns = len(free), cells = len(D.cells), newton = turns, iterations = iterations, response = response,
     linear = if S.iterates and iterations == 0 and S.method == "auto" { "sparse factors" } else { S.way }))
 }
-# Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
+# Values at the nodes of what is known before: a record of numbers, of functions
+# of the coordinates, or a solution; 0 where it has no value
 _guess_at_nodes(P, D, guess) = {
   U = zeros(D.total)
   for f in each(P.nf) {
@@ -740,13 +806,15 @@ _check_determined(P, D, number, A) = {
   }
 }
 
-# The statement by linear elements of a middling size: a second opinion, and a place to begin.
+# The statement by linear elements of a middling size: a second opinion, and a
+# place to begin.
 _by_elements(info, o) = {
   length = max(...map(c -> info.hi[c] - info.lo[c], (...info.space,)), 0.0)
   m = fem(length / (if len(info.space) == 1 { 64 } else if len(info.space) == 2 { 24 } else { 6 }))
   m.solve(info, m, (...o, progress = false, estimate = false, guess = none))
 }
-# Newton's method from U; where it fails from the linear problem on, the strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0
+# Newton's method from U; where it fails from the linear problem on, the
+# strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0
 _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   first = stop_gradient(U)
   solver = (A, R) -> _turn_of(P, D, m, S, A, R, free)
@@ -769,8 +837,9 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   response = _checked_factors(P, D, systems, A, W, free)
   (add(W, -d), turns + 1, iterations, response)
 }
-# The response of A (steady.dsl); an error where roundings alone move the solution. By conjugate gradients another
-# system is as dear as the first, and what they do not solve is an error already.
+# The response of A (steady.dsl); an error where roundings alone move the
+# solution. By conjugate gradients another system is as dear as the first, and
+# what they do not solve is an error already.
 _checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
   size = stop_gradient(abs(U))
   most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]), each(P.nc)))
@@ -780,7 +849,8 @@ _checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
     max(abs(_correction(B, _some_loads(P, D)[free])))
   })
 }
-# What elements make of sources that are those of no problem in particular, the same on every mesh
+# What elements make of sources that are those of no problem in particular, the
+# same on every mesh
 _some_loads(P, D) = {
   V = map(p -> abs(_det_inverse(_directions_of(p), P.d)[0]), D.corners)
   s = _local_starts(P)
@@ -836,7 +906,8 @@ _fem_solution(P, D, m, U, stats) = {
     method = "fem", kind = "pde", smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
-# How often each field may be differentiated within cells, before nothing is left of it
+# How often each field may be differentiated within cells, before nothing is
+# left of it
 _smooth_inside(P) = map(f -> P.orders[P.first[f]], (...(0..P.nf),))
 # What of a solution follows from its values: its fields, and integrals of them
 _fem_functions(P, D, place, U) = {
@@ -845,7 +916,8 @@ _fem_functions(P, D, place, U) = {
   integral(f; at = none) = if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
   (...record(names, functions), integral = integral, flux = part -> _flux_through(P, D, U, part))
 }
-# A field as a function of the coordinates of space: numbers, or arrays that broadcast
+# A field as a function of the coordinates of space: numbers, or arrays that
+# broadcast
 _fem_field(P, D, place, U, f) = (...point) -> _field_at(P, D, place, U, f, point)
 _field_at(P, D, place, U, f, xs) = {
   zero = 0.0
@@ -865,7 +937,8 @@ _field_at(P, D, place, U, f, xs) = {
   }
 }
 
-# ξ, for derivatives up to order k: of polynomials of degree k the next ones are 0, whatever the solution is
+# ξ, for derivatives up to order k: of polynomials of degree k the next ones are
+# 0, whatever the solution is
 _for_derivatives(ξ, k) = ξ
 derivative _for_derivatives(ξ, k), dξ, dk = _left_of(ξ, k, k - 1) * dξ
 _left_of(ξ, k, left) = 1 + 0 * ξ
@@ -876,8 +949,11 @@ derivative _left_of(ξ, k, left), dξ, dk, dleft = if left > 0 { 0 * _left_of(ξ
 
 # ---- where a mesh is too coarse
 
-# Where slopes of an element of order k are good to order k + 1, and the matrix that takes them from there to its nodes: of boxes the points of Gauss's rule with k in each coordinate
-# (Zlámal 1978), of simplices, which have none, its nodes. Of odd orders what is wrong at nodes has other signs on both sides, and goes by itself.
+# Where slopes of an element of order k are good to order k + 1, and the matrix
+# that takes them from there to its nodes: of boxes the points of Gauss's rule
+# with k in each coordinate (Zlámal 1978), of simplices, which have none, its
+# nodes. Of odd orders what is wrong at nodes has other signs on both sides, and
+# goes by itself.
 _good_slopes(cell, k) = if cell.boxes {
   k = _known(k, "the order")
   (x, _) = gauss_legendre(k; a = 0.0, b = 1.0)
@@ -888,7 +964,9 @@ _good_slopes(cell, k) = if cell.boxes {
   for a in each(cell.d) { spread = spread * line[to[.., a]][.., from[.., a]] }
   (x[from], spread)
 } else { (_node_places(cell, k), eye(1)) }
-# For each cell the norm of the difference between the slopes and slopes that are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all components together
+# For each cell the norm of the difference between the slopes and slopes that
+# are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all
+# components together
 _slope_errors(P, D, U) = {
   total = zeros(len(D.cells))
   s = _local_starts(P)

@@ -1,9 +1,15 @@
-# fem_adapt.dsl - finite elements that say how far they are off, and refine their mesh where that comes from: integrals and fluxes of solutions, estimates by elements of one order
-# more, for the slopes and for what a user asks for (dual weights), adaptive meshes.
+# fem_adapt.dsl - finite elements that say how far they are off, and refine
+# their mesh where that comes from: integrals and fluxes of solutions, estimates
+# by elements of one order more, for the slopes and for what a user asks for
+# (dual weights), adaptive meshes.
 #
-# An estimate needs a space that is richer than that of the solution: the elements of one order more on the same mesh. One Newton step there from the solution u_h gives
-# w = -A⁻¹ R, of which |w| estimates the error of u_h, and J'(w) = -z · R with A' z = J' that of J(u_h): residuals weighted by the solution of the dual problem (Becker and Rannacher,
-# Acta Numerica 10, 2001). Only a linear problem is solved for it, also where the equations are not linear.
+# An estimate needs a space that is richer than that of the solution: the
+# elements of one order more on the same mesh. One Newton step there from the
+# solution u_h gives w = -A⁻¹ R, of which |w| estimates the error of u_h, and
+# J'(w) = -z · R with A' z = J' that of J(u_h): residuals weighted by the
+# solution of the dual problem (Becker and Rannacher, Acta Numerica 10, 2001).
+# Only a linear problem is solved for it, also where the equations are not
+# linear.
 
 _check_options(P, m, o) = {
   if kind(o.guess) != "none" and (P.eigen or P.info.time >= 0) {
@@ -29,7 +35,8 @@ _check_options(P, m, o) = {
 
 # ---- integrals
 
-# What a user's function gets at a point: x, the fields by their names, slopes, a record of theirs, and on the boundary normal
+# What a user's function gets at a point: x, the fields by their names, slopes,
+# a record of theirs, and on the boundary normal
 _point_of(P, x, z, normal) = {
   names = map(f -> P.info.fields[f], each(P.nf))
   value = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 0] } else { z[c..c + P.info.sizes[f], 0] } }
@@ -56,7 +63,9 @@ _faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
   }
   findall(D.mesh.tags == number)
 }
-# ∮ q · n over a part of the boundary: what the residual lacks there, which converges twice as fast as slopes do (Carey 1982). A record, a number or vector for each field.
+# ∮ q · n over a part of the boundary: what the residual lacks there, which
+# converges twice as fast as slopes do (Carey 1982). A record, a number or
+# vector for each field.
 _flux_through(P, D, U, part) = {
   r = map((p, u) -> {
     (W, F, x, z, v) = _cell_points(P, D, p, u, 0 * u)
@@ -79,7 +88,8 @@ _flux_through(P, D, U, part) = {
 
 # ---- estimates
 
-# The problem in elements of one order more: the solution there (V), with what is fixed set (W), the residual of the unknowns and their matrix
+# The problem in elements of one order more: the solution there (V), with what
+# is fixed set (W), the residual of the unknowns and their matrix
 _enriched(P, D, m, U) = {
   top = 1
   for k in P.orders { top = max(top, k) }
@@ -98,7 +108,8 @@ _enriched(P, D, m, U) = {
   (R, A) = _assembled(Q, E, _pattern_of(Q, E, fluxes, number, len(free)), fluxes, 0.0, 0.0, W, 0 * W)
   (P = Q, D = E, V = V, W = W, R = R, A = A, free = free)
 }
-# Of each cell the square of the norm by which fields are measured: of slopes, of a pressure its values
+# Of each cell the square of the norm by which fields are measured: of slopes,
+# of a pressure its values
 _cell_norms(P, D, U) = {
   held = concat(...map(f -> zeros(max(1, P.info.sizes[f])) + (if _is_multiplier(P.info, P.eqs, f, P.nf) { 1.0 } else { 0.0 }),
     each(P.nf)))
@@ -122,7 +133,8 @@ _goal_error(P, D, m, U, goal) = {
   assert(rank(value) == 0, "error_in(goal): the goal is one number, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u)")
   z = 0 * e.W
   z[e.free] = _step_of(e.P, _systems(e.P, e.D, m, e.A', e.free), e.A', grad(J)(e.W)[e.free])[0]
-  # what z has beside its part in the elements of the solution: what the residual of those sees is 0
+  # what z has beside its part in the elements of the solution: what the
+  # residual of those sees is 0
   (s, t) = (_local_starts(P), _local_starts(e.P))
   rest = z
   for c in each(P.nc) {
@@ -143,7 +155,8 @@ _goal_error(P, D, m, U, goal) = {
 
 # ---- adaptive meshes
 
-# Solve, estimate, mark, refine. Slopes that are averaged say where, at each turn; whether it is enough, elements of one order more.
+# Solve, estimate, mark, refine. Slopes that are averaged say where, at each
+# turn; whether it is enough, elements of one order more.
 _fem_adaptive(P, M, m, o) = {
   # in a form that does not change from turn to turn
   pinned =
@@ -170,7 +183,9 @@ _fem_adaptive(P, M, m, o) = {
   s = _fem_steady(P, (...D, bend = m.bend), m, (...o, guess = none), U)
   (...s, error = e, stats = (...s.stats, meshes = turns))
 }
-# Of each cell its part of the error, and the relative error, for which the richer elements are asked only where it may be enough; factor is what these said last
+# Of each cell its part of the error, and the relative error, for which the
+# richer elements are asked only where it may be enough; factor is what these
+# said last
 _where_and_how_much(P, D, m, U, factor, full) = if kind(m.goal) != "none" {
   r = _goal_error(P, D, m, U, m.goal)
   (stop_gradient(r.indicator), stop_gradient(r.relative), factor)

@@ -1,8 +1,12 @@
-# fem_curved.dsl - cells with curved faces: where the elements of a mesh lie, next to boundaries that are round.
+# fem_curved.dsl - cells with curved faces: where the elements of a mesh lie,
+# next to boundaries that are round.
 #
-# A cell is drawn by the shape functions of an element of order D.bend, 1 where the region has no arcs, else that of the unknowns, from nodes of which those on the boundary lie on the
-# curve (isoparametric elements: Ergatoudis, Irons and Zienkiewicz 1968). So that orders stay what they are, nodes inside of a triangle move by what keeps third derivatives small
-# (Lenoir, SIAM J. Numer. Anal. 23, 1986).
+# A cell is drawn by the shape functions of an element of order D.bend, 1 where
+# the region has no arcs, else that of the unknowns, from nodes of which those
+# on the boundary lie on the
+# curve (isoparametric elements: Ergatoudis, Irons and Zienkiewicz 1968). So
+# that orders stay what they are, nodes inside of a triangle move by what keeps
+# third derivatives small (Lenoir, SIAM J. Numer. Anal. 23, 1986).
 
 # The order of that element for unknowns of order k
 _bend_of(M, k) = if kind(M.region) == "none" or k == 1 { 1 } else if _has_arcs(M.region) { k } else { 1 }
@@ -10,7 +14,8 @@ _has_arcs(r) = if r.region == "disk" or r.region == "ball" { true } else if has(
   len(r.lo) == 2 and (_has_arcs(r.first) or _has_arcs(r.second))
 } else { false }
 
-# The nodes of all cells f64[m, ng, d], g above 1: cells with ascending corners, owner and side of the faces on the boundary
+# The nodes of all cells f64[m, ng, d], g above 1: cells with ascending corners,
+# owner and side of the faces on the boundary
 _bent_places(M, cells, owner, side, g) = {
   d = _known(shape(M.points)[1], "the dimension")
   g = _known(g, "the order")
@@ -22,7 +27,8 @@ _bent_places(M, cells, owner, side, g) = {
     M.region.centre + M.region.radius * N / expand(sqrt(sum(N^2; axis = 1)), 1)
   }
   if g == 3 {
-    # the middle of a triangle by 4/9 of what the middles of its sides move by, as c λ0 λ1 has it, which is c/5 at the nodes of an edge and c/9 there
+    # the middle of a triangle by 4/9 of what the middles of its sides move by,
+    # as c λ0 λ1 has it, which is c/5 at the nodes of an edge and c/9 there
     δ = (Y - X)[nodes]
     places = Y[nodes]
     edges = d + 1
@@ -40,8 +46,9 @@ _bent_places(M, cells, owner, side, g) = {
   } else { Y[nodes] }
 }
 
-# At points with the values N f64[n, ng] and slopes G f64[n, ng, d] of the shape functions that draw a cell with nodes X: the determinant of its derivative, the inverse (of straight
-# cells one for all points, else of each), the places
+# At points with the values N f64[n, ng] and slopes G f64[n, ng, d] of the shape
+# functions that draw a cell with nodes X: the determinant of its derivative,
+# the inverse (of straight cells one for all points, else of each), the places
 _drawn(D, X, N, G) = if D.bend == 1 {
   (det, I) = _det_inverse(_directions_of(X), shape(X)[1])
   (det, I, N @ X)
@@ -54,7 +61,9 @@ _drawn_slopes(S, I) = if rank(I) == 2 { S @ I } else { [sum(S[q, i, b] * I[q, b,
 # Shape functions that draw cells, at points ξ f64[n, d] of the reference cell
 _drawing(d, g, ξ) = { e = _element(_simplex(d), g); (_shapes(e, ξ), _shape_slopes(e, ξ)) }
 
-# Where points X are in the coordinates of the cells they are in: Newton's method from those of the straight cell. Each step has derivatives, so that functions of X have them.
+# Where points X are in the coordinates of the cells they are in: Newton's
+# method from those of the straight cell. Each step has derivatives, so that
+# functions of X have them.
 _bent_reference(D, g) = {
   el = _element(_simplex(shape(D.corners)[2]), g)
   (c, X) -> {

@@ -1,4 +1,5 @@
-# fem_eigen.dsl - finite elements for eigenproblems K u = λ M u: what fem.dsl assembles, given to an iteration of subspaces.
+# fem_eigen.dsl - finite elements for eigenproblems K u = λ M u: what fem.dsl
+# assembles, given to an iteration of subspaces.
 
 _fem_eigen(P, D, m, o) = {
   info = P.info
@@ -13,7 +14,8 @@ _fem_eigen(P, D, m, o) = {
   (R, K) = _assembled(P, D, S, fluxes, 0.0, 0.0, start, zero)
   assert(norm(R) == 0 and norm(start) == 0,
     "fem(): the equations and conditions of the eigenproblem {info.name} must hold for {info.fields[0]} == 0")
-  # not the difference of two matrices, in which derivatives by short lengths would drown λ
+  # not the difference of two matrices, in which derivatives by short lengths
+  # would drown λ
   B = (...K, values = -jvp(λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)[1].values, 0.0, 1.0)[1])
   assert(norm(B.values) > 0, "fem(): {info.eigen} multiplies nothing in {info.name}")
   # u'' + λ u == 0 is the same as -u'' == λ u
@@ -41,8 +43,9 @@ _fem_eigen(P, D, m, o) = {
     smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
-# How large eigenvalues are, more or less: what K makes of a smooth function without values on the sides of a box beside
-# what B makes of 1, which may be on the boundary only.
+# How large eigenvalues are, more or less: what K makes of a smooth function
+# without values on the sides of a box beside what B makes of 1, which may be on
+# the boundary only.
 _unit_of_elements(D, K, B, free) = {
   (low, wide) = (min(D.X; axis = 0), max(D.X; axis = 0) - min(D.X; axis = 0))
   ξ = (D.X[free] - expand(low, 0)) / expand(wide, 0)
@@ -51,8 +54,9 @@ _unit_of_elements(D, K, B, free) = {
   max(abs(sum(x * (K @ x))), 1e-16 * sum(abs(K.values))) / abs(sum(one * (B @ one)))
 }
 _with_free(U, free, y) = { U[free] = y; U }
-# On a line the eigenvalue is a field, whose equation says that it is constant, and the condition that does
-# not hold for 0 says how large a mode is: both have no part in finding it (_solve_modes).
+# On a line the eigenvalue is a field, whose equation says that it is constant,
+# and the condition that does not hold for 0 says how large a mode is: both have
+# no part in finding it (_solve_modes).
 _fem_line_modes(info, m, o) = {
   (own, sizes) = _conditions_of_modes(info, m.name)
   n = len(info.fields) - 1
@@ -66,7 +70,8 @@ _fem_line_modes(info, m, o) = {
   λ = field(s, info.eigen)
   (...s, ...mode(0), ...record(list(info.eigen), list(λ[0])), mode = mode, values = λ)
 }
-# The factor with which the functions of a mode satisfy a condition at an end that is linear in it
+# The factor with which the functions of a mode satisfy a condition at an end
+# that is linear in it
 _line_mode_size(info, q, own) = {
   x = if q.at.side == 1 { info.hi[0] + 0.0 } else { info.lo[0] + 0.0 }
   told = _residual_dependence(info, q).depends
@@ -79,8 +84,10 @@ _line_mode_size(info, q, own) = {
   rest = sum(q.residual((x,), _zero_jets(info)))
   -rest / (sum(q.residual((x,), jets)) - rest)
 }
-# Mode k of K u = λ B u, found already as column k of V, as the zero of its equations, which is what derivatives see of it. The
-# matrix is regular beside the modes of the same eigenvalue; along these, of which any sum is a mode too, it rests.
+# Mode k of K u = λ B u, found already as column k of V, as the zero of its
+# equations, which is what derivatives see of it. The matrix is regular beside
+# the modes of the same eigenvalue; along these, of which any sum is a mode too,
+# it rests.
 _moving_mode(K, B, V, λ, k) = {
   (n, count) = (len(V), len(λ))
   same = f64(abs(λ - λ[k]) <= 1e-7 * max(abs(λ)))
@@ -108,7 +115,8 @@ _moving_mode(K, B, V, λ, k) = {
 }
 _is_symmetric(A) = norm(A.values - _sparse_adjoint(A).values) <= 1e-10 * norm(A.values)
 
-# The vectors that belong to the eigenvalues nearest to sigma, columns, of length 1 in B: subspace iteration with (K - sigma B)^-1 B (Bathe 1971)
+# The vectors that belong to the eigenvalues nearest to sigma, columns, of
+# length 1 in B: subspace iteration with (K - sigma B)^-1 B (Bathe 1971)
 _subspace(k, b, pattern, count, sigma, width) = {
   n = len(pattern.row_start) - 1
   (K, B) = ((...pattern, values = k), (...pattern, values = b))

@@ -1,8 +1,13 @@
-# fem_linear.dsl - by what the linear systems of finite elements are solved: sparse factors, conjugate gradients with the diagonal, or with algebraic multigrid (amg.dsl).
+# fem_linear.dsl - by what the linear systems of finite elements are solved:
+# sparse factors, conjugate gradients with the diagonal, or with algebraic
+# multigrid (amg.dsl).
 #
-# Factors of problems in space fill in: their elements grow with the power 4/3 of the unknowns, their time with the square, where multigrid stays with the unknowns.
+# Factors of problems in space fill in: their elements grow with the power 4/3
+# of the unknowns, their time with the square, where multigrid stays with the
+# unknowns.
 
-# How systems with matrices like A are to be solved: method, way as text, whether that is multigrid, and the hierarchy that belongs to A
+# How systems with matrices like A are to be solved: method, way as text,
+# whether that is multigrid, and the hierarchy that belongs to A
 _systems(P, D, m, A, free) = {
   method = if m.linear == "auto" and not _multigrid_suits(P) { "direct" } else { m.linear }
   if method == "direct" { (method = method, way = "sparse factors", iterates = false, M = none) } else {
@@ -32,14 +37,16 @@ _systems(P, D, m, A, free) = {
     }
   }
 }
-# By itself multigrid is taken in space, where no field is there to keep an equation that does not mention it
+# By itself multigrid is taken in space, where no field is there to keep an
+# equation that does not mention it
 _multigrid_suits(P) = {
   fine = P.d == 3
   for f in each(P.nf) { if _is_multiplier(P.info, P.eqs, f, P.nf) { fine = false } }
   fine
 }
-# What an elliptic matrix without conditions makes nearly zero, of the unknowns that are free: constants of each component, and rotations of a vector that has as many as there are coordinates; and
-# at which node each unknown is
+# What an elliptic matrix without conditions makes nearly zero, of the unknowns
+# that are free: constants of each component, and rotations of a vector that has
+# as many as there are coordinates; and at which node each unknown is
 _what_is_small(P, D, free) = {
   component = i64(zeros(D.total))
   node = i64(zeros(D.total))
@@ -59,7 +66,8 @@ _what_is_small(P, D, free) = {
   (stack(...columns; axis = 1)[free], node[free])
 }
 
-# Of Δ(u) == f the matrix is negative definite: -1 where its whole diagonal is negative
+# Of Δ(u) == f the matrix is negative definite: -1 where its whole diagonal is
+# negative
 _sign_of(A) = if max(concat([-1.0], stop_gradient(where(A.rows == A.columns, A.values, -1.0)))) < 0 { -1.0 } else { 1.0 }
 _times_sign(A, s) = (...A, values = s * A.values)
 
@@ -83,7 +91,8 @@ _upright_step(P, S, A, b) = if S.method == "auto" {
     error("fem(linear = \"{S.method}\") does not solve {P.info.name}: {e}; fem(linear = \"direct\") serves it")
   }
 }
-# A step of Newton's method, whose matrix is no longer that of S: its hierarchy serves while it does, else that of the matrix is made
+# A step of Newton's method, whose matrix is no longer that of S: its hierarchy
+# serves while it does, else that of the matrix is made
 _turn_of(P, D, m, S, A, b, free) = if S.iterates {
   enough = 1e-10 * norm(b)
   s = _sign_of(A)

@@ -1,4 +1,5 @@
-# fem_time.dsl - finite elements for problems in t, R(t, U, U') = 0: what fem.dsl assembles, given to an integrator.
+# fem_time.dsl - finite elements for problems in t, R(t, U, U') = 0: what
+# fem.dsl assembles, given to an integrator.
 
 _fem_lines(P, D, m, o) = {
   info = P.info
@@ -21,8 +22,8 @@ _fem_lines(P, D, m, o) = {
   at = 0
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
-  # no restarts across pulses at the beginning, where IDA takes short steps: pieces
-  # write the forms of elements out once more
+  # no restarts across pulses at the beginning, where IDA takes short steps:
+  # pieces write the forms of elements out once more
   switches = _breaks_along(clock, t0, t1, false)
   longest = _longest_seeing(clock.watched, switches, t0, t1) / _shorter(o)
   if len(clock.watched(t0)) > 0 and not has(o, "shorter") {
@@ -40,7 +41,8 @@ _fem_lines(P, D, m, o) = {
   names = map(f -> info.fields[f], each(P.nf))
   held = false
   for f in each(P.nf) { if _is_multiplier(info, P.eqs, f, P.nf) { held = true } }
-  # waves that nothing damps keep the steps of BDF short, as in method_of_lines.dsl
+  # waves that nothing damps keep the steps of BDF short, as in
+  # method_of_lines.dsl
   waves = P.d == 1 and (info.type == "hyperbolic" or info.type == "dispersive")
   (times, Y, state, stats) = if held or waves {
     # of index 2 for an integrator: constraints, and a pressure that keeps them
@@ -75,9 +77,11 @@ _fem_lines(P, D, m, o) = {
     info = (..._info_known(info, info.time, times), fields = names))
 }
 
-# R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are unknowns of each stage
-# themselves; what is fixed moves as it is said to. Steps end before each of the switches and begin behind
-# it. Gives times, values and rates at the ends of steps.
+# R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with
+# an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are
+# unknowns of each stage themselves; what is fixed moves as it is said to. Steps
+# end before each of the switches and begin behind it. Gives times, values and
+# rates at the ends of steps.
 _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest, o) = {
   γ = 0.435866521508459
   a = [γ, 0, 0; 0.5 * (1 - γ), γ, 0; -1.5γ^2 + 4γ - 0.25, 1.5γ^2 - 5γ + 1.25, γ]
@@ -197,7 +201,8 @@ _start_values(P, D, t0) = {
   }
   U
 }
-# A field as a function of all coordinates, in their order; t a number, or an array beside numbers or arrays of its shape
+# A field as a function of all coordinates, in their order; t a number, or an
+# array beside numbers or arrays of its shape
 _fem_moving(P, D, place, state, f) = {
   at = xs -> {
     t = f64(xs[P.info.time])

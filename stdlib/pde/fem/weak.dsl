@@ -1,15 +1,22 @@
-# weak.dsl - the weak form of a problem, derived from its statement on jet space.
+# weak.dsl - the weak form of a problem, derived from its statement on jet
+# space.
 #
-# Each equation is F(t, x, u, ∇u, ∇²u) == 0 with F affine in the second derivatives. With A = ∂F/∂∇²u the flux
+# Each equation is F(t, x, u, ∇u, ∇²u) == 0 with F affine in the second
+# derivatives. With A = ∂F/∂∇²u the flux
 #   q(x, u, p) = ∫₀¹ A(x, u, s p) p ds
-# has ∂q/∂p = A wherever A is the derivative of some flux at all, and then F = div q + S with S(x, u, p) = F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, so that
+# has ∂q/∂p = A wherever A is the derivative of some flux at all, and then F =
+# div q + S with S(x, u, p) = F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, so that
 #   ∫ F φ = ∫ S φ - q · ∇φ + ∮ q · n φ
-# for every test function φ. That this identity holds is checked at random points of jet space; a statement without such a form is refused.
+# for every test function φ. That this identity holds is checked at random
+# points of jet space; a statement without such a form is refused.
 #
-# Where a statement derives what may jump (jump_fluxes.dsl), c ∂(f) is taken as it is written: c f belongs to q and -f ∂c to S.
+# Where a statement derives what may jump (jump_fluxes.dsl), c ∂(f) is taken as
+# it is written: c f belongs to q and -f ∂c to S.
 # What is known of a statement is a record P:
-#   info, d, nf; t0; first (of each field its first component), comps (how many), nc (all), eqs (of each field the number of its equation)
-#   order (of each component its elements' order), nodes in s and their weights, for the integral above
+#   info, d, nf; t0; first (of each field its first component), comps (how
+#   many), nc (all), eqs (of each field the number of its equation) order (of
+#   each component its elements' order), nodes in s and their weights, for the
+#   integral above
 
 _weak_problem(info, name, order) = {
   if len(info.space) < 1 or len(info.space) > 3 {
@@ -53,7 +60,9 @@ _weak_problem(info, name, order) = {
   P
 }
 
-# Of each field the equation that is tested with its functions: one with its rate, else one with its second derivatives, else one it is in, else what is left.
+# Of each field the equation that is tested with its functions: one with its
+# rate, else one with its second derivatives, else one it is in, else what is
+# left.
 _matched_equations(info, name, nf) = {
   left = each(nf)
   found = map(f -> -1, each(nf))
@@ -91,7 +100,8 @@ _affinity(info, i, f) = if info.equations[i].rows != info.sizes[f] { -1 } else {
   }
   s
 }
-# Whether the field's own equation does not mention it, but has first derivatives of others: a pressure, the multiplier of a divergence
+# Whether the field's own equation does not mention it, but has first
+# derivatives of others: a pressure, the multiplier of a divergence
 _is_multiplier(info, eqs, f, nf) = {
   own = false
   for k in info.equations[eqs[f]].jets { if info.jets[k][0] == f { own = true } }
@@ -106,7 +116,8 @@ _is_multiplier(info, eqs, f, nf) = {
 
 # ---- jets
 
-# x f64[d], z f64[nc, 1 + d] values and slopes, v f64[nc] rates, H f64[nc, d, d] second derivatives; the place of ∂a∂b is H[.., min, max]
+# x f64[d], z f64[nc, 1 + d] values and slopes, v f64[nc] rates, H f64[nc, d, d]
+# second derivatives; the place of ∂a∂b is H[.., min, max]
 _fem_jets(P, z, v, H, lambda) = map(j -> _fem_jet(P, j, z, v, H, lambda), list(...P.info.jets))
 _fem_jet(P, j, z, v, H, lambda) = if j[0] >= P.nf { lambda } else {
   info = P.info
@@ -135,7 +146,8 @@ _fem_coords(P, t, x) = {
   (...out,)
 }
 
-# All equations at a point, in the order of the components that they are tested with, but for derivatives of what may jump: f64[nc]
+# All equations at a point, in the order of the components that they are tested
+# with, but for derivatives of what may jump: f64[nc]
 _fem_equations(P, t, x, z, v, H, lambda) = {
   at = _fem_coords(P, t, x)
   jets = _fem_jets(P, z, v, H, lambda)
@@ -146,9 +158,11 @@ _fem_equations(P, t, x, z, v, H, lambda) = {
     }))
   }, each(P.nf)))
 }
-# What is under such a derivative, the derivatives in it by the rules of calculus
+# What is under such a derivative, the derivatives in it by the rules of
+# calculus
 _told_flux(s, at, jets) = s.f(at, jets, map(i -> i.slope(at, jets), s.inner)) + 0.0
-# c f of each of them at a point, f held: a list of (axis, function of x, z), each f64[nc]
+# c f of each of them at a point, f held: a list of (axis, function of x, z),
+# each f64[nc]
 _told_parts(P, t, x, z, v, lambda) = {
   out = list()
   (at0, jets0) = (_fem_coords(P, t, x), _fem_jets(P, z, v, zeros(P.nc, P.d, P.d), lambda))
@@ -180,7 +194,8 @@ _refuse_told(P) = {
     for s in q.fluxes {
       lost = s.order > 2
       for i in s.inner { lost = lost or i.jumps }
-      # at each point of quadrature the flux would jump when the state passes the value there, and steps in t would end at each
+      # at each point of quadrature the flux would jump when the state passes
+      # the value there, and steps in t would end at each
       if P.info.time >= 0 and (s.state or len(s.inner) > 0) {
         _refuse(
           "what `{replace(s.text, "\n", " ")}` of {P.info.name} derives jumps with the unknowns, in steps of t at each of {P.name}()'s points by itself: fd() has fluxes through whole cells, on boxes")
@@ -248,9 +263,10 @@ _path_nodes(n) = {
     (s = (...map(k -> x[k], each(n)),), w = (...map(k -> w[k], each(n)),))
   }
 }
-# What the code of the equations proves of the identity F = div q + S, for all values: "proven", where
-# they are affine in the second derivatives with factors that no slope changes; "none", where they
-# are not affine in these; "open", where the identity hangs on the factors.
+# What the code of the equations proves of the identity F = div q + S, for all
+# values: "proven", where they are affine in the second derivatives with factors
+# that no slope changes; "none", where they are not affine in these; "open",
+# where the identity hangs on the factors.
 _form_of(P) = {
   info = P.info
   order = map(j -> {
@@ -273,7 +289,8 @@ _form_of(P) = {
   }
   form
 }
-# How far the identity F = div q + S is from holding, at points X f64[n, d] with numbers there, beside the size of F; NaN where F has no value there
+# How far the identity F = div q + S is from holding, at points X f64[n, d] with
+# numbers there, beside the size of F; NaN where F has no value there
 _form_defect(P, rule, t, X) = {
   n = len(X)
   (d, nc) = (P.d, P.nc)

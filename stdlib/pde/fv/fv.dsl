@@ -1,19 +1,46 @@
-# fv.dsl - finite volumes: conservation laws in one or two space dimensions, recognised from the statement, marched by explicit steps, or by implicit ones where diffusion or sources are stiff.
+# fv.dsl - finite volumes: conservation laws in one or two space dimensions,
+# recognised from the statement, marched by explicit steps, or by implicit ones
+# where diffusion or sources are stiff.
 #
-# What parser/problem/flux_terms.c takes apart (the terms of each equation, as functions) becomes here a flux for each coordinate, what diffuses, and sources: functions of a point and of a state, which
-# is a tuple of numbers, one for each scalar field and each component of a vector. Speeds of waves come from the derivative of the flux. fv_flux.dsl has numerical fluxes and reconstructions, fv_time_loop.dsl the steps.
-# Averages are kept one array for each number of the state, so that a step is arithmetic along them, and the whole explicit march is one loop.
+# What parser/problem/flux_terms.c takes apart (the terms of each equation, as
+# functions) becomes here a flux for each coordinate, what diffuses, and
+# sources: functions of a point and of a state, which is a tuple of numbers, one
+# for each scalar field and each component of a vector. Speeds of waves come
+# from the derivative of the flux. fv_flux.dsl has numerical fluxes and
+# reconstructions, fv_time_loop.dsl the steps.
+# Averages are kept one array for each number of the state, so that a step is
+# arithmetic along them, and the whole explicit march is one loop.
 
-# fv(n; flux, reconstruct, limiter, cfl, steps, max_steps, positive): finite volumes in n cells (in 2-D n by n, or n = (nx, ny)), for q_t + ∂x(f(q)) + ∂y(g(q)) == s
-#   flux: "rusanov", "hll", "hllc" (compressible flow: density, momenta, energy), "roe" (up to three unknowns), "godunov" (one unknown). Of one unknown f may bend either way.
-#   reconstruct: "first" (order 1), "muscl" (2), "weno5" (Jiang and Shu) and "weno5z" (5 along each coordinate; 2 in 2-D unless f is linear). limiter, of muscl: "minmod", "vanleer", "superbee".
-#   cfl: 0.8 of what is stable in first order when 0, shared among the coordinates; steps: "euler", "ssprk2", "ssprk3", by the reconstruction when "".
-#   positive: none, or a function of the fields that gives what must stay above 0 in a cell (a number or a tuple): where a reconstructed value is not, the cell's own averages are taken,
-#   and fluxes out of a cell that would fall below 0 are held back. What is below 0 at the beginning does not fall below its least.
-#   A coordinate is periodic, or has a condition on each field at either end: fields with values alone are what comes in, u_x == 0 or nothing lets out, values 0 beside u_x == 0 are a wall.
-#   Second derivatives go by central differences. Steps are explicit, as short as waves, diffusion and sources ask for, or, where these ask for thousands of times more than waves do, implicit (radau5). A condition on the slope, as p_x + p == 0 where ∂x(p_x + p) is the flux, is met at the face,
-#   to rounding. Errors: a state that is no finite number, with its place and time; more than max_steps steps. The solution has x (centres of cells), values f64[times, numbers, cells].
-#   [Source: R. J. LeVeque, Finite Volume Methods for Hyperbolic Problems, 2002; G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126 (1996) 202-228; S. Gottlieb, C.-W. Shu and E. Tadmor, SIAM Rev. 43 (2001) 89-112]
+# fv(n; flux, reconstruct, limiter, cfl, steps, max_steps, positive): finite
+# volumes in n cells (in 2-D n by n, or n = (nx, ny)), for q_t + ∂x(f(q)) +
+# ∂y(g(q)) == s
+#   flux: "rusanov", "hll", "hllc" (compressible flow: density, momenta,
+#   energy), "roe" (up to three unknowns), "godunov" (one unknown). Of one
+#   unknown f may bend either way.
+#   reconstruct: "first" (order 1), "muscl" (2), "weno5" (Jiang and Shu) and
+#   "weno5z" (5 along each coordinate; 2 in 2-D unless f is linear). limiter, of
+#   muscl: "minmod", "vanleer", "superbee".
+#   cfl: 0.8 of what is stable in first order when 0, shared among the
+#   coordinates; steps: "euler", "ssprk2", "ssprk3", by the reconstruction when
+#   "".
+#   positive: none, or a function of the fields that gives what must stay above
+#   0 in a cell (a number or a tuple): where a reconstructed value is not, the
+#   cell's own averages are taken, and fluxes out of a cell that would fall
+#   below 0 are held back. What is below 0 at the beginning does not fall below
+#   its least.
+#   A coordinate is periodic, or has a condition on each field at either end:
+#   fields with values alone are what comes in, u_x == 0 or nothing lets out,
+#   values 0 beside u_x == 0 are a wall.
+#   Second derivatives go by central differences. Steps are explicit, as short
+#   as waves, diffusion and sources ask for, or, where these ask for thousands
+#   of times more than waves do, implicit (radau5). A condition on the slope, as
+#   p_x + p == 0 where ∂x(p_x + p) is the flux, is met at the face,
+#   to rounding. Errors: a state that is no finite number, with its place and
+#   time; more than max_steps steps. The solution has x (centres of cells),
+#   values f64[times, numbers, cells]. [Source: R. J. LeVeque, Finite Volume
+#   Methods for Hyperbolic Problems, 2002; G.-S. Jiang and C.-W. Shu, J. Comput.
+#   Phys. 126 (1996) 202-228; S. Gottlieb, C.-W. Shu and E. Tadmor, SIAM Rev. 43
+#   (2001) 89-112]
 #     problem burgers() {
 #       domain t in [0, 0.5], x in [0, 1] periodic
 #       field u
@@ -46,9 +73,13 @@ fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 
     positive = positive, solve = _solve_fv, others = _fv_others, in_halves = _fv_in_halves)
 }
 
-# reconstruct(v; method, limiter): values at the upper faces of periodic cells from their averages v f64[n], from below: what fv() takes at one side of each face
-#   method: "first", "muscl", "weno5" or "weno5z"; limiter: "minmod", "vanleer" or "superbee". Values from above are reconstruct of v and of the result turned around.
-#   [Source: G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126 (1996) 202-228]
+# reconstruct(v; method, limiter): values at the upper faces of periodic cells
+# from their averages v f64[n], from below: what fv() takes at one side of each
+# face
+#   method: "first", "muscl", "weno5" or "weno5z"; limiter: "minmod", "vanleer"
+#   or "superbee". Values from above are reconstruct of v and of the result
+#   turned around. [Source: G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126
+#   (1996) 202-228]
 #     reconstruct([0.0, 1, 2, 3, 0, 0]; method = "muscl")   #> [0, 1.5, 2.5, 3, 0, 0]
 reconstruct(v; method = "weno5", limiter = "vanleer") = {
   m = fv(; reconstruct = method, limiter = limiter)
@@ -65,7 +96,8 @@ _fv_one_of(x, names) = {
   found
 }
 
-# conservation(problem): what fv() takes a statement for, as text: of each field the flux along each coordinate, what diffuses, and the source
+# conservation(problem): what fv() takes a statement for, as text: of each field
+# the flux along each coordinate, what diffuses, and the source
 #     problem traffic() {
 #       domain t in [0, 1], x in [0, 1] periodic
 #       field ρ
@@ -114,11 +146,13 @@ _fv_text(info) = {
   join(lines, "\n")
 }
 
-# Whether a text needs no brackets around it as a factor: no space outside of brackets
+# Whether a text needs no brackets around it as a factor: no space outside of
+# brackets
 _fv_is_one(text) = find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
 
-# Whether a statement is a conservation law as it is written: a flux under a derivative, in every equation
-# such a flux or a first derivative that is one, nothing that diffuses, and conditions that fv() meets
+# Whether a statement is a conservation law as it is written: a flux under a
+# derivative, in every equation such a flux or a first derivative that is one,
+# nothing that diffuses, and conditions that fv() meets
 _fv_suits(info) = {
   fine = info.eigen == ""
   if fine { fine = _fv_why_not(info) == "" }
@@ -135,7 +169,8 @@ _fv_suits(info) = {
   }
   if fine and written { _fv_why_not_ends(info) == "" } else { false }
 }
-# Whether a term without a flux is one as it stands, as q_x is ∂x(q): first derivatives with factors that nothing changes
+# Whether a term without a flux is one as it stands, as q_x is ∂x(q): first
+# derivatives with factors that nothing changes
 _fv_is_flux(info, term) = {
   n = len(info.coords)
   d = _dependence(term.f, (...map(c -> 0.1, info.coords),), _zero_jets(info))
@@ -155,7 +190,8 @@ _fv_explain(info) =
 
 _fv_time(info) = if len(info.coords) > 1 and info.coords[0] == "t" { 0 } else { -1 }
 
-# Whether an expression has derivatives: in space of order 1, of order 2, in time
+# Whether an expression has derivatives: in space of order 1, of order 2, in
+# time
 _fv_orders(info, jets) = {
   (first, second, rate, more, value) = (false, false, false, false, false)
   for j in jets {
@@ -223,8 +259,8 @@ _fv_rows(info) = map(k -> {
   row
 }, each(len(info.fields)))
 
-# The problem with the equation of each field divided by the factor of its rate, a
-# number wherever it is one (_fv_refuse_rates)
+# The problem with the equation of each field divided by the factor of its rate,
+# a number wherever it is one (_fv_refuse_rates)
 _fv_by_rates(info) = {
   rows = _fv_rows(info)
   all = map(i -> {
@@ -235,7 +271,8 @@ _fv_by_rates(info) = {
   }, each(len(info.equations)))
   (...info, equations = all)
 }
-# The factor of a field's rate, 1 where it has none; of a vector, of its first component
+# The factor of a field's rate, 1 where it has none; of a vector, of its first
+# component
 _fv_rate_factor(info, q, k) = {
   place = _middle_of(info)
   X = (...map(i -> place[i], each(len(info.coords))),)
@@ -246,7 +283,8 @@ _fv_rate_factor(info, q, k) = {
   if abs(c) > 0 and abs(c) < inf { c } else { 1.0 }
 }
 
-# A problem as a system: m numbers, space coordinates, where each field's numbers begin, and functions of point X = (t, x, ...) and states
+# A problem as a system: m numbers, space coordinates, where each field's
+# numbers begin, and functions of point X = (t, x, ...) and states
 _fv_system(info) = {
   info = _fv_by_rates(info)
   first = list()
@@ -279,7 +317,8 @@ _fv_none(s) = map(k -> map(i -> 0.0, s.all), s.space)
 _fv_field(s, k, U) = if s.info.sizes[k] == 0 { U[s.first[k]] } else {
   stack(...map(i -> U[s.first[k] + i] + 0.0, each(s.info.sizes[k])))
 }
-# All jets at a point: state, and its first and second derivatives by each coordinate (of second ones also mixed: in the order xx, yy, xy). `rates`: by t
+# All jets at a point: state, and its first and second derivatives by each
+# coordinate (of second ones also mixed: in the order xx, yy, xy). `rates`: by t
 _fv_jets(s, U, along, bent, rates) = map(j -> {
   o = 0
   at = 0
@@ -335,13 +374,16 @@ _fv_has_viscous(s) = {
   found
 }
 
-# The flux along the k-th coordinate, without what derivatives add to it. A quasi-linear a(u)u_x has the antiderivative ∫ a du as its flux (from 0, by Gauss's rule).
+# The flux along the k-th coordinate, without what derivatives add to it. A
+# quasi-linear a(u)u_x has the antiderivative ∫ a du as its flux (from 0, by
+# Gauss's rule).
 _fv_flux(s, k, X, U) = {
   zero = _fv_none(s)
   F = _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, zero, list(_fv_zero(s), _fv_zero(s), _fv_zero(s)), _fv_zero(s)))
   if _fv_has(s, "quasi") { Q = _fv_primitive(s, k, X, U); map(i -> F[i] + Q[i], s.all) } else { F }
 }
-# a(U) dU of the quasi-linear terms, the derivative of U along the k-th coordinate being V
+# a(U) dU of the quasi-linear terms, the derivative of U along the k-th
+# coordinate being V
 _fv_quasi(s, k, X, U, V) = {
   along = map(j -> if j == k + 1 { V } else { _fv_zero(s) }, s.space)
   zero = _fv_zero(s)
@@ -361,7 +403,9 @@ _fv_primitive(s, k, X, U) = {
   }
   total
 }
-# Whether quasi-linear terms are taken as they stand, a(x)u_x and not ∂x(a u) - a_x u: where a is proven not to depend on the state, so that there are no shocks, and not proven to be the same everywhere.
+# Whether quasi-linear terms are taken as they stand, a(x)u_x and not ∂x(a u) -
+# a_x u: where a is proven not to depend on the state, so that there are no
+# shocks, and not proven to be the same everywhere.
 # Where a has no bound, as 2/r at r = 0, neither has the flux.
 _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
   alone = true
@@ -383,7 +427,8 @@ _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
     still and not everywhere
   }
 }
-# a(x)u_x in each cell: the differences of fluxes between the values at its faces for its own a. Where diffusion smooths it anyway, central differences.
+# a(x)u_x in each cell: the differences of fluxes between the values at its
+# faces for its own a. Where diffusion smooths it anyway, central differences.
 _fv_as_it_stands(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   total = list()
@@ -441,7 +486,8 @@ _fv_rest(s, X, U, along, bent) = {
   }
   out
 }
-# Numbers under which second derivatives are multiplied, at most: for the length of a step
+# Numbers under which second derivatives are multiplied, at most: for the length
+# of a step
 _fv_spread(s, k, X, U) = {
   zero = _fv_zero(s)
   rows = map(j -> {
@@ -454,7 +500,8 @@ _fv_spread(s, k, X, U) = {
   }, s.all)
   _fv_largest_row(s, rows)
 }
-# The same of the first derivatives that stand in one term with second ones, as in ∂r(r*u_r)/r
+# The same of the first derivatives that stand in one term with second ones, as
+# in ∂r(r*u_r)/r
 _fv_drift(s, k, X, U) = {
   zero = _fv_zero(s)
   bent = list(zero, zero, zero)
@@ -476,8 +523,9 @@ _fv_largest_row(s, rows) = {
   }
   most
 }
-# How fast what stands besides fluxes changes a state: the largest eigenvalue of its derivative, from
-# above, by a norm of its fourth power, on which the units of the fields have little say
+# How fast what stands besides fluxes changes a state: the largest eigenvalue of
+# its derivative, from above, by a norm of its fourth power, on which the units
+# of the fields have little say
 _fv_stir(s, X, U) = {
   zero = _fv_zero(s)
   f = W -> _fv_rest(s, X, W, _fv_none(s), list(zero, zero, zero))
@@ -495,7 +543,8 @@ _fv_stir(s, X, U) = {
 
 # ---- grids
 
-# f at every cell or face: arrays with one or two axes, one number of each handed to f
+# f at every cell or face: arrays with one or two axes, one number of each
+# handed to f
 _fv_each(s, f, args) = if s.dims == 1 { map(f, ...args) } else { map((...rows) -> map(f, ...rows), ...args) }
 _fv_cut(v, axis, a, b) = if rank(v) == 1 { v[a..b] } else { if _known(axis, "axis") == 0 { v[a..b] } else { v[.., a..b] } }
 
@@ -527,7 +576,8 @@ _fv_mesh(axes) = if len(axes) == 1 { list(axes[0]) } else {
   list(expand(axes[0], 1) + 0.0 * expand(axes[1], 0), 0.0 * expand(axes[0], 1) + expand(axes[1], 0))
 }
 
-# Averages over cells of what conditions at the beginning say, by Gauss's rule with four points along each coordinate
+# Averages over cells of what conditions at the beginning say, by Gauss's rule
+# with four points along each coordinate
 _fv_initial(s, grid) = {
   nodes = (-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526)
   weights = (0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693)
@@ -581,14 +631,16 @@ _solve_fv(info, m, o) = {
   plain = _fv_grid(s, m)
   span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   U = _fv_initial(s, plain)
-  # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
+  # what is below 0 at the beginning, as depths of dry land less a threshold
+  # are, stays above its least
   clock = _clock_of(info)
   firm = clock.firm(span[0])
   U = map(u -> u + firm, U)
   pace = if has(m, "pace") { m.pace } else { 1.0 }
   switches = _restarts_along(clock, span[0], span[1], i64(ceil(16 * pace)))
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol, sharp = _is_sharp(clock, span[0] + 0.0),
-    # these steps have no control of errors; as many as were asked for are not to be one more by rounding
+    # these steps have no control of errors; as many as were asked for are not
+    # to be one more by rounding
     pace = max(16 * pace / _longest_seeing(clock.watched, switches, f64(span[0]),
       f64(span[1])),
       (if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0])),
@@ -617,8 +669,11 @@ _solve_fv(info, m, o) = {
     info = (..._info_known(info, 0, span), sizes = info.sizes, periodic = info.periodic))
 }
 
-# How fast a source takes a state half way across a front to either side, beside how fast waves and diffusion take it across a cell: the most, over times that are kept. Above 1 the front is as thin as the grid
-# lets it be, and where it is next is decided by numerical diffusion (R. J. LeVeque and H. C. Yee, J. Comput. Phys. 86 (1990) 187-210).
+# How fast a source takes a state half way across a front to either side, beside
+# how fast waves and diffusion take it across a cell: the most, over times that
+# are kept. Above 1 the front is as thin as the grid lets it be, and where it is
+# next is decided by numerical diffusion (R. J. LeVeque and H. C. Yee, J.
+# Comput. Phys. 86 (1990) 187-210).
 _fv_thinnest(s, grid, times, rows) = {
   U = rows[0]
   range_ = max(U) - min(U)
@@ -645,7 +700,8 @@ _fv_thinnest(s, grid, times, rows) = {
   most
 }
 
-# What the first state shows: coefficients of the rates, real speeds, what a flux wants
+# What the first state shows: coefficients of the rates, real speeds, what a
+# flux wants
 _fv_check(s, m, grid, U) = {
   zero = _fv_zero(s)
   bent = list(zero, zero, zero)
@@ -677,8 +733,9 @@ _fv_check(s, m, grid, U) = {
   for k in each(d) { _fv_check_flux(s, m, k, X, V) }
 }
 
-# An error where waves are no waves any more: of two unknowns speeds say so in each step (_fv_speeds), and of
-# more it is looked at here, at the times that are kept, in 64 cells.
+# An error where waves are no waves any more: of two unknowns speeds say so in
+# each step (_fv_speeds), and of more it is looked at here, at the times that
+# are kept, in 64 cells.
 _fv_check_real(s, grid, times, rows) = {
   total = len(ravel(rows[0][0]))
   some = i64(linspace(0, total - 1, min(total, 64)))
@@ -693,8 +750,9 @@ _fv_check_real(s, grid, times, rows) = {
     }
   }
 }
-# Refuses what is not proven from the equations: the rate of a field stands alone in its own, with a factor
-# that nothing changes, by which _fv_by_rates divides. Of vectors _fv_check looks whether it is the same for all.
+# Refuses what is not proven from the equations: the rate of a field stands
+# alone in its own, with a factor that nothing changes, by which _fv_by_rates
+# divides. Of vectors _fv_check looks whether it is the same for all.
 _fv_refuse_rates(info) = {
   n = len(info.coords)
   for (k, row) in enumerate(_fv_rows(info)) {
@@ -708,8 +766,8 @@ _fv_refuse_rates(info) = {
   }
 }
 _fv_own_rate(info, k, q) = "fv() wants {info.fields[k]}_t by itself in its equation, with a number as its factor: {q.text}"
-# The same of first derivatives outside of fluxes, whose factors no derivative changes, nor, of several fields,
-# a field
+# The same of first derivatives outside of fluxes, whose factors no derivative
+# changes, nor, of several fields, a field
 _fv_refuse_quasi(s) = {
   (d, m) = (s.dims + 1, s.m)
   for k in each(s.dims) {
@@ -735,7 +793,9 @@ _fv_refuse_quasi(s) = {
 
 # ---- solutions as functions
 
-# A field at (t, x, ...): from the last time kept before t on by further steps, and in a cell by a parabola through its average and what is reconstructed at its faces.
+# A field at (t, x, ...): from the last time kept before t on by further steps,
+# and in a cell by a parabola through its average and what is reconstructed at
+# its faces.
 _fv_function(s, m, grid, times, switches, rows, k) = {
   size = s.info.sizes[k]
   at = t -> {

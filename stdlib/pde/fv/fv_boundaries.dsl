@@ -1,10 +1,14 @@
-# fv_boundaries.dsl - the ends of fv.dsl: what conditions say there, and the states of cells outside that say the same.
+# fv_boundaries.dsl - the ends of fv.dsl: what conditions say there, and the
+# states of cells outside that say the same.
 #
-# It needs a system s, a method m and a grid as fv.dsl makes them. What a condition has is proven from its code.
+# It needs a system s, a method m and a grid as fv.dsl makes them. What a
+# condition has is proven from its code.
 
-# The conditions at an end: (told: those of each field; slopes: whether one of them has the field's slope;
-# together: whether one has what another tells; why: what fv() does not meet, or nothing). What a condition
-# has is proven from its code. It belongs to a field whose slope it has, else to one whose value it has.
+# The conditions at an end: (told: those of each field; slopes: whether one of
+# them has the field's slope;
+# together: whether one has what another tells; why: what fv() does not meet, or
+# nothing). What a condition has is proven from its code. It belongs to a field
+# whose slope it has, else to one whose value it has.
 _fv_end(info, coord, side) = {
   fields = each(len(info.fields))
   (n, x) = (len(info.coords), info.coords[coord])
@@ -86,7 +90,8 @@ _fv_width(info, c) = {
   r = c.residual((...map(i -> 0.1, info.coords),), _zero_jets(info))
   if kind(r) == "array" { if rank(r) > 0 { len(r) } else { 1 } } else { 1 }
 }
-# Whether a field has second derivatives of itself along a coordinate in its equation, or any equation has some
+# Whether a field has second derivatives of itself along a coordinate in its
+# equation, or any equation has some
 _fv_field_diffuses(info, k, coord) = {
   found = false
   for term in info.equations[_fv_rows(info)[k]].terms {
@@ -118,9 +123,11 @@ _fv_why_not_ends(info) = {
   why
 }
 
-# The state j cells outside of an end where inside, j cells from it, is U: at point X on the end.
-# Conditions are met by the means of both and the difference quotients between them, or where the whole
-# state is told and nothing diffuses by the state outside alone. Of a field that none tells it is the last.
+# The state j cells outside of an end where inside, j cells from it, is U: at
+# point X on the end.
+# Conditions are met by the means of both and the difference quotients between
+# them, or where the whole state is told and nothing diffuses by the state
+# outside alone. Of a field that none tells it is the last.
 _fv_outside(s, coord, side, end, distance, X, U, last) = {
   out = if side == 0 { -1.0 } else { 1.0 }
   zero = _fv_zero(s)
@@ -159,8 +166,9 @@ _fv_with(s, k, U, v) = {
     if size == 0 { v } else { v[i - s.first[k]] }
   }, s.all)
 }
-# A zero of r by Newton's method from v: of what is proven to be affine in one step. Where it is not
-# found the result is nan, which ends the march with an error.
+# A zero of r by Newton's method from v: of what is proven to be affine in one
+# step. Where it is not found the result is nan, which ends the march with an
+# error.
 _fv_meeting(r, v) = {
   one = 1.0 + 0.0 * v
   turn = v -> { (y, d) = jvp(r, v, one); v - y / d }
@@ -190,8 +198,9 @@ _fv_is_affine(r, v) = {
   for row in _dependence(r, v).factors { for b in row { if b { bends = true } } }
   not bends
 }
-# For each number of the state whether a condition on its slope is met at the face of an end: there the
-# whole flux is that of the state at the face, so that a condition on the flux holds to rounding.
+# For each number of the state whether a condition on its slope is met at the
+# face of an end: there the whole flux is that of the state at the face, so that
+# a condition on the flux holds to rounding.
 _fv_meets_at_face(s, coord, side) = {
   out = map(i -> false, s.all)
   if s.diffuses {

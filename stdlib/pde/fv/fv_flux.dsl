@@ -1,12 +1,15 @@
-# fv_flux.dsl - numerical fluxes and reconstructions of fv.dsl: functions of a few numbers, mapped over faces.
+# fv_flux.dsl - numerical fluxes and reconstructions of fv.dsl: functions of a
+# few numbers, mapped over faces.
 #
-# Nothing here knows an equation: a flux is a function, its derivative gives matrices, their eigenvalues the speeds of waves.
+# Nothing here knows an equation: a flux is a function, its derivative gives
+# matrices, their eigenvalues the speeds of waves.
 
 # ---- speeds
 
 # The Jacobian of the flux along the k-th coordinate, by columns
 _fv_columns(s, k, X, U) = map(j -> jvp(W -> _fv_flux(s, k, X, W), U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1], s.all)
-# The smallest and the largest speed of waves; of two unknowns no number where there are none
+# The smallest and the largest speed of waves; of two unknowns no number where
+# there are none
 _fv_speeds(s, k, X, U) = {
   A = _fv_columns(s, k, X, U)
   (low, high) = _fv_ends(A)
@@ -15,8 +18,9 @@ _fv_speeds(s, k, X, U) = {
 
 # ---- one unknown, whose flux may bend either way
 
-# Whether the speed f' of one unknown may have extremes between two states: unless f' is affine, by what it
-# depends on, as it is where f is of second degree
+# Whether the speed f' of one unknown may have extremes between two states:
+# unless f' is affine, by what it depends on, as it is where f is of second
+# degree
 _fv_turns(s, k) = if s.m > 1 { false } else {
   d = s.dims
   told =
@@ -25,9 +29,10 @@ _fv_turns(s, k) = if s.m > 1 { false } else {
   told.factors[d + 1][d + 1]
 }
 
-# States from a to b at which f and f' are known: (f at these and where f' vanishes between two of them,
-# one after the other; f'). Between the states f' is taken to be linear, as it is in one piece where f is
-# of second degree; that is front tracking's picture of a flux (C. M. Dafermos, J. Math. Anal. Appl. 38
+# States from a to b at which f and f' are known: (f at these and where f'
+# vanishes between two of them, one after the other; f'). Between the states f'
+# is taken to be linear, as it is in one piece where f is of second degree; that
+# is front tracking's picture of a flux (C. M. Dafermos, J. Math. Anal. Appl. 38
 # (1972) 33-41), with parabolas in place of lines.
 _fv_path(s, k, X, a, b) = {
   f = u -> _fv_flux(s, k, X, list(u))[0]
@@ -42,8 +47,8 @@ _fv_path(s, k, X, a, b) = {
   }
   (F, map(v -> v[1], known))
 }
-# The least and the largest f' from a to b: of those known, and as far beyond as their second differences
-# let a parabola through three of them go
+# The least and the largest f' from a to b: of those known, and as far beyond as
+# their second differences let a parabola through three of them go
 _fv_extremes(s, k, X, a, b) = {
   p = _fv_path(s, k, X, a, b)[1]
   (low, high, bend) = (p[0], p[0], 0.0 * p[0])
@@ -52,8 +57,10 @@ _fv_extremes(s, k, X, a, b) = {
   (low - 0.25 * bend, high + 0.25 * bend)
 }
 
-# The smallest and the largest eigenvalue of a small matrix, A[j][i] being row i of column j, whose eigenvalues are real: in closed form up to three rows; of more by Laguerre's iteration on the
-# characteristic polynomial from outside (Laguerre and Samuelson's bound), which does not pass a root.
+# The smallest and the largest eigenvalue of a small matrix, A[j][i] being row i
+# of column j, whose eigenvalues are real: in closed form up to three rows; of
+# more by Laguerre's iteration on the characteristic polynomial from outside
+# (Laguerre and Samuelson's bound), which does not pass a root.
 _fv_ends(A) = if len(A) == 1 { (A[0][0], A[0][0]) } else {
   if len(A) == 2 {
     (mean, half) = _fv_pair(A)
@@ -82,7 +89,8 @@ _fv_is_turning(A) = {
   (d, both) = (0.5 * (A[0][0] - A[1][1]), A[1][0] * A[0][1])
   d^2 + both < -1e-10 * (d^2 + abs(both))
 }
-# Of a matrix with three rows: mean + 2r cos((acos(c) + 2πj)/3) are the eigenvalues
+# Of a matrix with three rows: mean + 2r cos((acos(c) + 2πj)/3) are the
+# eigenvalues
 _fv_cubic(A) = {
   mean = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
   a = A[0][0] - mean
@@ -94,7 +102,9 @@ _fv_cubic(A) = {
   r = sqrt(max(1e-100, p * (1.0 / 3.0)))
   (mean, r, clamp(0.5 * q / (r * r * r), -1.0, 1.0))
 }
-# For c from 0 to 1: 2cos(acos(c)/3), which is smooth in e = 1 - c, so 2 less e times a polynomial, and how far the root at the other end is, by what is left of the cubic when the first is divided out.
+# For c from 0 to 1: 2cos(acos(c)/3), which is smooth in e = 1 - c, so 2 less e
+# times a polynomial, and how far the root at the other end is, by what is left
+# of the cubic when the first is divided out.
 # Both are right to 2e-13.
 _fv_outer(c) = {
   e = 1 - c
@@ -145,7 +155,8 @@ _fv_laguerre(c) = {
 
 # ---- what stands at a face
 
-# The values at the lower and the upper face of the middle one of 1, 3 or 5 averages
+# The values at the lower and the upper face of the middle one of 1, 3 or 5
+# averages
 _fv_edges(m, v) = if m.reconstruct == "first" { (v[0], v[0]) } else {
   if m.reconstruct == "muscl" {
     half = 0.5 * _fv_limited(m, v[1] - v[0], v[2] - v[1])
@@ -163,12 +174,16 @@ _fv_limited(m, a, b) = if m.limiter == "minmod" { if a * b <= 0 { 0.0 } else { i
   }
 }
 
-# Weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S. Don, J. Comput. Phys. 227 (2008) 3191-3211. What is smooth is so for both faces: three measures, four times those of the
-# paper, serve both, and parabolas are written as what they add to the middle average, of its differences: four fifths of a flux' time went by arithmetic here.
+# Weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S. Don,
+# J. Comput. Phys. 227 (2008) 3191-3211. What is smooth is so for both faces:
+# three measures, four times those of the paper, serve both, and parabolas are
+# written as what they add to the middle average, of its differences: four
+# fifths of a flux' time went by arithmetic here.
 _fv_weno(m, v) = {
   (a, b, c, d) = (v[1] - v[0], v[2] - v[1], v[3] - v[2], v[4] - v[3])
   (p, q, r) = (b - a, c - b, d - c)
-  # 3b + p is p1 + b and so on: sums rather than products, which with divisions keep the multipliers busy
+  # 3b + p is p1 + b and so on: sums rather than products, which with divisions
+  # keep the multipliers busy
   (p1, q1, r1) = (p + b + b, b + c, r - c - c)
   x = 13.0 / 3.0 * p * p + p1 * p1
   y = 13.0 / 3.0 * q * q + q1 * q1
@@ -191,7 +206,8 @@ _fv_weno(m, v) = {
 
 # ---- fluxes
 
-# Values on both sides of all faces along the k-th coordinate, of padded averages P: from each cell those at both of its faces
+# Values on both sides of all faces along the k-th coordinate, of padded
+# averages P: from each cell those at both of its faces
 _fv_sides(s, m, grid, k, P) = {
   n = grid.n[k]
   width = 2 * grid.g - 1
@@ -206,7 +222,8 @@ _fv_sides(s, m, grid, k, P) = {
   _fv_at_ends(s, m, grid, k, P, map(i -> _fv_cut(edges[s.m + i], k, 0, n + 1), s.all),
     map(i -> _fv_cut(edges[i], k, 1, n + 2), s.all))
 }
-# The fluxes at all faces along the k-th coordinate, of padded averages and speeds beside them
+# The fluxes at all faces along the k-th coordinate, of padded averages and
+# speeds beside them
 _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
   # those of terms that stand under a derivative, which have no waves
   zero = _fv_zero(s)
@@ -228,7 +245,8 @@ _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
     _fv_between(s, m, k, X, L, R, map(i -> a[s.dims + 2 * s.m + i], each(len(speeds))))
   }, list(...grid.faces[k], ...left, ...right, ...speeds))
 }
-# Both sides of the faces at the ends, where a condition on the slope is met there: the value at the face
+# Both sides of the faces at the ends, where a condition on the slope is met
+# there: the value at the face
 _fv_at_ends(s, m, grid, k, P, left, right) = if not s.diffuses or grid.periodic[k] { (left, right) } else {
   (n, g) = (grid.n[k], grid.g)
   (low, high) = (_fv_meets_at_face(s, k + 1, 0), _fv_meets_at_face(s, k + 1, 1))
@@ -240,8 +258,9 @@ _fv_at_ends(s, m, grid, k, P, left, right) = if not s.diffuses or grid.periodic[
   (map(i -> if low[i] or high[i] { at(i)(left[i]) } else { left[i] }, s.all),
     map(i -> if low[i] or high[i] { at(i)(right[i]) } else { right[i] }, s.all))
 }
-# Values at both faces of a cell, or its own averages where those at either are not what must be positive:
-# of a cell's values at one face alone the mean would not be the average
+# Values at both faces of a cell, or its own averages where those at either are
+# not what must be positive: of a cell's values at one face alone the mean would
+# not be the average
 _fv_kept(s, m, lower, upper, own) = if kind(m.positive) == "none" { (lower, upper) } else {
   fine = min(_fv_to_keep(s, m, lower), _fv_to_keep(s, m, upper)) > 0
   (map(i -> if fine { lower[i] } else { own[i] }, s.all), map(i -> if fine { upper[i] } else { own[i] }, s.all))
@@ -280,8 +299,10 @@ _fv_hll(s, k, X, L, R, low, high) = {
   map(i -> p * f[i] + q * g[i] + a * p * (R[i] - L[i]), s.all)
 }
 
-# |A|(R - L) with A the mean of the Jacobian along the segment from L to R (I. Toumi, J. Comput. Phys. 102 (1992) 360-373), by Gauss's rule. |A| is the polynomial in A that has |λ| at the eigenvalues,
-# near 0 rounded off (A. Harten's entropy fix).
+# |A|(R - L) with A the mean of the Jacobian along the segment from L to R (I.
+# Toumi, J. Comput. Phys. 102 (1992) 360-373), by Gauss's rule. |A| is the
+# polynomial in A that has |λ| at the eigenvalues, near 0 rounded off (A.
+# Harten's entropy fix).
 _fv_roe(s, k, X, L, R) = if s.m == 1 { _fv_osher(s, k, X, L, R) } else {
   f = _fv_flux(s, k, X, L)
   g = _fv_flux(s, k, X, R)
@@ -308,8 +329,10 @@ _fv_eigenvalues(A) = if len(A) == 2 { (mean, half) = _fv_pair(A); list(mean - ha
   (x, z) = (mean + 2 * r * cos(φ / 3), mean + 2 * r * cos((φ + 2π) / 3))
   list(z, 3 * mean - x - z, x)
 }
-# How far from 0 the speed x of a wave is rounded off: at least by d, and where the wave opens from the speed l on the left
-# to r on the right, by as much as its fan is wide on either side (A. Harten and J. M. Hyman, J. Comput. Phys. 50 (1983) 235-269)
+# How far from 0 the speed x of a wave is rounded off: at least by d, and where
+# the wave opens from the speed l on the left to r on the right, by as much as
+# its fan is wide on either side (A. Harten and J. M. Hyman, J. Comput. Phys. 50
+# (1983) 235-269)
 _fv_opening(x, l, r, d) = max(d, max(x - l, r - x))
 _fv_absolute(A, D, left, right) = {
   m = len(A)
@@ -342,8 +365,9 @@ _fv_absolute(A, D, left, right) = {
   }
 }
 
-# Of one unknown: with |A|(R - L) the integral of |f'| from L to R, which is Roe's where f' keeps its sign
-# and opens a jump into a fan where it does not (B. Engquist and S. Osher, Math. Comp. 34 (1980) 45-75)
+# Of one unknown: with |A|(R - L) the integral of |f'| from L to R, which is
+# Roe's where f' keeps its sign and opens a jump into a fan where it does not
+# (B. Engquist and S. Osher, Math. Comp. 34 (1980) 45-75)
 _fv_osher(s, k, X, L, R) = {
   F = _fv_path(s, k, X, L[0], R[0])[0]
   total = 0.0 * L[0]
@@ -351,8 +375,9 @@ _fv_osher(s, k, X, L, R) = {
   list(0.5 * (F[0] + F[len(F) - 1]) - (if R[0] >= L[0] { 0.5 } else { -0.5 }) * total)
 }
 
-# S. K. Godunov, Mat. Sb. 47 (1959) 271-306: the least of f between L and R, or the greatest between R and
-# L, for f of any form (S. Osher, SIAM J. Numer. Anal. 21 (1984) 217-235)
+# S. K. Godunov, Mat. Sb. 47 (1959) 271-306: the least of f between L and R, or
+# the greatest between R and L, for f of any form (S. Osher, SIAM J. Numer.
+# Anal. 21 (1984) 217-235)
 _fv_godunov(s, k, X, L, R) = {
   F = _fv_path(s, k, X, L[0], R[0])[0]
   (low, high) = (F[0], F[0])
@@ -360,7 +385,9 @@ _fv_godunov(s, k, X, L, R) = {
   list(if L[0] <= R[0] { low } else { high })
 }
 
-# E. F. Toro, M. Spruce and W. Speares, Shock Waves 4 (1994) 25-34, of density, momenta and energy: the pressure is what the flux of momentum has besides momentum times velocity
+# E. F. Toro, M. Spruce and W. Speares, Shock Waves 4 (1994) 25-34, of density,
+# momenta and energy: the pressure is what the flux of momentum has besides
+# momentum times velocity
 _fv_hllc(s, k, X, L, R) = {
   m = s.m
   f = _fv_flux(s, k, X, L)
@@ -389,7 +416,8 @@ _fv_hllc(s, k, X, L, R) = {
   }, s.all)
 }
 
-# The largest imaginary part of the eigenvalues of the flux's Jacobian at these places and states, 0 where all are real
+# The largest imaginary part of the eigenvalues of the flux's Jacobian at these
+# places and states, 0 where all are real
 _fv_imaginary(s, k, t, X, V) = {
   d = s.dims
   A = map((...a) -> stack(...map(c -> stack(...map(v -> v + 0.0, c)), _fv_columns(s, k, (t, ...map(i -> a[i], each(d))),
@@ -403,7 +431,8 @@ _fv_imaginary(s, k, t, X, V) = {
   }
   most
 }
-# What a flux wants of the system, looked at in some states; eigenvalues that are not real
+# What a flux wants of the system, looked at in some states; eigenvalues that
+# are not real
 _fv_check_flux(s, m, k, X, V) = {
   d = s.dims
   state = a -> map(i -> a[d + i], s.all)

@@ -1,10 +1,17 @@
-# fv_time_loop.dsl - how fv.dsl marches: speeds, rates, what is held back, the length of steps, explicit and implicit ones.
+# fv_time_loop.dsl - how fv.dsl marches: speeds, rates, what is held back, the
+# length of steps, explicit and implicit ones.
 #
-# It needs a system s, a method m and a grid as fv.dsl makes them, and fluxes of fv_flux.dsl. A state U is a list of arrays over cells, one for each number. Every step is looked at before
-# the next one: what is no finite number, or falls below what has to stay positive, ends the march, which says where and when.
+# It needs a system s, a method m and a grid as fv.dsl makes them, and fluxes of
+# fv_flux.dsl. A state U is a list of arrays over cells, one for each number.
+# Every step is looked at before
+# the next one: what is no finite number, or falls below what has to stay
+# positive, ends the march, which says where and when.
 
-# Along each coordinate: averages with cells outside, and speeds in each cell and one more at each end: the largest one as it is without sign, or what hll wants, the smallest and the largest. Of one
-# unknown whose speed is not between those of two states for all states between them, those to the neighbours count as well.
+# Along each coordinate: averages with cells outside, and speeds in each cell
+# and one more at each end: the largest one as it is without sign, or what hll
+# wants, the smallest and the largest. Of one unknown whose speed is not between
+# those of two states for all states between them, those to the neighbours count
+# as well.
 _fv_waves(s, m, grid, t, U) = map(k -> {
   n = grid.n[k]
   g = grid.g
@@ -27,7 +34,8 @@ _fv_waves(s, m, grid, t, U) = map(k -> {
   (P = P, speeds = c)
 }, each(s.dims))
 
-# -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides fluxes; dt: how long a step by this rate alone will be
+# -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides
+# fluxes; dt: how long a step by this rate alone will be
 _fv_rate(s, m, grid, t, U, waves, dt) = {
   F = map(k -> _fv_face_fluxes(s, m, grid, k, t, waves[k]), each(s.dims))
   besides = _fv_besides(s, grid, t, U)
@@ -46,7 +54,8 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
   }
   first = rate(F)
   if kind(m.positive) == "none" { first } else {
-    # held back fluxes may be missed elsewhere, so that cells are added until none is left that loses too much
+    # held back fluxes may be missed elsewhere, so that cells are added until
+    # none is left that loses too much
     total = first
     held = 0.0 * U[0]
     open = true
@@ -63,9 +72,10 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
     total
   }
 }
-# Fluxes through the faces of cells that would lose what has to stay positive, and of their neighbours: as
-# much of each as leaves both cells positive when every face has a like share of the cell. This is always
-# possible, conserves what the fluxes do, and is left out elsewhere.
+# Fluxes through the faces of cells that would lose what has to stay positive,
+# and of their neighbours: as much of each as leaves both cells positive when
+# every face has a like share of the cell. This is always possible, conserves
+# what the fluxes do, and is left out elsewhere.
 _fv_held_back(s, m, grid, k, bad, U, F, share) = {
   n = grid.n[k]
   beside = (v, outside) -> if grid.periodic[k] {
@@ -104,7 +114,8 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
   }, list(...sides(near), ...sides(real), ...map(v -> v[0], states), ...map(v -> v[1], states), ...F))
   map(v -> θ * v, F)
 }
-# What stands besides fluxes, with the sign of the right side; nothing where there is nothing
+# What stands besides fluxes, with the sign of the right side; nothing where
+# there is nothing
 _fv_besides(s, grid, t, U) = {
   ks = each(s.dims)
   if s.diffuses { _fv_diffusion(s, grid, t, U) } else {
@@ -167,8 +178,8 @@ _fv_flat(rows) = {
   out
 }
 
-# Steps per unit of time that stability asks for, of waves and of what diffuses, and of sources, whose
-# changes a step follows to a part of their own time
+# Steps per unit of time that stability asks for, of waves and of what diffuses,
+# and of sources, whose changes a step follows to a part of their own time
 _fv_pace(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
@@ -196,8 +207,11 @@ _fv_pace(s, m, grid, t, U, waves) = {
   total
 }
 
-# The same in the later stages of a step with WENO: no wave has gone farther than a cell, so extremes over neighbours of what speeds were will do, a quarter of the work saved. Not for the other
-# reconstructions, which keep what is positive so, also where water meets a dry bed and is fast as soon as it is there.
+# The same in the later stages of a step with WENO: no wave has gone farther
+# than a cell, so extremes over neighbours of what speeds were will do, a
+# quarter of the work saved. Not for the other reconstructions, which keep what
+# is positive so, also where water meets a dry bed and is fast as soon as it is
+# there.
 _fv_later(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   map(k -> {
@@ -207,12 +221,14 @@ _fv_later(s, m, grid, t, U, waves) = {
     })
   }, ks)
 }
-# Extremes over neighbours along all coordinates; along the k-th there is a cell more at each end
+# Extremes over neighbours along all coordinates; along the k-th there is a cell
+# more at each end
 _fv_wider(s, grid, k, v, sign) = {
   w = v
   for j in each(s.dims) {
     n = shape(w)[j]
-    # the cell before the first, where the coordinate is periodic, is that before the last but one
+    # the cell before the first, where the coordinate is periodic, is that
+    # before the last but one
     (before, after) = if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
     p = concat(_fv_cut(w, j, before, before + 1), w, _fv_cut(w, j, after, after + 1); axis = j)
     (a, b) = (_fv_cut(p, j, 0, n), _fv_cut(p, j, 2, n + 2))
@@ -236,8 +252,11 @@ _fv_step(s, m, grid, t, U, dt, waves) = {
   }
 }
 
-# From (t, U) to t1: by explicit steps, or where these would be far more than waves ask for, by implicit ones. Gives the state, steps taken, where they ended, and why: 0 at t1, 1 after as many steps as are
-# allowed, 2 without speeds, 3 with a state that is no finite number, which is the one given, 4 where no step keeps positive what has to be.
+# From (t, U) to t1: by explicit steps, or where these would be far more than
+# waves ask for, by implicit ones. Gives the state, steps taken, where they
+# ended, and why: 0 at t1, 1 after as many steps as are allowed, 2 without
+# speeds, 3 with a state that is no finite number, which is the one given, 4
+# where no step keeps positive what has to be.
 _fv_to(s, m, grid, t0, t1, U) = if grid.way == 0 { _fv_by_explicit_steps(s, m, grid, t0, t1, U) } else {
   if grid.way == 1 { _fv_by_implicit_steps(s, m, grid, t0, t1, U) } else {
     if grid.stiff > 0 {
@@ -245,7 +264,8 @@ _fv_to(s, m, grid, t0, t1, U) = if grid.way == 0 { _fv_by_explicit_steps(s, m, g
     } else { _fv_by_explicit_steps(s, m, grid, t0, t1, U) }
   }
 }
-# The way to march, from the state at the beginning: 0 explicit, 1 implicit, 2 as `stiff` says when the program runs
+# The way to march, from the state at the beginning: 0 explicit, 1 implicit, 2
+# as `stiff` says when the program runs
 _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
   stiff = _now(() -> {
     U = _fv_initial(s, grid)
@@ -263,7 +283,8 @@ _fv_as_ode(s, m, grid, U) = {
   back = y -> map(i -> reshape(y[i * n..(i + 1) * n], ...shape(U[0])), s.all)
   (flat, back, (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) })
 }
-# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve.
+# All of the rate, waves included, by Radau's method of order 5 with the exact
+# sparse Jacobian, to the tolerances of solve.
 # Between t0 and t1 nothing switches by the time.
 _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   (flat, back, f) = _fv_as_ode(s, m, grid, U)
@@ -276,7 +297,8 @@ _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   y = Y[-1]
   (back(y), t1, stats.steps, if abs(sum(y)) < inf { 0 } else { 3 })
 }
-# By explicit steps, in equal numbers as stability has it. A step that fails to keep positive what has to be is taken back, and a shorter one tried.
+# By explicit steps, in equal numbers as stability has it. A step that fails to
+# keep positive what has to be is taken back, and a shorter one tried.
 _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
   t = t0
   steps = 0
@@ -288,9 +310,11 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
     pace = max(_fv_pace(s, m, grid, t, U, waves), grid.pace)
     left = t1 - t
     fine = where(pace < inf, where(pace >= 0, steps < m.max_steps, false), false)
-    # no branch around the step, so that it is one piece with what came before: a step of no length is what nobody looks at
+    # no branch around the step, so that it is one piece with what came before:
+    # a step of no length is what nobody looks at
     whole = where(pace * left <= 1, left, where(pace * left < 2, 0.5 * left, 1 / pace))
-    # what came in or was stirred up in the last step may be twice as fast as that step could follow
+    # what came in or was stirred up in the last step may be twice as fast as
+    # that step could follow
     over = if s.driven { last * pace > 2 } else { false }
     all_ = if s.driven { where(share * whole < longest, share * whole, longest) } else { share * whole }
     dt = where(fine and not over, all_, 0.0)
@@ -329,8 +353,8 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
 # The least of what is to stay positive in all cells
 _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
 
-# The same, anew behind each of the switches. t0 and t1 may be such times, too: the last stage of a step is at its
-# end, and must not see what comes after it.
+# The same, anew behind each of the switches. t0 and t1 may be such times, too:
+# the last stage of a step is at its end, and must not see what comes after it.
 _fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
   here = switches[switches > t0 and switches < t1]
   here = here[min(here - t0, t1 - here) > 4 * 2.3e-16 * abs(here)]
@@ -410,7 +434,9 @@ _fv_failed(s, m, grid, U, reached, steps, why) = {
     }
   }
 }
-# A cell, by its number in an array read row by row, as a place. By interpolation: join of texts that a run makes has effects, which are not for all who call.
+# A cell, by its number in an array read row by row, as a place. By
+# interpolation: join of texts that a run makes has effects, which are not for
+# all who call.
 _fv_place(s, grid, i) = {
   text = ""
   for (k, c) in enumerate(grid.centres) {

@@ -1,11 +1,16 @@
-# conditions.dsl - what conditions in space determine on a grid: which component of which field, and at which nodes.
+# conditions.dsl - what conditions in space determine on a grid: which component
+# of which field, and at which nodes.
 #
-# It needs a structure S as method_of_lines.dsl makes it. That each row of a condition determines something of its own is a matching of
-# rows to components, by proof of what stands in them; at an end that something comes in by, what goes in is determined.
+# It needs a structure S as method_of_lines.dsl makes it. That each row of a
+# condition determines something of its own is a matching of rows to components,
+# by proof of what stands in them; at an end that something comes in by, what
+# goes in is determined.
 
-# Conditions in space, by what they determine: each row of one a component of a field (_determined_on). Further rows for
-# the same component stand on the next layers. At problems of higher order in t the derivatives of a condition by t
-# determine the further parts. The deepest layers come first: what stands at nodes outside is not taken away by them.
+# Conditions in space, by what they determine: each row of one a component of a
+# field (_determined_on). Further rows for the same component stand on the next
+# layers. At problems of higher order in t the derivatives of a condition by t
+# determine the further parts. The deepest layers come first: what stands at
+# nodes outside is not taken away by them.
 _conditions_of(info, S) = {
   of = _determined_on(info, S)
   out = list()
@@ -42,9 +47,11 @@ _conditions_of(info, S) = {
   for d in each(deepest + 1) { for c in out { if c.layer == deepest - d { sorted = push(sorted, c) } } }
   sorted
 }
-# For each condition in space the (field, component) that each of its rows determines, by what it says most of (_wishes). On
-# a face a component takes half as many rows as its order along the normal, so that all get theirs where they can;
-# one of odd order takes the half more if no other lacks it. Rows beyond these go where they say most.
+# For each condition in space the (field, component) that each of its rows
+# determines, by what it says most of (_wishes). On a face a component takes
+# half as many rows as its order along the normal, so that all get theirs where
+# they can; one of odd order takes the half more if no other lacks it. Rows
+# beyond these go where they say most.
 _determined_on(info, S) = {
   all = list()
   for k in each(S.count) { for a in each(_width(info, k)) { all = push(all, (k, a)) } }
@@ -71,8 +78,9 @@ _determined_on(info, S) = {
   }
   out
 }
-# The components, as numbers in `all`, that row r of a condition has, by what it says most of: the highest derivative
-# along the normal, and of that the highest by time; those of one kind what goes in there first, then as they stand.
+# The components, as numbers in `all`, that row r of a condition has, by what it
+# says most of: the highest derivative along the normal, and of that the highest
+# by time; those of one kind what goes in there first, then as they stand.
 _wishes(info, S, c, r, all) = {
   on = _row_dependence(info, c, r)
   inward = map(at -> _goes_in(info, c, at[0]), all)
@@ -96,14 +104,17 @@ _wishes(info, S, c, r, all) = {
   if len(out) == 0 { _refuse("the condition `{c.text}` says nothing of {_listed(list(...info.fields))}") }
   out
 }
-# By coordinate, side and field, whether a field that an equation of its own carries along, u_t + v*u_x + ..., goes in at that
-# end, as far as that is known before the program runs. solve() asks once, since less is known where it estimates errors.
+# By coordinate, side and field, whether a field that an equation of its own
+# carries along, u_t + v*u_x + ..., goes in at that end, as far as that is known
+# before the program runs. solve() asks once, since less is known where it
+# estimates errors.
 _ways_in(info) = (...map(a -> (...map(side -> (...map(k -> {
   v = _way_in(info, a, side, k)
   if _is_fixed(v) { _known(v > 0, "the way of a wave") } else { false }
 }, each(len(info.fields))),), list(0, 1)),), each(len(info.coords))),)
 _goes_in(info, c, k) = if has(info, "ways") and c.at.coord >= 0 { info.ways[c.at.coord][c.at.side][k] } else { false }
-# An error where it is known only when it runs that a condition would give what goes out, and not what goes in.
+# An error where it is known only when it runs that a condition would give what
+# goes out, and not what goes in.
 _check_ways(info, S, conditions) = {
   for c in conditions {
     if c.p >= 0 {
@@ -129,7 +140,8 @@ _lowest_jet(info, k) = {
   }
   at
 }
-# v as far as it leads in; 0 where no equation says it, or something else than the place changes it
+# v as far as it leads in; 0 where no equation says it, or something else than
+# the place changes it
 _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] > 0 { 0.0 } else {
   x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 }, each(len(info.coords)))
   others = list()
@@ -154,7 +166,8 @@ _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] 
   }
   way
 }
-# Row i placed where there is room for it, or others that have been placed make room (Kuhn's matching): (done, places, tried)
+# Row i placed where there is room for it, or others that have been placed make
+# room (Kuhn's matching): (done, places, tried)
 _assigned(wishes, room, places, i, tried) = {
   done = false
   for k in wishes[i] {
@@ -176,14 +189,16 @@ _assigned(wishes, room, places, i, tried) = {
   }
   (done = done, places = places, tried = tried)
 }
-# The highest order in t in which row r of a condition has component a of field k.
+# The highest order in t in which row r of a condition has component a of field
+# k.
 _rate_in(info, S, c, r, k, a) = {
   on = _row_dependence(info, c, r)
   top = 0
   for i in (...c.linear, ...c.bent) { if info.jets[i][0] == k { if on[i][a] { top = max(top, _jet_time(S, info.jets[i])) } } }
   top
 }
-# By jet and component, whether row r of a residual depends on it, proven from its code; of numbers, whether it has them
+# By jet and component, whether row r of a residual depends on it, proven from
+# its code; of numbers, whether it has them
 _row_dependence(info, q, r) = if not _has_vectors(info, q) {
   map(i -> map(a -> contains(q.jets, i), each(_width(info, info.jets[i][0]))), each(len(info.jets)))
 } else {
@@ -208,7 +223,8 @@ _position(S, coord) = {
   at
 }
 
-# The nodes of a layer of a face; where a condition of one point stands, the node that is nearest.
+# The nodes of a layer of a face; where a condition of one point stands, the
+# node that is nearest.
 _layer_nodes(T, p, side, layer) = {
   l = iota(T.P // T.n[p])
   s = T.stride[p]
@@ -224,15 +240,17 @@ _places_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_n
 
 # The order of a derivative: of a jet (field, orders by each coordinate)
 _jet_order(j) = { n = 0; for o in list(...j[1..]) { n = n + o }; n }
-# What a residual depends on, proven from its code for all values (_dependence). Coordinates have
-# the numbers from 0 on, jets those behind them, and behind these what the outer normal has.
+# What a residual depends on, proven from its code for all values (_dependence).
+# Coordinates have the numbers from 0 on, jets those behind them, and behind
+# these what the outer normal has.
 _residual_dependence(info, q) = {
   x = (...map(c -> 0.1, info.coords),)
   if _is_on_boundary(q) { _dependence(q.residual, x, _zero_jets(info), (...map(a -> 0.5, info.space),)) } else {
     _dependence(q.residual, x, _zero_jets(info))
   }
 }
-# Whether a residual is affine in jet i with a slope that no jet and none of these coordinates
+# Whether a residual is affine in jet i with a slope that no jet and none of
+# these coordinates
 # changes. d: its dependence
 _has_fixed_slope(info, d, i, coords) = {
   n = len(info.coords)
@@ -267,8 +285,9 @@ _components_in(info, c) = {
   }
   len(found)
 }
-# Whether the values at the nodes of a condition follow from the others line by line: it is linear
-# in jets along the normal, with factors that nothing changes but the place.
+# Whether the values at the nodes of a condition follow from the others line by
+# line: it is linear in jets along the normal, with factors that nothing changes
+# but the place.
 _is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _components_in(info, c) > len(c.rows)) { false } else {
   d = _residual_dependence(info, c.q)
   fine = true

@@ -1,16 +1,24 @@
-# grids.dsl - derivative operators on intervals (finite differences, Chebyshev, Fourier), and tensor products of them.
+# grids.dsl - derivative operators on intervals (finite differences, Chebyshev,
+# Fourier), and tensor products of them.
 #
 # A grid of one coordinate is a record:
 #   x       f64[n], its nodes, ascending
-#   D       for each order of derivative 0, 1, ... the weights of the nodes that a row uses: f64[n, width]; of a dense grid all nodes, f64[n, n]
+#   D       for each order of derivative 0, 1, ... the weights of the nodes that
+#           a row uses: f64[n, width]; of a dense grid all nodes, f64[n, n]
 #   idx     i64[n, width]: which nodes these are
 #   ends    i64[.]: the nodes that the first and the last row use
-#   family  "local", "chebyshev" or "fourier": how values between the nodes follow; series: the matrix that gives the coefficients, none for "local"
-# A tensor grid T has dims, one such grid for each space coordinate, n and P, the numbers of nodes in each and in all, stride[p], how far apart neighbours
-# in coordinate p lie, and X, all points by coordinate. Values at the nodes are a vector f64[P], the last coordinate running fastest.
+#   family  "local", "chebyshev" or "fourier": how values between the nodes
+#           follow; series: the matrix that gives the coefficients, none for
+#           "local"
+# A tensor grid T has dims, one such grid for each space coordinate, n and P,
+# the numbers of nodes in each and in all, stride[p], how far apart neighbours
+# in coordinate p lie, and X, all points by coordinate. Values at the nodes are
+# a vector f64[P], the last coordinate running fastest.
 
-# Weights of derivatives 0..m at z of the polynomial through the columns of X, for every row at once: z f64[n], X f64[n, w]; gives a list of
-# m + 1 arrays f64[n, w]. B. Fornberg, Generation of finite difference formulas on arbitrarily spaced grids, Math. Comp. 51 (1988).
+# Weights of derivatives 0..m at z of the polynomial through the columns of X,
+# for every row at once: z f64[n], X f64[n, w]; gives a list of m + 1 arrays
+# f64[n, w]. B. Fornberg, Generation of finite difference formulas on
+# arbitrarily spaced grids, Math. Comp. 51 (1988).
 _fornberg(z, X, w, m) = {
   zero = 0 * z
   C = map(i -> map(k -> zero, each(m + 1)), each(w))
@@ -44,7 +52,8 @@ _fornberg(z, X, w, m) = {
   map(k -> stack(...map(i -> C[i][k], each(w)); axis = 1), each(m + 1))
 }
 
-# Points of [a, b] from s in [-1, 1]: evenly, or drawn together around x0 over a width w by a tan map (Bayliss and Turkel 1992).
+# Points of [a, b] from s in [-1, 1]: evenly, or drawn together around x0 over a
+# width w by a tan map (Bayliss and Turkel 1992).
 _place(s, a, b, cluster) = if kind(cluster) == "none" { 0.5 * (a + b) + 0.5 * (b - a) * s } else {
   (x0, w) = cluster
   lo = atan((a - x0) / w)
@@ -73,7 +82,8 @@ _fd_grid(m, n, a, b, periodic, top) = {
       each(top + 1)), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0],
       series = none)
   } else {
-    # one-sided first derivatives of order 6 and 8 have eigenvalues with positive real parts, and so have second ones of order 8
+    # one-sided first derivatives of order 6 and 8 have eigenvalues with
+    # positive real parts, and so have second ones of order 8
     if m.order > 4 and top == 1 and m.waves {
       _refuse("fd(order = {m.order}) makes waves of first order in space grow beside walls; fd(order = 4) and chebyshev() do not")
     }
@@ -94,11 +104,14 @@ _fd_grid(m, n, a, b, periodic, top) = {
   }
 }
 
-# How many nodes interpolate: two where slopes may jump, else one more than differences use
+# How many nodes interpolate: two where slopes may jump, else one more than
+# differences use
 _between_for(m, w) = if has(m, "bends") { 2 } else { w + 1 }
 
-# For waves, which nothing damps: beside the ends one node less. With all w nodes there second derivatives of order 6 have eigenvalues off the real axis, and waves grow; with w - 1 they are real, and
-# an order less next to a wall costs none inside (B. Gustafsson, Math. Comp. 29, 1975).
+# For waves, which nothing damps: beside the ends one node less. With all w
+# nodes there second derivatives of order 6 have eigenvalues off the real axis,
+# and waves grow; with w - 1 they are real, and an order less next to a wall
+# costs none inside (B. Gustafsson, Math. Comp. 29, 1975).
 _narrowed(D, x, w, top) = {
   first = _fornberg(x[1..2], expand(x[..w - 1], 0), w - 1, top)
   last = _fornberg(x[-2..-1], expand(x[1 - w..], 0), w - 1, top)
@@ -110,7 +123,8 @@ _narrowed(D, x, w, top) = {
   }, each(top + 1))
 }
 
-# Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB, chapter 6), with the mapping's slope, ascending in x.
+# Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB,
+# chapter 6), with the mapping's slope, ascending in x.
 _chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + n % 2, a, b, periodic, top) } else {
   if top == 3 and m.waves {
     _refuse("chebyshev() makes waves of third order in space grow beside walls; fd(order = 2) and rfm() do not")
@@ -130,9 +144,11 @@ _chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + 
     periodic = false, cluster = m.cluster, family = "chebyshev", ends = k, series = series)
 }
 
-# n + 1 of Chebyshev's points of [-1, 1], upwards, and the matrices of derivatives on them up to the order top, each
-# from the one before, as products of matrices round more (B. D. Welfert, SIAM J. Numer. Anal. 34, 1997). Differences
-# of points are products of sines, and rows sum to 0 (R. Baltensperger and M. R. Trummer, SIAM J. Sci. Comput. 24, 2003).
+# n + 1 of Chebyshev's points of [-1, 1], upwards, and the matrices of
+# derivatives on them up to the order top, each from the one before, as products
+# of matrices round more (B. D. Welfert, SIAM J. Numer. Anal. 34, 1997).
+# Differences of points are products of sines, and rows sum to 0 (R.
+# Baltensperger and M. R. Trummer, SIAM J. Sci. Comput. 24, 2003).
 _chebyshev_matrices(n, top) = {
   k = iota(n + 1)
   s = sin(π * (2 * k - n) / (2.0 * n))
@@ -158,7 +174,8 @@ _powers(D1, top) = {
   out
 }
 
-# Fourier differentiation matrices for an even number of points (Trefethen, chapter 3).
+# Fourier differentiation matrices for an even number of points (Trefethen,
+# chapter 3).
 _fourier_grid(m, n, a, b, periodic, top) = {
   if not periodic {
     _refuse("fourier() is for problems that are periodic in all space coordinates; chebyshev() serves those that are so in some")
@@ -182,8 +199,8 @@ _fourier_grid(m, n, a, b, periodic, top) = {
 
 # ---- tensor products
 
-# Which coordinate is time, or -1, and which are those of space; of a solution's info, which does
-# not say, by the name t.
+# Which coordinate is time, or -1, and which are those of space; of a solution's
+# info, which does not say, by the name t.
 _time_of(info) = if has(info, "time") { info.time } else {
   at = -1
   for (i, name) in enumerate(info.coords) { if name == "t" { at = i } }
@@ -195,7 +212,8 @@ _space_of(info) = {
   out
 }
 
-# A maker's n for each coordinate: a number for all, or one for each; none: as many as suit so many coordinates.
+# A maker's n for each coordinate: a number for all, or one for each; none: as
+# many as suit so many coordinates.
 _points_in(n, p, count, usual) =
   if kind(n) == "none" { usual[count - 1] } else if kind(n) == "array" and rank(n) == 0 { n } else {
     if len(n) != count { _refuse("n has {len(n)} numbers for {count} space coordinates") }
@@ -261,7 +279,8 @@ _derived(T, orders, u) = {
   v
 }
 
-# What the derivative of these orders is made of at given nodes: the nodes used and their weights, [nodes, used]. support: which coordinates it spreads over.
+# What the derivative of these orders is made of at given nodes: the nodes used
+# and their weights, [nodes, used]. support: which coordinates it spreads over.
 _used_by(T, nodes, support) = {
   column = reshape(0 * nodes, len(nodes), 1)
   for (p, on) in enumerate(support) {
@@ -285,7 +304,8 @@ _weights_of(T, nodes, orders, support) = {
 
 # ---- values between the nodes
 
-# What the interpolation in all coordinates starts from: values, or coefficients of series.
+# What the interpolation in all coordinates starts from: values, or coefficients
+# of series.
 _coefficients(T, u) = if T.count == 1 { _series_of(T.dims[0], reshape(u, 1, T.n[0], 1))[0, .., 0] } else if T.count == 2 {
   _series_along(T, 1, _series_along(T, 0, u))
 } else {
@@ -297,7 +317,8 @@ _series_along(T, p, u) =
   } else {
     ravel(_series_of(T.dims[p], reshape(u, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p])))
   }
-# Coefficients along the middle axis; of a Fourier series those of 1, cos θ, ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
+# Coefficients along the middle axis; of a Fourier series those of 1, cos θ,
+# ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
 _series_of(g, v) = if g.family == "local" { v } else if g.family == "chebyshev" { g.series @ v } else {
   n = shape(v)[1]
   z = fft(v; axis = 1)
@@ -306,7 +327,8 @@ _series_of(g, v) = if g.family == "local" { v } else if g.family == "chebyshev" 
   concat(reshape(weight, 1, n // 2 + 1, 1) * real(z[.., ..n // 2 + 1]), (-2.0 / n) * imag(z[.., 1..n // 2]); axis = 1)
 }
 
-# The value at x, of any shape, from coefficients c f64[n]; or, for a number x, rows from c f64[n, m].
+# The value at x, of any shape, from coefficients c f64[n]; or, for a number x,
+# rows from c f64[n, m].
 _between_nodes(g, c, x) =
   if g.family == "local" {
     _local_value(g, c, x)

@@ -1,10 +1,18 @@
-# jump_fluxes.dsl - derivatives of what may jump: which a statement has, who may solve it, and their differences on a grid.
+# jump_fluxes.dsl - derivatives of what may jump: which a statement has, who may
+# solve it, and their differences on a grid.
 #
-# ∂x(k*∂x(u)) is by the product rule k*u_xx + k_x*u_x, and where k jumps the second term is a jump too, which no value at a point shows. parser/problem/jumps.c tells for each equation the derivatives
-# whose operands are not proven to be smooth enough for that rule: `fluxes`. A method takes differences of these fluxes and puts them into `by_fluxes`, or refuses.
-# On a grid: the flux halfway between neighbours, from the difference of their values and the values between, and at a node the difference of the fluxes on both sides: what leaves
-# one cell enters the next. Where a coefficient jumps at places the flux through a cell is that of resistances in a row, weighted by 1/k; where it
-# jumps with the state, the mean (Patankar 1980; Kirchhoff's transformation). The second derivative of e is the difference of differences of e.
+# ∂x(k*∂x(u)) is by the product rule k*u_xx + k_x*u_x, and where k jumps the
+# second term is a jump too, which no value at a point shows.
+# parser/problem/jumps.c tells for each equation the derivatives whose operands
+# are not proven to be smooth enough for that rule: `fluxes`. A method takes
+# differences of these fluxes and puts them into `by_fluxes`, or refuses.
+# On a grid: the flux halfway between neighbours, from the difference of their
+# values and the values between, and at a node the difference of the fluxes on
+# both sides: what leaves one cell enters the next. Where a coefficient jumps at
+# places the flux through a cell is that of resistances in a row, weighted by
+# 1/k; where it jumps with the state, the mean (Patankar 1980; Kirchhoff's
+# transformation). The second derivative of e is the difference of differences
+# of e.
 
 # Whether an equation derives what may jump
 _has_jumps(info) = {
@@ -24,7 +32,8 @@ _jump_in(info) = {
   for q in info.equations { for s in q.fluxes { if text == "" { text = replace(s.text, "\n", " ") } } }
   text
 }
-# Of a method that derives by the rules of calculus: those derivatives would lose what jumps
+# Of a method that derives by the rules of calculus: those derivatives would
+# lose what jumps
 _refuse_jumps(info, name) = if _has_jumps(info) { _refuse(_jumps_refused(info, name)) }
 _jumps_refused(info, name) = {
   x = info.coords[0]
@@ -33,7 +42,9 @@ _jumps_refused(info, name) = {
   } else { "make the flux an unknown of its own, as u_{x} == q/k with q_{x} for d(k*u_{x}, {x})" }
   "`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of calculus, which lose the jump: {way}"
 }
-# Of a method that takes differences of what stands under the outermost derivatives of first order (the terms of flux_terms.c), and derives the rest by the rules of calculus
+# Of a method that takes differences of what stands under the outermost
+# derivatives of first order (the terms of flux_terms.c), and derives the rest
+# by the rules of calculus
 _refuse_untold_jumps(info, name) = {
   for q in info.equations {
     for s in q.fluxes {
@@ -78,13 +89,15 @@ _steps_of(T, p) = {
   high = (low + 1) % n
   (low = low, high = high, h = if g.periodic { zeros(n) + (g.b - g.a) / n } else { g.x[1..] - g.x[..-1] }, n = m)
 }
-# f of values at the nodes, of any number of components, with the lines of coordinate p along the middle axis
+# f of values at the nodes, of any number of components, with the lines of
+# coordinate p along the middle axis
 _along_lines(T, p, v, f) = {
   tail = if rank(v) == 1 { 1 } else { size(v) // T.P }
   w = f(reshape(v, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p] * tail))
   if rank(v) == 1 { ravel(w) } else { reshape(w, size(w) // tail, ...shape(v)[1..]) }
 }
-# Values at both ends of each step; of what does not change along it both are the same
+# Values at both ends of each step; of what does not change along it both are
+# the same
 _at_ends(T, p, e, v) =
   (low = _along_lines(T, p, v, w -> take(w, e.low; axis = 1)), high = _along_lines(T, p, v, w -> take(w, e.high; axis = 1)))
 _stepped(T, p, e, v) = {
@@ -95,7 +108,8 @@ _stepped(T, p, e, v) = {
 _part_way(v, θ) = v.low + (if rank(v.low) == 1 { θ } else if rank(v.low) == 2 { expand(θ, 1) } else {
   expand(expand(θ, 1), 2)
 }) * (v.high - v.low)
-# The first derivative by coordinate p of values at the nodes, of any number of components
+# The first derivative by coordinate p of values at the nodes, of any number of
+# components
 _slopes_at_nodes(T, p, v) = if rank(v) == 1 { _derived_along(T, p, 1, v) } else {
   flat = reshape(v, T.P, size(v) // T.P)
   columns = map(c -> _derived_along(T, p, 1, flat[.., c]), each(shape(flat)[1]))
@@ -105,7 +119,8 @@ _slopes_at_nodes(T, p, v) = if rank(v) == 1 { _derived_along(T, p, 1, v) } else 
 _inner_at_nodes(info, S, i, t, jets) =
   map_rows(r -> i.f(_node_coordinates(info, S, t, r.x), r.j) + 0.0 * r.x[0], (x = S.T.X, j = jets))
 
-# Places, jets and inner derivatives along each step. A jet whose order by the coordinate is odd is the difference of the one before it.
+# Places, jets and inner derivatives along each step. A jet whose order by the
+# coordinate is odd is the difference of the one before it.
 _along_steps(info, S, s, t, U, V, λ, jets) = {
   T = S.T
   p = _position(S, s.coord)
@@ -148,7 +163,8 @@ _conductance(info, S, s, t, W, θ) = {
   })
 }
 
-# Where between a and b a function of θ changes most, to rounding: just below and just above. Where it does not jump any place does.
+# Where between a and b a function of θ changes most, to rounding: just below
+# and just above. Where it does not jump any place does.
 _break_between(f, a, b) = {
   apart = (u, v) -> { d = abs(u - v); if rank(d) == 1 { d } else { sum(reshape(d, len(d), -1); axis = 1) } }
   (low, high) = (a, b)
@@ -163,7 +179,8 @@ _break_between(f, a, b) = {
   }
   (low, high)
 }
-# The mean over each step of a function that may jump once in each of a few parts, the places `at` (below, above) being known, by trapezoids
+# The mean over each step of a function that may jump once in each of a few
+# parts, the places `at` (below, above) being known, by trapezoids
 _mean_with_breaks(f, parts, places) = {
   n = len(parts)
   total = none
@@ -206,7 +223,8 @@ _flux_between(info, S, s, t, U, V, λ, jets) = {
     }
   }
 }
-# A place where a flux jumps at a value of the only field that it mentions: it moves with the values at the ends of the step
+# A place where a flux jumps at a value of the only field that it mentions: it
+# moves with the values at the ends of the step
 _moved_with(info, s, W, place) = {
   own = -1
   many = 0
@@ -250,9 +268,11 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
   if rank(F) == 1 { ravel(D) } else { reshape(D, T.P, ...shape(F)[1..]) }
 }, list(...q.fluxes))
 
-# The jets at a wall for a condition like k(u)*u_x == g, in which a factor of the slope depends on the state.
-# The slope is that which gives the flux at the wall, extrapolated from the first two steps. Where k jumps
-# within the first step, k at the wall times the slope of the values is no flux.
+# The jets at a wall for a condition like k(u)*u_x == g, in which a factor of
+# the slope depends on the state.
+# The slope is that which gives the flux at the wall, extrapolated from the
+# first two steps. Where k jumps within the first step, k at the wall times the
+# slope of the values is no flux.
 _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
   T = S.T
   out = own
@@ -278,7 +298,8 @@ _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
   }
   out
 }
-# The number of the only jet of a flux that is a slope along its coordinate, of one number; -1: there is none.
+# The number of the only jet of a flux that is a slope along its coordinate, of
+# one number; -1: there is none.
 _slope_of_flux(info, s) = {
   (found, many) = (-1, 0)
   for i in s.jets {
@@ -290,13 +311,16 @@ _slope_of_flux(info, s) = {
   if many == 1 { found } else { -1 }
 }
 
-# The residual of an equation at all nodes, with differences of its fluxes where it has such
+# The residual of an equation at all nodes, with differences of its fluxes where
+# it has such
 _equation_on_grid(info, S, q, t, U, V, λ, jets) = if len(q.fluxes) == 0 { _point_residuals(info, S, q, t, S.T.X, jets) } else {
   slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)
   map_rows(r -> _as_row(q.by_fluxes(_node_coordinates(info, S, t, r.x), r.j, r.s), r.x[0]), (x = S.T.X, j = jets, s = slopes))
 }
 
-# The Jacobian of equations with fluxes and of conditions, as _whole_jacobian (method_of_lines.dsl) gives it: its pattern by dataflow, its values by products with it
+# The Jacobian of equations with fluxes and of conditions, as _whole_jacobian
+# (method_of_lines.dsl) gives it: its pattern by dataflow, its values by
+# products with it
 _jacobian_of_fluxes(info, S, matched, conditions) = {
   owner = i64(zeros(S.N)) - 1
   for (a, s) in enumerate(_sources(info, S, matched, conditions)) { if not s.first { for r in s.rows { owner[r] = a } } }

@@ -1,13 +1,21 @@
-# method_of_lines.dsl - a problem on a tensor grid: its equations and conditions at the nodes, their exact sparse Jacobian, and the method of lines.
+# method_of_lines.dsl - a problem on a tensor grid: its equations and conditions
+# at the nodes, their exact sparse Jacobian, and the method of lines.
 #
-# The unknowns are parts: of each field the values at all nodes, by time derivative below its order in t and by component, each f64[P]; U is all of them, f64[N].
-# Equations hold at every node, unless a condition stands there: on a face the first condition of a field takes the place of its equation on the outermost
-# layer of nodes, the second one that on the next. Where faces meet, the later coordinate's condition stands. The derivatives of a residual by the jets at
-# a point times the weights of the operators are the Jacobian.
+# The unknowns are parts: of each field the values at all nodes, by time
+# derivative below its order in t and by component, each f64[P]; U is all of
+# them, f64[N].
+# Equations hold at every node, unless a condition stands there: on a face the
+# first condition of a field takes the place of its equation on the outermost
+# layer of nodes, the second one that on the next. Where faces meet, the later
+# coordinate's condition stands. The derivatives of a residual by the jets at a
+# point times the weights of the operators are the Jacobian.
 #
-# Where every equation gives one rate with a factor that nothing changes (of waves: nothing but the place), and all conditions are linear in the values along the normal, the values at nodes with
-# conditions follow from the others, which are then a system of ordinary differential equations (the Schur complement of the conditions). Else what there is is
-# a differential-algebraic system, equations, conditions and all, for IDA.
+# Where every equation gives one rate with a factor that nothing changes (of
+# waves: nothing but the place), and all conditions are linear in the values
+# along the normal, the values at nodes with conditions follow from the others,
+# which are then a system of ordinary differential equations (the Schur
+# complement of the conditions). Else what there is is a differential-algebraic
+# system, equations, conditions and all, for IDA.
 
 # ---- parts
 
@@ -73,7 +81,8 @@ _residual_at(info, S, q, t, x, jets) = _as_row(q.residual(_node_coordinates(info
 # At many points: f64[points], or f64[points, rows].
 _point_residuals(info, S, q, t, X, jets) = map_rows(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
 
-# The values of every jet at all nodes; V: the rates of all parts, or none for zero; λ: the eigenvalue of an eigenproblem
+# The values of every jet at all nodes; V: the rates of all parts, or none for
+# zero; λ: the eigenvalue of an eigenproblem
 _jets_on(info, S, U, V, λ = 0.0) = map(j -> _jet_on(info, S, U, V, j, λ), list(...info.jets))
 _jet_on(info, S, U, V, j, λ) = {
   k = j[0]
@@ -90,7 +99,8 @@ _jet_on(info, S, U, V, j, λ) = {
 
 # ---- values at nodes with conditions from the others
 
-# The stages of elimination, one for each coordinate with conditions: U[nodes] = M @ [U, g], where g are the constants of all conditions. Along each line of
+# The stages of elimination, one for each coordinate with conditions: U[nodes] =
+# M @ [U, g], where g are the constants of all conditions. Along each line of
 # nodes the conditions at its two ends are a small linear system.
 _end_stages(info, S, conditions) = {
   out = list()
@@ -156,7 +166,8 @@ _stage_along(info, S, own, p, offset) = {
     columns = concat(ravel(own_column)[x_kept], ravel(g_column)[g_kept]), values = concat(ravel(X)[x_kept], ravel(G)[g_kept]),
     inner = len(x_kept), p = p)
 }
-# The weights of the k-th derivative at an end, on the nodes that either end uses.
+# The weights of the k-th derivative at an end, on the nodes that either end
+# uses.
 _end_weights(g, k, side) = {
   w = g.D[k][if side == 0 { 0 } else { -1 }]
   if g.dense { w } else if side == 0 { concat(w, 0.0 * w) } else { concat(0.0 * w, w) }
@@ -202,7 +213,8 @@ _set_conditions(info, S, D, t, U) = {
   v
 }
 
-# What the values are as a linear map of the free ones, row by row: start i64[N + 1], columns, values. whole: whether all are free.
+# What the values are as a linear map of the free ones, row by row: start i64[N
+# + 1], columns, values. whole: whether all are free.
 _elimination(S, stages) = {
   fixed = zeros(S.N)
   for st in stages { fixed[st.nodes] = 1.0 }
@@ -210,7 +222,8 @@ _elimination(S, stages) = {
   n = len(free)
   number = i64(zeros(S.N))
   number[free] = iota(n)
-  # rows that are set by a stage begin empty, and are what that stage says of the rows before it
+  # rows that are set by a stage begin empty, and are what that stage says of
+  # the rows before it
   r = free
   c = number[free]
   v = ones(n)
@@ -234,7 +247,9 @@ _elimination(S, stages) = {
 
 # ---- the Jacobian
 
-# Where residuals come from: of each the function, the nodes, and the rows of U in which those of its rows stand that are picked. q.jets are those that it uses.
+# Where residuals come from: of each the function, the nodes, and the rows of U
+# in which those of its rows stand that are picked. q.jets are those that it
+# uses.
 _sources(info, S, matched, conditions) = {
   out = list()
   for (e, q) in enumerate(info.equations) {
@@ -251,10 +266,12 @@ _sources(info, S, matched, conditions) = {
   out
 }
 
-# What the derivatives of a residual by the jets it uses can be at all: bool[rows, numbers in jets].
+# What the derivatives of a residual by the jets it uses can be at all:
+# bool[rows, numbers in jets].
 _possible(info, S, s) = {
   v0 = zeros(_jet_start(info, len(info.jets)))
-  # the place is an argument, too: what is zero at one place need not be so elsewhere
+  # the place is an argument, too: what is zero at one place need not be so
+  # elsewhere
   x0 = stack(..._some_point(info, S))
   js = v -> map(i -> {
     n = info.sizes[info.jets[i][0]]
@@ -273,7 +290,8 @@ _jet_start(info, i) = {
   at
 }
 
-# Groups of elements of the Jacobian: of one component of a source, one part and one set of nodes used around each; of what jets they are sums.
+# Groups of elements of the Jacobian: of one component of a source, one part and
+# one set of nodes used around each; of what jets they are sums.
 _groups(info, S, sources) = {
   out = list()
   for (a, s) in enumerate(sources) {
@@ -318,7 +336,8 @@ _has_vectors(info, q) = {
   any
 }
 
-# Where the elements stand, in the order in which _elements gives them, and which of them can be other than zero: none where all can.
+# Where the elements stand, in the order in which _elements gives them, and
+# which of them can be other than zero: none where all can.
 _element_places(groups) = {
   rows = concat(...map(g -> ravel(broadcast_to(expand(g.rows, 1), len(g.rows), shape(g.columns)[1])), groups))
   columns = concat(...map(g -> ravel(g.columns), groups))
@@ -327,7 +346,8 @@ _element_places(groups) = {
   there = if sure { none } else { concat(...map(g -> (0.0 * f64(ravel(g.columns)) + g.any) != 0, groups)) }
   (rows, columns, there)
 }
-# Their values. scale: by source, what its rows are multiplied by; cj: the factor of what depends on rates
+# Their values. scale: by source, what its rows are multiplied by; cj: the
+# factor of what depends on rates
 _elements(info, S, sources, groups, t, jets, scale, cj) = {
   slopes = map(s -> _slopes_of(info, S, s, t, jets), sources)
   concat(...map(g -> {
@@ -343,14 +363,16 @@ _elements(info, S, sources, groups, t, jets, scale, cj) = {
     ravel((if rank(factor) == 0 { factor } else { expand(factor, 1) }) * total)
   }, groups))
 }
-# The derivatives of a source by each component of each jet it uses, at its nodes.
+# The derivatives of a source by each component of each jet it uses, at its
+# nodes.
 _slopes_of(info, S, s, t, jets) = {
   at = v -> if s.all { v } else { v[s.nodes] }
   map_rows(r -> map(i -> map(c -> jvp(js -> _residual_at(info, S, s.q, t, r.x, js), r.j, _unit_jet(info, i, c))[1],
     each(_width(info, info.jets[i][0]))), list(...s.q.jets)), (x = map(at, S.T.X), j = map(at, jets)))
 }
 
-# The pattern of a matrix by columns from elements at (rows, columns), several of which may meet: which elements count, and where each is added.
+# The pattern of a matrix by columns from elements at (rows, columns), several
+# of which may meet: which elements count, and where each is added.
 _gathered(rows, columns, m, n) = {
   key = columns * m + rows
   order = argsort(key)
@@ -371,7 +393,8 @@ _summed(p, v) = {
 _elements_from(p, v) = if kind(p.from) == "none" { v } else { v[p.from] * p.weight }
 _as_sparse(p, v) = (rows = p.rows, columns = p.columns, values = v, column_start = p.column_start, row_start = p.row_start)
 
-# The pattern of the free rows by the free values: elements in columns of nodes with conditions stand for what these are made of, the others for themselves.
+# The pattern of the free rows by the free values: elements in columns of nodes
+# with conditions stand for what these are made of, the others for themselves.
 _reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
   (..._gathered(rows, columns, S.N, S.N), from = none, weight = 1.0)
 } else if E.whole {
@@ -395,7 +418,8 @@ _reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
 
 # ---- initial values
 
-# What the conditions at the first time say, and zero elsewhere. A condition may use the parts that earlier ones give.
+# What the conditions at the first time say, and zero elsewhere. A condition may
+# use the parts that earlier ones give.
 _initial(info, S) = {
   U = zeros(S.N)
   t0 = info.lo[S.time]
@@ -423,7 +447,8 @@ _initial(info, S) = {
 }
 _wide_zero_jets(info, S) =
   map(j -> if info.sizes[j[0]] == 0 { zeros(S.T.P) } else { zeros(S.T.P, info.sizes[j[0]]) }, list(...info.jets))
-# The jet that an initial condition gives: of those without space derivatives the one of highest order in t, of the first field.
+# The jet that an initial condition gives: of those without space derivatives
+# the one of highest order in t, of the first field.
 _determined(info, S, c) = {
   at = c.jets[0]
   top = -1
@@ -438,7 +463,8 @@ _determined(info, S, c) = {
 
 # ---- which equation stands for which field
 
-# For each equation the field whose rows it takes: that of its highest derivatives, first in t, then in space, each field once.
+# For each equation the field whose rows it takes: that of its highest
+# derivatives, first in t, then in space, each field once.
 # Of an eigenproblem that which the eigenvalue multiplies, if one is.
 _matched(info, S) = {
   n = S.count
@@ -471,7 +497,8 @@ _matched(info, S) = {
   out
 }
 
-# The fields that the eigenvalue multiplies in an equation, proven from its code.
+# The fields that the eigenvalue multiplies in an equation, proven from its
+# code.
 _multiplied_fields(info, q) = {
   d = _residual_dependence(info, q).factors
   n = len(info.coords)
@@ -483,7 +510,8 @@ _multiplied_fields(info, q) = {
   }
   out
 }
-# Whether each equation has one rate, of its field's order in t and without space derivatives: then which field's; else an empty list.
+# Whether each equation has one rate, of its field's order in t and without
+# space derivatives: then which field's; else an empty list.
 _rated(info, S) = {
   out = list()
   fine = true
@@ -510,8 +538,9 @@ _rate_of(info, S, e, k) = {
   for i in info.equations[e].jets { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { at = i } }
   at
 }
-# What changes the factor of a rate: "nothing", the "place", or "more", t, the unknowns or the rate
-# itself among that. Of a vector a factor is one number for all components, or it counts as more.
+# What changes the factor of a rate: "nothing", the "place", or "more", t, the
+# unknowns or the rate itself among that. Of a vector a factor is one number for
+# all components, or it counts as more.
 _rate_changes_by(info, S, e, k) = {
   i = _rate_of(info, S, e, k)
   d = _residual_dependence(info, info.equations[e])
@@ -524,7 +553,8 @@ _rate_changes_by(info, S, e, k) = {
     if slope == 1 or slope == 3 { "nothing" } else { "more" }
   } else { "more" }
 }
-# The slope of an equation by component c of its rate, at places x; neither t nor a jet changes it.
+# The slope of an equation by component c of its rate, at places x; neither t
+# nor a jet changes it.
 _rate_slope(info, S, e, k, x, c) =
   jvp(js -> info.equations[e].residual(_node_coordinates(info, S, 0.1, x), js), _zero_jets(info),
     _unit_jet(info, _rate_of(info, S, e, k), c))[1]
@@ -552,7 +582,8 @@ _solve_grid(info, m, o) = {
   if S.time < 0 { _solve_direct(info, m, S, o) } else { _solve_lines(info, m, S, o) }
 }
 
-# Differences from both sides, with all conditions of a second order at one end, have solutions that grow from the other.
+# Differences from both sides, with all conditions of a second order at one end,
+# have solutions that grow from the other.
 _refuse_one_end(info, m) = if len(info.coords) == 1 and not info.periodic[0] and _top_by(info, 0) > 1 {
   (low, high) = (false, false)
   for c in info.conditions { if c.at.side == 1 { high = true } else { low = true } }
@@ -572,7 +603,8 @@ _solve_lines(info, m, S, o) = {
   for c in conditions { if explicit { explicit = _is_eliminable(info, S, c) } }
   changes = list()
   for (e, k) in enumerate(rated) { if explicit { changes = push(changes, _rate_changes_by(info, S, e, k)) } }
-  # waves would be damped among algebraic equations, and not every method serves these
+  # waves would be damped among algebraic equations, and not every method serves
+  # these
   placed = _is_of_waves(info) or kind(m.time.implicit) == "none" or m.time.degree != 5
   for by in changes { if by == "more" or (by == "place" and not placed) { explicit = false } }
   stepper = if explicit { _stepper(info, m, S) } else { m.time }
@@ -583,8 +615,10 @@ _solve_lines(info, m, S, o) = {
     }
   _grid_solution(info, m, S, times, Y, stats, _dense(times, Y, m.time.degree, _asks_all(o.saveat)))
 }
-# A capacity that depends on t or the unknowns may rise and fall within a step whose ends do not
-# show it, as latent heat does: where one does, no step is longer than this part of the duration.
+# A capacity that depends on t or the unknowns may rise and fall within a step
+# whose ends do not
+# show it, as latent heat does: where one does, no step is longer than this part
+# of the duration.
 _shortest_capacity = 400
 _with_short_steps(info, m, S, o) = if not _has_moving_rates(info, S) { m } else {
   (t0, t1) = _span_of(info, S, o)
@@ -601,7 +635,9 @@ _has_moving_rates(info, S) = {
   }
   any
 }
-# Waves that nothing damps have eigenvalues on the imaginary axis, where BDF of orders above 2 is not stable: on a line, where its factors are cheap, Radau IIA takes a tenth of the steps.
+# Waves that nothing damps have eigenvalues on the imaginary axis, where BDF of
+# orders above 2 is not stable: on a line, where its factors are cheap, Radau
+# IIA takes a tenth of the steps.
 _stepper(info, m, S) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   if not m.chosen and waves and S.T.count == 1 { radau5(max_steps = m.time.max_steps) } else { m.time }
@@ -709,7 +745,8 @@ _with_levels(info, S, rows, columns, there) = {
 
 # ---- equations and conditions together
 
-# The residual of everything, in the rows of U; V the rates of all parts, or none.
+# The residual of everything, in the rows of U; V the rates of all parts, or
+# none.
 _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
   T = S.T
   jets = _jets_on(info, S, U, V, λ)
@@ -751,7 +788,8 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
   F
 }
 
-# Its Jacobian F_U + cj F_V: the pattern, and a function of (t, U, V, cj) that gives the values.
+# Its Jacobian F_U + cj F_V: the pattern, and a function of (t, U, V, cj) that
+# gives the values.
 _whole_jacobian(info, S, matched, conditions) =
   if _has_jumps(info) {
     _jacobian_of_fluxes(info, S, matched, conditions)
@@ -794,7 +832,9 @@ _jacobian_of_jets(info, S, matched, conditions) = {
   (pattern = pattern, values = values, owner = owner)
 }
 
-# A field that other equations have by its gradient only and that keeps an equation without it, as a pressure keeps a divergence at zero, and that equation: -1 and -1 where there is none.
+# A field that other equations have by its gradient only and that keeps an
+# equation without it, as a pressure keeps a divergence at zero, and that
+# equation: -1 and -1 where there is none.
 _pressure_of(info) = {
   found = (field = -1, equation = -1)
   if info.time >= 0 {
@@ -863,7 +903,8 @@ _grid_solution(info, m, S, times, Y, stats, state) = {
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 
-# What the state has of derivatives by t, u_t of an equation for u_tt, as fields.
+# What the state has of derivatives by t, u_t of an equation for u_tt, as
+# fields.
 _grid_rates(info, S, state) = {
   (names, functions) = (list(), list())
   for k in each(S.count) {
@@ -874,7 +915,8 @@ _grid_rates(info, S, state) = {
   }
   record(names, functions)
 }
-# A field as a function of all coordinates: numbers, or arrays that broadcast against each other.
+# A field as a function of all coordinates: numbers, or arrays that broadcast
+# against each other.
 _grid_field(info, S, state, k, level) = {
   at_time = t -> {
     U = state(t)

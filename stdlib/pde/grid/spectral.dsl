@@ -1,17 +1,36 @@
-# spectral.dsl - periodic problems by Fourier transforms: the linear part with constant factors exactly or implicitly in time, the rest pseudo-spectrally.
+# spectral.dsl - periodic problems by Fourier transforms: the linear part with
+# constant factors exactly or implicitly in time, the rest pseudo-spectrally.
 #
-# u_t + L u + N(u) == 0: L u are the terms with constant factors (problem_info's linear), whose symbol in wave numbers follows from the derivative of the residual by its
-# jets; N is the residual without them, at the grid points. Fields without a rate, whose equations are all linear (a stream function, a potential), follow from the others wave by wave.
-# A constraint without such a field, C u == 0 as in div(v) == 0, beside a field p that enters the rates by G p, as a pressure does, is a system of index 2. Of each wave p = -(C G)⁻¹ C (L u + N), which
-# keeps C u where it is, so that what is integrated is u_t + P (L u + N) == 0 with P = 1 - G (C G)⁻¹ C, the projection of Leray (A. J. Chorin, Math. Comp. 22, 1968): exact, since factors are constant.
-# In waves without C G, such as the mean, nothing constrains u, and p is 0 unless a condition at a point fixes it.
-# The waves of a line are kept as real numbers, the real parts of the lower half and behind them the imaginary ones backwards (_half_waves); a factor of each wave,
-# complex, is then two real factors, of a wave's own number and of its other part (_wave_factors). In more dimensions waves are complex, and two real arrays are transformed as one complex one.
+# u_t + L u + N(u) == 0: L u are the terms with constant factors (problem_info's
+# linear), whose symbol in wave numbers follows from the derivative of the
+# residual by its jets; N is the residual without them, at the grid points.
+# Fields without a rate, whose equations are all linear (a stream function, a
+# potential), follow from the others wave by wave.
+# A constraint without such a field, C u == 0 as in div(v) == 0, beside a field
+# p that enters the rates by G p, as a pressure does, is a system of index 2. Of
+# each wave p = -(C G)⁻¹ C (L u + N), which keeps C u where it is, so that what
+# is integrated is u_t + P (L u + N) == 0 with P = 1 - G (C G)⁻¹ C, the
+# projection of Leray (A. J. Chorin, Math. Comp. 22, 1968): exact, since factors
+# are constant.
+# In waves without C G, such as the mean, nothing constrains u, and p is 0
+# unless a condition at a point fixes it.
+# The waves of a line are kept as real numbers, the real parts of the lower half
+# and behind them the imaginary ones backwards (_half_waves); a factor of each
+# wave, complex, is then two real factors, of a wave's own number and of its
+# other part (_wave_factors). In more dimensions waves are complex, and two real
+# arrays are transformed as one complex one.
 
-# etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4 for fourier(): stiff linear parts cost nothing
-#   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time, at the end, and where stages differ more than they did; what was not
-#   compared is taken back where the next comparison fails. Steps are the duration over a power of two. Coefficients by contour integrals; where the linear part couples fields, by scaling and squaring of its blocks. The order is less where the rest drives waves whose linear part is much faster than a step.
-#   [Sources: S. M. Cox and P. C. Matthews, Exponential time differencing for stiff systems, J. Comput. Phys. 176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
+# etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4
+# for fourier(): stiff linear parts cost nothing
+#   Without dt the step follows from rtol: two steps are compared with one of
+#   twice the length, every fourth time, at the end, and where stages differ
+#   more than they did; what was not compared is taken back where the next
+#   comparison fails. Steps are the duration over a power of two. Coefficients
+#   by contour integrals; where the linear part couples fields, by scaling and
+#   squaring of its blocks. The order is less where the rest drives waves whose
+#   linear part is much faster than a step. [Sources: S. M. Cox and P. C.
+#   Matthews, Exponential time differencing for stiff systems, J. Comput. Phys.
+#   176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
 #   stiff PDEs, SIAM J. Sci. Comput. 26 (2005)]
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
@@ -23,8 +42,10 @@
 #     a                             #~ solve(wave(), fourier(32; time = bdf()); rtol = 1e-9, atol = 1e-11).u(1.0, 2.0) tol 1e-6
 etdrk4(dt = none; max_steps = 1000000) = (name = "etdrk4", spectral = true, dt = dt, max_steps = max_steps)
 
-# cnab2(dt): Crank-Nicolson for the linear part and Adams-Bashforth for the rest, of order 2, with the fixed step dt, for fourier()
-#   dt is made a little shorter where the duration is no multiple of it. No error is estimated.
+# cnab2(dt): Crank-Nicolson for the linear part and Adams-Bashforth for the
+# rest, of order 2, with the fixed step dt, for fourier()
+#   dt is made a little shorter where the duration is no multiple of it. No
+#   error is estimated.
 #     problem fisher() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u
@@ -50,7 +71,9 @@ _solve_fourier(info, m, o) = {
   }
 }
 
-# Whether each rate, and each highest derivative in space, has constant factors, and fields without a rate follow linearly from the others, at most one of them through a constraint.
+# Whether each rate, and each highest derivative in space, has constant factors,
+# and fields without a rate follow linearly from the others, at most one of them
+# through a constraint.
 _is_semilinear(info, time) = {
   held = _constraint_of(info, time)
   fine = len(info.conditions) > 0 and held.fine
@@ -83,8 +106,9 @@ _is_semilinear(info, time) = {
   fine and rates > 0
 }
 
-# The equation without rates that has no field without a rate in it, and the field that no such equation has: -1 and -1 where there are none. fine: where there is one of each at most, the field a number
-# that enters linearly.
+# The equation without rates that has no field without a rate in it, and the
+# field that no such equation has: -1 and -1 where there are none. fine: where
+# there is one of each at most, the field a number that enters linearly.
 _constraint_of(info, time) = {
   (equation, field, equations, fields) = (-1, -1, 0, 0)
   n = len(info.fields)
@@ -143,7 +167,8 @@ _periodic_nodes(m, n, a, b, periodic, top) = {
     family = "fourier", ends = j, series = none)
 }
 
-# The factor of each wave for derivatives of these orders; the highest wave has no odd ones.
+# The factor of each wave for derivatives of these orders; the highest wave has
+# no odd ones.
 _symbol(T, orders) = {
   out = ones(...T.n) + 0im
   for (p, o) in enumerate(orders) {
@@ -159,7 +184,8 @@ _symbol(T, orders) = {
   }
   out
 }
-# 1 for the waves that a product of two keeps free of aliases: the lower two thirds.
+# 1 for the waves that a product of two keeps free of aliases: the lower two
+# thirds.
 _lower_waves(T) = {
   out = ones(...T.n)
   for p in each(T.count) {
@@ -172,7 +198,9 @@ _lower_waves(T) = {
 }
 # ---- arrays of waves
 
-# Factors for each wave as _times_waves takes them: of a line (own, other), either none where the factors have no such part; what: "real", "imaginary" or "complex".
+# Factors for each wave as _times_waves takes them: of a line (own, other),
+# either none where the factors have no such part; what: "real", "imaginary" or
+# "complex".
 _wave_factors(T, s, what) = if T.count > 1 { s } else {
   (own = if what == "imaginary" { none } else { real(s) }, other = if what == "real" { none } else { -imag(s) })
 }
@@ -195,7 +223,8 @@ _turned_waves(T, a) = {
   for p in each(T.count) { v = take(v, (T.n[p] - iota(T.n[p])) % T.n[p]; axis = p) }
   v
 }
-# The part of waves that is of real arrays: what rounding adds to it would grow where the linear part does, since nothing sees it.
+# The part of waves that is of real arrays: what rounding adds to it would grow
+# where the linear part does, since nothing sees it.
 _real_waves(T, w) = if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w) }
 # Real arrays from their waves, two at a time, as flat arrays.
 _values_of_waves(T, waves) = if T.count == 1 {
@@ -302,7 +331,8 @@ _spectral_form(info, grid, dealias) = {
     if kind(total) == "none" { none } else { scales[a] * total }
   }, each(n)), each(n))
   project = if held.field < 0 { none } else { _projection(info, S, parts, scales, linear, equation_of, held, L) }
-  # whether all factors of waves are real: each derivative in the linear part is of even order
+  # whether all factors of waves are real: each derivative in the linear part is
+  # of even order
   even = true
   for q in info.equations {
     for i in q.linear { if _orders_of(S, info.jets[i]) % 2 == 1 { even = false } }
@@ -415,7 +445,8 @@ _spectral_form(info, grid, dealias) = {
     consistent = consistent, rate = rate_of, count = n)
 }
 
-# The constraint's field and the projection, of waves of the parts. held: the field that keeps the constraint under these rates; of: what is left of them.
+# The constraint's field and the projection, of waves of the parts. held: the
+# field that keeps the constraint under these rates; of: what is left of them.
 _projection(info, S, parts, scales, linear, equation_of, held, L) = {
   T = S.T
   q = info.equations[held.equation]
@@ -446,7 +477,8 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
     p = field(r)
     map(a -> if kind(G[a]) == "none" { r[a] } else { r[a] + G[a] * p }, each(len(parts)))
   }
-  # initial values: what the points do not resolve is taken off, more is an error
+  # initial values: what the points do not resolve is taken off, more is an
+  # error
   start = w -> {
     v = of(w)
     d = 0.0
@@ -471,7 +503,8 @@ _projected_blocks(project, L, n, one) = map(a -> map(b -> {
   }
   total
 }, each(n)), each(n))
-# What is added to a field that is known up to a constant, so that its condition at a point holds.
+# What is added to a field that is known up to a constant, so that its condition
+# at a point holds.
 _gauge(info, S, k, t, u) = {
   shift = 0.0
   for c in info.conditions {
@@ -506,7 +539,8 @@ _waves_of_part(S, shares, parts, k, c, w) = if S.orders[k] == 1 {
 
 # ---- exponential time differencing
 
-# For a step h: e^{hL}, e^{hL/2}, and the weights Q, f1, f2, f3 of Cox and Matthews; each n by n arrays over the waves, none where zero.
+# For a step h: e^{hL}, e^{hL/2}, and the weights Q, f1, f2, f3 of Cox and
+# Matthews; each n by n arrays over the waves, none where zero.
 _etd_weights(F, h) = {
   ready = W -> map(r -> map(s -> if kind(s) == "none" { none } else { F.factors(s) }, r), W)
   c = _etd_factors(F, h)
@@ -538,7 +572,8 @@ _etd_contour(z, h) = {
   (exp(z), exp(0.5 * z), (h / 32) * Q, (h / 32) * f1, (h / 32) * f2, (h / 32) * f3)
 }
 
-# Blocks: φ0 to φ3 of 2^-s z by their series, and doubled: φ_n(2z) = 2^-n (φ0(z) φ_n(z) + sum_k φ_k(z)/(n - k)!).
+# Blocks: φ0 to φ3 of 2^-s z by their series, and doubled: φ_n(2z) = 2^-n (φ0(z)
+# φ_n(z) + sum_k φ_k(z)/(n - k)!).
 _etd_blocks(F, h) = {
   n = F.count
   zero = 0 * F.start_like
@@ -599,8 +634,8 @@ _by_waves(F, W, w) = map(a -> {
 }, each(F.count))
 _plus_waves(a, b) = map(i -> a[i] + b[i], each(len(a)))
 
-# The next state, and how far apart the two stages in the middle are: the sum of squares of what the
-# rest is at one less what it is at the other.
+# The next state, and how far apart the two stages in the middle are: the sum of
+# squares of what the rest is at one less what it is at the other.
 _etd_step(F, c, t, h, w) = {
   n = F.count
   N = F.rest(t, w)
@@ -634,7 +669,8 @@ _wave_distance(F, a, b, o, points) = {
   stop_gradient(worst)
 }
 
-# The whole way in blocks of two steps; rows at the ends of blocks, or at saveat.
+# The whole way in blocks of two steps; rows at the ends of blocks, or at
+# saveat.
 _etd_march(F, m, o, t0, t1, U0, points, name) = {
   w = F.consistent(F.start(U0))
   span = t1 - t0
@@ -663,7 +699,8 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       next = next + 1
     }
   }
-  # the last state that a comparison was content with, and how far apart stages were then
+  # the last state that a comparison was content with, and how far apart stages
+  # were then
   (seen, seen_done, seen_rows, seen_next, calm) = (w, done, rows, next, 0.0)
   while done < blocks {
     t = t0 + span * (done / f64(blocks))
@@ -756,7 +793,8 @@ _cnab_march(F, m, o, t0, t1, U0) = {
     N = F.rest(t, w)
     to = rest -> map(a -> F.times(up[a], w[a]) + F.times(down[a], rest[a]), each(n))
     later = to(map(a -> 1.5 * N[a] - 0.5 * before[a], each(n)))
-    # the first step has no step before it: it is taken twice, with the mean of both ends the second time
+    # the first step has no step before it: it is taken twice, with the mean of
+    # both ends the second time
     later = if k > 0 { later } else { M = F.rest(t + h, later); to(map(a -> 0.5 * (N[a] + M[a]), each(n))) }
     if saves == 0 {
       if (k + 1) % every == 0 or k + 1 == steps {
@@ -810,14 +848,16 @@ _solve_spectral(info, m, o, time) = {
   }
   between = _dense(times, Y, 1, false)
   state = t -> if len(o.saveat) > 0 { between(t) } else if step.name == "cnab2" {
-    # through rows on this side of what switches; where nothing is sharp there are two at that time
+    # through rows on this side of what switches; where nothing is sharp there
+    # are two at that time
     (early, late) = (concat([-inf], s[s <= t])[-1], concat(s[s > t], [inf])[0])
     (first, last) = if _is_sharp(clock, t0) { (sum(i64(times < early)), sum(i64(times <= late))) } else {
       (max(sum(i64(times <= early)) - 1, 0), min(sum(i64(times < late)) + 1, len(times)))
     }
     _through_nearest_of(times, Y, t, first, last)
   } else {
-    # from the row before t by steps of the method, of no length to say how a row moves with t
+    # from the row before t by steps of the method, of no length to say how a
+    # row moves with t
     r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
     reach = () -> F.all(t, _etd_reach(F, times[r], t - times[r], F.start(Y[r])))
     if t == times[r] { _value_of(reach, Y[r]) } else { reach() }

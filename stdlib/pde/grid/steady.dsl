@@ -1,4 +1,5 @@
-# steady.dsl - problems without time on a tensor grid: Newton's method with the exact sparse Jacobian, and eigenproblems.
+# steady.dsl - problems without time on a tensor grid: Newton's method with the
+# exact sparse Jacobian, and eigenproblems.
 
 _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o) } else {
   held = _pressure_of(info)
@@ -16,8 +17,9 @@ _direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_tra
   if len(free) == 0 { _solve_newton(info, m, S, o) } else { _solve_up_to_constants(info, m, S, o, free) }
 }
 
-# The largest of the last tenth of the coefficients of U in each coordinate, relative to the largest of all;
-# less where U is small beside the rows Y, f64[times, unknowns], as what estimates measure by (_own_sizes).
+# The largest of the last tenth of the coefficients of U in each coordinate,
+# relative to the largest of all; less where U is small beside the rows Y,
+# f64[times, unknowns], as what estimates measure by (_own_sizes).
 _series_tail(info, S, U, Y) = {
   (tops, own) = (zeros(S.parts), zeros(S.parts))
   for i in each(S.parts) {
@@ -38,8 +40,9 @@ _series_tail(info, S, U, Y) = {
   }
   worst
 }
-# By what errors of values of these sizes are measured whose largest at any time are tops: what waves carry
-# away is small beside what they were; what diffusion leaves counts down to a thousandth.
+# By what errors of values of these sizes are measured whose largest at any time
+# are tops: what waves carry away is small beside what they were; what diffusion
+# leaves counts down to a thousandth.
 _own_sizes(info, own, tops, least) = max(if _is_of_waves(info) { tops + 0.0 * own } else { max(own, 1e-3 * tops) }, least)
 _is_of_waves(info) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
@@ -47,11 +50,13 @@ _is_of_waves(info) = {
   waves
 }
 
-# u with F(u) = 0, found already: its derivatives are those of the equation, by a sparse system with the Jacobian J(u).
+# u with F(u) = 0, found already: its derivatives are those of the equation, by
+# a sparse system with the Jacobian J(u).
 _zero_on(F, J, u) = u
 derivative _zero_on(F, J, u), dF, dJ, du = -linsolve(J(y), dF(y))
 
-# Newton's method, damped: a step is halved until the residual falls. Done when a step changes nothing to rtol and atol, or the residual is at rounding.
+# Newton's method, damped: a step is halved until the residual falls. Done when
+# a step changes nothing to rtol and atol, or the residual is at rounding.
 _solve_newton(info, m, S, o) = {
   conditions = _conditions_of(info, S)
   matched = _matched(info, S)
@@ -67,7 +72,8 @@ _solve_newton(info, m, S, o) = {
   (U, turns, last) = if kind(o.guess) != "none" { from(U0) } else if jumps {
     try { from(U0) } catch e { from(_start_by_elements(info, S, o, e)) }
   } else if _is_quasilinear(info) {
-    # a grid's equations may have solutions of their own, which those of elements have not where these are monotone
+    # a grid's equations may have solutions of their own, which those of
+    # elements have not where these are monotone
     from(try { _start_by_elements(info, S, o, "") } catch e { U0 })
   } else {
     try { from(U0) } catch e { from(_from_linear(across, still, slopes, U0, e)) }
@@ -75,14 +81,16 @@ _solve_newton(info, m, S, o) = {
   response = _primal(() -> max(abs(_correction(J(U), _some_sources(info, S)))))
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
 }
-# What stands on the right of all equations and conditions of no problem in particular, the same on every grid. The
-# largest value of the answer to it, the response, grows with each finer grid where there is none.
+# What stands on the right of all equations and conditions of no problem in
+# particular, the same on every grid. The largest value of the answer to it, the
+# response, grows with each finer grid where there is none.
 _some_sources(info, S) = {
   x = zeros(S.T.P)
   for (d, c) in enumerate(list(...info.space)) { x = x + (1.3 + 0.8 * d) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c]) }
   concat(...map(i -> cos(x + 0.7 * i), each(S.parts)))
 }
-# Whether an unknown may change the factor of a derivative of second or higher order
+# Whether an unknown may change the factor of a derivative of second or higher
+# order
 _is_quasilinear(info) = {
   (found, n) = (false, len(info.coords))
   for q in info.equations {
@@ -94,8 +102,9 @@ _is_quasilinear(info) = {
   }
   found
 }
-# Newton's method from the linear problem at U0 on, by the strength of what is not linear (_by_strength). said: the
-# message where it fails, that of Newton's method alone.
+# Newton's method from the linear problem at U0 on, by the strength of what is
+# not linear (_by_strength). said: the message where it fails, that of Newton's
+# method alone.
 _from_linear(newton, F, J, U0, said) = {
   first = F(U0)
   (V, s, _) = _by_strength((V, s) -> {
@@ -105,9 +114,11 @@ _from_linear(newton, F, J, U0, said) = {
   if s < 1 { error(said) }
   V
 }
-# Solutions while the strength s of what is not linear grows to 1: R(U0) + (R(U0 + s (U - U0)) - R(U0)) / s == 0
-# (Allgower and Georg, Numerical Continuation Methods, 1990). attempt(V, s): the one of strength s from V, whether it was
-# found, and after how many turns. Gives the last solution, its strength, below 1 where it went no further, and all turns.
+# Solutions while the strength s of what is not linear grows to 1: R(U0) + (R(U0
+# + s (U - U0)) - R(U0)) / s == 0 (Allgower and Georg, Numerical Continuation
+# Methods, 1990). attempt(V, s): the one of strength s from V, whether it was
+# found, and after how many turns. Gives the last solution, its strength, below
+# 1 where it went no further, and all turns.
 _by_strength(attempt, V) = {
   (s, ds, turns) = (0.0, 0.125, 0)
   while s < 1 and ds > 1e-3 {
@@ -118,11 +129,12 @@ _by_strength(attempt, V) = {
   }
   (V, s, turns)
 }
-# The values at the nodes of what elements make of the statement, to begin with. said: the message where they do not
-# serve it.
+# The values at the nodes of what elements make of the statement, to begin with.
+# said: the message where they do not serve it.
 _start_by_elements(info, S, o, said) =
   try { stop_gradient(_direct_guess(info, S, _by_elements(info, o))) } catch e { error(said) }
-# Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
+# Where factors switch with the unknowns, residuals may rise on the way:
+# corrections are measured (bvp.dsl).
 _newton_across(F, J, u0, o, sizes, name) = {
   (u, state, turns) = _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11, 0.1 * o.rtol, 60)
   if state != 0 {
@@ -132,8 +144,9 @@ _newton_across(F, J, u0, o, sizes, name) = {
   (u, turns, 0.0)
 }
 
-# The fields that occur, in equations and in conditions on faces, by their derivatives only, so that
-# with u every u + c is a solution. Proven from the code of these.
+# The fields that occur, in equations and in conditions on faces, by their
+# derivatives only, so that with u every u + c is a solution. Proven from the
+# code of these.
 _free_constants(info, S) = {
   out = list()
   for k in each(S.count) {
@@ -152,10 +165,12 @@ _free_constants(info, S) = {
   }
   out
 }
-# Newton's method where fields are free up to constants. The matrix has as many dependent rows as there
-# are constants, so each such field has its mean at the nodes given, 0, and its equation one more
-# unknown: what it lacks of a balance of sources and fluxes. What a grid lacks is small; what a statement
-# lacks is not, and is refused. Then a condition at a point shifts the field.
+# Newton's method where fields are free up to constants. The matrix has as many
+# dependent rows as there are constants, so each such field has its mean at the
+# nodes given, 0, and its equation one more
+# unknown: what it lacks of a balance of sources and fluxes. What a grid lacks
+# is small; what a statement lacks is not, and is refused. Then a condition at a
+# point shifts the field.
 _solve_up_to_constants(info, m, S, o, free) = {
   P = S.T.P
   (conditions, pins) = (list(), list())
@@ -209,7 +224,8 @@ _mean_weights(T) = {
   for g in T.dims { w = ravel(expand(w, 1) * _mean_along(g)) }
   w
 }
-# The same along one coordinate: the interpolation, by Gauss's rule between any two nodes
+# The same along one coordinate: the interpolation, by Gauss's rule between any
+# two nodes
 _mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
   n = len(g.x)
   c = _series_of(g, expand(eye(n), 0))[0]
@@ -218,7 +234,8 @@ _mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
   parts = map((t, w) -> sum(expand(w * h, 1) * map(x -> _between_nodes(g, c, x), from + t * h); axis = 0), t, w)
   sum(parts; axis = 0) / (g.b - g.a)
 }
-# What a field's component lacks at the point of a condition, of which row w is linear in its value.
+# What a field's component lacks at the point of a condition, of which row w is
+# linear in its value.
 _pin_shift(info, S, c, w, u) = {
   here = _values_at(S.T, _coefficients(S.T, u), map(x -> f64(x), (...c.q.at.point,)))
   at = v -> map(i -> {
@@ -271,8 +288,8 @@ _newton_on(F, J, u0, o, sizes, name) = {
     }
     size = max(abs(d) / (o.rtol * (abs(u1) + _least_of(o, sizes(u1))) + 1e-300))
     better = norm(v1) < norm(v)
-    # the error behind a full step is about its square: one that is 1e-3 of what is asked for was not needed;
-    # a step that is was none
+    # the error behind a full step is about its square: one that is 1e-3 of what
+    # is asked for was not needed; a step that is was none
     state = if (t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3) or size < 1e-3 {
       1
     } else if better {
@@ -293,7 +310,8 @@ _newton_on(F, J, u0, o, sizes, name) = {
   }
   (u, k, size)
 }
-# Where Newton's method begins: numbers, functions of the space coordinates, or a solution, by field; zero for those not named.
+# Where Newton's method begins: numbers, functions of the space coordinates, or
+# a solution, by field; zero for those not named.
 _direct_guess(info, S, guess) = concat(...map(k -> {
   given = if kind(guess) == "none" { 0.0 } else if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
   v = if kind(given) == "function" { given(...S.T.X) } else { given }
@@ -316,8 +334,9 @@ _space_field(info, S, U, k) = {
 
 # ---- fast transforms
 
-# Whether a problem is one linear equation with constant factors and pure second derivatives, on a uniform grid, with values given on the faces or periodic: sines and waves are then
-# the eigenvectors of the difference operators.
+# Whether a problem is one linear equation with constant factors and pure second
+# derivatives, on a uniform grid, with values given on the faces or periodic:
+# sines and waves are then the eigenvectors of the difference operators.
 _is_by_transforms(info, m, S) = if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
   fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0 and not _has_jumps(info)
   for p in info.periodic { if not p and m.order != 2 { fine = false } }
@@ -337,8 +356,11 @@ _is_by_transforms(info, m, S) = if m.name != "fd" or S.count != 1 or kind(m.clus
   fine
 }
 
-# The difference operators are diagonal in sines along coordinates with values at both ends, in waves along periodic ones. The residual without unknowns is taken at the inner nodes, and what
-# the values on the faces add to it on the layers next to them; nothing else is of the size of the grid but what is transformed. Where the operator is singular: none.
+# The difference operators are diagonal in sines along coordinates with values
+# at both ends, in waves along periodic ones. The residual without unknowns is
+# taken at the inner nodes, and what the values on the faces add to it on the
+# layers next to them; nothing else is of the size of the grid but what is
+# transformed. Where the operator is singular: none.
 _by_transforms(info, m, S) = {
   T = S.T
   q = info.equations[0]
@@ -393,14 +415,16 @@ _solve_by_transforms(info, m, S) = {
   if not fine { error("{info.name} has no unique solution: its operator is singular") }
   (U, (unknowns = S.N, newton = 0, elements = 0, response = response))
 }
-# A function of a point at all points of a box of nodes, as an array of its shape.
+# A function of a point at all points of a box of nodes, as an array of its
+# shape.
 _over_box(nodes, f) = if len(nodes) == 1 { map(a -> f((a,)), nodes[0]) } else if len(nodes) == 2 {
   map(a -> map(b -> f((a, b)), nodes[1]), nodes[0])
 } else {
   map(a -> map(b -> map(c -> f((a, b, c)), nodes[2]), nodes[1]), nodes[0])
 }
 _sum_over_box(parts) = { total = parts[0]; for e in parts[1..] { total = total + e }; total }
-# What the condition there says on a face: where faces meet the later coordinate's stands, so that of later ones it has the inner nodes only.
+# What the condition there says on a face: where faces meet the later
+# coordinate's stands, so that of later ones it has the inner nodes only.
 _face_values(info, S, p, side, inside) = {
   g = S.T.dims[p]
   if g.periodic { none } else {
@@ -454,8 +478,8 @@ _is_homogeneous(info, c) = {
   }
   _known(zero, "whether a condition of an eigenproblem is homogeneous")
 }
-# The conditions that hold for 0, and the one that does not, which says how large a mode is, and has no part in
-# finding it
+# The conditions that hold for 0, and the one that does not, which says how
+# large a mode is, and has no part in finding it
 _conditions_of_modes(info, name) = {
   (own, sizes) = (list(), list())
   for c in info.conditions { if _is_homogeneous(info, c) { own = push(own, c) } else { sizes = push(sizes, c) } }
@@ -475,8 +499,8 @@ _mode_size(info, whole, S, q, U) = {
   own = sum(q.residual(_node_coordinates(info, S, 0.0, x), jets)) - rest
   -rest / own
 }
-# What is not linear: "" where each equation and condition is linear in the fields and affine in the eigenvalue,
-# by what these depend on.
+# What is not linear: "" where each equation and condition is linear in the
+# fields and affine in the eigenvalue, by what these depend on.
 _bends_in_modes(info) = {
   said = ""
   n = len(info.coords)
@@ -508,8 +532,9 @@ _refuse_bent_modes(info, name) = {
   }
 }
 
-# The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the
-# m.count eigenvalues nearest to m.near, in the order of their distance.
+# The equations are linear in the fields and in λ: A v = λ B v on the nodes
+# without conditions. Dense where the operators are, else by shift and invert;
+# the m.count eigenvalues nearest to m.near, in the order of their distance.
 _solve_modes(info, m, S, o) = {
   _refuse_bent_modes(info, m.name)
   if _has_jumps(info) {
@@ -517,7 +542,8 @@ _solve_modes(info, m, S, o) = {
       "`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
   }
   (own, sizes) = _conditions_of_modes(info, m.name)
-  # on a line the eigenvalue is a field, too, whose equation says that it is constant
+  # on a line the eigenvalue is a field, too, whose equation says that it is
+  # constant
   equations = map(i -> info.equations[i], each(S.count))
   (whole, info) = (info, (...info, equations = (...equations,), conditions = own))
   for c in info.conditions {
@@ -545,7 +571,8 @@ _solve_modes(info, m, S, o) = {
     v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
     _summed(p, _elements_from(p, v))
   }
-  # not the difference of two matrices, in which derivatives by short lengths would drown λ
+  # not the difference of two matrices, in which derivatives by short lengths
+  # would drown λ
   (a, b) = jvp(at, 0.0, 1.0)
   b = -b
   n = len(E.free)
@@ -569,7 +596,8 @@ _solve_modes(info, m, S, o) = {
   count = min(concat(first, [len(w)]))
   (values, V) = (real(w)[..count], V[.., ..count])
   values = if S.T.dense { _rayleigh_quotients(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V)) } else { values }
-  # more is rounded in derivatives of high order than their elements, and more yet where they are products of matrices
+  # more is rounded in derivatives of high order than their elements, and more
+  # yet where they are products of matrices
   products =
     max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(if kind(m.cluster) == "none" { 1 } else { 3 })
   matrix_of = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
@@ -591,12 +619,14 @@ _solve_modes(info, m, S, o) = {
     filled = if len(sizes) == 0 { filled } else { filled * _mode_size(info, whole, S, sizes[0], filled) }
     record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), each(S.count)))
   }
-  # of a mode of which half is in its highest terms nothing is known, whatever other grids say
+  # of a mode of which half is in its highest terms nothing is known, whatever
+  # other grids say
   lost = if not S.T.dense { none } else {
     tail = max(map(k -> _primal(() -> { U = nodal(k); _series_tail(info, S, U, expand(U, 0)) }), iota(count)))
     if tail > 0.5 { tail } else { 0.0 }
   }
-  # on a line it is one number, as other methods have it, and values has them all
+  # on a line it is one number, as other methods have it, and values has them
+  # all
   (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
     x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, rounding = rounding,
     stats = (unknowns = n,), method = m.name, kind = "pde", error = lost, info = _info_of(info))
@@ -607,7 +637,8 @@ _nearest_modes(m, modes) = {
   order = argsort(abs(w - m.near))[..min(m.count, len(w))]
   (w[order], V[.., order])
 }
-# How large eigenvalues are, more or less: what is left of a smooth function beside what λ makes of it
+# How large eigenvalues are, more or less: what is left of a smooth function
+# beside what λ makes of it
 _unit_of_modes(info, S) = {
   x = zeros(S.T.P)
   for (d, c) in enumerate(list(...info.space)) {
@@ -621,8 +652,10 @@ _unit_of_modes(info, S) = {
   if max(abs(slope)) == 0 { error("{info.name}: {info.eigen} must stand in an equation") }
   max(abs(r)) / max(abs(slope))
 }
-# Eigenvalues of A v == λ B v by those of (A - σ B)⁻¹ B, which are 1/(λ - σ): the lowest are not lost in the rounding of the highest, and
-# equations without λ make 0. σ is beside near, and not so near to an eigenvalue that others are lost in its rounding.
+# Eigenvalues of A v == λ B v by those of (A - σ B)⁻¹ B, which are 1/(λ - σ):
+# the lowest are not lost in the rounding of the highest, and equations without
+# λ make 0. σ is beside near, and not so near to an eigenvalue that others are
+# lost in its rounding.
 _dense_modes(info, m, A, B, unit) = {
   σ = m.near - 0.1 * unit
   (w, V, turn) = (zeros(1) + 0im, zeros(1, 1) + 0im, 0)
@@ -639,8 +672,10 @@ _dense_modes(info, m, A, B, unit) = {
   }
   (w, V)
 }
-# Eigenvalues w of A v == λ B v by quotients of Rayleigh with left and right vectors, whose errors enter by their product
-# (Ostrowski 1959): eig rounds 1/(λ - σ) of all by the largest, and high λ lose digits.
+# Eigenvalues w of A v == λ B v by quotients of Rayleigh with left and right
+# vectors, whose errors enter by their product
+# (Ostrowski 1959): eig rounds 1/(λ - σ) of all by the largest, and high λ lose
+# digits.
 _rayleigh_quotients(A, B, w, V) = w + _primal(() -> {
   (w, V) = (stop_gradient(w), stop_gradient(V))
   size = _sizes_of_values(w, w)
@@ -654,8 +689,8 @@ _rayleigh_quotients(A, B, w, V) = w + _primal(() -> {
   }
   out
 })
-# The left vector that belongs to w[k], from the right one by inverse iteration (Wilkinson, The Algebraic Eigenvalue
-# Problem, 1965, chapter 2)
+# The left vector that belongs to w[k], from the right one by inverse iteration
+# (Wilkinson, The Algebraic Eigenvalue Problem, 1965, chapter 2)
 _left_vector(A, B, w, k, x) = {
   beside = (A - (w[k] + 1e-7 * max(abs(w))) * B)'
   left = linsolve(beside, x / max(abs(x)))
@@ -674,7 +709,8 @@ _rounding_of_modes(A, B, w, V) = _primal(() -> {
   }
   out
 })
-# Differences of first order between neighbours on both sides do not see what alternates from point to point
+# Differences of first order between neighbours on both sides do not see what
+# alternates from point to point
 _refuse_zigzag_modes(info, m, S) = {
   for k in each(S.count) {
     for (d, c) in enumerate(list(...info.space)) {

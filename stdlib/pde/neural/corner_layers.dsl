@@ -1,11 +1,22 @@
-# corner_layers.dsl - singular parts of solutions in time and one space coordinate, where a condition on a wall and the beginning contradict each other at the corner.
+# corner_layers.dsl - singular parts of solutions in time and one space
+# coordinate, where a condition on a wall and the beginning contradict each
+# other at the corner.
 #
-# At a wall x = a of u_t = D u_xx + ..., where what holds at t = 0 has another value there than the condition on the wall, or another rate by the equation, the solution is not smooth, however smooth all data are:
-# its derivatives depend on (x - a)/sqrt(D t). To first order its singular part is known: c0 erfc(η) + c1 4t i²erfc(η), η = |x - a|/sqrt(4 D t), where c0 is the gap of the values and c1 that of the rates
-# (Carslaw and Jaeger 1959, 2.4 and 2.5). It is faded out by the time at which it would be some times as large as what is given, for then it is no layer any more. All of it follows from the statement: rates and D from the equations, which are linear in the rates. A method of smooth functions looks for the rest.
+# At a wall x = a of u_t = D u_xx + ..., where what holds at t = 0 has another
+# value there than the condition on the wall, or another rate by the equation,
+# the solution is not smooth, however smooth all data are: its derivatives
+# depend on (x - a)/sqrt(D t). To first order its singular part is known: c0
+# erfc(η) + c1 4t i²erfc(η), η = |x - a|/sqrt(4 D t), where c0 is the gap of the
+# values and c1 that of the rates (Carslaw and Jaeger 1959, 2.4 and 2.5). It is
+# faded out by the time at which it would be some times as large as what is
+# given, for then it is no layer any more. All of it follows from the statement:
+# rates and D from the equations, which are linear in the rates. A method of
+# smooth functions looks for the rest.
 
-# The layers of a statement, one for each wall that has one: (begin, at, wall: the time, the coordinate of space and its value; D, c0, c1: f64[components]). Those whose gaps are rounding are left out. None
-# where the equations are not of that kind.
+# The layers of a statement, one for each wall that has one: (begin, at, wall:
+# the time, the coordinate of space and its value; D, c0, c1: f64[components]).
+# Those whose gaps are rounding are left out. None where the equations are not
+# of that kind.
 _corner_layers(info) = if not _may_have_layers(info) { list() } else {
   x = info.space[0]
   out = list()
@@ -20,7 +31,8 @@ _corner_layers(info) = if not _may_have_layers(info) { list() } else {
   }
   out
 }
-# Where the equations have no value at the corner, as 1/r at r = 0, nothing is known of a layer.
+# Where the equations have no value at the corner, as 1/r at r = 0, nothing is
+# known of a layer.
 _numbers_or(parts, instead) = map((v, c) -> where(abs(v) < inf, v, c), parts, instead)
 # The largest value that is given at the beginning and on the walls
 _data_size(info) = {
@@ -33,7 +45,9 @@ _data_size(info) = {
 }
 _with_layers(info, layers) = if len(layers) == 0 { info } else { (...info, layers = layers) }
 
-# Time and one space coordinate, all fields given at the beginning, and equations with first rates and at most second derivatives, one for each component
+# Time and one space coordinate, all fields given at the beginning, and
+# equations with first rates and at most second derivatives, one for each
+# component
 _may_have_layers(info) = if len(info.coords) != 2 or info.time < 0 or len(info.space) != 1 { false } else {
   (t, x) = (info.time, info.space[0])
   good = not info.periodic[x]
@@ -51,7 +65,8 @@ _has_jet(info, k, axis, order) = {
   found
 }
 
-# (D, c0, c1) of the wall on one side: zeros for fields whose values the wall does not fix
+# (D, c0, c1) of the wall on one side: zeros for fields whose values the wall
+# does not fix
 _layer_of(info, x, side) = {
   t = info.time
   (a, t0) = (if side == 0 { info.lo[x] } else { info.hi[x] }, info.lo[t])

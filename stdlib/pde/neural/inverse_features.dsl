@@ -1,7 +1,12 @@
-# inverse_features.dsl - parameters of a problem from data by random features: fit(problem, data; by = rfm(...)).
+# inverse_features.dsl - parameters of a problem from data by random features:
+# fit(problem, data; by = rfm(...)).
 #
-# Amplitudes of the features and parameters are the unknowns of one nonlinear least-squares problem: equations, conditions and measurements, linear in the amplitudes where the equations are. Steps are those of
-# Gauss and Newton, begun with amplitudes that fit the measurements. Standard errors come from how the amplitudes have to move with a parameter so that equations and conditions stay as they are.
+# Amplitudes of the features and parameters are the unknowns of one nonlinear
+# least-squares problem: equations, conditions and measurements, linear in the
+# amplitudes where the equations are. Steps are those of Gauss and Newton, begun
+# with amplitudes that fit the measurements. Standard errors come from how the
+# amplitudes have to move with a parameter so that equations and conditions stay
+# as they are.
 
 _fit_rfm(bound, data, names, o) = {
   m = o.by
@@ -71,7 +76,9 @@ _fit_rfm(bound, data, names, o) = {
   now = stated(q)
   (...g.p, ...g, std = g.stderr, solution = _rfm_solution(now, m, (f = f, a = a, error = error, s = s, steps = k)))
 }
-# Steps of Gauss and Newton for amplitudes and parameters q, with M features of bandwidth s. d: points P, values Y, which components they are, and the weight of each
+# Steps of Gauss and Newton for amplitudes and parameters q, with M features of
+# bandwidth s. d: points P, values Y, which components they are, and the weight
+# of each
 _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   f = _draw_features(info, M, s, m.seed)
   Φ = sin(d.P @ f.W' + f.b)
@@ -90,7 +97,8 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   while not done {
     (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
     e = misfit(a)
-    # damped where a whole step goes too far: amplitudes that rows leave open are large then
+    # damped where a whole step goes too far: amplitudes that rows leave open
+    # are large then
     (J, rest_) = (concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0), -concat(r, e))
     step = if damping > 0 {
       n = shape(J)[1]
@@ -114,7 +122,9 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     done = turns >= 3 * m.steps or idle >= 5 or (damping == 0 and t == 1 and v < value and idle > 0)
     damping = if v < value and t == 1 { if damping > 1e-5 { 0.01 * damping } else { 0.0 } } else { max(1e-3, 30 * damping) }
   }
-  # Where the measurements have noise, much less can be left of the equations: then the parameters are those of least squares among solutions of the equations, by steps along these
+  # Where the measurements have noise, much less can be left of the equations:
+  # then the parameters are those of least squares among solutions of the
+  # equations, by steps along these
   (b, p, rest) = (a, q, inf)
   noisy = norm(misfit(a)) > 1e-4 * norm(d.Y * d.weight)
   for turn in 0..(if noisy { 3 } else { 0 }) {
@@ -136,14 +146,16 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   if rest < 0.5 * gap { a = b; q = p; gap = rest }
   (a = a, q = q, f = f, s = s, left = gap, steps = steps, good = turns < 3 * m.steps)
 }
-# Amplitudes f64[M, c] for values Y [n, c] at rows Φ, small where the values leave them open
+# Amplitudes f64[M, c] for values Y [n, c] at rows Φ, small where the values
+# leave them open
 _ridge(Φ, Y) = {
   M = shape(Φ)[1]
   A = concat(Φ, 1e-7 * eye(M); axis = 0)
   B = concat(Y, zeros(M, shape(Y)[1]); axis = 0)
   stack(...map(j -> _least_squares(A, B[.., j]), each(shape(Y)[1])); axis = 1)
 }
-# The bandwidth with which half of the measurements foretell the other half best, in proportion to the lengths of the box
+# The bandwidth with which half of the measurements foretell the other half
+# best, in proportion to the lengths of the box
 _bandwidth_of_data(info, P, Y, seed_) = {
   half = iota(len(P)) % 2 == 0
   (best, s) = (inf, 0.0 * _box_lengths(info))
@@ -160,7 +172,8 @@ _bandwidth_of_data(info, P, Y, seed_) = {
 # Residuals of block b at slots V: f64[n, r]
 _block_residual(info, b, V) = map((x, v) -> _rows_at(info, _block_equations(info, b), x, v), b.X, V)
 _block_equations(info, b) = if b.condition < 0 { list(...info.equations) } else { list(info.conditions[b.condition]) }
-# Weighted rows of equations and conditions: by amplitudes, by parameters, their weights (a list), and what is left
+# Weighted rows of equations and conditions: by amplitudes, by parameters, their
+# weights (a list), and what is left
 _joint_rows(info, stated, blocks, waves, f, a, q) = {
   (parts, sides, weights, rest) = (list(), list(), list(), list())
   now = stated(q)

@@ -1,11 +1,14 @@
 # nn.dsl - small neural networks as records of weights.
 
-# xavier(m, n): f64[m, n], normal with variance 2/(m + n) (Glorot and Bengio 2010): weights for tanh layers
+# xavier(m, n): f64[m, n], normal with variance 2/(m + n) (Glorot and Bengio
+# 2010): weights for tanh layers
 #     shape(xavier(3, 2))            #> (3, 2)
 xavier(m, n) = randn(m, n) * sqrt(2.0 / (m + n))
 
-# mlp(sizes; activation, scale, dtype = f64): a multilayer perceptron sizes[0] -> ... -> sizes[-1].
-# Gives a record: weights, a list of (W[out, in], b[out]) in f64 or f32, and activation, the function between layers.
+# mlp(sizes; activation, scale, dtype = f64): a multilayer perceptron sizes[0]
+# -> ... -> sizes[-1].
+# Gives a record: weights, a list of (W[out, in], b[out]) in f64 or f32, and
+# activation, the function between layers.
 #     net = mlp([2, 8, 1]);
 #     len(net.weights)               #> 2
 #     shape(net.weights[0].W)        #> (8, 2)
@@ -18,7 +21,8 @@ mlp(sizes; activation = tanh, scale = 1.0, dtype = f64) = {
   (weights = weights, activation = activation)
 }
 
-# apply(net, weights, x): the network at x. x f64[n_in] gives f64[n_out]; rows of x f64[m, n_in] give f64[m, n_out].
+# apply(net, weights, x): the network at x. x f64[n_in] gives f64[n_out]; rows
+# of x f64[m, n_in] give f64[m, n_out].
 #     net = mlp([2, 8, 1]);
 #     shape(apply(net, net.weights, [0.1, 0.2]))       #> (1,)
 #     shape(apply(net, net.weights, zeros(5, 2)))      #> (5, 1)
@@ -31,11 +35,15 @@ apply(net, weights, x) = {
   h
 }
 
-# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true, partial = false):
-# weights trained on random parts of n data
-#   loss(w, rows): a real number, the loss over the data with these numbers, an i64[batch]; it may not draw random numbers itself. In each epoch every number comes once, in
-#   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad, gradient_descent or soap, whose rate may be a function of the step.
-#   Gives a record: x, the weights in the form in which they were given; losses f64[epochs], the mean loss over the parts of each epoch; steps.
+# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress =
+# true, partial = false): weights trained on random parts of n data
+#   loss(w, rows): a real number, the loss over the data with these numbers, an
+#   i64[batch]; it may not draw random numbers itself. In each epoch every
+#   number comes once, in a new random order (a rest smaller than batch is left
+#   to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad,
+#   gradient_descent or soap, whose rate may be a function of the step.
+#   Gives a record: x, the weights in the form in which they were given; losses
+#   f64[epochs], the mean loss over the parts of each epoch; steps.
 #   progress = false: it does not tell how far it has come. A loss, or weights,
 #   that are not finite are an error that says when; partial = true gives the
 #   weights before that, and nan for the losses from there on.
@@ -83,7 +91,8 @@ _train(loss, weights, n, method, o) = {
   (x = back(w), losses = losses, steps = steps)
 }
 
-# logsumexp(x; axis, keepdims): log(sum(exp(x))), of all elements or along an axis, without overflow
+# logsumexp(x; axis, keepdims): log(sum(exp(x))), of all elements or along an
+# axis, without overflow
 #     logsumexp([1000.0, 1000])                    #~ 1000 + log(2)
 #     logsumexp([0.0, 0; log(3), 0]; axis = 1)     #~ [log(2), log(4)]
 #     grad(logsumexp)([0.0, log(3)])               #~ [0.25, 0.75]
@@ -96,7 +105,8 @@ logsumexp(x; axis = none, keepdims = false) = {
   _keep_axes(y, x, axis, keepdims)
 }
 
-# softmax(x; axis = -1): exp(x) over its sum along an axis, without overflow: positive, and 1 together
+# softmax(x; axis = -1): exp(x) over its sum along an axis, without overflow:
+# positive, and 1 together
 #     softmax([0.0, log(3)])                       #~ [0.25, 0.75]
 #     sum(softmax([1000.0, 2; 3, 4]); axis = 1)    #~ [1, 1]
 softmax(x; axis = -1) = {

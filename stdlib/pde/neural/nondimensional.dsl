@@ -1,11 +1,22 @@
-# nondimensional.dsl - a statement without dimensions, for methods whose arithmetic wants numbers near 1 (pinn): coordinates from 0 to 1, fields in units of their own size, equations and conditions in units of their largest terms.
+# nondimensional.dsl - a statement without dimensions, for methods whose
+# arithmetic wants numbers near 1 (pinn): coordinates from 0 to 1, fields in
+# units of their own size, equations and conditions in units of their largest
+# terms.
 #
-# It needs a statement on a box. It gives the same statement in other variables, x = origin + length ξ and u = shift + unit û, whose residuals take these, and the ways back. The size of a field is what its conditions
-# say; or what a source makes it, over the lengths of the domain or those on which the source changes, whichever are shorter; or, where nothing is said of it directly (a pressure), what it has to be beside the terms of the fields
-# whose sizes are known (dominant balance). Where all these numbers are near 1 the statement stays as it is, to the bit.
+# It needs a statement on a box. It gives the same statement in other variables,
+# x = origin + length ξ and u = shift + unit û, whose residuals take these, and
+# the ways back. The size of a field is what its conditions say; or what a
+# source makes it, over the lengths of the domain or those on which the source
+# changes, whichever are shorter; or, where nothing is said of it directly (a
+# pressure), what it has to be beside the terms of the fields whose sizes are
+# known (dominant balance). Where all these numbers are near 1 the statement
+# stays as it is, to the bit.
 
-# The units of a statement: origin, length: of each coordinate; shift, unit: of each field; equations, conditions: the size of each; used: whether they are (known only when the program runs, where parameters are).
-# said: for each field what measurements say of it, a list of their least and their largest value, or an empty one.
+# The units of a statement: origin, length: of each coordinate; shift, unit: of
+# each field; equations, conditions: the size of each; used: whether they are
+# (known only when the program runs, where parameters are).
+# said: for each field what measurements say of it, a list of their least and
+# their largest value, or an empty one.
 _units_of(info, said) = _now(() -> _units_found(info, said))
 _units_found(info, said) = {
   n = len(info.fields)
@@ -30,7 +41,8 @@ _units_found(info, said) = {
     known = map((a, b) -> where(a > 0, a, b), known, _size_asked(info, info.equations, own, shifts, known))
   }
   unit = map(u -> where(u > 0 and u < inf, u, 1.0), known)
-  # derivatives over the whole domain, as numbers without dimensions are made by hand
+  # derivatives over the whole domain, as numbers without dimensions are made by
+  # hand
   plain = map(s -> _slot_size(info, map((a, b) -> 1 / (b - a), list(...info.lo), list(...info.hi)), s), _slots(info))
   equations = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.equations))
   conditions = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.conditions))
@@ -49,7 +61,8 @@ _nothing_said(info) = map(k -> list(), list(...info.fields))
 # What is known to be stated in units of its own stays as it is
 _stays(units) = if _is_fixed(units.used) { not units.used } else { false }
 
-# The statement in units, which has `units` and `stated` beside what every statement has
+# The statement in units, which has `units` and `stated` beside what every
+# statement has
 _in_units(info, units) = if _stays(units) { info } else {
   d = len(info.coords)
   (origin, length) = (units.origin, units.length)
@@ -80,14 +93,16 @@ _place_in_units(info, at, origin, length) = if kind(at) != "record" { at } else 
 _axes_of_point(info, point) =
   map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 }, each(len(point)))
 
-# The statement as it was, and what a network in units says in its coordinates and fields
+# The statement as it was, and what a network in units says in its coordinates
+# and fields
 _as_stated(info) = if has(info, "units") { info.stated } else { info }
 _in_stated_units(info, u) = if has(info, "units") {
   (origin, length, shift, unit) =
     (info.units.origin, info.units.length, _by_component(info, info.units.shift), _by_component(info, info.units.unit))
   (w, xs) -> shift + unit * u(w, map((x, a, l) -> (x - a) / l, xs, origin, length))
 } else { u }
-# A guess in the statement's coordinates and fields, in units: functions of these, numbers or arrays
+# A guess in the statement's coordinates and fields, in units: functions of
+# these, numbers or arrays
 _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
   (origin, length, shift, unit) = (info.units.origin, info.units.length, info.units.shift, info.units.unit)
   (names, values) = (list(), list())
@@ -106,7 +121,8 @@ _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
   }
   record(names, values)
 }
-# Columns of measurements of the fields `seen` in units, with the coordinates they stand at, and their standard deviations
+# Columns of measurements of the fields `seen` in units, with the coordinates
+# they stand at, and their standard deviations
 _data_in_units(info, seen, data, sigma) = if not has(info, "units") { (data, sigma) } else {
   k_of = f -> _place_of(info.fields, f)
   columns = record((...info.coords, ...seen),
@@ -125,16 +141,19 @@ _units_said(info) = if not has(info, "units") { record((), ()) } else {
 }
 _by_component(info, values) = concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), values))
 
-# ---- estimates of sizes: at many places, by differences. What a statement says in numbers is known before the program runs (_now).
+# ---- estimates of sizes: at many places, by differences. What a statement says
+# in numbers is known before the program runs (_now).
 
-# Places of the box, or of where a condition holds, as rows: so many that what is given in a part of the box is met,
-# along lines in one free coordinate, and evenly spread in more of them
+# Places of the box, or of where a condition holds, as rows: so many that what
+# is given in a part of the box is met, along lines in one free coordinate, and
+# evenly spread in more of them
 _size_places(info, q) = {
   d = len(info.coords)
   held = if kind(q.at) != "record" { list() } else if kind(q.at.point) == "tuple" {
     _axes_of_point(info, q.at.point)
   } else if q.at.coord < 0 { list() } else { list(q.at.coord) }
-  # powers of the root of x^(n+1) = x + 1 fill a box of n coordinates evenly (Roberts 2018)
+  # powers of the root of x^(n+1) = x + 1 fill a box of n coordinates evenly
+  # (Roberts 2018)
   n = max(1, d - len(held))
   base = 2.0
   for _ in each(30) { base = (1 + base)^(1 / (n + 1)) }
@@ -157,7 +176,8 @@ _size_places(info, q) = {
   }
   stack(...columns; axis = 1)
 }
-# By coordinate the inverse of the length over which what is given changes, at most half of the domain's
+# By coordinate the inverse of the length over which what is given changes, at
+# most half of the domain's
 _wave_numbers(info) = {
   zero = zeros(_slot_starts(info)[-1])
   waves = map((a, b) -> 2 / (b - a), list(...info.lo), list(...info.hi))
@@ -189,7 +209,8 @@ _field_of_slot(info, slot) = {
   for k in each(len(info.fields)) { if slot[0] >= _first_component(info, k) { f = k } }
   f
 }
-# Least and largest value that conditions and measurements give a field; the largest below the least where none does
+# Least and largest value that conditions and measurements give a field; the
+# largest below the least where none does
 _range_of(info, k, said) = {
   (least, most) = (inf, -inf)
   if len(said) > 0 { least = said[0]; most = said[1] }
@@ -202,8 +223,10 @@ _range_of(info, k, said) = {
   }
   (least = least, most = most)
 }
-# Of a statement with fields of these sizes, the largest over the places: for each row its size where fields are at their shifts, and by field what the terms of this field make of it, a list. Of a field of size 0, which is
-# not known, what this size would make.
+# Of a statement with fields of these sizes, the largest over the places: for
+# each row its size where fields are at their shifts, and by field what the
+# terms of this field make of it, a list. Of a field of size 0, which is not
+# known, what this size would make.
 _sizes_of(info, q, own, shifts, unit, tried) = {
   slots = _slots(info)
   (v0, whole, trial) = (list(), list(), list())
@@ -234,8 +257,10 @@ _is_mentioned_in(info, q, i) = {
   for j in list(...q.jets) { if starts[j] <= i and i < starts[j + 1] { found = true } }
   found
 }
-# How large each field has to be that its terms are as large as the source of a statement and the terms of fields with known sizes: 0 where nothing is said. It is asked of the equations in which no other field has
-# higher derivatives, or when these say nothing, of all.
+# How large each field has to be that its terms are as large as the source of a
+# statement and the terms of fields with known sizes: 0 where nothing is said.
+# It is asked of the equations in which no other field has higher derivatives,
+# or when these say nothing, of all.
 _size_asked(info, statements, own, shifts, unit) = {
   fields = each(len(info.fields))
   first = map(k -> 0.0, fields)

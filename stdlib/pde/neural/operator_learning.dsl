@@ -1,10 +1,17 @@
-# operator_learning.dsl - networks that learn maps between functions, from pairs that a solver has made: deeponet, fno.
+# operator_learning.dsl - networks that learn maps between functions, from pairs
+# that a solver has made: deeponet, fno.
 #
-# A function is given by its values at fixed places, a row of a matrix; n pairs are two matrices. Both networks are records of weights with value(w, u, y), which train and minimize
-# take like any other; learn_operator does the usual thing.
+# A function is given by its values at fixed places, a row of a matrix; n pairs
+# are two matrices. Both networks are records of weights with value(w, u, y),
+# which train and minimize take like any other; learn_operator does the usual
+# thing.
 
-# deeponet(sensors, d, width = 40; hidden = [40, 40], activation = tanh): a network u -> (y -> sum_k b_k(u) t_k(y) + b0): b a network of the values of u at the sensors, f64[sensors], t one of the place y, f64[d]
-#   (Lu, Jin, Pang, Zhang and Karniadakis, Nature Machine Intelligence 3, 2021). value(w, U, Y): U f64[n, sensors], Y f64[q, d] or f64[q] gives f64[n, q]. Cost of n pairs at q places: n + q networks and a product.
+# deeponet(sensors, d, width = 40; hidden = [40, 40], activation = tanh): a
+# network u -> (y -> sum_k b_k(u) t_k(y) + b0): b a network of the values of u
+# at the sensors, f64[sensors], t one of the place y, f64[d]
+#   (Lu, Jin, Pang, Zhang and Karniadakis, Nature Machine Intelligence 3, 2021).
+#   value(w, U, Y): U f64[n, sensors], Y f64[q, d] or f64[q] gives f64[n, q].
+#   Cost of n pairs at q places: n + q networks and a product.
 #     net = deeponet(20, 1, 8)
 #     shape(net.value(net.weights, zeros(5, 20), zeros(7)))    #> (5, 7)
 deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
@@ -18,9 +25,14 @@ deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
   (weights = (branch = branch.weights, trunk = trunk.weights, offset = 0.0), value = value, kind = "deeponet")
 }
 
-# fno(width = 16, modes = 12; layers = 3, activation = tanh): a Fourier neural operator between functions on one equidistant grid of an interval, the same for u and its image (Li et al., Fourier neural operator for
-#   parametric partial differential equations, 2021): each layer mixes `width` channels at every place and, mode by mode, the lowest `modes` Fourier modes. value(w, U, x): U f64[n, m] and the grid x f64[m] give
-#   f64[n, m]; the weights do not know m, so that it may be used on a finer grid than it was trained on. modes <= m/2.
+# fno(width = 16, modes = 12; layers = 3, activation = tanh): a Fourier neural
+# operator between functions on one equidistant grid of an interval, the same
+# for u and its image (Li et al., Fourier neural operator for
+#   parametric partial differential equations, 2021): each layer mixes `width`
+#   channels at every place and, mode by mode, the lowest `modes` Fourier modes.
+#   value(w, U, x): U f64[n, m] and the grid x f64[m] give f64[n, m]; the
+#   weights do not know m, so that it may be used on a finer grid than it was
+#   trained on. modes <= m/2.
 #     net = fno(6, 4)
 #     shape(net.value(net.weights, zeros(5, 32), linspace(0, 1, 32)))    #> (5, 32)
 fno(width = 16, modes = 12; layers = 3, activation = tanh) = {
@@ -59,9 +71,15 @@ _mixed_modes(layer, h, modes) = {
 _mixed_channels(layer, h) = [sum(layer.W[o, c] * h[c, i, k] for c) + layer.b[o] for o, i, k]
 _lifted(lift, U, x) = [lift.W[c, 0] * U[i, k] + lift.W[c, 1] * x[k] + lift.b[c] for c, i, k]
 
-# learn_operator(net, U, V, y; method = adam(), batch = 16, epochs = 200, held = 0.2, progress = true): a deeponet or fno trained on pairs U f64[n, m] -> V f64[n, q] at the places y (f64[q] or f64[q, d])
-#   u and v enter scaled by their mean and spread over the data; a part `held` of the pairs is not trained on. Gives a record: value(u, y) for u f64[m] or f64[n, m] (y: the places of the data unless given);
-#   error and error_held: mean of the relative L2 errors over the pairs trained on and over those held out; losses by epoch; weights. method: as train has them; a rate may be a function of the step.
+# learn_operator(net, U, V, y; method = adam(), batch = 16, epochs = 200, held =
+# 0.2, progress = true): a deeponet or fno trained on pairs U f64[n, m] -> V
+# f64[n, q] at the places y (f64[q] or f64[q, d])
+#   u and v enter scaled by their mean and spread over the data; a part `held`
+#   of the pairs is not trained on. Gives a record: value(u, y) for u f64[m] or
+#   f64[n, m] (y: the places of the data unless given);
+#   error and error_held: mean of the relative L2 errors over the pairs trained
+#   on and over those held out; losses by epoch; weights. method: as train has
+#   them; a rate may be a function of the step.
 #     seed(1)
 #     x = linspace(0, 1, 20)
 #     A = rand(60, 2)

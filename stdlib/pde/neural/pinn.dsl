@@ -1,24 +1,52 @@
-# pinn.dsl - neural solvers: a network trained until it satisfies the equations of a problem, in any number of coordinates, for systems and vector fields.
+# pinn.dsl - neural solvers: a network trained until it satisfies the equations
+# of a problem, in any number of coordinates, for systems and vector fields.
 #
-# The residual of each equation is fed with the Taylor jets of the network (u, u_t, u_x, u_xx ... in one propagation per coordinate). The
-# default trainer is Levenberg-Marquardt on the residuals with geodesic acceleration (Transtrum and Sethna 2012): of small networks with their exact Gram matrix J'J, which is summed up point by point and never
-# has J beside it, of larger ones by conjugate gradients (least_squares.dsl has both). Boundary and initial values are built into the ansatz where the statement allows it (Lagaris, Likas and
-# Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973), else they are rows of their own, whose weights are balanced.
+# The residual of each equation is fed with the Taylor jets of the network (u,
+# u_t, u_x, u_xx ... in one propagation per coordinate). The default trainer is
+# Levenberg-Marquardt on the residuals with geodesic acceleration (Transtrum and
+# Sethna 2012): of small networks with their exact Gram matrix J'J, which is
+# summed up point by point and never has J beside it, of larger ones by
+# conjugate gradients (least_squares.dsl has both). Boundary and initial values
+# are built into the ansatz where the statement allows it (Lagaris, Likas and
+# Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973),
+# else they are rows of their own, whose weights are balanced.
 
-# pinn(hidden, points; ...): a network with these hidden layers, tanh or sin between them.
-#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "gauss_newton_cg", "ssbroyden",
-#   "lbfgs", "soap" or "adam", or such an optimiser with its settings, as adam(rate = 1e-3); "auto" takes the first one for up to 2500 weights, else the second; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
-#   of half the points, drawn where the residual (RAD; Wu et al. 2023) or the terms of the equations are large; seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
-#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
-#   of its coordinates are built in, with t on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
-#   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
-#   corners: in t and one space coordinate, where the beginning and a condition on a wall contradict each other in value or, by the equation, in rate, the singular part that follows from it is added to the
-#   network (solve only, with slabs = 1).
-#   A statement in units (m, s, Pa) is solved as one with numbers near 1; explain(solution) says in which units of its coordinates and fields.
-#   slabs: parts of time that are solved one after the other. causal: later times wait until the equations hold at earlier ones.
-#   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
-#   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts; in t alone, begun with values, at least how far an integrator's solution is off.
-#   Errors: residuals that are no finite number, with the place and the step; hard = true with conditions along more than four coordinates.
+# pinn(hidden, points; ...): a network with these hidden layers, tanh or sin
+# between them.
+#   points: collocation points; boundary: points on each condition when they are
+#   soft; steps: trainer's iterations; trainer: "lm", "gauss_newton_cg",
+#   "ssbroyden", "lbfgs", "soap" or "adam", or such an optimiser with its
+#   settings, as adam(rate = 1e-3); "auto" takes the first one for up to 2500
+#   weights, else the second; hard: build conditions into the ansatz (true,
+#   false, or "auto": where values on the faces agree at edges and corners);
+#   weight: of soft conditions, a number or "auto"; refine: iterations between
+#   renewals of half the points, drawn where the residual (RAD; Wu et al. 2023)
+#   or the terms of the equations are large; seed: of the weights and points;
+#   tol: of the loss. activation: tanh or sin; frequency: factor of the first
+#   layer's weights;
+#   fourier: number of random Fourier features (Tancik et al. 2020), whose
+#   spread is frequency; residual: layers add to what they are given; symmetry:
+#   symmetries of the statement about the middles of its coordinates are built
+#   in, with t on periodic axes; even, odd: name of a coordinate about whose
+#   middle the solution is known to be so. solve's guess, numbers or functions
+#   of the coordinates for the fields, or a solution, by a coarse grid say: the
+#   network is first fitted to its values and slopes, with half as many steps,
+#   and then trained on the equations.
+#   corners: in t and one space coordinate, where the beginning and a condition
+#   on a wall contradict each other in value or, by the equation, in rate, the
+#   singular part that follows from it is added to the network (solve only, with
+#   slabs = 1).
+#   A statement in units (m, s, Pa) is solved as one with numbers near 1;
+#   explain(solution) says in which units of its coordinates and fields.
+#   slabs: parts of time that are solved one after the other. causal: later
+#   times wait until the equations hold at earlier ones.
+#   data: in fit(problem, data; by = pinn()), how much measurements count,
+#   beside what is found to be balanced. error of the solution: the size of what
+#   is left of the equations at points that were not trained on, by the size of
+#   their parts; in t alone, begun with values, at least how far an integrator's
+#   solution is off.
+#   Errors: residuals that are no finite number, with the place and the step;
+#   hard = true with conditions along more than four coordinates.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -35,11 +63,13 @@ pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer =
     residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data,
     corners = corners, takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
 
-# ---- jets of a network: xs, here and below, are the coordinates of a point as a list
+# ---- jets of a network: xs, here and below, are the coordinates of a point as
+# a list
 
 _replaced(xs, k, s) = map(i -> if i == k { s } else { xs[i] }, each(len(xs)))
 
-# How many coordinates a jet is derived by, and the highest pure order of the problem by a coordinate
+# How many coordinates a jet is derived by, and the highest pure order of the
+# problem by a coordinate
 _axes_of(j) = { n = 0; for o in list(...j[1..]) { n = n + (if o > 0 { 1 } else { 0 }) }; n }
 _pure_order(info, k) = {
   o = 0
@@ -47,7 +77,8 @@ _pure_order(info, k) = {
   o
 }
 
-# u(xs) -> f64[components]. The jets of the problem at a point as a vector of slots: one expansion for each coordinate, nested ones for mixed derivatives.
+# u(xs) -> f64[components]. The jets of the problem at a point as a vector of
+# slots: one expansion for each coordinate, nested ones for mixed derivatives.
 _network_slots(info, u, xs) = {
   pure = map(k -> {
     n = _pure_order(info, k);
@@ -81,7 +112,8 @@ _nested(u, xs, j, k) = if k == len(xs) { u(xs) } else if j[1 + k] == 0 { _nested
 
 _time_axis(info) = { a = -1; for (k, n) in enumerate(info.coords) { if n == "t" { a = k } }; a }
 
-# Of a condition: 0 when it fixes the value of a field on a face, 1 when it fixes its rate at the beginning, -1 when it cannot be built in
+# Of a condition: 0 when it fixes the value of a field on a face, 1 when it
+# fixes its rate at the beginning, -1 when it cannot be built in
 _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } else {
   j = info.jets[c.jets[0]]
   r = c.residual(_coordinates(info, stack(...info.lo)), _jets_in(info, zeros(_slot_starts(info)[-1])))
@@ -94,9 +126,11 @@ _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } 
     if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and c.at.side == 0 { 1 } else { -1 }
   }
 }
-# Whether each row of a condition is proven to be affine in one component of its jet, its own, so that it says what that is.
-# The components of a vector are one value to the proof: that rows are affine in it, with slopes that no place changes, makes
-# the matrix of slopes at one place the matrix at all.
+# Whether each row of a condition is proven to be affine in one component of its
+# jet, its own, so that it says what that is.
+# The components of a vector are one value to the proof: that rows are affine in
+# it, with slopes that no place changes, makes the matrix of slopes at one place
+# the matrix at all.
 _says_each(info, c, rows) = {
   starts = _slot_starts(info)
   (first, n) = (starts[c.jets[0]], starts[c.jets[0] + 1] - starts[c.jets[0]])
@@ -111,7 +145,8 @@ _says_each(info, c, rows) = {
         sum(abs(slopes * (1 - eye(n))))
       })
       if _is_fixed(mixed) { mixed == 0 } else {
-        # parameters decide, and the shape of the network must be known before: one component each, or an error
+        # parameters decide, and the shape of the network must be known before:
+        # one component each, or an error
         if mixed > 0 {
           error("pinn() would build `{c.text}` into its network, which takes conditions for one component each: pinn(hard = false) does not")
         }
@@ -128,7 +163,8 @@ _built_in(info, k, axis, what) = {
   }
   out
 }
-# Time first: what is built in on later axes is corrected by what earlier ones say
+# Time first: what is built in on later axes is corrected by what earlier ones
+# say
 _axis_order(info) = {
   t = _time_axis(info)
   out = if t >= 0 { list(t) } else { list() }
@@ -152,7 +188,8 @@ _smooth_value_wanted(info, c, xs) = if not has(info, "layers") { _value_wanted(i
   _value_wanted(info, c, xs) - _layers_at(info, xs)[first..first + max(1, info.sizes[k])]
 }
 
-# The blend of what the first n axes of the order say of field k: f64[components of the field]
+# The blend of what the first n axes of the order say of field k: f64[components
+# of the field]
 _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
   axis = _axis_order(info)[n - 1]
   below = _blend(info, k, xs, n - 1)
@@ -186,7 +223,8 @@ _some_built_in(info, k) = {
   n > 0
 }
 
-# 1.0 where what is to be built in agrees at edges and corners and fits periodic axes, else 0.0
+# 1.0 where what is to be built in agrees at edges and corners and fits periodic
+# axes, else 0.0
 _can_build_in(info) = {
   worst = 0.0
   X = _box_points(info, 1000, 0.31)
@@ -218,7 +256,8 @@ _list_of(info, x) = map(k -> x[k], each(len(info.coords)))
 
 # ---- the network
 
-# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic, by the even one alone where the solution is even about its middle
+# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic, by the
+# even one alone where the solution is even about its middle
 _network_inputs(info, m, xs) = {
   parts = list()
   for (k, x) in enumerate(xs) {
@@ -236,7 +275,8 @@ _network_width(info, m) = {
   n
 }
 
-# The network's value; of symmetries its odd, or even, part about the middles of their axes
+# The network's value; of symmetries its odd, or even, part about the middles of
+# their axes
 _network_at(info, m, w, B, xs) = _image(info, m, w, B, xs, 0)
 _image(info, m, w, B, xs, k) = if k == len(xs) { _network(m, w, B, _network_inputs(info, m, xs)) } else {
   y = _image(info, m, w, B, xs, k + 1)
@@ -254,9 +294,14 @@ _folded(info, m, X) =
 
 # ---- symmetries of the statement
 
-# For each axis the signs that the components take when it is turned about its middle, an empty list where they are not known: those that are told, else those under which the equations and
-# conditions are what they were. Of a problem with one solution that is a property of the solution. With t only periodic axes are looked at: Burgers' equation between walls was learned more slowly as an odd
-# part. A front that an odd part holds in its place may turn into a jump between the points, so that only evenness, which a cosine has, is taken where no points are drawn anew.
+# For each axis the signs that the components take when it is turned about its
+# middle, an empty list where they are not known: those that are told, else
+# those under which the equations and conditions are what they were. Of a
+# problem with one solution that is a property of the solution. With t only
+# periodic axes are looked at: Burgers' equation between walls was learned more
+# slowly as an odd part. A front that an odd part holds in its place may turn
+# into a jump between the points, so that only evenness, which a cosine has, is
+# taken where no points are drawn anew.
 _parity(info, m) = {
   out = list()
   steady = _time_axis(info) < 0
@@ -283,7 +328,8 @@ _with_symmetries(info, m) = {
   parity = _parity(info, m)
   (...m, parity = parity, cosine = _cosines(info, parity))
 }
-# An axis that enters by its cosine alone. Said by a length, which stays known in the functions that the network is a part of, where numbers are arguments.
+# An axis that enters by its cosine alone. Said by a length, which stays known
+# in the functions that the network is a part of, where numbers are arguments.
 _by_cosine(m, k) = len(m.cosine[k]) > 0
 _cosines(info, parity) = map(k -> {
   even = info.periodic[k] and len(parity[k]) > 0
@@ -308,8 +354,11 @@ _is_symmetry(info, k, signs) = {
   }
   same
 }
-# Whether residual q at a point with jets is, up to the sign of its rows, o at the mirrored point with mirrored jets: at so many places that data of a small part of the box are met (nondimensional.dsl), with jets that differ
-# from place to place. What an asymmetry between the places leaves of the equations shows in the error of the solution.
+# Whether residual q at a point with jets is, up to the sign of its rows, o at
+# the mirrored point with mirrored jets: at so many places that data of a small
+# part of the box are met (nondimensional.dsl), with jets that differ from place
+# to place. What an asymmetry between the places leaves of the equations shows
+# in the error of the solution.
 _turns_into(info, q, o, k, signs) = {
   if len(_residual_rows(info, q)) != len(_residual_rows(info, o)) { false } else {
     slots = _slots(info)
@@ -341,8 +390,10 @@ _network(m, w, B, z) = {
   h
 }
 
-# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does not agree and stands in rows. A blend over n axes takes 3^n values of
-# conditions at a point, and as many of each derivative: of more than 4 axes conditions stand in rows.
+# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does
+# not agree and stands in rows. A blend over n axes takes 3^n values of
+# conditions at a point, and as many of each derivative: of more than 4 axes
+# conditions stand in rows.
 _building_in(info, m) = {
   (n, most) = (0, 0)
   for k in each(len(info.fields)) {
@@ -378,14 +429,17 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
   if has(info, "layers") { smooth + _layers_at(info, xs) } else { smooth }
 }
 
-# rows_of(pick, read): what read(info, equations, point, slots) makes of the equations or conditions that pick(info) gives, of a network u(w, xs) and a point
+# rows_of(pick, read): what read(info, equations, point, slots) makes of the
+# equations or conditions that pick(info) gives, of a network u(w, xs) and a
+# point
 _pinn_rows(info, u) =
   (pick, read) -> (w, x) -> read(info, pick(info), x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
 # What the parts of each row add up to without signs
 _part_sizes(info, equations, x, slots) =
   abs(_jacobian(v -> _rows_at(info, equations, x, v), slots)) @ abs(slots) + abs(_rows_at(info, equations, x, 0 * slots))
-# Blocks of rows: the equations inside, and conditions, whose points are none where they are built in. Points have a weight as their last column. anew(n): n other points; parts: sizes of the
-# equations' terms
+# Blocks of rows: the equations inside, and conditions, whose points are none
+# where they are built in. Points have a weight as their last column. anew(n): n
+# other points; parts: sizes of the equations' terms
 _pinn_blocks(info, m, rows_of, never, h) = {
   n_soft = if h > 0 { 0 } else { m.boundary }
   d = len(info.coords)
@@ -405,7 +459,8 @@ _pinn_blocks(info, m, rows_of, never, h) = {
   }
   blocks
 }
-# Weights for tanh's range: variance 25/9 of the inputs' mean square, bends spread over the domain. Gives (weights, frequencies of Fourier features).
+# Weights for tanh's range: variance 25/9 of the inputs' mean square, bends
+# spread over the domain. Gives (weights, frequencies of Fourier features).
 _pinn_weights(info, m) = {
   ni = _network_width(info, m)
   net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
@@ -441,7 +496,9 @@ _solve_pinn(stated, method, o) = {
 
 # ---- a guess
 
-# Weights with which the ansatz u is what solve's guess says, before anything is asked of the equations: least squares of its values at points of the box, and of its slopes, by the same trainer. Without a guess v.
+# Weights with which the ansatz u is what solve's guess says, before anything is
+# asked of the equations: least squares of its values at points of the box, and
+# of its slopes, by the same trainer. Without a guess v.
 # It need not be met better than a coarse solution is one: to a thousandth.
 _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else {
   d = len(info.coords)
@@ -457,8 +514,10 @@ _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else
   own = (...m, refine = 0, causal = false, steps = max(10, m.steps // 2), tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
   _train_pinn(info, own, o, list((rows = rows, X = X, weight = 1.0)), v, back)[0]
 }
-# What a guess says at points X: values of all components, and behind them slopes along each coordinate, in units in which these are a third of those; the units, 0 for what is not said; and where it is known, 1.0 or 0.0
-# (the solution on a mesh ends before a round region does).
+# What a guess says at points X: values of all components, and behind them
+# slopes along each coordinate, in units in which these are a third of those;
+# the units, 0 for what is not said; and where it is known, 1.0 or 0.0 (the
+# solution on a mesh ends before a round region does).
 _guessed_rows(info, guess, X) = {
   d = len(info.coords)
   n = len(X)
@@ -493,7 +552,8 @@ _guessed_rows(info, guess, X) = {
   (T * expand(units, 0), units, known)
 }
 
-# ---- slabs of time, one after the other: the end of one is the beginning of the next, given at points as rows
+# ---- slabs of time, one after the other: the end of one is the beginning of
+# the next, given at points as rows
 
 _slab(info, j, n) = {
   t = _time_axis(info)
@@ -557,7 +617,8 @@ _solve_slabs(info, m, o, v0, back, B) = {
 # X, here and below: the points of each block
 _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 
-# How many rows a block has at a point; one that may have no points brings one to ask at
+# How many rows a block has at a point; one that may have no points brings one
+# to ask at
 _row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
@@ -589,7 +650,8 @@ _gram_trace(block, v, back, X) = {
   }
   total
 }
-# Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
+# Sums of the rows of groups of points, with random signs: `rows` rows A, whose
+# A'A is J'J in the mean. Each costs as much as a gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
   sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), each(len(blocks)))
@@ -617,7 +679,8 @@ _train_pinn(info, m, o, blocks, v0, back) = {
   if m.causal { _check_causal(info, trainer) }
   if trainer.name == "lm" or trainer.name == "gauss_newton_cg" {
     v = v0
-    # points with the weights they came with, and how steeply later ones wait for earlier ones
+    # points with the weights they came with, and how steeply later ones wait
+    # for earlier ones
     (P, steep, unit) = (X, 1.0, 0.0)
     lambda = 1.0
     k = 0
@@ -686,8 +749,12 @@ _pinn_place(info, x) = {
   text
 }
 
-# ---- causal weights (Wang, Sankaran and Perdikaris 2022): a slice of time counts the more the less is left of the equations in the slices before it, exp(-steep Σ mean square). What is left is measured by what is left
-# at the beginning; once all slices count, the next level is ten times as steep. In the last quarter of the steps all count alike, so that what is reached does not depend on it.
+# ---- causal weights (Wang, Sankaran and Perdikaris 2022): a slice of time
+# counts the more the less is left of the equations in the slices before it,
+# exp(-steep Σ mean square). What is left is measured by what is left at the
+# beginning; once all slices count, the next level is ten times as steep. In the
+# last quarter of the steps all count alike, so that what is reached does not
+# depend on it.
 
 _check_causal(info, trainer) = {
   if _time_axis(info) < 0 { _refuse("pinn(causal = true) needs t among the coordinates") }
@@ -709,9 +776,11 @@ _slices_left(info, b, w, X) = {
 _in_turn(info, X, weights) = _with_weights(X, X[.., -1] * sqrt(weights[_slice_of(info, X)]))
 _with_first(P, first) = map(k -> if k == 0 { first } else { P[k] }, each(len(P)))
 
-# Steps by the matrix J'J, and not by products with it: where that was said, and as long as they take less time
+# Steps by the matrix J'J, and not by products with it: where that was said, and
+# as long as they take less time
 _by_matrix(by, n) = if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
-# The other optimisers: of minimize or least_squares, by their names or with settings of their own
+# The other optimisers: of minimize or least_squares, by their names or with
+# settings of their own
 _pinn_trainer(by) = if kind(by) == "record" {
   if by.name == "gauss_newton" or by.name == "dogleg" { _not_a_trainer() } else { by }
 } else if by == "auto" or by == "gauss_newton_cg" { gauss_newton_cg() } else if by == "ssbroyden" {
@@ -733,8 +802,10 @@ _block_weights(m, blocks, v, back, X) = {
   for (k, b) in enumerate(blocks) { if has(b, "weight") { soft[k] = b.weight } }
   soft
 }
-# Weights of conditions half way, in logarithms, to those with which their rows have gradients as large as those of the equations: equal shares of the trace of the tangent kernel
-# (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
+# Weights of conditions half way, in logarithms, to those with which their rows
+# have gradients as large as those of the equations: equal shares of the trace
+# of the tangent kernel (Wang, Yu and Perdikaris 2022). Second-order steps need
+# less balance than gradients do; whole shares were slower.
 _balanced(blocks, v, back, X) = {
   size =
     stack(...map(k -> if len(X[k]) == 0 {
@@ -746,8 +817,12 @@ _balanced(blocks, v, back, X) = {
   clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
 }
 
-# Half of a block's points anew, the others being those it began with: candidates kept with a probability that grows with what they leave over. Of the equations it grows with the size of their terms, too, so
-# that layers are resolved before they go wrong between the points. That many points would give a layer the say over all that is outside it; so each weighs the less the more of them there are.
+# Half of a block's points anew, the others being those it began with:
+# candidates kept with a probability that grows with what they leave over. Of
+# the equations it grows with the size of their terms, too, so that layers are
+# resolved before they go wrong between the points. That many points would give
+# a layer the say over all that is outside it; so each weighs the less the more
+# of them there are.
 _renewed(b, w, X) = if not has(b, "anew") or len(X) < 2 { X } else {
   n = len(X)
   C = b.anew(12 * n)
@@ -768,7 +843,8 @@ _half_by(X, C, chance) = {
 }
 _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
-# o: the options of solve, or none for a solution that was fitted to measurements
+# o: the options of solve, or none for a solution that was fitted to
+# measurements
 _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
   stated = _as_stated(info)
   told = _in_stated_units(info, u)
@@ -782,8 +858,10 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
     times = [], values = [], error = error_, method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
 }
-# Whether a trained network is given. In time what is left of rates adds up, so that a third left of the equations is a third of what happens: an error, unless partial = true asks for it. Without time values are better
-# than second derivatives are, and it is a warning.
+# Whether a trained network is given. In time what is left of rates adds up, so
+# that a third left of the equations is a third of what happens: an error,
+# unless partial = true asks for it. Without time values are better than second
+# derivatives are, and it is a warning.
 _judge_network(info, o, error_) = {
   left = if len(info.coords) == 1 and info.time >= 0 {
     "the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or beside an integrator's"
@@ -800,8 +878,9 @@ _begins_in_time(info) = {
   for c in info.conditions { if c.at.side != 0 { fine = false } }
   fine
 }
-# In t alone an error lives on, and a small rest may have moved a front by far: how far fields are off those of an
-# integrator, in the mean square over the interval, the worst field; 0 where the integrator cannot tell.
+# In t alone an error lives on, and a small rest may have moved a front by far:
+# how far fields are off those of an integrator, in the mean square over the
+# interval, the worst field; 0 where the integrator cannot tell.
 _pinn_off_steps(info, o, functions) = {
   t = linspace(info.lo[0], info.hi[0], 1025)
   sample = fs -> map(f -> reshape(f(t) + 0.0, len(t), -1), fs)
@@ -821,7 +900,8 @@ _pinn_off_steps(info, o, functions) = {
   }
   worst
 }
-# What is left of the equations at points that were not trained on, beside what their parts add up to without signs
+# What is left of the equations at points that were not trained on, beside what
+# their parts add up to without signs
 _pinn_left_over(info, m, u, w) = {
   equations = list(...info.equations)
   X = _box_points(info, max(20, m.points // 4), 0.137)

@@ -1,16 +1,29 @@
-# rfm.dsl - random features: a problem's solution as a sum of sines with random wave vectors, whose amplitudes are found by least squares.
+# rfm.dsl - random features: a problem's solution as a sum of sines with random
+# wave vectors, whose amplitudes are found by least squares.
 #
-# u(x) = sum_m c_m sin(w_m.x + b_m) with w_m drawn once and kept. Any derivative of a feature is a power of w_m times a sine or cosine of the same
-# argument, and an equation is made linear by the derivative of its residual with respect to its jets, so one assembly serves every operator, in any number of coordinates,
-# for systems and for vector fields. A linear problem is one QR; a nonlinear one is Newton's method, each step of which is such a problem
-# (Huang, Zhu and Siew 2006; Chen, Chi, E and Yang, Bridging traditional and machine learning-based algorithms for solving PDEs: the random feature
-# method, 2022). How the wave vectors shall be spread along each axis is found by solving with few features and looking at the residual at other points.
+# u(x) = sum_m c_m sin(w_m.x + b_m) with w_m drawn once and kept. Any derivative
+# of a feature is a power of w_m times a sine or cosine of the same argument,
+# and an equation is made linear by the derivative of its residual with respect
+# to its jets, so one assembly serves every operator, in any number of
+# coordinates, for systems and for vector fields. A linear problem is one QR; a
+# nonlinear one is Newton's method, each step of which is such a problem (Huang,
+# Zhu and Siew 2006; Chen, Chi, E and Yang, Bridging traditional and machine
+# learning-based algorithms for solving PDEs: the random feature method, 2022).
+# How the wave vectors shall be spread along each axis is found by solving with
+# few features and looking at the residual at other points.
 
-# rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine features and least squares
-#   features: how many; 0: as many as the error asks for, at most `most`: it shall be below 1e-12 while 750 are enough, and below tol where more than a thousand are needed. bandwidth: standard deviation of the wave vectors on
-#   each axis, in the order of the domains, a number or a vector; none: found by trials. rows: equations at points inside for each unknown; weight: of conditions beside equations, both measured by their features; steps: of
-#   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic axes. The solution's `error` is the residual at points that were not used, times what such a residual meant for the difference of two solutions
-#   with other features.
+# rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine
+# features and least squares
+#   features: how many; 0: as many as the error asks for, at most `most`: it
+#   shall be below 1e-12 while 750 are enough, and below tol where more than a
+#   thousand are needed. bandwidth: standard deviation of the wave vectors on
+#   each axis, in the order of the domains, a number or a vector; none: found by
+#   trials. rows: equations at points inside for each unknown; weight: of
+#   conditions beside equations, both measured by their features; steps: of
+#   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic
+#   axes. The solution's `error` is the residual at points that were not used,
+#   times what such a residual meant for the difference of two solutions with
+#   other features.
 #     problem poisson() {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -37,7 +50,8 @@ _jets_in(info, v) = {
   map(k -> if info.sizes[info.jets[k][0]] == 0 { v[starts[k]] } else { v[starts[k]..starts[k + 1]] },
     each(len(info.jets)))
 }
-# The slots: (component of the solution, order by each coordinate ...), components counted through all fields
+# The slots: (component of the solution, order by each coordinate ...),
+# components counted through all fields
 _slots(info) = {
   out = list()
   for j in info.jets {
@@ -53,7 +67,8 @@ _first_component(info, k) = {
 }
 _box_lengths(info) = stack(...info.hi) - stack(...info.lo)
 _coordinates(info, x) = map(k -> x[k], (...(0..len(info.coords))))
-# A list of equations at a point x f64[d] as a function of the slots, as one vector
+# A list of equations at a point x f64[d] as a function of the slots, as one
+# vector
 _rows_at(info, equations, x, v) = {
   jets = _jets_in(info, v)
   concat(...map(q -> { r = q.residual(_coordinates(info, x), jets); if rank(r) == 0 { [r] } else { ravel(r) } }, equations))
@@ -61,7 +76,8 @@ _rows_at(info, equations, x, v) = {
 
 # ---- points
 
-# Generalised golden ratios: n quasi-random points of the unit cube, f64[n, d] (M. Roberts 2018)
+# Generalised golden ratios: n quasi-random points of the unit cube, f64[n, d]
+# (M. Roberts 2018)
 _quasi(n, d, shift) = {
   phi = 2.0
   for k in 0..40 { phi = (1 + phi)^(1.0 / (d + 1)) }
@@ -112,7 +128,8 @@ _box_only(info, m) = {
 
 # ---- features
 
-# Wave vectors f64[M, d] and phases: integer harmonics on periodic axes. The same numbers at every bandwidth, so that bandwidths can be compared.
+# Wave vectors f64[M, d] and phases: integer harmonics on periodic axes. The
+# same numbers at every bandwidth, so that bandwidths can be compared.
 _draw_features(info, M, bandwidth, start) = {
   seed(start)
   raw = randn(M, len(info.coords)) * bandwidth
@@ -125,7 +142,8 @@ _draw_features(info, M, bandwidth, start) = {
 
 _whole_order(slot) = { n = 0; for k in list(...slot[1..]) { n = n + k }; n }
 
-# D^a sin θ = w^a sin(θ + |a| π/2): for each slot w^a with its sign, f64[M]; sines where |a| is even, cosines where it is odd
+# D^a sin θ = w^a sin(θ + |a| π/2): for each slot w^a with its sign, f64[M];
+# sines where |a| is even, cosines where it is odd
 _wave_power(info, f, slot) = {
   order = _whole_order(slot)
   power = 1.0 + 0.0 * f.b
@@ -134,7 +152,8 @@ _wave_power(info, f, slot) = {
 }
 _is_sine(slot) = _whole_order(slot) % 2 == 0
 
-# Whether equations mention slot s. The first one counts always: it tells how large the solution is.
+# Whether equations mention slot s. The first one counts always: it tells how
+# large the solution is.
 _is_mentioned(info, equations, s) = {
   starts = _slot_starts(info)
   found = s == 0
@@ -146,15 +165,17 @@ _mentions(info, equations, sine) = {
   for (s, slot) in enumerate(_slots(info)) { if _is_mentioned(info, equations, s) and _is_sine(slot) == sine { found = true } }
   found
 }
-# sin θ and cos θ at a block's points, f64[n, M], where its equations have derivatives of even order, and of odd order
+# sin θ and cos θ at a block's points, f64[n, M], where its equations have
+# derivatives of even order, and of odd order
 _waves_at(info, f, equations, X) = {
   θ = X @ f.W' + f.b
   (S = if _mentions(info, equations, true) { sin(θ) } else { zeros(0, 0) },
     K = if _mentions(info, equations, false) { cos(θ) } else { zeros(0, 0) })
 }
 
-# Rows of a block as a matrix, from sines and cosines at its points and C f64[n, r, slots], the derivatives of its equations: a component's columns are
-# S (C_even w^a) + K (C_odd w^a).
+# Rows of a block as a matrix, from sines and cosines at its points and C f64[n,
+# r, slots], the derivatives of its equations: a component's columns are S
+# (C_even w^a) + K (C_odd w^a).
 _feature_rows(info, f, equations, waves, C) = {
   rows = shape(C)[0] * shape(C)[1]
   concat(
@@ -183,7 +204,8 @@ _feature_part(info, f, own, C) = {
   reshape(reshape(stack(...map(s -> C[.., .., s], own); axis = 2), n * r, len(own)) @ stack(...powers), n, r, len(f.b))
 }
 
-# The slots' values f64[n, slots] from amplitudes f64[components, M]; 0 where the equations do not mention them
+# The slots' values f64[n, slots] from amplitudes f64[components, M]; 0 where
+# the equations do not mention them
 _slot_values(info, f, equations, waves, a) =
   stack(
     ...map(s -> {
@@ -198,7 +220,8 @@ _slot_values(info, f, equations, waves, a) =
 
 # ---- least squares
 
-# c with the least |A c - b|, by the triangular factor of [A b] alone. Columns that add nothing get amplitude 0.
+# c with the least |A c - b|, by the triangular factor of [A b] alone. Columns
+# that add nothing get amplitude 0.
 _least_squares(A, b) = {
   n = shape(A)[1]
   R = qr(concat(A, expand(b, 1); axis = 1))[1]
@@ -209,14 +232,16 @@ _without_lost(T) = {
   lost = abs(stop_gradient(diag(T))) <= 1e-17 * top
   T + diag(where(lost, 1e20 * top, 0.0))
 }
-# Where A c == b nearly holds, A dc is as near to db - dA c: the factors of [A b] have no derivative where it holds.
+# Where A c == b nearly holds, A dc is as near to db - dA c: the factors of [A
+# b] have no derivative where it holds.
 derivative _least_squares(A, b), dA, db = {
   (Q, T) = qr(A)
   moved = (if _absent(db) { 0 * b } else { db }) - (if _absent(dA) { 0 * b } else { dA @ y })
   trisolve(_without_lost(T), Q' @ moved; lower = false)
 }
 
-# Whether equations are jointly linear in all their jets, proven from their code.
+# Whether equations are jointly linear in all their jets, proven from their
+# code.
 _is_linear(info, equations) = {
   n = len(info.coords)
   linear = true
@@ -237,8 +262,10 @@ _linearised(info, equations, X, V) =
     map((x, v) -> { f = s -> _rows_at(info, equations, x, s); (f(v), jacobian(f)(v)) }, X, V)
   }
 
-# How many points a condition on a face has with M features of bandwidths s: features tell some M^(1/d) places along an axis apart, or the waves in its length if these are more; more points than a
-# few times the places on the face say nothing new.
+# How many points a condition on a face has with M features of bandwidths s:
+# features tell some M^(1/d) places along an axis apart, or the waves in its
+# length if these are more; more points than a few times the places on the face
+# say nothing new.
 _face_points(info, c, M, s) = {
   d = len(info.coords)
   places = if c.at.coord < 0 { inf } else {
@@ -247,8 +274,9 @@ _face_points(info, c, M, s) = {
   max(4, i64(min(f64(M // (2 * d)), ceil(4 * places))))
 }
 
-# Blocks of rows: the equations inside, these next to the ends, and each condition (condition: its
-# number, -1 of equations), for M features of bandwidths s (inf: any)
+# Blocks of rows: the equations inside, these next to the ends, and each
+# condition (condition: its number, -1 of equations), for M features of
+# bandwidths s (inf: any)
 _rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
   out =
@@ -262,9 +290,10 @@ _rfm_blocks(info, rows, weight, M, s, shift) = {
   out
 }
 
-# Places next to each end of each axis that is not periodic, and next to the corners, a fraction of the
-# distance between other points from it: what features do there, beyond the last of those, no equation
-# would see. none where all axes are periodic.
+# Places next to each end of each axis that is not periodic, and next to the
+# corners, a fraction of the distance between other points from it: what
+# features do there, beyond the last of those, no equation would see. none where
+# all axes are periodic.
 _rim_points(info, M, shift) = {
   d = len(info.coords)
   (lo, hi) = (stack(...info.lo), stack(...info.hi))
@@ -290,14 +319,17 @@ _rim_points(info, M, shift) = {
   if len(parts) == 0 { none } else { lo + (hi - lo) * concat(...parts; axis = 0) }
 }
 
-# Sizes by which rows are weighed, and the search for features goes: no derivative goes through them.
+# Sizes by which rows are weighed, and the search for features goes: no
+# derivative goes through them.
 _mean_square_rows(A, r) = {
   s = sqrt(mean(reshape(stop_gradient(A)^2, -1, r, shape(A)[1]); axis = (0, 2)))
   where(s > 0, s, 1.0)
 }
 
-# Amplitudes, and how many steps: one step where the equations are linear, else Newton's, with halved steps where a whole one does not help. They begin with the solution `from` = (f, a) of
-# other features, if it has any amplitudes, else with 0.
+# Amplitudes, and how many steps: one step where the equations are linear, else
+# Newton's, with halved steps where a whole one does not help. They begin with
+# the solution `from` = (f, a) of other features, if it has any amplitudes, else
+# with 0.
 _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   waves = map(q -> _waves_at(info, f, q.equations, q.X), blocks)
   d = zeros(_component_count(info), len(f.b))
@@ -324,8 +356,9 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
     if v < value or (v == value and steps == 1) {
       best = best + t * d
       poor = if v > 0.5 * value and t == 1 { poor + 1 } else { 0 }
-      # at the end nothing is gained any more, three times one after the other, or hardly anything is left
-      # the first step is taken in any case: its derivatives are those of the solution
+      # at the end nothing is gained any more, three times one after the other,
+      # or hardly anything is left the first step is taken in any case: its
+      # derivatives are those of the solution
       done = steps >= m.steps or (steps > 0 and (poor == 3 or v > 0.99 * value or v < 1e-10))
       value = v
       t = 1.0
@@ -358,8 +391,10 @@ _weighed_rows(info, f, q, waves, C) = {
   (A * expand(w, 1), w)
 }
 
-# How well a function other than 0 satisfies the linear equations without their sources, as _held_out measures it: that of which
-# values at some places, with signs that have no pattern, make 1. Where it does as well as the solution, this is one of many.
+# How well a function other than 0 satisfies the linear equations without their
+# sources, as _held_out measures it: that of which values at some places, with
+# signs that have no pattern, make 1. Where it does as well as the solution,
+# this is one of many.
 _kernel_left(info, blocks, held, f, a, scales) = {
   lines_of = q -> {
     waves = _waves_at(info, f, q.equations, q.X)
@@ -380,14 +415,16 @@ _kernel_left(info, blocks, held, f, a, scales) = {
   worst / size
 }
 
-# How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
+# How large an equation's rows are for waves of length 2 L: by this residuals
+# become comparable with the solution
 _wave_scales(info, equations, lines, X) = {
   base = π / _box_lengths(info)
   f = (W = broadcast_to(expand(base, 0), 8, len(base)), b = 2π * iota(8) / 8.0)
   _mean_square_rows(_feature_rows(info, f, equations, _waves_at(info, f, equations, X), lines[1]), shape(lines[0])[1])
 }
 
-# The residual at points that were not used, in units of the solution, and relative to it
+# The residual at points that were not used, in units of the solution, and
+# relative to it
 _held_out(info, blocks, f, a, scales) = {
   worst = 0.0
   size = 1e-300
@@ -400,8 +437,11 @@ _held_out(info, blocks, f, a, scales) = {
   if worst < inf { (worst, worst / size) } else { (inf, inf) }
 }
 
-# The bandwidths for which the terms of highest pure order along the axes are of one size, when the first space axis has bandwidth 1/length: w_i = (c w^n / c_i)^(1/n_i). Gives (factor, power) of each
-# axis, so that bandwidth = factor * w^power. Axes that no pure derivative reaches take part in proportion to their length.
+# The bandwidths for which the terms of highest pure order along the axes are of
+# one size, when the first space axis has bandwidth 1/length: w_i = (c w^n /
+# c_i)^(1/n_i). Gives (factor, power) of each axis, so that bandwidth = factor *
+# w^power. Axes that no pure derivative reaches take part in proportion to their
+# length.
 _balance(info, C) = {
   d = len(info.coords)
   main = 0
@@ -422,7 +462,8 @@ _balance(info, C) = {
   (factor = factor, power = where(known, order[main] / safe, 1.0), unit = 1 / _box_lengths(info)[main])
 }
 
-# The bandwidths at place p of the line of balance, each place twice as wide as the one before; place 0: one wave in the length of the box, or so
+# The bandwidths at place p of the line of balance, each place twice as wide as
+# the one before; place 0: one wave in the length of the box, or so
 _bandwidth_at(balance, length, p) = {
   s = balance.factor * (2.0^p * balance.unit)^balance.power
   if p < 0 { s } else { clamp(s, 0.5 / length, 512 / length) }
@@ -430,15 +471,18 @@ _bandwidth_at(balance, length, p) = {
 # Whether a place is one to try
 _is_place(balance, length, p) = p >= -4 and p <= 9 and all(balance.factor * (2.0^p * balance.unit)^balance.power <= 512 / length)
 
-# Of the residuals at places (-4 first, negative: not known) about place p the bend of the parabola through three logarithms, and where it is lowest, from p; 0 where not all are known
+# Of the residuals at places (-4 first, negative: not known) about place p the
+# bend of the parabola through three logarithms, and where it is lowest, from p;
+# 0 where not all are known
 _valley(line, p) = {
   y = if p > -4 and min(line[p + 3..p + 6]) > 0 { log(line[p + 3..p + 6]) } else { zeros(3) }
   bend = y[0] - 2y[1] + y[2]
   (bend, if bend > 0 { 0.5 * (y[0] - y[2]) / bend } else { 0.0 })
 }
 
-# The values of all components at points X, f64[n, components], their sizes, and how fast they vary along each axis: rms of derivative by rms of value. Those that are free up to a constant (1.0) have
-# the mean 0
+# The values of all components at points X, f64[n, components], their sizes, and
+# how fast they vary along each axis: rms of derivative by rms of value. Those
+# that are free up to a constant (1.0) have the mean 0
 _values_and_rates(info, f, a, X, free) = {
   a = stop_gradient(a)
   θ = X @ f.W' + f.b
@@ -448,21 +492,24 @@ _values_and_rates(info, f, a, X, free) = {
   rates = map(k -> sqrt(mean(((K @ (f.W[.., k] * a)') / size)^2)), each(len(info.coords)))
   (U, size, stack(...rates))
 }
-# How far two solutions are apart at the same points, relative to the second one's size
+# How far two solutions are apart at the same points, relative to the second
+# one's size
 _apart(U, V, size) = max(sqrt(mean((U - V)^2; axis = 0)) / size)
 
 # What the error shall be with M features: the more they cost, the less is asked
 _goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 750.0)^16))
 
-# How many features will reach the goal, when up to M the logarithm of the error fell by `fell` with each one more. It falls more slowly towards rounding, and a few features too many
-# cost less than another solve.
+# How many features will reach the goal, when up to M the logarithm of the error
+# fell by `fell` with each one more. It falls more slowly towards rounding, and
+# a few features too many cost less than another solve.
 _features_ahead(M, error, fell, tol) = {
   next = M
   while next < 2 * M and log(error) - 0.7fell * (next - M) > log(_goal(next, tol)) - 2 { next = next + 20 }
   max(next, M + M // 10)
 }
 
-# Features for a guess: values, or functions of the coordinates, by field, 0 for those not named. The bandwidth with which they are met best
+# Features for a guess: values, or functions of the coordinates, by field, 0 for
+# those not named. The bandwidth with which they are met best
 _features_of_guess(info, m, guess, M, held, balance, length) = {
   values = X -> concat(...map(k -> {
     given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
@@ -495,18 +542,23 @@ _solve_rfm(info, m, o) = {
   length = _box_lengths(info)
   given = kind(m.bandwidth) != "none"
   limit = min(900, if m.features > 0 { m.features } else { m.most })
-  # What to try next is decided in one loop. Stage 0: bandwidths along the line of balance, with more features when these are too few to tell; 1: between the places of the line; 2: axes in proportion to how fast the solution
-  # varies along them; 3: more features; 4: fewer, to learn what a residual means.
+  # What to try next is decided in one loop. Stage 0: bandwidths along the line
+  # of balance, with more features when these are too few to tell; 1: between
+  # the places of the line; 2: axes in proportion to how fast the solution
+  # varies along them; 3: more features; 4: fewer, to learn what a residual
+  # means.
   M = if given and m.features > 0 { m.features } else { few }
   stage = if given { 3 } else { 0 }
   s = if given { 0.0 * length + m.bandwidth } else { _bandwidth_at(balance, length, 0) }
   (place, turns, slow, level_e, level_M) = (0, 0, 0, inf, M)
-  # whether the bandwidth found is one of few features that saw the solution dimly, and how far the lowest point was from the best place then
+  # whether the bandwidth found is one of few features that saw the solution
+  # dimly, and how far the lowest point was from the best place then
   deep = false
   nudge = 1.0 + 0.0 * length
   # the first time from narrow to wide
   sweep = true
-  # residuals at the places -4 .. 9, and one beyond, with M features; negative: not tried
+  # residuals at the places -4 .. 9, and one beyond, with M features; negative:
+  # not tried
   line = zeros(15) - 1.0
   best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf,
     steps = 0, place = 0, U = zeros(len(held[0].X), _component_count(info)), size = zeros(_component_count(info)),
@@ -516,7 +568,9 @@ _solve_rfm(info, m, o) = {
   } else {
     _features_of_guess(info, m, o.guess, few, held[0].X, balance, length)
   }
-  # the error for each unit of the residual, from two solutions that differ (negative: not known), the larger of their residuals, and how far they are apart
+  # the error for each unit of the residual, from two solutions that differ
+  # (negative: not known), the larger of their residuals, and how far they are
+  # apart
   (ratio, ratio_e, apart) = (-1.0, inf, 0.0)
   done = false
   while not done {
@@ -541,7 +595,9 @@ _solve_rfm(info, m, o) = {
         # from the best place to those beside it
         p = best.place
         (bend, shift) = _valley(line, p)
-        # Where the places beside it are worse by far, these features see the solution, if dimly: more of them do more than a better bandwidth for so few
+        # Where the places beside it are worse by far, these features see the
+        # solution, if dimly: more of them do more than a better bandwidth for
+        # so few
         deep = m.features == 0 and bend > 3 and best.error < 1 and ratio >= 0 and ratio * best.error < 0.03
         if _is_place(balance, length, p + 1) and line[p + 5] < 0 {
           place = p + 1
@@ -562,7 +618,8 @@ _solve_rfm(info, m, o) = {
         shift = _valley(line, best.place)[1]
         turns = 0
         if deep and best.error > 0.01 {
-          # the noise of few features would decide whether it is better there: it is not tried, but gone on from
+          # the noise of few features would decide whether it is better there:
+          # it is not tried, but gone on from
           nudge = 2.0^(shift * balance.power)
           stage = 2
         } else if abs(shift) > 0.15 { s = best.s * 2.0^(shift * balance.power) } else { stage = 2 }
@@ -606,7 +663,8 @@ _solve_rfm(info, m, o) = {
         # residuals do not fall below rounding
         done = known < (if best.error < 3e-12 { m.tol } else { _goal(M, m.tol) }) or M >= m.most or slow == 2
         M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
-        # more features carry shorter waves, and where hardly anything was resolved the bandwidth was what they could carry
+        # more features carry shorter waves, and where hardly anything was
+        # resolved the bandwidth was what they could carry
         if not given {
           s = s * (f64(M) / best.M)^(0.5 / d) *
             (if deep and best.error > 0.01 { nudge * (f64(M) / best.M)^(0.3 / d) } else { 1.0 + 0.0 * s })
@@ -615,12 +673,15 @@ _solve_rfm(info, m, o) = {
     }
     if o.progress { progress(turns, 0; features = M, error = best.error) }
   }
-  # Solutions that are far off may be so together: then the residual itself is the estimate.
+  # Solutions that are far off may be so together: then the residual itself is
+  # the estimate.
   error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
-  # Where the equations jump or bend, more features lessen the residual and hardly the error: each of two solutions may be
-  # farther off than they are apart.
+  # Where the equations jump or bend, more features lessen the residual and
+  # hardly the error: each of two solutions may be farther off than they are
+  # apart.
   error_ = if ratio >= 0 and _compares_values(info) { max(error_, 2 * apart) } else { error_ }
-  # of high derivatives much may be left where the solution is good: what is left by the size of the rows tells, too
+  # of high derivatives much may be left where the solution is good: what is
+  # left by the size of the rows tells, too
   if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
@@ -632,7 +693,8 @@ _solve_rfm(info, m, o) = {
       error(_undetermined(info.name; why = "another function satisfies them as well"))
     }
   }
-  # a wave of no frequency takes the mean over the box off what is free up to a constant
+  # a wave of no frequency takes the mean over the box off what is free up to a
+  # constant
   shifted = if max(free) == 0 { (f = best.f, a = best.a) } else {
     half = 0.5 * best.f.W * length
     parts = prod(where(half == 0, 1.0, sin(half) / where(half == 0, 1.0, half)); axis = 1)
@@ -642,7 +704,8 @@ _solve_rfm(info, m, o) = {
   }
   _rfm_solution(info, m, (...best, ...shifted, error = error_))
 }
-# 1.0 for the components of fields that nothing determines but up to a constant, else 0.0
+# 1.0 for the components of fields that nothing determines but up to a constant,
+# else 0.0
 _free_components(info) = {
   free = zeros(_component_count(info))
   for k in _free_constants(info, (count = len(info.fields),)) {
@@ -665,7 +728,8 @@ _rfm_solution(info, m, r) = {
     info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 
-# A field at coordinates that are numbers or arrays of any shapes that broadcast against each other
+# A field at coordinates that are numbers or arrays of any shapes that broadcast
+# against each other
 _rfm_field(info, f, a, k) = {
   first = _first_component(info, k)
   size = info.sizes[k]
@@ -675,7 +739,8 @@ _rfm_field(info, f, a, k) = {
   }, size)
 }
 
-# From a function of points f64[n, d] to one of the coordinates, one argument each
+# From a function of points f64[n, d] to one of the coordinates, one argument
+# each
 _of_coordinates(info, g, size) = (...xs) -> {
   assert(len(xs) == len(info.coords), "a field of this solution is a function of {len(info.coords)} coordinates")
   shared = 0.0
