@@ -4,8 +4,8 @@
 
 # as an unknown λ, u(1/2) given: conditions at three places
 at_height(h, guess, λ) =
-  bvp((x, y, p) -> [y[1], -p[0] * exp(y[0])], (Y, p) -> [Y[0, 0], Y[1, 0] - h, Y[2, 0]], (0.0, 1.0), guess; parameters = λ,
-    at = [0.0, 0.5, 1.0], method = collocation(6), rtol = 1e-8, atol = 1e-10)
+  bvp((x, y, p) -> [y[1], -p[0] * exp(y[0])], (Y, p) -> [Y[0, 0], Y[1, 0] - h, Y[2, 0]], (0.0, 1.0),
+    guess; parameters = λ, at = [0.0, 0.5, 1.0], method = collocation(6), rtol = 1e-8, atol = 1e-10)
 
 heights = linspace(0.05, 6.0, 60)
 λ = zeros(60)
@@ -36,6 +36,7 @@ problem bratu(λ) {
 low = solve(bratu(2.0))
 high = solve(bratu(2.0), guess = (u = x -> 3sin(π * x),))
 x = linspace(0.0, 1.0, 101)
-a = plot(x, low.u(x), high.u(x), labels = list("lower", "upper"), xlabel = "x", ylabel = "u", title = "Two solutions for λ = 2");
+a = plot(x, low.u(x), high.u(x), labels = list("lower", "upper"), xlabel = "x", ylabel = "u",
+  title = "Two solutions for λ = 2");
 b = plot(λ, heights, xlabel = "λ", ylabel = "u(1/2)", title = "Bratu's fold");
 show(subplots(a, b, cols = 2), file = "bratu.png")

@@ -17,5 +17,5 @@ assert(explained[0] + explained[1] > 0.95)
 cosines = svd(directions' @ V[.., ..2])[1]
 print("cosines {cosines}")
 assert(min(cosines) > 0.999)
-semilogy(1 + iota(dimensions), explained, marker = "circle", xlabel = "component", ylabel = "share of the variance",
-  file = "components.png")
+semilogy(1 + iota(dimensions), explained, marker = "circle", xlabel = "component",
+  ylabel = "share of the variance", file = "components.png")

@@ -22,5 +22,5 @@ s = solve(basin(), fv(n = 80, flux = "hll"))
 water = map(v -> mean(v), s.values[.., 0])
 print("water in the basin changes by {max(abs(water - water[0])):.1e} of {water[0]:.4f}")
 assert(max(abs(water - water[0])) < 1e-12)
-heatmap(s.x[0], s.x[1], s.values[-2, 0], title = "level at t = {s.times[-2]:.2f}", xlabel = "x", ylabel = "y", zlabel = "h",
-  file = "dam.png")
+heatmap(s.x[0], s.x[1], s.values[-2, 0], title = "level at t = {s.times[-2]:.2f}", xlabel = "x",
+  ylabel = "y", zlabel = "h", file = "dam.png")

@@ -2,7 +2,11 @@
 # and Montgomery 2000), by a symplectic method of order four.
 
 acceleration(q) =
-  [sum(if k == i { 0.0 } else { (q[k, d] - q[i, d]) / norm(q[k] - q[i])^3 } for k in 0..3) for i in 0..3, d in 0..2]
+  [sum(if k == i {
+    0.0
+  } else {
+    (q[k, d] - q[i, d]) / norm(q[k] - q[i])^3
+  } for k in 0..3) for i in 0..3, d in 0..2]
 energy(q, v) = 0.5sum(v^2) - 1/norm(q[0] - q[1]) - 1/norm(q[1] - q[2]) - 1/norm(q[2] - q[0])
 
 # Yoshida's composition of three leapfrogs
@@ -26,6 +30,8 @@ for k in 0..n {
   (q, v) = step(q, v, period / n)
   path[k] = q
 }
-print("after one period: energy changed by {abs(energy(q, v) - e0):.1e}, places by {norm(q - q0):.1e}")
+print(
+  "after one period: energy changed by {abs(energy(q, v) - e0):.1e}, places by {norm(q - q0):.1e}")
 assert(abs(energy(q, v) - e0) < 1e-9 and norm(q - q0) < 1e-5)
-plot(path[.., 0, 0], path[.., 0, 1], file = "eight.png", title = "three bodies, one path", xlabel = "x", ylabel = "y")
+plot(path[.., 0, 0], path[.., 0, 1], file = "eight.png", title = "three bodies, one path",
+  xlabel = "x", ylabel = "y")

@@ -19,8 +19,11 @@ counts = infected(truth) + 0.005randn(60)
 fit = least_squares(p -> (infected(p) - counts) / 0.005, [0.6, 0.2])
 J = jacobian(infected)(fit.x) / 0.005
 σ = sqrt(diag(inv(J' @ J)))
-print("β = {fit.x[0]:.4f} ± {σ[0]:.4f}, γ = {fit.x[1]:.4f} ± {σ[1]:.4f}, each case infects {fit.x[0] / fit.x[1]:.2f} others")
+print(
+  "β = {fit.x[0]:.4f} ± {σ[0]:.4f}, γ = {fit.x[1]:.4f} ± {σ[1]:.4f}, each case infects "
+  "{fit.x[0] / fit.x[1]:.2f} others")
 assert(all(abs(fit.x - truth) < 4σ))
 overlay(
-  plot(days, infected(fit.x), label = "model"), scatter(days, counts, label = "counts", colour = "red"),
-  xlabel = "days", ylabel = "share of infected", file = "epidemic.png")
+  plot(days, infected(fit.x), label = "model"),
+  scatter(days, counts, label = "counts", colour = "red"), xlabel = "days",
+  ylabel = "share of infected", file = "epidemic.png")

@@ -14,9 +14,12 @@ print(report(f))
 
 # the gradient vanishes, and the truth is within four standard errors
 assert(f.converged, f.message)
-for (p, q, σ) in zip(values(f.p), values(truth), values(f.stderr)) { assert(abs(p - q) < 4σ, "the fit is far from the truth") }
+for (p, q, σ) in zip(values(f.p), values(truth), values(f.stderr)) {
+  assert(abs(p - q) < 4σ, "the fit is far from the truth")
+}
 
 fine = linspace(0.0, 6, 400)
 overlay(
-  plot(fine, f.value(fine), label = "fit"), errorbars(t, y, noise, label = "data", colour = "red", width = 4),
-  xlabel = "t", ylabel = "y", title = "a = {f.p.a:.3f}, k = {f.p.k:.3f}, ω = {f.p.ω:.3f}", file = "fit.png")
+  plot(fine, f.value(fine), label = "fit"),
+  errorbars(t, y, noise, label = "data", colour = "red", width = 4), xlabel = "t", ylabel = "y",
+  title = "a = {f.p.a:.3f}, k = {f.p.k:.3f}, ω = {f.p.ω:.3f}", file = "fit.png")

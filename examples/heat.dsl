@@ -32,4 +32,5 @@ for order in (2, 4) {
   assert(observed > order - 0.2)
 }
 
-plot(solve(heat(), fd(n = 61, order = 4)), title = "heat with a conductivity k(u)", file = "heat.png")
+plot(solve(heat(), fd(n = 61, order = 4)), title = "heat with a conductivity k(u)",
+  file = "heat.png")

@@ -14,7 +14,8 @@ problem kdv() {
 s = solve(kdv(), fourier(n = 96), rtol = 1e-8, atol = 1e-9)
 x = linspace(-15, 15, 201)
 error = max(abs(s.u(1.0, x) - soliton(1.0, x + 2)))
-print("after t = 1 the soliton has moved by {c} and changed by {error:.1e}, in {s.stats.steps} steps")
+print(
+  "after t = 1 the soliton has moved by {c} and changed by {error:.1e}, in {s.stats.steps} steps")
 assert(error < 1e-3)
 
 # mass and momentum are conserved; on a period the trapezoidal rule is exact to
@@ -22,7 +23,8 @@ assert(error < 1e-3)
 y = linspace(-15, 15, 193)
 mass(t) = trapz(s.u(t, y), y)
 momentum(t) = trapz(s.u(t, y)^2, y)
-print("mass {mass(0.0):.6f} -> {mass(1.0):.6f}, momentum {momentum(0.0):.6f} -> {momentum(1.0):.6f}")
+print(
+  "mass {mass(0.0):.6f} -> {mass(1.0):.6f}, momentum {momentum(0.0):.6f} -> {momentum(1.0):.6f}")
 assert(abs(mass(1.0) - mass(0.0)) < 1e-5 and abs(momentum(1.0) - momentum(0.0)) < 1e-4)
 
 heatmap(s, title = "a soliton", file = "kdv.png")

@@ -27,5 +27,5 @@ for t in [5.0, 15.0, 25.0] { print("t = {t:2g}: apart by {apart(t):.1e}") }
 assert(apart(25.0) > 100 * 1e-8)
 
 t = linspace(0.0, 25, 5000)
-plot3(s.x(t), s.y(t), s.z(t), width = 0.8, xlabel = "x", ylabel = "y", zlabel = "z", title = "Lorenz' attractor",
-  file = "lorenz.png")
+plot3(s.x(t), s.y(t), s.z(t), width = 0.8, xlabel = "x", ylabel = "y", zlabel = "z",
+  title = "Lorenz' attractor", file = "lorenz.png")

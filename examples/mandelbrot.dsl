@@ -19,5 +19,5 @@ assert(escape(0im) == 200 and escape(1 + 0im) == 3)
 area = mean(turns == 200) * 3.0 * 2.4
 print("area of the set about {area:.2f}")               # 1.5066 by much finer grids
 assert(abs(area - 1.5066) < 0.05)
-heatmap(x, y, turns, logz = true, aspect = 1, xlabel = "Re c", ylabel = "Im c", zlabel = "turns until |z| > 2",
-  file = "mandelbrot.png")
+heatmap(x, y, turns, logz = true, aspect = 1, xlabel = "Re c", ylabel = "Im c",
+  zlabel = "turns until |z| > 2", file = "mandelbrot.png")

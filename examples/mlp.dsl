@@ -21,10 +21,13 @@ assert(r.value < 1e-4)
 # the network is a function: it can be evaluated between the samples, and
 # differentiated
 f(s) = apply(net, r.x, [s])[0]
-print("at 0.123: {f(0.123):.4f}, wanted {target(0.123):.4f}; slope {f'(0.123):.3f}, wanted {target'(0.123):.3f}")
+print(
+  "at 0.123: {f(0.123):.4f}, wanted {target(0.123):.4f}; slope {f'(0.123):.3f}, wanted "
+  "{target'(0.123):.3f}")
 assert(abs(f(0.123) - target(0.123)) < 0.02 and abs(f'(0.123) - target'(0.123)) < 0.2)
 
 wide = linspace(-1.5, 1.5, 200)
 overlay(
-  vspan(-1, 1, label = "trained"), plot(wide, target(wide), map(f, wide), labels = list("target", "network")),
-  xlabel = "x", ylabel = "y", file = "mlp.png")
+  vspan(-1, 1, label = "trained"),
+  plot(wide, target(wide), map(f, wide), labels = list("target", "network")), xlabel = "x",
+  ylabel = "y", file = "mlp.png")

@@ -36,6 +36,7 @@ assert(abs(root'(2.0) - 0.5/sqrt(2)) < 1e-12)
 θ = linspace(0.0, 2π, 200)
 u = linspace(0.3, 3, 100)
 overlay(
-  plot(2cos(θ), 2sin(θ), aspect = 1, label = "x^2 + y^2 = 4"), plot(u, 1/u, label = "xy = 1", ylim = (-2.2, 3.4)),
-  scatter([p[0], p[1]], [p[1], p[0]], label = "solutions", colour = "black"),
-  xlabel = "x", ylabel = "y", file = "newton.png")
+  plot(2cos(θ), 2sin(θ), aspect = 1, label = "x^2 + y^2 = 4"),
+  plot(u, 1/u, label = "xy = 1", ylim = (-2.2, 3.4)),
+  scatter([p[0], p[1]], [p[1], p[0]], label = "solutions", colour = "black"), xlabel = "x",
+  ylabel = "y", file = "newton.png")

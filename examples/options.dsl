@@ -10,7 +10,8 @@ paths = 20000
 
 # geometric Brownian motion, end value; p = (price now, σ)
 final(p, seed) =
-  sde((t, x) -> r * x, (t, x) -> p[1] * x, [p[0]], (0.0, T); method = sri(1/8), seed = seed, saveat = [T]).values[0, 0]
+  sde((t, x) -> r * x, (t, x) -> p[1] * x, [p[0]], (0.0, T); method = sri(1/8), seed = seed,
+    saveat = [T]).values[0, 0]
 payoff(p, seed) = exp(-r * T) * max(final(p, seed) - strike, 0.0)
 value(p) = mean(map(seed -> payoff(p, seed), iota(paths)))
 
@@ -33,7 +34,9 @@ assert(abs(delta - grad(exact)(p)[0]) < 0.02 and abs(vega - grad(exact)(p)[1]) <
 drift(t, x) = { v = max(x[1], 0.0); [r - 0.5 * v, κ * (θ - v)] }
 noise(t, x) = { s = sqrt(max(x[1], 1e-12)); [s, 0.0; ξ * ρ * s, ξ * sqrt(1 - ρ^2) * s] }
 days = linspace(0.0, T, 257) # where steps end: no partial ones
-heston(seed) = sde(drift, noise, [log(S0), 0.04], (0.0, T); method = euler_maruyama(1/256), seed = seed, saveat = days).values
+heston(seed) =
+  sde(drift, noise, [log(S0), 0.04], (0.0, T); method = euler_maruyama(1/256), seed = seed,
+    saveat = days).values
 some = map(heston, iota(2000));
 # the discounted price is a martingale
 ends = exp(some[.., -1, 0] - r * T);
@@ -42,7 +45,8 @@ assert(abs(mean(ends) - S0) < 4 * std(ends) / sqrt(2000))
 
 prices = exp(some[.., .., 0]);
 bands = quantile(prices, [0.05, 0.5, 0.95]; axis = 0);
-a = overlay(fill_between(days, bands[0], bands[2], label = "5 % to 95 %"), plot(days, prices[..12]', width = 0.7),
+a = overlay(fill_between(days, bands[0], bands[2], label = "5 % to 95 %"),
+  plot(days, prices[..12]', width = 0.7),
   plot(days, bands[1], label = "median", colour = "black", width = 2), xlabel = "t", ylabel = "S",
   title = "Heston: paths and quantiles");
 b = hist(prices[.., -1], density = true, xlabel = "S at t = 1", title = "Distribution at the end");

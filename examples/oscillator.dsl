@@ -20,5 +20,5 @@ print("second order of the ground state {E2:.3f}, theory -2.625")
 assert(abs(E2 + 2.625) < 0.03)
 
 ψ = eigh(kinetic + diag(0.5x^2 + 0.1x^4))[1] / sqrt(h)          # so that the integral of ψ^2 is 1
-plot(x, ψ[.., 0], ψ[.., 1], ψ[.., 2], labels = list("n = 0", "n = 1", "n = 2"), file = "oscillator.png",
-  title = "x^2/2 + 0.1 x^4", xlabel = "x", ylabel = "ψ")
+plot(x, ψ[.., 0], ψ[.., 1], ψ[.., 2], labels = list("n = 0", "n = 1", "n = 2"),
+  file = "oscillator.png", title = "x^2/2 + 0.1 x^4", xlabel = "x", ylabel = "ψ")

@@ -23,9 +23,10 @@ exact(θ0) = {
   2π/a
 }
 for θ0 in [0.1, 1.0, 2.0] {
-  print("amplitude {θ0:.1f}: period {period(θ0):.8f}, exact {exact(θ0):.8f}, slope {period'(θ0):.6f}")
+  print(
+    "amplitude {θ0:.1f}: period {period(θ0):.8f}, exact {exact(θ0):.8f}, slope {period'(θ0):.6f}")
   assert(abs(period(θ0) - exact(θ0)) < 1e-7 and abs(period'(θ0) - exact'(θ0)) < 1e-5)
 }
 t = linspace(0, 10, 400)
-plot(t, swing(0.5).θ(t), swing(2.0).θ(t), labels = list("amplitude 0.5", "amplitude 2"), xlabel = "t", ylabel = "θ",
-  file = "pendulum.png")
+plot(t, swing(0.5).θ(t), swing(2.0).θ(t), labels = list("amplitude 0.5", "amplitude 2"),
+  xlabel = "t", ylabel = "θ", file = "pendulum.png")

@@ -13,7 +13,9 @@ problem plate {
 }
 a = solve(plate, chebyshev(n = 24))
 b = solve(plate, fd(n = 41, order = 4))
-print("deflection in the middle {a.u(0.5, 0.5):.8f} (chebyshev, error about {a.error:.0e}), {b.u(0.5, 0.5):.8f} (fd)")
+print(
+  "deflection in the middle {a.u(0.5, 0.5):.8f} (chebyshev, error about {a.error:.0e}), "
+  "{b.u(0.5, 0.5):.8f} (fd)")
 assert(abs(a.u(0.5, 0.5) - 0.00126532) < 1e-7)
 assert(compare(a, b, tol = 1e-2).agree)
 
@@ -31,5 +33,5 @@ print("frequencies {sqrt(m.λ)}")
 assert(abs(sqrt(m.λ[0]) - 35.985) < 1e-2)
 
 x = linspace(0, 1, 81)
-heatmap(x, x, map(y -> map(z -> m.mode(1).u(z, y), x), x), title = "second mode of a clamped plate", xlabel = "x", ylabel = "y",
-  file = "plate.png")
+heatmap(x, x, map(y -> map(z -> m.mode(1).u(z, y), x), x), title = "second mode of a clamped plate",
+  xlabel = "x", ylabel = "y", file = "plate.png")

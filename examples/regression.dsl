@@ -18,5 +18,6 @@ print("{100right:.0f} % of the points on the right side")
 assert(right > 0.7)
 s = sort(X @ w)
 overlay(
-  plot(s, sigmoid(s), label = "probability of 1"), scatter(X @ w, y, label = "observed", colour = "red", opacity = 0.3),
-  xlabel = "X w", ylabel = "y", file = "regression.png")
+  plot(s, sigmoid(s), label = "probability of 1"),
+  scatter(X @ w, y, label = "observed", colour = "red", opacity = 0.3), xlabel = "X w",
+  ylabel = "y", file = "regression.png")

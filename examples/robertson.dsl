@@ -26,5 +26,5 @@ assert(abs(s.b(1e11) / 0.8333360770334713e-13 - 1) < 1e-5)
 assert(abs(s.a(1e3) + s.b(1e3) + s.c(1e3) - 1) < 1e-9)
 
 τ = logspace(-5, 11, 300)
-semilogx(τ, s.a(τ), 1e4*s.b(τ), s.c(τ), labels = list("a", "10^4 b", "c"), xlabel = "t", title = "Robertson's reaction",
-  file = "robertson.png")
+semilogx(τ, s.a(τ), 1e4*s.b(τ), s.c(τ), labels = list("a", "10^4 b", "c"), xlabel = "t",
+  title = "Robertson's reaction", file = "robertson.png")

@@ -37,5 +37,7 @@ assert(norm(b.x - 1) < 1e-8)
 p = linspace(-1.6, 1.6, 161)
 q = linspace(-0.8, 2, 141)
 overlay(
-  contourf(p, q, (x, y) -> log10(rosen([x, y]) + 1e-3), levels = 12, map = "viridis", zlabel = "log_10 f"),
-  scatter([1.0], [1.0], colour = "red", label = "minimum", width = 9), xlabel = "x_0", ylabel = "x_1", file = "rosenbrock.png")
+  contourf(p, q, (x, y) -> log10(rosen([x, y]) + 1e-3), levels = 12, map = "viridis",
+    zlabel = "log_10 f"),
+  scatter([1.0], [1.0], colour = "red", label = "minimum", width = 9), xlabel = "x_0",
+  ylabel = "x_1", file = "rosenbrock.png")

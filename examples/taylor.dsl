@@ -44,5 +44,5 @@ assert(abs(root - 0.567143290409783873) < 1e-15)
 z = linspace(-2.0, 2, 300)
 partial_sum(n) = map(u -> sum(c[k] * u^k for k in 0..n), z)
 plot(0.3 + z, map(f, 0.3 + z), partial_sum(3), partial_sum(6), partial_sum(11),
-  labels = list("exp(sin x)", "degree 2", "degree 5", "degree 10"), ylim = (0, 4), xlabel = "x", ylabel = "y",
-  file = "taylor.png")
+  labels = list("exp(sin x)", "degree 2", "degree 5", "degree 10"), ylim = (0, 4), xlabel = "x",
+  ylabel = "y", file = "taylor.png")

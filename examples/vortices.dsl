@@ -32,4 +32,5 @@ assert(abs(mean(vorticity[-1])) < 1e-5)
 assert(enstrophy[3] < enstrophy[0])
 
 x = s.grid[0]
-heatmap(x, x, reshape(vorticity[-1], 96, 96), title = "vorticity at t = 6", xlabel = "x", ylabel = "y", file = "vortices.png")
+heatmap(x, x, reshape(vorticity[-1], 96, 96), title = "vorticity at t = 6", xlabel = "x",
+  ylabel = "y", file = "vortices.png")

@@ -18,4 +18,5 @@ assert(abs(slope - 1) < 0.05)
 middle = sort(x[.., -1]^2 + y[.., -1]^2)[walkers // 2]
 print("median of the square {middle:.1f}, theory {steps * log(2):.1f}")
 assert(abs(middle / (steps * log(2)) - 1) < 0.05)
-plot(x[0], y[0], file = "walk.png", aspect = 1, title = "one of {walkers} walks", xlabel = "x", ylabel = "y")
+plot(x[0], y[0], file = "walk.png", aspect = 1, title = "one of {walkers} walks", xlabel = "x",
+  ylabel = "y")

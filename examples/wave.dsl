@@ -22,7 +22,9 @@ assert(error < 1e-4)
 
 total(t) = trapz(ρ(t), x)
 mean_x(t) = trapz(x * ρ(t), x) / total(t)
-print("probability {total(0.0)/sqrt(π):.6f} -> {total(1.0)/sqrt(π):.6f}, mean position {mean_x(0.0):.4f} -> {mean_x(1.0):.4f}")
+print(
+  "probability {total(0.0)/sqrt(π):.6f} -> {total(1.0)/sqrt(π):.6f}, mean position "
+  "{mean_x(0.0):.4f} -> {mean_x(1.0):.4f}")
 assert(abs(total(1.0)/total(0.0) - 1) < 1e-4 and abs(mean_x(1.0) - 1) < 1e-3)
 
 overlay(

@@ -16,8 +16,9 @@ x = linspace(-1, 1, 201)
 times = [0.25, 0.5, 0.75, 1.0]
 values(s) = map(t -> s.u(t, x), times)
 best = values(solve(phases(), fourier(n = 256), rtol = 1e-9, atol = 1e-11))
-methods = ((fourier(n = 96), 1e-5), (fourier(n = 96, time = cnab2(1e-3)), 1e-4), (chebyshev(n = 96), 1e-5), (fd(n = 256), 1e-4),
-  (fv(n = 400), 1e-3), (pinn([12, 12], 500; steps = 30, even = "x", slabs = 2), 2e-2))
+methods = ((fourier(n = 96), 1e-5), (fourier(n = 96, time = cnab2(1e-3)), 1e-4),
+  (chebyshev(n = 96), 1e-5), (fd(n = 256), 1e-4), (fv(n = 400), 1e-3),
+  (pinn([12, 12], 500; steps = 30, even = "x", slabs = 2), 2e-2))
 print("method               error")
 for (k, (how, bound)) in enumerate(methods) {
   s = solve(phases(), how; rtol = 1e-7, atol = 1e-9)
@@ -25,4 +26,5 @@ for (k, (how, bound)) in enumerate(methods) {
   print("{s.method:-10s} {("etdrk4", "cnab2", "bdf", "bdf", "muscl", "lm")[k]:-8s} {off:8.1e}")
   assert(off < bound)
 }
-plot(solve(phases(), fd(n = 256)), times = [0.0, 0.1, 0.2, 0.4, 1.0], title = "two phases", dpi = 100, file = "allen_cahn.png")
+plot(solve(phases(), fd(n = 256)), times = [0.0, 0.1, 0.2, 0.4, 1.0], title = "two phases",
+  dpi = 100, file = "allen_cahn.png")

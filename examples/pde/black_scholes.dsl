@@ -14,11 +14,13 @@ problem call(σ = 0.3, r = 0.05) {
 }
 
 normal(z) = (1 + erf(z/sqrt(2)))/2
-price(t, x) = { d = (log(x) + 0.095*t)/(0.3*sqrt(t)); x*normal(d) - exp(-0.05t)*normal(d - 0.3*sqrt(t)) }
+price(t, x) =
+  { d = (log(x) + 0.095*t)/(0.3*sqrt(t)); x*normal(d) - exp(-0.05t)*normal(d - 0.3*sqrt(t)) }
 x = linspace(0.1, 3, 101)
 print("method       relative L2 error at t = 1")
-for (how, bound) in ((fd(n = 201, order = 2), 1e-4), (fd(n = 201, order = 4; cluster = (1.0, 0.2)), 1e-5),
-  (chebyshev(n = 64), 1e-3), (fem(h = 1/25, order = 2), 1e-4), (fv(n = 200), 1e-4), (rfm(400), 1e-1),
+for (how, bound) in ((fd(n = 201, order = 2), 1e-4),
+  (fd(n = 201, order = 4; cluster = (1.0, 0.2)), 1e-5), (chebyshev(n = 64), 1e-3),
+  (fem(h = 1/25, order = 2), 1e-4), (fv(n = 200), 1e-4), (rfm(400), 1e-1),
   (pinn([12, 12], 500; steps = 40), 1e-1)) {
   s = solve(call(), how; rtol = 1e-8, atol = 1e-10, progress = false)
   error = norm(s.V(1.0, x) - price(1.0, x))/norm(price(1.0, x))
@@ -29,6 +31,7 @@ for (how, bound) in ((fd(n = 201, order = 2), 1e-4), (fd(n = 201, order = 4; clu
 s = solve(call(), fd(n = 201, order = 4; cluster = (1.0, 0.2)))
 x = linspace(0, 2, 201)
 times = (0.0, 0.1, 0.3, 1.0)
-plot(x, stack(...map(t -> s.V(t, x), times); axis = 1), labels = list(...map(t -> "{t} left", times)),
-  title = "the price of a call", xlabel = "price of the share", ylabel = "price of the right", legend = "top left",
+plot(x, stack(...map(t -> s.V(t, x), times); axis = 1),
+  labels = list(...map(t -> "{t} left", times)), title = "the price of a call",
+  xlabel = "price of the share", ylabel = "price of the right", legend = "top left",
   file = "black_scholes.png")

@@ -36,5 +36,5 @@ for (how, bound) in zip(methods, (1e-5, 1e-6, 1e-5, 1e-3, 2e-3)) {
   print("{s.method:-10s} {off(s):8.1e}")
   assert(off(s) < bound)
 }
-plot(solve(burgers(), fd(n = 401)), times = [0.0, 0.25, 0.5, 1.0], title = "Burgers, ν = 0.02", dpi = 100,
-  file = "burgers_1d.png")
+plot(solve(burgers(), fd(n = 401)), times = [0.0, 0.25, 0.5, 1.0], title = "Burgers, ν = 0.02",
+  dpi = 100, file = "burgers_1d.png")

@@ -21,7 +21,8 @@ x = linspace(0, 1, 41)
 square(f) = map(a -> map(b -> f(a, b), x), x)
 exact = square((a, b) -> [0.75 - front(0.5, a, b, 0.02), 0.75 + front(0.5, a, b, 0.02)])
 off(s) = norm(square((a, b) -> [s.u(0.5, a, b), s.v(0.5, a, b)]) - exact)/norm(exact)
-methods = (fd(n = 31), chebyshev(n = 14), fem(h = 1/12, order = 2), rfm(300), pinn([12], 800; steps = 30))
+methods =
+  (fd(n = 31), chebyshev(n = 14), fem(h = 1/12, order = 2), rfm(300), pinn([12], 800; steps = 30))
 print("method        error")
 for (how, bound) in zip(methods, (1e-5, 1e-5, 2e-4, 1e-3, 2e-3)) {
   s = solve(p, how; rtol = 1e-6, atol = 1e-8)
@@ -31,5 +32,7 @@ for (how, bound) in zip(methods, (1e-5, 1e-5, 2e-4, 1e-3, 2e-3)) {
 s = solve(p, chebyshev(n = 14))
 speed = square((a, b) -> s.u(0.5, a, b))
 grid = linspace(0.05, 0.95, 13)
-overlay(heatmap(x, x, speed, zlabel = "u"), quiver(grid, grid, (a, b) -> s.u(0.5, a, b), (a, b) -> s.v(0.5, a, b)),
-  title = "two velocities and their front at t = 0.5", xlabel = "x", ylabel = "y", dpi = 128, file = "burgers_2d.png")
+overlay(heatmap(x, x, speed, zlabel = "u"),
+  quiver(grid, grid, (a, b) -> s.u(0.5, a, b), (a, b) -> s.v(0.5, a, b)),
+  title = "two velocities and their front at t = 0.5", xlabel = "x", ylabel = "y", dpi = 128,
+  file = "burgers_2d.png")

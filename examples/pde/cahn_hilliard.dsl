@@ -16,7 +16,8 @@ x = linspace(0, 1, 33)
 field_of(s, x) = map(a -> map(b -> s.u(0.02, a, b), x), x)
 best = field_of(solve(demixing(), fourier(n = 64), rtol = 1e-7, saveat = [0.02]), x)
 print("method               error    mean")
-methods = ((fourier(n = 48), 1e-3), (fourier(n = 48, time = cnab2(2e-5)), 1e-3), (fd(n = 36, order = 6), 0.05))
+methods = ((fourier(n = 48), 1e-3), (fourier(n = 48, time = cnab2(2e-5)), 1e-3),
+  (fd(n = 36, order = 6), 0.05))
 for (k, (how, bound)) in enumerate(methods) {
   s = solve(demixing(), how; rtol = 1e-5, atol = 1e-7, saveat = [0.02])
   off = norm(field_of(s, x) - best)/norm(best)
@@ -25,5 +26,6 @@ for (k, (how, bound)) in enumerate(methods) {
 }
 s = solve(demixing(), fourier(n = 64), rtol = 1e-5, saveat = [0.0, 0.008, 0.02])
 y = linspace(0, 1, 81)
-subplots(...map(t -> heatmap(y, y, map(a -> map(b -> s.u(t, a, b), y), y), title = "t = {t}", aspect = 1), (0.0, 0.008, 0.02)),
+subplots(...map(t -> heatmap(y, y, map(a -> map(b -> s.u(t, a, b), y), y), title = "t = {t}",
+  aspect = 1), (0.0, 0.008, 0.02)),
   cols = 3, size = (8, 2.8), dpi = 90, file = "cahn_hilliard.png")

@@ -22,13 +22,16 @@ x = linspace(0.01, 0.99, 50)
 best = solve(cavity(), chebyshev(28))
 ψ = best.ψ(X, Y)
 print("                        error   ψ(0.6, 0.75)  (least of all: {min(ψ):.6f})")
-methods = (("fd", "order 2", fd(41, 2), 5e-2), ("fd", "order 4", fd(41), 1e-2), ("chebyshev", "16 by 16", chebyshev(16), 1e-3),
-  ("rfm", "400 sines", rfm(400; bandwidth = 8.0), 5e-2), ("pinn", "20, 20", pinn([20, 20], 500; steps = 25, refine = 0), 1e-1))
+methods = (("fd", "order 2", fd(41, 2), 5e-2), ("fd", "order 4", fd(41), 1e-2),
+  ("chebyshev", "16 by 16", chebyshev(16), 1e-3), ("rfm", "400 sines", rfm(400; bandwidth = 8.0),
+    5e-2), ("pinn", "20, 20", pinn([20, 20], 500; steps = 25, refine = 0), 1e-1))
 for (name, size, how, bound) in methods {
   s = solve(cavity(), how, partial = true)
   e = norm(ravel(s.ψ(X, Y) - ψ))/norm(ravel(ψ))
   print("{name:-11s}{size:-11s}  {e:.1e}   {s.ψ(0.6, 0.75):.6f}")
   assert(e < bound, "{name}: {e}")
 }
-contour(x, x, ψ, levels = [-0.08, -0.07, -0.06, -0.05, -0.04, -0.03, -0.02, -0.01, -0.003, -1e-4, 1e-6, 3e-6], numbers = false,
-  title = "driven cavity, Re = 100: stream function", xlabel = "x", ylabel = "y", aspect = 1, dpi = 100, file = "cavity.png")
+contour(x, x, ψ, levels = [-0.08, -0.07, -0.06, -0.05, -0.04, -0.03, -0.02, -0.01, -0.003, -1e-4,
+  1e-6, 3e-6], numbers = false,
+  title = "driven cavity, Re = 100: stream function", xlabel = "x", ylabel = "y", aspect = 1,
+  dpi = 100, file = "cavity.png")

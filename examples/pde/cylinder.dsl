@@ -30,14 +30,17 @@ force(s) = 500*(s.flux("cylinder").v + s.integral(q -> q.p*q.normal; at = "cylin
 
 print("               drag     lift     pressure drop")
 print("reference      5.57954  0.01062  0.11752")
-for (size, m, bound) in (("h = 0.050", refined(0.05, 2), 1e-3), ("h = 0.040", refined(0.04, 4), 1e-4)) {
+for (size, m, bound) in (("h = 0.050", refined(0.05, 2), 1e-3),
+  ("h = 0.040", refined(0.04, 4), 1e-4)) {
   s = solve(cylinder(), fem(mesh = m, order = 3))
   f = force(s)
   print("fem {size}  {f[0]:.5f}  {f[1]:.5f}  {s.p(0.15, 0.2) - s.p(0.25, 0.2):.5f}")
-  assert(abs(f[0]/5.57953523384 - 1) < bound and abs(f[1] - 0.010618948146) < 5*bound, "drag {f[0]}, lift {f[1]}")
+  assert(abs(f[0]/5.57953523384 - 1) < bound and abs(f[1] - 0.010618948146) < 5*bound,
+    "drag {f[0]}, lift {f[1]}")
 }
 
 s = solve(cylinder(), fem(h = 0.03, order = 2))
 (x, y) = (linspace(0, 1, 151), linspace(0.01, 0.4, 60))
-heatmap(x, y, s.v(expand(x, 1), expand(y, 0))[.., .., 0], title = "flow around a cylinder, Re = 20: velocity along the channel",
-  xlabel = "x", ylabel = "y", size = (6.6, 3.4), dpi = 100, file = "cylinder.png")
+heatmap(x, y, s.v(expand(x, 1), expand(y, 0))[.., .., 0],
+  title = "flow around a cylinder, Re = 20: velocity along the channel", xlabel = "x", ylabel = "y",
+  size = (6.6, 3.4), dpi = 100, file = "cylinder.png")

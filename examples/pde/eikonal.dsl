@@ -27,7 +27,8 @@ off(a, b) = norm(ravel(a - b))/norm(ravel(b))
 
 print("                       error   in the middle {-log(w(0.5, 0.5))/c:.6f}")
 methods = (("fd", "41 by 41", fd(41), 1e-3), ("chebyshev", "24 by 24", chebyshev(24), 1e-4),
-  ("fem", "order 2", fem(h = 1/24, order = 2), 1e-3), ("rfm", "400 sines", rfm(400; bandwidth = 10.0), 1e-2))
+  ("fem", "order 2", fem(h = 1/24, order = 2), 1e-3),
+  ("rfm", "400 sines", rfm(400; bandwidth = 10.0), 1e-2))
 for (name, size, how, bound) in methods {
   s = solve(eikonal(), how)
   e = off(s.u(expand(g, 1), expand(g, 0)), exact)
@@ -36,5 +37,6 @@ for (name, size, how, bound) in methods {
 }
 
 s = solve(eikonal(), fd(41))
-contourf(g, g, s.u(expand(g, 1), expand(g, 0)), levels = 12, title = "rounded distance from the edge", xlabel = "x", ylabel = "y",
-  aspect = 1, dpi = 100, file = "eikonal.png")
+contourf(g, g, s.u(expand(g, 1), expand(g, 0)), levels = 12,
+  title = "rounded distance from the edge", xlabel = "x", ylabel = "y", aspect = 1, dpi = 100,
+  file = "eikonal.png")

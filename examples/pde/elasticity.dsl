@@ -20,14 +20,17 @@ problem beam(E = 1000, ν = 0.3, L = 4) {
 x = linspace(0.02, 3.98, 80)
 y = linspace(-0.48, 0.48, 21)
 (X, Y) = meshgrid(x, y; indexing = "ij")
-u = 2/1000*stack(-Y*((24 - 3X)*X + 2.3*(Y^2 - 1/4)), 0.9Y^2*(4 - X) + 5.5X/4 + (12 - X)*X^2; axis = 2)
+u = 2/1000*stack(-Y*((24 - 3X)*X + 2.3*(Y^2 - 1/4)), 0.9Y^2*(4 - X) + 5.5X/4 + (12 - X)*X^2;
+  axis = 2)
 off(a, b) = norm(ravel(a - b))/norm(ravel(b))
 
 print("                      error   deflection of the end")
-methods = (("fem", "order 1", fem(h = 1/8), 5e-2), ("fem", "order 2", fem(h = 1/4, order = 2), 1e-3),
-  ("fem", "order 3", fem(h = 1/2, order = 3), 1e-10), ("fd", "order 2", fd([65, 33], 2), 1e-2),
-  ("fd", "order 4", fd([33, 17]), 1e-9), ("chebyshev", "9 by 7", chebyshev([8, 6]), 1e-9), ("rfm", "200 sines", rfm(200), 1e-8),
-  ("pinn", "16", pinn([16], 400; steps = 100, refine = 0), 1e-2))
+methods =
+  (("fem", "order 1", fem(h = 1/8), 5e-2), ("fem", "order 2", fem(h = 1/4, order = 2), 1e-3),
+    ("fem", "order 3", fem(h = 1/2, order = 3), 1e-10), ("fd", "order 2", fd([65, 33], 2), 1e-2),
+    ("fd", "order 4", fd([33, 17]), 1e-9), ("chebyshev", "9 by 7", chebyshev([8, 6]), 1e-9),
+    ("rfm", "200 sines", rfm(200), 1e-8),
+    ("pinn", "16", pinn([16], 400; steps = 100, refine = 0), 1e-2))
 for (name, size, how, bound) in methods {
   s = solve(beam(), how)
   e = off(s.u(X, Y), u)
@@ -43,5 +46,6 @@ stress(x, y) = {
   (_, by_y) = jvp(y -> s.u(x, y), y, 1.0)
   1000/0.91*(by_x[0] + 0.3by_y[1])
 }
-heatmap(linspace(0, 4, 121), linspace(-0.5, 0.5, 41), stress, title = "a cantilever: the stress along it", xlabel = "x",
-  ylabel = "y", zlabel = "σ_xx", size = (6.6, 2.6), dpi = 100, file = "elasticity.png")
+heatmap(linspace(0, 4, 121), linspace(-0.5, 0.5, 41), stress,
+  title = "a cantilever: the stress along it", xlabel = "x", ylabel = "y", zlabel = "σ_xx",
+  size = (6.6, 2.6), dpi = 100, file = "elasticity.png")

@@ -15,7 +15,8 @@ problem fisher {
 x = linspace(-10, 20, 201)
 times = [1.0, 2.0, 4.0]
 exact = map(t -> wave(t, x), times)
-methods = (fd(n = 201), chebyshev(n = 48), fem(h = 0.2, order = 2), fv(n = 200), rfm(300), pinn([16], 600; steps = 40))
+methods = (fd(n = 201), chebyshev(n = 48), fem(h = 0.2, order = 2), fv(n = 200), rfm(300),
+  pinn([16], 600; steps = 40))
 print("method        error")
 for (how, bound) in zip(methods, (1e-6, 1e-6, 1e-5, 1e-3, 1e-3, 1e-2)) {
   s = solve(fisher, how; rtol = 1e-7, atol = 1e-9)
@@ -24,4 +25,5 @@ for (how, bound) in zip(methods, (1e-6, 1e-6, 1e-5, 1e-3, 1e-3, 1e-2)) {
   assert(off < bound)
 }
 s = solve(fisher, chebyshev(n = 48))
-plot(s, times = [0.0, 1.0, 2.0, 3.0, 4.0], title = "a wave of advance", dpi = 100, file = "fisher.png")
+plot(s, times = [0.0, 1.0, 2.0, 3.0, 4.0], title = "a wave of advance", dpi = 100,
+  file = "fisher.png")

@@ -19,8 +19,8 @@ x = linspace(0, 0.5, 33)
 field_of(s, t, x) = map(a -> map(b -> s.v(t, a, b), x), x)
 best = field_of(solve(spots(), fourier(n = 64); t = (0, 100), rtol = 1e-6), 100, x)
 print("method               error")
-methods = ((fourier(n = 40), 1e-2), (fourier(n = 40, time = cnab2(0.25)), 1e-2), (fd(n = 36, order = 6), 3e-2),
-  (fv(n = 96), 3e-2))
+methods = ((fourier(n = 40), 1e-2), (fourier(n = 40, time = cnab2(0.25)), 1e-2),
+  (fd(n = 36, order = 6), 3e-2), (fv(n = 96), 3e-2))
 for (k, (how, bound)) in enumerate(methods) {
   s = solve(spots(), how; t = (0, 100), rtol = 1e-4, atol = 1e-6)
   off = norm(field_of(s, 100, x) - best)/norm(best)
@@ -29,6 +29,7 @@ for (k, (how, bound)) in enumerate(methods) {
 }
 s = solve(spots(), fourier(n = 48), rtol = 1e-4, saveat = [100.0, 300.0, 600.0])
 y = linspace(0, 0.5, 81)
-subplots(...map(t -> heatmap(y, y, field_of(s, t, y), title = "v at t = {t}", map = "viridis", aspect = 1),
-  (100.0, 300.0, 600.0)),
+subplots(
+  ...map(t -> heatmap(y, y, field_of(s, t, y), title = "v at t = {t}", map = "viridis", aspect = 1),
+    (100.0, 300.0, 600.0)),
   cols = 3, size = (8, 2.8), dpi = 90, file = "gray_scott.png")

@@ -20,7 +20,8 @@ truth = solve(cooling(0.4, 1.2), chebyshev(32); rtol = 1e-9, atol = 1e-11)
 data = (t = t, x = x, u = truth.u(t, x) + 0.005randn(80))
 
 print("                    D                  off   h                  off")
-for (name, how) in (("fd", fd(n = 31)), ("chebyshev", chebyshev(n = 12)), ("fem", fem(h = 1/6, order = 2))) {
+for (name, how) in (("fd", fd(n = 31)), ("chebyshev", chebyshev(n = 12)),
+  ("fem", fem(h = 1/6, order = 2))) {
   r = fit(cooling, data; for = (D, h), by = how, progress = false)
   (a, b) = (abs(r.D - 0.4)/r.std.D, abs(r.h - 1.2)/r.std.h)
   print("{name:-11s}  {r.D:.5f} ± {r.std.D:.5f}  {a:.1f}  {r.h:.5f} ± {r.std.h:.5f}  {b:.1f}")
@@ -30,6 +31,7 @@ for (name, how) in (("fd", fd(n = 31)), ("chebyshev", chebyshev(n = 12)), ("fem"
 r = fit(cooling, data; for = (D, h), by = chebyshev(n = 12), progress = false)
 at = linspace(0, 1, 101)
 rows = [0.4, 0.6, 0.8, 1.0]
-overlay(plot(at, r.solution.u(expand(at, 1), expand(rows, 0)), labels = list("x = 0.4", "x = 0.6", "x = 0.8", "x = 1")),
-  scatter(t, data.u), title = "a bar cools at one end", xlabel = "t", ylabel = "temperature", legend = "outside", dpi = 100,
-  file = "inverse_diffusion.png")
+overlay(plot(at, r.solution.u(expand(at, 1), expand(rows, 0)),
+  labels = list("x = 0.4", "x = 0.6", "x = 0.8", "x = 1")),
+  scatter(t, data.u), title = "a bar cools at one end", xlabel = "t", ylabel = "temperature",
+  legend = "outside", dpi = 100, file = "inverse_diffusion.png")

@@ -22,15 +22,17 @@ exact = map(t -> pair(t, x), times)
 # 48
 y = -12 + 0.08*iota(300)
 print("method                 error  mass, momentum change by")
-methods = ((fourier(n = 192), 1e-5), (fourier(n = 192, time = cnab2(1e-4)), 1e-3), (fd(n = 400, order = 8), 1e-5))
+methods = ((fourier(n = 192), 1e-5), (fourier(n = 192, time = cnab2(1e-4)), 1e-3),
+  (fd(n = 400, order = 8), 1e-5))
 for (k, (how, bound)) in enumerate(methods) {
   s = solve(kdv, how; rtol = 1e-7, atol = 1e-9)
   off = norm(map(t -> s.u(t, x), times) - exact)/norm(exact)
   mass = abs(0.08*sum(s.u(0.25, y)) - 12)/12
   momentum = abs(0.08*sum(s.u(0.25, y)^2) - 48)/48
-  print("{s.method:-8s} {("etdrk4", "cnab2", "radau5")[k]:-8s} {off:8.1e}  {mass:8.1e} {momentum:8.1e}")
+  print(
+    "{s.method:-8s} {("etdrk4", "cnab2", "radau5")[k]:-8s} {off:8.1e}  {mass:8.1e} {momentum:8.1e}")
   assert(off < bound and mass < bound and momentum < bound)
 }
 s = solve(kdv, fourier(n = 192), saveat = linspace(-0.25, 0.25, 101))
-heatmap(s.x, s.times, s.values', title = "a soliton overtakes another", xlabel = "x", ylabel = "t", zlabel = "u",
-  file = "kdv_solitons.png")
+heatmap(s.x, s.times, s.values', title = "a soliton overtakes another", xlabel = "x", ylabel = "t",
+  zlabel = "u", file = "kdv_solitons.png")

@@ -26,8 +26,9 @@ off(a, b) = norm(ravel(a - b))/norm(ravel(b))
 about(p) = p - mean(p)
 
 print("                 error of v        of p")
-methods = (("fem", "P2, P1", fem(h = 1/10, order = 2), 2e-3), ("fem", "P3, P2", fem(h = 1/6, order = 3), 5e-4),
-  ("rfm", "300 sines", rfm(300; bandwidth = 4.0), 3e-4), ("pinn", "20, 20", pinn([20, 20], 500; steps = 30, refine = 0), 3e-4))
+methods = (("fem", "P2, P1", fem(h = 1/10, order = 2), 2e-3),
+  ("fem", "P3, P2", fem(h = 1/6, order = 3), 5e-4), ("rfm", "300 sines", rfm(300; bandwidth = 4.0),
+    3e-4), ("pinn", "20, 20", pinn([20, 20], 500; steps = 30, refine = 0), 3e-4))
 for (name, size, how, bound) in methods {
   s = solve(kovasznay(), how)
   e = off(s.v(X, Y), v)
@@ -36,5 +37,7 @@ for (name, size, how, bound) in methods {
 }
 
 s = solve(kovasznay(), fem(h = 1/10, order = 2))
-overlay(heatmap(x, y, s.v(X, Y)[.., .., 0]), streamlines(x, y, s.v(X, Y)[.., .., 0], s.v(X, Y)[.., .., 1]),
-  title = "Kovasznay's flow, Re = 20", xlabel = "x", ylabel = "y", dpi = 100, file = "kovasznay.png")
+overlay(heatmap(x, y, s.v(X, Y)[.., .., 0]),
+  streamlines(x, y, s.v(X, Y)[.., .., 0], s.v(X, Y)[.., .., 1]),
+  title = "Kovasznay's flow, Re = 20", xlabel = "x", ylabel = "y", dpi = 100,
+  file = "kovasznay.png")

@@ -14,10 +14,11 @@ problem kuramoto {
 }
 
 x = linspace(0, 32π, 201)
-best = solve(kuramoto, fourier(n = 192, time = radau5()); t = (0, 30), rtol = 1e-9, atol = 1e-10).u(30, x)
+best = solve(kuramoto, fourier(n = 192, time = radau5()); t = (0, 30), rtol = 1e-9,
+  atol = 1e-10).u(30, x)
 print("method               error")
-methods = ((fourier(n = 192), 1e-4), (fourier(n = 192, time = cnab2(1/64)), 1e-3), (fd(n = 400, order = 8), 1e-4),
-  (chebyshev(n = 192), 1e-4))
+methods = ((fourier(n = 192), 1e-4), (fourier(n = 192, time = cnab2(1/64)), 1e-3),
+  (fd(n = 400, order = 8), 1e-4), (chebyshev(n = 192), 1e-4))
 for (k, (how, bound)) in enumerate(methods) {
   s = solve(kuramoto, how; t = (0, 30), rtol = 1e-7, atol = 1e-9)
   off = norm(s.u(30, x) - best)/norm(best)
@@ -27,5 +28,5 @@ for (k, (how, bound)) in enumerate(methods) {
 # What is seen is right in kind only, as its estimate says: near t = 150 nothing
 # of the beginning is left.
 s = solve(kuramoto, fourier(n = 128), rtol = 1e-5, partial = true, saveat = linspace(0, 150, 201))
-heatmap(s.times, s.x, s.values, title = "chaos of a flame front", xlabel = "t", ylabel = "x", zlabel = "u", dpi = 96,
-  file = "kuramoto.png")
+heatmap(s.times, s.x, s.values, title = "chaos of a flame front", xlabel = "t", ylabel = "x",
+  zlabel = "u", dpi = 96, file = "kuramoto.png")

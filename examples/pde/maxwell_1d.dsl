@@ -33,5 +33,5 @@ for (name, size, how, bound) in methods {
 
 s = solve(resonator(), chebyshev(24))
 t = linspace(0, 1, 121)
-heatmap(t, x, s.D(expand(t, 1), expand(x, 0)), title = "a wave between mirrors, D", xlabel = "t", ylabel = "x", dpi = 100,
-  file = "maxwell_1d.png")
+heatmap(t, x, s.D(expand(t, 1), expand(x, 0)), title = "a wave between mirrors, D", xlabel = "t",
+  ylabel = "x", dpi = 100, file = "maxwell_1d.png")

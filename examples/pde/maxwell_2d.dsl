@@ -32,5 +32,5 @@ for (name, size, how, bound) in methods {
 }
 
 s = solve(resonator, chebyshev(12))
-heatmap(x, x, s.E(0.7, X, Y), title = "a resonator: E at t = 0.7", xlabel = "x", ylabel = "y", aspect = 1, dpi = 100,
-  file = "maxwell_2d.png")
+heatmap(x, x, s.E(0.7, X, Y), title = "a resonator: E at t = 0.7", xlabel = "x", ylabel = "y",
+  aspect = 1, dpi = 100, file = "maxwell_2d.png")

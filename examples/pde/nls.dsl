@@ -23,7 +23,8 @@ times = [π/8, π/4, 3π/8, π/2]
 exact = map(t -> stack(real(ψ(t, x)), imag(ψ(t, x))), times)
 print("method        error    ∫|ψ|²")
 y = -12 + 0.08*iota(300)
-for (how, bound) in ((fourier(n = 320), 3e-5), (fd(n = 384, order = 8), 3e-5), (chebyshev(n = 256, time = radau5()), 3e-5)) {
+for (how, bound) in ((fourier(n = 320), 3e-5), (fd(n = 384, order = 8), 3e-5),
+  (chebyshev(n = 256, time = radau5()), 3e-5)) {
   s = solve(beating, how; rtol = 1e-7, atol = 1e-9)
   off = norm(map(t -> stack(s.u(t, x), s.v(t, x)), times) - exact)/norm(exact)
   print("{s.method:-10s} {off:8.1e}  {0.08sum(s.u(π/2, y)^2 + s.v(π/2, y)^2):.6f}")
@@ -31,5 +32,5 @@ for (how, bound) in ((fourier(n = 320), 3e-5), (fd(n = 384, order = 8), 3e-5), (
 }
 s = solve(beating, fourier(n = 320), rtol = 1e-6, saveat = linspace(0, π/2, 101))
 size = sqrt(s.values[.., ..320]^2 + s.values[.., 320..]^2)
-heatmap(s.times, s.x[110..211], size[.., 110..211], title = "two solitons beat", xlabel = "t", ylabel = "x", zlabel = "|ψ|",
-  file = "nls.png")
+heatmap(s.times, s.x[110..211], size[.., 110..211], title = "two solitons beat", xlabel = "t",
+  ylabel = "x", zlabel = "|ψ|", file = "nls.png")

@@ -23,7 +23,8 @@ x = linspace(-7, 7, 201)
 times = [0.5, 1.0, 2.0]
 exact = map(t -> stack(size(t, x)*cos(phase(t, x)), size(t, x)*sin(phase(t, x))), times)
 print("method        error    ∫|ψ|²")
-methods = (fd(n = 161, order = 6), chebyshev(n = 48), fem(h = 0.2, order = 3), rfm(400), pinn([16, 16], 800; steps = 30))
+methods = (fd(n = 161, order = 6), chebyshev(n = 48), fem(h = 0.2, order = 3), rfm(400),
+  pinn([16, 16], 800; steps = 30))
 for (how, bound) in zip(methods, (1e-5, 1e-5, 1e-4, 2e-3, 2e-2)) {
   s = solve(oscillator, how; rtol = 1e-5, atol = 1e-7)
   off = norm(map(t -> stack(s.u(t, x), s.v(t, x)), times) - exact)/norm(exact)
@@ -32,5 +33,6 @@ for (how, bound) in zip(methods, (1e-5, 1e-5, 1e-4, 2e-3, 2e-2)) {
 }
 s = solve(oscillator, fd(n = 161, order = 6), rtol = 1e-6)
 t = linspace(0, 2, 81)
-overlay(heatmap(t, x, map(t -> s.u(t, x), t), zlabel = "Re ψ"), plot(t, cos(t), colour = "black", style = "dashed"),
-  title = "a packet swings like a particle", xlabel = "t", ylabel = "x", file = "schroedinger.png")
+overlay(heatmap(t, x, map(t -> s.u(t, x), t), zlabel = "Re ψ"),
+  plot(t, cos(t), colour = "black", style = "dashed"), title = "a packet swings like a particle",
+  xlabel = "t", ylabel = "x", file = "schroedinger.png")

@@ -23,14 +23,22 @@ assert(abs(h - 0.396174816799443) < 1e-12 and abs(back(h) - 2.32135) < 1e-5)
 front = bore(h)*h/(h - 0.1)
 exact(x) = {
   s = x/0.15
-  if s < -sqrt(g) { 1.0 } else if s < back(h) - sqrt(g*h) { (2sqrt(g) - s)^2/(9g) } else if s < front { h } else { 0.1 }
+  if s < -sqrt(g) {
+    1.0
+  } else if s < back(h) - sqrt(g*h) {
+    (2sqrt(g) - s)^2/(9g)
+  } else if s < front {
+    h
+  } else {
+    0.1
+  }
 }
 
 x = -1 + (0.5 + iota(1000))/500.0
 level = map(exact, x)
 print("method                  relative error of the level, in the mean")
-for (flux, how, bound) in (("rusanov", "first", 5e-2), ("rusanov", "muscl", 1e-2), ("roe", "muscl", 1e-2), ("hll", "muscl", 1e-2),
-  ("hll", "weno5", 1e-2)) {
+for (flux, how, bound) in (("rusanov", "first", 5e-2), ("rusanov", "muscl", 1e-2),
+  ("roe", "muscl", 1e-2), ("hll", "muscl", 1e-2), ("hll", "weno5", 1e-2)) {
   s = solve(dam(), fv(n = 400, flux = flux, reconstruct = how), saveat = [0.15])
   off = mean(abs(s.h(0.15, x) - level))/mean(level)
   print("{s.method:-4s} {flux:-8s}{how:-8s} {off:.1e}")
@@ -39,5 +47,6 @@ for (flux, how, bound) in (("rusanov", "first", 5e-2), ("rusanov", "muscl", 1e-2
 
 times = linspace(0, 0.15, 76)
 s = solve(dam(), fv(n = 400, flux = "hll", reconstruct = "weno5"), saveat = times)
-heatmap(linspace(-1, 1, 201), times, map(t -> s.h(t, linspace(-1, 1, 201)), times)', title = "level behind a broken dam",
-  xlabel = "x", ylabel = "t", zlabel = "h", file = "shallow_water.png")
+heatmap(linspace(-1, 1, 201), times, map(t -> s.h(t, linspace(-1, 1, 201)), times)',
+  title = "level behind a broken dam", xlabel = "x", ylabel = "t", zlabel = "h",
+  file = "shallow_water.png")

@@ -32,16 +32,24 @@ right = 0.125*(p/0.1 + 0.4/2.4)/(0.4/2.4*p/0.1 + 1)
 speed = shock(p)*right/(right - 0.125)
 exact(x) = {
   s = (x - 0.5)/0.2
-  if s < -sqrt(1.4) { 1.0 } else if s < shock(p) - sqrt(1.4*p/left) { (2/2.4 - 0.4/2.4*s/sqrt(1.4))^5 } else if s < shock(p) {
+  if s < -sqrt(1.4) {
+    1.0
+  } else if s < shock(p) - sqrt(1.4*p/left) {
+    (2/2.4 - 0.4/2.4*s/sqrt(1.4))^5
+  } else if s < shock(p) {
     left
-  } else if s < speed { right } else { 0.125 }
+  } else if s < speed {
+    right
+  } else {
+    0.125
+  }
 }
 
 x = (0.5 + iota(1000))/1000.0
 ρ = map(exact, x)
 print("method                relative error of the density, in the mean")
-for (flux, how, bound) in (("rusanov", "first", 5e-2), ("rusanov", "muscl", 1e-2), ("roe", "muscl", 1e-2),
-  ("hllc", "muscl", 1e-2), ("hll", "weno5", 1e-2)) {
+for (flux, how, bound) in (("rusanov", "first", 5e-2), ("rusanov", "muscl", 1e-2),
+  ("roe", "muscl", 1e-2), ("hllc", "muscl", 1e-2), ("hll", "weno5", 1e-2)) {
   s = solve(sod(), fv(n = 400, flux = flux, reconstruct = how), saveat = [0.2])
   off = mean(abs(s.ρ(0.2, x) - ρ))/mean(ρ)
   print("{s.method:-4s} {flux:-8s}{how:-8s} {off:.1e}")

@@ -24,7 +24,8 @@ p = exp(-0.4)*(cos(2X) + cos(2Y))/4
 off(a, b) = norm(ravel(a - b))/norm(ravel(b))
 
 print("                   error of v        of p")
-methods = (("fem", "P2, P1", fem(h = 0.5, order = 2), 1e-2), ("rfm", "200 sines", rfm(200; bandwidth = 1.0), 1e-2),
+methods = (("fem", "P2, P1", fem(h = 0.5, order = 2), 1e-2),
+  ("rfm", "200 sines", rfm(200; bandwidth = 1.0), 1e-2),
   ("pinn", "20", pinn([20], 400; steps = 40, refine = 0), 1e-2))
 for (name, size, how, bound) in methods {
   s = solve(vortex(), how, rtol = 1e-4)
@@ -36,6 +37,7 @@ for (name, size, how, bound) in methods {
 
 s = solve(vortex(), rfm(200; bandwidth = 1.0))
 V = s.v(1, X, Y)
-overlay(heatmap(x, x, s.p(1, X, Y)), streamlines(x, x, V[.., .., 0], V[.., .., 1], colour = "white"),
-  title = "a decaying vortex: pressure and streamlines at t = 1", xlabel = "x", ylabel = "y", aspect = 1, dpi = 100,
-  file = "taylor_green.png")
+overlay(heatmap(x, x, s.p(1, X, Y)),
+  streamlines(x, x, V[.., .., 0], V[.., .., 1], colour = "white"),
+  title = "a decaying vortex: pressure and streamlines at t = 1", xlabel = "x", ylabel = "y",
+  aspect = 1, dpi = 100, file = "taylor_green.png")

@@ -18,11 +18,12 @@ x = linspace(0, 1, 101)
 t = linspace(0, 1, 41)
 grid(f) = map(s -> f(s, x), t)
 print("method       relative L2 error over all times")
-for (how, bound) in ((fd(n = 81, order = 4), 1e-4), (fd(n = 81, order = 6), 1e-6), (chebyshev(n = 32), 1e-6), (rfm(), 1e-9)) {
+for (how, bound) in ((fd(n = 81, order = 4), 1e-4), (fd(n = 81, order = 6), 1e-6),
+  (chebyshev(n = 32), 1e-6), (rfm(), 1e-9)) {
   s = solve(wave, how; rtol = 1e-8, atol = 1e-10, progress = false)
   error = norm(grid(s.u) - grid(exact))/norm(grid(exact))
   print("{s.method:-12s} {error:.1e}")
   assert(error < bound)
 }
-heatmap(x, t, grid(solve(wave, rfm()).u)', title = "a string with two notes", xlabel = "x", ylabel = "t", dpi = 120,
-  file = "wave.png")
+heatmap(x, t, grid(solve(wave, rfm()).u)', title = "a string with two notes", xlabel = "x",
+  ylabel = "t", dpi = 120, file = "wave.png")

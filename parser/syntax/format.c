@@ -17,7 +17,7 @@
 #include "parser/syntax/lexer.h"
 #include <string.h>
 
-#define WIDTH 130
+#define WIDTH 100
 #define STEP 2
 #define NEAR 100 /* pieces to each side of a sum that are looked at */
 /* a line that is broken may give others another column; more than two rounds
@@ -673,6 +673,7 @@ static bool break_line(Format *f, uint32_t first, uint32_t end, uint32_t indent,
 		switch (p->kind) {
 		case TK_COMMA: kind = depth ? 0 : 5; break;
 		case TK_SEMICOLON: kind = 0; break;
+		case TK_STR_CLOSE: kind = depth && q->kind == TK_STR_CLOSE ? 0 : -1; break;
 		case TK_LPAREN:
 		case TK_LBRACKET:
 			kind = q->kind == TK_RPAREN || q->kind == TK_RBRACKET ? -1

@@ -106,8 +106,8 @@ static AstOp op_of(TokenKind k) {
 
 /* ---- lists of expressions, conditions ------------------------------------ */
 
-/* expression-list = expression { "," expression }      more than one is a tuple
- */
+/* expression-list = expression { "," expression }
+ * More than one is a tuple. */
 Ast *parse_expression_list(Parser *p) {
 	uint32_t first = p->at;
 	Ast *e = parse_expression(p);
@@ -124,7 +124,8 @@ Ast *parse_expression_list(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* condition = expression      in front of a block */
+/* condition = expression
+ * It stands in front of a block. */
 Ast *parse_condition(Parser *p) {
 	Ast *e = parse_expression(p);
 	if (kind_now(p) == TK_ASSIGN) {
@@ -219,8 +220,8 @@ static bool at_comparison(const Parser *p) {
 	return k >= TK_EQ && k <= TK_GE;
 }
 
-/* comparison = range { ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) range }      more than one is a chain
- */
+/* comparison = range { ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) range }
+ * More than one is a chain. */
 static Ast *parse_comparison(Parser *p) {
 	uint32_t first = p->at;
 	Ast *left = parse_range(p);
@@ -253,8 +254,8 @@ static bool at_missing_end(const Parser *p) {
 	return k == TK_COMMA || k == TK_RBRACKET || at_word(p, "by");
 }
 
-/* range = sum [ ".." sum [ "by" sum ] ]      in an index both ends may be missing
- */
+/* range = sum [ ".." sum [ "by" sum ] ]
+ * In an index both ends may be missing. */
 Ast *parse_range(Parser *p) {
 	uint32_t first = p->at;
 	bool no_start = p->in_index && kind_now(p) == TK_RANGE;
@@ -316,7 +317,8 @@ static Ast *juxtaposed(Parser *p, Ast *left, uint32_t first) {
 	return a;
 }
 
-/* juxtaposition = [ NUMBER ] power      the number directly in front */
+/* juxtaposition = [ NUMBER ] power
+ * The number stands directly in front. */
 static Ast *parse_juxtaposition(Parser *p) {
 	uint32_t first = p->at;
 	bool factor = false;
@@ -328,9 +330,10 @@ static Ast *parse_juxtaposition(Parser *p) {
 	return factor ? juxtaposed(p, parse_postfix(p), first) : parse_power(p);
 }
 
-/* unary = ( "-" | "+" ) unary | root | juxtaposition | NUMBER root      the number directly in front
- * root = "√" ( root | juxtaposition ) [ root ]      a second root directly behind a number: √2√3 is √2*√3
- */
+/* unary = ( "-" | "+" ) unary | root | juxtaposition | NUMBER root
+ * root = "√" ( root | juxtaposition ) [ root ]
+ * The number stands directly in front of its root. A second root follows
+ * directly behind a number: √2√3 is √2*√3. */
 static Ast *parse_unary(Parser *p) {
 	uint32_t first = p->at;
 	TokenKind k = kind_now(p);
@@ -422,21 +425,24 @@ Ast *parse_for_target(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* clauses = "for" clause { ( "for" | "," ) clause } clause = for-target { ","
- * for-target } [ "in" expression ] A comma in front of NAME = belongs to the
- * call around: sum(e for i, axis = 0); behind an expression only one in front
- * of NAME in goes on with the clauses: [e for i in a, j in b]. */
+/* clauses = "for" clause { ( "for" | "," ) clause }
+ * clause = for-target { "," for-target } [ "in" expression ]
+ * A comma in front of NAME = belongs to the call around:
+ * sum(e for i, axis = 0). Behind an expression only one in front of NAME in
+ * goes on with the clauses: [e for i in a, j in b]. */
 void parse_clauses(Parser *p, ClauseList *out) {
 	for (;;) {
 		TokenKind k = kind_now(p);
-		bool another =
-			k == TK_COMMA && out->n && kind_after(p, 1) == TK_NAME && kind_after(p, 2) == TK_IN;
+		bool another = k == TK_COMMA && out->n && p->at + 1 < p->ntokens &&
+		               p->tokens[p->at + 1].kind == TK_NAME && kind_after(p, 2) == TK_IN;
 		if (k != TK_FOR && !another) return;
-		advance(p);
+		take_operator(p);
 		AstList names = {0};
-		do {
+		for (;;) {
 			PUSH(p, &names, parse_for_target(p));
-		} while (kind_now(p) == TK_COMMA && kind_after(p, 2) != TK_ASSIGN && accept(p, TK_COMMA));
+			if (kind_now(p) != TK_COMMA || kind_after(p, 2) == TK_ASSIGN) break;
+			take_operator(p);
+		}
 		Ast *range = NULL;
 		if (kind_now(p) == TK_IN) {
 			take_operator(p);
@@ -446,8 +452,8 @@ void parse_clauses(Parser *p, ClauseList *out) {
 	}
 }
 
-/* comprehension = expression clauses [ "if" expression ]      the expression is `body`
- */
+/* comprehension = expression clauses [ "if" expression ]
+ * The first expression is `body`. */
 static Ast *comprehension(Parser *p, Ast *body, bool generator, uint32_t first) {
 	ClauseList clauses = {0};
 	parse_clauses(p, &clauses);
@@ -490,8 +496,8 @@ static Ast *names_as_strings(Parser *p, Ast *value) {
 	return a;
 }
 
-/* argument = [ NAME "=" ] expression | "..." expression | expression clauses | "for" "=" names
- */
+/* argument = [ NAME "=" ] expression | "..." expression
+ *          | expression clauses | "for" "=" names */
 static Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call) {
 	uint32_t first = p->at;
 	Arg arg = {0};
@@ -640,8 +646,8 @@ Ast *parse_postfix(Parser *p) {
 
 static Ast *parse_call(Parser *p, Ast *callee, uint32_t first);
 
-/* operand = "(" expression ")" | NAME | derivative | nabla | ( "∂" | "∇" ) arguments      ∇·∇(u) is ∇·(∇(u))
- */
+/* operand = "(" expression ")" | NAME | derivative | nabla | ( "∂" | "∇" ) arguments
+ * ∇·∇(u) is ∇·(∇(u)). */
 static Ast *parse_operand(Parser *p, const char *what) {
 	TokenKind k = kind_now(p);
 	if (k == TK_LPAREN) {
@@ -675,8 +681,8 @@ static int64_t parse_order(Parser *p, uint32_t *token) {
 	return order;
 }
 
-/* derivative = "∂" NAME [ SUPERSCRIPT ] operand | "∂"      ∂x²(u) is d(u, x, 2), ∂n(u) is dn(u), ∂(f, i) calls ∂
- */
+/* derivative = "∂" NAME [ SUPERSCRIPT ] operand | "∂"
+ * ∂x²(u) is d(u, x, 2), ∂n(u) is dn(u), ∂(f, i) calls ∂. */
 static Ast *parse_partial(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
@@ -707,8 +713,8 @@ static Ast *parse_partial(Parser *p) {
 	return result;
 }
 
-/* nabla = "∇" [ NAME ] | ( "∇·" | "∇×" | "∇²" ) operand      grad, div, curl, lap
- */
+/* nabla = "∇" [ NAME ] | ( "∇·" | "∇×" | "∇²" ) operand
+ * They are grad, div, curl and lap. */
 static Ast *parse_nabla(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
@@ -835,8 +841,8 @@ static Ast *constant(Parser *p, Value v) {
 	return node_done(p, a, first);
 }
 
-/* tensor = "[" [ row { ";" row } ] "]" | "[" comprehension "]"      row = expression { "," expression }
- */
+/* tensor = "[" [ row { ";" row } ] "]" | "[" comprehension "]"
+ * row = expression { "," expression } */
 static Ast *parse_tensor(Parser *p) {
 	uint32_t first = p->at;
 	AstList items = {0};
@@ -912,7 +918,8 @@ static Ast *tuple_node(Parser *p, const ArgList *fields, const uint32_t *tokens,
 }
 
 /* parenthesised = "(" expression ")"
- *               | "(" [ item { "," item } [ "," ] ] ")"      item = expression | NAME "=" expression | "..." expression
+ *               | "(" [ item { "," item } [ "," ] ] ")"
+ * item = expression | NAME "=" expression | "..." expression
  * One name makes it a record, and so do items that are all spread; otherwise it
  * is a tuple. */
 static Ast *parse_parenthesised(Parser *p) {
@@ -982,8 +989,8 @@ static Ast *parse_block_expression(Parser *p) {
 	return a;
 }
 
-/* primary = NUMBER | STRING | NAME | "true" | "false" | "none" | parenthesised | tensor | block | if | try |
- * derivative | nabla */
+/* primary = NUMBER | string | NAME | "true" | "false" | "none"
+ *         | parenthesised | tensor | block | if | try | derivative | nabla */
 static Ast *parse_primary(Parser *p) {
 	TokenKind k = kind_now(p);
 	switch (k) {
@@ -1119,30 +1126,45 @@ static void parse_interpolation(Parser *p, StringPiece *piece) {
 	p->in_index = in_index;
 }
 
-/* string = STR_OPEN { TEXT | interpolation } STR_CLOSE      the last piece has no value
- */
+/* Adds the text at hand to what the piece has. */
+static void add_text(Parser *p, StringPiece *piece) {
+	uint32_t n;
+	const char *text = unescape(p, p->at, &n);
+	char *joined = arena_alloc(p->arena, (size_t)piece->n + n + 1);
+	memcpy(joined, piece->text, piece->n);
+	memcpy(joined + piece->n, text, n);
+	joined[piece->n + n] = 0;
+	piece->text = joined;
+	piece->n += n;
+	advance(p);
+}
+
+/* string = literal { literal }
+ * literal = STR_OPEN { TEXT | interpolation } STR_CLOSE
+ * Neighbouring literals are one string. */
 Ast *parse_string(Parser *p) {
 	uint32_t first = p->at;
-	descend(p);
-	advance(p);
-	VEC(StringPiece) pieces = {0};
+	VEC(StringPiece) pieces = {0}; /* the last one has no value */
 	StringPiece piece = {.text = ""};
-	uint32_t joined = p->joined++; /* a string may run over lines */
-	while (kind_now(p) != TK_STR_CLOSE) {
-		if (kind_now(p) == TK_STR_TEXT) {
-			piece.text = unescape(p, p->at, &piece.n);
-			advance(p);
-		} else if (kind_now(p) == TK_INTERP_OPEN) {
-			parse_interpolation(p, &piece);
-			PUSH(p, &pieces, piece);
-			piece = (StringPiece){.text = ""};
-		} else {
-			unexpected(p, "the end of the string");
+	descend(p);
+	do {
+		advance(p);
+		uint32_t joined = p->joined++; /* a string may run over lines */
+		while (kind_now(p) != TK_STR_CLOSE) {
+			if (kind_now(p) == TK_STR_TEXT) {
+				add_text(p, &piece);
+			} else if (kind_now(p) == TK_INTERP_OPEN) {
+				parse_interpolation(p, &piece);
+				PUSH(p, &pieces, piece);
+				piece = (StringPiece){.text = ""};
+			} else {
+				unexpected(p, "the end of the string");
+			}
 		}
-	}
+		advance(p);
+		p->joined = joined;
+	} while (kind_now(p) == TK_STR_OPEN);
 	PUSH(p, &pieces, piece);
-	advance(p);
-	p->joined = joined;
 	p->depth--;
 	Ast *a = node_new(p, A_STRING);
 	a->string.n = pieces.n;

@@ -54,8 +54,8 @@ static void parse_coordinates(Parser *p, Domain *d) {
 	d->spans = KEEP(p, spans);
 }
 
-/* domain = "domain" part { "," part }      part = coordinates "in" ( "[" a "," b "]" | expression ) [ "periodic" ]
- */
+/* domain = "domain" part { "," part }
+ * part = coordinates "in" ( "[" a "," b "]" | expression ) [ "periodic" ] */
 static void parse_domain(Parser *p, Items *items) {
 	advance(p);
 	do {
@@ -93,8 +93,8 @@ static void parse_domain(Parser *p, Items *items) {
 	end_item(p, "`,`, `periodic` or the end of the line after a domain");
 }
 
-/* field = "field" NAME [ "[" expression "]" ] { "," NAME [ "[" expression "]" ]
- * } */
+/* field = "field" NAME [ "[" expression "]" ]
+ *         { "," NAME [ "[" expression "]" ] } */
 static void parse_field_item(Parser *p, Items *items) {
 	advance(p);
 	do {
@@ -229,8 +229,9 @@ static void parse_local(Parser *p, Items *items) {
 
 /* ---- events -------------------------------------------------------------- */
 
-/* event = "event" NAME ":" expression { "falling" | "rising" | "terminal" } [ block ]. Written as an equation it is where both sides are equal.
- */
+/* event = "event" NAME ":" expression
+ *         { "falling" | "rising" | "terminal" } [ block ]
+ * Written as an equation it is where both sides are equal. */
 static void parse_event(Parser *p, Items *items) {
 	uint32_t first = p->at;
 	advance(p);

@@ -22,7 +22,8 @@ static bool end_statement(Parser *p) {
 
 /* ---- types --------------------------------------------------------------- */
 
-/* dims = "[" ( "..." | dim { "," dim } ) "]"      dim = sum | "_" */
+/* dims = "[" ( "..." | dim { "," dim } ) "]"
+ * dim = sum | "_" */
 static void parse_dims(Parser *p, Ast *type) {
 	AstList dims = {0};
 	Bracket b = open_bracket(p);
@@ -46,8 +47,8 @@ static void parse_dims(Parser *p, Ast *type) {
 	type->type.dims = KEEP(p, dims);
 }
 
-/* type = DTYPE [ dims ] | dims | "function" | "(" NAME ":" type { "," NAME ":" type } ")"
- */
+/* type = DTYPE [ dims ] | dims | "function"
+ *      | "(" NAME ":" type { "," NAME ":" type } ")" */
 static Ast *parse_type(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
@@ -106,8 +107,8 @@ static Ast *parse_type(Parser *p) {
 
 /* ---- parameters, definitions --------------------------------------------- */
 
-/* pattern = "(" ( NAME | pattern ) { "," ( NAME | pattern ) } ")"      the tuple of a destructured parameter
- */
+/* pattern = "(" ( NAME | pattern ) { "," ( NAME | pattern ) } ")"
+ * The tuple of a destructured parameter. */
 static Param parse_param(Parser *p, bool named) {
 	uint32_t first = p->at;
 	Param param = {.named = named};
@@ -131,8 +132,9 @@ static Param parse_param(Parser *p, bool named) {
 	return param;
 }
 
-/* params = [ { param "," } ( param | "..." NAME ) ] [ ";" { param "," } ( param | "..." NAME ) ]      param = ( NAME | pattern ) [ ":" type ] [ "="
- * expression ] */
+/* params = [ { param "," } ( param | "..." NAME ) ]
+ *          [ ";" { param "," } ( param | "..." NAME ) ]
+ * param = ( NAME | pattern ) [ ":" type ] [ "=" expression ] */
 void parse_params(Parser *p, TokenKind closer, bool named_too, ParamList *out) {
 	bool named = named_too && accept(p, TK_SEMICOLON);
 	while (kind_now(p) != closer) {
@@ -181,8 +183,8 @@ Ast *parse_definition(Parser *p) {
 	return node_done(p, a, first);
 }
 
-/* derivative = "derivative" NAME "(" params ")" { "," NAME } "="
- * expression-list */
+/* derivative = "derivative" NAME "(" params ")" { "," NAME }
+ *              "=" expression-list */
 static Ast *parse_derivative(Parser *p) {
 	uint32_t first = p->at;
 	ParamList params = {0};
@@ -251,8 +253,8 @@ static AstOp compound_op(const Parser *p) {
 	}
 }
 
-/* index-definition = NAME "[" NAME { "," NAME } "]" ":=" expression [ clauses ]
- */
+/* index-definition = NAME "[" NAME { "," NAME } "]" ":="
+ *                    expression [ clauses ] */
 static bool at_index_definition(const Parser *p) {
 	if (kind_now(p) != TK_NAME || kind_after(p, 1) != TK_LBRACKET) return false;
 	uint32_t match = p->tokens[p->at + 1].match;
@@ -337,8 +339,8 @@ Ast *parse_block(Parser *p, const char *after) {
 	return node_done(p, a, first);
 }
 
-/* for = "for" for-target { "," for-target } "in" expression block      several names are a tuple
- */
+/* for = "for" for-target { "," for-target } "in" expression block
+ * Several names are a tuple. */
 static Ast *parse_for(Parser *p) {
 	advance(p);
 	uint32_t first = p->at;
@@ -388,8 +390,9 @@ static Ast *parse_word(Parser *p, AstKind kind) {
 	return node_done(p, node_new(p, kind), first);
 }
 
-/* use = "use" module { "," module }      module = ( NAME | STRING ) [ "as" NAME ]      one statement for each
- */
+/* use = "use" module { "," module }
+ * module = ( NAME | STRING ) [ "as" NAME ]
+ * One statement for each module. */
 static void parse_use(Parser *p, AstList *out) {
 	uint32_t first = p->at;
 	advance(p);
@@ -418,8 +421,8 @@ static void parse_use(Parser *p, AstList *out) {
 	} while (accept(p, TK_COMMA));
 }
 
-/* statement = definition | index-definition | assignment | for | while | "break" | "continue" | return | use |
- * problem | derivative */
+/* statement = definition | index-definition | assignment | for | while
+ *           | "break" | "continue" | return | use | problem | derivative */
 void parse_statement(Parser *p, void *list) {
 	AstList *out = list;
 	Ast *a = NULL;

@@ -47,7 +47,7 @@ TEXT
 case ${1:-} in
 --check)
 	failed=0 passed=0
-	if page | cmp -s - docs/guide/comparison.md; then passed=1; else echo 'docs/guide/comparison.md is out of date: run scripts/docs/comparison_page.sh'; failed=1; fi
+	if page | scripts/docs/wrap.py - | cmp -s - docs/guide/comparison.md; then passed=1; else echo 'docs/guide/comparison.md is out of date: run scripts/docs/comparison_page.sh'; failed=1; fi
 	for a in examples/*.dsl; do
 		p=bench/peers/examples/$(basename "$a" .dsl).py
 		[ -f "$p" ] || continue
@@ -68,5 +68,5 @@ case ${1:-} in
 		(cd "$folder" && "$2" "$root/$p")
 	done
 	;;
-*) page >docs/guide/comparison.md ;;
+*) page | scripts/docs/wrap.py - >docs/guide/comparison.md ;;
 esac

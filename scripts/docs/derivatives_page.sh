@@ -124,7 +124,7 @@ primitives | while read -r name kind; do
 done >"$stage/primitives"
 primitives() { cat "$stage/primitives"; }
 
-page >"$stage/page"
+page | scripts/docs/wrap.py - >"$stage/page"
 if [ -z "$check" ]; then
 	cp "$stage/page" docs/reference/derivatives.md
 	exit

@@ -64,12 +64,12 @@ for file in examples/pde/*.dsl; do
 	case $wanted in *" $name "*) run "$name" ;; *) kept "$name" >"$work/$name.txt" ;; esac
 done
 if [ "${1:-}" = --check ]; then
-	if write | cmp -s - "$page"; then echo '1 passed, 0 failed'; else
+	if write | scripts/docs/wrap.py - | cmp -s - "$page"; then echo '1 passed, 0 failed'; else
 		echo "$page is out of date: run scripts/docs/gallery_page.sh"
 		echo '0 passed, 1 failed'
 		exit 1
 	fi
 else
-	write >"$work/page"
+	write | scripts/docs/wrap.py - >"$work/page"
 	cp "$work/page" "$page"
 fi

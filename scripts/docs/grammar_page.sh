@@ -27,7 +27,7 @@ page() {
 
 Made by `scripts/docs/grammar_page.sh` from the productions above the parser's functions. What the constructs mean is in [language.md](language.md).
 
-`"x"` is a token as written, `NAME`, `NUMBER` and `STRING` are tokens, `[ x ]` is x or nothing, `{ x }` any number of x, `|` a choice. A remark may follow a production behind some blanks.
+`"x"` is a token as written, `NAME`, `NUMBER` and `STRING` are tokens, `[ x ]` is x or nothing, `{ x }` any number of x, `|` a choice. Remarks follow a production.
 
 - A line break ends a statement, except inside `(` and `[`, behind an operator, a comma, a colon, `=`, `:=` or `->`, and in front of what cannot start a statement: every
   binary operator but `+` and `-`, `.name`, `else` and `catch` (and `at` in a problem). `;` ends a statement, too, and hides its result.
@@ -41,7 +41,7 @@ TEXT
 }
 
 if [ "${1:-}" = --check ]; then
-	if page | cmp -s - docs/reference/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/reference/grammar.md is out of date: run scripts/docs/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
+	if page | scripts/docs/wrap.py - | cmp -s - docs/reference/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/reference/grammar.md is out of date: run scripts/docs/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
 else
-	page >docs/reference/grammar.md
+	page | scripts/docs/wrap.py - >docs/reference/grammar.md
 fi

@@ -9,12 +9,15 @@ With --check nothing is written; it fails when the page is not what it would wri
 A doc comment: the first line is "signature: sentence", several names separated by commas. Lines that are indented by 4 and more
 blanks are the example, the others details.
 """
+import itertools
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+
+from wrap import wrapped
 
 # Where a new heading begins: the first builtin under it.
 HEADINGS = {
@@ -112,8 +115,8 @@ def builtins(program):
 
 def module(file):
     lines = file.read_text().splitlines()
-    title = re.sub(r"^(\w+)\.dsl - ", r"\1: ", lines[0].removeprefix("# "))
-    page.append(f"\n# {title.removesuffix('.')}")
+    head = " ".join(line[2:] for line in itertools.takewhile(lambda line: line.startswith("# "), lines))
+    page.append("\n# {}\n\n{}".format(*re.match(r"(\w+)\.dsl - (.*)$", head).groups()))
     section, comment, of = "", Comment(), None
     for line in lines:
         if line.startswith("# ---- "):
@@ -151,7 +154,7 @@ def main():
     files = {f.stem: f for f in pathlib.Path("stdlib").rglob("*.dsl")}
     for name in FIRST + sorted(files.keys() - {*FIRST, "builtins", "calculus"}):
         module(files[name])
-    made, home = "\n".join(page) + "\n", pathlib.Path("docs/reference/library.md")
+    made, home = wrapped("\n".join(page) + "\n"), pathlib.Path("docs/reference/library.md")
     for fault in faults:
         print(fault, file=sys.stderr)
     if not check:

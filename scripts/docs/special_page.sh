@@ -45,7 +45,7 @@ TEXT
 }
 
 if [ -z "$check" ]; then
-	page >docs/reference/special.md
+	page | scripts/docs/wrap.py - >docs/reference/special.md
 	exit
 fi
 # function and error of the page, then of the rows

@@ -83,11 +83,14 @@ _diagonals(who, A) = {
 }
 # What a function takes, checked by its number of axes, so that the message
 # speaks of the call and not of what is inside.
-_want_matrix(who, A) = if kind(A) != "array" or rank(A) != 2 { _refuse("{who} takes a matrix, not {_axes_in_words(A)}") }
-_want_vector(who, x) = if kind(x) != "array" or rank(x) != 1 { _refuse("{who} takes a vector, not {_axes_in_words(x)}") }
+_want_matrix(who, A) =
+  if kind(A) != "array" or rank(A) != 2 { _refuse("{who} takes a matrix, not {_axes_in_words(A)}") }
+_want_vector(who, x) =
+  if kind(x) != "array" or rank(x) != 1 { _refuse("{who} takes a vector, not {_axes_in_words(x)}") }
 _want_square(who, A) = {
   _want_matrix(who, A)
-  assert(shape(A)[0] == shape(A)[1], "{who} takes a square matrix, not one of {shape(A)[0]} by {shape(A)[1]}")
+  assert(shape(A)[0] == shape(A)[1],
+    "{who} takes a square matrix, not one of {shape(A)[0]} by {shape(A)[1]}")
 }
 _axes_in_words(x) = if kind(x) != "array" { "a {kind(x)}" }
 else if rank(x) == 0 { "a number" }
@@ -207,9 +210,13 @@ repeat(x, n; axis = 0) = if kind(x) == "array" {
 pad(x, n; axis = none, mode = "constant", value = 0) = {
   (before, after) = if kind(n) == "array" { (n[...], n[...]) } else { n }
   y = x
-  axes = if kind(axis) == "none" { each(rank(x)) } else if kind(axis) == "tuple" or kind(axis) == "list" {
+  axes = if kind(axis) == "none" {
+    each(rank(x))
+  } else if kind(axis) == "tuple" or kind(axis) == "list" {
     list(...axis)
-  } else { list(axis) }
+  } else {
+    list(axis)
+  }
   for k in axes {
     a = _axis(x, k)
     y = _pad_axis(y, before, after, a, mode, value)
@@ -292,7 +299,8 @@ take(x, i; axis = 0) = { m = shape(x)[_axis(x, axis)]; _gather(x, where(i < 0, i
 # from row to row; i has the other axes of x
 #     x = [3, 1, 2; 7, 9, 8]
 #     take_along(x, argsort(x))           #> [[1, 2, 3], [7, 8, 9]]
-take_along(x, i; axis = -1) = { m = shape(x)[_axis(x, axis)]; _gather_along(x, where(i < 0, i + m, i), axis) }
+take_along(x, i; axis = -1) =
+  { m = shape(x)[_axis(x, axis)]; _gather_along(x, where(i < 0, i + m, i), axis) }
 # nonzero(x): where x is not 0, as a tuple of index vectors, one for each axis
 #     (i, j) = nonzero([0, 5; 7, 0])
 #     (i, j)                        #> ([0, 1], [1, 0])
@@ -349,12 +357,20 @@ _before(a, b) = (a < b) or (isnan(b) and not isnan(a))
 # of the ascending edges are <= x (right = true: < x)
 #     digitize([0.5, 1, 7], [1, 2, 3])    #> [0, 1, 3]
 digitize(x, edges; right = false) =
-  if _known(right, "right") { searchsorted(edges, x; side = "left") } else { searchsorted(edges, x) }
+  if _known(right, "right") {
+    searchsorted(edges, x; side = "left")
+  } else {
+    searchsorted(edges, x)
+  }
 # lexsort(keys): the permutation that sorts by the last key, and where that is
 # equal by the one before it, and so on; keys a tuple or list of vectors
 #     lexsort(([3, 1, 2], [0, 0, 1]))     #> [1, 0, 2]
 lexsort(keys) = {
-  if kind(keys) == "array" { if rank(keys) != 2 { _want_keys() } } else if len(keys) == 0 { _want_keys() }
+  if kind(keys) == "array" {
+    if rank(keys) != 2 { _want_keys() }
+  } else if len(keys) == 0 {
+    _want_keys()
+  }
   assert(len(keys) > 0, "lexsort takes one key or more")
   n = len(keys[0])
   order = iota(n)
@@ -374,7 +390,9 @@ sort_rows(A; descending = false) = {
   order = iota(len(A))
   for k in 0..shape(A)[1] {
     column = take(A, shape(A)[1] - 1 - k; axis = 1)[order]
-    order = order[if _known(descending, "descending") { argsort(column; descending = true) } else { argsort(column) }]
+    order =
+      order[if _known(descending,
+        "descending") { argsort(column; descending = true) } else { argsort(column) }]
   }
   A[order]
 }
@@ -424,10 +442,12 @@ isin(x, set) = {
 # union(a, b): the different elements of both, ascending; of two regions the
 # region of both
 #     union([3, 1], [1, 2])         #> [1, 2, 3]
-union(a, b) = if kind(a) == "record" { _region_union(a, b) } else { unique(concat(ravel(a), ravel(b))) }
+union(a, b) =
+  if kind(a) == "record" { _region_union(a, b) } else { unique(concat(ravel(a), ravel(b))) }
 # intersect(a, b): the different elements that are in both, ascending
 #     intersect([3, 1, 2], [1, 3, 5])     #> [1, 3]
-intersect(a, b) = if kind(a) == "record" { _region_intersection(a, b) } else { u = unique(a); u[isin(u, b)] }
+intersect(a, b) =
+  if kind(a) == "record" { _region_intersection(a, b) } else { u = unique(a); u[isin(u, b)] }
 # setdiff(a, b): the different elements of a that are not in b, ascending
 #     setdiff([3, 1, 2], [1, 5])    #> [2, 3]
 setdiff(a, b) = { u = unique(a); u[not isin(u, b)] }
@@ -458,7 +478,8 @@ count_nonzero(x; axis = none, keepdims = false) = count(x != 0; axis = axis, kee
 bincount(k; weights = none, n = 0) = {
   if kind(k) != "array" or not (dtype(k) == "i64" or dtype(k) == "i32") {
     _refuse(
-      "bincount counts whole numbers, and this is {if kind(k) == "array" { dtype(k) } else { kind(k) }}; i64(k) makes them of reals")
+      "bincount counts whole numbers, and this is "
+      "{if kind(k) == "array" { dtype(k) } else { kind(k) }}; i64(k) makes them of reals")
   }
   v = ravel(k)
   m = max(concat(v, [n - 1])) + 1
@@ -495,16 +516,19 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
     (a, b) = if kind(range) == "none" {
       (min(concat(where(isnan(v), inf, v), [inf])), max(concat(where(isnan(v), -inf, v), [-inf])))
     } else { (range[0] + 0.0, range[1] + 0.0) }
-    assert(abs(a) < inf and abs(b) < inf, "a histogram of nothing, or of infinite elements, needs its range = (a, b)")
+    assert(abs(a) < inf and abs(b) < inf,
+      "a histogram of nothing, or of infinite elements, needs its range = (a, b)")
     flat = a == b
     linspace(where(flat, a - 0.5, a), where(flat, b + 0.5, b), bins + 1)
   }
   m = len(edges) - 1
-  assert(m > 0 and all(edges[1..] >= edges[..-1]), "the edges of a histogram are two or more, and ascend")
+  assert(m > 0 and all(edges[1..] >= edges[..-1]),
+    "the edges of a histogram are two or more, and ascend")
   k = where(v == edges[m], m - 1, searchsorted(edges, v) - 1)
   inside = (v >= edges[0]) and (v <= edges[m])
   w = if kind(weights) == "none" { i64(inside) } else {
-    assert(size(weights) == size(x), "histogram takes as many weights as elements, not {size(weights)} for {size(x)}")
+    assert(size(weights) == size(x),
+      "histogram takes as many weights as elements, not {size(weights)} for {size(x)}")
     where(inside, ravel(weights), 0)
   }
   n = sum(w[..0]) + zeros(m; dtype = i64)
@@ -520,7 +544,9 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
 #     diff([1, 4, 9]; n = 2)        #> [2]
 diff(x; n = 1, axis = 0) = {
   if kind(x) == "function" {
-    _refuse("diff takes differences of neighbours in an array; the derivative of f is f', of a function of arrays grad(f)")
+    _refuse(
+      "diff takes differences of neighbours in an array; the derivative of f is f', of a function "
+      "of arrays grad(f)")
   }
   y = moveaxis(x, axis, 0)
   assert(len(y) >= n, "diff: {len(y)} elements have no differences of order {n}")
@@ -537,7 +563,9 @@ diff(x; n = 1, axis = 0) = {
 #     gradient([0, 1, 9], [0, 1, 3])      #> [1, 2, 4]
 gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
   if kind(y) == "function" {
-    _refuse("gradient takes differences of neighbours in an array; the gradient of a function f at x is grad(f)(x)")
+    _refuse(
+      "gradient takes differences of neighbours in an array; the gradient of a function f at x is "
+      "grad(f)(x)")
   }
   u = moveaxis(y, axis, 0) + 0.0
   n = len(u)
@@ -551,7 +579,8 @@ gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
   d = (u[1..] - u[..-1]) / s
   inside = (s[1..] * d[..-1] + s[..-1] * d[1..]) / (s[1..] + s[..-1])
   (a, b) = if order == 1 { (d[..1], d[-1..]) } else {
-    (d[..1] - s[..1] * (d[1..2] - d[..1]) / (s[..1] + s[1..2]), d[-1..] + s[-1..] * (d[-1..] - d[-2..-1]) / (s[-1..] + s[-2..-1]))
+    (d[..1] - s[..1] * (d[1..2] - d[..1]) / (s[..1] + s[1..2]),
+      d[-1..] + s[-1..] * (d[-1..] - d[-2..-1]) / (s[-1..] + s[-2..-1]))
   }
   moveaxis(concat(a, inside, b), 0, axis)
 }
@@ -569,7 +598,9 @@ cumtrapz(y, x = 1.0; axis = 0) = {
 }
 # values along an axis, with this axis first
 _table(who, y, axis) = {
-  if kind(y) != "array" or rank(y) == 0 { _refuse("{who} takes the values along an axis, not {_axes_in_words(y)}") }
+  if kind(y) != "array" or rank(y) == 0 {
+    _refuse("{who} takes the values along an axis, not {_axes_in_words(y)}")
+  }
   moveaxis(y, axis, 0) + 0.0
 }
 _trapezoids(y, places) = {

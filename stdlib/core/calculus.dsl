@@ -27,6 +27,8 @@ derivative div(a, b) = (1 / b, -y / b)
 derivative pow(x, p) = (p * x^(where(p == 0, where(x == 0, 1, p), p) - 1),
   where(x == 0, where(p == 0, log(x), where(y == 0, 0, y * log(x))), y * log(where(x == 0, 1, x))))
 derivative atan2(a, b) = _slopes_of_angle(a, b)
-derivative max(a, b) = (where(a > b, 1, where(a == b, 0.5, 0)), where(b > a, 1, where(a == b, 0.5, 0)))
-derivative min(a, b) = (where(a < b, 1, where(a == b, 0.5, 0)), where(b < a, 1, where(a == b, 0.5, 0)))
+derivative max(a, b) =
+  (where(a > b, 1, where(a == b, 0.5, 0)), where(b > a, 1, where(a == b, 0.5, 0)))
+derivative min(a, b) =
+  (where(a < b, 1, where(a == b, 0.5, 0)), where(b < a, 1, where(a == b, 0.5, 0)))
 derivative mod(a, b) = (1, -floor(a / b))

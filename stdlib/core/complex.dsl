@@ -60,8 +60,9 @@ _complex_log1p(z) = {
   (big, rest) = _exact_sum(2 * u, where(p > q, p, q))
   (total, last) = _exact_sum(big, where(p > q, q, p))
   far = log(_hypotenuse(where(near, 1.0, x + 1), where(near, 0.0, y)))
-  _of_real_parts(z, where(near, 0.5 * log1p(total + (last + rest + (_square_rest(u, p) + _square_rest(v, q)))), far),
-    atan2(y, x + 1))
+  _of_real_parts(z,
+    where(near, 0.5 * log1p(total + (last + rest + (_square_rest(u, p) + _square_rest(v, q)))),
+      far), atan2(y, x + 1))
 }
 derivative _complex_log1p(z) = 1 / (1 + z)
 
@@ -100,7 +101,8 @@ _sine_inverted(x, y) = {
   t = where(inside, sqrt(0.5 * (a + x) * (y * y / (r + (x + 1)) + (s + (1 - x)))),
     y * sqrt(0.5 * ((a + x) / (r + (x + 1)) + (a + x) / (s + (x - 1)))))
   small = b <= 0.6417
-  (where(small, asin(where(small, b, 0.0)), atan2(x, t)), where(small, acos(where(small, b, 0.0)), atan2(t, x)), h)
+  (where(small, asin(where(small, b, 0.0)), atan2(x, t)),
+    where(small, acos(where(small, b, 0.0)), atan2(t, x)), h)
 }
 # (re, im) of atanh(x + iy)
 _tangent_inverted(x, y) = {

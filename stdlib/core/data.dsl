@@ -53,7 +53,8 @@ save(path, x; format = "", header = true, separator = "", compress = false, at =
 
 # Known before anything runs where the path is, so that only what is asked for
 # is compiled
-_is_format(path, format, name) = if format == "" { ends_with(lower(path), "." + name) } else { format == name }
+_is_format(path, format, name) =
+  if format == "" { ends_with(lower(path), "." + name) } else { format == name }
 _is_solution(x) = if kind(x) == "record" { has(x, "info") and has(x, "kind") } else { false }
 
 # The fields of a solution at the points of a uniform grid: of t alone; of t and
@@ -76,12 +77,16 @@ _solution_image(s, at) = {
     if first == 0 and n == 1 {
       field(s, f)(axes[0])
     } else {
-      _on_grid(field(s, f), axes, many, if timed { list(if kind(at) == "none" { hi[0] } else { f64(at) }) } else { list() })
+      _on_grid(field(s, f), axes, many,
+        if timed { list(if kind(at) == "none" { hi[0] } else { f64(at) }) } else { list() })
     }
   }, names)
   step = map(k -> (hi[k] - lo[k]) / (many - 1), space)
   point = record(s.info.fields, grids)
-  if together { (origin = [lo[1], lo[0]], spacing = [step[0], (hi[0] - lo[0]) / 200], dims = [many, 201], point = point) } else {
+  if together {
+    (origin = [lo[1], lo[0]], spacing = [step[0], (hi[0] - lo[0]) / 200], dims = [many, 201],
+      point = point)
+  } else {
     (origin = map(k -> lo[k], space), spacing = step, dims = map(k -> many, space), point = point)
   }
 }
@@ -91,7 +96,8 @@ _solution_image(s, at) = {
 _solution_grid(s, at) = {
   if not has(s, "mesh") {
     _refuse(
-      "a solution of {s.method}() lies on no mesh, which a .vtu file holds: save it as .vti, an image, or with its values and functions as .h5")
+      "a solution of {s.method}() lies on no mesh, which a .vtu file holds: save it as .vti, an "
+      "image, or with its values and functions as .h5")
   }
   timed = contains(list(...s.info.coords), "t")
   if not timed and kind(at) != "none" { _refuse("at is a time, and this solution has none") }
@@ -119,15 +125,21 @@ _grid_of(s) = _vtk_cells(s.mesh, if has(s, "settings") { field(s.settings, "orde
 # an order above 1
 _vtk_cells(m, order) = {
   order = _known(order, "the order of the elements")
-  if has(m, "axes") { _vtk_boxes(m, order) } else if order == 1 { (points = m.points, cells = m.cells) } else {
+  if has(m, "axes") {
+    _vtk_boxes(m, order)
+  } else if order == 1 {
+    (points = m.points, cells = m.cells)
+  } else {
     d = shape(m.points)[1]
     n = len(m.points)
     ends = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))[..(1, 3, 6)[d - 1]]
-    E = map(e -> { (a, b) = (m.cells[.., e[0]], m.cells[.., e[1]]); min(a, b) * n + max(a, b) }, list(...ends))
+    E = map(e -> { (a, b) = (m.cells[.., e[0]], m.cells[.., e[1]]); min(a, b) * n + max(a, b) },
+      list(...ends))
     key = unique(concat(...E))
     middle = 0.5 * (m.points[key // n] + m.points[key % n])
     (points = concat(m.points, middle; axis = 0),
-      cells = concat(m.cells, stack(...map(e -> n - 1 + searchsorted(key, e), E); axis = 1); axis = 1),
+      cells = concat(m.cells, stack(...map(e -> n - 1 + searchsorted(key, e), E); axis = 1);
+        axis = 1),
       types = (21, 22, 24)[d - 1])
   }
 }
@@ -139,10 +151,12 @@ _vtk_boxes(m, order) = {
   flat = len(m.axes) == 2
   at = if order == 1 { if flat { [0, 2, 3, 1] } else { [0, 4, 6, 2, 1, 5, 7, 3] } } else {
     if flat { [0, 6, 8, 2, 3, 7, 5, 1, 4] } else {
-      [0, 18, 24, 6, 2, 20, 26, 8, 9, 21, 15, 3, 11, 23, 17, 5, 1, 19, 25, 7, 4, 22, 10, 16, 12, 14, 13]
+      [0, 18, 24, 6, 2, 20, 26, 8, 9, 21, 15, 3, 11, 23, 17, 5, 1, 19, 25, 7, 4, 22, 10, 16, 12, 14,
+        13]
     }
   }
-  (points = X, cells = nodes[.., at], types = if order == 1 { (9, 12)[len(m.axes) - 2] } else { (28, 29)[len(m.axes) - 2] })
+  (points = X, cells = nodes[.., at],
+    types = if order == 1 { (9, 12)[len(m.axes) - 2] } else { (28, 29)[len(m.axes) - 2] })
 }
 _on_points(s, u, X, time) = {
   order = list()
@@ -171,11 +185,13 @@ _solution_series(s, at) = {
   if has(s, "mesh") {
     G = _grid_of(s)
     (times = times, ...G,
-      point = record(names, map(f -> map(t -> _on_points(s, field(s, f), G.points, list(t)), times), list(...names))))
+      point = record(names,
+        map(f -> map(t -> _on_points(s, field(s, f), G.points, list(t)), times), list(...names))))
   } else {
     first = _solution_image(s, times[0])
     (times = times, ...first,
-      point = record(names, map(f -> map(t -> field(_solution_image(s, t).point, f), times), list(...names))))
+      point = record(names,
+        map(f -> map(t -> field(_solution_image(s, t).point, f), times), list(...names))))
   }
 }
 
@@ -184,8 +200,12 @@ _on_grid(f, axes, many, time) = {
   n = len(axes)
   if n == 1 { f(...time, axes[0]) } else {
     dims = map(a -> many, axes)
-    places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, each(n))), ...dims)),
-      each(n))
+    places =
+      map(
+        k ->
+        ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, each(n))),
+          ...dims)),
+        each(n))
     values = f(...time, ...places)
     reshape(values, ...dims, ...shape(values)[1..])
   }

@@ -27,7 +27,8 @@ _round_to(x, n) = {
   down = 10.0^max(-n, 0)
   kept = stop_gradient(abs(x / down) * up) >= 4503599627370496
   where(down == inf, 0.0 * x,
-    where(kept, stop_gradient(x), round(x / where(down == inf, 1.0, down) * where(kept, 1.0, up)) / up * down))
+    where(kept, stop_gradient(x),
+      round(x / where(down == inf, 1.0, down) * where(kept, 1.0, up)) / up * down))
 }
 # trunc(x): the whole part, towards 0
 #     trunc([-1.5, 1.5])            #> [-1, 1]
@@ -47,7 +48,8 @@ asinh(x) = if _is_complex(x) { _complex_asinh(x) } else {
   a = where(x < 0, -x, x) # no sign, no abs: their derivatives at 0 are 0
   large = a > 1e8
   b = where(large, 1.0, a)
-  where(x < 0, -1.0, 1.0) * where(large, log(where(large, a, 1.0)) + 0.6931471805599453, log1p(b + b^2 / (1 + sqrt(1 + b^2))))
+  where(x < 0, -1.0, 1.0) * where(large, log(where(large, a, 1.0)) + 0.6931471805599453,
+    log1p(b + b^2 / (1 + sqrt(1 + b^2))))
 }
 derivative asinh(x) = _asinh_slope(x)
 _asinh_slope(x) = if _is_complex(x) { 1 / sqrt(1 + x * x) } else {
@@ -142,17 +144,29 @@ jacobian(f; sparse = false) = {
   _want_function("jacobian", f)
   (x, ...others) -> {
     g = _by_first("jacobian", f, x, others)
-    if kind(sparse) != "array" { _jacobian_on(g, x, sparse) } else if sparse { _sparse_jacobian(g, x) } else { _jacobian(g, x) }
+    if kind(sparse) != "array" {
+      _jacobian_on(g, x, sparse)
+    } else if sparse {
+      _sparse_jacobian(g, x)
+    } else {
+      _jacobian(g, x)
+    }
   }
 }
 # f as a function of its first argument, the others as they are. A number beside
 # others is refused: the matrix by all of them is as likely meant as the
 # derivative by one.
-_by_first(who, f, x, others) = if len(others) == 0 { f } else if kind(x) == "array" and rank(x) == 0 {
-  (v, x) = if len(others) == 1 { ("v[0], v[1]", "x, y") } else { ("v[0], v[1], ...", "x, y, ...") }
-  _refuse("{who} is that of a function of one vector: {who}(v -> f({v}))([{x}]); by one number of several it is ∂(f, i)({x})")
-} else { x -> f(x, ...others) }
-_want_function(who, f) = if kind(f) != "function" { _refuse("{who} takes a function, not {_axes_in_words(f)}: {who}(f)(x)") }
+_by_first(who, f, x, others) =
+  if len(others) == 0 { f } else if kind(x) == "array" and rank(x) == 0 {
+    (v, x) =
+      if len(others) == 1 { ("v[0], v[1]", "x, y") } else { ("v[0], v[1], ...", "x, y, ...") }
+    _refuse(
+      "{who} is that of a function of one vector: {who}(v -> f({v}))([{x}]); by one number of "
+      "several it is ∂(f, i)({x})")
+  } else { x -> f(x, ...others) }
+_want_function(who, f) = if kind(f) != "function" {
+  _refuse("{who} takes a function, not {_axes_in_words(f)}: {who}(f)(x)")
+}
 _jacobian(f, x) = {
   if kind(x) == "array" {
     if rank(x) == 0 { jvp(f, x, 1.0)[1] } else {
@@ -170,7 +184,8 @@ _jacobian(f, x) = {
   }
 }
 _is_real(x) = dtype(x) == "f64" or dtype(x) == "f32"
-_by_columns(J, x, y) = reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
+_by_columns(J, x, y) =
+  reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
 # backwards, one cotangent for each element of the result
 _by_rows(f, x) = {
   (y, back) = vjp(f, x)
@@ -220,7 +235,9 @@ divergence(f) = (x, ...others) -> {
 curl(f) = (x, ...others) -> {
   g = _by_first("curl", f, x, others)
   _want_vector("curl(f)", x)
-  assert(len(x) == 3, "curl is that of a field in three dimensions; in the plane it is J[1, 0] - J[0, 1] of J = jacobian(f)(x)")
+  assert(len(x) == 3,
+    "curl is that of a field in three dimensions; in the plane it is J[1, 0] - J[0, 1] of J = "
+    "jacobian(f)(x)")
   J = _jacobian(g, x)
   [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
 }
@@ -233,30 +250,35 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   stack(y, ...c)
 }
 _directions(x, n) =
-  map(k -> if k == 0 { if rank(x) == 0 { _as_real_of(1.0, x) } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
+  map(k -> if k == 0 { if rank(x) == 0 { _as_real_of(1.0, x) } else { ones_like(x) } } else { 0.0 },
+    (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where
 # d_k is the k-th derivative of x(s)
 #     (y, d) = jet(exp, 0.0, (1.0, 0.0, 0.0))
 #     d                             #> (1.0, 1.0, 1.0)
 jet(f, x, dxs) = {
-  assert(kind(dxs) == "tuple" or kind(dxs) == "list", "a jet takes its directions as a tuple (d1, d2, ...)")
+  assert(kind(dxs) == "tuple" or kind(dxs) == "list",
+    "a jet takes its directions as a tuple (d1, d2, ...)")
   n = len(dxs)
   (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), (...(0..n))))
   (y, map(k -> c[k] * _factorial(k + 1), (...(0..n))))
 }
 # as literals, which take the dtype of what they meet
 _factorial(n) = (
-  1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0, 3628800.0, 39916800.0, 479001600.0, 6227020800.0,
-  87178291200.0, 1307674368000.0, 20922789888000.0, 355687428096000.0, 6402373705728000.0, 1.21645100408832e17,
-  2.43290200817664e18, 5.109094217170944e19, 1.1240007277776077e21, 2.585201673888498e22, 6.204484017332394e23,
-  1.5511210043330986e25, 4.0329146112660565e26, 1.0888869450418352e28, 3.0488834461171387e29, 8.841761993739702e30,
-  2.6525285981219107e32, 8.222838654177922e33, 2.631308369336935e35, 8.683317618811886e36, 2.9523279903960416e38,
-  1.0333147966386145e40, 3.7199332678990125e41, 1.3763753091226346e43, 5.230226174666011e44, 2.0397882081197444e46,
-  8.159152832478977e47, 3.345252661316381e49, 1.40500611775288e51, 6.041526306337383e52, 2.658271574788449e54,
-  1.1962222086548019e56, 5.502622159812089e57, 2.5862324151116818e59, 1.2413915592536073e61, 6.082818640342675e62,
-  3.0414093201713376e64, 1.5511187532873822e66, 8.065817517094388e67, 4.2748832840600255e69, 2.308436973392414e71,
-  1.2696403353658276e73, 7.109985878048635e74, 4.0526919504877214e76, 2.3505613312828785e78, 1.3868311854568984e80,
-  8.32098711274139e81, 5.075802138772248e83, 3.146997326038794e85, 1.98260831540444e87, 1.2688693218588417e89
+  1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0, 3628800.0, 39916800.0,
+  479001600.0, 6227020800.0, 87178291200.0, 1307674368000.0, 20922789888000.0, 355687428096000.0,
+  6402373705728000.0, 1.21645100408832e17, 2.43290200817664e18, 5.109094217170944e19,
+  1.1240007277776077e21, 2.585201673888498e22, 6.204484017332394e23, 1.5511210043330986e25,
+  4.0329146112660565e26, 1.0888869450418352e28, 3.0488834461171387e29, 8.841761993739702e30,
+  2.6525285981219107e32, 8.222838654177922e33, 2.631308369336935e35, 8.683317618811886e36,
+  2.9523279903960416e38, 1.0333147966386145e40, 3.7199332678990125e41, 1.3763753091226346e43,
+  5.230226174666011e44, 2.0397882081197444e46, 8.159152832478977e47, 3.345252661316381e49,
+  1.40500611775288e51, 6.041526306337383e52, 2.658271574788449e54, 1.1962222086548019e56,
+  5.502622159812089e57, 2.5862324151116818e59, 1.2413915592536073e61, 6.082818640342675e62,
+  3.0414093201713376e64, 1.5511187532873822e66, 8.065817517094388e67, 4.2748832840600255e69,
+  2.308436973392414e71, 1.2696403353658276e73, 7.109985878048635e74, 4.0526919504877214e76,
+  2.3505613312828785e78, 1.3868311854568984e80, 8.32098711274139e81, 5.075802138772248e83,
+  3.146997326038794e85, 1.98260831540444e87, 1.2688693218588417e89
 )[n]
 # nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor
 # expansion
@@ -272,7 +294,8 @@ check_grad(f, x) = {
   r = grad(g)(v)
   fwd = map(d -> jvp(g, v, d)[1], eye(len(v)))
   h = 1e-3
-  diffs = map(d -> (8 * (g(v + h * d) - g(v - h * d)) - (g(v + 2h * d) - g(v - 2h * d))) / (12h), eye(len(v)))
+  diffs = map(d -> (8 * (g(v + h * d) - g(v - h * d)) - (g(v + 2h * d) - g(v - 2h * d))) / (12h),
+    eye(len(v)))
   scale = max(1e-300, norm(r))
   (reverse_forward = norm(r - fwd) / scale, differences = norm(r - diffs) / scale)
 }
@@ -294,8 +317,10 @@ _repeated_turns(n, s) = {
 
 # why a loop keeps tapes, in the order of TapeReason
 # (autodiff/reverse/linearise.h)
-_tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it",
-  "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
+_tape_reasons = ("", "it prints or draws random numbers, and would again",
+  "a function that calls itself is called in it",
+  "an array that it carries changes its length from turn to turn",
+  "it carries a value whose type is known only when it runs")
 _explain_loop(loop) = if loop[1] < 0 {
   why = ""
   for (k, reason) in enumerate(_tape_reasons) { if k == loop[2] { why = reason } }
@@ -305,7 +330,9 @@ _explain_loop(loop) = if loop[1] < 0 {
   s = max(rows - swept, 1)
   t = _repeated_turns(n, s)
   how = if swept == 1 { "" } else { ", after one sweep that counts the turns" }
-  "loop at line {line}: {n} turns, {bytes} bytes for a snapshot. {s} snapshots{if rows > s { " and the last state" } else { "" }} take {rows * bytes} bytes; {t} turns are run again, recompute factor {if n > 0 { t / n } else { 0.0 }:.3f}{how}"
+  "loop at line {line}: {n} turns, {bytes} bytes for a snapshot. {s} "
+  "snapshots{if rows > s { " and the last state" } else { "" }} take {rows * bytes} bytes; {t} "
+  "turns are run again, recompute factor {if n > 0 { t / n } else { 0.0 }:.3f}{how}"
 }
 
 _explain_loops(loops) = if len(loops) == 0 { "no loop keeps snapshots" } else {

@@ -38,7 +38,8 @@ cubature(f, lower, upper; rtol = 1e-6, atol = 0.0, limit = 10000) = {
     like = 0 * g(zeros(len(a)) + 0.5)
     R = _genz_malik(len(a))
     value = sum(map((c, h) -> _region_value(g, R, c, h, size(like)), s.centre, s.half); axis = 0)
-    (value = _of_smooth(f, reshape(value, shape(like)), stop_gradient(_in_box(zeros(len(a)) + 0.5, a, b)[0])), error = s.error,
+    (value = _of_smooth(f, reshape(value, shape(like)),
+      stop_gradient(_in_box(zeros(len(a)) + 0.5, a, b)[0])), error = s.error,
       evaluations = s.evaluations)
   }
 }
@@ -49,7 +50,9 @@ derivative _of_smooth(f, v, x), df, dv, dx = {
   if not _absent(df) {
     if len(_switches(df, x)) > 0 {
       _warning(
-        "cubature: the integrand compares numbers that depend on the place and on what the integral is differentiated by; if it jumps there, the derivative lacks what the jump adds. One integrate in the other has it")
+        "cubature: the integrand compares numbers that depend on the place and on what the "
+        "integral is differentiated by; if it jumps there, the derivative lacks what the jump "
+        "adds. One integrate in the other has it")
     }
   }
   if _absent(dv) { 0 * v } else { dv }
@@ -66,7 +69,8 @@ _in_box(u, a, b) = {
   v = clamp(u, 1e-15, 1 - 1e-15)
   x = where(below and above, (2 * v - 1) / (v * (1 - v)),
     where(above, l + v / (1 - v), where(below, r - (1 - v) / v, l + (r - l) * u)))
-  w = where(below and above, (1 - 2 * v * (1 - v)) / (v * (1 - v))^2, where(above, 1 / (1 - v)^2, where(below, 1 / v^2, r - l)))
+  w = where(below and above, (1 - 2 * v * (1 - v)) / (v * (1 - v))^2,
+    where(above, 1 / (1 - v)^2, where(below, 1 / v^2, r - l)))
   (x, prod(w))
 }
 # The zero of x^(d + 1) = x + 1 above 1, whose powers' multiples fill a box of d
@@ -90,10 +94,11 @@ _genz_malik(d) = {
   n = f64(d)
   points = concat(zeros(1, d), l2 * I, -l2 * I, l3 * I, -l3 * I, l3 * two, l5 * corners)
   ones_of = (w, m) -> zeros(m) + w
-  w7 = concat([(12824 - 9120 * n + 400 * n^2) / 19683], ones_of(980 / 6561, 2d), ones_of((1820 - 400 * n) / 19683, 2d),
-    ones_of(200 / 19683, len(two)), ones_of(6859 / 19683, 2^d) / 2^n)
-  w5 = concat([(729 - 950 * n + 50 * n^2) / 729], ones_of(245 / 486, 2d), ones_of((265 - 100 * n) / 1458, 2d),
-    ones_of(25 / 729, len(two)), zeros(2^d))
+  w7 = concat([(12824 - 9120 * n + 400 * n^2) / 19683], ones_of(980 / 6561, 2d),
+    ones_of((1820 - 400 * n) / 19683, 2d), ones_of(200 / 19683, len(two)),
+    ones_of(6859 / 19683, 2^d) / 2^n)
+  w5 = concat([(729 - 950 * n + 50 * n^2) / 729], ones_of(245 / 486, 2d),
+    ones_of((265 - 100 * n) / 1458, 2d), ones_of(25 / 729, len(two)), zeros(2^d))
   (points = points, w7 = w7, w5 = w5, dimension = d)
 }
 _pairs(d) = {
@@ -137,7 +142,8 @@ _lost_beside(centre, half, tops, places, tolerance) = {
   p = expand(places[order], 1)
   near = all(abs(p - expand(centre, 0)) <= 1.5 * expand(half, 0); axis = 2)
   value = expand(tops[order], 1)
-  counts = where(near and value > 10 * expand(tops, 0), value * expand(prod(2 * half; axis = 1), 0), 0.0)
+  counts = where(near and value > 10 * expand(tops, 0), value * expand(prod(2 * half; axis = 1), 0),
+    0.0)
   best = max(counts; axis = 0)
   k = argmax(best)
   j = argmax(counts[.., k])
@@ -188,7 +194,9 @@ _regions(g, a, b, rtol, atol, limit) = {
   turns = 0
   open = true
   while open {
-    if not (max(abs(total)) < inf and miss < inf) { error("cubature: the function is infinite or NaN in the box") }
+    if not (max(abs(total)) < inf and miss < inf) {
+      error("cubature: the function is infinite or NaN in the box")
+    }
     tolerance = max(max(atol, rtol * max(abs(total))), 1e-300)
     if miss <= tolerance and turns < 200 {
       (k, value, place) = _lost_beside(centre[..n], half[..n], tops[..n], places[..n], tolerance)
@@ -205,7 +213,8 @@ _regions(g, a, b, rtol, atol, limit) = {
     if open {
       if n == limit {
         error(
-          "cubature: the tolerance is not reached with {limit} regions; the result is near {total}, its error estimated to be {miss:.1e}")
+          "cubature: the tolerance is not reached with {limit} regions; the result is near "
+          "{total}, its error estimated to be {miss:.1e}")
       }
       w = argmax(errors)
       h = half[w]
@@ -213,7 +222,9 @@ _regions(g, a, b, rtol, atol, limit) = {
       h[k] = 0.5 * h[k]
       if h[k] < _thinnest {
         error(
-          "cubature: the tolerance is not reached, since the integral diverges, or the function is singular or falls too slowly, at the place {centre[w]} of the unit box that the box is mapped to; the error is estimated to be {miss:.1e}")
+          "cubature: the tolerance is not reached, since the integral diverges, or the function "
+          "is singular or falls too slowly, at the place {centre[w]} of the unit box that the box "
+          "is mapped to; the error is estimated to be {miss:.1e}")
       }
       (c1, c2) = (centre[w], centre[w])
       c1[k] -= h[k]
@@ -242,5 +253,6 @@ _regions(g, a, b, rtol, atol, limit) = {
       if n % 500 == 0 { total = sum(values; axis = 1); miss = sum(errors) }
     }
   }
-  (centre = centre[..n], half = half[..n], error = miss, evaluations = (2 * n - 1) * len(R.w7) + len(tried))
+  (centre = centre[..n], half = half[..n], error = miss, evaluations = (2 * n - 1) * len(R.w7) +
+    len(tried))
 }

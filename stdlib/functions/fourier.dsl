@@ -9,7 +9,9 @@ _last_axis(x, axis) = {
 }
 
 _transform_axis(x, axis) = {
-  if kind(x) != "array" or rank(x) == 0 { _refuse("a transform takes an array with an axis, not {_axes_in_words(x)}") }
+  if kind(x) != "array" or rank(x) == 0 {
+    _refuse("a transform takes an array with an axis, not {_axes_in_words(x)}")
+  }
   r = rank(x)
   assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
   (axis + r) % r
@@ -32,7 +34,8 @@ irfft(y; n = none, axis = -1) = {
   h = _last_axis(y, axis)
   last = shape(h)[-1]
   m = if kind(n) == "none" { 2 * (last - 1) } else { n }
-  assert(m > 0, "irfft: a result of {m} elements, from {last}; its length is n = 2({last} - 1) unless given")
+  assert(m > 0,
+    "irfft: a result of {m} elements, from {last}; its length is n = 2({last} - 1) unless given")
   first = m // 2 + 1
   assert(first <= last, "irfft: {last} elements are too few for a result of length {m}")
   other = conj(h[..., (m - 1) // 2 - iota((m - 1) // 2)])
@@ -114,7 +117,8 @@ _idct(y, type, axis, ortho) = {
 }
 # A linear map of real numbers, of the real and the imaginary part
 _by_parts(f, x) = if _is_complex(x) { f(real(x)) + 1im * f(imag(x)) } else { f(x) }
-_want_real(name, x) = if _is_complex(x) { _refuse("{name} takes real numbers; fft takes complex ones") }
+_want_real(name, x) =
+  if _is_complex(x) { _refuse("{name} takes real numbers; fft takes complex ones") }
 _dct(x, type, ortho) = {
   assert(type == 1 or type == 2 or type == 3, "dct knows the types 1, 2 and 3, not {type}")
   n = shape(x)[-1]
@@ -163,8 +167,12 @@ _dst_of_some(x, type) = {
   turn = _as_complex_of(exp(-im * (0.5 * π / n) * (k + 1)), x)
   last = rank(x) - 1
   zero = 0 * x[..., ..1]
-  if type == 1 { -imag(fft(concat(zero, x, zero, -x[..., n - 1 - k]; axis = last)))[..., 1..n + 1] } else {
-    if type == 2 { -imag(fft(concat(x, -x[..., n - 1 - k]; axis = last))[..., 1..n + 1] * turn) } else {
+  if type == 1 {
+    -imag(fft(concat(zero, x, zero, -x[..., n - 1 - k]; axis = last)))[..., 1..n + 1]
+  } else {
+    if type == 2 {
+      -imag(fft(concat(x, -x[..., n - 1 - k]; axis = last))[..., 1..n + 1] * turn)
+    } else {
       spread = x * where(k == n - 1, 1.0, 2.0) * turn
       -imag(fft(concat(zero + 0im, spread, 0 * spread[..., ..n - 1]; axis = last)))[..., ..n]
     }
@@ -187,16 +195,20 @@ _two_from_half_waves(w) = _host("real_lines", (), (w,), (1, 0, 2))[0]
 _half_squares(x, axis) = {
   n = shape(x)[axis]
   k = iota(n)
-  reshape(where(k == 0 or 2 * k == n, 1.0 * n, 0.5 * n), ...map(q -> if q == axis { n } else { 1 }, (...(0..rank(x)),)))
+  reshape(where(k == 0 or 2 * k == n, 1.0 * n, 0.5 * n),
+    ...map(q -> if q == axis { n } else { 1 }, (...(0..rank(x)),)))
 }
 derivative _half_waves(x, axis), dx, daxis =
   linear_map(v -> _half_waves(v, axis), w -> _from_half_waves(_half_squares(w, axis) * w, axis), dx)
 derivative _from_half_waves(w, axis), dw, daxis =
   linear_map(v -> _from_half_waves(v, axis), x -> _half_waves(x, axis) / _half_squares(x, axis), dw)
 _squares_of_two(x) = { s = _half_squares(x[..len(x) // 2], 0); concat(s, s) }
-derivative _half_waves_of_two(x), dx = linear_map(_half_waves_of_two, w -> _two_from_half_waves(_squares_of_two(w) * w), dx)
-derivative _two_from_half_waves(w), dw = linear_map(_two_from_half_waves, x -> _half_waves_of_two(x) / _squares_of_two(x), dw)
-derivative _sine_sums(x, axis), dx, daxis = linear_map(v -> _sine_sums(v, axis), v -> _sine_sums(v, axis), dx)
+derivative _half_waves_of_two(x),
+  dx = linear_map(_half_waves_of_two, w -> _two_from_half_waves(_squares_of_two(w) * w), dx)
+derivative _two_from_half_waves(w),
+  dw = linear_map(_two_from_half_waves, x -> _half_waves_of_two(x) / _squares_of_two(x), dw)
+derivative _sine_sums(x, axis), dx,
+  daxis = linear_map(v -> _sine_sums(v, axis), v -> _sine_sums(v, axis), dx)
 derivative _from_sine_sums(x, axis), dx, daxis =
   linear_map(v -> _from_sine_sums(v, axis), v -> _from_sine_sums(v, axis), dx)
 
@@ -242,7 +254,8 @@ _convolve_fft(a, b) = {
 # correlate(a, b; mode, method): cross-correlation of vectors, sum over j of
 # a_{j+k} conj(b_j), for k from -(len(b) - 1) on; modes and methods of convolve
 #     correlate([1, 2, 3], [0, 1, 0.5])   #> [0.5, 2, 3.5, 3, 0]
-correlate(a, b; mode = "full", method = "auto") = convolve(a, conj(b[.. by -1]); mode = mode, method = method)
+correlate(a, b; mode = "full", method = "auto") =
+  convolve(a, conj(b[.. by -1]); mode = mode, method = method)
 # spectral_derivative(u; length, order, axis): derivative of a periodic function
 # from its samples at equal distances over one period of this length
 #   exact for trigonometric polynomials that the samples determine. [Trefethen,
@@ -280,7 +293,8 @@ hann(n; periodic = false) = 0.5 - 0.5 * cos(_window_angle(n, periodic))
 hamming(n; periodic = false) = 0.54 - 0.46 * cos(_window_angle(n, periodic))
 # blackman(n; periodic): see hann
 #     blackman(5)[2]              #~ 1
-blackman(n; periodic = false) = 0.42 - 0.5 * cos(_window_angle(n, periodic)) + 0.08 * cos(2 * _window_angle(n, periodic))
+blackman(n; periodic = false) =
+  0.42 - 0.5 * cos(_window_angle(n, periodic)) + 0.08 * cos(2 * _window_angle(n, periodic))
 # bartlett(n; periodic): see hann; a triangle
 #     bartlett(5)                 #~ [0, 0.5, 1, 0.5, 0]
 bartlett(n; periodic = false) = 1 - abs(_window_angle(n, periodic) / π - 1)
@@ -289,7 +303,8 @@ bartlett(n; periodic = false) = 1 - abs(_window_angle(n, periodic) / π - 1)
 kaiser(n, beta; periodic = false) =
   besseli(0, beta * sqrt(max(1 - (_window_angle(n, periodic) / π - 1)^2, 0.0))) / besseli(0, beta)
 # one sample alone stands in the middle
-_window_angle(n, periodic) = if n == 1 { 0.0 * iota(n) + π } else { 2 * π * iota(n) / (if periodic { n } else { n - 1 }) }
+_window_angle(n, periodic) =
+  if n == 1 { 0.0 * iota(n) + π } else { 2 * π * iota(n) / (if periodic { n } else { n - 1 }) }
 # periodogram(x; rate, window): (frequency, power): power density of a real
 # signal sampled `rate` times per unit, one-sided, its mean taken off
 #   window: n factors, or none. The sum of power times the step of frequency is
@@ -303,7 +318,8 @@ periodogram(x; rate = 1.0, window = none) = {
 }
 _power(x, weight, n, rate) = {
   k = iota(n // 2 + 1)
-  (frequency = rfftfreq(n; d = 1 / rate), power = where(k == 0 or 2 * k == n, 1.0, 2.0) * abs(rfft(x))^2 / (rate * weight))
+  (frequency = rfftfreq(n; d = 1 / rate),
+    power = where(k == 0 or 2 * k == n, 1.0, 2.0) * abs(rfft(x))^2 / (rate * weight))
 }
 # welch(x; rate, segment, overlap): (frequency, power): the mean of the
 # periodograms of segments with Hann's window, each less its mean

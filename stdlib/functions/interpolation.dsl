@@ -32,7 +32,8 @@ _want_knots(name, xs, ys, least) = {
 #     interp(1.5, [0, 1, 2], [0, 10, 30])          #> 20.0
 #     interp([-1, 0.5], [0, 1, 2], [0, 10, 30])    #> [0, 5]
 interp(x, xs, ys) = {
-  assert(rank(xs) == 1 and rank(ys) >= 1, "interp takes a place and then the table: interp(x, xs, ys)")
+  assert(rank(xs) == 1 and rank(ys) >= 1,
+    "interp takes a place and then the table: interp(x, xs, ys)")
   assert(len(xs) == len(ys) and len(xs) > 1, "interp takes as many values as knots, at least two")
   assert(all(xs[1..] >= xs[..-1]), "interp: the knots must ascend")
   k = _interval(xs, x)
@@ -71,7 +72,8 @@ _spline_slopes(x, y, ends, given) = {
     m = n - 1
     i = iota(m)
     before = (i + m - 1) % m
-    A = sparse(concat(i, i, i), concat(before, i, (i + 1) % m), concat(1 / h[before], 2 / h[before] + 2 / h[i], 1 / h[i]), m, m)
+    A = sparse(concat(i, i, i), concat(before, i, (i + 1) % m),
+      concat(1 / h[before], 2 / h[before] + 2 / h[i], 1 / h[i]), m, m)
     s = linsolve(A, 3 * (d[before] / h[before] + d[i] / h[i]))
     concat(s, s[..1])
   } else { if n == 2 and ends != "clamped" { concat(d, d) } else {
@@ -80,14 +82,24 @@ _spline_slopes(x, y, ends, given) = {
     i = iota(n - 2) + 1
     one = 0.0 * x[..1] + 1
     (first, middle, right) =
-      if ends == "natural" { (2 * one, one, 3 * d[..1]) } else { if ends == "clamped" { (one, 0 * one, one * given[0]) } else {
-        if ends != "not-a-knot" { _refuse("spline has the ends \"not-a-knot\", \"natural\", \"clamped\" and \"periodic\"") }
-        _free_end(h[..1], d[..1], h[min(1, n - 2) + iota(1)], d[min(1, n - 2) + iota(1)], n)
-      } }
+      if ends == "natural" {
+        (2 * one, one, 3 * d[..1])
+      } else {
+        if ends == "clamped" { (one, 0 * one, one * given[0]) } else {
+          if ends != "not-a-knot" {
+            _refuse("spline has the ends \"not-a-knot\", \"natural\", \"clamped\" and \"periodic\"")
+          }
+          _free_end(h[..1], d[..1], h[min(1, n - 2) + iota(1)], d[min(1, n - 2) + iota(1)], n)
+        }
+      }
     (last, neighbour, left) =
-      if ends == "natural" { (2 * one, one, 3 * d[-1..]) } else { if ends == "clamped" { (one, 0 * one, one * given[1]) } else {
-        _free_end(h[-1..], d[-1..], h[max(n - 3, 0) + iota(1)], d[max(n - 3, 0) + iota(1)], n)
-      } }
+      if ends == "natural" {
+        (2 * one, one, 3 * d[-1..])
+      } else {
+        if ends == "clamped" { (one, 0 * one, one * given[1]) } else {
+          _free_end(h[-1..], d[-1..], h[max(n - 3, 0) + iota(1)], d[max(n - 3, 0) + iota(1)], n)
+        }
+      }
     rows = concat(i, i, i, [0, 0], [n - 1, n - 1])
     columns = concat(i - 1, i, i + 1, [0, 1], [n - 1, n - 2])
     a = 1 / h[i - 1]
@@ -117,9 +129,11 @@ pchip(xs, ys) = {
   if len(x) == 2 { _cubic(x, y, concat(d, d), false) } else {
     (p, q, u, v) = (h[..-1], h[1..], d[..-1], d[1..])
     same = u * v > 0
-    inside = where(same, 3 * (p + q) / ((2 * q + p) / where(same, u, 1.0) + (q + 2 * p) / where(same, v, 1.0)), 0.0)
+    inside = where(same,
+      3 * (p + q) / ((2 * q + p) / where(same, u, 1.0) + (q + 2 * p) / where(same, v, 1.0)), 0.0)
     n = len(d)
-    _cubic(x, y, concat(_pchip_end(h[0], h[1], d[0], d[1]), inside, _pchip_end(h[n - 1], h[n - 2], d[n - 1], d[n - 2])), false)
+    _cubic(x, y, concat(_pchip_end(h[0], h[1], d[0], d[1]), inside,
+      _pchip_end(h[n - 1], h[n - 2], d[n - 1], d[n - 2])), false)
   }
 }
 _pchip_end(h0, h1, d0, d1) = {
@@ -140,14 +154,16 @@ akima(xs, ys) = {
   d0 = (y[1..] - y[..-1]) / (x[1..] - x[..-1])
   n = len(d0)
   # two slopes more on each side, as of a parabola
-  d = concat(3 * d0[0] - 2 * d0[1], 2 * d0[0] - d0[1], d0, 2 * d0[n - 1] - d0[n - 2], 3 * d0[n - 1] - 2 * d0[n - 2])
+  d = concat(3 * d0[0] - 2 * d0[1], 2 * d0[0] - d0[1], d0, 2 * d0[n - 1] - d0[n - 2],
+    3 * d0[n - 1] - 2 * d0[n - 2])
   i = iota(len(x))
   (a, b, c, e) = (d[i], d[i + 1], d[i + 2], d[i + 3])
   left = abs(e - c)
   right = abs(b - a)
   total = left + right
   small = total <= 1e-9 * max(total)
-  _cubic(x, y, where(small, 0.5 * (b + c), (left * b + right * c) / where(small, 1.0, total)), false)
+  _cubic(x, y, where(small, 0.5 * (b + c), (left * b + right * c) / where(small, 1.0, total)),
+    false)
 }
 
 # cubic_hermite(xs, ys, slopes): piecewise cubic function with these values and
@@ -163,11 +179,16 @@ cubic_hermite(xs, ys, slopes) = {
 _cubic(x, y, m, periodic) = (
   value = t -> _cubic_value(x, y, m, _within_period(x, t, periodic)),
   derivative = t -> _cubic_slope(x, y, m, _within_period(x, t, periodic)),
-  integral = (a, b) -> _cubic_primitive(x, y, m, b, periodic) - _cubic_primitive(x, y, m, a, periodic),
+  integral = (a, b) -> _cubic_primitive(x, y, m, b, periodic) -
+  _cubic_primitive(x, y, m, a, periodic),
   knots = x, values = y, slopes = m
 )
 _within_period(x, t, periodic) =
-  if periodic { t - (x[-1] - x[0]) * floor(stop_gradient((t - x[0]) / (x[-1] - x[0]))) } else { t + 0.0 }
+  if periodic {
+    t - (x[-1] - x[0]) * floor(stop_gradient((t - x[0]) / (x[-1] - x[0])))
+  } else {
+    t + 0.0
+  }
 _cubic_value(x, y, m, at) = {
   k = _interval(x, at)
   h = x[k + 1] - x[k]
@@ -179,7 +200,8 @@ _cubic_slope(x, y, m, at) = {
   k = _interval(x, at)
   h = x[k + 1] - x[k]
   t = (at - x[k]) / h
-  6 * t * (1 - t) * (y[k + 1] - y[k]) / h + (1 - t) * (1 - 3 * t) * m[k] + t * (3 * t - 2) * m[k + 1]
+  6 * t * (1 - t) * (y[k + 1] - y[k]) / h + (1 - t) * (1 - 3 * t) * m[k] +
+    t * (3 * t - 2) * m[k + 1]
 }
 # The integral from the first knot
 _cubic_primitive(x, y, m, at, periodic) = {
@@ -191,7 +213,11 @@ _cubic_primitive(x, y, m, at, periodic) = {
   t = (inside - x[k]) / h
   part = h * (t * (1 - t^2 + 0.5 * t^3) * y[k] + t^3 * (1 - 0.5 * t) * y[k + 1]) +
     h^2 * t^2 * ((0.5 - 2 * t / 3 + 0.25 * t^2) * m[k] + t * (0.25 * t - 1 / 3) * m[k + 1])
-  turns = if periodic { floor(stop_gradient((at - x[0]) / (x[-1] - x[0]))) * whole[-1] } else { 0.0 }
+  turns = if periodic {
+    floor(stop_gradient((at - x[0]) / (x[-1] - x[0]))) * whole[-1]
+  } else {
+    0.0
+  }
   whole[k] + part + turns
 }
 
@@ -206,7 +232,8 @@ _cubic_primitive(x, y, m, at, periodic) = {
 #     p([0.0, 2.0])               #~ [1, 5]
 #     p'(2.0)                     #~ 4
 barycentric(xs, ys) = {
-  assert(rank(xs) == 1 and len(xs) == len(ys) and len(xs) > 0, "barycentric takes as many values as points")
+  assert(rank(xs) == 1 and len(xs) == len(ys) and len(xs) > 0,
+    "barycentric takes as many values as points")
   x = xs + 0.0
   n = len(x)
   # differences in units of a quarter of the interval, whose products neither
@@ -226,6 +253,8 @@ _barycentric(x, y, w, t) = {
   k = argmax(hit; axis = rank(t))
   gap = x[k] - stop_gradient(x[k])
   e = expand(x[k], rank(t)) - x
-  slope = sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(e == 0, 1.0, e)); axis = rank(t))
+  slope =
+    sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(e == 0, 1.0,
+      e)); axis = rank(t))
   where(at_node, y[k] + (t - x[k]) * slope, sum(c * y; axis = rank(t)) / sum(c; axis = rank(t)))
 }

@@ -60,7 +60,10 @@ _slopes_along(x, A, j, method, ends) = {
   rows = reshape(lines, len(ravel(lines)) // len(x), len(x))
   slopes = map(y -> if method == "cubic" { _spline_slopes(x, y, ends, (0.0, 0.0)) } else {
     if method == "pchip" { pchip(x, y).slopes } else {
-      if method != "akima" { _refuse("interpolation on a grid has the methods \"linear\", \"cubic\", \"pchip\" and \"akima\"") }
+      if method != "akima" {
+        _refuse(
+          "interpolation on a grid has the methods \"linear\", \"cubic\", \"pchip\" and \"akima\"")
+      }
       akima(x, y).slopes
     }
   }, rows)
@@ -68,13 +71,15 @@ _slopes_along(x, A, j, method, ends) = {
 }
 _cells(axes, points) = {
   d = len(axes)
-  assert(shape(points)[-1] == d, "points on a grid of {d} axes have {d} coordinates along their last axis")
+  assert(shape(points)[-1] == d,
+    "points on a grid of {d} axes have {d} coordinates along their last axis")
   map(j -> _interval(axes[j], points[..., j]), (...(0..d)))
 }
 _multilinear(axes, values, points) = {
   d = len(axes)
   k = _cells(axes, points)
-  t = map(j -> clamp((points[..., j] - axes[j][k[j]]) / (axes[j][k[j] + 1] - axes[j][k[j]]), 0.0, 1.0), (...(0..d)))
+  t = map(j -> clamp((points[..., j] - axes[j][k[j]]) / (axes[j][k[j] + 1] - axes[j][k[j]]), 0.0,
+    1.0), (...(0..d)))
   flat = ravel(values)
   total = 0.0
   for corner in each(2^d) {
@@ -138,7 +143,8 @@ interp2(x, y, xs, ys, Z) = {
 #     grad(f)([0.25, 0.75])        #~ [2, -1]
 rbf(points, values; kernel = "thin_plate", smooth = 0.0, epsilon = 1.0) = {
   assert(rank(points) == 2 and rank(values) == 1, "rbf takes points [n, d] and values [n]")
-  assert(len(points) == len(values), "rbf takes as many values as points, {len(points)}, not {len(values)}")
+  assert(len(points) == len(values),
+    "rbf takes as many values as points, {len(points)}, not {len(values)}")
   X = points + 0.0
   n = len(X)
   # about the middle and in units of the extent, for the polynomial's sake
@@ -158,12 +164,14 @@ rbf(points, values; kernel = "thin_plate", smooth = 0.0, epsilon = 1.0) = {
   x -> {
     assert(shape(x)[-1] == shape(X)[1], "this function takes points of {shape(X)[1]} coordinates")
     Z = reshape(x + 0.0, len(ravel(x)) // shape(X)[1], shape(X)[1])
-    y = phi(_squared_distances(Z, X)) @ c[..n] + _monomials((Z - middle) / size, _radial_degree(kernel)) @ c[n..]
+    y = phi(_squared_distances(Z, X)) @ c[..n] +
+      _monomials((Z - middle) / size, _radial_degree(kernel)) @ c[n..]
     if rank(x) == 1 { y[0] } else { reshape(y, ...shape(x)[..-1]) }
   }
 }
 _squared_distances(A, B) = sum((expand(A, 1) - expand(B, 0))^2; axis = 2)
-_radial_degree(kernel) = if kernel == "thin_plate" or kernel == "cubic" { 1 } else if kernel == "quintic" { 2 } else { 0 }
+_radial_degree(kernel) =
+  if kernel == "thin_plate" or kernel == "cubic" { 1 } else if kernel == "quintic" { 2 } else { 0 }
 # Of the squared distance; where that is 0, so that the derivatives there are
 # those of the limit.
 _radial(kernel, q, epsilon) = {
@@ -175,7 +183,9 @@ _radial(kernel, q, epsilon) = {
         if kernel == "linear" { where(near, 0.0, -sqrt(p)) } else {
           if kernel == "multiquadric" { -sqrt(1 + epsilon^2 * q) } else {
             if kernel != "gaussian" {
-              _refuse("rbf has the kernels \"thin_plate\", \"cubic\", \"quintic\", \"linear\", \"multiquadric\" and \"gaussian\"")
+              _refuse(
+                "rbf has the kernels \"thin_plate\", \"cubic\", \"quintic\", \"linear\", "
+                "\"multiquadric\" and \"gaussian\"")
             }
             exp(-epsilon^2 * q)
           }
@@ -190,7 +200,9 @@ _monomials(X, degree) = {
   if degree == 0 { one } else { if degree == 1 { concat(one, X; axis = 1) } else {
     d = _known(shape(X)[1], "the number of coordinates")
     out = concat(one, X; axis = 1)
-    for i in each(d) { for j in each(i, d) { out = concat(out, expand(X[.., i] * X[.., j], 1); axis = 1) } }
+    for i in each(d) {
+      for j in each(i, d) { out = concat(out, expand(X[.., i] * X[.., j], 1); axis = 1) }
+    }
     out
   } }
 }

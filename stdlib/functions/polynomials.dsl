@@ -10,7 +10,8 @@
 #     polyval([1, 2, 3], 2)       #> 17
 polyval(c, x) = {
   # of no coefficients 0
-  y = zeros_like(x) + (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] })
+  y = zeros_like(x) +
+    (if kind(c) == "array" { sum(c[max(len(c) - 1, 0)..]; axis = 0) } else { c[-1] })
   for k in 1..len(c) { y = y * x + c[len(c) - 1 - k] }
   y
 }
@@ -19,7 +20,8 @@ polyval(c, x) = {
 # function that is mapped over elements
 _estrin(c, x) = if len(c) == 1 { c[0] } else {
   n = len(c)
-  _estrin(map(i -> if 2 * i + 1 < n { c[2 * i] + c[2 * i + 1] * x } else { c[2 * i] }, each((n + 1) // 2)), x * x)
+  _estrin(map(i -> if 2 * i + 1 < n { c[2 * i] + c[2 * i + 1] * x } else { c[2 * i] },
+    each((n + 1) // 2)), x * x)
 }
 # polyder(c, m): coefficients of the m-th derivative
 #     polyder([1, 2, 3])          #> [2, 6]
@@ -224,7 +226,9 @@ gauss_jacobi(n, a, b) = {
   k = iota(n - 1) + 1.0
   t = 2 * k + a + b
   # of k = 1 the factor k + a + b cancels with one of t - 1
-  side = sqrt(4 * k * (k + a) * (k + b) / (t^2 * (t + 1)) * where(k == 1, 1.0, (k + a + b) / where(k == 1, 1.0, t - 1)))
+  side =
+    sqrt(4 * k * (k + a) * (k + b) / (t^2 * (t + 1)) * where(k == 1, 1.0,
+      (k + a + b) / where(k == 1, 1.0, t - 1)))
   _golub_welsch(centre, side, 2^(a + b + 1) * beta(a + 1, b + 1))
 }
 # gauss_chebyshev(n): (nodes, weights) for integrals of f(x) / sqrt(1 - x^2)

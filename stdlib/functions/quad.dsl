@@ -59,7 +59,8 @@ derivative _integral(f, a, b, o), df, da, db, do = {
     d = _moved(df, still)
     forward = t -> _integral(_moved(d, t), a, b, o).value
     (_, back) = flatten(still)
-    backward = w -> back(_integral(x -> flatten(vjp(t -> _moved(d, t)(x), still)[1](w))[0], a, b, o).value)
+    backward =
+      w -> back(_integral(x -> flatten(vjp(t -> _moved(d, t)(x), still)[1](w))[0], a, b, o).value)
     linear_map(forward, backward, t)
   }
   upper = if _absent(db) { 0 * y.value } else { f(b) * db }
@@ -110,12 +111,17 @@ _jump_terms(f, df, a, b, like) = {
           p = _zero_at(x -> c(x)[k], place)
           side = if left < right { 1.0 } else { -1.0 }
           # as near as p itself allows, if that is beyond what is rounded in f
-          (near, far) = (8 * 2.3e-16 * abs(p) + _least_place(left, right), 1e-13 * (abs(p) + abs(right - left)))
+          (near, far) =
+            (8 * 2.3e-16 * abs(p) + _least_place(left, right), 1e-13 * (abs(p) + abs(right - left)))
           gap = x -> f(p - side * stop_gradient(x)) - f(p + side * stop_gradient(x))
           seen = abs(gap(near)) > 1e-6 * abs(gap(far))
           whole = where(seen, gap(near), gap(far))
           beside = side * (if any(seen) { near } else { far })
-          jump = if _is_fixed(len(A)) and len(A) == 1 { whole } else { _jump_of_one(f, c, k, p, whole, beside) }
+          jump = if _is_fixed(len(A)) and len(A) == 1 {
+            whole
+          } else {
+            _jump_of_one(f, c, k, p, whole, beside)
+          }
           speed = -dc(p)[k] / where(fixed, 1.0, (x -> c(x)[k])'(p))
           total = total + where(fixed, 0.0, jump) * speed
         }
@@ -165,26 +171,40 @@ _on_the_way(a, b, t) = {
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
   s = _switches_between(x -> _own_switches(f, x),
-    () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(129)) / 128), if far { 0.0 } else { _least_place(a, b) })
-  s = if len(_clock_tables(f, 0.5 * a + 0.5 * b)) == 0 { s } else if far { s } else { _with_knots(f, s, a, b) }
+    () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(129)) / 128), if far {
+      0.0
+    } else {
+      _least_place(a, b)
+  })
+  s = if len(_clock_tables(f, 0.5 * a + 0.5 * b)) == 0 {
+    s
+  } else if far {
+    s
+  } else {
+    _with_knots(f, s, a, b)
+  }
   if _is_fixed(len(s)) { _integral_of_part(f, a, b, o) } else {
     ends = concat(expand(a, 0), s, expand(b, 0))
     # a part whose value is nearly 0 has roundings of the whole
     o = if far { o } else {
       middle = stop_gradient(0.5 * (ends[1..] + ends[..-1]))
-      size = sum(map(x -> max(abs(stop_gradient(f(x)))), middle) * stop_gradient(abs(ends[1..] - ends[..-1])))
+      size =
+        sum(map(x -> max(abs(stop_gradient(f(x)))), middle) *
+          stop_gradient(abs(ends[1..] - ends[..-1])))
       (...o, atol = max(o.atol, where(size < inf, 1e-15 * size, 0.0)))
     }
     r = _integral_of_part(f, ends[0], ends[1], o)
     for k in 2..len(ends) {
       (from, to) = (ends[k - 1], ends[k])
       # between places that only rounding tells apart f may jump to and fro
-      short = abs(stop_gradient(to - from)) <= 1e-11 * min(abs(stop_gradient(from)), abs(stop_gradient(to)))
+      short = abs(stop_gradient(to - from)) <=
+        1e-11 * min(abs(stop_gradient(from)), abs(stop_gradient(to)))
       q = if short {
         v = (to - from) * f(0.5 * (from + to))
         (value = v, error = max(abs(stop_gradient(v))), evaluations = 1)
       } else { _integral_of_part(f, from, to, o) }
-      r = (value = r.value + q.value, error = r.error + q.error, evaluations = r.evaluations + q.evaluations)
+      r = (value = r.value + q.value, error = r.error + q.error, evaluations = r.evaluations +
+        q.evaluations)
     }
     r
   }
@@ -198,7 +218,11 @@ _with_knots(f, s, a, b) = {
 }
 _integral_of_part(f, a, b, o) =
   if o.rule == "gauss_kronrod" {
-    if abs(a) == inf and abs(b) == inf { _on_both_sides(f, a, b, o) } else { _globally(f, a, b, (...o, two = false)) }
+    if abs(a) == inf and abs(b) == inf {
+      _on_both_sides(f, a, b, o)
+    } else {
+      _globally(f, a, b, (...o, two = false))
+    }
   } else if o.rule == "tanh_sinh" { _tanh_sinh(f, a, b, o) } else {
     error("integrate: a rule is \"gauss_kronrod\" or \"tanh_sinh\"")
   }
@@ -211,7 +235,8 @@ _integral_of_part(f, a, b, o) =
 _on_both_sides(f, a, b, o) = {
   r = _globally(x -> stack(f(x), f(-x)), 0.0, inf, (...o, two = true))
   way = if a == b { 0.0 } else if a < b { 1.0 } else { -1.0 }
-  (...r, value = way * (r.value[0] + r.value[1]), error = 2 * r.error, evaluations = 2 * r.evaluations)
+  (...r, value = way * (r.value[0] + r.value[1]), error = 2 * r.error,
+    evaluations = 2 * r.evaluations)
 }
 _globally(f, a, b, o) = {
   ends = _ends(a, b)
@@ -224,15 +249,17 @@ _globally(f, a, b, o) = {
   # peaks, and else hardly anything but 0
   spiky = 8 * sum(i64(values > 1e-6 * max(values))) < len(values)
   # most functions ask for no more than that
-  plain = not spiky and sum(s.errors) <= _tolerance(s, o) and sum(s.sizes) > 0 and _overlooked(q, values, s, o)[0] < 0 and
+  plain = not spiky and sum(s.errors) <= _tolerance(s, o) and sum(s.sizes) > 0 and
+    _overlooked(q, values, s, o)[0] < 0 and
     _unforeseen(q, sums, s, o, m)[0] < 0
   r = if a == b or plain { _outcome_of_intervals(s) } else { _outcome_of_intervals(
     _thoroughly(g, ends, s, q, values, sums, spiky, m, o)) }
-  (value = if a == b { like } else { reshape(r.total, shape(like)) }, error = if a == b { 0.0 } else { r.error },
-    evaluations = 15 * r.count + len(q))
+  (value = if a == b { like } else { reshape(r.total, shape(like)) },
+    error = if a == b { 0.0 } else { r.error }, evaluations = 15 * r.count + len(q))
 }
 _outcome_of_intervals(s) =
-  (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
+  (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost),
+    count = s.count)
 # Largest absolute values at places; where one is not finite there is a pole or
 # a gap, which the rule never meets.
 _sizes_between(g, q, m) = _values_between(g, q, m)[0]
@@ -242,7 +269,8 @@ _values_between(g, q, m) = {
   v = max(abs(values); axis = 1)
   (where(v < inf, v, 0.0), _real_sum(values, 1))
 }
-_real_sum(values, k) = { s = sum(values; axis = k); if _is_complex(s) { real(s) + imag(s) } else { s } }
+_real_sum(values, k) =
+  { s = sum(values; axis = k); if _is_complex(s) { real(s) + imag(s) } else { s } }
 _thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
   s = _adapted(g, ends, _with_room(s, o.limit, m), m, o)
   open = true
@@ -256,7 +284,9 @@ _thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
       # the middle is both the first and the last of these
       cuts = sort(concat(s.left[..s.n], [max((s.left + s.width)[..s.n])]))
       v = _sizes_between(g, cuts, m)
-      (k, at) = _overlooked(concat(cuts[..-1], cuts[1..] - 1e-12 * (cuts[1..] - cuts[..-1])), concat(v[..-1], v[1..]), s, o)
+      (k, at) =
+        _overlooked(concat(cuts[..-1], cuts[1..] - 1e-12 * (cuts[1..] - cuts[..-1])),
+          concat(v[..-1], v[1..]), s, o)
     }
     # where hardly anything but 0 has been seen, many more places are tried
     if k < 0 and (sum(s.sizes) == 0 or spiky) {
@@ -270,7 +300,8 @@ _thoroughly(g, ends, s, q, values, sums, spiky, m, o) = {
     if open {
       if turns == 20 or s.n + 27 > len(s.left) {
         error(
-          "integrate: the function has more narrow peaks between {ends.a} and {ends.b} than are looked for, as near {_place_at(ends, at)[0]}; cut the interval there")
+          "integrate: the function has more narrow peaks between {ends.a} and {ends.b} than are "
+          "looked for, as near {_place_at(ends, at)[0]}; cut the interval there")
       }
       s = _adapted(g, ends, _cut_towards(g, ends, s, k, at, m), m, o)
       turns = turns + 1
@@ -292,7 +323,8 @@ _ends(a, b) = {
   least = x -> if abs(x) == inf { 1e-37 } else if up or down { sqrt(sqrt(resolved(x))) } else {
     sqrt(resolved(x) / abs(b - a))
   }
-  (a = a, b = b, up = up, down = down, way = if a < b { 1.0 } else { -1.0 }, least = [least(a), least(b)] / first)
+  (a = a, b = b, up = up, down = down, way = if a < b { 1.0 } else { -1.0 },
+    least = [least(a), least(b)] / first)
 }
 # the part of the way between finite ends that is behind z = |q|, its slope, and
 # z from it
@@ -327,16 +359,18 @@ _ten_intervals(g, ends, m) = {
   left = 0.2 * (iota(10) - 5)
   width = zeros(10) + 0.2
   h = _kronrod(g, ends, left, width, m)
-  (left = left, width = width, parts = h.value, sizes = h.size, tops = h.top, lost = h.lost, errors = max(h.error; axis = 1),
-    least = h.least, most = h.most, shell = iota(10) * 0 - 1, n = 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0],
-    extrapolated = [false, false])
+  (left = left, width = width, parts = h.value, sizes = h.size, tops = h.top, lost = h.lost,
+    errors = max(h.error; axis = 1), least = h.least, most = h.most, shell = iota(10) * 0 - 1,
+    n = 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0], extrapolated = [false, false])
 }
 # with room for `limit` more
 _with_room(s, limit, m) = {
   room = zeros(limit)
-  (...s, left = concat(s.left, room), width = concat(s.width, room), parts = concat(s.parts, zeros(limit, m) + 0 * s.parts[0]),
-    sizes = concat(s.sizes, room), tops = concat(s.tops, room), lost = concat(s.lost, room), errors = concat(s.errors, room),
-    least = concat(s.least, room), most = concat(s.most, room), shell = concat(s.shell, iota(limit) * 0 - 1))
+  (...s, left = concat(s.left, room), width = concat(s.width, room),
+    parts = concat(s.parts, zeros(limit, m) + 0 * s.parts[0]), sizes = concat(s.sizes, room),
+    tops = concat(s.tops, room), lost = concat(s.lost, room), errors = concat(s.errors, room),
+    least = concat(s.least, room), most = concat(s.most, room),
+    shell = concat(s.shell, iota(limit) * 0 - 1))
 }
 _tolerance(s, o) = {
   total = sum(s.parts; axis = 0)
@@ -352,7 +386,9 @@ _adapted(g, ends, s, m, o) = {
     if not (sum(s.sizes) < inf) {
       k = argmax(where(s.sizes < inf, 0.0, 1.0))
       x = _place_at(ends, s.left[k] + 0.5 * s.width[k])[0]
-      error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}, near {x}")
+      error(
+        "integrate: the function, or its integral, is infinite or NaN between {a} and {b}, near "
+        "{x}")
     }
     over = sum(s.errors) > _tolerance(s, o)
     shallow = s.depth < s.deep
@@ -366,16 +402,21 @@ _adapted(g, ends, s, m, o) = {
           at = if end == 0 { a } else { b }
           if abs(at) == inf {
             error(
-              "integrate: the integral from {a} to {b} diverges, or the function falls too slowly, or oscillates (see oscillatory); the error is estimated to be {sum(s.errors):.1e}")
+              "integrate: the integral from {a} to {b} diverges, or the function falls too "
+              "slowly, or oscillates (see oscillatory); the error is estimated to be "
+              "{sum(s.errors):.1e}")
           }
           error(
-            "integrate: the integral from {a} to {b} diverges at {at}, or numbers near {at} are too coarse there for the tolerance (the error is estimated to be {sum(s.errors):.1e}); with this end at 0 they are finer")
+            "integrate: the integral from {a} to {b} diverges at {at}, or numbers near {at} are "
+            "too coarse there for the tolerance (the error is estimated to be "
+            "{sum(s.errors):.1e}); with this end at 0 they are finer")
         }
         s = (...s, deep = s.depth)
       } else {
         if s.n == len(s.left) {
           error(
-            "integrate: the tolerance is not reached between {a} and {b} with {o.limit} intervals; the error is estimated to be {sum(s.errors):.1e}")
+            "integrate: the tolerance is not reached between {a} and {b} with {o.limit} "
+            "intervals; the error is estimated to be {sum(s.errors):.1e}")
         }
         s = _cut_in_two(g, ends, s, k, end, m)
       }
@@ -437,8 +478,8 @@ _cut_in_two(g, ends, s, k, end, m) = {
     if extrapolated[e] { lost[t] = 0.0 }
   }
   (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
-    errors = errors, least = least, most = most, shell = shell, tip = tip, depth = depth, extrapolated = extrapolated, n = n + 1,
-    count = s.count + 2)
+    errors = errors, least = least, most = most, shell = shell, tip = tip, depth = depth,
+    extrapolated = extrapolated, n = n + 1, count = s.count + 2)
 }
 # What there is in a tip, behind so many shells, by the rule (value, its
 # differences miss) or by what the shells say. Where these fall by a ratio r,
@@ -471,7 +512,9 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     steady = max(abs(r - q), abs(q - ratio(early, S[c - 4]))) <= 0.02 * (1 - r)^2 and r < 1 and
       abs(value) * (1 - r) <= 10 * r * abs(last)
     change = 2 * max(abs(best - other), abs(best - third))
-    outer = max(where(small, abs(miss), where(steady, change + 1e-15 * abs(last) / max(1 - r, 1e-12)^2, inf)))
+    outer =
+      max(where(small, abs(miss),
+        where(steady, change + 1e-15 * abs(last) / max(1 - r, 1e-12)^2, inf)))
     if outer < behind {
       (value = where(small, value, best - sums[c - 1]), error = outer, extrapolated = true)
     } else { (value = value, error = behind, extrapolated = false) }
@@ -480,8 +523,9 @@ _beyond(parts, shell, depth, value, miss, whole) = {
 # Places to try, as q: round ones, and ones that near the ends step by step, so
 # that the foot of a narrow peak is among them
 _tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
-  _from_finite_end(ends, concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
-    _halvings(10, 30), 10.0^(3.0 + iota(7))))
+  _from_finite_end(ends,
+    concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
+      _halvings(10, 30), 10.0^(3.0 + iota(7))))
 } else {
   z = _before_part(concat(0.01 * (1 + iota(49)), _halvings(-40, -6)))
   # 0 between the ends or at one of them, which may be far away, and the middle
@@ -489,7 +533,8 @@ _tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
   x = abs(ends.b - ends.a) * concat(beside, -beside)
   (from_a, from_b) = ((x - ends.a) / (ends.b - ends.a), (x - ends.b) / (ends.a - ends.b))
   inside = from_a > 0 and from_b > 0
-  concat(z, -z, [1.0], where(inside, where(from_a < 0.5, _before_part(from_a), -_before_part(from_b)), 1.0))
+  concat(z, -z, [1.0],
+    where(inside, where(from_a < 0.5, _before_part(from_a), -_before_part(from_b)), 1.0))
 }
 _halvings(m, n) = 2.0^(m + iota(n - m))
 # the same everywhere, and so many that no peak hides whose foot is a thousandth
@@ -584,18 +629,20 @@ _kronrod(g, ends, left, width, m) = {
   blurred = width < 32 * _unrest(ends, left + 0.5 * width)
   sums = _real_sum(values, 2)
   (value = I, size = A, least = min(sums; axis = 1), most = max(sums; axis = 1),
-    top = max(max(abs(values); axis = 2); axis = 1), lost = lost + where(blurred, A, 0.0), error = abs(I - G))
+    top = max(max(abs(values); axis = 2); axis = 1), lost = lost + where(blurred, A, 0.0),
+    error = abs(I - G))
 }
 # Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros
 # of the Legendre and Stieltjes polynomials; the Gauss weights have zeros where
 # only the larger rule has a node.
-_kronrod_half = [0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945, 0.5860872354676911,
-  0.4058451513773972, 0.2077849550078985]
+_kronrod_half = [0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945,
+  0.5860872354676911, 0.4058451513773972, 0.2077849550078985]
 _kronrod_nodes = concat(-_kronrod_half, [0.0], flip(_kronrod_half))
-_kronrod_half_weights = [0.022935322010529224, 0.06309209262997856, 0.10479001032225019, 0.14065325971552592, 0.1690047266392679,
-  0.19035057806478542, 0.20443294007529889]
+_kronrod_half_weights = [0.022935322010529224, 0.06309209262997856, 0.10479001032225019,
+  0.14065325971552592, 0.1690047266392679, 0.19035057806478542, 0.20443294007529889]
 _kronrod_weights = concat(_kronrod_half_weights, [0.20948214108472782], flip(_kronrod_half_weights))
-_gauss_half_weights = [0.0, 0.1294849661688697, 0.0, 0.27970539148927664, 0.0, 0.3818300505051189, 0.0]
+_gauss_half_weights = [0.0, 0.1294849661688697, 0.0, 0.27970539148927664, 0.0, 0.3818300505051189,
+  0.0]
 _gauss_weights = concat(_gauss_half_weights, [0.4179591836734694], flip(_gauss_half_weights))
 
 # ---- double exponential
@@ -615,7 +662,13 @@ _tanh_sinh(f, a, b, o) = {
     ds = 1.5707963267948966 * cosh(t)
     # the share of the way from the nearer end, and its slope
     near = 1 / (1 + exp(2 * abs(s)))
-    x = if both { way * sinh(s) } else if up { a + way * exp(s) } else if down { b - way * exp(-s) } else {
+    x = if both {
+      way * sinh(s)
+    } else if up {
+      a + way * exp(s)
+    } else if down {
+      b - way * exp(-s)
+    } else {
       if s < 0 { a + (b - a) * near } else { b - (b - a) * near }
     }
     w = if both {
@@ -675,7 +728,9 @@ _tanh_sinh(f, a, b, o) = {
     # old nodes and new ones, in turn
     tops = concat(ravel(stack(tops[..-1], max(abs(values); axis = 1); axis = 1)), tops[-1..])
     (oldest, former, change) = (former, change, max(abs(total - last)))
-    if not (change < inf) { error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}") }
+    if not (change < inf) {
+      error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}")
+    }
     # twice the digits of the change, once the last two have come so; else, as
     # at a kink, they fall by a ratio
     whole = max(max(abs(total)), 1e-300)
@@ -694,14 +749,17 @@ _tanh_sinh(f, a, b, o) = {
     open = miss > tolerance
     if open and level > 3 and lost > max(o.atol, o.rtol * max(abs(total))) {
       error(
-        "integrate: what is left out at the ends of {a} to {b}, which the numbers set, is estimated to be {lost:.1e}; \"gauss_kronrod\" extrapolates there")
+        "integrate: what is left out at the ends of {a} to {b}, which the numbers set, is "
+        "estimated to be {lost:.1e}; \"gauss_kronrod\" extrapolates there")
     }
     if open and level > 12 {
       error(
-        "integrate: the tolerance is not reached between {a} and {b}; the error is estimated to be {miss:.1e}. \"gauss_kronrod\" is for kinks and peaks")
+        "integrate: the tolerance is not reached between {a} and {b}; the error is estimated to "
+        "be {miss:.1e}. \"gauss_kronrod\" is for kinks and peaks")
     }
   }
-  (value = reshape(if a == b { 0 * total } else { total }, shape(like)), error = miss, evaluations = count + 2 * edges + len(at))
+  (value = reshape(if a == b { 0 * total } else { total }, shape(like)), error = miss,
+    evaluations = count + 2 * edges + len(at))
 }
 # The t of places where integrate looks (_tried)
 _steps_of_places(a, b) = {
@@ -744,7 +802,8 @@ oscillatory(f, phase, a, b; part = "exp", rtol = 1e-10, atol = 1e-15, limit = 40
   (a, b) = (a + 0.0, b + 0.0)
   o = (part = part, rtol = rtol, atol = atol, limit = limit)
   over = f -> if kind(phase) == "function" {
-    assert(abs(a) < inf and abs(b) < inf, "oscillatory: to infinity the phase is a number, ω for ω x")
+    assert(abs(a) < inf and abs(b) < inf,
+      "oscillatory: to infinity the phase is a number, ω for ω x")
     _oscillating(f, phase, a, b, true, o)
   } else { _oscillating_far(f, phase + 0.0, a, b, o) }
   # a part of a complex f is that of its own parts
@@ -773,24 +832,35 @@ _oscillating(f, g, a, b, look, o) = {
   }
   seen = x -> f(x) * _wave(g(x), o.part)
   at = (from, to) -> _as_oscillating(_integral(x -> _parts_as_reals(seen(x)), from, to,
-    (rtol = 0.25 * o.rtol, atol = 0.25 * o.atol, limit = 600, rule = "gauss_kronrod")), seen(_on_the_way(p, q, 0.5)))
+    (rtol = 0.25 * o.rtol, atol = 0.25 * o.atol, limit = 600, rule = "gauss_kronrod")),
+    seen(_on_the_way(p, q, 0.5)))
   nothing = (value = 0.0 * seen(_on_the_way(p, q, 0.5)), error = 0.0)
   # the ends themselves, so that their derivatives are not mixed
-  begin = if first == 1 { at(a, b) } else if first > 0 { at(a, a + (b - a) * first) } else { nothing }
+  begin = if first == 1 {
+    at(a, b)
+  } else if first > 0 {
+    at(a, a + (b - a) * first)
+  } else {
+    nothing
+  }
   end = if last > 0 { at(b - (b - a) * last, b) } else { nothing }
   if first == 1 or a == b { begin.value } else {
-    known = (value = stop_gradient(begin.value + end.value), error = stop_gradient(begin.error + end.error),
+    known = (value = stop_gradient(begin.value + end.value),
+      error = stop_gradient(begin.error + end.error),
       size = stop_gradient((abs(begin.value) + abs(end.value)) * (1 + max(abs(g(p)), abs(g(q))))))
     (left, width) = _panels(f, g, p, q, first, 1 - first - last, known, look, o)
-    begin.value + end.value + sum(map((l, w) -> _levin_panel(f, g, a + (b - a) * l, (b - a) * w, o.part)[0], left, width))
+    begin.value + end.value +
+      sum(map((l, w) -> _levin_panel(f, g, a + (b - a) * l, (b - a) * w, o.part)[0], left, width))
   }
 }
 # integrate takes real numbers
 _parts_as_reals(v) = if _is_complex(v) { stack(real(v), imag(v)) } else { v }
-_as_oscillating(r, like) = (value = if _is_complex(like) { r.value[0] + im * r.value[1] } else { r.value }, error = r.error)
+_as_oscillating(r, like) =
+  (value = if _is_complex(like) { r.value[0] + im * r.value[1] } else { r.value }, error = r.error)
 # how far the phase turns on an interval, if it does not turn back more than
 # once
-_turn(g, l, w) = abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
+_turn(g, l, w) =
+  abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
 # the part of the way from l on in which it turns by 10 at most; 0 where numbers
 # do not tell it from l
 _first_turns(g, l, w) = {
@@ -813,13 +883,16 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
   parts = first_of(I)
   errors = first_of(E)
   tops = first_of(top)
-  (shares, values) = if look { _sizes_at_places(f, a, b, first, whole) } else { (zeros(0), zeros(0)) }
+  (shares, values) =
+    if look { _sizes_at_places(f, a, b, first, whole) } else { (zeros(0), zeros(0)) }
   rough = 0.0
   n = 1
   open = a != b
   while open {
     total = sum(parts) + known.value
-    if not (abs(total) < inf) { error("oscillatory: the function is infinite or NaN between {a} and {b}") }
+    if not (abs(total) < inf) {
+      error("oscillatory: the function is infinite or NaN between {a} and {b}")
+    }
     # phases are rounded, too
     tolerance = max(max(atol, rtol * abs(total)), 1e-14 * (sum(abs(parts)) + known.size))
     miss = sum(errors) + rough + known.error
@@ -838,7 +911,8 @@ _panels(f, g, a, b, first, whole, known, look, o) = {
     if open {
       if n > limit or errors[k] == 0 and miss > tolerance {
         error(
-          "oscillatory: the tolerance is not reached between {a} and {b} with {n} intervals, the last near {a + (b - a) * left[k]}; the error is estimated to be {miss:.1e}")
+          "oscillatory: the tolerance is not reached between {a} and {b} with {n} intervals, the "
+          "last near {a + (b - a) * left[k]}; the error is estimated to be {miss:.1e}")
       }
       w = 0.5 * width[k]
       (I1, E1, top1) = at(left[k], w)
@@ -894,7 +968,13 @@ _levin_panel(f, g, l, w, part) = {
   }
 }
 _wave(phase, part) =
-  if part == "exp" { exp(im * phase) } else if part == "cos" { cos(phase) } else if part == "sin" { sin(phase) } else {
+  if part == "exp" {
+    exp(im * phase)
+  } else if part == "cos" {
+    cos(phase)
+  } else if part == "sin" {
+    sin(phase)
+  } else {
     error("oscillatory: a part is \"exp\", \"cos\" or \"sin\"")
   }
 _levin(v, slope, right, left, w, D, part) = {
@@ -902,9 +982,11 @@ _levin(v, slope, right, left, w, D, part) = {
   if part == "exp" {
     p[-1] * exp(im * right) - p[0] * exp(im * left)
   } else if part == "cos" {
-    real(p[-1]) * cos(right) - imag(p[-1]) * sin(right) - real(p[0]) * cos(left) + imag(p[0]) * sin(left)
+    real(p[-1]) * cos(right) - imag(p[-1]) * sin(right) - real(p[0]) * cos(left) +
+      imag(p[0]) * sin(left)
   } else {
-    real(p[-1]) * sin(right) + imag(p[-1]) * cos(right) - real(p[0]) * sin(left) - imag(p[0]) * cos(left)
+    real(p[-1]) * sin(right) + imag(p[-1]) * cos(right) - real(p[0]) * sin(left) -
+      imag(p[0]) * cos(left)
   }
 }
 _chebyshev_points(n) = -cos(π * iota(n + 1) / n)
@@ -926,7 +1008,9 @@ _levin_matrix_half = _chebyshev_slopes(8)
 # phase has a whole number of turns.
 _oscillating_on(f, omega, a, o) = {
   g = x -> omega * x
-  if not (abs(omega) < inf) { error("oscillatory: the phase is ω x with a finite number ω, not {omega}") }
+  if not (abs(omega) < inf) {
+    error("oscillatory: the phase is ω x with a finite number ω, not {omega}")
+  }
   still = abs(omega) < 1e-290
   step = 3 * π / where(still, 1.0, abs(omega))
   most = 60
@@ -942,7 +1026,8 @@ _oscillating_on(f, omega, a, o) = {
     long = 1e3 * long
   }
   total = if still {
-    1im * 0 + _integral(x -> f(x) * _wave(0.0 * x, o.part), a, inf, (...o, limit = 600, rule = "gauss_kronrod")).value
+    1im * 0 + _integral(x -> f(x) * _wave(0.0 * x, o.part), a, inf,
+      (...o, limit = 600, rule = "gauss_kronrod")).value
   } else {
     total + _oscillating(f, g, from, to, true, o)
   }
@@ -976,8 +1061,9 @@ _oscillating_on(f, omega, a, o) = {
 }
 # The distance from a of the last place up to which f grows to twice what it was
 _last_rise(f, a) = {
-  y = sort(concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
-    _halvings(10, 30), 10.0^(3.0 + iota(7))))
+  y =
+    sort(concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0,
+      100 * 1.02^(1.0 + iota(115)), _halvings(10, 30), 10.0^(3.0 + iota(7))))
   v = map(y -> { v = abs(stop_gradient(f(a + y))); where(v < inf, v, 0.0) }, y)
   # the lowest of the last way down
   low = v[0]

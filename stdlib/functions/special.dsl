@@ -15,7 +15,9 @@
 # What a rule says of an argument that it has no derivative for.
 _fixed(name, what, argument, d) =
   if not _absent(d) {
-    _refuse("{name} has no derivative by its {what} `{argument}`; stop_gradient({argument}) holds it fixed")
+    _refuse(
+      "{name} has no derivative by its {what} `{argument}`; stop_gradient({argument}) holds it "
+      "fixed")
   }
 
 # ---- the gamma function and its family
@@ -53,7 +55,8 @@ beta(a, b) = _each("beta", a, b)
 derivative beta(a, b) = (_beta_slope(a, b), _beta_slope(b, a))
 # polygamma(n, a + b) - polygamma(n, a), also where b is small beside a
 _polygamma_rise(n, a, b) = _each("polygamma_rise", n, a, b)
-derivative _polygamma_rise(n, a, b), dn, da, db = _polygamma_rise(n + 1, a, b) * da + polygamma(n + 1, a + b) * db
+derivative _polygamma_rise(n, a, b), dn, da, db = _polygamma_rise(n + 1, a, b) * da +
+  polygamma(n + 1, a + b) * db
 # lbeta(a, b): logarithm of |beta(a, b)|
 #   without cancellation between large arguments. [DLMF 5.12, 5.11]
 #     lbeta(1e8, 1e8)             #~ -138629444.0568173 tol 1e-14
@@ -70,7 +73,8 @@ derivative factorial(n) = y * digamma(n + 1)
 #   5.21]
 #     binomial(5, [0, 1, 2, 6])   #> [1, 5, 10, 0]
 binomial(n, k) = _each("binomial", n, k)
-derivative binomial(n, k) = (y * _polygamma_rise(0, n - k + 1, k), y * _polygamma_rise(0, k + 1, n - 2 * k))
+derivative binomial(n, k) =
+  (y * _polygamma_rise(0, n - k + 1, k), y * _polygamma_rise(0, k + 1, n - 2 * k))
 
 # gammainc(a, x): the regularised lower incomplete gamma function, integral of
 # t^(a-1) exp(-t) / gamma(a) from 0 to x
@@ -78,23 +82,32 @@ derivative binomial(n, k) = (y * _polygamma_rise(0, n - k + 1, k), y * _polygamm
 #   continued fractions, differentiated. [DLMF 8.2]
 #     gammainc(1, 2)              #~ 1 - exp(-2)
 gammainc(a, x) = _each("gammainc", a, x)
-derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx + (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
+derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx +
+  (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
 # gammaincc(a, x): 1 - gammainc(a, x), without cancellation
 #     gammaincc(1, 50)            #~ exp(-50)
 gammaincc(a, x) = _each("gammaincc", a, x)
-derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx - (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
-_gammainc_by_a(a, x) = { at = a + 0.0 * x; jvp(a -> _gammainc_sum(a, x + 0 * a), at, ones_like(at))[1] }
+derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx -
+  (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
+_gammainc_by_a(a, x) =
+  { at = a + 0.0 * x; jvp(a -> _gammainc_sum(a, x + 0 * a), at, ones_like(at))[1] }
 # by x it is the slope of the density, which is right at x = 0, too
-derivative _gammainc_by_a(a, x), da, dx = (if _absent(dx) { 0.0 } else { _gamma_density_by_a(a, x) * dx }) +
+derivative _gammainc_by_a(a, x), da,
+  dx = (if _absent(dx) { 0.0 } else { _gamma_density_by_a(a, x) * dx }) +
   (if _absent(da) { 0.0 } else {
-    jvp(a -> jvp(a -> _gammainc_sum(a, x + 0 * a), a, ones_like(a))[1], a + 0.0 * y, da + 0.0 * y)[1]
+    jvp(a -> jvp(a -> _gammainc_sum(a, x + 0 * a), a, ones_like(a))[1], a + 0.0 * y,
+      da + 0.0 * y)[1]
   })
 # gammaincinv(a, p): x with gammainc(a, x) = p
 #   0 <= p <= 1; derivatives by both arguments, by the implicit function theorem
 #     gammaincinv(2, gammainc(2, 3))   #~ 3
 gammaincinv(a, p) = _each("gammaincinv", a, p)
 derivative gammaincinv(a, p), da, dp = {
-  change = if _absent(da) { dp } else { dp - jvp(a -> gammainc(a, y + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] }
+  change = if _absent(da) {
+    dp
+  } else {
+    dp - jvp(a -> gammainc(a, y + 0 * a), a + 0.0 * y, da + 0.0 * y)[1]
+  }
   change / _gamma_density(a, y)
 }
 # gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions,
@@ -104,7 +117,11 @@ derivative gammaincinv(a, p), da, dp = {
 #     gamma_lower(3, 2) + gamma_upper(3, 2)   #~ gamma(3)
 gamma_lower(a, x) = _each("gamma_lower", a, x)
 derivative gamma_lower(a, x), da, dx = x^(a - 1) * exp(-x) * dx +
-  (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammainc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+  (if _absent(da) {
+    0.0
+  } else {
+    jvp(a -> gamma(a) * gammainc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1]
+  })
 # gamma_upper(a, x): see gamma_lower
 #     gamma_upper(1, 2)           #~ exp(-2)
 gamma_upper(a, x) = _each("gamma_upper", a, x)
@@ -116,7 +133,8 @@ derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx +
 #   continued fraction. [DLMF 8.17]
 #     betainc(2, 3, 0.5)          #~ 11/16
 betainc(a, b, x) = _each("betainc", a, b, x)
-derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx + _betainc_by_parameters(a, b, x, y, da, db)
+derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx +
+  _betainc_by_parameters(a, b, x, y, da, db)
 _betainc_by_parameters(a, b, x, y, da, db) =
   (if _absent(da) { 0.0 } else { _betainc_slope(a, b, x, 1.0, 0.0) * da }) +
   (if _absent(db) { 0.0 } else { _betainc_slope(a, b, x, 0.0, 1.0) * db })
@@ -124,19 +142,26 @@ _betainc_by_parameters(a, b, x, y, da, db) =
 # of the density, which are right at the ends, too
 _betainc_slope(a, b, x, u, v) = {
   like = 0.0 * (a + b + x)
-  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + like, b + like), (u + stop_gradient(like), v + stop_gradient(like)))[1]
+  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + like, b + like),
+    (u + stop_gradient(like), v + stop_gradient(like)))[1]
 }
 derivative _betainc_slope(a, b, x, u, v), da, db, dx, du, dv =
-  (if _absent(dx) { 0.0 } else { (u * _beta_density_by_a(a, b, x) + v * _beta_density_by_b(a, b, x)) * dx }) +
+  (if _absent(dx) {
+    0.0
+  } else {
+    (u * _beta_density_by_a(a, b, x) + v * _beta_density_by_b(a, b, x)) * dx
+  }) +
   (if _absent(da) and _absent(db) { 0.0 } else {
     direction = (u + 0.0 * stop_gradient(y), v + 0.0 * stop_gradient(y))
-    jvp(q -> jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), q, direction)[1], (a + 0.0 * y, b + 0.0 * y),
-      ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
+    jvp(q -> jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), q, direction)[1],
+      (a + 0.0 * y, b + 0.0 * y), ((if _absent(da) { 0.0 } else { da }) + 0.0 * y,
+        (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
   })
 # betaincinv(a, b, p): x with betainc(a, b, x) = p
 #     betaincinv(2, 3, 11/16)     #~ 0.5
 betaincinv(a, b, p) = _each("betaincinv", a, b, p)
-derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, y, y, da, db)) / _beta_density(a, b, y)
+derivative betaincinv(a, b, p), da, db,
+  dp = (dp - _betainc_by_parameters(a, b, y, y, da, db)) / _beta_density(a, b, y)
 
 # x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for
 # large parameters
@@ -151,27 +176,31 @@ _gamma_density_by_a(a, x) = {
   y = _gamma_density(a, x)
   # without 1/a in digamma(a)
   next = _gamma_density(a + 1, x) / where(x == 0, 1.0, x)
-  where(x == 0, _power_log(a - 1, x) * exp(-x) / gamma(a) - digamma(a) * y, y * (log(x) - digamma(1 + a)) + next)
+  where(x == 0, _power_log(a - 1, x) * exp(-x) / gamma(a) - digamma(a) * y,
+    y * (log(x) - digamma(1 + a)) + next)
 }
 _beta_density(a, b, x) = _each("beta_density", a, b, x)
 derivative _beta_density(a, b, x) = (
   _beta_density_by_a(a, b, x),
   _beta_density_by_b(a, b, x),
   where(x == 0 or x == 1,
-    (_slope_of_power(a - 1, x) * (1 - x)^(b - 1) - x^(a - 1) * _slope_of_power(b - 1, 1 - x)) / beta(a, b),
+    (_slope_of_power(a - 1, x) * (1 - x)^(b - 1) - x^(a - 1) * _slope_of_power(b - 1, 1 - x)) /
+    beta(a, b),
     y * ((a - 1) / x - (b - 1) / (1 - x)))
 )
 _beta_density_by_a(a, b, x) = {
   y = _beta_density(a, b, x)
   # without 1/a in digamma(a), where a is the smaller one
   next = _beta_density(a + 1, b, x) / where(x == 0, 1.0, x)
-  where(where(x == 0, true, a > b), where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) + y * _polygamma_rise(0, a, b),
+  where(where(x == 0, true, a > b), where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) +
+    y * _polygamma_rise(0, a, b),
     y * (log(x) + _polygamma_rise(0, a + 1, b)) + (next - y) / (a + b))
 }
 _beta_density_by_b(a, b, x) = {
   y = _beta_density(a, b, x)
   next = _beta_density(a, b + 1, x) / where(x == 1, 1.0, 1 - x)
-  where(where(x == 1, true, b > a), where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) +
+  where(where(x == 1, true, b > a),
+    where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) +
     y * _polygamma_rise(0, b, a),
     y * (log1p(-x) + _polygamma_rise(0, b + 1, a)) + (next - y) / (a + b))
 }
@@ -188,26 +217,31 @@ _gamma_log_density(a, x) = _each("gamma_log_density", a, x)
 derivative _gamma_log_density(a, x) = (log(x) - digamma(a), (a - 1) / x - 1)
 _beta_log_density(a, b, x) = _each("beta_log_density", a, b, x)
 derivative _beta_log_density(a, b, x) =
-  (log(x) + _polygamma_rise(0, a, b), log1p(-x) + _polygamma_rise(0, b, a), (a - 1) / x - (b - 1) / (1 - x))
+  (log(x) + _polygamma_rise(0, a, b), log1p(-x) + _polygamma_rise(0, b, a),
+    (a - 1) / x - (b - 1) / (1 - x))
 
 # log of the probability of k successes in n trials of chance p each
 _binomial_log(n, k, p) = _each("binomial_log", n, k, p)
 derivative _binomial_log(n, k, p) = (_polygamma_rise(0, n - k + 1, k) + log1p(-p),
-  _polygamma_rise(0, k + 1, n - 2 * k) + log(p) - log1p(-p), where(k == 0, 0.0, k) / p - (n - k) / (1 - p))
+  _polygamma_rise(0, k + 1, n - 2 * k) + log(p) - log1p(-p), where(k == 0, 0.0, k) / p -
+  (n - k) / (1 - p))
 
 # 1 - betainc(a, b, x), also where it is nearly 1 or nearly 0
 _betaincc(a, b, x) = _each("betaincc", a, b, x)
-derivative _betaincc(a, b, x), da, db, dx = -_beta_density(a, b, x) * dx - _betainc_by_parameters(a, b, x, y, da, db)
+derivative _betaincc(a, b, x), da, db, dx = -_beta_density(a, b, x) * dx -
+  _betainc_by_parameters(a, b, x, y, da, db)
 # betainc and its relatives by the odds r = x/(1 - x) from 0 to infinity, in
 # which neither end is rounded away. The density is r^(a-1) (1 + r)^(-a-b) /
 # beta(a, b), that of the ratio of two gamma variables.
 _odds_inc(a, b, r) = _each("odds_inc", a, b, r)
-derivative _odds_inc(a, b, r), da, db, dr = _odds_density(a, b, r) * dr + _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
+derivative _odds_inc(a, b, r), da, db, dr = _odds_density(a, b, r) * dr +
+  _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
 _odds_inc_rest(a, b, r) = _each("odds_inc_rest", a, b, r)
 derivative _odds_inc_rest(a, b, r), da, db, dr = -_odds_density(a, b, r) * dr -
   _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
 _odds_inc_inverse(a, b, p) = _each("odds_inc_inverse", a, b, p)
-derivative _odds_inc_inverse(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, _of_odds(y), y, da, db)) /
+derivative _odds_inc_inverse(a, b, p), da, db,
+  dp = (dp - _betainc_by_parameters(a, b, _of_odds(y), y, da, db)) /
   _odds_density(a, b, y)
 _odds_density(a, b, r) = _each("odds_density", a, b, r)
 derivative _odds_density(a, b, r) =
@@ -215,7 +249,8 @@ derivative _odds_density(a, b, r) =
     y * ((a - 1) / r - (a + b) / (1 + r)))
 _odds_log_density(a, b, r) = _each("odds_log_density", a, b, r)
 derivative _odds_log_density(a, b, r) =
-  (_log_of_odds(r) + _polygamma_rise(0, a, b), _polygamma_rise(0, b, a) - log1p(r), (a - 1) / r - (a + b) / (1 + r))
+  (_log_of_odds(r) + _polygamma_rise(0, a, b), _polygamma_rise(0, b, a) - log1p(r),
+    (a - 1) / r - (a + b) / (1 + r))
 # x of odds r, and its logarithm
 _of_odds(r) = where(r < 1, min(r, 1.0) / (1 + min(r, 1.0)), 1 / (1 + 1 / max(r, 1.0)))
 _log_of_odds(r) = where(r < 1, log(r) - log1p(r), -log1p(1 / where(r < 1, 1.0, r)))
@@ -235,7 +270,8 @@ _gammainc_sum(a, x) = {
   xf = where(left, 3.0, x)
   af = where(left, 1.0, a)
   f = _upper_fraction(af, xf, n)
-  where(left, exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(1 + as)) * where(xs == 0, 0.0, total),
+  where(left,
+    exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(1 + as)) * where(xs == 0, 0.0, total),
     1 - af * exp(af * log(xf) - xf - lgamma(1 + af)) / f)
 }
 # x^a exp(-x) / gamma_upper(a, x) by n turns of x + 1 - a - 1(1 - a) / (x + 3 -
@@ -367,7 +403,8 @@ derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x))
 # bessely(n, x): see besselj
 #     bessely(0, 2)               #~ 0.5103756726497451
 bessely(n, x) = _each("bessely", n, x)
-derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx + _by_order(_bessely_integral, n, x, y, dn)
+derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx +
+  _by_order(_bessely_integral, n, x, y, dn)
 # besseli(n, x; scaled): modified Bessel function of the first kind; scaled =
 # true: times exp(-|x|)
 #   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by
@@ -396,7 +433,8 @@ derivative _besselk(n, x), dn, dx = -0.5 * (_besselk(n - 1, x) + _besselk(n + 1,
   _by_order((n, x) -> exp(-x) * _besselk_integral(n, x), n, x, y, dn)
 _besselk_scaled(n, x) = _each("besselk_scaled", n, x)
 derivative _besselk_scaled(n, x), dn, dx = {
-  near = (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx + _by_order(_besselk_integral, n, x, y, dn)
+  near = (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx +
+    _by_order(_besselk_integral, n, x, y, dn)
   _or_far(1.0, n, x, y, near, 1.0, dn, dx)
 }
 # Far out neighbours are as good as equal, and slopes those of the expansion by
@@ -410,7 +448,8 @@ _or_far(sign, n, x, y, near, factor, dn, dx) = {
     at = where(far, abs(x) + like, 30.0)
     order = where(far, n + like, 0.0)
     slope =
-      jvp(p -> _scaled_far(sign, p[0], p[1]), (order, at), ((if _absent(dn) { like } else { dn + like }), factor * dx + like))[1]
+      jvp(p -> _scaled_far(sign, p[0], p[1]), (order, at),
+        ((if _absent(dn) { like } else { dn + like }), factor * dx + like))[1]
     where(far, slope, near)
   }
 }
@@ -436,7 +475,8 @@ _scaled_far(sign, n, x) = {
 _by_order(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   inside = 0 < x and x < inf and abs(n) < inf and y == y
   at = where(inside, x + 0.0 * y, 1.0)
-  where(inside, 1.0, nan) * jvp(n -> f(n, at + 0 * n), where(inside, n + 0.0 * y, 1.0), dn + 0.0 * y)[1]
+  where(inside, 1.0, nan) * jvp(n -> f(n, at + 0 * n), where(inside, n + 0.0 * y, 1.0),
+    dn + 0.0 * y)[1]
 }
 # Of functions that begin as (x/2)^n does at x = 0, where all derivatives by the
 # order are those of x^n log(x), or infinite as these.
@@ -458,10 +498,12 @@ _over_panels(f, a, b, change) = {
   }
   0.5 / panels * (b - a) * total
 }
-_bessel_nodes = [0.076526521133497334, 0.22778585114164508, 0.37370608871541956, 0.5108670019508271, 0.63605368072651503,
-  0.74633190646015079, 0.83911697182221882, 0.91223442825132591, 0.96397192727791379, 0.99312859918509492]
-_bessel_weights = [0.15275338713072585, 0.14917298647260375, 0.14209610931838205, 0.13168863844917663, 0.11819453196151842,
-  0.10193011981724044, 0.083276741576704749, 0.062672048334109064, 0.040601429800386941, 0.017614007139152118]
+_bessel_nodes = [0.076526521133497334, 0.22778585114164508, 0.37370608871541956, 0.5108670019508271,
+  0.63605368072651503, 0.74633190646015079, 0.83911697182221882, 0.91223442825132591,
+  0.96397192727791379, 0.99312859918509492]
+_bessel_weights = [0.15275338713072585, 0.14917298647260375, 0.14209610931838205,
+  0.13168863844917663, 0.11819453196151842, 0.10193011981724044, 0.083276741576704749,
+  0.062672048334109064, 0.040601429800386941, 0.017614007139152118]
 # the angle up to which exp(height (cos - 1)) counts
 _angle_that_counts(height) = where(height < 23.5, pi, acos(max(1 - 46 / max(height, 1.0), -1.0)))
 _ray_that_counts(x, n) = {
@@ -472,15 +514,19 @@ _ray_that_counts(x, n) = {
 _besselj_integral(n, x) = {
   m = where(n < 0, -n, n)
   j = _besselj_right(m, x)
-  if all(n >= 0) { j } else { where(n < 0, cos(pi * m) * j - sin(pi * m) * _bessely_right(m, x), j) }
+  if all(n >= 0) {
+    j
+  } else {
+    where(n < 0, cos(pi * m) * j - sin(pi * m) * _bessely_right(m, x), j)
+  }
 }
 _besselj_right(n, x) = {
   m = stop_gradient(n)
   a = acosh(max(m / stop_gradient(x), 1.0))
   height = x * sinh(a)
   b = _angle_that_counts(stop_gradient(height))
-  up = _over_panels(v -> exp(height * cos(v) - n * a) * cos(x * cosh(a) * sin(v) - n * v), 0.0 * a, b,
-    (stop_gradient(x) * cosh(a) + m) * b + 46)
+  up = _over_panels(v -> exp(height * cos(v) - n * a) * cos(x * cosh(a) * sin(v) - n * v), 0.0 * a,
+    b, (stop_gradient(x) * cosh(a) + m) * b + 46)
   c = a + _ray_that_counts(stop_gradient(x), m)
   ray = _over_panels(t -> exp(-x * sinh(t) - n * t), a, c, (c - a) * (m + 24) + 92)
   (up - sin(pi * n) * ray) / pi
@@ -488,28 +534,38 @@ _besselj_right(n, x) = {
 _bessely_integral(n, x) = {
   m = where(n < 0, -n, n)
   y = _bessely_right(m, x)
-  if all(n >= 0) { y } else { where(n < 0, sin(pi * m) * _besselj_right(m, x) + cos(pi * m) * y, y) }
+  if all(n >= 0) {
+    y
+  } else {
+    where(n < 0, sin(pi * m) * _besselj_right(m, x) + cos(pi * m) * y, y)
+  }
 }
 _bessely_right(n, x) = {
   m = stop_gradient(n)
-  up = _over_panels(v -> sin(x * sin(v) - n * v), 0.0 * m, pi + 0.0 * m, (stop_gradient(x) + m) * pi)
+  up =
+    _over_panels(v -> sin(x * sin(v) - n * v), 0.0 * m, pi + 0.0 * m, (stop_gradient(x) + m) * pi)
   c = _ray_that_counts(stop_gradient(x), m)
-  ray = _over_panels(t -> exp(n * t - x * sinh(t)) + cos(pi * n) * exp(-n * t - x * sinh(t)), 0.0 * m, c, c * (m + 24) + 92)
+  ray = _over_panels(t -> exp(n * t - x * sinh(t)) + cos(pi * n) * exp(-n * t - x * sinh(t)),
+    0.0 * m, c, c * (m + 24) + 92)
   (up - ray) / pi
 }
 # scaled by exp(-x) and exp(x)
 _besseli_integral(n, x) = {
   m = where(n < 0, -n, n)
   i = _besseli_right(m, x)
-  if all(n >= 0) { i } else { where(n < 0, i + 2 / pi * sin(pi * m) * exp(-2 * x) * _besselk_integral(m, x), i) }
+  if all(n >= 0) {
+    i
+  } else {
+    where(n < 0, i + 2 / pi * sin(pi * m) * exp(-2 * x) * _besselk_integral(m, x), i)
+  }
 }
 _besseli_right(n, x) = {
   m = stop_gradient(n)
   a = asinh(m / stop_gradient(x))
   height = x * cosh(a)
   b = _angle_that_counts(stop_gradient(height))
-  up = _over_panels(v -> exp(height * cos(v) - n * a - x) * cos(x * sinh(a) * sin(v) - n * v), 0.0 * a, b,
-    (stop_gradient(x) * sinh(a) + m) * b + 46)
+  up = _over_panels(v -> exp(height * cos(v) - n * a - x) * cos(x * sinh(a) * sin(v) - n * v),
+    0.0 * a, b, (stop_gradient(x) * sinh(a) + m) * b + 46)
   c = a + _ray_that_counts(stop_gradient(x), m)
   ray = _over_panels(t -> exp(-x * (cosh(t) + 1) - n * t), a, c, (c - a) * (m + 24) + 92)
   (up - sin(pi * n) * ray) / pi
@@ -518,7 +574,8 @@ _besselk_integral(n, x) = {
   m = abs(stop_gradient(n))
   c = acosh(1 + 46 / stop_gradient(x))
   for k in 0..8 { c = acosh(1 + (46 + m * c) / stop_gradient(x)) }
-  _over_panels(t -> 0.5 * (exp(n * t - 2 * x * sinh(0.5 * t)^2) + exp(-n * t - 2 * x * sinh(0.5 * t)^2)), 0.0 * m, c,
+  _over_panels(t -> 0.5 *
+    (exp(n * t - 2 * x * sinh(0.5 * t)^2) + exp(-n * t - 2 * x * sinh(0.5 * t)^2)), 0.0 * m, c,
     c * (m + 24) + 92)
 }
 
@@ -530,14 +587,16 @@ _besselk_integral(n, x) = {
 sphericalj(l, x) = _each("sphericalj", l, x)
 derivative sphericalj(l, x), dl, dx = {
   _fixed("sphericalj", "order", "l", dl)
-  (where(l == 0, 0.0, l * sphericalj(max(l - 1, 0), x)) - (l + 1) * sphericalj(l + 1, x)) / (2 * l + 1) * dx
+  (where(l == 0, 0.0, l * sphericalj(max(l - 1, 0), x)) - (l + 1) * sphericalj(l + 1, x)) /
+    (2 * l + 1) * dx
 }
 # sphericaly(l, x): see sphericalj
 #     sphericaly(0, 2)            #~ -cos(2) / 2
 sphericaly(l, x) = _each("sphericaly", l, x)
 derivative sphericaly(l, x), dl, dx = {
   _fixed("sphericaly", "order", "l", dl)
-  (where(l == 0, 0.0, l * sphericaly(max(l - 1, 0), x)) - (l + 1) * sphericaly(l + 1, x)) / (2 * l + 1) * dx
+  (where(l == 0, 0.0, l * sphericaly(max(l - 1, 0), x)) - (l + 1) * sphericaly(l + 1, x)) /
+    (2 * l + 1) * dx
 }
 # sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions
 # sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
@@ -546,14 +605,16 @@ derivative sphericaly(l, x), dl, dx = {
 sphericali(l, x) = _each("sphericali", l, x)
 derivative sphericali(l, x), dl, dx = {
   _fixed("sphericali", "order", "l", dl)
-  (where(l == 0, 0.0, l * sphericali(max(l - 1, 0), x)) + (l + 1) * sphericali(l + 1, x)) / (2 * l + 1) * dx
+  (where(l == 0, 0.0, l * sphericali(max(l - 1, 0), x)) + (l + 1) * sphericali(l + 1, x)) /
+    (2 * l + 1) * dx
 }
 # sphericalk(l, x): see sphericali
 #     sphericalk(0, 2)            #~ pi/4 * exp(-2)
 sphericalk(l, x) = _each("sphericalk", l, x)
 derivative sphericalk(l, x), dl, dx = {
   _fixed("sphericalk", "order", "l", dl)
-  -(where(l == 0, 0.0, l * sphericalk(max(l - 1, 0), x)) + (l + 1) * sphericalk(l + 1, x)) / (2 * l + 1) * dx
+  -(where(l == 0, 0.0, l * sphericalk(max(l - 1, 0), x)) + (l + 1) * sphericalk(l + 1, x)) /
+    (2 * l + 1) * dx
 }
 # airyai(x), airybi(x): the Airy functions Ai and Bi, solutions of y'' = x y
 #     airyai(1)                   #~ 0.13529241631288141
@@ -603,12 +664,14 @@ derivative ellipeinc(phi, m) = (_delta(phi, m), -0.5 * _ellipd(phi, m))
 #     ellippi(0.2, 0.5)           #~ 2.092956582731876
 ellippi(n, m) = _each("ellippi", n, m)
 derivative ellippi(n, m) =
-  (_elliptic_slope(1, 0, n, 1.5707963267948966, m), 0.5 * _elliptic_slope(0, 1, n, 1.5707963267948966, m))
+  (_elliptic_slope(1, 0, n, 1.5707963267948966, m),
+    0.5 * _elliptic_slope(0, 1, n, 1.5707963267948966, m))
 # ellippiinc(n, phi, m): elliptic integral of the third kind
 #     ellippiinc(0.2, pi/2, 0.5)  #~ ellippi(0.2, 0.5)
 ellippiinc(n, phi, m) = _each("ellippiinc", n, phi, m)
 derivative ellippiinc(n, phi, m) = (
-  _elliptic_slope(1, 0, n, phi, m), 1 / ((1 - n * sin(phi)^2) * _delta(phi, m)), 0.5 * _elliptic_slope(0, 1, n, phi, m))
+  _elliptic_slope(1, 0, n, phi, m), 1 / ((1 - n * sin(phi)^2) * _delta(phi, m)),
+  0.5 * _elliptic_slope(0, 1, n, phi, m))
 # ellippiinc differentiated k times by n and j times by m, but for a factor: the
 # integral of sin^(2k + 2j) (1 - n sin^2)^(-1 - k) delta^(-2j - 1), in which
 # nothing cancels
@@ -637,7 +700,8 @@ jacobisn(u, m) = sin(jacobiam(u, m))
 # jacobicn(u, m): see jacobisn
 #     jacobicn(0.7, 0)            #~ cos(0.7)
 jacobicn(u, m) = _each("jacobicn", u, m)
-derivative jacobicn(u, m) = (-jacobisn(u, m) * jacobidn(u, m), -jacobisn(u, m) * _amplitude_by_m(m, jacobiam(u, m)))
+derivative jacobicn(u, m) =
+  (-jacobisn(u, m) * jacobidn(u, m), -jacobisn(u, m) * _amplitude_by_m(m, jacobiam(u, m)))
 # jacobidn(u, m): see jacobisn
 #     jacobidn(0.7, 1)            #~ sech(0.7)
 jacobidn(u, m) = _delta(jacobiam(u, m), m)
@@ -729,7 +793,8 @@ _laguerre(n, alpha, x) = _each("laguerre", n, alpha, x)
 derivative _laguerre(n, alpha, x), dn, dalpha, dx = {
   _fixed("laguerre", "degree", "n", dn)
   -_laguerre(n - 1, alpha + 1, x) * dx + (if _absent(dalpha) { 0.0 } else {
-    jvp(a -> _by_recurrence(n, a + 0 * x, (k, p, q) -> ((2 * k - 1 + a - x) * p - (k - 1 + a) * q) / k), alpha + 0.0 * y,
+    jvp(a -> _by_recurrence(n, a + 0 * x,
+      (k, p, q) -> ((2 * k - 1 + a - x) * p - (k - 1 + a) * q) / k), alpha + 0.0 * y,
       dalpha + 0.0 * y)[1]
   })
 }
@@ -740,7 +805,8 @@ gegenbauer(n, lambda, x) = _each("gegenbauer", n, lambda, x)
 derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
   _fixed("gegenbauer", "degree", "n", dn)
   2 * lambda * gegenbauer(n - 1, lambda + 1, x) * dx + (if _absent(dlambda) { 0.0 } else {
-    jvp(a -> _by_recurrence(n, a + 0 * x, (k, p, q) -> (2 * x * (k + a - 1) * p - (k - 2 + 2 * a) * q) / k), lambda + 0.0 * y,
+    jvp(a -> _by_recurrence(n, a + 0 * x,
+      (k, p, q) -> (2 * x * (k + a - 1) * p - (k - 2 + 2 * a) * q) / k), lambda + 0.0 * y,
       dlambda + 0.0 * y)[1]
   })
 }
@@ -750,10 +816,12 @@ derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
 jacobi(n, a, b, x) = _each("jacobi", n, a, b, x)
 derivative jacobi(n, a, b, x), dn, da, db, dx = {
   _fixed("jacobi", "degree", "n", dn)
-  0.5 * (n + a + b + 1) * jacobi(n - 1, a + 1, b + 1, x) * dx + (if _absent(da) and _absent(db) { 0.0 } else {
-    jvp(p -> _jacobi_sum(n, p[0], p[1], x), (a + 0.0 * y, b + 0.0 * y),
-      ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
-  })
+  0.5 * (n + a + b + 1) * jacobi(n - 1, a + 1, b + 1, x) * dx +
+    (if _absent(da) and _absent(db) { 0.0 } else {
+      jvp(p -> _jacobi_sum(n, p[0], p[1], x), (a + 0.0 * y, b + 0.0 * y),
+        ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) +
+          0.0 * y))[1]
+    })
 }
 # p_n of p_k = step(k, p_{k-1}, p_{k-2}), p_0 = 1, p_{-1} = 0, in steps that can
 # be differentiated by a parameter; `like` has its shape
@@ -813,11 +881,13 @@ _assoclegendre_slope(l, m, x, y) = {
   large = abs(m) > 60 or (m < 0 and l - m > 160)
   n = where(large, 0, max(l, 0))
   k = min(where(large, 0, abs(m)), n)
-  c = where(m < 0, gamma(n - k + 1) / gamma(n + k + 1), 1 - 2 * (k % 2)) * 2.0^k * gamma(k + 0.5) / sqrt(pi)
+  c = where(m < 0, gamma(n - k + 1) / gamma(n + k + 1), 1 - 2 * (k % 2)) * 2.0^k * gamma(k + 0.5) /
+    sqrt(pi)
   w = (1 - x) * (1 + x)
   slope = c * ((2 * k + 1) * w^(0.5 * k) * gegenbauer(n - k - 1, k + 1.5, x) -
     where(k == 0, 0.0, k * x * w^(where(k == 0, 0.0, 0.5 * k - 1)) * gegenbauer(n - k, k + 0.5, x)))
-  far = (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) / where(large, x^2 - 1, 1.0)
+  far = (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) /
+    where(large, x^2 - 1, 1.0)
   where(abs(m) > l, 0.0, where(large, far, slope))
 }
 # spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from
@@ -845,11 +915,14 @@ derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
 zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
 _zeta(s) = _each("zeta", s)
 derivative _zeta(s), ds = jvp(_zeta_formula, s + 0.0, ds)[1]
-_zeta_formula(s) = where(s < 0, _zeta_reflected(where(s < 0, s, -1.0)), _zeta_sum(where(s < 0, 2.0, s), 1.0))
+_zeta_formula(s) =
+  where(s < 0, _zeta_reflected(where(s < 0, s, -1.0)), _zeta_sum(where(s < 0, 2.0, s), 1.0))
 # For s < 0, where the sum loses digits. [DLMF 25.4.1]
-_zeta_reflected(s) = 2 * exp((s - 1) * log(2π) + lgamma(1 - s)) * sin(0.5π * s) * _zeta_sum(1 - s, 1.0)
+_zeta_reflected(s) =
+  2 * exp((s - 1) * log(2π) + lgamma(1 - s)) * sin(0.5π * s) * _zeta_sum(1 - s, 1.0)
 _hurwitz(s, a) = _each("hurwitz", s, a)
-derivative _hurwitz(s, a), ds, da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) -
+derivative _hurwitz(s, a), ds,
+  da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) -
   s * _hurwitz(s + 1, a) * da
 # DLMF 25.11.28 with N = 12 and ten Bernoulli numbers, divided by the factorials
 _zeta_sum(s, a) = {
@@ -865,8 +938,9 @@ _zeta_sum(s, a) = {
   }
   total
 }
-_bernoulli_over_factorial = [1/12, -1/720, 1/30240, -1/1209600, 1/47900160, -691/1307674368000, 1/74724249600,
-  -3617/10670622842880000, 43867/5109094217170944000, -174611/802857662698291200000.0]
+_bernoulli_over_factorial = [1/12, -1/720, 1/30240, -1/1209600, 1/47900160, -691/1307674368000,
+  1/74724249600, -3617/10670622842880000, 43867/5109094217170944000,
+  -174611/802857662698291200000.0]
 # dilog(x): the dilogarithm Li_2(x); for x > 1 its real part
 #   sum of x^k / k^2. Derivative: -log|1 - x| / x. [DLMF 25.12; GSL]
 #     dilog(1)                    #~ pi^2 / 6
@@ -922,7 +996,8 @@ lcm(a, b) = {
   times = abs(a // where(g == 0, 1, g))
   y = abs(b + 0 * a)
   multiple = times * y
-  assert(all(ravel(multiple // where(y == 0, 1, y) == where(y == 0, 0, times))), "lcm: the multiple is too large for {dtype(a)}")
+  assert(all(ravel(multiple // where(y == 0, 1, y) == where(y == 0, 0, times))),
+    "lcm: the multiple is too large for {dtype(a)}")
   multiple
 }
 _want_whole(name, x) = assert(dtype(x) == "i64" or dtype(x) == "i32", "{name} takes whole numbers")
@@ -935,7 +1010,8 @@ primes(n) = {
   k = 1
   while 2 * k * (k + 1) < half {
     if composite[k] == 0 {
-      composite[2 * k * (k + 1) + (2 * k + 1) * iota((half - 1 - 2 * k * (k + 1)) // (2 * k + 1) + 1)] = 1.0
+      composite[2 * k * (k + 1) + (2 * k + 1) * iota((half - 1 - 2 * k * (k + 1)) // (2 * k + 1) +
+        1)] = 1.0
     }
     k += 1
   }

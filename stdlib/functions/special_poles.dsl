@@ -9,8 +9,9 @@
 # singularity within a distance of 2
 _gauss_mean(f) = {
   total = 0.0
-  for (d, w) in list((0.0917173212478249, 0.18134189168918099), (0.26276620495816449, 0.15685332293894365),
-    (0.39833323870681337, 0.11119051722668724), (0.48014492824876812, 0.05061426814518813)) {
+  for (d, w) in list((0.0917173212478249, 0.18134189168918099),
+    (0.26276620495816449, 0.15685332293894365), (0.39833323870681337, 0.11119051722668724),
+    (0.48014492824876812, 0.05061426814518813)) {
     total = total + w * (f(0.5 - d) + f(0.5 + d))
   }
   total
@@ -73,7 +74,8 @@ _lbeta_rest(p, q) = {
   (pn, qn) = (where(near, p, 0.1), where(near, q, 0.1))
   (pa, qa) = (where(apart, p, 0.1), where(apart, q, 1.0))
   (pf, qf) = (where(far, p, 1.0), where(far, q, 1.0))
-  where(near, log1p(pn / qn) - pn * qn * _beta_bend(pn, qn), where(apart, pa * _beta_tilt(pa, qa), lbeta(pf, qf) + log(pf)))
+  where(near, log1p(pn / qn) - pn * qn * _beta_bend(pn, qn),
+    where(apart, pa * _beta_tilt(pa, qa), lbeta(pf, qf) + log(pf)))
 }
 
 # ---- the upper incomplete gamma function
@@ -87,7 +89,8 @@ _gamma_upper_by_pole(a, x) = {
   d = _gauss_mean(s -> digamma(1 + a * s)) - log(xs)
   (term, total) = (1.0 + 0.0 * xs, 0.0 * (a + xs))
   for k in 1..26 { term = -term * xs / k; total = total + term / (k + a) }
-  where(left, exp(a * log(xs)) * (d * _exp_slope(a * d) - total), exp(a * log(xf) - xf) / _upper_fraction(a, xf, 60))
+  where(left, exp(a * log(xs)) * (d * _exp_slope(a * d) - total),
+    exp(a * log(xf) - xf) / _upper_fraction(a, xf, 60))
 }
 _is_near_pole(a, x) = where(x > 0, max(-0.2 - a, a - 0.25) <= 0, false)
 _gamma_upper_slope(a, x) = {

@@ -39,26 +39,31 @@
 #     M = amg(A; coarsest = 200);
 #     cg(A, ones(1600); preconditioner = M, report = true).iterations < 15    #> true
 #     (M.sizes, M.complexity < 1.5)    #> ([1600, 280, 36], true)
-amg(A; levels = 16, coarsest = 1000, strength = 0.08, sweeps = 1, near_null = none, nodes = none) = {
-  if kind(A) != "sparse" { _refuse("amg takes a sparse matrix; linsolve is for dense ones") }
-  n = len(A.column_start) - 1
-  if n != len(A.row_start) - 1 { error("amg takes a square matrix, not one of {n} rows and {len(A.row_start) - 1} columns") }
-  if levels < 2 { error("amg takes two levels or more") }
-  if sweeps < 1 { error("amg takes one sweep or more") }
-  v = if kind(near_null) == "none" { ones(n, 1) } else {
-    w = stop_gradient(near_null + 0.0)
-    if rank(w) == 1 { expand(w, 1) } else { w }
+amg(A; levels = 16, coarsest = 1000, strength = 0.08, sweeps = 1, near_null = none, nodes = none) =
+  {
+    if kind(A) != "sparse" { _refuse("amg takes a sparse matrix; linsolve is for dense ones") }
+    n = len(A.column_start) - 1
+    if n != len(A.row_start) - 1 {
+      error("amg takes a square matrix, not one of {n} rows and {len(A.row_start) - 1} columns")
+    }
+    if levels < 2 { error("amg takes two levels or more") }
+    if sweeps < 1 { error("amg takes one sweep or more") }
+    v = if kind(near_null) == "none" { ones(n, 1) } else {
+      w = stop_gradient(near_null + 0.0)
+      if rank(w) == 1 { expand(w, 1) } else { w }
+    }
+    if len(v) != n { error("amg: near_null has {len(v)} numbers for {n} unknowns") }
+    node = if kind(nodes) == "none" { iota(n) } else { nodes }
+    if len(node) != n { error("amg: nodes has {len(node)} numbers for {n} unknowns") }
+    if n > 0 { if min(node) < 0 { error("amg: the number of a node is negative") } }
+    _cycles(_hierarchy(A.column_start, A.rows, stop_gradient(A.values), i64(node), v, i64(levels),
+      i64(coarsest), strength + 0.0),
+      i64(sweeps))
   }
-  if len(v) != n { error("amg: near_null has {len(v)} numbers for {n} unknowns") }
-  node = if kind(nodes) == "none" { iota(n) } else { nodes }
-  if len(node) != n { error("amg: nodes has {len(node)} numbers for {n} unknowns") }
-  if n > 0 { if min(node) < 0 { error("amg: the number of a node is negative") } }
-  _cycles(_hierarchy(A.column_start, A.rows, stop_gradient(A.values), i64(node), v, i64(levels), i64(coarsest), strength + 0.0),
-    i64(sweeps))
-}
 _cycles(H, sweeps) =
-  (apply = r -> _v_cycle(H, H.by_rows, H.coarse, sweeps, r), adjoint = r -> _v_cycle(H, H.by_columns, H.coarse', sweeps, r),
-    sizes = H.level[1..] - H.level[..-1], complexity = len(H.by_rows.values) / max(1, H.by_rows.starts[H.level[1]]))
+  (apply = r -> _v_cycle(H, H.by_rows, H.coarse, sweeps, r),
+    adjoint = r -> _v_cycle(H, H.by_columns, H.coarse', sweeps, r), sizes = H.level[1..] -
+    H.level[..-1], complexity = len(H.by_rows.values) / max(1, H.by_rows.starts[H.level[1]]))
 # The hierarchy of nothing, for where a program decides when it runs whether
 # there is one
 _no_hierarchy() = {
@@ -80,7 +85,8 @@ rigid_modes(places, components) = {
   if len(components) != len(places) {
     error("rigid_modes has {len(components)} components for {len(places)} places")
   }
-  stack(...map(c -> where(components == c, 1.0, 0.0), each(d)), ..._rotations(places, components, d); axis = 1)
+  stack(...map(c -> where(components == c, 1.0, 0.0), each(d)),
+    ..._rotations(places, components, d); axis = 1)
 }
 # In the plane of each pair of coordinates a rotation about the middle
 _rotations(places, components, d) = {
@@ -159,7 +165,9 @@ _multiplied(starts, columns, values, starts2, columns2, values2, m) = {
 }
 _diagonal_of(starts, columns, values) = {
   d = zeros(len(starts) - 1)
-  for i in 0..len(d) { for p in starts[i]..starts[i + 1] { if columns[p] == i { d[i] = values[p] } } }
+  for i in 0..len(d) {
+    for p in starts[i]..starts[i + 1] { if columns[p] == i { d[i] = values[p] } }
+  }
   d
 }
 # A bound of the largest eigenvalue of the matrix with its rows divided by d:
@@ -203,13 +211,16 @@ _hierarchy(column_start, rows, values, node, near_null, most, coarsest, strength
   count = 1
   going = true
   while going and count < most and n > coarsest {
-    (p_starts, p_columns, p_values, near_, node_) = _prolongation(starts, columns, v, node, near, strength)
+    (p_starts, p_columns, p_values, near_, node_) =
+      _prolongation(starts, columns, v, node, near, strength)
     m = len(node_)
     going = m > 0 and 10m < 9n
     if going {
-      (a_starts, a_columns, a_values) = _multiplied(starts, columns, v, p_starts, p_columns, p_values, m)
+      (a_starts, a_columns, a_values) =
+        _multiplied(starts, columns, v, p_starts, p_columns, p_values, m)
       (r_starts, r_columns, r_values) = _turned_over(p_starts, p_columns, p_values, m)
-      (c_starts, c_columns, c_values) = _multiplied(r_starts, r_columns, r_values, a_starts, a_columns, a_values, m)
+      (c_starts, c_columns, c_values) =
+        _multiplied(r_starts, r_columns, r_values, a_starts, a_columns, a_values, m)
       (t_starts, t_columns, t_values) = _turned_over(c_starts, c_columns, c_values, m)
       (starts, columns, v) = _turned_over(t_starts, t_columns, t_values, m)
       if same { v = 0.5 * (v + t_values) }
@@ -228,12 +239,16 @@ _hierarchy(column_start, rows, values, node, near_null, most, coarsest, strength
   }
   (t_starts, t_columns, t_values) = _turned_over(starts, columns, v, n)
   coarse =
-    (rows = t_columns, columns = repeat(iota(n), t_starts[1..] - t_starts[..-1]), values = t_values, column_start = t_starts,
-      row_start = starts)
+    (rows = t_columns, columns = repeat(iota(n), t_starts[1..] - t_starts[..-1]), values = t_values,
+      column_start = t_starts, row_start = starts)
   forth = _with_diagonal(all_starts, all_columns, all_values)
-  back = if same { forth } else { _with_diagonal(..._turned_over(all_starts, all_columns, all_values, len(all_starts) - 1)) }
-  (level = level, by_rows = forth, by_columns = back, P = (starts = P_starts, columns = P_columns, values = P_values),
-    coarse = coarse)
+  back = if same {
+    forth
+  } else {
+    _with_diagonal(..._turned_over(all_starts, all_columns, all_values, len(all_starts) - 1))
+  }
+  (level = level, by_rows = forth, by_columns = back,
+    P = (starts = P_starts, columns = P_columns, values = P_values), coarse = coarse)
 }
 # Elements that rounding left
 _without_dust(starts, columns, values, d) = {
@@ -277,7 +292,8 @@ _prolongation(starts, columns, values, node, near, strength) = {
   aggregate = which[node]
   (T, place, near_, node_) = _tentative(aggregate, count, near)
   k = shape(near)[1]
-  (F, f) = if k == 1 { _filtered(starts, columns, values, d, near[.., 0], strength) } else { (values, d) }
+  (F, f) =
+    if k == 1 { _filtered(starts, columns, values, d, near[.., 0], strength) } else { (values, d) }
   # damped by 4/3 of the inverse of the largest eigenvalue
   damping = (4 / 3) / _largest_scaled(starts, columns, F, f)
   n = len(d)
@@ -335,7 +351,11 @@ _filtered(starts, columns, values, d, near, strength) = {
     on = -1
     for p in starts[i]..starts[i + 1] {
       j = columns[p]
-      if j == i { on = p } else if values[p]^2 <= least * abs(d[i] * d[j]) { weak = weak + values[p] * near[j] }
+      if j == i {
+        on = p
+      } else if values[p]^2 <= least * abs(d[i] * d[j]) {
+        weak = weak + values[p] * near[j]
+      }
     }
     weak = if near[i] != 0 { weak / near[i] } else { 0.0 }
     fine = abs(d[i] + weak) > 0.2 * abs(d[i]) and abs(weak) < 4 * abs(d[i])
@@ -358,7 +378,11 @@ _strong(starts, columns, values, node, strength) = {
   list_ = argsort(node)
   # squared norms of the blocks on the diagonal
   own = zeros(N)
-  for i in 0..n { for p in starts[i]..starts[i + 1] { if node[columns[p]] == node[i] { own[node[i]] += values[p]^2 } } }
+  for i in 0..n {
+    for p in starts[i]..starts[i + 1] {
+      if node[columns[p]] == node[i] { own[node[i]] += values[p]^2 }
+    }
+  }
   own = sqrt(own)
   begin = i64(zeros(N + 1))
   to = 0 * columns

@@ -45,7 +45,13 @@ bicgstab(A, b; tol = 1e-10, steps = none, preconditioner = none, report = false)
 _krylov(name, run, A, b, tol, steps, preconditioner, restart, symmetric, report) = {
   if kind(A) != "function" and kind(A) != "sparse" { _want_matrix(name, A) }
   f = if kind(A) == "function" { _as_long(A) } else { _as_long(x -> A @ x) }
-  back = if symmetric { f } else if kind(A) == "function" { w -> vjp(f, 0 * w)[1](w) } else { _as_long(w -> A' @ w) }
+  back = if symmetric {
+    f
+  } else if kind(A) == "function" {
+    w -> vjp(f, 0 * w)[1](w)
+  } else {
+    _as_long(w -> A' @ w)
+  }
   M = if kind(preconditioner) == "none" {
     r -> r
   } else if kind(preconditioner) == "record" {
@@ -56,11 +62,16 @@ _krylov(name, run, A, b, tol, steps, preconditioner, restart, symmetric, report)
   Mback = if symmetric { M } else if kind(preconditioner) == "none" { r -> r }
   else if kind(preconditioner) == "record" { _as_long(preconditioner.adjoint) }
   else { w -> vjp(M, 0 * w)[1](w) }
-  o = (name = name, run = run, tol = tol, steps = if kind(steps) == "none" { 10 * len(b) + 20 } else { steps },
-    restart = max(1, min(restart, len(b))))
+  o = (name = name, run = run, tol = tol,
+    steps = if kind(steps) == "none" {
+      10 * len(b) + 20
+    } else {
+      steps
+    }, restart = max(1, min(restart, len(b))))
   r = _solved_by(f, back, b + 0.0, M, Mback, o)
   if report {
-    (x = r.x, residual = stop_gradient(norm(b - f(r.x)) / max(norm(b), 1e-300)), iterations = r.iterations)
+    (x = r.x, residual = stop_gradient(norm(b - f(r.x)) / max(norm(b), 1e-300)),
+      iterations = r.iterations)
   } else {
     r.x
   }
@@ -70,13 +81,16 @@ _krylov(name, run, A, b, tol, steps, preconditioner, restart, symmetric, report)
 _as_long(f) = x -> f(x)[iota(len(x))]
 derivative _solved_by(f, back, b, M, Mback, o), df, dback, db, dM, dMback, do = {
   change = (if _absent(db) { 0 * y.x } else { db }) - (if _absent(df) { 0 * y.x } else { df(y.x) })
-  dx = linear_map(r -> _solved_by(f, back, r, M, Mback, o).x, r -> _solved_by(back, f, r, Mback, M, o).x, change)
+  dx = linear_map(r -> _solved_by(f, back, r, M, Mback, o).x,
+    r -> _solved_by(back, f, r, Mback, M, o).x, change)
   (x = dx, iterations = y.iterations)
 }
 _solved_by(f, back, b, M, Mback, o) = {
   (x, k, rest) = o.run(f, b, M, o)
   if not (rest <= o.tol * norm(b)) {
-    error("{o.name}: |b - A x| is {rest:.1e} after {k} steps, not {o.tol * norm(b):.1e}; is the matrix what the method asks for?")
+    error(
+      "{o.name}: |b - A x| is {rest:.1e} after {k} steps, not {o.tol * norm(b):.1e}; is the "
+      "matrix what the method asks for?")
   }
   (x = x, iterations = k)
 }
@@ -120,7 +134,9 @@ _minres(f, b, M, o) = {
   x = 0 * b
   y = M(b)
   beta1 = sqrt(real(_inner(b, y)))
-  if not (beta1 < inf) { error("minres: the preconditioner is not positive definite, or the right-hand side not finite") }
+  if not (beta1 < inf) {
+    error("minres: the preconditioner is not positive definite, or the right-hand side not finite")
+  }
   (r1, r2) = (b, b)
   (w, w2) = (0 * b, 0 * b)
   (beta, oldbeta, dbar, eps, phibar, c, s) = (beta1, 1.0, 0.0, 0.0, beta1, -1.0, 0.0)
@@ -156,7 +172,8 @@ _minres(f, b, M, o) = {
   # recurrence has phibar; of a singular matrix that says nothing, but the
   # residual itself does.
   rest = b - f(x)
-  (x, k, if sqrt(max(real(_inner(rest, M(rest))), 0.0)) <= 10 * o.tol * beta1 { 0.0 } else { norm(rest) })
+  (x, k, if sqrt(max(real(_inner(rest, M(rest))), 0.0)) <=
+    10 * o.tol * beta1 { 0.0 } else { norm(rest) })
 }
 
 _gmres(f, b, M, o) = {
@@ -244,7 +261,9 @@ _bicgstab(f, b, M, o) = {
     omega = if tt > 0 { _inner(t, s) / tt } else { 0 * alpha }
     x = x + alpha * u + omega * z
     r = s - omega * t
-    if not (norm(r) < inf) { error("bicgstab: the method breaks down after {k} steps; gmres does not") }
+    if not (norm(r) < inf) {
+      error("bicgstab: the method breaks down after {k} steps; gmres does not")
+    }
     if tt == 0 { omega = 1 + 0 * omega }
     k = k + 1
   }
@@ -272,8 +291,10 @@ ilu0(A) = {
   _want_stored("ilu0", A)
   (starts, rows, diagonal, V) = _ilu0(A.column_start, A.rows, stop_gradient(A.values))
   n = len(starts) - 1
-  (apply = r -> _upper_solve(starts, rows, diagonal, V, _lower_solve(starts, rows, diagonal, V, r, true)),
-    adjoint = r -> _lower_adjoint(starts, rows, diagonal, V, _upper_adjoint(starts, rows, diagonal, V, r), true))
+  (apply = r -> _upper_solve(starts, rows, diagonal, V,
+    _lower_solve(starts, rows, diagonal, V, r, true)),
+    adjoint = r -> _lower_adjoint(starts, rows, diagonal, V,
+      _upper_adjoint(starts, rows, diagonal, V, r), true))
 }
 # ichol0(A): the incomplete Cholesky factor of a symmetric positive sparse
 # matrix on its own pattern, as a preconditioner; A may be given by its lower
@@ -285,7 +306,8 @@ ilu0(A) = {
 ichol0(A) = {
   _want_stored("ichol0", A)
   (starts, rows, diagonal, V) = _ichol0(A.column_start, A.rows, stop_gradient(A.values))
-  solve = r -> _lower_adjoint(starts, rows, diagonal, V, _lower_solve(starts, rows, diagonal, V, r, false), false)
+  solve = r -> _lower_adjoint(starts, rows, diagonal, V,
+    _lower_solve(starts, rows, diagonal, V, r, false), false)
   (apply = solve, adjoint = solve)
 }
 # Column after column (left-looking): w holds where the column's elements stand.
@@ -328,7 +350,9 @@ _ichol0(starts, rows, values) = {
   if min(diagonal) < 0 { error("ichol0: an element of the diagonal is not stored") }
   for j in 0..n {
     d = diagonal[j]
-    if not (real(V[d]) > 0) { error("ichol0: the pivot {j} is not positive; a larger diagonal, A + s speye(n), may help") }
+    if not (real(V[d]) > 0) {
+      error("ichol0: the pivot {j} is not positive; a larger diagonal, A + s speye(n), may help")
+    }
     pivot = sqrt(V[d])
     V[d] = pivot
     for p in d + 1..starts[j + 1] { V[p] = V[p] / pivot }

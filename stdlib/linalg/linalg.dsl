@@ -14,11 +14,16 @@
 #   is an error. A derivative, of any order, takes a solution with the same
 #   factors for each direction, a gradient one with the adjoint matrix.
 #     linsolve([2.0, 1; 1, 3], [3.0, 4])  #> [1, 1]
-linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else if kind(A) == "record" { _by_factors(A, b) } else {
+linsolve(A, b) = if kind(A) == "sparse" {
+  _sparse_solve(A, b)
+} else if kind(A) == "record" {
+  _by_factors(A, b)
+} else {
   (F, p) = _lu(stop_gradient(A))
   _with_factors(A, F, p, _right_side(A, b))
 }
-_with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
+_with_factors(A, F, p, b) =
+  _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
 # factor(A; method = "auto"): the factors of a square matrix, for many
 # right-hand sides: linsolve(factor(A), b)
 #   A a matrix (LU with partial pivoting) or a sparse one: method "auto", "klu",
@@ -29,11 +34,12 @@ _with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lo
 #     F = factor([2.0, 1; 1, 3])
 #     linsolve(F, [3.0, 4])         #> [1, 1]
 #     linsolve(F, [1.0, 0])         #~ [0.6, -0.2]
-factor(A; method = "auto") = if kind(A) == "sparse" { (matrix = A, method = _factor_method(method)) } else {
-  assert(method == "auto", "factor: a dense matrix has LU factors; methods are for sparse ones")
-  (F, p) = _lu(stop_gradient(A))
-  (matrix = A, LU = F, pivots = p)
-}
+factor(A; method = "auto") =
+  if kind(A) == "sparse" { (matrix = A, method = _factor_method(method)) } else {
+    assert(method == "auto", "factor: a dense matrix has LU factors; methods are for sparse ones")
+    (F, p) = _lu(stop_gradient(A))
+    (matrix = A, LU = F, pivots = p)
+  }
 _by_factors(F, b) =
   if kind(F.matrix) == "sparse" {
     _sparse_solve_by(F.matrix, b, F.method)
@@ -127,7 +133,11 @@ _lu_of_singular(A) = {
 #   where A is singular or nearly so.
 #     det([1.0, 2; 3, 4])           #~ -2
 #     (t -> det([t, 1.0; 1, t]))''(1.0)       #~ 2
-det(A) = if kind(A) == "sparse" { _refuse("det takes a matrix with all its elements: det(dense(A))") } else { _det(A) }
+det(A) = if kind(A) == "sparse" {
+  _refuse("det takes a matrix with all its elements: det(dense(A))")
+} else {
+  _det(A)
+}
 _det(A) = try { (F, p) = _lu(A); _det_by(A, F, p) } catch e { 0.0 * sum(A) }
 derivative _det(A), dA = sum(_cofactors(A) * dA)
 # of a matrix that is far from singular, with its factors
@@ -215,7 +225,11 @@ _has_full_rank(R, rows) = {
 _rank_rounding(A, rows) = 4 * _rounding(A) * max(rows, shape(A)[1])
 # the distance of 1 from the next number of A's dtype
 _rounding(A) =
-  if dtype(A) == "f32" or dtype(A) == "c64" { 1.1920928955078125e-07 } else { 2.220446049250313e-16 }
+  if dtype(A) == "f32" or dtype(A) == "c64" {
+    1.1920928955078125e-07
+  } else {
+    2.220446049250313e-16
+  }
 # The pseudo-inverse with the rank of the matrix whose columns are divided by
 # their lengths: a solution for these, made shortest by taking away its part in
 # what A maps to 0.
@@ -247,7 +261,8 @@ _lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
 #     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
 pinv(A; rtol = none) = {
   _want_matrix("pinv", A)
-  _pinv(A + 0.0, if kind(rtol) != "none" { rtol } else if _rounding(A) > 1e-10 { 1e-5 } else { 1e-13 })
+  _pinv(A + 0.0, if kind(rtol) != "none" { rtol } else if _rounding(A) >
+    1e-10 { 1e-5 } else { 1e-13 })
 }
 derivative _pinv(A, rtol), dA, drtol = _moved_inverse(A, y, dA)
 # how a pseudo-inverse P of A moves with A, where the rank stays
@@ -271,7 +286,8 @@ _slogdet(A) = {
   d = diag(F)
   (stop_gradient(_permutation_sign(p) * prod(d / abs(d))), _log_det_by(A, F, p))
 }
-derivative _log_det_by(A, F, p), dA, dF, dp = real(sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA))
+derivative _log_det_by(A, F, p), dA, dF,
+  dp = real(sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA))
 _log_det_by(A, F, p) = sum(log(abs(diag(F))))
 # logdet(A): logarithm of the determinant of a matrix, which is positive; else
 # NaN
@@ -292,14 +308,17 @@ _apart_singular(A, e) = if rank(A) == 3 { map(B -> _apart_singular(B, e), A) } e
   (U, s, V) = svd(stop_gradient(A))
   A + (U * expand(_as_real_of(e, A) * _apart_by(_with_zero(s), true)[..len(s)], 0)) @ V'
 }
-_apart_steps() = ([1.0, -1, 2, -2, 3, -3, 4, -4], [0.8, 0.8, -0.4, -0.4, 0.8 / 7, 0.8 / 7, -0.1 / 7, -0.1 / 7])
+_apart_steps() =
+  ([1.0, -1, 2, -2, 3, -3, 4, -4], [0.8, 0.8, -0.4, -0.4, 0.8 / 7, 0.8 / 7, -0.1 / 7, -0.1 / 7])
 _with_zero(s) = concat(s, 0 * s[..1])
 # [whether some meet, whether they do so but for rounding]
-_some_meet(w) = if rank(w) == 2 { any(map(_some_meet, w); axis = 0) } else if len(w) < 2 { [false, false] } else {
-  (gap, h) = _near_values(w)
-  [any(gap <= 0.1 * h), any(gap <= (if dtype(w) == "f32" { 1e-5 } else { 1e-11 }))]
-}
-_some_singular_meet(s) = if rank(s) == 2 { any(map(_some_singular_meet, s); axis = 0) } else { _some_meet(_with_zero(s)) }
+_some_meet(w) =
+  if rank(w) == 2 { any(map(_some_meet, w); axis = 0) } else if len(w) < 2 { [false, false] } else {
+    (gap, h) = _near_values(w)
+    [any(gap <= 0.1 * h), any(gap <= (if dtype(w) == "f32" { 1e-5 } else { 1e-11 }))]
+  }
+_some_singular_meet(s) =
+  if rank(s) == 2 { any(map(_some_singular_meet, s); axis = 0) } else { _some_meet(_with_zero(s)) }
 # (distances of neighbours, the step), of values in order; relative to the
 # larger of both, or to the largest of all where both are small
 _near_values(w) = {
@@ -391,7 +410,8 @@ _expm(A) = {
   b = _pade13()
   (I, B) = (_one(A), N * h)
   (B2, B4, B6) = (N2 * h^2, N4 * h^4, N6 * h^6)
-  U = B @ (B6 @ (b[13] * B6 + b[11] * B4 + b[9] * B2) + b[7] * B6 + b[5] * B4 + b[3] * B2 + b[1] * I)
+  U =
+    B @ (B6 @ (b[13] * B6 + b[11] * B4 + b[9] * B2) + b[7] * B6 + b[5] * B4 + b[3] * B2 + b[1] * I)
   V = B6 @ (b[12] * B6 + b[10] * B4 + b[8] * B2) + b[6] * B6 + b[4] * B4 + b[2] * B2 + b[0] * I
   R = linsolve(V - U, V + U)
   for k in 0..s { R = R @ R }
@@ -422,8 +442,9 @@ _squarings(N, N4, N6, unit) = {
 }
 # a function, so that they are literals, which take the dtype of what they meet
 _pade13() = (
-  64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
-  670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
+  64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+  129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
+  960960.0, 16380.0, 182.0, 1.0
 )
 # sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the
 # product form of the iteration of Denman and Beavers with scaling
@@ -453,11 +474,14 @@ _any_root(A) = {
     }
   } else { _turned_root(A) }
   if not _is_root(stop_gradient(X), stop_gradient(A)) {
-    error("sqrtm: rounding leaves too few digits, since eigenvalues near 0 or near one another are too ill-conditioned")
+    error(
+      "sqrtm: rounding leaves too few digits, since eigenvalues near 0 or near one another are "
+      "too ill-conditioned")
   }
   X
 }
-_is_root(X, A) = norm(X @ X - A) <= (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-2 } else { 1e-6 }) * norm(A)
+_is_root(X, A) =
+  norm(X @ X - A) <= (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-2 } else { 1e-6 }) * norm(A)
 _singular_root(A, U, V, s, small) = {
   # P projects onto what A maps to 0, along its range. A + c P is not singular,
   # and its root is that of A and sqrt(c) P.
@@ -474,7 +498,9 @@ _without_slope(X, A) = X
 derivative _without_slope(X, A), dX, dA = nan * (y + dA)
 _turned_root(A) = {
   t = _branch_turn(eigvals(stop_gradient(A)))
-  try { if t == 0 { _sqrtm(A) + 0im } else { _sqrtm(A * exp(-1im * t)) * exp(0.5im * t) } } catch m {
+  try {
+    if t == 0 { _sqrtm(A) + 0im } else { _sqrtm(A * exp(-1im * t)) * exp(0.5im * t) }
+  } catch m {
     error("sqrtm: no convergence, since there are eigenvalues too near the negative real axis or 0")
   }
 }
@@ -496,11 +522,16 @@ _sqrtm(A) = {
     W = inv(M)
     # scaled until it is near, where the plain iteration converges
     # quadratically; one turn more than the value needs, for the derivatives
-    m = if norm(stop_gradient(M) - I) > 0.1 { exp(-slogdet(stop_gradient(M))[1] / (2n)) } else { 1.0 }
+    m = if norm(stop_gradient(M) - I) > 0.1 {
+      exp(-slogdet(stop_gradient(M))[1] / (2n))
+    } else {
+      1.0
+    }
     X = (0.5 * m) * (X @ (I + W / m^2))
     M = 0.5 * (I + 0.5 * (m^2 * M + W / m^2))
     open = not last
-    last = not (norm(stop_gradient(M) - I) > (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-6 } else { 1e-14 }) * n)
+    last = not (norm(stop_gradient(M) - I) >
+      (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-6 } else { 1e-14 }) * n)
     k = k + 1
     if k == 100 { error("sqrtm does not converge") }
   }
@@ -542,10 +573,12 @@ _logm(A) = {
   R * 2.0^k
 }
 # the 8 points and weights of Gauss and Legendre on [0, 1]
-_legendre_places() = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.591717321247825,
-  0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
-_legendre_weights() = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181, 0.181341891689181,
-  0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
+_legendre_places() =
+  (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
+    0.591717321247825, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
+_legendre_weights() =
+  (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181,
+    0.181341891689181, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
 
 # ---- products, norms, ranks
 
@@ -556,7 +589,8 @@ dot(x, y) = x @ y
 #     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
 cross(a, b) = {
   assert(len(a) == 3 and len(b) == 3,
-    "cross is the product of vectors in three dimensions; in the plane it is the number a[0]*b[1] - a[1]*b[0]")
+    "cross is the product of vectors in three dimensions; in the plane it is the number a[0]*b[1] "
+    "- a[1]*b[0]")
   [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 # trace(A): sum of the diagonal
@@ -595,12 +629,16 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
 #     norm([1, -2, 3], inf)         #> 3.0
 #     norm([1, 2; 3, 4], 2)         #~ 5.464985704219043
 #     norm([3, 4; 6, 8]; axis = 1)  #> [5, 10]
-norm(x, p = none; axis = none, keepdims = false) = if kind(x) == "sparse" { _norm(x, p, axis) } else {
-  _keep_axes(_norm(x, p, axis), x, axis, keepdims)
-}
+norm(x, p = none; axis = none, keepdims = false) =
+  if kind(x) == "sparse" { _norm(x, p, axis) } else {
+    _keep_axes(_norm(x, p, axis), x, axis, keepdims)
+  }
 _norm(x, p, axis) =
-  if kind(x) == "sparse" { _sparse_norm(x, p) } else if kind(axis) != "none" { _vector_norm(x, p, axis) }
-else if kind(p) == "none" { _root_of_squares(x + 0.0) }
+  if kind(x) == "sparse" {
+    _sparse_norm(x, p)
+  } else if kind(axis) != "none" {
+    _vector_norm(x, p, axis)
+  } else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
 else { _vector_norm(x, p, 0) }
 # The root of the sum of the squares, in units of the largest element where
@@ -612,7 +650,11 @@ _root_of_squares(x) = {
 }
 _square_unit(x) = {
   r = sum(abs(x)^2)
-  if (r > _least_square(x) and r < _most_square(x)) or size(x) == 0 { _as_real_of(1.0, x) } else { _unit_of(max(abs(x))) }
+  if (r > _least_square(x) and r < _most_square(x)) or size(x) == 0 {
+    _as_real_of(1.0, x)
+  } else {
+    _unit_of(max(abs(x)))
+  }
 }
 _roots_of_squares(x, axis) = {
   s = _square_units(stop_gradient(x), axis)
@@ -638,7 +680,10 @@ _sparse_norm(A, p) = {
     assert(p == "fro", "a sparse matrix has the norms 1, inf and \"fro\"");
     norm(A.values)
   } else if p == 1 { max(sum(B; axis = 0)) }
-  else { assert(p == inf, "a sparse matrix has the norms 1, inf and \"fro\""); max(sum(B; axis = 1)) }
+  else {
+    assert(p == inf, "a sparse matrix has the norms 1, inf and \"fro\"");
+    max(sum(B; axis = 1))
+  }
 }
 _vector_norm(x, p, axis) = if kind(p) == "string" {
   _refuse("the norm of a vector takes a number, not a text")
@@ -680,7 +725,8 @@ _matrix_norm(A, p) = if kind(p) == "string" {
 # normalize(x; axis): x divided by its norm, of all elements or of each vector
 # along an axis
 #     normalize([3.0, 4])           #> [0.6, 0.8]
-normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / norm(x; axis = axis, keepdims = true) }
+normalize(x; axis = none) =
+  if kind(axis) == "none" { x / norm(x) } else { x / norm(x; axis = axis, keepdims = true) }
 # cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the
 # ratio of the largest and the smallest singular value
 #   inf of a singular matrix, also of one of zeros
@@ -708,7 +754,8 @@ matrix_rank(A; rtol = none) = {
 # singular values of a matrix with NaN or infinite elements are NaN, and would
 # count as 0
 _assure_known(who, s) = assert(all(s < inf), "{who} of a matrix with elements that are not finite")
-_rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
+_rank_tolerance(A, rtol) =
+  if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
 # null_space(A; rtol): orthonormal vectors, the columns of the result, that span
 # what A maps to 0; singular values as for matrix_rank
 #     N = null_space([1.0, 1, 0; 0, 0, 1])
@@ -785,7 +832,9 @@ circulant(c) = {
 vander(x, n = none; increasing = false) = {
   _want_vector("vander", x)
   m = if kind(n) == "none" { len(x) } else { n }
-  P = cumprod(concat(expand(ones_like(x), 1), broadcast_to(expand(x, 1), len(x), max(m, 1) - 1); axis = 1); axis = 1)[.., ..m]
+  P =
+    cumprod(concat(expand(ones_like(x), 1), broadcast_to(expand(x, 1), len(x), max(m, 1) - 1);
+      axis = 1); axis = 1)[.., ..m]
   if _known(increasing, "increasing") { P } else { flip(P; axis = 1) }
 }
 # hilbert_matrix(n): the matrix 1/(i + j + 1), which is badly conditioned

@@ -24,44 +24,56 @@
 #     p = sparsity(u -> u[1..] - u[..-1], zeros(5));
 #     print(p.columns)
 #     #> [0, 1, 1, 2, 2, 3, 3, 4]
-sparsity(f, x; symmetric = false, direct = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric, direct) } else {
-  (v, back) = flatten(x)
-  _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric, direct)
-}
+sparsity(f, x; symmetric = false, direct = false) =
+  if kind(x) == "array" { _pattern(f, (x,), 0, symmetric, direct) } else {
+    (v, back) = flatten(x)
+    _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric, direct)
+  }
 _flat(y) = if kind(y) == "array" { y } else { flatten(y)[0] }
 
 # The pattern of f(...args) by argument `which`, whatever the values of all
 # arguments.
 _pattern(f, args, which, symmetric, direct = false) = {
   kept = map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args))))
-  r = _host("sparsity", ((f, args),), kept, (which, if symmetric { if direct { 2 } else { 1 } } else { 0 }))
-  (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5], group_sizes = r[6],
-    heavy = r[7], heavy_colour = r[8], heavy_sizes = r[9], term = r[10], part_of = r[11], most_terms = r[12])
+  r = _host("sparsity", ((f, args),), kept,
+    (which, if symmetric { if direct { 2 } else { 1 } } else { 0 }))
+  (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5],
+    group_sizes = r[6], heavy = r[7], heavy_colour = r[8], heavy_sizes = r[9], term = r[10],
+    part_of = r[11], most_terms = r[12])
 }
 
 # What the evaluation on pattern p takes, as text.
 _explain_pattern(p) = {
   products = len(p.group_sizes)
   rows = len(p.heavy_sizes)
-  text = "{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} products with the derivative"
+  text =
+    "{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} "
+  "products with the derivative"
   if rows > 0 { text = "{text}, {rows} with its transpose for {len(p.heavy)} of the rows" }
-  if len(p.term) > 0 { text = "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms" }
+  if len(p.term) > 0 {
+    text = "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms"
+  }
   if len(p.row_start) == len(p.column_start) { "{text}; {_explain_systems(p)}" } else { text }
 }
 # How systems with such a matrix and a shifted diagonal are solved step by step,
 # and why.
 _explain_systems(p) = {
   (plan, _, _) = _host("shifted_plan", (), (p.column_start, p.rows), (0,))
-  (way, below, above, ordered, banded, other) = (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
-  band = "{below} {if below == 1 { "diagonal" } else { "diagonals" }} below and {above} above the main one"
+  (way, below, above, ordered, banded, other) =
+    (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
+  band =
+    "{below} {if below == 1 { "diagonal" } else { "diagonals" }} below and {above} above the main "
+  "one"
   if ordered > 0 { band = "{band} in reverse Cuthill-McKee order" }
   times = if other < 0 {
     ""
   } else {
-    " ({(banded + 500) // 1000} µs for a factorisation and 8 solves, by sparse factors {(other + 500) // 1000})"
+    " ({(banded + 500) // 1000} µs for a factorisation and 8 solves, by sparse factors "
+    "{(other + 500) // 1000})"
   }
   if way == 1 { "systems: banded, {band}{times}" } else {
-    "systems: sparse factors{if plan[12] > 0 { " by fronts (UMFPACK)" } else { "" }}{if plan[13] > 0 {
+    "systems: sparse "
+    "factors{if plan[12] > 0 { " by fronts (UMFPACK)" } else { "" }}{if plan[13] > 0 {
       ", of bdf() GMRES with incomplete factors"
     } else { "" }}; a band would have {band}{times}"
   }
@@ -71,14 +83,16 @@ _sparse_jacobian(f, x) = if kind(x) == "array" { _jacobian_on(f, x, sparsity(f, 
   (v, back) = flatten(x)
   _sparse_jacobian(w -> _flat(f(back(w))), v)
 }
-_sparse_hessian(f, x) = if kind(x) == "array" { _jacobian_on(grad(f), x, sparsity(grad(f), x; symmetric = true)) } else {
-  (v, back) = flatten(x)
-  _sparse_hessian(w -> f(back(w)), v)
-}
+_sparse_hessian(f, x) =
+  if kind(x) == "array" { _jacobian_on(grad(f), x, sparsity(grad(f), x; symmetric = true)) } else {
+    (v, back) = flatten(x)
+    _sparse_hessian(w -> f(back(w)), v)
+  }
 
 # The derivative of f at x on pattern p, as a sparse matrix.
 _jacobian_on(f, x, p) =
-  (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
+  (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start,
+    row_start = p.row_start)
 
 # Its elements: products with the sums of the columns of one colour, where rows
 # are heavy of the transpose with sums of such rows, and sums of these.
@@ -90,14 +104,19 @@ _compressed(f, x, p) = if len(p.heavy_sizes) == 0 { _recovered(_forward(f, x, p)
   # a cotangent of x, which is real, is the real part of conj(w) J
   whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) }
   backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
-  if len(p.group_sizes) == 0 { _recovered(backward, p) } else { _recovered(concat(_forward(f, x, p), backward), p) }
+  if len(p.group_sizes) == 0 {
+    _recovered(backward, p)
+  } else {
+    _recovered(concat(_forward(f, x, p), backward), p)
+  }
 }
 _recovered(direct, p) = if len(p.term) == 0 { direct[p.place] } else {
   concat(direct, _host("tree_sums", (), (direct[p.term], p.part_of), (0,))[0])[p.place]
 }
 _forward(f, x, p) = {
   (y, push) = linearize(f, x)
-  reshape(map(dx -> ravel(push(reshape(dx, shape(x)))), _seeds(p.colour, iota(size(x)), len(p.group_sizes), size(x))), -1)
+  reshape(map(dx -> ravel(push(reshape(dx, shape(x)))),
+    _seeds(p.colour, iota(size(x)), len(p.group_sizes), size(x))), -1)
 }
 _seeds(colour, at, groups, n) = {
   s = zeros(groups, n)
@@ -123,7 +142,8 @@ sparse(rows, columns, values, m, n) = {
   assert(len(rows) == len(values) and len(columns) == len(values),
     "sparse(rows, columns, values, m, n) takes as many rows and columns as values")
   outside = sum(i64((rows < 0) or (rows >= m))) + sum(i64((columns < 0) or (columns >= n)))
-  assert(outside == 0, "{outside} of the rows and columns are out of range for a sparse matrix of {m} by {n}")
+  assert(outside == 0,
+    "{outside} of the rows and columns are out of range for a sparse matrix of {m} by {n}")
   key = i64(columns) * m + i64(rows)
   order = argsort(key)
   sorted = key[order]
@@ -138,7 +158,9 @@ sparse(rows, columns, values, m, n) = {
 }
 # speye(n): the sparse identity matrix
 #     dense(speye(2))               #> [[1, 0], [0, 1]]
-speye(n) = (rows = iota(n), columns = iota(n), values = ones(n), column_start = iota(n + 1), row_start = iota(n + 1))
+speye(n) =
+  (rows = iota(n), columns = iota(n), values = ones(n), column_start = iota(n + 1),
+    row_start = iota(n + 1))
 # spdiags(diagonals, offsets, m, n = m): the sparse m by n matrix with these
 # vectors on its diagonals: offset 0 the main one, 1 the one above, -1 the one
 # below
@@ -177,7 +199,8 @@ nnz(A) = {
   len(A.values)
 }
 _want_stored(who, A) = if kind(A) != "sparse" {
-  _refuse("{who} takes a sparse matrix, not {_axes_in_words(A)}; to_sparse(A) makes one of a matrix")
+  _refuse(
+    "{who} takes a sparse matrix, not {_axes_in_words(A)}; to_sparse(A) makes one of a matrix")
 }
 
 # Where each of n groups begins when they come in order, and the last ends:
@@ -190,15 +213,19 @@ _starts(at, n) = {
 
 _sparse_shape(A) = (len(A.row_start) - 1, len(A.column_start) - 1)
 _sparse_scaled(A, s) =
-  if kind(s) == "sparse" { if kind(A) == "sparse" { _sparse_by_elements(A, s) } else { _sparse_scaled(s, A) } } else {
-    assert(rank(s) == 0, "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
+  if kind(s) == "sparse" {
+    if kind(A) == "sparse" { _sparse_by_elements(A, s) } else { _sparse_scaled(s, A) }
+  } else {
+    assert(rank(s) == 0,
+      "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
     (...A, values = A.values * s)
   }
 # A * B: the elements that both have, which stand column after column in both.
 _sparse_by_elements(A, B) = {
   (m, n) = shape(A)
   (k, l) = shape(B)
-  assert(m == k and n == l, "cannot multiply sparse matrices of {m} by {n} and {k} by {l} element by element")
+  assert(m == k and n == l,
+    "cannot multiply sparse matrices of {m} by {n} and {k} by {l} element by element")
   (p, q) = (A.columns * m + A.rows, B.columns * m + B.rows)
   both = isin(q, p)
   at = searchsorted(p, q[both]; side = "left")
@@ -211,7 +238,11 @@ _sparse_diagonal(A, k) = {
 }
 _sparse_sum(A, axis) = if kind(axis) == "none" { sum(A.values) } else {
   (m, n) = shape(A)
-  if axis % 2 == 0 { _rows_summed(A.values, A.columns, n) } else { _rows_summed(A.values, A.rows, m) }
+  if axis % 2 == 0 {
+    _rows_summed(A.values, A.columns, n)
+  } else {
+    _rows_summed(A.values, A.rows, m)
+  }
 }
 # A[i, j]: i and j numbers: the element; else the part as a sparse matrix, or a
 # vector where one of them is a number. i and j come as a number, a vector of
@@ -235,16 +266,22 @@ _places(i, n) = if kind(i) == "array" {
 } else {
   (a, b, s) = i
   by = if kind(s) == "none" { 1 } else { s }
-  from = if kind(a) == "none" { if by > 0 { 0 } else { n - 1 } } else { if a < 0 { a + n } else { a } }
+  from = if kind(a) == "none" {
+    if by > 0 { 0 } else { n - 1 }
+  } else {
+    if a < 0 { a + n } else { a }
+  }
   to = if kind(b) == "none" { if by > 0 { n } else { -1 } } else { if b < 0 { b + n } else { b } }
   collect(from..to by by)
 }
 _sparse_over(A, s) = {
-  assert(kind(A) == "sparse" and rank(s) == 0, "/ divides a sparse matrix by a number; linsolve(A, b) solves a system")
+  assert(kind(A) == "sparse" and rank(s) == 0,
+    "/ divides a sparse matrix by a number; linsolve(A, b) solves a system")
   (...A, values = A.values / s)
 }
 _sparse_plus(A, B) = {
-  assert(kind(A) == "sparse" and kind(B) == "sparse", "a sparse matrix is added to a sparse matrix; dense(A) has its zeros")
+  assert(kind(A) == "sparse" and kind(B) == "sparse",
+    "a sparse matrix is added to a sparse matrix; dense(A) has its zeros")
   (m, n) = shape(A)
   (k, l) = shape(B)
   assert(m == k and n == l, "cannot add sparse matrices of {m} by {n} and {k} by {l}")
@@ -254,16 +291,20 @@ _sparse_minus(A, B) = _sparse_plus(A, -B)
 _sparse_transpose(A) = _sparse_adjoint((...A, values = conj(A.values)))
 _sparse_adjoint(A) = {
   order = argsort(A.rows)
-  (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order], column_start = A.row_start,
-    row_start = A.column_start)
+  (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order],
+    column_start = A.row_start, row_start = A.column_start)
 }
-_sparse_times(A, x) = if kind(A) == "sparse" and kind(x) == "sparse" { _sparse_product(A, x) } else if kind(A) == "sparse" {
+_sparse_times(A, x) = if kind(A) == "sparse" and kind(x) == "sparse" {
+  _sparse_product(A, x)
+} else if kind(A) == "sparse" {
   (m, n) = shape(A)
   assert(len(x) == n, "cannot multiply a sparse matrix of {m} by {n} by an array of {len(x)} rows")
-  _rows_summed((if rank(x) == 1 { A.values } else { expand(A.values, 1) }) * x[A.columns], A.rows, m)
+  _rows_summed((if rank(x) == 1 { A.values } else { expand(A.values, 1) }) * x[A.columns], A.rows,
+    m)
 } else {
   (m, n) = shape(x)
-  assert(shape(A)[-1] == m, "cannot multiply an array of {shape(A)[-1]} columns by a sparse matrix of {m} by {n}")
+  assert(shape(A)[-1] == m,
+    "cannot multiply an array of {shape(A)[-1]} columns by a sparse matrix of {m} by {n}")
   if rank(A) == 1 {
     _rows_summed(x.values * A[x.rows], x.columns, n)
   } else {
@@ -287,7 +328,8 @@ _sparse_kron(A, B) = {
   (m, n) = shape(S)
   (p, q) = shape(T)
   at = (a, b) -> ravel(expand(a, 1) + b)
-  sparse(at(S.rows * p, T.rows), at(S.columns * q, T.columns), ravel(outer(S.values, T.values)), m * p, n * q)
+  sparse(at(S.rows * p, T.rows), at(S.columns * q, T.columns), ravel(outer(S.values, T.values)),
+    m * p, n * q)
 }
 # The rows of v summed by the place that `at` gives each, m places.
 _rows_summed(v, at, m) = {
@@ -298,8 +340,10 @@ _rows_summed(v, at, m) = {
 _sparse_solve(A, b) = _sparse_solve_by(A, b, 0)
 _sparse_solve_by(A, b, method) = {
   (m, n) = shape(A)
-  assert(m == n and len(b) == n, "a sparse system of {m} by {n} has no right-hand side of {len(b)} rows")
-  _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)), (0, method))[0]
+  assert(m == n and len(b) == n,
+    "a sparse system of {m} by {n} has no right-hand side of {len(b)} rows")
+  _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)),
+    (0, method))[0]
 }
 # factorisations(): (made, found): how many sparse matrices this process has
 # factored, and how often the factors of an earlier one served again
@@ -311,7 +355,15 @@ _sparse_solve_by(A, b, method) = {
 factorisations() = { n = _host("sparse_count", (), (), ())[0]; (n[0], n[1]) }
 # What solvers/linear/factor_cache.h calls the methods.
 _factor_method(name) =
-  if name == "auto" { 0 } else if name == "klu" { 1 } else if name == "umfpack" { 2 } else if name == "cholmod" { 3 } else {
+  if name == "auto" {
+    0
+  } else if name == "klu" {
+    1
+  } else if name == "umfpack" {
+    2
+  } else if name == "cholmod" {
+    3
+  } else {
     error("factor: a method is \"auto\", \"klu\", \"umfpack\" or \"cholmod\"")
   }
 
@@ -321,7 +373,9 @@ _sparse_lstsq(A, b) = {
   (m, n) = shape(A)
   assert(len(b) == m, "a sparse matrix of {m} rows has no right-hand side of {len(b)}")
   right = f64(b)
-  if m >= n { _least_by(A.column_start, A.rows, A.columns, A.row_start, f64(A.values), right) } else {
+  if m >= n {
+    _least_by(A.column_start, A.rows, A.columns, A.row_start, f64(A.values), right)
+  } else {
     T = A'
     _least_norm_by(T.column_start, T.rows, T.columns, T.row_start, f64(T.values), right)
   }
@@ -331,19 +385,24 @@ _least_by(starts, rows, columns, row_start, values, b) =
 _least_norm_by(starts, rows, columns, row_start, values, w) =
   _host("sparse_least", (), (starts, rows, columns, values, w, row_start), (1,))[0]
 # A'A dx = A'(db - dA x) + dA'(b - A x)
-derivative _least_by(starts, rows, columns, row_start, values, b), dstarts, drows, dcolumns, drow_start, dvalues, db = {
-  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+derivative _least_by(starts, rows, columns, row_start, values, b), dstarts, drows, dcolumns,
+  drow_start, dvalues, db = {
+  A =
+    (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
   outer_part = _least_linear(A, (if _absent(db) { 0 * b } else { db }) - D @ y)
   inner_part = _least_linear(A, _least_norm_linear(A, _sparse_adjoint(D) @ (b - A @ y)))
   outer_part + inner_part
 }
 # y = A z with A'A z = w: dy = (A^+)'(dw - dA'y) + (1 - A A^+) dA z
-derivative _least_norm_by(starts, rows, columns, row_start, values, w), dstarts, drows, dcolumns, drow_start, dvalues, dw = {
-  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+derivative _least_norm_by(starts, rows, columns, row_start, values, w), dstarts, drows, dcolumns,
+  drow_start, dvalues, dw = {
+  A =
+    (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
   t = D @ _least_by(starts, rows, columns, row_start, values, y)
-  _least_norm_linear(A, (if _absent(dw) { 0 * w } else { dw }) - _sparse_adjoint(D) @ y) + t - A @ _least_linear(A, t)
+  _least_norm_linear(A, (if _absent(dw) { 0 * w } else { dw }) - _sparse_adjoint(D) @ y) + t -
+    A @ _least_linear(A, t)
 }
 _least_linear(A, b) = {
   (s, r, c, q, v) = (A.column_start, A.rows, A.columns, A.row_start, A.values)
@@ -377,7 +436,9 @@ eigsh(A, k = 6; which = "LM", sigma = none) = {
 }
 _want_sparse(who, whole, A) = if kind(A) != "sparse" {
   _want_matrix(who, A)
-  _refuse("{who} takes a sparse matrix, as to_sparse(A) makes one; {whole}(A) gives all eigenvalues of one with its zeros")
+  _refuse(
+    "{who} takes a sparse matrix, as to_sparse(A) makes one; {whole}(A) gives all eigenvalues of "
+    "one with its zeros")
 }
 _which(which) = if which == "LM" {
   0
@@ -396,28 +457,38 @@ _which(which) = if which == "LM" {
 } else if which == "SI" {
   7
 } else {
-  error("which eigenvalues: \"LM\", \"SM\", of symmetric matrices \"LA\", \"SA\", of others \"LR\", \"SR\", \"LI\", \"SI\"")
+  error(
+    "which eigenvalues: \"LM\", \"SM\", of symmetric matrices \"LA\", \"SA\", of others \"LR\", "
+    "\"SR\", \"LI\", \"SI\"")
 }
 _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, near) = {
   assert(which < 4, "eigsh: which is \"LM\", \"SM\", \"LA\" or \"SA\"")
-  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+  A =
+    (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   if not (max(concat([0.0], abs((A - A').values))) <= 1e-12 * max(concat([0.0], abs(values)))) {
     error("eigsh: the matrix is not symmetric; eigs takes any")
   }
-  (w, V) = if near { _arnoldi(A - sigma * speye(len(starts) - 1), k, true, 0, true) } else { _arnoldi(A, k, false, which, true) }
+  (w, V) = if near {
+    _arnoldi(A - sigma * speye(len(starts) - 1), k, true, 0, true)
+  } else {
+    _arnoldi(A, k, false, which, true)
+  }
   w = if near { sigma + 1 / w } else { w }
   order = argsort(w)
   # signs that do not depend on where the iteration ended
   V = V[.., order]
   (w[order[iota(len(k))]],
-    (V * expand(where(sum(V * expand(sin(iota(len(starts) - 1) + 1.0), 1); axis = 0) < 0, -1.0, 1.0), 0))[.., iota(len(k))])
+    (V * expand(where(sum(V * expand(sin(iota(len(starts) - 1) + 1.0), 1); axis = 0) < 0, -1.0,
+      1.0), 0))[.., iota(len(k))])
 }
-_arnoldi(A, k, inverse, which, symmetric) = _host("sparse_eigs", (), (A.column_start, A.rows, A.columns, f64(A.values), len(k)),
-  (if inverse { 1 } else { 0 }, if symmetric { 1 } else { 0 }, which))
-derivative _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, near), dstarts, drows, dcolumns, drow_start,
-  dvalues, dk, dwhich, dsigma, dnear = {
+_arnoldi(A, k, inverse, which, symmetric) =
+  _host("sparse_eigs", (), (A.column_start, A.rows, A.columns, f64(A.values), len(k)),
+    (if inverse { 1 } else { 0 }, if symmetric { 1 } else { 0 }, which))
+derivative _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, near), dstarts,
+  drows, dcolumns, drow_start, dvalues, dk, dwhich, dsigma, dnear = {
   (w, V) = y
-  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+  A =
+    (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
   DV = D @ V
   dw = sum(V * DV; axis = 0)
@@ -436,7 +507,8 @@ _bordered(A, w, v, b) = {
   n = len(v)
   i = iota(n)
   last = 0 * i + n
-  S = sparse(concat(A.rows, i, i, last), concat(A.columns, i, last, i), concat(A.values, 0 * v - w, v, v), n + 1, n + 1)
+  S = sparse(concat(A.rows, i, i, last), concat(A.columns, i, last, i),
+    concat(A.values, 0 * v - w, v, v), n + 1, n + 1)
   linsolve(S, concat(b, [0.0]))[..n]
 }
 
@@ -455,15 +527,21 @@ eigs(A, k = 6; which = "LM", sigma = none) = {
   (m, n) = shape(A)
   assert(m == n, "eigs: a matrix of {m} by {n} has no eigenvalues")
   number = _which(which)
-  assert(number != 2 and number != 3, "eigs: which is \"LM\", \"SM\", \"LR\", \"SR\", \"LI\" or \"SI\"")
+  assert(number != 2 and number != 3,
+    "eigs: which is \"LM\", \"SM\", \"LR\", \"SR\", \"LI\" or \"SI\"")
   (w, V) = _eigs_of(A.column_start, A.rows, A.columns, A.row_start, f64(A.values), zeros(k), number,
     if kind(sigma) == "none" { 0.0 } else { sigma + 0.0 }, kind(sigma) != "none")
   (w, stop_gradient(V))
 }
 _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, near) = {
-  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+  A =
+    (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   (w, V) =
-    if near { _arnoldi(A - sigma * speye(len(starts) - 1), k, true, 0, false) } else { _arnoldi(A, k, false, which, false) }
+    if near {
+      _arnoldi(A - sigma * speye(len(starts) - 1), k, true, 0, false)
+    } else {
+      _arnoldi(A, k, false, which, false)
+    }
   w = if near { sigma + 1 / w } else { w }
   # pairs with the positive imaginary part first
   order =
@@ -471,10 +549,11 @@ _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, near) = {
       (1 + 1e-12 * where(imag(w) < 0, 1.0, -1.0) * (if near { 1.0 } else { -1.0 })))
   (w[order[iota(len(k))]], V[.., order[iota(len(k))]])
 }
-derivative _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, near), dstarts, drows, dcolumns, drow_start,
-  dvalues, dk, dwhich, dsigma, dnear = {
+derivative _eigs_of(starts, rows, columns, row_start, values, k, which, sigma, near), dstarts,
+  drows, dcolumns, drow_start, dvalues, dk, dwhich, dsigma, dnear = {
   (w, V) = y
-  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+  A =
+    (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
   T = _sparse_adjoint(A)
   # of the transpose: its values are the same, its vectors the left ones of the
   # conjugate

@@ -72,7 +72,15 @@ _triangulated(X) = {
       outside_c = (x[b] - x[a]) * (py - y[a]) - (y[b] - y[a]) * (px - x[a]) < 0
       outside_a = (x[c] - x[b]) * (py - y[b]) - (y[c] - y[b]) * (px - x[b]) < 0
       outside_b = (x[a] - x[c]) * (py - y[c]) - (y[a] - y[c]) * (px - x[c]) < 0
-      next = if outside_c { N[3t + 2] } else if outside_a { N[3t] } else if outside_b { N[3t + 1] } else { -1 }
+      next = if outside_c {
+        N[3t + 2]
+      } else if outside_a {
+        N[3t]
+      } else if outside_b {
+        N[3t + 1]
+      } else {
+        -1
+      }
       moved = next >= 0
       t = if moved { next } else { t }
       turns = turns + 1
@@ -100,9 +108,17 @@ _triangulated(X) = {
     N[3t2 + 1] = t
     N[3t2 + 2] = t1
     # what neighbours t had there
-    ia = if na < 0 { spare } else { 3na + (if N[3 * max(na, 0)] == t { 0 } else if N[3 * max(na, 0) + 1] == t { 1 } else { 2 }) }
+    ia = if na < 0 {
+      spare
+    } else {
+      3na + (if N[3 * max(na, 0)] == t { 0 } else if N[3 * max(na, 0) + 1] == t { 1 } else { 2 })
+    }
     N[ia] = t1
-    ib = if nb < 0 { spare } else { 3nb + (if N[3 * max(nb, 0)] == t { 0 } else if N[3 * max(nb, 0) + 1] == t { 1 } else { 2 }) }
+    ib = if nb < 0 {
+      spare
+    } else {
+      3nb + (if N[3 * max(nb, 0)] == t { 0 } else if N[3 * max(nb, 0) + 1] == t { 1 } else { 2 })
+    }
     N[ib] = t2
     stack_[0] = t
     stack_[1] = t1
@@ -114,12 +130,19 @@ _triangulated(X) = {
       m = N[3t]
       q = max(m, 0)
       (a, b) = (T[3t + 1], T[3t + 2])
-      k = if T[3q] != a and T[3q] != b { 0 } else if T[3q + 1] != a and T[3q + 1] != b { 1 } else { 2 }
+      k = if T[3q] != a and T[3q] != b {
+        0
+      } else if T[3q + 1] != a and T[3q + 1] != b {
+        1
+      } else {
+        2
+      }
       d = T[3q + k]
       (ax, ay) = (px - x[d], py - y[d])
       (bx, by) = (x[a] - x[d], y[a] - y[d])
       (cx, cy) = (x[b] - x[d], y[b] - y[d])
-      inner = (ax^2 + ay^2) * (bx * cy - cx * by) - (bx^2 + by^2) * (ax * cy - cx * ay) + (cx^2 + cy^2) * (ax * by - bx * ay)
+      inner = (ax^2 + ay^2) * (bx * cy - cx * by) - (bx^2 + by^2) * (ax * cy - cx * ay) +
+        (cx^2 + cy^2) * (ax * by - bx * ay)
       flip = m >= 0 and inner > 0
       (nA, nB) = (N[3q + (k + 1) % 3], N[3q + (k + 2) % 3])
       tB = N[3t + 1]
@@ -139,9 +162,17 @@ _triangulated(X) = {
       N[wq + 1] = tB
       N[wq + 2] = t
       (e, g) = (max(nA, 0), max(tB, 0))
-      iA = if flip and nA >= 0 { 3e + (if N[3e] == q { 0 } else if N[3e + 1] == q { 1 } else { 2 }) } else { spare }
+      iA = if flip and nA >= 0 {
+        3e + (if N[3e] == q { 0 } else if N[3e + 1] == q { 1 } else { 2 })
+      } else {
+        spare
+      }
       N[iA] = t
-      iB = if flip and tB >= 0 { 3g + (if N[3g] == t { 0 } else if N[3g + 1] == t { 1 } else { 2 }) } else { spare }
+      iB = if flip and tB >= 0 {
+        3g + (if N[3g] == t { 0 } else if N[3g + 1] == t { 1 } else { 2 })
+      } else {
+        spare
+      }
       N[iB] = q
       stack_[top] = t
       stack_[top + 1] = q

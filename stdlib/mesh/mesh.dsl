@@ -39,12 +39,15 @@
 #     shape(mesh(box([0, 1], [0, 1]), 0.5; cells = "boxes").cells)      #> (4, 4)
 mesh(what, h = none; cells = "simplices") = if kind(what) == "string" {
   if cells != "simplices" {
-    _refuse("mesh(\"part.msh\") reads simplices; boxes are made of a region: mesh(region, h; cells = \"boxes\")")
+    _refuse(
+      "mesh(\"part.msh\") reads simplices; boxes are made of a region: mesh(region, h; cells = "
+      "\"boxes\")")
   }
   _read_msh(what)
 } else {
   assert(has(what, "region"),
-    "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
+    "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name "
+    "of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
   assert(step > 0, "mesh(region, h): the size h of the cells is positive")
   if has(what, "mesh") and cells == "simplices" {
@@ -62,7 +65,8 @@ cell_sizes(m) = {
   d = shape(m.points)[1]
   cell = _cell_of(m, d)
   X = m.points[_framed(cell, m.cells)]
-  abs(_det_inverse(_directions_of(X), d)[0]) / (if cell.boxes { 1.0 } else if d == 3 { 6.0 } else { f64(d) })
+  abs(_det_inverse(_directions_of(X), d)[0]) /
+    (if cell.boxes { 1.0 } else if d == 3 { 6.0 } else { f64(d) })
 }
 # Columns are the directions from the first corner: X f64[.., d + 1, d] gives
 # f64[.., d, d]
@@ -120,8 +124,8 @@ _box_axes(b, h) = {
   }
   (n, axes) = of(h)
   if has(b, "cuts") {
-    cut = map((x, y, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, y, cuts, b) }, axes, of(b.base.h)[1],
-      b.cuts)
+    cut = map((x, y, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, y, cuts, b) }, axes,
+      of(b.base.h)[1], b.cuts)
     (map(x -> len(x) - 1, cut), cut)
   } else { (n, axes) }
 }
@@ -154,7 +158,8 @@ _inner_nodes(x, cuts) = {
 _mesh_of_boxes(r, h) = {
   if r.region != "box" {
     _refuse(
-      "cells = \"boxes\" is for intervals, rectangles and boxes; this region is none, and is cut into simplices")
+      "cells = \"boxes\" is for intervals, rectangles and boxes; this region is none, and is cut "
+      "into simplices")
   }
   if len(r.lo) == 1 { _box_mesh(r, h) } else { _grid_mesh(_box_axes(r, h)[1], r) }
 }
@@ -162,10 +167,12 @@ _mesh_of_boxes(r, h) = {
 _grid_mesh(axes, r) = {
   (_, cells, points) = _grid_nodes(axes, 1)
   (owner, side) = _grid_sides(axes)
-  (points = points, cells = cells, faces = _faces_at_sides((d = len(axes), boxes = true), cells, owner, side), tags = side,
+  (points = points, cells = cells,
+    faces = _faces_at_sides((d = len(axes), boxes = true), cells, owner, side), tags = side,
     names = r.names, region = r, axes = axes)
 }
-_faces_at_sides(cell, cells, owner, side) = map((row, k) -> row[k], cells[owner], _face_nodes(cell, 1)[side])
+_faces_at_sides(cell, cells, owner, side) =
+  map((row, k) -> row[k], cells[owner], _face_nodes(cell, 1)[side])
 _box_mesh(b, h) = {
   d = _known(len(b.lo), "the dimension")
   (lo, hi) = (b.lo, b.hi)
@@ -178,7 +185,8 @@ _box_mesh(b, h) = {
   tags = 0 * F[.., 0]
   tol = 1e-9 * max(hi - lo)
   for k in each(d) {
-    tags = where(abs(middle[.., k] - lo[k]) < tol, 2k, where(abs(middle[.., k] - hi[k]) < tol, 2k + 1, tags))
+    tags = where(abs(middle[.., k] - lo[k]) < tol, 2k,
+      where(abs(middle[.., k] - hi[k]) < tol, 2k + 1, tags))
   }
   (points = points, cells = cells, faces = F, tags = tags, names = b.names, region = b)
 }
@@ -250,7 +258,8 @@ _locator(corners, nodes, slack, wide, reference) = {
   reach = p -> {
     (lo, hi) = (min(p; axis = 0), max(p; axis = 0))
     pad = wide * (hi - lo)
-    stack(clamp(i64(floor((lo - pad - from) / size_)), 0, n - 1), clamp(i64(floor((hi + pad - from) / size_)), 0, n - 1))
+    stack(clamp(i64(floor((lo - pad - from) / size_)), 0, n - 1),
+      clamp(i64(floor((hi + pad - from) / size_)), 0, n - 1))
   }
   ends = map(reach, nodes)
   (a, b) = (ends[.., 0], ends[.., 1])

@@ -10,7 +10,8 @@ _region_mesh(r, h) = {
   d = _known(len(r.lo), "the dimension")
   if d == 2 { _plane_mesh(r, h) } else if r.region == "ball" { _ball_mesh(r, h) } else {
     error(
-      "mesh(region, h): of regions of space boxes and balls are meshed here; others can be meshed by Gmsh, whose files mesh(\"part.msh\") reads")
+      "mesh(region, h): of regions of space boxes and balls are meshed here; others can be meshed "
+      "by Gmsh, whose files mesh(\"part.msh\") reads")
   }
 }
 _plane_mesh(r, h) = {
@@ -22,7 +23,11 @@ _plane_mesh(r, h) = {
     turns = turns + 1
     (P, T, good) = _plane_attempt(r, step)
   }
-  if not good { error("mesh(region, {h:.3g}): the boundary is finer than a mesh of this size can follow; try a smaller h") }
+  if not good {
+    error(
+      "mesh(region, {h:.3g}): the boundary is finer than a mesh of this size can follow; try a "
+      "smaller h")
+  }
   F = _boundary_faces(T, len(P))
   (_, piece, _) = _curve_distance(r.curves, mean(P[F]; axis = 1))
   (points = P, cells = T, faces = F, tags = r.part[piece], names = r.names, region = r)
@@ -32,7 +37,8 @@ _plane_mesh(r, h) = {
 _plane_attempt(r, h) = {
   C = r.curves
   many =
-    max(where(C[.., 0] == 1, i64(ceil(abs(C[.., 5] - C[.., 4]) / (π / 4) - 1e-9)), 1), i64(ceil(_curve_lengths(C) / h - 1e-6)))
+    max(where(C[.., 0] == 1, i64(ceil(abs(C[.., 5] - C[.., 4]) / (π / 4) - 1e-9)), 1),
+      i64(ceil(_curve_lengths(C) / h - 1e-6)))
   of = repeat(iota(len(C)), many)
   k = iota(len(of)) - repeat(cumsum(many) - many, many)
   (B, _) = _on_curves(C[of], f64(k) / many[of])
@@ -59,7 +65,8 @@ _plane_attempt(r, h) = {
 _all_used(T, n) = { seen = zeros(n); seen[ravel(T)] = 1.0; min(seen) > 0 }
 _triangle_areas(X, T) = {
   (A, B, C) = (X[T[.., 0]], X[T[.., 1]], X[T[.., 2]])
-  0.5 * ((B[.., 0] - A[.., 0]) * (C[.., 1] - A[.., 1]) - (B[.., 1] - A[.., 1]) * (C[.., 0] - A[.., 0]))
+  0.5 * ((B[.., 0] - A[.., 0]) * (C[.., 1] - A[.., 1]) -
+    (B[.., 1] - A[.., 1]) * (C[.., 0] - A[.., 0]))
 }
 _triangles_area(X, T) = sum(_triangle_areas(X, T))
 _inner_triangles(X, r, h) = {
@@ -91,7 +98,8 @@ _ball_mesh(r, h) = {
   X = m.points
   cube = max(abs(X); axis = 1)
   length = sqrt(sum(X^2; axis = 1))
-  Y = r.centre + r.radius * X * expand(where(length > 0, cube / where(length > 0, length, 1.0), 0.0), 1)
+  Y = r.centre +
+    r.radius * X * expand(where(length > 0, cube / where(length > 0, length, 1.0), 0.0), 1)
   (...m, points = Y, tags = 0 * m.tags, names = r.names, region = r)
 }
 
@@ -115,20 +123,29 @@ _ball_mesh(r, h) = {
 refine(m; marked = none) = if has(m, "axes") {
   if kind(marked) != "none" {
     _refuse(
-      "refine(m; marked = ...) cuts simplices; boxes of which some are cut have no common faces: refine(m) cuts all of them")
+      "refine(m; marked = ...) cuts simplices; boxes of which some are cut have no common faces: "
+      "refine(m) cuts all of them")
   }
-  _grid_mesh(map(x -> concat(ravel(stack(x[..-1], 0.5 * (x[..-1] + x[1..]); axis = 1)), x[-1..]), m.axes), m.region)
+  _grid_mesh(map(x -> concat(ravel(stack(x[..-1], 0.5 * (x[..-1] + x[1..]); axis = 1)), x[-1..]),
+    m.axes), m.region)
 } else if kind(marked) == "none" { _refined_mesh(m) } else {
   assert(len(marked) == len(m.cells), "refine: {len(marked)} marks for {len(m.cells)} cells")
   d = _known(shape(m.points)[1], "the dimension")
-  if d == 1 { _halved(m, marked) } else if d == 2 { _bisected(m, marked) } else { _bisected_solid(m, marked) }
+  if d == 1 {
+    _halved(m, marked)
+  } else if d == 2 {
+    _bisected(m, marked)
+  } else {
+    _bisected_solid(m, marked)
+  }
 }
 _halved(m, marked) = {
   (on, off) = (findall(marked), findall(not marked))
   n = len(m.points)
   new = n + iota(len(on))
   X = concat(m.points, mean(m.points[m.cells[on]]; axis = 1); axis = 0)
-  cells = concat(m.cells[off], stack(m.cells[on, 0], new; axis = 1), stack(new, m.cells[on, 1]; axis = 1); axis = 0)
+  cells = concat(m.cells[off], stack(m.cells[on, 0], new; axis = 1),
+    stack(new, m.cells[on, 1]; axis = 1); axis = 0)
   (...m, points = X, cells = cells)
 }
 _refined_mesh(m) = {
@@ -144,14 +161,15 @@ _refined_mesh(m) = {
   cells = if d == 1 { concat(stack(v(0), g(0); axis = 1), stack(g(0), v(1); axis = 1); axis = 0) }
   else if d == 2 {
     # edges 01, 02, 12
-    concat(stack(v(0), g(0), g(1); axis = 1), stack(g(0), v(1), g(2); axis = 1), stack(g(1), g(2), v(2); axis = 1),
-      stack(g(0), g(2), g(1); axis = 1); axis = 0)
+    concat(stack(v(0), g(0), g(1); axis = 1), stack(g(0), v(1), g(2); axis = 1),
+      stack(g(1), g(2), v(2); axis = 1), stack(g(0), g(2), g(1); axis = 1); axis = 0)
   } else {
     # edges 01, 02, 03, 12, 13, 23; the octahedron inside along the diagonal
     # from 02 to 13 (Bey 1995)
     concat(stack(v(0), g(0), g(1), g(2); axis = 1), stack(g(0), v(1), g(3), g(4); axis = 1),
-      stack(g(1), g(3), v(2), g(5); axis = 1), stack(g(2), g(4), g(5), v(3); axis = 1), stack(g(0), g(1), g(2), g(4); axis = 1),
-      stack(g(0), g(1), g(3), g(4); axis = 1), stack(g(1), g(2), g(4), g(5); axis = 1), stack(g(1), g(3), g(4), g(5); axis = 1);
+      stack(g(1), g(3), v(2), g(5); axis = 1), stack(g(2), g(4), g(5), v(3); axis = 1),
+      stack(g(0), g(1), g(2), g(4); axis = 1), stack(g(0), g(1), g(3), g(4); axis = 1),
+      stack(g(1), g(2), g(4), g(5); axis = 1), stack(g(1), g(3), g(4), g(5); axis = 1);
       axis = 0)
   }
   _unbisected(_with_boundary(m, X, cells))
@@ -181,7 +199,9 @@ _onto_boundary(m, X, F) = {
   } else if shape(X)[1] == 2 {
     on = unique(ravel(F))
     new = on[findall(on >= n)]
-    if len(m.region.curves) > 0 and len(new) > 0 { X[new] = _curve_distance(m.region.curves, X[new])[2] }
+    if len(m.region.curves) > 0 and len(new) > 0 {
+      X[new] = _curve_distance(m.region.curves, X[new])[2]
+    }
     X
   } else { X }
 }
@@ -202,7 +222,8 @@ _to_be_bisected(m) = {
   d = _known(shape(m.points)[1], "the dimension")
   M = if has(m, "bisection") { m } else { _unbisected(m) }
   if d == 1 { m } else if d == 2 {
-    (...M, cells = if M.bisection { M.cells } else { _longest_first(M.points, M.cells) }, bisection = true)
+    (...M, cells = if M.bisection { M.cells } else { _longest_first(M.points, M.cells) },
+      bisection = true)
   } else if len(M.bisection.flag) > 0 { M } else { _edges_to_cut(M) }
 }
 
@@ -235,8 +256,9 @@ _bisected(m, marked) = {
   # 12 is
   piece = (a, b, c, where_) -> stack(a, b, c; axis = 1)[findall(where_)]
   (s0, s1, s2) = (split_[.., 0], split_[.., 1], split_[.., 2])
-  cells = concat(piece(v(0), v(1), v(2), not s2), piece(v(2), v(0), e(2), s2 and not s1), piece(e(2), v(2), e(1), s2 and s1),
-    piece(v(0), e(2), e(1), s2 and s1), piece(v(1), v(2), e(2), s2 and not s0), piece(e(2), v(1), e(0), s2 and s0),
+  cells = concat(piece(v(0), v(1), v(2), not s2), piece(v(2), v(0), e(2), s2 and not s1),
+    piece(e(2), v(2), e(1), s2 and s1), piece(v(0), e(2), e(1), s2 and s1),
+    piece(v(1), v(2), e(2), s2 and not s0), piece(e(2), v(1), e(0), s2 and s0),
     piece(v(2), e(2), e(0), s2 and s0); axis = 0)
   _with_boundary(m, X, cells)
 }
@@ -269,7 +291,11 @@ _bisected_solid(m, marked) = {
     (S, s, f, t) = (T[go], q[go], flag[go], tags[go])
     key = keys_of(S[.., 0], S[.., 1])
     fresh = unique(key)
-    known = if len(cut) == 0 { fresh < 0 } else { cut[min(searchsorted(cut, fresh; side = "left"), len(cut) - 1)] == fresh }
+    known = if len(cut) == 0 {
+      fresh < 0
+    } else {
+      cut[min(searchsorted(cut, fresh; side = "left"), len(cut) - 1)] == fresh
+    }
     fresh = fresh[findall(not known)]
     number = len(X) + iota(len(fresh))
     X = concat(X, 0.5 * (X[fresh // base] + X[fresh % base]); axis = 0)
@@ -303,7 +329,8 @@ _half_solid(S, q, t, z, p, turned) = {
   (a, c, d) = (S[.., p], S[.., 2], S[.., 3])
   (ta, tc, td) = (t[.., 1 - p], t[.., 2], t[.., 3])
   none_ = 0 * ta - 1
-  pick = (three, two, rest) -> stack(...map((x, y, w) -> where(q == 3, x, where(q == 2, y, w)), three, two, rest); axis = 1)
+  pick = (three, two, rest) ->
+    stack(...map((x, y, w) -> where(q == 3, x, where(q == 2, y, w)), three, two, rest); axis = 1)
   (pick(list(a, c, z, d), list(a, d, z, c), list(c, d, a, z)),
     stack(where(q >= 2 and not turned, 2, 3), where(q >= 2, 2, 3); axis = 1),
     pick(list(none_, tc, ta, td), list(none_, td, ta, tc), list(tc, td, none_, ta)))
@@ -317,7 +344,8 @@ _edges_to_cut(m) = {
   length = sum((m.points[key // n] - m.points[key % n])^2; axis = 1)
   rank_ = 0 * key
   # lengths that differ by rounding are the same
-  rank_[argsort(1e-9 * floor(1e9 * length / max(length)) + 1e-13 * iota(count) / count)] = iota(count)
+  rank_[argsort(1e-9 * floor(1e9 * length / max(length)) + 1e-13 * iota(count) / count)] =
+    iota(count)
   r = rank_[at]
   # edges 01, 02, 03, 12, 13, 23 and the corners that are left
   ends = reshape([0, 1, 2, 3, 0, 2, 1, 3, 0, 3, 1, 2, 1, 2, 0, 3, 1, 3, 0, 2, 2, 3, 0, 1], 6, 4)
@@ -326,7 +354,8 @@ _edges_to_cut(m) = {
   cells = stack(...map(k -> _take_each(T, turn[.., k]), list(0, 1, 2, 3)); axis = 1)
   edge = (i, j) -> _take_each(r, place[turn[.., i], turn[.., j]])
   largest = (x, y, w, names) -> where(x > max(y, w), names[0], where(y > w, names[1], names[2]))
-  q = stack(largest(edge(1, 2), edge(1, 3), edge(2, 3), (3, 2, 1)), largest(edge(0, 2), edge(0, 3), edge(2, 3), (3, 2, 0));
+  q = stack(largest(edge(1, 2), edge(1, 3), edge(2, 3), (3, 2, 1)),
+    largest(edge(0, 2), edge(0, 3), edge(2, 3), (3, 2, 0));
     axis = 1)
   (owner, side) = _owners(T, m.faces, n)
   old = 0 * T - 1
@@ -341,13 +370,16 @@ _edges_to_cut(m) = {
 # faces of which belong to the physical groups that name them, else to
 # "boundary"
 _read_msh(path) = _mesh_of_tables(load(path; format = "msh"))
-_mesh_of_tables(r) = _mesh_of_parts(r.points, r.lines, r.line_parts, r.triangles, r.triangle_parts, r.tetrahedra, r.names)
-_mesh_of_parts(points: f64[n, 3], lines: i64[a, 2], line_parts: i64[a], triangles: i64[b, 3], triangle_parts: i64[b],
-  tetrahedra: i64[c, 4], names) =
+_mesh_of_tables(r) =
+  _mesh_of_parts(r.points, r.lines, r.line_parts, r.triangles, r.triangle_parts, r.tetrahedra,
+    r.names)
+_mesh_of_parts(points: f64[n, 3], lines: i64[a, 2], line_parts: i64[a], triangles: i64[b, 3],
+  triangle_parts: i64[b], tetrahedra: i64[c, 4], names) =
   if len(tetrahedra) > 0 { _mesh_from(points, tetrahedra, triangles, triangle_parts, names) }
 else if len(triangles) > 0 {
   assert(max(abs(points[unique(ravel(triangles)), 2] - points[triangles[0, 0], 2])) == 0,
-    "mesh: the triangles of the file do not lie in a plane z = constant; surfaces in space are not served")
+    "mesh: the triangles of the file do not lie in a plane z = constant; surfaces in space are "
+    "not served")
   _mesh_from(points[.., ..2], triangles, lines, line_parts, names)
 } else { error("mesh: the file has neither triangles nor tetrahedra") }
 _mesh_from(points, cells, faces, parts, names) = {
@@ -384,11 +416,13 @@ _region_of_mesh(m) = {
     # with the cell that a side belongs to on its left
     (owner, _) = _owners(_ascending(m.cells), m.faces, len(X))
     middle = mean(X[m.cells[owner]]; axis = 1)
-    left = (b[.., 0] - a[.., 0]) * (middle[.., 1] - a[.., 1]) - (b[.., 1] - a[.., 1]) * (middle[.., 0] - a[.., 0]) > 0
+    left = (b[.., 0] - a[.., 0]) * (middle[.., 1] - a[.., 1]) -
+      (b[.., 1] - a[.., 1]) * (middle[.., 0] - a[.., 0]) > 0
     (p, q) = (where(expand(left, 1), a, b), where(expand(left, 1), b, a))
     zero = 0 * p[.., 0]
-    (region = "polygon", lo = lo, hi = hi, names = m.names, curves = stack(zero, p[.., 0], p[.., 1], q[.., 0], q[.., 1], zero;
-      axis = 1), part = m.tags, mesh = m)
+    (region = "polygon", lo = lo, hi = hi, names = m.names,
+      curves = stack(zero, p[.., 0], p[.., 1], q[.., 0], q[.., 1], zero;
+        axis = 1), part = m.tags, mesh = m)
   } else {
     (curves, part) = _no_curves()
     (region = "mesh", lo = lo, hi = hi, names = m.names, curves = curves, part = part, mesh = m)

@@ -22,14 +22,16 @@ box(...sides) = {
   assert(len(sides) >= 1 and len(sides) <= 3, "box([a, b], ...) takes one to three intervals")
   lo = f64(stack(...map(s -> s[0], list(...sides))))
   hi = f64(stack(...map(s -> s[1], list(...sides))))
-  assert(min(hi - lo) > 0, "box([a, b], ...): each interval goes from its lower end to its upper one")
+  assert(min(hi - lo) > 0,
+    "box([a, b], ...): each interval goes from its lower end to its upper one")
   d = len(sides)
   (curves, part) = if d == 2 {
     (a, b, c, e) = (lo[0], hi[0], lo[1], hi[1])
     (_lines([a, c; b, c; b, e; a, e]), [2, 1, 3, 0])
   } else { _no_curves() }
   names = list("left", "right", "bottom", "top", "back", "front")
-  (region = "box", lo = lo, hi = hi, names = list(...map(k -> names[k], each(2 * d))), curves = curves, part = part)
+  (region = "box", lo = lo, hi = hi, names = list(...map(k -> names[k], each(2 * d))),
+    curves = curves, part = part)
 }
 _no_curves() = (zeros(0, 6), iota(0))
 # The closed line through points, as pieces
@@ -39,7 +41,8 @@ _lines(P) = {
   zero = 0 * P[.., 0]
   stack(zero, P[.., 0], P[.., 1], Q[.., 0], Q[.., 1], zero; axis = 1)
 }
-_area_of(P) = { Q = P[(iota(len(P)) + 1) % len(P)]; 0.5 * sum(P[.., 0] * Q[.., 1] - Q[.., 0] * P[.., 1]) }
+_area_of(P) =
+  { Q = P[(iota(len(P)) + 1) % len(P)]; 0.5 * sum(P[.., 0] * Q[.., 1] - Q[.., 0] * P[.., 1]) }
 _turned_round(P, sign) = if sign * _area_of(P) < 0 { P[.. by -1] } else { P }
 
 # disk(centre, radius; name = "circle"): a disk of the plane
@@ -47,9 +50,10 @@ _turned_round(P, sign) = if sign * _area_of(P) < 0 { P[.. by -1] } else { P }
 disk(centre, radius; name = "circle") = {
   c = f64(centre)
   r = f64(radius)
-  assert(len(c) == 2 and r > 0, "disk(centre, radius) takes a point of the plane and a positive radius")
-  (region = "disk", lo = c - r, hi = c + r, names = list(name), curves = expand(stack(1.0, c[0], c[1], r, 0.0, 2π), 0),
-    part = iota(1), centre = c, radius = r)
+  assert(len(c) == 2 and r > 0,
+    "disk(centre, radius) takes a point of the plane and a positive radius")
+  (region = "disk", lo = c - r, hi = c + r, names = list(name),
+    curves = expand(stack(1.0, c[0], c[1], r, 0.0, 2π), 0), part = iota(1), centre = c, radius = r)
 }
 # ball(centre, radius; name = "sphere"): a ball of space
 #     signed_distance(ball([0, 0, 0], 2), [0, 0, 3])   #> 1.0
@@ -58,18 +62,22 @@ ball(centre, radius; name = "sphere") = {
   r = f64(radius)
   assert(len(c) == 3 and r > 0, "ball(centre, radius) takes a point of space and a positive radius")
   (curves, part) = _no_curves()
-  (region = "ball", lo = c - r, hi = c + r, names = list(name), curves = curves, part = part, centre = c, radius = r)
+  (region = "ball", lo = c - r, hi = c + r, names = list(name), curves = curves, part = part,
+    centre = c, radius = r)
 }
 _polygon_region(P, holes, names) = {
   X = f64(P)
-  assert(rank(X) == 2 and shape(X)[-1] == 2 and len(X) >= 3, "polygon([x, y; ...]) takes the corners, f64[n, 2], at least three")
+  assert(rank(X) == 2 and shape(X)[-1] == 2 and len(X) >= 3,
+    "polygon([x, y; ...]) takes the corners, f64[n, 2], at least three")
   outer = _turned_round(X, 1.0)
   assert(abs(_area_of(outer)) > 0, "polygon([x, y; ...]): the corners are on one line")
   curves = list(_lines(outer))
   n = len(X)
   named = kind(names) != "none"
   if named {
-    assert(len(names) == n, "polygon: {len(names)} names for {n} sides; name k belongs to the side from corner k to the next")
+    assert(len(names) == n,
+      "polygon: {len(names)} names for {n} sides; name k belongs to the side from corner k to the "
+      "next")
   }
   # side k of what was given, also where its corners had to be turned round
   order = if _area_of(X) < 0 { (2 * n - 2 - iota(n)) % n } else { iota(n) }
@@ -83,22 +91,27 @@ _polygon_region(P, holes, names) = {
   all = list()
   if named { for k in names { all = push(all, k) } } else { all = push(all, "outline") }
   if len(holes) > 0 { all = push(all, "hole") }
-  (region = "polygon", lo = min(X; axis = 0), hi = max(X; axis = 0), names = all, curves = concat(...curves; axis = 0),
-    part = concat(...part))
+  (region = "polygon", lo = min(X; axis = 0), hi = max(X; axis = 0), names = all,
+    curves = concat(...curves; axis = 0), part = concat(...part))
 }
 
-_region_union(a, b) = _combined("union", a, b, min(stack(a.lo, b.lo); axis = 0), max(stack(a.hi, b.hi); axis = 0))
+_region_union(a, b) =
+  _combined("union", a, b, min(stack(a.lo, b.lo); axis = 0), max(stack(a.hi, b.hi); axis = 0))
 # difference(a, b): the region a without b
 #     inside(difference(box([0, 2], [0, 2]), disk([1, 1], 0.5)), [1, 1])      #> false
 difference(a, b) = {
-  assert(_is_region(a) and _is_region(b), "difference(a, b) takes two regions; setdiff is for arrays")
+  assert(_is_region(a) and _is_region(b),
+    "difference(a, b) takes two regions; setdiff is for arrays")
   _combined("difference", a, b, a.lo, a.hi)
 }
-_region_intersection(a, b) = _combined("intersection", a, b, max(stack(a.lo, b.lo); axis = 0), min(stack(a.hi, b.hi); axis = 0))
+_region_intersection(a, b) =
+  _combined("intersection", a, b, max(stack(a.lo, b.lo); axis = 0),
+    min(stack(a.hi, b.hi); axis = 0))
 _is_region(a) = if kind(a) == "record" { has(a, "region") } else { false }
 
 _combined(how, a, b, lo, hi) = {
-  assert(len(lo) == len(b.lo), "{how}: one region has {len(lo)} dimensions and the other {len(b.lo)}")
+  assert(len(lo) == len(b.lo),
+    "{how}: one region has {len(lo)} dimensions and the other {len(b.lo)}")
   own = list(...a.names)
   for n in b.names { if not _among(n, a.names) { own = push(own, n) } }
   numbers = stack(...map(n -> _number_of(n, own), list(...b.names)))
@@ -134,17 +147,20 @@ _on_curves(C, s) = {
   (stack(x, y; axis = 1), stack(nx, ny; axis = 1))
 }
 _curve_lengths(C) =
-  where(C[.., 0] == 1, C[.., 3] * abs(C[.., 5] - C[.., 4]), sqrt((C[.., 3] - C[.., 1])^2 + (C[.., 4] - C[.., 2])^2))
+  where(C[.., 0] == 1, C[.., 3] * abs(C[.., 5] - C[.., 4]),
+    sqrt((C[.., 3] - C[.., 1])^2 + (C[.., 4] - C[.., 2])^2))
 _reversed(C) = {
   arc = C[.., 0] == 1
-  stack(C[.., 0], where(arc, C[.., 1], C[.., 3]), where(arc, C[.., 2], C[.., 4]), where(arc, C[.., 3], C[.., 1]),
-    where(arc, C[.., 5], C[.., 2]), where(arc, C[.., 4], 0.0); axis = 1)
+  stack(C[.., 0], where(arc, C[.., 1], C[.., 3]), where(arc, C[.., 2], C[.., 4]),
+    where(arc, C[.., 3], C[.., 1]), where(arc, C[.., 5], C[.., 2]), where(arc, C[.., 4], 0.0);
+    axis = 1)
 }
 _cut(C, a, b) = {
   arc = C[.., 0] == 1
   (dx, dy, dθ) = (C[.., 3] - C[.., 1], C[.., 4] - C[.., 2], C[.., 5] - C[.., 4])
   stack(C[.., 0], where(arc, C[.., 1], C[.., 1] + a * dx), where(arc, C[.., 2], C[.., 2] + a * dy),
-    where(arc, C[.., 3], C[.., 1] + b * dx), where(arc, C[.., 4] + a * dθ, C[.., 2] + b * dy), where(arc, C[.., 4] + b * dθ, 0.0);
+    where(arc, C[.., 3], C[.., 1] + b * dx), where(arc, C[.., 4] + a * dθ, C[.., 2] + b * dy),
+    where(arc, C[.., 4] + b * dθ, 0.0);
     axis = 1)
 }
 # Distance of points X f64[n, 2] from pieces, which piece is nearest, and the
@@ -207,7 +223,8 @@ _kept(r, C, width, drop) = {
 _as_points(r, X) = {
   P = f64(X)
   d = len(r.lo)
-  assert(rank(P) >= 1 and shape(P)[-1] == d, "points of a region of {d} dimensions are f64[n, {d}], or f64[{d}] for one")
+  assert(rank(P) >= 1 and shape(P)[-1] == d,
+    "points of a region of {d} dimensions are f64[n, {d}], or f64[{d}] for one")
   reshape(P, -1, shape(P)[-1])
 }
 
@@ -218,7 +235,8 @@ inside(r, X) = {
   y = _is_inside(r, _as_points(r, X))
   if rank(X) == 1 { y[0] } else { reshape(y, ...shape(X)[..-1]) }
 }
-_is_inside(r, X) = if r.region == "box" { min(min(X - r.lo; axis = 1), min(r.hi - X; axis = 1)) >= 0 }
+_is_inside(r, X) =
+  if r.region == "box" { min(min(X - r.lo; axis = 1), min(r.hi - X; axis = 1)) >= 0 }
 else if r.region == "disk" or r.region == "ball" { sum((X - r.centre)^2; axis = 1) <= r.radius^2 }
 else if r.region == "polygon" { _crossings(r.curves, X) % 2 == 1 }
 else if r.region == "mesh" {
@@ -257,8 +275,9 @@ _distance_from(r, X) = if r.region == "box" {
   q = abs(X - 0.5 * (r.lo + r.hi)) - 0.5 * (r.hi - r.lo)
   out = sum(max(q, 0.0)^2; axis = 1)
   where(out > 0, sqrt(where(out > 0, out, 1.0)), max(q; axis = 1))
-} else if r.region == "disk" or r.region == "ball" { sqrt(sum((X - r.centre)^2; axis = 1)) - r.radius }
-else if r.region == "union" { min(_distance_from(r.first, X), _distance_from(r.second, X)) }
+} else if r.region == "disk" or r.region == "ball" {
+  sqrt(sum((X - r.centre)^2; axis = 1)) - r.radius
+} else if r.region == "union" { min(_distance_from(r.first, X), _distance_from(r.second, X)) }
 else if r.region == "difference" { max(_distance_from(r.first, X), -_distance_from(r.second, X)) }
 else { max(_distance_from(r.first, X), _distance_from(r.second, X)) }
 
@@ -266,7 +285,13 @@ else { max(_distance_from(r.first, X), _distance_from(r.second, X)) }
 
 # Quasi-random points of the unit cube, shifted (M. Roberts 2018)
 _spread_points(n, d, shift) = {
-  g = if d == 1 { 1.618033988749895 } else if d == 2 { 1.324717957244746 } else { 1.2207440846057596 }
+  g = if d == 1 {
+    1.618033988749895
+  } else if d == 2 {
+    1.324717957244746
+  } else {
+    1.2207440846057596
+  }
   mod(shift + expand(iota(n) + 1.0, 1) * expand(g^-(iota(d) + 1.0), 0), 1.0)
 }
 # n points inside a region, f64[n, d], evenly spread: sample(region, n)
@@ -285,7 +310,8 @@ _sample_region(r, n) = {
       m = 2 * m
       turns = turns + 1
     }
-    assert(len(kept) >= n, "sample(region, n): the region has next to no points in its bounding box")
+    assert(len(kept) >= n,
+      "sample(region, n): the region has next to no points in its bounding box")
     kept[..n]
   }
 }
@@ -316,8 +342,10 @@ _sample_surface(r, n, number, all) = if r.region == "box" {
   d = len(r.lo)
   side = r.hi - r.lo
   areas =
-    stack(...map(k -> prod(side) / side[k // 2] * (if all { 1.0 } else { if k == number { 1.0 } else { 0.0 } }),
-      each(2 * d)))
+    stack(
+      ...map(k -> prod(side) / side[k // 2] *
+        (if all { 1.0 } else { if k == number { 1.0 } else { 0.0 } }),
+        each(2 * d)))
   total = cumsum(areas)
   shift = rand()
   s = total[-1] * mod(shift + (iota(n) + 1.0) * 0.5545497, 1.0)
@@ -325,7 +353,8 @@ _sample_surface(r, n, number, all) = if r.region == "box" {
   X = r.lo + side * _spread_points(n, d, shift)
   on = expand(face // 2, 1) == iota(d)
   upper = expand(face % 2 == 1, 1)
-  (points = where(on, where(upper, r.hi, r.lo), X), normals = where(on, where(upper, 1.0, -1.0), 0.0), names = face)
+  (points = where(on, where(upper, r.hi, r.lo), X),
+    normals = where(on, where(upper, 1.0, -1.0), 0.0), names = face)
 } else if r.region == "ball" {
   u = _spread_points(n, 2, rand())
   z = 2 * u[.., 0] - 1
@@ -349,7 +378,8 @@ _sample_surface(r, n, number, all) = if r.region == "box" {
     X = concat(s.points, q.points; axis = 0)
     Y = concat(s.normals, flip * q.normals; axis = 0)
     k = concat(s.names, numbers[q.names])
-    on = findall(_is_inside(r, X - ε * Y) and not _is_inside(r, X + ε * Y) and _on_part(k, number, all))
+    on = findall(_is_inside(r, X - ε * Y) and not _is_inside(r, X + ε * Y) and
+      _on_part(k, number, all))
     order = on[argsort(_noise(len(on)))]
     (P, N, K) = (X[order], Y[order], k[order])
     m = 2 * m

@@ -34,7 +34,8 @@
 #     s.y(0.5)[0]                      #~ 0.140539214 tol 1e-7
 #     m = bvp((t, y, p) -> [y[1], -p[0] * y[0]], (ya, yb, p) -> [ya[0], yb[0], ya[1] - 1], (0.0, π), t -> [sin(t), cos(t)]; parameters = 1.2);
 #     m.parameters                     #~ [1] tol 1e-6
-bvp(f, conditions, span, guess; parameters = none, at = none, method = collocation(), rtol = 1e-6, atol = none, partial = false) =
+bvp(f, conditions, span, guess; parameters = none, at = none, method = collocation(), rtol = 1e-6,
+  atol = none, partial = false) =
   {
     free = kind(parameters) != "none"
     p0 = if free { ravel(f64(parameters)) } else { zeros(0) }
@@ -53,13 +54,18 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
     P = (f = if free { f } else { (t, y, p) -> f(t, y) },
       c = if several { if free { conditions } else { (Y, p) -> conditions(Y) } } else {
         if free { (Y, p) -> conditions(Y[0], Y[1], p) } else { (Y, p) -> conditions(Y[0], Y[1]) }
-      }, a = a, b = b, at = places, mesh = mesh, start = start, p0 = p0, free = free, rtol = f64(rtol),
-      atol = if kind(atol) == "none" { 1e-9 } else { f64(atol) }, by_size = kind(atol) == "none",
-      partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
-      coordinate = "t")
+      }, a = a, b = b, at = places, mesh = mesh, start = start, p0 = p0, free = free,
+      rtol = f64(rtol), atol = if kind(atol) == "none" {
+        1e-9
+      } else {
+        f64(atol)
+      }, by_size = kind(atol) == "none",
+      partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}",
+      condition = i -> "condition {i}", coordinate = "t")
     y0 = start(a)
-    along = (compared = t -> _own_switches(P.f, t, y0, p0), others = t -> _library_switches(P.f, t, y0, p0),
-      watched = t -> _watched(P.f, t, y0, p0), tables = t -> _clock_tables(P.f, t, y0, p0))
+    along = (compared = t -> _own_switches(P.f, t, y0, p0),
+      others = t -> _library_switches(P.f, t, y0, p0), watched = t -> _watched(P.f, t, y0, p0),
+      tables = t -> _clock_tables(P.f, t, y0, p0))
     switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0, true))
     r = _solved_between((...P, switches = switches), method)
     # nodes are where f jumps, and do not move with it
@@ -75,10 +81,13 @@ _solved_between(P, m) = {
 _check_between(P) = {
   (a, b) = (stop_gradient(P.a), stop_gradient(P.b))
   if not (b > a and abs(a) < inf and abs(b) < inf) {
-    error("{P.name}: the interval goes from a smaller to a larger finite number, not from {a} to {b}")
+    error(
+      "{P.name}: the interval goes from a smaller to a larger finite number, not from {a} to {b}")
   }
   y = P.start(a)
-  if rank(y) != 1 { _refuse("the guess of a boundary value problem gives a vector, a number for each unknown") }
+  if rank(y) != 1 {
+    _refuse("the guess of a boundary value problem gives a vector, a number for each unknown")
+  }
   n = len(y)
   k = len(P.p0)
   v = P.f(a, y, P.p0)
@@ -90,7 +99,8 @@ _check_between(P) = {
   given = len(P.c(map(P.start, P.at), P.p0))
   if given != n + k {
     error(
-      "{P.name}: {given} condition{if given == 1 { "" } else { "s" }} for {n} unknowns{if k > 0 { " and {k} parameters" } else { "" }}: as many are wanted")
+      "{P.name}: {given} condition{if given == 1 { "" } else { "s" }} for {n} "
+      "unknowns{if k > 0 { " and {k} parameters" } else { "" }}: as many are wanted")
   }
 }
 
@@ -106,9 +116,11 @@ _check_between(P) = {
 #     bvp((t, y) -> [y[1], y[0]], (ya, yb) -> [ya[0] - 1, yb[0]], (0.0, 1.0), [0.0, 0.0]; method = collocation(8)).y(0.5)[0]   #~ sinh(0.5) / sinh(1) tol 1e-8
 collocation(order = 4; nodes = 21, max_nodes = 20000, steps = 50) = {
   order = _known(order, "order")
-  if order != 4 and order != 6 and order != 8 { _refuse("collocation(order) is of order 4, 6 or 8") }
-  (name = "collocation", order = order, nodes = nodes, max_nodes = max_nodes, steps = steps, between = _by_collocation,
-    solve = _solve_between)
+  if order != 4 and order != 6 and order != 8 {
+    _refuse("collocation(order) is of order 4, 6 or 8")
+  }
+  (name = "collocation", order = order, nodes = nodes, max_nodes = max_nodes, steps = steps,
+    between = _by_collocation, solve = _solve_between)
 }
 
 # Points and weights of a step: c, Lobatto's points in [0, 1]; A[j, k] = ∫ l_k
@@ -145,8 +157,10 @@ _mesh_of(P, q, σ, n, k) = {
   places = (s - 1) * map(x -> argmin(abs(t - x)), stop_gradient(P.at))
   # elements: of the intervals by y and by p, of the conditions by y and by p
   M = N * (s - 1) + 1
-  row[i, j, l, m, r] := (i * (s - 1) + j) * n + l + 0 * m + 0 * r for i in 0..N, j in 0..s - 1, l in 0..n, m in 0..s, r in 0..n
-  column[i, j, l, m, r] := ((s - 1) * i + m) * n + r + 0 * j + 0 * l for i in 0..N, j in 0..s - 1, l in 0..n, m in 0..s, r in 0..n
+  row[i, j, l, m, r] := (i * (s - 1) + j) * n + l + 0 * m + 0 * r for i in 0..N, j in 0..s - 1,
+    l in 0..n, m in 0..s, r in 0..n
+  column[i, j, l, m, r] := ((s - 1) * i + m) * n + r + 0 * j + 0 * l for i in 0..N, j in 0..s - 1,
+    l in 0..n, m in 0..s, r in 0..n
   prow[e, r] := e + 0 * r for e in 0..(M - 1) * n, r in 0..k
   pcolumn[e, r] := M * n + r + 0 * e for e in 0..(M - 1) * n, r in 0..k
   crow[e, x, r] := (M - 1) * n + e + 0 * x + 0 * r for e in 0..n + k, x in 0..len(places), r in 0..n
@@ -156,7 +170,8 @@ _mesh_of(P, q, σ, n, k) = {
   rows = concat(ravel(row), ravel(prow), ravel(crow), ravel(drow))
   columns = concat(ravel(column), ravel(pcolumn), ravel(ccolumn), ravel(dcolumn))
   S = sparse(rows, columns, f64(iota(len(rows))), M * n + k, M * n + k)
-  (σ = σ, d = d, point = point, at = at, places = places, S = S, order = i64(S.values), n = n, k = k, points = M)
+  (σ = σ, d = d, point = point, at = at, places = places, S = S, order = i64(S.values), n = n,
+    k = k, points = M)
 }
 _split_between(g, z) = (reshape(z[..g.points * g.n], g.points, g.n), z[g.points * g.n..])
 _times_between(P, x) = P.a + (P.b - P.a) * x
@@ -312,8 +327,9 @@ _by_collocation(m, P) = {
     x = (t - nodes[i]) / h[i]
     U[(s - 1) * i] + h[i] * _integral_to(q, x, f[i])
   }
-  (y = _over_times(P.coordinate, nodes, y), times = nodes, values = U[(s - 1) * iota(len(nodes))], parameters = p, error = error,
-    residual = worst, stats = (nodes = len(nodes), newton = counts[0], meshes = counts[1], rhs = counts[2]), method = m.name,
+  (y = _over_times(P.coordinate, nodes, y), times = nodes, values = U[(s - 1) * iota(len(nodes))],
+    parameters = p, error = error, residual = worst, stats = (nodes = len(nodes),
+      newton = counts[0], meshes = counts[1], rhs = counts[2]), method = m.name,
     complete = counts[3] == 0)
 }
 
@@ -341,8 +357,8 @@ _searched(m, P, q, n, k) = {
   while state < 0 {
     tol = clamp(1e-3 * P.rtol, 1e-13, 1e-8)
     (found, how, turns) =
-      _newton_damped(v -> _equations_between(P, q, g, v), v -> _matrix_between(P, q, g, v), v -> _weights_between(P, g, v), z,
-        tol, 0.1 * P.rtol, m.steps)
+      _newton_damped(v -> _equations_between(P, q, g, v), v -> _matrix_between(P, q, g, v),
+        v -> _weights_between(P, g, v), z, tol, 0.1 * P.rtol, m.steps)
     newton = newton + turns
     rhs = rhs + turns * len(g.point)
     if how != 0 {
@@ -370,7 +386,11 @@ _searched(m, P, q, n, k) = {
           i = argmax(size)
           if not P.partial {
             error(
-              "{P.name}: {len(target)} nodes would be needed and {m.max_nodes} are allowed; the largest residual is that of {P.equation(which[i])} near {P.coordinate} = {a + length * σ[i]:.9g}, {size[i]:.3g} times what rtol and atol allow; y there is {_split_between(g, z)[0][(s - 1) * i]}. Loosen the tolerances, take collocation(8), or allow more with max_nodes")
+              "{P.name}: {len(target)} nodes would be needed and {m.max_nodes} are allowed; the "
+              "largest residual is that of {P.equation(which[i])} near {P.coordinate} = "
+              "{a + length * σ[i]:.9g}, {size[i]:.3g} times what rtol and atol allow; y there is "
+              "{_split_between(g, z)[0][(s - 1) * i]}. Loosen the tolerances, take "
+              "collocation(8), or allow more with max_nodes")
           }
           state = 1
         } else {
@@ -488,18 +508,26 @@ _lost_between(m, P, q, G, g, z, how, turns) = {
   values = "y there is {U[(s - 1) * i]}{if g.k > 0 { ", the parameters are {p}" } else { "" }}"
   if how == 4 {
     error(
-      "{P.name}: {place} is not finite at the guess; {values}. A division by zero, or a root or logarithm of a negative number there? Another guess may avoid it")
+      "{P.name}: {place} is not finite at the guess; {values}. A division by zero, or a root or "
+      "logarithm of a negative number there? Another guess may avoid it")
   }
   if how == 1 {
     error(
-      "{P.name}: the linear system of Newton's method is singular after {turns} turns; the largest residual is that of {place}; {values}. The conditions may not determine the solution (one that says nothing new, an eigenvalue problem without a norm), or a fold of solutions is near: try another guess")
+      "{P.name}: the linear system of Newton's method is singular after {turns} turns; the "
+      "largest residual is that of {place}; {values}. The conditions may not determine the "
+      "solution (one that says nothing new, an eigenvalue problem without a norm), or a fold of "
+      "solutions is near: try another guess")
   }
   if how == 5 {
     error(
-      "{P.name}: Newton's corrections are as small as they should be, and {place} is still off by {v[e]:.3g}; {values}. Solutions that start almost alike go too far apart within a segment, or not at all: shooting() with more segments, or collocation()")
+      "{P.name}: Newton's corrections are as small as they should be, and {place} is still off by "
+      "{v[e]:.3g}; {values}. Solutions that start almost alike go too far apart within a segment, "
+      "or not at all: shooting() with more segments, or collocation()")
   }
   error(
-    "{P.name}: Newton's method does not get on, after {turns} turns on {len(g.d) + 1} nodes; the largest residual is that of {place}, {v[e]:.3g}; {values}. Try a guess nearer to the solution, one from an easier problem (`guess` takes a solution), or more nodes")
+    "{P.name}: Newton's method does not get on, after {turns} turns on {len(g.d) + 1} nodes; the "
+    "largest residual is that of {place}, {v[e]:.3g}; {values}. Try a guess nearer to the "
+    "solution, one from an easier problem (`guess` takes a solution), or more nodes")
 }
 
 # ---- multiple shooting
@@ -516,7 +544,8 @@ _lost_between(m, P, q, G, g, z, how, turns) = {
 #     s = bvp((t, y) -> [y[1], -sin(y[0])], (ya, yb) -> [ya[0] - 1, yb[0]], (0.0, 2.0), [1.0, 0.0]; method = shooting(4), rtol = 1e-9);
 #     (s.y(2.0)[1]^2 - s.y(0.0)[1]^2) / 2 - 1 + cos(1)       #~ 0 tol 1e-7
 shooting(segments = 8; method = dop853(), steps = 50) =
-  (name = "shooting", segments = segments, method = method, steps = steps, between = _by_shooting, solve = _solve_between)
+  (name = "shooting", segments = segments, method = method, steps = steps, between = _by_shooting,
+    solve = _solve_between)
 
 _by_shooting(m, P) = {
   n = len(P.start(P.a))
@@ -527,7 +556,8 @@ _by_shooting(m, P) = {
   # the unknowns over all segments
   run_to = part -> (t0, t1, y, p, sizes) -> {
     f = (x, u) -> (t1 - t0) * P.f(t0 + x * (t1 - t0), u, p)
-    own = (...o, rtol = part * o.rtol, saveat = [1.0], atol = zeros_like(y) + part * 0.1 * _atol_by_sizes(P, sizes))
+    own = (...o, rtol = part * o.rtol, saveat = [1.0],
+      atol = zeros_like(y) + part * 0.1 * _atol_by_sizes(P, sizes))
     _go(m.method, f, (x, u) -> _rows_jacobian(v -> f(x, v), u), y, 0.0, 1.0, own)[1][0]
   }
   run = run_to(1.0)
@@ -542,20 +572,27 @@ _by_shooting(m, P) = {
     run(nodes[i], t, U[i], p, max(abs(U); axis = 0))
   }
   (y = _over_times(P.coordinate, nodes, y), times = nodes, values = U, parameters = p, error = none,
-    residual = max(abs(_meetings(P, run, g, z))), stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0),
-    method = m.name, complete = true)
+    residual = max(abs(_meetings(P, run, g, z))),
+    stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0), method = m.name,
+    complete = true)
 }
 _shot(m, P, q, run, finer, n, k) = {
   fixed = (concat(P.at, P.switches) - P.a) / (P.b - P.a)
-  σ = if len(P.mesh) > 1 { (P.mesh - P.a) / (P.b - P.a) } else { linspace(0.0, 1.0, max(m.segments, 1) + 1) }
+  σ = if len(P.mesh) > 1 {
+    (P.mesh - P.a) / (P.b - P.a)
+  } else {
+    linspace(0.0, 1.0, max(m.segments, 1) + 1)
+  }
   σ = unique(concat(σ, fixed))
   σ = concat(σ[..-1][σ[1..] - σ[..-1] > 1e-10], [1.0])
   g = _mesh_of(P, q, σ, n, k)
   z = concat(ravel(map(P.start, _times_between(P, g.point))), P.p0)
   (found, how, turns) =
-    _newton_damped(v -> _meetings(P, run, g, v), v -> _meeting_matrix(P, run, g, v), v -> _weights_between(P, g, v), z,
-      max(0.1 * P.rtol, 1e-13), P.rtol, m.steps)
-  if (how == 0 or how == 2 or how == 3) and not P.partial { _check_meetings(P, run, finer, g, found) }
+    _newton_damped(v -> _meetings(P, run, g, v), v -> _meeting_matrix(P, run, g, v),
+      v -> _weights_between(P, g, v), z, max(0.1 * P.rtol, 1e-13), P.rtol, m.steps)
+  if (how == 0 or how == 2 or how == 3) and not P.partial {
+    _check_meetings(P, run, finer, g, found)
+  }
   if how != 0 { _lost_between(m, P, q, v -> _meetings(P, run, g, v), g, found, how, turns) }
   # lengths of their own: what stands behind _primal cannot name those of the
   # mesh in here
@@ -612,7 +649,8 @@ _is_between(info) = {
 _is_loop(info) = len(info.coords) == 1 and info.periodic[0]
 _refuse_loop(info, m) = if _is_loop(info) {
   _refuse(
-    "{info.coords[0]} of {info.name} is periodic, and {m.name}() goes from one end of an interval to the other: fourier(), chebyshev() and fd() seek periodic solutions")
+    "{info.coords[0]} of {info.name} is periodic, and {m.name}() goes from one end of an interval "
+    "to the other: fourier(), chebyshev() and fd() seek periodic solutions")
 }
 
 # Whether the equations determine the highest derivatives, which collocation and
@@ -626,17 +664,26 @@ _is_plain_between(info) = {
 }
 _solve_between(info, m, o) = {
   _refuse_loop(info, m)
-  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}") }
+  if len(info.coords) != 1 {
+    _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}")
+  }
   _refuse_jumps(info, m.name)
   if not _is_plain_between(info) {
     _refuse(
-      "{m.name}() wants the equations of {info.name} to determine the highest derivative of each unknown, and these to enter linearly; chebyshev() and fd() take others")
+      "{m.name}() wants the equations of {info.name} to determine the highest derivative of each "
+      "unknown, and these to enter linearly; chebyshev() and fd() take others")
   }
   S = info.structure
-  if len(info.events) > 0 { _refuse("events are for initial value problems; {m.name}() solves boundary value problems") }
+  if len(info.events) > 0 {
+    _refuse("events are for initial value problems; {m.name}() solves boundary value problems")
+  }
   sizes = info.sizes
   orders = S.orders
-  (a, b) = if kind(o.t) == "none" { (f64(info.lo[0]), f64(info.hi[0])) } else { (f64(o.t[0]), f64(o.t[1])) }
+  (a, b) = if kind(o.t) == "none" {
+    (f64(info.lo[0]), f64(info.hi[0]))
+  } else {
+    (f64(o.t[0]), f64(o.t[1]))
+  }
   tops = _tops_between(info, S, a, b, t -> _guessed(info, orders, o.guess, t))
   flow = (t, y) -> {
     (parts, top) = (_parts(y, sizes, orders), tops(t, y));
@@ -645,25 +692,34 @@ _solve_between(info, m, o) = {
   all = (t, y) -> _topped(_parts(y, sizes, orders), tops(t, y))
   conditions = (Y, p) -> {
     ends = list(all(a, Y[0]), all(b, Y[1]))
-    _join(map(c -> c.residual((if c.at.side == 1 { b } else { a },), _jets_of(info, ends[if c.at.side == 1 { 1 } else { 0 }])),
-      list(...info.conditions)))
+    _join(
+      map(c -> c.residual((if c.at.side == 1 { b } else { a },),
+        _jets_of(info, ends[if c.at.side == 1 { 1 } else { 0 }])),
+        list(...info.conditions)))
   }
   labels = _rate_names(info, orders)
   told = map(c -> "the condition `{replace(c.text, "\n", " ")}`", list(...info.conditions))
   # a condition on a vector has a line for each of its numbers
   lines =
-    i64(_numbers(map(c -> size(c.residual((a,), _jets_of(info, all(a, _flat_state(info, orders))))), list(...info.conditions))))
+    i64(_numbers(map(c -> size(c.residual((a,), _jets_of(info, all(a, _flat_state(info, orders))))),
+      list(...info.conditions))))
   P = (f = (t, y, p) -> flow(t, y), c = conditions, a = a, b = b, at = stack(a, b), mesh = zeros(0),
-    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol),
-    by_size = _is_by_size(o), partial = o.partial, name = info.name, equation = i -> _told(labels, i),
+    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false,
+    rtol = f64(o.rtol), atol = f64(o.atol), by_size = _is_by_size(o), partial = o.partial,
+    name = info.name, equation = i -> _told(labels, i),
     condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0],
     switches = _primal(() -> _places_of_switches(info, 0, false, true)))
   r = _solved_between(P, m)
-  (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
+  (times, Y) =
+    if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
   s =
     (..._solution_of(info, m, orders, all, r.y, (a, b), times, Y, r.stats),
       error = _relative_between(info, orders, P, r), residual = r.residual, complete = r.complete)
-  if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }
+  if info.eigen == "" {
+    s
+  } else {
+    (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a))))
+  }
 }
 # The error as every method of solve tells it: of each field's own values,
 # beside them in the mean square.

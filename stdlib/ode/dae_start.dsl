@@ -23,7 +23,8 @@ _dae_started(F, jac, y0, id, t0, o) = {
   moves = id > 0
   # by the unknowns: rates of differential ones, values of algebraic ones
   matrix = (y, yp) -> if kind(o.pattern) == "none" {
-    where(expand(moves, 0), _rows_jacobian(v -> F(t0, y, v), yp), _rows_jacobian(v -> F(t0, v, yp), y))
+    where(expand(moves, 0), _rows_jacobian(v -> F(t0, y, v), yp),
+      _rows_jacobian(v -> F(t0, v, yp), y))
   } else {
     (column_start, rows) = o.pattern
     columns = repeat(iota(len(column_start) - 1), column_start[1..] - column_start[..-1])
@@ -32,7 +33,11 @@ _dae_started(F, jac, y0, id, t0, o) = {
     moving = 1e-10 * (jac(t0, y, yp, 1e10) - still)
     sparse(rows, columns, where(moves[columns], moving, still), len(y0), len(y0))
   }
-  solve = (A, r) -> try { linsolve(A, r) } catch e { if kind(A) == "sparse" { 0 * r + nan } else { pinv(A) @ r } }
+  solve = (A, r) -> try {
+    linsolve(A, r)
+  } catch e {
+    if kind(A) == "sparse" { 0 * r + nan } else { pinv(A) @ r }
+  }
   (y, yp) = (y0, 0.0 * y0)
   size_of = (d, y, yp) -> _rms(d / (o.atol + o.rtol * abs(where(moves, yp, y))))
   r = F(t0, y, yp)

@@ -27,7 +27,8 @@
 #     r = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 5.0); lags = 1.0, past = t -> [0.0], rtol = 1e-10, atol = 1e-12);
 #     r.y(2.5)                       #~ [-3/8] tol 1e-8
 #     r.y(5.0)                       #~ [5/24] tol 1e-8
-dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol = 1e-9, saveat = []) = {
+dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol = 1e-9,
+  saveat = []) = {
   all = if kind(lags) == "array" {
     if rank(lags) == 0 { list(lags) } else { list(...map(k -> lags[k], each(len(lags)))) }
   } else {
@@ -45,39 +46,55 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
   for l in all {
     at = t0 - _lag(l, t0, y)
     if shape(before(at)) != shape(y) {
-      error("past gives {shape(before(at))} for a state of {len(y)} numbers: a vector like y0, for each t before the beginning")
+      error(
+        "past gives {shape(before(at))} for a state of {len(y)} numbers: a vector like y0, for "
+        "each t before the beginning")
     }
   }
-  delayed = if len(all) == 0 { zeros(0, len(y)) } else { stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all))) }
+  delayed = if len(all) == 0 {
+    zeros(0, len(y))
+  } else {
+    stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all)))
+  }
   first = f(t0, y, delayed)
   if rank(first) != 1 or len(first) != len(y) {
-    error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers")
+    error(
+      "the right-hand side of a delay differential equation gives {shape(first)} for a state of "
+      "{len(y)} numbers")
   }
   if len(all) == 0 {
-    r = ode((t, y) -> f(t, y, delayed), y, (t0, t1); method = method, rtol = rtol, atol = atol, saveat = saveat)
+    r = ode((t, y) -> f(t, y, delayed), y, (t0, t1); method = method, rtol = rtol, atol = atol,
+      saveat = saveat)
     (...r, y = _with_past(before, t0, t1, r.y), breaks = [t0])
-  } else { _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, kind(past) != "none") }
+  } else {
+    _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat,
+      kind(past) != "none")
+  }
 }
 # What was before t0 and what a function of one t makes of it until t1, of times
 # in any shape
-_with_past(before, t0, t1, one) = t -> _for_each(s -> if stop_gradient(s) < stop_gradient(t0) { before(s) } else { one(s) },
-  _known_at("t", -inf, t1, f64(t)))
+_with_past(before, t0, t1, one) =
+  t -> _for_each(s -> if stop_gradient(s) < stop_gradient(t0) { before(s) } else { one(s) },
+    _known_at("t", -inf, t1, f64(t)))
 _dde_by_lags(f, y, before, all, delayed, t0, t1, method, rtol, atol, saveat, told) = {
-  clock = (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
-    tables = t -> _clock_tables(f, t, y, delayed), bends = t -> _clock_bends(f, t, y, delayed),
-    hides = t -> _hides_switches(f, t, y, delayed), firm = t -> _firm_rate(f, t, y, delayed))
+  clock =
+    (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
+      tables = t -> _clock_tables(f, t, y, delayed), bends = t -> _clock_bends(f, t, y, delayed),
+      hides = t -> _hides_switches(f, t, y, delayed), firm = t -> _firm_rate(f, t, y, delayed))
   switches = _restarts_along(clock, t0, t1, _parts_of_pulses(method))
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
   (from, to) = (t0 - longest, t0)
   earlier =
-    (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t), tables = t -> _clock_tables(before, t))
+    (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t),
+      tables = t -> _clock_tables(before, t))
   # of its tables where they jump, and not where they bend
   jumps = if not told { zeros(0) } else {
     _with_bent_knots(earlier, _breaks_along(earlier, from, to, false), from, to, 0)
   }
   method = _seeing(method, clock.watched, switches, t0, t1)
-  y = y + clock.firm(t0) + (if told and _hides_switches(before, t0) { _firm(before, t0) } else { 0.0 })
+  y = y + clock.firm(t0) +
+    (if told and _hides_switches(before, t0) { _firm(before, t0) } else { 0.0 })
   _by_pieces(f, y, before, all, switches, _is_sharp(clock, t0), jumps, t0, t1, method,
     _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }
@@ -148,8 +165,10 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     }
     Z =
       (s, u) ->
-      stack(list(...map(j -> state(T, Y, starts, ends, from[j], stop_gradient(reach[j]), s - _lag(lags[j], s, u)),
-        each(many))))
+      stack(
+        list(...map(j -> state(T, Y, starts, ends, from[j], stop_gradient(reach[j]),
+          s - _lag(lags[j], s, u)),
+          each(many))))
     shortest = min(stop_gradient(t) - now)
     # breaking points that a delayed time is still to come to, the present among
     # them, are not stepped over
@@ -160,7 +179,11 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
       # a lag that is a function is watched on the way, and its delayed time not
       # let run far beyond what is known
       for (j, l) in enumerate(lags) {
-        known = if kind(l) != "function" { reach[j] + _lag(l, t, y) } else { _foreseen(l, f, Z, t, y, now[j], reach[j]) }
+        known = if kind(l) != "function" {
+          reach[j] + _lag(l, t, y)
+        } else {
+          _foreseen(l, f, Z, t, y, now[j], reach[j])
+        }
         # where both are at one time it is that of a switch or of the end
         end = if known < end { known } else { end }
       }
@@ -168,7 +191,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     (times, rows, counts, turns) = if short {
       _iterated(f, before, lags, t0, T, Y, starts, t, y, end, m, o)
     } else {
-      (times, rows, counts, rate) = _piece((s, u) -> f(s, u, Z(s, u)), lags, reach, t, y, end, m, o, fastest)
+      (times, rows, counts, rate) =
+        _piece((s, u) -> f(s, u, Z(s, u)), lags, reach, t, y, end, m, o, fastest)
       fastest = rate
       (times, rows, counts, 0)
     }
@@ -177,7 +201,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
       far = 0.5 * far
       if not (far > 1e-10 * span) {
         error(
-          "dde: the piece from t = {t:.9g} to {end:.9g}, into which a lag points, does not settle in {_most_turns()} turns; the state is {y}")
+          "dde: the piece from t = {t:.9g} to {end:.9g}, into which a lag points, does not settle "
+          "in {_most_turns()} turns; the state is {y}")
       }
     } else {
       far = if short and turns <= _most_turns() // 2 { min(2 * far, span) } else { far }
@@ -191,9 +216,11 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
       breaking = t
       if many + len(begins) > 1 {
         at_switch = if piece < len(begins) { t >= stops[piece] } else { false }
-        crossed = stop_gradient(if at_switch { stack(stops[piece], begins[piece]) } else { t + zeros(2) })
+        crossed =
+          stop_gradient(if at_switch { stack(stops[piece], begins[piece]) } else { t + zeros(2) })
         at = (lo, hi, s) -> state(T, Y, starts, T[starts + m.degree], lo, hi, s)
-        (y, breaking) = _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
+        (y, breaking) =
+          _among_delays(f, lags, at, B, from, reach, t, y, f64(not short), tiny, crossed)
       }
       # what was at the point that a delayed time has come to is here once more,
       # one derivative smoother
@@ -213,7 +240,9 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     }
     pieces = pieces + 1
     if pieces > 100000 {
-      error("dde: more than 100000 pieces on the way to t = {t1:.9g}; the last ends at {t:.9g}, the lags there are {t - now}")
+      error(
+        "dde: more than 100000 pieces on the way to t = {t1:.9g}; the last ends at {t:.9g}, the "
+        "lags there are {t - now}")
     }
     open = t < stops[-1]
   }
@@ -225,7 +254,8 @@ _by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = 
     _looked_up(T, Y, starts, ends, d, first, last, s)
   } else { y0 })
   own = min(d + 1, len(T) - 1)
-  (times, values) = if len(saveat) == 0 { (T[own..], Y[own..]) } else { (saveat, map(solution, saveat)) }
+  (times, values) =
+    if len(saveat) == 0 { (T[own..], Y[own..]) } else { (saveat, map(solution, saveat)) }
   _check_rows(y0, times, values, o)
   (y = solution, times = times, values = values, stats = _stats(stats), method = m.name, breaks = B)
 }
@@ -234,7 +264,11 @@ _foreseen(l, f, Z, t, y, now, reach) = {
   t = stop_gradient(t)
   u = stop_gradient(y)
   speed = 1 - jvp(q -> _lag(l, q[0], q[1]), (t, u), (1.0, f(t, u, stop_gradient(Z(t, u)))))[1]
-  t + stop_gradient(if speed > 0 { min(1.05 * (reach - now) / speed, 4 * (t - now)) } else { t - now })
+  t + stop_gradient(if speed > 0 {
+    min(1.05 * (reach - now) / speed, 4 * (t - now))
+  } else {
+    t - now
+  })
 }
 # y, the state at t, where several delayed times may have come to breaking
 # points, or one where f switches, between the times `crossed` if these differ
@@ -271,7 +305,11 @@ _among_delays(f, lags, state, breaks, from, reach, t, y, counts, tiny, crossed) 
         Z = delayed(hit * f64(place[..m] < i))
         sides = _sides_after(changes, turned, place[m..], i, sum(met))
         (s, u) -> _clock_sides(f, sides, s + beside[0], s + beside[1], s, u, Z(s, u))
-      }, (k, F, t, y) -> if k < m { when(k, F, t, y) } else { _moving_zero(s -> c(s)[k - m], stop_gradient(t)) }, y, t, met), t)
+      }, (k, F, t, y) -> if k < m {
+        when(k, F, t, y)
+      } else {
+        _moving_zero(s -> c(s)[k - m], stop_gradient(t))
+      }, y, t, met), t)
     }
   }
 }
@@ -301,10 +339,12 @@ derivative _nearly_one(t, apart), dt, dapart = dt + sum(_of_nearly_one(apart) * 
 _of_nearly_one(apart) = 0.0 * apart
 derivative _of_nearly_one(apart), dapart = _changes_of_one(apart) * dapart
 _changes_of_one(apart) = 0.0 * apart
-derivative _changes_of_one(apart), dapart = _unknown_apart(apart, "the slope of the rate", "third") * dapart
+derivative _changes_of_one(apart),
+  dapart = _unknown_apart(apart, "the slope of the rate", "third") * dapart
 _unknown_apart(apart, what, which) = { if max(abs(apart)) < inf { _say_apart(what, which) }; 0.0 }
 _say_apart(what, which) = error(
-  "dde: lags that are equal come to a jump of {what} at one time, and {which} derivatives by them are not known; by lags that differ by 1e-6 they are")
+  "dde: lags that are equal come to a jump of {what} at one time, and {which} derivatives by them "
+  "are not known; by lags that differ by 1e-6 they are")
 _lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
 
 # One piece whose delayed times keep to what is known: to `end`, or to where one
@@ -318,7 +358,8 @@ _piece(F, lags, reach, t, y, end, m, o, fastest) = {
   events = list()
   for (j, l) in enumerate(lags) {
     if kind(l) == "function" {
-      events = push(events, event((s, u) -> s - _lag(l, s, u) - reach[j]; direction = "rising", terminal = true))
+      events = push(events,
+        event((s, u) -> s - _lag(l, s, u) - reach[j]; direction = "rising", terminal = true))
     }
   }
   run = m -> if len(events) == 0 {
@@ -356,7 +397,9 @@ _unfollowed(rows, rate) = rows
 derivative _unfollowed(rows, rate), drows, drate = _unfollowed_change(rate) * drows
 _unfollowed_change(rate) = { if rate > 0 { _say_unfollowed(rate) }; 1.0 }
 _say_unfollowed(rate) = error(
-  "dde: a change of this solution, which rests, is as fast as {rate:.3g} a unit of time, and its derivative would take more than 100000 steps: an implicit method, as rodas5p(), has it if the change decays")
+  "dde: a change of this solution, which rests, is as fast as {rate:.3g} a unit of time, and its "
+  "derivative would take more than 100000 steps: an implicit method, as rodas5p(), has it if the "
+  "change decays")
 # One piece whose delayed times fall into itself: first as if it stood still,
 # then with what came of that, until nothing changes. The last number is that of
 # the turns; more than _most_turns say that it did not settle.
@@ -378,12 +421,20 @@ _iterated(f, before, lags, t0, T0, Y0, starts0, t, y, end, m, o) = {
     ends = T[starts + d]
     Z = (s, u) -> stack(list(...map(l -> {
       a = s - _lag(l, s, u)
-      if a < first { before(a) } else { _looked_up(T, Y, starts, ends, d, first, stop_gradient(end), a) }
+      if a < first {
+        before(a)
+      } else {
+        _looked_up(T, Y, starts, ends, d, first, stop_gradient(end), a)
+      }
     }, lags)))
     F = (s, u) -> f(s, u, Z(s, u))
-    (new_times, new_rows, counted) = m.integrate(m, F, (s, u) -> _rows_jacobian(v -> F(s, v), u), y, t, end, o)
-    old = map(s -> _looked_up(T, Y, starts, ends, d, stop_gradient(t), stop_gradient(end), s), new_times)
-    change = max(abs(stop_gradient(new_rows - old)) / (expand(o.atol, 0) + o.rtol * abs(stop_gradient(new_rows))))
+    (new_times, new_rows, counted) =
+      m.integrate(m, F, (s, u) -> _rows_jacobian(v -> F(s, v), u), y, t, end, o)
+    old = map(s -> _looked_up(T, Y, starts, ends, d, stop_gradient(t), stop_gradient(end), s),
+      new_times)
+    change =
+      max(abs(stop_gradient(new_rows - old)) /
+        (expand(o.atol, 0) + o.rtol * abs(stop_gradient(new_rows))))
     counts = counts + _counts(counted)
     times = new_times
     rows = new_rows

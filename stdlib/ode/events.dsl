@@ -34,7 +34,11 @@ _direction(d) = if kind(d) == "string" {
     if d == "falling" {
       -1
     } else {
-      if d == "any" { 0 } else { error("a direction is \"rising\", \"falling\" or \"any\", not \"{d}\"") }
+      if d == "any" {
+        0
+      } else {
+        error("a direction is \"rising\", \"falling\" or \"any\", not \"{d}\"")
+      }
     }
   }
 } else { d }
@@ -46,10 +50,14 @@ _event_value(e, t, y) = {
   v = e.g(t, y)
   if dtype(v) == "bool" {
     _refuse(
-      "the expression of an event is a number that passes through zero; this one is true or false: of `u > 2` write `u - 2`, which is rising there")
+      "the expression of an event is a number that passes through zero; this one is true or "
+      "false: of `u > 2` write `u - 2`, which is rising there")
   }
   v = f64(v)
-  if rank(v) != 0 { _refuse("the expression of an event is one number, of which a sign is asked; this one is an array") }
+  if rank(v) != 0 {
+    _refuse(
+      "the expression of an event is one number, of which a sign is asked; this one is an array")
+  }
   v
 }
 _stops(e) = e.terminal or kind(e.then) != "none"
@@ -98,7 +106,8 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     cut = (times, rows) -> if _is_given_steps(m) { (times, rows, _uncut(times, m.degree)) } else {
       _primal(() -> _with_rest(f, jac, times, rows, m, o))
     },
-    rate = f, across = (y, s) -> _across(f, y, s[0], s[1], s[2]), on_side = (side, s) -> _on_side(f, side, y0, s),
+    rate = f, across = (y, s) -> _across(f, y, s[0], s[1], s[2]),
+    on_side = (side, s) -> _on_side(f, side, y0, s),
     rests = (again, t, y, o) -> _rests_on(g, f, again, t, y, o),
     beside = (aside, slope, side, s) -> {
       on = if _is_fixed(len(switches)) { f } else { _on_side(f, side, y0, s) }
@@ -119,19 +128,23 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   m = if kind(o.switches) == "none" { m } else { _seeing(m, o.switches.watched, switches, t0, t1) }
   _pass_events((degree = 5, switches = switches,
     sharp = if kind(o.switches) == "none" { false } else { _is_sharp(o.switches, t0) },
-    until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, b, o),
+    until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops,
+      signs, y, id, t, b, o),
     known = (t, y, times, rows, short, keeping) -> {
       fixed = _ended_before(stop_gradient(times), short)
       rate = _rate_of_implicit(F, id, _slope_at(times, rows, 5, 0))
       u = _flow(rate, t, y, stop_gradient(t))
-      r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
+      r =
+        _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1],
+          (...o, saveat = fixed))[1], rows)
       r[0] = _flow(rate, stop_gradient(t), r[0], t)
       r
     },
     cut = (times, rows) -> (times, rows, _uncut(times, 5)),
     rate = (t, y) -> 0.0 * y, across = (y, s) -> y, on_side = (side, s) -> (t, y) -> 0.0 * y,
     rests = (again, t, y, o) -> false,
-    beside = (aside, slope, side, s) -> _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
+    beside = (aside, slope, side, s) ->
+    _rate_of_implicit((t, y, yp) -> F(t + aside[0], y + aside[1..], yp), id, slope)),
     g, all, y0, t0, t1, o)
 }
 # f: y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose
@@ -191,7 +204,8 @@ _how_long_beside(slopes, met, t, end, t1) = {
 # leads, for where the solution has not passed them since it was there
 _keeping_before(g, slopes, onward, way, times, rows) = {
   (T, Y) = (stop_gradient(times), stop_gradient(rows))
-  behind = expand(onward, 0) * map((t, y) -> g(t, y), T, Y) > 0 and expand(iota(len(T)) < len(T) - 1, 1)
+  behind = expand(onward, 0) * map((t, y) -> g(t, y), T, Y) > 0 and
+    expand(iota(len(T)) < len(T) - 1, 1)
   since = stop_gradient(max(where(behind, expand(way * T, 1), -inf); axis = 0))
   (t, y) -> {
     over = onward * stop_gradient(g(t, y)) + slopes.off
@@ -213,7 +227,10 @@ _aside(slopes, d) = {
 }
 
 # run(), with no derivative, by which nothing that follows from it moves
-_primal(run) = { y = _run_at_rest(run); if kind(y) == "array" { stop_gradient(y) } else { map(stop_gradient, y) } }
+_primal(run) = {
+  y = _run_at_rest(run);
+  if kind(y) == "array" { stop_gradient(y) } else { map(stop_gradient, y) }
+}
 _run_at_rest(run) = run()
 derivative _run_at_rest(run), drun = if kind(y) == "array" { _holding(y) } else { map(_holding, y) }
 _holding(v) = if dtype(v) == "f64" { zeros_like(v) } else { v }
@@ -257,7 +274,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   near_end = 64 * 2.3e-16 * (abs(t0) + abs(t1))
   while open {
     b = ends_at[piece]
-    (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y, b)
+    (times, rows, stats, at, which) =
+      w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y, b)
     (times, rows, parts) = w.cut(times, rows)
     # behind its step
     at = w.degree * concat(i64(zeros(1)), cumsum(parts))[at // w.degree]
@@ -269,7 +287,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       # what comes to its zero within the rounding of both is there at the same
       # time
       v = stop_gradient(g(times[-1], rows[-1]))
-      coming = abs(v) <= slopes.off and way * v * slopes.speed < 0 and (wanted == 0 or wanted * v < 0) and
+      coming = abs(v) <= slopes.off and way * v * slopes.speed < 0 and
+        (wanted == 0 or wanted * v < 0) and
         (fired == 0 or abs(times[-1] - t) > _behind(t, t1))
       for k in findall(coming) {
         if not any(which == k and at == last) { at = push(at, last); which = push(which, k) }
@@ -281,16 +300,23 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     if stats[8] == 1 and not stopped { times[-1] = b }
     met = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), each(len(all)))) > 0)
     onward = way * sign(slopes.speed) * f64(met)
-    rows = w.known(t, y, times, rows, way * if stopped { _how_long_beside(slopes, met, t, times[-1], t1) } else { 0.0 },
-      () -> _keeping_before(g, slopes, onward * f64(stopped), way, times, rows))
+    rows = w.known(t, y, times, rows,
+      way * if stopped {
+        _how_long_beside(slopes, met, t, times[-1], t1)
+      } else {
+        0.0
+      }, () -> _keeping_before(g, slopes, onward * f64(stopped), way, times, rows))
     # an event at a switch comes behind it, wherever the steps looked
     at_switch = f64(early and stopped and abs(times[-1] - t) <= 2 * abs(passed[2] - passed[1]))
     ahead = w.beside(_aside(slopes, -onward * slopes.off), slope(last), at_switch, passed)
-    if at_switch > 0 { rows[-1] = _value_of(() -> _flow(ahead, t, y, stop_gradient(times[-1])), rows[-1]) }
+    if at_switch > 0 {
+      rows[-1] = _value_of(() -> _flow(ahead, t, y, stop_gradient(times[-1])), rows[-1])
+    }
     place = (k, j) -> {
       own = _slopes_of_events(g, times[j], rows[j], slope(j))
       f = if j == last { ahead } else {
-        w.beside(_aside(own, where(iota(len(all)) == k, -way * sign(own.speed) * own.off, 0.0)), slope(j), 0.0, passed)
+        w.beside(_aside(own, where(iota(len(all)) == k, -way * sign(own.speed) * own.off, 0.0)),
+          slope(j), 0.0, passed)
       }
       s = _event_time(f, g, k, times[j], rows[j])
       (s, _flow(f, times[j], rows[j], s))
@@ -310,7 +336,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     ended = sum(where(here, ends[which], 0)) > 0
     # at the very end nothing comes behind an event
     over = stopped and not ended and way * (t1 - moved) <= near_end
-    (times[-1], rows[-1]) = if over { (t1, _flow(ahead, times[-1], rows[-1], t1)) } else { (moved, state) }
+    (times[-1], rows[-1]) =
+      if over { (t1, _flow(ahead, times[-1], rows[-1], t1)) } else { (moved, state) }
     starts = concat(starts, len(T) + w.degree * iota(last // w.degree))
     counts = counts + stats
     T = concat(T, times)
@@ -330,7 +357,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       rests = near and w.rests(again, moved, state, o)
       # one that is found again at the place where it just was, which its
       # expression has not left by more than rounding, is the same
-      same = if sum(i64(fired > 0 and not again)) == 0 and abs(moved - t) <= _behind(t, t1) and not ended {
+      same = if sum(i64(fired > 0 and not again)) == 0 and abs(moved - t) <= _behind(t, t1) and
+        not ended {
         _still_zero(g, w.rate, fired, t, y)
       } else { false }
       held = if same { held + 1 } else { 0 }
@@ -340,7 +368,12 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
         for (k, e) in enumerate(all) {
           if fired[k] > 0 {
             text =
-              "events follow each other too closely at t = {moved:.9g}: the last one was at {before:.9g}, and since then the expression of event {if e.name == "" { "{k}" } else { e.name }} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before; partial = true gives what there is until then"
+              "events follow each other too closely at t = {moved:.9g}: the last one was at "
+            "{before:.9g}, and since then the expression of event "
+            "{if e.name == "" { "{k}" } else { e.name }} stays within rtol and atol of zero, at "
+            "{state}. They accumulate or chatter: make the event terminal, let the state after "
+            "it be away from the zero, or stop before; partial = true gives what there is until "
+            "then"
             if o.partial == 1 { _warning(text) } else { error(text) }
           }
         }
@@ -349,7 +382,11 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       }
       # each acts where the solution is behind those before it
       pre = stop_gradient(state)
-      rate = (t, y) -> if max(abs(stop_gradient(y) - pre)) == 0 { slope(last) } else { stop_gradient(w.rate(t, y)) }
+      rate = (t, y) -> if max(abs(stop_gradient(y) - pre)) == 0 {
+        slope(last)
+      } else {
+        stop_gradient(w.rate(t, y))
+      }
       acted = 0 * met
       for (k, e) in enumerate(all) {
         if _stops(e) {
@@ -359,7 +396,11 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
               d = own.off * where(acted > 0, way * sign(own.speed), -onward)
               still = stop_gradient(abs(g(moved, state))) <= own.off
               f = w.beside(_aside(own, where(still, d, 0.0)), rate(moved, state), at_switch, passed)
-              s = if still[k] and own.speed[k] != 0 { _event_time(f, g, k, moved, state) } else { place(k, last)[0] }
+              s = if still[k] and own.speed[k] != 0 {
+                _event_time(f, g, k, moved, state)
+              } else {
+                place(k, last)[0]
+              }
               state = _flow(f, moved, state, s)
               moved = s
             }
@@ -374,12 +415,14 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       # and the next piece begins on the other side, but not of other events
       own = _slopes_of_events(g, moved, state, rate(moved, state))
       v = stop_gradient(g(moved, state))
-      aside = _aside(own, where(fired > 0 and abs(v) <= own.off, way * sign(own.speed) * own.off, 0.0))
+      aside =
+        _aside(own, where(fired > 0 and abs(v) <= own.off, way * sign(own.speed) * own.off, 0.0))
       u = stop_gradient(g(moved + aside[0], state + aside[1..]))
       if any(fired == 0 and ((u > 0) != (v > 0) or (u < 0) != (v < 0))) { aside = zeros(n + 1) }
     }
-    seen = (times = concat(seen.times, places[counts_as]), states = concat(seen.states, states[counts_as]),
-      after = concat(seen.after, after[counts_as]), which = concat(seen.which, which[counts_as]))
+    seen = (times = concat(seen.times, places[counts_as]),
+      states = concat(seen.states, states[counts_as]), after = concat(seen.after, after[counts_as]),
+      which = concat(seen.which, which[counts_as]))
     if not stopped and complete and piece < len(begins) {
       # an event at the switch itself is found from before it
       (before, behind) = (g(stop_gradient(moved), state), g(stop_gradient(begins[piece]), state))
@@ -410,7 +453,8 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     y = state + aside[1..]
   }
   T[0] = t0
-  (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen), complete = complete)
+  (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen),
+    complete = complete)
 }
 # What happened, with what the events of each name did apart
 _named_events(all, seen) = {
@@ -420,7 +464,8 @@ _named_events(all, seen) = {
     if e.name != "" {
       if has(seen, e.name) or contains(names, e.name) {
         error(
-          "an event cannot be called {e.name}: {if has(seen, e.name) { "events has that already" } else { "another one is" }}")
+          "an event cannot be called {e.name}: "
+          "{if has(seen, e.name) { "events has that already" } else { "another one is" }}")
       }
       names = push(names, e.name)
       own = push(own, (times = seen.times[seen.which == k], states = seen.states[seen.which == k],
@@ -460,7 +505,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
     if any(dips) and (T[j] - looked) * (t1 - t0) > 0 {
       looked = T[j]
       k = argmax(f64(dips))
-      s = _place_beyond(g, T, Y, max(j - 2, 0), j, d, k, if last[k] > 0 { 1.0 } else { -1.0 }, 1e-10 * abs(before[k]))
+      s = _place_beyond(g, T, Y, max(j - 2, 0), j, d, k, if last[k] > 0 { 1.0 } else { -1.0 },
+        1e-10 * abs(before[k]))
       if s == s {
         # the step with s becomes two, so that there is a row with the other
         # sign
@@ -469,7 +515,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         (X, P) = (T[base..base + d + 1], Y[base..base + d + 1])
         (head, tail) = (X[0] + nodes * (s - X[0]), s + nodes * (X[-1] - s))
         tail[-1] = X[-1]
-        (P1, P2) = (map(t -> _through_nodes(X, P, d, t), head), map(t -> _through_nodes(X, P, d, t), tail))
+        (P1, P2) =
+          (map(t -> _through_nodes(X, P, d, t), head), map(t -> _through_nodes(X, P, d, t), tail))
         T = concat(T[..base], head, tail[1..], T[base + d + 1..])
         Y = concat(Y[..base], P1, P2[1..], Y[base + d + 1..])
         j = base + 1
@@ -480,13 +527,17 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
     (before, last) = (last, v)
     if any(not (abs(v) < inf)) {
       error(
-        "no solution beyond t = {T[j - 1]}: the expression of event {argmax(f64(not (abs(v) < inf)))} is not finite at t = {T[j]}; the values are y = {Y[j - 1]}. An event must have a value wherever the method looks, behind its zero, too")
+        "no solution beyond t = {T[j - 1]}: the expression of event "
+        "{argmax(f64(not (abs(v) < inf)))} is not finite at t = {T[j]}; the values are y = "
+        "{Y[j - 1]}. An event must have a value wherever the method looks, behind its zero, too")
     }
     now = i64(v > 0) - i64(v < 0)
     # what has gone on behind its event and come back since has another one
     for k in 0..len(now) {
       if zeros_since[k] == 2 and now[k] == -sign[k] and now[k] != 0 {
-        if _place_beyond(g, T, Y, j - 1, j, d, k, f64(now[k]), 1e-10 * abs(v[k])) < inf { zeros_since[k] = 0 }
+        if _place_beyond(g, T, Y, j - 1, j, d, k, f64(now[k]), 1e-10 * abs(v[k])) < inf {
+          zeros_since[k] = 0
+        }
       }
     }
     sign = where(zeros_since == 2 and now != 0, now, sign)
@@ -524,9 +575,16 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       } else {
         concat(T[..base], head, tail[1..], T[base + d + 1..])
       }
-      Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
+      Y = if whole {
+        if stopped { concat(Y[..base], P1) } else { Y }
+      } else {
+        concat(Y[..base], P1, P2[1..], Y[base + d + 1..])
+      }
       for k in 0..len(fired) {
-        if fired[k] { at = push(at, if stopped { len(T) - 1 } else { base + d }); which = push(which, k) }
+        if fired[k] {
+          at = push(at, if stopped { len(T) - 1 } else { base + d });
+          which = push(which, k)
+        }
       }
       sign = where(fired, -sign, sign)
       zeros_since = where(fired, 2, zeros_since)
@@ -546,7 +604,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 # Which of g, with values a, b and c at three rows, may have another sign
 # between them: in the middle it is nearer to 0 than it changes by on both
 # sides.
-_dips_of_events(a, b, c) = a * b > 0 and b * c > 0 and abs(b) <= abs(a) and abs(b) <= abs(c) and abs(b) < abs(a - b) + abs(c - b)
+_dips_of_events(a, b, c) = a * b > 0 and b * c > 0 and abs(b) <= abs(a) and abs(b) <= abs(c) and
+  abs(b) < abs(a - b) + abs(c - b)
 # A place between rows i and j, in one step or two, where number k of g, times
 # `side`, is below -least, by the golden section, or nan.
 _place_beyond(g, T, Y, i, j, d, k, side, least) = {
@@ -593,12 +652,13 @@ _halted(w, signs, t, y) = {
   now = i64(v > 0) - i64(v < 0)
   changed = now != signs and signs != 0
   counts = changed and (w.wanted == 0 or w.wanted == -signs) and w.stopping != 0
-  (where(changed and now == 0, -signs, where(now == 0, signs, now)), sum(i64(counts or not (abs(v) < inf))) > 0)
+  (where(changed and now == 0, -signs, where(now == 0, signs, now)),
+    sum(i64(counts or not (abs(v) < inf))) > 0)
 }
 # As _stats, backwards, and 1: complete
 _counts(s) =
-  i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0,
-    if has(s, "complete") { i64(s.complete == 1) } else { 1 })))
+  i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton,
+    s.newton_failures, 0, if has(s, "complete") { i64(s.complete == 1) } else { 1 })))
 
 # Where f has the sign s no more, between a, where it has or has just left a
 # zero, and b
@@ -660,7 +720,9 @@ _rests_on(g, f, again, t, y, o) = {
 }
 _as_state(y, n) = {
   y = f64(y)
-  if rank(y) != 1 or len(y) != n { error("what comes after an event must be a state like the one before, of {n} numbers") }
+  if rank(y) != 1 or len(y) != n {
+    error("what comes after an event must be a state like the one before, of {n} numbers")
+  }
   y
 }
 _with_row(A, k, row) = { A[k] = row; A }
@@ -680,6 +742,6 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
   _check_rows(y, r.times, r.values, o)
   (times, Y) = _rows_asked(r, solution, o.saveat)
-  (y = _over_times("t", r.times, solution), times = times, values = Y, stats = _stats(r.stats), method = m.name,
-    events = r.events, complete = r.complete)
+  (y = _over_times("t", r.times, solution), times = times, values = Y, stats = _stats(r.stats),
+    method = m.name, events = r.events, complete = r.complete)
 }

@@ -54,14 +54,17 @@
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0, max_step = inf, linear = "auto") =
   (name = "bdf", order = 0, degree = 5, max_steps = max_steps, max_step = max_step,
-    linear = _one_of("bdf has the linear solvers", linear, list("auto", "banded", "sparse", "krylov")), finds = true,
-    integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+    linear = _one_of("bdf has the linear solvers", linear,
+      list("auto", "banded", "sparse", "krylov")), finds = true,
+    integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
+    solve = _solve_ode)
 # adams(; max_steps, max_step): variable-order Adams-Moulton (CVODE), for
 # non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0, max_step = inf) =
-  (name = "adams", order = 1, degree = 12, max_steps = max_steps, max_step = max_step, integrate = _by_cvode,
-    until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, max_step = max_step,
+    integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
+    solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record:
 # y, a function of t; times; values; stats.
@@ -102,28 +105,39 @@ adams(; max_steps = 0, max_step = inf) =
 # (docs/methods/trust.md).
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none, events = none, partial = false) = {
+ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none,
+  events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
-  atol = if kind(atol) == "none" { _atol_by(1e-9, rtol, y, f(t0, y), f64(span[1]) - t0) } else { atol }
+  atol = if kind(atol) == "none" {
+    _atol_by(1e-9, rtol, y, f(t0, y), f64(span[1]) - t0)
+  } else {
+    atol
+  }
   if kind(events) != "none" or partial {
     _ode_with_events(f, y, t0, f64(span[1]), method,
-      (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), sparse, events)
+      (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), sparse,
+      events)
   } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   o = (rtol = rtol, atol = atol, saveat = saveat, way = _way(sparse))
   (times, Y, stats) =
-    _with_jacobian(f, t0, y, sparse, method, (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
+    _with_jacobian(f, t0, y, sparse, method,
+      (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
   _check_rows(y, times, Y, o)
-  (y = _over_times("t", times, _dense(times, Y, method.degree, _asks_all(saveat))), times = times, values = Y, stats = stats,
-    method = method.name)
+  (y = _over_times("t", times, _dense(times, Y, method.degree, _asks_all(saveat))), times = times,
+    values = Y, stats = stats, method = method.name)
 }
 # atol where none is given: _usual_atol, or a millionth (rtol where that is
 # more) of the largest number that there is at the beginning, or would be in the
 # end at the first rates, where that is less
 _atol_by(usual, rtol, y0, rate, span) = {
-  change = if kind(rate) == "none" { 0.0 } else { if _auto_fits(rate, y0) { rate * span } else { 0.0 } }
+  change = if kind(rate) == "none" {
+    0.0
+  } else {
+    if _auto_fits(rate, y0) { rate * span } else { 0.0 }
+  }
   size = max(concat([0.0], ravel(abs(stop_gradient(y0))), ravel(abs(stop_gradient(change)))))
   least = _usual_atol(usual, rtol)
   where(size > 0, min(least, max(rtol, 1e-6) * size), least)
@@ -140,7 +154,11 @@ _is_by_size(o) = if has(o, "by_size") { o.by_size } else { false }
 _least_of(o, sizes) = {
   sizes = stop_gradient(sizes)
   least = o.atol / o.rtol + 0.0 * sizes
-  if _is_by_size(o) { where(sizes < inf, min(least, max(0.01 * sizes, 1e-6 * max(sizes))), least) } else { least }
+  if _is_by_size(o) {
+    where(sizes < inf, min(least, max(0.01 * sizes, 1e-6 * max(sizes))), least)
+  } else {
+    least
+  }
 }
 # atol for several unknowns by their sizes at the beginning. Where it was not
 # given it is a millionth of the smallest at most. What is below a millionth of
@@ -160,12 +178,19 @@ _check_rows(y0, times, Y, o) = {
   if not (size < inf) {
     bad = f64(not (abs(Y) < inf))
     row = argmax(max(bad; axis = 1))
-    said = "the solution is not finite at t = {times[row]}, where number {argmax(bad[row])} of it is {Y[row, argmax(bad[row])]}"
-    if has(o, "partial") { if f64(o.partial) > 0 { _warning(said) } else { error(said) } } else { error(said) }
+    said =
+      "the solution is not finite at t = {times[row]}, where number {argmax(bad[row])} of it is "
+    "{Y[row, argmax(bad[row])]}"
+    if has(o, "partial") {
+      if f64(o.partial) > 0 { _warning(said) } else { error(said) }
+    } else {
+      error(said)
+    }
   }
   if size < (if rank(o.atol) == 0 { o.atol } else { min(o.atol) }) and size > 0 {
     _warning(
-      "the whole solution is smaller than atol, so that its errors were not looked at: atol is to be a small part of what matters")
+      "the whole solution is smaller than atol, so that its errors were not looked at: atol is to "
+      "be a small part of what matters")
   }
 }
 
@@ -181,7 +206,13 @@ _with_jacobian(f, t0, y, sparse, m, run) =
       run((t, u) -> _compressed(v -> f(t, v), u, p), (p.column_start, p.rows))
     }
   }
-_way(sparse) = if kind(sparse) != "string" { 0 } else if sparse == "banded" { 1 } else if sparse == "sparse" { 2 } else {
+_way(sparse) = if kind(sparse) != "string" {
+  0
+} else if sparse == "banded" {
+  1
+} else if sparse == "sparse" {
+  2
+} else {
   error("sparse = true, false, \"banded\" or \"sparse\", not \"{sparse}\"")
 }
 
@@ -196,13 +227,15 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   y0 = y0 + clock.firm(t0)
   if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
     _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)),
-      (y, s, a, b) -> _across(f, y, s, a, b), s, _is_sharp(clock, t0), m.degree, y0, t0, t1, o.saveat)
+      (y, s, a, b) -> _across(f, y, s, a, b), s, _is_sharp(clock, t0), m.degree, y0, t0, t1,
+      o.saveat)
   }
 }
 # What f makes of t alone, as functions of t, unless it is known
 _clock_in(o, f, y0) = if kind(o.switches) == "none" {
-  (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0), tables = t -> _clock_tables(f, t, y0),
-    bends = t -> _clock_bends(f, t, y0), hides = t -> _hides_switches(f, t, y0), firm = t -> _firm_rate(f, t, y0))
+  (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0),
+    tables = t -> _clock_tables(f, t, y0), bends = t -> _clock_bends(f, t, y0),
+    hides = t -> _hides_switches(f, t, y0), firm = t -> _firm_rate(f, t, y0))
 } else { o.switches }
 # 0, see _firm: of a rate f(t, y, ...) that may jump by the time alone
 _firm_rate(f, t, y, ...more) = if _hides_switches(f, t, y, ...more) {
@@ -215,21 +248,28 @@ _firm_rate(f, t, y, ...more) = if _hides_switches(f, t, y, ...more) {
 _asks_all(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 0 } else { false }
 _asks_one(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 1 } else { false }
 _times_asked(saveat) = {
-  if not _is_fixed(len(saveat)) { assert(len(saveat) > 0, "saveat has no times: leave it out to have the whole solution") }
+  if not _is_fixed(len(saveat)) {
+    assert(len(saveat) > 0, "saveat has no times: leave it out to have the whole solution")
+  }
   saveat
 }
 _integration(y0, pattern, o) =
-  (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = _times_asked(f64(o.saveat)), pattern = pattern,
-    way = if has(o, "way") { o.way } else { 0 }, partial = if has(o, "partial") {
+  (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = _times_asked(f64(o.saveat)),
+    pattern = pattern, way = if has(o, "way") { o.way } else { 0 }, partial = if has(o, "partial") {
       if o.partial { 1 } else { 0 }
     } else {
       0
-    }, quiet = if has(o, "quiet") { o.quiet } else { 0 }, names = if has(o, "names") { o.names } else { "" },
+    }, quiet = if has(o, "quiet") {
+      o.quiet
+    } else {
+      0
+    }, names = if has(o, "names") { o.names } else { "" },
     equations = if has(o, "equations") { o.equations } else { "" },
     switches = if has(o, "switches") { o.switches } else { none })
 
 _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
-  assert(rank(atol) == 1 and len(atol) == len(y0), "atol has {len(atol)} numbers for {len(y0)} unknowns")
+  assert(rank(atol) == 1 and len(atol) == len(y0),
+    "atol has {len(atol)} numbers for {len(y0)} unknowns")
   zeros_like(y0) + atol
 }
 
@@ -239,7 +279,8 @@ _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
 # there is (o.quiet), the counts say it and the rows so far are the result; else
 # it is an error.
 _as_asked(counts, failed, why, o) = if o.quiet == 1 {
-  (...counts, complete = if failed { 0 } else { 1 }, reason = if failed { why(text -> text) } else { "" })
+  (...counts, complete = if failed { 0 } else { 1 },
+    reason = if failed { why(text -> text) } else { "" })
 } else { if o.quiet == 2 { (...counts, complete = if failed { 0 } else { 1 }) } else {
   # each reason an error by itself: a text that differs from lane to lane is
   # nothing that a map has
@@ -253,9 +294,14 @@ _not_finite(v) = {
 }
 _why_not_finite(t, y, v, i, o, say) =
   say(
-    "no solution beyond t = {_clock(o, t)}: element {i} of the right-hand side is not finite there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
-_last_values(o, y) =
-  "{if len(y) <= 6 { "the values are y = {y}" } else { "the first values are y = {y[..min(6, len(y))]}" }}{if o.names == "" { "" } else { ", where y = ({join(_state_words(o.names), ", ")})" }}"
+    "no solution beyond t = {_clock(o, t)}: element {i} of the right-hand side is not finite "
+    "there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a "
+    "negative number? nan_check(f, t, y; inf = true) names it")
+_last_values(o, y) = {
+  few = if len(y) <= 6 { "the" } else { "the first" }
+  names = if o.names == "" { "" } else { ", where y = ({join(_state_words(o.names), ", ")})" }
+  "{few} values are y = {y[..min(6, len(y))]}{names}"
+}
 _state_words(names) = {
   words = list()
   for line in lines(names) {
@@ -265,7 +311,8 @@ _state_words(names) = {
   words
 }
 _jumps_there =
-  "Such short steps mostly say that the right-hand side jumps there, back and forth: make the place of the jump an event, or smooth it"
+  "Such short steps mostly say that the right-hand side jumps there, back and forth: make the "
+"place of the jump an event, or smooth it"
 
 # run(f, jac, t0, t1, o) on a clock that begins near 0, where the interval is
 # short against its times: 1e12 s are rounded to 1e-4 s, a step to no part of
@@ -287,12 +334,19 @@ _rows_jacobian(f, u) = _jacobian(f, u)
 
 # The host calls. The pattern gives the sparsity of the Jacobian by columns;
 # linear 0: dense, 1: whichever is faster, 2: banded, 3: sparse, 4: iterated.
-_linear(m, o) = if kind(o.pattern) == "none" { 0 } else if has(m, "linear") and m.linear > 0 { 1 + m.linear } else { 1 + o.way }
+_linear(m, o) = if kind(o.pattern) == "none" {
+  0
+} else if has(m, "linear") and m.linear > 0 {
+  1 + m.linear
+} else {
+  1 + o.way
+}
 _by_cvode(m, f, jac, y0, t0, t1, o) = if has(o, "clock") {
   # it says in its messages what time it is
   c = o.clock
-  (times, Y, stats) = _by_cvode_at(m, (t, y) -> f(t - c, y), (t, y) -> jac(t - c, y), y0, t0 + c, t1 + c,
-    (...o, saveat = if _asks_all(o.saveat) { o.saveat } else { o.saveat + c }))
+  (times, Y, stats) =
+    _by_cvode_at(m, (t, y) -> f(t - c, y), (t, y) -> jac(t - c, y), y0, t0 + c, t1 + c,
+      (...o, saveat = if _asks_all(o.saveat) { o.saveat } else { o.saveat + c }))
   (times - c, Y, stats)
 } else { _by_cvode_at(m, f, jac, y0, t0, t1, o) }
 _by_cvode_at(m, f, jac, y0, t0, t1, o) = {
@@ -308,24 +362,28 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
         (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), _longest_step(m), signs),
-        (m.order, _linear(m, o), m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops,
-          o.names))
+        (m.order, _linear(m, o), m.degree, m.max_steps, o.partial, len(directions), ...directions,
+          ...stops, o.names))
 }
 # The longest step of a method as the host calls take it, 0: any.
 _longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
 _as_longest(h) = if h < inf { h } else { 0.0 }
-_by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-  y0 = y0 + o.switches.firm(t0) + _kept_knots(o.switches.whole, o.switches.watched, f64(t0), f64(t1), true) +
-    (if has(o.switches, "bends") { _unbent(o.switches, t0) } else { 0.0 })
-  s = stop_gradient(_restarts_along(o.switches, t0, t1, 1))
-  m = _seeing(m, o.switches.watched, s, t0, t1)
-  if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-    (times, Y, stats) =
-      _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), (y, s, a, b) -> y, s,
-        _is_sharp(o.switches, t0), 5, y0, t0, t1, o.saveat)
-    (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }), stats)
+_by_ida(m, F, jac, y0, id, t0, t1, o) =
+  if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
+    y0 = y0 + o.switches.firm(t0) +
+      _kept_knots(o.switches.whole, o.switches.watched, f64(t0), f64(t1), true) +
+      (if has(o.switches, "bends") { _unbent(o.switches, t0) } else { 0.0 })
+    s = stop_gradient(_restarts_along(o.switches, t0, t1, 1))
+    m = _seeing(m, o.switches.watched, s, t0, t1)
+    if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
+      (times, Y, stats) =
+        _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b,
+          (...o, saveat = saveat)), (y, s, a, b) -> y, s,
+          _is_sharp(o.switches, t0), 5, y0, t0, t1, o.saveat)
+      (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }),
+        stats)
+    }
   }
-}
 # Where it rests or has an idle mode, derivatives are those of y' = f(t, y),
 # which has the same solution
 # (_rate_of_implicit): IDAS goes in steps of low order where nothing moves but
@@ -365,7 +423,8 @@ _by_ida_steps(m, F, jac, y0, id, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, _longest_step(m)),
+            (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat,
+              _longest_step(m)),
     (_linear(m, o), 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
@@ -375,9 +434,10 @@ _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
-        (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), _longest_step(m), signs),
-        (_linear(m, o), 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
-          o.equations))
+        (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), _longest_step(m),
+          signs),
+        (_linear(m, o), 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops,
+          o.names, o.equations))
 }
 
 # run(jac, pattern) with the Jacobian as a matrix and none, or, of a system that
@@ -394,25 +454,28 @@ _on_pattern_found(f, t0, y0, run) = {
 _on_pattern_of(F, t0, y0, run) = {
   zero = zeros_like(y0)
   whole = (t, y, yp, c, v) -> F(t, y + v, yp + c * v)
-  dense = () -> run((t, y, yp, c) -> _rows_jacobian(v -> F(t, v, yp), y) + c * _rows_jacobian(v -> F(t, y, v), yp), none)
+  dense = () -> run((t, y, yp, c) -> _rows_jacobian(v -> F(t, v, yp), y) +
+    c * _rows_jacobian(v -> F(t, y, v), yp), none)
   _where_few(whole, (t0, y0, zero, 1.0, zero), 4, dense, p ->
-    run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p), (p.column_start, p.rows)))
+    run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p),
+      (p.column_start, p.rows)))
 }
 # Measured: a band, or a tenth of the elements, is faster than a matrix from
 # some 30 unknowns on.
 _where_few(f, args, which, dense, few) = {
   n = len(args[which])
   if n < 32 { dense() } else {
-    (rows, columns, column_start, row_start, place, colour, group_sizes, heavy, heavy_colour, heavy_sizes, term, part_of) =
+    (rows, columns, column_start, row_start, place, colour, group_sizes, heavy, heavy_colour,
+      heavy_sizes, term, part_of) =
       _primal(() -> {
         p = _pattern(f, args, which, false)
-        (p.rows, p.columns, p.column_start, p.row_start, p.place, p.colour, p.group_sizes, p.heavy, p.heavy_colour, p.heavy_sizes,
-          p.term, p.part_of)
+        (p.rows, p.columns, p.column_start, p.row_start, p.place, p.colour, p.group_sizes, p.heavy,
+          p.heavy_colour, p.heavy_sizes, p.term, p.part_of)
       })
     if 10 * len(rows) > n^2 { dense() } else {
-      few((rows = rows, columns = columns, column_start = column_start, row_start = row_start, place = place, colour = colour,
-        group_sizes = group_sizes, heavy = heavy, heavy_colour = heavy_colour, heavy_sizes = heavy_sizes, term = term,
-        part_of = part_of))
+      few((rows = rows, columns = columns, column_start = column_start, row_start = row_start,
+        place = place, colour = colour, group_sizes = group_sizes, heavy = heavy,
+        heavy_colour = heavy_colour, heavy_sizes = heavy_sizes, term = term, part_of = part_of))
     }
   }
 }
@@ -421,8 +484,8 @@ _where_few(f, args, which, dense, few) = {
 # factorisations, steps whose error was too large, Newton iterations, those that
 # failed.
 _stats(s) =
-  (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5],
-    newton_failures = s[6])
+  (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4],
+    newton = s[5], newton_failures = s[6])
 
 # ---- solutions as functions
 
@@ -438,7 +501,9 @@ _known_at(name, a, b, x) = {
   lost = v < lo - slack or v > hi + slack
   if any(lost) {
     at = if rank(v) == 0 { v } else { ravel(v)[argmax(ravel(max(lo - v, v - hi)))] }
-    error("the solution is known for {name} from {a:.9g} to {b:.9g}, and does not say how things are at {at:.9g}")
+    error(
+      "the solution is known for {name} from {a:.9g} to {b:.9g}, and does not say how things are "
+      "at {at:.9g}")
   }
   x + (clamp(v, lo, hi) - v)
 }
@@ -472,20 +537,26 @@ _between_saved(times, Y, sizes, t) = {
   y = _through_nearest(times, Y, t)
   base = max(min(before - 2, n - 4), 0)
   early = base == 0 and 2 * before > min(n, 4)
-  (first, last) = if base > 0 { (0, base + 3) } else if n > 4 or early { (1, n) } else { (0, n - 1) }
+  (first, last) =
+    if base > 0 { (0, base + 3) } else if n > 4 or early { (1, n) } else { (0, n - 1) }
   off = if min(abs(T - at)) <= 1e-12 * max(abs(T)) { 0.0 } else {
     _rms((stop_gradient(y) - _through_nearest_of(T, stop_gradient(Y), at, first, last)) / sizes)
   }
   if off > 1e-3 {
     error(
-      "the solution was saved at {n} times, and between them it is told to {100 * off:.2g} % only: save more of them, or leave saveat out")
+      "the solution was saved at {n} times, and between them it is told to {100 * off:.2g} % "
+      "only: save more of them, or leave saveat out")
   }
   y
 }
 _through_nearest(times, Y, t) = _through_nearest_of(times, Y, t, 0, len(times))
 # The same of the rows from `first` to n alone
 _through_nearest_of(times, Y, t, first, n) = {
-  before = if times[-1] >= times[0] { sum(i64(times < stop_gradient(t))) } else { sum(i64(times > stop_gradient(t))) }
+  before = if times[-1] >= times[0] {
+    sum(i64(times < stop_gradient(t)))
+  } else {
+    sum(i64(times > stop_gradient(t)))
+  }
   base = max(min(before - 2, n - 4), first)
   at = list(...map(k -> min(base + k, n - 1), list(0, 1, 2, 3)))
   y = 0.0 * Y[0]
@@ -510,7 +581,11 @@ _through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) /
 # the state there are two rows at one time, and a function of t has the first.
 _through_step(times, Y, starts, d, t) = if len(starts) == 0 { Y[0] } else {
   ends = times[starts + d]
-  s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
+  s = if times[-1] >= times[0] {
+    sum(i64(ends < stop_gradient(t)))
+  } else {
+    sum(i64(ends > stop_gradient(t)))
+  }
   _through_one(times, Y, starts[min(s, len(starts) - 1)], d, t)
 }
 # The polynomial through rows base to base + d. Of a step that is so short that

@@ -20,9 +20,9 @@
 #   Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
 auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
-    explicit = true, integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida,
-    solve = _solve_ode)
+  (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step,
+    max_step = max_step, watch = true, explicit = true, integrate = _by_auto, until = _until_cvode,
+    implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
 # The value by the steps of the methods. Its derivative by the same steps once
 # more (ode_reverse.dsl): where all were explicit, whatever is asked for and
@@ -48,16 +48,21 @@ _auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
     at[-1] = t1
     (at, _by_cvode(w, f, jac, y, t0, t1, (...o, saveat = at))[1])
   }
-  if not _auto_fits(f(t0, y), y) { by_equations(m) } else { if _wants_equations(m, f, jac, T, Y, o) {
-    _by_sensitivities(m, f, jac, y, t0, t1, o, T, Y)
+  if not _auto_fits(f(t0, y), y) {
+    by_equations(m)
   } else {
-    if _auto_hardest(how) > 0 { by_equations(m) } else {
-      if _auto_kept(len(y), len(how), 60 * len(how)) {
-        (at, rows, end) = _replay_rows((...m, turn = _dop853_turn), f, jac, o, y, t0, t1, T, Y, o.saveat)
-        _also_last(f, y, t0, t1, at, rows)
-      } else { by_equations(adams(max_steps = m.max_steps)) }
+    if _wants_equations(m, f, jac, T, Y, o) {
+      _by_sensitivities(m, f, jac, y, t0, t1, o, T, Y)
+    } else {
+      if _auto_hardest(how) > 0 { by_equations(m) } else {
+        if _auto_kept(len(y), len(how), 60 * len(how)) {
+          (at, rows, end) =
+            _replay_rows((...m, turn = _dop853_turn), f, jac, o, y, t0, t1, T, Y, o.saveat)
+          _also_last(f, y, t0, t1, at, rows)
+        } else { by_equations(adams(max_steps = m.max_steps)) }
+      }
     }
-  } }
+  }
 }
 # ... and rows at the times asked for
 _auto_again(m, f, jac, y, t0, t1, o) = {
@@ -72,7 +77,8 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
       if _asks_one(o.saveat) {
         if _is_fixed(len(y)) and kind(o.pattern) == "none" {
           if _auto_hardest(how) == 3 { by_equations(m) } else {
-            expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, end, T, Y), 0)
+            expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y,
+              t0, end, T, Y), 0)
           }
         } else {
           if _auto_hardest(how) > 0 {
@@ -106,7 +112,11 @@ _auto_turn(m, f, jac, o) = {
   (three, _) = _radau_turn(stiff, f, jac, o)
   step = (t, y, h, inner, how) -> {
     z = if how == 0 { one(t, y, h, inner, how)[0] } else {
-      if how == 1 { two(t, y, h, inner, how)[0] } else { three(t, y, h, _auto_stages(y, inner, _radau(stiff.order).c), how)[0] }
+      if how == 1 {
+        two(t, y, h, inner, how)[0]
+      } else {
+        three(t, y, h, _auto_stages(y, inner, _radau(stiff.order).c), how)[0]
+      }
     }
     (z, none)
   }
@@ -133,9 +143,14 @@ _auto_stages(y, inner, nodes) = {
 # after a dozen steps, lets the next one come eight times as late. Where a
 # method cannot go on, the implicit one tries from the beginning, then CVODE,
 # and says why not.
-_auto_rows(m, f, jac, y0, t0, t1, o) = if not _auto_fits(f(t0, y0), y0) { _auto_plain(m, f, jac, y0, t0, t1, o) } else {
-  if not _auto_sound(y0, t0, t1, o) { _auto_plain(m, f, jac, y0, t0, t1, o) } else { _auto_phases(m, f, jac, y0, t0, t1, o) }
-}
+_auto_rows(m, f, jac, y0, t0, t1, o) =
+  if not _auto_fits(f(t0, y0), y0) { _auto_plain(m, f, jac, y0, t0, t1, o) } else {
+    if not _auto_sound(y0, t0, t1, o) {
+      _auto_plain(m, f, jac, y0, t0, t1, o)
+    } else {
+      _auto_phases(m, f, jac, y0, t0, t1, o)
+    }
+  }
 # CVODE says what is wrong
 _auto_plain(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = _by_cvode(m, f, jac, y0, t0, t1, o)
@@ -144,16 +159,19 @@ _auto_plain(m, f, jac, y0, t0, t1, o) = {
   (times, Y[..len(times)], i64(stack(list(...values(stats)))), _auto_how(times, m, o, 3))
 }
 # Of the whole solution: which method took each step
-_auto_how(times, m, o, code) = if _asks_all(o.saveat) { i64(zeros((len(times) - 1) // m.degree)) + code } else { i64(zeros(0)) }
+_auto_how(times, m, o, code) =
+  if _asks_all(o.saveat) { i64(zeros((len(times) - 1) // m.degree)) + code } else { i64(zeros(0)) }
 _auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
   if _is_fixed(len(v)) and _is_fixed(len(y0)) { len(v) == len(y0) } else { true }
 }
 _auto_sound(y0, t0, t1, o) = if len(y0) == 0 { false } else {
   way = where(t1 < t0, -1.0, 1.0)
   among = if _asks_all(o.saveat) { true } else {
-    way * o.saveat[0] >= way * t0 and way * o.saveat[-1] <= way * t1 and all(way * (o.saveat[1..] - o.saveat[..-1]) >= 0)
+    way * o.saveat[0] >= way * t0 and way * o.saveat[-1] <= way * t1 and
+      all(way * (o.saveat[1..] - o.saveat[..-1]) >= 0)
   }
-  limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf and min(o.atol + o.rtol * abs(y0)) > 0 and
+  limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf and
+    min(o.atol + o.rtol * abs(y0)) > 0 and
     _rms(y0 / (o.atol + o.rtol * abs(y0))) < 4e15
   among and limits and abs(t0) < inf and abs(t1) < inf and max(abs(y0)) < inf
 }
@@ -162,8 +180,13 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   chosen = not _asks_all(o.saveat)
   n = len(y0)
   start = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
-    Y = if chosen { zeros(len(o.saveat), n) + 0.0 * expand(y0, 0) } else { reshape(y0, 1, n) }, counts = i64(zeros(7)),
-    how = i64(zeros(0)), patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = 0, going = true)
+    Y = if chosen {
+      zeros(len(o.saveat), n) + 0.0 * expand(y0, 0)
+    } else {
+      reshape(y0, 1, n)
+    }, counts = i64(zeros(7)),
+    how = i64(zeros(0)), patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = 0,
+    going = true)
   s = start
   while s.going {
     at_once = s.patience == 0 or s.lost > 0
@@ -171,9 +194,10 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     # errors as small as at the edge of stability are allowed inside of it only:
     # the lower they are to be, the sooner a step is held back
     (e, times, Y) =
-      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.06), f, s.y, s.t, until,
-        _auto_from(s.t, until, o))
-    s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e), _auto_how(times, m, o, 0))
+      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.06), f, s.y,
+        s.t, until, _auto_from(s.t, until, o))
+    s =
+      _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e), _auto_how(times, m, o, 0))
     s.going = false
     gone = e.status == 1 or e.status == 2
     if (e.status == 3 or at_once) and not gone {
@@ -183,7 +207,8 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
         _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
       s = _auto_joined(s, t1, o, t, y, times, Y, counts, how)
       s.going = back
-      s.patience = where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
+      s.patience =
+        where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
       gone = lost
     }
     if gone { s = (...start, lost = where(s.lost == 0, 1, 2)) }
@@ -205,8 +230,8 @@ _auto_from(t, t1, o) = if _asks_all(o.saveat) { o } else {
 _auto_joined(s, t1, o, t, y, times, Y, counts, how) = {
   open = where(t1 < s.t, -1.0, 1.0) * (o.saveat - s.t) > 0
   if _asks_all(o.saveat) {
-    (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]), counts = s.counts + counts,
-      how = concat(s.how, how))
+    (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]),
+      counts = s.counts + counts, how = concat(s.how, how))
   } else {
     # those at the very beginning come with the first phase
     first = s.counts[0] == 0 and s.counts[1] == 0
@@ -219,7 +244,11 @@ _auto_joined(s, t1, o, t, y, times, Y, counts, how) = {
 # whether it does not get further.
 _auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
   if _is_fixed(len(y0)) {
-    if h == 0 { _auto_large(m, f, jac, y0, t0, t1, o) } else { _auto_small(m, f, jac, y0, t0, t1, o, h) }
+    if h == 0 {
+      _auto_large(m, f, jac, y0, t0, t1, o)
+    } else {
+      _auto_small(m, f, jac, y0, t0, t1, o, h)
+    }
   } else {
     if len(y0) <= 32 and h > 0 { _auto_small(m, f, jac, y0, t0, t1, o, h) } else {
       p = _pattern(f, (t0, y0), 1, false)
@@ -248,21 +277,28 @@ _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
     _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
 } else {
-  if o.rtol < 2e-10 { _auto_radau13(m, f, jac, y0, t0, t1, o, h) } else { _auto_rodas(m, f, jac, y0, t0, t1, o, h, 2) }
+  if o.rtol < 2e-10 {
+    _auto_radau13(m, f, jac, y0, t0, t1, o, h)
+  } else {
+    _auto_rodas(m, f, jac, y0, t0, t1, o, h, 2)
+  }
 }
 _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = rodas5p(max_steps = m.max_steps, max_step = m.max_step)
-  s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
+  s = _rodas5p_march(stiff, f, jac, y0, t0, t1,
+    (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 1)
 }
 _auto_radau(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = radau(order = 9, max_steps = m.max_steps, max_step = m.max_step)
-  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
+  s = _radau_march(stiff, f, jac, y0, t0, t1,
+    (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_radau13(m, f, jac, y0, t0, t1, o, h) = {
   stiff = radau(order = 13, max_steps = m.max_steps, max_step = m.max_step)
-  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 20.0 * min(4.0, h * _row_sums(jac(t0, y0)))))
+  s = _radau_march(stiff, f, jac, y0, t0, t1,
+    (...o, worth = 20.0 * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_stood(stiff, m, f, s, t1, o, code) = {
@@ -278,14 +314,15 @@ _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code) = {
   if _asks_all(o.saveat) {
     (times, Y) = _with_degree(times, Y, _step_fractions(stiff), m.degree)
     (t, y, times, Y, counts, back, lost, _auto_how(times, m, o, code))
-  # as many rows as times, in every lane of a map
+    # as many rows as times, in every lane of a map
   } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost, _auto_how(times, m, o, code)) }
 }
 
 # Where the rows of a step stand, as fractions of it
-_step_fractions(stiff) = if has(stiff, "turn") and stiff.name != "rodas5p" { list(0.0, ..._radau(stiff.order).c) } else {
-  list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), each(stiff.degree + 1)))
-}
+_step_fractions(stiff) =
+  if has(stiff, "turn") and stiff.name != "rodas5p" { list(0.0, ..._radau(stiff.order).c) } else {
+    list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), each(stiff.degree + 1)))
+  }
 # Rows at e + 1 equal parts of each step instead of at the nodes c, on the same
 # polynomials. By fractions and not by times, which are rounded.
 _with_degree(times, Y, c, e) = {

@@ -24,8 +24,9 @@
 #   770-775]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = tsit5(), rtol = 1e-8, atol = 1e-10).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-6
 tsit5(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "tsit5", degree = 4, explicit = true, max_steps = max_steps, first_step = first_step, max_step = max_step,
-    integrate = _by_tsit5, turn = _tsit5_turn, implicit = none, solve = _solve_ode)
+  (name = "tsit5", degree = 4, explicit = true, max_steps = max_steps, first_step = first_step,
+    max_step = max_step, integrate = _by_tsit5, turn = _tsit5_turn, implicit = none,
+    solve = _solve_ode)
 _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o)
 
 # dop853(; max_steps, first_step, max_step): explicit Runge-Kutta of order 8
@@ -36,8 +37,9 @@ _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o
 #   Differential Equations I, 2nd ed., Springer 1993, II.5 and II.6]
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = dop853(), rtol = 1e-12, atol = 1e-14).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-10
 dop853(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "dop853", degree = 7, explicit = true, max_steps = max_steps, first_step = first_step, max_step = max_step,
-    integrate = _by_dop853, turn = _dop853_turn, implicit = none, solve = _solve_ode)
+  (name = "dop853", degree = 7, explicit = true, max_steps = max_steps, first_step = first_step,
+    max_step = max_step, integrate = _by_dop853, turn = _dop853_turn, implicit = none,
+    solve = _solve_ode)
 _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1, o)
 
 # rk4(h): the classical Runge-Kutta method of order 4 in equal steps of at most
@@ -46,17 +48,17 @@ _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1,
 #   Math. Phys. 46 (1901) 435-453]
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.01)).y(1.0)   #~ [exp(1)] tol 1e-9
 rk4(h; max_steps = 0) =
-  (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_rk4, turn = _rk4_turn,
-    implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 16.0),
-    finer = _in_halves)
+  (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf,
+    integrate = _by_rk4, turn = _rk4_turn, implicit = none, solve = _solve_ode,
+    coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 16.0), finer = _in_halves)
 _by_rk4(m, f, jac, y0, t0, t1, o) = _marched(_rk4(f), m, f, y0, t0, t1, o)
 
 # euler(h): Euler's method in equal steps of at most h, of order 1: for teaching
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = euler(0.5)).y(1.0)   #> [2.25]
 euler(h; max_steps = 0) =
-  (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_euler, turn = _euler_turn,
-    implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0),
-    finer = _in_halves)
+  (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf,
+    integrate = _by_euler, turn = _euler_turn, implicit = none, solve = _solve_ode,
+    coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0), finer = _in_halves)
 # The same method with each of its steps in two, those of a piece that is
 # shorter than a step as well
 _in_halves(m) = (...m, cut = 2 * _pieces_of_step(m))
@@ -79,12 +81,15 @@ _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 #     energy(s.values[-1]) - energy([1.0, 0])   #~ 0 tol 1e-6
 symplectic(h; order = 2, max_steps = 0) = {
   order = _known(order, "order")
-  (name = "symplectic", order = order, degree = max(3, order - 1), max_steps = max_steps, first_step = h, max_step = inf,
-    integrate = _by_symplectic, turn = _symplectic_turn, implicit = none, solve = _solve_ode, finer = _in_halves)
+  (name = "symplectic", order = order, degree = max(3, order - 1), max_steps = max_steps,
+    first_step = h, max_step = inf, integrate = _by_symplectic, turn = _symplectic_turn,
+    implicit = none, solve = _solve_ode, finer = _in_halves)
 }
 _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
-  if n % 2 != 0 { error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}") }
+  if n % 2 != 0 {
+    error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}")
+  }
   # the tangent of q' along any q is 0, as is that of p' along any p: one
   # direction with unlike elements tells
   way = sin(1.0 + iota(n))
@@ -92,11 +97,13 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   (_, by_p) = jvp(y -> f(t0, y), stop_gradient(y0), way * f64(iota(n) >= n // 2))
   if max(abs(by_q[..n // 2])) > 0 {
     error(
-      "symplectic() wants q' to depend on the momenta alone, the second half of y; here it also depends on the positions: take dop853() or bdf()")
+      "symplectic() wants q' to depend on the momenta alone, the second half of y; here it also "
+      "depends on the positions: take dop853() or bdf()")
   }
   if max(abs(by_p[n // 2..])) > 0 {
     error(
-      "symplectic() wants p' to depend on the positions alone, the first half of y; here it also depends on the momenta: take dop853() or bdf()")
+      "symplectic() wants p' to depend on the positions alone, the first half of y; here it also "
+      "depends on the momenta: take dop853() or bdf()")
   }
   _marched(_composition(f, m.order), m, f, y0, t0, t1, o)
 }
@@ -127,7 +134,11 @@ _march(one, m, f, y0, t0, t1, o) = {
   } else {
     _check_saveat(o.saveat, t0, t1)
     if _asks_one(o.saveat) { _march_to(one, m, f, y0, t0, t1, o) } else {
-      if has(one, "lands") { _march_by(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
+      if has(one, "lands") {
+        _march_by(one, m, f, y0, t0, t1, o)
+      } else {
+        _march_through(one, m, f, y0, t0, t1, o)
+      }
     }
   }
 }
@@ -136,19 +147,26 @@ _check_given(one, m, f, y0, t0, t1, o) = {
   if len(y0) == 0 { error("a differential equation needs an unknown: the initial value is empty") }
   v = f(t0, y0)
   if kind(v) != "array" { _refuse("the right-hand side must be a vector like the unknowns") }
-  if rank(v) != 1 { _refuse("the right-hand side must be a vector like the unknowns, not an array with {rank(v)} axes") }
+  if rank(v) != 1 {
+    _refuse(
+      "the right-hand side must be a vector like the unknowns, not an array with {rank(v)} axes")
+  }
   if dtype(v) == "c128" or dtype(v) == "c64" {
     _refuse(
-      "the right-hand side gives complex numbers: y' = f(t, y) is in real ones, take real and imaginary parts as two unknowns")
+      "the right-hand side gives complex numbers: y' = f(t, y) is in real ones, take real and "
+      "imaginary parts as two unknowns")
   }
   if _is_fixed(len(v)) and _is_fixed(len(y0)) {
-    if len(v) != len(y0) { _refuse("the right-hand side gives {len(v)} numbers for {len(y0)} unknowns") }
+    if len(v) != len(y0) {
+      _refuse("the right-hand side gives {len(v)} numbers for {len(y0)} unknowns")
+    }
   }
   times = abs(t0) < inf and abs(t1) < inf
   values = max(abs(y0)) < inf
   steps = m.first_step >= 0 and m.max_step > 0 and (one.adaptive or m.first_step > 0)
   limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf
-  measured = not one.adaptive or (min(o.atol + o.rtol * abs(y0)) > 0 and _rms(2.2e-16 * y0 / (o.atol + o.rtol * abs(y0))) <= 1)
+  measured = not one.adaptive or
+    (min(o.atol + o.rtol * abs(y0)) > 0 and _rms(2.2e-16 * y0 / (o.atol + o.rtol * abs(y0))) <= 1)
   if not (times and values and steps and limits and measured) {
     if not times { error("the first and the last time must be finite numbers, not {t0} and {t1}") }
     if not values {
@@ -161,7 +179,9 @@ _check_given(one, m, f, y0, t0, t1, o) = {
     if min(o.atol + o.rtol * abs(y0)) > 0 {
       error("rtol and atol ask for more than 64-bit numbers can hold: loosen them")
     }
-    error("y[{i}] has nothing to measure its error by: its atol is 0, and rtol or its initial value too")
+    error(
+      "y[{i}] has nothing to measure its error by: its atol is 0, and rtol or its initial value "
+      "too")
   }
 }
 
@@ -171,7 +191,11 @@ _check_saveat(times, t0, t1) = {
   if not (s[0] >= way * t0 and s[-1] <= way * t1) {
     error("saveat must lie between {t0} and {t1}; it goes from {times[0]} to {times[-1]}")
   }
-  if len(s) > 1 { if not all(s[1..] >= s[..-1]) { error("the times of saveat must be in order, from {t0} to {t1}") } }
+  if len(s) > 1 {
+    if not all(s[1..] >= s[..-1]) {
+      error("the times of saveat must be in order, from {t0} to {t1}")
+    }
+  }
 }
 
 # Where the integration stands: h the next step; past the logarithm of the last
@@ -187,13 +211,14 @@ _start(one, m, f, y0, t0, t1, o) = {
     if m.first_step > 0 {
       min(f64(m.first_step), abs(span))
     } else {
-      _first_step(if has(one, "rate") { one.rate } else { f }, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
+      _first_step(if has(one, "rate") { one.rate } else { f }, one.order, stop_gradient(t0),
+        stop_gradient(y0), span, o)
     }
   } else {
     abs(span) / (_pieces_of_step(m) * max(1.0, ceil(abs(span) / m.first_step - 1e-10)))
   }
-  s = (t = t0, y = y0, x = x, h = where(span < 0, -1.0, 1.0) * min(h, m.max_step), past = log(1e-4), again = false, steps = 0,
-    failures = 0, stiff = 0, status = 0)
+  s = (t = t0, y = y0, x = x, h = where(span < 0, -1.0, 1.0) * min(h, m.max_step), past = log(1e-4),
+    again = false, steps = 0, failures = 0, stiff = 0, status = 0)
   if one.adaptive { s } else { (...s, before = (t = t0, y = y0, x = x)) }
 }
 # Where it stands when it has ended: before a step that left the finite numbers
@@ -237,8 +262,8 @@ _advance(one, m, s, t1) = {
     finite = abs(stop_gradient(sum(z) + where(last, 0.0, sum(v)))) < inf
     steps = s.steps + 1
     status = where(finite, where(last, 0, where(steps >= _most_steps(m), 2, 0)), 4)
-    ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0, stiff = 0, status = status,
-      before = (t = s.t, y = s.y, x = s.x)),
+    ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0,
+      stiff = 0, status = status, before = (t = s.t, y = s.y, x = s.x)),
       finite, c)
   } else {
     # whatever is computed here is a number without a tangent: choices by
@@ -250,7 +275,8 @@ _advance(one, m, s, t1) = {
     grow = 0.9 * exp((0.75 * one.beta - k) * le + where(taken, one.beta * s.past, 0.0))
     most = where(s.again, 1.0, where(taken, one.longest, 1.0))
     size = stop_gradient(h)
-    next = where(size < 0, -1.0, 1.0) * min(abs(size) * where(e < inf, clamp(grow, 0.1, most), 0.1), m.max_step)
+    next = where(size < 0, -1.0, 1.0) * min(abs(size) * where(e < inf, clamp(grow, 0.1, most), 0.1),
+      m.max_step)
     count = i64(taken)
     steps = s.steps + count
     failures = s.failures + 1 - count
@@ -261,12 +287,17 @@ _advance(one, m, s, t1) = {
     stiff = if has(m, "watch") {
       where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > m.edge, s.stiff + 1, max(0, s.stiff - 3))
     } else { 0 }
-    status = where(taken, where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))),
+    status = where(taken,
+      where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))),
       where(stuck, 1, where(used, 2, 0)))
     still = if has(one, "refused") { one.refused(s.x, x) } else { s.x }
-    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { still }, h = next,
-      past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, stiff = stiff,
-      status = status),
+    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y },
+      x = if taken {
+        x
+      } else {
+        still
+      }, h = next, past = where(taken, max(le, log(1e-4)), s.past), again = not taken,
+      steps = steps, failures = failures, stiff = stiff, status = status),
       taken, c)
   }
 }
@@ -325,7 +356,9 @@ _march_by(one, m, f, y0, t0, t1, o) = {
     } else {
       before = s.h
       (s, taken, c) = _advance(one, m, s, stop)
-      if taken and abs(stop_gradient(c.h)) < abs(before) { s = (...s, h = where(abs(s.h) < abs(before), before, s.h)) }
+      if taken and abs(stop_gradient(c.h)) < abs(before) {
+        s = (...s, h = where(abs(s.h) < abs(before), before, s.h))
+      }
       progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
     }
   }
@@ -367,7 +400,8 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
 }
 
 _counted(one, s) = _stats(_marched_counts(one, s))
-_marched_counts(one, s) = i64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0])
+_marched_counts(one, s) =
+  i64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0])
 
 _why(one, s, f, t1, o, say) = {
   v = one.slope(s.t, s.y, s.x)
@@ -375,16 +409,28 @@ _why(one, s, f, t1, o, say) = {
   i = _not_finite(v)
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.status == 4 {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: after one more step of {s.h} it is no longer finite; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. It may grow without bound, or the steps may be too long for the equation: dop853() and bdf() choose theirs")
+      "no solution beyond t = {_clock(o, s.t)}: after one more step of {s.h} it is no longer "
+      "finite; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; "
+      "{_last_values(o, s.y)}. It may grow without bound, or the steps may be too long for the "
+      "equation: dop853() and bdf() choose theirs")
   } else { if s.status == 1 {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+      "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), "
+      "and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is "
+      "{v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations "
+      "or grow without bound there: stop before it, or say what happens there")
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the way to t = {_clock(o, t1)}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. {_jumps_there}; or that the problem is stiff, for which bdf or rodas5p need far fewer")
+      "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the "
+      "way to t = {_clock(o, t1)}; the last was {s.h} long, the fastest element is y[{k}] = "
+      "{s.y[k]}; {_last_values(o, s.y)}. {_jumps_there}; or that the problem is stiff, for which "
+      "bdf or rodas5p need far fewer")
   } else {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the way to t = {_clock(o, t1)}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
+      "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the "
+      "way to t = {_clock(o, t1)}; the last was {s.h} long, the fastest element is y[{k}] = "
+      "{s.y[k]}; {_last_values(o, s.y)}. A stiff method (bdf) may need far fewer; or allow more "
+      "with max_steps, or loosen rtol and atol")
   } } } }
 }
 
@@ -430,72 +476,92 @@ _tsit5(f, o) = {
   a = list(list(0.161), list(-0.008480655492356989, 0.335480655492357),
            list(2.8971530571054935, -6.359448489975075, 4.3622954328695815),
            list(5.325864828439257, -11.748883564062828, 7.4955393428898365, -0.09249506636175525),
-           list(5.86145544294642, -12.92096931784711, 8.159367898576159, -0.071584973281401, -0.028269050394068383))
-  b = list(0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081, 2.324710524099774)
-  e = list(-0.00178001105222577714, -0.0008164344596567469, 0.007880878010261995, -0.1447110071732629, 0.5823571654525552,
-           -0.45808210592918697, 0.015151515151515152)
+           list(5.86145544294642, -12.92096931784711, 8.159367898576159, -0.071584973281401,
+             -0.028269050394068383))
+  b = list(0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081,
+    2.324710524099774)
+  e = list(-0.00178001105222577714, -0.0008164344596567469, 0.007880878010261995,
+    -0.1447110071732629, 0.5823571654525552, -0.45808210592918697, 0.015151515151515152)
   # b_i(θ), by falling powers of θ from 4 to 1
-  p = list(list(-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902, 47.37952196281928, -34.87065786149661, 2.5),
-           list(2.9132554618219126, -0.2234, -5.941033872131505, 30.33818863028232, -88.1789048947664, 65.09189467479366, -4.0),
-           list(-2.763706197274826, 0.1317, 3.9302962368947516, -12.411077166933676, 37.50931341651104, -27.896526289197286, 1.5),
-           list(1.0))
+  p =
+    list(list(-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902,
+      47.37952196281928, -34.87065786149661, 2.5),
+         list(2.9132554618219126, -0.2234, -5.941033872131505, 30.33818863028232, -88.1789048947664,
+           65.09189467479366, -4.0),
+         list(-2.763706197274826, 0.1317, 3.9302962368947516, -12.411077166933676,
+           37.50931341651104, -27.896526289197286, 1.5),
+         list(1.0))
   step = (t, y, h, x) -> {
     # the last stage is the slope at z
     k = _stages(f, t, y, h, _slopes(x, 7), 1, push(a, b), push(c, 1.0))
     z = y + h * _weighted(b, k)
     (z, k[6], _rms(_scaled(h * _weighted(e, k), y, z, o)), k)
   }
-  (order = 5, adaptive = true, beta = 0.04, longest = 10.0, start = 2, stages = 6, begin = f, slope = (t, y, x) -> x, step = step,
-    dense = (t, y, h, z, k) -> (y, map(w -> h * _weighted(w, k), p)),
-    at = (c, θ) -> c[0] + θ * (c[1][3] + θ * (c[1][2] + θ * (c[1][1] + θ * c[1][0]))))
+  (order = 5, adaptive = true, beta = 0.04, longest = 10.0, start = 2, stages = 6, begin = f,
+    slope = (t, y, x) -> x, step = step,
+    dense = (t, y, h, z, k) -> (y, map(w -> h * _weighted(w, k), p)), at = (c, θ) -> c[0] +
+    θ * (c[1][3] + θ * (c[1][2] + θ * (c[1][1] + θ * c[1][0]))))
 }
 
 # Coefficients: Hairer, Norsett and Wanner 1993, II.5 (the method), II.10 (the
 # error estimate of orders 5 and 3, section "DOP853"), II.6 (dense output)
 _dop853(f, o) = {
-  c = list(0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726, 1 / 3, 0.25, 4 / 13,
-    0.6512820512820513, 0.6, 6 / 7, 1.0)
+  c = list(0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726, 1 / 3,
+    0.25, 4 / 13, 0.6512820512820513, 0.6, 6 / 7, 1.0)
   a = list(list(0.05260015195876773), list(0.0197250569845379, 0.0591751709536137),
-    list(0.02958758547680685, 0.0, 0.08876275643042054), list(0.2413651341592667, 0.0, -0.8845494793282861, 0.924834003261792),
+    list(0.02958758547680685, 0.0, 0.08876275643042054),
+    list(0.2413651341592667, 0.0, -0.8845494793282861, 0.924834003261792),
            list(0.037037037037037035, 0.0, 0.0, 0.17082860872947386, 0.12546768756682242),
            list(0.037109375, 0.0, 0.0, 0.17025221101954405, 0.06021653898045596, -0.017578125),
-           list(0.03709200011850479, 0.0, 0.0, 0.17038392571223998, 0.10726203044637328, -0.015319437748624402,
-             0.008273789163814023),
-           list(0.6241109587160757, 0.0, 0.0, -3.3608926294469414, -0.868219346841726, 27.59209969944671, 20.154067550477894,
-                -43.48988418106996),
-           list(0.47766253643826434, 0.0, 0.0, -2.4881146199716677, -0.590290826836843, 21.230051448181193, 15.279233632882423,
-                -33.28821096898486, -0.020331201708508627),
-           list(-0.9371424300859873, 0.0, 0.0, 5.186372428844064, 1.0914373489967295, -8.149787010746927, -18.52006565999696,
-                22.739487099350505, 2.4936055526796523, -3.0467644718982196),
-           list(2.273310147516538, 0.0, 0.0, -10.53449546673725, -2.0008720582248625, -17.9589318631188, 27.94888452941996,
-                -2.8589982771350235, -8.87285693353063, 12.360567175794303, 0.6433927460157636))
-  b = list(0.054293734116568765, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003, -5.801203960010585,
-    0.3111643669578199, -0.1521609496625161, 0.20136540080403034, 0.04471061572777259)
-  e3 = list(-0.18980075407240762, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003, -5.801203960010585,
-    -0.4226823213237919, -0.1521609496625161, 0.20136540080403034, 0.02265179219836082)
-  e5 = list(0.01312004499419488, 0.0, 0.0, 0.0, 0.0, -1.2251564463762044, -0.4957589496572502, 1.6643771824549864,
-    -0.35032884874997366, 0.3341791187130175, 0.08192320648511571, -0.022355307863886294)
+           list(0.03709200011850479, 0.0, 0.0, 0.17038392571223998, 0.10726203044637328,
+             -0.015319437748624402, 0.008273789163814023),
+           list(0.6241109587160757, 0.0, 0.0, -3.3608926294469414, -0.868219346841726,
+             27.59209969944671, 20.154067550477894, -43.48988418106996),
+           list(0.47766253643826434, 0.0, 0.0, -2.4881146199716677, -0.590290826836843,
+             21.230051448181193, 15.279233632882423, -33.28821096898486, -0.020331201708508627),
+           list(-0.9371424300859873, 0.0, 0.0, 5.186372428844064, 1.0914373489967295,
+             -8.149787010746927, -18.52006565999696, 22.739487099350505, 2.4936055526796523,
+             -3.0467644718982196),
+           list(2.273310147516538, 0.0, 0.0, -10.53449546673725, -2.0008720582248625,
+             -17.9589318631188, 27.94888452941996, -2.8589982771350235, -8.87285693353063,
+             12.360567175794303, 0.6433927460157636))
+  b = list(0.054293734116568765, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
+    -5.801203960010585, 0.3111643669578199, -0.1521609496625161, 0.20136540080403034,
+    0.04471061572777259)
+  e3 = list(-0.18980075407240762, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
+    -5.801203960010585, -0.4226823213237919, -0.1521609496625161, 0.20136540080403034,
+    0.02265179219836082)
+  e5 = list(0.01312004499419488, 0.0, 0.0, 0.0, 0.0, -1.2251564463762044, -0.4957589496572502,
+    1.6643771824549864, -0.35032884874997366, 0.3341791187130175, 0.08192320648511571,
+    -0.022355307863886294)
   inner_c = list(0.1, 0.2, 7 / 9)
   inner_a =
-    list(list(0.056167502283047954, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25350021021662483, -0.2462390374708025, -0.12419142326381637,
-              0.15329179827876568, 0.00820105229563469, 0.007567897660545699, -0.008298),
-         list(0.03183464816350214, 0.0, 0.0, 0.0, 0.0, 0.028300909672366776, 0.053541988307438566, -0.05492374857139099, 0.0, 0.0,
-              -0.00010834732869724932, 0.0003825710908356584, -0.00034046500868740456, 0.1413124436746325),
-         list(-0.42889630158379194, 0.0, 0.0, 0.0, 0.0, -4.697621415361164, 7.683421196062599, 4.06898981839711,
-           0.3567271874552811, 0.0, 0.0, 0.0, -0.0013990241651590145, 2.9475147891527724, -9.15095847217987))
+    list(list(0.056167502283047954, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25350021021662483,
+      -0.2462390374708025, -0.12419142326381637, 0.15329179827876568, 0.00820105229563469,
+      0.007567897660545699, -0.008298),
+         list(0.03183464816350214, 0.0, 0.0, 0.0, 0.0, 0.028300909672366776, 0.053541988307438566,
+           -0.05492374857139099, 0.0, 0.0, -0.00010834732869724932, 0.0003825710908356584,
+           -0.00034046500868740456, 0.1413124436746325),
+         list(-0.42889630158379194, 0.0, 0.0, 0.0, 0.0, -4.697621415361164, 7.683421196062599,
+           4.06898981839711, 0.3567271874552811, 0.0, 0.0, 0.0, -0.0013990241651590145,
+           2.9475147891527724, -9.15095847217987))
   d =
-    list(list(-8.428938276109013, 0.0, 0.0, 0.0, 0.0, 0.5667149535193777, -3.0689499459498917, 2.38466765651207,
-      2.117034582445028, -0.871391583777973, 2.2404374302607883, 0.6315787787694688, -0.08899033645133331, 18.148505520854727,
-      -9.194632392478356, -4.436036387594894),
-         list(10.427508642579134, 0.0, 0.0, 0.0, 0.0, 242.28349177525817, 165.20045171727028, -374.5467547226902,
-           -22.113666853125306, 7.733432668472264, -30.674084731089398, -9.332130526430229, 15.697238121770845,
-           -31.139403219565178, -9.35292435884448, 35.81684148639408),
-         list(19.985053242002433, 0.0, 0.0, 0.0, 0.0, -387.0373087493518, -189.17813819516758, 527.8081592054236,
-           -11.57390253995963, 6.8812326946963, -1.0006050966910838, 0.7777137798053443, -2.778205752353508, -60.19669523126412,
-           84.32040550667716, 11.99229113618279),
-         list(-25.69393346270375, 0.0, 0.0, 0.0, 0.0, -154.18974869023643, -231.5293791760455, 357.6391179106141,
-           93.40532418362432, -37.45832313645163, 104.0996495089623, 29.8402934266605, -43.53345659001114, 96.32455395918828,
-           -39.17726167561544, -149.72683625798564))
+    list(list(-8.428938276109013, 0.0, 0.0, 0.0, 0.0, 0.5667149535193777, -3.0689499459498917,
+      2.38466765651207, 2.117034582445028, -0.871391583777973, 2.2404374302607883,
+      0.6315787787694688, -0.08899033645133331, 18.148505520854727, -9.194632392478356,
+      -4.436036387594894),
+         list(10.427508642579134, 0.0, 0.0, 0.0, 0.0, 242.28349177525817, 165.20045171727028,
+           -374.5467547226902, -22.113666853125306, 7.733432668472264, -30.674084731089398,
+           -9.332130526430229, 15.697238121770845, -31.139403219565178, -9.35292435884448,
+           35.81684148639408),
+         list(19.985053242002433, 0.0, 0.0, 0.0, 0.0, -387.0373087493518, -189.17813819516758,
+           527.8081592054236, -11.57390253995963, 6.8812326946963, -1.0006050966910838,
+           0.7777137798053443, -2.778205752353508, -60.19669523126412, 84.32040550667716,
+           11.99229113618279),
+         list(-25.69393346270375, 0.0, 0.0, 0.0, 0.0, -154.18974869023643, -231.5293791760455,
+           357.6391179106141, 93.40532418362432, -37.45832313645163, 104.0996495089623,
+           29.8402934266605, -43.53345659001114, 96.32455395918828, -39.17726167561544,
+           -149.72683625798564))
   step = (t, y, h, x) -> {
     k = _stages(f, t, y, h, _slopes(x, 16), 1, push(a, b), push(c, 1.0))
     z = y + h * _weighted(b, k)
@@ -519,8 +585,8 @@ _dop853(f, o) = {
     bent = h * k[0] - up
     (y, up, bent, 2 * up - h * (k[0] + k[12]), ...map(w -> h * _weighted(w, k), d))
   }
-  (order = 8, adaptive = true, beta = 0.03, longest = 10.0, start = 2, stages = 12, begin = f, slope = (t, y, x) -> x,
-    step = step, dense = dense, strain = strain, at = (c, θ) -> {
+  (order = 8, adaptive = true, beta = 0.03, longest = 10.0, start = 2, stages = 12, begin = f,
+    slope = (t, y, x) -> x, step = step, dense = dense, strain = strain, at = (c, θ) -> {
       η = 1 - θ
       c[0] + θ * (c[1] + η * (c[2] + θ * (c[3] + η * (c[4] + θ * (c[5] + η * (c[6] + θ * c[7]))))))
   })
@@ -535,8 +601,9 @@ _rk4(f) = {
     last = f(t + h, z)
     (z, last, none, (k1, last))
   }
-  (order = 4, adaptive = false, start = 1, stages = 4, begin = f, slope = (t, y, x) -> x, step = step,
-    dense = (t, y, h, z, q) -> _two_point((y, h * q[0]), (z, h * q[1])), at = _two_point_at)
+  (order = 4, adaptive = false, start = 1, stages = 4, begin = f, slope = (t, y, x) -> x,
+    step = step, dense = (t, y, h, z, q) -> _two_point((y, h * q[0]), (z, h * q[1])),
+    at = _two_point_at)
 }
 
 _euler(f) = (order = 1, adaptive = false, start = 1, stages = 1, begin = f, slope = (t, y, x) -> x,
@@ -554,7 +621,8 @@ _two_point(left, right) = {
   out = list(level[0])
   for k in each(1, 2 * m) {
     level =
-      list(...map(i -> if i + k < m { left[k] } else { if i >= m { right[k] } else { level[i + 1] - level[i] } },
+      list(...map(i -> if i +
+        k < m { left[k] } else { if i >= m { right[k] } else { level[i + 1] - level[i] } },
         each(2 * m - k)))
     out = push(out, level[0])
   }
@@ -593,8 +661,9 @@ _composition(f, order) = {
     (z, F, none, ())
   }
   orders = max(3, order - 1) // 2
-  (order = order, adaptive = false, start = 1, stages = len(b), begin = (t, y) -> f(t, y)[len(y) // 2..],
-    slope = (t, y, x) -> f(t, y), step = step, dense = (t, y, h, z, q) -> _two_point((y, ..._scaled_slopes(f, t, y, h, orders)),
+  (order = order, adaptive = false, start = 1, stages = len(b),
+    begin = (t, y) -> f(t, y)[len(y) // 2..], slope = (t, y, x) -> f(t, y), step = step,
+    dense = (t, y, h, z, q) -> _two_point((y, ..._scaled_slopes(f, t, y, h, orders)),
       (z, ..._scaled_slopes(f, t + h, z, h, orders))),
     at = _two_point_at)
 }
@@ -604,7 +673,9 @@ _scaled_slopes(f, t, y, h, orders) = {
   if orders > 1 {
     second = (t, y) -> jvp(s -> f(s[0], s[1]), (t, y), (1.0, f(t, y)))[1]
     out = push(out, h^2 / 2 * second(t, y))
-    if orders > 2 { out = push(out, h^3 / 6 * jvp(s -> second(s[0], s[1]), (t, y), (1.0, f(t, y)))[1]) }
+    if orders > 2 {
+      out = push(out, h^3 / 6 * jvp(s -> second(s[0], s[1]), (t, y), (1.0, f(t, y)))[1])
+    }
   }
   out
 }
@@ -615,12 +686,13 @@ _symplectic_weights(order) = {
     b = list(0.209515106613362, -0.143851773179818)
     _mirrored(a, b)
   } else { if order == 6 {
-    a = list(0.0502627644003922, 0.413514300428344, 0.0450798897943977, -0.188054853819569, 0.541960678450780)
+    a = list(0.0502627644003922, 0.413514300428344, 0.0450798897943977, -0.188054853819569,
+      0.541960678450780)
     b = list(0.148816447901042, -0.132385865767784, 0.067307604692185, 0.432666402578175)
     _mirrored(a, b)
   } else { if order == 8 {
-    g = list(0.13020248308889008, 0.56116298177510838, -0.38947496264484729, 0.15884190655515560, -0.39590389413323758,
-      0.18453964097831571, 0.25837438768632205, 0.29501172360931030)
+    g = list(0.13020248308889008, 0.56116298177510838, -0.38947496264484729, 0.15884190655515560,
+      -0.39590389413323758, 0.18453964097831571, 0.25837438768632205, 0.29501172360931030)
     half = 0.0
     for v in g { half = half + v }
     g = list(...g, 1 - 2 * half, ...map(i -> g[7 - i], each(8)))

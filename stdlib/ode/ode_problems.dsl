@@ -56,11 +56,15 @@ _state(parts) = {
 _topped(parts, tops) = map(k -> push(parts[k], tops[k]), each(len(parts)))
 
 # What a function on jet space takes: derivatives that are not there are 0
-_jets_of(info, all) = map(j -> if j[1] < len(all[j[0]]) { all[j[0]][j[1]] } else { 0.0 * all[j[0]][0] }, list(...info.jets))
+_jets_of(info, all) =
+  map(j -> if j[1] < len(all[j[0]]) { all[j[0]][j[1]] } else { 0.0 * all[j[0]][0] },
+    list(...info.jets))
 
 _order_of(info, field, coordinate) = {
   o = 0
-  for q in info.equations { for k in q.jets { if info.jets[k][0] == field { o = max(o, info.jets[k][1 + coordinate]) } } }
+  for q in info.equations {
+    for k in q.jets { if info.jets[k][0] == field { o = max(o, info.jets[k][1 + coordinate]) } }
+  }
   o
 }
 
@@ -71,7 +75,9 @@ _equation(info, i, p) = {
   for k in each(p) { F = _total_rate(F) }
   F
 }
-_total_rate(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> push(own[1..], 0.0 * own[0]), all)))[1]
+_total_rate(F) =
+  (t, all) -> jvp(x -> F(x[0], x[1]), (t, all),
+    (1.0, map(own -> push(own[1..], 0.0 * own[0]), all)))[1]
 
 # ---- initial values
 
@@ -80,8 +86,9 @@ _total_rate(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> 
 # none is about are 0.
 _start_parts(info, orders) = {
   t0 = info.lo[0]
-  zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, each(orders[k])),
-    each(len(orders)))
+  zero =
+    map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, each(orders[k])),
+      each(len(orders)))
   nought = _split(_flat_zero(info), info.sizes)
   simple = true
   for c in info.conditions { if len(c.jets) != 1 { simple = false } }
@@ -93,7 +100,8 @@ _start_parts(info, orders) = {
       # of a field that is no part of the state a guess, which nobody needs
       if j < len(zero[k]) {
         z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
-        slope = c.residual((t0,), _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
+        slope = c.residual((t0,),
+          _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
         own = out[k]
         own[j] = 0.0 - z / slope
         out[k] = own
@@ -102,8 +110,9 @@ _start_parts(info, orders) = {
     out
   } else {
     equations =
-      y -> _join(map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))),
-        list(...info.conditions)))
+      y -> _join(
+        map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))),
+          list(...info.conditions)))
     _parts(root(equations, _state(zero)), info.sizes, orders)
   }
 }
@@ -115,7 +124,8 @@ _refuse_told_twice(info) = {
       (k, j) = info.jets[c.jets[0]]
       if b.jets[0] == c.jets[0] and c.rows == info.sizes[k] and b.rows == info.sizes[k] {
         _refuse(
-          "`{b.text}` and `{c.text}` of {info.name} both give {_state_name(info, k, j, 0)}, and one of them would be lost")
+          "`{b.text}` and `{c.text}` of {info.name} both give {_state_name(info, k, j, 0)}, and "
+          "one of them would be lost")
       }
     }
   }
@@ -157,7 +167,11 @@ _places_of_fields(info, count) = {
   }
   i64(out)
 }
-_wants_error(o) = if has(o, "estimate") { if kind(o.estimate) == "none" { true } else { o.estimate } } else { false }
+_wants_error(o) = if has(o, "estimate") {
+  if kind(o.estimate) == "none" { true } else { o.estimate }
+} else {
+  false
+}
 # What the conditions say of the beginning; nothing where there are none that a
 # method could start from, which it says itself
 _known_start(info) = {
@@ -170,17 +184,21 @@ _known_start(info) = {
 _atol_by_start(info, rtol) = { y = _known_start(info); _atol_by(1e-8, rtol, y, none, 0.0) }
 # The solution, and its state as a function of t
 _solve_in_time(info, m, o) = {
-  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
+  if len(info.coords) != 1 {
+    _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}")
+  }
   _refuse_loop(info, m)
   _refuse_jumps(info, m.name)
   S = _structure_of(info)
   if S.left >= 0 {
     _refuse(
-      "the equations of {info.name} do not determine every unknown: `{info.equations[S.left].text}` has no unknown that another equation does not need")
+      "the equations of {info.name} do not determine every unknown: "
+      "`{info.equations[S.left].text}` has no unknown that another equation does not need")
   }
   if _is_between(info) {
     _refuse(
-      "{info.name} has conditions at the end of {info.coords[0]}: {m.name}() starts from initial values; collocation() and shooting() solve boundary value problems")
+      "{info.name} has conditions at the end of {info.coords[0]}: {m.name}() starts from initial "
+      "values; collocation() and shooting() solve boundary value problems")
   }
   differentiated = false
   algebraic = false
@@ -189,16 +207,20 @@ _solve_in_time(info, m, o) = {
   tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   linear = _is_linear_in_tops(info, S)
   if differentiated and not linear {
-    _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly")
+    _refuse(
+      "{info.name} must be differentiated (its index is above 1), and its highest derivatives do "
+      "not enter linearly")
   }
   # an algebraic equation that is linear in its unknown goes either way; with
   # events it is solved for, because then y' is at hand where they happen
-  if differentiated or (linear and (not algebraic or kind(m.implicit) == "none" or len(info.events) > 0)) {
+  if differentiated or
+    (linear and (not algebraic or kind(m.implicit) == "none" or len(info.events) > 0)) {
     _solve_explicit(info, m, o, S, tspan, differentiated)
   } else {
     if kind(m.implicit) == "none" {
       _refuse(
-        "{m.name}() wants every time derivative by itself, as in u_t == ...: solve {info.name} with bdf(), which takes it as it is written")
+        "{m.name}() wants every time derivative by itself, as in u_t == ...: solve {info.name} "
+        "with bdf(), which takes it as it is written")
     }
     _solve_implicit(info, m, o, tspan)
   }
@@ -207,14 +229,14 @@ _solve_in_time(info, m, o) = {
 # differentiated is not asked: it is a system of index 0 or 1, or refused where
 # it begins.
 _structure_of(info) = if kind(info.structure) != "none" { info.structure } else {
-  (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), each(len(info.sizes))),
-    left = -1)
+  (turns = map(q -> 0, list(...info.equations)),
+    orders = map(k -> _order_of(info, k, 0), each(len(info.sizes))), left = -1)
 }
 # Whether the equations are jointly linear in the tops, proven from their code:
 # a factor that switches with a top is not.
 _is_linear_in_tops(info, S) = {
-  d = _dependence((r, t) -> _top_residual(info, S, t, _zero_parts(info, S.orders), r), _split(_flat_zero(info), info.sizes),
-    info.lo[0])
+  d = _dependence((r, t) -> _top_residual(info, S, t, _zero_parts(info, S.orders), r),
+    _split(_flat_zero(info), info.sizes), info.lo[0])
   n = len(info.sizes)
   linear = true
   for i in each(n) { for k in each(n) { if d.factors[i][k] { linear = false } } }
@@ -268,7 +290,8 @@ _explicit_rates(info, S) = {
   flow = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
     top = tops(t, y)
-    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) }, each(len(sizes))))
+    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) },
+      each(len(sizes))))
   }
   (tops, flow, own_slope)
 }
@@ -283,17 +306,23 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   singular = if own_slope {
     false
   } else {
-    _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders), _split(r, sizes)), zero))
+    _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders),
+      _split(r, sizes)), zero))
   }
   # algebraic equations among those of a vector, or in the rows of a matrix
   # before the rates: the system as it is written, for a method that takes it so
-  disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and len(info.events) == 0 and
+  disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and
+    len(info.events) == 0 and
     not o.partial
   refuse = () -> error(
-    "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
+    "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do "
+    "not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a "
+    "little later, or be algebraic equations in "
+    "disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
   # at a regular singular point the matrix, or the rates, have a value behind
   # the beginning only
-  clocked = not differentiated and len(info.events) == 0 and not o.partial and _depends_on_coordinate(info)
+  clocked = not differentiated and len(info.events) == 0 and not o.partial and
+    _depends_on_coordinate(info)
   for d in S.orders { if d == 0 { clocked = false } }
   inside = if clocked { _begins_singular(flow, y0, f64(tspan[0]), f64(tspan[1])) } else { false }
   piece = if clocked { _first_piece(flow, y0, tspan, o, inside) } else { none }
@@ -304,24 +333,32 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     h = (t, y) -> _hidden(info, S, t, _parts(y, sizes, S.orders))
     start = _consistent(info, S, h, tspan[0], y0)
     back = 50 / (tspan[1] - tspan[0])
-    (start, (t, y) -> { H = _jacobian(u -> h(t, u), y); flow(t, y) - back * (H' @ _solved_or_nan(H @ H', h(t, y))) })
+    (start, (t, y) -> {
+      H = _jacobian(u -> h(t, u), y);
+      flow(t, y) - back * (H' @ _solved_or_nan(H @ H', h(t, y)))
+    })
   } else { (y0, flow) }
   all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
   if len(info.events) > 0 or o.partial {
     r = _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) ->
-      _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, pattern, (...o, saveat = [])),
-                        _problem_events(info, S.orders, all)))
+      _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]),
+        _integration(y0, pattern, (...o, saveat = [])), _problem_events(info, S.orders, all)))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    ((..._solution_of(info, m, S.orders, all, state, r.times, times, Y, _stats(r.stats)), events = r.events,
-      complete = r.complete), state)
+    ((..._solution_of(info, m, S.orders, all, state, r.times, times, Y, _stats(r.stats)),
+      events = r.events, complete = r.complete), state)
   } else {
     (begin, y) = if clocked { (piece.end, piece.state) } else { (tspan[0], y0) }
     rest = if clocked and not _asks_all(o.saveat) { (...o, saveat = piece.saveat) } else { o }
     explicit =
-      () -> _with_jacobian(f, begin, y, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y, begin, tspan[1], rest))
+      () -> _with_jacobian(f, begin, y, none, m,
+        (jac, pattern) -> _integrate(m, f, jac, pattern, y, begin, tspan[1], rest))
     (times, Y, stats) = if disguised {
-      if singular { _of_degree(m.degree, o, _implicit_rows(info, m, o, tspan, refuse)) } else { explicit() }
+      if singular {
+        _of_degree(m.degree, o, _implicit_rows(info, m, o, tspan, refuse))
+      } else {
+        explicit()
+      }
     } else { explicit() }
     if clocked {
       (early, rows) = _early_rows(piece, o, m.degree)
@@ -346,7 +383,8 @@ _top_names(info, S) = {
   s = ""
   for (k, name) in enumerate(info.fields) {
     s =
-      "{s}{if k == 0 { "" } else { ", " }}{if S.orders[k] == 0 { name } else { _derivative_name(name, info.coords[0], S.orders[k]) }}"
+      "{s}{if k == 0 { "" } else { ", " }}"
+    "{if S.orders[k] == 0 { name } else { _derivative_name(name, info.coords[0], S.orders[k]) }}"
   }
   s
 }
@@ -356,14 +394,19 @@ _top_names(info, S) = {
 _consistent(info, S, h, t0, y0) = {
   given = map(k -> map(j -> 0.0, each(S.orders[k])), each(len(info.sizes)))
   for c in info.conditions {
-    for k in c.jets { (f, j) = info.jets[k]; if j < len(given[f]) { own = given[f]; own[j] = 1.0; given[f] = own } }
+    for k in c.jets {
+      (f, j) = info.jets[k];
+      if j < len(given[f]) { own = given[f]; own[j] = 1.0; given[f] = own }
+    }
   }
   known = true
   for own in given { for x in own { if x == 0 { known = false } } }
   y = if known { y0 } else {
     free =
-      _state(map(k -> map(j -> (1 - given[k][j]) * (if info.sizes[k] == 0 { 1.0 } else { ones(info.sizes[k]) }),
-        each(S.orders[k])), each(len(info.sizes))))
+      _state(
+        map(k ->
+          map(j -> (1 - given[k][j]) * (if info.sizes[k] == 0 { 1.0 } else { ones(info.sizes[k]) }),
+            each(S.orders[k])), each(len(info.sizes))))
     y = y0
     for turn in 0..20 {
       H = _jacobian(u -> h(t0, u), y) * expand(free, 0)
@@ -382,7 +425,8 @@ _consistent(info, S, h, t0, y0) = {
     for (k, name) in enumerate(names) {
       if k == worst {
         error(
-          "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off by {off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
+          "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off "
+          "by {off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
       }
     }
   }
@@ -397,7 +441,11 @@ _hidden_names(info, S) = {
         out = push(out, if p == 0 {
           "`{q.text}`"
         } else {
-          if p == 1 { "the time derivative of `{q.text}`" } else { "the time derivative number {p} of `{q.text}`" }
+          if p == 1 {
+            "the time derivative of `{q.text}`"
+          } else {
+            "the time derivative number {p} of `{q.text}`"
+          }
         })
       }
     }
@@ -410,7 +458,8 @@ _hidden_names(info, S) = {
 _of_degree(degree, o, r) = {
   (times, Y, stats) = r
   if _asks_all(o.saveat) {
-    (times, Y) = _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), each(6))), degree)
+    (times, Y) =
+      _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), each(6))), degree)
   }
   (times, Y, stats)
 }
@@ -434,10 +483,14 @@ _implicit_system(info) = {
     rates = _parts(yp, sizes, orders)
     a = all(y, yp)
     own = map(q -> q.residual((t,), _jets_of(info, a)), list(...info.equations))
-    for k in each(len(sizes)) { for j in each(1, orders[k]) { own = push(own, rates[k][j - 1] - parts[k][j]) } }
+    for k in each(len(sizes)) {
+      for j in each(1, orders[k]) { own = push(own, rates[k][j - 1] - parts[k][j]) }
+    }
     concat(...own)
   }
-  id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), each(len(sizes))))
+  id =
+    _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]),
+      each(len(sizes))))
   (orders, F, _state(start), id, all)
 }
 # Its rows, by an implicit method. Which components have a rate is asked of the
@@ -450,14 +503,16 @@ _implicit_system(info) = {
 # implicit.
 _implicit_rows(info, m, o, tspan, refuse) = {
   (orders, F, y0, id, all) = _implicit_system(info)
-  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders), switches = _clock_of(info))
+  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders),
+    switches = _clock_of(info))
   t0 = tspan[0]
   n = 0
   for k in each(len(info.sizes)) { n = n + orders[k] * max(1, info.sizes[k]) }
   run = (F, y0, id) -> _on_pattern_of(F, t0, y0, (jac, pattern) ->
     m.implicit(m, F, jac, y0, id, t0, f64(tspan[1]), _integration(y0, pattern, o)))
   q = concat([0.0], y0, y0)
-  constant = n < 32 and _slope(q -> ravel(_rows_jacobian(v -> F(q[0], q[1..1 + n], v), q[1 + n..])), q) == 0
+  constant = n < 32 and
+    _slope(q -> ravel(_rows_jacobian(v -> F(q[0], q[1..1 + n], v), q[1 + n..])), q) == 0
   if constant {
     (T, back, id) = _primal(() -> _rate_basis(_rows_jacobian(v -> F(t0, y0, v), zeros_like(y0))))
     plain = max(abs(T - eye(n))) == 0
@@ -465,17 +520,24 @@ _implicit_rows(info, m, o, tspan, refuse) = {
     # what stands in the rates is kept, and what is algebraic by itself is found
     # from where it is given; but the parts of a combination are all given, and
     # must fit
-    (z, _) = _dae_start(G, none, back @ y0, id, t0, (rtol = o.rtol, atol = o.atol + 0.0 * y0, pattern = none))
+    (z, _) =
+      _dae_start(G, none, back @ y0, id, t0,
+        (rtol = o.rtol, atol = o.atol + 0.0 * y0, pattern = none))
     off = stop_gradient(where(max(abs(T - eye(n)); axis = 1) > 0, abs(T @ z - y0), 0.0))
     if max(off) > 1e-6 * (1 + max(abs(stop_gradient(y0)))) {
       error(
-        "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: number {argmax(off)} of ({join(_state_words(o.names), ", ")}) is off by {max(off):.3g}; the matrix before the rates of {info.name} is singular, so that its equations do not leave every initial value free")
+        "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: number "
+        "{argmax(off)} of ({join(_state_words(o.names), ", ")}) is off by {max(off):.3g}; the "
+        "matrix before the rates of {info.name} is singular, so that its equations do not leave "
+        "every initial value free")
     }
     (times, Z, stats) = run(G, back @ y0, id)
     (times, if plain { Z } else { Z @ T' }, stats)
   } else {
     present = _primal(() -> _pattern(F, (t0, y0, zeros_like(y0)), 2, false).columns)
-    if not (kind(refuse) == "none") { if sum(i64(map(j -> sum(i64(present == j)) > 0, iota(n)))) == n { refuse() } }
+    if not (kind(refuse) == "none") {
+      if sum(i64(map(j -> sum(i64(present == j)) > 0, iota(n)))) == n { refuse() }
+    }
     run(F, y0, id * f64(map(j -> sum(i64(present == j)) > 0, iota(n))))
   }
 }
@@ -510,14 +572,15 @@ _solve_implicit(info, m, o, tspan) = {
   (orders, F, y0, id, all) = _implicit_system(info)
   jets = (t, y) -> all(y, zeros_like(y))
   if len(info.events) > 0 or o.partial {
-    o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders), switches = _clock_of(info))
+    o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders),
+      switches = _clock_of(info))
     r = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
-      _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, (...o, saveat = [])),
-                                 _problem_events(info, orders, jets)))
+      _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]),
+        _integration(y0, pattern, (...o, saveat = [])), _problem_events(info, orders, jets)))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    ((..._solution_of(info, m, orders, jets, state, r.times, times, Y, _stats(r.stats)), events = r.events,
-      complete = r.complete), state)
+    ((..._solution_of(info, m, orders, jets, state, r.times, times, Y, _stats(r.stats)),
+      events = r.events, complete = r.complete), state)
   } else {
     (times, Y, stats) = _implicit_rows(info, m, o, tspan, none)
     state = _dense(times, Y, 5, _asks_all(o.saveat))
@@ -542,8 +605,8 @@ _to_the_end(times, Y, d, t1) = {
 # ---- events of a problem
 
 _problem_events(info, orders, all) =
-  map(e -> event((t, y) -> e.expr((t,), _jets_of(info, all(t, y))); direction = e.direction, terminal = e.terminal,
-    then = if kind(e.update) == "none" {
+  map(e -> event((t, y) -> e.expr((t,), _jets_of(info, all(t, y))); direction = e.direction,
+    terminal = e.terminal, then = if kind(e.update) == "none" {
       none
     } else {
       (t, y) -> _updated(info, orders, e, t, y, all(t, y))
@@ -553,7 +616,9 @@ _updated(info, orders, e, t, y, all) = {
   parts = _parts(y, info.sizes, orders)
   for (i, j) in enumerate(list(...info.jets)) {
     if kind(after[i]) != "none" {
-      if j[1] >= orders[j[0]] { _refuse("the event {e.name} gives a value to a derivative that follows from the equations") }
+      if j[1] >= orders[j[0]] {
+        _refuse("the event {e.name} gives a value to a derivative that follows from the equations")
+      }
       own = parts[j[0]]
       own[j[1]] = 0.0 * own[j[1]] + after[i]
       parts[j[0]] = own
@@ -568,7 +633,9 @@ _state_names(info, orders) = {
   s = ""
   for (k, name) in enumerate(info.fields) {
     for j in each(orders[k]) {
-      s = "{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t{info.sizes[k]}\n"
+      s =
+        "{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t"
+      "{info.sizes[k]}\n"
     }
   }
   s
@@ -581,7 +648,10 @@ _equation_names(info, orders) = {
   }
   for (k, name) in enumerate(info.fields) {
     for j in each(1, orders[k]) {
-      s = "{s}the derivative of {if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t{info.sizes[k]}\n"
+      s =
+        "{s}the derivative of "
+      "{if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t"
+      "{info.sizes[k]}\n"
     }
   }
   s
@@ -596,13 +666,17 @@ _solution_of(info, m, orders, all, state, known, times, Y, stats) = {
   values = list()
   for (k, name) in enumerate(info.fields) {
     for j in each(max(1, orders[k])) {
-      one = t -> if j < orders[k] { _parts(state(t), info.sizes, orders)[k][j] } else { all(t, state(t))[k][j] }
+      one = t -> if j < orders[k] {
+        _parts(state(t), info.sizes, orders)[k][j]
+      } else {
+        all(t, state(t))[k][j]
+      }
       names = push(names, if j == 0 { name } else { _derivative_name(name, info.coords[0], j) })
       values = push(values, t -> _for_each(one, t))
     }
   }
-  (...record(names, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
-    info = _info_known(info, 0, known))
+  (...record(names, values), times = times, values = Y, stats = stats, method = m.name,
+    kind = "ode", info = _info_known(info, 0, known))
 }
 # What a solution keeps of a statement: along a coordinate it is known between
 # the first and the last of `known`

@@ -27,19 +27,23 @@ _rests(T, Y, o) = {
 # or has an idle mode, unless the Jacobian grows as 1/(t - t0) from its
 # beginning. Some changes have no bound there, and CVODES stops; those of the
 # steps have values.
-_wants_equations(m, f, jac, T, Y, o) = if _rests(T, Y, o) or len(_primal(() -> _missed_modes(m, f, jac, T, Y, o, 200))) > 0 {
-  near = stop_gradient(1e-12 * (T[-1] - T[0]))
-  not (max(abs(stop_gradient(jac(T[0] + near, Y[0])))) * abs(near) > 0.1)
-} else { false }
+_wants_equations(m, f, jac, T, Y, o) =
+  if _rests(T, Y, o) or len(_primal(() -> _missed_modes(m, f, jac, T, Y, o, 200))) > 0 {
+    near = stop_gradient(1e-12 * (T[-1] - T[0]))
+    not (max(abs(stop_gradient(jac(T[0] + near, Y[0])))) * abs(near) > 0.1)
+  } else { false }
 
 # Eigenvalues of the Jacobian that steps are too long for: c128[k]. Looked at is
 # the longest step, of up to eight unknowns two others as well. Of more than
 # `most` unknowns it is the largest eigenvalue alone, with no bound before it.
 _missed_modes(m, f, jac, T, Y, o, most) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))
-  if len(Y[0]) > most { _missed_of(m, (t, y, after) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o) } else {
+  if len(Y[0]) > most {
+    _missed_of(m, (t, y, after) -> 1e300, (t, y, yp) -> _largest_rate(f, t, y), T, Y, o)
+  } else {
     matrix = (t, y) -> try { _matrix_at(jac, t, y, o) } catch e { zeros(len(y), len(y)) }
-    _missed_of(m, (t, y, after) -> _lasting_below(matrix(t, y), after), (t, y, yp) -> eigvals(matrix(t, y)), T, Y, o)
+    _missed_of(m, (t, y, after) -> _lasting_below(matrix(t, y), after),
+      (t, y, yp) -> eigvals(matrix(t, y)), T, Y, o)
   }
 }
 # What no eigenvalue of A is above in absolute value whose changes last for the
@@ -121,7 +125,11 @@ _too_fast(m, λ, after, h, n, o) = {
 # How fast changes of a solution with these rows are where it rests or has an
 # idle mode, at least `known` then; else 0
 _rate_of_changes(m, f, jac, T, Y, o, known) = {
-  λ = if _rests(T, Y, o) { concat(_rates_at(jac, T[0], Y[0], o), [known + 0im]) } else { _missed_modes(m, f, jac, T, Y, o, 32) }
+  λ = if _rests(T, Y, o) {
+    concat(_rates_at(jac, T[0], Y[0], o), [known + 0im])
+  } else {
+    _missed_modes(m, f, jac, T, Y, o, 32)
+  }
   # an implicit method need not follow what decays
   λ = if has(m, "explicit") { λ } else { λ[real(λ) > -abs(imag(λ))] }
   max(concat([0.0], abs(λ)))
@@ -160,8 +168,8 @@ _by_sensitivities(m, f, jac, y0, t0, t1, o, T, Y) = {
 # polynomials of the method hold what its derivatives do where an unknown rests
 # from the beginning, or of more than 32 all do, or a mode is idle.
 _parts_at_rest(f, jac, T, Y, m, o) =
-  _parts_by(m, f, (t, y, yp) -> _rates_at(jac, t, y, o), () -> _missed_modes(m, f, jac, T, Y, o, 32),
-    stop_gradient(T), stop_gradient(Y), o)
+  _parts_by(m, f, (t, y, yp) -> _rates_at(jac, t, y, o),
+    () -> _missed_modes(m, f, jac, T, Y, o, 32), stop_gradient(T), stop_gradient(Y), o)
 _parts_by(m, f, rates, missed, T, Y, o) = {
   (n, d) = (len(Y[0]), m.degree)
   # beside what else there is, however large atol
@@ -180,7 +188,8 @@ _parts_by(m, f, rates, missed, T, Y, o) = {
     λ = missed()
     if len(λ) == 0 { _uncut(T, d) } else { _parts_for(λ, T, T[-1], n, d, max(o.rtol, 1e-9)) }
   } else {
-    λ = concat(rates(T[0], Y[0], 0.0 * Y[0]), 1im * expand(_rate_of_watched(f, T[0], T[k], Y[0]), 0))
+    λ =
+      concat(rates(T[0], Y[0], 0.0 * Y[0]), 1im * expand(_rate_of_watched(f, T[0], T[k], Y[0]), 0))
     _parts_for(λ, T, T[k], n, d, max(o.rtol, 1e-9))
   }
 }
@@ -209,7 +218,11 @@ _are_uncut(parts) = sum(parts) == len(parts)
 _rates_at(jac, t, y, o) = try { _finite_rates(jac, t, y, o) } catch e { c128(zeros(len(y))) }
 _finite_rates(jac, t, y, o) = {
   n = len(y)
-  if n > 200 { c128(-2.0 * max(abs(jac(t, y))) * 2^(-f64(iota(60)))) } else { eigvals(_matrix_at(jac, t, y, o)) }
+  if n > 200 {
+    c128(-2.0 * max(abs(jac(t, y))) * 2^(-f64(iota(60))))
+  } else {
+    eigvals(_matrix_at(jac, t, y, o))
+  }
 }
 # The Jacobian with all its elements, zeros where it is not finite
 _matrix_at(jac, t, y, o) = {
@@ -240,7 +253,11 @@ _parts_for(λ, T, end, n, d, tol) = {
       lasting = real(λ) * (a[k] - T[0]) > -21
       rate = max(where(lasting, abs(λ), 0.0))
       h = abs(b[k] - a[k])
-      out[k] = if rate > 0 { i64(min(ceil(max(h * rate / size, 64 * h / abs(T[-1] - T[0]))), 1e6)) } else { 1 }
+      out[k] = if rate > 0 {
+        i64(min(ceil(max(h * rate / size, 64 * h / abs(T[-1] - T[0]))), 1e6))
+      } else {
+        1
+      }
     }
   }
   max(1, i64(f64(out) * min(1.0, min(5000.0, most) / sum(out))))
@@ -252,11 +269,13 @@ _parted(T, Y, q, d) = {
   j = iota(len(k)) - (cumsum(q) - q)[k]
   (a, b) = (T[d * k], T[d + d * k])
   nodes = 0.5 - 0.5 * cos(π * (iota(d) + 1) / d)
-  at = expand(a, 1) + (expand(f64(j), 1) + expand(nodes, 0)) / expand(f64(q[k]), 1) * expand(b - a, 1)
+  at = expand(a, 1) + (expand(f64(j), 1) + expand(nodes, 0)) / expand(f64(q[k]), 1) *
+    expand(b - a, 1)
   at = concat(T[..1], ravel(at))
   # ends are what they were
   at[d * cumsum(q)] = T[d + d * iota(len(q))]
-  (at, map((i, t) -> _through_one(T, Y, d * i, d, t), concat(i64(zeros(1)), repeat(k, d + 0 * k)), at))
+  (at,
+    map((i, t) -> _through_one(T, Y, d * i, d, t), concat(i64(zeros(1)), repeat(k, d + 0 * k)), at))
 }
 
 # ---- F(t, y, y') == 0
@@ -275,14 +294,14 @@ _rates_of_implicit(F, t, y, yp) = if not _has_few(y) { stack(1e300im) } else { t
   where(known, s - 1 / where(known, μ, 1 + 0im), 0im)
 } catch e { c128(zeros(len(y))) } }
 _missed_by_implicit(F, T, Y, o) = if not _has_few(Y[0]) { c128(zeros(0)) } else {
-  _missed_of((degree = 5), (t, y, after) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp), stop_gradient(T),
-    stop_gradient(Y), o)
+  _missed_of((degree = 5), (t, y, after) -> 1e300, (t, y, yp) -> _rates_of_implicit(F, t, y, yp),
+    stop_gradient(T), stop_gradient(Y), o)
 }
 # _with_rest of it
 _with_rest_of_implicit(F, T, Y, o) = {
   (T, Y) = (stop_gradient(T), stop_gradient(Y))
-  q = _parts_by((degree = 5), (t, y) -> F(t, y, 0.0 * y), (t, y, yp) -> _rates_of_implicit(F, t, y, yp),
-    () -> _missed_by_implicit(F, T, Y, o), T, Y, o)
+  q = _parts_by((degree = 5), (t, y) -> F(t, y, 0.0 * y),
+    (t, y, yp) -> _rates_of_implicit(F, t, y, yp), () -> _missed_by_implicit(F, T, Y, o), T, Y, o)
   (at, rows) = if _are_uncut(q) { (T, Y) } else { _parted(T, Y, q, 5) }
   (at, rows, q)
 }
@@ -303,5 +322,6 @@ _by_rate_of_implicit(m, F, jac, y0, id, t0, t1, o, T, Y) = {
   r = _solved_implicit(F, id, slope)
   f = _rate_of_implicit(F, id, slope)
   start = where(id > 0, y0, r(t0, y))
-  _by_sensitivities(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), start, t0, t1, (...o, pattern = none), T, Y)[1]
+  _by_sensitivities(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), start, t0, t1,
+    (...o, pattern = none), T, Y)[1]
 }

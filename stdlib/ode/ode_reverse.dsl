@@ -39,23 +39,29 @@ _between(at, t0, t1) = {
 }
 _go_clock(m, f, jac, y0, t0, t1, o) = {
   if has(m, "turn") and not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
-  (times, Y, stats) = if _is_given_steps(m) or o.quiet == 2 { _by_its_steps(m, f, jac, y0, t0, t1, o) } else {
-    if has(m, "turn") { _in_reverse(_marched_once, _marched_back)(m, f, jac, y0, t0, t1, o) } else {
-      _marched_once(m, f, jac, y0, t0, t1, o)
+  (times, Y, stats) =
+    if _is_given_steps(m) or o.quiet == 2 { _by_its_steps(m, f, jac, y0, t0, t1, o) } else {
+      if has(m, "turn") {
+        _in_reverse(_marched_once, _marched_back)(m, f, jac, y0, t0, t1, o)
+      } else {
+        _marched_once(m, f, jac, y0, t0, t1, o)
+      }
     }
-  }
   (times, Y) = if _asks_all(o.saveat) { _also_last(f, y0, t0, t1, times, Y) } else { (times, Y) }
   (times, Y, stats)
 }
 # Without derivatives, which come from going through it once more
 _marched_once(m, f, jac, y0, t0, t1, o) = {
   (T, R, counts) = _primal(() -> _marched_rows(m, f, jac, y0, t0, t1, o))
-  (times, Y) = if not _asks_all(o.saveat) { (o.saveat, _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R)[1], R)) } else {
+  (times, Y) = if not _asks_all(o.saveat) {
+    (o.saveat, _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R)[1], R))
+  } else {
     (times, Y) = _value_of(() -> _once_more(m, f, jac, y0, t0, t1, o, T, R), (T, R))
     (at, rows, parts) = _primal(() -> _with_rest(f, jac, T, R, m, o))
     if _are_uncut(parts) { (times, Y) } else {
       at = _between(at, t0, t1)
-      (at, _value_of(() -> _by_sensitivities(m, f, jac, y0, t0, t1, (...o, saveat = at), T, R)[1], rows))
+      (at, _value_of(() -> _by_sensitivities(m, f, jac, y0, t0, t1, (...o, saveat = at), T, R)[1],
+        rows))
     }
   }
   (times, Y, _stats(counts))
@@ -76,7 +82,9 @@ _once_more(m, f, jac, y0, t0, t1, o, times, R) = {
   (T, Y) = if _asks_all(o.saveat) { (times, R) } else {
     _primal(() -> m.integrate(m, f, jac, y0, t0, end, (...o, saveat = []))[..2])
   }
-  if _wants_equations(m, f, jac, T, Y, o) { _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y) } else {
+  if _wants_equations(m, f, jac, T, Y, o) {
+    _by_sensitivities(m, f, jac, y0, t0, end, o, T, Y)
+  } else {
     if has(m, "turn") { _replayed_from(m, f, jac, y0, t0, end, o, T, Y) } else {
       (at, rows) = m.integrate(m, f, jac, y0, t0, t1, o)[..2]
       # of as many rows as there were
@@ -92,7 +100,8 @@ _by_its_steps(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
 
 # Rows of the whole solution. Where first and last time are the same the only
 # row is the last as well, and moves with that.
-_also_last(f, y0, t0, t1, times, Y) = if t0 != t1 { (times, Y) } else { (times + (t1 - t0), Y + (t1 - t0) * f(t0, y0)) }
+_also_last(f, y0, t0, t1, times, Y) =
+  if t0 != t1 { (times, Y) } else { (times + (t1 - t0), Y + (t1 - t0) * f(t0, y0)) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
 
 # v, moving as y does
@@ -123,13 +132,15 @@ _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
   n = len(h)
   I = reshape(Y[1..], n, d, len(y0))
   if _asks_all(saveat) {
-    x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) / expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
+    x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) /
+      expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
     R = map((t, y, h, inner, x) -> {
       (step, at) = m.turn(m, f, jac, o)
       (z, p) = step(t, y, h, inner, 0)
       stack(...map(i -> at(p, y, z, x[i]), each(d)))
     }, t, Z[..-1], h, I, x)
-    (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))), concat(Z[..1], reshape(R, n * d, len(y0))), Z[-1])
+    (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))),
+      concat(Z[..1], reshape(R, n * d, len(y0))), Z[-1])
   } else {
     way = where(t1 < t0, -1.0, 1.0)
     rows = if n == 0 { Z[..1] + expand(saveat - t0, 1) * expand(f(t0, y0), 0) } else {
@@ -196,7 +207,8 @@ _symplectic_turn(m, f, jac, o) = _explicit_turn(_composition(f, m.order))
 _rodas5p_turn(m, f, given, o) = {
   L = _stiff_systems(given, o)
   step = (t, y, h, inner, how) -> {
-    (z, e, a, b, c, _) = _rodas5p_step(f, L, t, y, h, L.jacobian(t, y), jvp(t -> f(t, y), t, 1.0)[1])
+    (z, e, a, b, c, _) =
+      _rodas5p_step(f, L, t, y, h, L.jacobian(t, y), jvp(t -> f(t, y), t, 1.0)[1])
     (z, (a, b, c))
   }
   (step, (p, y, z, x) -> _rodas5p_between(x, y, z, p[0], p[1], p[2]))

@@ -23,45 +23,60 @@ _rodas5p_step(f, L, t, y, h, J, ft) = {
       (h * -0.42387512638858027) * ft)
   k3 =
     L.solve(F,
-      f(t + 0.4095798393397535 * h, y + 2.849394379747939 * k1 + 0.45842242204463923 * k2) + s * (-17.97296035885952 * k1 -
+      f(t + 0.4095798393397535 * h, y + 2.849394379747939 * k1 + 0.45842242204463923 * k2) +
+      s * (-17.97296035885952 * k1 -
         2.859693295451294 * k2) + (h * -0.3384627126235924) * ft)
   k4 =
     L.solve(F,
-      f(t + 0.9769306725060716 * h, y - 6.954028509809101 * k1 + 2.489845061869568 * k2 - 10.358996098473584 * k3) +
-      s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) + (h * 1.8046452872882734) * ft)
+      f(t + 0.9769306725060716 * h, y - 6.954028509809101 * k1 + 2.489845061869568 * k2 -
+        10.358996098473584 * k3) +
+      s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) +
+      (h * 1.8046452872882734) * ft)
   k5 =
     L.solve(F,
       f(t + 0.4288403609558664 * h,
-        y + 2.8029986275628964 * k1 + 0.5072464736228206 * k2 - 0.3988312541770524 * k3 - 0.04721187230404641 * k4) +
-      s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 - 5.961986721573306 * k4) +
+        y + 2.8029986275628964 * k1 + 0.5072464736228206 * k2 - 0.3988312541770524 * k3 -
+        0.04721187230404641 * k4) +
+      s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 -
+        5.961986721573306 * k4) +
       (h * 2.325825639765069) * ft)
   u =
-    y - 7.502846399306121 * k1 + 2.561846144803919 * k2 - 11.627539656261098 * k3 - 0.18268767659942256 * k4 +
+    y - 7.502846399306121 * k1 + 2.561846144803919 * k2 - 11.627539656261098 * k3 -
+    0.18268767659942256 * k4 +
     0.030198172008377946 * k5
   k6 =
     L.solve(F,
-      f(t + h, u) + s * (24.854864614690072 * k1 - 3.0009227002832186 * k2 + 47.4931110020768 * k3 + 5.5814197821558125 * k4 -
+      f(t + h, u) + s * (24.854864614690072 * k1 - 3.0009227002832186 * k2 + 47.4931110020768 * k3 +
+        5.5814197821558125 * k4 -
         0.6610691825249471 * k5))
   u = u + k6
   k7 =
     L.solve(F,
-      f(t + h, u) + s * (30.91273214028599 * k1 - 3.1208243349937974 * k2 + 77.79954646070892 * k3 + 34.28646028294783 * k4 -
+      f(t + h, u) + s * (30.91273214028599 * k1 - 3.1208243349937974 * k2 + 77.79954646070892 * k3 +
+        34.28646028294783 * k4 -
         19.097331116725623 * k5 - 28.087943162872662 * k6))
   u = u + k7
   k8 =
     L.solve(F,
-      f(t + h, u) + s * (37.80277123390563 * k1 - 3.2571969029072276 * k2 + 112.26918849496327 * k3 + 66.9347231244047 * k4 -
+      f(t + h, u) + s * (37.80277123390563 * k1 - 3.2571969029072276 * k2 +
+        112.26918849496327 * k3 + 66.9347231244047 * k4 -
         40.06618937091002 * k5 - 54.66780262877968 * k6 - 9.48861652309627 * k7))
   # the step is y + x (y1 - y + (1 - x) (a + x (b + x c)))
   a =
-    25.948786856663858 * k1 - 2.5579724845846235 * k2 + 10.433815404888879 * k3 - 2.3679251022685204 * k4 +
-    0.524948541321073 * k5 + 1.1241088310450404 * k6 + 0.4272876194431874 * k7 - 0.17202221070155493 * k8
+    25.948786856663858 * k1 - 2.5579724845846235 * k2 + 10.433815404888879 * k3 -
+    2.3679251022685204 * k4 +
+    0.524948541321073 * k5 + 1.1241088310450404 * k6 + 0.4272876194431874 * k7 -
+    0.17202221070155493 * k8
   b =
-    -9.91568850695171 * k1 - 0.9689944594115154 * k2 + 3.0438037242978453 * k3 - 24.495224566215796 * k4 +
-    20.176138334709044 * k5 + 15.98066361424651 * k6 - 6.789040303419874 * k7 - 6.710236069923372 * k8
+    -9.91568850695171 * k1 - 0.9689944594115154 * k2 + 3.0438037242978453 * k3 -
+    24.495224566215796 * k4 +
+    20.176138334709044 * k5 + 15.98066361424651 * k6 - 6.789040303419874 * k7 -
+    6.710236069923372 * k8
   c =
-    11.419903575922262 * k1 + 2.8879645146136994 * k2 + 72.92137995996029 * k3 + 80.12511834622643 * k4 -
-    52.072871366152654 * k5 - 59.78993625266729 * k6 - 0.15582684282751913 * k7 + 4.883087185713722 * k8
+    11.419903575922262 * k1 + 2.8879645146136994 * k2 + 72.92137995996029 * k3 +
+    80.12511834622643 * k4 -
+    52.072871366152654 * k5 - 59.78993625266729 * k6 - 0.15582684282751913 * k7 +
+    4.883087185713722 * k8
   (u + k8, k8, a, b, c, F)
 }
 
@@ -77,15 +92,18 @@ _rodas5p_step(f, L, t, y, h, J, ft) = {
 #   Numerical Mathematics 63:27 (2023), table 1.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = rodas5p()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
 rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
-    turn = _rodas5p_turn, implicit = none, solve = _solve_ode)
+  (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step,
+    max_step = max_step, integrate = _by_rodas5p, turn = _rodas5p_turn, implicit = none,
+    solve = _solve_ode)
 
-_by_rodas5p(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _rodas5p_march(m, f, given, y, t0, t1, o), t1, o)
+_by_rodas5p(m, f, given, y, t0, t1, o) =
+  _stiff_end(m, f, _rodas5p_march(m, f, given, y, t0, t1, o), t1, o)
 _rodas5p_march(m, f, given, y, t0, t1, o) = {
   L = _stiff_systems(given, o)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
-  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * L.jacobian(t0, y0), ft = 0.0 * y0)
+  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * L.jacobian(t0, y0),
+    ft = 0.0 * y0)
   while s.state == 0 {
     s = _rodas5p_steps(f, L, t0, t1, o, s)
     s = _stiff_room(s, o)
@@ -152,14 +170,21 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
       s.y = y
       s.h = clamp(size * grow, -s.max_step, s.max_step)
       s.rejected = false
-      s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
+      s.state = if last or (not whole and s.k >= len(o.saveat)) {
+        1
+      } else {
+        if whole and s.k + 4 > len(s.T) { 2 } else { 0 }
+      }
       if has(o, "halt") {
         (signs, halted) = _halted(o.halt, s.signs, s.t, s.y)
         s.signs = signs
         if halted { s.state = 1 }
       }
       if has(o, "worth") {
-        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
+        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) <
+          o.worth {
+          s.state = 5
+        }
       }
     } else {
       # a NaN comes here, too
@@ -206,9 +231,9 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
     _first_step(f, order, stop_gradient(t0), stop_gradient(y0), span, o)
   }
   h = where(span < 0, -1.0, 1.0) * min(h, m.max_step)
-  ((t = t0, y = y0, k = k, T = T, Y = Y, state = if done { 1 } else { 0 }, steps = 0, accepted = 0, failures = 0, rhs = 2,
-    jacobians = 0, factorisations = 0, newton = 0, newton_failures = 0, error = 0.0, worst = 0, max_step = f64(m.max_step),
-    limit = if m.max_steps > 0 {
+  ((t = t0, y = y0, k = k, T = T, Y = Y, state = if done { 1 } else { 0 }, steps = 0, accepted = 0,
+    failures = 0, rhs = 2, jacobians = 0, factorisations = 0, newton = 0, newton_failures = 0,
+    error = 0.0, worst = 0, max_step = f64(m.max_step), limit = if m.max_steps > 0 {
       m.max_steps
     } else {
       500000
@@ -234,13 +259,23 @@ _stiff_room(s, o) = {
 }
 
 # A step of this size cannot be seen in t, or steps are used up.
-_stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
+_stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 {
+  4
+} else {
+  if s.steps >= s.limit { 3 } else { 0 }
+}
 
 _stiff_end(m, f, s, t1, o) = {
-  counts = _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures])
+  counts =
+    _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton,
+      s.newton_failures])
   counts = _as_asked(counts, s.state >= 3, say -> _stiff_why(m, f, s, t1, o, say), o)
   # as many rows as times, in every lane of a map
-  if _asks_all(o.saveat) or o.quiet == 1 { (s.T[..s.k], s.Y[..s.k], counts) } else { (s.T, s.Y, counts) }
+  if _asks_all(o.saveat) or o.quiet == 1 {
+    (s.T[..s.k], s.Y[..s.k], counts)
+  } else {
+    (s.T, s.Y, counts)
+  }
 }
 
 _stiff_why(m, f, s, t1, o, say) = {
@@ -248,21 +283,37 @@ _stiff_why(m, f, s, t1, o, say) = {
   i = _not_finite(v)
   # no step whose error was too large, or an error that is no number, names
   # nobody: then the unknown that changes fastest
-  k = if s.error > 0 and s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
+  k = if s.error > 0 and s.error < inf {
+    s.worst
+  } else {
+    argmax(abs(v) / (o.atol + o.rtol * abs(s.y)))
+  }
   # a text for each case: one that differs from lane to lane is nothing that a
   # map has
   stuck = why -> say(
-    "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and {why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The right-hand side may jump there, back and forth: make the place of the jump an event, or smooth it. Or the solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+    "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and "
+    "{why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The "
+    "right-hand side may jump there, back and forth: make the place of the jump an event, or "
+    "smooth it. Or the solution may jump, leave the domain of the equations or grow without bound "
+    "there: stop before it, or say what happens there")
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
     if s.error == 0 { stuck("the solution changes faster and faster") } else {
-      if s.error < inf { stuck("its error is still too large") } else { stuck("its equations still cannot be solved") }
+      if s.error < inf {
+        stuck("its error is still too large")
+      } else {
+        stuck("its equations still cannot be solved")
+      }
     }
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: {s.steps} steps of {m.name}() are used up on the way to t = {_clock(o, t1)}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. {_jumps_there}")
+      "no solution beyond t = {_clock(o, s.t)}: {s.steps} steps of {m.name}() are used up on the "
+      "way to t = {_clock(o, t1)}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest "
+      "error; {_last_values(o, s.y)}. {_jumps_there}")
   } else {
     say(
-      "no solution beyond t = {_clock(o, s.t)}: {s.steps} steps of {m.name}() are used up on the way to t = {_clock(o, t1)}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. Allow more with max_steps, or loosen rtol and atol")
+      "no solution beyond t = {_clock(o, s.t)}: {s.steps} steps of {m.name}() are used up on the "
+      "way to t = {_clock(o, t1)}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest "
+      "error; {_last_values(o, s.y)}. Allow more with max_steps, or loosen rtol and atol")
   } } }
 }
 
@@ -278,8 +329,10 @@ _stiff_why(m, f, s, t1, o, say) = {
 # bands and sparse factors (solvers/linear/shifted_system.c), whichever are the
 # faster for it.
 _stiff_systems(given, o) = if kind(o.pattern) == "none" {
-  (jacobian = given, product = (J, x) -> J @ x, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
-    pair = (P, J, a, b) -> if _is_small(J) { _small_pair(P.p, J, a, b) } else {
+  (jacobian = given, product = (J, x) -> J @ x, factors = (J, a) -> _factors(a * eye(len(J)) - J),
+    solve = _by_step_factors, pair = (P, J, a, b) -> if _is_small(J) {
+      _small_pair(P.p, J, a, b)
+    } else {
       e = eye(len(J))
       _factors(concat(concat(a * e - J, -b * e; axis = 1), concat(b * e, a * e - J; axis = 1)))
     }, solve_pair = (F, p, q) -> if has(F, "re") { _small_pair_solved(F, p, q) } else {
@@ -294,34 +347,43 @@ _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (jacobian = given, product = (J, x) -> _rows_summed(J * x[columns], rows, len(x)),
     factors = (J, a) -> (J = J, a = a, F = _shifted_factors(plan, room, J, a, 0.0, false)),
     solve = (F, r) -> _shifted_solve(plan, F.F, rows, columns, F.J, F.a, r),
-    pair = (P, J, a, b) -> _shifted_factors(plan, room_of_pair, J, a, b, true), solve_pair = (F, p, q) -> {
+    pair = (P, J, a, b) -> _shifted_factors(plan, room_of_pair, J, a, b, true),
+    solve_pair = (F, p, q) -> {
       n = len(p)
       x = _host("shifted_solve", (), (plan, F, stop_gradient(concat(p, q))), (1, 0))[0]
       (x[..n], x[n..])
   })
 }
 _shifted_factors(plan, room, J, a, b, pair) =
-  _host("shifted_factor", (), (plan, room, stop_gradient(J), stop_gradient(a), stop_gradient(b)), (if pair { 1 } else { 0 },))[0]
-_shifted_solve(plan, F, rows, columns, J, a, r) = _host("shifted_solve", (), (plan, F, r), (0, 0))[0]
-_shifted_adjoint(plan, F, rows, columns, J, a, r) = _host("shifted_solve", (), (plan, F, r), (0, 1))[0]
+  _host("shifted_factor", (), (plan, room, stop_gradient(J), stop_gradient(a), stop_gradient(b)),
+    (if pair { 1 } else { 0 },))[0]
+_shifted_solve(plan, F, rows, columns, J, a, r) =
+  _host("shifted_solve", (), (plan, F, r), (0, 0))[0]
+_shifted_adjoint(plan, F, rows, columns, J, a, r) =
+  _host("shifted_solve", (), (plan, F, r), (0, 1))[0]
 # (a I - J) dx = dr - da x + dJ x
-derivative _shifted_solve(plan, F, rows, columns, J, a, r), dplan, dF, drows, dcolumns, dJ, da, dr = {
+derivative _shifted_solve(plan, F, rows, columns, J, a, r), dplan, dF, drows, dcolumns, dJ, da,
+  dr = {
   change = if _absent(dr) { 0 * r } else { dr }
   if not _absent(da) { change = change - da * y }
   if not _absent(dJ) { change = change + _rows_summed(dJ * y[columns], rows, len(r)) }
-  linear_map(b -> _shifted_solve(plan, F, rows, columns, J, a, b), b -> _shifted_adjoint(plan, F, rows, columns, J, a, b), change)
+  linear_map(b -> _shifted_solve(plan, F, rows, columns, J, a, b),
+    b -> _shifted_adjoint(plan, F, rows, columns, J, a, b), change)
 }
-derivative _shifted_adjoint(plan, F, rows, columns, J, a, r), dplan, dF, drows, dcolumns, dJ, da, dr = {
+derivative _shifted_adjoint(plan, F, rows, columns, J, a, r), dplan, dF, drows, dcolumns, dJ, da,
+  dr = {
   change = if _absent(dr) { 0 * r } else { dr }
   if not _absent(da) { change = change - da * y }
   if not _absent(dJ) { change = change + _rows_summed(dJ * y[rows], columns, len(r)) }
-  linear_map(b -> _shifted_adjoint(plan, F, rows, columns, J, a, b), b -> _shifted_solve(plan, F, rows, columns, J, a, b), change)
+  linear_map(b -> _shifted_adjoint(plan, F, rows, columns, J, a, b),
+    b -> _shifted_solve(plan, F, rows, columns, J, a, b), change)
 }
 
 # y, with the length that the slopes have: that it is the same is what makes the
 # loop over the steps one of fixed lengths.
 _as_long_as(y, slope) = {
-  assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
+  assert(len(y) == len(slope),
+    "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
   y + zeros(len(slope))
 }
 
@@ -333,7 +395,8 @@ _factors(A) = {
   (A = A, F = F, p = p, U = expand(d, 1) * F, d = d)
 }
 _by_step_factors(F, r) = {
-  x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
+  x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false,
+    unit = true)
   _solved(F.A, F.F, F.p, r, x)
 }
 

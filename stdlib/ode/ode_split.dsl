@@ -25,40 +25,51 @@
 #     s = ode((t, y) -> stiff(t, y) + [0.0, cos(t)], [0.0, 0], (0.0, 2.0); method = imex(implicit = stiff), rtol = 1e-8, atol = 1e-10);
 #     s.y(2.0)                       #~ [sin(2), sin(2)] tol 1e-5
 imex(; implicit, explicit = none, max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "imex", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, stiff = implicit,
-    rest = explicit, integrate = _by_imex, implicit = none, solve = _solve_ode)
+  (name = "imex", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step,
+    stiff = implicit, rest = explicit, integrate = _by_imex, implicit = none, solve = _solve_ode)
 
 _by_imex(m, f, jac, y0, t0, t1, o) = {
   g = (t, y) -> f64(m.stiff(t, y))
   r = if kind(m.rest) == "none" { (t, y) -> f(t, y) - g(t, y) } else { (t, y) -> f64(m.rest(t, y)) }
-  if len(g(t0, y0)) != len(y0) { error("imex: the implicit part gives {len(g(t0, y0))} numbers for {len(y0)} unknowns") }
+  if len(g(t0, y0)) != len(y0) {
+    error("imex: the implicit part gives {len(g(t0, y0))} numbers for {len(y0)} unknowns")
+  }
   if kind(m.rest) != "none" { _parts_add_up("imex", f, r, g, t0, y0) }
   one = _ark4(r, g, o, kind(o.pattern) != "none", t0, y0)
   (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
   counts = _as_asked(_counted(one, s), s.status != 0, say -> _why(one, s, f, t1, o, say), o)
-  (times, Y, (...counts, jacobians = s.x[4], factorisations = counts.steps + counts.error_test_failures))
+  (times, Y,
+    (...counts, jacobians = s.x[4], factorisations = counts.steps + counts.error_test_failures))
 }
 
 # A stage z with g(z) = 0, found already: its derivatives are those of the
 # equation, by dense or sparse linear systems.
 _stage_of(g, z, linear) = z
-derivative _stage_of(g, z, linear), dg, dz, dlinear = -_kinsol_linear(g, y, (linear = linear,), dg(y))
+derivative _stage_of(g, z, linear), dg, dz,
+  dlinear = -_kinsol_linear(g, y, (linear = linear,), dg(y))
 
 _ark4(fe, fi, o, sparse, t0, y0) = {
   γ = 0.25
   c = list(0.5, 0.332, 0.62, 0.85, 1.0)
-  ae = list(list(0.5), list(0.221776, 0.110224), list(-0.04884659515311858, -0.177720652326401, 0.84656724747951961),
-            list(-0.15541685842491548, -0.3567050098221991, 1.0587258798684427, 0.30339598837867193),
-            list(0.20142435067267633, 0.0087420578429041849, 0.15993995707168115, 0.40382906052207751, 0.22606457389066084))
-  ai = list(list(0.25), list(0.137776, -0.055776), list(0.14463686602698217, -0.22393190761334475, 0.44929504158636258),
-            list(0.098258783283564771, -0.59154424281967044, 0.81012105382829958, 0.28316440570780599),
-            list(0.15791629516167136, 0.0, 0.18675894052400077, 0.68056529530933463, -0.27524053099500667))
-  b = list(0.15791629516167136, 0.0, 0.18675894052400077, 0.68056529530933463, -0.27524053099500667, 0.25)
-  e = list(0.00320449439845927, 0.0, -0.00244625113768, -0.02148007591958729, 0.0439468680685724, -0.02322503541076487)
+  ae = list(list(0.5), list(0.221776, 0.110224),
+    list(-0.04884659515311858, -0.177720652326401, 0.84656724747951961),
+            list(-0.15541685842491548, -0.3567050098221991, 1.0587258798684427,
+              0.30339598837867193), list(0.20142435067267633, 0.0087420578429041849,
+              0.15993995707168115, 0.40382906052207751, 0.22606457389066084))
+  ai = list(list(0.25), list(0.137776, -0.055776),
+    list(0.14463686602698217, -0.22393190761334475, 0.44929504158636258),
+            list(0.098258783283564771, -0.59154424281967044, 0.81012105382829958,
+              0.28316440570780599), list(0.15791629516167136, 0.0, 0.18675894052400077,
+              0.68056529530933463, -0.27524053099500667))
+  b = list(0.15791629516167136, 0.0, 0.18675894052400077, 0.68056529530933463, -0.27524053099500667,
+    0.25)
+  e = list(0.00320449439845927, 0.0, -0.00244625113768, -0.02148007591958729, 0.0439468680685724,
+    -0.02322503541076487)
   # b_i(θ), powers of θ from 1 to 3
   p = list(list(0.961753400252887, -1.7641875401903802, 0.9603504350991645), list(0.0, 0.0, 0.0),
            list(0.787405595186356, -0.7745046691555105, 0.17385801449315527),
-    list(-2.7454419208663343, 9.640235844412924, -6.214228628237255), list(3.7035172806122283, -12.544886411271,
+    list(-2.7454419208663343, 9.640235844412924, -6.214228628237255),
+    list(3.7035172806122283, -12.544886411271,
       8.566128599663765), list(-1.707234355185137, 5.443342776203966, -3.486108421018829))
   # powers of θ of the polynomial that is 0 at 0, from its values at 0.332,
   # 0.62, 0.85 and 1
@@ -75,7 +86,11 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
   } else {
     (t, y) -> stop_gradient(_jacobian(u -> fi(t, u), y))
   }
-  like = if sparse { _jacobian_on(u -> fi(stop_gradient(t0), u), stop_gradient(y0), pattern) } else { none }
+  like = if sparse {
+    _jacobian_on(u -> fi(stop_gradient(t0), u), stop_gradient(y0), pattern)
+  } else {
+    none
+  }
   # carried: both parts, J, whether it still serves, how many there were,
   # whether it would serve after a refusal
   step = (t, y, h, x) -> {
@@ -102,7 +117,9 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     for i in each(5) {
       s = t + c[i] * h
       r = y + h * (_weighted(ae[i], ke) + _weighted(ai[i], ki))
-      (found, ends, rate) = _ark4_stage(fi, stop_gradient(s), γ * size, stop_gradient(r), stop_gradient(z), by, scale, exact)
+      (found, ends, rate) =
+        _ark4_stage(fi, stop_gradient(s), γ * size, stop_gradient(r), stop_gradient(z), by, scale,
+          exact)
       good = good and ends
       slow = max(slow, rate)
       z = _stage_of(u -> u - r - (γ * h) * fi(s, u), found, if sparse { 1 } else { 0 })
@@ -133,14 +150,17 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
       max(error, 0.2 * size_(ups[2] - _weighted(late, list(ups[0], ups[1], ups[3]))))
     }
     serves = good and slow < 0.2
-    (y1, (fe(t + h, y1), fi(t + h, y1), J, serves, x[4] + (if old { 0 } else { 1 }), serves or not old),
+    (y1, (fe(t + h, y1), fi(t + h, y1), J, serves, x[4] + (if old { 0 } else { 1 }), serves or
+      not old),
       # equations that are not solved ask for a shorter step as a large error
       # does
       if good { error } else { 50.0 + 0.0 * error }, inside)
   }
   (order = 4, adaptive = true, beta = 0.04, longest = 5.0, start = 2, stages = 6,
-    begin = (t, y) -> (fe(t, y), fi(t, y), slopes(stop_gradient(t), stop_gradient(y)), true, 1, true),
-    refused = (x, new) -> (x[0], x[1], new[2], new[5], new[4], new[5]), slope = (t, y, x) -> x[0] + x[1], step = step,
+    begin = (t, y) -> (fe(t, y), fi(t, y), slopes(stop_gradient(t), stop_gradient(y)), true, 1,
+      true),
+    refused = (x, new) -> (x[0], x[1], new[2], new[5], new[4], new[5]), slope = (t, y, x) -> x[0] +
+    x[1], step = step,
     dense = (t, y, h, z, inside) -> (y, ...inside),
     at = (c, θ) -> c[0] + θ * (c[1] + θ * (c[2] + θ * (c[3] + θ * c[4]))))
 }
@@ -161,9 +181,11 @@ _ark4_stage(g, s, c, r, z, by, scale, exact) = {
     k = k + 1
     theta = if k > 1 { max(0.1 * theta, size / max(before, 1e-300)) } else { theta }
     before = size
-    good = size == 0 or (theta < 1 and size * theta / (1 - min(theta, 0.999)) <= 1e-3) or size <= 1e-5
+    good = size == 0 or (theta < 1 and size * theta / (1 - min(theta, 0.999)) <= 1e-3) or
+      size <= 1e-5
     if good and not exact and size > 0 {
-      good = k > 1 and not any(abs(rest) > 0.5 * abs(left) and abs(rest) * scale > 1e-3 and abs(d) > 5e-16 * abs(z))
+      good = k > 1 and not any(abs(rest) > 0.5 * abs(left) and abs(rest) * scale > 1e-3 and
+        abs(d) > 5e-16 * abs(z))
     }
     left = rest
     open = not good and k < 12 and size < inf and (k < 3 or theta < 1)
@@ -173,7 +195,9 @@ _ark4_stage(g, s, c, r, z, by, scale, exact) = {
 # Whether g's Jacobian by y is the same everywhere, by what g depends on
 _has_one_jacobian(g, t, y) = {
   same = true
-  for (i, row) in enumerate(_dependence(g, t, y).factors) { for b in row { if b and i > 0 { same = false } } }
+  for (i, row) in enumerate(_dependence(g, t, y).factors) {
+    for b in row { if b and i > 0 { same = false } }
+  }
   same
 }
 
@@ -200,15 +224,23 @@ _has_one_jacobian(g, t, y) = {
 #     f = (t, y) -> quick(t, y) + [0.0, 0.0, -y[2] + 0.1 * y[0]^2]
 #     s = ode(f, [1.0, 0, 1], (0.0, 1.0); method = multirate(fast = quick), rtol = 1e-6, atol = 1e-8, saveat = [1.0]);
 #     s.values[0, ..2]               #~ [cos(50), sin(50)] tol 1e-5
-multirate(h = 0.0; fast, slow = none, inner = dop853(), order = 3, max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "multirate", degree = 3, max_steps = max_steps, equal = h, first_step = if h > 0 { h } else { first_step },
-    max_step = max_step, fast = fast, slow = slow, inner = inner, order = _known(order, "order"), integrate = _by_multirate,
-    implicit = none, solve = _solve_ode, finer = m -> (...m, equal = 0.5 * m.equal, first_step = 0.5 * m.first_step))
+multirate(h = 0.0; fast, slow = none, inner = dop853(), order = 3, max_steps = 0, first_step = 0.0,
+  max_step = inf) =
+  (name = "multirate", degree = 3, max_steps = max_steps, equal = h,
+    first_step = if h > 0 {
+      h
+    } else {
+      first_step
+    }, max_step = max_step, fast = fast, slow = slow, inner = inner, order = _known(order, "order"),
+    integrate = _by_multirate, implicit = none, solve = _solve_ode,
+    finer = m -> (...m, equal = 0.5 * m.equal, first_step = 0.5 * m.first_step))
 
 _by_multirate(m, f, jac, y0, t0, t1, o) = {
   if not (m.equal >= 0) { error("the step of multirate() must be more than 0") }
   g = (t, y) -> f64(m.fast(t, y))
-  if len(g(t0, y0)) != len(y0) { error("multirate: the fast part gives {len(g(t0, y0))} numbers for {len(y0)} unknowns") }
+  if len(g(t0, y0)) != len(y0) {
+    error("multirate: the fast part gives {len(g(t0, y0))} numbers for {len(y0)} unknowns")
+  }
   r = if kind(m.slow) == "none" { (t, y) -> f(t, y) - g(t, y) } else { (t, y) -> f64(m.slow(t, y)) }
   if kind(m.slow) != "none" { _parts_add_up("multirate", f, r, g, t0, y0) }
   if m.equal > 0 {
@@ -221,7 +253,9 @@ _parts_add_up(name, f, r, g, t0, y0) = {
   whole = f(t0, y0)
   off = max(abs(r(t0, y0) + g(t0, y0) - whole))
   if off > 1e-8 * (max(abs(whole)) + max(abs(g(t0, y0)))) {
-    error("{name}: the two parts do not add up to the right-hand side, which at t = {t0} is off by {off}")
+    error(
+      "{name}: the two parts do not add up to the right-hand side, which at t = {t0} is off by "
+      "{off}")
   }
 }
 _mri(slow, g, m, o, adaptive) = {
@@ -235,16 +269,21 @@ _mri(slow, g, m, o, adaptive) = {
   # tenth of the last term, of c³.
   (c, w0, w1, v0, v1) = if m.order == 3 {
     (list(0.0, 1 / 3, 2 / 3, 1.0), list(list(1 / 3), list(-1 / 3, 2 / 3), list(0.0, -2 / 3, 1.0)),
-      list(list(0.0), list(0.0, 0.0), list(0.5, 0.0, -0.5)), list(1 / 12, -1 / 3, 7 / 12), list(0.0, 0.0, 0.0))
+      list(list(0.0), list(0.0, 0.0), list(0.5, 0.0, -0.5)), list(1 / 12, -1 / 3, 7 / 12),
+      list(0.0, 0.0, 0.0))
   } else {
     (list(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
-      list(list(0.2), list(-3.3125, 3.5125), list(-0.51212346039379852, 1.9554969207875972, -1.2433734603937985),
+      list(list(0.2), list(-3.3125, 3.5125),
+        list(-0.51212346039379852, 1.9554969207875972, -1.2433734603937985),
         list(-0.10689272115871615, -4.6566930569811165, 3.9949685327575311, 0.96861724538230187),
-        list(0.91196084369075203, -0.18373270837722069, -1.1939268660908644, -2.6119830068113195, 3.2776817375886527)),
-      list(list(0.0), list(6.2875, -6.2875), list(-0.038253079212402903, 0.69525615842480581, -0.65700307921240286),
+        list(0.91196084369075203, -0.18373270837722069, -1.1939268660908644, -2.6119830068113195,
+          3.2776817375886527)),
+      list(list(0.0), list(6.2875, -6.2875),
+        list(-0.038253079212402903, 0.69525615842480581, -0.65700307921240286),
         list(1.8761669464252899, 3.0037681973833417, -3.0, -1.8799351438086316),
         list(-2.4238031914893616, 2.0, 1.0, 5.0, -5.5761968085106384)),
-      list(-2.3250490926953034, 3.4386864697911124, -1.3677152078114488, -0.18362411233092962, 0.63770194304656906),
+      list(-2.3250490926953034, 3.4386864697911124, -1.3677152078114488, -0.18362411233092962,
+        0.63770194304656906),
       list(6213 / 1880, -6213 / 1880, 0.0, 0.0, 0.0))
   }
   stages = m.order + (m.order - 3)
@@ -259,9 +298,10 @@ _mri(slow, g, m, o, adaptive) = {
     bent = _weighted(v, k)
     rising = if kind(bent) == "none" { 0.0 * steady } else { bent / size }
     F = (s, u) -> g(s, u) + steady + ((s - a) / (size * h)) * rising
-    (times, rows, counts) = _integrate(m.inner, F, (s, u) -> _rows_jacobian(w -> F(s, w), u), none, z, a, end,
-      (rtol = part * o.rtol, atol = part * o.atol, saveat = stack(list(end)), quiet = if adaptive { 2 } else { 0 },
-        switches = _no_switches))
+    (times, rows, counts) =
+      _integrate(m.inner, F, (s, u) -> _rows_jacobian(w -> F(s, w), u), none, z, a, end,
+        (rtol = part * o.rtol, atol = part * o.atol, saveat = stack(list(end)),
+          quiet = if adaptive { 2 } else { 0 }, switches = _no_switches))
     (rows[0], if has(counts, "complete") { counts.complete == 1 } else { true })
   }
   # carried: the slow slope
@@ -283,10 +323,14 @@ _mri(slow, g, m, o, adaptive) = {
     last = k[-1]
     # of a step that is too long for the inner method as of one whose error is
     # large
-    error = if adaptive { where(good, _rms(_scaled(stop_gradient(z - other), y, z, o)), 50.0) } else { none }
+    error = if adaptive {
+      where(good, _rms(_scaled(stop_gradient(z - other), y, z, o)), 50.0)
+    } else {
+      none
+    }
     (z, last, error, (x + g(t, y), last + g(t + h, z)))
   }
-  (order = m.order, adaptive = adaptive, beta = 0.04, longest = 5.0, start = 3, stages = stages, lands = true, begin = slow,
-    rate = slow, slope = (t, y, x) -> x + g(t, y), step = step,
+  (order = m.order, adaptive = adaptive, beta = 0.04, longest = 5.0, start = 3, stages = stages,
+    lands = true, begin = slow, rate = slow, slope = (t, y, x) -> x + g(t, y), step = step,
     dense = (t, y, h, z, q) -> _two_point((y, h * q[0]), (z, h * q[1])), at = _two_point_at)
 }

@@ -36,7 +36,8 @@
 #   goes wrong is said with the time and the last values.
 #     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
 #     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
-sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = none, seed = none) = {
+sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6,
+  saveat = none, seed = none) = {
   x = f64(x0)
   t0 = f64(span[0])
   t1 = f64(span[1])
@@ -46,7 +47,9 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   }
   first = g(t0, x)
   way = _noise_of(noise, first)
-  if len(first) != len(x) { error("the noise of {len(x)} unknowns has as many rows, not {len(first)}") }
+  if len(first) != len(x) {
+    error("the noise of {len(x)} unknowns has as many rows, not {len(first)}")
+  }
   if shape(f(t0, x)) != (len(x),) { _refuse("the drift gives a number for each unknown") }
   kinds = if calculus == "ito" {
     0
@@ -65,8 +68,9 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   method = _seeing_on_path(method, f, g, x, t0, t1)
   x = x + method.firm
   areas = if method.areas and way == "general" { _is_twisted(g, t0, x) } else { false }
-  one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas,
-    crossed = if method.adaptive { _jumps_near(f, g) } else { none }))
+  one = method.step(drift, g, way,
+    (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas,
+      crossed = if method.adaptive { _jumps_near(f, g) } else { none }))
   wanted = if kind(saveat) == "none" { zeros(0) } else { _moving_times(f64(saveat), t0) }
   _along_path(method, one, x, t0, t1, wanted, _path(key, m, stop_gradient(t1 - t0)))
 }
@@ -76,12 +80,14 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
 _seeing_on_path(m, f, g, x, t0, t1) = {
   both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
   clock =
-    (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x), tables = t -> _clock_tables(both, t, x),
-      bends = t -> _clock_bends(both, t, x), hides = t -> _hides_switches(both, t, x), firm = t -> _firm_rate(both, t, x))
+    (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x),
+      tables = t -> _clock_tables(both, t, x), bends = t -> _clock_bends(both, t, x),
+      hides = t -> _hides_switches(both, t, x), firm = t -> _firm_rate(both, t, x))
   s = _restarts_along(clock, t0, t1, if m.adaptive { 1 } else { 8 })
   longest = _longest_seeing(clock.watched, stop_gradient(s), t0, t1)
   if not m.adaptive { if m.h > 2 * longest { _warn_of_narrow(m.name, m.h, longest) } }
-  (...m, longest = if len(clock.watched(t0)) == 0 { none } else { longest }, breaks = s, firm = clock.firm(t0))
+  (...m, longest = if len(clock.watched(t0)) == 0 { none } else { longest }, breaks = s,
+    firm = clock.firm(t0))
 }
 # Whether a step of length h goes over what is shorter
 _steps_over(m, h) = if kind(m.longest) == "none" or not m.adaptive { false } else { h > m.longest }
@@ -91,7 +97,9 @@ derivative _moving_times(saveat, t0), ds, dt0 = {
   if not _absent(ds) {
     if min(saveat - concat(expand(t0, 0), saveat[..-1])) <= 0 {
       error(
-        "sde has a derivative by saveat only where no two of these times are the same, and none is the beginning: between them the path is stretched; stop_gradient(saveat) holds times fixed")
+        "sde has a derivative by saveat only where no two of these times are the same, and none "
+        "is the beginning: between them the path is stretched; stop_gradient(saveat) holds times "
+        "fixed")
     }
   }
   ds
@@ -130,9 +138,10 @@ brownian(span; seed = none, n = 1) = {
 #   [Source: G. Maruyama, Rend. Circ. Mat. Palermo 4 (1955) 48-90]
 #     sde((t, x) -> -x, (t, x) -> 0*x, [1.0], (0.0, 1.0); method = euler_maruyama(0.5)).values[-1]   #> [0.25]
 euler_maruyama(h; max_steps = 0) =
-  (name = "euler_maruyama", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, areas = false, check = _any_noise,
-    step = _by_maruyama)
-_by_maruyama(f, g, way, o) = (t, x, h, W, H, area) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
+  (name = "euler_maruyama", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps,
+    areas = false, check = _any_noise, step = _by_maruyama)
+_by_maruyama(f, g, way, o) =
+  (t, x, h, W, H, area) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
 
 # milstein(h): with the second iterated integrals, by the derivative of g, in
 # equal steps of at most h; strong and weak order 1
@@ -146,13 +155,14 @@ _by_maruyama(f, g, way, o) = (t, x, h, W, H, area) -> (x + h * f(t, x) + _along(
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = milstein(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 milstein(h; max_steps = 0) =
-  (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, areas = true,
-    check = _any_general_noise, step = _by_milstein)
+  (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps,
+    areas = true, check = _any_general_noise, step = _by_milstein)
 # Σ_jk (g_k' g_j) (½ (ΔW_j ΔW_k - δ_jk h) + A_jk), the first part along g ΔW at
 # once
 _by_milstein(f, g, way, o) = (t, x, h, W, H, area) -> {
   v = _along(way, g(t, x), W)
-  z = x + h * f(t, x) + v + 0.5 * (jvp(u -> _along(way, g(t, u), W), x, v)[1] - h * _twist(g, way, t, x))
+  z = x + h * f(t, x) + v +
+    0.5 * (jvp(u -> _along(way, g(t, u), W), x, v)[1] - h * _twist(g, way, t, x))
   if way == "general" { if o.areas { z = z + _along_areas(g, t, x, area()) } }
   (z, 0.0)
 }
@@ -168,8 +178,8 @@ _along_areas(g, t, x, A) = {
 #     s = sde((t, x) -> 0*x, (t, x) -> x, [1.0], (0.0, 1.0); calculus = "stratonovich", method = heun(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 heun(h; max_steps = 0) =
-  (name = "heun", sense = "stratonovich", adaptive = false, h = f64(h), max_steps = max_steps, areas = false, check = _any_noise,
-    step = _by_heun)
+  (name = "heun", sense = "stratonovich", adaptive = false, h = f64(h), max_steps = max_steps,
+    areas = false, check = _any_noise, step = _by_heun)
 _by_heun(f, g, way, o) = (t, x, h, W, H, area) -> {
   a = h * f(t, x) + _along(way, g(t, x), W)
   (x + 0.5 * (a + h * f(t + h, x + a) + _along(way, g(t + h, x + a), W)), 0.0)
@@ -186,8 +196,12 @@ _by_heun(f, g, way, o) = (t, x, h, W, H, area) -> {
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = sri(), rtol = 1e-4, seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 5e-3
 sri(h = none; max_steps = 0) =
-  (name = "sri", sense = "ito", adaptive = kind(h) == "none", h = if kind(h) == "none" { 0.0 } else { f64(h) },
-    max_steps = max_steps, areas = false, check = _diagonal_noise, step = _by_sri)
+  (name = "sri", sense = "ito", adaptive = kind(h) == "none",
+    h = if kind(h) == "none" {
+      0.0
+    } else {
+      f64(h)
+    }, max_steps = max_steps, areas = false, check = _diagonal_noise, step = _by_sri)
 _by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
   r = sqrt(h)
   # I(1,1)/√h, I(1,0)/h, I(1,1,1)/h
@@ -200,8 +214,10 @@ _by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
   g2 = g(t + 0.25 * h, x + 0.25 * h * f1 + 0.5 * r * g1)
   g3 = g(t + h, x + h * f1 - r * g1)
   g4 = g(t + 0.25 * h, x + 0.25 * h * f1 + r * (0.5 * g3 + 3 * g2 - 5 * g1))
-  noise = _along(way, 2 * g1 - 4/3 * g2 - 2/3 * g3, area) + _along(way, 5/3 * g2 - 2 * g1 - 2/3 * g3 + g4, three)
-  z = x + h * (f1 + 2 * f2) / 3 + _along(way, 4/3 * g2 - g1 + 2/3 * g3, W) + _along(way, 4/3 * g2 - g1 - 1/3 * g3, two) + noise
+  noise = _along(way, 2 * g1 - 4/3 * g2 - 2/3 * g3, area) +
+    _along(way, 5/3 * g2 - 2 * g1 - 2/3 * g3 + g4, three)
+  z = x + h * (f1 + 2 * f2) / 3 + _along(way, 4/3 * g2 - g1 + 2/3 * g3, W) +
+    _along(way, 4/3 * g2 - g1 - 1/3 * g3, two) + noise
   e = if o.measured {
     jumps = if kind(o.crossed) == "none" { 0.0 } else { o.crossed(t, x, z, h, f1, g1) }
     _rms((abs(noise) + abs(h * (f2 - f1)) / 6 + jumps) / (o.atol + o.rtol * max(abs(x), abs(z))))
@@ -213,7 +229,9 @@ _by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
 # g jumps where the state crosses what it is compared with, which no stage may
 # have seen. What only bends there counts for nothing.
 _jumps_near(f, g) = (t, x, z, h, v, G) -> {
-  c = (t, x) -> _own_switches(q -> concat(ravel(f(q[0], q[1..]) + 0.0), ravel(g(q[0], q[1..]) + 0.0)), concat(expand(t, 0), x))
+  c =
+    (t, x) -> _own_switches(q -> concat(ravel(f(q[0], q[1..]) + 0.0), ravel(g(q[0], q[1..]) + 0.0)),
+      concat(expand(t, 0), x))
   (t, x, z) = (stop_gradient(t), stop_gradient(x), stop_gradient(z))
   C = c(t, x)
   off = zeros_like(x)
@@ -236,14 +254,19 @@ _jumps_near(f, g) = (t, x, z, h, v, G) -> {
 
 # ---- noise
 
-_noise_of(noise, g) = if kind(noise) == "none" { if rank(g) == 2 { "general" } else { "diagonal" } } else {
-  if noise == "general" { if rank(g) != 2 { _refuse("g of general noise gives a matrix, a column for each Wiener process") } }
-  else if noise == "diagonal" or noise == "scalar" {
-    if rank(g) != 1 { _refuse("g of {noise} noise gives a vector, a number for each unknown") }
-  } else { _refuse("noise is \"diagonal\", \"scalar\" or \"general\", not \"{noise}\"") }
-  noise
-}
-_along(way, G, w) = if way == "diagonal" { G * w } else if way == "scalar" { G * w[0] } else { G @ w }
+_noise_of(noise, g) =
+  if kind(noise) == "none" { if rank(g) == 2 { "general" } else { "diagonal" } } else {
+    if noise == "general" {
+      if rank(g) != 2 {
+        _refuse("g of general noise gives a matrix, a column for each Wiener process")
+      }
+    } else if noise == "diagonal" or noise == "scalar" {
+      if rank(g) != 1 { _refuse("g of {noise} noise gives a vector, a number for each unknown") }
+    } else { _refuse("noise is \"diagonal\", \"scalar\" or \"general\", not \"{noise}\"") }
+    noise
+  }
+_along(way, G, w) =
+  if way == "diagonal" { G * w } else if way == "scalar" { G * w[0] } else { G @ w }
 # Σ_j g_j' g_j: twice what stands between Itô's and Stratonovich's drift
 _twist(g, way, t, x) = if way == "general" {
   G = g(t, x)
@@ -253,13 +276,17 @@ _twist(g, way, t, x) = if way == "general" {
 _any_noise(m, g, way, t, x) = none
 # g[i] depends on x[i] alone, whatever t and x are
 _diagonal_noise(m, g, way, t, x) = if way == "general" {
-  _refuse("{m.name}() is for diagonal and scalar noise; milstein(h) and euler_maruyama(h) take general noise")
+  _refuse(
+    "{m.name}() is for diagonal and scalar noise; milstein(h) and euler_maruyama(h) take general "
+    "noise")
 } else if way == "diagonal" and len(x) > 1 {
   p = _primal(() -> { p = _pattern(g, (t, x), 1, false); (p.rows, p.columns) })
   others = p[0][p[0] != p[1]]
   if len(others) > 0 {
     error(
-      "{m.name}() wants diagonal noise whose g[i] depends on x[i] alone; here g[{others[0]}] depends on others: say noise = \"scalar\" if there is one Wiener process, or take euler_maruyama(h)")
+      "{m.name}() wants diagonal noise whose g[i] depends on x[i] alone; here g[{others[0]}] "
+      "depends on others: say noise = \"scalar\" if there is one Wiener process, or take "
+      "euler_maruyama(h)")
   }
 }
 _any_general_noise(m, g, way, t, x) = if way != "general" { _diagonal_noise(m, g, way, t, x) }
@@ -392,8 +419,13 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
   if deepest > 46 { error("steps of {m.h} are too short for an interval of {T}") }
   (W, H) = _whole(p)
   m = (...m, together = true)
-  s = (t = t0, x = x0, at = zeros(len(W)), cell = 1, level = 0, h = T, W = W, H = H, waitingW = zeros(deepest + 1, len(W)),
-    waitingH = zeros(deepest + 1, len(W)), want = if not m.adaptive { T * 0.5^deepest } else { T / 16 }, steps = 0, refused = 0,
+  s = (t = t0, x = x0, at = zeros(len(W)), cell = 1, level = 0, h = T, W = W, H = H,
+    waitingW = zeros(deepest + 1, len(W)), waitingH = zeros(deepest + 1, len(W)),
+    want = if not m.adaptive {
+      T * 0.5^deepest
+    } else {
+      T / 16
+    }, steps = 0, refused = 0,
     status = 0, lost = inf, open = true)
   if (if few { count == 1 } else { false }) and all(saveat == t1) {
     alone = (...m, together = false)
@@ -414,7 +446,9 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
             A[j] = now.at
           } else {
             (w, first) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
-            (x, _, w) = _over(m, one, p, nodes, s.t, s.x, c, at - s.t, w, first, h -> _areas(p, 0, h, w, first, 0))
+            (x, _, w) =
+              _over(m, one, p, nodes, s.t, s.x, c, at - s.t, w, first,
+                h -> _areas(p, 0, h, w, first, 0))
             X[j] = x
             A[j] = s.at + w
           }
@@ -539,7 +573,8 @@ _move(m, one, s, t0, t1, p, deepest, nodes) = {
   }
   c = (cell = cell, level = level, h = h, W = W, H = H)
   (z, e, w) = _over(m, one, p, nodes, s.t, s.x, c, h, W, H,
-    long -> _placed(1.0, long / c.h) * _areas(p, c.cell, c.h, c.W, c.H, min(max(level - 1, 3), 58 - level)))
+    long -> _placed(1.0, long / c.h) * _areas(p, c.cell, c.h, c.W, c.H,
+      min(max(level - 1, 3), 58 - level)))
   e = stop_gradient(e)
   taken = e <= 1
   finite = max(abs(stop_gradient(z))) < inf
@@ -565,29 +600,41 @@ _move(m, one, s, t0, t1, p, deepest, nodes) = {
     steps = s.steps + 1
     status = if not over and steps + s.refused >= _most_moves(m) { 2 } else { 0 }
     lost = if m.adaptive { inf } else { where(finite or s.lost < inf, s.lost, stop_gradient(t)) }
-    ((t = t, x = z, at = s.at + w, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
-      want = want, steps = steps, refused = s.refused, status = status, lost = lost,
-      open = not over and status == 0 and (if m.together { true } else { lost == inf })), true, c)
+    ((t = t, x = z, at = s.at + w, cell = cell, level = level, h = h, W = W, H = H,
+      waitingW = waitingW, waitingH = waitingH, want = want, steps = steps, refused = s.refused,
+      status = status, lost = lost, open = not over and status == 0 and
+      (if m.together { true } else { lost == inf })), true, c)
   } else {
-    status = if level >= deepest { 1 } else { if s.steps + s.refused >= _most_moves(m) { 2 } else { 0 } }
-    ((t = s.t, x = s.x, at = s.at, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
-      want = want, steps = s.steps, refused = s.refused + 1, status = status, lost = s.lost,
+    status = if level >= deepest {
+      1
+    } else {
+      if s.steps + s.refused >= _most_moves(m) { 2 } else { 0 }
+    }
+    ((t = s.t, x = s.x, at = s.at, cell = cell, level = level, h = h, W = W, H = H,
+      waitingW = waitingW, waitingH = waitingH, want = want, steps = s.steps, refused = s.refused +
+      1, status = status, lost = s.lost,
       open = status == 0), false, c)
   }
 }
-_most_moves(m) = if m.max_steps > 0 { m.max_steps } else { if not m.adaptive { 2000000000 } else { 1000000 } }
+_most_moves(m) =
+  if m.max_steps > 0 { m.max_steps } else { if not m.adaptive { 2000000000 } else { 1000000 } }
 
 _stopped(m, one, s, t1) = if s.status != 0 or s.lost < inf {
   i = argmax(f64(not (abs(s.x) < inf)))
   if s.lost < inf {
     error(
-      "no solution beyond t = {s.lost}: there x is no longer finite, in the end x[{i}] = {s.x[i]}. The steps may be too long for the equation, or it may grow without bound; sri() chooses its steps")
+      "no solution beyond t = {s.lost}: there x is no longer finite, in the end x[{i}] = "
+      "{s.x[i]}. The steps may be too long for the equation, or it may grow without bound; sri() "
+      "chooses its steps")
   } else if s.status == 1 {
     error(
-      "no solution beyond t = {s.t}: steps of {s.h} still err too much, or f or g is not finite there; the values are x = {s.x}. The equation may grow without bound, or leave the domain of f or g; or tolerances may be too tight")
+      "no solution beyond t = {s.t}: steps of {s.h} still err too much, or f or g is not finite "
+      "there; the values are x = {s.x}. The equation may grow without bound, or leave the domain "
+      "of f or g; or tolerances may be too tight")
   } else {
     error(
-      "no solution beyond t = {s.t}: {s.steps + s.refused} steps are used up on the way to t = {t1}; the values are x = {s.x}. Loosen rtol and atol, or allow more with max_steps")
+      "no solution beyond t = {s.t}: {s.steps + s.refused} steps are used up on the way to t = "
+      "{t1}; the values are x = {s.x}. Loosen rtol and atol, or allow more with max_steps")
   }
 }
 

@@ -57,7 +57,9 @@ _early_rows(piece, o, degree) = {
 # which the solution is asked for, or before.
 _past_singular(f, y0, t0, t1, first, o) = {
   many = _singular_degrees[1]
-  (found, h, Z) = _primal(() -> _agreeing(f, y0, t0, sign(t1 - t0) * min(0.25 * abs(t1 - t0), abs(first - t0)), o))
+  (found, h, Z) =
+    _primal(() -> _agreeing(f, y0, t0, sign(t1 - t0) * min(0.25 * abs(t1 - t0), abs(first - t0)),
+      o))
   (x, D) = _polynomial_on(many)
   U = _zeros_at(u -> _off_polynomial(f, y0, t0, h, x, D, u), ravel(Z[1..]))
   rows = concat(expand(y0, 0), reshape(U, many, len(y0)))

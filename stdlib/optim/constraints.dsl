@@ -6,13 +6,16 @@
 _constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial) = {
   c = if kind(equal) == "none" { w -> 0 * w[..0] } else { equal }
   h = if kind(below) == "none" { w -> 0 * w[..0] } else { below }
-  r = _constrained_minimum(f, c, h, clamp(start, stop_gradient(lower), stop_gradient(upper)), lower, upper, o, steps, tol)
+  r = _constrained_minimum(f, c, h, clamp(start, stop_gradient(lower), stop_gradient(upper)), lower,
+    upper, o, steps, tol)
   _assure_finite("minimize", "the function, or a constraint,", r, partial)
   message = if r.status == 1 { "the conditions of optimality hold" } else if r.status == 2 {
-    "the constraints are not met: they may contradict each other, or the way there be barred from this start"
+    "the constraints are not met: they may contradict each other, or the way there be barred from "
+    "this start"
   } else { _outcome(r.status) }
-  (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
-    violation = r.violation, multipliers = (equal = r.equal, below = r.below), converged = r.status == 1, message = message)
+  (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations,
+    evaluations = r.evaluations, violation = r.violation, multipliers = (equal = r.equal,
+      below = r.below), converged = r.status == 1, message = message)
 }
 
 # f + m.c + |c|^2 w/2 + (|max(0, n + w h)|^2 - |n|^2) / 2w is minimised again
@@ -67,18 +70,20 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
   met = violation <= 1e-6 * (1 + norm(x))
   good = gn <= 1e-5 * scale
   status = if status == 4 { 4 } else if not met { 2 } else if good { 1 } else { 3 }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = status, violation = violation,
-    equal = m, below = n)
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = status,
+    violation = violation, equal = m, below = n)
 }
 _augmented_lagrangian(f, c, h, m, n, w) =
-  z -> f(z) + m @ c(z) + 0.5 * w * _sum_of_squares(c(z)) + _sum_of_squares(max(n + w * h(z), 0.0)) / (2 * w)
+  z -> f(z) + m @ c(z) + 0.5 * w * _sum_of_squares(c(z)) +
+  _sum_of_squares(max(n + w * h(z), 0.0)) / (2 * w)
 # The gradient of the Lagrangian that is left at x, and what it is to be judged
 # beside: the gradient of f, which multipliers make up for, and its own change
 # over x
 _optimality_left(f, c, h, x, start, m, n, b) = {
   vg = value_and_grad(_lagrangian(f, c, h, m, n))
   g = vg(x)[1]
-  (_slope_left(x, g, b), norm(grad(f)(x)) + norm(_change_over(vg, x, g, b, abs(x) + abs(x - start))))
+  (_slope_left(x, g, b),
+    norm(grad(f)(x)) + norm(_change_over(vg, x, g, b, abs(x) + abs(x - start))))
 }
 _lagrangian(f, c, h, m, n) = z -> f(z) + m @ c(z) + n @ h(z)
 # Newton's method for the conditions of optimality, as long as it gets nearer.
@@ -93,7 +98,11 @@ _polished(f, c, h, x, m, n, b) = {
   open = true
   k = 0
   while open and k < 12 {
-    d = try { -linsolve(_optimality(f, c, h, x, m, n, fixed, binds), rest) } catch e { 0 * rest + nan }
+    d = try {
+      -linsolve(_optimality(f, c, h, x, m, n, fixed, binds), rest)
+    } catch e {
+      0 * rest + nan
+    }
     x1 = clamp(x + d[..size_x], b.lower, b.upper)
     m1 = m + d[size_x..size_x + size_m]
     n1 = n + d[size_x + size_m..]
@@ -116,21 +125,23 @@ _optimality(f, c, h, x, m, n, fixed, binds) = {
   bound = expand(binds, 1)
   L = _hessian(_lagrangian(f, c, h, m, n), x)
   concat(
-    concat(where(held, eye(p), L), where(held, 0.0, C'), where(held, 0.0, H'); axis = 1), concat(C, zeros(q, q + r); axis = 1),
+    concat(where(held, eye(p), L), where(held, 0.0, C'), where(held, 0.0, H'); axis = 1),
+    concat(C, zeros(q, q + r); axis = 1),
     concat(where(bound, H, 0.0), zeros(r, q), where(bound, 0.0, eye(r)); axis = 1))
 }
 _sum_of_squares(v) = v @ v
 
 # Changes of f, c and h are made up for by dx, dm and dn; what stands at a bound
 # moves with it.
-derivative _constrained_minimum(f, c, h, start, lower, upper, o, steps, tol), df, dc, dh, dstart, dlower, dupper, do, dsteps,
-  dtol = {
+derivative _constrained_minimum(f, c, h, start, lower, upper, o, steps, tol), df, dc, dh, dstart,
+  dlower, dupper, do, dsteps, dtol = {
   (x, m, n) = (y.x, y.equal, y.below)
   still = 0 * x
   (size_x, size_m) = (len(x), len(m))
   low = x <= lower
   fixed = low or x >= upper
-  moved = where(low, (if _absent(dlower) { still } else { dlower }), if _absent(dupper) { still } else { dupper })
+  moved = where(low, (if _absent(dlower) { still } else { dlower }),
+    if _absent(dupper) { still } else { dupper })
   binds = n > 0
   of_f = if _absent(df) { still } else { grad(df)(x) }
   of_c = if _absent(dc) { still } else { grad(z -> m @ dc(z))(x) }
@@ -141,7 +152,9 @@ derivative _constrained_minimum(f, c, h, start, lower, upper, o, steps, tol), df
     concat(where(fixed, moved, -(of_f + of_c + of_h)), -change_c, where(binds, -change_h, 0.0)))
   dx = d[..size_x]
   at = if _absent(df) { 0.0 } else { df(x) }
-  (x = dx, value = at + grad(f)(x) @ dx, gradient_norm = 0.0, iterations = y.iterations, evaluations = y.evaluations,
-    status = y.status, violation = 0.0, equal = d[size_x..size_x + size_m], below = d[size_x + size_m..])
+  (x = dx, value = at + grad(f)(x) @ dx, gradient_norm = 0.0, iterations = y.iterations,
+    evaluations = y.evaluations, status = y.status, violation = 0.0,
+    equal = d[size_x..size_x + size_m], below = d[size_x + size_m..])
 }
-_constrained_minimum(f, c, h, start, lower, upper, o, steps, tol) = _augmented(f, c, h, start, lower, upper, o, steps, tol)
+_constrained_minimum(f, c, h, start, lower, upper, o, steps, tol) =
+  _augmented(f, c, h, start, lower, upper, o, steps, tol)

@@ -14,7 +14,8 @@
 #   Introduction to Numerical Continuation Methods, 2003, chapter 6]
 #     c = follow((x, p) -> x^2 + p^2 - 1, [0.0], 1.0; step = -0.1, steps = 40);
 #     max(abs(c.x[.., 0]^2 + c.p^2 - 1)) < 1e-10      #> true
-follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-inf, inf), tol = 1e-11) = {
+follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-inf, inf),
+  tol = 1e-11) = {
   x = ravel(x0 + 0.0)
   n = len(x)
   g = z -> f(z[..n], z[n])
@@ -25,7 +26,11 @@ follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-i
   if not good { error("follow: there is no zero near the start; at the last point f is {g(z)}") }
   t = _tangent(g, z, concat(zeros(n), [1.0]))
   # at a fold p does not say which way; x does
-  t = if abs(t[n]) < 1e-12 { t * (if max(t) >= -min(t) { 1.0 } else { -1.0 }) } else { t * sign(t[n]) }
+  t = if abs(t[n]) < 1e-12 {
+    t * (if max(t) >= -min(t) { 1.0 } else { -1.0 })
+  } else {
+    t * sign(t[n])
+  }
   t = t * sign(step)
   h = abs(step)
   Z = zeros(steps, n + 1)
@@ -48,7 +53,9 @@ follow(f, x0, p0; step = 0.1, least = 1e-5, most = 1.0, steps = 100, until = (-i
       open = k < steps and z[n] >= until[0] and z[n] <= until[1]
     } else {
       h = 0.5 * h
-      if h < least { error("follow: the curve is lost at p = {z[n]}: no step of {least} or more leads on") }
+      if h < least {
+        error("follow: the curve is lost at p = {z[n]}: no step of {least} or more leads on")
+      }
     }
   }
   (p = Z[..k, n], x = Z[..k, ..n], folds = findall(turned[..k] > 0))

@@ -23,8 +23,8 @@ _residuals_at(both, x, b, units) = {
   free = f64(_free(x, g, b))
   # rows of zeros, so that there are as many as unknowns
   (Q, R) = qr(concat(J * (free / scale), zeros(max(0, n - m), n)))
-  (value = 0.5 * (res @ res), res = res, noise = 4e-16 * norm(now * x), now = now, g = g, units = units, scale = scale,
-    free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
+  (value = 0.5 * (res @ res), res = res, noise = 4e-16 * norm(now * x), now = now, g = g,
+    units = units, scale = scale, free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
 }
 # The step with damping l of the place p for what Q makes of a right-hand side
 _damped(p, l, rhs) = {
@@ -50,7 +50,8 @@ _settled(p, x, tol) = _is_short(p, _undamped(p) / p.scale, x, max(1e-7, sqrt(tol
 _is_short(p, step, x, part) = norm(p.now * step) <= part * (1e-300 + norm(p.now * x))
 _ended_at(both, p, x, x0, b, k, count, status, tol) = {
   at_rest = if status == 0 or status == 2 {
-    status == 2 and _settled(p, x, tol) or _is_least(both, p, x, _whole_size(x, abs(x - x0)), b, tol)
+    status == 2 and _settled(p, x, tol) or
+      _is_least(both, p, x, _whole_size(x, abs(x - x0)), b, tol)
   } else { false }
   (x = x, value = p.value, gradient_norm = norm(p.free * p.g), iterations = k, evaluations = count,
     status = if at_rest { 1 } else if status == 0 { 3 } else { status })
@@ -176,11 +177,15 @@ _dogleg(r, both, x, b, o, steps, tol) = {
     # Newton, as far as the radius
     g = p.Qr @ p.R
     near = -((g @ g) / (1e-300 + sum((p.R @ g)^2))) * g
-    v = if norm(far) <= radius { far } else { if norm(near) >= radius { near * (radius / norm(near)) } else {
-      d = far - near
-      (dd, nd) = (d @ d, near @ d)
-      near + ((-nd + sqrt(nd^2 + dd * (radius^2 - near @ near))) / dd) * d
-    } }
+    v = if norm(far) <= radius {
+      far
+    } else {
+      if norm(near) >= radius { near * (radius / norm(near)) } else {
+        d = far - near
+        (dd, nd) = (d @ d, near @ d)
+        near + ((-nd + sqrt(nd^2 + dd * (radius^2 - near @ near))) / dd) * d
+      }
+    }
     x1 = _within(x + v / p.scale, b)
     v = p.scale * (x1 - x)
     v1 = 0.5 * sum(r(x1)^2)
@@ -214,7 +219,9 @@ _dogleg(r, both, x, b, o, steps, tol) = {
 
 _by_trials(r, both, x, b, o, steps, tol) = {
   if kind(b.lower) != "none" {
-    _refuse("least_squares: bounds need lm(), gauss_newton() or dogleg(), which look at each unknown by itself")
+    _refuse(
+      "least_squares: bounds need lm(), gauss_newton() or dogleg(), which look at each unknown by "
+      "itself")
   }
   value = 0.5 * sum(r(x)^2)
   (first, x0) = (value, x)
@@ -224,7 +231,8 @@ _by_trials(r, both, x, b, o, steps, tol) = {
     system = if o.name == "lm" { (res, J) = both(x); _normal(J' @ J, J' @ res) } else {
       (res, pull) = vjp(r, x)
       s = _sketch_rows(o, len(x), 50)
-      _sketched(map(e -> pull(e), _signs(s, len(res))) / sqrt(f64(s)), _forcing(value, first), o.turns)
+      _sketched(map(e -> pull(e), _signs(s, len(res))) / sqrt(f64(s)), _forcing(value, first),
+        o.turns)
     }
     if l < 0 { l = o.damping * system.trace / len(x) }
     step = _searched_step(r, system, x, value, l)
@@ -246,9 +254,14 @@ _half_square(r) = w -> { (res, pull) = vjp(r, w); (0.5 * (res @ res), pull(res))
 # How many rows the sketch has for n unknowns: at first, and after a direction
 # that took so many turns; between the products that more rows save and what
 # these cost themselves
-_sketch_rows(o, n, most) = if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
+_sketch_rows(o, n, most) =
+  if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
 _more_rows(o, rows, n, turns) =
-  if o.sketch == 0 and turns > 15 + rows // 50 { max(rows, min(3 * rows // 2, min(n // 2, 2000))) } else { rows }
+  if o.sketch == 0 and turns > 15 + rows // 50 {
+    max(rows, min(3 * rows // 2, min(n // 2, 2000)))
+  } else {
+    rows
+  }
 
 # One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value.
 # Each of several dampings gives a direction, bent by geodesic acceleration
@@ -286,10 +299,18 @@ _searched_step(r, system, x, value, lambda) = {
     if v < least { least = v; out = y; best_l = l; reach = norm(Jd) }
     worse = not (v < last)
     if tries == 1 { l = ratio * l } else {
-      if tries == 2 and worse and last < value { ratio = 0.25; l = max(0.25 * low, floor_); done = low <= floor_ } else {
+      if tries == 2 and worse and last < value {
+        ratio = 0.25;
+        l = max(0.25 * low, floor_);
+        done = low <= floor_
+      } else {
         done = tries >= 6 or (worse and least < value)
         if tries == 2 { ratio = 4.0 }
-        l = if ratio > 1 { ratio * l * (if least < value { 1.0 } else { 3.0 }) } else { max(ratio * l, floor_) }
+        l = if ratio > 1 {
+          ratio * l * (if least < value { 1.0 } else { 3.0 })
+        } else {
+          max(ratio * l, floor_)
+        }
       }
     }
     last = if tries == 2 and worse and last < value { last } else { v }
@@ -348,7 +369,8 @@ _smoother(A, K, l) = {
 # not positive is rounding, and ends them, too. Gives the solution and the
 # number of products.
 _preconditioned(product, smooth, b, enough, most) = {
-  (d, k, r, good) = _conjugate(product, b, smooth, most, (r, rho, first) -> not (rho > enough^2 * first))
+  (d, k, r, good) =
+    _conjugate(product, b, smooth, most, (r, rho, first) -> not (rho > enough^2 * first))
   (d, k)
 }
 # Random signs without random numbers, so that what is random elsewhere stays

@@ -11,10 +11,15 @@
 
 # The unknowns that may move: not at a bound with the gradient pushing outwards.
 _free(x, g, b) =
-  if kind(b.lower) == "none" { g == g } else { not ((x <= b.lower and g > 0) or (x >= b.upper and g < 0)) }
+  if kind(b.lower) == "none" {
+    g == g
+  } else {
+    not ((x <= b.lower and g > 0) or (x >= b.upper and g < 0))
+  }
 _within(x, b) = if kind(b.lower) == "none" { x } else { clamp(x, b.lower, b.upper) }
 # How large the gradient is that may be followed.
-_slope_left(x, g, b) = if kind(b.lower) == "none" { norm(g) } else { norm(where(_free(x, g, b), g, 0.0)) }
+_slope_left(x, g, b) =
+  if kind(b.lower) == "none" { norm(g) } else { norm(where(_free(x, g, b), g, 0.0)) }
 # The unknowns' own size, to judge what is small beside them: |x|, and a trace
 # of the longest way from x0 so far, `span`, for those that end at 0
 _own_size(x, span) = abs(x) + 1e-8 * span
@@ -89,7 +94,8 @@ _judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 and len(x) <
 } else if status == 0 { 3 } else { status }
 # How much of the direction d the first step takes, when nothing is known of
 # curvature: a length of 1 at most, and no step that is lost beside x
-_first_length(x, d) = { n = norm(d); if n < 1e-6 * norm(x) { 1e-6 * norm(x) / n } else { min(1.0, 1 / n) } }
+_first_length(x, d) =
+  { n = norm(d); if n < 1e-6 * norm(x) { 1e-6 * norm(x) / n } else { min(1.0, 1 / n) } }
 # f falls without a bound, or what was accepted is not finite
 _runs_away(value, gn) = not (abs(value) < inf and gn < inf)
 
@@ -105,7 +111,11 @@ _onwards(run, vg, x, b, steps) = {
   while open {
     (value, g) = vg(r.x)
     (falls, place, count) = _lower_beside(vg, r.x, value, g, abs(r.x - x), b)
-    q = if falls { run(place, max(steps - r.iterations - 1, 0)) } else { (...r, iterations = 0, evaluations = 0) }
+    q = if falls {
+      run(place, max(steps - r.iterations - 1, 0))
+    } else {
+      (...r, iterations = 0, evaluations = 0)
+    }
     k = r.iterations + (if falls { 1 + q.iterations } else { 0 })
     r = (...q, iterations = k, evaluations = r.evaluations + q.evaluations + count + 1)
     open = falls and at_rest(r)
@@ -152,7 +162,8 @@ _lower_beside(vg, x, value, g, span, b) = {
       (v1, g1) = vg(there)
       (before, slope, drop) = (g @ (there - x), g1 @ (there - x), value - v1)
       # beyond rounding, and downwards there, too, more steeply than here
-      if v1 < lowest and drop > 1e-13 * max(abs(value), abs(v1)) and drop > -0.02 * slope and slope < 2 * min(before, 0.0) {
+      if v1 < lowest and drop > 1e-13 * max(abs(value), abs(v1)) and drop > -0.02 * slope and
+        slope < 2 * min(before, 0.0) {
         (falls, place, lowest) = (true, there, v1)
       }
       count = count + 1
@@ -169,7 +180,11 @@ _lower_beside(vg, x, value, g, span, b) = {
 # differences of f are rounding those on slopes alone (Hager and Zhang 2005, eq.
 # 4.3); with bounds, sufficient decrease along the bent line.
 _line_search(vg, x, d, value, g, step, curvature, b) =
-  if kind(b.lower) == "none" { _wolfe(vg, x, d, value, g, step, curvature) } else { _bent(vg, x, d, value, g, step, b) }
+  if kind(b.lower) == "none" {
+    _wolfe(vg, x, d, value, g, step, curvature)
+  } else {
+    _bent(vg, x, d, value, g, step, b)
+  }
 _wolfe(vg, x, d, value, g, step, curvature) = {
   slope = g @ d
   noise = 1e-12 * (1e-300 + abs(value))
@@ -189,7 +204,8 @@ _wolfe(vg, x, d, value, g, step, curvature) = {
     s1 = g1 @ d
     count = count + 1
     lower = v1 <= value + 1e-4 * a * slope
-    found = (lower and abs(s1) <= -curvature * slope) or (v1 <= value + noise and s1 >= curvature * slope and s1 <= -0.8 * slope)
+    found = (lower and abs(s1) <= -curvature * slope) or
+      (v1 <= value + noise and s1 >= curvature * slope and s1 <= -0.8 * slope)
     open = not found
     if open {
       if v1 < best_v { best_x = x1; best_v = v1; best_g = g1 }
@@ -248,7 +264,8 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
       d = -(H @ g)
       # rounding may have spoiled the matrix
       if not (g @ d < 0) { H = _like(eye(len(x)), x); d = -g; fresh = true }
-      (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, if fresh { _first_length(x, d) } else { 1.0 }, 0.9)
+      (x1, v1, g1, n, found) =
+        _wolfe(vg, x, d, value, g, if fresh { _first_length(x, d) } else { 1.0 }, 0.9)
       count = count + n
       k = k + 1
       if found {
@@ -379,45 +396,49 @@ _lbfgs(f, x, b, o, steps, tol) = {
 
 # Hager and Zhang's conjugate gradients: beta = (y - 2 d |y|^2 / d'y)' g / d'y,
 # not below -1/(|d| min(0.01, |g|)).
-_nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
-  vg = value_and_grad(f)
-  (x0, span) = (x, 0 * x)
-  (value, g) = vg(x)
-  d = -g
-  (gn, seen) = (norm(g), inf)
-  step = _first_length(x, d)
-  (k, count) = (0, 1)
-  status = if _runs_away(value, gn) { 4 } else { 0 }
-  restarted = true
-  while status == 0 and k < steps {
-    (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
-    count = count + more
-    if rests { status = 1 } else {
-      (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, step, 0.1)
-      count = count + n
-      k = k + 1
-      if found {
-        y = g1 - g
-        dy = d @ y
-        beta = max((y @ g1 - 2 * (y @ y) * (d @ g1) / dy) / dy, -1 / (norm(d) * min(0.01, norm(g))))
-        next = if beta == beta { -g1 + beta * d } else { -g1 }
-        d1 = if g1 @ next < 0 { next } else { -g1 }
-        # the last step's change to first order
-        step = norm(x1 - x) / norm(d) * clamp((g @ d) / (g1 @ d1), 1e-3, 1e3)
-        restarted = false
-        d = d1
-        x = x1
-        span = max(span, abs(x - x0))
-        value = v1
-        g = g1
-        gn = norm(g)
-        if _runs_away(value, gn) { status = 4 }
-      } else { if restarted { status = 2 } else { d = -g; step = _first_length(x, d); restarted = true } }
-      if o.progress { progress(k, steps; value = value) }
+_nonlinear_cg(f, x, b, o, steps, tol) =
+  if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
+    vg = value_and_grad(f)
+    (x0, span) = (x, 0 * x)
+    (value, g) = vg(x)
+    d = -g
+    (gn, seen) = (norm(g), inf)
+    step = _first_length(x, d)
+    (k, count) = (0, 1)
+    status = if _runs_away(value, gn) { 4 } else { 0 }
+    restarted = true
+    while status == 0 and k < steps {
+      (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
+      count = count + more
+      if rests { status = 1 } else {
+        (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, step, 0.1)
+        count = count + n
+        k = k + 1
+        if found {
+          y = g1 - g
+          dy = d @ y
+          beta =
+            max((y @ g1 - 2 * (y @ y) * (d @ g1) / dy) / dy, -1 / (norm(d) * min(0.01, norm(g))))
+          next = if beta == beta { -g1 + beta * d } else { -g1 }
+          d1 = if g1 @ next < 0 { next } else { -g1 }
+          # the last step's change to first order
+          step = norm(x1 - x) / norm(d) * clamp((g @ d) / (g1 @ d1), 1e-3, 1e3)
+          restarted = false
+          d = d1
+          x = x1
+          span = max(span, abs(x - x0))
+          value = v1
+          g = g1
+          gn = norm(g)
+          if _runs_away(value, gn) { status = 4 }
+        } else {
+          if restarted { status = 2 } else { d = -g; step = _first_length(x, d); restarted = true }
+        }
+        if o.progress { progress(k, steps; value = value) }
+      }
     }
+    _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
   }
-  _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
-}
 
 # ---- first order
 
@@ -463,12 +484,15 @@ _soap_start(x, matrices, largest) = (zeros_like(x), zeros_like(x), map(at -> {
 }, matrices))
 _soap_update(s, g, k, matrices, o) = {
   (m, v, sides) = s
-  if k == 1 { sides = map((side, at) -> { G = _matrix_of(g, at); _soap_begin(side, G, o) }, sides, matrices) }
+  if k == 1 {
+    sides = map((side, at) -> { G = _matrix_of(g, at); _soap_begin(side, G, o) }, sides, matrices)
+  }
   h = _soap_turned(g, sides, matrices, true)
   m = o.beta1 * m + (1 - o.beta1) * g
   v = o.beta2 * v + (1 - o.beta2) * h^2
   q = 1.0 * k
-  d = (_soap_turned(m, sides, matrices, true) / (1 - o.beta1^q)) / (sqrt(v / (1 - o.beta2^q)) + 1e-8)
+  d = (_soap_turned(m, sides, matrices, true) / (1 - o.beta1^q)) /
+    (sqrt(v / (1 - o.beta2^q)) + 1e-8)
   d = _soap_turned(d, sides, matrices, false)
   if k > 1 {
     sides = map((side, at) -> {
@@ -492,7 +516,8 @@ _matrix_of(x, at) = reshape(x[at[0]..at[0] + at[1] * at[2]], at[1], at[2])
 _soap_mean(L, G, o) = if len(L) == 0 { L } else { o.beta2 * L + (1 - o.beta2) * (G @ G') }
 _soap_begin(side, G, o) = {
   (L, R) = (_soap_mean(side.L, G, o), _soap_mean(side.R, G', o))
-  (L = L, R = R, U = if len(L) == 0 { side.U } else { eigh(L)[1] }, V = if len(R) == 0 { side.V } else { eigh(R)[1] })
+  (L = L, R = R, U = if len(L) == 0 { side.U } else { eigh(L)[1] },
+    V = if len(R) == 0 { side.V } else { eigh(R)[1] })
 }
 _soap_follow(L, U, n) = if len(L) == 0 { (U, iota(n)) } else {
   order = argsort(sum(U * (L @ U); axis = 0); descending = true)
@@ -530,7 +555,8 @@ _nelder_mead(f, x, b, o, steps, tol) = {
   (k, count) = (0, n + 1)
   # how far apart values may be: the minimum is then known to the root of that
   enough = max(tol^2, 1e-16)
-  while k < steps and not (max(F) - min(F) <= enough * (1e-300 + abs(min(F))) and max(abs(X - expand(X[argmin(F)], 0))) <=
+  while k < steps and not (max(F) - min(F) <= enough * (1e-300 + abs(min(F))) and
+    max(abs(X - expand(X[argmin(F)], 0))) <=
     sqrt(enough) * (1 + norm(x))) and max(abs(X - expand(X[0], 0))) > 1e-15 * norm(X[0]) {
     worst = argmax(F)
     best = min(F)
@@ -565,5 +591,6 @@ _nelder_mead(f, x, b, o, steps, tol) = {
   }
   best = argmin(F)
   status = if not (abs(F[best]) < inf) { 4 } else if k < steps { 1 } else { 3 }
-  (x = _within(X[best], b), value = F[best], gradient_norm = nan, iterations = k, evaluations = count, status = status)
+  (x = _within(X[best], b), value = F[best], gradient_norm = nan, iterations = k,
+    evaluations = count, status = status)
 }

@@ -124,8 +124,9 @@ gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order
 #   adam(). [Vyas et al., arXiv:2409.11321, algorithms 3 and 4]
 #     minimize(W -> sum((W @ [1.0, 0.9; 0.9, 1] - eye(2))^2), zeros(2, 2), soap(rate = k -> 0.5 / sqrt(k)), steps = 1000).value < 1e-3      #> true
 soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000) =
-  (name = "soap", rate = rate, decay = 0.0, start = (x, matrices) -> _soap_start(x, matrices, largest),
-    update = (s, g, k, matrices) -> _soap_update(s, g, k, matrices, (beta1 = beta1, beta2 = beta2, every = every)),
+  (name = "soap", rate = rate, decay = 0.0,
+    start = (x, matrices) -> _soap_start(x, matrices, largest), update = (s, g, k, matrices) ->
+    _soap_update(s, g, k, matrices, (beta1 = beta1, beta2 = beta2, every = every)),
     run = _first_order)
 # update(mean, square, gradient, step) gives new means, and the direction that
 # is followed `rate` far.
@@ -163,15 +164,15 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 #     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
 #     minimize(cos, 0.0).x                                               #~ pi tol 1e-6
 #     minimize(x -> sum(x^2), [1.0, 0]; equal = x -> sum(x) - 1).x       #~ [0.5, 0.5] tol 1e-6
-minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none, steps = 200, tol = 1e-10,
-  progress = true, partial = false) = {
+minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none,
+  steps = 200, tol = 1e-10, progress = true, partial = false) = {
   (v, back) = flatten(x0)
   o = (...method, progress = progress, matrices = _matrices_in(x0, 0)[0])
   g = w -> f(back(w))
   start = stop_gradient(v + 0.0)
   if kind(equal) != "none" or kind(below) != "none" {
-    _constrained(g, start, _bound(lower, v, -inf), _bound(upper, v, inf), _of_vector(equal, back), _of_vector(below, back), o,
-      steps, tol, back, partial)
+    _constrained(g, start, _bound(lower, v, -inf), _bound(upper, v, inf), _of_vector(equal, back),
+      _of_vector(below, back), o, steps, tol, back, partial)
   } else {
     r = if kind(lower) != "none" or kind(upper) != "none" {
       (lo, hi) = (_bound(lower, v, -inf), _bound(upper, v, inf))
@@ -181,8 +182,8 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
       _minimum(g, start, o, steps, tol)
     }
     _assure_finite("minimize", "the function", r, partial)
-    (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
-      converged = r.status == 1,
+    (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations,
+      evaluations = r.evaluations, converged = r.status == 1,
       message = if r.status == 1 and r.gradient_norm != r.gradient_norm {
         "the values at the corners agree"
       } else {
@@ -194,7 +195,8 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
 # what it came to is asked for.
 _assure_finite(who, what, r, partial) = if r.status == 4 and not partial {
   error(
-    "{who}: {what} is {r.value}, and its gradient has the norm {r.gradient_norm}, after {r.iterations} steps, where the unknowns are {r.x}; partial = true gives what was reached")
+    "{who}: {what} is {r.value}, and its gradient has the norm {r.gradient_norm}, after "
+    "{r.iterations} steps, where the unknowns are {r.x}; partial = true gives what was reached")
 }
 # Where the matrices of parameters lie in their vector, as (where it begins,
 # rows, columns), and where the next ones begin, the first at n.
@@ -226,28 +228,33 @@ _outcome(status) = if status == 1 {
 } else { "the function is not finite" }
 
 derivative _minimum(f, v, o, steps, tol), df, dv, do, dsteps, dtol = {
-  (x = -linsolve(_hessian(f, y.x), grad(df)(y.x)), value = df(y.x), gradient_norm = 0.0, iterations = y.iterations,
-    evaluations = y.evaluations, status = y.status)
+  (x = -linsolve(_hessian(f, y.x), grad(df)(y.x)), value = df(y.x), gradient_norm = 0.0,
+    iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
 _minimum(f, v, o, steps, tol) = _lowest_by(f, v, _nowhere, o, steps, tol)
 # the simplex method asks for no gradient
-_lowest_by(f, v, b, o, steps, tol) = if o.name == "nelder_mead" { o.run(f, v, b, o, steps, tol) } else {
-  _onwards((x, steps) -> o.run(f, x, b, o, steps, tol), value_and_grad(f), v, b, steps)
-}
+_lowest_by(f, v, b, o, steps, tol) =
+  if o.name == "nelder_mead" { o.run(f, v, b, o, steps, tol) } else {
+    _onwards((x, steps) -> o.run(f, x, b, o, steps, tol), value_and_grad(f), v, b, steps)
+  }
 
 # What stands at a bound moves with it, and the gradient of the rest stays 0.
-derivative _bounded_minimum(f, v, lower, upper, o, steps, tol), df, dv, dlower, dupper, do, dsteps, dtol = {
+derivative _bounded_minimum(f, v, lower, upper, o, steps, tol), df, dv, dlower, dupper, do, dsteps,
+  dtol = {
   still = 0 * y.x
   low = y.x <= lower
   fixed = low or y.x >= upper
-  moved = where(low, (if _absent(dlower) { still } else { dlower }), if _absent(dupper) { still } else { dupper })
+  moved = where(low, (if _absent(dlower) { still } else { dlower }),
+    if _absent(dupper) { still } else { dupper })
   change = if _absent(df) { still } else { grad(df)(y.x) }
-  dx = linsolve(where(expand(fixed, 1), eye(len(y.x)), _hessian(f, y.x)), where(fixed, moved, -change))
+  dx =
+    linsolve(where(expand(fixed, 1), eye(len(y.x)), _hessian(f, y.x)), where(fixed, moved, -change))
   at = if _absent(df) { 0.0 } else { df(y.x) }
-  (x = dx, value = at + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0, iterations = y.iterations,
-    evaluations = y.evaluations, status = y.status)
+  (x = dx, value = at + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0,
+    iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
-_bounded_minimum(f, v, lower, upper, o, steps, tol) = _lowest_by(f, v, (lower = lower, upper = upper), o, steps, tol)
+_bounded_minimum(f, v, lower, upper, o, steps, tol) =
+  _lowest_by(f, v, (lower = lower, upper = upper), o, steps, tol)
 
 # ---- sums of squares
 
@@ -262,8 +269,10 @@ _bounded_minimum(f, v, lower, upper, o, steps, tol) = _lowest_by(f, v, (lower = 
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(geodesic = false)).x     #~ [1, 1]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(equations = "normal")).x  #~ [1, 1] tol 1e-6
 lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
-  assert(equations == "qr" or equations == "normal", "lm: equations are \"qr\" or \"normal\", not \"{equations}\"")
-  assert(equations == "qr" or geodesic, "lm: steps by the normal equations are always bent; geodesic = false goes with \"qr\"")
+  assert(equations == "qr" or equations == "normal",
+    "lm: equations are \"qr\" or \"normal\", not \"{equations}\"")
+  assert(equations == "qr" or geodesic,
+    "lm: steps by the normal equations are always bent; geodesic = false goes with \"qr\"")
   (name = "lm", geodesic = geodesic, damping = damping, equations = equations,
     run = if equations == "qr" { _levenberg } else { _by_trials })
 }
@@ -279,8 +288,9 @@ lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
 #   Wright 2006, section 10.3; Clarkson and Woodruff, J. ACM 63, 2017]
 #     r(x) = concat(10 * (x[1..] - x[..-1]^2), 1 - x[..-1])
 #     least_squares(r, zeros(20), gauss_newton_cg()).x     #~ ones(20) tol 1e-6
-gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150) = (name = "gauss_newton_cg", damping = damping, sketch = sketch,
-  turns = turns, run = _by_trials)
+gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150) =
+  (name = "gauss_newton_cg", damping = damping, sketch = sketch,
+    turns = turns, run = _by_trials)
 # gauss_newton(): undamped steps, shortened until they lower the sum (and of
 # least norm where the Jacobian has no full rank): good starts, small residuals
 #   [Nocedal and Wright 2006, section 10.3]
@@ -307,23 +317,28 @@ dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8
 #     least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0)).x.k   #~ 3 tol 1e-8
-least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500, tol = 1e-12, progress = true,
-  partial = false) = {
+least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500,
+  tol = 1e-12, progress = true, partial = false) = {
   (v, back) = flatten(x0)
   residual = w -> ravel(_flat(r(back(w))) + 0.0)
-  both = if kind(jac) == "none" { w -> (residual(w), _jacobian(residual, w)) } else { w -> jac(back(w)) }
+  both = if kind(jac) == "none" {
+    w -> (residual(w), _jacobian(residual, w))
+  } else {
+    w -> jac(back(w))
+  }
   o = (...method, progress = progress)
   start = stop_gradient(v + 0.0)
   q = if kind(lower) != "none" or kind(upper) != "none" {
     (lo, hi) = (_bound(lower, v, -inf), _bound(upper, v, inf))
     assert(all(lo <= hi), "least_squares: a lower bound is above its upper bound")
-    _bounded_least(residual, both, clamp(start, stop_gradient(lo), stop_gradient(hi)), lo, hi, o, steps, tol)
+    _bounded_least(residual, both, clamp(start, stop_gradient(lo), stop_gradient(hi)), lo, hi, o,
+      steps, tol)
   } else {
     _least(residual, both, start, o, steps, tol)
   }
   _assure_finite("least_squares", "half the sum of squares", q, partial)
-  (x = back(q.x), value = q.value, gradient_norm = q.gradient_norm, iterations = q.iterations, evaluations = q.evaluations,
-    converged = q.status == 1, message = _outcome_of_squares(q.status))
+  (x = back(q.x), value = q.value, gradient_norm = q.gradient_norm, iterations = q.iterations,
+    evaluations = q.evaluations, converged = q.status == 1, message = _outcome_of_squares(q.status))
 }
 _outcome_of_squares(status) = if status == 1 {
   "the residual cannot be lowered any more, to first order"
@@ -333,24 +348,31 @@ _outcome_of_squares(status) = if status == 1 {
 
 derivative _least(r, both, x0, o, steps, tol), dr, dboth, dx0, do, dsteps, dtol = {
   change = x -> r(x) @ dr(x)
-  (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x), gradient_norm = 0.0,
-    iterations = y.iterations, evaluations = y.evaluations, status = y.status)
+  (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x),
+    gradient_norm = 0.0, iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
 _least(r, both, x0, o, steps, tol) = _least_squares_by(r, both, x0, _nowhere, o, steps, tol)
 _least_squares_by(r, both, x0, b, o, steps, tol) = {
-  vg = if o.run == _by_trials { _half_square(r) } else { w -> { (res, J) = both(w); (0.5 * (res @ res), res @ J) } }
+  vg = if o.run == _by_trials {
+    _half_square(r)
+  } else {
+    w -> { (res, J) = both(w); (0.5 * (res @ res), res @ J) }
+  }
   _onwards((x, steps) -> o.run(r, both, x, b, o, steps, tol), vg, x0, b, steps)
 }
-derivative _bounded_least(r, both, x0, lower, upper, o, steps, tol), dr, dboth, dx0, dlower, dupper, do, dsteps, dtol = {
+derivative _bounded_least(r, both, x0, lower, upper, o, steps, tol), dr, dboth, dx0, dlower, dupper,
+  do, dsteps, dtol = {
   f = x -> 0.5 * sum(r(x)^2)
   still = 0 * y.x
   low = y.x <= lower
   fixed = low or y.x >= upper
-  moved = where(low, (if _absent(dlower) { still } else { dlower }), if _absent(dupper) { still } else { dupper })
+  moved = where(low, (if _absent(dlower) { still } else { dlower }),
+    if _absent(dupper) { still } else { dupper })
   change = x -> if _absent(dr) { 0 * x[0] } else { r(x) @ dr(x) }
-  dx = linsolve(where(expand(fixed, 1), eye(len(y.x)), _hessian(f, y.x)), where(fixed, moved, -grad(change)(y.x)))
-  (x = dx, value = change(y.x) + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0, iterations = y.iterations,
-    evaluations = y.evaluations, status = y.status)
+  dx = linsolve(where(expand(fixed, 1), eye(len(y.x)), _hessian(f, y.x)),
+    where(fixed, moved, -grad(change)(y.x)))
+  (x = dx, value = change(y.x) + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0,
+    iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
 _bounded_least(r, both, x0, lower, upper, o, steps, tol) =
   _least_squares_by(r, both, x0, (lower = lower, upper = upper), o, steps, tol)

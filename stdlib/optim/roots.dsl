@@ -28,7 +28,11 @@ root(f, x0, method = none; tol = 1e-14, steps = 100) = {
     if rank(x0) == 0 {
       _root_near(f, stop_gradient(x0 + 0.0), tol, steps)
     } else {
-      if rank(x0) == 1 { _root_of_system(f, stop_gradient(x0 + 0.0), tol, steps) } else { _root_of_parts(f, x0, tol, steps) }
+      if rank(x0) == 1 {
+        _root_of_system(f, stop_gradient(x0 + 0.0), tol, steps)
+      } else {
+        _root_of_parts(f, x0, tol, steps)
+      }
     }
   } else { _root_of_parts(f, x0, tol, steps) } } }
 }
@@ -50,7 +54,9 @@ fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
   if kind(method) != "none" {
     (v, back) = flatten(x0)
     back(_kinsol_fixed(w -> flatten(g(back(w)))[0], stop_gradient(v + 0.0), method, steps))
-  } else if kind(x0) == "array" and rank(x0) == 1 { _fixed_vector(g, stop_gradient(x0 + 0.0), tol, steps, memory) } else {
+  } else if kind(x0) == "array" and rank(x0) == 1 {
+    _fixed_vector(g, stop_gradient(x0 + 0.0), tol, steps, memory)
+  } else {
     (v, back) = flatten(x0)
     back(_fixed_vector(w -> flatten(g(back(w)))[0], stop_gradient(v), tol, steps, memory))
   }
@@ -112,7 +118,9 @@ derivative _root_between(f, a, b, tol, steps), df, da, db, dtol, dsteps = _moved
 # interpolation where the last three points say that it can be trusted, else
 # bisection.
 _root_between(f, a, b, tol, steps) = {
-  if not (abs(a) < inf and abs(b) < inf) { error("root: a bracket is two finite numbers, not {a} and {b}") }
+  if not (abs(a) < inf and abs(b) < inf) {
+    error("root: a bracket is two finite numbers, not {a} and {b}")
+  }
   fa = f(a)
   fb = f(b)
   if not (fa * fb <= 0 or (fa < 0 and fb > 0) or (fa > 0 and fb < 0)) {
@@ -144,7 +152,11 @@ _root_between(f, a, b, tol, steps) = {
     xi = (a - b) / (c - b)
     phi = (fa - fb) / (fc - fb)
     trusted = phi^2 < xi and (1 - phi)^2 < 1 - xi
-    t = if trusted { fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb) } else { 0.5 }
+    t = if trusted {
+      fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+    } else {
+      0.5
+    }
     edge = min(0.5, least / max(1e-300, width))
     t = clamp(t, edge, 1 - edge)
     k = k + 1
@@ -181,7 +193,11 @@ _root_near(f, x0, tol, steps) = {
       }
       better = abs(v1) < abs(v)
       near = abs(step) <= tol * (abs(x) + abs(x - x0))
-      state = if v1 == 0 or abs(step) <= tol * abs(x1) or near and not better { 1 } else { if better { 0 } else { 2 } }
+      state = if v1 == 0 or abs(step) <= tol * abs(x1) or near and not better {
+        1
+      } else {
+        if better { 0 } else { 2 }
+      }
       if better { x = x1; v = v1 }
     }
     k = k + 1
@@ -212,7 +228,8 @@ _root_around(f, x0, x, v, tol, steps) = {
     }
     if not (fa * fb <= 0) {
       error(
-        "root: no convergence from {x0}: the last x was {x}, where f is {v}; give a pair (a, b) between which f changes its sign")
+        "root: no convergence from {x0}: the last x was {x}, where f is {v}; give a pair (a, b) "
+        "between which f changes its sign")
     }
     _root_between(f, a, b, tol, steps)
   }
@@ -224,7 +241,9 @@ derivative _root_of_system(f, x0, tol, steps), df, dx0, dtol, dsteps = _moved_ze
 _root_of_system(f, x0, tol, steps) = {
   x = x0
   v = f(x)
-  if rank(v) != 1 or len(v) != len(x) { error("root: as many equations are wanted as there are unknowns, {len(x)}") }
+  if rank(v) != 1 or len(v) != len(x) {
+    error("root: as many equations are wanted as there are unknowns, {len(x)}")
+  }
   k = 0
   state = if norm(v) == 0 { 1 } else { 0 }
   step = inf
@@ -255,7 +274,9 @@ _root_of_system(f, x0, tol, steps) = {
     k = k + 1
   }
   if state == 2 or state == 0 and not near {
-    error("root: no convergence from the given start in {k} steps; at the last x the norm of f is {norm(v)}")
+    error(
+      "root: no convergence from the given start in {k} steps; at the last x the norm of f is "
+      "{norm(v)}")
   }
   x
 }
@@ -299,6 +320,8 @@ _fixed_vector(g, x0, tol, steps, memory) = {
     found = norm(f) <= tol * norm(x) or near and not falls
     if not (norm(f) < inf) { error("fixed_point: the iteration runs away after {k} steps") }
   }
-  if not found and not near { error("fixed_point: no convergence in {k} steps; the norm of g(x) - x is {norm(f)}") }
+  if not found and not near {
+    error("fixed_point: no convergence in {k} steps; the norm of g(x) - x is {norm(f)}")
+  }
   x
 }

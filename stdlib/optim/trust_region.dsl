@@ -42,7 +42,11 @@ _trusting(f, x, b, o, steps, tol, model) = {
       # where differences of f are rounding, the gradient tells
       noise = 1e-13 * abs(value)
       small = foretold <= noise and abs(v1 - value) <= noise
-      ratio = if small { if _slope_left(x1, g1, b) < gn { 1.0 } else { -1.0 } } else { (value - v1) / foretold }
+      ratio = if small {
+        if _slope_left(x1, g1, b) < gn { 1.0 } else { -1.0 }
+      } else {
+        (value - v1) / foretold
+      }
       length = norm(s)
       good = ratio > 1e-4 and (foretold > 0 or small)
       radius = if not (ratio >= 0.25) {

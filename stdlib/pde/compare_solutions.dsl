@@ -29,48 +29,50 @@
 # single one; faulty the numbers of those to blame.
 #     r = compare(decay(), solve(decay(), bdf()));
 #     r.faulty                       #> []
-compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = if kind(a) == "problem" or _is_made(a) {
-  _audit(a, _those(b, c, d), reference, tol)
-} else {
-  all = list(a, b)
-  if kind(c) != "none" { all = push(all, c) }
-  if kind(d) != "none" { all = push(all, d) }
-  worst = 0.0
-  differences = list()
-  # where all of them are known: events may have ended one a little earlier than
-  # another
-  info = a.info
-  for s in all {
-    info = (...info, lo = map(i -> max(info.lo[i], s.info.lo[i]), (...(0..len(info.coords)),)),
-      hi = map(i -> min(info.hi[i], s.info.hi[i]), (...(0..len(info.coords)),)))
-  }
-  values = map(s -> _sample(s, info, nt, nx), all)
-  if kind(reference) != "none" {
-    exact = ravel(_sample_function(reference, info, nt, nx))
-    print("relative L2 error against the reference")
-    for (k, s) in enumerate(all) {
-      e = norm(values[k] - exact) / norm(exact)
-      print("  {s.method}  {e:.3e}")
-      worst = max(worst, e)
-      differences = push(differences, e)
-    }
+compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) =
+  if kind(a) == "problem" or _is_made(a) {
+    _audit(a, _those(b, c, d), reference, tol)
   } else {
-    print("relative L2 difference")
-    for (i, s) in enumerate(all) {
-      for (j, r) in enumerate(all) {
-        if i < j {
-          e = norm(values[i] - values[j]) / max(1e-300, norm(values[j]))
-          print("  {s.method} - {r.method}  {e:.3e}")
-          worst = max(worst, e)
-          differences = push(differences, e)
+    all = list(a, b)
+    if kind(c) != "none" { all = push(all, c) }
+    if kind(d) != "none" { all = push(all, d) }
+    worst = 0.0
+    differences = list()
+    # where all of them are known: events may have ended one a little earlier than
+    # another
+    info = a.info
+    for s in all {
+      info = (...info, lo = map(i -> max(info.lo[i], s.info.lo[i]), (...(0..len(info.coords)),)),
+        hi = map(i -> min(info.hi[i], s.info.hi[i]), (...(0..len(info.coords)),)))
+    }
+    values = map(s -> _sample(s, info, nt, nx), all)
+    if kind(reference) != "none" {
+      exact = ravel(_sample_function(reference, info, nt, nx))
+      print("relative L2 error against the reference")
+      for (k, s) in enumerate(all) {
+        e = norm(values[k] - exact) / norm(exact)
+        print("  {s.method}  {e:.3e}")
+        worst = max(worst, e)
+        differences = push(differences, e)
+      }
+    } else {
+      print("relative L2 difference")
+      for (i, s) in enumerate(all) {
+        for (j, r) in enumerate(all) {
+          if i < j {
+            e = norm(values[i] - values[j]) / max(1e-300, norm(values[j]))
+            print("  {s.method} - {r.method}  {e:.3e}")
+            worst = max(worst, e)
+            differences = push(differences, e)
+          }
         }
       }
     }
+    (agree = worst <= tol, differences = differences, worst = worst)
   }
-  (agree = worst <= tol, differences = differences, worst = worst)
-}
 
-_sample(s, info, nt, nx) = concat(...map(f -> ravel(_sample_function(field(s, f), info, nt, nx)), (...info.fields,)))
+_sample(s, info, nt, nx) =
+  concat(...map(f -> ravel(_sample_function(field(s, f), info, nt, nx)), (...info.fields,)))
 # Values on the product of nt times and nx points of the first space coordinate,
 # or as many in all of the others.
 _sample_function(f, info, nt, nx) = {
@@ -85,7 +87,8 @@ _sample_function(f, info, nt, nx) = {
       linspace(info.lo[i], info.hi[i], n)[at]
     }, (...(0..len(space)),))
     if time < 0 { f(...X) } else {
-      points = t -> map(i -> if i == time { t } else { X[if i > time { i - 1 } else { i }] }, (...(0..len(info.coords)),))
+      points = t -> map(i -> if i == time { t } else { X[if i > time { i - 1 } else { i }] },
+        (...(0..len(info.coords)),))
       map(t -> f(...points(t)), linspace(info.lo[time], info.hi[time], nt))
     }
   }
@@ -93,7 +96,8 @@ _sample_function(f, info, nt, nx) = {
 
 # ---- putting solutions into the statement
 
-_those(b, c, d) = if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
+_those(b, c, d) =
+  if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
 
 # All jets of a solution at points: t a number, the others vectors; vector
 # fields [points, m]. across: none, or a coordinate and a distance, over which
@@ -147,8 +151,11 @@ _left_at_points(info, q, s, X, sizes, across = none) = {
   size = 0.0 * value
   for k in each(len(info.jets)) {
     size =
-      size + at((x, js) -> jvp(y -> q.residual(x, map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
-        abs(js[k]) + usual[k])[1])
+      size +
+      at(
+        (x, js) -> jvp(y -> q.residual(x,
+          map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
+          abs(js[k]) + usual[k])[1])
   }
   # and what is there without any field: sources, prescribed values
   rest = at((x, js) -> q.residual(x, map(y -> 0.0 * y, js)))
@@ -196,7 +203,9 @@ _left_over(info, s, n, sizes) = {
     rule = _path_nodes(P.nodes)
     t = _times_inside(info)[0]
     X = stack(..._points_in_box(info, _space_indices(info), 5); axis = 1)
-    if stop_gradient(_form_defect(P, rule, t, X)) < 1e-5 { _weak_residuals(P, rule, s, sizes) } else {
+    if stop_gradient(_form_defect(P, rule, t, X)) < 1e-5 {
+      _weak_residuals(P, rule, s, sizes)
+    } else {
       _equation_residuals(info, s, n, sizes)
     }
   }
@@ -206,7 +215,8 @@ _left_over(info, s, n, sizes) = {
 _weak_statement(info) = {
   nf = len(info.fields)
   d = len(info.space)
-  fine = d >= 1 and d <= 2 and info.eigen == "" and len(info.equations) == nf and len(info.events) == 0
+  fine = d >= 1 and d <= 2 and info.eigen == "" and len(info.equations) == nf and
+    len(info.events) == 0
   nodes = 1
   for j in info.jets {
     space = 0
@@ -226,7 +236,8 @@ _weak_statement(info) = {
   if not fine { none } else {
     (first, nc) = (list(), 0)
     for f in each(nf) { first = push(first, nc); nc = nc + max(1, info.sizes[f]) }
-    (info = info, d = d, nf = nf, first = first, nc = nc, eqs = each(nf), name = "compare", nodes = nodes)
+    (info = info, d = d, nf = nf, first = first, nc = nc, eqs = each(nf), name = "compare",
+      nodes = nodes)
   }
 }
 # Test functions (1 - ξ²)² on parts of an interval that overlap by half, and
@@ -247,7 +258,8 @@ _weak_residuals(P, rule, s, sizes) = {
   (X, F) = if d == 1 { ((sides[0][0],), stack(sides[0][1], sides[0][2]; axis = 2)) } else {
     ((x, f, fx), (y, g, gy)) = sides
     whole = (a, b) -> reshape([a[i, k] * b[j, l] for i, j, k, l], parts^2, n^2)
-    ((ravel(expand(x, 1) + 0 * y), ravel(0 * expand(x, 1) + y)), stack(whole(f, g), whole(fx, g), whole(f, gy); axis = 2))
+    ((ravel(expand(x, 1) + 0 * y), ravel(0 * expand(x, 1) + y)),
+      stack(whole(f, g), whole(fx, g), whole(f, gy); axis = 2))
   }
   rows = list()
   for t in _times_inside(info) {
@@ -271,7 +283,8 @@ _weak_residuals(P, rule, s, sizes) = {
     middle = [sum(G[k, p, a] * Q[p, c, a] for p) / whole[k, a] for k, c, a]
     left = [sum(F[k, p, a] * W[p, c, a] for p, a) for k, c]
     size_ = [sum(F[k, p, 0] * big[p, c] for p) for k, c] +
-      [sum(G[k, p, a] * (abs(Q[p, c, a] - middle[k, c, a]) + 0.1 * abs(Q[p, c, a])) for p, a) for k, c]
+      [sum(G[k, p, a] * (abs(Q[p, c, a] - middle[k, c, a]) + 0.1 * abs(Q[p, c, a])) for p, a) for k,
+        c]
     rows = push(rows, stack(left, size_))
   }
   # tests of all times: f64[2, tests, nc]
@@ -306,8 +319,11 @@ _sizes_at(P, at, z, v, sizes) = {
       for k in each(len(info.jets)) {
         if not second[k] {
           total = total +
-            abs(ravel(0.0 + jvp(y -> q.residual(x, map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
-              abs(js[k]) + usual[k])[1]))
+            abs(
+              ravel(0.0 +
+                jvp(y -> q.residual(x,
+                  map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
+                  abs(js[k]) + usual[k])[1]))
         }
       }
       where(abs(total) < inf, total, 0.0)
@@ -340,10 +356,14 @@ _condition_residuals(info, s, n, scales) = {
         X = if len(ks) == 0 { (c.at.value + zeros(1),) } else {
           P = _points_in_box(info, ks, n)
           W = _with_time(info, ks, t, P)
-          map(i -> if i == c.at.coord and not start { 0.0 * P[0] + c.at.value } else { W[i] }, (...(0..len(info.coords)),))
+          map(i -> if i == c.at.coord and not start { 0.0 * P[0] + c.at.value } else { W[i] },
+            (...(0..len(info.coords)),))
         }
         k = info.jets[c.jets[0]][0]
-        left = across -> { (v, size) = _left_at_points(info, c, s, X, scales, across); _most(v) / max(mean(size), scales[k]) }
+        left = across -> {
+          (v, size) = _left_at_points(info, c, s, X, scales, across);
+          _most(v) / max(mean(size), scales[k])
+        }
         slopes = 0
         for i in c.jets { slopes = max(slopes, info.jets[i][1 + c.at.coord]) }
         own = left(none)
@@ -376,12 +396,19 @@ _condition_residuals(info, s, n, scales) = {
 # Mean sizes of the fields of a solution
 _field_sizes(info, s) = map(f -> {
   total = 0.0
-  for t in _times_inside(info) { v = _at_time(info, field(s, f), t); total = max(total, mean(abs(v))) }
+  for t in _times_inside(info) {
+    v = _at_time(info, field(s, f), t);
+    total = max(total, mean(abs(v)))
+  }
   max(total, 1e-300)
 }, (...info.fields,))
 _at_time(info, f, t) = {
   ks = _space_indices(info)
-  if len(ks) == 0 { f(t + zeros(1)) } else { f(..._with_time(info, ks, t, _points_in_box(info, ks, 150))) }
+  if len(ks) == 0 {
+    f(t + zeros(1))
+  } else {
+    f(..._with_time(info, ks, t, _points_in_box(info, ks, 150)))
+  }
 }
 
 # What is wrong with each solution, by itself and beside the others
@@ -389,22 +416,31 @@ _audit(problem, all, reference, tol) = {
   info = _problem_info(problem)
   if kind(info.region) != "none" {
     _refuse(
-      "compare() puts solutions into problems on intervals and boxes; for other regions leave the problem out: compare(a, b)")
+      "compare() puts solutions into problems on intervals and boxes; for other regions leave the "
+      "problem out: compare(a, b)")
   }
   n = if len(info.space) < 2 { 61 } else { 120 }
   names = (...info.fields,)
-  exact = if kind(reference) != "none" { (reference,) } else { if _is_made(problem) { (problem.exact,) } else { () } }
+  exact = if kind(reference) != "none" {
+    (reference,)
+  } else {
+    if _is_made(problem) { (problem.exact,) } else { () }
+  }
   sizes = map(s -> _field_sizes(info, s), all)
   residuals = map(k -> stack(..._left_over(info, all[k], n, sizes[k])), (...(0..len(all)),))
   conditions =
-    map(k -> { v = _condition_residuals(info, all[k], n, sizes[k]); if len(v) > 0 { stack(...v) } else { zeros(1) } },
+    map(k -> {
+      v = _condition_residuals(info, all[k], n, sizes[k]);
+      if len(v) > 0 { stack(...v) } else { zeros(1) }
+    },
       (...(0..len(all)),))
   # differences: of each pair, or from what is exact
   parts =
     s ->
     concat(
-      ...map(t -> concat(...map(k -> ravel(_at_time(info, field(s, names[k]), t)) / max(sizes[0][k], 1e-300),
-        (...(0..len(names)),))), _times_inside(info)))
+      ...map(t ->
+        concat(...map(k -> ravel(_at_time(info, field(s, names[k]), t)) / max(sizes[0][k], 1e-300),
+          (...(0..len(names)),))), _times_inside(info)))
   values = map(s -> parts(s), (...all, ...exact))
   count = len(all)
   pairs = list()
@@ -425,7 +461,8 @@ _audit(problem, all, reference, tol) = {
     bad = not (r <= limit and c <= max(tol, 1e-3))
     print("  {s.method}: residual {r:.2e}, conditions {c:.2e}")
     words = push(words, if not (r <= limit) {
-      "{s.method} does not satisfy {_text(info.equations, argmax(residuals[k]))}: what is left over is {r:.2g} of its parts"
+      "{s.method} does not satisfy {_text(info.equations, argmax(residuals[k]))}: what is left "
+      "over is {r:.2g} of its parts"
     } else {
       if not (c <= max(tol, 1e-3)) { _say_condition(info, s, argmax(conditions[k]), c) } else { "" }
     })
@@ -456,16 +493,25 @@ _audit(problem, all, reference, tol) = {
   for (k, s) in enumerate(all) {
     if faulty[k] { text = text + (if text == "" { "" } else { "; " }) + words[k] } else {
       if apart[k] {
-        text = text + (if text == "" { "" } else { "; " }) + "{s.method} is off by more than {tol:.2g}, and leaves the most over"
+        text = text + (if text == "" { "" } else { "; " }) +
+          "{s.method} is off by more than {tol:.2g}, and leaves the most over"
       }
     }
   }
-  verdict = if text == "" { "no fault found: equations, conditions and differences within tolerances" } else { text }
+  verdict = if text == "" {
+    "no fault found: equations, conditions and differences within tolerances"
+  } else {
+    text
+  }
   print(verdict)
   # where the first pair is farthest apart
-  at = if len(pairs) > 0 { _where(info, all[0], (...all, ...exact)[pairs[0][1]], sizes[0]) } else { none }
-  (agree = not any(flags), verdict = verdict, residuals = residuals, conditions = conditions, differences = differences,
-    worst = worst, at = at,
+  at = if len(pairs) > 0 {
+    _where(info, all[0], (...all, ...exact)[pairs[0][1]], sizes[0])
+  } else {
+    none
+  }
+  (agree = not any(flags), verdict = verdict, residuals = residuals, conditions = conditions,
+    differences = differences, worst = worst, at = at,
     faulty = findall(flags))
 }
 # Where two solutions are farthest apart among the points that are compared: all
@@ -475,7 +521,11 @@ _where(info, f, g, sizes) = {
   best = -1.0
   at = zeros(len(info.coords))
   for t in _times_inside(info) {
-    X = if len(ks) == 0 { (t + zeros(1),) } else { _with_time(info, ks, t, _points_in_box(info, ks, 150)) }
+    X = if len(ks) == 0 {
+      (t + zeros(1),)
+    } else {
+      _with_time(info, ks, t, _points_in_box(info, ks, 150))
+    }
     for (k, name) in enumerate(info.fields) {
       v = abs(field(f, name)(...X) - field(g, name)(...X)) / sizes[k]
       w = if rank(v) == 2 { max(v; axis = 1) } else { v }
@@ -488,7 +538,8 @@ _where(info, f, g, sizes) = {
   }
   at
 }
-_say_condition(info, s, i, c) = "{s.method} does not keep {_text(info.conditions, i)}: off by {c:.2g}"
+_say_condition(info, s, i, c) =
+  "{s.method} does not keep {_text(info.conditions, i)}: off by {c:.2g}"
 _text(rows, i) = {
   text = ""
   for (k, q) in enumerate(rows) { if k == i { text = q.text } }

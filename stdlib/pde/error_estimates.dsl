@@ -51,16 +51,23 @@ _judged_by_error(info, m, o, s) = {
   if kind(e) == "array" and m.name != "pinn" {
     if e > max(0.01, o.rtol) {
       if e > max(0.3, o.rtol) and not o.partial {
-        if e == inf { error(_undetermined(info.name; why = "on finer grids the answer to small changes grows without end")) }
+        if e == inf {
+          error(_undetermined(info.name;
+            why = "on finer grids the answer to small changes grows without end"))
+        }
         error(
-          "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}. partial = true gives it all the same, estimate = false unseen")
+          "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its "
+          "own estimate says: {_better(m)}. partial = true gives it all the same, estimate = "
+          "false unseen")
       }
       _warning(
-        "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}")
+        "{_what_is_off(info)} of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own "
+        "estimate says: {_better(m)}")
     }
     if e != e {
       _warning(
-        "how far {if info.eigen == "" { "the solution" } else { "eigenvalues" }} of {info.name} by {m.name}() is off is not known: on other grids there is none")
+        "how far {if info.eigen == "" { "the solution" } else { "eigenvalues" }} of {info.name} "
+        "by {m.name}() is off is not known: on other grids there is none")
     }
   }
   s
@@ -69,7 +76,8 @@ _what_is_off(info) = if info.eigen == "" { "the solution" } else { "an eigenvalu
 _better(m) = {
   by_points = has(m, "n") or has(m, "points")
   if has(m, "features") {
-    "more features may help, and so may fem(adapt = 0.01), which refines where the solution is steep"
+    "more features may help, and so may fem(adapt = 0.01), which refines where the solution is "
+    "steep"
   } else if by_points { "more points make it better" }
   else if has(m, "h") { "smaller elements make it better" }
   else { "tighter tolerances make it better" }
@@ -91,17 +99,31 @@ _error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s)
 # that another one is wanted at, and options for that one
 _comparison_of(info, m, o, s) = {
   (a, b) =
-    if info.time < 0 { (0.0, 0.0) } else if kind(o.t) == "none" { (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0) } else {
+    if info.time < 0 {
+      (0.0, 0.0)
+    } else if kind(o.t) == "none" {
+      (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0)
+    } else {
       (f64(o.t[0]), f64(o.t[1]))
     }
   # between times that were wanted a solution is an interpolation only: the last
   # of them counts then
-  taus = if info.time < 0 { [0.0] } else if _asks_all(o.saveat) { stack(a + (b - a) / 3, a + 2 * (b - a) / 3, b) } else {
+  taus = if info.time < 0 {
+    [0.0]
+  } else if _asks_all(o.saveat) {
+    stack(a + (b - a) / 3, a + 2 * (b - a) / 3, b)
+  } else {
     stack(f64(o.saveat)[-1])
   }
   # steps that no tolerance chooses end at all times that are wanted, and so do
   # those they are compared with
-  wanted = if info.time < 0 { o.saveat } else if has(m, "in_halves") and _asks_all(o.saveat) { s.times } else { taus }
+  wanted = if info.time < 0 {
+    o.saveat
+  } else if has(m, "in_halves") and _asks_all(o.saveat) {
+    s.times
+  } else {
+    taus
+  }
   quiet = (...o, progress = false, estimate = false, partial = true, saveat = wanted,
     guess = if has(m, "grid") and info.time < 0 { s } else { o.guess })
   (a, b, taus, wanted, quiet)
@@ -110,7 +132,11 @@ _parts_by_grids(info, m, o, s) = {
   (others, top, finer) = _others_of(info, m, s)
   quiet = _comparison_of(info, m, o, s)[4]
   first = others[0].method.solve(info, others[0].method, quiet)
-  last = if len(others) == 1 { first } else { others[-1].method.solve(info, others[-1].method, quiet) }
+  last = if len(others) == 1 {
+    first
+  } else {
+    others[-1].method.solve(info, others[-1].method, quiet)
+  }
   if _grows_without_end(info, s, first, last, others) { [inf, 0.0] } else {
     _parts_by_these(info, m, o, s, first, last, others, top, finer)
   }
@@ -130,8 +156,10 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
   # Before a solution is refused, or a smooth one warned of, one that is finer
   # says more than two that are coarser.
   # On a line it is cheap, and asked where coarser ones show no order either.
-  large = space > (if chance == 2 or (len(info.space) > 1 and _hides_jumps(info, s)) { 0.3 } else { 0.01 })
-  unclear = len(info.space) == 1 and chance < 2 and len(others) > 1 and space > 10 * max(o.rtol + 0.0) and
+  large = space >
+    (if chance == 2 or (len(info.space) > 1 and _hides_jumps(info, s)) { 0.3 } else { 0.01 })
+  unclear = len(info.space) == 1 and chance < 2 and len(others) > 1 and
+    space > 10 * max(o.rtol + 0.0) and
     _shows_no_order(m, space, gap, next, h, l)
   space = if kind(finer) == "none" { space } else if h > 1 and (large or unclear) {
     more = finer()
@@ -139,17 +167,29 @@ _parts_by_these(info, m, o, s, first, last, others, top, finer) = {
       F = _values_at_all(info, more.method.solve(info, more.method, quiet), at, taus)
       fine = _gap(m, X, F, size, meshed)
       # by chance little may come of a bend in a cell of the finer one
-      if chance == 1 { max(fine / (1 - more.h^2), gap / h^4) } else { _by_both(fine, gap, more.h, h, top) }
+      if chance == 1 {
+        max(fine / (1 - more.h^2), gap / h^4)
+      } else {
+        _by_both(fine, gap, more.h, h, top)
+      }
     } catch e { space }
     if space > 0.3 { seen } else { min(space, seen) }
   } else { space }
   # where factors switch with the unknowns, fd's equations can have solutions of
   # their own, on every grid
   space = if info.time >= 0 or m.name != "fd" or not _has_jumps(info) { space } else {
-    apart = try { _gap(m, X, _values_at_all(info, _by_elements(info, quiet), at, taus), size, true) } catch e { 0.0 }
+    apart = try {
+      _gap(m, X, _values_at_all(info, _by_elements(info, quiet), at, taus), size, true)
+    } catch e {
+      0.0
+    }
     if apart > 0.1 { max(space, apart) } else { space }
   }
-  later = if info.time < 0 { none } else { _in_finer_steps(info, rough.method, quiet, last, s, a, b) }
+  later = if info.time < 0 {
+    none
+  } else {
+    _in_finer_steps(info, rough.method, quiet, last, s, a, b)
+  }
   time = if kind(later) == "none" { 0.0 } else if later.factor == 0 { 0.0 } else {
     C = _values_at_all(info, later.method.solve(info, later.method, later.o), at, taus)
     later.factor * _gap(m, B, C, size, meshed)
@@ -167,7 +207,11 @@ _by_gaps(m, s, rough, others, gap, next, top) = {
   } else if rough == 1 {
     # what comes of a bend in a cell is left to chance, too, but falls with the
     # square of the width
-    if m.name == "fd" or has(s, "mesh") { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
+    if m.name == "fd" or has(s, "mesh") {
+      max(gap, next * (h / l)^4) / abs(h^2 - 1)
+    } else {
+      _by_three(gap, next, h, l, 8.0)
+    }
   } else { _by_three(gap, next, h, l, top) }
 }
 # What chance decides where a problem switches within cells. 2: the error. 1: a
@@ -184,7 +228,11 @@ _roughness(info, s) = {
 # the estimate `space` is more than three times what `gap` says by that order,
 # or `gap` is less than half of what `next` says.
 _shows_no_order(m, space, gap, next, h, l) = {
-  k = if has(m, "order") and m.order > 0 { m.order + (if m.name == "fem" { 1.0 } else { 0.0 }) } else { 8.0 }
+  k = if has(m, "order") and m.order > 0 {
+    m.order + (if m.name == "fem" { 1.0 } else { 0.0 })
+  } else {
+    8.0
+  }
   space * abs(h^k - 1) > 3 * gap or next * abs(h^k - 1) > 2 * abs(l^k - h^k) * gap
 }
 
@@ -236,8 +284,10 @@ _errors_of_values(info, m, o, s) = _primal(() -> {
       # where rounding of the finer grid explains its difference, that says no
       # more of the error than how large it may be
       hidden = fine <= 4 * round
-      told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h, top, series)
-      told = where(hidden and gaps <= 4 * own, told, _with_neighbours(V, told, max(gaps, fine), rough, several, series))
+      told = _errors_by_finer(fine, where(gaps < 0.3, gaps, nan), next, hidden, more.h, others[0].h,
+        top, series)
+      told = where(hidden and gaps <= 4 * own, told,
+        _with_neighbours(V, told, max(gaps, fine), rough, several, series))
       # its bound is of the worst case: of two other grids both show less of it
       # where neither shows half
       shown = where(hidden and gaps < own, 2 * max(gaps, fine * own / max(round, 1e-300)), own)
@@ -282,8 +332,14 @@ _with_neighbours(V: f64[n], e: f64[n], apart: f64[n], rough, several, series) = 
         sqrt(below * above)
       })
     }
-    if several and series and not rough { between = min(between, own[k] * max(share[a], share[b], share[c], share[d])) }
-    out[order[k]] = if between > told[k] and not (own[k] < 1e-4 * between) { between } else { told[k] }
+    if several and series and not rough {
+      between = min(between, own[k] * max(share[a], share[b], share[c], share[d]))
+    }
+    out[order[k]] = if between > told[k] and not (own[k] < 1e-4 * between) {
+      between
+    } else {
+      told[k]
+    }
   }
   out
 }
@@ -313,12 +369,26 @@ _errors_by_gaps(m, s, rough, others, gaps: f64[n], next: f64[n], top) = {
 _errors_by_finer(fine: f64[n], gaps: f64[n], next: f64[n], hidden, h, l, top, series) = {
   e = fine
   for k in 0..n {
-    told = if gaps[k] == gaps[k] { _by_both(fine[k], gaps[k], h, l, top) } else { fine[k] / abs(1 - h) }
+    told = if gaps[k] == gaps[k] {
+      _by_both(fine[k], gaps[k], h, l, top)
+    } else {
+      fine[k] / abs(1 - h)
+    }
     # what falls faster than it can from the coarser grid may stand still by
     # chance to the finer one
     slow = gaps[k] / (l^top - 1.0)
-    coarse = if series and next[k] > gaps[k] { min(slow, gaps[k] * (gaps[k] / next[k])^l) } else { slow }
-    e[k] = if hidden[k] { if coarse < told { coarse } else { told } } else if coarse > told { sqrt(coarse * told) } else { told }
+    coarse = if series and next[k] > gaps[k] {
+      min(slow, gaps[k] * (gaps[k] / next[k])^l)
+    } else {
+      slow
+    }
+    e[k] = if hidden[k] {
+      if coarse < told { coarse } else { told }
+    } else if coarse > told {
+      sqrt(coarse * told)
+    } else {
+      told
+    }
   }
   e
 }
@@ -336,7 +406,8 @@ _grows_without_end(info, s, first, last, others) = {
     r = stack(s.stats.response, first.stats.response, last.stats.response)
     (fine, coarse) = (argmin(h), argmax(h))
     n = stack(s.stats.unknowns, first.stats.unknowns, last.stats.unknowns)[coarse]
-    n >= len(info.fields) * 3^len(info.space) and r[fine] > max(2.0, h[coarse] / h[fine]) * r[coarse]
+    n >= len(info.fields) * 3^len(info.space) and
+      r[fine] > max(2.0, h[coarse] / h[fine]) * r[coarse]
   } else { false }
 }
 
@@ -364,7 +435,8 @@ _parts_by_finer(info, m, o, s) = {
 # Whether an equation derives what may jump elsewhere than where elements of the
 # solution end
 _jumps_in_cells(info, s) = _has_jumps(info) and
-  not (_is_cut(s) and _jumps_at_places(info) and not _jumps_across(info) and not _hides_switches_in_space(info))
+  not (_is_cut(s) and _jumps_at_places(info) and not _jumps_across(info) and
+    not _hides_switches_in_space(info))
 # Whether something is compared within the cells of a solution, of which there
 # is one value (fv() has means)
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
@@ -373,7 +445,8 @@ _hides_jumps(info, s) = if s.method == "fv" { false } else {
 # Whether chance decides the error there, or of a bend a part of higher order.
 # Elements have many points for the quadrature where a comparison is of several
 # coordinates, so that it does neither.
-_hides_bends(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
+_hides_bends(info, s) =
+  _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
 # The error of a solution on a grid of width 1 from its difference from one of
 # width h and from the difference of that from one of width l. The order k,
@@ -384,7 +457,9 @@ _by_three(first, second, h, l, top) = {
   proportion = k -> abs(l^k - h^k) / abs(h^k - 1)
   # where coarse grids differ by this much, what they show is not yet the way in
   # which errors fall
-  (low, high) = (0.5, if l < h { top + 0.0 } else if first > 0.2 { 1.0 } else if first > 0.05 { 2.0 } else { top + 0.0 })
+  (low, high) =
+    (0.5, if l < h { top + 0.0 } else if first > 0.2 { 1.0 } else if first >
+      0.05 { 2.0 } else { top + 0.0 })
   # towards coarser grids the proportion grows with the order, towards finer
   # ones it falls
   rising = if l > h { 1.0 } else { -1.0 }
@@ -424,22 +499,26 @@ _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
 # The method with which `last` was found, in finer steps with options for it,
 # and how far its difference may be below the error of s; none where a method
 # takes its steps from the grid alone.
-_in_finer_steps(info, m, o, last, s, a, b) = if has(m, "in_halves") { m.in_halves(info, m, o, last, s, a) } else {
-  given = if has(m, "step") { m.step } else { none }
-  spectral = m.name == "fourier" and (if kind(given) == "none" { true } else { has(given, "spectral") })
-  waves = if spectral { _is_semilinear(info, info.time) } else { false }
-  if waves {
-    step = if kind(given) == "none" { etdrk4() } else { given }
-    (method = (...m, step = (...step, dt = abs(b - a) / (2.0 * last.stats.steps))), o = o, factor = 2.0)
-  } else if has(m, "time") {
-    stepper = if kind(given) == "none" { m.time } else { given }
-    fixed = stepper.name == "rk4" or stepper.name == "euler" or stepper.name == "symplectic"
-    if fixed {
-      half = _in_halves(stepper)
-      (method = if kind(given) == "none" { (...m, time = half) } else { (...m, step = half) }, o = o, factor = 2.0)
-    } else { _to_finer_tolerances(m, o) }
-  } else if m.name == "fem" { _to_finer_tolerances(m, o) } else { none }
-}
+_in_finer_steps(info, m, o, last, s, a, b) =
+  if has(m, "in_halves") { m.in_halves(info, m, o, last, s, a) } else {
+    given = if has(m, "step") { m.step } else { none }
+    spectral = m.name == "fourier" and
+      (if kind(given) == "none" { true } else { has(given, "spectral") })
+    waves = if spectral { _is_semilinear(info, info.time) } else { false }
+    if waves {
+      step = if kind(given) == "none" { etdrk4() } else { given }
+      (method = (...m, step = (...step, dt = abs(b - a) / (2.0 * last.stats.steps))), o = o,
+        factor = 2.0)
+    } else if has(m, "time") {
+      stepper = if kind(given) == "none" { m.time } else { given }
+      fixed = stepper.name == "rk4" or stepper.name == "euler" or stepper.name == "symplectic"
+      if fixed {
+        half = _in_halves(stepper)
+        (method = if kind(given) == "none" { (...m, time = half) } else { (...m, step = half) },
+          o = o, factor = 2.0)
+      } else { _to_finer_tolerances(m, o) }
+    } else if m.name == "fem" { _to_finer_tolerances(m, o) } else { none }
+  }
 # Near rounding wider ones tell more than narrower ones.
 _to_finer_tolerances(m, o) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
@@ -508,8 +587,13 @@ _gap(m, X, Y, size, meshed) = {
 # steps: from a second solution to wider ones, or in steps of twice the length.
 _error_by_tolerances(info, m, o, s) = {
   (rough, factor) = if has(m, "coarser") { m.coarser(info, m, s) } else { (m, 16.0) }
-  r = rough.solve(info, rough, (...o, rtol = min(0.1, factor * o.rtol), atol = factor * o.atol, progress = false))
-  ends = if len(s.times) == 0 { (info.lo[0] + 0.0, info.hi[0] + 0.0) } else { (info.lo[0] + 0.0, s.times[-1]) }
+  r = rough.solve(info, rough,
+    (...o, rtol = min(0.1, factor * o.rtol), atol = factor * o.atol, progress = false))
+  ends = if len(s.times) == 0 {
+    (info.lo[0] + 0.0, info.hi[0] + 0.0)
+  } else {
+    (info.lo[0] + 0.0, s.times[-1])
+  }
   at = linspace(ends[0], ends[1], 64)
   sample = s -> concat(...map(f -> ravel(field(s, f)(at) + 0.0), (...info.fields,)))
   (fine, coarse) = (sample(s), sample(r))
@@ -546,8 +630,10 @@ _grid_others(info, m, s) = {
   larger = ((more, n), (max(beyond * n // 8, more + step), n))
   # of eigenproblems fewer points are better known, too: those of many are lost
   # in rounding
-  ((a, b), (c, d)) = if count == 1 and info.eigen == "" and (info.time < 0 or (not local and points[0] <= 32)) { larger }
-  else if local and fits(1, 4) { ((1, 2), (1, 4)) }
+  ((a, b), (c, d)) =
+    if count == 1 and info.eigen == "" and (info.time < 0 or (not local and points[0] <= 32)) {
+      larger
+    } else if local and fits(1, 4) { ((1, 2), (1, 4)) }
   else if local and fits(4, 9) { ((2, 3), (4, 9)) }
   else if fits(9, 16) { ((3, 4), (9, 16)) }
   else if local and count > 1 and fits(64, 81) { ((8, 9), (64, 81)) }
@@ -555,7 +641,13 @@ _grid_others(info, m, s) = {
   (e, f) = larger[0]
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
     (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))),
-    if _jumps_in_cells(info, s) or _hides_jumps(info, s) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
+    if _jumps_in_cells(info, s) or _hides_jumps(info, s) {
+      1.0
+    } else if local {
+      m.order + 0.0
+    } else {
+      24.0
+    },
     () -> (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
 # Series keep whether their number is even: an even function is seen in the same
@@ -570,7 +662,11 @@ _with_points(info, m, points, num, den) = {
 }
 _widening(info, m, n, num, den) = {
   k = _fewer(m, n, num, den)
-  if m.name == "fd" and not info.periodic[info.space[0]] { (n - 1.0) / (k - 1.0) } else { f64(n) / k }
+  if m.name == "fd" and not info.periodic[info.space[0]] {
+    (n - 1.0) / (k - 1.0)
+  } else {
+    f64(n) / k
+  }
 }
 # Of fv half and a quarter of the cells, where there are few twice and four
 # times as many; of first order, as at shocks, or up to second. Steps grow with
@@ -582,14 +678,21 @@ _fv_others(info, m, s) = {
   # grids make of it by chance
   top = if _switches_by_clock(info) { 1.0 } else { 2.0 }
   many = true
-  for n in (if kind(m.n) == "tuple" or kind(m.n) == "list" { m.n } else { (m.n,) }) { if n < 16 { many = false } }
+  for n in (if kind(m.n) == "tuple" or kind(m.n) == "list" { m.n } else { (m.n,) }) {
+    if n < 16 { many = false }
+  }
   ((a, b), (c, d)) = if many { ((1, 2), (1, 4)) } else { ((2, 1), (4, 1)) }
-  (((method = _with_cells(m, a, b, s), h = f64(b) / a), (method = _with_cells(m, c, d, s), h = f64(d) / c)), top, none)
+  (((method = _with_cells(m, a, b, s), h = f64(b) / a),
+    (method = _with_cells(m, c, d, s), h = f64(d) / c)), top, none)
 }
 _with_cells(m, num, den, s) = {
   by = n -> max(n * num // den, 1)
   (...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(by, (...m.n,)) } else { by(m.n) },
-    calm = 1.0, pace = f64(num) / den, at_least = if _fv_ends_often(s) { f64(s.stats.steps) } else { 0.0 })
+    calm = 1.0, pace = f64(num) / den, at_least = if _fv_ends_often(s) {
+      f64(s.stats.steps)
+    } else {
+      0.0
+  })
 }
 _fv_ends_often(s) = s.stats.steps < 4 * len(s.times)
 # Twice as many steps as of `last`, also where they end at times that are
@@ -600,16 +703,27 @@ _fv_in_halves(info, m, o, last, s, a) = {
   between = concat(expand(a, 0), times[..-1])
   halves = ravel(stack(0.5 * (between + times), times; axis = 1))
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
-  (method = (...m, cfl = 0.5 * cfl, calm = 2.0, pace = 2 * m.pace, at_least = 2.0 * last.stats.steps),
+  (method = (...m, cfl = 0.5 * cfl, calm = 2.0, pace = 2 * m.pace,
+    at_least = 2.0 * last.stats.steps),
     o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol),
-    factor = if _fv_ends_often(s) { (f64(last.stats.steps) / s.stats.steps)^order / (1 - 0.5^order) } else { 0.0 })
+    factor = if _fv_ends_often(s) {
+      (f64(last.stats.steps) / s.stats.steps)^order / (1 - 0.5^order)
+    } else {
+      0.0
+  })
 }
 # Elements of twice and four times the length; where there are few, of shorter
 # ones. Of a mesh that was given one with all cells cut, and the error is not
 # taken to fall faster than with the first power.
 _fem_others(info, m, s) = {
-  top = if _jumps_in_cells(info, s) or _hides_jumps(info, s) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
-  if kind(m.mesh) != "none" { (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none) } else {
+  top = if _jumps_in_cells(info, s) or _hides_jumps(info, s) {
+    1.0
+  } else {
+    _known(m.order, "the order of the elements") + 1.0
+  }
+  if kind(m.mesh) != "none" {
+    (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none)
+  } else {
     d = len(info.space)
     M = s.mesh
     lengths = norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1)
@@ -622,7 +736,8 @@ _fem_others(info, m, s) = {
     cut_by = by -> {
       # edges beside what is narrow are short, and say nothing of others
       h = by * (if cut { region.h } else { mean(lengths) })
-      mesh(if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }, h; cells = cells)
+      mesh(if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }, h;
+        cells = cells)
     }
     made = (by, least) -> {
       # where cells are as large as the region, those of somewhat shorter edges

@@ -24,12 +24,14 @@ _with_plain_starts(info) = {
 _is_plain_start(info, c) = if len(c.jets) != 1 { false } else {
   i = c.jets[0]
   n = len(info.coords)
-  _is_state(info, i) and c.rows == info.sizes[info.jets[i][0]] and not _residual_dependence(info, c).factors[n + i][n + i]
+  _is_state(info, i) and c.rows == info.sizes[info.jets[i][0]] and
+    not _residual_dependence(info, c).factors[n + i][n + i]
 }
 # Whether jet i is a part of the state: a field, or a rate of it below its
 # order.
 _is_state(info, i) =
-  _space_order(info, i) == 0 and info.jets[i][1 + info.time] < max(1, _order_of(info, info.jets[i][0], info.time))
+  _space_order(info, i) == 0 and info.jets[i][1 + info.time] <
+  max(1, _order_of(info, info.jets[i][0], info.time))
 _space_order(info, i) = {
   order = 0
   for d in list(...info.space) { order = order + info.jets[i][1 + d] }
@@ -43,7 +45,8 @@ _told_states(info, starts) = {
       j = info.jets[i]
       if j[1 + info.time] >= max(1, _order_of(info, j[0], info.time)) {
         _refuse(
-          "the condition `{c.text}` gives the highest time derivative of {info.fields[j[0]]}, which follows from the equations")
+          "the condition `{c.text}` gives the highest time derivative of {info.fields[j[0]]}, "
+          "which follows from the equations")
       }
     }
   }
@@ -69,30 +72,38 @@ _told_states(info, starts) = {
   for (a, c) in enumerate(starts) {
     if not contains(used, a) {
       _refuse(
-        "`{c.text}` gives a derivative in space of what no condition at the beginning gives itself: write the value, as u == f(x)")
+        "`{c.text}` gives a derivative in space of what no condition at the beginning gives "
+        "itself: write the value, as u == f(x)")
     }
   }
   map((i, f) -> (residual = (X, jets) -> jets[i] - f(X), jets = (i,), linear = (i,), bent = (),
-    at = (coord = info.time, side = 0, value = info.lo[info.time], name = "", point = none), rows = info.sizes[info.jets[i][0]],
-    terms = none, fluxes = (), by_fluxes = none,
-    text = "{_state_name(info, info.jets[i][0], info.jets[i][1 + info.time], info.time)} as the conditions at the beginning say"),
+    at = (coord = info.time, side = 0, value = info.lo[info.time], name = "", point = none),
+    rows = info.sizes[info.jets[i][0]], terms = none, fluxes = (), by_fluxes = none,
+    text = "{_state_name(info, info.jets[i][0], info.jets[i][1 + info.time], info.time)} as the "
+    "conditions at the beginning say"),
     known, told)
 }
 _slopes_are_known(info, c, known) = {
   fine = true
-  for i in c.jets { if _space_order(info, i) > 0 { fine = fine and _place_of_state(info, i, known) >= 0 } }
+  for i in c.jets {
+    if _space_order(info, i) > 0 { fine = fine and _place_of_state(info, i, known) >= 0 }
+  }
   fine
 }
 _unknown_states(info, c, known) = {
   out = list()
-  for i in c.jets { if _space_order(info, i) == 0 and _place_of_state(info, i, known) < 0 { out = push(out, i) } }
+  for i in c.jets {
+    if _space_order(info, i) == 0 and _place_of_state(info, i, known) < 0 { out = push(out, i) }
+  }
   out
 }
 # Which of the known states jet i is, or is a derivative in space of; -1: none.
 _place_of_state(info, i, known) = {
   at = -1
   (j, t) = (info.jets[i], 1 + info.time)
-  for (a, k) in enumerate(known) { if info.jets[k][0] == j[0] and info.jets[k][t] == j[t] { at = a } }
+  for (a, k) in enumerate(known) {
+    if info.jets[k][0] == j[0] and info.jets[k][t] == j[t] { at = a }
+  }
   at
 }
 # The states that conditions tell together, (number of the jet, its value as a
@@ -103,14 +114,21 @@ _solved_states(info, of, known, told) = {
   rows = 0
   for c in of {
     rows = rows + max(1, c.rows)
-    for i in _unknown_states(info, c, known) { if not contains(unknown, i) { unknown = push(unknown, i) } }
+    for i in _unknown_states(info, c, known) {
+      if not contains(unknown, i) { unknown = push(unknown, i) }
+    }
   }
   (first, total) = (list(), 0)
-  for i in unknown { first = push(first, total); total = total + max(1, info.sizes[info.jets[i][0]]) }
+  for i in unknown {
+    first = push(first, total);
+    total = total + max(1, info.sizes[info.jets[i][0]])
+  }
   texts = _listed(map(c -> "`{c.text}`", of))
   if rows != total {
+    state(i) = _state_name(info, info.jets[i][0], info.jets[i][1 + info.time], info.time)
     _refuse(
-      "{texts}: of {_listed(map(i -> _state_name(info, info.jets[i][0], info.jets[i][1 + info.time], info.time), unknown))} at the beginning there are {total} numbers to be told, and {rows} conditions")
+      "{texts}: of {_listed(map(state, unknown))} at the beginning there are {total} numbers to be "
+      "told, and {rows} conditions")
   }
   for c in of {
     d = _residual_dependence(info, c).factors
@@ -118,7 +136,8 @@ _solved_states(info, of, known, told) = {
       for k in unknown {
         if d[n + i][n + k] {
           _refuse(
-            "{texts}: what is to be told at the beginning stands in it not linearly, and may have several values: write which, as u == f(x)")
+            "{texts}: what is to be told at the beginning stands in it not linearly, and may have "
+            "several values: write which, as u == f(x)")
         }
       }
     }
@@ -136,23 +155,36 @@ _solved_states(info, of, known, told) = {
       own = -1
       for (a, k) in enumerate(unknown) { if k == i { own = a } }
       at = _place_of_state(info, i, known)
-      if own >= 0 { part(z, own) } else if at >= 0 { _derived_in_space(info, told[at], i)(X) } else { zero[i] }
+      if own >= 0 {
+        part(z, own)
+      } else if at >= 0 {
+        _derived_in_space(info, told[at], i)(X)
+      } else {
+        zero[i]
+      }
     }, each(len(info.jets)))
     concat(...map(c -> ravel(0.0 + c.residual(X, jets)), of))
   }
   z = X -> {
     r = left(X, zeros(total))
-    if total == 1 { -r / (left(X, ones(1)) - r) } else { -linsolve(jacobian(z -> left(X, z))(zeros(total)), r) }
+    if total == 1 {
+      -r / (left(X, ones(1)) - r)
+    } else {
+      -linsolve(jacobian(z -> left(X, z))(zeros(total)), r)
+    }
   }
   map((i, a) -> (i, X -> part(z(X), a)), unknown, each(len(unknown)))
 }
 # The derivative in space that jet i is of a state f(X)
 _derived_in_space(info, f, i) = {
   g = f
-  for d in list(...info.space) { for turn in each(info.jets[i][1 + d]) { g = _slope_along(g, d, len(info.coords)) } }
+  for d in list(...info.space) {
+    for turn in each(info.jets[i][1 + d]) { g = _slope_along(g, d, len(info.coords)) }
+  }
   g
 }
-_slope_along(f, d, n) = X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k] }, each(n)),)), X[d], 1.0)[1]
+_slope_along(f, d, n) =
+  X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k] }, each(n)),)), X[d], 1.0)[1]
 
 # ---- at the end
 
@@ -161,7 +193,9 @@ _slope_along(f, d, n) = X -> jvp(x -> f((...map(k -> if k == d { x } else { X[k]
 _ends_told(info) = {
   (first, last) = (false, false)
   for c in info.conditions {
-    if info.time >= 0 and c.at.coord == info.time { if c.at.side == 1 { last = true } else { first = true } }
+    if info.time >= 0 and c.at.coord == info.time {
+      if c.at.side == 1 { last = true } else { first = true }
+    }
   }
   if first and last { "both" } else if last { "end" } else if first { "beginning" } else { "" }
 }
@@ -172,10 +206,12 @@ _turned_in_time(info) = {
   odd = list()
   for (i, j) in enumerate(info.jets) { if j[1 + a] % 2 == 1 { odd = push(odd, i) } }
   turn = f -> (X, jets, ...more) ->
-    f((...map(k -> if k == a { info.lo[a] + info.hi[a] - X[k] } else { X[k] }, each(len(info.coords))),),
+    f((...map(k -> if k == a { info.lo[a] + info.hi[a] - X[k] } else { X[k] },
+      each(len(info.coords))),),
       map(i -> if contains(odd, i) { -jets[i] } else { jets[i] }, each(len(info.jets))), ...more)
   term = t -> (...t, f = turn(t.f), factor = if t.coord == a { -t.factor } else { t.factor })
-  equations = map(q -> (...q, residual = turn(q.residual), terms = map(term, q.terms)), info.equations)
+  equations = map(q -> (...q, residual = turn(q.residual), terms = map(term, q.terms)),
+    info.equations)
   conditions = map(c -> (...c, residual = turn(c.residual), at = if c.at.coord != a { c.at } else {
     (...c.at, side = 1 - c.at.side, value = info.lo[a] + info.hi[a] - c.at.value)
   }), info.conditions)
@@ -199,7 +235,8 @@ _turned_back(info, s) = {
       }
     }
   }
-  s = (...s, info = (...s.info, ..._info_known(info, a, stack(back(s.info.lo[a]), back(s.info.hi[a])))))
+  s = (...s,
+    info = (...s.info, ..._info_known(info, a, stack(back(s.info.lo[a]), back(s.info.hi[a])))))
   s = (...s, ...record(names, functions))
   told = (...s, ..._named_fields(info, s, 0.0))
   if len(s.times) == 0 { told } else {
@@ -211,7 +248,11 @@ _turned_back(info, s) = {
 _signs_turned(info, s) = {
   signs = zeros(0)
   # of an explicit system in t alone what has no rate is not in the state
-  own = if len(info.space) == 0 { _structure_of(info).orders } else { map(k -> 0, each(len(info.fields))) }
+  own = if len(info.space) == 0 {
+    _structure_of(info).orders
+  } else {
+    map(k -> 0, each(len(info.fields)))
+  }
   there = 0
   for k in each(len(info.fields)) { there = there + own[k] * max(1, info.sizes[k]) }
   explicit = len(info.space) == 0 and there == shape(s.values)[1]
@@ -227,19 +268,30 @@ _signs_turned(info, s) = {
 # Which statement a method m that goes on from the beginning takes for this one,
 # and options for it; turned: whether it is to be turned back.
 _as_gone_through(info, m, o) = {
-  if not _begins_at_end(info) or not (if len(info.space) == 0 { has(m, "integrate") } else { _goes_on(m) }) {
+  if not _begins_at_end(info) or
+    not (if len(info.space) == 0 { has(m, "integrate") } else { _goes_on(m) }) {
     (info = info, o = o, turned = false)
   } else {
     if len(info.events) > 0 {
       _refuse(
-        "events are for problems that go on from their beginning, and the conditions of {info.name} stand at the end of {info.coords[info.time]}: with s = {info.coords[info.time]}_end - {info.coords[info.time]} in its place, and the signs of rates changed, they stand at the beginning")
+        "events are for problems that go on from their beginning, and the conditions of "
+        "{info.name} stand at the end of {info.coords[info.time]}: with s = "
+        "{info.coords[info.time]}_end - {info.coords[info.time]} in its place, and the signs of "
+        "rates changed, they stand at the beginning")
     }
     if _has_jumps(info) {
       _refuse(
-        "{m.name}() goes on from the beginning of {info.coords[info.time]}, and the conditions of {info.name} stand at its end: with s = {info.coords[info.time]}_end - {info.coords[info.time]} in its place, and the signs of rates changed, they stand at the beginning")
+        "{m.name}() goes on from the beginning of {info.coords[info.time]}, and the conditions of "
+        "{info.name} stand at its end: with s = {info.coords[info.time]}_end - "
+        "{info.coords[info.time]} in its place, and the signs of rates changed, they stand at the "
+        "beginning")
     }
     back = t -> info.lo[info.time] + info.hi[info.time] - t
-    span = if kind(o.t) == "none" { none } else { (back(f64(max(o.t[0], o.t[1]))), back(f64(min(o.t[0], o.t[1])))) }
+    span = if kind(o.t) == "none" {
+      none
+    } else {
+      (back(f64(max(o.t[0], o.t[1]))), back(f64(min(o.t[0], o.t[1]))))
+    }
     wanted = if _asks_all(o.saveat) { o.saveat } else { sort(back(f64(o.saveat))) }
     (info = _turned_in_time(info), o = (...o, t = span, saveat = wanted), turned = true)
   }
@@ -252,9 +304,10 @@ _goes_on(m) = has(m, "grid") or m.name == "fv" or m.name == "fem"
 # and of eigenproblems.
 _with_ends_alike(info, m) = {
   goes_on = if kind(m) == "none" { true } else { _goes_on(m) }
-  alone = info.time >= 0 and len(info.space) == 0 and len(info.events) == 0 and (if kind(m) == "none" {
-    info.eigen != ""
-  } else { _goes_on(m) and m.name != "fv" })
+  alone = info.time >= 0 and len(info.space) == 0 and len(info.events) == 0 and
+    (if kind(m) == "none" {
+      info.eigen != ""
+    } else { _goes_on(m) and m.name != "fv" })
   if alone or (goes_on and _ends_told(info) == "both" and len(info.space) > 0) {
     (...info, time = -1, space = (...(0..len(info.coords)),))
   } else { info }

@@ -10,19 +10,30 @@
 
 # What fit(problem, data; ...) does; o are the options that it was given.
 _fit_problem(problem, data, o) = {
-  if kind(data) != "record" { error("fit: the data of a problem are a record of columns: the coordinates and what was measured") }
+  if kind(data) != "record" {
+    error(
+      "fit: the data of a problem are a record of columns: the coordinates and what was measured")
+  }
   bound = if kind(o.start) == "none" { problem } else { problem(...o.start) }
   known = _parameters(bound)
   names = if kind(o.unknowns) == "none" { keys(known) } else { list(...o.unknowns) }
-  if len(names) == 0 { error("fit: the problem has no parameters; write problem name(k) \{ ... \}") }
+  if len(names) == 0 {
+    error("fit: the problem has no parameters; write problem name(k) \{ ... \}")
+  }
   wrong = _missing(names, known)
-  if len(wrong) > 0 { error("fit: the problem has no parameter {wrong[0]}; it has {join(keys(known), ", ")}") }
+  if len(wrong) > 0 {
+    error("fit: the problem has no parameter {wrong[0]}; it has {join(keys(known), ", ")}")
+  }
   info = _problem_info(bound)
   seen = _measured(info.fields, data)
-  if len(seen) == 0 { error("fit: the data have no column of an unknown, {join(list(...info.fields), " or ")}") }
+  if len(seen) == 0 {
+    error("fit: the data have no column of an unknown, {join(list(...info.fields), " or ")}")
+  }
   places = _measured(info.coords, data)
   unplaced = _missing(info.coords, data)
-  if len(unplaced) > 0 { error("fit: the data have no column {unplaced[0]}, which is a coordinate of the problem") }
+  if len(unplaced) > 0 {
+    error("fit: the data have no column {unplaced[0]}, which is a coordinate of the problem")
+  }
   method = o.by
   # features and networks would take measurements outside as well
   at = map(i -> {
@@ -36,16 +47,19 @@ _fit_problem(problem, data, o) = {
     _refuse_misfit(info, again(f.p), f, method.name, seen, at, data)
     f
   } else {
-    answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false, estimate = false)
+    answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false,
+      estimate = false)
     values_of = (s, x) -> concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen))
     y = concat(...map(name -> ravel(field(data, name) + 0.0), seen))
     # a trial at which the problem has no solution, as one that has grown out of
     # bounds, is one that does not fit
     model = (p, x) -> try { values_of(answer(p), x) } catch m { nan + 0.0 * y }
     given = record(names, map(name -> _as_real(field(known, name)), names))
-    p0 = _first_solved(given, p -> all(abs(_primal(() -> model(p, at))) < inf), p -> _primal(() -> values_of(answer(p), at)))
-    f = fit(model, at, y, p0, o.method; sigma = _sigmas(o.sigma, seen, data), lower = o.lower, upper = o.upper, loss = o.loss,
-      level = o.level, steps = o.steps, tol = o.tol, progress = o.progress)
+    p0 = _first_solved(given, p -> all(abs(_primal(() -> model(p, at))) < inf),
+      p -> _primal(() -> values_of(answer(p), at)))
+    f = fit(model, at, y, p0, o.method; sigma = _sigmas(o.sigma, seen, data), lower = o.lower,
+      upper = o.upper, loss = o.loss, level = o.level, steps = o.steps, tol = o.tol,
+      progress = o.progress)
     (...f.p, ...f, std = f.stderr, solution = answer(f.p))
   }
 }
@@ -57,12 +71,21 @@ _refuse_misfit(info, problem, f, name, seen, at, data) = {
   (off, own, usual) = _primal(() -> {
     columns = g -> concat(...map(k -> ravel(g(k) + 0.0), seen))
     y = columns(k -> field(data, k))
-    other = try { s = solve(problem; progress = false); columns(k -> field(s, k)(...at)) } catch m { nan + 0.0 * y }
+    other = try {
+      s = solve(problem; progress = false);
+      columns(k -> field(s, k)(...at))
+    } catch m {
+      nan + 0.0 * y
+    }
     (norm(other - y), norm(columns(k -> field(f.solution, k)(...at)) - y), norm(y))
   })
   if off > 5 * own + 0.02 * usual {
     error(
-      "fit(by = {name}()): with the parameters that were found a solution of {info.name} by {_choose(info).name}() misses the measurements by {100 * off / usual:.2g} %, that of {name}() by {100 * own / usual:.2g} %: it does not satisfy the equations well enough to say what they are. Without `by`, or by = {_choose(info).name}(), solutions themselves are fitted")
+      "fit(by = {name}()): with the parameters that were found a solution of {info.name} by "
+      "{_choose(info).name}() misses the measurements by {100 * off / usual:.2g} %, that of "
+      "{name}() by {100 * own / usual:.2g} %: it does not satisfy the equations well enough to "
+      "say what they are. Without `by`, or by = {_choose(info).name}(), solutions themselves are "
+      "fitted")
   }
 }
 # Parameters to begin with: those given, where the problem has a solution with
@@ -122,10 +145,13 @@ _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
 _fit_pinn(bound, data, names, o) = {
   method = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
-    _refuse("fit(...; by = pinn()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
+    _refuse(
+      "fit(...; by = pinn()) knows no bounds: write exp(k) in the problem for a parameter that is "
+      "positive")
   }
   if o.loss != "squares" and kind(o.sigma) == "none" {
-    _refuse("fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large")
+    _refuse(
+      "fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large")
   }
   if method.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
   known = _parameters(bound)
@@ -138,7 +164,12 @@ _fit_pinn(bound, data, names, o) = {
   # units of the statement with the parameters' first values, and of what was
   # measured
   scales = _units_of(begun,
-    map(f -> if contains(seen, f) { y = field(data, f) + 0.0; list(min(y), max(y)) } else { list() }, list(...begun.fields)))
+    map(f -> if contains(seen, f) {
+      y = field(data, f) + 0.0;
+      list(min(y), max(y))
+    } else {
+      list()
+    }, list(...begun.fields)))
   stated = q -> _in_units(_problem_info(bound(...(...known, ...real_(q)))), scales)
   info = _in_units(begun, scales)
   m = _with_symmetries(info, (...method, symmetry = false))
@@ -155,7 +186,9 @@ _fit_pinn(bound, data, names, o) = {
   }
   blocks = _pinn_blocks(info, m, rows_of, never, h)
   measured = _measured_block(info, seen, inside, (...o, sigma = sigmas), u)
-  (v0, back) = flatten((net = start, p = record(names, map(name -> field(p0, name) / field(units, name), names))))
+  (v0, back) =
+    flatten(
+      (net = start, p = record(names, map(name -> field(p0, name) / field(units, name), names))))
   at = map(name -> field(data, name) + 0.0, info.coords)
   numbers = map(f -> _place_of(info.fields, f), seen)
   told = _in_stated_units(info, u)
@@ -170,7 +203,11 @@ _fit_pinn(bound, data, names, o) = {
   (_, back_net) = flatten(start)
   (v, k, share, loss, first, noisy) = (v0, 0, inf, 0.0, inf, false)
   for turn in 0..4 {
-    share = if turn == 3 { share } else { min(share, _measured_share(info, blocks, measured, back(v))) }
+    share = if turn == 3 {
+      share
+    } else {
+      min(share, _measured_share(info, blocks, measured, back(v)))
+    }
     if turn == 0 { first = share }
     # noise is what stays of the measurements while the equations come to be
     # satisfied
@@ -186,9 +223,14 @@ _fit_pinn(bound, data, names, o) = {
       s = 0.1 * m.data * share
       held = map(b -> {
         own = (...b, rows = (net, x) -> b.rows((net = net, p = now), x))
-        if has(b, "parts") { (...own, parts = (net, x) -> b.parts((net = net, p = now), x)) } else { own }
+        if has(b, "parts") {
+          (...own, parts = (net, x) -> b.parts((net = net, p = now), x))
+        } else {
+          own
+        }
       }, blocks)
-      block = (...measured, rows = (net, x) -> s * measured.rows((net = net, p = now), x), weight = 1.0)
+      block = (...measured, rows = (net, x) -> s * measured.rows((net = net, p = now), x),
+        weight = 1.0)
       (net, loss, n) = _train_pinn(info, quarter, o, push(held, block), v[..-np], back_net)
       v = concat(net, q)
     } else {
@@ -205,8 +247,9 @@ _fit_pinn(bound, data, names, o) = {
   rest = values_at(w, at) - y
   jacobian_at = z -> along_of(v -> values_at(back(v), z), v, along) / unit
   f = _fitted(p, form, p0, p < -inf, weight * rest, expand(weight + 0 * y, 1) * jacobian_at(at),
-    (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(w, z), jacobian_at, -rest,
-    (iterations = k, evaluations = k, converged = loss < inf, message = "trained for {k} steps; loss {loss:.1e}"))
+    (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(w, z), jacobian_at,
+    -rest, (iterations = k, evaluations = k, converged = loss < inf,
+      message = "trained for {k} steps; loss {loss:.1e}"))
   now = _in_units(_problem_info(bound(...(...known, ...f.p))), scales)
   (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, none, u, w, w.net, loss, k))
 }
@@ -230,15 +273,20 @@ _responses(m, blocks, v, back, n) = {
     product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p
     # combinations of parameters that move the equations at right angles, so
     # that what depends on each other still does so to rounding
-    (U, s, V) = svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], each(n)); axis = 1))
-    Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], 1e-6, 6 * trainer.turns)[0], each(n));
-      axis = 1)
+    (U, s, V) =
+      svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], each(n)); axis = 1))
+    Z =
+      stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], 1e-6,
+        6 * trainer.turns)[0], each(n));
+        axis = 1)
     concat((Z * where(s > 1e-12 * s[0], s, 0.0)) @ V', eye(n); axis = 0)
   }
 }
-_usual_size(p) = { s = if kind(p) == "array" { sqrt(mean(p^2)) } else { abs(p) }; if s > 0 { s } else { 1.0 } }
+_usual_size(p) =
+  { s = if kind(p) == "array" { sqrt(mean(p^2)) } else { abs(p) }; if s > 0 { s } else { 1.0 } }
 _last_scaled(w, sizes) =
-  map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w, each(len(w)))
+  map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w,
+    each(len(w)))
 _output_sizes(info, seen, data) = concat(...map(k -> {
   f = info.fields[k]
   s = if contains(seen, f) { _usual_size(field(data, f) + 0.0) } else { 1.0 }
@@ -252,16 +300,24 @@ _measured_block(info, seen, data, o, u) = {
   d = len(info.coords)
   flat = y -> reshape(y + 0.0, n, -1)
   Y = concat(...map(f -> flat(field(data, f)), seen); axis = 1)
-  S = concat(...map(f -> flat(0.0 * field(data, f) + (if kind(o.sigma) == "none" { _usual_size(field(data, f) + 0.0) } else {
-    if kind(o.sigma) == "record" { field(o.sigma, f) } else { o.sigma }
-  })), seen); axis = 1)
+  S =
+    concat(
+      ...map(f -> flat(0.0 * field(data, f) +
+        (if kind(o.sigma) == "none" { _usual_size(field(data, f) + 0.0) } else {
+          if kind(o.sigma) == "record" { field(o.sigma, f) } else { o.sigma }
+      })), seen); axis = 1)
   c = shape(Y)[1]
   X = concat(stack(...map(k -> field(data, k) + 0.0, info.coords); axis = 1), Y, S; axis = 1)
   at = (w, x) -> {
     y = u(w, _list_of(info, x))
-    concat(...map(f -> { k = _place_of(info.fields, f); a = _first_component(info, k); y[a..a + max(1, info.sizes[k])] }, seen))
+    concat(...map(f -> {
+      k = _place_of(info.fields, f);
+      a = _first_component(info, k);
+      y[a..a + max(1, info.sizes[k])]
+    }, seen))
   }
-  (rows = (w, x) -> _damp_outliers(o.loss, (at(w, x) - x[d..d + c]) / x[d + c..]), X = X, at = at, Y = Y, S = S)
+  (rows = (w, x) -> _damp_outliers(o.loss, (at(w, x) - x[d..d + c]) / x[d + c..]), X = X, at = at,
+    Y = Y, S = S)
 }
 _place_of(names, f) = { k = 0; for (i, n) in enumerate(names) { if n == f { k = i } }; k }
 # Root mean square of what is left of the equations beside that of the

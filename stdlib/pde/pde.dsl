@@ -49,11 +49,13 @@
 #     solve(decay(2.0), rk4(0.1)).error     #~ 6e-5 tol 2e-5
 #     solve(decay(2.0); start = s, t = (1, 2), rtol = 1e-9).u(2.0)    #~ exp(-4) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
-solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], progress = true, partial = false, guess = none,
-  start = none, count = none, estimate = none) =
+solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], progress = true,
+  partial = false, guess = none, start = none, count = none, estimate = none) =
   {
     if kind(problem) == "function" {
-      _refuse("solve takes a problem, or a matrix and a right side; a zero of a function is found by root(f, x0)")
+      _refuse(
+        "solve takes a problem, or a matrix and a right side; a zero of a function is found by "
+        "root(f, x0)")
     }
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
       stated = _problem_info(problem)
@@ -73,13 +75,14 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       own = kind(atol) == "none" and len(info.coords) == 1 and has(m, "integrate")
-      o = (t = if kind(start) == "none" { t } else { (info.lo[info.time], info.hi[info.time]) }, rtol = rtol,
-        atol = if kind(atol) == "none" and not own {
+      o = (t = if kind(start) == "none" { t } else { (info.lo[info.time], info.hi[info.time]) },
+        rtol = rtol, atol = if kind(atol) == "none" and not own {
           _usual_atol(1e-8, rtol)
         } else {
           atol
         }, saveat = saveat, progress = progress,
-        partial = partial, guess = guess, count = count, estimate = estimate, by_size = kind(atol) == "none")
+        partial = partial, guess = guess, count = count, estimate = estimate,
+        by_size = kind(atol) == "none")
       gone = _as_gone_through(info, m, o)
       (info, o) = (gone.info, gone.o)
       info = if has(m, "grid") and info.time >= 0 and kind(info.region) == "none" {
@@ -113,9 +116,10 @@ _named_fields(info, s, still) = {
     names = push(names, f)
     # of an eigenproblem functions in a list, and the eigenvalues
     functions =
-      push(functions, if kind(u) == "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
-        map(v -> _named_field(here, v), u)
-      } else { u })
+      push(functions, if kind(u) ==
+        "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
+          map(v -> _named_field(here, v), u)
+        } else { u })
     for level in each(1, 5) {
       rate = _derivative_name(f, info.coords[max(info.time, 0)], level)
       if has(s, rate) {
@@ -136,15 +140,23 @@ _named_fields(info, s, still) = {
 # asked: along each coordinate 1 where a field is known between lo and hi alone,
 # 2 where it is periodic, 0 where the field says itself what it knows, as a
 # region does by its mesh
-_field_says(info, s, label) = (label = label, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi,
-  mesh = if has(s, "mesh") { s.mesh } else { none },
-  asked = map(i -> if info.periodic[i] { 2 } else if i != info.time and kind(info.region) != "none" { 0 } else { 1 },
-    (...(0..len(info.coords)),)))
+_field_says(info, s, label) =
+  (label = label, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi,
+    mesh = if has(s, "mesh") { s.mesh } else { none },
+    asked = map(i -> if info.periodic[i] { 2 } else if i != info.time and kind(info.region) !=
+      "none" { 0 } else { 1 },
+      (...(0..len(info.coords)),)))
 _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
-  if len(point) != len(here.coords) { _refuse("{here.label} is a function of ({join(here.coords, ", ")})") }
+  if len(point) != len(here.coords) {
+    _refuse("{here.label} is a function of ({join(here.coords, ", ")})")
+  }
   u(...map(k -> {
     (x, lo, hi) = (f64(point[k]), here.lo[k], here.hi[k])
-    if here.asked[k] == 0 { x } else if here.asked[k] == 1 { _known_at(here.coords[k], lo, hi, x) } else {
+    if here.asked[k] == 0 {
+      x
+    } else if here.asked[k] == 1 {
+      _known_at(here.coords[k], lo, hi, x)
+    } else {
       x - (hi - lo) * floor(stop_gradient((x - lo) / (hi - lo)))
     }
   }, (...(0..len(point)),)))
@@ -170,7 +182,10 @@ _settings(m) = {
       names = push(names, k);
       values_ = push(values_, v)
     }
-    if kind(v) == "record" and has(v, "name") { names = push(names, k); values_ = push(values_, v.name) }
+    if kind(v) == "record" and has(v, "name") {
+      names = push(names, k);
+      values_ = push(values_, v.name)
+    }
   }
   record(names, values_)
 }
@@ -178,24 +193,30 @@ _settings(m) = {
 # Of a scalar law of first order what enters at an end is known where the state
 # there is: fv() lets ends without conditions be open, other methods want to be
 # told.
-_refuse_open_ends(info, m) = if info.time >= 0 and len(info.fields) == 1 and info.sizes[0] == 0 and m.name != "fv" {
-  for i in info.space {
-    told = info.periodic[i] or kind(info.region) != "none"
-    for c in info.conditions { if c.at.coord == i { told = true } }
-    if not told and _top_by(info, i) == 1 {
-      mentioned = false
-      for j in info.jets { if j[1 + i] > 0 { mentioned = true } }
-      if mentioned {
-        _refuse(
-          "{info.name} is of first order in {info.coords[i]} and has no condition there; {m.name}() needs one where the solution enters, fv() lets ends without conditions be open")
+_refuse_open_ends(info, m) =
+  if info.time >= 0 and len(info.fields) == 1 and info.sizes[0] == 0 and m.name != "fv" {
+    for i in info.space {
+      told = info.periodic[i] or kind(info.region) != "none"
+      for c in info.conditions { if c.at.coord == i { told = true } }
+      if not told and _top_by(info, i) == 1 {
+        mentioned = false
+        for j in info.jets { if j[1 + i] > 0 { mentioned = true } }
+        if mentioned {
+          _refuse(
+            "{info.name} is of first order in {info.coords[i]} and has no condition there; "
+            "{m.name}() needs one where the solution enters, fv() lets ends without conditions be "
+            "open")
+        }
       }
     }
   }
-}
 
 _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len(info.coords) == 1 {
-  if not _is_between(info) or _begins_at_end(info) { auto() } else if _has_jumps(info) and len(info.space) == 1 { fd() }
-  else if _is_plain_between(info) or len(info.space) == 0 { collocation() } else { chebyshev() }
+  if not _is_between(info) or _begins_at_end(info) {
+    auto()
+  } else if _has_jumps(info) and len(info.space) == 1 {
+    fd()
+  } else if _is_plain_between(info) or len(info.space) == 0 { collocation() } else { chebyshev() }
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
@@ -230,7 +251,8 @@ _choose_for_modes(info) = if _has_jumps(info) or _has_modes_by_elements(info) {
   chebyshev()
 }
 # Whether an eigenproblem changes at places where elements can end.
-_has_modes_by_elements(info) = info.eigen != "" and not _any_is_periodic(info) and _is_of_even_orders(info) and
+_has_modes_by_elements(info) =
+  info.eigen != "" and not _any_is_periodic(info) and _is_of_even_orders(info) and
   _switches_in_space(info)
 # Whether all equations have second derivatives in space, and values, only
 _is_of_even_orders(info) = {
@@ -290,7 +312,9 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
 # the error
 _explain_solution(s) = {
   if not has(s, "method") or not has(s, "stats") {
-    error("explain takes a problem, a solution, a function with its arguments, or a pattern that sparsity gave")
+    error(
+      "explain takes a problem, a solution, a function with its arguments, or a pattern that "
+      "sparsity gave")
   }
   counts = list()
   for name in keys(s.stats) {
@@ -298,58 +322,89 @@ _explain_solution(s) = {
     if kind(n) == "array" {
       if rank(n) == 0 {
         if n != 0 {
-          counts = push(counts, "{replace(name, "_", " ")} {if f64(n) == floor(f64(n)) { str(i64(n)) } else { "{f64(n):.1e}" }}")
+          counts =
+            push(counts,
+              "{replace(name, "_", " ")} "
+              "{if f64(n) == floor(f64(n)) { str(i64(n)) } else { "{f64(n):.1e}" }}")
         }
       }
     }
   }
-  text = if len(counts) == 0 { "solved by {s.method}" } else { "solved by {s.method}: {join(counts, ", ")}" }
+  text = if len(counts) == 0 {
+    "solved by {s.method}"
+  } else {
+    "solved by {s.method}: {join(counts, ", ")}"
+  }
   if has(s.stats, "linear") { text = "{text}; linear systems by {s.stats.linear}" }
-  if has(s, "error") { if kind(s.error) == "none" { text } else { "{text}; estimated error {s.error:.1e}" } } else { text }
+  if has(s, "error") {
+    if kind(s.error) == "none" { text } else { "{text}; estimated error {s.error:.1e}" }
+  } else {
+    text
+  }
 }
 
 _explain_problem(problem) = {
   info = _problem_info(problem)
-  if len(info.coords) == 1 { _explain_choice(info) } else { _explain_statement(info) + "\n" + _explain_choice(info) }
+  if len(info.coords) == 1 {
+    _explain_choice(info)
+  } else {
+    _explain_statement(info) + "\n" + _explain_choice(info)
+  }
 }
 _explain_constraint(info) = {
   held = _constraint_of(info, info.time)
   if held.field < 0 { "" } else {
-    "; {info.fields[held.field]} is what keeps `{info.equations[held.equation].text}`, exactly in each wave"
+    "; {info.fields[held.field]} is what keeps `{info.equations[held.equation].text}`, exactly in "
+    "each wave"
   }
 }
 _explain_choice(info) = {
   if _has_linear_modes(info) {
     way = if _has_jumps(info) { "fem(order = 3), which takes the fluxes that jump" }
-    else if _has_modes_by_elements(info) { "fem(order = 3), whose elements end where coefficients change" }
-    else if _top_by(info, info.space[0]) > 2 { "chebyshev(32)" } else { "chebyshev()" }
-    "{info.name}: an eigenproblem on a line, so solve() takes {way}: the modes whose eigenvalues are nearest to 0. With a guess it takes collocation(), which finds the mode near that."
+    else if _has_modes_by_elements(info) {
+      "fem(order = 3), whose elements end where coefficients change"
+    } else if _top_by(info, info.space[0]) > 2 { "chebyshev(32)" } else { "chebyshev()" }
+    "{info.name}: an eigenproblem on a line, so solve() takes {way}: the modes whose eigenvalues "
+    "are nearest to 0. With a guess it takes collocation(), which finds the mode near that."
   } else if _is_loop(info) and info.eigen == "" {
-    "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic solutions converge exponentially; Newton's method finds the values at all points together."
-  } else if _has_jumps(info) and (len(info.coords) > 1 or (_is_between(info) and len(info.space) == 1)) and not _fv_suits(info) {
+    "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic "
+    "solutions converge exponentially; Newton's method finds the values at all points together."
+  } else if _has_jumps(info) and
+    (len(info.coords) > 1 or (_is_between(info) and len(info.space) == 1)) and not _fv_suits(info) {
     _explain_jumps(info)
   } else if len(info.coords) == 1 and _is_between(info) and not _begins_at_end(info) {
-    "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
+    "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): "
+    "piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) "
+    "need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
-    "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
+    "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): "
+    "DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's "
+    "BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
   } else {
     where_ = join((...map(i -> info.coords[i], info.space),), ", ")
     if _fv_suits(info) {
       _fv_explain(info)
     } else if kind(info.region) != "none" {
-      "{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes."
+      "{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a "
+      "mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes."
     } else if _pressure_of(info).field >= 0 and not _any_is_periodic(info) {
       held = _pressure_of(info)
-      "{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() it has modes that no equation sees."
+      "{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, "
+      "which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones "
+      "for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() it "
+      "has modes that no equation sees."
     } else if _has_modes_by_elements(info) {
-      "{info.name}: an eigenproblem whose coefficients change at places where elements can end, so solve() takes fem(order = 2)."
+      "{info.name}: an eigenproblem whose coefficients change at places where elements can end, "
+      "so solve() takes fem(order = 2)."
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
-        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol{_explain_constraint(info)}"
+        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; "
+        "the step follows from rtol{_explain_constraint(info)}"
       } else {
         "bdf() with the exact Jacobian, since not all highest derivatives have constant factors"
       }
-      "{info.name}: periodic in {where_}, so solve() takes fourier(): smooth periodic solutions converge exponentially; {way}."
+      "{info.name}: periodic in {where_}, so solve() takes fourier(): smooth periodic solutions "
+      "converge exponentially; {way}."
     } else {
       way = if info.eigen != "" {
         "the eigenvalues nearest to 0 by shift and invert; fd(count = k, near = a) says others"
@@ -360,9 +415,15 @@ _explain_choice(info) = {
           "BDF in t with the exact sparse Jacobian"
         }
       } else {
-        "Newton's method with the exact sparse Jacobian, or sines and waves where factors are constant and order = 2"
+        "Newton's method with the exact sparse Jacobian, or sines and waves where factors are "
+        "constant and order = 2"
       }
-      "{info.name}: solve() takes fd(order = {if _is_of_third_order(info) { 2 } else { 4 }}), finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. {if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster for smooth solutions{if len(info.space) == 1 and info.time >= 0 { ", pinn() trains a network on the same statement" } else { "" }}."
+      "{info.name}: solve() takes fd(order = {if _is_of_third_order(info) { 2 } else { 4 }}), "
+      "finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. "
+      "{if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster for "
+      "smooth solutions{if len(info.space) == 1 and info.time >= 0 {
+        ", pinn() trains a network on the same statement"
+      } else { "" }}."
     }
   }
 }
@@ -397,8 +458,8 @@ _explain_choice(info) = {
 #     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
 fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
-    time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid, count = count, near = near,
-    solve = _solve_grid, others = _grid_others)
+    time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid,
+    count = count, near = near, solve = _solve_grid, others = _grid_others)
 # chebyshev(n; cluster, time, count, near): collocation in n + 1
 # Chebyshev-Lobatto points of each coordinate, Fourier's in those that are
 # periodic
@@ -413,8 +474,8 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
 #     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
 chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster,
-    time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _chebyshev_grid, count = count, near = near,
-    solve = _solve_grid, others = _grid_others)
+    time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _chebyshev_grid,
+    count = count, near = near, solve = _solve_grid, others = _grid_others)
 # fourier(n; time, dealias, count, near): Fourier collocation for problems that
 # are periodic in all space coordinates; n even points in each, or one number
 # for each
@@ -432,7 +493,8 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
 #     }
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
 fourier(n = none; time = none, dealias = false, max_steps = 0, count = 6, near = 0.0) =
-  (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, step = time, time = bdf(max_steps = max_steps),
-    chosen = false, dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier,
-    others = _grid_others)
-_usual_stepper(time, max_steps) = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time }
+  (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, step = time,
+    time = bdf(max_steps = max_steps), chosen = false, dealias = dealias, grid = _fourier_grid,
+    count = count, near = near, solve = _solve_fourier, others = _grid_others)
+_usual_stepper(time, max_steps) =
+  if kind(time) == "none" { bdf(max_steps = max_steps) } else { time }

@@ -6,8 +6,10 @@
 _explain_statement(info) = {
   type = if info.type == "" { "" } else { "{info.type}, " }
   n = len(info.fields) - (if info.eigen == "" { 0 } else { 1 })
-  names = join(map(k -> if info.sizes[k] == 0 { info.fields[k] } else { "{info.fields[k]}[{info.sizes[k]}]" }, each(n)),
-    ", ")
+  names =
+    join(map(k -> if info.sizes[k] ==
+      0 { info.fields[k] } else { "{info.fields[k]}[{info.sizes[k]}]" }, each(n)),
+      ", ")
   of = if info.eigen == "" { "" } else { " and the eigenvalue {info.eigen}" }
   out = list("{info.name}: {type}{names}{of} in {join(info.coords, ", ")}")
   for k in each(n) { out = push(out, "  order of {info.fields[k]}: {_orders_said(info, k)}") }
@@ -25,16 +27,21 @@ _explain_statement(info) = {
   }
   parts = list()
   for c in info.conditions {
-    if c.at.coord < 0 and c.at.name != "" and not contains(parts, c.at.name) { parts = push(parts, c.at.name) }
+    if c.at.coord < 0 and c.at.name != "" and not contains(parts, c.at.name) {
+      parts = push(parts, c.at.name)
+    }
   }
-  for part in parts { out = push(out, "  {part}: {_conditions_said(info, a -> a.coord < 0 and a.name == part)}") }
+  for part in parts {
+    out = push(out, "  {part}: {_conditions_said(info, a -> a.coord < 0 and a.name == part)}")
+  }
   points = _conditions_said(info, a -> kind(a.point) != "none")
   if points != "" { out = push(out, "  at a point: {points}") }
   join(out, "\n")
 }
 
 # Whether a coordinate is one of a region's: no condition can stand at its ends.
-_in_region(info, c) = kind(info.region) != "none" and (len(info.region.lo) == len(info.space) or not _has_face(info, c))
+_in_region(info, c) =
+  kind(info.region) != "none" and (len(info.region.lo) == len(info.space) or not _has_face(info, c))
 _has_face(info, c) = {
   found = false
   for q in info.conditions { found = found or q.at.coord == c }

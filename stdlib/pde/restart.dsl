@@ -15,9 +15,13 @@ _restarted(info, s, t) = {
   name = if axis < 0 { "t" } else { info.coords[axis] }
   if axis < 0 { _refuse("start is for problems in t; {info.name} has none, and takes a guess") }
   if kind(s) != "record" { _refuse("start is a solution, as solve gives it") }
-  if not has(s, "info") or not has(s, "times") { _refuse("start is a solution, as solve gives it, and not any record") }
+  if not has(s, "info") or not has(s, "times") {
+    _refuse("start is a solution, as solve gives it, and not any record")
+  }
   if len(s.info.coords) != len(info.coords) {
-    _refuse("start is a solution in ({join(s.info.coords, ", ")}), and {info.name} has ({join(info.coords, ", ")})")
+    _refuse(
+      "start is a solution in ({join(s.info.coords, ", ")}), and {info.name} has "
+      "({join(info.coords, ", ")})")
   }
   for c in info.coords {
     if not contains(list(...s.info.coords), c) {
@@ -30,16 +34,22 @@ _restarted(info, s, t) = {
     }
   }
   # solutions that are functions of t everywhere keep no times
-  own = if len(s.times) == 0 { (f64(s.info.lo[axis]), f64(s.info.hi[axis])) } else { (f64(s.times[0]), f64(s.times[-1])) }
+  own = if len(s.times) == 0 {
+    (f64(s.info.lo[axis]), f64(s.info.hi[axis]))
+  } else {
+    (f64(s.times[0]), f64(s.times[-1]))
+  }
   span = if kind(t) == "none" { (own[1], f64(info.hi[axis])) } else { (f64(t[0]), f64(t[1])) }
   slack = 1e-9 * abs(own[1] - own[0])
   if span[0] < min(own[0], own[1]) - slack or span[0] > max(own[0], own[1]) + slack {
     error(
-      "start: the solution is known for {name} from {own[0]:.9g} to {own[1]:.9g}, and does not say how things are at {span[0]:.9g}")
+      "start: the solution is known for {name} from {own[0]:.9g} to {own[1]:.9g}, and does not "
+      "say how things are at {span[0]:.9g}")
   }
   if kind(t) == "none" and span[0] >= span[1] {
     error(
-      "start: the solution ends at {name} = {own[1]:.9g}, and the problem at {span[1]:.9g}: say with t = (from, to) how far to go")
+      "start: the solution ends at {name} = {own[1]:.9g}, and the problem at {span[1]:.9g}: say "
+      "with t = (from, to) how far to go")
   }
   conditions = list()
   for c in info.conditions { if c.at.coord != axis { conditions = push(conditions, c) } }
@@ -47,28 +57,37 @@ _restarted(info, s, t) = {
     for level in each(_order_of(info, k, axis)) {
       i = _jet_of_state(info, k, level, axis)
       value = _state_of(info, s, k, level, axis, span[0])
-      conditions = push(conditions, (residual = (X, jets) -> jets[i] - value(X), jets = (i,), linear = (i,), bent = (),
-        at = (coord = axis, side = 0, value = span[0], name = "", point = none), rows = info.sizes[k], terms = none,
-        solved = true, text = "{_state_name(info, k, level, axis)} as the solution before it ends"))
+      conditions = push(conditions,
+        (residual = (X, jets) -> jets[i] - value(X), jets = (i,), linear = (i,), bent = (),
+          at = (coord = axis, side = 0, value = span[0], name = "", point = none),
+          rows = info.sizes[k], terms = none, solved = true,
+          text = "{_state_name(info, k, level, axis)} as the solution before it ends"))
     }
   }
   put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, each(len(info.coords))),)
   (...info, lo = put(info.lo, span[0]), hi = put(info.hi, span[1]), conditions = (...conditions,))
 }
 _state_name(info, k, level, axis) =
-  if level == 0 { info.fields[k] } else { _derivative_name(info.fields[k], info.coords[axis], level) }
+  if level == 0 {
+    info.fields[k]
+  } else {
+    _derivative_name(info.fields[k], info.coords[axis], level)
+  }
 
 # Where the derivative of field k by t of this order stands among the jets.
 _jet_of_state(info, k, level, axis) = {
   at = -1
   for (i, j) in enumerate(info.jets) {
     same = j[0] == k
-    for d in each(len(info.coords)) { same = same and j[1 + d] == (if d == axis { level } else { 0 }) }
+    for d in each(len(info.coords)) {
+      same = same and j[1 + d] == (if d == axis { level } else { 0 })
+    }
     if same { at = i }
   }
   if at < 0 {
     _refuse(
-      "{info.name} says nothing of {_state_name(info, k, level, axis)} by itself, which a start gives: a condition at the beginning does")
+      "{info.name} says nothing of {_state_name(info, k, level, axis)} by itself, which a start "
+      "gives: a condition at the beginning does")
   }
   at
 }

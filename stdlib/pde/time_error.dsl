@@ -20,7 +20,8 @@
 # is large only where nothing is right; inside is the part from the interval;
 # fields is the error of the fields alone. nan: the second solution failed.
 _error_in_time(m, o, s, state, jumps, own, again) = {
-  (error, gap, sure, inside, fields) = _primal(() -> _error_found(m, o, s, state, jumps, own, again))
+  (error, gap, sure, inside, fields) =
+    _primal(() -> _error_found(m, o, s, state, jumps, own, again))
   (error = error, gap = gap, sure = sure, inside = inside, fields = fields)
 }
 _error_found(m, o, s, state, jumps, own, again) = {
@@ -65,13 +66,14 @@ _error_found(m, o, s, state, jumps, own, again) = {
       (gaps, sizes) = (norm(Y - R; axis = 1), norm(R; axis = 1))
       mean_square = sqrt(sum(weights * gaps^2) / max(1e-300, sum(weights * sizes^2)))
       since = t -> max(max(where(way * (grid - t) >= 0, norm(r; axis = 1), 0.0)), 1e-300)
-      (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])),
-        all * mean_square)
+      (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1],
+        all * max(mean_square, gaps[-1] / since(late[3])), all * mean_square)
     }
     (error, gap, sure, inside) = of(Y, R, r)
-    (fields, _, surely, _) = if len(own) == shape(r)[1] or len(own) == 0 { (error, gap, sure, inside) } else {
-      of(Y[.., own], R[.., own], r[.., own])
-    }
+    (fields, _, surely, _) =
+      if len(own) == shape(r)[1] or len(own) == 0 { (error, gap, sure, inside) } else {
+        of(Y[.., own], R[.., own], r[.., own])
+      }
     (error, gap, surely, inside, fields)
   }
 }
@@ -98,24 +100,33 @@ _finer(m, o, t0, t1) = {
 _judged_in_time(info, s, e, o) = {
   complete = if has(s, "complete") { s.complete } else { true }
   if not (e.error >= 0) {
-    _warning("the error of the solution of {info.name} is not known: a second one to other tolerances did not get to the end")
+    _warning(
+      "the error of the solution of {info.name} is not known: a second one to other tolerances "
+      "did not get to the end")
   }
   if complete and e.error > max(0.01, o.rtol) {
     small = e.inside <= 0.01 and e.gap <= 100 * norm(o.atol + 0.0 * s.values[-1])
     if small {
       _warning(
-        "the solution of {info.name} is so small at the end that atol leaves it off by {e.error:.1e} of itself, {e.gap:.1e}: a lower atol has more of it")
+        "the solution of {info.name} is so small at the end that atol leaves it off by "
+        "{e.error:.1e} of itself, {e.gap:.1e}: a lower atol has more of it")
     } else {
       if e.sure > max(0.3, o.rtol) and not o.partial {
         error(
-          "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to other tolerances says: rtol and atol are too coarse for it, or it depends on its beginning more than these numbers can hold; partial = true gives it all the same, estimate = false unseen")
+          "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to "
+          "other tolerances says: rtol and atol are too coarse for it, or it depends on its "
+          "beginning more than these numbers can hold; partial = true gives it all the same, "
+          "estimate = false unseen")
       } else {
         if e.fields <= max(0.01, o.rtol) {
           _warning(
-            "the solution of {info.name} is off by {e.fields:.1e} of itself, but with its derivatives by {e.error:.1e}, as a second one to other tolerances says: a lower rtol or atol, or shorter steps, make them better")
+            "the solution of {info.name} is off by {e.fields:.1e} of itself, but with its "
+            "derivatives by {e.error:.1e}, as a second one to other tolerances says: a lower rtol "
+            "or atol, or shorter steps, make them better")
         } else {
           _warning(
-            "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to other tolerances says: a lower rtol or atol, or shorter steps, make it better")
+            "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to "
+            "other tolerances says: a lower rtol or atol, or shorter steps, make it better")
         }
       }
     }

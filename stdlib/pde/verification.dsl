@@ -26,21 +26,28 @@ manufacture(problem; ...exact) = {
   functions = map(f -> {
     if not has(exact, f) {
       _refuse(
-        "manufacture() wants a function for each field, and {f} has none, as in manufacture(p; {f} = (t, x) -> exp(-t)*sin(x))")
+        "manufacture() wants a function for each field, and {f} has none, as in manufacture(p; "
+        "{f} = (t, x) -> exp(-t)*sin(x))")
     }
     field(exact, f)
   }, (...info.fields,))
   jets = X -> map(j -> _exact_jet(info, functions, j, X), (...info.jets,))
   source = residual -> ((...X) -> residual(X, jets(X)) + 0.0)
-  less = q -> ((X, J, normal = none) -> if kind(normal) == "none" { q.residual(X, J) - _at_all(source(q.residual), X) } else {
-    q.residual(X, J, normal) - q.residual(X, jets(X), normal)
+  less = q -> ((X, J, normal = none) -> if kind(normal) ==
+    "none" { q.residual(X, J) - _at_all(source(q.residual), X) } else {
+      q.residual(X, J, normal) - q.residual(X, jets(X), normal)
   })
   equations = map(q -> (...q, residual = less(q),
-    by_fluxes = if len(q.fluxes) == 0 { none } else { (X, J, S) -> q.by_fluxes(X, J, S) - _at_all(source(q.residual), X) },
-    terms = (...q.terms, (coord = -1, factor = -1.0, f = (X, J) -> _at_all(source(q.residual), X), part = -1, jets = (),
-      text = "source"))), (...info.equations,))
+    by_fluxes = if len(q.fluxes) == 0 {
+      none
+    } else {
+      (X, J, S) -> q.by_fluxes(X, J, S) - _at_all(source(q.residual), X)
+    },
+    terms = (...q.terms, (coord = -1, factor = -1.0, f = (X, J) -> _at_all(source(q.residual), X),
+      part = -1, jets = (), text = "source"))), (...info.equations,))
   conditions = map(c -> (...c, residual = less(c)), (...info.conditions,))
-  (statement = (...info, equations = equations, conditions = conditions, name = "{info.name} with a known solution"),
+  (statement = (...info, equations = equations, conditions = conditions,
+    name = "{info.name} with a known solution"),
     exact = record(info.fields, functions), problem = problem)
 }
 _is_made(p) = if kind(p) == "record" { has(p, "statement") } else { false }
@@ -89,7 +96,11 @@ _at_all(f, X) = {
 #     convergence(p, n -> fd(n = n + 1, order = 2), (20, 40)).order    #~ 2 tol 0.1
 convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
   info = _problem_info(problem)
-  truth = if kind(exact) == "none" { if _is_made(problem) { problem.exact } else { none } } else { exact }
+  truth = if kind(exact) == "none" {
+    if _is_made(problem) { problem.exact } else { none }
+  } else {
+    exact
+  }
   names = (...info.fields,)
   sample = s -> concat(...map(f -> ravel(_off_grid(info, field(s, f))), names))
   values = map(n -> sample(solve(problem, family(n); rtol = rtol, atol = atol)), (...ns,))
@@ -101,13 +112,22 @@ convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
     right = sample(truth)
     map(v -> norm(v - right) / size, values)
   }
-  orders = map(k -> log(errors[k] / errors[k + 1]) / log(f64(ns[k + 1]) / f64(ns[k])), (...(0..(len(errors) - 1)),))
+  orders = map(k -> log(errors[k] / errors[k + 1]) / log(f64(ns[k + 1]) / f64(ns[k])),
+    (...(0..(len(errors) - 1)),))
   print("{info.name}: relative error and order")
   for (k, e) in enumerate(errors) {
-    if k == 0 { print("  {ns[k]:6d}  {e:.3e}") } else { print("  {ns[k]:6d}  {e:.3e}  {orders[k - 1]:.2f}") }
+    if k == 0 {
+      print("  {ns[k]:6d}  {e:.3e}")
+    } else {
+      print("  {ns[k]:6d}  {e:.3e}  {orders[k - 1]:.2f}")
+    }
   }
-  (n = stack(...ns), errors = stack(...errors), orders = if len(orders) > 0 { stack(...orders) } else { zeros(0) },
-    order = if len(orders) > 0 { orders[len(orders) - 1] } else { none })
+  (n = stack(...ns), errors = stack(...errors),
+    orders = if len(orders) > 0 {
+      stack(...orders)
+    } else {
+      zeros(0)
+    }, order = if len(orders) > 0 { orders[len(orders) - 1] } else { none })
 }
 # Points spread through a box by powers of the root of x^(d+1) = x + 1 (R_d of
 # M. Roberts), n in each of d coordinates, away from the ends by a hundredth
@@ -131,7 +151,11 @@ _off_grid(info, f) = {
 }
 # All coordinates, of space ones and t
 _with_time(info, ks, t, points) =
-  map(i -> if i == info.time { t } else { points[if info.time >= 0 and i > info.time { i - 1 } else { i }] },
+  map(i -> if i == info.time {
+    t
+  } else {
+    points[if info.time >= 0 and i > info.time { i - 1 } else { i }]
+  },
     (...(0..len(info.coords)),))
 
 # conserved(s, density; n): the integral over space of density(fields ...) at
@@ -152,7 +176,11 @@ conserved(s, density; n = none) = {
   if time < 0 { _refuse("conserved() looks at solutions in t, and this one has none") }
   ks = (..._space_of(info),)
   d = len(ks)
-  per = if kind(n) != "none" { n } else { if d == 1 { 2000 } else { if d == 2 { 120 } else { 30 } } }
+  per = if kind(n) != "none" {
+    n
+  } else {
+    if d == 1 { 2000 } else { if d == 2 { 120 } else { 30 } }
+  }
   volume = 1.0
   for k in ks { volume = volume * (info.hi[k] - info.lo[k]) }
   total = if d == 0 { 1 } else { per^d }
@@ -160,10 +188,12 @@ conserved(s, density; n = none) = {
     i = ks[p]
     info.lo[i] + (info.hi[i] - info.lo[i]) * (((iota(total) // per^(d - 1 - p)) % per) + 0.5) / per
   }, (...(0..d),))
-  coords = t -> map(i -> if i == time { t } else { points[if i > time { i - 1 } else { i }] }, (...(0..len(info.coords)),))
+  coords = t -> map(i -> if i == time { t } else { points[if i > time { i - 1 } else { i }] },
+    (...(0..len(info.coords)),))
   values = map(t -> {
     fields = map(f -> field(s, f)(...coords(t)), (...info.fields,))
     if d == 0 { density(...fields) + 0.0 } else { volume * mean(map(density, ...fields)) }
   }, f64(s.times))
-  (times = s.times, values = values, drift = max(abs(values - values[0])) / max(1e-300, max(abs(values))))
+  (times = s.times, values = values,
+    drift = max(abs(values - values[0])) / max(1e-300, max(abs(values))))
 }

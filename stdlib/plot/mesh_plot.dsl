@@ -1,17 +1,26 @@
 # mesh_plot.dsl - pictures of meshes of the plane, and what ParaView is given of
 # others. Fields on meshes are drawn by solution_plot.dsl.
 
-_plot_mesh(m, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "", aspect = 1, ...options) = {
+_plot_mesh(m, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "",
+  aspect = 1, ...options) = {
   assert(shape(m.points)[1] == 2,
-    "plot(m): meshes of the plane are drawn; save(\"m.vtu\", mesh_data(m)) shows others in ParaView")
+    "plot(m): meshes of the plane are drawn; save(\"m.vtu\", mesh_data(m)) shows others in "
+    "ParaView")
   T = m.cells
   E = concat(...map(e -> T[.., e],
-    if has(m, "axes") { list([0, 1], [0, 2], [1, 3], [2, 3]) } else { list([0, 1], [1, 2], [0, 2]) }); axis = 0)
+    if has(m, "axes") {
+      list([0, 1], [0, 2], [1, 3], [2, 3])
+    } else {
+      list([0, 1], [1, 2], [0, 2])
+  }); axis = 0)
   n = len(m.points)
   key = unique(min(E; axis = 1) * n + max(E; axis = 1))
   edges = stack(key // n, key % n; axis = 1)
-  _picture(list(_edge_layer(m, edges, (...look, width = if look.width == 0 { 0.5 } else { look.width }))); title = title,
-    xlabel = xlabel, ylabel = ylabel, size = size, dpi = dpi, file = file, aspect = aspect, ...options)
+  _picture(
+    list(_edge_layer(m, edges, (...look, width = if look.width == 0 { 0.5 } else { look.width })));
+    title = title,
+    xlabel = xlabel, ylabel = ylabel, size = size, dpi = dpi, file = file, aspect = aspect,
+    ...options)
 }
 
 _edge_layer(m, edges, look) = {
@@ -32,5 +41,11 @@ mesh_data(m; ...fields) =
     point = record(list(...keys(fields)), map(f -> _at_corners(m, f), list(...values(fields)))))
 _at_corners(m, f) = if kind(f) != "function" { f } else {
   X = m.points
-  if shape(X)[1] == 1 { f(X[.., 0]) } else if shape(X)[1] == 2 { f(X[.., 0], X[.., 1]) } else { f(X[.., 0], X[.., 1], X[.., 2]) }
+  if shape(X)[1] == 1 {
+    f(X[.., 0])
+  } else if shape(X)[1] == 2 {
+    f(X[.., 0], X[.., 1])
+  } else {
+    f(X[.., 0], X[.., 1], X[.., 2])
+  }
 }

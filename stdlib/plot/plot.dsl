@@ -38,8 +38,9 @@
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
 #     plot(x -> x^2, (-1, 1), title = "y = x^2");
-plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none,
-  style = "", width = 0, marker = "", opacity = 0, n = 500, logx = false, ...options) = {
+plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(),
+  times = none, colour = none, style = "", width = 0, marker = "", opacity = 0, n = 500,
+  logx = false, ...options) = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
   if kind(a) == "record" and has(a, "cells") and has(a, "faces") {
     _plot_mesh(a, look; ...options)
@@ -81,11 +82,12 @@ semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
 #   picture takes (see plot).
 #     x = linspace(0.0, 6, 60)
 #     scatter(x, sin(x), values = cos(x), xlabel = "x", map = "diverging");
-scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0, ...options) = {
+scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0,
+  ...options) = {
   _same_length("scatter", x, y, "x", "y")
   if kind(values) != "none" { _same_length("scatter", x, values, "x", "values") }
-  layer = (kind = "scatter", x = f64(x), y = f64(y), c = _f64(values), label = label, colour = colour, marker = marker,
-    width = width, opacity = opacity)
+  layer = (kind = "scatter", x = f64(x), y = f64(y), c = _f64(values), label = label,
+    colour = colour, marker = marker, width = width, opacity = opacity)
   _coloured(list(layer); ...options)
 }
 
@@ -94,15 +96,16 @@ scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, 
 #   the same along x. Takes what every picture takes (see plot).
 #     x = linspace(1.0, 5, 9)
 #     errorbars(x, sqrt(x), 0.1 + 0*x, label = "measured");
-errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, ...options) = {
+errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0,
+  ...options) = {
   _same_length("errorbars", x, y, "x", "y")
   _check_two_sided("e", e, y)
   _check_two_sided("xerr", xerr, x)
   (a, b) = _two_sided(e, y)
   (c, d) = _two_sided(xerr, x)
   _picture(
-    list((kind = "errors", x = f64(x), y = f64(y), a = a, b = b, c = c, d = d, label = label, colour = colour, marker = marker,
-      width = width)); ...options)
+    list((kind = "errors", x = f64(x), y = f64(y), a = a, b = b, c = c, d = d, label = label,
+      colour = colour, marker = marker, width = width)); ...options)
 }
 
 # fill_between(x, low, high; label, colour, opacity, ...): the area between two
@@ -114,7 +117,8 @@ fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, ...opti
   _same_length("fill_between", x, low, "x", "low")
   top = if rank(high) == 0 { 0 * f64(x) + high } else { f64(high) }
   _same_length("fill_between", x, top, "x", "high")
-  _picture(list((kind = "band", x = f64(x), y = f64(low), a = top, label = label, colour = colour, opacity = opacity));
+  _picture(list((kind = "band", x = f64(x), y = f64(low), a = top, label = label, colour = colour,
+    opacity = opacity));
     ...options)
 }
 
@@ -123,18 +127,28 @@ fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, ...opti
 #   the default), "pre" (since the one before) or "mid". Takes what plot takes
 #   for one curve.
 #     stairs(iota(6), [0, 1, 1, 2, 3, 5], xlabel = "n");
-stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, ...options) = {
+stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "",
+  opacity = 0, ...options) = {
   _same_length("stairs", x, y, "x", "y")
   assert(at == "post" or at == "pre" or at == "mid", "stairs: at is \"post\", \"pre\" or \"mid\"")
   u = f64(x)
   v = f64(y)
   # two samples for each: where its level begins, and where it ends
   middle = 0.5 * (u[1..] + u[..-1])
-  from = if at == "post" { u } else { if at == "pre" { concat(u[0..1], u[..-1]) } else { concat(u[0..1], middle) } }
-  to = if at == "post" { concat(u[1..], u[-1..]) } else { if at == "pre" { u } else { concat(middle, u[-1..]) } }
+  from = if at == "post" {
+    u
+  } else {
+    if at == "pre" { concat(u[0..1], u[..-1]) } else { concat(u[0..1], middle) }
+  }
+  to = if at == "post" {
+    concat(u[1..], u[-1..])
+  } else {
+    if at == "pre" { u } else { concat(middle, u[-1..]) }
+  }
   _picture(
-    list((kind = "line", x = ravel(stack(from, to; axis = 1)), y = ravel(stack(v, v; axis = 1)), label = label, colour = colour,
-      style = style, width = width, marker = marker, opacity = opacity)); ...options)
+    list((kind = "line", x = ravel(stack(from, to; axis = 1)), y = ravel(stack(v, v; axis = 1)),
+      label = label, colour = colour, style = style, width = width, marker = marker,
+      opacity = opacity)); ...options)
 }
 
 # stem(x, y; base, ...): a thin line from the base to a marker for each sample,
@@ -144,7 +158,8 @@ stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, mark
 stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, ...options) = {
   _same_length("stem", x, y, "x", "y")
   _picture(
-    list((kind = "stems", x = f64(x), y = f64(y), base = base, label = label, colour = colour, marker = marker, width = width));
+    list((kind = "stems", x = f64(x), y = f64(y), base = base, label = label, colour = colour,
+      marker = marker, width = width));
     ...options)
 }
 
@@ -155,8 +170,9 @@ stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, 
 #   Takes what every picture takes (see plot).
 #     bar(list("a", "b", "c"), [3, 5, 2], ylabel = "count");
 #     bar([1, 2, 3], [1, 2; 3, 1; 2, 2], labels = list("old", "new"));
-bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8, colour = none, opacity = 0,
-  xticks = none, yticks = none, xnames = none, ynames = none, ...options) = {
+bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8,
+  colour = none, opacity = 0, xticks = none, yticks = none, xnames = none, ynames = none,
+  ...options) = {
   named = kind(x) == "list" or kind(x) == "tuple"
   at = if named { f64(iota(len(x))) } else { f64(x) }
   _same_length("bar", at, y, "x", "y")
@@ -171,10 +187,16 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
     top = base + table[.., k]
     text = if k < len(labels) { labels[k] } else { if k == 0 { label } else { "" } }
     layers =
-      push(layers, (kind = "bars", x = if horizontal { top } else { place }, y = if horizontal { place } else { top }, a = base,
-        b = 0 * at + one, sideways = horizontal, label = text, colour = colour, opacity = opacity))
+      push(layers, (kind = "bars", x = if horizontal { top } else { place },
+        y = if horizontal {
+          place
+        } else {
+          top
+        }, a = base, b = 0 * at + one, sideways = horizontal, label = text, colour = colour,
+        opacity = opacity))
   }
-  _picture(layers; xticks = if named and not horizontal { at } else { xticks }, yticks = if named and
+  _picture(layers; xticks = if named and not horizontal { at } else { xticks },
+    yticks = if named and
     horizontal { at } else { yticks },
     xnames = if named and not horizontal {
       x
@@ -192,13 +214,18 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
 #   plot).
 #     seed(1)
 #     hist(randn(2000), xlabel = "x", density = true);
-hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0, ylabel = "", ...options) = {
+hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0,
+  ylabel = "", ...options) = {
   assert(kind(x) == "array", "hist: the values are an array")
   every = f64(ravel(x))
   finite = every[isfinite(every)]
   assert(len(finite) > 0, "hist: there are no finite values")
   assert(bins >= 0, "hist: bins is a number of intervals, 0 for a suitable one")
-  (lo, hi) = if kind(range) == "none" { _hist_range(min(finite), max(finite)) } else { (f64(range[0]), f64(range[1])) }
+  (lo, hi) = if kind(range) == "none" {
+    _hist_range(min(finite), max(finite))
+  } else {
+    (f64(range[0]), f64(range[1]))
+  }
   assert(lo < hi, "hist: range is a pair (from, to) with from < to")
   inside = finite[(finite >= lo) and (finite <= hi)]
   number = if bins > 0 { bins } else { _hist_bins(inside, lo, hi) }
@@ -208,8 +235,13 @@ hist(x; bins = 0, range = none, density = false, label = "", colour = none, opac
   heights = if density { counts / (max(sum(counts), 1.0) * step) } else { counts }
   at = lo + step * (f64(iota(number)) + 0.5)
   _picture(
-    list((kind = "bars", x = at, y = heights, a = 0 * at, b = 0 * at + step, label = label, colour = colour, opacity = opacity));
-    ylabel = if ylabel == "" { if density { "density" } else { "count" } } else { ylabel }, ...options)
+    list((kind = "bars", x = at, y = heights, a = 0 * at, b = 0 * at + step, label = label,
+      colour = colour, opacity = opacity));
+    ylabel = if ylabel == "" {
+      if density { "density" } else { "count" }
+    } else {
+      ylabel
+    }, ...options)
 }
 _hist_range(lo, hi) = if lo < hi { (lo, hi) } else { (lo - 0.5, hi + 0.5) }
 _hist_bins(x, lo, hi) = {
@@ -217,7 +249,11 @@ _hist_bins(x, lo, hi) = {
   sturges = i64(ceil(log2(f64(n)))) + 1
   v = sort(x)
   spread = if len(x) > 3 { v[(3 * n) // 4] - v[n // 4] } else { 0.0 }
-  by_spread = if spread > 0 { min(ceil((hi - lo) / (2 * spread / cbrt(f64(n)))), 200.0) } else { 1.0 }
+  by_spread = if spread > 0 {
+    min(ceil((hi - lo) / (2 * spread / cbrt(f64(n)))), 200.0)
+  } else {
+    1.0
+  }
   max(sturges, i64(by_spread))
 }
 
@@ -230,23 +266,27 @@ _hist_bins(x, lo, hi) = {
 #     x = linspace(0.0, 6, 100)
 #     overlay(plot(x, sin(x)), hline([-1.0, 1.0], style = "dashed"), vspan(2, 3));
 hline(y; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
-  _bare((kind = "rules", y = _vector(y), label = label, colour = colour, style = style, width = width, opacity = opacity))
+  _bare((kind = "rules", y = _vector(y), label = label, colour = colour, style = style,
+    width = width, opacity = opacity))
 
 # vline(x; label, colour, style, width): lines down the plot, at one place or
 # several
 #     overlay(plot(sin, (0, 6)), vline(3.14159, label = "π"));
 vline(x; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
-  _bare((kind = "rules", x = _vector(x), label = label, colour = colour, style = style, width = width, opacity = opacity))
+  _bare((kind = "rules", x = _vector(x), label = label, colour = colour, style = style,
+    width = width, opacity = opacity))
 
 # hspan(y0, y1; label, colour, opacity): the area between two heights
 #     overlay(plot(sin, (0, 6)), hspan(-0.5, 0.5, label = "tolerance"));
 hspan(y0, y1; label = "", colour = "grey", opacity = 0.16) =
-  _bare((kind = "rules", y = _vector(y0), a = _vector(y1), label = label, colour = colour, opacity = opacity))
+  _bare((kind = "rules", y = _vector(y0), a = _vector(y1), label = label, colour = colour,
+    opacity = opacity))
 
 # vspan(x0, x1; label, colour, opacity): the area between two places along x
 #     overlay(plot(sin, (0, 6)), vspan(2, 3, label = "burst"));
 vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) =
-  _bare((kind = "rules", x = _vector(x0), a = _vector(x1), label = label, colour = colour, opacity = opacity))
+  _bare((kind = "rules", x = _vector(x0), a = _vector(x1), label = label, colour = colour,
+    opacity = opacity))
 
 # annotate(text, x, y; to, align, colour, size): words at a point of the plot
 #   to: a point (x, y) that an arrow leads to. align: "centre", "left" (the text
@@ -254,9 +294,18 @@ vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) =
 #     overlay(plot(sin, (0, 6)), annotate("maximum", 3.0, 0.6, to = (1.571, 1.0)));
 annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = {
   anchor = if align == "left" { 1 } else { if align == "right" { -1 } else { 0 } }
-  assert(align == "left" or align == "right" or align == "centre", "annotate: align is \"centre\", \"left\" or \"right\"")
-  _bare((kind = "text", text = text, x = _vector(x), y = _vector(y), a = if kind(to) == "none" { none } else { _vector(to[0]) },
-    b = if kind(to) == "none" { none } else { _vector(to[1]) }, anchor = anchor, colour = colour, width = size))
+  assert(align == "left" or align == "right" or align == "centre",
+    "annotate: align is \"centre\", \"left\" or \"right\"")
+  _bare((kind = "text", text = text, x = _vector(x), y = _vector(y),
+    a = if kind(to) == "none" {
+      none
+    } else {
+      _vector(to[0])
+    }, b = if kind(to) == "none" {
+      none
+    } else {
+      _vector(to[1])
+    }, anchor = anchor, colour = colour, width = size))
 }
 
 # polygon(x, y; label, colour, opacity, ...): the area inside of a closed line,
@@ -267,11 +316,13 @@ annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = 
 #   sides are "outline". Those of holes are "hole".
 #     polygon([0.0, 1, 0.5], [0.0, 0, 1], aspect = 1);
 #     inside(polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2]), [1.5, 1.5])    #> false
-polygon(x, y = none; holes = list(), names = none, label = "", colour = none, opacity = 0.5, ...options) = if kind(y) == "none" {
+polygon(x, y = none; holes = list(), names = none, label = "", colour = none, opacity = 0.5,
+  ...options) = if kind(y) == "none" {
   _polygon_region(x, holes, names)
 } else {
   _same_length("polygon", x, y, "x", "y")
-  _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour, opacity = opacity)); ...options)
+  _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour,
+    opacity = opacity)); ...options)
 }
 
 # ---- Fields
@@ -292,8 +343,8 @@ polygon(x, y = none; holes = list(), names = none, label = "", colour = none, op
 heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel = "", ...options) = {
   data = _field_data("heatmap", x, y, z)
   layer = (kind = "heat", x = data.x, y = data.y, z = data.z, cells = cells, label = "")
-  _coloured(list(layer); zlabel = _word(zlabel, data.label, ""), xlabel = _word(xlabel, data.xlabel, ""),
-    ylabel = _word(ylabel, data.ylabel, ""), ...options)
+  _coloured(list(layer); zlabel = _word(zlabel, data.label, ""),
+    xlabel = _word(xlabel, data.xlabel, ""), ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
 # image(A; map, ...): a matrix as it is written: row 0 at the top, each element
@@ -314,11 +365,20 @@ image(A; aspect = 1, ...options) = {
 #   decided by the mean of its corners.
 #     x = linspace(-2.0, 2, 60)
 #     contour(x, x, (x, y) -> x^2 - y^2, aspect = 1);
-contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "", width = 0, ...options) = {
+contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "",
+  width = 0, ...options) = {
   data = _field_data("contour", x, y, z)
   given = rank(levels) == 1
-  layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none },
-    scale = if given { 0 } else { levels }, labelled = numbers, label = label, colour = colour, style = style, width = width)
+  layer = (kind = "contours", x = data.x, y = data.y, z = data.z,
+    levels = if given {
+      sort(f64(levels))
+    } else {
+      none
+    }, scale = if given {
+      0
+    } else {
+      levels
+    }, labelled = numbers, label = label, colour = colour, style = style, width = width)
   _coloured(list(layer); ...options)
 }
 
@@ -331,8 +391,12 @@ contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = 
 contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
   data = _field_data("contourf", x, y, z)
   given = rank(levels) == 1
-  layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none },
-    scale = if given { 0 } else { levels }, filled = true, opacity = opacity, label = "")
+  layer = (kind = "contours", x = data.x, y = data.y, z = data.z,
+    levels = if given {
+      sort(f64(levels))
+    } else {
+      none
+    }, scale = if given { 0 } else { levels }, filled = true, opacity = opacity, label = "")
   _coloured(list(layer); ...options)
 }
 
@@ -348,12 +412,14 @@ contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
 #     quiver(x, x, (x, y) -> -y, (x, y) -> x, aspect = 1);
 quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) = {
   on_grid = kind(u) == "function" or rank(u) == 2
-  layer = if on_grid { _vectors("quiver", x, y, u, v, "arrows", scale, label, colour, width) } else {
+  layer = if on_grid {
+    _vectors("quiver", x, y, u, v, "arrows", scale, label, colour, width)
+  } else {
     _same_length("quiver", x, y, "x", "y")
     _same_length("quiver", x, u, "x", "u")
     _same_length("quiver", x, v, "x", "v")
-    (kind = "arrows", x = f64(x), y = f64(y), a = f64(u), b = f64(v), scale = scale, label = label, colour = colour,
-      width = width)
+    (kind = "arrows", x = f64(x), y = f64(y), a = f64(u), b = f64(v), scale = scale, label = label,
+      colour = colour, width = width)
   }
   _picture(list(layer); ...options)
 }
@@ -365,14 +431,16 @@ quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) 
 #     x = linspace(-2.0, 2, 40)
 #     streamlines(x, x, (x, y) -> y, (x, y) -> -sin(2x), xlabel = "θ");
 streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, ...options) =
-  _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width)); ...options)
+  _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width));
+    ...options)
 
 _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
   a = if kind(u) == "function" { _sampled(u, x, y) } else { f64(u) }
   b = if kind(v) == "function" { _sampled(v, x, y) } else { f64(v) }
   _check_grid(name, x, y, a, "u")
   _check_grid(name, x, y, b, "v")
-  (kind = what, x = f64(x), y = f64(y), z = a, w = b, scale = scale, label = label, colour = colour, width = width)
+  (kind = what, x = f64(x), y = f64(y), z = a, w = b, scale = scale, label = label, colour = colour,
+    width = width)
 }
 
 # ---- In space
@@ -383,35 +451,38 @@ _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
 #   mesh: lines on the surface. colour: one colour instead of colours by height.
 #     x = linspace(-3.0, 3, 50)
 #     surface(x, x, (x, y) -> exp(-x^2 - y^2) * x, xlabel = "x", ylabel = "y", zlabel = "z");
-surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, zlabel = "", xlabel = "",
-  ylabel = "", ...options) = {
+surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none,
+  opacity = 0, zlabel = "", xlabel = "", ylabel = "", ...options) = {
   data = _field_data("surface", x, y, z)
-  layer = (kind = "surface", x = data.x, y = data.y, z = data.z, mesh = mesh, label = label, colour = colour, opacity = opacity)
-  _in_space(list(layer), view; zlabel = _word(zlabel, data.label, ""), xlabel = _word(xlabel, data.xlabel, ""),
-    ylabel = _word(ylabel, data.ylabel, ""), ...options)
+  layer = (kind = "surface", x = data.x, y = data.y, z = data.z, mesh = mesh, label = label,
+    colour = colour, opacity = opacity)
+  _in_space(list(layer), view; zlabel = _word(zlabel, data.label, ""),
+    xlabel = _word(xlabel, data.xlabel, ""), ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
 # plot3(x, y, z; view, label, colour, style, width, marker, ...): a curve in
 # space
 #     t = linspace(0.0, 20, 400)
 #     plot3(cos(t), sin(t), t, xlabel = "x", ylabel = "y", zlabel = "t");
-plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, ...options) = {
+plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "",
+  opacity = 0, ...options) = {
   _same_length("plot3", x, y, "x", "y")
   _same_length("plot3", x, z, "x", "z")
   _in_space(
-    list((kind = "line3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, style = style, width = width,
-      marker = marker, opacity = opacity)), view; ...options)
+    list((kind = "line3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour,
+      style = style, width = width, marker = marker, opacity = opacity)), view; ...options)
 }
 
 # scatter3(x, y, z; view, label, colour, marker, width, ...): points in space
 #     seed(2)
 #     scatter3(randn(200), randn(200), randn(200));
-scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0, ...options) = {
+scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0,
+  ...options) = {
   _same_length("scatter3", x, y, "x", "y")
   _same_length("scatter3", x, z, "x", "z")
   _in_space(
-    list((kind = "scatter3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, width = width, marker = marker,
-      opacity = opacity)), view; ...options)
+    list((kind = "scatter3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour,
+      width = width, marker = marker, opacity = opacity)), view; ...options)
 }
 
 # ---- Putting pictures together
@@ -423,8 +494,8 @@ scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker
 #   Flat pictures and pictures in space do not go together.
 #     x = linspace(0.0, 6, 50)
 #     overlay(plot(x, sin(x), label = "sin"), scatter(x[.. by 5], sin(x[.. by 5]), label = "samples"), hline(0), title = "both");
-overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none,
-  p12 = none; size = none, dpi = 0, file = "", ...options) = {
+overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none,
+  p10 = none, p11 = none, p12 = none; size = none, dpi = 0, file = "", ...options) = {
   all = if kind(p1) == "list" or kind(p1) == "tuple" {
     p1
   } else {
@@ -445,8 +516,12 @@ overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8
     if sharp == 0 { sharp = p.dpi }
   }
   own = _panel(; ...options)
-  _out((kind = "figure", panels = list((..._merged(own, panel), layers = layers)), title = "", rows = 1, cols = 1,
-    size = if kind(size) == "none" { width } else { size }, dpi = if dpi == 0 { sharp } else { dpi }), file)
+  _out((kind = "figure", panels = list((..._merged(own, panel), layers = layers)), title = "",
+    rows = 1, cols = 1, size = if kind(size) == "none" {
+      width
+    } else {
+      size
+    }, dpi = if dpi == 0 { sharp } else { dpi }), file)
 }
 
 # right_axis(p; mark): the picture p, measured by a second y axis at the right:
@@ -468,10 +543,13 @@ right_axis(p; mark = true) = {
     assert(l.kind != "heat" and l.kind != "surface" and l.kind != "line3" and l.kind != "scatter3",
       "right_axis: pictures of fields by colour, and those in space, have no second axis")
     label = if has(l, "label") { l.label } else { "" }
-    layers = push(layers, (...l, right = true, label = if mark and label != "" { "{label} (right)" } else { label }))
+    layers = push(layers,
+      (...l, right = true, label = if mark and label != "" { "{label} (right)" } else { label }))
   }
-  (...p, panels = list((...q, layers = layers, y2label = q.ylabel, y2lim = q.ylim, logy2 = q.logy, y2ticks = q.yticks,
-    y2names = q.ynames, ylabel = "", ylim = none, logy = false, yticks = none, ynames = none)))
+  (...p,
+    panels = list((...q, layers = layers, y2label = q.ylabel, y2lim = q.ylim, logy2 = q.logy,
+      y2ticks = q.yticks, y2names = q.ynames, ylabel = "", ylim = none, logy = false, yticks = none,
+      ynames = none)))
 }
 
 # subplots(p, q, ...; cols, title, size, dpi, file): pictures side by side, row
@@ -480,8 +558,9 @@ right_axis(p; mark = true) = {
 #   row. title: over all of them. Plots in a row or column share their edges.
 #     x = linspace(0.0, 6, 50)
 #     subplots(plot(x, sin(x)), plot(x, cos(x)), hist(sin(x)), stem(x, cos(x)), cols = 2, title = "four views");
-subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none,
-  p12 = none, p13 = none, p14 = none, p15 = none, p16 = none; cols = 0, title = "", size = none, dpi = 192, file = "") = {
+subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none,
+  p10 = none, p11 = none, p12 = none, p13 = none, p14 = none, p15 = none, p16 = none;
+  cols = 0, title = "", size = none, dpi = 192, file = "") = {
   all = if kind(p1) == "list" or kind(p1) == "tuple" {
     p1
   } else {
@@ -494,8 +573,8 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
   }
   n = len(panels)
   across = if cols > 0 { cols } else { if n <= 3 { n } else { if n == 4 { 2 } else { 3 } } }
-  _out((kind = "figure", panels = panels, title = title, rows = (n + across - 1) // across, cols = across, size = size,
-    dpi = dpi), file)
+  _out((kind = "figure", panels = panels, title = title, rows = (n + across - 1) // across,
+    cols = across, size = size, dpi = dpi), file)
 }
 
 # show(p; file, size, dpi): draws a picture now: inside of functions and loops,
@@ -505,7 +584,8 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
 #     for k in 0..2 { show(p) }
 show(p; file = "", size = none, dpi = 0) = {
   assert(_is_figure(p), "show: that is no picture")
-  _picture_draw((...p, size = if kind(size) == "none" { p.size } else { size }, dpi = if dpi == 0 { p.dpi } else { dpi }), file)
+  _picture_draw((...p, size = if kind(size) == "none" { p.size } else { size },
+    dpi = if dpi == 0 { p.dpi } else { dpi }), file)
   none
 }
 
@@ -523,7 +603,13 @@ animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {
   (file, n) = if kind(n) == "string" { (n, 0) } else { (file, n) }          # animate(s, "film.png")
   assert(file != "", "animate: the film needs a file, whose name ends in .gif, .png or .apng")
   whole = kind(frames) == "record" or accepts(frames, 0)
-  count = if whole { if n > 0 { n } else { 60 } } else if kind(frames) == "function" { n } else { len(frames) }
+  count = if whole {
+    if n > 0 { n } else { 60 }
+  } else if kind(frames) == "function" {
+    n
+  } else {
+    len(frames)
+  }
   assert(count > 0, "animate: how many frames? animate(k -> picture, n; file)")
   shots = if whole { _solution_film(frames, count) } else { frames }
   _picture_film(shots, count, file, fps, dpi)
@@ -540,13 +626,18 @@ _given(items) = {
 _f64(x) = if kind(x) == "none" { none } else { f64(x) }
 _vector(x) = if rank(x) == 0 { reshape(f64(x), 1) } else { f64(x) }
 _is_figure(p) = if kind(p) == "record" {
-  if has(p, "kind") { if kind(p.kind) == "string" { p.kind == "figure" } else { false } } else { false }
+  if has(p, "kind") {
+    if kind(p.kind) == "string" { p.kind == "figure" } else { false }
+  } else {
+    false
+  }
 } else {
   false
 }
 
 _same_length(name, x, y, xname, yname) = {
-  assert(kind(y) != "string", "{name}: what a curve looks like is given by name: colour = \"red\", style = \"dashed\"")
+  assert(kind(y) != "string",
+    "{name}: what a curve looks like is given by name: colour = \"red\", style = \"dashed\"")
   assert(kind(x) == "array" and kind(y) == "array", "{name}: {xname} and {yname} are arrays")
   assert(rank(x) == 1 and rank(y) >= 1, "{name}: {xname} and {yname} are vectors")
   assert(len(x) == len(y), "{name}: {xname} has {len(x)} samples and {yname} has {len(y)}")
@@ -556,7 +647,11 @@ _check_two_sided(name, e, like) = {
     assert(len(e) == 2, "errorbars: {name} is a vector, or a pair (below, above) of vectors")
     _same_length("errorbars", like, e[0], "the data", name)
     _same_length("errorbars", like, e[1], "the data", name)
-  } else { if kind(e) == "array" { if rank(e) > 0 { _same_length("errorbars", like, e, "the data", name) } } }
+  } else {
+    if kind(e) == "array" {
+      if rank(e) > 0 { _same_length("errorbars", like, e, "the data", name) }
+    }
+  }
 }
 _two_sided(e, like) = if kind(e) == "none" { (none, none) } else {
   if kind(e) == "tuple" or kind(e) == "list" {
@@ -567,45 +662,62 @@ _two_sided(e, like) = if kind(e) == "none" { (none, none) } else {
 }
 
 # What a panel may say.
-_panel(; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false, logy = false,
-  logz = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none,
-  ynames = none, y2label = "", y2lim = none, logy2 = false, y2ticks = none, y2names = none) =
-  (layers = list(), title = title, xlabel = xlabel, ylabel = ylabel, zlabel = zlabel, xlim = xlim, ylim = ylim, zlim = zlim,
-    logx = logx, logy = logy, logz = logz, legend = legend, grid = grid, aspect = aspect, view = view, map = map, xticks = xticks,
-    yticks = yticks, xnames = xnames, ynames = ynames, y2label = y2label, y2lim = y2lim, logy2 = logy2, y2ticks = y2ticks,
+_panel(; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none,
+  logx = false, logy = false, logz = false, legend = "auto", grid = false, aspect = 0, view = none,
+  map = "auto", xticks = none, yticks = none, xnames = none, ynames = none, y2label = "",
+  y2lim = none, logy2 = false, y2ticks = none, y2names = none) =
+  (layers = list(), title = title, xlabel = xlabel, ylabel = ylabel, zlabel = zlabel, xlim = xlim,
+    ylim = ylim, zlim = zlim, logx = logx, logy = logy, logz = logz, legend = legend, grid = grid,
+    aspect = aspect, view = view, map = map, xticks = xticks, yticks = yticks, xnames = xnames,
+    ynames = ynames, y2label = y2label, y2lim = y2lim, logy2 = logy2, y2ticks = y2ticks,
     y2names = y2names)
 # What flat pictures say: of these, what every one of them can show.
-_flat_panel(; title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto",
-  grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none) =
-  _panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend,
-    grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames)
+_flat_panel(; title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false,
+  logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none,
+  xnames = none, ynames = none) =
+  _panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx,
+    logy = logy, legend = legend, grid = grid, aspect = aspect, xticks = xticks, yticks = yticks,
+    xnames = xnames, ynames = ynames)
 _merged(a, b) =
   (layers = a.layers, title = _word(a.title, b.title, ""), xlabel = _word(a.xlabel, b.xlabel, ""),
-    ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""), xlim = _given_or(a.xlim, b.xlim),
-    ylim = _given_or(a.ylim, b.ylim), zlim = _given_or(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy,
-    logz = a.logz or b.logz, legend = _word(a.legend, b.legend, "auto"), grid = a.grid or b.grid,
-    aspect = if a.aspect == 0 { b.aspect } else { a.aspect }, view = _given_or(a.view, b.view), map = _word(a.map, b.map, "auto"),
-    xticks = _given_or(a.xticks, b.xticks), yticks = _given_or(a.yticks, b.yticks), xnames = _given_or(a.xnames, b.xnames),
-    ynames = _given_or(a.ynames, b.ynames), y2label = _word(a.y2label, b.y2label, ""), y2lim = _given_or(a.y2lim, b.y2lim),
-    logy2 = a.logy2 or b.logy2, y2ticks = _given_or(a.y2ticks, b.y2ticks), y2names = _given_or(a.y2names, b.y2names))
+    ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""),
+    xlim = _given_or(a.xlim, b.xlim), ylim = _given_or(a.ylim, b.ylim),
+    zlim = _given_or(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy,
+    logz = a.logz or b.logz, legend = _word(a.legend, b.legend, "auto"), grid = a.grid or
+    b.grid, aspect = if a.aspect == 0 {
+      b.aspect
+    } else {
+      a.aspect
+    }, view = _given_or(a.view, b.view), map = _word(a.map, b.map, "auto"),
+    xticks = _given_or(a.xticks, b.xticks), yticks = _given_or(a.yticks, b.yticks),
+    xnames = _given_or(a.xnames, b.xnames), ynames = _given_or(a.ynames, b.ynames),
+    y2label = _word(a.y2label, b.y2label, ""), y2lim = _given_or(a.y2lim, b.y2lim),
+    logy2 = a.logy2 or b.logy2, y2ticks = _given_or(a.y2ticks, b.y2ticks),
+    y2names = _given_or(a.y2names, b.y2names))
 _given_or(a, b) = if kind(a) == "none" { b } else { a }
 _word(a, b, unset) = if a == unset { b } else { a }
 
-_out(figure, file) = if file == "" { _picture_check(figure); figure } else { _picture_draw(figure, file); none }
+_out(figure, file) =
+  if file == "" { _picture_check(figure); figure } else { _picture_draw(figure, file); none }
 _figure(panel, size, dpi, file) =
-  _out((kind = "figure", panels = list(panel), title = "", rows = 1, cols = 1, size = size, dpi = dpi), file)
+  _out((kind = "figure", panels = list(panel), title = "", rows = 1, cols = 1, size = size,
+    dpi = dpi), file)
 _bare(layer) = _figure((..._panel(), layers = list(layer)), none, 192, "")
 _picture(layers; size = none, dpi = 192, file = "", ...options) =
   _figure((..._flat_panel(; ...options), layers = layers), size, dpi, file)
-_coloured(layers; map = "auto", zlabel = "", zlim = none, logz = false, size = none, dpi = 192, file = "", ...options) =
-  _figure((..._flat_panel(; ...options), layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz), size, dpi, file)
-_in_space(layers, view; map = "auto", zlabel = "", zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
-  legend = "auto", size = none, dpi = 192, file = "") =
-  _figure((..._panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, legend = legend, map = map,
-    zlabel = zlabel, zlim = zlim, view = view), layers = layers), size, dpi, file)
+_coloured(layers; map = "auto", zlabel = "", zlim = none, logz = false, size = none, dpi = 192,
+  file = "", ...options) =
+  _figure((..._flat_panel(; ...options), layers = layers, map = map, zlabel = zlabel, zlim = zlim,
+    logz = logz), size, dpi, file)
+_in_space(layers, view; map = "auto", zlabel = "", zlim = none, title = "", xlabel = "",
+  ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192, file = "") =
+  _figure((..._panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim,
+    legend = legend, map = map, zlabel = zlabel, zlim = zlim, view = view), layers = layers), size,
+    dpi, file)
 
 _curves(name, given, label, labels, look) = {
-  assert(kind(given[0]) == "array", "{name}: an array of samples, a function with an interval, or a solution is drawn")
+  assert(kind(given[0]) == "array",
+    "{name}: an array of samples, a function with an interval, or a solution is drawn")
   assert(rank(given[0]) > 0, "{name}: one number is no curve; an array of samples is wanted")
   over = if len(given) == 1 { f64(iota(len(given[0]))) } else { f64(given[0]) }
   layers = list()
@@ -614,33 +726,40 @@ _curves(name, given, label, labels, look) = {
       _same_length(name, over, y, "x", if k > 1 { "y{k}" } else { "y" })
       assert(rank(y) <= 2, "{name}: y is a vector, or a matrix with a curve in each column")
       if rank(y) == 1 {
-        layers = push(layers, (kind = "line", x = over, y = f64(y), label = _label_of(len(layers), label, labels), ...look))
+        layers =
+          push(layers, (kind = "line", x = over, y = f64(y),
+            label = _label_of(len(layers), label, labels), ...look))
       } else {
         for j in each(shape(y)[1]) {
           layers =
-            push(layers, (kind = "line", x = over, y = f64(y)[.., j], label = _label_of(len(layers), label, labels), ...look))
+            push(layers, (kind = "line", x = over, y = f64(y)[.., j],
+              label = _label_of(len(layers), label, labels), ...look))
         }
       }
     }
   }
   layers
 }
-_label_of(k, label, labels) = if k < len(labels) { labels[k] } else { if k == 0 { label } else { "" } }
+_label_of(k, label, labels) =
+  if k < len(labels) { labels[k] } else { if k == 0 { label } else { "" } }
 
 _function_curves(items, label, labels, look, n, logx) = {
   given = _given(items)
   span = given[-1]
   if kind(span) == "array" {
-    assert(rank(span) > 0, "plot: a function is drawn on an interval, which is one pair: plot(f, (a, b))")
+    assert(rank(span) > 0,
+      "plot: a function is drawn on an interval, which is one pair: plot(f, (a, b))")
   }
-  assert(len(given) >= 2 and kind(span) != "function", "plot: a function is drawn on an interval: plot(f, (a, b))")
+  assert(len(given) >= 2 and kind(span) != "function",
+    "plot: a function is drawn on an interval: plot(f, (a, b))")
   assert(len(span) == 2, "plot: an interval is a pair (a, b)")
   (a, b) = (f64(span[0]), f64(span[1]))
   x = if logx { logspace(log10(a), log10(b), n) } else { linspace(a, b, n) }
   layers = list()
   for (k, f) in enumerate(given) {
     if k < len(given) - 1 {
-      layers = push(layers, (kind = "line", x = x, y = f64(map(f, x)), label = _label_of(k, label, labels), ...look))
+      layers = push(layers,
+        (kind = "line", x = x, y = f64(map(f, x)), label = _label_of(k, label, labels), ...look))
     }
   }
   layers
@@ -651,14 +770,19 @@ _check_grid(name, x, y, z, zname) = {
   assert(kind(z) == "array", "{name}: {zname} is a matrix or a function of (x, y)")
   assert(rank(z) == 2, "{name}: {zname} is a matrix with a row for each x and a column for each y")
   assert(shape(z)[0] == len(x) and shape(z)[1] == len(y),
-    "{name}: {zname} is {shape(z)[0]} by {shape(z)[1]}, but x has {len(x)} samples and y has {len(y)}")
+    "{name}: {zname} is {shape(z)[0]} by {shape(z)[1]}, but x has {len(x)} samples and y has "
+    "{len(y)}")
 }
 _field_data(name, x, y, z) = if kind(x) == "function" or kind(x) == "record" {
   _field_samples(name, x, if kind(y) == "string" { y } else { "" })
 } else {
   bare = kind(y) == "none"
   (a, b) = if bare { (f64(iota(shape(x)[0])), f64(iota(shape(x)[1]))) } else { (f64(x), f64(y)) }
-  values = if bare { f64(x) } else { if kind(z) == "function" { _sampled(z, a, b) } else { f64(z) } }
+  values = if bare {
+    f64(x)
+  } else {
+    if kind(z) == "function" { _sampled(z, a, b) } else { f64(z) }
+  }
   _check_grid(name, a, b, values, "z")
   (x = a, y = b, z = values, label = "", xlabel = "", ylabel = "")
 }

@@ -14,21 +14,29 @@
 # space...), label, coords, lo, hi, time the place of t or -1, size 0 for a
 # number or the number of components, mesh or none.
 _drawn_fields(name, what) = if kind(what) == "function" {
-  assert(accepts(what, 0), "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
+  assert(accepts(what, 0),
+    "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
   here = what()
-  assert(kind(here) == "record", "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
+  assert(kind(here) == "record",
+    "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
   list(_drawn_as(what, here.label, here.coords, here.lo, here.hi, here.mesh))
 } else {
-  assert(has(what, "kind") and has(what, "info"), "{name}: this record is no solution; overlay lays pictures over one another")
-  assert(what.kind == "ode" or what.kind == "pde", "{name}: this record is no solution; overlay lays pictures over one another")
+  assert(has(what, "kind") and has(what, "info"),
+    "{name}: this record is no solution; overlay lays pictures over one another")
+  assert(what.kind == "ode" or what.kind == "pde",
+    "{name}: this record is no solution; overlay lays pictures over one another")
   i = what.info
   mesh = if has(what, "mesh") { what.mesh } else { none }
   out = list()
   for f in i.fields {
     u = field(what, f)
-    if kind(u) == "function" { out = push(out, _drawn_as(u, f, i.coords, i.lo, i.hi, mesh)) } else if kind(u) == "list" {
+    if kind(u) == "function" {
+      out = push(out, _drawn_as(u, f, i.coords, i.lo, i.hi, mesh))
+    } else if kind(u) == "list" {
       # of an eigenproblem the first two
-      for k in each(min(2, len(u))) { out = push(out, _drawn_as(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh)) }
+      for k in each(min(2, len(u))) {
+        out = push(out, _drawn_as(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh))
+      }
     }
   }
   out
@@ -55,7 +63,8 @@ _drawn_field(name, what, label) = {
 
 # A component of a field, as a field
 _component(F, c) = if F.size == 0 { F } else {
-  (...F, u = (...p) -> { y = F.u(...p); moveaxis(y, rank(y) - 1, 0)[c] }, label = "{F.label}[{c}]", size = 0)
+  (...F, u = (...p) -> { y = F.u(...p); moveaxis(y, rank(y) - 1, 0)[c] }, label = "{F.label}[{c}]",
+    size = 0)
 }
 _components(F) = if F.size == 0 { list(F) } else { map(c -> _component(F, c), each(F.size)) }
 
@@ -68,7 +77,8 @@ _sampled_plane(F, t, n) = {
   x = linspace(F.lo[a], F.hi[a], i64(round(n * r)))
   y = linspace(F.lo[b], F.hi[b], i64(round(n / r)))
   (X, Y) = (expand(x, 1) + 0 * y, 0 * expand(x, 1) + y)
-  at = map(k -> if k == F.time { f64(t) } else if k == a { X } else if k == b { Y } else { 0.5 * (F.lo[k] + F.hi[k]) + 0 * X },
+  at = map(k -> if k == F.time { f64(t) } else if k == a { X } else if k ==
+    b { Y } else { 0.5 * (F.lo[k] + F.hi[k]) + 0 * X },
     each(len(F.coords)))
   (x = x, y = y, z = F.u(...at))
 }
@@ -77,14 +87,17 @@ _sampled_plane(F, t, n) = {
 # and x, or over the plane at the end
 _field_samples(name, what, label) = {
   F = _drawn_field(name, what, label)
-  assert(F.size == 0, "{name}: {F.label} is a vector; plot draws it, and {name} its components as arrays")
+  assert(F.size == 0,
+    "{name}: {F.label} is a vector; plot draws it, and {name} its components as arrays")
   if F.time >= 0 and len(F.space) == 1 {
     (k, s) = (F.time, F.space[0])
     t = linspace(F.lo[k], F.hi[k], 101)
     x = linspace(F.lo[s], F.hi[s], 401)
-    (x = t, y = x, z = map(tt -> F.u(tt, x), t), label = F.label, xlabel = F.coords[k], ylabel = F.coords[s])
+    (x = t, y = x, z = map(tt -> F.u(tt, x), t), label = F.label, xlabel = F.coords[k],
+      ylabel = F.coords[s])
   } else {
-    assert(len(F.space) >= 2, "{name}: {F.label} is a function of {F.coords[0]} only; plot draws it")
+    assert(len(F.space) >= 2,
+      "{name}: {F.label} is a function of {F.coords[0]} only; plot draws it")
     g = _sampled_plane(F, _end_of(F), if kind(F.mesh) == "none" { 121 } else { 201 })
     (...g, label = F.label, xlabel = F.coords[F.space[0]], ylabel = F.coords[F.space[1]])
   }
@@ -94,33 +107,45 @@ _end_of(F) = if F.time < 0 { 0.0 } else { F.hi[F.time] }
 # ---- whole pictures
 
 # plot of solutions, or of a field by itself
-_plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "", ...options) = {
+_plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192,
+  file = "", ...options) = {
   s = all[0]
   base = _flat_panel(; ...options)
   curves = kind(s) == "record" and not has(s, "kind")
   figure = if curves {
     assert(has(s, "times") and has(s, "y"), "plot: this record is no solution")
-    _figure_of(list((...base, layers = _plain_curves(all, look), title = title, xlabel = _word(xlabel, "t", ""),
-      ylabel = ylabel)), "", 1, 1, size, dpi)
+    _figure_of(
+      list((...base, layers = _plain_curves(all, look), title = title,
+        xlabel = _word(xlabel, "t", ""), ylabel = ylabel)), "", 1, 1, size, dpi)
   } else {
     fields = _drawn_fields("plot", s)
     F = fields[0]
     if len(F.coords) == 1 {
       _figure_of(
-        list((...base, layers = _curves_over(all, look, base.logx), title = title, xlabel = _word(xlabel, F.coords[0], ""),
-          ylabel = _word(ylabel, if kind(s) == "function" { F.label } else { "" }, ""))), "", 1, 1, size, dpi)
+        list((...base, layers = _curves_over(all, look, base.logx), title = title,
+          xlabel = _word(xlabel, F.coords[0], ""), ylabel = _word(ylabel,
+            if kind(s) == "function" { F.label } else { "" }, ""))), "", 1, 1, size, dpi)
     } else if len(F.space) == 1 {
       panels = list()
       for (k, f) in enumerate(fields) {
-        for c in _components(f) { panels = list(...panels, ..._profile_panels(all, k, c, times, base)) }
+        for c in _components(f) {
+          panels = list(...panels, ..._profile_panels(all, k, c, times, base))
+        }
       }
       _figure_of(panels, title, len(panels) // 2, 2, size, dpi)
     } else {
-      at = if F.time < 0 { list(0.0) } else if kind(times) == "none" { list(_end_of(F)) } else { list(...times) }
+      at = if F.time < 0 {
+        list(0.0)
+      } else if kind(times) == "none" {
+        list(_end_of(F))
+      } else {
+        list(...times)
+      }
       panels = list()
       for r in all {
         for f in _drawn_fields("plot", r) {
-          for p in _plane_panels(f, at, if len(all) > 1 { ", {_made_by(r)}" } else { "" }, xlabel, ylabel, base) {
+          for p in _plane_panels(f, at, if len(all) > 1 { ", {_made_by(r)}" } else { "" }, xlabel,
+            ylabel, base) {
             panels = push(panels, p)
           }
         }
@@ -142,7 +167,8 @@ _plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = n
   _out(figure, file)
 }
 _figure_of(panels, title, rows, cols, size, dpi) =
-  (kind = "figure", panels = panels, title = title, rows = rows, cols = cols, size = size, dpi = dpi)
+  (kind = "figure", panels = panels, title = title, rows = rows, cols = cols, size = size,
+    dpi = dpi)
 _made_by(s) = if kind(s) == "record" and has(s, "method") { s.method } else { "" }
 
 # ---- curves
@@ -153,10 +179,13 @@ _plain_curves(all, look) = {
   for (i, r) in enumerate(all) {
     t = linspace(r.times[0], r.times[-1], 600)
     y = map(r.y, t)
-    if rank(y) == 1 { layers = push(layers, (kind = "line", x = t, y = y, label = "", ...look)) } else {
+    if rank(y) == 1 {
+      layers = push(layers, (kind = "line", x = t, y = y, label = "", ...look))
+    } else {
       for k in each(shape(y)[1]) {
         layers = push(layers,
-          (kind = "line", x = t, y = y[.., k], label = if len(all) > 1 { "y[{k}], {i + 1}" } else { "y[{k}]" }, ...look))
+          (kind = "line", x = t, y = y[.., k],
+            label = if len(all) > 1 { "y[{k}], {i + 1}" } else { "y[{k}]" }, ...look))
       }
     }
   }
@@ -165,7 +194,8 @@ _plain_curves(all, look) = {
 
 # The end of what a solution in one coordinate reaches: a part of the interval
 # where it was stopped
-_reached_by(s, F) = if kind(s) == "record" { if len(s.times) > 0 { s.times[-1] } else { F.hi[0] } } else { F.hi[0] }
+_reached_by(s, F) =
+  if kind(s) == "record" { if len(s.times) > 0 { s.times[-1] } else { F.hi[0] } } else { F.hi[0] }
 
 # of one coordinate: all fields of all solutions
 _curves_over(all, look, logx) = {
@@ -193,12 +223,18 @@ _profile_panels(all, k, F, times, base) = {
   x = linspace(F.lo[S], F.hi[S], 401)
   t = linspace(t0, t1, 101)
   by = _made_by(all[0])
-  heat = (..._panel(), title = "{F.label}(t, x)" + (if by == "" { "" } else { ", {by}" }), xlabel = F.coords[T],
-    ylabel = F.coords[S], layers = list((kind = "heat", x = t, y = x, z = map(tt -> F.u(tt, x), t), label = F.label)))
-  at = if kind(times) == "none" { list(t0 + 0.25 * (t1 - t0), t0 + 0.5 * (t1 - t0), t1) } else { list(...times) }
+  heat = (..._panel(), title = "{F.label}(t, x)" + (if by == "" { "" } else { ", {by}" }),
+    xlabel = F.coords[T], ylabel = F.coords[S],
+    layers = list((kind = "heat", x = t, y = x, z = map(tt -> F.u(tt, x), t), label = F.label)))
+  at = if kind(times) == "none" {
+    list(t0 + 0.25 * (t1 - t0), t0 + 0.5 * (t1 - t0), t1)
+  } else {
+    list(...times)
+  }
   layers = list()
   for (j, tt) in enumerate(at) {
-    layers = push(layers, (kind = "line", x = x, y = F.u(tt, x), label = "{F.coords[T]} = {tt:.3g}", colour = j))
+    layers = push(layers,
+      (kind = "line", x = x, y = F.u(tt, x), label = "{F.coords[T]} = {tt:.3g}", colour = j))
   }
   marks = linspace(F.lo[S], F.hi[S], 21)
   shapes = list("circle", "square", "diamond", "up", "down", "plus", "cross")
@@ -211,8 +247,8 @@ _profile_panels(all, k, F, times, base) = {
       one = if other.size == 0 { other } else { _drawn_like(other, F.label) }
       for (j, tt) in enumerate(at) {
         layers =
-          push(layers, (kind = "scatter", x = inside, y = one.u(tt, inside), label = if j == 0 { _made_by(r) } else { "" },
-            colour = j, marker = shapes[i - 1]))
+          push(layers, (kind = "scatter", x = inside, y = one.u(tt, inside),
+            label = if j == 0 { _made_by(r) } else { "" }, colour = j, marker = shapes[i - 1]))
       }
     }
   }
@@ -252,12 +288,13 @@ _plane_panels(F, times, by, xlabel, ylabel, base) = {
       layers = list((kind = "heat", x = g.x, y = g.y, z = fields[k], label = ""))
       if flow {
         layers = push(layers,
-          (kind = "flow", x = g.x, y = g.y, z = g.z[.., .., 0], w = g.z[.., .., 1], scale = 1, label = "", colour = "white",
-            width = 0))
+          (kind = "flow", x = g.x, y = g.y, z = g.z[.., .., 0], w = g.z[.., .., 1], scale = 1,
+            label = "", colour = "white", width = 0))
       }
       if kind(f.mesh) != "none" and len(f.space) == 2 {
         layers =
-          push(layers, _edge_layer(f.mesh, f.mesh.faces, (colour = "black", style = "", width = 1, marker = "", opacity = 0)))
+          push(layers, _edge_layer(f.mesh, f.mesh.faces,
+            (colour = "black", style = "", width = 1, marker = "", opacity = 0)))
       }
       words = if flow { "|{f.label}|" } else { f.label }
       when = if f.time < 0 { "" } else { ", {f.coords[f.time]} = {times[k]:.3g}" }
@@ -266,9 +303,20 @@ _plane_panels(F, times, by, xlabel, ylabel, base) = {
         ", {f.coords[c]} = {0.5 * (f.lo[c] + f.hi[c]):.3g}"
       }
       out = push(out,
-        (...base, layers = layers, title = words + when + where_ + by, xlabel = _word(xlabel, f.coords[f.space[0]], ""),
-          ylabel = _word(ylabel, f.coords[f.space[1]], ""), zlim = if len(times) > 1 and low < high { (low, high) } else { none },
-          aspect = if base.aspect != 0 { base.aspect } else if wide < 6 * tall and tall < 6 * wide { 1 } else { 0 }))
+        (...base, layers = layers, title = words + when + where_ + by,
+          xlabel = _word(xlabel, f.coords[f.space[0]], ""), ylabel = _word(ylabel,
+            f.coords[f.space[1]], ""), zlim = if len(times) > 1 and low < high {
+            (low, high)
+          } else {
+            none
+          },
+          aspect = if base.aspect != 0 {
+            base.aspect
+          } else if wide < 6 * tall and tall < 6 * wide {
+            1
+          } else {
+            0
+      }))
     }
   }
   out
@@ -291,7 +339,8 @@ _solution_film(what, count) = {
       curves = list()
       for f in fields {
         for c in _components(f) {
-          curves = push(curves, plot(x, c.u(t, x); label = if len(fields) > 1 or f.size > 0 { c.label } else { "" }))
+          curves = push(curves,
+            plot(x, c.u(t, x); label = if len(fields) > 1 or f.size > 0 { c.label } else { "" }))
         }
       }
       overlay(
@@ -299,7 +348,9 @@ _solution_film(what, count) = {
         ylabel = if len(curves) > 1 { "" } else { F.label })
     } else {
       panels = list()
-      for f in fields { for p in _plane_panels(f, list(t), "", "", "", _flat_panel()) { panels = push(panels, p) } }
+      for f in fields {
+        for p in _plane_panels(f, list(t), "", "", "", _flat_panel()) { panels = push(panels, p) }
+      }
       n = len(panels)
       _figure_of(panels, "", (n + 1) // 2, min(n, 2), none, 120)
     }

@@ -19,23 +19,29 @@
 #     pdf(Normal(0, 2), 0)        #~ 1 / sqrt(8pi)
 #     cdf(Normal(), 1.96)         #~ 0.9750021048517795
 Normal(mu = 0.0, sigma = 1.0) =
-  (family = "Normal", mu = _finite_or_none("Normal", "mu", mu), sigma = _above_zero_or_none("Normal", "sigma", sigma))
+  (family = "Normal", mu = _finite_or_none("Normal", "mu", mu),
+    sigma = _above_zero_or_none("Normal", "sigma", sigma))
 # Uniform(a, b): uniform distribution between a and b
 #     cdf(Uniform(1, 3), [0, 2, 4])   #> [0, 0.5, 1]
 Uniform(a = 0.0, b = 1.0) =
-  (family = "Uniform", a = a, b = _or_none("Uniform takes a below b, both finite", b, a < b and abs(b - a) < inf))
+  (family = "Uniform", a = a,
+    b = _or_none("Uniform takes a below b, both finite", b, a < b and abs(b - a) < inf))
 # Exponential(scale): exponential distribution of this mean
 #     cdf(Exponential(2), 2)      #~ 1 - exp(-1)
-Exponential(scale = 1.0) = (family = "Exponential", scale = _above_zero_or_none("Exponential", "scale", scale))
+Exponential(scale = 1.0) =
+  (family = "Exponential", scale = _above_zero_or_none("Exponential", "scale", scale))
 # Gamma(shape, scale): gamma distribution, density proportional to x^(shape-1)
 # exp(-x/scale)
 #     moments(Gamma(3, 2)).mean   #~ 6
 Gamma(shape, scale = 1.0) =
-  (family = "Gamma", shape = _above_zero_or_none("Gamma", "shape", shape), scale = _above_zero_or_none("Gamma", "scale", scale))
+  (family = "Gamma", shape = _above_zero_or_none("Gamma", "shape", shape),
+    scale = _above_zero_or_none("Gamma", "scale", scale))
 # Beta(a, b): beta distribution on 0 .. 1, density proportional to x^(a-1)
 # (1-x)^(b-1)
 #     cdf(Beta(2, 3), 0.5)        #~ 11/16
-Beta(a, b) = (family = "Beta", a = _above_zero_or_none("Beta", "a", a), b = _above_zero_or_none("Beta", "b", b))
+Beta(a, b) =
+  (family = "Beta", a = _above_zero_or_none("Beta", "a", a),
+    b = _above_zero_or_none("Beta", "b", b))
 # ChiSquared(nu): distribution of the sum of the squares of nu standard normal
 # numbers
 #     icdf(ChiSquared(1), 0.95)   #~ 3.841458820694124
@@ -44,16 +50,20 @@ ChiSquared(nu) = (family = "ChiSquared", nu = _above_zero_or_none("ChiSquared", 
 # moved by mu and stretched by sigma
 #     icdf(StudentT(10), 0.975)   #~ 2.228138851986274
 StudentT(nu; mu = 0.0, sigma = 1.0) =
-  (family = "StudentT", nu = _above_zero_or_none("StudentT", "nu", nu), mu = _finite_or_none("StudentT", "mu", mu),
+  (family = "StudentT", nu = _above_zero_or_none("StudentT", "nu", nu),
+    mu = _finite_or_none("StudentT", "mu", mu),
     sigma = _above_zero_or_none("StudentT", "sigma", sigma))
 # FDist(d1, d2): distribution of the ratio of two means of squares with d1 and
 # d2 degrees of freedom (Fisher's F)
 #     icdf(FDist(5, 10), 0.95)    #~ 3.3258345304130126
-FDist(d1, d2) = (family = "FDist", d1 = _above_zero_or_none("FDist", "d1", d1), d2 = _above_zero_or_none("FDist", "d2", d2))
+FDist(d1, d2) =
+  (family = "FDist", d1 = _above_zero_or_none("FDist", "d1", d1),
+    d2 = _above_zero_or_none("FDist", "d2", d2))
 # LogNormal(mu, sigma): distribution of exp(x) for x of Normal(mu, sigma)
 #     icdf(LogNormal(1, 2), 0.5)  #~ e
 LogNormal(mu = 0.0, sigma = 1.0) =
-  (family = "LogNormal", mu = _finite_or_none("LogNormal", "mu", mu), sigma = _above_zero_or_none("LogNormal", "sigma", sigma))
+  (family = "LogNormal", mu = _finite_or_none("LogNormal", "mu", mu),
+    sigma = _above_zero_or_none("LogNormal", "sigma", sigma))
 # Weibull(shape, scale): Weibull distribution, cdf 1 - exp(-(x/scale)^shape)
 #     cdf(Weibull(2, 3), 3)       #~ 1 - exp(-1)
 Weibull(shape, scale = 1.0) =
@@ -90,11 +100,13 @@ Pareto(shape, scale = 1.0) =
 # Poisson(rate): number of events when `rate` are expected
 #     pdf(Poisson(3), 2)          #~ 4.5 * exp(-3)
 Poisson(rate) =
-  (family = "Poisson", rate = _or_none("Poisson takes a rate from 0 on", rate, rate >= 0 and rate < inf))
+  (family = "Poisson",
+    rate = _or_none("Poisson takes a rate from 0 on", rate, rate >= 0 and rate < inf))
 # Binomial(n, p): number of successes of n trials, each of probability p
 #     pdf(Binomial(4, 0.5), [0, 1, 2])   #~ [1, 4, 6] / 16
 Binomial(n, p) =
-  (family = "Binomial", n = _or_none("Binomial takes a whole number n from 0 on", n, n >= 0 and n == floor(n) and n < inf),
+  (family = "Binomial", n = _or_none("Binomial takes a whole number n from 0 on", n,
+    n >= 0 and n == floor(n) and n < inf),
     p = _or_none("Binomial takes a probability p between 0 and 1", p, 0 <= p and p <= 1))
 # Bernoulli(p): 1 with probability p, else 0
 #     moments(Bernoulli(0.3)).variance   #~ 0.21
@@ -102,7 +114,8 @@ Bernoulli(p) = Binomial(1, p)
 # Geometric(p): number of failures before the first success
 #     cdf(Geometric(0.5), 2)      #~ 7/8
 Geometric(p) =
-  (family = "NegativeBinomial", r = 1.0, p = _or_none("Geometric takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
+  (family = "NegativeBinomial", r = 1.0,
+    p = _or_none("Geometric takes a probability p above 0, up to 1", p, 0 < p and p <= 1))
 # NegativeBinomial(r, p): number of failures before the r-th success; r may be
 # any number above 0
 #     pdf(NegativeBinomial(2, 0.5), 1)   #~ 1/4
@@ -116,22 +129,26 @@ NegativeBinomial(r, p) =
 #     logpdf(MultivariateNormal([0.0, 0], eye(2)), [1.0, 2])   #~ -2.5 - log(2pi)
 MultivariateNormal(mu, covariance) = {
   C = covariance + 0.0
-  _want("MultivariateNormal", "takes a symmetric covariance, all finite", abs(C - transpose(C)) <= 1e-8 * max(abs(C)))
-  (family = "MultivariateNormal", mu = _finite_or_none("MultivariateNormal", "mu", mu) + 0.0, covariance = C)
+  _want("MultivariateNormal", "takes a symmetric covariance, all finite",
+    abs(C - transpose(C)) <= 1e-8 * max(abs(C)))
+  (family = "MultivariateNormal", mu = _finite_or_none("MultivariateNormal", "mu", mu) + 0.0,
+    covariance = C)
 }
 # Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and
 # logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there
 # is no cdf
 #   pdf is 0 where the sum is off 1 by more than 1e-6
 #     pdf(Dirichlet([1.0, 1, 1]), [0.2, 0.3, 0.5])   #~ 2
-Dirichlet(alpha) = (family = "Dirichlet", alpha = _above_zero_or_none("Dirichlet", "alpha", alpha) + 0.0)
+Dirichlet(alpha) =
+  (family = "Dirichlet", alpha = _above_zero_or_none("Dirichlet", "alpha", alpha) + 0.0)
 
 # A parameter, NaN where it is none: a fit that steps there learns it from a
 # density that is NaN. One that is written as a number is refused.
 _or_none(why, x, good) = if _is_fixed(all(ravel(good))) {
   if all(ravel(good)) { x } else { _refuse(why) }
 } else { where(good, x, nan) }
-_above_zero_or_none(name, what, x) = _or_none("{name} takes a finite {what} above 0", x, x > 0 and x < inf)
+_above_zero_or_none(name, what, x) =
+  _or_none("{name} takes a finite {what} above 0", x, x > 0 and x < inf)
 _finite_or_none(name, what, x) = _or_none("{name} takes a finite {what}", x, abs(x) < inf)
 _want(name, what, good) = if not all(ravel(good)) { error("{name} {what}") }
 
@@ -173,7 +190,9 @@ icdf(d, p) = _of_known(d, _asked(d, "icdf")(d, p))
 sample(d, n = ()) = if _is_region(d) { _sample_region(d, n) } else {
   f = _family(d, "sample")
   for v in values(d) {
-    if kind(v) == "array" { _want(d.family, "has no samples: a parameter is NaN, or none that it takes", v == v) }
+    if kind(v) == "array" {
+      _want(d.family, "has no samples: a parameter is NaN, or none that it takes", v == v)
+    }
   }
   if has(f, "sample") { f.sample(d, n) } else { f.icdf(d, rand(n)) }
 }
@@ -192,15 +211,20 @@ _of_known(d, y) = {
       good = v == v
       whole = all(ravel(good))
       if not _is_fixed(whole) {
-        y = where(if rank(v) > 0 and not has(field(_families, d.family), "cdf") { whole } else { good }, y, nan)
+        y = where(if rank(v) > 0 and
+          not has(field(_families, d.family), "cdf") { whole } else { good }, y, nan)
       }
     }
   }
   y
 }
 _family(d, what) = {
-  if kind(d) != "record" { _refuse("{what} takes a distribution, such as Normal(0, 1), before its number") }
-  if not has(d, "family") { _refuse("{what} takes a distribution, such as Normal(0, 1), before its number") }
+  if kind(d) != "record" {
+    _refuse("{what} takes a distribution, such as Normal(0, 1), before its number")
+  }
+  if not has(d, "family") {
+    _refuse("{what} takes a distribution, such as Normal(0, 1), before its number")
+  }
   field(_families, d.family)
 }
 _asked(d, what) = {
@@ -214,7 +238,8 @@ _root_2pi = 2.5066282746310002
 _log_root_2pi = 0.9189385332046728
 # Inside of its support the value that f gives, outside another, and NaN of NaN;
 # f is fed a number from inside there.
-_inside_or(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), where(x == x, outside, nan))
+_inside_or(inside, x, other, f, outside) =
+  where(inside, f(where(inside, x, other)), where(x == x, outside, nan))
 # p, and NaN outside of 0 .. 1
 _probability(p) = where(0 <= p and p <= 1, p, nan)
 
@@ -247,7 +272,8 @@ _families = (
   Gamma = (
     pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale,
       where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _gamma_log_density(d.shape, x / d.scale) - log(d.scale),
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _gamma_log_density(d.shape, x / d.scale) -
+      log(d.scale),
       where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> gammainc(d.shape, max(x, 0) / d.scale),
     ccdf = (d, x) -> gammaincc(d.shape, max(x, 0) / d.scale),
@@ -278,12 +304,15 @@ _families = (
     ccdf = (d, x) -> _t_cdf(d.nu, (d.mu - x) / d.sigma),
     icdf = (d, p) -> d.mu + d.sigma * _t_icdf(d.nu, p),
     moments = d -> (where(d.nu > 1, d.mu + 0.0 * d.nu, nan),
-      where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2), where(d.nu > 1, inf, nan)))
+      where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2),
+        where(d.nu > 1, inf, nan)))
   ),
   FDist = (
-    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _odds_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / d.d2) * d.d1 / d.d2,
+    pdf = (d, x) -> _inside_or(x > 0, x, 1.0,
+      x -> _odds_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / d.d2) * d.d1 / d.d2,
       where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _odds_log_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / d.d2) +
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0,
+      x -> _odds_log_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / d.d2) +
       log(d.d1 / d.d2), where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
     cdf = (d, x) -> _odds_inc(0.5 * d.d1, 0.5 * d.d2, d.d1 * max(x, 0) / d.d2),
     ccdf = (d, x) -> _odds_inc_rest(0.5 * d.d1, 0.5 * d.d2, d.d1 * max(x, 0) / d.d2),
@@ -292,8 +321,10 @@ _families = (
       where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
   ),
   LogNormal = (
-    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> exp(-0.5 * ((log(x) - d.mu) / d.sigma)^2) / (_root_2pi * d.sigma) / x, 0.0),
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x) - log(d.sigma) -
+    pdf = (d, x) -> _inside_or(x > 0, x, 1.0,
+      x -> exp(-0.5 * ((log(x) - d.mu) / d.sigma)^2) / (_root_2pi * d.sigma) / x, 0.0),
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 -
+      log(x) - log(d.sigma) -
       _log_root_2pi,
       -inf),
     cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _normal_tail((d.mu - log(x)) / d.sigma), 0.0),
@@ -303,9 +334,11 @@ _families = (
     moments = d -> (exp(d.mu + 0.5 * d.sigma^2), expm1(d.sigma^2) * exp(2 * d.mu + d.sigma^2))
   ),
   Weibull = (
-    pdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0, x -> d.shape / d.scale * (x / d.scale)^(d.shape - 1) *
+    pdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0,
+      x -> d.shape / d.scale * (x / d.scale)^(d.shape - 1) *
       exp(-(x / d.scale)^d.shape), where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
-    logpdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
+    logpdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0, x -> log(d.shape / d.scale) +
+      (d.shape - 1) * log(x / d.scale) -
       (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
     ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> exp(-(x / d.scale)^d.shape), 1.0),
@@ -329,8 +362,16 @@ _families = (
   Laplace = (
     pdf = (d, x) -> exp(-abs(x - d.location) / d.scale) / (2 * d.scale),
     logpdf = (d, x) -> -abs(x - d.location) / d.scale - log(2 * d.scale),
-    cdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, h, 1 - h) },
-    ccdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, 1 - h, h) },
+    cdf = (d, x) -> {
+      z = (x - d.location) / d.scale;
+      h = 0.5 * exp(-abs(z));
+      where(z < 0, h, 1 - h)
+    },
+    ccdf = (d, x) -> {
+      z = (x - d.location) / d.scale;
+      h = 0.5 * exp(-abs(z));
+      where(z < 0, 1 - h, h)
+    },
     icdf = (d, p) -> {
       q = _probability(p);
       d.location + d.scale * where(q < 0.5, log(2 * min(q, 0.5)), -log(2 * min(1 - q, 0.5)))
@@ -339,40 +380,53 @@ _families = (
   ),
   Logistic = (
     pdf = (d, x) -> { e = exp(-abs(x - d.location) / d.scale); e / (d.scale * (1 + e)^2) },
-    logpdf = (d, x) -> { z = abs(x - d.location) / d.scale; -z - 2 * log1p(exp(-z)) - log(d.scale) },
+    logpdf = (d, x) -> {
+      z = abs(x - d.location) / d.scale;
+      -z - 2 * log1p(exp(-z)) - log(d.scale)
+    },
     cdf = (d, x) -> sigmoid((x - d.location) / d.scale),
     ccdf = (d, x) -> sigmoid((d.location - x) / d.scale),
     icdf = (d, p) -> {
       q = _probability(p)
       middle = 0.25 < q and q < 0.75
-      d.location + d.scale * where(middle, 2 * atanh(2 * where(middle, q, 0.5) - 1), log(q) - log1p(-q))
+      d.location +
+        d.scale * where(middle, 2 * atanh(2 * where(middle, q, 0.5) - 1), log(q) - log1p(-q))
     },
     moments = d -> (d.location, (π * d.scale)^2 / 3)
   ),
   Gumbel = (
     pdf = (d, x) -> { z = max((x - d.location) / d.scale, -700.0); exp(-z - exp(-z)) / d.scale },
-    logpdf = (d, x) -> { z = (x - d.location) / d.scale; where(z == -inf, -inf, -z - exp(-z)) - log(d.scale) },
+    logpdf = (d, x) -> {
+      z = (x - d.location) / d.scale;
+      where(z == -inf, -inf, -z - exp(-z)) - log(d.scale)
+    },
     cdf = (d, x) -> exp(-exp((d.location - x) / d.scale)),
     ccdf = (d, x) -> -expm1(-exp((d.location - x) / d.scale)),
     icdf = (d, p) -> d.location - d.scale * log(-log(_probability(p))),
     moments = d -> (d.location + 0.5772156649015329 * d.scale, (π * d.scale)^2 / 6)
   ),
   Pareto = (
-    pdf = (d, x) -> _inside_or(d.scale <= x and x < inf, x, d.scale, x -> d.shape / x * (d.scale / x)^d.shape, 0.0),
-    logpdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> log(d.shape) - log(x) - d.shape * _log_ratio(x, d.scale),
+    pdf = (d, x) -> _inside_or(d.scale <= x and x < inf, x, d.scale,
+      x -> d.shape / x * (d.scale / x)^d.shape, 0.0),
+    logpdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> log(d.shape) - log(x) -
+      d.shape * _log_ratio(x, d.scale),
       -inf),
-    cdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> -expm1(-d.shape * _log_ratio(x, d.scale)), 0.0),
+    cdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale,
+      x -> -expm1(-d.shape * _log_ratio(x, d.scale)), 0.0),
     ccdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> (d.scale / x)^d.shape, 1.0),
     icdf = (d, p) -> d.scale * exp(-log1p(-_probability(p)) / d.shape),
     moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf),
       where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))
   ),
   Poisson = (
-    pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate), 0.0),
-    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_log_density(x + 1.0, d.rate), -inf),
+    pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate),
+      0.0),
+    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0,
+      x -> _gamma_log_density(x + 1.0, d.rate), -inf),
     cdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> gammaincc(floor(x) + 1, d.rate), 0.0),
     ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> gammainc(floor(x) + 1, d.rate), 1.0),
-    icdf = (d, p) -> _least_whole(k -> gammaincc(k + 1, stop_gradient(d.rate)), p + 0.0 * stop_gradient(d.rate)),
+    icdf = (d, p) -> _least_whole(k -> gammaincc(k + 1, stop_gradient(d.rate)),
+      p + 0.0 * stop_gradient(d.rate)),
     moments = d -> (d.rate, d.rate)
   ),
   Binomial = (
@@ -380,21 +434,23 @@ _families = (
       x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
     logpdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
       x -> _binomial_log(1.0 * d.n, x, d.p), -inf),
-    cdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> _betaincc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
-      where(x < 0, 0.0, 1.0)),
-    ccdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
-      where(x < 0, 1.0, 0.0)),
+    cdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0,
+      x -> _betaincc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p), where(x < 0, 0.0, 1.0)),
+    ccdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0,
+      x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p), where(x < 0, 1.0, 0.0)),
     icdf = (d, p) -> {
       n = stop_gradient(1.0 * d.n)
       q = stop_gradient(d.p)
-      where(p == 1, n, _least_whole(k -> where(k < n, _betaincc(k + 1, max(n - k, 0.5), q), 1.0), p + 0.0 * n * q))
+      where(p == 1, n,
+        _least_whole(k -> where(k < n, _betaincc(k + 1, max(n - k, 0.5), q), 1.0), p + 0.0 * n * q))
     },
     moments = d -> (d.n * d.p, d.n * d.p * (1 - d.p))
   ),
   NegativeBinomial = (
-    pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x),
-      0.0),
-    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _beta_log_density(1.0 * d.r, x + 1.0, d.p) +
+    pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0,
+      x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x), 0.0),
+    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0,
+      x -> _beta_log_density(1.0 * d.r, x + 1.0, d.p) +
       log(d.p) - log(d.r + x), -inf),
     cdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> betainc(d.r, floor(x) + 1, d.p), 0.0),
     ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> _betaincc(d.r, floor(x) + 1, d.p), 1.0),
@@ -422,7 +478,8 @@ _families = (
     logpdf = (d, x) -> {
       positive = x > 0
       at_zero = where(d.alpha == 1, 0.0, where(d.alpha < 1, inf, -inf))
-      power = where(positive, (d.alpha - 1) * log(where(positive, x, 1.0)), where(x < 0, -inf, at_zero))
+      power =
+        where(positive, (d.alpha - 1) * log(where(positive, x, 1.0)), where(x < 0, -inf, at_zero))
       inside = all(x >= 0; axis = -1) and abs(sum(x; axis = -1) - 1) < 1e-6
       where(inside, lgamma(sum(d.alpha)) - sum(lgamma(d.alpha)) + sum(power; axis = -1),
         where(any(isnan(x); axis = -1), nan, -inf))
@@ -449,11 +506,13 @@ _log_gamma_bend(h) = {
   t = where(near, h, 0.0)
   total = 0 * t
   for k in 0..16 { n = 17 - k; total = (2.0^n - 2) / n * _zeta_from_two[n - 2] - t * total }
-  where(near, t^2 * total, lgamma(1 + 2 * where(near, 1.0, h)) - 2 * lgamma(1 + where(near, 1.0, h)))
+  where(near, t^2 * total, lgamma(1 + 2 * where(near, 1.0, h)) -
+    2 * lgamma(1 + where(near, 1.0, h)))
 }
-_zeta_from_two = [1.6449340668482264, 1.2020569031595943, 1.0823232337111382, 1.0369277551433699, 1.0173430619844491,
-  1.0083492773819228, 1.0040773561979443, 1.0020083928260822, 1.0009945751278181, 1.0004941886041195, 1.000246086553308,
-  1.0001227133475785, 1.0000612481350587, 1.0000305882363070, 1.0000152822594087, 1.0000076371976379]
+_zeta_from_two = [1.6449340668482264, 1.2020569031595943, 1.0823232337111382, 1.0369277551433699,
+  1.0173430619844491, 1.0083492773819228, 1.0040773561979443, 1.0020083928260822,
+  1.0009945751278181, 1.0004941886041195, 1.000246086553308, 1.0001227133475785, 1.0000612481350587,
+  1.0000305882363070, 1.0000152822594087, 1.0000076371976379]
 
 # log(1 + z^2), also where z^2 overflows
 _log1p_square(z) = {
@@ -487,7 +546,8 @@ _least_whole(F, p) = {
 # x^2/nu are odds. Beyond _T_FAR roots of nu their square would overflow, and
 # the tail is a power of them to rounding.
 _T_FAR = 1e100
-_t_logpdf(nu, x) = -0.5 * (nu + 1) * _log1p_square(x / sqrt(nu)) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
+_t_logpdf(nu, x) =
+  -0.5 * (nu + 1) * _log1p_square(x / sqrt(nu)) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
 _t_cdf(nu, x) = {
   far = abs(x) > _T_FAR * sqrt(nu)
   power = exp(-nu * log(abs(where(far, x, 1.0)) / sqrt(nu)) - log(nu) - lbeta(0.5 * nu, 0.5))
@@ -499,7 +559,8 @@ _t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
   fixed = x + 0.0 * y
   # what moves with nu at fixed x: the parameter and the argument of
   # betainc(1/2, nu/2, x^2/(nu + x^2)), half of it on each side
-  moved = nu -> 0.5 * sign(fixed) * (1 - _betainc_sum(0.5 * nu, 0.5 + 0.0 * fixed, nu / (nu + where(fixed == 0, 1.0, fixed^2))))
+  moved = nu -> 0.5 * sign(fixed) *
+    (1 - _betainc_sum(0.5 * nu, 0.5 + 0.0 * fixed, nu / (nu + where(fixed == 0, 1.0, fixed^2))))
   where(fixed == 0, 0.0, jvp(moved, nu + 0.0 * y, dnu + 0.0 * y)[1])
 }
 _t_icdf(nu, p) = {
@@ -545,12 +606,16 @@ choice(x, n = (); replace = true, p = none) = {
   if kind(p) != "none" {
     assert(replace, "choice with probabilities p draws with replacement")
     assert(len(p) == len(rows), "choice takes as many probabilities as there are rows")
-    _want("choice", "takes probabilities from 0 on, finite, not all 0", all(p >= 0) and sum(p) > 0 and sum(p) < inf)
+    _want("choice", "takes probabilities from 0 on, finite, not all 0", all(p >= 0) and
+      sum(p) > 0 and sum(p) < inf)
     c = cumsum(p)
-    assert(all(p >= 0) and 0 < c[-1] and c[-1] < inf, "choice takes probabilities that are not negative, and not all 0")
+    assert(all(p >= 0) and 0 < c[-1] and c[-1] < inf,
+      "choice takes probabilities that are not negative, and not all 0")
     rows[min(_count_up_to(c, rand(n) * c[-1]), len(rows) - 1)]
-  } else { if replace or (kind(n) == "tuple" and len(n) == 0) { rows[randint(0, len(rows), n)] } else {
-    assert(n <= len(rows), "choice without replacement: there are {len(rows)} rows, not {n}")
-    rows[permutation(len(rows))[..n]]
-  } }
+  } else {
+    if replace or (kind(n) == "tuple" and len(n) == 0) { rows[randint(0, len(rows), n)] } else {
+      assert(n <= len(rows), "choice without replacement: there are {len(rows)} rows, not {n}")
+      rows[permutation(len(rows))[..n]]
+    }
+  }
 }

@@ -50,12 +50,14 @@
 #     t = [1.0, 2, 3]
 #     r = fit(decay, (t = t, u = exp(-0.7t)); for = k)
 #     r.k                           #~ 0.7 tol 1e-6
-fit(model, x, y = none, p0 = none, method = lm(); sigma = none, lower = none, upper = none, loss = "squares", level = 0.95,
-  steps = 500, tol = 1e-12, progress = true, unknowns = none, by = none, start = none, rtol = 1e-8, atol = 1e-10) =
+fit(model, x, y = none, p0 = none, method = lm(); sigma = none, lower = none, upper = none,
+  loss = "squares", level = 0.95, steps = 500, tol = 1e-12, progress = true, unknowns = none,
+  by = none, start = none, rtol = 1e-8, atol = 1e-10) =
   if kind(model) == "problem" {
     _fit_problem(model, x,
-      (method = method, sigma = sigma, lower = lower, upper = upper, loss = loss, level = level, steps = steps,
-        tol = tol, progress = progress, unknowns = unknowns, by = by, start = start, rtol = rtol, atol = atol))
+      (method = method, sigma = sigma, lower = lower, upper = upper, loss = loss, level = level,
+        steps = steps, tol = tol, progress = progress, unknowns = unknowns, by = by, start = start,
+        rtol = rtol, atol = atol))
   } else {
     _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, progress)
   }
@@ -67,15 +69,19 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
   residual = v -> weight * (ravel(model(back(v), x) + 0.0) - data)
   m = len(data)
   n = len(v0)
-  assert(level > 0 and level < 1, "fit: level is the probability of the intervals, between 0 and 1, and not {level}")
-  assert(len(residual(stop_gradient(v0 + 0.0))) == m, "fit: the model gives another number of values than there are data, {m}")
-  q = least_squares(v -> _damp_outliers(loss, residual(v)), v0, method; lower = _flat_bound(lower, v0),
+  assert(level > 0 and level < 1,
+    "fit: level is the probability of the intervals, between 0 and 1, and not {level}")
+  assert(len(residual(stop_gradient(v0 + 0.0))) == m,
+    "fit: the model gives another number of values than there are data, {m}")
+  q = least_squares(v -> _damp_outliers(loss, residual(v)), v0, method;
+    lower = _flat_bound(lower, v0),
     upper = _flat_bound(upper, v0), steps = steps, tol = tol, progress = progress)
   v = q.x
   held = v <= _bound(lower, v, -inf) or v >= _bound(upper, v, inf)
   predict = (w, z) -> ravel(model(back(w), z) + 0.0)
-  _fitted(v, back, p0, held, residual(v), _jacobian(residual, v), (y = y, weight = weight, sigma = sigma, level = level),
-    z -> model(back(v), z), z -> _jacobian(w -> predict(w, z), v), y - model(back(v), x), q)
+  _fitted(v, back, p0, held, residual(v), _jacobian(residual, v),
+    (y = y, weight = weight, sigma = sigma, level = level), z -> model(back(v), z),
+    z -> _jacobian(w -> predict(w, z), v), y - model(back(v), x), q)
 }
 
 # What a fit has found, as a record: parameters v with their form, those that
@@ -109,14 +115,21 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   reach = if dof > 0 { icdf(StudentT(f64(dof)), 0.5 * (1 + d.level)) } else { inf }
   total = sum((d.weight * (ravel(d.y + 0.0) - _weighted_mean(ravel(d.y + 0.0), d.weight)))^2)
   deviations = where(stderr > 0 and stderr < inf, stderr, 1.0)
-  (p = back(v), stderr = back(stderr), lower = back(v - reach * stderr), upper = back(v + reach * stderr), covariance = C,
-    correlation = C / outer(deviations, deviations), level = d.level, residuals = residuals, chi2 = chi2, dof = dof,
-    deviation = sqrt(spread), r2 = 1 - chi2 / total, aic = _information(chi2, m, moving, 2.0, d.sigma),
+  (p = back(v), stderr = back(stderr), lower = back(v - reach * stderr),
+    upper = back(v + reach * stderr), covariance = C, correlation = C / outer(deviations,
+      deviations), level = d.level, residuals = residuals, chi2 = chi2, dof = dof,
+    deviation = sqrt(spread), r2 = 1 - chi2 / total,
+    aic = _information(chi2, m, moving, 2.0, d.sigma),
     bic = _information(chi2, m, moving, log(f64(m)), d.sigma),
-    identifiability = (singular_values = s, condition = if moving == 0 { 1.0 } else { s[0] / s[-1] },
-      undetermined = shape(directions)[0], directions = directions, names = _names_of(p0)), value = value,
-    band = z -> reach * norm(jacobian_at(z) @ W * sqrt(variance); axis = 1), iterations = q.iterations,
-    evaluations = q.evaluations, converged = q.converged, message = q.message)
+    identifiability = (singular_values = s,
+      condition = if moving == 0 {
+        1.0
+      } else {
+        s[0] / s[-1]
+      }, undetermined = shape(directions)[0], directions = directions, names = _names_of(p0)),
+    value = value, band = z -> reach * norm(jacobian_at(z) @ W * sqrt(variance); axis = 1),
+    iterations = q.iterations, evaluations = q.evaluations, converged = q.converged,
+    message = q.message)
 }
 _flat_bound(b, v) = if kind(b) == "none" { none } else { _bound(b, v, 0.0) }
 _weighted_mean(y, w) = sum(w^2 * y) / sum(w^2 + 0 * y)
@@ -143,7 +156,13 @@ _damp_outliers(loss, r) = if loss == "squares" {
 # elements of arrays by their places.
 _names_of(p) = _named("p", p)
 _named(name, p) = if kind(p) == "array" {
-  if rank(p) == 0 { list(name) } else if rank(p) == 1 { _numbered(name, len(p)) } else { _numbered(name, size(p)) }
+  if rank(p) == 0 {
+    list(name)
+  } else if rank(p) == 1 {
+    _numbered(name, len(p))
+  } else {
+    _numbered(name, size(p))
+  }
 } else {
   all = list()
   for (k, part) in enumerate(if kind(p) == "record" { values(p) } else { p }) {
@@ -175,11 +194,15 @@ report(r) = {
     })
     k = k + 1
   }
-  text = text + "chi2 {r.chi2:.6g}, {r.dof} degrees of freedom, deviation {r.deviation:.4g}, R² {r.r2:.6f}\n"
+  text = text +
+    "chi2 {r.chi2:.6g}, {r.dof} degrees of freedom, deviation {r.deviation:.4g}, R² {r.r2:.6f}\n"
   i = r.identifiability
-  if i.undetermined == 0 { text = text + "the data determine all parameters; condition {i.condition:.2g}" } else {
+  if i.undetermined == 0 {
+    text = text + "the data determine all parameters; condition {i.condition:.2g}"
+  } else {
     text = text +
-      "the data do not determine {i.undetermined} of {len(v)} combinations; the model stays as it is under relative changes"
+      "the data do not determine {i.undetermined} of {len(v)} combinations; the model stays as it "
+    "is under relative changes"
     for row in 0..i.undetermined {
       text = text + "\n "
       k = 0

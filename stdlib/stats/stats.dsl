@@ -20,7 +20,11 @@ mean(x; axis = none, keepdims = false) = {
 }
 # x in the precision of y: numbers that only say how, such as places and
 # weights, do not make f64 of f32.
-_like(x, y) = if dtype(y) == "f32" or dtype(y) == "c64" { if dtype(x) == "f64" { f32(x) } else { x } } else { x }
+_like(x, y) = if dtype(y) == "f32" or dtype(y) == "c64" {
+  if dtype(x) == "f64" { f32(x) } else { x }
+} else {
+  x
+}
 # How many elements each of the sums y over axes of x has; a whole number, which
 # leaves f32 what it is.
 _per_result(x, y) = if rank(y) == 0 { size(x) } else { size(x) // max(size(y), 1) }
@@ -42,18 +46,21 @@ _keep_axes(y, x, axis, keepdims; lead = 0) = if _known(keepdims, "keepdims") {
 # weighted_mean(x, w; axis, keepdims): sum(w x) / sum(w); with axis, w is a
 # vector along it
 #     weighted_mean([1, 2, 4], [1, 1, 2])       #> 2.75
-weighted_mean(x, w; axis = none, keepdims = false) = _keep_axes(_mean_by_weight(x, w, axis), x, axis, keepdims)
-_mean_by_weight(x, w, axis) = if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
-  y = moveaxis(x, axis, 0)
-  v = w + 0.0
-  for k in each(1, rank(y)) { v = expand(v, rank(v)) }
-  sum(v * y; axis = 0) / sum(w + 0.0)
-}
+weighted_mean(x, w; axis = none, keepdims = false) =
+  _keep_axes(_mean_by_weight(x, w, axis), x, axis, keepdims)
+_mean_by_weight(x, w, axis) =
+  if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
+    y = moveaxis(x, axis, 0)
+    v = w + 0.0
+    for k in each(1, rank(y)) { v = expand(v, rank(v)) }
+    sum(v * y; axis = 0) / sum(w + 0.0)
+  }
 # geometric_mean(x; axis, keepdims), harmonic_mean(x; axis, keepdims): exp of
 # the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
 #     geometric_mean([1.0, 4])      #~ 2
 #     harmonic_mean([1.0, 3])       #~ 1.5
-geometric_mean(x; axis = none, keepdims = false) = exp(mean(log(x); axis = axis, keepdims = keepdims))
+geometric_mean(x; axis = none, keepdims = false) =
+  exp(mean(log(x); axis = axis, keepdims = keepdims))
 harmonic_mean(x; axis = none, keepdims = false) = 1 / mean(1 / x; axis = axis, keepdims = keepdims)
 # rms(x; axis, keepdims): root of the mean of the squares
 #     rms([3.0, 4, 5, 0])           #~ sqrt(12.5)
@@ -87,7 +94,8 @@ median(x; axis = none, keepdims = false) = quantile(x, 0.5; axis = axis, keepdim
 #   outside [0, 1]. Source: Hyndman and Fan, Amer. Statistician 50 (1996),
 #   definition 7.
 #     quantile([1, 2, 3, 4, 5], [0.25, 0.9])    #~ [2, 4.6]
-quantile(x, q; axis = none, keepdims = false) = _keep_axes(_quantile(x, q, axis), x, axis, keepdims; lead = rank(q))
+quantile(x, q; axis = none, keepdims = false) =
+  _keep_axes(_quantile(x, q, axis), x, axis, keepdims; lead = rank(q))
 _quantile(x, q, axis) = {
   y = sort(if kind(axis) == "none" { ravel(x) } else { moveaxis(x, axis, 0) }; axis = 0) + 0.0
   n = len(y)
@@ -107,7 +115,8 @@ _quantile(x, q, axis) = {
 }
 # percentile(x, p; axis, keepdims): quantile(x, p / 100)
 #     percentile([1, 2, 3, 4, 5], 25)     #> 2.0
-percentile(x, p; axis = none, keepdims = false) = quantile(x, p / 100.0; axis = axis, keepdims = keepdims)
+percentile(x, p; axis = none, keepdims = false) =
+  quantile(x, p / 100.0; axis = axis, keepdims = keepdims)
 # mode(x): the element that is there most often; of several the smallest
 #     mode([3, 1, 3, 2, 1])         #> 1
 mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
@@ -135,20 +144,27 @@ std(x; axis = none, ddof = 0, keepdims = false) = {
   s = _power_unit(c, axis)
   d = _squares(c / s)
   y = if kind(axis) == "none" { sum(d) } else { sum(d; axis = axis) }
-  _keep_axes(_without_axes(s, axis) * sqrt(_over_freedom(y, _per_result(x, y), ddof)), x, axis, keepdims)
+  _keep_axes(_without_axes(s, axis) * sqrt(_over_freedom(y, _per_result(x, y), ddof)), x, axis,
+    keepdims)
 }
 # ptp(x; axis, keepdims): largest minus smallest element
 #     ptp([3, 9, 4])                #> 6
 ptp(x; axis = none, keepdims = false) = _keep_axes(
-  if kind(axis) == "none" { max(x) - min(x) } else { max(x; axis = axis) - min(x; axis = axis) }, x, axis, keepdims)
+  if kind(axis) == "none" {
+    max(x) - min(x)
+  } else {
+    max(x; axis = axis) - min(x; axis = axis)
+  }, x, axis, keepdims)
 # iqr(x; axis, keepdims): distance of the quartiles, quantile(x, 0.75) -
 # quantile(x, 0.25)
 #     iqr([1, 2, 3, 4, 5])          #> 2.0
 iqr(x; axis = none, keepdims = false) =
-  quantile(x, 0.75; axis = axis, keepdims = keepdims) - quantile(x, 0.25; axis = axis, keepdims = keepdims)
+  quantile(x, 0.75; axis = axis, keepdims = keepdims) -
+  quantile(x, 0.25; axis = axis, keepdims = keepdims)
 # moment(x, k; axis, keepdims): mean of (x - mean)^k
 #     moment([1, 2, 3, 4], 2)       #> 1.25
-moment(x, k; axis = none, keepdims = false) = mean(_centred(x, axis)^k; axis = axis, keepdims = keepdims)
+moment(x, k; axis = none, keepdims = false) =
+  mean(_centred(x, axis)^k; axis = axis, keepdims = keepdims)
 _centred(x, axis) = x - mean(x; axis = axis, keepdims = kind(axis) != "none")
 # skewness(x; axis, keepdims): third moment over the 3/2-th power of the second,
 # 0 where symmetric
@@ -156,7 +172,8 @@ _centred(x, axis) = x - mean(x; axis = axis, keepdims = kind(axis) != "none")
 #     skewness([1.0, 1, 4])         #~ sqrt(0.5)
 skewness(x; axis = none, keepdims = false) = {
   y = _in_own_unit(x, axis)
-  moment(y, 3; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis, keepdims = keepdims)^1.5
+  moment(y, 3; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis,
+    keepdims = keepdims)^1.5
 }
 # x, centred, in a unit of its own, for what does not depend on any
 _in_own_unit(x, axis) = { c = _centred(x, axis); c / _power_unit(c, axis) }
@@ -165,11 +182,13 @@ _in_own_unit(x, axis) = { c = _centred(x, axis); c / _power_unit(c, axis) }
 #     kurtosis([1, 2, 3, 4, 5])     #~ -1.3
 kurtosis(x; axis = none, keepdims = false) = {
   y = _in_own_unit(x, axis)
-  moment(y, 4; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis, keepdims = keepdims)^2 - 3
+  moment(y, 4; axis = axis, keepdims = keepdims) / moment(y, 2; axis = axis,
+    keepdims = keepdims)^2 - 3
 }
 # zscore(x; axis, ddof = 0): x minus its mean, over its standard deviation
 #     zscore([1, 3])                #> [-1, 1]
-zscore(x; axis = none, ddof = 0) = _centred(x, axis) / std(x; axis = axis, ddof = ddof, keepdims = kind(axis) != "none")
+zscore(x; axis = none, ddof = 0) =
+  _centred(x, axis) / std(x; axis = axis, ddof = ddof, keepdims = kind(axis) != "none")
 
 # ---- with NaN left out
 
@@ -183,7 +202,8 @@ nansum(x; axis = none, keepdims = false) = {
   _keep_axes(if kind(axis) == "none" { sum(y) } else { sum(y; axis = axis) }, x, axis, keepdims)
 }
 nanmean(x; axis = none, keepdims = false) =
-  nansum(x + 0.0; axis = axis, keepdims = keepdims) / count(not isnan(x); axis = axis, keepdims = keepdims)
+  nansum(x + 0.0; axis = axis, keepdims = keepdims) / count(not isnan(x); axis = axis,
+    keepdims = keepdims)
 nanmax(x; axis = none, keepdims = false) = {
   y = where(isnan(x), -inf, x)
   _keep_axes(if kind(axis) == "none" { max(y) } else { max(y; axis = axis) }, x, axis, keepdims)
@@ -252,7 +272,8 @@ linregress(x, y) = {
   intercept = my - slope * mx
   residue = sum(_squares(v - sxy / sxx * u)) # by distances from the means, which keep their digits
   stderr = sqrt(_over_freedom(residue, n, 2) / sxx) * (q / p)
-  (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * rms(x))
+  (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr,
+    intercept_stderr = stderr * rms(x))
 }
 # linear_regression(X, y; intercept = true): y as a sum of the columns of X
 # times coefficients, and a constant: least squares. X f64[n, k], or f64[n] for
@@ -269,7 +290,8 @@ linear_regression(X, y; intercept = true) =
 _regression(X, y, intercept) = {
   if rank(X) != 2 {
     _refuse(
-      "linear_regression takes a matrix with a column for each variable, or a vector of one, not an array of {rank(X)} axes")
+      "linear_regression takes a matrix with a column for each variable, or a vector of one, not "
+      "an array of {rank(X)} axes")
   }
   (n, k) = shape(X)
   with = _known(intercept, "intercept")
@@ -287,8 +309,8 @@ _regression(X, y, intercept) = {
     sum(_squares(trisolve(R, eye(len(b)) + 0 * R; lower = false)); axis = 1)
   }
   stderr = sqrt(_over_freedom(residue, n, len(b)) * spread) * (p / q[0])
-  (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
-    stderr = stderr)
+  (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals,
+    r2 = 1 - residue / total, stderr = stderr)
 }
 # pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X
 # from those of Y; a vector is one row

@@ -17,3 +17,11 @@ turns()                                             #> refused
 
 # args is there without arguments
 len(args)                                           #> 0
+
+# A comma between clauses may end a line.
+D[i, j] := i + j for i in 0..2,
+  j in 0..2
+D                                                   #> [[0, 1], [1, 2]]
+E[i, j] := i - j for i,
+  j in 0..2
+E                                                   #> [[0, -1], [1, 0]]

@@ -41,3 +41,10 @@ i = 5
 "{i:04d}"            #> 0005
 "{-1.5:+.1f}"        #> -1.5
 "{2.5:+.1f}"         #> +2.5
+
+# Neighbouring literals are one string, over lines inside brackets.
+"one " "two"         #> one two
+"{1}" "{2} " "three" #> 12 three
+len("ab" "" "cd")    #> 4
+("a long " "{"text" " here"}"
+  ", {x:.1f}")       #> a long text here, 3.1

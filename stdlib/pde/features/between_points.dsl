@@ -20,33 +20,46 @@ _beginnings(info) = {
   all
 }
 # The same of these statements
-_of_places(info, all) = (all = all, jets = _three_jets(info), time = info.time, space = list(...info.space),
-  every = each(len(info.coords)), normal = (...map(i -> 0.6, list(...info.space)),))
+_of_places(info, all) =
+  (all = all, jets = _three_jets(info), time = info.time, space = list(...info.space),
+    every = each(len(info.coords)), normal = (...map(i -> 0.6, list(...info.space)),))
 # What they compare by coordinates alone, and not by the time alone: f64[k]
 _compared_at(of, p) = {
   # a time that is captured counts for nothing
   τ = if of.time < 0 { 0.0 } else { p[of.time] }
-  left = q -> (p, j) -> _left_at(q, map(i -> if i == of.time { τ } else { p[i] }, of.every), j, of.normal)
+  left = q -> (p, j) -> _left_at(q, map(i -> if i == of.time { τ } else { p[i] }, of.every), j,
+    of.normal)
   concat(zeros(0), ...map(q -> _own_switches(left(q), p, of.jets[0]), of.all))
 }
 # How many of the comparisons need several coordinates
 _apart_at(of, p) = {
-  left = (q, axis) -> (x, p, j) -> _left_at(q, map(i -> if i == axis { x } else { p[i] }, of.every), j, of.normal)
+  left = (q, axis) -> (x, p, j) -> _left_at(q, map(i -> if i == axis { x } else { p[i] }, of.every),
+    j, of.normal)
   n = len(_compared_at(of, p))
-  for axis in of.space { for q in of.all { n = n - len(_own_switches(left(q, axis), p[axis], p, of.jets[0])) } }
+  for axis in of.space {
+    for q in of.all { n = n - len(_own_switches(left(q, axis), p[axis], p, of.jets[0])) }
+  }
   n
 }
 # What they make of the coordinates: f64[k]
 _watched_at(of, p) =
-  concat(zeros(0), ...map(q -> _watched((p, j) -> _left_at(q, map(i -> p[i], of.every), j, of.normal), p, of.jets[0]), of.all))
+  concat(zeros(0),
+    ...map(q -> _watched((p, j) -> _left_at(q, map(i -> p[i], of.every), j, of.normal), p,
+      of.jets[0]), of.all))
 # What is left of them by three values of all derivatives: f64[k]
 _full_at(of, p) =
-  concat(...map(js -> concat(...map(q -> ravel(_left_at(q, map(i -> p[i], of.every), js, of.normal) + 0.0), of.all)), of.jets))
+  concat(
+    ...map(
+      js -> concat(...map(q -> ravel(_left_at(q, map(i -> p[i], of.every), js, of.normal) + 0.0),
+        of.all)), of.jets))
 # Of a problem what says where its places are
-_frame(info) = (coords = info.coords, lo = info.lo, hi = info.hi, space = info.space, time = info.time, fields = info.fields)
+_frame(info) =
+  (coords = info.coords, lo = info.lo, hi = info.hi, space = info.space, time = info.time,
+    fields = info.fields)
 # Whether a problem compares by several coordinates: it jumps within cells of
 # every shape then.
-_jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _apart_at(_by_places(info), _middle_of(info)) > 0
+_jumps_across(info) =
+  len(info.space) > 0 and len(info.coords) > 1 and _apart_at(_by_places(info), _middle_of(info)) > 0
 _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], each(len(info.coords))))
 
 # An error, or with partial = true a warning, where no point of a solution's
@@ -64,25 +77,46 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
     (i, j, k) = (info.space[0], info.space[1], info.space[-1])
     more = if len(info.space) > 2 { ", {info.coords[k]} = {hidden.p[k]:.4g}" } else { "" }
     said =
-      "{info.name} changes about {info.coords[i]} = {hidden.p[i]:.4g}, {info.coords[j]} = {hidden.p[j]:.4g}{more}, and no point of {m.name}() is there, so that it sees nothing of it: {_better(m)}"
-    if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
+      "{info.name} changes about {info.coords[i]} = {hidden.p[i]:.4g}, {info.coords[j]} = "
+    "{hidden.p[j]:.4g}{more}, and no point of {m.name}() is there, so that it sees nothing of "
+    "it: {_better(m)}"
+    if o.partial {
+      _warning(said)
+    } else {
+      error("{said}. partial = true gives the solution all the same")
+    }
   }
 }
 # Whether there are values to look at, and not those of very many unknowns
-_is_watched(of, p) = { n = len(_watched_at(of, p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
+_is_watched(of, p) =
+  { n = len(_watched_at(of, p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
 
 # Whether there is a spot, and a place in it, at one of three times or in a
 # flash
 _hidden_spot(info, of, s, axes, flashes) = {
   points = if has(s, "mesh") { s.mesh.points } else { none }
-  span = if info.time < 0 { [0.0] } else { info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89] }
-  span = if info.time < 0 { span } else { concat(span, flashes.at[.., info.time][flashes.brief > 0]) }
+  span = if info.time < 0 {
+    [0.0]
+  } else {
+    info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89]
+  }
+  span = if info.time < 0 {
+    span
+  } else {
+    concat(span, flashes.at[.., info.time][flashes.brief > 0])
+  }
   (found, p) = (false, _middle_of(info))
   for τ in span {
     if not found {
       r = _hidden_at(info, of, axes, points, τ)
       # what is outside of a region is not there
-      inside = if not r.found { false } else if kind(points) == "none" { true } else { _is_in_mesh(info, s, r.p) }
+      inside = if not r.found {
+        false
+      } else if kind(points) == "none" {
+        true
+      } else {
+        _is_in_mesh(info, s, r.p)
+      }
       (found, p) = if inside { (true, r.p) } else { (found, p) }
     }
   }
@@ -91,7 +125,8 @@ _hidden_spot(info, of, s, axes, flashes) = {
 _is_in_mesh(info, s, p) = {
   u = field(s, info.fields[0])
   # of an eigenproblem the first of a list
-  v = ravel((if kind(u) == "list" { u[0] } else { u })(...map(i -> p[i], each(len(info.coords)))) + 0.0)
+  v = ravel((if kind(u) == "list" { u[0] } else { u })(...map(i -> p[i], each(len(info.coords)))) +
+    0.0)
   all(v == v)
 }
 _hidden_at(info, of, axes, points, τ) = {
@@ -111,7 +146,11 @@ _spot_point(info, axes, points, τ, i) = {
   if info.time >= 0 { p[info.time] = τ }
   stride = 1
   for (a, axis) in enumerate(list(...info.space)) {
-    p[axis] = if kind(points) == "none" { axes[a][i // stride % len(axes[a])] } else { points[i, a] }
+    p[axis] = if kind(points) == "none" {
+      axes[a][i // stride % len(axes[a])]
+    } else {
+      points[i, a]
+    }
     stride = if kind(points) == "none" { stride * len(axes[a]) } else { 1 }
   }
   p
@@ -139,7 +178,8 @@ _jump_hidden(info, of, axes, points, τ) = {
     one = one and (v <= 0) == (first <= 0)
     b = 0
     for axis in list(...info.space) {
-      b = 4 * b + max(0, min(3, i64(4 * (p[axis] - info.lo[axis]) / (info.hi[axis] - info.lo[axis]))))
+      b = 4 * b +
+        max(0, min(3, i64(4 * (p[axis] - info.lo[axis]) / (info.hi[axis] - info.lo[axis]))))
     }
     for k in 0..width {
       if abs(v[k]) < least[b, k] {
@@ -152,7 +192,8 @@ _jump_hidden(info, of, axes, points, τ) = {
   for k in 0..width {
     for b in 0..blocks {
       if one[k] and not found and least[b, k] < inf {
-        r = _search_downhill(info, info.space, p -> _compared_at(of, p)[k], at(nearest[b * width + k]))
+        r = _search_downhill(info, info.space, p -> _compared_at(of, p)[k],
+          at(nearest[b * width + k]))
         if r.found { (found, place) = (_is_a_spot(info, of, k, r.p), r.p) }
       }
     }
@@ -170,7 +211,9 @@ _search_downhill(info, axes, g, start) = {
       for way in [-1.0, 1] {
         if not found {
           y = p
-          y[axis] = min(max(p[axis] + way * step * (info.hi[axis] - info.lo[axis]), info.lo[axis] + 0.0), info.hi[axis] + 0.0)
+          y[axis] =
+            min(max(p[axis] + way * step * (info.hi[axis] - info.lo[axis]), info.lo[axis] + 0.0),
+              info.hi[axis] + 0.0)
           w = g(y)
           if w == w and (w <= 0) != (v <= 0) { (found, p) = (true, y) }
           else if abs(w) < abs(v) { (p, v, better) = (y, w, true) }
@@ -191,15 +234,16 @@ _is_a_spot(info, of, k, place) = {
   for turn in 0..3 {
     for axis in list(...info.space) {
       (a, b) =
-        _chord(x -> (_compared_at(of, _moved_along(p, axis, x))[k] <= 0) == inner, p[axis], info.lo[axis] + 0.0,
-          info.hi[axis] + 0.0)
+        _chord(x -> (_compared_at(of, _moved_along(p, axis, x))[k] <= 0) == inner, p[axis],
+          info.lo[axis] + 0.0, info.hi[axis] + 0.0)
       p[axis] = 0.5 * (a + b)
       wide = wide or b - a > 0.01 * (info.hi[axis] - info.lo[axis])
     }
   }
   for axis in list(...info.space) {
     (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-    (a, b) = _chord(x -> (_compared_at(of, _moved_along(p, axis, x))[k] <= 0) == inner, p[axis], lo, hi)
+    (a, b) =
+      _chord(x -> (_compared_at(of, _moved_along(p, axis, x))[k] <= 0) == inner, p[axis], lo, hi)
     other = other or not _is_continued(x -> _full_at(of, _moved_along(p, axis, x)), a, b, lo, hi)
   }
   wide or other
@@ -231,7 +275,8 @@ _peak_hidden(info, of, axes, points, τ) = {
   d = len(info.space)
   across = if d == 2 { 256 } else { 48 }
   n = _spot_points(axes, points)
-  lattice = map(a -> info.lo[a] + (info.hi[a] - info.lo[a]) * (f64(iota(across)) + 0.5) / across, list(...info.space))
+  lattice = map(a -> info.lo[a] + (info.hi[a] - info.lo[a]) * (f64(iota(across)) + 0.5) / across,
+    list(...info.space))
   at = i -> _spot_point(info, lattice, none, τ, i)
   (found, place) = (false, at(0))
   if n < across^d {
@@ -240,7 +285,8 @@ _peak_hidden(info, of, axes, points, τ) = {
     for k in 0..len(seen.low) {
       (above, below) = (all.high[k] - seen.high[k], seen.low[k] - all.low[k])
       range = all.high[k] - all.low[k]
-      if not found and range < inf and max(above, below) > 0.7 * range and range > 1e-9 * max(abs(all.high[k]), abs(all.low[k])) {
+      if not found and range < inf and max(above, below) > 0.7 * range and
+        range > 1e-9 * max(abs(all.high[k]), abs(all.low[k])) {
         i = if above > below { all.highest[k] } else { all.lowest[k] }
         p = at(i)
         top = _watched_at(of, p)[k]

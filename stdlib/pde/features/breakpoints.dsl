@@ -29,14 +29,16 @@ _breaks_along(along, a, b, all) = {
   }
   if len(along.tables(a + 0.0)) == 0 or len(along.watched(a + 0.0)) == 0 { s } else {
     (watched, tables) = (along.watched, along.tables)
-    _with_breaks(s, _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all))), a, b)
+    _with_breaks(s,
+      _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all))), a, b)
   }
 }
 # s, places on the way from a to b, and those of `more` that are none of them
 _with_breaks(s, more, a, b) = {
   known = concat([-inf], sort(stop_gradient(s)), [inf])
   k = searchsorted(known, stop_gradient(more))
-  whole = concat(s, more[min(more - known[k - 1], known[min(k, len(known) - 1)] - more) > _near_knots(more, a, b)])
+  whole = concat(s,
+    more[min(more - known[k - 1], known[min(k, len(known) - 1)] - more) > _near_knots(more, a, b)])
   whole[argsort((if b < a { -1.0 } else { 1.0 }) * whole)]
 }
 
@@ -62,14 +64,23 @@ _jumps_in(f, lo, hi, length) = {
 # right.
 _with_bends(along, s, a, b) = {
   watched = along.watched
-  s = if len(along.bends(a + 0.0)) == 0 { s } else { _with_bent(watched, s, _switch_times(along.bends, a, b), a, b, 256) }
+  s = if len(along.bends(a + 0.0)) == 0 {
+    s
+  } else {
+    _with_bent(watched, s, _switch_times(along.bends, a, b), a, b, 256)
+  }
   _with_bent_knots(along, s, a, b, 256)
 }
 # The same at knots of tables alone, each with so many at most
 _with_bent_knots(along, s, a, b, most) = {
   for k in each(len(along.tables(0.5 * a + 0.5 * b))) {
-    none_ = _is_fixed(len(along.tables(0.5 * a + 0.5 * b)[k][1])) and len(along.tables(0.5 * a + 0.5 * b)[k][1]) == 0
-    s = if none_ { s } else { _with_bent(along.watched, s, _knot_times(t -> along.tables(t)[k], a, b), a, b, most) }
+    none_ = _is_fixed(len(along.tables(0.5 * a + 0.5 * b)[k][1])) and
+      len(along.tables(0.5 * a + 0.5 * b)[k][1]) == 0
+    s = if none_ {
+      s
+    } else {
+      _with_bent(along.watched, s, _knot_times(t -> along.tables(t)[k], a, b), a, b, most)
+    }
   }
   s
 }
@@ -77,7 +88,12 @@ _with_bent(watched, s, t, a, b, most) = if _is_fixed(len(t)) and len(t) == 0 { s
   counts = _now(() -> _primal(() -> {
     (few, length) = (len(t) <= most, abs(b - a))
     known = if len(t) <= 10000 { stop_gradient(t) } else { zeros(0) }
-    marks = map(t -> f64(if few { _bends_at(watched, t, length) } else { _jumps_in(watched, t, t, length) }), known)
+    marks =
+      map(t -> f64(if few {
+        _bends_at(watched, t, length)
+      } else {
+        _jumps_in(watched, t, t, length)
+      }), known)
     concat(marks, zeros(len(t) - len(known)))
   }))
   _with_breaks(s, t[counts > 0], a, b)
@@ -93,16 +109,21 @@ derivative _kept_knots(f, watched, a, b, time), df, dw, da, db,
 _kept_knots_of(df, watched, a, b, time) = {
   if len(_moving_knots(df, a)) > 0 and len(watched(a + 0.0)) > 0 {
     jumps = _primal(() -> {
-      at = _switches_between(t -> _moving_knots(df, t), () -> a + (b - a) * f64(iota(257)) / 256, _least_place(a, b))
+      at = _switches_between(t -> _moving_knots(df, t), () -> a + (b - a) * f64(iota(257)) / 256,
+        _least_place(a, b))
       any(map(t -> _jumps_in(watched, t, t, abs(b - a)), at))
     })
     if jumps and time {
       error(
-        "the problem jumps where a table is searched, at a time that depends on what is differentiated by: elements and equations without a rate have no derivative by it; fd(), chebyshev() and fourier() of fields with rates have")
+        "the problem jumps where a table is searched, at a time that depends on what is "
+        "differentiated by: elements and equations without a rate have no derivative by it; fd(), "
+        "chebyshev() and fourier() of fields with rates have")
     }
     if jumps and not time {
       error(
-        "the problem jumps where a table is searched, at a place that depends on what is differentiated by, and its solutions on a grid have no such derivative: interp() between the values has")
+        "the problem jumps where a table is searched, at a place that depends on what is "
+        "differentiated by, and its solutions on a grid have no such derivative: interp() between "
+        "the values has")
     }
   }
   0.0
@@ -126,7 +147,9 @@ _knot_times(table, a, b) = {
     places = lo + (hi - lo) * f64(iota(1025)) / 1024
     sort(_knots_passed(t -> table(t)[0], table(lo)[1], places)[0])
   }))
-  at = found[_are_apart(found, _near_knots(found, lo, hi)) and abs(found - lo) > 0 and abs(hi - found) > 0]
+  at =
+    found[_are_apart(found, _near_knots(found, lo, hi)) and abs(found - lo) > 0 and abs(hi -
+      found) > 0]
   map(t -> {
     off = abs(expand(stop_gradient(table(t)[0]), 1) - expand(stop_gradient(table(t)[1]), 0))
     (e, i) = (argmin(min(off; axis = 1)), argmin(min(off; axis = 0)))
@@ -151,10 +174,13 @@ _sharp_knots(watched, tables, a, b, n, all) = {
     # the ends of the way are neighbours of the first and the last
     order = argsort(at)
     first = _are_apart(at[order], _near_knots(at[order], a, b))
-    (at, part) = (concat(stack(min(a, b)), at[order][first], stack(max(a, b))), concat([0], part[order][first], [0]))
+    (at, part) =
+      (concat(stack(min(a, b)), at[order][first], stack(max(a, b))),
+        concat([0], part[order][first], [0]))
     W = _seen_at(watched, at)
     finite = concat(V, W; axis = 0)
-    range = max(where(abs(finite) < inf, finite, -inf); axis = 0) - min(where(abs(finite) < inf, finite, inf); axis = 0)
+    range = max(where(abs(finite) < inf, finite, -inf); axis = 0) -
+      min(where(abs(finite) < inf, finite, inf); axis = 0)
     # changes below this are rounding
     least = max(0.01 * range, 1e-9 * max(where(abs(finite) < inf, abs(finite), 0.0)))
     sharp = at < -inf
@@ -185,7 +211,11 @@ _outside_of(w, a, b) = max(w - max(a, b), min(a, b) - w)
 # Where place(t), f64[m], passes knots between places, f64[k], and in which part
 _knots_passed(place, knots, places) = {
   P = map(place, places)
-  K = if _is_fixed(len(knots)) and len(knots) == 0 { _whole_between(min(P), max(P)) } else { sort(knots) }
+  K = if _is_fixed(len(knots)) and len(knots) == 0 {
+    _whole_between(min(P), max(P))
+  } else {
+    sort(knots)
+  }
   (at, part) = (zeros(0), iota(0))
   for e in 0..shape(P)[1] {
     p = P[.., e]
@@ -194,7 +224,10 @@ _knots_passed(place, knots, places) = {
     count = max(searchsorted(K, to; side = "left") - first, 0)
     i = repeat(iota(len(count)), count)
     k = first[i] + iota(len(i)) - (cumsum(count) - count)[i]
-    at = concat(at, map((i, κ) -> _passing(t -> place(t)[e], κ, places[i], places[i + 1], p[i], p[i + 1]), i, K[k]))
+    at =
+      concat(at,
+        map((i, κ) -> _passing(t -> place(t)[e], κ, places[i], places[i + 1], p[i], p[i + 1]), i,
+          K[k]))
     part = concat(part, i)
   }
   (at, part)

@@ -16,7 +16,11 @@ _flashes_of(info, asked) = {
   if info.time < 0 or len(info.space) == 0 { none_ } else {
     (of, frame) = (_by_places(info), _frame(info))
     k = len(_watched_at(of, _middle_of(info)))
-    if _is_fixed(k) and k > 0 and k <= 64 { _primal(() -> _flashes_among(frame, of, min(k, 4), asked)) } else { none_ }
+    if _is_fixed(k) and k > 0 and k <= 64 {
+      _primal(() -> _flashes_among(frame, of, min(k, 4), asked))
+    } else {
+      none_
+    }
   }
 }
 _flashes_among(info, of, many, asked) = {
@@ -45,5 +49,6 @@ _flashes_among(info, of, many, asked) = {
 # [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences,
 # 2018]
 _even_point(info, i) =
-  stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), each(len(info.coords))))
+  stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j),
+    each(len(info.coords))))
 _even_part(info, i, j) = (0.5 + (i + 1) * _plastic(len(info.coords))^(-1.0 - j)) % 1.0

@@ -13,13 +13,19 @@
 # decides nothing. Time: 8256 comparisons, and 100 for each zero.
 _jumps_at_switches(info) = if _hides_switches_in_space(info) { true } else {
   of = _of_what_counts(info)
-  if len(_compared_at(of, _middle_of(info))) == 0 { false } else { frame = _frame(info); _primal(() -> _may_jump(frame, of)) }
+  if len(_compared_at(of, _middle_of(info))) == 0 {
+    false
+  } else {
+    frame = _frame(info);
+    _primal(() -> _may_jump(frame, of))
+  }
 }
 # Whether it compares anything, so that the solution may have derivatives that
 # jump
 _compares_values(info) = len(_compared_at(_of_what_counts(info), _middle_of(info))) > 0
 _of_what_counts(info) =
-  _of_places(info, list(...info.equations, ...(if len(info.space) > 1 { _stated(info) } else { _beginnings(info) })))
+  _of_places(info, list(...info.equations,
+    ...(if len(info.space) > 1 { _stated(info) } else { _beginnings(info) })))
 _may_jump(info, of) = {
   (parts, sets, found) = (128, 8, false)
   first = _compared_at(of, _middle_of(info))
@@ -29,7 +35,8 @@ _may_jump(info, of) = {
   for i in 0..64 {
     for axis in every {
       if not found and i % len(every) == axis {
-        at = s -> _moved_along(_even_point(info, i), axis, info.lo[axis] + s * (info.hi[axis] - info.lo[axis]))
+        at = s -> _moved_along(_even_point(info, i), axis,
+          info.lo[axis] + s * (info.hi[axis] - info.lo[axis]))
         last = _compared_at(of, at(0.0))
         for j in 0..parts {
           next = _compared_at(of, at((j + 1.0) / parts))
@@ -55,7 +62,8 @@ _may_jump(info, of) = {
   for k in 0..len(first) {
     for b in 0..sets {
       if not found and not seen[k] {
-        found = _search_downhill(info, every, p -> _compared_at(of, p)[k], nearest[b * len(first) + k]).found
+        found = _search_downhill(info, every, p -> _compared_at(of, p)[k],
+          nearest[b * len(first) + k]).found
       }
     }
   }
@@ -85,7 +93,8 @@ _roughness_of_tables(info) = {
         place = if len(info.coords) == 1 { _middle_of(info) } else { _even_point(info, i) }
         watched = t -> lines(t, place)
         rough = if len(watched(lo)) == 0 { 2 } else {
-          max(rough, _primal(() -> _roughness_of_table(watched, t -> searched(t, place)[k], lo, hi)))
+          max(rough,
+            _primal(() -> _roughness_of_table(watched, t -> searched(t, place)[k], lo, hi)))
         }
       }
     }
@@ -97,7 +106,8 @@ _roughness_of_table(watched, table, lo, hi) = {
   at = if _is_fixed(len(table(lo)[1])) and len(table(lo)[1]) == 0 { zeros(0) } else {
     all = sort(table(lo)[1])
     n = min(len(all), 64)
-    _knots_passed(t -> table(t)[0], all[iota(n) * len(all) // n], lo + (hi - lo) * f64(iota(129)) / 128)[0]
+    _knots_passed(t -> table(t)[0], all[iota(n) * len(all) // n],
+      lo + (hi - lo) * f64(iota(129)) / 128)[0]
   }
   for t in at {
     if rough < 1 and _bends_at(watched, t, hi - lo) { rough = 1 }

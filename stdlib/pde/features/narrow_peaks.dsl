@@ -29,10 +29,12 @@ _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
 _shorter(m) = if has(m, "shorter") { m.shorter } else { 1.0 }
 _warn_of_narrow(name, step, h) =
   _warning(
-    "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: steps of less than {h:.2g} see it")
+    "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: "
+    "steps of less than {h:.2g} see it")
 # The longest step, or inf
 _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
-  0.5 / _parts_seen * stop_gradient(abs(t1 - t0)) * _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
+  0.5 / _parts_seen * stop_gradient(abs(t1 - t0)) *
+    _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
 }
 
 # Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
@@ -106,8 +108,13 @@ _restarts_along(clock, a, b, per_octave) = {
     s = if not has(clock, "hides") { s } else if not clock.hides(a + 0.0) { s } else {
       _with_breaks(s, _now(() -> _primal(() -> _hidden_jumps(watched, s, a + 0.0, b + 0.0))), a, b)
     }
-    s = _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, per_octave))), a, b)
-    if per_octave > 1 { s } else { _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b) }
+    s = _with_breaks(s,
+      _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, per_octave))), a, b)
+    if per_octave > 1 {
+      s
+    } else {
+      _with_breaks(s, _now(() -> _primal(() -> _lone_values(watched, a + 0.0, b + 0.0))), a, b)
+    }
   }
 }
 # Ends of the parts between a and b where a number of c is above or below what
@@ -146,7 +153,9 @@ _shortest_lone(c, a, b) = {
     (top, beside) = (c(t), 0.5 * (c(t - 2 * part) + c(t + 2 * part)))
     d = part
     far = s -> abs(c(t + s) - beside) < 0.5 * abs(top - beside)
-    for turn in 0..40 { d = if any(far(d) and far(-d) and abs(top - beside) > 0) { 0.5 * d } else { d } }
+    for turn in 0..40 {
+      d = if any(far(d) and far(-d) and abs(top - beside) > 0) { 0.5 * d } else { d }
+    }
     shortest = min(shortest, abs(d))
   }
   shortest
@@ -193,7 +202,8 @@ _pulses_in(V, way, per_octave) = {
         while v[first] - low > 1e-12 * height { first = first - 1 }
         while v[last] - high > 1e-12 * height { last = last + 1 }
         (from, to) = (way[first], way[last])
-        if not often and not any(starts <= way[top] and stops >= way[top] and stops - starts <= 4 * (to - from)) {
+        if not often and
+          not any(starts <= way[top] and stops >= way[top] and stops - starts <= 4 * (to - from)) {
           (starts, stops) = (push(starts, from), push(stops, to))
           w = 2^(-iota(7 * per_octave + 1) / f64(per_octave))
           out = concat(out, way[top] - w * (way[top] - from), way[top] + w * (to - way[top]))
@@ -260,11 +270,13 @@ _narrow(c, s, a, b) = {
           spike = max(above, below) > 0.3 * (high - low)
           width = i -> max(1.0, abs(places[last + 1] - places[max(i, 0)]) / part)
           shortest = min(shortest, where(spike, width(first), inf))
-          shortest = min(shortest, where(narrow and 8 * (last + 1 - before) < n, width(before), inf))
+          shortest =
+            min(shortest, where(narrow and 8 * (last + 1 - before) < n, width(before), inf))
           if narrow and count + 3 <= len(found) {
             middle = 0.5 * (places[steepest] + places[steepest + 1])
             found[count] = where(spike, places[first], middle)
-            found[count + 1] = where(spike, places[if above >= below { highest } else { lowest }], middle)
+            found[count + 1] = where(spike, places[if above >= below { highest } else { lowest }],
+              middle)
             found[count + 2] = where(spike, places[last + 1], middle)
             count = count + 3
             for e in first..last + 1 {
@@ -276,8 +288,12 @@ _narrow(c, s, a, b) = {
             if spike {
               long = last + 1 - first
               (left, right) = (first, last + 1)
-              while left > 0 and first - left < long and d[max(left - 1, 0)] > 1e-6 * top { left = left - 1 }
-              while right < n and right - last - 1 < long and d[min(right, n - 1)] > 1e-6 * top { right = right + 1 }
+              while left > 0 and first - left < long and d[max(left - 1, 0)] > 1e-6 * top {
+                left = left - 1
+              }
+              while right < n and right - last - 1 < long and d[min(right, n - 1)] > 1e-6 * top {
+                right = right + 1
+              }
               tails[far] = places[left]
               tails[far + 1] = places[right]
               far = far + 2
@@ -300,7 +316,8 @@ _narrow(c, s, a, b) = {
       }
     }
   }
-  (shortest = shortest, places = found, count = count, tails = tails, far = far, steep = steep, edges = edges)
+  (shortest = shortest, places = found, count = count, tails = tails, far = far, steep = steep,
+    edges = edges)
 }
 # How far beside a place between a and b it is looked at, which is known to
 # rounding

@@ -17,7 +17,8 @@
 # bends: what of the time alone abs, max and min bend. hides: whether they
 # compare it in a way that is not known (_hides_switches). firm: 0, see _firm.
 _clock_of(info) =
-  _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
+  _with_flashes(info, false,
+    _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
 # The conditions that are stated, and not those that take over from a solution,
 # which was looked at when it was solved: a list
 _stated(info) = {
@@ -31,7 +32,8 @@ _with_flashes(info, brief, along) = {
   found = _flashes_of(info, brief)
   if _is_fixed(len(found.at)) and len(found.at) == 0 { along } else {
     (own, lines) = (along.watched, along.lines)
-    (...along, watched = t -> concat(own(t), ravel(map((x, b) -> b * lines(t, x), found.at, found.brief))))
+    (...along,
+      watched = t -> concat(own(t), ravel(map((x, b) -> b * lines(t, x), found.at, found.brief))))
   }
 }
 # The same of these statements and another coordinate.
@@ -40,7 +42,8 @@ _compared_along(info, axis, all) = {
   (every, three) = (each(len(info.coords)), _three_jets(info))
   still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], every)
   # what moves is not in the same place at two times
-  late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] }, every)
+  late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] },
+    every)
   jets = three[0]
   place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, every)
   normal = (...map(i -> 0.6, list(...info.space)),)
@@ -68,7 +71,8 @@ _compared_along(info, axis, all) = {
     for q in all { found = found or _hides_switches(left(q), t, still, jets) }
     found
   }
-  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)), others = others, bends = bends,
+  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)), others = others,
+    bends = bends,
     watched = t -> concat(zeros(0), ...map(q -> _watched(left(q), t, still, jets), all),
       ...map(q -> slices(q)(t), all)),
     tables = t -> _joined(map(q -> _clock_tables(left(q), t, still, jets), all)),
@@ -76,7 +80,8 @@ _compared_along(info, axis, all) = {
     all = (t, x) -> concat(...map(q -> ravel(left(q)(t, x, jets) + 0.0), all)),
     lines = (t, x) -> concat(zeros(0), ...map(q -> _watched(s -> left(q)(s, x, jets), t), all)),
     searched = (t, x) -> _joined(map(q -> _clock_tables(s -> left(q)(s, x, jets), t), all)),
-    full = (t, x) -> concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
+    full = (t, x) ->
+    concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
 }
 # The elements of several tuples as one
 _joined(all) = {
@@ -92,8 +97,8 @@ _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 _three_jets(info) = (_zero_jets(info), _some_jets(info, 0.4), _some_jets(info, -0.7))
 # Of what has been cut at its switches already
 _no_switches =
-  (compared = t -> zeros(0), others = t -> zeros(0), watched = t -> zeros(0), tables = t -> (), firm = t -> 0.0,
-    whole = t -> zeros(0), lines = (t, x) -> zeros(0), full = (t, x) -> zeros(0))
+  (compared = t -> zeros(0), others = t -> zeros(0), watched = t -> zeros(0), tables = t -> (),
+    firm = t -> 0.0, whole = t -> zeros(0), lines = (t, x) -> zeros(0), full = (t, x) -> zeros(0))
 # What a problem compares along a coordinate of space, and what it makes of it
 # alone, functions as above. beginning: only initial values.
 _switching_along(info, axis, beginning) = {
@@ -101,14 +106,19 @@ _switching_along(info, axis, beginning) = {
   for c in _stated(info) {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
-  if len(all) == 0 { _no_switches } else if axis == info.time { _compared_along(info, axis, all) } else {
+  if len(all) == 0 {
+    _no_switches
+  } else if axis == info.time {
+    _compared_along(info, axis, all)
+  } else {
     _with_flashes(info, true, _compared_along(info, axis, all))
   }
 }
 # Where it switches there, or has something narrow: f64[n], upwards. tails: see
 # _narrow_places.
 _places_of_switches(info, axis, beginning, tails) =
-  _changes_along(_switching_along(info, axis, beginning), info.lo[axis] + 0.0, info.hi[axis] + 0.0, tails)
+  _changes_along(_switching_along(info, axis, beginning), info.lo[axis] + 0.0, info.hi[axis] + 0.0,
+    tails)
 # The same of functions of one place: compared and watched
 _changes_along(along, a, b, tails) = {
   s = _breaks_along(along, a, b, tails)
@@ -132,7 +142,8 @@ _unmoved_in_space(info) = {
     (one, all, lines) = (len(info.coords) == 1, along.all, along.lines)
     for i in 0..(if one { 1 } else { 8 }) {
       place = if one { _middle_of(info) } else { _even_point(info, i) }
-      z = z + _kept_knots(t -> all(t, place), t -> lines(t, place), info.lo[axis] + 0.0, info.hi[axis] + 0.0, false)
+      z = z + _kept_knots(t -> all(t, place), t -> lines(t, place), info.lo[axis] + 0.0,
+        info.hi[axis] + 0.0, false)
     }
   }
   z
@@ -148,7 +159,8 @@ derivative _unmoved_place(f, x), df, dx = _unmoved_place_change(_moved(df, _move
 _unmoved_place_change(df, x) = {
   if _moving_switches(df, x) > 0 {
     _refuse(
-      "the problem jumps at a place that depends on what is differentiated by, and its solutions on a grid have no such derivative; a smooth step has, as 0.5 + 0.5*tanh((x - s)/w)")
+      "the problem jumps at a place that depends on what is differentiated by, and its solutions "
+      "on a grid have no such derivative; a smooth step has, as 0.5 + 0.5*tanh((x - s)/w)")
   }
   0.0
 }
@@ -166,20 +178,31 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
     if _is_fixed(len(nodes)) and len(nodes) == 0 { known = false } else {
       along = _switching_along(info, axis, cut)
       (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-      looked = (compared = along.compared, others = along.others, watched = along.watched, tables = along.tables)
+      looked = (compared = along.compared, others = along.others, watched = along.watched,
+        tables = along.tables)
       at = _primal(() -> _changes_along(looked, lo, hi, false))
       if not _is_fixed(len(at)) {
         near = 1e-9 * (hi - lo)
         for i in 1..len(at) {
           if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
-            beside = if at[i] - at[i - 1] <= 0.01 * (hi - lo) { _primal(() -> _parts_beside(info, axis)) } else {
+            beside = if at[i] - at[i - 1] <= 0.01 * (hi - lo) {
+              _primal(() -> _parts_beside(info, axis))
+            } else {
               zeros(0, len(info.coords))
             }
             (watched, full, a, b) = (along.watched, along.full, at[i - 1], at[i])
             if not _primal(() -> _is_mended(watched, full, beside, a, b, lo, hi)) {
               said =
-                "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem changes" }}"
-              if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
+                "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at "
+              "{at[i]:.9g}, and no point of {m.name}() is between these, so that it sees "
+              "nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else {
+                ", and the elements of fem() end where a problem changes"
+              }}"
+              if o.partial {
+                _warning(said)
+              } else {
+                error("{said}. partial = true gives the solution all the same")
+              }
             }
           }
         }
@@ -202,7 +225,11 @@ _is_mended(watched, full, beside, a, b, lo, hi) = {
 # the cubic is through four places beside these.
 _is_continued(f, a, b, lo, hi) = {
   h = max(b - a, 1e-9 * (hi - lo))
-  outer = if a - 2 * h < lo { b + h * [0.5, 1, 1.5, 2] } else if b + 2 * h > hi { a - h * [0.5, 1, 1.5, 2] } else {
+  outer = if a - 2 * h < lo {
+    b + h * [0.5, 1, 1.5, 2]
+  } else if b + 2 * h > hi {
+    a - h * [0.5, 1, 1.5, 2]
+  } else {
     stack(a - 2 * h, a - h, b + h, b + 2 * h)
   }
   inner = a + (b - a) * [0.07, 0.31, 0.5, 0.72, 0.94]
@@ -210,7 +237,8 @@ _is_continued(f, a, b, lo, hi) = {
   same = true
   for k in 0..shape(V)[1] {
     P = barycentric(outer, V[.., k])(inner)
-    same = same and all(abs(W[.., k] - P) <= 1e-5 * max(abs(V[.., k])) or (W[.., k] != W[.., k] and P != P))
+    same = same and
+      all(abs(W[.., k] - P) <= 1e-5 * max(abs(V[.., k])) or (W[.., k] != W[.., k] and P != P))
   }
   same
 }
@@ -238,14 +266,23 @@ _parts_beside(info, axis) = {
 # scattered as many as there are on average; none where they are not known.
 _nodes_along(info, m, s, k) = {
   axis = info.space[k]
-  if has(s, "mesh") { s.mesh.points[.., k] } else if has(s, "grid") { s.grid[k] } else if m.name == "fv" {
+  if has(s, "mesh") {
+    s.mesh.points[.., k]
+  } else if has(s, "grid") {
+    s.grid[k]
+  } else if m.name == "fv" {
     if len(info.space) == 1 { s.x } else { s.x[k] }
   } else if has(s, "features") {
     _evenly(info, axis, m.rows * s.stats.features)
-  } else if m.name == "pinn" { _evenly(info, axis, m.points) } else { zeros(0) }
+  } else if m.name == "pinn" {
+    _evenly(info, axis, m.points)
+  } else {
+    zeros(0)
+  }
 }
 # Whether its elements end where the problem switches
-_is_cut(s) = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
+_is_cut(s) =
+  if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
 _evenly(info, axis, count) =
   linspace(info.lo[axis] + 0.0, info.hi[axis] + 0.0, i64(max(2.0, count^(1.0 / len(info.coords)))))
 # Whether a problem switches along a coordinate of space.
@@ -262,7 +299,8 @@ _switches_in_space(info) = {
 _hides_switches_in_space(info) = {
   found = false
   for axis in list(...info.space) {
-    found = found or _compared_along(info, axis, list(...info.equations, ..._stated(info))).hides(info.lo[axis] + 0.0)
+    found = found or _compared_along(info, axis,
+      list(...info.equations, ..._stated(info))).hides(info.lo[axis] + 0.0)
   }
   found
 }
@@ -276,7 +314,8 @@ _unmoved_change(df, t) = {
   _refuse_hidden(df, t)
   if len(_switches(df, t)) > 0 {
     _refuse(
-      "the problem switches at a time that depends on what is differentiated by: an event has such derivatives, a comparison with t has none")
+      "the problem switches at a time that depends on what is differentiated by: an event has "
+      "such derivatives, a comparison with t has none")
   }
   0.0
 }
@@ -299,7 +338,9 @@ _kept_straight(c) = 0.0
 derivative _kept_straight(c), dc = sum(_kept_slope(c) * dc)
 _kept_slope(c) = 0.0 * c
 derivative _kept_slope(c), dc = _refuse(
-  "something bends at a time that depends on what is differentiated by, as abs, max and min do: elements and equations without a rate have no second derivative by it; fd(), chebyshev() and fourier() of fields with rates have")
+  "something bends at a time that depends on what is differentiated by, as abs, max and min do: "
+  "elements and equations without a rate have no second derivative by it; fd(), chebyshev() and "
+  "fourier() of fields with rates have")
 
 # The first times behind the zeros of c between t0 and t1, from t0 on: f64[n].
 # They move as the zeros do. A comparison that changes its sign once is always
@@ -326,19 +367,24 @@ _switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   dips = _dips(c, places, C)
   (starts, ends) = (concat(places[..-1], dips.from, dips.at), concat(places[1..], dips.at, dips.to))
   within = map(t -> stop_gradient(c(t)), dips.at)
-  (A, B) = (concat(C[..-1], C[dips.first], within; axis = 0), concat(C[1..], within, C[dips.last]; axis = 0))
+  (A, B) =
+    (concat(C[..-1], C[dips.first], within; axis = 0),
+      concat(C[1..], within, C[dips.last]; axis = 0))
   first = _sign_changes(c, starts, ends, A, B)
   # behind a jump the part is looked at anew
   (from, to) = (first.at + way * near(first.at), ends[first.part])
   open = way * (to - from) > 0
-  again = _sign_changes(c, from[open], to[open], map(t -> stop_gradient(c(t)), from[open]), B[first.part][open])
+  again = _sign_changes(c, from[open], to[open], map(t -> stop_gradient(c(t)), from[open]),
+    B[first.part][open])
   all = map((a, b) -> concat(a, b), first, again)
   # a jump of what is compared is the zero of something else that is
-  own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near(t)), all.at, all.jumps)
+  own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near(t)),
+    all.at, all.jumps)
   order = argsort(way * all.at[own])
   (at, which) = (all.at[own][order], all.which[own][order])
   apart = near(at)
-  inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
+  inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and
+    way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
 # Where one of the comparisons c(t), which are C at places, has another sign
@@ -361,8 +407,8 @@ _dips(c, places, C) = {
   (i, which) = (found // width, found % width)
   at = map((i, k) -> {
     side = C[i, k] <= 0
-    _below(t -> { v = stop_gradient(c(t)[k]); if (v <= 0) == side { abs(v) } else { -abs(v) } }, places[first[i]],
-      places[last[i]], 0.0)
+    _below(t -> { v = stop_gradient(c(t)[k]); if (v <= 0) == side { abs(v) } else { -abs(v) } },
+      places[first[i]], places[last[i]], 0.0)
   }, i, which)
   known = at == at
   i = i[known]
@@ -389,7 +435,8 @@ _sign_changes(c, from, to, A, B) = {
     }
     hi
   }, part, which)
-  jumps = map((t, i, k) -> abs(stop_gradient(c(t)[k])) > 1e-9 * (abs(A[i, k]) + abs(B[i, k])), at, part, which)
+  jumps = map((t, i, k) -> abs(stop_gradient(c(t)[k])) > 1e-9 * (abs(A[i, k]) + abs(B[i, k])), at,
+    part, which)
   (at = at, part = part, which = which, jumps = jumps)
 }
 # t, moving as the zero of c that it is
@@ -410,7 +457,8 @@ _in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
   if _asks_all(saveat) {
     (times, Y, stats) = run(y0, begins[0], ends[0], saveat)
     for k in 1..len(ends) {
-      (T, V, counts) = run(across(Y[-1], s[k - 1], ends[k - 1], begins[k]), begins[k], ends[k], saveat)
+      (T, V, counts) =
+        run(across(Y[-1], s[k - 1], ends[k - 1], begins[k]), begins[k], ends[k], saveat)
       w = (1 + iota(degree - 1)) / f64(degree)
       times = concat(times, times[-1] + w * (T[0] - times[-1]), T)
       Y = concat(Y, Y[-1] + expand(w, 1) * expand(V[0] - Y[-1], 0), V)
@@ -420,7 +468,8 @@ _in_pieces(run, across, s, sharp, degree, y0, t0, t1, saveat) = {
     times[-1] = t1
     (times, Y, stats)
   } else {
-    asked = (y, k) -> _piece_asked(run, y, begins[k], ends[k], if k == 0 { -inf } else { way * ends[max(k - 1, 0)] }, way, saveat)
+    asked = (y, k) -> _piece_asked(run, y, begins[k], ends[k],
+      if k == 0 { -inf } else { way * ends[max(k - 1, 0)] }, way, saveat)
     (_, Y, stats) = asked(y0, 0)
     y = Y[-1]
     Y = Y[..-1]
@@ -493,7 +542,8 @@ _on_side(f, side, y, at) = {
   (s, a, b) = (at[0], at[1], at[2])
   changes = _primal(() -> _turns_between(t -> _clock_turns(f, t, y), a, b))[0]
   # farther than events are looked at aside of
-  beside = stop_gradient(stack(a, b) - s) + 4e-14 * abs(stop_gradient(s)) * sign(b - a) * [-1.0, 1.0]
+  beside = stop_gradient(stack(a, b) - s) +
+    4e-14 * abs(stop_gradient(s)) * sign(b - a) * [-1.0, 1.0]
   (t, u) -> _clock_sides(f, side * changes, t + beside[0], t + beside[1], t, u)
 }
 # How far from t0, from the switches s on the way and from t1 pieces end and

@@ -22,7 +22,8 @@ _simplex_exponents(d, k) = if _known(d, "the dimension") == 0 { list(list()) } e
   out
 }
 # Their values at points X f64[..., d]: f64[..., nb]
-_simplex_monomials(X, d, k) = stack(...map(e -> _simplex_monomial(X, e), _simplex_exponents(d, k)); axis = -1)
+_simplex_monomials(X, d, k) =
+  stack(...map(e -> _simplex_monomial(X, e), _simplex_exponents(d, k)); axis = -1)
 _simplex_monomial(X, e) = {
   y = 0 * X[..., 0] + 1
   for (a, p) in enumerate(e) { for i in each(p) { y = y * X[..., a] } }
@@ -32,7 +33,13 @@ _simplex_monomial(X, e) = {
 # The corners that the nodes of an element of order k stand on: for each entity
 # (vertices, edges, faces) the corners, and the barycentric coordinates of its
 # nodes.
-_edges_of(d) = if d == 1 { [0, 1] } else if d == 2 { [0, 1, 0, 2, 1, 2] } else { [0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3] }
+_edges_of(d) = if d == 1 {
+  [0, 1]
+} else if d == 2 {
+  [0, 1, 0, 2, 1, 2]
+} else {
+  [0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3]
+}
 _edge_pairs(d) = reshape(_edges_of(d), -1, 2)
 _faces_of(d) = if d == 2 { [0, 1, 2] } else { [0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3] }
 _face_triples(d) = reshape(_faces_of(d), -1, 3)
@@ -47,11 +54,15 @@ _node_weights(d, k) = {
   if k > 1 {
     E = _edge_pairs(d)
     s = _edge_points(k)
-    A = expand(I[E[.., 0]], 1) * (1 - expand(expand(s, 1), 0)) + expand(I[E[.., 1]], 1) * expand(expand(s, 1), 0)
+    A = expand(I[E[.., 0]], 1) * (1 - expand(expand(s, 1), 0)) +
+      expand(I[E[.., 1]], 1) * expand(expand(s, 1), 0)
     parts = push(parts, reshape(A, -1, d + 1))
   }
   if k > 2 and d > 1 {
-    parts = push(parts, reshape(stack(...map(t -> _inner_weights(3, k) @ I[t], list(..._face_triples(d)))), -1, d + 1))
+    parts =
+      push(parts,
+        reshape(stack(...map(t -> _inner_weights(3, k) @ I[t], list(..._face_triples(d)))), -1,
+          d + 1))
   }
   if k > 3 and d > 2 { parts = push(parts, _inner_weights(4, k)) }
   concat(...parts; axis = 0)
@@ -59,7 +70,13 @@ _node_weights(d, k) = {
 # The nodes of an edge between its ends: Lobatto's, so that integrals of what is
 # fixed on the boundary are of order 2k
 _edge_points(k) =
-  if k == 2 { [0.5] } else if k == 3 { 0.5 + 0.5 * [-1, 1] / sqrt(5.0) } else { 0.5 + 0.5 * sqrt(3.0 / 7) * [-1, 0, 1] }
+  if k == 2 {
+    [0.5]
+  } else if k == 3 {
+    0.5 + 0.5 * [-1, 1] / sqrt(5.0)
+  } else {
+    0.5 + 0.5 * sqrt(3.0 / 7) * [-1, 0, 1]
+  }
 # Of the nodes inside of a triangle (n = 3) or tetrahedron (4): multiples of 1/k
 # that are all positive
 _inner_weights(n, k) = {
@@ -86,7 +103,11 @@ _box_places(d, k) = {
 _line_nodes(k) = if k == 1 { [0.0, 1.0] } else { concat([0.0], _edge_points(k), [1.0]) }
 # Coordinates of the nodes of an element of order k f64[nb, d], corners for k =
 # 1
-_node_places(cell, k) = if cell.boxes { _line_nodes(k)[_box_places(cell.d, k)] } else { _node_weights(cell.d, k)[.., 1..] }
+_node_places(cell, k) = if cell.boxes {
+  _line_nodes(k)[_box_places(cell.d, k)]
+} else {
+  _node_weights(cell.d, k)[.., 1..]
+}
 _node_count(cell, k) = if cell.boxes { (k + 1)^cell.d } else { len(_simplex_exponents(cell.d, k)) }
 # Nodes that lie on each face of the reference cell, of order 1 its corners:
 # i64[faces, n]
@@ -102,12 +123,17 @@ _face_nodes(cell, k) = {
 }
 # Corners of cells i64[m, corners] that frame them: i64[m, d + 1]
 _framed(cell, cells) =
-  if cell.boxes { cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), each(cell.d))))] } else { cells }
+  if cell.boxes {
+    cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), each(cell.d))))]
+  } else {
+    cells
+  }
 # Of each face the slope of what is 0 there and grows into the cell, from the
 # inverse of the cell's directions
-_inward_slopes(cell, I) = if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * cell.d, cell.d) } else {
-  concat(expand(-sum(I; axis = 0), 0), I; axis = 0)
-}
+_inward_slopes(cell, I) =
+  if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * cell.d, cell.d) } else {
+    concat(expand(-sum(I; axis = 0), 0), I; axis = 0)
+  }
 
 # ---- elements
 
@@ -117,18 +143,24 @@ _inward_slopes(cell, I) = if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * ce
 _element(cell, k) = {
   k = _known(k, "the order")
   if cell.boxes {
-    (d = cell.d, k = k, C = inv(_simplex_monomials(expand(_line_nodes(k), 1), 1, k)), place = _box_places(cell.d, k))
-  } else { (d = cell.d, k = k, C = inv(_simplex_monomials(_node_places(cell, k), cell.d, k)), place = none) }
+    (d = cell.d, k = k, C = inv(_simplex_monomials(expand(_line_nodes(k), 1), 1, k)),
+      place = _box_places(cell.d, k))
+  } else {
+    (d = cell.d, k = k, C = inv(_simplex_monomials(_node_places(cell, k), cell.d, k)), place = none)
+  }
 }
 # Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n,
 # nb, d]
 _shapes(el, X) = if kind(el.place) == "none" { _simplex_monomials(X, el.d, el.k) @ el.C } else {
   y = 1.0
-  for a in each(el.d) { y = y * (_simplex_monomials(X[.., a..a + 1], 1, el.k) @ el.C)[.., el.place[.., a]] }
+  for a in each(el.d) {
+    y = y * (_simplex_monomials(X[.., a..a + 1], 1, el.k) @ el.C)[.., el.place[.., a]]
+  }
   y
 }
 _shape_slopes(el, X) =
-  stack(...map(a -> jvp(Y -> _shapes(el, Y), X, 0 * X + expand(eye(el.d)[a], 0))[1], each(el.d)); axis = 2)
+  stack(...map(a -> jvp(Y -> _shapes(el, Y), X, 0 * X + expand(eye(el.d)[a], 0))[1], each(el.d));
+    axis = 2)
 
 # ---- quadrature
 
@@ -169,7 +201,8 @@ _simplex_rule(d, p) = {
     b = (8 - sqrt(10.0) - r) / 18
     s = sqrt(213125 - 53320 * sqrt(10.0))
     (u, v) = ((620 + s) / 7440, (620 - s) / 7440)
-    (stack(stack(a, a), stack(1 - 2a, a), stack(a, 1 - 2a), stack(b, b), stack(1 - 2b, b), stack(b, 1 - 2b)),
+    (stack(stack(a, a), stack(1 - 2a, a), stack(a, 1 - 2a), stack(b, b), stack(1 - 2b, b),
+      stack(b, 1 - 2b)),
       stack(u, u, u, v, v, v))
   } else if d == 3 and p == 2 {
     b = (5 - sqrt(5.0)) / 20
@@ -226,7 +259,8 @@ _lattice_columns(lines) = {
 _grid_nodes(axes, k) = {
   (d, k) = (len(axes), _known(k, "the order"))
   s = _line_nodes(k)[..-1]
-  lines = map(x -> concat(ravel(expand(x[..-1], 1) + expand(x[1..] - x[..-1], 1) * s), x[-1..]), axes)
+  lines = map(x -> concat(ravel(expand(x[..-1], 1) + expand(x[1..] - x[..-1], 1) * s), x[-1..]),
+    axes)
   at = _box_places(d, k)
   (count, nodes) = (1, 0)
   for (a, i) in enumerate(_lattice_columns(map(x -> iota(len(x) - 1), axes))) {
@@ -251,7 +285,8 @@ _grid_sides(axes) = {
 }
 # The nodes of elements of order k on a mesh with sorted cells: (count, cells'
 # nodes i64[m, nb], coordinates f64[count, d]).
-_nodes(M, cells, k) = if has(M, "axes") { _grid_nodes(M.axes, k) } else { _simplex_nodes(M.points, cells, k) }
+_nodes(M, cells, k) =
+  if has(M, "axes") { _grid_nodes(M.axes, k) } else { _simplex_nodes(M.points, cells, k) }
 _simplex_nodes(points, cells, k) = {
   k = _known(k, "the order")
   (n, d) = shape(points)

@@ -69,10 +69,10 @@
 #     solve(poisson, fem(h = 1/16, order = 2, cells = "boxes")).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-6
 #     solve(poisson, fem(order = 2, adapt = 1e-2)).error < 1e-2     #> true
 #     solve(poisson, fem(h = 1/8)).error_in(s -> s.u(0.5, 0.5)).corrected    #~ 0.0736713532815138 tol 1e-3
-fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0, adapt = none, goal = none,
-  max_unknowns = 200000, linear = "auto", cells = none) =
-  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
-    max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns,
+fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0,
+  adapt = none, goal = none, max_unknowns = 200000, linear = "auto", cells = none) =
+  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near,
+    path = path, max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns,
     cells = if kind(cells) == "none" {
       none
     } else {
@@ -85,9 +85,10 @@ _linear_of(word) = {
   k = _one_of("fem has the linear solvers", word, list("auto", "direct", "cg", "amg"))
   word
 }
-_solve_fem(info, m, o) = if info.eigen != "" and len(info.coords) == 1 { _fem_line_modes(info, m, o) } else {
-  _solve_weak(info, m, o)
-}
+_solve_fem(info, m, o) =
+  if info.eigen != "" and len(info.coords) == 1 { _fem_line_modes(info, m, o) } else {
+    _solve_weak(info, m, o)
+  }
 _solve_weak(info, m, o) = {
   info = _with_plain_starts(info)
   order = _known(m.order, "the order of the elements")
@@ -106,19 +107,28 @@ _solve_weak(info, m, o) = {
 
 _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   assert(shape(m.mesh.points)[1] == d,
-    "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} dimensions")
+    "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} "
+    "dimensions")
   # in one coordinate both are intervals
   own = if has(m.mesh, "axes") { "boxes" } else { "simplices" }
   if d > 1 and kind(m.cells) != "none" {
-    if m.cells != own { _refuse("fem(cells = \"{m.cells}\") is given a mesh of {own}; its cells are what the mesh has") }
+    if m.cells != own {
+      _refuse(
+        "fem(cells = \"{m.cells}\") is given a mesh of {own}; its cells are what the mesh has")
+    }
   }
   m.mesh
 } else {
-  r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+  r = if kind(info.region) != "none" {
+    info.region
+  } else {
+    box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space)))
+  }
   if kind(m.h) != "none" {
     wide = max(r.hi - r.lo)
     assert(f64(m.h) <= wide * (1 + 1e-9),
-      "fem(h = {m.h}): such cells are larger than the whole domain of {info.name}, which is {wide:.3g} long; h is their size in units of the coordinates")
+      "fem(h = {m.h}): such cells are larger than the whole domain of {info.name}, which is "
+      "{wide:.3g} long; h is their size in units of the coordinates")
   }
   # what jumps along a coordinate does so between cells, and none hides inside
   # of one
@@ -136,7 +146,8 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   if kind(m.cells) != "none" and r.region != "box" {
     if m.cells == "boxes" {
       _refuse(
-        "fem(cells = \"boxes\") serves intervals, rectangles and boxes; {info.name} is on another region, which simplices fill: fem(h, order)")
+        "fem(cells = \"boxes\") serves intervals, rectangles and boxes; {info.name} is on another "
+        "region, which simplices fill: fem(h, order)")
     }
   }
   mesh(r, h; cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })
@@ -169,7 +180,8 @@ _discrete(P, M, m) = {
   dofs = list()
   places = list()
   total = 0
-  (owner, side) = if cell.boxes { _grid_sides(M.axes) } else { _owners(cells, M.faces, len(M.points)) }
+  (owner, side) =
+    if cell.boxes { _grid_sides(M.axes) } else { _owners(cells, M.faces, len(M.points)) }
   corners = M.points[_framed(cell, cells)]
   bent = if m.bend == 1 { corners } else { _bent_places(M, cells, owner, side, m.bend) }
   spaces = map(k -> _drawn_nodes(_nodes(M, cells, k), bent, cell, k, m.bend), each(1, top + 1))
@@ -188,17 +200,22 @@ _discrete(P, M, m) = {
     stack(...map(F -> _shape_table(e, F), face_points))
   }, orders)
   tables = map(k -> _shape_table(_element(cell, k), rule[0]), orders)
-  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables, products = _products(P, tables, degree),
-    starts = (...starts,), counts = (...counts,), dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner,
-    side = side, middle = mean(M.points[M.faces]; axis = 1),
-    normals = map((p, s) -> _outer_normal(cell, p, s), corners[owner], side), width = max(M.points; axis = 0) -
+  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables,
+    products = _products(P, tables, degree), starts = (...starts,), counts = (...counts,),
+    dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner, side = side,
+    middle = mean(M.points[M.faces]; axis = 1), normals = map((p, s) -> _outer_normal(cell, p, s),
+      corners[owner], side), width = max(M.points; axis = 0) -
     min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
     bend = m.bend, places = bent, drawing = _drawing(d, m.bend, rule[0]),
     face_drawing = (stack(...map(F -> _shapes(_element(_simplex(d), m.bend), F), face_points)),
-      stack(...map(F -> _shape_slopes(_element(_simplex(d), m.bend), F), face_points))), face_tables = face_tables,
-    nodes = _path_nodes(m.path),
-    coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 },
-      mean(corners[0]; axis = 0)))
+      stack(...map(F -> _shape_slopes(_element(_simplex(d), m.bend), F), face_points))),
+    face_tables = face_tables, nodes = _path_nodes(m.path),
+    coupled = _couplings(P, _path_nodes(m.path),
+      if P.info.time >= 0 {
+        P.info.lo[P.info.time] + 0.0
+      } else {
+        0.0
+      }, mean(corners[0]; axis = 0)))
 }
 # The nodes of elements of order k in cells that are drawn from other nodes
 _drawn_nodes(space, bent, cell, k, g) = if g == 1 { space } else {
@@ -223,7 +240,11 @@ _check_form(P, D, m, t0) = {
   }
   if e > (if m.path == 1 { 1e-9 } else { 1e-5 }) {
     error(
-      "fem(): the equations of {P.info.name} have no weak form here: they are not linear in the second derivatives, or what stands before these is no derivative of a flux{if m.path == 1 { "; where it depends on slopes, fem(path = 8) integrates the flux" } else { "" }}")
+      "fem(): the equations of {P.info.name} have no weak form here: they are not linear in the "
+      "second derivatives, or what stands before these is no derivative of a "
+      "flux{if m.path == 1 {
+        "; where it depends on slopes, fem(path = 8) integrates the flux"
+      } else { "" }}")
   }
 }
 
@@ -247,7 +268,8 @@ _products(P, tables, degree) = {
   points = ((_known(degree, "the degree") + 2) // 2)^P.d
   pair = (r, c) -> if many[r] * many[c] * points * (1 + P.d)^2 > 2^22 { none } else {
     (A, B) = (tables[r], tables[c])
-    reshape([A[q, i, a] * B[q, j, b] for i, j, q, a, b], many[r] * many[c], shape(A)[0], 1 + P.d, 1 + P.d)
+    reshape([A[q, i, a] * B[q, j, b] for i, j, q, a, b], many[r] * many[c], shape(A)[0], 1 + P.d,
+      1 + P.d)
   }
   (...map(r -> (...map(c -> pair(r, c), each(P.nc)),), each(P.nc)),)
 }
@@ -261,9 +283,15 @@ _turning(I) = if rank(I) == 2 {
 } else { map(_turning, I) }
 _at_points(P, T, F, U) = {
   s = _local_starts(P)
-  z = stack(...map(c -> { B = T[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, each(P.nc));
-    axis = 1)
-  if rank(F) == 2 { [sum(z[q, c, b] * F[b, a] for b) for q, c, a] } else { [sum(z[q, c, b] * F[q, b, a] for b) for q, c, a] }
+  z =
+    stack(...map(c -> { B = T[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] },
+      each(P.nc));
+      axis = 1)
+  if rank(F) == 2 {
+    [sum(z[q, c, b] * F[b, a] for b) for q, c, a]
+  } else {
+    [sum(z[q, c, b] * F[q, b, a] for b) for q, c, a]
+  }
 }
 
 # What stands at the quadrature points of a cell: weights, what takes slopes to
@@ -271,7 +299,8 @@ _at_points(P, T, F, U) = {
 _cell_points(P, D, places, U, V) = {
   (det, I, x) = _drawn(D, places, ...D.drawing)
   F = _turning(I)
-  (D.rule[1] * abs(det), F, x, _at_points(P, D.tables, F, U), _at_points(P, D.tables, F, V)[.., .., 0])
+  (D.rule[1] * abs(det), F, x, _at_points(P, D.tables, F, U),
+    _at_points(P, D.tables, F, V)[.., .., 0])
 }
 # Of w f64[n, nc, 1 + d] at the points the sums that each test function makes
 _tested(P, T, W, F, w) = {
@@ -288,7 +317,9 @@ _tested_twice(P, T, products, W, F, J) = {
     G = J[.., r, .., c, ..]
     H = if rates { if rank(F) == 2 { [sum(W[q] * F[a, e] * G[q, e, b] for e) for q, a, b] } else {
       [sum(W[q] * F[q, a, e] * G[q, e, b] for e) for q, a, b]
-    } } else if rank(F) == 2 { [sum(W[q] * F[a, e] * G[q, e, f] * F[b, f] for e, f) for q, a, b] } else {
+    } } else if rank(F) == 2 {
+      [sum(W[q] * F[a, e] * G[q, e, f] * F[b, f] for e, f) for q, a, b]
+    } else {
       [sum(W[q] * F[q, a, e] * G[q, e, f] * F[q, b, f] for e, f) for q, a, b]
     }
     (A, B) = (T[r], if rates { T[c][.., .., ..1] } else { T[c] })
@@ -305,7 +336,8 @@ _tested_twice(P, T, products, W, F, J) = {
 _cell_forms(P, D, t, lambda, places, U, V) = {
   (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   at = (x, z, v) -> _weak_at(P, D.nodes, t, x, z, v, lambda)
-  J = map((x, z, v) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), v)), ravel(z)), x, z, v)
+  J = map((x, z, v) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), v)), ravel(z)), x, z,
+    v)
   (_tested(P, D.tables, W, F, map(at, x, z, v)),
     _tested_twice(P, D.tables, D.products, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
@@ -324,7 +356,11 @@ _condition_at(P, c, t, x, z, normal) = {
   (v, H) = _no_rates(P)
   (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, H, P.lambda))
   ravel(0.0 +
-    (if _has_normal(c) { c.residual(at, jets, (...map(k -> normal[k], each(P.d)),)) } else { c.residual(at, jets) }))
+    (if _has_normal(c) {
+      c.residual(at, jets, (...map(k -> normal[k], each(P.d)),))
+    } else {
+      c.residual(at, jets)
+  }))
 }
 _has_normal(c) = c.at.coord < 0 and kind(c.at.point) == "none"
 _at_start(P, c) = P.info.time >= 0 and c.at.coord == P.info.time
@@ -342,7 +378,11 @@ _condition_order(P, c) = {
       }
     }
   }
-  if top > 1 { _refuse("fem() takes values and first derivatives in conditions on the boundary, not second ones: `{c.text}`") }
+  if top > 1 {
+    _refuse(
+      "fem() takes values and first derivatives in conditions on the boundary, not second ones: "
+      "`{c.text}`")
+  }
   top
 }
 # The field a condition is about: of slopes, if it has any
@@ -353,7 +393,9 @@ _condition_field(P, c, order) = {
     space = 0
     for a in P.info.space { space = space + j[1 + a] }
     if space == order and j[0] < P.nf {
-      if found >= 0 and found != j[0] { _refuse("fem() takes conditions on one field each: `{c.text}`") }
+      if found >= 0 and found != j[0] {
+        _refuse("fem() takes conditions on one field each: `{c.text}`")
+      }
       found = j[0]
     }
   }
@@ -369,7 +411,9 @@ _faces_at(P, D, c) = if c.at.coord >= 0 {
   number = -1
   for (k, name) in enumerate(D.mesh.names) { if name == c.at.name { number = k } }
   if number < 0 {
-    error("fem(): the mesh has no part of its boundary that is called {c.at.name}; it has {join(D.mesh.names, ", ")}")
+    error(
+      "fem(): the mesh has no part of its boundary that is called {c.at.name}; it has "
+      "{join(D.mesh.names, ", ")}")
   }
   findall(D.mesh.tags == number)
 }
@@ -392,15 +436,20 @@ _fixed_values(P, D, t) = {
         x0 = 0.6281 * min(D.X; axis = 0) + 0.3719 * max(D.X; axis = 0)
         normal = zeros(P.d)
         if not _is_linear(P.info, list(c)) {
-          _refuse("fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does not")
+          _refuse(
+            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` "
+            "does not")
         }
-        S = jacobian(u -> _condition_at(P, c, t, x0, concat(expand(u, 1), zeros(P.nc, P.d); axis = 1), normal))(0.5 +
-          0.1 * iota(P.nc))
+        S =
+          jacobian(u -> _condition_at(P, c, t, x0, concat(expand(u, 1), zeros(P.nc, P.d); axis = 1),
+            normal))(0.5 +
+            0.1 * iota(P.nc))
         for r in each(len(S)) {
           own = abs(S[r])
           which = argmax(own)
           assert(own[which] > 0 and sum(own) <= own[which] * (1 + 1e-9),
-            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does not")
+            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` "
+            "does not")
           nodes = if kind(c.at.point) != "none" { _node_at(D, c, c0) } else {
             on = _faces_at(P, D, c)
             table = _face_nodes(P.cell, P.orders[c0])
@@ -409,16 +458,19 @@ _fixed_values(P, D, t) = {
             ravel(map((row, k) -> row[k], here, columns)) - D.starts[c0]
           }
           for b in out {
-            if kind(c.at.point) == "none" and kind(b.condition.at.point) == "none" and _same_place(c, b.condition) and
+            if kind(c.at.point) == "none" and kind(b.condition.at.point) == "none" and
+              _same_place(c, b.condition) and
               which == b.which {
               error(
-                "fem(): `{b.condition.text}` and `{c.text}` of {P.info.name} both give one value, and one of them would be lost")
+                "fem(): `{b.condition.text}` and `{c.text}` of {P.info.name} both give one value, "
+                "and one of them would be lost")
             }
           }
           # components of one field have the same nodes
           count = D.counts[c0]
           out =
-            push(out, (condition = c, row = r, which = which, nodes = nodes + D.starts[c0] + (which - c0) * count))
+            push(out, (condition = c, row = r, which = which, nodes = nodes + D.starts[c0] +
+              (which - c0) * count))
         }
       }
     }
@@ -431,18 +483,22 @@ _node_at(D, c, c0) = {
   far = sum((D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]] - x)^2; axis = 1)
   i = argmin(far)
   assert(sqrt(far[i]) < 1e-6 * max(D.width),
-    "fem(): no node of the mesh is where `{c.text}` says; the nearest is at {D.X[D.starts[c0] + i]}")
+    "fem(): no node of the mesh is where `{c.text}` says; the nearest is at "
+    "{D.X[D.starts[c0] + i]}")
   concat([0], expand(i, 0))[1..]
 }
 # All values at t, those fixed set in U
 _with_fixed(P, D, fixed, t, U) = {
-  for q in fixed { U[q.nodes] = map(x -> _told_value(P, q.condition, t, x, q.row, q.which), D.X[q.nodes]) }
+  for q in fixed {
+    U[q.nodes] = map(x -> _told_value(P, q.condition, t, x, q.row, q.which), D.X[q.nodes])
+  }
   U
 }
 # Component `which` as row r of a condition tells it, in which it stands
 # linearly
 _told_value(P, c, t, x, r, which) = {
-  at = v -> _condition_at(P, c, t, x, expand(v * f64(iota(P.nc) == which), 1) * f64(iota(1 + P.d) == 0), zeros(P.d))[r]
+  at = v -> _condition_at(P, c, t, x,
+    expand(v * f64(iota(P.nc) == which), 1) * f64(iota(1 + P.d) == 0), zeros(P.d))[r]
   a = at(0.0)
   -a / (at(1.0) - a)
 }
@@ -456,7 +512,9 @@ _fluxes(P, D, t) = {
   for c in P.info.conditions {
     if not _at_start(P, c) {
       if _condition_order(P, c) == 1 {
-        if kind(c.at.point) != "none" { _refuse("fem() takes slopes on the boundary, not at a point: `{c.text}`") }
+        if kind(c.at.point) != "none" {
+          _refuse("fem() takes slopes on the boundary, not at a point: `{c.text}`")
+        }
         told = push(told, (condition = c, field = _condition_field(P, c, 1)))
       }
     }
@@ -472,14 +530,19 @@ _fluxes(P, D, t) = {
       for g in each(P.nf) {
         own = list()
         for (i, c) in enumerate(told) {
-          if _same_place(c.condition, first.condition) and _bends_by(P, g, c.field) { own = push(own, c); used[i] = true }
+          if _same_place(c.condition, first.condition) and _bends_by(P, g, c.field) {
+            own = push(own, c);
+            used[i] = true
+          }
         }
         if len(own) > 0 {
           _refuse_lost(P, own, g)
           e = stop_gradient(_flux_defect(P, D, own, g, t, on))
           if not (e < 1e-8) {
             error(
-              "fem(): `{own[0].condition.text}` does not give the flux of its equation, A ∇{P.info.fields[own[0].field]} · n, where A is what stands before the second derivatives")
+              "fem(): `{own[0].condition.text}` does not give the flux of its equation, A "
+              "∇{P.info.fields[own[0].field]} · n, where A is what stands before the second "
+              "derivatives")
           }
           out = push(out, (conditions = own, field = g, faces = on))
         }
@@ -489,7 +552,8 @@ _fluxes(P, D, t) = {
   for (i, c) in enumerate(told) {
     if not used[i] {
       _refuse(
-        "fem() finds no flux that `{c.condition.text}` gives: no equation has second derivatives of {P.info.fields[c.field]}")
+        "fem() finds no flux that `{c.condition.text}` gives: no equation has second derivatives "
+        "of {P.info.fields[c.field]}")
     }
   }
   out
@@ -516,7 +580,10 @@ _refuse_lost(P, own, g) = {
       if _condition_order(P, c) == 0 and kind(c.at.point) == "none" {
         if _condition_field(P, c, 0) == g and _same_place(c, c0) {
           _refuse(
-            "fem() would lose `{c0.text}`: it gives the flux of an equation whose functions `{c.text}` holds at 0 there; {if P.d == 1 { "fd(), chebyshev() or collocation()" } else { "fd() or chebyshev()" }} may serve this")
+            "fem() would lose `{c0.text}`: it gives the flux of an equation whose functions "
+            "`{c.text}` holds at 0 there; "
+            "{if P.d == 1 { "fd(), chebyshev() or collocation()" } else { "fd() or chebyshev()" }}"
+            " may serve this")
         }
       }
     }
@@ -555,7 +622,9 @@ _told_by(P, rule, cs, g, t, x, z, n) = {
     q = q - Q[.., columns] @ where(lost, where(b == 0, 0.0, nan), free)
     # of components whose slopes no condition has there is no flux, or their
     # values are given
-    if o.field == g and m < len(q) { q = q * f64(map(k -> any(stack(...o.components) == k), iota(len(q)))) }
+    if o.field == g and m < len(q) {
+      q = q * f64(map(k -> any(stack(...o.components) == k), iota(len(q))))
+    }
   }
   q
 }
@@ -600,7 +669,9 @@ _flux_defect(P, D, cs, g, t, on) = {
     rows = 0
     for c in o.conditions { rows = rows + max(1, c.condition.rows) }
     n = len(o.components)
-    if n != rows or n == 0 or (o.field != g and n != max(1, P.info.sizes[o.field])) { whole = false }
+    if n != rows or n == 0 or (o.field != g and n != max(1, P.info.sizes[o.field])) {
+      whole = false
+    }
   }
   if not whole { 1.0 } else if len(on) == 0 { 0.0 } else {
     k = min(3, len(on))
@@ -632,10 +703,13 @@ _face_forms(P, D, cs, f, t, places, side, U) = {
   (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
-  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, cs, f, t, x, z, n), below), 1), zeros(P.nc, P.d);
+  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, cs, f, t, x, z, n), below),
+    1), zeros(P.nc, P.d);
     axis = 1)
-  J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z, n)
-  (_tested(P, T, W, F, map(at, x, z, n)), _tested_twice(P, T, none, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
+  J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z,
+    n)
+  (_tested(P, T, W, F, map(at, x, z, n)),
+    _tested_twice(P, T, none, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
 
 # ---- the matrix
@@ -648,20 +722,22 @@ _pattern_of(P, D, fluxes, number, n) = {
   for q in fluxes { B = _coupled_by_flux(P, q, B) }
   (r, c, column_start, row_start, place, flip, mirrored) =
     _host("cells_pattern", (), (number[D.dofs], i64(_of_unknowns(P, B)), i64(n)), ())
-  (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place, flip = flip,
-    mirrored = mirrored == 1)
+  (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place,
+    flip = flip, mirrored = mirrored == 1)
 }
 # A matrix that is symmetric but for rounding made so, because one that is and
 # positive definite is solved by Cholesky's factors
 _symmetrised(S, A) = {
   T = A.values[S.flip]
   small = 1e-13 * max(abs(A.values))
-  (...A, values = if S.mirrored and max(abs(A.values - T)) <= small { 0.5 * (A.values + T) } else { A.values })
+  (...A, values = if S.mirrored and max(abs(A.values - T)) <=
+    small { 0.5 * (A.values + T) } else { A.values })
 }
 _matrix_on(S, K) = {
   v = zeros(len(S.rows) + 1)
   v[ravel(S.place)] += ravel(K)
-  (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start, row_start = S.row_start)
+  (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start,
+    row_start = S.row_start)
 }
 # Of which components values, slopes and rates can be in the equation of which
 # component: bool[nc, nc]
@@ -669,8 +745,10 @@ _couplings(P, nodes, t, x) = {
   n = 1 + P.d
   # t and the place are arguments, too: what couples elsewhere need not do so
   # here
-  p = _pattern((y, t, x) -> ravel(_weak_at(P, nodes, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
-    (zeros(P.nc * (n + 1)) + 0.7, t, x), 0, false)
+  p =
+    _pattern((y, t, x) ->
+      ravel(_weak_at(P, nodes, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
+      (zeros(P.nc * (n + 1)) + 0.7, t, x), 0, false)
   B = eye(P.nc) > 2
   B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true
   B
@@ -694,7 +772,8 @@ _coupled_by_flux(P, q, B) = {
     mixed = sum(slopes[.., a..a + m] * (1 - eye(m))) > 0
     # rows of the flux by the components whose slopes the conditions put in
     Q = where(B[g..g + rows, a..a + m], 1.0, 0.0)
-    B[g..g + rows, ..] = B[g..g + rows, ..] or Q @ (if mixed { ones(m, m) @ told } else { told }) > 0
+    B[g..g + rows, ..] = B[g..g + rows, ..] or Q @ (if mixed { ones(m, m) @ told } else { told }) >
+      0
   }
   B
 }
@@ -715,8 +794,8 @@ _assembled(P, D, S, fluxes, t, lambda, U, V) = {
     cells = D.owner[q.faces]
     dofs = D.dofs[cells]
     (r, k) =
-      map((p, s, u) -> _face_forms((...P, lambda = lambda), D, q.conditions, q.field, t, p, s, u), D.places[cells],
-        D.side[q.faces], U[dofs])
+      map((p, s, u) -> _face_forms((...P, lambda = lambda), D, q.conditions, q.field, t, p, s, u),
+        D.places[cells], D.side[q.faces], U[dofs])
     out[ravel(dofs)] += ravel(r)
     v = concat(A.values, [0.0])
     v[ravel(S.place[cells])] += ravel(k)
@@ -728,7 +807,11 @@ _assembled(P, D, S, fluxes, t, lambda, U, V) = {
 # ---- problems in space alone
 
 _fem_steady(P, D, m, o, start = none) = {
-  first = if kind(start) != "none" { start } else if kind(o.guess) == "none" { zeros(D.total) } else {
+  first = if kind(start) != "none" {
+    start
+  } else if kind(o.guess) == "none" {
+    zeros(D.total)
+  } else {
     _guess_at_nodes(P, D, o.guess)
   }
   (U, stats) = _fem_values(P, D, m, first)
@@ -740,7 +823,8 @@ _fem_values(P, D, m, first) = {
   fixed = _fixed_values(P, D, t)
   fluxes = _fluxes(P, D, t)
   (number, free) = _free_unknowns(D, fixed)
-  assert(len(free) > 0, "fem(): the conditions of {P.info.name} fix all values of this mesh; a finer one is needed")
+  assert(len(free) > 0,
+    "fem(): the conditions of {P.info.name} fix all values of this mesh; a finer one is needed")
   pattern = _pattern_of(P, D, fluxes, number, len(free))
   zero = zeros(D.total)
   start = _with_fixed(P, D, fixed, t, first)
@@ -760,8 +844,12 @@ _fem_values(P, D, m, first) = {
     } else {
       _newton_fem(P, D, m, S, forms, add, free, start, U)
     }
-  (U, (unknowns = len(free), cells = len(D.cells), newton = turns, iterations = iterations, response = response,
-    linear = if S.iterates and iterations == 0 and S.method == "auto" { "sparse factors" } else { S.way }))
+  (U, (unknowns = len(free), cells = len(D.cells), newton = turns, iterations = iterations,
+    response = response, linear = if S.iterates and iterations == 0 and S.method == "auto" {
+      "sparse factors"
+    } else {
+      S.way
+  }))
 }
 # Values at the nodes of what is known before: a record of numbers, of functions
 # of the coordinates, or a solution; 0 where it has no value
@@ -799,7 +887,8 @@ _check_determined(P, D, number, A) = {
         e[on] = 1.0
         if norm(A @ e) <= 1e-10 * _size_of(A, e) {
           error(
-            "fem(): {P.info.fields[f]} of {P.info.name} is determined up to a constant only: say its value at one point of the mesh, {P.info.fields[f]} == 0 at a corner")
+            "fem(): {P.info.fields[f]} of {P.info.name} is determined up to a constant only: say "
+            "its value at one point of the mesh, {P.info.fields[f]} == 0 at a corner")
         }
       }
     }
@@ -825,7 +914,8 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
     turns = turns + more
     if s < 1 {
       error(
-        "fem(): Newton's method did not converge for {P.info.name}; with its nonlinear terms times {s:.3g} it did. A finer mesh may help, or there is no solution near")
+        "fem(): Newton's method did not converge for {P.info.name}; with its nonlinear terms "
+        "times {s:.3g} it did. A finer mesh may help, or there is no solution near")
     }
   }
   # a last step, by which derivatives follow from the solution alone
@@ -842,7 +932,8 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
 # what they do not solve is an error already.
 _checked_factors(P, D, S, A, U, free) = if S.iterates { 0.0 } else {
   size = stop_gradient(abs(U))
-  most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]), each(P.nc)))
+  most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]),
+    each(P.nc)))
   _primal(() -> {
     B = (...A, values = stop_gradient(A.values))
     if _moved_by_rounding(B, most[free]) > 1e-3 { error(_undetermined(P.info.name)) }
@@ -860,7 +951,8 @@ _some_loads(P, D) = {
     (low, wide) = (min(X; axis = 0), max(X; axis = 0) - min(X; axis = 0))
     b = cos(((X - expand(low, 0)) / expand(wide, 0)) @ (1.3 + 0.8 * f64(iota(P.d))) + 0.7 * c)
     on = D.dofs[.., s[c]..s[c + 1]]
-    load[ravel(on)] += ravel(expand(V / f64(shape(on)[1]), 1) + 0.0 * on) * b[ravel(on) - D.starts[c]]
+    load[ravel(on)] += ravel(expand(V / f64(shape(on)[1]), 1) + 0.0 * on) *
+      b[ravel(on) - D.starts[c]]
   }
   load
 }
@@ -901,9 +993,10 @@ _fem_solution(P, D, m, U, stats) = {
   info = P.info
   own = _fem_functions(P, D, _place_in(D), U)
   names = map(f -> info.fields[f], each(P.nf))
-  (...own, mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none, indicator = () -> _slope_errors(P, D, U),
-    error_in = goal -> _goal_error(P, D, m, U, goal), slopes_error = () -> _slopes_missing(P, D, m, U),
-    method = "fem", kind = "pde", smooth = _smooth_inside(P),
+  (...own, mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none,
+    indicator = () -> _slope_errors(P, D, U), error_in = goal -> _goal_error(P, D, m, U, goal),
+    slopes_error = () -> _slopes_missing(P, D, m, U), method = "fem", kind = "pde",
+    smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 # How often each field may be differentiated within cells, before nothing is
@@ -913,7 +1006,8 @@ _smooth_inside(P) = map(f -> P.orders[P.first[f]], (...(0..P.nf),))
 _fem_functions(P, D, place, U) = {
   functions = map(f -> _fem_field(P, D, place, U, f), each(P.nf))
   names = map(f -> P.info.fields[f], each(P.nf))
-  integral(f; at = none) = if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
+  integral(f; at = none) =
+    if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
   (...record(names, functions), integral = integral, flux = part -> _flux_through(P, D, U, part))
 }
 # A field as a function of the coordinates of space: numbers, or arrays that
@@ -929,7 +1023,8 @@ _field_at(P, D, place, U, f, xs) = {
   s = _local_starts(P)
   m = max(1, P.info.sizes[f])
   parts =
-    map(c -> where(inside, sum(B * U[D.dofs[.., s[c]..s[c + 1]][cell]]; axis = 1), nan), each(P.first[f], P.first[f] + m))
+    map(c -> where(inside, sum(B * U[D.dofs[.., s[c]..s[c + 1]][cell]]; axis = 1), nan),
+      each(P.first[f], P.first[f] + m))
   if P.info.sizes[f] == 0 {
     if rank(zero) == 0 { parts[0][0] } else { reshape(parts[0], ...shape(zero)) }
   } else {
@@ -942,9 +1037,13 @@ _field_at(P, D, place, U, f, xs) = {
 _for_derivatives(ξ, k) = ξ
 derivative _for_derivatives(ξ, k), dξ, dk = _left_of(ξ, k, k - 1) * dξ
 _left_of(ξ, k, left) = 1 + 0 * ξ
-derivative _left_of(ξ, k, left), dξ, dk, dleft = if left > 0 { 0 * _left_of(ξ, k, left - 1) * dξ } else {
+derivative _left_of(ξ, k, left), dξ, dk, dleft = if left > 0 {
+  0 * _left_of(ξ, k, left - 1) * dξ
+} else {
   _refuse(
-    "a solution by fem() of order {k} has derivatives by place up to order {k}, as its cells are polynomials of that degree; elements of a higher order have more, as fem(order = {k + 1}), and fd() and chebyshev() have all")
+    "a solution by fem() of order {k} has derivatives by place up to order {k}, as its cells are "
+    "polynomials of that degree; elements of a higher order have more, as fem(order = {k + 1}), "
+    "and fd() and chebyshev() have all")
 }
 
 # ---- where a mesh is too coarse

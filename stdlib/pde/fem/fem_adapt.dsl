@@ -16,20 +16,30 @@ _check_options(P, m, o) = {
     _refuse("fem() begins with a guess for problems in space alone, and {P.info.name} is none")
   }
   if (m.linear == "cg" or m.linear == "amg") and (P.eigen or P.info.time >= 0) {
-    _refuse("fem(linear = \"{m.linear}\") is for problems in space alone, and {P.info.name} is none")
+    _refuse(
+      "fem(linear = \"{m.linear}\") is for problems in space alone, and {P.info.name} is none")
   }
   if kind(m.goal) != "none" and kind(m.adapt) == "none" {
-    _refuse("fem(goal = ...) says for what the mesh is refined; by how much, adapt says: fem(adapt = 1e-3, goal = ...)")
+    _refuse(
+      "fem(goal = ...) says for what the mesh is refined; by how much, adapt says: fem(adapt = "
+      "1e-3, goal = ...)")
   }
   if kind(m.adapt) != "none" {
     if P.eigen or P.info.time >= 0 {
       _refuse(
-        "fem(adapt = ...) refines the mesh of problems in space alone; of {P.info.name} the mesh can be made before: fem(mesh = refine(m; marked = ...))")
+        "fem(adapt = ...) refines the mesh of problems in space alone; of {P.info.name} the mesh "
+        "can be made before: fem(mesh = refine(m; marked = ...))")
     }
     if P.cell.boxes {
-      _refuse("fem(adapt = ...) cuts some cells in two, which simplices allow; boxes of which some are cut have no common faces")
+      _refuse(
+        "fem(adapt = ...) cuts some cells in two, which simplices allow; boxes of which some are "
+        "cut have no common faces")
     }
-    if not (m.adapt > 0) { error("fem(adapt = ...) takes the relative error that is wanted, a positive number, not {m.adapt}") }
+    if not (m.adapt > 0) {
+      error(
+        "fem(adapt = ...) takes the relative error that is wanted, a positive number, not "
+        "{m.adapt}")
+    }
   }
 }
 
@@ -39,9 +49,16 @@ _check_options(P, m, o) = {
 # a record of theirs, and on the boundary normal
 _point_of(P, x, z, normal) = {
   names = map(f -> P.info.fields[f], each(P.nf))
-  value = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 0] } else { z[c..c + P.info.sizes[f], 0] } }
-  slope = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 1..] } else { z[c..c + P.info.sizes[f], 1..] } }
-  q = (...record(names, map(value, each(P.nf))), x = x, slopes = record(names, map(slope, each(P.nf))))
+  value = f -> {
+    c = P.first[f];
+    if P.info.sizes[f] == 0 { z[c, 0] } else { z[c..c + P.info.sizes[f], 0] }
+  }
+  slope = f -> {
+    c = P.first[f];
+    if P.info.sizes[f] == 0 { z[c, 1..] } else { z[c..c + P.info.sizes[f], 1..] }
+  }
+  q = (...record(names, map(value, each(P.nf))), x = x,
+    slopes = record(names, map(slope, each(P.nf))))
   if kind(normal) == "none" { q } else { (...q, normal = normal) }
 }
 _integral_inside(P, D, U, f) = sum(map((p, u) -> {
@@ -59,7 +76,9 @@ _integral_on(P, D, U, f, part) = {
 _faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
   number = _number_of(part, D.mesh.names)
   if number < 0 {
-    error("fem(): the mesh has no part of its boundary that is called {part}; it has {join(D.mesh.names, ", ")}")
+    error(
+      "fem(): the mesh has no part of its boundary that is called {part}; it has "
+      "{join(D.mesh.names, ", ")}")
   }
   findall(D.mesh.tags == number)
 }
@@ -94,7 +113,8 @@ _enriched(P, D, m, U) = {
   top = 1
   for k in P.orders { top = max(top, k) }
   Q = (...P, orders = map(k -> k + 1, P.orders))
-  E = _discrete(Q, D.mesh, (...m, degree = if m.degree > 0 { max(m.degree, 2 * top + 2) } else { 0 }))
+  E =
+    _discrete(Q, D.mesh, (...m, degree = if m.degree > 0 { max(m.degree, 2 * top + 2) } else { 0 }))
   V = zeros(E.total)
   (s, t) = (_local_starts(P), _local_starts(Q))
   for c in each(P.nc) {
@@ -105,16 +125,22 @@ _enriched(P, D, m, U) = {
   (number, free) = _free_unknowns(E, fixed)
   W = _with_fixed(Q, E, fixed, 0.0, V)
   fluxes = _fluxes(Q, E, 0.0)
-  (R, A) = _assembled(Q, E, _pattern_of(Q, E, fluxes, number, len(free)), fluxes, 0.0, 0.0, W, 0 * W)
+  (R, A) =
+    _assembled(Q, E, _pattern_of(Q, E, fluxes, number, len(free)), fluxes, 0.0, 0.0, W, 0 * W)
   (P = Q, D = E, V = V, W = W, R = R, A = A, free = free)
 }
 # Of each cell the square of the norm by which fields are measured: of slopes,
 # of a pressure its values
 _cell_norms(P, D, U) = {
-  held = concat(...map(f -> zeros(max(1, P.info.sizes[f])) + (if _is_multiplier(P.info, P.eqs, f, P.nf) { 1.0 } else { 0.0 }),
-    each(P.nf)))
+  held =
+    concat(...map(f -> zeros(max(1, P.info.sizes[f])) +
+      (if _is_multiplier(P.info, P.eqs, f, P.nf) { 1.0 } else { 0.0 }),
+      each(P.nf)))
   weight = concat(expand(held, 1), expand(1 - held, 1) + zeros(P.nc, P.d); axis = 1)
-  map((p, u) -> { (W, _, _, z, _) = _cell_points(P, D, p, u, 0 * u); sum(expand(expand(W, 1), 2) * weight * z^2) }, D.places,
+  map((p, u) -> {
+    (W, _, _, z, _) = _cell_points(P, D, p, u, 0 * u);
+    sum(expand(expand(W, 1), 2) * weight * z^2)
+  }, D.places,
     U[D.dofs])
 }
 # The relative error of the slopes, in the mean square
@@ -130,7 +156,9 @@ _goal_error(P, D, m, U, goal) = {
   place = _place_in(e.D)
   J = V -> 0.0 + goal(_fem_functions(e.P, e.D, place, V))
   value = J(e.V)
-  assert(rank(value) == 0, "error_in(goal): the goal is one number, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u)")
+  assert(rank(value) == 0,
+    "error_in(goal): the goal is one number, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> "
+    "q.u)")
   z = 0 * e.W
   z[e.free] = _step_of(e.P, _systems(e.P, e.D, m, e.A', e.free), e.A', grad(J)(e.W)[e.free])[0]
   # what z has beside its part in the elements of the solution: what the
@@ -150,7 +178,8 @@ _goal_error(P, D, m, U, goal) = {
   local = abs(rest * e.R) / share
   correction = J(e.W) - value - sum(z[e.free] * e.R[e.free])
   (value = value, correction = correction, corrected = value + correction,
-    relative = abs(correction) / max(1e-300, abs(value + correction)), indicator = sum(local[e.D.dofs]; axis = 1))
+    relative = abs(correction) / max(1e-300, abs(value + correction)),
+    indicator = sum(local[e.D.dofs]; axis = 1))
 }
 
 # ---- adaptive meshes
@@ -160,12 +189,14 @@ _goal_error(P, D, m, U, goal) = {
 _fem_adaptive(P, M, m, o) = {
   # in a form that does not change from turn to turn
   pinned =
-    M -> (...M, points = reshape(M.points, -1, P.d), cells = reshape(M.cells, -1, P.d + 1), faces = reshape(M.faces, -1, P.d))
+    M -> (...M, points = reshape(M.points, -1, P.d), cells = reshape(M.cells, -1, P.d + 1),
+      faces = reshape(M.faces, -1, P.d))
   M = pinned(_to_be_bisected(M))
   (factor, e, turns, done) = (1.0, inf, 1, false)
   old = M
   D = _discrete(P, M, m)
-  U = _fem_values(P, D, m, if kind(o.guess) == "none" { zeros(D.total) } else { _guess_at_nodes(P, D, o.guess) })[0]
+  U = _fem_values(P, D, m,
+    if kind(o.guess) == "none" { zeros(D.total) } else { _guess_at_nodes(P, D, o.guess) })[0]
   while not done {
     D = (...D, bend = m.bend)
     full = D.total >= m.max_unknowns

@@ -9,7 +9,8 @@
 # third derivatives small (Lenoir, SIAM J. Numer. Anal. 23, 1986).
 
 # The order of that element for unknowns of order k
-_bend_of(M, k) = if kind(M.region) == "none" or k == 1 { 1 } else if _has_arcs(M.region) { k } else { 1 }
+_bend_of(M, k) =
+  if kind(M.region) == "none" or k == 1 { 1 } else if _has_arcs(M.region) { k } else { 1 }
 _has_arcs(r) = if r.region == "disk" or r.region == "ball" { true } else if has(r, "first") {
   len(r.lo) == 2 and (_has_arcs(r.first) or _has_arcs(r.second))
 } else { false }
@@ -38,7 +39,9 @@ _bent_places(M, cells, owner, side, g) = {
       k = edges + 2 * (if d == 2 { 3 } else { 6 }) + t
       # of a triangle on the boundary the middle is on it already
       moves = 0 * δ[.., 0, ..]
-      for s in sides { moves = moves + 5.0 / 18 * (δ[.., edges + 2 * s, ..] + δ[.., edges + 2 * s + 1, ..]) }
+      for s in sides {
+        moves = moves + 5.0 / 18 * (δ[.., edges + 2 * s, ..] + δ[.., edges + 2 * s + 1, ..])
+      }
       free = expand(sum(abs(δ[.., k, ..]); axis = 1) == 0, 1)
       places[.., k, ..] = where(free, places[.., k, ..] + moves, places[.., k, ..])
     }
@@ -57,7 +60,8 @@ _drawn(D, X, N, G) = if D.bend == 1 {
   (det, I, N @ X)
 }
 # Slopes by x from those by the coordinates of the cell: f64[n, nb, d]
-_drawn_slopes(S, I) = if rank(I) == 2 { S @ I } else { [sum(S[q, i, b] * I[q, b, a] for b) for q, i, a] }
+_drawn_slopes(S, I) =
+  if rank(I) == 2 { S @ I } else { [sum(S[q, i, b] * I[q, b, a] for b) for q, i, a] }
 # Shape functions that draw cells, at points ξ f64[n, d] of the reference cell
 _drawing(d, g, ξ) = { e = _element(_simplex(d), g); (_shapes(e, ξ), _shape_slopes(e, ξ)) }
 

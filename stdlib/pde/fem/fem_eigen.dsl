@@ -13,34 +13,43 @@ _fem_eigen(P, D, m, o) = {
   start = _with_fixed(P, D, fixed, 0.0, zero)
   (R, K) = _assembled(P, D, S, fluxes, 0.0, 0.0, start, zero)
   assert(norm(R) == 0 and norm(start) == 0,
-    "fem(): the equations and conditions of the eigenproblem {info.name} must hold for {info.fields[0]} == 0")
+    "fem(): the equations and conditions of the eigenproblem {info.name} must hold for "
+    "{info.fields[0]} == 0")
   # not the difference of two matrices, in which derivatives by short lengths
   # would drown λ
-  B = (...K, values = -jvp(λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)[1].values, 0.0, 1.0)[1])
+  B = (...K,
+    values = -jvp(λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)[1].values, 0.0, 1.0)[1])
   assert(norm(B.values) > 0, "fem(): {info.eigen} multiplies nothing in {info.name}")
   # u'' + λ u == 0 is the same as -u'' == λ u
   sign = if sum(B @ ones(len(free))) < 0 { -1.0 } else { 1.0 }
   (K, B) = ((...K, values = sign * K.values), (...B, values = sign * B.values))
   assert(_is_symmetric(K) and _is_symmetric(B),
-    "fem() serves eigenproblems whose operator is its own adjoint; {info.name} has terms that are not, as first derivatives are")
+    "fem() serves eigenproblems whose operator is its own adjoint; {info.name} has terms that are "
+    "not, as first derivatives are")
   n = len(free)
-  assert(n > count, "fem(): the mesh of {info.name} has {n} unknowns; a finer one is needed for {count} eigenvalues")
+  assert(n > count,
+    "fem(): the mesh of {info.name} has {n} unknowns; a finer one is needed for {count} "
+    "eigenvalues")
   below = 1e-3 * stop_gradient(_unit_of_elements(D, K, B, free))
   (V, turns) =
-    _subspace(stop_gradient(K.values), stop_gradient(B.values), K, count, f64(m.near) - below, min(n, 2 * count + 8))
-  quotients = V -> [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
+    _subspace(stop_gradient(K.values), stop_gradient(B.values), K, count, f64(m.near) - below,
+      min(n, 2 * count + 8))
+  quotients =
+    V -> [sum(V[.., k] * (K @ V[.., k])) / sum(V[.., k] * (B @ V[.., k])) for k in 0..count]
   order = argsort(stop_gradient(quotients(V)))
   V = stop_gradient(V[.., order])
-  V = stack(...map(k -> _moving_mode(K, B, V, stop_gradient(quotients(V)), k), each(count)); axis = 1)
+  V = stack(...map(k -> _moving_mode(K, B, V, stop_gradient(quotients(V)), k), each(count));
+    axis = 1)
   # by which the eigenvalues have derivatives
   λ = quotients(V)
   place = _place_in(D)
   names = map(f -> info.fields[f], each(P.nf))
-  functions = map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), each(count)),
-    each(P.nf))
-  (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V, times = zeros(0),
-    stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none, method = "fem", kind = "pde",
-    smooth = _smooth_inside(P),
+  functions =
+    map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), each(count)),
+      each(P.nf))
+  (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V,
+    times = zeros(0), stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none,
+    method = "fem", kind = "pde", smooth = _smooth_inside(P),
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 # How large eigenvalues are, more or less: what K makes of a smooth function
@@ -60,7 +69,9 @@ _with_free(U, free, y) = { U[free] = y; U }
 _fem_line_modes(info, m, o) = {
   (own, sizes) = _conditions_of_modes(info, m.name)
   n = len(info.fields) - 1
-  s = _solve_weak((...info, equations = (...map(i -> info.equations[i], each(n)),), conditions = own), m, o)
+  s =
+    _solve_weak((...info, equations = (...map(i -> info.equations[i], each(n)),), conditions = own),
+      m, o)
   names = (...map(i -> info.fields[i], each(n)),)
   mode = k -> {
     own = map(f -> field(s, f)[k], names)
@@ -77,8 +88,16 @@ _line_mode_size(info, q, own) = {
   told = _residual_dependence(info, q).depends
   jets = (...map(i -> {
     j = info.jets[i]
-    if not told[1 + i] { 0.0 } else if j[1] == 0 { own[j[0]](x) } else if j[1] == 1 { jvp(own[j[0]], x, 1.0)[1] } else {
-      _refuse("fem() does not know {info.fields[j[0]]} by its derivative of order {j[1]}, as `{q.text}` asks for")
+    if not told[1 + i] {
+      0.0
+    } else if j[1] == 0 {
+      own[j[0]](x)
+    } else if j[1] == 1 {
+      jvp(own[j[0]], x, 1.0)[1]
+    } else {
+      _refuse(
+        "fem() does not know {info.fields[j[0]]} by its derivative of order {j[1]}, as `{q.text}` "
+        "asks for")
     }
   }, each(len(info.jets))),)
   rest = sum(q.residual((x,), _zero_jets(info)))
@@ -98,16 +117,19 @@ _moving_mode(K, B, V, λ, k) = {
     w = B @ u
     R = K @ u - sum(u * (K @ u)) / sum(u * w) * w
     for j in each(count) { R = R + z[n + j] * C[j] }
-    sides = map(j -> (if j == k { 0.5 * sum(u * w) - 0.5 } else { sum(C[j] * u) }) + (1 - same[j]) * z[n + j],
+    sides = map(j -> (if j == k { 0.5 * sum(u * w) - 0.5 } else { sum(C[j] * u) }) +
+      (1 - same[j]) * z[n + j],
       each(count))
     concat(R, stack(...sides))
   }
   J = z -> {
-    (inner, outer_) = (repeat(iota(count), 0 * iota(count) + n), concat(...map(j -> iota(n), each(count))))
+    (inner, outer_) =
+      (repeat(iota(count), 0 * iota(count) + n), concat(...map(j -> iota(n), each(count))))
     u = z[..n]
     mean_ = sum(u * (K @ u)) / sum(u * (B @ u))
     own = concat(...map(j -> if j == k { B @ u } else { C[j] }, each(count)))
-    sparse(concat(K.rows, outer_, n + inner, n + iota(count)), concat(K.columns, n + inner, outer_, n + iota(count)),
+    sparse(concat(K.rows, outer_, n + inner, n + iota(count)),
+      concat(K.columns, n + inner, outer_, n + iota(count)),
       concat(K.values - mean_ * B.values, border, own, 1 - same), n + count, n + count)
   }
   z = concat(V[.., k], zeros(count))
@@ -146,7 +168,8 @@ _subspace(k, b, pattern, count, sigma, width) = {
     turns = turns + 1
   }
   assert(done,
-    "fem(): the eigenvalues did not settle in {turns} turns; ask for fewer, or for those near a number: fem(near = ...)")
+    "fem(): the eigenvalues did not settle in {turns} turns; ask for fewer, or for those near a "
+    "number: fem(near = ...)")
   (X, BX) = (X[.., ..count], BX[.., ..count])
   X = X / expand(sqrt(sum(X * BX; axis = 0)), 0)
   # signs that do not depend on where the iteration ended

@@ -10,30 +10,39 @@
 # whether that is multigrid, and the hierarchy that belongs to A
 _systems(P, D, m, A, free) = {
   method = if m.linear == "auto" and not _multigrid_suits(P) { "direct" } else { m.linear }
-  if method == "direct" { (method = method, way = "sparse factors", iterates = false, M = none) } else {
+  if method == "direct" {
+    (method = method, way = "sparse factors", iterates = false, M = none)
+  } else {
     A = _times_sign(A, _sign_of(A))
     even = _is_symmetric(A)
     positive = min(concat([1.0], diagonal(A))) > 0
     if method != "auto" {
       if not even {
         error(
-          "fem(linear = \"{method}\") is for symmetric matrices, and that of {P.info.name} is not; fem(linear = \"direct\") serves it")
+          "fem(linear = \"{method}\") is for symmetric matrices, and that of {P.info.name} is "
+          "not; fem(linear = \"direct\") serves it")
       }
       if not positive {
         error(
-          "fem(linear = \"{method}\") is for positive definite matrices, and that of {P.info.name} is not; fem(linear = \"direct\") serves it")
+          "fem(linear = \"{method}\") is for positive definite matrices, and that of "
+          "{P.info.name} is not; fem(linear = \"direct\") serves it")
       }
     }
     if method == "cg" {
-      (method = method, way = "conjugate gradients with the diagonal", iterates = true, M = jacobi_preconditioner(A))
+      (method = method, way = "conjugate gradients with the diagonal", iterates = true,
+        M = jacobi_preconditioner(A))
     } else {
       takes = if method == "auto" { even and positive and len(free) > 20000 } else { true }
       H = if takes {
         (near, nodes) = _what_is_small(P, D, free)
         _hierarchy(A.column_start, A.rows, stop_gradient(A.values), nodes, near, 16, 1000, 0.08)
       } else { _no_hierarchy() }
-      (method = method, way = if takes { "conjugate gradients with algebraic multigrid" } else { "sparse factors" },
-        iterates = takes, M = _cycles(H, 1))
+      (method = method,
+        way = if takes {
+          "conjugate gradients with algebraic multigrid"
+        } else {
+          "sparse factors"
+        }, iterates = takes, M = _cycles(H, 1))
     }
   }
 }
@@ -53,7 +62,8 @@ _what_is_small(P, D, free) = {
   for c in each(P.nc) {
     component[D.starts[c]..D.starts[c] + D.counts[c]] = c
     # elements of one order share their nodes
-    node[D.starts[c]..D.starts[c] + D.counts[c]] = iota(D.counts[c]) + D.total * (P.orders[c] - P.orders[0])
+    node[D.starts[c]..D.starts[c] + D.counts[c]] = iota(D.counts[c]) +
+      D.total * (P.orders[c] - P.orders[0])
   }
   node = if all(map(k -> k == P.orders[0], stack(...P.orders))) { node } else { iota(D.total) }
   columns = map(c -> where(component == c, 1.0, 0.0), each(P.nc))
@@ -68,7 +78,12 @@ _what_is_small(P, D, free) = {
 
 # Of Δ(u) == f the matrix is negative definite: -1 where its whole diagonal is
 # negative
-_sign_of(A) = if max(concat([-1.0], stop_gradient(where(A.rows == A.columns, A.values, -1.0)))) < 0 { -1.0 } else { 1.0 }
+_sign_of(A) =
+  if max(concat([-1.0], stop_gradient(where(A.rows == A.columns, A.values, -1.0)))) < 0 {
+    -1.0
+  } else {
+    1.0
+  }
 _times_sign(A, s) = (...A, values = s * A.values)
 
 # x with A x == b, and how many iterations that took
@@ -88,7 +103,9 @@ _upright_step(P, S, A, b) = if S.method == "auto" {
     r = cg(A, b; tol = 1e-12, preconditioner = S.M, report = true)
     (r.x, r.iterations)
   } catch e {
-    error("fem(linear = \"{S.method}\") does not solve {P.info.name}: {e}; fem(linear = \"direct\") serves it")
+    error(
+      "fem(linear = \"{S.method}\") does not solve {P.info.name}: {e}; fem(linear = \"direct\") "
+      "serves it")
   }
 }
 # A step of Newton's method, whose matrix is no longer that of S: its hierarchy
@@ -97,6 +114,7 @@ _turn_of(P, D, m, S, A, b, free) = if S.iterates {
   enough = 1e-10 * norm(b)
   s = _sign_of(A)
   B = _times_sign(A, s)
-  (x, k, r, good) = _conjugate(v -> B @ v, s * b, S.M.apply, 60, (r, rho, first) -> not (norm(r) > enough))
+  (x, k, r, good) =
+    _conjugate(v -> B @ v, s * b, S.M.apply, 60, (r, rho, first) -> not (norm(r) > enough))
   if good and norm(r) <= enough { x } else { _step_of(P, _systems(P, D, m, A, free), A, b)[0] }
 } else { _step_of(P, S, A, b)[0] }

@@ -3,7 +3,11 @@
 
 _fem_lines(P, D, m, o) = {
   info = P.info
-  (t0, t1) = if kind(o.t) == "none" { (f64(info.lo[info.time]), f64(info.hi[info.time])) } else { (f64(o.t[0]), f64(o.t[1])) }
+  (t0, t1) = if kind(o.t) == "none" {
+    (f64(info.lo[info.time]), f64(info.hi[info.time]))
+  } else {
+    (f64(o.t[0]), f64(o.t[1]))
+  }
   fixed = _fixed_values(P, D, t0)
   fluxes = _fluxes(P, D, t0)
   (number, free) = _free_unknowns(D, fixed)
@@ -17,7 +21,8 @@ _fem_lines(P, D, m, o) = {
     each(P.first[f], P.first[f] + max(1, info.sizes[f])))), each(P.nf)))[free]
   U0 = _start_values(P, D, t0)
   clock = _clock_of(info)
-  y0 = U0[free] + _unbent(clock, t0) + clock.firm(t0) + _kept_knots(clock.whole, clock.watched, t0, t1, true)
+  y0 = U0[free] + _unbent(clock, t0) + clock.firm(t0) +
+    _kept_knots(clock.whole, clock.watched, t0, t1, true)
   sizes = list()
   at = 0
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
@@ -49,22 +54,29 @@ _fem_lines(P, D, m, o) = {
     all = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
       each(P.first[f], P.first[f] + max(1, info.sizes[f])))), each(P.nf)))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
-    mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
+    mass = (t, U, V) -> _matrix_on(S,
+      map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
     (times, Y, Z, counts) =
-      _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches, _is_sharp(clock, t0), longest, o)
+      _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches,
+        _is_sharp(clock, t0), longest, o)
     at = t -> _between_steps(times, Y, Z, all, t)
-    if _asks_all(o.saveat) { (times, Y, at, counts) } else { (f64(o.saveat), map(at, f64(o.saveat)), at, counts) }
+    if _asks_all(o.saveat) {
+      (times, Y, at, counts)
+    } else {
+      (f64(o.saveat), map(at, f64(o.saveat)), at, counts)
+    }
   } else {
     run = (y, a, b, saveat) -> {
       r = _host("dae", ((F, (a, y, y)), (jac, (a, y, y, 1.0))),
-                (y, zeros_like(y), id, a, b, f64(o.rtol), _atol_for(y0, f64(o.atol)), S.column_start, S.rows, saveat,
-                 _as_longest(longest)),
+                (y, zeros_like(y), id, a, b, f64(o.rtol), _atol_for(y0, f64(o.atol)),
+                  S.column_start, S.rows, saveat, _as_longest(longest)),
         (1, 5, m.max_steps, 1, "", ""))
       (r[0], r[1], _stats(r[2]))
     }
     (T, Z, counts) = if _is_fixed(len(switches)) { run(y0, t0, t1, f64(o.saveat)) } else {
       (T, Z, counts) =
-        _in_pieces(run, (y, s, a, b) -> y, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
+        _in_pieces(run, (y, s, a, b) -> y, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0,
+          t1, f64(o.saveat))
       (T, Z + (if _is_sharp(clock, t0) { _unmoved(clock.whole, t0) } else { 0.0 }), counts)
     }
     inner = _dense(T, Z, 5, _asks_all(o.saveat))
@@ -72,8 +84,8 @@ _fem_lines(P, D, m, o) = {
   }
   functions = map(f -> _fem_moving(P, D, place, state, f), each(P.nf))
   (...record(names, functions), mesh = D.mesh, values = Y, times = times,
-    stats = (...stats, unknowns = len(free), cells = len(D.cells)), error = none, method = "fem", kind = "pde",
-    smooth = _smooth_inside(P),
+    stats = (...stats, unknowns = len(free), cells = len(D.cells)), error = none, method = "fem",
+    kind = "pde", smooth = _smooth_inside(P),
     info = (..._info_known(info, info.time, times), fields = names))
 }
 
@@ -167,7 +179,9 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest,
       failed = failed + 1
       h = h * (if good { clamp(0.9 * e^(-1.0 / 3), 0.1, 0.7) } else { 0.25 })
     }
-    if h < 1e-13 * (t1 - t0) { error("fem(): no solution of {P.info.name} beyond t = {t}: steps became too short") }
+    if h < 1e-13 * (t1 - t0) {
+      error("fem(): no solution of {P.info.name} beyond t = {t}: steps became too short")
+    }
   }
   if t < t1 { error("fem(): 20000 steps were not enough for {P.info.name}; t = {t} was reached") }
   (times, Y, Z, (steps = steps, error_test_failures = failed))
@@ -195,7 +209,8 @@ _start_values(P, D, t0) = {
       m = max(1, P.info.sizes[f])
       X = D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]]
       for i in each(m) {
-        U[D.starts[c0 + i]..D.starts[c0 + i] + D.counts[c0]] = map(x -> _told_value(P, c, t0, x, i, c0 + i), X)
+        U[D.starts[c0 + i]..D.starts[c0 + i] + D.counts[c0]] =
+          map(x -> _told_value(P, c, t0, x, i, c0 + i), X)
       }
     }
   }
@@ -211,10 +226,20 @@ _fem_moving(P, D, place, state, f) = {
       zero = 0.0
       for x in xs { zero = zero + 0.0 * x }
       points = (...map(x -> ravel(zero + x), list(...space)),)
-      out = map((t, x) -> _field_at(P, D, place, state(t), f, (...map(k -> x[k], each(P.d)),)), ravel(zero + t),
-        stack(...points; axis = 1))
-      if P.info.sizes[f] == 0 { reshape(out, ...shape(zero)) } else { reshape(out, ...shape(zero), P.info.sizes[f]) }
+      out = map((t, x) -> _field_at(P, D, place, state(t), f, (...map(k -> x[k], each(P.d)),)),
+        ravel(zero + t), stack(...points; axis = 1))
+      if P.info.sizes[f] == 0 {
+        reshape(out, ...shape(zero))
+      } else {
+        reshape(out, ...shape(zero), P.info.sizes[f])
+      }
     }
   }
-  if P.d == 1 { (a, b) -> at((a, b)) } else if P.d == 2 { (a, b, c) -> at((a, b, c)) } else { (a, b, c, e) -> at((a, b, c, e)) }
+  if P.d == 1 {
+    (a, b) -> at((a, b))
+  } else if P.d == 2 {
+    (a, b, c) -> at((a, b, c))
+  } else {
+    (a, b, c, e) -> at((a, b, c, e))
+  }
 }

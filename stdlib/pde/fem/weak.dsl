@@ -20,7 +20,9 @@
 
 _weak_problem(info, name, order) = {
   if len(info.space) < 1 or len(info.space) > 3 {
-    _refuse("{name}() solves problems in one to three space coordinates; {info.name} has {len(info.space)}")
+    _refuse(
+      "{name}() solves problems in one to three space coordinates; {info.name} has "
+      "{len(info.space)}")
   }
   eigen = info.eigen != ""
   nf = len(info.fields) - (if eigen { 1 } else { 0 })
@@ -33,29 +35,39 @@ _weak_problem(info, name, order) = {
     time = if info.time >= 0 { j[1 + info.time] } else { 0 }
     if space > 2 {
       _refuse(
-        "{name}() serves derivatives in space of order 2; {info.name} has one of order {space} of {info.fields[j[0]]}: write the equation as a system")
+        "{name}() serves derivatives in space of order 2; {info.name} has one of order {space} of "
+        "{info.fields[j[0]]}: write the equation as a system")
     }
     if time > 1 {
       _refuse(
-        "{name}() serves derivatives in t of order 1; {info.name} has one of order {time} of {info.fields[j[0]]}: write the equation as a system")
+        "{name}() serves derivatives in t of order 1; {info.name} has one of order {time} of "
+        "{info.fields[j[0]]}: write the equation as a system")
     }
     if time > 0 and space > 0 {
-      _refuse("{name}() does not serve mixed derivatives of t and space, as {info.name} has of {info.fields[j[0]]}")
+      _refuse(
+        "{name}() does not serve mixed derivatives of t and space, as {info.name} has of "
+        "{info.fields[j[0]]}")
     }
   }
-  for a in info.space { if info.periodic[a] { _refuse("{name}() does not serve periodic coordinates; fourier() and fd() do") } }
+  for a in info.space {
+    if info.periodic[a] {
+      _refuse("{name}() does not serve periodic coordinates; fourier() and fd() do")
+    }
+  }
   eqs = _matched_equations(info, name, nf)
   orders = list()
   for f in each(nf) {
     k = if _is_multiplier(info, eqs, f, nf) { order - 1 } else { order }
     if k < 1 {
       _refuse(
-        "{info.fields[f]} of {info.name} is determined by an equation without it, and takes elements of one order less than the others: {name}(order = 2), which with continuous pressures of order 1 is Taylor and Hood's element")
+        "{info.fields[f]} of {info.name} is determined by an equation without it, and takes "
+        "elements of one order less than the others: {name}(order = 2), which with continuous "
+        "pressures of order 1 is Taylor and Hood's element")
     }
     for i in each(max(1, info.sizes[f])) { orders = push(orders, k) }
   }
-  P = (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs, orders = orders, eigen = eigen, name = name,
-    lambda = 0.0)
+  P = (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs,
+    orders = orders, eigen = eigen, name = name, lambda = 0.0)
   _refuse_told(P)
   P
 }
@@ -78,7 +90,9 @@ _matched_equations(info, name, nf) = {
       }
     }
     if bf < 0 {
-      _refuse("{name}() finds no equation of {info.name} for every unknown: vector unknowns need vector equations of their size")
+      _refuse(
+        "{name}() finds no equation of {info.name} for every unknown: vector unknowns need vector "
+        "equations of their size")
     }
     found[bf] = bi
     rest = list()
@@ -198,12 +212,18 @@ _refuse_told(P) = {
       # the value there, and steps in t would end at each
       if P.info.time >= 0 and (s.state or len(s.inner) > 0) {
         _refuse(
-          "what `{replace(s.text, "\n", " ")}` of {P.info.name} derives jumps with the unknowns, in steps of t at each of {P.name}()'s points by itself: fd() has fluxes through whole cells, on boxes")
+          "what `{replace(s.text, "\n", " ")}` of {P.info.name} derives jumps with the unknowns, "
+          "in steps of t at each of {P.name}()'s points by itself: fd() has fluxes through whole "
+          "cells, on boxes")
       }
       if not s.plain or lost {
+        (why, instead) = if lost { ("more than once", "fd() takes differences") } else {
+          ("what stands before it may jump, too, or is another such derivative",
+            "divide the equation by it, or take fd()")
+        }
         _refuse(
-          "`{replace(s.text, "\n", " ")}` of {P.info.name} derives what may jump, and {if lost { "more than once" } else { "what stands before it may jump, too, or is another such derivative" }}: {P.name}() has no weak form of this; {if lost { "fd() takes differences" } else { "divide the equation by it, or take fd()" }}"
-        )
+          "`{replace(s.text, "\n", " ")}` of {P.info.name} derives what may jump, and "
+          "{why}: {P.name}() has no weak form of this; {instead}")
       }
     }
   }
@@ -282,7 +302,13 @@ _form_of(P) = {
       for (r, l) in enumerate(order) {
         if k == 2 and d.factors[n + i][n + r] {
           rate = if info.time >= 0 { info.jets[r][1 + info.time] > 0 } else { false }
-          form = if l == 2 or rate { "none" } else if l == 1 and form == "proven" { "open" } else { form }
+          form = if l == 2 or rate {
+            "none"
+          } else if l == 1 and form == "proven" {
+            "open"
+          } else {
+            form
+          }
         }
       }
     }
@@ -296,7 +322,8 @@ _form_defect(P, rule, t, X) = {
   (d, nc) = (P.d, P.nc)
   k = iota(n)
   # numbers that differ from point to point, the same in every run
-  some = (salt, form) -> reshape(mod(abs(_scrambled(iota(size(form)) + 1.0, salt)), 1.0) + 0.25, ...shape(form))
+  some = (salt, form) -> reshape(mod(abs(_scrambled(iota(size(form)) + 1.0, salt)), 1.0) + 0.25,
+    ...shape(form))
   Z = some(1.0, zeros(n, nc, 1 + d))
   V = some(2.0, zeros(n, nc))
   H = some(3.0, zeros(n, nc, d, d))

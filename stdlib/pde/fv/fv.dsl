@@ -50,13 +50,16 @@
 #     s = solve(burgers(), fv(n = 100));
 #     s.u(0.5, 0.4)                  #~ 0.5965 tol 5e-3
 #     sum(s.values[-1, 0])           #~ 0 tol 1e-12
-fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 0.0, steps = "", max_steps = 1000000,
-  positive = none) = {
+fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 0.0, steps = "",
+  max_steps = 1000000, positive = none) = {
   if not _fv_one_of(flux, ("rusanov", "hll", "hllc", "roe", "godunov")) {
-    _refuse("fv() knows the fluxes \"rusanov\", \"hll\", \"hllc\", \"roe\" and \"godunov\", not \"{flux}\"")
+    _refuse(
+      "fv() knows the fluxes \"rusanov\", \"hll\", \"hllc\", \"roe\" and \"godunov\", not "
+      "\"{flux}\"")
   }
   if not _fv_one_of(reconstruct, ("first", "muscl", "weno5", "weno5z")) {
-    _refuse("fv() reconstructs by \"first\", \"muscl\", \"weno5\" or \"weno5z\", not \"{reconstruct}\"")
+    _refuse(
+      "fv() reconstructs by \"first\", \"muscl\", \"weno5\" or \"weno5z\", not \"{reconstruct}\"")
   }
   if not _fv_one_of(limiter, ("minmod", "vanleer", "superbee")) {
     _refuse("fv() has the limiters \"minmod\", \"vanleer\" and \"superbee\", not \"{limiter}\"")
@@ -67,10 +70,15 @@ fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 
   how = if steps != "" {
     steps
   } else {
-    if reconstruct == "first" { "euler" } else { if reconstruct == "muscl" { "ssprk2" } else { "ssprk3" } }
+    if reconstruct == "first" {
+      "euler"
+    } else {
+      if reconstruct == "muscl" { "ssprk2" } else { "ssprk3" }
+    }
   }
-  (name = "fv", n = n, flux = flux, reconstruct = reconstruct, limiter = limiter, cfl = cfl, steps = how, max_steps = max_steps,
-    positive = positive, solve = _solve_fv, others = _fv_others, in_halves = _fv_in_halves)
+  (name = "fv", n = n, flux = flux, reconstruct = reconstruct, limiter = limiter, cfl = cfl,
+    steps = how, max_steps = max_steps, positive = positive, solve = _solve_fv, others = _fv_others,
+    in_halves = _fv_in_halves)
 }
 
 # reconstruct(v; method, limiter): values at the upper faces of periodic cells
@@ -85,7 +93,9 @@ reconstruct(v; method = "weno5", limiter = "vanleer") = {
   m = fv(; reconstruct = method, limiter = limiter)
   g = if method == "first" { 0 } else { if method == "muscl" { 1 } else { 2 } }
   n = len(v)
-  if n < 2 * g + 1 { error("reconstruct() with method = \"{method}\" wants at least {2 * g + 1} averages, not {n}") }
+  if n < 2 * g + 1 {
+    error("reconstruct() with method = \"{method}\" wants at least {2 * g + 1} averages, not {n}")
+  }
   P = concat(v[n - g..], f64(v), v[..g])
   map((...w) -> _fv_edges(m, list(...w))[1], ...map(o -> P[o..o + n], each(2 * g + 1)))
 }
@@ -129,14 +139,19 @@ _fv_text(info) = {
         } else {
           if _fv_is_one(term.text) { "{term.text}{component}" } else { "({term.text}){component}" }
         }
-        text = text + (if term.factor > 0 { " + " } else { " - " }) + by + "∂{info.coords[term.coord]}({inner})"
+        text = text + (if term.factor > 0 { " + " } else { " - " }) + by +
+          "∂{info.coords[term.coord]}({inner})"
       }
       if what == "quasi" {
         text = text + (if term.factor > 0 { " + " } else { " - " }) + by + term.text
         if not _fv_stands(s) { found = found + (if found == "" { "" } else { ", " }) + term.text }
       }
       if what == "source" or what == "diffusion" {
-        sign = if term.factor < 0 { if rest == "" { "" } else { " + " } } else { if rest == "" { "-" } else { " - " } }
+        sign = if term.factor < 0 {
+          if rest == "" { "" } else { " + " }
+        } else {
+          if rest == "" { "-" } else { " - " }
+        }
         rest = rest + sign + by + (if _fv_is_one(term.text) { term.text } else { "({term.text})" })
       }
     }
@@ -148,7 +163,8 @@ _fv_text(info) = {
 
 # Whether a text needs no brackets around it as a factor: no space outside of
 # brackets
-_fv_is_one(text) = find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
+_fv_is_one(text) =
+  find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
 
 # Whether a statement is a conservation law as it is written: a flux under a
 # derivative, in every equation such a flux or a first derivative that is one,
@@ -163,7 +179,9 @@ _fv_suits(info) = {
       what = _fv_kind(info, term)
       if what == "flux" { flux = true; written = true }
       if what == "quasi" { if _fv_is_flux(info, term) { flux = true } else { fine = false } }
-      if what == "diffusion" or (what == "flux" and _fv_orders(info, term.jets).first) { fine = false }
+      if what == "diffusion" or (what == "flux" and _fv_orders(info, term.jets).first) {
+        fine = false
+      }
     }
     fine = fine and flux
   }
@@ -177,13 +195,16 @@ _fv_is_flux(info, term) = {
   fine = true
   for i in each(len(info.jets)) {
     if d.depends[n + i] {
-      if not _fv_orders(info, list(i)).first or not _has_fixed_slope(info, d, i, each(n)) { fine = false }
+      if not _fv_orders(info, list(i)).first or not _has_fixed_slope(info, d, i, each(n)) {
+        fine = false
+      }
     }
   }
   fine
 }
 _fv_explain(info) =
-  "{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n" +
+  "{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks "
+"are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n" +
   _fv_text(info)
 
 # ---- what a statement is
@@ -220,12 +241,17 @@ _fv_why_not(info) = {
   dims = len(info.coords) - 1
   if _fv_time(info) < 0 {
     why =
-      "fv() solves conservation laws in t and one or two space coordinates, with t the first coordinate of the domain; for problems without t see fd() and fem()"
+      "fv() solves conservation laws in t and one or two space coordinates, with t the first "
+    "coordinate of the domain; for problems without t see fd() and fem()"
   }
-  if why == "" and dims > 2 { why = "fv() takes one or two space coordinates, and this problem has {dims}" }
+  if why == "" and dims > 2 {
+    why = "fv() takes one or two space coordinates, and this problem has {dims}"
+  }
   if why == "" {
     for i in each(dims) {
-      if kind(info.region) != "none" { why = "fv() takes intervals and boxes; fem() takes regions of other forms" }
+      if kind(info.region) != "none" {
+        why = "fv() takes intervals and boxes; fem() takes regions of other forms"
+      }
     }
   }
   for (k, f) in enumerate(info.fields) {
@@ -234,18 +260,22 @@ _fv_why_not(info) = {
       for j in q.jets { if info.jets[j][0] == k and info.jets[j][1] == 1 { found = found + 1 } }
     }
     if why == "" and found != 1 {
-      why = "fv() wants one equation with {f}_t for the field {f}, as in {f}_t + ∂x(...) == 0; there are {found}"
+      why =
+        "fv() wants one equation with {f}_t for the field {f}, as in {f}_t + ∂x(...) == 0; there "
+      "are {found}"
     }
   }
   for q in info.equations {
     if why == "" and _fv_orders(info, q.jets).more {
       why =
-        "fv() serves first derivatives by t, and first and second ones in space; fd(), fourier() and chebyshev() take others, and this is: {q.text}"
+        "fv() serves first derivatives by t, and first and second ones in space; fd(), fourier() "
+      "and chebyshev() take others, and this is: {q.text}"
     }
     for term in q.terms {
       if why == "" and _fv_kind(info, term) == "more" {
         why =
-          "fv() takes fluxes of the fields and their first derivatives, and ∂{info.coords[term.coord]}({term.text}) has second ones"
+          "fv() takes fluxes of the fields and their first derivatives, and "
+        "∂{info.coords[term.coord]}({term.text}) has second ones"
       }
     }
   }
@@ -255,7 +285,9 @@ _fv_why_not(info) = {
 # The equation of each field: that with its derivative by t
 _fv_rows(info) = map(k -> {
   row = 0
-  for (i, q) in enumerate(info.equations) { for j in q.jets { if info.jets[j][0] == k and info.jets[j][1] == 1 { row = i } } }
+  for (i, q) in enumerate(info.equations) {
+    for j in q.jets { if info.jets[j][0] == k and info.jets[j][1] == 1 { row = i } }
+  }
   row
 }, each(len(info.fields)))
 
@@ -267,7 +299,8 @@ _fv_by_rates(info) = {
     q = info.equations[i]
     c = 1.0
     for (k, row) in enumerate(rows) { if row == i { c = _fv_rate_factor(info, q, k) } }
-    (...q, residual = (...at) -> q.residual(...at) / c, terms = map(t -> (...t, factor = t.factor / c), q.terms))
+    (...q, residual = (...at) -> q.residual(...at) / c,
+      terms = map(t -> (...t, factor = t.factor / c), q.terms))
   }, each(len(info.equations)))
   (...info, equations = all)
 }
@@ -304,9 +337,12 @@ _fv_system(info) = {
   }
   # what comes in from an end may be faster than what is inside
   driven = stirs
-  for c in info.conditions { if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } } }
+  for c in info.conditions {
+    if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } }
+  }
   (info = info, m = m, dims = dims, space = each(1, dims + 1), first = first, rows = _fv_rows(info),
-    diffuses = _fv_is_diffusive(info), driven = driven, stirs = stirs, drifts = drifts, all = each(m),
+    diffuses = _fv_is_diffusive(info), driven = driven, stirs = stirs, drifts = drifts,
+    all = each(m),
     ends = map(k -> map(side -> _fv_end(info, k, side), list(0, 1)), each(1, dims + 1)))
 }
 
@@ -330,7 +366,11 @@ _fv_jets(s, U, along, bent, rates) = map(j -> {
   if j[1] == 1 and o == 0 { _fv_field(s, j[0], rates) } else {
     if j[1] > 0 or o > 2 { 0.0 * _fv_field(s, j[0], U) } else {
       if o == 0 { _fv_field(s, j[0], U) } else {
-        if o == 1 { _fv_field(s, j[0], along[at]) } else { _fv_field(s, j[0], bent[if both { 2 } else { at }]) }
+        if o == 1 {
+          _fv_field(s, j[0], along[at])
+        } else {
+          _fv_field(s, j[0], bent[if both { 2 } else { at }])
+        }
       }
     }
   }
@@ -363,13 +403,17 @@ _fv_terms(s, what, coord, X, jets) = _fv_numbers(s, map(row -> {
 }, s.rows))
 _fv_has(s, what) = {
   found = false
-  for q in s.info.equations { for term in q.terms { if _fv_kind(s.info, term) == what { found = true } } }
+  for q in s.info.equations {
+    for term in q.terms { if _fv_kind(s.info, term) == what { found = true } }
+  }
   found
 }
 _fv_has_viscous(s) = {
   found = false
   for q in s.info.equations {
-    for term in q.terms { if _fv_kind(s.info, term) == "flux" and _fv_orders(s.info, term.jets).first { found = true } }
+    for term in q.terms {
+      if _fv_kind(s.info, term) == "flux" and _fv_orders(s.info, term.jets).first { found = true }
+    }
   }
   found
 }
@@ -379,7 +423,8 @@ _fv_has_viscous(s) = {
 # Gauss's rule).
 _fv_flux(s, k, X, U) = {
   zero = _fv_none(s)
-  F = _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, zero, list(_fv_zero(s), _fv_zero(s), _fv_zero(s)), _fv_zero(s)))
+  F = _fv_terms(s, "flux", k + 1, X,
+    _fv_jets(s, U, zero, list(_fv_zero(s), _fv_zero(s), _fv_zero(s)), _fv_zero(s)))
   if _fv_has(s, "quasi") { Q = _fv_primitive(s, k, X, U); map(i -> F[i] + Q[i], s.all) } else { F }
 }
 # a(U) dU of the quasi-linear terms, the derivative of U along the k-th
@@ -392,10 +437,10 @@ _fv_quasi(s, k, X, U, V) = {
   map(i -> with[i] - without[i], s.all)
 }
 _fv_primitive(s, k, X, U) = {
-  nodes = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.5917173212478249,
-    0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
-  weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100, 0.18134189168918100,
-    0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
+  nodes = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751,
+    0.5917173212478249, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
+  weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.18134189168918100,
+    0.18134189168918100, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
   total = _fv_zero(s)
   for i in each(8) {
     q = _fv_quasi(s, k, X, map(u -> nodes[i] * u, U), U)
@@ -412,7 +457,9 @@ _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
   for q in s.info.equations {
     for term in q.terms {
       # a flux with values of fields has shocks of its own
-      if _fv_kind(s.info, term) == "flux" { for j in term.jets { if _fv_orders(s.info, list(j)).value { alone = false } } }
+      if _fv_kind(s.info, term) == "flux" {
+        for j in term.jets { if _fv_orders(s.info, list(j)).value { alone = false } }
+      }
     }
   }
   if not alone { false } else {
@@ -421,7 +468,8 @@ _fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
     (still, everywhere) = (true, true)
     for k in each(d) {
       told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], each(d + 1)),),
-        map(i -> a[d + 1 + i], s.all), map(i -> 1.0 + 0.3 * i, s.all))), ...map(i -> 0.5, each(n))).depends
+        map(i -> a[d + 1 + i], s.all), map(i -> 1.0 + 0.3 * i, s.all))),
+        ...map(i -> 0.5, each(n))).depends
       for j in each(1, n) { if told[j] { if j > d { still = false } else { everywhere = false } } }
     }
     still and not everywhere
@@ -437,7 +485,8 @@ _fv_as_it_stands(s, m, grid, t, U, waves) = {
     (left, right) = _fv_sides(s, m, grid, k, waves[k].P)
     middle = map(p -> 0.5 * (_fv_cut(p, k, g - 1, g + n) + _fv_cut(p, k, g, g + n + 1)), waves[k].P)
     D = if s.diffuses {
-      _fv_each(s, (...a) -> _fv_spread(s, k, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all)),
+      _fv_each(s,
+        (...a) -> _fv_spread(s, k, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all)),
         list(...grid.centres, ...U))
     } else { 0.0 * U[0] }
     own = map(c -> _fv_cut(c, k, 1, n + 1), waves[k].speeds)
@@ -447,17 +496,22 @@ _fv_as_it_stands(s, m, grid, t, U, waves) = {
       at = s.dims + 1
       c = map(i -> a[at + 6 * s.m + i], each(len(own)))
       speed = if len(c) == 1 { c[0] } else { max(-c[0], c[1]) }
-      w = if speed * grid.h[k] > 4 * a[s.dims] { 1 - 4 * a[s.dims] / (speed * grid.h[k]) } else { 0.0 }
+      w = if speed * grid.h[k] > 4 * a[s.dims] {
+        1 - 4 * a[s.dims] / (speed * grid.h[k])
+      } else {
+        0.0
+      }
       # at the lower face and the upper one
       flux = j -> {
         to = part -> map(i -> a[at + (6 * i + 2 * part + j)], s.all)
         (L, R, M) = (to(0), to(1), to(2))
-        _fv_between(s, m, k, X, map(i -> M[i] + w * (L[i] - M[i]), s.all), map(i -> M[i] + w * (R[i] - M[i]), s.all),
-          list(...c, ...c))
+        _fv_between(s, m, k, X, map(i -> M[i] + w * (L[i] - M[i]), s.all),
+          map(i -> M[i] + w * (R[i] - M[i]), s.all), list(...c, ...c))
       }
       (low, high) = (flux(0), flux(1))
       map(i -> (high[i] - low[i]) / grid.h[k], s.all)
-    }, list(...grid.centres, D, ..._fv_flat(map(i -> list(...both(left[i]), ...both(right[i]), ...both(middle[i])), s.all)),
+    }, list(...grid.centres, D,
+      ..._fv_flat(map(i -> list(...both(left[i]), ...both(right[i]), ...both(middle[i])), s.all)),
       ...own))
     total = if len(total) == 0 { V } else { map(i -> total[i] + V[i], s.all) }
   }
@@ -467,7 +521,8 @@ _fv_as_it_stands(s, m, grid, t, U, waves) = {
 _fv_viscous(s, k, X, U, along) = {
   zero = _fv_zero(s)
   with = _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, along, list(zero, zero, zero), zero))
-  without = _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, _fv_none(s), list(zero, zero, zero), zero))
+  without =
+    _fv_terms(s, "flux", k + 1, X, _fv_jets(s, U, _fv_none(s), list(zero, zero, zero), zero))
   map(i -> with[i] - without[i], s.all)
 }
 # What stands besides fluxes, with the sign of the left side
@@ -480,7 +535,9 @@ _fv_rest(s, X, U, along, bent) = {
   if _fv_has(s, "quasi") and not _fv_stands(s) {
     # a(x, u)u_x = ∂x(∫ a du) - ∫ a_x du
     for k in s.space {
-      slope = jvp(x -> _fv_primitive(s, k - 1, map(i -> if i == k { x } else { X[i] }, list(0, ...s.space)), U), X[k], 1.0)[1]
+      slope =
+        jvp(x -> _fv_primitive(s, k - 1,
+          map(i -> if i == k { x } else { X[i] }, list(0, ...s.space)), U), X[k], 1.0)[1]
       out = map(i -> out[i] - slope[i], s.all)
     }
   }
@@ -545,8 +602,10 @@ _fv_stir(s, X, U) = {
 
 # f at every cell or face: arrays with one or two axes, one number of each
 # handed to f
-_fv_each(s, f, args) = if s.dims == 1 { map(f, ...args) } else { map((...rows) -> map(f, ...rows), ...args) }
-_fv_cut(v, axis, a, b) = if rank(v) == 1 { v[a..b] } else { if _known(axis, "axis") == 0 { v[a..b] } else { v[.., a..b] } }
+_fv_each(s, f, args) =
+  if s.dims == 1 { map(f, ...args) } else { map((...rows) -> map(f, ...rows), ...args) }
+_fv_cut(v, axis, a, b) =
+  if rank(v) == 1 { v[a..b] } else { if _known(axis, "axis") == 0 { v[a..b] } else { v[.., a..b] } }
 
 # Centres of cells in [a, b]; faces
 _fv_centres(a, b, n) = a + (b - a) * (iota(n) + 0.5) / f64(n)
@@ -556,19 +615,28 @@ _fv_grid(s, m) = {
   info = s.info
   lo = map(k -> info.lo[k], s.space)
   hi = map(k -> info.hi[k], s.space)
-  n = if kind(m.n) == "tuple" or kind(m.n) == "list" { list(...m.n) } else { map(k -> m.n, s.space) }
-  if len(n) != s.dims { _refuse("fv() was given {len(n)} numbers of cells for {s.dims} space coordinate(s)") }
+  n = if kind(m.n) == "tuple" or kind(m.n) == "list" {
+    list(...m.n)
+  } else {
+    map(k -> m.n, s.space)
+  }
+  if len(n) != s.dims {
+    _refuse("fv() was given {len(n)} numbers of cells for {s.dims} space coordinate(s)")
+  }
   g = if m.reconstruct == "first" { 1 } else { if m.reconstruct == "muscl" { 2 } else { 3 } }
   for k in n {
     if k < 2 * g {
-      error("fv() with reconstruct = \"{m.reconstruct}\" wants at least {2 * g} cells along each coordinate, not {k}")
+      error(
+        "fv() with reconstruct = \"{m.reconstruct}\" wants at least {2 * g} cells along each "
+        "coordinate, not {k}")
     }
   }
   axes = map(k -> _fv_centres(lo[k], hi[k], n[k]), each(s.dims))
   (lo = lo, hi = hi, n = n, g = g, h = map(k -> (hi[k] - lo[k]) / n[k], each(s.dims)), axes = axes,
     periodic = map(k -> info.periodic[k], s.space),
     centres = _fv_mesh(axes),
-    faces = map(k -> _fv_mesh(map(j -> if j == k { _fv_faces(lo[j], hi[j], n[j]) } else { axes[j] }, each(s.dims))),
+    faces = map(k -> _fv_mesh(map(j -> if j == k { _fv_faces(lo[j], hi[j], n[j]) } else { axes[j] },
+      each(s.dims))),
       each(s.dims)))
 }
 # Arrays of each coordinate at all points
@@ -605,7 +673,8 @@ _fv_start(s, X) = {
     for c in s.info.conditions {
       if c.at.coord == 0 and s.info.jets[c.jets[0]][0] == k {
         a = c.residual(X, _fv_jets(s, zero, none_, bent, zero))
-        one = map(i -> if i >= s.first[k] and i < s.first[k] + max(1, s.info.sizes[k]) { 1.0 } else { 0.0 }, s.all)
+        one = map(i -> if i >= s.first[k] and i < s.first[k] +
+          max(1, s.info.sizes[k]) { 1.0 } else { 0.0 }, s.all)
         b = c.residual(X, _fv_jets(s, one, none_, bent, zero))
         v = -a / (b - a)
       }
@@ -638,7 +707,8 @@ _solve_fv(info, m, o) = {
   U = map(u -> u + firm, U)
   pace = if has(m, "pace") { m.pace } else { 1.0 }
   switches = _restarts_along(clock, span[0], span[1], i64(ceil(16 * pace)))
-  grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol, sharp = _is_sharp(clock, span[0] + 0.0),
+  grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
+    sharp = _is_sharp(clock, span[0] + 0.0),
     # these steps have no control of errors; as many as were asked for are not
     # to be one more by rounding
     pace = max(16 * pace / _longest_seeing(clock.watched, switches, f64(span[0]),
@@ -646,8 +716,16 @@ _solve_fv(info, m, o) = {
       (if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0])),
     least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })
   _fv_check(s, m, grid, U)
-  times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }
-  first = if len(o.saveat) > 0 and times[0] > span[0] { concat([f64(span[0])], times) } else { times }
+  times = if len(o.saveat) > 0 {
+    f64(o.saveat)
+  } else {
+    linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 })
+  }
+  first = if len(o.saveat) > 0 and times[0] > span[0] {
+    concat([f64(span[0])], times)
+  } else {
+    times
+  }
   (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, switches, U)
   if state > 0 { _fv_failed(s, m, grid, last, reached, steps, state) }
   if s.m > 2 { _fv_check_real(s, grid, first, rows) }
@@ -655,17 +733,20 @@ _solve_fv(info, m, o) = {
   if s.m == 1 and s.stirs {
     if not o.partial and _fv_thinnest(s, grid, first, rows) > 1 {
       _warning(
-        "fv(): a front that the source of {info.name} makes is thinner than a cell, so its speed may be wrong: more cells make it right")
+        "fv(): a front that the source of {info.name} makes is thinner than a cell, so its speed "
+        "may be wrong: more cells make it right")
     }
   }
   values = stack(...rows; axis = 1)
   kept = if len(first) == len(times) { values } else { values[1..] }
-  (...record(info.fields, map(k -> _fv_function(s, m, grid, first, switches, rows, k), each(len(info.fields)))),
+  (...record(info.fields,
+    map(k -> _fv_function(s, m, grid, first, switches, rows, k), each(len(info.fields)))),
     x = if s.dims == 1 {
       grid.axes[0]
     } else {
       grid.axes
-    }, times = times, values = kept, stats = (steps = steps,), method = "fv", kind = "pde", error = none,
+    }, times = times, values = kept, stats = (steps = steps,), method = "fv", kind = "pde",
+    error = none,
     info = (..._info_known(info, 0, span), sizes = info.sizes, periodic = info.periodic))
 }
 
@@ -688,10 +769,12 @@ _fv_thinnest(s, grid, times, rows) = {
         X = (times[j], ...map(i -> a[i], each(s.dims)))
         (v, d) = (list(a[s.dims]), a[s.dims + 1])
         zero = _fv_zero(s)
-        growth = -jvp(W -> _fv_rest(s, X, W, _fv_none(s), list(zero, zero, zero)), v, list(1.0))[1][0]
+        growth = -jvp(W -> _fv_rest(s, X, W, _fv_none(s), list(zero, zero, zero)), v,
+          list(1.0))[1][0]
         (low, high) = _fv_speeds(s, k, X, v)
         h = grid.h[k]
-        away = max(abs(low), abs(high)) / h + (if s.diffuses { 2 * _fv_spread(s, k, X, v) / h^2 } else { 0.0 })
+        away = max(abs(low), abs(high)) / h +
+          (if s.diffuses { 2 * _fv_spread(s, k, X, v) / h^2 } else { 0.0 })
         if abs(d) > 0.2 * range_ { growth / (away + 1e-300) } else { 0.0 }
       }, list(...map(half, grid.centres), half(u), jump))
       most = max(most, max(thin))
@@ -745,7 +828,9 @@ _fv_check_real(s, grid, times, rows) = {
     for k in each(s.dims) {
       if _fv_imaginary(s, k, times[j], X, V) > 0 {
         error(
-          "fv(): speeds of waves of {s.info.name} along {s.info.coords[k + 1]} are not real at t = {times[j]:.6g}, so that the system is not hyperbolic there and has no solution that lasts")
+          "fv(): speeds of waves of {s.info.name} along {s.info.coords[k + 1]} are not real at t "
+          "= {times[j]:.6g}, so that the system is not hyperbolic there and has no solution that "
+          "lasts")
       }
     }
   }
@@ -760,19 +845,24 @@ _fv_refuse_rates(info) = {
     d = _residual_dependence(info, q)
     alone = true
     for (i, j) in enumerate(info.jets) {
-      if j[1] > 0 and d.depends[n + i] { alone = alone and j[0] == k and _has_fixed_slope(info, d, i, each(n)) }
+      if j[1] > 0 and d.depends[n + i] {
+        alone = alone and j[0] == k and _has_fixed_slope(info, d, i, each(n))
+      }
     }
     if not alone { _refuse(_fv_own_rate(info, k, q)) }
   }
 }
-_fv_own_rate(info, k, q) = "fv() wants {info.fields[k]}_t by itself in its equation, with a number as its factor: {q.text}"
+_fv_own_rate(info, k, q) =
+  "fv() wants {info.fields[k]}_t by itself in its equation, with a number as its factor: {q.text}"
 # The same of first derivatives outside of fluxes, whose factors no derivative
 # changes, nor, of several fields, a field
 _fv_refuse_quasi(s) = {
   (d, m) = (s.dims + 1, s.m)
   for k in each(s.dims) {
-    told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], each(d)),), map(i -> a[d + i], s.all),
-      map(i -> a[d + m + i], s.all))), ...map(i -> 0.5, each(d + 2 * m))).factors
+    told =
+      _dependence(
+        (...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], each(d)),), map(i -> a[d + i], s.all),
+          map(i -> a[d + m + i], s.all))), ...map(i -> 0.5, each(d + 2 * m))).factors
     (linear, fixed) = (true, true)
     for i in s.all {
       for j in s.all {
@@ -782,11 +872,13 @@ _fv_refuse_quasi(s) = {
     }
     if not linear {
       _refuse(
-        "fv() wants first derivatives in space to stand linearly, as in a(u)*u_x, or under a derivative, as in ∂x(f(u))")
+        "fv() wants first derivatives in space to stand linearly, as in a(u)*u_x, or under a "
+        "derivative, as in ∂x(f(u))")
     }
     if m > 1 and not fixed {
       _refuse(
-        "fv() finds the flux of a(u)*u_x for one field, or where a is constant; of a system of other form, write what is conserved: q_t + ∂x(f(q)) == s")
+        "fv() finds the flux of a(u)*u_x for one field, or where a is constant; of a system of "
+        "other form, write what is conserved: q_t + ∂x(f(q)) == s")
     }
   }
 }
@@ -807,14 +899,16 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
       U
     } else {
       # a step of no length is how the row moves with t
-      step = () -> _fv_step(s, m, grid, times[before], start, t - times[before], _fv_waves(s, m, grid, t, start))
+      step = () -> _fv_step(s, m, grid, times[before], start, t - times[before],
+        _fv_waves(s, m, grid, t, start))
       _value_of(step, start)
     }
   }
   one = (t, X) -> {
     U = at(t)
     if size == 0 { _fv_value(s, m, grid, t, U, s.first[k], X) } else {
-      stack(...map(i -> _fv_value(s, m, grid, t, U, s.first[k] + i, X), each(size)); axis = rank(X[0]))
+      stack(...map(i -> _fv_value(s, m, grid, t, U, s.first[k] + i, X), each(size));
+        axis = rank(X[0]))
     }
   }
   if s.dims == 1 {
@@ -839,7 +933,8 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
       yr = f64(y) + 0 * f64(x)
       if rank(tr) == 0 { one(tr, list(xr, yr)) } else {
         both = tr + 0 * xr
-        v = map((q, a, b) -> one(q, list(a, b)), ravel(both), ravel(xr + 0 * tr), ravel(yr + 0 * tr))
+        v = map((q, a, b) -> one(q, list(a, b)), ravel(both), ravel(xr + 0 * tr),
+          ravel(yr + 0 * tr))
         reshape(v, ...shape(both), ...(if size == 0 { () } else { (size,) }))
       }
     }
@@ -848,7 +943,11 @@ _fv_function(s, m, grid, times, switches, rows, k) = {
 
 # f at arrays of any one shape
 _fv_everywhere(f, args) =
-  if rank(args[0]) == 0 { f(...args) } else { reshape(map(f, ...map(a -> ravel(a), args)), ...shape(args[0])) }
+  if rank(args[0]) == 0 {
+    f(...args)
+  } else {
+    reshape(map(f, ...map(a -> ravel(a), args)), ...shape(args[0]))
+  }
 
 _fv_value(s, m, grid, t, U, i, X) = {
   # where second derivatives count, a parabola that has them
@@ -859,7 +958,11 @@ _fv_value(s, m, grid, t, U, i, X) = {
   for k in each(s.dims) {
     a = grid.lo[k]
     L = grid.hi[k] - a
-    x = if grid.periodic[k] { a + (X[k] - a) - L * floor(stop_gradient((X[k] - a) / L)) } else { X[k] }
+    x = if grid.periodic[k] {
+      a + (X[k] - a) - L * floor(stop_gradient((X[k] - a) / L))
+    } else {
+      X[k]
+    }
     c = clamp(i64(floor(stop_gradient((x - a) / grid.h[k]))), 0, grid.n[k] - 1)
     cells = push(cells, c)
     inside = push(inside, (x - a) / grid.h[k] - c - 0.5)

@@ -28,13 +28,15 @@ _fv_end(info, coord, side) = {
               (slopes[j[0]], steep, whole) = (true, true, false)
             } else {
               why =
-                "fv() meets values and first derivatives by {x} at an end of {x}, no rates and no other derivatives: `{c.text}`; fd() meets such conditions"
+                "fv() meets values and first derivatives by {x} at an end of {x}, no rates and no "
+              "other derivatives: `{c.text}`; fd() meets such conditions"
             }
           }
         }
       }
-      found = push(found, (c = c, has = map(k -> value[k] or slope[k], fields), own = if steep { slope } else { value },
-        width = _fv_width(info, c)))
+      found =
+        push(found, (c = c, has = map(k -> value[k] or slope[k], fields),
+          own = if steep { slope } else { value }, width = _fv_width(info, c)))
     }
   }
   told = map(k -> list(), fields)
@@ -45,13 +47,17 @@ _fv_end(info, coord, side) = {
     (next, at, least) = (-1, -1, n + len(fields) + 1)
     for (i, c) in enumerate(found) {
       (choice, first) = (0, -1)
-      for k in fields { if c.own[k] and room[k] >= c.width { choice = choice + 1; if first < 0 { first = k } } }
+      for k in fields {
+        if c.own[k] and room[k] >= c.width { choice = choice + 1; if first < 0 { first = k } }
+      }
       if open[i] and choice < least { (next, at, least) = (i, first, choice) }
     }
     open[next] = false
     if at < 0 {
       if why == "" {
-        why = "fv() takes at most one condition on each field at each end of {x}, and is left with `{found[next].c.text}`"
+        why =
+          "fv() takes at most one condition on each field at each end of {x}, and is left with "
+        "`{found[next].c.text}`"
       }
     } else {
       told[at] = push(told[at], found[next].c)
@@ -61,11 +67,14 @@ _fv_end(info, coord, side) = {
   for k in fields {
     if room[k] > 0 { whole = false }
     if why == "" and len(told[k]) > 0 and room[k] > 0 {
-      why = "fv() wants conditions on all components of {info.fields[k]} at an end of {x}, or on none; fd() and fem() take some"
+      why =
+        "fv() wants conditions on all components of {info.fields[k]} at an end of {x}, or on "
+      "none; fd() and fem() take some"
     }
     if why == "" and len(told[k]) == 0 and slopes[k] {
       why =
-        "fv() has no condition that tells {info.fields[k]} at an end of {x}, where another has its slope; fd() meets such conditions"
+        "fv() has no condition that tells {info.fields[k]} at an end of {x}, where another has "
+      "its slope; fd() meets such conditions"
     }
   }
   together = false
@@ -79,7 +88,8 @@ _fv_end(info, coord, side) = {
     # which of them comes in, only the waves tell
     if why == "" and waves > 1 and not whole {
       why =
-        "fv() meets conditions on one field each at an end of {x} where waves go in and out, and this one has several: `{c.c.text}`; fd() meets such conditions"
+        "fv() meets conditions on one field each at an end of {x} where waves go in and out, and "
+      "this one has several: `{c.c.text}`; fd() meets such conditions"
     }
   }
   for k in fields { if len(told[k]) > 1 { together = true } }
@@ -135,20 +145,27 @@ _fv_outside(s, coord, side, end, distance, X, U, last) = {
   left = (c, W) -> {
     own = if end.whole { W } else { map(i -> 0.5 * (U[i] + W[i]), s.all) }
     slope = if end.whole { zero } else { map(i -> out * (W[i] - U[i]) / distance, s.all) }
-    c.residual(X, _fv_jets(s, own, map(j -> if j == coord { slope } else { zero }, s.space), list(zero, zero, zero), zero))
+    c.residual(X, _fv_jets(s, own, map(j -> if j == coord { slope } else { zero }, s.space),
+      list(zero, zero, zero), zero))
   }
   values = map(k -> {
     q = end.told[k]
     inside = _fv_field(s, k, U)
     if len(q) == 0 { _fv_field(s, k, last) } else {
-      if end.together { inside } else { _fv_meeting(v -> left(q[0], _fv_with(s, k, last, v)), inside) }
+      if end.together {
+        inside
+      } else {
+        _fv_meeting(v -> left(q[0], _fv_with(s, k, last, v)), inside)
+      }
     }
   }, each(len(s.info.fields)))
   W = map(v -> v + 0.0, _fv_numbers(s, values))
   if not end.together { W } else {
     at = list()
     for k in each(len(s.info.fields)) {
-      if len(end.told[k]) > 0 { for i in each(max(1, s.info.sizes[k])) { at = push(at, s.first[k] + i) } }
+      if len(end.told[k]) > 0 {
+        for i in each(max(1, s.info.sizes[k])) { at = push(at, s.first[k] + i) }
+      }
     }
     v = _fv_meeting_together(v -> {
       V = W
@@ -242,6 +259,7 @@ _fv_padded(s, grid, k, g, t, U) = {
       }
     }
     order = each(g)
-    map(i -> concat(...map(j -> low[g - 1 - j][i], order), U[i], ...map(j -> high[j][i], order); axis = k), s.all)
+    map(i -> concat(...map(j -> low[g - 1 - j][i], order), U[i], ...map(j -> high[j][i], order);
+      axis = k), s.all)
   }
 }

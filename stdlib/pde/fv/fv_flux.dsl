@@ -7,7 +7,9 @@
 # ---- speeds
 
 # The Jacobian of the flux along the k-th coordinate, by columns
-_fv_columns(s, k, X, U) = map(j -> jvp(W -> _fv_flux(s, k, X, W), U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1], s.all)
+_fv_columns(s, k, X, U) =
+  map(j -> jvp(W -> _fv_flux(s, k, X, W), U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1],
+    s.all)
 # The smallest and the largest speed of waves; of two unknowns no number where
 # there are none
 _fv_speeds(s, k, X, U) = {
@@ -24,7 +26,8 @@ _fv_speeds(s, k, X, U) = {
 _fv_turns(s, k) = if s.m > 1 { false } else {
   d = s.dims
   told =
-    _dependence((...a) -> jvp(u -> _fv_flux(s, k, (...map(i -> a[i], each(d + 1)),), list(u))[0], a[d + 1], 1.0)[1],
+    _dependence((...a) -> jvp(u -> _fv_flux(s, k, (...map(i -> a[i], each(d + 1)),), list(u))[0],
+      a[d + 1], 1.0)[1],
       ...map(i -> 0.5, each(d + 2)))
   told.factors[d + 1][d + 1]
 }
@@ -73,7 +76,8 @@ _fv_ends(A) = if len(A) == 1 { (A[0][0], A[0][0]) } else {
     } else {
       m = len(A)
       c = _fv_polynomial(A)
-      (-_fv_laguerre(map(j -> if (m - j) % 2 == 0 { c[j] } else { -c[j] }, each(m + 1))), _fv_laguerre(c))
+      (-_fv_laguerre(map(j -> if (m - j) % 2 == 0 { c[j] } else { -c[j] }, each(m + 1))),
+        _fv_laguerre(c))
     }
   }
 }
@@ -97,7 +101,8 @@ _fv_cubic(A) = {
   b = A[1][1] - mean
   d = A[2][2] - mean
   p = -(a * b + a * d + b * d) + A[1][0] * A[0][1] + A[2][0] * A[0][2] + A[2][1] * A[1][2]
-  q = a * (b * d - A[2][1] * A[1][2]) - A[1][0] * (A[0][1] * d - A[2][1] * A[0][2]) + A[2][0] * (A[0][1] * A[1][2] - b * A[0][2])
+  q = a * (b * d - A[2][1] * A[1][2]) - A[1][0] * (A[0][1] * d - A[2][1] * A[0][2]) +
+    A[2][0] * (A[0][1] * A[1][2] - b * A[0][2])
   # where all three are the same, the cube of r is still a number
   r = sqrt(max(1e-100, p * (1.0 / 3.0)))
   (mean, r, clamp(0.5 * q / (r * r * r), -1.0, 1.0))
@@ -108,9 +113,11 @@ _fv_cubic(A) = {
 # Both are right to 2e-13.
 _fv_outer(c) = {
   e = 1 - c
-  g = _estrin(list(0.2222222222221402, 0.032921810731108225, 0.00853528225231556, 0.002709664023966146, 0.00095608002596953,
-    0.0003657914369846411, 0.00011740855999472615, 0.00014115819112163477, -0.00016724941755547813, 0.000315239083019471,
-    -0.0003272215649800756, 0.00023870430304322163, -0.00010031588187774241, 2.0618465760458116e-05), e)
+  g =
+    _estrin(list(0.2222222222221402, 0.032921810731108225, 0.00853528225231556,
+      0.002709664023966146, 0.00095608002596953, 0.0003657914369846411, 0.00011740855999472615,
+      0.00014115819112163477, -0.00016724941755547813, 0.000315239083019471, -0.0003272215649800756,
+      0.00023870430304322163, -0.00010031588187774241, 2.0618465760458116e-05), e)
   d = e * g
   # two that are the same have no derivative of their distance
   apart = 3 * d * (4 - d)
@@ -164,7 +171,9 @@ _fv_edges(m, v) = if m.reconstruct == "first" { (v[0], v[0]) } else {
   } else { _fv_weno(m, v) }
 }
 
-_fv_limited(m, a, b) = if m.limiter == "minmod" { if a * b <= 0 { 0.0 } else { if abs(a) < abs(b) { a } else { b } } } else {
+_fv_limited(m, a, b) = if m.limiter == "minmod" {
+  if a * b <= 0 { 0.0 } else { if abs(a) < abs(b) { a } else { b } }
+} else {
   if m.limiter == "vanleer" { if a * b <= 0 { 0.0 } else { 2 * a * b / (a + b) } } else {
     if a * b <= 0 { 0.0 } else {
       p = min(2 * abs(a), abs(b))
@@ -247,23 +256,25 @@ _fv_face_fluxes(s, m, grid, k, t, waves) = if _fv_stands(s) {
 }
 # Both sides of the faces at the ends, where a condition on the slope is met
 # there: the value at the face
-_fv_at_ends(s, m, grid, k, P, left, right) = if not s.diffuses or grid.periodic[k] { (left, right) } else {
-  (n, g) = (grid.n[k], grid.g)
-  (low, high) = (_fv_meets_at_face(s, k + 1, 0), _fv_meets_at_face(s, k + 1, 1))
-  at = i -> {
-    face = j -> 0.5 * (_fv_cut(P[i], k, j, j + 1) + _fv_cut(P[i], k, j + 1, j + 2))
-    v -> concat(if low[i] { face(g - 1) } else { _fv_cut(v, k, 0, 1) }, _fv_cut(v, k, 1, n),
-      if high[i] { face(g + n - 1) } else { _fv_cut(v, k, n, n + 1) }; axis = k)
+_fv_at_ends(s, m, grid, k, P, left, right) =
+  if not s.diffuses or grid.periodic[k] { (left, right) } else {
+    (n, g) = (grid.n[k], grid.g)
+    (low, high) = (_fv_meets_at_face(s, k + 1, 0), _fv_meets_at_face(s, k + 1, 1))
+    at = i -> {
+      face = j -> 0.5 * (_fv_cut(P[i], k, j, j + 1) + _fv_cut(P[i], k, j + 1, j + 2))
+      v -> concat(if low[i] { face(g - 1) } else { _fv_cut(v, k, 0, 1) }, _fv_cut(v, k, 1, n),
+        if high[i] { face(g + n - 1) } else { _fv_cut(v, k, n, n + 1) }; axis = k)
+    }
+    (map(i -> if low[i] or high[i] { at(i)(left[i]) } else { left[i] }, s.all),
+      map(i -> if low[i] or high[i] { at(i)(right[i]) } else { right[i] }, s.all))
   }
-  (map(i -> if low[i] or high[i] { at(i)(left[i]) } else { left[i] }, s.all),
-    map(i -> if low[i] or high[i] { at(i)(right[i]) } else { right[i] }, s.all))
-}
 # Values at both faces of a cell, or its own averages where those at either are
 # not what must be positive: of a cell's values at one face alone the mean would
 # not be the average
 _fv_kept(s, m, lower, upper, own) = if kind(m.positive) == "none" { (lower, upper) } else {
   fine = min(_fv_to_keep(s, m, lower), _fv_to_keep(s, m, upper)) > 0
-  (map(i -> if fine { lower[i] } else { own[i] }, s.all), map(i -> if fine { upper[i] } else { own[i] }, s.all))
+  (map(i -> if fine { lower[i] } else { own[i] }, s.all),
+    map(i -> if fine { upper[i] } else { own[i] }, s.all))
 }
 # The least of what the user says must stay positive
 _fv_to_keep(s, m, U) = {
@@ -314,7 +325,8 @@ _fv_roe(s, k, X, L, R) = if s.m == 1 { _fv_osher(s, k, X, L, R) } else {
     B = _fv_columns(s, k, X, map(i -> L[i] + nodes[q] * D[i], s.all))
     A = map(j -> map(i -> A[j][i] + weights[q] * B[j][i], s.all), s.all)
   }
-  V = _fv_absolute(A, D, _fv_eigenvalues(_fv_columns(s, k, X, L)), _fv_eigenvalues(_fv_columns(s, k, X, R)))
+  V = _fv_absolute(A, D, _fv_eigenvalues(_fv_columns(s, k, X, L)),
+    _fv_eigenvalues(_fv_columns(s, k, X, R)))
   map(i -> 0.5 * (f[i] + g[i]) - 0.5 * V[i], s.all)
 }
 _fv_times(A, D) = {
@@ -323,12 +335,13 @@ _fv_times(A, D) = {
 }
 _fv_rounded(x, d) = if abs(x) < d { 0.5 * (x * x / d + d) } else { abs(x) }
 # All eigenvalues of a matrix with two or three rows, from the smallest on
-_fv_eigenvalues(A) = if len(A) == 2 { (mean, half) = _fv_pair(A); list(mean - half, mean + half) } else {
-  (mean, r, c) = _fv_cubic(A)
-  φ = acos(c)
-  (x, z) = (mean + 2 * r * cos(φ / 3), mean + 2 * r * cos((φ + 2π) / 3))
-  list(z, 3 * mean - x - z, x)
-}
+_fv_eigenvalues(A) =
+  if len(A) == 2 { (mean, half) = _fv_pair(A); list(mean - half, mean + half) } else {
+    (mean, r, c) = _fv_cubic(A)
+    φ = acos(c)
+    (x, z) = (mean + 2 * r * cos(φ / 3), mean + 2 * r * cos((φ + 2π) / 3))
+    list(z, 3 * mean - x - z, x)
+  }
 # How far from 0 the speed x of a wave is rounded off: at least by d, and where
 # the wave opens from the speed l on the left to r on the right, by as much as
 # its fan is wide on either side (A. Harten and J. M. Hyman, J. Comput. Phys. 50
@@ -412,7 +425,11 @@ _fv_hllc(s, k, X, L, R) = {
   map(i -> if a >= 0 {
     f[i]
   } else {
-    if c >= 0 { f[i] + a * (x[i] - L[i]) } else { if b > 0 { g[i] + b * (y[i] - R[i]) } else { g[i] } }
+    if c >= 0 {
+      f[i] + a * (x[i] - L[i])
+    } else {
+      if b > 0 { g[i] + b * (y[i] - R[i]) } else { g[i] }
+    }
   }, s.all)
 }
 
@@ -420,8 +437,11 @@ _fv_hllc(s, k, X, L, R) = {
 # places and states, 0 where all are real
 _fv_imaginary(s, k, t, X, V) = {
   d = s.dims
-  A = map((...a) -> stack(...map(c -> stack(...map(v -> v + 0.0, c)), _fv_columns(s, k, (t, ...map(i -> a[i], each(d))),
-    map(i -> a[d + i], s.all))); axis = 1), ...X, ...V)
+  A =
+    map(
+      (...a) -> stack(...map(c -> stack(...map(v -> v + 0.0, c)),
+        _fv_columns(s, k, (t, ...map(i -> a[i], each(d))),
+          map(i -> a[d + i], s.all))); axis = 1), ...X, ...V)
   most = 0.0
   for j in 0..len(A) {
     if all(abs(A[j]) < inf) {
@@ -442,18 +462,26 @@ _fv_check_flux(s, m, k, X, V) = {
     λ = _fv_imaginary(s, k, s.info.lo[0], X, V)
     if λ > 0 {
       error(
-        "fv() wants a hyperbolic system, and the speeds of its waves along {along} are not real: the derivative of the flux has eigenvalues with imaginary part {λ:.3g} at the beginning")
+        "fv() wants a hyperbolic system, and the speeds of its waves along {along} are not real: "
+        "the derivative of the flux has eigenvalues with imaginary part {λ:.3g} at the beginning")
     }
   }
   if m.flux == "roe" and s.m > 3 {
-    _refuse("fv(flux = \"roe\") serves up to three unknowns, and here are {s.m}; \"hll\" and \"rusanov\" serve any number")
+    _refuse(
+      "fv(flux = \"roe\") serves up to three unknowns, and here are {s.m}; \"hll\" and "
+      "\"rusanov\" serve any number")
   }
   if m.flux == "godunov" {
-    if s.m != 1 { _refuse("fv(flux = \"godunov\") is for one unknown, and here are {s.m}; take \"hll\", \"roe\" or \"rusanov\"") }
+    if s.m != 1 {
+      _refuse(
+        "fv(flux = \"godunov\") is for one unknown, and here are {s.m}; take \"hll\", \"roe\" or "
+        "\"rusanov\"")
+    }
   }
   if m.flux == "hllc" {
     say =
-      "fv(flux = \"hllc\") is for compressible flow: fields density, momenta and energy, in this order, with fluxes m, m*u + p, (E + p)*u; \"hll\" serves any system"
+      "fv(flux = \"hllc\") is for compressible flow: fields density, momenta and energy, in this "
+    "order, with fluxes m, m*u + p, (E + p)*u; \"hll\" serves any system"
     if s.m != 2 + d { _refuse(say) }
     wrong = map((...a) -> {
       # moved away from states at rest, where other systems look alike

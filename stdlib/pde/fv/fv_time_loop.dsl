@@ -22,12 +22,18 @@ _fv_waves(s, m, grid, t, U) = map(k -> {
       list(..._fv_extremes(s, k, X, a[s.dims], a[s.dims + 1]))
     }, list(...grid.faces[k], _fv_cut(P[0], k, g - 1, g + n), _fv_cut(P[0], k, g, g + n + 1)))
     (low, high) = map((v, sign) -> _fv_each(s, (a, b) -> sign * max(sign * a, sign * b),
-      list(concat(_fv_cut(v, k, 0, 1), v; axis = k), concat(v, _fv_cut(v, k, n, n + 1); axis = k))), faces, list(-1.0, 1.0))
-    if m.flux == "hll" { list(low, high) } else { list(_fv_each(s, (a, b) -> max(-a, b), list(low, high))) }
+      list(concat(_fv_cut(v, k, 0, 1), v; axis = k), concat(v, _fv_cut(v, k, n, n + 1); axis = k))),
+      faces, list(-1.0, 1.0))
+    if m.flux == "hll" {
+      list(low, high)
+    } else {
+      list(_fv_each(s, (a, b) -> max(-a, b), list(low, high)))
+    }
   } else {
     x = map(c -> concat(_fv_cut(c, k, 0, 1), c, _fv_cut(c, k, n - 1, n); axis = k), grid.centres)
     _fv_each(s, (...a) -> {
-      (low, high) = _fv_speeds(s, k, (t, ...map(i -> a[i], each(s.dims))), map(i -> a[s.dims + i], s.all))
+      (low, high) =
+        _fv_speeds(s, k, (t, ...map(i -> a[i], each(s.dims))), map(i -> a[s.dims + i], s.all))
       if m.flux == "hll" { list(low, high) } else { list(max(-low, high)) }
     }, list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
   }
@@ -60,13 +66,15 @@ _fv_rate(s, m, grid, t, U, waves, dt) = {
     held = 0.0 * U[0]
     open = true
     while open {
-      bad = _fv_each(s, (...u) -> if _fv_to_keep(s, m, list(...u)) >= grid.least { 0.0 } else { 1.0 },
-        map(i -> U[i] + dt * total[i], s.all))
+      bad =
+        _fv_each(s, (...u) -> if _fv_to_keep(s, m, list(...u)) >= grid.least { 0.0 } else { 1.0 },
+          map(i -> U[i] + dt * total[i], s.all))
       open = max(bad * (1 - held)) > 0
       if open {
         held = max(held, bad)
-        total = rate(map(k -> _fv_held_back(s, m, grid, k, held, U, F[k], 2 * s.dims * dt / grid.h[k]),
-          each(s.dims)))
+        total =
+          rate(map(k -> _fv_held_back(s, m, grid, k, held, U, F[k], 2 * s.dims * dt / grid.h[k]),
+            each(s.dims)))
       }
     }
     total
@@ -81,7 +89,8 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
   beside = (v, outside) -> if grid.periodic[k] {
     concat(_fv_cut(v, k, n - 1, n), v, _fv_cut(v, k, 0, 1); axis = k)
   } else {
-    concat(outside + 0.0 * _fv_cut(v, k, 0, 1), v, outside + 0.0 * _fv_cut(v, k, n - 1, n); axis = k)
+    concat(outside + 0.0 * _fv_cut(v, k, 0, 1), v, outside + 0.0 * _fv_cut(v, k, n - 1, n);
+      axis = k)
   }
   sides = v -> list(_fv_cut(v, k, 0, n + 1), _fv_cut(v, k, 1, n + 2))
   b = beside(bad, 0.0)
@@ -111,7 +120,8 @@ _fv_held_back(s, m, grid, k, bad, U, F, share) = {
       }
     }
     θ
-  }, list(...sides(near), ...sides(real), ...map(v -> v[0], states), ...map(v -> v[1], states), ...F))
+  }, list(...sides(near), ...sides(real), ...map(v -> v[0], states), ...map(v -> v[1], states),
+    ...F))
   map(v -> θ * v, F)
 }
 # What stands besides fluxes, with the sign of the right side; nothing where
@@ -123,7 +133,8 @@ _fv_besides(s, grid, t, U) = {
       zero = _fv_zero(s)
       R =
         _fv_each(s,
-          (...a) -> _fv_rest(s, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all), _fv_none(s), list(zero, zero, zero)),
+          (...a) -> _fv_rest(s, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all),
+            _fv_none(s), list(zero, zero, zero)),
           list(...grid.centres, ...U))
       map(v -> -v, R)
     } else { list() }
@@ -140,11 +151,17 @@ _fv_diffusion(s, grid, t, U) = {
     n = grid.n[k]
     h = grid.h[k]
     along = push(along, map(v -> (_fv_cut(v, k, 2, n + 2) - _fv_cut(v, k, 0, n)) / (2 * h), P[k]))
-    bent = push(bent, map(v -> (_fv_cut(v, k, 2, n + 2) - 2 * _fv_cut(v, k, 1, n + 1) + _fv_cut(v, k, 0, n)) / h^2, P[k]))
+    bent =
+      push(bent,
+        map(v -> (_fv_cut(v, k, 2, n + 2) - 2 * _fv_cut(v, k, 1, n + 1) + _fv_cut(v, k, 0, n)) /
+          h^2, P[k]))
   }
   if s.dims == 1 { bent = push(push(bent, bent[0]), bent[0]) } else {
     Q = _fv_padded(s, grid, 1, 1, t, along[0])
-    bent = push(bent, map(v -> (_fv_cut(v, 1, 2, grid.n[1] + 2) - _fv_cut(v, 1, 0, grid.n[1])) / (2 * grid.h[1]), Q))
+    bent =
+      push(bent,
+        map(v -> (_fv_cut(v, 1, 2, grid.n[1] + 2) - _fv_cut(v, 1, 0, grid.n[1])) / (2 * grid.h[1]),
+          Q))
   }
   R = _fv_each(s, (...a) -> {
     take = first -> map(i -> a[first + i], s.all)
@@ -158,14 +175,17 @@ _fv_diffusion(s, grid, t, U) = {
       n = grid.n[k]
       h = grid.h[k]
       there = map(v -> 0.5 * (_fv_cut(v, k, 0, n + 1) + _fv_cut(v, k, 1, n + 2)), P[k])
-      slopes = map(j -> if j == k { map(v -> (_fv_cut(v, k, 1, n + 2) - _fv_cut(v, k, 0, n + 1)) / h, P[k]) } else {
+      slopes = map(j -> if j == k {
+        map(v -> (_fv_cut(v, k, 1, n + 2) - _fv_cut(v, k, 0, n + 1)) / h, P[k])
+      } else {
         Q = _fv_padded(s, grid, k, 1, t, along[j])
         map(v -> 0.5 * (_fv_cut(v, k, 0, n + 1) + _fv_cut(v, k, 1, n + 2)), Q)
       }, ks)
       V = _fv_each(s, (...a) -> {
         take = first -> map(i -> a[first + i], s.all)
         d = s.dims
-        _fv_viscous(s, k, (t, ...map(i -> a[i], ks)), take(d), map(j -> take(d + s.m * (1 + j)), ks))
+        _fv_viscous(s, k, (t, ...map(i -> a[i], ks)), take(d),
+          map(j -> take(d + s.m * (1 + j)), ks))
       }, list(...grid.faces[k], ...there, ..._fv_flat(slopes)))
       out = map(i -> out[i] - (_fv_cut(V[i], k, 1, n + 1) - _fv_cut(V[i], k, 0, n)) / h, s.all)
     }
@@ -186,13 +206,18 @@ _fv_pace(s, m, grid, t, U, waves) = {
   total = 0.0
   for k in ks {
     c = waves[k].speeds
-    total = total + max(if len(c) == 1 { c[0] } else { _fv_each(s, (a, b) -> max(-a, b), c) }) / (cfl * grid.h[k])
+    total = total + max(if len(c) == 1 { c[0] } else { _fv_each(s, (a, b) -> max(-a, b), c) }) /
+      (cfl * grid.h[k])
   }
   if s.diffuses or s.stirs {
     v = _fv_each(s, (...a) -> {
       X = (t, ...map(i -> a[i], ks))
       V = map(i -> a[s.dims + i], s.all)
-      q = if s.stirs { (if has(m, "calm") { m.calm } else { 2.0 }) * _fv_stir(s, X, V) } else { 0.0 }
+      q = if s.stirs {
+        (if has(m, "calm") { m.calm } else { 2.0 }) * _fv_stir(s, X, V)
+      } else {
+        0.0
+      }
       if s.diffuses {
         for k in ks {
           # at the limit itself what alternates from cell to cell would stay
@@ -216,8 +241,9 @@ _fv_later(s, m, grid, t, U, waves) = {
   ks = each(s.dims)
   map(k -> {
     c = waves[k].speeds
-    (P = _fv_padded(s, grid, k, grid.g, t, U), speeds = if len(c) == 1 { list(_fv_wider(s, grid, k, c[0], 1.0)) } else {
-      list(_fv_wider(s, grid, k, c[0], -1.0), _fv_wider(s, grid, k, c[1], 1.0))
+    (P = _fv_padded(s, grid, k, grid.g, t, U),
+      speeds = if len(c) == 1 { list(_fv_wider(s, grid, k, c[0], 1.0)) } else {
+        list(_fv_wider(s, grid, k, c[0], -1.0), _fv_wider(s, grid, k, c[1], 1.0))
     })
   }, ks)
 }
@@ -229,17 +255,23 @@ _fv_wider(s, grid, k, v, sign) = {
     n = shape(w)[j]
     # the cell before the first, where the coordinate is periodic, is that
     # before the last but one
-    (before, after) = if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
+    (before, after) =
+      if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
     p = concat(_fv_cut(w, j, before, before + 1), w, _fv_cut(w, j, after, after + 1); axis = j)
     (a, b) = (_fv_cut(p, j, 0, n), _fv_cut(p, j, 2, n + 2))
-    w = _fv_each(s, (x, y, z) -> if sign > 0 { max(x, max(y, z)) } else { min(x, min(y, z)) }, list(a, w, b))
+    w = _fv_each(s, (x, y, z) -> if sign > 0 { max(x, max(y, z)) } else { min(x, min(y, z)) },
+      list(a, w, b))
   }
   w
 }
 
 _fv_step(s, m, grid, t, U, dt, waves) = {
   f = (t, U) -> _fv_rate(s, m, grid, t, U, if m.reconstruct == "weno5" or
-    m.reconstruct == "weno5z" { _fv_later(s, m, grid, t, U, waves) } else { _fv_waves(s, m, grid, t, U) }, dt)
+    m.reconstruct == "weno5z" {
+      _fv_later(s, m, grid, t, U, waves)
+    } else {
+      _fv_waves(s, m, grid, t, U)
+    }, dt)
   a = _fv_rate(s, m, grid, t, U, waves, dt)
   V = map(i -> U[i] + dt * a[i], s.all)
   if m.steps == "euler" { V } else {
@@ -257,13 +289,14 @@ _fv_step(s, m, grid, t, U, dt, waves) = {
 # ended, and why: 0 at t1, 1 after as many steps as are allowed, 2 without
 # speeds, 3 with a state that is no finite number, which is the one given, 4
 # where no step keeps positive what has to be.
-_fv_to(s, m, grid, t0, t1, U) = if grid.way == 0 { _fv_by_explicit_steps(s, m, grid, t0, t1, U) } else {
-  if grid.way == 1 { _fv_by_implicit_steps(s, m, grid, t0, t1, U) } else {
-    if grid.stiff > 0 {
-      _fv_by_implicit_steps(s, m, grid, t0, t1, U)
-    } else { _fv_by_explicit_steps(s, m, grid, t0, t1, U) }
+_fv_to(s, m, grid, t0, t1, U) =
+  if grid.way == 0 { _fv_by_explicit_steps(s, m, grid, t0, t1, U) } else {
+    if grid.way == 1 { _fv_by_implicit_steps(s, m, grid, t0, t1, U) } else {
+      if grid.stiff > 0 {
+        _fv_by_implicit_steps(s, m, grid, t0, t1, U)
+      } else { _fv_by_explicit_steps(s, m, grid, t0, t1, U) }
+    }
   }
-}
 # The way to march, from the state at the beginning: 0 explicit, 1 implicit, 2
 # as `stiff` says when the program runs
 _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
@@ -271,7 +304,8 @@ _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
     U = _fv_initial(s, grid)
     pace = _fv_pace(s, m, grid, span[0], U, _fv_waves(s, m, grid, span[0], U))
     steps = pace * (span[1] - span[0])
-    waves = _fv_pace((...s, stirs = false, diffuses = false), m, grid, span[0], U, _fv_waves(s, m, grid, span[0], U))
+    waves = _fv_pace((...s, stirs = false, diffuses = false), m, grid, span[0], U,
+      _fv_waves(s, m, grid, span[0], U))
     if steps > 20000 and pace > 20 * waves and pace < inf { 1.0 } else { 0.0 }
   })
   (way = if _is_fixed(stiff) { if stiff > 0 { 1 } else { 0 } } else { 2 }, stiff = stiff)
@@ -281,7 +315,8 @@ _fv_as_ode(s, m, grid, U) = {
   n = size(U[0])
   flat = U -> concat(...map(u -> ravel(u), U))
   back = y -> map(i -> reshape(y[i * n..(i + 1) * n], ...shape(U[0])), s.all)
-  (flat, back, (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) })
+  (flat, back,
+    (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) })
 }
 # All of the rate, waves included, by Radau's method of order 5 with the exact
 # sparse Jacobian, to the tolerances of solve.
@@ -316,7 +351,11 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
     # what came in or was stirred up in the last step may be twice as fast as
     # that step could follow
     over = if s.driven { last * pace > 2 } else { false }
-    all_ = if s.driven { where(share * whole < longest, share * whole, longest) } else { share * whole }
+    all_ = if s.driven {
+      where(share * whole < longest, share * whole, longest)
+    } else {
+      share * whole
+    }
     dt = where(fine and not over, all_, 0.0)
     V = _fv_step(s, m, grid, t, U, dt, waves)
     # a sum has a number that is none, or no finite one, wherever it stands
@@ -355,35 +394,36 @@ _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U)
 
 # The same, anew behind each of the switches. t0 and t1 may be such times, too:
 # the last stage of a step is at its end, and must not see what comes after it.
-_fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
-  here = switches[switches > t0 and switches < t1]
-  here = here[min(here - t0, t1 - here) > 4 * 2.3e-16 * abs(here)]
-  gap = _gaps(t0, here, t1, grid.sharp)
-  begins = concat(expand(t0, 0), here) + gap[..-1]
-  ends = concat(here, expand(t1, 0)) - gap[1..]
-  (flat, back, f) = _fv_as_ode(s, m, grid, U)
-  (V, t, steps, why) = (U, t0, 0, 0)
-  # a row may have ended at a switch, which moves while the row does not
-  for a in switches[abs(switches - t0) <= 4 * 2.3e-16 * abs(t0)] {
-    y = flat(V)
-    some = stop_gradient(gap[0])
-    V = back(_value_of(() -> {
-      z = _across(f, _flow((t, u) -> f(t - some, u), t0, y, a), a, t0 - some, t0 + some)
-      _flow((t, u) -> f(t + some, u), a, z, t0)
-    }, y))
-  }
-  for k in 0..len(ends) {
-    if why == 0 {
-      if k > 0 { V = back(_across(f, flat(V), here[k - 1], ends[k - 1], begins[k])) }
-      (W, reached, more, state) = _fv_to(s, m, grid, begins[k], ends[k], V)
-      V = W
-      t = reached
-      steps = steps + more
-      why = state
+_fv_past(s, m, grid, t0, t1, switches, U) =
+  if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
+    here = switches[switches > t0 and switches < t1]
+    here = here[min(here - t0, t1 - here) > 4 * 2.3e-16 * abs(here)]
+    gap = _gaps(t0, here, t1, grid.sharp)
+    begins = concat(expand(t0, 0), here) + gap[..-1]
+    ends = concat(here, expand(t1, 0)) - gap[1..]
+    (flat, back, f) = _fv_as_ode(s, m, grid, U)
+    (V, t, steps, why) = (U, t0, 0, 0)
+    # a row may have ended at a switch, which moves while the row does not
+    for a in switches[abs(switches - t0) <= 4 * 2.3e-16 * abs(t0)] {
+      y = flat(V)
+      some = stop_gradient(gap[0])
+      V = back(_value_of(() -> {
+        z = _across(f, _flow((t, u) -> f(t - some, u), t0, y, a), a, t0 - some, t0 + some)
+        _flow((t, u) -> f(t + some, u), a, z, t0)
+      }, y))
     }
+    for k in 0..len(ends) {
+      if why == 0 {
+        if k > 0 { V = back(_across(f, flat(V), here[k - 1], ends[k - 1], begins[k])) }
+        (W, reached, more, state) = _fv_to(s, m, grid, begins[k], ends[k], V)
+        V = W
+        t = reached
+        steps = steps + more
+        why = state
+      }
+    }
+    (V, t, steps, why)
   }
-  (V, t, steps, why)
-}
 _fv_march(s, m, grid, times, switches, U) = {
   rows = map(u -> { r = zeros(len(times), ...shape(u)); r[0] = u; r }, U)
   steps = 0
@@ -409,19 +449,23 @@ _fv_failed(s, m, grid, U, reached, steps, why) = {
   begin = "fv() cannot go on from t = {reached:.6g}"
   if why == 1 {
     error(
-      "fv() took {steps} steps to t = {reached:.6g} and may take no more: fewer cells, weaker diffusion, slower sources, or max_steps = ... in fv()")
+      "fv() took {steps} steps to t = {reached:.6g} and may take no more: fewer cells, weaker "
+      "diffusion, slower sources, or max_steps = ... in fv()")
   }
   help = if s.m == 1 {
     "Its equation, or a condition at an end, has no value there that is a number"
   } else {
-    "A density or pressure has become negative, most likely, or there are no waves between two states: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ..."
+    "A density or pressure has become negative, most likely, or there are no waves between two "
+    "states: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with "
+    "positive = ..."
   }
   if why == 2 { error("{begin}: speeds of waves are no real numbers there any more. {help}") }
   if kind(m.positive) != "none" {
     if why == 4 {
       v = ravel(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
       error(
-        "{begin}: at {_fv_place(s, grid, argmin(v))} what is to stay positive falls to 0, however short the steps are")
+        "{begin}: at {_fv_place(s, grid, argmin(v))} what is to stay positive falls to 0, however "
+        "short the steps are")
     }
   }
   for (k, u) in enumerate(U) {

@@ -25,11 +25,13 @@ _conditions_of(info, S) = {
         part = _first_part(info, S.levels, k, level) + a
         layer = 0
         for o in out {
-          for w in o.rows { if p >= 0 and o.p == p and o.side == side and w.part == part { layer = layer + 1 } }
+          for w in o.rows {
+            if p >= 0 and o.p == p and o.side == side and w.part == part { layer = layer + 1 }
+          }
         }
         row = (row = r, field = k, component = a, part = part)
-        own = (q = c, n = n, p = p, side = side, shift = max(0, level - low), layer = layer, rate = low >= S.levels[k],
-          rows = list(row))
+        own = (q = c, n = n, p = p, side = side, shift = max(0, level - low), layer = layer,
+          rate = low >= S.levels[k], rows = list(row))
         new = true
         for (i, o) in enumerate(out) {
           if o.n == n and o.shift == own.shift and o.layer == layer and o.rate == own.rate {
@@ -44,7 +46,9 @@ _conditions_of(info, S) = {
   deepest = 0
   for c in out { deepest = max(deepest, c.layer) }
   sorted = list()
-  for d in each(deepest + 1) { for c in out { if c.layer == deepest - d { sorted = push(sorted, c) } } }
+  for d in each(deepest + 1) {
+    for c in out { if c.layer == deepest - d { sorted = push(sorted, c) } }
+  }
   sorted
 }
 # For each condition in space the (field, component) that each of its rows
@@ -64,12 +68,16 @@ _determined_on(info, S) = {
     for side in list(0, 1) {
       own = list()
       for (n, c) in enumerate(info.conditions) {
-        if c.at.coord == S.T.space[p] and c.at.side == side { for r in each(len(wishes[n])) { own = push(own, (n, r)) } }
+        if c.at.coord == S.T.space[p] and c.at.side == side {
+          for r in each(len(wishes[n])) { own = push(own, (n, r)) }
+        }
       }
       said = map(w -> wishes[w[0]][w[1]], own)
       places = map(w -> -1, own)
       for room in list(map(o -> o // 2, orders), map(o -> (o + 1) // 2, orders)) {
-        for i in each(len(own)) { if places[i] < 0 { places = _assigned(said, room, places, i, list()).places } }
+        for i in each(len(own)) {
+          if places[i] < 0 { places = _assigned(said, room, places, i, list()).places }
+        }
       }
       for (i, w) in enumerate(own) {
         if places[i] >= 0 { (n, r) = w; rows = out[n]; rows[r] = all[places[i]]; out[n] = rows }
@@ -89,19 +97,25 @@ _wishes(info, S, c, r, all) = {
     (best, top) = (-1, -1)
     for i in (...c.linear, ...c.bent) {
       j = info.jets[i]
-      score = (if _position(S, c.at.coord) < 0 { 0 } else { j[1 + c.at.coord] }) * 10 + _jet_time(S, j)
+      score = (if _position(S, c.at.coord) < 0 { 0 } else { j[1 + c.at.coord] }) * 10 +
+        _jet_time(S, j)
       for b in each(_width(info, j[0])) {
         # of a vector in a vector's condition first the component of the row
         a = (b + r) % _width(info, j[0])
         for (k, at) in enumerate(all) {
           own = 2 * score + (if inward[k] { 1 } else { 0 })
-          if at[0] == j[0] and at[1] == a and on[i][a] and own > top and not contains(out, k) { best = k; top = own }
+          if at[0] == j[0] and at[1] == a and on[i][a] and own > top and not contains(out, k) {
+            best = k;
+            top = own
+          }
         }
       }
     }
     if best >= 0 { out = push(out, best) }
   }
-  if len(out) == 0 { _refuse("the condition `{c.text}` says nothing of {_listed(list(...info.fields))}") }
+  if len(out) == 0 {
+    _refuse("the condition `{c.text}` says nothing of {_listed(list(...info.fields))}")
+  }
   out
 }
 # By coordinate, side and field, whether a field that an equation of its own
@@ -112,7 +126,8 @@ _ways_in(info) = (...map(a -> (...map(side -> (...map(k -> {
   v = _way_in(info, a, side, k)
   if _is_fixed(v) { _known(v > 0, "the way of a wave") } else { false }
 }, each(len(info.fields))),), list(0, 1)),), each(len(info.coords))),)
-_goes_in(info, c, k) = if has(info, "ways") and c.at.coord >= 0 { info.ways[c.at.coord][c.at.side][k] } else { false }
+_goes_in(info, c, k) =
+  if has(info, "ways") and c.at.coord >= 0 { info.ways[c.at.coord][c.at.side][k] } else { false }
 # An error where it is known only when it runs that a condition would give what
 # goes out, and not what goes in.
 _check_ways(info, S, conditions) = {
@@ -122,9 +137,12 @@ _check_ways(info, S, conditions) = {
         own = _way_in(info, c.q.at.coord, c.q.at.side, w.field)
         for k in each(S.count) {
           other = _way_in(info, c.q.at.coord, c.q.at.side, k)
-          if k != w.field and own < 0 and other > 0 and _row_dependence(info, c.q, w.row)[_lowest_jet(info, k)][0] {
+          if k != w.field and own < 0 and other > 0 and
+            _row_dependence(info, c.q, w.row)[_lowest_jet(info, k)][0] {
             error(
-              "{info.name}: `{c.q.text}` would give {info.fields[w.field]}, which goes out there, and not {info.fields[k]}, which goes in, since the way of both is known only when it runs; rfm() serves this")
+              "{info.name}: `{c.q.text}` would give {info.fields[w.field]}, which goes out there, "
+              "and not {info.fields[k]}, which goes in, since the way of both is known only when "
+              "it runs; rfm() serves this")
           }
         }
       }
@@ -143,7 +161,8 @@ _lowest_jet(info, k) = {
 # v as far as it leads in; 0 where no equation says it, or something else than
 # the place changes it
 _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] > 0 { 0.0 } else {
-  x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 }, each(len(info.coords)))
+  x = map(i -> if i == a and side == 1 { info.hi[i] + 0.0 } else { info.lo[i] + 0.0 },
+    each(len(info.coords)))
   others = list()
   for i in each(len(info.coords)) { if i != a { others = push(others, i) } }
   way = 0.0
@@ -152,9 +171,13 @@ _way_in(info, a, side, k) = if info.time < 0 or a == info.time or info.sizes[k] 
     for i in q.jets {
       j = info.jets[i]
       order = _jet_order(j)
-      if j[0] == k and order == 1 and j[1 + info.time] == 1 { rate = i } else if j[0] == k and order == 1 and j[1 + a] == 1 {
+      if j[0] == k and order == 1 and j[1 + info.time] == 1 {
+        rate = i
+      } else if j[0] == k and order == 1 and j[1 + a] == 1 {
         slope = i
-      } else if order > 0 { plain = false }
+      } else if order > 0 {
+        plain = false
+      }
     }
     if plain and rate >= 0 and slope >= 0 {
       d = _residual_dependence(info, q)
@@ -194,7 +217,9 @@ _assigned(wishes, room, places, i, tried) = {
 _rate_in(info, S, c, r, k, a) = {
   on = _row_dependence(info, c, r)
   top = 0
-  for i in (...c.linear, ...c.bent) { if info.jets[i][0] == k { if on[i][a] { top = max(top, _jet_time(S, info.jets[i])) } } }
+  for i in (...c.linear, ...c.bent) {
+    if info.jets[i][0] == k { if on[i][a] { top = max(top, _jet_time(S, info.jets[i])) } }
+  }
   top
 }
 # By jet and component, whether row r of a residual depends on it, proven from
@@ -203,14 +228,20 @@ _row_dependence(info, q, r) = if not _has_vectors(info, q) {
   map(i -> map(a -> contains(q.jets, i), each(_width(info, info.jets[i][0]))), each(len(info.jets)))
 } else {
   of = (x, v) -> {
-    jets = map(i -> if info.sizes[info.jets[i][0]] == 0 { v[i][0] } else { stack(...v[i]) }, each(len(info.jets)))
+    jets = map(i -> if info.sizes[info.jets[i][0]] == 0 { v[i][0] } else { stack(...v[i]) },
+      each(len(info.jets)))
     # on the boundary of a region it is told the normal, too
-    all = if _has_normal(q) { q.residual(x, jets, (...map(d -> 0.6, list(...info.space)),)) } else { q.residual(x, jets) }
+    all = if _has_normal(q) {
+      q.residual(x, jets, (...map(d -> 0.6, list(...info.space)),))
+    } else {
+      q.residual(x, jets)
+    }
     if rank(all) == 0 { all } else { all[r] }
   }
   on = _dependence(of, (...map(c -> 0.1, info.coords),),
     map(j -> map(a -> 0.0, each(_width(info, j[0]))), list(...info.jets))).depends
-  map(i -> map(a -> on[len(info.coords) + _jet_start(info, i) + a], each(_width(info, info.jets[i][0]))),
+  map(i -> map(a -> on[len(info.coords) + _jet_start(info, i) + a],
+    each(_width(info, info.jets[i][0]))),
     each(len(info.jets)))
 }
 # Row r of a residual at points.
@@ -235,8 +266,10 @@ _nearest_node(S, point) = {
   for (p, g) in enumerate(S.T.dims) { node = node + argmin(abs(g.x - point[p])) * S.T.stride[p] }
   reshape(node, 1)
 }
-_nodes_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, 0) }
-_places_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, c.layer) }
+_nodes_of(S, c) =
+  if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, 0) }
+_places_of(S, c) =
+  if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, c.layer) }
 
 # The order of a derivative: of a jet (field, orders by each coordinate)
 _jet_order(j) = { n = 0; for o in list(...j[1..]) { n = n + o }; n }
@@ -245,7 +278,9 @@ _jet_order(j) = { n = 0; for o in list(...j[1..]) { n = n + o }; n }
 # these what the outer normal has.
 _residual_dependence(info, q) = {
   x = (...map(c -> 0.1, info.coords),)
-  if _is_on_boundary(q) { _dependence(q.residual, x, _zero_jets(info), (...map(a -> 0.5, info.space),)) } else {
+  if _is_on_boundary(q) {
+    _dependence(q.residual, x, _zero_jets(info), (...map(a -> 0.5, info.space),))
+  } else {
     _dependence(q.residual, x, _zero_jets(info))
   }
 }
@@ -288,15 +323,16 @@ _components_in(info, c) = {
 # Whether the values at the nodes of a condition follow from the others line by
 # line: it is linear in jets along the normal, with factors that nothing changes
 # but the place.
-_is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _components_in(info, c) > len(c.rows)) { false } else {
-  d = _residual_dependence(info, c.q)
-  fine = true
-  for (i, j) in enumerate(info.jets) {
-    if d.depends[len(info.coords) + i] {
-      if _jet_time(S, j) + c.shift >= S.levels[j[0]] { fine = false }
-      for k in S.T.space { if k != c.q.at.coord and j[1 + k] > 0 { fine = false } }
-      if not _has_fixed_slope(info, d, i, _times_of(S)) { fine = false }
+_is_eliminable(info, S, c) =
+  if c.p < 0 or c.rate or (S.T.count > 1 and _components_in(info, c) > len(c.rows)) { false } else {
+    d = _residual_dependence(info, c.q)
+    fine = true
+    for (i, j) in enumerate(info.jets) {
+      if d.depends[len(info.coords) + i] {
+        if _jet_time(S, j) + c.shift >= S.levels[j[0]] { fine = false }
+        for k in S.T.space { if k != c.q.at.coord and j[1 + k] > 0 { fine = false } }
+        if not _has_fixed_slope(info, d, i, _times_of(S)) { fine = false }
+      }
     }
+    fine
   }
-  fine
-}

@@ -36,7 +36,11 @@ _fornberg(z, X, w, m) = {
         old = C[j]
         row = C[i]
         for k in each(m + 1) {
-          row[k] = if k == 0 { -c1 * c5 * old[0] / c2 } else { c1 * (k * old[k - 1] - c5 * old[k]) / c2 }
+          row[k] = if k == 0 {
+            -c1 * c5 * old[0] / c2
+          } else {
+            c1 * (k * old[k - 1] - c5 * old[k]) / c2
+          }
         }
         C[i] = row
       }
@@ -70,7 +74,9 @@ _unplace(x, a, b, cluster) = if kind(cluster) == "none" { (2 * x - (a + b)) / (b
 _fd_grid(m, n, a, b, periodic, top) = {
   w = 2 * ((top + 1) // 2) - 1 + m.order
   if n < (if periodic { w } else { 2 * w }) {
-    error("fd() of order {m.order} needs at least {if periodic { w } else { 2 * w }} points in each coordinate here, not {n}")
+    error(
+      "fd() of order {m.order} needs at least {if periodic { w } else { 2 * w }} points in each "
+      "coordinate here, not {n}")
   }
   if periodic {
     h = (b - a) / n
@@ -78,20 +84,27 @@ _fd_grid(m, n, a, b, periodic, top) = {
     offset = iota(w) - w // 2
     W = _fornberg([0.0], expand(f64(offset), 0), w, top)
     idx = (expand(iota(n), 1) + expand(offset, 0)) % n
-    (x = x, idx = idx, width = w, between = _between_for(m, w), D = map(k -> broadcast_to(W[k] / h^k, n, w),
-      each(top + 1)), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0],
-      series = none)
+    (x = x, idx = idx, width = w, between = _between_for(m, w),
+      D = map(k -> broadcast_to(W[k] / h^k, n, w),
+        each(top + 1)), dense = false, a = a, b = b, periodic = true, cluster = none,
+      family = "local", ends = idx[0], series = none)
   } else {
     # one-sided first derivatives of order 6 and 8 have eigenvalues with
     # positive real parts, and so have second ones of order 8
     if m.order > 4 and top == 1 and m.waves {
-      _refuse("fd(order = {m.order}) makes waves of first order in space grow beside walls; fd(order = 4) and chebyshev() do not")
+      _refuse(
+        "fd(order = {m.order}) makes waves of first order in space grow beside walls; fd(order = "
+        "4) and chebyshev() do not")
     }
     if m.order == 8 and top == 2 and m.waves {
-      _refuse("fd(order = 8) makes waves grow beside walls, which nothing damps; fd(order = 6) and chebyshev() do not")
+      _refuse(
+        "fd(order = 8) makes waves grow beside walls, which nothing damps; fd(order = 6) and "
+        "chebyshev() do not")
     }
     if m.order > 2 and top == 3 and m.waves {
-      _refuse("fd(order = {m.order}) makes waves of third order in space grow beside walls; fd(order = 2) and rfm() do not")
+      _refuse(
+        "fd(order = {m.order}) makes waves of third order in space grow beside walls; fd(order = "
+        "2) and rfm() do not")
     }
     x = _place(linspace(-1, 1, n), a, b, m.cluster)
     start = clamp(iota(n) - w // 2, 0, n - w)
@@ -125,24 +138,29 @@ _narrowed(D, x, w, top) = {
 
 # Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB,
 # chapter 6), with the mapping's slope, ascending in x.
-_chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + n % 2, a, b, periodic, top) } else {
-  if top == 3 and m.waves {
-    _refuse("chebyshev() makes waves of third order in space grow beside walls; fd(order = 2) and rfm() do not")
+_chebyshev_grid(m, n, a, b, periodic, top) =
+  if periodic { _fourier_grid(m, n + n % 2, a, b, periodic, top) } else {
+    if top == 3 and m.waves {
+      _refuse(
+        "chebyshev() makes waves of third order in space grow beside walls; fd(order = 2) and "
+        "rfm() do not")
+    }
+    if n < top { error("chebyshev(n) needs n of at least {top} here, not {n}") }
+    k = iota(n + 1)
+    (s, D) = _chebyshev_matrices(n, if kind(m.cluster) == "none" { top } else { 1 })
+    x = _place(s, a, b, m.cluster)
+    # s_j = sin(pi (2j - n)/(2n)) = cos(pi (n - j)/n)
+    weight = where((k == 0) or (k == n), 0.5, 1.0)
+    series = (2.0 / n) * expand(weight, 1) * cos(π * expand(k, 1) * expand(n - k, 0) / f64(n)) *
+      expand(weight, 0)
+    on = if kind(m.cluster) == "none" { map(l -> D[l] * (2.0 / (b - a))^l, each(top + 1)) } else {
+      slope = jvp(r -> _place(r, a, b, m.cluster), s, ones_like(s))[1]
+      _powers(D[1] / expand(slope, 1), top)
+    }
+    (x = x, D = on, idx = broadcast_to(expand(k, 0), n + 1, n + 1), width = n + 1, dense = true,
+      a = a, b = b, periodic = false, cluster = m.cluster, family = "chebyshev", ends = k,
+      series = series)
   }
-  if n < top { error("chebyshev(n) needs n of at least {top} here, not {n}") }
-  k = iota(n + 1)
-  (s, D) = _chebyshev_matrices(n, if kind(m.cluster) == "none" { top } else { 1 })
-  x = _place(s, a, b, m.cluster)
-  # s_j = sin(pi (2j - n)/(2n)) = cos(pi (n - j)/n)
-  weight = where((k == 0) or (k == n), 0.5, 1.0)
-  series = (2.0 / n) * expand(weight, 1) * cos(π * expand(k, 1) * expand(n - k, 0) / f64(n)) * expand(weight, 0)
-  on = if kind(m.cluster) == "none" { map(l -> D[l] * (2.0 / (b - a))^l, each(top + 1)) } else {
-    slope = jvp(r -> _place(r, a, b, m.cluster), s, ones_like(s))[1]
-    _powers(D[1] / expand(slope, 1), top)
-  }
-  (x = x, D = on, idx = broadcast_to(expand(k, 0), n + 1, n + 1), width = n + 1, dense = true, a = a, b = b,
-    periodic = false, cluster = m.cluster, family = "chebyshev", ends = k, series = series)
-}
 
 # n + 1 of Chebyshev's points of [-1, 1], upwards, and the matrices of
 # derivatives on them up to the order top, each from the one before, as products
@@ -178,7 +196,9 @@ _powers(D1, top) = {
 # chapter 3).
 _fourier_grid(m, n, a, b, periodic, top) = {
   if not periodic {
-    _refuse("fourier() is for problems that are periodic in all space coordinates; chebyshev() serves those that are so in some")
+    _refuse(
+      "fourier() is for problems that are periodic in all space coordinates; chebyshev() serves "
+      "those that are so in some")
   }
   if n % 2 != 0 or n < 2 { error("fourier(n) takes an even number of points, not {n}") }
   h = 2π / n
@@ -193,8 +213,9 @@ _fourier_grid(m, n, a, b, periodic, top) = {
   D2 = where(same, -(π^2) / (3 * h^2) - 1 / 6.0, -0.5 * sign / sin(safe)^2) * scale^2
   out = list(eye(n), D1, D2)
   for o in each(3, top + 1) { out = push(out, D2 @ out[o - 2]) }
-  (x = a + (b - a) * j / f64(n), D = out, idx = broadcast_to(expand(j, 0), n, n), width = n, dense = true, a = a, b = b,
-    periodic = true, cluster = none, family = "fourier", ends = j, series = none)
+  (x = a + (b - a) * j / f64(n), D = out, idx = broadcast_to(expand(j, 0), n, n), width = n,
+    dense = true, a = a, b = b, periodic = true, cluster = none, family = "fourier", ends = j,
+    series = none)
 }
 
 # ---- tensor products
@@ -230,22 +251,29 @@ _top_by(info, coordinate) = {
 _tensor(info, m) = {
   space = _space_of(info)
   count = len(space)
-  if count > 3 { _refuse("{m.name}() serves up to three space coordinates; {info.name} has {count}") }
-  of = (...m, waves = _time_axis(info) >= 0 and (info.type == "hyperbolic" or info.type == "dispersive"))
+  if count > 3 {
+    _refuse("{m.name}() serves up to three space coordinates; {info.name} has {count}")
+  }
+  of = (...m, waves = _time_axis(info) >= 0 and
+    (info.type == "hyperbolic" or info.type == "dispersive"))
   dims = list()
   for (p, i) in enumerate(space) {
-    dims = push(dims, m.grid(of, _points_in(m.n, p, count, m.usual), info.lo[i], info.hi[i], info.periodic[i], _top_by(info, i)))
+    dims =
+      push(dims, m.grid(of, _points_in(m.n, p, count, m.usual), info.lo[i], info.hi[i],
+        info.periodic[i], _top_by(info, i)))
   }
   n = map(g -> len(g.x), dims)
   P = 1
   for k in n { P = P * k }
   stride = map(p -> { s = 1; for q in each(p + 1, count) { s = s * n[q] }; s }, each(count))
   X = map(p -> if count == 1 { dims[p].x } else {
-    ravel(broadcast_to(reshape(dims[p].x, ...map(q -> if q == p { n[q] } else { 1 }, each(count))), ...n))
+    ravel(broadcast_to(reshape(dims[p].x, ...map(q -> if q == p { n[q] } else { 1 }, each(count))),
+      ...n))
   }, each(count))
   dense = true
   for g in dims { if not g.dense { dense = false } }
-  (dims = (...dims,), n = (...n,), P = P, stride = (...stride,), X = (...X,), space = (...space,), count = count, dense = dense)
+  (dims = (...dims,), n = (...n,), P = P, stride = (...stride,), X = (...X,), space = (...space,),
+    count = count, dense = dense)
 }
 
 # Where nodes stand in coordinate p.
@@ -267,7 +295,9 @@ _derived_along(T, p, k, u) = if k == 0 { u } else {
       v = reshape(u, T.P // (n * after), n, after)
       W = g.D[k]
       total = 0.0 * v
-      for s in each(g.width) { total = total + reshape(W[.., s], 1, n, 1) * take(v, g.idx[.., s]; axis = 1) }
+      for s in each(g.width) {
+        total = total + reshape(W[.., s], 1, n, 1) * take(v, g.idx[.., s]; axis = 1)
+      }
       ravel(total)
     }
   }
@@ -285,7 +315,11 @@ _used_by(T, nodes, support) = {
   column = reshape(0 * nodes, len(nodes), 1)
   for (p, on) in enumerate(support) {
     i = _at_in(T, nodes, p)
-    column = if on { _spread_over(column, T.dims[p].idx[i] * T.stride[p]) } else { column + expand(i * T.stride[p], 1) }
+    column = if on {
+      _spread_over(column, T.dims[p].idx[i] * T.stride[p])
+    } else {
+      column + expand(i * T.stride[p], 1)
+    }
   }
   column
 }
@@ -306,7 +340,9 @@ _weights_of(T, nodes, orders, support) = {
 
 # What the interpolation in all coordinates starts from: values, or coefficients
 # of series.
-_coefficients(T, u) = if T.count == 1 { _series_of(T.dims[0], reshape(u, 1, T.n[0], 1))[0, .., 0] } else if T.count == 2 {
+_coefficients(T, u) = if T.count == 1 {
+  _series_of(T.dims[0], reshape(u, 1, T.n[0], 1))[0, .., 0]
+} else if T.count == 2 {
   _series_along(T, 1, _series_along(T, 0, u))
 } else {
   _series_along(T, 2, _series_along(T, 1, _series_along(T, 0, u)))
@@ -319,13 +355,15 @@ _series_along(T, p, u) =
   }
 # Coefficients along the middle axis; of a Fourier series those of 1, cos θ,
 # ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
-_series_of(g, v) = if g.family == "local" { v } else if g.family == "chebyshev" { g.series @ v } else {
-  n = shape(v)[1]
-  z = fft(v; axis = 1)
-  q = iota(n // 2 + 1)
-  weight = where((q == 0) or (q == n // 2), 1.0, 2.0) / n
-  concat(reshape(weight, 1, n // 2 + 1, 1) * real(z[.., ..n // 2 + 1]), (-2.0 / n) * imag(z[.., 1..n // 2]); axis = 1)
-}
+_series_of(g, v) =
+  if g.family == "local" { v } else if g.family == "chebyshev" { g.series @ v } else {
+    n = shape(v)[1]
+    z = fft(v; axis = 1)
+    q = iota(n // 2 + 1)
+    weight = where((q == 0) or (q == n // 2), 1.0, 2.0) / n
+    concat(reshape(weight, 1, n // 2 + 1, 1) * real(z[.., ..n // 2 + 1]),
+      (-2.0 / n) * imag(z[.., 1..n // 2]); axis = 1)
+  }
 
 # The value at x, of any shape, from coefficients c f64[n]; or, for a number x,
 # rows from c f64[n, m].
@@ -421,7 +459,8 @@ _value_at(T, c, point) = if T.dims[0].family == "local" {
 } else {
   v = c
   for (p, g) in enumerate(T.dims) {
-    v = _between_nodes(g, if p < T.count - 1 { reshape(v, T.n[p], T.stride[p]) } else { v }, point[p])
+    v = _between_nodes(g, if p < T.count - 1 { reshape(v, T.n[p], T.stride[p]) } else { v },
+      point[p])
   }
   v
 }
@@ -430,6 +469,7 @@ _values_at(T, c, where_) = if T.count == 1 { _between_nodes(T.dims[0], c, f64(wh
   total = 0.0
   for x in where_ { total = total + 0.0 * f64(x) }
   if rank(total) == 0 { _value_at(T, c, map(x -> f64(x), where_)) } else {
-    reshape(map_rows(r -> _value_at(T, c, r.x), (x = map(x -> ravel(f64(x) + 0.0 * total), where_))), ...shape(total))
+    reshape(map_rows(r -> _value_at(T, c, r.x),
+      (x = map(x -> ravel(f64(x) + 0.0 * total), where_))), ...shape(total))
   }
 }

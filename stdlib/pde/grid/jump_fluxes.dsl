@@ -29,7 +29,9 @@ _jumps_at_places(info) = {
 # Which: its text, for messages
 _jump_in(info) = {
   text = ""
-  for q in info.equations { for s in q.fluxes { if text == "" { text = replace(s.text, "\n", " ") } } }
+  for q in info.equations {
+    for s in q.fluxes { if text == "" { text = replace(s.text, "\n", " ") } }
+  }
   text
 }
 # Of a method that derives by the rules of calculus: those derivatives would
@@ -38,9 +40,14 @@ _refuse_jumps(info, name) = if _has_jumps(info) { _refuse(_jumps_refused(info, n
 _jumps_refused(info, name) = {
   x = info.coords[0]
   way = if len(info.coords) > 1 or (len(info.space) == 1 and _is_between(info)) {
-    if kind(info.region) == "none" { "fd() and fem() take differences of the flux" } else { "fem() takes the flux itself" }
+    if kind(info.region) == "none" {
+      "fd() and fem() take differences of the flux"
+    } else {
+      "fem() takes the flux itself"
+    }
   } else { "make the flux an unknown of its own, as u_{x} == q/k with q_{x} for d(k*u_{x}, {x})" }
-  "`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of calculus, which lose the jump: {way}"
+  "`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of "
+  "calculus, which lose the jump: {way}"
 }
 # Of a method that takes differences of what stands under the outermost
 # derivatives of first order (the terms of flux_terms.c), and derives the rest
@@ -50,7 +57,8 @@ _refuse_untold_jumps(info, name) = {
     for s in q.fluxes {
       told = false
       for term in q.terms {
-        same = term.coord == s.coord and s.order == 1 and len(s.inner) == 0 and contains(s.text, term.text)
+        same = term.coord == s.coord and s.order == 1 and len(s.inner) == 0 and
+          contains(s.text, term.text)
         told = told or same
       }
       if not told { _refuse(_jumps_refused(info, name)) }
@@ -59,12 +67,15 @@ _refuse_untold_jumps(info, name) = {
 }
 # What solve() would choose for such a statement, and why
 _explain_jumps(info) = {
-  way = if kind(info.region) != "none" or info.eigen != "" or (_pressure_of(info).field >= 0 and not _any_is_periodic(info)) {
+  way = if kind(info.region) != "none" or info.eigen != "" or
+    (_pressure_of(info).field >= 0 and not _any_is_periodic(info)) {
     "fem(order = 2), in whose form the flux stays as it is written"
   } else {
-    "fd(order = 2), which takes differences of the flux between neighbouring points; fem() serves this as well"
+    "fd(order = 2), which takes differences of the flux between neighbouring points; fem() serves "
+    "this as well"
   }
-  "{info.name}: `{_jump_in(info)}` derives what may jump, where the product rule does not hold, so solve() takes {way}."
+  "{info.name}: `{_jump_in(info)}` derives what may jump, where the product rule does not hold, "
+  "so solve() takes {way}."
 }
 # Of those that take differences: nests of such derivatives are left to the user
 _refuse_deep_jumps(info, name) = {
@@ -72,7 +83,8 @@ _refuse_deep_jumps(info, name) = {
     for s in q.fluxes {
       if s.deep {
         _refuse(
-          "`{replace(s.text, "\n", " ")}` of {info.name} derives what may jump more than twice; {name}() takes it as a system, with what is derived as an unknown of its own")
+          "`{replace(s.text, "\n", " ")}` of {info.name} derives what may jump more than twice; "
+          "{name}() takes it as a system, with what is derived as an unknown of its own")
       }
     }
   }
@@ -87,7 +99,8 @@ _steps_of(T, p) = {
   m = if g.periodic { n } else { n - 1 }
   low = iota(m)
   high = (low + 1) % n
-  (low = low, high = high, h = if g.periodic { zeros(n) + (g.b - g.a) / n } else { g.x[1..] - g.x[..-1] }, n = m)
+  (low = low, high = high,
+    h = if g.periodic { zeros(n) + (g.b - g.a) / n } else { g.x[1..] - g.x[..-1] }, n = m)
 }
 # f of values at the nodes, of any number of components, with the lines of
 # coordinate p along the middle axis
@@ -99,15 +112,18 @@ _along_lines(T, p, v, f) = {
 # Values at both ends of each step; of what does not change along it both are
 # the same
 _at_ends(T, p, e, v) =
-  (low = _along_lines(T, p, v, w -> take(w, e.low; axis = 1)), high = _along_lines(T, p, v, w -> take(w, e.high; axis = 1)))
+  (low = _along_lines(T, p, v, w -> take(w, e.low; axis = 1)),
+    high = _along_lines(T, p, v, w -> take(w, e.high; axis = 1)))
 _stepped(T, p, e, v) = {
-  d = _along_lines(T, p, v, w -> (take(w, e.high; axis = 1) - take(w, e.low; axis = 1)) / reshape(e.h, 1, e.n, 1))
+  d = _along_lines(T, p, v,
+    w -> (take(w, e.high; axis = 1) - take(w, e.low; axis = 1)) / reshape(e.h, 1, e.n, 1))
   (low = d, high = d)
 }
 # A part θ of the way, f64[steps]
-_part_way(v, θ) = v.low + (if rank(v.low) == 1 { θ } else if rank(v.low) == 2 { expand(θ, 1) } else {
-  expand(expand(θ, 1), 2)
-}) * (v.high - v.low)
+_part_way(v, θ) =
+  v.low + (if rank(v.low) == 1 { θ } else if rank(v.low) == 2 { expand(θ, 1) } else {
+    expand(expand(θ, 1), 2)
+  }) * (v.high - v.low)
 # The first derivative by coordinate p of values at the nodes, of any number of
 # components
 _slopes_at_nodes(T, p, v) = if rank(v) == 1 { _derived_along(T, p, 1, v) } else {
@@ -131,11 +147,13 @@ _along_steps(info, S, s, t, U, V, λ, jets) = {
     # across the ends of a period the step goes on from the last node
     if q == p {
       (low = ends.low,
-        high = ends.low + _along_lines(T, p, 0.0 * T.X[q], w -> take(w, e.low; axis = 1) + reshape(e.h, 1, e.n, 1)))
+        high = ends.low +
+        _along_lines(T, p, 0.0 * T.X[q], w -> take(w, e.low; axis = 1) + reshape(e.h, 1, e.n, 1)))
     } else { ends }
   }, (...(0..T.count),))
   J = map(j -> if j[i] % 2 == 1 {
-    _stepped(T, p, e, _jet_on(info, S, U, V, map(k -> if k == i { j[k] - 1 } else { j[k] }, each(len(j))), λ))
+    _stepped(T, p, e,
+      _jet_on(info, S, U, V, map(k -> if k == i { j[k] - 1 } else { j[k] }, each(len(j))), λ))
   } else { _at_ends(T, p, e, _jet_on(info, S, U, V, j, λ)) }, list(...info.jets))
   I = map(d -> {
     v = _inner_at_nodes(info, S, d, t, jets)
@@ -147,8 +165,9 @@ _along_steps(info, S, s, t, U, V, λ, jets) = {
 }
 _of_steps(info, S, t, W, θ, f) = {
   at = v -> _part_way(v, θ)
-  map_rows(r -> f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0], (x = map(at, W.X), j = map(at, W.J),
-    i = if len(W.I) == 0 { list() } else { map(at, W.I) }))
+  map_rows(r -> f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0],
+    (x = map(at, W.X), j = map(at, W.J),
+      i = if len(W.I) == 0 { list() } else { map(at, W.I) }))
 }
 # How much a slope along the coordinate gives of the flux
 _conductance(info, S, s, t, W, θ) = {
@@ -166,7 +185,10 @@ _conductance(info, S, s, t, W, θ) = {
 # Where between a and b a function of θ changes most, to rounding: just below
 # and just above. Where it does not jump any place does.
 _break_between(f, a, b) = {
-  apart = (u, v) -> { d = abs(u - v); if rank(d) == 1 { d } else { sum(reshape(d, len(d), -1); axis = 1) } }
+  apart = (u, v) -> {
+    d = abs(u - v);
+    if rank(d) == 1 { d } else { sum(reshape(d, len(d), -1); axis = 1) }
+  }
   (low, high) = (a, b)
   (fl, fh) = (f(low), f(high))
   for turn in 0..45 {
@@ -174,7 +196,13 @@ _break_between(f, a, b) = {
     fm = f(middle)
     left = apart(fm, fl) >= apart(fm, fh)
     (low, high) = (where(left, low, middle), where(left, middle, high))
-    wide = if rank(fm) == 1 { left } else if rank(fm) == 2 { expand(left, 1) } else { expand(expand(left, 1), 2) }
+    wide = if rank(fm) == 1 {
+      left
+    } else if rank(fm) == 2 {
+      expand(left, 1)
+    } else {
+      expand(expand(left, 1), 2)
+    }
     (fl, fh) = (where(wide, fl, fm), where(wide, fm, fh))
   }
   (low, high)
@@ -189,7 +217,8 @@ _mean_with_breaks(f, parts, places) = {
     (a, b) = (part + 0.0 * below, part + 1.0 / n + 0.0 * below)
     pair = (u, v, d) -> {
       w = f(u) + f(v)
-      0.5 * (if rank(w) == 1 { d } else if rank(w) == 2 { expand(d, 1) } else { expand(expand(d, 1), 2) }) * w
+      0.5 * (if rank(w) == 1 { d } else if rank(w) ==
+        2 { expand(d, 1) } else { expand(expand(d, 1), 2) }) * w
     }
     own = pair(a, below, below - a) + pair(above, b, b - above)
     total = if kind(total) == "none" { own } else { total + own }
@@ -207,7 +236,8 @@ _flux_between(info, S, s, t, U, V, λ, jets) = {
   if not s.place and not s.state { q(half) } else {
     k = θ -> _conductance(info, S, s, t, W, θ)
     seen = if s.state { q } else { k }
-    places = map(a -> _primal(() -> _break_between(seen, half - 0.5 + a, half - 0.25 + a)), list(..._step_parts))
+    places = map(a -> _primal(() -> _break_between(seen, half - 0.5 + a, half - 0.25 + a)),
+      list(..._step_parts))
     if s.place {
       # resistances in a row, as far as all give in one direction
       small = 1e-300
@@ -217,7 +247,8 @@ _flux_between(info, S, s, t, U, V, λ, jets) = {
       for c in one { least = min(least, min(c[0], c[1])); most = max(most, max(c[0], c[1])) }
       open = least > small or most < -small
       resistance = θ -> { v = k(θ); where(open, 1 / where(open, v, 1.0), 1.0) }
-      _mean_with_breaks(θ -> q(θ) * resistance(θ), _step_parts, places) / _mean_with_breaks(resistance, _step_parts, places)
+      _mean_with_breaks(θ -> q(θ) * resistance(θ), _step_parts, places) /
+        _mean_with_breaks(resistance, _step_parts, places)
     } else {
       _mean_with_breaks(q, _step_parts, map(c -> _moved_with(info, s, W, c), places))
     }
@@ -258,12 +289,17 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
     2 * (W - take(W, before; axis = 1)) / reshape(e.h + e.h[before], 1, e.n, 1)
   } else {
     # at a wall what is left of the cell: from the flux there
-    inner = map(i -> _slopes_at_nodes(T, _position(S, i.coord), _inner_at_nodes(info, S, i, t, jets)), list(...s.inner))
-    at = reshape(map_rows(r -> s.f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0], (x = T.X, j = jets, i = inner)),
-      lines, T.n[p], T.stride[p] * tail)
+    inner =
+      map(i -> _slopes_at_nodes(T, _position(S, i.coord), _inner_at_nodes(info, S, i, t, jets)),
+        list(...s.inner))
+    at =
+      reshape(map_rows(r -> s.f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0],
+        (x = T.X, j = jets, i = inner)),
+        lines, T.n[p], T.stride[p] * tail)
     first = 2 * (W[.., ..1] - at[.., ..1]) / e.h[0]
     last = 2 * (at[.., -1..] - W[.., -1..]) / e.h[-1]
-    concat(first, 2 * (W[.., 1..] - W[.., ..-1]) / reshape(e.h[1..] + e.h[..-1], 1, e.n - 1, 1), last; axis = 1)
+    concat(first, 2 * (W[.., 1..] - W[.., ..-1]) / reshape(e.h[1..] + e.h[..-1], 1, e.n - 1, 1),
+      last; axis = 1)
   }
   if rank(F) == 1 { ravel(D) } else { reshape(D, T.P, ...shape(F)[1..]) }
 }, list(...q.fluxes))
@@ -283,7 +319,8 @@ _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
         if contains(c.q.bent, i) {
           p = c.p
           e = _steps_of(T, p)
-          F = reshape(_flux_between(info, S, s, t, U, V, λ, jets), T.P // (T.n[p] * T.stride[p]), e.n, T.stride[p])
+          F = reshape(_flux_between(info, S, s, t, U, V, λ, jets), T.P // (T.n[p] * T.stride[p]),
+            e.n, T.stride[p])
           (a, b) = if c.side == 1 { (-1, -2) } else { (0, 1) }
           (near, next) = (ravel(F[.., a]), ravel(F[.., b]))
           wall = near + (near - next) * e.h[a] / (e.h[a] + e.h[b])
@@ -306,31 +343,40 @@ _slope_of_flux(info, s) = {
     j = info.jets[i]
     order = 0
     for o in j[1..] { order = order + o }
-    if j[1 + s.coord] % 2 == 1 { many = many + 1; if order == 1 and info.sizes[j[0]] == 0 { found = i } }
+    if j[1 + s.coord] % 2 == 1 {
+      many = many + 1;
+      if order == 1 and info.sizes[j[0]] == 0 { found = i }
+    }
   }
   if many == 1 { found } else { -1 }
 }
 
 # The residual of an equation at all nodes, with differences of its fluxes where
 # it has such
-_equation_on_grid(info, S, q, t, U, V, λ, jets) = if len(q.fluxes) == 0 { _point_residuals(info, S, q, t, S.T.X, jets) } else {
-  slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)
-  map_rows(r -> _as_row(q.by_fluxes(_node_coordinates(info, S, t, r.x), r.j, r.s), r.x[0]), (x = S.T.X, j = jets, s = slopes))
-}
+_equation_on_grid(info, S, q, t, U, V, λ, jets) =
+  if len(q.fluxes) == 0 { _point_residuals(info, S, q, t, S.T.X, jets) } else {
+    slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)
+    map_rows(r -> _as_row(q.by_fluxes(_node_coordinates(info, S, t, r.x), r.j, r.s), r.x[0]),
+      (x = S.T.X, j = jets, s = slopes))
+  }
 
 # The Jacobian of equations with fluxes and of conditions, as _whole_jacobian
 # (method_of_lines.dsl) gives it: its pattern by dataflow, its values by
 # products with it
 _jacobian_of_fluxes(info, S, matched, conditions) = {
   owner = i64(zeros(S.N)) - 1
-  for (a, s) in enumerate(_sources(info, S, matched, conditions)) { if not s.first { for r in s.rows { owner[r] = a } } }
+  for (a, s) in enumerate(_sources(info, S, matched, conditions)) {
+    if not s.first { for r in s.rows { owner[r] = a } }
+  }
   F = (t, U, V, λ) -> _whole_residual(info, S, matched, conditions, t, U, V, λ)
   zero = zeros(S.N)
   t0 = if S.time < 0 { 0.0 } else { f64(info.lo[S.time]) }
   p = if S.time < 0 { _pattern((v, t, λ) -> F(t, v, none, λ), (zero, t0, 0.0), 0, false) } else {
     _pattern((v, t, λ, c) -> F(t, v, c * v, λ), (zero, t0, 0.0, 1.0), 0, false)
   }
-  values = (t, U, V, cj, λ) -> if kind(V) == "none" { _compressed(v -> F(t, U + v, none, λ), zero, p) } else {
+  values = (t, U, V, cj, λ) -> if kind(V) == "none" {
+    _compressed(v -> F(t, U + v, none, λ), zero, p)
+  } else {
     _compressed(v -> F(t, U + v, V + cj * v, λ), zero, p)
   }
   (pattern = p, values = values, owner = owner)

@@ -46,7 +46,8 @@ _structure(info, m) = {
   levels = map(n -> max(1, n), orders)
   parts = 0
   for k in each(count) { parts = parts + levels[k] * _width(info, k) }
-  (T = T, time = time, count = count, orders = (...orders,), levels = (...levels,), parts = parts, N = parts * T.P)
+  (T = T, time = time, count = count, orders = (...orders,), levels = (...levels,), parts = parts,
+    N = parts * T.P)
 }
 
 # ---- residuals at points
@@ -60,7 +61,8 @@ _node_coordinates(info, S, t, x) = {
   }
   out
 }
-_zero_jets(info) = map(j -> if info.sizes[j[0]] == 0 { 0.0 } else { zeros(info.sizes[j[0]]) }, list(...info.jets))
+_zero_jets(info) =
+  map(j -> if info.sizes[j[0]] == 0 { 0.0 } else { zeros(info.sizes[j[0]]) }, list(...info.jets))
 # Jets of no special values between `low` and low + 1.
 _some_jets(info, low) =
   map(i -> {
@@ -72,14 +74,20 @@ _some_jets(info, low) =
 _unit_jet(info, i, c) =
   map(k -> {
     n = info.sizes[info.jets[k][0]]
-    if n == 0 { if k == i { 1.0 } else { 0.0 } } else { if k == i { f64(iota(n) == c) } else { zeros(n) } }
+    if n == 0 {
+      if k == i { 1.0 } else { 0.0 }
+    } else {
+      if k == i { f64(iota(n) == c) } else { zeros(n) }
+    }
   }, each(len(info.jets)))
 _some_point(info, S) = map(i -> info.lo[i] + 0.3719 * (info.hi[i] - info.lo[i]), S.T.space)
 
 _as_row(v, like) = f64(v) + 0.0 * like
-_residual_at(info, S, q, t, x, jets) = _as_row(q.residual(_node_coordinates(info, S, t, x), jets), x[0])
+_residual_at(info, S, q, t, x, jets) =
+  _as_row(q.residual(_node_coordinates(info, S, t, x), jets), x[0])
 # At many points: f64[points], or f64[points, rows].
-_point_residuals(info, S, q, t, X, jets) = map_rows(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
+_point_residuals(info, S, q, t, X, jets) =
+  map_rows(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
 
 # The values of every jet at all nodes; V: the rates of all parts, or none for
 # zero; λ: the eigenvalue of an eigenproblem
@@ -91,7 +99,8 @@ _jet_on(info, S, U, V, j, λ) = {
     from = c -> if level < S.levels[k] {
       _derived(S.T, _jet_space(S, j), _part_of(S, U, _first_part(info, S.levels, k, level) + c))
     } else if kind(V) == "none" { 0.0 * S.T.X[0] } else {
-      _derived(S.T, _jet_space(S, j), _part_of(S, V, _first_part(info, S.levels, k, S.levels[k] - 1) + c))
+      _derived(S.T, _jet_space(S, j),
+        _part_of(S, V, _first_part(info, S.levels, k, S.levels[k] - 1) + c))
     }
     if info.sizes[k] == 0 { from(0) } else { stack(...map(from, each(info.sizes[k])); axis = 1) }
   }
@@ -134,14 +143,17 @@ _stage_along(info, S, own, p, offset) = {
         j = info.jets[i]
         w = _end_weights(g, j[1 + c.q.at.coord], c.side)
         for a in each(_width(info, j[0])) {
-          slope = map_rows(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1],
-            (x = x))
+          slope =
+            map_rows(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info),
+              _unit_jet(info, i, a))[1],
+              (x = x))
           part = _first_part(info, S.levels, j[0], _jet_time(S, j) + c.shift) + a
           blocks[part] = blocks[part] + expand(_row_at(slope, c.rows[r].row), 1) * expand(w, 0)
         }
       }
       rows = push(rows, concat(...blocks; axis = 1))
-      pivots = push(pivots, c.rows[r].part * m + (if c.side == 0 { c.layer } else { m - 1 - c.layer }))
+      pivots =
+        push(pivots, c.rows[r].part * m + (if c.side == 0 { c.layer } else { m - 1 - c.layer }))
       nodes = push(nodes, places)
     }
   }
@@ -157,14 +169,17 @@ _stage_along(info, S, own, p, offset) = {
   base = _layer_nodes(T, p, 0, 0)
   k = iota(S.parts * m)
   column = expand(base, 1) + expand((k // m) * T.P + g.ends[k % m] * T.stride[p], 0)
-  own_row = broadcast_to(reshape(iota(R), 1, R, 1), lines, R, S.parts * m) * lines + reshape(iota(lines), lines, 1, 1)
+  own_row = broadcast_to(reshape(iota(R), 1, R, 1), lines, R, S.parts * m) * lines +
+    reshape(iota(lines), lines, 1, 1)
   own_column = broadcast_to(reshape(column, lines, 1, S.parts * m), lines, R, S.parts * m)
-  g_row = broadcast_to(reshape(iota(R), 1, R, 1), lines, R, R) * lines + reshape(iota(lines), lines, 1, 1)
-  g_column = offset + broadcast_to(reshape(iota(R), 1, 1, R), lines, R, R) * lines + reshape(iota(lines), lines, 1, 1)
+  g_row = broadcast_to(reshape(iota(R), 1, R, 1), lines, R, R) * lines +
+    reshape(iota(lines), lines, 1, 1)
+  g_column = offset + broadcast_to(reshape(iota(R), 1, 1, R), lines, R, R) * lines +
+    reshape(iota(lines), lines, 1, 1)
   (x_kept, g_kept) = (findall(ravel(stop_gradient(X)) != 0), findall(ravel(stop_gradient(G)) != 0))
   (nodes = concat(...nodes), rows = concat(ravel(own_row)[x_kept], ravel(g_row)[g_kept]),
-    columns = concat(ravel(own_column)[x_kept], ravel(g_column)[g_kept]), values = concat(ravel(X)[x_kept], ravel(G)[g_kept]),
-    inner = len(x_kept), p = p)
+    columns = concat(ravel(own_column)[x_kept], ravel(g_column)[g_kept]),
+    values = concat(ravel(X)[x_kept], ravel(G)[g_kept]), inner = len(x_kept), p = p)
 }
 # The weights of the k-th derivative at an end, on the nodes that either end
 # uses.
@@ -238,7 +253,8 @@ _elimination(S, stages) = {
     mine = zeros(S.N)
     mine[st.nodes] = 1.0
     kept = findall(mine[r] == 0)
-    E = sparse(concat(r[kept], st.nodes[k[of]]), concat(c[kept], c[at]), concat(v[kept], w[of] * v[at]), S.N, n)
+    E = sparse(concat(r[kept], st.nodes[k[of]]), concat(c[kept], c[at]),
+      concat(v[kept], w[of] * v[at]), S.N, n)
     (r, c, v) = (E.rows, E.columns, E.values)
   }
   order = argsort(r)
@@ -255,13 +271,16 @@ _sources(info, S, matched, conditions) = {
   for (e, q) in enumerate(info.equations) {
     k = matched[e]
     first = _first_part(info, S.levels, k, S.levels[k] - 1)
-    out = push(out, (q = q, all = true, nodes = iota(S.T.P), shift = 0, width = _width(info, k), vector = info.sizes[k] > 0,
-      picks = each(_width(info, k)), rows = map(r -> (first + r) * S.T.P + iota(S.T.P), each(_width(info, k))),
-      first = true))
+    out =
+      push(out, (q = q, all = true, nodes = iota(S.T.P), shift = 0, width = _width(info, k),
+        vector = info.sizes[k] > 0, picks = each(_width(info, k)),
+        rows = map(r -> (first + r) * S.T.P + iota(S.T.P), each(_width(info, k))), first = true))
   }
   for c in conditions {
-    out = push(out, (q = c.q, all = false, nodes = _nodes_of(S, c), shift = c.shift, width = max(1, c.q.rows),
-      vector = c.q.rows > 0, picks = map(w -> w.row, c.rows), rows = _rows_of(S, c), first = false))
+    out = push(out,
+      (q = c.q, all = false, nodes = _nodes_of(S, c), shift = c.shift, width = max(1, c.q.rows),
+        vector = c.q.rows > 0, picks = map(w -> w.row, c.rows), rows = _rows_of(S, c),
+        first = false))
   }
   out
 }
@@ -278,8 +297,10 @@ _possible(info, S, s) = {
     a = _jet_start(info, i)
     if n == 0 { v[a] } else { v[a..a + n] }
   }, each(len(info.jets)))
-  p = _pattern((v, t, x) -> reshape(_residual_at(info, S, s.q, t, map(i -> x[i], each(S.T.count)), js(v)), s.width),
-    (v0, 0.1, x0), 0, false)
+  p =
+    _pattern((v, t, x) ->
+      reshape(_residual_at(info, S, s.q, t, map(i -> x[i], each(S.T.count)), js(v)), s.width),
+      (v0, 0.1, x0), 0, false)
   H = zeros(s.width, len(v0))
   H[p.rows, p.columns] = 1.0
   H
@@ -312,16 +333,20 @@ _groups(info, S, sources) = {
                 same = true
                 for p in each(S.T.count) { if spread[p] != support[p] { same = false } }
                 base = _first_part(info, S.levels, j[0], min(order, top - 1))
-                if same and (order >= top) == rate and part >= base and part < base + _width(info, j[0]) {
+                if same and (order >= top) == rate and part >= base and part < base +
+                  _width(info, j[0]) {
                   members = push(members, (jet = b, component = part - base,
                     W = _weights_of(S.T, s.nodes, _jet_space(S, j), support)))
-                  any = any + (if kind(H) == "none" { 1.0 } else { H[r, _jet_start(info, i) + part - base] })
+                  any = any +
+                    (if kind(H) == "none" { 1.0 } else { H[r, _jet_start(info, i) + part - base] })
                 }
               }
             }
             if len(members) > 0 {
-              out = push(out, (source = a, row = r, part = part, rate = rate, members = members, rows = s.rows[u],
-                columns = part * S.T.P + _used_by(S.T, s.nodes, support), any = any, sure = kind(H) == "none"))
+              out = push(out,
+                (source = a, row = r, part = part, rate = rate, members = members, rows = s.rows[u],
+                  columns = part * S.T.P + _used_by(S.T, s.nodes, support), any = any,
+                  sure = kind(H) == "none"))
             }
           }
         }
@@ -339,11 +364,17 @@ _has_vectors(info, q) = {
 # Where the elements stand, in the order in which _elements gives them, and
 # which of them can be other than zero: none where all can.
 _element_places(groups) = {
-  rows = concat(...map(g -> ravel(broadcast_to(expand(g.rows, 1), len(g.rows), shape(g.columns)[1])), groups))
+  rows =
+    concat(...map(g -> ravel(broadcast_to(expand(g.rows, 1), len(g.rows), shape(g.columns)[1])),
+      groups))
   columns = concat(...map(g -> ravel(g.columns), groups))
   sure = true
   for g in groups { if not g.sure { sure = false } }
-  there = if sure { none } else { concat(...map(g -> (0.0 * f64(ravel(g.columns)) + g.any) != 0, groups)) }
+  there = if sure {
+    none
+  } else {
+    concat(...map(g -> (0.0 * f64(ravel(g.columns)) + g.any) != 0, groups))
+  }
   (rows, columns, there)
 }
 # Their values. scale: by source, what its rows are multiplied by; cj: the
@@ -367,8 +398,12 @@ _elements(info, S, sources, groups, t, jets, scale, cj) = {
 # nodes.
 _slopes_of(info, S, s, t, jets) = {
   at = v -> if s.all { v } else { v[s.nodes] }
-  map_rows(r -> map(i -> map(c -> jvp(js -> _residual_at(info, S, s.q, t, r.x, js), r.j, _unit_jet(info, i, c))[1],
-    each(_width(info, info.jets[i][0]))), list(...s.q.jets)), (x = map(at, S.T.X), j = map(at, jets)))
+  map_rows(
+    r ->
+    map(i ->
+      map(c -> jvp(js -> _residual_at(info, S, s.q, t, r.x, js), r.j, _unit_jet(info, i, c))[1],
+        each(_width(info, info.jets[i][0]))), list(...s.q.jets)),
+    (x = map(at, S.T.X), j = map(at, jets)))
 }
 
 # The pattern of a matrix by columns from elements at (rows, columns), several
@@ -391,7 +426,9 @@ _summed(p, v) = {
 }
 # Those of a reduced pattern
 _elements_from(p, v) = if kind(p.from) == "none" { v } else { v[p.from] * p.weight }
-_as_sparse(p, v) = (rows = p.rows, columns = p.columns, values = v, column_start = p.column_start, row_start = p.row_start)
+_as_sparse(p, v) =
+  (rows = p.rows, columns = p.columns, values = v, column_start = p.column_start,
+    row_start = p.row_start)
 
 # The pattern of the free rows by the free values: elements in columns of nodes
 # with conditions stand for what these are made of, the others for themselves.
@@ -404,7 +441,8 @@ _reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
   n = len(E.free)
   number = i64(zeros(S.N)) - 1
   number[E.free] = iota(n)
-  on = findall(if kind(there) == "none" { number[rows] >= 0 } else { there and (number[rows] >= 0) })
+  on =
+    findall(if kind(there) == "none" { number[rows] >= 0 } else { there and (number[rows] >= 0) })
   free = number[columns[on]] >= 0
   (own, on) = (on[free], on[not free])
   c = columns[on]
@@ -412,7 +450,8 @@ _reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
   of = repeat(iota(len(on)), meets)
   within = iota(len(of)) - repeat(cumsum(meets) - meets, meets)
   at = E.start[c[of]] + within
-  (..._gathered(number[concat(rows[own], rows[on[of]])], concat(number[columns[own]], E.columns[at]), n, n),
+  (..._gathered(number[concat(rows[own], rows[on[of]])],
+    concat(number[columns[own]], E.columns[at]), n, n),
     from = concat(own, on[of]), weight = concat(ones(len(own)), E.values[at]))
 }
 
@@ -430,10 +469,16 @@ _initial(info, S) = {
       level = _jet_time(S, info.jets[i])
       if level >= S.levels[k] {
         _refuse(
-          "the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which follows from the equations")
+          "the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which "
+          "follows from the equations")
       }
-      jets = if _fields_in(info, c) == 1 { _wide_zero_jets(info, S) } else { _jets_on(info, S, U, none) }
-      none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] }, each(len(info.jets)))
+      jets = if _fields_in(info, c) == 1 {
+        _wide_zero_jets(info, S)
+      } else {
+        _jets_on(info, S, U, none)
+      }
+      none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] },
+        each(len(info.jets)))
       z = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 0.0))
       one = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 1.0))
       value = -z / (one - z)
@@ -446,7 +491,8 @@ _initial(info, S) = {
   U
 }
 _wide_zero_jets(info, S) =
-  map(j -> if info.sizes[j[0]] == 0 { zeros(S.T.P) } else { zeros(S.T.P, info.sizes[j[0]]) }, list(...info.jets))
+  map(j -> if info.sizes[j[0]] == 0 { zeros(S.T.P) } else { zeros(S.T.P, info.sizes[j[0]]) },
+    list(...info.jets))
 # The jet that an initial condition gives: of those without space derivatives
 # the one of highest order in t, of the first field.
 _determined(info, S, c) = {
@@ -468,7 +514,11 @@ _determined(info, S, c) = {
 # Of an eigenproblem that which the eigenvalue multiplies, if one is.
 _matched(info, S) = {
   n = S.count
-  multiplied = if info.eigen == "" { list() } else { map(q -> _multiplied_fields(info, q), list(...info.equations)) }
+  multiplied = if info.eigen == "" {
+    list()
+  } else {
+    map(q -> _multiplied_fields(info, q), list(...info.equations))
+  }
   out = map(e -> -1, each(n))
   taken = map(e -> false, each(n))
   for turn in each(n) {
@@ -505,7 +555,9 @@ _multiplied_fields(info, q) = {
   out = list()
   for (i, a) in enumerate(info.jets) {
     for (k, b) in enumerate(info.jets) {
-      if info.fields[b[0]] == info.eigen and d[n + i][n + k] and not contains(out, a[0]) { out = push(out, a[0]) }
+      if info.fields[b[0]] == info.eigen and d[n + i][n + k] and not contains(out, a[0]) {
+        out = push(out, a[0])
+      }
     }
   }
   out
@@ -535,7 +587,9 @@ _rated(info, S) = {
 # The jet of equation e that is the rate of field k.
 _rate_of(info, S, e, k) = {
   at = 0
-  for i in info.equations[e].jets { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { at = i } }
+  for i in info.equations[e].jets {
+    if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { at = i }
+  }
   at
 }
 # What changes the factor of a rate: "nothing", the "place", or "more", t, the
@@ -548,8 +602,10 @@ _rate_changes_by(info, S, e, k) = {
     if _has_fixed_slope(info, d, i, each(len(info.coords))) { "nothing" } else if
     _has_fixed_slope(info, d, i, _times_of(S)) { "place" } else { "more" }
   } else if _has_fixed_slope(info, d, i, each(len(info.coords))) {
-    slope = _slope(r -> info.equations[e].residual(_node_coordinates(info, S, 0.1, _some_point(info, S)),
-      map(b -> if b == i { r } else { _zero_jets(info)[b] }, each(len(info.jets)))), _zero_jets(info)[i])
+    slope =
+      _slope(r -> info.equations[e].residual(_node_coordinates(info, S, 0.1, _some_point(info, S)),
+        map(b -> if b == i { r } else { _zero_jets(info)[b] }, each(len(info.jets)))),
+        _zero_jets(info)[i])
     if slope == 1 or slope == 3 { "nothing" } else { "more" }
   } else { "more" }
 }
@@ -571,9 +627,14 @@ _rate_factor(info, S, e, k, by) = if by == "place" {
 _solve_grid(info, m, o) = {
   info = _with_plain_starts(info)
   if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
-  if kind(info.region) != "none" { _refuse("{m.name}() serves intervals and boxes; fem() serves regions") }
+  if kind(info.region) != "none" {
+    _refuse("{m.name}() serves intervals and boxes; fem() serves regions")
+  }
   # differences of fluxes are of second order, between neighbours
-  m = if _has_jumps(info) and m.name == "fd" { _refuse_deep_jumps(info, m.name); (...m, order = 2, bends = true) } else {
+  m = if _has_jumps(info) and m.name == "fd" {
+    _refuse_deep_jumps(info, m.name);
+    (...m, order = 2, bends = true)
+  } else {
     _refuse_jumps(info, m.name)
     m
   }
@@ -584,25 +645,31 @@ _solve_grid(info, m, o) = {
 
 # Differences from both sides, with all conditions of a second order at one end,
 # have solutions that grow from the other.
-_refuse_one_end(info, m) = if len(info.coords) == 1 and not info.periodic[0] and _top_by(info, 0) > 1 {
-  (low, high) = (false, false)
-  for c in info.conditions { if c.at.side == 1 { high = true } else { low = true } }
-  if not (low and high) {
-    way = if high { "collocation()" } else { "auto()" }
-    _refuse(
-      "all conditions of {info.name} stand at one end of {info.coords[0]}, and {m.name}() takes differences from both: {way}, chebyshev() and shooting() go on from there")
+_refuse_one_end(info, m) =
+  if len(info.coords) == 1 and not info.periodic[0] and _top_by(info, 0) > 1 {
+    (low, high) = (false, false)
+    for c in info.conditions { if c.at.side == 1 { high = true } else { low = true } }
+    if not (low and high) {
+      way = if high { "collocation()" } else { "auto()" }
+      _refuse(
+        "all conditions of {info.name} stand at one end of {info.coords[0]}, and {m.name}() takes "
+        "differences from both: {way}, chebyshev() and shooting() go on from there")
+    }
   }
-}
 
 _solve_lines(info, m, S, o) = {
-  o = (...o, atol = _atol_by_sizes(o, max(abs(reshape(_initial(info, S), S.parts, S.T.P)); axis = 1)), switches = _clock_of(info))
+  o =
+    (...o, atol = _atol_by_sizes(o, max(abs(reshape(_initial(info, S), S.parts, S.T.P)); axis = 1)),
+      switches = _clock_of(info))
   conditions = _conditions_of(info, S)
   _check_ways(info, S, conditions)
   rated = _rated(info, S)
   explicit = len(rated) > 0
   for c in conditions { if explicit { explicit = _is_eliminable(info, S, c) } }
   changes = list()
-  for (e, k) in enumerate(rated) { if explicit { changes = push(changes, _rate_changes_by(info, S, e, k)) } }
+  for (e, k) in enumerate(rated) {
+    if explicit { changes = push(changes, _rate_changes_by(info, S, e, k)) }
+  }
   # waves would be damped among algebraic equations, and not every method serves
   # these
   placed = _is_of_waves(info) or kind(m.time.implicit) == "none" or m.time.degree != 5
@@ -630,7 +697,9 @@ _has_moving_rates(info, S) = {
   for q in info.equations {
     d = _residual_dependence(info, q)
     for i in q.jets {
-      if _jet_time(S, info.jets[i]) > 0 and not _has_fixed_slope(info, d, i, _times_of(S)) { any = true }
+      if _jet_time(S, info.jets[i]) > 0 and not _has_fixed_slope(info, d, i, _times_of(S)) {
+        any = true
+      }
     }
   }
   any
@@ -640,9 +709,14 @@ _has_moving_rates(info, S) = {
 # IIA takes a tenth of the steps.
 _stepper(info, m, S) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
-  if not m.chosen and waves and S.T.count == 1 { radau5(max_steps = m.time.max_steps) } else { m.time }
+  if not m.chosen and waves and S.T.count == 1 {
+    radau5(max_steps = m.time.max_steps)
+  } else {
+    m.time
+  }
 }
-_span_of(info, S, o) = if kind(o.t) == "none" { (info.lo[S.time], info.hi[S.time]) } else { (f64(o.t[0]), f64(o.t[1])) }
+_span_of(info, S, o) =
+  if kind(o.t) == "none" { (info.lo[S.time], info.hi[S.time]) } else { (f64(o.t[0]), f64(o.t[1])) }
 
 _solve_rates(info, m, S, conditions, rated, changes, o) = {
   T = S.T
@@ -656,7 +730,11 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
   (t0, t1) = _span_of(info, S, o)
   factors = map(e -> {
     f = _rate_factor(info, S, e, rated[e], changes[e])
-    if changes[e] == "place" { _of_rates(info, S, D, e, rated[e], f, len(stages) == 0) } else { -1.0 / f }
+    if changes[e] == "place" {
+      _of_rates(info, S, D, e, rated[e], f, len(stages) == 0)
+    } else {
+      -1.0 / f
+    }
   }, each(len(rated)))
   equation_of = k -> { at = 0; for (e, f) in enumerate(rated) { if f == k { at = e } }; at }
   rate = (t, y) -> {
@@ -666,7 +744,9 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
     for k in each(S.count) {
       w = _width(info, k)
       for level in each(1, S.levels[k]) {
-        for c in each(w) { out = push(out, _part_of(S, U, _first_part(info, S.levels, k, level) + c)) }
+        for c in each(w) {
+          out = push(out, _part_of(S, U, _first_part(info, S.levels, k, level) + c))
+        }
       }
       e = equation_of(k)
       r = factors[e] * _equation_on_grid(info, S, info.equations[e], t, U, none, 0.0, jets)
@@ -676,11 +756,13 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
     if len(stages) == 0 { all } else { all[D.free] }
   }
   if _is_explicit_method(m.time) {
-    (times, Y, stats) = _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
+    (times, Y, stats) =
+      _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
     _with_stages(info, S, D, times, Y, stats)
   } else if _has_jumps(info) {
     (times, Y, stats) =
-      _with_jacobian(rate, t0, y0, true, m.time, (jac, pattern) -> _integrate(m.time, rate, jac, pattern, y0, t0, t1, o))
+      _with_jacobian(rate, t0, y0, true, m.time,
+        (jac, pattern) -> _integrate(m.time, rate, jac, pattern, y0, t0, t1, o))
     _with_stages(info, S, D, times, Y, stats)
   } else {
     sources = _sources(info, S, rated, list())
@@ -698,7 +780,8 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
     }
     full = T.dense and T.count == 1
     (times, Y, stats) = if full {
-      _integrate(m.time, rate, (t, y) -> reshape(dense(_as_sparse(pattern, values(t, y))), len(y), len(y)), none, y0, t0, t1, o)
+      _integrate(m.time, rate, (t, y) -> reshape(dense(_as_sparse(pattern, values(t, y))), len(y),
+        len(y)), none, y0, t0, t1, o)
     } else {
       _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, o)
     }
@@ -713,13 +796,15 @@ _of_rates(info, S, D, e, k, f, whole) = {
   bad = findall((f == 0) and (free[at] > 0))
   if len(bad) > 0 {
     error(
-      "{info.name}: the factor of the rate in `{info.equations[e].text}` is 0 at {_place_text(info, S, bad[0])}, where the equation has no rate; bdf() serves this")
+      "{info.name}: the factor of the rate in `{info.equations[e].text}` is 0 at "
+      "{_place_text(info, S, bad[0])}, where the equation has no rate; bdf() serves this")
   }
   where(f == 0, 0.0, -1.0 / where(f == 0, 1.0, f))
 }
 _place_text(info, S, node) =
   _listed(map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", each(S.T.count)))
-_is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
+_is_explicit_method(m) =
+  m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
 _with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
   (times, map_rows(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
 }
@@ -755,7 +840,9 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
     k = matched[e]
     r = _equation_on_grid(info, S, q, t, U, V, λ, jets)
     first = _first_part(info, S.levels, k, S.levels[k] - 1)
-    for c in each(_width(info, k)) { out[first + c] = if info.sizes[k] == 0 { r } else { r[.., c] } }
+    for c in each(_width(info, k)) {
+      out[first + c] = if info.sizes[k] == 0 { r } else { r[.., c] }
+    }
   }
   for k in each(S.count) {
     for level in each(1, S.levels[k]) {
@@ -777,11 +864,15 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
       own
     }
     r = if c.shift == 0 { _point_residuals(info, S, c.q, t, x, own) } else {
-      if c.shift > 1 { error("the condition `{c.q.text}` would have to be differentiated {c.shift} times by t") }
+      if c.shift > 1 {
+        error("the condition `{c.q.text}` would have to be differentiated {c.shift} times by t")
+      }
       later =
-        map(j -> _jet_on(info, S, U, V, map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, each(len(j))), λ)[nodes],
+        map(j -> _jet_on(info, S, U, V,
+          map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, each(len(j))), λ)[nodes],
           list(...info.jets))
-      map_rows(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1], (x = x, j = own, d = later))
+      map_rows(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1],
+        (x = x, j = own, d = later))
     }
     for (i, rows) in enumerate(_rows_of(S, c)) { F[rows] = _row_at(r, c.rows[i].row) }
   }
@@ -804,7 +895,9 @@ _jacobian_of_jets(info, S, matched, conditions) = {
   owner = i64(zeros(S.N)) - 1
   for (a, s) in enumerate(sources) { if not s.first { for r in s.rows { owner[r] = a } } }
   (rows, columns, any) = _element_places(groups)
-  mine = concat(...map(g -> ravel(i64(0 * g.columns)) + (if sources[g.source].first { -1 } else { g.source }), groups))
+  mine =
+    concat(...map(g -> ravel(i64(0 * g.columns)) +
+      (if sources[g.source].first { -1 } else { g.source }), groups))
   there = if kind(any) == "none" { owner[rows] == mine } else { any and (owner[rows] == mine) }
   (r, c, k) = (list(rows), list(columns), list(there))
   signs = list()
@@ -839,7 +932,9 @@ _pressure_of(info) = {
   found = (field = -1, equation = -1)
   if info.time >= 0 {
     held = _constraint_of(info, info.time)
-    if held.field >= 0 and held.equation >= 0 { found = (field = held.field, equation = held.equation) }
+    if held.field >= 0 and held.equation >= 0 {
+      found = (field = held.field, equation = held.equation)
+    }
   } else if len(info.space) > 1 and info.eigen == "" {
     first = map(k -> false, each(len(info.fields)))
     other = map(k -> false, each(len(info.fields)))
@@ -865,18 +960,24 @@ _solve_algebraic(info, m, S, conditions, o) = {
   held = _pressure_of(info)
   if held.field >= 0 {
     _refuse(
-      "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that {info.fields[held.field]} follows only from its time derivative (index 2), and on one grid for all unknowns has modes that no equation sees: fem() serves this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
+      "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that "
+      "{info.fields[held.field]} follows only from its time derivative (index 2), and on one grid "
+      "for all unknowns has modes that no equation sees: fem() serves "
+      "this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
   }
   matched = _matched(info, S)
   J = _whole_jacobian(info, S, matched, conditions)
   if kind(m.time.implicit) == "none" or m.time.degree != 5 {
     error(
-      "{info.name} has an equation without a rate, a rate whose factor depends on t or the unknowns, or a condition that is not linear with constant factors; bdf() integrates this, not {m.time.name}()")
+      "{info.name} has an equation without a rate, a rate whose factor depends on t or the "
+      "unknowns, or a condition that is not linear with constant factors; bdf() integrates this, "
+      "not {m.time.name}()")
   }
   (t0, t1) = _span_of(info, S, o)
   U0 = _initial(info, S)
   id =
-    concat(...map(k -> zeros(S.levels[k] * _width(info, k) * S.T.P) + (if S.orders[k] == 0 { 0.0 } else { 1.0 }),
+    concat(...map(k -> zeros(S.levels[k] * _width(info, k) * S.T.P) +
+      (if S.orders[k] == 0 { 0.0 } else { 1.0 }),
       each(S.count)))
   for c in conditions {
     if not c.rate { for rows in _rows_of(S, c) { id[rows] = 0.0 } }
@@ -884,9 +985,11 @@ _solve_algebraic(info, m, S, conditions, o) = {
   F = (t, U, V) -> _whole_residual(info, S, matched, conditions, t, U, V)
   jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
   (times, Y, stats) =
-    m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
+    m.time.implicit(m.time, F, jac, U0, id, t0, t1,
+      _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
   whole = _asks_all(o.saveat)
-  (times, Y) = if whole { e = _to_the_end(times, Y, 5, t1); (e.times, e.values) } else { (times, Y) }
+  (times, Y) =
+    if whole { e = _to_the_end(times, Y, 5, t1); (e.times, e.values) } else { (times, Y) }
   (times, Y, stats)
 }
 
@@ -894,14 +997,16 @@ _solve_algebraic(info, m, S, conditions, o) = {
 
 _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k, 0), each(S.count))
-  (...record(info.fields, functions), ..._grid_rates(info, S, state), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
-    at = S.T.X, times = times, values = Y, stats = stats, method = m.name, kind = "pde", error = if m.order == 0 {
+  (...record(info.fields, functions), ..._grid_rates(info, S, state), x = S.T.dims[0].x,
+    grid = map(g -> g.x, S.T.dims), at = S.T.X, times = times, values = Y, stats = stats,
+    method = m.name, kind = "pde", error = if m.order == 0 {
       _series_tail(info, S, Y[-1], Y)
     } else {
       none
     }, info = _info_known(info, S.time, times))
 }
-_info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
+_info_of(info) =
+  (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 
 # What the state has of derivatives by t, u_t of an equation for u_tt, as
 # fields.
@@ -920,14 +1025,17 @@ _grid_rates(info, S, state) = {
 _grid_field(info, S, state, k, level) = {
   at_time = t -> {
     U = state(t)
-    map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, level) + c)), (...(0.._width(info, k)),))
+    map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, level) + c)),
+      (...(0.._width(info, k)),))
   }
   value = (coefs, x) -> {
     all = map(c -> _values_at(S.T, c, x), coefs)
     if info.sizes[k] == 0 { all[0] } else { stack(...all; axis = rank(all[0])) }
   }
   (...point) -> {
-    if len(point) != len(info.coords) { _refuse("{info.fields[k]} is a function of ({join(info.coords, ", ")})") }
+    if len(point) != len(info.coords) {
+      _refuse("{info.fields[k]} is a function of ({join(info.coords, ", ")})")
+    }
     t = f64(point[S.time])
     x = map(i -> f64(point[i]), S.T.space)
     if rank(t) == 0 { value(at_time(t), x) } else {
@@ -935,12 +1043,21 @@ _grid_field(info, S, state, k, level) = {
       for v in x { if rank(v) > 0 { one = false } }
       if one {
         flat = map(s -> value(at_time(s), x), ravel(t))
-        if info.sizes[k] == 0 { reshape(flat, ...shape(t)) } else { reshape(flat, ...shape(t), info.sizes[k]) }
+        if info.sizes[k] == 0 {
+          reshape(flat, ...shape(t))
+        } else {
+          reshape(flat, ...shape(t), info.sizes[k])
+        }
       } else {
         both = t
         for v in x { both = both + 0.0 * v }
-        flat = map_rows(r -> value(at_time(r.t), r.x), (t = ravel(both), x = map(v -> ravel(v + 0.0 * both), x)))
-        if info.sizes[k] == 0 { reshape(flat, ...shape(both)) } else { reshape(flat, ...shape(both), info.sizes[k]) }
+        flat = map_rows(r -> value(at_time(r.t), r.x),
+          (t = ravel(both), x = map(v -> ravel(v + 0.0 * both), x)))
+        if info.sizes[k] == 0 {
+          reshape(flat, ...shape(both))
+        } else {
+          reshape(flat, ...shape(both), info.sizes[k])
+        }
       }
     }
   }

@@ -40,7 +40,8 @@
 #     }
 #     a = solve(wave(), fourier(32; time = etdrk4()); rtol = 1e-8).u(1.0, 2.0);
 #     a                             #~ solve(wave(), fourier(32; time = bdf()); rtol = 1e-9, atol = 1e-11).u(1.0, 2.0) tol 1e-6
-etdrk4(dt = none; max_steps = 1000000) = (name = "etdrk4", spectral = true, dt = dt, max_steps = max_steps)
+etdrk4(dt = none; max_steps = 1000000) =
+  (name = "etdrk4", spectral = true, dt = dt, max_steps = max_steps)
 
 # cnab2(dt): Crank-Nicolson for the linear part and Adams-Bashforth for the
 # rest, of order 2, with the fixed step dt, for fourier()
@@ -60,11 +61,19 @@ _solve_fourier(info, m, o) = {
   if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
   time = _time_of(info)
   if time < 0 { _solve_grid(info, m, o) } else {
-    spectral = if kind(m.step) == "none" { _is_semilinear(info, time) } else { has(m.step, "spectral") }
-    if not spectral { _solve_grid(info, if kind(m.step) == "none" { m } else { (...m, time = m.step, chosen = true) }, o) } else {
+    spectral = if kind(m.step) == "none" {
+      _is_semilinear(info, time)
+    } else {
+      has(m.step, "spectral")
+    }
+    if not spectral {
+      _solve_grid(info,
+        if kind(m.step) == "none" { m } else { (...m, time = m.step, chosen = true) }, o)
+    } else {
       if not _is_semilinear(info, time) {
         _refuse(
-          "{m.step.name}() serves equations of first order in t with constant factors at the highest derivatives and of every rate; fourier(time = bdf()) does others")
+          "{m.step.name}() serves equations of first order in t with constant factors at the "
+          "highest derivatives and of every rate; fourier(time = bdf()) does others")
       }
       _solve_spectral(info, m, o, time)
     }
@@ -78,7 +87,9 @@ _is_semilinear(info, time) = {
   held = _constraint_of(info, time)
   fine = len(info.conditions) > 0 and held.fine
   for (i, p) in enumerate(info.periodic) { if i != time and not p { fine = false } }
-  for c in info.conditions { if c.at.coord != time and not _is_gauge(info, c, held.field) { fine = false } }
+  for c in info.conditions {
+    if c.at.coord != time and not _is_gauge(info, c, held.field) { fine = false }
+  }
   rates = 0
   for q in info.equations {
     top = 0
@@ -163,8 +174,8 @@ _is_gauge(info, c, field) = if c.at.coord >= 0 or c.at.name != "" { false } else
 _periodic_nodes(m, n, a, b, periodic, top) = {
   if n % 2 != 0 or n < 2 { error("fourier(n) takes an even number of points, not {n}") }
   j = iota(n)
-  (x = a + (b - a) * j / f64(n), D = none, idx = none, width = n, dense = true, a = a, b = b, periodic = true, cluster = none,
-    family = "fourier", ends = j, series = none)
+  (x = a + (b - a) * j / f64(n), D = none, idx = none, width = n, dense = true, a = a, b = b,
+    periodic = true, cluster = none, family = "fourier", ends = j, series = none)
 }
 
 # The factor of each wave for derivatives of these orders; the highest wave has
@@ -202,14 +213,16 @@ _lower_waves(T) = {
 # either none where the factors have no such part; what: "real", "imaginary" or
 # "complex".
 _wave_factors(T, s, what) = if T.count > 1 { s } else {
-  (own = if what == "imaginary" { none } else { real(s) }, other = if what == "real" { none } else { -imag(s) })
+  (own = if what == "imaginary" { none } else { real(s) },
+    other = if what == "real" { none } else { -imag(s) })
 }
-_times_waves(T, s, w) = if T.count > 1 { s * w } else if kind(s.other) == "none" { s.own * w } else {
-  n = len(w)
-  # a wave's real part stands at k, its imaginary one at n - k
-  other = s.other * w[(n - iota(n)) % n]
-  if kind(s.own) == "none" { other } else { s.own * w + other }
-}
+_times_waves(T, s, w) =
+  if T.count > 1 { s * w } else if kind(s.other) == "none" { s.own * w } else {
+    n = len(w)
+    # a wave's real part stands at k, its imaginary one at n - k
+    other = s.other * w[(n - iota(n)) % n]
+    if kind(s.own) == "none" { other } else { s.own * w + other }
+  }
 # The sum of squares of the absolute values of all waves
 _power_of_waves(T, w) = if T.count > 1 { sum(abs(w)^2) } else {
   2 * sum(w^2) - w[0]^2 - w[len(w) // 2]^2
@@ -225,7 +238,8 @@ _turned_waves(T, a) = {
 }
 # The part of waves that is of real arrays: what rounding adds to it would grow
 # where the linear part does, since nothing sees it.
-_real_waves(T, w) = if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w) }
+_real_waves(T, w) =
+  if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w) }
 # Real arrays from their waves, two at a time, as flat arrays.
 _values_of_waves(T, waves) = if T.count == 1 {
   out = list()
@@ -277,7 +291,8 @@ _spectral_form(info, grid, dealias) = {
   x = _some_point(info, S)
   # of row r of equation e, by component c of jet i
   factor = (e, r, i, c) -> {
-    v = jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js), _zero_jets(info), _unit_jet(info, i, c))[1]
+    v = jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js),
+      _zero_jets(info), _unit_jet(info, i, c))[1]
     if info.equations[e].rows == 0 { v } else { v[r] }
   }
   # the symbol of row r of equation e by component c of field k, or none
@@ -298,7 +313,11 @@ _spectral_form(info, grid, dealias) = {
     own = linear(e, c, k, c)
     if kind(own) == "none" { _refuse("{info.fields[k]} does not follow from the other fields") }
     by = linear(e, c, b[0], b[1])
-    if kind(by) == "none" { none } else { where(abs(own) > 0, -by / where(abs(own) > 0, own, 1 + 0im), 0im) }
+    if kind(by) == "none" {
+      none
+    } else {
+      where(abs(own) > 0, -by / where(abs(own) > 0, own, 1 + 0im), 0im)
+    }
   }
   shares = map(k -> if S.orders[k] == 1 or k == held.field { none } else {
     map(c -> map(b -> share(k, c, b), parts), each(_width(info, k)))
@@ -323,14 +342,22 @@ _spectral_form(info, grid, dealias) = {
         for d in each(_width(info, f)) {
           by = linear(e, c, f, d)
           if kind(by) != "none" and kind(shares[f][d][b]) != "none" {
-            total = if kind(total) == "none" { by * shares[f][d][b] } else { total + by * shares[f][d][b] }
+            total = if kind(total) == "none" {
+              by * shares[f][d][b]
+            } else {
+              total + by * shares[f][d][b]
+            }
           }
         }
       }
     }
     if kind(total) == "none" { none } else { scales[a] * total }
   }, each(n)), each(n))
-  project = if held.field < 0 { none } else { _projection(info, S, parts, scales, linear, equation_of, held, L) }
+  project = if held.field < 0 {
+    none
+  } else {
+    _projection(info, S, parts, scales, linear, equation_of, held, L)
+  }
   # whether all factors of waves are real: each derivative in the linear part is
   # of even order
   even = true
@@ -339,7 +366,8 @@ _spectral_form(info, grid, dealias) = {
   }
   what = if even { "real" } else { "complex" }
   prepared = map(k -> if S.orders[k] == 1 or k == held.field { none } else {
-    map(c -> map(b -> if kind(shares[k][c][b]) == "none" { none } else { _wave_factors(T, shares[k][c][b], what) },
+    map(c -> map(b -> if kind(shares[k][c][b]) ==
+      "none" { none } else { _wave_factors(T, shares[k][c][b], what) },
       each(n)), each(_width(info, k)))
   }, each(S.count))
   coupled = false
@@ -359,7 +387,8 @@ _spectral_form(info, grid, dealias) = {
     symbol = _wave_factors(T, _symbol(T, _jet_space(S, info.jets[i])),
       if _orders_of(S, info.jets[i]) % 2 == 1 { "imaginary" } else { "real" })
     for c in each(_width(info, info.jets[i][0])) {
-      streams = push(streams, (jet = i, component = c, plain = _orders_of(S, info.jets[i]) == 0, symbol = symbol))
+      streams = push(streams,
+        (jet = i, component = c, plain = _orders_of(S, info.jets[i]) == 0, symbol = symbol))
     }
   }
   keep = if dealias { _lower_waves(T) } else { none }
@@ -373,7 +402,13 @@ _spectral_form(info, grid, dealias) = {
     jets = map(i -> {
       v = list()
       for (a, s) in enumerate(streams) { if s.jet == i { v = push(v, values[a]) } }
-      if len(v) == 0 { none } else if info.sizes[info.jets[i][0]] == 0 { v[0] } else { stack(...v; axis = 1) }
+      if len(v) == 0 {
+        none
+      } else if info.sizes[info.jets[i][0]] == 0 {
+        v[0]
+      } else {
+        stack(...v; axis = 1)
+      }
     }, each(len(info.jets)))
     zero = _zero_jets(info)
     own = list()
@@ -386,7 +421,9 @@ _spectral_form(info, grid, dealias) = {
           _residual_at(info, S, q, t, r.x, js)
         }, (x = T.X, j = jets))
         for (a, p) in enumerate(parts) {
-          if p[0] == k { own = push(own, scales[a] * (if info.sizes[k] == 0 { all } else { all[.., p[1]] })) }
+          if p[0] == k {
+            own = push(own, scales[a] * (if info.sizes[k] == 0 { all } else { all[.., p[1]] }))
+          }
         }
       }
     }
@@ -406,7 +443,8 @@ _spectral_form(info, grid, dealias) = {
     waves = list()
     for k in each(S.count) {
       for c in each(_width(info, k)) {
-        waves = push(waves, if k == held.field { pressure(t, w) } else { _waves_of_part(S, prepared, parts, k, c, w) })
+        waves = push(waves, if k ==
+          held.field { pressure(t, w) } else { _waves_of_part(S, prepared, parts, k, c, w) })
       }
     }
     values = map(r -> ravel(r), _values_of_waves(T, waves))
@@ -428,21 +466,29 @@ _spectral_form(info, grid, dealias) = {
     moved = map(a -> {
       total = N[a]
       for b in each(n) {
-        if kind(LP[a][b]) != "none" { total = total + _times_waves(T, _wave_factors(T, LP[a][b], what), w[b]) }
+        if kind(LP[a][b]) != "none" {
+          total = total + _times_waves(T, _wave_factors(T, LP[a][b], what), w[b])
+        }
       }
       total
     }, each(n))
     (waves, a) = (list(), 0)
     for k in each(S.count) {
       for c in each(_width(info, k)) {
-        if S.orders[k] == 1 { waves = push(waves, moved[a]); a = a + 1 } else { waves = push(waves, 0.0 * moved[0]) }
+        if S.orders[k] == 1 {
+          waves = push(waves, moved[a]);
+          a = a + 1
+        } else {
+          waves = push(waves, 0.0 * moved[0])
+        }
       }
     }
     concat(...map(r -> ravel(r), _values_of_waves(T, waves)))
   }
-  (L = LP, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w),
-    power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start,
-    consistent = consistent, rate = rate_of, count = n)
+  (L = LP, coupled = coupled, factors = s -> _wave_factors(T, s, what),
+    times = (s, w) -> _times_waves(T, s, w), power = w -> _power_of_waves(T, w), rest = rest,
+    real = w -> _real_waves(T, w), all = all, start = start, consistent = consistent,
+    rate = rate_of, count = n)
 }
 
 # The constraint's field and the projection, of waves of the parts. held: the
@@ -450,11 +496,15 @@ _spectral_form(info, grid, dealias) = {
 _projection(info, S, parts, scales, linear, equation_of, held, L) = {
   T = S.T
   q = info.equations[held.equation]
-  if len(q.bent) > 0 { _refuse("`{q.text}` is a constraint whose factors are not constant; fem() serves it") }
+  if len(q.bent) > 0 {
+    _refuse("`{q.text}` is a constraint whose factors are not constant; fem() serves it")
+  }
   for s in list(0.0, 0.4127) {
     x = map(i -> info.lo[i] + (0.3719 + 0.2 * s) * (info.hi[i] - info.lo[i]), S.T.space)
     if _residual_at(info, S, q, info.lo[S.time] + s, x, _zero_jets(info)) != 0 {
-      error("`{q.text}` has a term without an unknown; fourier() serves constraints that are homogeneous, fem() others")
+      error(
+        "`{q.text}` has a term without an unknown; fourier() serves constraints that are "
+        "homogeneous, fem() others")
     }
   }
   C = map(p -> linear(held.equation, 0, ...p), parts)
@@ -463,9 +513,14 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
     if kind(g) == "none" { none } else { scales[a] * g }
   }, each(len(parts)))
   both = 0im * ones(...T.n)
-  for a in each(len(parts)) { if kind(C[a]) != "none" and kind(G[a]) != "none" { both = both + C[a] * G[a] } }
+  for a in each(len(parts)) {
+    if kind(C[a]) != "none" and kind(G[a]) != "none" { both = both + C[a] * G[a] }
+  }
   held_by = abs(both) > 0
-  if max(abs(both)) == 0 { error("{info.fields[held.field]} does not act on what `{q.text}` constrains; fem() may serve it") }
+  if max(abs(both)) == 0 {
+    error(
+      "{info.fields[held.field]} does not act on what `{q.text}` constrains; fem() may serve it")
+  }
   inverse = where(held_by, 1 / where(held_by, both, 1 + 0im), 0im)
   off = r -> {
     total = 0im * ones(...T.n)
@@ -483,9 +538,14 @@ _projection(info, S, parts, scales, linear, equation_of, held, L) = {
     v = of(w)
     d = 0.0
     size = 0.0
-    for a in each(len(parts)) { d = d + _power_of_waves(T, w[a] - v[a]); size = size + _power_of_waves(T, w[a]) }
+    for a in each(len(parts)) {
+      d = d + _power_of_waves(T, w[a] - v[a]);
+      size = size + _power_of_waves(T, w[a])
+    }
     if d > 1e-4 * size {
-      error("{info.name}: the initial values do not satisfy `{q.text}`: {100 * sqrt(d / size):.1f} % of them do not")
+      error(
+        "{info.name}: the initial values do not satisfy `{q.text}`: {100 * sqrt(d / size):.1f} % "
+        "of them do not")
     }
     v
   }
@@ -512,9 +572,10 @@ _gauge(info, S, k, t, u) = {
       x = map(i -> c.at.point[i], each(len(c.at.point)))
       here = _values_at(S.T, _coefficients(S.T, u), x)
       of = v -> {
-        js = map(i -> if info.jets[i][0] == k and _orders_of(S, info.jets[i]) == 0 { 0.0 * _zero_jets(info)[i] + v } else {
-          _zero_jets(info)[i]
-        }, each(len(info.jets)))
+        js = map(i -> if info.jets[i][0] == k and _orders_of(S, info.jets[i]) ==
+          0 { 0.0 * _zero_jets(info)[i] + v } else {
+            _zero_jets(info)[i]
+          }, each(len(info.jets)))
         _residual_at(info, S, c, t, x, js)
       }
       (r, slope) = jvp(of, here, 1.0)
@@ -544,10 +605,12 @@ _waves_of_part(S, shares, parts, k, c, w) = if S.orders[k] == 1 {
 _etd_weights(F, h) = {
   ready = W -> map(r -> map(s -> if kind(s) == "none" { none } else { F.factors(s) }, r), W)
   c = _etd_factors(F, h)
-  (E = ready(c.E), E2 = ready(c.E2), Q = ready(c.Q), f1 = ready(c.f1), f2 = ready(c.f2), f3 = ready(c.f3))
+  (E = ready(c.E), E2 = ready(c.E2), Q = ready(c.Q), f1 = ready(c.f1), f2 = ready(c.f2),
+    f3 = ready(c.f3))
 }
 _etd_factors(F, h) = if F.coupled { _etd_blocks(F, h) } else {
-  means = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) }, each(F.count))
+  means = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) },
+    each(F.count))
   # L = 0: Runge and Kutta's weights
   pick = i -> map(a -> map(b -> if a != b { none } else if kind(means[a]) == "none" {
     (1.0, 1.0, 0.5 * h, h / 6, h / 6, h / 6)[i] + 0im * F.start_like
@@ -577,13 +640,15 @@ _etd_contour(z, h) = {
 _etd_blocks(F, h) = {
   n = F.count
   zero = 0 * F.start_like
-  z = map(a -> map(b -> if kind(F.L[a][b]) == "none" { zero } else { h * F.L[a][b] }, each(n)), each(n))
+  z = map(a -> map(b -> if kind(F.L[a][b]) == "none" { zero } else { h * F.L[a][b] }, each(n)),
+    each(n))
   whole = _block_phi(z, n)
   half = _block_phi(_block_scaled(z, 0.5, n), n)
-  sum3 = (a, b, c) -> map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), each(n)),
-    each(n))
-  (E = whole[0], E2 = half[0], Q = _block_scaled(half[1], 0.5 * h, n), f1 = sum3(1.0, -3.0, 4.0), f2 = sum3(0.0, 1.0, -2.0),
-    f3 = sum3(0.0, -1.0, 4.0))
+  sum3 = (a, b, c) ->
+    map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), each(n)),
+      each(n))
+  (E = whole[0], E2 = half[0], Q = _block_scaled(half[1], 0.5 * h, n), f1 = sum3(1.0, -3.0, 4.0),
+    f2 = sum3(0.0, 1.0, -2.0), f3 = sum3(0.0, -1.0, 4.0))
 }
 _block_scaled(A, s, n) = map(i -> map(j -> s * A[i][j], each(n)), each(n))
 _block_product(A, B, n) = map(i -> map(j -> {
@@ -613,7 +678,8 @@ _block_phi(z, n) = {
   }
   (a, b, c, d) = (series(0), series(1), series(2), series(3))
   for turn in 0..s {
-    d = _block_scaled(_block_sum(_block_sum(_block_product(a, d, n), _block_scaled(b, 0.5, n), n), _block_sum(c, d, n), n), 0.125,
+    d = _block_scaled(_block_sum(_block_sum(_block_product(a, d, n), _block_scaled(b, 0.5, n), n),
+      _block_sum(c, d, n), n), 0.125,
       n)
     c = _block_scaled(_block_sum(_block_product(a, c, n), _block_sum(b, c, n), n), 0.25, n)
     b = _block_scaled(_block_sum(_block_product(a, b, n), b, n), 0.5, n)
@@ -706,9 +772,11 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
     t = t0 + span * (done / f64(blocks))
     (one, _) = _etd_step(F, c, t, h, w)
     (two, apart) = _etd_step(F, c, t + h, h, one)
-    check = not fixed and (since % 4 == 0 or done == blocks - 1 or apart > 4 * calm or o.longest < inf)
+    check = not fixed and
+      (since % 4 == 0 or done == blocks - 1 or apart > 4 * calm or o.longest < inf)
     err = if check {
-      _wave_distance(F, _etd_step(F, double, t, 2 * h, w)[0], two, o, points) / (15 * min(1.0, 20.0 / blocks))
+      _wave_distance(F, _etd_step(F, double, t, 2 * h, w)[0], two, o, points) /
+        (15 * min(1.0, 20.0 / blocks))
     } else {
       0.0
     }
@@ -716,7 +784,9 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
     if (err > 1 or not finite) and not fixed {
       if blocks > m.max_steps {
         error(
-          "{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; either the points are too few for what it becomes, or it grows without bound there")
+          "{name}: no solution beyond t = {t}: steps of {h} are too long, and more than "
+          "{m.max_steps} are needed; either the points are too few for what it becomes, or it "
+          "grows without bound there")
       }
       # what grew since may have grown for a while
       (w, done, rows, next) = (seen, seen_done, seen_rows, seen_next)
@@ -729,7 +799,10 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       failures = failures + 1
       since = 0
     } else {
-      if not finite { error("{name}: the solution is not finite beyond t = {t} with steps of {h}; take a smaller dt") }
+      if not finite {
+        error(
+          "{name}: the solution is not finite beyond t = {t} with steps of {h}; take a smaller dt")
+      }
       t2 = t0 + span * ((done + 1) / f64(blocks))
       if saves == 0 {
         if rows >= len(times) {
@@ -742,7 +815,11 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       } else {
         while next < saves and o.saveat[min(next, saves - 1)] <= t2 + 1e-13 * abs(span) {
           s = o.saveat[next]
-          Y[next] = if abs(s - t2) <= 1e-13 * abs(span) { F.all(t2, two) } else { F.all(s, _etd_reach(F, t, s - t, w)) }
+          Y[next] = if abs(s - t2) <= 1e-13 * abs(span) {
+            F.all(t2, two)
+          } else {
+            F.all(s, _etd_reach(F, t, s - t, w))
+          }
           times[next] = s
           next = next + 1
         }
@@ -751,7 +828,8 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       done = done + 1
       steps = steps + 2
       since = since + 1
-      if check and err < 0.01 and done % 2 == 0 and blocks % 2 == 0 and blocks > 1 and 2 * abs(h) <= o.longest {
+      if check and err < 0.01 and done % 2 == 0 and blocks % 2 == 0 and blocks > 1 and
+        2 * abs(h) <= o.longest {
         blocks = blocks // 2
         done = done // 2
         h = 2 * h
@@ -776,8 +854,11 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   h = span / steps
   n = F.count
   one = F.start_like
-  below = map(a -> if kind(F.L[a][a]) == "none" { one } else { 1 / (1 - 0.5 * h * F.L[a][a]) }, each(n))
-  up = map(a -> F.factors(if kind(F.L[a][a]) == "none" { one } else { (1 + 0.5 * h * F.L[a][a]) * below[a] }), each(n))
+  below = map(a -> if kind(F.L[a][a]) == "none" { one } else { 1 / (1 - 0.5 * h * F.L[a][a]) },
+    each(n))
+  up =
+    map(a -> F.factors(if kind(F.L[a][a]) ==
+      "none" { one } else { (1 + 0.5 * h * F.L[a][a]) * below[a] }), each(n))
   down = map(b -> F.factors(h * b), below)
   saves = len(o.saveat)
   # of the whole way at most some 200 rows are kept
@@ -795,7 +876,12 @@ _cnab_march(F, m, o, t0, t1, U0) = {
     later = to(map(a -> 1.5 * N[a] - 0.5 * before[a], each(n)))
     # the first step has no step before it: it is taken twice, with the mean of
     # both ends the second time
-    later = if k > 0 { later } else { M = F.rest(t + h, later); to(map(a -> 0.5 * (N[a] + M[a]), each(n))) }
+    later = if k > 0 {
+      later
+    } else {
+      M = F.rest(t + h, later);
+      to(map(a -> 0.5 * (N[a] + M[a]), each(n)))
+    }
     if saves == 0 {
       if (k + 1) % every == 0 or k + 1 == steps {
         Y[rows] = F.all(t + h, later)
@@ -817,7 +903,9 @@ _cnab_march(F, m, o, t0, t1, U0) = {
     w = if k % 8 == 7 { F.real(later) } else { later }
   }
   if not (sum(abs(w[0])) < inf) {
-    error("cnab2({m.dt}): the solution is not finite at t = {t1}; the rest of the equation needs a smaller step")
+    error(
+      "cnab2({m.dt}): the solution is not finite at t = {t1}; the rest of the equation needs a "
+      "smaller step")
   }
   (times, Y, _stats(i64([steps, steps, 0, 0, 0, 0, 0])))
 }
@@ -831,29 +919,40 @@ _solve_spectral(info, m, o, time) = {
   F = (...form, start_like = ones(...S.T.n) + 0im)
   (t0, t1) = _span_of(info, S, o)
   U0 = _initial(info, S)
-  saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
-  if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
+  saved = (...o, saveat = f64(o.saveat),
+    atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
+  if step.name == "cnab2" and F.coupled {
+    _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others")
+  }
   clock = _clock_of(info)
   U0 = U0 + clock.firm(t0)
   s = _restarts_along(clock, t0, t1, if kind(step.dt) == "none" { 1 } else { 8 })
   longest = _longest_seeing(clock.watched, s, t0, t1)
   # not of solutions that are only compared with others
-  if kind(step.dt) != "none" and not o.partial { if step.dt > 2 * longest { _warn_of_narrow(step.name, step.dt, longest) } }
+  if kind(step.dt) != "none" and not o.partial {
+    if step.dt > 2 * longest { _warn_of_narrow(step.name, step.dt, longest) }
+  }
   run = (U, a, b, saveat) -> {
     o = (...saved, saveat = saveat, longest = longest)
-    if step.name == "cnab2" { _cnab_march(F, step, o, a, b, U) } else { _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name) }
+    if step.name == "cnab2" {
+      _cnab_march(F, step, o, a, b, U)
+    } else {
+      _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name)
+    }
   }
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
-    _in_pieces(run, (y, s, a, b) -> _across(F.rate, y, s, a, b), s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
+    _in_pieces(run, (y, s, a, b) -> _across(F.rate, y, s, a, b), s, _is_sharp(clock, t0), 1, U0, t0,
+      t1, saved.saveat)
   }
   between = _dense(times, Y, 1, false)
   state = t -> if len(o.saveat) > 0 { between(t) } else if step.name == "cnab2" {
     # through rows on this side of what switches; where nothing is sharp there
     # are two at that time
     (early, late) = (concat([-inf], s[s <= t])[-1], concat(s[s > t], [inf])[0])
-    (first, last) = if _is_sharp(clock, t0) { (sum(i64(times < early)), sum(i64(times <= late))) } else {
-      (max(sum(i64(times <= early)) - 1, 0), min(sum(i64(times < late)) + 1, len(times)))
-    }
+    (first, last) =
+      if _is_sharp(clock, t0) { (sum(i64(times < early)), sum(i64(times <= late))) } else {
+        (max(sum(i64(times <= early)) - 1, 0), min(sum(i64(times < late)) + 1, len(times)))
+      }
     _through_nearest_of(times, Y, t, first, last)
   } else {
     # from the row before t by steps of the method, of no length to say how a

@@ -6,16 +6,25 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
   if held.field >= 0 {
     p = info.fields[held.field]
     _refuse(
-      "`{info.equations[held.equation].text}` is kept by {p}, which is not in it (a saddle point), and on one grid for all unknowns {p} has modes that no equation sees: {if _any_is_periodic(info) { "without periodic coordinates fem(order = 2) serves this; else a stream function, or the problem in t by fourier()" } else { "fem(order = 2) serves this" }}")
+      "`{info.equations[held.equation].text}` is kept by {p}, which is not in it (a saddle "
+      "point), and on one grid for all unknowns {p} has modes that no equation sees: "
+      "{if _any_is_periodic(info) { "without periodic coordinates " } else { "" }}fem(order = 2) "
+      "serves this"
+      "{if _any_is_periodic(info) { "; else a stream function, or fourier() in t" } else { "" }}")
   }
   (U, stats) = _direct_values(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
   if m.order == 0 { (...s, error = _series_tail(info, S, U, expand(U, 0))) } else { s }
 }
-_direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else {
-  free = _free_constants(info, S)
-  if len(free) == 0 { _solve_newton(info, m, S, o) } else { _solve_up_to_constants(info, m, S, o, free) }
-}
+_direct_values(info, m, S, o) =
+  if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else {
+    free = _free_constants(info, S)
+    if len(free) == 0 {
+      _solve_newton(info, m, S, o)
+    } else {
+      _solve_up_to_constants(info, m, S, o, free)
+    }
+  }
 
 # The largest of the last tenth of the coefficients of U in each coordinate,
 # relative to the largest of all; less where U is small beside the rows Y,
@@ -43,7 +52,8 @@ _series_tail(info, S, U, Y) = {
 # By what errors of values of these sizes are measured whose largest at any time
 # are tops: what waves carry away is small beside what they were; what diffusion
 # leaves counts down to a thousandth.
-_own_sizes(info, own, tops, least) = max(if _is_of_waves(info) { tops + 0.0 * own } else { max(own, 1e-3 * tops) }, least)
+_own_sizes(info, own, tops, least) =
+  max(if _is_of_waves(info) { tops + 0.0 * own } else { max(own, 1e-3 * tops) }, least)
 _is_of_waves(info) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   for j in info.jets { if info.time >= 0 { if j[1 + info.time] > 1 { waves = true } } }
@@ -79,14 +89,17 @@ _solve_newton(info, m, S, o) = {
     try { from(U0) } catch e { from(_from_linear(across, still, slopes, U0, e)) }
   }
   response = _primal(() -> max(abs(_correction(J(U), _some_sources(info, S)))))
-  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
+  (_zero_on(F, J, U),
+    (newton = turns, unknowns = S.N, elements = len(A.pattern.rows), response = response))
 }
 # What stands on the right of all equations and conditions of no problem in
 # particular, the same on every grid. The largest value of the answer to it, the
 # response, grows with each finer grid where there is none.
 _some_sources(info, S) = {
   x = zeros(S.T.P)
-  for (d, c) in enumerate(list(...info.space)) { x = x + (1.3 + 0.8 * d) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c]) }
+  for (d, c) in enumerate(list(...info.space)) {
+    x = x + (1.3 + 0.8 * d) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c])
+  }
   concat(...map(i -> cos(x + 0.7 * i), each(S.parts)))
 }
 # Whether an unknown may change the factor of a derivative of second or higher
@@ -109,7 +122,12 @@ _from_linear(newton, F, J, U0, said) = {
   first = F(U0)
   (V, s, _) = _by_strength((V, s) -> {
     at = U -> U0 + s * (U - U0)
-    try { (W, k, _) = newton(U -> first + (F(at(U)) - first) / s, U -> J(at(U)), V, ""); (W, true, k) } catch e { (V, false, 0) }
+    try {
+      (W, k, _) = newton(U -> first + (F(at(U)) - first) / s, U -> J(at(U)), V, "");
+      (W, true, k)
+    } catch e {
+      (V, false, 0)
+    }
   }, U0)
   if s < 1 { error(said) }
   V
@@ -136,10 +154,13 @@ _start_by_elements(info, S, o, said) =
 # Where factors switch with the unknowns, residuals may rise on the way:
 # corrections are measured (bvp.dsl).
 _newton_across(F, J, u0, o, sizes, name) = {
-  (u, state, turns) = _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11, 0.1 * o.rtol, 60)
+  (u, state, turns) =
+    _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11,
+      0.1 * o.rtol, 60)
   if state != 0 {
     error(
-      "{name}: Newton's method does not converge: after {turns} turns the residual is {norm(F(u))}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
+      "{name}: Newton's method does not converge: after {turns} turns the residual is "
+      "{norm(F(u))}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
   }
   (u, turns, 0.0)
 }
@@ -183,7 +204,9 @@ _solve_up_to_constants(info, m, S, o, free) = {
   matched = _matched(info, S)
   A = _whole_jacobian(info, S, matched, conditions)
   parts = list()
-  for k in free { for c in each(_width(info, k)) { parts = push(parts, _first_part(info, S.levels, k, 0) + c) } }
+  for k in free {
+    for c in each(_width(info, k)) { parts = push(parts, _first_part(info, S.levels, k, 0) + c) }
+  }
   n = len(parts)
   own = map(part -> f64(A.owner[part * P..(part + 1) * P] == -1), parts)
   F = W -> {
@@ -194,9 +217,11 @@ _solve_up_to_constants(info, m, S, o, free) = {
   }
   nodes = map(part -> part * P + iota(P), parts)
   last = map(a -> S.N + a + 0 * iota(P), each(n))
-  pattern = _gathered(concat(A.pattern.rows, ...nodes, ...last), concat(A.pattern.columns, ...last, ...nodes), S.N + n, S.N + n)
+  pattern = _gathered(concat(A.pattern.rows, ...nodes, ...last),
+    concat(A.pattern.columns, ...last, ...nodes), S.N + n, S.N + n)
   J = W -> _as_sparse(pattern,
-    _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own, ...map(a -> ones(P) / f64(P), each(n)))))
+    _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own,
+      ...map(a -> ones(P) / f64(P), each(n)))))
   W0 = concat(_direct_guess(info, S, o.guess), zeros(n))
   # what sources and fluxes lack is small beside them
   sources = max(abs(stop_gradient(F(0 * W0))))
@@ -231,7 +256,9 @@ _mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
   c = _series_of(g, expand(eye(n), 0))[0]
   (t, w) = gauss_legendre(6; a = 0.0, b = 1.0)
   (h, from) = (diff(g.x), g.x[..-1])
-  parts = map((t, w) -> sum(expand(w * h, 1) * map(x -> _between_nodes(g, c, x), from + t * h); axis = 0), t, w)
+  parts =
+    map((t, w) -> sum(expand(w * h, 1) * map(x -> _between_nodes(g, c, x), from + t * h); axis = 0),
+      t, w)
   sum(parts; axis = 0) / (g.b - g.a)
 }
 # What a field's component lacks at the point of a condition, of which row w is
@@ -251,7 +278,8 @@ _pin_shift(info, S, c, w, u) = {
     }
   }, each(len(info.jets)))
   own = r -> if rank(r) == 0 { r } else { r[w.row] }
-  (r, slope) = jvp(v -> own(c.q.residual((...map(x -> f64(x), (...c.q.at.point,)),), at(v))), here, 1.0)
+  (r, slope) =
+    jvp(v -> own(c.q.residual((...map(x -> f64(x), (...c.q.at.point,)),), at(v))), here, 1.0)
   -r / slope
 }
 _check_balance(info, lacks, sources, o) = {
@@ -259,14 +287,17 @@ _check_balance(info, lacks, sources, o) = {
   off = max(abs(stop_gradient(lacks))) / max(stop_gradient(size), 1e-300)
   if off > 0.01 and max(abs(stop_gradient(lacks))) > o.atol {
     text =
-      "sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so that it has no solution: a field that is determined up to a constant only has one where they do"
+      "sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so "
+    "that it has no solution: a field that is determined up to a constant only has one where "
+    "they do"
     if off > 0.1 and not o.partial { error(text) }
     _warning(text)
   }
 }
 
 # The largest value of each unknown, at all of its nodes.
-_sizes_on(S, U) = { v = reshape(abs(U), S.parts, S.T.P); ravel(expand(max(v; axis = 1), 1) + 0.0 * v) }
+_sizes_on(S, U) =
+  { v = reshape(abs(U), S.parts, S.T.P); ravel(expand(max(v; axis = 1), 1) + 0.0 * v) }
 _newton_on(F, J, u0, o, sizes, name) = {
   u = u0
   v = F(u)
@@ -306,27 +337,42 @@ _newton_on(F, J, u0, o, sizes, name) = {
   if not o.partial and _moved_by_rounding(A, sizes(u)) > 1e-3 { error(_undetermined(name)) }
   if state == 2 {
     error(
-      "{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
+      "{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give "
+      "a guess nearer to the solution: solve(..., guess = (u = ...))")
   }
   (u, k, size)
 }
 # Where Newton's method begins: numbers, functions of the space coordinates, or
 # a solution, by field; zero for those not named.
 _direct_guess(info, S, guess) = concat(...map(k -> {
-  given = if kind(guess) == "none" { 0.0 } else if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
+  given = if kind(guess) == "none" {
+    0.0
+  } else if has(guess, info.fields[k]) {
+    field(guess, info.fields[k])
+  } else {
+    0.0
+  }
   v = if kind(given) == "function" { given(...S.T.X) } else { given }
-  if info.sizes[k] == 0 { f64(v) + zeros(S.T.P) } else { ravel(transpose(f64(v) + zeros(S.T.P, info.sizes[k]))) }
+  if info.sizes[k] == 0 {
+    f64(v) + zeros(S.T.P)
+  } else {
+    ravel(transpose(f64(v) + zeros(S.T.P, info.sizes[k])))
+  }
 }, each(S.count)))
 
 _direct_solution(info, m, S, U, stats) = {
   functions = map(k -> _space_field(info, S, U, k), each(S.count))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = zeros(0), values = U,
-    stats = stats, method = m.name, kind = "pde", error = none, info = _info_of(info))
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X,
+    times = zeros(0), values = U, stats = stats, method = m.name, kind = "pde", error = none,
+    info = _info_of(info))
 }
 _space_field(info, S, U, k) = {
-  coefs = map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, 0) + c)), (...(0.._width(info, k)),))
+  coefs = map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, 0) + c)),
+    (...(0.._width(info, k)),))
   (...point) -> {
-    if len(point) != len(info.coords) { _refuse("{info.fields[k]} is a function of ({join(info.coords, ", ")})") }
+    if len(point) != len(info.coords) {
+      _refuse("{info.fields[k]} is a function of ({join(info.coords, ", ")})")
+    }
     all = map(c -> _values_at(S.T, c, point), coefs)
     if info.sizes[k] == 0 { all[0] } else { stack(...all; axis = rank(all[0])) }
   }
@@ -337,24 +383,25 @@ _space_field(info, S, U, k) = {
 # Whether a problem is one linear equation with constant factors and pure second
 # derivatives, on a uniform grid, with values given on the faces or periodic:
 # sines and waves are then the eigenvectors of the difference operators.
-_is_by_transforms(info, m, S) = if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
-  fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0 and not _has_jumps(info)
-  for p in info.periodic { if not p and m.order != 2 { fine = false } }
-  for i in info.equations[0].linear {
-    total = 0
-    for d in S.T.space {
-      o = info.jets[i][1 + d]
-      if o % 2 == 1 or o > 2 { fine = false }
-      total = total + o
+_is_by_transforms(info, m, S) =
+  if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
+    fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0 and not _has_jumps(info)
+    for p in info.periodic { if not p and m.order != 2 { fine = false } }
+    for i in info.equations[0].linear {
+      total = 0
+      for d in S.T.space {
+        o = info.jets[i][1 + d]
+        if o % 2 == 1 or o > 2 { fine = false }
+        total = total + o
+      }
+      if total > 2 { fine = false }
     }
-    if total > 2 { fine = false }
+    for c in info.conditions {
+      if c.at.coord < 0 or len(c.bent) > 0 { fine = false }
+      for i in c.linear { for d in S.T.space { if info.jets[i][1 + d] > 0 { fine = false } } }
+    }
+    fine
   }
-  for c in info.conditions {
-    if c.at.coord < 0 or len(c.bent) > 0 { fine = false }
-    for i in c.linear { for d in S.T.space { if info.jets[i][1 + d] > 0 { fine = false } } }
-  }
-  fine
-}
 
 # The difference operators are diagonal in sines along coordinates with values
 # at both ends, in waves along periodic ones. The residual without unknowns is
@@ -370,7 +417,8 @@ _by_transforms(info, m, S) = {
   factors = map(p -> 0.0, each(T.count))
   constant = 0.0
   for i in q.linear {
-    own = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
+    own =
+      jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
     along = -1
     for p in each(T.count) { if info.jets[i][1 + T.space[p]] == 2 { along = p } }
     if along < 0 { constant = own } else { factors[along] = own }
@@ -380,23 +428,30 @@ _by_transforms(info, m, S) = {
     if not T.dims[p].periodic and len(T.dims[p].D) > 2 {
       for side in (0, 1) {
         face = faces[p][side]
-        for r in each(p) { if not T.dims[r].periodic { face = take(face, 1 + iota(T.n[r] - 2); axis = r) } }
-        w = factors[p] * T.dims[p].D[2][if side == 0 { 1 } else { -2 }][if side == 0 { 0 } else { -1 }]
+        for r in each(p) {
+          if not T.dims[r].periodic { face = take(face, 1 + iota(T.n[r] - 2); axis = r) }
+        }
+        w = factors[p] *
+          T.dims[p].D[2][if side == 0 { 1 } else { -2 }][if side == 0 { 0 } else { -1 }]
         v = _added_to_layer(v, p, if side == 0 { 0 } else { -1 }, w * face)
       }
     }
   }
-  own = map(p -> if len(T.dims[p].D) > 2 { factors[p] * _second_eigenvalues(T, p) } else { 0.0 * inside[p] }, (...(0..T.count),))
+  own = map(p -> if len(T.dims[p].D) >
+    2 { factors[p] * _second_eigenvalues(T, p) } else { 0.0 * inside[p] }, (...(0..T.count),))
   own = (constant + own[0], ...own[1..])
-  shaped = map(p -> reshape(own[p], ...map(r -> if r == p { len(own[p]) } else { 1 }, (...(0..T.count),))), (...(0..T.count),))
+  shaped =
+    map(p -> reshape(own[p], ...map(r -> if r == p { len(own[p]) } else { 1 }, (...(0..T.count),))),
+      (...(0..T.count),))
   # the range of the sums tells that none is zero, unless zero is inside
   low = sum(stack(...map(e -> min(e), own)))
   high = sum(stack(...map(e -> max(e), own)))
   large = max(abs(low), abs(high))
-  (small, response) = if low * high > 0 { (min(abs(low), abs(high)), 1 / min(abs(low), abs(high))) } else {
-    all = abs(_sum_over_box(shaped))
-    (min(all), max(where(all > 1e-13 * large, 1 / all, 0.0)))
-  }
+  (small, response) =
+    if low * high > 0 { (min(abs(low), abs(high)), 1 / min(abs(low), abs(high))) } else {
+      all = abs(_sum_over_box(shaped))
+      (min(all), max(where(all > 1e-13 * large, 1 / all, 0.0)))
+    }
   for p in each(T.count) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
   v = if _any_periodic(T) {
     total = _sum_over_box(shaped)
@@ -407,7 +462,9 @@ _by_transforms(info, m, S) = {
     real(z)
   } else { v / _sum_over_box(map(e -> -e, shaped)) }
   for p in each(T.count) { v = if T.dims[p].periodic { v } else { _from_sine_sums(v, p) } }
-  for p in each(T.count) { v = if T.dims[p].periodic { v } else { concat(faces[p][0], v, faces[p][1]; axis = p) } }
+  for p in each(T.count) {
+    v = if T.dims[p].periodic { v } else { concat(faces[p][0], v, faces[p][1]; axis = p) }
+  }
   (ravel(v), _any_periodic(T) or small > 1e-13 * large, stop_gradient(response))
 }
 _solve_by_transforms(info, m, S) = {
@@ -432,9 +489,11 @@ _face_values(info, S, p, side, inside) = {
     for c in info.conditions { if c.at.coord == S.T.space[p] and c.at.side == side { q = c } }
     i = q.linear[0]
     end = g.x[if side == 0 { 0 } else { -1 }]
-    nodes = map(r -> if r == p { reshape(end, 1) } else if r < p { S.T.dims[r].x } else { inside[r] }, (...(0..S.T.count),))
+    nodes = map(r -> if r == p { reshape(end, 1) } else if r <
+      p { S.T.dims[r].x } else { inside[r] }, (...(0..S.T.count),))
     _over_box(nodes, x -> {
-      (v, slope) = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))
+      (v, slope) =
+        jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))
       -v / slope
     })
   }
@@ -482,10 +541,13 @@ _is_homogeneous(info, c) = {
 # large a mode is, and has no part in finding it
 _conditions_of_modes(info, name) = {
   (own, sizes) = (list(), list())
-  for c in info.conditions { if _is_homogeneous(info, c) { own = push(own, c) } else { sizes = push(sizes, c) } }
+  for c in info.conditions {
+    if _is_homogeneous(info, c) { own = push(own, c) } else { sizes = push(sizes, c) }
+  }
   if len(sizes) > 1 {
     _refuse(
-      "{info.name} has {len(sizes)} conditions that do not hold for u == 0; of an eigenproblem {name}() takes one, which says how large a mode is. collocation() takes others")
+      "{info.name} has {len(sizes)} conditions that do not hold for u == 0; of an eigenproblem "
+      "{name}() takes one, which says how large a mode is. collocation() takes others")
   }
   ((...own,), sizes)
 }
@@ -510,8 +572,12 @@ _bends_in_modes(info) = {
       for (k, b) in enumerate(info.jets) {
         if d[n + i][n + k] {
           (one, other) = (info.fields[a[0]], info.fields[b[0]])
-          if one == info.eigen and other == info.eigen { said = "`{q.text}` is not linear in {info.eigen}" }
-          if one != info.eigen and other != info.eigen { said = "`{q.text}` is not linear in {one}" }
+          if one == info.eigen and other == info.eigen {
+            said = "`{q.text}` is not linear in {info.eigen}"
+          }
+          if one != info.eigen and other != info.eigen {
+            said = "`{q.text}` is not linear in {one}"
+          }
         }
       }
     }
@@ -521,14 +587,19 @@ _bends_in_modes(info) = {
 _tells_eigenvalue(info, c) = {
   d = _residual_dependence(info, c).depends
   told = false
-  for (i, j) in enumerate(info.jets) { if info.fields[j[0]] == info.eigen and d[len(info.coords) + i] { told = true } }
+  for (i, j) in enumerate(info.jets) {
+    if info.fields[j[0]] == info.eigen and d[len(info.coords) + i] { told = true }
+  }
   told
 }
 _refuse_bent_modes(info, name) = {
   said = _bends_in_modes(info)
   if said != "" {
     _refuse(
-      "{said}, and {name}() finds eigenvalues of linear problems{if len(info.coords) == 1 { "; collocation() with a guess serves others on a line" } else { "" }}")
+      "{said}, and {name}() finds eigenvalues of linear "
+      "problems{if len(info.coords) == 1 {
+        "; collocation() with a guess serves others on a line"
+      } else { "" }}")
   }
 }
 
@@ -539,7 +610,8 @@ _solve_modes(info, m, S, o) = {
   _refuse_bent_modes(info, m.name)
   if _has_jumps(info) {
     _refuse(
-      "`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
+      "`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the "
+      "fluxes, {m.name}() does not")
   }
   (own, sizes) = _conditions_of_modes(info, m.name)
   # on a line the eigenvalue is a field, too, whose equation says that it is
@@ -549,14 +621,18 @@ _solve_modes(info, m, S, o) = {
   for c in info.conditions {
     if _tells_eigenvalue(info, c) {
       _refuse(
-        "`{c.text}` has {info.eigen} in a condition: of eigenproblems fem() takes fluxes with it, {m.name}() does not{if len(info.coords) == 1 { "; so does collocation() with a guess" } else { "" }}")
+        "`{c.text}` has {info.eigen} in a condition: of eigenproblems fem() takes fluxes with it, "
+        "{m.name}() does "
+        "not{if len(info.coords) == 1 { "; so does collocation() with a guess" } else { "" }}")
     }
   }
   if not S.T.dense { _refuse_zigzag_modes(info, m, S) }
   conditions = _conditions_of(info, S)
   for c in conditions {
     if not _is_eliminable(info, S, c) {
-      error("{info.name}: the condition `{c.q.text}` of an eigenproblem must be linear, and along the normal only")
+      error(
+        "{info.name}: the condition `{c.q.text}` of an eigenproblem must be linear, and along the "
+        "normal only")
     }
   }
   stages = _end_stages(info, S, conditions)
@@ -577,29 +653,42 @@ _solve_modes(info, m, S, o) = {
   b = -b
   n = len(E.free)
   unit = _primal(() -> _unit_of_modes(info, S))
-  (w, V) = if S.T.dense { _dense_modes(info, m, dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), unit) } else {
+  (w, V) = if S.T.dense {
+    _dense_modes(info, m, dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), unit)
+  } else {
     on = p.rows == p.columns
     weight = zeros(n)
     weight[p.rows] += where(on, b, 0.0)
     if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) or min(abs(weight)) == 0 {
       error(
-        "{info.name}: {m.name}() takes {info.eigen} only where it multiplies a field of its own in each equation; chebyshev() takes others{if len(info.coords) == 1 { ", and so does collocation() with a guess" } else { "" }}")
+        "{info.name}: {m.name}() takes {info.eigen} only where it multiplies a field of its own "
+        "in each equation; chebyshev() takes "
+        "others{if len(info.coords) == 1 {
+          ", and so does collocation() with a guess"
+        } else { "" }}")
     }
     _nearest_modes(m,
-      eigs((..._as_sparse(p, a), values = a / weight[p.rows]), min(m.count + 4, n - 2); sigma = m.near - 0.1 * unit))
+      eigs((..._as_sparse(p, a), values = a / weight[p.rows]), min(m.count + 4, n - 2);
+        sigma = m.near - 0.1 * unit))
   }
   first = findall(abs(imag(w)) > 1e-8 * max(abs(w)))
   if len(first) > 0 and not (o.partial and min(concat(first, [len(w)])) > 0) {
     error(
-      "{info.name}: there are complex eigenvalues among the {len(w)} nearest to {m.near}: {w}; where few points make them, more have real ones, and partial = true gives those before them")
+      "{info.name}: there are complex eigenvalues among the {len(w)} nearest to {m.near}: {w}; "
+      "where few points make them, more have real ones, and partial = true gives those before them")
   }
   count = min(concat(first, [len(w)]))
   (values, V) = (real(w)[..count], V[.., ..count])
-  values = if S.T.dense { _rayleigh_quotients(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V)) } else { values }
+  values = if S.T.dense {
+    _rayleigh_quotients(dense(_as_sparse(p, a)), dense(_as_sparse(p, b)), values, real(V))
+  } else {
+    values
+  }
   # more is rounded in derivatives of high order than their elements, and more
   # yet where they are products of matrices
   products =
-    max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(if kind(m.cluster) == "none" { 1 } else { 3 })
+    max(1.0, max(0, ...map(c -> _top_by(info, c), list(...info.space))) / 2.0)^(
+      if kind(m.cluster) == "none" { 1 } else { 3 })
   matrix_of = v -> if S.T.dense { dense(_as_sparse(p, v)) } else { _as_sparse(p, v) }
   # of many unknowns it costs more than the modes, and is next to nothing
   rounding = () -> if not S.T.dense and n > 5000 { zeros(count) } else {
@@ -616,20 +705,29 @@ _solve_modes(info, m, S, o) = {
   }
   mode = k -> {
     filled = nodal(k)
-    filled = if len(sizes) == 0 { filled } else { filled * _mode_size(info, whole, S, sizes[0], filled) }
-    record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), each(S.count)))
+    filled = if len(sizes) == 0 {
+      filled
+    } else {
+      filled * _mode_size(info, whole, S, sizes[0], filled)
+    }
+    record((...map(i -> info.fields[i], (...(0..S.count),)),),
+      map(i -> _space_field(info, S, filled, i), each(S.count)))
   }
   # of a mode of which half is in its highest terms nothing is known, whatever
   # other grids say
   lost = if not S.T.dense { none } else {
-    tail = max(map(k -> _primal(() -> { U = nodal(k); _series_tail(info, S, U, expand(U, 0)) }), iota(count)))
+    tail =
+      max(map(k -> _primal(() -> { U = nodal(k); _series_tail(info, S, U, expand(U, 0)) }),
+        iota(count)))
     if tail > 0.5 { tail } else { 0.0 }
   }
   # on a line it is one number, as other methods have it, and values has them
   # all
-  (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
-    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, rounding = rounding,
-    stats = (unknowns = n,), method = m.name, kind = "pde", error = lost, info = _info_of(info))
+  (...mode(0), ...record(list(info.eigen),
+    list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
+    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values,
+    rounding = rounding, stats = (unknowns = n,), method = m.name, kind = "pde", error = lost,
+    info = _info_of(info))
 }
 # The count modes nearest to near among those with the eigenvalues w
 _nearest_modes(m, modes) = {
@@ -642,12 +740,15 @@ _nearest_modes(m, modes) = {
 _unit_of_modes(info, S) = {
   x = zeros(S.T.P)
   for (d, c) in enumerate(list(...info.space)) {
-    x = x + (if info.periodic[c] { 2π } else { 1.3 + 0.8 * d }) * (S.T.X[d] - info.lo[c]) / (info.hi[c] - info.lo[c])
+    x = x + (if info.periodic[c] { 2π } else { 1.3 + 0.8 * d }) * (S.T.X[d] - info.lo[c]) /
+      (info.hi[c] - info.lo[c])
   }
   U = concat(...map(i -> cos(x + 0.7 * i), each(S.parts)))
   left =
     λ ->
-    concat(...map(q -> ravel(_point_residuals(info, S, q, 0.0, S.T.X, _jets_on(info, S, U, none, λ))), list(...info.equations)))
+    concat(
+      ...map(q -> ravel(_point_residuals(info, S, q, 0.0, S.T.X, _jets_on(info, S, U, none, λ))),
+        list(...info.equations)))
   (r, slope) = jvp(left, 0.0, 1.0)
   if max(abs(slope)) == 0 { error("{info.name}: {info.eigen} must stand in an equation") }
   max(abs(r)) / max(abs(slope))
@@ -705,7 +806,8 @@ _rounding_of_modes(A, B, w, V) = _primal(() -> {
   for k in 0..len(w) {
     x = V[.., k]
     left = _left_vector(A, B, w, k, x)
-    out[k] = 2.3e-16 * (abs(left) @ (largeA @ abs(x) + abs(w[k]) * (largeB @ abs(x)))) / abs(left @ (B @ x))
+    out[k] = 2.3e-16 * (abs(left) @ (largeA @ abs(x) + abs(w[k]) * (largeB @ abs(x)))) /
+      abs(left @ (B @ x))
   }
   out
 })
@@ -716,7 +818,11 @@ _refuse_zigzag_modes(info, m, S) = {
     for (d, c) in enumerate(list(...info.space)) {
       if _order_of(info, k, c) == 1 and _is_highest_alone(info, k) {
         _refuse(
-          "{info.name} is of first order in {info.fields[k]}, and differences of {m.name}() have modes there that alternate from point to point: chebyshev() has none{if len(info.coords) == 1 { ", nor has collocation(), which begins with a guess" } else { "" }}")
+          "{info.name} is of first order in {info.fields[k]}, and differences of {m.name}() have "
+          "modes there that alternate from point to point: chebyshev() has "
+          "none{if len(info.coords) == 1 {
+            ", nor has collocation(), which begins with a guess"
+          } else { "" }}")
       }
     }
   }

@@ -25,8 +25,13 @@ _corner_layers(info) = if not _may_have_layers(info) { list() } else {
     gap = max(abs(c0) + abs(c1) * (info.hi[info.time] - info.lo[info.time]))
     wanted = if _is_fixed(gap) { gap > 1e-6 } else { true }
     if wanted {
-      out = push(out, (begin = info.lo[info.time], at = x, side = side, wall = if side == 0 { info.lo[x] } else { info.hi[x] },
-        D = D, c0 = c0, c1 = c1, until = 4 * _data_size(info) / max(1e-300, max(abs(c1)))))
+      out =
+        push(out, (begin = info.lo[info.time], at = x, side = side,
+          wall = if side == 0 {
+            info.lo[x]
+          } else {
+            info.hi[x]
+          }, D = D, c0 = c0, c1 = c1, until = 4 * _data_size(info) / max(1e-300, max(abs(c1)))))
     }
   }
   out
@@ -39,7 +44,10 @@ _data_size(info) = {
   size = 1e-300
   X = _box_points(info, 1000, 0.31)
   for c in info.conditions {
-    if _fixes(info, c) == 0 { size = max(size, max(abs(map(x -> _value_wanted(info, c, _face(info, c, _list_of(info, x))), X)))) }
+    if _fixes(info, c) == 0 {
+      size =
+        max(size, max(abs(map(x -> _value_wanted(info, c, _face(info, c, _list_of(info, x))), X))))
+    }
   }
   size
 }
@@ -48,17 +56,23 @@ _with_layers(info, layers) = if len(layers) == 0 { info } else { (...info, layer
 # Time and one space coordinate, all fields given at the beginning, and
 # equations with first rates and at most second derivatives, one for each
 # component
-_may_have_layers(info) = if len(info.coords) != 2 or info.time < 0 or len(info.space) != 1 { false } else {
-  (t, x) = (info.time, info.space[0])
-  good = not info.periodic[x]
-  for j in info.jets { if j[1 + t] > 1 or j[1 + x] > 2 or (j[1 + t] > 0 and j[1 + x] > 0) { good = false } }
-  for k in each(len(info.fields)) {
-    if len(_built_in(info, k, t, 0)) != 1 or not _has_jet(info, k, t, 1) or not _has_jet(info, k, x, 2) { good = false }
+_may_have_layers(info) =
+  if len(info.coords) != 2 or info.time < 0 or len(info.space) != 1 { false } else {
+    (t, x) = (info.time, info.space[0])
+    good = not info.periodic[x]
+    for j in info.jets {
+      if j[1 + t] > 1 or j[1 + x] > 2 or (j[1 + t] > 0 and j[1 + x] > 0) { good = false }
+    }
+    for k in each(len(info.fields)) {
+      if len(_built_in(info, k, t, 0)) != 1 or not _has_jet(info, k, t, 1) or
+        not _has_jet(info, k, x, 2) {
+        good = false
+      }
+    }
+    rows = 0
+    for q in info.equations { rows = rows + max(1, q.rows) }
+    good and rows == _component_count(info)
   }
-  rows = 0
-  for q in info.equations { rows = rows + max(1, q.rows) }
-  good and rows == _component_count(info)
-}
 _has_jet(info, k, axis, order) = {
   found = false
   for j in info.jets { if j[0] == k and j[1 + axis] == order and _axes_of(j) == 1 { found = true } }
@@ -71,15 +85,18 @@ _layer_of(info, x, side) = {
   t = info.time
   (a, t0) = (if side == 0 { info.lo[x] } else { info.hi[x] }, info.lo[t])
   place = s -> _replaced(_replaced(list(...info.lo), t, t0 + 0.0 * s), x, s)
-  beginning = s -> concat(...map(k -> _value_wanted(info, _built_in(info, k, t, 0)[0], place(s)), each(len(info.fields))))
+  beginning = s -> concat(...map(k -> _value_wanted(info, _built_in(info, k, t, 0)[0], place(s)),
+    each(len(info.fields))))
   (b0, (b1, b2)) = _jet(beginning, a + 0.0, (1.0, 0.0))
   # slots at the corner by what holds at the beginning, with these rates
   slots = (rates, curvature) ->
-    stack(...map(s -> if s[1 + t] == 1 { rates[s[0]] } else if s[1 + x] == 0 { b0[s[0]] } else if s[1 + x] ==
+    stack(...map(s -> if s[1 + t] == 1 { rates[s[0]] } else if s[1 + x] ==
+      0 { b0[s[0]] } else if s[1 + x] ==
       1 { b1[s[0]] } else { curvature[s[0]] }, _slots(info)))
   corner = stack(...place(a))
   n = _component_count(info)
-  rows = (rates, curvature) -> _rows_at(info, list(...info.equations), corner, slots(rates, curvature))
+  rows =
+    (rates, curvature) -> _rows_at(info, list(...info.equations), corner, slots(rates, curvature))
   M = _jacobian(r -> rows(r, 2 * b2), zeros(n))
   K = _jacobian(c -> rows(zeros(n), c), 2 * b2)
   D = -linsolve(M, K)
@@ -110,7 +127,8 @@ _layers_at(info, xs) = if not has(info, "layers") { zeros(_component_count(info)
     D = abs(l.D) + 1e-30
     η = d / sqrt(4 * D * s)
     E = erfc(η)
-    out = out + exp(-(s / l.until)^4) * (l.c0 * E + l.c1 * ((s + d^2 / (2 * D)) * E - d * sqrt(s / (π * D)) * exp(-η^2)))
+    out = out + exp(-(s / l.until)^4) *
+      (l.c0 * E + l.c1 * ((s + d^2 / (2 * D)) * E - d * sqrt(s / (π * D)) * exp(-η^2)))
   }
   out
 }

@@ -11,14 +11,21 @@
 _fit_rfm(bound, data, names, o) = {
   m = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
-    _refuse("fit(...; by = rfm()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
+    _refuse(
+      "fit(...; by = rfm()) knows no bounds: write exp(k) in the problem for a parameter that is "
+      "positive")
   }
-  if o.loss != "squares" { _refuse("fit(...; by = rfm()) knows squares alone, not loss = \"{o.loss}\"") }
+  if o.loss != "squares" {
+    _refuse("fit(...; by = rfm()) knows squares alone, not loss = \"{o.loss}\"")
+  }
   known = _parameters(bound)
   p0 = record(names, map(name -> _as_real(field(known, name)), names))
   units = record(names, map(name -> _usual_size(field(p0, name)), names))
   (q, form) = flatten(record(names, map(name -> field(p0, name) / field(units, name), names)))
-  real_ = q -> { r = form(q); record(names, map(name -> field(units, name) * field(r, name), names)) }
+  real_ = q -> {
+    r = form(q);
+    record(names, map(name -> field(units, name) * field(r, name), names))
+  }
   stated = q -> _problem_info(bound(...(...known, ...real_(q))))
   info = _problem_info(bound)
   _box_only(info, m)
@@ -53,7 +60,13 @@ _fit_rfm(bound, data, names, o) = {
       next = _joint_steps(info, m, stated, blocks, measured, 1.5^(missed + 1) * best.s, M, best.q)
       k = k + next.steps
       # a large residual says little of the next one
-      missed = if next.left < best.left { 0 } else if best.left < 1e-8 * norm(Y) { 3 } else { missed + 1 }
+      missed = if next.left < best.left {
+        0
+      } else if best.left < 1e-8 * norm(Y) {
+        3
+      } else {
+        missed + 1
+      }
       if missed == 0 { best = next }
     }
   }
@@ -63,18 +76,23 @@ _fit_rfm(bound, data, names, o) = {
   (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
   along = -stack(...map(j -> _least_squares(A, Q[.., j]), each(len(q))); axis = 1)
   error = norm(r) / max(1e-300, sqrt(mean((Φ @ a')^2)))
-  values_at = (a, z) -> concat(...map(g -> ravel(_rfm_field(info, f, a, _place_of(info.fields, g))(...z)), seen))
+  values_at = (a, z) ->
+    concat(...map(g -> ravel(_rfm_field(info, f, a, _place_of(info.fields, g))(...z)), seen))
   (p, back) = flatten(real_(q))
   scale = flatten(record(names, map(name -> field(units, name) + 0.0 * field(p0, name), names)))[0]
-  jacobian_at = z -> stack(...map(j -> values_at(reshape(along[.., j], count, -1), z), each(len(q))); axis = 1) / scale
+  jacobian_at =
+    z -> stack(...map(j -> values_at(reshape(along[.., j], count, -1), z), each(len(q)));
+      axis = 1) / scale
   sigma = _sigmas(o.sigma, seen, data)
   weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
   rest = values_at(a, at) - y
   g = _fitted(p, back, p0, p < -inf, weight * rest, expand(weight + 0 * y, 1) * jacobian_at(at),
-    (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(a, z), jacobian_at, -rest,
-    (iterations = k, evaluations = k, converged = best.good, message = "{k} steps; what is left of the equations {error:.1e}"))
+    (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(a, z), jacobian_at,
+    -rest, (iterations = k, evaluations = k, converged = best.good,
+      message = "{k} steps; what is left of the equations {error:.1e}"))
   now = stated(q)
-  (...g.p, ...g, std = g.stderr, solution = _rfm_solution(now, m, (f = f, a = a, error = error, s = s, steps = k)))
+  (...g.p, ...g, std = g.stderr,
+    solution = _rfm_solution(now, m, (f = f, a = a, error = error, s = s, steps = k)))
 }
 # Steps of Gauss and Newton for amplitudes and parameters q, with M features of
 # bandwidth s. d: points P, values Y, which components they are, and the weight
@@ -90,8 +108,10 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     each(shape(d.pick)[0])); axis = 0)
   left =
     (a, q, w) ->
-    concat(...map((b, z, w) -> w * ravel(_block_residual(stated(q), b, _slot_values(info, f, b.equations, z, a))),
-      blocks, waves, w))
+    concat(
+      ...map((b, z, w) -> w *
+        ravel(_block_residual(stated(q), b, _slot_values(info, f, b.equations, z, a))),
+        blocks, waves, w))
   misfit = a -> ravel(transpose((Φ @ (d.pick @ a)' - d.Y) * d.weight))
   (steps, turns, idle, done, gap, damping) = (0, 0, 0, false, inf, 0.0)
   while not done {
@@ -99,7 +119,9 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     e = misfit(a)
     # damped where a whole step goes too far: amplitudes that rows leave open
     # are large then
-    (J, rest_) = (concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0), -concat(r, e))
+    (J, rest_) =
+      (concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0),
+        -concat(r, e))
     step = if damping > 0 {
       n = shape(J)[1]
       _least_squares(concat(J, damping * eye(n); axis = 0), concat(rest_, zeros(n)))
@@ -120,7 +142,11 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     # at the end nothing is gained any more, whole step or damped
     idle = if v < 0.9 * value { 0 } else { idle + 1 }
     done = turns >= 3 * m.steps or idle >= 5 or (damping == 0 and t == 1 and v < value and idle > 0)
-    damping = if v < value and t == 1 { if damping > 1e-5 { 0.01 * damping } else { 0.0 } } else { max(1e-3, 30 * damping) }
+    damping = if v < value and t == 1 {
+      if damping > 1e-5 { 0.01 * damping } else { 0.0 }
+    } else {
+      max(1e-3, 30 * damping)
+    }
   }
   # Where the measurements have noise, much less can be left of the equations:
   # then the parameters are those of least squares among solutions of the
@@ -171,7 +197,8 @@ _bandwidth_of_data(info, P, Y, seed_) = {
 }
 # Residuals of block b at slots V: f64[n, r]
 _block_residual(info, b, V) = map((x, v) -> _rows_at(info, _block_equations(info, b), x, v), b.X, V)
-_block_equations(info, b) = if b.condition < 0 { list(...info.equations) } else { list(info.conditions[b.condition]) }
+_block_equations(info, b) =
+  if b.condition < 0 { list(...info.equations) } else { list(info.conditions[b.condition]) }
 # Weighted rows of equations and conditions: by amplitudes, by parameters, their
 # weights (a list), and what is left
 _joint_rows(info, stated, blocks, waves, f, a, q) = {
@@ -184,8 +211,12 @@ _joint_rows(info, stated, blocks, waves, f, a, q) = {
     (n, r) = shape(R)
     w = ravel(broadcast_to(expand(b.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
     parts = push(parts, A * expand(w, 1))
-    sides = push(sides, stack(...map(j -> jvp(q -> ravel(_block_residual(stated(q), b, V)), q, f64(iota(len(q)) == j))[1],
-      each(len(q))); axis = 1) * expand(w, 1))
+    sides =
+      push(sides,
+        stack(
+          ...map(j -> jvp(q -> ravel(_block_residual(stated(q), b, V)), q,
+            f64(iota(len(q)) == j))[1],
+            each(len(q))); axis = 1) * expand(w, 1))
     weights = push(weights, w)
     rest = push(rest, w * ravel(R))
   }

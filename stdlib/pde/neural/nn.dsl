@@ -16,7 +16,8 @@ xavier(m, n) = randn(m, n) * sqrt(2.0 / (m + n))
 mlp(sizes; activation = tanh, scale = 1.0, dtype = f64) = {
   weights = list()
   for k in each(1, len(sizes)) {
-    weights = push(weights, (W = dtype(scale * xavier(sizes[k], sizes[k - 1])), b = dtype(zeros(sizes[k]))))
+    weights =
+      push(weights, (W = dtype(scale * xavier(sizes[k], sizes[k - 1])), b = dtype(zeros(sizes[k]))))
   }
   (weights = weights, activation = activation)
 }
@@ -51,8 +52,10 @@ apply(net, weights, x) = {
 #     X = linspace(-1, 1, 200)
 #     r = train((w, i) -> mean((w.a * X[i] + w.b - (3X[i] + 1))^2), (a = 0.0, b = 0.0), 200, adam(rate = 0.05); epochs = 60)
 #     [r.x.a, r.x.b]                   #~ [3, 1] tol 1e-3
-train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true, partial = false) =
-  _train(loss, weights, n, method, (batch = batch, epochs = epochs, progress = progress, partial = partial))
+train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true,
+  partial = false) =
+  _train(loss, weights, n, method,
+    (batch = batch, epochs = epochs, progress = progress, partial = partial))
 
 _train(loss, weights, n, method, o) = {
   (batch, epochs) = (o.batch, o.epochs)
@@ -76,7 +79,8 @@ _train(loss, weights, n, method, o) = {
       finite = abs(value) < inf and slope < inf
       if open and not finite and not o.partial {
         error(
-          "train: the loss is {value}, the sum of its gradient's absolute values {slope}, in epoch {epoch + 1}, after {steps} steps; partial = true gives the weights before")
+          "train: the loss is {value}, the sum of its gradient's absolute values {slope}, in "
+          "epoch {epoch + 1}, after {steps} steps; partial = true gives the weights before")
       }
       open = open and finite
       if open {
@@ -97,7 +101,8 @@ _train(loss, weights, n, method, o) = {
 #     logsumexp([0.0, 0; log(3), 0]; axis = 1)     #~ [log(2), log(4)]
 #     grad(logsumexp)([0.0, log(3)])               #~ [0.25, 0.75]
 logsumexp(x; axis = none, keepdims = false) = {
-  top = stop_gradient(if kind(axis) == "none" { max(x) } else { max(x; axis = axis, keepdims = true) })
+  top =
+    stop_gradient(if kind(axis) == "none" { max(x) } else { max(x; axis = axis, keepdims = true) })
   base = where(abs(top) < inf, top, 0.0)
   y = if kind(axis) == "none" { base + log(sum(exp(x - base))) } else {
     squeeze(base + log(sum(exp(x - base); axis = axis, keepdims = true)); axis = axis)

@@ -25,10 +25,13 @@ _units_found(info, said) = {
   own = map(s -> _slot_size(info, waves, s), _slots(info))
   values = map(k -> _range_of(info, k, said[k]), fields)
   # fields of (nearly) one value are measured from it
-  shifts = map(v -> where(abs(v.least + v.most) > 3 * (v.most - v.least) and v.most > v.least, 0.5 * (v.least + v.most), 0.0),
-    values)
+  shifts =
+    map(v -> where(abs(v.least + v.most) > 3 * (v.most - v.least) and v.most > v.least,
+      0.5 * (v.least + v.most), 0.0),
+      values)
   known =
-    map((v, c) -> where(c != 0, 0.5 * (v.most - v.least), where(v.most < v.least, 0.0, max(abs(v.least), abs(v.most)))), values,
+    map((v, c) -> where(c != 0, 0.5 * (v.most - v.least),
+      where(v.most < v.least, 0.0, max(abs(v.least), abs(v.most)))), values,
       shifts)
   zero = map(k -> 0.0, fields)
   # what conditions of other kinds say, then sources
@@ -38,12 +41,14 @@ _units_found(info, said) = {
   known = map(max, known, by_source)
   # what is beside terms of known sizes
   for turn in each(n) {
-    known = map((a, b) -> where(a > 0, a, b), known, _size_asked(info, info.equations, own, shifts, known))
+    known = map((a, b) -> where(a > 0, a, b), known,
+      _size_asked(info, info.equations, own, shifts, known))
   }
   unit = map(u -> where(u > 0 and u < inf, u, 1.0), known)
   # derivatives over the whole domain, as numbers without dimensions are made by
   # hand
-  plain = map(s -> _slot_size(info, map((a, b) -> 1 / (b - a), list(...info.lo), list(...info.hi)), s), _slots(info))
+  plain = map(s -> _slot_size(info, map((a, b) -> 1 / (b - a), list(...info.lo), list(...info.hi)),
+    s), _slots(info))
   equations = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.equations))
   conditions = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.conditions))
   odd = 0.0
@@ -53,9 +58,9 @@ _units_found(info, said) = {
   used = stop_gradient(odd) > 0
   pick = (a, b) -> where(used, stop_gradient(a), b)
   (used = used, origin = map(a -> pick(a + 0.0, 0.0), list(...info.lo)),
-    length = map((a, b) -> pick(b - a, 1.0), list(...info.lo), list(...info.hi)), shift = map(c -> pick(c, 0.0), shifts),
-    unit = map(u -> pick(u, 1.0), unit), equations = map(r -> pick(r, 1.0), equations),
-    conditions = map(r -> pick(r, 1.0), conditions))
+    length = map((a, b) -> pick(b - a, 1.0), list(...info.lo), list(...info.hi)),
+    shift = map(c -> pick(c, 0.0), shifts), unit = map(u -> pick(u, 1.0), unit),
+    equations = map(r -> pick(r, 1.0), equations), conditions = map(r -> pick(r, 1.0), conditions))
 }
 _nothing_said(info) = map(k -> list(), list(...info.fields))
 # What is known to be stated in units of its own stays as it is
@@ -66,7 +71,8 @@ _stays(units) = if _is_fixed(units.used) { not units.used } else { false }
 _in_units(info, units) = if _stays(units) { info } else {
   d = len(info.coords)
   (origin, length) = (units.origin, units.length)
-  factor = map(j -> { f = units.unit[j[0]]; for i in each(d) { f = f / length[i]^j[1 + i] }; f }, list(...info.jets))
+  factor = map(j -> { f = units.unit[j[0]]; for i in each(d) { f = f / length[i]^j[1 + i] }; f },
+    list(...info.jets))
   shift = map(j -> if _axes_of(j) == 0 { units.shift[j[0]] } else { 0.0 }, list(...info.jets))
   of = (q, size) -> {
     residual = q.residual
@@ -78,10 +84,15 @@ _in_units(info, units) = if _stays(units) { info } else {
   (...info, lo = (...map(i -> inside(info.lo[i], i), each(d)),),
     hi = (...map(i -> inside(info.hi[i], i), each(d)),),
     equations = (...map(of, list(...info.equations), units.equations),),
-    conditions = (...map(of, list(...info.conditions), units.conditions),), units = units, stated = info)
+    conditions = (...map(of, list(...info.conditions), units.conditions),), units = units,
+    stated = info)
 }
 _place_in_units(info, at, origin, length) = if kind(at) != "record" { at } else {
-  value = if at.coord >= 0 and kind(at.value) == "array" { (at.value - origin[at.coord]) / length[at.coord] } else { at.value }
+  value = if at.coord >= 0 and kind(at.value) == "array" {
+    (at.value - origin[at.coord]) / length[at.coord]
+  } else {
+    at.value
+  }
   # points of all coordinates, or of those of space
   point = if kind(at.point) == "tuple" {
     axes = _axes_of_point(info, at.point)
@@ -91,20 +102,23 @@ _place_in_units(info, at, origin, length) = if kind(at) != "record" { at } else 
 }
 
 _axes_of_point(info, point) =
-  map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 }, each(len(point)))
+  map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 },
+    each(len(point)))
 
 # The statement as it was, and what a network in units says in its coordinates
 # and fields
 _as_stated(info) = if has(info, "units") { info.stated } else { info }
 _in_stated_units(info, u) = if has(info, "units") {
   (origin, length, shift, unit) =
-    (info.units.origin, info.units.length, _by_component(info, info.units.shift), _by_component(info, info.units.unit))
+    (info.units.origin, info.units.length, _by_component(info, info.units.shift),
+      _by_component(info, info.units.unit))
   (w, xs) -> shift + unit * u(w, map((x, a, l) -> (x - a) / l, xs, origin, length))
 } else { u }
 # A guess in the statement's coordinates and fields, in units: functions of
 # these, numbers or arrays
 _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
-  (origin, length, shift, unit) = (info.units.origin, info.units.length, info.units.shift, info.units.unit)
+  (origin, length, shift, unit) =
+    (info.units.origin, info.units.length, info.units.shift, info.units.unit)
   (names, values) = (list(), list())
   for (k, name) in enumerate(list(...info.fields)) {
     if has(guess, name) {
@@ -126,11 +140,13 @@ _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
 _data_in_units(info, seen, data, sigma) = if not has(info, "units") { (data, sigma) } else {
   k_of = f -> _place_of(info.fields, f)
   columns = record((...info.coords, ...seen),
-    (...map((x, a, l) -> (field(data, x) - a) / l, list(...info.coords), info.units.origin, info.units.length),
+    (...map((x, a, l) -> (field(data, x) - a) / l, list(...info.coords), info.units.origin,
+      info.units.length),
       ...map(f -> (field(data, f) - info.units.shift[k_of(f)]) / info.units.unit[k_of(f)], seen)))
   inside = if kind(sigma) == "none" { sigma } else {
     record((...seen,),
-      (...map(f -> (if kind(sigma) == "record" { field(sigma, f) } else { sigma }) / info.units.unit[k_of(f)], seen),))
+      (...map(f -> (if kind(sigma) == "record" { field(sigma, f) } else { sigma }) /
+        info.units.unit[k_of(f)], seen),))
   }
   (columns, inside)
 }
@@ -139,7 +155,8 @@ _units_said(info) = if not has(info, "units") { record((), ()) } else {
   record(map(n -> "unit_of_{n}", list(...info.fields, ...info.coords)),
     map(u -> where(info.units.used, u, 0.0), list(...info.units.unit, ...info.units.length)))
 }
-_by_component(info, values) = concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), values))
+_by_component(info, values) =
+  concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), values))
 
 # ---- estimates of sizes: at many places, by differences. What a statement says
 # in numbers is known before the program runs (_now).
@@ -165,9 +182,10 @@ _size_places(info, q) = {
     for (k, h) in enumerate(held) { if h == a { at = k } }
     (lo, hi) = (info.lo[a] + 0.0, info.hi[a] + 0.0)
     columns = push(columns, if at >= 0 {
-      0.0 * i + (if kind(q.at.point) == "tuple" { q.at.point[at] } else if q.at.side == 0 { lo } else if q.at.side == 1 {
-        hi
-      } else { q.at.value })
+      0.0 * i + (if kind(q.at.point) == "tuple" { q.at.point[at] } else if q.at.side ==
+        0 { lo } else if q.at.side == 1 {
+          hi
+        } else { q.at.value })
     } else {
       free = free + 1
       y = if n == 1 { i / 2048 } else { s = 0.5 + i * base^(-free); s - floor(s) }
@@ -191,7 +209,10 @@ _wave_numbers(info) = {
       if i != face {
         h = 1e-4 * (info.hi[i] - info.lo[i])
         # towards the middle, so that the place stays inside
-        aside = map(x -> at(_stepped_aside(x, i, if 2 * x[i] > info.lo[i] + info.hi[i] { x[i] - h } else { x[i] + h })), X)
+        aside =
+          map(
+            x -> at(_stepped_aside(x, i, if 2 * x[i] > info.lo[i] +
+              info.hi[i] { x[i] - h } else { x[i] + h })), X)
         steep = sum(_where_finite(aside - g)^2) / h^2
         k = sqrt(steep / where(size > 0, size, 1.0))
         waves[i] = where(k > waves[i] and k < inf, k, waves[i])
@@ -203,7 +224,8 @@ _wave_numbers(info) = {
 _stepped_aside(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, each(len(x))))
 # What has no value at a place, as 1/r at r = 0, says nothing of sizes.
 _where_finite(v) = where(abs(v) < inf, v, 0.0)
-_slot_size(info, waves, slot) = { s = 1.0; for i in each(len(waves)) { s = s * waves[i]^slot[1 + i] }; s }
+_slot_size(info, waves, slot) =
+  { s = 1.0; for i in each(len(waves)) { s = s * waves[i]^slot[1 + i] }; s }
 _field_of_slot(info, slot) = {
   f = 0
   for k in each(len(info.fields)) { if slot[0] >= _first_component(info, k) { f = k } }
@@ -276,7 +298,10 @@ _size_asked(info, statements, own, shifts, unit) = {
       ratio = where(mine > 0, doubled[k] / where(mine > 0, mine, 1.0), 2.0)
       grown = where(ratio < 16, log(max(min(ratio, 16.0), 1.2)) / log(2.0), 1.0)
       power = where(unit[k] > 0, 1.0, grown)
-      asked = max(where(mine > 0, where(unit[k] > 0, unit[k], 1.0) * (others / where(mine > 0, mine, 1.0))^(1 / power), 0.0))
+      asked =
+        max(
+          where(mine > 0, where(unit[k] > 0, unit[k], 1.0) *
+            (others / where(mine > 0, mine, 1.0))^(1 / power), 0.0))
       asked = where(asked < inf, asked, 0.0)
       any[k] = max(any[k], asked)
       if _leads(info, q, k) { first[k] = max(first[k], asked) }

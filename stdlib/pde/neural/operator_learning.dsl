@@ -20,9 +20,11 @@ deeponet(sensors, d = 1, width = 40; hidden = [40, 40], activation = tanh) = {
   value(w, U, Y) = {
     places = if rank(Y) == 1 { expand(Y, 1) } else { Y }
     # the trunk's last layer bends as well: its functions are a basis
-    apply(branch, w.branch, U) @ activation(apply(trunk, w.trunk, places))' / sqrt(f64(width)) + w.offset
+    apply(branch, w.branch, U) @ activation(apply(trunk, w.trunk, places))' / sqrt(f64(width)) +
+      w.offset
   }
-  (weights = (branch = branch.weights, trunk = trunk.weights, offset = 0.0), value = value, kind = "deeponet")
+  (weights = (branch = branch.weights, trunk = trunk.weights, offset = 0.0), value = value,
+    kind = "deeponet")
 }
 
 # fno(width = 16, modes = 12; layers = 3, activation = tanh): a Fourier neural
@@ -40,13 +42,15 @@ fno(width = 16, modes = 12; layers = 3, activation = tanh) = {
   mixing = list()
   for k in each(layers) {
     mixing =
-      push(mixing, (re = scale * randn(modes, width, width), im = scale * randn(modes, width, width), W = xavier(width, width),
-        b = zeros(width)))
+      push(mixing, (re = scale * randn(modes, width, width),
+        im = scale * randn(modes, width, width), W = xavier(width, width), b = zeros(width)))
   }
-  weights = (lift = (W = xavier(width, 2), b = zeros(width)), layers = mixing, down = mlp([width, 2 * width, 1]).weights)
+  weights = (lift = (W = xavier(width, 2), b = zeros(width)), layers = mixing,
+    down = mlp([width, 2 * width, 1]).weights)
   value(w, U, x) = {
     (n, m) = shape(U)
-    assert(2 * modes <= m, "fno: a grid of {m} points has fewer than {modes} modes; {2 * modes} points have")
+    assert(2 * modes <= m,
+      "fno: a grid of {m} points has fewer than {modes} modes; {2 * modes} points have")
     # channels are the first axis, places the last
     h = _lifted(w.lift, U, x)
     for (k, layer) in enumerate(w.layers) {
@@ -63,8 +67,10 @@ _mixed_modes(layer, h, modes) = {
   m = shape(h)[2]
   spectrum = rfft(h)[..., ..modes]
   (a, b) = (real(spectrum), imag(spectrum))
-  re[o, i, k] := sum(layer.re[k, o, c] * a[c, i, k] for c) - sum(layer.im[k, o, c] * b[c, i, k] for c)
-  im[o, i, k] := sum(layer.re[k, o, c] * b[c, i, k] for c) + sum(layer.im[k, o, c] * a[c, i, k] for c)
+  re[o, i, k] := sum(layer.re[k, o, c] * a[c, i, k] for c) -
+    sum(layer.im[k, o, c] * b[c, i, k] for c)
+  im[o, i, k] := sum(layer.re[k, o, c] * b[c, i, k] for c) +
+    sum(layer.im[k, o, c] * a[c, i, k] for c)
   rest = zeros(shape(h)[0], shape(h)[1], m // 2 + 1 - modes)
   irfft(concat(re + 1im * im, c128(rest); axis = 2); n = m)
 }
@@ -87,26 +93,31 @@ _lifted(lift, U, x) = [lift.W[c, 0] * U[i, k] + lift.W[c, 1] * x[k] + lift.b[c] 
 #     V = A[.., 0..1] * x + A[.., 1..2] * x^2 / 2          # antiderivatives
 #     G = learn_operator(deeponet(20, 1, 10; hidden = [20]), U, V, x; epochs = 300, progress = false)
 #     G.error_held < 0.05                #> true
-learn_operator(net, U, V, y; method = none, batch = 16, epochs = 200, held = 0.2, progress = true) = {
-  n = shape(U)[0]
-  apart = i64(floor(held * n))
-  steps = epochs * max(1, (n - apart) // batch)
-  by = if kind(method) == "none" {
-    adam(rate = step -> 1e-4 + 5e-3 * 0.5 * (1 + cos(π * min(1.0, step / f64(steps)))))
-  } else {
-    method
+learn_operator(net, U, V, y; method = none, batch = 16, epochs = 200, held = 0.2, progress = true) =
+  {
+    n = shape(U)[0]
+    apart = i64(floor(held * n))
+    steps = epochs * max(1, (n - apart) // batch)
+    by = if kind(method) == "none" {
+      adam(rate = step -> 1e-4 + 5e-3 * 0.5 * (1 + cos(π * min(1.0, step / f64(steps)))))
+    } else {
+      method
+    }
+    (u0, us, v0, vs) = (mean(U), std(U), mean(V), std(V))
+    X = (U - u0) / us
+    Z = (V - v0) / vs
+    loss = (w, rows) -> mean((net.value(w, X[rows], y) - Z[rows])^2)
+    r = train(loss, net.weights, n - apart, by; batch = batch, epochs = epochs, progress = progress)
+    value(u, y = y) = {
+      W = (if rank(u) == 1 { expand(u, 0) } else { u } - u0) / us
+      out = v0 + vs * net.value(r.x, W, y)
+      if rank(u) == 1 { out[0] } else { out }
+    }
+    off = (A, B) -> mean(norm(A - B; axis = 1) / norm(B; axis = 1))
+    (value = value, error = off(value(U[..n - apart]), V[..n - apart]),
+      error_held = if apart > 0 {
+        off(value(U[n - apart..]), V[n - apart..])
+      } else {
+        nan
+      }, losses = r.losses, weights = r.x)
   }
-  (u0, us, v0, vs) = (mean(U), std(U), mean(V), std(V))
-  X = (U - u0) / us
-  Z = (V - v0) / vs
-  loss = (w, rows) -> mean((net.value(w, X[rows], y) - Z[rows])^2)
-  r = train(loss, net.weights, n - apart, by; batch = batch, epochs = epochs, progress = progress)
-  value(u, y = y) = {
-    W = (if rank(u) == 1 { expand(u, 0) } else { u } - u0) / us
-    out = v0 + vs * net.value(r.x, W, y)
-    if rank(u) == 1 { out[0] } else { out }
-  }
-  off = (A, B) -> mean(norm(A - B; axis = 1) / norm(B; axis = 1))
-  (value = value, error = off(value(U[..n - apart]), V[..n - apart]),
-    error_held = if apart > 0 { off(value(U[n - apart..]), V[n - apart..]) } else { nan }, losses = r.losses, weights = r.x)
-}

@@ -55,12 +55,14 @@
 #     }
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
-pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
-  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
-  symmetry = true, slabs = 1, causal = false, data = 1.0, corners = true) =
-  (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
-    weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data,
+pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer = "auto",
+  hard = "auto", weight = "auto", refine = 15, seed = 1, tol = 1e-20, activation = tanh,
+  frequency = 1.0, fourier = 0, residual = false, even = "", odd = "", symmetry = true, slabs = 1,
+  causal = false, data = 1.0, corners = true) =
+  (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps,
+    trainer = trainer, hard = hard, weight = weight, refine = refine, seed = seed, tol = tol,
+    activation = activation, frequency = frequency, fourier = fourier, residual = residual,
+    even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data,
     corners = corners, takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as
@@ -82,7 +84,11 @@ _pure_order(info, k) = {
 _network_slots(info, u, xs) = {
   pure = map(k -> {
     n = _pure_order(info, k);
-    if n == 0 { list() } else { list(_jet(s -> u(_replaced(xs, k, s)), xs[k], _directions(xs[k], n))) }
+    if n == 0 {
+      list()
+    } else {
+      list(_jet(s -> u(_replaced(xs, k, s)), xs[k], _directions(xs[k], n)))
+    }
   },
     each(len(xs)))
   value = {
@@ -102,11 +108,14 @@ _network_slots(info, u, xs) = {
   }
   concat(...parts)
 }
-_first_axis(j) = { a = -1; for (k, o) in enumerate(list(...j[1..])) { if a < 0 and o > 0 { a = k } }; a }
-_nested(u, xs, j, k) = if k == len(xs) { u(xs) } else if j[1 + k] == 0 { _nested(u, xs, j, k + 1) } else {
-  n = j[1 + k]
-  _factorial(n) * _jet(s -> _nested(u, _replaced(xs, k, s), j, k + 1), xs[k], _directions(xs[k], n))[1][n - 1]
-}
+_first_axis(j) =
+  { a = -1; for (k, o) in enumerate(list(...j[1..])) { if a < 0 and o > 0 { a = k } }; a }
+_nested(u, xs, j, k) =
+  if k == len(xs) { u(xs) } else if j[1 + k] == 0 { _nested(u, xs, j, k + 1) } else {
+    n = j[1 + k]
+    _factorial(n) * _jet(s -> _nested(u, _replaced(xs, k, s), j, k + 1), xs[k],
+      _directions(xs[k], n))[1][n - 1]
+  }
 
 # ---- conditions built in
 
@@ -116,14 +125,20 @@ _time_axis(info) = { a = -1; for (k, n) in enumerate(info.coords) { if n == "t" 
 # fixes its rate at the beginning, -1 when it cannot be built in
 _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } else {
   j = info.jets[c.jets[0]]
-  r = c.residual(_coordinates(info, stack(...info.lo)), _jets_in(info, zeros(_slot_starts(info)[-1])))
+  r =
+    c.residual(_coordinates(info, stack(...info.lo)), _jets_in(info, zeros(_slot_starts(info)[-1])))
   if rank(r) != (if info.sizes[j[0]] == 0 { 0 } else { 1 }) or info.periodic[c.at.coord] or
     not _says_each(info, c, len(ravel(r))) {
     -1
   } else if _axes_of(j) == 0 {
     0
   } else {
-    if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and c.at.side == 0 { 1 } else { -1 }
+    if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and
+      c.at.side == 0 {
+      1
+    } else {
+      -1
+    }
   }
 }
 # Whether each row of a condition is proven to be affine in one component of its
@@ -148,7 +163,9 @@ _says_each(info, c, rows) = {
         # parameters decide, and the shape of the network must be known before:
         # one component each, or an error
         if mixed > 0 {
-          error("pinn() would build `{c.text}` into its network, which takes conditions for one component each: pinn(hard = false) does not")
+          error(
+            "pinn() would build `{c.text}` into its network, which takes conditions for one "
+            "component each: pinn(hard = false) does not")
         }
         true
       }
@@ -159,7 +176,9 @@ _says_each(info, c, rows) = {
 _built_in(info, k, axis, what) = {
   out = list()
   for c in info.conditions {
-    if _fixes(info, c) == what and c.at.coord == axis and info.jets[c.jets[0]][0] == k { out = push(out, c) }
+    if _fixes(info, c) == what and c.at.coord == axis and info.jets[c.jets[0]][0] == k {
+      out = push(out, c)
+    }
   }
   out
 }
@@ -171,7 +190,8 @@ _axis_order(info) = {
   for k in each(len(info.coords)) { if k != t { out = push(out, k) } }
   out
 }
-_face(info, c, xs) = _replaced(xs, c.at.coord, if c.at.side == 0 { info.lo[c.at.coord] } else { info.hi[c.at.coord] })
+_face(info, c, xs) =
+  _replaced(xs, c.at.coord, if c.at.side == 0 { info.lo[c.at.coord] } else { info.hi[c.at.coord] })
 
 # What a condition says of its jet at a point: f64[components of the field]
 _value_wanted(info, c, xs) = {
@@ -198,8 +218,15 @@ _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
   out = below
   (a, b) = (info.lo[axis], info.hi[axis])
   for c in sides {
-    share = if len(sides) == 1 { 1.0 } else if c.at.side == 0 { (b - xs[axis]) / (b - a) } else { (xs[axis] - a) / (b - a) }
-    out = out + share * (_smooth_value_wanted(info, c, _face(info, c, xs)) - _blend(info, k, _face(info, c, xs), n - 1))
+    share = if len(sides) == 1 {
+      1.0
+    } else if c.at.side == 0 {
+      (b - xs[axis]) / (b - a)
+    } else {
+      (xs[axis] - a) / (b - a)
+    }
+    out = out + share * (_smooth_value_wanted(info, c, _face(info, c, xs)) -
+      _blend(info, k, _face(info, c, xs), n - 1))
   }
   for c in rates { out = out + (xs[axis] - a) * _value_wanted(info, c, _face(info, c, xs)) }
   out
@@ -235,7 +262,10 @@ _can_build_in(info) = {
       size = 1 + max(abs(map(G, X)))
       for axis in each(d) {
         for c in _built_in(info, k, axis, 0) {
-          gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _smooth_value_wanted(info, c, xs) },
+          gap = map(x -> {
+            xs = _face(info, c, _list_of(info, x));
+            _blend(info, k, xs, d) - _smooth_value_wanted(info, c, xs)
+          },
             X)
           worst = max(worst, max(abs(gap)) / size)
         }
@@ -271,19 +301,23 @@ _network_inputs(info, m, xs) = {
 }
 _network_width(info, m) = {
   n = 0
-  for (k, p) in enumerate(info.periodic) { n = n + (if p and not _by_cosine(m, k) { 2 } else { 1 }) }
+  for (k, p) in enumerate(info.periodic) {
+    n = n + (if p and not _by_cosine(m, k) { 2 } else { 1 })
+  }
   n
 }
 
 # The network's value; of symmetries its odd, or even, part about the middles of
 # their axes
 _network_at(info, m, w, B, xs) = _image(info, m, w, B, xs, 0)
-_image(info, m, w, B, xs, k) = if k == len(xs) { _network(m, w, B, _network_inputs(info, m, xs)) } else {
-  y = _image(info, m, w, B, xs, k + 1)
-  if len(m.parity[k]) == 0 or _by_cosine(m, k) { y } else {
-    0.5 * (y + stack(...m.parity[k]) * _image(info, m, w, B, _replaced(xs, k, _turned_about(info, k, xs[k])), k + 1))
+_image(info, m, w, B, xs, k) =
+  if k == len(xs) { _network(m, w, B, _network_inputs(info, m, xs)) } else {
+    y = _image(info, m, w, B, xs, k + 1)
+    if len(m.parity[k]) == 0 or _by_cosine(m, k) { y } else {
+      0.5 * (y + stack(...m.parity[k]) * _image(info, m, w, B,
+        _replaced(xs, k, _turned_about(info, k, xs[k])), k + 1))
+    }
   }
-}
 _turned_about(info, k, s) = info.lo[k] + info.hi[k] - s
 # On an axis of a symmetry points of one half are enough
 _folded(info, m, X) =
@@ -309,13 +343,19 @@ _parity(info, m) = {
   for (k, n) in enumerate(info.coords) {
     found = list()
     if n == m.odd or n == m.even {
-      for c in each(_component_count(info)) { found = push(found, if n == m.odd { -1.0 } else { 1.0 }) }
-    } else if m.symmetry and k != _time_axis(info) and (steady or info.periodic[k]) and _component_count(info) <= 5 {
+      for c in each(_component_count(info)) {
+        found = push(found, if n == m.odd { -1.0 } else { 1.0 })
+      }
+    } else if m.symmetry and k != _time_axis(info) and (steady or info.periodic[k]) and
+      _component_count(info) <= 5 {
       for code in each(if signed { 2^_component_count(info) } else { 1 }) {
         if len(found) == 0 {
           signs = list()
           rest = code
-          for c in each(_component_count(info)) { signs = push(signs, 1.0 - 2.0 * (rest % 2)); rest = rest // 2 }
+          for c in each(_component_count(info)) {
+            signs = push(signs, 1.0 - 2.0 * (rest % 2));
+            rest = rest // 2
+          }
           if _is_symmetry(info, k, signs) { found = signs }
         }
       }
@@ -344,7 +384,8 @@ _is_symmetry(info, k, signs) = {
       met = false
       if c.at.coord == k {
         for o in info.conditions {
-          if not met and o.at.coord == k and c.at.side + o.at.side == 1 and c.at.side >= 0 and o.at.side >= 0 {
+          if not met and o.at.coord == k and c.at.side + o.at.side == 1 and c.at.side >= 0 and
+            o.at.side >= 0 {
             if _turns_into(info, c, o, k, signs) { met = true }
           }
         }
@@ -365,8 +406,10 @@ _turns_into(info, q, o, k, signs) = {
     turned = stack(...map(s -> signs[s[0]] * (if s[1 + k] % 2 == 1 { -1.0 } else { 1.0 }), slots))
     gap = _now(() -> {
       X = _size_places(info, q)
-      Y = stack(...map(i -> if i == k { _turned_about(info, k, X[.., i]) } else { X[.., i] }, each(len(info.coords)));
-        axis = 1)
+      Y =
+        stack(...map(i -> if i == k { _turned_about(info, k, X[.., i]) } else { X[.., i] },
+          each(len(info.coords)));
+          axis = 1)
       V = 0.3 + cos(1.3 * expand(iota(len(X)) + 1.0, 1) + 2.3 * iota(len(slots)))
       a = map((x, v) -> _rows_at(info, list(q), x, v), X, V)
       b = map((y, v) -> _rows_at(info, list(o), y, v * turned), Y, V)
@@ -379,13 +422,19 @@ _turns_into(info, q, o, k, signs) = {
     if not _is_fixed(gap) { false } else { gap < 1e-9 }
   }
 }
-_residual_rows(info, q) = _rows_at(info, list(q), zeros(len(info.coords)), zeros(_slot_starts(info)[-1]))
+_residual_rows(info, q) =
+  _rows_at(info, list(q), zeros(len(info.coords)), zeros(_slot_starts(info)[-1]))
 
 _network(m, w, B, z) = {
   h = if m.fourier == 0 { z } else { θ = B @ z; concat(cos(θ), sin(θ)) }
   for (k, layer) in enumerate(w) {
     y = layer.W @ h + layer.b
-    h = if k + 1 == len(w) { y } else { a = m.activation(y); if m.residual and k > 0 { h + a } else { a } }
+    h = if k + 1 == len(w) {
+      y
+    } else {
+      a = m.activation(y);
+      if m.residual and k > 0 { h + a } else { a }
+    }
   }
   h
 }
@@ -399,13 +448,16 @@ _building_in(info, m) = {
   for k in each(len(info.fields)) {
     n = n + (if _some_built_in(info, k) { 1 } else { 0 })
     axes = 0
-    for axis in each(len(info.coords)) { axes = axes + (if len(_built_in(info, k, axis, 0)) > 0 { 1 } else { 0 }) }
+    for axis in each(len(info.coords)) {
+      axes = axes + (if len(_built_in(info, k, axis, 0)) > 0 { 1 } else { 0 })
+    }
     most = max(most, axes)
   }
   asked = if kind(m.hard) == "string" { false } else { m.hard }
   if asked and most > 4 {
     _refuse(
-      "pinn(hard = true) builds conditions in along 4 coordinates at most, and here are conditions along {most}; without hard they are rows of their own")
+      "pinn(hard = true) builds conditions in along 4 coordinates at most, and here are "
+      "conditions along {most}; without hard they are rows of their own")
   }
   never = if kind(m.hard) == "string" { n == 0 or most > 4 } else { not m.hard or n == 0 }
   (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
@@ -433,10 +485,12 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
 # equations or conditions that pick(info) gives, of a network u(w, xs) and a
 # point
 _pinn_rows(info, u) =
-  (pick, read) -> (w, x) -> read(info, pick(info), x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
+  (pick, read) -> (w, x) -> read(info, pick(info), x,
+    _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
 # What the parts of each row add up to without signs
 _part_sizes(info, equations, x, slots) =
-  abs(_jacobian(v -> _rows_at(info, equations, x, v), slots)) @ abs(slots) + abs(_rows_at(info, equations, x, 0 * slots))
+  abs(_jacobian(v -> _rows_at(info, equations, x, v), slots)) @ abs(slots) +
+  abs(_rows_at(info, equations, x, 0 * slots))
 # Blocks of rows: the equations inside, and conditions, whose points are none
 # where they are built in. Points have a weight as their last column. anew(n): n
 # other points; parts: sizes of the equations' terms
@@ -448,14 +502,21 @@ _pinn_blocks(info, m, rows_of, never, h) = {
   weighted = rows -> (w, x) -> x[d] * rows(w, x)
   equations = info -> list(...info.equations)
   blocks =
-    list((said = join((...map(q -> q.text, list(...info.equations)),), "; "), rows = weighted(rows_of(equations, _rows_at)),
-      parts = rows_of(equations, _part_sizes), X = alike(_folded(info, m, _box_points(info, m.points, 0.5))),
+    list((said = join((...map(q -> q.text, list(...info.equations)),), "; "),
+      rows = weighted(rows_of(equations, _rows_at)), parts = rows_of(equations, _part_sizes),
+      X = alike(_folded(info, m, _box_points(info, m.points, 0.5))),
       anew = n -> alike(_folded(info, m, lo + (hi - lo) * rand(n, d)))))
   for (i, c) in enumerate(info.conditions) {
-    may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
+    may = not never and (_fixes(info, c) == 0 or
+      (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = alike(_condition_points(info, c, m.boundary, 0.5))
-    blocks = push(blocks, (said = c.text, rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
-      like = X[0], X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
+    blocks = push(blocks,
+      (said = c.text, rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
+        like = X[0], X = if may {
+          X[..min(len(X), n_soft)]
+        } else {
+          X
+        }, anew = n -> alike(_condition_points(info, c, n, rand()))))
   }
   blocks
 }
@@ -463,13 +524,17 @@ _pinn_blocks(info, m, rows_of, never, h) = {
 # spread over the domain. Gives (weights, frequencies of Fourier features).
 _pinn_weights(info, m) = {
   ni = _network_width(info, m)
-  net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
+  net =
+    mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
   B = m.frequency * randn(m.fourier, ni)
   weights = map((l, k) -> {
     (rows, columns) = shape(l.W)
     gain = if k == 0 and m.fourier == 0 { m.frequency } else { 1.0 }
-    if k + 1 == len(net.weights) { (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows)) } else {
-      (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)), b = gain * (2 * rand(rows) - 1))
+    if k + 1 == len(net.weights) {
+      (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows))
+    } else {
+      (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)),
+        b = gain * (2 * rand(rows) - 1))
     }
   }, net.weights, each(len(net.weights)))
   (weights, B)
@@ -478,7 +543,11 @@ _pinn_weights(info, m) = {
 _solve_pinn(stated, method, o) = {
   _box_only(stated, method)
   plain = _in_units(stated, _units_of(stated, _nothing_said(stated)))
-  info = if method.corners and method.slabs == 1 { _with_layers(plain, _corner_layers(plain)) } else { plain }
+  info = if method.corners and method.slabs == 1 {
+    _with_layers(plain, _corner_layers(plain))
+  } else {
+    plain
+  }
   m = _with_symmetries(info, method)
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
@@ -511,7 +580,8 @@ _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else
     x[-1] * (concat(...parts) * scale - x[d..-1])
   }
   X = concat(places, where(expand(known, 1) > 0, T, 0.0), expand(known, 1); axis = 1)
-  own = (...m, refine = 0, causal = false, steps = max(10, m.steps // 2), tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
+  own = (...m, refine = 0, causal = false, steps = max(10, m.steps // 2),
+    tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
   _train_pinn(info, own, o, list((rows = rows, X = X, weight = 1.0)), v, back)[0]
 }
 # What a guess says at points X: values of all components, and behind them
@@ -528,7 +598,8 @@ _guessed_rows(info, guess, X) = {
     given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { none }
     table = y -> if size == 0 { expand(f64(y) + zeros(n), 1) } else { f64(y) + zeros(n, size) }
     values =
-      push(values, table(if kind(given) == "function" { given(...columns) } else if kind(given) == "none" { 0.0 } else { given }))
+      push(values, table(if kind(given) == "function" { given(...columns) } else if kind(given) ==
+        "none" { 0.0 } else { given }))
     for j in each(d) {
       own = if kind(given) == "function" {
         table(jvp(s -> given(..._replaced(columns, j, s)), columns[j], ones(n))[1])
@@ -540,7 +611,9 @@ _guessed_rows(info, guess, X) = {
   }
   T = concat(...values, ...map(s -> concat(...s; axis = 1), slopes); axis = 1)
   known = where(sum(abs(T); axis = 1) < inf, 1.0, 0.0)
-  if sum(known) == 0 { error("guess: it is no finite number anywhere in the domain of {info.name}") }
+  if sum(known) == 0 {
+    error("guess: it is no finite number anywhere in the domain of {info.name}")
+  }
   size = sqrt(sum(where(expand(known, 1) > 0, T, 0.0)^2; axis = 0) / sum(known))
   c = _component_count(info)
   # one unit for all components, and for all slopes; 0 itself is a guess
@@ -560,8 +633,10 @@ _slab(info, j, n) = {
   step = (info.hi[t] - info.lo[t]) / n
   kept = list()
   for c in info.conditions { if c.at.coord != t { kept = push(kept, c) } }
-  (...info, lo = map(k -> if k == t { info.lo[t] + j * step } else { info.lo[k] }, (...(0..len(info.coords)))),
-    hi = map(k -> if k == t { info.lo[t] + (j + 1) * step } else { info.hi[k] }, (...(0..len(info.coords)))), conditions = kept)
+  (...info, lo = map(k -> if k == t { info.lo[t] + j * step } else { info.lo[k] },
+    (...(0..len(info.coords)))),
+    hi = map(k -> if k == t { info.lo[t] + (j + 1) * step } else { info.hi[k] },
+      (...(0..len(info.coords)))), conditions = kept)
 }
 
 _solve_slabs(info, m, o, v0, back, B) = {
@@ -571,7 +646,9 @@ _solve_slabs(info, m, o, v0, back, B) = {
   initial = list()
   for c in info.conditions {
     if c.at.coord == t {
-      if c.at.side != 0 or _fixes(info, c) < 0 { _refuse("pinn(slabs = ...) begins with values of fields or their rates") }
+      if c.at.side != 0 or _fixes(info, c) < 0 {
+        _refuse("pinn(slabs = ...) begins with values of fields or their rates")
+      }
       initial = push(initial, c)
     }
   }
@@ -588,23 +665,28 @@ _solve_slabs(info, m, o, v0, back, B) = {
     own = _slab(info, j, n)
     (never, h) = _building_in(own, m)
     u = _ansatz(own, m, B, never, h)
-    begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] }, each(len(info.coords)));
+    begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] },
+      each(len(info.coords)));
       axis = 1)
     d = len(info.coords)
-    first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
-      X = concat(begin, target; axis = 1))
+    first =
+      (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
+        X = concat(begin, target; axis = 1))
     blocks = push(_pinn_blocks(own, m, _pinn_rows(own, u), never, h), first)
     (v, loss, k) = _train_pinn(own, m, o, blocks, _fitted_to_guess(own, m, o, u, v, back), back)
     V[j] = v
     h_of[j] = h
     steps = steps + k
     w = back(v)
-    end = stack(...map(k -> if k == t { own.hi[t] + 0.0 * place[.., k] } else { place[.., k] }, each(len(info.coords)));
-      axis = 1)
+    end =
+      stack(...map(k -> if k == t { own.hi[t] + 0.0 * place[.., k] } else { place[.., k] },
+        each(len(info.coords)));
+        axis = 1)
     target = map(x -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))), end)
   }
   at = (w, xs) -> {
-    j = clamp(i64(floor(n * stop_gradient((xs[t] - info.lo[t]) / (info.hi[t] - info.lo[t])))), 0, n - 1)
+    j = clamp(i64(floor(n * stop_gradient((xs[t] - info.lo[t]) / (info.hi[t] - info.lo[t])))), 0,
+      n - 1)
     own = _slab(info, j, n)
     never = _building_in(own, m)[0]
     _ansatz(own, m, B, never, h_of[j])(back(w[j]), xs)
@@ -622,7 +704,8 @@ _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 _row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
-  concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), each(len(blocks))))
+  concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])),
+    each(len(blocks))))
 
 # J'J and J'r, equation by equation
 _gram(blocks, soft, v, back, X) = {
@@ -632,7 +715,9 @@ _gram(blocks, soft, v, back, X) = {
     Y = X[k]
     s = _share(soft, k, Y)
     for i in each(_row_count(blocks[k], w)) {
-      (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
+      (r, J) =
+        map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) },
+          Y)
       G = G + s^2 * (J' @ J)
       g = g + s^2 * (J' @ r)
     }
@@ -665,8 +750,10 @@ _row_sketch(blocks, soft, v, back, X, rows) = {
     at = iota(s * q)
     signs = reshape(where(expand(at, 1) < n, _signs(s * q, c), 0.0), s, q, c)
     groups = reshape(Y[min(at, max(0, n - 1))], s, q, shape(Y)[1])
-    _share(soft, k, Y) * map((y, e) -> grad(v -> { w = back(v); sum(map((x, c) -> c @ blocks[k].rows(w, x), y, e)) })(v), groups,
-      signs)
+    _share(soft, k, Y) *
+      map((y, e) -> grad(v -> { w = back(v); sum(map((x, c) -> c @ blocks[k].rows(w, x), y, e)) })(
+        v), groups,
+        signs)
   }, each(len(blocks))); axis = 0)
 }
 
@@ -686,7 +773,8 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     k = 0
     stuck = 0
     value = 0.5 * sum(rows(v, soft, X)^2)
-    (first, many) = (value, if trainer.name == "lm" { 0 } else { _sketch_rows(trainer, len(v), 1000) })
+    (first, many) =
+      (value, if trainer.name == "lm" { 0 } else { _sketch_rows(trainer, len(v), 1000) })
     while k < m.steps and stuck < 2 and value > m.tol {
       if m.refine > 0 and k > 0 and k % m.refine == 0 {
         P = map((b, Y) -> _renewed(b, back(v), Y), blocks, P)
@@ -698,7 +786,11 @@ _train_pinn(info, m, o, blocks, v0, back) = {
         if k == 0 { unit = 1e-300 + mean(L) }
         q = (cumsum(L) - L) / unit
         while exp(-steep * q[-1]) > 0.99 and steep < 1e12 { steep = 10 * steep }
-        X = if 4 * k < 3 * m.steps or steep == 1 { _with_first(P, _in_turn(info, P[0], exp(-steep * q))) } else { P }
+        X = if 4 * k < 3 * m.steps or steep == 1 {
+          _with_first(P, _in_turn(info, P[0], exp(-steep * q)))
+        } else {
+          P
+        }
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
       system = if trainer.name == "lm" { _normal(..._gram(blocks, soft, v, back, X)) } else {
@@ -718,7 +810,8 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     (v, value, k)
   } else {
     r =
-      minimize(w -> sum(_all_rows(blocks, soft, w, X)^2), back(v0), trainer; steps = m.steps, tol = m.tol, progress = o.progress)
+      minimize(w -> sum(_all_rows(blocks, soft, w, X)^2), back(v0), trainer; steps = m.steps,
+        tol = m.tol, progress = o.progress)
     if not (r.value < inf) { _pinn_failed(info, blocks, r.x, X, r.iterations) }
     (flatten(r.x)[0], 0.5 * r.value, r.iterations)
   }
@@ -731,7 +824,9 @@ _pinn_failed(info, blocks, w, X, k) = {
       if any(bad) {
         x = X[j][argmax(i64(bad))]
         error(
-          "pinn(), after {k} steps of training: `{if has(b, "said") { b.said } else { "what was measured" }}` is no finite number at {_pinn_place(info, x)}")
+          "pinn(), after {k} steps of training: "
+          "`{if has(b, "said") { b.said } else { "what was measured" }}` is no finite number at "
+          "{_pinn_place(info, x)}")
       }
     }
   }
@@ -740,7 +835,11 @@ _pinn_failed(info, blocks, w, X, k) = {
 # A point of the box as a place in the statement's own coordinates
 _pinn_place(info, x) = {
   names = list(...info.coords)
-  of = i -> if has(info, "units") { info.units.origin[i] + info.units.length[i] * x[i] } else { x[i] }
+  of = i -> if has(info, "units") {
+    info.units.origin[i] + info.units.length[i] * x[i]
+  } else {
+    x[i]
+  }
   text = ""
   for (i, n) in enumerate(names) {
     here = "{n} = {of(i):.6g}"
@@ -778,19 +877,27 @@ _with_first(P, first) = map(k -> if k == 0 { first } else { P[k] }, each(len(P))
 
 # Steps by the matrix J'J, and not by products with it: where that was said, and
 # as long as they take less time
-_by_matrix(by, n) = if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
+_by_matrix(by, n) =
+  if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
 # The other optimisers: of minimize or least_squares, by their names or with
 # settings of their own
 _pinn_trainer(by) = if kind(by) == "record" {
   if by.name == "gauss_newton" or by.name == "dogleg" { _not_a_trainer() } else { by }
 } else if by == "auto" or by == "gauss_newton_cg" { gauss_newton_cg() } else if by == "ssbroyden" {
   ssbroyden()
-} else if by == "lbfgs" { lbfgs(memory = 20) } else if by == "adam" { adam(rate = 5e-3) } else if by == "soap" {
+} else if by == "lbfgs" {
+  lbfgs(memory = 20)
+} else if by == "adam" {
+  adam(rate = 5e-3)
+} else if by == "soap" {
   soap(rate = 5e-3)
-} else { _not_a_trainer() }
+} else {
+  _not_a_trainer()
+}
 _not_a_trainer() =
   _refuse(
-    "pinn() trains by \"auto\", \"lm\", \"gauss_newton_cg\", \"ssbroyden\", \"lbfgs\", \"soap\" or \"adam\", or by such an optimiser with its settings, as in trainer = adam(rate = 1e-3)")
+    "pinn() trains by \"auto\", \"lm\", \"gauss_newton_cg\", \"ssbroyden\", \"lbfgs\", \"soap\" "
+    "or \"adam\", or by such an optimiser with its settings, as in trainer = adam(rate = 1e-3)")
 
 # The weight of each block; one may bring its own
 _block_weights(m, blocks, v, back, X) = {
@@ -839,7 +946,8 @@ _renewed(b, w, X) = if not has(b, "anew") or len(X) < 2 { X } else {
 }
 _half_by(X, C, chance) = {
   n = len(X)
-  concat(X[..n - n // 2], C[argsort(rand(len(C))^(1 / chance); descending = true)[..n // 2]]; axis = 0)
+  concat(X[..n - n // 2], C[argsort(rand(len(C))^(1 / chance); descending = true)[..n // 2]];
+    axis = 0)
 }
 _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
@@ -854,8 +962,9 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
     max(left, _pinn_off_steps(stated, o, functions))
   }
   if kind(o) != "none" { _judge_network(stated, o, error_) }
-  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)),
-    times = [], values = [], error = error_, method = m.name, kind = "pde",
+  (...record(info.fields, functions), weights = weights,
+    stats = (steps = iterations, loss = loss, ..._units_said(info)), times = [], values = [],
+    error = error_, method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
 }
 # Whether a trained network is given. In time what is left of rates adds up, so
@@ -864,7 +973,8 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
 # derivatives are, and it is a warning.
 _judge_network(info, o, error_) = {
   left = if len(info.coords) == 1 and info.time >= 0 {
-    "the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or beside an integrator's"
+    "the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or "
+    "beside an integrator's"
   } else { "pinn() leaves {100 * error_:.2g} % of the equations of {info.name} after training" }
   help = "take more steps or points, slabs = ..., or a guess"
   if error_ > 0.3 and not o.partial {
@@ -887,7 +997,9 @@ _pinn_off_steps(info, o, functions) = {
   own = sample(functions)
   by_steps = try {
     m = auto()
-    r = m.solve(info, m, (...o, t = none, saveat = t, progress = false, partial = false, guess = none, rtol = 1e-7, atol = 1e-9))
+    r =
+      m.solve(info, m, (...o, t = none, saveat = t, progress = false, partial = false, guess = none,
+        rtol = 1e-7, atol = 1e-9))
     sample(map(f -> field(r, f), list(...info.fields)))
   } catch e { map(y -> 0.0 * y + nan, own) }
   sizes = map(y -> norm(ravel(y)), by_steps)
@@ -909,13 +1021,20 @@ _pinn_left_over(info, m, u, w) = {
   R = map((x, v) -> _rows_at(info, equations, x, v), X, V)
   parts = map((x, v) -> _part_sizes(info, equations, x, v), X, V)
   bad = not (sum(abs(R) + abs(parts); axis = 1) < inf)
-  if any(bad) { error("pinn(): what was trained is no finite number at {_pinn_place(info, X[argmax(i64(bad))])}") }
+  if any(bad) {
+    error(
+      "pinn(): what was trained is no finite number at {_pinn_place(info, X[argmax(i64(bad))])}")
+  }
   norm(R) / max(1e-300, norm(parts))
 }
 _pinn_field(info, u, w, k) = {
   first = _first_component(info, k)
   size = info.sizes[k]
-  _of_coordinates(info, X -> map(x -> { y = u(w, _list_of(info, x)); if size == 0 { y[first] } else { y[first..first + size] } },
-    X),
+  _of_coordinates(info,
+    X -> map(x -> {
+      y = u(w, _list_of(info, x));
+      if size == 0 { y[first] } else { y[first..first + size] }
+    },
+      X),
     size)
 }

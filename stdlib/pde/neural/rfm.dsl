@@ -32,9 +32,11 @@
 #     }
 #     s = solve(poisson(), rfm(300))
 #     s.u(0.5, 0.25)                 #~ sin(0.25π) tol 1e-9
-rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600, seed = 1) =
-  (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, tol = tol, most = most,
-    seed = seed, takes_guess = true, solve = _solve_rfm, fit = _fit_rfm)
+rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600,
+  seed = 1) =
+  (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight,
+    steps = steps, tol = tol, most = most, seed = seed, takes_guess = true, solve = _solve_rfm,
+    fit = _fit_rfm)
 
 # ---- jets as one vector: a slot for each component of each jet
 
@@ -47,7 +49,8 @@ _slot_starts(info) = {
 }
 _jets_in(info, v) = {
   starts = _slot_starts(info)
-  map(k -> if info.sizes[info.jets[k][0]] == 0 { v[starts[k]] } else { v[starts[k]..starts[k + 1]] },
+  map(k -> if info.sizes[info.jets[k][0]] ==
+    0 { v[starts[k]] } else { v[starts[k]..starts[k + 1]] },
     each(len(info.jets)))
 }
 # The slots: (component of the solution, order by each coordinate ...),
@@ -55,7 +58,9 @@ _jets_in(info, v) = {
 _slots(info) = {
   out = list()
   for j in info.jets {
-    for c in each(max(1, info.sizes[j[0]])) { out = push(out, (_first_component(info, j[0]) + c, ...j[1..])) }
+    for c in each(max(1, info.sizes[j[0]])) {
+      out = push(out, (_first_component(info, j[0]) + c, ...j[1..]))
+    }
   }
   out
 }
@@ -71,7 +76,10 @@ _coordinates(info, x) = map(k -> x[k], (...(0..len(info.coords))))
 # vector
 _rows_at(info, equations, x, v) = {
   jets = _jets_in(info, v)
-  concat(...map(q -> { r = q.residual(_coordinates(info, x), jets); if rank(r) == 0 { [r] } else { ravel(r) } }, equations))
+  concat(...map(q -> {
+    r = q.residual(_coordinates(info, x), jets);
+    if rank(r) == 0 { [r] } else { ravel(r) }
+  }, equations))
 }
 
 # ---- points
@@ -90,11 +98,17 @@ _box_points(info, n, shift) = {
 # Points where a condition holds: of a face of the box, or a single point
 _condition_points(info, c, n, shift) = if c.at.coord < 0 {
   if has(c.at, "point") and kind(c.at.point) == "tuple" {
-    if len(c.at.point) == len(info.coords) { reshape(stack(...c.at.point) + 0.0, 1, len(info.coords)) } else {
+    if len(c.at.point) == len(info.coords) {
+      reshape(stack(...c.at.point) + 0.0, 1, len(info.coords))
+    } else {
       # a place in space at all times
       t = _time_axis(info)
       y = _box_points(info, n, shift)
-      stack(...map(k -> if k == t { y[.., k] } else { c.at.point[if k < t { k } else { k - 1 }] + 0.0 * y[.., k] },
+      stack(...map(k -> if k == t {
+        y[.., k]
+      } else {
+        c.at.point[if k < t { k } else { k - 1 }] + 0.0 * y[.., k]
+      },
         each(len(info.coords))); axis = 1)
     }
   } else {
@@ -113,15 +127,22 @@ _condition_points(info, c, n, shift) = if c.at.coord < 0 {
 }
 
 _box_only(info, m) = {
-  if has(info, "region") and kind(info.region) != "none" { _refuse("{m.name}() serves boxes; fem() serves other regions") }
-  for (k, a) in enumerate(info.lo) { if kind(a) == "none" { _refuse("{m.name}() needs an interval for {info.coords[k]}") } }
-  if kind(info.eigen) == "string" and info.eigen != "" { _refuse("{m.name}() does not serve eigenproblems") }
+  if has(info, "region") and kind(info.region) != "none" {
+    _refuse("{m.name}() serves boxes; fem() serves other regions")
+  }
+  for (k, a) in enumerate(info.lo) {
+    if kind(a) == "none" { _refuse("{m.name}() needs an interval for {info.coords[k]}") }
+  }
+  if kind(info.eigen) == "string" and info.eigen != "" {
+    _refuse("{m.name}() does not serve eigenproblems")
+  }
   if len(info.events) > 0 { _refuse("{m.name}() does not serve events") }
   _refuse_jumps(info, m.name)
   if m.name == "rfm" and info.time >= 0 {
     if _switches_by_clock(info) {
       _refuse(
-        "{info.name} switches by the clock, and what rfm() is a sum of is smooth over all times: fd(), chebyshev() and fem() begin anew where it switches")
+        "{info.name} switches by the clock, and what rfm() is a sum of is smooth over all times: "
+        "fd(), chebyshev() and fem() begin anew where it switches")
     }
   }
 }
@@ -157,12 +178,16 @@ _is_sine(slot) = _whole_order(slot) % 2 == 0
 _is_mentioned(info, equations, s) = {
   starts = _slot_starts(info)
   found = s == 0
-  for q in equations { for j in q.jets { if starts[j] <= s and s < starts[j + 1] { found = true } } }
+  for q in equations {
+    for j in q.jets { if starts[j] <= s and s < starts[j + 1] { found = true } }
+  }
   found
 }
 _mentions(info, equations, sine) = {
   found = false
-  for (s, slot) in enumerate(_slots(info)) { if _is_mentioned(info, equations, s) and _is_sine(slot) == sine { found = true } }
+  for (s, slot) in enumerate(_slots(info)) {
+    if _is_mentioned(info, equations, s) and _is_sine(slot) == sine { found = true }
+  }
   found
 }
 # sin θ and cos θ at a block's points, f64[n, M], where its equations have
@@ -184,7 +209,8 @@ _feature_rows(info, f, equations, waves, C) = {
       even = if len(S) == 0 { 0.0 } else { _feature_part(info, f, S, C) * expand(waves.S, 1) }
       odd = if len(K) == 0 { 0.0 } else { _feature_part(info, f, K, C) * expand(waves.K, 1) }
       if len(S) + len(K) == 0 { zeros(rows, len(f.b)) } else {
-        reshape(if len(K) == 0 { even } else if len(S) == 0 { odd } else { even + odd }, rows, len(f.b))
+        reshape(if len(K) == 0 { even } else if len(S) == 0 { odd } else { even + odd }, rows,
+          len(f.b))
       }
     },
       each(_component_count(info))); axis = 1)
@@ -193,7 +219,9 @@ _feature_rows(info, f, equations, waves, C) = {
 _part_slots(info, equations, c, sine) = {
   own = list()
   for (s, slot) in enumerate(_slots(info)) {
-    if slot[0] == c and _is_sine(slot) == sine and _is_mentioned(info, equations, s) { own = push(own, s) }
+    if slot[0] == c and _is_sine(slot) == sine and _is_mentioned(info, equations, s) {
+      own = push(own, s)
+    }
   }
   own
 }
@@ -201,7 +229,8 @@ _part_slots(info, equations, c, sine) = {
 _feature_part(info, f, own, C) = {
   (n, r, ns) = shape(C)
   powers = map(s -> _wave_power(info, f, _slots(info)[s]), own)
-  reshape(reshape(stack(...map(s -> C[.., .., s], own); axis = 2), n * r, len(own)) @ stack(...powers), n, r, len(f.b))
+  reshape(reshape(stack(...map(s -> C[.., .., s], own); axis = 2), n * r, len(own)) @
+    stack(...powers), n, r, len(f.b))
 }
 
 # The slots' values f64[n, slots] from amplitudes f64[components, M]; 0 where
@@ -280,12 +309,17 @@ _face_points(info, c, M, s) = {
 _rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
   out =
-    list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0, condition = -1))
+    list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift),
+      weight = 1.0, condition = -1))
   rim = _rim_points(info, M, shift)
-  if kind(rim) != "none" { out = push(out, (equations = list(...info.equations), X = rim, weight = 1.0, condition = -1)) }
+  if kind(rim) != "none" {
+    out = push(out, (equations = list(...info.equations), X = rim, weight = 1.0, condition = -1))
+  }
   for (k, c) in enumerate(info.conditions) {
-    out = push(out, (equations = list(c), X = _condition_points(info, c, _face_points(info, c, M, s), shift), weight = weight,
-      condition = k))
+    out =
+      push(out, (equations = list(c),
+        X = _condition_points(info, c, _face_points(info, c, M, s), shift), weight = weight,
+        condition = k))
   }
   out
 }
@@ -304,8 +338,11 @@ _rim_points(info, M, shift) = {
     if not info.periodic[k] {
       for side in (off, 1 - off) {
         y = if d == 1 { zeros(1, 0) } else { _quasi(n, d - 1, shift) }
-        parts = push(parts, stack(...map(i -> if i == k { side + zeros(len(y)) } else { y[.., if i < k { i } else { i - 1 }] },
-          each(d)); axis = 1))
+        parts =
+          push(parts,
+            stack(...map(i -> if i ==
+              k { side + zeros(len(y)) } else { y[.., if i < k { i } else { i - 1 }] },
+              each(d)); axis = 1))
       }
     }
   }
@@ -314,7 +351,8 @@ _rim_points(info, M, shift) = {
   for k in each(d) { if info.periodic[k] { free = false } }
   if free and d > 1 and d < 5 {
     c = iota(2^d)
-    parts = push(parts, stack(...map(i -> off + (1 - 2 * off) * f64(c // 2^i % 2), each(d)); axis = 1))
+    parts =
+      push(parts, stack(...map(i -> off + (1 - 2 * off) * f64(c // 2^i % 2), each(d)); axis = 1))
   }
   if len(parts) == 0 { none } else { lo + (hi - lo) * concat(...parts; axis = 0) }
 }
@@ -351,7 +389,9 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
     v = if borrowed {
       1e300
     } else {
-      sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((stop_gradient(l[0]) / s)^2), blocks, lines, scales))))
+      sqrt(
+        sum(stack(...map((q, l, s) -> q.weight^2 * mean((stop_gradient(l[0]) / s)^2), blocks, lines,
+          scales))))
     }
     if v < value or (v == value and steps == 1) {
       best = best + t * d
@@ -370,7 +410,8 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
           parts = push(parts, A)
           right = push(right, -ravel(lines[k][0]) * w)
         }
-        d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)), _component_count(info), -1)
+        d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)),
+          _component_count(info), -1)
         steps = steps + 1
         borrowed = false
         if linear { best = d; done = true }
@@ -402,7 +443,9 @@ _kernel_left(info, blocks, held, f, a, scales) = {
   }
   parts = map(q -> { (waves, C) = lines_of(q); _weighed_rows(info, f, q, waves, C)[0] }, blocks)
   S = sin(_box_points(info, 7, 0.3) @ f.W' + f.b)
-  row = concat(...map(c -> sum(S * expand(cos(7.1 * (iota(7) + 1.3 * c)^2), 1); axis = 0), each(_component_count(info))))
+  row =
+    concat(...map(c -> sum(S * expand(cos(7.1 * (iota(7) + 1.3 * c)^2), 1); axis = 0),
+      each(_component_count(info))))
   A = concat(...parts, expand(100 * row / norm(row), 0); axis = 0)
   b = reshape(_least_squares(A, 100.0 * (iota(len(A)) == len(A) - 1)), _component_count(info), -1)
   (worst, size) = (0.0, 1e-300)
@@ -420,7 +463,8 @@ _kernel_left(info, blocks, held, f, a, scales) = {
 _wave_scales(info, equations, lines, X) = {
   base = π / _box_lengths(info)
   f = (W = broadcast_to(expand(base, 0), 8, len(base)), b = 2π * iota(8) / 8.0)
-  _mean_square_rows(_feature_rows(info, f, equations, _waves_at(info, f, equations, X), lines[1]), shape(lines[0])[1])
+  _mean_square_rows(_feature_rows(info, f, equations, _waves_at(info, f, equations, X), lines[1]),
+    shape(lines[0])[1])
 }
 
 # The residual at points that were not used, in units of the solution, and
@@ -458,8 +502,10 @@ _balance(info, C) = {
   }
   known = order > 0 and order[main] > 0
   safe = where(known, order, 1.0)
-  factor = where(known, (size[main] / where(known, size, 1.0))^(1 / safe), _box_lengths(info)[main] / _box_lengths(info))
-  (factor = factor, power = where(known, order[main] / safe, 1.0), unit = 1 / _box_lengths(info)[main])
+  factor = where(known, (size[main] / where(known, size, 1.0))^(1 / safe),
+    _box_lengths(info)[main] / _box_lengths(info))
+  (factor = factor, power = where(known, order[main] / safe, 1.0),
+    unit = 1 / _box_lengths(info)[main])
 }
 
 # The bandwidths at place p of the line of balance, each place twice as wide as
@@ -469,7 +515,8 @@ _bandwidth_at(balance, length, p) = {
   if p < 0 { s } else { clamp(s, 0.5 / length, 512 / length) }
 }
 # Whether a place is one to try
-_is_place(balance, length, p) = p >= -4 and p <= 9 and all(balance.factor * (2.0^p * balance.unit)^balance.power <= 512 / length)
+_is_place(balance, length, p) =
+  p >= -4 and p <= 9 and all(balance.factor * (2.0^p * balance.unit)^balance.power <= 512 / length)
 
 # Of the residuals at places (-4 first, negative: not known) about place p the
 # bend of the parabola through three logarithms, and where it is lowest, from p;
@@ -504,7 +551,9 @@ _goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 750.0)^16))
 # a few features too many cost less than another solve.
 _features_ahead(M, error, fell, tol) = {
   next = M
-  while next < 2 * M and log(error) - 0.7fell * (next - M) > log(_goal(next, tol)) - 2 { next = next + 20 }
+  while next < 2 * M and log(error) - 0.7fell * (next - M) > log(_goal(next, tol)) - 2 {
+    next = next + 20
+  }
   max(next, M + M // 10)
 }
 
@@ -513,8 +562,16 @@ _features_ahead(M, error, fell, tol) = {
 _features_of_guess(info, m, guess, M, held, balance, length) = {
   values = X -> concat(...map(k -> {
     given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
-    v = if kind(given) == "function" { given(...map(j -> X[.., j], each(len(info.coords)))) } else { given }
-    if info.sizes[k] == 0 { expand(f64(v) + zeros(len(X)), 1) } else { f64(v) + zeros(len(X), info.sizes[k]) }
+    v = if kind(given) == "function" {
+      given(...map(j -> X[.., j], each(len(info.coords))))
+    } else {
+      given
+    }
+    if info.sizes[k] == 0 {
+      expand(f64(v) + zeros(len(X)), 1)
+    } else {
+      f64(v) + zeros(len(X), info.sizes[k])
+    }
   }, each(len(info.fields))); axis = 1)
   X = _box_points(info, 3 * M, 0.5)
   (Y, Z) = (values(X), values(held))
@@ -534,7 +591,8 @@ _solve_rfm(info, m, o) = {
   d = len(info.coords)
   few = if m.features > 0 { min(m.features, 200) } else { 200 }
   held = _rfm_blocks(info, 0.5, 1.0, few, inf * _box_lengths(info), 0.137)
-  at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])), held)
+  at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])),
+    held)
   scales = map((q, l) -> _wave_scales(info, q.equations, l, q.X), held, at_rest)
   linear = _is_linear(info, (...info.equations, ...info.conditions))
   free = _free_components(info)
@@ -560,9 +618,9 @@ _solve_rfm(info, m, o) = {
   # residuals at the places -4 .. 9, and one beyond, with M features; negative:
   # not tried
   line = zeros(15) - 1.0
-  best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf,
-    steps = 0, place = 0, U = zeros(len(held[0].X), _component_count(info)), size = zeros(_component_count(info)),
-    rates = zeros(d))
+  best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)),
+    e = inf, error = inf, steps = 0, place = 0, U = zeros(len(held[0].X), _component_count(info)),
+    size = zeros(_component_count(info)), rates = zeros(d))
   nothing = if kind(o.guess) == "none" or linear {
     (f = best.f, a = best.a)
   } else {
@@ -576,10 +634,12 @@ _solve_rfm(info, m, o) = {
   while not done {
     f = _draw_features(info, M, stop_gradient(s), m.seed)
     start = if best.error < 0.3 { (f = best.f, a = best.a) } else { nothing }
-    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, s, 0.5), f, start, scales, linear)
+    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, s, 0.5), f, start, scales,
+      linear)
     (e, error) = _held_out(info, held, f, r.a, scales)
     (U, size, rates) = _values_and_rates(info, f, r.a, held[0].X, free)
-    now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place, U = U, size = size, rates = rates)
+    now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place,
+      U = U, size = size, rates = rates)
     if max(e, best.e) < ratio_e {
       ratio_e = max(e, best.e)
       apart = _apart(U, best.U, if e < best.e { size } else { best.size })
@@ -590,7 +650,8 @@ _solve_rfm(info, m, o) = {
     if better { best = now }
     if stage == 0 {
       line[place + 4] = e
-      sweep = sweep and place < 8 and _is_place(balance, length, place + 1) and not (best.error < 0.1 and e > 100 * best.e)
+      sweep = sweep and place < 8 and _is_place(balance, length, place + 1) and
+        not (best.error < 0.1 and e > 100 * best.e)
       if sweep { place = place + 1 } else {
         # from the best place to those beside it
         p = best.place
@@ -598,7 +659,8 @@ _solve_rfm(info, m, o) = {
         # Where the places beside it are worse by far, these features see the
         # solution, if dimly: more of them do more than a better bandwidth for
         # so few
-        deep = m.features == 0 and bend > 3 and best.error < 1 and ratio >= 0 and ratio * best.error < 0.03
+        deep = m.features == 0 and bend > 3 and best.error < 1 and ratio >= 0 and
+          ratio * best.error < 0.03
         if _is_place(balance, length, p + 1) and line[p + 5] < 0 {
           place = p + 1
         } else if p > -4 and line[p + 3] < 0 {
@@ -629,7 +691,9 @@ _solve_rfm(info, m, o) = {
       if not deep and best.error > (if M <= 450 { 1e-3 } else { 0.01 }) {
         # badly known: wider and narrower along each axis
         # where the solution is not found at all, by large factors too
-        if turns >= (if d > 3 { 0 } else if best.error > 0.1 { 4d } else { 2d }) { stage = 3 } else {
+        if turns >= (if d > 3 { 0 } else if best.error > 0.1 { 4d } else { 2d }) {
+          stage = 3
+        } else {
           s = best.s
           (axis, factor) = (turns // 2 % d, if turns < 2d { 1.5 } else { 4.0 })
           s[axis] = s[axis] * (if turns % 2 == 0 { factor } else { 1 / factor })
@@ -658,16 +722,22 @@ _solve_rfm(info, m, o) = {
       } else {
         known = if ratio < 0 { best.error } else { ratio * best.e }
         if M > before.M { (level_e, level_M) = (before.e, before.M) }
-        fell = if level_M < best.M { log(level_e / max(best.e, 1e-300)) / (best.M - level_M) } else { 0.0 }
+        fell = if level_M < best.M {
+          log(level_e / max(best.e, 1e-300)) / (best.M - level_M)
+        } else {
+          0.0
+        }
         slow = if M > before.M and e > 0.3 * before.e and e < 1e-2 { slow + 1 } else { 0 }
         # residuals do not fall below rounding
-        done = known < (if best.error < 3e-12 { m.tol } else { _goal(M, m.tol) }) or M >= m.most or slow == 2
+        done = known < (if best.error < 3e-12 { m.tol } else { _goal(M, m.tol) }) or M >= m.most or
+          slow == 2
         M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
         # more features carry shorter waves, and where hardly anything was
         # resolved the bandwidth was what they could carry
         if not given {
           s = s * (f64(M) / best.M)^(0.5 / d) *
-            (if deep and best.error > 0.01 { nudge * (f64(M) / best.M)^(0.3 / d) } else { 1.0 + 0.0 * s })
+            (if deep and
+              best.error > 0.01 { nudge * (f64(M) / best.M)^(0.3 / d) } else { 1.0 + 0.0 * s })
         }
       }
     }
@@ -675,7 +745,13 @@ _solve_rfm(info, m, o) = {
   }
   # Solutions that are far off may be so together: then the residual itself is
   # the estimate.
-  error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
+  error_ = if ratio < 0 {
+    best.error
+  } else if best.error > 1e-3 {
+    max(best.error, ratio * best.e)
+  } else {
+    ratio * best.e
+  }
   # Where the equations jump or bend, more features lessen the residual and
   # hardly the error: each of two solutions may be farther off than they are
   # apart.
@@ -684,11 +760,16 @@ _solve_rfm(info, m, o) = {
   # left by the size of the rows tells, too
   if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(
-      "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
+      "{info.name}: Newton's method has found no solution with {best.M} random features: what is "
+      "left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a "
+      "shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = "
+      "...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers "
+      "and long times")
   }
   if (info.time < 0 or d == 1) and max(free) == 0 and best.error < 1e-4 and not o.partial {
     left =
-      _primal(() -> _kernel_left(info, _rfm_blocks(info, m.rows, m.weight, best.M, best.s, 0.5), held, best.f, best.a, scales))
+      _primal(() -> _kernel_left(info, _rfm_blocks(info, m.rows, m.weight, best.M, best.s, 0.5),
+        held, best.f, best.a, scales))
     if left < clamp(1e3 * best.error, 1e-9, 1e-5) {
       error(_undetermined(info.name; why = "another function satisfies them as well"))
     }
@@ -723,9 +804,9 @@ _free_components(info) = {
 
 _rfm_solution(info, m, r) = {
   functions = map(k -> _rfm_field(info, r.f, r.a, k), each(len(info.fields)))
-  (...record(info.fields, functions), features = r.f, values = r.a, times = [], error = r.error, bandwidth = r.s,
-    stats = (features = len(r.f.b), steps = r.steps), method = m.name, kind = "pde",
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+  (...record(info.fields, functions), features = r.f, values = r.a, times = [], error = r.error,
+    bandwidth = r.s, stats = (features = len(r.f.b), steps = r.steps), method = m.name,
+    kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 
 # A field at coordinates that are numbers or arrays of any shapes that broadcast
@@ -742,9 +823,16 @@ _rfm_field(info, f, a, k) = {
 # From a function of points f64[n, d] to one of the coordinates, one argument
 # each
 _of_coordinates(info, g, size) = (...xs) -> {
-  assert(len(xs) == len(info.coords), "a field of this solution is a function of {len(info.coords)} coordinates")
+  assert(len(xs) == len(info.coords),
+    "a field of this solution is a function of {len(info.coords)} coordinates")
   shared = 0.0
   for x in xs { shared = shared + 0.0 * x }
   y = g(stack(...map(x -> ravel(x + shared), list(...xs)); axis = 1))
-  if rank(shared) == 0 { y[0] } else if size == 0 { reshape(y, ...shape(shared)) } else { reshape(y, ...shape(shared), size) }
+  if rank(shared) == 0 {
+    y[0]
+  } else if size == 0 {
+    reshape(y, ...shape(shared))
+  } else {
+    reshape(y, ...shape(shared), size)
+  }
 }
