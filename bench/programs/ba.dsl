@@ -28,11 +28,12 @@ objective(cameras, points, weights, by, at, seen) = {
 }
 
 step(cameras, points, weights, by, at, seen) = {
-  (value, (c, x, w)) = value_and_grad(((c, x, w)) -> objective(c, x, w, by, at, seen))((cameras, points, weights))
+  (value, (c, x, w)) =
+    value_and_grad(((c, x, w)) -> objective(c, x, w, by, at, seen))((cameras, points, weights))
   (value, c, x, w)
 }
 
 # the two errors of each observation by its 15 unknowns: f64[observations, 2, 15]
 jacobians(cameras, points, weights, by, at, seen) =
-  map((c, x, w, s) -> jacobian(p -> reprojection(p[..11], p[11..14], p[14], s))(concat(c, x, [w])), cameras[by], points[at],
-    weights, seen)
+  map((c, x, w, s) -> jacobian(p -> reprojection(p[..11], p[11..14], p[14], s))(concat(c, x, [w])),
+    cameras[by], points[at], weights, seen)

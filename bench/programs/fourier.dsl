@@ -7,7 +7,8 @@ problem kuramoto(T) {
   u == cos(2π*x/128)*(1 + sin(2π*x/128)) at t = 0
 }
 
-flame(T) = solve(kuramoto(T), fourier(1024; time = cnab2(1/16)); saveat = [T], estimate = false).values[-1]
+flame(T) =
+  solve(kuramoto(T), fourier(1024; time = cnab2(1/16)); saveat = [T], estimate = false).values[-1]
 
 poisson(f) = {
   n = len(f)
@@ -24,4 +25,6 @@ problem stretched {
   u == 0 at x = 0, x = 1, y = 0, y = 1
 }
 
-membrane(n) = reshape(solve(stretched, fd(n = n + 2, order = 2); estimate = false).values, n + 2, n + 2)[1..-1, 1..-1]
+membrane(n) =
+  reshape(solve(stretched, fd(n = n + 2, order = 2); estimate = false).values, n + 2,
+    n + 2)[1..-1, 1..-1]

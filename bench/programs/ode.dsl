@@ -1,8 +1,8 @@
 # ode.dsl - van der Pol's oscillator, stiff, and the Brusselator on a line, by backward differentiation; Jacobians are derived.
 
 oscillator(t1) = {
-  s = ode((t, u) -> [u[1], 1000(1 - u[0]^2)*u[1] - u[0]], [2.0, 0.0], (0.0, t1); method = bdf(), rtol = 1e-8, atol = 1e-10,
-    saveat = [t1])
+  s = ode((t, u) -> [u[1], 1000(1 - u[0]^2)*u[1] - u[0]], [2.0, 0.0], (0.0, t1); method = bdf(),
+    rtol = 1e-8, atol = 1e-10, saveat = [t1])
   s.values[0]
 }
 
@@ -15,5 +15,6 @@ line(y) = {
     dv = 3u - u^2 * v + between * (concat([3.0], v[..-1]) - 2v + concat(v[1..], [3.0]))
     ravel(stack(du, dv; axis = 1))
   }
-  ode(slope, y, (0.0, 10.0); method = bdf(), rtol = 1e-7, atol = 1e-10, sparse = true, saveat = [10.0]).values[0]
+  ode(slope, y, (0.0, 10.0); method = bdf(), rtol = 1e-7, atol = 1e-10, sparse = true,
+    saveat = [10.0]).values[0]
 }

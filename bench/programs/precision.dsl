@@ -82,74 +82,98 @@ pollution_start() = {
   y
 }
 pleiades_start() =
-  f64(concat([3, 3, -1, -3, 2, -2, 2], [3, -3, 2, 0, 0, -4, 4], [0, 0, 0, 0, 0, 1.75, -1.5], [0, 0, 0, -1.25, 1, 0, 0]))
-brusselator_start() = ravel(stack(1 + 0.5 * sin(2π * (iota(500) + 1) / 501), 3 * ones(500); axis = 1))
+  f64(concat([3, 3, -1, -3, 2, -2, 2], [3, -3, 2, 0, 0, -4, 4], [0, 0, 0, 0, 0, 1.75, -1.5],
+    [0, 0, 0, -1.25, 1, 0, 0]))
+brusselator_start() =
+  ravel(stack(1 + 0.5 * sin(2π * (iota(500) + 1) / 501), 3 * ones(500); axis = 1))
 
-robertson_default(rtol) = ode(reactions, [1.0, 0, 0], (0.0, 1e5); rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+robertson_default(rtol) =
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
 robertson_rodas5p(rtol) =
-  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = rodas5p(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = rodas5p(), rtol = rtol, atol = 1e-6*rtol,
+    saveat = [1e5]).values[0]
 robertson_radau5(rtol) =
-  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau5(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau5(), rtol = rtol, atol = 1e-6*rtol,
+    saveat = [1e5]).values[0]
 robertson_radau9(rtol) =
-  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau(order = 9), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau(order = 9), rtol = rtol, atol = 1e-6*rtol,
+    saveat = [1e5]).values[0]
 robertson_radau13(rtol) =
-  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau(order = 13), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau(order = 13), rtol = rtol, atol = 1e-6*rtol,
+    saveat = [1e5]).values[0]
 robertson_bdf(rtol) =
-  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = bdf(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = bdf(), rtol = rtol, atol = 1e-6*rtol,
+    saveat = [1e5]).values[0]
 
 hires_default(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); rtol = rtol, atol = 1e-4*rtol,
+    saveat = [321.8122]).values[0]
 hires_rodas5p(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = rodas5p(), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = rodas5p(), rtol = rtol,
+    atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 hires_radau5(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau5(), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau5(), rtol = rtol,
+    atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 hires_radau9(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau(order = 9), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau(order = 9),
+    rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 hires_radau13(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau(order = 13), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau(order = 13),
+    rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 hires_bdf(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = bdf(), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = bdf(), rtol = rtol,
+    atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 hires_dop853(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = dop853(max_steps = 2000000), rtol = rtol,
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122);
+    method = dop853(max_steps = 2000000), rtol = rtol,
     atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 
-pollution_default(rtol) = ode(pollution, pollution_start(), (0.0, 60.0); rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
+pollution_default(rtol) =
+  ode(pollution, pollution_start(), (0.0, 60.0); rtol = rtol, atol = 1e-4*rtol,
+    saveat = [60.0]).values[0]
 pollution_rodas5p(rtol) =
-  ode(pollution, pollution_start(), (0.0, 60.0); method = rodas5p(), rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
+  ode(pollution, pollution_start(), (0.0, 60.0); method = rodas5p(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [60.0]).values[0]
 pollution_radau5(rtol) =
-  ode(pollution, pollution_start(), (0.0, 60.0); method = radau5(), rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
+  ode(pollution, pollution_start(), (0.0, 60.0); method = radau5(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [60.0]).values[0]
 pollution_radau9(rtol) =
-  ode(pollution, pollution_start(), (0.0, 60.0); method = radau(order = 9), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [60.0]).values[0]
+  ode(pollution, pollution_start(), (0.0, 60.0); method = radau(order = 9), rtol = rtol,
+    atol = 1e-4*rtol, saveat = [60.0]).values[0]
 pollution_radau13(rtol) =
-  ode(pollution, pollution_start(), (0.0, 60.0); method = radau(order = 13), rtol = rtol, atol = 1e-4*rtol,
-    saveat = [60.0]).values[0]
+  ode(pollution, pollution_start(), (0.0, 60.0); method = radau(order = 13), rtol = rtol,
+    atol = 1e-4*rtol, saveat = [60.0]).values[0]
 pollution_bdf(rtol) =
-  ode(pollution, pollution_start(), (0.0, 60.0); method = bdf(), rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
+  ode(pollution, pollution_start(), (0.0, 60.0); method = bdf(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [60.0]).values[0]
 
-pleiades_default(rtol) = ode(bodies, pleiades_start(), (0.0, 3.0); rtol = rtol, atol = rtol, saveat = [3.0]).values[0]
+pleiades_default(rtol) =
+  ode(bodies, pleiades_start(), (0.0, 3.0); rtol = rtol, atol = rtol, saveat = [3.0]).values[0]
 pleiades_tsit5(rtol) =
-  ode(bodies, pleiades_start(), (0.0, 3.0); method = tsit5(), rtol = rtol, atol = rtol, saveat = [3.0]).values[0]
+  ode(bodies, pleiades_start(), (0.0, 3.0); method = tsit5(), rtol = rtol, atol = rtol,
+    saveat = [3.0]).values[0]
 pleiades_dop853(rtol) =
-  ode(bodies, pleiades_start(), (0.0, 3.0); method = dop853(), rtol = rtol, atol = rtol, saveat = [3.0]).values[0]
+  ode(bodies, pleiades_start(), (0.0, 3.0); method = dop853(), rtol = rtol, atol = rtol,
+    saveat = [3.0]).values[0]
 pleiades_adams(rtol) =
-  ode(bodies, pleiades_start(), (0.0, 3.0); method = adams(), rtol = rtol, atol = rtol, saveat = [3.0]).values[0]
+  ode(bodies, pleiades_start(), (0.0, 3.0); method = adams(), rtol = rtol, atol = rtol,
+    saveat = [3.0]).values[0]
 
-lorenz_default(rtol) = ode(butterfly, [1.0, 0, 0], (0.0, 10.0); rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
+lorenz_default(rtol) =
+  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
 lorenz_tsit5(rtol) =
-  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = tsit5(), rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
+  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = tsit5(), rtol = rtol, atol = rtol,
+    saveat = [10.0]).values[0]
 lorenz_dop853(rtol) =
-  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = dop853(), rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
+  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = dop853(), rtol = rtol, atol = rtol,
+    saveat = [10.0]).values[0]
 lorenz_adams(rtol) =
-  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = adams(), rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
+  ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = adams(), rtol = rtol, atol = rtol,
+    saveat = [10.0]).values[0]
 
 brusselator_default(rtol) =
-  ode(brusselator, brusselator_start(), (0.0, 10.0); rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
-brusselator_bdf(rtol) =
-  ode(brusselator, brusselator_start(), (0.0, 10.0); method = bdf(), rtol = rtol, atol = rtol, sparse = true,
+  ode(brusselator, brusselator_start(), (0.0, 10.0); rtol = rtol, atol = rtol,
     saveat = [10.0]).values[0]
+brusselator_bdf(rtol) =
+  ode(brusselator, brusselator_start(), (0.0, 10.0); method = bdf(), rtol = rtol, atol = rtol,
+    sparse = true, saveat = [10.0]).values[0]

@@ -11,6 +11,7 @@ problem brusselator(A = 3.4, α = 0.1) {
 
 # some steps of 1e-10, of which the first has all there is to make
 first_steps(N) = {
-  s = solve(brusselator(), fd(N, 2); t = (0.0, 1e-9), saveat = [1e-9], progress = false, estimate = false)
+  s = solve(brusselator(), fd(N, 2); t = (0.0, 1e-9), saveat = [1e-9], progress = false,
+    estimate = false)
   print(s.stats.steps)
 }

@@ -5,7 +5,8 @@ reactions(t, y) = {
   [b - a, a - b - c, c]
 }
 robertson(t1) =
-  ode(reactions, [1.0, 0, 0], (0.0, t1); method = radau(order = 9), rtol = 1e-5, atol = 1e-10, saveat = [t1]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, t1); method = radau(order = 9), rtol = 1e-5, atol = 1e-10,
+    saveat = [t1]).values[0]
 
 response(t, y) = {
   v = 280y[5] * y[7]
@@ -14,7 +15,9 @@ response(t, y) = {
    8.32y[1] + 1.71y[2] - 1.12y[3], -1.745y[4] + 0.43y[5] + 0.43y[6],
    -v + 0.69y[3] + 1.71y[4] - 0.43y[5] + 0.69y[6], decay, -decay]
 }
-hires(t1) = ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, t1); rtol = 1e-7, atol = 1e-11, saveat = [t1]).values[0]
+hires(t1) =
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, t1); rtol = 1e-7, atol = 1e-11,
+    saveat = [t1]).values[0]
 
 pollution(t, y) = {
   r1 = 0.35 * y[0]
@@ -66,7 +69,8 @@ pollution(t, y) = {
 pollute(t1) = {
   y = zeros(20)
   y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
-  ode(pollution, y, (0.0, t1); method = rodas5p(), rtol = 3e-7, atol = 3e-11, saveat = [t1]).values[0]
+  ode(pollution, y, (0.0, t1); method = rodas5p(), rtol = 3e-7, atol = 3e-11,
+    saveat = [t1]).values[0]
 }
 
 # its Jacobian is a band of two diagonals on each side
@@ -80,7 +84,8 @@ brusselator(t, y) = {
 }
 brusselate(t1) = {
   y = ravel(stack(1 + 0.5 * sin(2π * (iota(500) + 1) / 501), 3 * ones(500); axis = 1))
-  ode(brusselator, y, (0.0, t1); method = radau5(), rtol = 1e-6, atol = 1e-9, sparse = true, saveat = [t1]).values[0]
+  ode(brusselator, y, (0.0, t1); method = radau5(), rtol = 1e-6, atol = 1e-9, sparse = true,
+    saveat = [t1]).values[0]
 }
 
 # ---- derivatives by the rates, each times its rate
@@ -89,7 +94,9 @@ rated(k) = (t, y) -> {
   [b - a, a - b - c, c]
 }
 robertson_slopes(k) = {
-  end(k) = ode(rated(k), [1.0, 0, 0], (0.0, 1e5); method = radau(order = 9), rtol = 1e-5, atol = 1e-11, saveat = [1e5]).values[0]
+  end(k) =
+    ode(rated(k), [1.0, 0, 0], (0.0, 1e5); method = radau(order = 9), rtol = 1e-5, atol = 1e-11,
+      saveat = [1e5]).values[0]
   (jacobian(end)(k) * expand(k, 0))'
 }
 polluting(k) = (t, y) -> {
@@ -143,7 +150,8 @@ pollute_slopes(k) = {
   end(k) = {
     y = zeros(20)
     y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
-    ode(polluting(k), y, (0.0, 60.0); method = rodas5p(), rtol = 3e-7, atol = 3e-11, saveat = [60.0]).values[0][1]
+    ode(polluting(k), y, (0.0, 60.0); method = rodas5p(), rtol = 3e-7, atol = 3e-11,
+      saveat = [60.0]).values[0][1]
   }
   k * grad(end)(k)
 }

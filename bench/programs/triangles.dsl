@@ -39,6 +39,8 @@ whole(h) = {
     # a node's share of the load is a third of the six triangles around it, which are alike
     u = linsolve(A, full(2.0 / len(grid.cells), shape(A)[0]))
     t3 = clock()
-    if k == 1 { print("{len(grid.cells)} {t1 - t0} {t2 - t1} {t3 - t2} {abs(max(u) / max(s.values) - 1)}") }
+    if k == 1 {
+      print("{len(grid.cells)} {t1 - t0} {t2 - t1} {t3 - t2} {abs(max(u) / max(s.values) - 1)}")
+    }
   }
 }

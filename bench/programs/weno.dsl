@@ -16,4 +16,6 @@ problem tube(T) {
   E_x == 0 at x = 0, x = 1
 }
 
-sod(n) = solve(tube(100.0/n), fv(n = n, reconstruct = "weno5"), saveat = [100.0/n], estimate = false).values[-1]
+sod(n) =
+  solve(tube(100.0/n), fv(n = n, reconstruct = "weno5"), saveat = [100.0/n],
+    estimate = false).values[-1]

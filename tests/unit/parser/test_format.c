@@ -115,9 +115,8 @@ static const char *const cases[][2] = {
 	{"use nn  as n", "use nn as n\n"},
 	{"layer(p:(W:f64[m,n],b:f64[m]),x:f64[n])->f64[m]=tanh(p.W@x+p.b)",
      "layer(p: (W: f64[m, n], b: f64[m]), x: f64[n]) -> f64[m] = tanh(p.W@x + p.b)\n"},
-	{"problem p{domain t in [0,1],(x,y) in box([0,1],[0,1]);field u;u_t==Δ(u);u==0 at t=0}",
-     "problem p { domain t in [0, 1], (x, y) in box([0, 1], [0, 1]); field u; u_t == Δ(u); u == 0 "
-     "at t = 0 }\n"},
+	{"problem p{domain (x,y) in box([0,1],[0,1]);field u;Δ(u)==1;u==0 at boundary}",
+     "problem p { domain (x, y) in box([0, 1], [0, 1]); field u; Δ(u) == 1; u == 0 at boundary }\n"},
 	{"problem p {\nfield u\nu == 0\nat t = 0\n}\nat (x) = 1",
      "problem p {\n  field u\n  u == 0\n    at t = 0\n}\nat(x) = 1\n"},
 	{"\n\n\na=1\n\n\n\nb=2\n\n", "a = 1\n\nb = 2\n"},
@@ -152,6 +151,17 @@ static const char *const cases[][2] = {
 	{"sum(x[i]*y[i]for i in 0..n if i>2)", "sum(x[i]*y[i] for i in 0..n if i > 2)\n"},
 	{"C[ i,k ]:=sum(A[i,j]*B[j,k] for j)", "C[i, k] := sum(A[i, j]*B[j, k] for j)\n"},
 	/* lines that are too long */
+	{"report(\"one literal of a long message that has to go \" \"over more lines than one\" \", \"\"\")",
+     "report(\"one literal of a long message that has to go \" \"over more lines than one\" \", \" "
+     "\"\")\n"},
+	{"report(\"one literal of a long message that has to go over more \" \"lines than one can, {n}\" "
+     "\" of them\")",
+     "report(\"one literal of a long message that has to go over more \" \"lines than one can, "
+     "{n}\"\n  \" of them\")\n"},
+	{"r[i,j]:=first_function_of_many(i,j)+second_function_of_many(i,j) for i in 0..1000, j in "
+     "0..n_of_j",
+     "r[i, j] := first_function_of_many(i, j) + second_function_of_many(i, j) for i in 0..1000,\n  "
+     "j in 0..n_of_j\n"},
 	{"value = first_function_of_many(argument_number_one, argument_number_two) + "
      "second_function(argument_number_three, argument_number_four)",
      "value = first_function_of_many(argument_number_one, argument_number_two) +\n  "
@@ -159,7 +169,7 @@ static const char *const cases[][2] = {
 	{"definition_of(argument) = some_function_with_a_name(argument_number_one, "
      "argument_number_two, argument_number_three, argument_number_four)",
      "definition_of(argument) =\n  some_function_with_a_name(argument_number_one, "
-     "argument_number_two, argument_number_three, argument_number_four)\n"},
+     "argument_number_two, argument_number_three,\n    argument_number_four)\n"},
 	{"choice = if some_condition_of(the_argument) { the_result_of_the_first(the_argument, 1) } "
      "else { the_result_of_the_second(the_argument, 2) }",
      "choice = if some_condition_of(the_argument) {\n  the_result_of_the_first(the_argument, 1)\n} "
@@ -168,8 +178,8 @@ static const char *const cases[][2] = {
 	{"numbers = [1000000000000001, 1000000000000002, 1000000000000003, 1000000000000004, "
      "1000000000000005, 1000000000000006, 1000000000000007,\n1000000000000008, 9]",
      "numbers = [1000000000000001, 1000000000000002, 1000000000000003, 1000000000000004, "
-     "1000000000000005, 1000000000000006,\n"
-     "  1000000000000007, 1000000000000008, 9]\n"},
+     "1000000000000005,\n"
+     "  1000000000000006, 1000000000000007, 1000000000000008, 9]\n"},
 };
 
 static void test_cases(void) {
