@@ -6,10 +6,11 @@
  */
 #include "api/api.h"
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 #include "data/io.h"
 #if __has_include("solvers/solvers.h")
 #include "solvers/solvers.h"
+#include "lang/base/parallel.h"
 #define HAVE_SOLVERS 1
 #else
 #define HAVE_SOLVERS 0
@@ -197,7 +198,7 @@ static void set_up(Ctx *c, void *arg) {
 	data_set_hooks(c, &saved_functions);
 	for (const DataFunction *f = data_functions; f->name; f++)
 		api_want(c, session_define_dynamic(x->session, f->name, f->fn, NULL));
-	if (x->engine->threads) backend_set_threads(c, x->engine->threads);
+	if (x->engine->threads) parallel_set_threads(c, x->engine->threads);
 }
 
 static Life *life_new(atled_context *x) {

@@ -8,7 +8,7 @@
  * so that derivatives nest.
  */
 #include "api/api.h"
-#include "backend/eval/code.h"
+#include "backend/eval/core/code.h"
 #include "parser/specialise/abstract_value.h"
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
  * called with the context entered, so that they cannot enter it again.
  */
 #include "api/api.h"
-#include "backend/eval/code.h"
+#include "backend/eval/core/code.h"
 #include "lang/passes/rule_check.h"
 
 /* ---- running ------------------------------------------------------------- */

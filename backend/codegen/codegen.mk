@@ -47,7 +47,7 @@ $(MAKE_KERNELS): $(BUILD)/scripts/build/precompile_kernels.o $(BUILD)/internal.a
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
 # made anew when what they are made by changes, not with every file of the library that the program is linked with
-$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/build/precompile_kernels.o $(BUILD)/backend/native/kir/builder.o $(BUILD)/backend/native/cpu.o | $(MAKE_KERNELS)
+$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/build/precompile_kernels.o $(BUILD)/backend/native/kir/builder.o $(BUILD)/backend/native/kir/cpu.o | $(MAKE_KERNELS)
 	$(call say,make)$(MAKE_KERNELS) $(BUILD)/codegen/empty.so $* $@
 
 all tests-built: $(CODEGEN_LIBRARY)

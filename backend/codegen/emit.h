@@ -14,7 +14,7 @@
 #ifndef ATLED_BACKEND_CODEGEN_EMIT_H
 #define ATLED_BACKEND_CODEGEN_EMIT_H
 
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 #include "backend/native/jit/codegen.h"
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>

@@ -8,7 +8,7 @@
  * Carried values rest in the slots of the loop's own results between two
  * iterations: nothing else can see those before the loop ends.
  */
-#include "backend/native/jit/tier.h"
+#include "backend/eval/core/frame.h"
 #include "lang/base/clock.h"
 #include <stdlib.h>
 
@@ -86,7 +86,8 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 		if (UNLIKELY(i == look)) {
 			bool soon;
 			const Progress now = going_on(f, p, i);
-			if (tier_loop(f, s, i, n, clock_seconds() - began, held, &gone, &soon)) return gone;
+			if (f->be->hooks->loop(f, s, i, n, clock_seconds() - began, held, &gone, &soon))
+				return gone;
 			p = stayed(f, p, &now);
 			look = !look ? first_look(s) : look + (soon ? look / 8 + 1 : look);
 		}
@@ -120,7 +121,7 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 			const Progress now = going_on(f, p, turn);
 			if (look == 1) began = clock_seconds();
 			if ((look > 1 || has_machine_code(s)) &&
-			    tier_loop(f, s, 0, 0, clock_seconds() - began, held, &gone, &soon))
+			    f->be->hooks->loop(f, s, 0, 0, clock_seconds() - began, held, &gone, &soon))
 				return gone;
 			p = stayed(f, p, &now);
 			look = look == 1 ? first_look(s) : soon ? look + look / 8 + 1 : 2 * look;

@@ -8,7 +8,7 @@
  * carries the span of the step where it happened, and the calls that led there.
  */
 #include "backend/numlib/detached_call.h"
-#include "backend/native/jit/tier.h"
+#include "backend/eval/core/frame.h"
 #include "lang/base/clock.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -421,7 +421,7 @@ static bool stack_is_short(const Backend *be, const char *here) {
 static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diags) {
 	Backend *be = a->frame.be;
 	const Code *code = a->frame.code;
-	const bool waits = tier_pending(code);
+	const bool waits = code->hooks->pending(code);
 	be->depth++;
 	be->waiting += waits;
 	be->counters.calls++;
@@ -439,7 +439,7 @@ Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor 
                  Value *results, SpanId span) {
 	char here = 0;
 	Activation a;
-	callee = tier_choose(be, callee, args);
+	callee = callee->hooks->choose(be, callee, args);
 	Status st = be->depth >= ctx_depth_limit(be->ctx) || stack_is_short(be, &here)
 	                ? too_deep(be, span)
 	                : enter(be, callee, &a);
@@ -468,7 +468,7 @@ Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *plac
 	Backend *be = backend_of(c);
 	char here = 0;
 	if (!be->depth) be->told_diags = UINT32_MAX;
-	code = tier_choose(be, code, args);
+	code = code->hooks->choose(be, code, args);
 	Fn *fn = code->fn;
 	uint32_t nparams = code->body.nparams, diags = diag_total(c);
 	for (uint32_t k = 0; k < code->body.nresults; k++) results[k] = (Value){.kind = V_UNSET};
@@ -528,21 +528,6 @@ Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int
 		if (from < end && p->data < from + v->tensor->buffer->bytes) return NULL;
 	}
 	return tensor_ref(p);
-}
-
-Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part),
-                   void *ud, Status (*poll)(void *ud)) {
-	enum { PARALLEL_FROM = 64 * 1024 };
-	if (parts > 1 && work >= PARALLEL_FROM && be->threads != 1) {
-		if (!be->pool) be->pool = pool_new(be->ctx, be->threads);
-		if (be->pool) return pool_run(be->pool, parts, body, ud, poll);
-	}
-	for (int64_t k = 0; k < parts; k++) {
-		body(ud, k);
-		Status st = poll(ud);
-		if (st != ST_OK) return st;
-	}
-	return ST_OK;
 }
 
 /* ---- operands, lengths, results ------------------------------------------ */
@@ -611,11 +596,10 @@ Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t) {
 /* ---- the backend's state ------------------------------------------------- */
 
 static void free_code(Ctx *c, void *code) {
-	if (!code) return;
-	tier_drop(c, ((Code *)code)->tier);
-	for (const LoopSite *l = ((Code *)code)->loops; l; l = l->next)
-		if (l->osr) fn_unref(l->osr->fn);
-	arena_free(((Code *)code)->arena);
+	Code *k = code;
+	if (!k) return;
+	k->hooks->drop(c, k);
+	arena_free(k->arena);
 }
 
 Code *code_of(Ctx *c, Fn *f) {
@@ -640,12 +624,8 @@ static Status run_fn(Ctx *c, Fn *f, const Value *args, Value *results) {
 
 static void free_backend(Ctx *c, void *state) {
 	Backend *be = state;
-	pool_free(c, be->pool);
-	apart_free(c, &be->apart);
 	fft_plans_free(c, be->fft);
-	native_state_free(c, be->native);
-	tier_state_free(c, be->tiers);
-	profile_free(c, be->profile);
+	be->hooks->free_state(c, be);
 	stack_free(c, &be->values);
 	stack_free(c, &be->syms);
 	heap_free(c, be, sizeof *be);
@@ -663,27 +643,18 @@ static void find_hooks(Ctx *c, void *arg) {
 	provenance_register(c);
 }
 
-Status backend_init(Ctx *c) {
+Status eval_init(Ctx *c, const NativeHooks *hooks) {
 	if (backend_of(c)) return ST_OK;
 	Hooks h = {0};
 	Status st = ctx_protect(c, find_hooks, &h); /* the tables may be made at their first use */
 	if (st != ST_OK) return st;
 	Backend *be = heap_alloc(c, sizeof *be);
 	if (!be) return ST_NOMEM;
-	*be = (Backend){.ctx = c, .threads = 0};
+	*be = (Backend){.ctx = c, .hooks = hooks};
 	ctx_set_slot(c, SLOT_BACKEND, be, free_backend);
 	h.fn->free_code = free_code;
 	h.services->run = run_fn;
-	h.services->show_native = native_show;
 	return ST_OK;
 }
 
 RunCounters *run_counters(Ctx *c) { return &backend_of(c)->counters; }
-
-void backend_set_threads(Ctx *c, int threads) {
-	Backend *be = backend_of(c);
-	if (be->threads == threads) return;
-	be->threads = threads;
-	pool_free(c, be->pool);
-	be->pool = NULL; /* the next large kernel starts one of the new size */
-}

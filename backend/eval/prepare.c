@@ -12,7 +12,7 @@
  * it to both branches, so that `if c { x[i] = 1 }` can still write in place.
  * Loops hand nothing over: the next iteration needs it too.
  */
-#include "backend/native/jit/tier.h"
+#include "backend/eval/core/unit.h"
 
 enum { NOWHERE = UINT32_MAX, RELEASED = UINT32_MAX - 1 };
 
@@ -392,7 +392,7 @@ static void decode_unit(Prep *p, RegionId region, uint32_t position, NativeUnit 
 	const Fn *f = p->f;
 	const Unit *u = nu->unit;
 	const Inst *first = &f->insts.at[u->insts[0]];
-	s->inner = eval_native;
+	s->inner = p->code->hooks->unit;
 	s->site = nu;
 	s->span = first->span;
 	s->nargs = u->ninputs;
@@ -433,7 +433,7 @@ static void decode_unit(Prep *p, RegionId region, uint32_t position, NativeUnit 
 	}
 	s->after = after.at;
 	s->nafter = after.n;
-	s->eval = s->nafter ? finish_step : eval_native;
+	s->eval = s->nafter ? finish_step : s->inner;
 }
 
 static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants,
@@ -528,6 +528,7 @@ static void run_prepare(Ctx *c, void *arg) {
 	p->scratch = arena_new(c);
 	Code *code = p->code = ARENA_NEW(p->keep, Code);
 	code->ctx = c;
+	code->hooks = backend_of(c)->hooks;
 	code->fn = (Fn *)(uintptr_t)f; /* the code hangs on its function */
 	code->arena = p->keep;
 	code->nslots = f->vals.n;

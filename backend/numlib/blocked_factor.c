@@ -1,7 +1,7 @@
 /* blocked_factor.c - factorisations and triangular solves by blocks of columns:
  * LAPACK's and BLAS's part is a panel or a product.
  *
- * Needs: blocked_factor.h, blas.h, lapack.h, share_parts (frame.h). Guarantees:
+ * Needs: blocked_factor.h, blas.h, lapack.h, parallel.h. Guarantees:
  * what blocked_factor.h says. Matrices stay where they lie, by rows: what
  * LAPACK must see by columns is one panel, copied (QR has its matrix by
  * columns). Of the work all but a part of about 1.5 b/n is products, which
@@ -18,7 +18,7 @@
  */
 #include "backend/numlib/blocked_factor.h"
 #include "backend/numlib/blas.h"
-#include "backend/eval/core/frame.h"
+#include "lang/base/parallel.h"
 #include "backend/numlib/lapack.h"
 #include "lang/base/thread_pool.h"
 #include <complex.h>
@@ -213,7 +213,7 @@ Status blocked_lu(Ctx *c, Dtype d, int64_t n, void *a, int *pivots, int *info) {
 	for (; q.k < n && st == ST_OK && !q.info; q.k += q.b) {
 		const int64_t parts = parts_right(&q) + parts_of(q.k, q.width);
 		if (parts)
-			st = share_parts(backend_of(c), (n - q.k) * (n - q.k) * q.b, parts, beside_part, &q,
+			st = parallel_for(c, (n - q.k) * (n - q.k) * q.b, parts, beside_part, &q,
 			                 look);
 	}
 	for (int64_t i = 0; i < n && st == ST_OK && !q.info; i++) pivots[i] += (int)(i / q.b * q.b);
@@ -274,7 +274,7 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 	              .unit = unit};
 	const int64_t strips = parts_of(r, strip_width(&q));
 	if ((double)n * (double)n * (double)r * (dtype_is_complex(d) ? 4 : 1) <= BLOCKS_FROM)
-		return share_parts(backend_of(c), n * n * r, strips, strip_part, &q, look);
+		return parallel_for(c, n * n * r, strips, strip_part, &q, look);
 	const size_t bytes = (size_t)(n * BLOCK_ROWS * q.size);
 	if (!(q.minus = heap_alloc(c, bytes))) return ST_NOMEM;
 	const bool forward = lower != adjoint;
@@ -282,12 +282,12 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 	for (int64_t turn = 0; turn * BLOCK_ROWS < n && st == ST_OK; turn++) {
 		q.k = forward ? turn * BLOCK_ROWS : (parts_of(n, BLOCK_ROWS) - 1 - turn) * BLOCK_ROWS;
 		q.m = length_at(n, q.k, BLOCK_ROWS);
-		st = share_parts(backend_of(c), INT64_MAX, strips, strip_part, &q, look);
+		st = parallel_for(c, INT64_MAX, strips, strip_part, &q, look);
 		/* what is not solved yet: the rows below, or those above */
 		q.first = forward ? q.k + q.m : 0;
 		q.end = forward ? n : q.k;
 		if (st == ST_OK && q.first < q.end)
-			st = share_parts(backend_of(c), INT64_MAX, parts_of(q.end - q.first, PART_ROWS),
+			st = parallel_for(c, INT64_MAX, parts_of(q.end - q.first, PART_ROWS),
 			                 rest_part, &q, look);
 	}
 	heap_free(c, q.minus, bytes);
@@ -359,9 +359,9 @@ Status blocked_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int *info) {
 	Status st = look(&q);
 	for (; q.k + b < n && st == ST_OK && !q.info; q.k += b) {
 		const int64_t rest = n - q.k - b, parts = parts_of(rest, b);
-		st = share_parts(backend_of(c), rest * b * b, parts, below_part, &q, look);
+		st = parallel_for(c, rest * b * b, parts, below_part, &q, look);
 		if (st == ST_OK)
-			st = share_parts(backend_of(c), rest * rest * b, parts, right_part, &q, look);
+			st = parallel_for(c, rest * rest * b, parts, right_part, &q, look);
 	}
 	heap_free(c, q.corner, bytes);
 	*info = q.info;
@@ -431,7 +431,7 @@ static Status factor(Qr *q) {
 	Status st = look(q);
 	for (q->k = 0; q->k + q->b < q->columns && st == ST_OK; q->k += q->b) {
 		const int64_t rest = q->columns - q->k - 2 * q->b;
-		st = share_parts(backend_of(q->c), work_of(q, q->columns - q->k),
+		st = parallel_for(q->c, work_of(q, q->columns - q->k),
 		                 1 + (rest > 0 ? parts_of(rest, q->width) : 0), forward_part, q, look);
 	}
 	return st;
@@ -444,7 +444,7 @@ static Status form(Qr *q) {
 	for (q->k = (q->columns - 1) / q->b * q->b; q->k >= 0 && st == ST_OK; q->k -= q->b) {
 		const int64_t k = q->k, b = length_at(q->columns, k, q->b), rest = q->columns - k - b;
 		if (rest)
-			st = share_parts(backend_of(q->c), work_of(q, rest), parts_of(rest, q->width),
+			st = parallel_for(q->c, work_of(q, rest), parts_of(rest, q->width),
 			                 backward_part, q, look);
 		if (st != ST_OK) break;
 		int info = 0;

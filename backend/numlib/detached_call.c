@@ -13,8 +13,8 @@
 
 enum { POLL_NS = 4000000 };
 
-typedef struct Apart {
-	struct Apart *next;
+typedef struct DetachedCall {
+	struct DetachedCall *next;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
@@ -22,10 +22,10 @@ typedef struct Apart {
 	void (*body)(void *ud);
 	void (*release)(Ctx *c, void *ud);
 	void *ud;
-} Apart;
+} DetachedCall;
 
 static void *run(void *arg) {
-	Apart *a = arg;
+	DetachedCall *a = arg;
 	a->body(a->ud);
 	pthread_mutex_lock(&a->lock);
 	a->done = true;
@@ -34,7 +34,7 @@ static void *run(void *arg) {
 	return NULL;
 }
 
-static void finish(Ctx *c, Apart *a) {
+static void finish(Ctx *c, DetachedCall *a) {
 	pthread_join(a->thread, NULL);
 	a->release(c, a->ud);
 	pthread_mutex_destroy(&a->lock);
@@ -42,17 +42,41 @@ static void finish(Ctx *c, Apart *a) {
 	heap_free(c, a, sizeof *a);
 }
 
-static bool is_done(Apart *a) {
+static bool is_done(DetachedCall *a) {
 	pthread_mutex_lock(&a->lock);
 	const bool done = a->done;
 	pthread_mutex_unlock(&a->lock);
 	return done;
 }
 
-/* Lets go of calls that have ended since they were left. */
-static void sweep(Ctx *c, Apart **list) {
-	while (*list) {
-		Apart *a = *list;
+/* The calls of a context that were left behind. */
+typedef struct DetachedCalls {
+	DetachedCall *first;
+} DetachedCalls;
+
+static void free_calls(Ctx *c, void *state) {
+	DetachedCalls *calls = state;
+	while (calls->first) {
+		DetachedCall *a = calls->first;
+		calls->first = a->next;
+		finish(c, a);
+	}
+	heap_free(c, calls, sizeof *calls);
+}
+
+/* NULL when memory fails. */
+static DetachedCalls *calls_of(Ctx *c) {
+	DetachedCalls *calls = ctx_slot(c, SLOT_DETACHED);
+	if (calls || !(calls = heap_alloc(c, sizeof *calls))) return calls;
+	calls->first = NULL;
+	ctx_set_slot(c, SLOT_DETACHED, calls, free_calls);
+	return calls;
+}
+
+/* Releases calls that have ended since they were left. */
+static void sweep(Ctx *c, DetachedCalls *calls) {
+	for (DetachedCall **list = &calls->first; *list;) {
+		DetachedCall *a = *list;
 		if (is_done(a)) {
 			*list = a->next;
 			finish(c, a);
@@ -60,7 +84,7 @@ static void sweep(Ctx *c, Apart **list) {
 	}
 }
 
-static bool wait_briefly(Apart *a) {
+static bool wait_briefly(DetachedCall *a) {
 	struct timespec t;
 	clock_gettime(CLOCK_REALTIME, &t);
 	t.tv_nsec += POLL_NS;
@@ -73,15 +97,16 @@ static bool wait_briefly(Apart *a) {
 	return done;
 }
 
-Status apart_run(Ctx *c, struct Apart **list, void (*body)(void *ud), void *ud, atomic_bool *stop,
-                 void (*release)(Ctx *c, void *ud)) {
-	sweep(c, list);
-	Apart *a = heap_alloc(c, sizeof *a);
+Status detached_call(Ctx *c, void (*body)(void *ud), void *ud, atomic_bool *stop,
+                     void (*release)(Ctx *c, void *ud)) {
+	DetachedCalls *calls = calls_of(c);
+	if (calls) sweep(c, calls);
+	DetachedCall *a = calls ? heap_alloc(c, sizeof *a) : NULL;
 	if (!a) {
 		release(c, ud);
 		return ST_NOMEM;
 	}
-	*a = (Apart){.body = body, .release = release, .ud = ud};
+	*a = (DetachedCall){.body = body, .release = release, .ud = ud};
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->ended, NULL);
 	sigset_t all, before;
@@ -102,16 +127,8 @@ Status apart_run(Ctx *c, struct Apart **list, void (*body)(void *ud), void *ud, 
 	if (st == ST_OK) finish(c, a);
 	else {
 		atomic_store(stop, true);
-		a->next = *list;
-		*list = a;
+		a->next = calls->first;
+		calls->first = a;
 	}
 	return st;
-}
-
-void apart_free(Ctx *c, struct Apart **list) {
-	while (*list) {
-		Apart *a = *list;
-		*list = a->next;
-		finish(c, a);
-	}
 }

@@ -11,17 +11,13 @@
 #include "lang/base/context.h"
 #include <stdatomic.h>
 
-struct Apart;
-
-/* Runs body(ud) on another thread; *list holds the calls that were left behind;
- * *stop, a part of ud, is set for these. The status is that of the last poll.
- * release(c, ud) is called once, on a thread that may use the context: before
- * this returns, or, for a call left behind, when it is found to have ended.
- * body must use nothing of the context but what release lets go. Without
- * another thread it runs here. */
-Status apart_run(Ctx *c, struct Apart **list, void (*body)(void *ud), void *ud, atomic_bool *stop,
-                 void (*release)(Ctx *c, void *ud));
-/* Waits for what was left behind. */
-void apart_free(Ctx *c, struct Apart **list);
+/* Runs body(ud) on another thread. When a poll asks to stop, *stop, a part of
+ * ud, is set and the call is left behind; the context waits for it when it is
+ * freed. Returns the status of the last poll. release(c, ud) is called once, on
+ * a thread that may use the context: before this returns, or, for a call left
+ * behind, when it is found to have ended. body must use nothing of the context
+ * but what release frees. Without another thread it runs here. */
+Status detached_call(Ctx *c, void (*body)(void *ud), void *ud, atomic_bool *stop,
+                     void (*release)(Ctx *c, void *ud));
 
 #endif

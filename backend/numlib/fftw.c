@@ -487,7 +487,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 	}
 }
 
-Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse,
+Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse,
                  int64_t outer, int64_t n, int64_t inner, Tensor *x, Tensor *o, const char **why) {
 	const bool single = d == DT_C64;
 	const Library *l = &libraries[single];
@@ -512,7 +512,7 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d,
 		           .o = tensor_ref(o),
 		           .size = size,
 		           .plans = *plans};
-		const Status st = apart_run(c, apart, transform_apart, j, &j->stop, release_job);
+		const Status st = detached_call(c, transform_apart, j, &j->stop, release_job);
 		return st == ST_OK && (*plans)->failed ? ST_NOMEM : st;
 	}
 	/* so many lines at a time as make up a piece, between which there are polls

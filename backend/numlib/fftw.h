@@ -18,7 +18,7 @@ struct Apart;
  * with *why: the library cannot be had. Long lines are transformed on another
  * thread while this one polls: when that says to stop, x and o are kept until
  * the transform has ended (detached_call.h). */
-Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse,
+Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse,
                  int64_t outer, int64_t n, int64_t inner, Tensor *x, Tensor *o, const char **why);
 
 /* Transforms of real lines of length n, in f64, into as many numbers. */

@@ -7,7 +7,6 @@
 #include "backend/numlib/lapack.h"
 #include "backend/numlib/detached_call.h"
 #include "backend/numlib/blas.h"
-#include "backend/eval/core/frame.h"
 #include <complex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +331,7 @@ static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void
 	}
 	memcpy(k->array[0], to[0], bytes[0]);
 	const Status polled =
-		apart_run(c, &backend_of(c)->apart, call_apart, k, &k->stop, release_call);
+		detached_call(c, call_apart, k, &k->stop, release_call);
 	return polled == ST_OK ? st : polled;
 }
 

@@ -345,6 +345,16 @@ static bool only_a_value(Checker *k, const Ast *e) {
 		       only_a_value(k, e->binary.right);
 	case A_COMPARE: return true;
 	case A_UNARY: return only_a_value(k, e->unary.operand);
+	case A_STRING:
+		for (uint32_t i = 0; i < e->string.n; i++) {
+			const Ast *value = e->string.pieces[i].value;
+			if (value && !only_a_value(k, value)) return false;
+		}
+		return true;
+	case A_TUPLE:
+		for (uint32_t i = 0; i < e->tuple.n; i++)
+			if (!only_a_value(k, e->tuple.items[i])) return false;
+		return true;
 	case A_CALL: return library_call(k, e, pure);
 	default: return false;
 	}

@@ -8,7 +8,7 @@
  * generator says what it made for it.
  */
 #include "backend/native/jit/codegen.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -76,13 +76,13 @@ static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t len
 		run_part(&j, 0);
 		return poll_part(&j);
 	}
-	if (!be->pool && be->threads != 1) be->pool = pool_new(be->ctx, be->threads);
+	Pool *pool = parallel_pool(be->ctx);
 	const size_t bytes =
-		(size_t)(be->pool ? pool_width(be->pool) : 1) * fft_real_room(j.plan) * sizeof(double) + 64;
+		(size_t)(pool ? pool_width(pool) : 1) * fft_real_room(j.plan) * sizeof(double) + 64;
 	void *memory = heap_alloc(c, bytes);
 	if (!memory) return ST_NOMEM;
 	j.rooms = (double *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
-	const Status st = share_parts(be, (int64_t)j.work * parts, parts, run_part, &j, poll_part);
+	const Status st = parallel_for(be->ctx, (int64_t)j.work * parts, parts, run_part, &j, poll_part);
 	heap_free(c, memory, bytes);
 	return st;
 }

@@ -72,7 +72,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		j.out = (double *)(void *)out->data;
 		j.count = out->count;
 		j.be->counters.scalar_operations += (double)j.count;
-		st = share_parts(j.be, j.count * WEIGHT, (j.count + PART - 1) / PART, run_part, &j,
+		st = parallel_for(c, j.count * WEIGHT, (j.count + PART - 1) / PART, run_part, &j,
 		                 poll_part);
 	}
 	for (uint32_t k = 0; k < nargs; k++) tensor_unref(t[k]);

@@ -14,7 +14,7 @@
 #ifndef ATLED_SOLVERS_SUNDIALS_SUNDIALS_H
 #define ATLED_SOLVERS_SUNDIALS_SUNDIALS_H
 
-#include "backend/eval/code.h"
+#include "backend/eval/core/code.h"
 #include "solvers/linear/shifted_system.h"
 #include "solvers/solvers.h"
 #include "solvers/sundials/modules/library.h"

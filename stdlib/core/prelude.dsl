@@ -330,9 +330,9 @@ _explain_loop(loop) = if loop[1] < 0 {
   s = max(rows - swept, 1)
   t = _repeated_turns(n, s)
   how = if swept == 1 { "" } else { ", after one sweep that counts the turns" }
-  "loop at line {line}: {n} turns, {bytes} bytes for a snapshot. {s} "
-  "snapshots{if rows > s { " and the last state" } else { "" }} take {rows * bytes} bytes; {t} "
-  "turns are run again, recompute factor {if n > 0 { t / n } else { 0.0 }:.3f}{how}"
+  ("loop at line {line}: {n} turns, {bytes} bytes for a snapshot. {s} "
+    "snapshots{if rows > s { " and the last state" } else { "" }} take {rows * bytes} bytes; {t} "
+    "turns are run again, recompute factor {if n > 0 { t / n } else { 0.0 }:.3f}{how}")
 }
 
 _explain_loops(loops) = if len(loops) == 0 { "no loop keeps snapshots" } else {

@@ -47,8 +47,8 @@ _explain_pattern(p) = {
   products = len(p.group_sizes)
   rows = len(p.heavy_sizes)
   text =
-    "{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} "
-  "products with the derivative"
+    ("{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} "
+      "products with the derivative")
   if rows > 0 { text = "{text}, {rows} with its transpose for {len(p.heavy)} of the rows" }
   if len(p.term) > 0 {
     text = "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms"
@@ -62,20 +62,20 @@ _explain_systems(p) = {
   (way, below, above, ordered, banded, other) =
     (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
   band =
-    "{below} {if below == 1 { "diagonal" } else { "diagonals" }} below and {above} above the main "
-  "one"
+    ("{below} {if below == 1 { "diagonal" } else { "diagonals" }} below and {above} above the main "
+      "one")
   if ordered > 0 { band = "{band} in reverse Cuthill-McKee order" }
   times = if other < 0 {
     ""
   } else {
-    " ({(banded + 500) // 1000} µs for a factorisation and 8 solves, by sparse factors "
-    "{(other + 500) // 1000})"
+    (" ({(banded + 500) // 1000} µs for a factorisation and 8 solves, by sparse factors "
+      "{(other + 500) // 1000})")
   }
   if way == 1 { "systems: banded, {band}{times}" } else {
-    "systems: sparse "
-    "factors{if plan[12] > 0 { " by fronts (UMFPACK)" } else { "" }}{if plan[13] > 0 {
+    ("systems: sparse "
+      "factors{if plan[12] > 0 { " by fronts (UMFPACK)" } else { "" }}{if plan[13] > 0 {
       ", of bdf() GMRES with incomplete factors"
-    } else { "" }}; a band would have {band}{times}"
+    } else { "" }}; a band would have {band}{times}")
   }
 }
 

@@ -674,9 +674,6 @@ _solve_between(info, m, o) = {
       "unknown, and these to enter linearly; chebyshev() and fd() take others")
   }
   S = info.structure
-  if len(info.events) > 0 {
-    _refuse("events are for initial value problems; {m.name}() solves boundary value problems")
-  }
   sizes = info.sizes
   orders = S.orders
   (a, b) = if kind(o.t) == "none" {

@@ -368,12 +368,14 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
         for (k, e) in enumerate(all) {
           if fired[k] > 0 {
             text =
-              "events follow each other too closely at t = {moved:.9g}: the last one was at "
-            "{before:.9g}, and since then the expression of event "
-            "{if e.name == "" { "{k}" } else { e.name }} stays within rtol and atol of zero, at "
-            "{state}. They accumulate or chatter: make the event terminal, let the state after "
-            "it be away from the zero, or stop before; partial = true gives what there is until "
-            "then"
+              ("events follow each other too closely at t = {moved:.9g}: the last one was at "
+                "{before:.9g}, and since then the expression of event "
+                "{if e.name == "" { "{k}" } else { e.name }} stays within rtol and atol of zero, "
+                "at "
+                "{state}. They accumulate or chatter: make the event terminal, let the state after "
+                "it be away from the zero, or stop before; partial = true gives what there is "
+                "until "
+                "then")
             if o.partial == 1 { _warning(text) } else { error(text) }
           }
         }

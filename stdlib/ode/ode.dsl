@@ -179,8 +179,8 @@ _check_rows(y0, times, Y, o) = {
     bad = f64(not (abs(Y) < inf))
     row = argmax(max(bad; axis = 1))
     said =
-      "the solution is not finite at t = {times[row]}, where number {argmax(bad[row])} of it is "
-    "{Y[row, argmax(bad[row])]}"
+      ("the solution is not finite at t = {times[row]}, where number {argmax(bad[row])} of it is "
+        "{Y[row, argmax(bad[row])]}")
     if has(o, "partial") {
       if f64(o.partial) > 0 { _warning(said) } else { error(said) }
     } else {
@@ -311,8 +311,8 @@ _state_words(names) = {
   words
 }
 _jumps_there =
-  "Such short steps mostly say that the right-hand side jumps there, back and forth: make the "
-"place of the jump an event, or smooth it"
+  ("Such short steps mostly say that the right-hand side jumps there, back and forth: make the "
+    "place of the jump an event, or smooth it")
 
 # run(f, jac, t0, t1, o) on a clock that begins near 0, where the interval is
 # short against its times: 1e12 s are rounded to 1e-4 s, a step to no part of

@@ -382,9 +382,9 @@ _is_singular(A) = {
 _top_names(info, S) = {
   s = ""
   for (k, name) in enumerate(info.fields) {
-    s =
-      "{s}{if k == 0 { "" } else { ", " }}"
-    "{if S.orders[k] == 0 { name } else { _derivative_name(name, info.coords[0], S.orders[k]) }}"
+    order = S.orders[k]
+    top = if order == 0 { name } else { _derivative_name(name, info.coords[0], order) }
+    s = "{s}{if k == 0 { "" } else { ", " }}{top}"
   }
   s
 }
@@ -634,8 +634,8 @@ _state_names(info, orders) = {
   for (k, name) in enumerate(info.fields) {
     for j in each(orders[k]) {
       s =
-        "{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t"
-      "{info.sizes[k]}\n"
+        ("{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t"
+          "{info.sizes[k]}\n")
     }
   }
   s
@@ -649,9 +649,9 @@ _equation_names(info, orders) = {
   for (k, name) in enumerate(info.fields) {
     for j in each(1, orders[k]) {
       s =
-        "{s}the derivative of "
-      "{if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t"
-      "{info.sizes[k]}\n"
+        ("{s}the derivative of "
+          "{if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t"
+          "{info.sizes[k]}\n")
     }
   }
   s

@@ -10,8 +10,8 @@ _constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial)
     upper, o, steps, tol)
   _assure_finite("minimize", "the function, or a constraint,", r, partial)
   message = if r.status == 1 { "the conditions of optimality hold" } else if r.status == 2 {
-    "the constraints are not met: they may contradict each other, or the way there be barred from "
-    "this start"
+    ("the constraints are not met: they may contradict each other, or the way there be barred from "
+      "this start")
   } else { _outcome(r.status) }
   (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations,
     evaluations = r.evaluations, violation = r.violation, multipliers = (equal = r.equal,

@@ -7,8 +7,8 @@
 # x with A x == -v; nan where the matrix is singular
 _correction(A, v) = try { -linsolve(A, v) } catch m { 0 * v + nan }
 _undetermined(name; why = "roundings alone move it") =
-  "{name}: equations and conditions do not determine the solution, or this grid does not: {why}. "
-"Say more of it, as its value at a place, or try another guess, fewer points or another method"
+  ("{name}: equations and conditions do not determine the solution, or this grid does not: {why}. "
+    "Say more of it, as its value at a place, or try another guess, fewer points or another method")
 
 # By what part of their sizes f64[n] unknowns move where each entry of the
 # matrix A of their equations is changed by a rounding (Skeel, J. ACM 26, 1979),

@@ -461,8 +461,8 @@ _audit(problem, all, reference, tol) = {
     bad = not (r <= limit and c <= max(tol, 1e-3))
     print("  {s.method}: residual {r:.2e}, conditions {c:.2e}")
     words = push(words, if not (r <= limit) {
-      "{s.method} does not satisfy {_text(info.equations, argmax(residuals[k]))}: what is left "
-      "over is {r:.2g} of its parts"
+      ("{s.method} does not satisfy {_text(info.equations, argmax(residuals[k]))}: what is left "
+        "over is {r:.2g} of its parts")
     } else {
       if not (c <= max(tol, 1e-3)) { _say_condition(info, s, argmax(conditions[k]), c) } else { "" }
     })

@@ -76,8 +76,8 @@ _what_is_off(info) = if info.eigen == "" { "the solution" } else { "an eigenvalu
 _better(m) = {
   by_points = has(m, "n") or has(m, "points")
   if has(m, "features") {
-    "more features may help, and so may fem(adapt = 0.01), which refines where the solution is "
-    "steep"
+    ("more features may help, and so may fem(adapt = 0.01), which refines where the solution is "
+      "steep")
   } else if by_points { "more points make it better" }
   else if has(m, "h") { "smaller elements make it better" }
   else { "tighter tolerances make it better" }

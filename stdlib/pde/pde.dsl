@@ -70,6 +70,11 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
       } else {
         _choose(info)
       }
+      if len(info.events) > 0 and (len(info.coords) > 1 or not has(m, "integrate")) {
+        _refuse(
+          "{m.name}() does not serve the events of {info.name}: the integrators of initial value "
+          "problems in one coordinate do, as auto() and bdf()")
+      }
       if kind(guess) != "none" and not has(m, "between") and not has(m, "takes_guess") and
         not (has(m, "grid") and info.time < 0) {
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
@@ -354,8 +359,8 @@ _explain_problem(problem) = {
 _explain_constraint(info) = {
   held = _constraint_of(info, info.time)
   if held.field < 0 { "" } else {
-    "; {info.fields[held.field]} is what keeps `{info.equations[held.equation].text}`, exactly in "
-    "each wave"
+    ("; {info.fields[held.field]} is what keeps `{info.equations[held.equation].text}`, exactly in "
+      "each wave")
   }
 }
 _explain_choice(info) = {
@@ -364,47 +369,49 @@ _explain_choice(info) = {
     else if _has_modes_by_elements(info) {
       "fem(order = 3), whose elements end where coefficients change"
     } else if _top_by(info, info.space[0]) > 2 { "chebyshev(32)" } else { "chebyshev()" }
-    "{info.name}: an eigenproblem on a line, so solve() takes {way}: the modes whose eigenvalues "
-    "are nearest to 0. With a guess it takes collocation(), which finds the mode near that."
+    ("{info.name}: an eigenproblem on a line, so solve() takes {way}: the modes whose eigenvalues "
+      "are nearest to 0. With a guess it takes collocation(), which finds the mode near that.")
   } else if _is_loop(info) and info.eigen == "" {
-    "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic "
-    "solutions converge exponentially; Newton's method finds the values at all points together."
+    ("{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic "
+      "solutions converge exponentially; Newton's method finds the values at all points together.")
   } else if _has_jumps(info) and
     (len(info.coords) > 1 or (_is_between(info) and len(info.space) == 1)) and not _fv_suits(info) {
     _explain_jumps(info)
   } else if len(info.coords) == 1 and _is_between(info) and not _begins_at_end(info) {
-    "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): "
-    "piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) "
-    "need fewer nodes for tight tolerances, shooting() integrates from guessed values."
+    ("{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): "
+      "piecewise cubics on a mesh that is fitted to the solution; collocation(6) and "
+      "collocation(8) "
+      "need fewer nodes for tight tolerances, shooting() integrates from guessed values.")
   } else if len(info.coords) == 1 {
-    "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): "
-    "DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's "
-    "BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
+    ("{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): "
+      "DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's "
+      "BDF for more than 32 unknowns); bdf() where algebraic equations are among them.")
   } else {
     where_ = join((...map(i -> info.coords[i], info.space),), ", ")
     if _fv_suits(info) {
       _fv_explain(info)
     } else if kind(info.region) != "none" {
-      "{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a "
-      "mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes."
+      ("{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a "
+        "mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes.")
     } else if _pressure_of(info).field >= 0 and not _any_is_periodic(info) {
       held = _pressure_of(info)
-      "{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, "
-      "which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones "
-      "for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() it "
-      "has modes that no equation sees."
+      ("{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, "
+        "which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones "
+        "for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() "
+        "it "
+        "has modes that no equation sees.")
     } else if _has_modes_by_elements(info) {
-      "{info.name}: an eigenproblem whose coefficients change at places where elements can end, "
-      "so solve() takes fem(order = 2)."
+      ("{info.name}: an eigenproblem whose coefficients change at places where elements can end, "
+        "so solve() takes fem(order = 2).")
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
-        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; "
-        "the step follows from rtol{_explain_constraint(info)}"
+        ("etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; "
+          "the step follows from rtol{_explain_constraint(info)}")
       } else {
         "bdf() with the exact Jacobian, since not all highest derivatives have constant factors"
       }
-      "{info.name}: periodic in {where_}, so solve() takes fourier(): smooth periodic solutions "
-      "converge exponentially; {way}."
+      ("{info.name}: periodic in {where_}, so solve() takes fourier(): smooth periodic solutions "
+        "converge exponentially; {way}.")
     } else {
       way = if info.eigen != "" {
         "the eigenvalues nearest to 0 by shift and invert; fd(count = k, near = a) says others"
@@ -415,15 +422,16 @@ _explain_choice(info) = {
           "BDF in t with the exact sparse Jacobian"
         }
       } else {
-        "Newton's method with the exact sparse Jacobian, or sines and waves where factors are "
-        "constant and order = 2"
+        ("Newton's method with the exact sparse Jacobian, or sines and waves where factors are "
+          "constant and order = 2")
       }
-      "{info.name}: solve() takes fd(order = {if _is_of_third_order(info) { 2 } else { 4 }}), "
-      "finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. "
-      "{if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster for "
-      "smooth solutions{if len(info.space) == 1 and info.time >= 0 {
+      ("{info.name}: solve() takes fd(order = {if _is_of_third_order(info) { 2 } else { 4 }}), "
+        "finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}"
+        ". "
+        "{if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster for "
+        "smooth solutions{if len(info.space) == 1 and info.time >= 0 {
         ", pinn() trains a network on the same statement"
-      } else { "" }}."
+      } else { "" }}.")
     }
   }
 }

@@ -201,8 +201,8 @@ report(r) = {
     text = text + "the data determine all parameters; condition {i.condition:.2g}"
   } else {
     text = text +
-      "the data do not determine {i.undetermined} of {len(v)} combinations; the model stays as it "
-    "is under relative changes"
+      ("the data do not determine {i.undetermined} of {len(v)} combinations; the model stays as it "
+        "is under relative changes")
     for row in 0..i.undetermined {
       text = text + "\n "
       k = 0

@@ -22,7 +22,7 @@
 #ifndef ATLED_TESTS_RANDOM_COMPARE_H
 #define ATLED_TESTS_RANDOM_COMPARE_H
 
-#include "backend/eval/code.h"
+#include "backend/eval/core/code.h"
 
 typedef struct Outcome {
 	Status status;

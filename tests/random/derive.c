@@ -5,6 +5,7 @@
  */
 #include "tests/random/derive.h"
 #include "autodiff/autodiff.h"
+#include "lang/base/parallel.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ typedef struct Deriving {
 static bool chance(Deriving *d, int percent) { return random_below(&d->rng, 100) < percent; }
 
 Status run_reference(Ctx *c, Fn *f, const Value *args, Value *results) {
-	backend_set_threads(c, 1);
+	parallel_set_threads(c, 1);
 	backend_set_native(c, NATIVE_OFF);
 	Code *code = code_of(c, f);
 	return code ? code_call(c, code, args, results) : ST_NOMEM;

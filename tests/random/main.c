@@ -6,6 +6,7 @@
  * nothing failed. `random_programs --help` lists the options.
  */
 #include "autodiff/autodiff.h"
+#include "backend/backend.h"
 #include "backend/native/jit/compile_service.h"
 #include "parser/session/session.h"
 #include "tests/random/derive.h"
@@ -13,6 +14,7 @@
 #include "tests/random/laws.h"
 #include "tests/random/orders.h"
 #include "tests/random/shrink.h"
+#include "lang/base/parallel.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +115,7 @@ static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t whi
 		                 .threads = e->threads ? o->threads[i] : 1,
 		                 .set = set,
 		                 .which = which};
-		backend_set_threads(c, found.threads);
+		parallel_set_threads(c, found.threads);
 		Outcome got = outcome_of(c, e->run, k->fn, k->args[set]);
 		t->runs++;
 		if (i) {

@@ -6,6 +6,7 @@
  */
 #include "tests/random/shrink.h"
 #include "tests/random/derive.h"
+#include "lang/base/parallel.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,7 +56,7 @@ void shrink_plan(Plan *plan, uint64_t *skipped, bool (*fails)(void *ud, Plan *pl
 
 bool scene_differs(const Scene *s, Verdict *v) {
 	Outcome want = outcome_of(s->c, run_reference, s->fn, s->args);
-	backend_set_threads(s->c, s->threads);
+	parallel_set_threads(s->c, s->threads);
 	Outcome got = outcome_of(s->c, s->engine->run, s->fn, s->args);
 	*v = compare_outcomes(s->c, s->fn, s->args, &want, &got, s->engine->exact, 1);
 	outcome_free(&want);

@@ -14,8 +14,8 @@
 #ifndef ATLED_BACKEND_EVAL_CORE_FRAME_H
 #define ATLED_BACKEND_EVAL_CORE_FRAME_H
 
-#include "backend/eval/code.h"
-#include "lang/base/thread_pool.h"
+#include "backend/eval/core/code.h"
+#include "lang/base/parallel.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -112,9 +112,24 @@ typedef struct LoopSite {
 	struct LoopSite *next; /* in Code.loops */
 } LoopSite;
 
+/* The evaluator's interface to machine code; the backend installs the table.
+ * native/jit/tier.h documents the functions, unit: eval_native of
+ * native/run/unit_step.h. */
+typedef struct NativeHooks {
+	EvalFn unit;
+	Code *(*choose)(Backend *be, Code *code, const Value *args);
+	Code *(*ready)(const Backend *be, const Code *code, bool *never);
+	bool (*pending)(const Code *code);
+	bool (*loop)(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held,
+	             Status *st, bool *soon);
+	void (*drop)(Ctx *c, Code *code);
+	void (*free_state)(Ctx *c, Backend *be);
+} NativeHooks;
+
 struct Code {
 	Ctx *ctx;
 	Fn *fn;
+	const NativeHooks *hooks; /* the backend's */
 	Arena *arena;
 	uint32_t nslots, nsyms;
 	const Value *consts; /* borrowed from fn */
@@ -162,10 +177,8 @@ struct Backend {
 	uint32_t depth, traced;
 	const char *stack_base; /* of the outermost call */
 	FrameStack values, syms;
-	int threads;
-	Pool *pool; /* NULL until a kernel is large enough */
 	struct FftPlans *fft;
-	struct Apart *apart;        /* calls of libraries that were left behind */
+	const NativeHooks *hooks;
 	struct NativeState *native; /* memory of native calls; NULL until the first */
 	struct TierState *tiers;
 	/* calls under way of functions whose machine code is being made, with
@@ -189,6 +202,9 @@ typedef struct Observer {
 	void (*block)(struct Observer *o, Frame *f, const Block *b);
 } Observer;
 
+/* Makes the context's evaluator, once. backend_init (backend.h) calls it. */
+Status eval_init(Ctx *c, const NativeHooks *hooks);
+
 static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEND); }
 
 /* Polls come after so many units (one unit: a step or an element). */
@@ -196,10 +212,6 @@ static inline Backend *backend_of(const Ctx *c) { return ctx_slot(c, SLOT_BACKEN
 Status spend_poll(Backend *be);
 /* Arrays from here on do not stay in a cache. */
 #define PAST_CACHES ((size_t)16 << 20)
-/* body(ud, part) for all parts, begun in order; threads share them when `work`
- * units in all are worth it. poll: pool_run's. */
-Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part),
-                   void *ud, Status (*poll)(void *ud));
 /* The caller's memory for result 0 of step s, when it is of that type and lies
  * in no operand of the step; owned. NULL: there is none. */
 Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape);
@@ -369,7 +381,6 @@ Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t
 /* ---- state of the thin files --------------------------------------------- */
 
 void fft_plans_free(Ctx *c, struct FftPlans *plans);
-void native_state_free(Ctx *c, struct NativeState *s);
 /* The host function behind nan_check. Throws when memory fails. */
 void provenance_register(Ctx *c);
 

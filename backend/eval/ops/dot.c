@@ -195,9 +195,9 @@ static Status large_product(Product *p, bool same) {
 		parts = parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : parts;
 		p->part = (p->m + parts - 1) / parts;
 		parts = (p->m + p->part - 1) / p->part;
-		if (parts > 1 && be->threads != 1 && !be->pool) be->pool = pool_new(be->ctx, be->threads);
-		if (parts > 1 && be->pool) {
-			st = pool_run(be->pool, parts, gemm_part, p, poll_part);
+		Pool *pool = parts > 1 ? parallel_pool(be->ctx) : NULL;
+		if (pool) {
+			st = pool_run(pool, parts, gemm_part, p, poll_part);
 		} else {
 			for (int64_t i = 0; i < parts && st == ST_OK; i++) {
 				gemm_part(p, i);
@@ -243,7 +243,7 @@ static Status inner(const Product *q) {
 	const size_t bytes = (size_t)(count * p.size);
 	p.parts = heap_alloc(be->ctx, bytes);
 	if (!p.parts) return ST_NOMEM;
-	Status st = share_parts(be, p.k, count, inner_piece, &p, poll_inner);
+	Status st = parallel_for(be->ctx, p.k, count, inner_piece, &p, poll_inner);
 	if (st == ST_OK)
 		kernel_reduce_run(p.d == DT_BOOL ? OP_MAX : OP_ADD, p.d, count, p.parts, q->out);
 	heap_free(be->ctx, p.parts, bytes);

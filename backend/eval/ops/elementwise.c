@@ -85,7 +85,7 @@ static Status run_job(Job *j) {
 		run_range(j, 0, j->count);
 		return spend(be, (uint64_t)j->count);
 	}
-	return share_parts(be, j->count, (j->count + PART - 1) / PART, run_part, j, poll_part);
+	return parallel_for(be->ctx, j->count, (j->count + PART - 1) / PART, run_part, j, poll_part);
 }
 
 static bool same_shapes(const Tensor *const *t, uint32_t n) {

@@ -27,7 +27,7 @@ Status eval_FFT(Frame *f, const Step *s) {
 	for (uint32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
 	if (st == ST_OK && x->count) {
 		const char *why;
-		st = fft_lines(f->ctx, &f->be->fft, &f->be->apart, (Dtype)x->dtype, inverse, outer, n,
+		st = fft_lines(f->ctx, &f->be->fft, (Dtype)x->dtype, inverse, outer, n,
 		               inner, x, out, &why);
 		if (st == ST_ERROR) st = fail_at(f, s, E_FILE, "%s", why);
 		const double work = 5.0 * (double)x->count * (n > 1 ? log2((double)n) : 1);

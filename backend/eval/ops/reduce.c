@@ -100,7 +100,7 @@ static Status reduce_run(Backend *be, Op op, Dtype d, int64_t n, const char *x, 
 	            .x = x,
 	            .parts = heap_alloc(be->ctx, bytes)};
 	if (!p.parts) return ST_NOMEM;
-	Status st = share_parts(be, n, count, reduce_piece, &p, poll_piece);
+	Status st = parallel_for(be->ctx, n, count, reduce_piece, &p, poll_piece);
 	if (st == ST_OK) kernel_reduce_run(op, d, count, p.parts, out);
 	heap_free(be->ctx, p.parts, bytes);
 	return st;
@@ -453,13 +453,13 @@ static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines,
 	          .reverse = reverse};
 	s.x = x->data;
 	s.o = o->data;
-	s.threads = f->be->threads == 1 ? 1 : f->be->pool ? pool_width(f->be->pool) : pool_processors();
+	s.threads = parallel_width(f->ctx);
 	s.past = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
 	s.line_parts = (length + SCAN_PART - 1) / SCAN_PART;
 	if (s.line_parts == 1) s.part_lines = SCAN_PART / length;
 	const int64_t parts =
 		s.part_lines ? (lines + s.part_lines - 1) / s.part_lines : lines * s.line_parts;
-	return share_parts(f->be, lines * length, parts, scan_part, &s, poll_scan);
+	return parallel_for(f->ctx, lines * length, parts, scan_part, &s, poll_scan);
 }
 
 static Status running_sum(Frame *f, const Step *s) {

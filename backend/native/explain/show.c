@@ -6,8 +6,9 @@
  * works without the code generator's library, except for assembly, where the
  * text says why there is none.
  */
-#include "backend/native/explain/describe.h"
-#include "backend/native/cpu.h"
+#include "backend/native/explain/show.h"
+#include "backend/native/unit/describe.h"
+#include "backend/native/kir/cpu.h"
 #include "backend/native/jit/tier.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #define _GNU_SOURCE
 #endif
 #include "backend/native/jit/code_cache.h"
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 #include "backend/native/jit/codegen.h"
 #include <dirent.h>
 #include <errno.h>

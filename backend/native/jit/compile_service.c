@@ -17,7 +17,7 @@
 #endif
 #include "backend/native/jit/compile_service.h"
 #include "backend/native/jit/code_cache.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include "lang/base/clock.h"
 #include <dlfcn.h>
 #include <limits.h>

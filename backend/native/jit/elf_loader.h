@@ -9,7 +9,7 @@
 #ifndef ATLED_BACKEND_NATIVE_JIT_ELF_LOADER_H
 #define ATLED_BACKEND_NATIVE_JIT_ELF_LOADER_H
 
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 #include <stddef.h>
 
 typedef struct NativeObject NativeObject;

@@ -14,7 +14,7 @@
  */
 #include "backend/native/jit/tier.h"
 #include "backend/native/lower/context.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 
 #define WORTH 6 /* points that a unit must have, see points() */
 

@@ -18,6 +18,7 @@
  * is at hand.
  */
 #include "backend/native/jit/tier.h"
+#include "backend/native/run/unit_step.h"
 #include "lang/base/clock.h"
 #include <math.h>
 #include <stdlib.h>
@@ -649,7 +650,10 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	return ready;
 }
 
-void tier_drop(Ctx *c, Tier *t) {
+void tier_drop(Ctx *c, Code *code) {
+	for (const LoopSite *l = code->loops; l; l = l->next)
+		if (l->osr) fn_unref(l->osr->fn);
+	Tier *t = code->tier;
 	if (!t) return;
 	if (t->hot) arena_free(t->hot->arena);
 	drop_plan(t);

@@ -5,7 +5,7 @@
  * everything lives in the module's arena; building throws when memory fails.
  */
 #include "backend/native/kir/kir.h"
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 
 KModule *kmodule_new(Ctx *c, const KTarget *target) {
 	Arena *a = arena_new(c);

@@ -7,7 +7,7 @@
  * and lanes its instruction wants.
  */
 #include "backend/native/kir/kir.h"
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 #include <inttypes.h>
 
 static const char *const op_names[K_COUNT] = {

@@ -7,7 +7,7 @@
  * or -1; where the updated array lies in the result's memory nothing is copied.
  */
 #include "backend/native/loops/loops.h"
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 /* ---- sides --------------------------------------------------------------- */
 

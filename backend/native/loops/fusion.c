@@ -11,7 +11,7 @@
  * a whole network's forward and backward pass in one region.
  */
 #include "backend/native/loops/loops.h"
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 typedef struct Pull {
 	uint32_t node;

@@ -28,7 +28,7 @@
  * several failures the first must be told.
  */
 #include "backend/native/loops/loops.h"
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 enum {
 	MOST_REGIONS = 8,
@@ -41,14 +41,14 @@ enum {
 
 /* ---- which regions ------------------------------------------------------- */
 
-typedef struct Stream {
+typedef struct SlidingFusion {
 	ArrayPlan *p;
 	uint32_t first, reader; /* the regions from `first` on are there, this one is looked at */
 	/* region by region that it reads, from `first` on: in rows lowest ..
 	 * highest beside its own */
 	bool reads[MOST_REGIONS][MOST_REGIONS];
 	int64_t lowest[MOST_REGIONS][MOST_REGIONS], highest[MOST_REGIONS][MOST_REGIONS];
-} Stream;
+} SlidingFusion;
 
 /* What has no rows is looked at before the loop. */
 static bool fails_in_loop(const ArrayPlan *p, const Inst *in) {
@@ -57,7 +57,7 @@ static bool fails_in_loop(const ArrayPlan *p, const Inst *in) {
 
 static Reached streams(Reach *w, Ref r, const Node *n, const Index *at) {
 	(void)r;
-	Stream *s = w->ud;
+	SlidingFusion *s = w->ud;
 	if (!n) return REACHED;
 	if (!n->kept) return fails_in_loop(s->p, node_inst(s->p, n)) ? REACHED_ASTRAY : REACHED_THROUGH;
 	if (n->region < s->first || n->region == s->reader) return REACHED;
@@ -90,7 +90,7 @@ static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
 }
 
 /* May region id, behind those of the stream, go with them? */
-static bool goes_along(Stream *s, uint32_t id) {
+static bool goes_along(SlidingFusion *s, uint32_t id) {
 	ArrayPlan *p = s->p;
 	const RowRegion *r = &p->regions.at[id];
 	const uint32_t i = id - s->first;
@@ -111,7 +111,7 @@ static bool goes_along(Stream *s, uint32_t id) {
 
 /* How far each of the regions first .. last is ahead of the last one; false:
  * too far. */
-static bool set_distances(const Stream *s, uint32_t last) {
+static bool set_distances(const SlidingFusion *s, uint32_t last) {
 	ArrayPlan *p = s->p;
 	for (uint32_t id = last + 1; id-- > s->first;) {
 		RowRegion *r = &p->regions.at[id];
@@ -166,7 +166,7 @@ static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
 
 void choose_streams(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
-		Stream s = {.p = p, .first = i};
+		SlidingFusion s = {.p = p, .first = i};
 		uint32_t last = i;
 		while (last + 1 < p->regions.n && may_stream(p, &p->regions.at[last], false) &&
 		       goes_along(&s, last + 1) && set_distances(&s, last + 1))

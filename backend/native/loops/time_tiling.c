@@ -28,7 +28,7 @@
  * left as they are.
  */
 #include "backend/native/loops/loops.h"
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 #define MOST_TURNS 32
 

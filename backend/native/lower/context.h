@@ -23,7 +23,7 @@
 #ifndef ATLED_BACKEND_NATIVE_LOWER_CONTEXT_H
 #define ATLED_BACKEND_NATIVE_LOWER_CONTEXT_H
 
-#include "backend/native/unit.h"
+#include "backend/eval/core/unit.h"
 
 /* Arrays of fixed shape with at most this many elements live in registers. */
 #define SMALL_COUNT 32

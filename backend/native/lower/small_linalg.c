@@ -8,7 +8,7 @@
  * as contractions do. Pivots are chosen by selection, not by branches: with
  * varying elements each lane pivots for itself.
  */
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 #include "lang/ir/host.h"
 
 /* Leading axes of a factorisation's operand: so many matrices. */

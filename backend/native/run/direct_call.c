@@ -7,8 +7,8 @@
  * a check that fails and must be told) goes the ordinary way, with the same
  * results.
  */
-#include "backend/native/jit/tier.h"
 #include "backend/native/run/runtime.h"
+#include "backend/native/run/unit_step.h"
 #include "lang/base/clock.h"
 
 /* Where an operand of the unit comes from. */
@@ -150,7 +150,7 @@ static void make(Ctx *c, void *arg) {
 }
 
 DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never) {
-	Code *hot = tier_ready(backend_of(c), code, never);
+	Code *hot = code->hooks->ready(backend_of(c), code, never);
 	if (!hot) return NULL;
 	const Step *s = only_unit(hot);
 	*never = true; /* what stands in the way now always will */
@@ -239,7 +239,7 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	bool never;
 	/* from outside, as in code_call_into */
 	if (!be->depth) be->told_diags = UINT32_MAX, be->stack_base = &here;
-	bool direct = tier_ready(be, d->code, &never) == d->hot && has_memory(d) &&
+	bool direct = d->code->hooks->ready(be, d->code, &never) == d->hot && has_memory(d) &&
 	              (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));
 	for (uint32_t k = 0; k < d->nparams; k++)
 		direct &= d->counts[k] == (args[k].kind == V_TENSOR ? args[k].tensor->count : -1);

@@ -20,7 +20,7 @@
  * often.
  */
 #include "backend/native/run/gemm_driver.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include <string.h>
 
 enum { BLOCK_ROWS = 96 /* a multiple of all lanes */, LINES = 8 };

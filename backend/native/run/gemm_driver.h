@@ -10,7 +10,7 @@
 #define ATLED_BACKEND_NATIVE_RUN_GEMM_DRIVER_H
 
 #include "backend/numlib/blas.h"
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 
 /* Of elements of `size` bytes, 4 or 8. A product is done for so many columns
  * and so many terms at a time: first all parts of `pack`, which put B's panels

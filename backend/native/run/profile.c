@@ -6,8 +6,8 @@
  * fails a call is not counted. One kernel is one function and one set of lines:
  * a function that is compiled again counts on.
  */
-#include "backend/native/explain/describe.h"
-#include "backend/native/jit/tier.h"
+#include "backend/native/unit/describe.h"
+#include "backend/native/run/unit_step.h"
 
 typedef struct Figure {
 	struct Figure *next;

@@ -12,7 +12,7 @@
  * thread and one for each worker (scratch), all kept in the backend's state.
  */
 #include "backend/native/run/runtime.h"
-#include "backend/native/unit.h"
+#include "backend/eval/core/unit.h"
 #include "backend/numlib/blas.h"
 #include "backend/kernels/small_linalg.h"
 #include "backend/native/run/gemm_driver.h"
@@ -382,9 +382,8 @@ static Status watch_parts(void *ud) {
 }
 
 static Pool *pool_of(Backend *be) {
-	if (be->threads == 1) return NULL;
-	if (!be->pool) be->pool = pool_new(be->ctx, be->threads);
-	return be->pool && pool_width(be->pool) > 1 ? be->pool : NULL;
+	Pool *pool = parallel_pool(be->ctx);
+	return pool && pool_width(pool) > 1 ? pool : NULL;
 }
 
 /* What parts did since this was last asked for. */

@@ -10,7 +10,7 @@
 #define ATLED_BACKEND_NATIVE_RUN_RUNTIME_H
 
 #include "backend/eval/core/frame.h"
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 
 /* Units of work between two polls of generated code. */
 #define NATIVE_POLL_EVERY 16384
@@ -39,5 +39,7 @@ void *native_runtime_symbol(const char *name);
 
 /* Bytes of scratch that are kept, for tests. */
 size_t native_state_bytes(const Backend *be);
+/* Frees that memory; s may be NULL. */
+void native_state_free(Ctx *c, struct NativeState *s);
 
 #endif

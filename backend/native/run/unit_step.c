@@ -7,7 +7,7 @@
  * failed check is told in the evaluator's words, at the instruction that
  * failed.
  */
-#include "backend/native/jit/tier.h"
+#include "backend/native/run/unit_step.h"
 #include "backend/native/lower/context.h"
 #include "backend/native/run/runtime.h"
 #include "lang/base/clock.h"

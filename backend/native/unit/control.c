@@ -5,7 +5,7 @@
  * checked as the evaluator checks them; every loop polls after about a thousand
  * operations; a loop's result lies where its class has its memory.
  */
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 #define UNROLL_TURNS 16  /* of a loop that is written out at most */
 #define UNROLL_SIZE 1024 /* operations it may become */

@@ -5,7 +5,7 @@
  * says it reads and writes every output and result; scalars and small arrays
  * that come in are read once, at the entry; all memory is laid out there.
  */
-#include "backend/native/explain/describe.h"
+#include "backend/native/unit/describe.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -29,7 +29,7 @@
  * have it, be carried, and be a result. There are no masks: everything else
  * that looks along the axis is not taken.
  */
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 #include <math.h>
 
 #define ROW_COUNT 64   /* elements of one row of a value */

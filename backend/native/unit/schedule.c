@@ -12,7 +12,7 @@
  * on the way into one class. Everything else that a loop computes anew
  * alternates between two places.
  */
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 #define FOREVER UINT32_MAX
 

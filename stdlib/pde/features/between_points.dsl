@@ -77,9 +77,9 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
     (i, j, k) = (info.space[0], info.space[1], info.space[-1])
     more = if len(info.space) > 2 { ", {info.coords[k]} = {hidden.p[k]:.4g}" } else { "" }
     said =
-      "{info.name} changes about {info.coords[i]} = {hidden.p[i]:.4g}, {info.coords[j]} = "
-    "{hidden.p[j]:.4g}{more}, and no point of {m.name}() is there, so that it sees nothing of "
-    "it: {_better(m)}"
+      ("{info.name} changes about {info.coords[i]} = {hidden.p[i]:.4g}, {info.coords[j]} = "
+        "{hidden.p[j]:.4g}{more}, and no point of {m.name}() is there, so that it sees nothing of "
+        "it: {_better(m)}")
     if o.partial {
       _warning(said)
     } else {

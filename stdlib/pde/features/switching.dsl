@@ -193,11 +193,11 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
             (watched, full, a, b) = (along.watched, along.full, at[i - 1], at[i])
             if not _primal(() -> _is_mended(watched, full, beside, a, b, lo, hi)) {
               said =
-                "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at "
-              "{at[i]:.9g}, and no point of {m.name}() is between these, so that it sees "
-              "nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else {
+                ("{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at "
+                  "{at[i]:.9g}, and no point of {m.name}() is between these, so that it sees "
+                  "nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else {
                 ", and the elements of fem() end where a problem changes"
-              }}"
+              }}")
               if o.partial {
                 _warning(said)
               } else {

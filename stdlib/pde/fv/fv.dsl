@@ -203,8 +203,8 @@ _fv_is_flux(info, term) = {
   fine
 }
 _fv_explain(info) =
-  "{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks "
-"are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n" +
+  ("{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks "
+    "are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n") +
   _fv_text(info)
 
 # ---- what a statement is
@@ -241,8 +241,8 @@ _fv_why_not(info) = {
   dims = len(info.coords) - 1
   if _fv_time(info) < 0 {
     why =
-      "fv() solves conservation laws in t and one or two space coordinates, with t the first "
-    "coordinate of the domain; for problems without t see fd() and fem()"
+      ("fv() solves conservation laws in t and one or two space coordinates, with t the first "
+        "coordinate of the domain; for problems without t see fd() and fem()")
   }
   if why == "" and dims > 2 {
     why = "fv() takes one or two space coordinates, and this problem has {dims}"
@@ -261,21 +261,21 @@ _fv_why_not(info) = {
     }
     if why == "" and found != 1 {
       why =
-        "fv() wants one equation with {f}_t for the field {f}, as in {f}_t + ∂x(...) == 0; there "
-      "are {found}"
+        ("fv() wants one equation with {f}_t for the field {f}, as in {f}_t + ∂x(...) == 0; there "
+          "are {found}")
     }
   }
   for q in info.equations {
     if why == "" and _fv_orders(info, q.jets).more {
       why =
-        "fv() serves first derivatives by t, and first and second ones in space; fd(), fourier() "
-      "and chebyshev() take others, and this is: {q.text}"
+        ("fv() serves first derivatives by t, and first and second ones in space; fd(), fourier() "
+          "and chebyshev() take others, and this is: {q.text}")
     }
     for term in q.terms {
       if why == "" and _fv_kind(info, term) == "more" {
         why =
-          "fv() takes fluxes of the fields and their first derivatives, and "
-        "∂{info.coords[term.coord]}({term.text}) has second ones"
+          ("fv() takes fluxes of the fields and their first derivatives, and "
+            "∂{info.coords[term.coord]}({term.text}) has second ones")
       }
     }
   }

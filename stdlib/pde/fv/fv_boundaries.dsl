@@ -28,8 +28,8 @@ _fv_end(info, coord, side) = {
               (slopes[j[0]], steep, whole) = (true, true, false)
             } else {
               why =
-                "fv() meets values and first derivatives by {x} at an end of {x}, no rates and no "
-              "other derivatives: `{c.text}`; fd() meets such conditions"
+                ("fv() meets values and first derivatives by {x} at an end of {x}, no rates and no "
+                  "other derivatives: `{c.text}`; fd() meets such conditions")
             }
           }
         }
@@ -56,8 +56,8 @@ _fv_end(info, coord, side) = {
     if at < 0 {
       if why == "" {
         why =
-          "fv() takes at most one condition on each field at each end of {x}, and is left with "
-        "`{found[next].c.text}`"
+          ("fv() takes at most one condition on each field at each end of {x}, and is left with "
+            "`{found[next].c.text}`")
       }
     } else {
       told[at] = push(told[at], found[next].c)
@@ -68,13 +68,13 @@ _fv_end(info, coord, side) = {
     if room[k] > 0 { whole = false }
     if why == "" and len(told[k]) > 0 and room[k] > 0 {
       why =
-        "fv() wants conditions on all components of {info.fields[k]} at an end of {x}, or on "
-      "none; fd() and fem() take some"
+        ("fv() wants conditions on all components of {info.fields[k]} at an end of {x}, or on "
+          "none; fd() and fem() take some")
     }
     if why == "" and len(told[k]) == 0 and slopes[k] {
       why =
-        "fv() has no condition that tells {info.fields[k]} at an end of {x}, where another has "
-      "its slope; fd() meets such conditions"
+        ("fv() has no condition that tells {info.fields[k]} at an end of {x}, where another has "
+          "its slope; fd() meets such conditions")
     }
   }
   together = false
@@ -88,8 +88,8 @@ _fv_end(info, coord, side) = {
     # which of them comes in, only the waves tell
     if why == "" and waves > 1 and not whole {
       why =
-        "fv() meets conditions on one field each at an end of {x} where waves go in and out, and "
-      "this one has several: `{c.c.text}`; fd() meets such conditions"
+        ("fv() meets conditions on one field each at an end of {x} where waves go in and out, and "
+          "this one has several: `{c.c.text}`; fd() meets such conditions")
     }
   }
   for k in fields { if len(told[k]) > 1 { together = true } }

@@ -480,8 +480,8 @@ _fv_check_flux(s, m, k, X, V) = {
   }
   if m.flux == "hllc" {
     say =
-      "fv(flux = \"hllc\") is for compressible flow: fields density, momenta and energy, in this "
-    "order, with fluxes m, m*u + p, (E + p)*u; \"hll\" serves any system"
+      ("fv(flux = \"hllc\") is for compressible flow: fields density, momenta and energy, in this "
+        "order, with fluxes m, m*u + p, (E + p)*u; \"hll\" serves any system")
     if s.m != 2 + d { _refuse(say) }
     wrong = map((...a) -> {
       # moved away from states at rest, where other systems look alike

@@ -455,9 +455,9 @@ _fv_failed(s, m, grid, U, reached, steps, why) = {
   help = if s.m == 1 {
     "Its equation, or a condition at an end, has no value there that is a number"
   } else {
-    "A density or pressure has become negative, most likely, or there are no waves between two "
-    "states: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with "
-    "positive = ..."
+    ("A density or pressure has become negative, most likely, or there are no waves between two "
+      "states: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with "
+      "positive = ...")
   }
   if why == 2 { error("{begin}: speeds of waves are no real numbers there any more. {help}") }
   if kind(m.positive) != "none" {

@@ -46,8 +46,8 @@ _jumps_refused(info, name) = {
       "fem() takes the flux itself"
     }
   } else { "make the flux an unknown of its own, as u_{x} == q/k with q_{x} for d(k*u_{x}, {x})" }
-  "`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of "
-  "calculus, which lose the jump: {way}"
+  ("`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of "
+    "calculus, which lose the jump: {way}")
 }
 # Of a method that takes differences of what stands under the outermost
 # derivatives of first order (the terms of flux_terms.c), and derives the rest
@@ -71,11 +71,11 @@ _explain_jumps(info) = {
     (_pressure_of(info).field >= 0 and not _any_is_periodic(info)) {
     "fem(order = 2), in whose form the flux stays as it is written"
   } else {
-    "fd(order = 2), which takes differences of the flux between neighbouring points; fem() serves "
-    "this as well"
+    ("fd(order = 2), which takes differences of the flux between neighbouring points; fem() serves "
+      "this as well")
   }
-  "{info.name}: `{_jump_in(info)}` derives what may jump, where the product rule does not hold, "
-  "so solve() takes {way}."
+  ("{info.name}: `{_jump_in(info)}` derives what may jump, where the product rule does not hold, "
+    "so solve() takes {way}.")
 }
 # Of those that take differences: nests of such derivatives are left to the user
 _refuse_deep_jumps(info, name) = {

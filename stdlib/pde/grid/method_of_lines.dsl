@@ -626,7 +626,6 @@ _rate_factor(info, S, e, k, by) = if by == "place" {
 
 _solve_grid(info, m, o) = {
   info = _with_plain_starts(info)
-  if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
   if kind(info.region) != "none" {
     _refuse("{m.name}() serves intervals and boxes; fem() serves regions")
   }

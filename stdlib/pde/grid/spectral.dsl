@@ -58,7 +58,6 @@ etdrk4(dt = none; max_steps = 1000000) =
 cnab2(dt) = (name = "cnab2", spectral = true, dt = dt, max_steps = 100000000)
 
 _solve_fourier(info, m, o) = {
-  if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
   time = _time_of(info)
   if time < 0 { _solve_grid(info, m, o) } else {
     spectral = if kind(m.step) == "none" {

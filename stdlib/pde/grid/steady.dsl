@@ -287,9 +287,9 @@ _check_balance(info, lacks, sources, o) = {
   off = max(abs(stop_gradient(lacks))) / max(stop_gradient(size), 1e-300)
   if off > 0.01 and max(abs(stop_gradient(lacks))) > o.atol {
     text =
-      "sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so "
-    "that it has no solution: a field that is determined up to a constant only has one where "
-    "they do"
+      ("sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so "
+        "that it has no solution: a field that is determined up to a constant only has one where "
+        "they do")
     if off > 0.1 and not o.partial { error(text) }
     _warning(text)
   }

@@ -973,8 +973,8 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
 # derivatives are, and it is a warning.
 _judge_network(info, o, error_) = {
   left = if len(info.coords) == 1 and info.time >= 0 {
-    "the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or "
-    "beside an integrator's"
+    ("the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or "
+      "beside an integrator's")
   } else { "pinn() leaves {100 * error_:.2g} % of the equations of {info.name} after training" }
   help = "take more steps or points, slabs = ..., or a guess"
   if error_ > 0.3 and not o.partial {

@@ -136,7 +136,6 @@ _box_only(info, m) = {
   if kind(info.eigen) == "string" and info.eigen != "" {
     _refuse("{m.name}() does not serve eigenproblems")
   }
-  if len(info.events) > 0 { _refuse("{m.name}() does not serve events") }
   _refuse_jumps(info, m.name)
   if m.name == "rfm" and info.time >= 0 {
     if _switches_by_clock(info) {

@@ -16,7 +16,7 @@
 #define ATLED_TESTS_UNIT_AUTODIFF_DERIVATIVE_CHECK_H
 
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 
 enum { MOST = 1000 }; /* parameters or results of a derived function */
 

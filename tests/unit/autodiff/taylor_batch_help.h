@@ -9,7 +9,7 @@
 #define ATLED_TESTS_UNIT_AUTODIFF_TAYLOR_BATCH_HELP_H
 
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 
 typedef struct Test {
 	Ctx *c;

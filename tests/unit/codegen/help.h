@@ -8,9 +8,9 @@
 #ifndef ATLED_TESTS_UNIT_CODEGEN_HELP_H
 #define ATLED_TESTS_UNIT_CODEGEN_HELP_H
 
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 #include "backend/native/jit/codegen.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include "backend/vmath/payne_hanek.h"
 #include <dlfcn.h>
 #include <math.h>

@@ -8,9 +8,9 @@
  * between rows of C must stay as it was. --bench prints speeds instead: GF/s
  * beside the peak of this core and OpenBLAS.
  */
-#include "backend/native/abi.h"
+#include "backend/native/kir/abi.h"
 #include "backend/native/jit/codegen.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

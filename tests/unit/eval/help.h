@@ -7,7 +7,7 @@
 #ifndef ATLED_TESTS_UNIT_EVAL_HELP_H
 #define ATLED_TESTS_UNIT_EVAL_HELP_H
 
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "backend/kernels/kernels.h"
 #include "backend/vmath/vmath.h"
 #include "tests/unit/eval/help.h"
+#include "lang/base/parallel.h"
 #include <math.h>
 
 /* ---- element-wise -------------------------------------------------------- */
@@ -1060,10 +1061,10 @@ static void make_large(T *t, const void *what) {
 static void test_threads(T *t) {
 	Value x = value_tensor(ev_tensor(t, DT_F64, SHAPE(1100, 300), -1, 1)), want[4], r[4];
 	if (!ev_build_it(t, make_large, NULL)) return;
-	backend_set_threads(t->c, 1);
+	parallel_set_threads(t->c, 1);
 	CHECK(t, ev_call(t, &x, want) == ST_OK);
 	for (int threads = 0; threads < 5; threads++) {
-		backend_set_threads(t->c, threads);
+		parallel_set_threads(t->c, threads);
 		for (int again = 0; again < 3; again++) {
 			CHECK(t, ev_call(t, &x, r) == ST_OK && same_results(want, r, 4));
 			ev_drop(r, 4);
@@ -1073,7 +1074,7 @@ static void test_threads(T *t) {
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 	}
-	backend_set_threads(t->c, 0);
+	parallel_set_threads(t->c, 0);
 	ev_drop(want, 4);
 	ev_drop(&x, 1);
 	fn_unref(t->f);

@@ -10,6 +10,7 @@
 #include "backend/numlib/blocked_factor.h"
 #include "backend/kernels/kernels.h"
 #include "backend/kernels/vector_math.h"
+#include "lang/base/parallel.h"
 #include <string.h>
 
 typedef struct Program {
@@ -27,9 +28,9 @@ static Program program(T *t, const char *text, NativeMode mode) {
 static bool run(T *t, const Program *p, int threads, const Value *args, Tensor *const *places,
                 Value *results) {
 	backend_set_native(t->c, p->mode);
-	backend_set_threads(t->c, threads);
+	parallel_set_threads(t->c, threads);
 	Status st = p->f ? code_call_into(t->c, code_of(t->c, p->f), args, places, results) : ST_ERROR;
-	backend_set_threads(t->c, 0);
+	parallel_set_threads(t->c, 0);
 	if (st != ST_OK) ev_show_diags(t);
 	return st == ST_OK;
 }
@@ -757,7 +758,7 @@ static void test_qr_panels(T *t) {
 			for (int k = 0; k < 6; k++) {
 				int info = 1;
 				memcpy(q, a, bytes);
-				backend_set_threads(t->c, 1 + k / 2);
+				parallel_set_threads(t->c, 1 + k / 2);
 				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, k ? r : want, k % 2 == 0,
 				                    &info) == ST_OK &&
 				             !info);
@@ -781,7 +782,7 @@ static void test_qr_panels(T *t) {
 				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) == ST_NOMEM);
 				heap_fail_at(t->c, 0, false);
 			}
-			backend_set_threads(t->c, 0);
+			parallel_set_threads(t->c, 0);
 			free(a), free(q), free(first), free(r), free(want);
 		}
 }
@@ -836,7 +837,7 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 	for (uint32_t threads = 1; threads <= 3; threads++) {
 		memcpy(f, a, bytes);
 		memset(pivots, 0, (size_t)n * sizeof *pivots);
-		backend_set_threads(t->c, threads);
+		parallel_set_threads(t->c, threads);
 		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info)
 		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_OK &&
 		             !info);
@@ -892,7 +893,7 @@ static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
 		                   : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_ERROR &&
 		             info == place + 1);
 	}
-	backend_set_threads(t->c, 0);
+	parallel_set_threads(t->c, 0);
 	free(a), free(f), free(first), free(pivots), free(kept), free(rows);
 }
 
@@ -920,12 +921,12 @@ static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool
 		       (double)ev_below(t, 2001) * 1e-3 - 1);
 	for (uint32_t threads = 1; threads <= 3; threads++) {
 		memcpy(x, b, bytes);
-		backend_set_threads(t->c, threads);
+		parallel_set_threads(t->c, threads);
 		CHECK(t, blocked_trisolve(t->c, d, n, r, lower, adjoint, unit, m, x) == ST_OK);
 		if (threads == 1) memcpy(first, x, bytes);
 		else CHECK(t, !memcmp(x, first, bytes));
 	}
-	backend_set_threads(t->c, 0);
+	parallel_set_threads(t->c, 0);
 	double worst = 0;
 	for (int64_t i = 0; i < n; i += n < 100 ? 1 : 41)
 		for (int64_t j = 0; j < r; j += r < 100 ? 1 : 37) {

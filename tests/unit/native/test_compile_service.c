@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #endif
 #include "backend/native/jit/compile_service.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include "tests/unit/support/check.h"
 #include <dirent.h>
 #include <pthread.h>

@@ -6,9 +6,9 @@
  * only the counting is tested.
  */
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 #include "backend/native/explain/op_counter.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include "parser/session/session.h"
 #include "solvers/solvers.h"
 

@@ -10,8 +10,9 @@
 #include "backend/native/jit/compile_service.h"
 #include "backend/native/lower/context.h"
 #include "backend/native/run/runtime.h"
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include "tests/unit/eval/help.h"
+#include "lang/base/parallel.h"
 #include <time.h>
 
 typedef struct Program {
@@ -211,9 +212,9 @@ static void compare(T *t, const Program *p, Native *n, Fn *f, const int64_t *len
 		if (b == ST_OK) ev_drop(got, nresults);
 		diag_clear(t->c);
 	} else {
-		backend_set_threads(t->c, 1);
+		parallel_set_threads(t->c, 1);
 		native_go(t, n, f, args, lengths, again, &call);
-		backend_set_threads(t->c, 0);
+		parallel_set_threads(t->c, 0);
 		for (uint32_t k = 0; k < nresults; k++) {
 			bool narrow = value_dtype(want[k]) == DT_F32;
 			double off = difference(t, want[k], got[k]);

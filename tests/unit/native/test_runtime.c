@@ -4,8 +4,10 @@
  * Needs: backend/native/run/runtime.h. Guarantees: exit status 0 when every
  * check held; the last line counts them. Four processors are pretended.
  */
+#include "backend/backend.h"
 #include "backend/native/run/runtime.h"
 #include "tests/unit/support/check.h"
+#include "lang/base/parallel.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,7 +19,7 @@
 static Ctx *context(int threads) {
 	Ctx *c = ctx_new(NULL);
 	if (!c || backend_init(c) != ST_OK) exit(2);
-	backend_set_threads(c, threads);
+	parallel_set_threads(c, threads);
 	return c;
 }
 
@@ -357,7 +359,7 @@ static void test_parallel_memory(void) {
 	Ctx *c = context(2);
 	env = (Env){.parts = 50, .fail_part = -100, .bytes = 3000};
 	CHECK(run(c, loops, &call) == ST_OK);
-	backend_set_threads(c, 4);
+	parallel_set_threads(c, 4);
 	CHECK(run(c, loops, &call) == ST_OK && env.ran == 100 && !env.wrong);
 	env.bytes = 20 << 20;
 	env.parts = 3;

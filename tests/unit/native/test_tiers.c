@@ -7,8 +7,8 @@
  * that turns out to be long goes on as machine code.
  */
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
-#include "backend/native/cpu.h"
+#include "backend/backend.h"
+#include "backend/native/kir/cpu.h"
 #include "parser/session/session.h"
 #include "solvers/solvers.h"
 #include "tests/unit/support/check.h"

@@ -8,7 +8,7 @@
 #define ATLED_TESTS_UNIT_PARSER_SESSION_HELP_H
 
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 #include "parser/session/session.h"
 #include "solvers/solvers.h"
 

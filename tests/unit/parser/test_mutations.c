@@ -8,7 +8,7 @@
  * number of the first round (the seed) and how many rounds.
  */
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 #include "parser/session/session.h"
 
 #include <dirent.h>

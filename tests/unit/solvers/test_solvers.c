@@ -13,7 +13,7 @@
  * Set for IVP Solvers (Mazzia and Magherini) to 13 digits.
  */
 #include "autodiff/autodiff.h"
-#include "backend/eval/code.h"
+#include "backend/backend.h"
 #include "solvers/solvers.h"
 #include "solvers/sundials/sundials.h"
 #include "tests/unit/support/check_of.h"

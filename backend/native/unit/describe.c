@@ -5,10 +5,10 @@
  * lowering has made. Operations are counted as kernel code does them: what is
  * computed twice counts twice.
  */
-#include "backend/native/explain/describe.h"
+#include "backend/native/unit/describe.h"
 #include "backend/native/loops/loops.h"
 #include "backend/native/explain/op_counter.h"
-#include "backend/native/jit/tier.h"
+#include "backend/eval/core/unit.h"
 #include <stdio.h>
 
 #define MARGIN 14u /* columns for line numbers */

@@ -1,15 +1,17 @@
-/* unit.h - a native unit: instructions of one region of a function that run as
- * one piece of machine code, as one step of a prepared block.
+/* unit.h - instructions of one region that run as one piece of machine code.
  *
- * Needs: kir.h, abi.h. A unit reads values made outside (arrays by pointer,
+ * Needs: frame.h, kir.h, abi.h. The evaluator runs a unit as one step of a
+ * prepared block; a plan says which instructions of a function become units. A
+ * unit reads values made outside (arrays by pointer,
  * scalars and lengths as words) and gives values used outside. What it computes
  * may fail at numbered sites; each knows the instruction and the message the
  * evaluator would give.
  */
-#ifndef ATLED_BACKEND_NATIVE_UNIT_H
-#define ATLED_BACKEND_NATIVE_UNIT_H
+#ifndef ATLED_BACKEND_EVAL_CORE_UNIT_H
+#define ATLED_BACKEND_EVAL_CORE_UNIT_H
 
-#include "backend/native/abi.h"
+#include "backend/eval/core/frame.h"
+#include "backend/native/kir/abi.h"
 #include "backend/native/kir/kir.h"
 
 /* An array that goes in, or comes out. Arrays come in row-major without gaps.
@@ -63,5 +65,40 @@ typedef struct Unit {
 						/* Arrays whose value is a scalar constant or that were
 						 * never needed do not appear. */
 } Unit;
+
+/* A unit on its way to code, then as part of it. */
+typedef struct NativeUnit {
+	Unit *unit;             /* its module is freed when it has been compiled */
+	struct NativeRequest *request; /* in the background */
+	struct NativeCode *code;
+	NativeEntry entry;
+	/* decoded for running, by prepare */
+	const int32_t *words;  /* operands */
+	const DimRef *lengths; /* symbols, then polynomials */
+	const TypeRef *outputs;
+	const Dtype *result_dtypes;
+	struct Figure *figure; /* of the profile; NULL: not timed yet */
+	Tensor **constants;    /* by input: an array constant without gaps, or NULL. Owned */
+} NativeUnit;
+
+/* One step of a block: an instruction for the evaluator, or a unit. */
+typedef struct NativeItem {
+	NativeUnit *unit; /* NULL: inst */
+	InstId inst;
+} NativeItem;
+
+typedef struct NativeItems {
+	uint32_t n;
+	const NativeItem *at;
+} NativeItems;
+
+typedef struct NativePlan {
+	Ctx *c;
+	const Fn *f;
+	Arena *keep;
+	NativeItems *regions; /* by region; at NULL: every instruction for itself */
+	VEC(NativeUnit *) units;
+	uint32_t ninsts; /* in units, inner ones included */
+} NativePlan;
 
 #endif

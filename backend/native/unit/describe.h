@@ -6,7 +6,7 @@
 #ifndef ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
 #define ATLED_BACKEND_NATIVE_EXPLAIN_DESCRIBE_H
 
-#include "backend/native/unit/schedule.h"
+#include "backend/native/lower/schedule.h"
 
 /* A unit that has just been lowered, while everything its lowering knew is
  * there: what it costs under the hints, then its loops. Each line has a tab

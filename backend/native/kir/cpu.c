@@ -4,7 +4,7 @@
  * operating system must save the wide registers when it switches threads, which
  * xgetbv tells. Every AArch64 has NEON.
  */
-#include "backend/native/cpu.h"
+#include "backend/native/kir/cpu.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

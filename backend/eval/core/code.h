@@ -14,10 +14,6 @@
 
 typedef struct Code Code;
 
-/* Installs the backend's hooks (fn_hooks()->free_code, ir_services()->run) in a
- * context. */
-Status backend_init(Ctx *c);
-
 /* The code of a function, made at the first call and kept on the Fn. NULL when
  * memory fails. */
 Code *code_of(Ctx *c, Fn *f);
@@ -88,9 +84,5 @@ void backend_profile_read(Ctx *c, void (*visit)(void *ud, const ProfileFigure *f
 /* From now on the kernel code of units that are made is written. NULL: no more.
  */
 void backend_set_dump(Ctx *c, void (*write)(void *ud, const char *text, size_t n), void *ud);
-
-/* Threads used by BLAS and kernels (0: as many as there are cores). Results do
- * not depend on it. */
-void backend_set_threads(Ctx *c, int threads);
 
 #endif
