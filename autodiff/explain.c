@@ -1,22 +1,27 @@
-/* explain.c - which derivatives a function takes, of what, in which mode, and
- * what each costs: the part of `plan` that is about derivatives.
+/* explain.c - the derivatives that a function takes, their modes and costs: the
+ * derivatives section of `plan`.
  *
- * Needs: transform_cache.h. Guarantees: emits nothing and never throws.
- * Operations are counted as fn_cost does, for each derivative on its own: what
- * several of them share is computed once when they are written out together,
- * which the last line counts.
+ * Needs: transform_cache.h.
+ *
+ * Contract:
+ * - Emits nothing and never throws.
+ * - Operations are counted as fn_cost does, for each derivative on its own.
+ *   Work that several derivatives share after inlining is counted once, in the
+ *   last line only.
  */
 #include "autodiff/reverse/primal_linear.h"
 
-/* of a derivative's operations must be its own for it to be shown beside
- * those that it contains */
+/* A derivative is shown beside those it contains only if at least this share of
+ * its operations is its own. */
 #define SHARE_LEAST 0.1
 #define SHOWN_MOST 24
 
 typedef struct Shown {
 	const Fn *g;
 	double cost;
-	const char *where; /* inside a function whose lengths are not followed: in words; else NULL */
+	/* inside a function whose extents are unknown: its context in words; else
+	 * NULL */
+	const char *where;
 	uint32_t times;
 } Shown;
 
@@ -47,7 +52,7 @@ typedef struct Walk {
 	Explanation *e;
 	double within; /* operations of the derivatives found so far */
 	const char *where;
-	const Fn *of; /* whose calls are looked at */
+	const Fn *of; /* the function whose calls are visited */
 	const struct Walk *outer;
 } Walk;
 
@@ -58,17 +63,15 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	for (const Walk *outer = w; outer; outer = outer->outer)
 		if (outer->of == callee) return;
 	fn_calls(plain_of(callee), syms, visit, &inner);
-	/* one that the library makes around another is not worth a line of its own
-	 */
+	/* A library wrapper around another derivative gets no line of its own. */
 	const bool wraps =
 		w->e->n > before && callee->name && atom_text(w->e->c, callee->name)[0] == '_';
-	if (o.is_few) w->e->n = before; /* the one derivative that it takes is itself */
+	if (o.is_few) w->e->n = before; /* the one derivative inside it is the gradient itself */
 	const bool own =
 		is_derivative(callee) && !wraps && (o.is_few || cost - inner.within > SHARE_LEAST * cost);
 	if (own) show(w->e, callee, cost, w->where);
 	w->within += own ? cost : inner.within;
-	/* the derivatives that are written out in a sweep of reverse mode, or in a
-	 * batch */
+	/* The derivatives inlined into a sweep of reverse mode, or into a batch. */
 	Fn *source = o.has_source ? fn_get(w->e->c, o.source) : NULL;
 	if (!source || !source->finished) return;
 	Walk within = {.e = w->e,
@@ -79,8 +82,8 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	fn_calls(plain_of(source), NULL, visit, &within);
 }
 
-/* "u by x: Taylor expansion to order 3", from the name that the transforms
- * gave: u.jet3s. */
+/* Prints "u by x: Taylor expansion to order 3", from the name that the
+ * transforms gave: u.jet3s. */
 static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	const char *name = g->name ? atom_text(c, g->name) : "";
 	const size_t n = strcspn(name, ".");

@@ -1,8 +1,11 @@
-/* services.c - offers the transforms to the other rooms.
+/* services.c - registration of the transforms for the other modules.
  *
- * Needs: transform_cache.h, pattern.h. Guarantees: after autodiff_init the
- * services of a context that concern transforms are those of autodiff.h, and
- * derived functions are given back with the function they came from.
+ * Needs: transform_cache.h, pattern.h.
+ *
+ * Contract:
+ * - After autodiff_init the context's transform services are those of
+ *   autodiff.h.
+ * - Derived functions are released with the function they came from.
  */
 #include "autodiff/sparse/pattern.h"
 

@@ -1,23 +1,28 @@
-/* cost.c - how many scalar operations one run of a function takes, from its
- * instructions.
+/* cost.c - the number of scalar operations of one run of a function.
  *
- * Needs: autodiff.h. Guarantees: emits nothing and never throws. A length that
- * is not known (data-dependent, or memory ran out) counts as one; a loop counts
- * its turns where they follow from lengths and constants, else one; of two
- * branches the dearer counts; a recursive call counts as nothing.
- * Factorisations count the leading terms of Golub and Van Loan, "Matrix
- * Computations", 4th ed.; sorting n log2 n comparisons; a Fourier transform 5 n
- * log2 n.
+ * Method: operation counts from the instructions. Factorisations count the
+ * leading terms of Golub and Van Loan, "Matrix Computations", 4th ed.; sorting
+ * n log2 n comparisons; a Fourier transform 5 n log2 n.
+ *
+ * Needs: autodiff.h.
+ *
+ * Contract:
+ * - Emits nothing and never throws.
+ * - An unknown extent (data-dependent, or memory ran out) counts as one.
+ * - A loop counts its trip count where that follows from extents and constants,
+ *   else one.
+ * - Of two branches the more expensive one counts; a recursive call counts as
+ *   nothing.
  */
 #include "autodiff/autodiff.h"
 #include <math.h>
 
-#define KNOWN_DEPTH 16 /* of whole-number arithmetic that is followed */
+#define KNOWN_DEPTH 16 /* of the integer arithmetic that is followed */
 
 typedef struct Cost {
 	const Fn *f;
-	/* own copy, in which symbols that the function binds are filled in on
-	 * the way; NULL when memory ran out */
+	/* A private copy; symbols that the function binds are filled in on the way.
+	 * NULL when memory ran out. */
 	int64_t *syms;
 	uint32_t nsyms;
 	const struct Cost *caller;
@@ -45,8 +50,8 @@ static double log2_of(double n) { return n > 1 ? log2(n) : 1; }
 
 static double region_cost(const Cost *k, const Region *g);
 
-/* A whole number that follows from constants and lengths: how often a loop
- * runs, how long an array becomes. */
+/* Evaluates an integer that follows from constants and extents, such as a trip
+ * count or the extent of an array. */
 static bool known(const Cost *k, Ref r, int64_t *out, uint32_t depth) {
 	const Const *constant = ref_constant(k->f, r);
 	if (constant) return value_as_i64(constant->value, out);
@@ -93,7 +98,7 @@ static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, co
 	return cost;
 }
 
-/* A symbol that is given its length here. */
+/* Records the value of a symbol that this instruction binds. */
 static void bind(const Cost *k, const Inst *in) {
 	SymId s;
 	int64_t n;
@@ -102,7 +107,7 @@ static void bind(const Cost *k, const Inst *in) {
 		k->syms[s] = n;
 }
 
-/* The callee's symbols are what the operands show. */
+/* The callee's symbols take the extents of the operands. */
 static double call_cost(const Cost *k, const Inst *in) {
 	Ctx *c = k->f->ctx;
 	Fn *callee;

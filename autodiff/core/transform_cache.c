@@ -1,22 +1,27 @@
-/* transform_cache.c - the cache of transforms that hangs on each function.
+/* transform_cache.c - the cache of transforms on each function.
  *
- * Needs: transform_cache.h. Guarantees: as transform_cache.h says; no globals:
- * the stack of entries being made is the context's autodiff slot. Entries and
- * their arrays are in the arena of the function they belong to; only references
- * to functions have to be given back.
+ * Needs: transform_cache.h.
+ *
+ * Contract:
+ * - As in transform_cache.h. No globals: the stack of entries under
+ *   construction is the context's autodiff slot.
+ * - Entries and their arrays are in the arena of the function they belong to.
+ *   Only references to functions have to be released.
  */
 #include "autodiff/core/transform_cache.h"
 
-typedef struct DerivedSet { /* what Fn.derived points to */
+typedef struct DerivedSet { /* the target of Fn.derived */
 	Derived *first;
 	Origin origin;
-	Fn *plain; /* one reference; NULL: none */
+	Fn *plain; /* one reference, or NULL */
 	Polarised polarised;
 } DerivedSet;
 
 typedef struct AutodiffState {
-	Derived *making;      /* innermost entry being made */
-	Derived *provisional; /* finished while a `recursive` entry was being made, the latest first */
+	Derived *making;      /* innermost entry under construction */
+	/* finished while a `recursive` entry was under construction; the latest
+	 * first */
+	Derived *provisional;
 	uint32_t serial;
 } AutodiffState;
 
@@ -65,13 +70,13 @@ void polarised_set(Ctx *c, Fn *f, Polarised p) {
 	set->polarised = p;
 }
 
-/* Parameters without tangents are left out of a mask, but for a batch. */
+/* Except for a batch, a mask omits parameters that have no tangent. */
 static bool wanted(Ctx *c, const Fn *f, Transform transform, const bool *mask, uint32_t i) {
 	return mask && mask[i] &&
 	       (transform == TR_BATCH || type_has_tangent(c, ref_type(f, fn_param(f, i))));
 }
 
-/* The entry if it is there, else NULL. */
+/* The cached entry, or NULL. */
 static Derived *find(Ctx *c, const Fn *f, Transform transform, uint32_t order, const bool *mask) {
 	const DerivedSet *set = f->derived;
 	for (Derived *d = set ? set->first : NULL; d; d = d->next) {
@@ -148,9 +153,9 @@ static void run_make(Ctx *c, void *arg) {
 	m->make(c, m->d);
 }
 
-/* A finished entry stays provisional as long as an entry that was met
- * unfinished is still being made: if that one fails, the calls to it lead
- * nowhere. */
+/* Finishes an entry. It stays provisional while an entry that was requested
+ * during its own construction is still being made: if that one fails, calls to
+ * it dangle. */
 static void finish(AutodiffState *st, Derived *d) {
 	d->done = true;
 	bool open_call = false;
@@ -205,7 +210,7 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	arena_free(d->scratch);
 	d->scratch = NULL;
 	if (s == ST_OK) {
-		/* The loops of a derivative, an expansion or a batch are those of the
+		/* Derivatives, expansions and batches inherit the loop settings of the
 		 * function. */
 		const bool loops = transform == TR_JVP || transform == TR_JET || transform == TR_BATCH;
 		if (loops && !origin_of(f).in_reverse) d->fn->checkpoint = f->checkpoint;
@@ -224,10 +229,10 @@ Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 	return atom_f(c, "%s.%s", f->name ? atom_text(c, f->name) : "fn", transform);
 }
 
-typedef struct Way { /* from the results of a function backwards, breadth first */
+typedef struct Way { /* a breadth-first search backward from the results of a function */
 	const Fn *f;
-	/* by value: the value nearer the results that it is used for; NOWHERE:
-	 * not met; itself: a result */
+	/* By value: the value nearer the results that uses it; NOWHERE: not
+	 * visited; itself: a result. */
 	uint32_t *towards;
 	uint32_t *queue, n;
 } Way;
@@ -249,7 +254,7 @@ static void meet_inst(Way *w, const Inst *in, uint32_t towards) {
 	for (uint32_t k = 0; k < in->nregions; k++) meet_region(w, inst_region(w->f, in, k), towards);
 }
 
-/* The value that the instruction gives and this result depends on; NOWHERE:
+/* A result of the instruction that this function result depends on; NOWHERE:
  * none. */
 static uint32_t find_way(Way *w, const Inst *in, Ref result) {
 	const Fn *f = w->f;
@@ -265,9 +270,10 @@ static uint32_t find_way(Way *w, const Inst *in, Ref result) {
 	return NOWHERE;
 }
 
-/* Adds "from the result: `*` at 3:11, `sum` at 2:12": how what f gives depends
- * on the instruction, the result first. Each place once; what has no place of
- * its own, and what stands in the library, is left out. */
+/* Adds "from the result: `*` at 3:11, `sum` at 2:12": how the result of f
+ * depends on the instruction, the result first. Each location appears once.
+ * Instructions without a location of their own, or in the library, are skipped.
+ */
 static void trace_path(Ctx *c, Diag *d, const Fn *f, const Inst *in) {
 	Arena *a = arena_new(c);
 	Way w = {.f = f,
@@ -310,7 +316,8 @@ void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const c
 		if (h) name = h->def->name;
 	}
 	Diag *d = diag_error(c, E_NO_RULE, span_of(c, in->span), "`%s` %s", name, why);
-	/* f.jvp.linear is the user's f */
+	/* The part of the name before the first dot is the user's: f.jvp.linear is
+	 * f. */
 	const char *who = f->name ? atom_text(c, f->name) : "";
 	if (who[0] && who[0] != '_')
 		diag_trace(c, d, "in the %s of %.*s", transform, (int)strcspn(who, "."), who);

@@ -1,17 +1,21 @@
-/* transform_cache.h - the transforms of a function, kept on the function: one
+/* transform_cache.h - the transforms of a function, cached on the function: one
  * entry for each (transform, order, mask).
  *
- * Needs: autodiff.h. Guarantees: an entry is made once and lives as long as its
- * function; the functions it owns die with it. While an entry is being made it
- * can already be asked for (recursion): then `fn` is the function under
- * construction, which may be called with build_typed because its id will not
- * change. A throw while an entry is made removes it and every entry that was
- * finished since and may call it, gives up the builders opened since, and goes
- * on outwards.
+ * Needs: autodiff.h.
  *
- *     Derived *d = derived_of(c, f, TR_JVP, 0, mask, make_jvp); if (!d->done)
- *     ... d->fn is open: call it with build_typed, with the types the transform
- *     promises
+ * Contract:
+ * - An entry is made once and lives as long as its function. The functions it
+ *   owns are released with it.
+ * - An entry may be requested while it is being made (recursion). Then `fn` is
+ *   the function under construction; build_typed may call it because its id
+ *   will not change.
+ * - A throw while an entry is made removes it, and every entry finished since
+ *   then that may call it. It abandons the builders opened since, then
+ *   propagates.
+ *
+ *     Derived *d = derived_of(c, f, TR_JVP, 0, mask, make_jvp);
+ *     if (!d->done) ... d->fn is open: call it with build_typed, with the types
+ *                       that the transform promises
  */
 #ifndef ATLED_AUTODIFF_CORE_TRANSFORM_CACHE_H
 #define ATLED_AUTODIFF_CORE_TRANSFORM_CACHE_H
@@ -39,101 +43,106 @@ typedef enum Transform {
 
 typedef struct Derived Derived;
 struct Derived {
-	Derived *next; /* on the same function */
-	Fn *from;      /* whose transform it is */
+	Derived *next; /* the next entry of the same function */
+	Fn *from;      /* the function that was transformed */
 	uint8_t transform;
-	/* made; before that `fn` is under construction, or NULL when even that
-	 * has not begun */
+	/* Finished. Before that `fn` is under construction, or NULL when
+	 * construction has not begun. */
 	bool done;
-	/* was asked for before it was done: it must keep the promises made to
-	 * its caller */
+	/* Requested before it was done: it must keep the promises made to its
+	 * caller. */
 	bool recursive;
-	/* jet: the order, and whether it is along straight lines; in reverse:
-	 * the number of the other form; transpose, columns: the number of
-	 * residuals; checkpoint: how; sparsity: of captured values; others: 0 */
+	/* Jet: the order, and whether it is along straight lines. In reverse: the
+	 * id of the other function. Transpose, columns: the number of residuals.
+	 * Checkpoint: the policy. Sparsity: of captured values. Others: 0. */
 	uint32_t order;
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
 	Fn *fn;
-	bool *result_active; /* one per result of `from`; what it says is the transform's business */
-	void *data;          /* more of the transform's own, in from->arena */
+	bool *result_active; /* one per result of `from`; its meaning depends on the transform */
+	void *data;          /* the transform's own data, in from->arena */
 	VEC(Fn *) owned;     /* released with the entry */
-	Arena *scratch;      /* for `make`; gone when it returns or throws */
-	uint32_t serial;     /* when it was begun */
-	/* the entry that was being made when this one was begun; only while it
-	 * is being made */
+	Arena *scratch;      /* for `make`; freed when it returns or throws */
+	uint32_t serial;     /* order of construction */
+	/* The entry that was under construction when this one was begun; valid only
+	 * during construction. */
 	Derived *outer;
-	/* finished entries that may call an unfinished one; only until the
-	 * outermost is done */
+	/* The next finished entry that may call an unfinished one; valid only until
+	 * the outermost is done. */
 	Derived *provisional;
 };
 
-/* The entry, made by `make` if there is none yet. `mask` has a bool for each
- * parameter; NULL: none set. For all transforms but TR_BATCH bits of parameters
- * without a tangent are cleared first. `make` gets an entry whose arrays are
- * zero, sets fn as soon as it has a builder, and gives the finished functions
- * to derived_own. */
+/* Returns the entry, made by `make` if there is none yet. `mask` has a bool for
+ * each parameter; NULL: none set. For all transforms but TR_BATCH, bits of
+ * parameters without a tangent are cleared first. `make` receives an entry
+ * whose arrays are zero. It sets fn as soon as it has a builder, and passes the
+ * finished functions to derived_own. */
 Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask,
                     void (*make)(Ctx *c, Derived *d));
-/* The entry of f whose function it is; NULL: none. */
+/* The entry of f whose function is `made`, or NULL. */
 Derived *derived_that_made(const Fn *f, const Fn *made);
 /* The entry takes over the caller's reference. */
 Fn *derived_own(Derived *d, Fn *fn);
-/* For `make`: the entry's function is one of the same parameters and results
- * that calls `from`, by another name in all that looks at functions. */
+/* For `make`: makes the entry's function a wrapper that calls `from`, with the
+ * same parameters and results. Passes treat it as a different function. */
 void derived_calls(Ctx *c, Derived *d);
 
-/* What is known of a function because of the transform that made it.
+/* Facts about a function that follow from the transform that made it.
  * Zero-filled for functions that no transform made. */
 typedef struct Origin {
-	/* the parameters from jvp_params on are tangents, and so are the results
-	 * from jvp_results on */
+	/* The parameters from jvp_params on are tangents, and so are the results
+	 * from jvp_results on. */
 	bool is_jvp;
 	uint32_t jvp_params, jvp_results;
-	/* linear in the parameters from linear_from on, in the form that
-	 * transposing wants */
+	/* Linear in the parameters from linear_from on, in the form that the
+	 * transpose requires. */
 	bool is_linear;
 	uint32_t linear_from;
-	/* the two sweeps of reverse mode: what keeps residuals, and a transpose */
+	/* The two sweeps of reverse mode: the primal that stores residuals, and the
+	 * transpose. */
 	bool is_primal, is_reverse;
-	/* of a forward sweep and of a batch: what it was made of, by its number,
-	 * whose calls are written out in it */
+	/* For a forward sweep or a batch: the id of the function it was made of.
+	 * Calls of that function are inlined here. */
 	bool has_source;
 	FnId source;
 	bool is_jet; /* a Taylor expansion, or a batch of them */
-	/* nested_jets.h: an expansion of line_of by one number; order 0: none */
+	/* nested_jets.h: an expansion of line_of along one scalar parameter; order
+	 * 0: none. */
 	uint32_t line_order, line_param;
-	FnId line_of; /* by its number, since it may be gone */
-	/* gradient.c made it, of the function `gradient_of`, which may be gone:
-	 * its number is asked for */
+	FnId line_of; /* an id, since the function may have been freed */
+	/* Made by gradient.c, of the function with the id `gradient_of`, which may
+	 * have been freed. */
 	bool is_gradient;
 	FnId gradient_of;
-	bool is_few;   /* a gradient forwards, by so few numbers that it costs less */
-	bool reversed; /* with the forms for reverse mode in it */
-	/* reverse_override.c made it: what is taken in its place in reverse
-	 * mode, which its entry owns, and everywhere else, which it was made of */
+	/* a forward-mode gradient with respect to few variables, where that is
+	 * cheaper */
+	bool is_few;
+	bool reversed; /* the reverse overrides have been substituted */
+	/* Made by reverse_override.c: its replacement in reverse mode, which its
+	 * entry owns, and the function it was made of, which replaces it everywhere
+	 * else. */
 	Fn *in_reverse, *in_forward;
-	uint32_t rounds; /* of splits that led to it, one of the linear part of another */
-	/* checkpoint.c made it, of a loop that keeps snapshots: it has a
-	 * transpose of its own */
+	uint32_t rounds; /* number of splits that led to it, each of the linear part of another */
+	/* Made by checkpoint.c, of a loop that uses checkpoints: it has its own
+	 * transpose. */
 	const struct SnapshotLoop *loop;
 } Origin;
 Origin origin_of(const Fn *f);
 void origin_set(Ctx *c, Fn *f, Origin o);
 
-/* The form that f had before it was settled, its calls not written out: forward
- * modes take that, since it tells what was expanded of what. f itself where
- * there is none. plain_set keeps a reference. */
+/* The unoptimised form of f, with its calls not inlined, or f itself. Forward
+ * modes use it, since it shows which function was expanded. plain_set stores a
+ * reference. */
 Fn *plain_of(Fn *f);
 void plain_set(Ctx *c, Fn *settled, Fn *plain);
 
-/* As fn_flatten, with the forms for reverse mode given up: what is batched has
- * none (reverse_override.c). */
+/* As fn_flatten, without the reverse overrides: batched functions have none
+ * (reverse_override.c). */
 Fn *flatten_forward(Ctx *c, Fn *f);
 
-/* What optimise.c found of the mixed derivatives in f: along which directions
- * they can be expanded instead, whether they are, and the form not taken. other
- * NULL: nothing. polarised_set keeps a reference. */
+/* The result of optimise.c for the mixed derivatives in f: the directions along
+ * which they can be expanded instead, whether they are, and the form not taken.
+ * `other` NULL: none. polarised_set stores a reference. */
 typedef struct Polarised {
 	Fn *other;
 	bool taken;
@@ -145,10 +154,10 @@ void polarised_set(Ctx *c, Fn *f, Polarised p);
 /* The free_derived hook. */
 void derived_free(Ctx *c, void *derived);
 
-/* "f.jvp": what a transform of f is called. */
+/* The name of a transform of f, for example "f.jvp". */
 Atom derived_name(Ctx *c, const Fn *f, const char *transform);
 
-/* E_NO_RULE at an instruction of f, naming it and the transform. `why`
+/* Throws E_NO_RULE at an instruction of f, naming it and the transform. `why`
  * completes the sentence "`dot` ...". */
 _Noreturn void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const char *why);
 

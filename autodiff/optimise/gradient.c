@@ -1,17 +1,19 @@
-/* gradient.c - the gradient of a number with respect to a short vector, in both
+/* gradient.c - the gradient of a scalar with respect to a short vector, in both
  * modes.
  *
- * Needs: transform_cache.h. Guarantees: as autodiff.h says of ad_gradient. The
- * function that is called goes backwards, which costs least on its own. It
- * knows its other form, one tangent for each element of the vector, which
- * optimise.c takes where the program expands the same function in the same
- * directions anyway: then the tangents are there, and going backwards is what
- * costs.
+ * Method: reverse mode by default, since it costs least on its own. A forward
+ * form, with one tangent for each element of the vector, is available to
+ * optimise.c. It is cheaper where the program already expands the same function
+ * in the same directions: the tangents are then shared.
  *
- * A function that has its own form for reverse mode (an integration) is gone
- * through twice there, once to find its steps and once more to go back: by a
- * number, or by two, tangents beside the first way cost less. (Robertson's
- * reactions: 1 + 0.6 n of the solve forwards, 2.3 backwards.)
+ * A function with a reverse override (an integration) is run twice in reverse
+ * mode: once to find its steps, and once to go back. With respect to one or two
+ * variables, tangents in a single run cost less.
+ *
+ * Needs: transform_cache.h.
+ *
+ * Contract:
+ * - As for ad_gradient in autodiff.h.
  */
 #include "autodiff/optimise/sum_pushdown.h"
 #include "autodiff/reverse/primal_linear.h"
@@ -47,8 +49,8 @@ static void make_reverse(Ctx *c, Derived *d) {
 	origin_set(c, d->fn, (Origin){.is_gradient = true, .gradient_of = f->id});
 }
 
-/* The unit vectors, as the library's eye makes them, so that they are one value
- * with those that a program expands along. */
+/* The identity matrix, built exactly as the library's `eye` builds it, so that
+ * both are one value in a program that expands along `eye`. */
 static Ref unit_vectors(Builder *b, Type x) {
 	Ctx *c = build_ctx(b);
 	const Dim n = x.dims[0], one = dim_const(c, 1), column[2] = {n, one}, row[2] = {one, n},
@@ -60,7 +62,7 @@ static Ref unit_vectors(Builder *b, Type x) {
 	                     (Dtype)x.dtype);
 }
 
-/* By one number */
+/* With respect to one scalar. */
 static void make_slope(Ctx *c, Derived *d) {
 	Fn *f = d->from, *jvp = ad_jvp(c, f, d->mask, NULL);
 	const uint32_t n = fn_nparams(f);

@@ -1,24 +1,30 @@
-/* optimise.c - the last look at a function that the specialiser has finished:
- * can it be had for less?
+/* optimise.c - optimisation of a finished function: the cheapest of several
+ * equivalent forms.
  *
- * Needs: sum_pushdown.h. Guarantees: as autodiff.h says of ad_settle; the
- * function stays as it is unless the other form takes fewer operations, counted
- * as fn_cost does with every length that is not a number taken as TYPICAL.
+ * Method: the forms are f inlined, with sums below contractions, with gradients
+ * in forward mode, and with mixed derivatives by directional expansions. Later
+ * transforms (batching, reverse mode, compilation) start from the form chosen,
+ * so a reverse pass saves as much again.
  *
- * Whatever is done later with the function (batching, reverse mode, compiling)
- * is done with the cheaper form, so that a reverse pass saves as much again.
+ * Needs: sum_pushdown.h.
+ *
+ * Contract:
+ * - As for ad_settle in autodiff.h.
+ * - f is returned unchanged unless another form takes fewer operations. They
+ *   are counted by fn_cost, with TYPICAL for every symbolic extent.
  */
 #include "autodiff/optimise/sum_pushdown.h"
 #include "autodiff/taylor/mixed_partials.h"
 #include <math.h>
 
-#define TYPICAL 32    /* the length of an axis */
+#define TYPICAL 32    /* the assumed extent of an axis */
 #define ROUNDS_MOST 4 /* a sum that has been moved may be a term of another */
-/* of the operations must be left, for calls to be written out only because
- * of what they share */
+/* Calls are inlined merely to share common work if at most this fraction of the
+ * operations remains. */
 #define WORTH_WRITING 0.9
 
-/* ---- is it worth writing the calls out? ---------------------------------- */
+/* ---- is inlining worthwhile? ----------------------------------------------
+ */
 
 static bool contracts(Arena *scratch, const Fn *f) {
 	uint32_t n;
@@ -29,8 +35,8 @@ static bool contracts(Arena *scratch, const Fn *f) {
 	return false;
 }
 
-/* What is called, near or far: gradients that can go forwards, expansions that
- * they could share, expansions of expansions, and how many derivatives in all.
+/* The derivatives called directly or indirectly: gradients with a forward form,
+ * expansions that could share work, nested expansions, and their total number.
  */
 typedef struct Found {
 	bool gradient, jet, mixed;
@@ -56,8 +62,8 @@ static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
 	return found;
 }
 
-/* Whether there is a sum in f that comes out of contractions by linear
- * operations. Operands stand before what uses them. */
+/* Whether f contains a sum whose terms come out of contractions by linear
+ * operations. Operands precede their uses. */
 static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
 	bool *from = ARENA_ARRAY(scratch, bool, f->vals.n + 1);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
@@ -92,7 +98,7 @@ static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
 	return false;
 }
 
-/* ---- settling ------------------------------------------------------------ */
+/* ---- optimising ---------------------------------------------------------- */
 
 typedef struct Settling {
 	Ctx *c;
@@ -112,7 +118,7 @@ static void keep(Settling *s, Fn *f) {
 	if (f) s->made[s->nmade++] = f;
 }
 
-/* f written out and its sums moved; NULL when there is neither to do. */
+/* f inlined and with its sums moved; NULL when neither changes anything. */
 static Fn *form(Settling *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
 	Fn *flat = fn_flatten_with(s->c, f, instead, s->c), *best = flat ? flat : f;
 	keep(s, flat);
@@ -164,7 +170,7 @@ static void run_settle(Ctx *c, void *arg) {
 		best = forward;
 		least = typical_cost(s, best);
 	} else if (!sums && !(share && least < WORTH_WRITING * typical_cost(s, s->f))) {
-		best = s->f; /* written out and nothing else */
+		best = s->f; /* only inlined, so nothing is gained */
 	}
 	if (least >= typical_cost(s, s->f)) best = s->f;
 	if (lines) polarised_set(c, best, polar);

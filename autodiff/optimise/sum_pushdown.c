@@ -1,31 +1,32 @@
-/* sum_pushdown.c - sums go before the linear operations that made what is
- * summed.
+/* sum_pushdown.c - sums pushed below linear operations.
  *
- * Needs: autodiff.h; a function with its calls written out. Guarantees:
- * collapse gives a function of the same parameters and results, with the same
- * values up to rounding; control flow, effects and failures stay as they were.
- * Only sums whose terms come out of contractions are touched: a sum of
- * element-wise terms is left as the program has it.
+ * Method: sum_d W x_d becomes W sum_d x_d, where d is an axis or the terms are
+ * separate values. The coefficients of highest degree of a Taylor series enter
+ * every operation linearly. Where a program sums second derivatives, as a
+ * Laplacian does, their propagation therefore collapses into one: the forward
+ * Laplacian (Li et al., 2023), the collapsed Taylor mode (Dangel et al., 2025).
  *
- * sum_d W x_d is W sum_d x_d, whether d is an axis or the terms stand one by
- * one. The coefficients of highest degree of a Taylor series enter every
- * operation linearly, so where a program sums second derivatives, as a
- * Laplacian does, their whole streams become one: the forward Laplacian (Li et
- * al., 2023), the collapsed Taylor mode (Dangel et al., 2025).
+ * A sum is a list of terms, each a product of factors, and a set of axes.
+ * Whatever all terms of a group have in common is factored out: a factor that
+ * is constant along the axes, a contraction with one matrix, a transposition, a
+ * slice. The remainder is a sum again. A value is opened only when it has no
+ * other use, so that its instruction becomes dead.
  *
- * A sum is a list of terms, each a product of factors, and a set of axes. What
- * all terms of a group have in common is taken out of it (a factor that does
- * not vary along the axes; a contraction with one matrix; a transposition,
- * slice and the like), and what is left is a sum again. A value is looked into
- * only when nobody else uses it, so that its instruction goes when the sum has
- * gone before it.
+ * Needs: autodiff.h; a function with its calls inlined.
+ *
+ * Contract:
+ * - collapse returns a function with the same parameters and results, and the
+ *   same values up to rounding.
+ * - Control flow, effects and failures do not change.
+ * - Only sums whose terms come out of contractions change. A sum of
+ *   element-wise terms stays as the program has it.
  */
 #include "autodiff/optimise/sum_pushdown.h"
 
 #define FACTORS_MOST 12u
 #define TERMS_MOST 64u
-/* of element-wise operations between a factor and the broadcasts that show
- * that it does not vary */
+/* Depth of element-wise operations between a factor and the broadcasts that
+ * show it to be constant along an axis. */
 #define REPEAT_DEPTH 6
 
 typedef struct Axes {
@@ -34,14 +35,14 @@ typedef struct Axes {
 } Axes;
 
 typedef struct Factor {
-	Ref src; /* in the function that is read; REF_NONE: made here, or of another shape than there */
-	Ref ref; /* in the one that is written */
+	Ref src; /* in the source function; REF_NONE: built here, or of another shape than there */
+	Ref ref; /* in the function under construction */
 } Factor;
 
 typedef struct Term {
 	uint32_t n;
 	bool minus;
-	Ref whole; /* the product, where it is there already */
+	Ref whole; /* the product, where it already exists */
 	Factor at[FACTORS_MOST];
 } Term;
 
@@ -52,9 +53,9 @@ typedef struct Collapse {
 	Arena *scratch;
 	RefMap map;
 	uint32_t *uses;  /* by value of f */
-	bool *absorbed;  /* by value of f: a term of a larger sum */
-	RegionId region; /* of the sum in work */
-	uint32_t saved;  /* contractions that a sum went before, or that became one */
+	bool *absorbed;  /* by value of f: it is a term of a larger sum */
+	RegionId region; /* of the sum being processed */
+	uint32_t saved;  /* contractions that a sum was moved below, or that were merged */
 } Collapse;
 
 /* ---- axes ---------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static void insert(Axes *a, int axis) {
 	a->at[i] = axis;
 }
 
-/* Where an axis is once those in `gone` have been summed away. */
+/* The index of an axis after those in `gone` have been summed. */
 static int moved(int axis, const Axes *gone) {
 	int less = 0;
 	for (uint32_t k = 0; k < gone->n; k++) less += gone->at[k] < axis;
@@ -101,7 +102,7 @@ static Axes attr_axes(const Collapse *k, const Inst *in, uint32_t field) {
 	return a;
 }
 
-/* ---- what can be looked into --------------------------------------------- */
+/* ---- what can be opened -------------------------------------------------- */
 
 static const Inst *opened(const Collapse *k, Ref src) {
 	if (!ref_is_value(src) || k->uses[REF_INDEX(src)] != 1) return NULL;
@@ -113,8 +114,8 @@ static Factor factor_of(Collapse *k, Ref src) {
 	return (Factor){src, refmap_get(k->b, &k->map, src)};
 }
 
-/* A number, or a value without axes repeated to the shape: it passes through
- * every linear operation. */
+/* A scalar, or a scalar broadcast to the shape: it commutes with every linear
+ * operation. Returns the scalar, else REF_NONE. */
 static Ref uniform(const Collapse *k, Ref r) {
 	const Fn *to = build_fn(k->b);
 	if (!ref_ty(to, r)->rank) return r;
@@ -126,7 +127,7 @@ static Ref uniform(const Collapse *k, Ref r) {
 	           : REF_NONE;
 }
 
-/* r without the axes, when it does not vary along them; else REF_NONE. */
+/* r without the axes, when it is constant along them; else REF_NONE. */
 static Ref along(Collapse *k, Ref r, const Axes *gone, int depth) {
 	const Fn *to = build_fn(k->b);
 	if (!gone->n) return r;
@@ -166,7 +167,7 @@ static bool is_splat(const Collapse *k, Ref r) {
 	return ref_splat(build_fn(k->b), r, &v);
 }
 
-/* Numbers among the factors become one. */
+/* Merges the constants among the factors into one. */
 static void join_numbers(Collapse *k, Term *t) {
 	uint32_t n = 0, first = FACTORS_MOST;
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -178,7 +179,7 @@ static void join_numbers(Collapse *k, Term *t) {
 	t->n = n;
 }
 
-/* Factors of factors, and signs, as far as there is room. */
+/* Opens factors of factors, and signs, while there is space. */
 static void open_factors(Collapse *k, Term *t) {
 	for (uint32_t i = 0; i < t->n;) {
 		const Inst *in = opened(k, t->at[i].src);
@@ -196,8 +197,8 @@ static void open_factors(Collapse *k, Term *t) {
 	join_numbers(k, t);
 }
 
-/* Which factor of a term is a sum that can be looked into, while all others are
- * uniform; -1: none. */
+/* The index of the factor that is a sum that can be opened, while all other
+ * factors are uniform; -1: none. */
 static int sum_in(const Collapse *k, const Term *t) {
 	int at = -1;
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -208,8 +209,8 @@ static int sum_in(const Collapse *k, const Term *t) {
 	return at;
 }
 
-/* The terms of a sum, each with the uniform factors that it is multiplied by.
- * false: too many. */
+/* Collects the terms of a sum, each with its uniform factors. Returns false
+ * when there are too many. */
 static bool open_sum(Collapse *k, Terms *terms, const Term *t) {
 	const int at = sum_in(k, t);
 	if (at >= 0) {
@@ -257,8 +258,8 @@ static Ref total(Collapse *k, const Terms *given, const Axes *gone);
 
 /* ---- common factors ------------------------------------------------------ */
 
-/* The factor of term i that most terms have, of those that do not vary along
- * the axes. A term keeps one factor at least. */
+/* The factor of term i that most terms share, among those constant along the
+ * axes. Each term keeps at least one factor. */
 static Ref common_factor(Collapse *k, const Terms *t, const bool *done, uint32_t i,
                          const Axes *gone, uint32_t *count) {
 	Ref best = REF_NONE;
@@ -295,16 +296,16 @@ static Ref by_factor(Collapse *k, const Terms *t, bool *done, uint32_t i, const 
 
 /* ---- common operations --------------------------------------------------- */
 
-/* A linear operation at the outside of a term: all other factors of the term
- * are uniform. */
+/* A linear operation that is the outermost of a term: all other factors of the
+ * term are uniform. */
 typedef struct Outer {
-	Inst in;     /* in f; a contraction perhaps with its operands the other way about */
+	Inst in;     /* in f; for a contraction perhaps with its operands exchanged */
 	Ref arg[3];  /* its operands, in f */
-	uint32_t at; /* which factor */
+	uint32_t at; /* the index of the factor */
 } Outer;
 
-/* A contraction of a matrix with a vector has two spellings: the vector comes
- * first. */
+/* Puts the vector first in a contraction of a matrix with a vector, so that
+ * both spellings compare equal. */
 static void turn_dot(const Collapse *k, Outer *o) {
 	uint32_t own[2], n = 0;
 	int64_t words[4 * (MAX_RANK + 1)];
@@ -312,7 +313,7 @@ static void turn_dot(const Collapse *k, Outer *o) {
 		own[s] = ref_ty(k->f, o->arg[s])->rank - attr_axes(k, &o->in, s).n -
 		         attr_axes(k, &o->in, 2 + s).n;
 	if (own[1] || !own[0]) return;
-	/* left and right contracted, left and right shared */
+	/* The fields are: left and right contracted, left and right shared. */
 	for (uint32_t field = 0; field < 4; field++) {
 		const Axes a = attr_axes(k, &o->in, field ^ 1);
 		words[n++] = a.n;
@@ -351,7 +352,7 @@ static bool outer_of(const Collapse *k, const Term *t, Outer *o) {
 	return true;
 }
 
-/* The same operation of something else, summed in operand `side`. */
+/* Whether x and y are the same operation, apart from operand `side`. */
 static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32_t side) {
 	if (x->in.op != y->in.op || x->in.attr != y->in.attr || x->in.nargs != y->in.nargs)
 		return false;
@@ -362,8 +363,9 @@ static bool same_outer(const Collapse *k, const Outer *x, const Outer *y, uint32
 	return true;
 }
 
-/* The axes of operand `side` of a contraction that are summed, of the result's
- * axes; the contracted and shared ones, as they are then. */
+/* Finds the axes of operand `side` that are summed, from the axes of the
+ * contraction's result. Also returns the contracted and the shared axes as
+ * numbered after the sum. */
 static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axes *gone,
                      Axes *summed, Axes *contracted, Axes *shared) {
 	const Inst *dot = &o->in;
@@ -388,8 +390,8 @@ static bool dot_axes(const Collapse *k, const Outer *o, uint32_t side, const Axe
 	return true;
 }
 
-/* The operand's axes for those of a reshape's result: each must stand between
- * the same products of lengths. */
+/* Maps the axes of a reshape's result to those of the operand. Each must have
+ * the same product of extents before it. */
 static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, const Axes *gone,
                          Axes *inner) {
 	for (uint32_t i = 0; i < gone->n; i++) {
@@ -411,8 +413,8 @@ static bool reshape_axes(const Collapse *k, const Type *from, const Type *to, co
 	return true;
 }
 
-/* The operand's axes for those of the result; false where the sum does not go
- * through. */
+/* Maps the axes of the result to those of the operand. Returns false where the
+ * sum cannot pass through. */
 static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operand, const Axes *gone,
                        Axes *inner) {
 	const Type from = type_in(k, operand), to = type_in(k, result);
@@ -455,7 +457,7 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 		*inner = *gone;
 		return true;
 	}
-	case OP_GATHER: { /* one row: the axis that it is taken from is not there any more */
+	case OP_GATHER: { /* one row: the indexed axis no longer exists in the result */
 		const int axis = (int)attr_int(k->c, OP_GATHER, o->in.attr, 0);
 		if (attr_int(k->c, OP_GATHER, o->in.attr, 1) || ref_ty(k->f, o->arg[1])->rank) return false;
 		for (uint32_t i = 0; i < gone->n; i++) insert(inner, gone->at[i] + (gone->at[i] >= axis));
@@ -465,8 +467,8 @@ static bool inner_axes(const Collapse *k, const Outer *o, Ref result, Ref operan
 	}
 }
 
-/* The operation of the sum of its operands; `gone` are the axes of its result,
- * `inner` those of the operand. */
+/* Applies the operation to the sum of its operands. `gone` are the axes of its
+ * result, `inner` those of the operand. */
 static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Axes *gone,
                        const Axes *inner) {
 	Builder *b = k->b;
@@ -516,7 +518,8 @@ static Ref outer_again(Collapse *k, const Outer *o, Ref result, Ref x, const Axe
 	}
 }
 
-/* A selection between something and zeros. */
+/* Whether one side of the selection is zero; *other is the index of the other
+ * side. */
 static bool zero_side(const Collapse *k, const Inst *select, uint32_t *other) {
 	Value v;
 	for (uint32_t i = 1; i <= 2; i++) {
@@ -529,7 +532,7 @@ static bool zero_side(const Collapse *k, const Inst *select, uint32_t *other) {
 	return false;
 }
 
-/* The group's operands, each times the uniform factors of its term. */
+/* The operands of the group, each times the uniform factors of its term. */
 static Terms operands(Collapse *k, const Terms *t, bool *done, const bool *grouped,
                       const Outer *outer, uint32_t side) {
 	Terms inner = {0};
@@ -575,7 +578,7 @@ static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *h
 	side = group(k, t, done, has_outer, outer, i, 0, grouped) < side;
 	n = group(k, t, done, has_outer, outer, i, side, grouped);
 	if (n < 2 && !gone->n) return REF_NONE;
-	if (n < 2) side = summed[0].n == 0; /* whatever varies */
+	if (n < 2) side = summed[0].n == 0; /* the side that varies along the axes */
 	Terms inner = operands(k, t, done, grouped, outer, side), other = {0};
 	Term rest = {.n = 1};
 	rest.at[0] = factor_of(k, outer[i].arg[1 - side]);
@@ -589,7 +592,7 @@ static Ref by_contraction(Collapse *k, const Terms *t, bool *done, const bool *h
 	                 shared[0].n, shared[0].at, shared[1].at);
 }
 
-/* The terms with the same linear operation at the outside as term i, as that
+/* The terms with the same outermost linear operation as term i, as that
  * operation of a sum. */
 static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, const Axes *gone) {
 	bool *has_outer = ARENA_ARRAY(k->scratch, bool, t->n),
@@ -599,7 +602,7 @@ static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, con
 		has_outer[j] = !done[j] && outer_of(k, &t->at[j], &outer[j]);
 	if (!has_outer[i]) return REF_NONE;
 	const Op op = (Op)outer[i].in.op;
-	build_at(k->b, outer[i].in.span); /* where it fails, if it does, and what made it */
+	build_at(k->b, outer[i].in.span); /* the source location and call chain for diagnostics */
 	build_chain(k->b, outer[i].in.chain);
 	if (op == OP_DOT) return by_contraction(k, t, done, has_outer, outer, i, gone);
 	uint32_t side = 0;
@@ -624,7 +627,7 @@ static Ref by_operation(Collapse *k, const Terms *t, bool *done, uint32_t i, con
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* The sum of the terms, over the axes. */
+/* The sum of the terms over the axes. */
 static Ref total(Collapse *k, const Terms *given, const Axes *gone) {
 	Terms t = {0};
 	bool few = true;
@@ -648,8 +651,8 @@ static Ref total(Collapse *k, const Terms *given, const Axes *gone) {
 	return sum == REF_NONE ? plain : plain == REF_NONE ? sum : build2(k->b, OP_ADD, sum, plain);
 }
 
-/* A sum that has just been copied: another way to it, if that goes before a
- * contraction. */
+/* Called for each copied sum: replaces it by an equivalent form when that moves
+ * it below a contraction. */
 static void visit(Builder *b, RefMap *m, const Inst *in) {
 	(void)b;
 	Collapse *k = m->copied_ud;
@@ -672,7 +675,7 @@ static void visit(Builder *b, RefMap *m, const Inst *in) {
 	if (k->saved > before) refmap_set(m, result, sum);
 }
 
-/* Terms of a larger sum are its business. */
+/* Marks sums that are terms of a larger sum; the larger sum handles them. */
 static void find_absorbed(Collapse *k) {
 	for (uint32_t i = 0; i < k->f->insts.n; i++) {
 		const Inst *in = &k->f->insts.at[i];
