@@ -1,23 +1,29 @@
-/* checkpoint.c - loops that keep snapshots when they are run backwards: the
- * functions such a loop becomes, and the schedule.
+/* checkpoint.c - reverse mode of loops with binomial checkpointing: the
+ * functions of a loop, and the schedule.
  *
- * Needs: checkpoint.h. Guarantees: as checkpoint.h says. What is run again is
- * what was run before, on the same values, whole numbers and random states
- * among them, so the derivative is that of the tape. All of it is ordinary
- * instructions, which can be differentiated and batched again.
+ * Method: for iteration k = n-1 .. 0 of the reverse sweep, the latest
+ * checkpoint is the state before some iteration p <= k. The iterations from p
+ * up to k are run again; further checkpoints go to the free rows of the stack
+ * where the schedule has them. Then iteration k is linearised and transposed,
+ * and its checkpoint, if any, is released. The distance to the next checkpoint
+ * follows from the remaining iterations, k + 1 - p, and the free rows alone, so
+ * the stack is the only state.
  *
- * Backwards through n turns, for turn k = n-1 .. 0: the latest snapshot is the
- * state before some turn p <= k. From there the turns up to k are run;
- * snapshots are taken on the way where the schedule has them, in the free rows
- * of the stack. Then turn k is linearised and transposed, and the snapshot is
- * given up if it was of turn k. Where to stop for the next snapshot follows
- * from the turns left, k + 1 - p, and the free rows alone, so a stack is all
- * that is remembered. The forward way is the same for k = n - 1, when the
- * primal part knows n: a `for`. A `while` is counted by the primal part and
- * starts from its first state again: one more sweep, after which the schedule
- * is optimal too. A schedule that places snapshots while n is still unknown
- * saves part of that sweep, but either copies the state in every turn or is
- * optimal only up to C(s + 2, s) turns.
+ * The forward sweep of a `for` does the same for k = n - 1, since the primal
+ * part knows n. The primal part counts the iterations of a `while`, which then
+ * starts again from its initial state: one more sweep, with an optimal
+ * schedule. Online schedules, for unknown n, would save part of that sweep.
+ * They either copy the state in every iteration or are optimal only up to C(s +
+ * 2, s) iterations.
+ *
+ * Needs: checkpoint.h.
+ *
+ * Contract:
+ * - As in checkpoint.h.
+ * - Recomputation uses the same values as the first run, integers and random
+ *   states included, so the derivative is that of the tape.
+ * - The result consists of ordinary instructions, which can be differentiated
+ *   and batched again.
  */
 #include "autodiff/reverse/checkpoint.h"
 
@@ -42,7 +48,7 @@ typedef struct Survey {
 	RegionId body, outside;
 	TapeReason refused;
 	bool nested;
-	VEC(SymId) syms; /* of outside, that types and attributes inside mention */
+	VEC(SymId) syms; /* of outside, mentioned by types and attributes inside */
 	VEC(Ref) captured;
 } Survey;
 
@@ -87,7 +93,7 @@ static void survey(Survey *v, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(v->p, g, i);
 		const Fn *callee = inst_callee(v->p->c, in);
-		/* What prints would print again. */
+		/* Recomputation would repeat effects, such as output. */
 		if (prims[in->op].effect == EFFECT_EFFECT ||
 		    (callee && callee->finished && callee->effects))
 			v->refused = TAPE_EFFECTS;
@@ -101,14 +107,14 @@ static void survey(Survey *v, const Region *g) {
 	for (uint32_t k = 0; k < g->nresults; k++) note_ref(v, f->args.at[g->results + k]);
 }
 
-/* A row of an array can hold it, in all turns. */
+/* Whether a row of an array can hold the value in all iterations. */
 static bool fits_rows(const Plan *p, TypeId type, RegionId body) {
 	const Type *t = type_of(p->c, type);
 	return t->kind == TY_TENSOR && t->rank < MAX_RANK && !type_varies_in(p, type, body);
 }
 
-/* Lengths that were found equal before the loop are so in it. Of what stands
- * before instruction `before` in region r, and around it. */
+/* Equalities of extents found before the loop hold inside it. Visits the guards
+ * before instruction `before` in its region, and in the regions around it. */
 static void each_guard_before(Plan *p, const Inst *before,
                               void (*visit)(void *ud, const Inst *guard), void *ud) {
 	const Region *g = &p->f->regions.at[before->parent];
@@ -217,8 +223,8 @@ static Fn *make_step(Making *m) {
 	return step;
 }
 
-/* One after the other in a loop: state and carried, through `step` or
- * `advance`, with `behind` operands behind them. */
+/* Builds a loop that runs `turn` (`step` or `advance`) on the values, with the
+ * operands `behind` appended. */
 static void run_turns(Builder *b, Arena *a, Fn *turn, uint32_t nfixed, const Ref *fixed, Ref first,
                       Ref turns, uint32_t n, Ref *values, uint32_t nbehind, const Ref *behind) {
 	Ref *params = refs(a, n + 1), *args = refs(a, nfixed + 1 + n + nbehind), *out = refs(a, n);
@@ -272,7 +278,7 @@ static void make_kept(Ctx *c, Derived *d) {
 	d->fn = derived_own(d, loop->step);
 }
 
-/* Loops inside share the bytes. */
+/* Inner loops share the memory. */
 static AttrId inner_policy(Ctx *c, AttrId policy, bool *halved) {
 	uint32_t n;
 	const int64_t *words = attr_words(c, policy, &n);
@@ -370,14 +376,14 @@ typedef struct Sweep {
 	Arena *a;
 	const SnapshotLoop *loop;
 	const Ref *fixed;
-	Ref slots; /* snapshots that the schedule may keep */
+	Ref slots; /* checkpoints available to the schedule */
 } Sweep;
 
-/* How far to go from a snapshot for the next, when `turns` turns are to be run
- * backwards from there and `free` snapshots kept, this one among them. With r
- * the least for which turns <= C(free + r, r): as far as C(free + r - 1, r - 1)
- * turns, which can then be run backwards with r - 1 repetitions, but so that
- * the others still need r. */
+/* The distance from a checkpoint to the next one, when `turns` iterations are
+ * to be reversed from there with `free` checkpoints, including this one. Let r
+ * be the least integer with turns <= C(free + r, r). The distance is at most
+ * C(free + r - 1, r - 1), the most that r - 1 repetitions can reverse. At least
+ * C(free + r - 2, r - 1) iterations remain after it. */
 static Ref next_stride(Sweep *w, Ref turns, Ref free) {
 	Builder *b = w->b;
 	Ref one = number(b, 1), zero = number(b, 0), p[3], out[3] = {zero, one, zero};
@@ -385,7 +391,7 @@ static Ref next_stride(Sweep *w, Ref turns, Ref free) {
 	Ref many = build2(b, OP_LT, one, free);
 	TypeId types[3] = {type_scalar(build_ctx(b), DT_I64), type_scalar(build_ctx(b), DT_I64),
 	                   type_scalar(build_ctx(b), DT_I64)};
-	/* r, C(free + r, r), C(free + r - 1, r - 1) */
+	/* The loop carries r, C(free + r, r), C(free + r - 1, r - 1). */
 	OpenRegion *open = build_region_begin(b, 3, types, p);
 	Ref more = build2(b, OP_MIN, many, build2(b, OP_LT, p[1], turns));
 	RegionId cond = build_region_end(b, open, 1, &more);
@@ -402,8 +408,9 @@ static void advance(Sweep *w, Ref first, Ref turns, Ref *state) {
 	          w->loop->nstate, state, 0, NULL);
 }
 
-/* From the state before turn *at towards turn `last`, as long as there are
- * snapshots to take on the way. stack: rows, turns, how many. */
+/* Advances from the state before iteration *at towards iteration `last`, as
+ * long as there are checkpoints to store on the way. The stack holds the rows,
+ * their iterations, and their number. */
 static void take_snapshots(Sweep *w, Ref last, Ref *state, Ref *at, Ref *stack) {
 	Builder *b = w->b;
 	uint32_t n = w->loop->nstate, m = 2 * n + 4, turns_at = 2 * n + 2, count_at = 2 * n + 3;
@@ -440,7 +447,7 @@ void snapshot_sizes(Builder *b, const SnapshotLoop *loop, Ref count, const Ref *
 	Ctx *c = build_ctx(b);
 	uint32_t n;
 	const int64_t *words = attr_words(c, loop->policy, &n);
-	*bytes = number(b, 8); /* the turn */
+	*bytes = number(b, 8); /* the iteration */
 	for (uint32_t k = 0; k < loop->nstate; k++) {
 		Type t = type_in(b, state[k]);
 		Dim size = dim_const(c, 1);
@@ -455,13 +462,13 @@ void snapshot_sizes(Builder *b, const SnapshotLoop *loop, Ref count, const Ref *
 	*rows = most(b, least(b, fit, count), number(b, 1));
 }
 
-/* Of a stack that the primal part fills one row is for the state before the
- * last turn, where the way back begins. */
+/* In a stack filled by the primal part, one row is for the state before the
+ * last iteration, where the reverse sweep begins. */
 static Ref slots_of(Builder *b, const SnapshotLoop *loop, Ref rows) {
 	return loop->swept ? most(b, sub(b, rows, number(b, 1)), number(b, 1)) : rows;
 }
 
-/* A stack with the state before the first turn on it. */
+/* A stack that contains the state before the first iteration. */
 static void open_stack(Sweep *w, Ref count, const Ref *state, Ref *stack) {
 	Builder *b = w->b;
 	Ctx *c = build_ctx(b);
@@ -490,7 +497,7 @@ void snapshot_sweep(Builder *b, Arena *a, const SnapshotLoop *loop, Ref count, c
 	open_stack(&w, count, state, stack);
 	take_snapshots(&w, last, state, &at, stack);
 	advance(&w, at, sub(b, last, at), state);
-	/* the state before the last turn goes on top, unless it is there */
+	/* Push the state before the last iteration, unless it is already on top. */
 	Ref more = build_convert(b, build2(b, OP_LT, at, last), DT_I64),
 		row = sub(b, add(b, stack[n + 1], more), number(b, 1));
 	for (uint32_t k = 0; k < n; k++)
@@ -553,8 +560,8 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 		for (uint32_t k = 0; k < ns; k++) state[k] = row_of(b, stack[k], top);
 		take_snapshots(&w, turn, state, &at, stack);
 		advance(&w, at, sub(b, turn, at), state);
-		/* The last turn of all leaves the stack as it is: its number never
-		 * falls to none, so that a row is always there. */
+		/* The last step of the reverse sweep leaves the stack as it is, so that
+		 * a row always exists. */
 		Ref latest = row_of(b, stack[ns], sub(b, stack[ns + 1], one));
 		Ref given_up =
 			build2(b, OP_MIN, build2(b, OP_EQ, latest, turn), build2(b, OP_LT, number(b, 0), turn));
@@ -573,10 +580,11 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 	for (uint32_t k = 0; k < nh; k++) p[1 + nc + k] = add(b, p[1 + nc + k], ct[nc + k]);
 	build_for(b, count, m, values, build_region_end(b, open, m, p + 1), values);
 	d->fn = derived_own(d, build_end(b, nc + nh, values));
-	if (ns && !loop->swept) d->fn->by_lane = nf + 1; /* the stack is as long as there are turns */
+	/* The stack's extent depends on the trip count, parameter nf. */
+	if (ns && !loop->swept) d->fn->by_lane = nf + 1;
 }
 
-/* ---- asking for it ------------------------------------------------------- */
+/* ---- entry point --------------------------------------------------------- */
 
 static void make_checkpoint(Ctx *c, Derived *d) {
 	derived_calls(c, d);

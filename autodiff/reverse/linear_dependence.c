@@ -1,10 +1,14 @@
-/* linear_dependence.c - which values of a function depend on some of its
- * parameters, when it is linear in those.
+/* linear_dependence.c - the values of a function that depend on parameters in
+ * which it is linear.
  *
- * Needs: primal_linear.h. Guarantees: the least solution, through loops,
- * branches and calls. What cannot be linear (an element-wise function of a
- * tangent, say, in a rule somebody wrote) is reported at the user's span;
- * products of two such values are found when they are transposed.
+ * Method: least fixed point, through loops, branches and calls.
+ *
+ * Needs: primal_linear.h.
+ *
+ * Contract:
+ * - A nonlinear use of a tangent, for example in a user's rule, is reported at
+ *   its source location.
+ * - Products of two linear values are reported later, by the transpose.
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -62,7 +66,8 @@ bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
 	if (!any_linear_operand(p, in)) return false;
 	Fn *callee = inst_callee(p->c, in);
 	Origin o = origin_of(callee);
-	/* linear operands only where the transform that made it has put them */
+	/* The callee's linear parameters are known from the transform that made it.
+	 */
 	bool fits = o.is_jvp || o.is_linear;
 	uint32_t from = o.is_jvp ? o.jvp_params : o.linear_from;
 	for (uint32_t k = 0; k < in->nargs && fits; k++) {

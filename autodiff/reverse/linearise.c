@@ -1,23 +1,26 @@
-/* linearise.c - a function that is linear in some parameters, split into a
- * primal and a linear part; and the linearisation of any function, which is
- * that split of its forward derivative.
+/* linearise.c - linearisation: a function that is linear in some parameters,
+ * split into a primal and a linear part.
  *
- * Needs: primal_linear.h, linearise.h. Guarantees: as autodiff.h says of
- * ad_linearise. Splitting a jvp by dependence on the tangents is the
- * construction of Radul et al., "You only linearize once" (POPL 2023); the
- * plan, the tapes and the treatment of recursion are our own.
+ * Method: ad_linearise splits the forward derivative by dependence on the
+ * tangents (Radul et al., "You only linearize once", POPL 2023). The plan, the
+ * tapes and the treatment of recursion are specific to this project.
  *
- * Recursion: the number of residuals of a function is not known while it is
- * being split, so a recursive call hands on none. Its operands are kept, and
- * the linear part calls `joint`, which runs the callee's primal part again and
- * then its linear part. A chain of calls of depth n so costs n primal runs of
- * shrinking length, and memory for one.
+ * Recursion: the number of residuals of a function is unknown while it is being
+ * split, so a recursive call has none. Its operands are saved instead, and the
+ * linear part calls `joint`, which runs the callee's primal part again and then
+ * its linear part. A call chain of depth n thus costs n primal runs of
+ * decreasing length, and memory for one.
  *
- * Calls that can be written out are written out first, so that what several
- * callees compute alike is one value and has one cotangent: u, u_t and u_xx of
- * one network, each a call, share their primal values, and the transpose goes
- * back through those once instead of three times. Merging equal instructions
- * later cannot give that back, since the cotangents differ.
+ * Inlining comes first, so that work common to several callees is one value
+ * with one cotangent. For example, u, u_t and u_xx of one network, each a call,
+ * share their primal values, and the transpose passes back through those once
+ * instead of three times. Later merging of equal instructions cannot achieve
+ * this, since the cotangents differ.
+ *
+ * Needs: primal_linear.h, linearise.h.
+ *
+ * Contract:
+ * - As for ad_linearise in autodiff.h.
  */
 #include "autodiff/reverse/checkpoint.h"
 
@@ -44,8 +47,8 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 	return d;
 }
 
-/* The two functions that recursive calls have used, written with the parts that
- * are there now. */
+/* Builds the two functions that recursive calls use, now that the parts exist.
+ */
 static void finish_recursive(Ctx *c, Derived *d) {
 	Split *s = split_data(d);
 	Arena *a = d->scratch;
@@ -69,8 +72,8 @@ static void finish_recursive(Ctx *c, Derived *d) {
 	origin_set(c, s->joint, (Origin){.is_linear = true, .linear_from = nplain});
 }
 
-/* The same answer that linear_call gives a caller: what a jvp promises, else
- * what depends. */
+/* Must agree with linear_call: what a jvp promises, else the actual dependence.
+ */
 static void find_linear_results(const Plan *p, Split *s) {
 	const Fn *f = p->f;
 	Origin o = origin_of(f);
@@ -91,8 +94,8 @@ static void find_linear_results(const Plan *p, Split *s) {
 	}
 }
 
-/* What is linear in the function of an entry, with its calls written out if
- * `flat`. */
+/* Finds the linear values in the function of an entry, with its calls inlined
+ * if `flat`. */
 static void begin_plan(Ctx *c, Derived *d, bool flat, Split *s, Plan *p) {
 	Fn *f = d->from, *written = flat ? fn_flatten(c, f) : NULL;
 	if (written) {
@@ -125,8 +128,8 @@ static void make_split(Ctx *c, Derived *d) {
 	d->fn = s->linear;
 }
 
-/* The primal part alone: without tapes, or with what its loops that keep
- * snapshots would say of themselves. */
+/* The primal part alone: without tapes, or (with `report`) returning the report
+ * on its checkpointed loops. */
 static void make_primal(Ctx *c, Derived *d, bool report) {
 	Split s = {0};
 	Plan p;

@@ -1,19 +1,19 @@
-/* linearise.h - the plan by which a function is split, between the file that
- * makes it and the file that follows it.
+/* linearise.h - the plan for splitting a function, made by linearise_plan.c and
+ * followed by linearise_emit.c.
  *
- * Needs: primal_linear.h. Guarantees: used only by
- * autodiff/reverse/linearise*.c.
+ * Needs: primal_linear.h. Used only by autodiff/reverse/linearise*.c and
+ * checkpoint.c.
  *
- * An *item* is a value that the primal part hands to the linear part from one
- * region: a value that a linear instruction uses, what an instruction with
- * regions (or a callee) hands on from inside, the length a symbol stands for.
- * From a branch items leave as results of the `if`; from a loop they leave on
- * tapes, one row for each turn; from the body they are the residuals.
+ * An *item* is a value that one region of the primal part passes to the linear
+ * part. It is a value that a linear instruction uses, an item passed out of an
+ * inner region or a callee, or the value of a symbol. Items leave a branch as
+ * results of the `if`. They leave a loop on tapes, one row for each iteration.
+ * The items of the body are the residuals.
  *
- * Types in a plan are in the source function's symbols and in further ones,
- * numbered after them, for lengths that only the split brings: of tapes, of
- * items of a branch or a callee. Both new functions learn what these stand for
- * when they meet the items.
+ * Types in a plan use the source function's symbols. Further symbols, numbered
+ * after them, stand for extents that only the split introduces: of tapes, and
+ * of items of a branch or a callee. Both new functions bind these symbols when
+ * they encounter the items.
  */
 #ifndef ATLED_AUTODIFF_REVERSE_LINEARISE_H
 #define ATLED_AUTODIFF_REVERSE_LINEARISE_H
@@ -21,16 +21,16 @@
 #include "autodiff/reverse/primal_linear.h"
 
 typedef enum ItemKind {
-	ITEM_VALUE,  /* of the source function: `id` */
-	ITEM_INST,   /* number k of those that instruction `id` hands on */
-	ITEM_EXTENT, /* in a loop: the length of symbol `id`, which is not the same in all turns */
-	ITEM_WITNESS /* elsewhere: an empty array whose shape gives symbols their lengths */
+	ITEM_VALUE,  /* value `id` of the source function */
+	ITEM_INST,   /* number k of those that instruction `id` passes on */
+	ITEM_EXTENT, /* in a loop: the value of symbol `id`, which varies between iterations */
+	ITEM_WITNESS /* elsewhere: an empty array whose shape gives symbols their values */
 } ItemKind;
 
 typedef struct Item {
 	uint8_t kind;
-	/* in a loop: the shape is not the same in all turns, so the elements lie
-	 * on a flat tape */
+	/* In a loop: the shape varies between iterations, so the elements are on a
+	 * flat tape. */
 	bool ragged;
 	uint32_t id, k;
 	TypeId type;
@@ -48,14 +48,14 @@ typedef struct RegionPlan {
 
 typedef enum CallMode {
 	CALL_PLAIN, /* no operand is linear: it belongs to the primal part */
-	CALL_SPLIT, /* the callee's primal part hands residuals to its linear part */
-	/* one function of all operands, linear in some: linear by its making, or
-	 * recursive */
+	CALL_SPLIT, /* the callee's primal part passes residuals to its linear part */
+	/* One function of all operands, linear in some: linear by construction, or
+	 * recursive. */
 	CALL_JOINT
 } CallMode;
 
-/* Why a loop that should keep snapshots keeps tapes; `explain` has words for
- * them (_tape_reasons in prelude.dsl). */
+/* Why a loop that should use checkpoints uses tapes; `explain` has the wording
+ * (_tape_reasons in prelude.dsl). */
 typedef enum TapeReason {
 	TAPE_NONE,
 	TAPE_EFFECTS,
@@ -66,14 +66,14 @@ typedef enum TapeReason {
 
 typedef struct InstPlan {
 	CallMode mode;
-	bool *places, *results; /* of a call: which operands and results are linear */
-	const Derived *split;   /* of the callee; NULL when it is linear by its making */
-	Dim turns;              /* of a `for` that hands on items: the rows of its tapes */
-	bool turns_known;       /* ... can be said before the loop without looking at a value */
-	VEC(TypeId) given;      /* what it hands on to its region */
-	const struct SnapshotPlan *snapshots; /* of a loop: it hands on no tapes */
-	TapeReason tapes;                     /* of a loop that keeps none where it should */
-	Ref *primal, *linear;                 /* the same, in each new function */
+	bool *places, *results; /* of a call: the linear operands and results */
+	const Derived *split;   /* of the callee; NULL when it is linear by construction */
+	Dim turns;              /* of a `for` that passes on items: the rows of its tapes */
+	bool turns_known;       /* ... is known before the loop without reading a value */
+	VEC(TypeId) given;      /* the types of the items that it passes on to its region */
+	const struct SnapshotPlan *snapshots; /* of a checkpointed loop: it has no tapes */
+	TapeReason tapes;                     /* of a loop that has no checkpoints although it should */
+	Ref *primal, *linear;                 /* these items, in each new function */
 } InstPlan;
 
 enum { KEPT_NOT, KEPT_SAVED, KEPT_REMADE };
@@ -85,28 +85,28 @@ typedef struct Plan {
 	Arena *a;
 	Depends dep;
 	bool *live; /* by value: linear, and a linear result depends on it */
-	/* by symbol of f: a value that is not linear shows it, or a length is
-	 * bound to it */
+	/* By symbol of f: a value that is not linear has it in its shape, or it is
+	 * bound. */
 	bool *shown;
-	bool *brought;  /* by symbol of f: one that is linear, and live, shows it */
+	bool *brought;  /* by symbol of f: a live linear value has it in its shape */
 	uint8_t *kept;  /* by value: not linear, and the linear part uses it */
-	uint32_t marks; /* live and kept ones so far */
+	uint32_t marks; /* number of values marked live or kept so far */
 	RegionPlan *regions;
 	InstPlan *insts;
 	VEC(InstId) guards;
 	uint32_t nsyms;      /* of f, and further ones */
 	bool *linear_result; /* by result of f */
-	bool plain;          /* only the primal part is wanted, and hands on nothing */
-	bool report;         /* ... and gives what ad_checkpoint_report says */
+	bool plain;          /* emit only the primal part, without items */
+	bool report;         /* ... and return the report of ad_checkpoint_report */
 } Plan;
 
 /* linearise_plan.c */
 void plan_split(Plan *p);
-/* mentions a symbol born in r */
+/* Whether t mentions a symbol defined in r. */
 bool type_varies_in(const Plan *p, TypeId t, RegionId r);
-bool known_outside(const Plan *p, SymId s, RegionId r); /* born in r or around it */
+bool known_outside(const Plan *p, SymId s, RegionId r); /* defined in r or around it */
 bool encloses(const Plan *p, RegionId outer, RegionId r);
-/* item k is the first on its flat tape */
+/* Whether item k is the first on its flat tape. */
 bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k);
 static inline const Inst *plan_inst(const Plan *p, const Region *g, uint32_t i) {
 	return &p->f->insts.at[p->f->inst_order.at[g->insts + i]];

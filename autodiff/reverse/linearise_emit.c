@@ -1,16 +1,20 @@
-/* linearise_emit.c - emits the two halves of a split function as the plan says.
+/* linearise_emit.c - emission of the two parts of a split function.
  *
- * Needs: linearise.h, a finished plan. Guarantees: the primal part does what
- * the function does without its linear values, with the same checks, and gives
- * the items of its body as further results; the linear part holds only linear
- * instructions, views and whole numbers made again, and reads tapes; neither
- * saves anything the other does not use.
+ * Method: tapes. A `for` writes row i of an array allocated before the loop, in
+ * place, when the item keeps its shape. A `while` pushes rows. Items whose
+ * shape varies between iterations (mostly those of inner loops) go to a flat
+ * array, one for each dtype, that doubles when it is full. The offset of each
+ * iteration is stored, so the cost stays proportional to the data saved.
  *
- * Tapes: a `for` whose item keeps its shape writes row i of an array made
- * before the loop, in place. A `while` pushes rows. Items whose shape changes
- * from turn to turn (what an inner loop hands on, mostly) go, all of one dtype
- * together, to a flat array that doubles when it is full, and where each turn
- * begins is noted, so that the cost stays proportional to what is saved.
+ * Needs: linearise.h, a finished plan.
+ *
+ * Contract:
+ * - The primal part computes what the function computes without its linear
+ *   values, with the same checks. It returns the items of its body as further
+ *   results.
+ * - The linear part contains only linear instructions, and recomputed views and
+ *   integers; it reads tapes.
+ * - Neither part saves anything that the other does not use.
  */
 #include "autodiff/reverse/checkpoint.h"
 
@@ -19,9 +23,9 @@ typedef struct Emit {
 	Ctx *c;
 	const Fn *f;
 	Builder *b;
-	RefMap map;  /* its dims go on for the further symbols of the plan */
-	bool *known; /* by symbol: its length has been met */
-	bool linear; /* which half */
+	RefMap map;  /* its dims extend to the further symbols of the plan */
+	bool *known; /* by symbol: bound so far */
+	bool linear; /* which part */
 } Emit;
 
 static Emit emit_begin(Plan *p, Builder *b, bool linear) {
@@ -53,8 +57,9 @@ static TypeId type_here(Emit *e, TypeId t) {
 	return build_canon_type(e->b, type_subst(e->c, t, e->map.dims, e->p->nsyms));
 }
 
-/* A value stands for one of type `from`: symbols met for the first time become
- * the value's lengths, others must agree with it. */
+/* Binds the symbols in types `from` to the shapes of the values `to`. Symbols
+ * not yet bound take the values' extents; the others are checked against them.
+ */
 static void learn(Emit *e, uint32_t n, const TypeId *from, const Ref *to) {
 	SymId s;
 	for (uint32_t pass = 0; pass < 2; pass++) {
@@ -105,8 +110,8 @@ static Ref item_ref(Emit *e, const Item *item) {
 	return build_broadcast(e->b, build_bool(e->b, false), t.rank, t.dims, NULL);
 }
 
-/* What the other branch gives in an item's place: zeros, empty along the
- * lengths that only the item's own branch knows. */
+/* The placeholder for an item in the other branch: zeros, empty along the
+ * extents that only the item's own branch knows. */
 static Ref filler(Emit *e, const Item *item, RegionId branch) {
 	Type t = *type_of(e->c, item->type);
 	if (t.kind != TY_TENSOR) return build_const(e->b, value_none());
@@ -118,7 +123,7 @@ static Ref filler(Emit *e, const Item *item, RegionId branch) {
 	return build_zeros(e->b, type_tensor(e->c, (Dtype)t.dtype, t.rank, t.dims));
 }
 
-/* What an instruction hands on, when it has been emitted. */
+/* Records the items of an instruction that has been emitted. */
 static void set_given(Emit *e, InstPlan *ip, Ref *given) {
 	learn(e, ip->given.n, ip->given.at, given);
 	if (e->linear) ip->linear = given;
@@ -138,7 +143,7 @@ static TypeId rows_type(Emit *e, Dim n, TypeId row) {
 	return type_tensor(e->c, (Dtype)t.dtype, t.rank + 1u, dims);
 }
 
-/* first, first + 1, ... as positions. */
+/* first, first + 1, ... as indices. */
 static Ref positions(Emit *e, Ref first, Dim length) {
 	Ref iota = build_iota(e->b, DT_I64, length);
 	return i64_add(e->b, iota, build_broadcast_scalar(e->b, first, type_id_in(e->b, iota)));
@@ -150,7 +155,7 @@ static Dim size_of(Emit *e, const Type *t) {
 	return build_canon(e->b, size);
 }
 
-/* The items that share a flat tape with item k, one behind the other. */
+/* The items that share a flat tape with item k, concatenated. */
 static Ref flat_items(Emit *e, const RegionPlan *g, uint32_t k) {
 	Ref *parts = refs(e, g->items.n);
 	uint32_t n = 0;
@@ -165,7 +170,7 @@ static Ref flat_items(Emit *e, const RegionPlan *g, uint32_t k) {
 	return n == 1 ? parts[0] : build_concat(e->b, n, parts, 0);
 }
 
-/* Writes v to the flat tape from position `used` on, and moves `used`. */
+/* Writes v to the flat tape at position `used`, and advances `used`. */
 static void append_flat(Emit *e, Ref *flat, Ref *used, Ref v) {
 	Builder *b = e->b;
 	Type t = type_in(b, v);
@@ -183,8 +188,8 @@ static void append_flat(Emit *e, Ref *flat, Ref *used, Ref v) {
 	*used = end;
 }
 
-/* The carried values that hold the items of a loop: for each a tape, or for
- * those on a flat tape that, its used length and the offsets. */
+/* The carried values that hold the items of a loop: a tape for each, or for
+ * items on a flat tape the tape, its used extent and the offsets. */
 typedef struct Recorder {
 	Emit *e;
 	const RegionPlan *g;
@@ -200,8 +205,8 @@ static void carry(Recorder *r, TypeId type, Ref init) {
 	r->init[r->n++] = init;
 }
 
-/* A tape of rows: all there from the start in a `for`, growing in a `while`,
- * where `growing` is the length in a turn. */
+/* A tape of rows: fully allocated in a `for`, growing in a `while`, where
+ * `growing` is its extent in an iteration. */
 static void carry_rows(Recorder *r, TypeId row, Dim growing) {
 	Emit *e = r->e;
 	Dim n = r->counted ? r->turns : growing, start = r->counted ? r->turns : dim_const(e->c, 0);
@@ -234,8 +239,8 @@ static Ref write_row(Recorder *r, Ref tape, Ref turn, Ref row) {
 	                  : build(b, OP_PUSH, 2, (Ref[]){tape, row}, 0, NULL);
 }
 
-/* At the end of a turn: params are the carried values at its beginning, out
- * what they become. */
+/* Writes the items at the end of an iteration: `params` are the carried values
+ * at its beginning, `out` their new values. */
 static void record(Recorder *r, Ref turn, const Ref *params, Ref *out) {
 	for (uint32_t k = 0, at = 0; k < r->g->items.n; k++) {
 		const Item *item = &r->g->items.at[k];
@@ -253,7 +258,7 @@ static void record(Recorder *r, Ref turn, const Ref *params, Ref *out) {
 	}
 }
 
-/* After the loop: what it hands on. */
+/* Collects the items of the loop from its results. */
 static void recorded(const Recorder *r, const Ref *results, Ref *given) {
 	for (uint32_t k = 0; k < r->g->items.n; k++) {
 		if (!r->g->items.at[k].ragged) *given++ = *results++;
@@ -306,8 +311,9 @@ static void primal_branches(Emit *e, const Inst *in) {
 	if (ip->given.n) set_given(e, ip, results + nplain);
 }
 
-/* Parameters of a loop's region in the primal part: `first` ones, the carried
- * values that are not linear, the recorder's. */
+/* Opens a region of a loop in the primal part. Its parameters are `nfirst`
+ * scalars, the carried values that are not linear, and those of the recorder.
+ */
 static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t skip,
                              uint32_t nfirst, const Recorder *r, Ref *params) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, nfirst + g->nparams + r->n + 1u);
@@ -328,15 +334,13 @@ static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t 
 	return open;
 }
 
-/* Rows of the tapes of a `for`: a length that is known, or the count, when it
- * is not negative. */
+/* The rows of the tapes of a `for`: a known extent, or max(count, 0). */
 static Dim tape_rows(Emit *e, const InstPlan *ip, Ref count) {
 	if (ip->turns_known) return dim_here(e, ip->turns);
 	return build_dim_of(e->b, build2(e->b, OP_MAX, count, build_i64(e->b, 0)), 0);
 }
 
-/* The operands that are the same in all turns of a loop that keeps snapshots.
- */
+/* The fixed operands of a checkpointed loop. */
 static uint32_t fixed_operands(Emit *e, const SnapshotPlan *s, Ref *out) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < s->nwitnesses; k++) {
@@ -393,7 +397,7 @@ static void primal_while(Emit *e, const Inst *in) {
 	InstPlan *ip = plan_of(p, in);
 	const Region *cond = inst_region(e->f, in, 0), *body = inst_region(e->f, in, 1);
 	const RegionPlan *g = &p->regions[region_id(p, in, 1)];
-	uint32_t counter = ip->given.n > 0; /* the first carried value then counts the turns */
+	uint32_t counter = ip->given.n > 0; /* if so, the first carried value counts the iterations */
 	Recorder r = recorder_begin(e, g, false, 0);
 	uint32_t most = in->nresults + r.n + 2, n = counter;
 	Ref *init = refs(e, most), *params = refs(e, most), *out = refs(e, most),
@@ -429,7 +433,8 @@ static uint32_t call_operands(Emit *e, const Inst *in, bool linear, Ref *out) {
 	return n;
 }
 
-/* The results of one kind, as a call to an unfinished function states them. */
+/* The types of the results of one kind, as a call to an unfinished function
+ * states them. */
 static uint32_t result_types(Emit *e, const Inst *in, bool linear, TypeId *out) {
 	const InstPlan *ip = plan_of(e->p, in);
 	uint32_t n = 0;
@@ -487,8 +492,8 @@ static void visit_plain(void *ud, SymId s) {
 	k->all = k->all && k->e->p->shown[s];
 }
 
-/* An equality of lengths that are there in the primal part; others are the
- * linear part's business. */
+/* Whether all extents of the guard exist in the primal part; other guards
+ * belong to the linear part. */
 static bool is_plain_guard(const Emit *e, const Inst *in) {
 	AllPlain k = {e, true};
 	dim_each_sym(e->c, (Dim)attr_int(e->c, OP_GUARD, in->attr, 0), visit_plain, &k);
@@ -510,7 +515,7 @@ static void primal_inst(Emit *e, const Inst *in) {
 	case OP_FOR: primal_for(e, in); break;
 	case OP_WHILE: primal_while(e, in); break;
 	case OP_CALL: primal_call(e, in); break;
-	default: break; /* linear through and through */
+	default: break; /* entirely linear */
 	}
 }
 
@@ -518,8 +523,8 @@ static void primal_region(Emit *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) primal_inst(e, plan_inst(e->p, g, i));
 }
 
-/* Five numbers for each loop of the body that keeps snapshots; of one that does
- * not, though it should, its line, -1, and why. */
+/* Five scalars for each checkpointed loop of the body. For a loop that should
+ * use checkpoints but does not: its line, -1, the reason, and two zeros. */
 static Ref report(Emit *e) {
 	Plan *p = e->p;
 	const Region *g = &e->f->regions.at[0];
@@ -578,14 +583,14 @@ Fn *emit_primal_part(Plan *p) {
 
 static void linear_region(Emit *e, const Region *g);
 
-/* What the primal half hands over for an instruction, at hand in this half; an
- * empty array where it is nothing. */
+/* The items of an instruction, in the linear part; an empty array when it has
+ * none. */
 static Ref *given_to(Emit *e, InstPlan *ip) {
 	if (!ip->linear) ip->linear = refs(e, ip->given.n);
 	return ip->linear;
 }
 
-/* The items of a region are at hand. */
+/* Makes the items of a region available, and binds its symbols. */
 static void enter(Emit *e, const RegionPlan *g, const Ref *items) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, g->items.n + 1u);
 	for (uint32_t k = 0; k < g->items.n; k++) types[k] = g->items.at[k].type;
@@ -626,8 +631,8 @@ static void linear_branches(Emit *e, const Inst *in) {
 	set_results(e, in, true, results);
 }
 
-/* This turn's part of a flat tape, cut up and in shape, for the items that
- * share it with item k. */
+/* Reads this iteration's section of a flat tape and splits it into the items
+ * that share it with item k. */
 static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref offsets, Ref turn,
                       Ref *items) {
 	uint8_t dtype = type_of(e->c, g->items.at[k].type)->dtype;
@@ -648,9 +653,9 @@ static void read_flat(Emit *e, const RegionPlan *g, uint32_t k, Ref flat, Ref of
 	}
 }
 
-/* In a turn of the linear loop, lengths first, because the shapes of ragged
- * items follow from them. `varying` has the symbols of the carried values'
- * lengths in this turn, by symbol, where they change. */
+/* Reads the items of one iteration of the linear loop, extents first, because
+ * the shapes of ragged items follow from them. `varying` gives, by symbol, the
+ * extents of the carried values in this iteration, where they vary. */
 static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
                        const Dim *varying) {
 	Ref *items = refs(e, g->items.n);
@@ -676,7 +681,7 @@ static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
 	enter(e, g, items);
 }
 
-/* The loop from its beginning, in one call. */
+/* A checkpointed loop from its first iteration, in one call. */
 static void linear_run(Emit *e, const Inst *in) {
 	const InstPlan *ip = plan_of(e->p, in);
 	const SnapshotPlan *s = ip->snapshots;
@@ -778,7 +783,7 @@ static void visit_known(void *ud, SymId s) {
 	k->all = k->all && s < k->e->p->nsyms && (k->e->known[s] || brought);
 }
 
-/* A length that the linear part does not mention needs no equality. */
+/* Copies a guard whose extents the linear part knows; others are not needed. */
 static void linear_guard(Emit *e, const Inst *in) {
 	Dim x = (Dim)attr_int(e->c, OP_GUARD, in->attr, 0),
 		y = (Dim)attr_int(e->c, OP_GUARD, in->attr, 1);
@@ -822,10 +827,10 @@ static void visit_shown(void *ud, SymId s) {
 	v->all = v->all && v->is[s];
 }
 
-/* The types of what the primal part hands over. One may have a length m // 2
- * where no other shows m, because m is n ever since a guard that came later:
- * nothing would tell m here. Then the axis has a length of its own, which is
- * compared when it is met. */
+/* The types of the items from the primal part. One may have an extent m // 2
+ * where no other item has m, because a later guard made m equal to n. Then m
+ * cannot be bound here, and the axis gets a fresh symbol that is checked later.
+ */
 static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n) {
 	bool *shown = ARENA_ARRAY(e->p->a, bool, primal->syms.n + 1u);
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, n + 1u);
@@ -865,8 +870,8 @@ Fn *emit_linear_part(Plan *p, const Fn *primal) {
 		Atom name = item->kind == ITEM_VALUE ? f->vals.at[item->id].name : 0;
 		items[k] = build_param(b, types[k], name);
 	}
-	/* The lengths that the types of the other parameters mention must be known
-	 * first; equalities wait until all are there. */
+	/* Bind first the symbols in the types of the other parameters; equalities
+	 * wait until all are bound. */
 	SymId s;
 	for (uint32_t k = 0; k < g->items.n; k++) {
 		Type old = *type_of(p->c, g->items.at[k].type), new = type_in(b, items[k]);

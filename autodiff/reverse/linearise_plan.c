@@ -1,14 +1,18 @@
-/* linearise_plan.c - what each half of a split function will hold, and what
- * passes between them.
+/* linearise_plan.c - planning of a split: the contents of each part, and the
+ * items that pass between them.
+ *
+ * Method: pass 1, backward: liveness of linear values, and the other values
+ * they use. Pass 2, inner regions first: the items.
  *
  * Needs: linearise.h; the linear values, found by linear_dependence.c.
- * Guarantees: only linear instructions that a result depends on are kept, so
- * that nothing is saved for others; a value is saved only where making it again
- * would cost more than a view or a scalar; every symbol that the linear part
- * mentions has its length from an item. Nothing is emitted.
  *
- * First backwards: which linear values are live and which others they use. Then
- * from the inner regions outwards: the items.
+ * Contract:
+ * - Only linear instructions that a result depends on remain, so nothing is
+ *   saved for others.
+ * - A value is saved only if recomputing it would cost more than a view or a
+ *   scalar.
+ * - Every symbol that the linear part mentions is bound by an item.
+ * - Nothing is emitted.
  */
 #include "autodiff/reverse/checkpoint.h"
 
@@ -26,7 +30,7 @@ static SymBorn *find_born(const Plan *p, SymId s, RegionId r) {
 	return NULL;
 }
 
-/* Where a symbol comes from, seen from region r. */
+/* The definition of a symbol, seen from region r; NULL: none. */
 static SymBorn *home_of(const Plan *p, SymId s, RegionId r) {
 	for (; r != UINT32_MAX; r = parent_of(p, r)) {
 		SymBorn *born = find_born(p, s, r);
@@ -89,7 +93,7 @@ static void need_type(Plan *p, TypeId t, RegionId at) {
 	each_sym(p, t, visit_need, &(SymVisit){.p = p, .region = at});
 }
 
-/* The dims among an instruction's attributes. */
+/* Marks the symbols in the instruction's attributes as needed. */
 static void need_attr(Plan *p, const Inst *in) {
 	uint32_t k = 0;
 	for (const char *s = strchr(prims[in->op].attr, ':'); s; s = strchr(s + 1, ':'), k++) {
@@ -100,15 +104,15 @@ static void need_attr(Plan *p, const Inst *in) {
 	}
 }
 
-/* ---- equal lengths ------------------------------------------------------- */
+/* ---- equal extents ------------------------------------------------------- */
 
-/* Two lengths that the linear part mentions may be equal by way of a third that
- * it does not: a = b, b = c. So a symbol that stands in more than one guard is
- * needed as soon as another in one of these is. */
+/* Two extents that the linear part mentions may be equal through a third that
+ * it does not mention: a = b, b = c. A symbol that occurs in more than one
+ * guard is therefore needed as soon as another symbol of one of these is. */
 typedef struct GuardVisit {
 	SymVisit at;
 	uint32_t *count; /* guards that mention a symbol */
-	bool some, more; /* a needed one has been seen; one has become needed */
+	bool some, more; /* a needed symbol was seen; a symbol became needed */
 } GuardVisit;
 
 static void visit_count(void *ud, SymId s) {
@@ -163,7 +167,7 @@ static void need_linked(Plan *p) {
 	} while (v.more);
 }
 
-/* Where each symbol is born, and where lengths are said to be equal. */
+/* Finds where each symbol is defined, and the guards. */
 static void find_births(Plan *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	SymVisit v = {.p = p, .region = id};
@@ -180,14 +184,14 @@ static void find_births(Plan *p, RegionId id) {
 	}
 }
 
-/* A further symbol, born in region r. */
+/* A further symbol, defined in region r. */
 static Dim new_dim(Plan *p, RegionId r) {
 	SymBorn born = {.sym = p->nsyms++};
 	VEC_PUSH(p->a, &p->regions[r].born, born);
 	return dim_sym(p->c, born.sym);
 }
 
-/* ---- what the linear part uses ------------------------------------------- */
+/* ---- liveness ------------------------------------------------------------ */
 
 static const Val *val_of(const Plan *p, Ref r) { return &p->f->vals.at[REF_INDEX(r)]; }
 
@@ -199,7 +203,8 @@ static bool is_counter(const Plan *p, Ref r) {
 	       p->f->insts.at[owner].op == OP_FOR;
 }
 
-/* The innermost loop body that region r is in, or the body of the function. */
+/* The innermost loop body that contains region r, or the body of the function.
+ */
 static RegionId turn_of(const Plan *p, RegionId r) {
 	for (; p->f->regions.at[r].owner != NO_INST; r = parent_of(p, r)) {
 		Op op = (Op)p->f->insts.at[p->f->regions.at[r].owner].op;
@@ -216,7 +221,7 @@ bool encloses(const Plan *p, RegionId outer, RegionId r) {
 
 static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth);
 
-/* A comparison of such numbers. */
+/* A comparison of cheap indices. */
 static bool is_cheap_choice(const Plan *p, Ref r, uint32_t depth) {
 	const Inst *in = ref_inst(p->f, r);
 	if (!in || (in->op != OP_LT && in->op != OP_LE && in->op != OP_EQ)) return false;
@@ -224,8 +229,8 @@ static bool is_cheap_choice(const Plan *p, Ref r, uint32_t depth) {
 	       is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1);
 }
 
-/* Whole numbers that follow from counters, lengths and scalars: positions,
- * mostly, which may count from the end. */
+/* Integers that follow from counters, extents and scalars: mostly indices,
+ * which may count from the end. */
 static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 	if (ref_is_const(r)) return true;
 	const Type *t = ref_ty(p->f, r);
@@ -257,8 +262,8 @@ static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 	}
 }
 
-/* In the loop whose body is `turn`: elements of what was there before the loop,
- * found by where they lie. */
+/* Whether r is a view, at cheap indices, of a value from before the loop whose
+ * body is `turn`. */
 static bool is_view_from_before(const Plan *p, Ref r, RegionId turn, uint32_t depth) {
 	if (ref_is_const(r) || !encloses(p, turn, val_of(p, r)->region)) return true;
 	const Inst *in = ref_inst(p->f, r);
@@ -292,7 +297,7 @@ static bool is_remade(const Plan *p, Ref r) {
 	case OP_CONVERT: /* saved in whichever dtype is smaller */
 		return dtype_size((Dtype)ref_ty(p->f, inst_arg(p->f, in, 0))->dtype) <=
 		       dtype_size((Dtype)ref_ty(p->f, r)->dtype);
-	case OP_GATHER: /* one row, in a loop, of what was there before the loop */
+	case OP_GATHER: /* in a loop: one row of a value from before the loop */
 	case OP_SLICE:
 		return is_view_from_before(p, r, turn_of(p, in->parent), 0) || is_cheap_index(p, r, 0);
 	default: return is_cheap_index(p, r, 0) || is_cheap_choice(p, r, 0);
@@ -311,7 +316,7 @@ static void need_value(Plan *p, Ref r) {
 	for (uint32_t k = 0; k < in->nargs; k++) need_value(p, inst_arg(p->f, in, k));
 }
 
-/* The linear part uses r, whichever kind it is. */
+/* The linear part uses r, linear or not. */
 static void demand(Plan *p, Ref r) {
 	if (!is_linear(p, r)) {
 		need_value(p, r);
@@ -335,8 +340,7 @@ static void demand_branches(Plan *p, const Inst *in) {
 	}
 }
 
-/* A carried value is live when its result is, or when a turn uses it for one
- * that is. */
+/* All carried and held values of a checkpointed loop are live. */
 static void demand_snapshots(Plan *p, const Inst *in) {
 	const SnapshotPlan *s = plan_of(p, in)->snapshots;
 	const SnapshotLoop *loop = s->loop;
@@ -350,6 +354,8 @@ static void demand_snapshots(Plan *p, const Inst *in) {
 		if (is_linear(p, inst_result(in, k))) demand(p, inst_result(in, k));
 }
 
+/* A carried value is live when its result is, or when an iteration uses it for
+ * a live one: a fixed point. */
 static void demand_loop(Plan *p, const Inst *in) {
 	if (plan_of(p, in)->snapshots) {
 		demand_snapshots(p, in);
@@ -376,7 +382,7 @@ static void demand_call(Plan *p, const Inst *in) {
 	const InstPlan *ip = plan_of(p, in);
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (ip->places[k] || ip->mode == CALL_JOINT) demand(p, inst_arg(p->f, in, k));
-	/* Run backwards the call needs zeros for the results that are not live. */
+	/* In reverse the call needs zeros for the results that are not live. */
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (ip->results[k]) need_type(p, p->f->vals.at[in->results + k].type, in->parent);
 }
@@ -399,16 +405,16 @@ static void demand_region(Plan *p, const Region *g) {
 	for (uint32_t i = g->ninsts; i-- > 0;) demand_inst(p, plan_inst(p, g, i));
 }
 
-/* ---- what is cheaper made again than kept -------------------------------- */
+/* ---- recomputation ------------------------------------------------------- */
 
-enum { REMAKE_MOST = 3 }; /* operations: less than writing a row of a tape and reading it */
+enum { REMAKE_MOST = 3 }; /* operations: fewer than it costs to write and read a row of a tape */
 
 static bool is_cheap_sum(const Inst *in) {
 	return in && (in->op == OP_ADD || in->op == OP_SUB || in->op == OP_MUL);
 }
 
-/* Can r be made in the linear part of what is there anyway, by at most *left
- * further operations? */
+/* Whether the linear part can compute r from saved values by at most *left
+ * further operations. */
 static bool follows(const Plan *p, Ref r, uint32_t *left) {
 	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return true;
 	const Inst *in = ref_inst(p->f, r);
@@ -433,9 +439,9 @@ static void remake(Plan *p, Ref r) {
 	for (uint32_t k = 0; k < in->nargs; k++) remake(p, inst_arg(p->f, in, k));
 }
 
-/* In loops, where what is saved goes to tapes: sums and products of what is on
- * tapes already (1 - y * y beside y) have none of their own. Elsewhere both
- * halves will be one function, which has each value once. */
+/* In loops, where saved values go to tapes: sums and products of values already
+ * on tapes (1 - y * y beside y) are recomputed. Elsewhere both parts end up in
+ * one function, which has each value once. */
 static void remake_cheap(Plan *p) {
 	for (uint32_t v = 0; v < p->f->vals.n; v++) {
 		const Ref r = ref_value(v);
@@ -452,7 +458,7 @@ static void remake_cheap(Plan *p) {
 	}
 }
 
-/* ---- snapshots ----------------------------------------------------------- */
+/* ---- checkpoints --------------------------------------------------------- */
 
 static void plan_snapshots(Plan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -494,7 +500,8 @@ static void plan_items(Plan *p, RegionId id);
 
 static void give(Plan *p, const Inst *in, TypeId t) { VEC_PUSH(p->a, &plan_of(p, in)->given, t); }
 
-/* Lengths with no meaning outside, and the symbol that each has outside. */
+/* Extents undefined outside a region, and the symbol that replaces each
+ * outside. */
 typedef struct Renamed {
 	VEC(Dim) from;
 	VEC(Dim) to;
@@ -525,11 +532,11 @@ static void give_branches(Plan *p, const Inst *in) {
 			give(p, in, type_tensor(p->c, (Dtype)t.dtype, t.rank, t.dims));
 		}
 	}
-	if (in->op == OP_TRY) give(p, in, type_scalar(p->c, DT_BOOL)); /* the body came through */
+	if (in->op == OP_TRY) give(p, in, type_scalar(p->c, DT_BOOL)); /* whether the body succeeded */
 }
 
-/* The turns of a `for`, where they can be said without a value that might be
- * negative. */
+/* The trip count of a `for`, when it follows from a constant or an extent and
+ * so cannot be negative. */
 static bool known_turns(const Plan *p, Ref count, Dim *out) {
 	const Const *k = ref_constant(p->f, count);
 	if (k && k->value.kind == V_SCALAR && k->value.dtype == DT_I64) {
@@ -543,8 +550,8 @@ static bool known_turns(const Plan *p, Ref count, Dim *out) {
 	return dim_is_sym(p->c, *out, &s) || dim_is_const(p->c, *out, NULL);
 }
 
-/* Ragged items of one dtype share a flat tape; the first of them stands for it.
- */
+/* Ragged items of one dtype share a flat tape, which is attached to the first
+ * of them. */
 bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k) {
 	if (!g->items.at[k].ragged) return false;
 	for (uint32_t i = 0; i < k; i++)
@@ -554,7 +561,7 @@ bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k) {
 	return true;
 }
 
-/* A `while` its number of turns, a `for` the stack. */
+/* A `while` passes on its trip count, a `for` its stack. */
 static void give_snapshots(Plan *p, const Inst *in) {
 	const SnapshotPlan *s = plan_of(p, in)->snapshots;
 	if (in->op == OP_WHILE) {
@@ -583,7 +590,7 @@ static void give_loop(Plan *p, const Inst *in) {
 	RegionPlan *g = &p->regions[body];
 	Dim turns;
 	if (in->op == OP_WHILE) {
-		give(p, in, type_scalar(p->c, DT_I64)); /* the number of turns */
+		give(p, in, type_scalar(p->c, DT_I64)); /* the trip count */
 		if (!g->items.n) return;
 		turns = new_dim(p, in->parent);
 	} else {
@@ -606,13 +613,14 @@ static void give_loop(Plan *p, const Inst *in) {
 		} else if (opens_flat_tape(p, g, k)) {
 			Dim size = new_dim(p, in->parent);
 			give(p, in, type_tensor(p->c, (Dtype)t.dtype, 1, &size));
-			/* where each turn's elements begin */
+			/* the offset of each iteration's elements */
 			give(p, in, type_tensor(p->c, DT_I64, 1, &turns));
 		}
 	}
 }
 
-/* The callee's residuals, in our symbols where its parameters tell. */
+/* The callee's residuals, in the caller's symbols where the operands determine
+ * them. */
 static void give_call(Plan *p, const Inst *in) {
 	const InstPlan *ip = plan_of(p, in);
 	const Split *s = split_data(ip->split);
@@ -673,7 +681,7 @@ static void save_value(Plan *p, RegionId id, uint32_t v) {
 		add_item(p, id, (Item){.kind = ITEM_VALUE, .id = v, .type = p->f->vals.at[v].type});
 }
 
-/* The symbol is an axis of some item of the region. */
+/* Whether the symbol is an axis of some item of the region. */
 static bool shown_by_item(const Plan *p, RegionId id, SymId s) {
 	const RegionPlan *g = &p->regions[id];
 	Dim want = dim_sym(p->c, s);
@@ -691,8 +699,8 @@ static void add_witness(Plan *p, RegionId id, uint32_t n, Dim *dims) {
 	add_item(p, id, (Item){.kind = ITEM_WITNESS, .type = type_tensor(p->c, DT_BOOL, n + 1, dims)});
 }
 
-/* Lengths of symbols: in a loop one number for each turn, elsewhere the shape
- * of some item. */
+/* Adds items for symbols: in a loop one scalar for each iteration, elsewhere
+ * the shape of an item. */
 static void add_lengths(Plan *p, RegionId id) {
 	RegionPlan *g = &p->regions[id];
 	InstId owner = p->f->regions.at[id].owner;
@@ -709,7 +717,7 @@ static void add_lengths(Plan *p, RegionId id) {
 			continue;
 		}
 		if (shown_by_item(p, id, s)) continue;
-		/* the primal part has nothing that shows it, and the linear part has */
+		/* only linear values have it in their shape */
 		if (s < p->f->syms.n && !p->shown[s] && p->brought[s]) continue;
 		dims[n++] = dim_sym(p->c, s);
 		if (n == MAX_RANK - 1) {
@@ -741,8 +749,8 @@ static void plan_items(Plan *p, RegionId id) {
 
 static void note_shown(void *ud, SymId s) { ((bool *)ud)[s] = true; }
 
-/* Which lengths either half has values for: those that only a tangent has are
- * not there in the primal part. */
+/* Finds the symbols that each part can evaluate. Those that only a tangent has
+ * in its shape do not exist in the primal part. */
 static void find_shown(Plan *p) {
 	const Fn *f = p->f;
 	for (uint32_t v = 0; v < f->vals.n; v++) {

@@ -1,17 +1,20 @@
-/* reverse_override.c - functions that have a form of their own for reverse
- * mode.
+/* reverse_override.c - functions with a substitute for reverse mode.
  *
- * Needs: primal_linear.h. Guarantees: as autodiff.h says of ad_in_reverse. What
- * is called is the function itself, so that values, forward derivatives,
- * expansions and batches cost what they did. Where a function that calls it is
- * linearised, its calls are written out with the other form instead; in what is
- * derived of it before that, such as the reverse mode of a forward derivative,
- * it is an ordinary function.
+ * Method: a loop over steps whose number and size are not known in advance
+ * stores everything on growing tapes. The substitute runs the loop without
+ * derivatives, stores where each step began, and runs these steps again one by
+ * one. The library's integrators have such substitutes
+ * (stdlib/ode/ode_reverse.dsl).
  *
- * A loop over steps whose number and size nobody knows beforehand keeps
- * everything on tapes that grow. The other form runs the loop without
- * derivatives, keeps where each step began, and goes through these again one by
- * one: the library's integrators have such forms (stdlib/ode/ode_reverse.dsl).
+ * Needs: primal_linear.h.
+ *
+ * Contract:
+ * - As for ad_in_reverse in autodiff.h.
+ * - Programs call the original, so values, forward derivatives, expansions and
+ *   batches cost the same as without a substitute.
+ * - Where a caller is linearised, its calls are inlined with the substitute.
+ * - In anything derived before that, such as the reverse mode of a forward
+ *   derivative, the original is an ordinary function.
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -20,7 +23,8 @@ static void make_in_reverse(Ctx *c, Derived *d) {
 	derived_calls(c, d);
 	fn_ref(other);
 	derived_own(d, other);
-	/* a call of it is not written out before derivatives are taken */
+	/* The checkpoint attribute prevents inlining before derivatives are taken.
+	 */
 	d->fn->checkpoint = attr_intern(c, (int64_t[]){1, 0}, 2);
 	origin_set(c, d->fn, (Origin){.in_reverse = other, .in_forward = f});
 }

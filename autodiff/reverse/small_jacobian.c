@@ -1,14 +1,18 @@
 /* small_jacobian.c - the matrix of a small linear function, column by column,
- * without the zeros.
+ * without structural zeros.
  *
- * Needs: primal_linear.h. Guarantees: (residuals) -> the images of the unit
- * vectors along a leading axis, as a batch of the linear function over the
- * identity gives them, where that is little text; an element that no element of
- * the unit vector reaches is a zero and is never computed.
+ * Method: each linear value is a list of scalars, one for each element; most
+ * are absent. Forward mode omits zero tangents; here the same holds for each
+ * element. The function is walked twice: first to count, then to emit.
  *
- * Each linear value is a list of scalars, one for each element, of which most
- * are absent: a tangent that is zero is absent in forward mode, and here that
- * holds for elements. The function is walked twice, first to count.
+ * Needs: primal_linear.h.
+ *
+ * Contract:
+ * - (residuals) -> the images of the unit vectors along a leading axis, as a
+ *   batch of the linear function over the identity returns them.
+ * - NULL when the code would be too large.
+ * - An element that no element of the unit vector reaches is a zero and is
+ *   never computed.
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -21,15 +25,17 @@ typedef struct Columns {
 	Arena *a;
 	RefMap map;
 	Depends dep;
-	Ref **at; /* by value of f: the elements, REF_NONE where they are zero; NULL: not linear */
-	Ref seed; /* the number 1 */
+	/* By value of f: the elements, REF_NONE where they are zero; NULL: not
+	 * linear. */
+	Ref **at;
+	Ref seed; /* the constant 1 */
 	uint32_t ops;
-	bool open; /* a factor's shape is not fixed */
+	bool open; /* a factor's shape is not constant */
 } Columns;
 
 /* ---- elements ------------------------------------------------------------ */
 
-/* A fixed shape, row-major. */
+/* A constant shape, row-major. */
 typedef struct Fixed {
 	uint32_t rank, count;
 	int64_t n[MAX_RANK];
@@ -47,7 +53,7 @@ static bool fixed_lengths(const Columns *w, Ref r, Fixed *s) {
 	return true;
 }
 
-/* The same of real numbers: what may be linear. */
+/* Also requires a real dtype, as every linear value has. */
 static bool fixed_shape(const Columns *w, Ref r, Fixed *s) {
 	return fixed_lengths(w, r, s) && dtype_is_real((Dtype)ref_ty(w->f, r)->dtype);
 }
@@ -59,7 +65,7 @@ static void coordinates(const Fixed *s, uint32_t at, int64_t *x) {
 	}
 }
 
-/* UINT32_MAX outside. */
+/* The row-major index of x; UINT32_MAX outside. */
 static uint32_t position(const Fixed *s, const int64_t *x) {
 	int64_t at = 0;
 	for (uint32_t i = 0; i < s->rank; i++) {
@@ -69,7 +75,7 @@ static uint32_t position(const Fixed *s, const int64_t *x) {
 	return (uint32_t)at;
 }
 
-/* While counting an element that is not zero and not 1. */
+/* Stands for any element other than zero and 1 during counting. */
 static Ref some(void) { return ref_value(0); }
 
 static Ref op1(Columns *w, Op op, Ref x) {
@@ -115,7 +121,8 @@ static Ref *elements(const Columns *w, Ref r) {
 	return ref_is_value(r) ? w->at[REF_INDEX(r)] : NULL;
 }
 
-/* Element by element; every operand that must be linear is. */
+/* Element-wise instructions. Returns false when an operand that must be linear
+ * is not, or when the instruction is not supported. */
 static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 	const Fn *f = w->f;
 	const Op op = (Op)in->op;
@@ -164,7 +171,7 @@ static bool pointwise(Columns *w, const Inst *in, uint32_t n, Ref *out) {
 
 static bool known(Ctx *c, int64_t dim, int64_t *v) { return dim_is_const(c, (Dim)dim, v); }
 
-/* Moves: where each element comes from, or goes to. */
+/* Instructions that move elements: finds the source or target of each. */
 static bool move(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
 	const Ref *x = elements(w, inst_arg(w->f, in, 0));
 	uint32_t n;
@@ -221,7 +228,7 @@ static bool concat(Columns *w, const Inst *in, const Fixed *to, Ref *out) {
 		Fixed from;
 		Value v;
 		if (!fixed_shape(w, r, &from)) return false;
-		/* what is beside it may be zeros that were written down */
+		/* An operand that is not linear must be a literal array of zeros. */
 		if (!x && (!ref_splat(w->f, r, &v) ||
 		           (v.dtype == DT_F64 ? v.f != 0 : v.dtype != DT_F32 || v.f32 != 0)))
 			return false;
@@ -235,7 +242,7 @@ static bool concat(Columns *w, const Inst *in, const Fixed *to, Ref *out) {
 	return true;
 }
 
-/* Rows at one index that is a number. */
+/* The row at one constant index. */
 static bool pick(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
 	const Ref *x = elements(w, inst_arg(w->f, in, 0));
 	const Const *k = ref_constant(w->f, inst_arg(w->f, in, 1));
@@ -288,8 +295,8 @@ static const Inst *inst_at(const Columns *w, uint32_t i) {
 	return &w->f->insts.at[w->f->inst_order.at[body->insts + i]];
 }
 
-/* The images of all unit vectors, one after the other; false: there is an
- * instruction that is not followed. */
+/* Computes the images of all unit vectors, one after the other. Returns false
+ * when an instruction is not supported. */
 static bool walk(Columns *w, uint32_t n, uint32_t m, Ref *out) {
 	const Region *body = &w->f->regions.at[0];
 	const Ref x = fn_param(w->f, fn_nparams(w->f) - 1u);

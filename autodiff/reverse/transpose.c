@@ -1,21 +1,22 @@
-/* transpose.c - a linear function run backwards: cotangents of its results to
- * cotangents of its parameters.
+/* transpose.c - the transpose of a linear function: cotangents of its results
+ * to cotangents of its parameters.
  *
- * Needs: primal_linear.h, rules.h. Guarantees: as autodiff.h says of
- * ad_transpose. The function is walked once forwards, for what does not depend
- * on the linear parameters, and once backwards; a loop is again a loop, a
- * branch a branch, a call a call. What a loop uses of values from outside
- * collects its cotangent in a carried value that each turn updates, in place
- * where the rule allows.
+ * Method: one forward walk emits everything that does not depend on the linear
+ * parameters; one backward walk applies the adjoint of each linear instruction
+ * (Frostig et al., "Decomposing reverse-mode automatic differentiation", 2021).
+ * A loop stays a loop, a branch a branch, a call a call. A loop accumulates the
+ * cotangents of values captured from outside in carried values, updated in
+ * place where the rule allows.
  *
- * A loop that keeps snapshots is a function of its own here, and checkpoint.c
- * makes its transpose.
+ * A function not in the form of a split's linear part is split first, for
+ * example when a loop also carries values that are not linear. checkpoint.c
+ * makes the transpose of a checkpointed loop, which is a function of its own
+ * here.
  *
- * Functions that are not in the form the linear part of a split has (a loop
- * that carries other values beside linear ones, say) are split first. Each
- * linear instruction needs only its own adjoint; that this is enough for
- * reverse mode is the observation of Frostig et al., "Decomposing reverse-mode
- * automatic differentiation" (2021).
+ * Needs: primal_linear.h, rules.h.
+ *
+ * Contract:
+ * - As for ad_transpose in autodiff.h.
  */
 #include "autodiff/reverse/primal_linear.h"
 
@@ -27,9 +28,10 @@ typedef struct Back {
 	Arena *a;
 	Depends dep;
 	RefMap map; /* values that do not depend on the linear parameters */
-	Ref *ct;    /* by value of f: its cotangent so far, where the walk stands; REF_NONE: zero */
-	/* by symbol of f: has its length in the new function. Those that linear
-	 * values bring are met in a guard */
+	/* By value of f: its cotangent accumulated so far; REF_NONE: zero. */
+	Ref *ct;
+	/* By symbol of f: bound in the new function. Those that only linear values
+	 * have in their shape are bound by a guard. */
 	bool *born;
 } Back;
 
@@ -51,7 +53,7 @@ static TypeId type_here(Back *t, Ref r) { return refmap_type(t->b, &t->map, ref_
 
 static Ref value(Back *t, Ref r) { return refmap_get(t->b, &t->map, r); }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 static void visit_birth(void *ud, SymId s) {
 	Back *t = ud;
@@ -99,7 +101,7 @@ static Ref ct_or_zeros(Back *t, Ref r) {
 	return build_zeros(t->b, type_here(t, r));
 }
 
-/* Lengths that came about separately are made one. */
+/* Unifies extents with different symbols. */
 static void agree(Back *t, TypeId x, TypeId y) {
 	Type a = *type_of(t->c, x), b = *type_of(t->c, y);
 	for (uint32_t k = 0; k < a.rank && k < b.rank; k++)
@@ -130,11 +132,11 @@ void not_linear(TransposeRule *r) {
 	        "is applied to a tangent, but is not linear: a rule of differentiation must be");
 }
 
-/* ---- forwards: what does not depend on the linear parameters ------------- */
+/* ---- forward: values that do not depend on the linear parameters --------- */
 
-/* A length that came with a linear value (of a loop that changes it, of an `if`
- * whose branches differ) has nothing here to come with; the linear part holds a
- * guard that says what it is equal to, and from there on it is that. */
+/* An extent that only a linear value has (of a loop that changes it, or of an
+ * `if` whose branches differ) is unbound here. A guard in the linear part gives
+ * the extent it is equal to; it is bound to that. */
 static void copy_guard(Back *t, const Inst *in) {
 	Dim sides[2] = {(Dim)attr_int(t->c, OP_GUARD, in->attr, 0),
 	                (Dim)attr_int(t->c, OP_GUARD, in->attr, 1)};
@@ -165,13 +167,13 @@ static void copy_plain(Back *t, const Region *g) {
 	}
 }
 
-/* ---- backwards ----------------------------------------------------------- */
+/* ---- backward ------------------------------------------------------------ */
 
 static void back_region(Back *t, const Region *g);
 
 typedef VEC(Ref) RefList;
 
-/* Linear values of outside that the region uses, once each. */
+/* The linear values from outside that the region uses, without duplicates. */
 static void find_captured(Back *t, const Region *g, RegionId inside, RefList *out);
 
 static bool stands_in(const Back *t, RegionId r, RegionId outer) {
@@ -225,15 +227,15 @@ static void back_if(Back *t, const Inst *in) {
 	}
 	build_if(t->b, value(t, inst_arg(t->f, in, 0)), closed[0], closed[1], results);
 	for (uint32_t k = 0; k < captured.n; k++) {
-		/* What each branch says of lengths ends with it, so that the `if` may
-		 * give a length of its own: it is the value's. */
+		/* Equalities found in a branch end with it, so the `if` may introduce
+		 * an extent of its own. It is equal to the value's. */
 		agree(t, type_here(t, captured.at[k]), type_id_in(t->b, results[k]));
 		t->ct[REF_INDEX(captured.at[k])] = results[k];
 	}
 }
 
-/* Symbols born with the loop's parameters: the lengths of carried values that
- * change. A cotangent's parameter gets symbols of its own. */
+/* Symbols defined by the loop's parameters: the varying extents of carried
+ * values. The cotangent's parameters get fresh symbols. */
 typedef struct Varying {
 	Back *t;
 	RegionId outside;
@@ -246,8 +248,8 @@ static void visit_varying(void *ud, SymId s) {
 }
 
 static bool dim_known_outside(Back *t, const Inst *in, uint32_t k, Dim d, uint32_t axis) {
-	/* The loop's result has the parameter's dims wherever no turn changes them.
-	 */
+	/* The loop's result has the parameter's dims wherever no iteration changes
+	 * them. */
 	return type_of(t->c, ref_type(t->f, inst_result(in, k)))->dims[axis] == d;
 }
 
@@ -346,7 +348,7 @@ static void back_plain(Back *t, const Inst *in) {
 		types[k] = type_here(t, r);
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) w[k] = ct_of(t, inst_result(in, k));
-	if (in->op == OP_STOP) { /* which concerns derivatives of this function, not its values */
+	if (in->op == OP_STOP) { /* it affects derivatives of this function, not its values */
 		add_ct(t, inst_arg(t->f, in, 0), build1(t->b, OP_STOP, w[0]));
 		return;
 	}
@@ -404,16 +406,15 @@ static void back_region(Back *t, const Region *g) {
 		const Inst *in = inst_at(t, g, i);
 		if (!touches_linear(&t->dep, in)) continue;
 		back_inst(t, in);
-		/* done with */
 		for (uint32_t k = 0; k < in->nresults; k++) t->ct[in->results + k] = REF_NONE;
 	}
 }
 
 /* ---- the transform ------------------------------------------------------- */
 
-/* The walk above can follow the region: what holds linear instructions gives
- * linear values only, and calls are to functions that are linear in their last
- * parameters. The linear part of a split is like that. */
+/* Whether the backward walk supports the region. Regions that contain linear
+ * instructions must have only linear results, and callees must be linear in
+ * their last parameters. The linear part of a split satisfies this. */
 static bool is_simple(Back *t, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = inst_at(t, g, i);
@@ -432,8 +433,8 @@ static bool is_simple(Back *t, const Region *g) {
 	return true;
 }
 
-/* Every length in the types of the linear parameters must be known from
- * elsewhere, since it is their cotangents that are made. */
+/* Every extent in the types of the linear parameters must be known from
+ * elsewhere, since those parameters do not exist in the transpose. */
 static void check_lengths(Back *t) {
 	for (uint32_t k = t->d->order; k < fn_nparams(t->f); k++) {
 		const Type *ty = ref_ty(t->f, fn_param(t->f, k));
@@ -448,7 +449,7 @@ static void check_lengths(Back *t) {
 	}
 }
 
-/* The primal part of the split, then the transpose of its linear part. */
+/* Calls the primal part of the split, then the transpose of its linear part. */
 static void back_through_split(Back *t, const Ref *w, Ref *results) {
 	Ctx *c = t->c;
 	Fn *f = t->f;
@@ -457,8 +458,8 @@ static void back_through_split(Back *t, const Ref *w, Ref *results) {
 	for (uint32_t k = nresiduals; k < n; k++) linear[k] = true;
 	const Derived *split = split_of(c, f, linear);
 	const Split *s = split_data(split);
-	/* A second split gives what the first gave: where that is not enough
-	 * nothing is. */
+	/* If repeated splitting does not bring the function into the required form,
+	 * further splits cannot either. */
 	Fn *back = split->done && origin_of(s->linear).rounds < 4
 	               ? ad_transpose(c, s->linear, s->nresiduals)
 	               : NULL;

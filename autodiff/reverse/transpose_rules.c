@@ -1,11 +1,14 @@
-/* transpose_rules.c - for each primitive that can be linear in an operand, the
- * adjoint of that linear map.
+/* transpose_rules.c - the adjoint of each primitive that can be linear in an
+ * operand.
  *
- * Needs: rules.h. Guarantees: with the pairing <a, b> = Re sum conj(a) b, each
- * rule adds to the cotangent of an operand what makes <w, F x> = <F^T w, x>. An
- * operand that the tangents do not reach gets nothing. Updates of a part of an
- * array (gather, slices of it in a loop) change the cotangent collected so far
- * in place instead of adding a whole array of zeros.
+ * Needs: rules.h.
+ *
+ * Contract:
+ * - The pairing is <a, b> = Re sum conj(a) b. Each rule adds F^T w to the
+ *   cotangent of an operand, with <w, F x> = <F^T w, x>.
+ * - An operand that the tangents do not reach receives nothing.
+ * - The adjoint of a gather updates the accumulated cotangent in place instead
+ *   of adding a whole array of zeros.
  */
 #include "autodiff/core/rules.h"
 #include <stdlib.h>
@@ -70,17 +73,17 @@ void transpose_SELECT(TransposeRule *r) {
 	if (r->linear[2]) cotangent_add(r, 2, build_select(b, r->x[0], zeros, r->w[0]));
 }
 
-/* Between real dtypes and between complex ones: back. From real to complex: the
- * real part; from complex to real: a real one seen as complex. build_convert
- * does all of these. */
+/* Real to real and complex to complex: converts back. Real to complex: takes
+ * the real part. Complex to real: embeds the real cotangent in the complex
+ * numbers. build_convert does all of these. */
 void transpose_CONVERT(TransposeRule *r) {
 	cotangent_add(r, 0, build_convert(r->b, r->w[0], (Dtype)operand_type(r, 0).dtype));
 }
 
 /* ---- shapes -------------------------------------------------------------- */
 
-/* Summed over the axes that are new, and over those stretched from length 1,
- * which stay. */
+/* Sums over the new axes, and over those stretched from extent 1, which remain.
+ */
 void transpose_BROADCAST(TransposeRule *r) {
 	Builder *b = r->b;
 	Type x = operand_type(r, 0), y = type_in(b, r->w[0]);
@@ -137,7 +140,7 @@ void transpose_PAD(TransposeRule *r) {
 	cotangent_add(r, 0, build_slice(r->b, r->w[0], low, x.dims, stride));
 }
 
-/* What is written over gets nothing; what is written gets the box. */
+/* The overwritten box receives nothing; the update receives the box of w. */
 void transpose_UPDATE(TransposeRule *r) {
 	Dim start[MAX_RANK];
 	int64_t stride[MAX_RANK];
@@ -153,7 +156,7 @@ void transpose_UPDATE(TransposeRule *r) {
 		              build_update(r->b, r->w[0], build_zeros(r->b, r->types[1]), start, stride));
 }
 
-/* The part of w from `start` of the given length along an axis. */
+/* The section of w of the given extent along an axis, from `start`. */
 static Ref part_along(Builder *b, Ref w, int axis, Dim start, Dim length) {
 	Type t = type_in(b, w);
 	Dim low[MAX_RANK];
@@ -198,15 +201,15 @@ void transpose_SCATTER_ADD(TransposeRule *r) {
 	if (r->linear[0]) cotangent_add(r, 0, r->w[0]);
 }
 
-/* Where several updates have one place only the last counts: each writes its
- * number, and those that read their own number back won. */
+/* Where several updates have the same index only the last counts. Each update
+ * writes its number; those that read their own number back are the ones that
+ * count. */
 static Ref winners(TransposeRule *r, Ref w_at) {
 	Builder *b = r->b;
 	int axis = attr_axis(r, 0), batch = attr_axis(r, 1);
 	Type i = type_in(b, r->x[1]), x = operand_type(r, 0), u = type_in(b, w_at);
 	if (i.rank == batch) return w_at; /* one index for each batch element */
-	/* The contest needs only the axes that run together and the one that is
-	 * indexed. */
+	/* This needs only the batch axes and the indexed axis. */
 	Dim dims[MAX_RANK], size = dim_const(r->c, 1);
 	for (int k = 0; k < batch; k++) dims[k] = x.dims[k];
 	dims[batch] = x.dims[axis];
@@ -219,7 +222,7 @@ static Ref winners(TransposeRule *r, Ref w_at) {
 	number = build_broadcast(b, number, i.rank, i.dims, axes);
 	Ref last = build_scatter(b, OP_SCATTER_SET, places, r->x[1], number, batch, batch);
 	Ref won = build2(b, OP_EQ, build_gather(b, last, r->x[1], batch, batch), number);
-	/* won has the index's axes; the update has x[..axis), i[batch..),
+	/* `won` has the index's axes; the update has x[..axis), i[batch..),
 	 * x(axis+1..]. */
 	for (int k = 0; k < i.rank; k++) axes[k] = k < batch ? k : k - batch + axis;
 	return where(b, build_broadcast(b, won, u.rank, u.dims, axes), w_at);
@@ -263,10 +266,10 @@ static void read_axes(const TransposeRule *r, uint32_t k, int *out, uint32_t *n)
 
 static int compare_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* z = dot(x, y): z's axes are the batch, then what is free of x, then what is
- * free of y. The cotangent of x contracts w with conj(y) over what is free of
- * y; it comes with the batch, then x's free axes, then x's contracted axes in
- * the order of their partners in y, and is put in x's order. The same holds
+/* z = dot(x, y): z has the batch axes, then the free axes of x, then those of
+ * y. The cotangent of x contracts w with conj(y) over the free axes of y. It
+ * has the batch axes, then x's free axes, then x's contracted axes in the order
+ * of their partners in y; a transposition restores x's order. The same holds
  * with the roles exchanged. */
 void transpose_DOT(TransposeRule *r) {
 	Builder *b = r->b;
@@ -278,7 +281,7 @@ void transpose_DOT(TransposeRule *r) {
 	read_axes(r, 2, a.batch[0], &a.nb);
 	read_axes(r, 3, a.batch[1], &a.nb);
 	uint32_t rank[2] = {operand_type(r, 0).rank, operand_type(r, 1).rank};
-	/* axis of the operand at each place of the result of the contraction */
+	/* The axis of the operand for each axis of the contraction's result. */
 	int where_in_x[MAX_RANK];
 	int free_w[MAX_RANK], free_other[MAX_RANK], batch_w[MAX_RANK];
 	uint32_t nfree = 0, at = 0;
@@ -288,7 +291,7 @@ void transpose_DOT(TransposeRule *r) {
 		for (uint32_t i = 0; i < a.n; i++) used[side][a.contract[side][i]] = true;
 		for (uint32_t i = 0; i < a.nb; i++) used[side][a.batch[side][i]] = true;
 	}
-	/* First axis in w of what is free of each operand. */
+	/* The first axis in w that is free in each operand. */
 	uint32_t first[2] = {a.nb, a.nb + rank[0] - a.n - a.nb};
 	for (uint32_t i = 0; i < a.nb; i++) {
 		batch_w[i] = (int)i;
@@ -308,8 +311,8 @@ void transpose_DOT(TransposeRule *r) {
 		for (uint32_t j = 0; j < a.n; j++)
 			if (a.contract[other][j] == partners[i]) where_in_x[at++] = a.contract[k][j];
 
-	/* An outer product, lane by lane: what is left out of w is left out of it.
-	 * Its axes begin with those of w. */
+	/* An outer product is element-wise in w: elements masked out of w are
+	 * masked out of the result, whose axes begin with those of w. */
 	Ref part = r->w[0], condition = nfree ? REF_NONE : cotangent_condition(b, &part);
 	Ref w = build_dot(b, part, conjugate(b, r->x[other]), nfree, free_w, free_other, a.nb, batch_w,
 	                  a.batch[other]);
@@ -348,7 +351,8 @@ void transpose_TRISOLVE(TransposeRule *r) {
 	cotangent_add(r, 1, mat_solve_triangular(r->b, r->x[0], r->w[0], lower, !adjoint, unit));
 }
 
-/* X is linear in B, told in two ways of which one counts. */
+/* The operands B and X carry the same dependence; only B receives a cotangent.
+ */
 void transpose_SOLVED(TransposeRule *r) {
 	if (r->linear[0] || r->linear[1]) not_linear(r);
 	if (r->linear[3])

@@ -1,17 +1,20 @@
-/* transpose_sum.c - sums of cotangents, done before contractions rather than
+/* transpose_sum.c - sums of cotangents, taken before contractions rather than
  * after them.
  *
- * Needs: rules.h. Guarantees: the value of the plain sum, with roundings in
- * another order (no program says in which order a derivative is to be summed).
+ * Method: sum_n sum_i w[n, i] A[i, j] becomes sum_i (sum_n w[n, i]) A[i, j],
+ * which saves a factor of n in the contraction. The case arises for values
+ * shared by all samples, such as the mean of a distribution. Their cotangents
+ * are sums over the samples.
  *
- * What is the same for all samples, such as the mean of a distribution,
- * receives the sum over the samples of the cotangents that reach it. Where
- * these come out of a contraction with a matrix, sum_n sum_i w[n, i] A[i, j] is
- * sum_i (sum_n w[n, i]) A[i, j]: as many operations less as there are columns.
+ * Needs: rules.h.
+ *
+ * Contract:
+ * - The value of the plain sum, with rounding in another order. The language
+ *   does not specify the order in which derivatives are summed.
  */
 #include "autodiff/core/rules.h"
 
-#define DEPTH_MOST 4 /* of sums, differences and negations that are looked through */
+#define DEPTH_MOST 4 /* sums, differences and negations that are looked through */
 
 typedef struct Axes {
 	uint32_t n;
@@ -31,8 +34,8 @@ static bool has(const Axes *a, int axis) {
 	return false;
 }
 
-/* The axes of operand `side` that the contraction's result has: those both
- * share, in order, then of each its own. */
+/* The axes of operand `side` that appear in the contraction's result only for
+ * it. The result has the shared axes first, then those of each operand. */
 static Axes own_axes(Builder *b, const Inst *dot, uint32_t side) {
 	const Axes contracted = axes_of(b, dot, side), shared = axes_of(b, dot, 2 + side);
 	const uint32_t rank = ref_ty(build_fn(b), inst_arg(build_fn(b), dot, side))->rank;
@@ -42,8 +45,8 @@ static Axes own_axes(Builder *b, const Inst *dot, uint32_t side) {
 	return own;
 }
 
-/* A contraction, behind signs and sums, whose summed axes all belong to one
- * operand or the other. */
+/* Whether w is a contraction, below signs and sums, whose summed axes all
+ * belong to one operand or the other. */
 static bool can_go_before(Builder *b, Ref w, const Axes *summed, uint32_t depth) {
 	const Inst *in = ref_inst(build_fn(b), w);
 	if (!in || depth > DEPTH_MOST) return false;
@@ -63,7 +66,7 @@ static bool can_go_before(Builder *b, Ref w, const Axes *summed, uint32_t depth)
 	}
 }
 
-/* The axis of the operand once those in `gone` are summed away. */
+/* Renumbers the axes of an operand after those in `gone` have been summed. */
 static void renumber(Axes *a, const Axes *gone) {
 	for (uint32_t i = 0; i < a->n; i++) {
 		int less = 0;
@@ -75,7 +78,7 @@ static void renumber(Axes *a, const Axes *gone) {
 static Ref sum_dot(Builder *b, const Inst *dot, const Axes *summed) {
 	Ref x[2];
 	Axes contracted[2], shared[2];
-	int first = (int)axes_of(b, dot, 2).n; /* of the result's axes that belong to the operand */
+	int first = (int)axes_of(b, dot, 2).n; /* of the operand's axes in the result */
 	for (uint32_t side = 0; side < 2; side++) {
 		const Axes own = own_axes(b, dot, side);
 		Axes gone = {0};

@@ -1,22 +1,24 @@
-/* transpose_support.c - cotangents that are zero by construction somewhere, and
- * what becomes of them.
+/* transpose_support.c - products and sums of cotangents with structural zeros.
  *
- * Needs: rules.h. Guarantees: the value of the plain product or sum wherever
- * its factors are finite. Where a cotangent is zero because a condition left an
- * element out, or because another element was picked, the product is zero too,
- * whatever the other factor is: sum(sqrt(x[i]) for i if x[i] > 0) does not
- * depend on an element 0, and the infinite slope of the root there must not
- * meet the zero. It is the structure that counts: a cotangent that only happens
- * to be zero is multiplied as any number, so that a derivative that is not
- * defined stays NaN.
+ * Method: zeros stay outermost. A product with select(c, w, 0) becomes
+ * select(c, product with w, 0); one with a padded element becomes the padded
+ * product with that element.
  *
- * The zeros are kept outermost: a product with select(c, w, 0) becomes
- * select(c, product with w, 0), and one with a padded element becomes the
- * padded product with that element.
+ * Needs: rules.h.
+ *
+ * Contract:
+ * - The value is that of the plain product or sum wherever the factors are
+ *   finite.
+ * - Where a cotangent is zero because a condition masked the element, or
+ *   because another element was selected, the product is zero whatever the
+ *   other factor is. Example: sum(sqrt(x[i]) for i if x[i] > 0) does not depend
+ *   on an element 0, although the derivative of the root is infinite there.
+ * - Only structural zeros count. A cotangent whose value merely happens to be
+ *   zero is multiplied as usual, so an undefined derivative stays NaN.
  */
 #include "autodiff/core/rules.h"
 
-#define DEPTH_MOST 8 /* of operations that are looked through */
+#define DEPTH_MOST 8 /* operations that are looked through */
 
 /* An array that is `value` where a condition holds, else zero. */
 typedef struct Masked {
@@ -36,7 +38,7 @@ static Ref operand(Builder *b, const Inst *in, uint32_t k) { return inst_arg(bui
 static bool is_masked(Builder *b, Ref w, Masked *m, uint32_t depth) {
 	const Inst *made = ref_is_value(w) ? ref_inst(build_fn(b), w) : NULL;
 	if (!made || depth > DEPTH_MOST) return false;
-	const Inst in = *made; /* what is built below may move it */
+	const Inst in = *made; /* a copy, since the builder may move instructions */
 	const Op op = (Op)in.op;
 	Masked other;
 	switch (op) {
@@ -77,8 +79,8 @@ static bool is_masked(Builder *b, Ref w, Masked *m, uint32_t depth) {
 	}
 }
 
-/* Elements put into an array of zeros: a padded one, one that is written into
- * such an array, rows that are added to it at the places of indices. Larger
+/* Whether the elements are placed into an array of zeros: a padded element, an
+ * element written into such an array, or rows added at given indices. Larger
  * boxes, as of stencils, are multiplied as they are. */
 static bool is_picked(Builder *b, const Inst *in) {
 	if (in->op == OP_SCATTER_ADD) return true;
@@ -90,8 +92,7 @@ static bool is_picked(Builder *b, const Inst *in) {
 	return true;
 }
 
-/* Whether w is made of nothing but zeros, what a condition lets through, and
- * picked elements. */
+/* Whether w consists only of zeros, masked values and selected elements. */
 static bool has_support(Builder *b, Ref w, uint32_t depth) {
 	Masked m;
 	if (is_zero(b, w)) return true;
@@ -111,8 +112,8 @@ static bool has_support(Builder *b, Ref w, uint32_t depth) {
 	}
 }
 
-/* The product of an array of picked elements with a factor: of each element
- * with its own. */
+/* The product of an array of selected elements with a factor: each element
+ * times its own factor. */
 static Ref scaled_within(Builder *b, Op op, Ref w, Ref factor, uint32_t depth);
 static Ref scaled_elements(Builder *b, Op op, Ref w, const Inst *in, Ref factor, uint32_t depth) {
 	Ctx *c = build_ctx(b);
@@ -163,8 +164,8 @@ Ref cotangent_condition(Builder *b, Ref *w) {
 	return m.where;
 }
 
-/* The condition with the axes that were summed removed, when it does not change
- * along them; else REF_NONE. `t` is the type of the sum. */
+/* The condition without the summed axes, when it is constant along them; else
+ * REF_NONE. `t` is the type of the sum. */
 static Ref condition_of_sum(Builder *b, Ref condition, uint32_t n, const int *axes, const Type *t) {
 	const Inst *in = ref_is_value(condition) ? ref_inst(build_fn(b), condition) : NULL;
 	if (!in || in->op != OP_BROADCAST) return REF_NONE;
