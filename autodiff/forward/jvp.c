@@ -1,22 +1,26 @@
 /* jvp.c - forward mode: a function and the tangents of its results, in one walk
  * over its instructions.
  *
- * Needs: transform_cache.h, rules.h, and the rules of calculus through
- * ir_services. Guarantees: the new function computes the results as the old one
- * does, in the same order with the same checks; a tangent that is zero by
- * construction costs nothing; every tangent is linear in the tangent
- * parameters. Which values have tangents is settled before anything is emitted,
- * by a fixpoint over loops, so that regions know what they carry. A recursive
- * call is to the function under construction, which for its sake has tangents
- * for all inexact results.
+ * Method: a rule per primitive and symbolic zeros, as in "Autodidax" in the JAX
+ * documentation. A fixed point over loops finds which values have tangents
+ * before anything is emitted, so that regions know what they carry.
  *
- * The scheme (a rule per primitive, symbolic zeros) is that of "Autodidax" in
- * the JAX documentation; how it is done here is our own.
+ * Needs: transform_cache.h, rules.h, and the derivative rules through
+ * ir_services.
+ *
+ * Contract:
+ * - The new function computes the results as the old one does, in the same
+ *   order and with the same checks.
+ * - A structurally zero tangent costs nothing.
+ * - Every tangent is linear in the tangent parameters.
+ * - A recursive call refers to the function under construction, which then has
+ *   tangents for all inexact results.
  */
 #include "autodiff/taylor/nested_jets.h"
 #include "autodiff/core/rules.h"
 
-/* in an entry's order: of functions as they were before they were settled */
+/* In an entry's order: derivatives of functions as they were before ad_settle.
+ */
 enum { AS_WRITTEN = 1 };
 
 typedef struct Jvp {
@@ -26,8 +30,10 @@ typedef struct Jvp {
 	Derived *d;
 	RefMap map;   /* primal values */
 	Ref *tangent; /* by value of f; REF_NONE: zero */
-	bool *active; /* by value of f: may have a tangent; of a dyn: may hold something that has one */
-	Fn **rule;    /* by instruction: the user's or the library's rule, once asked for */
+	/* By value of f: may have a tangent; for a dyn: the value inside may have
+	 * one. */
+	bool *active;
+	Fn **rule;    /* by instruction: the user's or the library's rule, once looked up */
 	bool *asked;
 	const char *transform;
 } Jvp;
@@ -73,8 +79,8 @@ static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
 	                  j->d->order, mask, make_jvp);
 }
 
-/* The call is to an expansion of some function by a number, and by that number
- * alone it is differentiated again. */
+/* Whether the call is to an expansion along a scalar, differentiated again with
+ * respect to that scalar alone. */
 static bool calls_line(Jvp *j, const Inst *in, Line *line) {
 	bool *active = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = carries(j, inst_arg(j->f, in, k));
@@ -95,7 +101,8 @@ static Ref region_result(const Jvp *j, const Region *g, uint32_t k) {
 	return j->f->args.at[g->results + k];
 }
 
-/* Carried values: active when their initial value is, or what they become. */
+/* A carried value is active when its initial value or its value after an
+ * iteration is. */
 static void find_active_loop(Jvp *j, const Inst *in, const Region *body, uint32_t skip) {
 	uint32_t n = in->nresults;
 	Ref first = ref_value(body->params + skip);
@@ -174,7 +181,7 @@ static void find_active(Jvp *j, const Region *g) {
 
 /* ---- element-wise rules -------------------------------------------------- */
 
-typedef struct Expansion { /* a scalar function being written out at another shape */
+typedef struct Expansion { /* a scalar function being inlined at another shape */
 	Ctx *c;
 	Builder *b;
 	const Fn *rule;
@@ -194,8 +201,8 @@ static bool is_number(Builder *b, Ref r, double want) {
 	}
 }
 
-/* x / y, where x = 1 / y as x * x: a derivative of a reciprocal needs no second
- * division, nor y. */
+/* x / y, with x * x for x = 1 / y: the derivative of a reciprocal needs no
+ * second division, and no y. */
 static Ref quotient(Builder *b, Ref x, Ref y) {
 	const Inst *in = ref_inst(build_fn(b), x);
 	const bool reciprocal = in && in->op == OP_DIV && inst_arg(build_fn(b), in, 1) == y &&
@@ -226,8 +233,8 @@ static Ref expand(Expansion *e, Ref r) {
 }
 
 /* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE
- * primitive, at the operands' shape; wanted[k] says which to make, the others
- * are REF_NONE, as are those that are zero. */
+ * primitive, at the operands' shape. wanted[k] selects which to emit; the
+ * others are REF_NONE, as are those that are zero. */
 static void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform,
                                  const Ref *x, Ref y, const bool *wanted, Ref *partials) {
 	Ctx *c = build_ctx(b);
@@ -268,8 +275,8 @@ static Ref tangent_or_zeros(Jvp *j, Ref r) {
 	return t != REF_NONE ? t : build_zeros(j->b, type_id_in(j->b, primal(j, r)));
 }
 
-/* A tangent has its value's type; where both were given lengths of their own
- * these are made one. */
+/* A tangent has its value's type; extents that differ in their symbols are
+ * unified. */
 static void set_tangent(Jvp *j, Ref r, Ref t) {
 	if (t == REF_NONE || !has_tangent(j, r)) return;
 	Type mine = type_in(j->b, t), value = type_in(j->b, primal(j, r));
@@ -289,8 +296,8 @@ static void set_results(Jvp *j, const Inst *in, const Ref *results) {
 		if (carries(j, inst_result(in, k))) set_tangent(j, inst_result(in, k), results[at++]);
 }
 
-/* A region whose results are followed by the tangents of those that `like`
- * (results or parameters) says. */
+/* Closes a region. Its results are followed by the tangents of those flagged
+ * active at `like` (results or parameters). */
 static RegionId close_region(Jvp *j, OpenRegion *open, const Region *g, Ref like) {
 	Ref *results = ARENA_ARRAY(j->d->scratch, Ref, 2 * g->nresults + 1u);
 	uint32_t n = g->nresults;
@@ -318,8 +325,8 @@ static void emit_branches(Jvp *j, const Inst *in) {
 	set_results(j, in, results);
 }
 
-/* Parameters: the old ones, then the tangents of the carried ones that have
- * any. */
+/* The parameters are the old ones, then the tangents of the active carried
+ * ones. */
 static OpenRegion *open_loop_region(Jvp *j, const Region *g, uint32_t skip) {
 	uint32_t n = g->nparams;
 	TypeId *types = ARENA_ARRAY(j->d->scratch, TypeId, 2 * n + 1u);
@@ -352,9 +359,9 @@ static void emit_loop(Jvp *j, const Inst *in) {
 			init[at++] = tangent_or_zeros(j, inst_arg(j->f, in, k + skip));
 	RegionId condition = 0;
 	if (!counted) {
-		/* The condition sees the tangents as parameters but does not use them:
-		 * it stays as it is. A parameter of it carries one where the body's
-		 * does. */
+		/* The condition has the tangents as parameters but does not use them,
+		 * so it is copied. A parameter of the condition is active where the
+		 * body's is. */
 		const Region *g = region_of(j, in, 0);
 		for (uint32_t k = 0; k < n; k++) j->active[g->params + k] = j->active[body->params + k];
 		OpenRegion *open = open_loop_region(j, g, 0);
@@ -371,8 +378,8 @@ static void emit_loop(Jvp *j, const Inst *in) {
 	set_results(j, in, results);
 }
 
-/* Operands, results, and a tangent for each operand that has one: what a rule
- * in the language takes. */
+/* Calls a rule written in the language. It takes the operands, the results, and
+ * a tangent for each operand that can have one. */
 static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 	Ref *args = ARENA_ARRAY(j->d->scratch, Ref, 2 * in->nargs + in->nresults + 1u);
 	Ref *results = ARENA_ARRAY(j->d->scratch, Ref, in->nresults + 1u);
@@ -587,8 +594,8 @@ static void make_jvp(Ctx *c, Derived *d) {
 	uint32_t n = nresults;
 	for (uint32_t k = 0; k < nresults; k++) results[k] = primal(&j, fn_result(f, k));
 	for (uint32_t k = 0; k < nresults; k++) {
-		/* A recursive call has counted on a tangent for whatever can have one.
-		 */
+		/* A recursive call assumes a tangent for every result that can have
+		 * one. */
 		d->result_active[k] = tangent(&j, fn_result(f, k)) != REF_NONE ||
 		                      (d->recursive && has_tangent(&j, fn_result(f, k)));
 		if (d->result_active[k]) results[n++] = tangent_or_zeros(&j, fn_result(f, k));

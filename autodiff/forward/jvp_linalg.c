@@ -1,20 +1,26 @@
 /* jvp_linalg.c - tangents of the dense factorisations and of the triangular
- * solve, for one matrix or many at once.
+ * solve, for one matrix or a batch.
  *
- * Needs: rules.h. Guarantees: formulas for real and complex matrices, derived
- * from the defining equations. Sources: M. B. Giles, "Collected matrix
- * derivative results for forward and reverse mode algorithmic differentiation"
- * (2008); M. Seeger et al., "Auto-differentiating linear algebra" (2017) for
- * the form of Cholesky, QR and SVD. Where eigenvalues or singular values
- * coincide, the part of the vectors' tangent inside that eigenspace is taken as
- * zero, which is the whole truth for the space but not for what depends on the
- * values beside: derivatives at the surface are taken of a form in which they
- * do not coincide (parser/specialise/decompositions.c). Complex vectors are
- * fixed up to a phase; each rule says which phase its tangent belongs to.
+ * Method: formulas for real and complex matrices, derived from the defining
+ * equations. Sources: M. B. Giles, "Collected matrix derivative results for
+ * forward and reverse mode algorithmic differentiation" (2008); M. Seeger et
+ * al., "Auto-differentiating linear algebra" (2017) for the form of Cholesky,
+ * QR and SVD.
+ *
+ * Needs: rules.h.
+ *
+ * Contract:
+ * - Where eigenvalues or singular values coincide, the part of the vectors'
+ *   tangent inside that eigenspace is taken as zero. This is exact for the
+ *   eigenspace, but not for results that depend on the vectors themselves.
+ *   User-level derivatives therefore use a form in which they do not coincide
+ *   (parser/specialise/decompositions.c).
+ * - Complex vectors are determined up to a phase; each rule states the phase of
+ *   its tangent.
  */
 #include "autodiff/core/rules.h"
 
-/* ---- matrices over leading axes ------------------------------------------ */
+/* ---- matrices with batch axes -------------------------------------------- */
 
 Ref mat_adjoint(Builder *b, Ref x) {
 	int rank = type_in(b, x).rank, perm[MAX_RANK];
@@ -44,7 +50,7 @@ static bool is_square(Builder *b, const Type *t) {
 }
 
 /* A vector for each matrix, repeated along the rows (axis 1 from the end: entry
- * j stands in column j) or the columns. */
+ * j is in column j) or the columns. */
 static Ref along_columns(Builder *b, Ref v, TypeId shape) {
 	return repeat_along(b, v, shape, 1, (int[]){type_of(build_ctx(b), shape)->rank - 2});
 }
@@ -52,7 +58,7 @@ static Ref along_rows(Builder *b, Ref v, TypeId shape) {
 	return repeat_along(b, v, shape, 1, (int[]){type_of(build_ctx(b), shape)->rank - 1});
 }
 
-/* bool, of x's shape: the entries that belong to the part. */
+/* A bool mask with the shape of x: the entries that belong to the part. */
 static Ref part_mask(Builder *b, Ref x, Part part) {
 	Type t = type_in(b, x);
 	int rank = t.rank;
@@ -93,7 +99,7 @@ static Ref real_part(Builder *b, Ref x) {
 	return dtype_is_complex(dtype_in(b, x)) ? build1(b, OP_REAL, x) : x;
 }
 
-/* i times a real array, complex like `like`. */
+/* i times a real array, in the complex dtype d. */
 static Ref imaginary(Builder *b, Ref x, Dtype d) {
 	Ref z = build_convert(b, x, d);
 	Ref unit = build_convert(b, build_const(b, value_c128(I)), d);
@@ -108,8 +114,8 @@ static Ref reciprocal_or_zero(Builder *b, Ref x) {
 	                    build2(b, OP_DIV, one, build_select(b, none, one, x)));
 }
 
-/* What a factorisation that reads the lower triangle sees: the Hermitian matrix
- * with it; the diagonal is real. */
+/* The Hermitian matrix that a factorisation reading only the lower triangle
+ * sees; its diagonal is real. */
 static Ref hermitian_of_lower(Builder *b, Ref x) {
 	Ref below = mat_part(b, x, PART_LOWER_STRICT), d = mat_part(b, x, PART_DIAGONAL);
 	if (dtype_is_complex(dtype_in(b, x)))
@@ -123,7 +129,8 @@ static bool attr_flag(const JvpRule *r, uint32_t k) {
 	return attr_int(r->c, (Op)r->in->op, r->attr, k) != 0;
 }
 
-/* T X = B gives T dX = dB - dT X, where of dT only what is read of T counts. */
+/* T X = B gives T dX = dB - dT X; only the entries of dT that the solve reads
+ * of T count. */
 void jvp_TRISOLVE(JvpRule *r) {
 	Builder *b = r->b;
 	bool lower = attr_flag(r, 0), adjoint = attr_flag(r, 1), unit = attr_flag(r, 2);
@@ -156,7 +163,7 @@ Ref mat_solve_factored(Builder *b, const Ref *a, Ref rhs, bool adjoint) {
 	             attr_intern(build_ctx(b), &word, 1), NULL);
 }
 
-/* A X = B gives A dX = dB - dA X, with the factors there are. */
+/* A X = B gives A dX = dB - dA X, solved with the existing factors. */
 void jvp_SOLVED(JvpRule *r) {
 	Builder *b = r->b;
 	const bool adjoint = attr_flag(r, 0);
@@ -245,11 +252,11 @@ void jvp_EIGH(JvpRule *r) {
 		mat_mul(b, v, build2(b, OP_MUL, m, build_convert(b, gaps(b, w, shape), dtype_in(b, v))));
 }
 
-/* V^-1 dA V has dw on its diagonal and, over the gaps, the coefficients of dV:
- * none where eigenvalues are equal, and NaN then. Each vector stays of length
- * 1, and its largest component keeps its phase, which is how LAPACK's geev
- * chooses vectors (and what makes the eigenvectors of real eigenvalues real).
- */
+/* V^-1 dA V has dw on its diagonal and, divided by the gaps, the coefficients
+ * of dV. These do not exist where eigenvalues are equal, and are NaN then. Each
+ * vector keeps length 1, and its largest component keeps its phase. LAPACK's
+ * geev chooses vectors in this way, which makes the eigenvectors of real
+ * eigenvalues real. */
 void jvp_EIG(JvpRule *r) {
 	Builder *b = r->b;
 	Ref w = r->y[0], v = r->y[1];
@@ -289,15 +296,15 @@ void jvp_EIG(JvpRule *r) {
 	r->dy[1] = build2(b, OP_SUB, dv, build2(b, OP_MUL, v, along_columns(b, shift, shape)));
 }
 
-/* x - u u^H x: what the columns of u do not span. */
+/* x - u u^H x: the component outside the span of u's columns. */
 static Ref outside_of(Builder *b, Ref u, Ref x) {
 	return build2(b, OP_SUB, x, mat_mul(b, u, mat_mul_adjoint_left(b, u, x)));
 }
 
 /* With P = U^H dA V, a = U^H dU and c = V^H dV skew-Hermitian: P = a S + dS - S
  * c. Off the diagonal P and P^H give a_ij (s_j^2 - s_i^2) = P_ij s_j + s_i
- * P^H_ij and c_ij (s_j^2 - s_i^2) = s_i P_ij + P^H_ij s_j. On it the phase is
- * the one with c_ii = 0. */
+ * P^H_ij and c_ij (s_j^2 - s_i^2) = s_i P_ij + P^H_ij s_j. On the diagonal the
+ * phase is the one with c_ii = 0. */
 void jvp_SVD(JvpRule *r) {
 	Builder *b = r->b;
 	Ref da = r->dx[0], u = r->y[0], s = r->y[1], v = r->y[2];

@@ -1,10 +1,13 @@
 /* jvp_rules.c - tangents of the structural primitives that are neither linear
  * nor bilinear, and the algebra that rules share.
  *
- * Needs: rules.h. Guarantees: every rule is linear in the tangents and uses
- * them through primitives that can be transposed; none divides by an element of
- * the data, so that zeros in it are harmless. The factorisations are in
- * jvp_linalg.c.
+ * Needs: rules.h.
+ *
+ * Contract:
+ * - Every rule is linear in the tangents and uses them through primitives that
+ *   can be transposed.
+ * - None divides by an element of the data, so zeros in it are harmless.
+ * - The factorisations are in jvp_linalg.c.
  */
 #include "autodiff/core/rules.h"
 
@@ -41,7 +44,7 @@ Ref repeat_along(Builder *b, Ref y, TypeId t, uint32_t naxes, const int *axes) {
 
 Ref row_of(Builder *b, Ref x, Ref index) { return build_gather(b, x, index, 0, 0); }
 
-/* The axis moved to the front, or back. */
+/* Moves the axis to the front, or back. */
 static Ref axis_to_front(Builder *b, Ref x, int axis) {
 	uint32_t rank = type_in(b, x).rank;
 	int perm[MAX_RANK] = {axis};
@@ -57,7 +60,7 @@ static Ref axis_from_front(Builder *b, Ref x, int axis) {
 	return axis ? build_transpose(b, x, perm) : x;
 }
 
-/* ---- choosing and moving ------------------------------------------------- */
+/* ---- selection and indexing ---------------------------------------------- */
 
 static Ref tangent(JvpRule *r, uint32_t k) {
 	return or_zeros(r->b, r->dx[k], type_id_in(r->b, r->x[k]));
@@ -87,7 +90,7 @@ void jvp_SCATTER_SET(JvpRule *r) {
 	                         attr_axis(r, 0), attr_axis(r, 1));
 }
 
-/* ---- extremes and products ----------------------------------------------- */
+/* ---- extrema and products ------------------------------------------------ */
 
 static uint32_t reduced_axes(const JvpRule *r, int *axes) {
 	uint32_t n;
@@ -96,7 +99,7 @@ static uint32_t reduced_axes(const JvpRule *r, int *axes) {
 	return n;
 }
 
-/* All that reach the extreme share it equally. */
+/* All elements that attain the extremum share it equally. */
 static void jvp_extreme(JvpRule *r) {
 	Builder *b = r->b;
 	int axes[MAX_RANK];
@@ -117,8 +120,8 @@ static Ref running_product(Builder *b, Ref x, int axis, bool reverse) {
 	return build(b, OP_CUMPROD, 1, &x, attr_intern(build_ctx(b), words, 2), NULL);
 }
 
-/* Product of the elements before (after) each along the axis, without division:
- * the running product of the data moved on by a one. */
+/* The product of the elements before (after) each along the axis, without
+ * division: the running product of the data shifted by a one. */
 static Ref product_of_others(Builder *b, Ref x, int axis, bool after) {
 	Ctx *c = build_ctx(b);
 	Type t = type_in(b, x);
@@ -141,7 +144,8 @@ void jvp_REDUCE_PROD(JvpRule *r) {
 	uint32_t n = reduced_axes(r, axes);
 	Ref x = r->x[0], dx = r->dx[0];
 	int axis = axes[0];
-	if (n != 1) { /* the reduced axes go to the back and become one */
+	/* The reduced axes are moved to the back and merged. */
+	if (n != 1) {
 		Type t = type_in(b, x);
 		bool reduced[MAX_RANK] = {false};
 		int perm[MAX_RANK];
@@ -166,9 +170,9 @@ void jvp_REDUCE_PROD(JvpRule *r) {
 	r->dy[0] = build_reduce(b, OP_REDUCE_SUM, build2(b, OP_MUL, others, dx), 1, &axis);
 }
 
-/* y_i = y_(i-1) x_i, so dy_i = dy_(i-1) x_i + y_(i-1) dx_i: a loop, because the
- * closed form divides by x. y_(i-1) is y moved on by a one; the second term is
- * made for all i at once. */
+/* y_i = y_(i-1) x_i, so dy_i = dy_(i-1) x_i + y_(i-1) dx_i. This is a loop
+ * because the closed form divides by x. y_(i-1) is y shifted by a one; the
+ * second term is computed for all i at once. */
 void jvp_CUMPROD(JvpRule *r) {
 	Builder *b = r->b;
 	Ctx *c = r->c;

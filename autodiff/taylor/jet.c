@@ -1,13 +1,17 @@
-/* jet.c - Taylor mode: a function that carries truncated power series along
- * with its values.
+/* jet.c - Taylor mode: truncated power series propagated with the values of a
+ * function.
  *
- * Needs: jet.h. Guarantees: what ad_jet in autodiff.h says. Two walks: the
- * first finds which coefficients of which values can differ from zero, through
- * branches and loops to a fixpoint; the second emits, and instructions whose
- * results have no series are copied as they are. A recursive call is to the
- * function under construction, which for its sake has series for all inexact
- * results. Series arithmetic follows Griewank & Walther, Evaluating
- * Derivatives, 2nd ed., chapter 13.
+ * Method: two walks. The first finds which coefficients of which values may be
+ * nonzero, through branches and loops to a fixed point. The second emits;
+ * instructions whose results have no series are copied. Series arithmetic
+ * follows Griewank & Walther, Evaluating Derivatives, 2nd ed., chapter 13.
+ *
+ * Needs: jet.h.
+ *
+ * Contract:
+ * - As for ad_jet in autodiff.h.
+ * - A recursive call refers to the function under construction, which then has
+ *   series for all inexact results.
  */
 #include "autodiff/taylor/jet.h"
 #include "autodiff/taylor/nested_jets.h"
@@ -59,11 +63,11 @@ static Fn *written_rule(Jet *j, const Inst *in) {
 	return j->rule[id];
 }
 
-/* ---- which coefficients can be nonzero ----------------------------------- */
+/* ---- which coefficients may be nonzero ----------------------------------- */
 
 static uint64_t mask_all(uint32_t order) { return (UINT64_MAX >> (63 - order)) & ~UINT64_C(1); }
 
-/* Coefficient 0 is there in both, so a product has the degrees of its factors
+/* Both factors have coefficient 0, so a product has the degrees of its factors
  * and their sums. */
 static uint64_t mask_product(uint64_t x, uint64_t y, uint32_t order) {
 	uint64_t sum = y;
@@ -88,8 +92,8 @@ static bool mask_join(Jet *j, Ref r, uint64_t m) {
 	return *now != before;
 }
 
-#define FIRST UINT64_C(2) /* coefficient 1 alone */
-#define STRAIGHT 0x100u   /* in an entry's order: parameters have coefficient 1 alone */
+#define FIRST UINT64_C(2) /* only coefficient 1 */
+#define STRAIGHT 0x100u   /* flag in an entry's order: parameters have only coefficient 1 */
 
 static void analyse_region(Jet *j, const Region *r);
 
@@ -110,8 +114,8 @@ static void join_all_results(Jet *j, const Inst *in, uint64_t m) {
 			mask_join(j, inst_result(in, k), m);
 }
 
-/* Carried values stand in the operands and the results from 0 on, in the body's
- * parameters after `skip` others. */
+/* The carried values are the operands from `first_arg` on, the results from 0
+ * on, and the body's parameters from `skip` on. */
 static void analyse_loop(Jet *j, const Inst *in, const Region *body, uint32_t first_arg,
                          uint32_t skip) {
 	uint32_t n = in->nresults;
@@ -137,9 +141,8 @@ static Derived *callee_jet(Jet *j, const Inst *in) {
 	return derived_of(j->c, plain_of(callee), TR_JET, j->order | straight, active, make_jet);
 }
 
-/* A callee that is still being made has series for all that can have one. */
-/* The call is to an expansion of some function by a number, which here moves
- * along a straight line. */
+/* Whether the call is to an expansion along a scalar that moves along a
+ * straight line here. */
 static bool calls_line(Jet *j, const Inst *in, Line *line) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
@@ -162,6 +165,8 @@ static void analyse_call(Jet *j, const Inst *in) {
 		}
 		return;
 	}
+	/* A callee under construction has series for all results that can have
+	 * one. */
 	const Derived *d = written_rule(j, in) ? NULL : callee_jet(j, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref r = inst_result(in, k);
@@ -198,7 +203,7 @@ static void analyse_inst(Jet *j, const Inst *in) {
 		}
 		return;
 	case OP_FOR: analyse_loop(j, in, inst_region(j->f, in, 0), 1, 1); return;
-	/* the condition needs values only */
+	/* the condition needs only the values */
 	case OP_WHILE: analyse_loop(j, in, inst_region(j->f, in, 1), 0, 0); return;
 	default: break;
 	}
@@ -278,8 +283,7 @@ static Ref contract(void *ud, Ref x, Ref y) {
 	return build(d->j->b, (Op)d->in->op, 2, (Ref[]){x, y}, d->in->attr, NULL);
 }
 
-/* x.x with nothing left over but the batch: the two factors may change places.
- */
+/* x.x with no free axes: the two factors commute. */
 static bool contracts_itself(const Jet *j, const Inst *in) {
 	Ref x = inst_arg(j->f, in, 0);
 	if (x != inst_arg(j->f, in, 1)) return false;
@@ -305,10 +309,10 @@ void jet_bilinear(Jet *j, const Inst *in) {
 
 static void emit_region(Jet *j, const Region *r);
 
-/* The coefficients that cross the border of a region, value by value. */
+/* The coefficients that leave or enter a region, value by value. */
 typedef struct Border {
 	uint32_t n;
-	uint32_t *slot; /* which of the results or carried values */
+	uint32_t *slot; /* index of the result or carried value */
 	uint32_t *k;
 } Border;
 
@@ -334,8 +338,8 @@ static Ref result_of(const Jet *j, const void *ud, uint32_t i) {
 	return inst_result((const Inst *)ud, i);
 }
 
-/* The results of a region: values, then coefficients, zeros where this one has
- * none. */
+/* The results of a region: values, then coefficients, with zeros where this
+ * region has none. */
 static Ref *region_results(Jet *j, const Region *r, const Border *border) {
 	Ref *out = ARENA_ARRAY(j->scratch, Ref, r->nresults + border->n + 1);
 	for (uint32_t i = 0; i < r->nresults; i++)
@@ -346,8 +350,8 @@ static Ref *region_results(Jet *j, const Region *r, const Border *border) {
 	return out;
 }
 
-/* Hands an instruction's new results to its old ones. Where a length is only
- * known after running, the series' lengths are its value's. */
+/* Maps the results of the old instruction to the new ones. An extent known only
+ * at run time is unified between a value and its series. */
 static void take_results(Jet *j, const Inst *in, const Border *border, const Ref *results) {
 	Fn *to = build_fn(j->b);
 	for (uint32_t i = 0; i < in->nresults; i++) refmap_set(&j->map, inst_result(in, i), results[i]);
@@ -360,8 +364,7 @@ static void take_results(Jet *j, const Inst *in, const Border *border, const Ref
 	}
 }
 
-/* Symbols that get another meaning inside a region have their own back after
- * it. */
+/* Saves the meaning of symbols that a region redefines. */
 static Dim *save_dims(Jet *j) {
 	Dim *copy = ARENA_ARRAY(j->scratch, Dim, j->map.ndims + 1);
 	if (j->map.ndims) memcpy(copy, j->map.dims, sizeof(Dim) * j->map.ndims);
@@ -372,8 +375,7 @@ static void restore_dims(Jet *j, const Dim *copy) {
 	if (j->map.ndims) memcpy(j->map.dims, copy, sizeof(Dim) * j->map.ndims);
 }
 
-/* `if` and `try`: two regions, of which the second may have parameters without
- * series. */
+/* `if` and `try`: two regions; parameters of the second have no series. */
 static void jet_branches(Jet *j, const Inst *in) {
 	Border border = border_new(j, in->nresults, result_of, in);
 	RegionId regions[2];
@@ -406,7 +408,7 @@ void jet_rule_IF(Jet *j, const Inst *in) { jet_branches(j, in); }
 
 void jet_rule_TRY(Jet *j, const Inst *in) { jet_branches(j, in); }
 
-/* Loops carry the values, then the coefficients that the fixpoint found. */
+/* Loops carry the values, then the coefficients that the first walk found. */
 static Ref *loop_types(Jet *j, const Inst *in, const Region *r, uint32_t skip, const Border *border,
                        TypeId *types) {
 	uint32_t n = in->nresults, first = in->nargs - n;
@@ -460,8 +462,8 @@ void jet_rule_WHILE(Jet *j, const Inst *in) {
 	Ref *params = ARENA_ARRAY(j->scratch, Ref, r->nparams + border.n + 1);
 	Dim *dims = save_dims(j);
 
-	/* The condition looks at values only; its parameters have the body's types
-	 * but for symbols of their own. */
+	/* The condition uses only values. Its parameters have the body's types with
+	 * symbols of their own. */
 	Ref *init = loop_types(j, in, test, 0, &border, types);
 	OpenRegion *open = build_region_begin(j->b, test->nparams + border.n, types, params);
 	for (uint32_t i = 0; i < test->nparams; i++)
@@ -492,7 +494,7 @@ static bool known_zero(Builder *b, Ref x) {
 	return ref_splat(build_fn(b), x, &v) && value_as_f64(v, &number) && number == 0;
 }
 
-/* Whether one of coefficients first .. last is there. */
+/* Whether one of coefficients first..last exists. */
 static bool some_coefficient(Jet *j, Ref r, uint32_t first, uint32_t last) {
 	for (uint32_t k = first; k <= last; k++)
 		if (has_series(j, r) && jet_get(j, r, k) != REF_NONE) return true;
@@ -500,13 +502,13 @@ static bool some_coefficient(Jet *j, Ref r, uint32_t first, uint32_t last) {
 }
 
 /* y' = R(x, y, x') for a rule R of tangents, so k y_k is coefficient k-1 of R
- * on the series of x, y and x', whose own coefficients are (i+1) x_{i+1}. Order
- * by order: what R does for low coefficients is met again in each round and
- * shared by the builder. */
+ * on the series of x, y and x'. The series of x' has the coefficients (i+1)
+ * x_{i+1}. The walk goes order by order; the builder merges the work that R
+ * repeats for low coefficients. */
 static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 	Builder *b = j->b;
 	uint32_t nx = in->nargs, ny = in->nresults, n = 0, m = 0;
-	/* which value of f each parameter of R stands for */
+	/* The value of f for each parameter of R. */
 	Ref *from = ARENA_ARRAY(j->scratch, Ref, 2 * nx + ny + 1);
 	bool *active = ARENA_ARRAY(j->scratch, bool, 2 * nx + ny + 1),
 		 *moves = ARENA_ARRAY(j->scratch, bool, ny + 1);
@@ -601,8 +603,8 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 	take_results(j, in, &border, results);
 }
 
-/* What a host function says of its tangent, as a function of its operands, its
- * results and their tangents. */
+/* The tangent rule of a host function, as a function of its operands, its
+ * results and the tangents of the operands. */
 static Fn *host_rule(Jet *j, const Inst *in, const HostCall *call) {
 	Builder *b = build_begin(j->c, atom_f(j->c, "%s.jvp", call->def->name), in->span, j->f);
 	uint32_t m = 0;
@@ -697,7 +699,7 @@ static void make_jet(Ctx *c, Derived *d) {
 	uint32_t n = nresults;
 	for (uint32_t i = 0; i < nresults; i++) results[i] = jet_get(&j, fn_result(f, i), 0);
 	for (uint32_t i = 0; i < nresults; i++) {
-		/* A recursive call has counted on a series for whatever can have one.
+		/* A recursive call assumes a series for every result that can have one.
 		 */
 		bool moves = d->recursive && type_has_tangent(c, ref_type(f, fn_result(f, i)));
 		for (uint32_t k = 1; k <= order; k++) moves |= jet_get(&j, fn_result(f, i), k) != REF_NONE;

@@ -1,15 +1,20 @@
 /* jet_linalg.c - Taylor series of triangular solves and of the dense
  * factorisations, order by order.
  *
- * Needs: jet.h, and the matrix algebra of rules.h. Guarantees: coefficient k of
- * each factor solves the linear problem that the tangent solves, with a right
- * side made of lower coefficients (order 1: M. B. Giles, "Collected matrix
- * derivative results for forward and reverse mode algorithmic differentiation",
- * 2008; higher ones: S. F. Walter, L. Lehmann, "Algorithmic differentiation of
- * linear algebra functions with application in optimum experimental design",
- * 2010). Where a factor is not unique its series is that of the tangents in
- * jvp_linalg.c: the same phases, and no motion inside the space of coinciding
- * eigenvalues or singular values. Leading axes are a batch.
+ * Method: coefficient k of each factor solves the linear problem of the
+ * tangent, with a right side made of lower coefficients. Order 1: M. B. Giles,
+ * "Collected matrix derivative results for forward and reverse mode algorithmic
+ * differentiation", 2008. Higher orders: S. F. Walter, L. Lehmann, "Algorithmic
+ * differentiation of linear algebra functions with application in optimum
+ * experimental design", 2010.
+ *
+ * Needs: jet.h, and the matrix algebra of rules.h.
+ *
+ * Contract:
+ * - Where a factor is not unique its series is that of the tangents in
+ *   jvp_linalg.c. The phases are the same, and nothing moves inside the space
+ *   of coinciding eigenvalues or singular values.
+ * - Leading axes are batch axes.
  */
 #include "autodiff/taylor/jet.h"
 #include "autodiff/core/rules.h"
@@ -18,7 +23,7 @@
 
 static bool is_complex(Builder *b, Ref x) { return dtype_is_complex(dtype_in(b, x)); }
 
-/* X with X T = y */
+/* X with X T = y. */
 static Ref solve_right(Builder *b, Ref y, Ref t, bool lower) {
 	return mat_adjoint(b, mat_solve_triangular(b, t, mat_adjoint(b, y), lower, true, false));
 }
@@ -50,8 +55,8 @@ static Ref column_sums(Builder *b, Ref x) {
 
 static Ref diagonal(Builder *b, Ref x) { return column_sums(b, mat_part(b, x, PART_DIAGONAL)); }
 
-/* A vector (with its batch) along the columns or the rows of a matrix shaped
- * like `like`. */
+/* A vector (with its batch axes) repeated along the columns or the rows of a
+ * matrix with the shape of `like`. */
 static Ref spread(Builder *b, Ref v, Ref like, bool over_rows) {
 	Type t = type_in(b, like);
 	int axes[MAX_RANK];
@@ -67,7 +72,7 @@ static Ref scale_columns(Builder *b, Ref x, Ref v) {
 
 static Ref halved(Builder *b, Ref x) { return zero_scale(b, x, 0.5); }
 
-/* The Hermitian matrix of which x is the lower triangle. */
+/* The Hermitian matrix with lower triangle x. */
 static Ref hermitian(Builder *b, Ref x) {
 	Ref diagonal_part = x;
 	if (is_complex(b, x)) diagonal_part = build_convert(b, build1(b, OP_REAL, x), dtype_in(b, x));
@@ -84,7 +89,7 @@ static Ref safe_inverse(Builder *b, Ref d) {
 
 /* ---- sums of products ---------------------------------------------------- */
 
-/* Series that are being found: coefficients from 0 on, REF_NONE for zeros. */
+/* Series under construction: coefficients from 0 on, REF_NONE for zeros. */
 typedef struct Factors {
 	Builder *b;
 	const Ref *left, *right;
@@ -99,7 +104,7 @@ static Ref factor(void *ud, uint32_t which, uint32_t k) {
 
 static Ref times(void *ud, Ref x, Ref y) { return mat_mul(((const Factors *)ud)->b, x, y); }
 
-/* sum_{i=1..k-1} x_i y_{k-i}, x or y adjoined on the way */
+/* sum_{i=1..k-1} x_i y_{k-i}, with the adjoint of x or y if flagged. */
 static Ref inner_sum(Builder *b, uint32_t k, const Ref *x, bool x_adjoint, const Ref *y,
                      bool y_adjoint) {
 	Factors f = {b, x, y, x_adjoint, y_adjoint};
@@ -112,7 +117,7 @@ static Ref sum_from_1(Builder *b, uint32_t k, const Ref *x, bool x_adjoint, cons
 	return zero_add(b, inner_sum(b, k, x, x_adjoint, y, false), last);
 }
 
-/* sum_{i=1..k-1} of x_i with its columns scaled by v_{k-i} */
+/* sum_{i=1..k-1} of x_i with its columns scaled by v_{k-i}. */
 static Ref scaled_sum(Builder *b, uint32_t k, const Ref *x, const Ref *v) {
 	Ref sum = REF_NONE;
 	for (uint32_t i = 1; i < k; i++)
@@ -120,9 +125,8 @@ static Ref scaled_sum(Builder *b, uint32_t k, const Ref *x, const Ref *v) {
 	return sum;
 }
 
-/* The diagonal of coefficient k of V_0* V when the columns move at right angles
- * to themselves, (V* V')_ii = 0: -1/k sum_{i=1..k-1} (k-i) diag(V_i* V_{k-i}).
- */
+/* The diagonal of coefficient k of V_0* V when the columns move orthogonally to
+ * themselves, (V* V')_ii = 0: -1/k sum_{i=1..k-1} (k-i) diag(V_i* V_{k-i}). */
 static Ref gauge(Builder *b, uint32_t k, const Ref *v) {
 	Ref sum = REF_NONE;
 	for (uint32_t i = 1; i < k; i++) {
@@ -205,7 +209,7 @@ void jet_rule_CHOLESKY(Jet *j, const Inst *in) {
 }
 
 /* L_0 U_k + L_k U_0 = R: with M = L_0^-1 R U_0^-1, L_0^-1 L_k is its strict
- * lower part, U_k U_0^-1 the rest. The pivots stay. */
+ * lower part, and U_k U_0^-1 is the upper part. The pivots do not change. */
 void jet_rule_LU(Jet *j, const Inst *in) {
 	jet_primal(j, in);
 	Builder *b = j->b;
@@ -232,10 +236,10 @@ void jet_rule_LU(Jet *j, const Inst *in) {
 	}
 }
 
-/* S = Q_0 R_k + Q_k R_0 and Q*Q = 1. With M = Q_0* S R_0^-1 = T + W, T = R_k
- * R_0^-1 upper with a real diagonal and W = Q_0* Q_k, W + W* = -H: the strict
- * lower part of W is that of M, the upper one follows from H, the diagonal is
- * -H_ii / 2 + i Im M_ii. */
+/* S = Q_0 R_k + Q_k R_0 and Q* Q = 1. Let M = Q_0* S R_0^-1 = T + W, where T =
+ * R_k R_0^-1 is upper with a real diagonal and W = Q_0* Q_k, W + W* = -H. The
+ * strict lower part of W is that of M, the upper part follows from H, and the
+ * diagonal is -H_ii / 2 + i Im M_ii. */
 void jet_rule_QR(Jet *j, const Inst *in) {
 	jet_primal(j, in);
 	Builder *b = j->b;
@@ -245,7 +249,8 @@ void jet_rule_QR(Jet *j, const Inst *in) {
 		Ref s =
 			zero_sub(b, jet_get(j, inst_arg(j->f, in, 0), k), inner_sum(b, k, q, false, r, false));
 		Ref h = inner_sum(b, k, q, true, q, false);
-		if (!s) continue; /* then no lower coefficient moved, and H is zero too */
+		/* Then no lower coefficient moves either, and H is zero. */
+		if (!s) continue;
 		Ref moved = solve_right(b, s, r[0], false), m = mat_mul(b, q_adjoint, moved);
 		Ref below = lower_part(b, m, true);
 		Ref w = zero_sub(b, zero_sub(b, below, mat_adjoint(b, below)),
@@ -273,8 +278,8 @@ static Ref inverse_gaps(Builder *b, Ref v, Ref like) {
 
 /* V = V_0 W and B = V_0^-1 A V_0: B W = W L, so that with
  *     C = B_k + sum_{i=1..k-1} (B_i W_{k-i} - W_i L_{k-i}),
- * L_k is the diagonal of C and W_k = C_ij / (l_j - l_i) off it; on it the gauge
- * decides. */
+ * L_k is the diagonal of C and W_k = C_ij / (l_j - l_i) off the diagonal. The
+ * gauge determines the diagonal of W_k. */
 static Ref eigen_step(Builder *b, uint32_t k, const Ref *bs, const Ref *w, const Ref *l) {
 	Ref c = zero_add(b, bs[k], inner_sum(b, k, bs, false, w, false));
 	return zero_sub(b, c, scaled_sum(b, k, w, l));
@@ -301,7 +306,7 @@ void jet_rule_EIGH(Jet *j, const Inst *in) {
 	set_all(j, in, 1, v);
 }
 
-/* The largest entry of each column: a mask. */
+/* A mask of the largest entry of each column. */
 static Ref largest_entries(Builder *b, Ref v) {
 	Type t = type_in(b, v);
 	int row = t.rank - 2;
@@ -314,11 +319,11 @@ static Ref largest_entries(Builder *b, Ref v) {
 	return build2(b, OP_EQ, position, repeat_along(b, largest, type_id_in(b, position), 1, &row));
 }
 
-/* The eigenvectors are no orthonormal basis: V_0^-1 comes from an LU
- * factorisation. Of V_k = V_0 W_k + V_0 diag(d), what is left of its diagonal,
- * lengths that stay 1 give Re d = -Re diag(V_0* V_0 W_k) - 1/2 sum_{i=1..k-1}
- * diag(V_i* V_{k-i}), and a largest component whose phase stays gives Im d =
- * -Im (V_0 W_k)_m / (V_0)_m. */
+/* The eigenvectors are not an orthonormal basis: V_0^-1 comes from an LU
+ * factorisation. V_k = V_0 W_k + V_0 diag(d), where W_k has a zero diagonal.
+ * Constant unit lengths give Re d = -Re diag(V_0* V_0 W_k) - 1/2 sum_{i=1..k-1}
+ * diag(V_i* V_{k-i}). A largest component of constant phase gives Im d = -Im
+ * (V_0 W_k)_m / (V_0)_m. */
 void jet_rule_EIG(Jet *j, const Inst *in) {
 	jet_primal(j, in);
 	Builder *b = j->b;
@@ -327,8 +332,8 @@ void jet_rule_EIG(Jet *j, const Inst *in) {
 		*bs = ARENA_ARRAY(j->scratch, Ref, j->order + 1);
 	int rank = type_in(b, v[0]).rank;
 	Dtype dtype = dtype_in(b, v[0]);
-	/* equal eigenvalues have vectors without derivatives: infinite off the
-	 * diagonal */
+	/* Vectors of equal eigenvalues have no derivatives: the gaps are infinite
+	 * off the diagonal. */
 	Ref gap = build2(b, OP_SUB, spread(b, l[0], v[0], true), spread(b, l[0], v[0], false)),
 		one = build_full(b, type_id_in(b, gap), 1);
 	Ref lu[2], gaps = build2(b, OP_DIV, one, with_diagonal_of(b, one, gap)),
@@ -367,8 +372,8 @@ void jet_rule_EIG(Jet *j, const Inst *in) {
 
 /* ---- singular values ----------------------------------------------------- */
 
-/* What U_k or V_k has outside the span of U_0 or V_0: (1 - U_0 U_0*) (sum A_i
- * V_{k-i} - sum U_i S_{k-i}) / s. */
+/* The component of U_k or V_k outside the span of U_0 or V_0: (1 - U_0 U_0*)
+ * (sum A_i V_{k-i} - sum U_i S_{k-i}) / s. */
 static Ref outside(Builder *b, Ref moved, Ref u0, Ref s0) {
 	Type t = type_in(b, u0);
 	if (!moved || build_canon(b, t.dims[t.rank - 1]) == build_canon(b, t.dims[t.rank - 2]))
@@ -379,9 +384,10 @@ static Ref outside(Builder *b, Ref moved, Ref u0, Ref s0) {
 
 /* A V = U S and A* U = V S, projected on U_0 and V_0. With X = U_0* U_k, Z =
  * V_0* V_k and
- *     E = U_0* sum_{i>=1} A_i V_{k-i} - sum X_i S_{k-i},    F = V_0* sum_{i>=1} A_i* U_{k-i} - sum Z_i S_{k-i}:
+ *     E = U_0* sum_{i>=1} A_i V_{k-i} - sum X_i S_{k-i},
+ *     F = V_0* sum_{i>=1} A_i* U_{k-i} - sum Z_i S_{k-i}:
  * S_k = Re diag(E + F) / 2, X_ij = (s_j E + s_i F) / (s_j^2 - s_i^2), Z_ij =
- * (s_i E + s_j F) / (s_j^2 - s_i^2), and the diagonals are the gauge's. Of a
+ * (s_i E + s_j F) / (s_j^2 - s_i^2). The gauge determines the diagonals. Of a
  * complex pair of vectors only the common phase is free: V has the gauge and U
  * follows. */
 void jet_rule_SVD(Jet *j, const Inst *in) {
@@ -392,14 +398,15 @@ void jet_rule_SVD(Jet *j, const Inst *in) {
 	Ref *x = ARENA_ARRAY(j->scratch, Ref, j->order + 1),
 		*z = ARENA_ARRAY(j->scratch, Ref, j->order + 1);
 	Ref u_adjoint = mat_adjoint(b, u[0]), v_adjoint = mat_adjoint(b, v[0]);
-	Ref like = mat_mul(b, v_adjoint, v[0]); /* for its shape: the builder drops it */
+	Ref like = mat_mul(b, v_adjoint, v[0]); /* for its shape; dead code */
 	Ref column = spread(b, s[0], like, true), row = spread(b, s[0], like, false);
 	Ref gaps = inverse_gaps(b, build2(b, OP_MUL, s[0], s[0]), like);
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Ref av = sum_from_1(b, k, a, false, v), au = sum_from_1(b, k, a, true, u);
 		Ref e = zero_sub(b, av ? mat_mul(b, u_adjoint, av) : REF_NONE, scaled_sum(b, k, x, s));
 		Ref f = zero_sub(b, au ? mat_mul(b, v_adjoint, au) : REF_NONE, scaled_sum(b, k, z, s));
-		if (!e || !f) continue; /* both or none: each has what the other has */
+		/* Both are zero or neither is. */
+		if (!e || !f) continue;
 		Ref centre = halved(b, diagonal(b, build2(b, OP_ADD, e, f)));
 		bool phases = is_complex(b, e);
 		s[k] = phases ? build1(b, OP_REAL, centre) : centre;

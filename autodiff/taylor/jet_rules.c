@@ -1,10 +1,13 @@
 /* jet_rules.c - Taylor series of the structural primitives that are neither
  * linear nor bilinear: indexing, extrema, products.
  *
- * Needs: jet.h. Guarantees: one rule for each structural primitive with DERIV
- * RULE or STRUCT, bound through prims.def, so that a primitive without one does
- * not link; those of control flow and calls stand in jet.c, those of the
- * factorisations in jet_linalg.c.
+ * Needs: jet.h.
+ *
+ * Contract:
+ * - There is one rule for each structural primitive with DERIV RULE or STRUCT,
+ *   bound through prims.def. A primitive without one does not link.
+ * - The rules of control flow and calls are in jet.c, those of the
+ *   factorisations in jet_linalg.c.
  */
 #include "autodiff/taylor/jet.h"
 
@@ -41,7 +44,7 @@ uint64_t jet_rule_mask(const Jet *j, const Inst *in) {
 
 static Ref arg(const Jet *j, const Inst *in, uint32_t k) { return inst_arg(j->f, in, k); }
 
-/* ---- indexing: linear in the arrays, the index has no series ------------- */
+/* ---- indexing: linear in the arrays; the index has no series ------------- */
 
 void jet_rule_GATHER(Jet *j, const Inst *in) {
 	jet_primal(j, in);
@@ -62,7 +65,8 @@ static void scatter(Jet *j, const Inst *in) {
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Ref x = jet_get(j, arg(j, in, 0), k), u = jet_get(j, arg(j, in, 2), k);
 		if (!x && !u) continue;
-		/* Adding zeros is nothing; setting them is not. */
+		/* Zero updates can be skipped when they are added, not when they are
+		 * set. */
 		if (u || op == OP_SCATTER_SET)
 			x = build_scatter(j->b, op, jet_full(j, arg(j, in, 0), k), index,
 			                  jet_full(j, arg(j, in, 2), k), axis, batch);
@@ -74,7 +78,7 @@ void jet_rule_SCATTER_ADD(Jet *j, const Inst *in) { scatter(j, in); }
 
 void jet_rule_SCATTER_SET(Jet *j, const Inst *in) { scatter(j, in); }
 
-/* ---- extrema: the mean of the series of the places that attain it -------- */
+/* ---- extrema: the mean of the series of all elements that attain it ------ */
 
 static void extremum(Jet *j, const Inst *in) {
 	jet_primal(j, in);
@@ -108,13 +112,12 @@ void jet_rule_REDUCE_MIN(Jet *j, const Inst *in) { extremum(j, in); }
 
 /* ---- products along axes ------------------------------------------------- */
 
-/* The factors as rows: the axes that are multiplied together in front and
- * merged into one. */
+/* The factors as rows: the multiplied axes in front, merged into one. */
 typedef struct Rows {
-	Ref x[JET_MAX_ORDER + 1]; /* coefficients, [length, rest...] */
+	Ref x[JET_MAX_ORDER + 1]; /* coefficients, [extent, other axes...] */
 	Dim length;
-	int64_t known; /* the length when it is a small constant, else -1 */
-	Type row;      /* dims of the rest */
+	int64_t known; /* the extent when it is a small constant, else -1 */
+	Type row;      /* dims of the other axes */
 	TypeId row_type;
 } Rows;
 
@@ -171,7 +174,7 @@ static NodeId row_leaf(Jet *j, Series *s, const Rows *rows, int64_t i) {
 	return series_leaf(s, coef);
 }
 
-/* A balanced tree: the series of n factors cost n - 1 products. */
+/* A balanced tree of products: n factors need n - 1 of them. */
 static NodeId product_tree(Series *s, const NodeId *x, uint32_t n, Dtype dtype) {
 	if (n == 1) return x[0];
 	NodeId pair[2] = {product_tree(s, x, n / 2, dtype),
@@ -191,9 +194,9 @@ static Ref factor(void *ud, uint32_t which, uint32_t k) {
 static Ref times(void *ud, Ref x, Ref y) { return build2(((const Factors *)ud)->b, OP_MUL, x, y); }
 
 /* A loop over the rows that carries the product's series and, for a running
- * product, the series of all of them. Coefficients that the mask of `result`
- * leaves out are not carried. product[k] and, if wanted, running[k] receive the
- * outcome. */
+ * product, the array of all of them. It carries only coefficients in the mask
+ * of `result`. The results are stored in product[k] and, unless NULL, in
+ * running[k]. */
 static void product_loop(Jet *j, Ref result, const Rows *rows, bool reverse, Ref *product,
                          Ref *running) {
 	Builder *b = j->b;

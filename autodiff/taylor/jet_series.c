@@ -1,18 +1,21 @@
-/* jet_series.c - truncated power series of element-wise expressions, from one
- * line of calculus each.
+/* jet_series.c - truncated power series of element-wise expressions, from their
+ * derivative rules.
  *
- * Needs: jet.h; the lines of calculus through ir_services()->elementwise_rule.
- * Guarantees: the coefficients of y = f(x) to order K cost O(K^2) operations.
- * If y' = g(x, y) x' then
+ * Method: if y' = g(x, y) x' then
  *     k y_k = sum_{j=1..k} (j x_j) g_{k-j},
- * where the series of g needs coefficients below k only, also of y itself
+ * where the series of g needs only coefficients below k, also of y itself
  * (Griewank & Walther, Evaluating Derivatives, 2nd ed., section 13.2). g is the
- * primitive's line of calculus, unfolded into nodes that are shared: the rule
- * of sin names cos(x), whose rule names sin(x), which is the node one came
- * from. Only product, quotient, power and the piecewise primitives have series
- * of their own here: the first because they are the arithmetic, power because
- * its rule would call for ever lower powers, and the piecewise ones because
- * their coefficients follow one operand.
+ * primitive's derivative rule, unfolded into shared nodes: the rule of sin
+ * names cos(x), whose rule names sin(x), the original node.
+ *
+ * Product, quotient, power and the piecewise primitives have series of their
+ * own. The first two are the arithmetic itself; power's rule would need ever
+ * lower powers; the piecewise ones follow one operand.
+ *
+ * Needs: jet.h; the derivative rules through ir_services()->elementwise_rule.
+ *
+ * Contract:
+ * - The coefficients of y = f(x) to order K cost O(K^2) operations.
  */
 #include "autodiff/taylor/jet.h"
 #include <math.h>
@@ -49,8 +52,8 @@ struct Series {
 	VEC(Node) nodes;
 };
 
-/* Integer powers up to this are products; beyond it the binomial form serves.
- */
+/* Integer powers up to this limit are products; larger ones use the binomial
+ * form. */
 #define POW_PRODUCTS 1024
 
 Ref zero_add(Builder *b, Ref x, Ref y) { return !x ? y : !y ? x : build2(b, OP_ADD, x, y); }
@@ -158,13 +161,14 @@ static Ref primal_of(Series *s, NodeId n) {
 	Node now = s->nodes.at[n];
 	Ref x[3] = {REF_NONE};
 	for (uint32_t i = 0; i < now.nargs; i++) x[i] = series_coef(s, now.arg[i], 0);
-	/* A power of x - x_0 has no constant term: so has what is made of it. */
+	/* A power of x - x_0 has no constant term, and neither do products with it.
+	 */
 	if (now.op == OP_MUL && (!x[0] || !x[1])) return REF_NONE;
 	if (now.op == OP_CONVERT) return build_convert(s->b, x[0], now.dtype);
 	return build(s->b, now.op, now.nargs, x, 0, NULL);
 }
 
-/* j times coefficient j, made once for all the sums it stands in. */
+/* j times coefficient j, computed once for all sums that use it. */
 static Ref scaled_coef(Series *s, NodeId n, uint32_t j) {
 	if (!(s->nodes.at[n].scaled_known >> j & 1)) {
 		Ref x = zero_scale(s->b, series_coef(s, n, j), j);
@@ -174,7 +178,7 @@ static Ref scaled_coef(Series *s, NodeId n, uint32_t j) {
 	return s->nodes.at[n].scaled[j];
 }
 
-/* ---- the line of calculus ------------------------------------------------ */
+/* ---- the derivative rule ------------------------------------------------- */
 
 static _Noreturn void bad_rule(Series *s, Op op, const char *what) {
 	diag_error(s->c, E_RULE, span_of(s->c, s->span), "the derivative rule of `%s` %s",
@@ -201,7 +205,7 @@ static void unfold_rule(Series *s, NodeId n) {
 	of[REF_INDEX(fn_param(rule, now.nargs))] = n;
 	const Region *body = &rule->regions.at[0];
 	for (uint32_t i = 0; i <= body->ninsts; i++) {
-		/* The turn after the last instruction is for the results. */
+		/* The iteration after the last instruction handles the results. */
 		const Inst *in =
 			i < body->ninsts ? &rule->insts.at[rule->inst_order.at[body->insts + i]] : NULL;
 		if (in && !prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT &&
@@ -230,8 +234,8 @@ static void unfold_rule(Series *s, NodeId n) {
 	}
 }
 
-/* The term j = k stands outside the sum: its factor k/k is 1, and where x is a
- * straight line nothing else is left. */
+/* The term j = k is outside the sum, since its factor k/k is 1. It is the only
+ * one where x is a straight line. */
 static Ref recurrence(Series *s, NodeId n, uint32_t k) {
 	Ref lead = REF_NONE, sum = REF_NONE;
 	for (uint32_t t = 0; t < s->nodes.at[n].nterms; t++) {
@@ -259,15 +263,15 @@ static NodeId whole_power(Series *s, NodeId x, uint32_t n) {
 	return n % 2 ? node2(s, OP_MUL, square, x) : square;
 }
 
-/* The four ways of a power:
- * - whole exponents: products (and a quotient), so that x^3 has its derivatives
- *   at 0;
- * - constant exponents below 1: x y' = p y x', one recurrence with a division
- *   by x_0, which is singular at 0 as x^p is;
- * - other exponents without a series: y_k = sum_m binomial(p, m) x_0^(p-m) [(x
- *   - x_0)^m]_k, which is right at 0 too, where binomials that vanish silence
- *   powers that do not exist;
- * - exponents with a series: y = exp(p log x). */
+/* A power is expanded in one of four ways:
+ * - Integer exponents: products (and a quotient), so that x^3 has its
+ *   derivatives at 0.
+ * - Constant exponents below 1: x y' = p y x', one recurrence with a division
+ *   by x_0, which is singular at 0 as x^p is.
+ * - Other exponents without a series: y_k = sum_m binomial(p, m) x_0^(p-m) [(x
+ *   - x_0)^m]_k. This is correct at 0 too: where a binomial vanishes, its power
+ *   of x_0, which may not exist, is ignored.
+ * - Exponents with a series: y = exp(p log x). */
 static void unfold_pow(Series *s, NodeId n) {
 	Builder *b = s->b;
 	NodeId x = s->nodes.at[n].arg[0], p = s->nodes.at[n].arg[1];
@@ -400,7 +404,8 @@ static Ref or_zeros(Series *s, NodeId n, Ref x) {
 	return x ? x : build_zeros(s->b, node_type(s, n));
 }
 
-/* Each lane follows the operand it chose; operands that tie share. */
+/* Each element follows the operand that attains the extremum; tied operands
+ * share it equally. */
 static Ref extremum_coef(Series *s, NodeId n, NodeId x, NodeId y, uint32_t k) {
 	Builder *b = s->b;
 	Ref xk = series_coef(s, x, k), yk = series_coef(s, y, k);

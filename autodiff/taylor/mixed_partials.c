@@ -1,26 +1,29 @@
-/* mixed_partials.c - mixed derivatives by expansions in several directions,
- * where the program sums them.
+/* mixed_partials.c - sums of mixed derivatives by Taylor expansions in several
+ * directions.
  *
- * Needs: mixed_partials.h, nested_jets.h. Guarantees: as mixed_partials.h says;
- * the function that comes out is another form of the one that goes in, not
- * always a cheaper one.
- *
- * With c[a, b] the Taylor coefficients of g(x + s, y + t), the expansion along
- * (p, q) has the coefficients L_m = sum over a + b = m of p^a q^b c[a, b]. A
- * weighted sum of the c of one degree is therefore a weighted sum of L_m along
- * some directions: as many as there are c of that degree serve for any, fewer
- * for some (polarisation; Griewank, Utke and Walther, "Evaluating higher
+ * Method: polarisation (Griewank, Utke and Walther, "Evaluating higher
  * derivative tensors by forward propagation of univariate Taylor series", Math.
- * Comp. 69 (2000)). (d/dx + d/dy)^2 g needs one, the Laplacian to the third in
- * the plane four: there it pays. One mixed derivative alone costs less as an
- * expansion of an expansion, which shares everything with the derivatives below
- * it.
+ * Comp. 69 (2000)). Let c[a, b] be the Taylor coefficients of g(x + s, y + t).
+ * The expansion along (p, q) has the coefficients L_m = sum over a + b = m of
+ * p^a q^b c[a, b]. A weighted sum of the c of one degree is therefore a
+ * weighted sum of L_m along some directions. As many directions as there are c
+ * of that degree suffice for any sum, fewer for some.
  *
- * What is nested is seen from the origins of functions: an expansion by y of an
- * expansion by x of g (a *chain*). Chains of one function at one place are a
- * group; two are of the same function when their values, written out on the
- * same operands, are the same value. The sums are followed through additions
- * and constant factors up to where something else uses them.
+ * (d/dx + d/dy)^2 g needs one direction, the Laplacian to the third power in
+ * the plane four; both are cheaper. One mixed derivative alone costs less as a
+ * nested expansion, which shares its work with the derivatives of lower order.
+ *
+ * Nesting is visible in the origins of functions: an expansion along y of an
+ * expansion along x of g (a *chain*). Chains of one function at one point form
+ * a group. Two chains expand the same function when their values, inlined on
+ * the same operands, are the same value. The sums are followed through
+ * additions and constant factors up to other uses.
+ *
+ * Needs: mixed_partials.h, nested_jets.h.
+ *
+ * Contract:
+ * - As in mixed_partials.h. The result is an equivalent form of the function,
+ *   not always a cheaper one.
  */
 #include "autodiff/taylor/mixed_partials.h"
 #include "autodiff/taylor/nested_jets.h"
@@ -37,7 +40,7 @@ enum {
 	CANDIDATES_MOST = 32,
 	TESTS_MOST = 4000
 };
-#define EXACT 1e-12 /* of a functional's size may be left over */
+#define EXACT 1e-12 /* relative residual that is accepted for a functional */
 
 typedef struct Monomial { /* a coefficient of one result of one group */
 	uint16_t group, result;
@@ -57,7 +60,7 @@ typedef struct Rest {
 /* A value as a sum of coefficients and other values. */
 typedef struct Form {
 	uint32_t n, nrest;
-	bool mixed, leaves; /* has a mixed coefficient; is used by something that is no such sum */
+	bool mixed, leaves; /* has a mixed coefficient; has a use that is no such sum */
 	Term at[TERMS_MOST];
 	Rest rest[TERMS_MOST];
 } Form;
@@ -67,7 +70,7 @@ typedef struct Level {
 	double along;
 	const bool *moves;
 	uint32_t nmoves;
-	uint8_t var; /* of the group */
+	uint8_t var; /* index in the group */
 } Level;
 
 typedef struct Chain {
@@ -76,13 +79,13 @@ typedef struct Chain {
 	uint32_t n;
 	Level level[VARS_MOST]; /* the innermost first */
 	uint32_t group;
-	Ref *point; /* what the base gives, written out */
+	Ref *point; /* the results of the base, inlined */
 } Chain;
 
 typedef struct Direction {
 	double d[VARS_MOST];
 	uint32_t order;
-	Ref *coef; /* [result * ORDER_MOST + k - 1] once it is emitted */
+	Ref *coef; /* [result * ORDER_MOST + k - 1], once emitted */
 } Direction;
 
 typedef struct Group {
@@ -97,15 +100,16 @@ typedef struct Group {
 
 typedef struct Polarising {
 	Ctx *c;
-	Fn *f, *flat, *made; /* flat: lines still calls; one reference each of flat and made */
+	/* flat: f inlined, except for lines; one reference each of flat and made */
+	Fn *f, *flat, *made;
 	Arena *scratch;
 	VEC(Chain) chains;
 	VEC(Group) groups;
 	Form **form; /* by value of flat */
 	Builder *b;
 	RefMap map;
-	/* of coefficients, in a multiplication: what is told of both ways before
-	 * they are made */
+	/* Multiplications of coefficients, estimated before either form is built.
+	 */
 	double products, nested;
 } Polarising;
 
@@ -132,8 +136,9 @@ static bool calls_lines(Seen *s, const Fn *f) {
 	return false;
 }
 
-/* The function that g expands, and in which steps; false: it is no expansion by
- * numbers of a function without expansions in it. */
+/* The function that g expands, and the levels of expansion. Returns false when
+ * g is not an expansion along scalars of a function without expansions in it.
+ */
 static bool steps_of(Polarising *p, Fn *g, Chain *out) {
 	Level outwards[VARS_MOST];
 	uint32_t n = 0;
@@ -251,8 +256,8 @@ static void gather_groups(Polarising *p) {
 	for (uint32_t i = 0; i < p->groups.n; i++) p->groups.at[i].bad |= !p->groups.at[i].mixed;
 }
 
-/* Which coefficient each result of the call is, times what; NULL when it is not
- * laid out as it should be. */
+/* The coefficient that each result of the call is, and its factor; NULL when
+ * the results do not have the expected layout. */
 static Term *coefficients(Polarising *p, const Chain *ch) {
 	uint32_t n = fn_nresults(ch->base);
 	Term *at = ARENA_ARRAY(p->scratch, Term, ch->call->nresults + 1);
@@ -390,8 +395,8 @@ static bool find_forms(Polarising *p) {
 
 /* ---- directions ---------------------------------------------------------- */
 
-/* The coefficients of one degree of one result of one group, in a sum, by
- * place. */
+/* The coefficients of one degree of one result of one group in a sum, by
+ * monomial. */
 typedef struct Functional {
 	uint32_t group, degree, result;
 	bool mixed;
@@ -436,8 +441,8 @@ static double power_of(const double *d, const uint8_t *e, uint32_t nvars) {
 	return out;
 }
 
-/* The functional's weights on the directions, or false: it is not a sum of
- * theirs. Gram-Schmidt, twice. */
+/* The functional's weights on the directions, by Gram-Schmidt applied twice.
+ * Returns false when the directions do not span it. */
 static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const Functional *w,
                     double *out) {
 	uint8_t e[MONOMIALS_MOST][VARS_MOST];
@@ -486,7 +491,7 @@ static bool weights(const Group *g, const Direction *dirs, uint32_t ndirs, const
 		most = fmax(most, fabs(out[j]));
 	}
 	for (uint32_t j = 0; j < ndirs; j++) {
-		/* weights are fractions of small numbers */
+		/* Exact weights are fractions with small denominators. */
 		const double even = round(out[j] * 5040) / 5040;
 		if (fabs(out[j]) < 1e-13 * most) out[j] = 0;
 		else if (fabs(out[j] - even) < 1e-13 * most) out[j] = even;
@@ -516,8 +521,8 @@ static uint32_t candidate(Direction *out, uint32_t n, double x, double y, double
 	return n + 1;
 }
 
-/* The axes first; for second derivatives also the squares that a quadratic form
- * is completed to. */
+/* Candidate directions, the axes first. For second derivatives of two variables
+ * also the squares that complete a quadratic form. */
 static uint32_t candidates(const Group *g, uint32_t group, uint32_t m, const Functionals *all,
                            Direction *out) {
 	uint32_t n = 0;
@@ -554,7 +559,7 @@ typedef struct Choice {
 	Direction dirs[DIRS_MOST];
 } Choice;
 
-/* `more` of the candidates from `at` on, added to ndirs directions. */
+/* Adds `more` of the candidates from `at` on to ndirs directions. */
 static bool choose(Choice *k, uint32_t ndirs, uint32_t at, uint32_t more) {
 	if (!more)
 		return ++k->tests < TESTS_MOST && all_served(k->p, k->group, k->m, k->all, k->dirs, ndirs);
@@ -579,8 +584,8 @@ static Direction *axis_of(Group *g, uint32_t v) {
 	return &g->dirs[g->ndirs++];
 }
 
-/* The directions of the highest degree first: along them the lower degrees are
- * there, too. */
+/* Chooses the directions of the highest degree first: their expansions contain
+ * the lower degrees. */
 static bool choose_directions(Polarising *p, uint32_t group, const Functionals *all) {
 	Group *g = &p->groups.at[group];
 	for (uint32_t m = ORDER_MOST; m >= 2; m--) {
@@ -619,7 +624,8 @@ static bool choose_directions(Polarising *p, uint32_t group, const Functionals *
 	return true;
 }
 
-/* The sums that leave, and what they and others want of the axes. */
+/* Collects the sums that have other uses, and the orders needed along the axes.
+ * Returns whether expansions along directions are expected to cost less. */
 static bool plan_groups(Polarising *p) {
 	const Fn *f = p->flat;
 	Functionals all = {0};

@@ -1,18 +1,22 @@
-/* nested_jets.c - derivatives of derivatives by one number, as one Taylor
+/* nested_jets.c - derivatives of derivatives along one scalar, as one Taylor
  * expansion.
  *
- * Needs: nested_jets.h. Guarantees: as nested_jets.h says. What is known is
- * kept in the origin of a function; the function expanded is asked for by
- * number, since it may be gone.
+ * Needs: nested_jets.h.
+ *
+ * Contract:
+ * - As in nested_jets.h.
+ * - The function's Origin records the expansion. It refers to the expanded
+ *   function by id, because that function may have been freed.
  */
 #include "autodiff/taylor/nested_jets.h"
 #include "autodiff/taylor/jet.h"
 
 /* ---- which functions ----------------------------------------------------- */
 
-/* Solvers have their own second derivatives, and the QR factorisation of an
- * oblong matrix no series: these go the long way. So do functions that call
- * themselves, whose expansions are not finished when they would be needed. */
+/* Solvers have their own second derivatives, and the QR factorisation of a
+ * matrix that is not square has no series; these are nested instead. So are
+ * recursive functions, whose expansions are not finished when they would be
+ * needed. */
 static bool has_series_throughout(Arena *scratch, const Fn *f) {
 	uint32_t n;
 	const Fn **all = fn_reached(scratch, f, false, &n);
@@ -57,9 +61,9 @@ bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Li
 	return true;
 }
 
-/* ---- the longer line ----------------------------------------------------- */
+/* ---- the line of higher order -------------------------------------------- */
 
-/* x may be complex where the number is real. */
+/* x may be complex where the scalar is real. */
 static Ref times(Builder *b, Ref x, Ref number) {
 	const Dtype d = (Dtype)ref_ty(build_fn(b), x)->dtype;
 	return build2(b, OP_MUL, x,
@@ -86,7 +90,7 @@ void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref
 	along[nparams] = build_full(b, ref_type(build_fn(b), args[line->param]), 1);
 	build_call(b, jet, nparams + 1, along, coef);
 
-	/* powers of the direction and of the number's change */
+	/* Powers of the direction and of the scalar's change. */
 	Ref *v = ARENA_ARRAY(scratch, Ref, order + 1), *u = ARENA_ARRAY(scratch, Ref, order + 1);
 	v[0] = u[0] = along[nparams];
 	for (uint32_t k = 1; k <= order; k++) {
