@@ -1,24 +1,27 @@
-/* analysis.c - which values differ from lane to lane, which are threads, and
- * where lengths are born.
+/* analysis.c - analysis for batching: the batched values, the effect chains,
+ * and where extents are defined.
  *
- * Needs: batch.h. Guarantees: all of it is known before the first instruction
- * is emitted. Flags only rise, so loops end at a fixpoint. A value has lanes
- * when something it is computed from has, or when it comes out of an `if` or a
- * loop that lanes leave differently.
+ * Method: monotone flags, iterated to a fixed point over loops and calls. A
+ * value is batched when an operand is, or when it comes out of an `if` or a
+ * loop on which batch elements diverge.
+ *
+ * Needs: batch.h.
+ *
+ * Contract:
+ * - Everything is known before the first instruction is emitted.
  */
 #include "autodiff/batch/batch.h"
 
-struct Threads { /* of one function: the one that is batched, or one that it calls */
+struct Threads { /* of the function being batched, or of one that it calls */
 	Threads *next;
 	const Fn *f;
 	bool *at;    /* by value */
-	bool random; /* draws random numbers, itself or through calls */
-	/* has a random state that it was not given: a seed of its own, itself or
-	 * through calls */
+	bool random; /* draws random numbers, directly or through calls */
+	/* Starts a random state of its own (a seed), directly or through calls. */
 	bool starts;
 };
 
-/* ---- small questions ----------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 bool batch_lanes(const Batch *s, Ref r) { return ref_is_value(r) && s->lanes[REF_INDEX(r)]; }
 
@@ -34,8 +37,7 @@ static const Inst *inst_at(const Fn *f, const Region *r, uint32_t i) {
 
 static InstId id_of(const Fn *f, const Inst *in) { return (InstId)(in - f->insts.at); }
 
-/* The instruction whose region this region is, further and further out, is
- * `owner`. */
+/* Whether `owner` is an instruction around region r, at any distance. */
 static bool region_inside(const Fn *f, RegionId r, InstId owner) {
 	for (InstId i = f->regions.at[r].owner; i != NO_INST;
 	     i = f->regions.at[f->insts.at[i].parent].owner)
@@ -90,7 +92,7 @@ bool batch_involved(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* ---- threads ------------------------------------------------------------- */
+/* ---- effect chains ------------------------------------------------------- */
 
 typedef struct ThreadWalk {
 	Batch *s;
@@ -123,7 +125,7 @@ static Threads *threads_of(Batch *s, const Fn *f) {
 	t->at = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	for (uint32_t v = 0; v < f->vals.n; v++) t->at[v] = f->vals.at[v].type == type_token(s->c);
 	const Ref out = f->finished ? batch_state_of(s->c, f, true) : REF_NONE;
-	if (ref_is_value(out)) t->at[REF_INDEX(out)] = true; /* also when nothing is drawn from it */
+	if (ref_is_value(out)) t->at[REF_INDEX(out)] = true; /* even when nothing is drawn from it */
 	t->starts = out && !ref_is_value(out);
 	return *at = t;
 }
@@ -148,15 +150,15 @@ static void mark_starts(ThreadWalk *w, bool starts) {
 	w->of->starts = w->changed = true;
 }
 
-/* A thread that goes into an instruction: a constant is a state that starts
- * here. */
+/* Marks an effect chain entering an instruction. A constant is a state that
+ * starts here. */
 static void take_thread(ThreadWalk *w, Ref r) {
 	mark_thread(w, r);
 	mark_starts(w, !ref_is_value(r));
 }
 
-/* If one of these is a thread, all are: they are the same variable at different
- * times. */
+/* If one of these belongs to an effect chain, all do: they are the same
+ * variable at different times. */
 static void tie(ThreadWalk *w, uint32_t n, const Ref *r) {
 	bool any = false;
 	for (uint32_t i = 0; i < n; i++) any |= is_thread(w, r[i]);
@@ -226,8 +228,8 @@ static void thread_region(ThreadWalk *w, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) thread_inst(w, inst_at(w->of->f, r, i));
 }
 
-/* Functions may call themselves and each other, so all that are called are
- * walked together until nothing changes. */
+/* Functions may be mutually recursive, so all callees are walked together until
+ * nothing changes. */
 static void find_threads(Batch *s) {
 	s->thread = threads_of(s, s->f)->at;
 	for (bool changed = true; changed;) {
@@ -241,7 +243,7 @@ static void find_threads(Batch *s) {
 	s->starts = threads_of(s, s->f)->starts;
 }
 
-/* The callee draws random numbers, itself or through calls. */
+/* Whether the callee draws random numbers, directly or through calls. */
 static bool batch_draws_random(Batch *s, const Inst *call) {
 	return threads_of(s, inst_callee(s->c, call))->random;
 }
@@ -254,13 +256,13 @@ bool batch_within(const Batch *s, Ref r, const BatchGroup *g) {
 	return false;
 }
 
-/* Where r came into what is inside owner, or when that is NULL, into the group.
- */
+/* The value with which r entered the regions of owner or, when owner is NULL,
+ * the group. */
 static Ref followed(const Batch *s, Ref r, const Inst *owner, const BatchGroup *g) {
 	const Fn *f = s->f;
 	while (r && (owner ? batch_inside(s, r, owner) : batch_within(s, r, g))) {
-		/* Never a parameter: what comes out of a loop is followed to what went
-		 * into it. */
+		/* Never a parameter: the result of a loop is followed to its initial
+		 * value. */
 		const Val *v = &f->vals.at[REF_INDEX(r)];
 		if (v->def == NO_INST) return REF_NONE;
 		const Inst *in = &f->insts.at[v->def];
@@ -296,7 +298,7 @@ Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g) {
 	return followed(s, r, NULL, g);
 }
 
-/* ---- births of lengths --------------------------------------------------- */
+/* ---- definitions of extents ---------------------------------------------- */
 
 typedef struct BirthWalk {
 	Batch *s;
@@ -333,7 +335,7 @@ static void births_in_region(BirthWalk *w, const Region *r) {
 	}
 }
 
-/* ---- lanes --------------------------------------------------------------- */
+/* ---- batched values ------------------------------------------------------ */
 
 static void lanes_region(Batch *s, const Region *r);
 
@@ -342,8 +344,7 @@ static bool raise(Batch *s, Ref r, bool lanes) {
 	return s->lanes[REF_INDEX(r)] = true;
 }
 
-/* Lanes that part ways make everything they come back with differ, but for
- * threads. */
+/* Divergence makes every result batched, except effect chains. */
 static bool raise_by_control(Batch *s, Ref r, bool control) {
 	return raise(s, r, control && !batch_thread(s, r));
 }
@@ -366,8 +367,8 @@ static void lanes_branches(Batch *s, const Inst *in, bool control) {
 	}
 }
 
-/* first_arg: the first initial value among the operands; skip: parameters of
- * the body before the carried ones. */
+/* first_arg: the index of the first initial value among the operands; skip:
+ * parameters of the body before the carried ones. */
 static void lanes_loop(Batch *s, const Inst *in, uint32_t first_arg, uint32_t skip) {
 	const Region *test = in->op == OP_WHILE ? inst_region(s->f, in, 0) : NULL;
 	const Region *body = inst_region(s->f, in, test ? 1 : 0);
@@ -413,8 +414,8 @@ bool batch_one_by_one(const Batch *s, const Inst *call) {
 	return k && batch_lanes(s, inst_arg(s->f, call, k - 1));
 }
 
-/* Of a callee that is still being made (recursion) all is taken to differ that
- * can: it will keep that promise. */
+/* For a callee under construction (recursion) every result that can be batched
+ * counts as batched; the callee will be built accordingly. */
 static void lanes_call(Batch *s, const Inst *in) {
 	if (!any_arg(s, in) || batch_one_by_one(s, in)) {
 		bool differ = any_arg(s, in) || batch_draws_random(s, in);
@@ -437,7 +438,7 @@ static void lanes_inst(Batch *s, const Inst *in) {
 	case OP_WHILE: lanes_loop(s, in, 0, 0); return;
 	case OP_CALL: lanes_call(s, in); return;
 	case OP_RANDOM: raise(s, inst_result(in, 0), true); return;
-	case OP_FORMAT: /* one text for all lanes */
+	case OP_FORMAT: /* one string for all batch elements */
 	case OP_PRINT: return;
 	default:
 		for (uint32_t k = 0; k < in->nresults; k++)
@@ -452,10 +453,10 @@ static void lanes_region(Batch *s, const Region *r) {
 
 /* ---- tapes --------------------------------------------------------------- */
 
-/* A gradient reads a tape row by row at the turn that wrote the row, so lanes
- * that end after different numbers of turns can share one that is as long as
- * the longest needs. Of a program's own arrays that is not so: there an index
- * beyond a lane's end must fail. */
+/* A gradient reads each tape row at the iteration that wrote it. Batch elements
+ * with different trip counts can therefore share one tape, as long as the
+ * longest needs. This is not valid for a program's own arrays: an index beyond
+ * an element's end must fail there. */
 static bool made_by_transform(Ctx *c, const Inst *in) {
 	char transforms[64];
 	chain_transforms(c, in->chain, transforms, sizeof transforms);
@@ -479,8 +480,8 @@ static void mark_ragged(Batch *s, Dim d) {
 	if (dim_is_sym(s->c, d, &sym) && sym < s->f->syms.n) s->ragged[sym] = true;
 }
 
-/* Carried values of a `while` that are nothing but pushed to, and lengths of
- * counts that differ. */
+/* Finds the carried values of a `while` that are only pushed to, and extents of
+ * trip counts that differ. */
 static void find_tapes(Batch *s, const Region *r, const uint32_t *uses) {
 	const Fn *f = s->f;
 	for (uint32_t i = 0; i < r->ninsts; i++) {
@@ -523,7 +524,7 @@ static bool dim_ragged(const Batch *s, Dim d) {
 	return m.found;
 }
 
-/* An axis other than `but` (-1: any axis) has a ragged length. */
+/* Whether an axis other than `but` (-1: any axis) has a ragged extent. */
 static bool has_ragged(const Batch *s, Ref r, int but) {
 	Type t = *ref_ty(s->f, r);
 	for (int k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
@@ -542,8 +543,8 @@ static bool attr_ragged(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* The instruction does not care how long its operands are behind a lane's own
- * part. */
+/* Whether the instruction may be applied to operands that are padded beyond a
+ * batch element's own part. */
 static bool bears_ragged(const Batch *s, const Inst *in) {
 	const Fn *f = s->f;
 	bool args = false, results = false;

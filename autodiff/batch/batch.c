@@ -1,25 +1,28 @@
-/* batch.c - batching: one function for many lanes, and what becomes of control
- * flow when lanes part ways.
+/* batch.c - batching: one function applied to many batch elements at once, with
+ * divergent control flow.
  *
- * Needs: batch.h. Guarantees: what ad_batch in autodiff.h says; only primitives
- * are emitted, so that every other transform applies to what comes out. A
- * branch that no lane takes does not run. A branch or a loop turn that some
- * lanes skip runs with those lanes fed the operands of a lane that does not:
- * what the single call would not compute is never computed on values of its
- * own, so that it can neither fail nor send a NaN into a derivative; but for
- * what could do neither: branches that only choose, add or compare a few
- * numbers are computed for all lanes, and chosen from. Tokens and random states
- * pass through both branches one after the other. What has a length of its own
- * in each lane is done one lane after the other, and so is a function that
- * starts a random state of its own (a seed).
+ * Needs: batch.h.
+ *
+ * Contract:
+ * - As for ad_batch in autodiff.h. Only primitives are emitted, so every other
+ *   transform applies to the result.
+ * - A branch that no batch element takes does not run.
+ * - When some batch elements skip a branch or an iteration, it still runs for
+ *   all. Skipped elements use the operands of an active element, so they cannot
+ *   fail or produce a NaN in a derivative.
+ * - Branches that only select, add or compare a few scalars run for all batch
+ *   elements on their own operands, followed by a select.
+ * - Effect chains pass through both branches in sequence.
+ * - Instructions with differing extents run sequentially over the batch
+ *   elements, and so does a function that starts a random state (a seed).
  */
 #include "autodiff/batch/batch.h"
 #include <math.h>
 
-#define CHOICE_MOST 12  /* instructions of a branch that is computed for all lanes */
+#define CHOICE_MOST 12  /* instructions of a branch that is computed for all batch elements */
 #define CHOICE_COUNT 32 /* elements of its values */
 
-static void batch_region(Batch *s, const Region *r); /* emits the contents */
+static void batch_region(Batch *s, const Region *r);
 
 /* ---- operands and results ------------------------------------------------ */
 
@@ -34,7 +37,7 @@ static _Noreturn void too_many_axes(const Batch *s) {
 	ctx_throw(s->c, ST_ERROR);
 }
 
-/* n, and the dims of t */
+/* t with the batch axis in front. */
 static Type widened(const Batch *s, const Type *t) {
 	if (t->rank >= MAX_RANK) too_many_axes(s);
 	Type wide = *t;
@@ -65,7 +68,7 @@ static Ref broadcast_lanes(Batch *s, Ref x) {
 	return build_broadcast(s->b, x, wide.rank, wide.dims, axes);
 }
 
-/* with the batch axis, broadcast where it has none */
+/* r with the batch axis, broadcast if it is not batched. */
 static Ref batch_full(Batch *s, const Inst *in, Ref r) {
 	Ref x = batch_get(s, r);
 	if (batch_lanes(s, r)) return x;
@@ -82,14 +85,14 @@ Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k) {
 	return batch_full(s, in, inst_arg(s->f, in, k));
 }
 
-/* [n] -> [n, rest of like] */
+/* [n] -> [n, other axes of like] */
 static Ref batch_spread(Batch *s, Ref per_lane, TypeId like) {
 	Type t = *type_of(s->c, like);
 	return build_broadcast(s->b, per_lane, t.rank, t.dims, (int[]){0});
 }
 
-/* As refmap_set, where the axes of the new value may be one further back:
- * learns what lengths that were born have become. */
+/* As refmap_set, where the axes of the new value may be one further back. Also
+ * records the new extents of symbols defined here. */
 void batch_set(Batch *s, Ref r, Ref x) {
 	s->map.values[REF_INDEX(r)] = x;
 	Type old = *ref_ty(s->f, r), new = *ref_ty(build_fn(s->b), x);
@@ -107,8 +110,7 @@ void batch_set(Batch *s, Ref r, Ref x) {
 
 /* ---- bookkeeping of regions ---------------------------------------------- */
 
-/* What the map said before values and lengths got another meaning for a while.
- */
+/* A copy of the map's dims, and the length of the trail, for restore. */
 typedef struct Saved {
 	uint32_t mark;
 	Dim *dims;
@@ -128,7 +130,7 @@ static void restore(Batch *s, const Saved *saved) {
 	if (s->map.ndims) memcpy(s->map.dims, saved->dims, sizeof(Dim) * s->map.ndims);
 }
 
-/* Until the map is restored r, which exists outside, is x. */
+/* Maps r, defined outside, to x until the map is restored. */
 static void stand_for(Batch *s, Ref r, Ref x) {
 	BatchUndo u = {REF_INDEX(r), s->map.values[REF_INDEX(r)]};
 	VEC_PUSH(s->scratch, &s->trail, u);
@@ -139,8 +141,8 @@ static Ref region_result(const Batch *s, const Region *r, uint32_t k) {
 	return s->f->args.at[r->results + k];
 }
 
-/* Values with lanes that a region takes from around its owner, or a group of
- * instructions from around it. */
+/* Batched values that the regions of an instruction, or a group of
+ * instructions, use from outside. */
 typedef struct Captured {
 	Ref *at;
 	uint32_t n;
@@ -172,10 +174,10 @@ static Ref choose(Batch *s, Ref chosen, Ref x, Ref y) {
 	return build_select(s->b, batch_spread(s, chosen, ref_type(build_fn(s->b), x)), x, y);
 }
 
-/* Until the map is restored, r is x[index] along the batch axis. Where lanes
- * are chosen, which the index leaves where they are, what it feeds the others
- * leads to nothing that is kept, and has no derivative: else reverse mode would
- * add up, one lane after the other, what nobody asked for. */
+/* Maps r to x[index] along the batch axis until the map is restored. With
+ * `chosen`, the chosen elements read themselves. The others read values whose
+ * results are discarded, so these have no derivative; otherwise reverse mode
+ * would sum useless cotangents element by element. */
 static void redirect(Batch *s, const Inst *in, Ref r, Ref chosen, Ref index) {
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
 		batch_no_rule(s, in,
@@ -202,8 +204,8 @@ static Ref any_lane(Batch *s, Ref chosen) {
 	return build2(s->b, OP_LT, build_i64(s->b, 0), count);
 }
 
-/* Each lane itself where it is chosen, else the first that is. At least one
- * must be. */
+/* For each chosen batch element its own index, for the others that of the first
+ * chosen one. At least one must be chosen. */
 static Ref lane_index(Batch *s, Ref chosen) {
 	int64_t axis = 0;
 	const bool asked = build_unasked(s->b, true);
@@ -214,8 +216,7 @@ static Ref lane_index(Batch *s, Ref chosen) {
 	                    build_broadcast_scalar(s->b, first, ref_type(build_fn(s->b), lanes)));
 }
 
-/* Values that come back from where lanes have parted must have one shape, and
- * be arrays. */
+/* Values after divergence must have one shape and be arrays. */
 static void check_shape(Batch *s, const Inst *in, Ref r) {
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
 		batch_no_rule(s, in, "gives a dynamic value that differs from lane to lane");
@@ -223,7 +224,8 @@ static void check_shape(Batch *s, const Inst *in, Ref r) {
 		batch_no_rule(s, in, "gives an array whose length differs from lane to lane");
 }
 
-/* Where a thread comes in that goes out as result k of the region. */
+/* The value with which the effect chain that leaves as result r entered the
+ * instruction. */
 static Ref thread_entry(Batch *s, const Inst *in, Ref r) {
 	Ref entry = batch_thread_entry(s, r, in);
 	if (!entry)
@@ -253,10 +255,9 @@ static void if_together(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-/* if (any lane takes the branch) { the branch for the lanes that do, else
- * `before` } else { before }. That the lanes keep what they had stands inside,
- * so that it may be asked of some lanes only whether one takes the branch.
- * Results with an entry are threads. */
+/* Emits if (any element takes the branch) { select(taken, branch, before) }
+ * else { before }. The select is inside, so that the test may be applied to a
+ * subset of the batch elements. Results with an entry are effect chains. */
 static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, const Ref *before,
                            const Ref *entry, Ref *results) {
 	const Region *r = inst_region(s->f, in, which);
@@ -314,7 +315,7 @@ static bool without_tangent(const Batch *s, Ref r) {
 	return t == DT_BOOL || dtype_is_int(t);
 }
 
-/* A few numbers: choosing between them costs less than asking. */
+/* Whether t is so small that selecting is cheaper than branching. */
 static bool is_few(const Batch *s, const Type *t) {
 	int64_t n, count = 1;
 	for (uint32_t k = 0; k < t->rank; k++) {
@@ -326,9 +327,9 @@ static bool is_few(const Batch *s, const Type *t) {
 
 static bool is_choice(Batch *s, const Inst *in);
 
-/* Whether every lane may compute this, also one that does not take the branch:
- * it is cheap, cannot fail, and its derivative is finite whatever the operands
- * are. */
+/* Whether every batch element may compute this, even one that does not take the
+ * branch: it is cheap, cannot fail, and has a finite derivative for all
+ * operands. */
 static bool is_harmless(Batch *s, const Inst *in) {
 	Value v;
 	double x;
@@ -361,8 +362,7 @@ static bool is_harmless(Batch *s, const Inst *in) {
 	}
 }
 
-/* Branches that only choose between values, or do next to nothing to them: no
- * reason to ask whether a lane takes them. */
+/* Whether both branches are so cheap that they can be replaced by a select. */
 static bool is_choice(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
@@ -461,8 +461,8 @@ static void loop_together(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), out[k]);
 }
 
-/* The condition of the loop for given values of what it carries, written out
- * where we are: bool[n]. */
+/* Inlines the loop's condition for the given carried values. Returns bool[n].
+ */
 static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 	const Region *r = inst_region(s->f, in, 0);
 	Saved saved = save(s);
@@ -475,9 +475,10 @@ static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 
 static bool is_tape(const Batch *s, Ref r) { return s->tape[REF_INDEX(r)]; }
 
-/* One turn for the lanes that are alive; `values` are the carried values at its
- * beginning and become those at its end. The body's parameters and all it
- * captures are seen through the index of a lane that is alive. */
+/* One iteration for the batch elements that are alive. `values` are the carried
+ * values at its beginning, and are replaced by those at its end. The other
+ * elements read the body's parameters and captured values of an element that is
+ * alive. */
 static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t skip, Ref alive,
                          Ref *values) {
 	uint32_t n = in->nresults;
@@ -495,7 +496,7 @@ static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	build_at(s->b, in->span);
 	for (uint32_t k = 0; k < n; k++) {
 		Ref next = region_result(s, r, k);
-		/* also for lanes that have stopped */
+		/* also for elements that have stopped */
 		if (is_tape(s, ref_value(r->params + skip + k))) values[k] = batch_full(s, in, next);
 		else if (batch_lanes(s, ref_value(r->params + skip + k)))
 			values[k] = choose(s, alive, batch_full(s, in, next), values[k]);
@@ -504,7 +505,8 @@ static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	restore(s, &saved);
 }
 
-/* What is carried must keep its shape: lanes stop at different times. */
+/* The initial carried values. They must keep their shape, since batch elements
+ * stop at different times. */
 static Ref *by_lane_init(Batch *s, const Inst *in, const Region *r, uint32_t skip) {
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, in->nresults + 2);
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -515,7 +517,7 @@ static Ref *by_lane_init(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	return init;
 }
 
-/* Carried: the old values, then which lanes go on. */
+/* Carries the old values, then a flag for each batch element that is alive. */
 static void while_by_lane(Batch *s, const Inst *in) {
 	const Region *r = inst_region(s->f, in, 1);
 	uint32_t n = in->nresults;
@@ -532,16 +534,16 @@ static void while_by_lane(Batch *s, const Inst *in) {
 	open = build_region_begin(s->b, n + 1, types, params);
 	Ref alive = params[n];
 	turn_by_lane(s, in, r, 0, alive, params);
-	/* lanes that have stopped stay as they are, so they stay stopped; that they
-	 * do is written out for who reads it */
+	/* Elements that have stopped keep their values, so their condition stays
+	 * false. The conjunction is explicit for the benefit of later passes. */
 	params[n] = build2(s->b, OP_MIN, alive, condition_here(s, in, params));
 	RegionId body = build_region_end(s->b, open, n + 1, params);
 	build_while(s->b, n + 1, init, condition, body, params);
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), params[k]);
 }
 
-/* As many turns as the longest lane needs: the maximum over the counts and 0,
- * which also stands for no lanes at all. */
+/* Runs as many iterations as the longest batch element needs: the maximum of
+ * the counts and 0, which also covers an empty batch. */
 static void for_by_lane(Batch *s, const Inst *in) {
 	const Region *r = inst_region(s->f, in, 0);
 	uint32_t n = in->nresults;
@@ -576,10 +578,11 @@ void batch_WHILE(Batch *s, const Inst *in) {
 	else loop_together(s, in);
 }
 
-/* ---- one lane after the other -------------------------------------------- */
+/* ---- sequential execution ------------------------------------------------ */
 
-/* What leaves the group: threads, which go from lane to lane; what has lanes, a
- * row for each; and what is the same for all lanes. */
+/* Emits a loop over the batch elements. `leaving` are the results: effect
+ * chains, which pass from element to element; batched values, one row for each
+ * element; and values that all elements share. */
 static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref *leaving) {
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, n + 1), *params = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	Ref *entry = ARENA_ARRAY(s->scratch, Ref, n + 1), *out = ARENA_ARRAY(s->scratch, Ref, n + 1);
@@ -590,15 +593,15 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 		const Inst *in = ref_inst(s->f, r);
 		if (batch_thread(s, r)) {
 			entry[k] = batch_thread_into(s, r, g);
-			/* with no lanes it stays as it was */
+			/* an empty batch leaves it unchanged */
 			if (!ref_is_value(entry[k]) && (s->starts || !entry[k])) {
 				const Ref given = batch_state_of(s->c, s->f, false);
 				if (given && !batch_lanes(s, given)) entry[k] = given;
 			}
 			const bool is_state = type_is_tensor(s->c, ref_type(s->f, r));
 			if (!entry[k] && !is_state) batch_no_rule(s, in, "gives a token without taking one");
-			/* a state that each lane makes by itself, in a function that has
-			 * none: with no lanes nobody draws from it */
+			/* A state that each element creates, in a function that has none.
+			 * With an empty batch nothing draws from it. */
 			init[k] = entry[k] ? batch_get(s, entry[k])
 			                   : build_zeros(s->b, batch_type(s, ref_type(s->f, r), false));
 		} else {
@@ -651,7 +654,8 @@ static void mark_used(const Batch *s, const Inst *in, bool *used) {
 	}
 }
 
-/* What does not wait comes first, then the loop over the lanes. */
+/* Emits the instructions that need not wait, then the loop over the batch
+ * elements. */
 static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
 	BatchGroup g = {ARENA_ARRAY(s->scratch, const Inst *, run->end - run->from), 0};
 	bool *used = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1);
@@ -674,10 +678,9 @@ static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
 	loop_over_lanes(s, &g, n, leaving);
 }
 
-/* All lanes at once; if one of them fails, each on its own, because the others'
- * results stand. What was printed would be printed again, and random numbers
- * drawn again, so with threads it is one lane after the other from the
- * beginning. */
+/* Runs all batch elements at once. If one fails, each runs on its own, because
+ * the results of the others stand. Effects would be repeated, so with effect
+ * chains it is sequential from the start. */
 void batch_TRY(Batch *s, const Inst *in) {
 	uint32_t n = in->nresults;
 	bool threads = false;
@@ -711,8 +714,8 @@ void batch_TRY(Batch *s, const Inst *in) {
 void batch_CALL(Batch *s, const Inst *in) {
 	bool any = false;
 	for (uint32_t k = 0; k < in->nargs; k++) any |= batch_lanes(s, inst_arg(s->f, in, k));
-	/* Random numbers of its own for each lane, and no operand that tells the
-	 * callee how many lanes there are. */
+	/* The callee draws random numbers for each batch element, and no operand
+	 * determines the batch extent. */
 	if (!any || batch_one_by_one(s, in)) {
 		batch_lane_loop(s, in);
 		return;
@@ -764,7 +767,6 @@ static void elementwise(Batch *s, const Inst *in) {
 	batch_set(s, inst_result(in, 0), build(s->b, (Op)in->op, in->nargs, args, 0, NULL));
 }
 
-/* emits the contents */
 static void batch_region(Batch *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
@@ -805,16 +807,15 @@ void batch_make(Ctx *c, Derived *d) {
 	batch_analyse(&s);
 	batch_region(&s, &f->regions.at[0]);
 	Ref *results = ARENA_ARRAY(s.scratch, Ref, nresults + 1);
-	bool *widens =
-		/* may be given the batch axis: an array, and no random state */
-		ARENA_ARRAY(d->from->arena, bool, nresults + 1);
+	/* By result: may be given the batch axis (an array, no random state). */
+	bool *widens = ARENA_ARRAY(d->from->arena, bool, nresults + 1);
 	d->data = widens;
 	for (uint32_t k = 0; k < nresults; k++) {
 		Ref r = fn_result(f, k);
 		results[k] = batch_get(&s, r);
 		d->result_active[k] = batch_lanes(&s, r);
 		widens[k] = type_is_tensor(c, ref_type(f, r)) && !batch_thread(&s, r);
-		/* A recursive call has counted on lanes in whatever can have them. */
+		/* A recursive call assumes that every result that can be batched is. */
 		if (!d->recursive || d->result_active[k] || !widens[k]) continue;
 		results[k] = broadcast_lanes(&s, results[k]);
 		d->result_active[k] = true;
@@ -825,8 +826,8 @@ void batch_make(Ctx *c, Derived *d) {
 		(Origin){.is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
 }
 
-/* The same with the batch axis in every array but random states (order 1 in the
- * cache): a call of the other and broadcasts. */
+/* The batch with the batch axis in every array but random states (order 1 in
+ * the cache): a call of the partial batch, and broadcasts. */
 static void make_full(Ctx *c, Derived *d) {
 	Fn *f = d->from;
 	const Derived *part = derived_of(c, f, TR_BATCH, 0, d->mask, batch_make);

@@ -1,18 +1,23 @@
-/* ragged.c - what cannot be done for all lanes at once, because each lane has
- * arrays of its own length.
+/* ragged.c - sequential execution of instructions whose arrays have different
+ * extents in each batch element.
  *
- * Needs: batch.h. Guarantees: a length is `apart` when lanes may differ in it:
- * one made of a number that differs, the number of true elements, what a loop
- * that lanes leave at different turns has pushed, the times an integrator
- * chose. Every instruction from the one that such a length is born with to the
- * last that touches it is a *run*, which batch.c makes a loop over the lanes
- * of: each lane does what the single call does, and only values of one shape
- * leave the run. What differs from lane to lane in nothing but a length has
- * lanes. A length that leaves the function has no run, and the rule of its
- * instruction says so.
+ * Method: an extent is `apart` when batch elements may differ in it. Examples:
+ * one computed from a batched value, the number of true elements, the rows
+ * pushed by a loop with different trip counts, the times an integrator chose.
+ * The instructions from the definition of such an extent to its last use form a
+ * *run*; batch.c turns it into a loop over the batch elements.
  *
- * (The tapes of a gradient through one loop need no run: see find_ragged in
- * analysis.c.)
+ * Needs: batch.h.
+ *
+ * Contract:
+ * - Each batch element computes what the single call computes. Only values of
+ *   one shape leave the run.
+ * - A value that differs between batch elements only in an extent counts as
+ *   batched.
+ * - An extent that leaves the function has no run; the rule of its instruction
+ *   reports that.
+ * - The tapes of a gradient through one loop need no run: see find_ragged in
+ *   analysis.c.
  */
 #include "autodiff/batch/batch.h"
 
@@ -24,7 +29,7 @@ static Ref region_result(const Fn *f, const Region *r, uint32_t k) {
 	return f->args.at[r->results + k];
 }
 
-/* ---- mentions of lengths ------------------------------------------------- */
+/* ---- uses of extents ----------------------------------------------------- */
 
 typedef struct Mention {
 	const bool *which; /* by symbol */
@@ -78,9 +83,9 @@ static bool mentions(const Batch *s, const Inst *in, const bool *which) {
 	return false;
 }
 
-/* ---- which lengths are apart --------------------------------------------- */
+/* ---- extents that differ between batch elements -------------------------- */
 
-/* A result that lanes leave differently has a length from inside. */
+/* Whether a batched result has an extent defined inside. */
 static bool leaves_apart(const Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
@@ -91,7 +96,8 @@ static bool leaves_apart(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* The tapes among the carried values are as long as the longest lane needs. */
+/* As leaves_apart, for the carried values of a loop. Tapes are excluded, since
+ * they are as long as the longest batch element needs. */
 static bool loop_apart(const Batch *s, const Inst *in) {
 	const Region *body = inst_region(s->f, in, in->op == OP_WHILE);
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -109,8 +115,8 @@ static bool any_arg(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* A length that an instruction inside gives to what leaves its region is one of
- * the instruction around it. */
+/* Whether an instruction inside passes such an extent out of its region. The
+ * extent then belongs to the enclosing instruction. */
 static bool gives_apart(const Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *r = inst_region(s->f, in, k);
@@ -120,7 +126,7 @@ static bool gives_apart(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* Some result has a length that no parameter has. */
+/* Whether some result has an extent that no parameter has. */
 static bool gives_lengths(Ctx *c, const Fn *g) {
 	if (!g->finished) return false;
 	bool *made = heap_alloc(c, g->syms.n + 1u), gives = false;
@@ -143,7 +149,8 @@ static bool gives_lengths(Ctx *c, const Fn *g) {
 	return gives;
 }
 
-/* Lengths that are born with the instruction differ from lane to lane. */
+/* Whether the extents that the instruction defines differ between batch
+ * elements. */
 static bool is_apart(const Batch *s, const Inst *in) {
 	SymId sym;
 	if (in->nregions && gives_apart(s, in)) return true;
@@ -159,8 +166,8 @@ static bool is_apart(const Batch *s, const Inst *in) {
 	case OP_WHILE:
 		return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) &&
 		       loop_apart(s, in);
-	/* one that is written as a function cannot hand on lengths from inside
-	 * either */
+	/* A host function written as an IR function cannot pass on extents from
+	 * inside either. */
 	case OP_HOST: {
 		const HostCall *h = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0));
 		if (h->def->written && any_arg(s, in) && gives_lengths(s->c, h->fns[0])) return true;
@@ -171,8 +178,7 @@ static bool is_apart(const Batch *s, const Inst *in) {
 	}
 }
 
-/* Marks the lengths that are born with `in`, or inside what is done lane by
- * lane as a whole. */
+/* Marks the extents that `in` defines, or that are defined inside it. */
 static bool mark_born(Batch *s, const Inst *in) {
 	const InstId id = (InstId)(in - s->f->insts.at);
 	bool changed = false;
@@ -208,8 +214,8 @@ bool batch_find_apart(Batch *s) {
 
 /* ---- runs ---------------------------------------------------------------- */
 
-/* The instruction waits for the loop over the lanes: it touches what differs,
- * or something that waits. */
+/* Whether the instruction belongs in the loop over the batch elements: it uses
+ * a batched value, such an extent, or a result of the loop. */
 static bool waits(const Batch *s, const Inst *in, const bool *late) {
 	if (batch_involved(s, in) || mentions(s, in, s->apart)) return true;
 	for (uint32_t k = 0; k < in->nargs; k++) {
@@ -236,7 +242,7 @@ static bool touches_thread(const Batch *s, const Inst *in) {
 	return false;
 }
 
-/* The lengths that an instruction gives birth to. */
+/* Marks the extents that an instruction defines. */
 static bool mark_births(const Batch *s, const Inst *in, bool *born) {
 	bool any = false;
 	for (uint32_t k = 0; k < s->f->syms.n; k++)
@@ -244,8 +250,8 @@ static bool mark_births(const Batch *s, const Inst *in, bool *born) {
 	return any;
 }
 
-/* All of a function that starts a random state, but for what is the same for
- * all lanes. */
+/* The run of a function that starts a random state: everything except values
+ * shared by all batch elements. */
 static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
 	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1),
 		 *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
@@ -272,10 +278,10 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 		 *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
 	run.waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
 	uint32_t end = from + 1;
-	/* the end moves on while lengths that are still in use are found */
+	/* The end moves on while extents that are still in use are found. */
 	for (uint32_t i = from; i < end; i++) {
 		const Inst *in = inst_at(f, r, i);
-		/* a length is there no sooner than what it is born with */
+		/* the value may be shared, but its extent is defined in the loop */
 		if (!waits(s, in, late) && !mentions(s, in, born)) continue;
 		run.waits[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
@@ -289,9 +295,9 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 	return run;
 }
 
-/* A function whose batch would have to give arrays of lengths of their own: it
- * is written out where it is called, so that the run reaches to where they are
- * used. */
+/* Whether f calls a function whose batch would have to return arrays of
+ * differing extents. Such calls are inlined, so that the run can include the
+ * uses. */
 bool batch_calls_give_lengths(Ctx *c, const Fn *f) {
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Fn *g = inst_callee(c, &f->insts.at[i]);

@@ -1,11 +1,14 @@
-/* rules.c - how each structural primitive without regions is done for all lanes
- * at once.
+/* rules.c - batching rules of the structural primitives without regions.
  *
- * Needs: batch.h. Guarantees: one rule for each, bound through prims.def, so
- * that a primitive without one does not link. A rule is asked only when an
- * operand or result has lanes; the batch axis of what it gives is the first.
- * Operands that are one for all lanes stay so where the primitive allows it:
- * weights are not copied, an index that all share is used once.
+ * Needs: batch.h.
+ *
+ * Contract:
+ * - There is one rule for each, bound through prims.def. A primitive without
+ *   one does not link.
+ * - A rule is called only when an operand or result is batched. The batch axis
+ *   of its results is the first.
+ * - Operands shared by all batch elements stay unbatched where the primitive
+ *   allows it: weights are not copied, and a shared index is used once.
  */
 #include "autodiff/batch/batch.h"
 
@@ -24,7 +27,7 @@ static bool arg_lanes(const Batch *s, const Inst *in, uint32_t k) {
 	return batch_lanes(s, inst_arg(s->f, in, k));
 }
 
-/* A list of axes, one further back. */
+/* A list of axes, each shifted by `shift`. */
 static uint32_t axes_field(Batch *s, const Inst *in, uint32_t k, int shift, int *out) {
 	uint32_t n;
 	const int64_t *words = attr_field(s->c, (Op)in->op, in->attr, k, &n);
@@ -42,7 +45,7 @@ static uint32_t dims_field(Batch *s, const Inst *in, uint32_t k, Dim first, Dim 
 	return n + 1;
 }
 
-/* The axis moved to another place, the others in order. */
+/* Moves an axis to another position; the others keep their order. */
 static Ref move_axis(Batch *s, Ref x, int from, int to) {
 	int perm[MAX_RANK], rank = type_at(s, x).rank;
 	if (from == to) return x;
@@ -59,8 +62,8 @@ static Ref move_axis(Batch *s, Ref x, int from, int to) {
 
 static void set1(Batch *s, const Inst *in, Ref x) { batch_set(s, inst_result(in, 0), x); }
 
-/* The same primitive along axes that are one further back: `axis:i` first,
- * other words as they are. */
+/* The same primitive along the axis shifted by one. Its attribute is `axis:i`
+ * first; other words are unchanged. */
 static void along_axis(Batch *s, const Inst *in) {
 	uint32_t n;
 	const int64_t *old = attr_words(s->c, in->attr, &n);
@@ -69,7 +72,7 @@ static void along_axis(Batch *s, const Inst *in) {
 	set1(s, in, build(s->b, (Op)in->op, 1, &x, attr_intern(s->c, words, n), NULL));
 }
 
-/* Every operand with the batch axis, the attribute as it is. */
+/* All operands with the batch axis, the attribute unchanged. */
 static void all_lanes(Batch *s, const Inst *in) {
 	Ref *args = ARENA_ARRAY(s->scratch, Ref, in->nargs + 1), results[3];
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = batch_full_arg(s, in, k);
@@ -77,7 +80,7 @@ static void all_lanes(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-/* ---- choice and shape ---------------------------------------------------- */
+/* ---- selection and shape ------------------------------------------------- */
 
 void batch_SELECT(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_CONVERT(Batch *s, const Inst *in) { all_lanes(s, in); }
@@ -138,7 +141,7 @@ void batch_CONCAT(Batch *s, const Inst *in) {
 	     build_concat(s->b, in->nargs, parts, 1 + (int)attr_int(s->c, OP_CONCAT, in->attr, 0)));
 }
 
-/* Rows stand along axis 1 now, where nothing grows in place. */
+/* Rows are along axis 1 of the batch, where an array cannot grow in place. */
 void batch_PUSH(Batch *s, const Inst *in) {
 	Ref x = batch_full_arg(s, in, 0), row = batch_full_arg(s, in, 1);
 	Type t = type_at(s, row);
@@ -149,9 +152,9 @@ void batch_PUSH(Batch *s, const Inst *in) {
 
 /* ---- indexing ------------------------------------------------------------ */
 
-/* Result axes of gather: x[..axis), i[batch..), x(axis..]. Where only one
- * operand has lanes its batch axis goes behind the axes that run together,
- * comes out there or at `axis`, and moves to the front. */
+/* The result axes of gather are x[..axis), i[batch..), x(axis..]. Where only
+ * one operand is batched, its batch axis is moved behind the shared axes. In
+ * the result it is there, or at `axis`, and is moved to the front. */
 void batch_GATHER(Batch *s, const Inst *in) {
 	int axis = (int)attr_int(s->c, OP_GATHER, in->attr, 0),
 		together = (int)attr_int(s->c, OP_GATHER, in->attr, 1);
@@ -212,9 +215,10 @@ void batch_FFT(Batch *s, const Inst *in) { along_axis(s, in); }
 
 /* ---- contraction --------------------------------------------------------- */
 
-/* With lanes on both sides the batch axes run together. With lanes on one side
- * that one comes first, so that the batch axis is the first of its free axes
- * and one contraction over all lanes uses the other operand as it is. */
+/* With both operands batched the batch axis is a shared axis. With one batched,
+ * that operand comes first, so that the batch axis is the first of its free
+ * axes. One contraction over all batch elements then uses the other operand as
+ * it is. */
 void batch_DOT(Batch *s, const Inst *in) {
 	Builder *b = s->b;
 	bool left = arg_lanes(s, in, 0), right = arg_lanes(s, in, 1);
@@ -234,8 +238,8 @@ void batch_DOT(Batch *s, const Inst *in) {
 		set1(s, in, z);
 		return;
 	}
-	/* Now: together, n, rest of x's free axes, y's. Wanted: n, together, left
-	 * operand's free axes, the right one's. */
+	/* Now: shared, n, the other free axes of x, those of y. Required: n,
+	 * shared, the left operand's free axes, the right one's. */
 	int perm[MAX_RANK];
 	uint32_t at = 0;
 	perm[at++] = (int)nb;
@@ -247,7 +251,7 @@ void batch_DOT(Batch *s, const Inst *in) {
 	set1(s, in, build_transpose(b, z, perm));
 }
 
-/* ---- what makes arrays --------------------------------------------------- */
+/* ---- constructors of arrays ---------------------------------------------- */
 
 void batch_NONZERO(Batch *s, const Inst *in) {
 	batch_no_rule(s, in,
@@ -271,8 +275,8 @@ void batch_RANDOM(Batch *s, const Inst *in) {
 	batch_set(s, inst_result(in, 1), results[1]);
 }
 
-/* These have no operands and nothing to do with lanes: they are copied before a
- * rule is asked. */
+/* These have no operands and are never batched: they are copied before a rule
+ * is called. */
 static _Noreturn void no_lanes(const Batch *s, const Inst *in) {
 	batch_no_rule(s, in, "cannot differ from lane to lane");
 }
@@ -298,7 +302,7 @@ void batch_BIND(Batch *s, const Inst *in) {
 		"makes a length of a number that differs from lane to lane: all lanes have one shape");
 }
 
-/* ---- linear algebra: leading axes are a batch already -------------------- */
+/* ---- linear algebra: leading axes already are batch axes ----------------- */
 
 void batch_CHOLESKY(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_LU(Batch *s, const Inst *in) { all_lanes(s, in); }
@@ -307,7 +311,8 @@ void batch_EIGH(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_EIG(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_SVD(Batch *s, const Inst *in) { all_lanes(s, in); }
 
-/* One matrix for all lanes solves for all their columns together. */
+/* A matrix shared by all batch elements solves for all their columns together.
+ */
 void batch_TRISOLVE(Batch *s, const Inst *in) {
 	Ref t = batch_get(s, inst_arg(s->f, in, 0)), x = batch_get(s, inst_arg(s->f, in, 1));
 	if (arg_lanes(s, in, 0)) {
@@ -349,7 +354,8 @@ void batch_SOLVED(Batch *s, const Inst *in) {
 	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
 }
 
-/* ---- dynamic values and effects: they carry the arrays of all lanes ------ */
+/* ---- dynamic values and effects: they hold the arrays of the whole batch --
+ */
 
 static Ref array_or_dyn(Batch *s, const Inst *in, uint32_t k) {
 	bool array = type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
@@ -382,7 +388,8 @@ static void as_it_is(Batch *s, const Inst *in) {
 }
 
 void batch_FORMAT(Batch *s, const Inst *in) { as_it_is(s, in); }
-/* Lanes have no one value to tell; the loop may still count. */
+/* A batch has no single value to report; the loop may still report its count.
+ */
 void batch_PROGRESS(Batch *s, const Inst *in) {
 	Ref args[2] = {inst_arg(s->f, in, 0), inst_arg(s->f, in, 1)};
 	for (uint32_t k = 0; k < 2; k++) {

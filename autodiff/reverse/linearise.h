@@ -70,7 +70,7 @@ typedef struct InstPlan {
 	const Derived *split;   /* of the callee; NULL when it is linear by construction */
 	Dim turns;              /* of a `for` that passes on items: the rows of its tapes */
 	bool turns_known;       /* ... is known before the loop without reading a value */
-	VEC(TypeId) given;      /* the types of the items that it passes on to its region */
+	VEC(TypeId) given;      /* types of the items passed on to the region around it */
 	const struct SnapshotPlan *snapshots; /* of a checkpointed loop: it has no tapes */
 	TapeReason tapes;                     /* of a loop that has no checkpoints although it should */
 	Ref *primal, *linear;                 /* these items, in each new function */
