@@ -1,10 +1,15 @@
-/* binding_time.c - what of a jvp is known before the point is, what depends on
- * it, and what is a tangent.
+/* binding_time.c - binding-time analysis of a jvp: which values are known
+ * before the point is, which depend on it, and which are tangents.
  *
- * Needs: pattern.h. Guarantees: the least solution, through branches and loops.
- * A branch whose condition depends on the point makes what its sides do not
- * agree on depend on it, too; so does a loop whose number of turns depends on
- * it with what changes in it.
+ * Method: least fixed point, through branches and loops.
+ *
+ * Needs: pattern.h.
+ *
+ * Contract:
+ * - A branch whose condition depends on the point makes every result on which
+ *   its sides differ depend on it.
+ * - A loop whose trip count depends on the point makes every value that changes
+ *   in it depend on it.
  */
 #include "autodiff/sparse/pattern.h"
 
@@ -35,11 +40,11 @@ static bool raise_level(Sparsity *p, Ref r, Level level) {
 	return true;
 }
 
-/* ---- lengths ------------------------------------------------------------- */
+/* ---- extents ------------------------------------------------------------- */
 
 typedef struct Symbols {
 	Sparsity *p;
-	InstId birth; /* plus one; 0: of nobody's making */
+	InstId birth; /* the defining instruction plus one; 0: it does not depend on the point */
 	InstId lost;
 } Symbols;
 
@@ -68,12 +73,12 @@ InstId sparsity_lost(const Sparsity *p, TypeId t) {
 	return y.lost;
 }
 
-/* Symbols that are first met here come from here. */
+/* Attributes the symbols first encountered here to `birth`. */
 static void meet(Sparsity *p, Ref r, InstId birth) {
 	each_symbol(p, ref_type(p->f, r), meet_symbol, &(Symbols){.p = p, .birth = birth});
 }
 
-/* One of its lengths depends on the point. */
+/* Whether an extent in its attributes depends on the point. */
 static bool attr_lost(const Sparsity *p, const Inst *in) {
 	uint32_t field = 0, count;
 	Symbols y = {.p = (Sparsity *)p};
@@ -148,8 +153,8 @@ static void visit_loop(Sparsity *p, const Inst *in) {
 	if (counted) *uncertain |= sparsity_level(p, inst_arg(p->f, in, 0)) >= LEVEL_VARYING;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		raise_level(p, first + k, sparsity_level(p, inst_arg(p->f, in, k + counted)));
-	/* each round meets the symbols of the body anew: what gave birth to them
-	 * may have come to depend on the point */
+	/* Each round encounters the symbols of the body again: their definitions
+	 * may have come to depend on the point. */
 	bool *before = ARENA_ARRAY(p->a, bool, p->f->syms.n + 1u);
 	memcpy(before, p->known, p->f->syms.n * sizeof *before);
 	for (bool more = true; more;) {

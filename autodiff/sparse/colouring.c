@@ -1,20 +1,26 @@
-/* colouring.c - partitions of columns and rows for compressed derivatives, and
- * greedy colourings that find them.
+/* colouring.c - partitions of columns and rows for compressed derivatives, by
+ * greedy colouring.
  *
- * Needs: colouring.h. Guarantees: as stated there; time proportional to the sum
- * of the squares of the numbers of elements in rows (of the degrees, where
- * symmetric), and a poll for interrupts in each column.
+ * Method: A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your
+ * Jacobian? Graph coloring for computing derivatives", SIAM Review 47 (2005).
+ * General matrices use partial distance-2 colouring of columns and of rows.
+ * Hessians use star colouring (adjacent vertices differ in colour, and no path
+ * of four vertices has only two colours) or acyclic colouring (no cycle has
+ * only two colours). The greedy acyclic colouring with disjoint sets of edges
+ * is that of Gebremedhin, Tarafdar, Manne and Pothen, SIAM J. Sci. Comput. 29
+ * (2007). Each is tried in the natural order and smallest-last; the better one
+ * is used.
  *
- * The methods are those of A. H. Gebremedhin, F. Manne and A. Pothen, "What
- * color is your Jacobian? Graph coloring for computing derivatives", SIAM
- * Review 47 (2005): partial distance-2 colouring of columns and of rows, and
- * for the Hessian star colouring (an adjacent vertex has another colour, and no
- * path of four vertices has two colours only) or acyclic colouring (no cycle
- * has two colours only), whose greedy form with disjoint sets of edges is that
- * of Gebremedhin, Tarafdar, Manne and Pothen, SIAM J. Sci. Comput. 29 (2007).
- * Greedy, in the order of the columns and smallest-last; the better one counts.
- * ColPack has these and more; it is C++ with an allocator and a standard output
- * of its own, and what is needed here is a few short loops.
+ * ColPack has these and more. It is not used, since it is C++ with its own
+ * allocator and standard output, and the part needed here is small.
+ *
+ * Needs: colouring.h.
+ *
+ * Contract:
+ * - As in colouring.h.
+ * - Time is proportional to the sum of the squares of the numbers of elements
+ *   in rows (of the degrees, if symmetric). Interrupts are polled in each
+ *   column.
  */
 #include "autodiff/sparse/colouring.h"
 #include <stdlib.h>
@@ -55,7 +61,7 @@ Status row_pattern_transposed(Ctx *c, const RowPattern *p, RowPattern *out) {
 	memset(out->start, 0, out->start_bytes);
 	for (int64_t k = 0; k < nnz; k++) out->start[p->column[k] + 1]++;
 	for (int64_t j = 0; j < p->n; j++) out->start[j + 1] += out->start[j];
-	/* start[j] runs through column j, and ends where the next begins */
+	/* start[j] advances through column j and ends where the next begins. */
 	for (int64_t i = 0; i < p->m; i++)
 		for (int64_t k = p->start[i]; k < p->start[i + 1]; k++)
 			out->column[out->start[p->column[k]]++] = (int32_t)i;
@@ -87,11 +93,11 @@ Status row_pattern_symmetric(Ctx *c, const RowPattern *p, RowPattern *out) {
 
 /* ---- orders -------------------------------------------------------------- */
 
-/* Smallest-last: the vertex with the fewest neighbours among those that are
- * left goes to the end, again and again. Neighbours are those who share a row:
- * `rows` by column and `columns` by row say who they are, and a degree is
- * counted with repeats. With columns NULL they are what stands in the vertex's
- * own row. Buckets of doubly linked lists (Matula and Beck 1983). */
+/* Smallest-last order: repeatedly puts the remaining vertex with the fewest
+ * remaining neighbours at the end. Neighbours share a row, as given by `rows`
+ * by column and `columns` by row; degrees count repeats. With columns NULL the
+ * neighbours are the entries of the vertex's own row. Uses buckets of doubly
+ * linked lists (Matula and Beck 1983). */
 static Status smallest_last(Ctx *c, const RowPattern *rows, const RowPattern *columns,
                             const int64_t *skip, int64_t *order) {
 	const int64_t n = rows->m;
@@ -157,8 +163,9 @@ static Status smallest_last(Ctx *c, const RowPattern *rows, const RowPattern *co
 /* ---- partial distance-2 colouring ---------------------------------------- */
 
 /* Colours the vertices (the rows of `rows`) so that no two of one colour meet
- * in a row of `columns`; rows with skip[i] >= 0 do not count, nor do vertices
- * with only[v] < 0. order NULL: as they come. Gives the number of colours. */
+ * in a row of `columns`. Rows with skip[i] >= 0 and vertices with only[v] < 0
+ * are ignored. order NULL: the natural order. *ncolours receives the number of
+ * colours. */
 static Status distance_two(Ctx *c, const RowPattern *rows, const RowPattern *columns,
                            const int64_t *skip, const int64_t *only, const int64_t *order,
                            int64_t *colour, int64_t *ncolours) {
@@ -189,12 +196,13 @@ static Status distance_two(Ctx *c, const RowPattern *rows, const RowPattern *col
 	return st;
 }
 
-/* The better of two orders; at least `least` colours are needed in any. */
+/* The better of two orders. `least` is a lower bound on the number of colours.
+ */
 static Status colour_well(Ctx *c, const RowPattern *rows, const RowPattern *columns,
                           const int64_t *skip, const int64_t *only, int64_t least, int64_t *colour,
                           int64_t *ncolours) {
 	const int64_t n = rows->m;
-	/* little can be saved, and looking for it would take long */
+	/* Little can be saved, and the search would take long. */
 	if (!only && n > SMALL && 2 * least > n) {
 		for (int64_t v = 0; v < n; v++) colour[v] = v;
 		*ncolours = n;
@@ -235,19 +243,19 @@ static Status colouring_new(Ctx *c, const RowPattern *p, Colouring *out) {
 	return ST_NOMEM;
 }
 
-#define ROW_COST 2 /* of a product with the transpose, beside one with the matrix */
+#define ROW_COST 2 /* of a product with the transpose, relative to one with the matrix */
 enum { TRIED = 4 };
 
-/* A way to divide the work: rows with more than `most` elements are had from
- * the transpose. `least` bounds its cost from below. */
+/* A partition of the work: rows with more than `most` elements are recovered
+ * from the transpose. `least` is a lower bound on its cost. */
 typedef struct Partition {
 	int64_t most, least;
 } Partition;
 
-/* A row of d elements needs d colours of columns, a column that r of the rows
- * meet r colours of rows: from these bounds, the partitions that may be
- * cheapest: none by rows, all by rows, and the best two of those between.
- * Ascending by bound; gives how many. */
+/* Selects the partitions that may be cheapest: none by rows, all by rows, and
+ * the best two in between. The bounds: a row of d elements needs d colours of
+ * columns, and a column shared by r of the rows needs r colours of rows.
+ * Ascending by bound; *n receives the number of partitions. */
 static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *n) {
 	int64_t *first = words(c, p->n + 1, sizeof *first), *next = words(c, p->m, sizeof *next),
 			*met = words(c, p->n, sizeof *met), deepest = 0, longest = 0;
@@ -256,7 +264,7 @@ static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *
 	if (st == ST_OK) {
 		for (int64_t d = 0; d <= p->n; d++) first[d] = -1;
 		for (int64_t j = 0; j < p->n; j++) met[j] = 0;
-		for (int64_t i = p->m; i-- > 0;) { /* lists of rows by the number of their elements */
+		for (int64_t i = p->m; i-- > 0;) { /* lists of rows by number of elements */
 			const int64_t d = p->start[i + 1] - p->start[i];
 			next[i] = first[d];
 			first[d] = i;
@@ -275,7 +283,8 @@ static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *
 		}
 		for (uint32_t k = 0; k < 2; k++)
 			if (between[k].least < INT64_MAX) out[(*n)++] = between[k];
-		/* few: by insertion; of equal ones the one with fewer rows first */
+		/* Insertion sort; among equal bounds the one with fewer rows is first.
+		 */
 		for (uint32_t k = 1; k < *n; k++)
 			for (uint32_t l = k;
 			     l > 0 && (out[l].least < out[l - 1].least ||
@@ -292,8 +301,8 @@ static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *
 	return st;
 }
 
-/* Rows with more than `most` elements by rows, the rest by columns; nothing is
- * left to do for columns where such rows have every element. */
+/* Colours rows with more than `most` elements by rows, the others by columns.
+ * If such rows contain every element, the columns need no colours. */
 static Status colour_partition(Ctx *c, const RowPattern *p, const RowPattern *t, int64_t most,
                                Colouring *out) {
 	bool rows = false, columns = false;
@@ -350,8 +359,8 @@ Status colour_general(Ctx *c, const RowPattern *p, const RowPattern *t, Colourin
 
 /* ---- symmetric matrices -------------------------------------------------- */
 
-/* How many neighbours of a vertex have a colour: a hash table from (vertex,
- * colour), open addressing. */
+/* The number of neighbours of a vertex with each colour: a hash table with open
+ * addressing, keyed by (vertex, colour). */
 typedef struct Counts {
 	int64_t *key; /* vertex * n + colour + 1; 0: free */
 	int32_t *count;
@@ -384,7 +393,7 @@ static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, in
 	for (int64_t at = 0; at < n && st == ST_OK; at++) {
 		const int64_t v = order ? order[at] : at;
 		const int32_t *first = p->column + p->start[v], *end = p->column + p->start[v + 1];
-		for (const int32_t *w = first; w < end; w++) { /* colours that two neighbours have */
+		for (const int32_t *w = first; w < end; w++) { /* colours of two or more neighbours */
 			const int64_t k = *w == v ? -1 : colour[*w];
 			if (k < 0) continue;
 			twice[k] = seen[k] == v;
@@ -397,8 +406,8 @@ static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, in
 			for (int64_t l = p->start[*w]; l < p->start[*w + 1]; l++) {
 				const int64_t x = p->column[l];
 				if (x == v || x == *w || colour[x] < 0 || forbidden[colour[x]] == v) continue;
-				/* w' - v - w - x with w' like w, or v - w - x - y with y like w
-				 */
+				/* The path w' - v - w - x with w' coloured like w, or v - w - x
+				 * - y with y coloured like w. */
 				if (twice[k] || *count_at(&t, x * n + k + 1) > 1) forbidden[colour[x]] = v;
 			}
 		}
@@ -418,10 +427,10 @@ static Status star_colours(Ctx *c, const RowPattern *p, const int64_t *order, in
 	return st;
 }
 
-/* The number of each edge: that of its element above the diagonal, for both
+/* The id of each edge is the index of its element above the diagonal, for both
  * elements. */
 static Status edge_numbers(Ctx *c, const RowPattern *p, int64_t *edge) {
-	/* in row j, the first element whose mirror image has not come */
+	/* In row j, the first element whose mirror image has not been visited. */
 	int64_t *next = words(c, p->n, sizeof *next);
 	if (!next) return ST_NOMEM;
 	for (int64_t j = 0; j < p->n; j++) next[j] = p->start[j];
@@ -455,13 +464,13 @@ typedef struct Acyclic {
 	const RowPattern *p;
 	const int64_t *edge;
 	int64_t *colour;
-	/* by edge: disjoint sets, and by set: its vertices, and which vertex it
-	 * was last met from, through which neighbour */
+	/* By edge: disjoint sets. By set: its vertices, and the vertex from which
+	 * it was last reached, through which neighbour. */
 	int64_t *tree, *size, *reached, *from;
-	/* by colour: the vertex that must not have it, an edge to it */
+	/* By colour: the vertex that must not have it; an edge to it. */
 	int64_t *forbidden, *like;
 	int64_t *first, *next; /* neighbours by colour: first[k], -1: none, next[w] */
-	/* by colour, when the trees that a colour would join are counted */
+	/* By colour: counts of the trees that a colour would merge. */
 	int64_t *group, *through, *vertices;
 } Acyclic;
 
@@ -474,8 +483,8 @@ static int64_t **acyclic_array(Acyclic *a, uint32_t k) {
 	return at[k];
 }
 
-/* A colour that would join trees to one of more than `most` vertices is
- * forbidden. */
+/* Forbids colours that would merge trees into one of more than `most` vertices.
+ */
 static void forbid_large(Acyclic *a, int64_t v, int64_t most) {
 	const RowPattern *p = a->p;
 	for (int64_t k = p->start[v]; k < p->start[v + 1]; k++) {
@@ -495,13 +504,13 @@ static void forbid_large(Acyclic *a, int64_t v, int64_t most) {
 				if (a->vertices[x] > most) a->forbidden[x] = v;
 			}
 		}
-		a->first[of] = -1; /* once */
+		a->first[of] = -1; /* each colour is visited once */
 	}
 }
 
-/* The edges between two colours are a forest at any time, its trees are the
- * sets: v must not have the colour of x when two of its neighbours lie in one
- * tree with x's colour in it. No tree gets more than `most` vertices. */
+/* Invariant: the edges between any two colours are a forest, whose trees are
+ * the sets. v must not have the colour of x when two of its neighbours are in
+ * one tree that contains x's colour. No tree gets more than `most` vertices. */
 static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order,
                               const int64_t *edge, int64_t most, int64_t *colour,
                               int64_t *ncolours) {
@@ -540,12 +549,12 @@ static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order,
 		if (most < n) forbid_large(&a, v, most);
 		int64_t free_one = 0;
 		while (free_one < *ncolours && a.forbidden[free_one] == v) free_one++;
-		for (int64_t k = first; k < end; k++) /* the next vertex begins with none */
+		for (int64_t k = first; k < end; k++) /* reset for the next vertex */
 			if (colour[p->column[k]] >= 0)
 				a.first[colour[p->column[k]]] = a.like[colour[p->column[k]]] = -1;
 		colour[v] = free_one;
 		if (free_one == *ncolours) ++*ncolours;
-		for (int64_t k = first; k < end; k++) { /* the new edges and what they join */
+		for (int64_t k = first; k < end; k++) { /* add the new edges and merge their trees */
 			const int64_t w = p->column[k];
 			if (w == v || colour[w] < 0) continue;
 			if (a.like[colour[w]] >= 0) join(a.tree, a.size, a.like[colour[w]], edge[k]);
@@ -561,24 +570,24 @@ static Status acyclic_colours(Ctx *c, const RowPattern *p, const int64_t *order,
 	return st;
 }
 
-/* The trees of two colours. A node is a vertex beside one colour of neighbours,
- * (i, k). Row i of the product of colour k is the sum of the elements of the
- * node's edges, so that the edge to its parent is that less the edges to its
- * children: whichever node is the root, every element follows. A diagonal
- * element is a tree of its own, since no neighbour has its vertex's colour. */
+/* The trees of two colours. A node (i, k) is a vertex i with its neighbours of
+ * one colour k. Row i of the product of colour k is the sum of the elements of
+ * the node's edges. The edge to its parent is therefore that sum minus the
+ * edges to its children, whichever node is the root. A diagonal element is a
+ * tree of its own, since no neighbour has its vertex's colour. */
 typedef struct Forest {
 	int64_t room, n; /* nodes */
 	int64_t *node;   /* by element of the pattern (i, j): the node (i, colour of j) */
-	int64_t *place;  /* by node: its element of the products */
-	/* by node, while leaves are taken away: how many neighbours are left,
-	 * and the exclusive or of them */
+	int64_t *place;  /* by node: the index of its element in the products */
+	/* By node, while leaves are removed: the number of remaining neighbours,
+	 * and their exclusive or. */
 	int64_t *degree, *link;
 	int64_t *order;  /* nodes, children before parents */
 	int64_t *parent; /* -1: a root */
 	int64_t *terms;  /* nodes in the subtree */
 	int64_t *root;
-	/* by node: the number of the sum that its element is, -1: it is an
-	 * element of the products as it stands */
+	/* By node: the index of its sum; -1: its element is an element of the
+	 * products. */
 	int64_t *sum;
 } Forest;
 
@@ -626,9 +635,9 @@ static Status forest_new(Ctx *c, const RowPattern *p, const Colouring *k, const 
 	return all ? ST_OK : ST_NOMEM;
 }
 
-/* Takes away leaves until one node of each tree is left, its root; then the
- * root moves to where no subtree has more than half of the tree, so that the
- * sums are as short as they can be. */
+/* Removes leaves until one node of each tree remains, its root. Then moves the
+ * root to a centroid, where no subtree has more than half of the nodes, so that
+ * the sums are short. */
 static void forest_roots(Forest *f) {
 	int64_t n = 0;
 	for (int64_t v = 0; v < f->n; v++) {
@@ -643,7 +652,7 @@ static void forest_roots(Forest *f) {
 		f->link[up] ^= v;
 		if (--f->degree[up] == 1) f->order[n++] = up;
 	}
-	int64_t *middle = f->link; /* by root: the least subtree with half of its tree */
+	int64_t *middle = f->link; /* by root: the smallest subtree with half of its tree */
 	for (int64_t at = n; at-- > 0;) {
 		const int64_t v = f->order[at],
 					  r = f->root[v] = f->parent[v] < 0 ? v : f->root[f->parent[v]];
@@ -664,7 +673,7 @@ static void forest_roots(Forest *f) {
 	}
 }
 
-/* The sums, numbered so that what a sum is less by comes before it. */
+/* Numbers the sums so that the sums subtracted from a sum precede it. */
 static Status forest_sums(Ctx *c, Forest *f, Colouring *out) {
 	int64_t *children = f->degree, met = 0, n = 0;
 	for (int64_t v = 0; v < f->n; v++) children[v] = 0;
@@ -691,8 +700,8 @@ static Status forest_sums(Ctx *c, Forest *f, Colouring *out) {
 	return ST_OK;
 }
 
-/* Where each element comes from, by either colouring; of a star colouring every
- * tree is a star, and there are no sums. */
+/* Finds where each element is recovered from, for either colouring. In a star
+ * colouring every tree is a star, and there are no sums. */
 static Status recover(Ctx *c, const RowPattern *p, const int64_t *edge, Colouring *out) {
 	Forest f;
 	Status st = forest_new(c, p, out, edge, &f);
@@ -711,8 +720,9 @@ static Status recover(Ctx *c, const RowPattern *p, const int64_t *edge, Colourin
 	return st;
 }
 
-/* At least so many colours: the edges between two of q classes are a forest, so
- * that there are at most (q - 1)(n - q / 2) of them in all. */
+/* A lower bound on the number of colours. The edges between any two of q
+ * classes are a forest, so there are at most (q - 1)(n - q / 2) edges in all.
+ */
 static int64_t acyclic_least(const RowPattern *p) {
 	int64_t edges = 0, q = p->n > 0;
 	for (int64_t i = 0; i < p->n; i++)
@@ -721,13 +731,13 @@ static int64_t acyclic_least(const RowPattern *p) {
 	return q;
 }
 
-/* The best of the orders, for one kind of colouring: a star colouring where
- * `most` is 0, else an acyclic one with trees of at most so many vertices. */
+/* The best of the orders for one kind of colouring: a star colouring if `most`
+ * is 0, else an acyclic one with trees of at most `most` vertices. */
 static Status colour_in_orders(Ctx *c, const RowPattern *p, int64_t most, const int64_t *edge,
                                Colouring *out) {
 	int64_t *order = words(c, p->n, sizeof *order), *other = words(c, p->n, sizeof *other), count;
 	Status st = order && other ? ST_OK : ST_NOMEM;
-	/* as they come, by neighbours of neighbours, by neighbours */
+	/* The orders: natural, by neighbours of neighbours, by neighbours. */
 	for (int attempt = 0; attempt < (most ? 3 : 2) && st == ST_OK; attempt++) {
 		if (attempt) st = smallest_last(c, p, attempt == 1 ? p : NULL, NULL, order);
 		if (st != ST_OK) break;
@@ -749,8 +759,8 @@ static Status symmetric_new(Ctx *c, const RowPattern *p, Colouring *out) {
 	return st;
 }
 
-/* Puts an acyclic colouring in the place of `out` when it has fewer colours and
- * no sum is too long. */
+/* Replaces `out` by an acyclic colouring when that has fewer colours and no sum
+ * is too long. */
 static Status colour_with_fewer(Ctx *c, const RowPattern *p, int64_t most, const int64_t *edge,
                                 Colouring *out) {
 	Colouring other;
@@ -775,7 +785,7 @@ Status colour_symmetric(Ctx *c, const RowPattern *p, Recovery recovery, Colourin
 	if (st != ST_OK) return st;
 	int64_t *edge = words(c, nnz, sizeof *edge);
 	st = edge ? edge_numbers(c, p, edge) : ST_NOMEM;
-	/* little can be saved, and looking for it would take long */
+	/* Little can be saved, and the search would take long. */
 	if (p->n > SMALL && 2 * least > p->n) {
 		for (int64_t j = 0; j < p->n; j++) out->column[j] = j;
 		out->p = p->n;
@@ -783,8 +793,8 @@ Status colour_symmetric(Ctx *c, const RowPattern *p, Recovery recovery, Colourin
 		st = colour_in_orders(c, p, recovery == RECOVERY_SUBSTITUTION ? INT64_MAX : 0, edge, out);
 	}
 	if (st == ST_OK) st = recover(c, p, edge, out);
-	/* trees of any size may have short sums, as stars have; else those whose
-	 * halves are not too long */
+	/* Trees of any size may have short sums, as stars have. The second attempt
+	 * limits the trees so that their halves are not too long. */
 	const int64_t most[] = {INT64_MAX, 2 * COLOURING_TERMS}, direct = out->p;
 	for (int k = 0; k < 2 && st == ST_OK && recovery == RECOVERY_ANY && out->p == direct &&
 	                out->p > least && out->p > 2;

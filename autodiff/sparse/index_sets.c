@@ -1,9 +1,13 @@
-/* index_sets.c - numbered sets of input indices and the operations on arrays of
- * them.
+/* index_sets.c - interned sets of input indices, and the operations on arrays
+ * of them.
  *
- * Needs: index_sets.h. Guarantees: as stated there. A set is found again by its
- * members in a hash table with open addressing; a union costs what its operands
- * have members, and one that was asked for lately costs nothing.
+ * Method: a hash table with open addressing finds a set by its members. A union
+ * is linear in the members of its operands; a cache answers recent unions.
+ *
+ * Needs: index_sets.h.
+ *
+ * Contract:
+ * - As in index_sets.h.
  */
 #include "autodiff/sparse/index_sets.h"
 #include <stdlib.h>
@@ -25,11 +29,11 @@ struct Sets {
 	int64_t n;
 	int32_t *items;
 	int64_t nitems, cap_items;
-	Set *sets; /* those of two members and more: number k + n + 1 */
+	Set *sets; /* those with two or more members: sets[k] has id k + n + 1 */
 	int64_t nsets, cap_sets;
 	int32_t *slots; /* k + 1; 0: free */
 	int64_t nslots;
-	uint32_t *stamp; /* by input: the last union of many that has met it */
+	uint32_t *stamp; /* by input: the last union of many in which it occurred */
 	uint32_t stamps;
 	Recent *recent;
 };
@@ -84,7 +88,7 @@ SetView sets_view(const Sets *s, int32_t set) {
 	return (SetView){.at = s->items + k->at, .count = k->count};
 }
 
-/* FNV-1a over the members, finished as in MurmurHash3. */
+/* FNV-1a over the members, with the finaliser of MurmurHash3. */
 static uint32_t hash_of(const int32_t *at, int64_t count) {
 	uint64_t h = 1469598103934665603u;
 	for (int64_t k = 0; k < count; k++) h = (h ^ (uint32_t)at[k]) * 1099511628211u;
@@ -110,7 +114,8 @@ static bool more_slots(Sets *s) {
 	return true;
 }
 
-/* The number of the set whose members stand behind those of the last one. */
+/* Interns the set whose `count` members are stored after those of the last set,
+ * and returns its id. */
 static int32_t number_of(Sets *s, int64_t count) {
 	const int32_t *at = s->items + s->nitems;
 	if (!count) return 0;
@@ -196,7 +201,7 @@ int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets) {
 		}
 	}
 	int32_t *out = s->items + s->nitems;
-	if (count <= FEW) { /* insertion */
+	if (count <= FEW) { /* insertion sort */
 		for (int64_t k = 1; k < count; k++) {
 			const int32_t m = out[k];
 			int64_t i = k;
@@ -225,7 +230,7 @@ typedef struct Work {
 	int64_t done;
 } Work;
 
-/* Keeps what came out; false: stop. */
+/* Stores a result. Returns false if the operation must stop. */
 static bool put(Work *w, int64_t at, int32_t set) {
 	if (set < 0) {
 		w->status = ST_NOMEM;
@@ -288,8 +293,8 @@ static void do_dot(Work *w) {
 	heap_free(w->c, some, room);
 }
 
-/* The updates of each place, one place after the other: where[i] .. where[i +
- * 1] in order[]. */
+/* A counting sort of the updates by index: those of index i are order[where[i]]
+ * .. order[where[i + 1] - 1]. Returns false for an index out of range. */
 static bool by_place(Work *w, const int64_t *index, int64_t q, int64_t n, int64_t *where,
                      int64_t *order) {
 	memset(where, 0, (size_t)(n + 2) * sizeof *where);

@@ -1,12 +1,16 @@
-/* index_sets.h - sets of input indices, numbered: what the elements of a value
- * depend on.
+/* index_sets.h - interned sets of input indices: the inputs that the elements
+ * of a value depend on.
  *
- * Needs: lang/ir/host.h. Guarantees: equal sets have equal numbers, so that a
- * whole array of sets is an array of numbers, which moves through the evaluator
- * like any other (a slice of sets is a slice of their numbers), and only unions
- * need the sets themselves. Number 0 is the empty set, i + 1 the set of i
- * alone. Members are ascending. Memory is the context's; a function that fails
- * gives a negative number.
+ * Method: each set has an integer id. An array of sets is an array of ids,
+ * which the evaluator handles like any other (a slice of sets is a slice of
+ * their ids). Only unions need the sets themselves.
+ *
+ * Needs: lang/ir/host.h.
+ *
+ * Contract:
+ * - Equal sets have equal ids. Id 0 is the empty set, i + 1 the set of i alone.
+ * - Members are ascending.
+ * - Memory is the context's. A function that fails returns a negative id.
  */
 #ifndef ATLED_AUTODIFF_SPARSE_INDEX_SETS_H
 #define ATLED_AUTODIFF_SPARSE_INDEX_SETS_H
@@ -28,27 +32,27 @@ int32_t sets_union(Sets *s, int32_t a, int32_t b);
 int32_t sets_union_of(Sets *s, int64_t n, const int32_t *sets);
 
 enum { SETS_TERMS = 24 };
-/* The operations on arrays of sets that the evaluator does not have, as host
- * functions. One host function with the operation as its option. */
+/* The operations on arrays of sets that the evaluator does not have: one host
+ * function with the operation as its option. */
 typedef enum SetsOp {
-	SETS_UNION, /* (a, b, ...): element by element, of at most SETS_TERMS */
+	SETS_UNION, /* (a, b, ...): element-wise union, of at most SETS_TERMS */
 	SETS_ANY,   /* (a[n, k]): union along the last axis */
-	/* (a[n, k]): running union along the last axis; SETS_CUMULATE_BACK from
-	 * its end */
+	/* (a[n, k]): running union along the last axis; SETS_CUMULATE_BACK runs
+	 * from its end. */
 	SETS_CUMULATE,
 	SETS_CUMULATE_BACK,
 	/* (a[b, i, k], w[b, j, k]) -> [b, i, j]: union of a[b, i, k] over the k
-	 * where w[b, j, k] holds */
+	 * where w[b, j, k] holds. */
 	SETS_DOT,
-	/* (x[a, p, n, r], index[a, q], u[a, p, q, r]): x with u joined where the
-	 * indices point along n */
+	/* (x[a, p, n, r], index[a, q], u[a, p, q, r]): unites u with x at the
+	 * indices along n. */
 	SETS_SCATTER,
-	SETS_DIFFER, /* (a, b) -> bool: somewhere */
+	SETS_DIFFER, /* (a, b) -> bool: whether any element differs */
 	SETS_OPS
 } SetsOp;
 Ref sets_build(Builder *b, SetsOp op, uint32_t nargs, const Ref *args);
-/* Registers the host function; *in_use are the sets that it works on. Throws.
- */
+/* Registers the host function. *in_use is the table of sets that it works on.
+ * Throws. */
 void sets_register(Ctx *c, Sets **in_use);
 
 #endif

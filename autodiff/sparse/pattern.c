@@ -1,12 +1,18 @@
-/* pattern.c - from a function to one that computes which inputs each element of
- * its derivative depends on.
+/* pattern.c - the sparsity transform: a function that computes the inputs on
+ * which each element of a derivative depends.
  *
- * Needs: pattern.h. Guarantees: what comes out holds at every point, for the
- * lengths and the captured values that it is run with. Branches and loops that
- * are known run as they are; of a branch that depends on the point both sides
- * are united; a loop whose number of turns depends on it is run until no set
- * grows. A length that depends on the point is an error: there is no pattern
- * then. What may fail only at some points, or has effects, is left out.
+ * Method: branches and loops with known control flow run as they are. If a
+ * branch depends on the point, the sets of both sides are united. If a trip
+ * count depends on the point, the loop runs until no set grows.
+ *
+ * Needs: pattern.h.
+ *
+ * Contract:
+ * - The pattern holds at every point, for the extents and captured values that
+ *   it is run with.
+ * - An extent that depends on the point is an error, since there is no pattern
+ *   then.
+ * - Effects, and operations that may fail only at some points, are omitted.
  */
 #include "autodiff/sparse/pattern.h"
 
@@ -18,10 +24,10 @@ static Ref region_result(const Sparsity *p, const Region *g, uint32_t k) {
 
 static bool tensor(const Sparsity *p, Ref r) { return ref_ty(p->f, r)->kind == TY_TENSOR; }
 
-/* ---- what goes in and out of regions ------------------------------------- */
+/* ---- values that cross the boundary of a region -------------------------- */
 
-/* A value of a region's boundary: how it crosses. A value that is not computed
- * crosses as zeros where its length is born there, which others may need. */
+/* How a value crosses the boundary of a region. A value that is not computed
+ * crosses as zeros if it defines an extent that others may need. */
 typedef enum Crossing { CROSS_NOT, CROSS_COMPUTED, CROSS_SETS, CROSS_SHAPE } Crossing;
 
 static Crossing crossing(const Sparsity *p, Ref outside, Ref inside, Ref other) {
@@ -82,7 +88,7 @@ static void emit_if(Sparsity *p, const Inst *in) {
 	set_results(p, in, how, results);
 }
 
-/* Both sides, one after the other. */
+/* Emits both sides, one after the other. */
 static void emit_either(Sparsity *p, const Inst *in) {
 	const Region *g[2] = {inst_region(p->f, in, 0), inst_region(p->f, in, 1)};
 	p->perhaps++;
@@ -94,7 +100,7 @@ static void emit_either(Sparsity *p, const Inst *in) {
 				  y = region_result(p, g[1], k);
 		Ref s = REF_NONE;
 		if (sparsity_level(p, r) == LEVEL_ACTIVE) {
-			sparsity_sets_type(p, r); /* its length must not depend on the point */
+			sparsity_sets_type(p, r); /* checks that its extents do not depend on the point */
 			s = sparsity_join(p, sparsity_sets(p, x), sparsity_sets(p, y));
 		} else if (sparsity_level(p, r) < LEVEL_VARYING) s = refmap_get(p->b, &p->map, x);
 		if (s != REF_NONE) refmap_set(&p->map, r, s);
@@ -153,8 +159,8 @@ static void emit_loop(Sparsity *p, const Inst *in) {
 	set_results(p, in, how, results);
 }
 
-/* A loop that makes an unknown number of turns: its body is run on the sets
- * until none of them grows. */
+/* A loop with an unknown trip count: its body runs on the sets until none of
+ * them grows. */
 static void emit_closure(Sparsity *p, const Inst *in) {
 	const bool counted = in->op == OP_FOR;
 	const Region *body = inst_region(p->f, in, !counted);
@@ -169,7 +175,7 @@ static void emit_closure(Sparsity *p, const Inst *in) {
 				  from = inst_arg(p->f, in, k + counted);
 		const Level l = sparsity_level(p, param);
 		p->map.values[REF_INDEX(param)] = REF_NONE;
-		/* the same in every turn */
+		/* the same in every iteration */
 		if (l < LEVEL_VARYING) refmap_set(&p->map, param, refmap_get(p->b, &p->map, from));
 		if (l != LEVEL_ACTIVE) continue;
 		types[n] = sparsity_sets_type(p, param);
@@ -259,7 +265,7 @@ static void emit_region(Sparsity *p, const Region *g) {
 
 /* ---- the transform ------------------------------------------------------- */
 
-/* i32: 1 + the number of each element of the input. */
+/* i32: 1 + the index of each element of the input. */
 static Ref units(Sparsity *p, Ref dx) {
 	const Type t = *type_of(p->c, refmap_type(p->b, &p->map, ref_type(p->f, dx)));
 	Dim n = dim_const(p->c, 1);

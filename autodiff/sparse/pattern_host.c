@@ -1,25 +1,34 @@
-/* pattern_host.c - the pattern of a derivative as the program asks for it: the
- * host function "sparsity", and what it remembers; and "tree_sums", the
- * elements of a Hessian that follow from others.
+/* pattern_host.c - host functions for sparse derivatives: "sparsity", the
+ * pattern with its cache, and "tree_sums", recovery by substitution.
  *
- *   functions  f, of what it captures and its arguments
- *   operands   the arguments of f (of the one that is differentiated only the shape counts, of the others only the type)
- *   options    which argument, symmetric (1: of a Hessian, f a gradient; 2: without substitution)
- *   results    i64 each; n elements in the argument, m in the result
- *              rows[nnz], columns[nnz]  of each element, column after column, ascending
- *              column_start[n + 1], row_start[m + 1]
- *              place[nnz]  where each stands in the products below, one after the other, and the sums after these
- *              colour[n], group_sizes[p]  products with the sums of the columns of one colour; -1 where all is had from rows
- *              heavy[r], heavy_colour[r], heavy_sizes[q]  rows that are had from the transpose, likewise
- *              term[s], part_of[s]  sums, as colouring.h has them
- *              most_terms[1] f64[0], without which nobody would ask for a
- *              derivative, and it could not be refused
+ *  functions  f, of the values that it captures and its arguments
+ *  operands   the arguments of f: of the one to differentiate with respect to
+ *             only the shape is used, of the others only the type
+ *  options    which argument; symmetric (1: a Hessian, f is a gradient; 2: the
+ *             same, without substitution)
+ *  results    i64 each; n elements in the argument, m in the result
+ *    rows[nnz], columns[nnz]     of each element, column-major, ascending
+ *    column_start[n + 1], row_start[m + 1]
+ *    place[nnz]                  index in the concatenated products below,
+ *                                followed by the sums
+ *    colour[n], group_sizes[p]   products with the sums of the columns of one
+ *                                colour; -1 if all elements come from rows
+ *    heavy[r], heavy_colour[r], heavy_sizes[q]
+ *                                rows recovered from the transpose, likewise
+ *    term[s], part_of[s]         sums, as in colouring.h
+ *    most_terms[1]
+ *    f64[0]                      an inexact result, so that a request for a
+ *                                derivative is seen and can be refused
  *
- * Needs: pattern.h, colouring.h. Guarantees: results depend on f, on the
- * lengths and on those captured values that decide the pattern; the last few
- * are kept and given again when all of these are the same. No derivative: a
- * pattern is whole numbers. Captured arrays whose zeros decide it are refused a
- * tangent, since the derivative of an element that is left out would be lost.
+ * Needs: pattern.h, colouring.h.
+ *
+ * Contract:
+ * - Results depend on f, on the extents and on those captured values that
+ *   determine the pattern. A cache returns recent results when all of these are
+ *   equal.
+ * - The pattern has no derivative, since it consists of integers.
+ * - A tangent of a captured array whose zeros determine the pattern is an
+ *   error: the derivative of an omitted element would be lost.
  */
 #include "autodiff/sparse/colouring.h"
 #include "autodiff/sparse/pattern.h"
@@ -31,7 +40,7 @@ typedef struct Kept {
 	const Fn *program;
 	int64_t symmetric;
 	uint32_t nparams;
-	int64_t *shapes; /* rank and lengths of each */
+	int64_t *shapes; /* rank and extents of each parameter */
 	Value *values;   /* V_UNSET: does not matter */
 	Value results[RESULTS];
 } Kept;
@@ -42,7 +51,7 @@ typedef struct State {
 	Kept kept[KEPT];
 } State;
 
-/* ---- memory of results --------------------------------------------------- */
+/* ---- cache of results ---------------------------------------------------- */
 
 static void shape_of(Value v, int64_t *out) {
 	const bool tensor = v.kind == V_TENSOR;
@@ -81,7 +90,8 @@ static bool same(const Kept *k, const Fn *program, int64_t symmetric, uint32_t n
 	return true;
 }
 
-/* Which parameters the program looks into. */
+/* Caches the results. Stores the values of only those parameters that the
+ * program reads. */
 static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n, const Value *args,
                    const Value *results) {
 	Kept *k = &s->kept[0];
@@ -225,7 +235,7 @@ static void make_program(Ctx *c, void *arg) {
 	arena_free(scratch);
 }
 
-/* What stands for the argument: zeros, of its shape and of f's dtype. */
+/* A placeholder for the argument: zeros, of its shape and of f's dtype. */
 static Value blank(Ctx *c, Value v, Dtype d) {
 	int64_t shape[MAX_RANK + 1], none[MAX_RANK] = {0};
 	shape_of(v, shape);
@@ -352,8 +362,8 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	return ALL_RESULTS;
 }
 
-/* The pattern itself has no derivative. What it was read from may have one, as
- * long as no zero in it has been taken for good. */
+/* The pattern itself has no derivative. Tangents of captured values are allowed
+ * as long as no zero of theirs determines the pattern. */
 static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                        const Ref *results, const Ref *tangents, Ref *result_tangents) {
 	(void)args, (void)results, (void)result_tangents;
@@ -374,10 +384,10 @@ static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const R
 	}
 }
 
-/* ---- elements that follow from others ------------------------------------ */
+/* ---- recovery by substitution -------------------------------------------- */
 
-/* x -> y, y[i] = x[i] less the y[k] with part_of[k] == i, and its transpose, of
- * whole numbers part_of[k] > k: one subtraction for each. */
+/* x -> y, y[i] = x[i] minus the y[k] with part_of[k] == i, and its transpose,
+ * for integers part_of[k] > k: one subtraction for each. */
 #define SUBTRACT(T, at)                                                                            \
 	do {                                                                                           \
 		T *y = (T *)(void *)(at);                                                                  \

@@ -1,13 +1,16 @@
-/* pattern_rules.c - what each linear operation does to the sets of its
+/* pattern_rules.c - the effect of each linear operation on the sets of its
  * operands.
  *
- * Needs: pattern.h. Guarantees: a set that comes out holds every input on which
- * the element depends; it holds no other as far as the operation and what is
- * known of its other operands say. Operations that move elements move the
- * numbers of their sets; the others unite them. Zeros of an operand that is
- * known (a constant matrix, a mask) unite nothing. An operation without a rule
- * of its own makes every element of its results depend on all that its operands
- * depend on.
+ * Needs: pattern.h.
+ *
+ * Contract:
+ * - A resulting set contains every input on which the element depends. It
+ *   contains no other, as far as the operation and its known operands show.
+ * - Operations that move elements move the ids of their sets; the others unite
+ *   the sets.
+ * - Zeros of a known operand (a constant matrix, a mask) contribute nothing.
+ * - An operation without a rule makes every element of its results depend on
+ *   everything that its operands depend on.
  */
 #include "autodiff/sparse/pattern.h"
 
@@ -58,8 +61,8 @@ static bool among(int64_t axis, uint32_t n, const int64_t *axes) {
 	return false;
 }
 
-/* The permutation that brings the axes listed behind all others, in their
- * order. */
+/* The permutation that moves the given axes after all others, in their order.
+ */
 static void last_axes(uint32_t rank, uint32_t n, const int64_t *axes, int *perm) {
 	uint32_t at = 0;
 	for (uint32_t k = 0; k < rank; k++)
@@ -71,7 +74,7 @@ static Ref reshaped(Sparsity *p, Ref x, uint32_t n, const Dim *dims) {
 	return build_reshape(p->b, x, n, dims);
 }
 
-/* The union over some axes, which vanish. */
+/* The union over some axes, which are removed. */
 static Ref any_over(Sparsity *p, Ref s, uint32_t n, const int64_t *axes) {
 	int perm[MAX_RANK];
 	const uint32_t rank = type_in(p, s).rank;
@@ -106,11 +109,11 @@ static Ref cumulated(Sparsity *p, Ref s, int64_t axis, bool back) {
 	return build_transpose(p->b, reshaped(p, s, rank, t.dims), undo);
 }
 
-/* ---- operands that are known --------------------------------------------- */
+/* ---- known operands ------------------------------------------------------ */
 
 static Ref computed(Sparsity *p, Ref r) { return refmap_get(p->b, &p->map, r); }
 
-/* No zero of it can be relied on. */
+/* Whether no zero of r is structural. */
 static bool weightless(const Sparsity *p, Ref r) {
 	Value v;
 	double x;
@@ -118,7 +121,7 @@ static bool weightless(const Sparsity *p, Ref r) {
 	return ref_splat(p->f, r, &v) && !(value_as_f64(v, &x) && x == 0);
 }
 
-/* Whether each element is other than zero; REF_NONE: all may be. */
+/* Whether each element is nonzero; REF_NONE: all may be. */
 static Ref weights(Sparsity *p, Ref r) {
 	if (weightless(p, r)) return REF_NONE;
 	Ref w = computed(p, r);
@@ -130,8 +133,8 @@ static bool usable(const Sparsity *p, Ref r) { return sparsity_level(p, r) < LEV
 
 /* ---- rules --------------------------------------------------------------- */
 
-/* Unions of unions are made at once: the sets in between would be of use to
- * nobody. Such a one waits as the list of its terms. */
+/* Nested unions are merged into one, since nothing else uses the intermediate
+ * sets. A deferred union is stored as the list of its terms. */
 static bool only_unites(const Sparsity *p, const Inst *in) {
 	if (in->op == OP_MUL)
 		return weightless(p, inst_arg(p->f, in, 0)) && weightless(p, inst_arg(p->f, in, 1));
@@ -199,7 +202,7 @@ static Ref rule_select(Sparsity *p, const Inst *in) {
 	return build_select(p->b, computed(p, c), sparsity_full(p, x), sparsity_full(p, y));
 }
 
-/* The operation itself moves the numbers. */
+/* Applies the operation itself to the ids. */
 static Ref rule_moves(Sparsity *p, const Inst *in) {
 	Ref *s = ARENA_ARRAY(p->a, Ref, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) s[k] = sparsity_full(p, inst_arg(p->f, in, k));
@@ -208,8 +211,8 @@ static Ref rule_moves(Sparsity *p, const Inst *in) {
 	             attr_subst(p->c, (Op)in->op, in->attr, p->map.dims, p->map.ndims), NULL);
 }
 
-/* Axes of x[..axis], i[batch..], x[axis+1..]: where those of x without `axis`
- * stand, and which are those of i. */
+/* The result axes are x[..axis], i[batch..], x[axis+1..]. `others` are the
+ * positions of the axes of x without `axis`, `indexed` those of i. */
 typedef struct Places {
 	int64_t axis, batch;
 	uint32_t nx, ni;
@@ -286,8 +289,8 @@ static Ref rule_fft(Sparsity *p, const Inst *in) {
 	return spread(p, any_over(p, s, 1, &axis), in, others);
 }
 
-/* One operand of a contraction, its axes in the order batch, free, contracted.
- */
+/* One operand of a contraction, with its axes in the order batch, free,
+ * contracted. */
 typedef struct Side {
 	uint32_t nbatch, nfree, ncontract;
 	int perm[MAX_RANK];
@@ -318,7 +321,7 @@ static Ref as_matrices(Sparsity *p, Ref x, const Side *s) {
 	                        product(p, d + s->nbatch + s->nfree, s->ncontract)});
 }
 
-/* The part of a contraction that comes from the tangent of one operand. */
+/* The contribution of the tangent of one operand to a contraction. */
 static Ref contract(Sparsity *p, const Inst *in, uint32_t which) {
 	const Ref s = sparsity_sets(p, inst_arg(p->f, in, which));
 	if (s == REF_NONE) return s;
@@ -329,7 +332,7 @@ static Ref contract(Sparsity *p, const Inst *in, uint32_t which) {
 	if (w == REF_NONE) { /* batch, free of the first, free of the second */
 		int axes[MAX_RANK], perm[MAX_RANK];
 		Ref any = any_over(p, s, mine.ncontract, mine.contract);
-		/* the same order, without the contracted ones */
+		/* the same order, without the contracted axes */
 		for (uint32_t k = 0; k < mine.nbatch + mine.nfree; k++) {
 			perm[k] = mine.perm[k];
 			for (uint32_t i = 0; i < mine.ncontract; i++)

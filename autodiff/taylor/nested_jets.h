@@ -34,9 +34,9 @@ bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Li
 
 /* Emits the line with its order extended by `more`. `results` receives the
  * results of the original line, along the direction that is the last of `args`.
- * `further` receives, at [i * more + k - 1], coefficient k = 1..more of result i
- * with respect to the change t of the scalar; REF_NONE where it does not move.
- */
+ * `further` receives, at [i * more + k - 1], coefficient k = 1..more of result
+ * i with respect to the change t of the scalar; REF_NONE where it does not
+ * move. */
 void line_expand(Ctx *c, Builder *b, Arena *scratch, const Line *line, const Ref *args, Ref t,
                  uint32_t more, Ref *results, Ref *further);
 
