@@ -53,7 +53,8 @@ Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals);
 /* The matrix of a function that is linear in its last parameter, a small array:
  * (residuals...) -> the images of the unit vectors along a leading axis.
  * Structurally zero elements are not computed. NULL when the code would be too
- * large; the caller then batches over the identity. Borrowed. */
+ * large or contains an unsupported instruction; the caller then batches over
+ * the identity. Borrowed. */
 Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
 
 /* Taylor mode, of f as it was before ad_settle. Parameters: for each parameter
@@ -72,8 +73,8 @@ Fn *ad_gradient(Ctx *c, Fn *f, const bool *active);
 
 /* f, with loops that store checkpoints instead of tapes in reverse mode. Either
  * the number of checkpoints or the memory for them is given; the other argument
- * is 0. Derivatives, expansions and batches of f inherit the setting. Borrowed.
- */
+ * is 0. Derivatives, expansions and batches of f inherit the setting.
+ * Borrowed. */
 Fn *ad_checkpoint(Ctx *c, Fn *f, int64_t snapshots, int64_t bytes);
 /* A report on the loops of ad_checkpoint's function, differentiated with
  * respect to `active`: (parameters of f) -> five i64 for each loop of its body.
@@ -87,8 +88,8 @@ Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active);
 /* f, with `other` in its place in reverse mode: a function of the same value
  * and derivatives that costs less backward. `other` must have the same
  * parameters and results, of the same dtypes and ranks; otherwise the call
- * returns f unchanged. Forward modes, expansions and batches use f. Borrowed.
- */
+ * returns f unchanged. Forward modes, expansions and batches use f.
+ * Borrowed. */
 Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other);
 
 /* Batching: the parameters flagged in batched gain a leading axis of a common

@@ -461,8 +461,8 @@ static void loop_together(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), out[k]);
 }
 
-/* Inlines the loop's condition for the given carried values. Returns bool[n].
- */
+/* Inlines the loop's condition for the given carried values. Returns
+ * bool[n]. */
 static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 	const Region *r = inst_region(s->f, in, 0);
 	Saved saved = save(s);
@@ -535,7 +535,8 @@ static void while_by_lane(Batch *s, const Inst *in) {
 	Ref alive = params[n];
 	turn_by_lane(s, in, r, 0, alive, params);
 	/* Elements that have stopped keep their values, so their condition stays
-	 * false. The conjunction is explicit for the benefit of later passes. */
+	 * false. The explicit conjunction lets map_vectorise.c recognise the
+	 * mask. */
 	params[n] = build2(s->b, OP_MIN, alive, condition_here(s, in, params));
 	RegionId body = build_region_end(s->b, open, n + 1, params);
 	build_while(s->b, n + 1, init, condition, body, params);

@@ -116,8 +116,8 @@ BatchRule batch_rule(Op op);
 #define ST(ID, ...) void batch_##ID(Batch *s, const Inst *in);
 #include "lang/ir/prims.def"
 
-/* Makes the entry (TR_BATCH, order 0). result_active flags the batched results.
- */
+/* Makes the entry (TR_BATCH, order 0). result_active flags the batched
+ * results. */
 void batch_make(Ctx *c, Derived *d);
 
 #endif

@@ -311,8 +311,8 @@ void batch_EIGH(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_EIG(Batch *s, const Inst *in) { all_lanes(s, in); }
 void batch_SVD(Batch *s, const Inst *in) { all_lanes(s, in); }
 
-/* A matrix shared by all batch elements solves for all their columns together.
- */
+/* A matrix shared by all batch elements solves for all their columns
+ * together. */
 void batch_TRISOLVE(Batch *s, const Inst *in) {
 	Ref t = batch_get(s, inst_arg(s->f, in, 0)), x = batch_get(s, inst_arg(s->f, in, 1));
 	if (arg_lanes(s, in, 0)) {
@@ -354,8 +354,7 @@ void batch_SOLVED(Batch *s, const Inst *in) {
 	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
 }
 
-/* ---- dynamic values and effects: they hold the arrays of the whole batch --
- */
+/* ---- dynamic values and effects: they hold the arrays of the whole batch - */
 
 static Ref array_or_dyn(Batch *s, const Inst *in, uint32_t k) {
 	bool array = type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
@@ -388,8 +387,8 @@ static void as_it_is(Batch *s, const Inst *in) {
 }
 
 void batch_FORMAT(Batch *s, const Inst *in) { as_it_is(s, in); }
-/* A batch has no single value to report; the loop may still report its count.
- */
+/* A batch has no single value to report; the loop may still report its
+ * count. */
 void batch_PROGRESS(Batch *s, const Inst *in) {
 	Ref args[2] = {inst_arg(s->f, in, 0), inst_arg(s->f, in, 1)};
 	for (uint32_t k = 0; k < 2; k++) {

@@ -272,8 +272,8 @@ static uint32_t find_way(Way *w, const Inst *in, Ref result) {
 
 /* Adds "from the result: `*` at 3:11, `sum` at 2:12": how the result of f
  * depends on the instruction, the result first. Each location appears once.
- * Instructions without a location of their own, or in the library, are skipped.
- */
+ * Instructions without a location of their own, or in the library, are
+ * skipped. */
 static void trace_path(Ctx *c, Diag *d, const Fn *f, const Inst *in) {
 	Arena *a = arena_new(c);
 	Way w = {.f = f,

@@ -102,7 +102,7 @@ typedef struct Origin {
 	 * transpose. */
 	bool is_primal, is_reverse;
 	/* For a forward sweep or a batch: the id of the function it was made of.
-	 * Calls of that function are inlined here. */
+	 * The calls in that function are inlined here. */
 	bool has_source;
 	FnId source;
 	bool is_jet; /* a Taylor expansion, or a batch of them */

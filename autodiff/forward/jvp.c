@@ -19,8 +19,8 @@
 #include "autodiff/taylor/nested_jets.h"
 #include "autodiff/core/rules.h"
 
-/* In an entry's order: derivatives of functions as they were before ad_settle.
- */
+/* In an entry's order: derivatives of functions as they were before
+ * ad_settle. */
 enum { AS_WRITTEN = 1 };
 
 typedef struct Jvp {
@@ -501,8 +501,8 @@ static const JvpRuleFn structural[OP_COUNT] = {
 #include "lang/ir/prims.def"
 };
 
-/* An instruction without regions: the primal, then the tangents of its results.
- */
+/* An instruction without regions: the primal, then the tangents of its
+ * results. */
 static void emit_plain(Jvp *j, const Inst *in) {
 	Op op = (Op)in->op;
 	Arena *a = j->d->scratch;

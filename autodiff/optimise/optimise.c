@@ -23,8 +23,7 @@
  * operations remains. */
 #define WORTH_WRITING 0.9
 
-/* ---- is inlining worthwhile? ----------------------------------------------
- */
+/* ---- is inlining worthwhile? --------------------------------------------- */
 
 static bool contracts(Arena *scratch, const Fn *f) {
 	uint32_t n;
@@ -36,8 +35,8 @@ static bool contracts(Arena *scratch, const Fn *f) {
 }
 
 /* The derivatives called directly or indirectly: gradients with a forward form,
- * expansions that could share work, nested expansions, and their total number.
- */
+ * expansions that could share work, nested expansions, and their total
+ * number. */
 typedef struct Found {
 	bool gradient, jet, mixed;
 	uint32_t derivatives;

@@ -37,8 +37,8 @@ typedef struct SnapshotLoop {
 	bool swept; /* the stack comes from the primal part */
 } SnapshotLoop;
 
-/* The operands of those functions for one loop of the function being planned.
- */
+/* The operands of those functions for one loop of the function being
+ * planned. */
 typedef struct SnapshotPlan {
 	Fn *run;
 	const SnapshotLoop *loop;

@@ -66,8 +66,8 @@ bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
 	if (!any_linear_operand(p, in)) return false;
 	Fn *callee = inst_callee(p->c, in);
 	Origin o = origin_of(callee);
-	/* The callee's linear parameters are known from the transform that made it.
-	 */
+	/* No analysis is needed if the linear operands are only where the callee's
+	 * transform expects them. */
 	bool fits = o.is_jvp || o.is_linear;
 	uint32_t from = o.is_jvp ? o.jvp_params : o.linear_from;
 	for (uint32_t k = 0; k < in->nargs && fits; k++) {

@@ -47,8 +47,8 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 	return d;
 }
 
-/* Builds the two functions that recursive calls use, now that the parts exist.
- */
+/* Builds the two functions that recursive calls use, now that the parts
+ * exist. */
 static void finish_recursive(Ctx *c, Derived *d) {
 	Split *s = split_data(d);
 	Arena *a = d->scratch;
@@ -72,8 +72,8 @@ static void finish_recursive(Ctx *c, Derived *d) {
 	origin_set(c, s->joint, (Origin){.is_linear = true, .linear_from = nplain});
 }
 
-/* Must agree with linear_call: what a jvp promises, else the actual dependence.
- */
+/* Must agree with linear_call: what a jvp promises, else the actual
+ * dependence. */
 static void find_linear_results(const Plan *p, Split *s) {
 	const Fn *f = p->f;
 	Origin o = origin_of(f);

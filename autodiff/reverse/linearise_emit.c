@@ -58,8 +58,8 @@ static TypeId type_here(Emit *e, TypeId t) {
 }
 
 /* Binds the symbols in types `from` to the shapes of the values `to`. Symbols
- * not yet bound take the values' extents; the others are checked against them.
- */
+ * not yet bound take the values' extents; the others are checked against
+ * them. */
 static void learn(Emit *e, uint32_t n, const TypeId *from, const Ref *to) {
 	SymId s;
 	for (uint32_t pass = 0; pass < 2; pass++) {
@@ -312,8 +312,8 @@ static void primal_branches(Emit *e, const Inst *in) {
 }
 
 /* Opens a region of a loop in the primal part. Its parameters are `nfirst`
- * scalars, the carried values that are not linear, and those of the recorder.
- */
+ * scalars, the carried values that are not linear, and those of the
+ * recorder. */
 static OpenRegion *open_turn(Emit *e, const Inst *in, const Region *g, uint32_t skip,
                              uint32_t nfirst, const Recorder *r, Ref *params) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, nfirst + g->nparams + r->n + 1u);
@@ -829,8 +829,8 @@ static void visit_shown(void *ud, SymId s) {
 
 /* The types of the items from the primal part. One may have an extent m // 2
  * where no other item has m, because a later guard made m equal to n. Then m
- * cannot be bound here, and the axis gets a fresh symbol that is checked later.
- */
+ * cannot be bound here, and the axis gets a fresh symbol that is checked
+ * later. */
 static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n) {
 	bool *shown = ARENA_ARRAY(e->p->a, bool, primal->syms.n + 1u);
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, n + 1u);

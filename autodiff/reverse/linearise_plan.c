@@ -203,8 +203,8 @@ static bool is_counter(const Plan *p, Ref r) {
 	       p->f->insts.at[owner].op == OP_FOR;
 }
 
-/* The innermost loop body that contains region r, or the body of the function.
- */
+/* The innermost loop body that contains region r, or the body of the
+ * function. */
 static RegionId turn_of(const Plan *p, RegionId r) {
 	for (; p->f->regions.at[r].owner != NO_INST; r = parent_of(p, r)) {
 		Op op = (Op)p->f->insts.at[p->f->regions.at[r].owner].op;

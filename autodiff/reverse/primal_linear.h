@@ -50,8 +50,8 @@ typedef struct Split {
 	Fn *values; /* the other parameters -> results that are not linear */
 	Fn *joint;  /* the other parameters, the linear ones -> linear results */
 	Builder *values_builder, *joint_builder;
-	/* For a jvp: the cached result of ad_linearise for the original function.
-	 */
+	/* For a jvp: the cached result of ad_linearise for the original
+	 * function. */
 	const Linearised *of;
 } Split;
 Derived *split_of(Ctx *c, Fn *f, const bool *linear);

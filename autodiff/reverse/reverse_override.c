@@ -23,8 +23,8 @@ static void make_in_reverse(Ctx *c, Derived *d) {
 	derived_calls(c, d);
 	fn_ref(other);
 	derived_own(d, other);
-	/* The checkpoint attribute prevents inlining before derivatives are taken.
-	 */
+	/* The checkpoint attribute prevents inlining before derivatives are
+	 * taken. */
 	d->fn->checkpoint = attr_intern(c, (int64_t[]){1, 0}, 2);
 	origin_set(c, d->fn, (Origin){.in_reverse = other, .in_forward = f});
 }

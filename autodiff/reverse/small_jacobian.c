@@ -10,7 +10,7 @@
  * Contract:
  * - (residuals) -> the images of the unit vectors along a leading axis, as a
  *   batch of the linear function over the identity returns them.
- * - NULL when the code would be too large.
+ * - NULL when the code would be too large or an instruction is not supported.
  * - An element that no element of the unit vector reaches is a zero and is
  *   never computed.
  */

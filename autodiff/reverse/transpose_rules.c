@@ -82,8 +82,8 @@ void transpose_CONVERT(TransposeRule *r) {
 
 /* ---- shapes -------------------------------------------------------------- */
 
-/* Sums over the new axes, and over those stretched from extent 1, which remain.
- */
+/* Sums over the new axes, and over those stretched from extent 1, which
+ * remain. */
 void transpose_BROADCAST(TransposeRule *r) {
 	Builder *b = r->b;
 	Type x = operand_type(r, 0), y = type_in(b, r->w[0]);
@@ -351,8 +351,8 @@ void transpose_TRISOLVE(TransposeRule *r) {
 	cotangent_add(r, 1, mat_solve_triangular(r->b, r->x[0], r->w[0], lower, !adjoint, unit));
 }
 
-/* The operands B and X carry the same dependence; only B receives a cotangent.
- */
+/* The operands B and X carry the same dependence; only B receives a
+ * cotangent. */
 void transpose_SOLVED(TransposeRule *r) {
 	if (r->linear[0] || r->linear[1]) not_linear(r);
 	if (r->linear[3])

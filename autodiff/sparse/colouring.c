@@ -196,8 +196,8 @@ static Status distance_two(Ctx *c, const RowPattern *rows, const RowPattern *col
 	return st;
 }
 
-/* The better of two orders. `least` is a lower bound on the number of colours.
- */
+/* The better of two orders. `least` is a lower bound on the number of
+ * colours. */
 static Status colour_well(Ctx *c, const RowPattern *rows, const RowPattern *columns,
                           const int64_t *skip, const int64_t *only, int64_t least, int64_t *colour,
                           int64_t *ncolours) {
@@ -283,8 +283,8 @@ static Status partitions(Ctx *c, const RowPattern *p, Partition *out, uint32_t *
 		}
 		for (uint32_t k = 0; k < 2; k++)
 			if (between[k].least < INT64_MAX) out[(*n)++] = between[k];
-		/* Insertion sort; among equal bounds the one with fewer rows is first.
-		 */
+		/* Insertion sort; among equal bounds the one with fewer rows is
+		 * first. */
 		for (uint32_t k = 1; k < *n; k++)
 			for (uint32_t l = k;
 			     l > 0 && (out[l].least < out[l - 1].least ||
@@ -483,8 +483,8 @@ static int64_t **acyclic_array(Acyclic *a, uint32_t k) {
 	return at[k];
 }
 
-/* Forbids colours that would merge trees into one of more than `most` vertices.
- */
+/* Forbids colours that would merge trees into one of more than `most`
+ * vertices. */
 static void forbid_large(Acyclic *a, int64_t v, int64_t most) {
 	const RowPattern *p = a->p;
 	for (int64_t k = p->start[v]; k < p->start[v + 1]; k++) {
@@ -721,8 +721,8 @@ static Status recover(Ctx *c, const RowPattern *p, const int64_t *edge, Colourin
 }
 
 /* A lower bound on the number of colours. The edges between any two of q
- * classes are a forest, so there are at most (q - 1)(n - q / 2) edges in all.
- */
+ * classes are a forest, so there are at most (q - 1)(n - q / 2) edges in
+ * all. */
 static int64_t acyclic_least(const RowPattern *p) {
 	int64_t edges = 0, q = p->n > 0;
 	for (int64_t i = 0; i < p->n; i++)

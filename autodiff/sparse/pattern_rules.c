@@ -61,8 +61,8 @@ static bool among(int64_t axis, uint32_t n, const int64_t *axes) {
 	return false;
 }
 
-/* The permutation that moves the given axes after all others, in their order.
- */
+/* The permutation that moves the given axes after all others, in their
+ * order. */
 static void last_axes(uint32_t rank, uint32_t n, const int64_t *axes, int *perm) {
 	uint32_t at = 0;
 	for (uint32_t k = 0; k < rank; k++)

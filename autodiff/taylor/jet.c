@@ -699,8 +699,8 @@ static void make_jet(Ctx *c, Derived *d) {
 	uint32_t n = nresults;
 	for (uint32_t i = 0; i < nresults; i++) results[i] = jet_get(&j, fn_result(f, i), 0);
 	for (uint32_t i = 0; i < nresults; i++) {
-		/* A recursive call assumes a series for every result that can have one.
-		 */
+		/* A recursive call assumes a series for every result that can have
+		 * one. */
 		bool moves = d->recursive && type_has_tangent(c, ref_type(f, fn_result(f, i)));
 		for (uint32_t k = 1; k <= order; k++) moves |= jet_get(&j, fn_result(f, i), k) != REF_NONE;
 		d->result_active[i] = moves;

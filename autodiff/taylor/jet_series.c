@@ -161,8 +161,8 @@ static Ref primal_of(Series *s, NodeId n) {
 	Node now = s->nodes.at[n];
 	Ref x[3] = {REF_NONE};
 	for (uint32_t i = 0; i < now.nargs; i++) x[i] = series_coef(s, now.arg[i], 0);
-	/* A power of x - x_0 has no constant term, and neither do products with it.
-	 */
+	/* A power of x - x_0 has no constant term, and neither do products with
+	 * it. */
 	if (now.op == OP_MUL && (!x[0] || !x[1])) return REF_NONE;
 	if (now.op == OP_CONVERT) return build_convert(s->b, x[0], now.dtype);
 	return build(s->b, now.op, now.nargs, x, 0, NULL);

@@ -108,8 +108,8 @@ typedef struct Polarising {
 	Form **form; /* by value of flat */
 	Builder *b;
 	RefMap map;
-	/* Multiplications of coefficients, estimated before either form is built.
-	 */
+	/* Multiplications of coefficients, estimated before either form is
+	 * built. */
 	double products, nested;
 } Polarising;
 
@@ -137,8 +137,8 @@ static bool calls_lines(Seen *s, const Fn *f) {
 }
 
 /* The function that g expands, and the levels of expansion. Returns false when
- * g is not an expansion along scalars of a function without expansions in it.
- */
+ * g is not an expansion along scalars of a function without expansions in
+ * it. */
 static bool steps_of(Polarising *p, Fn *g, Chain *out) {
 	Level outwards[VARS_MOST];
 	uint32_t n = 0;
