@@ -6,8 +6,7 @@
  * iterations are recomputed only to restore states, the minimum possible. Here
  * r is the least integer with n <= C(s + r, s).
  *
- * Needs: linearise.h. Used only by autodiff/reverse/checkpoint.c, linearise*.c
- * and transpose.c.
+ * Needs: linearise.h. Used only by autodiff/reverse/{checkpoint,linearise*}.c.
  *
  * A loop becomes three functions. Their operands are:
  * - *fixed*: the same in all iterations. They come first: witnesses of the
