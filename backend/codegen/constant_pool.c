@@ -1,19 +1,21 @@
-/* constant_pool.c - constants of vector code as operands in memory, where LLVM
- * would broadcast them anew at each use.
+/* constant_pool.c - vector constants as memory operands.
  *
- * Needs: emit.h; a module on which the passes have run. Guarantees: the same
- * values. To be done only where vectors have 32 bytes, which is AVX2: LLVM
- * keeps such a constant as one number and broadcasts it into a register, an
- * instruction at each use as soon as there are more constants than registers,
- * which is every loop with vector maths. A whole vector in memory is an operand
- * of the instruction that uses it. AVX-512 has operands that broadcast, and
- * vectors of 16 bytes LLVM keeps whole by itself.
+ * Method: LLVM keeps a splat constant as one scalar. If there are more
+ * constants than registers, as in every loop with transcendental functions, it
+ * broadcasts them at each use. A whole vector in memory is instead an operand
+ * of the instruction that uses it.
+ *
+ * Contract:
+ * - Needs emit.h and a module on which the passes have run.
+ * - Values do not change.
+ * - For vectors of 32 bytes (AVX2) only: AVX-512 has broadcast operands, and
+ *   LLVM keeps vectors of 16 bytes whole by itself.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-/* KEPT: constants of a loop that stay in registers, of which there are 16.
- * BLOCKS: of such a loop. */
+/* KEPT: most constants of a loop that stay in registers, of which there are 16.
+ * BLOCKS: most blocks of such a loop. */
 enum { VECTOR = 32, KEPT = 4, BLOCKS = 6 };
 
 /* Constants so far. */
@@ -30,9 +32,9 @@ static uint32_t element_bytes(Emit *e, LLVMTypeRef t) {
 	                                                : 0;
 }
 
-/* The same number in all lanes of full vectors, and none that the processor
- * makes without memory (0, all ones) or that LLVM has better use for (2 x is x
- * + x, -1 a change of sign). */
+/* Is x a splat of full vectors that should be in memory? Not if the processor
+ * makes it without memory (0, all ones) or LLVM simplifies with it (2 x to x +
+ * x, -1 to a negation). */
 static bool wants_memory(Emit *e, LLVMValueRef x) {
 	if (!LLVMIsAConstantDataVector(x)) return false;
 	const uint32_t bytes = element_bytes(e, LLVMTypeOf(x)), lanes = emit_lanes(x);
@@ -47,9 +49,9 @@ static bool wants_memory(Emit *e, LLVMValueRef x) {
 	return v != 0 && v != 2 && v != -2 && v != 1 && v != -1;
 }
 
-/* Where a constant may as well be a value that LLVM knows nothing about.
- * Shifts, products and quotients of integers are other instructions when it
- * does. */
+/* May the instruction take an opaque operand in place of a constant? Integer
+ * shifts, products and quotients select better instructions when LLVM knows the
+ * constant. */
 static bool takes_memory(LLVMValueRef in) {
 	switch (LLVMGetInstructionOpcode(in)) {
 	case LLVMFAdd:
@@ -103,11 +105,10 @@ static LLVMValueRef in_memory(Emit *e, Pool *pool, LLVMValueRef x) {
 	return pool->global[pool->n++] = global;
 }
 
-/* A loop of few blocks that has few constants: they stay in registers, loaded
- * before it. An operand in memory is a load in each turn. */
+/* A loop of few blocks and few constants: they are loaded before it and stay in
+ * registers. A memory operand is a load in each iteration. */
 typedef struct Turn {
-	/* the end of the block from which the loop is entered; NULL: no such
-	 * loop */
+	/* terminator of the block that enters the loop; NULL: no such loop */
 	LLVMValueRef before;
 	LLVMBasicBlockRef blocks[BLOCKS];
 	uint32_t nblocks;
@@ -129,7 +130,7 @@ static LLVMValueRef kept(Emit *e, Turn *turn, LLVMValueRef x, LLVMValueRef globa
 	return turn->loaded[turn->n++] = load_of(e, global, turn->before);
 }
 
-/* A wider value takes the same vector several times. */
+/* A wider value repeats the same vector. */
 static LLVMValueRef loaded(Emit *e, Pool *pool, Turn *turn, LLVMValueRef x, LLVMValueRef before) {
 	LLVMValueRef global = in_memory(e, pool, x);
 	LLVMValueRef v = turn->before ? kept(e, turn, x, global) : load_of(e, global, before);
@@ -153,9 +154,8 @@ static bool in_turn(const Turn *t, LLVMBasicBlockRef block) {
 	return false;
 }
 
-/* The blocks on the ways from the loop's first one to its last, which jumps
- * back; false: it is no loop, they are too many, or one of them is a loop
- * itself. */
+/* Collects the blocks on the paths from the loop's header to its latch. Returns
+ * false if it is no loop, has too many blocks, or contains a loop. */
 static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last) {
 	t->blocks[t->nblocks++] = first;
 	if (last != first) t->blocks[t->nblocks++] = last;
@@ -172,12 +172,12 @@ static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last
 			if (t->nblocks == BLOCKS) return false;
 			t->blocks[t->nblocks++] = from;
 		}
-		if (!entered) return false; /* the function's first block: there is a way around */
+		if (!entered) return false; /* the function's entry block: a path avoids the header */
 	}
 	return true;
 }
 
-/* The loop whose first block this is. */
+/* The loop whose header is `block`. */
 static Turn find_turn(Emit *e, LLVMBasicBlockRef block) {
 	Turn none = {0}, t = {0};
 	LLVMValueRef phi = LLVMGetFirstInstruction(block);

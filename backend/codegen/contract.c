@@ -1,79 +1,78 @@
-/* contract.c - K_CONTRACT: small and medium matrix products as register-blocked
- * vector code.
+/* contract.c - K_CONTRACT: register-blocked code for small and medium GEMM.
  *
- * Needs: emit.h. A product becomes a call of an internal function of the
- * module. Extents and strides are its arguments, so that all products of one
- * element type and form share it: a network of many widths compiles two or
- * three such functions. Constant extents only choose among them.
+ * Method: register tiles and packed panels, as in Goto and van de Geijn (2008).
+ * A product becomes a call of an internal function of the module. Extents and
+ * strides are its arguments, so all products of one element type and form share
+ * it; constant extents only choose among the functions.
  *
- * Guarantees: C is written (or added to) at its m x n elements only, unless
- * KF_PADDED gives room for whole vectors; A and B are read at their elements
- * only, likewise. C must not overlap A or B. The sum over k of an element has
- * an order fixed by k and the target alone: it does not depend on where the
- * element is, on m or on n, so a product may be cut into parts by rows or
- * columns without changing a bit. What is there already is added to the
- * finished sum of a block of k.
+ * Contract:
+ * - Needs emit.h.
+ * - Only the m x n elements of C are written (or added to), unless KF_PADDED
+ *   gives room for whole vectors. A and B likewise are read at their elements
+ *   only.
+ * - C must not overlap A or B.
+ * - The summation order of an element depends on k and the target alone, not on
+ *   m, n or the element's position. A product may therefore be cut by rows or
+ *   columns without changing a bit.
+ * - Old values of C are added to the finished sum of a block of k.
  *
- * Three forms:
- *   columns    Lanes are columns of C. A tile of R rows by V vectors of sums stays in registers while k runs: V loads of B and R broadcasts of A
- *              for R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of
- *              COLUMNS_BLOCK, blocks added one after the other. One function
- *              cuts C into blocks and panels and copies panels of B together;
- *              it calls another for all tiles of a panel, one for each width
- *              and kind. Where B's columns are not neighbours panels are always
- *              copied, and C is written element by element.
- *   turned     The same where B lies by columns: its panels are copied turned, vectors of k becoming vectors of columns.
- *   dots       Lanes are k. A tile of R rows of A by S columns of B, a vector of partial sums each, joined four at a time at the end. Where k is
- *              short (20) this form has half the speed of the others, since
- *              each element's partial sums must be joined: KF_TURN. For the
- *              same reason all products of the instruction pass a tile before
- *              it is joined; in the other forms each is a call.
+ * Forms:
+ *   columns  Lanes over N. A tile of R rows by V vectors of sums stays in
+ *            registers while k runs: V loads of B and R broadcasts of A for
+ *            R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of
+ *            COLUMNS_BLOCK, which are added one after the other. One function
+ *            cuts C into blocks and panels and packs panels of B; it calls
+ *            another for all tiles of a panel, one for each width and kind.
+ *            Where B's columns are not neighbours, panels are always packed and
+ *            C is written element by element.
+ *   turned   The same for a B stored by columns, packed transposed: vectors of
+ *            k become vectors of columns.
+ *   dots     Lanes over K. A tile has R rows of A by S columns of B, with a
+ *            vector of partial sums each, reduced four at a time at the end.
+ *            The reduction is costly where k is short: see KF_TURN. All
+ *            products of the instruction therefore pass a tile before it is
+ *            reduced; in the other forms each product is a call.
  *
- * Where one to four columns are left over behind whole vectors (20 of f64 are
- * two and a half, of f32 one and a quarter), the last panel has them, too: four
- * columns of two or four rows share a vector of sums, for which A's broadcast
- * numbers, which the tile has anyway, are blended (Panel.quad). With masks and
- * vectors of 64 bytes only.
+ * Quads: one to four columns after the last whole vector join the last panel.
+ * Four columns of two or four rows share a vector of sums; A's broadcast
+ * scalars, which the tile has anyway, are blended for it (Panel.quad). This
+ * needs masks and vectors of 64 bytes.
  *
- * Rows past the end of the last tile are computed as copies of the last row and
- * stored to the same place (all of C's old values are read before), so that
- * remainders of rows need neither code nor branches. Ten rows are three tiles
- * of four, a fifth of them copies, but two tiles of five: KF_FIVES.
+ * Rows past the last row of C are computed as copies of the last row. They are
+ * stored to the same address, after all old values of C are read. Row
+ * remainders thus need neither code nor branches. KF_FIVES selects tiles of
+ * five rows, where they leave fewer such copies than tiles of four.
  *
- * Tiles of AVX2, measured on Zen 3 in GF/s of f64 (peak 50): 4x2 38-47, 6x2
- * 36-45, 4x3 35-47, 2x5 38-40 at n = 20, 3x4 25 (spills). Eight sums just cover
- * a latency of four cycles at two multiply-adds a cycle, and the smallest of
- * the tiles compiles in two thirds of the time of the others. Dots likewise:
- * 4x2 is as fast as 3x4 and 2x4, and wastes least where one side is short.
+ * Tile sizes: eight sums cover a latency of four cycles at two multiply-adds a
+ * cycle. Among the tiles that do, the smallest compiles fastest and wastes
+ * least where one side is short.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
 enum {
-	/* rows of a panel of B. 192 costs a third at 20 x 20 x 1000, where A and
-	 * B then leave a L1 of 32 KiB; 64 a tenth at 10000 x 128 x 128 */
+	/* k extent of a panel of B: A's and B's parts should fit together in L1,
+	 * and long blocks mean fewer passes over C. */
 	COLUMNS_BLOCK = 128,
-	/* rows of A that pass a panel before the next panel does are a multiple
-	 * of this, see row_block. Tiles divide it */
+	/* Unit of the rows of A that pass one panel before the next, see row_block.
+	 * Tile heights divide it. */
 	ROW_BLOCK = 48,
-	/* from how many rows on a panel of B is copied together: costs about as
-	 * much as three rows. 1.7 times faster at n = 128 */
+	/* Rows of A from which a panel of B is packed. Packing costs about as much
+	 * as three rows. */
 	PACK_ROWS = 48,
-	/* B, and what lies between its rows, is in the first cache anyway: 64 x
-	 * 64 of f64 takes 6 % less when nothing is copied */
+	/* If B with the gaps between its rows fits in L1, packing gains nothing. */
 	NEAR_BYTES = 32768,
 	MOST_ROWS = 8,
 	MOST_VECTORS = 8,
 	HELD = 16, /* rows of B that fit in registers besides eight sums */
-	/* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with
-	 * AVX-512 */
+	/* Widest packed panel, in vectors; limits the stack that it takes. */
 	PACK_VECTORS = 5,
 	MOST_SUMS = 24,
 	FIVES_WIDE = 4,
-	DOTS_BLOCK_BYTES = 2048, /* of k: of a row of A or a column of B at a time */
-	/* rows of A that stay in L1 while B passes from L2: two tiles of four,
-	 * or ten rows where they have five */
+	DOTS_BLOCK_BYTES = 2048, /* k block of a row of A or a column of B */
+	/* Rows of A that stay in L1 while B passes from L2: two tiles of four.
+	 * Tiles of five rows use ten. */
 	DOTS_BAND = 8
 };
 
@@ -84,16 +83,15 @@ typedef struct Contract {
 	bool columns, turned, dots, masks;                          /* turned: also columns */
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
-	LLVMValueRef add;  /* i1: C's old values are added */
-	LLVMValueRef bias; /* a row that is added to each of C's in the end; null: none */
-	/* dots: where A and B of each product begin, two pointers in memory for
-	 * each */
+	LLVMValueRef add;  /* i1: add C's old values */
+	LLVMValueRef bias; /* row added to each row of C at the end; null: none */
+	/* dots: array in memory of two pointers for each product, to its A and B */
 	LLVMValueRef pairs, npairs;
-	LLVMValueRef a_in_pair; /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
-	uint32_t rows, width;   /* of a tile: columns in vectors, or in columns of B */
-	bool fives;             /* tiles that would have four rows have five */
+	LLVMValueRef a_in_pair; /* dots: byte offset of A in a pair, 0 or 8; see dots_form */
+	uint32_t rows, width;   /* of a tile: columns in vectors, for dots in columns of B */
+	bool fives;             /* tiles of five rows replace those of four */
 	bool rest;              /* panels one vector wide follow the wide ones */
-	bool ragged;            /* the last panel's last vector may be partly past the last column */
+	bool ragged;            /* last vector of the last panel may pass the last column */
 } Contract;
 
 /* ---- arithmetic of addresses --------------------------------------------- */
@@ -142,8 +140,8 @@ static void put(const Contract *g, LLVMValueRef value, LLVMValueRef address, LLV
 	emit_store(g->e, g->t, value, address, 0, mask);
 }
 
-/* for x = lo .. hi-1 by step where lo < hi is known, as a loop or, when there
- * is just one turn, without */
+/* for (x = lo; x < hi; x += step) where lo < hi is known; without a loop when
+ * there is just one iteration */
 typedef struct Turns {
 	EmitLoop loop;
 	bool once;
@@ -172,7 +170,7 @@ static void turns_end(const Contract *g, Turns *s, const LLVMValueRef *next) {
 
 static LLVMValueRef stack(const Contract *g, uint64_t bytes) { return emit_slot(g->e, bytes, 64); }
 
-/* Its first argument is C: nothing else points there. */
+/* The function's first argument is C, which nothing else aliases. */
 static LLVMValueRef inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain,
                                 EmitOuter *outer) {
 	LLVMValueRef function = emit_inner_begin(e, name, type, plain, outer);
@@ -183,33 +181,32 @@ static LLVMValueRef inner_begin(Emit *e, const char *name, LLVMTypeRef type, boo
 
 static const char *type_name(const Contract *g) { return g->t == KT_F64 ? "f64" : "f32"; }
 
-/* ---- lanes along the columns: one panel ---------------------------------- */
+/* ---- lanes over N: one panel --------------------------------------------- */
 
-/* Rows of C by the columns of one panel, for one block of k; in a function of
- * its own, whose arguments these are. */
+/* Rows of C by the columns of one panel, for one block of k. The panel is a
+ * function of its own, with these arguments. */
 typedef struct Panel {
 	const Contract *g;
 	uint32_t vectors, rows;
 	bool ragged; /* the last vector may have lanes past the last column */
-	bool quad;   /* up to four columns behind the vectors, see share_quads */
-	/* k is HELD, and so many rows of B stay in registers for all rows of A,
-	 * see tile_held */
+	bool quad;   /* up to four columns follow the vectors, see share_quads */
+	/* k is HELD, and these rows of B stay in registers for all rows of A, see
+	 * tile_held */
 	bool held;
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
 	LLVMValueRef m, k, left; /* left: columns from the panel's first to the last of all */
 	LLVMValueRef add;
-	LLVMValueRef panels; /* how many, side by side, in one call */
-	/* numbers of these columns that are added to the finished sums; NULL:
-	 * none */
+	LLVMValueRef panels; /* number of adjacent panels in one call */
+	/* values of these columns, added to the finished sums; NULL: none */
 	LLVMValueRef bias;
-	LLVMValueRef shared[4]; /* of a quad: from which lanes on a vector is the r-th row's */
+	LLVMValueRef shared[4]; /* quad: mask of the lanes from the r-th row's first on */
 } Panel;
 
 static int64_t vector_bytes(const Contract *g) { return (int64_t)g->lanes * g->size; }
 
-/* The lanes of the last vector that are columns; NULL when all are. */
+/* The mask of the last vector's lanes that are columns; NULL when all are. */
 static LLVMValueRef last_mask(const Panel *p) {
 	const Contract *g = p->g;
 	return p->ragged ? emit_first_lanes(g->e, g->lanes,
@@ -219,10 +216,10 @@ static LLVMValueRef last_mask(const Panel *p) {
 
 enum { QUAD = 4 };
 
-/* Rows that share a vector of quads. */
+/* Rows that share one vector of quads. */
 static uint32_t quad_rows(const Contract *g) { return g->lanes / QUAD; }
 
-/* May a panel of tiles of so many rows and vectors have a quad behind it? */
+/* May a quad follow a panel whose tiles have so many rows and vectors? */
 static bool has_quad(const Contract *g, uint32_t rows, uint32_t vectors) {
 	return g->columns && g->masks && g->e->m->target.vector_bytes == 64 &&
 	       rows % quad_rows(g) == 0 && vectors < PACK_VECTORS &&
@@ -233,14 +230,14 @@ static uint32_t panel_sums(const Panel *p) {
 	return p->rows * p->vectors + (p->quad ? p->rows / quad_rows(p->g) : 0);
 }
 
-/* Columns of the quad, at least one. */
+/* Number of columns in the quad, at least one. */
 static LLVMValueRef quad_columns(const Panel *p) {
 	return minus(p->g, p->left, num(p->g, p->vectors * p->g->lanes));
 }
 
-/* Masks of the lanes that begin with the r-th row's, read from where LLVM does
- * not know them: of a known mask it makes insertions and permutations, which
- * only the units have that multiply, where a blend goes to any. */
+/* Builds Panel.shared. The masks are read from memory, so that LLVM does not
+ * know them: it turns blends by known masks into insertions and permutations,
+ * which compete with multiplications for execution ports. Blends do not. */
 static void quad_masks(Panel *p) {
 	const Contract *g = p->g;
 	LLVMBuilderRef b = g->e->b;
@@ -255,22 +252,22 @@ static void quad_masks(Panel *p) {
 	}
 }
 
-/* One vector of neighbouring rows' numbers, each row's for its four lanes, from
- * vectors that have it everywhere. */
+/* Combines broadcast vectors of neighbouring rows into one vector, four lanes
+ * for each row. */
 static LLVMValueRef share_quads(const Panel *p, const LLVMValueRef *rows) {
 	LLVMValueRef x = rows[0];
 	for (uint32_t r = 1; r < quad_rows(p->g); r++) x = choose(p->g, p->shared[r], rows[r], x);
 	return x;
 }
 
-/* Four numbers, once for each row that shares a vector. */
+/* Repeats four scalars once for each row that shares a vector. */
 static LLVMValueRef repeat_quad(const Contract *g, LLVMValueRef x) {
 	int order[16];
 	for (uint32_t i = 0; i < g->lanes; i++) order[i] = (int)(i % QUAD);
 	return emit_shuffle(g->e, x, x, g->lanes, order);
 }
 
-/* One step of k: sums += A's numbers times B's row. */
+/* One step of k: sums += A's scalars times B's row. */
 static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka, LLVMValueRef b,
                       LLVMValueRef mask, LLVMValueRef *sums) {
 	const Contract *g = p->g;
@@ -294,15 +291,15 @@ static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka,
 	}
 }
 
-/* sums += A B over steps first .. end-1 of k, `unroll` at a time; *ka and *b go
- * along. */
+/* sums += A B over steps first .. end-1 of k, `unroll` steps an iteration.
+ * Advances *ka and *b. */
 static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef first, LLVMValueRef end,
                      uint32_t unroll, LLVMValueRef *ka, LLVMValueRef *b, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	uint32_t n = 2 + panel_sums(p);
 	LLVMValueRef carried[2 + MOST_SUMS] = {*ka, *b}, next[2 + MOST_SUMS];
-	/* Ragged panels have been copied, unless masks cost nothing or there is
-	 * nothing to gain. */
+	/* Ragged panels have been packed, unless masks cost nothing or packing
+	 * gains nothing. */
 	LLVMValueRef mask =
 		g->masks || p->vectors == 1 || p->vectors > PACK_VECTORS ? last_mask(p) : NULL;
 	memcpy(carried + 2, sums, (n - 2) * sizeof *sums);
@@ -320,8 +317,9 @@ static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef firs
 	memcpy(sums, k.results + 2, (n - 2) * sizeof *sums);
 }
 
-/* The first `left` mod lanes elements of a vector for each row: half of it
- * where that bit of the number is set, then half of the rest, and so on. */
+/* Stores the first `left` mod lanes elements of a vector for each row, by
+ * binary halving: half the vector where that bit of `left` is set, then half of
+ * the remainder. */
 static void store_halves(const Panel *p, LLVMValueRef *const vectors,
                          LLVMValueRef *const addresses) {
 	const Contract *g = p->g;
@@ -346,9 +344,9 @@ static void store_halves(const Panel *p, LLVMValueRef *const vectors,
 	}
 }
 
-/* What is added to each row of C, to n sums of `lanes` columns each, of which
- * `vectors` lie side by side from vector `first` on: the last of the operations
- * on an element, as if it were done in another loop. */
+/* Adds the bias to n sums of `lanes` columns each. `vectors` of them lie side
+ * by side, beginning at vector `first`. This is the last operation on an
+ * element, as if a later loop did it. */
 static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t lanes,
                       LLVMValueRef mask, uint32_t n, LLVMValueRef *sums) {
 	const Contract *g = p->g;
@@ -365,8 +363,8 @@ static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t
 	emit_if_end(g->e, &c, more, sums);
 }
 
-/* C's rows of a tile from the sums: whole vectors, the last one partly where
- * the panel is ragged. */
+/* Stores a tile's sums to C in whole vectors; the last one partly where the
+ * panel is ragged. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
@@ -390,8 +388,8 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 		ends[r] = sums[r * p->vectors + last];
 		at_last[r] = at_n(g, rows[r], last * vector_bytes(g));
 	}
-	/* Masked stores are slow where there are no mask registers (some 20 cycles
-	 * on Zen 3), so there a vector that is not full goes in halves. */
+	/* Masked stores are slow without mask registers; there a partial vector is
+	 * stored in halves. */
 	bool branch = p->ragged && !g->masks;
 	if (branch) emit_if_begin(e, &c, less(g, p->left, num(g, p->vectors * g->lanes)), 0);
 	if (branch) {
@@ -402,8 +400,8 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 	if (branch) emit_if_end(e, &c, NULL, NULL);
 }
 
-/* C's rows of a tile behind its vectors: `columns` of the quad, 4 where NULL.
- * `sums` are those of the quads. */
+/* Stores the quad of a tile: `columns` columns, 4 where NULL. `sums` are the
+ * vectors of quads. */
 static void quad_store_columns(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const sums,
                                LLVMValueRef columns) {
 	const Contract *g = p->g;
@@ -434,8 +432,8 @@ static void quad_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *c
 	emit_if_end(g->e, &c, NULL, NULL);
 }
 
-/* The same where C's columns are not neighbours: through the stack, one element
- * at a time. */
+/* Stores a tile where C's columns are not neighbours: element by element,
+ * through the stack. */
 static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLVMValueRef nrows,
                          LLVMValueRef *const sums) {
 	const Contract *g = p->g;
@@ -462,9 +460,8 @@ static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLV
 	turns_end(g, &r, next);
 }
 
-/* C's old values in a large product come from afar: asked for before k runs
- * they are there when they are needed. Tiles of small products are done in a
- * shorter time than that takes. */
+/* Prefetches C's old values in a large product, before k runs. Tiles of small
+ * products finish sooner than a prefetch. */
 static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
@@ -472,7 +469,7 @@ static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	emit_if_begin(e, &c, LLVMBuildAnd(e->b, p->add, less(g, num(g, COLUMNS_BLOCK), p->k), ""), 0);
 	for (uint32_t r = 0; r < p->rows; r++)
 		for (uint32_t v = 0; v < p->vectors; v++) {
-			/* to be written, kept in all caches, data */
+			/* for writing, high locality, data cache */
 			LLVMValueRef args[4] = {at_n(g, rows[r], v * vector_bytes(g)), emit_i32(e, 1),
 			                        emit_i32(e, 3), emit_i32(e, 1)};
 			emit_intrinsic(e, "llvm.prefetch", 1, &e->ptr, 4, args);
@@ -481,8 +478,8 @@ static void tile_ahead(const Panel *p, LLVMValueRef *const rows) {
 	emit_if_end(e, &c, NULL, NULL);
 }
 
-/* Where the rows of a tile begin in A and C: at their strides, but for those
- * past the last row. */
+/* Addresses of the tile's rows in A and C. Rows past the last one take its
+ * address. */
 static void tile_places(const Panel *p, LLVMValueRef row, const LLVMValueRef *first,
                         LLVMValueRef *from, LLVMValueRef *to) {
 	const Contract *g = p->g;
@@ -508,13 +505,11 @@ static void tile_places(const Panel *p, LLVMValueRef row, const LLVMValueRef *fi
 	}
 }
 
-/* The tile's sums over all but the last k mod 4 steps, where a row has one
- * vector and A's numbers of a row are neighbours: four steps are 8 rows by 4
- * numbers at constant distances, where a step for itself moves as many pointers
- * as it multiplies and takes twice the instructions. `begin` is where this
- * ends. Without optimisation every turn of the loop loads and stores all sums,
- * and the code is 2.7 times as fast with four steps in a turn, for all tiles.
- */
+/* Sums of all but the last k mod 4 steps, four steps an iteration; *begin is
+ * set to where they end. It is used for tiles one vector wide when A's elements
+ * of a row are contiguous: constant offsets then replace a pointer increment
+ * for each multiply-add. At level 0 each iteration loads and stores all sums,
+ * so all tiles use it. */
 static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *begin,
                        LLVMValueRef *ka, LLVMValueRef *b, LLVMValueRef *sums) {
 	const Contract *g = p->g;
@@ -543,10 +538,9 @@ static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *b
 	memcpy(sums, values + 3, (n - 3) * sizeof *sums);
 }
 
-/* One vector of columns and HELD rows of B, which stay in registers: of two
- * operands of each multiply-add one is the sum and one B, and the third is A's
- * number, read by the same instruction. 8 rows are 8 loads a step, where with B
- * in memory they are 9, and nothing but these 128 instructions. */
+/* One vector of columns, with HELD rows of B in registers. Each multiply-add
+ * has a sum and a row of B in registers and reads A's scalar as a broadcast
+ * memory operand. No load of B remains. */
 static void held_rows(const Panel *p, LLVMValueRef *held) {
 	const Contract *g = p->g;
 	LLVMValueRef b = p->b, mask = last_mask(p);
@@ -563,8 +557,8 @@ static void tile_held(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *co
 				emit_spread(g->e, get(g, 1, at_n(g, rows[r], (int64_t)k * g->size), NULL),
 			                g->lanes),
 				held[k], sums[r]);
-		/* no instruction; LLVM would do row after row, each of whose steps
-		 * waits for the one before */
+		/* Emits no instruction. Without it LLVM would order the code by rows,
+		 * whose steps each wait for the one before. */
 		LLVMBuildFence(g->e->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
 	}
 }
@@ -618,14 +612,14 @@ static void panel_body(const Panel *first) {
 
 enum { PANEL_ARGS = 14 };
 
-/* Arguments in the order of Panel's fields. */
+/* The arguments are in the order of Panel's fields. */
 static LLVMTypeRef panel_type(Emit *e) {
 	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr,
 	                                 e->i64, e->i64, e->i64, e->i64, e->i1,  e->i64, e->ptr};
 	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
 }
 
-/* The function for a kind of panel, made when it is first needed. */
+/* The function for a kind of panel, emitted when first needed. */
 typedef enum PanelKind { PANEL_PLAIN, PANEL_QUAD, PANEL_HELD } PanelKind;
 
 static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged,
@@ -655,15 +649,15 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	return function;
 }
 
-/* ---- lanes along the columns: all of them -------------------------------- */
+/* ---- lanes over N: all columns ------------------------------------------- */
 
-/* Vectors of a wide panel where nothing about the columns asks for another. */
+/* Vectors of a wide panel, by default. */
 static uint32_t wide_panel(const Contract *g) {
 	return g->fives && g->columns && g->e->m->target.registers >= 32 ? FIVES_WIDE : 2;
 }
 
-/* Rows per tile: sums, a row of B and one number of A must fit into the
- * registers, and the rows' pointers into the others. */
+/* Rows of a tile: the sums, a row of B and one scalar of A must fit into the
+ * vector registers, and the pointers to the rows into the general ones. */
 static uint32_t tile_rows(const Contract *g) {
 	const KTarget *t = &g->e->m->target;
 	bool many = t->registers >= 32;
@@ -677,7 +671,7 @@ static uint32_t tile_rows(const Contract *g) {
 	return g->rows && g->rows < rows ? g->rows : rows;
 }
 
-/* Chooses the panels for n columns (-1: not known) and m rows. */
+/* Chooses the panels for n columns and m rows; -1: not known. */
 static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	bool whole = padded || g->lanes == 1 || !g->columns;
 	int64_t v = n > 0 ? (n + g->lanes - 1) / g->lanes : 0;
@@ -689,34 +683,35 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	else if (v == 2) g->width = 2, g->rest = false;
 	else if (v == 3 || v == 9) g->width = 3, g->rest = false;
 	else if (v == 5) g->width = 5, g->rest = false;
-	/* One row has few sums: as wide as it goes. */
+	/* One row has few sums: the panel is made as wide as possible. */
 	for (uint32_t w = MOST_VECTORS; g->columns && !g->turned && m == 1 && v && w > g->width; w--)
 		if (v % w == 0) g->width = w, g->rest = false;
 	g->rows = tile_rows(g);
 }
 
-/* May panels be four vectors wide where that leaves no columns? For a few rows,
- * which read B where it is: with tiles of 4 x 4 instead of 8 x 2 it is read
- * from one end to the other, which is a quarter of the time where many B's come
- * from the last cache (1000 of 32 x 32 in f64). */
+/* May panels be four vectors wide, where that leaves no columns? This is for
+ * few rows, which read B without packing: 4 x 4 tiles read B in longer
+ * contiguous runs than 8 x 2 tiles, which matters when B comes from the
+ * last-level cache. */
 static bool reads_in_fours(const Contract *g) {
 	return g->columns && !g->turned && g->masks && g->e->m->target.registers >= 32 && !g->fives &&
 	       g->width == 2 && g->rest;
 }
 
-/* Which panels: in the function's arguments, so that all widths share it. */
+/* The choice of panels, passed as arguments so that all widths share the
+ * function. */
 typedef struct Widths {
-	/* columns of a wide panel; they take (n + slack) / wide times as many;
-	 * the function for one */
+	/* wide: columns of a wide panel, and the function for one. Wide panels
+	 * number (n + slack) / wide. */
 	LLVMValueRef wide, slack, wide_panel;
-	/* the function for one vector of columns, which take the rest */
+	/* the function for one vector of columns; it takes the remainder */
 	LLVMValueRef narrow_panel;
-	/* those for the last panel when a quad is left over; null: there is none */
+	/* the functions for the last panel with a quad; null: none */
 	LLVMValueRef wide_quad, narrow_quad;
 } Widths;
 
-/* Copies kc rows of a panel of `width` columns together, to `panel`; columns
- * past the end are zeros or copies of the last one. */
+/* Packs kc rows of a panel of `width` columns into `panel`. Columns past the
+ * end are zeros or copies of the last one. */
 static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, LLVMValueRef width,
                        LLVMValueRef kc, LLVMValueRef panel) {
 	uint32_t unit = g->columns ? g->lanes : 1;
@@ -736,9 +731,9 @@ static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, 
 
 enum { TURN_ARGS = 6 };
 
-/* The function that copies a panel as pack_panel does from a B whose columns
- * are contiguous: (panel, from, b_col, left, width, kc). Up to a vector of rows
- * past kc is written to the panel. */
+/* The function that packs a panel, as pack_panel does, from a B whose columns
+ * are contiguous: (panel, from, b_col, left, width, kc). It may write up to a
+ * vector of rows past kc to the panel. */
 static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	Emit *e = g->e;
 	LLVMTypeRef types[TURN_ARGS] = {e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64};
@@ -782,14 +777,14 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	return function;
 }
 
-/* Rows of A that fill half of L2: a panel of B is copied together once for each
- * such block. */
+/* Rows of A that fill half of L2. A panel of B is packed once for each such
+ * block. */
 static int64_t row_block(const Contract *g) {
 	int64_t rows = g->e->m->target.l2_bytes / 2 / (COLUMNS_BLOCK * g->size);
 	return rows < 2 * ROW_BLOCK ? 2 * ROW_BLOCK : rows / ROW_BLOCK * ROW_BLOCK;
 }
 
-/* Blocks of k, in these blocks of rows, in these panels: each a call. */
+/* Loops over blocks of k, blocks of rows and panels; each panel is a call. */
 static void columns_blocks(const Contract *g, const Widths *w) {
 	Emit *e = g->e;
 	LLVMBuilderRef b = e->b;
@@ -822,12 +817,12 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)),
 				 c = at(g, g->c, times(g, i.index, g->c_row));
 	LLVMValueRef begin = none, one = num(g, 1);
-	/* of the last block */
+	/* only the last block of k adds the bias */
 	LLVMValueRef bias =
 		choose(g, less(g, plus(g, k.index, kc), g->k), LLVMConstNull(e->ptr), g->bias);
 	if (g->columns && !g->turned) {
-		/* A few rows, which read B where it is: all of its whole panels in one
-		 * call. */
+		/* A few rows, which read B unpacked, take all of its whole panels in
+		 * one call. */
 		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, "");
 		whole =
 			minus(g, whole,
@@ -862,7 +857,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 		LLVMBuildCall2(b, type, function, args, TURN_ARGS, "");
 		memcpy(chosen, packed, sizeof chosen);
 	} else if (g->columns) {
-		/* Single vectors and the widest panels are read where they are. */
+		/* Single vectors and the widest panels are read unpacked. */
 		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""),
 					 fits = less(g, room, num(g, PACK_VECTORS * g->lanes + 1));
 		pack = LLVMBuildAnd(b, pack, less(g, num(g, NEAR_BYTES), times(g, g->k, g->b_k)), "");
@@ -901,8 +896,8 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	turns_end(g, &k, NULL);
 }
 
-/* What is one panel, read where it is, goes without all that: it is an eighth
- * of the time of a product of 16 x 16. */
+/* A product of a single unpacked panel bypasses the loops of columns_blocks,
+ * whose overhead small products would notice. */
 static void columns_form(const Contract *g, const Widths *w) {
 	if (!g->columns || g->turned) {
 		columns_blocks(g, w);
@@ -929,9 +924,9 @@ static void columns_form(const Contract *g, const Widths *w) {
 	emit_if_end(e, &c, NULL, NULL);
 }
 
-/* ---- lanes along the sum ------------------------------------------------- */
+/* ---- lanes over K -------------------------------------------------------- */
 
-/* Halves joined until `lanes` are left. */
+/* Adds the halves of x until `lanes` lanes are left. */
 static LLVMValueRef fold_to(const Contract *g, LLVMValueRef x, uint32_t lanes) {
 	for (uint32_t n = emit_lanes(x); n > lanes; n /= 2)
 		x = LLVMBuildFAdd(g->e->b, emit_part(g->e, x, 0, n / 2), emit_part(g->e, x, n / 2, n / 2),
@@ -939,8 +934,8 @@ static LLVMValueRef fold_to(const Contract *g, LLVMValueRef x, uint32_t lanes) {
 	return x;
 }
 
-/* Within each 16 bytes: units of `unit` lanes from the first halves of x and y,
- * one after the other, plus the same from the second halves. */
+/* For each 16 bytes: interleaves units of `unit` lanes of the first halves of x
+ * and y, does the same with the second halves, and adds both. */
 static LLVMValueRef zip_add(const Contract *g, LLVMValueRef x, LLVMValueRef y, uint32_t unit) {
 	int low[64], high[64];
 	uint32_t n = g->lanes, group = 16 / g->size;
@@ -953,7 +948,8 @@ static LLVMValueRef zip_add(const Contract *g, LLVMValueRef x, LLVMValueRef y, u
 	                     emit_shuffle(g->e, x, y, n, high), "");
 }
 
-/* The totals of four vectors, by the same additions for each. */
+/* Reduces four vectors to their totals, with the same order of additions for
+ * each. */
 static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *totals) {
 	Emit *e = g->e;
 	if (g->lanes == 1) {
@@ -975,13 +971,14 @@ static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *t
 		totals[i] = LLVMBuildExtractElement(e->b, all[i / n], emit_i32(e, (int32_t)(i % n)), "");
 }
 
-/* `rows` rows of A by `columns` columns of B, for the block of k that begins at
- * `kb`. */
+/* A tile of `rows` rows of A by `columns` columns of B, for the block of k that
+ * begins at `kb`. */
 typedef struct Dots {
 	uint32_t rows, columns;
-	/* where each begins in the block: bytes from the first element of A or B */
+	/* start of each row or column in the block: bytes from the first element of
+	 * A or B */
 	LLVMValueRef from_a[MOST_ROWS], from_b[MOST_ROWS];
-	/* the same of the product that is being added */
+	/* the same as addresses, in the current product */
 	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS];
 	LLVMValueRef kb, kc, add;
 } Dots;
@@ -997,7 +994,8 @@ static void dots_step(const Contract *g, const Dots *d, LLVMValueRef k, LLVMValu
 	}
 }
 
-/* Whole vectors of k from first to end-1, `unroll` at a time. */
+/* Sums whole vectors of k from first to end-1, `unroll` vectors an
+ * iteration. */
 static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMValueRef end,
                      uint32_t unroll, LLVMValueRef *sums) {
 	uint32_t n = d->rows * d->columns;
@@ -1011,14 +1009,14 @@ static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMV
 	memcpy(sums, k.results, n * sizeof *sums);
 }
 
-/* sums += the tile's part of one product. */
+/* sums += the tile of one product. */
 static void dots_product(const Contract *g, const Dots *d, LLVMValueRef *sums) {
 	Emit *e = g->e;
 	uint32_t n = d->rows * d->columns;
 	LLVMValueRef more[MOST_SUMS];
 	LLVMValueRef whole = LLVMBuildAnd(e->b, d->kc, num(g, -(int64_t)g->lanes), "");
 	LLVMValueRef begin = num(g, 0);
-	/* See panel_body. */
+	/* Four vectors an iteration, for the reason given at tile_fours. */
 	if (e->options->level == 0) {
 		LLVMValueRef fours = LLVMBuildAnd(e->b, whole, num(g, -4 * (int64_t)g->lanes), "");
 		dots_sum(g, d, begin, fours, 4, sums);
@@ -1035,8 +1033,8 @@ static void dots_product(const Contract *g, const Dots *d, LLVMValueRef *sums) {
 	emit_if_end(e, &c, sums, sums);
 }
 
-/* The tile at rows i.. and columns j.. of C; those past the last row or column
- * repeat it. */
+/* Computes the tile at rows i.. and columns j.. of C. Rows and columns past the
+ * end repeat the last one. */
 static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j) {
 	Emit *e = g->e;
 	uint32_t n = d->rows * d->columns;
@@ -1092,7 +1090,7 @@ static void swap_where(const Contract *g, LLVMValueRef c, LLVMValueRef *x, LLVMV
 
 static void dots_form(Contract *g) {
 	Emit *e = g->e;
-	/* The longer side becomes the rows, of which a tile has more: the
+	/* The longer side becomes the rows, of which a tile has more. The
 	 * transposed product has the same sums. */
 	LLVMValueRef turn = less(g, g->m, g->n);
 	g->a_in_pair = choose(g, turn, num(g, 8), num(g, 0));
@@ -1106,7 +1104,7 @@ static void dots_form(Contract *g) {
 	d.kb = k.index;
 	d.kc = smaller(g, minus(g, g->k, k.index), num(g, block));
 	d.add = LLVMBuildOr(e->b, g->add, less(g, num(g, 0), k.index), "");
-	/* As many rows of A as stay in L1, then all of B past them. */
+	/* As many rows of A as stay in L1; all of B passes them. */
 	const int64_t rows = g->rows == 5 ? 10 : DOTS_BAND;
 	turns_begin(g, &band, num(g, 0), g->m, rows, false, 0, NULL);
 	LLVMValueRef end = smaller(g, g->m, plus(g, band.index, num(g, rows)));
@@ -1119,8 +1117,8 @@ static void dots_form(Contract *g) {
 	turns_end(g, &k, NULL);
 }
 
-/* The function for panels of one vector; where it turns out that k is HELD and
- * A's numbers are neighbours, the one that keeps B. */
+/* The function for panels of one vector. At run time, if k is HELD and A's
+ * elements of a row are contiguous, it is the one that keeps B in registers. */
 static LLVMValueRef single_panel(const Contract *g, bool ragged, LLVMValueRef k, LLVMValueRef a_k) {
 	LLVMValueRef plain = panel_function(g, 1, ragged, PANEL_PLAIN);
 	const int64_t length = known(k), step = known(a_k);
@@ -1137,8 +1135,9 @@ static LLVMValueRef single_panel(const Contract *g, bool ragged, LLVMValueRef k,
 
 enum { OPERANDS = 12, CONTRACT_ARGS = 22 };
 
-/* The function for a form: K_CONTRACT's first operands, whether to add (i1),
- * Widths, the pairs and how many, the panels with quads, and the bias. */
+/* The function for a form. Arguments: K_CONTRACT's first operands, whether to
+ * add (i1), Widths, the pairs and their number, the panels with quads, the
+ * bias. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
@@ -1171,10 +1170,10 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	return function;
 }
 
-/* The panel that keeps B, in the place of a call, where it turns out to be one:
- * of a product of 16 x 16 by 16 x 16 a fifth of the time was what is worked out
- * around the 256 multiply-adds, which now is done before the loop over the
- * products. `c` is open afterwards, with the other case. */
+/* Inlines the panel that keeps B in registers, guarded by a test that it
+ * applies. For tiny products the setup around a call costs a notable part of
+ * the time; inlined, it is hoisted out of the loop over the products. `c` is
+ * left open in the other case. */
 static void held_inline(const Contract *g, LLVMValueRef *const args, EmitIf *c) {
 	LLVMBuilderRef b = g->e->b;
 	Panel p = {.g = g,
@@ -1233,7 +1232,8 @@ void emit_contract(Emit *e, const KInst *in) {
 	}
 	int64_t m = known(args[9]), n = known(args[10]);
 	if (g.dots) {
-		/* A matrix by a vector: the longer side is the rows, see dots_form. */
+		/* A matrix-vector product: the longer side becomes the rows, see
+		 * dots_form. */
 		bool vector = m == 1 || n == 1;
 		g.rows = vector ? 8 : g.fives ? 5 : 4;
 		g.width = vector ? 1 : 2;
@@ -1247,14 +1247,14 @@ void emit_contract(Emit *e, const KInst *in) {
 				LLVMBuildStore(e->b, from, at_n(&g, args[17], 16 * i + 8 * k));
 			}
 	} else {
-		/* With room after the last column all vectors are whole. */
+		/* With padding after the last column all vectors are whole. */
 		bool padded = g.columns && !g.turned && in->flags & KF_PADDED;
 		if (padded)
 			args[10] = LLVMBuildAnd(e->b, plus(&g, args[10], num(&g, g.lanes - 1)),
 			                        num(&g, -(int64_t)g.lanes), "");
 		choose_panels(&g, m, n, padded);
-		/* Wide panels take all columns where no narrow ones follow; otherwise
-		 * as many whole vectors as they can. */
+		/* Without narrow panels, wide ones take all columns; otherwise as many
+		 * whole ones as fit. */
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
@@ -1264,7 +1264,7 @@ void emit_contract(Emit *e, const KInst *in) {
 		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width))
 			args[19] = panel_function(&g, g.width, false, PANEL_QUAD);
 		if (g.rest) {
-			/* as many sums in fewer columns */
+			/* as many sums over fewer columns */
 			Contract narrow = g;
 			narrow.width = 1;
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
@@ -1304,12 +1304,11 @@ void emit_contract(Emit *e, const KInst *in) {
 	if (in_place) emit_if_end(e, &held, NULL, NULL);
 }
 
-/* For products of hundreds of rows and columns, which the runtime cuts and
- * packs (native/run/gemm_driver.c). Tiles of 8 x 3 vectors have 24 sums, so
- * they need 32 registers, and masks, since any vector of the last panel may lie
- * past the last column. What that brings beside OpenBLAS is in
- * docs/internals/native.md. With 16 registers its kernels are the better ones.
- */
+/* Tiles for products of hundreds of rows and columns, which the runtime cuts
+ * and packs (native/run/gemm_driver.c). Tiles of 8 x 3 vectors have 24 sums, so
+ * they need 32 registers. They need masks too, since any vector of the last
+ * panel may lie past the last column. With 16 registers BLAS is faster. See
+ * docs/internals/native.md. */
 LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	const KTarget *target = &e->m->target;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t), .columns = true, .width = 3};

@@ -1,22 +1,24 @@
-/* control.c - where the program goes: blocks, loops, vector loops with their
- * tails, branches, calls, parallel bodies, failure.
+/* control.c - control flow: loops, branches, calls, parallel bodies, failure.
  *
- * Needs: emit.h. Guarantees: failure leaves by one block per LLVM function; a
- * vector loop touches no element past its end unless it is padded; a lane's
- * result does not depend on whether it was computed in the main part or in the
- * tail.
+ * Vector loops are emitted with their epilogues.
+ *
+ * Contract:
+ * - Needs emit.h.
+ * - All failures of an LLVM function leave through one block.
+ * - A vector loop accesses no element past its end unless it is padded.
+ * - A lane's result is the same in the main loop and in the epilogue.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Calls are emitted in place when the callee has at most this many
- * instructions, this deep, while the function has less than that many. Measured
- * on fib(35): depth 0 52 ms, 1 36, 2 28, 3 23, 4 22, each step doubling the
- * time to compile; gcc -O2 takes 17 to 20. */
+/* Limits of inlining: instructions of the callee, depth of nested inlining,
+ * instructions of the caller. Each step of depth about doubles the compile time
+ * of recursive functions and gains less than the one before. */
 enum { IN_PLACE_INSTS = 48, IN_PLACE_DEPTH = 3, IN_PLACE_DEPTH_QUICK = 1, IN_PLACE_TOTAL = 1200 };
 
-/* Of one slot: workers' stacks are small, and recursion multiplies. */
+/* Largest stack slot. Stacks of worker threads are small, and recursion
+ * multiplies slots. */
 enum { STACK_AT_MOST = 1 << 20 };
 
 /* ---- blocks -------------------------------------------------------------- */
@@ -57,8 +59,8 @@ static void join(LLVMValueRef phi, LLVMValueRef x, LLVMBasicBlockRef from) {
 
 /* ---- loops --------------------------------------------------------------- */
 
-/* Tested at the end of each turn; the first turn's test stands before the loop.
- */
+/* Rotated form: the test is at the end of each iteration, and once before the
+ * loop. */
 void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step,
                      uint32_t n, const LLVMValueRef *init) {
 	l->hi = hi;
@@ -213,8 +215,8 @@ void emit_POLL(Emit *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
-/* The turn costs a store or two; what a loop says is put together only when
- * somebody asks. */
+/* An iteration of the outermost loop only stores its number. The values of a
+ * progress report are collected only when one is requested. */
 void emit_PROGRESS(Emit *e, const KInst *in) {
 	if (in->imm == PROGRESS_TURN) {
 		for (unsigned k = 0; k < 2; k++)
@@ -245,7 +247,7 @@ void emit_PROGRESS(Emit *e, const KInst *in) {
 
 /* ---- regions ------------------------------------------------------------- */
 
-/* The instruction after the region that begins at `at`. */
+/* The index of the instruction after the region that begins at `at`. */
 static uint32_t skip_region(const KFn *f, uint32_t at) {
 	for (uint32_t open = 1; at < f->insts.n && open; at++) {
 		const KInst *in = &f->insts.at[at];
@@ -255,7 +257,8 @@ static uint32_t skip_region(const KFn *f, uint32_t at) {
 	return at;
 }
 
-/* A region's results in the lanes that the values `like` .. have. */
+/* The region's results, broadcast to the lanes of the values that begin at
+ * `like`. */
 static void region_results(Emit *e, const KInst *end, uint32_t n, KRef like,
                            LLVMValueRef *results) {
 	if (!end || end->nargs != n)
@@ -337,7 +340,8 @@ static uint32_t emit_IF(Emit *e, const KInst *in, uint32_t at) {
 
 /* ---- vector loops -------------------------------------------------------- */
 
-/* Accesses that would leave the arrays even where they are padded. */
+/* Has the region accesses that may leave the arrays even where they are
+ * padded? */
 static bool region_strays(const KFn *f, uint32_t at) {
 	uint32_t end = skip_region(f, at);
 	for (; at < end; at++) {
@@ -349,9 +353,9 @@ static bool region_strays(const KFn *f, uint32_t at) {
 	return false;
 }
 
-/* One turn: the region with its parameters bound. `next` may be the same array
- * as `carried`. near: loads that are neighbours of each other; NULL: to be
- * found. */
+/* Emits one iteration: the region with its parameters bound. `next` may be the
+ * same array as `carried`. near: the stencil loads; NULL: they are searched
+ * for. */
 static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
                                struct EmitNear *near, const LLVMValueRef *carried,
                                LLVMValueRef *next) {
@@ -373,9 +377,9 @@ static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
 	return emit_turn_near(e, in, at, v, NULL, carried, next);
 }
 
-/* Turns for base = 0, lanes, 2 lanes ... < n, all alike; with a mask in each
- * where it is asked for. Where loads carry registers from turn to turn, those
- * of the first turn are read when it is known that there is one. */
+/* Emits the loop over base = 0, lanes, 2 lanes ... < n; masked: each iteration
+ * has a mask. Registers that stencil loads carry between iterations are loaded
+ * for the first one only when it is known to run. */
 static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n,
                            LLVMValueRef *values, bool masked) {
 	const uint32_t ncarried = in->nparams - 1;
@@ -409,8 +413,8 @@ static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
 	return at;
 }
 
-/* Whether the elements that fill no whole vector may go by vectors of half as
- * many lanes: where a vector takes two registers, and nothing joins lanes. */
+/* May the epilogue use vectors of half as many lanes? It may where a vector
+ * takes two registers and nothing reduces lanes. */
 static bool rest_may_be_half(const Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	if (in->nparams > 1 || in->lanes * 8 <= e->m->target.vector_bytes ||
@@ -426,7 +430,7 @@ static void halve_lanes(KFn *f, uint32_t first, uint32_t n, uint32_t lanes) {
 		if (f->vals.at[k].lanes == lanes) f->vals.at[k].lanes = (uint16_t)(lanes / 2);
 }
 
-/* The function with half as many lanes in a region: a copy that this emission
+/* The function with half as many lanes in the region: a copy that the frame
  * keeps. */
 static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
@@ -449,8 +453,8 @@ static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
 	return half;
 }
 
-/* The rest by half vectors, one or two of them: a row of 20 elements takes two
- * vectors of 8 lanes and one of 4. */
+/* Emits the epilogue with one or two half vectors. A row of 20 elements then
+ * takes two vectors of 8 lanes and one of 4. */
 static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
                             LLVMValueRef whole, LLVMValueRef n) {
 	const KFn *f = e->fn->f;
@@ -486,7 +490,7 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 	uint32_t after = skip_region(e->fn->f, at);
 	if (lanes & (lanes - 1)) emit_stop(e, "vectors of %u lanes", lanes);
 	if (known && count <= 0) {
-		/* no turn: the results are what went in */
+		/* no iteration: the results are the initial values */
 	} else if (known && count <= lanes && (in->flags & KF_ONCE)) {
 		v.base = emit_i64(e, 0);
 		v.partial = count < lanes;
@@ -527,8 +531,9 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* Not loops: a call costs nothing beside them, and functions that hold them are
- * often called from many places so as to be compiled once. */
+/* Is the callee inlined? Functions with loops are not: the call costs little
+ * beside the loop, and they often have many callers, for which they are
+ * compiled only once. */
 static bool in_place(const Emit *e, const KFn *callee) {
 	uint32_t depth = e->options->level ? IN_PLACE_DEPTH : IN_PLACE_DEPTH_QUICK,
 			 weight = callee->insts.n;
@@ -551,7 +556,8 @@ static bool in_place(const Emit *e, const KFn *callee) {
 	       callee->insts.at[callee->insts.n - 1].op == K_RETURN;
 }
 
-/* Failures between these two pass the call, and tell so. */
+/* Between begin_told and end_told, failures leave through a block that records
+ * the call site. */
 static EmitFailure begin_told(Emit *e, const KInst *in) {
 	const EmitFailure outer = {e->failure, e->failure_status};
 	if (in->params) e->failure = NULL;
@@ -622,8 +628,8 @@ void emit_CALL(Emit *e, const KInst *in) {
 
 /* ---- parallel loops ------------------------------------------------------ */
 
-/* Values from outside that the region [at, end) uses, each once. They are
- * numbered below the region's parameter. */
+/* Lists the values from outside that the region [at, end) uses, each once.
+ * Their refs are smaller than the region's parameter. */
 static uint32_t captured(Emit *e, uint32_t at, uint32_t end, KRef limit, KRef *list) {
 	const KFn *f = e->fn->f;
 	bool *seen = emit_alloc(e, limit + 1);
@@ -634,7 +640,7 @@ static uint32_t captured(Emit *e, uint32_t at, uint32_t end, KRef limit, KRef *l
 			KRef x = f->refs.at[in->args + k];
 			if (!x || x >= limit || seen[x]) continue;
 			seen[x] = true;
-			/* constants are the same everywhere */
+			/* constants need not be passed */
 			if (!LLVMIsConstant(emit_value(e, x))) list[n++] = x;
 		}
 	}
@@ -646,8 +652,8 @@ static bool is_real(const KFn *f, const KInst *in) {
 	       (f->vals.at[in->results].type == KT_F64 || f->vals.at[in->results].type == KT_F32);
 }
 
-/* A loop that calls nothing and cannot fail: all that it needs are numbers and
- * pointers. `at` is the loop's instruction. */
+/* Is the loop a leaf, one that calls nothing and cannot fail? Such a loop needs
+ * only scalars and pointers. `at` is the index of the loop. */
 static bool is_leaf(const KFn *f, uint32_t at) {
 	if (f->insts.at[at].op != K_LOOP && f->insts.at[at].op != K_VLOOP) return false;
 	for (uint32_t end = skip_region(f, at + 1); at < end; at++) switch (f->insts.at[at].op) {
@@ -671,13 +677,13 @@ static bool is_leaf(const KFn *f, uint32_t at) {
 	return true;
 }
 
-/* Is the region plain? Loops that are leaves do not count in less than `apart`
- * other loops and branches. needs_calls: it is not when it calls nothing, or
- * something else than what was taken out of it. */
+/* Is the region plain (EMIT_PLAIN)? Leaf loops nested in fewer than `apart`
+ * other loops and branches do not count, since they are outlined. needs_calls:
+ * a region without calls, other than those of outlined loops, is not plain. */
 static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls) {
-	enum { DEEPEST = 32, ENOUGH = 40 }; /* instructions for which it is worth taking loops out */
-	/* of the loop that is open at this depth; fills: it only stores what
-	 * there was before */
+	enum { DEEPEST = 32, ENOUGH = 40 }; /* ENOUGH: instructions from which outlining loops pays */
+	/* by depth, of the open loop or branch; fills: it only stores values
+	 * defined before it */
 	bool calls[DEEPEST] = {false}, fills[DEEPEST] = {false};
 	uint8_t loops[DEEPEST], left[DEEPEST];
 	uint32_t depth = 0, reals = 0, n = 0, leaves = 0;
@@ -693,7 +699,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 		case K_PARALLEL: at = skip_region(f, at + 1) - 1; continue;
 		case K_VLOOP: return false;
 		case K_CALL:
-			/* the program's own functions */
+			/* user functions */
 			if (!(in->flags & KF_UNCOUNTED) && (depth || needs_calls)) return false;
 			calls[depth] = true;
 			break;
@@ -701,7 +707,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 		case K_HOST:
 		case K_CONTRACT:
 		case K_GEMM:
-			if (depth > 1) return false; /* small ones, perhaps, and many */
+			if (depth > 1) return false; /* they may be small and many */
 			calls[depth] = true;
 			break;
 		case K_LOOP:
@@ -714,7 +720,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 			left[depth] = (uint8_t)kinst_regions(in);
 			break;
 		case K_END:
-			if (!depth) at = f->insts.n; /* the region's own */
+			if (!depth) at = f->insts.n; /* the region's own end */
 			else if (!--left[depth]) {
 				if (loops[depth] && !calls[depth] && !fills[depth]) return false;
 				depth--;
@@ -730,16 +736,16 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 }
 
 void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) {
-	/* instructions of kernel code from which it is worth telling apart what
-	 * is plain */
+	/* instructions of a module's kernel code from which separating plain code
+	 * pays */
 	enum { LARGE = 1000 };
 	const bool body = at > 0, entry = !body && f == e->m->fns.at[0];
 	uint32_t total = 0;
 	for (uint32_t k = 0; k < e->m->fns.n; k++) total += e->m->fns.at[k]->insts.n;
 	e->apart = false;
 	if (!is_plain(f, at, 0, !body && !entry)) {
-		/* a body's own loop is over blocks of rows; that of the entry is the
-		 * program's, which may be in a hurry */
+		/* A parallel body's own loop runs over blocks of rows. The entry's
+		 * outer loop is the program's and may be hot. */
 		e->apart = (body || entry) && total >= LARGE && e->options->level == 2 &&
 		           !e->options->debug_lines && is_plain(f, at, body ? 2 : 1, false);
 		if (!e->apart) return;
@@ -749,8 +755,8 @@ void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) 
 		LLVMCreateStringAttribute(e->context, EMIT_PLAIN, strlen(EMIT_PLAIN), "", 0));
 }
 
-/* A loop as a function of what it uses from outside: the call's record first.
- * It returns a record of what the loop carried. */
+/* Outlines a loop as a function of the call record and the values captured from
+ * outside. It returns a record of the loop's results. */
 static uint32_t emit_leaf(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	const uint32_t after = skip_region(f, at);
@@ -792,8 +798,8 @@ static uint32_t emit_leaf(Emit *e, const KInst *in, uint32_t at) {
 	return after;
 }
 
-/* The region becomes a function (call, env, part); env is a record of the depth
- * and the captured values on the caller's stack. */
+/* The region becomes a function (call, env, part). env is a record on the
+ * caller's stack, with the remaining call depth and the captured values. */
 static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t after = skip_region(f, at);
@@ -825,7 +831,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 					  e, "atled_rt_parallel", "ipppl",
 					  (LLVMValueRef[]){e->call, body, env, emit_value(e, emit_operand(e, in, 0))}));
 
-	/* the body, in its own function; what is under construction here waits */
+	/* The body is emitted as its own function while the current one waits. */
 	Emit outer = *e;
 	LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(e->b);
 	back = here(e);

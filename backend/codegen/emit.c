@@ -1,9 +1,11 @@
-/* emit.c - kernel code to an LLVM module: functions, values, and the
- * instructions that need no more than one line of LLVM.
+/* emit.c - kernel IR to an LLVM module: functions, values, instructions.
  *
- * Needs: emit.h, a verified KModule. Guarantees: the entry is the one exported
- * symbol; functions are emitted when something calls them, so what is only
- * emitted in place costs nothing; equal modules give equal text.
+ * Contract:
+ * - Needs emit.h and a verified KModule.
+ * - The entry is the only exported symbol.
+ * - A function is emitted when something calls it, so one that is only inlined
+ *   costs nothing.
+ * - Equal modules give equal LLVM modules.
  */
 #include "backend/codegen/emit.h"
 #include <stdarg.h>
@@ -127,8 +129,8 @@ LLVMValueRef emit_join(Emit *e, uint32_t n, LLVMValueRef *parts) {
 			all = LLVMBuildInsertElement(e->b, all, parts[i], emit_i64(e, i), "");
 		return all;
 	}
-	/* by pairs; what is left over at the end is widened with lanes that mean
-	 * nothing and cut off again */
+	/* Concatenates pairs. An odd one out is padded with undefined lanes, which
+	 * the end cuts off. */
 	uint32_t width = emit_lanes(parts[0]), total = n * width;
 	int lanes[256];
 	for (; n > 1; n = (n + 1) / 2, width *= 2) {
@@ -198,8 +200,8 @@ LLVMValueRef emit_runtime(Emit *e, const char *name, const char *types, LLVMValu
 
 static void define(Emit *e, const KInst *in, LLVMValueRef x) { e->fn->vals[in->results] = x; }
 
-/* The bits of K_CONST, and words as they travel in records, as a value; and
- * back. */
+/* Converts between values and the 64-bit words of K_CONST and of call
+ * records. */
 static LLVMValueRef from_word(Emit *e, KType t, LLVMValueRef word) {
 	switch (t) {
 	case KT_BOOL: return LLVMBuildICmp(e->b, LLVMIntNE, word, emit_i64(e, 0), "");
@@ -222,8 +224,8 @@ static LLVMValueRef to_word(Emit *e, KType t, LLVMValueRef x) {
 	}
 }
 
-/* Field of the call's record that points to a table, and entry `k` of it. The
- * tables do not change during the call. */
+/* Entry `k` of the table in this field of the call record: the loaded value, or
+ * its address when `type` is NULL. The tables are constant during the call. */
 static LLVMValueRef table_entry(Emit *e, unsigned field, int64_t k, LLVMTypeRef type) {
 	LLVMValueRef at = LLVMBuildStructGEP2(e->b, e->call_type, e->call, field, "");
 	LLVMValueRef table = LLVMBuildLoad2(e->b, e->ptr, at, "");
@@ -335,8 +337,6 @@ static void emit_HOST(Emit *e, const KInst *in) {
 	emit_check(e, emit_runtime(e, "atled_rt_host", "iplplplplplplpl", args));
 }
 
-/* Instructions without regions and without an effect on where the program goes
- * on. */
 void emit_plain(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
 	switch (in->op) {
@@ -524,8 +524,8 @@ void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type) {
 		LLVMSetCurrentDebugLocation2(
 			e->b, LLVMDIBuilderCreateDebugLocation(e->context, 0, 0, e->subprogram, NULL));
 	}
-	/* slots go to a block of their own at the top; it is closed with a jump at
-	 * the end */
+	/* Slots are allocated in a first block of their own; emit_close_function
+	 * ends it with a branch. */
 	e->entry = LLVMAppendBasicBlockInContext(e->context, function, "slots");
 	emit_enter(e, LLVMAppendBasicBlockInContext(e->context, function, "start"));
 }
@@ -550,7 +550,7 @@ void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results
 	LLVMBuildBr(e->b, LLVMGetNextBasicBlock(e->entry));
 }
 
-/* The body of function k as an LLVM function. */
+/* Emits the body of function k as an LLVM function. */
 static void emit_function(Emit *e, uint32_t k) {
 	const KFn *f = e->m->fns.at[k];
 	LLVMValueRef function = e->functions[k];
@@ -611,7 +611,7 @@ void emit_module(Emit *e) {
 		}
 		done[k] = true;
 		emit_function(e, k);
-		k = 0; /* it may have declared earlier ones */
+		k = 0; /* it may have declared functions of smaller index */
 	}
 	if (e->lines) LLVMDIBuilderFinalize(e->lines);
 }

@@ -1,20 +1,21 @@
-/* helper_functions.c - functions of the module that serve the one being
- * emitted: how one is begun and ended, and those that access lanes one by one.
+/* helper_functions.c - internal helper functions of the module.
  *
- * Needs: emit.h. Guarantees: each is made once for a module, whoever asks for
- * it; lanes are stored in their order, so that of equal addresses the last one
- * stays, and a lane past the count is not touched.
+ * Begins and ends the emission of a helper, and emits those that access lanes
+ * one by one: the inline form of a strided access is long, above all where the
+ * target has no instruction for masked lanes, and a call is short.
  *
- * Eight lanes with a stride are forty instructions, and sixteen blocks where
- * some are masked and the machine has no instruction for it. A call of a
- * function with a loop in it is five.
+ * Contract:
+ * - Needs emit.h.
+ * - Each helper is emitted once for a module.
+ * - Lanes are stored in order, so the last of several equal addresses wins.
+ * - A lane past the count is not accessed.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
 LLVMValueRef emit_kernel(Emit *e, const char *name, LLVMTypeRef type) {
-	enum { FREE_PARTS = 4 }; /* for what is compiled */
+	enum { FREE_PARTS = 4 }; /* left for compiled parts */
 	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
 	if (function || e->nkernels + FREE_PARTS >= NATIVE_PARTS_MOST) return function;
 	const NativeKernel *kernel = kernel_named(e, name);
@@ -77,7 +78,8 @@ static LLVMValueRef advance(Emit *e, LLVMValueRef p, LLVMValueRef bytes) {
 	return LLVMBuildGEP2(e->b, e->i8, p, &bytes, 1, "");
 }
 
-/* (address, stride or offsets, count [, value]) -> value or nothing. */
+/* Returns the function (address, stride or offsets, count [, value]) -> value
+ * or nothing. */
 static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offsets, bool store,
                                    LLVMTypeRef *type) {
 	LLVMTypeRef vector = emit_memory_type(e, t, lanes), element = emit_memory_type(e, t, 1);

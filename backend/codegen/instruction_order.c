@@ -1,39 +1,35 @@
-/* instruction_order.c - long stretches of element-wise instructions: of numbers
- * in another order, in a vector loop some instructions for one register's
- * lanes, then for the next one's.
+/* instruction_order.c - instruction order in long runs of element-wise code.
  *
- * Needs: emit.h. Guarantees: every lane gets what emit_plain would give it;
- * what may fail in a stretch fails in its order.
+ * Method, scalar code: values used late (for example the four stages of a
+ * Runge-Kutta step) have long live ranges and cause spills. Instructions are
+ * therefore scheduled as soon as an operand would die, whose register the
+ * result takes. Vector code does not gain: it has too few registers.
  *
- * A program names what it sums up last: the four slopes of a Runge-Kutta step
- * are kept until their sum is written down, and something has to go to memory
- * and back, perhaps what everything else waits for. So an instruction on
- * numbers goes where its operands are there and one of them is needed no more:
- * its result takes that one's register. (Vectors have too few registers for
- * that to help: Newton's steps had more accesses to the stack, not fewer.)
+ * Method, vector loops: a vector of the loop may take two or four registers,
+ * which multiplies the live values. A long run is therefore cut into pieces.
+ * Each piece is emitted for the lanes of one register after the other, so that
+ * one register's values are live at a time. Pieces are short enough for
+ * out-of-order execution to overlap the registers.
  *
- * A vector of the loop is often two or four registers. Instruction by
- * instruction for all of them, a long computation has so many times as many
- * values at once, and most of them go to the stack and come back. One
- * register's lanes after the other need no more room than that one. The
- * processor looks a few hundred instructions ahead and so finds the other
- * lanes' work by itself, where that is not further away: hence pieces.
+ * Contract:
+ * - Needs emit.h.
+ * - Every lane gets what emit_plain would compute.
+ * - Failures in a run keep their order.
  */
 #include "backend/codegen/emit.h"
 
-/* Varying instructions: a stretch has at least so many, a piece of it is as
- * long. Measured on small solves and Runge-Kutta steps: 12 to 36 take the same
- * time, 64 a third more where a row's operations wait for each other. */
+/* Varying instructions: the least number in a run, and the number in a piece.
+ * Longer pieces lose where a row's operations depend on each other. */
 enum { LONG_ENOUGH = 32, PIECE = 24 };
 
-/* Without blocks of its own, without memory: nothing but its results tells when
- * it is done. */
+/* Neither branches nor accesses memory, so it may be moved freely among its
+ * like. */
 static bool is_element_wise(const KInst *in) {
 	if (in->op == K_PRIM) return !emit_prim_has((Op)in->prim, TRAIT_MATHS | TRAIT_FAILS);
 	return kop_is_pure((KOp)in->op) && in->op != K_PTRADD;
 }
 
-/* The last instruction that uses each value. */
+/* Returns the last instruction that uses each value. */
 static const uint32_t *last_uses(Emit *e) {
 	const KFn *f = e->fn->f;
 	if (e->fn->last_uses) return e->fn->last_uses;
@@ -47,16 +43,16 @@ static const uint32_t *last_uses(Emit *e) {
 typedef struct Stretch {
 	uint32_t from, to; /* instructions */
 	uint32_t lanes, parts;
-	/* by KRef: by more than what is told of a failure; as one value for all
-	 * lanes */
+	/* by KRef: needed, also beyond failure operands; whole: as one value for
+	 * all lanes */
 	bool *needed, *whole;
 	LLVMValueRef **vals; /* by part, by KRef */
 	LLVMValueRef *all;   /* the function's values */
 } Stretch;
 
-/* ---- one register's lanes after the other -------------------------------- */
+/* ---- vector code: one register's lanes after the other ------------------- */
 
-/* Emitted part by part? */
+/* Is the instruction emitted part by part? */
 static bool in_parts(const Stretch *s, const KInst *in) {
 	return in->lanes == s->lanes && in->op != K_LANE && in->op != K_MASK && in->op != K_FAIL_IF &&
 	       s->needed[in->results];
@@ -97,8 +93,8 @@ static void emit_for_part(Emit *e, const Stretch *s, const KInst *in, uint32_t p
 	e->fn->vals = s->all;
 }
 
-/* The varying instructions from `at` on, as many as a piece has; the next one
- * comes back. */
+/* Emits the varying instructions of one piece, from `at` on. Returns the index
+ * after them. */
 static uint32_t emit_piece(Emit *e, const Stretch *s, uint32_t at) {
 	const KFn *f = e->fn->f;
 	uint32_t to = at;
@@ -109,24 +105,23 @@ static uint32_t emit_piece(Emit *e, const Stretch *s, uint32_t at) {
 	return to;
 }
 
-/* ---- numbers in another order -------------------------------------------- */
+/* ---- scalar code: scheduling --------------------------------------------- */
 
-/* A stretch of uniform instructions. Everything about them is by their place in
- * the stretch, everything about the uses of values by the place of the operand.
- */
+/* A run of uniform instructions. Instructions are indexed by their position in
+ * the run, uses by the position of the operand. */
 typedef struct Order {
 	uint32_t from, to;
 	const uint32_t *last;
-	uint32_t *uses;    /* of the instruction's result, by those that have no place yet */
-	uint32_t *user;    /* the latest operand plus 1 that is the instruction's result; 0: none */
-	uint32_t *earlier; /* of an operand: the one before it of the same value, plus 1 */
+	uint32_t *uses;    /* of the instruction's result: uses not yet placed */
+	uint32_t *user;    /* last operand that is the instruction's result, plus 1; 0: none */
+	uint32_t *earlier; /* of an operand: the previous one of the same value, plus 1 */
 	uint32_t *owner;   /* of an operand: its instruction */
 	bool *placed;
 	uint32_t *order, n;
 } Order;
 
-/* The place of the instruction that makes x when x is computed here and dies
- * here, else -1. Constants need no register. */
+/* The position of the instruction that defines x when x is both defined and
+ * last used in the run, else -1. Constants need no register. */
 static int64_t dying(const Order *o, const KFn *f, KRef x) {
 	if (!x) return -1;
 	const uint32_t def = f->vals.at[x].def;
@@ -141,8 +136,8 @@ static uint32_t times_used(const Emit *e, const KInst *in, KRef x) {
 	return n;
 }
 
-/* The instruction that is the only one left to use x and has all its other
- * operands, -1: there is none. */
+/* The instruction that is the last user of x and has all its other operands, -1
+ * if there is none. */
 static int64_t follower(const Emit *e, const Order *o, KRef x) {
 	const KFn *f = e->fn->f;
 	const int64_t made = dying(o, f, x);
@@ -172,8 +167,8 @@ static void place(Emit *e, Order *o, uint32_t i) {
 	}
 }
 
-/* Instructions from .. to - 1, which are uniform and element-wise, in their new
- * order. */
+/* Returns the new order of instructions from .. to - 1, which are uniform and
+ * element-wise. */
 static uint32_t *order_stretch(Emit *e, uint32_t from, uint32_t to) {
 	const KFn *f = e->fn->f;
 	const uint32_t n = to - from;
@@ -251,7 +246,7 @@ uint32_t emit_stretch(Emit *e, uint32_t at) {
 		if (in->op != K_FAIL_IF && !is_element_wise(in)) break;
 		if (in->op == K_FAIL_IF || in->lanes != s.lanes) continue;
 		varying++;
-		if (in->type == KT_F64) widest = 8; /* whole numbers beside f32 are few */
+		if (in->type == KT_F64) widest = 8; /* integers beside f32 are few */
 	}
 	const uint32_t fit = e->m->target.vector_bytes / widest;
 	if (varying < LONG_ENOUGH || fit < 2 || s.lanes < 2 * fit) {

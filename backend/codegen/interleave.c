@@ -1,27 +1,27 @@
-/* interleave.c - chains of operations that have nothing to do with each other,
- * turn about in one loop.
+/* interleave.c - interleaving of independent dependency chains.
  *
- * Needs: emit.h. A loop over vectors that works out several results, say the
- * values at both faces for each of three fields, has them one after the other,
- * as the program does. A processor's scheduler holds some 200 operations that
- * wait for others, which is less than one turn of such a loop: it works on one
- * chain, and waits. Turn about it has something of each.
+ * Method: a vector loop that computes several results has their chains one
+ * after the other, in program order. The scheduler's window is shorter than one
+ * iteration of a long loop, so it holds a single chain and waits. Interleaved,
+ * it always holds instructions of several chains.
  *
- * Guarantees: each operation comes behind what it is made of; stores keep their
- * order, and nothing is loaded that the loop stores.
+ * Contract:
+ * - Needs emit.h.
+ * - Each operation follows its operands.
+ * - Stores keep their order; nothing is loaded that the loop stores.
  */
 #include "backend/codegen/emit.h"
 
 enum {
-	LEAST = 60,       /* operations of a loop that is worth it */
+	LEAST = 60,       /* operations of a loop from which it pays */
 	LEAST_CHAIN = 20, /* and of a chain */
-	TOGETHER = 3      /* chains: more want more registers than there are */
+	TOGETHER = 3      /* chains at a time; more would need too many registers */
 };
 
 typedef struct Chains {
 	const KFn *f;
 	uint32_t at, n;  /* instructions */
-	uint32_t *chain; /* by instruction: another one of its chain, in the end itself */
+	uint32_t *chain; /* by instruction: union-find parent; a root is its own */
 } Chains;
 
 static uint32_t chain_of(Chains *c, uint32_t i) {
@@ -31,8 +31,8 @@ static uint32_t chain_of(Chains *c, uint32_t i) {
 
 static const KInst *inst_of(const Chains *c, uint32_t i) { return &c->f->insts.at[c->at + i]; }
 
-/* It is one of a chain: what it gives, or stores, is made for each lane. What
- * is the same for all lanes, or for all loops, links nothing. */
+/* Does the instruction belong to a chain? It does if it computes or stores a
+ * value for each lane. Uniform values, K_LANE and K_MASK link nothing. */
 static bool is_linked(const KInst *in) {
 	return in->op == K_STORE || (in->lanes && in->op != K_LANE && in->op != K_MASK);
 }
@@ -41,7 +41,7 @@ static bool in_chain(Chains *c, uint32_t i, uint32_t root) {
 	return is_linked(inst_of(c, i)) && inst_of(c, i)->op != K_STORE && chain_of(c, i) == root;
 }
 
-/* What is stored to is not loaded from. */
+/* Does the loop load nothing that it stores? */
 static bool loads_elsewhere(const Chains *c) {
 	for (uint32_t i = 0; i < c->n; i++)
 		for (uint32_t j = 0; inst_of(c, i)->op == K_STORE && j < c->n; j++)
@@ -63,7 +63,7 @@ static void link(Chains *c) {
 	}
 }
 
-/* The chains with these roots, an operation of each in turn. */
+/* Emits the chains with these roots, one operation of each in turn. */
 static void emit_chains(Emit *e, Chains *c, uint32_t n, const uint32_t *roots) {
 	uint32_t next[TOGETHER] = {0};
 	for (bool more = true; more;) {
@@ -83,7 +83,7 @@ uint32_t emit_interleaved(Emit *e, uint32_t at) {
 	for (; inst_of(&c, c.n)->op != K_END; c.n++) {
 		const KInst *in = inst_of(&c, c.n);
 		if (!kop_is_pure((KOp)in->op) && in->op != K_LOAD && in->op != K_STORE) return at;
-		/* that is for emit_stretch */
+		/* wider vectors are for emit_stretch */
 		if (in->lanes * ktype_size((KType)in->type) > e->m->target.vector_bytes) return at;
 	}
 	if (c.n < LEAST || !loads_elsewhere(&c)) return at;

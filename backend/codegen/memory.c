@@ -1,19 +1,21 @@
-/* memory.c - loads and stores in every mode, their masks, and what may touch
- * what.
+/* memory.c - loads and stores in every mode, their masks, alias metadata.
  *
- * Needs: emit.h. Guarantees: a masked-off lane is not touched; an access is
- * said to be apart from another only when the two pointers come from different
- * allocations, or from buffers that cannot share memory (see emit_find_roots).
- * Accesses assume the alignment of one element.
+ * Contract:
+ * - Needs emit.h.
+ * - A masked-off lane is not accessed.
+ * - Two accesses are declared not to alias only if their pointers come from
+ *   different allocations, or buffers that cannot share memory
+ *   (emit_find_roots).
+ * - Accesses assume the alignment of one element.
  */
 #include "backend/codegen/emit.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what may touch what ------------------------------------------------- */
+/* ---- alias analysis ------------------------------------------------------ */
 
-/* Beyond this many roots in one function nothing is said: the lists grow with
- * the square. */
+/* Limit of the roots in one function that get alias metadata, whose size grows
+ * with the square of their number. */
 enum { ROOTS_AT_MOST = 96 };
 
 static LLVMMetadataRef text_node(Emit *e, const char *text) {
@@ -37,14 +39,15 @@ static LLVMMetadataRef new_scope(Emit *e, const char *name) {
 	return LLVMMDNodeInContext2(e->context, parts, 2);
 }
 
-/* Two buffers that are both written, or of which one is alone, are apart; an
- * input may be where an output is written in its place. */
+/* Two roots may share memory only if both are buffers, neither is `alone`
+ * (KF_ALONE), and exactly one is written: an output may be stored in an input's
+ * memory. */
 static bool apart(const EmitRoot *x, const EmitRoot *y) {
 	return !x->buffer || !y->buffer || x->alone || y->alone || x->written == y->written;
 }
 
-/* Follows pointers through the function to the buffers and allocations that
- * they come from. */
+/* Traces the function's pointers to the buffers and allocations that they come
+ * from, and builds the metadata of these roots. */
 void emit_find_roots(Emit *e, uint32_t fn) {
 	const KFn *f = e->m->fns.at[fn];
 	struct EmitRoots *all = &e->all_roots[fn];
@@ -72,7 +75,7 @@ void emit_find_roots(Emit *e, uint32_t fn) {
 		case K_STACK:
 			if (n < ROOTS_AT_MOST) root = ++n;
 			break;
-		case K_SELECT: /* of pointers: the other one is nowhere, which nobody writes */
+		case K_SELECT: /* of pointers: the other one is null, which nobody writes */
 			if (in->type == KT_PTR) root = all->root_of[f->refs.at[in->args + 1]];
 			break;
 		case K_PTRADD: root = all->root_of[f->refs.at[in->args]]; break;
@@ -127,8 +130,7 @@ bool emit_apart(const Emit *e, KRef p, KRef q) {
 	return x && y && x != y && apart(&e->fn->roots[x], &e->fn->roots[y]);
 }
 
-/* The call's own record is nobody's array: apart from every root of the
- * function. */
+/* The call record is not user memory: it aliases no root of the function. */
 void emit_tag_call_record(Emit *e, LLVMValueRef access) {
 	LLVMMetadataRef scopes[ROOTS_AT_MOST + 1];
 	if (!e->call_scopes) {
@@ -140,7 +142,7 @@ void emit_tag_call_record(Emit *e, LLVMValueRef access) {
 	tag(e, access, e->call_scopes, e->fn->nroots ? scope_list(e, scopes, e->fn->nroots) : NULL);
 }
 
-/* ---- neighbours ---------------------------------------------------------- */
+/* ---- contiguous access --------------------------------------------------- */
 
 LLVMValueRef emit_element(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index) {
 	return LLVMBuildGEP2(e->b, emit_memory_type(e, t, 0), pointer, &index, 1, "");
@@ -156,7 +158,7 @@ LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count) {
 	return LLVMBuildICmp(e->b, LLVMIntSLT, all, emit_spread(e, limit, lanes), "mask");
 }
 
-/* Memory's bytes as bools, and back. */
+/* Converts bytes of memory to bools, and back. */
 static LLVMValueRef loaded(Emit *e, KType t, LLVMValueRef x) {
 	if (t != KT_BOOL) return x;
 	return LLVMBuildICmp(e->b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
@@ -183,7 +185,8 @@ LLVMValueRef emit_load(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, K
 	return loaded(e, t, x);
 }
 
-/* The mask is known, and of the first lanes only: how many. */
+/* Is the mask a constant that covers just the first lanes? Sets *count to their
+ * number. */
 static bool known_first(LLVMValueRef mask, uint32_t lanes, uint32_t *count) {
 	if (!LLVMIsConstant(mask)) return false;
 	bool ended = false;
@@ -199,8 +202,8 @@ static bool known_first(LLVMValueRef mask, uint32_t lanes, uint32_t *count) {
 	return true;
 }
 
-/* The first lanes by a store for each power of two: a store under a mask takes
- * some processors as long as a dozen others. */
+/* Stores the first `count` lanes, with one store for each power of two in
+ * count. Masked stores are slow on some processors. */
 static void store_first(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer,
                         uint32_t count) {
 	uint32_t from = 0;
@@ -245,7 +248,7 @@ static LLVMValueRef reversed(Emit *e, LLVMValueRef x) {
 	return emit_shuffle(e, x, NULL, n, lanes);
 }
 
-/* ---- any lanes ----------------------------------------------------------- */
+/* ---- gather and scatter -------------------------------------------------- */
 
 static LLVMValueRef all_lanes(Emit *e, uint32_t lanes) { return emit_number(e, KT_BOOL, lanes, 1); }
 
@@ -260,7 +263,7 @@ static LLVMValueRef gather(Emit *e, KType t, uint32_t lanes, LLVMValueRef addres
 	return loaded(e, t, x);
 }
 
-/* Lanes are written in order, so that the last of equal addresses stays. */
+/* Lanes are written in order, so the last of several equal addresses wins. */
 static void scatter(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addresses, KRef root,
                     LLVMValueRef mask) {
 	value = storable(e, t, value);
@@ -283,8 +286,8 @@ static LLVMValueRef strided_index(Emit *e, uint32_t lanes, LLVMValueRef index,
 	return LLVMBuildAdd(e->b, emit_spread(e, index, lanes), offsets, "");
 }
 
-/* Every k-th element for k = 2, 3, 4: k neighbouring vectors, none of which
- * goes on after the last element wanted, and shuffles that pick. */
+/* Loads every k-th element for k = 2, 3, 4: k contiguous vectors, none of which
+ * reads past the last element needed, and shuffles that pick. */
 static LLVMValueRef load_every(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer,
                                LLVMValueRef index, int k, KRef root) {
 	LLVMValueRef picked = NULL;
@@ -372,7 +375,7 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
 
 /* ---- lane by lane -------------------------------------------------------- */
 
-/* The lanes of the turn that are elements. */
+/* The number of the iteration's lanes that are elements. */
 static LLVMValueRef lane_count(Emit *e, uint32_t lanes) {
 	const EmitVector *v = e->vector;
 	return v->mask ? emit_intrinsic2(e, "llvm.smin", LLVMBuildSub(e->b, v->n, v->base, ""),
@@ -380,7 +383,8 @@ static LLVMValueRef lane_count(Emit *e, uint32_t lanes) {
 	               : emit_i64(e, lanes);
 }
 
-/* What emit_load_lanes wants: the address, and a stride or offsets in bytes. */
+/* The operands of emit_load_lanes: returns the address and sets a stride or
+ * offsets in bytes. */
 static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index,
                                    LLVMValueRef stride, LLVMValueRef *offsets) {
 	bool indexed = emit_lanes(index) > 1;
@@ -390,7 +394,7 @@ static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMV
 	return indexed ? pointer : emit_element(e, t, pointer, index);
 }
 
-/* Whether the access is one for emit_load_lanes or emit_store_lanes; then its
+/* Is the access one for emit_load_lanes or emit_store_lanes? Also sets its
  * stride. */
 static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef index,
                          LLVMValueRef *stride) {
@@ -449,8 +453,8 @@ void emit_LOAD(Emit *e, const KInst *in) {
 	e->fn->vals[in->results] = x;
 }
 
-/* Past the caches, in whole registers and where the address allows that; the
- * rest goes the usual way. */
+/* A non-temporal store, for whole registers and where the address is aligned;
+ * an ordinary store otherwise. past: the run-time condition for it. */
 static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root,
                        LLVMValueRef past) {
 	uint32_t lanes = emit_lanes(value), width = e->m->target.vector_bytes;
@@ -475,7 +479,7 @@ static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef addres
 	emit_if_end(e, &c, NULL, NULL);
 }
 
-/* Mode unit, to elements of the loop only. */
+/* Mode unit: stores to elements of the loop only. */
 static void store_exact(Emit *e, const KInst *in, KType t, LLVMValueRef value, LLVMValueRef address,
                         KRef root) {
 	EmitVector *v = e->vector;
@@ -535,7 +539,7 @@ void emit_STORE(Emit *e, const KInst *in) {
 void emit_AHEAD(Emit *e, const KInst *in) {
 	LLVMValueRef pointer = emit_value(e, emit_operand(e, in, 0)),
 				 index = emit_value(e, emit_operand(e, in, 1));
-	/* to be read, kept in all caches, data */
+	/* for reading, high locality, data cache */
 	LLVMValueRef args[4] = {emit_element(e, (KType)in->type, pointer, index), emit_i32(e, 0),
 	                        emit_i32(e, 3), emit_i32(e, 1)};
 	emit_intrinsic(e, "llvm.prefetch", 1, &e->ptr, 4, args);

@@ -1,17 +1,19 @@
-/* object.c - the library's one entry: from a kernel module to passes, object
- * file, assembly or LLVM's text.
+/* object.c - the library's entry: kernel module to object, assembly or LLVM IR.
  *
- * Needs: emit.h. Guarantees: every call has LLVM contexts of its own and gives
- * back all of them; whatever LLVM complains about becomes the output's error
- * text, and neither ends the program (a fatal error inside LLVM leaks what it
- * held). The output does not depend on the number of threads that made it.
+ * Method: a large module is cut into parts. Plain functions (emit.h) are
+ * compiled at level 0, the others in two halves of equal size, which two
+ * threads take. Each part is emitted again in a context of its own, since
+ * emission is cheap beside LLVM's work. It keeps the bodies of its functions
+ * and declares the others. The loader links the parts; precompiled functions
+ * (precompiled.c) are further ones.
  *
- * A module of some size is cut into parts: what is plain (emit.h) is compiled
- * as at level 0, the rest in two equal halves, which two threads take. Each
- * part is emitted anew in a context of its own, for emission takes a hundredth
- * of what LLVM does afterwards, and keeps the bodies of its functions; the
- * others are declared. The parts become objects that the program's loader
- * joins; precompiled functions (precompiled.c) are further ones.
+ * Contract:
+ * - Needs emit.h.
+ * - Every call has its own LLVM contexts and frees them. A fatal error inside
+ *   LLVM leaks what LLVM held.
+ * - LLVM's diagnostics and fatal errors become the output's error message;
+ *   neither ends the process.
+ * - The output does not depend on the number of threads.
  */
 #include "backend/codegen/emit.h"
 #include "lang/base/clock.h"
@@ -27,10 +29,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What runs before the back end, by level. Vector loops come as they should be,
- * so little is to gain: on a fused loop with maths, full LLVM (default<O2>)
- * takes twice the time for the same speed. Scalar code (calls, loops over
- * indices) wants the longer list. */
+/* Passes that run before the back end, by level. Vector loops are emitted in
+ * their final form, so LLVM's full pipeline would gain little for its time.
+ * Scalar code (calls, loops over indices) needs the longer list. */
 static const char *const passes[] = {
 	"always-inline,function(early-cse)",
 	"always-inline,function(early-cse<memssa>,simplifycfg)",
@@ -38,18 +39,18 @@ static const char *const passes[] = {
 	"simplifycfg,loop-mssa(licm),early-cse)",
 };
 
-/* ---- LLVM's complaints --------------------------------------------------- */
+/* ---- LLVM diagnostics ---------------------------------------------------- */
 
-static _Thread_local Emit *current; /* whom a fatal error on this thread concerns */
+static _Thread_local Emit *current; /* the emission on this thread that a fatal error stops */
 
 static void fatal(const char *reason) {
 	if (current) emit_stop(current, "LLVM: %s", reason);
 }
 
-/* Once for the process. The scheduler compares each access to memory with all
- * before it in its block, up to a thousand; where a block has thousands (a step
- * of an integrator's adjoint) that was nine tenths of the compiler's time.
- * Fifty at a time lose nothing that could be measured. */
+/* Runs once in the process. The options bound the scheduler's analysis of
+ * memory dependences, which is quadratic in the accesses of a block and
+ * dominates for very large blocks. The smaller bound costs no measurable speed
+ * of the code. */
 static void set_up(void) {
 	static const char *const options[] = {"atled", "-dag-maps-huge-region=50",
 	                                      "-dag-maps-reduction-size=25"};
@@ -65,7 +66,7 @@ static void diagnose(LLVMDiagnosticInfoRef info, void *data) {
 	LLVMDisposeMessage(text);
 }
 
-/* Leaves with LLVM's message, which is given back. */
+/* Stops with LLVM's message, which is freed. */
 static _Noreturn void stop_with(Emit *e, const char *what, char *message, void (*dispose)(char *)) {
 	char text[200];
 	snprintf(text, sizeof text, "%s: %s", what, message ? message : "no reason given");
@@ -75,7 +76,7 @@ static _Noreturn void stop_with(Emit *e, const char *what, char *message, void (
 
 /* ---- finishing ----------------------------------------------------------- */
 
-/* What one run of LLVM made. */
+/* The result of one LLVM run. */
 typedef struct Part {
 	int level;
 	char *bytes; /* malloc */
@@ -138,11 +139,11 @@ static void close_emit(Emit *e) {
 
 /* ---- parts --------------------------------------------------------------- */
 
-/* Instructions of a module from which it is worth being cut, and of what is
- * plain in it; each part costs a millisecond or two. */
+/* Thresholds in instructions: of a module that is cut, and of plain code that
+ * becomes a part. Each part has a fixed cost. */
 enum { CUT_INSTS = 1500, PLAIN_INSTS = 150, HALVES = 2 };
 
-/* Which part each function of the module belongs to, in the module's order. */
+/* The part of each function of the module, in the module's order. */
 typedef struct Cut {
 	uint32_t nparts, nfunctions;
 	uint8_t *part_of;
@@ -155,7 +156,7 @@ typedef struct Job {
 	Part parts[NATIVE_PARTS_MOST];
 	const NativeKernel *kernels[NATIVE_PARTS_MOST]; /* precompiled parts, which follow the others */
 	uint32_t nkernels;
-	atomic_uint next; /* part that nobody has taken */
+	atomic_uint next; /* next part to take */
 	bool helped;
 	pthread_t helper;
 } Job;
@@ -174,8 +175,8 @@ static bool is_plain(LLVMValueRef f) {
 	                                     EMIT_PLAIN, strlen(EMIT_PLAIN));
 }
 
-/* Decides how the emitted module is cut. The largest functions choose first,
- * and each takes the half that has less. */
+/* Decides how the emitted module is cut: greedy partition, largest function
+ * first, each to the smaller half. */
 static void cut_module(Emit *e, Cut *cut, Part *parts) {
 	uint32_t n = 0, total = 0, plain = 0, has[HALVES] = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) n++;
@@ -206,7 +207,7 @@ static void cut_module(Emit *e, Cut *cut, Part *parts) {
 	if (apart) parts[HALVES].level = 0;
 }
 
-/* Of a function that another part has: its declaration. */
+/* Replaces a function that belongs to another part by its declaration. */
 static void only_declare(Emit *e, LLVMValueRef f) {
 	size_t n;
 	char name[160];
@@ -238,8 +239,8 @@ static void keep_part(Emit *e, const Cut *cut, uint32_t part) {
 
 static void start_helper(Job *job);
 
-/* An emission: the module, what `choose` keeps of it, and the rest of the way.
- * A failure's text is in `out`. */
+/* One emission: emits the module, keeps what `choose` selects and finishes it.
+ * On failure the message is in `out`. */
 static void compile_emission(const KModule *m, const CodegenOptions *options, Part *out,
                              void (*choose)(Emit *e, void *data), void *data) {
 	Emit *e = calloc(1, sizeof *e);
@@ -289,8 +290,8 @@ static void choose_part(Emit *e, void *data) {
 	if (first && job->cut.nparts > 1) start_helper(job);
 }
 
-/* One run: of part `part` of the job, or of all that is not cut; it is the
- * first run, with part UINT32_MAX, that decides how to cut. */
+/* Compiles part `part` of the job. The first run, with part UINT32_MAX, decides
+ * the cut and compiles part 0 or the uncut module. */
 static void compile_part(Job *job, uint32_t part) {
 	Run run = {job, part};
 	compile_emission(job->m, job->options, &job->parts[part == UINT32_MAX ? 0 : part], choose_part,
@@ -306,8 +307,8 @@ static void *help(void *job) {
 	return NULL;
 }
 
-/* Where there is one processor, or no thread is to be had, the caller does all.
- * Signals are the host's business. */
+/* Starts the second thread. With one processor, or without a thread, the caller
+ * does all the work. Signals stay with the host's threads. */
 static void start_helper(Job *job) {
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
 	sigset_t all, before;
@@ -321,7 +322,8 @@ static void start_helper(Job *job) {
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The parts as one: texts one after the other, objects as NativeParts says. */
+/* Concatenates the parts: texts directly, objects in the form of
+ * NativeParts. */
 static bool join_parts(Job *job, CodegenOutput *out) {
 	const uint32_t made = job->cut.nparts, n = made + job->nkernels;
 	const bool text = job->options->ir || job->options->assembly;
@@ -354,7 +356,7 @@ static bool join_parts(Job *job, CodegenOutput *out) {
 /* ---- precompiled functions ----------------------------------------------- */
 
 typedef struct Kernels {
-	uint32_t wanted, n; /* the number of the one to keep, UINT32_MAX to count them */
+	uint32_t wanted, n; /* index of the one to keep; UINT32_MAX: only count them */
 	NativeKernel *head;
 } Kernels;
 
@@ -363,8 +365,8 @@ static bool is_kernel(LLVMValueRef f) {
 	                                     EMIT_KERNEL, strlen(EMIT_KERNEL));
 }
 
-/* Keeps one. Where several objects with the same are joined, any of them will
- * do. */
+/* Keeps one kernel. Its linkage is weak, since several objects that are linked
+ * together may define it; all definitions are equal. */
 static void choose_kernel(Emit *e, void *data) {
 	Kernels *kernels = data;
 	LLVMValueRef last = LLVMGetLastFunction(e->module), next;

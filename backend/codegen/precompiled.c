@@ -1,20 +1,21 @@
-/* precompiled.c - precompiled functions: those that depend on the target alone,
- * as objects inside this library.
+/* precompiled.c - precompiled functions that depend on the target alone.
  *
- * Needs: emit.h; the files that scripts/build/precompile_kernels.c wrote with a
- * library that has none (precompiled_data.S). Guarantees: a function is found
- * only for a target that differs in nothing but its caches from the one it was
- * compiled for, and not where all bodies are wanted. What comes from the
- * library is what would be emitted in its place: both are made by the same
- * code.
+ * They are object files inside this library, which saves compiling the same
+ * matrix products in every module.
  *
- * A network's module is mostly pointers and calls; the products of matrices are
- * half of LLVM's time and the same in all modules.
+ * Contract:
+ * - Needs emit.h and the files that scripts/build/precompile_kernels.c writes
+ *   with a library that has none (precompiled_data.S).
+ * - A function is found only for the target that it was compiled for; cache
+ *   sizes may differ.
+ * - None is found where all bodies are needed, as for assembly or IR output.
+ * - A precompiled function equals the one that would be emitted, because the
+ *   same code makes both.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-/* The files of precompiled_data.S. */
+/* The files in precompiled_data.S. */
 #if defined(__aarch64__)
 #define FILES(F) F(neon)
 #else

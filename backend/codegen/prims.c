@@ -1,10 +1,11 @@
-/* prims.c - every element-wise primitive of prims.def on scalars and vectors,
- * conversions, and folds over the lanes.
+/* prims.c - element-wise primitives, conversions, and reductions over lanes.
  *
- * Needs: emit.h. Guarantees: the results of lang/ir/scalar_expr.h, to the bit
- * for arithmetic; nothing traps or is undefined for any operand. A primitive
- * that prims.def gains has no emit_ID here and does not compile until it has
- * one.
+ * Contract:
+ * - Needs emit.h. Covers every element-wise primitive of prims.def, on scalars
+ *   and vectors.
+ * - Results equal those of lang/ir/scalar_expr.h, to the bit for arithmetic.
+ * - No operand traps or has undefined behaviour.
+ * - A primitive new in prims.def does not compile until it has an emit_ID here.
  */
 #include "backend/codegen/emit.h"
 #include <math.h>
@@ -39,7 +40,7 @@ static bool real_constant(LLVMValueRef x, double *v) {
 	return true;
 }
 
-/* i1: some lane holds. */
+/* i1: does the condition hold in some lane? */
 static LLVMValueRef any_lane(Emit *e, LLVMValueRef c) {
 	uint32_t lanes = emit_lanes(c);
 	if (lanes == 1) return c;
@@ -72,8 +73,9 @@ PRIM1(SIGN) {
 	return LLVMBuildSelect(e->b, LLVMBuildFCmp(e->b, LLVMRealOGT, x, zero, ""), one, rest, "");
 }
 
-/* Nearest whole number, ties to even, where the processor has no instruction
- * for it: adding and taking away 2^52 (2^23) of the same sign rounds. */
+/* Rounds to the nearest integer, ties to even, where the processor has no
+ * instruction for it: adding and subtracting 2^52 (2^23 for f32) with x's sign
+ * rounds. */
 static LLVMValueRef round_by_adding(Emit *e, KType t, LLVMValueRef x) {
 	double edge = t == KT_F32 ? 8388608.0 : 4503599627370496.0;
 	LLVMValueRef big = emit_intrinsic2(e, "llvm.copysign", number(e, t, x, edge), x);
@@ -95,7 +97,7 @@ PRIM1(ROUND) {
 	return target_rounds(e) ? emit_intrinsic1(e, "llvm.roundeven", x) : round_by_adding(e, t, x);
 }
 
-/* ---- functions ----------------------------------------------------------- */
+/* ---- transcendental functions -------------------------------------------- */
 
 PRIM1(SQRT) {
 	(void)t;
@@ -120,7 +122,7 @@ MATHS1(COSH, "cosh")
 MATHS1(TANH, "tanh")
 MATHS1(ERF, "erf")
 
-/* Kernel code has no complex numbers: they come as pairs of reals. */
+/* Kernel code has no complex scalars; they are pairs of reals. */
 #define COMPLEX_ONLY(ID, name)                                                                     \
 	PRIM1(ID) {                                                                                    \
 		(void)t, (void)x;                                                                          \
@@ -132,10 +134,10 @@ COMPLEX_ONLY(CONJ, "conj")
 
 /* ---- arithmetic ---------------------------------------------------------- */
 
-/* x as c*u with c = 2^k, k > 0, or its negative: such a product is exact (but
- * for an overflow), and rounding a sum of it once or twice is the same. Of
- * vectors: single numbers wait for each other, and an addition takes less time
- * than both together. */
+/* Is x a product c*u with c = 2^k, k > 0, or its negative? Such a product is
+ * exact (but for overflow), so a sum with it may be fused without changing the
+ * rounding. Only in vectors: scalar code is bound by latency, and an addition
+ * has less than a fused operation. */
 static bool exact_product(const Emit *e, LLVMValueRef x, LLVMValueRef *u, double *c) {
 	if (!e->m->target.has_fma || emit_lanes(x) == 1 || !LLVMIsAInstruction(x) ||
 	    LLVMGetInstructionOpcode(x) != LLVMFMul)
@@ -150,7 +152,7 @@ static bool exact_product(const Emit *e, LLVMValueRef x, LLVMValueRef *u, double
 	return false;
 }
 
-/* x + y or x - y, in one operation where one of them is an exact product. */
+/* x + y or x - y, fused where one of them is an exact product. */
 static LLVMValueRef real_sum(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y, bool minus) {
 	LLVMValueRef u;
 	double c;
@@ -171,7 +173,7 @@ PRIM2(DIV) {
 	return LLVMBuildFDiv(e->b, x, y, "");
 }
 
-/* By squaring, as u64_pow does; exponents below 1 give 1. */
+/* By binary powering, as u64_pow does; exponents below 1 give 1. */
 static LLVMValueRef integer_pow(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y) {
 	LLVMValueRef zero = number(e, t, x, 0), one = number(e, t, x, 1), c = constant_of(y);
 	if (c && LLVMIsAConstantInt(c)) {
@@ -203,15 +205,15 @@ static LLVMValueRef integer_pow(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y
 	return r;
 }
 
-/* Constant exponents for which a few exact or nearly exact operations do; NULL
- * for others. */
+/* Powers with constant exponents that take a few exact or nearly exact
+ * operations; NULL for others. */
 static LLVMValueRef plain_pow(Emit *e, KType t, LLVMValueRef x, double p) {
 	LLVMValueRef one = number(e, t, x, 1);
 	if (p == 0) return one;
 	if (p == 1) return x;
 	if (p == -1) return LLVMBuildFDiv(e->b, one, x, "");
 	if (p == 0.5) {
-		/* -0 gives +0 and the infinities +infinity, unlike sqrt alone */
+		/* -0 gives +0 and the infinities give +infinity, unlike sqrt alone */
 		LLVMValueRef root =
 			emit_intrinsic1(e, "llvm.sqrt", LLVMBuildFAdd(e->b, x, number(e, t, x, 0), ""));
 		LLVMValueRef low = LLVMBuildFCmp(e->b, LLVMRealOEQ, x, number(e, t, x, -INFINITY), "");
@@ -233,9 +235,9 @@ PRIM2(POW) {
 
 PRIM2(ATAN2) { return emit_math(e, "atan2", t, x, y); }
 
-/* The larger (or smaller) of two; NaN wins, +0 is above -0. One comparison does
- * when y is a number that x cannot tie with in another sign: of a pair of zeros
- * the right one is then y. */
+/* The larger (or smaller) of two; NaN wins, +0 is above -0. One comparison
+ * suffices when y is a constant and, if it is a zero, the one that wins a tie
+ * of zeros. */
 static LLVMValueRef extreme(Emit *e, LLVMValueRef x, LLVMValueRef y, bool max) {
 	double v;
 	if (real_constant(x, &v) && !real_constant(y, &v)) {
@@ -260,7 +262,7 @@ PRIM2(MIN) {
 }
 
 /* x/y and x%y rounded down. The divisors 0 and -1, which would trap or
- * overflow, are replaced and their results put in afterwards. */
+ * overflow, are replaced; their results are selected afterwards. */
 static LLVMValueRef integer_divide(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y,
                                    bool remainder) {
 	LLVMValueRef zero = number(e, t, x, 0), one = number(e, t, x, 1), less = number(e, t, x, -1);
@@ -300,7 +302,7 @@ PRIM2(BITXOR) {
 	return LLVMBuildXor(e->b, x, y, "");
 }
 
-/* By as many places as there are, or more, nothing is left. */
+/* A shift by the width or more, in either direction, gives 0. */
 PRIM2(SHIFT) {
 	const int64_t width = t == KT_I32 ? 32 : 64;
 	LLVMValueRef zero = number(e, t, x, 0), c = constant_of(y);
@@ -320,7 +322,7 @@ PRIM2(SHIFT) {
 	return LLVMBuildSelect(e->b, out, zero, moved, "");
 }
 
-/* ---- comparisons: bools compare as numbers without sign ------------------ */
+/* ---- comparisons: bools compare as unsigned integers --------------------- */
 
 PRIM2(EQ) {
 	return real(t) ? LLVMBuildFCmp(e->b, LLVMRealOEQ, x, y, "")
@@ -345,7 +347,7 @@ typedef struct PrimRow {
 	uint8_t kinds, nargs, traits, code;
 } PrimRow;
 
-#undef I /* <complex.h>'s */
+#undef I /* from <complex.h> */
 enum {
 	COMMUTES = TRAIT_COMMUTES,
 	ASSOCIATES = TRAIT_ASSOCIATES,
@@ -399,12 +401,12 @@ LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x) {
 		return real(to) ? LLVMBuildSIToFP(e->b, x, type, "")
 		                : LLVMBuildIntCast2(e->b, x, type, 1, "");
 	if (real(to)) return LLVMBuildFPCast(e->b, x, type, "");
-	/* what does not fit goes to the nearest end, NaN to 0 */
+	/* values out of range saturate, NaN gives 0 */
 	LLVMTypeRef types[2] = {type, LLVMTypeOf(x)};
 	return emit_intrinsic(e, "llvm.fptosi.sat", 2, types, 1, &x);
 }
 
-/* ---- folds --------------------------------------------------------------- */
+/* ---- reductions over lanes ----------------------------------------------- */
 
 LLVMValueRef emit_fold(Emit *e, Op prim, KType t, LLVMValueRef x) {
 	uint32_t n = emit_lanes(x);

@@ -1,37 +1,33 @@
-/* stencil_loads.c - loads of a vector loop that are made of each other by
- * shuffles: those that lie one and two elements after another, and those of
- * several neighbours at places that each lane has of its own.
+/* stencil_loads.c - loads of a vector loop that share registers by shuffles.
  *
- * Needs: emit.h. Guarantees: the same elements are read and no others; nothing
- * is read before something that may fail or store in the first turn, and no
- * element of a turn before more than one turn. A place that a check has cut
- * down (k_cut) is read whatever other checks say.
+ * Method, stencil loads: u[j-1], u[j] and u[j+1] are three vectors, most of
+ * which cross a cache line. Instead, the loads at j and j+1 are lane shifts of
+ * the load at j-1, plus two trailing elements. Targets where such a shift takes
+ * more than a shuffle or two for each register are left out.
  *
- * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross
- * a cache line at every second register, which costs a load more each, and
- * loads are what such a loop does most. The latter two are the first one moved
- * by one lane and two, with the two numbers behind it. Where a register has
- * four numbers of 8 bytes that is a shuffle for each register and place, and
- * one of two registers where it has 64 bytes; of eight f32 in 32 bytes it would
- * be three.
+ * The two trailing elements begin the vector of the next iteration. Where the
+ * index advances with the loop counter, the whole register that begins with
+ * them is loaded and carried to the next iteration. In the last iteration only
+ * the two elements are read. This saves a load that mostly crosses a line.
  *
- * The two numbers behind a turn's vector begin the next turn's. Where the place
- * follows the loop's counter one by one, the whole register that begins with
- * them is loaded, and goes on to the next turn; in the last turn only the two
- * are there to be read. That is a load less, and one that most often crosses a
- * line.
+ * Method, adjacent gathers: several gathers at neighbouring addresses, for
+ * example the parameters of a record that each lane selects. Each lane's
+ * neighbours are loaded as a contiguous row, and the rows are transposed.
  *
- * The parameters of a camera, whose number each observation has of its own, are
- * eleven gathers, each of as many loads as there are lanes (eight cycles for
- * eight f64 on Zen 5). As rows they are a load or two for each lane, and three
- * shuffles for eight numbers.
+ * Contract:
+ * - Needs emit.h.
+ * - The same elements are read and no others.
+ * - Nothing is read before something that may fail or store in the first
+ *   iteration; no element is read more than one iteration early.
+ * - An index clamped by a check (k_cut) may be read whatever other checks
+ *   report.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
 
 enum { ATOMS = 6, LOADS = 64, DEEP = 8 };
 
-/* An index as a sum of values, each times a number, and a constant. */
+/* An affine index: a sum of values with integer factors, plus a constant. */
 typedef struct Linear {
 	KRef atom[ATOMS];
 	int64_t times[ATOMS], constant;
@@ -42,14 +38,14 @@ typedef struct Load {
 	KRef result, pointer;
 	KType type;
 	Linear at;
-	/* whose vector it is, moved by `by` lanes; NULL: a load like any other */
+	/* the load whose vector it shifts by `by` lanes; NULL: an ordinary load */
 	struct Load *first;
 	int by;
-	/* of a first one that has been loaded: its vector, and one that begins
-	 * with the two numbers behind it */
+	/* of a first one, when emitted: its vector, and one that begins with the
+	 * two trailing elements */
 	LLVMValueRef whole, after;
-	/* its first register, which the turn before has loaded (NULL: it has
-	 * not), and that of the next turn */
+	/* its first register, carried from the previous iteration (NULL: none), and
+	 * that of the next iteration */
 	LLVMValueRef head, next;
 } Load;
 
@@ -78,8 +74,8 @@ static bool add_atom(Linear *l, KRef x, int64_t times) {
 	return true;
 }
 
-/* Adds x, so many times; sums are looked into so deep. Wraps as the arithmetic
- * does. */
+/* Adds times * x to the sum; looks into sums up to `deep` levels. Arithmetic
+ * wraps, as that of the kernel does. */
 static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t deep) {
 	const KInst *in = &e->fn->f->insts.at[e->fn->f->vals.at[x].def];
 	const bool own = in->nresults == 1 && in->results == x && in->type == KT_I64;
@@ -94,7 +90,7 @@ static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t
 	return add_atom(l, x, times);
 }
 
-/* By everything but the constant; then by that. */
+/* Compares everything but the constants of the indices. */
 static int compare(const Load *x, const Load *y) {
 	if (x->pointer != y->pointer) return x->pointer < y->pointer ? -1 : 1;
 	if (x->type != y->type) return x->type < y->type ? -1 : 1;
@@ -108,7 +104,7 @@ static bool in_order(const Load *x, const Load *y) {
 	return c ? c < 0 : x->at.constant <= y->at.constant;
 }
 
-/* Are there loads one element and two elements after that at `i`? */
+/* Are there loads one and two elements after the load at `i`? */
 static bool begins_three(const struct EmitNear *near, uint32_t i) {
 	const Load *first = &near->loads[i];
 	bool second = false;
@@ -157,7 +153,7 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 	return near;
 }
 
-/* Known before the loop whose instruction is `loop`? */
+/* Is x defined before the loop, whose instruction is `loop`? */
 static bool from_outside(const Emit *e, KRef x, uint32_t loop) {
 	return e->fn->f->vals.at[x].def < loop && e->fn->vals[x];
 }
@@ -199,8 +195,8 @@ void emit_near_close(struct EmitNear *near, LLVMValueRef *next) {
 	for (uint32_t k = 0; near && k < near->ncarried; k++) next[k] = near->carried[k]->next;
 }
 
-/* x begins with the lanes of the first register, which the turn before has
- * read; the next turn's is read if there is one. */
+/* Emits x with its first register taken from the previous iteration, and loads
+ * that of the next iteration if there is one. */
 static void load_carried(Emit *e, Load *x, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef at) {
 	const EmitVector *v = e->vector;
 	const uint32_t width = register_lanes(e, x->type, lanes);
@@ -256,7 +252,7 @@ LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValue
 	return emit_shuffle(e, first->whole, first->after, lanes, pick);
 }
 
-/* ---- several neighbours, at a place of its own for each lane ------------- */
+/* ---- adjacent gathers ---------------------------------------------------- */
 
 struct EmitBeside {
 	uint32_t n;
@@ -266,8 +262,8 @@ struct EmitBeside {
 
 void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
 	int first[64], second[64];
-	/* each turn exchanges one bit of the vector's number with that of the
-	 * lane's */
+	/* Iteration `bit` exchanges one bit of the vector's index with that of the
+	 * lane's. */
 	for (uint32_t bit = 1; bit < n; bit *= 2)
 		for (uint32_t i = 0; i < n; i++) {
 			if (i & bit) continue;
@@ -281,9 +277,9 @@ void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
 		}
 }
 
-/* Made of nothing but indices that a check has cut down (k_cut), so that
- * whatever is read there, with some constant added, is there: a check on the
- * way to it is of something else. */
+/* Does the index consist only of indices that a check has clamped (k_cut)?
+ * Whatever is read there, with some constant added, is then in bounds; a check
+ * in between concerns something else. */
 static bool is_cut(const Emit *e, const Linear *l) {
 	const KFn *f = e->fn->f;
 	for (uint32_t k = 0; k < l->n; k++) {
@@ -300,8 +296,9 @@ static bool is_cut(const Emit *e, const Linear *l) {
 	return l->n > 0;
 }
 
-/* The loads from `in` on that read beside it, in the order of their places;
- * nothing that may fail or store there lies between. How many. */
+/* Finds the loads from `in` on whose elements are adjacent to its own, with
+ * nothing in between that may fail or store there. Returns their number;
+ * `found` is sorted by position. */
 static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 	const KFn *f = e->fn->f;
 	Load own = {.pointer = emit_operand(e, in, 0), .type = (KType)in->type};
@@ -327,8 +324,7 @@ static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 		for (; k && !in_order(&found[k - 1], &x); k--) found[k] = found[k - 1];
 		found[k] = x;
 	}
-	/* of these the ones that follow each other without a gap, with `in` among
-	 * them */
+	/* keep the ones that form a run without gaps around `in` */
 	while (from < n && found[from].result != in->results) from++;
 	for (to = from + 1; to < n && found[to].at.constant == found[to - 1].at.constant + 1;) to++;
 	while (from && found[from - 1].at.constant + 1 == found[from].at.constant) from--;
@@ -336,8 +332,8 @@ static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 	return to - from;
 }
 
-/* Elements at, at + 1 ... of each lane's row, `count` of them, in chunks of
- * `wide`. */
+/* Loads elements at, at + 1 ... of each lane's row, `count` of them, and
+ * transposes blocks of `wide` rows. */
 static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows, int64_t at,
                       uint32_t count, uint32_t wide, LLVMValueRef *out) {
 	LLVMValueRef parts[64][64], squares[64];
@@ -375,7 +371,7 @@ LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMVal
 	Load found[LOADS];
 	const uint32_t n = find_beside(e, in, found), most = register_lanes(e, t, lanes);
 	if (n < 2 || done->n + n > LOADS) return NULL;
-	/* where each lane's row is: of the element that `in` reads */
+	/* each lane's row: the address of the element that `in` reads */
 	int64_t own = 0;
 	for (uint32_t i = 0; i < n; i++)
 		if (found[i].result == in->results) own = found[i].at.constant;

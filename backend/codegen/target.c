@@ -1,9 +1,9 @@
-/* target.c - the machines that code is generated for: triple, processor,
- * features, and how they stand on every function.
+/* target.c - targets of code generation and their function attributes.
  *
- * Needs: emit.h, LLVM's back end. Guarantees: a processor's name that is not in
- * the table is an error, never LLVM's abort; code depends on the KTarget alone,
- * not on the machine it is generated on.
+ * Contract:
+ * - Needs emit.h and LLVM's back end.
+ * - A processor name that is not in the table is an error; LLVM does not abort.
+ * - Code depends on the KTarget alone, not on the machine that generates it.
  */
 #include "backend/codegen/emit.h"
 #include <pthread.h>
@@ -11,12 +11,13 @@
 
 typedef struct TargetRow {
 	const char *cpu, *triple, *processor, *features; /* processor: LLVM's name of it */
-	const char *vector_width; /* prefer-vector-width and min-legal-vector-width; NULL: LLVM's */
-	bool rounds;              /* has instructions that round to whole numbers */
+	/* prefer-vector-width and min-legal-vector-width; NULL: LLVM's default */
+	const char *vector_width;
+	bool rounds; /* has instructions that round to integers */
 } TargetRow;
 
-/* Machines of the architecture that this library is built for, whose back end
- * it has. Features are those beyond what the processor's name says. */
+/* Targets of the architecture that this library is built for. `features` are
+ * those beyond the processor's. */
 static const TargetRow rows[] = {
 #if defined(__aarch64__)
 	{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", NULL, true},
@@ -69,7 +70,7 @@ void target_open(Emit *e) {
 	e->machine = LLVMCreateTargetMachine(target, row->triple, row->processor, row->features, level,
 	                                     LLVMRelocPIC, LLVMCodeModelSmall);
 	if (!e->machine) emit_stop(e, "LLVM has no machine for %s", row->processor);
-	/* one selector of instructions for all machines and levels */
+	/* SelectionDAG for all targets and levels */
 	LLVMSetTargetMachineGlobalISel(e->machine, 0);
 	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine);
 	char *layout_text = LLVMCopyStringRepOfTargetData(layout);

@@ -1,10 +1,11 @@
-/* vector_math.c - calls of the vector maths, its bitcode linked into the module
- * that uses it, and the remainder of real numbers.
+/* vector_math.c - calls of backend/vmath; floating-point remainder.
  *
- * Needs: emit.h; backend/vmath's bitcode for 1, 2, 4 and 8 lanes of f64 (1, 4,
- * 8 and 16 of f32), which is embedded in this library (vmath_data.S).
- * Guarantees: only what is called is linked; every lane of a vector gets what
- * it would get alone in a vector of the same width.
+ * Contract:
+ * - Needs emit.h, and backend/vmath's bitcode for 1, 2, 4 and 8 lanes of f64
+ *   (1, 4, 8 and 16 of f32), which this library embeds (vmath_data.S).
+ * - Only functions in use are linked.
+ * - Every lane of a vector gets the result that it would get alone in a vector
+ *   of the same width.
  */
 #include "backend/codegen/emit.h"
 #include <llvm-c/BitReader.h>
@@ -28,15 +29,14 @@ static const MathFile files[4] = {
 	{vmath_8_begin, vmath_8_end, 8},
 };
 
-/* What a file of this width calls lanes of type t. */
+/* The lanes of type t in a vector of the file of this width. */
 static uint32_t lanes_of(KType t, uint32_t lanes64) {
 	return t == KT_F32 && lanes64 > 1 ? 2 * lanes64 : lanes64;
 }
 
 /* The file whose vectors suit `lanes` lanes best: no wider than needed, and no
- * wider than two registers, or one where there is nothing wider. Two registers'
- * worth at once hide each other's latency, and share one test for rare
- * arguments. */
+ * wider than two registers. Two registers hide each other's latency and share
+ * one test for rare arguments. */
 static uint32_t file_for(const Emit *e, KType t, uint32_t lanes) {
 	uint32_t widest = 2 * e->m->target.vector_bytes / 8, k = 0;
 	if (lanes <= 1) return 0;
@@ -44,7 +44,7 @@ static uint32_t file_for(const Emit *e, KType t, uint32_t lanes) {
 	return k;
 }
 
-/* One vector of the file's own width. */
+/* Calls the function on one vector of the file's own width. */
 static LLVMValueRef call(Emit *e, uint32_t file, const char *name, KType t, LLVMValueRef x,
                          LLVMValueRef y) {
 	char symbol[96];
@@ -57,8 +57,8 @@ static LLVMValueRef call(Emit *e, uint32_t file, const char *name, KType t, LLVM
 	return LLVMBuildCall2(e->b, type, f, (LLVMValueRef[]){x, y}, y ? 2 : 1, "");
 }
 
-/* Lanes 0, 1, ... n-1, 0, 1, ...: what a wider vector is filled with must be
- * numbers that occur anyway. */
+/* Fills a wider vector with lanes 0, 1, ... n-1, 0, 1, ... The padding must be
+ * values that occur anyway, so that it causes no rare case. */
 static LLVMValueRef widened(Emit *e, LLVMValueRef x, uint32_t lanes) {
 	int pick[256];
 	uint32_t n = emit_lanes(x);
@@ -90,10 +90,9 @@ static LLVMValueRef any_lane(Emit *e, LLVMValueRef c) {
 	                     "");
 }
 
-/* r - q*s without rounding, for f64: both are multiples of s's last bit, and so
- * is their difference, which is at most s. Without a fused multiplication the
- * upper 33 and lower 20 bits of s are taken one after the other; q then has at
- * most 20 bits. */
+/* r - q*s without rounding, for f64. Both terms are multiples of s's last bit,
+ * and so is their difference, which is at most s. Without FMA, s is split into
+ * its upper 33 and lower 20 bits; q then has at most 20 bits. */
 static LLVMValueRef exact_difference(Emit *e, LLVMValueRef r, LLVMValueRef q, LLVMValueRef s,
                                      bool narrow) {
 	if (narrow) return LLVMBuildFSub(e->b, r, LLVMBuildFMul(e->b, q, s, ""), "");
@@ -108,8 +107,8 @@ static LLVMValueRef exact_difference(Emit *e, LLVMValueRef r, LLVMValueRef q, LL
 	return LLVMBuildFSub(e->b, r, LLVMBuildFMul(e->b, q, lower, ""), "");
 }
 
-/* fmod(r, d) for 0 <= r, 0 < d, finite: s = d 2^(K j) just below r, then r -=
- * nearest(r/s) s for s, s/2^K ... d. Almost always one turn. */
+/* fmod(r, d) for 0 <= r and 0 < d, both finite: s = d 2^(K j) just below r,
+ * then r -= nearest(r/s) s for s, s/2^K ... d. Almost always one iteration. */
 static LLVMValueRef reduced(Emit *e, LLVMValueRef r, LLVMValueRef d, bool narrow) {
 	LLVMTypeRef type = LLVMTypeOf(r);
 	uint32_t lanes = emit_lanes(r);
@@ -148,14 +147,15 @@ static LLVMValueRef reduced(Emit *e, LLVMValueRef r, LLVMValueRef d, bool narrow
 	return r1;
 }
 
-/* f64_mod and f32_mod of scalar_expr.h: exact, with the divisor's sign. f32
- * goes by way of f64, where products of its numbers are exact. */
+/* f64_mod and f32_mod of scalar_expr.h: exact, with the divisor's sign. f32 is
+ * computed in f64, where products of f32 values are exact. */
 LLVMValueRef emit_real_mod(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y) {
 	uint32_t lanes = emit_lanes(x);
 	LLVMValueRef zero = emit_number(e, t, lanes, 0), one = emit_number(e, t, lanes, 1),
 				 inf = emit_number(e, t, lanes, INFINITY);
 	LLVMValueRef ax = emit_intrinsic1(e, "llvm.fabs", x), ay = emit_intrinsic1(e, "llvm.fabs", y);
-	/* no number: x infinite or NaN, y zero or NaN. x itself: y infinite */
+	/* none, the result is NaN: x infinite or NaN, y zero or NaN. whole, the
+	 * result is x itself: y infinite. */
 	LLVMValueRef none = LLVMBuildOr(e->b, LLVMBuildFCmp(e->b, LLVMRealUEQ, ax, inf, ""),
 	                                LLVMBuildFCmp(e->b, LLVMRealUEQ, ay, zero, ""), "");
 	LLVMValueRef whole = LLVMBuildFCmp(e->b, LLVMRealOEQ, ay, inf, ""),
@@ -178,10 +178,10 @@ LLVMValueRef emit_real_mod(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y) {
 
 /* ---- linking ------------------------------------------------------------- */
 
-/* Names get the file's width, so that files of several widths can be linked
- * into one module; linkage becomes such that only what is referred to is
- * linked; and functions get the module's processor, without which they could
- * not be inlined. */
+/* Prepares a file for linking. Names get the file's width, so that several
+ * widths can be linked into one module. Linkage becomes such that only
+ * referenced functions are linked. Functions get the module's processor,
+ * without which they could not be inlined. */
 static void prepare(Emit *e, LLVMModuleRef maths, uint32_t lanes64) {
 	for (LLVMValueRef f = LLVMGetFirstFunction(maths); f; f = LLVMGetNextFunction(f)) {
 		size_t n;
@@ -199,15 +199,15 @@ static void prepare(Emit *e, LLVMModuleRef maths, uint32_t lanes64) {
 			LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 			                                 own[i], (unsigned)strlen(own[i]));
 		target_set_attributes(e, f);
-		/* where compiling fast is all that counts, once is enough */
+		/* at level 0 a call is enough: no inlining */
 		if (!e->options->level)
 			LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 			                               LLVMGetEnumAttributeKindForName("alwaysinline", 12));
 	}
 }
 
-/* Which files define functions that are still called: after the module was cut,
- * not all that were. */
+/* Finds the files that define functions still called. After the module was cut,
+ * some calls are gone. */
 static void find_used(Emit *e, bool used[4]) {
 	LLVMValueRef next;
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = next) {
@@ -244,7 +244,7 @@ void emit_math_link(Emit *e) {
 	}
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f))
 		if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage) LLVMSetLinkage(f, LLVMInternalLinkage);
-	/* the last unresolved call would otherwise show when the code is loaded */
+	/* an unresolved call would otherwise fail only when the code is loaded */
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
 		size_t n;
 		const char *name = LLVMGetValueName2(f, &n);
