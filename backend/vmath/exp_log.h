@@ -1,18 +1,21 @@
-/* exp_log.h - exp, log and what is made of them, in the precision that
- * precision.h says.
+/* exp_log.h - exp, log, pow and hyperbolic functions.
  *
- * Needs: precision.h. Guarantees: vmath.h.
+ * Needs: precision.h, which sets the precision. Guarantees: vmath.h.
  *
- * exp: x = k ln 2 + r with |r| <= ln(2)/2, and exp(x) = 2^k exp(r). The first fused step of the reduction is exact, since x and k ln2[0]
- * have a common last bit and their difference is small (Muller, "Elementary
- * Functions", chapter 11: Cody and Waite's reduction). log: x = 2^k m with m in
- * [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), log(m) = 2 atanh(s).
+ * Method:
+ * - exp: x = k ln 2 + r with |r| <= ln(2)/2, and exp(x) = 2^k exp(r). The first
+ *   fused step of the reduction is exact, since x and k ln2[0] have a common
+ *   last bit and their difference is small (Cody and Waite's reduction; Muller,
+ *   "Elementary Functions", chapter 11).
+ * - log: x = 2^k m with m in [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), log(m)
+ *   = 2 atanh(s).
  */
 
 #if BITS == 64
-#define EXP_LEAST -746 /* below, exp gives 0; above EXP_MOST infinity */
+/* exp gives 0 below EXP_LEAST and infinity above EXP_MOST */
+#define EXP_LEAST -746
 #define EXP_MOST 710
-#define EXP_INNER 708   /* up to here neither happens, nor a denormal result */
+#define EXP_INNER 708   /* up to here no overflow and no denormal result */
 #define SINH_MOST 710.6 /* above, sinh and cosh give infinity */
 #define TANH_ONE 20     /* from here on tanh is 1 */
 #define SQRT_HALF_BITS 0x3fe6a09e667f3bcd
@@ -27,8 +30,8 @@
 #define TINY 0x1p-25
 #endif
 
-/* x = k ln 2 + r: exp(r) - 1, and k + BIAS in the lowest bits. The sum of the
- * terms is cut in two, so that the second half need not wait for the first. */
+/* x = k ln 2 + r: exp(r) - 1, and k + BIAS in the lowest bits. The polynomial
+ * is split in two, so that its upper half does not wait for the lower. */
 typedef struct FN(power) {
 	V rest;
 	I bits;
@@ -44,16 +47,16 @@ INLINE FN(power) FN(power_of)(V x) {
 	return (FN(power)){FMA(power, high, FMA(z, low, r)), TO_BITS(t)};
 }
 
-/* exp(x) where 2^k is a float and not denormal: |x| < EXP_INNER. */
+/* exp(x) where 2^k is a normal float: |x| < EXP_INNER. */
 INLINE V FN(scaled_power)(FN(power) p) {
 	V scale = FROM_BITS(p.bits << MANTISSA);
 	return FMA(scale, p.rest, scale);
 }
 
-/* Past EXP_INNER the power is made in two factors, since 2^k itself may be too
- * large (k = 1024) or denormal: k + 2 BIAS is halved, and the halves shifted to
- * where a float has its exponent. That path is as short as the other: to leave
- * the range of floats is nothing unusual for an exponential. */
+/* Beyond EXP_INNER the power is the product of two factors, since 2^k itself
+ * may overflow (k = 1024) or be denormal. k + 2 BIAS is halved, and the halves
+ * are shifted into the exponent field. This path is as short as the other:
+ * overflow and underflow are not unusual for an exponential. */
 V EXPORT(exp)(V x) {
 	FN(power) p = FN(power_of)(x);
 	V y = FN(scaled_power)(p);
@@ -68,14 +71,15 @@ V EXPORT(exp)(V x) {
 	return y;
 }
 
-/* exp(x + lo), the error little above half a unit. INNER says that |x| < EXP_INNER or the result does not matter; otherwise the power is made in two
- * factors as above. */
+/* exp(x + lo), with an error little above half a unit. INNER promises that |x|
+ * < EXP_INNER or that the result is not used; otherwise the power is made in
+ * two factors as above. */
 enum { FN(ANY_SIZE) = 0, FN(INNER) = 1 };
 
 INLINE V FN(exp_sum)(V x, V lo, int inner) {
 	if (!inner) {
 		V most = K(EXP_MOST), least = K(EXP_LEAST);
-		x = SELECT(LT(most, x), most, x); /* written so that NaN stays */
+		x = SELECT(LT(most, x), most, x); /* comparisons that keep NaN */
 		x = SELECT(LT(x, least), least, x);
 	}
 	V rounder = K(inner ? ROUNDER + BIAS : ROUNDER + 2 * BIAS);
@@ -91,21 +95,22 @@ INLINE V FN(exp_sum)(V x, V lo, int inner) {
 	return inner ? p : p * scale2;
 }
 
-/* |x| = k ln(2)/2 + h, t = tanh(h), s = 2^k = exp(2 (|x| - h)), and tanh |x| = ((s - 1) + (s + 1) t)/((s + 1) + (s - 1) t). For k = 0
- * that is t itself, so that small x keep their precision. For others a number b
- * near the result, k/4 or 1, is taken off the numerator and added to the
- * quotient, for whose errors are small as it is. */
+/* |x| = k ln(2)/2 + h, t = tanh(h), s = 2^k = exp(2 (|x| - h)), and tanh |x| =
+ * ((s - 1) + (s + 1) t)/((s + 1) + (s - 1) t). For k = 0 this is t itself, so
+ * small x keep their precision. For other k a value b near the result, k/4 or
+ * 1, is subtracted through the numerator and added to the quotient. The
+ * quotient is then small, and so is its rounding error. */
 V EXPORT(tanh)(V x) {
 	V a = ABS(x), most = K(TANH_ONE);
 	a = SELECT(LT(most, a), most, a);
-	/* a rounder with two bits after the point: quarter = k/4 */
+	/* a rounder with two bits after the binary point: quarter = k/4 */
 	const double rounder = (ROUNDER + BIAS) * 0.25;
 	V sum = FMA(a, K(0.5) * PIECE(log2_e, 0), K(rounder)), quarter = sum - K(rounder);
 	V scale = FROM_BITS(TO_BITS(sum) << MANTISSA);
 	V h = FMA(quarter, K(-2) * PIECE(ln2, 0), a), z = h * h, cube = h * z;
 #if BITS == 64
-	/* the second piece of ln 2 would be rounded off if it were added to h; here
-	 * it is multiplied by nearly -1/3, the first coefficient */
+	/* The second piece of ln 2 would be rounded off if it were added to h. Here
+	 * it is multiplied by nearly -1/3, the first coefficient. */
 	cube = FMA(quarter, K(6) * PIECE(ln2, 1), cube);
 #endif
 	V t = FMA(cube, POLY(z, tanh_tail), h);
@@ -115,8 +120,9 @@ V EXPORT(tanh)(V x) {
 	return FROM_BITS(TO_BITS(b + n / d) | (TO_BITS(x) & TO_BITS(K(-0.0))));
 }
 
-/* expm1(x)/4 for TINY < |x|, x between -40 and SINH_MOST; the error is a small fraction of a unit of hi. A quarter, so that the
- * largest arguments of sinh and cosh do not overflow on the way. */
+/* expm1(x)/4 for TINY < |x| and x between -40 and SINH_MOST; the error is a
+ * small fraction of a unit of hi. The factor 1/4 keeps the largest arguments of
+ * sinh and cosh from overflowing. */
 INLINE PAIR FN(quarter_expm1)(V x) {
 	V t = FMA(x, PIECE(log2_e, 0), K(ROUNDER + BIAS - 2));
 	V k = t - K(ROUNDER + BIAS - 2);
@@ -150,7 +156,8 @@ V EXPORT(sinh)(V x) {
 	V d = FMA(K(4), e.hi, K(1)), hi = e.hi + e.hi; /* expm1(|x|) + 1, expm1(|x|)/2 */
 	V inverse = K(1) / d;
 	V u = hi * inverse;
-	/* what u lacks: the remainder, with what was rounded off d */
+	/* the correction of u: the division's remainder, with the rounding error of
+	 * d */
 	V d_lo = FMA(K(4), e.hi, K(1) - d) + K(4) * e.lo;
 	V rest = (FMA(-u, d, hi) + FMA(-u, d_lo, e.lo + e.lo)) * inverse;
 	PAIR s = FN(quick_sum)(hi, u);
@@ -172,18 +179,18 @@ V EXPORT(cosh)(V x) {
 	return SELECT(LT(g.hi, K(0x1p60)), result, g.hi + (e.lo + e.lo));
 }
 
-/* x > 0 is 2^k m with m in [sqrt(1/2), sqrt(2)). For other x, and infinity, the
- * result means nothing. */
+/* x > 0 is 2^k m with m in [sqrt(1/2), sqrt(2)). For other x, and for infinity,
+ * the result is meaningless. */
 typedef struct FN(scaled) {
 	V m, k;
-	/* bits of x 2^(BIAS + 1)/sqrt(1/2) as if floats had no largest; their
-	 * exponent, k + BIAS + 1 */
+	/* bits of x 2^(BIAS + 1)/sqrt(1/2) as if the exponent were unbounded; their
+	 * exponent field, k + BIAS + 1 */
 	I shifted, power;
 } FN(scaled);
 
 INLINE FN(scaled) FN(take_apart)(V x) {
-	/* k + BIAS + 1 is never negative, so that a logical shift serves: AVX2 has
-	 * no other for 64 bits */
+	/* k + BIAS + 1 is never negative, so a logical shift suffices. AVX2 has no
+	 * other for 64 bits. */
 	I i = TO_BITS(x) + KI(((uint64_t)(BIAS + 1) << MANTISSA) - SQRT_HALF_BITS);
 	I power = (I)((U)i >> MANTISSA);
 	V m = FROM_BITS((i & KI(((uint64_t)1 << MANTISSA) - 1)) + KI(SQRT_HALF_BITS));
@@ -191,7 +198,7 @@ INLINE FN(scaled) FN(take_apart)(V x) {
 	return (FN(scaled)){m, k, i, power};
 }
 
-/* The same for a denormal x too; k is not `power` then. */
+/* The same for denormal x too; k is not `power` then. */
 INLINE FN(scaled) FN(take_apart_all)(V x) {
 	I small = LT(x, K(MIN_NORMAL));
 	FN(scaled) a = FN(take_apart)(SELECT(small, x * K(POWER2_MANTISSA), x));
@@ -209,15 +216,16 @@ INLINE V FN(log_sum)(V k, V f) {
 	return FMA(k, PIECE(ln2, 0), f - (h - small));
 }
 
-/* 0 where x has a finite logarithm, else what makes any finite number the right
- * one when added. */
+/* 0 where x has a finite logarithm; otherwise the value that gives the right
+ * result when added to any finite one. */
 INLINE V FN(log_special)(V x) {
 	I not_finite = TO_BITS(x) & ~LT(x, K(INF));
 	I zero = EQ(x, K(0)) & TO_BITS(K(-INF)), negative = LT(x, K(0)) & TO_BITS(K(NOT_A_NUMBER));
 	return FROM_BITS(not_finite | zero | negative);
 }
 
-/* Any x. Kept out of line, it needs a name of its own for each width. */
+/* log for any x. An out-of-line function needs a separate name for each
+ * width. */
 RARE V OUT_OF_LINE(rare_log)(V x);
 RARE V OUT_OF_LINE(rare_log)(V x) {
 	FN(scaled) a = FN(take_apart_all)(x);
@@ -227,14 +235,14 @@ RARE V OUT_OF_LINE(rare_log)(V x) {
 V EXPORT(log)(V x) {
 	FN(scaled) a = FN(take_apart)(x);
 	V y = FN(log_sum)(a.k, a.m - K(1));
-	/* the sign of either is set for all but positive normal numbers */
+	/* The sign of either term is set for all x but positive normal ones. */
 	I unusual = a.shifted | (TO_BITS(x) - TO_BITS(K(MIN_NORMAL)));
 	if (RARELY(ANY_SIGN(unusual)))
 		y = SELECT(MASK(I, unusual < KI(0)), OUT_OF_LINE(rare_log)(x), y);
 	return y;
 }
 
-/* 1 + x = u + c exactly; c joins f = m - 1 after being scaled as u was. */
+/* 1 + x = u + c exactly; c, scaled as u was, is added to f = m - 1. */
 V EXPORT(log1p)(V x) {
 	PAIR u = FN(exact_sum)(K(1), x);
 	FN(scaled) a = FN(take_apart)(u.hi);
@@ -244,16 +252,16 @@ V EXPORT(log1p)(V x) {
 	return SELECT(LT(ABS(x), K(TINY)), x, y);
 }
 
-/* The logarithm of what was taken apart, with an error below 2^-(MANTISSA + 12)
- * of it. */
+/* The logarithm of a split x; the relative error is below 2^-(MANTISSA +
+ * 12). */
 INLINE PAIR FN(precise_log)(FN(scaled) a) {
 	/* s = (m - 1)/(m + 1) */
 	V n = a.m - K(1), d = a.m + K(1), d_lo = a.m - (d - K(1));
 	V inverse = K(1) / d;
 	V s = n * inverse;
 	V s_lo = FMA(-s, d_lo, FMA(-s, d, n)) * inverse;
-	/* c = 2/3 + z p, p the polynomial in z = s^2, its first step and the
-	 * product with what is rounded off them */
+	/* c = 2/3 + z p, with p the polynomial in z = s^2; its first step and the
+	 * product carry their rounding errors */
 	V z = s * s, z_lo = FMA(s, s, -z) + K(2) * s * s_lo;
 	PAIR p = FN(quick_sum)(PIECE(pow_tail, 0), z * POLY_FROM(z, pow_tail, 1));
 	V zp = z * p.hi, zp_lo = FMA(z, p.hi, -zp) + FMA(z, p.lo, z_lo * p.hi);
@@ -270,7 +278,7 @@ INLINE PAIR FN(precise_log)(FN(scaled) a) {
 	return FN(quick_sum)(sum.hi, sum.lo + (l.lo + kl_lo));
 }
 
-/* The result for |x| becomes that for x: its sign, or NaN. */
+/* Turns the result for |x| into that for x: sets the sign, or NaN. */
 INLINE V FN(pow_sign)(V x, V y, V r) {
 	V half = K(0.5) * y;
 	I whole = EQ(FLOOR(y), y), odd = whole & NE(FLOOR(half), half);
@@ -278,25 +286,25 @@ INLINE V FN(pow_sign)(V x, V y, V r) {
 	return FROM_BITS(TO_BITS(r) ^ (TO_BITS(x) & odd & TO_BITS(K(-0.0))));
 }
 
-/* Any x and y. */
+/* pow for any x and y. */
 RARE V OUT_OF_LINE(rare_pow)(V x, V y);
 RARE V OUT_OF_LINE(rare_pow)(V x, V y) {
 	V a = ABS(x);
 	PAIR l = FN(precise_log)(FN(take_apart_all)(a));
-	/* 0 and infinity have infinite logarithms, which the rest handles; NaN
-	 * stays */
+	/* 0 and infinity have infinite logarithms, which exp_sum handles; NaN stays
+	 * NaN. */
 	I special = EQ(a, K(0)) | ~LT(a, K(INF));
 	l.hi = SELECT(special, SELECT(EQ(a, K(0)), K(-INF), a), l.hi);
 	l.lo = SELECT(special, K(0), l.lo);
 	V p = y * l.hi;
 	V p_lo = FMA(y, l.lo, FMA(y, l.hi, -p));
-	p_lo = SELECT(LT(ABS(p), K(-EXP_LEAST)), p_lo, K(0)); /* not infinity - infinity */
+	p_lo = SELECT(LT(ABS(p), K(-EXP_LEAST)), p_lo, K(0)); /* avoids infinity - infinity */
 	V r = FN(pow_sign)(x, y, FN(exp_sum)(p, p_lo, FN(ANY_SIZE)));
 	I one = EQ(y, K(0)) | EQ(x, K(1)) | (EQ(a, K(1)) & EQ(ABS(y), K(INF)));
 	return SELECT(one, K(1), r);
 }
 
-/* exp(y log |x|), both with more digits than they need alone. */
+/* exp(y log |x|), both in more than working precision. */
 V EXPORT(pow)(V x, V y) {
 	V a = ABS(x);
 	PAIR l = FN(precise_log)(FN(take_apart)(a));

@@ -1,13 +1,17 @@
-/* finish_bitcode.c - makes clang's bitcode for the vector maths fit to be
- * linked into generated code. A build tool.
+/* finish_bitcode.c - build tool: prepares clang's bitcode of vmath for linking.
  *
- * Use: finish_bitcode IN.bc OUT.bc Needs: LLVM-C of LLVM 19 to 21. Guarantees:
- * in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that
- * clang was told not to inline stay noinline); each that is only declared, the
- * program's own, is said to touch its arguments alone; and nothing speaks of a
- * processor, a system or this compilation: no target attributes, triple, data
- * layout, module flags or file names. The same input gives the same bytes. Exit
- * status 1 with a message when anything fails.
+ * Use: finish_bitcode IN.bc OUT.bc
+ *
+ * Contract:
+ * - Needs LLVM-C of LLVM 19 to 21.
+ * - In OUT.bc each function atled_* is linkonce_odr and alwaysinline; functions
+ *   marked noinline stay so.
+ * - Each function that is only declared (the program's own) is marked as
+ *   accessing memory through its arguments alone.
+ * - OUT.bc names no processor, system or compilation: no target attributes,
+ *   triple, data layout, module flags or file names.
+ * - The same input gives the same bytes.
+ * - Exit status 1 with a message on failure.
  */
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
@@ -26,8 +30,8 @@ static unsigned attribute_kind(const char *name) {
 	return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-/* What clang notes about the processor it compiled for, and about ways of
- * compiling that are the final caller's to choose. */
+/* Attributes of the processor that clang compiled for, and options that the
+ * final caller chooses. */
 static const char *const target_attributes[] = {
 	"target-cpu",
 	"target-features",
@@ -40,9 +44,9 @@ static const char *const target_attributes[] = {
 	"no-builtins",
 };
 
-/* A function of the program: clang cannot know that it touches what it is given
- * and nothing else, without which every loop that may call it would load again
- * whatever does not change. */
+/* Marks a function of the program as accessing memory through its arguments
+ * only, which clang cannot know. Otherwise every loop that may call it would
+ * reload its invariants. */
 static void finish_rare(LLVMContextRef context, LLVMValueRef f) {
 	static const char *const plain[] = {"nounwind", "willreturn", "nofree",
 	                                    "nosync",   "nocallback", "cold"};
@@ -80,8 +84,8 @@ static void finish_function(LLVMContextRef context, LLVMValueRef f) {
 			LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
 }
 
-/* The C interface cannot remove module flags, nor a triple altogether; the text
- * without their lines can be read again. */
+/* Removes lines of the textual IR. The C interface cannot remove module flags
+ * or a triple, but the text without their lines can be parsed again. */
 static void drop_lines(char *text) {
 	static const char *const starts[] = {"; ModuleID", "source_filename", "target ", "!llvm."};
 	char *to = text;
@@ -115,7 +119,8 @@ static void finish(const char *in, const char *out) {
 	drop_lines(text);
 	buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "vmath");
 	LLVMDisposeMessage(text);
-	if (LLVMParseIRInContext(context, buffer, &m, &why)) fail(in, why); /* takes the buffer */
+	/* takes ownership of the buffer */
+	if (LLVMParseIRInContext(context, buffer, &m, &why)) fail(in, why);
 	LLVMSetModuleIdentifier(m, "vmath", 5);
 	LLVMSetSourceFileName(m, "vmath", 5);
 	if (LLVMWriteBitcodeToFile(m, out)) fail(out, "cannot be written");

@@ -1,13 +1,14 @@
-/* loops.c - the vector maths of one width as loops over arrays: see loops.h.
+/* loops.c - the functions of vmath.h, for one width, as loops over arrays.
  *
- * Needs: clang, LANES64. Guarantees: loops.h. vmath.mk takes it the way that
- * generated code goes: to bitcode, through finish_bitcode, and then to an
- * object for the machine at hand.
+ * Contract:
+ * - Needs clang and LANES64. Guarantees: loops.h.
+ * - vmath.mk compiles it as generated code is compiled: to bitcode, through
+ *   finish_bitcode, then to an object for the host.
  */
 #include "backend/vmath/vmath.c"
 #include "backend/vmath/loops.h"
 
-/* vectors in arrays that know of no alignment but the element's */
+/* Arrays have the alignment of one element only. */
 #if LANES64 == 1
 #define LOAD(v, p) v = *(p)
 #define STORE(p, v) *(p) = (v)

@@ -1,20 +1,25 @@
-/* payne_hanek.c - reduces huge angles by pi, with as many of its bits as it
- * takes (Payne and Hanek, "Radian reduction for trigonometric functions",
- * SIGNUM Newsletter 18, 1983).
+/* payne_hanek.c - reduction of huge angles modulo pi.
  *
- * Needs: backend/vmath/payne_hanek.h, coefficients.h. Guarantees: every
- * operation is exact or rounded as IEEE says, so that all machines give the
- * same bits, with a fused multiply-add instruction or through the C library.
+ * Method: Payne and Hanek, "Radian reduction for trigonometric functions",
+ * SIGNUM Newsletter 18, 1983: multiplication by as many bits of 2/pi as needed.
+ *
+ * Contract:
+ * - Needs backend/vmath/payne_hanek.h and coefficients.h.
+ * - Every operation is exact or rounded as IEEE 754 says, so all machines give
+ *   the same bits, with an FMA instruction or with the C library's fma.
  */
 #include "backend/vmath/payne_hanek.h"
 #include <math.h>
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-const-variable" /* of the constants two are used here */
+/* only two of the constants are used here */
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
 #include "backend/vmath/coefficients.h"
 #pragma GCC diagnostic pop
 
-#define WINDOW 6 /* words of 32 bits: 53 for x, 62 that may cancel, and more than 64 that stay */
+/* Words of 32 bits: 53 bits for x, 62 that may cancel, and more than 64 that
+ * remain. */
+#define WINDOW 6
 
 void atled_rt_huge_angle(double *x, double *lo, double *odd, int32_t n, int32_t kind) {
 	for (int32_t i = 0; i < n; i++) {
@@ -24,16 +29,17 @@ void atled_rt_huge_angle(double *x, double *lo, double *odd, int32_t n, int32_t 
 			double f;
 			uint64_t i;
 		} u = {.f = x[i]};
-		int32_t e = (int32_t)(u.i >> 52 & 0x7ff) - 1075; /* x = m 2^e with m whole */
+		int32_t e = (int32_t)(u.i >> 52 & 0x7ff) - 1075; /* x = m 2^e with an integer m */
 		if (e == 0x7ff - 1075) {
 			x[i] = __builtin_nan("");
 			continue;
 		}
 		uint64_t m = (u.i & 0xfffffffffffff) | 0x10000000000000;
 
-		/* The bits of 2/pi that times x are worth 4 or more vanish modulo 4
-		 * half turns. The window starts with the bit that makes m a multiple of
-		 * 2; it lies 64 bits further in the table, which starts with zeros. */
+		/* Bits of 2/pi worth 4 or more, after multiplication by x, vanish
+		 * modulo 4 quarter turns. The window starts with the bit whose product
+		 * with x is 2 m. It is 64 bits further on in the table, which starts
+		 * with zeros. */
 		int32_t start = e - 2 + 64, word = start >> 5, shift = start & 31;
 		uint32_t w[WINDOW], p[WINDOW] = {0}; /* most significant first */
 		for (int32_t k = 0; k < WINDOW; k++) {
@@ -49,13 +55,14 @@ void atled_rt_huge_angle(double *x, double *lo, double *odd, int32_t n, int32_t 
 				carry >>= 32;
 			}
 		}
-		/* p / 2^190 is x / (pi/2) modulo 4: its nearest whole number, nearest
-		 * even one, or nearest odd one */
+		/* p / 2^190 is x / (pi/2) modulo 4; q is its nearest integer, nearest
+		 * even integer, or nearest odd integer. */
 		uint32_t q = kind == ANGLE_TAN   ? (p[0] + 0x20000000u) >> 30
 		             : kind == ANGLE_SIN ? (p[0] + 0x40000000u) >> 31 << 1
 		                                 : p[0] >> 31 << 1 | 1;
 		p[0] -= q << 30;
-		uint32_t flip = p[0] >> 31 ? 0xffffffffu : 0; /* one's complement: 2^-190 does not matter */
+		/* one's complement; the error of 2^-190 does not matter */
+		uint32_t flip = p[0] >> 31 ? 0xffffffffu : 0;
 		double scale = 0x1p-30, digit[WINDOW];
 		for (int32_t k = 0; k < WINDOW; k++, scale *= 0x1p-32)
 			digit[k] = (double)(p[k] ^ flip) * scale;

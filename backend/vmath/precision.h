@@ -1,13 +1,20 @@
-/* precision.h - names for one precision, so that each function is written once;
- * included once for each.
+/* precision.h - names for one precision.
  *
- * Needs: vector_types.h, coefficients.h, BITS = 64 or 32. Guarantees:
- *   V I U        the vectors of floats, of signed and unsigned integers; T, N: one float, one signed integer
- *   FN(name)     name_f64 or name_f32; EXPORT(name): atled_name_f64 or atled_name_f32; OUT_OF_LINE(name): that with the width
- *   K(c)         a constant in all lanes; PIECE(list, i): a constant from coefficients.h
- *   POLY(x, l)   the polynomial with the coefficients l, POLY_FROM without the first; LT LE EQ and so on: masks
+ * The file is included for each precision, so that each function is written
+ * once.
+ *
+ * Needs: vector_types.h, coefficients.h, BITS = 64 or 32. Defines:
+ *   V I U        vectors of floats, of signed and of unsigned integers
+ *   T N          one float, one signed integer
+ *   FN(name)     name_f64 or name_f32
+ *   EXPORT(name) atled_name_f64 or atled_name_f32
+ *   OUT_OF_LINE(name)  the same with the width
+ *   K(c)         a constant in all lanes
+ *   PIECE(list, i)     a constant from coefficients.h
+ *   POLY(x, l)   the polynomial with coefficients l; POLY_FROM skips the first
+ *   LT LE EQ NE  comparisons as masks
  *   PAIR         an unevaluated sum hi + lo with |lo| far below |hi|
- * Rounding to nearest is assumed throughout, and that nobody reorders the sums.
+ * Rounding to nearest is assumed, and that the compiler does not reassociate.
  */
 #undef V
 #undef I
@@ -37,7 +44,8 @@
 #define BIAS 1023
 #define MIN_NORMAL 0x1p-1022
 #define POWER2_MANTISSA 0x1p52
-#define ROUNDER 0x1.8p52 /* x + ROUNDER has x, rounded to a whole number, in its lowest bits */
+/* x + ROUNDER holds x, rounded to an integer, in its lowest bits. */
+#define ROUNDER 0x1.8p52
 #define SIGN_SHIFT 63
 #else
 #define V vf32
@@ -97,9 +105,9 @@ INLINE V FN(from_bits)(I x) {
 	return u.v;
 }
 
-/* Neighbouring coefficients first, of more than six also neighbouring pairs,
- * then Horner's rule in x^2 or x^4: half the latency of Horner's alone or less,
- * for at most two multiplications more. */
+/* Estrin's scheme for one level, or two above six coefficients, then Horner's
+ * rule in x^2 or x^4. The latency is at most half of Horner's, for at most two
+ * multiplications more. */
 INLINE V FN(polynomial)(V x, const T *c, int n) {
 	V t[32] = {0};
 #pragma unroll
@@ -120,7 +128,7 @@ INLINE V FN(polynomial)(V x, const T *c, int n) {
 	return sum;
 }
 
-/* a + b without error; the quick form wants |a| >= |b| or a = 0. */
+/* a + b without error; quick_sum needs |a| >= |b| or a = 0. */
 INLINE PAIR FN(quick_sum)(V a, V b) {
 	V s = a + b;
 	return (PAIR){s, b - (s - a)};

@@ -1,13 +1,15 @@
-/* roots_erf.h - sqrt, cbrt and erf, in the precision that precision.h says.
+/* roots_erf.h - sqrt, cbrt and erf.
  *
- * Needs: precision.h, exp_log.h. Guarantees: vmath.h.
+ * Needs: precision.h, which sets the precision, and exp_log.h. Guarantees:
+ * vmath.h.
  */
 
 V EXPORT(sqrt)(V x) { return SQRT(x); }
 
-/* |x| = 2^(3 i) X with X = 2^j m, m in [1, 2), j = 0, 1 or 2. From w near X^(-1/3), X w^2 is near the root, and one step of Newton's
- * with the exact remainder X - y^3 makes it precise; w^2 serves as 1/y^2 there,
- * so that nothing is divided. */
+/* |x| = 2^(3 i) X with X = 2^j m, m in [1, 2), j = 0, 1 or 2. From w near
+ * X^(-1/3), X w^2 is near the root. One Newton step with the exact remainder X
+ * - y^3 makes it precise; w^2 replaces 1/y^2 there, so that no division is
+ * needed. */
 V EXPORT(cbrt)(V x) {
 	V a = ABS(x);
 	I small = LT(a, K(MIN_NORMAL));
@@ -23,7 +25,7 @@ V EXPORT(cbrt)(V x) {
 	V w = POLY(m, cbrt_first) *
 	      SELECT(one, PIECE(cbrt_two, 0), SELECT(two, PIECE(cbrt_four, 0), K(1)));
 #if BITS == 64
-	/* Halley's step: the error is cubed, from 2^-14 to 2^-40 */
+	/* Halley's step: the error is cubed, from 2^-14 to 2^-40. */
 	V h = FMA(-w * w, big * w, K(1));
 	w = FMA(w * h, FMA(h, K(2.0 / 9), K(1.0 / 3)), w);
 #endif
@@ -37,7 +39,7 @@ V EXPORT(cbrt)(V x) {
 	return COPYSIGN(y, x);
 }
 
-/* Near 0 a polynomial; further out 1 - erfc(x) with erfc(x) = exp(-P(x - 1)),
+/* A polynomial near 0; further out 1 - erfc(x) with erfc(x) = exp(-P(x - 1)),
  * for which only absolute precision matters. */
 V EXPORT(erf)(V x) {
 	V a = ABS(x), z = a * a;

@@ -1,13 +1,13 @@
-/* trigonometric.h - sin, cos, tan and their inverses, in the precision that
- * precision.h says.
+/* trigonometric.h - sin, cos, tan and their inverses.
  *
- * Needs: precision.h, payne_hanek.h. Guarantees: vmath.h.
+ * Needs: precision.h, which sets the precision, and payne_hanek.h. Guarantees:
+ * vmath.h.
  *
- * Angles up to FAST_ANGLE are reduced with three pieces of pi by fused
- * multiply-adds. The first is exact, for x and the multiple of pi[0] have a
- * last bit in common with what is left; the second is, when it cancels; the
- * third is far below the result. All three pieces are positive, without which
- * -0 would lose its sign. Larger angles, rare in practice, go through memory to
+ * Method: angles up to FAST_ANGLE are reduced with three pieces of pi by fused
+ * multiply-adds. The first step is exact, since x, the multiple of pi[0] and
+ * their difference have a common last bit. The second is exact when it cancels;
+ * the third is far below the result. All three pieces are positive, without
+ * which -0 would lose its sign. Larger angles are rare and go through memory to
  * atled_rt_huge_angle. A lane's result does not depend on whether another lane
  * is huge.
  */
@@ -15,8 +15,8 @@
 #if BITS == 64
 #define FAST_ANGLE 0x1p30
 #else
-/* so that the error of x/pi takes r beyond pi/2 by no more than the
- * polynomials allow */
+/* Limit of f32: up to it the error of x/pi moves r beyond pi/2 by no more than
+ * the polynomials allow. */
 #define FAST_ANGLE 1e5
 #endif
 
@@ -37,10 +37,11 @@ INLINE FN(angle) FN(huge_angle)(V a, int32_t kind) {
 	return (FN(angle)){r, CONVERT(lo + (x - CONVERT(r, WIDE)), V), NE(CONVERT(odd, V), K(0))};
 }
 
-/* sin(whole) with the sign of `sign` changed, for |whole| up to little more than pi/2. r is `whole` with less care for its last bits, and there sooner. With
- * EXACT_ANGLE, which says that `whole` has no more than its own rounding error,
- * the first two terms are summed apart, so that their sum need not wait for the
- * rest: faster, for one rounding more. -0 gives -0. */
+/* sin(whole), negated where `sign` is set, for |whole| up to little more than
+ * pi/2. r approximates `whole` less accurately but is ready earlier. -0 gives
+ * -0. EXACT_ANGLE promises that `whole` has only its own rounding error. The
+ * first two terms are then summed separately, so their sum need not wait for
+ * the others: faster, for one rounding more. */
 enum { FN(EXACT_ANGLE) = 1 };
 
 INLINE V FN(sin_reduced)(V r, V whole, I sign, int how) {
@@ -50,8 +51,8 @@ INLINE V FN(sin_reduced)(V r, V whole, I sign, int how) {
 	return FMA(s, FMA(zz, rest, z * PIECE(sin_tail, 0)), s);
 }
 
-/* Both where |x| is huge; elsewhere the result means nothing. Kept out of line, they need names of their own for each width.
- */
+/* Results for huge |x|; for others they are meaningless. Out-of-line functions
+ * need separate names for each width. */
 RARE V OUT_OF_LINE(rare_sin)(V x);
 RARE V OUT_OF_LINE(rare_sin)(V x) {
 	V r = FN(huge_angle)(ABS(x), ANGLE_SIN).r;
@@ -63,9 +64,9 @@ RARE V OUT_OF_LINE(rare_cos)(V x) {
 	return FN(sin_reduced)(r, r, KI(0), 0);
 }
 
-/* sin(x): x = k pi + r, and the sign of sin(r) changes with an odd k. The last
- * piece of pi matters where the others cancel, and then to no more than the
- * first term of the sine. */
+/* sin(x): x = k pi + r, and an odd k negates sin(r). The last piece of pi
+ * matters where the others cancel, and then only in the first term of the
+ * sine. */
 V EXPORT(sin)(V x) {
 	V t = FMA(x, PIECE(inverse_pi, 0), K(ROUNDER)), k = t - K(ROUNDER);
 	V r = FMA(k, -PIECE(pi_below, 1), FMA(k, -PIECE(pi_below, 0), x)),
@@ -76,8 +77,8 @@ V EXPORT(sin)(V x) {
 	return y;
 }
 
-/* cos(x): |x| = k pi + pi/2 + r, and cos(x) is sin(r) with the sign changed for an even k.
- */
+/* cos(x): |x| = k pi + pi/2 + r, and cos(x) is sin(r), negated for an even
+ * k. */
 V EXPORT(cos)(V x) {
 	V a = ABS(x);
 	V t = FMA(a, PIECE(inverse_pi, 0), K(-0.5)) + K(ROUNDER), k = t - K(ROUNDER);
@@ -90,8 +91,8 @@ V EXPORT(cos)(V x) {
 	return y;
 }
 
-/* tan(x): |x| = k pi/2 + r; sin(r)/cos(r), or -cos(r)/sin(r) for an odd k, each with what was rounded off it.
- */
+/* tan(x): |x| = k pi/2 + r; the result is sin(r)/cos(r), or -cos(r)/sin(r) for
+ * an odd k, each with its rounding error. */
 V EXPORT(tan)(V x) {
 	V a = ABS(x);
 	V t = FMA(a, PIECE(inverse_half_pi, 0), K(ROUNDER)), k = t - K(ROUNDER);
@@ -118,8 +119,8 @@ V EXPORT(tan)(V x) {
 	return FROM_BITS(TO_BITS(q) ^ ((odd ^ TO_BITS(x)) & TO_BITS(K(-0.0))));
 }
 
-/* Inverse sine and cosine. For |x| > 1/2 through asin(x) = pi/2 - 2 asin(s), s = sqrt((1 - |x|)/2), where s <= 1/2.
- */
+/* Inverse sine and cosine. For |x| > 1/2: asin(x) = pi/2 - 2 asin(s), s =
+ * sqrt((1 - |x|)/2) <= 1/2. */
 typedef struct FN(arc) {
 	V a, s, tail; /* |x|, the argument of asin, and asin(s) - s */
 	I big;        /* |x| > 1/2 */
@@ -157,7 +158,7 @@ INLINE V FN(atan_rest)(V q) {
 	return q * z * POLY(z, atan_tail);
 }
 
-/* Past 1 through atan(x) = pi/2 - atan(1/x). */
+/* Beyond 1: atan(x) = pi/2 - atan(1/x). */
 V EXPORT(atan)(V x) {
 	V a = ABS(x);
 	I big = LT(K(1), a);
@@ -167,8 +168,8 @@ V EXPORT(atan)(V x) {
 	return COPYSIGN(SELECT(big, upper, q + rest), x);
 }
 
-/* The angle of the point (x, y): atan of the smaller over the larger of |x| and |y|, then added to or taken from 0, pi/2 or pi.
- */
+/* The angle of the point (x, y): atan of the smaller over the larger of |x| and
+ * |y|, added to or subtracted from 0, pi/2 or pi. */
 V EXPORT(atan2)(V y, V x) {
 	V ax = ABS(x), ay = ABS(y);
 	I steep = LT(ax, ay), left = MASK(I, TO_BITS(x) < KI(0));

@@ -1,11 +1,11 @@
-/* vector_types.h - the vector types of one width, and what to write on top of
- * them.
+/* vector_types.h - vector types of one width and macros for their operations.
  *
- * Needs: LANES64, the number of doubles in a vector: 1, 2, 4 or 8; clang.
- * Guarantees: vf64, vi64, vu64 of LANES64 lanes and vf32, vi32, vu32 of
- * LANES32, twice as many; for LANES64 = 1 all are plain scalars, also those of
- * f32. Code written with the macros here means the same for scalars and for
- * vectors: comparisons give a mask (an integer of all ones where true).
+ * Contract:
+ * - Needs clang and LANES64, the number of doubles in a vector: 1, 2, 4 or 8.
+ * - Defines vf64, vi64, vu64 of LANES64 lanes and vf32, vi32, vu32 of LANES32,
+ *   twice as many. For LANES64 = 1 all are scalars, also those of f32.
+ * - Code in terms of the macros means the same for scalars and vectors.
+ *   Comparisons give a mask, an integer of all ones where true.
  */
 #ifndef ATLED_BACKEND_VMATH_VECTOR_TYPES_H
 #define ATLED_BACKEND_VMATH_VECTOR_TYPES_H
@@ -44,8 +44,8 @@ typedef vf64 vwide64;
 #define PASTE2(a, b) a##_##b
 #define PASTE(a, b) PASTE2(a, b)
 #define INLINE static inline __attribute__((always_inline))
-/* A function for rare arguments: its callers, which are in the middle of a
- * loop, keep everything in registers */
+/* A function for rare arguments. It preserves registers, since its callers are
+ * in the middle of a loop. */
 #define RARE __attribute__((noinline, cold, preserve_all))
 #define RARELY(condition) __builtin_expect(condition, 0)
 

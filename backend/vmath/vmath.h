@@ -1,28 +1,31 @@
-/* vmath.h - the list of functions that the vector maths has.
+/* vmath.h - list of the vectorised transcendental functions.
  *
- * Needs: nothing. Guarantees: for each name here and each of f64 and f32 there
- * is a function atled_NAME_f64, atled_NAME_f32 of one or two arguments in every
- * bitcode file vmath_L.bc, L = 1, 2, 4, 8. Its type in that file is
- *     <L x double>       for f64, and
- *     <2 L x float>      for f32; for L = 1 plain double and float.
- * They are linkonce_odr and alwaysinline; they read and write no memory of the
- * caller, do not trap on purpose, and give the same bits for the same argument
- * in every lane of every width on every machine that has IEEE arithmetic (the
- * sign and payload of a NaN excepted). Their special values are those of the C
- * standard, annex F.
+ * Contract:
+ * - For each name here, the bitcode files vmath_L.bc (L = 1, 2, 4, 8) define
+ *   atled_NAME_f64 and atled_NAME_f32, of one or two arguments.
+ * - The type is <L x double> for f64 and <2 L x float> for f32; for L = 1 plain
+ *   double and float.
+ * - The functions are linkonce_odr and alwaysinline. They access no memory of
+ *   the caller and do not trap on purpose.
+ * - An argument gives the same bits in every lane of every width, on every
+ *   machine with IEEE arithmetic. The sign and payload of a NaN are excepted.
+ * - Special values are those of the C standard, annex F.
  *
- * For rare arguments they call functions out of line: atled_rt_huge_angle of
- * the program (backend/vmath/payne_hanek.c), the same for every file, for tan
- * of huge angles; atled_rare_sin_TYPE_L and atled_rare_cos_TYPE_L, which call
- * it, and atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L for zeros, infinities
- * and such (noinline, linkonce_odr). The latter preserve all registers, those
- * of 64 bytes excepted, so that loops need not save theirs.
+ * Rare arguments call functions out of line:
+ * - atled_rt_huge_angle of the program (backend/vmath/payne_hanek.c), the same
+ *   for every width, for tan of huge angles.
+ * - atled_rare_sin_TYPE_L and atled_rare_cos_TYPE_L, which call it.
+ * - atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L, for zeros, infinities and
+ *   the like.
+ *
+ * The atled_rare functions are noinline and linkonce_odr. They preserve all
+ * registers but those of 64 bytes, so loops need not save theirs.
  */
 #ifndef ATLED_BACKEND_VMATH_H
 #define ATLED_BACKEND_VMATH_H
 
-/* F1(name) of one argument, F2(name) of two. The order is that of C's
- * arguments: pow(x, y), atan2(y, x). */
+/* F1(name) of one argument, F2(name) of two, in the order of C's arguments:
+ * pow(x, y), atan2(y, x). */
 #define VMATH_FUNCTIONS(F1, F2)                                                                    \
 	F1(sqrt)                                                                                       \
 	F1(cbrt)                                                                                       \
