@@ -1,7 +1,6 @@
 /* dot.c - small contractions and matrix-vector products.
  *
- * Needs: kernels.h. Guarantees: what kernels.h says; the order of each sum
- * depends on its length alone.
+ * Contract: kernels.h. The order of each sum depends on its length alone.
  */
 #define CLONES_WITHOUT_FMA
 #include "backend/kernels/options.h"

@@ -1,9 +1,11 @@
-/* elementwise.c - the element-wise primitives as loops, from the expression
- * column of prims.def.
+/* elementwise.c - element-wise primitives as loops.
  *
- * Needs: kernels.h, scalar_expr.h, vector_math.h. Guarantees: what kernels.h
- * says. One function per dtype with a switch inside, so that there are few
- * functions to choose at start-up.
+ * Method: the loops are generated from the expressions in prims.def.
+ *
+ * Contract: kernels.h.
+ *
+ * There is one function for each dtype with a switch inside, so that few
+ * functions are resolved at start-up.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/kernels.h"
@@ -112,8 +114,8 @@ CLONES static int64_t ew_c128(Op op, int64_t n, void *o, const void *vx, const v
 	}
 }
 
-/* Refused divisors are looked for first, so that the loops themselves are
- * plain. */
+/* Invalid divisors are searched for first, so that the loops themselves have no
+ * checks. */
 #define REFUSED(INT)                                                                               \
 	if (op == OP_POW || op == OP_MOD || op == OP_FLOORDIV) {                                       \
 		const INT *py = vy;                                                                        \
@@ -154,7 +156,7 @@ CLONES static int64_t ew_bool(Op op, int64_t n, void *o, const void *vx, const v
 	}
 }
 
-/* What the vector maths has is its. */
+/* backend/vmath has precedence over the expressions of prims.def. */
 static int64_t real_f32(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
 	return kernel_maths_f32(op, n, o, vx, vy, splats) ? -1 : ew_f32(op, n, o, vx, vy, splats);
 }

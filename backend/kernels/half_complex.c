@@ -1,8 +1,8 @@
-/* half_complex.c - waves of real lines as real numbers: exchanges of numbers
- * that compilers do not find by themselves, eight at a time.
+/* half_complex.c - half-complex layout, eight values at a time.
  *
- * Needs: half_complex.h, kernels/options.h. Guarantees: as stated there; the
- * same numbers on every machine.
+ * The shuffles are explicit, since compilers do not find them.
+ *
+ * Contract: half_complex.h. The same values on every machine.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/half_complex.h"

@@ -1,19 +1,22 @@
-/* half_complex.h - waves of real lines as real numbers, where the numbers of a
- * line lie without gaps.
+/* half_complex.h - conversions of real 1-D transforms in half-complex layout.
  *
- * Needs: nothing. Of a line of n numbers the real parts of the waves 0 .. n/2
- * stand first, behind them the imaginary ones backwards (fftw.h, FFT_HALF).
+ * Contract:
+ * - Needs nothing. The elements of a transform are contiguous.
+ * - Half-complex layout, as in FFTW (fftw.h, FFT_HALF): of n elements the real
+ *   parts of modes 0 .. n/2 come first, then the imaginary parts in reverse
+ *   order.
  */
 #ifndef ATLED_BACKEND_KERNELS_HALF_COMPLEX_H
 #define ATLED_BACKEND_KERNELS_HALF_COMPLEX_H
 
 #include <stdint.h>
 
-/* From complex numbers, the waves 0 .. n/2, to where the halves stand. */
+/* From the complex modes 0 .. n/2 in z to the half-complex layout in o. */
 void halves_spread(int64_t n, const double *z, double *o);
-/* The n waves of x + i y, divided by n, from the halves of both. */
+/* The n modes of x + i y, divided by n, from the half-complex modes of x and
+ * y. */
 void halves_interleave_pair(int64_t n, const double *x, const double *y, double *z);
-/* The real and the imaginary parts of n numbers. */
+/* The real parts (a) and the imaginary parts (b) of n complex values. */
 void halves_split(int64_t n, const double *z, double *a, double *b);
 
 #endif

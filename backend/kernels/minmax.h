@@ -1,10 +1,13 @@
 /* minmax.h - max and min of floats in a form that gcc vectorises.
  *
- * Guarantees: the same bits as F_MAX and F_MIN of scalar_expr.h (the tests
- * compare them): NaN wins, and +0 is above -0. Those ask for the sign bit of an
- * operand, which keeps a loop from being vectorised, and these loops are relu.
- * Here equal operands are joined by `and` (max) or `or` (min) of their bits:
- * only zeros are equal without being the same, and only their sign bit differs.
+ * Contract:
+ * - The same bits as F_MAX and F_MIN of scalar_expr.h: NaN wins, and +0 is
+ *   above -0. The tests compare them.
+ *
+ * Method: scalar_expr.h tests an operand's sign bit, which prevents
+ * vectorisation. Here equal operands are combined by `and` (max) or `or` (min)
+ * of their bits: the only operands equal but not identical are zeros, which
+ * differ in the sign bit.
  */
 #ifndef ATLED_BACKEND_KERNELS_MINMAX_H
 #define ATLED_BACKEND_KERNELS_MINMAX_H

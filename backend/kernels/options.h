@@ -1,19 +1,21 @@
-/* options.h - how kernel files are compiled. Included first, by the files of
- * backend/kernels/ only.
+/* options.h - compilation options of the kernel files.
  *
- * The Makefile gives them -O3 -fno-math-errno -fno-trapping-math (sqrt and
- * comparisons may be vectorised: nobody looks at errno or at the floating-point
- * flags) and, like everything, -ffp-contract=off: a*b + c is never fused, since
- * results must not depend on the machine. gcc makes each function marked CLONES
- * for three kinds of machine, chosen when the program starts. The third is
- * asked for by what a machine has: an older name, that of one make of machine
- * (skylake-avx512), leaves all others that have AVX-512 to the second. gcc 12
- * makes fused operations of complex products there, where vectors are made of
- * neighbouring statements: files are compiled without that (the Makefile has
- * the flag), and one that needs it for its speed has two kinds only
- * (CLONES_WITHOUT_FMA). Under the sanitizers there is one version: the choice
- * would run before they are ready. clang (before 14 without the attribute)
- * keeps to the command line.
+ * The files of backend/kernels/, and no others, include it first.
+ *
+ * - The Makefile gives them -O3 -fno-math-errno -fno-trapping-math, so that
+ *   sqrt and comparisons are vectorised: nothing reads errno or the
+ *   floating-point flags.
+ * - Like all files they get -ffp-contract=off: a*b + c is never fused, since
+ *   results must not depend on the machine.
+ * - gcc compiles each function marked CLONES for three kinds of machine; one is
+ *   chosen when the program starts. The third is named by its feature level:
+ *   the name of a processor (skylake-avx512) would exclude other machines with
+ *   AVX-512.
+ * - gcc 12 fuses complex products there when it vectorises neighbouring
+ *   statements. The Makefile disables that; a file that needs it for its speed
+ *   has two kinds only (CLONES_WITHOUT_FMA).
+ * - Under the sanitizers there is one version, since the choice would run
+ *   before they are initialised. clang follows the command line.
  */
 #ifndef ATLED_BACKEND_KERNELS_OPTIONS_H
 #define ATLED_BACKEND_KERNELS_OPTIONS_H
@@ -28,13 +30,13 @@
 #endif
 #endif
 #else
-/* most rows call libm and are not vectorised: that is fine */
+/* Most loops call libm and are not vectorised, as expected. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define EACH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #endif
-/* Lanes of x and y by constant numbers: those of y go on after those of x. W:
- * a vector of as many integers of the same size. gcc has the first form from 12
- * on, the second in all versions. */
+/* Selects lanes of x and y by constant indices; y's follow x's. W: a vector
+ * type of as many integers of the same size. gcc has __builtin_shufflevector
+ * from version 12, __builtin_shuffle in all. */
 #if defined(__clang__)
 #define SHUFFLE(W, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else

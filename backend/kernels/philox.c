@@ -1,7 +1,7 @@
-/* philox.c - blocks of the counter-based generator, many at a time.
+/* philox.c - fills arrays from the counter-based generator.
  *
- * Needs: philox.h. Guarantees: what philox.h says; integer arithmetic only, so
- * the bits are the same everywhere.
+ * Contract: philox.h. Integer arithmetic only, so the bits are the same
+ * everywhere.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/philox.h"

@@ -1,9 +1,12 @@
-/* philox.h - the counter-based generator: Philox4x32 with 10 rounds (Salmon,
- * Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3).
+/* philox.h - counter-based random number generator.
  *
- * Guarantees: element k of a draw with state (key, counter) is the first 64
- * bits of the block for counter + k, so that every element can be made on its
- * own, on any device and by any thread.
+ * Method: Philox4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: Parallel
+ * random numbers, as easy as 1, 2, 3).
+ *
+ * Contract:
+ * - Element k of a draw with state (key, counter) is the first 64 bits of the
+ *   block for counter + k. Every element can thus be computed on its own, on
+ *   any device and thread.
  */
 #ifndef ATLED_BACKEND_KERNELS_PHILOX_H
 #define ATLED_BACKEND_KERNELS_PHILOX_H
@@ -32,7 +35,7 @@ static inline void philox4x32_10(const uint32_t counter[4], const uint32_t key[2
 	out[3] = c3;
 }
 
-/* o[i] = the bits for counter + i under key. */
+/* o[i] = the first 64 bits of the block for counter + i under key. */
 void random_fill(uint64_t key, uint64_t counter, int64_t n, uint64_t *o);
 
 #endif

@@ -1,10 +1,11 @@
-/* reduce.c - sums, products, extremes and running totals over contiguous runs.
+/* reduce.c - sums, products, extremes and running sums over contiguous runs.
  *
- * Needs: kernels.h. Guarantees: what kernels.h says. A float sum is taken in
- * blocks of 1024 elements over 16 interleaved partial sums, and the blocks
- * pairwise: the error grows with the logarithm of the length, and the order
- * depends on the length alone. In which order blocks are read does not matter
- * to that, and a long run is read in four places at a time.
+ * Method: a float sum is taken in blocks of 1024 elements over 16 interleaved
+ * partial sums, and the blocks are summed pairwise. The error grows with the
+ * logarithm of the length. Long runs are read at four places at a time.
+ *
+ * Contract: kernels.h. The order of additions depends on the length alone, not
+ * on the order in which blocks are read.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/kernels.h"
@@ -19,7 +20,7 @@
 
 enum { LANES = 16, BLOCK = 1024 };
 
-/* Vectors that lie where elements do. */
+/* Vectors with the alignment of an element. */
 typedef double V64 __attribute__((vector_size(32), may_alias, aligned(8)));
 typedef float V32 __attribute__((vector_size(32), may_alias, aligned(4)));
 typedef uint64_t W64 __attribute__((vector_size(32), may_alias, aligned(8)));
@@ -31,15 +32,13 @@ typedef uint32_t W32 __attribute__((vector_size(32), may_alias, aligned(4)));
 #define UNROLLED _Pragma("GCC unroll 16")
 #endif
 
-/* Memory gives more when it is asked for several places at a time: a run is
- * gone through in so many at once, each a quarter of it. Of 80 MB (Zen 3, two
- * threads) a sum takes 11 to 26 % less time than from one end to the other, and
- * two places bring two thirds of that. */
+/* Number of places at which a long run is read at once, each a quarter of it.
+ * Several concurrent streams use the memory bandwidth better than one. */
 enum { PLACES = 4 };
 
 #define DO_ADD(a, x) ((a) + (x))
 #define DO_MUL(a, x) ((a) * (x))
-/* As scalar_expr.h has them: NaN wins, +0 is above -0. */
+/* As in scalar_expr.h: NaN wins, +0 is above -0. */
 #define DO_MAX(a, x) FLOAT_MAX(a, x)
 #define DO_MIN(a, x) FLOAT_MIN(a, x)
 #define INT_MAX_OF(a, x) ((a) > (x) ? (a) : (x))
@@ -47,8 +46,8 @@ enum { PLACES = 4 };
 #define BOOL_OR(a, x) ((a) | (x))
 #define BOOL_AND(a, x) ((a) & (x))
 
-/* One block: lane l takes elements l, l + LANES, ...; then the lanes are joined
- * in a tree. */
+/* One block: lane l takes elements l, l + LANES, ...; then the lanes are
+ * reduced in a tree. */
 #define BLOCK_OF(NAME, T, OP)                                                                      \
 	CLONES static T NAME(int64_t n, const T *x) {                                                  \
 		if (n < 2 * LANES) {                                                                       \
@@ -67,8 +66,8 @@ enum { PLACES = 4 };
 		return lane[0];                                                                            \
 	}
 #define RUN_OF(NAME, T, OP) BLOCK_OF(NAME##_block, T, OP) TREE_OF(NAME, T, OP)
-/* Four whole blocks, `apart` elements from each other: what NAME##_block makes
- * of each, by the same operations. */
+/* Four whole blocks, `apart` elements from each other: the result of
+ * NAME##_block for each, by the same operations. */
 #define FOUR_OF(NAME, T, V, OP)                                                                    \
 	CLONES static void NAME##_four(int64_t apart, const T *x, T *out) {                            \
 		enum { WIDTH = sizeof(V) / sizeof(T), VECTORS = LANES / WIDTH };                           \
@@ -90,7 +89,7 @@ enum { PLACES = 4 };
 			out[p] = last[0];                                                                      \
 		}                                                                                          \
 	}                                                                                              \
-	/* The same of four runs of n elements, whole blocks, by the same tree. */                     \
+	/* The same for four runs of n elements, whole blocks, by the same tree. */                    \
 	static void NAME##_fours(int64_t n, int64_t apart, const T *x, T *out) {                       \
 		if (n == BLOCK) {                                                                          \
 			NAME##_four(apart, x, out);                                                            \
@@ -102,8 +101,8 @@ enum { PLACES = 4 };
 		NAME##_fours(n - half, apart, x + half, b);                                                \
 		for (int p = 0; p < PLACES; p++) out[p] = OP(a[p], b[p]);                                  \
 	}
-/* The blocks in a tree. Where its quarters are of one length they are gone
- * through together. */
+/* The blocks in a tree. If its quarters have equal length, they are processed
+ * together. */
 #define RUN_OF_FOUR(NAME, T, V, OP)                                                                \
 	BLOCK_OF(NAME##_block, T, OP)                                                                  \
 	FOUR_OF(NAME, T, V, OP)                                                                        \
@@ -134,14 +133,15 @@ enum { PLACES = 4 };
 			o[i] = a;                                                                              \
 		}                                                                                          \
 	}
-/* The largest (smallest) of a block of floats, the same bits: a plain
- * comparison, which processors have as one instruction, and NaNs kept apart for
- * the end, two elements looked at with one comparison. A loop that waits for
- * memory must be short: a processor looks only so many instructions ahead, and
- * what it sees there is what it asks memory for. The sign bits matter only when
- * the result is a zero; then the block, which is in the cache, is gone through
- * again. A block is n elements from x on or, with `apart`, as many (whole
- * vectors of them) at each of four places. */
+/* The largest (smallest) of a block of floats, to the bit.
+ * - The loop uses plain comparisons, which are single instructions, and
+ *   collects NaNs for the end; one comparison tests two elements for NaN.
+ * - The loop body is short: a memory-bound loop issues only the loads within
+ *   the reorder buffer.
+ * - Sign bits matter only when the result is a zero. Then the block, which is
+ *   in the cache, is scanned again.
+ * - A block is n elements from x on; with `apart`, n elements (whole vectors)
+ *   at each of four places. */
 enum { EXTREME_RUN = 8192 };
 #define EXTREME_BLOCK(NAME, T, U, OP, BEFORE, JOIN)                                                \
 	CLONES static T NAME##_block(int64_t n, int64_t apart, const T *x) {                           \
@@ -221,7 +221,7 @@ EXTREME_OF(min_f64, double, uint64_t, DO_MIN, <, |)
 
 #define BOTH(NAME, T, OP) RUN_OF(NAME, T, OP) SHORT_OF(NAME##_short, T, OP)
 
-/* Integers compute unsigned, so they wrap. */
+/* Integers are computed unsigned, so they wrap. */
 #define INT_ROWS(X) X(i32, uint32_t, int32_t) X(i64, uint64_t, int64_t)
 #define COMPLEX_ROWS(X)                                                                            \
 	X(c64, float _Complex, float _Complex) X(c128, double _Complex, double _Complex)
@@ -307,19 +307,22 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 	}
 }
 
-/* ---- running totals, argmax ---------------------------------------------- */
+/* ---- running sums, argmax ------------------------------------------------ */
 
-/* A line is summed from left to right up to SCAN_PLAIN elements. In a longer
- * one each group of SCAN_GROUP bytes is summed within itself by halves (the
- * last of the left half is added to all of the right one), and what the part
- * came to before the group is added to that: a sum of numbers none of which is
- * negative never falls, and additions wait for one another once a group. How
- * many vectors a group is makes no difference. What a part begins with is added
- * last, so that a part can say what it comes to, by the same additions, before
- * it knows that. -0 added to anything changes nothing. */
-/* Lanes are in units of `unit` (2 for complex numbers): which lane is added to
- * lane i where halves of h units are joined; one of the second operand's n for
- * none. `back`: from the right. And the lanes of the last unit, for all. */
+/* Running sums: up to SCAN_PLAIN elements are added from left to right. A
+ * longer line is cut into groups of SCAN_GROUP bytes.
+ * - Within a group the sums are formed by halves: the last sum of the left half
+ *   is added to all of the right one. The total before the group is then added.
+ *   There is one dependent addition for each group.
+ * - Running sums of non-negative values never decrease.
+ * - The number of vectors in a group does not affect the results.
+ * - The sum before the part is added last, so that the total of a part follows
+ *   from the same additions without it.
+ * - Adding -0 changes no value. */
+/* Lane patterns, in units of `unit` lanes (2 for complex). FROM: the lane added
+ * to lane i when halves of h units are combined, or one of the second operand's
+ * for none. `back`: from the right. END: the lanes of the last unit, for
+ * all. */
 #define FROM(n, i, h, unit, back)                                                                  \
 	((((i) / (unit)) & (h)) == ((back) ? 0 : (h))                                                  \
 	     ? ((((i) / (unit)) & ~(2 * (h)-1)) + (h) - ((back) ? 0 : 1)) * (unit) + (i) % (unit)      \
@@ -331,18 +334,18 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 #define LANES_16(X, n, i, ...) LANES_8(X, n, i, __VA_ARGS__), LANES_8(X, n, (i) + 8, __VA_ARGS__)
 
 enum { SCAN_PLAIN = 1032, SCAN_GROUP = 128 };
-/* The processor's own looking ahead ends at each page: while a part's total is
- * taken so many bytes ahead are asked for, and while it is written, when memory
- * would only be written to, the elements of the thread's next part are (Zen 5,
- * 80 MB: 15 % less time by that). */
+/* Distance of the prefetch, in bytes. Hardware prefetchers stop at page
+ * boundaries. While a part's total is computed, elements ASKED bytes ahead are
+ * prefetched; while it is written, the elements of the thread's next part
+ * are. */
 enum { ASKED = 1024 };
 
 #define JOIN_HALVES(h, N, W, UNIT, BACK)                                                           \
 	if (N / UNIT > h)                                                                              \
 	v[k] += SHUFFLE(W, v[k], none, LANES_##N(FROM, N, 0, (N / UNIT > h ? h : 1), UNIT, BACK))
 
-/* count: of B, of which a number has UNIT. o NULL: only the total. next:
- * elements that will be wanted soon, as many as there are here. */
+/* count: elements of B, UNIT of which make a value. o NULL: only the total.
+ * next: as many elements that are needed soon. */
 #define SCAN_BODY(NAME, TARGET, B, V, W, N, UNIT, BACK, STORE)                                     \
 	TARGET static inline __attribute__((always_inline)) void NAME(                                 \
 		int64_t count, const B *x, const B *before, B *o, const B *next, const bool past,          \
@@ -411,8 +414,8 @@ enum { ASKED = 1024 };
 #define STORE_PAST(to, value) memcpy(to, &(value), 32)
 #endif
 
-/* Vectors of 64 bytes are a form of their own: where the machine has none, gcc
- * takes what picks their lanes to pieces, element by element. */
+/* Vectors of 64 bytes are a separate form: on other machines gcc expands their
+ * shuffles element by element. */
 #if defined(HAVE_CLONES) && __GNUC__ >= 12
 #define WIDE_FORM __attribute__((target("arch=x86-64-v4")))
 #define STORE_WIDE(to, value) _mm512_stream_si512((__m512i *)(void *)(to), (__m512i)(value))
@@ -443,7 +446,7 @@ SCAN_OF(scan_c128, double, V64, W64, 4, 2, 8)
 
 static void scan(Dtype d, int64_t n, const void *x, const void *before, void *o, const void *next,
                  bool reverse, bool past, void *total) {
-	/* where whole vectors end or begin */
+	/* address from which whole vectors are stored */
 	const uintptr_t vectors = (uintptr_t)o + (reverse ? (uintptr_t)n * dtype_size(d) : 0);
 	past = past && !(vectors & 15);
 	switch (d) {
@@ -469,8 +472,8 @@ void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, voi
 #endif
 }
 
-/* Products are never taken in another order: what is too large or too small on
- * the way would differ. */
+/* Products keep their order: overflow and underflow on the way would differ in
+ * another. */
 #define PRODUCTS(T)                                                                                \
 	do {                                                                                           \
 		T *p = x;                                                                                  \

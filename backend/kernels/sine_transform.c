@@ -1,10 +1,11 @@
-/* sine_transform.c - the arithmetic of sums of sines around Fourier transforms.
+/* sine_transform.c - discrete sine transforms by way of complex FFTs.
  *
- * Needs: sine_transform.h, kernels/options.h. Guarantees: as stated there; the
- * same numbers on every machine. J. Makhoul, A fast cosine transform in one and
- * two dimensions, IEEE Trans. Acoust. Speech Signal Process. 28 (1980), for the
- * cosine transform of the odd k; its sums over real lines are linear, so that
- * pairs of lines are complex ones.
+ * Method: for the cosine transform of the odd k, J. Makhoul, A fast cosine
+ * transform in one and two dimensions, IEEE Trans. Acoust. Speech Signal
+ * Process. 28 (1980). The transforms of real lines are linear, so pairs of
+ * lines are processed as complex ones.
+ *
+ * Contract: sine_transform.h. The same values on every machine.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/sine_transform.h"
@@ -104,7 +105,7 @@ void sines_by_table(int lanes, int64_t m, const double *rows, const double *tabl
 
 /* ---- rows and lines ------------------------------------------------------ */
 
-/* Eight rows from eight lines, or lines from rows. */
+/* Transposes: eight rows from eight lines, or lines from rows. */
 #define TURN_SQUARE(GET, PUT)                                                                      \
 	do {                                                                                           \
 		const Eight a0 = GET(0), a1 = GET(1), a2 = GET(2), a3 = GET(3), a4 = GET(4), a5 = GET(5),  \

@@ -1,42 +1,47 @@
-/* sine_transform.h - the arithmetic of sums of sines around Fourier transforms:
- * a group of real lines side by side, as pairs of real and imaginary parts.
+/* sine_transform.h - discrete sine transforms (DST) by way of complex FFTs.
  *
- * Needs: nothing. A row is one element of all lines of a group: `lanes`
- * numbers, 8 or 2. Of m - 1 elements the sums S_k = sum_j x_j sin(pi j k/m)
- * with odd k are a cosine transform of m/2 elements, which is one complex
- * transform of that length for each pair of lines, and those with even k are
- * sums of sines of half as many elements (m even): half the work of continuing
- * the lines as odd ones, and as exact. Guarantees: no memory is taken; rows may
- * begin anywhere that a number may.
+ * Method: the DST S_k = sum_j x_j sin(pi j k/m) of m - 1 elements. For odd k it
+ * is a cosine transform of m/2 elements, which is one complex transform of that
+ * length for each pair of lines. For even k it is a DST of half as many
+ * elements (m even). This takes half the work of extending the lines to odd
+ * ones and is as accurate.
+ *
+ * Contract:
+ * - Needs nothing. Allocates no memory.
+ * - The data are a group of real lines side by side, as pairs of real and
+ *   imaginary parts. A row has one element of each line: `lanes` values, 8 or
+ *   2.
+ * - Rows need only the alignment of a double.
  */
 #ifndef ATLED_BACKEND_KERNELS_SINE_TRANSFORM_H
 #define ATLED_BACKEND_KERNELS_SINE_TRANSFORM_H
 
 #include <stdint.h>
 
-/* Rows 1 .. m - 1 of `rows` from lines with `step` between elements and `apart`
- * between lines, times `by`; absent lanes are zeros. */
+/* Loads rows 1 .. m - 1 of `rows` from lines with `step` between elements and
+ * `apart` between lines, times `by`. Lanes without a line become zeros. */
 void sines_load(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *x,
                 double by, double *rows);
-/* The same way back, without a factor. */
+/* The reverse, without a factor. */
 void sines_store(int lanes, int lines, int64_t m, int64_t step, int64_t apart, const double *rows,
                  double *o);
 
-/* m even: the m/2 rows `waves`, whose transform (with e^(+...)) gives the odd
- * k, and in rows 1 .. m/2 - 1 what the even k are sums of. turns: cos and sin
- * of pi j/m, halved, j = 1 .. m/4. */
+/* m even. Writes to `waves` the m/2 rows whose transform (with e^(+...)) gives
+ * the odd k, and to rows 1 .. m/2 - 1 the input of the DST for the even k.
+ * turns: cos and sin of pi j/m, halved, j = 1 .. m/4. */
 void sines_split(int lanes, int64_t m, double *rows, double *waves, const double *turns);
-/* From the transform of `half` rows, S_k to row every*k of `o`, whose rows are
- * `step` apart and begin with 1. */
+/* Writes S_k, k odd, from the transform of `half` rows to row every*k of `o`.
+ * Its rows are `step` apart; the first is row 1. */
 void sines_odd(int lanes, int64_t half, const double *waves, int64_t every, double *o,
                int64_t step);
 
-/* What is left when m is odd: 2 m rows that are an odd line; from their
- * transform (with e^(-...)) S_k to row every*k of o. */
+/* m odd: sines_continue writes 2 m rows, the odd extension of the lines.
+ * sines_from_continued writes S_k from their transform (with e^(-...)) to row
+ * every*k of o. */
 void sines_continue(int lanes, int64_t m, const double *rows, double *waves);
 void sines_from_continued(int lanes, int64_t m, const double *waves, int64_t every, double *o,
                           int64_t step);
-/* Or as they are written; table: sin(pi j k/m), (m - 1)^2 numbers. */
+/* The DST by its definition. table: sin(pi j k/m), (m - 1)^2 values. */
 void sines_by_table(int lanes, int64_t m, const double *rows, const double *table, int64_t every,
                     double *o, int64_t step);
 

@@ -1,6 +1,6 @@
 /* small_linalg.c - small dense factorisations by plain loops.
  *
- * Needs: small_linalg.h. Guarantees: what it says.
+ * Contract: small_linalg.h.
  */
 #include "backend/kernels/options.h"
 #include "backend/kernels/small_linalg.h"
@@ -10,7 +10,7 @@
 
 #define SAME(x) (x)
 #define SIZE_OF_REAL(x) fabs((double)(x))
-/* as LAPACK chooses pivots */
+/* LAPACK's norm for choosing pivots */
 #define SIZE_OF_COMPLEX(x) (fabs((double)creal(x)) + fabs((double)cimag(x)))
 
 #define CHOLESKY(N, T, CONJ, REAL, SQRT)                                                           \
@@ -59,8 +59,8 @@
 		}                                                                                          \
 		return zero;                                                                               \
 	}
-/* Row i of X is solved when all rows that it depends on are; which come first
- * depends on the triangle and on the adjoint. */
+/* Substitution: forward or backward, depending on the triangle and the
+ * adjoint. */
 #define TRISOLVE(N, T, CONJ)                                                                       \
 	static void trisolve_##N(int64_t n, int64_t r, bool lower, bool adjoint, bool unit,            \
 	                         const T *t, T *b) {                                                   \
@@ -77,10 +77,10 @@
 			for (int64_t j = 0; j < r; j++) b[i * r + j] /= pivot;                                 \
 		}                                                                                          \
 	}
-/* One right-hand side of reals: four rows at a time, whose sums over what is
- * known already go by vectors of four; what the rows of four owe each other
- * goes one by one, in registers. The rows of the lower triangle come from
- * above, those of the upper from below. */
+/* One real right-hand side, four rows at a time. Their sums over the known part
+ * are computed with vectors of four; the dependences among the four rows are
+ * resolved one by one, in registers. A lower triangle is processed from the
+ * top, an upper one from the bottom. */
 #define VECTOR(N, T)                                                                               \
 	typedef T Four_##N __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias))
 #define ROW(N, T)                                                                                  \
@@ -137,8 +137,8 @@
 			if (!unit) b[i] /= t[i * (n + 1)];                                                     \
 		}                                                                                          \
 	}
-/* The same for the adjoint: the rows of the triangle go to what they owe, four
- * at a time, and each element has its terms in the order of one by one. */
+/* The same for the adjoint: four solved rows update the others at a time. Each
+ * element gets its terms in the order of the one-row loop. */
 #define ADJOINT_ONE(N, T)                                                                          \
 	CLONES static void adjoint_lower_##N(int64_t n, bool unit, const T *t, T *b) {                 \
 		int64_t i = n;                                                                             \

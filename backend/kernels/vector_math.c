@@ -1,11 +1,13 @@
-/* vector_math.c - sines, exponentials and their like over arrays, by the vector
- * maths that native code has, too.
+/* vector_math.c - transcendental functions over arrays.
  *
- * Needs: vector_math.h, backend/vmath, of which vmath.mk makes loops for AVX2
- * and for AVX-512, or for NEON (WITH_VMATH; without it, and on other machines,
- * the C library's functions stay). Guarantees: an element's result is that of
- * native code, bit for bit, whatever its place in the array, the array's length
- * and which of the loops runs.
+ * Method: the functions of backend/vmath, which native code uses too.
+ *
+ * Contract:
+ * - Needs vector_math.h and backend/vmath, which vmath.mk compiles to loops for
+ *   AVX2 and AVX-512, or for NEON (WITH_VMATH). Without it, and on other
+ *   machines, the C library's functions are used.
+ * - A result equals native code's, bit for bit, whatever the element's
+ *   position, the array's extent and the loop that runs.
  */
 #include "backend/kernels/vector_math.h"
 #include "backend/vmath/loops.h"
@@ -13,14 +15,14 @@
 
 #ifdef WITH_VMATH
 
-/* Places in the tables of loops */
+/* Positions in the tables of loops */
 enum {
 #define PLACE(name) AT_##name,
 	VMATH_FUNCTIONS(PLACE, PLACE)
 };
 
-/* Which loop serves an operation. Roots are instructions, and powers have rules
- * for some exponents, which C's function follows closely enough. */
+/* The loop for an operation, -1 if none. Roots are instructions. Powers have
+ * rules for some exponents, and C's function follows them closely enough. */
 static int place_of(Op op) {
 	switch (op) {
 #define ROW(ID, name)                                                                              \
@@ -49,12 +51,12 @@ static const VmathLoop *loops(void) {
 #endif
 
 enum {
-	WHOLE = 16, /* loops work on multiples of it */
-	RUN = 256   /* elements at a time beside a number */
+	WHOLE = 16, /* loops process multiples of it */
+	RUN = 256   /* elements at a time when one operand is a scalar */
 };
 
-/* Loops over n elements, what is beyond the last multiple of WHOLE by way of a
- * buffer; a number among the operands is written out as a run. */
+/* Loops over n elements. Those after the last multiple of WHOLE pass through a
+ * buffer; a scalar operand is expanded to a run. */
 #define MATHS(T, suffix)                                                                           \
 	static void over_##suffix(const VmathLoop *f, int64_t n, T *o, const T *x, const T *y) {       \
 		const int64_t whole = n - n % WHOLE;                                                       \

@@ -1,9 +1,11 @@
-/* vector_math.h - element-wise functions for which there is vector maths.
+/* vector_math.h - element-wise transcendental functions of backend/vmath.
  *
- * Needs: kernels.h. Guarantees: false, and nothing done, for operations and
- * machines that it does not serve; else as an EwKernel. o may be exactly x or
- * y, but with KERNEL_X_SPLAT not x, and with KERNEL_Y_SPLAT not y, unless n is
- * 1.
+ * Contract:
+ * - Needs kernels.h.
+ * - Returns false, without any effect, for operations and machines that it does
+ *   not support; otherwise it acts as an EwKernel.
+ * - o may be exactly x or y. With KERNEL_X_SPLAT it may not be x, and with
+ *   KERNEL_Y_SPLAT not y, unless n is 1.
  */
 #ifndef ATLED_BACKEND_KERNELS_VECTOR_MATH_H
 #define ATLED_BACKEND_KERNELS_VECTOR_MATH_H
