@@ -1,30 +1,28 @@
-/* blas.c - OpenBLAS behind blas.h, opened at run time.
+/* blas.c - OpenBLAS, opened at run time.
  *
- * Needs: cblas.h for the types of its calls; the library itself only when the
- * first large product runs.
+ * Contract: blas.h. Needs cblas.h for the types of its calls; the library
+ * itself is needed only by the first large product.
  *
- * The library is a thing of the process, not of a context, so the handle is
- * process-wide: a private struct filled once under pthread_once and never
- * changed after. What loading does to the process is kept small:
- *   - OpenBLAS 0.3.21 takes recent AMD processors with AVX-512 for Haswell and
- *     loses a factor of 1.6 to 1.85; those without, which it knows as Zen, run
- *     Haswell's kernels faster (f64 by 1 to 7 %, f32 by 4 to 20 %, Zen 3, n =
- *     64 .. 256). It reads OPENBLAS_CORETYPE while it is being loaded, so the
- *     variable is set for the length of the dlopen when one of these is found
- *     and the user has not set it, and taken away again. (setenv is not safe
- *     beside a getenv on another thread: a host with such threads sets the
- *     variable itself, or has OpenBLAS loaded before.) On AArch64 it tells
- *     cores by their identification register. Version 0.3.29 has kernels for
- *     unknown cores with SVE whose product of a matrix by its own transpose is
- *     wrong in f32 where vectors have more than 32 bytes. Those for the A64FX
- *     are right up to 128 bytes and are named there. Beyond, plain ARMV8's are
- *     named, which use no SVE.
- *   - OpenBLAS's own threads are switched off (OPENBLAS_NUM_THREADS, in the
- *     same way, so that none are even started): it would split sums by the
- *     number of threads, and our results may not depend on that. Products are
- *     split by ops/dot.c and native/run/runtime.c in ways that sizes fix
- *     instead. A host that loads OpenBLAS after us finds it with one thread and
- *     may raise that; one that had loaded it before keeps its setting.
+ * The library belongs to the process, not to a context. Its handle is a private
+ * struct, filled once under pthread_once and constant afterwards. Two
+ * environment variables are set while the library is loaded, and removed
+ * afterwards, unless the user has set them or the library is loaded already.
+ * (setenv is not safe beside getenv on another thread; a host with such threads
+ * sets the variables itself or loads OpenBLAS first.)
+ *
+ * - OPENBLAS_CORETYPE: OpenBLAS 0.3.21 selects Haswell kernels on recent AMD
+ *   processors with AVX-512, which are much slower than its SkylakeX kernels.
+ *   On AMD processors without AVX-512, Haswell kernels are faster than its Zen
+ *   ones. On AArch64 OpenBLAS identifies cores by their identification
+ *   register. Version 0.3.29 has kernels for unknown cores with SVE whose
+ *   product of an f32 matrix by its own transpose is wrong for vectors over 32
+ *   bytes. The A64FX kernels, which are right up to 128 bytes, are selected
+ *   there; beyond, ARMV8's, which do not use SVE.
+ * - OPENBLAS_NUM_THREADS: OpenBLAS's own threads are disabled and none are
+ *   started. It would split sums by the number of threads, on which results may
+ *   not depend. Products are split by sizes alone instead, in ops/dot.c and
+ *   native/run/runtime.c. A host that loads OpenBLAS later finds it with one
+ *   thread and may raise that; one that loaded it before keeps its setting.
  */
 #include "backend/numlib/blas.h"
 #include "backend/kernels/kernels.h"
@@ -47,7 +45,7 @@
 
 static struct Blas {
 	void *library;
-	const char *why; /* it cannot be had */
+	const char *why; /* reason why it cannot be loaded */
 #define DECLARE(f) __typeof__(&f) f;
 	CBLAS_CALLED(DECLARE)
 #undef DECLARE
@@ -56,7 +54,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #define LIBRARY SONAME_OPENBLAS
 
-/* The kernels that OpenBLAS should take here; NULL: it chooses well itself. */
+/* The kernels that OpenBLAS should use here; NULL: its own choice is good. */
 static const char *best_core(void) {
 #if defined(__x86_64__)
 	__builtin_cpu_init();
@@ -125,8 +123,8 @@ bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns) {
 	return by_rows || by_columns;
 }
 
-/* How BLAS is told of the matrix: transposed or not, and the leading dimension.
- */
+/* How BLAS describes the matrix: transposed or not, and the leading
+ * dimension. */
 static CBLAS_TRANSPOSE layout(const BlasMatrix *a, int64_t rows, int64_t columns, int *leading) {
 	const bool by_rows =
 		(a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
@@ -165,10 +163,9 @@ static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, B
 	}
 }
 
-/* Pieces of a product: BLAS packs rows and columns of each anew, so both must
- * be many, and a piece takes some 10 ms of a processor (complex numbers four
- * times the work, so a quarter of the columns). Columns of 128 instead of 512
- * made products of 2048 4 to 8 % slower. */
+/* Pieces of a product. BLAS packs the rows and columns of each piece again, so
+ * both should be many; a piece should take some 10 ms of a processor. Complex
+ * scalars need four times the work, hence a quarter of the columns. */
 enum { PIECE_ROWS = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 28 };
 static int64_t piece_work(Dtype d) { return dtype_is_complex(d) ? PIECE_WORK / 4 : PIECE_WORK; }
 
@@ -198,8 +195,7 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 			}
 }
 
-/* The upper triangle into the lower one, by blocks that stay in the nearest
- * cache. */
+/* Copies the upper triangle to the lower one, in blocks that stay in L1. */
 #define MIRROR(T)                                                                                  \
 	do {                                                                                           \
 		enum { EDGE = 32 };                                                                        \
@@ -210,7 +206,7 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 					for (int64_t j = j0; j < i && j < j0 + EDGE; j++) a[i * m + j] = a[j * m + i]; \
 	} while (0)
 
-/* Rows of the upper triangle, as products. */
+/* Block rows of the upper triangle, as products. */
 static void large_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o) {
 	for (int64_t i = 0; i < m && !ctx_interrupted(c); i += PIECE_ROWS) {
 		const BlasMatrix a = {at(x.data, i * x.row_stride, d), x.row_stride, x.column_stride};

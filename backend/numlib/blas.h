@@ -1,7 +1,9 @@
-/* blas.h - the few BLAS calls Atled makes, whichever library gives them.
+/* blas.h - the BLAS routines that Atled uses.
  *
- * Needs: type.h. Guarantees: the library is opened at the first call that needs
- * it, never before; every call runs on the calling thread alone.
+ * Contract:
+ * - Needs type.h.
+ * - The library is opened at the first call that needs it, never before.
+ * - Every call runs on the calling thread alone.
  */
 #ifndef ATLED_BACKEND_NUMLIB_BLAS_H
 #define ATLED_BACKEND_NUMLIB_BLAS_H
@@ -9,41 +11,41 @@
 #include "lang/base/context.h"
 #include "lang/ir/type.h"
 
-/* Opens the library; false and *why (static) when it cannot be had. Cheap when
- * it is open. */
+/* Opens the library. Returns false and sets *why (static) if it cannot be
+ * loaded. Cheap when it is open. */
 bool blas_open(const char **why);
-/* A symbol of the library (LAPACK stands in the same one), or NULL. */
+/* Returns a symbol of the library (which includes LAPACK), or NULL. */
 void *blas_symbol(const char *name);
 
-/* A matrix by rows and columns; one of the strides is 1 (or the extent along it
- * is). */
+/* A matrix by its strides, in elements. One stride is 1, or the extent along it
+ * is. */
 typedef struct BlasMatrix {
 	const void *data;
 	int64_t row_stride, column_stride;
 } BlasMatrix;
 
-/* True when BLAS takes the matrix as it stands. */
+/* Can BLAS read the matrix without a copy? */
 bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns);
-/* o (m x n, rows `leading` >= n apart) = x (m x k) y (k x n); `accumulate`:
- * added to what stands there. Float and complex dtypes; sizes fit int. A large
- * product is made in pieces that its sizes determine, of some ten milliseconds
- * each. When `c` is interrupted between these the rest is left out, and the
- * caller's next poll says so. */
+/* o (m x n, rows `leading` >= n apart) = x (m x k) y (k x n); accumulate: added
+ * to o. Float and complex dtypes; sizes fit int. A large product is made in
+ * pieces of some ten milliseconds, which depend on its sizes alone. When `c` is
+ * interrupted between pieces, the remainder is skipped; the caller's next poll
+ * reports it. */
 void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y,
                void *o, int64_t leading, bool accumulate);
-/* The same without gaps for y = transpose of x (no conjugation), both
+/* The same for y = transpose of x (no conjugation) and a contiguous o; both
  * triangles. */
 void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
-/* On and below the diagonal only, of an o with gaps; added to what stands there
- * where `accumulate` holds. */
+/* Only on and below the diagonal, of an o with rows `leading` apart;
+ * accumulate: added to o. */
 void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o,
                      int64_t leading, bool accumulate);
-/* B (m x n, rows b_leading apart) becomes X of op(T) X = B, or of X op(T) = B
- * (right), by rows; op is the adjoint or nothing. */
+/* B (m x n, rows b_leading apart) becomes X, the solution of op(T) X = B, or of
+ * X op(T) = B (right). Row-major; op is the adjoint or the identity. */
 void blas_trsm(Dtype d, bool right, int64_t m, int64_t n, bool lower, bool adjoint, bool unit,
                const void *t, int64_t t_leading, void *b, int64_t b_leading);
-/* The vector x (elements x_stride apart) becomes the solution of op(T) y = x.
- */
+/* The vector x (elements x_stride apart) becomes the solution of op(T) y =
+ * x. */
 void blas_trsv(Dtype d, int64_t n, bool lower, bool adjoint, bool unit, const void *t,
                int64_t t_leading, void *x, int64_t x_stride);
 

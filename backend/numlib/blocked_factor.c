@@ -1,20 +1,17 @@
-/* blocked_factor.c - factorisations and triangular solves by blocks of columns:
- * LAPACK's and BLAS's part is a panel or a product.
+/* blocked_factor.c - blocked factorisations and triangular solves.
  *
- * Needs: blocked_factor.h, blas.h, lapack.h, parallel.h. Guarantees:
- * what blocked_factor.h says. Matrices stay where they lie, by rows: what
- * LAPACK must see by columns is one panel, copied (QR has its matrix by
- * columns). Of the work all but a part of about 1.5 b/n is products, which
- * threads share by parts that the sizes determine; one of them makes the next
- * panel ready and factors it while the rest is at its products (what LAPACK's
- * authors call look-ahead).
+ * Method: right-looking blocked algorithms. LAPACK factors a panel, BLAS
+ * computes products, and threads share the products in parts that the sizes
+ * determine. One thread updates and factors the next panel while the others
+ * finish the current update (look-ahead). Panels are narrow, and triangular
+ * solves have the triangle on the left, which is faster in OpenBLAS than its
+ * own choice.
  *
- * Beside OpenBLAS's own, which one thread runs, on a Zen 5 with one thread and
- * with two: Cholesky of 128, 256, 524, 941 rows 0.8, 0.75, 0.7, 0.7 and 0.7,
- * 0.55, 0.43, 0.4 of the time; LU with one right-hand side of 128, 256, 524,
- * 941 rows 0.7, 0.5, 0.7, 0.9 and 0.5, 0.33, 0.43, 0.5. Most of it is that a
- * panel is narrow, and that the triangular solves are those with the triangle
- * on the left.
+ * Contract:
+ * - blocked_factor.h. Needs blas.h, lapack.h and parallel.h.
+ * - Matrices stay in place, row-major. Only a panel is copied, since LAPACK
+ *   needs it column-major (QR's matrix is column-major).
+ * - All but about 1.5 b/n of the work is products.
  */
 #include "backend/numlib/blocked_factor.h"
 #include "backend/numlib/blas.h"
@@ -29,10 +26,11 @@
 
 enum { PART_ROWS = 256, BLOCK_ROWS = 256, CHUNK = 8192 };
 
-/* All kinds of work begin with their context. */
+/* Polls the context. Each kind of work begins with its context pointer. */
 static Status look(void *ud) {
 	Ctx *c = *(Ctx **)ud;
-	/* a part of an outer job: the context's own thread will say so */
+	/* On a worker of an outer job: the context's own thread reports the
+	 * interrupt. */
 	if (pool_worker()) return ctx_interrupted(c) ? ST_INTERRUPTED : ST_OK;
 	return ctx_poll(c, 0);
 }
@@ -43,16 +41,16 @@ static int64_t among(int64_t x, int64_t least, int64_t most) {
 
 static int64_t parts_of(int64_t n, int64_t part) { return (n + part - 1) / part; }
 
-/* The length of what begins at `from`: it is `most` long, or ends where all
- * does. */
+/* The extent of a block that begins at `from`: `most`, or what is left before
+ * `end`. */
 static int64_t length_at(int64_t end, int64_t from, int64_t most) {
 	return end - from < most ? end - from : most;
 }
 
 /* ---- panels -------------------------------------------------------------- */
 
-/* to (columns x rows) = the transpose of from (rows x columns, `leading`
- * apart), or back; in strips that stay in a cache. */
+/* panel (columns x rows) = the transpose of matrix (rows x columns, `leading`
+ * apart), or back (out); in strips that stay in a cache. */
 #define TURN(T)                                                                                    \
 	do {                                                                                           \
 		T *a = matrix, *p = panel;                                                                 \
@@ -93,8 +91,8 @@ static void negative(Dtype d, int64_t rows, int64_t columns, const void *from, i
 	}
 }
 
-/* to (columns x rows) = minus the adjoint of from (rows x columns), squares at
- * a time. */
+/* to (columns x rows) = minus the adjoint of from (rows x columns), in square
+ * blocks. */
 #define MINUS_ADJOINT(T, CONJ)                                                                     \
 	do {                                                                                           \
 		const T *x = from;                                                                         \
@@ -124,11 +122,11 @@ static void minus_adjoint(Dtype d, int64_t rows, int64_t columns, const void *fr
 typedef struct Lu {
 	Ctx *c;
 	Dtype d;
-	/* of panels, and of the parts of what stands beside them; the first
-	 * column of the panel at hand */
+	/* size: of an element; b, width: columns of a panel and of the other parts;
+	 * k: first column of the current panel */
 	int64_t size, n, b, width, k;
-	/* the panel at hand and the next, by columns; minus the rows right of
-	 * the first */
+	/* the matrix; the current and the next panel, column-major; above: minus
+	 * the rows right of the current panel */
 	char *m, *panel[2], *above;
 	int *pivots, info;
 } Lu;
@@ -145,8 +143,8 @@ static void factor_columns(Lu *q, int64_t k) {
 	turn_panel(q->d, rows, b, at, q->n, panel, true);
 }
 
-/* In columns from .. from + columns row k + i changes places with row k +
- * pivots[k + i] - 1, for i = 0 .. b-1 in this order. */
+/* Applies the panel's row exchanges to columns from .. from + columns: row k +
+ * i is exchanged with row k + pivots[k + i] - 1, for i = 0 .. b-1 in order. */
 static void exchange(const Lu *q, int64_t from, int64_t columns) {
 	const int64_t line = q->n * q->size, b = length_at(q->n, q->k, q->b);
 	char *o = q->m + q->k * line + from * q->size;
@@ -168,9 +166,9 @@ static int64_t parts_right(const Lu *q) {
 	return next >= q->n ? 0 : 1 + parts_of(q->n - next - length_at(q->n, next, q->b), q->width);
 }
 
-/* Part 0: the next panel, which is factored as well while other threads are at
- * the rest; then the columns right of it, and those left of the panel at hand.
- */
+/* Part 0 updates and factors the next panel while other threads do the others.
+ * Parts after it are the columns right of that panel, then those left of the
+ * current one. */
 static void beside_part(void *ud, int64_t part) {
 	Lu *q = ud;
 	const int64_t next = q->k + q->b, right = parts_right(q);
@@ -192,9 +190,8 @@ static void beside_part(void *ud, int64_t part) {
 	if (!part) factor_columns(q, next);
 }
 
-/* Of panels from 16 to 96 wide 16 takes least time up to n = 700, 32 and 48 up
- * to 2000, 64 at 3000; of parts from 48 to 192 the wide ones, of which there
- * are too few for small n. */
+/* The widths are tuned: narrow panels for small n, wider ones for large; wide
+ * parts, unless there would be too few. */
 Status blocked_lu(Ctx *c, Dtype d, int64_t n, void *a, int *pivots, int *info) {
 	Lu q = {.c = c,
 	        .d = d,
@@ -224,20 +221,20 @@ Status blocked_lu(Ctx *c, Dtype d, int64_t n, void *a, int *pivots, int *info) {
 
 /* ---- triangular solves --------------------------------------------------- */
 
-/* op(T) X = B, of which some rows are at hand. */
+/* op(T) X = B, with a block of rows being solved. */
 typedef struct Trisolve {
 	Ctx *c;
 	Dtype d;
-	/* rows and columns of X; m rows from k on, which are solved for and then
-	 * go from rows first .. end */
+	/* X is n x r; m rows from k on are solved, then subtracted from rows first
+	 * .. end */
 	int64_t size, n, r, k, m, first, end;
-	char *x, *minus; /* and room for as many columns of T */
+	char *x, *minus; /* minus: workspace for a block of columns of T */
 	const char *t;
 	bool lower, adjoint, unit;
 } Trisolve;
 
-/* Columns of X are solved for by themselves; for each strip of them BLAS packs
- * the triangle. */
+/* Columns of X are independent. BLAS packs the triangle once for each strip of
+ * them, so strips should be wide. */
 static int64_t strip_width(const Trisolve *q) { return among(q->r / 4 / 32 * 32, 64, 192); }
 
 static void strip_part(void *ud, int64_t part) {
@@ -283,7 +280,7 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 		q.k = forward ? turn * BLOCK_ROWS : (parts_of(n, BLOCK_ROWS) - 1 - turn) * BLOCK_ROWS;
 		q.m = length_at(n, q.k, BLOCK_ROWS);
 		st = parallel_for(c, INT64_MAX, strips, strip_part, &q, look);
-		/* what is not solved yet: the rows below, or those above */
+		/* the unsolved rows: below or above */
 		q.first = forward ? q.k + q.m : 0;
 		q.end = forward ? n : q.k;
 		if (st == ST_OK && q.first < q.end)
@@ -299,11 +296,11 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 typedef struct Cholesky {
 	Ctx *c;
 	Dtype d;
-	/* width of blocks, which is also rows of a part; the first column of the
-	 * block at hand */
+	/* b: width of blocks, also rows of a part; k: first column of the current
+	 * block */
 	int64_t size, n, b, k;
-	/* a block of the diagonal without gaps; minus the adjoint of what stands
-	 * below the block at hand */
+	/* corner: a diagonal block, contiguous; panel: minus the adjoint of the
+	 * rows below the current block */
 	char *m, *corner, *panel;
 	int info;
 } Cholesky;
@@ -319,8 +316,8 @@ static void factor_corner(Cholesky *q, int64_t k) {
 		memcpy(at + i * q->n * q->size, q->corner + i * b * q->size, (size_t)((i + 1) * q->size));
 }
 
-/* Rows X below the block L at hand: X Lᴴ = A is L P = -Aᴴ, which BLAS solves in
- * half the time, and P = -Xᴴ is what the product wants. */
+/* Rows X below the current block L. X Lᴴ = A is solved as L P = -Aᴴ, which BLAS
+ * does faster; P = -Xᴴ is what the product needs. */
 static void below_part(void *ud, int64_t part) {
 	const Cholesky *q = ud;
 	const int64_t b = q->b, below = q->n - q->k - b, first = part * b,
@@ -332,10 +329,10 @@ static void below_part(void *ud, int64_t part) {
 	minus_adjoint(q->d, b, rows, p, below, o, q->n);
 }
 
-/* Rows of what is right of them, as far as the diagonal. Part 0: the next
- * block's, which is factored as well while other threads are at the rest; then
- * the shortest rows and the longest by turns, so that one half of the parts is
- * as much work as the other. */
+/* Updates rows right of the current block, up to the diagonal. Part 0 updates
+ * and factors the next block while other threads do the others. The other parts
+ * alternate between the shortest and the longest rows, which balances the two
+ * halves of the parts. */
 static void right_part(void *ud, int64_t part) {
 	Cholesky *q = ud;
 	const int64_t next = q->k + q->b, below = q->n - next,
@@ -347,8 +344,7 @@ static void right_part(void *ud, int64_t part) {
 	if (!part) factor_corner(q, next);
 }
 
-/* Of widths from 32 to 192 48 takes least time up to n = 1000 and 96 from 2000
- * on, with one thread and two. */
+/* The block width is tuned, for one thread and two. */
 Status blocked_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int *info) {
 	const int64_t b = among(n / 24 / 16 * 16, 48, 96);
 	Cholesky q = {.c = c, .d = d, .size = (int64_t)dtype_size(d), .n = n, .b = b, .m = a};
@@ -370,9 +366,8 @@ Status blocked_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int *info) {
 
 /* ---- QR ------------------------------------------------------------------ */
 
-/* Columns of a panel: what a hundred to two thousand columns take least time
- * with. For many rows fewer, so that a panel and a part of its reflections take
- * some ten milliseconds each. */
+/* Columns of a panel, tuned; fewer for many rows, so that a panel and a part of
+ * its reflections take some ten milliseconds each. */
 static int64_t panel_of(Dtype d, int64_t rows, int64_t columns) {
 	const int64_t heavy = dtype_is_complex(d) ? 4 : 1;
 	int64_t b = columns < 256 ? 32 : 64;
@@ -383,10 +378,11 @@ static int64_t panel_of(Dtype d, int64_t rows, int64_t columns) {
 typedef struct Qr {
 	Ctx *c;
 	LapackQr lapack;
-	/* of panels, and of the parts of what stands right of them */
+	/* columns of a panel, and of the parts right of it */
 	int64_t size, rows, columns, b, width;
-	int64_t k; /* the panel whose reflections go on */
-	/* a triangle b x b for each panel; b numbers for each column, and b */
+	int64_t k; /* the panel whose reflections are applied */
+	/* triangles: b x b for each panel; work: b elements for each column, and b
+	 * more */
 	char *m, *triangles, *work;
 	atomic_int info;
 } Qr;
@@ -400,7 +396,7 @@ static void factor_panel(Qr *q, int64_t k) {
 		atomic_store(&q->info, info);
 }
 
-/* Panel k's reflections of columns from .. from + n. */
+/* Applies panel k's reflections to columns from .. from + n. */
 static void reflect(const Qr *q, bool adjoint, int64_t from, int64_t n) {
 	const int64_t k = q->k;
 	lapack_reflect(&q->lapack, adjoint, (int)(q->rows - k), (int)n,
@@ -409,8 +405,8 @@ static void reflect(const Qr *q, bool adjoint, int64_t from, int64_t n) {
 	               (int)q->rows, q->work + from * q->b * q->size);
 }
 
-/* Part 0: the next panel, which is factored as well while other threads are at
- * the rest; then the rest. */
+/* Part 0 updates and factors the next panel while other threads do the other
+ * columns. */
 static void forward_part(void *ud, int64_t part) {
 	Qr *q = ud;
 	const int64_t next = q->k + q->b, from = part ? next + q->b + (part - 1) * q->width : next;
@@ -437,8 +433,8 @@ static Status factor(Qr *q) {
 	return st;
 }
 
-/* From the last panel to the first: the product of the reflections, in place of
- * them. */
+/* Replaces the reflections by their product Q, from the last panel to the
+ * first. */
 static Status form(Qr *q) {
 	Status st = ST_OK;
 	for (q->k = (q->columns - 1) / q->b * q->b; q->k >= 0 && st == ST_OK; q->k -= q->b) {

@@ -1,8 +1,9 @@
-/* detached_call.c - calls that cannot be stopped, on threads of their own: see
- * detached_call.h.
+/* detached_call.c - uninterruptible library calls on threads of their own.
  *
- * Needs: POSIX threads. Guarantees: signals of the process go to other threads;
- * a call that was left behind is joined before its context goes.
+ * Contract:
+ * - detached_call.h. Needs POSIX threads.
+ * - The threads block all signals, so those of the process go to others.
+ * - A detached call is joined before its context is freed.
  */
 #include "backend/numlib/detached_call.h"
 
@@ -18,7 +19,7 @@ typedef struct DetachedCall {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
-	bool done; /* under the lock */
+	bool done; /* protected by the lock */
 	void (*body)(void *ud);
 	void (*release)(Ctx *c, void *ud);
 	void *ud;

@@ -1,9 +1,10 @@
-/* detached_call.h - calls of libraries that cannot be stopped, on a thread of
- * their own.
+/* detached_call.h - uninterruptible library calls on threads of their own.
  *
- * Needs: context.h. Guarantees: the caller polls while the call runs; told to
- * stop, it leaves the call to its end and goes on. What the call uses lives
- * until then.
+ * Contract:
+ * - Needs context.h.
+ * - The caller polls while the call runs. If cancelled, it returns and the call
+ *   finishes in the background.
+ * - The memory that the call uses lives until it ends.
  */
 #ifndef ATLED_BACKEND_NUMLIB_DETACHED_CALL_H
 #define ATLED_BACKEND_NUMLIB_DETACHED_CALL_H

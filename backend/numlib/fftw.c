@@ -1,10 +1,14 @@
-/* fftw.c - FFTW 3, double and single, opened at run time; transforms of complex
- * lines, and of real ones in double precision.
+/* fftw.c - FFTW 3, double and single precision, opened at run time.
  *
- * Needs: fftw3.h for types. FFTW's planner is a thing of the process and not
- * re-entrant, so the handles and the planner's lock are process-wide (filled
- * under pthread_once); plans belong to a context. Plans are estimated, not
- * measured: a measurement would make results depend on the machine's mood.
+ * Transforms complex lines, and real lines in double precision.
+ *
+ * Contract:
+ * - fftw.h. Needs fftw3.h for types.
+ * - FFTW's planner belongs to the process and is not re-entrant. The handles
+ *   and the planner's lock are therefore process-wide (filled under
+ *   pthread_once). Plans belong to a context.
+ * - Plans are estimated, not measured: results would otherwise depend on
+ *   timings.
  */
 #include "backend/numlib/fftw.h"
 #include "backend/numlib/detached_call.h"
@@ -26,7 +30,7 @@ typedef struct Library {
 	              void *in, void *out, int sign, unsigned flags);
 	void (*execute)(void *plan, void *in, void *out);
 	void (*destroy)(void *plan);
-	/* of real lines; double precision alone has them here */
+	/* for real lines; only in double precision */
 	void *(*plan_half)(int n, double *in, fftw_complex *out, unsigned flags);
 	void *(*plan_from_half)(int n, fftw_complex *in, double *out, unsigned flags);
 	void (*half)(void *plan, double *in, fftw_complex *out);
@@ -74,28 +78,28 @@ typedef struct Plan {
 	void *plan;
 	bool single, inverse;
 	int64_t n, inner, lines;
-	uint64_t used; /* when, to know the oldest */
+	uint64_t used; /* time of the last use, for eviction */
 } Plan;
 
-/* Of sums of sines over n = m - 1 elements: m is halved while it is even and
- * above TABLE, for the odd k by one transform each time (sine_transform.h). */
+/* DST of n = m - 1 elements. m is halved while it is even and above TABLE; each
+ * time one transform gives the odd k (sine_transform.h). */
 typedef struct Sines {
 	int lanes, splits;
-	int64_t left;    /* what m is at last */
-	void **halves;   /* splits transforms, of m/2, m/4 ... */
-	double *numbers; /* the turns of the splits one after another, then the table */
+	int64_t left;    /* m after all halvings */
+	void **halves;   /* one transform for each halving, of m/2, m/4 ... */
+	double *numbers; /* twiddle factors of the halvings in order, then the table */
 } Sines;
 
 struct FftRealPlan {
-	void *plan; /* of sums of sines what is left over, where it is a transform */
-	void *pair; /* FFT_FROM_HALF: of two lines as the parts of a complex one */
+	void *plan; /* DST: the transform of the remaining m, if any */
+	void *pair; /* FFT_FROM_HALF: transform of two lines as one complex line */
 	FftReal kind;
 	int64_t n;
 	const Library *library;
 	Sines sines;
-	size_t room;  /* numbers that a group takes */
-	size_t line;  /* of them, one line's reals; of sums of sines, the rows */
-	void *memory; /* a group's, and what it takes to begin it on 64 bytes */
+	size_t room;  /* workspace of a group, in doubles */
+	size_t line;  /* part of it: one line's reals; for a DST, the rows */
+	void *memory; /* workspace of one group, with padding to align it to 64 bytes */
 	uint64_t used;
 };
 
@@ -103,7 +107,7 @@ struct FftPlans {
 	Plan at[KEPT];
 	FftRealPlan real[KEPT];
 	uint64_t clock;
-	bool failed; /* the last transform that ran apart */
+	bool failed; /* the last transform on a separate thread failed */
 };
 
 static void destroy(Plan *p) {
@@ -116,14 +120,14 @@ static void destroy(Plan *p) {
 
 static size_t memory_of(const FftRealPlan *p) { return p->room * sizeof(double) + 64; }
 
-enum { TABLE = 8 }; /* sums of fewer elements are made as they are written */
+enum { TABLE = 8 }; /* a DST of fewer elements is computed by its definition */
 
 static bool is_sines(const FftRealPlan *p) {
 	return p->kind == FFT_SINES || p->kind == FFT_FROM_SINES;
 }
 
-/* Of the sums of sines: the turns are below m/2 numbers for the first split,
- * m/4 for the next ... */
+/* Doubles for a DST: the twiddle factors take at most m/2 for the first
+ * halving, m/4 for the next ... */
 static size_t numbers_of(const FftRealPlan *p) { return (size_t)p->n + 1 + TABLE * TABLE; }
 
 static void destroy_real(Ctx *c, FftRealPlan *p) {
@@ -177,7 +181,7 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 	const int64_t step = inner == 1 ? n : 1;
 	const fftw_iodim64 many = {.n = lines, .is = step, .os = step};
 	pthread_mutex_lock(&planner);
-	/* Estimated plans do not touch the arrays; x is not written to. */
+	/* Estimating a plan does not access the arrays, and x is not written to. */
 	void *plan =
 		l->plan(1, &dims, 1, &many, (void *)(uintptr_t)x, o, inverse ? FFTW_BACKWARD : FFTW_FORWARD,
 	            FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
@@ -192,7 +196,7 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 	return plan;
 }
 
-/* ---- long lines, apart --------------------------------------------------- */
+/* ---- long lines, on a separate thread ------------------------------------ */
 
 enum { APART_FROM = 1 << 18, PIECE_POINTS = 1 << 18 };
 
@@ -206,8 +210,8 @@ typedef struct Job {
 	struct FftPlans *plans;
 } Job;
 
-/* One line after another, with a plan of its own: planning takes long, too. It
- * stops between lines where it can. */
+/* Transforms one line after another, with a plan of its own, since planning
+ * takes long too. It checks for cancellation between lines. */
 static void transform_apart(void *ud) {
 	Job *j = ud;
 	const fftw_iodim64 dims = {.n = j->n, .is = j->inner, .os = j->inner};
@@ -237,9 +241,9 @@ static void release_job(Ctx *c, void *ud) {
 
 /* ---- real lines ---------------------------------------------------------- */
 
-/* Of a group: FFT_GROUP lines of reals, each on a cache line of its own, and
- * room for one transform's complex numbers; for sums of sines, the m rows,
- * those of a transform, and m of results. */
+/* Workspace of a group: FFT_GROUP lines of reals, each on its own cache lines,
+ * and the complex values of one transform. For a DST: m rows, the rows of a
+ * transform, and m rows of results. */
 static void lay_out(FftRealPlan *p) {
 	const int64_t m = p->n + 1, left = p->sines.left;
 	if (is_sines(p)) {
@@ -257,7 +261,7 @@ double *fft_real_own(const FftRealPlan *p) {
 }
 size_t fft_real_room(const FftRealPlan *p) { return p->room; }
 
-/* A transform of rows, each pair of lanes a complex number. */
+/* A plan for rows, whose pairs of lanes are complex values. */
 static void *plan_rows(const FftRealPlan *p, int64_t n, double *x, double *o, int sign) {
 	const int pairs = p->sines.lanes / 2;
 	const fftw_iodim64 dims = {.n = n, .is = pairs, .os = pairs},
@@ -364,7 +368,7 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 	return NULL;
 }
 
-/* From re, im, re, im ... to where the halves stand, and back. */
+/* From re, im, re, im ... to half-complex layout, and back. */
 static void spread(int64_t n, const double *restrict z, double *restrict o, int64_t step) {
 	for (int64_t k = 0; k <= n / 2; k++) o[k * step] = z[2 * k];
 	double *restrict back = o + n * step;
@@ -385,7 +389,7 @@ static void interleave(int64_t n, const double *restrict x, int64_t step, double
 	z[n + 1] = 0;
 }
 
-/* The waves of x + i y from the halves of both. */
+/* The modes of x + i y from the half-complex modes of both. */
 static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y,
                             int64_t step, double *restrict z) {
 	const double by = 1.0 / (double)n;
@@ -404,8 +408,8 @@ static void interleave_pair(int64_t n, const double *restrict x, const double *r
 	z[n + 1] = by * y[n / 2 * step];
 }
 
-/* The results go where they belong when eight lines lie side by side, else by
- * rows of their own. */
+/* Results are written in place when the lines of a full group are adjacent;
+ * otherwise to separate rows, from which they are copied. */
 static void sines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x,
                   double *o, double *room) {
 	const Sines *s = &p->sines;
@@ -456,9 +460,9 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		}
 		return;
 	}
-	/* two lines are the real and the imaginary part of one in room, one behind
-	 * the last by itself; a step of 1 that is written out lets the compiler
-	 * drop the other case */
+	/* Two lines are the real and imaginary part of one complex line in room; an
+	 * odd last line is transformed alone. The literal step of 1 lets the
+	 * compiler specialise the call. */
 	for (int i = 0; i < lines; i += 2) {
 		double *to = room + (size_t)i * line;
 		const double *from = x + i * apart;
@@ -515,8 +519,7 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse,
 		const Status st = detached_call(c, transform_apart, j, &j->stop, release_job);
 		return st == ST_OK && (*plans)->failed ? ST_NOMEM : st;
 	}
-	/* so many lines at a time as make up a piece, between which there are polls
-	 */
+	/* As many lines at a time as make a piece; a poll between pieces. */
 	const int64_t lines = inner == 1 ? outer : inner, turns = inner == 1 ? 1 : outer,
 				  step = inner == 1 ? n : 1;
 	const int64_t most = PIECE_POINTS / n < lines ? PIECE_POINTS / n : lines;

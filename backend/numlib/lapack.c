@@ -1,8 +1,7 @@
-/* lapack.c - LAPACK's Fortran entry points behind lapack.h, found in the
- * library that blas.c opens.
+/* lapack.c - LAPACK's Fortran entry points, from the library of blas.c.
  *
- * Needs: blas.h, detached_call.h. Guarantees: what lapack.h says. Fortran's
- * hidden string lengths are passed, so the calls obey gfortran's convention.
+ * Contract: lapack.h. Needs blas.h and detached_call.h. Calls pass Fortran's
+ * hidden string lengths, as gfortran's convention requires.
  */
 #include "backend/numlib/lapack.h"
 #include "backend/numlib/detached_call.h"
@@ -18,8 +17,8 @@ const char *lapack_why(void) {
 	return why;
 }
 
-/* The entry point for a dtype: s, d, c or z before the name. NULL sets *info.
- */
+/* The entry point for a dtype: s, d, c or z before the name. If it is missing,
+ * returns NULL and sets *info. */
 static void *entry(Dtype d, const char *real, const char *complex_name, int *info) {
 	char name[16];
 	name[0] = d == DT_F32 ? 's' : d == DT_F64 ? 'd' : d == DT_C64 ? 'c' : 'z';
@@ -30,14 +29,13 @@ static void *entry(Dtype d, const char *real, const char *complex_name, int *inf
 	return fn;
 }
 
-/* The size a workspace query left in the first element. */
+/* The workspace size that a query stored in the first element. */
 static int asked(Dtype d, const void *first) {
 	const double x = d == DT_F32 || d == DT_C64 ? *(const float *)first : *(const double *)first;
 	return x < 1 ? 1 : (int)x;
 }
 
-/* On a thread of its own (c NULL) a call must leave the context's memory alone.
- */
+/* On a separate thread (c NULL) a call must not use the context's memory. */
 static void *work_space(Ctx *c, size_t bytes) { return c ? heap_alloc(c, bytes) : malloc(bytes); }
 
 static void work_done(Ctx *c, void *work, size_t bytes) {
@@ -63,9 +61,8 @@ Status lapack_lu(Ctx *c, Dtype d, int rows, int columns, void *m, int *pivots, i
 	return outcome(*info);
 }
 
-/* geqrt's panels are recursive, so that they are products of matrices, too (a
- * fifth to a third less time than geqrf for a hundred columns to two thousand);
- * its reflections are those of geqrf, the factors of which stand in the
+/* geqrt's panels are recursive, so they consist of matrix products, unlike
+ * geqrf's. Its reflectors are those of geqrf, whose factors are on the
  * diagonals of the panels' triangles. */
 Status lapack_qr_open(Dtype d, LapackQr *q, int *info) {
 	*q = (LapackQr){.d = d};
@@ -149,8 +146,8 @@ static Status eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	return outcome(*info);
 }
 
-/* A real matrix's eigenvalues come in conjugate pairs, and a pair's vector as
- * its real and imaginary part in two columns. */
+/* A real matrix has its complex eigenvalues in conjugate pairs. LAPACK returns
+ * a pair's vector as its real and imaginary part in two columns. */
 #define PAIRS_TO_COMPLEX(T)                                                                        \
 	do {                                                                                           \
 		const T *re = wr, *im = wi, *vr = real_vectors;                                            \
@@ -259,15 +256,15 @@ static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 	return outcome(*info);
 }
 
-/* ---- which run apart ----------------------------------------------------- */
+/* ---- calls on separate threads ------------------------------------------- */
 
-#define APART_FROM (1 << 24) /* multiplications or so */
+#define APART_FROM (1 << 24) /* multiplications, roughly */
 enum { ARRAYS = 4 };
 
 typedef enum Routine { EIGH, EIG, SVD } Routine;
 
-/* A call on copies of its arrays, so that it can be left to its end when the
- * context is told to stop. */
+/* A call on copies of its arrays, so that it can finish in the background after
+ * a cancellation. */
 typedef struct Call {
 	atomic_bool stop;
 	Routine routine;
@@ -295,7 +292,7 @@ static void call_apart(void *ud) {
 
 static void release_call(Ctx *c, void *ud) {
 	Call *k = ud;
-	if (!atomic_load(&k->stop)) { /* somebody waits for it */
+	if (!atomic_load(&k->stop)) { /* the caller still waits */
 		for (int i = 0; i < ARRAYS; i++)
 			if (k->bytes[i]) memcpy(k->to[i], k->array[i], k->bytes[i]);
 		*k->to_info = k->info;
@@ -304,8 +301,8 @@ static void release_call(Ctx *c, void *ud) {
 	heap_free(c, k, k->all);
 }
 
-/* bytes: of the arrays, 0 where there is none. The first is read and written,
- * the others written. */
+/* bytes: sizes of the arrays, 0 where there is none. The first is read and
+ * written, the others are only written. */
 static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const to[ARRAYS],
                    const size_t bytes[ARRAYS], int *info) {
 	const double least = rows < columns ? rows : columns;
