@@ -1,8 +1,10 @@
-/* builder.c - building kernel code: one function per instruction, types and
- * lanes inferred, constants and index arithmetic folded.
+/* builder.c - construction of kernel IR, one function for each instruction.
  *
- * Needs: kir.h. Guarantees: what is built here verifies (kir/text.c);
- * everything lives in the module's arena; building throws when memory fails.
+ * Contract:
+ * - kir.h. The functions built pass the verifier (kir/text.c).
+ * - Types and lanes are inferred; constants and index arithmetic are folded.
+ * - Everything is allocated in the module's arena; building throws when out of
+ *   memory.
  */
 #include "backend/native/kir/kir.h"
 #include "backend/native/kir/abi.h"
@@ -83,8 +85,9 @@ static bool same_inst(const KBuilder *b, const KInst *x, const KInst *y) {
 	        !memcmp(b->f->refs.at + x->args, b->f->refs.at + y->args, x->nargs * sizeof(KRef)));
 }
 
-/* An instruction with one result: a new one, or, when it is pure, an equal one
- * in scope. Its fields are complete. */
+/* Emits an instruction with one result; `wanted` is complete but for its
+ * operands. If it is pure and an equal one is in scope, returns that one's
+ * result. */
 static KRef finish1(KBuilder *b, KInst wanted, uint32_t nargs, const KRef *args) {
 	KFn *f = b->f;
 	wanted.args = f->refs.n;
@@ -129,7 +132,7 @@ static KRef prim1(KBuilder *b, Op prim, KType t, uint32_t lanes, uint32_t nargs,
 		nargs, args);
 }
 
-/* ---- numbers ------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------- */
 
 KRef k_bits(KBuilder *b, KType t, uint64_t bits) {
 	return simple1(b, K_CONST, t, 0, (int64_t)bits, 0, NULL);
@@ -168,7 +171,6 @@ bool k_is_int(const KBuilder *b, KRef x, int64_t *v) {
 	return true;
 }
 
-/* A uniform constant of type bool. */
 bool k_is_bool(const KBuilder *b, KRef x, bool *v) {
 	if (!x || k_type(b, x) != KT_BOOL || k_lanes_of(b, x)) return false;
 	const KInst *in = &b->f->insts.at[b->f->vals.at[x].def];
@@ -223,7 +225,7 @@ static KRef fold_compare(KBuilder *b, Op prim, KRef x, KRef y) {
 	return 0;
 }
 
-/* i64 folding; KREF when there is nothing to fold. */
+/* Folds i64 arithmetic; 0 when there is nothing to fold. */
 static KRef fold_int(KBuilder *b, Op prim, KRef x, KRef y) {
 	int64_t p, q;
 	bool cp = k_is_int(b, x, &p), cq = k_is_int(b, y, &q);
@@ -447,7 +449,7 @@ static void open_region(KBuilder *b, uint32_t inst, uint32_t region) {
 	VEC_PUSH(b->m->arena, &b->open, o);
 }
 
-/* Closes the innermost region and gives its owner's number. */
+/* Closes the innermost region and returns the index of its owner. */
 static uint32_t close_region(KBuilder *b, uint32_t nresults, const KRef *results) {
 	emit(b, K_END, KT_NONE, nresults, results);
 	KOpen o = b->open.at[--b->open.n];
@@ -459,14 +461,14 @@ static uint32_t close_region(KBuilder *b, uint32_t nresults, const KRef *results
 	return o.inst;
 }
 
-/* The results of an instruction with regions are numbered when its last region
+/* Numbers the results of an instruction with regions when its last region
  * closes. */
 static void region_results(KBuilder *b, uint32_t inst, uint32_t n, const KRef *like,
                            KRef *results) {
 	uint32_t first = b->f->vals.n;
 	for (uint32_t i = 0; i < n; i++) {
 		KVal v = b->f->vals.at[like[i]];
-		v.bounded = false; /* that of another turn or branch may be any number */
+		v.bounded = false; /* bounds of one branch do not hold for the result */
 		VEC_PUSH(b->m->arena, &b->f->vals, v);
 		if (results) results[i] = first + i;
 	}
@@ -537,7 +539,7 @@ void k_while_begin(KBuilder *b, uint32_t ncarried, const KRef *init, KRef *param
 	in->params = b->f->vals.n;
 	for (uint32_t i = 0; i < ncarried; i++)
 		params[i] = new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
-	/* the second region's */
+	/* parameters of the second region */
 	for (uint32_t i = 0; i < ncarried; i++)
 		new_value(b, k_type(b, init[i]), k_lanes_of(b, init[i]));
 	open_region(b, at, 0);
@@ -576,8 +578,7 @@ void k_if_else(KBuilder *b, uint32_t nresults, const KRef *results) {
 }
 
 void k_if_end(KBuilder *b, const KRef *else_results, KRef *results) {
-	/* the first region's END says how many results there are, and of what type
-	 */
+	/* The first region's END gives the number and types of the results. */
 	uint32_t owner = b->open.at[b->open.n - 1].inst;
 	uint32_t depth = 0, n = 0;
 	const KRef *first = NULL;

@@ -1,25 +1,26 @@
-/* kir.h - kernel code: what the lowering of a function's arrays and loops
- * produces, and the code generator turns into machine code.
+/* kir.h - kernel IR: output of the lowering, input of the code generator.
  *
- * Needs: lang/ir/ir.h for the numbers of the element-wise primitives (Op) and
- * nothing at run time. A module is flat arrays without pointers into the
- * program: it can be hashed (the key of the cache), printed, handed to another
- * thread and to the code generator's library.
+ * Contract:
+ * - Needs lang/ir/ir.h for the numbers of the element-wise primitives (Op), and
+ *   nothing at run time.
+ * - A module is a set of flat arrays without pointers into the program. It can
+ *   be hashed (the key of the code cache), printed, and handed to another
+ *   thread or to the code generator's library.
  *
- * The model. A function is a stream of instructions with nested regions, like a
- * bracketed text: an instruction that owns regions is followed by them, each
- * closed by K_END whose operands are the region's results. Values are numbered
- * in order of definition and are visible to everything that follows inside the
- * region that defines them and the regions within.
+ * Structure: a function is a stream of instructions with nested regions. An
+ * instruction that owns regions is followed by them; each is closed by K_END,
+ * whose operands are the region's results. Values are numbered in order of
+ * definition. A value is visible to what follows it in its region and in the
+ * regions within.
  *
- * A value is *uniform* (one number) or *varying* (`lanes` numbers, one for each
- * lane of the vector loop around it). A vector loop K_VLOOP runs its region for
- * base = 0, L, 2L ... < n with L lanes: lane l stands for element base + l.
- * Everything in its region is written as for one element. A uniform operand
- * beside varying ones is spread over the lanes.
+ * Values: a value is *uniform* (one scalar) or *varying* (`lanes` scalars, one
+ * for each lane of the enclosing vector loop). A vector loop K_VLOOP runs its
+ * region for base = 0, L, 2L ... < n with L lanes; lane l is element base + l.
+ * The region is written as for one element. A uniform operand beside varying
+ * ones is broadcast.
  *
- * Memory is reached through pointers (K_PTR values, always uniform) and indices
- * in elements of the accessed type.
+ * Memory: accesses use pointers (K_PTR values, always uniform) and indices in
+ * elements of the accessed type.
  */
 #ifndef ATLED_BACKEND_NATIVE_KIR_KIR_H
 #define ATLED_BACKEND_NATIVE_KIR_KIR_H
@@ -29,7 +30,7 @@
 typedef uint32_t KRef; /* a value of the function; 0: none */
 
 typedef enum KType { KT_NONE, KT_BOOL, KT_I32, KT_I64, KT_F32, KT_F64, KT_PTR } KType;
-/* Bytes in memory; a bool takes one byte there, 0 or 1. */
+/* Size in memory; a bool takes one byte there, 0 or 1. */
 static inline uint32_t ktype_size(KType t) {
 	return t == KT_BOOL ? 1 : t == KT_I32 || t == KT_F32 ? 4 : 8;
 }
@@ -42,7 +43,7 @@ static inline KType ktype_of(Dtype d) {
 	                     : KT_NONE;
 }
 
-/* K(ID, name, doc): operands in parentheses; what is in [] is optional. */
+/* K(ID, name, doc): operands in parentheses; optional ones in []. */
 #define KIR_OPS(K)                                                                                 \
 	K(CONST, "const", "a number: bits in imm; uniform")                                            \
 	K(PARAM, "param",                                                                              \
@@ -131,8 +132,8 @@ typedef enum KOp {
 		K_COUNT
 } KOp;
 
-/* Computed from its operands alone. Here, because the code generator's library
- * does not have kir/builder.c. */
+/* Does the result depend on the operands alone? Defined here, because the code
+ * generator's library does not include kir/builder.c. */
 static inline bool kop_is_pure(KOp op) {
 	switch (op) {
 	case K_CONST:
@@ -150,55 +151,54 @@ static inline bool kop_is_pure(KOp op) {
 	}
 }
 
-/* LOAD and STORE. In a vector loop: */
+/* Addressing of LOAD and STORE in a vector loop. */
 typedef enum KMode {
 	KM_UNIFORM, /* one element at `index` (uniform) */
 	KM_UNIT,    /* lane l at index + l */
-	KM_STRIDED, /* lane l at index + l*stride, stride uniform, also negative */
+	KM_STRIDED, /* lane l at index + l*stride; stride uniform, possibly negative */
 	KM_INDEXED  /* lane l at its own `index` (varying) */
 } KMode;
 
-/* KInst.flags */
+/* KInst.flags. Some bits have a meaning for each of several instructions. */
 enum {
-	/* VLOOP: there is room after the last element, so loads and unit-stride
-	 * stores need no masking in the last turn: one body. Otherwise the lanes
-	 * past n neither load nor store. Folded values need MASK either way.
-	 * CONTRACT: columns may be rounded up to whole vectors in B and C */
+	/* VLOOP: there is padding after the last element, so loads and unit-stride
+	 * stores need no mask in the last iteration, and there is one body.
+	 * Otherwise lanes past n neither load nor store. Values reduced over lanes
+	 * need K_MASK either way. CONTRACT: the columns of B and C may be rounded
+	 * up to whole vectors. */
 	KF_PADDED = 1,
-	/* VLOOP: where n is known and not more than the lanes, there is one
-	 * turn, which is not cut */
+	/* VLOOP: if n is known and at most the lanes, there is a single iteration,
+	 * which is not split. */
 	KF_ONCE = 2,
 	KF_ACCUMULATE = 2, /* CONTRACT: C += A B */
-	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1: lanes run along the columns */
-	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1: lanes run along the sum */
+	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1; lanes over N */
+	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1; lanes over K */
 	KF_COLD = 16,      /* IF: the first region is unlikely */
-	/* CONTRACT: fewer rows of tiles lie past the last row (of A; of the
-	 * longer side where lanes run along the sum) when a tile has five */
+	/* CONTRACT: tiles of five rows leave fewer unused rows past the last one
+	 * (of A; with lanes over K, of the longer side). */
 	KF_FIVES = 16,
-	/* CONTRACT of one product, lanes along the columns: one more operand,
-	 * where the row begins that is added to each of C's when its sums are
-	 * finished */
+	/* CONTRACT of one product, lanes over N: one more operand, a row that is
+	 * added to each row of C when its sums are finished. */
 	KF_BIAS = 32,
-	/* CONTRACT with KF_B_COL_UNIT, many of them in a loop: 16 terms and one
-	 * vector of columns are expected, code for which is then in the loop
-	 * itself */
+	/* CONTRACT with KF_B_COL_UNIT, many of them in a loop: k = 16 and one
+	 * vector of columns are expected, and the code for this case is inlined. */
 	KF_HELD = 64,
-	/* BUFFER: no other buffer of the call lies in its memory. Without it an
-	 * output may lie in an input's memory (an input that dies here): loads
-	 * of inputs then keep their place among the stores to outputs */
+	/* BUFFER: no other buffer of the call shares its memory. Otherwise an
+	 * output may reuse the memory of an input that dies here; loads of inputs
+	 * then keep their order with stores to outputs. */
 	KF_ALONE = 32,
-	KF_UNCOUNTED = 64, /* CALL: not a call of the user's: depth_left stays as it is */
-	/* CONTRACT with KF_K_UNIT whose c_col is 1: A has rows enough that B is
-	 * copied turned and lanes run along the columns */
+	KF_UNCOUNTED = 64, /* CALL: not a user's call; depth_left is unchanged */
+	/* CONTRACT with KF_K_UNIT whose c_col is 1: A has enough rows that packing
+	 * B transposed pays; lanes over N. */
 	KF_TURN = 128,
-	/* STORE, mode unit: nothing past the loop's last element is written, in
-	 * a padded loop either */
+	/* STORE, mode unit: nothing after the loop's last element is written, even
+	 * in a padded loop. */
 	KF_EXACT = 128
 };
 
 typedef struct KInst {
-	/* KOp; KType of the result (of the value for STORE, CONTRACT ...);
-	 * KMode; KF_ */
+	/* KOp; KType of the result (of the value for STORE, CONTRACT ...); KMode;
+	 * KF_ */
 	uint8_t op, type, mode, flags;
 	uint16_t prim;        /* Op */
 	uint16_t lanes;       /* of the result; VLOOP: of its vectors. 0: uniform */
@@ -206,19 +206,19 @@ typedef struct KInst {
 	/* values results .. results+nresults-1 (loops and calls may have
 	 * several) */
 	uint32_t nresults, results;
-	/* of the (first) region: consecutive values; WHILE has the same for both
-	 * regions, params and params+nparams; CALL: its site's number plus 1,
-	 * which the failures that pass it tell, 0: none */
+	/* Parameters of the (first) region: consecutive values. WHILE has as many
+	 * for each region, at params and params+nparams. CALL: index of its site
+	 * plus 1, recorded by failures that pass the call; 0: none. */
 	uint32_t nparams, params;
 	int64_t imm;
-	/* SpanId of the user's text, for line tables; not part of the key */
+	/* SpanId of the source location, for line tables; not part of the key */
 	uint32_t span;
-	/* IR instruction it came from plus 1, for plan and profile; not part of
-	 * the key */
+	/* IR instruction it came from plus 1, for plan and profile; not part of the
+	 * key */
 	uint32_t origin;
 } KInst;
 
-/* How many regions follow the instruction. */
+/* Number of regions that follow the instruction. */
 static inline uint32_t kinst_regions(const KInst *in) {
 	switch (in->op) {
 	case K_LOOP:
@@ -233,10 +233,10 @@ static inline uint32_t kinst_regions(const KInst *in) {
 typedef struct KVal {
 	uint8_t type;   /* KType */
 	uint16_t lanes; /* 0: uniform */
-	/* the instruction that was last when it was numbered: its own, for plain
-	 * results */
+	/* last instruction when the value was numbered; for results of instructions
+	 * without regions, the one that defines it */
 	uint32_t def;
-	bool bounded; /* i64: known to lie in lo .. hi */
+	bool bounded; /* i64: known to be in lo .. hi */
 	int64_t lo, hi;
 } KVal;
 
@@ -248,24 +248,25 @@ typedef struct KFn {
 	uint8_t result_types[16]; /* of internal functions */
 } KFn;
 
-/* What the code is for. Widths in elements of one register. */
+/* The target of the generated code. */
 typedef struct KTarget {
 	char cpu[32];          /* x86-64, x86-64-v3, x86-64-v4, aarch64 */
 	uint32_t vector_bytes; /* 64 AVX-512, 32 AVX2, 16 SSE2 and NEON, 8: no vectors */
-	uint32_t registers;    /* vector registers */
+	uint32_t registers;    /* number of vector registers */
 	bool has_fma, has_masks;
-	uint32_t l1_bytes, l2_bytes; /* per core: block sizes are chosen from them */
-	uint32_t stream_bytes;       /* results of this size are written past the caches */
+	uint32_t l1_bytes, l2_bytes; /* per core; determine block sizes */
+	uint32_t stream_bytes;       /* results from this size use non-temporal stores */
 } KTarget;
 
-/* Are products of hundreds of rows and columns made by tiles of 8 x 3 vectors
- * (native/run/gemm_driver.c), which have 24 sums? Otherwise they are BLAS's. */
+/* Are products of hundreds of rows and columns computed by tiles of 8 x 3
+ * vectors (native/run/gemm_driver.c), with 24 sums? Otherwise BLAS computes
+ * them. */
 static inline bool ktarget_has_large_tiles(const KTarget *t) {
 	return t->registers >= 32 && t->has_fma && t->has_masks && t->vector_bytes >= 64;
 }
 
-/* A module: function 0 is the entry, `int32_t entry(NativeCall *)`. Owned by
- * its arena. */
+/* A module, owned by its arena. Function 0 is the entry, `int32_t
+ * entry(NativeCall *)`. */
 typedef struct KModule {
 	Arena *arena;
 	KTarget target;
@@ -273,32 +274,32 @@ typedef struct KModule {
 	uint32_t nsites;
 } KModule;
 
-/* throws when memory fails, like every builder call below */
+/* Throws when out of memory, like every builder call below. */
 KModule *kmodule_new(Ctx *c, const KTarget *target);
 void kmodule_free(KModule *m);
-/* Appends the text form: for tests, --dump and people. */
+/* Appends the textual form, for tests and --dump. */
 void kmodule_print(Text *out, const KModule *m);
-/* 128 bits over everything that determines the code. */
+/* A hash of 128 bits over everything that determines the code. */
 typedef struct KHash {
 	uint64_t lo, hi;
 } KHash;
 KHash kmodule_hash(const KModule *m);
-/* Checks operands, types, lanes and nesting; false: `why` says what and where.
- */
+/* Checks operands, types, lanes and nesting. On failure returns false and
+ * reports the fault and its location in `why`. */
 bool kmodule_verify(const KModule *m, Text *why);
 
 /* ---- building ------------------------------------------------------------ */
 
-/* An instruction one of whose regions is open. */
+/* An instruction with an open region. */
 typedef struct KOpen {
 	uint32_t inst;
 	uint16_t region, outer_lanes;
 	uint32_t known; /* KBuilder.known.n when it was opened */
 } KOpen;
 
-/* A pure value in scope, for sharing equal ones. */
+/* A pure value in scope, for common-subexpression elimination. */
 typedef struct KKnown {
-	uint32_t inst, bucket, before; /* the entry plus 1 that was first in the bucket */
+	uint32_t inst, bucket, before; /* before: the bucket's previous head, entry plus 1 */
 } KKnown;
 enum { K_BUCKETS = 1024 };
 
@@ -307,14 +308,14 @@ typedef struct KBuilder {
 	KFn *f; /* the function under construction */
 	uint32_t fn;
 	uint32_t lanes;        /* of the innermost vector loop; 0 outside */
-	uint32_t span, origin; /* given to what is emitted next */
+	uint32_t span, origin; /* given to new instructions */
 	VEC(KOpen) open;
 	VEC(KKnown) known; /* innermost scope last */
 	uint32_t *buckets; /* entry plus 1 */
 } KBuilder;
 
-/* Begins function number `k` (functions may be declared before they are built:
- * k_declare gives the number). */
+/* k_declare declares a function and returns its index, k_function begins the
+ * body of function `k`. Functions may be declared before they are built. */
 uint32_t k_declare(KModule *m, uint32_t nresults, const KType *result_types);
 void k_function(KBuilder *b, KModule *m, uint32_t k);
 
@@ -325,9 +326,9 @@ KRef k_param(KBuilder *b, KType t);
 KRef k_buffer(KBuilder *b, uint32_t k);
 KRef k_word(KBuilder *b, KType t, uint32_t k);
 void k_result(KBuilder *b, uint32_t k, KRef x);
-/* Everything pure is shared: an instruction that is in scope already is not
- * made again. Also folds constants and the plainest identities of i64 (x+0,
- * x*1, x*0), so that index arithmetic stays short. */
+/* Pure instructions are shared: an equal one in scope is reused. The builder
+ * also folds constants and simple identities of i64 (x+0, x*1, x*0), so that
+ * index arithmetic stays short. */
 KRef k_prim1(KBuilder *b, Op prim, KRef x);
 KRef k_prim2(KBuilder *b, Op prim, KRef x, KRef y);
 static inline KRef k_add(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_ADD, x, y); }
@@ -337,12 +338,12 @@ static inline KRef k_lt(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_LT, 
 static inline KRef k_min(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MIN, x, y); }
 static inline KRef k_max(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MAX, x, y); }
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y);
-/* 0 where `outside`, else the index: what a check of it has found outside is
- * not read from. imm of such a SELECT is 1: whatever is read at its result was
- * seen to be there. */
+/* Clamps an index: 0 where `outside`, else the index. An index that a check
+ * found out of bounds is thus not read. imm of such a SELECT is 1: reads at its
+ * result are in bounds. */
 KRef k_cut(KBuilder *b, KRef outside, KRef index);
 KRef k_convert(KBuilder *b, KRef x, KType to);
-KRef k_recast(KBuilder *b, KRef x, KType to); /* the same bits */
+KRef k_recast(KBuilder *b, KRef x, KType to); /* bit cast */
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y);
 KRef k_not(KBuilder *b, KRef x); /* of a bool */
 KRef k_shift(KBuilder *b, int which, KRef x, KRef n);
@@ -351,7 +352,8 @@ KRef k_lane(KBuilder *b);
 KRef k_mask(KBuilder *b);
 KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef stride);
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
-/* Mode unit, KF_EXACT. past: the uniform bool, 0 never. */
+/* Mode unit, KF_EXACT. past: the uniform bool for a non-temporal store; 0:
+ * never. */
 void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past);
 void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index);
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes);
@@ -365,29 +367,29 @@ void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
 void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
 void k_turn(KBuilder *b, KRef turn, KRef turns);
-/* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order, n of them: 12, and for
- * CONTRACT two for each further product or the bias, for GEMM perhaps one more.
- */
+/* op: K_CONTRACT or K_GEMM. The n operands are in KIR_OPS's order: 12, and for
+ * CONTRACT two for each further product or the bias, for GEMM optionally one
+ * more. */
 void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands);
-/* n pairs of a pointer and a count, as KIR_OPS says. */
+/* n pairs of a pointer and a count, as in KIR_OPS. */
 void k_host(KBuilder *b, uint32_t number, uint32_t n, const KRef *pairs);
-/* which: OP_LU, OP_CHOLESKY or OP_TRISOLVE; operands and result as KIR_OPS
- * says. */
+/* which: OP_LU, OP_CHOLESKY or OP_TRISOLVE; operands and result as in
+ * KIR_OPS. */
 KRef k_factor(KBuilder *b, Op which, KType t, int64_t flags, const KRef operands[4]);
 void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results);
-/* of a site that failures tell */
+/* The same, with a site that failures passing the call record. */
 void k_call_at(KBuilder *b, uint32_t site, uint32_t fn, uint32_t nargs, const KRef *args,
                KRef *results);
 
-/* Loops: begin gives the region's parameters (index or base first); end closes
- * with the carried values and gives the results. */
+/* Loops: begin returns the region's parameters (index or base first); end takes
+ * the carried values and returns the results. */
 void k_loop_begin(KBuilder *b, KRef lo, KRef hi, int64_t step, uint32_t ncarried, const KRef *init,
                   KRef *params);
 void k_loop_end(KBuilder *b, const KRef *carried, KRef *results);
-/* varying[k] (may be NULL): carried value k is varying in the region and as a
- * result, and init k is spread. A varying result may be folded, or used in a
- * following vector loop of as many lanes, by initialising its carried values.
- */
+/* varying[k] (`varying` may be NULL): carried value k is varying in the region
+ * and as a result, and init k is broadcast. A varying result may be reduced
+ * over lanes, or used in a following vector loop of as many lanes as an initial
+ * carried value. */
 void k_vloop_begin(KBuilder *b, uint32_t lanes, uint32_t flags, KRef n, uint32_t ncarried,
                    const KRef *init, const bool *varying, KRef *params);
 void k_vloop_end(KBuilder *b, const KRef *carried, KRef *results);
@@ -401,22 +403,23 @@ KRef k_parallel_begin(KBuilder *b, KRef nparts);
 void k_parallel_end(KBuilder *b);
 void k_return(KBuilder *b, uint32_t nresults, const KRef *results);
 
-/* A place in the stream. */
+/* A position in the stream. */
 typedef struct KMark {
 	uint32_t insts, vals, refs, known;
 } KMark;
 KMark k_mark(const KBuilder *b);
-/* What was emitted since the mark, whole nests whose values nothing outside
- * will use, becomes an internal function and a call of it; equal functions are
- * one. Nothing happens where that does not pay. */
+/* Outlines the instructions since the mark into an internal function and
+ * replaces them by a call. They must be whole nests whose values nothing
+ * outside uses. Equal functions are shared. Does nothing where that does not
+ * pay. */
 void k_outline(KBuilder *b, KMark mark);
 
 KType k_type(const KBuilder *b, KRef x);
 uint32_t k_lanes_of(const KBuilder *b, KRef x);
-/* x (i64) is known to lie in lo .. hi: comparisons that this decides are not
- * emitted. */
+/* Asserts that x (i64) is in lo .. hi; comparisons that this decides are
+ * folded. */
 void k_bound(KBuilder *b, KRef x, int64_t lo, int64_t hi);
-/* The number when x is a constant i64. */
+/* Is x a constant i64? Sets *v to it. */
 bool k_is_int(const KBuilder *b, KRef x, int64_t *v);
 /* The same for a uniform bool. */
 bool k_is_bool(const KBuilder *b, KRef x, bool *v);

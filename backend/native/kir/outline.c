@@ -1,12 +1,14 @@
-/* outline.c - instructions just emitted become a function of the module, and
- * equal functions one.
+/* outline.c - outlining of instructions, with sharing of equal functions.
  *
- * Needs: kir.h. The loops of one layer of a network are those of the next with
- * other pointers. Emitted once and called many times, a deep network compiles
- * as fast as a shallow one. What the instructions use from outside becomes
- * parameters in order of first use (constants are copied in), and values are
- * numbered anew, so that equal work gives equal functions whatever surrounds
- * it.
+ * The loops of one layer of a network are those of the next with other
+ * pointers. Emitted once and called many times, they let a deep network compile
+ * as fast as a shallow one.
+ *
+ * Method: values from outside become parameters in order of first use,
+ * constants are copied in, and values are renumbered. Equal work thus gives
+ * equal functions in any context.
+ *
+ * Contract: kir.h.
  */
 #include "backend/native/kir/kir.h"
 
@@ -21,7 +23,7 @@ typedef struct Outline {
 	KMark mark;
 	KFn *to;
 	KRef *map;          /* by value of `from` */
-	bool *unused;       /* by instruction from the mark on: nothing needs it */
+	bool *unused;       /* by instruction from the mark on: the result is unused */
 	VEC(KRef) captured; /* in order of first use */
 } Outline;
 
@@ -42,11 +44,11 @@ static void add_leaf(Outline *o, KInst in, KRef old) {
 	o->map[old] = fresh;
 }
 
-/* Not missed when nobody uses what it gives. */
+/* May the instruction be removed when its result is unused? */
 static bool may_go(KOp op) { return kop_is_pure(op) || op == K_LOAD || op == K_FOLD; }
 
-/* What was computed for the sake of something that came out otherwise would
- * make equal work unequal. Users stand after what they use. */
+/* Finds unused instructions. Left in, they would make equal work unequal. Uses
+ * follow definitions, so one backward pass suffices. */
 static void find_unused(Outline *o) {
 	Arena *a = o->b->m->arena;
 	bool *used = ARENA_ARRAY(a, bool, o->from->vals.n);
@@ -59,7 +61,7 @@ static void find_unused(Outline *o) {
 	}
 }
 
-/* Parameters and constants first: everything from outside that is used. */
+/* Adds the parameters and constants: every outside value that is used. */
 static void take_captured(Outline *o) {
 	for (uint32_t i = o->mark.insts; i < o->from->insts.n; i++) {
 		const KInst *in = &o->from->insts.at[i];
@@ -106,8 +108,8 @@ static void copy_insts(Outline *o) {
 		VEC_PUSH(a, &o->to->insts, in);
 		uint32_t at = o->to->insts.n - 1;
 		KInst *copy = &o->to->insts.at[at];
-		/* of the old numbers nothing may stay, where there are no new ones
-		 * either */
+		/* Fields without new values must not keep the old function's
+		 * numbering. */
 		copy->results = copy->params = 0;
 		if (regions) {
 			uint32_t params = in.nparams * (in.op == K_WHILE ? 2 : 1), fresh = 0;
@@ -154,7 +156,8 @@ static bool same_function(const KFn *x, const KFn *y) {
 	return true;
 }
 
-/* Memory of the function around, words and results of the entry. */
+/* Operations bound to their function: its memory, the entry's words and
+ * results. */
 static bool stays(uint8_t op) {
 	switch (op) {
 	case K_SCRATCH:
@@ -186,7 +189,7 @@ void k_outline(KBuilder *b, KMark mark) {
 		number = k;
 		break;
 	}
-	/* the instructions give way to a call */
+	/* Replace the instructions by a call. */
 	b->f->insts.n = mark.insts;
 	b->f->vals.n = mark.vals;
 	b->f->refs.n = mark.refs;

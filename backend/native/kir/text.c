@@ -1,10 +1,11 @@
-/* text.c - kernel code as text for people, as a hash for the cache, and
- * checked.
+/* text.c - textual form, hash and verifier of kernel IR.
  *
- * Needs: kir.h. Guarantees: the hash covers everything that determines the
- * generated code and nothing else (no spans, no addresses); a module that
- * verifies has every operand defined before its use, in scope, with the type
- * and lanes its instruction wants.
+ * Contract:
+ * - kir.h.
+ * - The hash covers everything that determines the generated code and nothing
+ *   else (no spans, no addresses).
+ * - In a module that verifies, every operand is defined before its use, in
+ *   scope, with the type and lanes that its instruction requires.
  */
 #include "backend/native/kir/kir.h"
 #include "backend/native/kir/abi.h"
@@ -73,7 +74,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit",
 	                                         "cold",   "alone",      "uncounted",  "exact"};
 	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
-		/* some bits say different things of different instructions */
+		/* Some bits have other meanings for some instructions. */
 		const bool contract = in->op == K_CONTRACT;
 		const char *name = contract && 1u << i == KF_FIVES           ? "fives"
 		                   : contract && 1u << i == KF_TURN          ? "turn"
@@ -99,8 +100,8 @@ static void print_params(Text *out, const KFn *f, uint32_t first, uint32_t n) {
 	text_str(out, ") {\n");
 }
 
-/* Prints the region that begins at instruction `at`; returns the instruction
- * after its END. */
+/* Prints the region that begins at instruction `at`. Returns the index after
+ * its END. */
 static uint32_t print_region(Text *out, const KFn *f, uint32_t at, uint32_t depth) {
 	while (at < f->insts.n) {
 		const KInst *in = &f->insts.at[at++];
@@ -145,8 +146,8 @@ void kmodule_print(Text *out, const KModule *m) {
 
 /* ---- hash ---------------------------------------------------------------- */
 
-/* Two multiply-and-fold lanes of 64 bits; not against adversaries (the cache
- * directory is the owner's), only against accidents. */
+/* Two independent 64-bit multiply-and-fold hashes. They guard against accidents
+ * only: the cache directory belongs to the user. */
 static void mix(KHash *h, uint64_t x) {
 	__uint128_t p = (__uint128_t)(h->lo ^ x) * 0x9e3779b97f4a7c15ull;
 	h->lo = (uint64_t)p ^ (uint64_t)(p >> 64);
@@ -160,7 +161,7 @@ KHash kmodule_hash(const KModule *m) {
 	mix(&h, m->target.vector_bytes);
 	mix(&h, m->target.registers);
 	mix(&h, m->target.has_fma | (uint64_t)m->target.has_masks << 1);
-	mix(&h, m->target.l2_bytes); /* panels are cut by it */
+	mix(&h, m->target.l2_bytes); /* determines panels */
 	for (uint32_t k = 0; k < m->fns.n; k++) {
 		const KFn *f = m->fns.at[k];
 		mix(&h, f->nparams | (uint64_t)f->nresults << 32);
