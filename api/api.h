@@ -1,10 +1,14 @@
-/* api.h - what the files of the public interface share: the context behind
- * atled_context, handles, entering and leaving.
+/* api.h - shared declarations of the C interface: context, handles, entering
+ * and leaving.
  *
- * Needs: atled.h, all rooms but repl. Private to api/. Guarantees: every public
- * call that may fail runs its work inside api_run, which refuses a busy
- * context, protects against throws, keeps the host's floating-point
- * environment, arms the budgets and sees that a failure leaves a diagnostic.
+ * Needs: atled.h, all modules but repl. Private to api/.
+ *
+ * Contract: every public call that may fail runs its work inside api_run.
+ * api_run
+ * - refuses a busy context and catches throws;
+ * - saves and restores the host's floating-point environment;
+ * - starts the step and time limits;
+ * - ensures that a failure has a diagnostic.
  */
 #ifndef ATLED_API_API_H
 #define ATLED_API_API_H
@@ -16,39 +20,36 @@
 
 typedef struct Handle Handle;
 
-/* Ties handles to their context: it outlives both. Counted by the context and
- * by each handle. */
+/* Links handles to their context and outlives both. The context and each handle
+ * hold one reference. */
 typedef struct Life {
 	pthread_mutex_t lock;
 	uint32_t refs;        /* under the lock */
-	HeapAccount *account; /* for the blocks of handles; each block keeps it alive */
-	atled_context *ctx;   /* NULL when it is gone */
+	HeapAccount *account; /* allocates the handles; each block keeps it alive */
+	atled_context *ctx;   /* NULL after the context is freed */
 	Handle *live;
-	_Atomic(Handle *)
-		/* freed while the context was busy, to be released at the next
-		 * entry; changed under the lock */
-		dead;
+	_Atomic(Handle *) dead; /* freed while the context was busy; released at the next entry */
 } Life;
 
 typedef enum HandleKind { HANDLE_VALUE, HANDLE_FUNCTION } HandleKind;
 
 struct Handle {
-	Life *life; /* NULL: a passing value on the stack of a callback */
+	Life *life; /* NULL: a passing handle on a callback's stack */
 	Handle *prev, *next;
 	uint8_t kind; /* HandleKind */
 };
 
 struct atled_value {
 	Handle h;
-	Ctx *c; /* of passing values */
+	Ctx *c; /* of passing handles */
 	Value v;
 };
 
 #define TYPE_SYMS 32u
 #define TYPE_PLACES 64u
 
-/* A function's type: lengths are dims over its own symbols 0 .. nsyms-1, named
- * in order of appearance. */
+/* A function's type. Extents are dims over its own symbols 0 .. nsyms-1, which
+ * are named in order of appearance. */
 typedef struct Signature {
 	uint32_t nin, nout, nsyms;
 	bool has_results;
@@ -60,16 +61,16 @@ typedef struct Entry Entry;
 
 struct atled_function {
 	Handle h;
-	Value f;       /* the function as a value of the language */
-	Fn *fn;        /* specialised; one reference */
-	Signature sig; /* arrays in the context's arena: gone with it */
-	char *type;    /* account block, so that it may outlive the context */
+	Value f;       /* the function as a language value */
+	Fn *fn;        /* specialised function; owns one reference */
+	Signature sig; /* arrays in the context's arena, freed with it */
+	char *type;    /* allocated from the account, so that it may outlive the context */
 	size_t type_bytes;
 	uint32_t nin, nout;
 	Entry *entry;
 };
 
-typedef struct Wrapper { /* a text that makes derived functions, and its value */
+typedef struct Wrapper { /* source of a function that derives others, and its value */
 	Atom text;
 	Value value;
 } Wrapper;
@@ -85,7 +86,7 @@ typedef struct FloatEnv {
 #if defined(__x86_64__)
 	uint32_t mxcsr;
 	uint16_t x87_control, x87_status;
-	bool changed; /* from the default: then `full` is set */
+	bool changed; /* differs from the default; then `full` is set */
 #endif
 } FloatEnv;
 
@@ -96,17 +97,17 @@ struct atled_context {
 	Session *session;
 	atomic_int busy;
 	_Atomic uintptr_t owner; /* the thread inside */
-	atomic_int callbacks;    /* how deep the owner is in callbacks of the host */
+	atomic_int callbacks;    /* nesting depth of host callbacks on the owner */
 	FloatEnv env;            /* the host's */
 	atled_limit limits;
 	atled_status status; /* of the last call */
-	uint32_t error_base; /* diagnostics before it belong to an outer call */
+	uint32_t error_base; /* earlier diagnostics belong to an outer call */
 	bool misuse;
-	atled_error error; /* what atled_last_error points to */
+	atled_error error; /* storage of atled_last_error */
 	atled_progress_tell tell;
 	void *tell_ud;
 	VEC(Wrapper) wrappers;
-	VEC(const atled_host *) hosts; /* those whose free_ud is to be called */
+	VEC(const atled_host *) hosts; /* hosts that have a free_ud */
 };
 
 static inline atled_context *api_of(const Ctx *c) { return ctx_slot(c, SLOT_API); }
@@ -114,29 +115,30 @@ static inline atled_context *api_of(const Ctx *c) { return ctx_slot(c, SLOT_API)
 /* ---- context.c ----------------------------------------------------------- */
 
 typedef void (*ApiBody)(Ctx *c, void *arg);
-/* CALLBACK: a callback may call it as well */
+/* ENTER_CALLBACK: callbacks may make the call, too */
 typedef enum EnterMode { ENTER_ALONE, ENTER_CALLBACK } EnterMode;
 
-/* Refuses, or makes the context ours. ATLED_OK, ATLED_BUSY or ATLED_MISUSE. */
+/* Acquires the context. Returns ATLED_OK, ATLED_BUSY or ATLED_MISUSE. */
 atled_status api_enter(atled_context *x, EnterMode mode);
-/* Notes how the call ended, sees that a failure has a diagnostic, gives the
- * context back. */
+/* Records the status, ensures that a failure has a diagnostic, and releases the
+ * context. */
 atled_status api_leave(atled_context *x, Status st);
 atled_status api_run(atled_context *x, EnterMode mode, ApiBody body, void *arg);
-/* Inside a body: the host's mistake. Throws. */
+/* Reports a mistake of the host and throws; only inside a body. */
 _Noreturn void api_misuse(Ctx *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Inside a body: throws unless OK. */
+/* Throws unless st is ST_OK; only inside a body. */
 void api_want(Ctx *c, Status st);
-Status api_status(atled_status st); /* what a callback returned */
-/* Around calls of the host's callbacks. */
+Status api_status(atled_status st); /* status that a callback returned */
+/* Bracket every call of a host callback. */
 void api_callback_begin(Ctx *c);
 void api_callback_end(Ctx *c);
 
-/* Makes a handle of `bytes` (cleared) in the list of live ones; NULL when
- * memory fails. */
+/* Allocates a zeroed handle of `bytes` and adds it to the live list. Returns
+ * NULL when memory fails. */
 void *handle_new(atled_context *x, HandleKind kind, size_t bytes);
 void handle_free(Handle *h, size_t bytes);
-/* What the kinds hold, given back (with the context entered or going). */
+/* Release the contents of a handle. The context must be entered or in
+ * destruction. */
 void value_handle_release(atled_value *v);
 void function_handle_release(atled_function *f);
 
@@ -144,38 +146,37 @@ size_t api_length(const char *text, size_t n); /* resolves ATLED_ZERO */
 
 /* ---- value.c ------------------------------------------------------------- */
 
-/* A handle for v, whose reference it takes (also when it fails). NULL when
- * memory fails. */
+/* A handle for v. It takes the reference of v, also on failure. Returns NULL
+ * when memory fails. */
 atled_value *value_handle(atled_context *x, Value v);
-bool api_is_name(const char *name); /* a word that programs can write as a name */
+bool api_is_name(const char *name); /* whether programs can use the word as a name */
 static inline atled_value value_passing(Ctx *c, Value v) { return (atled_value){.c = c, .v = v}; }
 
 /* ---- types.c ------------------------------------------------------------- */
 
-/* Reads "(f64[n], i64) -> f64[n]" into the context's arena; throws with a
+/* Parses "(f64[n], i64) -> f64[n]" into the context's arena. Throws with a
  * diagnostic. */
 Signature signature_read(Ctx *c, const char *text);
 void signature_write(Ctx *c, const Signature *s, Text *out);
-/* Learns symbols from an actual shape: false when it does not fit. values has
- * TYPE_SYMS entries, -1: not known yet. */
+/* Binds symbols from an actual shape; false when it does not fit. values has
+ * TYPE_SYMS entries; -1: unbound. */
 bool signature_match(Ctx *c, TypeId declared, uint32_t rank, const int64_t *shape, int64_t *values);
-/* The shape that a type has under the values; false when a symbol is unknown.
- */
+/* Evaluates the shape of a type; false when a symbol is unbound. */
 bool signature_shape(Ctx *c, TypeId declared, const int64_t *values, int64_t *shape);
-/* "f64[n, 3]" for messages, in a static-size buffer. */
+/* "f64[n, 3]" for messages, in a buffer of the caller. */
 const char *signature_type_text(Ctx *c, const Signature *s, TypeId t, char *buf, size_t cap);
 const char *array_type_text(int dtype, uint32_t rank, const int64_t *shape, char *buf, size_t cap);
 
 /* ---- tensor.c ------------------------------------------------------------ */
 
-/* The handle is the tensor. */
+/* The handle is the tensor itself. */
 static inline Tensor *tensor_of(const atled_tensor *t) { return (Tensor *)(uintptr_t)t; }
 static inline atled_tensor *tensor_handle(Tensor *t) { return (atled_tensor *)(void *)t; }
-/* May be written as the result of a call. */
+/* Whether a call may write its result there. */
 bool tensor_writable(const Tensor *t);
-/* They may share memory. */
+/* Whether the tensors may share memory. */
 bool tensor_meets(const Tensor *x, const Tensor *y);
-/* Copies src into dst, whatever they share. false when memory fails. */
+/* Copies src into dst; they may overlap. Returns false when memory fails. */
 bool tensor_move_into(Ctx *c, Tensor *dst, Tensor *src);
 
 #endif

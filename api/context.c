@@ -1,8 +1,11 @@
-/* context.c - engines, contexts, handles, limits, and the one way in.
+/* context.c - engines, contexts, handles, limits, and the entry protocol.
  *
- * Needs: api.h, the set-up functions of all rooms. Guarantees: what api.h says
- * of api_run; a handle may be freed on any thread at any time: what it holds is
- * given back at once where the context is free, else at the next entry.
+ * Needs: api.h, the initialisation functions of all modules.
+ *
+ * Contract:
+ * - As api.h states for api_run.
+ * - A handle may be freed on any thread at any time. Its contents are released
+ *   at once when the context is idle, else at the next entry.
  */
 #include "api/api.h"
 #include "autodiff/autodiff.h"
@@ -46,7 +49,7 @@ void atled_engine_free(atled_engine *e) {
 
 /* ---- handles ------------------------------------------------------------- */
 
-static void life_drop(Life *life) { /* under the lock, which it opens */
+static void life_drop(Life *life) { /* called with the lock held; unlocks it */
 	bool last = --life->refs == 0;
 	pthread_mutex_unlock(&life->lock);
 	if (!last) return;
@@ -79,7 +82,7 @@ void *handle_new(atled_context *x, HandleKind kind, size_t bytes) {
 	return h;
 }
 
-/* What only the handle's block holds. */
+/* Frees a handle's own block. */
 static void handle_discard(Handle *h) {
 	Life *life = h->life;
 	if (h->kind == HANDLE_FUNCTION) {
@@ -124,7 +127,7 @@ void handle_free(Handle *h, size_t bytes) {
 	life_drop(life);
 }
 
-/* Handles freed while the context was busy. */
+/* Releases handles that were freed while the context was busy. */
 static void bury(Life *life) {
 	pthread_mutex_lock(&life->lock);
 	Handle *h = life->dead;
@@ -140,10 +143,10 @@ static void bury(Life *life) {
 
 /* ---- floating-point environment ------------------------------------------ */
 
-/* The host's floating-point environment is put aside. On x86-64 the library
- * calls for that take longer than small programs, so that the two registers
- * behind them are looked at, and the library calls only serve hosts that
- * changed the rounding or unmasked something. */
+/* Saves the host's floating-point environment. On x86-64 fegetenv and fesetenv
+ * cost more than a small program. MXCSR and the x87 words are therefore checked
+ * first, and the library functions run only when the host changed the rounding
+ * or the exception masks. */
 #if defined(__x86_64__)
 #define MXCSR_FLAGS 0x3fu
 #define MXCSR_DEFAULT 0x1f80u
@@ -179,10 +182,9 @@ static void float_enter(FloatEnv *e) {
 static void float_leave(const FloatEnv *e) { fesetenv(&e->full); }
 #endif
 
-/* ---- life of a context --------------------------------------------------- */
+/* ---- context life cycle -------------------------------------------------- */
 
-/* What a file of data cannot hold by itself, the session turns into what it
- * can. */
+/* Lets files of data store functions, which only the session can serialise. */
 static const DataHooks saved_functions = {session_function_out, session_function_in, session_ir_out,
                                           session_ir_in};
 
@@ -206,8 +208,8 @@ static Life *life_new(atled_context *x) {
 	Life *life = account_alloc(account, sizeof *life);
 	if (!life) return NULL;
 	*life = (Life){.refs = 1, .account = account, .ctx = x};
-	/* recursive: what a handle held may be the host's memory, whose release
-	 * callback may free handles */
+	/* Recursive: releasing a handle may run the host's release callback, which
+	 * may free handles. */
 	pthread_mutexattr_t attr;
 	bool ok = !pthread_mutexattr_init(&attr);
 	if (ok) {
@@ -260,7 +262,7 @@ void atled_context_free(atled_context *x) {
 	atled_engine_free(e);
 }
 
-/* ---- entering ------------------------------------------------------------ */
+/* ---- entry protocol ------------------------------------------------------ */
 
 atled_status api_enter(atled_context *x, EnterMode mode) {
 	if (!x) return ATLED_MISUSE;
@@ -284,7 +286,7 @@ atled_status api_enter(atled_context *x, EnterMode mode) {
 	return ATLED_OK;
 }
 
-/* A failure has a reason: what ran out of memory could not always say so. */
+/* Ensures that a failure has a diagnostic; out of memory may have left none. */
 static void see_reason(atled_context *x, Status st) {
 	Ctx *c = x->c;
 	for (uint32_t i = x->error_base; i < diag_total(c); i++) {
@@ -335,7 +337,7 @@ atled_status api_leave(atled_context *x, Status st) {
 	atled_status out = public_status(x, st);
 	x->misuse = false;
 	x->status = out;
-	if (atomic_load_explicit(&x->busy, memory_order_relaxed) > 1) { /* back into the callback */
+	if (atomic_load_explicit(&x->busy, memory_order_relaxed) > 1) { /* return to the callback */
 		atomic_fetch_sub_explicit(&x->busy, 1, memory_order_relaxed);
 		return out;
 	}

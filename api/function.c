@@ -1,11 +1,13 @@
-/* function.c - functions with a type: looked up, called, derived, entered
- * directly, shown.
+/* function.c - typed functions: look up, call, derive, direct entry, show.
  *
- * Needs: api.h, parser/session/session.h, backend/eval/code.h. Guarantees: the
- * types of arguments are checked before anything runs; results are given in
- * tensors of their own, or in the host's: made there where they can be, else
- * copied. A derived function is made in the language from the function's value,
- * so that derivatives nest.
+ * Needs: api.h, parser/session/session.h, backend/eval/code.h.
+ *
+ * Contract:
+ * - Types of arguments are checked before anything runs.
+ * - Results are new tensors, or are written to the host's tensors: in place
+ *   where possible, else by a copy.
+ * - A derived function is built in the language from the function's value, so
+ *   that derivatives nest.
  */
 #include "api/api.h"
 #include "backend/eval/core/code.h"
@@ -19,11 +21,10 @@ struct Entry {
 	atled_context *x;
 	atled_function *f;
 	uint32_t nin, nout;
-	Tensor **in; /* over the caller's memory, moved at each call; NULL for scalars */
+	Tensor **in; /* over the caller's memory, set at each call; NULL for scalars */
 	Value *args, *results;
 	Tensor **out, **places; /* places: scratch of a call, see code_call_into */
-	/* What was found out at a call and holds for those with the same lengths:
-	 */
+	/* Cached for calls with the same extents: */
 	bool settled, indirect;
 	int64_t lengths[TYPE_SYMS];
 	DirectCall *direct;
@@ -59,8 +60,8 @@ const char *atled_function_type(const atled_function *f) { return f ? f->type : 
 uint32_t atled_function_inputs(const atled_function *f) { return f ? f->nin : 0; }
 uint32_t atled_function_outputs(const atled_function *f) { return f ? f->nout : 0; }
 
-/* A handle for a function of the given type; takes one reference of fn in any
- * case. NULL when memory fails. */
+/* A handle for a function of the given type. It takes one reference of fn, also
+ * on failure. Returns NULL when memory fails. */
 static atled_function *function_handle(Ctx *c, Value f, Fn *fn, const Signature *sig) {
 	atled_context *x = api_of(c);
 	Text text;
@@ -97,10 +98,10 @@ atled_function *atled_function_copy(const atled_function *f) {
 	return copy;
 }
 
-/* ---- looking up ---------------------------------------------------------- */
+/* ---- look-up ------------------------------------------------------------- */
 
-/* Lengths of the specialised function in terms of the signature's symbols, and
- * back. */
+/* Maps between the extents of the specialised function and the signature's
+ * symbols. */
 typedef struct SymMaps {
 	Dim to_fn[TYPE_SYMS];
 	Dim *from_fn;
@@ -135,8 +136,8 @@ static void see_unmapped(void *ud, SymId s) {
 	if (s >= u->m->nfrom || u->m->from_fn[s] == UINT32_MAX) u->found = true;
 }
 
-/* A result's type over the signature's symbols; lengths that follow from
- * nothing get new ones. */
+/* A result's type over the signature's symbols. Extents that depend on other
+ * symbols get new ones. */
 static TypeId result_type(Ctx *c, const SymMaps *m, Signature *sig, TypeId t) {
 	Type r = *type_of(c, t);
 	for (uint32_t d = 0; d < r.rank; d++) {
@@ -159,8 +160,7 @@ static const char *function_name(Ctx *c, Value f) {
 	return *name ? name : "the function";
 }
 
-/* Checks what the function gives against what the type says, or completes the
- * type. */
+/* Checks the function's results against the type, or completes the type. */
 static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 	SymMaps m = sym_maps(c, fn, sig);
 	uint32_t n = fn_nresults(fn);
@@ -207,7 +207,7 @@ static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 	sig->has_results = true;
 }
 
-/* *unsettled holds what a throw would lose, for the caller to free. */
+/* *unsettled holds a handle that would leak on a throw; the caller frees it. */
 static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_function **unsettled) {
 	if (f.kind != V_FUNCTION) {
 		diag_error(c, E_NOT_CALLABLE, NO_SPAN, "this is no function");
@@ -224,7 +224,7 @@ static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_funct
 	return h;
 }
 
-/* ---- the type that a program annotates ----------------------------------- */
+/* ---- annotated types ----------------------------------------------------- */
 
 static void write_dim(Ctx *c, const Ast *e, Text *t) {
 	size_t n;
@@ -233,8 +233,8 @@ static void write_dim(Ctx *c, const Ast *e, Text *t) {
 	else text_str(t, "_");
 }
 
-/* "(f64[n, 3], f64)" from the definition; f64 for what says nothing. Empty when
- * it cannot be said this way. */
+/* "(f64[n, 3], f64)" from the definition; f64 where it has no annotation. false
+ * when the parameters have no such type. */
 static bool annotated_type(Ctx *c, Value f, Text *t) {
 	const FunctionObject *o = f.kind == V_FUNCTION ? (const FunctionObject *)f.object : NULL;
 	if (!o || o->code_kind != CODE_AST) return false;
@@ -314,7 +314,7 @@ atled_status atled_function_of(atled_context *x, const atled_value *value, const
 	return look_up(x, ENTER_CALLBACK, &(Lookup){.value = value, .type = type}, out);
 }
 
-/* ---- files without programs ---------------------------------------------- */
+/* ---- stored functions ---------------------------------------------------- */
 
 typedef struct Stored {
 	const atled_function *fn;
@@ -364,11 +364,11 @@ atled_status atled_load(atled_context *x, const char *name, const void *bytes, s
 
 /* ---- deriving ------------------------------------------------------------ */
 
-/* what type one more argument has */
+/* type of the additional argument */
 typedef enum Extra { EXTRA_NONE, EXTRA_ARGUMENT, EXTRA_RESULT } Extra;
 
 /* FREE: the function of the chosen argument alone; @: that argument; *: all
- * arguments; w: the extra one. */
+ * arguments; w: the additional argument. */
 static const struct {
 	const char *how, *body;
 	Extra extra;
@@ -417,7 +417,7 @@ static void write_wrapper(Text *t, const char *body, uint32_t n, uint32_t k, boo
 	}
 }
 
-/* The value of a wrapper's text, made once. Borrowed. */
+/* The value of a wrapper's source, cached in the context. Borrowed. */
 static Value wrapper_value(Ctx *c, const Text *t) {
 	atled_context *x = api_of(c);
 	Atom text = atom_n(c, t->at, t->n);
@@ -560,7 +560,8 @@ static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 	}
 }
 
-/* What came out against the type, as far as its lengths are known only now. */
+/* Checks a result against its type, binding extents that were unknown
+ * before. */
 static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor *t,
                          int64_t *values) {
 	char a[300], b[300];
@@ -571,8 +572,8 @@ static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor 
 	ctx_throw(c, ST_ERROR);
 }
 
-/* Results may overlap arguments: those that do have no place of their own while
- * the function runs. */
+/* Results that overlap an argument or another result are not computed in
+ * place. */
 static void keep_apart(uint32_t nin, const Tensor *const *in, uint32_t nout, Tensor **places) {
 	for (uint32_t i = 0; i < nout; i++) {
 		for (uint32_t j = 0; places[i] && j < nin; j++)
@@ -641,7 +642,7 @@ atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin
 	return api_leave(x, st);
 }
 
-/* ---- the direct way in --------------------------------------------------- */
+/* ---- direct entry -------------------------------------------------------- */
 
 typedef struct EntryCall {
 	Entry *e;
@@ -675,8 +676,8 @@ static void point_tensor(Tensor *t, void *data) {
 	t->buffer->data = data;
 }
 
-/* The shapes that follow from the lengths, which are most often those of the
- * last call. */
+/* Sets the shapes from the extents, which usually equal those of the last
+ * call. */
 static void settle(Ctx *c, Entry *e, const int64_t *lengths) {
 	const Signature *sig = &e->f->sig;
 	if (e->settled && (!sig->nsyms || !memcmp(e->lengths, lengths, sig->nsyms * sizeof *lengths)))
@@ -692,9 +693,9 @@ static void settle(Ctx *c, Entry *e, const int64_t *lengths) {
 	e->settled = true;
 }
 
-/* Without a frame, where the function is one piece of machine code with one
- * result that goes where the caller has room for it, as most are that are
- * called in an inner loop; false: the ordinary way. */
+/* Calls without a frame. This works when the function is one compiled unit with
+ * one result that fits the caller's memory, as is usual in inner loops. Returns
+ * false when the ordinary call is needed. */
 static bool entry_direct(Ctx *c, Entry *e, const EntryCall *k) {
 	if (e->nout != 1 || !!e->places[0] != !!e->out[0]) return false;
 	if (!e->direct && !e->indirect)
@@ -765,7 +766,7 @@ typedef struct MakeEntry {
 	atled_function *f;
 } MakeEntry;
 
-/* A tensor whose memory is filled in at each call. */
+/* A tensor whose memory is set at each call. */
 static Tensor *hollow_tensor(Ctx *c, TypeId type) {
 	const Type t = *type_of(c, type);
 	int64_t none[MAX_RANK] = {0};
@@ -776,7 +777,7 @@ static void make_entry_body(Ctx *c, void *arg) {
 	atled_function *f = ((MakeEntry *)arg)->f;
 	if (f->entry) return;
 	if (f->fn->effects) api_misuse(c, "a function with effects has no entry");
-	for (uint32_t i = 0; i < f->nout; i++) { /* the host must know how large the results are */
+	for (uint32_t i = 0; i < f->nout; i++) { /* the host must know the size of the results */
 		const Type t = *type_of(c, f->sig.out[i]);
 		int64_t values[TYPE_SYMS], shape[MAX_RANK];
 		for (uint32_t s = 0; s < TYPE_SYMS; s++) values[s] = 1;
@@ -818,7 +819,7 @@ atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *
 	return st;
 }
 
-/* ---- showing ------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 typedef struct Show {
 	const atled_function *fn;

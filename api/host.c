@@ -1,24 +1,28 @@
-/* host.c - C functions of the host as functions of the language, with their
+/* host.c - C functions of the host as functions of the language, with
  * derivatives.
  *
- * Needs: api.h, lang/ir/host.h. Guarantees: the derivative of a call is a call
- * of the host's jvp, which is linear in the tangents; its transpose is a call
- * of the host's vjp, and the transpose of that the jvp again. A rule that is
- * missing, or a second derivative, is an error where it is asked for and names
- * the function.
+ * Needs: api.h, lang/ir/host.h.
  *
- *     value: (x...) -> y...        jvp: (x..., y..., dx...) -> dy...        vjp: (x..., y..., w...) -> cotangents of
- * x...
+ * Contract:
+ * - The derivative of a call is a call of the host's jvp, which is linear in
+ *   the tangents. Its transpose is a call of the host's vjp, whose transpose is
+ *   the jvp again.
+ * - A missing rule, or a second derivative, is an error where it is requested.
+ *   The message names the function.
  *
- * The one option of jvp and vjp calls is a mask of the arguments that have a
- * tangent, or whose cotangent is wanted. dy and w are those of the results that
- * are real or complex.
+ *     value: (x...) -> y...
+ *     jvp:   (x..., y..., dx...) -> dy...
+ *     vjp:   (x..., y..., w...) -> cotangents of x...
+ *
+ * jvp and vjp calls have one option: a mask of the arguments that have a
+ * tangent or need a cotangent. dy and w exist for real and complex results
+ * only.
  */
 #include "api/api.h"
 
 #include <stdio.h>
 
-#define PLACES 16u /* arguments, and results, of a host function */
+#define PLACES 16u /* limit on arguments, and on results */
 
 typedef struct HostFn {
 	atled_host host;
@@ -105,7 +109,7 @@ static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uin
 
 /* ---- running ------------------------------------------------------------- */
 
-/* contiguous tensors and how the host sees them; missing ones have no data */
+/* contiguous tensors and their public views; missing ones have data NULL */
 typedef struct Arrays {
 	atled_array at[PLACES];
 	Tensor *t[PLACES];
@@ -133,7 +137,7 @@ static bool make_array(Ctx *c, Arrays *a, uint32_t k, Dtype dtype, uint32_t rank
 	return a->t[k] != NULL;
 }
 
-/* An operand in the declared dtype, without gaps. */
+/* Converts an operand to the declared dtype and to contiguous storage. */
 static bool read_array(Ctx *c, Arrays *a, uint32_t k, Value v, Dtype dtype) {
 	Tensor *t = value_to_tensor(c, v), *converted = t;
 	if (t && t->dtype != dtype) {
@@ -166,8 +170,7 @@ static bool read_results(Ctx *c, const HostFn *h, Arrays *y, const Value *args) 
 	return true;
 }
 
-/* Gives a result back in the dtype of the operand it belongs to (DT_COUNT: as
- * it is). */
+/* Returns a result in the dtype of its operand (DT_COUNT: unchanged). */
 static bool give(Ctx *c, Arrays *a, uint32_t k, Dtype dtype, Value *out) {
 	Tensor *t = a->t[k];
 	if (dtype != DT_COUNT && t->dtype != dtype) {
@@ -188,7 +191,8 @@ static Status finish(Ctx *c, int failed, uint32_t mark) {
 		diag_truncate(c, mark);
 		return ST_OK;
 	}
-	Status why = ctx_poll(c, 0); /* it may have given up because of an interrupt or a limit */
+	/* the callback may have stopped because of an interrupt or a limit */
+	Status why = ctx_poll(c, 0);
 	return why == ST_OK ? ST_ERROR : why;
 }
 
@@ -309,8 +313,8 @@ static Ref or_zeros(Builder *b, Ref r, Ref like) {
 	return r != REF_NONE ? r : build_zeros(b, ref_type(build_fn(b), like));
 }
 
-/* Emits the jvp call for some tangents (by argument; REF_NONE: zero); dy by
- * result. Nothing when all are zero. */
+/* Emits the jvp call. dx: tangents by argument, REF_NONE: zero; dy: by result.
+ * Emits nothing when all tangents are zero. */
 static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *dx,
                      Ref *dy) {
 	Ctx *c = build_ctx(b);
@@ -331,8 +335,8 @@ static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, co
 		if (inexact_out(c, h, k)) dy[k] = results[m++];
 }
 
-/* Emits the vjp call for cotangents of the results that are real or complex (by
- * result; REF_NONE: zero); cotangents by argument. */
+/* Emits the vjp call. w: cotangents by result, REF_NONE: zero, used for real
+ * and complex results; back: cotangents by argument. */
 static void emit_vjp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *w,
                      int64_t mask, Ref *back) {
 	Ctx *c = build_ctx(b);
@@ -360,7 +364,7 @@ static void value_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Re
 	emit_jvp(b, call->def->ud, args, results, tangents, out);
 }
 
-/* Linear in dx; x and y must stand still. */
+/* Linear in dx; x and y must have no tangents. */
 static void jvp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args,
                     const Ref *results, const Ref *tangents, Ref *out) {
 	const HostFn *h = call->def->ud;

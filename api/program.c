@@ -1,7 +1,9 @@
-/* program.c - running, checking and looking at programs: what tools need.
+/* program.c - running, checking and inspecting programs, for tools.
  *
- * Needs: api.h, parser/session/session.h. Guarantees: visitors and sinks are
- * called with the context entered, so that they cannot enter it again.
+ * Needs: api.h, parser/session/session.h.
+ *
+ * Contract: visitors and sinks run with the context entered, so they cannot
+ * enter it again.
  */
 #include "api/api.h"
 #include "backend/eval/core/code.h"
@@ -114,7 +116,7 @@ atled_status atled_seed(atled_context *x, int64_t seed) {
 	return api_run(x, ENTER_ALONE, seed_body, &seed);
 }
 
-/* ---- texts --------------------------------------------------------------- */
+/* ---- source text --------------------------------------------------------- */
 
 int atled_incomplete(const char *text, size_t n) {
 	return text && parse_is_incomplete(text, api_length(text, n));
@@ -173,7 +175,7 @@ static void pass_name(void *ud, const char *name, Value v) {
 	Names *k = ud;
 	(void)v;
 	const Module *m = session_main(api_of(k->c)->session);
-	for (uint32_t i = 0; i < m->globals.n; i++) /* the user's own are shown by atled_variables */
+	for (uint32_t i = 0; i < m->globals.n; i++) /* atled_variables visits the user's own */
 		if (!strcmp(atom_text(k->c, m->globals.at[i].name), name)) return;
 	api_callback_begin(k->c);
 	k->visit(k->ud, name, NULL);
@@ -291,7 +293,7 @@ atled_status atled_signature(atled_context *x, const char *name, atled_sink sink
 }
 
 /* The expression becomes the body of a function without arguments, which is
- * specialised and looked at. */
+ * specialised and described. */
 static void type_body(Ctx *c, void *arg) {
 	Write *w = arg;
 	Session *s = api_of(c)->session;
@@ -317,7 +319,7 @@ atled_status atled_type(atled_context *x, const char *expression, size_t n, atle
 	return write_out(x, type_body, &(Write){.name = expression, .n = n}, sink, ud);
 }
 
-/* ---- figures ------------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------- */
 
 static void stats_body(Ctx *c, void *arg) {
 	const RunCounters *r = run_counters(c);

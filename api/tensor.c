@@ -1,13 +1,15 @@
-/* tensor.c - tensors in and out: new, wrapped, viewed, and through DLPack.
+/* tensor.c - tensors of the host: new, wrapped, viewed, and through DLPack.
  *
- * Needs: api.h, lang/base/tensor.h. Guarantees: a handle is the tensor itself,
- * counted atomically, so it may cross threads and outlive its context. Wrapped
- * memory is read-only to programs, whatever the host allowed; only results may
- * be written to it.
+ * Needs: api.h, lang/base/tensor.h.
+ *
+ * Contract:
+ * - A handle is the tensor itself, with an atomic reference count. It may cross
+ *   threads and outlive its context.
+ * - Programs never write wrapped memory. Only results may be written to it.
  */
 #include "api/api.h"
 
-typedef struct Wrap { /* what a wrapped buffer knows beyond its memory */
+typedef struct Wrap { /* further data of a wrapped buffer */
 	HeapAccount *account;
 	bool writable;
 	void (*release)(void *ud, void *data);
@@ -25,7 +27,7 @@ bool tensor_writable(const Tensor *t) {
 	return tensor_is_unshared(t);
 }
 
-/* The bytes from the first to behind the last element. */
+/* The range from the first byte to after the last element. */
 static void reach(const Tensor *t, const char **low, const char **high) {
 	int64_t before = 0, after = 0;
 	for (uint32_t i = 0; i < t->rank; i++) {
@@ -57,7 +59,7 @@ bool tensor_move_into(Ctx *c, Tensor *dst, Tensor *src) {
 	return true;
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- construction -------------------------------------------------------- */
 
 typedef struct Make {
 	atled_dtype dtype;

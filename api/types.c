@@ -1,10 +1,10 @@
-/* types.c - the types of functions as text: "(f64[n], f64[n + 1, 3]) ->
- * f64[n]".
+/* types.c - types of functions as strings: "(f64[n], f64[n + 1, 3]) -> f64[n]".
  *
- * Needs: api.h. Guarantees: the symbols of a signature are numbered and named
- * in order of appearance; a length that is more than one symbol mentions only
- * symbols that stood alone before it, so that walking the arguments in order
- * finds every length.
+ * Needs: api.h.
+ *
+ * Contract: symbols are numbered and named in order of appearance. A compound
+ * extent mentions only symbols that appeared alone before it. One pass over the
+ * arguments in order therefore binds every extent.
  */
 #include "api/api.h"
 
@@ -15,7 +15,7 @@ typedef struct Reader {
 	Ctx *c;
 	const char *text, *p;
 	Signature s;
-	bool bound[TYPE_SYMS]; /* stood alone in an argument */
+	bool bound[TYPE_SYMS]; /* appeared alone in an argument */
 	bool results;
 } Reader;
 
@@ -61,7 +61,7 @@ static SymId symbol(Reader *r, const char *name, size_t n) {
 	return r->s.nsyms++;
 }
 
-/* number | name | number name | factor * factor */
+/* integer | name | integer name | factor * factor */
 static Dim read_term(Reader *r) {
 	Dim d = 0;
 	bool any = false;
@@ -144,7 +144,7 @@ static TypeId read_type(Reader *r) {
 	return type_tensor(r->c, dtype, rank, dims);
 }
 
-/* `name: type` is allowed among arguments. */
+/* An argument may be written `name: type`. */
 static TypeId read_argument(Reader *r) {
 	blanks(r);
 	size_t n = name_length(r->p);
@@ -189,7 +189,7 @@ Signature signature_read(Ctx *c, const char *text) {
 	return s;
 }
 
-/* ---- back to text -------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 typedef struct Names {
 	Ctx *c;
@@ -232,7 +232,7 @@ const char *array_type_text(int dtype, uint32_t rank, const int64_t *shape, char
 	return buf;
 }
 
-/* ---- against actual shapes ----------------------------------------------- */
+/* ---- matching shapes ----------------------------------------------------- */
 
 bool signature_match(Ctx *c, TypeId declared, uint32_t rank, const int64_t *shape,
                      int64_t *values) {

@@ -1,8 +1,10 @@
-/* value.c - values of any kind: handles, questions, making them, variables,
- * calls, and native functions on values.
+/* value.c - values of any kind: handles, queries, construction, variables,
+ * calls and native functions.
  *
- * Needs: api.h. Guarantees: a handle owns one reference; a passing handle,
- * which a callback receives, owns none and lies on the stack.
+ * Needs: api.h.
+ *
+ * Contract: a handle owns one reference. A passing handle, which a callback
+ * receives, owns none and is on the stack.
  */
 #include "api/api.h"
 
@@ -32,7 +34,7 @@ atled_value *atled_value_copy(const atled_value *v) {
 	return value_handle(api_of(v->c), value_ref(v->v));
 }
 
-/* ---- questions ----------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 atled_kind atled_value_kind(const atled_value *v) {
 	static const atled_kind of[] = {
@@ -129,10 +131,10 @@ atled_status atled_value_describe(const atled_value *v, int summary, atled_sink 
 	return give_text(&t, sink, ud);
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- construction -------------------------------------------------------- */
 
 typedef struct Build {
-	Value v; /* what to wrap, or what was made */
+	Value v; /* the value to wrap, or the constructed value */
 	const char *text;
 	size_t n;
 	ValueKind kind;
@@ -140,7 +142,7 @@ typedef struct Build {
 	const atled_value *const *items;
 	const Tensor *tensor;
 	bool is_tensor;
-	Arena *scratch; /* freed by the caller, whatever happened */
+	Arena *scratch; /* freed by the caller in any case */
 	atled_value *out;
 } Build;
 
@@ -239,7 +241,6 @@ atled_status atled_get(atled_context *x, const char *name, atled_value **out) {
 	return st;
 }
 
-/* A word that programs can write as a name. */
 bool api_is_name(const char *name) {
 	size_t n = strlen(name);
 	if (!n) return false;
